@@ -21,6 +21,7 @@
 #include "workloads/serving/arrivals/arrival.h"
 #include "workloads/serving/autoscalers/autoscaler.h"
 #include "workloads/training/balances/balance.h"
+#include "workloads/cluster_jobs/allotments/gang_allot.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/training/expert_loads/expert_load.h"

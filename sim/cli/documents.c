@@ -148,7 +148,7 @@ static char *failures_fact(const void *data) {
 }
 
 static void settle_policy(void *data, OrrPlace place, OrrDiags *diags) {
-  orr_cluster_policy_check(data, NULL, place, diags);
+  orr_cluster_policy_check(data, 0, NULL, place, diags);
 }
 
 static char *policy_fact(const void *data) {

@@ -4,7 +4,7 @@
  */
 #include "sim/base/registry.h"
 #include "tests/fuzz/fuzz_file.h"
-#include "workloads/cluster_jobs/job_trace.h"
+#include "workloads/cluster_jobs/traces/job_trace.h"
 
 static void check(const OrrJobTrace *trace) {
   g_assert_cmpuint(trace->jobs->len, >, 0);

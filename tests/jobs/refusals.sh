@@ -15,8 +15,8 @@ refuse "there is no promise that backfill could keep" --set workload.policy.orde
 refuse "knows no quotas" --set workload.policy.backfill=conservative --set 'workload.policy.queues=[{name: c01}]'
 refuse "want between order" --set workload.policy.order=srtf --set 'workload.policy.queues=[{name: c01}]' \
   --set workload.policy.between=fair-share
-refuse "found backfill easy" --set workload.policy.backfill=easy --set 'workload.policy.queues=[{name: c01, reclaim: over-quota}]'
-refuse "found srtf" --set workload.policy.order=srtf --set workload.policy.preemption.take=lower-priority
+refuse "policy.backfill easy goes without policy.reclaim" --set workload.policy.backfill=easy --set 'workload.policy.queues=[{name: c01, reclaim: over-quota}]'
+refuse "policy.order srtf goes without policy.reclaim" --set workload.policy.order=srtf --set workload.policy.preemption.take=lower-priority
 refuse "want one of" --set workload.policy.blocked=skip --set workload.policy.backfill=conservative
 refuse "takes no faults" --set 'faults=[{fault: {kind: slow-gpu, gpu: 0, slower: 2}, at: 1 s}]'
 refuse "it is a device, not a file" --set workload.jobs=/dev/zero
@@ -38,12 +38,13 @@ refuse "want queues or preemption.take with it" --set workload.policy.preemption
 refuse "want workload.throughputs" --set workload.jobs=generate --set 'workload.generate={models: throughputs}'
 refuse "does not draw lognormal" --set workload.jobs=generate --set 'workload.generate={numbers: python}'
 refuse "throughputs are by kind of GPU" --set workload.throughputs=none.csv
-# What does not go together (cluster_refuse.c).
+refuse "knows neither node-cpus nor node-memory" --set workload.policy.backfill=conservative --set workload.node-cpus=96
+# What does not go together besides passes (cluster_refuse.c).
 table='workload.speed={kind: table, pod: 2}' kinds='workload.kinds=[{name: a, nodes: 4}, {name: b, nodes: 4}]'
 failures='workload.failures.set={processes: [{component: node, rate-per-hour: 1, scope: node, symptom: crash}]}'
 refuse "it goes without speed by place" --set "$table" --set 'workload.policy.rounds.length=1 min'
 refuse "it goes without failures" --set "$failures" --set 'workload.policy.rounds.length=1 min'
-refuse "speed by place wants kinds with 8 GPUs per node" --set "$table" \
+refuse "speed by place wants nodes with as many GPUs as" --set "$table" \
   --set 'workload.kinds=[{name: a, nodes: 8, gpus: 4}, {name: b, nodes: 4}]'
 refuse "restarts all jobs at every event" --set "$table" --set workload.policy.preemption.charge=events
 refuse "want fewest-domains" --set "$kinds" --set workload.policy.placement=nearest

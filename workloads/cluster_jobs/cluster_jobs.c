@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "workloads/cluster_jobs/gang_throughputs.h"
+#include "workloads/cluster_jobs/core/gang_rules.h"
 
 static const OrrField kind_fields[] = {
     ORR_FIELD_TEXT(OrrClusterKind, "name", name, NULL, "The kind, as a trace has it: v100."),
@@ -91,20 +91,11 @@ static void check_kinds(const OrrClusterJobs *jobs, const OrrCluster *cluster, O
   if (*jobs->throughputs && jobs->kinds->len == 0)
     orr_diags_error(diags, place,
                     "throughputs are by kind of GPU: want kinds, with the names of the table");
-  if (jobs->kinds->len > 1 && jobs->policy.elastic != ORR_ELASTIC_NONE)
-    orr_diags_error(diags, place, "policy.elastic goes with one kind of GPU");
-  if (jobs->kinds->len > 1 && jobs->policy.preemption.consolidate > 0)
-    orr_diags_error(diags, place, "policy.preemption.consolidate goes with one kind of GPU");
-  if (jobs->kinds->len > 1 && jobs->policy.backfill != ORR_BACKFILL_NONE)
-    orr_diags_error(diags, place,
-                    "policy.backfill promises starts from run times, which differ by kind: want "
-                    "none with several kinds");
 }
 
 static void check_sections(const OrrClusterJobs *jobs, const OrrCluster *cluster, OrrPlace place,
                            OrrDiags *diags) {
   const OrrGangSpeedKind *speed = speed_of(jobs);
-  orr_cluster_refuse(jobs, cluster, place, diags);
   if (speed->check)
     speed->check(jobs->speed.params, cluster, orr_node_place_in(place, "speed"), diags);
   if (orr_cluster_refuse_has_failures(jobs))
@@ -116,7 +107,8 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   const OrrClusterJobs *jobs = data;
   (void)model;
   g_autofree const char **kinds = kind_names(jobs);
-  orr_cluster_policy_check(&jobs->policy, kinds, place, diags);
+  orr_cluster_policy_check(&jobs->policy, orr_cluster_refuse_features(jobs, cluster), kinds, place,
+                           diags);
   check_kinds(jobs, cluster, place, diags);
   orr_job_generate_check(&jobs->generate, place, diags);
   if (jobs->generate.models == ORR_JOB_MODELS_THROUGHPUTS && !*jobs->throughputs)
@@ -181,52 +173,17 @@ static GArray *kinds_of(const OrrClusterJobs *params, const OrrCluster *cluster)
   return kinds;
 }
 
-static gint64 us_of(double seconds) { return llround(seconds * ORR_GANG_US_PER_S); }
-
-static void add_preemption(OrrGangRules *rules, const OrrClusterPreemption *preemption) {
-  rules->charge = (OrrCharge)preemption->charge;
-  rules->restart_us = us_of(preemption->restart_s);
-  rules->checkpoint_us = us_of(preemption->checkpoint_s);
-  rules->checkpoint_cost_us = us_of(preemption->checkpoint_cost_s);
-  rules->take = (OrrTake)preemption->take;
-  rules->mode = (OrrPreemptMode)preemption->mode;
-  rules->min_run_us = us_of(preemption->min_run_s);
-  rules->consolidate = (guint)preemption->consolidate;
-  for (guint i = 0; preemption->victims[i] && i < ORR_GANG_VICTIMS; i++)
-    for (int word = 0; orr_victim_words[word]; word++)
-      if (strcmp(preemption->victims[i], orr_victim_words[word]) == 0)
-        rules->victims[rules->n_victims++] = word;
-}
-
-static OrrGangRules rules_of(const OrrClusterJobs *params, const OrrCluster *cluster,
+static OrrGangRules rules_of(const OrrClusterJobs *params, const OrrWorld *world,
                              const GArray *kinds) {
-  const OrrClusterPolicy *policy = &params->policy;
-  const guint n_nodes = (guint)(orr_cluster_n_gpus(cluster) / cluster->node.gpus);
-  OrrGangRules rules = {
-      .order = (const OrrGangOrder *)(gconstpointer)policy->order.entry,
-      .order_params = policy->order.params,
-      .placement = (const OrrGangPlacement *)(gconstpointer)policy->placement.entry,
-      .placement_params = policy->placement.params,
-      .blocked = (OrrBlocked)policy->blocked,
-      .backfill = (OrrBackfill)policy->backfill,
-      .n_nodes = n_nodes,
-      .gpus_per_node = cluster->node.gpus,
-      .kinds = (const OrrGangKind *)(gconstpointer)kinds->data,
-      .n_kinds = kinds->len,
-      .by_speed = policy->kind_choice == 1,
-      .queues = policy->queues,
-      .between = (OrrBetween)policy->between,
-      .cpus = n_nodes * params->node_cpus,
-      .memory_bytes = n_nodes * params->node_memory_bytes,
-      .period_us = us_of(policy->period_s),
-      .depth = (guint)policy->depth,
-      .limit_us = us_of(policy->limit_s),
-      .elastic = (OrrElastic)policy->elastic,
-      .scaling = policy->scaling,
-      .reclaim = (OrrReclaim)(policy->reclaim + 1),
-      .window = {us_of(policy->window.ahead_s), us_of(policy->window.resolution_s),
-                 us_of(policy->window.interval_s), (guint)policy->window.depth}};
-  add_preemption(&rules, &policy->preemption);
+  const OrrCluster *cluster = world->cluster;
+  OrrGangRules rules = orr_cluster_policy_rules(&params->policy);
+  rules.n_nodes = (guint)(orr_cluster_n_gpus(cluster) / cluster->node.gpus);
+  rules.gpus_per_node = cluster->node.gpus;
+  rules.kinds = (const OrrGangKind *)(gconstpointer)kinds->data;
+  rules.n_kinds = kinds->len;
+  rules.cpus = rules.n_nodes * params->node_cpus;
+  rules.memory_bytes = rules.n_nodes * params->node_memory_bytes;
+  rules.rounds.seed = (guint64)world->seed;
   return rules;
 }
 
@@ -330,7 +287,8 @@ static OrrGangFailures *failures_of(const OrrClusterJobs *params, const OrrClust
                                     gint64 seed) {
   OrrGangFailureRules rules = {.set = &params->failures.set,
                                .repair_s = params->failures.repair_s,
-                               .detection_us = us_of(params->failures.detection_s),
+                               .detection_us =
+                                   llround(params->failures.detection_s * ORR_GANG_US_PER_S),
                                .on_failure = (OrrGangOnFailure)params->failures.on_failure,
                                .seed = (guint64)(seed + params->failures.seed)};
   if (!orr_cluster_refuse_has_failures(params)) return NULL;
@@ -377,11 +335,7 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
   work->work.n_gpus = orr_cluster_n_gpus(world->cluster);
   work->work.links = g_array_new(FALSE, FALSE, sizeof(guint32));
   work->kinds = kinds_of(params, world->cluster);
-  work->rules = rules_of(params, world->cluster, work->kinds);
-  work->rounds = (OrrGangRounds){
-      (const OrrGangAllotment *)(gconstpointer)params->policy.rounds.allotment.entry,
-      us_of(params->policy.rounds.length_s), us_of(params->policy.rounds.reset_s),
-      us_of(params->policy.rounds.start_s), (guint64)world->seed};
+  work->rules = rules_of(params, world, work->kinds);
   if (read_speeds(work, params, world, error)) work->trace = jobs_of(params, world, work, error);
   if (work->trace) orr_cluster_sections_ask(&params->ask, work->trace);
   if (work->trace && prepare(work, params, world, error) &&
@@ -397,10 +351,7 @@ static gboolean begin(OrrWork *data, const OrrLivePlace *place, GError **error) 
   OrrClusterWork *work = (OrrClusterWork *)data;
   OrrGangSpeed *speed = work->rules.speed;
   (void)place;
-  if (work->rounds.length_us > 0)
-    orr_gang_rounds_run(&work->rules, &work->rounds, work->trace->jobs, &work->totals);
-  else
-    orr_gang_sim_run(&work->rules, work->trace->jobs, &work->totals);
+  orr_gang_sim_run(&work->rules, work->trace->jobs, &work->totals);
   if (work->totals.has_given_up)
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
                 "jobs fail faster than they work: %" G_GUINT64_FORMAT

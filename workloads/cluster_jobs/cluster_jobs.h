@@ -15,11 +15,8 @@
 #ifndef ORR_CLUSTER_JOBS_H
 #define ORR_CLUSTER_JOBS_H
 
-#include "workloads/cluster_jobs/cluster_sections.h"
-#include "workloads/cluster_jobs/gang_rounds.h"
 #include "workloads/cluster_jobs/gang_sim.h"
-#include "workloads/cluster_jobs/job_generate.h"
-#include "workloads/cluster_jobs/job_trace.h"
+#include "workloads/cluster_jobs/traces/job_trace.h"
 #include "workloads/workload.h"
 
 G_BEGIN_DECLS
@@ -75,6 +72,28 @@ typedef struct {
   gint64 depth;
 } OrrClusterPolicy;
 
+/* What fails, which jobs count in statistics, and a job that is asked about
+ * (cluster_sections.c). */
+typedef struct {
+  OrrFailures set; /* no processes: nothing fails */
+  double repair_s, detection_s;
+  int on_failure; /* OrrGangOnFailure */
+  gint64 seed;
+} OrrClusterFailures;
+
+/* Jobs at both ends of the trace see a cluster that fills or empties. */
+typedef struct {
+  double warm_up, cool_down; /* fractions of the jobs, by submission */
+  gboolean overloaded;       /* means are stated even where more is offered than fits */
+} OrrClusterWindow;
+
+typedef struct {
+  gint64 gpus; /* 0: nothing is asked */
+  double work_s, at_s, limit_s;
+  double priority;
+  char *queue, *user, *model;
+} OrrClusterAsk;
+
 typedef struct {
   char *stack; /* "none": this kind has no software */
   char *jobs;
@@ -93,7 +112,6 @@ typedef struct {
 typedef struct OrrClusterWork {
   OrrWork work; /* first */
   OrrGangRules rules;
-  OrrGangRounds rounds; /* length 0: none */
   OrrJobTrace *trace;
   guint n_too_large; /* jobs left out: no empty cluster could start them */
   OrrGangThroughputs *speeds;
@@ -107,13 +125,31 @@ typedef struct OrrClusterWork {
 
 extern const OrrFieldTable orr_cluster_policy_table; /* documents of kind policy, too */
 extern const OrrFieldTable orr_cluster_jobs_table;
-/* Findings about a policy alone. */
-void orr_cluster_policy_check(const OrrClusterPolicy *policy, const char *const *kinds,
+/* The rules that @policy states, without cluster and jobs. */
+OrrGangRules orr_cluster_policy_rules(const OrrClusterPolicy *policy);
+/* Findings about a policy, of which @more (of OrrGangFeature) is known besides; 0 of a policy
+ * alone. */
+void orr_cluster_policy_check(const OrrClusterPolicy *policy, guint more, const char *const *kinds,
                               OrrPlace place, OrrDiags *diags);
-/* Findings about sections that do not go together (cluster_refuse.c). */
-void orr_cluster_refuse(const OrrClusterJobs *jobs, const OrrCluster *cluster, OrrPlace place,
+/* Findings about what does not go together. */
+void orr_cluster_refuse(const OrrClusterPolicy *policy, guint more, OrrPlace place,
                         OrrDiags *diags);
+/* What a document has besides its policy. */
+guint orr_cluster_refuse_features(const OrrClusterJobs *jobs, const OrrCluster *cluster);
 gboolean orr_cluster_refuse_has_failures(const OrrClusterJobs *jobs);
+
+extern const OrrFieldTable orr_cluster_failures_table, orr_cluster_window_table,
+    orr_cluster_ask_table;
+
+/* The id of the job that is asked about. */
+#define ORR_CLUSTER_ASKED "asked"
+
+/* Puts the job of @ask into @trace, in its place. */
+void orr_cluster_sections_ask(const OrrClusterAsk *ask, OrrJobTrace *trace);
+/* The jobs that statistics count: from the first index on, before the last. */
+void orr_cluster_sections_window(const OrrClusterWindow *window, guint n_jobs, guint *ret_first,
+                                 guint *ret_end);
+
 extern const OrrWorkloadKind orr_cluster_jobs_kind;
 
 G_END_DECLS

@@ -4,7 +4,9 @@
  */
 #include <string.h>
 
+#include "workloads/cluster_jobs/allotments/gang_allot.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
+#include "workloads/cluster_jobs/preempt/gang_preempt.h"
 
 static const OrrField preemption_fields[] = {
     ORR_FIELD_REAL(OrrClusterPreemption, "checkpoint", checkpoint_s, ORR_UNIT_SECONDS, "0 s",
@@ -144,38 +146,47 @@ const OrrFieldTable orr_cluster_policy_table =
     ORR_FIELD_TABLE("cluster-policy", "How a cluster decides which job starts, and where.",
                     OrrClusterPolicy, policy_fields);
 
-static gboolean has_victims(const OrrClusterPolicy *policy) {
-  const OrrGangRules rules = {.queues = policy->queues,
-                              .take = (OrrTake)policy->preemption.take,
-                              .reclaim = (OrrReclaim)(policy->reclaim + 1)};
-  return orr_gang_victims_any(&rules);
+static gint64 us_of(double seconds) { return llround(seconds * ORR_GANG_US_PER_S); }
+
+static void add_preemption(OrrGangRules *rules, const OrrClusterPreemption *preemption) {
+  rules->charge = (OrrCharge)preemption->charge;
+  rules->restart_us = us_of(preemption->restart_s);
+  rules->checkpoint_us = us_of(preemption->checkpoint_s);
+  rules->checkpoint_cost_us = us_of(preemption->checkpoint_cost_s);
+  rules->take = (OrrTake)preemption->take;
+  rules->mode = (OrrPreemptMode)preemption->mode;
+  rules->min_run_us = us_of(preemption->min_run_s);
+  rules->consolidate = (guint)preemption->consolidate;
+  for (guint i = 0; preemption->victims[i] && i < ORR_GANG_VICTIMS; i++)
+    for (int word = 0; orr_victim_words[word]; word++)
+      if (strcmp(preemption->victims[i], orr_victim_words[word]) == 0)
+        rules->victims[rules->n_victims++] = word;
 }
 
-static gboolean has_tree(const OrrClusterPolicy *policy) {
-  return policy->queues->len > 0 || has_victims(policy);
-}
-
-/* Queues and victims beside promises, and beside orders that preempt. */
-static void check_queues(const OrrClusterPolicy *policy, const OrrGangOrder *order, OrrPlace place,
-                         OrrDiags *diags) {
-  const gboolean is_easy = policy->backfill == ORR_BACKFILL_EASY;
-  const char *found = is_easy ? "backfill easy" : order->entry.name;
-  if (policy->backfill == ORR_BACKFILL_CONSERVATIVE &&
-      (policy->queues->len > 0 || has_victims(policy)))
-    orr_diags_error(diags, place,
-                    "policy.backfill conservative promises nodes and knows no quotas: want none, "
-                    "easy or window with queues and preemption.take");
-  if (!is_easy && !order->preempts) return;
-  if (has_victims(policy) || policy->preemption.consolidate > 0)
-    orr_diags_error(diags, place,
-                    "policy.reclaim, preemption.take and preemption.consolidate go with backfill "
-                    "none or window and an order that does not preempt by itself (fifo, priority, "
-                    "fair-share): found %s",
-                    found);
-  if (policy->queues->len > 0 && policy->between != ORR_BETWEEN_ORDER)
-    orr_diags_error(diags, place,
-                    "policy.between: %s goes by the order of all queues' jobs: want between order",
-                    found);
+OrrGangRules orr_cluster_policy_rules(const OrrClusterPolicy *policy) {
+  OrrGangRules rules = {
+      .order = (const OrrGangOrder *)(gconstpointer)policy->order.entry,
+      .order_params = policy->order.params,
+      .placement = (const OrrGangPlacement *)(gconstpointer)policy->placement.entry,
+      .placement_params = policy->placement.params,
+      .blocked = (OrrBlocked)policy->blocked,
+      .backfill = (OrrBackfill)policy->backfill,
+      .by_speed = policy->kind_choice == 1,
+      .queues = policy->queues,
+      .between = (OrrBetween)policy->between,
+      .period_us = us_of(policy->period_s),
+      .depth = (guint)policy->depth,
+      .limit_us = us_of(policy->limit_s),
+      .elastic = (OrrElastic)policy->elastic,
+      .scaling = policy->scaling,
+      .reclaim = (OrrReclaim)(policy->reclaim + 1),
+      .window = {us_of(policy->window.ahead_s), us_of(policy->window.resolution_s),
+                 us_of(policy->window.interval_s), (guint)policy->window.depth},
+      .rounds = {(const OrrGangAllotment *)(gconstpointer)policy->rounds.allotment.entry,
+                 us_of(policy->rounds.length_s), us_of(policy->rounds.reset_s),
+                 us_of(policy->rounds.start_s), 0}};
+  add_preemption(&rules, &policy->preemption);
+  return rules;
 }
 
 static void check_words(const OrrClusterPolicy *policy, OrrPlace place, OrrDiags *diags) {
@@ -189,37 +200,15 @@ static void check_words(const OrrClusterPolicy *policy, OrrPlace place, OrrDiags
     orr_diags_error(diags, place, "policy.preemption.victims: want at most %d", ORR_GANG_VICTIMS);
 }
 
-void orr_cluster_policy_check(const OrrClusterPolicy *policy, const char *const *kinds,
+void orr_cluster_policy_check(const OrrClusterPolicy *policy, guint more, const char *const *kinds,
                               OrrPlace place, OrrDiags *diags) {
-  const OrrGangOrder *order = (const OrrGangOrder *)(gconstpointer)policy->order.entry;
-  const gboolean fills = policy->backfill != ORR_BACKFILL_NONE;
-  if (fills && order->preempts)
-    orr_diags_error(diags, place,
-                    "policy.order %s preempts, so there is no promise that backfill could keep: "
-                    "want backfill none, or an order that does not preempt (fifo, sjf)",
-                    order->entry.name);
-  if (fills && policy->blocked == ORR_BLOCKED_SKIP)
-    orr_diags_error(diags, place,
-                    "policy.blocked skip passes over the jobs that backfill protects: want one of "
-                    "both");
-  check_queues(policy, order, place, diags);
-  if (policy->preemption.consolidate > 0 && !has_tree(policy))
+  const OrrGangRules rules = orr_cluster_policy_rules(policy);
+  orr_cluster_refuse(policy, more, place, diags);
+  if (policy->preemption.consolidate > 0 && policy->queues->len == 0 &&
+      !orr_gang_victims_any(&rules))
     orr_diags_error(diags, place,
                     "policy.preemption.consolidate moves jobs as a preemption does: want queues or "
                     "preemption.take with it");
-  if (policy->elastic != ORR_ELASTIC_NONE &&
-      (fills || has_tree(policy) || order->preempts || policy->rounds.length_s > 0))
-    orr_diags_error(diags, place,
-                    "policy.elastic goes with an order that does not preempt by itself, and "
-                    "without backfill, queues, preemption.take and rounds");
-  if (policy->rounds.length_s > 0 && (fills || has_tree(policy)))
-    orr_diags_error(diags, place,
-                    "policy.rounds goes without backfill, queues and preemption.take: rounds give "
-                    "every GPU anew");
-  if (policy->rounds.length_s > 0 && policy->preemption.checkpoint_cost_s > 0)
-    orr_diags_error(diags, place,
-                    "policy.rounds charges restarts and no checkpoints: want "
-                    "preemption.checkpoint-cost 0 s");
   check_words(policy, place, diags);
   orr_gang_queues_check(policy->queues, kinds, place, diags);
 }

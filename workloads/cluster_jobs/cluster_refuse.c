@@ -1,12 +1,38 @@
 /*
- * cluster_refuse.c - sections of a cluster of jobs that do not go together.
- *
- *   speed, failures       need nodes that are seen: neither placement count nor rounds
- *   speed                 is that of a place on the cluster's fabric: kinds have its nodes
- *   charge events         is an artefact of simulators that know no places
- *   placement nearest     goes by the nodes of the cluster's fabric
+ * cluster_refuse.c - what does not go together in a cluster of jobs: what the passes that apply
+ * exclude (passes/gang_pass.h), and what other parts of the document do.
  */
 #include "workloads/cluster_jobs/cluster_jobs.h"
+#include "workloads/cluster_jobs/passes/gang_pass.h"
+
+/* Parts of a document besides passes. */
+static const struct {
+  guint feature;
+  const char *key;
+  OrrGangExclude excludes;
+} others[] = {
+    {ORR_WITH_COUNT,
+     "policy.placement count",
+     {ORR_WITH_SPEED | ORR_WITH_FAILS,
+      "sees no nodes, so a place has no speed and a node no failures: want another placement"}},
+    {ORR_WITH_NEAREST,
+     "policy.placement nearest",
+     {ORR_WITH_KINDS, "goes by the cluster's fabric, which does not know the nodes of kinds: want "
+                      "fewest-domains, with groups of nodes"}},
+    {ORR_WITH_CHARGE_EVENTS,
+     "policy.preemption.charge events",
+     {ORR_WITH_SPEED,
+      "restarts all jobs at every event, wherever they are: want preempted where speed goes by "
+      "the place"}},
+    {ORR_WITH_CONSOLIDATE,
+     "policy.preemption.consolidate",
+     {ORR_WITH_MANY_KINDS, "goes with one kind of GPU"}},
+    {ORR_WITH_OWN_NODES,
+     "kinds",
+     {ORR_WITH_SPEED,
+      "have nodes of their own, which the cluster's fabric does not know: speed by place wants "
+      "nodes with as many GPUs as the cluster's"}},
+};
 
 gboolean orr_cluster_refuse_has_failures(const OrrClusterJobs *jobs) {
   return jobs->failures.set.processes && jobs->failures.set.processes->len > 0;
@@ -14,19 +40,6 @@ gboolean orr_cluster_refuse_has_failures(const OrrClusterJobs *jobs) {
 
 static gboolean has_speed(const OrrClusterJobs *jobs) {
   return !((const OrrGangSpeedKind *)(gconstpointer)jobs->speed.entry)->is_given;
-}
-
-/* What the policy may not be where speed or failures, @what, move the ends of jobs. */
-static void refuse_policy(const OrrClusterJobs *jobs, const char *what, OrrPlace place,
-                          OrrDiags *diags) {
-  const OrrClusterPolicy *policy = &jobs->policy;
-  if (((const OrrGangPlacement *)(gconstpointer)policy->placement.entry)->is_count)
-    orr_diags_error(diags, place,
-                    "policy.placement count sees no nodes, so a place has no speed and a node no "
-                    "failures: want another placement");
-  if (policy->rounds.length_s > 0)
-    orr_diags_error(diags, place, "policy.rounds counts GPUs and sees no nodes: it goes without %s",
-                    what);
 }
 
 /* Kinds whose nodes are the cluster's have places on its fabric. */
@@ -39,30 +52,31 @@ static gboolean has_own_nodes(const OrrClusterJobs *jobs, const OrrCluster *clus
   return found;
 }
 
-static void refuse_preemption(const OrrClusterJobs *jobs, OrrPlace place, OrrDiags *diags) {
-  if (has_speed(jobs) && jobs->policy.preemption.charge == ORR_CHARGE_EVENTS)
-    orr_diags_error(diags, place,
-                    "policy.preemption.charge events restarts all jobs at every event, wherever "
-                    "they are: want preempted where speed goes by the place");
+guint orr_cluster_refuse_features(const OrrClusterJobs *jobs, const OrrCluster *cluster) {
+  return (has_speed(jobs) ? ORR_WITH_SPEED : 0u) |
+         (orr_cluster_refuse_has_failures(jobs) ? ORR_WITH_FAILS : 0u) |
+         (jobs->kinds->len > 0 ? ORR_WITH_KINDS : 0u) |
+         (jobs->kinds->len > 1 ? ORR_WITH_MANY_KINDS : 0u) |
+         (has_own_nodes(jobs, cluster) ? ORR_WITH_OWN_NODES : 0u) |
+         (jobs->node_cpus > 0 || jobs->node_memory_bytes > 0 ? ORR_WITH_RESOURCES : 0u);
 }
 
-static void refuse_kinds(const OrrClusterJobs *jobs, const OrrCluster *cluster, OrrPlace place,
-                         OrrDiags *diags) {
-  if (has_speed(jobs) && has_own_nodes(jobs, cluster))
-    orr_diags_error(diags, place,
-                    "kinds have nodes of their own, which the cluster's fabric does not know: "
-                    "speed by place wants kinds with %" G_GINT64_FORMAT " GPUs per node",
-                    cluster->node.gpus);
-  if (jobs->kinds->len > 0 && g_str_equal(jobs->policy.placement.entry->name, "nearest"))
-    orr_diags_error(diags, place,
-                    "policy.placement nearest goes by the cluster's fabric, which does not know "
-                    "the nodes of kinds: want fewest-domains, with groups of nodes");
+static void refuse_pass(const OrrGangPass *pass, const OrrClusterPolicy *policy, guint features,
+                        OrrPlace place, OrrDiags *diags) {
+  if (!(pass->applies & features) || !pass->excludes) return;
+  for (const OrrGangExclude *exclude = pass->excludes; exclude->why; exclude++)
+    if (exclude->with & features)
+      orr_diags_error(diags, place, "%s%s%s %s", pass->key, pass->names_order ? " " : "",
+                      pass->names_order ? policy->order.entry->name : "", exclude->why);
 }
 
-void orr_cluster_refuse(const OrrClusterJobs *jobs, const OrrCluster *cluster, OrrPlace place,
+void orr_cluster_refuse(const OrrClusterPolicy *policy, guint more, OrrPlace place,
                         OrrDiags *diags) {
-  if (has_speed(jobs) || orr_cluster_refuse_has_failures(jobs))
-    refuse_policy(jobs, has_speed(jobs) ? "speed by place" : "failures", place, diags);
-  refuse_preemption(jobs, place, diags);
-  refuse_kinds(jobs, cluster, place, diags);
+  const OrrGangRules rules = orr_cluster_policy_rules(policy);
+  const guint features = orr_gang_pass_features(&rules) | more;
+  for (guint i = 0; orr_gang_passes[i]; i++)
+    refuse_pass(orr_gang_passes[i], policy, features, place, diags);
+  for (guint i = 0; i < G_N_ELEMENTS(others); i++)
+    if ((others[i].feature & features) && (others[i].excludes.with & features))
+      orr_diags_error(diags, place, "%s %s", others[i].key, others[i].excludes.why);
 }

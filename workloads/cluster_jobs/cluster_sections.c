@@ -1,7 +1,7 @@
 /*
  * cluster_sections.c - tables of these sections.
  */
-#include "workloads/cluster_jobs/cluster_sections.h"
+#include "workloads/cluster_jobs/cluster_jobs.h"
 
 #include <math.h>
 

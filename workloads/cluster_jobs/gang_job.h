@@ -26,6 +26,39 @@ typedef struct {
   gint32 gpus;
 } OrrGangShare;
 
+/* A job whose speed changes while it runs: one that raises its batch size as its
+ * gradients allow does more samples in the same time.
+ *
+ *   phases of a trace: 0.25:1.5|0.75:2      1 |        _______
+ *                                             |   ____|       1.5, then 2 times the first speed
+ *                                             |__|______________
+ *                                              0 .25  .75     1   of its work
+ *
+ * The run time in the trace is the one at the first speed; the job takes the sum of width / speed
+ * of it. A scheduler does not know what is to come: it sees the work that is left at the present
+ * speed. */
+typedef struct {
+  double from, speed; /* from this fraction of the work on; relative to the first */
+} OrrGangPhase;
+
+typedef struct OrrGangPhases {
+  guint n;
+  OrrGangPhase *at; /* the first from 0, at speed 1 */
+} OrrGangPhases;
+
+/* "FROM:SPEED|FROM:SPEED|...", FROM rising within (0, 1), SPEED above 0. NULL: the text is not of
+ * this form. */
+OrrGangPhases *orr_gang_phases_read(const char *text);
+void orr_gang_phases_free(OrrGangPhases *phases);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrGangPhases, orr_gang_phases_free)
+
+/* Its run time over that at the first speed. */
+double orr_gang_phases_time(const OrrGangPhases *phases);
+/* Where it is once @left of this run time (again over that at the first speed) is left. */
+guint orr_gang_phases_index(const OrrGangPhases *phases, double left);
+/* The run time that is left as a scheduler sees it: all of its work at the present speed. */
+double orr_gang_phases_seen(const OrrGangPhases *phases, double left);
+
 typedef struct {
   const char *id, *user, *queue, *model; /* of the trace's chunk; "" where the trace has none */
   gint64 number;                         /* the id as a number, or the row: breaks ties */
@@ -40,15 +73,15 @@ typedef struct {
   gint64 saving_us;    /* set by a run: what its checkpoints take, on top of that */
   gint64 saved_us;     /* part of overhead_us, once it has ended: checkpoints that counted */
   gint64 gpus;
-  double cpus, memory_bytes;          /* of the whole gang; 0: not stated */
-  gint64 asked_gpus;                  /* set by a run: gpus as the trace has them */
-  gint64 min_gpus, max_gpus;          /* of an elastic gang; 0: gpus */
-  gint64 segment;                     /* nodes that must share a block; 0: the placement's */
-  double steps;                       /* of its training; 0: not stated */
-  const struct OrrGangPhases *phases; /* its speed as it goes on; NULL: constant */
+  double cpus, memory_bytes;    /* of the whole gang; 0: not stated */
+  gint64 asked_gpus;            /* set by a run: gpus as the trace has them */
+  gint64 min_gpus, max_gpus;    /* of an elastic gang; 0: gpus */
+  gint64 segment;               /* nodes that must share a block; 0: the placement's */
+  double steps;                 /* of its training; 0: not stated */
+  const OrrGangPhases *phases;  /* its speed as it goes on; NULL: constant */
   const char *after;            /* ids of jobs that must have ended, "1|2"; NULL or "": none */
   double rates[ORR_GANG_KINDS]; /* work per time on each kind of GPU; 0: it cannot run there */
-  guint account;                /* of its user, where the order goes by usage (gang_account.h) */
+  guint account;                /* of its user, where the order goes by usage (gang_account.c) */
   /* What a run finds. While it waits, @left_us is what remains; while it runs, @end_us says. */
   gint64 left_us, first_start_us, end_us; /* first_start_us -1: it has not started */
   gint64 promised_us;                     /* the first start that backfill promised; -1: none */

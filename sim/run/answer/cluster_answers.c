@@ -282,7 +282,7 @@ void orr_cluster_answers(const OrrReplayed *replayed, OrrOutcome *outcome) {
   fill_power(replayed, work, outcome);
   add_all_hours(work, outcome);
   add_times(work, outcome);
-  if (!work->rules.placement->is_count && work->rounds.length_us == 0) /* nodes are seen */
+  if (!work->rules.placement->is_count && work->rules.rounds.length_us == 0) /* nodes are seen */
     outcome->job_spans = orr_cluster_spans_new(work, outcome->names);
   add_shares(work, "queue", queue_of, outcome);
   add_shares(work, "user", user_of, outcome);

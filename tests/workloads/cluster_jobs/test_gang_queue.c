@@ -5,7 +5,7 @@
  * The simulation asserts at every start that the limits admit it (gang_queue.c); the invariants
  * here are recomputed from the starts and ends of jobs alone.
  */
-#include "workloads/cluster_jobs/gang_queue.h"
+#include "workloads/cluster_jobs/core/gang_queue.h"
 
 #include <string.h>
 

@@ -2,13 +2,11 @@
  * test_gang_rounds.c - shares of time on kinds of GPUs against programs solved by hand, and rounds
  * under every allotment.
  */
-#include "workloads/cluster_jobs/gang_rounds.h"
+#include "workloads/cluster_jobs/allotments/gang_allot.h"
 
 #include <string.h>
 
-#include "workloads/cluster_jobs/gang_lp.h"
-#include "workloads/cluster_jobs/gang_matching.h"
-#include "workloads/cluster_jobs/gang_phases.h"
+#include "workloads/cluster_jobs/gang_sim.h"
 
 extern const OrrGangAllotment orr_allot_allox, orr_allot_fifo_gavel, orr_allot_finish_time_fair,
     orr_allot_finish_time_fair_blind, orr_allot_max_min_blind;
@@ -220,15 +218,26 @@ static void test_phases(void) {
   for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) g_assert_null(orr_gang_phases_read(wrong[i]));
 }
 
+static OrrGangRules rules_of(const OrrGangKind *of, guint n, OrrGangRounds rounds) {
+  return (OrrGangRules){.order = (gconstpointer)orr_registry_find(&orr_gang_order_registry, "fifo"),
+                        .placement =
+                            (gconstpointer)orr_registry_find(&orr_gang_placement_registry, "count"),
+                        .kinds = of,
+                        .n_kinds = n,
+                        .rounds = rounds};
+}
+
 /* Rounds of 100 from 1 on: a job of 240 that takes 17/24 of it, 170, pays a start in the first
  * round only and ends at 181. A second one comes at 50 and has no fraction until 150 have passed
  * since the computation at 1: not in the round from 101, which ends with the first job at 181. */
 static void test_start(void) {
   static const OrrGangKind one = {"", 1, 2};
   g_autoptr(OrrGangPhases) phases = orr_gang_phases_read("0.25:1.5|0.75:2");
-  const OrrGangRules rules = {.kinds = &one, .n_kinds = 1};
-  const OrrGangRounds how = {
-      .allotment = &orr_allot_max_min_blind, .length_us = 100, .reset_us = 150, .start_us = 10};
+  const OrrGangRules rules = rules_of(&one, 1,
+                                      (OrrGangRounds){.allotment = &orr_allot_max_min_blind,
+                                                      .length_us = 100,
+                                                      .reset_us = 150,
+                                                      .start_us = 10});
   g_autoptr(GArray) jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
   OrrGangJob job = {.id = "a", .gpus = 1, .work_us = 170, .submit_us = 1, .phases = phases};
   job.rates[0] = 1;
@@ -236,7 +245,7 @@ static void test_start(void) {
   job = (OrrGangJob){.id = "b", .gpus = 1, .work_us = 30, .submit_us = 50, .rates = {1}};
   g_array_append_val(jobs, job);
   OrrGangTotals totals;
-  orr_gang_rounds_run(&rules, &how, jobs, &totals);
+  orr_gang_sim_run(&rules, jobs, &totals);
   const OrrGangJob *a = &g_array_index(jobs, OrrGangJob, 0), *b = a + 1;
   g_assert_cmpint(a->end_us, ==, 181);
   g_assert_cmpint(b->first_start_us, ==, 181);
@@ -278,12 +287,12 @@ static guint64 digest(const GArray *jobs) {
 /* A job has run for between its work and its work at half the rate, and rounding; GPU time adds up;
  * never more than 20 GPUs at once; a second run is the same. */
 static void check_rounds(const OrrGangAllotment *allotment, guint64 seed) {
-  const OrrGangRules rules = {.kinds = kinds, .n_kinds = 2};
-  const OrrGangRounds how = {allotment, 100, 250, (gint64)(seed % 2) * 3, seed};
+  const OrrGangRules rules =
+      rules_of(kinds, 2, (OrrGangRounds){allotment, 100, 250, (gint64)(seed % 2) * 3, seed});
   GArray *jobs = random_jobs(seed, 120);
   OrrGangTotals totals, again;
   double used = 0;
-  orr_gang_rounds_run(&rules, &how, jobs, &totals);
+  orr_gang_sim_run(&rules, jobs, &totals);
   for (guint i = 0; i < jobs->len; i++) {
     const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
     used += (double)job->gpus * (double)(job->run_us + job->overhead_us);
@@ -295,7 +304,7 @@ static void check_rounds(const OrrGangAllotment *allotment, guint64 seed) {
   g_assert_cmpfloat(totals.used, ==, used);
   g_assert_cmpfloat(totals.used, <=, 20.0 * (double)(totals.end_us - totals.begin_us));
   const guint64 first = digest(jobs);
-  orr_gang_rounds_run(&rules, &how, jobs, &again);
+  orr_gang_sim_run(&rules, jobs, &again);
   g_assert_cmpuint(first, ==, digest(jobs));
   g_assert_cmpmem(&totals, sizeof totals, &again, sizeof again);
   g_array_unref(jobs);

@@ -2,11 +2,11 @@
  * test_job_trace.c - traces of jobs: columns and their defaults, errors at their cell, fields of
  * the Standard Workload Format.
  */
-#include "workloads/cluster_jobs/job_trace.h"
+#include "workloads/cluster_jobs/traces/job_trace.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
-#include "workloads/cluster_jobs/job_generate.h"
+#include "workloads/cluster_jobs/traces/job_trace.h"
 
 static OrrJobTrace *read_text(const char *ending, const char *text, const char *queue,
                               char **ret_message) {

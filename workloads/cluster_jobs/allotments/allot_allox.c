@@ -15,8 +15,8 @@
  *
  *   workload: {policy: {rounds: {length: 6 min, allotment: allox}}}
  */
-#include "workloads/cluster_jobs/gang_allot.h"
-#include "workloads/cluster_jobs/gang_matching.h"
+#include "workloads/cluster_jobs/allotments/gang_allot.h"
+#include "workloads/cluster_jobs/allotments/gang_allot.h"
 
 enum { MOST = 256 };
 

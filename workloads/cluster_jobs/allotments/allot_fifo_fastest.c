@@ -4,7 +4,7 @@
  *
  *   workload: {policy: {rounds: {length: 6 min, allotment: fifo-fastest}}}
  */
-#include "workloads/cluster_jobs/gang_allot.h"
+#include "workloads/cluster_jobs/allotments/gang_allot.h"
 
 static void fill(OrrGangAllot *allot) { orr_gang_allot_whole(allot, TRUE); }
 

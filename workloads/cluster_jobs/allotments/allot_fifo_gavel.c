@@ -19,7 +19,7 @@
  */
 #include <string.h>
 
-#include "workloads/cluster_jobs/gang_allot.h"
+#include "workloads/cluster_jobs/allotments/gang_allot.h"
 
 enum { NONE = G_MAXUINT };
 

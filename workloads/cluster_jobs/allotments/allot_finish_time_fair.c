@@ -13,7 +13,7 @@
  *
  *   workload: {policy: {rounds: {length: 6 min, allotment: finish-time-fair}}}
  */
-#include "workloads/cluster_jobs/gang_allot.h"
+#include "workloads/cluster_jobs/allotments/gang_allot.h"
 
 static double throughput(const OrrGangAllot *allot, guint i) {
   double sum = 0;

@@ -8,7 +8,7 @@
  *
  *   workload: {policy: {rounds: {length: 6 min, allotment: finish-time-fair-blind}}}
  */
-#include "workloads/cluster_jobs/gang_allot.h"
+#include "workloads/cluster_jobs/allotments/gang_allot.h"
 
 /* Fills @time; FALSE: there is not enough of it. */
 static gboolean is_enough(const OrrGangAllot *allot, const double *fair, double rho, double *time) {

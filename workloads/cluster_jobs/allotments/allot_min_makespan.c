@@ -6,7 +6,7 @@
  *
  *   workload: {policy: {rounds: {length: 6 min, allotment: min-makespan}}}
  */
-#include "workloads/cluster_jobs/gang_allot.h"
+#include "workloads/cluster_jobs/allotments/gang_allot.h"
 
 static void fill(OrrGangAllot *allot) {
   g_autofree double *scale = g_new(double, allot->n + 1);

@@ -1,11 +1,11 @@
 /*
- * fair_share.c - the user who has received least goes first (Slurm's fair tree, gang_account.h):
+ * fair_share.c - the user who has received least goes first (Slurm's fair tree, gang_account.c):
  * among the trace's queues, then among the users of a queue. FIFO among the jobs of one user, and
  * among users of equal usage. Running jobs stay.
  *
  *   workload: {policy: {order: {kind: fair-share, half-life: 7 d}}}
  */
-#include "workloads/cluster_jobs/gang_order.h"
+#include "workloads/cluster_jobs/core/gang_order.h"
 
 typedef struct {
   double half_life_s;

@@ -4,7 +4,7 @@
  *
  *   workload: {policy: {order: priority-preempt, preemption: {checkpoint: 1 h, restart: 2 min}}}
  */
-#include "workloads/cluster_jobs/gang_order.h"
+#include "workloads/cluster_jobs/core/gang_order.h"
 
 /* Priorities are whole numbers (job_trace.c). */
 static double key(const OrrGangQuestion *question, const OrrGangJob *job) {

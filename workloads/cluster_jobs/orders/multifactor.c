@@ -5,14 +5,14 @@
  *   priority = age min(wait / max-age, 1) + fair-share F + job-size gpus / cluster
  *              + partition priority / most of the trace
  *
- * F is fair tree's (gang_account.h). All weights are 0 by default, as Slurm's are: the order is
+ * F is fair tree's (gang_account.c). All weights are 0 by default, as Slurm's are: the order is
  * then FIFO. Slurm computes it every PriorityCalcPeriod, 5 minutes; here it is exact at each event.
  *
  *   workload: {policy: {order: {kind: multifactor, age: 1000, fair-share: 10000}}}
  */
 #include <math.h>
 
-#include "workloads/cluster_jobs/gang_order.h"
+#include "workloads/cluster_jobs/core/gang_order.h"
 
 typedef struct {
   double half_life_s, max_age_s, age, fair_share, job_size, priority;

@@ -3,7 +3,7 @@
  *
  *   workload: {policy: {order: sjf}}
  */
-#include "workloads/cluster_jobs/gang_order.h"
+#include "workloads/cluster_jobs/core/gang_order.h"
 
 static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
   (void)question;

@@ -3,7 +3,7 @@
  *
  *   workload: {policy: {order: srsf}}
  */
-#include "workloads/cluster_jobs/gang_order.h"
+#include "workloads/cluster_jobs/core/gang_order.h"
 
 static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
   return (double)orr_gang_job_left_us(job, question->now_us) * (double)job->gpus;

@@ -4,7 +4,7 @@
  *
  *   workload: {policy: {order: srtf}}
  */
-#include "workloads/cluster_jobs/gang_order.h"
+#include "workloads/cluster_jobs/core/gang_order.h"
 
 static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
   return (double)orr_gang_job_left_us(job, question->now_us);

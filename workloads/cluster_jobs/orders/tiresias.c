@@ -10,7 +10,7 @@
  *
  *   workload: {policy: {order: tiresias, blocked: skip, placement: count}}
  */
-#include "workloads/cluster_jobs/gang_order.h"
+#include "workloads/cluster_jobs/core/gang_order.h"
 
 typedef struct {
   GArray *thresholds; /* of double: GPU-seconds */

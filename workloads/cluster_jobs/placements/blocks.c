@@ -13,7 +13,7 @@
  *   workload: {policy: {placement: {kind: blocks, block: 18, segment: 16}}}
  */
 #include "sim/base/field.h"
-#include "workloads/cluster_jobs/gang_bins.h"
+#include "workloads/cluster_jobs/core/gang_bins.h"
 
 typedef struct {
   gint64 block, segment;

@@ -4,7 +4,7 @@
  *
  *   workload: {policy: {placement: count}}
  */
-#include "workloads/cluster_jobs/gang_bins.h"
+#include "workloads/cluster_jobs/core/gang_bins.h"
 
 static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
                       GArray *shares) {

@@ -16,7 +16,7 @@
  *   workload: {policy: {placement: {kind: fewest-domains, groups: [4], pods: [16], required: pod}}}
  */
 #include "sim/base/field.h"
-#include "workloads/cluster_jobs/gang_bins.h"
+#include "workloads/cluster_jobs/core/gang_bins.h"
 
 typedef enum { NONE, GROUP, POD } Level;
 static const char *const level_words[] = {"none", "group", "pod", NULL};

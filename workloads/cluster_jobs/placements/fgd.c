@@ -12,7 +12,7 @@
  *
  *   workload: {policy: {placement: fgd}}
  */
-#include "workloads/cluster_jobs/gang_bins.h"
+#include "workloads/cluster_jobs/core/gang_bins.h"
 
 static double wasted(const OrrGangBins *bins, gint64 n_free) {
   double sum = 0;

@@ -3,7 +3,7 @@
  *
  *   workload: {policy: {placement: first-fit}}
  */
-#include "workloads/cluster_jobs/gang_bins.h"
+#include "workloads/cluster_jobs/core/gang_bins.h"
 
 static guint pick(const OrrGangBins *bins, gint64 gpus, const GArray *taken) {
   for (guint i = 0; i < bins->n; i++)

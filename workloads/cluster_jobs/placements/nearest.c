@@ -1,12 +1,12 @@
 /*
  * nearest.c - the smallest part of the machine that holds the gang: a node, an NVLink domain, a
- * leaf, a pod (gang_map.h); of several, the one with the fewest free GPUs. A gang of several leaves
- * takes those with the most empty nodes first, so that it is in few.
+ * leaf, a pod (gang_bins.h); of several, the one with the fewest free GPUs. A gang of several
+ * leaves takes those with the most empty nodes first, so that it is in few.
  *
  *   workload: {policy: {placement: nearest}}
  */
-#include "workloads/cluster_jobs/gang_bins.h"
-#include "workloads/cluster_jobs/gang_map.h"
+#include "workloads/cluster_jobs/core/gang_bins.h"
+#include "workloads/cluster_jobs/core/gang_bins.h"
 
 #include <stdlib.h>
 
@@ -129,5 +129,6 @@ const OrrGangPlacement orr_gang_nearest = {
               "pod; of several the fullest.",
               NULL},
     .by_room = TRUE,
+    .is_by_fabric = TRUE,
     .place = place,
 };

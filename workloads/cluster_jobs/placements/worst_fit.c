@@ -4,7 +4,7 @@
  *
  *   workload: {policy: {placement: worst-fit}}
  */
-#include "workloads/cluster_jobs/gang_bins.h"
+#include "workloads/cluster_jobs/core/gang_bins.h"
 
 static guint pick(const OrrGangBins *bins, gint64 gpus, const GArray *taken) {
   guint best = G_MAXUINT;

@@ -3,7 +3,7 @@
  *
  *   workload: {speed: given}
  */
-#include "workloads/cluster_jobs/gang_speed.h"
+#include "workloads/cluster_jobs/core/gang_speed.h"
 
 const OrrGangSpeedKind orr_gang_speed_given = {
     .entry = {"given", "Run times are the trace's, wherever a gang sits.", NULL},

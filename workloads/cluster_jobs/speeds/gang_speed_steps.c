@@ -29,7 +29,7 @@
 #include <math.h>
 
 #include "sim/base/fault.h"
-#include "workloads/cluster_jobs/gang_speed.h"
+#include "workloads/cluster_jobs/core/gang_speed.h"
 #include "workloads/parts.h"
 #include "workloads/training/training.h"
 

@@ -18,7 +18,7 @@
  */
 #include <math.h>
 
-#include "workloads/cluster_jobs/gang_speed.h"
+#include "workloads/cluster_jobs/core/gang_speed.h"
 
 /* By the level of a place. */
 typedef struct {

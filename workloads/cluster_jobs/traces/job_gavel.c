@@ -12,7 +12,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
-#include "workloads/cluster_jobs/job_trace.h"
+#include "workloads/cluster_jobs/traces/job_trace.h"
 
 enum { TYPE = 0, STEPS = 5, GPUS = 6, FEWEST = 10 };
 

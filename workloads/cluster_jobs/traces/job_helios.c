@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "sim/base/csv.h"
-#include "workloads/cluster_jobs/job_trace.h"
+#include "workloads/cluster_jobs/traces/job_trace.h"
 
 typedef struct {
   int id, user, queue, model, gpus, submit, duration;

@@ -15,7 +15,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/base/json.h"
-#include "workloads/cluster_jobs/job_trace.h"
+#include "workloads/cluster_jobs/traces/job_trace.h"
 
 typedef struct {
   OrrJobTrace *trace;

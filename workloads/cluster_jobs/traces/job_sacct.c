@@ -16,7 +16,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
-#include "workloads/cluster_jobs/job_trace.h"
+#include "workloads/cluster_jobs/traces/job_trace.h"
 
 typedef enum {
   ID,

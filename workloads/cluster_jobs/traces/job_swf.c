@@ -13,7 +13,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
-#include "workloads/cluster_jobs/job_trace.h"
+#include "workloads/cluster_jobs/traces/job_trace.h"
 
 enum { N_FIELDS = 18 };
 

@@ -1,0 +1,58 @@
+/*
+ * gang_after.c - jobs that wait for other jobs to end, whatever became of those (Slurm's
+ * --dependency=afterany). Such a job joins the queue when the last of them ends, with the place in
+ * the order that its submission gives it; its wait counts from its submission.
+ *
+ * An id that no job of the trace has is ignored: that job was left out, or ran elsewhere.
+ */
+#include <string.h>
+
+#include "workloads/cluster_jobs/core/gang_state.h"
+
+static void list_free(gpointer list) { g_ptr_array_unref(list); }
+
+/* Jobs of a trace by their id. */
+static GHashTable *by_id(GArray *jobs) {
+  GHashTable *known = g_hash_table_new(g_str_hash, g_str_equal);
+  for (guint i = 0; i < jobs->len; i++) {
+    OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+    if (job->id) g_hash_table_insert(known, (char *)job->id, job);
+  }
+  return known;
+}
+
+static void add_dependent(GHashTable *dependents, const OrrGangJob *on, OrrGangJob *job) {
+  GPtrArray *list = g_hash_table_lookup(dependents, on);
+  if (!list) {
+    list = g_ptr_array_new();
+    g_hash_table_insert(dependents, (gpointer)on, list);
+  }
+  g_ptr_array_add(list, job);
+  job->n_after++;
+}
+
+/* The jobs are in the order of submission. A job that should wait for one submitted after it, or at
+ * the same time with a higher number, does not: so there are no circles. */
+void orr_gang_after_open(OrrGangSim *sim, GArray *jobs) {
+  g_autoptr(GHashTable) known = NULL;
+  for (guint i = 0; i < jobs->len; i++) {
+    OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+    if (!job->after || !*job->after) continue;
+    if (!known) known = by_id(jobs);
+    if (!sim->dependents) sim->dependents = g_hash_table_new_full(NULL, NULL, NULL, list_free);
+    g_auto(GStrv) ids = g_strsplit(job->after, "|", -1);
+    for (guint k = 0; ids[k]; k++) {
+      const OrrGangJob *on = g_hash_table_lookup(known, ids[k]);
+      if (on && on < job) add_dependent(sim->dependents, on, job);
+    }
+  }
+}
+
+void orr_gang_after_ended(OrrGangSim *sim, const OrrGangJob *job) {
+  const GPtrArray *list = sim->dependents ? g_hash_table_lookup(sim->dependents, job) : NULL;
+  for (guint i = 0; list && i < list->len; i++) {
+    OrrGangJob *dependent = list->pdata[i];
+    if (--dependent->n_after == 0 && dependent->submit_us <= sim->now_us)
+      g_ptr_array_add(sim->requeued, dependent);
+  }
+}
