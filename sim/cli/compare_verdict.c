@@ -135,7 +135,7 @@ static char *verdict_text(const OrrVerdict *verdict, const OrrRatioBand *band,
   const double low = fmin(one, two), high = fmax(one, two);
   g_autofree char *sure = sure_text(verdict), *how = band_text(band);
   if (!verdict->is_decided)
-    return g_strdup_printf("not told apart: %.2f to %.2f times as %s (%s)", low, high,
+    return g_strdup_printf("statistically tied: %.2f to %.2f times as %s (%s)", low, high,
                            is_memory ? "small" : "fast", how);
   const gboolean is_better = better > 1;
   return g_strdup_printf("run %" G_GINT64_FORMAT " is %.2f times %s (%.2f to %.2f, %s)%s", run,

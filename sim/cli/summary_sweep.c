@@ -101,7 +101,7 @@ static Columns columns_of(const OrrSweepReport *report, const GArray *points, gu
 
 static char *apart_text(const OrrSweepBest *one) {
   if (!one->bands || one->bands->apart == ORR_APART_UNKNOWN) return g_strdup("");
-  if (one->bands->apart == ORR_APART_NOT_TOLD) return g_strdup("not told apart");
+  if (one->bands->apart == ORR_APART_NOT_TOLD) return g_strdup("statistically tied");
   return g_strdup_printf("worse: %.0f %% sure", floor(100 * one->bands->sure));
 }
 
@@ -120,7 +120,7 @@ static void print_head(const OrrSweepReport *report, const Columns *columns, gbo
     printf("  %*s", columns[i].width, columns[i].heading);
     if (columns[i].band_width > 0) printf("  %-*s", columns[i].band_width, "80 % band");
   }
-  printf("%s  settings\n", compared ? "  against the best" : "");
+  printf("%s  settings\n", compared ? "  against the best  " : "");
 }
 
 /* What the marks and the bands rest on. */
@@ -130,9 +130,10 @@ static void print_band_notes(const OrrSweepReport *report) {
   const OrrSweepBest *first = &g_array_index(best, OrrSweepBest, 0);
   if (!first->bands) return;
   if (is_compared(best))
-    printf("  told apart    %u of the %u points after the best cannot be told apart from it: 80 %% "
-           "of measured ratios would lie within bounds that hold 1\n",
-           count_apart(best, ORR_APART_NOT_TOLD), best->len - 1);
+    printf(
+        "  tied          %u of the %u points after the best are statistically tied with it: 80 %% "
+        "of measured ratios would lie within bounds that hold 1\n",
+        count_apart(best, ORR_APART_NOT_TOLD), best->len - 1);
   for (guint i = 0; i < report->n_objectives; i++) {
     const OrrBand *band = &first->bands->of[i];
     if (band->quality == ORR_BAND_GOOD) continue;
@@ -157,7 +158,7 @@ static void print_points(const OrrSweepReport *report, const GArray *points, con
     printf("    %8" G_GINT64_FORMAT, report->sweep + (report->sweep ? 1 : 0) + (gint64)one->point);
     for (guint i = 0; i < report->n_objectives; i++) print_number(report, &columns[i], one, i);
     g_autofree char *apart = apart_text(one);
-    if (compared) printf("  %-16s", apart);
+    if (compared) printf("  %-18s", apart);
     printf("  %s\n", settings);
   }
 }

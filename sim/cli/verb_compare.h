@@ -28,7 +28,7 @@ OrrAnswer *orr_compare_many_results(OrrStore *store, const gint64 *runs, guint n
  * ratio of their results (sim/bands/band.h) ---
  *
  *   run 2 is 1.10 times faster (1.04 to 1.15, 80 % band from 61 measured pairs): 97 % sure
- *   not told apart: 0.97 to 1.08 times as fast (80 % band from 61 measured pairs)
+ *   statistically tied: 0.97 to 1.08 times as fast (80 % band from 61 measured pairs)
  */
 
 /* One result of both runs. */

@@ -81,7 +81,8 @@ static const OrrBand *band_at(const Plan *plan, guint i) {
 
 static const char *apart_at(const Plan *plan, guint i) {
   const OrrSweepBands *bands = best_at(plan, i)->bands;
-  return i > 0 && bands && bands->apart == ORR_APART_NOT_TOLD ? "not told apart from the best" : "";
+  return i > 0 && bands && bands->apart == ORR_APART_NOT_TOLD ? "statistically tied with the best"
+                                                              : "";
 }
 
 static void print_points(const Plan *plan) {

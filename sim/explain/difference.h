@@ -17,8 +17,8 @@ typedef struct {
 
 /* Appends a row per kind to @kinds (OrrExplainKindRow), and one per family to @families
  * (OrrExplainDifferenceRow), largest difference first. @simulated may be NULL: its columns are NAN
- * and 0. Purposes of communication are told apart only where both sides know them. @is_coarse: the
- * simulated side cannot tell gemm from other kernels, so all but attention count as gemm. */
+ * and 0. Purposes of communication are distinguished only where both sides know them. @is_coarse:
+ * the simulated side cannot tell gemm from other kernels, so all but attention count as gemm. */
 void orr_difference_add(const OrrDifferenceSide *measured, const OrrDifferenceSide *simulated,
                         gboolean is_coarse, GArray *kinds, GArray *families);
 

@@ -23,7 +23,7 @@ G_BEGIN_DECLS
  * there is no such lane, or the run kept no spans. */
 OrrTimeline *orr_simulated_timeline(const OrrOutcome *outcome, gint64 lane, GError **error);
 
-/* Whether only attention, communication and the rest can be told apart. */
+/* Whether only attention, communication and the rest can be distinguished. */
 gboolean orr_simulated_is_coarse(const OrrOutcome *outcome);
 
 G_END_DECLS

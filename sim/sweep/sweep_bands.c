@@ -47,10 +47,11 @@ static const OrrField band_fields[] = {
     ORR_FIELD_REAL(BandRow, "sure", sure, ORR_UNIT_FRACTION, NULL,
                    "How sure it is that the best point is better than this one: the weight of "
                    "measured pairs that confirm such an order."),
-    ORR_FIELD_INT(BandRow, "told-apart", told_apart, NULL,
-                  "1: the bounds of the ratio exclude 1; 0: they do not, so the point cannot be "
-                  "told apart from the best one; NULL: not known.",
-                  .flags = ORR_FIELD_OPTIONAL | ORR_FIELD_UNSIGNED),
+    ORR_FIELD_INT(
+        BandRow, "told-apart", told_apart, NULL,
+        "1: the bounds of the ratio exclude 1; 0: they do not, so the point is statistically "
+        "tied with the best one; NULL: not known.",
+        .flags = ORR_FIELD_OPTIONAL | ORR_FIELD_UNSIGNED),
 };
 const OrrFieldTable orr_sweep_band_table =
     ORR_FIELD_TABLE("sweep_band",

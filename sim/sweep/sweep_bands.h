@@ -1,10 +1,10 @@
 /*
  * sweep_bands.h - error bands (sim/bands/band.h) of the points that a sweep's report shows, and
- * which of the best points cannot be told apart from the best one.
+ * which of the best points are statistically tied with the best one.
  *
  * An objective has a band where it is in proportion to one result that has one, or to its inverse:
  * `tokens_per_s / n_gpus`, `cost_per_million_tokens`. The band of the ratio of two points decides
- * whether they are told apart, since errors that both share cancel in it: they are not where it
+ * which is better, since errors that both share cancel in it: they are statistically tied where it
  * holds 1.
  * All of it is computed after the last point; what the inner loop does for it is in
  * sweep_likeness.h.

@@ -100,7 +100,7 @@ static void test_renamed(void) {
   assert_fine("help advise", "usage: orrery plan campaign ");
   assert_fine("help compare --trace", "usage: orrery compare --trace ");
   assert_fine("help db log", "usage: orrery db log ");
-  assert_fine("cost a100-80gb-sxm", "gemm m=...");
+  assert_fine("cost a100-80gb-sxm", "gemm [gemm_dtype=bfloat16] m=...");
   assert_fine("schema device --markdown", "# device");
   assert_refused("capacity", 2, "'capacity' is now 'plan rate'");
   assert_refused("log nowhere.db", 1, "no such results database");
@@ -260,7 +260,7 @@ static void test_run(void) {
   assert_fine(command + strlen("orrery "), "gemm");
 }
 
-/* Replicas that differ are told apart. */
+/* Replicas of other layouts and devices are listed one by one. */
 static void test_run_groups(void) {
   put("groups.yaml",
       "schema: scenario/1\nname: groups\ncluster: {base: dgx-h100-superpod, nodes: 1}\nmodel: "

@@ -86,8 +86,8 @@ static void test_best(Fixture *fixture, gconstpointer data) {
   assert_csv(store, "best", 0, &(OrrBinding){"objective", "3"}, "");
 }
 
-/* Run 3 cannot be told apart from run 4, the best one; run 2 was compared with run 3, which was the
- * best when the sweep was interrupted. */
+/* Run 3 is statistically tied with run 4, the best one; run 2 was compared with run 3, which was
+ * the best when the sweep was interrupted. */
 static void test_bands(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_sweep(

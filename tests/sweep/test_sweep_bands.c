@@ -64,7 +64,7 @@ static const OrrSweepBest *best_at(const OrrSweepReport *report, guint i) {
 
 /* Every measurement is 1.1 of its simulation: a time and a cost have both bounds at 1.1, a rate at
  * 1 / 1.1; no row measured memory. The error cancels in ratios, so that a ratio is known exactly,
- * and points with another time than the best one are told apart. */
+ * and points with another time than the best one are not tied with it. */
 static void test_equal_errors(void) {
   g_autofree char *file = sweep_put("equal.yaml", SWEEP_PRICES SWEEP_AXES FOUR),
                   *db = sweep_fresh("equal.db");
@@ -102,7 +102,7 @@ static void test_equal_errors(void) {
 
 /* Half of the measurements are 13 and half 7, over 10: of pairs of rows a quarter has a ratio that
  * is 13 / 7 of the simulated one, and a quarter 7 / 13. Both lie within an 80 % band, so points
- * much less than 13 / 7 = 1.86 apart are not told apart. */
+ * less than a factor of 13 / 7 = 1.86 from each other are tied. */
 static void test_unequal_errors(void) {
   g_autofree char *file =
       sweep_put("unequal.yaml", SWEEP_AXES "  objective: maximize tokens_per_s\n");

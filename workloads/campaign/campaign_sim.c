@@ -76,7 +76,7 @@ static gint64 replicas_lost(const Sim *sim) {
 static void note(Sim *sim, double begin_s, int phase, guint cause) {
   GArray *events = sim->history->events;
   if (!events || sim->now_s <= begin_s) return;
-  /* The thousands of waits for checkpoints that are shorter than a step are not told apart. */
+  /* The thousands of waits for checkpoints that are shorter than a step count as running. */
   if (phase == ORR_PHASE_STALL && sim->now_s - begin_s < sim->input->step_s) {
     phase = ORR_PHASE_RUN;
     cause = 0;

@@ -21,7 +21,7 @@ typedef struct {
   GArray *ids; /* of guint64 */
 } Row;
 
-#define MOST_ID 9007199254740992.0 /* 2^53: whole numbers beyond it are not told apart */
+#define MOST_ID 9007199254740992.0 /* 2^53: doubles do not hold all whole numbers beyond it */
 
 static void read_ids(OrrJson *json, GArray *ids) {
   if (!orr_json_open(json)) return;

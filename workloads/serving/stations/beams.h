@@ -48,7 +48,7 @@ gint64 orr_beams_copies(const OrrBeams *beams); /* copies among them */
 void orr_beams_append(OrrBeams *beams); /* nothing where there is room for the next token already */
 void orr_beams_fork(OrrBeams *beams);   /* the tokens that there was room for are there */
 /* The block of @beam that holds token @block * size of its sequence, not a whole one of the
- * prompt; told apart from all others of these beams, at any time. */
+ * prompt; it differs from all others of these beams at any time. */
 guint32 orr_beams_block(const OrrBeams *beams, guint beam, gint64 block);
 
 G_END_DECLS
