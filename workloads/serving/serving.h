@@ -331,6 +331,12 @@ typedef struct OrrServingPaths
     OrrServingPaths;              /* the links that transfers cross: serving_paths.c */
 typedef struct OrrFleet OrrFleet; /* the running fleet: fleet.c */
 
+/* A request that the fleet did not serve to its end: it was rejected, or its replica was lost. */
+typedef struct {
+  double at_s; /* on the run's clock */
+  gboolean is_failed;
+} OrrUnserved;
+
 typedef enum {
   ORR_STEADY_SHORT, /* the run is too short to tell */
   ORR_STEADY_HOLDS, /* the window is a steady state */
@@ -345,9 +351,10 @@ typedef struct {
   double residence_s;    /* mean time in the system of the requests that left last */
   double in_system;      /* requests in the system over the window, mean */
   double growth_rps;     /* of that number, per second, where it grows; else 0 */
-  double
-      good_error; /* standard error of the fraction within the objectives, where one is asked for */
-  double margin;  /* of the rate of output tokens: half of a 95 % interval, over the rate */
+  /* standard error of the fraction within the objectives, where one is asked for; NAN: the window
+   * does not show it */
+  double good_error;
+  double margin; /* of the rate of output tokens: half of a 95 % interval, over the rate */
 } OrrSteady;
 
 /* The time of metrics.window: full or steady. Full begins with the first token of request `places`
@@ -372,6 +379,7 @@ typedef struct {
   gint64 longest;  /* longest request in tokens */
   /* results of the run */
   GArray *requests; /* OrrServedRequest, in order of completion */
+  GArray *unserved; /* OrrUnserved, in order of time */
   GArray *steps;    /* OrrServedStep, sampled */
   GArray *gaps;     /* OrrTokenGap */
   OrrTokenWindow window;
@@ -382,11 +390,11 @@ typedef struct {
   OrrServedReplica *replicas;
   double end_s, last_arrival_s;
   double client_wait_s; /* of requests that waited at the client for max-concurrency, in all */
-  gint64 backlog_at_last_arrival, rejected;
-  gint64 unfinished;      /* requests in the system when the run was cut */
-  gint64 retried, failed; /* requests of lost replicas: retried elsewhere, or failed */
-  double failed_s;        /* time that failed requests spent in the system */
-  gint64 handovers;       /* of caches; seconds from prompts' ends till they were over, bytes */
+  gint64 backlog_at_last_arrival;
+  gint64 unfinished; /* requests in the system when the run was cut */
+  gint64 retried;    /* requests of lost replicas that went on elsewhere */
+  double failed_s;   /* time that failed requests spent in the system */
+  gint64 handovers;  /* of caches; seconds from prompts' ends till they were over, bytes */
   double handover_s, handover_bytes;
   gint64 first_encoder; /* GPU of the first encoder; the others follow */
   /* in the pool: images computed, cache hits, requests */

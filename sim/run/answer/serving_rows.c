@@ -47,17 +47,19 @@ static void counted_clear(Counted *counted) {
 }
 
 /* A steady window counts what leaves in it; otherwise all that arrive after the warm-up count. */
-static gboolean counts(const OrrServingWork *work, const OrrServedRequest *request) {
+static gboolean counts(const OrrServingWork *work, double arrival_s, double left_s) {
   if (work->params.metrics.window != ORR_WINDOW_STEADY)
-    return request->arrival_s >= work->params.metrics.warmup_s;
-  return request->left_s > work->steady.begin_s && request->left_s <= work->steady.end_s;
+    return arrival_s >= work->params.metrics.warmup_s;
+  return left_s > work->steady.begin_s && left_s <= work->steady.end_s;
 }
 
 /* Counts the requests of class @group; G_MAXUINT: of all classes. */
 static void count_requests(const OrrServingWork *work, guint group, Counted *counted) {
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
-    if (!counts(work, request) || (group != G_MAXUINT && request->group != group)) continue;
+    if (!counts(work, request->arrival_s, request->left_s) ||
+        (group != G_MAXUINT && request->group != group))
+      continue;
     const OrrServingSeen seen = orr_serving_see(&work->params, request);
     g_array_append_val(counted->ttft, seen.ttft_s);
     if (request->output > 1) g_array_append_val(counted->tpot, seen.tpot_s);
@@ -191,9 +193,12 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted,
                        OrrServingResult *result) {
   const double duration_s = fmax(counted->last_s - counted->first_s, 1e-12);
   result->completed = (gint64)counted->n;
-  result->rejected = work->rejected;
+  for (guint i = 0; i < work->unserved->len; i++) {
+    const OrrUnserved *one = &g_array_index(work->unserved, OrrUnserved, i);
+    if (counts(work, one->at_s, one->at_s))
+      (*(one->is_failed ? &result->failed : &result->rejected))++;
+  }
   result->retried = work->retried;
-  result->failed = work->failed;
   result->handover_bytes = work->handover_bytes;
   if (work->handovers > 0) result->handover_mean_s = work->handover_s / (double)work->handovers;
   result->duration_s = counted->n > 0 ? counted->last_s - counted->first_s : 0;
@@ -215,7 +220,7 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted,
     result->offered_rps = (double)work->cycle.requests / work->cycle.period_s;
   else if (work->last_arrival_s > 0)
     result->offered_rps =
-        (double)((gint64)work->requests->len + work->unfinished + work->rejected) /
+        (double)((gint64)(work->requests->len + work->unserved->len) + work->unfinished) /
         work->last_arrival_s;
 }
 
@@ -392,7 +397,9 @@ static void add_requests(OrrServingWork *work, OrrOutcome *outcome) {
   const guint stride = (guint)((n + most - 1) / most);
   for (guint i = 0; i < n; i += stride) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
-    if (work->params.metrics.window == ORR_WINDOW_STEADY && !counts(work, request)) continue;
+    if (work->params.metrics.window == ORR_WINDOW_STEADY &&
+        !counts(work, request->arrival_s, request->left_s))
+      continue;
     const OrrServingSeen seen = orr_serving_see(&work->params, request);
     const Measured measured = measured_of(request);
     const OrrServingRequestRow row = {.request = request->id,

@@ -240,6 +240,21 @@ static void test_repeat(void) {
   g_rmdir(folder);
 }
 
+/* Requests at 100 and 109 s come again 9 s after the last one, not after another 100 s. */
+static void test_repeat_late(void) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "late.csv", NULL);
+  g_assert_true(g_file_set_contents(
+      path, "arrival_s,input_tokens,output_tokens\n100,9,5\n109,9,5\n", -1, NULL));
+  g_autofree char *sets = g_strdup_printf("workload.load={kind: csv, file: %s, repeat: 3}", path);
+  g_autoptr(OrrOutcome) all = serving_run(sets);
+  g_assert_cmpuint(all->serving_requests->len, ==, 6);
+  for (guint i = 0; i < 6; i++)
+    g_assert_cmpfloat_with_epsilon(serving_request(all, i)->arrival_s, 100 + 9.0 * i, 1e-9);
+  g_remove(path);
+  g_rmdir(folder);
+}
+
 /* Three requests at 5, 6 and 9 s come at 2 / 4 = 0.5 per second; at 2 per second four times as
  * fast, from 0 s on. */
 static void test_trace_rate(void) {
@@ -310,6 +325,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/arrival/bad-traces", test_bad_traces);
   g_test_add_func("/workloads/arrival/shared-spans", test_shared_spans);
   g_test_add_func("/workloads/arrival/repeat", test_repeat);
+  g_test_add_func("/workloads/arrival/repeat-late", test_repeat_late);
   g_test_add_func("/workloads/arrival/trace-rate", test_trace_rate);
   g_test_add_func("/workloads/arrival/sharegpt-rate", test_sharegpt_rate);
   g_test_add_func("/workloads/arrival/kinds", test_kinds);

@@ -161,6 +161,48 @@ static void test_trace(void) {
   g_rmdir(folder);
 }
 
+/* A full queue rejects: of ten times what four servers serve, nine in ten, so a tenth of the
+ * window's requests are served, all of them in time. Rejected ones miss, and their number varies:
+ * the fraction has an error although none of the served ones misses. */
+static void test_rejected(void) {
+  g_autoptr(OrrOutcome) outcome = four_servers(
+      ", window: steady",
+      "workload.load={kind: poisson, rate: 4};workload.admission={in-flight: 4, queue: "
+      "0};workload.slo={ttft: 100 s};workload.least-good=0.05");
+  const OrrServingResult *result = &outcome->result.serving;
+  const double window_s = result->steady_end_s - result->steady_begin_s;
+  g_assert_true(result->steady);
+  g_assert_cmpfloat_with_epsilon(result->goodput_rps, result->requests_per_s, 1e-9);
+  g_assert_cmpfloat_with_epsilon((double)(result->completed + result->rejected) / window_s / 4, 1,
+                                 0.1);
+  g_assert_cmpfloat(result->steady_good_error, >, 0);
+  g_assert_cmpfloat(result->steady_good_error, <, 0.02);
+}
+
+/* Batches in which no request leaves say nothing of the fraction: where none misses, it has no
+ * error. A gap of this load is longer than a window of forty requests in ten, at times. */
+static void test_empty_batch(void) {
+  for (int seed = 1; seed <= 10; seed++) {
+    g_autofree char *sets = g_strdup_printf(
+        "seed=%d;workload.load={kind: gamma, rate: 0.01, burstiness: 0.03};workload.requests=20;"
+        "workload.slo={ttft: 1000 s};workload.least-good=0.5",
+        seed);
+    g_autoptr(OrrOutcome) outcome = four_servers(", window: steady", sets);
+    const OrrServingResult *result = &outcome->result.serving;
+    if (result->steady && result->goodput_rps == result->requests_per_s)
+      g_assert_cmpfloat(result->steady_good_error, ==, 0);
+  }
+}
+
+/* That none misses is asked of as many requests as that one in a thousand does: 20 / 0.001. */
+static void test_all_good(void) {
+  g_autoptr(OrrOutcome) outcome = four_servers(
+      ", window: steady",
+      "workload.load={kind: poisson, rate: 0.1};workload.slo={ttft: 500 s};workload.least-good=1");
+  g_assert_true(outcome->result.serving.steady);
+  g_assert_cmpint(outcome->result.serving.completed, >=, 20000);
+}
+
 /* A closed loop keeps its number. */
 static void test_closed(void) {
   g_autoptr(OrrOutcome) outcome =
@@ -211,6 +253,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/steady/overload", test_overload);
   g_test_add_func("/workloads/serving/steady/short-overload", test_short_overload);
   g_test_add_func("/workloads/serving/steady/misses", test_misses);
+  g_test_add_func("/workloads/serving/steady/rejected", test_rejected);
+  g_test_add_func("/workloads/serving/steady/empty-batch", test_empty_batch);
+  g_test_add_func("/workloads/serving/steady/all-good", test_all_good);
   g_test_add_func("/workloads/serving/steady/closed", test_closed);
   g_test_add_func("/workloads/serving/steady/client-limit", test_client_limit);
   g_test_add_func("/workloads/serving/steady/refused", test_refused);

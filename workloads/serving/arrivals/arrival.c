@@ -182,11 +182,12 @@ static double arrival_at(const OrrTrace *trace, guint i) {
   return g_array_index(trace->requests, OrrRequest, i).arrival_s;
 }
 
-/* One replay follows the other after a mean gap between requests. */
+/* One replay follows the other after a mean gap between requests. Requests that all come at the
+ * same time are a larger burst. */
 static void repeat(OrrTrace *trace, gint64 times) {
   const guint n = trace->requests->len;
-  const double last_s = arrival_at(trace, n - 1);
-  const double period_s = n > 1 ? last_s * n / (n - 1) : last_s;
+  const double span_s = arrival_at(trace, n - 1) - arrival_at(trace, 0);
+  const double period_s = span_s * n / MAX(n - 1, 1);
   for (gint64 time = 1; time < times; time++)
     for (guint i = 0; i < n; i++) {
       const OrrRequest request = replayed(trace, i, (guint64)time, 0, period_s);

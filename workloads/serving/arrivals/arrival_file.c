@@ -15,8 +15,8 @@ static const OrrField fields[] = {
                    "prefixes and order stay, and the first request comes at once. 0: as recorded.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_INT(OrrTraceFile, "repeat", repeat, "1",
-                  "How many times the trace is replayed, one after the other; prompts of one time "
-                  "share nothing with those of another.",
+                  "How many times the trace is replayed, one after the other, a mean gap between "
+                  "requests apart; prompts of one time share nothing with those of another.",
                   .min = 1, .max = 100000),
 };
 const OrrFieldTable orr_trace_file_table =

@@ -133,13 +133,19 @@ static void fetch(OrrFleet *fleet);
 
 static void follow_up(OrrFleet *fleet, OrrRequest *request);
 
+static void note_unserved(OrrFleet *fleet, gboolean is_failed) {
+  const OrrUnserved row = {orr_serving_run_now(&fleet->run) - fleet->run.start_s, is_failed};
+  g_array_append_val(fleet->run.work->unserved, row);
+  orr_watch_unserved(&fleet->watch);
+}
+
 static void enter(OrrFleet *fleet, OrrRequest *request) {
   OrrServingWork *work = fleet->run.work;
   work->last_arrival_s = request->arrival_s - fleet->run.start_s;
   if (orr_route_enter(&fleet->route, request)) {
     count_area(fleet, request, 1);
   } else {
-    work->rejected++;
+    note_unserved(fleet, FALSE);
     follow_up(fleet, request);
   }
   work->backlog_at_last_arrival = fleet->in_system;
@@ -290,7 +296,7 @@ static void follow_up(OrrFleet *fleet, OrrRequest *request) {
 static void rejected(void *user, OrrRequest *request) {
   OrrFleet *fleet = user;
   OrrServingWork *work = fleet->run.work;
-  work->rejected++;
+  note_unserved(fleet, FALSE);
   work->failed_s += orr_serving_run_now(&fleet->run) - request->arrival_s;
   count_area(fleet, request, -1);
   follow_up(fleet, request);
@@ -298,7 +304,7 @@ static void rejected(void *user, OrrRequest *request) {
 
 static void fail(OrrFleet *fleet, OrrRequest *request) {
   OrrServingWork *work = fleet->run.work;
-  work->failed++;
+  note_unserved(fleet, TRUE);
   work->failed_s += orr_serving_run_now(&fleet->run) - request->arrival_s;
   count_area(fleet, request, -1);
   follow_up(fleet, request);

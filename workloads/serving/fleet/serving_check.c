@@ -479,6 +479,7 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
   work->world = &work->own_world;
   work->longest = longest_request(params, world->model);
   work->requests = g_array_new(FALSE, FALSE, sizeof(OrrServedRequest));
+  work->unserved = g_array_new(FALSE, FALSE, sizeof(OrrUnserved));
   work->steps = g_array_new(FALSE, FALSE, sizeof(OrrServedStep));
   work->gaps = g_array_new(FALSE, FALSE, sizeof(OrrTokenGap));
   work->turns = g_array_new(FALSE, FALSE, sizeof(OrrServedTurn));
@@ -502,6 +503,7 @@ void orr_serving_check_free(OrrWork *base) {
   orr_fleet_free(work->fleet);
   orr_serving_paths_free(work->paths);
   g_array_unref(work->requests);
+  g_array_unref(work->unserved);
   g_array_unref(work->steps);
   g_array_unref(work->gaps);
   g_array_unref(work->turns);

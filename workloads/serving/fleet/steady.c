@@ -14,13 +14,16 @@ enum {
   BATCHES = 10,      /* of a window */
   FEWEST = 20,       /* requests that left, for any judgement */
   LEAST = 400,       /* of a window: steady, where the document does not say */
-  LEAST_MISSES = 20, /* that a window of the fraction asked for would have */
+  LEAST_MISSES = 20, /* that a window of the fraction asked for would have, but for one of 1 */
   MOST_TIMES = 4,    /* a window near that fraction is made longer, to this many times */
   FEWEST_EARLY = 50, /* that left in a quarter of a run, to see an overload early */
   PAST_START = 8,    /* first residence times, after which an overload is not the start of a run */
 };
 
 static const double residences_of_warmup = 2, residences = ORR_STEADY_RESIDENCES;
+/* A window cannot show that no request ever misses: a fraction of 1 takes as many requests as this
+ * one. */
+static const double strictest = 0.999;
 /* A rate near the limit of its objectives: the window is made longer, to this. */
 static const double most_residences = 30;
 /* Growth over the window, of the mean number: below the first it does not matter, and between the
@@ -39,7 +42,8 @@ typedef struct {
   const OrrServedRequest *rows;
   guint n;
   double until_s;
-  OrrCycle cycle; /* of the load; 0, 0: it has none */
+  OrrCycle cycle;         /* of the load; 0, 0: it has none */
+  const GArray *unserved; /* of OrrUnserved */
 } Run;
 
 /* Requests that left by @at_s. */
@@ -186,8 +190,29 @@ static void judge_slope(const Run *run, OrrSteady *steady) {
 /* --- 2. how long the window is --- */
 
 typedef struct {
-  double tokens, good, n;
+  double tokens, good, n; /* good: of n requests, those that met their objectives */
 } Batch;
+
+static int batch_at(const OrrSteady *steady, double at_s) {
+  const double width_s = (steady->end_s - steady->begin_s) / BATCHES;
+  return CLAMP((int)((at_s - steady->begin_s) / width_s), 0, BATCHES - 1);
+}
+
+static void fill_batches(const Run *run, const OrrServing *params, const OrrSteady *steady,
+                         Batch *batches) {
+  for (guint i = left_by(run, steady->begin_s); i < run->n; i++) {
+    const OrrServedRequest *row = &run->rows[i];
+    Batch *batch = &batches[batch_at(steady, row->left_s)];
+    batch->tokens += row->output;
+    batch->n++;
+    if (params->least_good > 0) batch->good += orr_serving_see(params, row).good != FALSE;
+  }
+  for (guint i = run->unserved->len; i > 0; i--) {
+    const double at_s = g_array_index(run->unserved, OrrUnserved, i - 1).at_s;
+    if (at_s <= steady->begin_s) break;
+    if (at_s <= steady->end_s) batches[batch_at(steady, at_s)].n++;
+  }
+}
 
 static double half_interval(const double *values, double *ret_mean) {
   double sum = 0, squares = 0;
@@ -197,37 +222,36 @@ static double half_interval(const double *values, double *ret_mean) {
   return student_9 * sqrt(squares / (BATCHES - 1) / BATCHES);
 }
 
+/* The fraction of good requests, and its standard error: of a ratio of two sums over the batches
+ * (Cochran 1977, 6.4), so that an empty batch says nothing. */
+static double fraction_of(const Batch *batches, double *ret_error) {
+  double good = 0, n = 0, squares = 0;
+  for (int k = 0; k < BATCHES; k++) good += batches[k].good;
+  for (int k = 0; k < BATCHES; k++) n += batches[k].n;
+  for (int k = 0; k < BATCHES; k++) squares += pow(batches[k].good - good / n * batches[k].n, 2);
+  *ret_error = sqrt(squares * BATCHES / (BATCHES - 1)) / n;
+  return good / n;
+}
+
 /* Fills the margin; FALSE: the fraction within the objectives is within its error of the one asked
  * for. */
 static gboolean judge_batches(const Run *run, const OrrServing *params, OrrSteady *steady) {
   Batch batches[BATCHES] = {0};
-  double tokens[BATCHES], good[BATCHES], mean;
-  const double width_s = (steady->end_s - steady->begin_s) / BATCHES;
-  for (guint i = left_by(run, steady->begin_s); i < run->n; i++) {
-    const OrrServedRequest *row = &run->rows[i];
-    const int k = (int)((row->left_s - steady->begin_s) / width_s);
-    Batch *batch = &batches[CLAMP(k, 0, BATCHES - 1)];
-    batch->tokens += row->output;
-    batch->n++;
-    if (params->least_good > 0) batch->good += orr_serving_see(params, row).good != FALSE;
-  }
-  for (int k = 0; k < BATCHES; k++) {
-    tokens[k] = batches[k].tokens;
-    good[k] = batches[k].n > 0 ? batches[k].good / batches[k].n : 0;
-  }
+  double tokens[BATCHES], mean;
+  fill_batches(run, params, steady, batches);
+  for (int k = 0; k < BATCHES; k++) tokens[k] = batches[k].tokens;
   const double half = half_interval(tokens, &mean);
   steady->margin = mean > 0 ? half / mean : 0;
   if (params->least_good <= 0) return TRUE;
-  const double good_half = half_interval(good, &mean);
-  steady->good_error = good_half / student_9;
-  return fabs(mean - params->least_good) >= good_half;
+  const double fraction = fraction_of(batches, &steady->good_error);
+  return fabs(fraction - params->least_good) >= student_9 * steady->good_error;
 }
 
 static double least_requests(const OrrServing *params) {
   const gboolean is_asked = params->metrics.window == ORR_WINDOW_STEADY;
   const double own = !is_asked ? FEWEST : params->requests > 0 ? (double)params->requests : LEAST;
-  const double fraction = params->least_good;
-  return fraction > 0 && fraction < 1 ? fmax(own, LEAST_MISSES / (1 - fraction)) : own;
+  const double fraction = params->least_good < 1 ? params->least_good : strictest;
+  return fraction > 0 ? fmax(own, LEAST_MISSES / (1 - fraction)) : own;
 }
 
 double orr_steady_longest(const OrrServing *params) { return MOST_TIMES * least_requests(params); }
@@ -277,7 +301,7 @@ static void judge_replays(const Run *run, const OrrServing *params, OrrSteady *s
                         mean_between(run, steady->begin_s - stay_s, steady->begin_s);
   steady->in_system = mean_between(run, steady->begin_s, steady->end_s);
   judge_batches(run, params, steady);
-  steady->good_error = 0; /* all of its requests count, and equally often */
+  steady->good_error = NAN; /* its batches are other parts of the trace, not other draws */
   if (growth <= fmax(growth_that_counts * steady->in_system, 1))
     steady->state = ORR_STEADY_HOLDS;
   else if (growth >
@@ -287,7 +311,8 @@ static void judge_replays(const Run *run, const OrrServing *params, OrrSteady *s
 
 OrrSteady orr_steady_of(const OrrServingWork *work, double until_s) {
   const GArray *rows = work->requests;
-  Run run = {(const OrrServedRequest *)(const void *)rows->data, rows->len, until_s, work->cycle};
+  Run run = {(const OrrServedRequest *)(const void *)rows->data, rows->len, until_s, work->cycle,
+             work->unserved};
   OrrSteady steady = {.state = ORR_STEADY_SHORT, .end_s = until_s};
   run.n = left_by(&run, until_s);
   if (run.n < FEWEST) return steady;

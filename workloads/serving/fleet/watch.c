@@ -93,3 +93,8 @@ OrrWatchAnswer orr_watch_left(OrrWatch *watch, const OrrServedRequest *row) {
   watch->missed += !orr_serving_see(&watch->run->work->params, row).good;
   return note_event(watch);
 }
+
+void orr_watch_unserved(OrrWatch *watch) {
+  watch->ended++;
+  watch->missed++;
+}

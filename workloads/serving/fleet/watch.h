@@ -33,6 +33,8 @@ void orr_watch_init(OrrWatch *watch, OrrServingRun *run);
  * reason. */
 OrrWatchAnswer orr_watch_first_token(OrrWatch *watch, double ttft_s);
 OrrWatchAnswer orr_watch_left(OrrWatch *watch, const OrrServedRequest *row);
+/* A request was rejected or has failed: it missed its objectives. */
+void orr_watch_unserved(OrrWatch *watch);
 
 G_END_DECLS
 
