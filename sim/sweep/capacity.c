@@ -22,6 +22,9 @@ enum { MOST_SEEDS = 10, MOST_DOUBLINGS = 20 };
 /* A fraction of requests too small to be an effect of the load. */
 #define FLAT 0.001
 
+/* Requests in the system per replica at which hardly one finds another there. */
+#define IDLE 0.1
+
 /* For workload.metrics.request-rows. */
 #define EVERY_REQUEST "1000000000"
 
@@ -37,7 +40,6 @@ static const double student_18 = 2.101;
 typedef struct {
   gboolean ok;
   int code;              /* of the error */
-  gboolean meets;        /* by this seed alone */
   double fraction, sure; /* of the requests: within their objectives, and with confidence */
   OrrCapacityBand band;
   OrrServingResult result;
@@ -97,19 +99,25 @@ static OrrScenario *scenario_at(const Search *search, double rate, guint seed, G
   return NULL;
 }
 
+static double counted(const OrrServingResult *result) {
+  return (double)(result->completed + result->rejected + result->failed);
+}
+
+double orr_capacity_fraction(const OrrServingResult *result) {
+  const double n = counted(result), good = round(result->goodput_rps * result->duration_s);
+  return n > 0 ? good / n : 0;
+}
+
 static void judge(const Search *search, const OrrScenario *scenario, const OrrOutcome *outcome,
                   Answer *answer) {
   const OrrServingResult *result = &outcome->result.serving;
-  const double n = (double)(result->completed + result->rejected);
-  answer->fraction = n > 0 ? result->goodput_rps * result->duration_s / n : 0;
-  answer->meets =
-      answer->fraction >= search->query->fraction && (result->steady || !search->is_steady);
+  const double n = counted(result);
+  answer->fraction = orr_capacity_fraction(result);
   answer->result = *result;
   const gboolean is_asked = search->query->confidence > 0;
   answer->band = (OrrCapacityBand){.factors = {NAN, NAN, NAN},
                                    .quality = is_asked ? ORR_BAND_GOOD : ORR_BAND_NONE};
-  /* in this process, a rate that fails by the simulation is not asked with confidence either */
-  if (!is_asked || (search->query->in_process && !answer->meets)) return;
+  if (!is_asked) return;
   answer->band = orr_capacity_band_of(search->bands, search->library, scenario, outcome,
                                       search->query->fraction, search->query->confidence);
   answer->sure = n > 0 ? answer->band.good / n : 0;
@@ -205,15 +213,19 @@ static gboolean check_answer(const Answer *answer, GError **error) {
   return answer->ok;
 }
 
-/* The first seed that misses the fraction decides: it stands for the others. This is stricter than
- * run_seeds, whose interval over batches can be above the fraction although one seed is below. */
+/* One seed after the other. Where a run has no steady state, or the mean stays below the fraction
+ * though all requests of the seeds that are left meet their objectives, these need not run: the
+ * rate fails, and the last run stands for theirs. */
 static gboolean run_here(Search *search, double rate, Answer *ret_answers, GError **error) {
   const guint n = search->query->seeds;
+  double most = n; /* the sum of the fractions, at most */
   for (guint i = 0; i < n; i++) {
     ret_answers[i] = answer_here(search, rate, i);
     if (!check_answer(&ret_answers[i], error)) return FALSE;
-    if (ret_answers[i].meets) continue;
-    for (guint other = 0; other < n; other++) ret_answers[other] = ret_answers[i];
+    most -= 1 - ret_answers[i].fraction;
+    const gboolean is_valid = ret_answers[i].result.steady || !search->is_steady;
+    if (is_valid && most >= n * search->query->fraction) continue;
+    for (guint other = i + 1; other < n; other++) ret_answers[other] = ret_answers[i];
     return TRUE;
   }
   return TRUE;
@@ -245,7 +257,8 @@ static OrrCapacityInterval interval_of(const double *fractions, guint n, double 
 }
 
 /* The interval over the batches of all runs; each run gives the error of its own fraction. It is
- * narrower than one over few seeds. The error of another fraction is scaled as a binomial's; a run
+ * narrower than one over few seeds. The error of another fraction is scaled as a binomial's. Where
+ * a run gives none, the seeds alone show the error: the batches of a trace are its parts, and a run
  * without a miss has no error to scale. */
 static OrrCapacityInterval interval_of_batches(const double *fractions, const Answer *answers,
                                                guint n, double least) {
@@ -253,7 +266,8 @@ static OrrCapacityInterval interval_of_batches(const double *fractions, const An
   double squares = 0;
   for (guint i = 0; i < n; i++) {
     const double own = answers[i].fraction, error = answers[i].result.steady_good_error;
-    if (!answers[i].result.steady || (error == 0 && fractions[i] != own)) return interval;
+    if (!answers[i].result.steady || isnan(error) || (error == 0 && fractions[i] != own))
+      return interval;
     if (error > 0) squares += error * error * fractions[i] * (1 - fractions[i]) / (own * (1 - own));
   }
   interval.margin = student_18 * sqrt(squares) / n;
@@ -328,14 +342,22 @@ static gboolean is_unknown(const OrrCapacity *capacity) {
   return g_array_index(points, OrrCapacityPoint, points->len - 1).band.quality == ORR_BAND_NONE;
 }
 
-/* Whether two halvings of a rate that the simulation meets brought no more requests within their
- * objectives with confidence: then it is not the load that keeps them out. */
-static gboolean is_flat(const OrrCapacity *capacity) {
+/* Whether the engines are all but idle, so that no request is in another's way. */
+static gboolean is_idle(const OrrServingResult *result) {
+  return result->in_system_mean > 0 && result->in_system_mean < IDLE * (double)result->replicas;
+}
+
+/* Whether two halvings of a rate brought no more requests within their objectives, for the search
+ * of @range: then it is not the load that keeps them out. An overload keeps all of them out, but
+ * with confidence the simulation meets that rate, and by the simulation alone engines are idle. */
+static gboolean is_flat(const OrrCapacity *capacity, const OrrCapacityRange *range) {
   const guint n = capacity->points->len;
   if (n < 3) return FALSE;
   const OrrCapacityPoint *last = &g_array_index(capacity->points, OrrCapacityPoint, n - 1);
-  return last[-2].alone.meets && last->rate < last[-1].rate && last[-1].rate < last[-2].rate &&
-         last->sure.mean < last[-2].sure.mean + FLAT;
+  if (!(last->rate < last[-1].rate && last[-1].rate < last[-2].rate)) return FALSE;
+  return range == &capacity->sure
+             ? last[-2].alone.meets && last->sure.mean < last[-2].sure.mean + FLAT
+             : is_idle(&last->result) && last->alone.mean < last[-2].alone.mean + FLAT;
 }
 
 /* Doubles or halves from @rate, or from what @range holds, until one rate meets and one fails. */
@@ -348,7 +370,8 @@ static gboolean bracket(Search *search, double rate, OrrCapacity *capacity,
       rate = range->meets > 0 ? step * range->meets : range->fails / down;
     if (rate < search->query->least) break;
     if (!try_rate(search, rate, capacity, error)) return FALSE;
-    if (range == &capacity->sure && (is_unknown(capacity) || is_flat(capacity))) break;
+    if (range == &capacity->sure && is_unknown(capacity)) break;
+    if (range->meets == 0 && is_flat(capacity, range)) break;
   }
   return TRUE;
 }

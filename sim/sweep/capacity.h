@@ -1,15 +1,16 @@
 /*
  * capacity.h - finds the highest rate of requests at which a serving scenario meets its objectives.
  *
- * A rate meets them when the fraction of requests within all objectives (rejected requests are not)
- * is at least `fraction`, in a steady state. Each rate is simulated `seeds` times with different
- * loads, each time until there is a steady state (workloads/serving/fleet/steady.h), whose requests
- * alone count; `requests` of the workload is how many that are at least. A rate at which the number
- * of requests in the system grows does not meet the objectives, whatever its requests so far do.
- * The lower end of Student's 95 % confidence interval of the mean decides, over ten batches of each
- * seed's run. From the scenario's own rate on, the search doubles or halves it until one rate
- * meets and one fails, then bisects until both are within `tolerance` of each other. Every run is a
- * process of its own (engine.h, rule 5), unless `in_process`.
+ * A rate meets them when the fraction of requests within all objectives (rejected and failed ones
+ * are not) is at least `fraction`, in a steady state. Each rate is simulated `seeds` times with
+ * different loads, each time until there is a steady state (workloads/serving/fleet/steady.h),
+ * whose requests alone count; `requests` of the workload is how many that are at least. A rate at
+ * which the number of requests in the system grows does not meet the objectives, whatever its
+ * requests so far do. The lower end of Student's 95 % confidence interval of the mean decides, over
+ * ten batches of each seed's run; of a trace, whose batches are not alike, over the seeds. From the
+ * scenario's own rate on, the search doubles or halves it until one rate meets and one fails, then
+ * bisects until both are within `tolerance` of each other. Every run is a process of its own
+ * (engine.h, rule 5), unless `in_process`.
  *
  * That rate is the simulation's alone. A second one holds with `confidence` against the errors of
  * the simulation: capacity_band.h.
@@ -40,9 +41,8 @@ typedef struct {
   /* What an earlier search found by the simulation alone: only the second search is made. All 0:
    * both are */
   OrrCapacityRange known;
-  /* The runs take place here, seed after seed; after a seed that misses the fraction, the interval
-   * cannot reach it, and the others are left out. For an engine of which a process can have many:
-   * `engine: fair`. */
+  /* The runs take place here, seed after seed, but for those that cannot change the verdict: the
+   * same rates meet. For an engine of which a process can have many: `engine: fair`. */
   gboolean in_process;
   /* In this process: made for the scenario's cluster, whose routes do not depend on the seed; NULL:
    * the search makes its own */
@@ -78,6 +78,9 @@ typedef struct {
 OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapacityQuery *query,
                                GError **error);
 void orr_capacity_free(OrrCapacity *capacity);
+
+/* Of the requests that a run counts, those within their objectives. */
+double orr_capacity_fraction(const OrrServingResult *result);
 
 /* The point of the highest rate that meets the objectives; NULL: none does. */
 const OrrCapacityPoint *orr_capacity_best(const OrrCapacity *capacity);

@@ -5,6 +5,7 @@
 #include "sim/sweep/capacity.h"
 
 #include <glib/gstdio.h>
+#include <math.h>
 
 #include "tests/workloads/serving/serving_fixture.h"
 #include "tests/run/shared_library.h"
@@ -17,8 +18,7 @@
   "1};workload.output={tokens: 1};"                                                                \
   "workload.requests=4000;"
 
-static OrrCapacity *find_rate(const char *sets, double share, double tolerance, double confidence,
-                              GError **error) {
+static OrrCapacity *ask(const char *sets, const OrrCapacityQuery *query, GError **error) {
   OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_yaml_parse(serving_text, strlen(serving_text), "test.yaml", diags);
@@ -28,9 +28,14 @@ static OrrCapacity *find_rate(const char *sets, double share, double tolerance, 
     *value++ = '\0';
     if (!orr_field_set(&orr_scenario_table, tree, *part, value, error)) return NULL;
   }
-  const OrrCapacityQuery ask = {
+  return orr_capacity_find(library, tree, query, error);
+}
+
+static OrrCapacity *find_rate(const char *sets, double share, double tolerance, double confidence,
+                              GError **error) {
+  const OrrCapacityQuery query = {
       .fraction = share, .tolerance = tolerance, .seeds = 4, .confidence = confidence};
-  return orr_capacity_find(library, tree, &ask, error);
+  return ask(sets, &query, error);
 }
 
 static OrrCapacity *find(const char *sets, double share, GError **error) {
@@ -104,6 +109,73 @@ static void test_doubled(void) {
   }
 }
 
+/* Runs in one process leave seeds out, yet the same rates meet as where each seed has a process. */
+static void test_in_process(void) {
+  for (int i = 50; i < 100; i += 2) {
+    OrrCapacity *found[2];
+    for (guint k = 0; k < 2; k++) {
+      g_autoptr(GError) error = NULL;
+      const OrrCapacityQuery query = {
+          .fraction = i / 100.0, .tolerance = 0.002, .seeds = 2, .in_process = k == 1};
+      found[k] = ask(ONE_SERVER "engine=fair;workload.requests=400;"
+                                "workload.load={kind: poisson, rate: 0.02};"
+                                "workload.slo={ttft: 60 s}",
+                     &query, &error);
+      g_assert_no_error(error);
+    }
+    g_assert_cmpuint(found[0]->points->len, ==, found[1]->points->len);
+    for (guint k = 0; k < found[0]->points->len; k++) {
+      const OrrCapacityPoint *apart = &g_array_index(found[0]->points, OrrCapacityPoint, k);
+      const OrrCapacityPoint *here = &g_array_index(found[1]->points, OrrCapacityPoint, k);
+      g_assert_cmpfloat(here->rate, ==, apart->rate);
+      g_assert_cmpint(here->alone.meets, ==, apart->alone.meets);
+      if (apart->alone.meets) g_assert_cmpfloat(here->alone.mean, ==, apart->alone.mean);
+    }
+    for (guint k = 0; k < 2; k++) orr_capacity_free(found[k]);
+  }
+}
+
+/* Each replay of a trace has the same requests, so that its parts are not draws: what its seeds
+ * differ by is the error. Here requests choose between two replicas by chance. */
+static void test_trace_seeds(void) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "odd.csv", NULL);
+  g_autoptr(GString) text = g_string_new("arrival_s,input_tokens,output_tokens\n");
+  for (int i = 0; i < 100; i++) g_string_append_printf(text, "%d,1,%d\n", 7 + i * i, 1 + i % 4);
+  g_assert_true(g_file_set_contents(path, text->str, -1, NULL));
+  g_autofree char *sets = g_strdup_printf(
+      ONE_SERVER "engine=fair;workload.requests=0;workload.replicas=2;cluster.nodes=1;"
+                 "workload.router={kind: power-of-two};"
+                 "workload.load={kind: csv, file: %s, rate: 0.03};workload.slo={ttft: 20 s}",
+      path);
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrCapacity) capacity = find_rate(sets, 0.7, 0.05, 0, &error);
+  g_assert_no_error(error);
+  guint wide = 0;
+  for (guint i = 0; i < capacity->points->len; i++) {
+    const OrrCapacityPoint *point = &g_array_index(capacity->points, OrrCapacityPoint, i);
+    wide += point->is_steady && point->alone.margin > 0.001;
+    g_assert_true(!point->is_steady || isnan(point->result.steady_good_error));
+  }
+  g_assert_cmpuint(wide, >, 0);
+  g_remove(path);
+  g_rmdir(folder);
+}
+
+/* Where no rate helps, the search ends when engines are idle, not after twenty halvings. */
+static void test_idle(void) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrCapacity) capacity =
+      find(ONE_SERVER "workload.load={kind: constant, rate: 1};workload.slo={ttft: 500 ms}", 0.5,
+           &error);
+  g_assert_no_error(error);
+  g_assert_cmpfloat(capacity->alone.meets, ==, 0);
+  const OrrCapacityPoint *last =
+      &g_array_index(capacity->points, OrrCapacityPoint, capacity->points->len - 1);
+  g_assert_cmpfloat(last->rate * 10, <, 0.1); /* of the time, one request is there */
+  g_assert_cmpuint(capacity->points->len, <=, 10);
+}
+
 static void test_none(void) {
   const char *const sets =
       ONE_SERVER "workload.load={kind: constant, rate: 1};workload.slo={ttft: 500 ms}";
@@ -133,6 +205,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/run/capacity/md1", test_md1);
   g_test_add_func("/run/capacity/trace", test_trace);
   g_test_add_func("/run/capacity/doubled", test_doubled);
+  g_test_add_func("/run/capacity/in-process", test_in_process);
+  g_test_add_func("/run/capacity/trace-seeds", test_trace_seeds);
+  g_test_add_func("/run/capacity/idle", test_idle);
   g_test_add_func("/run/capacity/none", test_none);
   g_test_add_func("/run/capacity/refused", test_refused);
   return g_test_run();
