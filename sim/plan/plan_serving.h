@@ -14,7 +14,9 @@
  *     checks.
  *  2. A request alone has the shortest latencies: where it misses an objective, all do. Of a trace
  *     that is its shortest request; where requests share texts, which a cache may hold, one of a
- *     single token.
+ *     single token. Where other requests can be faster than the lone one, as with lengths that
+ *     --set draws, a prefix that a cache holds, or drafts that are accepted by chance, it decides
+ *     nothing (is_least_ttft, is_least_tpot).
  *  3. A burst of requests gives each layout an estimate, which decides the order alone.
  *  4. Fewer requests meet the objectives the higher the rate. So a layout that fails at the rate
  *     that would bring it among the ORR_PLAN_BEST best fails at all higher ones.
@@ -111,7 +113,8 @@ typedef struct {
   gint32 status; /* OrrPlanStatus */
   gint32 bound;  /* OrrPlanBound */
   double lone_ttft_s, lone_tpot_s, estimate_rps;
-  double memory_bytes; /* of the fullest GPU; 0: not known */
+  gboolean ttft_is_least, tpot_is_least; /* no request of the load is faster than that lone one */
+  double memory_bytes;                   /* of the fullest GPU; 0: not known */
   /* Requests/s of the cell within the objectives, by the simulation alone and with confidence. 0:
    * no rate is low enough; NAN: not known. */
   double rate, sure_rate;

@@ -14,6 +14,8 @@
 #include "sim/base/children.h"
 #include "sim/run/simulate.h"
 #include "sim/sweep/capacity.h"
+#include "workloads/serving/serving.h"
+#include "workloads/serving/speculation/speculation.h"
 
 enum { LONE_REQUESTS = 2, BURST = 32, SEEDS = 2, LOOKS_PER_CHILD = 8, LEADERS = 8 };
 static const double TOLERANCE = 0.05, CONFIDENCE = 0.9, STEP = 1.4;
@@ -102,29 +104,54 @@ static OrrOutcome *simulate(const Search *search, const OrrPlanLayout *layout,
   return world ? orr_simulate_in(world, scenario, &options, error) : NULL;
 }
 
+static gboolean is_constant(const OrrLengths *lengths) {
+  return (double)orr_lengths_largest(lengths) == orr_lengths_mean(lengths);
+}
+
+/* Whether no request of the load can have its first token sooner than one alone. A trace counts
+ * images among its prompts' tokens, to which the lone request's are added. */
+static gboolean is_least_ttft(const OrrPlanServing *asked, const OrrServing *params) {
+  const gboolean caches = params->engine.prefix_caching != ORR_PREFIX_NONE;
+  const gboolean may_hit = (caches && params->shared_prefix > 0) || params->distinct_images > 0;
+  return is_constant(&params->input) && !may_hit && !(asked->trace && params->images > 0);
+}
+
+/* Whether none can take less time per token. Drafts are accepted by chance, and the time until a
+ * cache is at its decoder counts less in an answer that is longer. */
+static gboolean is_least_tpot(const OrrPlanServing *asked, const OrrServing *params) {
+  const gboolean drafts = orr_speculation_of(&params->engine.speculation).tokens > 0;
+  const gboolean is_even = is_constant(&params->input) && is_constant(&params->output);
+  const gboolean may_gain = params->disaggregation.prefill > 0 || params->images > 0;
+  return is_even && !drafts && !(asked->trace && may_gain);
+}
+
 /* Runs @load on @layout. FALSE: the layout has the reason. */
 static gboolean run_load(const Search *search, OrrPlanLayout *layout, const OrrPlanLoad *load,
                          OrrServingResult *ret_result) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrScenario) scenario = scenario_of(search, layout, load, &error);
   g_autoptr(OrrOutcome) outcome = scenario ? simulate(search, layout, scenario, &error) : NULL;
-  if (outcome)
-    *ret_result = outcome->result.serving;
-  else
+  if (!outcome) {
     set_fault(layout,
               g_error_matches(error, ORR_FAULT, ORR_FAULT_DOCUMENT) ? ORR_PLAN_REFUSED
                                                                     : ORR_PLAN_FAILED,
               error->message);
-  return outcome != NULL;
+    return FALSE;
+  }
+  const OrrServing *params = scenario->workload.params;
+  layout->ttft_is_least = is_least_ttft(search->asked, params);
+  layout->tpot_is_least = is_least_tpot(search->asked, params);
+  *ret_result = outcome->result.serving;
+  return TRUE;
 }
 
 /* What a request alone misses; NULL: nothing. Newly allocated. */
 static char *late_alone(const OrrPlanServing *asked, const OrrPlanLayout *layout) {
   const char *request = asked->trace ? "the trace's shortest request" : "a request";
-  if (layout->lone_ttft_s > asked->ttft_s)
+  if (layout->ttft_is_least && layout->lone_ttft_s > asked->ttft_s)
     return g_strdup_printf("%s alone has its first token after %.3g s", request,
                            layout->lone_ttft_s);
-  if (asked->output_tokens > 1 && layout->lone_tpot_s > asked->tpot_s)
+  if (layout->tpot_is_least && asked->output_tokens > 1 && layout->lone_tpot_s > asked->tpot_s)
     return g_strdup_printf("%s alone takes %.3g ms per token", request, 1000 * layout->lone_tpot_s);
   return NULL;
 }
@@ -169,12 +196,11 @@ static OrrPlanBound bound_of(const OrrPlanServing *asked, const OrrCapacityPoint
 /* Only runs with a steady state: the others have no figures. */
 static void note_rate(OrrPlanLayout *layout, const OrrCapacityPoint *point) {
   const OrrServingResult *result = &point->result;
-  const double n = (double)(result->completed + result->rejected);
   if (!point->is_steady || layout->n_rates == ORR_PLAN_MOST_RATES) return;
   layout->rates[layout->n_rates++] =
       (OrrPlanRate){.rate = point->rate,
                     .meets = point->alone.meets,
-                    .fraction = n > 0 ? result->goodput_rps * result->duration_s / n : 0,
+                    .fraction = orr_capacity_fraction(result),
                     .goodput_rps = result->goodput_rps,
                     .ttft_p99_s = result->ttft.p99,
                     .tpot_p99_s = result->tpot.p99,

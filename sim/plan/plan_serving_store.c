@@ -115,25 +115,53 @@ const OrrFieldTable orr_plan_rate_table = ORR_FIELD_TABLE(
 
 /* --- The question --- */
 
+static void say(OrrNode *map, const char *key, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+static void say(OrrNode *map, const char *key, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  g_autofree char *text = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+  orr_node_set(map, key, orr_node_new_scalar(map->place, text));
+}
+
+static void say_all(OrrNode *map, const char *key, char **words) {
+  OrrNode *list = orr_node_new_list(map->place);
+  for (; words && *words; words++) orr_node_append(list, orr_node_new_scalar(map->place, *words));
+  orr_node_set(map, key, list);
+}
+
+static void say_load(OrrNode *map, const OrrPlanServing *asked) {
+  const OrrPlanTrace *trace = asked->trace;
+  if (trace) {
+    say(map, "trace", "%s", trace->file);
+    say(map, "trace-kind", "%s", trace->kind);
+    say(map, "trace-sha256", "%s", trace->hash);
+  } else {
+    say(map, "input", "%" G_GINT64_FORMAT, asked->input_tokens);
+    say(map, "output", "%" G_GINT64_FORMAT, asked->output_tokens);
+  }
+}
+
 /* The question as YAML; the list of layouts follows from it. */
 static char *question_text(const OrrPlanServing *asked, guint n_layouts) {
-  g_autofree char *clusters = g_strjoinv(", ", asked->clusters);
-  g_autofree char *formats = g_strjoinv(", ", asked->formats);
-  g_autofree char *caches = g_strjoinv(", ", asked->caches);
-  g_autofree char *settings = asked->settings ? g_strjoinv("; ", asked->settings) : g_strdup("");
-  const OrrPlanTrace *trace = asked->trace;
-  g_autofree char *load =
-      trace ? g_strdup_printf("trace: %s\ntrace-kind: %s\ntrace-sha256: %s\n", trace->file,
-                              trace->kind, trace->hash)
-            : g_strdup_printf("input: %" G_GINT64_FORMAT "\noutput: %" G_GINT64_FORMAT "\n",
-                              asked->input_tokens, asked->output_tokens);
-  return g_strdup_printf(
-      "model: %s\nstack: %s\nprices: %s\nclusters: [%s]\nweights: [%s]\ncaches: [%s]\nset: \"%s\"\n"
-      "gpus: %" G_GINT64_FORMAT "\nrate: %.17g\n%s"
-      "ttft: %.17g s\ntpot: %.17g s\nfraction: %.17g\nexhaustive: %s\nlayouts: %u\n",
-      asked->model, asked->stack, asked->prices ? asked->prices : "none", clusters, formats, caches,
-      settings, asked->gpus, asked->rate, load, asked->ttft_s, asked->tpot_s, asked->fraction,
-      asked->exhaustive ? "true" : "false", n_layouts);
+  g_autoptr(OrrNode) map = orr_node_new_map((OrrPlace){"plan serving", 0, 0, NULL});
+  say(map, "model", "%s", asked->model);
+  say(map, "stack", "%s", asked->stack);
+  say(map, "prices", "%s", asked->prices ? asked->prices : "none");
+  say_all(map, "clusters", asked->clusters);
+  say_all(map, "weights", asked->formats);
+  say_all(map, "caches", asked->caches);
+  say_all(map, "set", asked->settings);
+  say(map, "gpus", "%" G_GINT64_FORMAT, asked->gpus);
+  say(map, "rate", "%.17g", asked->rate);
+  say_load(map, asked);
+  say(map, "ttft", "%.17g s", asked->ttft_s);
+  say(map, "tpot", "%.17g s", asked->tpot_s);
+  say(map, "fraction", "%.17g", asked->fraction);
+  say(map, "exhaustive", "%s", asked->exhaustive ? "true" : "false");
+  say(map, "layouts", "%u", n_layouts);
+  return orr_yaml_text(map);
 }
 
 /* Of the question, and of what it names as the library has it: the first layout of each machine,

@@ -94,7 +94,11 @@ static void name_option(GError **error) {
 OrrPlanTrace *orr_plan_trace_new(OrrLibrary *library, const char *file, const char *kind,
                                  char **settings, GError **error) {
   g_auto(GStrv) folders = orr_library_folders(library);
-  g_autofree char *name = name_of(file), *path = orr_arrival_find(name, folders, "--trace", NULL);
+  g_autofree char *name = name_of(file);
+  /* the working directory is the folder of the plan's scenarios, so it comes first, as in a run */
+  g_autofree char *path = g_file_test(name, G_FILE_TEST_IS_REGULAR)
+                              ? g_strdup(name)
+                              : orr_arrival_find(name, folders, "--trace", NULL);
   if (!path)
     return orr_fault_null(error, ORR_FAULT_USAGE, "--trace %s: there is no such file", file);
   const OrrArrival *load = load_of(path, kind, error);

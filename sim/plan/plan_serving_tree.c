@@ -16,8 +16,9 @@ enum {
       1024 /* tokens; engines refuse steps of fewer than max-num-seqs, 1,024 on large GPUs */
 };
 
-/* Requests/s of a trace that come as if at once. */
-#define AT_ONCE 1e6
+/* A trace replayed so much faster comes as if at once. A rate would do, too, where not all of the
+ * first requests have one time already. */
+#define AT_ONCE 1e9
 
 /* --- The scenario --- */
 
@@ -75,7 +76,7 @@ static void add_load(GString *out, const OrrPlanServing *asked, const OrrPlanLoa
                            "  slo: {ttft: %.6g s, tpot: %.6g s}\n",
                            kind, load->rate, asked->ttft_s, asked->tpot_s);
   else if (trace && load->clients > 1)
-    g_string_append_printf(out, "  load: {kind: %s, rate: %g}\n  requests: " D "\n", kind, AT_ONCE,
+    g_string_append_printf(out, "  load: {kind: %s, speed: %g}\n  requests: " D "\n", kind, AT_ONCE,
                            MIN(load->requests, trace->facts.requests));
   else
     g_string_append_printf(out,
@@ -122,7 +123,7 @@ OrrNode *orr_plan_serving_tree(OrrLibrary *library, const OrrPlanServing *asked,
     return NULL;
   }
   OrrNode *at = orr_node_get(orr_node_get(tree, "workload"), "load");
-  if (asked->trace && orr_node_get(at, "rate"))
+  if (asked->trace && g_str_equal(orr_node_get_text(at, "kind"), asked->trace->kind))
     orr_node_set(at, "file", orr_node_new_scalar(at->place, asked->trace->file));
   return orr_settings_apply(&orr_scenario_table, tree, asked->settings, error)
              ? g_steal_pointer(&tree)

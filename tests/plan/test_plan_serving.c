@@ -3,56 +3,13 @@
  * exhaustive search finds, that stored answers are taken up again, and that launch lines are read
  * back as the same scenario.
  */
-#include <glib.h>
-#include <glib/gstdio.h>
 #include <math.h>
-#include <string.h>
 
-#include "sim/base/fault.h"
-#include "sim/base/yaml.h"
 #include "sim/import/launch/launch_form.h"
-#include "sim/plan/plan_serving_store.h"
-#include "tests/run/shared_library.h"
+#include "tests/plan/plan_fixture.h"
 
-/* --- Questions --- */
-
-static char *h100[] = {"dgx-h100-superpod", NULL};
 static char *l40s[] = {"l40s-server", NULL};
-static char *wide[] = {"none", NULL}, *both[] = {"none", "fp8", NULL};
-static char *bf16[] = {"bf16", NULL};
-
-/* Short prompts and answers: a run takes some ms. */
-static OrrPlanServing question(const char *stack) {
-  return (OrrPlanServing){.model = "llama-3.1-8b",
-                          .stack = stack,
-                          .clusters = h100,
-                          .formats = wide,
-                          .caches = bf16,
-                          .gpus = 4,
-                          .input_tokens = 600,
-                          .output_tokens = 20,
-                          .ttft_s = 0.1,
-                          .tpot_s = 0.02,
-                          .fraction = 0.99,
-                          .jobs = 2};
-}
-
-static GArray *layouts_of(OrrLibrary *library, const OrrPlanServing *asked) {
-  g_autoptr(GError) error = NULL;
-  GArray *layouts = orr_plan_serving_layouts(library, asked, &error);
-  g_assert_no_error(error);
-  return layouts;
-}
-
-static const OrrPlanLayout *at(const GArray *layouts, guint i) {
-  return &g_array_index(layouts, OrrPlanLayout, i);
-}
-
-static void search(OrrLibrary *library, const OrrPlanServing *asked, GArray *layouts) {
-  g_autoptr(GError) error = NULL;
-  orr_plan_serving_search(library, asked, layouts, NULL, &error);
-  g_assert_no_error(error);
-}
+static char *both[] = {"none", "fp8", NULL};
 
 /* --- Layouts --- */
 
@@ -171,6 +128,25 @@ static void test_late(void) {
       g_assert_cmpint(at(layouts, i)->status, ==, ORR_PLAN_LATE);
 }
 
+/* Prompts that begin with the same text find most of it in the cache, but for the first one. */
+static void test_prefix_late(void) {
+  static char *prefix[] = {"workload.shared-prefix=560", NULL};
+  OrrLibrary *library = shared_library();
+  OrrPlanServing asked = question("vllm-0.19");
+  asked.gpus = 1;
+  asked.is_whole = TRUE;
+  asked.settings = prefix;
+  g_autoptr(GArray) first = layouts_of(library, &asked);
+  search(library, &asked, first);
+  g_assert_cmpint(at(first, 0)->status, ==, ORR_PLAN_MEASURED);
+  asked.ttft_s =
+      0.95 * at(first, 0)->lone_ttft_s; /* the mean of one that misses and one that hits */
+  g_autoptr(GArray) layouts = layouts_of(library, &asked);
+  search(library, &asked, layouts);
+  g_assert_cmpint(at(layouts, 0)->status, ==, ORR_PLAN_MEASURED);
+  g_assert_cmpfloat(at(layouts, 0)->rate, >, 0);
+}
+
 /* --- Sizes --- */
 
 static void test_sizes(void) {
@@ -189,37 +165,6 @@ static void test_sizes(void) {
 }
 
 /* --- The database --- */
-
-typedef struct {
-  OrrStore *store;
-  const OrrPlanServing *asked;
-  gint64 run;
-  guint left; /* layouts that are still kept; then the search ends */
-} Keeper;
-
-static gboolean keep(guint index, const OrrPlanLayout *layout, void *user, GError **error) {
-  Keeper *keeper = user;
-  if (keeper->left-- == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "enough");
-    return FALSE;
-  }
-  return orr_plan_serving_store_layout(keeper->store, keeper->run, keeper->asked, index, layout,
-                                       error);
-}
-
-/* Searches with a store, until @most layouts are kept; returns how many were known before. */
-static guint search_stored(OrrLibrary *library, OrrStore *store, const OrrPlanServing *asked,
-                           GArray *layouts, guint most) {
-  g_autoptr(GError) error = NULL;
-  Keeper keeper = {store, asked, 0, most};
-  const OrrPlanWatch watch = {NULL, keep, &keeper};
-  guint n_known = 0;
-  orr_plan_serving_store_begin(store, library, asked, layouts, &keeper.run, &n_known, &error);
-  g_assert_no_error(error);
-  const gboolean is_done = orr_plan_serving_search(library, asked, layouts, &watch, &error);
-  g_assert_cmpint(is_done, ==, most == G_MAXUINT);
-  return n_known;
-}
 
 static void assert_equal(const GArray *a, const GArray *b) {
   for (guint i = 0; i < a->len; i++) {
@@ -287,148 +232,6 @@ static void test_doubled(void) {
     g_test_message("%s: %g", *requests[i], rates[i]);
   }
   g_assert_cmpfloat_with_epsilon(rates[1] / rates[0], 1, 0.1);
-}
-
-/* --- A trace --- */
-
-/* Rows that come in waves, @times times; the last output has @last tokens. */
-static void write_trace(const char *path, int times, int last) {
-  g_autoptr(GString) text = g_string_new("arrival_s,input_tokens,output_tokens\n");
-  for (int i = 0; i < 200 * times; i++) {
-    const int phase = i % 200, begin_s = 250 * (i / 200);
-    g_string_append_printf(text, "%g,%d,%d\n",
-                           begin_s + (phase < 100 ? 0.5 * phase : 50 + 2 * (phase - 100)),
-                           200 + 37 * phase % 800, i == 200 * times - 1 ? last : 5 + phase % 30);
-  }
-  g_assert_true(g_file_set_contents(path, text->str, -1, NULL));
-}
-
-static GArray *best_of_trace(OrrLibrary *library, const char *path, const OrrPlanServing *like,
-                             guint *ret_best) {
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrPlanTrace) trace = orr_plan_trace_new(library, path, NULL, NULL, &error);
-  g_assert_no_error(error);
-  OrrPlanServing asked = *like;
-  orr_plan_trace_ask(trace, &asked);
-  g_autoptr(GArray) layouts = layouts_of(library, &asked);
-  search(library, &asked, layouts);
-  g_autoptr(GArray) ranked = orr_plan_serving_rank(&asked, layouts);
-  g_assert_cmpuint(ranked->len, >, 0);
-  *ret_best = g_array_index(ranked, guint, 0);
-  return g_steal_pointer(&layouts);
-}
-
-/* The rates of a trace do not depend on how often its file holds it, but for a search's 5 %. */
-static void test_trace(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autofree char *folder = g_dir_make_tmp("orrery-plan-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename(folder, "t.csv", NULL);
-  OrrPlanServing asked = question("vllm-0.19");
-  asked.gpus = 1;
-  asked.is_whole = TRUE;
-  guint best[2];
-  write_trace(path, 1, 5);
-  g_autoptr(GArray) once = best_of_trace(library, path, &asked, &best[0]);
-  write_trace(path, 2, 5);
-  g_autoptr(GArray) twice = best_of_trace(library, path, &asked, &best[1]);
-  g_assert_cmpuint(best[0], ==, best[1]);
-  g_assert_cmpfloat_with_epsilon(at(once, best[0])->rate / at(twice, best[1])->rate, 1, 0.06);
-  g_unlink(path);
-  g_rmdir(folder);
-}
-
-/* The scenario of a trace has no lengths of its own: one request alone is its shortest. A layout
- * that its longest request does not fit is refused, and one that its shortest misses is late. */
-static void test_trace_lengths(void) {
-  static char *few[] = {"workload.engine.max-model-len=512", NULL};
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autofree char *folder = g_dir_make_tmp("orrery-plan-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename(folder, "t.csv", NULL);
-  g_autoptr(GError) error = NULL;
-  write_trace(path, 1, 5);
-  g_autoptr(OrrPlanTrace) trace = orr_plan_trace_new(library, path, NULL, NULL, &error);
-  g_assert_no_error(error);
-  g_assert_cmpint(trace->facts.requests, ==, 200);
-  g_assert_cmpint(trace->facts.shortest_prompt, ==, 200);
-  g_assert_cmpint(trace->facts.longest_prompt, <, 1000);
-  g_assert_cmpfloat_with_epsilon(trace->facts.rate, 199 / 248.0, 1e-9);
-  OrrPlanServing asked = question("vllm-0.19");
-  asked.is_whole = TRUE;
-  asked.rate = asked.gpus = 0;
-  orr_plan_trace_ask(trace, &asked);
-  g_assert_cmpfloat(asked.rate, ==, trace->facts.rate);
-  asked.rate = 0;
-  asked.gpus = 1;
-  const OrrPlanLayout layout = {.split = {1, 1, 1, 1}, .batched_tokens = 8192, .gpus = 1};
-  const OrrPlanLoad loads[] = {{.rate = 2}, {.clients = 1, .requests = 1}};
-  for (guint i = 0; i < G_N_ELEMENTS(loads); i++) {
-    g_autoptr(OrrNode) tree = orr_plan_serving_tree(library, &asked, &layout, 1, &loads[i], &error);
-    g_assert_no_error(error);
-    g_autofree char *yaml = orr_yaml_text(tree);
-    g_assert_cmpint(strstr(yaml, "  input:") != NULL, ==, i == 1);
-    g_assert_cmpint(strstr(yaml, path) != NULL, ==, i == 0);
-  }
-  asked.settings = few;
-  g_autoptr(GArray) refused = layouts_of(library, &asked);
-  search(library, &asked, refused);
-  g_assert_cmpint(at(refused, 0)->status, ==, ORR_PLAN_REFUSED);
-  g_assert_nonnull(strstr(at(refused, 0)->why, "is longer than the context"));
-  asked.settings = NULL;
-  asked.ttft_s = 0.001;
-  g_autoptr(GArray) late = layouts_of(library, &asked);
-  search(library, &asked, late);
-  g_assert_cmpint(at(late, 0)->status, ==, ORR_PLAN_LATE);
-  g_assert_nonnull(strstr(at(late, 0)->why, "the trace's shortest request alone"));
-  g_unlink(path);
-  g_rmdir(folder);
-}
-
-/* A trace with another content is another question. */
-static void test_trace_identity(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autofree char *folder = g_dir_make_tmp("orrery-plan-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename(folder, "t.csv", NULL);
-  g_autofree char *db = g_build_filename(folder, "plan.db", NULL);
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrStore) store = orr_store_open(db, &error);
-  g_assert_no_error(error);
-  static const guint known[] = {0, 2, 0}; /* of two layouts: new, the same again, another trace */
-  for (guint i = 0; i < G_N_ELEMENTS(known); i++) {
-    write_trace(path, 1, i < 2 ? 5 : 6);
-    g_autoptr(OrrPlanTrace) trace = orr_plan_trace_new(library, path, NULL, NULL, &error);
-    g_assert_no_error(error);
-    OrrPlanServing asked = question("vllm-0.19");
-    asked.is_whole = TRUE;
-    asked.gpus = 1;
-    asked.ttft_s = 0.001; /* late: no search */
-    orr_plan_trace_ask(trace, &asked);
-    g_autoptr(GArray) layouts = layouts_of(library, &asked);
-    g_assert_cmpuint(layouts->len, ==, 2);
-    g_assert_cmpuint(search_stored(library, store, &asked, layouts, G_MAXUINT), ==, known[i]);
-  }
-  g_clear_pointer(&store, orr_store_free);
-  g_unlink(db);
-  g_unlink(path);
-  g_rmdir(folder);
-}
-
-static void refuse_trace(const char *file, const char *kind, const char *wanted) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(GError) error = NULL;
-  g_assert_null(orr_plan_trace_new(library, file, kind, NULL, &error));
-  if (!strstr(error->message, wanted)) g_error("wanted '%s' in '%s'", wanted, error->message);
-}
-
-static void test_trace_refused(void) {
-  g_autofree char *folder = g_dir_make_tmp("orrery-plan-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename(folder, "t.csv", NULL);
-  refuse_trace(path, NULL, "there is no such file");
-  g_assert_true(g_file_set_contents(path, "arrival_s,input_tokens,output_tokens\n", -1, NULL));
-  refuse_trace(path, NULL, "--trace: the trace has no request: /");
-  refuse_trace(path, "poisson", "known: azure, csv, mooncake, sharegpt");
-  refuse_trace(path, "mooncake", "t.csv:1:1: error");
-  g_unlink(path);
-  g_rmdir(folder);
 }
 
 /* --- Launch lines --- */
@@ -530,10 +333,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/plan-serving/late", test_late);
   g_test_add_func("/plan-serving/resumed", test_resumed);
   g_test_add_func("/plan-serving/doubled", test_doubled);
-  g_test_add_func("/plan-serving/trace", test_trace);
-  g_test_add_func("/plan-serving/trace-lengths", test_trace_lengths);
-  g_test_add_func("/plan-serving/trace-identity", test_trace_identity);
-  g_test_add_func("/plan-serving/trace-refused", test_trace_refused);
+  g_test_add_func("/plan-serving/prefix-late", test_prefix_late);
   g_test_add_func("/plan-serving/launch", test_launch);
   g_test_add_func("/plan-serving/no-launch", test_no_launch);
   return g_test_run();
