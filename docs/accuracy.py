@@ -55,11 +55,11 @@ LINES = [
     ("serving", None, ("ttft_mean_s",), "closed-loop points of vLLM, SGLang, TensorRT-LLM: ttft; by part:"),
     ("serving", "dense", ("ttft_mean_s",), "dense models"),
     ("serving", "experts", ("ttft_mean_s",), "mixtures of experts"),
-    ("serving", "disaggregated", ("ttft_mean_s",), "prefill and decode apart"),
+    ("serving", "disaggregated", ("ttft_mean_s",), "separate prefill and decode"),
     ("serving", None, ("tpot_mean_s",), "the same points: tpot; by part:"),
     ("serving", "dense", ("tpot_mean_s",), "dense models"),
     ("serving", "experts", ("tpot_mean_s",), "mixtures of experts"),
-    ("serving", "disaggregated", ("tpot_mean_s",), "prefill and decode apart"),
+    ("serving", "disaggregated", ("tpot_mean_s",), "separate prefill and decode"),
     ("serving-trtllm-overview", None, None, "NVIDIA's throughputs at full load; by part:"),
     ("serving-trtllm-overview", "dense", None, "dense models"),
     ("serving-trtllm-overview", "experts", None, "mixtures of experts"),
@@ -109,7 +109,7 @@ SERVING = {
     "TensorRT-LLM, DeepSeek nvfp4, B200": ("experts", r"trtllm \S+DeepSeek\S* \S+ fp4"),
     "SGLang, DeepSeek and GLM-5 fp8, H200 and B300": ("experts", r"sglang "),
     "vLLM, MiniMax-M2.5 fp8 and nvfp4, B300": ("experts", r"vllm "),
-    "prefill and decode apart, GB200 (DeepSeek, Kimi), B200": ("disaggregated", ""),
+    "separate prefill and decode, GB200 (DeepSeek, Kimi), B200": ("disaggregated", ""),
 }
 
 # Columns of the table of kernels: what `orrery validate gemm attention moe` calls them.

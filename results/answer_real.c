@@ -41,7 +41,7 @@ static const guint64 tens[] = {G_GUINT64_CONSTANT(1),
 
 /* --- Digits to text --- */
 
-/* A number of @n digits, the first of which stands for 10^@exponent. */
+/* A number of @n digits; the first one stands for 10^@exponent. */
 typedef struct {
   guint64 digits;
   int n, exponent;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # embed.sh TYPE ARRAY HEADER FILE... - prints text files (views, plots, launch tables, the report's scripts and styles) as
 # one C array of {name, first line, whole text}, in the order of their names. A line
-# "-- include NAME" stands for parts/NAME.sql beside the file.
+# "-- include NAME" stands for parts/NAME.sql in the file's folder.
 set -eu
 type=$1 array=$2 header=$3
 shift 3

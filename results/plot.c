@@ -22,7 +22,7 @@ const OrrPlot *orr_plot_find(const char *name) {
   return NULL;
 }
 
-/* Colours that print and colour-blind readers keep apart (after Okabe and Ito 2008). */
+/* Colours that remain distinct in print and to colour-blind readers (after Okabe and Ito 2008). */
 static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
                                       "#56b4e9", "#d55e00", "#b3a400", "#7f7f7f",
                                       "#5e3c99", "#8c510a", "#01665e", "#f2a7c3"};

@@ -3,7 +3,7 @@
  * of an <img>.
  *
  * An image runs no script and cannot end the page's own elements, whatever a series is called, and
- * the ids that gnuplot writes into every SVG stay apart.
+ * the ids that gnuplot writes into every SVG do not clash.
  */
 #include "results/report_private.h"
 #include "sim/base/gnuplot.h"

@@ -91,7 +91,7 @@ void orr_store_abandon_batch(OrrStore *store);
 /* Adds rows to a stored run, within a batch: orr_store_add_row until orr_store_end_again. */
 gboolean orr_store_begin_again(OrrStore *store, gint64 run_id, GError **error);
 gboolean orr_store_end_again(OrrStore *store, GError **error);
-/* Removes the rows of @table of the runs @from to @to, except those of the runs in @kept (of
+/* Removes the rows of @table of the runs @from to @to, except the runs in @kept (of
  * gint64; NULL: none). */
 gboolean orr_store_remove_rows(OrrStore *store, const OrrFieldTable *table, gint64 from, gint64 to,
                                const GArray *kept, GError **error);

@@ -1,7 +1,7 @@
 /*
  * store_file.c - checks that a file is a results database, before SQLite opens it.
  *
- * SQLite may write to a file merely by opening it (roll a journal back, make a -shm beside a WAL
+ * SQLite may write to a file merely by opening it (roll a journal back, make a -shm for a WAL
  * database, checkpoint at close), so a foreign file is recognised by its first bytes alone. Of the
  * database header (100 bytes, https://www.sqlite.org/fileformat2.html section 1.3) this reads the
  * magic string (offset 0), user_version (60, big endian), application_id (68), and the size in
@@ -98,7 +98,7 @@ char *orr_store_file_reason(const char *path, gboolean for_writing) {
   if (access(path, F_OK) == 0 && access(path, for_writing ? R_OK | W_OK : R_OK) != 0)
     return g_strdup(g_strerror(errno));
   if (access(folder, F_OK) != 0) return g_strdup_printf("there is no folder '%s'", folder);
-  /* SQLite keeps its journal beside the database, so the folder must be writable too. */
+  /* SQLite keeps its journal next to the database, so the folder must be writable too. */
   if (for_writing && access(folder, W_OK | X_OK) != 0)
     return g_strdup_printf("folder '%s': %s", folder, g_strerror(errno));
   return NULL;

@@ -2,8 +2,9 @@
  * store_lock.c - waits while another process holds the database.
  *
  * SQLite calls a handler while it cannot get a lock. The handler waits, reports the wait once, and
- * after the patience gives up with ORR_FAULT_LOCKED. A store that keeps aside does not give up at
- * the beginning of a run or batch: it continues in a new database next to its own.
+ * after the patience gives up with ORR_FAULT_LOCKED. A store with another database to fall back on
+ * does not give up at the beginning of a run or batch: it continues in a new database next to its
+ * own.
  *
  *     orrery.db  --locked for most_s-->  orrery.db.kept-1  --orrery db merge, later-->  orrery.db
  */
@@ -74,7 +75,7 @@ static char *make_aside(const char *path, GError **error) {
     return orr_fault_null(error, ORR_FAULT_RESOURCE, "%s: %s", aside, g_strerror(errno));
   }
   return orr_fault_null(error, ORR_FAULT_RESOURCE,
-                        "%s: there are %d databases beside it: merge them", path, MOST_ASIDE);
+                        "%s: there are %d databases next to it: merge them", path, MOST_ASIDE);
 }
 
 /* The store writes to the database at @path from now on. */

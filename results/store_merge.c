@@ -9,7 +9,7 @@
  *                sweep + 1 + point), so that shards of one sweep form the whole. Where this
  *                database has the sweep more than once, the one with the same number, else the same
  *                version, else the newest. Otherwise it is a new sweep, whose numbers are reserved
- *                before those of any other run.
+ *                before the numbers of any other run.
  *   a point      skipped where this database has it: a duplicate where its rows are equal, else
  *                `differing`
  *   other runs   skipped where a run with the same scenario, hash and version has equal rows
@@ -203,7 +203,7 @@ static gboolean take_run(Merge *merge, sqlite3_stmt *run, GError **error) {
 
 /* --- Entry point --- */
 
-/* Called when all tables of the other database exist here, including those of sweeps. */
+/* Called when all tables of the other database, sweeps included, exist here. */
 static gboolean prepare(Merge *merge, GError **error) {
   static const char insert[] = "INSERT INTO run (" IDENTITY ", file, resolved, " THE_REST ")"
                                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";

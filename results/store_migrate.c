@@ -1,7 +1,7 @@
 /*
  * store_migrate.c - migrates databases of older versions when they are opened for writing.
  *
- *   version 1   as of 0.1.0's first databases
+ *   version 1   0.1.0's first databases
  *   version 2   run.origin; metric_def.unit is 'run' for a column that holds a run's number, so
  *               that merging (store_merge.c) can map it without knowing what the table means; the
  *               text of a sweep's point no longer names the sweep's run, whose number can change

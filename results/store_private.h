@@ -48,7 +48,7 @@ gboolean orr_store_fail_locked(const OrrStore *store, GError **error);
 /* Closes the connection and its prepared statements. */
 void orr_store_disconnect(OrrStore *store);
 
-/* Begins a transaction with @sql. Where a lock outlasts the patience and the store keeps aside, the
+/* Begins a transaction with @sql. Where a lock outlasts the patience and the store may, the
  * transaction begins in a new database next to this one. */
 gboolean orr_store_begin(OrrStore *store, const char *sql, GError **error);
 

@@ -36,8 +36,8 @@ void orr_transfer_note(OrrTransfer *transfer, gint64 there, gint64 here, gboolea
 /* The number here of a run there; @there where none was noted. */
 gint64 orr_transfer_number(const OrrTransfer *transfer, gint64 there);
 
-/* TRUE where the run @here has the rows of the run @there in every table, in their order: runs'
- * numbers and times on the wall aside. */
+/* TRUE where the run @here has the rows of the run @there in every table, in their order, apart
+ * from runs' numbers and wall times. */
 gboolean orr_transfer_is_same(const OrrTransfer *transfer, gint64 there, gint64 here);
 
 /* Copies the rows of every run that is taken; columns that hold runs' numbers are mapped. */

@@ -14,7 +14,7 @@
  * are routers, so that it has neither NICs nor cables to a leaf.
  *
  * Not counted: cables inside a scale-up domain (NVL72's copper cartridges come with its rack), a
- * network of storage or management beside the fabric, spare parts, racks, people.
+ * network of storage or management in addition to the fabric, spare parts, racks, people.
  */
 #ifndef ORR_BILL_H
 #define ORR_BILL_H

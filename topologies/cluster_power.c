@@ -153,7 +153,7 @@ char *orr_cluster_power_left_out(const OrrMachinePower *machine) {
   return g_string_free(text, FALSE);
 }
 
-/* What a node draws beside its boards when these are at their limit, which take no part in it. */
+/* What a node draws without its boards when these are at their limit. */
 static double busy_rest_w(const OrrCluster *cluster) {
   const OrrNodeLoad busy = {.load = 1};
   return orr_node_power_draw(cluster, &busy).rest_w;

@@ -8,7 +8,7 @@
  *   node           PCIe switches, host bridges, slots of NICs, where they bind (fabric_host.c)
  *   nic       2p   tx, rx of each port
  *   fabric         the kind's own, for all the nodes that the fabric was built for
- *   storage        of a file system beside the machine (fabric_storage.c)
+ *   storage        of a file system outside the machine (fabric_storage.c)
  *   memory     N   DRAM of each of N nodes, reads and writes together, where host.h says how fast
  *                  it is
  */
@@ -97,8 +97,8 @@ static gboolean check_routing(const OrrFabric *fabric, GError **error) {
   return TRUE;
 }
 
-/* Counts the ports that the fabric is built with: those of the nodes, and those of storage
- * servers, which take the last ones. */
+/* Counts the ports that the fabric is built with: the nodes' and the storage servers', which take
+ * the last ones. */
 static gboolean count_ports(OrrFabric *fabric, gint64 *ret_ports, GError **error) {
   const OrrCluster *cluster = fabric->cluster;
   const gint64 per_node = orr_node_shape_n_ports(&cluster->node);

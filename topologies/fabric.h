@@ -59,9 +59,9 @@ typedef struct {
 
 /* One kind of scale-out fabric. Port p of the fabric is NIC p, counted GPU by GPU. The NICs of
  * one GPU form one port with their summed bandwidth, because NCCL spreads a GPU's channels over
- * all of them. If the cluster says `ports: separate`, each port of each NIC is a fabric port:
- * those of one GPU follow one another, and a flow uses the port of the same number at both ends.
- * Bandwidths are effective.
+ * all of them. If the cluster says `ports: separate`, each port of each NIC is a fabric port: one
+ * GPU's follow one another, and a flow uses the port of the same number at both ends. Bandwidths
+ * are effective.
  *
  * Mandatory: plan, plan_free, n_links, route, link_bandwidth, link_name, switch_latency, levels,
  * bill, bisection, diameter. The others may be NULL, as each one says. */
@@ -129,8 +129,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrFabric, orr_fabric_free)
  * is copied), on the same links with the same numbers. @whole must outlive it. */
 OrrFabric *orr_fabric_slice(const OrrFabric *whole, const gint64 *gpus, gint64 n_gpus);
 
-/* A view of @whole in which links between switches have @share of their bandwidth, as beside others
- * who take the rest. @whole must outlive it. */
+/* A view of @whole in which links between switches have @share of their bandwidth: other jobs take
+ * the rest. @whole must outlive it. */
 OrrFabric *orr_fabric_sharing(const OrrFabric *whole, double share);
 
 const OrrTransport *orr_fabric_transport(const OrrFabric *fabric);

@@ -21,7 +21,7 @@
  *                                                            GPU's link bounds what its NICs carry
  *   apart    NIC                                             NICs on the device itself, or on a
  *                                                            switch of its own (TPUs, Gaudi)
- *   switch   GPU's PCIe, NIC's slot, NIC                     NICs beside GPUs on PCIe switches (DGX
+ *   switch   GPU's PCIe, NIC's slot, NIC                     NICs and GPUs on PCIe switches (DGX
  *                                                            A100, H100)
  *   bridge   GPU's PCIe, switch up, bridge, slot, NIC        NICs on the CPU (Grace's), or no
  *                                                            GPUDirect RDMA

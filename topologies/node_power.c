@@ -18,15 +18,16 @@ static const OrrField fields[] = {
     ORR_COLUMN_TEXT(OrrNodePower, "source", source, "Source of the numbers."),
     WATTS("cpu-idle", cpu_idle_w, "Power of a node's CPUs, all sockets together, when idle."),
     WATTS("cpu-busy", cpu_busy_w,
-          "The same with all of node.host.cores busy; 0: the CPUs are not stated apart."),
+          "The same with all of node.host.cores busy; 0: the CPUs are not stated separately."),
     WATTS("memory", memory_w, "Power of a node's DRAM; 0: not stated."),
     WATTS("nic", nic_w, "Power of a NIC of the network, without its optics; 0: not stated."),
     WATTS("dpu", dpu_w, "Power of a DPU; 0: not stated."),
     ORR_FIELD_INT(OrrNodePower, "dpus", dpus, "0", "DPUs of a node: storage, management.", .min = 0,
                   .max = 64),
-    WATTS("scale-up", scale_up_w,
-          "Power of the scale-up switches inside a node, all together; 0: not stated. Those of a "
-          "domain that spans nodes are power.scale-up-switch."),
+    WATTS(
+        "scale-up", scale_up_w,
+        "Power of the scale-up switches inside a node, all together; 0: not stated. Switches of a "
+        "domain that spans nodes are power.scale-up-switch."),
     WATTS("fans-idle", fans_idle_w, "Power of a node's fans with its boards at static power."),
     WATTS("fans-busy", fans_busy_w, "The same with its boards at their limit; 0: not stated."),
     ORR_FIELD_REAL(OrrNodePower, "efficiency", efficiency, ORR_UNIT_FRACTION, "0",

@@ -6,8 +6,8 @@
  * out of every sum: people always are.
  *
  *   rented      gpu-hour
- *   bought      each item of the machine's bill (bill.h) at its price, over lifetime-years of which
- *               the GPUs work `utilisation`:
+ *   bought      each item of the machine's bill (bill.h) at its price, over lifetime-years, in
+ *   which the GPUs work for a fraction `utilisation`:
  *
  *                 hour of a GPU = price of the machine as built / its GPUs
  *                                 / (lifetime-years * 8,766 h * utilisation)

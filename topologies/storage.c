@@ -28,7 +28,7 @@ static const OrrField fields[] = {
                    "Time to open and commit a file.", .flags = ORR_FIELD_UNSIGNED),
 };
 const OrrFieldTable orr_storage_table =
-    ORR_FIELD_TABLE("storage", "A parallel file system beside the machine.", OrrStorage, fields);
+    ORR_FIELD_TABLE("storage", "A parallel file system outside the machine.", OrrStorage, fields);
 
 gint64 orr_storage_stripes(const OrrStorage *storage) {
   return storage->stripes > 0 ? MIN(storage->stripes, storage->servers) : storage->servers;

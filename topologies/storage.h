@@ -1,5 +1,5 @@
 /*
- * storage.h - a parallel file system beside a machine: servers with links of their own (Lustre's
+ * storage.h - a parallel file system outside a machine: servers with links of their own (Lustre's
  * object storage servers).
  *
  *   own:     node NICs for storage -- non-blocking network -- servers -- the file system's own

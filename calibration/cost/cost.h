@@ -69,9 +69,9 @@ void orr_cost_tables_free(OrrCostTables *tables);
 const char *orr_cost_carried_from(const OrrCostModel *model);
 const char *orr_cost_how_text(const char *carried_from, OrrHow how);
 
-/* Rows that are set aside because they contradict the other rows of their table (grid_odd.c,
+/* Rows that are excluded because they contradict the other rows of their table (grid_odd.c,
  * judge.c). orr_cost_asides: how many of which table, "gemm fp8 1972 of 25389, deepep combine 12 of
- * 322"; "" for none. The others: why the row of a product or of attention was set aside, as a
+ * 322"; "" for none. The others: why the row of a product or of attention was excluded, as a
  * clause with the row's time; NULL where there is no row or it is used. Newly allocated. */
 char *orr_cost_asides(const OrrCostModel *model);
 char *orr_cost_gemm_aside(const OrrCostModel *model, OrrDtype dtype, double m, double n, double k);

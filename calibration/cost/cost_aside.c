@@ -1,5 +1,5 @@
 /*
- * cost_aside.c - reports which rows were set aside, and why (grid_odd.c and judge.c have the
+ * cost_aside.c - reports which rows were excluded, and why (grid_odd.c and judge.c have the
  * rules).
  */
 #include <math.h>
@@ -29,7 +29,7 @@ static char *why_text(const OrrGridAside *aside, const char *const axes[ORR_GRID
 static char *aside_text(const OrrGridAside *aside, const char *const axes[ORR_GRID_AXES],
                         double row_s) {
   g_autofree char *row = time_text(row_s), *why = why_text(aside, axes, row_s);
-  return g_strdup_printf("set aside: the row here says %s, but %s", row, why);
+  return g_strdup_printf("excluded: the row here says %s, but %s", row, why);
 }
 
 char *orr_cost_gemm_aside(const OrrCostModel *model, OrrDtype dtype, double m, double n, double k) {

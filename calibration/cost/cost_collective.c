@@ -22,13 +22,13 @@
  * The factor 4 is two of the doublings in which nccl-tests steps through sizes. It is a choice:
  * nobody measured how far the ratio of one machine to another carries.
  *
- * A row that contradicts the others of its curve is set aside, and interpolated (judge.c).
+ * A row that contradicts the others of its curve is excluded, and interpolated (judge.c).
  *
  * Without rows, a query is answered by a ring in the domain: launch + steps * scale-up-step +
  * fraction * bytes / (scale-up bandwidth * its efficiency), where `fraction` of the bytes crosses
  * each link (Thakur, Rabenseifner, Gropp 2005). Simulations replay collectives on the fabric
  * instead (workloads/collectives). A device without a scale-up link reaches its neighbours over
- * PCIe, of which NCCL uses `pcie_efficiency`; that holds for two GPUs behind one switch. Traffic
+ * PCIe; NCCL uses `pcie_efficiency` of it; that holds for two GPUs behind one switch. Traffic
  * between sockets, or without peer-to-peer, is many times slower, which a datasheet does not show.
  */
 #include <math.h>

@@ -92,7 +92,7 @@ static double weights_of(const OrrOperator *op, double *ret_each) {
          (double)moe->inter / (double)moe->tp;
 }
 
-/* Bytes that walk the chip: those of a format that the device lacks are widened on their way. */
+/* Bytes that walk the chip: a format that the device lacks is widened on its way. */
 static double walked_bytes(const OrrCostModel *model, const OrrOperator *op) {
   double each;
   const double weights = weights_of(op, &each);

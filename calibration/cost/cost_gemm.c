@@ -25,10 +25,10 @@
  * and reads as many weights. The roofline counts the true bytes: how = modelled.
  *
  * The narrow rows are a serving engine's linear layer, which casts its input in kernels of its own:
- * a launch, and m k elements at a rate (the profile's fp8-row-cast ...). Training that casts apart
- * (cast_apart) pays for the cast elsewhere, so it is subtracted here.
+ * a launch, and m k elements at a rate (the profile's fp8-row-cast ...). Training that casts
+ * separately (cast_apart) pays for the cast elsewhere, so it is subtracted here.
  *
- * A row is set aside where its time contradicts larger or smaller products and its neighbours do
+ * A row is excluded where its time contradicts larger or smaller products and its neighbours do
  * not support it (grid_odd.c). It is interpolated from its neighbours, how = interpolated, and
  * `orrery calibrate cost` reports it.
  *

@@ -13,7 +13,7 @@
  *                      d = k                                   low-latency: once to each expert
  *   log t = sum w log t_i(T u / u_i) / sum w,   w = 1 / (distance + 0.05)^2        (Shepard 1968)
  *
- * with R ranks and E experts, of which a token draws k uniformly. Across N nodes (`gpus-per-node`)
+ * with R ranks and E experts; a token draws k of them uniformly. Across N nodes (`gpus-per-node`)
  * the NICs bind, and d counts the copies that leave the node: a kernel sends a token once to each
  * other node that holds one of its experts, which forwards it over NVLink:
  *
@@ -28,7 +28,7 @@
  * outside. Rows `measured-on` another device stand in where the bottleneck is the same, the network
  * cards of several nodes; they count as carried over. Errors: docs/modelling/collectives.md.
  *
- * Rows that contradict the others of their kernel are set aside (judge.c): those of one shape over
+ * Rows that contradict the others of their kernel are excluded (judge.c): rows of one shape over
  * several numbers of nodes are compared with one another, and each curve with itself. An estimate
  * takes the row's place: from the curve's other rows on both sides of it, else from other shapes.
  */
@@ -260,7 +260,7 @@ OrrCost orr_cost_library_modelled(const OrrCostModel *model, const OrrLibraryCal
 
 /* --- building --- */
 
-/* A point that was set aside, while its curve lacks it. */
+/* A point that was excluded, while its curve lacks it. */
 typedef struct {
   OrrCostLibrary *library;
   double size, us;
@@ -280,7 +280,7 @@ static guint first_like(const OrrCostModel *model, guint at, gboolean same_exper
   return at;
 }
 
-/* The rows of the kernel of which @first is the first curve. Curves over several nodes are of one
+/* The rows of the kernel whose first curve is @first. Curves over several nodes are of one
  * kind if their experts are the same; any other curve is of its own. */
 static GArray *rows_of_kernel(const OrrCostModel *model, guint first) {
   GArray *rows = g_array_new(FALSE, TRUE, sizeof(OrrJudgedRow));
@@ -310,7 +310,7 @@ static OrrAside aside_of(const OrrCostModel *model, const GArray *rows, guint at
   return orr_judge_aside(rows, at, witness);
 }
 
-/* Takes the rows of one kernel that are set aside out of their curves. */
+/* Takes the excluded rows of one kernel out of their curves. */
 static void remove_rows(const OrrCostModel *model, guint first, GArray *removed) {
   g_autoptr(GArray) rows = rows_of_kernel(model, first);
   if (orr_judge_rows(rows) == 0) return;

@@ -1,6 +1,6 @@
 /*
  * cost_library_gemm.c - matrix products by the kernels of one library, where engines ship different
- * ones: TensorRT-LLM's beside vLLM's.
+ * ones: TensorRT-LLM's and vLLM's.
  *
  * A library's table is small: some tens of (n, k), each over the same m. It holds the logarithm of
  * its times over the profile's own answer (cost_gemm.c: thousands of (n, k) of another library, or

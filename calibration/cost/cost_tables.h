@@ -71,7 +71,7 @@ OrrCostMoe *orr_cost_moe_build(const OrrCostModel *model, const OrrProfileMoe *t
                                GError **error);
 void orr_cost_moe_free(OrrCostMoe *moe);
 OrrDtype orr_cost_moe_dtype(const OrrCostMoe *moe);
-/* Here and below: the numbers of rows of the table and of rows set aside. */
+/* Here and below: the numbers of rows of the table and of rows excluded. */
 void orr_cost_moe_count(const OrrCostMoe *moe, guint *ret_asides, guint *ret_rows);
 OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op);
 gboolean orr_cost_moe_holds(const OrrCostModel *model, OrrDtype dtype);
@@ -94,7 +94,7 @@ gboolean orr_cost_serving_build(OrrCostModel *model, const OrrProfile *profile, 
 gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row,
                                    GError **error);
 void orr_cost_collective_free(OrrCostCollective *collective);
-/* Once all collectives are built: sets rows aside that contradict others. */
+/* Once all collectives are built: excludes rows that contradict others. */
 void orr_cost_collective_judge(OrrCostModel *model);
 void orr_cost_collective_count(const OrrCostCollective *collective, guint *ret_asides,
                                guint *ret_rows);

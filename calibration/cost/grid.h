@@ -30,9 +30,9 @@ void orr_grid_sort_axis(GArray *axis);
 /* Sets the cell at those indices to a row's value. */
 void orr_grid_set(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double value);
 
-/* The time of the row in that cell, seconds, and its work in any unit of the grid: of two cells
- * of which one is nowhere below the other, what the larger one can be cut into. Where times are
- * given, orr_grid_fill sets aside rows that contradict others (grid_odd.c). */
+/* The time of the row in that cell, seconds, and its work in any unit of the grid: of two cells,
+ * one nowhere below the other, what the larger one can be cut into. Where times are given,
+ * orr_grid_fill excludes rows that contradict others (grid_odd.c). */
 void orr_grid_time(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double time_s, double work);
 
 /* The row's value in that cell; FALSE where it has none. */
@@ -44,7 +44,7 @@ gboolean orr_grid_get(const OrrGrid *grid, const guint cell[ORR_GRID_AXES], doub
 enum { ORR_GRID_HINTS = 2 };
 void orr_grid_hint(OrrGrid *grid, int kind, const guint cell[ORR_GRID_AXES], double value);
 
-/* A row that was set aside: its cell is a hole, filled from its neighbours. */
+/* A row that was excluded: its cell is a hole, filled from its neighbours. */
 typedef struct {
   double value;                /* the row's */
   double point[ORR_GRID_AXES]; /* where */
@@ -55,7 +55,7 @@ typedef struct {
   double times_work; /* the witness's, where that counts: it breaks rule 3 of grid_odd.c; else 1 */
 } OrrGridAside;
 
-/* The number of rows, the number of those set aside, and the one set aside at @point; NULL: none
+/* The number of rows, the number of excluded ones, and the one excluded at @point; NULL: none
  * there. */
 guint orr_grid_n_rows(const OrrGrid *grid);
 guint orr_grid_n_aside(const OrrGrid *grid);

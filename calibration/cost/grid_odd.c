@@ -5,31 +5,31 @@
  * Measurements go wrong: the clock fell, another process ran, the host was late, a kernel did not
  * run. Three rules find such rows.
  *
- * 1. Odd. A row is odd where it is 20 % or more away from the median of its neighbours' estimates:
- * the lines through it along each axis, and the hints. Estimates are distances from the roofline,
- * so the rule assumes a smooth efficiency, which kernels do not promise. Of H100's bf16 products
- * one row in 60 is odd, and H200, the same chip with other memory, agrees with the row as often as
- * with its neighbours. An odd row answers where it was measured, but nothing is interpolated from
- * it.
+ * 1. Outliers. A row is an outlier where it is 20 % or more away from the median of its neighbours'
+ * estimates: the lines through it along each axis, and the hints. Estimates are distances from the
+ * roofline, so the rule assumes a smooth efficiency, which kernels do not promise. Of H100's bf16
+ * products one row in 60 is an outlier, and H200, the same chip with other memory, agrees with the
+ * row as often as with its neighbours. An outlier answers where it was measured, but nothing is
+ * interpolated from it.
  *
  * 2. Contradicted. A kernel that does more along every axis takes no less time, since it could do
  * the smaller task with padding: time is monotone in m, n and k. That holds up to tile effects:
  * libraries choose kernels by rules of thumb, and a product that fills its tiles can overtake a
  * smaller one that does not. In the tables of H100 and H200, one row in 60 takes 1.2 times as long
  * as two products that are at least as large. So 1.2 is the tolerance, and two witnesses are
- * needed, because one of them could be the wrong row. An odd row that is slower than two larger
- * ones, or faster than two smaller ones, is set aside: its cell becomes a hole and is interpolated.
- * The neighbours decide which row of a contradiction is wrong: only odd rows are set aside, and odd
- * rows are not witnesses.
+ * needed, because one of them could be the wrong row. An outlier that is slower than two larger
+ * ones, or faster than two smaller ones, is excluded: its cell becomes a hole and is interpolated.
+ * The neighbours decide which row of a contradiction is wrong: only outliers are excluded, and
+ * outliers are not witnesses.
  *
  * 3. Growth. A task can be done in parts, so time grows no faster than work (m times n times k), up
  * to the factor of 2 of judge.c. The order of times cannot judge the last row of an axis, which has
- * no larger one; growth can. It sets rows aside as rule 2 does.
+ * no larger one; growth can. It excludes rows as rule 2 does.
  *
  * The order of times shows only errors that cross another row's time. So a table in which it
- * contradicts three in four of the odd rows was disturbed while it was measured, and all its odd
- * rows are set aside (B200's fp8 products: 85 %; elsewhere it contradicts 37 to 64 %). Of B200's
- * fp8 rows set aside, 97 % are farther from GB200's row of the same shape, the same chip, than
+ * contradicts three in four of the outliers was disturbed while it was measured, and all its
+ * outliers are excluded (B200's fp8 products: 85 %; elsewhere it contradicts 37 to 64 %). Of B200's
+ * fp8 rows excluded, 97 % are farther from GB200's row of the same shape, the same chip, than
  * their neighbours' estimates are: 55 % off on average, where the estimates are 5 % off.
  */
 #include <math.h>
@@ -39,13 +39,13 @@
 static const double odd_distance = 0.18;    /* ln 1.2, of the efficiency and of the time */
 static const double growth_distance = 0.69; /* ln 2, of the time per work; judge.c says why */
 
-/* --- odd rows --- */
+/* --- outliers --- */
 
 enum { MAX_ESTIMATES = ORR_GRID_AXES + ORR_GRID_HINTS };
 
 /* The median of the estimates that lines and hints give for a row (of four, the mean of the
  * middle two; of two, the one nearer to the row). One estimate that crosses a step, or leans on
- * another odd row, so does not decide. FALSE with fewer than two. */
+ * another outlier, so does not decide. FALSE with fewer than two. */
 static gboolean middle_at(const OrrGrid *grid, guint at, double *ret_value) {
   double estimates[MAX_ESTIMATES], span;
   int n = 0;
@@ -67,7 +67,7 @@ static gboolean middle_at(const OrrGrid *grid, guint at, double *ret_value) {
   return TRUE;
 }
 
-/* Runs twice, the second time without the odd rows that the first run found. */
+/* Runs twice, the second time without the outliers that the first run found. */
 static void find_odd(OrrGrid *grid) {
   for (int pass = 0; pass < 2; pass++) {
     guint8 *odd = g_new0(guint8, grid->n_cells);
@@ -144,9 +144,9 @@ static gboolean is_contradicted(const OrrGrid *grid, guint at, const double *key
   return TRUE;
 }
 
-/* Every odd row as an aside, contradicted or not; @cells receives their indices. A slow row can be
- * contradicted by the times of larger rows, or by the rates of smaller ones; a fast one by the
- * times of smaller rows, or by the rates of larger ones. */
+/* Every outlier as an OrrGridAside, contradicted or not; @cells receives their indices. A slow row
+ * can be contradicted by the times of larger rows, or by the rates of smaller ones; a fast one by
+ * the times of smaller rows, or by the rates of larger ones. */
 static GArray *judge_odd(const OrrGrid *grid, GArray *cells) {
   GArray *judged = g_array_new(FALSE, FALSE, sizeof(OrrGridAside));
   for (guint at = 0; at < grid->n_cells; at++) {

@@ -24,7 +24,7 @@ struct OrrGrid {
       [ORR_GRID_HINTS]; /* NAN: none; NULL where no cell has one of that kind, and after filling */
   guint8 *trust;        /* OrrGridTrust, or ORR_GRID_HOLE */
   guint8 *odd;          /* TRUE: a row that its neighbours must not use; NULL before filling */
-  double *expected;     /* the neighbours' estimate of an odd row; NULL where no row is odd */
+  double *expected;     /* the neighbours' estimate of an outlier; NULL where no row is one */
   /* Log of a row's time, and of its time per work; NULL where no row has one, and after filling. */
   double *times, *rates;
   GArray *aside; /* of OrrGridAside; NULL: none */
@@ -49,7 +49,7 @@ static inline gboolean orr_grid_hint_at(const OrrGrid *grid, guint at, int kind,
   return TRUE;
 }
 
-/* Finds odd rows, and makes holes of the rows that it sets aside. */
+/* Finds outliers, and makes holes of the rows that it excludes. */
 void orr_grid_find_odd(OrrGrid *grid);
 
 G_END_DECLS

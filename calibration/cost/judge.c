@@ -3,8 +3,8 @@
  * rows of their kind.
  *
  * A row is a call of some size (tokens, bytes) and of a volume per unit of size (what its
- * bottleneck carries: over NICs, bytes to other nodes). Of two calls, of which one is at least as
- * large in both, two laws hold whatever the kernel does:
+ * bottleneck carries: over NICs, bytes to other nodes). Of two calls, one at least as large as the
+ * other in both, two laws hold whatever the kernel does:
  *
  *   1. order    the larger one takes no less time: the smaller one could be padded.
  *   2. growth   it takes at most as much more time as it has more work, size times volume: the
@@ -24,12 +24,12 @@
  *                           (fp8 experts of H100, each number of tokens of 512 and 1,024)
  *   between curves    1.3   DeepEP over 2 and 4 nodes of H100 agree to 1.2
  *
- * A row is set aside where at least two witnesses contradict it (in its own curve each row is one;
+ * A row is excluded where at least two witnesses contradict it (in its own curve each row is one;
  * another curve is one, however many of its rows do) and no witness is contradicted by more
  * than half as many. So the majority decides, and a step in a curve, where rows below and above
  * contradict each other, stays. The most contradicted row goes first, and then no longer counts.
  *
- * A curve of which other curves set two rows aside was disturbed while it was measured: every row
+ * A curve with two rows that other curves exclude was disturbed while it was measured: every row
  * of it that another curve contradicts goes, too.
  *
  * A kink that another curve of the table has at the same size in the same direction is the
@@ -52,7 +52,7 @@ static gboolean is_within(const OrrJudgedRow *small, const OrrJudgedRow *large) 
   return small->size <= large->size && small->volume <= large->volume;
 }
 
-/* 1: @a is slow beside @b, -1: fast; 0: they can both be right. */
+/* 1: @a is slow compared with @b, -1: fast; 0: they can both be right. */
 static int contradicts(const OrrJudgedRow *a, const OrrJudgedRow *b) {
   const double off = a->log_time - b->log_time, work = a->log_work - b->log_work;
   const double tolerance = a->curve == b->curve ? within_curve : between_curves;
@@ -73,7 +73,7 @@ static OrrJudgedRow *member(const Kind *kind, guint i) {
   return row_at(kind->rows, kind->members[i]);
 }
 
-/* Member @k, not set aside itself, contradicts member @i. */
+/* Member @k, not excluded itself, contradicts member @i. */
 static gboolean is_witness(const Kind *kind, guint i, guint k) {
   return kind->signs[i * kind->n + k] && !member(kind, k)->is_aside;
 }
@@ -90,7 +90,7 @@ static guint count_witnesses(const Kind *kind, guint i) {
   return n;
 }
 
-/* Sets member @i aside; the witness that it names is the one nearest in work. */
+/* Excludes member @i; the witness that it names is the one nearest in work. */
 static void set_aside(const Kind *kind, guint i) {
   OrrJudgedRow *row = member(kind, i);
   double least = INFINITY;
@@ -103,7 +103,7 @@ static void set_aside(const Kind *kind, guint i) {
   row->is_aside = TRUE;
 }
 
-/* The member with the most witnesses of which none is contradicted by more than half as many;
+/* The member with the most witnesses, none of them contradicted by more than half as many;
  * G_MAXUINT: none is left. */
 static guint find_worst(const Kind *kind) {
   g_autofree guint *counts = g_new0(guint, kind->n);
@@ -225,7 +225,7 @@ guint orr_judge_rows(GArray *rows) {
   return n_aside;
 }
 
-/* --- what was set aside --- */
+/* --- excluded rows --- */
 
 static void aside_clear(gpointer aside) { g_free(((OrrAside *)aside)->why); }
 
@@ -241,7 +241,7 @@ OrrAside orr_judge_aside(const GArray *rows, guint at, const char *witness) {
   g_autofree char *time = orr_quantity_format(row->time_s, ORR_UNIT_SECONDS),
                   *other_time = orr_quantity_format(other->time_s, ORR_UNIT_SECONDS);
   return (OrrAside){.how = ORR_HOW_INTERPOLATED,
-                    .why = g_strdup_printf("set aside: the row here says %s, but %s, %.3g times "
+                    .why = g_strdup_printf("excluded: the row here says %s, but %s, %.3g times "
                                            "the work, takes %s",
                                            time, witness, work, other_time)};
 }

@@ -8,15 +8,15 @@
  *
  *   library-gemm      (cost_library_gemm.c) A benchmark repeats a product, and a cache can hold the
  *                     weights of one and not of a larger one, which then takes more time than its
- *                     work explains: 25 of 352 bf16 rows of L40S (96 MiB) would be set aside, 40 of
+ *                     work explains: 25 of 352 bf16 rows of L40S (96 MiB) would be excluded, 40 of
  *                     RTX PRO 6000 (128 MiB), none of H100. Of rows of one (n, k) alone, the laws
  *                     would remove one in all 33 tables: 12288 x 2048 at m = 1 on L40S, 57.6 us,
  *                     where m = 2 to 32 take 20 to 26 us. It alone read its 48 MiB from memory.
  *   serving kernels   (cost_serving.c) The same holds for swiglu: 0.018 us per token up to 784
- *                     tokens and 0.046 at 1,936. A decode beside a prompt's chunk is computed in
- *                     tiles of the chunk's size, so half of the pairs of such rows contradict each
- *                     other. The laws hold for the embedding: they would remove six rows that take
- *                     2 us more than rows of more tokens.
+ *                     tokens and 0.046 at 1,936. A decode that runs with a prompt's chunk is
+ *                     computed in tiles of the chunk's size, so half of the pairs of such rows
+ *                     contradict each other. The laws hold for the embedding: they would remove six
+ *                     rows that take 2 us more than rows of more tokens.
  */
 #ifndef ORR_JUDGE_H
 #define ORR_JUDGE_H
@@ -34,25 +34,26 @@ typedef struct {
   /* Set by orr_judge_rows. */
   double log_time, log_work;
   gboolean is_aside;
-  guint witness; /* of a row set aside: the index of a row that it contradicts */
+  guint witness; /* of an excluded row: the index of a row that it contradicts */
 } OrrJudgedRow;
 
-/* Marks the rows of @rows, an array of OrrJudgedRow, that are to be set aside; returns how many. */
+/* Marks the rows of @rows, an array of OrrJudgedRow, that are to be excluded; returns how many. */
 guint orr_judge_rows(GArray *rows);
 
-/* A point of a curve that was set aside: an estimate from other rows stands in its place. */
+/* A point of a curve that was excluded: an estimate from other rows stands in its place. */
 typedef struct {
   guint at;   /* index in the curve */
   OrrHow how; /* the estimate is known: interpolated in the curve, or outside of its rows */
-  char *why;  /* a clause with the row's time: "set aside: the row here says 12.2 ms, but ..." */
+  char *why;  /* a clause with the row's time: "excluded: the row here says 12.2 ms, but ..." */
 } OrrAside;
 
 /* An array of OrrAside, which frees their texts. */
 GArray *orr_judge_asides_new(void);
 /* @witness: how to name row @at's witness, such as "32 ranks, 4096 tokens". */
 OrrAside orr_judge_aside(const GArray *rows, guint at, const char *witness);
-/* The aside that an answer at @size rests on: of the points at both sides of it, or of the last two
- * beyond the end. @asides may be NULL. NULL: it rests on none. @sizes: of double, rising. */
+/* The excluded row that an answer at @size rests on: of the points at both sides of it, or of the
+ * last two beyond the end. @asides may be NULL. NULL: it rests on none. @sizes: of double, rising.
+ * */
 const OrrAside *orr_judge_near(const GArray *asides, const GArray *sizes, double size);
 
 G_END_DECLS

@@ -20,7 +20,7 @@ typedef enum {
   KNOWN_COUNT,   /* a COUNT, or "known" */
   SIZE,          /* a number above 0 */
   FORMAT,        /* a number format */
-  GEMM_FORMAT,   /* a number format, or fp8_block: then BY_BLOCKS more than that of fp8 */
+  GEMM_FORMAT,   /* a number format, or fp8_block: then BY_BLOCKS more than fp8's */
   LIBRARY,       /* a library of kernels: any, sglang, trtllm or vllm */
   NO_WINDOW,     /* 0 */
   DISTRIBUTION,  /* balanced or power_law_A */

@@ -27,7 +27,7 @@ G_BEGIN_DECLS
 gboolean orr_query_operator(const OrrCostModel *cost, const char *operator_name,
                             const char *const *key_values, OrrCost *ret_cost, GError **error);
 
-/* A remark on that @answer: why the row measured there was set aside. NULL: no remark. Newly
+/* A remark on that @answer: why the row measured there was excluded. NULL: no remark. Newly
  * allocated. */
 char *orr_query_note(const OrrCostModel *cost, const char *operator_name,
                      const char *const *key_values, const OrrCost *answer);

@@ -25,7 +25,7 @@ G_BEGIN_DECLS
 enum { ORR_CROSSVAL_FOLDS = 7, ORR_CROSSVAL_KEYS = 7 };
 
 /* Error of a point: modelled over measured, minus one. bias is the mean error; mape, median, p90
- * (nearest rank) and worst are those of the absolute error. Fractions, not per cent; NAN without
+ * (nearest rank) and worst are of the absolute error. Fractions, not per cent; NAN without
  * points. */
 typedef struct {
   guint n;

@@ -51,7 +51,7 @@ extern const OrrCrossvalFamily orr_crossval_attention, orr_crossval_collectives,
  * folds. */
 guint orr_crossval_fold_of(guint shape);
 
-/* A copy of a list of rows without those of @fold; the profile still owns the rows. */
+/* A copy of a list of rows without @fold's; the profile still owns the rows. */
 GPtrArray *orr_crossval_rest(const GPtrArray *rows, guint fold, OrrCrossvalFold *into);
 
 /* A copy of a struct of @size, owned by the fold. */

@@ -1,7 +1,7 @@
 /*
  * fit.h - makes a profile from measured rows: what `orrery calibrate fit` does.
  *
- * The tables are those of orr_measured_import. To them it adds the constants that the rows
+ * The tables come from orr_measured_import. To them it adds the constants that the rows
  * determine, each with how it was found, and the errors of a cross-validation with these constants
  * (crossval.h, profile_errors.h):
  *
@@ -15,7 +15,7 @@
  *                         2 (n - 1) ring steps
  *
  *   overlap-slowdown, overlap-collective-slowdown
- *                         the mean ratio of a product beside an all-reduce to itself alone, and of
+ *                         the mean ratio of a product during an all-reduce to itself alone, and of
  *                         the all-reduce (interference.csv); where there are no such rows the
  *                         profile says that 1 is assumed
  *

@@ -183,7 +183,7 @@ static char *other_slowdowns(const OrrFitOverlap *overlap) {
   if (overlap->n_collective)
     g_string_append_printf(text, "; the all-reduces take %.3g times as long", overlap->collective);
   if (overlap->n_compute_by_copy && overlap->n_copy)
-    g_string_append_printf(text, "; beside copies by the copy engines %.3g, and the copies %.3g",
+    g_string_append_printf(text, "; during copies by the copy engines %.3g, and the copies %.3g",
                            overlap->compute_by_copy, overlap->copy);
   return g_string_free(text, FALSE);
 }
@@ -194,14 +194,14 @@ static void add_overlap(OrrProfileConstants *constants, const OrrFitOverlap *ove
   g_autofree char *others = other_slowdowns(overlap);
   if (overlap->n_compute == 0) {
     g_string_append_printf(source,
-                           "    overlap-slowdown: assumed 1, no row of a matrix product beside a "
+                           "    overlap-slowdown: assumed 1, no row of a matrix product during a "
                            "collective%s.\n",
                            others);
     return;
   }
   constants->overlap_slowdown = CLAMP(overlap->compute, 1, 4);
   g_autofree char *how =
-      g_strdup_printf("measured: the mean of %u matrix products beside all-reduces, each over "
+      g_strdup_printf("measured: the mean of %u matrix products during all-reduces, each over "
                       "itself alone%s",
                       overlap->n_compute, others);
   add(keys, source, "overlap-slowdown", constants->overlap_slowdown, "", how);

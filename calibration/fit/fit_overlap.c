@@ -2,8 +2,8 @@
  * fit_overlap.c - computes how much a matrix product and a concurrent all-reduce or copy slow each
  * other down: ratios of rows of interference.csv, which are of the same kernels in one session.
  *
- *   compute      = mean of t(product beside an all-reduce) / t(the same product, beside nothing)
- *   collective   = mean of t(all-reduce beside a product)  / t(the same all-reduce alone)
+ *   compute      = mean of t(product during an all-reduce) / t(the same product alone)
+ *   collective   = mean of t(all-reduce during a product) / t(the same all-reduce alone)
  *
  * The mean is over the products and sizes of the plan (family_interference.c), all large enough to
  * fill the device. Copies by the copy engines are reported as well: they show the cost of DMA

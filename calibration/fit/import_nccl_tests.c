@@ -398,7 +398,7 @@ static void find_ranks(const Reader *reader, Run *run) {
   run->n_ranks = said;
 }
 
-/* The factor of the printed bandwidths must be that of the collective over its ranks: this finds a
+/* The factor of the printed bandwidths must be the collective's over its ranks: this finds a
  * list of ranks that is cut, and a wrong --op or --ranks. Of a list with gaps it must confirm the
  * highest rank. */
 static void check_factor(const Reader *reader, const Run *run) {
@@ -415,7 +415,7 @@ static void check_factor(const Reader *reader, const Run *run) {
                     run->factor, run->op, run->n_ranks, factor);
   else if (has_gaps && reader->order->ranks == 0 && !is_decided)
     orr_diags_error(reader->diags, run->place,
-                    "the list of ranks has gaps: %u lines, of which the last is rank %u; pass the "
+                    "the list of ranks has gaps: %u lines, the last one of rank %u; pass the "
                     "number of ranks, --ranks N",
                     run->n_listed, run->n_ranks - 1);
 }

@@ -4,10 +4,9 @@
  * Each table is read into points: a group (a row of the profile: dtype, n, k), a place on the axes
  * (m), and a latency. Groups and axes are then sorted and written. Nothing is fitted, smoothed or
  * left out: rows that looked redundant were not. With decode steps of 3 to 63 keys left out, their
- * interpolated times were 9 % off, and 17 to 18 % too fast from a batch of 256 on; those of
- * products of 3 to 15 rows 2 to 6 %; those just above a full tile (m of 33, 129 .. 4353) 7.8 % on
- * H100. `thin` rounds to three digits, which costs 0.5 % at most and saves a sixth of a profile's
- * text.
+ * interpolated times were 9 % off, and 17 to 18 % too fast from a batch of 256 on; products of 3 to
+ * 15 rows 2 to 6 %; products just above a full tile (m of 33, 129 .. 4353) 7.8 % on H100. `thin`
+ * rounds to three digits, which costs 0.5 % at most and saves a sixth of a profile's text.
  *
  * A machine can hold rows back (a tray with capped power: GB200's products of 1 ms and longer ran
  * at half the rate of products of 0.8 ms). Tables of the same chip reveal them: `same_chip`.

@@ -3,9 +3,9 @@
  *
  * Greedy insertion. It starts with evenly spread rows. In each round, a cost model of the rows kept
  * so far predicts all others, and the rows with the largest errors come back: at most one of each
- * line of a table, so that a row beside one that just came back is predicted again first. (Garland,
- * Heckbert 1995, "Fast polygonal approximation of terrains and height fields", choose the points of
- * a surface this way.)
+ * line of a table, so that a row next to one that just came back is predicted again first.
+ * (Garland, Heckbert 1995, "Fast polygonal approximation of terrains and height fields", choose the
+ * points of a surface this way.)
  *
  * Rows of GEMM, attention and experts; collectives stay whole, since they are few.
  */

@@ -60,8 +60,7 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
 
 const OrrMeasureFamily orr_family_attention_mixed = {
     .entry = {"attention-mixed",
-              "Fused attention of a prompt's chunk beside decodes, in one kernel and in two.",
-              NULL},
+              "Fused attention of a prompt's chunk and decodes, in one kernel and in two.", NULL},
     .columns = columns,
     .min_gpus = 1,
     .plan = plan,

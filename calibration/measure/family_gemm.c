@@ -6,7 +6,7 @@
  *   dgrad     x[m,k] w[k,n]       dx = dy w        m tokens, n inputs, k outputs
  *   wgrad     x[k,m]^T w[k,n]     dw = dy^T x      m outputs, n inputs, k tokens
  *
- * m, n and k are those of the product itself: a layer with weight w[N,K] on M tokens needs forward
+ * m, n and k are the product's own: a layer with weight w[N,K] on M tokens needs forward
  * m=M n=N k=K, dgrad m=M n=K k=N, wgrad m=N n=K k=M. fp8 is e4m3 with one scale per tensor; mxfp8
  * and nvfp4 have one scale per 32 and 16 elements (OCP MX 1.0; sm_100 on). Backward products follow
  * Transformer Engine: for fp8 the gradient dy is e5m2 (its HYBRID recipe), for mxfp8 and nvfp4 it

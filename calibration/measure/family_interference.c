@@ -3,8 +3,8 @@
  * transfer, and of the transfer by the product.
  *
  * `beside` names the work that runs on a second stream, without a gap, while the product is
- * measured. `watch` selects the time of the row: the product's, that of one transfer of `bytes`, or
- * that of the same transfer with nothing concurrent (alone; m, n and k are 0). A product's
+ * measured. `watch` selects the time of the row: the product's, the time of one transfer of
+ * `bytes`, or of the same transfer with nothing concurrent (alone; m, n and k are 0). A product's
  * slow-down is the ratio to its row with beside=nothing, a transfer's the ratio to its row `alone`.
  * `orrery calibrate fit` computes overlap-slowdown from the all-reduces' rows (fit_overlap.c).
  *
@@ -59,9 +59,9 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
 
 const OrrMeasureFamily orr_family_interference = {
     .entry = {"interference",
-              "A matrix product beside a copy or an all-reduce: the slow-down of both.", NULL},
+              "A matrix product during a copy or an all-reduce: the slow-down of both.", NULL},
     .columns = columns,
     .min_gpus = 1,
-    .skipped_name = "a matrix product beside a collective",
+    .skipped_name = "a matrix product during a collective",
     .plan = plan,
     .work = work};

@@ -2,8 +2,8 @@
  * family_moe_ffn.c - the routed experts that one rank holds of a mixture-of-experts layer: permute,
  * grouped product to 2 * inter-size, SwiGLU, grouped product back to hidden-size, weighted sum.
  *
- * `num-tokens` tokens choose `topk` of `num-experts` experts, of which this rank holds num-experts
- * / ep. The tokens per expert are equal (balanced) or follow the power law with exponent 1.2 that
+ * `num-tokens` tokens choose `topk` of `num-experts` experts; this rank holds num-experts / ep of
+ * them. The tokens per expert are equal (balanced) or follow the power law with exponent 1.2 that
  * NVIDIA aiconfigurator calls power_law_1.2 (power-law). The rank with the most tokens is measured:
  * see expert_draw.h.
  *

@@ -2,7 +2,7 @@
  * reference.h - double-precision references that measured kernels are verified against, on host
  * memory.
  *
- * Formats are those of the device: IEEE binary32 and binary16, bfloat16, e4m3 (OCP FP8 1.0: bias 7,
+ * Formats are the device's: IEEE binary32 and binary16, bfloat16, e4m3 (OCP FP8 1.0: bias 7,
  * no infinity, 0x7f is NaN), e5m2 (the same: bias 15, infinities and NaN as IEEE has them), e2m1
  * (OCP MX 1.0: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; two elements a byte, the lower
  * nibble first).

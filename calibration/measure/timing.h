@@ -44,7 +44,7 @@ OrrHold orr_hold_new(void);
 gboolean orr_hold_take(OrrHold *hold, gboolean was_held);
 const char *orr_hold_method(const OrrHold *hold, gboolean is_graph);
 
-/* The hold for all ranks of a job, none of which can repeat alone: three times the posting time. */
+/* The hold for all ranks of a job; none can repeat alone: three times the posting time. */
 double orr_hold_for(double post_us);
 
 G_END_DECLS

@@ -1,7 +1,7 @@
 /*
  * nccl_costs.h - the terms of what one algorithm of NCCL costs under one of its protocols.
  *
- * The terms are those of NCCL's own tuning model (NVIDIA/nccl, src/graph/tuning.cc: baseLat, hwLat,
+ * The terms come from NCCL's own tuning model (NVIDIA/nccl, src/graph/tuning.cc: baseLat, hwLat,
  * the bandwidth caps) and two that it leaves out and measurements show (chunks). Where s bytes go
  * through a step of a link of bandwidth B, the step takes
  *

@@ -26,7 +26,7 @@
 static const OrrField constants_fields[] = {
     ORR_FIELD_REAL(OrrProfileConstants, "kernel-overhead", kernel_overhead_s, ORR_UNIT_SECONDS,
                    "2.5 us",
-                   "Time of a modelled kernel beyond its work: as of the shortest measured kernel.",
+                   "Time of a modelled kernel beyond its work: the shortest measured kernel's.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrProfileConstants, "host-launch", host_launch_s, ORR_UNIT_SECONDS, "5 us",
                    "CPU time between two kernels that a framework launches one by one.",
@@ -290,10 +290,11 @@ static const OrrField profile_fields[] = {
     ORR_FIELD_SECTIONS(OrrProfile, "gemm", gemm, &gemm_table, NULL,
                        "Matrix products, one table per number format.",
                        .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrProfile, "library-gemm", library_gemm, &library_gemm_table, NULL,
-                       "Matrix products by the kernels of one library, beside `gemm`; a base's "
-                       "tables stay.",
-                       .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(
+        OrrProfile, "library-gemm", library_gemm, &library_gemm_table, NULL,
+        "Matrix products by the kernels of one library, in addition to `gemm`; a base's "
+        "tables stay.",
+        .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTIONS(OrrProfile, "attention", attention, &attention_table, NULL,
                        "Fused attention.", .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTIONS(OrrProfile, "collectives", collectives, &collective_table, NULL,

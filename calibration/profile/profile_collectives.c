@@ -1,9 +1,9 @@
 /*
- * profile_collectives.c - merges a profile's own collectives with those of its base.
+ * profile_collectives.c - merges a profile's own collectives with its base's.
  *
  * Elsewhere a list in a document replaces its base's. For `collectives` both count: a user who
  * measured three sizes knows these better than the base does, and nothing about the others. So the
- * rows of a document come first and those of its base behind them, each with the number of such
+ * rows of a document come first and its base's behind them, each with the number of such
  * lists beneath it:
  *
  *   document    all_reduce over 8: 256 MiB, 512 MiB, 1 GiB     laid-over 1     first, in its range

@@ -50,8 +50,8 @@ static const OrrField skew_fields[] = {
     ORR_FIELD_TEXT(OrrProfileBatchSkew, "longest", longest, NULL,
                    "Upper limits of the longest of their contexts, rising."),
     ORR_FIELD_TEXT(OrrProfileBatchSkew, "shares", shares, NULL,
-                   "Fraction of the difference between the time of the longest context and that of "
-                   "the mean, decodes by rates by longest; '-': none."),
+                   "Fraction of the difference between the times of the longest context and "
+                   "the mean one, decodes by rates by longest; '-': none."),
 };
 static const OrrFieldTable skew_table = ORR_FIELD_TABLE(
     "profile-batch-skew", "Cost of decodes of unequal contexts.", OrrProfileBatchSkew, skew_fields);

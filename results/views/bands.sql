@@ -2,7 +2,7 @@
 -- reads: band(metric, value, low, high, expected, level, rows, bias, quality, reason); band_source(metric, set_name, row, label, measured_metric, measured, simulated, error, weight)
 -- takes: metric (which result: tokens_per_s, say, or all; when not given, the first of all results that the same measured rows speak for)
 -- takes: top (how many measured rows per result, at most 20; 5 when not given)
--- rows-from: runs of training, serving and collectives of which something measured is known
+-- rows-from: runs of training, serving and collectives that resemble measured rows
 -- metric: name of the result
 -- value: the result, in its own unit
 -- low: lower bound of its error band; empty where nothing measured is like the run

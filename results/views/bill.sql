@@ -3,7 +3,7 @@
 -- rows-from: runs of training, serving, collectives and post-training
 -- item: node, gpu, nic, scale-up-switch, switch, cable, optic or storage-server
 -- layer: layer of a switch (leaf), level of a cable or an optic (leaf-spine)
--- count: pieces in the whole machine, of which a job may use a part
+-- count: pieces in the whole machine; a job may use a part
 -- ports: ports of one switch
 -- ports_used: ports of all these switches that have a cable
 -- gbit_per_s: nominal rate of a NIC, a port or a cable, one direction

@@ -5,7 +5,7 @@
 -- measured_ms: measured, milliseconds
 -- simulated_ms: simulated, milliseconds
 -- difference_ms: measured less simulated, milliseconds
--- percent_of_gap: the difference as a percentage of that of the whole step
+-- percent_of_gap: the difference as a percentage of the whole step's difference
 SELECT
   kind,
   1e3 * measured_s AS measured_ms,

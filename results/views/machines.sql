@@ -3,7 +3,7 @@
 -- rows-from: runs of training, serving, collectives and post-training, up to :run
 -- run: the run
 -- scenario: the scenario's name
--- nodes: nodes of the whole machine, of which a job may use a part
+-- nodes: nodes of the whole machine; a job may use a part
 -- gpus: GPUs of the whole machine
 -- nics: network cards
 -- scale_up_switches: switches of the scale-up domain

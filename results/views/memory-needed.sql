@@ -8,7 +8,7 @@
 -- fits: 1 where it fits, 0 where it does not
 -- settings: values of the axes, or the scenario's name
 --
--- Points in the order of their need, so that the last that fits stands beside the first that does not. A run of
+-- Points in the order of their need, so that the last that fits stands next to the first that does not. A run of
 -- another kind than a sweep is the only row.
 WITH asked AS (SELECT run_id AS id, n_points FROM sweep WHERE run_id = :run)
 SELECT

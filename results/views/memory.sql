@@ -1,6 +1,6 @@
 -- What fills the memory of a GPU at its peak, by pipeline stage?
 -- reads: memory(stage, weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes, working_bytes, buffers_bytes, fragmentation_bytes, flat_copies_bytes, workspace_bytes, communicators_bytes, context_bytes, host_bytes, total_bytes, capacity_bytes); sweep_point(memory_bytes)
--- rows-from: training runs, and points of sweeps over training, of which the total is known
+-- rows-from: training runs, and points of sweeps over training whose total is known
 -- stage: the pipeline stage; empty for a point of a sweep
 -- weights_gib: the weights, GiB
 -- gradients_gib: their gradients, GiB

@@ -6,7 +6,7 @@
 -- status: measured, pruned (worse than the best), late (a request alone misses an objective), refused or failed
 -- words: the layout
 -- cluster: its machine
--- gpus: GPUs that answer the question; of layouts that are not measured, those of one replica or cell
+-- gpus: GPUs that answer the question; for layouts that are not measured, the GPUs of one replica or cell
 -- rate_rps: highest rate of all of them within the objectives, requests per second
 -- sure_rate_rps: the rate that a measurement reaches, too, with 90 % confidence; of the best layouts
 -- bound_by: the objective that a higher rate would miss

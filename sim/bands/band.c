@@ -2,8 +2,8 @@
  * band.c - asks the residuals for the band of one answer.
  *
  *   1. The distance of every measured row of the same quantity to the question.
- *   2. The nearest ones, with weights that fall with the distance over a bandwidth: that of row
- *      ORR_BAND_NEAREST.
+ *   2. The nearest ones, with weights that fall with the distance over a bandwidth: the distance of
+ *   row ORR_BAND_NEAREST.
  *   3. Bounds at the level from their residuals log(measured / simulated) (conformal.h), widened
  *      with the distance of the rows.
  *   4. The quality, from how near the nearest rows are, and in how many campaigns they were
@@ -25,8 +25,8 @@ const char *const orr_band_quality_words[] = {"none", "weak", "good", NULL};
 #define MOST_ROWS 160
 #define FEWEST_CAMPAIGNS 3
 /* Distances of row ORR_BAND_FEWEST up to which a band is good, and up to which there is one. By
- * tests/bands/fit.py bounds are about wide enough up to 4 or 6. From 8 to 10 those of serving would
- * have to be twice as wide, and further off three times. */
+ * tests/bands/fit.py bounds are about wide enough up to 4 or 6. From 8 to 10 serving's would have
+ * to be twice as wide, and further off three times. */
 #define GOOD_DISTANCE 4.0
 #define WEAK_DISTANCE 9.0
 /* Fraction of the time to the first token from which on the engines, not the load, decide what is
@@ -50,7 +50,7 @@ static char *stale_text(gint64 revision) {
                          old, ORR_MODEL_REVISION);
 }
 
-/* The metrics of the answers of row @row; those of the row above are most often the same. */
+/* The metrics of the answers of row @row; most often the row above has the same. */
 static void find_metrics(OrrBands *bands, guint row) {
   const OrrResidual *residual = orr_band_residual(bands, row);
   const OrrResidual *above = row > 0 ? orr_band_residual(bands, row - 1) : NULL;
@@ -275,7 +275,7 @@ double orr_band_log_error(const OrrBands *bands, guint row, guint answer) {
   return bands->metrics[row][answer]->is_rate ? -log_ratio : log_ratio;
 }
 
-/* How much wider the bounds are than those of the nearest rows, where row ORR_BAND_FEWEST is at
+/* How much wider the bounds are than the nearest rows give, where row ORR_BAND_FEWEST is at
  * @distance. Residuals of rows near each other are alike, and become less so with distance: so the
  * bounds from near rows are too wide, and those from far rows too narrow. The slopes were
  * drawn through the factors that tests/bands/fit.py prints, then set so that bounds cover about as

@@ -41,7 +41,7 @@ typedef struct {
 /* No band, for @reason (interned). */
 OrrBand orr_band_none(double level, const char *reason);
 
-/* From the band of a time to that of its rate, or back. */
+/* From the band of a time to the band of its rate, or back. */
 void orr_band_invert(OrrBand *band);
 
 /* A measured row that speaks for an answer. */
@@ -70,7 +70,7 @@ typedef struct {
   const OrrLikenessRow *likeness;
   const char *metric; /* "iteration_time_s", "ttft_p99_s": band_metrics.h lists them */
   double level;       /* above 0 and below 1 */
-  /* Rows that do not speak: those of this set (NULL: none), or one row of it (0: the whole set). */
+  /* Rows that do not speak: all of this set (NULL: none), or one row of it (0: the whole set). */
   const char *without_set;
   gint64 without_row;
 } OrrBandQuestion;
@@ -94,7 +94,7 @@ typedef struct {
 OrrRatioBand orr_bands_ask_ratio(const OrrBands *bands, const OrrBandQuestion *question,
                                  const OrrLikenessRow *other, double ratio);
 
-/* Adds the scenario's caveats without those of devices (caveats.h) to the outcome's warnings, and
+/* Adds the scenario's caveats except devices' (caveats.h) to the outcome's warnings, and
  * the outcome's rows `likeness`, `band` (for each metric that it has) and `band_source`. What is
  * wrong with the file of residuals is a warning of the outcome, since answers do not rest on it. */
 void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,

@@ -7,9 +7,9 @@
  *
  * Where the weights come from: tests/bands/fit.py searches for the least interval score (Gneiting,
  * Raftery 2007) of bands whose own validation set, or own row, is left out. Its search was run with
- * 40 rows to the bandwidth and rounded to one digit. Three are assumed: that of scale_up, so that a
- * machine without NVLink is far from one with it; that of an extra; and the distances between
- * related quantities. A number that only one of both has counts as three octaves.
+ * 40 rows to the bandwidth and rounded to one digit. Three are assumed: scale_up's, so that a
+ * machine without NVLink is far from one with it; an extra's; and the distances between related
+ * quantities. A number that only one of both has counts as three octaves.
  */
 #ifndef ORR_DISTANCE_H
 #define ORR_DISTANCE_H

@@ -1,7 +1,7 @@
 /*
  * known_errors.h - how far results that have no error band were off on measured rows.
  *
- * File: calibration/residuals/errors.csv, written by `make residuals` beside the residuals: one
+ * File: calibration/residuals/errors.csv, written by `make residuals` with the residuals: one
  * line for each result, part and validation set, with the mean of |simulated / measured - 1|.
  *
  *   table,metric,part,set,rows,error

@@ -8,7 +8,7 @@
  *   d(a, x) + d(b, y) + d(a - b, x - y)
  *
  * so that a pair speaks most where its rows are like the two answers and differ in what these
- * differ in. Weights and bounds are those of single answers (band.c, conformal.h).
+ * differ in. Weights and bounds are as for single answers (band.c, conformal.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,9 +21,9 @@
 #define MOST_PAIRS 200
 #define BANDWIDTH_PAIR 60
 /* Distances of pair ORR_BAND_FEWEST up to which a band is good, and up to which there is one. Nine
- * in ten pairs of training whose own rows are left out have such a pair within 6, those of
- * collectives within 4. Of 30 pairs of left-out collectives beyond 16, 13 % lay within bands of
- * 80 %. */
+ * in ten pairs of training whose own rows are left out have such a pair within 6, pairs of
+ * collectives within 4. Of 30 pairs of left-out collectives beyond 16, 13 % lay within bands of 80
+ * %. */
 #define GOOD_DISTANCE 5.0
 #define WEAK_DISTANCE 16.0
 
@@ -162,7 +162,7 @@ static double sure_of(const OrrConformalRow *rows, guint n, double log_ratio) {
   return kept / sum;
 }
 
-/* How much wider the bounds are than those of the nearest pairs, where pair ORR_BAND_FEWEST is at
+/* How much wider the bounds are than the nearest pairs give, where pair ORR_BAND_FEWEST is at
  * @distance; as for single answers (band.c), but all kinds of workloads together. Set so that fewer
  * ratios lie outside: 75 % instead of 69 % lay inside with their set left out. */
 static double widening(double distance) { return 0.9 + 0.1 * CLAMP(distance - 2, 0, 4); }

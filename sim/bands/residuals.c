@@ -2,8 +2,8 @@
  * residuals.c - reads and writes the files of residuals.
  *
  * A run reads one of them, so reading is made cheap: the file is one buffer that is cut in place,
- * short decimal numbers are read here, and a text is interned only where it differs from that of
- * the row above.
+ * short decimal numbers are read here, and a text is interned only where it differs from the row
+ * above.
  */
 #include "sim/bands/residuals.h"
 
@@ -15,7 +15,7 @@
 #include "sim/base/file.h"
 #include "sim/base/file_write.h"
 
-/* Columns before those of the likeness; `answers` is the last. */
+/* Columns before the likeness; `answers` is the last. */
 enum { COLUMN_SET, COLUMN_ROW, COLUMN_PART, COLUMN_LABEL, N_COLUMNS_BEFORE };
 #define MAX_COLUMNS 64
 
@@ -173,7 +173,7 @@ gboolean orr_residuals_write(const OrrResiduals *residuals, const char *kind, co
                              GError **error) {
   g_autoptr(GString) out = g_string_new(NULL);
   g_string_append_printf(out,
-                         "# Measured rows of all validation sets of %s beside their simulation; "
+                         "# Measured rows of all validation sets of %s with their simulation; "
                          "`make residuals` writes this file.\n# model-revision: %d\n",
                          kind, ORR_MODEL_REVISION);
   append_header(out);

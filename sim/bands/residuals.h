@@ -3,7 +3,7 @@
  * what Orrery computes.
  *
  * Files: calibration/residuals/KIND.csv, one per kind of workload, written by `make residuals` from
- * all validation sets of scenarios that somebody measured (those of kernels, and rows that look
+ * all validation sets of scenarios that somebody measured (sets of kernels, and rows that look
  * computed, are left out). A line is one row of a set: `set`, `row` (its line in the set's table),
  * `part`, `label`, the columns of the table likeness, and `answers`, a list of
  * METRIC:MEASURED:SIMULATED with blanks between. `# model-revision: N` names the revision of the

@@ -164,7 +164,7 @@ static gboolean has_part(const char *name, const char *part, gsize length) {
   return FALSE;
 }
 
-/* Whether @name has all parts of @word: "double-binary-tree" has those of "double-tree". */
+/* Whether @name has all parts of @word: "double-binary-tree" has the parts of "double-tree". */
 static gboolean has_parts(const char *name, const char *word) {
   gboolean has = FALSE;
   for (gsize length; *word; word += length + (word[length] != '\0')) {

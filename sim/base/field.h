@@ -244,10 +244,10 @@ void orr_field_each(const OrrFieldTable *table, const void *data, const OrrField
 /* Text of one scalar member, as YAML would hold it. Newly allocated. */
 char *orr_field_text(const OrrField *field, const void *data);
 
-/* Documentation: a Markdown table (key, type and unit, default, sentence) followed by those of its
- * sections; a JSON Schema (draft 2020-12). @document: the KIND in `schema: KIND/1` of such files,
- * where `base:` can supply any key; NULL for a section or a row. A document that is a choice at
- * its top (`kind` and its parameters) has a registry instead of a table. */
+/* Documentation: a Markdown table (key, type and unit, default, sentence) followed by its sections'
+ * tables; a JSON Schema (draft 2020-12). @document: the KIND in `schema: KIND/1` of such files,
+ * where `base:` can supply any key; NULL for a section or a row. A document that is a choice at its
+ * top (`kind` and its parameters) has a registry instead of a table. */
 char *orr_field_markdown(const OrrFieldTable *table);
 char *orr_field_registry_markdown(const OrrRegistry *registry);
 char *orr_field_json_schema(const OrrFieldTable *table, const char *document);

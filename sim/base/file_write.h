@@ -2,7 +2,7 @@
  * file_write.h - writes the files that a user names. Every output of a command that is not a
  * database goes through orr_file_write.
  *
- *   a regular file, or none yet   the text goes into a temporary file beside it, which is then
+ *   a regular file, or none yet   the text goes into a temporary file next to it, which is then
  *                                 renamed: a reader and a killed command never see half of it
  *   a link                        is followed: its target is written, also one that does not exist
  *   a device, a pipe              is written into, never replaced (-o /dev/null as root)

@@ -4,8 +4,8 @@
  *
  * The program holds no path of the machine that built it: on another machine that path can belong
  * to a user who would then choose what the program loads (CWE-427). meson writes the path of the
- * source tree into a file of the build folder instead, which is read where it lies beside the
- * program, or one folder above a test program (tests/), and has the program's owner.
+ * source tree into a file of the build folder instead, which is read where it lies in the program's
+ * folder, or one folder above a test program (tests/), and has the program's owner.
  */
 #ifndef ORR_INSTALLATION_H
 #define ORR_INSTALLATION_H

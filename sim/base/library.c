@@ -60,7 +60,7 @@ const OrrDocumentKind *orr_document_kind_find(const char *kind_or_plural) {
 }
 
 /* Where the shipped library can be, best first: ORRERY_SHIPPED alone; the source tree, of a program
- * in its build folder; beside a program that was installed and moved; where it was installed. */
+ * in its build folder; next to a program that was installed and moved; where it was installed. */
 static char **shipped_folders(void) {
   const char *forced = g_getenv("ORRERY_SHIPPED");
   g_autofree char *source = NULL, *build = NULL;
@@ -180,7 +180,7 @@ static gboolean is_path(const char *name) {
   return strchr(name, '/') && g_str_has_suffix(name, ".yaml");
 }
 
-/* Paths in a document are relative to its folder; those of the command line to the working
+/* Paths in a document are relative to its folder; paths of the command line to the working
  * directory. */
 static char *path_beside(const char *path, OrrPlace asked_at) {
   const gboolean in_file = asked_at.file && g_file_test(asked_at.file, G_FILE_TEST_EXISTS);

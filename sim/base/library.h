@@ -9,10 +9,10 @@
  *
  * A model is also found by its aliases (library_alias.h).
  *
- * Every document begins with `schema: KIND/1`. With `base: NAME`, its keys override those of
- * another document of the same kind; a cycle of bases is an error that shows the cycle. With
- * `base: shipped:NAME` only Orrery's own folder is searched, so that a document of one's own can
- * carry the name of the one that it changes: every scenario that names it then gets the change.
+ * Every document begins with `schema: KIND/1`. With `base: NAME`, its keys override the keys of
+ * another document of the same kind; a cycle of bases is an error that shows the cycle. With `base:
+ * shipped:NAME` only Orrery's own folder is searched, so that a document of one's own can carry the
+ * name of the one that it changes: every scenario that names it then gets the change.
  */
 #ifndef ORR_LIBRARY_H
 #define ORR_LIBRARY_H
@@ -69,7 +69,7 @@ OrrNode *orr_library_read_file(OrrLibrary *library, const char *kind, const char
 /* Names of all documents of @kind, sorted, without repeats; a strv that the caller frees. */
 char **orr_library_names(OrrLibrary *library, const char *kind);
 
-/* The file that holds a document, of which @name can be a path, or NULL; newly allocated. */
+/* The file that holds a document, or NULL; @name can be a path. Newly allocated. */
 char *orr_library_path(OrrLibrary *library, const char *kind, const char *name);
 
 /* The name of the document that @name, which is not one itself, is an alias of, or NULL; it lives

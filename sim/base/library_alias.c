@@ -82,7 +82,7 @@ static void add_alias(OrrLibraryAliases *aliases, const char *text, const char *
         g_strdup_printf("'%s' is an alias of %s and of %s", name, known->document, document);
 }
 
-/* The list of aliases in a document's own file: those of its base are not its own. */
+/* The list of aliases in a document's own file, without its base's. */
 static void read_document(OrrLibraryAliases *aliases, OrrLibrary *library, const char *kind,
                           const char *document, char **ret_conflict) {
   g_autofree char *path = orr_library_path(library, kind, document);

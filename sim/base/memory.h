@@ -20,7 +20,7 @@ double orr_memory_limit(void);
 /* For the rest of the process and its children; 0: the default again. */
 void orr_memory_set_limit(double bytes);
 
-/* The default, as of Linux's tmpfs, which likewise must leave room for everything else ("the
+/* The default, as Linux's tmpfs has it, which likewise must leave room for everything else ("the
  * default is half of your physical RAM without swap", Documentation/filesystems/tmpfs.rst,
  * 2026-11). */
 #define ORR_MEMORY_SHARE 0.5

@@ -30,8 +30,8 @@ typedef struct {
 /* Notes @path as an input of this process. */
 void orr_paths_note_read(const char *path);
 
-/* The path that @path leads to when the links at its end are followed, of which the last need not
- * lead anywhere. Newly allocated. */
+/* The path that @path leads to when the links at its end are followed; the last need not lead
+ * anywhere. Newly allocated. */
 char *orr_paths_target(const char *path);
 
 /* FALSE with ORR_FAULT_USAGE where a path to be written is also another of @paths, or a noted

@@ -26,7 +26,7 @@ char *orr_relative_path(const char *path, const char *document);
  * comments too. @document NULL, or a text that cannot be parsed: a copy. Newly allocated. */
 char *orr_relative_text(const char *text, const char *document);
 
-/* The same for a value of --set, of which the names of documents stay: they count from the working
+/* The same for a value of --set, but names of documents stay: they count from the working
  * directory wherever they are set (sim/base/library.c). */
 char *orr_relative_value(const char *text, const char *document);
 

@@ -208,7 +208,7 @@ OrrVerdicts *orr_compare_verdict_new(OrrLibrary *library, OrrStore *store, gint6
     if (!row && !failed) {
       all->note = g_strdup_printf("run %" G_GINT64_FORMAT " does not say what it is like: it is of "
                                   "an earlier version, a point that its sweep did not show, or of "
-                                  "a kind of which nothing was measured",
+                                  "a kind without measurements",
                                   runs[i]);
       return g_steal_pointer(&all);
     }

@@ -60,7 +60,7 @@ extern OrrOptions orr_options;
 /* The database that --db names, by default orrery.db; NULL: 'none', so that nothing is stored. */
 const char *orr_options_database(void);
 
-/* Opens the results database @path, where runs are kept aside while others lock it; *@ret_store
+/* Opens the results database @path, or, while others lock it, one next to it; *@ret_store
  * stays NULL where @path is NULL. FALSE with an error where it cannot be opened. */
 gboolean orr_options_open(const char *path, OrrStore **ret_store, GError **error);
 

@@ -184,7 +184,7 @@ static void add_bounds(GString *out, const OrrBandRow *row) {
   add_bound(out, row, "expected", row->expected);
 }
 
-/* The first band row is that of the kind's headline (band_metrics.c). */
+/* The first band row belongs to the kind's headline (band_metrics.c). */
 static void add_headline(GString *out, const OrrBandRow *row) {
   ORR_JSON_NUMBERS(out, {"band_level", row->level}, {"band_rows", (double)row->rows});
   orr_json_write_text(out, "band_quality", row->quality);

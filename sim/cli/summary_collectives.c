@@ -29,7 +29,7 @@ static const char *time_text(OrrPage *page, const OrrNcclTestRow *row, double ti
                                                                   : 2));
 }
 
-/* A bandwidth of @row in GB/s: its bounds are those of the time, inverted. */
+/* A bandwidth of @row in GB/s: its bounds are the time's, inverted. */
 static const char *rate_text(OrrPage *page, const OrrNcclTestRow *row, double bytes_per_s) {
   const double rate = bytes_per_s / 1e9;
   return orr_page_keep(page, orr_summary_band_digits(rate, rate * row->time_s / row->high_s,

@@ -109,7 +109,7 @@ static void add_encoders(OrrPage *page, const OrrServing *params, const OrrServi
 /* The line "steady" is printed where the start and end of a run change its rates by more. */
 static const double shown_from = 0.05;
 
-/* Rates of the whole run beside those of its steady state. */
+/* Rates of the whole run, next to its steady state's. */
 static void add_steady_beside(OrrPage *page, const OrrServingResult *r, const char *window) {
   const double ratio = r->steady_output_tokens_per_s / fmax(r->output_tokens_per_s, 1e-9);
   if (fabs(ratio - 1) <= shown_from) return;

@@ -1,6 +1,6 @@
 /*
- * verb_compare_trace.c - orrery compare --trace [SCENARIO] [--trace FILE]: a measured step beside
- * the simulated one.
+ * verb_compare_trace.c - orrery compare --trace [SCENARIO] [--trace FILE]: compares a measured step
+ * with the simulated one.
  */
 #include <math.h>
 #include <stdio.h>

@@ -168,7 +168,7 @@ const OrrCommand orr_verb_plan_campaign = {
             "nodes, the policy, and half the time of each phase. Each line has the goodput, how "
             "much that is above the scenario's own, and the hours of useful training gained. "
             "Young's and Daly's intervals, the expected ETTR for one tier, and the spares of an "
-            "M/G/infinity queue stand beside them.",
+            "M/G/infinity queue are printed with them.",
     .options = options,
     .run = run,
 };

@@ -49,7 +49,7 @@ static const OrrCapacityPoint *point_at(const OrrCapacity *capacity, guint i) {
   return &g_array_index(capacity->points, OrrCapacityPoint, i);
 }
 
-/* The point whose bands the answer rests on: that of the rate that holds with confidence, or the
+/* The point whose bands the answer rests on: the rate that holds with confidence, or the
  * lowest one tried. */
 static const OrrCapacityPoint *deciding(const OrrCapacity *capacity) {
   const OrrCapacityPoint *found = point_at(capacity, 0);

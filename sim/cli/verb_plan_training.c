@@ -31,7 +31,7 @@ static const GOptionEntry options[] = {
                     "local (default), or slurm: a job array, which --set sweep.slurm.tasks=N and "
                     "the like configure; the same command without it then prints the answer"),
     ORR_OPTION_OUTPUT(
-        "The swept scenario (default: plan.yaml); the best point's is written beside it"),
+        "The swept scenario (default: plan.yaml); the best point's is written to the same folder"),
     ORR_OPTION_JSON("one JSON object"),
     {NULL},
 };

@@ -66,8 +66,8 @@ static OrrValidation *validate_one(OrrLibrary *library, const char *set, OrrStor
                                              : orr_validate(library, &order, error);
 }
 
-/* Merges the sets of scenarios into one. Sets of costs stay apart, since they have a thousand times
- * more rows. The merged rows are flat copies: the sets own their members. */
+/* Merges the sets of scenarios into one. Sets of costs stay separate, since they have a thousand
+ * times more rows. The merged rows are flat copies: the sets own their members. */
 static void merge(GPtrArray *validations, OrrValidation *ret_all) {
   *ret_all = (OrrValidation){.set_name = (char *)"all",
                              .rows = g_array_new(FALSE, FALSE, sizeof(OrrValidationRow)),
@@ -239,7 +239,7 @@ const OrrCommand orr_verb_validate = {
         "and the errors are against their latency_us.\n"
         "--bands tests what error bands promise: each measured answer is asked for its band "
         "from the measured rows of all other sets, and the measurements inside are counted, "
-        "beside a constant band made from the same rows (equal: widened or narrowed until it "
+        "next to a constant band made from the same rows (equal: widened or narrowed until it "
         "covers as many). Pairs of rows that differ in one axis are asked for the band of their "
         "ratio: how many are decided, and how often rightly. With --rows the rows of FILE.csv "
         "are replayed, and asked for their bands.",

@@ -7,7 +7,7 @@
  *
  * The module is searched
  *   in the build folder, for a program that runs from there;
- *   beside the program;
+ *   next to the program;
  *   in the folder of an installation that was moved (../lib/orrery from the program);
  *   where `meson install` put it.
  *

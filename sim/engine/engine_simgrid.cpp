@@ -147,8 +147,8 @@ void solve(const OrrSharingSystem *system, void *engine) {
   guard_later(of, [=] { solve_in(world_of(of), system); });
 }
 
-/* SimGrid installs handlers for SIGINT and SIGSEGV, with which Ctrl-C crashes a run. Restores
- * those of the program. */
+/* SimGrid installs handlers for SIGINT and SIGSEGV, with which Ctrl-C crashes a run. Restores the
+ * program's handlers. */
 void open_world(OrrEngine *engine) {
   static char name[] = "orrery";
   static char quiet[] = "--log=root.thresh:critical";

@@ -52,8 +52,8 @@ typedef struct {
   double later_s;
 } OrrLeap;
 
-/* What a program leaves out of the middle of its schedule: periods, each of which raises the ops'
- * tags by `tags`. */
+/* What a program leaves out of the middle of its schedule: periods; each raises the ops' tags by
+ * `tags`. */
 typedef struct {
   gint64 n_periods, tags;
 } OrrLeftOut;

@@ -2,10 +2,11 @@
  * executor_bind.c - which links can limit a rate at all.
  *
  * Every path over link l also uses some narrower link f. If all paths over l are shared out among
- * narrower links, so that those of f put at most x times on l what they put on f, then l carries at
- * most the sum of x * bandwidth(f). Where that is no more than its own bandwidth, it never limits a
- * rate that the narrower links allow, and rates are the same without it. (Narrower, so that no two
- * links are each left out because of the other.) Example: uplinks of a leaf as wide as its NICs.
+ * narrower links, so that the paths of f put at most x times on l what they put on f, then l
+ * carries at most the sum of x * bandwidth(f). Where that is no more than its own bandwidth, it
+ * never limits a rate that the narrower links allow, and rates are the same without it. (Narrower,
+ * so that no two links are each left out because of the other.) Example: uplinks of a leaf as wide
+ * as its NICs.
  *
  * The shares are found greedily: next is the narrower link that most of the remaining paths use.
  */

@@ -158,7 +158,7 @@ struct OrrExecutor {
   guint64 n_transfers, n_transferred; /* begun, and ended */
 };
 
-/* The op that the stream is in; of a call: that of the routine. */
+/* The op that the stream is in; in a call, the routine's op. */
 static inline const OrrOp *orr_stream_op(const OrrStreamState *state) {
   return &state->ops[state->next_op - 1];
 }
@@ -209,7 +209,7 @@ double orr_executor_fixed_share(const OrrExecutor *executor, guint32 stream);
 void orr_overlaps_init(OrrExecutor *executor);
 void orr_overlaps_clear(OrrOverlaps *overlaps);
 void orr_overlaps_begin_work(OrrExecutor *executor, guint32 stream, double duration_s);
-/* The same for work that began before, and of which @left_s is left now; so far the comm on
+/* The same for work that began before and has @left_s left now; so far the comm on
  * stream @beside has slowed it (ORR_NOBODY: none has). */
 void orr_overlaps_resume_work(OrrExecutor *executor, guint32 stream, double left_s, guint32 beside,
                               guint32 label);

@@ -10,8 +10,8 @@
  * is moved, beginning with the rest of its current phase.
  *
  * Invariants
- *  1. A comm's phases are those of the last epoch that began at or before its start, or of a later
- *     one that began while it was in flight and has as many phases, of which the same send bytes.
+ *  1. A comm has the phases of the last epoch that began at or before its start, or of a later one
+ *  that began while it was in flight, with as many phases, if the same ones send bytes.
  *  2. At each epoch all comms are checked once: the cost is linear in comms, and zero without
  *     epochs.
  */

@@ -9,9 +9,9 @@
  *   stream   A P P|P P B        |  where it stands
  *            A P|P P P B        after it was taken back
  *   comm     joined at op q     becomes the comm of op q - |P|, which had ended
- *   event    waited for at q    becomes that of q - |P|, which did not happen yet
+ *   event    waited for at q becomes the event of q - |P|, which did not happen yet
  *            recorded at r      happens again; one that streams ahead of the engine have recorded
- *                               and nobody has waited for becomes that of r - |P|
+ *                               and nobody has waited for becomes the event of r - |P|
  *
  * Tags (micro-batches) of later spans are raised by what was taken back.
  */

@@ -1,5 +1,5 @@
 /*
- * program.h - a program to replay: streams of operations, like those of CUDA.
+ * program.h - a program to replay: streams of operations, like CUDA's.
  *
  * A program is a value: workloads build it, the executor (executor.h) replays it on an engine, and
  * tests print it without an engine.
@@ -103,9 +103,9 @@ void orr_program_join(OrrProgram *program, guint32 stream, guint32 comm, guint32
 void orr_program_record(OrrProgram *program, guint32 stream, guint32 event);
 void orr_program_wait(OrrProgram *program, guint32 stream, guint32 event);
 
-/* Where the ops of @stream are those of @like but for the comms and events that they name, stores
- * them once (program_share.c): replicas of a job take a fifth of the memory. Else does nothing.
- * Either can get more ops later. */
+/* If @stream repeats the operations of @like with other comms and events, stores them once
+ * (program_share.c): replicas of a job take a fifth of the memory. Otherwise does nothing. Either
+ * can get more ops later. */
 void orr_program_share(OrrProgram *program, guint32 stream, guint32 like);
 
 /* The ops added to @stream between the two calls form a routine, whose number the second returns.
@@ -156,7 +156,7 @@ void orr_program_reroute(OrrProgram *program, guint32 comm, const OrrPhase *phas
 /* Fast-forward: everything from the end of comm @from to the end of comm @to happens @times more
  * times before the rest does. Both are barriers: every lane joins each of them once, @from first,
  * and no transfer is in flight when one of them ends. A replay then reports the dates and sums of
- * the whole (executor_repeat.c); spans are those of the ops that the program has. */
+ * the whole (executor_repeat.c); spans exist for the ops that the program has. */
 typedef struct {
   guint32 from, to;
   guint32 times; /* 0: nothing is left out */

@@ -97,14 +97,14 @@ OrrProgramEffort orr_program_effort(const OrrProgram *program) {
   return sum_up(&count);
 }
 
-/* Measured as the processor time of runs on SimGrid less that of the same on the ideal engine
- * (SimGrid 3.32 with sharing.c, two cores of an Intel Xeon, 2026-11-23). Training steps of 70,000
- * to 580,000 transfers with 2 to 70 meetings each (GPT-3 175B on 1,024 to 12,288 GPUs with routing
- * ecmp, also on a 4:1 fabric; Llama 70B on 512 GPUs; a step beside an all-to-all) take 0.2 to 2.9
- * s, each within a factor of 2.5 of the prediction. It is too high where events keep apart what
- * could meet: all-to-alls send by send over 256, 512 and 1,024 ranks take 0.28, 1.1 and 4.2 s,
- * predicted are 0.65, 3.3 and 19 s. There auto takes fair too early, which changes no answer. No
- * run of a minute was measured: the largest took 6 s. */
+/* Measured as the processor time of runs on SimGrid less the time of the same runs on the ideal
+ * engine (SimGrid 3.32 with sharing.c, two cores of an Intel Xeon, 2026-11-23). Training steps of
+ * 70,000 to 580,000 transfers with 2 to 70 meetings each (GPT-3 175B on 1,024 to 12,288 GPUs with
+ * routing ecmp, also on a 4:1 fabric; Llama 70B on 512 GPUs; a step that overlaps an all-to-all)
+ * take 0.2 to 2.9 s, each within a factor of 2.5 of the prediction. It is too high where events
+ * prevent what could meet from meeting: all-to-alls send by send over 256, 512 and 1,024 ranks take
+ * 0.28, 1.1 and 4.2 s, predicted are 0.65, 3.3 and 19 s. There auto takes fair too early, which
+ * changes no answer. No run of a minute was measured: the largest took 6 s. */
 #define TRANSFER_S 1e-6
 #define MEETING_S 0.07e-6
 

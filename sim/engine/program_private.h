@@ -71,7 +71,7 @@ typedef struct {
 /* A lost lane; `factor` is unused. */
 typedef OrrSlowdown OrrLoss;
 
-/* A comm's phases in an epoch: rows `first_reroute` .. that of the next epoch. */
+/* A comm's phases in an epoch: rows from `first_reroute` to the next epoch's. */
 typedef struct {
   guint32 comm;
   guint32 first_phase;

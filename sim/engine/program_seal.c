@@ -75,7 +75,7 @@ static gboolean check_lanes(const OrrProgram *program, GError **error) {
   for (guint i = 0; i < program->lanes->len; i++) {
     const OrrLane *lane = &g_array_index(program->lanes, OrrLane, i);
     if (!fine_number(lane->beside) || lane->beside < 1)
-      return wrong(error, "lane %s is slowed by %g beside communication: 1 or more", lane->name,
+      return wrong(error, "lane %s is slowed by %g during communication: 1 or more", lane->name,
                    lane->beside);
   }
   return TRUE;

@@ -4,7 +4,7 @@
  * The replicas of a job do the same ops, each with comms and events of its own:
  *
  *   stream 0   ops      work, record 0, wait 0, comm 0 ...
- *   stream 9   ops      those of stream 0
+ *   stream 9   ops      as stream 0
  *              targets     -,       70,     70,     41 ...
  *
  * An op takes 24 bytes, a target 4. Replicas that are replayed side by side also read the same ops,

@@ -64,7 +64,7 @@ struct OrrSharing {
   void *user;
   GArray *links;     /* of Link */
   GArray *changed;   /* of OrrLink */
-  GArray *touched;   /* of OrrLink: those of the region */
+  GArray *touched;   /* of OrrLink: the region's links */
   GPtrArray *region; /* of Flow * */
   guint64 round, pass;
   GArray *order;                              /* of guint32: the region's flows by system */
@@ -253,7 +253,7 @@ static int by_leader(const void *a, const void *b, void *sharing) {
   return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
 }
 
-/* Puts the flows of one system beside each other in `order`. */
+/* Puts the flows of one system next to each other in `order`. */
 static void group(OrrSharing *sharing) {
   const guint n = sharing->region->len;
   g_array_set_size(sharing->order, n);
@@ -417,7 +417,7 @@ static OrrLink fullest_of(const OrrSharing *sharing, const OrrEngine *engine, co
   return best;
 }
 
-/* Whether the region's rates are those of the whole network; else flows joined the region. */
+/* Whether the region's rates hold in the whole network; otherwise flows joined the region. */
 static gboolean check(OrrSharing *sharing, const OrrEngine *engine) {
   const guint n = sharing->region->len;
   sum_up(sharing, engine);

@@ -15,7 +15,7 @@
  *      has a faster transfer, or which is faster than a transfer that has its bottleneck there,
  *      joins the region. Where one joined, go on with 2.
  *
- * The answer is that of the whole network up to TOLERANCE (sharing.c). What is solved is small: of
+ * The answer equals the whole network's up to TOLERANCE (sharing.c). What is solved is small: of
  * the links that have one transfer of the region only the slowest counts, and links that are not
  * full even where all of their transfers are as fast as their other links allow are left out.
  * Systems that share no link are solved one by one. The solver is the engine's: SimGrid's
@@ -28,7 +28,7 @@
 
 G_BEGIN_DECLS
 
-/* Two or more transfers, each of which meets another on a link. */
+/* Two or more transfers; each meets another on a link. */
 typedef struct {
   guint32 n_transfers, n_links, n_uses;
   const double *capacities;  /* bytes/s of each link, >= 0 */

@@ -8,7 +8,7 @@
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 
-/* Kernels that serving cannot tell apart. */
+/* Kernels that serving cannot distinguish. */
 static const char *const others = "gemm and others";
 
 /* --- Kinds --- */

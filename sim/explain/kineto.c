@@ -159,7 +159,7 @@ static gboolean read_ts(Reader *reader, const char *text, size_t length) {
   return isfinite(part);
 }
 
-/* PyTorch's names of types, and those of its C++ side. */
+/* PyTorch's names of types, and its C++ side's. */
 static double element_of(const char *text, size_t length) {
   static const struct {
     const char *word;

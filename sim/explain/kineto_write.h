@@ -14,7 +14,7 @@ typedef struct {
   const OrrTimeline *timeline;
   const char *title;     /* of its process; NULL: the numbers of its devices */
   gint64 device;         /* only this one; -1: all */
-  double begin_s, end_s; /* only what runs between these dates, the first of which becomes 0 */
+  double begin_s, end_s; /* only what runs between these dates; the first becomes 0 */
 } OrrKinetoPart;
 
 /* FALSE with ORR_FAULT_RESOURCE: the file cannot be written. */

@@ -135,7 +135,7 @@ static void add_operators(const Maker *maker, GArray *pieces, const char *label,
     add_piece(pieces, family_name(maker, orr_kernel_family_named("", kind), NULL), fraction);
 }
 
-/* The same for collectives that a span of computation holds, by those of this purpose. */
+/* The same for collectives that a span of computation holds, for this purpose. */
 static void add_collectives(const Maker *maker, GArray *pieces, OrrTimeKind kind, double fraction) {
   const GArray *rows = maker->outcome->collectives;
   const char *purpose = purpose_of(orr_time_words[kind]);

@@ -1,5 +1,5 @@
 /*
- * trace_read.c - tells the forms of traces apart, and refuses the ones that other tools must
+ * trace_read.c - recognises the forms of traces, and refuses the ones that other tools must
  * convert first.
  */
 #include "sim/explain/trace_read.h"

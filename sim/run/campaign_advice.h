@@ -1,6 +1,6 @@
 /*
  * campaign_advice.h - what a campaign would gain from other checkpoint intervals, spares, policies
- * and faster recovery, simulated with the same seeds; closed forms beside them.
+ * and faster recovery, simulated with the same seeds; and closed forms.
  *
  * States are replayed once. Every choice changes one thing of the scenario, and meets the same
  * failures, so that differences are known better than each goodput. A shorter interval keeps more

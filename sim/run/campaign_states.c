@@ -20,7 +20,7 @@ typedef struct {
   OrrTraining training;
   OrrFaultSpec fault;
   GPtrArray *faults; /* the one above; NULL: none */
-  double trained;    /* of the sequences that the replay counts: those of the batch */
+  double trained;    /* of the sequences that the replay counts: the batch's */
 } Variant;
 
 /* The fault strikes at the beginning and stays. */

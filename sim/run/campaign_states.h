@@ -5,7 +5,7 @@
  *   healthy        the scenario's step
  *   slow           one GPU slow, or its network card
  *   shrunk         k replicas fewer
- *   storage        a checkpoint to the file system beside the steps after it, and its load
+ *   storage        a checkpoint to the file system during the steps after it, and its load
  *
  * A state is a scenario of its own, replayed in a child process. Its key is the hash of that
  * scenario, so one process replays a state once, whatever the seeds and points of a sweep.
@@ -38,7 +38,7 @@ typedef struct {
 typedef struct {
   double step_s, tokens; /* tokens: of a step */
   double mean_s;         /* of all steps: with the stall of one checkpoint, and its load */
-  double after_s;        /* from the end of the first step to that of the last */
+  double after_s;        /* from the end of the first step to the end of the last */
   double write_s, load_s, snapshot_s, bytes; /* storage */
   OrrCampaignDraw draw;
   gint64 n_gpus, events, replicas;

@@ -173,7 +173,7 @@ void orr_machine_warn(const OrrMachine *machine, GPtrArray *warnings) {
   else if (!machine->device->profile && is_other)
     g_ptr_array_add(
         warnings,
-        g_strdup_printf("no kernels measured on %s: those of %s are scaled to its datasheet",
+        g_strdup_printf("no kernels measured on %s: the kernels of %s are scaled to its datasheet",
                         device, rows_of));
   if (!machine->measured_on && (is_other || !machine->own))
     g_ptr_array_add(warnings, g_strdup_printf("the library has no device %s, on which the profile "

@@ -133,7 +133,7 @@ static OrrPartTimes take(const OrrPart *part, const OrrOutcome *outcome) {
   return times;
 }
 
-/* The part as a job, and the traffic beside it as another, which is placed first. */
+/* The part as one job and the other traffic as another, which is placed first. */
 static gboolean replay_beside(const Task *task, const OrrPart *part, const OrrScenario *own,
                               OrrPartTimes *ret_times, GError **error) {
   OrrJobSpec traffic = {
@@ -187,7 +187,7 @@ static gboolean replay_one(const Task *task, const OrrPart *part, OrrPartTimes *
     machine.plans = NULL; /* they are for the whole machine */
     if (part->gpus) {
       scenario.cluster.gpus = part->n_gpus;
-      scenario.fidelity = ORR_FIDELITY_FULL; /* as jobs beside others: nodes may differ */
+      scenario.fidelity = ORR_FIDELITY_FULL; /* as jobs that share a machine: nodes may differ */
     }
   }
   g_autoptr(OrrOutcome) outcome = orr_simulate_in(&machine, &scenario, &whole, error);

@@ -19,7 +19,7 @@ typedef struct {
   gboolean brief;       /* the result alone; rows may be missing */
   gboolean is_shared;   /* switches' links are replayed, as others may use them (OrrWorld) */
   gboolean whole_steps; /* every step is replayed, also where steps repeat */
-  /* Called before a SimGrid engine is made, of which a process has one: a caller that runs many
+  /* Called before a SimGrid engine is made; a process can have one: a caller that runs many
    * scenarios forks here. FALSE stops this process: the run returns NULL without an error. NULL: go
    * on. */
   gboolean (*before_simgrid)(void *user);

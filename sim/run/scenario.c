@@ -185,7 +185,7 @@ static void check_campaign(const OrrScenario *scenario, const OrrNode *tree, Orr
     orr_diags_error(diags, place, "a campaign needs one workload of kind training");
   else if (orr_scenario_has_faults(scenario))
     orr_diags_error(diags, place,
-                    "key 'campaign' together with 'faults': a campaign's failures are those of "
+                    "key 'campaign' together with 'faults': a campaign's failures are in "
                     "campaign.failures and campaign.stragglers");
   else
     orr_campaign_check(&scenario->campaign, &scenario->cluster, orr_node_get(tree, "campaign"),

@@ -16,7 +16,7 @@
 
 G_BEGIN_DECLS
 
-/* A copy of the unread scenario @tree in which the workload, and that of each job, is complete:
+/* A copy of the unread scenario @tree in which the workload, and each job's, is complete:
  * `stack` holds the name of the stack that answers. A workload without one gets the default of its
  * kind; with `stack: none` it stays unchanged. Findings go to @diags; a workload with findings is
  * left unchanged. */

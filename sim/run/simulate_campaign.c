@@ -5,7 +5,7 @@
  *   host         stall shard / host link                       load the same
  *   peer         then written: shard / NIC                     load: that and the host link
  *   ssd          then written: a node's shards / its disks     load the same and the host link
- *   storage      stall and write as replayed beside the step   load as replayed
+ *   storage      stall and write as replayed with the step     load as replayed
  *
  * A synchronous tier stalls for its write too. Replays of the storage tier contend with the step
  * for links; copies to peers do not (a shard takes under a second of a NIC).

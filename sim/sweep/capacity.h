@@ -42,7 +42,7 @@ typedef struct {
    * both are */
   OrrCapacityRange known;
   /* The runs take place here, seed after seed, but for those that cannot change the verdict: the
-   * same rates meet. For an engine of which a process can have many: `engine: fair`. */
+   * same rates meet. For an engine that a process can have many of: `engine: fair`. */
   gboolean in_process;
   /* In this process: made for the scenario's cluster, whose routes do not depend on the seed; NULL:
    * the search makes its own */
@@ -58,7 +58,7 @@ typedef struct {
 typedef struct {
   double rate;
   OrrCapacityInterval alone, sure; /* by the simulation alone; with the confidence asked for */
-  OrrCapacityBand band;            /* the worst of the seeds' runs; `good` is that of one of them */
+  OrrCapacityBand band;            /* the worst of the seeds' runs; `good` is one seed's */
   gboolean is_steady;              /* all seeds' runs have a steady state */
   OrrServingResult result;         /* of the first seed, or of the first that has none */
 } OrrCapacityPoint;

@@ -10,7 +10,7 @@
  *   simulated ttft 400 ms, band 0.9 to 1.5 of it: with confidence c at most 600 ms
  *
  * With several objectives (ttft and tpot) each is held at 1 - (1 - c) / n, so that all hold with
- * probability c or more, whatever their errors have in common (Bonferroni). The band is that of the
+ * probability c or more, whatever their errors have in common (Bonferroni). The band is for the
  * percentile that the fraction of requests asks for: p99 for 99 % and more, p95, p90, else the
  * median. Where an objective has no band, nothing can be said with confidence.
  */

@@ -79,7 +79,7 @@ extern const char *const orr_point_words[]; /* "ok", "unfit", ... NULL */
 #define ORR_SWEEP_MOST_BEST 10
 #define ORR_SWEEP_MOST_OBJECTIVES 4
 
-/* Whether measurements could tell a point and the best one apart (sweep_bands.h). */
+/* Whether a point is statistically tied with the best one (NOT_TOLD; sweep_bands.h). */
 typedef enum { ORR_APART_UNKNOWN, ORR_APART_NOT_TOLD, ORR_APART_TOLD } OrrSweepApart;
 
 typedef struct {
@@ -117,7 +117,7 @@ typedef struct {
   GArray *excluded;  /* of OrrSweepExclusion: combinations, most frequent reason first */
   GArray *refused;   /* of OrrSweepExclusion: points that are not ok, by reason */
   double seconds;    /* since the first point was given out */
-  guint n_uncertain; /* numbers with bounds (uncertain.h), of which points take the value */
+  guint n_uncertain; /* numbers with bounds (uncertain.h); points take their value */
   guint n_objectives;
   char *objectives[ORR_SWEEP_MOST_OBJECTIVES];
   /* Of OrrSweepBest: eligible points of the last rung, best first by the first objective. */

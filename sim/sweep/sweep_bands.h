@@ -23,7 +23,7 @@ G_BEGIN_DECLS
 gboolean orr_sweep_bands_fill(OrrSweepReport *report, const OrrSweepPlan *plan, OrrStore *store,
                               GError **error);
 
-/* Fills the report's caveats: those of each point that it shows. */
+/* Fills the report's caveats, from each point that it shows. */
 void orr_sweep_bands_caveats(OrrSweepReport *report, const OrrSweepPlan *plan,
                              OrrSweepVariants *variants);
 

@@ -73,7 +73,7 @@ static OrrSlurmState *await_states(const OrrSweepBatch *batch, char ***ret_words
   return states;
 }
 
-/* Merges the shards, except those of running tasks. */
+/* Merges the shards, except running tasks'. */
 static gboolean merge(const OrrSweepBatch *batch, const OrrSlurmState *states, GError **error) {
   g_autoptr(OrrStore) store = orr_store_open(batch->db, error);
   if (!store) return FALSE;
@@ -102,7 +102,7 @@ static gboolean check_progress(OrrSweepBatch *batch, const OrrSweepReport *repor
       report->n_left, MOST_BARREN, words ? words : "no task printed anything", batch->folder);
 }
 
-/* Submits the points that are left, except those of tasks that still run or were cancelled. */
+/* Submits the points that are left, except points of tasks that still run or were cancelled. */
 static gboolean submit_left(OrrLibrary *library, OrrSweepBatch *batch, OrrSweepReport *report,
                             const OrrSlurmState *states, GError **error) {
   if (report->is_whole) {

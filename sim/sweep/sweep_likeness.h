@@ -5,7 +5,7 @@
  * The bands of a sweep are asked for after its last point, and only for the points that the report
  * shows: the best ones and the front. Every answer brings its likeness, but only a point that
  * enters the report while the sweep runs has it stored, so that --resume and the merge of shards
- * find it; at the end those of points that later ones displaced are removed. A point that the whole
+ * find it; at the end the likenesses of displaced points are removed. A point that the whole
  * sweep's report shows is shown by the report of every part that has it.
  */
 #ifndef ORR_SWEEP_LIKENESS_H

@@ -140,13 +140,13 @@ static gboolean has_meter(const OrrSweepPlan *plan, const char *name) {
           plan->base->prices.kwh > 0);
 }
 
-/* Points keep no spans, of which the power of a training run over time is read. */
+/* Points keep no spans, from which the power of a training run over time is computed. */
 static void check_spans(const OrrSweepPlan *plan, const char *name, OrrPlace place,
                         OrrDiags *diags) {
   if (plan->kind->result == &orr_training_result_table &&
       (g_str_equal(name, "power-swing-w") || g_str_equal(name, "power-ramp-w-per-s")))
     orr_diags_error(diags, place,
-                    "%s is not known at any point: points keep no spans, of which it is read; "
+                    "%s is not known at any point: it needs spans, which points do not keep; "
                     "'orrery run' reports it",
                     name);
 }

@@ -272,7 +272,7 @@ static gboolean end_task_of(Pool *pool, Worker *worker, GError **error) {
   return fine;
 }
 
-/* Reads from a worker; FALSE with @error when the crew stops. */
+/* Reads from a worker; FALSE with @error when the workers stop. */
 static gboolean read_answer(Pool *pool, Worker *worker, GError **error) {
   const gssize n =
       read(worker->from, worker->answer + worker->n_read, sizeof worker->answer - worker->n_read);

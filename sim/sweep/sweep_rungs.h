@@ -1,7 +1,7 @@
 /*
  * sweep_rungs.h - the order of points, rung after rung.
  *
- * The points of rung 0 are those of the stream. When all points of a rung are answered, the sampler
+ * The points of rung 0 come from the stream. When all points of a rung are answered, the sampler
  * keeps the best of them by the first objective; these are the points of the next rung, in order of
  * combination. Points are numbered from 0 through all rungs:
  *

@@ -1,5 +1,5 @@
 /*
- * validate_bands.c - asks measured answers for their bands, and makes constant ones beside them.
+ * validate_bands.c - asks measured answers for their bands, and makes constant ones to compare.
  */
 #include "sim/validate/validate_bands.h"
 

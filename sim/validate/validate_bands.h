@@ -5,12 +5,12 @@
  * tested:
  *
  *   set       all rows of its validation set: a user whose runs are unlike all sets (the default)
- *   row       its own row alone: a user whose runs are like those of a set
+ *   row       its own row alone: a user whose runs are like a set's
  *   nothing   for rows that the residuals do not hold
  *
- * Beside its band each answer gets a constant one: the quantiles of all other residuals of the same
- * quantity, equally weighted, at the same level and with the same rows left out. A band that is not
- * narrower than that gains nothing from likeness.
+ * In addition to its band each answer gets a constant one: the quantiles of all other residuals of
+ * the same quantity, equally weighted, at the same level and with the same rows left out. A band
+ * that is not narrower than that gains nothing from likeness.
  */
 #ifndef ORR_VALIDATE_BANDS_H
 #define ORR_VALIDATE_BANDS_H
@@ -37,7 +37,7 @@ typedef struct {
   double low, high;
 } OrrBandsBounds;
 
-/* A measured answer beside its bands. */
+/* A measured answer with its bands. */
 typedef struct {
   const OrrResidual *residual;
   const OrrResidualAnswer *answer;

@@ -71,7 +71,7 @@ const OrrCoverageGroup orr_coverage_groups[] = {
     {"training memory", "peak memory of training", is_memory},
     {"dense serving", "dense models, prefill and decode together", is_dense},
     {"mixture serving", "mixtures of experts and models with states, together", is_mixture},
-    {"serving apart", "prefill and decode apart", is_apart},
+    {"serving apart", "separate prefill and decode", is_apart},
     {"one-node collectives", "one node with NVLink", is_one_node},
     {"multi-node collectives", "two nodes or more", is_multi_node},
     {"PCIe collectives", "one node without NVLink", is_pcie},

@@ -72,7 +72,7 @@ typedef struct {
   double apart;    /* the same where the two answers' own bands are combined: low over high */
 } OrrPairsSummary;
 
-/* All of @pairs; those of one set, of one axis, or whose answers are both in @group (NULL,
+/* All of @pairs, or the pairs of one set, of one axis, or whose answers are both in @group (NULL,
  * ORR_AXES: any). */
 OrrPairsSummary orr_validate_pairs_summary(const GArray *pairs, const char *set, OrrPairAxis axis,
                                            const OrrCoverageGroup *group);

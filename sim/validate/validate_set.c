@@ -233,7 +233,7 @@ static void read_columns(OrrValidateSet *set, OrrDiags *diags) {
 }
 
 /* The result table of the campaign, or of the workload's kind. An invalid workload is reported when
- * a row runs; until then its metrics are those of training. */
+ * a row runs; until then its metrics are training's. */
 static const OrrFieldTable *result_of(const OrrNode *tree) {
   if (orr_node_get(tree, "campaign")) return &orr_campaign_result_table;
   const OrrNode *workload = orr_node_get(tree, "workload");

@@ -52,8 +52,8 @@ const char *orr_validate_set_reference(const char *text);
 /* The numeric column @name of the set's result table; '-' and '_' are the same. NULL: none. */
 const OrrField *orr_validate_set_metric(const OrrValidateSet *set, const char *name);
 
-/* Whether error bands rest on the set's rows: not where its answers are those of
- * campaigns or of post-training. */
+/* Whether error bands rest on the set's rows: not where its answers come from campaigns or
+ * post-training. */
 gboolean orr_validate_set_has_bands(const OrrValidateSet *set);
 
 G_END_DECLS

@@ -35,7 +35,7 @@ static void test_memory(void) {
   assert_near(orr_cost_operator(model, &op).time_s, 2.5e-6 + 500e-6, 1e-12);
 }
 
-/* The launch aside, FlashAttention-2 takes 1 / 0.5 of the forward and 1 / 0.25 of the backward,
+/* Without the launch, FlashAttention-2 takes 1 / 0.5 of the forward and 1 / 0.25 of the backward,
  * the Triton kernel before it 1 / 0.8 and 1 / 0.4 of that; where the profile says nothing
  * FlashAttention-2 is the kernel of the rows. */
 static void test_flash_2(void) {

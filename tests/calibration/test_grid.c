@@ -120,7 +120,7 @@ static OrrGrid *products_but(const Wrong *wrong, guint n_wrong) {
 }
 
 /* Three times as long as its neighbours say, the row at (4, 4), 48, takes longer than both next
- * larger ones, 32: it is set aside. 1.5 times as long, 24, it contradicts none of them: it is
+ * larger ones, 32: it is excluded. 1.5 times as long, 24, it contradicts none of them: it is
  * odd, and stays. A quarter as long, 4, is less than both next smaller ones, 8. */
 static void test_contradicted(void) {
   g_autoptr(OrrGrid) slow = products_but(&(Wrong){{2, 2}, 3}, 1);

@@ -48,7 +48,7 @@ static void test_spike(void) {
 }
 
 /* A protocol switch: from 8 on everything takes three times as long. Rows below and above
- * contradict one another, as many on each side, so none is set aside. */
+ * contradict one another, as many on each side, so none is excluded. */
 static void test_step(void) {
   g_autoptr(GArray) rows = one_curve(NONE, 1);
   for (guint i = 3; i < N_SIZES; i++) g_array_index(rows, OrrJudgedRow, i).time_s *= 3;
@@ -150,7 +150,7 @@ static void test_deepep(void) {
   }
 }
 
-/* The rule is for single rows that went wrong: it sets few aside, and none of the collectives. */
+/* The rule is for single rows that went wrong: it excludes few, and none of the collectives. */
 static void test_shipped(void) {
   static const char *const profiles[] = {"a100-80gb-sxm", "b200", "gb200", "h100-sxm", "h200-sxm"};
   for (guint p = 0; p < G_N_ELEMENTS(profiles); p++) {

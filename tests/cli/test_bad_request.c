@@ -93,7 +93,7 @@ static void test_on_missing(void) {
   put("right.yaml", GOOD, -1);
   assert_refused(
       "run right.yaml --db none --set cluster.device=a100-40gb-sxm --set on-missing=error", 2,
-      "those of a100-80gb-sxm are scaled to its datasheet (on-missing: error)");
+      "the kernels of a100-80gb-sxm are scaled to its datasheet (on-missing: error)");
   assert_refused("run right.yaml --db none --set on-missing=erorr", 2, "did you mean 'error'?");
 }
 

@@ -225,12 +225,12 @@ static void test_cost(void) {
   assert_fine("calibrate cost a100-80gb-sxm gemm m=1024 n=4096 k=4096 --json", "{\"time_s\": ");
   /* Rows that cannot be right: m=8 takes 13 us, and 8192^3 took longer in fp8 than in bf16. */
   assert_fine("calibrate cost b200 gemm gemm_dtype=fp8 m=4 n=2560 k=8192",
-              " us  interpolated\n  set aside: the row here says 32.4 us, but one at least as "
+              " us  interpolated\n  excluded: the row here says 32.4 us, but one at least as "
               "large, m=");
   assert_fine("calibrate cost b200 gemm gemm_dtype=fp8 m=8192 n=8192 k=8192",
-              " us  interpolated\n  set aside: the row here says");
+              " us  interpolated\n  excluded: the row here says");
   assert_fine("calibrate cost b200 gemm gemm_dtype=fp8 m=4 n=2560 k=8192 --json",
-              "\"note\": \"set aside: ");
+              "\"note\": \"excluded: ");
   assert_fine("calibrate cost gb300 deepep_dispatch num_token_per_rank=128 hidden=7168 topk=8 "
               "num_experts=256",
               " us  carried over from gb200\n");

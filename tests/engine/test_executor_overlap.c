@@ -105,7 +105,7 @@ static void refuses(gconstpointer kind G_GNUC_UNUSED) {
   g_autoptr(OrrProgram) program = orr_program_new();
   orr_program_slow_beside(program, orr_program_lane(program, "here", 1), 0.5);
   g_assert_false(orr_program_seal(program, &error));
-  g_assert_nonnull(strstr(error->message, "slowed by 0.5 beside communication"));
+  g_assert_nonnull(strstr(error->message, "slowed by 0.5 during communication"));
 }
 
 static const OrrEngineKind simgrid = ORR_ENGINE_SIMGRID, ideal = ORR_ENGINE_IDEAL;

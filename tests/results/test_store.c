@@ -216,7 +216,7 @@ static void test_locked(Fixture *fixture, gconstpointer data) {
   sqlite3_close(other);
 }
 
-/* What is kept aside is a database of its own, at rest when the store is freed; merging brings
+/* What is kept meanwhile is a database of its own, at rest when the store is freed; merging brings
  * its run home. */
 static void test_kept_aside(Fixture *fixture, gconstpointer data) {
   (void)data;

@@ -53,7 +53,7 @@ static void assert_warned(const OrrMachine *machine, const char *what) {
  * one: each by name, and from a device that a scenario holds. */
 static void test_both_ways(void) {
   static const char *const names[] = {"h100-sxm", "a100-40gb-sxm", "l40s", "bare"};
-  static const char *const warnings[] = {NULL, "those of a100-80gb-sxm are scaled",
+  static const char *const warnings[] = {NULL, "the kernels of a100-80gb-sxm are scaled",
                                          "only matrix products measured",
                                          "optimistic: no measured kernels of bare"};
   put("devices", "bare.yaml", "schema: device/1\nbase: h100-sxm\nname: bare\n");

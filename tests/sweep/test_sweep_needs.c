@@ -62,7 +62,7 @@ static void check(const char *body, const char *objective, const char *wanted) {
 
 static void test_refused(void) {
   check(TRAINING, "minimize cost_per_run", "set workload.run-tokens");
-  check(TRAINING RENT, "minimize power_swing_w", "points keep no spans");
+  check(TRAINING RENT, "minimize power_swing_w", "it needs spans, which points do not keep");
   check(CAMPAIGN, "minimize cost_lost", "set prices");
   check(COLLECTIVES, "minimize cost_per_day", "set prices");
   check(LOOP, "minimize cost_per_step", "set prices");

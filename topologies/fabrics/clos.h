@@ -13,8 +13,8 @@
  *  U2 = links up of a spine, G divides U2, U2/G to each core of its group
  *
  * S, Q and G are the smallest numbers of switches whose ports suffice, so that the counts equal
- * those of vendors' reference designs. U1 and U2 follow from the oversubscription, rounded to whole
- * links; the rate of a link is then set so that the requested ratio holds exactly.
+ * vendors' reference designs. U1 and U2 follow from the oversubscription, rounded to whole links;
+ * the rate of a link is then set so that the requested ratio holds exactly.
  *
  * Link ids: leaf-spine up, leaf-spine down, spine-core up, spine-core down. Under ideal routing a
  * leaf's links up are one trunk, its links down another, and so are a pod's links to the cores.
@@ -93,8 +93,8 @@ typedef struct {
 OrrClosSpec orr_clos_spec(const OrrCluster *cluster, const OrrClosParams *params, gint64 n_ports,
                           double port_bytes_per_s);
 
-/* The largest number of fabric ports, a multiple of @multiple if possible, that a leaf holds
- * beside its links up. */
+/* The largest number of fabric ports, a multiple of @multiple if possible, that a leaf holds in
+ * addition to its links up. */
 gint64 orr_clos_widest_leaf(const OrrClosSpec *spec, gint64 multiple);
 
 /* FALSE with ORR_FAULT_DOCUMENT if the switches have too few ports. */
@@ -121,7 +121,7 @@ double orr_clos_bisection(gconstpointer plan);
 
 guint orr_clos_diameter(gconstpointer plan); /* 1, 3 or 5 switches */
 
-/* The trunks up of all leaves form an orbit, likewise their trunks down and those of all pods,
+/* The trunks up of all leaves form an orbit, likewise their trunks down and all pods' trunks,
  * if each leaf or pod is full: they can be permuted. */
 guint orr_clos_n_orbits(gconstpointer plan);
 guint orr_clos_orbit(gconstpointer plan, gint64 link);

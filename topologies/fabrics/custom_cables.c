@@ -10,7 +10,7 @@
  * Cables may differ in capacity; routing ignores that. Hosts and cables name the switches.
  *
  *   bisection, one direction   the maximum flow from the switches of the first half of the NIC
- *                              ports to those of the second (Ford, Fulkerson 1956), a switch with
+ *                              ports to the second half's (Ford, Fulkerson 1956), a switch with
  *                              ports of both halves giving its own to each
  *   diameter                   by search: there is no closed form
  */

@@ -202,11 +202,10 @@ static guint diameter(gconstpointer data) {
 }
 
 const OrrFabricKind orr_dragonfly_plus = {
-    .entry =
-        {.name = "dragonfly-plus",
-         .sentence =
-             "Leaf-spine groups whose spines are joined to those of every other group (megafly).",
-         .params = &params_table},
+    .entry = {.name = "dragonfly-plus",
+              .sentence =
+                  "Leaf-spine groups whose spines are joined to every other group's (megafly).",
+              .params = &params_table},
     .plan = plan_new,
     .plan_free = plan_free,
     .n_links = orr_switch_graph_n_links,

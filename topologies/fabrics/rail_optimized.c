@@ -7,10 +7,10 @@
  *       | \   | \   | \   | \
  *      n0 n1 n0 n1 n0 n1 n0 n1     nodes of the group (NVIDIA: a scalable unit, SU)
  *
- * GPUs at the same position in their nodes are one switch apart within a group. With two levels all
- * leaves share the spines. With three levels the leaves of one rail have their own spines (a pod is
- * a rail of up to groups-per-pod groups), and cores join the rails: GPUs of the same rail are three
- * switches apart, of different rails five.
+ * GPUs at the same position in their nodes have one switch between them within a group. With two
+ * levels all leaves share the spines. With three levels the leaves of one rail have their own
+ * spines (a pod is a rail of up to groups-per-pod groups), and cores join the rails: between GPUs
+ * of the same rail are three switches, of different rails five.
  *
  * Source: NVIDIA DGX SuperPOD reference architectures RA-09950-001 (DGX A100: SU of 20 nodes, HDR),
  * RA-11333-001 (DGX H100: SU of 32 nodes, NDR). The rule in clos.h reproduces the switch counts
@@ -84,7 +84,7 @@ static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64
                    GArray *links) {
   const Plan *plan = data;
   if (plan->clos.spec.by_destination)
-    hash /= (guint64)plan->rails; /* ports of one leaf are a node apart */
+    hash /= (guint64)plan->rails; /* ports of one leaf belong to neighbouring nodes */
   return orr_clos_route(&plan->clos, port_leaf(plan, src_port), port_leaf(plan, dst_port), hash,
                         links);
 }

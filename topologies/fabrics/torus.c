@@ -17,7 +17,7 @@
  *
  *   w_i = D_i e_i + sum over long axes j of a e_j,  short axes i;      w_j = D_j e_j,  long axes j
  *
- * Shortest routes: those of least |x|+|y|+|z| among the vectors x - n_1 w_1 - n_2 w_2 - n_3 w_3
+ * Shortest routes: the ones of least |x|+|y|+|z| among the vectors x - n_1 w_1 - n_2 w_2 - n_3 w_3
  * that lead to the receiver, each in every order of the axes. A flow is spread evenly over all of
  * them (the mean of many packets of dimension-order routing); under ecmp a hash selects one.
  *

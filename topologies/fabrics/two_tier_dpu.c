@@ -39,7 +39,7 @@ typedef struct {
 static const OrrField fields[] = {
     ORR_CLOS_FIELDS(Params),
     ORR_FIELD_INT(Params, "nodes-per-leaf", nodes_per_leaf, "0",
-                  "Nodes under a leaf; 0: as many as its ports allow beside one DPU.", .min = 0,
+                  "Nodes under a leaf; 0: as many as its ports allow next to one DPU.", .min = 0,
                   .max = 1e7),
 };
 
@@ -58,7 +58,7 @@ static gboolean check(const OrrCluster *cluster, const Params *params, GError **
   return !text;
 }
 
-/* The NICs of the whole nodes on a leaf, beside an even fraction of the servers. */
+/* The NICs of the whole nodes on a leaf, next to an even fraction of the servers. */
 static gint64 nics_of_leaf(const OrrClosSpec *spec, const Params *params, gint64 each,
                            gint64 node_ports, gint64 servers) {
   gint64 nics = params->nodes_per_leaf > 0 ? params->nodes_per_leaf * each

@@ -30,7 +30,7 @@ typedef struct {
 } OrrAttention;
 
 /* The real tensors, in order: for forward q, k, v, out, stats, and if mixed row_ends and
- * key_ends; for backward those of OrrAttention.at that it has. */
+ * key_ends; for backward the members of OrrAttention.at that it has. */
 void orr_attention_build_forward(OrrCudnnGraph *graph, const OrrAttention *attention);
 void orr_attention_build_backward(OrrCudnnGraph *graph, const OrrAttention *attention);
 

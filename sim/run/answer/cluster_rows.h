@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 
 void orr_cluster_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 
-/* "waits 97 % of the completion time, 12 % of GPUs idle beside waiting jobs". Newly allocated. */
+/* "waits 97 % of the completion time, 12 % of GPUs idle while jobs wait". Newly allocated. */
 char *orr_cluster_rows_explain(const OrrOutcome *outcome);
 
 G_END_DECLS

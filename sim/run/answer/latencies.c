@@ -30,7 +30,7 @@ OrrLatencies orr_latencies_of(GArray *values) {
 
 enum { DIGIT_BITS = 11, DIGIT_VALUES = 1 << DIGIT_BITS }; /* three digits */
 
-/* A number that is in the order of the gaps: their bits, those of negative gaps turned around. */
+/* A number that is in the order of the gaps: their bits, inverted for negative gaps. */
 static guint32 order_of(const OrrTokenGap *gap) {
   const union {
     float gap_s;

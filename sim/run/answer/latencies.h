@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 /* The latencies of @values (of double), which it sorts; all 0 where there are none. */
 OrrLatencies orr_latencies_of(GArray *values);
 
-/* The same for @gaps (of OrrTokenGap), each of which stands for many equal values. Sorts them. */
+/* The same for @gaps (of OrrTokenGap); each stands for many equal values. Sorts them. */
 OrrLatencies orr_latencies_of_gaps(GArray *gaps);
 
 G_END_DECLS

@@ -20,7 +20,7 @@ typedef struct OrrOutcome {
    * `link_times` and `memory_times` stay empty unless the run keeps spans. */
 #define ROWS(table, member, sentence) GArray *member;
 #include "sim/run/answer/rows.inc"
-  /* Beside the rows of `span`, for who divides them further: the label of each, and
+  /* In addition to the rows of `span`, for callers that divide them further: the label of each, and
    * OrrWork.label_seconds. */
   GArray *span_labels;   /* of guint32 */
   GArray *label_seconds; /* NULL: no spans */

@@ -5,8 +5,8 @@
  *   trainer    static power of its GPUs in each phase, and what passes and updates add; engines
  *              that share these GPUs, or help on them, add to rollouts alone
  *
- * Invariants: the rows of post_training_energy add up to energy_j_per_step, those of `power`, times
- * their intervals, to the energy of all steps.
+ * Invariants: the rows of post_training_energy add up to energy_j_per_step; the rows of `power`,
+ * times their intervals, add up to the energy of all steps.
  */
 #include "sim/run/answer/post_training_energy.h"
 

@@ -1,7 +1,7 @@
 /*
  * serving_rows.h - the rows of a serving run, and the definitions of its latencies.
  *
- * Percentiles are those of latencies.h, which both tools below use. Requests that arrive during the
+ * Percentiles come from latencies.h, which both tools below use. Requests that arrive during the
  * warm-up are not counted. The duration runs from the first counted arrival to the last token; the
  * tools' runs from their start, one mean interval earlier with a rate. A request's clock starts
  * when its client sends it: waiting for a place of max-concurrency is not in it. With window:

@@ -19,8 +19,8 @@ typedef struct {
   gint64 gpus_per_node;
 } OrrOutageJob;
 
-/* Marks for OrrWorld on the links that outages affect and on those of the job's GPUs; NULL where
- * outages affect nodes alone. */
+/* Marks for OrrWorld on the links that outages affect and on the links of the job's GPUs; NULL
+ * where outages affect nodes alone. */
 OrrMarks *orr_outages_marks(const GPtrArray *outages, const gint64 *gpus, gint64 n_gpus);
 void orr_outages_free_marks(OrrMarks *marks); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrMarks, orr_outages_free_marks)
