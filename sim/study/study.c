@@ -1,8 +1,8 @@
 /*
  * study.c - reads and replays each variant in a child, which answers with an OrrStudyAnswer.
  *
- * The engine's module, profiles and a shared machine are there before the children fork: each takes
- * longer to read than most replays.
+ * The engine's module, profiles and tables of kernels are there before the children fork: they take
+ * longer to read and to build than most replays.
  */
 #include "sim/study/study.h"
 
@@ -41,6 +41,17 @@ static GBytes *work(guint index, void *user, GError **error) {
   return g_bytes_new(&answer, sizeof answer);
 }
 
+/* Reads and builds in this process what the variants have in common, such as tables of kernels:
+ * the library keeps them, and children find them. An error is left to the variants. */
+static void warm(const OrrStudy *study) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = study->n > 1 ? study->tree(0, study->user, NULL) : NULL;
+  g_autoptr(OrrScenario) scenario = tree ? orr_scenario_read(study->library, tree, diags) : NULL;
+  g_autoptr(OrrRunWorld) world =
+      scenario ? orr_run_world_new(study->library, scenario, NULL) : NULL;
+  if (world) orr_cost_build_all(world->cost);
+}
+
 static void progress(guint n_done, void *user) {
   const OrrStudy *study = user;
   if (study->progress) study->progress(n_done, study->user);
@@ -55,6 +66,7 @@ OrrStudyAnswer *orr_study_run(const OrrStudy *study) {
                                 .user = (void *)study};
   /* Where it fails, the child that needs SimGrid reports it. */
   orr_engine_prepare(ORR_ENGINE_SIMGRID, NULL);
+  if (!study->world) warm(study);
   g_autoptr(GPtrArray) found = orr_children_run(&children);
   for (guint i = 0; i < study->n; i++) {
     OrrChildAnswer *one = found->pdata[i];

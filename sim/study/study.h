@@ -15,7 +15,8 @@ typedef struct {
   guint n;    /* variants */
   guint jobs; /* processes at once; 0: one per core */
   /* The tree of variant @index, which the caller owns: mostly a copy of the scenario's own with
-   * changes. It is called in the variant's process. NULL with @error. */
+   * changes. Called in the variant's process, for the first variant also in this one. NULL with
+   * @error. */
   OrrNode *(*tree)(guint index, void *user, GError **error);
   const OrrRunWorld *world; /* the machine of all variants; NULL: each makes its own */
   gboolean is_brief;        /* the result alone, of a step shortened as far as it is steady */

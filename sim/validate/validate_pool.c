@@ -8,6 +8,7 @@
 
 #include "sim/bands/residuals.h"
 #include "sim/base/fault.h"
+#include "sim/base/yaml.h"
 #include "sim/run/answer/training_rows.h"
 #include "sim/base/children.h"
 #include "sim/run/scenario_stack.h"
@@ -116,6 +117,22 @@ static void show_progress(guint n_done, void *user) {
   if (pool->progress) pool->progress(n - pool->chosen->len + n_done, n, pool->user);
 }
 
+/* Reads and builds in this process what the cases of a machine have in common, such as tables of
+ * kernels: the library keeps them, and children find them. */
+static void warm(const Pool *pool) {
+  g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  for (guint i = 0; i < pool->chosen->len; i++) {
+    const OrrValidateCase *one = pool->cases->pdata[g_array_index(pool->chosen, guint, i)];
+    const OrrNode *cluster = orr_node_get(one->tree, "cluster");
+    if (!cluster || !g_hash_table_add(seen, orr_yaml_text(cluster))) continue;
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    g_autoptr(OrrScenario) scenario = orr_scenario_read(pool->library, one->tree, diags);
+    g_autoptr(OrrRunWorld) world =
+        scenario ? orr_run_world_new(pool->library, scenario, NULL) : NULL;
+    if (world) orr_cost_build_all(world->cost);
+  }
+}
+
 GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jobs,
                                  OrrValidationProgress progress, void *user) {
   GPtrArray *answers = g_ptr_array_new_with_free_func((GDestroyNotify)orr_validate_answer_free);
@@ -131,6 +148,7 @@ GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jo
   Pool pool = {library, cases, chosen, progress, user};
   const OrrChildren children = {
       .n = chosen->len, .jobs = jobs, .work = work, .progress = show_progress, .user = &pool};
+  warm(&pool);
   orr_engine_prepare(ORR_ENGINE_SIMGRID, NULL); /* once, instead of in each child */
   g_autoptr(GPtrArray) found = orr_children_run(&children);
   for (guint i = 0; i < found->len; i++) {
