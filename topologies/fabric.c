@@ -1,5 +1,5 @@
 /*
- * fabric.c - what all fabrics share: scale-up, host and NIC links, and the registry of kinds.
+ * fabric.c - what all fabrics share: scale-up, host and NIC links.
  *
  * Link ids, in this order (n = GPUs of the job's nodes, p = their fabric ports):
  *   scale-up  2n   tx, rx of each GPU; none where a domain is one GPU
@@ -19,22 +19,6 @@
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 #include "topologies/fabric_private.h"
-
-/* To add a kind: write topologies/fabrics/NAME.c with one const OrrFabricKind, add a line to
- * each list here (alphabetical), the file to meson.build and a test to
- * tests/topologies/fabrics/. */
-extern const OrrFabricKind orr_clos_tree, orr_custom, orr_dragonfly, orr_dragonfly_plus,
-    orr_fat_tree, orr_hyperx, orr_nvlink_domain, orr_rail_only, orr_rail_optimized, orr_torus,
-    orr_two_tier_dpu;
-
-static const OrrEntry *const entries[] = {
-    &orr_clos_tree.entry,      &orr_custom.entry,       &orr_dragonfly.entry,
-    &orr_dragonfly_plus.entry, &orr_fat_tree.entry,     &orr_hyperx.entry,
-    &orr_nvlink_domain.entry,  &orr_rail_only.entry,    &orr_rail_optimized.entry,
-    &orr_torus.entry,          &orr_two_tier_dpu.entry, NULL,
-};
-
-const OrrRegistry orr_fabric_registry = {.family = "fabric", .entries = entries};
 
 /* The transport of a cluster that was not read from a document. */
 static const OrrTransport plain = {4096, 26, 0, 2, 1, 1, TRUE, 0, 0};
@@ -60,7 +44,7 @@ double orr_fabric_switch_fraction(const OrrFabric *fabric) {
 
 static gboolean check_domains(const OrrFabric *fabric, GError **error) {
   const OrrNodeShape *node = &fabric->cluster->node;
-  if (node->scale_up_domain > node->gpus && fabric->kind != &orr_nvlink_domain)
+  if (node->scale_up_domain > node->gpus && !fabric->kind->spans_nodes)
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
                          "a scale-up-domain of %" G_GINT64_FORMAT
                          " GPUs spans nodes of %" G_GINT64_FORMAT

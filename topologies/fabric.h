@@ -67,6 +67,7 @@ typedef struct {
  * bill, bisection, diameter. The others may be NULL, as each one says. */
 typedef struct {
   OrrEntry entry;
+  gboolean spans_nodes; /* its scale-up domains have GPUs of several nodes */
   /* Makes a plan from the entry's params for @n_ports ports of @port_bytes_per_s. NULL with
    * ORR_FAULT_DOCUMENT if it cannot be built (e.g. more nodes than the fabric holds). */
   gpointer (*plan)(const OrrCluster *cluster, const void *params, gint64 n_ports,

@@ -1,18 +1,9 @@
 /*
- * job_placement.c - the registry of job placements, and the checks of every choice.
+ * job_placement.c - the checks of every choice of GPUs.
  */
 #include "topologies/job_placement.h"
 
 #include "sim/base/fault.h"
-
-extern const OrrJobPlacementKind orr_placement_explicit, orr_placement_packed,
-    orr_placement_rail_aligned, orr_placement_random, orr_placement_spread;
-
-/* Alphabetical. To add one, see job_placement.h. */
-static const OrrEntry *const entries[] = {
-    &orr_placement_explicit.entry, &orr_placement_packed.entry, &orr_placement_rail_aligned.entry,
-    &orr_placement_random.entry,   &orr_placement_spread.entry, NULL};
-const OrrRegistry orr_job_placement_registry = {.family = "job placement", .entries = entries};
 
 #define D "%" G_GINT64_FORMAT
 

@@ -3,9 +3,8 @@
  *
  * A kind of placement is an entry: it fills a list with free GPUs, in the order of the job's ranks.
  *
- * To add one: write topologies/job_placements/NAME.c with one const OrrJobPlacementKind, add it to
- * the array in job_placement.c and to meson.build. tests/topologies/test_job_placement.c applies
- * the same checks to all kinds.
+ * To add one: write topologies/job_placements/NAME.c with one const OrrJobPlacementKind and its
+ * line in meson.build. tests/topologies/test_job_placement.c applies the same checks to all kinds.
  */
 #ifndef ORR_JOB_PLACEMENT_H
 #define ORR_JOB_PLACEMENT_H

@@ -1,18 +1,9 @@
 /*
- * machine_fault.c - the array of fault kinds, and the functions that they share.
+ * machine_fault.c - what the kinds of faults share.
  */
 #include "topologies/machine_fault.h"
 
 #include "sim/base/fault.h"
-
-extern const OrrMachineFaultKind orr_fault_link, orr_fault_nic, orr_fault_node_lost,
-    orr_fault_slow_gpu, orr_fault_switch;
-
-/* Alphabetical. To add one, see machine_fault.h. */
-static const OrrEntry *const entries[] = {&orr_fault_link.entry,      &orr_fault_nic.entry,
-                                          &orr_fault_node_lost.entry, &orr_fault_slow_gpu.entry,
-                                          &orr_fault_switch.entry,    NULL};
-const OrrRegistry orr_machine_fault_registry = {.family = "fault", .entries = entries};
 
 gboolean orr_machine_fault_strike(const OrrChoice *choice, const OrrFaultTarget *target,
                                   GArray *effects, char **ret_what, GError **error) {

@@ -5,9 +5,8 @@
  * bandwidth, which GPUs are slow, and which nodes are lost. The scenario determines when a fault
  * strikes and for how long (sim/run/faults/faults.h).
  *
- * To add one: write topologies/faults/NAME.c with one const OrrMachineFaultKind, add it to the
- * array in machine_fault.c and to meson.build. tests/topologies/test_machine_fault.c holds all to
- * the same rules.
+ * To add one: write topologies/faults/NAME.c with one const OrrMachineFaultKind and its line in
+ * meson.build. tests/topologies/test_machine_fault.c holds all to the same rules.
  */
 #ifndef ORR_MACHINE_FAULT_H
 #define ORR_MACHINE_FAULT_H

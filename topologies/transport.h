@@ -21,7 +21,7 @@
  *               network-step + offloaded dpu-work
  *
  * To add one: write topologies/transports/NAME.c with one const OrrEntry whose params are
- * OrrTransport; add a line to the array in transport.c and the file to meson.build.
+ * OrrTransport; its line is in the meson.build beside it.
  */
 #ifndef ORR_TRANSPORT_H
 #define ORR_TRANSPORT_H

@@ -1,28 +1,10 @@
 /*
- * family.c - the registry of families, and the roofline that gives their trend.
+ * family.c - the roofline that gives the trend of families.
  */
 #include "calibration/measure/family.h"
 
 #include <math.h>
 #include <string.h>
-
-extern const OrrMeasureFamily orr_family_attention_decode, orr_family_attention_mixed,
-    orr_family_attention_prefill, orr_family_collective, orr_family_device_copy, orr_family_gemm,
-    orr_family_interference, orr_family_launch, orr_family_memory, orr_family_moe_ffn;
-
-/* Alphabetical. To add one: see family.h. */
-static const OrrEntry *const entries[] = {&orr_family_attention_decode.entry,
-                                          &orr_family_attention_mixed.entry,
-                                          &orr_family_attention_prefill.entry,
-                                          &orr_family_collective.entry,
-                                          &orr_family_device_copy.entry,
-                                          &orr_family_gemm.entry,
-                                          &orr_family_interference.entry,
-                                          &orr_family_launch.entry,
-                                          &orr_family_memory.entry,
-                                          &orr_family_moe_ffn.entry,
-                                          NULL};
-const OrrRegistry orr_measure_registry = {"microkernel", entries};
 
 const OrrMeasureFamily *orr_family_find(const char *name) {
   return (const OrrMeasureFamily *)orr_registry_find(&orr_measure_registry, name);

@@ -6,9 +6,9 @@
  * would take too long), and the CSV files to which its rows are exported. The device layer launches
  * the kernels (device_layer.h).
  *
- * To add one: write family_NAME.c, add it to the array in family.c and to meson.build, add a
- * function that prepares it to cuda/ (cuda_private.h) and a line to the table in cuda_layer.c, then
- * run docs/reference/generate.sh.
+ * To add one: write family_NAME.c and its line in meson.build, add a function that prepares it to
+ * cuda/ (cuda_private.h) and a line to the table in cuda_layer.c, then run
+ * docs/reference/generate.sh.
  */
 #ifndef ORR_FAMILY_H
 #define ORR_FAMILY_H

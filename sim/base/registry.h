@@ -3,7 +3,8 @@
  * ...
  *
  * Each choice is one file with one exported `const` struct whose first member is an OrrEntry. A
- * family is one explicit, alphabetical array of them. A document picks an entry by its name alone
+ * family is one alphabetical array of them, which registry.sh makes of the files that a meson.build
+ * lists. A document picks an entry by its name alone
  * (`fabric: fat-tree`) or with parameters (`fabric: {kind: fat-tree, levels: 3}`), which the
  * entry's own field table reads.
  *

@@ -1,15 +1,9 @@
 /*
- * sampler.c - the array of samplers, and the uniform sample that several of them use.
+ * sampler.c - the uniform sample that several samplers use.
  */
 #include "sim/sweep/sampler.h"
 
 #include <stdlib.h>
-
-/* Alphabetical. To add one, see sampler.h. */
-static const OrrEntry *const entries[] = {&orr_grid_sampler.entry, &orr_latin_hypercube.entry,
-                                          &orr_random_sampler.entry, &orr_successive_halving.entry,
-                                          NULL};
-const OrrRegistry orr_sampler_registry = {"sampler", entries};
 
 guint64 orr_sampler_combination(const OrrSampleSpace *space, const guint *values) {
   guint64 combination = 0;

@@ -5,8 +5,8 @@
  * that pass the constraints. A sampler with several rungs (successive halving) also decides how
  * many points of a rung reach the next one, and with which settings each rung changes the scenario.
  *
- * To add one: write sim/sweep/samplers/NAME.c with one `const OrrSampler`, add it to the array in
- * sampler.c and to meson.build.
+ * To add one: write sim/sweep/samplers/NAME.c with one `const OrrSampler` and its line in
+ * meson.build.
  */
 #ifndef ORR_SAMPLER_H
 #define ORR_SAMPLER_H
@@ -40,8 +40,6 @@ typedef struct {
 } OrrSampler;
 
 extern const OrrRegistry orr_sampler_registry;
-extern const OrrSampler orr_grid_sampler, orr_latin_hypercube, orr_random_sampler,
-    orr_successive_halving;
 
 /* The combination of one value of each axis; the first axis varies slowest. */
 guint64 orr_sampler_combination(const OrrSampleSpace *space, const guint *values);

@@ -134,6 +134,7 @@ const OrrFabricKind orr_nvlink_domain = {
               .sentence = "NVLink domains over several nodes (NVL72), joined by a scale-out fabric "
                           "of any other kind.",
               .params = &params_table},
+    .spans_nodes = TRUE,
     .plan = plan_new,
     .plan_free = plan_free,
     .n_links = n_links,

@@ -15,8 +15,6 @@
  */
 #include "topologies/transport.h"
 
-extern const OrrEntry orr_dpu;
-
 static const OrrField fields[] = {
     ORR_TRANSPORT_FIELDS("26 B", "215e6", "0 s", "4", "1", "0.96", "true", "1", "1 us")};
 

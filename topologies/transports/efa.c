@@ -22,8 +22,6 @@
  */
 #include "topologies/transport.h"
 
-extern const OrrEntry orr_efa;
-
 static const OrrField fields[] = {
     ORR_TRANSPORT_FIELDS("66 B", "0", "20 us", "2", "1", "1", "false", "0", "0 s")};
 

@@ -16,8 +16,6 @@
  */
 #include "topologies/transport.h"
 
-extern const OrrEntry orr_infiniband;
-
 static const OrrField fields[] = {
     ORR_TRANSPORT_FIELDS("26 B", "215e6", "0 s", "4", "1", "0.96", "true", "0", "0 s")};
 

@@ -19,8 +19,6 @@
  */
 #include "topologies/transport.h"
 
-extern const OrrEntry orr_roce_v2;
-
 static const OrrField fields[] = {
     ORR_TRANSPORT_FIELDS("82 B", "215e6", "0 s", "4", "0.975", "0.95", "false", "0", "0 s")};
 

@@ -4,9 +4,8 @@
  * A policy is an entry. It is asked for a plan, and the simulation (campaign_sim.h) carries it out:
  * take nodes from the spares, wait, reschedule, initialise, load, go on.
  *
- * To add one: write workloads/campaign/policies/NAME.c with one const OrrRecoveryPolicy, add it to
- * the array in policy.c and to meson.build. tests/workloads/campaign/test_campaign_sim.c holds all
- * to the same laws.
+ * To add one: write workloads/campaign/policies/NAME.c with one const OrrRecoveryPolicy and its
+ * line in meson.build. tests/workloads/campaign/test_campaign_sim.c holds all to the same laws.
  */
 #ifndef ORR_POLICY_H
 #define ORR_POLICY_H

@@ -1,6 +1,5 @@
 /*
- * collective.c - plans collectives: the array of algorithms, the choice among them, and measured
- * times.
+ * collective.c - plans collectives: the choice among algorithms, and measured times.
  *
  * The time of a plan that has the fabric to itself is
  *
@@ -30,32 +29,6 @@ const char *const orr_collective_words[] = {"all-reduce", "all-gather", "reduce-
 const char *const orr_collective_nccl_words[] = {"all_reduce", "all_gather", "reduce_scatter",
                                                  "broadcast",  "reduce",     "alltoall",
                                                  "sendrecv",   NULL};
-
-/* To add one: write workloads/collectives/NAME.c with one `const OrrCollectiveAlgorithm
- * orr_NAME`, declare it in collective_private.h, and add it to this array and to meson.build.
- * tests/workloads/collectives/test_collective_oracle.c walks this array. */
-static const OrrEntry *const entries[] = {
-    &orr_bucket.entry,
-    &orr_collnet.entry,
-    &orr_custom_trtllm.entry,
-    &orr_custom_vllm.entry,
-    &orr_deepep.entry,
-    &orr_deepep_low_latency.entry,
-    &orr_direct.entry,
-    &orr_hierarchical.entry,
-    &orr_nvls.entry,
-    &orr_nvls_tree.entry,
-    &orr_pairwise.entry,
-    &orr_pat.entry,
-    &orr_ring.entry,
-    &orr_torus_ring.entry,
-    &orr_double_tree.entry,
-    &orr_trtllm_one_sided.entry,
-    &orr_trtllm_two_sided.entry,
-    NULL,
-};
-
-const OrrRegistry orr_collective_registry = {.family = "collective algorithm", .entries = entries};
 
 static void clear_phase(gpointer data) {
   OrrCollectivePhase *phase = data;
@@ -221,9 +194,7 @@ static OrrCollectivePlan *plan_by(const OrrCollectiveContext *context,
 
 /* Whether the release has the algorithm and chooses it by itself. */
 static gboolean is_released(const OrrNccl *nccl, const OrrCollectiveAlgorithm *algorithm) {
-  if (algorithm == &orr_pat) return nccl && nccl->pat;
-  if (algorithm == &orr_nvls) return !nccl || nccl->nvls;
-  if (algorithm == &orr_nvls_tree) return !nccl || nccl->nvls_tree;
+  if (algorithm->is_released) return algorithm->is_released(nccl);
   return algorithm->chosen != ORR_CHOSEN_NEVER;
 }
 
@@ -238,19 +209,27 @@ static OrrCollectivePlan *plan_chosen(const OrrCollectiveContext *context,
   return by_rows ? plan_by_rows(context, call, algorithm) : plan_by(context, call, algorithm);
 }
 
-/* Tries the ring first, so that it wins among equals; algorithms without rows of the forced
- * protocol come last. */
+static const OrrCollectiveAlgorithm *at(guint i) {
+  return (const OrrCollectiveAlgorithm *)orr_collective_registry.entries[i];
+}
+
+/* The ring. */
+static const OrrCollectiveAlgorithm *first(void) {
+  guint i = 0;
+  while (!at(i)->is_first) i++;
+  return at(i);
+}
+
+/* Tries the first one before all others, so that it wins among equals; algorithms without rows of
+ * the forced protocol come last. */
 static OrrCollectivePlan *plan_best(const OrrCollectiveContext *context,
                                     const OrrCollectiveCall *call) {
-  OrrCollectivePlan *best = plan_chosen(context, call, &orr_ring);
-  for (guint i = 0; entries[i]; i++)
-    if (entries[i] != &orr_ring.entry)
-      keep_better(&best, plan_chosen(context, call, (const OrrCollectiveAlgorithm *)entries[i]));
-  for (guint i = 0; entries[i] && !best; i++) {
-    const OrrCollectiveAlgorithm *algorithm = (const OrrCollectiveAlgorithm *)entries[i];
-    if (algorithm->chosen == ORR_CHOSEN_ALWAYS && algorithm->supports(context, call))
-      best = plan_by(context, call, algorithm);
-  }
+  OrrCollectivePlan *best = plan_chosen(context, call, first());
+  for (guint i = 0; at(i); i++)
+    if (!at(i)->is_first) keep_better(&best, plan_chosen(context, call, at(i)));
+  for (guint i = 0; at(i) && !best; i++)
+    if (at(i)->chosen == ORR_CHOSEN_ALWAYS && at(i)->supports(context, call))
+      best = plan_by(context, call, at(i));
   return best;
 }
 
@@ -387,7 +366,7 @@ OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context,
     refuse(context, call, algorithm, error);
     return NULL;
   }
-  if (call->n < 2) return plan_new(algorithm ? algorithm : &orr_ring);
+  if (call->n < 2) return plan_new(algorithm ? algorithm : first());
   g_autoptr(OrrCollectivePlan) plan = plan_call(context, call, algorithm);
   return is_known(context, call, plan, error) ? g_steal_pointer(&plan) : NULL;
 }

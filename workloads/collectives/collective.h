@@ -13,8 +13,8 @@
  * pairwise (all-to-all) and direct (send-recv), and hierarchical; forced by name only, those of
  * serving engines: custom-* (all-reduce), deepep*, trtllm-* (experts' tokens). Each has up to three
  * protocols (LL, LL128, Simple), with costs from the profile (cost.h). To add one: write
- * workloads/collectives/NAME.c, declare it in collective_private.h, add it to the array in
- * collective.c and to meson.build; the family's test compares its simulation with its oracle.
+ * workloads/collectives/NAME.c, and its line in meson.build; the family's test compares its
+ * simulation with its oracle.
  */
 #ifndef ORR_COLLECTIVE_H
 #define ORR_COLLECTIVE_H
@@ -116,6 +116,9 @@ struct OrrCollectiveAlgorithm {
   OrrEntry entry;
   /* Mandatory: supports, plan, oracle. Other functions may be NULL. */
   OrrCollectiveChosen chosen;
+  gboolean is_first; /* of equal times it wins; of one rank it is the plan. One algorithm is */
+  /* Whether @nccl (NULL: any release) has it and chooses it by itself; NULL: as `chosen` says. */
+  gboolean (*is_released)(const OrrNccl *nccl);
   /* library of the profile's `libraries` whose rows give its times; NULL: NCCL */
   const char *library;
   guint least_ranks; /* smallest group for which the planner chooses it; 0: any */

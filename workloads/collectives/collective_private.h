@@ -10,23 +10,10 @@
 
 G_BEGIN_DECLS
 
-extern const OrrCollectiveAlgorithm orr_bucket;
-extern const OrrCollectiveAlgorithm orr_collnet;
-extern const OrrCollectiveAlgorithm orr_custom_trtllm;
-extern const OrrCollectiveAlgorithm orr_custom_vllm;
-extern const OrrCollectiveAlgorithm orr_deepep;
-extern const OrrCollectiveAlgorithm orr_deepep_low_latency;
-extern const OrrCollectiveAlgorithm orr_direct;
 extern const OrrCollectiveAlgorithm orr_double_tree;
-extern const OrrCollectiveAlgorithm orr_hierarchical;
 extern const OrrCollectiveAlgorithm orr_nvls;
-extern const OrrCollectiveAlgorithm orr_nvls_tree;
 extern const OrrCollectiveAlgorithm orr_pairwise;
-extern const OrrCollectiveAlgorithm orr_pat;
 extern const OrrCollectiveAlgorithm orr_ring;
-extern const OrrCollectiveAlgorithm orr_torus_ring;
-extern const OrrCollectiveAlgorithm orr_trtllm_one_sided;
-extern const OrrCollectiveAlgorithm orr_trtllm_two_sided;
 
 /* A group, domain by domain: member i of domain d is gpus[first[d] + i]. Domains are in the
  * order of their first rank and members in rank order, so gpus[0] is rank 0, the root. If

@@ -198,25 +198,39 @@ KERNEL(one_sided, "trtllm-one-sided")
 KERNEL(two_sided, "trtllm-two-sided")
 
 #define TOKENS "an exchange of experts' tokens"
-#define ENTRY(variable_, name_, function_, supports_, needs_, sentence_)                           \
-  const OrrCollectiveAlgorithm variable_ = {.entry = {.name = name_, .sentence = sentence_},       \
-                                            .chosen = ORR_CHOSEN_NEVER,                            \
-                                            .library = name_,                                      \
-                                            .needs = needs_,                                       \
-                                            .supports = supports_,                                 \
-                                            .plan = plan_##function_,                              \
-                                            .oracle = oracle_##function_};
-ENTRY(orr_deepep, "deepep", deepep, supports, TOKENS,
-      "DeepEP's normal kernels: each token goes once to each node, and from there to each rank.")
-ENTRY(orr_deepep_low_latency, "deepep-low-latency", low_latency, supports, TOKENS,
-      "DeepEP's low-latency kernels: each token goes directly to each of its experts.")
-ENTRY(orr_trtllm_one_sided, "trtllm-one-sided", one_sided, supports_nvlink,
-      TOKENS ", in one scale-up domain",
-      "TensorRT-LLM's one-sided all-to-all over NVLink: each token goes once to each rank.")
-ENTRY(
-    orr_trtllm_two_sided, "trtllm-two-sided", two_sided, supports_nvlink,
-    TOKENS ", in one scale-up domain",
-    "TensorRT-LLM's two-sided all-to-all over NVLink: prepare, then each token once to each rank.")
+#define KERNELS(library_, function_)                                                               \
+  .chosen = ORR_CHOSEN_NEVER, .library = library_, .plan = plan_##function_,                       \
+  .oracle = oracle_##function_
+const OrrCollectiveAlgorithm orr_deepep = {
+    .entry =
+        {"deepep",
+         "DeepEP's normal kernels: each token goes once to each node, and from there to each rank.",
+         NULL},
+    .needs = TOKENS,
+    .supports = supports,
+    KERNELS("deepep", deepep)};
+const OrrCollectiveAlgorithm orr_deepep_low_latency = {
+    .entry = {"deepep-low-latency",
+              "DeepEP's low-latency kernels: each token goes directly to each of its experts.",
+              NULL},
+    .needs = TOKENS,
+    .supports = supports,
+    KERNELS("deepep-low-latency", low_latency)};
+const OrrCollectiveAlgorithm orr_trtllm_one_sided = {
+    .entry = {"trtllm-one-sided",
+              "TensorRT-LLM's one-sided all-to-all over NVLink: each token goes once to each rank.",
+              NULL},
+    .needs = TOKENS ", in one scale-up domain",
+    .supports = supports_nvlink,
+    KERNELS("trtllm-one-sided", one_sided)};
+const OrrCollectiveAlgorithm orr_trtllm_two_sided = {
+    .entry = {"trtllm-two-sided",
+              "TensorRT-LLM's two-sided all-to-all over NVLink: prepare, then each token once to "
+              "each rank.",
+              NULL},
+    .needs = TOKENS ", in one scale-up domain",
+    .supports = supports_nvlink,
+    KERNELS("trtllm-two-sided", two_sided)};
 
 /* --- measured times --- */
 

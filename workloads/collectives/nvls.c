@@ -48,9 +48,12 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
   return alpha_s + (call->n + 1.0) / call->n * call->bytes / bytes_per_s;
 }
 
+static gboolean is_released(const OrrNccl *nccl) { return !nccl || nccl->nvls; }
+
 const OrrCollectiveAlgorithm orr_nvls = {
     .entry = {.name = "nvls", .sentence = "The NVSwitch sums and multicasts: one trip through it."},
     .chosen = ORR_CHOSEN_WITH_ROWS,
+    .is_released = is_released,
     .least_ranks = 5,
     .needs = "a group inside one scale-up domain",
     .supports = supports,

@@ -61,10 +61,13 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
   return orr_double_tree.oracle(call, alpha_s, bytes_per_s);
 }
 
+static gboolean is_released(const OrrNccl *nccl) { return !nccl || nccl->nvls_tree; }
+
 const OrrCollectiveAlgorithm orr_nvls_tree = {
     .entry = {.name = "nvls-tree",
               .sentence = "NVSwitches sum inside each node, double binary trees across nodes."},
     .chosen = ORR_CHOSEN_WITH_ROWS,
+    .is_released = is_released,
     .needs = "a group over several scale-up domains, none of which spans nodes",
     .supports = supports,
     .plan = plan,

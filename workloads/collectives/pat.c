@@ -46,10 +46,13 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
          (call->n - 1.0) / call->n * call->bytes / bytes_per_s;
 }
 
+static gboolean is_released(const OrrNccl *nccl) { return nccl && nccl->pat; }
+
 const OrrCollectiveAlgorithm orr_pat = {
     .entry = {.name = "pat",
               .sentence = "Trees from every rank at once: a ring's bytes in log2 n steps."},
     .chosen = ORR_CHOSEN_NEVER,
+    .is_released = is_released,
     .needs = "one member in each scale-up domain",
     .supports = supports,
     .plan = plan,

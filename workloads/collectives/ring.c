@@ -192,6 +192,7 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
 const OrrCollectiveAlgorithm orr_ring = {
     .entry = {.name = "ring",
               .sentence = "Rings over all ranks, one per NIC: fewest bytes, most steps."},
+    .is_first = TRUE,
     .supports = supports,
     .plan = plan,
     .steps = steps,

@@ -39,9 +39,9 @@ double orr_post_training_parts_host_link(const OrrPostTrainingParts *parts) {
 
 gint64 orr_post_training_parts_shard_ranks(const OrrPostTrainingParts *parts) {
   const OrrTraining *t = &parts->params->update;
-  const OrrEntry *sharding = t->optimizer.sharding.entry;
+  const OrrShardingKind *sharding = (const OrrShardingKind *)t->optimizer.sharding.entry;
   const gint64 all = orr_cluster_n_gpus(&parts->update_cluster);
-  if (sharding == &orr_sharding_zero_3.entry || sharding == &orr_sharding_fsdp.entry) return all;
+  if (sharding->shards_weights) return all;
   return MIN(all, t->parallel.tp * t->parallel.pp * t->parallel.ep);
 }
 

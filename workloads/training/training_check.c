@@ -59,7 +59,7 @@ static void check_load(const Check *check) {
                     "experts.imbalance (%g) replaces that field: give experts.load instead, as "
                     "{kind: zipf, exponent: 0.5}",
                     experts->capacity, experts->imbalance);
-  if (experts->imbalance > 0 && kind != &orr_expert_load_balanced)
+  if (experts->imbalance > 0 && !kind->is_even)
     orr_diags_error(
         check->diags, at(check, "experts"),
         "experts.imbalance (%g) and experts.load (%s) both set how tokens spread: give only one",

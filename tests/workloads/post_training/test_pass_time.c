@@ -8,6 +8,9 @@
 #include "workloads/post_training/weight_syncs/weight_sync.h"
 #include "tests/run/shared_library.h"
 
+extern const OrrWeightSync orr_weight_sync_broadcast, orr_weight_sync_checkpoint_engine,
+    orr_weight_sync_ipc;
+
 static double fullest(OrrPassBalance balance, OrrPassPacking packing, gint64 micro) {
   static const gint64 lengths[] = {8, 7, 1, 2, 6, 4};
   g_autoptr(GArray) tokens = g_array_new(FALSE, FALSE, sizeof(gint64));

@@ -1,5 +1,5 @@
 /*
- * gang_allot.c - the registry of allotments, and what they share.
+ * gang_allot.c - max-min and other parts that several allotments share.
  */
 #include "workloads/cluster_jobs/allotments/gang_allot.h"
 
@@ -7,23 +7,6 @@
 #include <string.h>
 
 #include "workloads/cluster_jobs/allotments/gang_allot.h"
-
-extern const OrrGangAllotment orr_allot_allox, orr_allot_fifo, orr_allot_fifo_fastest,
-    orr_allot_fifo_gavel, orr_allot_finish_time_fair, orr_allot_finish_time_fair_blind,
-    orr_allot_max_min, orr_allot_max_min_blind, orr_allot_min_makespan;
-
-/* Alphabetical. To add one, see gang_allot.h. */
-static const OrrEntry *const entries[] = {&orr_allot_allox.entry,
-                                          &orr_allot_fifo.entry,
-                                          &orr_allot_fifo_fastest.entry,
-                                          &orr_allot_fifo_gavel.entry,
-                                          &orr_allot_finish_time_fair.entry,
-                                          &orr_allot_finish_time_fair_blind.entry,
-                                          &orr_allot_max_min.entry,
-                                          &orr_allot_max_min_blind.entry,
-                                          &orr_allot_min_makespan.entry,
-                                          NULL};
-const OrrRegistry orr_gang_allotment_registry = {"allotment of kinds", entries};
 
 double orr_gang_allot_gpus(const OrrGangAllot *allot) {
   double sum = 0;

@@ -4,8 +4,8 @@
  *
  * An allotment is an entry. It fills fractions for all live jobs; the rounds then give each kind to
  * the jobs that have had least of their fraction. To add one: write allotments/NAME.c with a `const
- * OrrGangAllotment` and add it to the array in gang_allot.c and to meson.build;
- * tests/workloads/cluster_jobs/test_gang_rounds.c walks all.
+ * OrrGangAllotment` and its line in meson.build; tests/workloads/cluster_jobs/test_gang_rounds.c
+ * walks all.
  */
 #ifndef ORR_GANG_ALLOT_H
 #define ORR_GANG_ALLOT_H

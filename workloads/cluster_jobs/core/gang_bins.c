@@ -5,16 +5,6 @@
 
 #include <string.h>
 
-extern const OrrGangPlacement orr_gang_best_fit, orr_gang_blocks, orr_gang_count, orr_gang_fgd,
-    orr_gang_fewest_domains, orr_gang_first_fit, orr_gang_nearest, orr_gang_worst_fit;
-
-/* Alphabetical. To add one, see gang_bins.h. */
-static const OrrEntry *const entries[] = {
-    &orr_gang_best_fit.entry,       &orr_gang_blocks.entry,    &orr_gang_count.entry,
-    &orr_gang_fewest_domains.entry, &orr_gang_fgd.entry,       &orr_gang_first_fit.entry,
-    &orr_gang_nearest.entry,        &orr_gang_worst_fit.entry, NULL};
-const OrrRegistry orr_gang_placement_registry = {"placement of gangs", entries};
-
 void orr_gang_bins_init(OrrGangBins *bins, guint n, gint64 size) {
   *bins = (OrrGangBins){.n = n, .size = size, .n_free = (gint64)n * size};
   bins->free = g_new(gint64, n + 1);

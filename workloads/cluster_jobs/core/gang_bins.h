@@ -3,8 +3,8 @@
  *
  * A placement is an entry: it says where a gang would sit now, or that it does not fit. `count`
  * treats the whole cluster as one node. To add one: write placements/NAME.c with a `const
- * OrrGangPlacement` and add it to the array in gang_bins.c and to meson.build;
- * tests/workloads/cluster_jobs/test_gang_sim.c walks all.
+ * OrrGangPlacement` and its line in meson.build; tests/workloads/cluster_jobs/test_gang_sim.c walks
+ * all.
  */
 #ifndef ORR_GANG_BINS_H
 #define ORR_GANG_BINS_H

@@ -7,8 +7,8 @@
  * jobs, waiting and running, anew in its order; a running job that finds no place goes back to the
  * queue with the work that it has left.
  *
- * To add one: write orders/NAME.c with a `const OrrGangOrder` and add it to the array in
- * gang_order.c and to meson.build; tests/workloads/cluster_jobs/test_gang_sim.c walks all.
+ * To add one: write orders/NAME.c with a `const OrrGangOrder` and its line in meson.build;
+ * tests/workloads/cluster_jobs/test_gang_sim.c walks all.
  */
 #ifndef ORR_GANG_ORDER_H
 #define ORR_GANG_ORDER_H

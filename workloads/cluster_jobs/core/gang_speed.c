@@ -5,13 +5,6 @@
 
 #include <math.h>
 
-extern const OrrGangSpeedKind orr_gang_speed_given, orr_gang_speed_steps, orr_gang_speed_table;
-
-/* Alphabetical. To add one, see gang_speed.h. */
-static const OrrEntry *const entries[] = {&orr_gang_speed_given.entry, &orr_gang_speed_steps.entry,
-                                          &orr_gang_speed_table.entry, NULL};
-const OrrRegistry orr_gang_speed_registry = {"speed of jobs", entries};
-
 static void answer_free(gpointer data) {
   OrrGangAnswer *answer = data;
   g_array_unref(answer->place.shares);

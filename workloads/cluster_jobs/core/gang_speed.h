@@ -15,8 +15,8 @@
  *
  * with the least `free` of its leaves: a mean over a step, which does not see whose bursts meet.
  *
- * To add one: write speeds/gang_speed_NAME.c with a `const OrrGangSpeedKind` and add it to the
- * array in gang_speed.c and to meson.build.
+ * To add one: write speeds/gang_speed_NAME.c with a `const OrrGangSpeedKind` and its line in
+ * meson.build.
  */
 #ifndef ORR_GANG_SPEED_H
 #define ORR_GANG_SPEED_H

@@ -1,5 +1,5 @@
 /*
- * job_trace.c - the registry of readers, and what all traces have in common.
+ * job_trace.c - what all traces of jobs have in common.
  */
 #include "workloads/cluster_jobs/traces/job_trace.h"
 
@@ -9,19 +9,6 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-
-extern const OrrJobReader orr_job_reader_csv, orr_job_reader_gavel, orr_job_reader_helios,
-    orr_job_reader_philly, orr_job_reader_sacct, orr_job_reader_swf;
-
-/* Alphabetical. To add one, see job_trace.h. */
-static const OrrEntry *const entries[] = {&orr_job_reader_csv.entry,
-                                          &orr_job_reader_gavel.entry,
-                                          &orr_job_reader_helios.entry,
-                                          &orr_job_reader_philly.entry,
-                                          &orr_job_reader_sacct.entry,
-                                          &orr_job_reader_swf.entry,
-                                          NULL};
-const OrrRegistry orr_job_reader_registry = {"format of jobs", entries};
 
 /* The most GPUs of one job: beyond any cluster, and their sums stay exact. */
 #define MOST_GPUS 1e7
@@ -195,6 +182,7 @@ static void read_head(const char *path, char head[4097]) {
 }
 
 static const OrrJobReader *reader_of(const char *path) {
+  const OrrEntry *const *entries = orr_job_reader_registry.entries;
   char head[4097];
   read_head(path, head);
   for (guint i = 0; entries[i]; i++) {
@@ -205,7 +193,7 @@ static const OrrJobReader *reader_of(const char *path) {
     const OrrJobReader *reader = (const OrrJobReader *)(gconstpointer)entries[i];
     if (reader->ending && g_str_has_suffix(path, reader->ending)) return reader;
   }
-  return &orr_job_reader_csv;
+  return (gconstpointer)orr_registry_find(&orr_job_reader_registry, "csv");
 }
 
 OrrJobTrace *orr_job_trace_read(const char *path, const OrrJobReader *reader,

@@ -2,9 +2,9 @@
  * job_trace.h - traces of jobs, read from files.
  *
  * A reader is an entry for one format. It adds each line's job to the trace, and every finding to
- * the diagnostics. To add one: write traces/NAME.c with a `const OrrJobReader` and add it to the
- * array in job_trace.c and to meson.build; tests/workloads/cluster_jobs/test_job_trace.c and the
- * fuzzer of jobs (tests/fuzz/fuzz_jobs.c) walk all.
+ * the diagnostics. To add one: write traces/NAME.c with a `const OrrJobReader` and its line in
+ * meson.build; tests/workloads/cluster_jobs/test_job_trace.c and the fuzzer of jobs
+ * (tests/fuzz/fuzz_jobs.c) walk all.
  */
 #ifndef ORR_JOB_TRACE_H
 #define ORR_JOB_TRACE_H

@@ -2,8 +2,7 @@
  * rl_algorithm.h - algorithms of post-training by what they compute besides rollouts and the
  * update. Which samples count, and how much, does not change what a step takes.
  *
- * To add one: write algorithms/NAME.c with one `const OrrRlAlgorithm`, and add it to the array in
- * rl_algorithm.c and to meson.build.
+ * To add one: write algorithms/NAME.c with one `const OrrRlAlgorithm` and its line in meson.build.
  */
 #ifndef ORR_RL_ALGORITHM_H
 #define ORR_RL_ALGORITHM_H
@@ -33,7 +32,6 @@ typedef struct {
                      "Compute those of a reference model, for a KL term.")
 
 extern const OrrRegistry orr_rl_algorithm_registry;
-extern const OrrRlAlgorithm orr_rl_dapo, orr_rl_grpo, orr_rl_ppo;
 
 G_END_DECLS
 

@@ -1,14 +1,9 @@
 /*
- * weight_sync.c - the registry, and what the entries share.
+ * weight_sync.c - what the entries share.
  */
 #include "workloads/post_training/weight_syncs/weight_sync.h"
 
 #include <math.h>
-
-static const OrrEntry *const entries[] = {&orr_weight_sync_broadcast.entry,
-                                          &orr_weight_sync_checkpoint_engine.entry,
-                                          &orr_weight_sync_ipc.entry, NULL};
-const OrrRegistry orr_weight_sync_registry = {"sync", entries};
 
 static double mixer_tensors(const OrrModel *model, OrrLayerKind kind) {
   const double biases = model->bias ? 4 : model->qkv_bias ? 3 : 0;

@@ -8,8 +8,7 @@
  *   gather    all-gather of a message over the trainer's ranks that hold different shards of it
  *   send      broadcast of a message from one trainer rank to all rollout ranks
  *
- * To add one: write weight_syncs/NAME.c with one `const OrrWeightSync`, and add it to the array in
- * weight_sync.c and to meson.build.
+ * To add one: write weight_syncs/NAME.c with one `const OrrWeightSync` and its line in meson.build.
  */
 #ifndef ORR_WEIGHT_SYNC_H
 #define ORR_WEIGHT_SYNC_H
@@ -58,8 +57,6 @@ typedef struct {
                      .flags = ORR_FIELD_UNSIGNED)
 
 extern const OrrRegistry orr_weight_sync_registry;
-extern const OrrWeightSync orr_weight_sync_broadcast, orr_weight_sync_checkpoint_engine,
-    orr_weight_sync_ipc;
 
 /* Tensors of @model's checkpoint as Hugging Face's library stores it: a linear layer each, every
  * expert's apart. */

@@ -1,23 +1,11 @@
 /*
- * arrival.c - the registry of arrival processes, and the code that rates and traces share.
+ * arrival.c - the code that rates and traces share.
  */
 #include "workloads/serving/arrivals/arrival.h"
 
 #include "sim/base/csv.h"
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
-
-extern const OrrArrival orr_arrival_azure, orr_arrival_closed_loop, orr_arrival_constant,
-    orr_arrival_csv, orr_arrival_diurnal, orr_arrival_gamma, orr_arrival_mooncake,
-    orr_arrival_poisson, orr_arrival_ramp, orr_arrival_sessions, orr_arrival_sharegpt;
-
-/* Alphabetical. To add one, see arrival.h. */
-static const OrrEntry *const entries[] = {
-    &orr_arrival_azure.entry,    &orr_arrival_closed_loop.entry, &orr_arrival_constant.entry,
-    &orr_arrival_csv.entry,      &orr_arrival_diurnal.entry,     &orr_arrival_gamma.entry,
-    &orr_arrival_mooncake.entry, &orr_arrival_poisson.entry,     &orr_arrival_ramp.entry,
-    &orr_arrival_sessions.entry, &orr_arrival_sharegpt.entry,    NULL};
-const OrrRegistry orr_arrival_registry = {"load", entries};
 
 /* --- rates --- */
 
@@ -272,6 +260,7 @@ gboolean orr_trace_facts(const OrrArrival *load, const void *params, gint64 requ
 void orr_trace_facts_clear(OrrTraceFacts *facts) { g_clear_pointer(&facts->left_out, g_free); }
 
 const OrrArrival *orr_arrival_of_file(const char *path) {
+  const OrrEntry *const *entries = orr_arrival_registry.entries;
   char head[4096] = "";
   g_autoptr(GError) ignored = NULL;
   g_autoptr(GBytes) file = orr_file_map(path, ORR_FILE_MAX_DATA, &ignored);
@@ -282,5 +271,5 @@ const OrrArrival *orr_arrival_of_file(const char *path) {
     const OrrArrival *arrival = (const OrrArrival *)(gconstpointer)entries[i];
     if (arrival->takes && arrival->takes(head)) return arrival;
   }
-  return &orr_arrival_csv;
+  return (gconstpointer)orr_registry_find(&orr_arrival_registry, "csv");
 }

@@ -11,8 +11,7 @@
  *
  * An entry sets the times and, for traces and conversations, the lengths. Lengths that it leaves 0
  * are drawn from the workload's `input` and `output` (orr_arrival_fill). To add one: write
- * workloads/serving/arrivals/NAME.c with one `const OrrArrival`, add it to the array in arrival.c
- * and to meson.build.
+ * workloads/serving/arrivals/NAME.c with one `const OrrArrival` and its line in meson.build.
  */
 #ifndef ORR_ARRIVAL_H
 #define ORR_ARRIVAL_H

@@ -6,9 +6,8 @@
  * `least` and `replicas`, starts replicas at once, and shrinks only to the largest result of the
  * last `down-after`.
  *
- * To add one: write workloads/serving/autoscalers/NAME.c with one `const OrrAutoscaler`, add it to
- * the array in autoscaler.c and to meson.build, and its closed form to
- * tests/workloads/serving/test_fleet_life.c.
+ * To add one: write workloads/serving/autoscalers/NAME.c with one `const OrrAutoscaler`, its line
+ * in meson.build, and its closed form to tests/workloads/serving/test_fleet_life.c.
  */
 #ifndef ORR_AUTOSCALER_H
 #define ORR_AUTOSCALER_H

@@ -1,20 +1,7 @@
 /*
- * router.c - the registry of routers, and loads as last reported.
+ * router.c - loads as replicas last reported them.
  */
 #include "workloads/serving/routers/router.h"
-
-extern const OrrRouter orr_router_kv_aware, orr_router_least_loaded, orr_router_power_of_two,
-    orr_router_prefix_aware, orr_router_round_robin, orr_router_session_affinity;
-
-/* Alphabetical. To add one, see router.h. */
-static const OrrEntry *const entries[] = {&orr_router_kv_aware.entry,
-                                          &orr_router_least_loaded.entry,
-                                          &orr_router_power_of_two.entry,
-                                          &orr_router_prefix_aware.entry,
-                                          &orr_router_round_robin.entry,
-                                          &orr_router_session_affinity.entry,
-                                          NULL};
-const OrrRegistry orr_router_registry = {"router", entries};
 
 const char *const orr_router_load_words[] = {"requests", "waiting", "kv-blocks", NULL};
 

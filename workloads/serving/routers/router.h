@@ -6,8 +6,8 @@
  * reports, and all decisions until the next report use the last one (the periodic update model of
  * Mitzenmacher, "How useful is old information?", 2000).
  *
- * To add one: write workloads/serving/routers/NAME.c with one `const OrrRouter`, add it to the
- * array in router.c and to meson.build, and its oracle to tests/workloads/serving/test_router.c.
+ * To add one: write workloads/serving/routers/NAME.c with one `const OrrRouter`, its line in
+ * meson.build, and its oracle to tests/workloads/serving/test_router.c.
  */
 #ifndef ORR_ROUTER_H
 #define ORR_ROUTER_H

@@ -1,25 +1,7 @@
 /*
- * scheduler.c - the registry of schedulers, and the parts of a step that several share.
+ * scheduler.c - the parts of a step that several schedulers share.
  */
 #include "workloads/serving/schedulers/scheduler.h"
-
-extern const OrrScheduler orr_scheduler_continuous, orr_scheduler_fair, orr_scheduler_prefill_first,
-    orr_scheduler_priority, orr_scheduler_sarathi, orr_scheduler_sglang, orr_scheduler_shortest_job,
-    orr_scheduler_static, orr_scheduler_trtllm, orr_scheduler_vllm;
-
-/* Alphabetical. To add one, see scheduler.h. */
-static const OrrEntry *const entries[] = {&orr_scheduler_continuous.entry,
-                                          &orr_scheduler_fair.entry,
-                                          &orr_scheduler_prefill_first.entry,
-                                          &orr_scheduler_priority.entry,
-                                          &orr_scheduler_sarathi.entry,
-                                          &orr_scheduler_sglang.entry,
-                                          &orr_scheduler_shortest_job.entry,
-                                          &orr_scheduler_static.entry,
-                                          &orr_scheduler_trtllm.entry,
-                                          &orr_scheduler_vllm.entry,
-                                          NULL};
-const OrrRegistry orr_scheduler_registry = {"scheduler", entries};
 
 static gint64 cap(gint64 tokens, gint64 longest_chunk) {
   return longest_chunk > 0 ? MIN(tokens, longest_chunk) : tokens;

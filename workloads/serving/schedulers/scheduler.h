@@ -5,8 +5,8 @@
  * (core.h), within the core's limits and the blocks of its cache. What a scheduler remembers from
  * step to step is in a state of its own: one for each core, from `open` to `close`.
  *
- * To add one: write workloads/serving/schedulers/NAME.c with one `const OrrScheduler`, add it to
- * the array in scheduler.c and to meson.build.
+ * To add one: write workloads/serving/schedulers/NAME.c with one `const OrrScheduler` and its line
+ * in meson.build.
  */
 #ifndef ORR_SCHEDULER_H
 #define ORR_SCHEDULER_H

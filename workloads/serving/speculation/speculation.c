@@ -1,16 +1,7 @@
 /*
- * speculation.c - the registry of drafters, and their common checks.
+ * speculation.c - the checks that drafters share.
  */
 #include "workloads/serving/speculation/speculation.h"
-
-extern const OrrSpeculator orr_speculator_draft_model, orr_speculator_eagle, orr_speculator_mtp,
-    orr_speculator_ngram, orr_speculator_none;
-
-/* Alphabetical. To add one, see speculation.h. */
-static const OrrEntry *const entries[] = {
-    &orr_speculator_draft_model.entry, &orr_speculator_eagle.entry, &orr_speculator_mtp.entry,
-    &orr_speculator_ngram.entry,       &orr_speculator_none.entry,  NULL};
-const OrrRegistry orr_speculation_registry = {"speculation", entries};
 
 OrrSpeculation orr_speculation_of(const OrrChoice *choice) {
   const OrrSpeculator *speculator = (const OrrSpeculator *)choice->entry;

@@ -17,10 +17,10 @@
  * Draws depend only on the seed, the request and its position in the output, not on concurrent
  * requests.
  *
- * A drafter is an entry. It states which layers draft (as a model of its own, for which
- * drafter.h computes costs as for any model), what else they need, and the host's work. To
- * add one: write workloads/serving/speculation/NAME.c with one `const OrrSpeculator` whose
- * parameters begin with OrrSpeculation, add it to the array in speculation.c and to meson.build.
+ * A drafter is an entry. It states which layers draft (as a model of its own, for which drafter.h
+ * computes costs as for any model), what else they need, and the host's work. To add one: write
+ * workloads/serving/speculation/NAME.c with one `const OrrSpeculator` whose parameters begin with
+ * OrrSpeculation and its line in meson.build.
  */
 #ifndef ORR_SPECULATION_H
 #define ORR_SPECULATION_H

@@ -1,13 +1,7 @@
 /*
- * balance.c - the registry of balances, and the order of items by weight that they share.
+ * balance.c - the order of items by weight that balances share.
  */
 #include "workloads/training/balances/balance.h"
-
-/* Alphabetical. To add one, see balance.h. */
-static const OrrEntry *const entries[] = {&orr_balance_in_order.entry,
-                                          &orr_balance_karmarkar_karp.entry,
-                                          &orr_balance_longest_first.entry, NULL};
-const OrrRegistry orr_balance_registry = {"balance", entries};
 
 static gint by_weight(gconstpointer a, gconstpointer b, gpointer weights) {
   const gsize i = *(const gsize *)a, j = *(const gsize *)b;

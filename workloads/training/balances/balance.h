@@ -18,8 +18,8 @@
  *
  * because each round adds its largest weight to the smallest sum. in-order has no bound.
  *
- * To add one: write workloads/training/balances/NAME.c with one `const OrrBalanceKind`, add it to
- * the array in balance.c and to meson.build. The family's test holds each against that bound.
+ * To add one: write workloads/training/balances/NAME.c with one `const OrrBalanceKind` and its line
+ * in meson.build. The family's test holds each against that bound.
  */
 #ifndef ORR_BALANCE_H
 #define ORR_BALANCE_H
@@ -38,8 +38,6 @@ typedef struct {
 } OrrBalanceKind;
 
 extern const OrrRegistry orr_balance_registry;
-extern const OrrBalanceKind orr_balance_in_order, orr_balance_karmarkar_karp,
-    orr_balance_longest_first;
 
 /* The items in descending order of weight, ties in their original order; newly allocated, @n of
  * them. */

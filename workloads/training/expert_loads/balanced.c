@@ -15,5 +15,6 @@ static void loads(const void *params, gint64 experts, double *ret_loads) {
 
 const OrrExpertLoadKind orr_expert_load_balanced = {
     .entry = {"balanced", "Every expert gets the same number of tokens.", NULL},
+    .is_even = TRUE,
     .loads = loads,
 };

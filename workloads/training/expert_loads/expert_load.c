@@ -1,15 +1,9 @@
 /*
- * expert_load.c - the registry of loads, and the fullest rank's load over drawn placements.
+ * expert_load.c - the fullest rank's load over drawn placements.
  */
 #include "workloads/training/expert_loads/expert_load.h"
 
 #include "sim/base/random.h"
-
-/* Alphabetical. To add one, see expert_load.h. */
-static const OrrEntry *const entries[] = {&orr_expert_load_balanced.entry,
-                                          &orr_expert_load_histogram.entry,
-                                          &orr_expert_load_zipf.entry, NULL};
-const OrrRegistry orr_expert_load_registry = {"expert-load", entries};
 
 /* Number of random placements: it gives the mean of the fullest rank to about 2 % for loads of
  * experts seen in practice. */

@@ -16,9 +16,8 @@
  * the fullest rank then has at most C times its balanced load, and less than 1 if all experts are
  * full.
  *
- * To add one: write workloads/training/expert_loads/NAME.c with one `const OrrExpertLoadKind`, add
- * it to the array in expert_load.c and to meson.build. The family's test holds each against its
- * closed form at ep = experts.
+ * To add one: write workloads/training/expert_loads/NAME.c with one `const OrrExpertLoadKind` and
+ * its line in meson.build. The family's test holds each against its closed form at ep = experts.
  */
 #ifndef ORR_EXPERT_LOAD_H
 #define ORR_EXPERT_LOAD_H
@@ -29,6 +28,7 @@ G_BEGIN_DECLS
 
 typedef struct {
   OrrEntry entry;
+  gboolean is_even; /* every expert has as much */
   /* Mandatory: loads. Other functions may be NULL. */
   /* NULL, or why it does not fit a model with this number of experts (newly allocated). */
   char *(*refuse)(const void *params, gint64 experts);
@@ -37,8 +37,6 @@ typedef struct {
 } OrrExpertLoadKind;
 
 extern const OrrRegistry orr_expert_load_registry;
-extern const OrrExpertLoadKind orr_expert_load_balanced, orr_expert_load_histogram,
-    orr_expert_load_zipf;
 
 typedef struct {
   gint64 experts, topk, ep;

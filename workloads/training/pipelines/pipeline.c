@@ -1,13 +1,7 @@
 /*
- * pipeline.c - the registry of schedules, and which block of the model a chunk is.
+ * pipeline.c - which block of the model a chunk is.
  */
 #include "workloads/training/pipelines/pipeline.h"
-
-/* Alphabetical. To add one, see pipeline.h. */
-static const OrrEntry *const entries[] = {
-    &orr_one_f_one_b.entry, &orr_breadth_first.entry, &orr_dualpipe.entry, &orr_gpipe.entry,
-    &orr_interleaved.entry, &orr_zb_h1.entry,         &orr_zb_v.entry,     NULL};
-const OrrRegistry orr_pipeline_registry = {"pipeline", entries};
 
 OrrPipelineShape orr_pipeline_shape(const OrrChoice *choice, gint64 stages, gint64 micro_batches) {
   const OrrPipelineKind *kind = (const OrrPipelineKind *)choice->entry;

@@ -14,9 +14,9 @@
  *   bidirectional  the model twice (DualPipe): chunk 0 is block s of the first copy, chunk 1 block
  *                  p - 1 - s of the second. A micro-batch passes one of the copies: a direction
  *
- * To add one: write workloads/training/pipelines/NAME.c with one `const OrrPipelineKind`, add it to
- * the array in pipeline.c and to meson.build. The family's test replays it on equal stages against
- * its `bubble` and `peak` oracles.
+ * To add one: write workloads/training/pipelines/NAME.c with one `const OrrPipelineKind` and its
+ * line in meson.build. The family's test replays it on equal stages against its `bubble` and `peak`
+ * oracles.
  */
 #ifndef ORR_PIPELINE_H
 #define ORR_PIPELINE_H
@@ -109,13 +109,7 @@ gint64 orr_pipeline_peak(const GArray *steps);
 
 void orr_pipeline_put(GArray *steps, OrrStepKind kind, gint64 chunk, gint64 micro_batch);
 
-extern const OrrPipelineKind orr_breadth_first;
-extern const OrrPipelineKind orr_dualpipe;
-extern const OrrPipelineKind orr_gpipe;
-extern const OrrPipelineKind orr_interleaved;
 extern const OrrPipelineKind orr_one_f_one_b;
-extern const OrrPipelineKind orr_zb_h1;
-extern const OrrPipelineKind orr_zb_v;
 
 G_END_DECLS
 

@@ -68,5 +68,6 @@ const OrrShardingKind orr_sharding_fsdp = {
               "PyTorch FSDP: weights, gradients and optimizer state sharded, one block at a time "
               "made whole.",
               &table},
+    .shards_weights = TRUE,
     .plan = plan,
 };

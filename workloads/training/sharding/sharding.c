@@ -1,21 +1,9 @@
 /*
- * sharding.c - the registry of shardings, and their closed forms: bytes sent and bytes held.
+ * sharding.c - closed forms of shardings: bytes sent and bytes held.
  */
 #include "workloads/training/sharding/sharding.h"
 
 #include <math.h>
-
-/* Alphabetical. To add one, see sharding.h. */
-static const OrrEntry *const entries[] = {&orr_sharding_ddp.entry,
-                                          &orr_sharding_distributed_optimizer.entry,
-                                          &orr_sharding_fsdp.entry,
-                                          &orr_sharding_hsdp.entry,
-                                          &orr_sharding_none.entry,
-                                          &orr_sharding_zero_1.entry,
-                                          &orr_sharding_zero_2.entry,
-                                          &orr_sharding_zero_3.entry,
-                                          NULL};
-const OrrRegistry orr_sharding_registry = {"sharding", entries};
 
 static double ring_fraction(gint64 ranks) { return (double)(ranks - 1) / (double)ranks; }
 

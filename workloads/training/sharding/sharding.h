@@ -18,9 +18,8 @@
  * row with the sizes of buckets and the distance by which gathers run ahead. The training workload
  * replays its cost without reference to the entry's name.
  *
- * To add one: write workloads/training/sharding/NAME.c with one `const OrrShardingKind`, add it to
- * the array in sharding.c and to meson.build. The family's test holds each against its row of bytes
- * sent and bytes held.
+ * To add one: write workloads/training/sharding/NAME.c with one `const OrrShardingKind` and its
+ * line in meson.build. The family's test holds each against its row of bytes sent and bytes held.
  */
 #ifndef ORR_SHARDING_H
 #define ORR_SHARDING_H
@@ -83,6 +82,7 @@ typedef struct {
   /* NULL, or the framework's rule that this shape breaks (newly allocated). */
   char *(*refuse)(const void *params, const OrrShardingShape *shape);
   void (*plan)(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan);
+  gboolean shards_weights; /* of all ranks each holds a part, made whole layer by layer */
   const char *refuses_expert_parallel; /* why it does not support ep > 1; NULL: it does */
 } OrrShardingKind;
 
@@ -103,10 +103,6 @@ double orr_sharding_optimizer_fraction(const OrrShardingPlan *plan);
  * @layer_parameters: of the largest layer. */
 double orr_sharding_gathered_bytes(const OrrShardingPlan *plan, const OrrShardingShape *shape,
                                    double layer_parameters);
-
-extern const OrrShardingKind orr_sharding_none, orr_sharding_ddp,
-    orr_sharding_distributed_optimizer, orr_sharding_zero_1, orr_sharding_zero_2,
-    orr_sharding_zero_3, orr_sharding_fsdp, orr_sharding_hsdp;
 
 /* The reason of a framework that cannot combine @name with pipelines; NULL if there is no
  * pipeline. */

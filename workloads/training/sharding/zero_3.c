@@ -79,6 +79,7 @@ const OrrShardingKind orr_sharding_zero_3 = {
     .entry = {"zero-3",
               "DeepSpeed ZeRO stage 3: weights, gradients and the optimizer's state sharded.",
               &table},
+    .shards_weights = TRUE,
     .refuse = refuse,
     .plan = plan,
     .refuses_expert_parallel =

@@ -1,15 +1,9 @@
 /*
- * tp_overlap.c - the registry, and the three methods of splitting that entries choose from.
+ * tp_overlap.c - the three methods of splitting that entries choose from.
  */
 #include "workloads/training/tp_overlaps/tp_overlap.h"
 
 #include <math.h>
-
-/* Alphabetical. To add one, see tp_overlap.h. */
-static const OrrEntry *const entries[] = {&orr_tp_overlap_async_tp.entry,
-                                          &orr_tp_overlap_none.entry,
-                                          &orr_tp_overlap_userbuffers.entry, NULL};
-const OrrRegistry orr_tp_overlap_registry = {"tp-comm-overlap", entries};
 
 /* Piece @i of @n: rows that do not divide are spread as evenly as they can be. */
 static void put_product(const OrrTpOverlapCall *call, gint64 i, gint64 n, GArray *operators) {

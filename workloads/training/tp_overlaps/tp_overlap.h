@@ -19,9 +19,8 @@
  * which collectives it slices, and into how many slices; the others wait, or overlap with the
  * weight gradients as usual.
  *
- * To add one: write workloads/training/tp_overlaps/NAME.c with one `const OrrTpOverlapKind`, add it
- * to the array in tp_overlap.c and to meson.build. The family's test compares its slices with its
- * oracle.
+ * To add one: write workloads/training/tp_overlaps/NAME.c with one `const OrrTpOverlapKind` and its
+ * line in meson.build. The family's test compares its slices with its oracle.
  */
 #ifndef ORR_TP_OVERLAP_H
 #define ORR_TP_OVERLAP_H
@@ -56,8 +55,6 @@ typedef struct {
 } OrrTpOverlapKind;
 
 extern const OrrRegistry orr_tp_overlap_registry;
-extern const OrrTpOverlapKind orr_tp_overlap_none, orr_tp_overlap_async_tp,
-    orr_tp_overlap_userbuffers;
 
 /* The three pictures above. */
 void orr_tp_overlap_ring_gather(const OrrTpOverlapCall *call, GArray *operators);

@@ -5,6 +5,9 @@
 #include "sim/base/random.h"
 #include "workloads/training/balances/balance.h"
 
+extern const OrrBalanceKind orr_balance_in_order, orr_balance_karmarkar_karp,
+    orr_balance_longest_first;
+
 #define KIND(entry_) ((const OrrBalanceKind *)(entry_))
 
 /* Largest sum less smallest; each group has n / k items. */

@@ -10,6 +10,8 @@
 #include "sim/engine/executor.h"
 #include "workloads/training/pipelines/pipeline.h"
 
+extern const OrrPipelineKind orr_dualpipe, orr_interleaved, orr_zb_v;
+
 typedef struct {
   const OrrPipelineKind *kind;
   const OrrPipelineShape *shape;

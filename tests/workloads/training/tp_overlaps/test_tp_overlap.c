@@ -10,6 +10,8 @@
 #include "sim/base/yaml.h"
 #include "workloads/training/tp_overlaps/tp_overlap.h"
 
+extern const OrrTpOverlapKind orr_tp_overlap_userbuffers;
+
 /* 4,096 rows gathered to or scattered from t ranks, bf16, through a product of 1,024 columns
  * over 8,192. */
 static OrrTpOverlapCall call_of(OrrOperatorComm comm, gint64 ranks) {
