@@ -6,13 +6,10 @@
  */
 #include "sim/sweep/capacity.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "sim/base/children.h"
 #include "sim/base/fault.h"
 #include "sim/run/simulate.h"
 #include "workloads/serving/serving.h"
@@ -36,16 +33,12 @@ static const double student[MOST_SEEDS] = {12.706, 4.303, 3.182, 2.776, 2.571,
 /* The same with 18, which two runs of ten batches have; more runs have a smaller one. */
 static const double student_18 = 2.101;
 
-/* What a child sends: less than PIPE_BUF, so one write is one message. */
+/* The run of one seed. */
 typedef struct {
-  gboolean ok;
-  int code;              /* of the error */
   double fraction, sure; /* of the requests: within their objectives, and with confidence */
   OrrCapacityBand band;
   OrrServingResult result;
-  char message[1024];
 } Answer;
-G_STATIC_ASSERT(sizeof(Answer) <= PIPE_BUF);
 
 /* In this process: what is read and built once for each seed. */
 typedef struct {
@@ -123,25 +116,31 @@ static void judge(const Search *search, const OrrScenario *scenario, const OrrOu
   answer->sure = n > 0 ? answer->band.good / n : 0;
 }
 
-static Answer answer_from(const Search *search, const OrrScenario *scenario,
-                          const OrrOutcome *outcome, GError *error) {
-  Answer answer = {.ok = outcome != NULL};
-  if (outcome) {
-    judge(search, scenario, outcome, &answer);
-  } else {
-    if (scenario) orr_scenario_locate(search->tree, error);
-    answer.code = error->code;
-    g_strlcpy(answer.message, error->message, sizeof answer.message);
-  }
-  return answer;
+/* FALSE with @error, which gets its place in the scenario, where there is no outcome. */
+static gboolean answer_from(const Search *search, const OrrScenario *scenario,
+                            const OrrOutcome *outcome, Answer *ret_answer, GError **error) {
+  if (outcome)
+    judge(search, scenario, outcome, ret_answer);
+  else if (scenario)
+    orr_scenario_locate(search->tree, *error);
+  return outcome != NULL;
 }
 
-static Answer answer_of(const Search *search, double rate, guint seed) {
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrScenario) scenario = scenario_at(search, rate, seed, &error);
+typedef struct {
+  const Search *search;
+  double rate;
+} Task;
+
+static GBytes *work(guint seed, void *user, GError **error) {
+  const Task *task = user;
+  const Search *search = task->search;
+  Answer answer = {0};
+  g_autoptr(OrrScenario) scenario = scenario_at(search, task->rate, seed, error);
   g_autoptr(OrrOutcome) outcome =
-      scenario ? orr_simulate(search->library, scenario, FALSE, &error) : NULL;
-  return answer_from(search, scenario, outcome, error);
+      scenario ? orr_simulate(search->library, scenario, FALSE, error) : NULL;
+  return answer_from(search, scenario, outcome, &answer, error)
+             ? g_bytes_new(&answer, sizeof answer)
+             : NULL;
 }
 
 static gboolean make_ready(const Search *search, Ready *ready, double rate, guint seed,
@@ -154,18 +153,18 @@ static gboolean make_ready(const Search *search, Ready *ready, double rate, guin
 }
 
 /* The same in this process: only the rate differs from the run before. */
-static Answer answer_here(Search *search, double rate, guint seed) {
+static gboolean answer_here(Search *search, double rate, guint seed, Answer *ret_answer,
+                            GError **error) {
   const OrrSimulation options = {.brief = TRUE};
   Ready *ready = &search->ready[seed];
-  g_autoptr(GError) error = NULL;
   g_autoptr(OrrOutcome) outcome = NULL;
-  if (make_ready(search, ready, rate, seed, &error)) {
+  if (make_ready(search, ready, rate, seed, error)) {
     const OrrServing *params = ready->scenario->workload.params;
     *(double *)(void *)((char *)params->load.params + search->rate_offset) = rate;
     const OrrRunWorld *world = ready->world ? ready->world : search->query->world;
-    outcome = orr_simulate_in(world, ready->scenario, &options, &error);
+    outcome = orr_simulate_in(world, ready->scenario, &options, error);
   }
-  return answer_from(search, ready->scenario, outcome, error);
+  return answer_from(search, ready->scenario, outcome, ret_answer, error);
 }
 
 /* What the runs of children have in common is read and built once, before they are started. */
@@ -176,42 +175,7 @@ static void warm(const Search *search, double rate) {
   if (world) orr_cost_build_all(world->cost);
 }
 
-/* Starts a child; returns the pipe end to read its answer from, or -1. */
-static int start(const Search *search, double rate, guint seed, pid_t *ret_pid) {
-  int ends[2];
-  if (pipe(ends) != 0) return -1;
-  *ret_pid = fork();
-  if (*ret_pid == 0) {
-    const Answer answer = answer_of(search, rate, seed);
-    _exit(write(ends[1], &answer, sizeof answer) == (ssize_t)sizeof answer ? 0 : 1);
-  }
-  close(ends[1]);
-  if (*ret_pid > 0) return ends[0];
-  close(ends[0]);
-  return -1;
-}
-
-static Answer collect(int end, pid_t pid) {
-  Answer answer = {.code = ORR_FAULT_RESOURCE};
-  g_strlcpy(answer.message, "a run of the search could not be started, or ended without a result",
-            sizeof answer.message);
-  if (end < 0) return answer;
-  Answer read_one;
-  ssize_t n;
-  do n = read(end, &read_one, sizeof read_one);
-  while (n < 0 && errno == EINTR);
-  if (n == (ssize_t)sizeof read_one) answer = read_one;
-  close(end);
-  while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
-  return answer;
-}
-
 /* --- one rate --- */
-
-static gboolean check_answer(const Answer *answer, GError **error) {
-  if (!answer->ok) g_set_error_literal(error, ORR_FAULT, answer->code, answer->message);
-  return answer->ok;
-}
 
 /* One seed after the other. Where a run has no steady state, or the mean stays below the fraction
  * though all requests of the seeds that are left meet their objectives, these need not run: the
@@ -220,8 +184,7 @@ static gboolean run_here(Search *search, double rate, Answer *ret_answers, GErro
   const guint n = search->query->seeds;
   double most = n; /* the sum of the fractions, at most */
   for (guint i = 0; i < n; i++) {
-    ret_answers[i] = answer_here(search, rate, i);
-    if (!check_answer(&ret_answers[i], error)) return FALSE;
+    if (!answer_here(search, rate, i, &ret_answers[i], error)) return FALSE;
     most -= 1 - ret_answers[i].fraction;
     const gboolean is_valid = ret_answers[i].result.steady || !search->is_steady;
     if (is_valid && most >= n * search->query->fraction) continue;
@@ -233,15 +196,10 @@ static gboolean run_here(Search *search, double rate, Answer *ret_answers, GErro
 
 /* Simulates each seed. */
 static gboolean run_seeds(Search *search, double rate, Answer *ret_answers, GError **error) {
-  const guint n = search->query->seeds;
-  pid_t pids[MOST_SEEDS];
-  int ends[MOST_SEEDS];
+  Task task = {search, rate};
+  const OrrChildren children = {.n = search->query->seeds, .work = work, .user = &task};
   if (search->query->in_process) return run_here(search, rate, ret_answers, error);
-  for (guint i = 0; i < n; i++) ends[i] = start(search, rate, i, &pids[i]);
-  for (guint i = 0; i < n; i++) ret_answers[i] = collect(ends[i], pids[i]);
-  for (guint i = 0; i < n; i++)
-    if (!check_answer(&ret_answers[i], error)) return FALSE;
-  return TRUE;
+  return orr_children_collect(&children, sizeof *ret_answers, ret_answers, NULL, error);
 }
 
 /* Student's interval of the mean over the seeds. */
