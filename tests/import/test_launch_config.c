@@ -338,6 +338,67 @@ static void test_signs(void) {
   }
 }
 
+#define MEGATRON                                                                                   \
+  "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 "                 \
+  "--num-attention-heads 16 --seq-length 512 --max-position-embeddings 512 --micro-batch-size 1 "  \
+  "--global-batch-size 16 --tokenizer-type NullTokenizer --vocab-size 1000 --bf16 "
+#define BRIDGE                                                                                     \
+  "torchrun --nproc_per_node 8 run_recipe.py --recipe llama32_1b_pretrain_config -tp 1 -pp 1 "     \
+  "-mb 1 -gb 32 -sl 2048 "
+
+/* A value that the table does not have, and a key whose meaning is not simulated, is said. */
+static void test_strangers(void) {
+  static const OrrLaunchOptions options = {H100, .nodes = 1, .model = "llama-3.1-8b"};
+  static const struct {
+    const char *name, *text, *said;
+  } rows[] = {
+      {"a.json",
+       "{\"bf16\": {\"enabled\": true}, \"communication_data_type\": \"int8\", "
+       "\"train_batch_size\": 8}",
+       "'int8' is a"},
+      {"a.json", "{\"train_batch_size\": 8, \"communication_data_type\": \"fp16\"}",
+       "gradients narrower than the weights"},
+      {"a.yaml",
+       "global_train_batch_size: 8\nmax_seq_len: 2048\nmodel: {attn_config: {attn_impl: flex}}\n",
+       "'flex' is a value that the table does not have"},
+      {"a.toml", "[activation_checkpoint]\nmode = 'often'\n", "'often' is a value"},
+      {"a.toml", "[parallelism]\nexpert_parallel_comm_backend = 'own'\n", "'own' is a value"},
+      {"run.sh", MEGATRON "--recompute-granularity some\n", "'some' is a value"},
+      {"run.sh", MEGATRON "--partition-activations\n", "split over tensor-parallel GPUs"},
+      {"run.sh",
+       MEGATRON "--num-experts 8 --expert-model-parallel-size 8 --moe-token-dispatcher-type flex "
+                "--moe-router-num-groups 4 --moe-router-group-topk 2\n",
+       "groups of experts that are not nodes"},
+      {"run.sh", BRIDGE "-ng 16 -gn 4\n", "nodes of another size than the cluster's"}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+    g_autoptr(OrrLaunchDraft) draft = draft_of_text(library, &options, rows[i].name, rows[i].text);
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = orr_launch_draft_scenario(draft, &error);
+    g_autofree char *account = orr_launch_draft_account(draft);
+    const char *said = strstr(account, "not simulated");
+    if (!said || !strstr(said, rows[i].said))
+      g_error("'%s' is missing in: %s", rows[i].said, account);
+  }
+}
+
+/* Nodes of an override count as those of a config; one wrong value is one error. */
+static void test_overrides(void) {
+  check(&(Case){.options = {H100},
+                .line = BRIDGE "trainer.num_nodes=4 trainer.devices=8\n",
+                .wanted = {"nodes: 4  # trainer.num_nodes"}});
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  const OrrLaunchOptions options = {H100, .nodes = 1};
+  g_autoptr(OrrLaunchDraft) draft =
+      draft_of_text(library, &options, "run.sh", MEGATRON "--zero-stage x\n");
+  g_autoptr(GError) error = NULL;
+  g_autofree char *text = orr_launch_draft_scenario(draft, &error);
+  g_assert_null(text);
+  const char *first = strstr(error->message, "error: ");
+  g_assert_nonnull(strstr(error->message, "'x' is not a stage"));
+  g_assert_null(first ? strstr(first + 1, "error: ") : NULL);
+}
+
 static void test_refused(void) {
   static const OrrLaunchOptions options = {H100, .nodes = 1, .model = "llama-3.1-8b"};
   static const struct {
@@ -407,6 +468,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/launch-config/wrappers", test_wrappers);
   g_test_add_func("/launch-config/wrappers-state", test_wrappers_state);
   g_test_add_func("/launch-config/megatron-tests", test_megatron_tests);
+  g_test_add_func("/launch-config/strangers", test_strangers);
+  g_test_add_func("/launch-config/overrides", test_overrides);
   g_test_add_func("/launch-config/refused", test_refused);
   return g_test_run();
 }

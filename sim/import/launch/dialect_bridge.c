@@ -25,6 +25,11 @@ static const char *text_of(OrrLaunchDraft *draft, const char *key) {
   return orr_launch_config_text(draft, own, key);
 }
 
+static gint64 whole(OrrLaunchDraft *draft, const char *key) {
+  const char *text = text_of(draft, key);
+  return text ? g_ascii_strtoll(text, NULL, 10) : 0;
+}
+
 /* --- The model --- */
 
 /* "llama31_405b_pretrain_64gpu_h100_bf16_config" -> "llama-3.1-405b". Newly allocated. */
@@ -115,10 +120,21 @@ static void ask_layout(OrrLaunchDraft *draft) {
                          recipe ? recipe : "of Megatron-Bridge");
 }
 
+/* The size of a node is the cluster's. */
+static void judge_nodes(OrrLaunchDraft *draft) {
+  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "gpus-per-node");
+  const gint64 per_node = orr_launch_config_gpus_of_node(draft);
+  if (setting && per_node > 0 && whole(draft, "gpus-per-node") != per_node)
+    orr_launch_draft_judge(
+        draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+        "nodes of another size than the cluster's, which have %" G_GINT64_FORMAT " GPUs", per_node);
+}
+
 static void finish(OrrLaunchDraft *draft) {
   const char *dtype = text_of(draft, "compute-dtype");
   const OrrLaunchSetting *source = orr_launch_draft_find(draft, own, "compute-dtype");
   set_model(draft);
+  judge_nodes(draft);
   ask_layout(draft);
   if (dtype) orr_dialect_bridge_precision(draft, dtype, text_of(draft, "fp8-recipe"), source);
 }
@@ -269,11 +285,17 @@ static void add_override(OrrLaunchDraft *draft, const OrrLaunchWord *word) {
 }
 
 static void note_machine(OrrLaunchDraft *draft) {
-  const char *gpus = text_of(draft, "num-gpus");
-  const gint64 n = gpus ? g_ascii_strtoll(gpus, NULL, 10) : 0;
-  if (n < 1) return;
-  orr_launch_draft_set_nodes(draft, 1, "--num_gpus");
-  orr_launch_draft_set_gpus_per_node(draft, n, "--num_gpus");
+  const gint64 n = whole(draft, "num-gpus"), per_node = whole(draft, "gpus-per-node");
+  if (per_node > 0 && n % per_node == 0) {
+    if (n > 0) orr_launch_draft_set_nodes(draft, n / per_node, "--num_gpus / --gpus_per_node");
+    orr_launch_draft_set_gpus_per_node(draft, per_node, "--gpus_per_node");
+  } else if (n > 0) {
+    orr_launch_draft_set_nodes(draft, 1, "--num_gpus");
+    orr_launch_draft_set_gpus_per_node(draft, n, "--num_gpus");
+  }
+  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "gpus-per-node");
+  if (setting && per_node > 0 && n % per_node != 0)
+    orr_launch_draft_bad(draft, setting, "--num_gpus %" G_GINT64_FORMAT " is not a multiple", n);
 }
 
 static void read(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {

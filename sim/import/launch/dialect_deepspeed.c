@@ -109,6 +109,17 @@ static void set_offload(OrrLaunchDraft *draft) {
   settle(draft, "zero-optimization.offload-param.device");
 }
 
+/* Gradients are reduced in fp32, or in the format of the weights. */
+static void set_gradients(OrrLaunchDraft *draft) {
+  const char *key = "communication-data-type";
+  const char *precision = orr_launch_draft_get(draft, "workload.precision");
+  const gboolean is_wide = g_strcmp0(precision, "fp32") == 0;
+  if (is_wide && !orr_launch_config_says(draft, own, key, "fp32"))
+    orr_launch_config_skip(draft, own, key, "gradients narrower than the weights");
+  else
+    settle(draft, key);
+}
+
 static void finish(OrrLaunchDraft *draft) {
   const gboolean is_alone = !orr_launch_config_has_trainer(draft, own);
   const char *sequence = orr_launch_draft_variable(draft, "sequence");
@@ -117,7 +128,7 @@ static void finish(OrrLaunchDraft *draft) {
     settle(draft, "fp16.enabled bf16.enabled");
   else if (is_alone)
     orr_launch_draft_set(draft, "workload.precision", "fp32", NULL, "neither bf16 nor fp16");
-  settle(draft, "communication-data-type");
+  set_gradients(draft);
   set_batch(draft);
   set_sharding(draft);
   set_offload(draft);

@@ -73,7 +73,8 @@ static void finish(OrrLaunchDraft *draft) {
   set_precision(draft);
   const char *bucket = "zero-optimization.reduce-bucket-size";
   const gboolean has_size = orr_launch_config_count(draft, own, bucket, 0) > 0;
-  if (orr_launch_config_count(draft, &orr_dialect_megatron, "zero-stage", 0) > 0) {
+  const char *stage = orr_launch_draft_value(draft, &orr_dialect_megatron, "zero-stage");
+  if (stage && strcmp(stage, "0") != 0) {
     orr_launch_draft_settle(draft, own, "zero-optimization.overlap-comm");
     if (has_size) orr_launch_draft_settle(draft, own, bucket);
   }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/import/launch/dialect_megatron.h"
+#include "sim/import/launch/launch_config.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_megatron;
 
@@ -198,7 +199,9 @@ static void set_sharding(OrrLaunchDraft *draft) {
     skip(draft, "ddp-bucket-size", "buckets in parameters without a distributed optimizer");
   }
   settle(draft, "zero-stage overlap-grad-reduce");
-  if (!is_on(draft, "overlap-grad-reduce") && !fsdp && !number(draft, "zero-stage", 0))
+  const char *kind = orr_launch_draft_get(draft, "workload.optimizer.sharding.kind");
+  const gboolean is_zero = kind && g_str_has_prefix(kind, "zero-");
+  if (!is_on(draft, "overlap-grad-reduce") && !fsdp && !is_zero)
     orr_launch_draft_set(draft, "workload.data-parallel.overlap", "false", NULL,
                          "no --overlap-grad-reduce");
 }
@@ -219,18 +222,39 @@ static void set_optimizer(OrrLaunchDraft *draft) {
 
 /* --- Experts --- */
 
+/* DeepEP sends a token to a node once. How many nodes its experts are on, the router limits by
+ * groups of experts: a group is taken for a node. */
+static void set_groups(OrrLaunchDraft *draft, gboolean deepep) {
+  const char *groups = "moe-router-num-groups", *most = "moe-router-group-topk";
+  const gint64 ep = number(draft, "expert-model-parallel-size", 1), n = number(draft, groups, 0);
+  const gint64 per_node = orr_launch_config_gpus_of_node(draft);
+  const char *both[] = {groups, most};
+  if (deepep) settle(draft, most);
+  for (guint i = 0; i < G_N_ELEMENTS(both); i++) {
+    OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, both[i]);
+    if (setting && !deepep)
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT,
+                             "without DeepEP each copy of a token is sent on its own");
+  }
+  if (deepep && n > 0 && per_node * n != ep)
+    skip(draft, groups, "groups of experts that are not nodes: each is taken for one");
+}
+
+/* The option by which DeepEP carries tokens; NULL: none does. */
+static const char *deepep_key(OrrLaunchDraft *draft) {
+  const char *type = "moe-token-dispatcher-type", *backend = "moe-flex-dispatcher-backend";
+  if (is_on(draft, "moe-enable-deepep")) return "moe-enable-deepep";
+  if (is_value(draft, backend, "deepep") || is_value(draft, backend, "hybridep")) return backend;
+  return is_value(draft, type, "flex") && !orr_launch_draft_value(draft, own, backend) ? type
+                                                                                       : NULL;
+}
+
 static void set_experts(OrrLaunchDraft *draft) {
   const char *capacity = orr_launch_draft_value(draft, own, "moe-expert-capacity-factor");
-  const gboolean deepep = is_on(draft, "moe-enable-deepep") ||
-                          is_value(draft, "moe-flex-dispatcher-backend", "deepep") ||
-                          is_value(draft, "moe-flex-dispatcher-backend", "hybridep");
+  const char *deepep = deepep_key(draft);
   settle(draft, "moe-token-dispatcher-type");
-  if (deepep) {
-    set_from(draft, "workload.experts.dispatch", "deepep",
-             is_on(draft, "moe-enable-deepep") ? "moe-enable-deepep"
-                                               : "moe-flex-dispatcher-backend");
-    settle(draft, "moe-router-group-topk");
-  }
+  if (deepep) set_from(draft, "workload.experts.dispatch", "deepep", deepep);
+  set_groups(draft, deepep != NULL);
   if (capacity && g_ascii_strtod(capacity, NULL) > 0)
     set_from(draft, "workload.experts.capacity", capacity, "moe-expert-capacity-factor");
   settle(draft, "moe-router-force-load-balancing");

@@ -91,22 +91,32 @@ static void finish(OrrLaunchDraft *draft) {
   set_optimizer(draft);
 }
 
-static void set_machine(OrrLaunchDraft *draft, const OrrNode *tree) {
-  const OrrNode *trainer = orr_node_get(tree, "trainer");
-  const char *nodes = trainer ? orr_node_get_text(trainer, "num_nodes") : NULL;
-  const char *gpus = trainer ? orr_node_get_text(trainer, "devices") : NULL;
-  const gint64 n = nodes ? g_ascii_strtoll(nodes, NULL, 10) : 0;
-  const gint64 per_node = gpus ? g_ascii_strtoll(gpus, NULL, 10) : 0;
-  if (n > 0 && n < 1000000) orr_launch_draft_set_nodes(draft, n, "trainer.num_nodes");
-  if (per_node > 0 && per_node < 1000000)
-    orr_launch_draft_set_gpus_per_node(draft, per_node, "trainer.devices");
+/* The last of @key, in the config or as an override on the line; 0: none. */
+static gint64 last_of(const OrrLaunchDraft *draft, const char *key) {
+  gint64 n = 0;
+  for (guint i = 0; i < draft->settings->len; i++) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (setting->dialect == own && strcmp(setting->key, key) == 0 && setting->value)
+      n = g_ascii_strtoll(setting->value, NULL, 10);
+  }
+  return n < 1000000 ? n : 0;
+}
+
+/* Before other dialects count their GPUs. */
+static void begin(OrrLaunchDraft *draft) {
+  const gint64 nodes = last_of(draft, "trainer.num-nodes");
+  const gint64 devices = last_of(draft, "trainer.devices"), gpus = last_of(draft, "trainer.gpus");
+  if (nodes > 0) orr_launch_draft_set_nodes(draft, nodes, "trainer.num_nodes");
+  if (devices > 0)
+    orr_launch_draft_set_gpus_per_node(draft, devices, "trainer.devices");
+  else if (gpus > 0)
+    orr_launch_draft_set_gpus_per_node(draft, gpus, "trainer.gpus");
 }
 
 static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
   const guint first = draft->settings->len;
   const OrrNode *training = orr_node_get(tree, "training");
   if (training && training->kind == ORR_NODE_MAP) tree = training;
-  set_machine(draft, tree);
   orr_launch_config_add(draft, own, tree, NULL);
   orr_launch_translate(draft, own, first);
 }
@@ -115,6 +125,7 @@ const OrrLaunchDialect orr_dialect_nemo = {
     .name = "nemo",
     .kind = "training",
     .stack = "megatron-core",
+    .begin = begin,
     .finish = finish,
     .signs = "model.tensor_model_parallel_size trainer.strategy.tensor_model_parallel_size "
              "training.model.tensor_model_parallel_size model.config.tensor_model_parallel_size "

@@ -200,7 +200,7 @@ void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *
                          setting->value);
 }
 
-static gint64 gpus_of_node(OrrLaunchDraft *draft) {
+gint64 orr_launch_config_gpus_of_node(OrrLaunchDraft *draft) {
   g_autoptr(OrrDiags) ignored = orr_diags_new();
   const char *name = draft->options->cluster;
   const OrrNode *tree =
@@ -213,7 +213,7 @@ static gint64 gpus_of_node(OrrLaunchDraft *draft) {
 gint64 orr_launch_config_gpus(OrrLaunchDraft *draft) {
   const gint64 gpus = orr_launch_draft_gpus(draft);
   const gint64 nodes = draft->options->nodes ? draft->options->nodes : draft->nodes;
-  return gpus ? gpus : nodes * gpus_of_node(draft);
+  return gpus ? gpus : nodes * orr_launch_config_gpus_of_node(draft);
 }
 
 void orr_launch_config_put_global(OrrLaunchDraft *draft, gint64 micro, gint64 accumulation,

@@ -59,6 +59,8 @@ void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *
                                  const char *key);
 /* GPUs in all, of the command line, its cluster's nodes, or the launcher; 0: unknown. */
 gint64 orr_launch_config_gpus(OrrLaunchDraft *draft);
+/* GPUs of a node of --cluster; 0: not known. */
+gint64 orr_launch_config_gpus_of_node(OrrLaunchDraft *draft);
 /* workload.batch.global = @micro times @accumulation on each of the replicas of the GPUs that
  * @split share. Asks where the GPUs are unknown. */
 void orr_launch_config_put_global(OrrLaunchDraft *draft, gint64 micro, gint64 accumulation,

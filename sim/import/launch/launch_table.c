@@ -115,13 +115,33 @@ static gboolean is_case(const OrrLaunchCase *one, const char *value, gboolean is
   return g_pattern_match_simple(one->word, value);
 }
 
+static gboolean has_word(const OrrLaunchCase *cases, const char *word) {
+  for (; cases->word; cases++)
+    if (strcmp(cases->word, word) == 0) return TRUE;
+  return FALSE;
+}
+
+/* A word that the map does not have may change the answer. What is not set, or not switched on, is
+ * the program's default. */
+static void judge_stranger(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                           const OrrLaunchRule *rule, const char *value) {
+  const gboolean is_switch = has_word(rule->cases, "on") || has_word(rule->cases, "off");
+  const gboolean is_default = is_null(value) || strcmp(value, "auto") == 0;
+  if (!is_switch && !is_default)
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                           "'%s' is a value that the table does not have", setting->value);
+}
+
 static void convert_words(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                           const OrrLaunchRule *rule) {
   const gboolean is_on = orr_launch_draft_is_on(draft, setting->dialect, setting->key);
   g_autofree char *value = plain(setting->value ? setting->value : "true");
   const OrrLaunchCase *one = rule->cases;
   while (one->word && !is_case(one, value, is_on)) one++;
-  if (!one->word) return;
+  if (!one->word) {
+    judge_stranger(draft, setting, rule, value);
+    return;
+  }
   g_autofree char *path = g_strndup(rule->path, strcspn(rule->path, " "));
   if (*one->ours) orr_launch_draft_set(draft, path, one->ours, setting, one->remark);
   if (one->is_refused)
@@ -166,6 +186,33 @@ typedef struct {
 
 enum { KEYS, TAKES, BECOMES, VALUE, WHY };
 
+/* A cell that has something where the row has no use for it would be lost without a word. */
+static void refuse_cells(const Reader *reader, const OrrCsvLine *line, const char *what,
+                         guint used) {
+  static const char *const names[] = {"keys", "takes", "becomes", "value", "why"};
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+    if (*line->cells[i] && !(used >> i & 1))
+      orr_diags_error(reader->diags, line->place, "%s takes no %s, found '%s'", what, names[i],
+                      line->cells[i]);
+}
+
+/* Words with one blank between them, each of characters that keys have. */
+static void check_words(const Reader *reader, const OrrCsvLine *line, const char *name,
+                        const char *cell, const char *pattern) {
+  if (!g_regex_match_simple(pattern, cell, G_REGEX_DOLLAR_ENDONLY, 0))
+    orr_diags_error(reader->diags, line->place, "%s '%s' are not words with a blank between them",
+                    name, cell);
+}
+
+static void check_keys(const Reader *reader, const OrrCsvLine *line) {
+  check_words(reader, line, "keys", line->cells[KEYS], "^[^ A-Z,]+( [^ A-Z,]+)*$");
+}
+
+static void check_path(const Reader *reader, const OrrCsvLine *line) {
+  check_words(reader, line, "becomes", line->cells[BECOMES],
+              "^[a-z0-9-]+(\\.[a-z0-9-]+)*( [a-z0-9-]+(\\.[a-z0-9-]+)*)*$");
+}
+
 /* The index of @word in @words, or -1. */
 static int index_of(const char *const *words, const char *word) {
   for (int i = 0; words[i]; i++)
@@ -178,7 +225,8 @@ static const char *after(const char *text, const char *prefix) {
 }
 
 /* Splits a verdict and its reason off @ours: "zb-v warned its overlap is not simulated". */
-static void read_verdict(OrrLaunchCase *one, char *ours) {
+static void read_verdict(const Reader *reader, const OrrCsvLine *line, OrrLaunchCase *one,
+                         char *ours) {
   static const struct {
     const char *word;
     OrrLaunchVerdict verdict;
@@ -188,6 +236,9 @@ static void read_verdict(OrrLaunchCase *one, char *ours) {
                   {"warned ", ORR_LAUNCH_NOT_SIMULATED, FALSE},
                   {"refused ", ORR_LAUNCH_MAPPED, TRUE}};
   for (guint i = 0; i < G_N_ELEMENTS(verdicts); i++) {
+    g_autofree char *name = g_strchomp(g_strdup(verdicts[i].word));
+    if (g_str_has_suffix(ours, name))
+      orr_diags_error(reader->diags, line->place, "'%s' without a reason", name);
     char *at = strstr(ours, verdicts[i].word);
     if (!at || (at > ours && at[-1] != ' ')) continue;
     one->reason = keep(at + strlen(verdicts[i].word));
@@ -195,6 +246,19 @@ static void read_verdict(OrrLaunchCase *one, char *ours) {
     one->is_refused = verdicts[i].is_refused;
     *at = '\0';
     return;
+  }
+}
+
+/* "0 (no graphs)": cuts the remark off @ours. */
+static void read_remark(const Reader *reader, const OrrCsvLine *line, OrrLaunchCase *one,
+                        char *ours) {
+  char *bracket = strstr(ours, " (");
+  if (bracket && g_str_has_suffix(ours, ")")) {
+    ours[strlen(ours) - 1] = '\0';
+    *bracket = '\0';
+    one->remark = keep(bracket + 2);
+  } else if (strpbrk(ours, "()|")) {
+    orr_diags_error(reader->diags, line->place, "'%s' is not OURS, or OURS (REMARK)", ours);
   }
 }
 
@@ -208,16 +272,26 @@ static OrrLaunchCase read_case(const Reader *reader, const OrrCsvLine *line, con
   g_autofree char *word = g_strndup(text, (gsize)(equals - text)), *lower = plain(g_strstrip(word));
   g_autofree char *ours = g_strdup(equals + 1);
   OrrLaunchCase one = {.word = keep(lower)};
-  read_verdict(&one, ours);
+  if (!*lower) orr_diags_error(reader->diags, line->place, "'%s' has no word", text);
+  read_verdict(reader, line, &one, ours);
   g_strstrip(ours);
-  char *bracket = strstr(ours, " (");
-  if (bracket && g_str_has_suffix(ours, ")")) {
-    ours[strlen(ours) - 1] = '\0';
-    *bracket = '\0';
-    one.remark = keep(bracket + 2);
-  }
+  read_remark(reader, line, &one, ours);
   one.ours = keep(ours);
   return one;
+}
+
+/* A word behind '*', or one that stands twice, is never met. */
+static void check_cases(const Reader *reader, const OrrCsvLine *line, const OrrLaunchCase *cases,
+                        gboolean is_later) {
+  for (guint i = 0; cases[i].word; i++) {
+    const gboolean is_absent = strcmp(cases[i].word, "absent") == 0;
+    if (is_absent && !is_later)
+      orr_diags_error(reader->diags, line->place, "'absent' needs 'later'");
+    for (guint j = 0; j < i && !is_absent; j++)
+      if (strcmp(cases[j].word, "*") == 0 || strcmp(cases[j].word, cases[i].word) == 0)
+        orr_diags_error(reader->diags, line->place, "'%s' is not met behind '%s'", cases[i].word,
+                        cases[j].word);
+  }
 }
 
 static const OrrLaunchCase *read_cases(const Reader *reader, const OrrCsvLine *line,
@@ -230,8 +304,11 @@ static const OrrLaunchCase *read_cases(const Reader *reader, const OrrCsvLine *l
 
 static void read_value(const Reader *reader, const OrrCsvLine *line, OrrLaunchRule *rule) {
   const char *value = line->cells[VALUE], *later = after(value, "later ");
-  const char *theirs = after(value, "megatron "), *unit = after(value, "unit ");
   if (later) value = later;
+  const char *theirs = after(value, "megatron "), *unit = after(value, "unit ");
+  if (later && (strcmp(value, "code") == 0 || theirs || !*value))
+    orr_diags_error(reader->diags, line->place, "'later' is for a converter or a map, found '%s'",
+                    value);
   rule->is_later = later || strcmp(value, "code") == 0;
   if (theirs) {
     rule->convert = orr_launch_translate_convert;
@@ -242,6 +319,7 @@ static void read_value(const Reader *reader, const OrrCsvLine *line, OrrLaunchRu
   } else if (strchr(value, '=')) {
     rule->convert = convert_words;
     rule->cases = read_cases(reader, line, value);
+    check_cases(reader, line, rule->cases, rule->is_later);
   } else if (strcmp(value, "code") != 0) {
     const char *name = *value ? value : "copy";
     rule->convert = find_converter(reader->dialect->converters, name);
@@ -276,6 +354,8 @@ static OrrLaunchRule *row_above(const Reader *reader, const OrrCsvLine *line) {
 static void add_keys(const Reader *reader, const OrrCsvLine *line) {
   OrrLaunchRule *above = row_above(reader, line);
   if (!above) return;
+  check_keys(reader, line);
+  refuse_cells(reader, line, "a row of more keys", 1u << KEYS);
   g_autofree char *keys = g_strjoin(" ", above->keys, line->cells[KEYS], NULL);
   above->keys = keep(keys);
 }
@@ -284,6 +364,10 @@ static void add_keys(const Reader *reader, const OrrCsvLine *line) {
 static void add_path(const Reader *reader, const OrrCsvLine *line) {
   OrrLaunchRule *above = row_above(reader, line);
   if (!above) return;
+  if (!above->path)
+    orr_diags_error(reader->diags, line->place, "the row above sets no key of a scenario");
+  check_path(reader, line);
+  refuse_cells(reader, line, "a further key of a scenario", 1u << BECOMES | 1u << VALUE);
   OrrLaunchRule *rule = g_new0(OrrLaunchRule, 1);
   rule->path = keep(line->cells[BECOMES]);
   read_value(reader, line, rule);
@@ -310,12 +394,18 @@ static void read_row(const Reader *reader, const OrrCsvLine *line) {
     add_path(reader, line);
     return;
   }
+  check_keys(reader, line);
   if (verdict > 0) {
     rule.verdict = verdict == 1 ? ORR_LAUNCH_IRRELEVANT : ORR_LAUNCH_NOT_SIMULATED;
     rule.why = keep(line->cells[WHY]);
     rule.neutral = neutral_of(line->cells[VALUE]);
+    refuse_cells(reader, line, line->cells[BECOMES], verdict == 1 ? ~(1u << VALUE) : ~0u);
+    if (!*rule.why)
+      orr_diags_error(reader->diags, line->place, "%s needs a reason", verdicts[verdict]);
   } else {
     rule.path = keep(line->cells[BECOMES]);
+    check_path(reader, line);
+    refuse_cells(reader, line, "a key that is mapped", ~(1u << WHY));
     read_value(reader, line, &rule);
   }
   g_array_append_val(reader->rules, rule);
@@ -332,10 +422,12 @@ GArray *orr_launch_table_rules(const OrrLaunchDialect *dialect, OrrDiags *diags)
   static const char columns[] = "keys,takes,becomes,value,why";
   const Reader reader = {dialect, diags, g_array_new(FALSE, FALSE, sizeof(OrrLaunchRule))};
   g_array_set_clear_func(reader.rules, clear_rule);
-  g_autoptr(OrrCsv) csv = orr_csv_parse(orr_launch_table_of(dialect).text, dialect->name, diags);
+  g_autofree char *file = g_strconcat(dialect->name, ".csv", NULL);
+  g_autoptr(OrrCsv) csv = orr_csv_parse(orr_launch_table_of(dialect).text, file, diags);
   g_autofree char *header = csv->header ? g_strjoinv(",", csv->header) : g_strdup("");
   if (strcmp(header, columns) != 0) {
-    orr_diags_error(diags, (OrrPlace){.file = dialect->name}, "the header is not %s", columns);
+    orr_diags_error(diags, (OrrPlace){.file = g_intern_string(file)}, "the header is not %s",
+                    columns);
     return reader.rules;
   }
   for (guint i = 0; i < csv->lines->len; i++) {
