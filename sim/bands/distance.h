@@ -15,7 +15,7 @@
 #define ORR_DISTANCE_H
 
 #include "sim/bands/band_metrics.h"
-#include "sim/run/answer/rows.h"
+#include "results/rows/rows.h"
 
 G_BEGIN_DECLS
 

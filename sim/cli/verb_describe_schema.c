@@ -9,7 +9,7 @@
 #include "sim/cli/documents.h"
 #include "sim/cli/options.h"
 #include "sim/plan/plan_serving_store.h"
-#include "sim/run/answer/rows.h"
+#include "results/rows/rows.h"
 #include "sim/sweep/sweep.h"
 #include "sim/validate/validate_costs.h"
 #include "workloads/workload.h"

@@ -33,7 +33,7 @@
 #ifndef ORR_PLAN_SERVING_H
 #define ORR_PLAN_SERVING_H
 
-#include "sim/run/answer/rows.h"
+#include "results/rows/rows.h"
 #include "sim/run/scenario.h"
 #include "workloads/serving/arrivals/arrival.h"
 

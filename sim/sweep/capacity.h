@@ -18,7 +18,7 @@
 #ifndef ORR_CAPACITY_H
 #define ORR_CAPACITY_H
 
-#include "sim/run/answer/rows.h"
+#include "results/rows/rows.h"
 #include "sim/run/world.h"
 #include "sim/sweep/capacity_band.h"
 

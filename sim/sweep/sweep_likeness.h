@@ -11,7 +11,7 @@
 #ifndef ORR_SWEEP_LIKENESS_H
 #define ORR_SWEEP_LIKENESS_H
 
-#include "sim/run/answer/rows.h"
+#include "results/rows/rows.h"
 #include "results/store.h"
 
 G_BEGIN_DECLS

@@ -1,6 +1,6 @@
 /*
  * test_view_reads.c - every table and column that a view reads is written by some run: a fact that
- * is renamed in sim/run/answer/rows.inc, and not in the views, would otherwise look like a fact
+ * is renamed in results/rows/rows.inc, and not in the views, would otherwise look like a fact
  * that was never recorded.
  */
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "calibration/measure/measure_visit.h"
 #include "results/store.h"
 #include "sim/plan/plan_serving_store.h"
-#include "sim/run/answer/rows.h"
+#include "results/rows/rows.h"
 #include "sim/sweep/sweep.h"
 
 /* Written by `orrery validate`, not by a run. */

@@ -89,12 +89,6 @@ typedef struct {
   OrrTraining update;
 } OrrPostTraining;
 
-/* What a GPU holds in a phase. */
-typedef struct {
-  const char *pool, *phase, *role; /* static */
-  double state_bytes, working_bytes, process_bytes, total_bytes, capacity_bytes;
-} OrrPostTrainingMemory;
-
 /* What leaves the GPUs while they roll out, where both share them. */
 typedef enum { ORR_OFFLOAD_NOTHING, ORR_OFFLOAD_OPTIMIZER, ORR_OFFLOAD_ALL } OrrPostTrainingOffload;
 
@@ -102,7 +96,7 @@ typedef struct {
   OrrWork work;            /* first */
   OrrPostTraining params;  /* points into the scenario: not owned */
   OrrLoopHistory *history; /* what happened */
-  GArray *memory;          /* of OrrPostTrainingMemory */
+  GArray *memory;          /* of OrrPostTrainingMemoryRow: what a GPU holds in a phase */
   gboolean keeps_spans;
   gint64 rollout_gpus, update_gpus;
   guint replicas, helpers;

@@ -39,21 +39,26 @@ static double resident(const OrrPostTrainingParts *parts, OrrPostTrainingLine li
   return sum;
 }
 
+static void add_row(OrrPostTrainingMemoryRow *row, const OrrCluster *cluster, GArray *memory) {
+  row->capacity_bytes = cluster->device.memory_bytes;
+  row->fits = row->total_bytes <= row->capacity_bytes;
+  g_array_append_vals(memory, row, 1);
+}
+
 static void add_trainer(const OrrPostTrainingParts *parts, OrrPostTrainingLine line,
                         GArray *memory) {
   const OrrPostTrainingPass *pass = &parts->passes[line];
   if (!pass->is_there) return;
   const double working = fmax(pass->peak_bytes - pass->state_bytes - pass->process_bytes, 0);
   const double states = resident(parts, line);
-  const OrrPostTrainingMemory row = {.pool = "trainer",
-                                     .phase = phases[line],
-                                     .role = roles[line],
-                                     .state_bytes = states,
-                                     .working_bytes = working,
-                                     .process_bytes = pass->process_bytes,
-                                     .total_bytes = states + working + pass->process_bytes,
-                                     .capacity_bytes = parts->update_cluster.device.memory_bytes};
-  g_array_append_val(memory, row);
+  add_row(&(OrrPostTrainingMemoryRow){.pool = "trainer",
+                                      .phase = (char *)phases[line],
+                                      .role = (char *)roles[line],
+                                      .state_bytes = states,
+                                      .working_bytes = working,
+                                      .process_bytes = pass->process_bytes,
+                                      .total_bytes = states + working + pass->process_bytes},
+          &parts->update_cluster, memory);
 }
 
 /* Bytes of a GPU that the trainer leaves there during rollouts. */
@@ -76,15 +81,14 @@ static gboolean shares(const OrrPostTraining *p) {
 }
 
 GArray *orr_post_training_memory_new(const OrrPostTrainingParts *parts, double engine_bytes) {
-  GArray *memory = g_array_new(FALSE, FALSE, sizeof(OrrPostTrainingMemory));
+  GArray *memory = g_array_new(FALSE, FALSE, sizeof(OrrPostTrainingMemoryRow));
   const double left = shares(parts->params) ? left_behind(parts) : 0;
-  const OrrPostTrainingMemory row = {.pool = "rollouts",
-                                     .phase = "rollout",
-                                     .role = "engine",
-                                     .state_bytes = engine_bytes + left,
-                                     .total_bytes = engine_bytes + left,
-                                     .capacity_bytes = parts->rollout_cluster.device.memory_bytes};
-  g_array_append_val(memory, row);
+  add_row(&(OrrPostTrainingMemoryRow){.pool = "rollouts",
+                                      .phase = "rollout",
+                                      .role = "engine",
+                                      .state_bytes = engine_bytes + left,
+                                      .total_bytes = engine_bytes + left},
+          &parts->rollout_cluster, memory);
   static const OrrPostTrainingLine order[] = {ORR_LINE_FORWARD, ORR_LINE_REFERENCE,
                                               ORR_LINE_REWARDS, ORR_LINE_VALUES,
                                               ORR_LINE_CRITIC,  ORR_LINE_UPDATE};
@@ -95,7 +99,7 @@ GArray *orr_post_training_memory_new(const OrrPostTrainingParts *parts, double e
 double orr_post_training_memory_peak(const GArray *memory) {
   double most = 0;
   for (guint i = 1; i < memory->len; i++) /* the first row is the engine's */
-    most = fmax(most, g_array_index(memory, OrrPostTrainingMemory, i).total_bytes);
+    most = fmax(most, g_array_index(memory, OrrPostTrainingMemoryRow, i).total_bytes);
   return most;
 }
 

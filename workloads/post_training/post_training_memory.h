@@ -13,7 +13,7 @@
 
 G_BEGIN_DECLS
 
-/* Of OrrPostTrainingMemory, in the order of a step's phases. @engine_bytes: of an engine. */
+/* Of OrrPostTrainingMemoryRow, in the order of a step's phases. @engine_bytes: of an engine. */
 GArray *orr_post_training_memory_new(const OrrPostTrainingParts *parts, double engine_bytes);
 /* The most that a phase of the trainer needs. */
 double orr_post_training_memory_peak(const GArray *memory);

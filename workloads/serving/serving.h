@@ -21,6 +21,7 @@
 #define ORR_SERVING_H
 
 #include "models/lora.h"
+#include "results/rows/rows.h"
 #include "workloads/collectives/nccl.h"
 #include "workloads/serving/arrivals/arrival.h"
 #include "workloads/serving/autoscalers/autoscaler.h"
@@ -247,38 +248,17 @@ gboolean orr_serving_scales(const OrrServing *params); /* whether the number of 
 extern const OrrFieldTable orr_serving_table;
 extern const OrrWorkloadKind orr_serving_kind;
 
-/* A finished request. */
+/* A finished request: the row that its client would write, without the name of its class. */
 typedef struct {
-  guint32 id;
+  OrrServingRequestRow row;
   guint16 group;
-  gint16 replica;
-  gint32 prompt, output, hit, preemptions;
-  double arrival_s, scheduled_s, first_token_s, end_s;
-  double measured_first_s, measured_end_s; /* 0: not measured */
-  double handover_s;                       /* 0: its cache stayed where it was computed */
+  gboolean first_is_good, gap_is_good; /* ttft, tpot; where nothing is asked, too */
+  double end_s;                        /* its last token, before it is written to the client */
   /* When it left; then, of the requests in the system or waiting at a client: how many, and the
    * integral of their number. */
   double left_s, area_s;
   gint32 in_system;
 } OrrServedRequest;
-
-/* The latencies of a request that its client sees. */
-typedef struct {
-  double queue_s, ttft_s, tpot_s, e2e_s;
-  gboolean first_is_good, gap_is_good,
-      end_is_good; /* ttft, tpot, e2e; where nothing is asked, too */
-  gboolean good;   /* all three */
-} OrrServingSeen;
-
-OrrServingSeen orr_serving_see(const OrrServing *params, const OrrServedRequest *request);
-
-/* One step of one replica; for a run of equal decodes simulated at once, each of its steps. */
-typedef struct {
-  gint32 replica;
-  double begin_s, end_s;
-  gint32 tokens, chunk, decodes, running, waiting;
-  gint64 used_blocks;
-} OrrServedStep;
 
 /* `n` gaps between tokens of equal length. */
 typedef struct {
@@ -319,13 +299,6 @@ typedef struct {
   /* time for which it held GPUs; the part of it spent in completed starts */
   double held_s, starting_s;
 } OrrServedReplica;
-
-/* The state of a replica from some time on. */
-typedef struct {
-  double at_s;
-  gint32 replica;
-  const char *state; /* static: "off", "starting", "up", "draining", "down" */
-} OrrServedTurn;
 
 typedef struct OrrServingPaths
     OrrServingPaths;              /* the links that transfers cross: serving_paths.c */
@@ -380,12 +353,12 @@ typedef struct {
   /* results of the run */
   GArray *requests; /* OrrServedRequest, in order of completion */
   GArray *unserved; /* OrrUnserved, in order of time */
-  GArray *steps;    /* OrrServedStep, sampled */
+  GArray *steps;    /* OrrServingStepRow, sampled */
   GArray *gaps;     /* OrrTokenGap */
   OrrTokenWindow window;
   OrrCycle cycle; /* of a load that repeats itself until there is a steady state; else 0, 0 */
   OrrSteady steady;
-  GArray *turns;       /* OrrServedTurn; empty if replicas do not come and go */
+  GArray *turns;       /* OrrServingTurnRow; empty if replicas do not come and go */
   OrrPowerTime *power; /* of all replicas, on top of static power; NULL: metrics.step-rows is 0 */
   OrrServedReplica *replicas;
   double end_s, last_arrival_s;
@@ -413,6 +386,10 @@ typedef struct {
  * sum of their times in it (Little 1961). Rounding only; a run with a larger one fails. */
 double orr_serving_littles_law_error(const OrrServingWork *work);
 
+/* Blocks of the key-value cache of one of its replicas. */
+static inline double orr_served_group_blocks(const OrrServedGroup *group) {
+  return (double)(group->n_blocks * group->params.parallel.dp_attention);
+}
 static inline const OrrServedGroup *orr_serving_group(const OrrServingWork *work, guint replica) {
   return &g_array_index(work->groups, OrrServedGroup, work->replicas[replica].group);
 }

@@ -40,30 +40,3 @@ gboolean orr_serving_scales(const OrrServing *params) {
 gboolean orr_serving_is_eventful(const OrrServing *params) {
   return orr_serving_scales(params) || !params->start.warm;
 }
-
-/* --- What a client sees --- */
-
-static const OrrSlo *slo_of(const OrrServing *params, guint group) {
-  const OrrRequestClass *one =
-      params->classes && group < params->classes->len ? params->classes->pdata[group] : NULL;
-  const gboolean has_own =
-      one && (one->slo.ttft_s > 0 || one->slo.tpot_s > 0 || one->slo.e2e_s > 0);
-  return has_own ? &one->slo : &params->slo;
-}
-
-OrrServingSeen orr_serving_see(const OrrServing *params, const OrrServedRequest *request) {
-  const double token_s = params->engine.host.token_s;
-  OrrServingSeen seen = {.queue_s = request->scheduled_s - request->arrival_s,
-                         .ttft_s = request->first_token_s - request->arrival_s + token_s,
-                         .e2e_s = request->end_s - request->arrival_s + token_s};
-  if (request->output > 1) seen.tpot_s = (seen.e2e_s - seen.ttft_s) / (request->output - 1);
-  const OrrSlo *slo = slo_of(params, request->group);
-  /* A request of one output token has no time per token after the first. vLLM counts it as 0,
-   * AIPerf as an objective that is not met. */
-  const gboolean has_gap = request->output > 1 || params->metrics.definition != ORR_METRICS_AIPERF;
-  seen.first_is_good = slo->ttft_s <= 0 || seen.ttft_s <= slo->ttft_s;
-  seen.gap_is_good = slo->tpot_s <= 0 || (has_gap && seen.tpot_s <= slo->tpot_s);
-  seen.end_is_good = slo->e2e_s <= 0 || seen.e2e_s <= slo->e2e_s;
-  seen.good = seen.first_is_good && seen.gap_is_good && seen.end_is_good;
-  return seen;
-}

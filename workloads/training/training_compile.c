@@ -37,7 +37,7 @@ static OrrTrainingWork *work_new(const OrrJob *job) {
   work->global_batch = job->params->batch.global_size;
   work->run_tokens = job->params->run_tokens;
   work->memory = g_array_new(FALSE, TRUE, sizeof(OrrStageMemory));
-  work->activations = g_array_new(FALSE, TRUE, sizeof(OrrKeptActivation));
+  work->activations = g_array_new(FALSE, TRUE, sizeof(OrrActivationRow));
   work->moments = g_array_new(FALSE, TRUE, sizeof(OrrMemoryMoment));
   work->moment_ops = g_array_new(FALSE, FALSE, sizeof(guint));
   work->lane_stage = g_array_new(FALSE, FALSE, sizeof(gint64));

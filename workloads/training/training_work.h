@@ -8,6 +8,7 @@
 #define ORR_TRAINING_WORK_H
 
 #include "models/operator.h"
+#include "results/rows/rows.h"
 #include "topologies/placement.h"
 #include "workloads/training/pipelines/pipeline.h"
 #include "workloads/workload.h"
@@ -54,19 +55,6 @@ typedef struct {
 double orr_stage_memory_total(const OrrStageMemory *memory);    /* what nvidia-smi shows */
 double orr_stage_memory_reserved(const OrrStageMemory *memory); /* the framework allocator's part */
 
-/* What operators of one kind keep from forward to backward on a GPU of one stage, in bytes of one
- * micro-batch. */
-typedef struct {
-  gint64 stage, chunk;
-  const char *unit;     /* "embedding", "layer", "mtp", "head" */
-  const char *operator; /* OrrKeptBytes.operator */
-  gint64 units;         /* layers of the chunk that keep it or replay it */
-  double kept;          /* all of them together, in the GPU's memory */
-  double in_host;       /* likewise, offloaded */
-  double replayed;      /* what they would keep in addition without recomputation */
-  gint64 micro_batches; /* that the chunk has under way when the stage holds most */
-} OrrKeptActivation;
-
 /* One pass of a stage's schedule, or the update that follows the last one. */
 typedef struct {
   gint64 stage;
@@ -107,7 +95,7 @@ typedef struct {
   GArray *operators;    /* of OrrCostedOperator */
   GArray *collectives;  /* of OrrPlannedCollective */
   GArray *memory;       /* of OrrStageMemory at its peak, by stage */
-  GArray *activations;  /* of OrrKeptActivation, by stage and chunk, in the forward's order */
+  GArray *activations;  /* of OrrActivationRow, by stage and chunk, in the forward's order */
   GArray *moments;      /* of OrrMemoryMoment, by stage, in the schedule's order */
   /* of guint: for each step, for each moment, how many operations the compute stream of the stage's
    * first lane has up to the moment's end. A program that leaves out part of the step has fewer. */

@@ -8,7 +8,7 @@
 #define ORR_CLUSTER_SPANS_H
 
 #include "results/store.h"
-#include "sim/run/answer/rows.h"
+#include "results/rows/rows.h"
 
 G_BEGIN_DECLS
 

@@ -24,7 +24,7 @@ static const char *const latency_members[] = {"mean", "p50", "p90", "p95", "p99"
   { NULL, 0, NULL }                                                                                \
   }                                                                                                \
   ;
-#include "sim/run/answer/rows.inc"
+#include "results/rows/rows.inc"
 
 /* Alphabetical, like the registry of workloads. */
 static const OrrRunKind kinds[] = {

@@ -5,7 +5,7 @@
 #ifndef ORR_LATENCIES_H
 #define ORR_LATENCIES_H
 
-#include "sim/run/answer/rows.h"
+#include "results/rows/rows.h"
 
 G_BEGIN_DECLS
 

@@ -12,7 +12,7 @@ static const struct {
   size_t offset;
 } arrays[] = {
 #define ROWS(table, member, sentence) {&orr_##table##_table, offsetof(OrrOutcome, member)},
-#include "sim/run/answer/rows.inc"
+#include "results/rows/rows.inc"
 };
 
 static GArray **array_at(const OrrOutcome *outcome, guint i) {
@@ -41,6 +41,11 @@ void orr_outcome_free(OrrOutcome *outcome) {
   if (outcome->own_job) g_free(outcome->own_job->gpus);
   g_free(outcome->own_job);
   g_free(outcome);
+}
+
+void orr_outcome_take(GArray **rows, GArray *filled) {
+  g_array_unref(*rows);
+  *rows = g_array_ref(filled);
 }
 
 void orr_outcome_label(OrrOutcome *outcome, const char *label) {

@@ -5,7 +5,7 @@
 #define ORR_OUTCOME_H
 
 #include "results/store.h"
-#include "sim/run/answer/rows.h"
+#include "results/rows/rows.h"
 #include "workloads/workload.h"
 
 G_BEGIN_DECLS
@@ -19,7 +19,7 @@ typedef struct OrrOutcome {
   /* The rows: a GArray for each ROWS in rows.inc, of the struct described there. `spans`,
    * `link_times` and `memory_times` stay empty unless the run keeps spans. */
 #define ROWS(table, member, sentence) GArray *member;
-#include "sim/run/answer/rows.inc"
+#include "results/rows/rows.inc"
   /* In addition to the rows of `span`, for callers that divide them further: the label of each, and
    * OrrWork.label_seconds. */
   GArray *span_labels;   /* of guint32 */
@@ -43,6 +43,9 @@ typedef struct OrrOutcome {
 OrrOutcome *orr_outcome_new(void); /* no rows, no kind */
 void orr_outcome_free(OrrOutcome *outcome);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrOutcome, orr_outcome_free)
+
+/* Makes @filled, of the workload, the outcome's array @rows. */
+void orr_outcome_take(GArray **rows, GArray *filled);
 
 /* Adds the label that the run's user gave; NULL: none. */
 void orr_outcome_label(OrrOutcome *outcome, const char *label);

@@ -46,22 +46,6 @@ static void add_stalenesses(const OrrPostTrainingWork *work, OrrOutcome *outcome
   }
 }
 
-static void add_memory(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
-  for (guint i = 0; i < work->memory->len; i++) {
-    const OrrPostTrainingMemory *m = &g_array_index(work->memory, OrrPostTrainingMemory, i);
-    const OrrPostTrainingMemoryRow row = {.pool = (char *)m->pool,
-                                          .phase = (char *)m->phase,
-                                          .role = (char *)m->role,
-                                          .state_bytes = m->state_bytes,
-                                          .working_bytes = m->working_bytes,
-                                          .process_bytes = m->process_bytes,
-                                          .total_bytes = m->total_bytes,
-                                          .capacity_bytes = m->capacity_bytes,
-                                          .fits = m->total_bytes <= m->capacity_bytes};
-    g_array_append_val(outcome->post_training_memories, row);
-  }
-}
-
 typedef struct {
   double seconds, tokens, samples, responses, rollout_s, tail, staleness;
   double phase_s[ORR_N_LOOP_PHASES];
@@ -151,10 +135,8 @@ static void add_rollout_pool(const OrrPostTrainingWork *work, OrrOutcome *outcom
 }
 
 static gboolean fits(const OrrPostTrainingWork *work) {
-  for (guint i = 0; i < work->memory->len; i++) {
-    const OrrPostTrainingMemory *m = &g_array_index(work->memory, OrrPostTrainingMemory, i);
-    if (m->total_bytes > m->capacity_bytes) return FALSE;
-  }
+  for (guint i = 0; i < work->memory->len; i++)
+    if (!g_array_index(work->memory, OrrPostTrainingMemoryRow, i).fits) return FALSE;
   return TRUE;
 }
 
@@ -205,7 +187,7 @@ void orr_post_training_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   add_steps(work, outcome);
   add_trainer_pool(work, outcome);
   add_rollout_pool(work, outcome);
-  add_memory(work, outcome);
+  orr_outcome_take(&outcome->post_training_memories, work->memory);
   add_stalenesses(work, outcome);
   orr_post_training_spans(work, outcome);
   add_warnings(work, outcome);

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "sim/run/answer/rows.h"
+#include "results/rows/rows.h"
 
 void orr_power_swing(const GArray *powers, double *ret_swing_w, double *ret_ramp_w_per_s) {
   double least = INFINITY, most = -INFINITY, change = NAN, last = NAN;

@@ -82,7 +82,7 @@ static void hold_replica(const OrrServingWork *work, gint64 index, double static
   double since_s = 0;
   gboolean held = TRUE;
   for (guint i = 0; i < work->turns->len; i++) {
-    const OrrServedTurn *turn = &g_array_index(work->turns, OrrServedTurn, i);
+    const OrrServingTurnRow *turn = &g_array_index(work->turns, OrrServingTurnRow, i);
     if (turn->replica != index) continue;
     if (held) hold(rows, static_w, since_s, turn->at_s);
     since_s = turn->at_s;

@@ -57,21 +57,21 @@ static gboolean counts(const OrrServingWork *work, double arrival_s, double left
 static void count_requests(const OrrServingWork *work, guint group, Counted *counted) {
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
-    if (!counts(work, request->arrival_s, request->left_s) ||
+    const OrrServingRequestRow *row = &request->row;
+    if (!counts(work, row->arrival_s, request->left_s) ||
         (group != G_MAXUINT && request->group != group))
       continue;
-    const OrrServingSeen seen = orr_serving_see(&work->params, request);
-    g_array_append_val(counted->ttft, seen.ttft_s);
-    if (request->output > 1) g_array_append_val(counted->tpot, seen.tpot_s);
-    g_array_append_val(counted->e2e, seen.e2e_s);
-    g_array_append_val(counted->queue, seen.queue_s);
+    g_array_append_val(counted->ttft, row->ttft_s);
+    if (row->output_tokens > 1) g_array_append_val(counted->tpot, row->tpot_s);
+    g_array_append_val(counted->e2e, row->e2e_s);
+    g_array_append_val(counted->queue, row->queue_s);
     counted->n++;
-    counted->good += seen.good != FALSE;
-    counted->late_first += !seen.first_is_good;
-    counted->late_gap += !seen.gap_is_good;
-    counted->input += (guint64)request->prompt;
-    counted->output += (guint64)(request->output * orr_serving_outputs(&work->params));
-    counted->first_s = fmin(counted->first_s, request->arrival_s);
+    counted->good += row->good != FALSE;
+    counted->late_first += !request->first_is_good;
+    counted->late_gap += !request->gap_is_good;
+    counted->input += (guint64)row->input_tokens;
+    counted->output += (guint64)(row->output_tokens * orr_serving_outputs(&work->params));
+    counted->first_s = fmin(counted->first_s, row->arrival_s);
     counted->last_s = fmax(counted->last_s, request->end_s);
   }
   if (work->params.metrics.window != ORR_WINDOW_STEADY) return;
@@ -80,18 +80,6 @@ static void count_requests(const OrrServingWork *work, guint group, Counted *cou
 }
 
 /* --- Comparison with a measured trace --- */
-
-typedef struct {
-  double ttft_s, tpot_s, e2e_s; /* NAN: not measured */
-} Measured;
-
-static Measured measured_of(const OrrServedRequest *request) {
-  if (request->measured_end_s <= 0) return (Measured){NAN, NAN, NAN};
-  const double decode_s = request->measured_end_s - request->measured_first_s;
-  return (Measured){request->measured_first_s - request->arrival_s,
-                    request->output > 1 ? decode_s / (request->output - 1) : NAN,
-                    request->measured_end_s - request->arrival_s};
-}
 
 static void add_error(GArray *errors, double simulated, double measured) {
   const double error = fabs(simulated / measured - 1);
@@ -106,13 +94,11 @@ static void fill_errors(const OrrServingWork *work, OrrServingResult *result) {
   GArray *errors[3];
   for (int k = 0; k < 3; k++) errors[k] = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint i = 0; i < work->requests->len; i++) {
-    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
-    const Measured measured = measured_of(request);
-    if (isnan(measured.e2e_s)) continue;
-    const OrrServingSeen seen = orr_serving_see(&work->params, request);
-    add_error(errors[0], seen.ttft_s, measured.ttft_s);
-    add_error(errors[1], seen.tpot_s, measured.tpot_s);
-    add_error(errors[2], seen.e2e_s, measured.e2e_s);
+    const OrrServingRequestRow *row = &g_array_index(work->requests, OrrServedRequest, i).row;
+    if (isnan(row->measured_e2e_s)) continue;
+    add_error(errors[0], row->ttft_s, row->measured_ttft_s);
+    add_error(errors[1], row->tpot_s, row->measured_tpot_s);
+    add_error(errors[2], row->e2e_s, row->measured_e2e_s);
   }
   for (int k = 0; k < 3; k++) {
     const OrrLatencies spread = orr_latencies_of(errors[k]);
@@ -145,9 +131,9 @@ static gboolean waits_grow(const OrrServingWork *work) {
   double quarter[4] = {0};
   guint n[4] = {0};
   for (guint i = 0; i < work->requests->len; i++) {
-    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
-    const guint q = MIN((guint)(4.0 * request->id / work->requests->len), 3);
-    quarter[q] += request->scheduled_s - request->arrival_s;
+    const OrrServingRequestRow *row = &g_array_index(work->requests, OrrServedRequest, i).row;
+    const guint q = MIN((guint)(4.0 * (double)row->request / work->requests->len), 3);
+    quarter[q] += row->queue_s;
     n[q]++;
   }
   for (int q = 0; q < 4; q++) quarter[q] /= MAX(n[q], 1);
@@ -173,7 +159,7 @@ static void fill_steady(const OrrServingWork *work, OrrServingResult *result) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
     if (request->left_s <= steady->begin_s || request->left_s > steady->end_s) continue;
     n++;
-    tokens += (double)(request->output * orr_serving_outputs(&work->params));
+    tokens += (double)(request->row.output_tokens * orr_serving_outputs(&work->params));
   }
   result->steady = steady->state == ORR_STEADY_HOLDS;
   const gboolean waits = steady->state == ORR_STEADY_SHORT && waits_grow(work);
@@ -222,12 +208,6 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted,
     result->offered_rps =
         (double)((gint64)(work->requests->len + work->unserved->len) + work->unfinished) /
         work->last_arrival_s;
-}
-
-/* Blocks of the key-value caches of a replica. */
-static double blocks_of(const OrrServingWork *work, gint64 replica) {
-  const OrrServedGroup *group = orr_serving_group(work, (guint)replica);
-  return (double)(group->n_blocks * group->params.parallel.dp_attention);
 }
 
 /* Sums over the replicas. */
@@ -280,7 +260,7 @@ static void fill_from_replicas(const OrrServingWork *work, OrrServingResult *res
   Sums sums = {0};
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedReplica *replica = &work->replicas[i];
-    const double blocks = blocks_of(work, i);
+    const double blocks = orr_served_group_blocks(orr_serving_group(work, (guint)i));
     add_replica(replica, blocks, &sums);
     result->preemptions += replica->preemptions;
     result->adapter_loads += replica->adapter_loads;
@@ -385,7 +365,8 @@ static void warn(const OrrServingWork *work, OrrOutcome *outcome) {
 /* --- Rows --- */
 
 static int compare_ids(const void *a, const void *b) {
-  const guint32 x = ((const OrrServedRequest *)a)->id, y = ((const OrrServedRequest *)b)->id;
+  const gint64 x = ((const OrrServedRequest *)a)->row.request,
+               y = ((const OrrServedRequest *)b)->row.request;
   return (x > y) - (x < y);
 }
 
@@ -397,54 +378,19 @@ static void add_requests(OrrServingWork *work, OrrOutcome *outcome) {
   const guint stride = (guint)((n + most - 1) / most);
   for (guint i = 0; i < n; i += stride) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
+    OrrServingRequestRow row = request->row;
     if (work->params.metrics.window == ORR_WINDOW_STEADY &&
-        !counts(work, request->arrival_s, request->left_s))
+        !counts(work, row.arrival_s, request->left_s))
       continue;
-    const OrrServingSeen seen = orr_serving_see(&work->params, request);
-    const Measured measured = measured_of(request);
-    const OrrServingRequestRow row = {.request = request->id,
-                                      .replica = request->replica,
-                                      .group = interned(class_name(&work->params, request->group)),
-                                      .arrival_s = request->arrival_s,
-                                      .queue_s = seen.queue_s,
-                                      .ttft_s = seen.ttft_s,
-                                      .tpot_s = seen.tpot_s,
-                                      .e2e_s = seen.e2e_s,
-                                      .input_tokens = request->prompt,
-                                      .output_tokens = request->output,
-                                      .cached_tokens = request->hit,
-                                      .preemptions = request->preemptions,
-                                      .handover_s =
-                                          request->handover_s > 0 ? request->handover_s : NAN,
-                                      .measured_ttft_s = measured.ttft_s,
-                                      .measured_tpot_s = measured.tpot_s,
-                                      .measured_e2e_s = measured.e2e_s,
-                                      .good = seen.good};
+    row.group = interned(class_name(&work->params, request->group));
     g_array_append_val(outcome->serving_requests, row);
-  }
-}
-
-static void add_steps(const OrrServingWork *work, OrrOutcome *outcome) {
-  for (guint i = 0; i < work->steps->len; i++) {
-    const OrrServedStep *step = &g_array_index(work->steps, OrrServedStep, i);
-    const OrrServingStepRow row = {.replica = step->replica,
-                                   .begin_s = step->begin_s,
-                                   .step_s = step->end_s - step->begin_s,
-                                   .tokens = step->tokens,
-                                   .prefill_tokens = step->chunk,
-                                   .decodes = step->decodes,
-                                   .running = step->running,
-                                   .waiting = step->waiting,
-                                   .kv_utilization =
-                                       (double)step->used_blocks / blocks_of(work, step->replica)};
-    g_array_append_val(outcome->serving_steps, row);
   }
 }
 
 static void add_replicas(const OrrServingWork *work, OrrOutcome *outcome) {
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedReplica *replica = &work->replicas[i];
-    const double blocks = blocks_of(work, i);
+    const double blocks = orr_served_group_blocks(orr_serving_group(work, (guint)i));
     const double stepped_s = fmax(replica->busy_s + replica->host_s, 1e-12);
     const OrrServingReplicaRow row = {
         .replica = i,
@@ -489,14 +435,6 @@ static void add_classes(const OrrServingWork *work, OrrOutcome *outcome) {
   }
 }
 
-static void add_turns(const OrrServingWork *work, OrrOutcome *outcome) {
-  for (guint i = 0; i < work->turns->len; i++) {
-    const OrrServedTurn *turn = &g_array_index(work->turns, OrrServedTurn, i);
-    const OrrServingTurnRow row = {turn->at_s, turn->replica, (char *)turn->state};
-    g_array_append_val(outcome->serving_turns, row);
-  }
-}
-
 void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   OrrServingWork *work = (OrrServingWork *)replayed->work;
   OrrServingResult *result = &outcome->result.serving;
@@ -530,10 +468,10 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   }
   warn(work, outcome);
   add_requests(work, outcome);
-  add_steps(work, outcome);
+  orr_outcome_take(&outcome->serving_steps, work->steps);
   add_replicas(work, outcome);
   add_classes(work, outcome);
-  add_turns(work, outcome);
+  orr_outcome_take(&outcome->serving_turns, work->turns);
   orr_replayed_add_links(replayed, outcome);
 }
 

@@ -189,25 +189,6 @@ static void add_memory(const OrrTrainingWork *work, const OrrCluster *cluster,
   r->fits = r->headroom_bytes >= 0 && r->host_headroom_bytes >= 0;
 }
 
-static void add_activations(const OrrTrainingWork *work, OrrOutcome *outcome) {
-  for (guint i = 0; i < work->activations->len; i++) {
-    const OrrKeptActivation *one = &g_array_index(work->activations, OrrKeptActivation, i);
-    const OrrActivationRow row = {
-        .stage = one->stage,
-        .chunk = one->chunk,
-        .unit = interned(one->unit),
-        .operator= interned(one->operator),
-        .units = one->units,
-        .kept_bytes = one->kept,
-        .host_bytes = one->in_host,
-        .replayed_bytes = one->replayed,
-        .micro_batches = one->micro_batches,
-        .peak_bytes = one->kept * (double)one->micro_batches,
-    };
-    g_array_append_val(outcome->activations, row);
-  }
-}
-
 static void fill_rates(OrrTrainingResult *r, const OrrTrainingWork *work) {
   const double per_gpu_s = r->iteration_time_s * r->n_gpus;
   r->tokens_per_s = work->global_batch * work->sequence / r->iteration_time_s;
@@ -308,7 +289,7 @@ void orr_training_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   orr_replayed_add_links(replayed, outcome);
   orr_link_time_add(replayed, outcome);
   add_memory(work, replayed->cluster, outcome);
-  add_activations(work, outcome);
+  orr_outcome_take(&outcome->activations, work->activations);
   orr_memory_time_add(replayed, outcome);
   orr_training_energy_add_power(replayed, outcome);
   add_storage(work, replayed, outcome);

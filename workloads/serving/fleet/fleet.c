@@ -244,30 +244,74 @@ static void take_answer(OrrFleet *fleet, OrrWatchAnswer answer) {
   g_set_error_literal(&fleet->run.error, ORR_FAULT, ORR_FAULT_STUCK, "the run was cut");
 }
 
+static const OrrSlo *slo_of(const OrrServing *params, guint group) {
+  const OrrRequestClass *one =
+      params->classes && group < params->classes->len ? params->classes->pdata[group] : NULL;
+  const gboolean has_own =
+      one && (one->slo.ttft_s > 0 || one->slo.tpot_s > 0 || one->slo.e2e_s > 0);
+  return has_own ? &one->slo : &params->slo;
+}
+
+/* A request of one output token has no time per token after the first. vLLM counts it as 0, AIPerf
+ * as an objective that is not met. */
+static void judge(const OrrServing *params, OrrServedRequest *served) {
+  OrrServingRequestRow *row = &served->row;
+  const OrrSlo *slo = slo_of(params, served->group);
+  const gboolean has_gap =
+      row->output_tokens > 1 || params->metrics.definition != ORR_METRICS_AIPERF;
+  served->first_is_good = slo->ttft_s <= 0 || row->ttft_s <= slo->ttft_s;
+  served->gap_is_good = slo->tpot_s <= 0 || (has_gap && row->tpot_s <= slo->tpot_s);
+  row->good =
+      served->first_is_good && served->gap_is_good && (slo->e2e_s <= 0 || row->e2e_s <= slo->e2e_s);
+}
+
+static void set_measured(const OrrRequest *request, OrrServingRequestRow *row) {
+  row->measured_ttft_s = row->measured_tpot_s = row->measured_e2e_s = NAN;
+  if (request->measured_end_s <= 0) return;
+  row->measured_ttft_s = request->measured_first_s - row->arrival_s;
+  row->measured_e2e_s = request->measured_end_s - row->arrival_s;
+  if (request->output > 1)
+    row->measured_tpot_s =
+        (request->measured_end_s - request->measured_first_s) / (request->output - 1);
+}
+
+/* What the client of @request saw, on the run's clock. */
+static OrrServedRequest served(const OrrFleet *fleet, const OrrRequest *request) {
+  const OrrServing *params = &fleet->run.work->params;
+  const double start_s = fleet->run.start_s, token_s = params->engine.host.token_s;
+  const double arrival_s = request->arrival_s - start_s;
+  const double end_s = request->last_token_s - start_s;
+  OrrServedRequest all = {.row = {.request = request->id,
+                                  .replica = request->replica,
+                                  .arrival_s = arrival_s,
+                                  .queue_s = request->scheduled_s - start_s - arrival_s,
+                                  .ttft_s = request->first_token_s - start_s - arrival_s + token_s,
+                                  .e2e_s = end_s - arrival_s + token_s,
+                                  .input_tokens = request->prompt,
+                                  .output_tokens = request->output,
+                                  .cached_tokens = request->hit,
+                                  .preemptions = request->preemptions,
+                                  .handover_s = NAN},
+                          .group = request->group,
+                          .end_s = end_s};
+  OrrServingRequestRow *row = &all.row;
+  if (request->output > 1) row->tpot_s = (row->e2e_s - row->ttft_s) / (request->output - 1);
+  set_measured(request, row);
+  judge(params, &all);
+  return all;
+}
+
 static void ended(void *user, OrrRequest *request) {
   OrrFleet *fleet = user;
-  const double start_s = fleet->run.start_s;
-  OrrServedRequest row = {.id = request->id,
-                          .group = request->group,
-                          .replica = (gint16)request->replica,
-                          .prompt = request->prompt,
-                          .output = request->output,
-                          .hit = request->hit,
-                          .preemptions = request->preemptions,
-                          .arrival_s = request->arrival_s - start_s,
-                          .scheduled_s = request->scheduled_s - start_s,
-                          .first_token_s = request->first_token_s - start_s,
-                          .end_s = request->last_token_s - start_s,
-                          .measured_first_s = request->measured_first_s,
-                          .measured_end_s = request->measured_end_s};
-  orr_route_add_row(&fleet->route, request, &row);
+  OrrServedRequest all = served(fleet, request);
+  orr_route_add_row(&fleet->route, request, &all.row);
   count_area(fleet, request, -1);
-  row.left_s = orr_serving_run_now(&fleet->run) - start_s;
-  row.area_s = fleet->run.work->area_request_s + fleet->unsent_area_s;
-  row.in_system = (gint32)(fleet->in_system + n_unsent(fleet));
-  g_array_append_val(fleet->run.work->requests, row);
+  all.left_s = orr_serving_run_now(&fleet->run) - fleet->run.start_s;
+  all.area_s = fleet->run.work->area_request_s + fleet->unsent_area_s;
+  all.in_system = (gint32)(fleet->in_system + n_unsent(fleet));
+  g_array_append_val(fleet->run.work->requests, all);
   check_queue(fleet, request);
-  take_answer(fleet, orr_watch_left(&fleet->watch, &row));
+  take_answer(fleet, orr_watch_left(&fleet->watch, all.row.good));
   orr_gateway_notice(orr_gateway_pair(&fleet->route)->first);
   follow_up(fleet, request);
 }
@@ -548,7 +592,7 @@ void orr_fleet_times(const OrrWork *base, double *ret_end_s, double *ret_answer_
   double sum_s = 0;
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
-    sum_s += request->end_s - request->arrival_s;
+    sum_s += request->end_s - request->row.arrival_s;
   }
   *ret_end_s = work->end_s;
   *ret_answer_s = work->requests->len > 0 ? sum_s / work->requests->len : 0;

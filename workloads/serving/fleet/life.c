@@ -135,7 +135,8 @@ static void enter(One *one, State state) {
   one->state = state;
   life->route->is_up[one->index] = state == UP;
   one->since_s = now_s;
-  const OrrServedTurn turn = {now_s - life->run->start_s, (gint32)one->index, state_words[state]};
+  const OrrServingTurnRow turn = {now_s - life->run->start_s, one->index,
+                                  (char *)state_words[state]};
   g_array_append_val(life->run->work->turns, turn);
 }
 

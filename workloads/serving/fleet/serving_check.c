@@ -480,9 +480,9 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
   work->longest = longest_request(params, world->model);
   work->requests = g_array_new(FALSE, FALSE, sizeof(OrrServedRequest));
   work->unserved = g_array_new(FALSE, FALSE, sizeof(OrrUnserved));
-  work->steps = g_array_new(FALSE, FALSE, sizeof(OrrServedStep));
+  work->steps = g_array_new(FALSE, FALSE, sizeof(OrrServingStepRow));
   work->gaps = g_array_new(FALSE, FALSE, sizeof(OrrTokenGap));
-  work->turns = g_array_new(FALSE, FALSE, sizeof(OrrServedTurn));
+  work->turns = g_array_new(FALSE, FALSE, sizeof(OrrServingTurnRow));
   if (params->metrics.step_rows > 0) work->power = orr_power_time_new();
   work->groups = g_array_new(FALSE, FALSE, sizeof(OrrServedGroup));
   for (guint g = 0; g < orr_serving_n_groups(params); g++) add_group(work, params, g);

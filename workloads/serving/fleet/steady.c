@@ -83,7 +83,7 @@ static double in_system_at(const Run *run, double at_s) {
 /* Mean time in the system of the requests [from, to). */
 static double residence(const Run *run, guint from, guint to) {
   double sum = 0;
-  for (guint i = from; i < to; i++) sum += run->rows[i].left_s - run->rows[i].arrival_s;
+  for (guint i = from; i < to; i++) sum += run->rows[i].left_s - run->rows[i].row.arrival_s;
   return sum / (to - from);
 }
 
@@ -127,8 +127,8 @@ static gboolean is_full(const Run *run) {
   const guint from = left_by(run, run->until_s * 3 / 4);
   double waited = 0, stayed = 0;
   for (guint i = from; i < run->n; i++) {
-    waited += run->rows[i].scheduled_s - run->rows[i].arrival_s;
-    stayed += run->rows[i].left_s - run->rows[i].arrival_s;
+    waited += run->rows[i].row.queue_s;
+    stayed += run->rows[i].left_s - run->rows[i].row.arrival_s;
   }
   return run->n - from >= FEWEST_EARLY && waited > stayed / 2;
 }
@@ -203,9 +203,9 @@ static void fill_batches(const Run *run, const OrrServing *params, const OrrStea
   for (guint i = left_by(run, steady->begin_s); i < run->n; i++) {
     const OrrServedRequest *row = &run->rows[i];
     Batch *batch = &batches[batch_at(steady, row->left_s)];
-    batch->tokens += row->output;
+    batch->tokens += (double)row->row.output_tokens;
     batch->n++;
-    if (params->least_good > 0) batch->good += orr_serving_see(params, row).good != FALSE;
+    if (params->least_good > 0) batch->good += row->row.good;
   }
   for (guint i = run->unserved->len; i > 0; i--) {
     const double at_s = g_array_index(run->unserved, OrrUnserved, i - 1).at_s;

@@ -88,9 +88,9 @@ OrrWatchAnswer orr_watch_first_token(OrrWatch *watch, double ttft_s) {
   return note_event(watch);
 }
 
-OrrWatchAnswer orr_watch_left(OrrWatch *watch, const OrrServedRequest *row) {
+OrrWatchAnswer orr_watch_left(OrrWatch *watch, gboolean is_good) {
   watch->ended++;
-  watch->missed += !orr_serving_see(&watch->run->work->params, row).good;
+  watch->missed += !is_good;
   return note_event(watch);
 }
 

@@ -32,7 +32,7 @@ void orr_watch_init(OrrWatch *watch, OrrServingRun *run);
 /* A request has its first token, or has left. The answer is given once; work->steady has the
  * reason. */
 OrrWatchAnswer orr_watch_first_token(OrrWatch *watch, double ttft_s);
-OrrWatchAnswer orr_watch_left(OrrWatch *watch, const OrrServedRequest *row);
+OrrWatchAnswer orr_watch_left(OrrWatch *watch, gboolean is_good);
 /* A request was rejected or has failed: it missed its objectives. */
 void orr_watch_unserved(OrrWatch *watch);
 

@@ -65,7 +65,7 @@ gint64 orr_serving_run_tier_blocks(const OrrServingRun *run, guint group, double
 
 /* --- rows: tally.c --- */
 
-void orr_serving_run_note_step(OrrServingRun *run, const OrrServedStep *row);
+void orr_serving_run_note_step(OrrServingRun *run, const OrrServingStepRow *row);
 void orr_serving_run_note_gaps(OrrServingRun *run, double gap_s, guint n); /* @n gaps alike */
 /* A request's first token is written. */
 void orr_serving_run_note_first(OrrServingRun *run);

@@ -9,17 +9,14 @@
 
 /* Every stride-th step is kept; where there are twice too many, every other one is left: rows
  * stay evenly spaced. */
-void orr_serving_run_note_step(OrrServingRun *run, const OrrServedStep *row) {
+void orr_serving_run_note_step(OrrServingRun *run, const OrrServingStepRow *row) {
   const gint64 wanted = run->work->params.metrics.step_rows;
   GArray *steps = run->work->steps;
   if (wanted == 0 || run->seen_steps++ % run->step_stride != 0) return;
-  OrrServedStep own = *row;
-  own.begin_s -= run->start_s;
-  own.end_s -= run->start_s;
-  g_array_append_val(steps, own);
+  g_array_append_vals(steps, row, 1);
   if ((gint64)steps->len < 2 * wanted) return;
   for (guint i = 0; 2 * i < steps->len; i++)
-    g_array_index(steps, OrrServedStep, i) = g_array_index(steps, OrrServedStep, 2 * i);
+    g_array_index(steps, OrrServingStepRow, i) = g_array_index(steps, OrrServingStepRow, 2 * i);
   g_array_set_size(steps, (steps->len + 1) / 2);
   run->step_stride *= 2;
 }
@@ -32,7 +29,7 @@ double orr_serving_littles_law_error(const OrrServingWork *work) {
   double sum_s = work->failed_s;
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
-    sum_s += request->end_s - request->arrival_s;
+    sum_s += request->end_s - request->row.arrival_s;
   }
   return sum_s > 0 ? fabs(work->area_request_s / sum_s - 1) : 0;
 }
@@ -98,7 +95,7 @@ static guint64 output_in(const OrrServingWork *work, double begin_s, double end_
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServedRequest *row = &g_array_index(work->requests, OrrServedRequest, i);
     if (row->left_s > begin_s && row->left_s <= end_s)
-      tokens += (guint64)(row->output * orr_serving_outputs(&work->params));
+      tokens += (guint64)(row->row.output_tokens * orr_serving_outputs(&work->params));
   }
   return tokens;
 }
@@ -192,15 +189,17 @@ void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s,
   replica->books->running_s += (double)running * (end_s - begin_s);
   replica->books->peak_blocks = fmax(replica->books->peak_blocks, (double)replica->used_blocks);
   replica->books->most_running = MAX(replica->books->most_running, (gint64)running);
-  const OrrServedStep row = {.replica = replica->index,
-                             .begin_s = begin_s,
-                             .end_s = end_s,
-                             .tokens = (gint32)shape->tokens,
-                             .chunk = (gint32)shape->chunk,
-                             .decodes = (gint32)shape->decodes,
-                             .running = (gint32)running,
-                             .waiting = (gint32)waiting,
-                             .used_blocks = replica->used_blocks};
+  const double start_s = replica->run->start_s;
+  const OrrServingStepRow row = {.replica = replica->index,
+                                 .begin_s = begin_s - start_s,
+                                 .step_s = end_s - start_s - (begin_s - start_s),
+                                 .tokens = shape->tokens,
+                                 .prefill_tokens = shape->chunk,
+                                 .decodes = shape->decodes,
+                                 .running = running,
+                                 .waiting = waiting,
+                                 .kv_utilization = (double)replica->used_blocks /
+                                                   orr_served_group_blocks(replica->group)};
   orr_serving_run_note_step(replica->run, &row);
 }
 

@@ -389,9 +389,9 @@ static OrrRequest *leave(gpointer state, OrrReplica *replica, OrrRequest *reques
   return NULL;
 }
 
-static void add_row(gpointer state, const OrrRequest *request, OrrServedRequest *row) {
+static void add_row(gpointer state, const OrrRequest *request, OrrServingRequestRow *row) {
   const double *took_s = g_hash_table_lookup(((const Handover *)state)->took_s, request);
-  row->handover_s = took_s ? *took_s : 0;
+  if (took_s && *took_s > 0) row->handover_s = *took_s;
 }
 
 static void forget(gpointer state, const OrrRequest *request) {

@@ -247,7 +247,8 @@ void orr_route_replica_up(OrrRoute *route) {
   }
 }
 
-void orr_route_add_row(const OrrRoute *route, const OrrRequest *request, OrrServedRequest *row) {
+void orr_route_add_row(const OrrRoute *route, const OrrRequest *request,
+                       OrrServingRequestRow *row) {
   EACH_STOP(route, stop)
   if (stop->station->add_row) stop->station->add_row(stop->state, request, row);
 }

@@ -64,7 +64,7 @@ struct OrrStation {
   /* The engine is done with @request. Returns what leaves: @request, the request that it was an
    * output of, or NULL where that goes on. */
   OrrRequest *(*leave)(gpointer state, OrrReplica *replica, OrrRequest *request);
-  void (*add_row)(gpointer state, const OrrRequest *request, OrrServedRequest *row);
+  void (*add_row)(gpointer state, const OrrRequest *request, OrrServingRequestRow *row);
   void (*forget)(gpointer state, const OrrRequest *request);
   /* The replica of @request is lost: it enters again, or fails. */
   void (*lose)(gpointer state, OrrRequest *request);
@@ -135,7 +135,7 @@ void orr_route_move(OrrRoute *route, OrrRequest *from, OrrRequest *to);
 /* Every request of replica @i, which is lost: by number, each once. */
 GPtrArray *orr_route_lose_replica(OrrRoute *route, guint i);
 void orr_route_replica_up(OrrRoute *route);
-void orr_route_add_row(const OrrRoute *route, const OrrRequest *request, OrrServedRequest *row);
+void orr_route_add_row(const OrrRoute *route, const OrrRequest *request, OrrServingRequestRow *row);
 void orr_route_answered(const OrrRoute *route, const OrrRequest *request, double at_s);
 
 G_END_DECLS

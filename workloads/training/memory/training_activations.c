@@ -47,20 +47,20 @@ static double bytes_of(const GArray *kept, const char *operator) {
 }
 
 /* Finds or adds, from @from on, the row of @like's chunk, type of layer and operator. */
-static OrrKeptActivation *row_of(GArray *rows, guint from, const OrrKeptActivation *like) {
+static OrrActivationRow *row_of(GArray *rows, guint from, const OrrActivationRow *like) {
   for (guint i = from; i < rows->len; i++) {
-    OrrKeptActivation *row = &g_array_index(rows, OrrKeptActivation, i);
+    OrrActivationRow *row = &g_array_index(rows, OrrActivationRow, i);
     if (row->chunk == like->chunk && g_str_equal(row->unit, like->unit) &&
         g_str_equal(row->operator, like->operator))
       return row;
   }
   g_array_append_val(rows, *like);
-  return &g_array_index(rows, OrrKeptActivation, rows->len - 1);
+  return &g_array_index(rows, OrrActivationRow, rows->len - 1);
 }
 
 /* One layer of a block: what it keeps with its recomputation, and what it would keep without. */
 static void add_layer(const OrrJob *job, const GArray *layers, gint64 layer,
-                      const OrrKeptActivation *at, GArray *rows, guint from) {
+                      const OrrActivationRow *at, GArray *rows, guint from) {
   const OrrLayerSpec *spec = orr_job_spec(job, g_array_index(layers, guint, layer));
   g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
   g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
@@ -72,17 +72,18 @@ static void add_layer(const OrrJob *job, const GArray *layers, gint64 layer,
       const OrrKeptBytes *one = &g_array_index(list, OrrKeptBytes, i);
       const double there = bytes_of(kept, one->operator);
       if (again && one->bytes <= there) continue;
-      OrrKeptActivation like = *at;
-      like.unit = type_names[spec->type];
-      like.operator= one->operator;
-      OrrKeptActivation *row = row_of(rows, from, &like);
+      OrrActivationRow like = *at;
+      like.unit = (char *)type_names[spec->type];
+      like.operator=(char *) one->operator;
+      OrrActivationRow *row = row_of(rows, from, &like);
       row->units += !again || there == 0;
       if (again)
-        row->replayed += one->bytes - there;
+        row->replayed_bytes += one->bytes - there;
       else if (orr_training_offload_takes(job, layers, layer))
-        row->in_host += one->bytes;
+        row->host_bytes += one->bytes;
       else
-        row->kept += one->bytes;
+        row->kept_bytes += one->bytes;
+      row->peak_bytes = row->kept_bytes * (double)row->micro_batches;
     }
   }
 }
@@ -107,7 +108,7 @@ void orr_training_activations(const OrrJob *job, gint64 stage, guint peak, GArra
   for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
     const GArray *layers = orr_job_layers(job, stage, chunk);
     const guint from = rows->len;
-    const OrrKeptActivation at = {.stage = stage, .chunk = chunk, .micro_batches = passes[chunk]};
+    const OrrActivationRow at = {.stage = stage, .chunk = chunk, .micro_batches = passes[chunk]};
     for (guint i = 0; i < layers->len; i++) add_layer(job, layers, i, &at, rows, from);
   }
 }

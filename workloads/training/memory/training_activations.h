@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* Appends the rows (OrrKeptActivation) of @stage, which holds most during its @peak-th pass. */
+/* Appends the rows (OrrActivationRow) of @stage, which holds most during its @peak-th pass. */
 void orr_training_activations(const OrrJob *job, gint64 stage, guint peak, GArray *rows);
 
 G_END_DECLS

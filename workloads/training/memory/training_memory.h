@@ -13,7 +13,7 @@ G_BEGIN_DECLS
 typedef struct {
   GArray *stages;      /* of OrrStageMemory */
   GArray *moments;     /* of OrrMemoryMoment, or NULL */
-  GArray *activations; /* of OrrKeptActivation, or NULL */
+  GArray *activations; /* of OrrActivationRow, or NULL */
 } OrrMemoryRows;
 
 void orr_training_memory(const OrrJob *job, const OrrMemoryRows *rows);

@@ -1,7 +1,7 @@
 /*
  * rows.c - the field tables of all rows, made from the descriptions in rows.inc.
  */
-#include "sim/run/answer/rows.h"
+#include "results/rows/rows.h"
 
 #define KIND_INT .kind = ORR_FIELD_INT, .flags = ORR_FIELD_OPTIONAL
 #define KIND_RUN .kind = ORR_FIELD_INT, .flags = ORR_FIELD_RUN
@@ -57,9 +57,9 @@
   ;                                                                                                \
   const OrrFieldTable orr_##table_##_table =                                                       \
       ORR_FIELD_TABLE(#table_, table_##_sentence, ROW, table_##_fields);
-#include "sim/run/answer/rows.inc"
+#include "results/rows/rows.inc"
 
 const OrrFieldTable *const orr_row_tables[] = {
 #define RECORD(table, sentence) &orr_##table##_table,
-#include "sim/run/answer/rows.inc"
+#include "results/rows/rows.inc"
     NULL};

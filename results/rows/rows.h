@@ -42,7 +42,7 @@ typedef struct {
 #define END(table)                                                                                 \
   }                                                                                                \
   ;
-#include "sim/run/answer/rows.inc"
+#include "results/rows/rows.inc"
 
 /* A run's answer: the member of its kind (kinds.h). Numbers only: sweeps and validations pass it
  * between processes as bytes. */
