@@ -37,7 +37,7 @@ typedef struct {
 typedef struct {
   const OrrJob *job;
   const guint64 *load; /* by fabric link: a hash of what else loads it */
-  guint64 *crossed;    /* by fabric link: what the crossings put on it */
+  guint64 *face;       /* by fabric link: its colour, in this round */
   GArray *crossings;   /* of Crossing */
   GArray *links;       /* of guint32 */
   guint64 *colour;     /* of each replica */
@@ -92,16 +92,20 @@ static void add_group_crossings(Refinement *r, guint32 replica, gint64 stage) {
 static void add_storage_crossings(Refinement *r, guint32 replica, gint64 stage) {
   const OrrStorage *storage = &r->job->world->cluster->storage;
   const gint64 n = orr_job_replica_ranks(r->job);
-  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++)
-    for (gint64 i = 0; i < 2 * orr_storage_stripes(storage); i++) {
-      const gint64 gpu = orr_job_gpu(r->job, stage, rank);
-      Crossing crossing = {replica, (2 + ORR_N_GROUPS) * r->job->pp + 2 * stage + i % 2,
+  const gint64 stripes = orr_storage_stripes(storage);
+  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++) {
+    const gint64 gpu = orr_job_gpu(r->job, stage, rank);
+    for (gint64 i = 0; i < 2 * stripes; i++) {
+      const gboolean is_read = i >= stripes;
+      Crossing crossing = {replica, (2 + ORR_N_GROUPS) * r->job->pp + 2 * stage + is_read,
                            r->links->len, 0, 0};
-      crossing.latency_s = orr_fabric_storage_route(
-          r->job->world->fabric, gpu, orr_storage_server(storage, gpu, i / 2), i % 2, r->links);
+      crossing.latency_s = orr_fabric_storage_route(r->job->world->fabric, gpu,
+                                                    orr_storage_server(storage, gpu, i % stripes),
+                                                    is_read, r->links);
       crossing.n = r->links->len - crossing.first;
       g_array_append_val(r->crossings, crossing);
     }
+  }
 }
 
 /* Each rank's route to its host, and the host's memory. */
@@ -144,25 +148,35 @@ static guint64 mark_of(const Refinement *r, guint32 link) {
 
 static guint64 load_of(const Refinement *r, guint32 link) { return r->load ? r->load[link] : 0; }
 
+/* Crossings of one boundary and replica follow each other: their mark is hashed once. A link that
+ * nothing crosses needs no colour. */
 static void colour_links(const Refinement *r) {
-  memset(r->crossed, 0, (gsize)orr_fabric_n_links(r->job->world->fabric) * sizeof *r->crossed);
+  const OrrFabric *fabric = r->job->world->fabric;
+  const gint64 n = orr_fabric_n_links(fabric);
+  const Crossing *before = NULL;
+  guint64 mark = 0;
+  memset(r->face, 0, (gsize)n * sizeof *r->face);
   for (guint c = 0; c < r->crossings->len; c++) {
     const Crossing *crossing = &g_array_index(r->crossings, Crossing, c);
-    const guint64 mark = orr_random_hash3(crossing->boundary, r->colour[crossing->replica], 1);
+    if (!before || crossing->boundary != before->boundary || crossing->replica != before->replica)
+      mark = orr_random_hash3(crossing->boundary, r->colour[crossing->replica], 1);
+    before = crossing;
     for (guint i = 0; i < crossing->n; i++)
-      r->crossed[g_array_index(r->links, guint32, crossing->first + i)] += mark;
+      r->face[g_array_index(r->links, guint32, crossing->first + i)] += mark;
   }
+  for (gint64 link = 0; link < n; link++)
+    if (r->face[link])
+      r->face[link] = orr_random_hash3(orr_number_bits(orr_fabric_link_bandwidth(fabric, link)),
+                                       r->face[link] + load_of(r, link) + mark_of(r, link), 3);
 }
 
+/* The links in order: a polynomial in an odd number, whose coefficients are hashes. */
 static guint64 colour_crossing(const Refinement *r, const Crossing *crossing) {
-  guint64 colour = orr_random_hash3(crossing->boundary, orr_number_bits(crossing->latency_s), 2);
-  for (guint i = 0; i < crossing->n; i++) {
-    const guint32 link = g_array_index(r->links, guint32, crossing->first + i);
-    const double bandwidth = orr_fabric_link_bandwidth(r->job->world->fabric, link);
-    colour = orr_random_hash3(colour, orr_number_bits(bandwidth),
-                              r->crossed[link] + load_of(r, link) + mark_of(r, link));
-  }
-  return colour;
+  const guint64 odd = G_GUINT64_CONSTANT(0x9E3779B97F4A7C15);
+  guint64 route = 0;
+  for (guint i = 0; i < crossing->n; i++)
+    route = route * odd + r->face[g_array_index(r->links, guint32, crossing->first + i)];
+  return orr_random_hash3(crossing->boundary, orr_number_bits(crossing->latency_s), route);
 }
 
 /* Adds the colours of the replicas that each one meets in its expert groups, in any order. */
@@ -215,8 +229,8 @@ static void fold_by_colour(OrrFold *fold, const OrrJob *job, const guint64 *load
   g_autofree guint64 *next = g_new0(guint64, job->dp);
   g_autoptr(GArray) crossings = g_array_new(FALSE, FALSE, sizeof(Crossing));
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
-  g_autofree guint64 *crossed = g_new(guint64, orr_fabric_n_links(job->world->fabric));
-  Refinement r = {job, load, crossed, crossings, links, colour};
+  g_autofree guint64 *face = g_new(guint64, orr_fabric_n_links(job->world->fabric));
+  Refinement r = {job, load, face, crossings, links, colour};
   for (gint64 i = 0; i < job->dp; i++) add_replica(&r, i);
   colour_by_marks(job, colour);
   guint before = 0;

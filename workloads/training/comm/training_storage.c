@@ -74,27 +74,36 @@ typedef enum { VIA_HOST = 1, VIA_SERVERS = 2, IS_READ = 4 } Route;
 
 typedef struct {
   const OrrJob *job;
-  GHashTable *slots; /* fabric link -> index in uses + 1 */
-  GArray *uses;      /* of OrrLinkUse */
+  guint32 *slots; /* by fabric link: its index in uses + 1, or 0 */
+  GArray *uses;   /* of OrrLinkUse */
+  GArray *links;  /* of guint32: of one route */
   double latency_s;
 } Loads;
 
 static void add_use(Loads *loads, guint32 link, guint32 weight) {
-  const guint slot = GPOINTER_TO_UINT(g_hash_table_lookup(loads->slots, GUINT_TO_POINTER(link)));
+  const guint32 slot = loads->slots[link];
   if (slot) {
     g_array_index(loads->uses, OrrLinkUse, slot - 1).weight += weight;
     return;
   }
   const OrrLinkUse use = {link, weight};
   g_array_append_val(loads->uses, use);
-  g_hash_table_insert(loads->slots, GUINT_TO_POINTER(link), GUINT_TO_POINTER(loads->uses->len));
+  loads->slots[link] = loads->uses->len;
+}
+
+static void forget_uses(Loads *loads) {
+  for (guint u = 0; u < loads->uses->len; u++)
+    loads->slots[g_array_index(loads->uses, OrrLinkUse, u).link] = 0;
+  g_array_set_size(loads->uses, 0);
+  loads->latency_s = 0;
 }
 
 /* Adds one flow for each stripe of the GPU's file. */
 static void add_gpu(Loads *loads, gint64 gpu, Route route) {
   const OrrFabric *fabric = loads->job->world->fabric;
   const gint64 stripes = orr_storage_stripes(storage_of(loads->job));
-  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  GArray *links = loads->links;
+  g_array_set_size(links, 0);
   if (route & VIA_HOST) orr_fabric_host_route(fabric, gpu, route & IS_READ, links);
   for (guint k = 0; k < links->len; k++)
     add_use(loads, g_array_index(links, guint32, k), (guint32)stripes);
@@ -108,27 +117,24 @@ static void add_gpu(Loads *loads, gint64 gpu, Route route) {
 }
 
 /* @bytes for each GPU of the lane. */
-static void plan_transfer(OrrTraffic *traffic, const OrrFold *fold, guint lane, Route route,
-                          double bytes, OrrCommPlan *ret_plan) {
+static void plan_transfer(OrrTraffic *traffic, const OrrFold *fold, Loads *loads, guint lane,
+                          Route route, double bytes, OrrCommPlan *ret_plan) {
   const OrrJob *job = traffic->job;
   const gint64 n = orr_job_replica_ranks(job), stage = lane / fold->n;
   const guint class = lane % fold->n;
   if (bytes <= 0) return;
   g_autofree gint64 *firsts = orr_fold_class_ranks(fold, job, class);
-  Loads loads = {job, g_hash_table_new(g_direct_hash, g_direct_equal),
-                 g_array_new(FALSE, FALSE, sizeof(OrrLinkUse)), 0};
   for (guint i = 0; i < fold->size[class]; i++)
     for (gint64 rank = firsts[i]; rank < firsts[i] + n; rank++)
-      add_gpu(&loads, orr_job_gpu(job, stage, rank), route);
+      add_gpu(loads, orr_job_gpu(job, stage, rank), route);
   *ret_plan = (OrrCommPlan){.phases = g_new0(OrrPhase, 1), .n_phases = 1};
   ret_plan->phases[0] = (OrrPhase){
-      loads.latency_s, bytes / (double)orr_storage_stripes(storage_of(job)),
-      orr_traffic_path(traffic, (OrrLinkUse *)(void *)loads.uses->data, loads.uses->len)};
-  g_hash_table_unref(loads.slots);
-  g_array_unref(loads.uses);
+      loads->latency_s, bytes / (double)orr_storage_stripes(storage_of(job)),
+      orr_traffic_path(traffic, (OrrLinkUse *)(void *)loads->uses->data, loads->uses->len)};
+  forget_uses(loads);
 }
 
-static void plan_lane(OrrTraffic *traffic, const OrrFold *fold, guint lane,
+static void plan_lane(OrrTraffic *traffic, const OrrFold *fold, Loads *loads, guint lane,
                       OrrStorageTraffic *storage) {
   const OrrJob *job = traffic->job;
   const OrrCheckpoint *checkpoint = &job->params->checkpoint;
@@ -137,19 +143,24 @@ static void plan_lane(OrrTraffic *traffic, const OrrFold *fold, guint lane,
   const gboolean writes = checkpoint->sharded || lane % fold->n == fold->class_of[0];
   const double write = checkpoint->every > 0 && writes ? checkpoint_bytes(job, stage) : 0;
   const double load = checkpoint->load ? load_bytes(job, stage) : 0;
-  plan_transfer(traffic, fold, lane, sync ? VIA_HOST | VIA_SERVERS : VIA_SERVERS, write,
+  plan_transfer(traffic, fold, loads, lane, sync ? VIA_HOST | VIA_SERVERS : VIA_SERVERS, write,
                 &storage->write);
-  if (!sync) plan_transfer(traffic, fold, lane, VIA_HOST, write, &storage->snapshot);
-  plan_transfer(traffic, fold, lane, VIA_HOST | VIA_SERVERS | IS_READ, load, &storage->load);
+  if (!sync) plan_transfer(traffic, fold, loads, lane, VIA_HOST, write, &storage->snapshot);
+  plan_transfer(traffic, fold, loads, lane, VIA_HOST | VIA_SERVERS | IS_READ, load, &storage->load);
   if (stage == 0)
-    plan_transfer(traffic, fold, lane, VIA_HOST | VIA_SERVERS | IS_READ, data_bytes(job),
+    plan_transfer(traffic, fold, loads, lane, VIA_HOST | VIA_SERVERS | IS_READ, data_bytes(job),
                   &storage->data);
 }
 
 OrrStorageTraffic *orr_storage_traffic_new(OrrTraffic *traffic, const OrrFold *fold) {
   const guint n_lanes = (guint)traffic->job->pp * fold->n;
   OrrStorageTraffic *storage = g_new0(OrrStorageTraffic, n_lanes);
-  for (guint lane = 0; lane < n_lanes; lane++) plan_lane(traffic, fold, lane, &storage[lane]);
+  g_autofree guint32 *slots = g_new0(guint32, orr_fabric_n_links(traffic->job->world->fabric));
+  g_autoptr(GArray) uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
+  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  Loads loads = {traffic->job, slots, uses, links, 0};
+  for (guint lane = 0; lane < n_lanes; lane++)
+    plan_lane(traffic, fold, &loads, lane, &storage[lane]);
   return storage;
 }
 
