@@ -1,7 +1,8 @@
 #!/bin/sh
 # bare-path.sh DIR PACKAGE... - fills DIR with links to the commands that a fresh Debian has once PACKAGE... are installed:
-# those of the essential packages, of the packages named and of everything these depend on. No recommended package, and
-# nothing of /usr/local. With PATH=DIR a test that needs any other command fails as it would on that machine.
+# the commands of the essential packages, of the packages named and of everything these depend on. No recommended
+# package, and nothing of /usr/local. With PATH=DIR a test that needs any other command fails as it would on that
+# machine.
 #
 # The lists of files are dpkg's. Of alternatives in a dependency (a | b) the first that is installed counts, as apt chooses.
 # python3 becomes a wrapper that sees the standard library alone, so that a module of a package that happens to be here is

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs those of the Debian packages named that are missing: as root or with sudo; otherwise prints the line to type.
-# Lists of packages are fetched where those of this machine lack one.
+# Installs the Debian packages named, as far as they are missing: as root or with sudo; otherwise prints the line to
+# type. Lists of packages are fetched where this machine's lack one.
 set -eu
 
 missing=

@@ -88,7 +88,7 @@ LINES = [
     ("Rows that look computed, in no sum above", None, None, None),
     ("training-vtrain-single", None, None, "one node: [why](docs/modelling/training-accuracy.md#rows-that-look-computed)"),
 ]
-# Lines that README leaves out and pages of docs/modelling name: `sets NAME` takes those of both lists.
+# Lines that README leaves out and pages of docs/modelling name: `sets NAME` takes the lines of both lists.
 MORE_LINES = [
     ("training-bloom", None, MEMORY, "memory: nvidia-smi"),
     ("training-torchtitan", None, MEMORY, "memory: the allocator's peak"),

@@ -1,6 +1,6 @@
 /*
  * huggingface_quantization.c - the format of a checkpoint's weights, from the quantization_config
- * of its config.json or from the hf_quant_config.json beside it.
+ * of its config.json or from the hf_quant_config.json next to it.
  *
  *   method               what says the format                  what stays in 16 bits
  *   fp8, fbgemm_fp8      weight_block_size                     modules_to_not_convert,
@@ -164,7 +164,7 @@ enum { LATENT = 1, STATE = 2, OTHER = 4 };
 /* The matrices of a part, each under all names that model types give it. */
 static const struct {
   OrrQuantizedPart part;
-  guint of; /* of which mixers */
+  guint of; /* bits: the mixers that have it */
   const char *names;
 } matrices[] = {
     {ORR_QUANTIZED_MIXER, OTHER, "self_attn.q_proj self_attn.qkv_proj attention.wq attn.c_attn"},
@@ -413,7 +413,7 @@ static void read_integers(Reading *reading) {
     if (g_str_has_prefix(text, "-:"))
       add_expression(&reading->plain, text + strlen("-:"));
     else
-      note(reading, "dynamic: other bits for '%.60s' are counted as those of all", text);
+      note(reading, "dynamic: other bits for '%.60s' are counted as the bits of all", text);
   }
   if (is_true(config, "lm_head")) note(reading, "lm_head: the output layer is counted in 16 bits");
 }

@@ -17,7 +17,7 @@
 #include "models/import_huggingface.h"
 
 typedef struct {
-  const char *model_type; /* that of the vision_config */
+  const char *model_type; /* the vision_config's */
   gboolean is_clip, has_positions, is_gated;
 } Tower;
 

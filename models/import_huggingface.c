@@ -211,7 +211,7 @@ static void map_experts(const Import *import) {
                          0);
   gboolean llama4 = g_str_has_prefix(import->type->model_type, "llama4");
   if (!ffn && llama4)
-    ffn = number(import, "intermediate_size", 0); /* intermediate_size_mlp is that of the dense
+    ffn = number(import, "intermediate_size", 0); /* intermediate_size_mlp belongs to the dense
                                                    * layers */
   if (llama4) n_shared = 1;
   if (!shared) shared = n_shared * ffn;
@@ -348,7 +348,7 @@ static void map_effects(const Import *import, const GPtrArray *effects) {
 }
 
 /* What says the format of the checkpoint's weights: a section of the config, or ModelOpt's file
- * beside it; NULL: neither. */
+ * next to it; NULL: neither. */
 static OrrNode *quantization_of(const OrrHuggingfaceConfig *outer,
                                 const OrrHuggingfaceConfig *inner, const char *path) {
   static const char keys[] = "quantization_config|compression_config";
@@ -424,7 +424,7 @@ static void map_all(const Import *import, gint64 layers) {
   may(import, "mtp-layers", "num_nextn_predict_layers|num_mtp_modules|mtp_num_hidden_layers");
 }
 
-/* Where no key states their number, the layers are those of the list of their kinds. */
+/* Where no key states their number, the list of their kinds counts the layers. */
 static gint64 count_layers(const Import *import) {
   static const char keys[] = "num_hidden_layers|n_layer|n_layers|num_layers";
   static const char *const lists[] = {"layers_block_type", "layer_types", "attn_type_list"};

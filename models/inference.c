@@ -143,7 +143,7 @@ OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind,
 /* --- mixers --- */
 
 /* Both down-projections are one product (vLLM and SGLang: fused_qkv_a_proj; TensorRT-LLM:
- * Fuse_A_GEMM). The operators' bytes are those of weights in the products' format. */
+ * Fuse_A_GEMM). The operators' bytes count weights in the products' format. */
 static void add_latent(const OrrModel *model, const OrrInferenceShard *shard, const OrrLayer *layer,
                        gint64 tokens, GArray *operators) {
   const OrrMla *mla = &model->mla;

@@ -3,8 +3,8 @@
  *
  * A step computes `tokens` tokens: chunks of prompts, and one token of each decoding sequence.
  * Everything but the attention core depends on their number only, not on their sequences. Kernels
- * are those of a compiled engine (vLLM, SGLang, TensorRT-LLM): a norm adds the residual, the gate
- * and up projections are one product, biases are part of products, writing the cache is part of
+ * are as in a compiled engine (vLLM, SGLang, TensorRT-LLM): a norm adds the residual, the gate and
+ * up projections are one product, biases are part of products, writing the cache is part of
  * attention. Tensor parallelism is Megatron's, with an all-reduce after attention and one after the
  * feed-forward; ranks beyond the number of key-value heads have copies of one.
  *
@@ -13,7 +13,7 @@
  * the all-reduce after the feed-forward sums the results, as vLLM does without data parallelism.
  * Under attention data parallelism (dp > 1) they are placed on all tp dp ranks: each rank's tokens
  * go to their experts and back (dispatch and combine: all-to-alls of the group ep), and the experts
- * compute those of all ranks.
+ * compute all ranks' tokens.
  *
  * Functions of their own cover what differs between prompts and decodes: latent attention expands
  * keys and values for prompts and absorbs the projections for decodes; layers with a state scan

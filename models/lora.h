@@ -1,6 +1,5 @@
 /*
- * lora.h - the document section for low-rank adapters: which linear layers have one, and of which
- * rank.
+ * lora.h - the document section for low-rank adapters: which linear layers have one, and its rank.
  */
 #ifndef ORR_LORA_H
 #define ORR_LORA_H

@@ -49,8 +49,8 @@ static const OrrField moe_fields[] = {
     ORR_FIELD_BOOL(OrrMoe, "shared-gate", shared_gate, "false",
                    "Whether a gate of its own scales the shared experts' result."),
     SIZE(OrrMoe, "latent", latent, "0", 1e6,
-         "Width that routed experts work in, between a projection down and one up; 0: that of the "
-         "residual stream."),
+         "Width that routed experts work in, between a projection down and one up; 0: the "
+         "residual stream's."),
 };
 static const OrrFieldTable moe_table =
     ORR_FIELD_TABLE("moe", "A mixture of experts in place of an MLP.", OrrMoe, moe_fields);
@@ -125,9 +125,10 @@ static const OrrField fields[] = {
         OrrModel, "aliases", aliases, "[]",
         "Other names, such as its id on Hugging Face; a format after a blank (`ID fp8`) is "
         "that checkpoint's `quantization`, for serving workloads that do not give one."),
-    ORR_FIELD_SECTION(OrrModel, "checkpoint", checkpoint, &orr_released_table, "{}",
-                      "The format in which its checkpoint is published: that of serving workloads "
-                      "that give neither precision nor quantization."),
+    ORR_FIELD_SECTION(
+        OrrModel, "checkpoint", checkpoint, &orr_released_table, "{}",
+        "The format in which its checkpoint is published: the default of serving workloads "
+        "that give neither precision nor quantization."),
     NEEDED(OrrModel, "layers", layers, 1e5, "Layers of the decoder."),
     NEEDED(OrrModel, "hidden", hidden, 1e7, "Width of the residual stream."),
     NEEDED(OrrModel, "heads", heads, 1e5, "Attention (query) heads."),

@@ -53,7 +53,7 @@ typedef struct {
 typedef struct {
   gint64 experts; /* 0: none */
   gint64 topk;
-  gint64 ffn;           /* inner width of an expert; 0: that of the dense layers */
+  gint64 ffn;           /* inner width of an expert; 0: as in the dense layers */
   gint64 shared_ffn;    /* inner width of all shared experts together */
   gboolean shared_gate; /* a gate on the shared experts' result: hidden weights */
   /* Width in which the experts compute; 0: the residual stream's (LatentMoE projects down and
@@ -61,8 +61,8 @@ typedef struct {
   gint64 latent;
 } OrrMoe;
 
-/* The range of layers with the mixer `window`: each token sees the last `size` tokens or,
- * chunked, those of its own chunk. */
+/* The range of layers with the mixer `window`: each token sees the last `size` tokens or, chunked,
+ * its own chunk's. */
 typedef struct {
   gint64 size;
   gboolean chunked;

@@ -3,7 +3,7 @@
  *
  * Invariants:
  *  1. Parameters are counted exactly: matrices, biases, norms, embeddings (Megatron's layout).
- *  2. FLOPs are those of matrix products alone, a multiply-add as two; attention without the causal
+ *  2. FLOPs count matrix products alone, a multiply-add as two; attention without the causal
  *     half.
  *
  * Each parameter of a layer's matrices (layer.h) costs 2 FLOPs per token and pass; of experts, topk

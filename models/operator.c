@@ -25,8 +25,8 @@ OrrOperator orr_operator_gemm(const char *name, OrrPass pass, OrrDtype dtype, Or
 /* With head_dim = d and value_dim = v. Forward: two products, 2 d and 2 v FLOPs per pair of a
  * query and a key; reads q, k, v, writes out and one fp32 log-sum-exp per row. Backward: five
  * products (it computes the scores again: Dao et al. 2022, algorithm 4); the products of the
- * scores, of q and of k run over d, those of the probabilities and of v over v; reads q, k, v,
- * out, its gradient and the log-sum-exp, writes the gradients of q, k, v. */
+ * scores, of q and of k run over d, the products of the probabilities and of v over v; reads q, k,
+ * v, out, its gradient and the log-sum-exp, writes the gradients of q, k, v. */
 OrrOperator orr_operator_attention(const char *name, OrrPass pass, OrrDtype dtype,
                                    OrrAttentionShape shape) {
   gboolean forward = pass == ORR_PASS_FORWARD;

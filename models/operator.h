@@ -1,7 +1,7 @@
 /*
  * operator.h - one kernel's worth of work, with the shape that its cost depends on.
  *
- * An operator is a tagged union: `kind` says which shape it has. Shapes are those of one GPU, after
+ * An operator is a tagged union: `kind` says which shape it has. Shapes are one GPU's, after
  * sharding. FLOPs count a multiply-add as two; bytes are what must cross HBM once.
  *
  *   gemm       `batch` products y[m,n] = x[m,k] w[n,k]^T; flops 2 batch m n k

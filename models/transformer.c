@@ -6,8 +6,8 @@
  *     model's FLOPs (or tp times less). Elementwise work is bound by its bytes.
  *  2. Backward of a linear layer keeps Megatron's order of issue: [gather x], dgrad, [reduce dx],
  *     wgrad (LinearWith- GradAccumulationAndAsyncCommunication,
- *     megatron/core/tensor_parallel/layers.py). A COMM's pass is that of the result it serves, and
- *     it may run beside the operators of the other pass that follow it.
+ *     megatron/core/tensor_parallel/layers.py). A COMM has the pass of the result it serves, and it
+ *     may overlap the operators of the other pass that follow it.
  *
  * Backward of y[m,n] = x[m,k] w[n,k]^T, as GEMMs of the same form:
  *
@@ -283,8 +283,8 @@ static const char *norm_name(const OrrTransformerView *view) {
 }
 
 /* Apex' fused layer norm runs two kernels in the backward: the gradients of gamma and beta
- * (reads x and dy), then that of x (reads x and dy, writes dx). The later persistent kernels
- * (2022) do both in one. */
+ * (reads x and dy), then the gradient of x (reads x and dy, writes dx). The later persistent
+ * kernels (2022) do both in one. */
 void orr_transformer_put_norm_of(const OrrTransformerView *view, GArray *operators,
                                  const char *name, OrrPass pass, double elements) {
   const gboolean forward = pass == ORR_PASS_FORWARD;

@@ -104,8 +104,8 @@ typedef struct {
   OrrLora lora;
 } OrrShard;
 
-/* The parameters of one rank: those replicated over its data- and context-parallel group, those
- * of routed experts, which fewer ranks replicate, and frozen ones. */
+/* The parameters of one rank: replicated over its data- and context-parallel group, routed
+ * experts', which fewer ranks replicate, and frozen ones. */
 typedef struct {
   double dense, experts, frozen;
   double linear; /* of all these, those in matrices of linear layers, without adapters */
@@ -246,7 +246,7 @@ double orr_transformer_mtp_activation_bytes(const OrrModel *model, const OrrShar
 double orr_transformer_layer_gradient_bytes(const OrrModel *model, guint kind,
                                             const OrrShard *shard);
 
-/* In addition to what the head keeps, while the loss' gradient becomes that of the logits. */
+/* In addition to what the head keeps, while the loss' gradient becomes the logits'. */
 double orr_transformer_head_gradient_bytes(const OrrModel *model, const OrrShard *shard);
 
 /* Bytes of the logits of one micro-batch on one rank: its part of the vocabulary, in the storage

@@ -2,9 +2,9 @@
  * transformer_attention.c - attention with key and value heads: QKV, the core, the projection.
  *
  * With a window of W tokens over s, each token sees itself and the W - 1 tokens before it. The
- * pairs of query and key are W s - W^2 / 2, exactly those of 2 s / W - 1 causal sequences of W, so
- * it is costed as that number of sequences (rounded up); chunked, as s / W. Bytes are those of the
- * real tensors. Unfused attention does not support windows (orr_transformer_check).
+ * pairs of query and key are W s - W^2 / 2, exactly as many as 2 s / W - 1 causal sequences of W
+ * have, so it is costed as that number of sequences (rounded up); chunked, as s / W. Bytes are the
+ * real tensors'. Unfused attention does not support windows (orr_transformer_check).
  */
 #include <math.h>
 

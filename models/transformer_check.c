@@ -1,7 +1,7 @@
 /*
  * transformer_check.c - the rules by which a model can be split; each message names its values.
  *
- * The rules are those of Megatron-Core: arguments.py and transformer_config.py, for training.
+ * The rules come from Megatron-Core: arguments.py and transformer_config.py, for training.
  */
 #include "models/transformer_private.h"
 

@@ -292,8 +292,8 @@ double orr_transformer_mtp_activation_bytes(const OrrModel *model, const OrrShar
   return orr_transformer_kept_sum(kept);
 }
 
-/* A logit's gradient in the storage format; before it, PyTorch's: that of the log-softmax and of
- * its input, in fp32 both. Over tensor-parallel ranks
+/* A logit's gradient in the storage format; before it, PyTorch's: the log-softmax's and its
+ * input's, in fp32 both. Over tensor-parallel ranks
  * (torch.distributed.tensor.parallel.loss_parallel) the gradient is (targets + exp(x)) times the
  * loss': three numbers a logit beside x at once. */
 double orr_transformer_head_gradient_bytes(const OrrModel *model, const OrrShard *shard) {

@@ -30,7 +30,7 @@
  * activation is part of MOE. Backward, mirrored: each all-to-all goes the other way, experts have
  * dgrad and wgrad.
  *
- * Overlapped, shared experts run beside the dispatch (Megatron-Core's moe-shared-expert-overlap; tp
+ * Overlapped, shared experts run during the dispatch (Megatron-Core's moe-shared-expert-overlap; tp
  * = 1).
  *
  * Sources: Megatron-Core,

@@ -92,7 +92,7 @@ void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operator
 void orr_transformer_put_plain(const OrrTransformerView *view, GArray *operators, const char *name,
                                OrrPass pass, OrrGemmShape forward);
 
-/* Adds a gradient of @parameters to the buffer that sums those of all micro-batches. */
+/* Adds a gradient of @parameters to the buffer that sums all micro-batches' gradients. */
 /* The cast of a linear layer's input or of its result's gradient, where the recipe is narrow. */
 void orr_transformer_put_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass,
                               double elements);

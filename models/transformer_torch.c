@@ -64,7 +64,7 @@ static void put_bytes(const OrrTransformerView *view, GArray *operators, const c
   if (bytes > 0) g_array_append_val(operators, op);
 }
 
-/* Elements that this rank casts of @elements, of which it gathers others' parts. */
+/* Elements that this rank casts of @elements; others cast the parts that it gathers. */
 static double cast_here(const OrrTransformerView *view, gboolean gathered, double elements) {
   return gathered ? elements / (double)view->tp : elements;
 }

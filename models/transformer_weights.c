@@ -11,7 +11,7 @@
  */
 #include "models/transformer_private.h"
 
-/* `linear` counts the matrices of linear layers, `rest` all else; those of experts separately. */
+/* `linear` counts the matrices of linear layers, `rest` all else; experts' separately. */
 typedef struct {
   double linear, rest, expert_linear, expert_rest, adapters;
 } Count;

@@ -31,7 +31,7 @@ typedef struct {
   double switch_share; /* of the bandwidth of links between switches; 0 and 1: all of it */
   /* NULL: nothing; else it is placed first, and the part gets the first of the other GPUs */
   const OrrPartTraffic *beside;
-  gint64 beside_gpus; /* of the part, where something is beside it */
+  gint64 beside_gpus; /* of the part, where something runs next to it */
 } OrrPart;
 
 /* training: a step. collectives: one call of the only size. */

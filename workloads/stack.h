@@ -11,7 +11,7 @@
  *     - {set: engine.max-num-batched-tokens, to: 2048, when: cluster.device.memory < 70 GB,
  *        source: "vllm/engine/arg_utils.py", confidence: documented}
  *
- * A list of settings follows that of its base, and a later setting wins. `set` is a path below
+ * A list of settings follows its base's, and a later setting wins. `set` is a path below
  * `workload`; `when` is an expression (sim/base/expression.h) over paths of the scenario.
  *
  * A name without a document of its own is resolved by release: FAMILY-VERSION is the newest stack

@@ -165,7 +165,7 @@ struct OrrWorkloadKind {
   OrrEntry entry;
   /* Mandatory: check, compile, work_free. Other functions may be NULL. */
   gboolean without_model; /* needs no model: a scenario may omit it */
-  /* it has the machine to itself: no jobs beside it, and no faults from the scenario */
+  /* it has the machine to itself: no other jobs, and no faults from the scenario */
   gboolean is_alone;
   /* the stack (workloads/stack.h) of a workload that names none; NULL: kernels and links alone */
   const char *default_stack;

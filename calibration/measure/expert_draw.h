@@ -13,7 +13,7 @@
  *               -0.2). lo = 1 and hi = 0.8 tokens where tokens topk > experts, else 0.01 and 2. No
  *               expert gets more than all tokens. Then the experts are shuffled.
  *
- * The law and its limits are those of `power_law_1.2` in NVIDIA aiconfigurator's collector
+ * The law and its limits come from `power_law_1.2` in NVIDIA aiconfigurator's collector
  * (power_law_logits_v3), which draws the loads at random. Quantiles follow the same law without the
  * randomness of a draw, and cost_moe.c uses the same quantiles. Like the collector, the session
  * measures the rank with the most tokens, because a layer waits for it. (The load of a random rank

@@ -248,7 +248,7 @@ static void note_shadow(OrrLibrary *library, const char *kind_name, const char *
   g_ptr_array_add(
       library->shadows,
       g_strdup_printf("%s '%s' is read from %s in place of the shipped one: answers differ "
-                      "from those of the shipped library",
+                      "from the shipped library's",
                       kind->kind, name, path));
 }
 

@@ -34,7 +34,7 @@ OrrNode *orr_node_new_list(OrrPlace place);
 OrrNode *orr_node_new_map(OrrPlace place);
 /* A tree of its own, which may be changed. */
 OrrNode *orr_node_copy(const OrrNode *node);
-/* Makes the caller one more owner, each of whom calls orr_node_free. */
+/* Makes the caller one more owner; each owner calls orr_node_free. */
 OrrNode *orr_node_ref(const OrrNode *node);
 /* A new node with the children of @node, shared. */
 OrrNode *orr_node_copy_top(const OrrNode *node);

@@ -25,10 +25,10 @@
  *  6. A trace is replayed end to end until there is a steady state (fleet/steady.h of serving), its
  *     times of arrival scaled to each rate that is tried.
  *
- * Hence the best layouts are those of a search that measures every layout (`exhaustive`), while 2
- * and 4 hold: tests/plan/test_plan_serving.c compares the two. Layouts are taken in rounds of
- * ORR_PLAN_ROUND, and what prunes one are the rounds before its own: the answer does not depend on
- * the number of cores.
+ * Hence the best layouts equal the best ones of a search that measures every layout (`exhaustive`),
+ * while 2 and 4 hold: tests/plan/test_plan_serving.c compares the two. Layouts are taken in rounds
+ * of ORR_PLAN_ROUND, and what prunes one are the rounds before its own: the answer does not depend
+ * on the number of cores.
  */
 #ifndef ORR_PLAN_SERVING_H
 #define ORR_PLAN_SERVING_H
@@ -119,7 +119,7 @@ typedef struct {
    * no rate is low enough; NAN: not known. */
   double rate, sure_rate;
   double fails;        /* the lowest rate above it that fails */
-  gboolean is_assured; /* sure_rate was asked for, as of the best layouts */
+  gboolean is_assured; /* sure_rate was asked for, as it is for the best layouts */
   double below_rps;    /* of a pruned layout: at this rate it misses the objectives */
   OrrPlanRate at;      /* at `rate` */
   /* What a measured latency is over the simulated one, at most, with 90 % confidence; NAN: no band.
@@ -148,7 +148,7 @@ void orr_plan_trace_ask(const OrrPlanTrace *trace, OrrPlanServing *asked);
 /* The document of the stack that answers: @asked, or the newest of vllm. Newly allocated. */
 char *orr_plan_serving_stack(OrrLibrary *library, const char *asked);
 
-/* The formats to search where nobody names them: those of the model's public checkpoints, and
+/* The formats to search where nobody names them: the formats of the model's public checkpoints, and
  * dynamic fp8 where the engine has it. A strv. */
 char **orr_plan_serving_formats(OrrLibrary *library, const char *model, const char *stack,
                                 GError **error);

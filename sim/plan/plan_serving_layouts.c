@@ -12,7 +12,7 @@ enum {
   MOST_TP = 16,   /* of a domain's GPUs */
   MOST_PP = 8,    /* vLLM's users rarely go beyond a few nodes */
   MOST_WIDE = 64, /* GPUs of attention data parallelism */
-  MOST_CELL = 32, /* GPUs of a cell with prefill and decode apart, where nobody says how many */
+  MOST_CELL = 32, /* GPUs of a cell with separate prefill and decode, where nobody says how many */
   MOST_ROLES = 4  /* replicas of such a cell */
 };
 
@@ -76,7 +76,7 @@ char *orr_plan_serving_machine(OrrLibrary *library, const char *device, GError *
   g_autofree char *known = g_strjoinv(", ", (char **)devices->pdata);
   return orr_fault_null(
       error, ORR_FAULT_USAGE,
-      "--devices: no cluster of the library has device '%s' (those of clusters: %s); name "
+      "--devices: no cluster of the library has device '%s' (clusters have: %s); name "
       "the machine with --cluster",
       device, known);
 }

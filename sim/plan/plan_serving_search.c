@@ -2,8 +2,8 @@
  * plan_serving_search.c - answers layouts: a lone request and a burst for all of them, then the
  * highest rates, best estimates first, round after round (plan_serving.h).
  *
- * Each layout is answered in a process of its own, all of whose runs are on the engine `fair`, of
- * which a process can have many.
+ * Each layout is answered in a process of its own, all of whose runs are on the engine `fair`; a
+ * process can have many of it.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /*
  * plan_serving_store.h - a serving plan in the results database.
  *
- * A plan is a run of kind "plan" whose hash is that of the question, of the machines, models and
- * stacks that it names, and of the program's version. Layouts are stored one by one as they are
- * answered. The same question again finds them, so a search that was ended goes on, and an answer
- * is printed again at once.
+ * A plan is a run of kind "plan" whose hash covers the question, the machines, models and stacks
+ * that it names, and the program's version. Layouts are stored one by one as they are answered. The
+ * same question again finds them, so a search that was ended goes on, and an answer is printed
+ * again at once.
  */
 #ifndef ORR_PLAN_SERVING_STORE_H
 #define ORR_PLAN_SERVING_STORE_H

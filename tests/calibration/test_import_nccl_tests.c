@@ -267,7 +267,7 @@ static void test_ranks(void) {
   assert_refused(STARTS RANK0 RANK1 HEADINGS FULL_ROW, "in all_reduce over 2 ranks it is 1 times");
   assert_refused(STARTS RANK0 RANK7 HEADINGS
                  "  8192  2048  float  sum  -1  21  0  0  0  20  0  0  0\n",
-                 "the list of ranks has gaps: 2 lines, of which the last is rank 7");
+                 "the list of ranks has gaps: 2 lines, the last one of rank 7");
   order.ranks = 6;
   g_autoptr(GError) error = NULL;
   g_assert_null(import(log, &order, &error));

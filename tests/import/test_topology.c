@@ -99,7 +99,7 @@ static void test_matrix(void) {
 static void test_one_gpu(void) {
   expect("\tGPU0\trocep1s0\tib1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tPIX\tNODE\t0-19\t0\n"
          "rocep1s0\tPIX\t X \tNODE\n",
-         "gpus: 1 & nics-per-gpu: 1 & - 1 of 2 NICs stand beside no GPU");
+         "gpus: 1 & nics-per-gpu: 1 & - 1 of 2 NICs share no switch with a GPU");
   expect("GPU0 GPU1 are two words of prose.\n", "refused: & no format of a topology");
 }
 

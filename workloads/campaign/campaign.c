@@ -101,7 +101,7 @@ static const OrrField fields[] = {
     ORR_FIELD_CHOICE(OrrCampaign, "policy", policy, &orr_recovery_policy_registry, NULL,
                      "What the job does after a failure."),
     ORR_FIELD_INT(OrrCampaign, "spares", spares, "0",
-                  "Nodes beside the job's that can replace them.", .min = 0, .max = 1e6),
+                  "Nodes in addition to the job's that can replace them.", .min = 0, .max = 1e6),
     SECONDS(OrrCampaign, "repair", repair_s, "0 s",
             "Mean time until a node is back, where the failures do not say.", .min = 0, .max = 1e9),
     ORR_FIELD_REAL(OrrCampaign, "lemon-detection", lemon_found, ORR_UNIT_FRACTION, "0",
@@ -167,7 +167,7 @@ static void check_tiers(const Check *check, const OrrCluster *cluster) {
 }
 
 /* What is assumed where `detection` lacks a symptom. How long slow parts and silent corruption go
- * unnoticed is the site's own practice, of which nothing is published: they are asked. */
+ * unnoticed is the site's own practice, and nothing is published about it: they are asked. */
 static const struct {
   OrrCampaignDetection detection;
   const char *source;

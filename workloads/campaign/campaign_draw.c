@@ -44,7 +44,7 @@ static double young_until(const OrrCampaignDraw *draw) {
   return draw->process->infant > 1 ? draw->begin_s + draw->process->infant_s : 0;
 }
 
-/* The hazard from @from_s to @to_s, with that of a young attempt. */
+/* The hazard from @from_s to @to_s, a young attempt's included. */
 static double spent(const OrrCampaignDraw *draw, double from_s, double to_s) {
   const double young = fmin(fmax(young_until(draw), from_s), to_s);
   const OrrCampaignProcess *p = draw->process;

@@ -1,8 +1,8 @@
 /*
  * campaign_draw.h - when a process strikes next, and what it strikes.
  *
- * A process with n components is a Poisson process whose cumulative hazard is n times that of one
- * component: exact for exponential lives, and for others where a repair leaves a component as old
+ * A process with n components is a Poisson process whose cumulative hazard is n times a single
+ * component's: exact for exponential lives, and for others where a repair leaves a component as old
  * as it was (minimal repair; Barlow, Hunter 1960). Unit exponentials are laid along that hazard, so
  * a higher rate strikes earlier with the same draws.
  */
@@ -30,7 +30,7 @@ void orr_campaign_draw_init(OrrCampaignDraw *draw, const OrrCampaignProcess *pro
                             guint64 seed);
 /* A new attempt of the job begins at @at_s, which is not after next_s. */
 void orr_campaign_draw_attempt(OrrCampaignDraw *draw, double at_s);
-/* From @at_s on the hazard is @factor times that of the process. */
+/* From @at_s on the hazard is @factor times the process's. */
 void orr_campaign_draw_scale(OrrCampaignDraw *draw, double at_s, double factor);
 /* The strike at next_s has happened; finds the next one. */
 void orr_campaign_draw_next(OrrCampaignDraw *draw);

@@ -17,7 +17,7 @@ double orr_campaign_formulas_daly_s(double stall_s, double mttf_s);
 
 /* E[ETTR] = (1 - (u0 + dt / 2) / mttf) / (1 + w / dt): @down_s is u0, what a failure costs besides
  * the training that it takes back (Kokolis et al., arXiv 2410.21680). Failures are rare: dt and u0
- * are small beside mttf. */
+ * are small compared with mttf. */
 double orr_campaign_formulas_ettr(double mttf_s, double down_s, double interval_s, double stall_s);
 
 /* The fewest nodes that nodes in repair do not exceed for the fraction @p of the time, with spares

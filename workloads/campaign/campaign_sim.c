@@ -125,7 +125,7 @@ static void take_back(Sim *sim) {
 
 /* --- Lemons: nodes that fail more often --- */
 
-/* Lemons among @taken of @nodes nodes of which @lemons are; @weight: how many times as likely as
+/* Lemons among @taken of @nodes nodes, @lemons of them lemons; @weight: how many times as likely as
  * another node one is taken. */
 static gint64 draw_lemons(Sim *sim, gint64 taken, gint64 nodes, gint64 lemons, double weight) {
   gint64 found = 0;
@@ -343,7 +343,7 @@ static double slowness(const Sim *sim) {
   return slow;
 }
 
-/* Whose slowness it is: the first straggler's, or that of the missing replica. */
+/* Whose slowness it is: the first straggler's, or the missing replica's. */
 static guint slow_cause(const Sim *sim) {
   return sim->slows->len > 0 ? g_array_index(sim->slows, Slow, 0).cause : ORR_CAUSE_REJOIN;
 }

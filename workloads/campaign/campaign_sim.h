@@ -76,7 +76,7 @@ typedef struct {
   int kind;          /* OrrCampaignTierKind */
   double interval_s; /* of progress */
   double stall_s;    /* the job waits, */
-  double write_s;    /* then the copy is written beside it, and usable at the end */
+  double write_s;    /* then the copy is written while it runs, and usable at the end */
   double load_s;
   gint64 keep;     /* the newest ones that are kept */
   gboolean is_far; /* peer: in another rack */

@@ -57,7 +57,7 @@ static const OrrField fields[] = {
                    .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTIONS(OrrFailures, "processes", processes, &process_table, NULL, "What fails."),
     ORR_FIELD_SECTION(OrrFailures, "lemons", lemons, &lemon_table, "{}",
-                      "Nodes that fail more often; rates are then those of the other nodes."),
+                      "Nodes that fail more often; rates then hold for the other nodes."),
 };
 const OrrFieldTable orr_failures_table =
     ORR_FIELD_TABLE("failures", "What fails, how often, and how it shows.", OrrFailures, fields);

@@ -2,8 +2,8 @@
  * failures.h - what fails, how often, and how it shows.
  *
  * Documents: workloads/campaign/failures/NAME.yaml (`schema: failures/1`), or a map in a scenario's
- * campaign. A rate is that of one component: of each GPU where the scope is gpu, of each group of
- * `nodes` nodes where it is switch or rack, of the whole job where it is job.
+ * campaign. A rate belongs to one component: each GPU where the scope is gpu, each group of `nodes`
+ * nodes where it is switch or rack, the whole job where it is job.
  */
 #ifndef ORR_FAILURES_H
 #define ORR_FAILURES_H
@@ -44,7 +44,7 @@ typedef struct {
 } OrrFailureProcess;
 
 /* Nodes that fail more often than the others: rates of processes that take nodes out of service one
- * at a time are those of the others. */
+ * at a time hold for the others. */
 typedef struct {
   double fraction, multiple;
 } OrrFailureLemons;

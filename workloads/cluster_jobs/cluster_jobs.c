@@ -56,7 +56,7 @@ static const OrrField fields[] = {
     ORR_FIELD_SECTION(OrrClusterJobs, "window", window, &orr_cluster_window_table, "{}",
                       "The jobs that statistics count."),
     ORR_FIELD_SECTION(OrrClusterJobs, "ask", ask, &orr_cluster_ask_table, "{}",
-                      "A job beside those of the trace, whose start is reported."),
+                      "A job in addition to the trace's, whose start is reported."),
 };
 const OrrFieldTable orr_cluster_jobs_table = ORR_FIELD_TABLE(
     "cluster-jobs", "The jobs of a trace on a cluster, under a policy.", OrrClusterJobs, fields);

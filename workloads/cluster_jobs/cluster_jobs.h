@@ -127,8 +127,8 @@ extern const OrrFieldTable orr_cluster_policy_table; /* documents of kind policy
 extern const OrrFieldTable orr_cluster_jobs_table;
 /* The rules that @policy states, without cluster and jobs. */
 OrrGangRules orr_cluster_policy_rules(const OrrClusterPolicy *policy);
-/* Findings about a policy, of which @more (of OrrGangFeature) is known besides; 0 of a policy
- * alone. */
+/* Findings about a policy with the features @more (of OrrGangFeature) of its surroundings; 0: a
+ * policy alone. */
 void orr_cluster_policy_check(const OrrClusterPolicy *policy, guint more, const char *const *kinds,
                               OrrPlace place, OrrDiags *diags);
 /* Findings about what does not go together. */

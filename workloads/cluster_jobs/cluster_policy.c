@@ -28,7 +28,7 @@ static const OrrField preemption_fields[] = {
                    "as simulators do that start every job again."),
     ORR_FIELD_WORD(OrrClusterPreemption, "take", take, orr_take_words, "never",
                    "Whose GPUs a waiting job may take within its queue, with an order that does "
-                   "not preempt by itself: nobody's, or those of running jobs of lower priority."),
+                   "not preempt by itself: nobody's, or running jobs' of lower priority."),
     ORR_FIELD_WORD(OrrClusterPreemption, "mode", mode, orr_preempt_mode_words, "requeue",
                    "What becomes of the preempted: it waits and goes on from its last checkpoint; "
                    "is cancelled; is suspended, and goes on where it was; or, if it is elastic, "
@@ -114,9 +114,10 @@ static const OrrField policy_fields[] = {
                       "Who is stopped for another job, and what that costs."),
     ORR_FIELD_SECTIONS(OrrClusterPolicy, "queues", queues, &orr_gang_queue_table, "[]",
                        "Queues with quotas, as a tree; empty: one queue, the cluster."),
-    ORR_FIELD_WORD(OrrClusterPolicy, "between", between, orr_between_words, "order",
-                   "Whose turn it is between queues: that of the first job in the order; of the "
-                   "queue with the least of its fair share; or with the least dominant share."),
+    ORR_FIELD_WORD(
+        OrrClusterPolicy, "between", between, orr_between_words, "order",
+        "Which queue's turn it is: the queue of the first job in the order; the "
+        "queue with the least of its fair share; or the one with the least dominant share."),
     ORR_FIELD_WORD(OrrClusterPolicy, "reclaim", reclaim, reclaim_words, "never",
                    "What a queue may take from others that states no rule of its own."),
     ORR_FIELD_WORD(OrrClusterPolicy, "elastic", elastic, orr_elastic_words, "none",

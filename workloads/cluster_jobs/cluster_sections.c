@@ -58,7 +58,7 @@ static const OrrField ask_fields[] = {
     ORR_FIELD_TEXT(OrrClusterAsk, "model", model, "", "Its model."),
 };
 const OrrFieldTable orr_cluster_ask_table =
-    ORR_FIELD_TABLE("cluster-ask", "A job beside those of the trace, whose start is reported.",
+    ORR_FIELD_TABLE("cluster-ask", "A job in addition to the trace's, whose start is reported.",
                     OrrClusterAsk, ask_fields);
 
 static const char *kept(OrrJobTrace *trace, const char *text) {

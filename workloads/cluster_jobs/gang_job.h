@@ -89,7 +89,7 @@ typedef struct {
   gint64 done_us;                         /* work that no preemption can take back */
   gint64 overhead_us;                     /* run time beyond the work: restarts, work done again */
   guint preemptions;
-  double key;            /* its place in the order, where that drifts: as of the last sort */
+  double key;            /* its place in the order, where that drifts: at the last sort */
   guint queue_index;     /* in the tree of queues */
   guint level;           /* of an order with turns: its queue, */
   guint64 turn;          /* and its place there */

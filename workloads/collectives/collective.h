@@ -4,14 +4,14 @@
  * One algorithm plans a call (op, bytes, group of GPUs) as phases. Each phase is a delay followed
  * by one transfer that loads every link it uses, because a lock-step collective moves at the pace
  * of its slowest link. Weights are integers: the number of the algorithm's unit flows that cross
- * the link. The phase's bytes are those of one unit flow.
+ * the link. The phase's bytes are one unit flow's.
  *
  * `bytes` follows nccl-tests. All-reduce, broadcast, reduce, send-recv: the buffer; all-gather,
- * reduce-scatter, all-to-all: the whole buffer, of which each rank holds 1/n.
+ * reduce-scatter, all-to-all: the whole buffer; each rank holds 1/n of it.
  *
  * Algorithms are entries: NCCL's ring, tree (double binary), nvls, nvls-tree, collnet, pat,
- * pairwise (all-to-all) and direct (send-recv), and hierarchical; forced by name only, those of
- * serving engines: custom-* (all-reduce), deepep*, trtllm-* (experts' tokens). Each has up to three
+ * pairwise (all-to-all) and direct (send-recv), and hierarchical; forced by name only, serving
+ * engines': custom-* (all-reduce), deepep*, trtllm-* (experts' tokens). Each has up to three
  * protocols (LL, LL128, Simple), with costs from the profile (cost.h). To add one: write
  * workloads/collectives/NAME.c, and its line in meson.build; the family's test compares its
  * simulation with its oracle.

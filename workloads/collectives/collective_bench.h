@@ -67,8 +67,8 @@ typedef struct {
 gboolean orr_collective_bench_has_root(OrrCollectiveOp op);
 gboolean orr_collective_bench_reduces(OrrCollectiveOp op);
 
-/* The number of elements as nccl-tests counts them: for all-gather, reduce-scatter and
- * all-to-all, those of one rank's slice. */
+/* The number of elements as nccl-tests counts them: for all-gather, reduce-scatter and all-to-all,
+ * the elements of one rank's slice. */
 gint64 orr_collective_bench_count(const OrrCollectiveBench *params, double bytes, guint n_ranks);
 
 G_END_DECLS

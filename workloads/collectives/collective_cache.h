@@ -19,7 +19,7 @@ typedef struct OrrCollectiveCache OrrCollectiveCache; /* workload.h names it, to
 OrrCollectiveCache *orr_collective_cache_new(const OrrFabric *fabric, const OrrCostModel *cost);
 void orr_collective_cache_free(OrrCollectiveCache *cache);
 
-/* As orr_collective_plan, of which it keeps the answer. @cache may be NULL. The plan is shared and
+/* As orr_collective_plan, whose answer it keeps. @cache may be NULL. The plan is shared and
  * must not be changed, except what orr_collective_plan_own returns; freed as always. */
 OrrCollectivePlan *orr_collective_cache_plan(OrrCollectiveCache *cache,
                                              const OrrCollectiveContext *context,

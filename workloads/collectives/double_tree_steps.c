@@ -29,8 +29,8 @@ typedef struct {
   double bytes;       /* bytes per chunk */
   guint *above;       /* parent of each node; n: the root */
   guint *order;       /* nodes, from the root downwards */
-  /* by edge: its send of the previous chunk; first the two edges of each member of a domain,
-   * then those of trees */
+  /* by edge: its send of the previous chunk; first the two edges of each member of a domain, then
+   * the trees' edges */
   guint32 *last;
   Needs *risen,
       *came; /* by node: the sends that brought the chunk up to it and down to it; the last entry

@@ -90,8 +90,8 @@ static Exchange exchange_of(const OrrExpertExchange *experts, const char *librar
                     .token_bytes = token_bytes};
 }
 
-/* Bytes from member @i of domain @d to each other member: its own tokens, and those of other
- * domains that arrived on its rail. */
+/* Bytes from member @i of domain @d to each other member: its own tokens, and other domains' that
+ * arrived on its rail. */
 static double pair_bytes(const Exchange *exchange, guint d, guint i) {
   guint sources = 1;
   if (orr_collective_layout_size(exchange->layout, d) == 1) return 0;
@@ -235,7 +235,7 @@ const OrrCollectiveAlgorithm orr_trtllm_two_sided = {
 /* --- measured times --- */
 
 /* Whether the group is laid out as in the rows' measurement: inside one domain, or on nodes as
- * complete as those of the smallest group. */
+ * complete as the smallest group's. */
 static gboolean lies_alike(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                            const OrrLibraryCall *asked) {
   OrrLibraryCall any = *asked;

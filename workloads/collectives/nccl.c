@@ -11,7 +11,7 @@ static const OrrField fields[] = {
     ORR_FIELD_BOOL(OrrNccl, "nvls", nvls, "true",
                    "Whether all-reduces of one domain may be summed in the NVSwitch (2.17)."),
     ORR_FIELD_BOOL(OrrNccl, "nvls-tree", nvls_tree, "true",
-                   "Whether those of several nodes may (2.18)."),
+                   "Whether all-reduces over several nodes may (2.18)."),
     ORR_FIELD_BOOL(OrrNccl, "pat", pat, "false",
                    "Whether all-gathers and reduce-scatters of one GPU per node may run as trees "
                    "(2.23)."),

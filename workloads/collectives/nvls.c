@@ -8,7 +8,7 @@
  *
  * A link carries n + 1 units of S/n in each direction: its own slice once, and all n slices on
  * their way to the owners; a ring carries 2(n-1). For 8 GPUs that is 9/8 S against 14/8 S: 1.56
- * times the ring's bandwidth, of which NCCL reaches 1.31 (480 of 367 GB/s, H200,
+ * times the ring's bandwidth; NCCL reaches 1.31 times (480 of 367 GB/s, H200,
  * stas00/ml-engineering), the profile's efficiency.
  *
  *   all-reduce    base + step + (n + 1)/n S/B

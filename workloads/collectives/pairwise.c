@@ -104,8 +104,8 @@ static double add_pairs(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layo
   return pxn ? inside_s + across_s : MAX(inside_s, across_s);
 }
 
-/* Adds all pairs; on a fabric that looks the same from every port, those of one domain, spread
- * over the others. */
+/* Adds all pairs; on a fabric that looks the same from every port, one domain's pairs, spread over
+ * the others. */
 static double add_all(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, gboolean pxn,
                       const OrrCollectiveCall *call) {
   if (orr_collective_flow_is_symmetric(flow, call->gpus, call->n)) {

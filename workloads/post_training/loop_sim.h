@@ -6,7 +6,7 @@
  *
  *   groups launched < (version + 1 + staleness) prompts          (AReaL, arXiv 2505.24298, eq. 3)
  *
- * with staleness 0 in synchronous mode, where the groups beyond `prompts` of a step are those of
+ * with staleness 0 in synchronous mode, where the groups beyond `prompts` of a step come from
  * over-sampling: what has not ended when enough have is dropped, or goes on with the next weights
  * (APRIL, arXiv 2509.18521). The trainer takes `prompts` groups for a step in the order in which
  * they were scored, or with streaming some at a time, computes its passes, and sends the weights.
@@ -44,7 +44,7 @@ typedef struct {
   int kind;            /* OrrLoopKind */
   double staleness;    /* batches; asynchronous: above 0 */
   int on_update;       /* OrrLoopOnUpdate */
-  gint64 streaming;    /* groups that the trainer takes at once; 0: those of a step */
+  gint64 streaming;    /* groups that the trainer takes at once; 0: a step's */
   double oversampling; /* further groups, as a fraction; synchronous */
   int unfinished;      /* of over-sampling: OrrLoopUnfinished */
   int route;           /* OrrLoopRoute */
@@ -106,7 +106,7 @@ typedef struct {
 
 typedef struct {
   OrrRolloutSpeed *speed;
-  guint replicas, helpers; /* engines of the pool; on the trainer's GPUs beside it */
+  guint replicas, helpers; /* engines of the pool; further ones on the trainer's GPUs */
   gboolean is_colocated;
   gboolean shares_prompt;
   gint64 steps, prompts, samples;

@@ -21,11 +21,10 @@ static const OrrField mode_fields[] = {
     ORR_FIELD_WORD(OrrLoopMode, "on-update", on_update, orr_loop_on_update_words, "keep",
                    "Responses that are being written when new weights come: keep their cache and "
                    "go on (in-flight updates), recompute it, or drain, end before weights move."),
-    ORR_FIELD_INT(
-        OrrLoopMode, "streaming", streaming, "0",
-        "Groups that the trainer takes at once while the rest are rolled out; 0: those of "
-        "a whole step.",
-        .min = 0, .max = 1e6),
+    ORR_FIELD_INT(OrrLoopMode, "streaming", streaming, "0",
+                  "Groups that the trainer takes at once while the rest are rolled out; 0: all of "
+                  "a whole step.",
+                  .min = 0, .max = 1e6),
     ORR_FIELD_REAL(OrrLoopMode, "over-sampling", oversampling, ORR_UNIT_FRACTION, "0",
                    "Synchronous: groups beyond `prompts`, as a fraction of it; the step ends when "
                    "`prompts` have.",
@@ -117,9 +116,9 @@ static const OrrField role_fields[] = {
                    "Where its weights, and a critic's optimizer, lie while others compute: host "
                    "saves memory, and copies take time."),
 };
-static const OrrFieldTable role_table =
-    ORR_FIELD_TABLE("post-training-role", "A model beside the actor, on the trainer's GPUs.",
-                    OrrPostTrainingRole, role_fields);
+static const OrrFieldTable role_table = ORR_FIELD_TABLE(
+    "post-training-role", "A model in addition to the actor, on the trainer's GPUs.",
+    OrrPostTrainingRole, role_fields);
 
 static const OrrField beside_fields[] = {
     ORR_FIELD_INT(OrrPostTrainingBeside, "gpus", gpus, "0",
@@ -150,10 +149,11 @@ static const OrrField fields[] = {
     ORR_FIELD_INT(OrrPostTraining, "steps", steps, "3",
                   "Steps to simulate; the first is not part of the means where there are more.",
                   .min = 1, .max = 1e5),
-    ORR_FIELD_REAL(OrrPostTraining, "run-steps", run_steps, ORR_UNIT_NONE, NULL,
-                   "Steps of the whole run, of which those here are a sample: for run_days and "
-                   "cost_per_run; absent: neither is computed.",
-                   .flags = ORR_FIELD_OPTIONAL | ORR_FIELD_POSITIVE),
+    ORR_FIELD_REAL(
+        OrrPostTraining, "run-steps", run_steps, ORR_UNIT_NONE, NULL,
+        "Steps of the whole run; the simulated ones are a sample of them: for run_days and "
+        "cost_per_run; absent: neither is computed.",
+        .flags = ORR_FIELD_OPTIONAL | ORR_FIELD_POSITIVE),
     ORR_FIELD_INT(OrrPostTraining, "epochs", epochs, "1", "Updates over the samples of a step.",
                   .min = 1, .max = 1000),
     ORR_FIELD_SECTION(OrrPostTraining, "mode", mode, &mode_table, "{}",

@@ -19,7 +19,7 @@
  *
  * What it is made of:
  *  - a step of an engine by its batch and its contexts: serving_cost.h (rollout_speed.h);
- *  - forward passes and updates of the actor and of the models beside it: replays of two training
+ *  - forward passes and updates of the actor and of the other models: replays of two training
  *    steps that differ in their micro-batches, a line through them (post_training_parts.h);
  *  - what a GPU holds meanwhile: post_training_memory.h;
  *  - weights from trainer to engines: replays of collectives (weight_syncs/);
@@ -58,7 +58,7 @@ typedef struct {
 
 typedef enum { ORR_ROLE_ON_GPU, ORR_ROLE_ON_HOST } OrrPostTrainingState;
 
-/* A model beside the actor, on the trainer's GPUs. */
+/* A model in addition to the actor, on the trainer's GPUs. */
 typedef struct {
   OrrModel model;    /* unnamed: the actor's */
   gint64 tp, pp, ep; /* 0: as update.parallel */

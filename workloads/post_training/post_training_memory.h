@@ -2,7 +2,7 @@
  * post_training_memory.h - what a GPU of each pool holds in each phase.
  *
  *   trainer   process + states that stay + the state at work + its working set
- *   rollouts  weights and cache of an engine; on shared GPUs beside what the trainer leaves there
+ *   rollouts  weights and cache of an engine; on shared GPUs next to what the trainer leaves there
  *
  * A role's state (post_training.h) stays on the GPU, or comes from host memory for its own phases.
  */

@@ -12,7 +12,7 @@
  *
  * It is kept on a ladder of mean contexts (each power of two in 16 rungs) and interpolated
  * linearly.
- * A prompt of c tokens that is computed beside them adds t(n + c) - t(n), kept on a ladder of c and
+ * A prompt of c tokens that is computed with them adds t(n + c) - t(n), kept on a ladder of c and
  * n. With attention data parallelism a replica is one batch that its ranks share evenly; with
  * pipelines of p stages, p batches of n/p sequences follow one another:
  *

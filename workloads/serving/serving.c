@@ -125,11 +125,11 @@ static const OrrField engine_fields[] = {
     COUNT(OrrEngineParams, "block-size", block_size, 1, "16",
           "Tokens per block of the key-value cache."),
     COUNT(OrrEngineParams, "kv-blocks", kv_blocks, 0, "0",
-          "Blocks per rank; 0: as many as fit beside weights, activations and reserved memory."),
+          "Blocks per rank; 0: as many as fit next to weights, activations and reserved memory."),
     SHARE(OrrEngineParams, "gpu-memory-utilization", memory_utilization, "90 %",
           "Fraction of the device's memory that the engine may use."),
     SHARE(OrrEngineParams, "cache-fraction", cache_fraction, "100 %",
-          "Fraction of the memory beside weights, activations and reserved that the cache takes "
+          "Fraction of the memory without weights, activations and reserved that the cache takes "
           "(TensorRT-LLM's free_gpu_memory_fraction)."),
     ORR_FIELD_REAL(
         OrrEngineParams, "reserved", reserved_bytes, ORR_UNIT_BYTES, "2 GiB",
@@ -139,8 +139,8 @@ static const OrrField engine_fields[] = {
     ORR_FIELD_BOOL(
         OrrEngineParams, "profile-activations", profiles_activations, "true",
         "Whether the engine measures at start what a step of max-num-batched-tokens tokens takes "
-        "beside weights, and gives the cache what that leaves (vLLM, TensorRT-LLM); false: "
-        "activations live beside the fraction (SGLang)."),
+        "in addition to weights, and gives the cache what that leaves (vLLM, TensorRT-LLM); false: "
+        "activations take memory outside the fraction (SGLang)."),
     ORR_FIELD_REAL(OrrEngineParams, "sampler-peak", sampler_peak_bytes, ORR_UNIT_BYTES, "4 B",
                    "Memory at the sampler's peak for each logit of max-num-seqs sequences in that "
                    "measurement; 4 B: the logits in fp32 alone.",
@@ -268,7 +268,8 @@ static const OrrField metrics_fields[] = {
     ORR_FIELD_WORD(
         OrrServingMetricsParams, "window", window, window_words, "all",
         "What counts: all, as benchmark tools do; or the output tokens while the engines are full, "
-        "from the first token of as many requests as they can hold (max-num-seqs each) to that of "
+        "from the first token of as many requests as they can hold (max-num-seqs each) to the "
+        "first token of "
         "the last request; or the steady state: the run goes on until it has one, and its start "
         "and its end do not count."),
     SECONDS(OrrServingMetricsParams, "warmup", warmup_s, "0 s",
@@ -337,7 +338,8 @@ static const OrrField disaggregation_fields[] = {
         "Whether a prompt's cache is pulled when it is whole, or pushed layer by layer while it "
         "is computed."),
     COUNT(OrrDisaggregation, "least-prompt", least_prompt, 0, "0",
-          "Tokens; prompts of which the decoder's prefix cache lacks fewer are computed where they "
+          "Tokens; prompts with fewer tokens missing in the decoder's prefix cache are computed "
+          "where they "
           "decode."),
     COUNT(OrrDisaggregation, "most-waiting", most_waiting, -1, "-1",
           "Prompts waiting for a prefill; with as many, the next is computed where it decodes; -1: "
@@ -391,7 +393,7 @@ static const OrrField fields[] = {
     COUNT(OrrServing, "replicas", replicas, 0, "1",
           "Engines that share the load; 0: as many as the GPUs hold."),
     ORR_FIELD_SECTIONS(OrrServing, "groups", groups, &group_table, NULL,
-                       "Replicas of another layout or device, numbered after those of `replicas`.",
+                       "Replicas of another layout or device, numbered after `replicas`'.",
                        .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_CHOICE(OrrServing, "router", router, &orr_router_registry, "round-robin",
                      "Chooses the replica of a request."),
@@ -426,7 +428,7 @@ static const OrrField fields[] = {
           "does: others wait at the client, and their latencies count from when they are sent; 0: "
           "no limit."),
     COUNT(OrrServing, "requests", requests, 0, "0",
-          "Requests in all; 0: those of the trace, 10 for each client of a closed loop, else "
+          "Requests in all; 0: all of the trace, 10 for each client of a closed loop, else "
           "1,000. With metrics.window: steady, the requests that count at least; 0: 400. Of a "
           "trace: how many of its first requests are taken; a steady state replays them all."),
     PART(OrrServing, "input", input, orr_lengths_table,

@@ -149,7 +149,7 @@ typedef enum { ORR_TRANSFER_WHOLE, ORR_TRANSFER_PER_LAYER } OrrCacheTransfer;
 typedef struct {
   gint64 prefill; /* replicas that prefill; 0: all do both */
   int transfer;   /* OrrCacheTransfer */
-  /* prompts of which the decoder's cache lacks fewer tokens are computed by the decoder */
+  /* prompts with fewer tokens missing in the decoder's cache are computed by the decoder */
   gint64 least_prompt;
   /* waiting prompts at which further ones are computed by the decoder; < 0: no limit */
   gint64 most_waiting;
@@ -331,7 +331,7 @@ typedef struct {
 } OrrSteady;
 
 /* The time of metrics.window: full or steady. Full begins with the first token of request `places`
- * and ends with that of the last request. */
+ * and ends with the last request's. */
 typedef struct {
   gint64 places, n_first; /* of all engines; requests with a first token */
   double begin_s, end_s;  /* on the run's clock */

@@ -117,7 +117,7 @@ static const OrrField comm_fields[] = {
     ORR_FIELD_WORD(
         OrrPipelineComm, "runtime", runtime, orr_training_handover_words, "auto",
         "Which tensors a stage holds while they are sent: megatron, one in each direction; torch "
-        "(torch.distributed.pipelining), those of all micro-batches until the step ends; auto: "
+        "(torch.distributed.pipelining), all micro-batches' until the step ends; auto: "
         "torch under fsdp and hsdp, else megatron."),
 };
 static const OrrFieldTable comm_table = ORR_FIELD_TABLE(
@@ -200,7 +200,7 @@ static const OrrField optimizer_fields[] = {
     ORR_FIELD_WORD(OrrOptimizer, "kind", kind, optimizer_words, "adam", "The optimizer: Adam."),
     ORR_FIELD_WORD(
         OrrOptimizer, "master", master, master_words, "fp32",
-        "What Adam updates. fp32: master weights in fp32, of which the weights are copies; "
+        "What Adam updates. fp32: master weights in fp32; the weights are copies of them; "
         "weights: the weights themselves in their own format, as PyTorch does where the model is "
         "in bf16 (torchtitan's training.dtype: bfloat16, NeMo AutoModel)."),
     ORR_FIELD_WORD(
@@ -322,8 +322,8 @@ static const OrrField training_fields[] = {
                    "Algorithm of every collective that it supports (see `orrery list "
                    "collectives`); auto: the fastest for each."),
     ORR_FIELD_REAL(OrrTraining, "run-tokens", run_tokens, ORR_UNIT_NONE, NULL,
-                   "Tokens of the whole training run, e.g. 300e9, of which the steps here are a "
-                   "sample: for run_days and cost_per_run; absent: neither is computed.",
+                   "Tokens of the whole training run, e.g. 300e9; the simulated steps are a "
+                   "sample of it: for run_days and cost_per_run; absent: neither is computed.",
                    .flags = ORR_FIELD_OPTIONAL | ORR_FIELD_POSITIVE),
     ORR_FIELD_INT(OrrTraining, "steps", steps, "1",
                   "Optimizer steps to simulate; the iteration time is their mean.", .min = 1,

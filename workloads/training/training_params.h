@@ -1,9 +1,9 @@
 /*
  * training_params.h - a training job as its document describes it: one struct per section.
  *
- * The tables in training.c, and those of single sections in the rooms, read a document into these
- * structs and describe every field. A member has a comment here only where its field's sentence
- * does not explain it. 0 often means a default that depends on the model or the machine;
+ * The tables in training.c, and the tables of single sections in the rooms, read a document into
+ * these structs and describe every field. A member has a comment here only where its field's
+ * sentence does not explain it. 0 often means a default that depends on the model or the machine;
  * OrrJob (job/training_job.h) has such defaults filled in.
  */
 #ifndef ORR_TRAINING_PARAMS_H

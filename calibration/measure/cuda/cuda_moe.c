@@ -3,9 +3,9 @@
  * grouped product, weighted sum.
  *
  * Grouped products are cublasGemmGroupedBatchedEx (cuBLAS 12.5 on; opened at run time), one group
- * per expert with tokens; for 8 and 4-bit operands those of cuda_moe_narrow.h. Column-major as in
- * cuda_gemm.c: out'[n, tokens] = w'^T x'. Pointers to operands are on the device, shapes on the
- * host. expert_draw.h gives the number of tokens per expert.
+ * per expert with tokens; for 8 and 4-bit operands the products of cuda_moe_narrow.h. Column-major
+ * as in cuda_gemm.c: out'[n, tokens] = w'^T x'. Pointers to operands are on the device, shapes on
+ * the host. expert_draw.h gives the number of tokens per expert.
  */
 #include <cublas_v2.h>
 #include <math.h>
@@ -43,7 +43,7 @@ typedef struct {
   cublasOperation_t *trans_a, *trans_b;
   int *m, *n, *k, *sizes;
   float *one, *zero;
-  void **a, **b, **c; /* on the device; a: those of all sets in order */
+  void **a, **b, **c; /* on the device; a: of all sets in order */
 } Groups;
 
 typedef struct {

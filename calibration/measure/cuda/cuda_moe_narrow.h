@@ -27,7 +27,7 @@ gboolean orr_moe_narrow_run(OrrMoeNarrow *narrow, const char *rows, const char *
                             char *results, cudaStream_t stream, GError **error);
 void orr_moe_narrow_free(OrrMoeNarrow *narrow);
 
-/* The number of rows to a multiple of which an expert is padded. */
+/* An expert is padded to a multiple of this number of rows. */
 gsize orr_moe_narrow_padding(int format);
 
 G_END_DECLS

@@ -176,7 +176,7 @@ enum {
 };
 
 /* out[m,n] = factor x[m,k] w[n,k]^T on operands of the caller's, in one of these formats; out is
- * bf16 for 8 and 4-bit ones. Scales are 1. @kernel owns what it needs beside them; NULL with
+ * bf16 for 8 and 4-bit ones. Scales are 1. @kernel owns what it needs in addition; NULL with
  * ORR_FAULT_USAGE where the device has no such.
  */
 typedef struct OrrProduct OrrProduct;

@@ -73,7 +73,7 @@ static gboolean repeat_once(Stopwatch *watch, double *ret_us, gboolean *ret_held
   return TRUE;
 }
 
-/* Microseconds of one call, mean over those of one repeat. */
+/* Microseconds of one call, mean over one repeat. */
 static gboolean repeat(Stopwatch *watch, double *ret_us, OrrTiming *sampled, GError **error) {
   gboolean was_held = FALSE;
   do {

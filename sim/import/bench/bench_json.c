@@ -137,7 +137,7 @@ static void read_value(OrrJson *json, Flat *flat, const char *path, guint depth)
 
 /* --- Meaning --- */
 
-/* Of AIPerf's metrics, whose unit stands beside the numbers. */
+/* For AIPerf's metrics, whose unit stands next to the numbers. */
 static double unit_scale(const Flat *flat, const char *key) {
   const char *dot = strrchr(key, '.');
   g_autofree char *unit_key = g_strdup_printf("%.*s.unit", (int)(dot - key), key);

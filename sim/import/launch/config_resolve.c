@@ -54,7 +54,7 @@ static char *from_root(Resolver *resolver, const char *path, guint depth) {
   return found;
 }
 
-/* ".x" beside, "..x" one level out. */
+/* ".x" of the same map, "..x" one level out. */
 static char *relative(Resolver *resolver, const Where *where, const char *path) {
   const guint n_dots = (guint)strspn(path, ".");
   g_autoptr(GPtrArray) around = g_ptr_array_new();

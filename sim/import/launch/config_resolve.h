@@ -2,7 +2,7 @@
  * config_resolve.h - what stands in ${...} in the configs of Hydra, OmegaConf, llm-foundry, OLMo
  * and Primus.
  *
- *   ${a.b}  ${.x}  ${..y}          a key from the root, beside this one, one level further out
+ *   ${a.b}  ${.x}  ${..y}          a key from the root, next to this one, one level further out
  *   ${multiply:a,b} mul add sum sub div divide int_div floor_div min max int float
  *   ${oc.env:VAR,default}  ${env:VAR,default}  ${VAR:default}    of the variables of --set
  *   ${oc.select:a.b,default}  ${oc.decode:x}  ${path.choose:a,b} (the first)

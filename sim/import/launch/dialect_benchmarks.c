@@ -153,7 +153,7 @@ static void judge_dataset(OrrLaunchDraft *draft, const Tool *tool) {
   OrrLaunchSetting *name = orr_launch_draft_find(draft, tool->dialect, "dataset-name");
   if (!name || !name->value || g_strv_contains(known, name->value)) return;
   orr_launch_draft_judge(draft, name, ORR_LAUNCH_NOT_SIMULATED,
-                         "lengths of this data set: those given beside it, else the default's");
+                         "lengths of this data set: the given ones, otherwise the default's");
 }
 
 static void finish_random(OrrLaunchDraft *draft, const Tool *tool) {

@@ -1,5 +1,5 @@
 /*
- * dialect_deepspeed.c - DeepSpeed's JSON config; alone, or beside a launch line of Megatron or of
+ * dialect_deepspeed.c - DeepSpeed's JSON config; alone, or with a launch line of Megatron or of
  * Transformers, which then decides the model, the sequence and what is "auto".
  *
  * Source: https://www.deepspeed.ai/docs/config-json, runtime/config.py and runtime/zero/config.py

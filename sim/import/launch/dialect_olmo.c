@@ -106,7 +106,7 @@ static void finish(OrrLaunchDraft *draft) {
   set_sharding(draft);
   settle(draft, "activation-checkpointing precision model.flash-attention");
   if (!draft->options->stack)
-    orr_launch_draft_remark(draft, "no stack is of OLMo's layers: those of llm-foundry's are "
+    orr_launch_draft_remark(draft, "no stack is of OLMo's layers: llm-foundry's are "
                                    "simulated, which PyTorch's FSDP shards as well");
 }
 

@@ -129,7 +129,7 @@ static void finish_speculation(OrrLaunchDraft *draft) {
     orr_launch_draft_remark(draft, "a tree of drafts is computed as a chain of as many tokens");
 }
 
-/* Host memory in GB of each rank: the scenario's is that of a replica. */
+/* Host memory in GB of each rank: the scenario's is a replica's. */
 static void finish_tiers(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *size = find(draft, "hicache-size");
   double gigabytes = 0;

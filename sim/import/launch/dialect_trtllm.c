@@ -5,7 +5,7 @@
  * Sources: tensorrt_llm/commands/serve.py, tensorrt_llm/llmapi/llm_args.py (TorchLlmArgs) of v0.17,
  * v1.0 and of the main branch of 2026; examples/disaggregated.
  *
- * The YAML's keys are those of the command line and more. Both are settings of this dialect; the
+ * The YAML has the command line's keys and more. Both are settings of this dialect; the
  * YAML wins, since trtllm-serve lays it over its options. With enable_attention_dp every GPU of
  * tensor parallelism is a group of attention of its own.
  */

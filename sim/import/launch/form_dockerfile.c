@@ -122,7 +122,7 @@ static gboolean is_engine(const char *image) {
   return image && (strstr(image, "vllm") || strstr(image, "sglang") || strstr(image, "tensorrt"));
 }
 
-/* Options alone are those of the image's own program. */
+/* Options alone belong to the image's own program. */
 static gboolean concerns(OrrLaunchCommand *command, const Dockerfile *dockerfile) {
   const OrrLaunchWord *first = command->words->len ? command->words->pdata[0] : NULL;
   const gboolean is_known = orr_launch_server_knows(command);

@@ -1,5 +1,5 @@
 /*
- * form_huggingface.c - a config.json beside a launch line: the model, written into the scenario.
+ * form_huggingface.c - a config.json with a launch line: the model, written into the scenario.
  *
  * models/import_huggingface.h makes the document; its keys become keys below `model`.
  */
@@ -75,7 +75,7 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
 
 const OrrLaunchForm orr_launch_form_huggingface = {
     .name = "huggingface",
-    .sentence = "A model's config.json beside a launch line.",
+    .sentence = "A model's config.json with a launch line.",
     .recognise = recognise,
     .read = read,
 };

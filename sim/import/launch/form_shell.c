@@ -140,7 +140,7 @@ static void refuse(OrrLaunchDraft *draft, const OrrLaunchSource *source, const O
                   commands->len ? seen->str : "none");
 }
 
-/* Post-training on Megatron takes Megatron's arguments beside its own. */
+/* Post-training on Megatron takes Megatron's arguments in addition to its own. */
 static gboolean is_stranger(const GPtrArray *trainers) {
   g_autofree char *stranger = orr_launch_strangers_command(trainers->pdata[0], TRUE);
   return stranger != NULL;

@@ -113,8 +113,8 @@ struct OrrLaunchDialect {
   const char *table;
   const char *sentence;                 /* NULL: the first line of its table */
   const OrrLaunchConverter *converters; /* its own; the last has no name. May be NULL */
-  /* Its scripts have options of their own beside these: one that no rule has, and that resembles
-   * none, is a warning instead of an error */
+  /* Its scripts have options of their own in addition to these: one that no rule has, and that
+   * resembles none, is a warning instead of an error */
   gboolean has_own_options;
   /* Of its config, a tree of YAML or JSON: keys, separated by blanks, any of which says that a
    * tree is this program's; "a.b" lies deeper. NULL: it has none */
@@ -156,7 +156,8 @@ char *orr_launch_rule_nearest(const OrrLaunchDialect *dialect, const char *key);
 
 /* --- The draft --- */
 
-/* What the command line says beside the sources. Strings are borrowed; NULL or 0: not said. */
+/* What the command line says in addition to the sources. Strings are borrowed; NULL or 0: not said.
+ * */
 typedef struct {
   const char *cluster, *model, *stack;
   gint64 gpus, nodes;

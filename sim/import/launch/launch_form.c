@@ -93,7 +93,7 @@ static const struct {
      "options of a serving engine: give the launch line that names this file, too"},
     {"vllm|sglang|trtllm|tensorrt",
      "something about serving: a manifest with containers (kind, services), a launch line, or a "
-     "config beside the line that names it is read"},
+     "config with the line that names it is read"},
     {"^[ \t\"']*--[a-z]", "options without their command: put the program in front, as in "
                           "'torchrun pretrain_gpt.py' or 'vllm serve'"},
     {"learning_rate|batch_size|optimizer|num_layers",

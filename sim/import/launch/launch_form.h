@@ -41,7 +41,7 @@ OrrLaunchSource *orr_launch_form_add_text(OrrLaunchDraft *draft, const char *nam
  * not given. */
 OrrLaunchSource *orr_launch_form_source(OrrLaunchDraft *draft, const char *path);
 
-/* Reads the configs among the sources that no other has read: all but launch lines, and those of
+/* Reads the configs among the sources that no other has read: all but launch lines, and configs of
  * the form @but (NULL: none). */
 void orr_launch_form_read_configs(OrrLaunchDraft *draft, const char *but);
 

@@ -39,7 +39,7 @@ struct OrrLaunchDraft {
   gint64 replicas; /* of its server, by a manifest; 0: one */
   guint n_unknown; /* settings without a rule */
   gsize drawn;     /* bytes of copies */
-  gsize *budget;   /* its own `drawn`, or that of the draft that it is a part of */
+  gsize *budget;   /* its own `drawn`, or its whole draft's */
 };
 
 /* A part of @whole, which owns it: a draft of its own, whose findings are the whole's. */

@@ -26,7 +26,7 @@ const char *orr_launch_dialect_sentence(const OrrLaunchDialect *dialect) {
 
 /* --- Finding a rule --- */
 
-/* The rules of a dialect, and their spellings: those of one key, and patterns ("trainer.*",
+/* The rules of a dialect, and their spellings: single keys, and patterns ("trainer.*",
  * "model.*-dropout"). */
 typedef struct {
   GArray *rules;    /* of OrrLaunchRule */
@@ -117,8 +117,8 @@ static gboolean is_neutral(const OrrLaunchSetting *setting, const OrrLaunchRule 
   return g_strv_contains((const char *const *)words, lower);
 }
 
-/* A training script parses arguments of its own beside its framework's; and a user may ask for
- * unknown keys to be passed over. Either way the key is a warning. One letter off is a slip. */
+/* A training script parses arguments of its own in addition to its framework's; and a user may ask
+ * for unknown keys to be passed over. Either way the key is a warning. One letter off is a slip. */
 static gboolean passes_over(OrrLaunchDraft *draft, OrrLaunchSetting *setting, const char *nearest) {
   const gsize length = strlen(setting->key), other = nearest ? strlen(nearest) : 0;
   const gboolean is_slip =

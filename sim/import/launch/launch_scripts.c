@@ -32,7 +32,7 @@ static const struct {
     {"mlm bert* roberta* deberta* electra* xlm* mbert modernbert*",
      "an encoder: masked words, attention not causal"},
     {"t5* mt5* ul2 bart* s2s seq2seq summarization translation encdec",
-     "an encoder and a decoder, of which a GPT has only the second"},
+     "an encoder and a decoder; a GPT has only a decoder"},
     {"glue squad race multichoice classification classify ner qa",
      "a classifier on an encoder, not the next token"},
     {"mamba* hybrid* rwkv* ssm jamba* bamba* nemotronh zamba*",
@@ -40,7 +40,7 @@ static const struct {
     {"rl grpo* ppo* rloo* reinforce* dapo gspo rlhf* online", LOOP},
     {"dpo* kto* orpo* simpo* cpo ipo", PAIRS},
     {"reward* rm prm", "a reward model, whose output layer is one number"},
-    {"gkd distill distillation kd", "a student, beside which a teacher runs"},
+    {"gkd distill distillation kd", "a student with a teacher"},
 };
 
 static const char texts[] =

@@ -35,7 +35,7 @@ typedef struct {
 gboolean orr_launch_server_knows(const OrrLaunchCommand *command);
 
 /* Adds the settings of all commands (of OrrLaunchCommand *) of one input, which
- * orr_launch_server_knows. One server; or servers that prefill beside servers that decode: one
+ * orr_launch_server_knows. One server; or servers that prefill with servers that decode: one
  * scenario with disaggregation. Otherwise options.choice picks one server; without it, an error
  * lists them. */
 void orr_launch_server_read(OrrLaunchDraft *draft, const GPtrArray *commands);

@@ -225,7 +225,7 @@ static void add_rest_of_input(OrrLaunchDraft *draft, const GArray *founds, OrrPl
   }
   if (load) orr_launch_server_add(draft, load);
   if (n_loads > 1)
-    orr_launch_draft_remark(draft, "the input has %u benchmarks: that of line %d is the load",
+    orr_launch_draft_remark(draft, "the input has %u benchmarks: the one of line %d is the load",
                             n_loads, load->place.line);
 }
 

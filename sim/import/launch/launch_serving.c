@@ -344,9 +344,8 @@ void orr_launch_serving_expand(OrrLaunchDraft *draft, guint first) {
 
 /* --- The stack --- */
 
-/* The first release in @text, "0.9.1" of "v0.9.1-cu128": two numbers or more, of which the first is
- * small, since a month (25.09) and CUDA's release are not the engine's. Newly allocated; NULL:
- * none. */
+/* The first release in @text, "0.9.1" of "v0.9.1-cu128": two numbers or more, the first one small,
+ * since a month (25.09) and CUDA's release are not the engine's. Newly allocated; NULL: none. */
 static char *release_in(const char *text) {
   for (const char *at = text + strcspn(text, "0123456789"); *at;) {
     const gsize length = strspn(at, "0123456789.");

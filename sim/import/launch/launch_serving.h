@@ -69,8 +69,8 @@ const char *orr_launch_serving_format(OrrLaunchDraft *draft);
  * NULL: it does not. */
 char *orr_launch_serving_served(OrrLaunchDraft *draft, const OrrLaunchSetting *setting,
                                 const char *own);
-/* Reads an hf_quant_config.json among the sources, for a model that is named; a precision beside a
- * checkpoint in a format of its own is that of activations alone. */
+/* Reads an hf_quant_config.json among the sources, for a model that is named; with a checkpoint in
+ * a format of its own, a precision means activations alone. */
 void orr_launch_serving_settle_format(OrrLaunchDraft *draft);
 /* The name by which the library knows the model @text, a path or an id; newly allocated. NULL:
  * unknown. */

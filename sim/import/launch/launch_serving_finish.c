@@ -157,7 +157,7 @@ static void copy_parallel(OrrLaunchDraft *draft, OrrLaunchDraft *other) {
   }
 }
 
-/* Engines of a scenario have equal settings: those of the servers that decode. */
+/* Engines of a scenario have equal settings: we take the decoding servers'. */
 static void judge_engine(OrrLaunchDraft *draft, OrrLaunchDraft *part) {
   for (guint i = 0; i < part->settings->len; i++) {
     OrrLaunchSetting *setting = part->settings->pdata[i];

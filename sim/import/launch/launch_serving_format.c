@@ -11,7 +11,7 @@
 
 /* --- hf_quant_config.json --- */
 
-/* ModelOpt's file beside a config.json: {"producer": ..., "quantization": {"quant_algo": ...}}. */
+/* ModelOpt's file with a config.json: {"producer": ..., "quantization": {"quant_algo": ...}}. */
 static int recognise(const OrrLaunchSource *source) {
   const char *text = source->text + strspn(source->text, " \t\r\n");
   return *text == '{' && strstr(text, "\"quant_algo\"") && !strstr(text, "\"model_type\"") ? 90 : 0;
@@ -25,7 +25,7 @@ static void read_later(OrrLaunchDraft *draft, OrrLaunchSource *source) {
 
 const OrrLaunchForm orr_launch_form_quantization = {
     .name = "quantization",
-    .sentence = "ModelOpt's hf_quant_config.json beside a launch line.",
+    .sentence = "ModelOpt's hf_quant_config.json with a launch line.",
     .recognise = recognise,
     .read = read_later,
 };

@@ -15,7 +15,7 @@ static const struct {
   const char *keys;  /* of a config, "a.b" lies deeper; any of them is enough */
   const char *words; /* parts of a command's words; any of them is enough */
   const char *remedy;
-  gboolean is_on_trainer; /* takes the arguments of a trainer that is read, beside its own */
+  gboolean is_on_trainer; /* takes the arguments of a trainer that is read, and its own */
 } strangers[] = {
     {"verl", "actor_rollout_ref", "verl.trainer. actor_rollout_ref.", post_training},
     {"NeMo-RL", "policy.train_global_batch_size grpo.num_prompts_per_step", "run_grpo_math",

@@ -336,7 +336,7 @@ static void clear_rule(gpointer data) {
   g_free((OrrLaunchRule *)rule->also);
 }
 
-/* Words of which '' is an empty one. */
+/* Words; '' is an empty one. */
 static const char *neutral_of(const char *cell) {
   g_auto(GStrv) words = g_strsplit(cell, " ", -1);
   for (char **word = words; *word; word++)

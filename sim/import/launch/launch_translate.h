@@ -19,8 +19,8 @@ void orr_launch_translate(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect
 /* Adds what @source says as Megatron's @key; at any time before Megatron's finish. */
 void orr_launch_translate_add(OrrLaunchDraft *draft, const char *key, const char *value,
                               const OrrLaunchSetting *source);
-/* A precision of Megatron-Bridge by its name ("bf16_mixed", "fp8_cs"), with the FP8 recipe beside
- * it (NULL: none), as Megatron's options (dialect_bridge.c). */
+/* A precision of Megatron-Bridge by its name ("bf16_mixed", "fp8_cs"), with its FP8 recipe (NULL:
+ * none), as Megatron's options (dialect_bridge.c). */
 void orr_dialect_bridge_precision(OrrLaunchDraft *draft, const char *name, const char *recipe,
                                   const OrrLaunchSetting *source);
 /* Changes the value of Megatron's @key by @pairs. */

@@ -228,7 +228,7 @@ OrrShellTruth orr_shell_run_simple(OrrShell *shell, const OrrShellTree *tree);
 OrrShellTruth orr_shell_run_tree(OrrShell *shell, const OrrShellTree *tree);
 OrrShellTruth orr_shell_run_for(OrrShell *shell, const OrrShellTree *tree);
 OrrShellTruth orr_shell_run_while(OrrShell *shell, const OrrShellTree *tree);
-/* Opens and closes a loop of which nobody knows how often it turns: @what as written. */
+/* Opens and closes a loop with an unknown number of turns: @what as written. */
 void orr_shell_open_loop(OrrShell *shell, const char *what, OrrPlace place);
 void orr_shell_close_loop(OrrShell *shell);
 

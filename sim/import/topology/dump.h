@@ -64,7 +64,7 @@ typedef struct {
   double bytes_per_s;   /* of all its ports, one direction; 0: not known */
   double pcie_gt_per_s; /* of a lane; 0: not known */
   int ports;
-  int numa, pcie;      /* as of a GPU */
+  int numa, pcie;      /* as a GPU's */
   gboolean beside_gpu; /* shares a PCIe switch with a GPU */
 } OrrDumpNic;
 

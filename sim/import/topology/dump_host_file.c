@@ -54,7 +54,7 @@ static void read_text(const OrrDumpText *text, OrrDump *dump, OrrDiags *diags) {
 
 const OrrDumpReader orr_dump_host_file = {
     .name = "host-file",
-    .sentence = "a list of hosts, one a line, beside another file",
+    .sentence = "a list of hosts, one a line, with another file",
     .recognise = recognise,
     .read = read_text,
 };

@@ -11,7 +11,7 @@
  * The first word of an adapter's description is its node, the rest its NIC, as the driver and
  * rdma-ndd name them. Aggregation nodes (SHARP) are parts of switches, not hosts.
  *
- * Rates are those of the width and speed that the link runs at: a link that came up slower than it
+ * Rates follow from the width and speed that the link runs at: a link that came up slower than it
  * was bought is slower here, too.
  *
  * Source: ibnetdiscover(8), rdma-core; infiniband-diags/ibnetdiscover.c.
@@ -36,7 +36,7 @@ typedef struct {
   OrrDumpFabric *fabric;
   GPtrArray *devices;   /* Device */
   GHashTable *by_id;    /* id -> index + 1 */
-  GHashTable *used;     /* "DEVICE PORT" -> that of its peer, for both ends of a cable */
+  GHashTable *used;     /* "DEVICE PORT" -> its peer's, for both ends of a cable */
   GHashTable *switches; /* index of device -> switch + 1 */
   guint n_sharp, n_dangling, n_conflicts;
 } Reader;

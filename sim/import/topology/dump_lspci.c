@@ -8,7 +8,7 @@
  * The name of a GPU's model shows which device it is. NVLinks are not shown, and NVSwitches are not
  * counted. The tree above the devices is not read: the XML and the matrix state it plainly.
  *
- * Source: lspci(8), pciutils; the names are those of pci.ids.
+ * Source: lspci(8), pciutils; the names come from pci.ids.
  */
 #include <string.h>
 

@@ -271,8 +271,8 @@ static void read_legend(const Matrix *matrix, char **words) {
 
 /* --- The whole --- */
 
-/* The NVLinks of each GPU. Over NVSwitch every pair shows all links of a GPU; direct links show
- * those of the pair, and add up to at most MOST_LINKS, what a GPU has today. */
+/* The NVLinks of each GPU. Over NVSwitch every pair shows all links of a GPU; direct links show the
+ * pair's, and add up to at most MOST_LINKS, what a GPU has today. */
 static void add_up_links(OrrDumpNode *node) {
   enum { MOST_LINKS = 18 };
   const guint n = node->gpus->len;

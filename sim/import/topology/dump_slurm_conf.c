@@ -7,8 +7,8 @@
  *   BlockName=b1 Nodes=node[01-16]                topology/block: a block is an NVLink domain
  *   BlockSizes=16
  *
- * `scontrol show topology` adds Level= to each line, and lists all nodes below a switch: those of
- * switches with children are not its own.
+ * `scontrol show topology` adds Level= to each line, and lists all nodes below a switch; a switch
+ * with children has none of its own.
  *
  * Keys and words are in any case; text after '#' is a comment; a '\' at the end of a line continues
  * it. A switch of this file is a level of the network and not always one device: a rail group or a

@@ -313,7 +313,7 @@ static guint number_parts(const OrrFabricGraph *graph, guint level, guint *ret_p
   return n;
 }
 
-/* One round: switches next to those of @level that have no level yet. */
+/* One round: switches next to @level's that have no level yet. */
 static gboolean number_next(const OrrFabricGraph *graph, guint level) {
   gboolean changed = FALSE;
   for (guint i = 0; i < graph->cables->len; i++) {

@@ -122,7 +122,7 @@ static gboolean choose_node(Planner *planner, const OrrDumpNode *all[3], GError 
     if (all[i]->gpus->len == planner->node->gpus->len) continue;
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "%s shows %u GPUs in a node, %s shows %u: are these dumps of two machines? Give "
-                "those of one",
+                "the dumps of one",
                 planner->node->format, planner->node->gpus->len, all[i]->format, all[i]->gpus->len);
     return FALSE;
   }
@@ -361,7 +361,8 @@ static void plan_gpus(const Planner *planner) {
 
 /* --- NICs --- */
 
-/* The number of NICs of the fastest rate; where some stand beside GPUs, of those NICs alone. */
+/* The number of NICs of the fastest rate; where some share a switch with GPUs, of those NICs alone.
+ * */
 static guint count_nics(const Planner *planner, const OrrDumpNode *node, double *ret_rate) {
   guint n = 0, beside = 0;
   for (guint i = 0; i < node->nics->len; i++)
@@ -378,7 +379,8 @@ static guint count_nics(const Planner *planner, const OrrDumpNode *node, double 
                   "management?)",
                   node->nics->len - n);
   if (beside == 0 || beside == n) return n;
-  orr_dump_note(planner->dump, "%u of %u NICs stand beside no GPU: left out (storage, management?)",
+  orr_dump_note(planner->dump,
+                "%u of %u NICs share no switch with a GPU: left out (storage, management?)",
                 n - beside, n);
   return beside;
 }

@@ -4,7 +4,7 @@
  *   Switch  64 "S-0000000000000001"         # "MF0;leaf0:QM/U1" enhanced port 0 lid 1 lmc 0
  *   [1]     "H-0000000100000000"[1](100000000)      # "node0000 mlx5_0" lid 9 4xNDR
  *
- * Cables are those of routing ecmp, where parallel ones are not one trunk. InfiniBand's widths and
+ * Cables are as for routing ecmp, where parallel ones are not one trunk. InfiniBand's widths and
  * speeds are few: a cable within 0.5 % of one is written as it (a fat-tree's links are given the
  * rate at which its oversubscription holds exactly), any other rate is refused. So are networks
  * whose GPUs are their own switches (torus).

@@ -5,9 +5,9 @@
  *   SwitchName=spine0 Switches=leaf[0-31]         three switches
  *   SwitchName=core0 Switches=spine[0-1]          five
  *
- * The distance of two nodes is that of their first GPUs: with rails, that on one rail, which is the
- * distance of traffic that NCCL keeps on its rail. A leaf of the file is then a group of rails. All
- * nodes for which the fabric was built are written.
+ * The distance of two nodes is their first GPUs': with rails, the distance on one rail, as for
+ * traffic that NCCL keeps on its rail. A leaf of the file is then a group of rails. All nodes for
+ * which the fabric was built are written.
  *
  * Networks without levels (dragonfly, torus, hyperx) have no such tree and are refused.
  */

@@ -5,7 +5,7 @@
  *
  *   rho(m) = (elapsed + left / throughput) / (elapsed + left / fair throughput)
  *
- * The fair part is that of max-min-blind now. For a given rho each job needs the throughput
+ * The fair part is max-min-blind's now. For a given rho each job needs the throughput
  *
  *   left / (rho (elapsed + left / fair) - elapsed)
  *

@@ -73,7 +73,7 @@ typedef struct {
   gint64 now_us;
 } Ranking;
 
-/* By the queue's usage, then the user's; queues of equal usage stay apart. */
+/* By the queue's usage, then the user's; queues of equal usage stay separate. */
 static int compare(gconstpointer a, gconstpointer b, gpointer data) {
   const Ranking *ranking = data;
   const guint x = *(const guint *)a, y = *(const guint *)b;

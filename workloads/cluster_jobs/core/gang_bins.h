@@ -54,7 +54,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrGangMap, orr_gang_map_free)
 OrrGangLevel orr_gang_map_level(const OrrGangMap *map, const GArray *shares);
 /* In how many parts of @level they are. */
 guint orr_gang_map_n_parts(const OrrGangMap *map, const GArray *shares, OrrGangLevel level);
-/* The GPUs of @shares in that of these parts that has most of them. */
+/* The most GPUs of @shares that one of these parts has. */
 gint64 orr_gang_map_most(const OrrGangMap *map, const GArray *shares, OrrGangLevel level);
 
 typedef struct {

@@ -1,5 +1,5 @@
 /*
- * gang_kinds.c - the kinds of GPUs of a cluster: nodes of one kind follow those of another, and a
+ * gang_kinds.c - the kinds of GPUs of a cluster: nodes of one kind follow another kind's, and a
  * gang has GPUs of one kind.
  *
  *   bins   | v100 v100 | p100 p100 p100 | k80 |

@@ -26,7 +26,7 @@ static gboolean are_together(const OrrFabric *fabric, OrrGangLevel level, gint64
 }
 
 /* Each node joins the first part whose first node it is together with. Parts of a level lie within
- * those of the next, so only the first nodes of the level below are compared. */
+ * parts of the next, so only the first nodes of the level below are compared. */
 static void group(OrrGangMap *map, const OrrFabric *fabric, OrrGangLevel level, gint64 gpus) {
   g_autoptr(GArray) firsts = g_array_new(FALSE, FALSE, sizeof(guint));
   g_autofree guint *of_below = g_new0(guint, map->n_parts[level - 1] + 1);

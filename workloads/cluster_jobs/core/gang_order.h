@@ -27,8 +27,8 @@ G_BEGIN_DECLS
  *                                                                        used(t) + g d
  *
  * Fair tree (Slurm, since 19.05; Cox and Morrison 2014): among siblings the one that has used least
- * of its share comes first, and all users of a queue that precedes another come before those of the
- * other. Siblings have equal shares. The rank of a user is its place in that order; equal usage,
+ * of its share comes first, and all users of a queue that precedes another come before the other's
+ * users. Siblings have equal shares. The rank of a user is its place in that order; equal usage,
  * equal rank. */
 typedef struct {
   const char *queue, *user; /* user NULL: the queue itself */

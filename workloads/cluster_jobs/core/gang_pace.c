@@ -1,5 +1,5 @@
 /*
- * gang_pace.c - paces of running jobs, from their places and those beside them (gang_speed.h).
+ * gang_pace.c - paces of running jobs, from their places and their neighbours (gang_speed.h).
  */
 #include <math.h>
 #include <string.h>

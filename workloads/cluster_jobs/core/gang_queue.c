@@ -35,7 +35,7 @@ static const OrrField fields[] = {
     LIMIT(OrrGangQueueParams, "lend", lend,
           "Most GPUs of its quota that others may use; -1: all of it."),
     ORR_FIELD_SECTIONS(OrrGangQueueParams, "by-kind", by_kind, &quota_table, "[]",
-                       "Limits on single kinds of GPUs, beside those on all."),
+                       "Limits on single kinds of GPUs, in addition to those on all."),
     ORR_FIELD_REAL(OrrGangQueueParams, "weight", weight, ORR_UNIT_NONE, "1",
                    "Its weight beside its siblings in what is shared beyond quotas.",
                    .flags = ORR_FIELD_POSITIVE, .min = 1e-9, .max = 1e9),
@@ -272,8 +272,8 @@ static double filled(const OrrGangFill *fill, double level) {
               fmin(fill->asked, fill->quota + fill->weight * level));
 }
 
-/* The level at which those of @priority have taken @rest beyond what they have: levels at which one
- * is content, in rising order, and between two of them a straight line. */
+/* The level at which queues of @priority have taken @rest beyond what they have: levels at which
+ * one is content, in rising order, and between two of them a straight line. */
 static void fill_priority(OrrGangFill *fills, guint n, gint64 priority, double *rest) {
   double level = 0;
   while (*rest > 1e-12) {

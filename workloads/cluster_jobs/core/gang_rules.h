@@ -68,7 +68,7 @@ typedef struct {
 typedef enum { ORR_ELASTIC_NONE, ORR_ELASTIC_EQUAL, ORR_ELASTIC_FASTEST } OrrElastic;
 extern const char *const orr_elastic_words[]; /* "none", "equal", "fastest", NULL */
 
-/* Nodes of one kind of GPU, after those of the kinds before. */
+/* Nodes of one kind of GPU, after the kinds before. */
 typedef struct {
   const char *name;
   guint n_nodes;
@@ -95,7 +95,7 @@ const char *const *orr_gang_throughputs_models(const OrrGangThroughputs *speeds)
 double orr_gang_throughputs_find(const OrrGangThroughputs *speeds, const char *model, gint64 gpus,
                                  const char *kind);
 
-/* The same for a size that the table may lack: that of the largest smaller gang it has. */
+/* The same for a size that the table may lack: the largest smaller gang's that it has. */
 double orr_gang_throughputs_between(const OrrGangThroughputs *speeds, const char *model,
                                     gint64 gpus, const char *kind);
 

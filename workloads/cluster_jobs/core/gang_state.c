@@ -45,7 +45,7 @@ static void add_running(OrrGangSim *sim, OrrGangJob *job) {
   g_ptr_array_insert(sim->running, (int)low, job);
 }
 
-/* An attempt begins; that of a job which a pass has only moved goes on. */
+/* An attempt begins; a job that a pass has only moved goes on with its own. */
 static void begin_attempt(const OrrGangSim *sim, OrrGangJob *job) {
   if (job->goes_on) return;
   job->started_us = sim->now_us;

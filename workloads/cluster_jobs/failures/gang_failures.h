@@ -1,7 +1,7 @@
 /*
  * gang_failures.h - what fails under the jobs of a cluster, and when.
  *
- * A document of kind `failures` (workloads/campaign/failures.h) lists processes. Those of GPUs,
+ * A document of kind `failures` (workloads/campaign/failures.h) lists processes. Processes of GPUs,
  * nodes, switches and racks strike parts of the machine, busy or not: each is one Poisson process
  * over all its components (campaign_draw.h), drawn at the highest rate that any of them may have
  * and thinned to the rate that the struck one has:

@@ -1,7 +1,8 @@
 /*
  * gang_easy.c - EASY backfill (Lifka 1995; Mu'alem and Feitelson 2001): the first waiting job gets
  * a promised start, the earliest at which it fits once running jobs have ended; a later job may
- * start now if it does not delay that start: it ends by then, or the first job fits beside it then.
+ * start now if it does not delay that start: it ends by then, or the first job fits in spite of it
+ * then.
  *
  *   GPUs |  running  |###########|
  *        |-----------| first job |         shadow: its promised start

@@ -1,10 +1,10 @@
 /*
  * gang_pass.h - the passes over the queue of waiting jobs.
  *
- * A pass is an entry. It applies where the policy has one of its features, and excludes features of
- * which it could not keep the promise: a document that has both is refused with the entry's words,
- * so what is not refused goes together. Of the passes that place jobs the first in the array
- * applies; after it runs the one that backfills, if any.
+ * A pass is an entry. It applies where the policy has one of its features, and excludes features
+ * whose promise it could not keep: a document that has both is refused with the entry's words, so
+ * what is not refused goes together. Of the passes that place jobs the first in the array applies;
+ * after it runs the one that backfills, if any.
  *
  *   rounds -> elastic -> repack -> conservative -> queues -> strict     the first that applies
  *   easy, window                                                        then backfill
@@ -71,7 +71,7 @@ typedef struct {
 
 extern const OrrGangPass *const orr_gang_passes[]; /* NULL-terminated */
 
-/* The features of @rules: those of its policy. */
+/* The features of @rules: its policy's. */
 guint orr_gang_pass_features(const OrrGangRules *rules);
 /* The passes of @rules in their order, then NULL. */
 enum { ORR_GANG_PASSES_AT_ONCE = 3 };

@@ -57,7 +57,7 @@ static void pass_until_blocked(OrrGangSim *sim) {
   if (n > 0) g_ptr_array_remove_range(sim->waiting, 0, n);
 }
 
-/* The waiting jobs queue by queue: those of queue q begin at jobs[first[q]], the next one to be
+/* The waiting jobs queue by queue: queue q's begin at jobs[first[q]], the next one to be
  * tried is jobs[at[q]]. */
 typedef struct {
   OrrGangSim *sim;

@@ -34,8 +34,8 @@ typedef struct {
   gint64 rest;
 } Segment;
 
-/* The node with the fewest free GPUs of which @gpus can be had, besides whole free ones that the
- * segment needs; a whole free one where there is one to spare. G_MAXUINT: none. */
+/* The node with the fewest free GPUs among nodes with @gpus to spare, without the whole free ones
+ * that the segment needs; a whole free one where there is one to spare. G_MAXUINT: none. */
 static guint find_rest(const OrrGangBins *bins, guint first, guint end, gint64 gpus,
                        gboolean takes_whole, const GArray *shares) {
   guint best = G_MAXUINT;

@@ -34,7 +34,7 @@ static const OrrField fields[] = {
                     "Nodes of each pod, the same; none: there are no pods.",
                     .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_WORD(Params, "required", required, level_words, "none",
-                   "The level of which one domain must take the whole gang."),
+                   "One domain of this level must take the whole gang."),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("placement-fewest-domains", "Close together.", Params, fields);

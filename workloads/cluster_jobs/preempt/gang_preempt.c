@@ -1,8 +1,8 @@
 /*
  * gang_preempt.c - what a preemption does to a gang, by `preemption.mode`.
  *
- * A checkpoint may take time, `checkpoint-cost`: then a job does its work in cycles, of which the
- * last has none. What is done counts from the end of a cycle on.
+ * A checkpoint may take time, `checkpoint-cost`: then a job does its work in cycles; the last one
+ * has none. What is done counts from the end of a cycle on.
  *
  *   |-- checkpoint --|cost|-- checkpoint --|cost|-- rest --|
  *

@@ -1,7 +1,7 @@
 /*
- * gang_victims.c - whose GPUs a waiting job may take, and of whom it takes them.
+ * gang_victims.c - whose GPUs a waiting job may take, and whose it takes.
  *
- * In its own queue: those of jobs of lower priority, with `preemption.take: lower-priority`. In
+ * In its own queue: GPUs of jobs of lower priority, with `preemption.take: lower-priority`. In
  * other queues: as its queue's `reclaim` says, while its own queue stays within its quota (within
  * its fair share, for over-fair-share). No job within `min-run` of its start.
  *

@@ -12,9 +12,9 @@
  * The trace says how long a job took, not what it did. Each gang trains the model of the last entry
  * that its size reaches: of those for its model in the trace, where there are any, otherwise of
  * those for no model. A training has the settings of its stack under its own. `batch.global` is of
- * one data-parallel replica, of which a gang has as many as its GPUs hold. The first gang of each
- * class of places is replayed on its own GPUs as a slice of the machine's fabric: alone, and with a
- * half and a quarter of the bandwidth between switches.
+ * one data-parallel replica; a gang has as many as its GPUs hold. The first gang of each class of
+ * places is replayed on its own GPUs as a slice of the machine's fabric: alone, and with a half and
+ * a quarter of the bandwidth between switches.
  *
  *   slow(place, free) = step(place, free) / step of reference
  *

@@ -10,11 +10,10 @@
  *       uplink: 0.3
  *       models: [{for: [vgg19], leaf: 1.4, across: 2.1, network: 0.6, uplink: 0.5}]
  *
- * An entry of `models` stands for gangs with such a model in the trace, instead of the keys beside
- * it.
- * `network` is the part of a gang's time on the links between switches, which grows as 1 / free.
- * Ratios by placement were measured by Jeon et al., USENIX ATC 2019, table 4 (ResNet-50 on two
- * GPUs: 114.8 images/s in one server, 98.0 in two of one InfiniBand domain: 1.17).
+ * An entry of `models` stands for gangs with such a model in the trace, instead of the keys next to
+ * it. `network` is the part of a gang's time on the links between switches, which grows as 1 /
+ * free. Ratios by placement were measured by Jeon et al., USENIX ATC 2019, table 4 (ResNet-50 on
+ * two GPUs: 114.8 images/s in one server, 98.0 in two of one InfiniBand domain: 1.17).
  */
 #include <math.h>
 

@@ -9,8 +9,8 @@
  * checkpoint_s, checkpoint_cost_s or detection_s the policy's. For some policies: cpus, memory_gb
  * (of the gang), min_gpus, max_gpus (elastic gangs), segment (nodes that must share a block), steps
  * (of training), after (ids of jobs that must have ended: 3|5), phases (from a fraction of the work
- * on, times as fast as at first: 0.25:1.5|0.75:2, gang_job.h). A column whose name resembles
- * that of an absent one is an error; others are left out, and the answer names them.
+ * on, times as fast as at first: 0.25:1.5|0.75:2, gang_job.h). A column whose name resembles an
+ * absent one's is an error; others are left out, and the answer names them.
  */
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * Gangs, run times, models and gaps come from streams of their own, so that another load stretches
  * the same jobs in time, and a sweep over it compares like with like.
  *
- * Run times `philly` are those of Gavel's simulator (utils.py, commit c4fa400: "Philly
+ * Run times `philly` come from Gavel's simulator (utils.py, commit c4fa400: "Philly
  * distribution"), whose numbers and order of draws `numbers: python` repeats.
  */
 #include "workloads/cluster_jobs/traces/job_trace.h"
@@ -24,7 +24,7 @@ static const char *const number_words[] = {"streams", "python", NULL};
 static const OrrField fields[] = {
     ORR_FIELD_INT(OrrJobGenerate, "n", n, "1000", "Jobs.", .min = 1, .max = 1e7),
     ORR_FIELD_REAL(OrrJobGenerate, "load", load, ORR_UNIT_FRACTION, "0.8",
-                   "GPU time that jobs ask for, over that of the cluster while they are submitted.",
+                   "GPU time that jobs ask for, over the cluster's while they are submitted.",
                    .flags = ORR_FIELD_POSITIVE, .min = 1e-6, .max = 1e6),
     ORR_FIELD_REAL(OrrJobGenerate, "gap", gap_s, ORR_UNIT_SECONDS, "0 s",
                    "The mean time between submissions; 0 s: what the load asks for.",
@@ -50,7 +50,7 @@ static const OrrField fields[] = {
                    "Models of jobs: none; or those that workload.throughputs has for the gang, "
                    "equally often; run times are then those on the first kind."),
     ORR_FIELD_WORD(OrrJobGenerate, "numbers", numbers, number_words, "streams",
-                   "Random numbers: from streams of Orrery's own; or those of Python, in the order "
+                   "Random numbers: from streams of Orrery's own; or Python's, in the order "
                    "in which Gavel's simulator draws them, so that its jobs come out one by one."),
     ORR_FIELD_TEXTS(OrrJobGenerate, "queues", queues, "[]",
                     "Queues, drawn equally often; none: the jobs have no queue."),

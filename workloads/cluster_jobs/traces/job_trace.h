@@ -103,7 +103,7 @@ OrrJobTrace *orr_job_generate(const OrrJobGenerate *generate, const OrrJobGround
 /* Checks ranges and adds the job. A job of no GPUs is counted and left out. */
 void orr_job_trace_add(OrrJobTrace *trace, const OrrJobLine *line, OrrPlace place, OrrDiags *diags);
 /* "2020-04-01 00:00:10", with 'T' for the blank and an offset as it may be (UTC without one), in
- * seconds of the trace, of which 0 is its first submission in the end. FALSE with a finding. */
+ * seconds of the trace; in the end 0 is its first submission. FALSE with a finding. */
 gboolean orr_job_trace_date(OrrJobTrace *trace, const char *text, OrrPlace place, OrrDiags *diags,
                             double *ret_s);
 /* Notes once what the trace lacks. */

@@ -29,7 +29,7 @@ typedef struct {
                  "Compute the log-probabilities of the samples by a forward pass before the "      \
                  "update."),                                                                       \
       ORR_FIELD_BOOL(OrrRlPasses, "reference", reference_pass, reference_,                         \
-                     "Compute those of a reference model, for a KL term.")
+                     "Compute a reference model's log-probabilities, for a KL term.")
 
 extern const OrrRegistry orr_rl_algorithm_registry;
 

@@ -23,7 +23,7 @@ static const OrrFieldTable table = ORR_FIELD_TABLE(
 
 const OrrWeightSync orr_weight_sync_checkpoint_engine = {
     .entry = {"checkpoint-engine",
-              "Weights go to host memory and are broadcast in buckets, copies beside sends.",
+              "Weights go to host memory and are broadcast in buckets, copies during sends.",
               &table},
     .sends = TRUE,
     .refuses_shared = "it sends to GPUs of their own: set pools.rollout-gpus, or sync: ipc",

@@ -59,7 +59,7 @@ typedef struct {
 extern const OrrRegistry orr_weight_sync_registry;
 
 /* Tensors of @model's checkpoint as Hugging Face's library stores it: a linear layer each, every
- * expert's apart. */
+ * expert's its own. */
 double orr_weight_sync_tensors(const OrrModel *model);
 /* Of one call, and how many calls there are. */
 double orr_weight_sync_message_bytes(const OrrWeightSyncParams *params, const OrrWeightLoad *load);

@@ -69,7 +69,7 @@ void orr_trace_free(gpointer data) {
 }
 
 void orr_trace_leave_out(OrrTrace *trace, const char *key) {
-  enum { MOST_KEYS = 100 }; /* of which a message names a dozen */
+  enum { MOST_KEYS = 100 }; /* a message names a dozen of them */
   if (trace->keys->len >= MOST_KEYS ||
       g_ptr_array_find_with_equal_func(trace->keys, key, g_str_equal, NULL))
     return;

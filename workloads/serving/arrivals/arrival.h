@@ -138,7 +138,7 @@ typedef struct {
   char *left_out;  /* as OrrArrival.left_out; owned */
 } OrrTraceFacts;
 
-/* Reads one replay of a trace of which @requests rows count (0: all), at the rate that @params
+/* Reads one replay of the first @requests rows of a trace (0: all), at the rate that @params
  * give. FALSE with @error as OrrArrival.open, and where it cannot be replayed at a rate. */
 gboolean orr_trace_facts(const OrrArrival *load, const void *params, gint64 requests,
                          char *const *folders, OrrTraceFacts *ret_facts, GError **error);

@@ -195,7 +195,7 @@ static void read_object(Reader *reader, OrrJson *json) {
     add(reader, &row, place);
     return;
   }
-  g_ptr_array_set_size(reader->trace->keys, 0); /* a result has dozens beside its requests */
+  g_ptr_array_set_size(reader->trace->keys, 0); /* a result has dozens besides its requests */
   if (prompts->len != outputs->len)
     orr_diags_error(reader->diags, place, "input_lens has %u requests, output_lens %u",
                     prompts->len, outputs->len);

@@ -21,7 +21,8 @@ typedef struct {
   guint n_started; /* those, and those that are starting */
   gint64 requests; /* in replicas, or waiting for one */
   double busy;     /* GPU time of the interval divided by the time for which replicas were up */
-  guint64 answered, in_time; /* first tokens in the interval, and those of them within slo.ttft */
+  guint64 answered,
+      in_time; /* first tokens in the interval, and how many of them within slo.ttft */
 } OrrPoolView;
 
 typedef struct {

@@ -58,7 +58,7 @@ typedef struct {
 /* How requests take room: as one sequence each, or as several that fork. */
 typedef struct {
   gboolean (*give)(OrrCore *core, OrrRequest *request, gint64 tokens); /* see orr_core_give */
-  /* Blocks that an admission takes for @tokens tokens, of which @hit are cached. */
+  /* Blocks that an admission takes for @tokens tokens, @hit of them cached. */
   gint64 (*needed)(const OrrCore *core, const OrrRequest *request, gint64 tokens, gint64 hit);
   void (*take)(OrrCore *core, OrrRequest *request, gint64 tokens); /* takes them */
   void (*token)(OrrCore *core, OrrRequest *request); /* wrote a token, and goes on; NULL: nothing */
@@ -144,9 +144,9 @@ void orr_core_take_all(OrrCore *core, GPtrArray *requests);
  * vLLM does (scheduler.py: "Scheduling would exceed max_loras, skip"). */
 OrrRequest *orr_core_first(OrrCore *core);
 
-/* Puts @tokens of a running request into the batch, with room for them, and a decode's guesses
- * beside them as far as the budget goes; of a prompt whose states are kept, those up to the end
- * of a block, perhaps none. FALSE, and nothing done, without room. */
+/* Puts @tokens of a running request into the batch, with room for them, and a decode's guesses with
+ * them as far as the budget goes; of a prompt whose states are kept, those up to the end of a
+ * block, perhaps none. FALSE, and nothing done, without room. */
 gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens);
 /* For a sequencing's `give`: @request, whose `scheduled` is set, is in the batch. */
 void orr_core_schedule(OrrCore *core, OrrRequest *request);

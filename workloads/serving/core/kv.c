@@ -332,7 +332,7 @@ void orr_kv_load(OrrKv *kv, OrrRequest *request, gint64 end) {
   orr_kv_publish(kv, request, before);
 }
 
-/* Names those of blocks [begin, end) that have no name. */
+/* Names blocks of [begin, end) that have no name. */
 static void name(OrrKv *kv, OrrRequest *request, gint64 begin, gint64 end) {
   OrrBlockTable *table = &request->table;
   cut_off(kv, table, request->blocks - begin);

@@ -38,7 +38,7 @@ G_BEGIN_DECLS
 typedef enum { ORR_PREFIX_NONE, ORR_PREFIX_BLOCK_HASH, ORR_PREFIX_RADIX } OrrPrefixCaching;
 extern const char *const orr_prefix_words[]; /* "none", "block-hash", "radix", NULL */
 
-/* What a sequence takes beside a block for each block_size tokens; all zero: nothing. */
+/* What a sequence takes in addition to a block for each block_size tokens; all zero: nothing. */
 typedef struct {
   double window_share; /* of a block's bytes, in layers with a window */
   gint64 window;       /* tokens */
@@ -72,8 +72,8 @@ gint64 orr_kv_lookup(const OrrKv *kv, const OrrRequest *request);
  * Touches nothing. */
 gint64 orr_kv_lookup_below(const OrrKv *kv, const OrrRequest *request, gint64 hit,
                            gint64 ret_tokens[ORR_N_TIERS]);
-/* What @request would need beyond what it holds and shares for its first @tokens, of which @hit
- * are shared. */
+/* What @request would need beyond what it holds and shares for its first @tokens, @hit of them
+ * shared. */
 gint64 orr_kv_needed(const OrrKv *kv, const OrrRequest *request, gint64 tokens, gint64 hit);
 
 /* Takes the first @hit tokens, as looked up, from the cache; sets computed and hit. */
@@ -83,7 +83,7 @@ void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit);
 void orr_kv_load(OrrKv *kv, OrrRequest *request, gint64 end);
 /* Makes room for the first @tokens tokens; FALSE, and nothing done, where there is not enough. */
 gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens);
-/* blocks, of which there are as many; without a prefix cache */
+/* blocks, if there are as many; without a prefix cache */
 void orr_kv_take(OrrKv *kv, OrrRequest *request, gint64 n);
 /* Gives blocks back, the last ones first, that neither the first @tokens tokens nor @least
  * blocks need. */
@@ -103,7 +103,7 @@ typedef void (*OrrKvTell)(const OrrTextBlocks *blocks, gboolean is_there, void *
 void orr_kv_observe(OrrKv *kv, OrrKvTell tell, void *user);
 
 gint64 orr_kv_n_evicted(const OrrKv *kv); /* named blocks whose room was needed */
-/* blocks, those of its state included */
+/* blocks, its state's included */
 gint64 orr_kv_held_by(const OrrKv *kv, const OrrRequest *request);
 /* Whether free and held blocks are all there are, and those held are the @blocks that requests
  * hold in all: each once, or fewer where a prefix cache lets them share. O(1). */

@@ -131,7 +131,7 @@ void orr_request_clear(OrrRequest *request); /* frees what it owns */
  * equal. */
 OrrTextBlocks orr_request_blocks(const OrrRequest *request, gint64 block, gint64 end,
                                  gint64 block_size);
-/* The name of a block in one number: that of block @i of @blocks, from 0; and of a request's. */
+/* The name of a block in one number: of block @i of @blocks, from 0; and of a request's. */
 guint64 orr_text_blocks_key(const OrrTextBlocks *blocks, gint64 i);
 guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 block_size);
 /* As the state of its layers was where block @i of @blocks ends: a text of @n blocks. */

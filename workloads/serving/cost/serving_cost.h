@@ -93,7 +93,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrServingCost, orr_serving_cost_free)
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape);
 /* seconds to encode @images together, alone */
 double orr_serving_cost_images(OrrServingCost *cost, gint64 images);
-/* The tokens that a step computes: those of @shape, or in a graph those of the next captured size:
+/* The tokens that a step computes: @shape's, or in a graph the next captured size:
  * 1, 2, 4, 8, 16, 24, ..., in graph_units. */
 gint64 orr_serving_cost_padded(const OrrServingCost *cost, const OrrStepShape *shape);
 /* Whether that is a captured size. */

@@ -7,7 +7,7 @@
 
 const char *const orr_graph_unit_words[] = {"tokens", "sequences", NULL};
 
-/* 0: such a step has no graph. Sizes in sequences are those of decodes alone. */
+/* 0: such a step has no graph. Sizes in sequences count decodes alone. */
 static gint64 size_of(const OrrServingCostParams *params, const OrrStepShape *shape) {
   if (shape->chunk > 0 && !params->graph_prompts) return 0;
   return shape->chunk <= 0 && params->graph_unit == ORR_GRAPH_SEQUENCES ? (gint64)shape->decodes

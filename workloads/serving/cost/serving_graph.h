@@ -16,7 +16,7 @@ G_BEGIN_DECLS
 
 /* Whether a step of @shape is a graph. */
 gboolean orr_serving_graph_holds(const OrrServingCostParams *params, const OrrStepShape *shape);
-/* The tokens that a step of @shape computes: its own, or those of its graph where steps are padded
+/* The tokens that a step of @shape computes: its own, or its graph's where steps are padded
  * to the captured sizes (1, 2, 4, 8, 16, 24 ... 256, 272 ...). */
 gint64 orr_serving_graph_tokens(const OrrServingCostParams *params, const OrrStepShape *shape);
 

@@ -46,8 +46,8 @@ typedef struct {
 
 static gint64 n_unsent(const OrrFleet *fleet) { return (gint64)fleet->unsent.length; }
 
-/* --- Little's law: the area under the number in the system, kept beside the requests' own times
- * --- */
+/* --- Little's law: the area under the number in the system, kept in addition to the requests' own
+ * times --- */
 
 static void count_area(OrrFleet *fleet, const OrrRequest *request, int change) {
   const double now_s = orr_engine_now(fleet->run.engine), for_s = now_s - fleet->area_since_s;

@@ -27,7 +27,7 @@ static gint64 gpus_of(const OrrServingParallel *parallel) {
   return parallel->tp * parallel->pp * parallel->dp_attention;
 }
 
-/* The parameters of group @g; group 0 is that of `replicas`, which by default uses the GPUs that
+/* The parameters of group @g; group 0 belongs to `replicas`, which by default uses the GPUs that
  * the others leave. */
 static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster *cluster) {
   OrrServing own = *params;
@@ -89,8 +89,8 @@ static void add_drafter(const OrrServing *params, const OrrModel *model,
   memory->kv_per_token += kv;
 }
 
-/* What the start-up's measurement finds beside the weights: the layers of a full step or, once
- * those are done, its last hidden states and the sampler of max-num-seqs sequences. */
+/* What the start-up's measurement finds in addition to the weights: the layers of a full step or,
+ * once those are done, its last hidden states and the sampler of max-num-seqs sequences. */
 static double profiled_bytes(const OrrServing *params, const OrrModel *model,
                              const OrrInferenceShard *shard) {
   const OrrEngineParams *engine = &params->engine;

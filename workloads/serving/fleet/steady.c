@@ -115,7 +115,7 @@ static double arrivals_by(const Run *run, double at_s) {
 }
 
 /* Whether requests have come and gone long enough. In an overload their times in the system grow
- * with the run, those of the first quarter among them; so their mean is at most an eighth of it. */
+ * with the run, also in the first quarter; so their mean is at most an eighth of it. */
 static gboolean has_settled(const Run *run) {
   const guint n = left_by(run, run->until_s / 4);
   return n >= FEWEST_EARLY && run->until_s > PAST_START * residence(run, 0, n);

@@ -21,9 +21,9 @@ void orr_watch_init(OrrWatch *watch, OrrServingRun *run) {
   run->sums = g_array_new(FALSE, FALSE, sizeof(OrrServingSum));
 }
 
-/* More of @n requests missed than those of a run that reaches the fraction asked for would by
- * chance: of as many requests as make chance small beside the fraction, for a burst of arrivals
- * makes many miss together. */
+/* More of @n requests missed than would by chance in a run that reaches the fraction asked for: of
+ * as many requests as make chance small compared with the fraction, for a burst of arrivals makes
+ * many miss together. */
 static gboolean is_surely_below(double least_good, guint64 n, guint64 missed) {
   const double expected = least_good < 1 ? fmax((double)n * (1 - least_good), EXPECTED_MISSES) : 0;
   return (double)missed > expected + sigmas * sqrt(expected * least_good) + 2;
@@ -48,7 +48,7 @@ static gboolean misses(const OrrWatch *watch) {
 
 static gboolean is_hopeless(const OrrServingWork *work) {
   const double n = work->requests->len, asked = (double)MAX(work->params.requests, FIRST_LOOK);
-  const gboolean is_trace = work->cycle.requests > 0; /* its `requests` are those of a replay */
+  const gboolean is_trace = work->cycle.requests > 0; /* its `requests` are a replay's */
   const double most = fmax(most_requests * asked, 2 * orr_steady_longest(&work->params));
   return (is_trace || n > most) && n > most_turnovers * work->steady.in_system &&
          n > most_cycles * (double)work->cycle.requests;

@@ -10,8 +10,8 @@
  * cache has room and no request ends, a step differs from the one before in context lengths alone:
  * up to the first of these (and to the next arrival that is known) the ends of all steps are worked
  * out together, and the requests are brought forward in one go. An arrival in between cuts the run
- * of steps at the first end that is not before it. The answer is that of single steps, to the last
- * bit (tests/workloads/serving/test_serving.c); `fidelity: full` takes single steps.
+ * of steps at the first end that is not before it. The answer equals single steps', to the last bit
+ * (tests/workloads/serving/test_serving.c); `fidelity: full` takes single steps.
  */
 #include <math.h>
 
@@ -124,7 +124,7 @@ OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape 
   return time;
 }
 
-/* GPUs and host, one after the other or beside each other. */
+/* GPUs and host, one after the other or at once. */
 static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *shape,
                       double extra_s) {
   const OrrStepTime time = orr_replica_step_time(replica, shape);
@@ -185,7 +185,7 @@ static guint run_length(const OrrReplica *replica) {
   return (guint)MAX(steps, 1);
 }
 
-/* Blocks that each step of a run takes beyond those of the batch itself; shortens the run to
+/* Blocks that each step of a run takes beyond the batch's own; shortens the run to
  * what there is room for. */
 static guint plan_blocks(OrrReplica *replica, guint steps) {
   const OrrCore *core = &replica->cores[0];

@@ -106,9 +106,9 @@ static Stage longest_stage(const OrrReplica *replica, OrrStepShape *ret_shape) {
   return longest;
 }
 
-/* A batch is planned when the one whose place it takes has come back, with the requests of that
- * one (vLLM's step_with_batch_queue): those of different batches never meet in one. It waits for
- * the first stage. With attention data parallelism a batch is one of each core.
+/* A batch is planned when the one whose place it takes has come back, with its requests (vLLM's
+ * step_with_batch_queue): requests of different batches never meet in one. It waits for the first
+ * stage. With attention data parallelism a batch is one of each core.
  *
  *   done = max(done before + stage, begin + pp * stage)      batches do not overtake */
 void orr_replica_pipeline_launch(OrrReplica *replica) {

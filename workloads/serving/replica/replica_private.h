@@ -14,7 +14,7 @@ typedef struct {
   double end_s, gpu_s, comm_s, wait_s;
   gint64 tokens;
   double chunk;     /* of these tokens, of prompts */
-  double host_s;    /* of its engine cores, also beside the GPUs */
+  double host_s;    /* of its engine cores, also while the GPUs work */
   OrrJoules joules; /* of all GPUs of the replica */
 } Step;
 

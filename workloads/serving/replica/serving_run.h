@@ -52,7 +52,7 @@ OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
 /* On the host. */
 double orr_serving_run_host_seconds(const OrrServingRun *run, guint group, guint sequences);
 double orr_serving_run_cpu_speed(const OrrServingRun *run, guint group); /* of one core */
-/* Both, one after the other or beside each other. */
+/* Both, one after the other or at once. */
 double orr_serving_run_step_seconds(const OrrServingRun *run, double gpu_s, double host_s);
 /* Before the batch of @core begins: moving swapped requests, blocks from tiers below HBM, adapters
  * and copies of beams' blocks. */
@@ -69,7 +69,7 @@ void orr_serving_run_note_step(OrrServingRun *run, const OrrServingStepRow *row)
 void orr_serving_run_note_gaps(OrrServingRun *run, double gap_s, guint n); /* @n gaps alike */
 /* A request's first token is written. */
 void orr_serving_run_note_first(OrrServingRun *run);
-/* Adds to the sums, from which those of a steady window are interpolated. */
+/* Adds to the sums; a steady window's are interpolated from them. */
 void orr_serving_run_note_sum(OrrServingRun *run);
 /* At the end: keeps the gaps of metrics.window alone. FALSE with ORR_FAULT_DOCUMENT: nothing was
  * ever in it. */

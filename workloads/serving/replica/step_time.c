@@ -72,7 +72,7 @@ gint64 orr_serving_run_tier_blocks(const OrrServingRun *run, guint group, double
   return block > 0 ? (gint64)floor(bytes / (block * (double)(parallel->tp * parallel->pp))) : 0;
 }
 
-/* Of one rank's bytes; the ranks of a core read beside each other, and share what is not each
+/* Of one rank's bytes; the ranks of a core read at the same time, and share what is not each
  * one's own. */
 static double load_seconds(const OrrServedGroup *alike, OrrTier tier, double rank_bytes,
                            double host_link_bytes_per_s) {

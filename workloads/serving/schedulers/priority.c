@@ -3,8 +3,8 @@
  * number first.
  *
  * Of equal priority the earlier request is first. Who has no room preempts the last by priority,
- * even where that one already has its turn in the step. The priority is that of the request's
- * class, in the load.
+ * even where that one already has its turn in the step. The priority is the request's class's, in
+ * the load.
  *
  *   workload: {engine: {scheduler: priority},
  *              classes: [{name: chat, priority: 0}, {name: batch, priority: 1}]}

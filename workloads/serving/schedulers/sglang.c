@@ -3,10 +3,10 @@
  * prefix first.
  *
  * While requests wait and there is room, a step computes prompts alone: at most
- * `chunked-prefill-size` tokens, of which one prompt can be cut. Otherwise it computes decodes.
- * With `enable-mixed-chunk` decodes join a step of prompts, and count among its tokens. The
- * waiting request with the longest prefix in the cache is next (schedule-policy lpm); when more
- * than 128 wait, the first to come is, as in SGLang. Admission expects running requests to write
+ * `chunked-prefill-size` tokens; one prompt of them can be cut. Otherwise it computes decodes. With
+ * `enable-mixed-chunk` decodes join a step of prompts, and count among its tokens. The waiting
+ * request with the longest prefix in the cache is next (schedule-policy lpm); when more than 128
+ * wait, the first to come is, as in SGLang. Admission expects running requests to write
  * new_token_ratio of what is left of their outputs. The ratio falls with every decode, from
  * init_new_token_ratio to min_new_token_ratio, and rises again when the cache is full and requests
  * are retracted.

@@ -29,7 +29,7 @@ typedef struct {
 
 typedef struct {
   gint64 steps_waited;   /* that prompts have waited for others */
-  gint64 steps_balanced; /* that prompts of all ranks have waited for those of one; of rank 0 */
+  gint64 steps_balanced; /* that prompts of all ranks have waited for one rank's; of rank 0 */
   gboolean is_held;      /* prompts wait for another rank's in this plan */
 } State;
 

@@ -2,7 +2,7 @@
  * speculation.h - speculative decoding: a drafter proposes tokens, and one step of the engine
  * checks several.
  *
- *   step: drafts d1 .. dk of each request are computed beside its last token, k + 1 tokens through
+ *   step: drafts d1 .. dk of each request are computed with its last token, k + 1 tokens through
  *         the same operators
  *         d1 .. dj are what the model would have written: j + 1 tokens come out; what was cached
  *         for the others goes

@@ -1,8 +1,8 @@
 /*
  * adapters.h - low-rank adapters of an engine core: which of many are on the GPU.
  *
- *   host memory, all  --host link-->  slots on the GPU (vLLM's max_loras), those of running
- *                     requests held, others by
+ *   host memory, all  --host link-->  slots on the GPU (vLLM's max_loras), running requests' held,
+ *   others by
  * least recent use
  *
  * A request whose adapter is not there waits for a slot that nobody holds; its first step waits for

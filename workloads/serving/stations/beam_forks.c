@@ -62,7 +62,7 @@ static void take(OrrCore *core, OrrRequest *request, gint64 tokens) {
     orr_core_one_sequence.take(core, request, tokens);
 }
 
-/* The beams begin, or those of the next step go on from some of them. */
+/* The beams begin, or the next step's go on from some of them. */
 static void token(OrrCore *core, OrrRequest *request) {
   const BeamForks *forks = core->sequencing_state;
   const OrrServingWork *work = forks->route->run->work;

@@ -10,10 +10,10 @@ G_BEGIN_DECLS
 
 typedef struct OrrGateway OrrGateway;
 
-/* The gateways of a fleet: one, or one for each pool where prefill and decode are apart. */
+/* The gateways of a fleet: one, or one for each pool where prefill and decode are separate. */
 typedef struct {
   OrrGateway *first;  /* to all replicas, or to those that prefill */
-  OrrGateway *decode; /* NULL: prefill and decode are not apart */
+  OrrGateway *decode; /* NULL: prefill and decode are not separate */
 } OrrGatewayPair;
 
 extern const OrrStation orr_station_gateway;

@@ -4,7 +4,7 @@
  *
  *   whole (pull)       prefill | room at the decoder | bytes of the prompt | decode
  *                      (vLLM's NixlConnector)
- *   per-layer (push)   room at the decoder | prefill, bytes of each layer beside it | decode
+ *   per-layer (push)   room at the decoder | prefill, bytes of each layer during it | decode
  *                      (Dynamo, Mooncake)
  *
  * The first `prefill` replicas prefill, the others decode. Each rank sends to each other rank what
@@ -13,9 +13,9 @@
  * the longest route and `overhead`. Transfers contend with each other and all else on the fabric.
  *
  * With per-layer transfers, the bytes of a chunk's first L - 1 layers flow from 1 / L of its step
- * on, and those of the last layer after the step. The prefill replica holds its blocks until the
- * transfer ends; the decoder holds its own from the transfer's beginning. The prefill writes the
- * first token; the gap to the second token includes the hand-over.
+ * on, and the last layer's after the step. The prefill replica holds its blocks until the transfer
+ * ends; the decoder holds its own from the transfer's beginning. The prefill writes the first
+ * token; the gap to the second token includes the hand-over.
  *
  * At the prefill replica a copy of the request, with one output token, stands for it.
  *

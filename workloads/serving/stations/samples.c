@@ -3,7 +3,7 @@
  *
  *   one replica                  the first output computes the prompt; with its first token the
  *                                others begin there, as requests whose prefix can be found again
- *   prefill and decode apart     each output is a request of its own from the beginning, with a
+ *   separate prefill, decode     each output is a request of its own from the beginning, with a
  *                                prefill and a hand-over: vLLM's front end splits them before
  *                                either replica sees them
  *

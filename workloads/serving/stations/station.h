@@ -71,7 +71,7 @@ struct OrrStation {
   /* Others of the same client depend on @request: it cannot fail alone. */
   gboolean (*is_bound)(gpointer state, const OrrRequest *request);
 
-  /* What the station has of a request becomes that of another (a prefill's copy). */
+  /* What the station has of a request becomes another's (a prefill's copy). */
   void (*move)(gpointer state, OrrRequest *from, OrrRequest *to);
   /* Appends the requests that were on their way to replica @i or from it. */
   void (*lose_replica)(gpointer state, guint i, GPtrArray *requests);

@@ -8,7 +8,7 @@
  *
  *   hand-over, replica p to d    rank (stage i, tp a) to rank (stage j, tp b): the layers that both
  *                                stages have, times
- * the key-value heads that both ranks have, of which a decoder's rank takes each from one rank
+ * the key-value heads that both ranks have; a decoder's rank takes each from one rank
  *
  *       p: pp 2, tp 2   | a0: heads 0-3, a1: 4-7 |   d: pp 1, tp 4, heads 0-1, 2-3, 4-5, 6-7
  *                       a0 -> b0, b1: L/2 layers * 2 heads from each stage      a1 -> b2, b3: the

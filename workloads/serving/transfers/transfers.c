@@ -2,7 +2,7 @@
  * transfers.c - one flow of the engine for each transfer, over the links of its path.
  *
  * A transfer waits for its delay and the path's latency, then flows; at its end its bytes are added
- * to those of the links.
+ * to the links'.
  */
 #include "workloads/serving/transfers/transfers.h"
 

@@ -4,8 +4,8 @@
  * Packed sequences have equal numbers of tokens but unequal attention: w = sum L_j^2 over their
  * documents. A step takes as long as the replica with the largest sum, and the stages of a pipeline
  * wait for the micro-batch with the largest. An entry distributes n sequences of known weights over
- * k groups of n / k each: first those of a step over the replicas, then those of each replica over
- * its micro-batches.
+ * k groups of n / k each: first a step's sequences over the replicas, then each replica's over its
+ * micro-batches.
  *
  *                     in-order        longest-first / karmarkar-karp
  *   replica 0         9 1             9 1

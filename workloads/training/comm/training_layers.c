@@ -50,7 +50,7 @@ typedef struct {
   OrrLayerTraffic *layers;
   const OrrLayerInputs *inputs;
   const OrrJob *job;
-  gboolean whole_class; /* all groups of the lane's class; else those of one replica */
+  gboolean whole_class; /* all groups of the lane's class; otherwise one replica's */
 } Planner;
 
 /* What an all-to-all between experts carries. Its bytes already include the fullest rank's load,

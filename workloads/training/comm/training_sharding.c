@@ -59,7 +59,7 @@ static gboolean plan_stage(OrrTraffic *traffic, gint64 stage, const Request *req
   return planned;
 }
 
-/* One collective per tensor, one after the other; the request's bytes are those of an element. */
+/* One collective per tensor, one after the other; the request's bytes are an element's. */
 static gboolean plan_tensors(OrrTraffic *traffic, const Request *request, const GArray *tensors,
                              OrrCommPlan *ret_plan, GError **error) {
   for (guint i = 0; i < tensors->len; i++) {

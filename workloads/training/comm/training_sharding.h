@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-/* Gradients that are reduced together: those of the next `n_layers` layers, in the order of the
+/* Gradients that are reduced together: of the next `n_layers` layers, in the order of the
  * stage's last backwards. */
 typedef struct {
   gint64 n_layers;

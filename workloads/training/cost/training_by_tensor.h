@@ -19,7 +19,7 @@ OrrListWork orr_list_work_of(const OrrJob *job, guint spec);
 
 /* of double: the parameters of each sharded tensor of a layer, in the order of the backward. */
 GArray *orr_training_by_tensor_sizes(const OrrJob *job, guint spec);
-/* Those of @tensors that are gathered once more, between the layer's recomputation and its
+/* The ones of @tensors that are gathered once more, between the layer's recomputation and its
  * backward. */
 GArray *orr_training_by_tensor_regathered(const OrrJob *job, guint spec, const GArray *tensors);
 

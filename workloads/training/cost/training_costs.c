@@ -43,7 +43,7 @@ static OrrSegment *new_segment(OrrRun *run) {
   return &g_array_index(run->segments, OrrSegment, run->segments->len - 1);
 }
 
-/* Tokens of the fullest rank over those of a balanced one, where @comm is an exchange between
+/* Tokens of the fullest rank over a balanced one's, where @comm is an exchange between
  * experts under imbalance; else 1. */
 static double fullest_rank(const OrrJob *job, const OrrOperator *comm) {
   const gint64 group = job->ep * job->etp;

@@ -31,8 +31,8 @@ typedef struct {
   gboolean forward;
 } OrrStash;
 
-/* Before the layer computes: a free buffer for a forward's activations, or those of a backward
- * copied back. */
+/* Before the layer computes: a free buffer for a forward's activations, or a backward's copied
+ * back. */
 void orr_stash_before(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgress *progress,
                       const OrrStash *stash);
 /* After the layer has computed: its activations copied out, or their buffer freed. */

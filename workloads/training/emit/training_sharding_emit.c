@@ -55,9 +55,8 @@ static const OrrCommPlan *gather_plan(const OrrEmitter *e, const OrrLaneAt *lane
   return &sharding->weights[set][lane->stage * e->job->layout.specs->len + spec];
 }
 
-/* The lists that the host goes through before this layer computes are those of the next layer's
- * tensors: the layer's own were launched by the layer before. In a step of equal layers both are as
- * long. */
+/* The lists that the host goes through before this layer computes hold the next layer's tensors:
+ * the layer's own were launched by the layer before. In a step of equal layers both are as long. */
 static void emit_gather_lists(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgress *progress,
                               guint spec, gboolean backward) {
   if (!e->plan->sharding.lists) return;

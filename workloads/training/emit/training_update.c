@@ -9,8 +9,8 @@
 #include "workloads/training/emit/training_sharding_emit.h"
 #include "workloads/training/emit/training_storage_emit.h"
 
-/* The stages whose parameters @stage holds: its own, and in a bidirectional schedule those of the
- * opposite stage, in the same order on both. */
+/* The stages whose parameters @stage holds: its own, and in a bidirectional schedule the opposite
+ * stage's, in the same order on both. */
 static guint owners_of(const OrrEmitter *e, gint64 stage, gint64 ret_owners[2]) {
   ret_owners[0] = stage;
   if (e->directions == 1) return 1;

@@ -31,7 +31,7 @@
  *                A shard has w bytes per parameter in ZeRO (16 bit), and 4 in FSDP, which casts as
  *                it gathers (_fsdp_param.py, all_gather_inputs); n passes of P parameters over k
  *                ranks copy n w P / k bytes each.
- *   activations  those of the first `activations` layers of each chunk go to the host after the
+ *   activations  of the first `activations` layers of each chunk go to the host after the
  *                layer's forward and return before its backward, on copy streams with two buffers
  *                in each direction (Transformer Engine's AsyncDoubleBufferGroupOffloadHandler,
  *                Megatron's cpu-offloading-num-layers).

@@ -89,7 +89,7 @@ void orr_training_memory(const OrrJob *job, const OrrMemoryRows *rows) {
   g_autoptr(GArray) moments = rows->moments ? g_array_ref(rows->moments)
                                             : g_array_new(FALSE, FALSE, sizeof(OrrMemoryMoment));
   for (gint64 stage = 0; stage < job->pp; stage++) {
-    if (!rows->moments) g_array_set_size(moments, 0); /* those of one stage are enough */
+    if (!rows->moments) g_array_set_size(moments, 0); /* one stage's are enough */
     const guint from = moments->len;
     orr_training_moments_append(job, stage, moments);
     guint peak = 0;

@@ -14,7 +14,7 @@
  *                   ranks
  *   workspace       cuBLAS: 32 MiB, PyTorch's default on Hopper (8 MiB before;
  *                   CUBLAS_WORKSPACE_CONFIG)
- *   flat copies     of gradients: DDP's buckets, DeepSpeed's, and those of its update
+ *   flat copies     of gradients: DDP's buckets, DeepSpeed's, and its update's
  *                   (workloads/training/sharding)
  *
  * The groups are Megatron's (parallel_state.py): tensor, context, data, pipeline, model (the

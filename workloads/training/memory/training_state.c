@@ -8,9 +8,9 @@
  *                fp32 themselves or their own masters; 4 less with moments in bf16
  *
  * job->sharding decides which fraction of the three a rank holds (2 + 2 + 12 is ZeRO's (2 + 2 + K)
- * with K = 12; Rajbhandari et al. 2020, section 3). Sharded weights are gathered for use: those of
- * the largest layer and of the layers ahead of it are whole for a while, or all of a stage's, where
- * they stay from forward to backward.
+ * with K = 12; Rajbhandari et al. 2020, section 3). Sharded weights are gathered for use: the
+ * largest layer's and the weights of the layers ahead of it are whole for a while, or all of a
+ * stage's, where they stay from forward to backward.
  */
 #include "workloads/training/memory/training_state.h"
 

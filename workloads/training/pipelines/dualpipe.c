@@ -52,7 +52,7 @@ typedef struct {
 
 static gint64 chunk_of(const Stage *s, int direction) { return direction ^ s->second; }
 
-/* The numbers of the second copy's micro-batches follow those of the first. */
+/* The numbers of the second copy's micro-batches follow the first copy's. */
 static gint64 micro_batch_of(const Stage *s, int direction, gint64 k) {
   return k + (chunk_of(s, direction) ? s->half : 0);
 }

@@ -16,7 +16,7 @@
  * zeros (1), copies its result into the list (2) and reads it for a norm that only debugging prints
  * (1), a scatter moves gradients into the bucket, divides them and copies the list (6 moves). A
  * tensor used again after more than max-reuse-distance parameters is dropped after recomputation
- * too and gathered a third time. Nothing runs beside anything: the synchronisation waits for all
+ * too and gathered a third time. Nothing overlaps anything: the synchronisation waits for all
  * streams ("the async version is not async at all", pull request 1188).
  *
  *   t(tensor) = n operators host-launch + moves w P / HBM + its compute + its collective
