@@ -1,7 +1,7 @@
 /*
  * device_power.c - the fields of a device's power model.
  */
-#include "topologies/device_power.h"
+#include "topologies/device.h"
 
 #include <math.h>
 

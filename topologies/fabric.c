@@ -4,13 +4,13 @@
  * Link ids, in this order (n = GPUs of the job's nodes, p = their fabric ports):
  *   scale-up  2n   tx, rx of each GPU; none where a domain is one GPU
  *   host      2n   tx, rx of each GPU's PCIe: GPUs of a node in different domains, host memory, and
- *                  where host.h says so network traffic
+ *                  where cluster.h says so network traffic
  *   node           PCIe switches, host bridges, slots of NICs, where they bind (fabric_host.c)
  *   nic       2p   tx, rx of each port
  *   fabric         the kind's own, for all the nodes that the fabric was built for
  *   storage        of a file system outside the machine (fabric_storage.c)
- *   memory     N   DRAM of each of N nodes, reads and writes together, where host.h says how fast
- *                  it is
+ *   memory     N   DRAM of each of N nodes, reads and writes together, where cluster.h says how
+ *                  fast it is
  */
 #include "topologies/fabric.h"
 

@@ -11,7 +11,7 @@
  *                                                   NIC rx(dst)
  *
  * Between GPU, NIC and host memory stand the PCIe switches and host bridges that the cluster
- * document says may limit transfers (host.h).
+ * document says may limit transfers (cluster.h).
  *
  * Bandwidths are effective, as large messages reach them: nominal * efficiency.
  *

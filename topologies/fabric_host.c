@@ -1,6 +1,6 @@
 /*
- * fabric_host.c - links inside a node (host.h) other than GPUs' PCIe and NICs, and the routes over
- * them.
+ * fabric_host.c - links inside a node (cluster.h) other than GPUs' PCIe and NICs, and the routes
+ * over them.
  *
  *   switch   2 a PCIe switch   up, down
  *   bridge   2 a host bridge   in (from its devices), out

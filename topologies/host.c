@@ -1,7 +1,7 @@
 /*
  * host.c - the fields of a node's host, and the checks that span them.
  */
-#include "topologies/host.h"
+#include "topologies/cluster.h"
 
 static const char *const path_words[] = {"auto", "apart", "switch", "bridge", NULL};
 

@@ -1,7 +1,7 @@
 /*
  * node_power.c - the fields of a node's parts, and what they draw.
  */
-#include "topologies/node_power.h"
+#include "topologies/cluster_power.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /*
  * storage.c - the fields of the file system, its checks, and the servers of a file.
  */
-#include "topologies/storage.h"
+#include "topologies/cluster.h"
 
 static const char *const attach_words[] = {"own", "fabric", NULL};
 

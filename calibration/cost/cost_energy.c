@@ -24,7 +24,7 @@
  * A collective reads each byte that it sends from device memory, and its peer writes it: two bytes
  * of memory for each one sent.
  *
- * At locked clocks (a fraction p of the full one, at the voltage v: device_power.h) a FLOP, or a
+ * At locked clocks (a fraction p of the full one, at the voltage v: device.h) a FLOP, or a
  * byte on the chip, takes v^2 of its energy; `active` and `simt` fall with p v^2.
  *
  * The limit holds for the sum of what a board does (orr_cost_energy_limited). Kernels that wait for

@@ -2,7 +2,7 @@
  * cost_energy.h - what one operator adds to its board's static power.
  *
  * Joules by kind; the board's static power comes on top, for the time that the job holds it
- * (topologies/device_power.h). What happens at the same time adds up, and the board's limit holds
+ * (topologies/device.h). What happens at the same time adds up, and the board's limit holds
  * for the sum: callers add the operators of a step or of a stretch of work, and then apply
  * orr_cost_energy_limited to the whole.
  */

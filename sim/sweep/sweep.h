@@ -79,7 +79,7 @@ extern const char *const orr_point_words[]; /* "ok", "unfit", ... NULL */
 #define ORR_SWEEP_MOST_BEST 10
 #define ORR_SWEEP_MOST_OBJECTIVES 4
 
-/* Whether a point is statistically tied with the best one (NOT_TOLD; sweep_bands.h). */
+/* Whether a point is statistically tied with the best one (NOT_TOLD; sweep_bands.c). */
 typedef enum { ORR_APART_UNKNOWN, ORR_APART_NOT_TOLD, ORR_APART_TOLD } OrrSweepApart;
 
 typedef struct {

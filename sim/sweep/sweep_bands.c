@@ -1,7 +1,7 @@
 /*
  * sweep_bands.c - asks for the bands of a sweep's best points and front, and stores them.
  */
-#include "sim/sweep/sweep_bands.h"
+#include "sim/sweep/sweep_private.h"
 
 #include <math.h>
 #include <string.h>

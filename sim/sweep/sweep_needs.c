@@ -6,7 +6,7 @@
  * objective or a constraint that uses such a result is an error, whose message names the path to
  * set. An axis over that path, over a section that contains it or over a part of it, gives it too.
  */
-#include "sim/sweep/sweep_needs.h"
+#include "sim/sweep/sweep_private.h"
 
 #include <string.h>
 

@@ -12,8 +12,7 @@
 #include "sim/sweep/sweep_combination.h"
 #include "sim/run/answer/campaign_rows.h"
 #include "sim/sweep/sweep_facts.h"
-#include "sim/sweep/sweep_plan_axes.h"
-#include "sim/sweep/sweep_plan_rules.h"
+#include "sim/sweep/sweep_private.h"
 #include "sim/sweep/sweep_prune.h"
 
 /* --- Life --- */

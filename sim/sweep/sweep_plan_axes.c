@@ -2,7 +2,7 @@
  * sweep_plan_axes.c - reads `axes:` and `space:` into axes, checks that their paths exist and take
  * their values, and decides which of them can be assigned in place.
  */
-#include "sim/sweep/sweep_plan_axes.h"
+#include "sim/sweep/sweep_private.h"
 
 #include <string.h>
 

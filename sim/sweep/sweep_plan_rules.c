@@ -4,11 +4,9 @@
  * A constraint on facts and axes decides which combinations become points; one that uses a result
  * decides, after the simulation, which points can be the best.
  */
-#include "sim/sweep/sweep_plan_rules.h"
+#include "sim/sweep/sweep_private.h"
 
 #include <string.h>
-
-#include "sim/sweep/sweep_needs.h"
 
 void orr_sweep_plan_rules_free(OrrSweepRule *rule) {
   if (!rule) return;

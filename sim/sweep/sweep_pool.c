@@ -12,7 +12,7 @@
  *     crash: its point is tried up to three times.
  *  3. A worker holds no pipe ends of other workers, and the kernel ends it with the parent.
  */
-#include "sim/sweep/sweep_pool.h"
+#include "sim/sweep/sweep_private.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -9,13 +9,11 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/sweep/sweep_bands.h"
 #include "sim/sweep/sweep_known.h"
 #include "sim/sweep/sweep_plan.h"
-#include "sim/sweep/sweep_pool.h"
 #include "sim/sweep/sweep_prune.h"
 #include "sim/sweep/sweep_report.h"
-#include "sim/sweep/sweep_rungs.h"
+#include "sim/sweep/sweep_private.h"
 #include "sim/sweep/sweep_store.h"
 
 #define BATCH_POINTS 1024

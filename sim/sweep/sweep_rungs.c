@@ -2,7 +2,7 @@
  * sweep_rungs.c - keeps the combinations of the current rung and their scores, when the sampler has
  * several rungs; with one rung, memory does not grow with the number of points.
  */
-#include "sim/sweep/sweep_rungs.h"
+#include "sim/sweep/sweep_private.h"
 
 #include <math.h>
 

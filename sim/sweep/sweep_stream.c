@@ -4,7 +4,7 @@
  * Memory grows with the number of reasons, not of combinations; a sampler that chooses points keeps
  * its choice.
  */
-#include "sim/sweep/sweep_stream.h"
+#include "sim/sweep/sweep_private.h"
 
 #include <math.h>
 #include <string.h>
