@@ -16,7 +16,7 @@ LC_ALL=C
 export LC_ALL
 
 rules='floors foreign-headers includes-from-root unique-names prefix file-size function-size columns format
-  head-comments printing exiting cxx goto headers-alone data-only lists readmes top-level spelling prose'
+  head-comments printing exiting cxx goto dialects headers-alone data-only lists readmes top-level spelling prose'
 
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -303,6 +303,11 @@ rule_cxx() {
 
 rule_goto() {
   sed -n 's/^\([^:]*:[0-9]*\):\(.*[^A-Za-z0-9_]\)*goto[ \t].*/\1: no goto: g_autoptr cleans up/p' "$work/code"
+}
+
+# What one dialect does differently is a member of OrrLaunchDialect, which a new one sets in its own file.
+rule_dialects() {
+  refuse_code '[!=]= *&orr_dialect_' 'compares with one dialect: give OrrLaunchDialect a member'
 }
 
 # A key for each header: its checksum and those of all that it includes from the tree, as "KEY FILE".

@@ -24,6 +24,10 @@ static const OrrField setting_fields[] = {
         OrrStackSetting, "confidence", confidence, confidence_words, NULL,
         "How the value is known: documented (the software's code or manual says it), "
         "measured, fitted (it explains measured rows, which the source names), or assumed."),
+    ORR_FIELD_TEXT(OrrStackSetting, "device", device, NULL,
+                   "The device of which the value is known, where it may differ on another: an "
+                   "answer on another one says so.",
+                   .flags = ORR_FIELD_OPTIONAL),
 };
 static const OrrFieldTable setting_table =
     ORR_FIELD_TABLE("stack-setting", "One default of a stack.", OrrStackSetting, setting_fields);

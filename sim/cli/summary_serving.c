@@ -61,7 +61,8 @@ static void add_formats(OrrPage *page, const OrrServing *params) {
     orr_page_item(page, "last layers (" D ") in %s", shard.plain_last, plain);
 }
 
-static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrServingResult *r) {
+static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
+  const OrrServingResult *r = &outcome->result.serving;
   const OrrServing *params = scenario->workload.params;
   const gint64 n_own = r->replicas - n_differing(params);
   orr_page_line(page, "model", "%s in ", scenario->model.name);
@@ -69,6 +70,8 @@ static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrServi
   orr_page_more(page, ", %s of weights per GPU, key-value cache of %s tokens",
                 orr_page_bytes(page, r->weights_bytes),
                 orr_page_count(page, (double)(r->kv_blocks * params->engine.block_size)));
+  if (outcome->reserve_of && params->engine.kv_blocks == 0)
+    orr_page_more(page, "; engine.reserved is known of %s alone", outcome->reserve_of);
   orr_page_line(page, "machine", "%s (%s) of %s: " D " replica%s of TP " D " x PP " D,
                 orr_page_things(page, r->n_gpus, "GPU"), scenario->cluster.device.name,
                 scenario->cluster.name, n_own, n_own == 1 ? "" : "s", r->tp, r->pp);
@@ -172,7 +175,7 @@ void orr_summary_serving(OrrPage *page, const OrrScenario *scenario, const OrrOu
   const OrrServing *params = scenario->workload.params;
   double sum = 0;
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += outcome->trust[how];
-  add_asked(page, scenario, r);
+  add_asked(page, scenario, outcome);
   orr_page_line(page, "", "%11s  %11s  %11s  %11s", "mean", "p50", "p90", "p99");
   add_latencies(page, outcome, "ttft", &r->ttft);
   add_latencies(page, outcome, "tpot", &r->tpot);

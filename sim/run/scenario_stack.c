@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/base/expression.h"
+#include "sim/base/quantity.h"
 #include "sim/run/scenario.h"
 
 /* One workload of a scenario on its way to a complete one. */
@@ -398,6 +399,37 @@ const char *orr_scenario_stack_name(const OrrChoice *workload) {
       return *(char *const *)((const char *)workload->params + field->offset);
   }
   return ORR_STACK_NONE;
+}
+
+/* --- What is known of another device --- */
+
+/* Whether the scenario's number at @path is the one of @setting. */
+static gboolean has_value(const OrrScenario *scenario, const char *path,
+                          const OrrStackSetting *setting) {
+  void *data = NULL;
+  const OrrField *field =
+      orr_field_assign_member(&orr_scenario_table, (void *)scenario, path, &data);
+  double own = 0, its = 0;
+  return field && orr_field_number(field, data, &own) && setting->to->text &&
+         orr_quantity_parse(setting->to->text, field->unit, &its, NULL) && own == its;
+}
+
+char *orr_scenario_stack_borrowed(OrrLibrary *library, const OrrScenario *scenario,
+                                  const char *path) {
+  const char *name = orr_scenario_stack_name(&scenario->workload);
+  if (!name || strcmp(name, ORR_STACK_NONE) == 0) return NULL;
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  g_autoptr(OrrNode) section = orr_node_new_scalar((OrrPlace){0}, name);
+  g_autoptr(OrrStack) stack = orr_stack_load(library, section, ignored);
+  g_autofree char *whole = g_strconcat("workload.", path, NULL);
+  for (guint i = 0; stack && i < stack->settings->len; i++) {
+    const OrrStackSetting *setting = stack->settings->pdata[i];
+    if (strcmp(setting->path, path) == 0 && setting->device &&
+        g_strcmp0(setting->device, scenario->cluster.device.name) != 0 &&
+        has_value(scenario, whole, setting))
+      return g_strdup(setting->device);
+  }
+  return NULL;
 }
 
 /* --- What is assumed --- */

@@ -12,6 +12,7 @@
 #define ORR_SCENARIO_STACK_H
 
 #include "sim/base/library.h"
+#include "sim/run/scenario.h"
 #include "workloads/stack.h"
 
 G_BEGIN_DECLS
@@ -30,6 +31,12 @@ const char *orr_scenario_stack_name(const OrrChoice *workload);
  * their kinds: "vllm-0.19", "vllm-0.19, megatron-core-26.06". NULL: there are none. Newly
  * allocated. */
 char *orr_scenario_stack_assumed(OrrLibrary *library, const OrrNode *tree);
+
+/* The device whose value of @path ("engine.reserved") the stack gives the workload of @scenario,
+ * where its cluster has another one. NULL: there is none, or the scenario has a value of its own.
+ * Newly allocated. */
+char *orr_scenario_stack_borrowed(OrrLibrary *library, const OrrScenario *scenario,
+                                  const char *path);
 
 /* Adds an error for each setting of @stack that its kind of workload does not have, and for each
  * path in a condition that no scenario has. */

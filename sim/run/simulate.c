@@ -6,6 +6,7 @@
 #include "sim/run/simulate.h"
 
 #include "sim/run/part_runs.h"
+#include "sim/run/scenario_stack.h"
 #include "sim/run/simulate_campaign.h"
 #include "sim/run/simulate_faults.h"
 
@@ -58,6 +59,9 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scena
   const OrrWorld world = world_of(machine, scenario, simulation);
   g_autoptr(OrrOutcome) outcome = orr_outcome_new();
   outcome->carried_from = orr_cost_carried_from(machine->cost);
+  if (!simulation->brief)
+    outcome->reserve_of =
+        orr_scenario_stack_borrowed(machine->library, scenario, "engine.reserved");
   add_warnings(machine->warnings, outcome);
   const gboolean has_run =
       orr_campaign_given(&scenario->campaign)

@@ -12,15 +12,18 @@
 static OrrCostModel *find_costs(OrrRunWorld *world, const OrrDevice *device, OrrMachine *machine,
                                 GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  const guint before = world->warnings->len;
+  g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(g_free);
   if (!orr_machine_of(world->library, device, machine, diags)) {
     orr_diags_check(diags, error);
     return NULL;
   }
-  orr_machine_warn(machine, world->warnings);
-  if (world->refuses && world->warnings->len > before)
+  orr_machine_warn(machine, found);
+  if (world->refuses && found->len > 0)
     return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s (on-missing: error)",
-                          (const char *)world->warnings->pdata[before]);
+                          (const char *)found->pdata[0]);
+  for (guint i = 0; i < found->len; i++) /* each run in this world asks for its devices anew */
+    if (!g_ptr_array_find_with_equal_func(world->warnings, found->pdata[i], g_str_equal, NULL))
+      g_ptr_array_add(world->warnings, g_strdup(found->pdata[i]));
   OrrCostModel *cost = orr_machine_costs(machine, error);
   if (cost && world->refuses) orr_cost_refuse_gaps(cost);
   return cost;

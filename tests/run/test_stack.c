@@ -11,6 +11,7 @@
 
 #include "sim/base/yaml.h"
 #include "sim/run/scenario.h"
+#include "sim/run/simulate.h"
 #include "sim/validate/validate.h"
 #include "workloads/serving/serving.h"
 
@@ -177,6 +178,53 @@ static void test_resolved(void) {
   g_assert_cmpstr(resolved, ==, once_more);
 }
 
+static char *reserve_of(const char *sets) {
+  g_autofree char *findings = NULL;
+  g_autoptr(OrrScenario) scenario = read(sets, &findings);
+  if (!scenario) g_error("%s", findings);
+  return orr_scenario_stack_borrowed(library, scenario, "engine.reserved");
+}
+
+/* What vLLM reserves is known of an H100: on another device an answer says so, unless the scenario
+ * has a value of its own. */
+static void test_borrowed(void) {
+  static const struct {
+    const char *sets, *device;
+  } rows[] = {
+      {"workload.stack=vllm-0.9", NULL},
+      {"workload.stack=vllm-0.9;cluster={base: dgx-a100-superpod, nodes: 1}", "h100-sxm"},
+      {"workload.stack=vllm-0.9;workload.parallel.tp=2;cluster={base: dgx-a100-superpod, nodes: 1}",
+       "h100-sxm"},
+      {"workload.stack=vllm-0.9;workload.engine.reserved=2 GiB;cluster={base: dgx-a100-superpod, "
+       "nodes: 1}",
+       NULL},
+      {"workload.stack=none;cluster={base: dgx-a100-superpod, nodes: 1}", NULL}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autofree char *device = reserve_of(rows[i].sets);
+    g_assert_cmpstr(device, ==, rows[i].device);
+  }
+}
+
+/* Runs that share a world meet the devices of their groups anew: each warning is there once. */
+static void test_warnings(void) {
+  g_autofree char *findings = NULL;
+  g_autoptr(OrrScenario) scenario = read(
+      "engine=fair;cluster.nodes=1;workload.groups=[{replicas: 1, device: tpu-v4}]", &findings);
+  if (!scenario) g_error("%s", findings);
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrRunWorld) world = orr_run_world_new(library, scenario, &error);
+  g_assert_no_error(error);
+  guint n = 0;
+  for (guint i = 0; i < 3; i++) {
+    const OrrSimulation options = {.brief = TRUE};
+    g_autoptr(OrrOutcome) outcome = orr_simulate_in(world, scenario, &options, &error);
+    g_assert_no_error(error);
+    if (i == 0) n = world->warnings->len;
+    g_assert_cmpuint(n, >, 0);
+    g_assert_cmpuint(world->warnings->len, ==, n);
+  }
+}
+
 static void test_refused(void) {
   assert_refused("workload.stack=toy-0.5", "unknown stack 'toy-0.5': did you mean");
   put("toy-3.0", HEAD "name: toy-3.0\nrelease: \"3.0\"\n"
@@ -279,6 +327,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/stack/inline", test_inline);
   g_test_add_func("/stack/jobs", test_jobs);
   g_test_add_func("/stack/resolved", test_resolved);
+  g_test_add_func("/stack/borrowed", test_borrowed);
+  g_test_add_func("/stack/warnings", test_warnings);
   g_test_add_func("/stack/refused", test_refused);
   g_test_add_func("/stack/shipped", test_shipped);
   g_test_add_func("/stack/defaults", test_defaults);

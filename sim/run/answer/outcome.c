@@ -38,6 +38,7 @@ void orr_outcome_free(OrrOutcome *outcome) {
   g_string_chunk_free(outcome->names);
   g_ptr_array_unref(outcome->warnings);
   g_free(outcome->engine);
+  g_free(outcome->reserve_of);
   if (outcome->own_job) g_free(outcome->own_job->gpus);
   g_free(outcome->own_job);
   g_free(outcome);
