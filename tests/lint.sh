@@ -310,7 +310,7 @@ rule_dialects() {
   refuse_code '[!=]= *&orr_dialect_' 'compares with one dialect: give OrrLaunchDialect a member'
 }
 
-# A key for each header: its checksum and those of all that it includes from the tree, as "KEY FILE".
+# A key for each header: its checksum and the checksums of all that it includes from the tree, as "KEY FILE".
 header_keys() {
   headers=$(sources | grep '\.h$')
   sums $headers > "$work/sums"

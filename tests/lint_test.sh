@@ -36,6 +36,12 @@ for rule in $(sed -n "/^rules='/,/'\$/p" "$here/lint.sh" | sed "s/^rules=//; s/'
     check "$rule" "no fixture" "$rule "
   fi
 done
+# Each phrase of prose.txt is found in its fixture: what to write instead is printed for it.
+cut -f2 "$here/prose.txt" | sed -n "$(grep -n "$(printf '\t')" "$here/prose.txt" | grep -v ':allow' | sed 's/:.*/p;/' | tr -d '\n')" |
+  sort -u > "$copy/advice"
+"$here/prose.sh" "$copy/prose" models/phrases.c > "$copy/found"
+missed=$(while read -r advice; do grep -qF "$advice" "$copy/found" || printf '%s; ' "$advice"; done < "$copy/advice")
+check "every phrase of prose.txt" "$missed" ''
 check clean "$(broken "$copy/clean")" ''
 echo "1..$n"
 exit $status

@@ -13,7 +13,7 @@ trap 'rm -rf "$times"' EXIT
 meson test -C "$build" --no-rebuild --print-errorlogs --quiet --wrapper "$here/timed.sh $times" "$@"
 status=$?
 
-# Each file: the name, the user and system seconds of the shell, those of its children, as 1m2.345s.
+# Each file: the name, the user and system seconds of the shell, then its children's, as 1m2.345s.
 find "$times" -type f -exec awk '
   function seconds(text,   part) { split(text, part, /[ms]/); return part[1] * 60 + part[2] }
   FNR == 1 { name = $0 }

@@ -21,7 +21,7 @@
  *               network-step + offloaded dpu-work
  *
  * To add one: write topologies/transports/NAME.c with one const OrrEntry whose params are
- * OrrTransport; its line is in the meson.build beside it.
+ * OrrTransport; its line is in that folder's meson.build.
  */
 #ifndef ORR_TRANSPORT_H
 #define ORR_TRANSPORT_H

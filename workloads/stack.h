@@ -43,7 +43,7 @@ typedef struct {
   char *when;  /* expression; NULL: always */
   char *source;
   int confidence; /* OrrStackConfidence */
-  char *device;   /* of which the value is known; NULL: it does not depend on one */
+  char *device;   /* for which the value is known; NULL: it does not depend on one */
   OrrPlace place; /* of the setting in its file */
 } OrrStackSetting;
 

@@ -9,7 +9,7 @@
 #include "sim/bands/band.h"
 #include "sim/bands/band_metrics.h"
 
-/* The likeness of a training step; texts are interned, as those of files are. */
+/* The likeness of a training step; texts are interned, as in files. */
 static OrrLikenessRow step(void) {
   OrrLikenessRow row;
   g_assert_true(orr_residuals_likeness_parse(

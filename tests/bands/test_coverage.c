@@ -3,7 +3,7 @@
  * 80 % of the measurements lie inside.
  *
  * Bands are asked for with the answer's own set left out (runs unlike all sets) and with its own
- * row left out (runs like those of a set); `orrery validate --bands` prints the same figures. A
+ * row left out (runs like a set's); `orrery validate --bands` prints the same figures. A
  * group whose interval is wider than 75 to 85 % and 45 to 55 % does not keep the promise yet.
  */
 #include <math.h>

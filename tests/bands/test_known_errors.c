@@ -8,7 +8,7 @@
 static OrrLibrary *library;
 
 /* ByteRobust's table 8 against campaigns-checkpoints: stalls to storage are off by 78.8 % on four
- * rows; those of one tier say nothing about another. */
+ * rows; one tier's say nothing about another. */
 static void test_stalls(void) {
   static const char *const storage[] = {"storage", NULL}, *const ssd[] = {"ssd", NULL};
   g_auto(GStrv) words = orr_known_errors_words(library, "campaign_result", "stall_s", storage);
@@ -22,7 +22,7 @@ static void test_stalls(void) {
   g_assert_cmpuint(g_strv_length(all), ==, 4); /* out_p99; of host, peer, storage */
 }
 
-/* Mean errors of 13 to 22 % need no warning; that of weight syncs, 199 %, does. */
+/* Mean errors of 13 to 22 % need no warning; weight syncs', 199 %, does. */
 static void test_below_the_limit(void) {
   static const char *const tables[] = {"serving_result", "none"};
   g_auto(GStrv) syncs = orr_known_errors_words(library, "post_training_result", NULL, NULL);

@@ -1,6 +1,6 @@
 /*
  * test_residuals.c - the files of residuals: what is written is read back, what is wrong is placed,
- * and the shipped ones are those of the shipped sets and of this model.
+ * and the shipped ones belong to the shipped sets and this model.
  */
 #include <glib/gstdio.h>
 #include <math.h>
@@ -150,8 +150,8 @@ static gboolean is_there(const char *name) {
   return g_file_test(path, G_FILE_TEST_EXISTS);
 }
 
-/* Where one of the files cannot be replaced, none is, and nothing is left beside them; else all
- * are, also that of a kind without rows. */
+/* Where one of the files cannot be replaced, none is, and nothing is left next to them; else all
+ * are, also a kind's without rows. */
 static void test_all_or_none(void) {
   g_autoptr(GPtrArray) validations = validations_of();
   g_autofree char *training = path_of("training.csv"), *serving = path_of("serving.csv"),
@@ -204,7 +204,7 @@ static const OrrResidual *find(const OrrValidateSet *set, gint64 line) {
   return NULL;
 }
 
-/* The measured values of the set's table are those of the file. */
+/* The measured values of the set's table are the file's. */
 static void assert_measured(const OrrValidateSet *set, const OrrValidateCase *one,
                             const OrrResidual *stored) {
   for (guint i = 0; i < one->metrics->len; i++) {

@@ -1,4 +1,4 @@
-/* test_mersenne.c - the generator's known answers, and those of Python's module random. */
+/* test_mersenne.c - the generator's known answers, and Python's module random's. */
 #include "sim/base/mersenne.h"
 
 /* ISO C++ (26.6.6, predefined generators): the 10,000th number of a default mt19937, which is

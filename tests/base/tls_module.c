@@ -1,5 +1,5 @@
 /*
- * tls_module.c - a module with 32 bytes of thread-local storage, like that of the SimGrid engine.
+ * tls_module.c - a module with 32 bytes of thread-local storage, like the SimGrid engine's.
  * test_sanitizer_options.c loads it.
  */
 void *orr_tls_module_block(void);

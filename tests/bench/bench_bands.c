@@ -1,6 +1,6 @@
 /*
  * bench_bands - processor time that error bands add to a run: reading the measured rows of its kind
- * of workload and asking for every result's band; and that of one ratio, as `compare` asks.
+ * of workload and asking for every result's band; and for one ratio's, as `compare` asks.
  */
 #include <string.h>
 #include <time.h>

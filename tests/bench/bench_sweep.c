@@ -1,6 +1,6 @@
 /*
  * bench_sweep FILE... - sweeps on all cores, with and without fast-forward: points that were
- * simulated a second, and beside them all, most of which only had their memory computed.
+ * simulated a second, and all points, most of which only had their memory computed.
  */
 #include "sim/sweep/sweep.h"
 #include "tests/bench/benchmark.h"

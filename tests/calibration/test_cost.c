@@ -18,8 +18,8 @@ static void test_gemm_by_formula(void) {
   assert_near(cost.time_s * 1e6, 2.5 + sqrt(compute_us * compute_us + memory_us * memory_us),
               1e-12);
   g_assert_cmpint(cost.how, ==, ORR_HOW_MODELLED);
-  /* One column more starts a second wave: with smaller tiles at least 1.7 as long, of which the
-   * square root shows. */
+  /* One column more starts a second wave: with smaller tiles at least 1.7 as long, and the square
+   * root of it shows. */
   g_assert_cmpfloat(gemm_cost(model, ORR_BF16, 1, 1280, 2561, 4096).time_s, >, cost.time_s * 1.2);
   /* A format that the device lacks runs as the next wider one that it has: tf32 as fp32, at a
    * tenth of the rate. */
@@ -179,7 +179,7 @@ static void test_batched_gemm(void) {
 }
 
 /* Many matrices that meet few rows each read as one wide matrix does: 64 of 768 x 4,096 in fp8
- * are 201 MB, 60 us at H100's 3.35 TB/s, of which wide products of one row reach 80 to 95 %.
+ * are 201 MB, 60 us at H100's 3.35 TB/s; wide products of one row reach 80 to 95 % of it.
  * Twice as many take twice as long. */
 static void test_thin_batches(void) {
   g_autoptr(OrrProfile) profile = shipped_profile("h100-sxm");
@@ -343,7 +343,7 @@ static void test_equal_work(void) {
   }
 }
 
-/* Kernels of a single sequence differ from those of a batch, and the batch of 1 is an end of the
+/* Kernels of a single sequence differ from a batch's, and the batch of 1 is an end of the
  * table: where one group lacks it, the nearest batch would answer. Groups of 4 and 16 heads say
  * that it takes three times its roofline, where batches of 4 and 16 take it once: so it does
  * with 8 heads. */

@@ -1,4 +1,4 @@
-/* test_cost_collective.c - a profile's own rows of collectives over those of its base. */
+/* test_cost_collective.c - a profile's own rows of collectives over its base's. */
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "tests/calibration/calibration_sample.h"

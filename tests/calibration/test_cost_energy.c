@@ -75,7 +75,7 @@ static void test_widened(void) {
                     orr_cost_energy_operator(model, &op, 1).memory);
 }
 
-/* A kernel that takes no time, and a device of which nothing is known. */
+/* A kernel that takes no time, and a device without known figures. */
 static void test_nothing(void) {
   OrrDevice device = device_of(500);
   g_autoptr(OrrProfile) profile = sample_profile(text);
@@ -90,7 +90,7 @@ static void test_nothing(void) {
   g_assert_cmpfloat(orr_joules_sum(orr_cost_energy_operator(unknown, &op, 1)), ==, 0);
 }
 
-/* 500 W leave 400 W for work: 850 J of one second become 400 J, those of three seconds remain, and
+/* 500 W leave 400 W for work: 850 J of one second become 400 J, 850 J of three seconds remain, and
  * the kinds keep their proportions. */
 static void test_limited(void) {
   const OrrDevice device = device_of(500);

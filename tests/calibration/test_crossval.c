@@ -130,7 +130,7 @@ static void test_errors(void) {
 
 /* What the profiles that ship claim of themselves: 8 and 20 % for products, 10 and 25 % for
  * attention. */
-/* 8 splits of one layer, 3 numbers of tokens, of which one was not measured at one split: each
+/* 8 splits of one layer, 3 numbers of tokens, one of them not measured at one split: each
  * of the 23 once. */
 static void test_moe(void) {
   GString *text = g_string_new(

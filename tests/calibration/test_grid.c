@@ -81,7 +81,7 @@ static void test_hint(void) {
 }
 
 /* A plane over 5 x 5 x 1 but for one row that took twice as long: asked for, it is what was
- * measured; the hole beside it and what lies between are on the plane. */
+ * measured; the hole next to it and what lies between are on the plane. */
 static void test_odd_row(void) {
   static const double axis[] = {1, 2, 4, 8, 16}, one[] = {1};
   const double *const axes[] = {axis, axis, one};
@@ -96,8 +96,8 @@ static void test_odd_row(void) {
   assert_at(grid, 5, 4, plane(5, 4), ORR_GRID_BETWEEN);
 }
 
-/* Time a * b over 7 x 7, every row at its roofline (0), but for @odd rows of another time: cells
- * and factors. */
+/* Time a * b over 7 x 7, every row at its roofline (0), but for the rows @odd of another time:
+ * cells and factors. */
 typedef struct {
   guint cell[2];
   double factor;
@@ -141,7 +141,7 @@ static void test_contradicted(void) {
   g_assert_cmpfloat_with_epsilon(aside->times_slower, 0.5, 1e-12);
 }
 
-/* Where the order of times contradicts four odd rows of five, the fifth goes too, without a
+/* Where the order of times contradicts four outliers of five, the fifth goes too, without a
  * witness; of four it contradicts three, which are no more than three in four, and the fourth
  * stays. */
 static void test_disturbed_table(void) {

@@ -156,7 +156,7 @@ static void test_failed(void) {
   g_assert_cmpuint(profile->collectives->len, ==, 1);
 }
 
-/* Over 3 ranks a bus bandwidth of 4/3 is that of all_reduce alone; a fragment lists no ranks. */
+/* Over 3 ranks a bus bandwidth of 4/3 is all_reduce's alone; a fragment lists no ranks. */
 static void test_unnamed(void) {
   const OrrNcclTestsOrder order = {.device = "h100-sxm", .ranks = 3};
   g_autofree char *text =

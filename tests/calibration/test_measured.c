@@ -301,7 +301,7 @@ static void test_bad_files(void) {
   g_autoptr(GError) error = NULL, windows = NULL;
   g_assert_null(orr_measured_import(folder, &plain, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_RESOURCE);
-  /* Rows of windowed attention would count as those of the other kernel. */
+  /* Rows of windowed attention would count as the other kernel's. */
   write_file(folder, "attention_prefill.csv",
              "kv_cache_dtype,batch_size,isl,num_heads,num_key_value_heads,head_dim,windowsize,"
              "latency_us\nbfloat16,1,16,4,4,128,9,10\n");

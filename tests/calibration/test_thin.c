@@ -13,7 +13,7 @@
 enum { N_AXIS = 12, N_ROWS = N_AXIS * N_AXIS * N_AXIS };
 
 /* Microseconds: a roofline of the round device, and from m = 512 on, where n is 1024 or more,
- * another kernel that takes 1.6 times as long: a step that only rows beside it tell. */
+ * another kernel that takes 1.6 times as long: a step that only rows next to it show. */
 static double us_of(double m, double n, double k) {
   const double work = fmax(2 * m * n * k / 8e13, 2 * (m * k + n * k + m * n) / 8e11) * 1e6;
   return (3 + work) * (m >= 512 && n >= 1024 ? 1.6 : 1);

@@ -18,7 +18,7 @@ run "$orrery" two-jobs-one-uplink
 cp said built
 check "a run whose transfers contend loads it" '[ -n "$(number built)" ]'
 
-# A program that was copied takes the module beside it, and refuses one that is not a module of its own.
+# A program that was copied takes the module in its folder, and refuses one that is not a module of its own.
 mkdir apart
 cp "$orrery" apart/orrery
 cp "$module" apart/orrery-simgrid.so

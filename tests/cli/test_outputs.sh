@@ -2,7 +2,7 @@
 # test_outputs.sh ORRERY - where answers go: devices and pipes are written into, links are followed, places are checked
 # before the work, and a disk that fills up at the end loses no answer. TAP.
 #
-# Devices are our own (mknod), never those of /dev: a defect would replace them by files. Without the right to make
+# Devices are our own (mknod), never /dev's: a defect would replace them by files. Without the right to make
 # devices (no root) those tests are skipped. A full disk is a limit on the size of files (ulimit -f, in 512 bytes).
 set -u
 orrery=$(realpath "$1") || exit 1
@@ -22,7 +22,7 @@ launch='torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 24 --hidden-siz
   --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 4 --global-batch-size 64 --bf16'
 echo "$launch" | tr '\n' ' ' > run.sh
 
-# --- each verb that has -o: into a link (of which the target does not exist yet), a pipe, a device
+# --- each verb that has -o: into a link (whose target does not exist yet), a pipe, a device
 mknod null c 1 3 2> /dev/null && : > null 2> /dev/null && has_devices=1 || has_devices=0
 writes() { # NAME SUFFIX COMMAND...: the command with -o FILE
   name=$1 suffix=$2

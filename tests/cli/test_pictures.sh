@@ -173,7 +173,7 @@ pictures v.db 1 measured-simulated
 PATH=$work/empty "$orrery" report s.db 1 -o page.html > said 2>&1
 check "without gnuplot the page has its tables, and says what to install" \
   '[ $? -eq 0 ] && [ "$(grep -c "gnuplot-nox" page.html)" -eq 3 ] && grep -q "<table id=\"best\"" page.html && ! grep -q "<img" page.html'
-# GPT-3 175B folded has 32 lanes, of which the page shows 16; a run of few lanes leaves none out.
+# GPT-3 175B folded has 32 lanes, and the page shows 16; a run of few lanes leaves none out.
 lanes=$("$orrery" query r.db "SELECT count(*) FROM lane WHERE run_id = 1" --csv | tail -n 1)
 "$orrery" report r.db 1 -o page.html > said 2>&1
 check "the page says that it shows some of the lanes, and how to see all" \

@@ -107,7 +107,7 @@ static void expect_digits(double value, double low, double high, int decimals, c
   g_assert_cmpstr(shown, ==, text);
 }
 
-/* Half the widths: 150, so tens; 1.5, so tenths; 0.015, thousandths, of which two are allowed. */
+/* Half the widths: 150, so tens; 1.5, so tenths; 0.015, thousandths, and two are allowed. */
 static void test_digits(void) {
   expect_digits(1741.4, 1600, 1900, 1, "1740");
   expect_digits(106.04, 104.5, 107.5, 1, "106.0");

@@ -1,7 +1,7 @@
 /*
  * test_changing_networks.c - rates while everything changes: transfers begin, end, move and are
  * dropped; links get other bandwidths, fail and come back. At random dates the rates of all
- * transfers in flight are those of a reference that solves the whole network anew.
+ * transfers in flight equal a reference's that solves the whole network anew.
  *
  * The reference is progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2): raise all
  * rates together, freeze the transfers that cross the link that is full first, until all are

@@ -130,7 +130,7 @@ static void test_rules(gconstpointer data) {
   }
 }
 
-/* A row that cannot be read, or a part of which would be lost, is an error at its place. */
+/* A row that cannot be read, or would lose a part, is an error at its place. */
 static void test_errors(void) {
   static const char *const rows[][2] = {
       {"above,,,,", "there is no row above"},

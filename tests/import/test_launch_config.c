@@ -382,7 +382,7 @@ static void test_strangers(void) {
   }
 }
 
-/* Nodes of an override count as those of a config; one wrong value is one error. */
+/* Nodes of an override count as a config's do; one wrong value is one error. */
 static void test_overrides(void) {
   check(&(Case){.options = {H100},
                 .line = BRIDGE "trainer.num_nodes=4 trainer.devices=8\n",

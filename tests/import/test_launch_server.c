@@ -256,7 +256,7 @@ static const Line manifests[] = {
      NULL,
      "dgx-h100-superpod",
      {"prefill: 2", "groups: [{replicas: 1, parallel: {tp: 2}}]", "block-size: 128"}},
-    /* ENTRYPOINT and CMD as lists, of which CMD is continued; a version that RUN installs */
+    /* ENTRYPOINT and CMD as lists, CMD continued; a version that RUN installs */
     {"Dockerfile.serve",
      NULL,
      "dgx-h100-superpod",
@@ -399,7 +399,7 @@ static void test_names(void) {
 }
 
 typedef struct {
-  const char *line, *config; /* an hf_quant_config.json beside it; NULL: none */
+  const char *line, *config; /* an hf_quant_config.json with it; NULL: none */
   const char *has, *has_not; /* lines of the scenario */
 } Weights;
 

@@ -97,7 +97,7 @@ static const struct {
     {"N=16; if [[ $N -gt 8 && -z \"$U\" ]] || [ -f x ]; then run a; fi\n", "[run][a]\n"},
     {"if [ -d /data ]; then run a; else run b; fi\n", "[run][b]\n"},
     {"[[ -n $NOT ]] && run a\n[ 1 -eq 1 ] && run b\n", "[run][b]\n"},
-    /* what only the machine knows takes no branch, not even that of its opposite */
+    /* what only the machine knows takes no branch, not even its opposite's */
     {"if [ ! -f x.py ]; then exit 1; fi\nrun a\n", "[run][a]\n"},
     {"[ -d x ] || exit 1\n[ -d x ] && run b\nif ! which y; then exit; fi\nrun a\n",
      "[which][y]\n[run][a]\n"},
@@ -130,7 +130,7 @@ static void test_words(void) {
   }
 }
 
-/* Scripts of which all is known: bash itself says which commands they run. */
+/* Scripts that are known in full: bash itself says which commands they run. */
 static const char *const as_bash[] = {
     "for i in $(seq 0 3); do run $i; done",
     "for i in `seq 3`; do run $i; done",
@@ -253,7 +253,7 @@ static void test_as_bash(void) {
   }
 }
 
-/* Loops of which nobody knows how often they turn: the loop that the last command names. */
+/* Loops with an unknown number of turns: the loop that the last command names. */
 static const struct {
   const char *script, *loop;
 } open_loops[] = {

@@ -91,7 +91,7 @@ workload:
   policy: {blocked: skip, placement: first-fit}
   speed: {kind: steps, jobs: [{from-gpus: 1, model: gpt3-1.3b, training: {batch: {global: 1, micro: 1}}}, {from-gpus: 16, $model, training: {batch: {global: 1, micro: 1}, $training}}]}
 END
-# Jobs of a node each; those of nodes i, 4 + i, 8 + i, 12 + i end when gang i comes, which lasts to the end.
+# Jobs of a node each; the jobs of nodes i, 4 + i, 8 + i, 12 + i end when gang i comes, which lasts to the end.
 awk 'BEGIN {
   print "job_id,submit_s,duration_s,gpus"
   for (node = 0; node < 16; node++) print node ",0," (node % 4 == 3 ? 9000 : 10 + 10 * (node % 4)) ",8"

@@ -84,7 +84,7 @@ static void test_experts(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
-/* nvfp4-mlp leaves the products of attention in 16 bits and narrows those of feed-forwards,
+/* nvfp4-mlp leaves the products of attention in 16 bits and narrows the products of feed-forwards,
  * shared and routed experts. Of DeepSeek-V3's layers (187,105,280 weights of attention each, 61
  * of them; arXiv 2412.19437: 671 billion in all, 129,280 x 7,168 at both ends) attention keeps 2
  * bytes, as do the routers of 58 layers, 256 x 7,168; the rest 9/16. */

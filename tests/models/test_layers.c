@@ -190,7 +190,7 @@ static void test_split(void) {
 
 typedef void (*Build)(const OrrModel *model, guint kind, const OrrShard *shard, GArray *operators);
 
-/* Names in order, a '*' after those of backward by weight, the group of collectives in front. */
+/* Names in order, a '*' after backward-by-weight ones, the group of collectives in front. */
 static void assert_names(Build function, const OrrModel *model, guint kind, const OrrShard *shard,
                          const char *expected) {
   g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
@@ -294,8 +294,8 @@ static void test_without_fc2(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
-/* The dispatch of 4096 tokens to 8 experts each in bf16: 4096 8 7168 2 bytes, and its shape
- * beside; overlapped, the three kernels of the shared expert run beside it. */
+/* The dispatch of 4096 tokens to 8 experts each in bf16: 4096 8 7168 2 bytes, and its shape;
+ * overlapped, the three kernels of the shared expert run meanwhile. */
 static void test_dispatch(void) {
   OrrModel model = zoo("deepseek-v3");
   OrrShard shard = plain(4096);
@@ -462,8 +462,8 @@ static void test_mtp(void) {
 /* DeepSeek-V3's dense layer on 4 ranks (32 heads), 8 decodes of 1,000 tokens. The cache's 576
  * elements a token are read once by each rank: 8 1000 576 2 bytes, and queries and results 8 32
  * (576 + 512) 2, and 4 a row of log-sum-exp. FLOPs 2 8 32 1000 (576 + 512). The products of
- * up-projections are those of the plain form for one token: Rk a (n + v) either way. The
- * feed-forward has 3 h f / 4 weights.
+ * up-projections equal the plain form's for one token: Rk a (n + v) either way. The feed-forward
+ * has 3 h f / 4 weights.
  */
 static void test_absorbed(void) {
   OrrModel model = zoo("deepseek-v3");

@@ -1,4 +1,4 @@
-/* test_layout.c - which layer is of which kind, as a document says it. */
+/* test_layout.c - the kind of each layer, as a document says it. */
 #include <string.h>
 
 #include "models/model.h"

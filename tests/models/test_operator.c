@@ -95,8 +95,8 @@ static void test_moe(void) {
 }
 
 /* Drawn, T tokens wake 8 (1 - (1 - 2/8)^T) of 8 experts: 2 for one token, 3.5 for two (each of
- * the other's two is new with 3/4), all but 8 0.75^100 for 100. The bytes of the case above, of
- * which a rank holds a quarter: 10 tokens wake 2 (1 - 0.75^10) of its 2. */
+ * the other's two is new with 3/4), all but 8 0.75^100 for 100. The bytes of the case above, a
+ * quarter of them on a rank: 10 tokens wake 2 (1 - 0.75^10) of its 2. */
 static void test_drawn_experts(void) {
   g_assert_cmpfloat_with_epsilon(orr_operator_moe_awake(8, 1, 2, 8), 2, 1e-12);
   g_assert_cmpfloat_with_epsilon(orr_operator_moe_awake(8, 2, 2, 8), 3.5, 1e-12);

@@ -92,7 +92,7 @@ static void assert_near(double value, double expected) {
   g_assert_cmpfloat_with_epsilon(value, expected, 1e-12 * fabs(expected));
 }
 
-/* Names in order, a '*' after those of backward by weight. */
+/* Names in order, a '*' after backward-by-weight ones. */
 static void assert_names(Build function, const OrrModel *model, const OrrShard *shard,
                          const char *expected) {
   g_autoptr(GArray) operators = build(function, model, shard);

@@ -199,7 +199,7 @@ static void test_trace_late(void) {
   g_rmdir(folder);
 }
 
-/* The file that is hashed is the one that runs: that of the working directory, though a folder of
+/* The file that is hashed is the one that runs: the working directory's, though a folder of
  * the library has one of this name, too. The stored question is YAML, whatever the name. */
 static void test_trace_here(void) {
   g_autofree char *here = g_get_current_dir();

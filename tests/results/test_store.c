@@ -30,7 +30,7 @@ static void test_run_is_kept(Fixture *fixture, gconstpointer data) {
   g_assert_cmpint(fixture_add_run(writer, 3), ==, 1);
   g_assert_cmpint(fixture_add_run(writer, 2), ==, 2);
   orr_store_free(writer);
-  g_assert_cmpuint(fixture_n_files(fixture), ==, 1); /* at rest: no log beside it */
+  g_assert_cmpuint(fixture_n_files(fixture), ==, 1); /* at rest: no log next to it */
 
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrStore) store = orr_store_open_read(fixture->db, &error);

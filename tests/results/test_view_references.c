@@ -42,7 +42,7 @@ static void add_spans(GString *sql, OrrRandom *random) {
   }
 }
 
-/* A sweep over two to four axes, of which one in four has no dot; some points are of an earlier
+/* A sweep over two to four axes, one in four without a dot; some points are of an earlier
  * rung, some are not eligible, and some values meet each other. */
 static void add_sweep(GString *sql, OrrRandom *random) {
   static const char *const axes[] = {"workload.parallel.tp", "workload.parallel.pp", "batch",

@@ -65,7 +65,7 @@ static void test_every_view_on_nothing(Fixture *fixture, gconstpointer data) {
   }
 }
 
-/* A database with one run and what @sql puts beside it. */
+/* A database with one run and what @sql adds. */
 static OrrStore *open_with(const Fixture *fixture, const char *sql) {
   OrrStore *store = fixture_open(fixture);
   fixture_add_run(store, 0);
@@ -349,8 +349,8 @@ static void test_bands(Fixture *fixture, gconstpointer data) {
   assert_csv_with(store, "bands", &(OrrBinding){"top", "1"}, heaviest);
 }
 
-/* The band of a mean and that of its 99th percentile, in milliseconds; the median's and those of
- * another run are not shown. */
+/* The band of a mean and its 99th percentile's, in milliseconds; the median's and another run's are
+ * not shown. */
 static void test_latencies(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_with(

@@ -42,7 +42,7 @@ static void expect_effort(const OrrProgram *program, double transfers, double me
   g_assert_cmpfloat(effort.meetings, ==, meetings);
 }
 
-/* A send can meet those of the other streams, on each of its links, and none of its own stream. */
+/* A send can meet the other streams' sends, on each of its links, and none of its own stream. */
 static void test_meetings(void) {
   g_autoptr(OrrProgram) lone = program_of(1, 7, 3), few = program_of(5, 7, 3);
   expect_effort(lone, 7, 0);

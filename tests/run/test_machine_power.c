@@ -87,7 +87,7 @@ static void test_loader(void) {
   assert_near(core_s(with) - core_s(without), 0.16);
 }
 
-/* Of one rank of each class, as of all of them. */
+/* One rank of each class gives what all of them give. */
 static void test_fidelity(void) {
   g_autoptr(OrrOutcome) folded = run(TRAINING, "fidelity: folded\n");
   g_autoptr(OrrOutcome) full = run(TRAINING, "fidelity: full\n");

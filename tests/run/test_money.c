@@ -88,7 +88,7 @@ static void test_collectives(void) {
   "s}], policy: restart, repair: 1 h, recovery: {requeue: 0 s, restart: 0 s, initialise: 0 s}, "   \
   "maintenance: {every: 1 h, lasts: 30 min}, checkpoints: [{tier: host, interval: 1 min}]}\n"
 
-/* 10 hours of 16 GPUs and a spare node of 8, at 3.6 an hour: 864, of which maintenance takes some.
+/* 10 hours of 16 GPUs and a spare node of 8, at 3.6 an hour: 864; maintenance takes some of it.
  * GPUs that wait draw 90 W, the spare's 62. Without prices the costs are not known. */
 static void test_campaign(void) {
   static const char rent[] = "prices: {currency: EUR, gpu-hour: 3.6}\n";
@@ -117,8 +117,8 @@ static void test_campaign(void) {
   assert_near(unpriced->result.campaign.gpu_power_mean_w, r->gpu_power_mean_w);
 }
 
-/* A job of 2 nodes pays for its part of a machine built for 4: 4 * 8 GPUs at 876.6 over a year of
- * which half is used: 876.6 / 8766 / 0.5 = 0.2 an hour. The bill has the whole machine. */
+/* A job of 2 nodes pays for its part of a machine built for 4: 4 * 8 GPUs at 876.6 over a year,
+ * half of it used: 876.6 / 8766 / 0.5 = 0.2 an hour. The bill has the whole machine. */
 static void test_bought(void) {
   g_autoptr(OrrOutcome) outcome =
       run(TRAINING, "prices: {currency: EUR, gpu: 876.6, lifetime-years: 1, utilisation: 0.5}\n");
@@ -136,7 +136,7 @@ static void test_bought(void) {
   g_assert_cmpint(gpus, ==, 32);
 }
 
-/* Of one rank of each class, as of all of them. */
+/* One rank of each class gives what all of them give. */
 static void test_fidelity(void) {
   g_autoptr(OrrOutcome) folded = run(TRAINING, "fidelity: folded\nprices: {currency: EUR, "
                                                "gpu-hour: 3.6}\n");

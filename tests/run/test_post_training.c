@@ -56,7 +56,7 @@ static void test_in_turns(void) {
   g_assert_cmpfloat_with_epsilon(r.rollout_tail, 0, 0.02);
   g_assert_cmpfloat(r.response_tokens_mean, ==, 500);
   g_assert_cmpfloat(r.staleness_most, ==, 0);
-  /* the driver's part of a pass is per response, that of an update also per batch */
+  /* the driver's part of a pass is per response, an update's also per batch */
   const OrrPostTrainingResult plain = run(LOOP("epochs: 1")),
                               driven = run(LOOP("driver: {pass: 1 ms, update: 2 s}"));
   g_assert_cmpfloat_with_epsilon(driven.reference_s - plain.reference_s, 0.128, 1e-9);
@@ -133,7 +133,7 @@ static void test_waits_for_verifier(void) {
   g_assert_cmpfloat_with_epsilon(seconds_of(outcome, "rollouts", "verifier"), 5, 1e-9);
 }
 
-/* Groups far beyond the limit: the step is that of the slower pool, and no more. Engines that
+/* Groups far beyond the limit: the step is the slower pool's, and no more. Engines that
  * never wait write as many responses in a step as the trainer takes; the last steps of 60 are even.
  */
 static void test_slower_pool(void) {

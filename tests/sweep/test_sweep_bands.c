@@ -154,7 +154,7 @@ static void test_objectives_without_bands(void) {
   }
 }
 
-/* Each rung's points are ranked by themselves in every worker: those of an earlier one, which are
+/* Each rung's points are ranked by themselves in every worker: an earlier one's points, which are
  * cheaper, must not keep a likeness from the last one's. */
 static void test_rungs(void) {
   g_autofree char *file = sweep_put("rungs.yaml", SWEEP_AXES "  sampler: successive-halving\n");

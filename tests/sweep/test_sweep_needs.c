@@ -93,7 +93,7 @@ static void test_parts(void) {
   check(with, "minimize energy_cost_per_gpu_hour", NULL);
 }
 
-/* Fewer nodes take fewer joules; with time beside them both ends are on the front. */
+/* Fewer nodes take fewer joules; with time as the other objective both ends are on the front. */
 static void test_front(void) {
   g_autofree char *file = put(COLLECTIVES RENT, "cluster.nodes: [1, 2, 4]",
                               "[minimize energy_j_per_call, minimize cost_per_day]");

@@ -8,7 +8,7 @@ typedef struct {
   const char *name;   /* of the row, for a failure */
   const char *fabric; /* and the machine: nodes of @gpus, one domain each */
   const char *nodes, *gpus;
-  gint64 switches, cables, ports; /* with those of the NICs */
+  gint64 switches, cables, ports; /* with the NICs' */
 } Row;
 
 static const Row rows[] = {

@@ -12,7 +12,7 @@ enum { TO_HOST = -1, FROM_HOST = -2, MOST_FLOWS = 8 };
 
 typedef struct {
   gint64 gpu, to; /* another GPU, or TO_HOST, FROM_HOST */
-  guint64 number; /* of the connection, which hashes tell apart */
+  guint64 number; /* of the connection, which hashes distinguish */
 } Flow;
 
 typedef struct {
@@ -131,8 +131,8 @@ static void test_slot(void) {
   ASSERT_RATES(cards, FLOWS({0, 4, 0}), 12e9); /* a slot each */
 }
 
-/* Of two ports one is dead at GPU 4: flows to it all take the other one, and those of others
- * both. */
+/* Of two ports one is dead at GPU 4: flows to it all take the other one, and flows to others both.
+ * */
 static void test_dead_port(void) {
   FIXTURE(fixture, 1, "node.nics-per-gpu", "2", "node.ports", "separate");
   g_autoptr(GArray) parts = orr_fabric_find_links(fixture.fabric, "gpu4.nic1", NULL);

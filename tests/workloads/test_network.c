@@ -5,7 +5,7 @@
 #include "sim/base/random.h"
 #include "tests/workloads/collectives/test_collective_fixture.h"
 
-/* A machine of one-GPU nodes with NICs of 24 GB/s, or of 8-GPU nodes; @routing goes beside
+/* A machine of one-GPU nodes with NICs of 24 GB/s, or of 8-GPU nodes; @routing goes next to
  * @fabric. */
 static void machine_on(Machine *machine, guint nodes, guint domain, const char *fabric,
                        const char *routing) {

@@ -195,7 +195,7 @@ static const OrrField engine_fields[] = {
     PART(OrrEngineParams, "cache-tiers", tiers, tiers_table,
          "Cache tiers below HBM, from which blocks are reused; needs prefix-caching."),
     ORR_FIELD_CHOICE(OrrEngineParams, "speculation", speculation, &orr_speculation_registry, "none",
-                     "Speculative decoding: what drafts tokens, several of which one step checks."),
+                     "Speculative decoding: what drafts the tokens that a step checks together."),
     PART(OrrEngineParams, "host", host, host_table, "What the CPU does between steps."),
     PART(OrrEngineParams, "front-end", front, front_table,
          "The processes that parse requests, tokenise, detokenise and stream."),

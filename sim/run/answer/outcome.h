@@ -33,7 +33,7 @@ typedef struct OrrOutcome {
   double time_by_kind[ORR_N_TIMES];            /* training: seconds per step, mean over GPUs */
   /* The device whose measured rows the costs come from, interned; NULL: the machine's own. */
   const char *carried_from;
-  char *reserve_of;     /* the device of which engine.reserved is known, another one; NULL: none */
+  char *reserve_of;     /* another device, for which engine.reserved is known; NULL: none */
   char *engine;         /* orr_engine_settings */
   const char *fidelity; /* "folded" or "full": what was replayed */
   /* Set where several jobs shared the machine, or one met faults; borrowed, or @own_job. */

@@ -34,7 +34,7 @@ static void test_touched_sets(void) {
   g_assert_cmpuint(n, ==, 12);
   g_assert_false(orr_rotation_is_warm(n, expert, &h100));
   g_assert_true(orr_rotation_is_warm(2, expert, &h100));
-  /* 600 experts held, of which one is touched: 0.4 * 80e9 / (600 * 9.44e6) = 5.65, so 5 sets:
+  /* 600 experts held, one of them touched: 0.4 * 80e9 / (600 * 9.44e6) = 5.65, so 5 sets:
    * they say that they are warm. */
   g_assert_cmpuint(orr_rotation_sets(expert, 600 * expert, &h100), ==, 5);
   g_assert_true(orr_rotation_is_warm(5, expert, &h100));

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The form of ML.ENERGY's benchmark v3 (github.com/ml-energy/benchmark): vLLM 0.11 in its container on two H100, and a
-# client that keeps 32 chats in flight. Lengths are those of scenarios/benchmark-qwen3-32b-vllm-h100.yaml.
+# client that keeps 32 chats in flight. Lengths come from scenarios/benchmark-qwen3-32b-vllm-h100.yaml.
 docker run --rm --gpus '"device=0,1"' --ipc=host -p 8000:8000 \
   -v ~/.cache/huggingface:/root/.cache/huggingface -e HF_TOKEN=none \
   vllm/vllm-openai:v0.11.1 \

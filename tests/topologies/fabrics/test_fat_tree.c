@@ -1,5 +1,5 @@
 /*
- * Expected counts are those of k-port fat trees: two levels join k^2/2 ports with k leaves and k/2
+ * Expected counts follow from k-port fat trees: two levels join k^2/2 ports with k leaves and k/2
  * spines, three levels k^3/4 ports with k^2/2 leaves, k^2/2 spines and k^2/4 cores. The small
  * machine's NIC carries 8 GB/s.
  */

@@ -428,7 +428,7 @@ static void test_fewer_replicas(void) {
 }
 
 /* With spares for all, one failure costs replica-level fault tolerance half a step, 5 s, and
- * 5 minutes with 9 of 10 replicas, a tenth of which is lost: 30 s. Nothing is loaded or trained
+ * 5 minutes with 9 of 10 replicas, a tenth of it lost: 30 s. Nothing is loaded or trained
  * again; detection and diagnosis take 90 s. Failures that meet a replica apart are 0.7 % here. */
 static void test_replica_level(void) {
   Case c = case_new("replica-level");

@@ -8,7 +8,7 @@
 
 /* --- Speeds --- */
 
-/* A gang in several leaves spends half of its time on links between switches, 0.6 of which it uses;
+/* A gang in several leaves spends half of its time on links between switches, and uses 0.6 of them;
  * one in one leaf is not slowed. */
 static gboolean test_pace(const void *params, const OrrWorld *world, const OrrGangClass *place,
                           OrrGangPace *ret_pace, GError **error) {

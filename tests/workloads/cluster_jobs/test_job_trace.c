@@ -167,7 +167,7 @@ static void test_errors(void) {
 }
 
 /* Columns of a log that resemble none which is absent are left out by name: what a log calls `job`
- * may stand beside `job_id`. */
+ * may stand next to `job_id`. */
 static void test_left_out(void) {
   g_autoptr(OrrJobTrace) trace = read_text(
       ".csv",
@@ -288,8 +288,8 @@ static OrrGangThroughputs *throughputs(const char *text) {
 }
 
 /* What a few lines of Python print that draw with its module random as Gavel's generate_job does,
- * at seed 0, one job per hour, 70, 10, 15 and 5 % of 1, 2, 4 and 8 GPUs, and the models A and B, of
- * which only A runs on several GPUs. */
+ * at seed 0, one job per hour, 70, 10, 15 and 5 % of 1, 2, 4 and 8 GPUs, and the models A and B;
+ * only A runs on several GPUs. */
 static void test_python_numbers(void) {
   static const struct {
     double submit_s, gpus, work_s, speed;

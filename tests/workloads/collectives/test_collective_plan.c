@@ -479,7 +479,7 @@ static void test_own_rows(void) {
 }
 
 /* Launch once, then each hop the step's constant and the route's own latency: 10 + 7 * (2 + 1)
- * us in a domain (a reduce-scatter, of which there are no rows); between two nodes 10 + (5 +
+ * us in a domain (a reduce-scatter, without rows); between two nodes 10 + (5 +
  * 2.5) us. */
 static void test_constants(void) {
   g_auto(Calibrated) calibrated;

@@ -175,8 +175,8 @@ static void test_unequal(void) {
   check_all(cases, G_N_ELEMENTS(cases));
 }
 
-/* Pipelines of chunks, where those are many and a hop's latency is little beside them: 10 GB in
- * 1,024 chunks. */
+/* Pipelines of chunks, where those are many and a hop's latency is little compared with them: 10 GB
+ * in 1,024 chunks. */
 static void test_trees(void) {
   static const Case cases[] = {
       {"tree", ORR_ALL_REDUCE, 2, 2, 8, 1e10, ONE_LEAF, 1, 0.02},
@@ -196,10 +196,10 @@ static void test_trees(void) {
   check_all(cases, G_N_ELEMENTS(cases));
 }
 
-/* A pipeline that is one chunk, B = 24 GB/s, hops of 2.5 us. Tree of 64, S/2 a tree: 12 levels,
- * in 10 of which two children share the NIC above; one flow has 12 hops and 2 S / B. NVSwitch of
- * 8, 240 GB/s and 1 us: all to their owners, S / B, then to all, S / B, which one flow has as
- * 9/8 S / B, both ways of a link at once. */
+/* A pipeline that is one chunk, B = 24 GB/s, hops of 2.5 us. Tree of 64, S/2 a tree: 12 levels, and
+ * in 10 of them two children share the NIC above; one flow has 12 hops and 2 S / B. NVSwitch of 8,
+ * 240 GB/s and 1 us: all to their owners, S / B, then to all, S / B, which one flow has as 9/8 S /
+ * B, both ways of a link at once. */
 static void test_one_chunk(void) {
   const double tree = 12 * 2.5e-6, half = 5e3 / NIC, part = 1e5 / SCALE_UP;
   const Case cases[] = {{"tree", ORR_ALL_REDUCE, 64, 64, 8, 1e4, ONE_LEAF,

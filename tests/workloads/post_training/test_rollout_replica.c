@@ -109,7 +109,7 @@ static void run(Bench *bench) {
   g_assert_true(orr_engine_run(bench->engine, &error));
 }
 
-/* k steps of n sequences, whose keys grow by n a step: those of the middle, k times. */
+/* k steps of n sequences, whose keys grow by n a step: the middle's, k times. */
 static double steps(Bench *bench, guint n, double keys, double k) {
   return k * orr_rollout_speed_decode(bench->speed, n, keys + n * (k - 1) / 2);
 }

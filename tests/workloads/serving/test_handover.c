@@ -263,7 +263,7 @@ static void test_preempted(void) {
     }
 }
 
-/* Replicas of other layouts share one load: all work, and those of more GPUs get more done. */
+/* Replicas of other layouts share one load: all work, and the ones with more GPUs get more done. */
 static void test_groups(void) {
   g_autoptr(OrrOutcome) outcome = serving_run(
       "workload.replicas=2;workload.groups=[{replicas: 1, parallel: {tp: 4}}, {replicas: 1, "

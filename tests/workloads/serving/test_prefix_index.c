@@ -57,7 +57,7 @@ static void test_random(void) {
   }
 }
 
-/* A prompt of two texts, of which one replica has both, one the second alone, one the first and
+/* A prompt of two texts: one replica has both, one the second alone, one the first and
  * not all of the second. */
 static void test_two_texts(void) {
   OrrPrefixIndex *index = orr_prefix_index_new(4);

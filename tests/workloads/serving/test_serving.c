@@ -289,7 +289,7 @@ static void test_pipeline_ranks(void) {
   g_assert_cmpfloat_with_epsilon(y->output_tokens_per_s / x->output_tokens_per_s, 2, 1e-9);
 }
 
-/* Four batches under way, eight prompts that each fill one: two requests a batch, and those of
+/* Four batches under way, eight prompts that each fill one: two requests a batch, and requests of
  * different batches never meet, however long the one's stages are and however short the other's. */
 static void test_pipeline_batches_stay_apart(void) {
   g_autoptr(OrrOutcome) outcome = serving_run(
@@ -393,9 +393,9 @@ static void test_warmup(void) {
 }
 
 /* 96 requests at once on 16 places: 16 begin together, and the others join as places become free.
- * From the first token of request 16 to that of request 96 all places are taken, so the rate is
- * 16 tokens per gap (within 5 %: a joining request's first token has no gap); the whole run, which
- * drains at its end, is slower. Single steps and runs of steps agree. */
+ * From the first token of request 16 to the first one of request 96 all places are taken, so the
+ * rate is 16 tokens per gap (within 5 %: a joining request's first token has no gap); the whole
+ * run, which drains at its end, is slower. Single steps and runs of steps agree. */
 static void test_full_window(void) {
   static const char text[] =
       "workload.load={kind: closed-loop, concurrency: 96};workload.requests=96;workload.input={"

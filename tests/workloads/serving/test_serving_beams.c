@@ -174,9 +174,9 @@ static void test_rounds(void) {
 
 /* The engine: one prefill and 49 steps of four sequences that share the prompt's 62 whole
  * blocks. The ends of a search have at most four times the blocks of 58 tokens (8 of them, from
- * 992 on), and at least one beam's. Its steps take longer than those of four outputs that are
- * only sampled, by the candidates and copies, and shorter than the front end's, which compute
- * part of a block again. */
+ * 992 on), and at least one beam's. Its steps take longer than steps of four outputs that are only
+ * sampled, by the candidates and copies, and shorter than the front end's, which compute part of a
+ * block again. */
 static void test_forks(void) {
   g_autoptr(OrrOutcome) outcome = serving_run(ALONE "workload.beam-search={width: 4, by: engine}");
   g_autoptr(OrrOutcome) front = serving_run(ALONE CACHED "workload.beam-search={width: 4}");

@@ -19,8 +19,8 @@ static double tpot(const char *sets, int clients) {
 
 /* Qwen3-30B-A3B: 48 layers of 128 experts, 8 a token, of 3 x 2,048 x 768: 4.7 MB in fp8, half of
  * it on each of two ranks. 4 tokens wake 128 (1 - (15/16)^4) = 29 experts, 32 tokens 112, so
- * that 32 requests read 83 * 48 * 2.36 MB = 9.4 GB more a step than 4, 2.8 ms at 3.35 TB/s, of
- * which products reach 60 to 100 %; and all else (attention of some 200 tokens, the host,
+ * that 32 requests read 83 * 48 * 2.36 MB = 9.4 GB more a step than 4, 2.8 ms at 3.35 TB/s, and
+ * products reach 60 to 100 % of it; and all else (attention of some 200 tokens, the host,
  * all-reduces) is within 2 ms. */
 static void test_awake(void) {
   static const char fp8[] = EXPERTS "workload.precision=fp8;";
@@ -40,7 +40,7 @@ static void test_rises(void) {
   }
 }
 
-/* Shared experts run beside the routed ones in graphs: without graphs a step is longer by what
+/* Shared experts run during the routed ones in graphs: without graphs a step is longer by what
  * they take, two products and an activation in each of DeepSeek-V2-Lite's 26 layers, some 15 to
  * 40 us each, and no longer with more of the same. */
 static void test_shared_beside(void) {
@@ -65,7 +65,7 @@ static gboolean warns_of(const char *sets, const char *wanted) {
 }
 
 /* nvfp4 experts have no rows of their own, but grouped products have: nothing is missing, and
- * they are faster than fp8 ones, of which they read 9/16. Int8 has neither. */
+ * they are faster than fp8 ones, and read 9/16 as much. Int8 has neither. */
 static void test_nvfp4(void) {
   static const char b200[] = EXPERTS "cluster.base=dgx-b200-superpod;workload.precision=fp4;";
   g_assert_false(warns_of(b200, "moe"));
@@ -92,7 +92,7 @@ static void test_narrow_weights(void) {
 }
 
 /* Tuned kernels are never slower than the measured ones, and read narrow experts as fast as memory
- * is: DeepSeek-V3 on 8 ranks by width, of which 16 requests wake 256 (1 - (31/32)^16) = 102 of
+ * is: DeepSeek-V3 on 8 ranks by width: 16 requests wake 256 (1 - (31/32)^16) = 102 of
  * 3 x 7,168 x 256 bytes in 58 layers, 33 GB, 9.7 ms at 3.35 TB/s; all else is within 10 ms. What
  * small kernels add is the same for any number of requests: 58 * 100 us. */
 static void test_tuned(void) {

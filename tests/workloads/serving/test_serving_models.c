@@ -113,9 +113,9 @@ static void test_wide_experts(void) {
   g_assert_cmpfloat(eight->result.serving.comm_fraction, >, 0);
 }
 
-/* Ranks step together: a rank that only decodes waits for the one with the prompt, so that the
- * gaps of its requests are those of a step with the prompt, and the slowest rank's share of the
- * experts' work does not depend on which it is. */
+/* Ranks step together: a rank that only decodes waits for the one with the prompt, so that the gaps
+ * of its requests are a step's with the prompt, and the slowest rank's share of the experts' work
+ * does not depend on which it is. */
 static void test_lock_step(void) {
   static const char load[] =
       "model=deepseek-v2-lite;workload.engine.kv-blocks=0;workload.requests=64;"
@@ -131,7 +131,7 @@ static void test_lock_step(void) {
 
 /* --- formats --- */
 
-/* 8.03 billion weights, of which 2 * 128,256 * 4,096 of embedding and head stay in 16 bits; the
+/* 8.03 billion weights; 2 * 128,256 * 4,096 of embedding and head stay in 16 bits; the
  * others as the table of quantization.c says. */
 static void test_weights(void) {
   static const struct {

@@ -229,7 +229,7 @@ static void test_refused(void) {
 }
 
 /* 42 requests with three drafts each are steps of 168 tokens. Graphs of up to 128 sequences hold
- * them, as those of up to 512 tokens do; those of up to 128 tokens do not, and steps are launched
+ * them, as graphs of up to 512 tokens do; graphs of up to 128 tokens do not, and steps are launched
  * kernel by kernel: 32 layers of at least 7 kernels by 100 us is 22 ms. */
 static double step_s(const char *unit, int largest) {
   g_autofree char *sets = g_strdup_printf(

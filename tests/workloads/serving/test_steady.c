@@ -129,7 +129,7 @@ static void write_waves(const char *path) {
   g_assert_true(g_file_set_contents(path, text->str, -1, NULL));
 }
 
-/* A trace comes again and again until its mean rate is that of a window of whole replays, although
+/* A trace comes again and again until its mean rate equals a window's of whole replays, although
  * its first half comes faster than four servers serve. Steps of 1 s do not begin at the same place
  * of each replay, so a request more or less may leave in the window. Where the whole is too much,
  * 0.5 for 0.4 per second, the number grows from replay to replay by the difference. */
@@ -212,7 +212,7 @@ static void test_closed(void) {
   g_assert_cmpfloat_with_epsilon(outcome->result.serving.requests_per_s, 0.4, 0.01);
 }
 
-/* Ten requests per second on four servers, of which the client keeps four in flight: each is sent
+/* Ten requests per second on four servers, and the client keeps four in flight: each is sent
  * when another one has ended, so it has its first token a step or two later. All the same as four
  * clients, whose requests follow each other. */
 static void test_client_limit(void) {

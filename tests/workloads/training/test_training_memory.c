@@ -320,7 +320,7 @@ static void test_own_masters(void) {
                     fp32->result.training.iteration_time_s);
 }
 
-/* GELU's input, 4 h wide: 16 MiB per layer, of which fp8 with an fp32 scale for 128 keeps (1 + 4 /
+/* GELU's input, 4 h wide: 16 MiB per layer; fp8 with an fp32 scale for 128 keeps (1 + 4 /
  * 128) / 2. */
 static void test_activation_input(void) {
   g_autoptr(OrrOutcome) half = simulate("");
@@ -379,9 +379,9 @@ static void test_deepep_buffers(void) {
   g_assert_cmpfloat_with_epsilon(saved, 3.28e9 - queues, 1);
 }
 
-/* All forwards of both chunks, then the backwards chunk by chunk: where a stage keeps most no
- * gradient is there but those of the last chunk, whose backward runs: two layers of four. They
- * lie beside the shares, a half of all. */
+/* All forwards of both chunks, then the backwards chunk by chunk: where a stage keeps most only the
+ * gradients of the last chunk exist, whose backward runs: two layers of four. They come on top of
+ * the shares, a half of all. */
 static void test_gradients_come_and_go(void) {
   const char *fsdp = "workload.optimizer.sharding=fsdp;workload.pipeline=";
   g_autofree char *once = g_strconcat(fsdp, "gpipe", NULL);

@@ -52,7 +52,7 @@ static void test_sums_on_the_host(void) {
                1e-6);
 }
 
-/* Beside the backward and beside each other: no longer than one after the other, no shorter than
+/* During the backward and at the same time: no longer than one after the other, no shorter than
  * the longest. A host of no cost leaves the way back of the weights, and what of the gradients
  * outlasts the backward. */
 static void test_overlap(void) {
@@ -125,8 +125,8 @@ static void test_parameter_bytes(void) {
 
 /* An evaluation of one micro-batch copies each share up once, 2 P / 8 bytes, 4 P / 8 of FSDP's.
  * Where copies outlast all else they are one chain, so that a link of half the rate, which two
- * GPUs share, adds the chain again; a step of training has two passes, and more, since gradients
- * go out beside them. */
+ * GPUs share, adds the chain again; a step of training has two passes, and more, since gradients go
+ * out at the same time. */
 static void test_parameter_copies(void) {
   static const char *const kinds[] = {"workload.optimizer.sharding=zero-3;",
                                       "workload.optimizer.sharding=fsdp;"};

@@ -49,7 +49,7 @@ static void test_whole_sequence(void) {
 
 /* Four documents of a quarter: 4 (s/4)^2 = s^2 / 4 pairs. Forward FLOPs of a token, a layer: 24
  * h^2 + 4 s h, and 2 h V of the head: 8 (24 2048^2 + 4 * 8192 * 2048) + 2 * 2048 * 32000 =
- * 1.4732e9, of which attention is 0.5369e9. */
+ * 1.4732e9; attention is 0.5369e9 of it. */
 static void test_quarters(void) {
   const Answer plain = simulate(""), quarters = packed("{documents: {tokens: 2048}}");
   const double token = 8 * (24 * 2048.0 * 2048 + 4 * 8192.0 * 2048) + 2 * 2048.0 * 32000,

@@ -1,5 +1,5 @@
 /*
- * Steps that repeat are left out: every number and every row is that of a replay of all steps.
+ * Steps that repeat are left out: every number and every row is as in a replay of all steps.
  *
  * Each job of the generated family (training_jobs.h) runs twice, in children of their own: with
  * whole steps, and as users get it. Seeds are in the messages.
@@ -188,7 +188,7 @@ static void assert_place(const char *text, const Dates *whole, guint n_whole, co
   guint first = 0, last = 0;
   while (first < n && are_close(&whole[first], &some[first])) first++;
   while (last < n && are_close(&whole[n_whole - 1 - last], &some[n - 1 - last])) last++;
-  if (first + last < n) g_error("%u rows, of which %u and %u fit:\n%s", n, first, last, text);
+  if (first + last < n) g_error("%u rows, %u and %u of them fit:\n%s", n, first, last, text);
 }
 
 static guint same_place(const GArray *dates, guint from) {

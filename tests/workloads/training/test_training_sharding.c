@@ -59,11 +59,11 @@ static void test_order_of_traffic(void) {
 
 #define LISTS WIDE "workload.optimizer.sharding={kind: zero-3, by-tensor: true}"
 
-/* The host goes through lists of 64 parts at 5 us an operator: 3 for a gather, of which a
- * micro-batch has two, 4 for a scatter. 16 layers of 4 tensors (QKV, projection, the two of the
- * MLP) and the embedding, 2 micro-batches: 65 * 2 * 64 * (3 + 3 + 4) * 5 us. Where a recomputed
- * layer's weights are kept for nothing, its 4 are gathered a third time; by default for all that
- * comes back within 10^9 parameters, as all of this small layer does. */
+/* The host goes through lists of 64 parts at 5 us an operator: 3 for a gather (two per
+ * micro-batch), 4 for a scatter. 16 layers of 4 tensors (QKV, projection, the two of the MLP) and
+ * the embedding, 2 micro-batches: 65 * 2 * 64 * (3 + 3 + 4) * 5 us. Where a recomputed layer's
+ * weights are kept for nothing, its 4 are gathered a third time; by default for all that comes back
+ * within 10^9 parameters, as all of this small layer does. */
 static void test_lists_closed_form(void) {
   const Answer together = simulate(WIDE "workload.optimizer.sharding=zero-3"),
                lists = simulate(LISTS);
@@ -126,7 +126,8 @@ static void test_buckets_hide(void) {
 }
 
 /* bf16 weights, fp32 gradients, 12 bytes of optimizer over 64 ranks, 805 M parameters of layers
- * and 210 M of embedding, tied: what is not sharded of one unit's gathers is small beside it. */
+ * and 210 M of embedding, tied: what is not sharded of one unit's gathers is small compared with
+ * it. */
 /* data-parallel.overlap: false is heard by every sharding, and costs where reductions had hidden:
  * ZeRO-1's, which does not overlap by default, does not change. */
 static void test_no_overlap(void) {

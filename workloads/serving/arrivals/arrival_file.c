@@ -16,7 +16,7 @@ static const OrrField fields[] = {
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_INT(OrrTraceFile, "repeat", repeat, "1",
                   "How many times the trace is replayed, one after the other, a mean gap between "
-                  "requests apart; prompts of one time share nothing with those of another.",
+                  "requests apart; prompts of one time share nothing with another's.",
                   .min = 1, .max = 100000),
 };
 const OrrFieldTable orr_trace_file_table =

@@ -2,10 +2,10 @@
  * Every pipeline schedule against its own closed forms, by replaying it on equal stages with free
  * communication.
  *
- * A pass of a block takes p / blocks s forward, as long for the gradient of its input and for that
- * of its weights: a stage of a schedule with v chunks is busy 3 m / v * v = 3 m seconds, one of
- * DualPipe too, each of whose chunks is a whole stage that half of the micro-batches pass. The step
- * then lasts 3 m (1 + bubble).
+ * A pass of a block takes p / blocks s forward, as long for the gradient of its input and of its
+ * weights: a stage of a schedule with v chunks is busy 3 m / v * v = 3 m seconds, one of DualPipe
+ * too, and each of its chunks is a whole stage that half of the micro-batches pass. The step then
+ * lasts 3 m (1 + bubble).
  */
 #include "sim/engine/executor.h"
 #include "workloads/training/pipelines/pipeline.h"
