@@ -384,7 +384,7 @@ rule_top_level() {
   for name in *; do
     case $name in
     sim | models | topologies | workloads | calibration | scenarios | results | tests | docs) ;;
-    meson.build | meson.options | meson_options.txt | Makefile | README.md | CHANGELOG.md | LICENSE) ;;
+    meson.build | meson.options | meson_options.txt | Makefile | README.md | CHANGELOG.md | CITATION.cff | LICENSE) ;;
     ARCHITECTURE.md | CONTRIBUTING.md) ;;
     build* | *.db | *.db-wal | *.db-shm | *.trace.json) ;; # made here, and ignored by git
     *) echo "$name: not a name of the top level" ;;

@@ -10,11 +10,14 @@ contents  docs/modelling/README.md links to every page and every section beside 
 parts     a section of docs/modelling that says **Model.** goes on with **Source.**, **Valid where** and **Known error.**,
           in this order; pages of tables (ACCOUNTS) have none
 quotes    every backquote has its pair, also in docs/reference
+releases  each version of CHANGELOG.md has its page in docs/changes, each page its version; CITATION.cff has the
+          newest one; a tag vX.Y.Z names a version with a date
 width     lines have at most 120 columns, but for tables, code and comments
 """
 import glob
 import os
 import re
+import subprocess
 import sys
 
 TOP = ("sim", "models", "topologies", "workloads", "calibration", "results", "scenarios", "docs", "tests", ".ci")
@@ -121,6 +124,31 @@ def rule_width(root, texts):
                 yield f"{os.path.relpath(name, root)}:{at}: {len(line)} columns"
 
 
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def tags_of(root):
+    done = subprocess.run(["git", "-C", root, "tag", "--list", "v*"], capture_output=True, text=True)
+    return done.stdout.split() if done.returncode == 0 else []
+
+
+def rule_releases(root, texts):
+    sections = re.findall(r"^## (\S+?),? (.*)$", read(f"{root}/CHANGELOG.md"), re.M)
+    versions = [version for version, _ in sections]
+    pages = {os.path.basename(name)[:-3] for name in glob.glob(f"{root}/docs/changes/*.md")}
+    for version in sorted(set(versions) ^ pages):
+        yield f"{version} is in CHANGELOG.md or in docs/changes, not in both"
+    cited = re.search(r"^version: (\S+)$", read(f"{root}/CITATION.cff"), re.M)
+    if not cited or cited[1] != versions[0]:
+        yield f"CITATION.cff is not of {versions[0]}, the newest version of CHANGELOG.md"
+    released = {version for version, date in sections if re.fullmatch(r"\(\d{4}-\d\d-\d\d\)", date)}
+    for tag in tags_of(root):
+        if tag[1:] not in released:
+            yield f"tag {tag}: CHANGELOG.md has no release of this version"
+
+
 def rule_quotes(root, texts):
     """Also of docs/reference: every backquote of a paragraph, of a line of a table or of a list has its pair."""
     for name, text in {**texts, **generated(root)}.items():
@@ -132,7 +160,7 @@ def rule_quotes(root, texts):
 def main(root):
     texts = {os.path.normpath(name): prose_of(open(name, encoding="utf-8").read()) for name in documents(root)}
     failed = False
-    rules = ("paths", "links", "contents", "parts", "width", "quotes")
+    rules = ("paths", "links", "contents", "parts", "releases", "width", "quotes")
     for at, rule in enumerate(rules, 1):
         found = list(globals()[f"rule_{rule}"](root, texts))
         print(f"{'not ok' if found else 'ok'} {at} - documents: {rule}")
