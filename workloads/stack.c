@@ -160,7 +160,7 @@ static void report_unknown(OrrLibrary *library, const OrrNode *name, OrrDiags *d
   g_autofree char *all = orr_diag_known_words(name->text, (const char *const *)known, "stacks");
   orr_diags_error(diags, name->place,
                   "unknown stack '%s'%s%s%s (known: none, %s; a later version of one of these "
-                  "families is described by its newest stack that is not newer)",
+                  "families uses its newest stack that is not newer)",
                   name->text, nearest ? ": did you mean '" : "", nearest ? nearest : "",
                   nearest ? "'?" : "", all);
 }

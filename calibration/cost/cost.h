@@ -108,10 +108,10 @@ double orr_cost_clock(const OrrCostModel *model, OrrDtype dtype, double flops_pe
 void orr_cost_refuse_gaps(OrrCostModel *model);
 gboolean orr_cost_refuses_gaps(const OrrCostModel *model);
 
-/* Names the table that @op needs and the profile lacks, so that another one or the datasheet stands
- * in: "gemm fp8"; "memory-bound kernels" where the profile states no fraction of the bandwidth for
- * any kernel (where it states some, memory-efficiency covers the rest). NULL where nothing is
- * missing. Newly allocated. */
+/* Returns the table that @op needs and the profile does not have; its cost then comes from another
+ * table or the datasheet: "gemm fp8"; "memory-bound kernels" where the profile states no fraction
+ * of the bandwidth for any kernel (where it states some, memory-efficiency covers the rest). NULL
+ * where nothing is missing. Newly allocated. */
 char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op);
 
 /* Measured time of one isolated NCCL collective inside a scale-up domain of this device. @op is

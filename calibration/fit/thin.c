@@ -171,7 +171,7 @@ static void restore_texts(Thinning *thinning, GPtrArray *old) {
   g_ptr_array_unref(old);
 }
 
-/* A profile of the lines that have a text; it borrows the lines and everything else. */
+/* A profile of the non-empty lines; it borrows all its data. */
 typedef struct {
   OrrProfile profile;
 } View;

@@ -388,7 +388,7 @@ void orr_band_base_clear(OrrBandBase *base) { g_clear_pointer(&base->near, g_arr
 OrrBand orr_band_of_base(const OrrBands *bands, const OrrBandQuestion *question,
                          const OrrBandMetric *metric, const OrrBandBase *base, GArray *sources) {
   if (follows_load(metric, question->likeness))
-    return orr_band_none(question->level, "the load decides it");
+    return orr_band_none(question->level, "throughput follows the offered load");
   if (sources && base->band.quality != ORR_BAND_NONE) list_sources(bands, base->near, sources);
   return adapt(metric, base->band);
 }

@@ -2,9 +2,8 @@
  * executor_groups.c - which lanes concern each other: they share an event, have joined a common
  * communication, or their transfers share a link that can bind (executor_bind.c).
  *
- * Groups are made of what has happened so far, and grow. A group that leaps is alone with its own
- * until the date that it is taken to. If another one turns out to share a link with it before that
- * date, the leap was wrong: is_broken.
+ * Groups only grow. While a group skips ahead, nothing outside it may touch its links before the
+ * date it skips to; otherwise the leap was wrong: is_broken.
  */
 #include <string.h>
 

@@ -245,7 +245,7 @@ static void test_follows_load(void) {
   poisson.arrivals = (char *)g_intern_static_string("poisson");
   g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "output_tokens_per_s");
   const OrrBand band = ask(residuals, &poisson, "output_tokens_per_s", NULL, 0);
-  assert_none(&band, "the load decides it");
+  assert_none(&band, "throughput follows the offered load");
   g_assert_cmpint(ask(residuals, &like, "output_tokens_per_s", NULL, 0).quality, ==, ORR_BAND_GOOD);
 }
 

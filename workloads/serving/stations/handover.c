@@ -216,7 +216,8 @@ static gint64 waiting_for_prefill(const Handover *handover) {
   return n;
 }
 
-/* What came from a lost replica and had its first token goes on where it decodes. */
+/* A request that had its first token when its prefill replica was lost continues on its decode
+ * replica. */
 static Choice choose(Handover *handover, const OrrRequest *request) {
   const OrrServing *params = &handover->run->work->params;
   const OrrDisaggregation *apart = &params->disaggregation;
