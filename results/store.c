@@ -419,3 +419,14 @@ void orr_store_abandon_batch(OrrStore *store) {
   orr_store_forget_inserts(store);
   sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 }
+
+gboolean orr_store_has_column(const OrrStore *store, const char *table, const char *column) {
+  return sqlite3_table_column_metadata(store->db, "main", table, column, NULL, NULL, NULL, NULL,
+                                       NULL) == SQLITE_OK;
+}
+
+void orr_store_forget_inserts(OrrStore *store) {
+  g_hash_table_remove_all(store->inserts);
+  store->last_table = NULL;
+  store->last_insert = NULL;
+}

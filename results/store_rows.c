@@ -41,17 +41,6 @@ static const char *sql_null(const OrrField *field) {
   return may_be_null ? "" : " NOT NULL";
 }
 
-gboolean orr_store_has_column(const OrrStore *store, const char *table, const char *column) {
-  return sqlite3_table_column_metadata(store->db, "main", table, column, NULL, NULL, NULL, NULL,
-                                       NULL) == SQLITE_OK;
-}
-
-void orr_store_forget_inserts(OrrStore *store) {
-  g_hash_table_remove_all(store->inserts);
-  store->last_table = NULL;
-  store->last_insert = NULL;
-}
-
 /* --- Creating the table --- */
 
 static gboolean check_table(const OrrFieldTable *table, GError **error) {

@@ -1,5 +1,5 @@
 /*
- * cluster.c - the field tables of clusters, and the checks that span fields.
+ * cluster.c - the field tables of clusters, and counts that follow from them.
  */
 #include "topologies/cluster.h"
 
@@ -146,61 +146,4 @@ double orr_node_shape_port_bandwidth(const OrrNodeShape *node) {
 
 gint64 orr_node_shape_port_links(const OrrNodeShape *node) {
   return all_ports(node) / orr_node_shape_ports_each(node);
-}
-
-static void check_counts(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
-  const gint64 nodes = orr_cluster_n_nodes(cluster), n_gpus = nodes * cluster->node.gpus;
-  if (nodes == 0) orr_diags_error(diags, place, "the cluster has neither nodes nor gpus: give one");
-  if (cluster->max_nodes && nodes > cluster->max_nodes)
-    orr_diags_error(diags, place,
-                    "nodes is %" G_GINT64_FORMAT ", but the fabric was built for %" G_GINT64_FORMAT
-                    " (max-nodes; 0 builds as many as `nodes`)",
-                    nodes, cluster->max_nodes);
-  if (cluster->gpus > n_gpus)
-    orr_diags_error(diags, place,
-                    "gpus is %" G_GINT64_FORMAT ", but %" G_GINT64_FORMAT
-                    " nodes of %" G_GINT64_FORMAT " hold only %" G_GINT64_FORMAT,
-                    cluster->gpus, nodes, cluster->node.gpus, n_gpus);
-}
-
-static void check_domain(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
-  gint64 domain = cluster->node.scale_up_domain, gpus = cluster->node.gpus;
-  if (domain % gpus != 0 && gpus % domain != 0)
-    orr_diags_error(diags, place,
-                    "scale-up-domain is %" G_GINT64_FORMAT ": it must divide the %" G_GINT64_FORMAT
-                    " GPUs of a node, or be a multiple of them",
-                    domain, gpus);
-  if (domain > 1 && !(cluster->device.scale_up_bytes_per_s > 0))
-    orr_diags_error(diags, place,
-                    "scale-up-domain is %" G_GINT64_FORMAT
-                    ", but device %s has no scale-up links: it must be 1",
-                    domain, cluster->device.name ? cluster->device.name : "?");
-}
-
-static void check_nics(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
-  double nics = cluster->node.nics_per_gpu, sharers = nics > 0 ? 1 / nics : 0;
-  gboolean whole = nics == floor(nics);
-  gboolean shared = nics > 0 && nics < 1 && fabs(sharers - round(sharers)) < 1e-6;
-  if (!whole && !(shared && cluster->node.gpus % llround(sharers) == 0))
-    orr_diags_error(diags, place,
-                    "nics-per-gpu is %g: it must be a whole number, or 1/n with n a divisor of the "
-                    "%" G_GINT64_FORMAT " GPUs of a node",
-                    nics, cluster->node.gpus);
-}
-
-void orr_cluster_check(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
-  g_autoptr(GError) error = NULL;
-  guint n_before = orr_diags_n_errors(diags);
-  check_counts(cluster, place, diags);
-  check_domain(cluster, place, diags);
-  check_nics(cluster, place, diags);
-  orr_host_shape_check(&cluster->node.host, cluster->node.gpus, place, diags);
-  orr_storage_check(&cluster->storage, place, diags);
-  orr_node_power_check(cluster, place, diags);
-  if (orr_diags_n_errors(diags) != n_before) return;
-  g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, 0, &error); /* a plan costs microseconds */
-  if (!fabric)
-    orr_diags_error(diags, place, "%s", error->message);
-  else
-    orr_bill_check_copper(fabric, place, diags);
 }

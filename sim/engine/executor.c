@@ -31,15 +31,6 @@
 
 /* Lists of streams */
 
-void orr_stream_list_append(OrrStreamState *streams, OrrStreamList *list, guint32 stream) {
-  streams[stream].next = ORR_NOBODY;
-  if (list->first == ORR_NOBODY)
-    list->first = stream;
-  else
-    streams[list->last].next = stream;
-  list->last = stream;
-}
-
 static guint32 take_first(OrrStreamState *streams, OrrStreamList *list) {
   guint32 stream = list->first;
   if (stream != ORR_NOBODY) list->first = streams[stream].next;

@@ -168,7 +168,15 @@ static inline guint32 orr_stream_target(const OrrStreamState *state) {
   return state->targets ? state->targets[state->next_op - 1] : orr_stream_op(state)->target;
 }
 
-void orr_stream_list_append(OrrStreamState *streams, OrrStreamList *list, guint32 stream);
+static inline void orr_stream_list_append(OrrStreamState *streams, OrrStreamList *list,
+                                          guint32 stream) {
+  streams[stream].next = ORR_NOBODY;
+  if (list->first == ORR_NOBODY)
+    list->first = stream;
+  else
+    streams[list->last].next = stream;
+  list->last = stream;
+}
 
 /* Hands to the sink, in order, the kept spans that end before @before_s. */
 void orr_span_buffer_flush(OrrSpanBuffer *buffer, double before_s);
