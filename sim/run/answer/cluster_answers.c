@@ -8,7 +8,7 @@
  * Watts: GPUs of gangs as their steps were replayed, the others idle; the machine around them as
  * its document says (cluster_power.h). Where a place has no replayed step, nothing is known.
  */
-#include "sim/run/answer/cluster_answers.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,13 +2,12 @@
  * cluster_rows.c - a finished cluster of jobs as rows. The wait of a job is its completion time
  * less its run time, so that the time for which a preempted job stood still counts.
  */
-#include "sim/run/answer/cluster_rows.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/run/answer/cluster_answers.h"
 #include "sim/run/answer/latencies.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 

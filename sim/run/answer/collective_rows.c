@@ -2,7 +2,7 @@
  * collective_rows.c - adds one row per size to nccl_test and to collective. The result repeats the
  * last size, plus the mean bus bandwidth over all sizes.
  */
-#include "sim/run/answer/collective_rows.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <math.h>
 

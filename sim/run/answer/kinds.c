@@ -4,11 +4,8 @@
  */
 #include "sim/run/answer/kinds.h"
 
-#include "sim/run/answer/cluster_rows.h"
-#include "sim/run/answer/collective_rows.h"
+#include "sim/run/answer/answer_private.h"
 #include "sim/run/answer/money.h"
-#include "sim/run/answer/post_training_rows.h"
-#include "sim/run/answer/serving_rows.h"
 #include "sim/run/answer/training_rows.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/collectives/collective_bench.h"

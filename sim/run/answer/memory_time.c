@@ -5,7 +5,7 @@
  *   total = fixed + the most that the stage has held so far (the allocator returns nothing)
  *         + flat copies during the update
  */
-#include "sim/run/answer/memory_time.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <string.h>
 

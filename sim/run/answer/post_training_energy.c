@@ -8,7 +8,7 @@
  * Invariants: the rows of post_training_energy add up to energy_j_per_step; the rows of `power`,
  * times their intervals, add up to the energy of all steps.
  */
-#include "sim/run/answer/post_training_energy.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <math.h>
 

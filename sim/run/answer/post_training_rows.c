@@ -2,12 +2,10 @@
  * post_training_rows.c - means over the steps, and the rows of each; time lines are in
  * post_training_spans.c.
  */
-#include "sim/run/answer/post_training_rows.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <math.h>
 
-#include "sim/run/answer/post_training_energy.h"
-#include "sim/run/answer/post_training_spans.h"
 #include "workloads/post_training/post_training.h"
 
 static const OrrLoopStep *step_at(const OrrPostTrainingWork *work, guint i) {

@@ -5,7 +5,7 @@
  *   lane 1       the rollout pool
  *   lane 2 + i   engine i; the trainer's own engines, which help, come last
  */
-#include "sim/run/answer/post_training_spans.h"
+#include "sim/run/answer/answer_private.h"
 
 enum { TRAINER_LANE, ROLLOUT_LANE, FIRST_ENGINE_LANE };
 

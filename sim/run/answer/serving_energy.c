@@ -7,7 +7,7 @@
  * An encoder pool's GPUs draw their static and, while they encode, their active power: the images'
  * products are not added up. GPUs that no replica holds are free for other use and draw nothing.
  */
-#include "sim/run/answer/serving_energy.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <math.h>
 #include <string.h>

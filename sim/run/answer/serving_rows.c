@@ -1,13 +1,13 @@
 /*
  * serving_rows.c - a finished serving run as rows.
  *
- *   requests       latencies and percentiles as serving_rows.h defines them, per class and overall
+ *   requests       latencies and percentiles as answer_private.h defines them, per class and overall
  *   replicas       each keeps sums over its steps (OrrServedReplica); the ratio of two sums is a
  *                  mean over the time of steps: used blocks, running requests, busy time
  *   trace          where the arrivals come from a measured trace: errors against its latencies
  *   prices         cost per output token, of the GPUs for the time that they were held
  */
-#include "sim/run/answer/serving_rows.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 #include "sim/run/answer/latencies.h"
 #include "sim/run/answer/machine_rows.h"
 #include "sim/run/answer/money.h"
-#include "sim/run/answer/serving_energy.h"
 #include "workloads/serving/serving.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }

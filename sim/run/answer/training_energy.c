@@ -10,7 +10,7 @@
  *
  * Steps that repeat and were not replayed (orr_program_repeat) draw what the one before them drew.
  */
-#include "sim/run/answer/training_energy.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <math.h>
 #include <string.h>

@@ -14,8 +14,7 @@
 
 #include "sim/run/answer/latencies.h"
 #include "sim/run/answer/link_time.h"
-#include "sim/run/answer/memory_time.h"
-#include "sim/run/answer/training_energy.h"
+#include "sim/run/answer/answer_private.h"
 #include "sim/run/answer/money.h"
 #include "workloads/training/training.h"
 

@@ -1,0 +1,114 @@
+/*
+ * answer_private.h - what each kind of workload makes of a replay: the functions of its entry in
+ * kinds.c, and the parts that they call.
+ */
+#ifndef ORR_ANSWER_PRIVATE_H
+#define ORR_ANSWER_PRIVATE_H
+
+#include "sim/run/answer/outcome.h"
+#include "sim/run/answer/replayed.h"
+#include "sim/run/answer/run_kind.h"
+#include "workloads/cluster_jobs/cluster_jobs.h"
+#include "workloads/post_training/post_training.h"
+#include "workloads/serving/serving.h"
+
+G_BEGIN_DECLS
+
+/* The rows of a replayed run of collectives: a line of nccl-tests per size. */
+
+void orr_collective_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
+
+/* "nvls-tree simple, modelled, latency 12 %": what explains the time of the last size. Newly
+ * allocated. */
+char *orr_collective_rows_explain(const OrrOutcome *outcome);
+
+/* The energy of a replayed job's GPUs, and their power over time. */
+
+enum { ORR_POWER_BINS = 1000 };
+
+/* Adds rows of `power` to @outcome. Adds nothing without spans or without a power model. */
+void orr_training_energy_add_power(const OrrReplayed *replayed, OrrOutcome *outcome);
+
+/* Fills the columns of energy and power; after the rates and the rows of `power`. */
+void orr_training_energy(const OrrReplayed *replayed, OrrOutcome *outcome);
+
+/* What a GPU of each stage holds over time: a row for each pass of its schedule
+ * (OrrMemoryMoment), from the begin of the pass's first op to the end of its last, on the stage's
+ * first lane. */
+
+/* Adds rows of `memory_time` to @outcome; none where no spans were kept, or where the step was not
+ * replayed whole. */
+void orr_memory_time_add(const OrrReplayed *replayed, OrrOutcome *outcome);
+
+/* The rows of a serving run, and the definitions of its latencies.
+ *
+ * Percentiles come from latencies.h, which both tools below use. Requests that arrive during the
+ * warm-up are not counted. The duration runs from the first counted arrival to the last token; the
+ * tools' runs from their start, one mean interval earlier with a rate. A request's clock starts
+ * when its client sends it: waiting for a place of max-concurrency is not in it. With window:
+ * steady the window's length is the duration.
+ *
+ *                vLLM (`vllm bench serve`)                      AIPerf (NVIDIA)
+ *   TTFT         first token - sending                          the same
+ *   TPOT         (e2e - ttft) / (output - 1), output > 1        its inter-token latency, the same
+ *   ITL          gaps between tokens, all requests in one pool  a request's mean gap: TPOT
+ *   goodput      requests within all objectives / duration      the same */
+
+void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
+
+/* "batch 12.3, busy 61 %, ..., kv 43 %": what explains the answer. Newly allocated. */
+char *orr_serving_rows_explain(const OrrOutcome *outcome);
+
+/* The energy of a finished serving run's GPUs. */
+
+/* Fills the columns of energy and power, and the rows of `power`; after the rates. NAN, and no
+ * rows, where a group's device has no power model. */
+void orr_serving_energy(const OrrServingWork *work, OrrOutcome *outcome);
+
+/* The rows of a cluster of jobs: a row per job, and statistics by size and queue. */
+
+void orr_cluster_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
+
+/* "waits 97 % of the completion time, 12 % of GPUs idle while jobs wait". Newly allocated. */
+char *orr_cluster_rows_explain(const OrrOutcome *outcome);
+
+/* What a cluster of jobs says beyond times: fairness, where its GPU-hours went,
+ * its course over time, places, watts and money. */
+
+/* The time that @job had its GPUs over that at its given speed; NAN: it had none. */
+double orr_cluster_answers_slowdown(const OrrGangJob *job);
+/* Finish-time fairness (Mahajan et al., Themis, NSDI 2020; with the contention of its whole life as
+ * Zheng et al., Shockwave, NSDI 2023, have it):
+ *
+ *   rho = completion time / (run time x max(1, mean GPUs that live jobs ask for / GPUs))
+ *
+ * NAN: it has no work. */
+double orr_cluster_answers_rho(const OrrGangJob *job, double n_gpus);
+/* Energy of the GPUs of @job; NAN: not known. */
+double orr_cluster_answers_kwh(const OrrClusterWork *work, const OrrGangJob *job);
+
+/* Fills the rest of the result, and the tables of rows_cluster_more.inc. */
+void orr_cluster_answers(const OrrReplayed *replayed, OrrOutcome *outcome);
+
+/* A finished loop of post-training as rows. */
+
+/* OrrRunKind's. */
+void orr_post_training_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
+char *orr_post_training_rows_explain(const OrrOutcome *outcome);
+
+/* Joules of post-training by pool, phase and role, power over time, and
+ * what a step costs. */
+
+/* Fills the energies and costs of @outcome's result, whose speeds are complete. @responses_per_s:
+ * tokens of responses that were trained on. */
+void orr_post_training_energy(const OrrReplayed *replayed, double responses_per_s,
+                              OrrOutcome *outcome);
+
+/* The time lines of post-training: phases of each pool, what is under way,
+ * and, where spans are kept, lanes for the trainer, the rollout pool and each engine. */
+
+void orr_post_training_spans(const OrrPostTrainingWork *work, OrrOutcome *outcome);
+
+G_END_DECLS
+
+#endif
