@@ -1,7 +1,7 @@
 /*
  * serving_rows.c - a finished serving run as rows.
  *
- *   requests       latencies and percentiles as answer_private.h defines them, per class and overall
+ *   requests       latencies and percentiles of answer_private.h, per class and overall
  *   replicas       each keeps sums over its steps (OrrServedReplica); the ratio of two sums is a
  *                  mean over the time of steps: used blocks, running requests, busy time
  *   trace          where the arrivals come from a measured trace: errors against its latencies
