@@ -418,9 +418,11 @@ static gboolean find(Search *search, double rate, OrrCapacity *capacity, GError 
     capacity->alone = *known;
     return try_rate(search, known->meets, capacity, error) && find_sure(search, capacity, error);
   }
-  if (least > 0 && !try_rate(search, least, capacity, error)) return FALSE;
-  if (least > 0 && capacity->alone.fails > 0) return TRUE;
+  /* a rate that meets far above the least one speaks for that, too */
   if (least > 0 && rate > 2 * least && !try_rate(search, rate, capacity, error)) return FALSE;
+  const gboolean asks_least = least > 0 && capacity->alone.meets == 0;
+  if (asks_least && !try_rate(search, least, capacity, error)) return FALSE;
+  if (asks_least && capacity->alone.meets == 0) return TRUE;
   if (!bracket(search, rate, capacity, &capacity->alone, error) ||
       !bisect(search, capacity, &capacity->alone, error))
     return FALSE;

@@ -35,8 +35,9 @@ typedef struct {
   double step;       /* from a rate that meets to the next higher one, until one fails; 0: 2 */
   guint seeds;       /* 2 to 10 */
   double confidence; /* above 0.5 and below 1; 0: the second search is left out */
-  /* Rates below it are of no interest: it is tried first, and if it fails, nothing else is; 0: all
-   * rates are */
+  /* Rates below it are of no interest: it is tried first, or after the scenario's own rate where
+   * that is more than twice as high and fails; if it fails, nothing else is tried. 0: all rates are
+   * of interest */
   double least;
   /* What an earlier search found by the simulation alone: only the second search is made. All 0:
    * both are */
