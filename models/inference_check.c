@@ -31,6 +31,9 @@ static void check_experts(const OrrModel *model, const OrrInferenceShard *shard,
                     "model %s: experts' ffn (" D ") cannot be divided by tp * dp-attention / ep (" D
                     ")",
                     model->name, expert_width(model), expert_tp(shard));
+  if (model->moe.shared_ffn % shard->tp)
+    orr_diags_error(diags, place, "model %s: shared-ffn (" D ") cannot be divided by tp (" D ")",
+                    model->name, model->moe.shared_ffn, shard->tp);
 }
 
 static void check_states(const OrrModel *model, gint64 tp, OrrPlace place, OrrDiags *diags) {

@@ -116,7 +116,7 @@ static OrrChildAnswer *end_child(Child *child) {
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || size == 0)
     return answer_failed(ORR_FAULT_RESOURCE, "the simulation left with status %d",
                          WEXITSTATUS(status));
-  if (data[0] == FINE) return answer_new(g_bytes_new_from_bytes(bytes, 1, size - 1));
+  if (data[0] == FINE) return answer_new(g_bytes_new(data + 1, size - 1)); /* aligned */
   g_autofree char *message = g_utf8_make_valid((const char *)data + 1, (gssize)size - 1);
   return answer_failed(data[0], "%s", message);
 }

@@ -26,7 +26,7 @@ static const OrrCommand *const commands[] = {
     &orr_verb_describe, &orr_verb_query, &orr_verb_plot,  &orr_verb_report,    &orr_verb_db,
 };
 
-/* Verbs of release 0.1 that are parts of others now. They work, with a line of advice on stderr. */
+/* Verbs that are parts of others now. They work, with a line of advice on stderr. */
 static const struct {
   const char *old;
   const OrrCommand *verb, *part;
@@ -171,29 +171,31 @@ static const OrrCommand *find_command(const char *verb, GError **error) {
   return NULL;
 }
 
-/* Whether @arg is the option @option, alone or as "--option=VALUE". */
-static gboolean is_option(const char *arg, const char *option) {
+/* Whether @arg is the option @option ("--out"), alone, as "--out=VALUE" or by its short name. */
+static gboolean is_option(const OrrCommand *command, const char *arg, const char *option) {
   const gsize length = option ? strlen(option) : 0;
-  return option && option[0] == '-' && strncmp(arg, option, length) == 0 &&
-         (arg[length] == '\0' || arg[length] == '=');
+  if (!option || option[0] != '-') return FALSE;
+  if (strncmp(arg, option, length) == 0 && (arg[length] == '\0' || arg[length] == '=')) return TRUE;
+  const GOptionEntry *entry = command->options;
+  while (entry && entry->long_name && strcmp(entry->long_name, option + 2) != 0) entry++;
+  return entry && entry->short_name && arg[0] == '-' && arg[1] == entry->short_name;
 }
 
-/* Whether the argument @i of @command chooses @part. A verb that runs without a part takes names as
- * arguments, and one of them may be a part's word: only its first argument counts. */
-static gboolean chooses(const OrrCommand *command, const OrrCommand *part, char **args, guint i) {
-  return is_option(args[i], part->verb) || is_option(args[i], part->also_option) ||
-         ((i == 0 || !command->run) && strcmp(args[i], part->verb) == 0);
+/* Whether @arg chooses @part: an option, or a word. */
+static gboolean chooses(const OrrCommand *part, const char *arg, gboolean is_word) {
+  return is_option(part, arg, part->verb) || is_option(part, arg, part->also_option) ||
+         (is_word && strcmp(arg, part->verb) == 0);
 }
 
 /* The part of @command that @args names ("import nccl-tests"). NULL: none, with an error where
  * @command does not run without one. */
 static const OrrCommand *find_part(const OrrCommand *command, char **args, GError **error) {
   g_autoptr(GPtrArray) words = g_ptr_array_new();
-  for (const OrrCommand *const *part = command->parts; part && *part; part++) {
-    for (guint i = 0; args[i]; i++)
-      if (chooses(command, *part, args, i)) return *part;
+  for (guint i = 0; args[i]; i++) /* the word of a part comes first; options before it are fine */
+    for (const OrrCommand *const *part = command->parts; part && *part; part++)
+      if (chooses(*part, args[i], i == 0 || (!command->run && args[0][0] == '-'))) return *part;
+  for (const OrrCommand *const *part = command->parts; part && *part; part++)
     g_ptr_array_add(words, (char *)(*part)->verb);
-  }
   if (command->run) return NULL;
   g_ptr_array_add(words, NULL);
   if (args[0] && args[0][0] != '-') {
@@ -315,9 +317,14 @@ static gboolean is_help(char **args) {
          g_strv_contains((const char *const *)args, "-h");
 }
 
-/* Removes the first @word of @args, if any. */
+/* Removes the first @word of @args, if any; of "--word=VALUE" the value is left. */
 static void remove_word(char **args, const char *word) {
-  while (*args && strcmp(*args, word) != 0) args++;
+  const gsize length = strlen(word);
+  for (; *args && strcmp(*args, word) != 0; args++)
+    if (strncmp(*args, word, length) == 0 && (*args)[length] == '=') {
+      memmove(*args, *args + length + 1, strlen(*args + length + 1) + 1);
+      return;
+    }
   for (g_free(*args); *args; args++) args[0] = args[1];
 }
 
@@ -334,7 +341,6 @@ static gboolean has_option(const OrrCommand *command, const char *word) {
 static int run_one(const OrrCommand *command, const OrrCommand *of, char **args, GError **error) {
   g_autoptr(GOptionContext) context = g_option_context_new(NULL);
   g_auto(GStrv) rest = split_short_options(args, command->options, after_verb);
-  if (of && !has_option(command, command->verb)) remove_word(rest + 1, command->verb);
   if (!parse(context, command->options, after_verb, &rest, error)) return 2;
   if (asked_help) return print_command_help(command, of);
   g_autoptr(OrrLibrary) library = open_library(error);
@@ -347,7 +353,7 @@ static int run_one(const OrrCommand *command, const OrrCommand *of, char **args,
 static int run_renamed(guint i, char **args, GError **error) {
   fprintf(stderr, "orrery: '%s' is now '%s %s'; the old name works for one more release\n", args[0],
           renamed[i].verb->verb, renamed[i].part->verb);
-  return run_one(renamed[i].part, NULL, args, error);
+  return run_one(renamed[i].part, renamed[i].verb, args, error);
 }
 
 /* @args: the verb and its arguments. */
@@ -360,6 +366,7 @@ static int run_command(char **args, GError **error) {
   if (command->parts && args[1] && !args[2] && is_help(args + 1))
     return print_command_help(command, NULL);
   const OrrCommand *part = find_part(command, args + 1, error);
+  if (part && !has_option(part, part->verb)) remove_word(args + 1, part->verb);
   if (part) return run_one(part, command, args, error);
   return command->run ? run_one(command, NULL, args, error) : 2;
 }

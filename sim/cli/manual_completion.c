@@ -16,7 +16,7 @@ static const struct {
     {"new", "cluster device model prices profile scenario stack sweep"},
     {"list", "$(orrery list | cut -d' ' -f1)"},
     {"plot", "$(orrery list plots | cut -d' ' -f1)"},
-    {"query", "$(orrery list views | cut -d' ' -f1)"},
+    {"query", "$(orrery list views | cut -d' ' -f1) $(orrery list plots | cut -d' ' -f1)"},
     {"run", "$(orrery list scenarios | cut -d' ' -f1)"},
     {"sweep", "$(orrery list scenarios | cut -d' ' -f1)"},
     {"validate", "$(orrery list validation-sets | cut -d' ' -f1)"},

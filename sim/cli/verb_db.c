@@ -137,7 +137,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
                           "db takes an action (export, info, log, merge, vacuum) and a database",
                           error))
     return 2;
-  const char *names[G_N_ELEMENTS(actions) + 1] = {NULL};
+  const char *names[G_N_ELEMENTS(actions) + 2] = {NULL};
   for (guint i = 0; i < G_N_ELEMENTS(actions); i++) {
     const Action *action = &actions[i];
     if (strcmp(action->name, args[0]) == 0)
@@ -146,6 +146,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
                  : 2;
     names[i] = actions[i].name;
   }
+  names[G_N_ELEMENTS(actions)] = orr_verb_db_log.verb;
   return orr_cli_unknown("action", args[0], names, error);
 }
 
@@ -155,7 +156,7 @@ const OrrCommand orr_verb_db = {
     .verb = "db",
     .group = "Look",
     .sentence = "Look after a results database: log, export, info, merge, vacuum.",
-    .usage = "export|info|merge|vacuum DB [OTHER]... [-o DIR]",
+    .usage = "export|info|merge|vacuum DB [OTHER]... [-o DIR] | log [DB]",
     .more = "export writes every table as a CSV file. info prints size, schema version, runs and "
             "rows. vacuum frees unused space.\n"
             "merge copies the runs of OTHER... into DB, all or none, and creates DB if needed. "

@@ -275,6 +275,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const gboolean is_done = answer(library, &plan, file, db, error);
   g_free(plan.best_text);
   g_free(plan.launch);
+  orr_study_free(plan.answers, plan.n);
   return is_done ? 0 : 1;
 }
 

@@ -16,8 +16,8 @@
 
 enum { MOST_SEEDS = 10, MOST_DOUBLINGS = 20 };
 
-/* A fraction of requests too small to be an effect of the load. */
-#define FLAT 0.001
+/* Part of the misses too small to be an effect of the load. */
+#define FLAT 0.02
 
 /* Requests in the system per replica at which hardly one finds another there. */
 #define IDLE 0.1
@@ -177,6 +177,9 @@ static void warm(const Search *search, double rate) {
 
 /* --- one rate --- */
 
+/* A fraction of a count of requests is met exactly at times, but for the last bits. */
+static gboolean is_enough(double fraction, double least) { return fraction >= least - 1e-9; }
+
 /* One seed after the other. Where a run has no steady state, or the mean stays below the fraction
  * though all requests of the seeds that are left meet their objectives, these need not run: the
  * rate fails, and the last run stands for theirs. */
@@ -187,7 +190,7 @@ static gboolean run_here(Search *search, double rate, Answer *ret_answers, GErro
     if (!answer_here(search, rate, i, &ret_answers[i], error)) return FALSE;
     most -= 1 - ret_answers[i].fraction;
     const gboolean is_valid = ret_answers[i].result.steady || !search->is_steady;
-    if (is_valid && most >= n * search->query->fraction) continue;
+    if (is_valid && is_enough(most / n, search->query->fraction)) continue;
     for (guint other = i + 1; other < n; other++) ret_answers[other] = ret_answers[i];
     return TRUE;
   }
@@ -205,13 +208,11 @@ static gboolean run_seeds(Search *search, double rate, Answer *ret_answers, GErr
 /* Student's interval of the mean over the seeds. */
 static OrrCapacityInterval interval_of(const double *fractions, guint n, double least) {
   double sum = 0, squares = 0;
-  for (guint i = 0; i < n; i++) {
-    sum += fractions[i];
-    squares += fractions[i] * fractions[i];
-  }
-  const double mean = sum / n, variance = fmax(0, squares / n - mean * mean) * n / (n - 1);
-  const double margin = student[n - 2] * sqrt(variance / n);
-  return (OrrCapacityInterval){mean, margin, mean - margin >= least};
+  for (guint i = 0; i < n; i++) sum += fractions[i];
+  const double mean = sum / n;
+  for (guint i = 0; i < n; i++) squares += (fractions[i] - mean) * (fractions[i] - mean);
+  const double margin = student[n - 2] * sqrt(squares / (n - 1) / n);
+  return (OrrCapacityInterval){mean, margin, is_enough(mean - margin, least)};
 }
 
 /* The interval over the batches of all runs; each run gives the error of its own fraction. It is
@@ -229,7 +230,7 @@ static OrrCapacityInterval interval_of_batches(const double *fractions, const An
     if (error > 0) squares += error * error * fractions[i] * (1 - fractions[i]) / (own * (1 - own));
   }
   interval.margin = student_18 * sqrt(squares) / n;
-  interval.meets = interval.mean - interval.margin >= least;
+  interval.meets = is_enough(interval.mean - interval.margin, least);
   return interval;
 }
 
@@ -305,17 +306,25 @@ static gboolean is_idle(const OrrServingResult *result) {
   return result->in_system_mean > 0 && result->in_system_mean < IDLE * (double)result->replicas;
 }
 
-/* Whether two halvings of a rate brought no more requests within their objectives, for the search
- * of @range: then it is not the load that keeps them out. An overload keeps all of them out, but
- * with confidence the simulation meets that rate, and by the simulation alone engines are idle. */
-static gboolean is_flat(const OrrCapacity *capacity, const OrrCapacityRange *range) {
+/* As many misses; a run that ended early may know its own too badly to say so. */
+static gboolean is_as_missed(const OrrCapacityInterval *before, const OrrCapacityInterval *after) {
+  return 1 - after->mean > (1 - before->mean) * (1 - FLAT) &&
+         3 * before->margin < 1 - before->mean && 3 * after->margin < 1 - after->mean;
+}
+
+/* Whether two halvings of a rate left as many requests outside their objectives, for the search of
+ * @range: then it is not the load that keeps them out. An overload keeps all of them out, but with
+ * confidence the simulation meets that rate, and by the simulation alone engines are idle. A
+ * trace's bursts stay bursts however idle the engines are in between. */
+static gboolean is_flat(const Search *search, const OrrCapacity *capacity,
+                        const OrrCapacityRange *range) {
   const guint n = capacity->points->len;
-  if (n < 3) return FALSE;
+  if (n < 3 || search->is_trace) return FALSE;
   const OrrCapacityPoint *last = &g_array_index(capacity->points, OrrCapacityPoint, n - 1);
   if (!(last->rate < last[-1].rate && last[-1].rate < last[-2].rate)) return FALSE;
   return range == &capacity->sure
-             ? last[-2].alone.meets && last->sure.mean < last[-2].sure.mean + FLAT
-             : is_idle(&last->result) && last->alone.mean < last[-2].alone.mean + FLAT;
+             ? last[-2].alone.meets && is_as_missed(&last[-2].sure, &last->sure)
+             : is_idle(&last->result) && is_as_missed(&last[-2].alone, &last->alone);
 }
 
 /* Doubles or halves from @rate, or from what @range holds, until one rate meets and one fails. */
@@ -329,7 +338,7 @@ static gboolean bracket(Search *search, double rate, OrrCapacity *capacity,
     if (rate < search->query->least) break;
     if (!try_rate(search, rate, capacity, error)) return FALSE;
     if (range == &capacity->sure && is_unknown(capacity)) break;
-    if (range->meets == 0 && is_flat(capacity, range)) break;
+    if (range->meets == 0 && is_flat(search, capacity, range)) break;
   }
   return TRUE;
 }

@@ -95,7 +95,7 @@ static void test_help(void) {
   }
 }
 
-/* The verbs of release 0.1 that became parts of others still work, and say where they went. */
+/* Verbs that became parts of others still work, and say where they went. */
 static void test_renamed(void) {
   assert_fine("help advise", "usage: orrery plan campaign ");
   assert_fine("help compare --trace", "usage: orrery compare --trace ");
@@ -106,6 +106,12 @@ static void test_renamed(void) {
   assert_refused("log nowhere.db", 1, "no such results database");
   assert_refused("db info log", 1, "log"); /* a database that is called as a part is */
   assert_refused("compare x --out y z", 2, "one argument too many: compare --trace");
+  assert_fine("advise --help", "usage: orrery plan campaign ");
+  assert_fine("describe --schema=device --markdown", "# device");
+  assert_refused("compare nothing -o out.json", 2, "unknown scenario 'nothing'");
+  assert_refused("plan training --db rate", 2, "plan needs --model");
+  assert_refused("plan rate campaign", 2, "unknown scenario 'campaign'");
+  assert_refused("db lgo x.db", 2, "did you mean 'log'?");
   assert_refused("plan", 2, "campaign, gpus, rate, serving, training");
 }
 

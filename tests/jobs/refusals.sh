@@ -17,7 +17,7 @@ refuse "want between order" --set workload.policy.order=srtf --set 'workload.pol
   --set workload.policy.between=fair-share
 refuse "policy.backfill easy goes without policy.reclaim" --set workload.policy.backfill=easy --set 'workload.policy.queues=[{name: c01, reclaim: over-quota}]'
 refuse "policy.order srtf goes without policy.reclaim" --set workload.policy.order=srtf --set workload.policy.preemption.take=lower-priority
-refuse "want one of" --set workload.policy.blocked=skip --set workload.policy.backfill=conservative
+refuse "choose one of" --set workload.policy.blocked=skip --set workload.policy.backfill=conservative
 refuse "takes no faults" --set 'faults=[{fault: {kind: slow-gpu, gpu: 0, slower: 2}, at: 1 s}]'
 refuse "it is a device, not a file" --set workload.jobs=/dev/zero
 refuse "did you mean 'sjf'" --set workload.policy.order=sfj
@@ -38,7 +38,9 @@ refuse "want queues or preemption.take with it" --set workload.policy.preemption
 refuse "want workload.throughputs" --set workload.jobs=generate --set 'workload.generate={models: throughputs}'
 refuse "does not draw lognormal" --set workload.jobs=generate --set 'workload.generate={numbers: python}'
 refuse "throughputs are by kind of GPU" --set workload.throughputs=none.csv
-refuse "knows neither node-cpus nor node-memory" --set workload.policy.backfill=conservative --set workload.node-cpus=96
+for with in backfill=conservative backfill=window elastic=equal rounds.length=1min; do
+  refuse "knows neither node-cpus nor node-memory" --set "workload.policy.$with" --set workload.node-cpus=96
+done
 # What does not go together besides passes (cluster_refuse.c).
 table='workload.speed={kind: table, pod: 2}' kinds='workload.kinds=[{name: a, nodes: 4}, {name: b, nodes: 4}]'
 failures='workload.failures.set={processes: [{component: node, rate-per-hour: 1, scope: node, symptom: crash}]}'

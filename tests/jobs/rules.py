@@ -194,12 +194,6 @@ CASES = [
     ("window: only the first job in the queue is planned", 1,
      "{backfill: window, window: {depth: 1, resolution: 0 s, interval: 0 s}}",
      "submit_s,duration_s,gpus", ["0,10,6", "0,10,7", "0,5,2"], [0, 10, 20], None),
-    ("window: two jobs have GPUs enough, and CPUs for one", 1,
-     "{backfill: window, window: {resolution: 0 s, interval: 0 s}}",
-     "submit_s,duration_s,gpus,cpus", ["0,10,2,6", "0,10,2,6"], [0, 10], None, ", node-cpus: 9"),
-    ("elastic: two jobs have GPUs enough, and CPUs for one", 1,
-     "{elastic: equal}", "submit_s,duration_s,gpus,min_gpus,max_gpus,cpus", ["0,10,4,4,4,6", "0,10,4,4,4,6"],
-     [0, 10], None, ", node-cpus: 9"),
 ]
 
 

@@ -310,6 +310,7 @@ static void test_refused(void) {
   assert_refused("llama-3.1-8b", 64, 1, "above the 32 attention heads");
   assert_refused("llama-3.1-8b", 3, 1, "heads (32) cannot be divided by tp (3)");
   assert_refused("nemotron-h-8b", 256, 1, "mamba's heads (128) cannot be divided by tp (256)");
+  assert_refused("deepseek-v2-lite", 3, 1, "shared-ffn (2816) cannot be divided by tp (3)");
   assert_refused("mixtral-8x7b", 8, 16, "ep (16) is above the 8 experts");
   assert_refused("mixtral-8x7b", 4, 8, "tp * dp-attention (4) cannot be divided by ep (8)");
 }

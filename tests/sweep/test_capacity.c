@@ -162,6 +162,45 @@ static void test_trace_seeds(void) {
   g_rmdir(folder);
 }
 
+/* Writes the rows to a file, and finds the rate of the trace. */
+static double rate_of_trace(const char *rows, const char *more, double share, guint seeds) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "trace.csv", NULL);
+  g_autofree char *text = g_strconcat("arrival_s,input_tokens,output_tokens\n", rows, NULL);
+  g_autofree char *sets = g_strdup_printf(ONE_SERVER "engine=fair;workload.requests=0;%s"
+                                                     "workload.load={kind: csv, file: %s}",
+                                          more, path);
+  g_autoptr(GError) error = NULL;
+  const OrrCapacityQuery query = {.fraction = share, .tolerance = 0.05, .seeds = seeds};
+  g_assert_true(g_file_set_contents(path, text, -1, NULL));
+  g_autoptr(OrrCapacity) capacity = ask(sets, &query, &error);
+  g_assert_no_error(error);
+  g_remove(path);
+  g_rmdir(folder);
+  return capacity->alone.meets;
+}
+
+/* Pairs of requests 1 s apart, a pair every 1,000 s: the server is idle at that rate, and the
+ * second request waits for the first until the trace is ten times as slow. */
+static void test_trace_bursts(void) {
+  g_autoptr(GString) rows = g_string_new(NULL);
+  for (int i = 0; i < 20; i++)
+    g_string_append_printf(rows, "%d,1,1\n%d,1,1\n", 1000 * i, 1000 * i + 1);
+  const double rate = rate_of_trace(rows->str, "workload.slo={ttft: 10.1 s};", 0.9, 2);
+  g_assert_cmpfloat(rate, >, 0.0002 * 0.95);
+  g_assert_cmpfloat(rate, <, 0.000208);
+}
+
+/* One request in ten always misses: its answer has two steps. 90 % is then met exactly, however
+ * many seeds say so. */
+static void test_exact_share(void) {
+  g_autoptr(GString) rows = g_string_new(NULL);
+  for (int i = 0; i < 100; i++)
+    g_string_append_printf(rows, "%d,1,%d\n", 100 * i, i % 10 == 0 ? 2 : 1);
+  for (guint seeds = 2; seeds <= 6; seeds++)
+    g_assert_cmpfloat(rate_of_trace(rows->str, "workload.slo={e2e: 10.1 s};", 0.9, seeds), >, 0.03);
+}
+
 /* Where no rate helps, the search ends when engines are idle, not after twenty halvings. */
 static void test_idle(void) {
   g_autoptr(GError) error = NULL;
@@ -207,6 +246,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/run/capacity/doubled", test_doubled);
   g_test_add_func("/run/capacity/in-process", test_in_process);
   g_test_add_func("/run/capacity/trace-seeds", test_trace_seeds);
+  g_test_add_func("/run/capacity/trace-bursts", test_trace_bursts);
+  g_test_add_func("/run/capacity/exact-share", test_exact_share);
   g_test_add_func("/run/capacity/idle", test_idle);
   g_test_add_func("/run/capacity/none", test_none);
   g_test_add_func("/run/capacity/refused", test_refused);

@@ -306,7 +306,7 @@ typedef struct OrrFleet OrrFleet; /* the running fleet: fleet.c */
 
 /* A request that the fleet did not serve to its end: it was rejected, or its replica was lost. */
 typedef struct {
-  double at_s; /* on the run's clock */
+  double arrival_s, at_s; /* on the run's clock */
   gboolean is_failed;
 } OrrUnserved;
 

@@ -180,7 +180,7 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted,
   result->completed = (gint64)counted->n;
   for (guint i = 0; i < work->unserved->len; i++) {
     const OrrUnserved *one = &g_array_index(work->unserved, OrrUnserved, i);
-    if (counts(work, one->at_s, one->at_s))
+    if (counts(work, one->arrival_s, one->at_s))
       (*(one->is_failed ? &result->failed : &result->rejected))++;
   }
   result->retried = work->retried;

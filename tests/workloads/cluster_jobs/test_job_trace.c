@@ -6,7 +6,6 @@
 
 #include <glib/gstdio.h>
 #include <string.h>
-#include "workloads/cluster_jobs/traces/job_trace.h"
 
 static OrrJobTrace *read_text(const char *ending, const char *text, const char *queue,
                               char **ret_message) {

@@ -125,8 +125,7 @@ static const OrrGangExclude excludes[] = {
     {ORR_WITH_QUEUES | ORR_WITH_VICTIMS,
      "promises nodes and knows no quotas: want none, easy or window with queues and "
      "preemption.take"},
-    {ORR_WITH_RESOURCES,
-     "promises nodes and knows neither node-cpus nor node-memory: want none, easy or window"},
+    {ORR_WITH_RESOURCES, orr_gang_pass_no_resources},
     {ORR_WITH_MANY_KINDS, orr_gang_pass_one_kind},
     {0, NULL}};
 const OrrGangPass orr_gang_conservative = {.key = "policy.backfill conservative",

@@ -134,6 +134,7 @@ static const OrrGangExclude excludes[] = {
      "goes with an order that does not preempt by itself, and without backfill, queues, "
      "preemption.take and rounds"},
     {ORR_WITH_MANY_KINDS, "goes with one kind of GPU"},
+    {ORR_WITH_RESOURCES, "shares out GPUs and knows neither node-cpus nor node-memory"},
     {0, NULL}};
 const OrrGangPass orr_gang_elastic = {
     .key = "policy.elastic", .applies = ORR_WITH_ELASTIC, .excludes = excludes, .run = run};

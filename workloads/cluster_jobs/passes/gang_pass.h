@@ -80,7 +80,7 @@ void orr_gang_pass_select(const OrrGangRules *rules,
 
 /* Words that several passes share. */
 extern const char orr_gang_pass_no_skip[], orr_gang_pass_one_kind[], orr_gang_pass_no_victims[],
-    orr_gang_pass_by_order[];
+    orr_gang_pass_by_order[], orr_gang_pass_no_resources[];
 
 /* The next multiple of @period_us where something is due; G_MAXINT64: nothing is. */
 gint64 orr_gang_pass_multiple_us(gint64 now_us, gint64 period_us, gboolean is_due);

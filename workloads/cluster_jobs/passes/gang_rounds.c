@@ -410,6 +410,7 @@ static const OrrGangExclude excludes[] = {
      "charges restarts and no checkpoints: want preemption.checkpoint-cost 0 s"},
     {ORR_WITH_SPEED, "counts GPUs and sees no nodes: it goes without speed by place"},
     {ORR_WITH_FAILS, "counts GPUs and sees no nodes: it goes without failures"},
+    {ORR_WITH_RESOURCES, "counts GPUs and knows neither node-cpus nor node-memory"},
     {0, NULL}};
 const OrrGangPass orr_gang_rounds = {
     .key = "policy.rounds", .applies = ORR_WITH_ROUNDS, .excludes = excludes, .simulate = simulate};

@@ -98,6 +98,7 @@ static gint64 due_us(const OrrGangSim *sim) {
 }
 
 static const OrrGangExclude excludes[] = {{ORR_WITH_SKIP, orr_gang_pass_no_skip},
+                                          {ORR_WITH_RESOURCES, orr_gang_pass_no_resources},
                                           {ORR_WITH_MANY_KINDS, orr_gang_pass_one_kind},
                                           {0, NULL}};
 const OrrGangPass orr_gang_window = {.key = "policy.backfill window",

@@ -6,7 +6,6 @@
  *   workload: {policy: {placement: nearest}}
  */
 #include "workloads/cluster_jobs/core/gang_bins.h"
-#include "workloads/cluster_jobs/core/gang_bins.h"
 
 #include <stdlib.h>
 

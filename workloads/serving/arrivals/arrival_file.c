@@ -14,10 +14,12 @@ static const OrrField fields[] = {
                    "Requests per second, to which the times of arrival are scaled; lengths, shared "
                    "prefixes and order stay, and the first request comes at once. 0: as recorded.",
                    .flags = ORR_FIELD_UNSIGNED),
-    ORR_FIELD_INT(OrrTraceFile, "repeat", repeat, "1",
-                  "How many times the trace is replayed, one after the other, a mean gap between "
-                  "requests apart; prompts of one time share nothing with another's.",
-                  .min = 1, .max = 100000),
+    ORR_FIELD_INT(
+        OrrTraceFile, "repeat", repeat, "1",
+        "How many times the trace is replayed, one after the other, a mean gap between "
+        "requests apart; a trace whose requests all come at one time is a larger burst. Prompts of "
+        "one time share nothing with another's.",
+        .min = 1, .max = 100000),
 };
 const OrrFieldTable orr_trace_file_table =
     ORR_FIELD_TABLE("load-trace", "A trace in a file.", OrrTraceFile, fields);

@@ -133,8 +133,9 @@ static void fetch(OrrFleet *fleet);
 
 static void follow_up(OrrFleet *fleet, OrrRequest *request);
 
-static void note_unserved(OrrFleet *fleet, gboolean is_failed) {
-  const OrrUnserved row = {orr_serving_run_now(&fleet->run) - fleet->run.start_s, is_failed};
+static void note_unserved(OrrFleet *fleet, const OrrRequest *request, gboolean is_failed) {
+  const double start_s = fleet->run.start_s, now_s = orr_serving_run_now(&fleet->run);
+  const OrrUnserved row = {request->arrival_s - start_s, now_s - start_s, is_failed};
   g_array_append_val(fleet->run.work->unserved, row);
   orr_watch_unserved(&fleet->watch);
 }
@@ -145,7 +146,7 @@ static void enter(OrrFleet *fleet, OrrRequest *request) {
   if (orr_route_enter(&fleet->route, request)) {
     count_area(fleet, request, 1);
   } else {
-    note_unserved(fleet, FALSE);
+    note_unserved(fleet, request, FALSE);
     follow_up(fleet, request);
   }
   work->backlog_at_last_arrival = fleet->in_system;
@@ -340,7 +341,7 @@ static void follow_up(OrrFleet *fleet, OrrRequest *request) {
 static void rejected(void *user, OrrRequest *request) {
   OrrFleet *fleet = user;
   OrrServingWork *work = fleet->run.work;
-  note_unserved(fleet, FALSE);
+  note_unserved(fleet, request, FALSE);
   work->failed_s += orr_serving_run_now(&fleet->run) - request->arrival_s;
   count_area(fleet, request, -1);
   follow_up(fleet, request);
@@ -348,7 +349,7 @@ static void rejected(void *user, OrrRequest *request) {
 
 static void fail(OrrFleet *fleet, OrrRequest *request) {
   OrrServingWork *work = fleet->run.work;
-  note_unserved(fleet, TRUE);
+  note_unserved(fleet, request, TRUE);
   work->failed_s += orr_serving_run_now(&fleet->run) - request->arrival_s;
   count_area(fleet, request, -1);
   follow_up(fleet, request);
