@@ -16,7 +16,7 @@
 #include "sim/cli/terminal.h"
 
 #ifndef ORR_VERSION
-#define ORR_VERSION "0.1.0" /* meson.build defines it; this is for a build by hand */
+#define ORR_VERSION "unknown" /* meson.build defines it */
 #endif
 
 /* As `orrery help` lists them, a group after another. To add one: see cli.h. */

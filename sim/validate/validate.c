@@ -13,7 +13,7 @@
 #include "sim/validate/validate_pool.h"
 
 #ifndef ORR_VERSION
-#define ORR_VERSION "0.1.0" /* meson.build defines it; this is for a build by hand */
+#define ORR_VERSION "unknown" /* meson.build defines it */
 #endif
 
 /* --- Comparison --- */

@@ -10,8 +10,8 @@ contents  docs/modelling/README.md links to every page and every section beside 
 parts     a section of docs/modelling that says **Model.** goes on with **Source.**, **Valid where** and **Known error.**,
           in this order; pages of tables (ACCOUNTS) have none
 quotes    every backquote has its pair, also in docs/reference
-releases  each version of CHANGELOG.md has its page in docs/changes, each page its version; CITATION.cff has the
-          newest one; a tag vX.Y.Z names a version with a date
+releases  each version of CHANGELOG.md has its page in docs/changes, each page its version; CITATION.cff
+          and meson.build have the newest one; a tag vX.Y.Z names a version with a date
 width     lines have at most 120 columns, but for tables, code and comments
 """
 import glob
@@ -143,6 +143,8 @@ def rule_releases(root, texts):
     cited = re.search(r"^version: (\S+)$", read(f"{root}/CITATION.cff"), re.M)
     if not cited or cited[1] != versions[0]:
         yield f"CITATION.cff is not of {versions[0]}, the newest version of CHANGELOG.md"
+    if f"version: '{versions[0]}'" not in read(f"{root}/meson.build"):
+        yield f"meson.build, whose version --version prints, is not of {versions[0]}"
     released = {version for version, date in sections if re.fullmatch(r"\(\d{4}-\d\d-\d\d\)", date)}
     for tag in tags_of(root):
         if tag[1:] not in released:
