@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """test_topics.py ORRERY ROOT - the page "How do I model X?" (docs/reference/topics.txt) leads to what exists. TAP.
 
-commands   a scenario with its --set is a document that `orrery check` finds fine; describe, new and calibrate cost run; any
-           other command stands on the page that its row names, where the tests of that page run it
+commands   run with --set, describe, new and calibrate cost run; a shipped scenario as it is, and a sweep or rate of one, is a
+           document that `orrery check` finds fine; any other command stands on the page that its row names, where the tests
+           of that page run it
 pages      the row's page exists, and has its section
 questions  a row has a question of its own, or names a scenario
 scenarios  each shipped scenario has a row (the ten of megatron-sc21 share one)
@@ -64,7 +65,9 @@ def fault_of_console(command, page):
 def fault_of_command(words, command, page, folder):
     if words[:2] == ["plan", "rate"]:
         words = words[1:]
-    if words[0] in SCENARIO_VERBS + ("rate",):
+    if words[0] == "run" and "--set" in words:
+        asked = [orrery, *words, "--db", "none"]
+    elif words[0] in SCENARIO_VERBS + ("rate",):
         if words[1] == "--from-launch":
             return fault_of_console(command, page)
         if words[1] not in scenarios():
