@@ -45,7 +45,7 @@ static const OrrField stack_fields[] = {
     ORR_FIELD_TEXTS(OrrStack, "validated-by", validated_by, "[]",
                     "Validation sets whose rows ran this software."),
     ORR_FIELD_SECTIONS(OrrStack, "settings", settings, &setting_table, "[]",
-                       "Its defaults, after its base's; a later one wins."),
+                       "Its defaults, after the defaults of its base; a later one wins."),
 };
 const OrrFieldTable orr_stack_table = ORR_FIELD_TABLE(
     "stack", "The defaults of an engine or a framework of some release.", OrrStack, stack_fields);

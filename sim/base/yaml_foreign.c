@@ -137,7 +137,7 @@ static OrrNode *read_node(Reader *reader, int index, guint depth) {
   if (depth > ORR_YAML_FOREIGN_MAX_DEPTH)
     return fail(reader, node, "nested too deeply, or an alias inside of what it names");
   if (++reader->n_nodes > ORR_YAML_FOREIGN_MAX_NODES)
-    return fail(reader, node, "too many values, with aliases' counted each time");
+    return fail(reader, node, "too many values, aliases included");
   note_tag(reader, node);
   switch (node->type) {
   case YAML_SCALAR_NODE:

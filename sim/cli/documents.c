@@ -70,7 +70,7 @@ static char *model_describe(const void *data, GError **error) {
   g_autofree char *training = orr_quantity_format(16 * n, ORR_UNIT_BYTES);
   return g_strdup_printf(
       "%s\n"
-      "  parameters        %.0f, %.0f in each layer\n"
+      "  parameters        %.0f in all, %.0f in each layer\n"
       "  training          %.4g GFLOP per token, at its context of %.0f tokens\n"
       "  weights           %s in bf16; %s with gradients and Adam in mixed precision\n",
       fact, n, orr_model_layer_parameters(model, 0),

@@ -26,9 +26,10 @@ static const OrrField preemption_fields[] = {
     ORR_FIELD_WORD(OrrClusterPreemption, "charge", charge, orr_charge_words, "preempted",
                    "Who pays: preempted jobs; or, at every event, all running ones their restart, "
                    "as simulators do that start every job again."),
-    ORR_FIELD_WORD(OrrClusterPreemption, "take", take, orr_take_words, "never",
-                   "Whose GPUs a waiting job may take within its queue, with an order that does "
-                   "not preempt by itself: nobody's, or running jobs' of lower priority."),
+    ORR_FIELD_WORD(
+        OrrClusterPreemption, "take", take, orr_take_words, "never",
+        "Whose GPUs a waiting job may take within its queue, with an order that does "
+        "not preempt by itself: no GPUs, or the GPUs of running jobs of lower priority."),
     ORR_FIELD_WORD(OrrClusterPreemption, "mode", mode, orr_preempt_mode_words, "requeue",
                    "What becomes of the preempted: it waits and goes on from its last checkpoint; "
                    "is cancelled; is suspended, and goes on where it was; or, if it is elastic, "

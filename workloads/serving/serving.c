@@ -392,9 +392,10 @@ static const OrrField fields[] = {
     PART(OrrServing, "parallel", parallel, parallel_table, "How an engine is split over GPUs."),
     COUNT(OrrServing, "replicas", replicas, 0, "1",
           "Engines that share the load; 0: as many as the GPUs hold."),
-    ORR_FIELD_SECTIONS(OrrServing, "groups", groups, &group_table, NULL,
-                       "Replicas of another layout or device, numbered after `replicas`'.",
-                       .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(
+        OrrServing, "groups", groups, &group_table, NULL,
+        "Replicas of another layout or device, numbered after the ones that `replicas` counts.",
+        .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_CHOICE(OrrServing, "router", router, &orr_router_registry, "round-robin",
                      "Chooses the replica of a request."),
     PART(OrrServing, "admission", admission, admission_table, "Limits on admitted requests."),

@@ -117,7 +117,8 @@ static const OrrField comm_fields[] = {
     ORR_FIELD_WORD(
         OrrPipelineComm, "runtime", runtime, orr_training_handover_words, "auto",
         "Which tensors a stage holds while they are sent: megatron, one in each direction; torch "
-        "(torch.distributed.pipelining), all micro-batches' until the step ends; auto: "
+        "(torch.distributed.pipelining), the tensors of all micro-batches until the step ends; "
+        "auto: "
         "torch under fsdp and hsdp, else megatron."),
 };
 static const OrrFieldTable comm_table = ORR_FIELD_TABLE(

@@ -216,8 +216,8 @@ static gint64 waiting_for_prefill(const Handover *handover) {
   return n;
 }
 
-/* A request that had its first token when its prefill replica was lost continues on its decode
- * replica. */
+/* A request that already has a token is not handed over again: its prompt and output are computed
+ * again where it decodes. */
 static Choice choose(Handover *handover, const OrrRequest *request) {
   const OrrServing *params = &handover->run->work->params;
   const OrrDisaggregation *apart = &params->disaggregation;

@@ -32,7 +32,7 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
 static const OrrField fields[] = {
     ORR_FULLY_SHARDED_FIELDS,
     ORR_FIELD_INT(OrrFullyShardedParams, "group", group, "0",
-                  "Ranks that shard one copy; 0: a node's.", .min = 0, .max = 1e6),
+                  "Ranks that shard one copy; 0: the ranks of a node.", .min = 0, .max = 1e6),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("hsdp", "Parameters of hybrid sharding.", OrrFullyShardedParams, fields);
