@@ -191,7 +191,7 @@ static gboolean chooses(const OrrCommand *part, const char *arg, gboolean is_wor
  * @command does not run without one. */
 static const OrrCommand *find_part(const OrrCommand *command, char **args, GError **error) {
   g_autoptr(GPtrArray) words = g_ptr_array_new();
-  for (guint i = 0; args[i]; i++) /* the word of a part comes first; options before it are fine */
+  for (guint i = 0; args[i]; i++) /* the word of a part comes first, or after options */
     for (const OrrCommand *const *part = command->parts; part && *part; part++)
       if (chooses(*part, args[i], i == 0 || (!command->run && args[0][0] == '-'))) return *part;
   for (const OrrCommand *const *part = command->parts; part && *part; part++)
@@ -321,7 +321,7 @@ static gboolean is_help(char **args) {
 static void remove_word(char **args, const char *word) {
   const gsize length = strlen(word);
   for (; *args && strcmp(*args, word) != 0; args++)
-    if (strncmp(*args, word, length) == 0 && (*args)[length] == '=') {
+    if (*word == '-' && strncmp(*args, word, length) == 0 && (*args)[length] == '=') {
       memmove(*args, *args + length + 1, strlen(*args + length + 1) + 1);
       return;
     }

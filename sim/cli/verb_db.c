@@ -147,6 +147,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     names[i] = actions[i].name;
   }
   names[G_N_ELEMENTS(actions)] = orr_verb_db_log.verb;
+  if (strcmp(args[0], orr_verb_db_log.verb) == 0)
+    return orr_fault_set(error, ORR_FAULT_USAGE, "log comes first: orrery db log [DB]") ? 0 : 2;
   return orr_cli_unknown("action", args[0], names, error);
 }
 

@@ -306,7 +306,7 @@ static gboolean is_idle(const OrrServingResult *result) {
   return result->in_system_mean > 0 && result->in_system_mean < IDLE * (double)result->replicas;
 }
 
-/* As many misses; a run that ended early may know its own too badly to say so. */
+/* As many misses. The interval of a run that ended early may be too wide to tell. */
 static gboolean is_as_missed(const OrrCapacityInterval *before, const OrrCapacityInterval *after) {
   return 1 - after->mean > (1 - before->mean) * (1 - FLAT) &&
          3 * before->margin < 1 - before->mean && 3 * after->margin < 1 - after->mean;

@@ -17,6 +17,7 @@ width     lines have at most 120 columns, but for tables, code and comments
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -130,11 +131,15 @@ def read(path):
 
 
 def tags_of(root):
+    if not shutil.which("git"):
+        return []
     done = subprocess.run(["git", "-C", root, "tag", "--list", "v*"], capture_output=True, text=True)
     return done.stdout.split() if done.returncode == 0 else []
 
 
 def rule_releases(root, texts):
+    if not os.path.exists(f"{root}/CHANGELOG.md"):
+        return
     sections = re.findall(r"^## (\S+?),? (.*)$", read(f"{root}/CHANGELOG.md"), re.M)
     versions = [version for version, _ in sections]
     pages = {os.path.basename(name)[:-3] for name in glob.glob(f"{root}/docs/changes/*.md")}

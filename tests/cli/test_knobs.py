@@ -43,7 +43,7 @@ def options_of(verb):
 
 
 def is_used(verb, short, long, files):
-    command = re.compile(rf"(^|[\"'`(]|orrery[\"')]* ){verb}([ \"]|$)", flags=re.M)
+    command = re.compile(rf"(^|[\"'`(]|(orrery[\"')]*|run) ){verb}([ \"]|$)", flags=re.M)
     names = rf"--{long}(?![\w-])" + (rf"|-{short}(?![a-z-])" if short else "")
     option = re.compile(rf"(?<![\w-])(?:{names})")
     return any(option.search(line) and command.search("\n".join(lines[max(0, at - 2):at + 1]))

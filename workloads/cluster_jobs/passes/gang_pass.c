@@ -15,7 +15,7 @@ const OrrGangPass *const orr_gang_passes[] = {
 const char orr_gang_pass_no_skip[] =
     "protects jobs that policy.blocked skip passes over: choose one of the two";
 const char orr_gang_pass_no_resources[] =
-    "promises nodes and knows neither node-cpus nor node-memory: want none or easy";
+    "promises nodes and knows neither node-cpus nor node-memory: use backfill none or easy";
 const char orr_gang_pass_one_kind[] =
     "promises starts from run times, which differ by kind: want none with several kinds";
 const char orr_gang_pass_no_victims[] =
