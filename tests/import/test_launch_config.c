@@ -64,6 +64,14 @@ static void check_refused(const Case *given, const char *message) {
   if (!strstr(error->message, message)) g_error("'%s' is missing in %s", message, error->message);
 }
 
+static OrrLaunchDraft *draft_of_text(OrrLibrary *library, const OrrLaunchOptions *options,
+                                     const char *name, const char *text) {
+  OrrLaunchDraft *draft = orr_launch_draft_new(library, options);
+  orr_launch_form_add_text(draft, name, text, strlen(text));
+  orr_launch_form_read(draft);
+  return draft;
+}
+
 #define H100 .cluster = "dgx-h100-superpod"
 
 static void test_torchtitan(void) {
@@ -167,6 +175,69 @@ static void test_bridge(void) {
                         .line = "torchrun --nproc_per_node 8 run_recipe.py --recipe "
                                 "llama32_1b_pretrain_config train.global_batch_size=8\n"},
                 "what does the recipe llama32_1b_pretrain_config set?");
+}
+
+#define SETUP                                                                                      \
+  "setup_experiment.py --model_name llama3 --model_size 8b -tp 1 -pp 1 -mb 1 -gb 96 -sl 8192 "
+#define TORCHRUN "torchrun --nproc_per_node 8 scripts/performance/"
+
+/* How many GPUs a line of Megatron-Bridge has, and what the account says of a number that does not
+ * count. */
+static void test_bridge_machine(void) {
+  static const struct {
+    const char *line, *wanted, *said; /* said: NULL: nothing loses */
+  } rows[] = {
+      {"python3 " SETUP "--num_gpus 4 --gpus_per_node 8\n", "gpus: 4  #", NULL},
+      {"python3 " SETUP "-ng 16 -gn 8\n", "nodes: 2  #", NULL},
+      {"python3 " SETUP "-ng 12 -gn 8\n", "nodes: 2  #",
+       "not simulated  run.sh:1  -ng 12: the job has 16 GPUs: 2 nodes"},
+      {TORCHRUN SETUP "-ng 16\n", "nodes: 2  #", NULL},
+      {TORCHRUN SETUP "-ng 16 -gn 4\n", "nodes: 2  #", "not simulated  run.sh:1  -gn 4: nodes of"},
+      {"torchrun --nnodes 3 --nproc_per_node 8 " SETUP "-ng 16\n", "nodes: 3  #",
+       "not simulated  run.sh:1  -ng 16: the job has 24 GPUs: 3 nodes (--nnodes 3)"},
+      {"torchrun --nnodes 3 --nproc_per_node 8 " SETUP "trainer.num_nodes=2\n", "nodes: 3  #",
+       "not simulated  run.sh:1  trainer.num_nodes 2: the launcher's 3 counts (--nnodes 3)"}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+    const OrrLaunchOptions options = {H100};
+    g_autoptr(OrrLaunchDraft) draft = draft_of_text(library, &options, "run.sh", rows[i].line);
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = orr_launch_draft_scenario(draft, &error);
+    g_assert_no_error(error);
+    g_autofree char *account = orr_launch_draft_account(draft);
+    if (!strstr(text, rows[i].wanted)) g_error("'%s' is missing in %s", rows[i].wanted, text);
+    if (rows[i].said ? !strstr(account, rows[i].said)
+                     : strstr(account, "the job has") || strstr(account, "nodes of another"))
+      g_error("%s: %s", rows[i].line, account);
+  }
+}
+
+#define SPARSE                                                                                     \
+  "torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --num-layers 27 --hidden-size 2048 "     \
+  "--num-attention-heads 16 --ffn-hidden-size 10944 --num-experts 64 --moe-router-topk 6 "         \
+  "--moe-ffn-hidden-size 1408 --multi-latent-attention --kv-lora-rank 512 --vocab-size 102400 "    \
+  "--seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 "  \
+  "--bf16 --swiglu --moe-layer-freq "
+
+/* A model of the library keeps its layout only where the launch line has the same. */
+static void test_layout(void) {
+  check(&(Case){.options = {H100},
+                .line = SPARSE "'([0]*1+[1]*26)'\n",
+                .wanted = {"model: deepseek-v2-lite  #"}});
+  check(&(Case){
+      .options = {H100},
+      .line = SPARSE "'([0]*3+[1]*24)'\n",
+      .wanted = {"base: deepseek-v2-lite  #", "layout: [3 attention+dense, 24 attention+moe]"}});
+  check(&(Case){.options = {H100},
+                .line = SPARSE "1\n",
+                .wanted = {"base: deepseek-v2-lite  #", "layout: [27 attention+moe]"}});
+  check_refused(&(Case){.options = {H100}, .line = SPARSE "'([0]*3+[1]*22)'\n"},
+                "is neither a number nor a list of 27 layers");
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  const OrrLaunchOptions options = {H100, .model = "deepseek-v2-lite"};
+  g_autoptr(OrrLaunchDraft) draft = draft_of_text(library, &options, "run.sh", SPARSE "2\n");
+  g_autofree char *account = orr_launch_draft_account(draft);
+  g_assert_nonnull(strstr(account, "not simulated  run.sh:1  --moe-layer-freq 2: layers with"));
 }
 
 static void test_deepspeed(void) {
@@ -316,14 +387,6 @@ static void test_wrappers_state(void) {
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++) check_wrapper(&rows[i]);
 }
 
-static OrrLaunchDraft *draft_of_text(OrrLibrary *library, const OrrLaunchOptions *options,
-                                     const char *name, const char *text) {
-  OrrLaunchDraft *draft = orr_launch_draft_new(library, options);
-  orr_launch_form_add_text(draft, name, text, strlen(text));
-  orr_launch_form_read(draft);
-  return draft;
-}
-
 /* Of two configs whose keys a tree has, the more particular one is meant. */
 static void test_signs(void) {
   static const char *const rows[][2] = {
@@ -463,6 +526,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/launch-config/primus", test_primus);
   g_test_add_func("/launch-config/olmo", test_olmo);
   g_test_add_func("/launch-config/bridge", test_bridge);
+  g_test_add_func("/launch-config/bridge-machine", test_bridge_machine);
+  g_test_add_func("/launch-config/layout", test_layout);
   g_test_add_func("/launch-config/deepspeed", test_deepspeed);
   g_test_add_func("/launch-config/huggingface", test_huggingface);
   g_test_add_func("/launch-config/wrappers", test_wrappers);

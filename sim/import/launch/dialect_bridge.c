@@ -120,14 +120,23 @@ static void ask_layout(OrrLaunchDraft *draft) {
                          recipe ? recipe : "of Megatron-Bridge");
 }
 
-/* The size of a node is the cluster's. */
+/* The size of a node is the cluster's; how many GPUs a job has is the launcher's word, and whole
+ * nodes. */
 static void judge_nodes(OrrLaunchDraft *draft) {
   OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "gpus-per-node");
+  OrrLaunchSetting *all = orr_launch_draft_find(draft, own, "num-gpus");
   const gint64 per_node = orr_launch_config_gpus_of_node(draft);
+  const gint64 n = whole(draft, "num-gpus"), started = draft->nodes * draft->gpus_per_node;
   if (setting && per_node > 0 && whole(draft, "gpus-per-node") != per_node)
     orr_launch_draft_judge(
         draft, setting, ORR_LAUNCH_NOT_SIMULATED,
         "nodes of another size than the cluster's, which have %" G_GINT64_FORMAT " GPUs", per_node);
+  if (all && n > 0 && started > 0 && n != started)
+    orr_launch_draft_judge(draft, all, ORR_LAUNCH_NOT_SIMULATED,
+                           "the job has %" G_GINT64_FORMAT " GPUs: %" G_GINT64_FORMAT
+                           " nodes (%s) of %" G_GINT64_FORMAT " (%s)",
+                           started, draft->nodes, draft->nodes_from, draft->gpus_per_node,
+                           draft->gpus_from);
 }
 
 static void finish(OrrLaunchDraft *draft) {
@@ -284,18 +293,30 @@ static void add_override(OrrLaunchDraft *draft, const OrrLaunchWord *word) {
   setting->unresolved = g_strdup(word->unresolved);
 }
 
+/* A number of torchrun's, "8" or "1:8"; 0: it does not say one. */
+static gint64 launched(OrrLaunchDraft *draft, const char *key) {
+  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, &orr_dialect_torchrun, key);
+  const char *text = setting && setting->value ? setting->value : "";
+  const char *colon = strrchr(text, ':');
+  return g_ascii_strtoll(colon ? colon + 1 : text, NULL, 10);
+}
+
+/* As many nodes as the GPUs need, each with as many as torchrun starts there, else as the line
+ * says; fewer GPUs are one node. */
 static void note_machine(OrrLaunchDraft *draft) {
-  const gint64 n = whole(draft, "num-gpus"), per_node = whole(draft, "gpus-per-node");
-  if (per_node > 0 && n % per_node == 0) {
-    if (n > 0) orr_launch_draft_set_nodes(draft, n / per_node, "--num_gpus / --gpus_per_node");
-    orr_launch_draft_set_gpus_per_node(draft, per_node, "--gpus_per_node");
+  const gint64 n = whole(draft, "num-gpus"), started = launched(draft, "nproc-per-node");
+  const gint64 per_node = started > 0 ? started : whole(draft, "gpus-per-node");
+  const char *from = started > 0 ? "--nproc_per_node" : "--gpus_per_node";
+  g_autofree char *both = g_strdup_printf("--num_gpus / %s", from);
+  if (n > 0 && per_node > 0) {
+    orr_launch_draft_set_nodes(draft, MAX((n - 1) / per_node + 1, 1), both);
+    orr_launch_draft_set_gpus_per_node(draft, MIN(n, per_node), from);
   } else if (n > 0) {
     orr_launch_draft_set_nodes(draft, 1, "--num_gpus");
     orr_launch_draft_set_gpus_per_node(draft, n, "--num_gpus");
+  } else if (per_node > 0) {
+    orr_launch_draft_set_gpus_per_node(draft, per_node, from);
   }
-  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "gpus-per-node");
-  if (setting && per_node > 0 && n % per_node != 0)
-    orr_launch_draft_bad(draft, setting, "--num_gpus %" G_GINT64_FORMAT " is not a multiple", n);
 }
 
 static void read(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {

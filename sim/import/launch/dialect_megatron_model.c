@@ -207,15 +207,17 @@ static char *layout_of(const GArray *layers) {
   return g_string_free(text, FALSE);
 }
 
-static void set_layout(OrrLaunchDraft *draft, gint64 n_layers) {
-  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "moe-layer-freq");
-  if (!setting || !setting->value || n_layers > MOST_LAYERS) return;
+/* Of each layer of @n_layers whether it has experts, by the setting; NULL: the input does not say
+ * so, or in wrong words, which are an error. */
+static GArray *moe_layers(OrrLaunchDraft *draft, const OrrLaunchSetting *setting, gint64 n_layers) {
+  if (!setting || !setting->value || setting->is_unresolved || n_layers < 1 ||
+      n_layers > MOST_LAYERS)
+    return NULL;
   g_autoptr(GArray) layers = g_array_new(FALSE, FALSE, sizeof(gint64));
   char *end = NULL;
   const gint64 every = g_ascii_strtoll(setting->value, &end, 10);
   Pattern pattern = {.at = setting->value};
   if (end > setting->value && !*end && every > 0) {
-    if (every == 1) return;
     for (gint64 i = 0; i < n_layers; i++) {
       const gint64 is_moe = i % every == 0;
       g_array_append_val(layers, is_moe);
@@ -224,10 +226,64 @@ static void set_layout(OrrLaunchDraft *draft, gint64 n_layers) {
     orr_launch_draft_bad(draft, setting,
                          "'%s' is neither a number nor a list of %" G_GINT64_FORMAT " layers",
                          setting->value, n_layers);
-    return;
+    return NULL;
+  }
+  return g_steal_pointer(&layers);
+}
+
+/* Whether the layers of @model with experts are @layers. @ret_is_plain: all its mixers are
+ * attention, so that `layout_of` can take the layout's place. */
+static gboolean has_layers(const OrrNode *model, const GArray *layers, gboolean *ret_is_plain) {
+  const OrrNode *list = orr_node_get(model, "layout");
+  g_autoptr(GArray) round = g_array_new(FALSE, FALSE, sizeof(gint64)); /* it repeats */
+  *ret_is_plain = TRUE;
+  for (guint i = 0; list && i < orr_node_length(list); i++) {
+    const char *text = ((const OrrNode *)list->items->pdata[i])->text;
+    const gint64 is_moe = strstr(text, "moe") != NULL;
+    const gint64 n = g_ascii_isdigit(*text) ? g_ascii_strtoll(text, NULL, 10) : 1;
+    if (!strstr(text, "attention+")) *ret_is_plain = FALSE;
+    for (gint64 k = 0; k < n && k < MOST_LAYERS; k++) g_array_append_val(round, is_moe);
+  }
+  for (guint i = 0; i < layers->len; i++) {
+    const gint64 own_is_moe = round->len ? g_array_index(round, gint64, i % round->len) : 1;
+    if (own_is_moe != (g_array_index(layers, gint64, i) != 0)) return FALSE;
+  }
+  return TRUE;
+}
+
+/* Sets the layout of a model whose experts are in every layer where nothing is said. */
+static void set_layout(OrrLaunchDraft *draft, gint64 n_layers) {
+  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "moe-layer-freq");
+  g_autoptr(GArray) layers = moe_layers(draft, setting, n_layers);
+  gboolean is_plain = TRUE;
+  g_autoptr(OrrNode) every = orr_node_new_map((OrrPlace){0});
+  if (!layers || has_layers(every, layers, &is_plain)) return;
+  g_autofree char *text = layout_of(layers);
+  orr_launch_draft_set(draft, "model.layout", text, setting, NULL);
+}
+
+/* The layout of @model, of the library, against the launch line's. TRUE: model.layout is set, and
+ * the library's model is its base. @is_fixed: its name stands already, so that a layout which
+ * differs is not simulated. */
+static gboolean differs_in_layout(OrrLaunchDraft *draft, const OrrNode *model, gboolean is_fixed) {
+  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "moe-layer-freq");
+  const gint64 n_layers = member(model, "layers", 0);
+  const gboolean has_experts = member(orr_node_get(model, "moe"), "experts", 0) > 0;
+  g_autoptr(GArray) layers = moe_layers(draft, setting, n_layers);
+  gboolean is_plain = TRUE;
+  if (!layers || (has_experts && has_layers(model, layers, &is_plain))) return FALSE;
+  if (!has_experts) {
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the model has no experts");
+    return FALSE;
+  }
+  if (is_fixed || !is_plain) {
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                           "layers with experts other than the model's, which stay");
+    return FALSE;
   }
   g_autofree char *text = layout_of(layers);
   orr_launch_draft_set(draft, "model.layout", text, setting, NULL);
+  return TRUE;
 }
 
 /* --- A model of its own --- */
@@ -309,7 +365,8 @@ static void set_dimensions(OrrLaunchDraft *draft, const Shape *shape) {
   if (mtp) set_number(draft, "model.mtp-layers", mtp, "mtp-num-layers", NULL);
 }
 
-/* The library's model; with more learned positions where the launch line has more. */
+/* The library's model; with more learned positions, or experts in other layers, where the launch
+ * line has them. */
 static void set_library_model(OrrLaunchDraft *draft, const char *name) {
   static const char same[] = "has the dimensions of the launch line";
   g_autoptr(OrrDiags) ignored = orr_diags_new();
@@ -318,19 +375,31 @@ static void set_library_model(OrrLaunchDraft *draft, const char *name) {
   const char *position = orr_node_get_text(model, "position");
   const gint64 wanted = number(draft, "max-position-embeddings", number(draft, "seq-length", 0));
   const gboolean is_learned = !position || strcmp(position, "learned") == 0;
-  if (!is_learned || wanted <= member(model, "context", 0)) {
-    orr_launch_draft_set(draft, "model", name, NULL, same);
-    return;
-  }
-  orr_launch_draft_set(draft, "model.base", name, NULL, same);
-  set_number(draft, "model.context", wanted, "max-position-embeddings", "seq-length");
+  const gboolean is_longer = is_learned && wanted > member(model, "context", 0);
+  const gboolean is_other = differs_in_layout(draft, model, FALSE);
+  orr_launch_draft_set(draft, is_longer || is_other ? "model.base" : "model", name, NULL, same);
+  if (is_longer)
+    set_number(draft, "model.context", wanted, "max-position-embeddings", "seq-length");
+}
+
+/* The model that something else names: --model, or a recipe. TRUE: there is one. */
+static gboolean has_named_model(OrrLaunchDraft *draft) {
+  const char *name = orr_launch_draft_options(draft)->model;
+  if (!name) name = orr_launch_draft_get(draft, "model");
+  if (!name) name = orr_launch_draft_get(draft, "model.base");
+  g_autofree char *path =
+      name ? orr_library_path(orr_launch_draft_library(draft), "model", name) : NULL;
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  const OrrNode *model = path ? orr_library_borrow(orr_launch_draft_library(draft), "model", name,
+                                                   (OrrPlace){0}, ignored)
+                              : NULL;
+  if (model) differs_in_layout(draft, model, TRUE);
+  return name != NULL;
 }
 
 void orr_dialect_megatron_model(OrrLaunchDraft *draft) {
   const Shape shape = shape_of(draft);
-  if (orr_launch_draft_options(draft)->model || orr_launch_draft_get(draft, "model") ||
-      orr_launch_draft_get(draft, "model.base"))
-    return;
+  if (has_named_model(draft)) return;
   if (!shape.layers || !shape.hidden || !shape.heads) {
     orr_launch_draft_ask(draft, "which model? The launch line lacks --num-layers, --hidden-size or "
                                 "--num-attention-heads: add --model NAME");

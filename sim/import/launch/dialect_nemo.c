@@ -83,14 +83,6 @@ static void set_overlap(OrrLaunchDraft *draft) {
   overlap->value = g_strdup("false");
 }
 
-static void finish(OrrLaunchDraft *draft) {
-  set_overlap(draft);
-  set_name(draft);
-  set_precision(draft);
-  set_model(draft);
-  set_optimizer(draft);
-}
-
 /* The last of @key, in the config or as an override on the line; 0: none. */
 static gint64 last_of(const OrrLaunchDraft *draft, const char *key) {
   gint64 n = 0;
@@ -102,15 +94,52 @@ static gint64 last_of(const OrrLaunchDraft *draft, const char *key) {
   return n < 1000000 ? n : 0;
 }
 
-/* Before other dialects count their GPUs. */
+/* "#SBATCH --nodes", "-N" of srun. */
+static gboolean is_allotted(const char *from) {
+  return from && (*from == '#' || strcmp(from, "-N") == 0 || strcmp(from, "--nodes") == 0);
+}
+
+/* Before other dialects count their GPUs. Of two that disagree torchrun, which is read later, comes
+ * before the trainer, and the trainer before what a scheduler allots. */
 static void begin(OrrLaunchDraft *draft) {
   const gint64 nodes = last_of(draft, "trainer.num-nodes");
   const gint64 devices = last_of(draft, "trainer.devices"), gpus = last_of(draft, "trainer.gpus");
+  if (nodes > 0 && is_allotted(draft->nodes_from) && draft->nodes != nodes)
+    orr_launch_draft_remark(draft,
+                            "trainer.num_nodes counts, %" G_GINT64_FORMAT
+                            " nodes, and not %s, which says %" G_GINT64_FORMAT,
+                            nodes, draft->nodes_from, draft->nodes);
   if (nodes > 0) orr_launch_draft_set_nodes(draft, nodes, "trainer.num_nodes");
   if (devices > 0)
     orr_launch_draft_set_gpus_per_node(draft, devices, "trainer.devices");
   else if (gpus > 0)
     orr_launch_draft_set_gpus_per_node(draft, gpus, "trainer.gpus");
+}
+
+/* A launcher's numbers of nodes and GPUs count before the trainer's. */
+static void judge_machine(OrrLaunchDraft *draft) {
+  const struct {
+    const char *key, *from;
+    gint64 counts;
+  } rows[] = {{"trainer.num-nodes", draft->nodes_from, draft->nodes},
+              {"trainer.devices", draft->gpus_from, draft->gpus_per_node}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, rows[i].key);
+    const gint64 said = setting ? last_of(draft, setting->key) : 0;
+    if (said > 0 && rows[i].counts > 0 && said != rows[i].counts)
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                             "the launcher's %" G_GINT64_FORMAT " counts (%s)", rows[i].counts,
+                             rows[i].from ? rows[i].from : "");
+  }
+}
+
+static void finish(OrrLaunchDraft *draft) {
+  judge_machine(draft);
+  set_overlap(draft);
+  set_name(draft);
+  set_precision(draft);
+  set_model(draft);
+  set_optimizer(draft);
 }
 
 static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
