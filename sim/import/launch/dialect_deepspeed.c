@@ -114,7 +114,8 @@ static void set_gradients(OrrLaunchDraft *draft) {
   const char *key = "communication-data-type";
   const char *precision = orr_launch_draft_get(draft, "workload.precision");
   const gboolean is_wide = g_strcmp0(precision, "fp32") == 0;
-  if (is_wide && !orr_launch_config_says(draft, own, key, "fp32"))
+  const gboolean is_default = is_auto(draft, key) || orr_launch_config_is_null(draft, own, key);
+  if (is_wide && !is_default && !orr_launch_config_says(draft, own, key, "fp32"))
     orr_launch_config_skip(draft, own, key, "gradients narrower than the weights");
   else
     settle(draft, key);

@@ -221,7 +221,8 @@ static void judge(OrrLaunchDraft *draft, guint i, gboolean is_overridden) {
   else if (rule->verdict == ORR_LAUNCH_MAPPED)
     convert(draft, setting);
   else if (rule->verdict == ORR_LAUNCH_NOT_SIMULATED && is_neutral(setting, rule))
-    setting->verdict = ORR_LAUNCH_IRRELEVANT;
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT,
+                           "the default, or what is simulated anyway");
 }
 
 /* Whether setting @i is the first of its dialect. */

@@ -125,6 +125,7 @@ static gboolean has_word(const OrrLaunchCase *cases, const char *word) {
  * the program's default. */
 static void judge_stranger(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                            const OrrLaunchRule *rule, const char *value) {
+  if (!setting->value) return; /* an error already, or a switch that is on */
   const gboolean is_switch = has_word(rule->cases, "on") || has_word(rule->cases, "off");
   const gboolean is_default = is_null(value) || strcmp(value, "auto") == 0;
   if (!is_switch && !is_default)
