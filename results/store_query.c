@@ -199,7 +199,11 @@ static gboolean bind_all(const OrrStore *store, sqlite3_stmt *stmt, const Questi
                          GError **error) {
   for (guint i = 0; i < question->n_bindings; i++) {
     if (takes(stmt, question->bindings[i].name)) continue;
-    g_autofree char *why = g_strdup_printf("it has no parameter '%s'", question->bindings[i].name);
+    const char *name = question->bindings[i].name;
+    if (question->is_view)
+      return orr_fault_set(error, ORR_FAULT_USAGE, "view '%s' has no parameter '%s'",
+                           question->asked, name);
+    g_autofree char *why = g_strdup_printf("the statement has no parameter '%s'", name);
     return refuse(question->asked, why, error);
   }
   for (int i = 1; i <= sqlite3_bind_parameter_count(stmt); i++)

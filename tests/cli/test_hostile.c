@@ -85,7 +85,7 @@ static void test_parameters(void) {
   draw("timeline -o t.svg --param 'parts=`touch pwned1`'", "t.svg");
   draw("heat-map -o h.svg --param 'x=`touch pwned1`' --param 'y=\"`touch pwned2`'", "h.svg");
   assert_refused("plot r.db timeline --param 'x; system(\"touch pwned3\")=1'", 2,
-                 "it has no parameter");
+                 "view 'timeline' has no parameter");
   assert_not_run();
 }
 

@@ -178,7 +178,7 @@ static void test_parameters(Fixture *fixture, gconstpointer data) {
   g_assert_nonnull(strstr(error->message, "parameter :n has no value"));
   g_clear_error(&error);
   g_assert_null(orr_store_ask(store, "runs", 0, &odd, 1, &error));
-  g_assert_nonnull(strstr(error->message, "it has no parameter 'odd'"));
+  g_assert_nonnull(strstr(error->message, "view 'runs' has no parameter 'odd'"));
 }
 
 int main(int argc, char **argv) {
