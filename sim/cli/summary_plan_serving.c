@@ -244,6 +244,7 @@ void orr_summary_plan_serving_json(const OrrPlanServingAnswer *answer) {
   orr_json_write_text(out, "release_assumed", answer->assumed);
   add_trace(out, answer->asked->trace);
   ORR_JSON_NUMBERS(out, {"goodput_rps", fleet->goodput_rps}, {"growth_rps", fleet->growth_rps},
+                   {"good_fraction", fleet->goodput_rps / fleet->requests_per_s},
                    {"ttft_p99_s", fleet->ttft.p99}, {"tpot_p99_s", fleet->tpot.p99},
                    {"energy_j_per_output_token", fleet->energy_j_per_output_token},
                    {"cost_per_million_output_tokens", fleet->cost_per_million_output_tokens},
