@@ -208,7 +208,7 @@ static void test_trace_here(void) {
   const char *const folders[] = {shelf, NULL};
   g_autoptr(GError) error = NULL;
   g_autofree char *other = g_build_filename(shelf, "a: 'b' #c.csv", NULL);
-  g_autofree char *hashes[2];
+  char *hashes[2];
   write_trace(other, 1, 9);
   g_assert_cmpint(g_chdir(folder), ==, 0);
   write_trace("a: 'b' #c.csv", 1, 5);
@@ -240,6 +240,7 @@ static void test_trace_here(void) {
     g_unlink("plan.db");
   }
   g_assert_cmpstr(hashes[0], ==, hashes[1]);
+  for (guint i = 0; i < 2; i++) g_free(hashes[i]);
   g_unlink(other);
   g_unlink("a: 'b' #c.csv");
   g_assert_cmpint(g_chdir(here), ==, 0);
