@@ -132,8 +132,7 @@ static OrrShard lora_of(gint64 rank, guint targets, gboolean quantised) {
 }
 
 /* Rank 16 on QKV and projection of Llama 3 8B: 16 (4096 + 6144) + 16 (4096 + 4096) parameters a
- * layer, 294,912; all else is frozen. Products by weight belong to the four adapter matrices alone.
- * */
+ * layer, 294,912; all else is frozen. Products by weight belong to the adapters' four matrices. */
 static void test_lora(void) {
   OrrShard shard = lora_of(16, ORR_LORA_QKV | ORR_LORA_PROJECTION, FALSE);
   OrrWeights weights = orr_transformer_layer_weights(&llama_8b, 0, &shard);

@@ -35,8 +35,7 @@ static inline void fixture_tear_down(Fixture *fixture, gconstpointer data) {
   g_free(fixture->db);
 }
 
-/* Files in the folder: 1 is a database at rest, with no journal, log or shared memory next to it.
- * */
+/* Files in the folder: 1 is a database at rest, without a journal, log or shared memory. */
 static inline guint fixture_n_files(const Fixture *fixture) {
   g_autoptr(GDir) dir = g_dir_open(fixture->folder, 0, NULL);
   guint n = 0;

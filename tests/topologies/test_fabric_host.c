@@ -131,8 +131,7 @@ static void test_slot(void) {
   ASSERT_RATES(cards, FLOWS({0, 4, 0}), 12e9); /* a slot each */
 }
 
-/* Of two ports one is dead at GPU 4: flows to it all take the other one, and flows to others both.
- * */
+/* Of two ports one is dead at GPU 4: flows to it all take the other one, flows to others both. */
 static void test_dead_port(void) {
   FIXTURE(fixture, 1, "node.nics-per-gpu", "2", "node.ports", "separate");
   g_autoptr(GArray) parts = orr_fabric_find_links(fixture.fabric, "gpu4.nic1", NULL);

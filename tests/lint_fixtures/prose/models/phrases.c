@@ -13,7 +13,7 @@
  * It skips what is there.
  * It takes so many steps.
  * The order stays as it is.
- * Who asks for it does so at once.
+ * Who asks for it does so at once. They do so at once. It did so at once.
  * The cell is none of these.
  * The word is no unit. The cells are no units. The cells are none.
  * It moves 12 bytes a second.
