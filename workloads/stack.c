@@ -25,8 +25,8 @@ static const OrrField setting_fields[] = {
         "How the value is known: documented (the software's code or manual says it), "
         "measured, fitted (it explains measured rows, which the source names), or assumed."),
     ORR_FIELD_TEXT(OrrStackSetting, "device", device, NULL,
-                   "The device for which the value is known, where it may differ on another: an "
-                   "answer on another one says so.",
+                   "The device for which the value is known, where it may differ on another: the "
+                   "summary of a run on another one says so.",
                    .flags = ORR_FIELD_OPTIONAL),
 };
 static const OrrFieldTable setting_table =

@@ -71,7 +71,7 @@ static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrOutco
                 orr_page_bytes(page, r->weights_bytes),
                 orr_page_count(page, (double)(r->kv_blocks * params->engine.block_size)));
   if (outcome->reserve_of && params->engine.kv_blocks == 0)
-    orr_page_more(page, "; engine.reserved is known of %s alone", outcome->reserve_of);
+    orr_page_more(page, "; engine.reserved was measured on %s only", outcome->reserve_of);
   orr_page_line(page, "machine", "%s (%s) of %s: " D " replica%s of TP " D " x PP " D,
                 orr_page_things(page, r->n_gpus, "GPU"), scenario->cluster.device.name,
                 scenario->cluster.name, n_own, n_own == 1 ? "" : "s", r->tp, r->pp);

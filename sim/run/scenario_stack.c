@@ -9,6 +9,7 @@
 #include "sim/base/expression.h"
 #include "sim/base/quantity.h"
 #include "sim/run/scenario.h"
+#include "workloads/serving/serving.h"
 
 /* One workload of a scenario on its way to a complete one. */
 typedef struct {
@@ -414,6 +415,18 @@ static gboolean has_value(const OrrScenario *scenario, const char *path,
          orr_quantity_parse(setting->to->text, field->unit, &its, NULL) && own == its;
 }
 
+/* Whether the cluster, or a group of replicas, has another device than @device. */
+static gboolean has_other_device(const OrrScenario *scenario, const char *device) {
+  const gboolean serves = strcmp(scenario->workload.entry->name, "serving") == 0;
+  const OrrServing *serving = serves ? scenario->workload.params : NULL;
+  if (g_strcmp0(device, scenario->cluster.device.name) != 0) return TRUE;
+  for (guint i = 0; serving && serving->groups && i < serving->groups->len; i++) {
+    const char *name = ((const OrrReplicaGroup *)serving->groups->pdata[i])->device.name;
+    if (name && *name && strcmp(name, device) != 0) return TRUE;
+  }
+  return FALSE;
+}
+
 char *orr_scenario_stack_borrowed(OrrLibrary *library, const OrrScenario *scenario,
                                   const char *path) {
   const char *name = orr_scenario_stack_name(&scenario->workload);
@@ -425,8 +438,7 @@ char *orr_scenario_stack_borrowed(OrrLibrary *library, const OrrScenario *scenar
   for (guint i = 0; stack && i < stack->settings->len; i++) {
     const OrrStackSetting *setting = stack->settings->pdata[i];
     if (strcmp(setting->path, path) == 0 && setting->device &&
-        g_strcmp0(setting->device, scenario->cluster.device.name) != 0 &&
-        has_value(scenario, whole, setting))
+        has_other_device(scenario, setting->device) && has_value(scenario, whole, setting))
       return g_strdup(setting->device);
   }
   return NULL;

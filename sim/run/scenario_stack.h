@@ -33,8 +33,8 @@ const char *orr_scenario_stack_name(const OrrChoice *workload);
 char *orr_scenario_stack_assumed(OrrLibrary *library, const OrrNode *tree);
 
 /* The device whose value of @path ("engine.reserved") the stack gives the workload of @scenario,
- * where its cluster has another one. NULL: there is none, or the scenario has a value of its own.
- * Newly allocated. */
+ * where its cluster, or a group of its replicas, has another one. NULL: there is none, or the
+ * scenario has a value of its own. Newly allocated. */
 char *orr_scenario_stack_borrowed(OrrLibrary *library, const OrrScenario *scenario,
                                   const char *path);
 

@@ -198,6 +198,8 @@ static void test_borrowed(void) {
       {"workload.stack=vllm-0.9;workload.engine.reserved=2 GiB;cluster={base: dgx-a100-superpod, "
        "nodes: 1}",
        NULL},
+      {"workload.stack=vllm-0.9;workload.groups=[{replicas: 1, device: a100-80gb-sxm}]",
+       "h100-sxm"},
       {"workload.stack=none;cluster={base: dgx-a100-superpod, nodes: 1}", NULL}};
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
     g_autofree char *device = reserve_of(rows[i].sets);
