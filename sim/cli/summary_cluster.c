@@ -107,13 +107,27 @@ static void add_asked(OrrPage *page, const OrrClusterAsk *ask, const OrrClusterR
                   ask->gpus, ask->at_s / 3600, r->asked_start_s / 3600, r->asked_wait_s / 3600);
 }
 
+static void add_machine(OrrPage *page, const OrrScenario *scenario, const OrrClusterResult *r) {
+  const GPtrArray *kinds = ((const OrrClusterJobs *)scenario->workload.params)->kinds;
+  const char *gpus = orr_page_things(page, r->n_gpus, "GPU");
+  if (kinds->len == 0)
+    orr_page_line(page, "machine", "%s (%s) of %s", gpus, scenario->cluster.device.name,
+                  scenario->cluster.name);
+  else
+    orr_page_line(page, "machine", "%s", gpus);
+  for (guint k = 0; k < kinds->len; k++) {
+    const OrrClusterKind *kind = kinds->pdata[k];
+    const gint64 each = kind->gpus > 0 ? kind->gpus : scenario->cluster.node.gpus;
+    orr_page_item(page, D " %s", kind->nodes * each, kind->name);
+  }
+}
+
 void orr_summary_cluster(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrClusterResult *r = &outcome->result.cluster;
   const OrrClusterJobs *params = scenario->workload.params;
   const OrrGangSpeedKind *speed = (const OrrGangSpeedKind *)(gconstpointer)params->speed.entry;
   const GPtrArray *processes = params->failures.set.processes;
-  orr_page_line(page, "machine", "%s (%s) of %s", orr_page_things(page, r->n_gpus, "GPU"),
-                scenario->cluster.device.name, scenario->cluster.name);
+  add_machine(page, scenario, r);
   add_policy(page, &params->policy);
   orr_page_line(page, "jobs", "%s in %s", orr_page_count(page, (double)r->n_jobs),
                 time_text(page, r->makespan_s));

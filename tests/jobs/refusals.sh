@@ -33,6 +33,13 @@ refuse "found 'oldest', want borrowing" --set 'workload.policy.preemption.victim
 refuse "goes without backfill" --set 'workload.policy.rounds.length=1 min' --set workload.policy.backfill=easy
 refuse "charges restarts and no checkpoints" --set 'workload.policy.rounds.length=1 min' \
   --set 'workload.policy.preemption.checkpoint-cost=1 s'
+for with in order=sjf order=srtf placement=count placement=nearest blocked=skip kind-choice=fastest 'period=1 min' depth=2; do
+  refuse "want order fifo, placement first-fit, blocked wait" --set 'workload.policy.rounds.length=1 min' \
+    --set "workload.policy.$with"
+done
+for with in 'checkpoint=1 min' 'min-run=1 min' mode=cancel charge=events; do
+  refuse "with all its work kept" --set 'workload.policy.rounds.length=1 min' --set "workload.policy.preemption.$with"
+done
 refuse "want one for each" --set workload.jobs=generate --set 'workload.generate={gpus: [1, 2], weights: [1]}'
 refuse "want queues or preemption.take with it" --set workload.policy.preemption.consolidate=4
 refuse "want workload.throughputs" --set workload.jobs=generate --set 'workload.generate={models: throughputs}'

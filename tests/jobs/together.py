@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """together.py ORRERY: rules of scheduling, speed by place and failures, each with the others, over drawn jobs.
 
-What holds of all: every job ends after its submission; no node has more than its GPUs in use; spans of jobs add up to
+What holds of all: every job ends after its submission, and starts after the job that it waits for has ended; the jobs
+stopped at a limit are those whose work exceeds it; no node has more than its GPUs in use; spans of jobs add up to
 the GPU-hours in use; GPU-hours add up to the cluster's. Ends with status 1 where something does not.
 """
 import os
@@ -78,21 +79,32 @@ CASES = {  # what is on top of FIFO, and whether it preempts or fails
                                 "policy: {rounds: {length: 6 min, allotment: finish-time-fair, start: 1 min}}",
     "rounds, allox": "kinds: [{name: old, nodes: 5}, {name: new, nodes: 3, speed: 2}], "
                      "policy: {rounds: {length: 6 min, allotment: allox}}",
+    "limits": "policy: {blocked: skip}",
+    "limits and failures": BOTH + ", policy: {%s, blocked: skip, preemption: {%s}}" % (QUEUES, COSTS),
+    "limits, kinds": "kinds: [{name: old, nodes: 5}, {name: new, nodes: 3, speed: 2}], policy: {kind-choice: fastest}",
+    "limits, rounds": "policy: {rounds: {length: 6 min}}",
     "rounds": "kinds: [{name: old, nodes: 5}, {name: new, nodes: 3, speed: 2}], policy: {rounds: {length: 6 min, allotment: max-min}}",
 }
 
 
-def write_jobs(path):
-    draw = random.Random(7)
+def write_jobs(path, has_limits):
+    """The job that each waits for, and how many have less time than work."""
+    draw, draw_limit, waits, cut = random.Random(7), random.Random(8), {}, 0
     with open(path, "w", encoding="utf-8") as file:
-        file.write("job_id,submit_s,duration_s,gpus,user,queue,priority,min_gpus,max_gpus,after\n")
+        file.write("job_id,submit_s,duration_s,gpus,user,queue,priority,min_gpus,max_gpus,after,limit_s\n")
         submit = 0
         for job in range(150):
             submit += int(draw.expovariate(1 / 900))
             gpus = draw.choice([1, 1, 2, 4, 8, 8, 16, 24])
             after = draw.randrange(job) if job and draw.random() < 0.1 else ""
-            file.write(f"{job},{submit},{int(draw.expovariate(1 / 7000)) + 1},{gpus},{draw.choice('xyz')},"
-                       f"{draw.choice('ab')},{draw.randrange(3)},{(gpus + 1) // 2},{gpus * 2},{after}\n")
+            duration = int(draw.expovariate(1 / 7000)) + 1
+            limit = max(1, int(duration * draw_limit.uniform(0.3, 1.7))) if has_limits and job % 2 else ""
+            cut += limit != "" and limit < duration
+            if after != "":
+                waits[str(job)] = str(after)
+            file.write(f"{job},{submit},{duration},{gpus},{draw.choice('xyz')},"
+                       f"{draw.choice('ab')},{draw.randrange(3)},{(gpus + 1) // 2},{gpus * 2},{after},{limit}\n")
+    return waits, cut
 
 
 def overlap(spans):
@@ -107,6 +119,16 @@ def overlap(spans):
             used += gpus
             most = max(most, used)
     return most
+
+
+def job_problems(db, waits, cut):
+    times = {str(job): (start, end) for job, start, end in db.execute("SELECT job, start_s, end_s FROM cluster_job")}
+    for job, on in waits.items():
+        if job in times and on in times and times[job][0] < times[on][1]:
+            yield f"job {job} starts at {times[job][0]}, before job {on} ends at {times[on][1]}"
+    stopped = db.execute("SELECT n_timed_out FROM cluster_result").fetchone()[0]
+    if stopped != cut:
+        yield f"{stopped} jobs are stopped at a limit, {cut} have less time than work"
 
 
 def problems(db, has_nodes):
@@ -134,7 +156,7 @@ def main():
     orrery, ok = os.path.abspath(sys.argv[1]), True
     for name, more in CASES.items():
         with tempfile.TemporaryDirectory() as work:
-            write_jobs(os.path.join(work, "jobs.csv"))
+            waits, cut = write_jobs(os.path.join(work, "jobs.csv"), "limits" in name)
             with open(os.path.join(work, "s.yaml"), "w", encoding="utf-8") as file:
                 file.write(SCENARIO % (", " + more))
             done = subprocess.run([orrery, "run", "s.yaml", "--db", "r.db"], cwd=work, text=True, check=False,
@@ -142,7 +164,7 @@ def main():
             found = [done.stdout[-400:]]
             if done.returncode == 0:
                 with sqlite3.connect(os.path.join(work, "r.db")) as db:
-                    found = list(problems(db, "rounds" not in more))
+                    found = [*problems(db, "rounds" not in more), *job_problems(db, waits, cut)]
                     counts = db.execute("SELECT preemptions, failures FROM cluster_result").fetchone()
                     print(f"{name}: {counts[0]} preemptions, {counts[1]} failures")
             print("".join(f"  {text}\n" for text in found), end="")

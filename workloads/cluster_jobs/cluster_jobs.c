@@ -259,6 +259,18 @@ static gboolean apply_speeds(OrrClusterWork *work, GError **error) {
   return TRUE;
 }
 
+/* Rounds keep all work of a job that they stop, whatever checkpoints its trace has. */
+static void note_checkpoints(const OrrClusterWork *work) {
+  guint n = 0;
+  for (guint i = 0; work->rules.rounds.length_us > 0 && i < work->trace->jobs->len; i++) {
+    const OrrGangJob *job = &g_array_index(work->trace->jobs, OrrGangJob, i);
+    n += job->checkpoint_us > 0 || job->checkpoint_cost_us > 0;
+  }
+  g_autofree char *text =
+      g_strdup_printf("%u jobs with checkpoints: rounds keep all work and charge none", n);
+  if (n > 0) orr_job_trace_assume(work->trace, text);
+}
+
 static OrrJobTrace *jobs_of(const OrrClusterJobs *params, const OrrWorld *world,
                             const OrrClusterWork *work, GError **error) {
   const OrrJobGround ground = {.n_gpus = orr_cluster_n_gpus(world->cluster),
@@ -321,6 +333,7 @@ static gboolean prepare(OrrClusterWork *work, const OrrClusterJobs *params, cons
   if (!check_queues(work, &params->policy, error)) return FALSE;
   set_rates(work, params);
   if (!apply_speeds(work, error)) return FALSE;
+  note_checkpoints(work);
   drop_too_large(work);
   equip(work, params, world);
   return TRUE;

@@ -128,15 +128,18 @@ static const OrrField policy_fields[] = {
                    "A gang of g GPUs that asked for a works at (g / a) to this power, where no "
                    "table of throughputs says it.",
                    .flags = ORR_FIELD_POSITIVE, .min = 0.01, .max = 2),
-    ORR_FIELD_REAL(OrrClusterPolicy, "limit", limit_s, ORR_UNIT_SECONDS, "0 s",
-                   "Run time at which any job is stopped, whatever limit it has; 0 s: none.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
+    ORR_FIELD_REAL(
+        OrrClusterPolicy, "limit", limit_s, ORR_UNIT_SECONDS, "0 s",
+        "Run time at which any job is stopped, whatever limit it has; 0 s: none. On kinds "
+        "of GPUs, where no rounds are: the run time at the trace's speed.",
+        .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
     ORR_FIELD_WORD(OrrClusterPolicy, "kind-choice", kind_choice, kind_choice_words, "first",
                    "The kind of GPU for a job: the first of workload.kinds on which it fits, or "
                    "the fastest."),
-    ORR_FIELD_SECTION(OrrClusterPolicy, "rounds", rounds, &rounds_table, "{}",
-                      "Rounds in which every GPU is given anew, as Gavel does; with them order, "
-                      "placement, queues and backfill do not apply, and GPUs are counted."),
+    ORR_FIELD_SECTION(
+        OrrClusterPolicy, "rounds", rounds, &rounds_table, "{}",
+        "Rounds in which all GPUs are assigned again, as Gavel does. GPUs are counted; "
+        "order, placement, queues and backfill are refused with them."),
     ORR_FIELD_REAL(OrrClusterPolicy, "period", period_s, ORR_UNIT_SECONDS, "0 s",
                    "Time from one pass over the queue to the next, if something has happened; "
                    "0 s: a pass at every event.",

@@ -101,6 +101,7 @@ typedef struct {
   double rate;           /* work per time while it runs, by kind and size of its gang; its place
                           * slows that down: rate / slow. 1 on the trace's own machine */
   gboolean is_cancelled; /* preempted for good */
+  gboolean is_timed_out; /* its limit cuts its work */
   gboolean is_suspended; /* preempted; it keeps its place in memory and goes on there */
   gboolean is_running;
   gboolean goes_on; /* within a pass that places all anew: it ran until now */
@@ -124,6 +125,12 @@ typedef struct {
   guint index;            /* in the trace */
   guint span;             /* its open span in the history, from 1; 0: none */
 } OrrGangJob;
+
+/* The run time at which @job is stopped: its own limit or the policy's, @policy_us; 0: none. */
+static inline gint64 orr_gang_job_limit_us(const OrrGangJob *job, gint64 policy_us) {
+  if (job->limit_us <= 0 || policy_us <= 0) return MAX(job->limit_us, policy_us);
+  return MIN(job->limit_us, policy_us);
+}
 
 /* The time after which the scheduler counts on its end: the limit, or the true run time; at least
  * one microsecond, so that a job without work has a place in a plan. */

@@ -54,7 +54,7 @@ static void end_job(Run *run, OrrGangJob *job) {
   for (guint i = 0; run->passes[i]; i++)
     if (run->passes[i]->ended) run->passes[i]->ended(sim, job);
   g_clear_pointer(&job->shares, g_array_unref);
-  orr_gang_after_ended(sim, job);
+  orr_gang_after_ended(sim->dependents, job, sim->requeued);
 }
 
 static void end_jobs(Run *run) {
@@ -126,7 +126,7 @@ static guint submit(Run *run, GArray *jobs, guint submitted) {
   for (; submitted < jobs->len; submitted++) {
     OrrGangJob *job = &g_array_index(jobs, OrrGangJob, submitted);
     if (job->submit_us > run->sim.now_us) break;
-    if (job->n_after == 0) enqueue(run, job);
+    if (orr_gang_after_submitted(job)) enqueue(run, job);
   }
   return submitted;
 }
@@ -137,7 +137,7 @@ static void loop(Run *run, GArray *jobs) {
   gint64 next_us;
   sim->now_us = sim->totals.begin_us;
   if (sim->rules->history) sim->rules->history->begin_us = sim->now_us;
-  orr_gang_after_open(sim, jobs);
+  sim->dependents = orr_gang_after_open(jobs);
   while (!sim->totals.has_given_up &&
          (next_us = next_event_us(run, jobs, submitted)) < G_MAXINT64) {
     advance(sim, next_us);
@@ -164,18 +164,13 @@ static void open_accounts(OrrGangSim *sim, GArray *jobs) {
     sim->most_priority = fmax(sim->most_priority, g_array_index(jobs, OrrGangJob, i).priority);
 }
 
-/* The time at which a job is stopped, its own limit or the policy's; 0: none. */
-static gint64 limit_of(const OrrGangRules *rules, const OrrGangJob *job) {
-  if (job->limit_us <= 0 || rules->limit_us <= 0) return MAX(job->limit_us, rules->limit_us);
-  return MIN(job->limit_us, rules->limit_us);
-}
-
 static void reset(const OrrGangRules *rules, GArray *jobs) {
   for (guint i = 0; i < jobs->len; i++) {
     OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
-    const gint64 limit_us = limit_of(rules, job);
+    const gint64 limit_us = orr_gang_job_limit_us(job, rules->limit_us);
     job->run_us = limit_us > 0 ? MIN(job->work_us, limit_us) : job->work_us;
     orr_gang_preempt_plan_checkpoints(rules, job, limit_us);
+    job->is_timed_out = job->run_us < job->work_us;
     job->saved_us = 0;
     job->index = i;
     job->left_us = job->run_us + job->saving_us;

@@ -232,10 +232,21 @@ static double gpu_watts(const OrrReplayed *replayed, const OrrClusterWork *work,
   return (joules + power->idle_w * (all_s - held_s)) / span_s;
 }
 
-static void fill_money(const OrrReplayed *replayed, double useful_hours, OrrClusterResult *r) {
+/* Prices are by the cluster's own device, which the kinds of a document replace. */
+static gboolean has_kinds(const OrrClusterWork *work) {
+  return work->kinds->len > 0 && *g_array_index(work->kinds, OrrGangKind, 0).name;
+}
+
+static void fill_money(const OrrReplayed *replayed, double useful_hours, OrrOutcome *outcome) {
+  OrrClusterResult *r = &outcome->result.cluster;
   const OrrPrices *prices = replayed->prices;
   r->cost_hardware = r->cost_energy = r->cost_per_useful_gpu_hour = r->carbon_kg = NAN;
   if (!prices || !orr_prices_given(prices)) return;
+  if (has_kinds((const OrrClusterWork *)replayed->work)) {
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup("prices are by device and kinds of GPUs have none: no costs stated"));
+    return;
+  }
   const gboolean has_hardware = orr_prices_has_hardware(prices), has_energy = prices->kwh > 0;
   g_autoptr(OrrBill) bill = orr_bill_new(replayed->fabric);
   const double hours = (double)replayed->work->n_gpus * r->makespan_s / 3600;
@@ -260,7 +271,7 @@ static void fill_power(const OrrReplayed *replayed, const OrrClusterWork *work,
   r->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
   orr_machine_rows_add(replayed->cluster, &r->machine, outcome);
   r->energy_kwh = r->machine.all_w * span_s / JOULES_PER_KWH;
-  fill_money(replayed, (t->used - t->overhead - t->slowed) / US_PER_HOUR, r);
+  fill_money(replayed, (t->used - t->overhead - t->slowed) / US_PER_HOUR, outcome);
 }
 
 static void fill_asked(const OrrClusterWork *work, OrrClusterResult *r) {

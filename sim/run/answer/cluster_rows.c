@@ -151,21 +151,39 @@ static void fill_shares(const OrrClusterWork *work, OrrClusterResult *r) {
   r->overhead_gpu_hours = work->totals.overhead / ORR_GANG_US_PER_S / 3600;
   for (guint i = 0; i < jobs->len; i++) {
     const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
-    r->n_timed_out += job->run_us < job->work_us;
+    r->n_timed_out += job->is_timed_out;
   }
+}
+
+/* Work per time of @job if it had each kind for as many of its GPUs as the cluster has of it. */
+static double mean_rate(const OrrClusterWork *work, const OrrGangJob *job) {
+  double sum = 0;
+  for (guint k = 0; k < work->kinds->len; k++) {
+    const OrrGangKind *kind = &g_array_index(work->kinds, OrrGangKind, k);
+    sum += job->rates[k] * (double)kind->n_nodes * (double)kind->gpus_per_node;
+  }
+  return sum / (double)work->work.n_gpus;
+}
+
+/* The run time that @job asks for, whichever kinds of GPUs the policy gives it. */
+static double asked_us(const OrrClusterWork *work, const OrrGangJob *job) {
+  if (work->kinds->len <= 1) return (double)job->run_us;
+  const gint64 limit_us = orr_gang_job_limit_us(job, work->rules.limit_us);
+  const gint64 work_us = limit_us > 0 ? MIN(job->work_us, limit_us) : job->work_us;
+  return (double)work_us / mean_rate(work, job);
 }
 
 /* Of the jobs that count, while they are submitted. */
 static double offered_load(const OrrClusterWork *work) {
   const OrrGangJob *jobs = (const OrrGangJob *)(const void *)work->trace->jobs->data;
-  double asked_us = 0;
+  double sum_us = 0;
   for (guint i = work->first; i < work->end; i++)
-    asked_us += (double)jobs[i].gpus * (double)jobs[i].run_us;
+    sum_us += (double)jobs[i].gpus * asked_us(work, &jobs[i]);
   const double arrivals_us =
       work->end > work->first
           ? (double)(jobs[work->end - 1].submit_us - jobs[work->first].submit_us)
           : 0;
-  return arrivals_us > 0 ? asked_us / ((double)work->work.n_gpus * arrivals_us) : NAN;
+  return arrivals_us > 0 ? sum_us / ((double)work->work.n_gpus * arrivals_us) : NAN;
 }
 
 /* Means over jobs that ask for more than the cluster has grow with their number. */

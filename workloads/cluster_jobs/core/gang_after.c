@@ -28,31 +28,36 @@ static void add_dependent(GHashTable *dependents, const OrrGangJob *on, OrrGangJ
     g_hash_table_insert(dependents, (gpointer)on, list);
   }
   g_ptr_array_add(list, job);
-  job->n_after++;
+  job->n_after = MAX(job->n_after, 1) + 1; /* one for its own submission */
 }
 
 /* The jobs are in the order of submission. A job that should wait for one submitted after it, or at
  * the same time with a higher number, does not: so there are no circles. */
-void orr_gang_after_open(OrrGangSim *sim, GArray *jobs) {
+GHashTable *orr_gang_after_open(GArray *jobs) {
+  GHashTable *dependents = NULL;
   g_autoptr(GHashTable) known = NULL;
   for (guint i = 0; i < jobs->len; i++) {
     OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
     if (!job->after || !*job->after) continue;
     if (!known) known = by_id(jobs);
-    if (!sim->dependents) sim->dependents = g_hash_table_new_full(NULL, NULL, NULL, list_free);
+    if (!dependents) dependents = g_hash_table_new_full(NULL, NULL, NULL, list_free);
     g_auto(GStrv) ids = g_strsplit(job->after, "|", -1);
     for (guint k = 0; ids[k]; k++) {
       const OrrGangJob *on = g_hash_table_lookup(known, ids[k]);
-      if (on && on < job) add_dependent(sim->dependents, on, job);
+      if (on && on < job) add_dependent(dependents, on, job);
     }
+  }
+  return dependents;
+}
+
+void orr_gang_after_ended(GHashTable *dependents, const OrrGangJob *job, GPtrArray *ready) {
+  const GPtrArray *list = dependents ? g_hash_table_lookup(dependents, job) : NULL;
+  for (guint i = 0; list && i < list->len; i++) {
+    OrrGangJob *dependent = list->pdata[i];
+    if (--dependent->n_after == 0) g_ptr_array_add(ready, dependent);
   }
 }
 
-void orr_gang_after_ended(OrrGangSim *sim, const OrrGangJob *job) {
-  const GPtrArray *list = sim->dependents ? g_hash_table_lookup(sim->dependents, job) : NULL;
-  for (guint i = 0; list && i < list->len; i++) {
-    OrrGangJob *dependent = list->pdata[i];
-    if (--dependent->n_after == 0 && dependent->submit_us <= sim->now_us)
-      g_ptr_array_add(sim->requeued, dependent);
-  }
+gboolean orr_gang_after_submitted(OrrGangJob *job) {
+  return job->n_after == 0 || --job->n_after == 0;
 }

@@ -100,10 +100,13 @@ void orr_gang_kinds_begin(const OrrGangSim *sim, OrrGangJob *job);
 /* gang_pace.c: after a pass, the paces of all that run, whose places or neighbours have changed. */
 void orr_gang_pace(OrrGangSim *sim);
 
-/* gang_after.c: jobs that wait for others. */
-void orr_gang_after_open(OrrGangSim *sim, GArray *jobs);
-/* @job has ended: those that waited for it alone, and have been submitted, are requeued. */
-void orr_gang_after_ended(OrrGangSim *sim, const OrrGangJob *job);
+/* gang_after.c: jobs that wait for others, and for their own submission. From a job to those that
+ * wait for it; NULL: none. */
+GHashTable *orr_gang_after_open(GArray *jobs);
+/* @job is submitted. FALSE: it still waits for another one. */
+gboolean orr_gang_after_submitted(OrrGangJob *job);
+/* @job has ended: adds to @ready the jobs that waited for nothing else. */
+void orr_gang_after_ended(GHashTable *dependents, const OrrGangJob *job, GPtrArray *ready);
 
 G_END_DECLS
 

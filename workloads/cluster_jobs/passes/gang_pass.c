@@ -3,6 +3,8 @@
  */
 #include "workloads/cluster_jobs/passes/gang_pass.h"
 
+#include <string.h>
+
 extern const OrrGangPass orr_gang_conservative, orr_gang_easy, orr_gang_elastic,
     orr_gang_queue_pass, orr_gang_repack, orr_gang_rounds, orr_gang_strict, orr_gang_window;
 
@@ -23,6 +25,20 @@ const char orr_gang_pass_no_victims[] =
     "or window, and an order that does not preempt by itself (fifo, priority, fair-share)";
 const char orr_gang_pass_by_order[] =
     "goes by the order of all queues' jobs, whatever policy.between: want between order";
+
+/* What a policy has that is not the default of a queue: which job is tried next, and where. */
+static gboolean is_ordered(const OrrGangRules *rules) {
+  return strcmp(rules->order->entry.name, "fifo") != 0 ||
+         strcmp(rules->placement->entry.name, "first-fit") != 0 ||
+         rules->blocked != ORR_BLOCKED_WAIT || rules->by_speed || rules->period_us > 0 ||
+         rules->depth > 0;
+}
+
+/* What becomes of the preempted besides a restart. */
+static gboolean is_stopped(const OrrGangRules *rules) {
+  return rules->checkpoint_us > 0 || rules->min_run_us > 0 || rules->mode != ORR_PREEMPT_REQUEUE ||
+         rules->charge != ORR_CHARGE_PREEMPTED;
+}
 
 guint orr_gang_pass_features(const OrrGangRules *rules) {
   const gboolean has_queues = rules->queues && rules->queues->len > 0;
@@ -46,6 +62,8 @@ guint orr_gang_pass_features(const OrrGangRules *rules) {
       {ORR_WITH_CHARGE_EVENTS, rules->charge == ORR_CHARGE_EVENTS},
       {ORR_WITH_COUNT, rules->placement->is_count},
       {ORR_WITH_NEAREST, rules->placement->is_by_fabric},
+      {ORR_WITH_ORDERED, is_ordered(rules)},
+      {ORR_WITH_STOPPED, is_stopped(rules)},
       {ORR_WITH_RESOURCES, rules->cpus > 0 || rules->memory_bytes > 0},
   };
   guint features = ORR_WITH_ANY;

@@ -16,8 +16,10 @@
  * more often than every `reset`; the time had since begins at half a round. A job that came since
  * has no fraction and does not run, and what would be its GPUs by priority stays idle, as in Gavel.
  *
+ * A job that waits for others comes when the round ends in which the last of them ends.
+ *
  * Invariants: at most a kind's GPUs are held in a round, by whole gangs on one kind; a job runs
- * until its work is done, at its kind's rate; a run repeats.
+ * until its work is done, at its kind's rate, or until it has run for its limit; a run repeats.
  *
  * GPUs are counted, nodes not seen: gangs are taken to be consolidated.
  */
@@ -42,7 +44,9 @@ typedef struct {
   guint n_kinds;
   double capacity[ORR_GANG_KINDS], had[ORR_GANG_KINDS]; /* had: by all jobs since the reset */
   GArray *live;                                         /* of Live, by submission */
-  GArray *left; /* of OrrGangLeft: jobs that have ended since the last reset */
+  GArray *left;           /* of OrrGangLeft: jobs that have ended since the last reset */
+  GHashTable *dependents; /* gang_after.c */
+  GPtrArray *ready;       /* of OrrGangJob: jobs whose last `after` has ended in this round */
   OrrRandom random;
   OrrMersenne mersenne;
   gint64 now_us, reset_us; /* reset -1: none yet */
@@ -236,6 +240,12 @@ static gint64 whole_steps_us(const OrrGangJob *job, double rate, gint64 time_us)
   return whole >= 1 ? llround(whole * step_us) : time_us;
 }
 
+/* Run time that @job has until its limit. */
+static gint64 until_limit_us(const Rounds *rounds, const OrrGangJob *job) {
+  const gint64 limit_us = orr_gang_job_limit_us(job, rounds->rules->limit_us);
+  return limit_us > 0 ? limit_us - job->run_us : G_MAXINT64;
+}
+
 /* Runs @live in this round; sets when its part of it ends. */
 static void run_job(Rounds *rounds, Live *live) {
   OrrGangJob *job = live->job;
@@ -243,10 +253,14 @@ static void run_job(Rounds *rounds, Live *live) {
   const double rate = job->rates[live->on];
   const gint64 needed_us = (gint64)ceil((double)job->left_us / rate);
   const gint64 room_us = whole_steps_us(job, rate, rounds->how->length_us - restart_us);
-  const gint64 time_us = MIN(needed_us, room_us);
+  const gint64 limit_us = until_limit_us(rounds, job);
+  const gint64 time_us = MIN(limit_us, MIN(needed_us, room_us));
   if (job->first_start_us < 0) job->first_start_us = rounds->now_us;
   const guint phase = phase_of(job);
-  job->left_us = time_us == needed_us ? 0 : job->left_us - llround((double)time_us * rate);
+  job->is_timed_out = time_us == limit_us && time_us < needed_us;
+  job->left_us = time_us == needed_us || job->is_timed_out
+                     ? 0
+                     : job->left_us - llround((double)time_us * rate);
   if (phase_of(job) != phase) rounds->needs_reset = TRUE;
   job->run_us += time_us;
   job->overhead_us += restart_us;
@@ -290,6 +304,7 @@ static void drop_ended(Rounds *rounds) {
     note_stop(rounds, live.job, live.end_us, "done");
     g_clear_pointer(&live.job->shares, g_array_unref);
     note_left(rounds, &live);
+    orr_gang_after_ended(rounds->dependents, live.job, rounds->ready);
     rounds->needs_reset = TRUE;
   }
   g_array_set_size(rounds->live, kept);
@@ -337,9 +352,15 @@ static guint submit_all(Rounds *rounds, GArray *jobs, guint submitted) {
   for (; submitted < jobs->len; submitted++) {
     OrrGangJob *job = &g_array_index(jobs, OrrGangJob, submitted);
     if (job->submit_us > rounds->now_us) break;
-    submit(rounds, job);
+    if (orr_gang_after_submitted(job)) submit(rounds, job);
   }
   return submitted;
+}
+
+/* Jobs that waited for those which have ended. */
+static void join(Rounds *rounds) {
+  for (guint i = 0; i < rounds->ready->len; i++) submit(rounds, rounds->ready->pdata[i]);
+  g_ptr_array_set_size(rounds->ready, 0);
 }
 
 /* No job runs: until then all that are live wait. */
@@ -358,7 +379,9 @@ static void loop(Rounds *rounds, GArray *jobs) {
     if (rounds->needs_reset &&
         (rounds->reset_us < 0 || rounds->now_us - rounds->reset_us >= rounds->how->reset_us))
       reset(rounds);
-    if (run_round(rounds)) continue;
+    const gboolean has_run = run_round(rounds);
+    join(rounds);
+    if (has_run) continue;
     const gint64 next_us = submitted < jobs->len
                                ? g_array_index(jobs, OrrGangJob, submitted).submit_us
                                : rounds->now_us;
@@ -378,7 +401,8 @@ static void prepare(Rounds *rounds, GArray *jobs) {
     job->run_us = job->overhead_us = 0;
     job->first_start_us = job->promised_us = -1;
     job->held_us = job->slowed_us = job->failed_us = 0;
-    job->preemptions = job->failures = job->span = 0;
+    job->preemptions = job->failures = job->span = job->n_after = 0;
+    job->is_timed_out = FALSE;
     job->energy_j = job->demand = 0;
     job->n_nodes = 1;
   }
@@ -393,11 +417,15 @@ static void simulate(const OrrGangRules *rules, GArray *jobs, OrrGangTotals *ret
   rounds.left = g_array_new(FALSE, FALSE, sizeof(OrrGangLeft));
   rounds.random = orr_random_stream(how->seed, "rounds");
   orr_mersenne_init(&rounds.mersenne, how->seed);
+  rounds.ready = g_ptr_array_new();
   prepare(&rounds, jobs);
+  rounds.dependents = orr_gang_after_open(jobs);
   if (jobs->len > 0) rounds.now_us = g_array_index(jobs, OrrGangJob, 0).submit_us;
   rounds.totals.begin_us = rounds.now_us;
   loop(&rounds, jobs);
   rounds.totals.end_us = rounds.now_us;
+  g_clear_pointer(&rounds.dependents, g_hash_table_unref);
+  g_ptr_array_unref(rounds.ready);
   g_array_unref(rounds.left);
   g_array_unref(rounds.live);
   *ret_totals = rounds.totals;
@@ -406,8 +434,14 @@ static void simulate(const OrrGangRules *rules, GArray *jobs, OrrGangTotals *ret
 static const OrrGangExclude excludes[] = {
     {ORR_WITH_FILLS | ORR_WITH_QUEUES | ORR_WITH_VICTIMS,
      "goes without backfill, queues and preemption.take: rounds give every GPU anew"},
+    {ORR_WITH_ORDERED,
+     "gives GPUs by its allotment and counts them: want order fifo, placement first-fit, blocked "
+     "wait, kind-choice first, period 0 s and depth 0"},
     {ORR_WITH_CHECKPOINT_COST,
      "charges restarts and no checkpoints: want preemption.checkpoint-cost 0 s"},
+    {ORR_WITH_STOPPED,
+     "may stop a job at the end of any round, with all its work kept: want preemption without "
+     "checkpoint, min-run, mode and charge"},
     {ORR_WITH_SPEED, "counts GPUs and sees no nodes: it goes without speed by place"},
     {ORR_WITH_FAILS, "counts GPUs and sees no nodes: it goes without failures"},
     {ORR_WITH_RESOURCES, "counts GPUs and knows neither node-cpus nor node-memory"},

@@ -110,9 +110,10 @@ static void cancel(OrrGangSim *sim, OrrGangJob *job) {
   job->paced_us = job->paced_gpu_us = 0;
   job->end_us = sim->now_us;
   job->is_cancelled = TRUE;
+  job->is_timed_out = FALSE;
   orr_gang_sim_close(sim, job, "cancelled");
   g_clear_pointer(&job->shares, g_array_unref);
-  orr_gang_after_ended(sim, job);
+  orr_gang_after_ended(sim->dependents, job, sim->requeued);
 }
 
 /* Its GPUs are free, and the job that takes them has started: it goes on where there is room. */
