@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "sim/import/launch/launch_form.h"
+#include "tests/base/test_size.h"
 #include "tests/plan/plan_fixture.h"
 
 static char *l40s[] = {"l40s-server", NULL};
@@ -330,7 +331,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/plan-serving/exhaustive-rate", test_exhaustive_rate);
   g_test_add_func("/plan-serving/late", test_late);
   g_test_add_func("/plan-serving/resumed", test_resumed);
-  g_test_add_func("/plan-serving/doubled", test_doubled);
+  if (test_size(TRUE, FALSE)) g_test_add_func("/plan-serving/doubled", test_doubled);
   g_test_add_func("/plan-serving/prefix-late", test_prefix_late);
   g_test_add_func("/plan-serving/launch", test_launch);
   g_test_add_func("/plan-serving/no-launch", test_no_launch);

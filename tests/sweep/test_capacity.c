@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "tests/workloads/serving/serving_fixture.h"
+#include "tests/base/test_size.h"
 #include "tests/run/shared_library.h"
 
 /* One sequence at a time, one step of 10 s whatever its batch. */
@@ -97,7 +98,7 @@ static void test_doubled(void) {
       "workload.output={tokens: 20};workload.slo={ttft: 100 ms, tpot: 20 ms};"
       "workload.requests=%d;";
   double before = 0;
-  for (int n = 400; n <= 1600; n *= 2) {
+  for (int n = 400; n <= (int)test_size(1600, 400); n *= 2) {
     g_autofree char *one = g_strdup_printf(sets, n);
     g_autoptr(GError) error = NULL;
     g_autoptr(OrrCapacity) capacity = find_rate(one, 0.99, 0.05, 0, &error);
@@ -111,7 +112,7 @@ static void test_doubled(void) {
 
 /* Runs in one process leave seeds out, yet the same rates meet as where each seed has a process. */
 static void test_in_process(void) {
-  for (int i = 50; i < 100; i += 2) {
+  for (int i = 50; i < 100; i += (int)test_size(2, 12)) {
     OrrCapacity *found[2];
     for (guint k = 0; k < 2; k++) {
       g_autoptr(GError) error = NULL;
