@@ -174,7 +174,7 @@ char *orr_csv_left_out(const char *what, const GPtrArray *left_out) {
   GString *text = g_string_new(NULL);
   g_string_printf(text, "%s that are not read: ", what);
   for (guint i = 0; i < left_out->len && i < MOST_LISTED; i++) {
-    const char *name = left_out->pdata[i];
+    g_autofree char *name = g_utf8_make_valid(left_out->pdata[i], -1);
     g_autofree char *begin = g_utf8_substring(name, 0, MIN(g_utf8_strlen(name, -1), MOST_LETTERS));
     g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", begin);
   }
