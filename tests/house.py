@@ -6,7 +6,7 @@ is up to date. The figures:
 
 * C product lines: of sim, models, topologies, workloads, calibration and results; code lines are without blank lines and
   comments.
-* Headers with one user: headers that one file includes beside the file of the same name.
+* Headers with one user: headers that one file includes, not counting the file of the same name.
 * Call cycle: files that call each other's functions in a circle (nm on BUILD's objects). A call through a table, such as
   a registry of entries, is none.
 * Walk: the functions and files on a debugger's stack (gdb) at the stations of one walk through the program, each counted

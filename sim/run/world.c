@@ -74,3 +74,8 @@ void orr_run_world_free(OrrRunWorld *world) {
   if (world->warnings) g_ptr_array_unref(world->warnings);
   g_free(world);
 }
+
+void orr_run_world_warm(OrrLibrary *library, const OrrScenario *scenario) {
+  g_autoptr(OrrRunWorld) world = scenario ? orr_run_world_new(library, scenario, NULL) : NULL;
+  if (world) orr_cost_build_all(world->cost);
+}

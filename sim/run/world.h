@@ -29,6 +29,11 @@ OrrRunWorld *orr_run_world_new(OrrLibrary *library, const OrrScenario *scenario,
  * with @error. */
 const OrrCostModel *orr_run_world_cost_of(void *world, const OrrDevice *device, GError **error);
 void orr_run_world_free(OrrRunWorld *world);
+
+/* Reads and builds what runs of @scenario's machine have in common, such as tables of kernels, in
+ * this process: @library keeps it, and children that are started afterwards find it. NULL is fine.
+ * An error is left to the runs. */
+void orr_run_world_warm(OrrLibrary *library, const OrrScenario *scenario);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrRunWorld, orr_run_world_free)
 
 G_END_DECLS

@@ -41,15 +41,11 @@ static GBytes *work(guint index, void *user, GError **error) {
   return g_bytes_new(&answer, sizeof answer);
 }
 
-/* Reads and builds in this process what the variants have in common, such as tables of kernels:
- * the library keeps them, and children find them. An error is left to the variants. */
 static void warm(const OrrStudy *study) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = study->n > 1 ? study->tree(0, study->user, NULL) : NULL;
   g_autoptr(OrrScenario) scenario = tree ? orr_scenario_read(study->library, tree, diags) : NULL;
-  g_autoptr(OrrRunWorld) world =
-      scenario ? orr_run_world_new(study->library, scenario, NULL) : NULL;
-  if (world) orr_cost_build_all(world->cost);
+  orr_run_world_warm(study->library, scenario);
 }
 
 static void progress(guint n_done, void *user) {

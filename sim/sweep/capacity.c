@@ -167,12 +167,9 @@ static gboolean answer_here(Search *search, double rate, guint seed, Answer *ret
   return answer_from(search, ready->scenario, outcome, ret_answer, error);
 }
 
-/* What the runs of children have in common is read and built once, before they are started. */
 static void warm(const Search *search, double rate) {
   g_autoptr(OrrScenario) scenario = scenario_at(search, rate, 0, NULL);
-  g_autoptr(OrrRunWorld) world =
-      scenario ? orr_run_world_new(search->library, scenario, NULL) : NULL;
-  if (world) orr_cost_build_all(world->cost);
+  orr_run_world_warm(search->library, scenario);
 }
 
 /* --- one rate --- */
@@ -400,18 +397,19 @@ static double first_rate(Search *search, GError **error) {
   const OrrServing *params = scenario->workload.params;
   if (kind != &orr_serving_kind) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "capacity needs a workload of kind serving, found kind %s", kind->entry.name);
+                "plan rate needs a workload of kind serving, found kind %s", kind->entry.name);
     return 0;
   }
   const OrrField *field = field_of(params->load.entry, "rate");
   if (!field) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "capacity varies workload.load.rate, which load %s does not have: use e.g. poisson",
-                params->load.entry->name);
+    g_set_error(
+        error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+        "plan rate varies workload.load.rate, which load %s does not have: use e.g. poisson",
+        params->load.entry->name);
     return 0;
   }
   if (!has_objective(params))
-    return fail_document(error, "capacity needs an objective: set workload.slo.ttft, tpot or e2e");
+    return fail_document(error, "plan rate needs an objective: set workload.slo.ttft, tpot or e2e");
   search->rate_offset = field->offset;
   search->is_steady = ((const OrrArrival *)params->load.entry)->is_endless;
   if (!read_trace(search, scenario, error)) return 0;

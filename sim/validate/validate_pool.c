@@ -117,8 +117,7 @@ static void show_progress(guint n_done, void *user) {
   if (pool->progress) pool->progress(n - pool->chosen->len + n_done, n, pool->user);
 }
 
-/* Reads and builds in this process what the cases of a machine have in common, such as tables of
- * kernels: the library keeps them, and children find them. */
+/* Each machine once. */
 static void warm(const Pool *pool) {
   g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   for (guint i = 0; i < pool->chosen->len; i++) {
@@ -127,9 +126,7 @@ static void warm(const Pool *pool) {
     if (!cluster || !g_hash_table_add(seen, orr_yaml_text(cluster))) continue;
     g_autoptr(OrrDiags) diags = orr_diags_new();
     g_autoptr(OrrScenario) scenario = orr_scenario_read(pool->library, one->tree, diags);
-    g_autoptr(OrrRunWorld) world =
-        scenario ? orr_run_world_new(pool->library, scenario, NULL) : NULL;
-    if (world) orr_cost_build_all(world->cost);
+    orr_run_world_warm(pool->library, scenario);
   }
 }
 
