@@ -165,7 +165,6 @@ static void add_rows(GString *out, const OrrValidation *validation) {
     orr_json_write_element(out, "\n    ");
     orr_json_write_members(out, &orr_validation_row_table, row);
     orr_json_write_text(out, "part", row->part);
-    orr_json_write_text(out, "stack", row->stack);
     orr_json_write_text(out, "release_assumed", row->assumed);
     g_string_append_c(out, '}');
   }

@@ -102,6 +102,7 @@ static void compare(OrrLibrary *library, OrrValidation *validation, const OrrVal
     row.simulated = metric_value(&answer->result, field);
     row.error = row.simulated / row.measured - 1;
     row.explanation = g_strdup(is_memory ? answer->memory_parts : answer->time_parts);
+    orr_validation_row_times(&row, &answer->likeness);
     row.stack = g_strdup(answer->stack);
     row.assumed = g_strdup(assumed);
     g_array_append_val(validation->rows, row);
@@ -116,6 +117,7 @@ static gboolean store_refused(OrrStore *store, const char *set_name, const OrrVa
   for (guint i = 0; ok && i < one->metrics->len; i++) {
     OrrValidationRow row = make_row(set_name, one, i);
     row.explanation = one_line(reason);
+    orr_validation_row_times(&row, NULL);
     ok = orr_store_add_row(store, &orr_validation_row_table, &row, error);
     g_free(row.part);
     orr_field_clear(&orr_validation_row_table, &row);

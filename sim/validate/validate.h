@@ -67,9 +67,13 @@ typedef struct {
   double error;      /* simulated / measured - 1; in the database NAN for a refused row */
   char *explanation; /* the largest parts of the result: "gemm 61 %, tp-comm 17 %, bubble 9 %" */
   char *source, *note;
-  /* Not stored: the part of the set, to group errors by (NULL: none); the software stack; the same
-   * where the row's scenario names none (orr_scenario_stack_assumed; NULL: it is named) */
-  char *part, *stack, *assumed;
+  /* What was simulated, and fractions of its time, as OrrLikenessRow has them; NULL and NAN: not
+   * simulated, or a kernel. */
+  char *device, *architecture, *family, *stack;
+  double gemm, attention, experts, memory, comm, host, bubble;
+  /* Not stored: the part of the set, to group errors by (NULL: none); the stack again where the
+   * row's scenario names none (orr_scenario_stack_assumed; NULL: it is named) */
+  char *part, *assumed;
 } OrrValidationRow;
 
 /* A row that was not compared. */
@@ -102,6 +106,9 @@ typedef struct {
 } OrrValidation;
 
 extern const OrrFieldTable orr_validation_row_table, orr_cost_error_table;
+
+/* Fills the members of @row that describe what was simulated. @like NULL: nothing was. */
+void orr_validation_row_times(OrrValidationRow *row, const OrrLikenessRow *like);
 
 /* The names of the sets in the library, sorted; strv. */
 char **orr_validation_sets(OrrLibrary *library);

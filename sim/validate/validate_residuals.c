@@ -43,6 +43,7 @@ static void add_row(OrrValidateResiduals *residuals, gint64 line, char *label, d
                           .simulated = modelled_s,
                           .error = modelled_s / measured_s - 1,
                           .explanation = g_strdup(how)};
+  orr_validation_row_times(&row, NULL);
   g_array_append_val(residuals->validation->rows, row);
 }
 

@@ -6,6 +6,8 @@
  */
 #include "sim/validate/validate.h"
 
+#include <math.h>
+
 static const OrrField fields[] = {
     ORR_COLUMN_TEXT(OrrValidationRow, "set-name", set_name, "The validation set."),
     ORR_COLUMN_INT(OrrValidationRow, "row", row, "Line of the set's table."),
@@ -21,6 +23,27 @@ static const OrrField fields[] = {
                     "The largest parts of the result, or why the row was refused."),
     ORR_COLUMN_TEXT(OrrValidationRow, "source", source, "The source of the measurement."),
     ORR_COLUMN_TEXT(OrrValidationRow, "note", note, "A remark on the measurement."),
+    ORR_COLUMN_TEXT(OrrValidationRow, "device", device, "The device that was simulated."),
+    ORR_COLUMN_TEXT(OrrValidationRow, "architecture", architecture, "Its architecture."),
+    ORR_COLUMN_TEXT(OrrValidationRow, "family", family,
+                    "Family of the model: dense, experts, latent (experts with latent attention) "
+                    "or state."),
+    ORR_COLUMN_TEXT(OrrValidationRow, "stack", stack, "The software stack."),
+    ORR_COLUMN_REAL(OrrValidationRow, "gemm", gemm, ORR_UNIT_FRACTION,
+                    "Fraction of the simulated time in matrix products; NULL: not simulated."),
+    ORR_COLUMN_REAL(OrrValidationRow, "attention", attention, ORR_UNIT_FRACTION,
+                    "Fraction of the simulated time in attention."),
+    ORR_COLUMN_REAL(OrrValidationRow, "experts", experts, ORR_UNIT_FRACTION,
+                    "Fraction of the simulated time in experts (serving)."),
+    ORR_COLUMN_REAL(OrrValidationRow, "memory", memory, ORR_UNIT_FRACTION,
+                    "Fraction of the simulated time in kernels that HBM bounds, and in the "
+                    "optimizer."),
+    ORR_COLUMN_REAL(OrrValidationRow, "comm", comm, ORR_UNIT_FRACTION,
+                    "Fraction of the simulated time that waits for communication."),
+    ORR_COLUMN_REAL(OrrValidationRow, "host", host, ORR_UNIT_FRACTION,
+                    "Fraction of the simulated time that waits for the host."),
+    ORR_COLUMN_REAL(OrrValidationRow, "bubble", bubble, ORR_UNIT_FRACTION,
+                    "Fraction of the simulated time in pipeline bubbles."),
 };
 const OrrFieldTable orr_validation_row_table =
     ORR_FIELD_TABLE("validation_row", "One row per measured value, compared with the simulation.",
@@ -51,6 +74,27 @@ const OrrFieldTable orr_cost_error_table = ORR_FIELD_TABLE(
     "Errors of one table of one profile in one region, on shapes left out of the table.",
     OrrCostError, cost_fields);
 
+void orr_validation_row_times(OrrValidationRow *row, const OrrLikenessRow *like) {
+  static const OrrLikenessRow none = {.gemm = NAN,
+                                      .attention = NAN,
+                                      .experts = NAN,
+                                      .memory = NAN,
+                                      .comm = NAN,
+                                      .host = NAN,
+                                      .bubble = NAN};
+  if (!like) like = &none;
+  row->device = g_strdup(like->device);
+  row->architecture = g_strdup(like->architecture);
+  row->family = g_strdup(like->family);
+  row->gemm = like->gemm;
+  row->attention = like->attention;
+  row->experts = like->experts;
+  row->memory = like->memory;
+  row->comm = like->comm;
+  row->host = like->host;
+  row->bubble = like->bubble;
+}
+
 char **orr_validation_sets(OrrLibrary *library) { return orr_library_names(library, "validation"); }
 
 char *orr_validation_path(OrrLibrary *library, const char *set) {
@@ -63,7 +107,6 @@ char *orr_validation_path(OrrLibrary *library, const char *set) {
 
 static void clear_row(gpointer data) {
   g_clear_pointer(&((OrrValidationRow *)data)->part, g_free);
-  g_clear_pointer(&((OrrValidationRow *)data)->stack, g_free);
   g_clear_pointer(&((OrrValidationRow *)data)->assumed, g_free);
   orr_field_clear(&orr_validation_row_table, data);
 }
