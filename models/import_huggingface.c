@@ -162,6 +162,17 @@ static void map_activation(const Import *import) {
   orr_huggingface_config_set_text(import->model, "activation", activation);
 }
 
+static gboolean has_yarn(const Import *import) {
+  const OrrNode *scaling =
+      orr_huggingface_config_find(import->config, "rope_scaling|rope_parameters");
+  const OrrNode *type = NULL;
+  if (scaling && scaling->kind == ORR_NODE_MAP) {
+    type = orr_node_get(scaling, "rope_type");
+    if (!type) type = orr_node_get(scaling, "type");
+  }
+  return type && g_strcmp0(type->text, "yarn") == 0;
+}
+
 static void map_form(const Import *import) {
   static const char *const positions[] = {"learned", "rope", "alibi", "none"};
   guint flags = import->type->flags;
@@ -171,6 +182,7 @@ static void map_form(const Import *import) {
   orr_huggingface_config_set_text(import->model, "norm",
                                   flags & ORR_HF_RMS_NORM ? "rmsnorm" : "layernorm");
   orr_huggingface_config_set_text(import->model, "position", positions[import->type->position]);
+  if (has_yarn(import)) orr_huggingface_config_set_flag(import->model, "yarn", TRUE);
   orr_huggingface_config_set_flag(import->model, "tied-embeddings",
                                   flag(import, "tie_word_embeddings", flags & ORR_HF_TIED));
   orr_huggingface_config_set_flag(import->model, "bias", bias);
@@ -219,6 +231,8 @@ static void map_experts(const Import *import) {
   if (shared) orr_huggingface_config_set_number(moe, "shared-ffn", shared);
   if (shared && (import->type->flags & ORR_HF_SHARED_GATE))
     orr_huggingface_config_set_flag(moe, "shared-gate", TRUE);
+  if (orr_huggingface_config_find(import->config, "swiglu_limit"))
+    orr_huggingface_config_set_flag(moe, "clamp", TRUE);
   orr_node_set(import->model, "moe", moe);
 }
 

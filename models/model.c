@@ -48,6 +48,8 @@ static const OrrField moe_fields[] = {
          "Inner width of all shared experts together, which every token passes; 0: none."),
     ORR_FIELD_BOOL(OrrMoe, "shared-gate", shared_gate, "false",
                    "Whether a gate of its own scales the shared experts' result."),
+    ORR_FIELD_BOOL(OrrMoe, "clamp", clamp, "false",
+                   "Whether gate and value of a routed expert are limited before the activation."),
     SIZE(OrrMoe, "latent", latent, "0", 1e6,
          "Width that routed experts work in, between a projection down and one up; 0: the "
          "residual stream's."),
@@ -148,6 +150,8 @@ static const OrrField fields[] = {
         OrrModel, "position", position, position_words, "learned",
         "Position encoding: a learned embedding, rotary (RoPE) on queries and keys, a slope on "
         "scores, or none."),
+    ORR_FIELD_BOOL(OrrModel, "yarn", yarn, "false",
+                   "Whether rotary embeddings are stretched for longer contexts as in YaRN."),
     ORR_FIELD_BOOL(OrrModel, "tied-embeddings", tied_embeddings, "true",
                    "Whether the output layer's weights are the token embedding's."),
     ORR_FIELD_BOOL(OrrModel, "bias", bias, "true", "Whether linear layers and norms have a bias."),

@@ -56,6 +56,7 @@ typedef struct {
   gint64 ffn;           /* inner width of an expert; 0: as in the dense layers */
   gint64 shared_ffn;    /* inner width of all shared experts together */
   gboolean shared_gate; /* a gate on the shared experts' result: hidden weights */
+  gboolean clamp;       /* gates and values of the experts are limited before they meet (gpt-oss) */
   /* Width in which the experts compute; 0: the residual stream's (LatentMoE projects down and
    * up). */
   gint64 latent;
@@ -156,6 +157,7 @@ typedef struct {
   int activation; /* OrrActivation */
   int norm;       /* OrrNorm */
   int position;   /* OrrPosition */
+  gboolean yarn;  /* rotary embeddings are stretched and scaled as in YaRN (arXiv 2309.00071) */
   gboolean tied_embeddings;
   gboolean bias;       /* of linear layers and layer norms (GPT: yes; Llama: no) */
   gboolean qkv_bias;   /* QKV has a bias even without `bias` (Qwen2) */

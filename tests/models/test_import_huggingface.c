@@ -63,6 +63,8 @@ static void assert_same(const char *name, const OrrModel *a, const OrrModel *b) 
   g_assert_cmpint(a->activation, ==, b->activation);
   g_assert_cmpint(a->context, ==, b->context);
   g_assert_cmpint(a->window.size, ==, b->window.size);
+  g_assert_cmpint(a->yarn, ==, b->yarn);
+  g_assert_cmpint(a->moe.clamp, ==, b->moe.clamp);
   if (a->checkpoint.quantization != ORR_QUANTIZATION_NONE)
     g_assert_cmpint(a->checkpoint.quantization, ==, b->checkpoint.quantization);
   assert_warns(a, b);

@@ -258,10 +258,54 @@ static const struct {
                     "workload: {kind: collectives}\n"},
 };
 
+/* A condition names what the software looks at: experts, biases, a window. Settings for one
+ * model are its recipe, which a scenario states. */
+static gboolean names_a_model(const char *when) {
+  static const char *const paths[] = {"model.name",   "model.base",   "model.source",
+                                      "model.layers", "model.hidden", "model.heads",
+                                      "model.ffn",    "model.vocab",  "model.parameters"};
+  for (guint i = 0; when && i < G_N_ELEMENTS(paths); i++)
+    if (strstr(when, paths[i])) return TRUE;
+  return FALSE;
+}
+
+/* Whether @source says which rows a value was fitted to. */
+static gboolean names_rows(const char *source, char **sets) {
+  if (strstr(source, "the same rows")) return TRUE; /* of the setting above */
+  for (char **set = sets; *set; set++)
+    if (strstr(source, *set)) return TRUE;
+  return FALSE;
+}
+
+/* What is wrong with how @setting is known; NULL: nothing. Newly allocated. Lists what was fitted
+ * (--verbose shows it). */
+static char *finding_of(const OrrStackSetting *setting, char **sets) {
+  if (names_a_model(setting->when))
+    return g_strdup_printf("the condition of %s names a model: %s", setting->path, setting->when);
+  if (setting->confidence != ORR_STACK_FITTED) return NULL;
+  g_test_message("%s:%d: %s, fitted to: %s", setting->place.file, (int)setting->place.line,
+                 setting->path, setting->source);
+  return names_rows(setting->source, sets)
+             ? NULL
+             : g_strdup_printf("%s is fitted, and its source names no validation set: %s",
+                               setting->path, setting->source);
+}
+
+static void test_named_models(void) {
+  g_assert_true(names_a_model("model.moe.experts > 0 and model.hidden < 5000"));
+  g_assert_true(names_a_model("model.name == grok-1"));
+  g_assert_false(names_a_model("model.moe.experts > 0"));
+  g_assert_false(names_a_model(NULL));
+}
+
 static char *findings_of(const OrrStack *stack) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   orr_scenario_stack_check(stack, diags);
   g_auto(GStrv) sets = orr_validation_sets(library);
+  for (guint i = 0; i < stack->settings->len; i++) {
+    char *finding = finding_of(stack->settings->pdata[i], sets);
+    if (finding) return finding;
+  }
   for (char **set = stack->validated_by; *set; set++)
     if (!g_strv_contains((const char *const *)sets, *set))
       return g_strdup_printf("validated-by names '%s', which is not a validation set", *set);
@@ -323,6 +367,7 @@ int main(int argc, char **argv) {
   const char *folders[] = {folder, NULL};
   library = orr_library_new(folders);
   g_test_add_func("/stack/resolve", test_resolve);
+  g_test_add_func("/stack/named-models", test_named_models);
   g_test_add_func("/stack/laid-under", test_laid_under);
   g_test_add_func("/stack/base-and-choices", test_base_and_choices);
   g_test_add_func("/stack/conditions", test_conditions);
