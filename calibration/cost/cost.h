@@ -96,6 +96,8 @@ OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op, OrrCo
 double orr_cost_moe_bytes_s(const OrrCostModel *model, const OrrOperator *op);
 /* The profile's moe-overhead, seconds. */
 double orr_cost_moe_overhead_s(const OrrCostModel *model);
+/* The profile's kernel-overhead: the GPU time of the smallest kernel, seconds. */
+double orr_cost_kernel_overhead_s(const OrrCostModel *model);
 void orr_cost_moe_load(const OrrMoeShape *shape, double *ret_pairs, double *ret_active);
 
 /* The clock that the power limit leaves a kernel of @flops_per_s in @dtype, as a fraction of the

@@ -446,6 +446,10 @@ double orr_cost_moe_overhead_s(const OrrCostModel *model) {
   return model->constants->moe_overhead_s;
 }
 
+double orr_cost_kernel_overhead_s(const OrrCostModel *model) {
+  return model->constants->kernel_overhead_s;
+}
+
 OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
   const OrrMoeShape *shape = &op->moe;
   Layer layer = layer_of(shape);

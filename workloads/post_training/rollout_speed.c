@@ -45,9 +45,7 @@ static OrrServingCostParams cost_params(const OrrServing *params, const OrrWorld
                                 .graph_prompts = engine->graph_prompts,
                                 .is_eager = engine->eager,
                                 .launch_s = engine->host.launch_s,
-                                .launch_experts_s = engine->host.launch_experts_s,
                                 .experts = engine->experts,
-                                .experts_overhead_s = engine->experts_overhead_s,
                                 .pads = engine->graph_padding};
 }
 

@@ -36,9 +36,6 @@ static const OrrField host_fields[] = {
           "what is done between two steps, once the tokens of the first are known."),
     SECONDS(OrrServingHost, "launch", launch_s, "0 s",
             "Host time per kernel where a step is launched eagerly; 0: the profile's host-launch."),
-    SECONDS(OrrServingHost, "launch-experts", launch_experts_s, "0 s",
-            "Further host time for the experts of a layer where a step is launched eagerly: "
-            "routing, permutation, choice of kernels."),
     SECONDS(OrrServingHost, "token", token_s, "0 s",
             "Time from the end of a step to the client, for detokenisation and streaming: delays "
             "tokens but blocks nothing."),
@@ -175,13 +172,8 @@ static const OrrField engine_fields[] = {
         OrrEngineParams, "eager-prefill", eager, "true",
         "Whether other steps are launched kernel by kernel, and take at least host.launch for "
         "each."),
-    ORR_FIELD_WORD(
-        OrrEngineParams, "experts", experts, orr_serving_experts_words, "measured",
-        "Kernels of 8-bit and 4-bit experts: as the profile's rows, or at the roofline that "
-        "kernels tuned for the layer's shape reach."),
-    SECONDS(OrrEngineParams, "experts-overhead", experts_overhead_s, "0 s",
-            "GPU time of a layer's routed experts beyond their products, whatever their number of "
-            "tokens: small kernels that route, sort, cast and sum."),
+    PART(OrrEngineParams, "expert-kernels", experts, orr_expert_kernels_table,
+         "Kernels of a layer's routed experts, by engine, release and format."),
     ORR_FIELD_TEXT(OrrEngineParams, "all-reduce", all_reduce, "auto",
                    "All-reduce of tensor parallelism: nccl, auto (vLLM's own up to 8 MiB in one "
                    "domain, otherwise NCCL), or an algorithm of `orrery list collectives`."),

@@ -39,8 +39,7 @@ typedef struct {
   double sampling_s;         /* the part of sequence_s in which the GPUs sample, not the host */
   gboolean async;            /* the host works during the GPU's step */
   double exposed;            /* fraction of it that it does between two steps even so */
-  /* per kernel that is launched eagerly, and further for the experts of a layer */
-  double launch_s, launch_experts_s;
+  double launch_s;           /* per kernel that is launched eagerly */
   /* from the end of a step to the client: detokenisation and streaming; it delays tokens but
    * blocks nothing */
   double token_s;
@@ -94,8 +93,7 @@ typedef struct {
   gint64 graph_largest; /* cudagraph capture size */
   int graph_unit;       /* OrrGraphUnit: what it counts */
   gboolean graph_prompts, graph_padding, eager;
-  int experts; /* OrrServingExpertKernels */
-  double experts_overhead_s;
+  OrrExpertKernels experts;
   char *all_reduce;
   int kernels; /* OrrKernelLibrary */
   OrrNccl nccl;

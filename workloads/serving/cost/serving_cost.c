@@ -155,12 +155,8 @@ static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) 
   const OrrCostModel *model = cost->params.world->cost;
   OrrCost answer;
   if (op->kind == ORR_OPERATOR_COMM) return orr_serving_collectives_cost(&cost->params, op);
-  if (op->kind == ORR_OPERATOR_MOE) {
-    answer = orr_serving_experts(model, op, cost->params.shard.activations,
-                                 (OrrServingExpertKernels)cost->params.experts);
-    answer.time_s += cost->params.experts_overhead_s;
-    return answer;
-  }
+  if (op->kind == ORR_OPERATOR_MOE)
+    return orr_serving_experts(model, op, cost->params.shard.activations, &cost->params.experts);
   if (op->kind == ORR_OPERATOR_MEMORY &&
       orr_cost_serving_token_kernel(model, op->name, (double)op->memory.rows,
                                     (double)op->memory.width, &answer))
@@ -482,7 +478,7 @@ static double launch_seconds(const OrrServingCost *cost, guint kernels) {
   for (guint k = 0; k < cost->n_kinds; k++)
     if (orr_model_kind(model, cost->kinds[k].kind).feed == ORR_FEED_MOE)
       mixtures += cost->kinds[k].n;
-  return (kernels * launch_s + (double)mixtures * cost->params.launch_experts_s) /
+  return (kernels + (double)(mixtures * cost->params.experts.launches)) * launch_s /
          cost->params.world->cluster->node.host.cpu_speed;
 }
 

@@ -22,6 +22,7 @@
 #include "calibration/cost/cost_serving.h"
 #include "models/inference.h"
 #include "workloads/collectives/nccl.h"
+#include "workloads/serving/cost/serving_experts.h"
 #include "workloads/serving/speculation/speculation.h"
 #include "workloads/workload.h"
 
@@ -75,10 +76,8 @@ typedef struct {
   gboolean graph_prompts; /* also steps with prompts; FALSE: only those that decode alone */
   /* other steps are launched kernel by kernel and take at least the host's time for it */
   gboolean is_eager;
-  double launch_s;         /* of a kernel; 0: the profile's host-launch */
-  double launch_experts_s; /* further, of the experts of a layer */
-  int experts;             /* OrrServingExpertKernels */
-  double experts_overhead_s;
+  double launch_s; /* of a kernel; 0: the profile's host-launch */
+  OrrExpertKernels experts;
   gboolean pads; /* whether steps are padded to the graphs' sizes */
 } OrrServingCostParams;
 

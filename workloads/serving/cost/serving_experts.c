@@ -9,6 +9,26 @@
 
 const char *const orr_serving_experts_words[] = {"measured", "tuned", NULL};
 
+static const OrrField kernels_fields[] = {
+    ORR_FIELD_WORD(OrrExpertKernels, "rows", rows, orr_serving_experts_words, "measured",
+                   "Products of 8-bit and 4-bit experts: as the profile's rows, or at the roofline "
+                   "that kernels tuned for the layer's shape reach."),
+    ORR_FIELD_REAL(OrrExpertKernels, "efficiency", efficiency, ORR_UNIT_NONE, "1",
+                   "Rate of the engine's kernels as a fraction of the rate of the profile's.",
+                   .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrExpertKernels, "small", small, "0",
+                  "Kernels around a layer's products that the profile's rows do not hold: they "
+                  "route, sort, cast and sum, and each takes the profile's kernel-overhead.",
+                  .min = 0, .max = 1e6),
+    ORR_FIELD_INT(OrrExpertKernels, "launches", launches, "0",
+                  "Host time for a layer's experts where a step is launched eagerly, beyond one "
+                  "launch: a number of launches of host.launch each.",
+                  .min = 0, .max = 1e6),
+};
+const OrrFieldTable orr_expert_kernels_table =
+    ORR_FIELD_TABLE("expert-kernels", "An engine's kernels for the routed experts of a layer.",
+                    OrrExpertKernels, kernels_fields);
+
 static gboolean holds(const OrrCostModel *model, const OrrOperator *op) {
   g_autofree char *missing = orr_cost_missing(model, op);
   return !missing;
@@ -72,10 +92,13 @@ static OrrCost tuned_cost(const OrrCostModel *model, const OrrOperator *op, OrrD
 }
 
 OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations,
-                            OrrServingExpertKernels kernels) {
-  const OrrCost measured = measured_cost(model, op, activations);
-  if (!is_narrow(op) || kernels == ORR_EXPERTS_MEASURED) return measured;
-  return faster(measured, tuned_cost(model, op, activations));
+                            const OrrExpertKernels *kernels) {
+  OrrCost cost = measured_cost(model, op, activations);
+  if (is_narrow(op) && kernels->rows == ORR_EXPERTS_TUNED)
+    cost = faster(cost, tuned_cost(model, op, activations));
+  cost.time_s = cost.time_s / kernels->efficiency +
+                (double)kernels->small * orr_cost_kernel_overhead_s(model);
+  return cost;
 }
 
 gboolean orr_serving_experts_are_missing(const OrrCostModel *model, const OrrOperator *op) {

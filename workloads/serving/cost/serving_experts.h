@@ -21,20 +21,38 @@
  * Formats of 8 and 4 bits have both, and an engine takes the faster. For a format without fused
  * rows (nvfp4) only grouped products are known, at the rate of the products measured in it. 16-bit
  * experts are fused, as they were measured.
+ *
+ * A profile's rows are one library's kernels. An engine's own differ in three ways, by release and
+ * format, which its stack states:
+ *
+ *   efficiency   their rate as a fraction of the rows': a layer takes 1 / efficiency as long
+ *   small        kernels around the products (routing, sort, casts, permutation, sum) that the rows
+ *                do not hold: each takes the profile's kernel-overhead, whatever the tokens
+ *   launches     what the host does for the layer where a step is launched eagerly, counted in
+ *                launches of host.launch: the kernels, and the Python between them
  */
 #ifndef ORR_SERVING_EXPERTS_H
 #define ORR_SERVING_EXPERTS_H
 
 #include "calibration/cost/cost.h"
+#include "sim/base/field.h"
 
 G_BEGIN_DECLS
 
 typedef enum { ORR_EXPERTS_MEASURED, ORR_EXPERTS_TUNED } OrrServingExpertKernels;
 extern const char *const orr_serving_experts_words[]; /* of OrrServingExpertKernels */
 
+/* The kernels of an engine for the routed experts of a layer. */
+typedef struct {
+  int rows;               /* OrrServingExpertKernels */
+  double efficiency;      /* above 0 */
+  gint64 small, launches; /* per layer */
+} OrrExpertKernels;
+extern const OrrFieldTable orr_expert_kernels_table;
+
 /* The cost of @op, a MOE of a forward pass; @activations is the format between kernels. */
 OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations,
-                            OrrServingExpertKernels kernels);
+                            const OrrExpertKernels *kernels);
 
 /* Whether neither kind has rows in the format, so that rows of another format are used. */
 gboolean orr_serving_experts_are_missing(const OrrCostModel *model, const OrrOperator *op);

@@ -421,9 +421,7 @@ static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
                                      .graph_prompts = params->engine.graph_prompts,
                                      .is_eager = params->engine.eager,
                                      .launch_s = params->engine.host.launch_s,
-                                     .launch_experts_s = params->engine.host.launch_experts_s,
                                      .experts = params->engine.experts,
-                                     .experts_overhead_s = params->engine.experts_overhead_s,
                                      .pads = params->engine.graph_padding};
   if (!(run->costs[g] = orr_serving_cost_new(&cost, error))) return FALSE;
   if (orr_speculation_of(&params->engine.speculation).tokens == 0) return TRUE;
