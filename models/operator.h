@@ -143,6 +143,10 @@ typedef struct {
   /* The call that launched the operator before this one launches this one too, in C++: the
    * framework dispatches none for it. */
   gboolean launched;
+  /* Of a product: the release of its library ("cublas-11.4"; interned, NULL: any), and its rate as
+   * a multiple of the rows' where no row is of that release; 0 as 1. */
+  const char *release;
+  double rate;
   gint64 fleet;  /* GPUs that wait for the slowest of them, under power limits; 0, 1: one board */
   double wait_s; /* the GPU idles for so long before it: flags and events between slices */
   double flops;

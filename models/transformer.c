@@ -24,7 +24,7 @@
 
 const char *const orr_attention_words[] = {"unfused",      "fused",   "flash-2",
                                            "flash-triton", "flash-1", NULL};
-const char *const orr_loss_words[] = {"megatron", "torch", "fused", NULL};
+const char *const orr_loss_words[] = {"megatron", "torch", "fused", "chunked", "cut", NULL};
 const char *const orr_context_words[] = {"p2p",          "all-gather",    "all-to-all",
                                          "hierarchical", "gathered-ring", NULL};
 const char *const orr_layers_words[] = {"megatron", "torch", NULL};
@@ -290,6 +290,8 @@ void orr_transformer_put_norm_of(const OrrTransformerView *view, GArray *operato
   const gboolean forward = pass == ORR_PASS_FORWARD;
   if (!forward && orr_transformer_is_eager(view) && !orr_transformer_is_frozen(view))
     orr_transformer_put_memory(view, operators, "norm-weight-grad", ORR_PASS_WGRAD, elements, 2, 0);
+  if (orr_transformer_put_torch_eager(view, operators, ORR_EAGER_NORM, name, pass, elements))
+    return;
   orr_transformer_put_memory(view, operators, name, pass, elements, forward ? 2 : 3, 0);
 }
 
@@ -312,6 +314,9 @@ void orr_transformer_put_activation(const OrrTransformerView *view, GArray *oper
   gboolean gated = orr_activation_is_gated(view->layer.activation),
            forward = pass == ORR_PASS_FORWARD;
   double moves = forward ? (gated ? 3 : 2) : (gated ? 5 : 3);
-  orr_transformer_put_memory(view, operators, orr_activation_words[view->layer.activation], pass,
-                             elements, moves, 0);
+  const char *name = orr_activation_words[view->layer.activation];
+  if (gated &&
+      orr_transformer_put_torch_eager(view, operators, ORR_EAGER_GATE, name, pass, elements))
+    return;
+  orr_transformer_put_memory(view, operators, name, pass, elements, moves, 0);
 }

@@ -50,10 +50,26 @@ typedef enum {
 extern const char *const orr_context_words[];
 
 /* How the loss is computed from the logits: by Megatron's vocabulary-parallel cross entropy, in
- * place on one fp32 copy; by PyTorch's on fp32 logits, out of place; or by one kernel that reads
- * the logits in their format and keeps no copy (compiled, Liger, Transformer Engine). */
-typedef enum { ORR_LOSS_MEGATRON, ORR_LOSS_TORCH, ORR_LOSS_FUSED } OrrLoss;
-extern const char *const orr_loss_words[]; /* "megatron", "torch", "fused", NULL */
+ * place on one fp32 copy; by PyTorch's on fp32 logits, out of place; by one kernel that reads
+ * the logits in their format and keeps no copy (compiled, flash-attn, Transformer Engine); or
+ * together with the output layer, so that all logits never exist at once: in chunks of tokens
+ * whose gradients are computed at once (Liger's fused linear cross entropy, Hsu et al. 2024, arXiv
+ * 2410.10989), or by tiles that the backward computes again (cut cross entropy, Wijmans et al.
+ * 2024, arXiv 2411.09009). */
+typedef enum {
+  ORR_LOSS_MEGATRON,
+  ORR_LOSS_TORCH,
+  ORR_LOSS_FUSED,
+  ORR_LOSS_CHUNKED,
+  ORR_LOSS_CUT
+} OrrLoss;
+extern const char
+    *const orr_loss_words[]; /* "megatron", "torch", "fused", "chunked", "cut", NULL */
+
+/* Whether the loss includes the output layer. */
+static inline gboolean orr_loss_is_linear(OrrLoss loss) {
+  return loss == ORR_LOSS_CHUNKED || loss == ORR_LOSS_CUT;
+}
 
 /* Whose modules the layers are (transformer_torch.c). MEGATRON: one product for queries, keys and
  * values, one for gate and up; sequences first. TORCH: a product for each, batches first, as
@@ -76,6 +92,7 @@ typedef struct {
   gboolean keeps_gathered;
   OrrLoss loss;
   OrrLayers layers;
+  gboolean uncompiled; /* of torch layers: elementwise kernels are PyTorch's own, one an operator */
   OrrContext context;
   /* Unfused: batched GEMMs, scale-mask-softmax, dropout, as in 2021-22; fused: Flash. */
   OrrAttention attention;
@@ -250,7 +267,7 @@ double orr_transformer_layer_gradient_bytes(const OrrModel *model, guint kind,
 double orr_transformer_head_gradient_bytes(const OrrModel *model, const OrrShard *shard);
 
 /* Bytes of the logits of one micro-batch on one rank: its part of the vocabulary, in the storage
- * format. */
+ * format; 0: the loss includes the output layer. */
 double orr_transformer_logits_bytes(const OrrModel *model, const OrrShard *shard);
 
 /* Bytes of one micro-batch on one rank at a pipeline boundary: s b h * dtype; under sequence

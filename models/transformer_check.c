@@ -148,6 +148,19 @@ static void check_kernels(const Check *check) {
                     "attention: unfused does not support latent attention: use attention: fused");
 }
 
+static void check_loss(const Check *check) {
+  const OrrShard *shard = check->shard;
+  if (orr_loss_is_linear(shard->loss) && MAX(1, shard->tp) > 1)
+    orr_diags_error(check->diags, check->place,
+                    "loss: %s computes all logits of a token on one GPU: set tp to 1, or loss to "
+                    "fused",
+                    orr_loss_words[shard->loss]);
+  if (shard->uncompiled && shard->layers != ORR_LAYERS_TORCH)
+    orr_diags_error(check->diags, check->place,
+                    "compile: false is about layers: torch; other layers' kernels are fused by "
+                    "hand");
+}
+
 void orr_transformer_check(const OrrModel *model, const OrrShard *shard, OrrPlace place,
                            OrrDiags *diags) {
   const Check check = {model, shard, place, diags};
@@ -157,4 +170,5 @@ void orr_transformer_check(const OrrModel *model, const OrrShard *shard, OrrPlac
   check_context(&check);
   check_experts(&check);
   check_kernels(&check);
+  check_loss(&check);
 }

@@ -192,10 +192,20 @@ static void put_hierarchical(const OrrTransformerView *view, GArray *operators, 
 
 /* --- gathered ring --- */
 
-/* Merges a step's result into the whole in fp32, by log-sum-exp: the first 2 + 4 bytes an element,
- * later ones 4 + 2 + 4, half of which have half of the queries; back to 16 bits 4 + 2. */
+/* Bytes per element to merge a later step's result into the whole in fp32, by log-sum-exp: out -
+ * sigmoid(lse' - lse) (out - out'). Half of the steps have half of the queries; torch.cat then
+ * copies the whole (_partial_update). Compiled, one kernel: 4 + 2 + 4, or the whole 4 + 4 and the
+ * half's 2. Without the compiler each operator is one: to fp32 2 + 4, difference 4 + 4 + 4, by the
+ * sigmoid 4 + 4, difference 4 + 4 + 4; of half of them half, and the copy. */
+static double merge_bytes(const OrrTransformerView *view) {
+  const double apart = 2 + 4 + 12 + 8 + 12;
+  return view->shard->uncompiled ? (apart + apart / 2 + 4 + 4) / 2
+                                 : (4 + 2 + 4 + 4 + 4 + 0.5 * 2) / 2;
+}
+
+/* The first step's result becomes fp32, 2 + 4; the last one 16 bits again, 4 + 2. */
 static void put_gathered_ring(const OrrTransformerView *view, GArray *operators) {
-  const double merge = 2 + 4 + 0.75 * (4 + 2 + 4) * (double)(view->cp - 1) + 4 + 2;
+  const double merge = 2 + 4 + merge_bytes(view) * (double)(view->cp - 1) + 4 + 2;
   put_comm(operators, "cp-all-gather", ORR_PASS_FORWARD, ORR_GROUP_CP, ORR_COMM_ALL_GATHER,
            own_bytes(view) * view->cp, 0);
   for (gint64 step = 0; step < view->cp; step++)
@@ -206,9 +216,12 @@ static void put_gathered_ring(const OrrTransformerView *view, GArray *operators)
 }
 
 /* Each step adds its gradients in fp32, of queries 4 + 2 + 4 bytes an element, of keys and values
- * the same and a copy of 4 + 4 to send them on, in fp32. */
+ * the same and a copy of 4 + 4 to send them on, in fp32. Without the compiler: to fp32 2 + 4, sum 4
+ * + 4 + 4; of half of the steps half, and the copy of the whole. */
 static void put_gathered_ring_backward(const OrrTransformerView *view, GArray *operators) {
-  const double sum = 4 + 2 + 4, copy = 4 + 4, wide = 4 / view->element_bytes;
+  const double apart = 2 + 4 + 4 + 4 + 4;
+  const double sum = view->shard->uncompiled ? (apart + apart / 2 + 4 + 4) / 2 : 4 + 2 + 4;
+  const double copy = 4 + 4, wide = 4 / view->element_bytes;
   put_comm(operators, "cp-all-gather", ORR_PASS_DGRAD, ORR_GROUP_CP, ORR_COMM_ALL_GATHER,
            own_bytes(view) * view->cp, 0);
   for (gint64 step = 0; step < view->cp; step++) {

@@ -139,6 +139,7 @@ static void put_logits_pass(const OrrTransformerView *view, GArray *operators, c
  * sum 4; divide 4 + 4: 38 in total. PyTorch's on the same: cast 2 + 4, log-softmax 3 times 4 +
  * 4. Fused: one read for the maximum and one for the sum. */
 static void put_cross_entropy(const OrrTransformerView *view, GArray *operators) {
+  if (view->shard->loss == ORR_LOSS_CUT) return; /* in the registers of the product */
   if (view->shard->loss != ORR_LOSS_MEGATRON) {
     const double cast = view->element_bytes + 4, once = view->element_bytes;
     put_logits_pass(view, operators, "cross-entropy", ORR_PASS_FORWARD,
@@ -155,12 +156,37 @@ static void put_cross_entropy(const OrrTransformerView *view, GArray *operators)
   put_logits_pass(view, operators, "cross-entropy-softmax", ORR_PASS_FORWARD, 8);
 }
 
+gint64 orr_transformer_loss_chunk(const OrrTransformerView *view) {
+  const gint64 parts = (view->vocab + view->layer.hidden - 1) / MAX(1, view->layer.hidden);
+  gint64 rows = 1;
+  while (rows * parts < view->tokens) rows *= 2;
+  return MIN(rows, view->tokens);
+}
+
+/* Liger: for each chunk of tokens the logits, their loss and gradient in place (two reads, a
+ * write), and the products by data and by weight. The backward only passes the gradients on. */
+static void put_chunks(const OrrTransformerView *view, GArray *operators) {
+  const gint64 chunk = orr_transformer_loss_chunk(view);
+  for (gint64 done = 0; done < view->tokens; done += chunk) {
+    OrrTransformerView part = *view;
+    part.tokens = MIN(chunk, view->tokens - done);
+    const OrrGemmShape shape = {1, part.tokens, view->vocab, view->layer.hidden};
+    orr_transformer_put_plain(&part, operators, "logits", ORR_PASS_FORWARD, shape);
+    put_logits_pass(&part, operators, "cross-entropy", ORR_PASS_FORWARD, 3 * view->element_bytes);
+    orr_transformer_put_plain(&part, operators, "logits", ORR_PASS_DGRAD, shape);
+  }
+}
+
 void orr_transformer_head_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   orr_transformer_put_norm(&view, operators, ORR_PASS_FORWARD);
   if (view.sequence_parallel)
     orr_transformer_put_comm(&view, operators, "tp-all-gather", ORR_PASS_FORWARD,
                              ORR_COMM_ALL_GATHER, model->hidden);
+  if (shard->loss == ORR_LOSS_CHUNKED) {
+    put_chunks(&view, operators);
+    return;
+  }
   orr_transformer_put_plain(&view, operators, "logits", ORR_PASS_FORWARD,
                             (OrrGemmShape){1, view.tokens, view.vocab, model->hidden});
   put_cross_entropy(&view, operators);
@@ -189,8 +215,12 @@ static double loss_backward_bytes(const OrrTransformerView *view) {
 void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard,
                                    GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
-  put_logits_pass(&view, operators, "cross-entropy", ORR_PASS_DGRAD, loss_backward_bytes(&view));
-  put_logits_backward(&view, operators);
+  if (shard->loss == ORR_LOSS_CUT) /* the tiles of logits again */
+    orr_transformer_put_plain(&view, operators, "logits", ORR_PASS_FORWARD,
+                              (OrrGemmShape){1, view.tokens, view.vocab, model->hidden});
+  else if (shard->loss != ORR_LOSS_CHUNKED)
+    put_logits_pass(&view, operators, "cross-entropy", ORR_PASS_DGRAD, loss_backward_bytes(&view));
+  if (shard->loss != ORR_LOSS_CHUNKED) put_logits_backward(&view, operators);
   orr_transformer_put_norm(&view, operators, ORR_PASS_DGRAD);
 }
 

@@ -237,14 +237,19 @@ void orr_transformer_embedding_kept(const OrrModel *model, const OrrShard *shard
 
 /* Section 4.3: the final norm's input 2 s b h, the output layer's input 2 s b h, the logits in
  * fp32 4 s b v (split by t): with sequence parallelism 4 s b h / t (1 + v / h). Of PyTorch's
- * loss the log-softmax is kept, 4 bytes too; a fused one reads the logits again. */
+ * loss the log-softmax is kept, 4 bytes too; a fused one reads the logits again. With the output
+ * layer in the loss no logits are kept: its input's gradient (chunked), or the input and a
+ * log-sum-exp per token (cut). */
 void orr_transformer_head_kept(const OrrModel *model, const OrrShard *shard, GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
-  const double logit = shard->loss == ORR_LOSS_FUSED ? view.element_bytes : 4;
+  const double logit = orr_loss_is_linear(shard->loss) ? 0
+                       : shard->loss == ORR_LOSS_FUSED ? view.element_bytes
+                                                       : 4;
   orr_transformer_keep(kept, "final-norm",
                        view.element_bytes * orr_transformer_own_elements(&view));
   orr_transformer_keep(kept, "logits", view.element_bytes * column_elements(&view));
   orr_transformer_keep(kept, "cross-entropy", logit * view.tokens * view.vocab);
+  if (shard->loss == ORR_LOSS_CUT) orr_transformer_keep(kept, "cross-entropy", 4.0 * view.tokens);
 }
 
 /* Both norms' inputs, the projection's input of twice the width, the layer, the output layer. */
@@ -295,10 +300,14 @@ double orr_transformer_mtp_activation_bytes(const OrrModel *model, const OrrShar
 /* A logit's gradient in the storage format; before it, PyTorch's: the log-softmax's and its
  * input's, in fp32 both. Over tensor-parallel ranks
  * (torch.distributed.tensor.parallel.loss_parallel) the gradient is (targets + exp(x)) times the
- * loss': three numbers a logit beside x at once. */
+ * loss': three numbers a logit beside x at once. Of chunks, one chunk's logits; of a cut loss, the
+ * gradient of its input. */
 double orr_transformer_head_gradient_bytes(const OrrModel *model, const OrrShard *shard) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   double torch = view.tp > 1 ? 3 * 4 : 2 * 4;
+  if (shard->loss == ORR_LOSS_CUT) return view.element_bytes * view.tokens * view.layer.hidden;
+  if (shard->loss == ORR_LOSS_CHUNKED)
+    return view.element_bytes * (double)orr_transformer_loss_chunk(&view) * view.vocab;
   return (shard->loss == ORR_LOSS_TORCH ? torch : view.element_bytes) * view.tokens * view.vocab;
 }
 
@@ -327,7 +336,7 @@ double orr_transformer_layer_gradient_bytes(const OrrModel *model, guint kind,
 
 double orr_transformer_logits_bytes(const OrrModel *model, const OrrShard *shard) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
-  return view.element_bytes * view.tokens * view.vocab;
+  return orr_loss_is_linear(shard->loss) ? 0 : view.element_bytes * view.tokens * view.vocab;
 }
 
 double orr_transformer_boundary_bytes(const OrrModel *model, const OrrShard *shard) {

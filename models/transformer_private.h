@@ -123,11 +123,14 @@ static inline gboolean orr_transformer_regathers(const OrrTransformerView *view)
 void orr_transformer_put_again(const OrrTransformerView *view, const GArray *forward,
                                GArray *operators);
 
+/* Tokens of one chunk of Liger's loss: as many chunks as the vocabulary is wider than the model,
+ * and a power of two of tokens (liger_kernel/ops/fused_linear_cross_entropy.py). */
+gint64 orr_transformer_loss_chunk(const OrrTransformerView *view);
+
 /* --- plain PyTorch (transformer_torch.c) --- */
 
-/* Drops what a layer's forward runs last and its backward does not read: the last product, of
- * experts too, and what follows it. PyTorch's checkpoints stop before them, and the compiler
- * removes them. */
+/* Drops what a layer's forward runs last and its backward does not read: the last product and what
+ * follows it. PyTorch's checkpoints stop before them, and the compiler removes them. */
 void orr_transformer_drop_end(GArray *operators);
 
 /* The products of the linear layer @matrix that the framework runs; returns how many. */
@@ -142,6 +145,14 @@ void orr_transformer_put_copy(const OrrTransformerView *view, GArray *operators,
 /* Sums the gradients of one input of @elements that @products products give. */
 void orr_transformer_put_grad_sum(const OrrTransformerView *view, GArray *operators, guint products,
                                   double elements);
+
+/* Elementwise work that PyTorch without its compiler runs as several kernels. */
+typedef enum { ORR_EAGER_NORM, ORR_EAGER_GATE } OrrEagerWork;
+/* Appends these kernels over @elements; FALSE, with nothing appended: the layers are compiled, or
+ * another framework's. */
+gboolean orr_transformer_put_torch_eager(const OrrTransformerView *view, GArray *operators,
+                                         OrrEagerWork work, const char *name, OrrPass pass,
+                                         double elements);
 
 void orr_transformer_put_torch_casts(const OrrTransformerView *view, GArray *operators,
                                      const OrrMatrix *matrix, double rows, OrrPass pass);

@@ -23,6 +23,15 @@
  *                1 + 1 T. Rows are scaled after the gather, which carries 16 bits.
  *                `scaled-cast` and `turned-cast` have rates of their own in the profile.
  *
+ *   eager        Without torch.compile each elementwise operator is a kernel (`compile: false`). In
+ *                bytes per element of 16 bits:
+ *                  RMS norm  aten's rms_norm, composed of operators until PyTorch 2.8: to fp32 2 +
+ *                            4, square 4 + 4, mean 4, by the root 4 + 4, back 4 + 2, by the weight
+ *                            2 + 2; backward ten kernels, 68
+ *                  gate      silu 2 + 2, product 2 + 2 + 2; backward three kernels of 6
+ *                  fp8 cast  absolute value 2 + 2, maximum 2, to fp32 2 + 4, scale 4 + 4, clamp 4 +
+ *                            4, to fp8 4 + 1, where the compiler's two kernels move 2 + 2 + 1
+ *
  * Sources: pytorch/torchtitan, models/llama3/model.py (2024-12 to 2025-06); pytorch/ao,
  * float8_linear.py and float8_tensor_parallel.py; pytorch issue 133242 for the casts.
  */
@@ -88,12 +97,37 @@ static void put_casts_backward(const OrrTransformerView *view, GArray *operators
                 weights * (1 + 1));
 }
 
+#define MOST_EAGER 10
+static const double eager_bytes[][2][MOST_EAGER] = {
+    [ORR_EAGER_NORM] = {{2 + 4, 4 + 4, 4, 4 + 4, 4 + 2, 2 + 2},
+                        {2 + 2, 2 + 2 + 2, 2, 2 + 4, 4 + 4, 4 + 4 + 4, 4, 4 + 4, 4 + 4 + 4, 4 + 2}},
+    [ORR_EAGER_GATE] = {{2 + 2, 2 + 2 + 2}, {2 + 2 + 2, 2 + 2 + 2, 2 + 2 + 2}},
+};
+
+gboolean orr_transformer_put_torch_eager(const OrrTransformerView *view, GArray *operators,
+                                         OrrEagerWork work, const char *name, OrrPass pass,
+                                         double elements) {
+  if (view->shard->layers != ORR_LAYERS_TORCH || !view->shard->uncompiled) return FALSE;
+  const double *bytes = eager_bytes[work][pass != ORR_PASS_FORWARD];
+  for (int i = 0; i < MOST_EAGER; i++) put_bytes(view, operators, name, pass, bytes[i] * elements);
+  return TRUE;
+}
+
+/* What casting @elements moves without the compiler, in addition. */
+static void put_eager_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass,
+                           double elements) {
+  const double bytes = 2 + 2 + 2 + 2 + 4 + 4 + 4 + 4 + 4 + 4 + 1 - (2 + 2 + 1);
+  if (view->shard->uncompiled) put_bytes(view, operators, "scaled-cast", pass, bytes * elements);
+}
+
 void orr_transformer_put_torch_casts(const OrrTransformerView *view, GArray *operators,
                                      const OrrMatrix *matrix, double rows, OrrPass pass) {
   const OrrPrecisionRecipe *recipe = view->shard->recipe;
   const double inputs = rows * matrix->in, weights = (double)matrix->out * matrix->in;
   const gboolean gathered = view->sequence_parallel && matrix->split == ORR_SPLIT_COLUMN;
   if (!orr_precision_casts(recipe)) return;
+  put_eager_cast(view, operators, pass,
+                 rows * (pass == ORR_PASS_FORWARD ? matrix->in : matrix->out));
   if (pass == ORR_PASS_FORWARD)
     put_bytes(view, operators, "scaled-cast", pass,
               recipe->row_scaled ? (2 + 1) * (inputs + weights)
@@ -103,18 +137,10 @@ void orr_transformer_put_torch_casts(const OrrTransformerView *view, GArray *ope
 }
 
 void orr_transformer_drop_end(GArray *operators) {
-  guint n = operators->len;
-  for (; n > 0; n--) {
-    OrrOperator *last = &g_array_index(operators, OrrOperator, n - 1);
-    if (last->kind == ORR_OPERATOR_GEMM) break;
-    if (last->kind != ORR_OPERATOR_MOE) continue;
-    OrrMoeShape shape = last->moe;
-    shape.projections--; /* the others make what the last product reads */
-    *last = orr_operator_moe(last->name, last->pass, last->dtype, shape);
-    g_array_set_size(operators, n);
-    return;
-  }
-  if (n > 0) g_array_set_size(operators, n - 1);
+  guint last = operators->len;
+  while (last > 0 && g_array_index(operators, OrrOperator, last - 1).kind != ORR_OPERATOR_GEMM)
+    last--;
+  if (last > 0) g_array_set_size(operators, last - 1);
 }
 
 OrrTransformerView orr_transformer_repeated(const OrrTransformerView *view) {

@@ -96,7 +96,8 @@ static gboolean read_profile(OrrCostModel *model, const OrrDevice *named, GError
   if (!orr_cost_build_check(profile, error)) return FALSE;
   for (guint i = 0; i < orr_profile_length(profile->gemm); i++) {
     const OrrProfileGemm *table = profile->gemm->pdata[i];
-    if (table->rows->len > 0) model->gemm_library[table->dtype] = table->library;
+    if (table->rows->len > 0 && table->layout == ORR_GEMM_FORWARD && table->batch <= 1)
+      model->gemm_library[table->dtype] = table->library;
   }
   for (guint i = 0; i < orr_profile_length(profile->collectives); i++)
     if (!orr_cost_collective_build(model, profile->collectives->pdata[i], error)) return FALSE;
@@ -109,7 +110,7 @@ static gboolean read_profile(OrrCostModel *model, const OrrDevice *named, GError
 
 static void take_profile(OrrCostModel *model, const OrrProfile *profile) {
   model->profile = profile;
-  model->tables = orr_cost_tables_new();
+  model->tables = orr_cost_tables_new(profile);
   model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_collective_free);
   model->library_gemm = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_library_gemm_free);
   orr_cost_serving_init(model);

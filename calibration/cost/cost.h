@@ -60,7 +60,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
 void orr_cost_model_share(OrrCostModel *model, OrrCostTables *tables);
 /* Builds all tables now: processes forked afterwards find them built. */
 void orr_cost_build_all(const OrrCostModel *model);
-OrrCostTables *orr_cost_tables_new(void);
+/* For models of @profile; NULL: none. */
+OrrCostTables *orr_cost_tables_new(const OrrProfile *profile);
 void orr_cost_tables_free(OrrCostTables *tables);
 
 /* The device of the rows, where it is another one or the same one with other rates (a what-if);

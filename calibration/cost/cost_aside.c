@@ -80,10 +80,11 @@ static void count(Counts *counts, char *label, guint n_asides, guint n_rows) {
 
 static void count_kernels(const OrrCostModel *model, Counts *counts) {
   guint n_asides, n_rows;
-  for (int d = 0; d < ORR_N_DTYPES; d++) {
-    const OrrGrid *grid = orr_cost_build_gemm(model, (OrrDtype)d);
+  for (guint i = 0; model->profile && i < orr_profile_length(model->profile->gemm); i++) {
+    const OrrGrid *grid = orr_cost_build_gemm_at(model, i);
+    g_autofree char *label = orr_profile_gemm_label(model->profile->gemm->pdata[i]);
     if (grid)
-      count(counts, g_strdup_printf("gemm %s", orr_dtype_names[d]), orr_grid_n_aside(grid),
+      count(counts, g_strdup_printf("gemm %s", label), orr_grid_n_aside(grid),
             orr_grid_n_rows(grid));
   }
   for (int phase = 0; phase < ORR_N_PHASES; phase++)

@@ -25,29 +25,55 @@ static void report(const char *what, const GError *error) {
 
 /* --- products --- */
 
-static const OrrProfileGemm *gemm_of(const OrrCostModel *model, OrrDtype dtype) {
+static const OrrProfileGemm *table_at(const OrrCostModel *model, guint table) {
+  return model->profile->gemm->pdata[table];
+}
+
+gboolean orr_cost_build_gemm_is_of(const OrrProfileGemm *table, const char *release) {
+  if (!release || !table->release || !g_str_has_prefix(table->release, release)) return FALSE;
+  const char after = table->release[strlen(release)];
+  return after == '\0' || after == '.';
+}
+
+int orr_cost_build_gemm_find(const OrrCostModel *model, OrrDtype dtype, OrrGemmLayout layout,
+                             gint64 batch, const char *release) {
   const GPtrArray *tables = model->profile ? model->profile->gemm : NULL;
+  int best = -1, best_rank = -1;
   for (guint i = 0; i < orr_profile_length(tables); i++) {
     const OrrProfileGemm *table = tables->pdata[i];
-    if (table->dtype == (int)dtype && table->rows->len > 0) return table;
+    if (table->dtype != (int)dtype || table->rows->len == 0 || MAX(1, table->batch) != batch)
+      continue;
+    const int of_layout = table->layout == (int)layout             ? 2
+                          : table->layout == (int)ORR_GEMM_FORWARD ? 1
+                                                                   : 0;
+    const int of_release = orr_cost_build_gemm_is_of(table, release) ? 2 : !table->release;
+    const int rank = 3 * of_layout + of_release;
+    if (rank <= best_rank) continue;
+    best = (int)i;
+    best_rank = rank;
   }
-  return NULL;
+  return best;
 }
 
 gboolean orr_cost_build_has_gemm(const OrrCostModel *model, OrrDtype dtype) {
-  return gemm_of(model, dtype) != NULL;
+  return orr_cost_build_gemm_find(model, dtype, ORR_GEMM_FORWARD, 1, NULL) >= 0;
+}
+
+const OrrGrid *orr_cost_build_gemm_at(const OrrCostModel *model, guint table) {
+  OrrCostTables *tables = model->tables;
+  if (g_once_init_enter(&tables->has_built_gemm[table])) {
+    g_autoptr(GError) error = NULL;
+    const OrrProfileGemm *of = table_at(model, table);
+    if (of->rows->len > 0) tables->gemm[table] = orr_cost_gemm_build(model->measured, of, &error);
+    if (error) report("gemm", error);
+    g_once_init_leave(&tables->has_built_gemm[table], 1);
+  }
+  return tables->gemm[table];
 }
 
 const OrrGrid *orr_cost_build_gemm(const OrrCostModel *model, OrrDtype dtype) {
-  OrrCostTables *tables = model->tables;
-  if (g_once_init_enter(&tables->has_built_gemm[dtype])) {
-    g_autoptr(GError) error = NULL;
-    const OrrProfileGemm *table = gemm_of(model, dtype);
-    if (table) tables->gemm[dtype] = orr_cost_gemm_build(model->measured, table, &error);
-    if (error) report("gemm", error);
-    g_once_init_leave(&tables->has_built_gemm[dtype], 1);
-  }
-  return tables->gemm[dtype];
+  const int table = orr_cost_build_gemm_find(model, dtype, ORR_GEMM_FORWARD, 1, NULL);
+  return table >= 0 ? orr_cost_build_gemm_at(model, (guint)table) : NULL;
 }
 
 /* --- attention --- */
@@ -111,16 +137,15 @@ static gboolean gemm_has_number(const OrrProfileGemm *table) {
 }
 
 static gboolean check_gemm(const GPtrArray *tables, GError **error) {
-  gboolean seen[ORR_N_DTYPES] = {FALSE};
+  g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   for (guint i = 0; i < orr_profile_length(tables); i++) {
     const OrrProfileGemm *table = tables->pdata[i];
-    const char *wrong = !gemm_has_number(table)                      ? "there is no row"
-                        : table->rows->len > 0 && seen[table->dtype] ? "there are two tables"
-                                                                     : NULL;
-    seen[table->dtype] |= table->rows->len > 0;
-    if (!wrong) continue;
-    return orr_fault_set(error, ORR_FAULT_DOCUMENT, "gemm %s: %s", orr_dtype_names[table->dtype],
-                         wrong);
+    g_autofree char *label = orr_profile_gemm_label(table);
+    const char *wrong = !gemm_has_number(table) ? "there is no row"
+                        : table->rows->len > 0 && !g_hash_table_add(seen, g_strdup(label))
+                            ? "there are two tables"
+                            : NULL;
+    if (wrong) return orr_fault_set(error, ORR_FAULT_DOCUMENT, "gemm %s: %s", label, wrong);
   }
   return TRUE;
 }
@@ -155,23 +180,29 @@ gboolean orr_cost_build_check(const OrrProfile *profile, GError **error) {
 }
 
 void orr_cost_build_all(const OrrCostModel *model) {
-  for (int d = 0; d < ORR_N_DTYPES; d++) {
-    orr_cost_build_gemm(model, (OrrDtype)d);
+  for (guint i = 0; i < model->tables->n_gemm; i++) orr_cost_build_gemm_at(model, i);
+  for (int d = 0; d < ORR_N_DTYPES; d++)
     for (int phase = 0; phase < ORR_N_PHASES; phase++)
       orr_cost_build_attention(model, (OrrProfilePhase)phase, (OrrDtype)d);
-  }
   orr_cost_build_moe(model);
 }
 
-OrrCostTables *orr_cost_tables_new(void) { return g_new0(OrrCostTables, 1); }
+OrrCostTables *orr_cost_tables_new(const OrrProfile *profile) {
+  OrrCostTables *tables = g_new0(OrrCostTables, 1);
+  tables->n_gemm = profile ? orr_profile_length(profile->gemm) : 0;
+  tables->has_built_gemm = g_new0(gsize, tables->n_gemm);
+  tables->gemm = g_new0(OrrGrid *, tables->n_gemm);
+  return tables;
+}
 
 void orr_cost_tables_free(OrrCostTables *tables) {
   if (!tables) return;
-  for (int d = 0; d < ORR_N_DTYPES; d++) {
-    orr_grid_free(tables->gemm[d]);
+  for (guint i = 0; i < tables->n_gemm; i++) orr_grid_free(tables->gemm[i]);
+  g_free(tables->gemm);
+  g_free(tables->has_built_gemm);
+  for (int d = 0; d < ORR_N_DTYPES; d++)
     for (int phase = 0; phase < ORR_N_PHASES; phase++)
       if (tables->attention[phase][d]) g_ptr_array_unref(tables->attention[phase][d]);
-  }
   if (tables->moe) g_ptr_array_unref(tables->moe);
   g_free(tables);
 }

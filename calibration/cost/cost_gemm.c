@@ -19,10 +19,19 @@
  * Beyond the rows in m but not in n, the transposed product answers: it has the same tiles, waves,
  * bytes and FLOPs.
  *
- * Batched products (unfused attention, experts) were not measured. They take the distance from the
- * roofline of the unbatched product with the same FLOPs and output, (batch m, n, k); or, where a
- * matrix meets fewer rows than a tile has, of (m, batch n, k), which has the same number of tiles
- * and reads as many weights. The roofline counts the true bytes: how = modelled.
+ * Batched products (unfused attention, experts): between two tables of batches the distance from
+ * the roofline lies on a line over log batch. Where none was measured (no shipped profile has such
+ * rows; `orrery calibrate` measures them), they take the distance of the unbatched product with the
+ * same FLOPs and output, (batch m, n, k); or, where a matrix meets fewer rows than a tile has, of
+ * (m, batch n, k), which has the same number of tiles and reads as many weights. The roofline
+ * counts the true bytes: how = modelled.
+ *
+ * The backward's products have other operands with k innermost. Where the profile has no rows of
+ * their layout (no shipped one has; `orrery calibrate` measures them), forward's answer. On H100
+ * their rates differ by a few per cent, either way.
+ *
+ * A stack may name the release of its library (op->release): rows of that release answer first.
+ * Where there are none, the time is the rows' over op->rate, which the stack says with a source.
  *
  * The narrow rows are a serving engine's linear layer, which casts its input in kernels of its own:
  * a launch, and m k elements at a rate (the profile's fp8-row-cast ...). Training that casts
@@ -128,6 +137,7 @@ static guint index_of(const GArray *axis, double value) {
 typedef struct {
   OrrGrid *grid;
   OrrDtype dtype;
+  double batch;
   const GArray *m, *n, *k;
 } Building;
 
@@ -141,8 +151,11 @@ static gboolean set_row(const OrrCostModel *model, const Building *building,
     double m = g_array_index(building->m, double, i), time_s = g_array_index(us, double, i) * 1e-6;
     const guint cell[] = {i, i_n, i_k};
     if (isnan(time_s)) continue;
-    const double roofline_s =
-        orr_cost_gemm_roofline_s(model, building->dtype, m, (double)row->n, (double)row->k);
+    const double roofline_s = gemm_roofline_s(model, &(Product){.dtype = building->dtype,
+                                                                .batch = building->batch,
+                                                                .m = m,
+                                                                .n = (double)row->n,
+                                                                .k = (double)row->k});
     orr_grid_set(building->grid, cell, log(time_s / roofline_s));
     orr_grid_time(building->grid, cell, time_s, m * (double)row->n * (double)row->k);
   }
@@ -158,7 +171,8 @@ OrrGrid *orr_cost_gemm_build(const OrrCostModel *model, const OrrProfileGemm *ta
   const double *const axes[] = {(double *)(void *)m->data, (double *)(void *)n->data,
                                 (double *)(void *)k->data};
   g_autoptr(OrrGrid) grid = orr_grid_new(axes, (guint[]){m->len, n->len, k->len});
-  const Building building = {grid, (OrrDtype)table->dtype, m, n, k};
+  const double batch = (double)MAX(1, table->batch);
+  const Building building = {grid, (OrrDtype)table->dtype, batch, m, n, k};
   for (guint i = 0; i < table->rows->len; i++)
     if (!set_row(model, &building, table->rows->pdata[i], error)) return NULL;
   if (orr_grid_fill(grid)) return g_steal_pointer(&grid);
@@ -174,17 +188,26 @@ gboolean orr_cost_gemm_holds(const OrrCostModel *model, OrrDtype dtype) {
           (orr_cost_build_has_gemm(model, ORR_BF16) || orr_cost_build_has_gemm(model, ORR_FP16)));
 }
 
-/* The table of @dtype. 16-bit formats run at one rate on every device that has both. Other
- * formats borrow the 16-bit table, since the distance from the roofline depends on the shape
- * first; how is then modelled. */
-static const OrrGrid *find_table(const OrrCostModel *model, OrrDtype dtype,
-                                 gboolean *ret_borrowed) {
-  OrrDtype twin = dtype == ORR_FP16 ? ORR_BF16 : dtype == ORR_BF16 ? ORR_FP16 : dtype;
-  const OrrGrid *table = orr_cost_build_gemm(model, dtype);
-  if (!table) table = orr_cost_build_gemm(model, twin);
-  *ret_borrowed = !table;
-  if (!table) table = orr_cost_build_gemm(model, ORR_BF16);
-  return table ? table : orr_cost_build_gemm(model, ORR_FP16);
+static OrrGemmLayout layout_of(const OrrOperator *op) {
+  return op->pass == ORR_PASS_DGRAD   ? ORR_GEMM_DGRAD
+         : op->pass == ORR_PASS_WGRAD ? ORR_GEMM_WGRAD
+                                      : ORR_GEMM_FORWARD;
+}
+
+/* The table of @op's format, -1: none. 16-bit formats run at one rate on every device that has
+ * both. Other formats borrow the 16-bit table, since the distance from the roofline depends on the
+ * shape first; how is then modelled. */
+static int find_table(const OrrCostModel *model, const OrrOperator *op, gboolean *ret_borrowed) {
+  const OrrDtype dtype = (OrrDtype)op->dtype, twin = dtype == ORR_FP16   ? ORR_BF16
+                                                     : dtype == ORR_BF16 ? ORR_FP16
+                                                                         : dtype;
+  const OrrDtype formats[] = {dtype, twin, ORR_BF16, ORR_FP16};
+  int table = -1;
+  guint i = 0;
+  for (; table < 0 && i < G_N_ELEMENTS(formats); i++)
+    table = orr_cost_build_gemm_find(model, formats[i], layout_of(op), 1, op->release);
+  *ret_borrowed = table < 0 || i > 2;
+  return table;
 }
 
 /* The product's distance from its roofline. The transpose, n x m, is the same work with the
@@ -200,6 +223,52 @@ static double ratio_at(const OrrGrid *grid, double m, double n, double k, OrrGri
   *ret_trust = ORR_GRID_BETWEEN;
   *ret_turned = TRUE;
   return transposed;
+}
+
+/* The tables of batched products next to @op's batch, below and above; -1: none. The unbatched
+ * @table is one. */
+static void find_batches(const OrrCostModel *model, const OrrOperator *op, int table,
+                         int *ret_below, int *ret_above) {
+  const GPtrArray *tables = model->profile->gemm;
+  gint64 below = 1, above = G_MAXINT64;
+  *ret_below = table;
+  *ret_above = -1;
+  for (guint i = 0; i < tables->len; i++) {
+    const OrrProfileGemm *one = tables->pdata[i];
+    if (one->batch <= 1 || (one->batch > op->gemm.batch ? one->batch >= above : one->batch < below))
+      continue;
+    const int found =
+        orr_cost_build_gemm_find(model, (OrrDtype)((OrrProfileGemm *)tables->pdata[table])->dtype,
+                                 layout_of(op), one->batch, op->release);
+    if (found < 0) continue;
+    *(one->batch > op->gemm.batch ? &above : &below) = one->batch;
+    *(one->batch > op->gemm.batch ? ret_above : ret_below) = found;
+  }
+}
+
+/* The distance from the roofline of a batched product, by tables of batches. FALSE: the profile has
+ * none. */
+static gboolean batched_ratio(const OrrCostModel *model, const OrrOperator *op, int table,
+                              double *ret_ratio, OrrGridTrust *ret_trust) {
+  const GPtrArray *tables = model->profile->gemm;
+  const double at[] = {(double)op->gemm.m, (double)op->gemm.n, (double)op->gemm.k};
+  int below, above;
+  find_batches(model, op, table, &below, &above);
+  if (below == table && above < 0) return FALSE;
+  const double low = (double)MAX(1, ((OrrProfileGemm *)tables->pdata[below])->batch);
+  *ret_ratio = orr_grid_at(orr_cost_build_gemm_at(model, (guint)below), at, ret_trust);
+  if (low == (double)op->gemm.batch) return TRUE;
+  if (above < 0) {
+    *ret_trust = ORR_GRID_BEYOND;
+    return TRUE;
+  }
+  OrrGridTrust trust;
+  const double high = (double)((OrrProfileGemm *)tables->pdata[above])->batch;
+  const double other = orr_grid_at(orr_cost_build_gemm_at(model, (guint)above), at, &trust);
+  const double share = log((double)op->gemm.batch / low) / log(high / low);
+  *ret_ratio += share * (other - *ret_ratio);
+  *ret_trust = MAX(MAX(*ret_trust, trust), ORR_GRID_BETWEEN);
+  return TRUE;
 }
 
 /* The time of the rows' own cast of @elements. */
@@ -234,7 +303,7 @@ OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
       op->kernels == ORR_KERNELS_EAGER)
     return own;
   gboolean borrowed;
-  const gboolean has_table = find_table(model, (OrrDtype)op->dtype, &borrowed) && !borrowed;
+  const gboolean has_table = find_table(model, op, &borrowed) >= 0 && !borrowed;
   return orr_cost_library_gemm(model, op, has_table, own);
 }
 
@@ -251,17 +320,23 @@ OrrCost orr_cost_gemm_own(const OrrCostModel *model, const OrrOperator *op) {
   if (misses_tensor_cores(op) && model->device->fp32_flops > 0)
     return cuda_core_gemm(model, &product);
   gboolean borrowed;
-  const OrrGrid *grid = find_table(model, (OrrDtype)op->dtype, &borrowed);
+  const int table = find_table(model, op, &borrowed);
   double roofline_s = gemm_roofline_s(model, &product);
-  if (!grid) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
+  if (op->rate > 0 &&
+      !(table >= 0 && orr_cost_build_gemm_is_of(model->profile->gemm->pdata[table], op->release)))
+    roofline_s /= op->rate;
+  if (table < 0) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
   OrrGridTrust trust;
-  gboolean turned;
+  gboolean turned = FALSE;
   const gboolean is_thin = batch > 1 && m < LARGEST_TILE && m < n;
   const double rows = is_thin ? m : batch * m, columns = is_thin ? batch * n : n;
-  double ratio = ratio_at(grid, rows, columns, k, &trust, &turned);
-  if (op->kernels == ORR_KERNELS_EAGER && batch <= 1)
-    roofline_s /= model->constants->gemm_eager_rate;
-  borrowed |= batch > 1 || product.weight_bytes > 0;
+  double ratio;
+  if (batch <= 1 || !batched_ratio(model, op, table, &ratio, &trust)) {
+    ratio =
+        ratio_at(orr_cost_build_gemm_at(model, (guint)table), rows, columns, k, &trust, &turned);
+    borrowed |= batch > 1;
+  }
+  borrowed |= product.weight_bytes > 0;
   if (op->gemm.stored.exact_sums) roofline_s *= model->constants->fp8_exact_sums;
   double time_s = roofline_s * exp(ratio);
   if (op->gemm.stored.cast_apart && orr_cost_build_has_gemm(model, (OrrDtype)op->dtype))

@@ -16,10 +16,11 @@ G_BEGIN_DECLS
 
 /* What is built on demand; ask cost_build.c for it. */
 struct OrrCostTables {
-  gsize has_built_gemm[ORR_N_DTYPES]; /* for g_once_init_enter */
+  guint n_gemm;          /* tables in the profile's `gemm` */
+  gsize *has_built_gemm; /* for g_once_init_enter */
   gsize has_built_attention[ORR_N_PHASES][ORR_N_DTYPES];
   gsize has_built_moe;
-  OrrGrid *gemm[ORR_N_DTYPES]; /* log(measured / roofline) over m, n, k; NULL: no rows */
+  OrrGrid **gemm; /* log(measured / roofline) over m, n, k; NULL: no rows */
   /* OrrCostAttention*, by the format of the keys and values; NULL: no rows */
   GPtrArray *attention[ORR_N_PHASES][ORR_N_DTYPES];
   GPtrArray *moe; /* OrrCostMoe*, in the order of the profile */

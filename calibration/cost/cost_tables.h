@@ -23,9 +23,17 @@ typedef struct OrrCostMoe OrrCostMoe;                 /* cost_moe.c */
  * such rows. The model of measured rates builds them, so the answer is the same whichever of a
  * model's own views asks. The last one is never NULL. */
 const OrrGrid *orr_cost_build_gemm(const OrrCostModel *model, OrrDtype dtype);
+/* The grid of a table of the profile's `gemm`, by its index. */
+const OrrGrid *orr_cost_build_gemm_at(const OrrCostModel *model, guint table);
 const GPtrArray *orr_cost_build_attention(const OrrCostModel *model, OrrProfilePhase phase,
                                           OrrDtype kv_dtype);
 const GPtrArray *orr_cost_build_moe(const OrrCostModel *model);
+/* Which table of `gemm` answers for products of @dtype, best first: of the layout, or forward; of
+ * the @release (as far as it says: "cublas-12" is any 12.x; NULL: any), or of none that is stated.
+ * -1: no table has rows of @dtype with @batch products a call. */
+int orr_cost_build_gemm_find(const OrrCostModel *model, OrrDtype dtype, OrrGemmLayout layout,
+                             gint64 batch, const char *release);
+gboolean orr_cost_build_gemm_is_of(const OrrProfileGemm *table, const char *release);
 /* Whether the profile has rows of products in @dtype; builds nothing. */
 gboolean orr_cost_build_has_gemm(const OrrCostModel *model, OrrDtype dtype);
 /* Refuses a profile whose tables cannot be built: two of one format, or a table without a

@@ -22,6 +22,7 @@ typedef enum {
   FORMAT,        /* a number format */
   GEMM_FORMAT,   /* a number format, or fp8_block: then BY_BLOCKS more than fp8's */
   LIBRARY,       /* a library of kernels: any, sglang, trtllm or vllm */
+  LAYOUT,        /* of a product: forward, dgrad or wgrad */
   NO_WINDOW,     /* 0 */
   DISTRIBUTION,  /* balanced or power_law_A */
   BALANCED,      /* balanced */
@@ -52,19 +53,20 @@ static OrrCost query_operator(const OrrCostModel *cost, const OrrOperator *op, d
   return sustained > 0 ? orr_cost_sustained(cost, op) : orr_cost_operator(cost, op);
 }
 
-enum { GEMM_DTYPE, GEMM_M, GEMM_N, GEMM_K, GEMM_BATCH, GEMM_SUSTAINED, GEMM_LIBRARY };
+enum { GEMM_DTYPE, GEMM_M, GEMM_N, GEMM_K, GEMM_BATCH, GEMM_LAYOUT, GEMM_SUSTAINED, GEMM_LIBRARY };
 enum { BY_BLOCKS = ORR_N_DTYPES }; /* added to a format: a scale for each block */
 
 static OrrDtype gemm_dtype(double value) { return (OrrDtype)((int)value % BY_BLOCKS); }
 
 static OrrCost answer_gemm(const OrrCostModel *cost, const char *name, const double *values) {
+  static const OrrPass passes[] = {ORR_PASS_FORWARD, ORR_PASS_DGRAD, ORR_PASS_WGRAD};
   const OrrGemmShape shape = {.batch = (gint64)values[GEMM_BATCH],
                               .m = (gint64)values[GEMM_M],
                               .n = (gint64)values[GEMM_N],
                               .k = (gint64)values[GEMM_K],
                               .stored.blocks = values[GEMM_DTYPE] >= BY_BLOCKS};
-  OrrOperator op =
-      orr_operator_gemm("query", ORR_PASS_FORWARD, gemm_dtype(values[GEMM_DTYPE]), shape);
+  OrrOperator op = orr_operator_gemm("query", passes[(int)values[GEMM_LAYOUT]],
+                                     gemm_dtype(values[GEMM_DTYPE]), shape);
   op.library = (guint8)values[GEMM_LIBRARY];
   (void)name;
   return query_operator(cost, &op, values[GEMM_SUSTAINED]);
@@ -285,6 +287,7 @@ static const Question questions[] = {
       [GEMM_N] = {"n", COUNT, NULL},
       [GEMM_K] = {"k", COUNT, NULL},
       [GEMM_BATCH] = {"batch", COUNT, "1"},
+      [GEMM_LAYOUT] = {"layout", LAYOUT, "forward"},
       [GEMM_SUSTAINED] = {"sustained", YES_NO, "no"},
       [GEMM_LIBRARY] = {"library", LIBRARY, "any"}},
      answer_gemm,
@@ -352,9 +355,9 @@ static gboolean parse_word(KeyKind kind, const char *text, double *ret_value) {
   return *ret_value || g_str_has_prefix(text, "normal"); /* tables have "normal(best SM count)" */
 }
 
-static gboolean parse_library(const char *text, double *ret_value) {
-  for (int i = 0; orr_kernel_library_words[i]; i++)
-    if (strcmp(text, orr_kernel_library_words[i]) == 0) {
+static gboolean parse_among(const char *const *words, const char *text, double *ret_value) {
+  for (int i = 0; words[i]; i++)
+    if (strcmp(text, words[i]) == 0) {
       *ret_value = i;
       return TRUE;
     }
@@ -369,6 +372,7 @@ static gboolean parse_value(const Key *key, const char *text, double *ret_value,
       [FORMAT] = "a number format such as bfloat16",
       [GEMM_FORMAT] = "a number format such as bfloat16",
       [LIBRARY] = "any, sglang, trtllm or vllm",
+      [LAYOUT] = "forward, dgrad or wgrad",
       [NO_WINDOW] = "0: the profile has no rows of windowed attention",
       [DISTRIBUTION] = "balanced or power_law_A",
       [BALANCED] = "balanced: other distributions were not measured",
@@ -384,8 +388,9 @@ static gboolean parse_value(const Key *key, const char *text, double *ret_value,
     good = orr_profile_format(text, &dtype);
     value = good ? dtype : 0;
     if (key->kind == GEMM_FORMAT && strcmp(text, "fp8_block") == 0) value += BY_BLOCKS;
-  } else if (key->kind == LIBRARY) {
-    good = parse_library(text, &value);
+  } else if (key->kind == LIBRARY || key->kind == LAYOUT) {
+    good = parse_among(key->kind == LIBRARY ? orr_kernel_library_words : orr_gemm_layout_words,
+                       text, &value);
   } else if (key->kind == PROJECTIONS) {
     gboolean known = strcmp(text, "known") == 0;
     good = known || (good && (value == 2 || value == 3));
@@ -479,7 +484,8 @@ gboolean orr_query_operator(const OrrCostModel *cost, const char *operator_name,
 }
 
 static char *gemm_note(const OrrCostModel *cost, const double *values) {
-  return values[GEMM_BATCH] > 1 || values[GEMM_LIBRARY] != ORR_KERNEL_LIBRARY_ANY
+  return values[GEMM_BATCH] > 1 || values[GEMM_LAYOUT] > 0 ||
+                 values[GEMM_LIBRARY] != ORR_KERNEL_LIBRARY_ANY
              ? NULL
              : orr_cost_gemm_aside(cost, gemm_dtype(values[GEMM_DTYPE]), values[GEMM_M],
                                    values[GEMM_N], values[GEMM_K]);

@@ -28,7 +28,8 @@ static guint n_tables(const OrrProfile *profile) {
 static char *label(const OrrProfile *profile, guint table) {
   const OrrProfileLibraryGemm *library = library_at(profile, table);
   const char *dtype = orr_dtype_names[table_at(profile, table)->dtype];
-  if (!library) return g_strdup_printf("gemm %s", dtype);
+  g_autofree char *own = orr_profile_gemm_label(table_at(profile, table));
+  if (!library) return g_strdup_printf("gemm %s", own);
   const char *words = orr_kernel_library_words[library->table.library];
   if (library->weight_bytes > 0)
     return g_strdup_printf("gemm w%.0f %s", 8 * library->weight_bytes, words);
@@ -73,11 +74,13 @@ static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
 
 static OrrOperator operator_of(const OrrProfile *profile, guint table,
                                const OrrCrossvalPoint *point) {
+  static const OrrPass passes[] = {ORR_PASS_FORWARD, ORR_PASS_DGRAD, ORR_PASS_WGRAD};
   const OrrProfileLibraryGemm *library = library_at(profile, table);
+  const OrrProfileGemm *own = table_at(profile, table);
   OrrOperator op = orr_operator_gemm(
-      "left out", ORR_PASS_FORWARD, (OrrDtype)table_at(profile, table)->dtype,
-      (OrrGemmShape){1, (gint64)point->keys[M], (gint64)point->keys[N], (gint64)point->keys[K],
-                     .stored.blocks = library && library->blocks,
+      "left out", passes[own->layout], (OrrDtype)own->dtype,
+      (OrrGemmShape){MAX(1, own->batch), (gint64)point->keys[M], (gint64)point->keys[N],
+                     (gint64)point->keys[K], .stored.blocks = library && library->blocks,
                      .stored.weight_bytes = library ? library->weight_bytes : 0});
   op.library = library ? (guint8)library->table.library : ORR_KERNEL_LIBRARY_ANY;
   return op;
@@ -94,8 +97,9 @@ static guint region(const OrrCostModel *model, const OrrProfile *profile, guint 
   OrrDtype dtype = (OrrDtype)table_at(profile, table)->dtype;
   double m = point->keys[M], n = point->keys[N], k = point->keys[K],
          operand = orr_dtype_bytes(dtype);
-  double bytes = operand * (m * k + n * k) + fmax(operand, 2) * m * n;
-  return orr_crossval_bound(model, dtype, 2 * m * n * k, bytes);
+  const double bytes = operand * (m * k + n * k) + fmax(operand, 2) * m * n,
+               batch = (double)MAX(1, table_at(profile, table)->batch);
+  return orr_crossval_bound(model, dtype, batch * 2 * m * n * k, batch * bytes);
 }
 
 const OrrCrossvalFamily orr_crossval_gemm = {

@@ -26,10 +26,12 @@ static gboolean see_gemm_row(const OrrProfileGemm *table, const OrrProfileGemmRo
   for (guint i = 0; us && i < MIN(us->len, m->len); i++) {
     double time_s = g_array_index(us, double, i) * 1e-6, rows = g_array_index(m, double, i);
     if (isnan(time_s)) continue;
-    double bytes = operand * (rows * k + n * k) + fmax(operand, 2) * rows * n;
+    const double batch = (double)MAX(1, table->batch);
+    double bytes = batch * (operand * (rows * k + n * k) + fmax(operand, 2) * rows * n);
     if (extremes->shortest_s <= 0 || time_s < extremes->shortest_s) extremes->shortest_s = time_s;
     if (peak > 0)
-      extremes->flops_fraction = fmax(extremes->flops_fraction, 2 * rows * n * k / time_s / peak);
+      extremes->flops_fraction =
+          fmax(extremes->flops_fraction, 2 * batch * rows * n * k / time_s / peak);
     if (bytes >= streaming_bytes)
       extremes->bandwidth_fraction =
           fmax(extremes->bandwidth_fraction, bytes / time_s / device->memory_bytes_per_s);

@@ -19,12 +19,13 @@
 #include "calibration/cost/grid.h"
 #include "calibration/fit/measured_private.h"
 #include "calibration/profile/profile_format.h"
+#include "calibration/profile/profile_private.h"
 #include "models/operator.h"
 #include "sim/base/fault.h"
 
 /* --- points --- */
 
-enum { KEYS = 6 };
+enum { KEYS = 7 };
 
 typedef struct {
   double keys[KEYS]; /* the group first, then the axes; unused ones 0 */
@@ -42,11 +43,15 @@ static int compare_points(gconstpointer a, gconstpointer b) {
 /* How a file becomes points: its columns in the order of Point.keys. */
 typedef struct {
   const char *file;
-  const char *columns[KEYS + 1]; /* ends with NULL; one whose name ends in "dtype" holds formats */
-  const char *plus;              /* added to the last column, or NULL */
+  /* ends with NULL; one whose name ends in "dtype" holds formats; "layout", "batch" and "release"
+   * may be absent (read_optional) */
+  const char *columns[KEYS + 1];
+  const char *plus; /* added to the last column, or NULL */
 } Layout;
 
-static const Layout gemm_layout = {"gemm.csv", {"gemm_dtype", "n", "k", "m", NULL}, NULL};
+static const Layout gemm_layout = {
+    "gemm.csv", {"gemm_dtype", "layout", "batch", "release", "n", "k", "m", NULL}, NULL};
+enum { GEMM_LAYOUT = 1, GEMM_BATCH, GEMM_RELEASE, GEMM_N, GEMM_K, GEMM_M };
 static const Layout prefill_layout = {
     "attention_prefill.csv",
     {"kv_cache_dtype", "head_dim", "num_heads", "num_key_value_heads", "batch_size", "isl", NULL},
@@ -82,6 +87,32 @@ gboolean orr_measured_key(const OrrCsv *csv, const OrrCsvLine *line, int column,
   return TRUE;
 }
 
+static gboolean is_optional(const char *name) {
+  static const char *const names[] = {"layout", "batch", "release", NULL};
+  return g_strv_contains(names, name);
+}
+
+/* The key of an optional column. A release is known by its quark: releases are in the order of
+ * their first rows. */
+static gboolean read_optional(const OrrCsv *csv, const OrrCsvLine *line, const char *name,
+                              OrrDiags *diags, double *ret_key) {
+  const int column = orr_csv_column(csv, name);
+  const char *text = column < 0 ? "" : line->cells[column];
+  *ret_key = strcmp(name, "batch") == 0;
+  if (!*text) return TRUE;
+  if (strcmp(name, "batch") == 0) return orr_measured_key(csv, line, column, diags, ret_key);
+  if (strcmp(name, "release") == 0) {
+    *ret_key = g_quark_from_string(text);
+    return TRUE;
+  }
+  for (int i = 0; orr_gemm_layout_words[i]; i++) {
+    *ret_key = i;
+    if (strcmp(text, orr_gemm_layout_words[i]) == 0) return TRUE;
+  }
+  orr_diags_error(diags, line->place, "layout is '%s': want forward, dgrad or wgrad", text);
+  return FALSE;
+}
+
 gboolean orr_measured_latency(const OrrCsv *csv, const OrrCsvLine *line, int column,
                               OrrDiags *diags, double *ret_us) {
   if (!orr_csv_number(csv, line, column, diags, ret_us)) return FALSE;
@@ -109,6 +140,7 @@ static void read_points(const OrrCsv *csv, const Layout *layout, GArray *points,
   gboolean complete = TRUE;
   for (; layout->columns[n_columns]; n_columns++)
     complete &=
+        is_optional(layout->columns[n_columns]) ||
         (columns[n_columns] = orr_measured_column(csv, layout->columns[n_columns], diags)) >= 0;
   int latency = orr_measured_column(csv, "latency_us", diags);
   int plus = layout->plus ? orr_measured_column(csv, layout->plus, diags) : -1;
@@ -120,7 +152,9 @@ static void read_points(const OrrCsv *csv, const Layout *layout, GArray *points,
     if (!line->cells || is_windowed(csv, line)) continue;
     gboolean good = orr_measured_latency(csv, line, latency, diags, &point.us);
     for (int c = 0; c < n_columns; c++)
-      good &= orr_measured_key(csv, line, columns[c], diags, &point.keys[c]);
+      good &= is_optional(layout->columns[c])
+                  ? read_optional(csv, line, layout->columns[c], diags, &point.keys[c])
+                  : orr_measured_key(csv, line, columns[c], diags, &point.keys[c]);
     double more = 0;
     good = good && (plus < 0 || (orr_csv_number(csv, line, plus, diags, &more) &&
                                  not_negative(line, layout, more, diags)));
@@ -252,25 +286,35 @@ static const char *library_in(const char *source) {
   return NULL;
 }
 
+/* What all rows of a table share; what is as by default is left out. */
+static void write_gemm_table(GString *text, const double *keys) {
+  g_string_append_printf(text, "  - dtype: %s\n", orr_dtype_names[(int)keys[0]]);
+  if (keys[GEMM_LAYOUT] > 0)
+    g_string_append_printf(text, "    layout: %s\n", orr_gemm_layout_words[(int)keys[GEMM_LAYOUT]]);
+  if (keys[GEMM_BATCH] > 1) g_string_append_printf(text, "    batch: %.0f\n", keys[GEMM_BATCH]);
+  if (keys[GEMM_RELEASE] > 0)
+    g_string_append_printf(text, "    release: \"%s\"\n",
+                           g_quark_to_string((GQuark)keys[GEMM_RELEASE]));
+}
+
 static void write_gemm(GString *text, const GArray *points, const char *what, const char *source) {
   const char *library = library_in(source);
   (void)what; /* attention alone has phases */
   if (points->len) g_string_append(text, "gemm:\n");
   for (guint begin = 0; begin < points->len;) {
-    guint end = group_end(points, begin, points->len, 1);
-    g_autoptr(GArray) m = axis_of(points, begin, end, 3);
-    g_string_append_printf(text, "  - dtype: %s\n",
-                           orr_dtype_names[(int)g_array_index(points, Point, begin).keys[0]]);
+    guint end = group_end(points, begin, points->len, GEMM_N);
+    g_autoptr(GArray) m = axis_of(points, begin, end, GEMM_M);
+    write_gemm_table(text, g_array_index(points, Point, begin).keys);
     if (library) g_string_append_printf(text, "    library: %s\n", library);
     g_string_append_printf(text, "    source: \"%s\"\n", source);
     append_axis(text, "m", m);
     g_string_append(text, "    rows:\n");
     while (begin < end) {
-      guint row_end = group_end(points, begin, end, 3);
+      guint row_end = group_end(points, begin, end, GEMM_M);
       const Point *point = &g_array_index(points, Point, begin);
-      g_string_append_printf(text, "      - {n: %.0f, k: %.0f, us: \"", point->keys[1],
-                             point->keys[2]);
-      append_latencies(text, points, begin, row_end, 3, m);
+      g_string_append_printf(text, "      - {n: %.0f, k: %.0f, us: \"", point->keys[GEMM_N],
+                             point->keys[GEMM_K]);
+      append_latencies(text, points, begin, row_end, GEMM_M, m);
       g_string_append(text, "\"}\n");
       begin = row_end;
     }

@@ -17,8 +17,8 @@
  * operands' format. fp8 and mxfp8 use fast accumulation in forward products but not in backward
  * ones, as Transformer Engine does (accumulation.h); the row's setting states it.
  *
- * FLOPs 2 batch m n k; bytes: each operand and the result once. Exported to gemm.csv if forward and
- * unbatched.
+ * FLOPs 2 batch m n k; bytes: each operand and the result once. Exported to gemm.csv, which names
+ * each row's release of cuBLASLt.
  */
 #include "calibration/measure/family.h"
 
@@ -100,15 +100,19 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
 static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *text) {
   static const char *const words[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL, "fp4"};
   const char *dtype = words[shape->at[0]];
-  if (!dtype || shape->at[1] != 0 || shape->at[2] != 1) return FALSE;
+  const char *release = row->cublas && *row->cublas ? row->cublas : NULL;
+  if (!dtype) return FALSE;
   g_string_append_printf(text,
-                         "%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%.6g\n",
-                         dtype, shape->at[3], shape->at[4], shape->at[5], row->median_us);
+                         "%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT
+                         ",%s,%" G_GINT64_FORMAT ",%s%s,%.6g\n",
+                         dtype, shape->at[3], shape->at[4], shape->at[5], layouts[shape->at[1]],
+                         shape->at[2], release ? "cublas-" : "", release ? release : "",
+                         row->median_us);
   return TRUE;
 }
 
-static const OrrMeasureTable tables[] = {{"gemm.csv", "gemm_dtype,m,n,k,latency_us", line},
-                                         {NULL, NULL, NULL}};
+static const OrrMeasureTable tables[] = {
+    {"gemm.csv", "gemm_dtype,m,n,k,layout,batch,release,latency_us", line}, {NULL, NULL, NULL}};
 
 const OrrMeasureFamily orr_family_gemm = {
     .entry = {"gemm",
@@ -118,4 +122,5 @@ const OrrMeasureFamily orr_family_gemm = {
     .min_gpus = 1,
     .plan = plan,
     .work = work,
-    .tables = tables};
+    .tables = tables,
+    .by_release = TRUE};

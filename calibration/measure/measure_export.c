@@ -29,12 +29,16 @@ static int compare_known(gconstpointer a, gconstpointer b) {
   if (by_family) return by_family;
   for (guint c = 0; c < ORR_SHAPE_COLUMNS; c++)
     if (x->shape.at[c] != y->shape.at[c]) return x->shape.at[c] < y->shape.at[c] ? -1 : 1;
+  const int by_release =
+      x->shape.family->by_release ? g_strcmp0(x->row->cublas, y->row->cublas) : 0;
+  if (by_release) return by_release;
   return (x->row > y->row) - (x->row < y->row); /* rows of one array, oldest first */
 }
 
 static gboolean same_shape(const Known *a, const Known *b) {
   return a->shape.family == b->shape.family &&
-         memcmp(a->shape.at, b->shape.at, sizeof a->shape.at) == 0;
+         memcmp(a->shape.at, b->shape.at, sizeof a->shape.at) == 0 &&
+         (!a->shape.family->by_release || g_strcmp0(a->row->cublas, b->row->cublas) == 0);
 }
 
 static gboolean add_known(GArray *known, const OrrMeasureRow *row, GError **error) {

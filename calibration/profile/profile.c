@@ -57,10 +57,6 @@ static const OrrField constants_fields[] = {
                    "Fraction of the memory bandwidth that a long kernel reaches, where `kernels` "
                    "does not name it.",
                    .min = 0.01, .max = 1),
-    ORR_FIELD_REAL(
-        OrrProfileConstants, "gemm-eager-rate", gemm_eager_rate, ORR_UNIT_FRACTION, "100 %",
-        "Rate of the matrix products of 2021-22 (kernels: eager), as a fraction of the rows' rate.",
-        .min = 0.5, .max = 1),
     ORR_FIELD_REAL(OrrProfileConstants, "fp8-row-launch", fp8_row_launch_s, ORR_UNIT_SECONDS,
                    "0 us", "Launch time of that cast, in fp8.", .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrProfileConstants, "fp8-row-cast", fp8_row_cast, ORR_UNIT_BYTES_PER_S, "0 B/s",
@@ -144,7 +140,8 @@ static const OrrField constants_fields[] = {
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_COLUMN_TEXT(OrrProfileConstants, "source", source, "Where the constants come from."),
 };
-static const OrrMovedKey constants_moved[] = {{"static-power", "power.static of the device"},
+static const OrrMovedKey constants_moved[] = {{"gemm-eager-rate", "products.rate of the stack"},
+                                              {"static-power", "power.static of the device"},
                                               {"tensor-power", "power.tensor of the device"},
                                               {NULL, NULL}};
 
@@ -167,11 +164,22 @@ static const OrrField gemm_row_fields[] = {
 static const OrrFieldTable gemm_row_table = ORR_FIELD_TABLE(
     "profile-gemm-row", "One (n, k) of a GEMM table.", OrrProfileGemmRow, gemm_row_fields);
 
+const char *const orr_gemm_layout_words[] = {"forward", "dgrad", "wgrad", NULL};
+
 static const OrrField gemm_fields[] = {
     ORR_FIELD_WORD(OrrProfileGemm, "dtype", dtype, orr_dtype_names, NULL,
                    "Number format of both operands."),
     ORR_FIELD_WORD(OrrProfileGemm, "library", library, orr_kernel_library_words, "any",
                    "Library of the kernels; any: not stated."),
+    ORR_FIELD_WORD(OrrProfileGemm, "layout", layout, orr_gemm_layout_words, "forward",
+                   "The product of a linear layer: forward y[m,n] = x w^T over k inputs; dgrad "
+                   "dx[m,n] = dy w over k outputs; wgrad dw[m,n] = dy^T x over k tokens. Layouts "
+                   "without rows take forward's."),
+    ORR_FIELD_INT(OrrProfileGemm, "batch", batch, "1", "Products of one call.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_COLUMN_TEXT(OrrProfileGemm, "release", release,
+                    "Release of the library of products, such as cublas-12.8.4; a workload that "
+                    "names it (products.release) takes these rows first. Absent: not stated."),
     ORR_FIELD_TEXT(OrrProfileGemm, "source", source, NULL, "Who measured it, with what."),
     ORR_FIELD_TEXT(OrrProfileGemm, "m", m, NULL, "The common m axis of all rows, rising."),
     ORR_FIELD_SECTIONS(OrrProfileGemm, "rows", rows, &gemm_row_table, NULL, "The measured (n, k)."),
@@ -325,17 +333,27 @@ const OrrFieldTable orr_profile_table = ORR_FIELD_TABLE(
 
 /* --- checks --- */
 
-static void check_gemm(const OrrProfileGemm *gemm, const char *dtype, const OrrNode *map,
+char *orr_profile_gemm_label(const OrrProfileGemm *gemm) {
+  GString *text = g_string_new(orr_dtype_names[gemm->dtype]);
+  if (gemm->layout != ORR_GEMM_FORWARD)
+    g_string_append_printf(text, " %s", orr_gemm_layout_words[gemm->layout]);
+  if (gemm->batch > 1) g_string_append_printf(text, " batch %" G_GINT64_FORMAT, gemm->batch);
+  if (gemm->release) g_string_append_printf(text, " %s", gemm->release);
+  return g_string_free(text, FALSE);
+}
+
+/* @what: which of the profile's tables. */
+static void check_gemm(const OrrProfileGemm *gemm, const char *what, const OrrNode *map,
                        GHashTable *seen, OrrDiags *diags) {
   guint n_m = orr_profile_check_axis(map, "m", gemm->m, diags);
   for (guint i = 0; i < gemm->rows->len; i++) {
     const OrrProfileGemmRow *row = gemm->rows->pdata[i];
     const OrrNode *row_map = orr_node_get(map, "rows")->items->pdata[i];
     orr_profile_check_row(row_map, row->us, n_m, TRUE, diags);
-    orr_profile_check_unique(seen,
-                             g_strdup_printf("gemm %s n %" G_GINT64_FORMAT " k %" G_GINT64_FORMAT,
-                                             dtype, row->n, row->k),
-                             row_map, diags);
+    orr_profile_check_unique(
+        seen,
+        g_strdup_printf("gemm %s n %" G_GINT64_FORMAT " k %" G_GINT64_FORMAT, what, row->n, row->k),
+        row_map, diags);
   }
 }
 
@@ -372,10 +390,11 @@ static void check_attention(const OrrProfileAttention *attention, const OrrNode 
 
 static void check_profile(const OrrProfile *profile, const OrrNode *node, OrrDiags *diags) {
   g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  for (guint i = 0; i < orr_profile_length(profile->gemm); i++)
-    check_gemm(profile->gemm->pdata[i],
-               orr_dtype_names[((OrrProfileGemm *)profile->gemm->pdata[i])->dtype],
-               orr_node_get(node, "gemm")->items->pdata[i], seen, diags);
+  for (guint i = 0; i < orr_profile_length(profile->gemm); i++) {
+    g_autofree char *what = orr_profile_gemm_label(profile->gemm->pdata[i]);
+    check_gemm(profile->gemm->pdata[i], what, orr_node_get(node, "gemm")->items->pdata[i], seen,
+               diags);
+  }
   for (guint i = 0; i < orr_profile_length(profile->library_gemm); i++)
     check_library_gemm(profile->library_gemm->pdata[i],
                        orr_node_get(node, "library-gemm")->items->pdata[i], seen, diags);

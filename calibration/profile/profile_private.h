@@ -21,7 +21,6 @@ typedef struct {
   double gemm_efficiency;
   double gemm_wave_share;
   double memory_efficiency;
-  double gemm_eager_rate;
   double fp8_row_launch_s, fp8_row_cast; /* seconds; bytes/s of the 16-bit input */
   double fp4_row_launch_s, fp4_row_cast;
   double fp8_exact_sums;
@@ -57,9 +56,17 @@ typedef struct {
   char *us; /* one latency per m of the table, '-' where none was measured */
 } OrrProfileGemmRow;
 
+/* Which operands have k innermost: of y = x w^T both, of dx = dy w the first, of dw = dy^T x
+ * none. */
+typedef enum { ORR_GEMM_FORWARD, ORR_GEMM_DGRAD, ORR_GEMM_WGRAD } OrrGemmLayout;
+extern const char *const orr_gemm_layout_words[]; /* "forward", "dgrad", "wgrad", NULL */
+
 typedef struct {
   int dtype;
-  int library; /* OrrKernelLibrary; ANY: not stated */
+  int library;   /* OrrKernelLibrary; ANY: not stated */
+  int layout;    /* OrrGemmLayout */
+  gint64 batch;  /* products of one call */
+  char *release; /* of the library: "cublas-12.8.4"; NULL: not stated */
   char *source;
   char *m;         /* the common axis of all rows */
   GPtrArray *rows; /* OrrProfileGemmRow* */
@@ -124,6 +131,9 @@ OrrNode *orr_profile_lay_collectives(const OrrNode *node);
 OrrNode *orr_profile_lay_gemm(const OrrNode *node);
 void orr_profile_check_collective(const OrrProfileCollective *row, const OrrNode *map,
                                   GHashTable *seen, OrrDiags *diags);
+
+/* Names a table of `gemm`: "bf16 wgrad batch 8 cublas-12.8.4". Newly allocated. */
+char *orr_profile_gemm_label(const OrrProfileGemm *gemm);
 
 /* The numbers of @text, separated by white space; '-' reads as NAN where @holes. All are finite
  * and above 0. NULL with ORR_FAULT_DOCUMENT, which names the first bad one. Array of double,

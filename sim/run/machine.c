@@ -48,7 +48,7 @@ static void share_tables(OrrLibrary *library, OrrMachine *machine) {
       g_strdup_printf("tables of %p for %s", (const void *)machine->profile, name);
   machine->tables = orr_library_kept(library, key);
   if (machine->tables) return;
-  machine->tables = orr_cost_tables_new();
+  machine->tables = orr_cost_tables_new(machine->profile);
   orr_library_keep(library, key, machine->tables, free_tables);
 }
 

@@ -80,6 +80,34 @@ static void test_import(void) {
   remove_folder(folder);
 }
 
+/* Layout, batch and release are columns that may be absent: rows that have them are tables of their
+ * own, and an empty cell is forward, 1 and no release. */
+static void test_layouts(void) {
+  g_autofree char *folder = new_folder();
+  write_file(folder, "gemm.csv",
+             "gemm_dtype,m,n,k,layout,batch,release,latency_us\nbfloat16,1,64,32,,,,4\n"
+             "bfloat16,1,64,32,wgrad,1,,5\nbfloat16,1,64,32,forward,8,,6\n"
+             "bfloat16,1,64,32,forward,1,cublas-12.8,7\n");
+  g_autoptr(GError) error = NULL;
+  const OrrMeasuredOptions options = {.device = "round"};
+  g_autofree char *text = orr_measured_import(folder, &options, &error);
+  g_assert_no_error(error);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  OrrOperator op =
+      orr_operator_gemm("test", ORR_PASS_WGRAD, ORR_BF16, (OrrGemmShape){1, 1, 64, 32});
+  assert_near(orr_cost_operator(model, &op).time_s * 1e6, 5, 1e-9);
+  op.pass = ORR_PASS_FORWARD;
+  assert_near(orr_cost_operator(model, &op).time_s * 1e6, 4, 1e-9);
+  op.release = "cublas-12.8";
+  assert_near(orr_cost_operator(model, &op).time_s * 1e6, 7, 1e-9);
+  assert_near(gemm_cost(model, ORR_BF16, 8, 1, 64, 32).time_s * 1e6, 6, 1e-9);
+  write_file(folder, "gemm.csv", "gemm_dtype,m,n,k,layout,latency_us\nbfloat16,2,64,32,nt,3\n");
+  g_assert_null(orr_measured_import(folder, &options, &error));
+  g_assert_nonnull(strstr(error->message, "layout is 'nt': want forward, dgrad or wgrad"));
+  remove_folder(folder);
+}
+
 /* A call of 0.5 ms and more that is a tenth slower than on the other machine takes the time
  * there (900 -> 600); one that is 8 % slower stays, and so do a short one (4 against 3) and one
  * that the other does not have. */
@@ -339,6 +367,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/measured/bad-moe", test_bad_moe);
   g_test_add_func("/measured/thin", test_thin);
   g_test_add_func("/measured/bad-lines", test_each_bad_line_is_named);
+  g_test_add_func("/measured/layouts", test_layouts);
   g_test_add_func("/measured/bad-files", test_bad_files);
   g_test_add_func("/measured/csv", test_csv);
   return g_test_run();

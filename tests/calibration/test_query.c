@@ -67,7 +67,7 @@ static void test_refusals(void) {
                  "reduce_scatter, sendrecv)");
   assert_refused(
       "gemm", "mm=1",
-      "unknown key 'mm' of gemm (allowed: gemm_dtype, m, n, k, batch, sustained, library)");
+      "unknown key 'mm' of gemm (allowed: gemm_dtype, m, n, k, batch, layout, sustained, library)");
   assert_refused("gemm", "m=1 n=2", "gemm needs k=...");
   assert_refused("gemm", "m", "'m': want key=value");
   assert_refused("gemm", "m=1.5", "m is '1.5': want a whole number above 0");
@@ -216,9 +216,8 @@ static void test_misspelt_columns(void) {
 
 static void test_help(void) {
   g_autofree char *help = orr_query_help();
-  g_assert_nonnull(strstr(
-      help,
-      "gemm [gemm_dtype=bfloat16] m=... n=... k=... [batch=1] [sustained=no] [library=any]\n"));
+  g_assert_nonnull(strstr(help, "gemm [gemm_dtype=bfloat16] m=... n=... k=... [batch=1] "
+                                "[layout=forward] [sustained=no] [library=any]\n"));
 }
 
 int main(int argc, char **argv) {

@@ -111,6 +111,22 @@ static void test_ends(void) {
   g_assert_cmpfloat(orr_transformer_embedding_activation_bytes(&model, &sp), ==, 0);
 }
 
+/* Loss and output layer together keep no logits. 51,200 columns of a model of 6,144 are 9 parts, so
+ * the chunks of 8,192 tokens are of 1,024; the backward holds one chunk's logits, or the gradient
+ * of the input. */
+static void test_linear_losses(void) {
+  OrrModel model = gpt(48, 6144, 64);
+  OrrShard shard = megatron(4, 1, FALSE);
+  const double tokens = 4.0 * 2048, ends = 2 * 2 * tokens * 6144;
+  shard.loss = ORR_LOSS_CHUNKED;
+  assert_near(orr_transformer_head_activation_bytes(&model, &shard), ends);
+  assert_near(orr_transformer_head_gradient_bytes(&model, &shard), 2 * 1024.0 * 51200);
+  shard.loss = ORR_LOSS_CUT;
+  assert_near(orr_transformer_head_activation_bytes(&model, &shard), ends + 4 * tokens);
+  assert_near(orr_transformer_head_gradient_bytes(&model, &shard), 2 * tokens * 6144);
+  g_assert_cmpfloat(orr_transformer_logits_bytes(&model, &shard), ==, 0);
+}
+
 /* Llama 3 8B, bf16, Flash, no dropout, one token's elements: residual stream 4 * 4096; q, k, v,
  * context 2 * 4096 + 2 * 1024; gate, up and their product 3 * 14336; and 4 bytes of log-sum-exp
  * for each of 32 heads. */
@@ -206,6 +222,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/transformer-memory/figure-1", test_figure_1);
   g_test_add_func("/transformer-memory/figure-7", test_figure_7);
   g_test_add_func("/transformer-memory/ends", test_ends);
+  g_test_add_func("/transformer-memory/linear-losses", test_linear_losses);
   g_test_add_func("/transformer-memory/llama", test_llama);
   g_test_add_func("/transformer-memory/operators", test_operators);
   g_test_add_func("/transformer-memory/keep-gathered", test_keep_gathered);

@@ -231,6 +231,18 @@ static const OrrField data_parallel_fields[] = {
 static const OrrFieldTable data_parallel_table = ORR_FIELD_TABLE(
     "data-parallel", "How replicas reduce gradients.", OrrDataParallel, data_parallel_fields);
 
+static const OrrField products_fields[] = {
+    ORR_COLUMN_TEXT(OrrProducts, "release", release,
+                    "Release of the library, such as cublas-11.4: rows of the profile that name it "
+                    "answer first. Absent: any."),
+    ORR_FIELD_REAL(OrrProducts, "rate", rate, ORR_UNIT_FRACTION, "100 %",
+                   "Rate of its products as a fraction of the rows', where no row is of the "
+                   "release.",
+                   .min = 0.5, .max = 1.5),
+};
+static const OrrFieldTable products_table =
+    ORR_FIELD_TABLE("products", "The library of matrix products.", OrrProducts, products_fields);
+
 static const OrrField training_fields[] = {
     ORR_WORKLOAD_STACK_FIELD(OrrTraining),
     SECTION("parallel", parallel, parallel_table, "{}", "How the model is split over GPUs."),
@@ -267,13 +279,17 @@ static const OrrField training_fields[] = {
     ORR_FIELD_WORD(
         OrrTraining, "loss", loss, orr_loss_words, "megatron",
         "The cross entropy: megatron (in place on fp32 logits), torch (PyTorch's on fp32 logits, "
-        "three copies at the peak), or fused (compiled or one kernel: reads the logits in their "
-        "own format)."),
+        "three copies at the peak), fused (compiled or one kernel: reads the logits in their own "
+        "format), chunked (with the output layer, in chunks of tokens: Liger), or cut (with the "
+        "output layer, by tiles: cut cross entropy)."),
     ORR_FIELD_WORD(
         OrrTraining, "layers", layers, orr_layers_words, "megatron",
         "Whose modules layers are: megatron (one product for queries, keys and values, one for "
         "gate and up), or torch (torchtitan's, compiled: a product for each, copies around "
         "collectives, complex rotary embeddings, repeated keys and values, torchao's casts)."),
+    ORR_FIELD_BOOL(OrrTraining, "compile", compile, "true",
+                   "For torch layers: torch.compile fuses elementwise operators; false: each is a "
+                   "kernel of PyTorch's, also those that merge the results of gathered-ring."),
     ORR_FIELD_WORD(
         OrrTraining, "rope", rope, glue_words, "fused",
         "The rotary embedding: fused, one kernel; apart, PyTorch's operators, as Megatron-"
@@ -282,6 +298,9 @@ static const OrrField training_fields[] = {
         OrrTraining, "kernels", kernels, orr_kernels_words, "modern",
         "The generation of software: modern, or the PyTorch eager, TorchScript and apex kernels "
         "of 2021-22."),
+    ORR_FIELD_SECTION(OrrTraining, "products", products, &products_table, "{}",
+                      "The library of matrix products, where it is not the one of the profile's "
+                      "rows."),
     ORR_NCCL_FIELD(OrrTraining),
     ORR_FIELD_WORD(
         OrrTraining, "launches", launches, launches_words, "ahead",

@@ -131,6 +131,12 @@ typedef struct {
   int distribution;
 } OrrNoise;
 
+/* The library of matrix products, where it is not the one of the profile's rows. */
+typedef struct {
+  char *release; /* "cublas-11.4"; NULL: any */
+  double rate;   /* as a multiple of the rows' */
+} OrrProducts;
+
 typedef enum { ORR_ALLOCATOR_CACHING, ORR_ALLOCATOR_EXPANDABLE } OrrAllocator;
 
 /* GPU memory that libraries take for themselves (memory/training_overhead.c). */
@@ -161,11 +167,13 @@ typedef struct {
   gboolean evaluation; /* forwards only */
   int precision;       /* OrrPrecision */
   gboolean fp8_activation_input;
-  int attention;         /* OrrAttention */
-  int loss;              /* OrrLoss */
-  int layers;            /* OrrLayers */
-  int rope;              /* OrrGlue */
-  int kernels;           /* OrrKernels */
+  int attention; /* OrrAttention */
+  int loss;      /* OrrLoss */
+  int layers;    /* OrrLayers */
+  gboolean compile;
+  int rope;    /* OrrGlue */
+  int kernels; /* OrrKernels */
+  OrrProducts products;
   int launches;          /* OrrLaunches */
   double host_operators; /* dispatched for each one that cost/training_launches.c counts */
   OrrNccl nccl;

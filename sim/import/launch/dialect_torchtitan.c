@@ -181,9 +181,14 @@ static void set_precision(OrrLaunchDraft *draft) {
 static void set_rest(OrrLaunchDraft *draft) {
   const char *old[] = {"training.batch-size", "training.data-parallel-shard-degree"};
   settle(draft, "training.enable-cpu-offload");
-  if (!is_on(draft, "training.compile")) /* components/loss.py: build_cross_entropy_loss */
+  settle(draft, "training.compile");
+  if (!is_on(draft, "training.compile")) { /* components/loss.py: build_cross_entropy_loss */
+    orr_launch_draft_set(draft, "workload.compile", "false",
+                         orr_launch_draft_find(draft, own, "training.compile"),
+                         "compile is off, as by default");
     orr_launch_draft_set(draft, "workload.loss", "torch", NULL,
                          "compile is off, as by default: the loss copies fp32 logits");
+  }
   for (guint i = 0; i < G_N_ELEMENTS(old); i++) {
     const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, old[i]);
     if (setting && strcmp(setting->key, old[i]) == 0 && !draft->options->stack)

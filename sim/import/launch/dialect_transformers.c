@@ -164,6 +164,15 @@ static void set_precision(OrrLaunchDraft *draft) {
     orr_launch_draft_set(draft, "workload.precision", "fp32", NULL, "neither bf16 nor fp16");
 }
 
+/* Transformers casts all logits to fp32 (loss/loss_utils.py, ForCausalLMLoss), unless kernels
+ * compute loss and output layer together. */
+static void set_loss(OrrLaunchDraft *draft) {
+  settle(draft, "use-liger-kernel cut-cross-entropy");
+  if (!orr_launch_draft_get(draft, "workload.loss"))
+    orr_launch_draft_set(draft, "workload.loss", "torch", NULL,
+                         "Transformers' default: PyTorch's cross entropy on fp32 logits");
+}
+
 /* --- The training state --- */
 
 /* The key by which weights are loaded in 16 bits; NULL: in fp32. */
@@ -240,6 +249,7 @@ static void finish(OrrLaunchDraft *draft) {
   set_sharding(draft);
   set_lora(draft);
   set_state(draft);
+  set_loss(draft);
   orr_launch_draft_remark(draft, "No stack of Transformers is known: kernels and links alone are "
                                  "simulated, and the host's time is not.");
 }

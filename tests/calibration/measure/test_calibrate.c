@@ -262,7 +262,10 @@ static void test_round_trip(Fixture *fixture, gconstpointer data) {
   g_auto(GStrv) cells = g_strsplit(lines[2], ",", -1); /* after the source and the header */
   g_autofree char *row = g_strdup_printf("      - {n: %s, k: %s, us: \"", cells[2], cells[3]);
   g_assert_cmpuint(count_lines(profile, row), >=, 1);
-  g_assert_nonnull(strstr(profile, cells[4]));
+  g_assert_nonnull(strstr(profile, cells[7])); /* after layout, batch and release */
+  g_assert_cmpuint(count_lines(profile, "    layout: wgrad"), >=, 1);
+  g_assert_cmpuint(count_lines(profile, "    batch: 8"), >=, 1);
+  g_assert_cmpuint(count_lines(profile, "    release: \"cublas-0.0\""), >=, 3);
   g_assert_cmpuint(count_lines(profile, "  - phase: prefill"), >=, 1);
   g_assert_cmpuint(count_lines(profile, "  - phase: decode"), >=, 1);
   g_assert_cmpuint(count_lines(profile, "collectives:"), ==, 1);
@@ -283,7 +286,8 @@ static const OrrCalibrateDifference *difference_of(const GPtrArray *differences,
  * copies are measured too, and distinguished. */
 static void test_compare(Fixture *fixture, gconstpointer data) {
   (void)data;
-  static const char *const fitted[] = {"gemm bf16 forward", "attention-decode bf16 even",
+  static const char *const fitted[] = {"gemm bf16 forward",     "gemm bf16 dgrad",
+                                       "gemm bf16 wgrad",       "attention-decode bf16 even",
                                        "moe-ffn bf16 balanced", "collective all-reduce fp16"};
   g_auto(OrrCalibrateAnswer) answer = {0};
   g_autoptr(GError) error = NULL;

@@ -14,6 +14,8 @@ static OrrCost parts_cost(const OrrJob *job, const OrrOperator *op, gint64 parts
   shape.n /= parts;
   OrrOperator part = orr_operator_gemm(op->name, (OrrPass)op->pass, (OrrDtype)op->dtype, shape);
   part.fleet = op->fleet;
+  part.release = op->release;
+  part.rate = op->rate;
   const OrrCost each = orr_cost_sustained(job->world->cost, &part);
   return (OrrCost){(double)parts * each.time_s, each.how};
 }
@@ -37,7 +39,10 @@ static OrrCost product_cost(const OrrJob *job, const OrrOperator *op) {
 }
 
 OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *like) {
+  const OrrProducts *products = &job->params->products;
   OrrOperator op = *like;
+  op.release = products->release;
+  op.rate = products->rate == 1 ? 0 : products->rate;
   op.fleet = job->tp * job->cp * job->pp * job->dp;
   OrrCost cost = product_cost(job, &op);
   cost.time_s += op.wait_s;

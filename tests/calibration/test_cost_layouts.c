@@ -1,0 +1,73 @@
+/* test_cost_layouts.c - products of a layout, a batch and a library's release take rows of their
+ * own, and others' where there are none.
+ */
+#include "tests/calibration/calibration_sample.h"
+
+#include <math.h>
+
+static const char many_tables[] =
+    "schema: profile/1\nname: p\ndevice: round\nsource: test\nconstants: {source: test}\n"
+    "gemm:\n"
+    "  - {dtype: bf16, source: s, m: \"64 128\", rows: [{n: 64, k: 64, us: \"10 20\"}]}\n"
+    "  - {dtype: bf16, layout: wgrad, source: s, m: \"64 128\",\n"
+    "     rows: [{n: 64, k: 64, us: \"15 30\"}]}\n"
+    "  - {dtype: bf16, release: cublas-11.4.2, source: s, m: \"64 128\",\n"
+    "     rows: [{n: 64, k: 64, us: \"12 24\"}]}\n"
+    "  - {dtype: bf16, batch: 4, source: s, m: \"64 128\",\n"
+    "     rows: [{n: 64, k: 64, us: \"30 60\"}]}\n"
+    "  - {dtype: bf16, batch: 16, source: s, m: \"64 128\",\n"
+    "     rows: [{n: 64, k: 64, us: \"90 180\"}]}\n";
+
+static OrrOperator product(OrrPass pass, gint64 batch, const char *release, double rate) {
+  OrrOperator op = orr_operator_gemm("test", pass, ORR_BF16, (OrrGemmShape){batch, 64, 64, 64});
+  op.release = release;
+  op.rate = rate;
+  return op;
+}
+
+static double product_us(const OrrCostModel *model, OrrPass pass, gint64 batch, const char *release,
+                         double rate) {
+  const OrrOperator op = product(pass, batch, release, rate);
+  return orr_cost_operator(model, &op).time_s * 1e6;
+}
+
+/* wgrad has rows, dgrad takes forward's 10 us. Rows of cublas-11.4.2 answer for "cublas-11" and
+ * "cublas-11.4", and no rate changes them; "cublas-1" is another release: at 80 % of the rows'
+ * rate, 10 us are 12.5. */
+static void test_layouts_and_releases(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(many_tables);
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  assert_near(product_us(model, ORR_PASS_FORWARD, 1, NULL, 0), 10, 1e-9);
+  assert_near(product_us(model, ORR_PASS_DGRAD, 1, NULL, 0), 10, 1e-9);
+  assert_near(product_us(model, ORR_PASS_WGRAD, 1, NULL, 0), 15, 1e-9);
+  assert_near(product_us(model, ORR_PASS_FORWARD, 1, "cublas-11", 0.8), 12, 1e-9);
+  assert_near(product_us(model, ORR_PASS_FORWARD, 1, "cublas-11.4", 0.8), 12, 1e-9);
+  assert_near(product_us(model, ORR_PASS_FORWARD, 1, "cublas-1", 0.8), 12.5, 1e-9);
+  assert_near(product_us(model, ORR_PASS_WGRAD, 1, "cublas-11", 0.5), 30, 1e-9);
+}
+
+/* 4 and 16 have rows: 30 and 90 us. Between, the distance from the roofline is on a line over log
+ * batch: 8 is half of the way. The roofline grows with the batch but for its fixed part, so the
+ * middle is within 5 % of 8 sqrt(30 / 4 90 / 16) = 52 us. Between 1 and 4 the unbatched table
+ * counts. Beyond the last table its distance answers, and counts as outside. */
+static void test_batches(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(many_tables);
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  const double middle_us = 8 * sqrt(30.0 / 4 * 90 / 16);
+  assert_near(product_us(model, ORR_PASS_FORWARD, 4, NULL, 0), 30, 1e-9);
+  assert_near(product_us(model, ORR_PASS_FORWARD, 16, NULL, 0), 90, 1e-9);
+  assert_near(product_us(model, ORR_PASS_FORWARD, 8, NULL, 0), middle_us, 0.05);
+  assert_near(product_us(model, ORR_PASS_FORWARD, 2, NULL, 0), 2 * sqrt(10.0 * 30 / 4), 0.05);
+  g_assert_cmpfloat(product_us(model, ORR_PASS_FORWARD, 32, NULL, 0), >, 90);
+  const OrrOperator known = product(ORR_PASS_FORWARD, 4, NULL, 0),
+                    beyond = product(ORR_PASS_FORWARD, 32, NULL, 0);
+  g_assert_cmpint(orr_cost_operator(model, &known).how, ==, ORR_HOW_MEASURED);
+  g_assert_cmpint(orr_cost_operator(model, &beyond).how, ==, ORR_HOW_OUTSIDE);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/cost-layouts/layouts-and-releases", test_layouts_and_releases);
+  g_test_add_func("/cost-layouts/batches", test_batches);
+  return g_test_run();
+}
