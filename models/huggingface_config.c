@@ -50,9 +50,20 @@ static gboolean read_whole(const OrrNode *node, gint64 *ret_value) {
   return TRUE;
 }
 
+/* Hunyuan's configs have a list with a number for each layer: all equal, it is that number. */
+static const OrrNode *only_item(const OrrNode *node) {
+  if (!node || node->kind != ORR_NODE_LIST || orr_node_length(node) == 0) return node;
+  const OrrNode *first = node->items->pdata[0];
+  for (guint i = 0; i < orr_node_length(node); i++) {
+    const OrrNode *item = node->items->pdata[i];
+    if (item->kind != ORR_NODE_SCALAR || strcmp(item->text, first->text) != 0) return node;
+  }
+  return first;
+}
+
 gint64 orr_huggingface_config_number(const OrrHuggingfaceConfig *config, const char *keys,
                                      gint64 fallback) {
-  const OrrNode *node = orr_huggingface_config_find(config, keys);
+  const OrrNode *node = only_item(orr_huggingface_config_find(config, keys));
   gint64 value = fallback;
   if (node && !read_whole(node, &value))
     refuse(config, keys, node, "a whole number from 0 to 2147483647");

@@ -11,6 +11,12 @@
  *   sliding_window_pattern    every n-th layer is full attention, the others have the window (Gemma
  *                             3)
  *   no_rope_layers            0: full attention; others attend within chunks (Llama 4)
+ *   hybrid_layer_pattern      0: full attention, 1: a window (MiMo)
+ *   attn_layer_indices        attention; all other layers are Mamba-2's (Bamba)
+ *   linear_attn_config        kda_layers, counted from 1: linear attention (Kimi Linear)
+ *   mlp_layer_types           dense, sparse
+ *   moe_layers_enum           "3,4,5": the layers with experts (Step)
+ *   moe_layer_start_index     the first layer with experts (ERNIE)
  *   first_k_dense_replace, moe_layer_freq, decoder_sparse_step, mlp_only_layers,
  *   interleave_moe_layer_step, moe_layers
  *                             which layers have experts
@@ -84,6 +90,7 @@ static const char *const mixer_words[] = {"attention",
                                           "sliding_attention",
                                           "chunked_attention",
                                           "linear_attention",
+                                          "deepseek_sparse_attention",
                                           "mamba",
                                           NULL};
 static const char block_letters[] = "M*-E"; /* in the order of block_words */
@@ -103,8 +110,9 @@ static void check_pattern(const Reading *reading) {
 }
 
 static void check_lists(const Reading *reading) {
-  static const char *const keys[] = {"layer_types", "layers_block_type", "attn_type_list",
-                                     "no_rope_layers", "moe_layer_freq"};
+  static const char *const keys[] = {"layer_types",    "layers_block_type",    "attn_type_list",
+                                     "no_rope_layers", "hybrid_layer_pattern", "mlp_layer_types",
+                                     "moe_layer_freq"};
   const OrrNode *frequency = take(reading, "moe_layer_freq");
   const gboolean is_step =
       frequency && frequency->kind == ORR_NODE_SCALAR; /* DeepSeek has a number there */
@@ -118,16 +126,21 @@ static void check_lists(const Reading *reading) {
   check_pattern(reading);
 }
 
+/* EXAONE writes sliding_window_pattern "LLLG". */
+static gboolean is_text(const OrrNode *node) {
+  return node && node->kind == ORR_NODE_SCALAR && node->quoted;
+}
+
 /* Checks the numbers that determine the layers once, so that each bad one is reported once. */
 static void check_numbers(const Reading *reading) {
-  static const char *const keys[] = {"full_attention_interval",   "sliding_window_pattern",
-                                     "max_position_embeddings",   "sliding_window",
-                                     "attention_chunk_size",      "no_rope_layer_interval",
-                                     "first_k_dense_replace",     "decoder_sparse_step",
-                                     "interleave_moe_layer_step", "num_experts",
-                                     "num_local_experts",         "n_routed_experts"};
+  static const char *const keys[] = {
+      "full_attention_interval", "sliding_window_pattern", "max_position_embeddings",
+      "sliding_window",          "attention_chunk_size",   "no_rope_layer_interval",
+      "first_k_dense_replace",   "decoder_sparse_step",    "interleave_moe_layer_step",
+      "moe_layer_start_index",   "moe_layer_interval",     ORR_HF_EXPERTS};
   const OrrNode *frequency = take(reading, "moe_layer_freq");
-  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) number(reading, keys[i], 0);
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
+    if (!is_text(take(reading, keys[i]))) number(reading, keys[i], 0);
   if (frequency && frequency->kind != ORR_NODE_LIST) number(reading, "moe_layer_freq", 0);
   orr_huggingface_config_flag(reading->config, "use_sliding_window", TRUE);
 }
@@ -152,7 +165,9 @@ static gboolean read_blocks(const Reading *reading, const char **ret_kinds) {
 
 static const char *mixer_of_word(const char *word) {
   if (strcmp(word, "mamba") == 0) return "mamba";
-  if (strcmp(word, "attention") == 0 || strcmp(word, "full_attention") == 0) return "attention";
+  if (strcmp(word, "attention") == 0 || strcmp(word, "full_attention") == 0 ||
+      strcmp(word, "deepseek_sparse_attention") == 0)
+    return "attention";
   return strcmp(word, "linear_attention") == 0 ? "linear" : "window";
 }
 
@@ -161,15 +176,37 @@ static gboolean has_window(const Reading *reading) {
   if (!orr_huggingface_config_flag(reading->config, "use_sliding_window", TRUE)) return FALSE;
   if (take(reading, "attention_chunk_size")) return TRUE;
   const gint64 context = number(reading, "max_position_embeddings", 0),
-               size = number(reading, "sliding_window", 0);
+               size = number(reading, "sliding_window|sliding_window_size", 0);
   return size > 0 && (context == 0 || size < context);
+}
+
+/* The mixer by a list that only some types have; NULL: none has it. */
+static const char *mixer_by_list(const Reading *reading, gint64 i) {
+  const OrrNode *kinds = take(reading, "hybrid_layer_pattern");
+  const OrrNode *indices = take(reading, "attn_layer_indices");
+  const OrrNode *delta = orr_node_get(reading->config->map, "linear_attn_config");
+  const OrrNode *pattern = take(reading, "sliding_window_pattern");
+  if (item(kinds, i)) return strcmp(item(kinds, i), "0") == 0 ? "attention" : "window";
+  if (indices && orr_node_length(indices)) return holds(indices, i) ? "attention" : "mamba";
+  if (delta && delta->kind == ORR_NODE_MAP) {
+    const OrrNode *linear = orr_node_get(delta, "kda_layers");
+    const OrrNode *full = orr_node_get(delta, "full_attn_layers");
+    return (linear ? holds(linear, i + 1) : !holds(full, i + 1)) ? "linear" : "attention";
+  }
+  if (is_text(pattern) && *pattern->text)
+    return pattern->text[i % (gint64)strlen(pattern->text)] == 'L' ? "window" : "attention";
+  return NULL;
 }
 
 static const char *mixer_of(const Reading *reading, gint64 i) {
   const char *word = item(take(reading, "layer_types"), i),
              *linear = item(take(reading, "attn_type_list"), i);
+  const char *listed = word ? NULL : mixer_by_list(reading, i);
+  if (listed) return listed;
   gint64 full = number(reading, "full_attention_interval", 0),
-         every = number(reading, "sliding_window_pattern", 0);
+         every = is_text(take(reading, "sliding_window_pattern"))
+                     ? 0
+                     : number(reading, "sliding_window_pattern", 0);
   if (word) return mixer_of_word(word);
   if (linear) return strcmp(linear, "0") == 0 ? "linear" : "attention";
   if (full > 0) return (i + 1) % full ? "linear" : "attention";
@@ -186,15 +223,25 @@ static const char *mixer_of(const Reading *reading, gint64 i) {
 }
 
 static gboolean has_experts(const Reading *reading) {
-  static const char *const keys[] = {"num_experts", "num_local_experts", "n_routed_experts"};
-  for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
-    if (number(reading, keys[i], 0) > 1) return TRUE;
+  return number(reading, ORR_HF_EXPERTS, 0) > 1;
+}
+
+/* Whether layer @i stands in the text "3,4,5". */
+static gboolean stands_in(const char *text, gint64 i) {
+  g_auto(GStrv) words = g_strsplit(text, ",", -1);
+  for (char **word = words; *word; word++)
+    if (*g_strstrip(*word) && g_ascii_strtoll(*word, NULL, 10) == i) return TRUE;
   return FALSE;
 }
 
 static const char *feed_of(const Reading *reading, gint64 i) {
-  gint64 first = number(reading, "first_k_dense_replace", 0),
-         step = number(reading, "decoder_sparse_step", 1);
+  const char *type = item(take(reading, "mlp_layer_types"), i);
+  const OrrNode *enumerated = take(reading, "moe_layers_enum");
+  if (type && has_experts(reading)) return strcmp(type, "dense") == 0 ? "dense" : "moe";
+  if (is_text(enumerated) && has_experts(reading))
+    return stands_in(enumerated->text, i) ? "moe" : "dense";
+  gint64 first = number(reading, "first_k_dense_replace|moe_layer_start_index", 0),
+         step = number(reading, "decoder_sparse_step|moe_layer_interval", 1);
   gint64 interleave = number(reading, "interleave_moe_layer_step", 1);
   const OrrNode *frequency = take(reading, "moe_layer_freq"), *listed = take(reading, "moe_layers");
   if (!has_experts(reading) || i < first || holds(take(reading, "mlp_only_layers"), i))

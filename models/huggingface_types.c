@@ -37,6 +37,10 @@
   "linear_conv_kernel_dim: 4, linear_key_head_dim: 128, linear_value_head_dim: 128, "              \
   "linear_num_key_heads: 16, linear_num_value_heads: 32, full_attention_interval: 4, "             \
   "head_dim: 256, vocab_size: 248320, max_position_embeddings: 32768, num_attention_heads: 16, "
+#define GEMMA4_FLAGS (LLAMA | ORR_HF_TIED | ORR_HF_POST_NORMS | ORR_HF_QK_NORM)
+#define GEMMA4                                                                                     \
+  "{head_dim: 256, num_key_value_heads: 4, max_position_embeddings: 131072, sliding_window: 512, " \
+  "vocab_size: 262144, hidden_activation: 'gelu_pytorch_tanh', sliding_window_pattern: 6}"
 #define QWEN3_5                                                                                    \
   "{" QWEN3_5_LINEAR "hidden_size: 4096, intermediate_size: 12288, num_hidden_layers: 32, "        \
   "num_key_value_heads: 4}"
@@ -46,19 +50,42 @@
   "num_experts: 256}"
 
 static const OrrHuggingfaceType types[] = {
+    {"apertus", ORR_HF_RMS_NORM | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
+    {"arcee", ORR_HF_RMS_NORM, ORR_POSITION_ROPE},
+    {"baichuan", LLAMA, ORR_POSITION_ROPE},
+    {"bailing_moe", LLAMA, ORR_POSITION_ROPE},
+    {"bailing_moe_v2", LLAMA, ORR_POSITION_ROPE},
     {"bloom", GPT, ORR_POSITION_ALIBI},
+    {"chatglm", LLAMA | ORR_HF_QKV_BIAS, ORR_POSITION_ROPE},
     {"cohere", ORR_HF_GATED | ORR_HF_TIED | ORR_HF_PARALLEL, ORR_POSITION_ROPE},
     {"cohere2", ORR_HF_GATED | ORR_HF_TIED | ORR_HF_PARALLEL, ORR_POSITION_ROPE},
     {"deepseek_v2", LLAMA, ORR_POSITION_ROPE},
     {"deepseek_v3", LLAMA, ORR_POSITION_ROPE},
     {"deepseek_v32", LLAMA, ORR_POSITION_ROPE},
+    {"deepseek_vl_v2", LLAMA, ORR_POSITION_ROPE},
+    {"dots1", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
+    {"ernie4_5", LLAMA | ORR_HF_TIED, ORR_POSITION_ROPE},
+    {"ernie4_5_moe", LLAMA | ORR_HF_TIED, ORR_POSITION_ROPE},
+    {"ernie4_5_moe_vl", LLAMA | ORR_HF_TIED, ORR_POSITION_ROPE},
+    {"exaone", LLAMA, ORR_POSITION_ROPE},
+    {"exaone4", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
+    {"exaone_moe", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
+    {"falcon", ORR_HF_TIED | ORR_HF_PARALLEL, ORR_POSITION_ROPE},
     {"gemma", LLAMA | ORR_HF_TIED, ORR_POSITION_ROPE},
     {"gemma2", LLAMA | ORR_HF_TIED | ORR_HF_POST_NORMS | ORR_HF_ALTERNATES, ORR_POSITION_ROPE},
     {"gemma3", LLAMA | ORR_HF_TIED | ORR_HF_POST_NORMS | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"gemma3_text", LLAMA | ORR_HF_TIED | ORR_HF_POST_NORMS | ORR_HF_QK_NORM, ORR_POSITION_ROPE,
      GEMMA3},
+    {"gemma4", GEMMA4_FLAGS, ORR_POSITION_ROPE},
+    {"gemma4_text", GEMMA4_FLAGS, ORR_POSITION_ROPE, GEMMA4},
+    {"glm", LLAMA | ORR_HF_QKV_BIAS, ORR_POSITION_ROPE},
     {"glm4", LLAMA | ORR_HF_POST_NORMS, ORR_POSITION_ROPE},
     {"glm4_moe", LLAMA, ORR_POSITION_ROPE},
+    {"glm4_moe_lite", LLAMA, ORR_POSITION_ROPE},
+    {"glm4v", LLAMA | ORR_HF_POST_NORMS | ORR_HF_QKV_BIAS, ORR_POSITION_ROPE},
+    {"glm4v_moe", LLAMA, ORR_POSITION_ROPE},
+    {"glm4v_moe_text", LLAMA, ORR_POSITION_ROPE},
+    {"glm4v_text", LLAMA | ORR_HF_POST_NORMS | ORR_HF_QKV_BIAS, ORR_POSITION_ROPE},
     {"glm_moe_dsa", LLAMA, ORR_POSITION_ROPE},
     {"gpt2", GPT, ORR_POSITION_LEARNED},
     {"gpt_neox", ORR_HF_BIAS | ORR_HF_PARALLEL, ORR_POSITION_ROPE},
@@ -69,33 +96,59 @@ static const OrrHuggingfaceType types[] = {
     {"granitemoehybrid", LLAMA, ORR_POSITION_NONE},
     {"granitemoeshared", LLAMA, ORR_POSITION_ROPE},
     {"grok-1", LLAMA | ORR_HF_TIED | ORR_HF_POST_NORMS, ORR_POSITION_ROPE},
+    {"helium", LLAMA, ORR_POSITION_ROPE},
+    {"hunyuan_v1_dense", LLAMA | ORR_HF_QK_NORM | ORR_HF_TIED, ORR_POSITION_ROPE},
+    {"hunyuan_v1_moe", LLAMA | ORR_HF_QK_NORM | ORR_HF_TIED, ORR_POSITION_ROPE},
+    {"internlm2", LLAMA, ORR_POSITION_ROPE},
+    {"internlm3", LLAMA, ORR_POSITION_ROPE},
+    {"internvl", LLAMA, ORR_POSITION_ROPE},
+    {"internvl_chat", LLAMA, ORR_POSITION_ROPE},
     {"kimi_k2", LLAMA, ORR_POSITION_ROPE},
     {"kimi_k25", LLAMA, ORR_POSITION_ROPE},
+    {"kimi_k3", LLAMA, ORR_POSITION_NONE},
+    {"kimi_linear", LLAMA, ORR_POSITION_NONE},
+    {"kimi_vl", LLAMA, ORR_POSITION_ROPE},
+    {"laguna", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"llama", LLAMA, ORR_POSITION_ROPE, LLAMA_7B},
     {"llama4", LLAMA, ORR_POSITION_ROPE},
     {"llama4_text", LLAMA, ORR_POSITION_ROPE},
     {"llava", LLAMA, ORR_POSITION_ROPE},
+    {"llava_next", LLAMA, ORR_POSITION_ROPE},
+    {"llava_onevision", LLAMA, ORR_POSITION_ROPE},
+    {"mimo", LLAMA | ORR_HF_QKV_BIAS, ORR_POSITION_ROPE},
+    {"mimo_v2_flash", LLAMA, ORR_POSITION_ROPE},
+    {"minicpm", LLAMA | ORR_HF_TIED, ORR_POSITION_ROPE},
+    {"minicpm3", LLAMA | ORR_HF_TIED, ORR_POSITION_ROPE},
     {"minimax", LLAMA, ORR_POSITION_ROPE},
     {"minimax_m2", LLAMA, ORR_POSITION_ROPE},
+    {"minimax_m3", LLAMA, ORR_POSITION_ROPE},
+    {"minimax_m3_vl", LLAMA, ORR_POSITION_ROPE},
     {"minimax_text_01", LLAMA, ORR_POSITION_ROPE},
+    {"ministral", LLAMA, ORR_POSITION_ROPE},
+    {"ministral3", LLAMA, ORR_POSITION_ROPE},
     {"mistral", LLAMA, ORR_POSITION_ROPE, MISTRAL_7B},
     {"mistral3", LLAMA, ORR_POSITION_ROPE},
     {"mixtral", LLAMA, ORR_POSITION_ROPE},
     {"mpt", ORR_HF_TIED, ORR_POSITION_LEARNED},
     {"nemotron", 0, ORR_POSITION_ROPE},
     {"nemotron_h", ORR_HF_RMS_NORM, ORR_POSITION_NONE},
+    {"olmo", LLAMA, ORR_POSITION_ROPE},
     {"olmo2", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"olmo3", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"olmoe", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"opt", GPT, ORR_POSITION_LEARNED},
     {"phi", ORR_HF_BIAS | ORR_HF_PARALLEL, ORR_POSITION_ROPE},
     {"phi3", LLAMA, ORR_POSITION_ROPE},
+    {"phi4_multimodal", LLAMA, ORR_POSITION_ROPE},
+    {"phi4mm", LLAMA, ORR_POSITION_ROPE},
     {"phimoe", ORR_HF_GATED, ORR_POSITION_ROPE},
     {"qwen2", LLAMA | ORR_HF_QKV_BIAS, ORR_POSITION_ROPE, QWEN2_7B},
+    {"qwen2_5_omni", LLAMA | ORR_HF_QKV_BIAS, ORR_POSITION_ROPE},
     {"qwen2_5_vl", LLAMA | ORR_HF_QKV_BIAS, ORR_POSITION_ROPE},
     {"qwen2_5_vl_text", LLAMA | ORR_HF_QKV_BIAS, ORR_POSITION_ROPE},
     {"qwen2_moe", LLAMA | ORR_HF_QKV_BIAS | ORR_HF_SHARED_GATE, ORR_POSITION_ROPE},
     {"qwen2_vl", LLAMA | ORR_HF_QKV_BIAS, ORR_POSITION_ROPE},
+    {"qwen2_vl_text", LLAMA | ORR_HF_QKV_BIAS, ORR_POSITION_ROPE},
     {"qwen3", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_5", QWEN3_NEXT, ORR_POSITION_ROPE},
     {"qwen3_5_moe", QWEN3_NEXT, ORR_POSITION_ROPE},
@@ -103,13 +156,18 @@ static const OrrHuggingfaceType types[] = {
     {"qwen3_5_text", QWEN3_NEXT, ORR_POSITION_ROPE, QWEN3_5},
     {"qwen3_moe", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_next", QWEN3_NEXT, ORR_POSITION_ROPE},
+    {"qwen3_omni_moe", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
+    {"qwen3_omni_moe_text", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_vl", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_vl_moe", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_vl_moe_text", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_vl_text", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"seed_oss", LLAMA, ORR_POSITION_ROPE},
     {"smollm3", LLAMA | ORR_HF_TIED, ORR_POSITION_ROPE},
+    {"stablelm", ORR_HF_GATED, ORR_POSITION_ROPE},
     {"starcoder2", ORR_HF_BIAS | ORR_HF_TIED, ORR_POSITION_ROPE},
+    {"step3p5", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
+    {"step3p7", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
 };
 
 /* Keys that are not mapped and change answers: which, and how. A star stands for any ending.
@@ -124,7 +182,8 @@ static const struct {
     {"sparse_attention_config sparse_attn* moba_* nsa_* compress_ratios compress_rope_theta",
      "attention is sparse, or its cache is compressed. All keys are computed and kept here, so "
      "long prompts and caches are overstated"},
-    {"attn_output_gate attention_output_gate gated_attention use_gated_attention",
+    {"attn_output_gate attention_output_gate gated_attention use_gated_attention gating "
+     "use_head_wise_attn_gate mla_use_output_gate",
      "each attention layer has an output gate as wide as its queries, which is left out: weights "
      "and time are slightly understated"},
     {"vision_config visual vision_tower mm_vision_tower vit_config",
@@ -137,12 +196,12 @@ static const struct {
      "the embedding tables of each layer are left out: weights are understated"},
     {"altup_* laurel_rank hc_* num_hyper_connections",
      "more than one residual stream, whose matrices and traffic are left out: time is understated"},
-    {"zero_expert_num zero_expert_type",
-     "some of the experts compute nothing: the experts' work of a token is overstated"},
-    {"block_configs",
-     "layers differ in width, and all are taken alike: weights and time are wrong"},
+    {"linear_attn_config", "Kimi Delta Attention has a gate for each channel; its layers are taken "
+                           "as gated delta layers with a gate for each head, so weights and time "
+                           "are slightly understated"},
     {"swa_num_attention_heads swa_num_key_value_heads swa_head_dim swa_v_head_dim "
-     "global_head_dim num_global_key_value_heads attention_other_setting",
+     "global_head_dim num_global_key_value_heads attention_other_setting "
+     "num_attention_heads_per_layer",
      "layers with and without a window have different heads, and all are taken alike: caches and "
      "the time of attention are wrong"},
     {"attention_k_eq_v", "keys serve as values: caches are overstated"},
@@ -150,8 +209,30 @@ static const struct {
                    "are wrong"},
     {"enable_moe_block", "an MLP beside the experts of a layer is left out: weights and time are "
                          "understated"},
-    {"is_encoder_decoder", "an encoder before the decoder is left out: weights and time are "
-                           "understated"},
+};
+
+/* What a config has that no layout here says: it is refused, since even its weights would be wrong.
+ * A key that is null, false, 0 or empty does not count. Sources: the configuration classes of the
+ * models, and vLLM 0.19 (models/). */
+static const struct {
+  const char *keys, *what;
+} foreign[] = {
+    {"block_configs",
+     "layers that differ in width or lack a part (an architecture found by search)"},
+    {"hc_mult num_hyper_connections compress_ratios",
+     "compressed attention (CSA, HCA), hyper-connections and a grouped output projection "
+     "(DeepSeek-V4)"},
+    {"attn_res_block_size", "attention residuals (Kimi K3)"},
+    {"zero_expert_num", "two attentions and two MLPs in a layer, and experts that compute nothing "
+                        "(LongCat-Flash)"},
+    {"conv_L_cache", "layers of short convolutions (LFM2)"},
+    {"attn_layer_period mamba_dt_rank mamba_d_ssm",
+     "layers of Mamba 1, or of Mamba and attention side by side"},
+    {"ssm_cfg time_mix_extra_dim rwkv_version attention_hidden_size",
+     "layers with a state of another kind (Mamba 1, RWKV)"},
+    {"attn_config.kv_n_heads", "sections of keys that are not read (DBRX: the library has dbrx)"},
+    {"is_encoder_decoder encoder_layers", "an encoder before the decoder"},
+    {"layer_group_size", "lightning attention in groups of layers"},
 };
 
 /* Numerics, tokens, bookkeeping, initialisation, dropout rates, how a router scores. */
@@ -160,19 +241,25 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "_experts_implementation",
                                        "_name_or_path",
                                        "add_cross_attention",
+                                       "add_full_attention_sink_bias",
+                                       "add_swa_attention_sink_bias",
                                        "architectures",
+                                       "att_impl_type",
                                        "attention_dropout",
                                        "attention_multiplier",
                                        "attention_probs_dropout_prob",
                                        "attention_softmax_in_fp32",
+                                       "attention_value_scale",
                                        "attn_logit_softcapping",
                                        "attn_pdrop",
                                        "attn_scale",
                                        "attn_temperature_tuning",
+                                       "audio_token_id",
                                        "auto_map",
                                        "aux_loss_alpha",
                                        "bad_words_ids",
                                        "begin_suppress_tokens",
+                                       "boa_token_id",
                                        "boi_token_id",
                                        "boi_token_index",
                                        "bos_token_id",
@@ -191,6 +278,8 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "embedding_multiplier",
                                        "embedding_multiplier_scale",
                                        "encoder_no_repeat_ngram_size",
+                                       "eoa_token_id",
+                                       "eoa_token_index",
                                        "eoi_token_id",
                                        "eoi_token_index",
                                        "eos_token_id",
@@ -219,10 +308,12 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "interpolate_factor",
                                        "is_decoder",
                                        "label2id",
+                                       "latent_moe_use_norm",
                                        "layer_norm_eps",
                                        "layer_norm_epsilon",
                                        "layer_switch",
                                        "layernorm_alpha",
+                                       "layernorm_epsilon",
                                        "length_penalty",
                                        "lm_head_bias",
                                        "logit_scale",
@@ -237,20 +328,37 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "mamba_ssm_dtype",
                                        "masked_softmax_fusion",
                                        "max_length",
+                                       "max_seq_len",
                                        "max_window_layers",
                                        "min_length",
+                                       "mla_use_nope",
                                        "mm_tokens_per_image",
+                                       "model_max_length",
                                        "model_type",
+                                       "moe_apply_router_weight_on_input",
                                        "moe_dtype",
+                                       "moe_gate_act",
+                                       "moe_layer_end_index",
+                                       "moe_norm_min",
+                                       "moe_renormalize",
+                                       "moe_routed_scaling_factor",
+                                       "moe_router_activation",
+                                       "moe_router_activation_func",
+                                       "moe_router_enable_expert_bias",
+                                       "moe_router_scaling_factor",
+                                       "moe_use_aux_free",
                                        "mtp_use_dedicated_embeddings",
                                        "n_group",
+                                       "need_fp32_gate",
                                        "no_repeat_ngram_size",
                                        "no_rope_layer_interval",
                                        "norm_eps",
                                        "norm_epsilon",
+                                       "norm_expert_weight",
                                        "norm_topk_prob",
                                        "num_beam_groups",
                                        "num_beams",
+                                       "num_expert_group",
                                        "num_experts_per_group",
                                        "num_logits_to_keep",
                                        "num_return_sequences",
@@ -263,6 +371,7 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "output_scores",
                                        "pad_token_id",
                                        "partial_rotary_factor",
+                                       "partial_rotary_factors",
                                        "position_embedding_type",
                                        "prefix",
                                        "pretraining_tp",
@@ -270,6 +379,7 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "projection_dim",
                                        "projector_hidden_act",
                                        "pruned_heads",
+                                       "qk_norm_type",
                                        "query_pre_attn_scalar",
                                        "remove_invalid_values",
                                        "repetition_penalty",
@@ -294,13 +404,18 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "routed_scaling_factor",
                                        "router_aux_loss_coef",
                                        "router_jitter_noise",
+                                       "score_function",
                                        "scoring_func",
                                        "sep_token_id",
                                        "seq_aux",
                                        "slow_but_exact",
                                        "special_token_ids",
                                        "suppress_tokens",
+                                       "swa_rope_theta",
+                                       "swiglu_alpha",
                                        "swiglu_limit",
+                                       "swiglu_limits",
+                                       "swiglu_limits_shared",
                                        "task_specific_params",
                                        "temperature",
                                        "tf_legacy_loss",
@@ -322,16 +437,26 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "unsloth_fixed",
                                        "unsloth_version",
                                        "use_bfloat16",
+                                       "use_bidirectional_attention",
                                        "use_cache",
+                                       "use_double_wide_mlp",
+                                       "use_gemma_norm",
+                                       "use_grouped_topk",
+                                       "use_moe",
+                                       "use_moe_router_bias",
                                        "use_return_dict",
+                                       "use_rmsnorm",
+                                       "use_routing_bias",
                                        "use_sliding_window",
                                        "video_token_id",
+                                       "video_token_index",
                                        "vision_end_token_id",
                                        "vision_feature_layer",
                                        "vision_feature_select_strategy",
                                        "vision_start_token_id",
                                        "vision_token_id",
                                        "word_embed_proj_dim",
+                                       "yarn_only_types",
                                        "z_loss_coefficient",
                                        NULL};
 
@@ -339,6 +464,11 @@ const OrrHuggingfaceType *orr_huggingface_type(const char *model_type) {
   for (guint i = 0; i < G_N_ELEMENTS(types); i++)
     if (strcmp(types[i].model_type, model_type) == 0) return &types[i];
   return NULL;
+}
+
+const OrrHuggingfaceType *orr_huggingface_types_generic(void) {
+  static const OrrHuggingfaceType generic = {"a decoder", LLAMA, ORR_POSITION_ROPE, NULL};
+  return &generic;
 }
 
 static const char **names(void) {
@@ -362,6 +492,25 @@ const char *orr_huggingface_types_effect(const char *key) {
     g_auto(GStrv) patterns = g_strsplit(weighty[i].keys, " ", -1);
     for (char **pattern = patterns; *pattern; pattern++)
       if (g_pattern_match_simple(*pattern, key)) return weighty[i].effect;
+  }
+  return NULL;
+}
+
+static gboolean is_nothing(const OrrNode *value) {
+  static const char *const words[] = {"null", "false", "0", "", NULL};
+  return value->kind == ORR_NODE_SCALAR ? g_strv_contains(words, value->text)
+                                        : orr_node_length(value) == 0;
+}
+
+const char *orr_huggingface_types_foreign(const OrrNode *config) {
+  for (guint i = 0; i < G_N_ELEMENTS(foreign); i++) {
+    g_auto(GStrv) keys = g_strsplit(foreign[i].keys, " ", -1);
+    for (char **key = keys; *key; key++) {
+      g_auto(GStrv) levels = g_strsplit(*key, ".", 2);
+      const OrrNode *value = orr_node_get(config, levels[0]);
+      if (levels[1]) value = value ? orr_node_get(value, levels[1]) : NULL;
+      if (value && !is_nothing(value)) return foreign[i].what;
+    }
   }
   return NULL;
 }

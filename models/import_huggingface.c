@@ -12,87 +12,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/base/file.h"
-#include "sim/base/json.h"
 #include "sim/base/yaml.h"
-
-/* --- JSON to a tree --- */
-
-static OrrNode *read_value(OrrJson *json);
-
-static OrrNode *read_list(OrrJson *json, OrrPlace place) {
-  OrrNode *list = orr_node_new_list(place);
-  orr_json_open(json);
-  while (orr_json_more(json)) orr_node_append(list, read_value(json));
-  return list;
-}
-
-/* Refuses duplicate keys: Python would read the last, a person sees the first. The set keeps the
- * time for maps of many keys from growing with the square of their number. */
-static OrrNode *read_map(OrrJson *json, OrrPlace place) {
-  OrrNode *map = orr_node_new_map(place);
-  g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-  orr_json_open(json);
-  while (orr_json_more(json)) {
-    const OrrPlace at = orr_json_place(json);
-    g_autofree char *key = orr_json_key(json);
-    OrrNode *name = orr_node_new_scalar(at, key);
-    if (!g_hash_table_add(seen, name->text))
-      orr_diags_error(json->diags, at, "duplicate key '%s'", key);
-    g_ptr_array_add(map->keys, name);
-    g_ptr_array_add(map->items, read_value(json));
-  }
-  return map;
-}
-
-/* Python's writer of JSON prints Infinity and NaN, which JSON does not have. */
-static gboolean skip_python_number(OrrJson *json) {
-  static const char *const words[] = {"Infinity", "-Infinity", "NaN"};
-  const gsize left = (gsize)(json->end - json->at);
-  for (guint i = 0; i < G_N_ELEMENTS(words); i++) {
-    const gsize length = strlen(words[i]);
-    if (left < length || strncmp(json->at, words[i], length) != 0) continue;
-    json->at += length;
-    return TRUE;
-  }
-  return FALSE;
-}
-
-static OrrNode *read_value(OrrJson *json) {
-  const OrrPlace place = orr_json_place(json);
-  const char next = orr_json_peek(json);
-  if (next == '{') return read_map(json, place);
-  if (next == '[') return read_list(json, place);
-  if (next == '"') {
-    g_autofree char *text = orr_json_text(json);
-    OrrNode *node = orr_node_new_scalar(place, text ? text : "");
-    node->quoted = TRUE;
-    return node;
-  }
-  const char *begin = json->at;
-  if (!skip_python_number(json)) orr_json_skip(json);
-  g_autofree char *text = g_strndup(begin, MAX(0, json->at - begin));
-  return orr_node_new_scalar(place, g_strstrip(text));
-}
-
-static OrrNode *read_config(const char *path, OrrDiags *diags, GError **error) {
-  gsize length = 0;
-  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DOCUMENT, &length, error);
-  if (!text) {
-    g_prefix_error(error, "%s: ", path);
-    return NULL;
-  }
-  if (!g_utf8_validate_len(text, length, NULL))
-    return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s: is not text in UTF-8", path);
-  OrrJson json = orr_json_begin(text, length, g_intern_string(path), diags);
-  json.names_keys = TRUE;
-  g_autoptr(OrrNode) root = read_value(&json);
-  if (!json.is_bad && orr_json_peek(&json))
-    orr_diags_error(diags, orr_json_place(&json), "the file goes on after its JSON value");
-  if (!orr_diags_n_errors(diags) && root->kind != ORR_NODE_MAP)
-    orr_diags_error(diags, root->place, "a config is a JSON object");
-  return orr_diags_check(diags, error) ? g_steal_pointer(&root) : NULL;
-}
 
 /* --- the document --- */
 
@@ -129,22 +49,40 @@ static void may(const Import *import, const char *key, const char *keys) {
 
 /* --- parts --- */
 
-#define EXPERTS "num_experts|num_local_experts|n_routed_experts"
+/* Falcon and StarCoder say multi_query for one head of keys and values. */
+static void map_kv_heads(const Import *import, gint64 heads) {
+  const gboolean is_one =
+      flag(import, "multi_query", FALSE) && !flag(import, "new_decoder_architecture", FALSE);
+  const gint64 n = number(import,
+                          "num_key_value_heads|num_kv_heads|num_attention_groups|"
+                          "multi_query_group_num|n_head_kv",
+                          0);
+  if (is_one)
+    orr_huggingface_config_set_number(import->model, "kv-heads", 1);
+  else if (n > 0)
+    orr_huggingface_config_set_number(import->model, "kv-heads", MIN(n, heads));
+}
 
 static void map_sizes(const Import *import) {
   gint64 hidden = need(import, "hidden", "hidden_size|n_embd|d_model");
   gint64 heads = need(import, "heads", "num_attention_heads|n_head|n_heads"), expansion;
-  may(import, "kv-heads", "num_key_value_heads|num_kv_heads");
+  map_kv_heads(import, heads);
   gint64 head_dim = number(import, "head_dim|attention_head_dim|kv_channels", 0);
   if (head_dim && head_dim * heads != hidden && !number(import, "kv_lora_rank", 0))
     orr_huggingface_config_set_number(import->model, "head-dim", head_dim);
-  gint64 dense = number(import, "intermediate_size_mlp", 0);
+  gint64 dense = number(import, "intermediate_size_mlp|dense_intermediate_size", 0);
   gint64 ffn =
       dense ? dense : number(import, "intermediate_size|n_inner|ffn_dim|ffn_hidden_size", 0);
   if (!ffn && (expansion = number(import, "expansion_ratio", 0)) > 0) ffn = expansion * hidden;
   if (ffn) orr_huggingface_config_set_number(import->model, "ffn", ffn);
-  need(import, "vocab", "vocab_size");
-  need(import, "context", "max_position_embeddings|n_positions|max_seq_len|seq_length|n_ctx");
+  need(import, "vocab", "vocab_size|padded_vocab_size");
+  if (strcmp(import->type->model_type, "falcon") == 0 &&
+      !number(import, "max_position_embeddings", 0)) /* of its class */
+    orr_huggingface_config_set_number(import->model, "context", 2048);
+  else
+    need(import, "context",
+         "max_position_embeddings|n_positions|max_seq_len|seq_length|n_ctx|max_sequence_length|"
+         "model_max_length");
 }
 
 static void map_activation(const Import *import) {
@@ -210,22 +148,33 @@ static void map_latent(const Import *import) {
 
 static void map_experts(const Import *import) {
   static const OrrHuggingfacePair pairs[] = {
-      {"experts", EXPERTS},
-      {"topk", "num_experts_per_tok|num_experts_per_token|moe_topk|experts_per_token"},
-      {"latent", "moe_latent_size"}};
-  if (number(import, EXPERTS, 0) <= 1) return;
+      {"experts", ORR_HF_EXPERTS},
+      {"topk", "num_experts_per_tok|num_experts_per_token|moe_topk|experts_per_token|moe_top_k|"
+               "moe_k|top_k_experts"},
+      {"latent", "moe_latent_size|routed_expert_hidden_size"}};
+  if (number(import, ORR_HF_EXPERTS, 0) <= 1) return;
   OrrNode *moe = orr_huggingface_config_section(import->config, pairs, G_N_ELEMENTS(pairs));
-  gint64 ffn = number(import, "moe_intermediate_size", 0),
-         n_shared = number(import, "n_shared_experts", 0);
+  gint64 ffn = number(import,
+                      "moe_intermediate_size|expert_ffn_hidden_size|moe_ffn_hidden_size|"
+                      "expert_intermediate_size",
+                      0),
+         n_shared = number(import,
+                           "n_shared_experts|num_shared_experts|moe_num_shared_experts|"
+                           "num_shared_expert",
+                           0);
   gint64 shared = number(import,
                          "shared_expert_intermediate_size|moe_shared_expert_intermediate_size|"
-                         "shared_intermediate_size",
+                         "shared_intermediate_size|share_expert_dim",
                          0);
   gboolean llama4 = g_str_has_prefix(import->type->model_type, "llama4");
   if (!ffn && llama4)
     ffn = number(import, "intermediate_size", 0); /* intermediate_size_mlp belongs to the dense
                                                    * layers */
+  if (!ffn && number(import, "dense_intermediate_size", 0)) /* MiniMax-M3 */
+    ffn = number(import, "intermediate_size", 0);
   if (llama4) n_shared = 1;
+  if (flag(import, "enable_moe_block", FALSE)) /* Gemma 4: an MLP in the same layer */
+    shared = number(import, "intermediate_size", 0);
   if (!shared) shared = n_shared * ffn;
   if (ffn) orr_huggingface_config_set_number(moe, "ffn", ffn);
   if (shared) orr_huggingface_config_set_number(moe, "shared-ffn", shared);
@@ -234,6 +183,20 @@ static void map_experts(const Import *import) {
   if (orr_huggingface_config_find(import->config, "swiglu_limit"))
     orr_huggingface_config_set_flag(moe, "clamp", TRUE);
   orr_node_set(import->model, "moe", moe);
+}
+
+/* Kimi Delta Attention. */
+static void map_delta(const Import *import) {
+  static const OrrHuggingfacePair pairs[] = {{"key-heads", "num_heads"},
+                                             {"key-dim", "head_dim"},
+                                             {"value-dim", "head_dim"},
+                                             {"conv", "short_conv_kernel_size"}};
+  const OrrNode *map = orr_node_get(import->config->map, "linear_attn_config");
+  if (!map || map->kind != ORR_NODE_MAP) return;
+  const OrrHuggingfaceConfig inner = {map, import->config->used, import->config->diags};
+  OrrNode *linear = orr_huggingface_config_section(&inner, pairs, G_N_ELEMENTS(pairs));
+  orr_huggingface_config_set_text(linear, "kind", "gated-delta");
+  orr_node_set(import->model, "linear-attention", linear);
 }
 
 static void map_states(const Import *import) {
@@ -283,7 +246,9 @@ static void map_layout(const Import *import, gint64 layers) {
     windows |= strstr(layout[i], "window") != NULL;
   }
   gint64 chunk = number(import, "attention_chunk_size", 0),
-         size = number(import, "sliding_window", 0);
+         size = number(import, "sliding_window|sliding_window_size", 0);
+  if (orr_huggingface_config_find(import->config, "hybrid_layer_pattern"))
+    chunk = 0; /* MiMo repeats its window there */
   if (windows) {
     OrrNode *window = orr_node_new_map((OrrPlace){0});
     orr_huggingface_config_set_number(window, "size", chunk ? chunk : size);
@@ -324,12 +289,18 @@ static gboolean is_nothing(const OrrNode *value) {
   return strcmp(value->text, "null") == 0 || strcmp(value->text, "false") == 0;
 }
 
+/* A number of layers or a width of 0: the model does not have it. */
+static gboolean is_zero(const OrrNode *value) {
+  return value->kind == ORR_NODE_SCALAR && strcmp(value->text, "0") == 0;
+}
+
 static void add_left_out(const OrrHuggingfaceConfig *config, const char *prefix,
                          Unmapped *unmapped) {
   for (guint i = 0; i < config->map->keys->len; i++) {
     const OrrNode *key = config->map->keys->pdata[i], *value = config->map->items->pdata[i];
     const char *effect = orr_huggingface_types_effect(key->text);
-    if (is_nothing(value) || orr_huggingface_types_is_harmless(key->text) ||
+    if (is_nothing(value) || (effect && is_zero(value)) ||
+        orr_huggingface_types_is_harmless(key->text) ||
         g_hash_table_contains(config->used, key->text))
       continue;
     g_autofree char *line =
@@ -374,7 +345,7 @@ static OrrNode *quantization_of(const OrrHuggingfaceConfig *outer,
   if (!g_file_test(beside, G_FILE_TEST_IS_REGULAR)) return NULL;
   g_autoptr(OrrDiags) own_diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
-  OrrNode *read = read_config(beside, own_diags, &error);
+  OrrNode *read = orr_huggingface_json_read(beside, own_diags, &error);
   if (!read)
     orr_diags_error(outer->diags, (OrrPlace){.file = g_intern_string(beside)}, "%s",
                     error->message);
@@ -399,21 +370,53 @@ static void check_document(OrrNode *model, const OrrNode *quantization, const ch
   orr_field_clear(&orr_model_table, &read);
 }
 
-static const OrrHuggingfaceType *find_type(const OrrHuggingfaceConfig *config) {
-  const OrrNode *root = config->map;
-  OrrDiags *diags = config->diags;
-  const char *word = orr_huggingface_config_text(config, "model_type");
-  const OrrHuggingfaceType *type = word ? orr_huggingface_type(word) : NULL;
-  if (type || orr_diags_n_errors(diags)) return type;
+/* A language model whose keys are the usual ones, by its class: "XForCausalLM". */
+static gboolean is_decoder(const OrrHuggingfaceConfig *config, const OrrNode *text_config) {
+  const OrrNode *list = orr_node_get(config->map, "architectures");
+  const OrrNode *keys = text_config ? text_config : config->map;
+  const OrrNode *first = list && list->kind == ORR_NODE_LIST && orr_node_length(list) > 0
+                             ? list->items->pdata[0]
+                             : NULL;
+  const char *name = first && first->kind == ORR_NODE_SCALAR ? first->text : "";
+  return (g_str_has_suffix(name, "ForCausalLM") || (text_config && *name)) &&
+         orr_node_get(keys, "num_hidden_layers") && orr_node_get(keys, "hidden_size") &&
+         orr_node_get(keys, "num_attention_heads") &&
+         (orr_node_get(keys, "intermediate_size") || orr_node_get(keys, "moe_intermediate_size"));
+}
+
+static void refuse_type(const OrrHuggingfaceConfig *config, const char *word) {
   g_autofree char *known = orr_huggingface_type_names();
   const char *near = word ? orr_huggingface_types_nearest(word) : NULL;
-  const OrrNode *at = orr_node_get(root, "model_type");
+  const OrrNode *at = orr_node_get(config->map, "model_type");
   if (!word)
-    orr_diags_error(diags, root->place, "missing key 'model_type' (known: %s)", known);
+    orr_diags_error(config->diags, config->map->place, "missing key 'model_type' (known: %s)",
+                    known);
   else
-    orr_diags_error(diags, at->place, "unknown model_type '%s'%s%s%s (known: %s)", word,
+    orr_diags_error(config->diags, at->place, "unknown model_type '%s'%s%s%s (known: %s)", word,
                     near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "", known);
-  return NULL;
+}
+
+/* The type of @config; of an unknown one that has the usual keys, a decoder's, with a warning. */
+static const OrrHuggingfaceType *find_type(const OrrHuggingfaceConfig *config,
+                                           const OrrNode *text_config, gboolean *ret_generic) {
+  const char *word = orr_huggingface_config_text(config, "model_type");
+  const OrrHuggingfaceType *type = word ? orr_huggingface_type(word) : NULL;
+  const char *inner = text_config ? orr_node_get_text(text_config, "model_type") : NULL;
+  const char *foreign = orr_huggingface_types_foreign(text_config ? text_config : config->map);
+  *ret_generic = FALSE;
+  if (orr_diags_n_errors(config->diags)) return NULL;
+  if (foreign) {
+    orr_diags_error(config->diags, config->map->place, "the model has %s, which is not simulated",
+                    foreign);
+    return NULL;
+  }
+  if (!type && inner) type = orr_huggingface_type(inner);
+  if (!type && word && is_decoder(config, text_config)) {
+    *ret_generic = TRUE;
+    return orr_huggingface_types_generic();
+  }
+  if (!type) refuse_type(config, word);
+  return type;
 }
 
 static void name_document(const Import *import, const OrrHuggingfaceConfig *root, const char *name,
@@ -434,6 +437,7 @@ static void map_all(const Import *import, gint64 layers) {
   map_latent(import);
   map_experts(import);
   map_states(import);
+  map_delta(import);
   map_layout(import, MIN(layers, ORR_MAX_LAYOUT));
   may(import, "mtp-layers", "num_nextn_predict_layers|num_mtp_modules|mtp_num_hidden_layers");
 }
@@ -516,15 +520,39 @@ static char *document_text(const OrrNode *model, const char *warnings, const cha
   return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
+/* The decoder's section of a config of several parts; NULL: the config is the decoder's. */
+static const OrrNode *inner_config(const OrrHuggingfaceConfig *outer) {
+  static const char *const keys[] = {"text_config", "llm_config", "language_config"};
+  const OrrNode *thinker = orr_huggingface_config_map(outer, "thinker_config");
+  const OrrHuggingfaceConfig inner = {thinker ? thinker : outer->map, outer->used, outer->diags};
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+    const OrrNode *found = orr_huggingface_config_map(&inner, keys[i]);
+    if (found || orr_diags_n_errors(outer->diags)) return found;
+  }
+  return NULL;
+}
+
+/* The warning about a type that is not known. */
+static void warn_generic(const OrrNode *root, Unmapped *unmapped) {
+  static const char effect[] =
+      "the model's type is not known: it is read as a decoder with gated MLPs, RMSNorm, RoPE and "
+      "no biases; where it has other parts, weights and time are wrong";
+  const char *word = orr_node_get_text(root, "model_type");
+  g_autofree char *line = g_strdup_printf("model_type: %s", word ? word : "");
+  add_effect(unmapped, effect, line);
+}
+
 char *orr_import_huggingface(const char *path, const char *name, char **ret_left_out,
                              char **ret_warnings, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) root = read_config(path, diags, error);
+  g_autoptr(OrrNode) root = orr_huggingface_json_read(path, diags, error);
   if (!root) return NULL;
   g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
   const OrrHuggingfaceConfig outer = {root, used, diags};
-  const OrrHuggingfaceType *type = find_type(&outer);
-  const OrrNode *text_config = orr_huggingface_config_map(&outer, "text_config");
+  gboolean is_generic = FALSE;
+  const OrrNode *text_config = inner_config(&outer);
+  const OrrHuggingfaceType *type =
+      orr_diags_n_errors(diags) ? NULL : find_type(&outer, text_config, &is_generic);
   if (!orr_diags_check(diags, error)) return NULL;
   const char *whole = type->model_type;
   g_autoptr(OrrNode) decoder =
@@ -539,6 +567,7 @@ char *orr_import_huggingface(const char *path, const char *name, char **ret_left
   const Import import = {&config, type, model};
   name_document(&import, &outer, name, path);
   g_autoptr(OrrNode) quantization = quantization_of(&outer, &config, path);
+  if (is_generic) warn_generic(root, &unmapped);
   map_all(&import, count_layers(&import));
   if (text_config) add_left_out(&config, "text_config.", &unmapped);
   map_tower(&import, &outer, whole, &unmapped);

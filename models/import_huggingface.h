@@ -37,8 +37,16 @@ typedef struct {
   const char *defaults;
 } OrrHuggingfaceType;
 
+/* Spellings of one key, for orr_huggingface_config_find. */
+#define ORR_HF_EXPERTS                                                                             \
+  "num_experts|num_local_experts|n_routed_experts|moe_num_experts|num_moe_experts"
+
 /* NULL: unknown. */
 const OrrHuggingfaceType *orr_huggingface_type(const char *model_type);
+/* A decoder as most are: gated MLPs, RMSNorm, RoPE, no biases. For types that are not known. */
+const OrrHuggingfaceType *orr_huggingface_types_generic(void);
+/* What @config has that no document can say, so that it must be refused; NULL: nothing known. */
+const char *orr_huggingface_types_foreign(const OrrNode *config);
 char *orr_huggingface_type_names(void); /* "bloom, cohere, ..."; newly allocated */
 const char *orr_huggingface_types_nearest(const char *model_type); /* or NULL */
 /* Whether @key affects neither time nor memory. */
@@ -46,6 +54,9 @@ gboolean orr_huggingface_types_is_harmless(const char *key);
 /* What a reader must know where @key is not mapped: a clause, which answers are wrong by it and in
  * which direction. Keys of one cause share it. NULL: not known. */
 const char *orr_huggingface_types_effect(const char *key);
+
+/* The file at @path as a tree; NULL with the reason: ORR_FAULT_RESOURCE, ORR_FAULT_DOCUMENT. */
+OrrNode *orr_huggingface_json_read(const char *path, OrrDiags *diags, GError **error);
 
 /* The kinds of layers by @config, as items of `layout`; NULL where all are equal, or where a
  * list is wrong (an error in its diags). Free with g_strfreev. */

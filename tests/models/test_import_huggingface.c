@@ -90,7 +90,7 @@ static void test_makes_the_zoo(void) {
     orr_field_clear(&orr_model_table, &known);
     n++;
   }
-  g_assert_cmpuint(n, >=, 29);
+  g_assert_cmpuint(n, >=, 37);
 }
 
 /* @warned: the keys in front of the effect; "" where there is no warning. */
@@ -215,13 +215,49 @@ static void assert_refused(const char *text, const char *part, int code) {
   g_assert_nonnull(strstr(error->message, part));
 }
 
+/* A type that is not known is read as a decoder, and warned of; numbers of each layer that are all
+ * equal are one number. Parameters: 2 (64 x 64 x 4 + 3 x 64 x 32 x 8 + 64 x 8 + 2 x 64) + 9 x 64 x
+ * 2 + 64 = 133,568. */
+static void test_unknown_type(void) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autofree char *left_out = NULL, *warnings = NULL;
+  g_autofree char *path = written(
+      "{\"architectures\": [\"NovelForCausalLM\"], \"model_type\": \"novel\", \"hidden_size\": 64, "
+      "\"num_hidden_layers\": 2, \"num_attention_heads\": 4, \"intermediate_size\": 128, "
+      "\"vocab_size\": 9, \"max_position_embeddings\": 8, \"num_experts\": 8, \"moe_topk\": [2, "
+      "2], "
+      "\"moe_intermediate_size\": [32, 32], \"hidden_size_per_layer_input\": 0}");
+  g_autofree char *text = orr_import_huggingface(path, NULL, &left_out, &warnings, &error);
+  g_unlink(path);
+  g_assert_no_error(error);
+  g_assert_true(g_str_has_prefix(warnings, "model_type: novel: the model's type is not known"));
+  g_assert_null(strstr(warnings, "hidden_size_per_layer_input"));
+  g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "imported.yaml", diags);
+  OrrModel model = settle(node, NULL);
+  g_assert_cmpfloat(orr_model_parameters(&model), ==, 133568);
+  orr_field_clear(&orr_model_table, &model);
+}
+
 static void test_refused(void) {
   const int document = ORR_FAULT_DOCUMENT;
   assert_refused("{\"model_type\": \"lama\"}",
                  "json:1:16: error: unknown model_type 'lama': did you mean 'llama'?", document);
-  assert_refused("{\"model_type\": \"mamba3\"}", "(known: bloom, cohere, cohere2, deepseek_v2,",
+  assert_refused("{\"model_type\": \"mamba3\"}", "(known: apertus, arcee, baichuan, bailing_moe,",
                  document);
   assert_refused("{\"hidden_size\": 5}", "missing key 'model_type'", document);
+  /* layers that no document can say are refused by name, whatever the type is */
+  assert_refused("{\"model_type\": \"deepseek_v4\", \"hc_mult\": 4}",
+                 "the model has compressed attention (CSA, HCA), hyper-connections", document);
+  assert_refused("{\"model_type\": \"nemotron-nas\", \"block_configs\": [{\"a\": 1}]}",
+                 "layers that differ in width or lack a part", document);
+  assert_refused("{\"model_type\": \"kimi_k3\", "
+                 "\"text_config\": {\"attn_res_block_size\": 12}}",
+                 "attention residuals (Kimi K3)", document);
+  assert_refused("{\"model_type\": \"bert\", \"architectures\": [\"BertForMaskedLM\"], "
+                 "\"hidden_size\": 768, \"num_hidden_layers\": 12, \"num_attention_heads\": 12, "
+                 "\"intermediate_size\": 3072}",
+                 "unknown model_type 'bert'", document);
   assert_refused("{\"model_type\": \"llama\"}",
                  "missing key for 'layers': one of num_hidden_layers, n_layer", document);
   assert_refused("{\"model_type\": \"llama\",\n \"hidden_size\": 12,,}", "json:2:", document);
@@ -553,5 +589,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/import-huggingface/released-forms", test_released_forms);
   g_test_add_func("/import-huggingface/no-file", test_no_file);
   g_test_add_func("/import-huggingface/types-are-alphabetical", test_types_are_alphabetical);
+  g_test_add_func("/import-huggingface/unknown-type", test_unknown_type);
   return g_test_run();
 }
