@@ -198,9 +198,7 @@ static void test_training(void) {
 static void test_refused(void) {
   check_refused("", "the file is empty");
   check_refused("hello\n", "no result of a known benchmark was found");
-  check_refused("{\"benchmarks\": [{\"type_\": \"generative_benchmark\"}]}",
-                "a result of GuideLLM, which is not read");
-  check_refused("{\"guidellm_version\": 1}", "a result of GuideLLM, which is not read");
+  check_refused("{\"results_ttft_s_mean\": 1}", "a result of llmperf, which is not read");
   check_refused("#  size count type redop root time algbw busbw #wrong\n", "import nccl-tests");
   check_refused(BLOCK("20") "iteration 5/ 9 | elapsed time per iteration (s): 105.22 |\n",
                 "results of two tools in one file");
@@ -221,6 +219,45 @@ static void test_written(void) {
                   "  input: {tokens: 1024}\n  output: {tokens: 128}\n");
 }
 
+/* Arrays below a key; distributions by name; rates alone. The samples of tests/import/doors have
+ * more of each tool (tests/cli/test_doors.py). */
+static void test_tools_of_2026(void) {
+  static const char guidellm[] =
+      "{\"args\": {}, \"benchmarks\": [{\"type_\": \"generative_benchmark\", \"metrics\": "
+      "{\"time_to_first_token_ms\": {\"successful\": {\"mean\": 40.0}}}}, {\"metrics\": "
+      "{\"time_to_first_token_ms\": {\"successful\": {\"mean\": 50.0}}}}]}";
+  check(guidellm, 0, ORR_BENCH_TTFT_MEAN, 0.04);
+  check(guidellm, 1, ORR_BENCH_TTFT_MEAN, 0.05);
+  check("{\"load_summary\": {\"count\": 3}, \"successes\": {\"count\": 3, \"latency\": "
+        "{\"request_latency\": {\"median\": 2.5}}}}",
+        0, ORR_BENCH_E2E_P50, 2.5);
+  check("{\"num_requests\": 10, \"requests_per_second\": 20.5}", 0, ORR_BENCH_REQUEST_RATE, 20.5);
+}
+
+/* Medians without the first line; units of thousands; a log that another reader has. */
+static void test_logs(void) {
+  static const char nanotron[] =
+      "iteration: 1 / 9 | elapsed_time_per_iteration_ms: 9.5K | tokens_per_sec_per_gpu: 1K\n"
+      "iteration: 2 / 9 | elapsed_time_per_iteration_ms: 3.5K | tokens_per_sec_per_gpu: 2.5K\n"
+      "iteration: 3 / 9 | elapsed_time_per_iteration_ms: 4.5K | tokens_per_sec_per_gpu: 1.5K\n";
+  static const char server[] = "INFO GPU KV cache size: 1,000,000 tokens\n"
+                               "INFO Avg generation throughput: 9.0 tokens/s, Running: 1 reqs\n"
+                               "INFO Avg generation throughput: 900.0 tokens/s, Running: 16 reqs\n"
+                               "INFO Avg generation throughput: 0.0 tokens/s, Running: 0 reqs\n";
+  check(nanotron, 0, ORR_BENCH_ITERATION, 4);
+  check(nanotron, 0, ORR_BENCH_TOKENS_PER_GPU, 2000);
+  check("# GPU blocks: 1000, # CPU blocks: 512\n", 0, ORR_BENCH_CACHE_TOKENS, 16000);
+  check(server, 0, ORR_BENCH_CACHE_TOKENS, 1e6);
+  check(server, 0, ORR_BENCH_OUTPUT_RATE, 900);
+  check(server, 0, ORR_BENCH_CONCURRENCY, 16);
+  check("timing_s/step:10.0\nelapsed time per iteration (ms): 2000.0\n", 0, ORR_BENCH_ITERATION, 2);
+  g_autoptr(GError) error = NULL;
+  g_autoptr(GPtrArray) results = read_text(server, &error);
+  g_autofree char *load = orr_bench_load(results->pdata[0], &error);
+  g_assert_no_error(error);
+  g_assert_nonnull(strstr(load, "kv-blocks: 62500"));
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/bench/trtllm", test_trtllm);
@@ -232,5 +269,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/bench/training", test_training);
   g_test_add_func("/bench/refused", test_refused);
   g_test_add_func("/bench/written", test_written);
+  g_test_add_func("/bench/tools-of-2026", test_tools_of_2026);
+  g_test_add_func("/bench/logs", test_logs);
   return g_test_run();
 }

@@ -10,11 +10,9 @@
 #include "sim/base/file.h"
 
 const OrrBenchReader *const orr_bench_readers[] = {
-    &orr_bench_json,     &orr_bench_labels,
-    &orr_bench_megatron, &orr_bench_mlperf,
-    &orr_bench_nemo,     &orr_bench_offline,
-    &orr_bench_table,    &orr_bench_torchtitan,
-    &orr_bench_trtllm,   NULL,
+    &orr_bench_json,       &orr_bench_labels,   &orr_bench_megatron,   &orr_bench_mlperf,
+    &orr_bench_nemo,       &orr_bench_offline,  &orr_bench_server_log, &orr_bench_table,
+    &orr_bench_torchtitan, &orr_bench_trainers, &orr_bench_trtllm,     NULL,
 };
 
 static const char *const columns[ORR_BENCH_N_VALUES] = {
@@ -49,6 +47,11 @@ static const char *const columns[ORR_BENCH_N_VALUES] = {
     [ORR_BENCH_TFLOPS] = "tflops_per_gpu",
     [ORR_BENCH_MEMORY] = "memory_bytes",
     [ORR_BENCH_TOKENS_PER_GPU] = "tokens_per_gpu_s",
+    [ORR_BENCH_SAMPLES] = "samples_per_s",
+    [ORR_BENCH_GENERATION] = "generation_time_s",
+    [ORR_BENCH_UPDATE] = "update_time_s",
+    [ORR_BENCH_CACHE_TOKENS] = "kv_cache_tokens",
+    [ORR_BENCH_CACHE_BYTES] = "kv_cache_bytes",
 };
 
 /* --- Results --- */
@@ -83,11 +86,7 @@ gboolean orr_bench_number(const char *text, double *ret_value) {
 /* Tools that are named and not read, by words that only they write. */
 static const struct {
   const char *words, *name;
-} foreign[] = {{"guidellm", "GuideLLM"},
-               {"\"generative_benchmark\"", "GuideLLM"},
-               {"\"load_summary\"", "inference-perf"},
-               {"results_ttft_s_mean", "llmperf"},
-               {"\"request_throughput_mean\"", "llmperf"}};
+} foreign[] = {{"results_ttft_s_mean", "llmperf"}, {"\"request_throughput_mean\"", "llmperf"}};
 
 static gboolean refuse(const OrrBenchInput *input, const char *format, ...) G_GNUC_PRINTF(2, 3);
 static gboolean refuse(const OrrBenchInput *input, const char *format, ...) {
@@ -231,7 +230,8 @@ char *orr_bench_load(const OrrBenchResult *result, GError **error) {
     double value;
   } rest[] = {{"requests: %.0f", requests},
               {"input: {tokens: %.0f}", values[ORR_BENCH_INPUT_TOKENS]},
-              {"output: {tokens: %.0f}", values[ORR_BENCH_OUTPUT_TOKENS]}};
+              {"output: {tokens: %.0f}", values[ORR_BENCH_OUTPUT_TOKENS]},
+              {"engine: {block-size: 16, kv-blocks: %.0f}", values[ORR_BENCH_CACHE_TOKENS] / 16}};
   for (guint i = 0; i < G_N_ELEMENTS(rest); i++) {
     g_autofree char *key = g_strdup_printf(rest[i].format, rest[i].value);
     append_key(text, key, rest[i].value);

@@ -6,7 +6,7 @@
  *                                  '--> the load as a scenario's keys (serving)
  *
  * A reader is an entry: one file, one line in the array of bench.c. A text that is of two tools, or
- * of a tool that is known and not read (GuideLLM, inference-perf, llmperf), is refused by name.
+ * of a tool that is known and not read (llmperf), is refused by name.
  */
 #ifndef ORR_BENCH_H
 #define ORR_BENCH_H
@@ -48,6 +48,11 @@ typedef enum {
   ORR_BENCH_TFLOPS, /* per GPU, 1e12 per second */
   ORR_BENCH_MEMORY, /* bytes of a GPU at the peak */
   ORR_BENCH_TOKENS_PER_GPU,
+  ORR_BENCH_SAMPLES,      /* training: sequences per second, of all GPUs */
+  ORR_BENCH_GENERATION,   /* post-training: seconds of a step's rollouts */
+  ORR_BENCH_UPDATE,       /* ... and of its update of the policy */
+  ORR_BENCH_CACHE_TOKENS, /* serving: tokens that the cache holds */
+  ORR_BENCH_CACHE_BYTES,
   ORR_BENCH_N_VALUES
 } OrrBenchValue;
 
@@ -93,7 +98,8 @@ char *orr_bench_load(const OrrBenchResult *result, GError **error);
 gboolean orr_bench_number(const char *text, double *ret_value);
 
 extern const OrrBenchReader orr_bench_json, orr_bench_labels, orr_bench_megatron, orr_bench_mlperf,
-    orr_bench_nemo, orr_bench_offline, orr_bench_table, orr_bench_torchtitan, orr_bench_trtllm;
+    orr_bench_nemo, orr_bench_offline, orr_bench_server_log, orr_bench_table, orr_bench_torchtitan,
+    orr_bench_trainers, orr_bench_trtllm;
 
 G_END_DECLS
 

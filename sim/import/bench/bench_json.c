@@ -1,12 +1,15 @@
 /*
- * bench_json.c - results in JSON: vLLM's (--save-result), SGLang's (a line per run), AIPerf's and
- * GenAI-Perf's ({unit, avg, p50 ...} per metric), InferenceX's (seconds, without units in the
- * names). Several objects may follow each other, or stand in an array.
+ * bench_json.c - results in JSON: vLLM's (--save-result; throughput's and latency's --output-json),
+ * SGLang's (a line per run), AIPerf's and GenAI-Perf's ({unit, avg, p50 ...} per metric),
+ * InferenceX's (seconds, without units in the names), GuideLLM's (an array `benchmarks`),
+ * inference-perf's, trtllm-bench's (--report_json), and llm-d's benchmark report, which is mostly
+ * YAML. Several objects may follow each other, or stand in an array.
  */
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/json.h"
+#include "sim/base/yaml_foreign.h"
 #include "sim/import/bench/bench.h"
 
 enum { MOST_DEPTH = 6, MOST_KEYS = 20000 };
@@ -82,6 +85,91 @@ static const Key keys[] = {
     {"request_latency.avg", ORR_BENCH_E2E_MEAN, 0},
     {"request_latency.p50", ORR_BENCH_E2E_P50, 0},
     {"request_latency.p99", ORR_BENCH_E2E_P99, 0},
+    /* vllm bench throughput, latency */
+    {"num_requests", ORR_BENCH_REQUESTS, 1},
+    {"elapsed_time", ORR_BENCH_DURATION, 1},
+    {"requests_per_second", ORR_BENCH_REQUEST_RATE, 1},
+    {"tokens_per_second", ORR_BENCH_TOTAL_RATE, 1},
+    {"avg_latency", ORR_BENCH_E2E_MEAN, 1},
+    {"percentiles.50", ORR_BENCH_E2E_P50, 1},
+    {"percentiles.99", ORR_BENCH_E2E_P99, 1},
+    /* trtllm-bench --report_json */
+    {"request_info.num_requests", ORR_BENCH_REQUESTS, 1},
+    {"request_info.avg_input_length", ORR_BENCH_INPUT_TOKENS, 1},
+    {"request_info.avg_output_length", ORR_BENCH_OUTPUT_TOKENS, 1},
+    {"performance.request_throughput_req_s", ORR_BENCH_REQUEST_RATE, 1},
+    {"performance.system_output_throughput_tok_s", ORR_BENCH_OUTPUT_RATE, 1},
+    {"performance.system_total_throughput_tok_s", ORR_BENCH_TOTAL_RATE, 1},
+    {"performance.total_latency_ms", ORR_BENCH_DURATION, 1e-3},
+    {"performance.avg_request_latency_ms", ORR_BENCH_E2E_MEAN, 1e-3},
+    {"streaming_metrics.avg_ttft_ms", ORR_BENCH_TTFT_MEAN, 1e-3},
+    {"streaming_metrics.avg_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3},
+    {"performance.streaming_metrics.avg_ttft_ms", ORR_BENCH_TTFT_MEAN, 1e-3},
+    {"performance.streaming_metrics.avg_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3},
+    /* GuideLLM, an item of `benchmarks` */
+    {"duration", ORR_BENCH_DURATION, 1},
+    {"metrics.request_totals.successful", ORR_BENCH_REQUESTS, 1},
+    {"metrics.request_totals.errored", ORR_BENCH_FAILED, 1},
+    {"request_totals.successful", ORR_BENCH_REQUESTS, 1},
+    {"request_totals.errored", ORR_BENCH_FAILED, 1},
+    {"metrics.request_concurrency.successful.mean", ORR_BENCH_CONCURRENCY, 1},
+    {"metrics.prompt_token_count.successful.mean", ORR_BENCH_INPUT_TOKENS, 1},
+    {"metrics.output_token_count.successful.mean", ORR_BENCH_OUTPUT_TOKENS, 1},
+    {"metrics.requests_per_second.successful.mean", ORR_BENCH_REQUEST_RATE, 1},
+    {"metrics.output_tokens_per_second.successful.mean", ORR_BENCH_OUTPUT_RATE, 1},
+    {"metrics.tokens_per_second.successful.mean", ORR_BENCH_TOTAL_RATE, 1},
+    {"metrics.time_to_first_token_ms.successful.mean", ORR_BENCH_TTFT_MEAN, 1e-3},
+    {"metrics.time_to_first_token_ms.successful.median", ORR_BENCH_TTFT_P50, 1e-3},
+    {"metrics.time_to_first_token_ms.successful.percentiles.p90", ORR_BENCH_TTFT_P90, 1e-3},
+    {"metrics.time_to_first_token_ms.successful.percentiles.p99", ORR_BENCH_TTFT_P99, 1e-3},
+    {"metrics.inter_token_latency_ms.successful.mean", ORR_BENCH_TPOT_MEAN, 1e-3},
+    {"metrics.inter_token_latency_ms.successful.median", ORR_BENCH_TPOT_P50, 1e-3},
+    {"metrics.inter_token_latency_ms.successful.percentiles.p90", ORR_BENCH_TPOT_P90, 1e-3},
+    {"metrics.inter_token_latency_ms.successful.percentiles.p99", ORR_BENCH_TPOT_P99, 1e-3},
+    {"metrics.request_latency.successful.mean", ORR_BENCH_E2E_MEAN, 1},
+    {"metrics.request_latency.successful.median", ORR_BENCH_E2E_P50, 1},
+    {"metrics.request_latency.successful.percentiles.p99", ORR_BENCH_E2E_P99, 1},
+    /* inference-perf */
+    {"load_summary.requested_rate", ORR_BENCH_RATE, 1},
+    {"load_summary.concurrency", ORR_BENCH_CONCURRENCY, 1},
+    {"successes.count", ORR_BENCH_REQUESTS, 1},
+    {"failures.count", ORR_BENCH_FAILED, 1},
+    {"successes.prompt_len.mean", ORR_BENCH_INPUT_TOKENS, 1},
+    {"successes.output_len.mean", ORR_BENCH_OUTPUT_TOKENS, 1},
+    {"successes.throughput.requests_per_sec", ORR_BENCH_REQUEST_RATE, 1},
+    {"successes.throughput.output_tokens_per_sec", ORR_BENCH_OUTPUT_RATE, 1},
+    {"successes.throughput.total_tokens_per_sec", ORR_BENCH_TOTAL_RATE, 1},
+    {"successes.latency.time_to_first_token.mean", ORR_BENCH_TTFT_MEAN, 1},
+    {"successes.latency.time_to_first_token.median", ORR_BENCH_TTFT_P50, 1},
+    {"successes.latency.time_to_first_token.p90", ORR_BENCH_TTFT_P90, 1},
+    {"successes.latency.time_to_first_token.p99", ORR_BENCH_TTFT_P99, 1},
+    {"successes.latency.time_per_output_token.mean", ORR_BENCH_TPOT_MEAN, 1},
+    {"successes.latency.time_per_output_token.median", ORR_BENCH_TPOT_P50, 1},
+    {"successes.latency.time_per_output_token.p90", ORR_BENCH_TPOT_P90, 1},
+    {"successes.latency.time_per_output_token.p99", ORR_BENCH_TPOT_P99, 1},
+    {"successes.latency.request_latency.mean", ORR_BENCH_E2E_MEAN, 1},
+    {"successes.latency.request_latency.median", ORR_BENCH_E2E_P50, 1},
+    {"successes.latency.request_latency.p99", ORR_BENCH_E2E_P99, 1},
+    /* llm-d's benchmark report */
+    {"metrics.time.duration", ORR_BENCH_DURATION, 1},
+    {"metrics.requests.total", ORR_BENCH_REQUESTS, 1},
+    {"metrics.requests.failures", ORR_BENCH_FAILED, 1},
+    {"metrics.requests.input_length.mean", ORR_BENCH_INPUT_TOKENS, 1},
+    {"metrics.requests.output_length.mean", ORR_BENCH_OUTPUT_TOKENS, 1},
+    {"metrics.throughput.requests_per_sec", ORR_BENCH_REQUEST_RATE, 1},
+    {"metrics.throughput.output_tokens_per_sec", ORR_BENCH_OUTPUT_RATE, 1},
+    {"metrics.throughput.total_tokens_per_sec", ORR_BENCH_TOTAL_RATE, 1},
+    {"metrics.latency.time_to_first_token.mean", ORR_BENCH_TTFT_MEAN, 0},
+    {"metrics.latency.time_to_first_token.p50", ORR_BENCH_TTFT_P50, 0},
+    {"metrics.latency.time_to_first_token.p90", ORR_BENCH_TTFT_P90, 0},
+    {"metrics.latency.time_to_first_token.p99", ORR_BENCH_TTFT_P99, 0},
+    {"metrics.latency.time_per_output_token.mean", ORR_BENCH_TPOT_MEAN, 0},
+    {"metrics.latency.time_per_output_token.p50", ORR_BENCH_TPOT_P50, 0},
+    {"metrics.latency.time_per_output_token.p90", ORR_BENCH_TPOT_P90, 0},
+    {"metrics.latency.time_per_output_token.p99", ORR_BENCH_TPOT_P99, 0},
+    {"metrics.latency.request_latency.mean", ORR_BENCH_E2E_MEAN, 0},
+    {"metrics.latency.request_latency.p50", ORR_BENCH_E2E_P50, 0},
+    {"metrics.latency.request_latency.p99", ORR_BENCH_E2E_P99, 0},
 };
 
 /* One object, flat: key -> text. */
@@ -90,10 +178,24 @@ typedef struct {
   guint n;
 } Flat;
 
+/* llm-d's report: YAML with a version, a scenario and metrics. */
+static gboolean is_report(const char *text) {
+  return g_regex_match_simple("^metrics:", text, G_REGEX_MULTILINE, 0) &&
+         strstr(text, "time_to_first_token:") && !strstr(text, "{\"");
+}
+
 static gboolean recognise(const OrrBenchInput *input) {
-  static const char *const signs[] = {"ttft_ms\"",       "\"mean_ttft\"",
-                                      "\"median_ttft\"", "\"time_to_first_token\"",
-                                      "\"ttft\"",        "_latency_ms\""};
+  static const char *const signs[] = {"ttft_ms\"",
+                                      "\"mean_ttft\"",
+                                      "\"median_ttft\"",
+                                      "\"time_to_first_token\"",
+                                      "\"time_to_first_token_ms\"",
+                                      "\"ttft\"",
+                                      "_latency_ms\"",
+                                      "\"requests_per_second\"",
+                                      "\"avg_latency\"",
+                                      "\"load_summary\""};
+  if (is_report(input->text)) return TRUE;
   const char *first = input->text + strspn(input->text, " \t\r\n");
   const gboolean is_json = *first == '{' || *first == '[' || strstr(input->text, "\n{") != NULL;
   for (guint i = 0; is_json && i < G_N_ELEMENTS(signs); i++)
@@ -142,7 +244,11 @@ static double unit_scale(const Flat *flat, const char *key) {
   const char *dot = strrchr(key, '.');
   g_autofree char *unit_key = g_strdup_printf("%.*s.unit", (int)(dot - key), key);
   const char *unit = text_of(flat, unit_key);
-  if (!unit || g_ascii_strcasecmp(unit, "ms") == 0) return 1e-3;
+  if (!unit) { /* llm-d writes `units` */
+    g_autofree char *units_key = g_strconcat(unit_key, "s", NULL);
+    unit = text_of(flat, units_key);
+  }
+  if (!unit || g_ascii_strcasecmp(unit, "ms") == 0 || g_str_has_prefix(unit, "ms/")) return 1e-3;
   if (g_ascii_strcasecmp(unit, "ns") == 0) return 1e-9;
   return g_ascii_strcasecmp(unit, "us") == 0 ? 1e-6 : 1;
 }
@@ -175,20 +281,35 @@ static void put_totals(OrrBenchResult *result, const Flat *flat) {
 }
 
 static const char *tool_of(const Flat *flat) {
+  static const char *const signs[][2] = {
+      {"metrics.time_to_first_token_ms.successful.mean", "guidellm"},
+      {"metrics.request_latency.successful.mean", "guidellm"},
+      {"load_summary.count", "inference-perf"},
+      {"successes.count", "inference-perf"},
+      {"metrics.requests.total", "llm-d"},
+      {"performance.system_output_throughput_tok_s", "trtllm-bench"}};
+  for (guint i = 0; i < G_N_ELEMENTS(signs); i++)
+    if (text_of(flat, signs[i][0])) return signs[i][1];
   if (text_of(flat, "time_to_first_token.avg") || text_of(flat, "ttft.avg")) return "aiperf";
   if (text_of(flat, "mean_ttft") || text_of(flat, "median_ttft")) return "inferencex";
   return text_of(flat, "mean_e2e_latency_ms") ? "sglang" : "vllm";
 }
 
 static gboolean has_latency(const OrrBenchResult *result) {
+  if (!isnan(result->values[ORR_BENCH_REQUEST_RATE])) return TRUE;
   for (int i = ORR_BENCH_TTFT_MEAN; i <= ORR_BENCH_E2E_P99; i++)
     if (!isnan(result->values[i])) return TRUE;
   return FALSE;
 }
 
 static void add_result(OrrBenchInput *input, const Flat *flat, OrrPlace place) {
-  static const char *const names[] = {"model_id", "model", "model_name", "hf_model",
-                                      "input_config.endpoint.model_names"};
+  static const char *const names[] = {"model_id",
+                                      "model",
+                                      "model_name",
+                                      "hf_model",
+                                      "input_config.endpoint.model_names",
+                                      "engine.model",
+                                      "scenario.model.name"};
   OrrBenchResult *result = orr_bench_result_new(tool_of(flat), place);
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++) put_value(result, flat, &keys[i]);
   put_totals(result, flat);
@@ -200,6 +321,21 @@ static void add_result(OrrBenchInput *input, const Flat *flat, OrrPlace place) {
     return;
   }
   g_ptr_array_add(input->results, result);
+}
+
+static void read_result(OrrBenchInput *input, OrrJson *json);
+
+/* GuideLLM: the results are below a key of the one object. TRUE: they were read. */
+static gboolean read_benchmarks(OrrBenchInput *input, OrrJson *json) {
+  const char *key = strstr(json->at, "\"benchmarks\"");
+  const char *begin = key ? strchr(key, '[') : NULL;
+  if (!begin || begin >= json->end || !strstr(json->at, "\"generative_benchmark\"")) return FALSE;
+  for (const char *c = json->at; c < begin; c++) json->place.line += *c == '\n';
+  json->at = begin;
+  orr_json_open(json);
+  while (orr_json_more(json)) read_result(input, json);
+  json->at = json->end;
+  return TRUE;
 }
 
 static void read_result(OrrBenchInput *input, OrrJson *json) {
@@ -236,7 +372,35 @@ static char *with_constants_quoted(const char *text) {
   return copy;
 }
 
+static void flatten(Flat *flat, const OrrNode *node, const char *path, guint depth) {
+  for (guint i = 0; node->kind == ORR_NODE_MAP && depth < MOST_DEPTH && i < orr_node_length(node);
+       i++) {
+    const OrrNode *item = node->items->pdata[i];
+    g_autofree char *below = g_strdup_printf("%s%s%s", path, *path ? "." : "",
+                                             ((const OrrNode *)node->keys->pdata[i])->text);
+    if (item->kind == ORR_NODE_SCALAR && flat->n++ < MOST_KEYS)
+      g_hash_table_replace(flat->texts, g_strdup(below), g_strdup(item->text));
+    flatten(flat, item, below, depth + 1);
+  }
+}
+
+static void read_report(OrrBenchInput *input) {
+  g_autoptr(GPtrArray) trees =
+      orr_yaml_foreign_parse(input->text, input->length, input->file, input->diags);
+  for (guint i = 0; trees && i < trees->len; i++) {
+    g_autoptr(GHashTable) texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    Flat flat = {texts, 0};
+    const OrrNode *tree = trees->pdata[i];
+    flatten(&flat, tree, "", 0);
+    add_result(input, &flat, tree->place);
+  }
+}
+
 static void read(OrrBenchInput *input) {
+  if (is_report(input->text)) {
+    read_report(input);
+    return;
+  }
   g_autofree char *text = with_constants_quoted(input->text);
   const char *begin = first_object(text);
   OrrJson json =
@@ -245,7 +409,7 @@ static void read(OrrBenchInput *input) {
   for (const char *c = text; c < begin; c++) json.place.line += *c == '\n';
   while (!json.is_bad && orr_json_peek(&json)) {
     if (orr_json_peek(&json) != '[') {
-      read_result(input, &json);
+      if (!read_benchmarks(input, &json)) read_result(input, &json);
       continue;
     }
     orr_json_open(&json);
@@ -255,7 +419,8 @@ static void read(OrrBenchInput *input) {
 
 const OrrBenchReader orr_bench_json = {
     .name = "json",
-    .sentence = "JSON of vllm bench serve, sglang.bench_serving, AIPerf or InferenceX",
+    .sentence = "JSON of vllm bench, sglang.bench_serving, AIPerf, InferenceX, GuideLLM, "
+                "inference-perf or trtllm-bench, or llm-d's report",
     .recognise = recognise,
     .read = read,
 };

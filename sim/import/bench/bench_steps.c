@@ -10,6 +10,9 @@ OrrBenchSteps orr_bench_steps_new(void) {
   return (OrrBenchSteps){.seconds = g_array_new(FALSE, FALSE, sizeof(double)),
                          .tflops = g_array_new(FALSE, FALSE, sizeof(double)),
                          .tokens = g_array_new(FALSE, FALSE, sizeof(double)),
+                         .samples = g_array_new(FALSE, FALSE, sizeof(double)),
+                         .generation = g_array_new(FALSE, FALSE, sizeof(double)),
+                         .update = g_array_new(FALSE, FALSE, sizeof(double)),
                          .memory = NAN,
                          .global_batch = NAN};
 }
@@ -18,6 +21,9 @@ void orr_bench_steps_clear(OrrBenchSteps *steps) {
   g_array_unref(steps->seconds);
   g_array_unref(steps->tflops);
   g_array_unref(steps->tokens);
+  g_array_unref(steps->samples);
+  g_array_unref(steps->generation);
+  g_array_unref(steps->update);
 }
 
 static gint by_value(gconstpointer a, gconstpointer b) {
@@ -25,8 +31,7 @@ static gint by_value(gconstpointer a, gconstpointer b) {
   return x < y ? -1 : x > y;
 }
 
-/* The median of all but the first @skipped; NaN where nothing is left. */
-static double median(const GArray *values, guint skipped) {
+double orr_bench_steps_median(const GArray *values, guint skipped) {
   if (values->len <= skipped) return NAN;
   g_autoptr(GArray) rest = g_array_new(FALSE, FALSE, sizeof(double));
   g_array_append_vals(rest, &g_array_index(values, double, skipped), values->len - skipped);
@@ -37,16 +42,20 @@ static double median(const GArray *values, guint skipped) {
 }
 
 void orr_bench_steps_end(OrrBenchInput *input, OrrBenchSteps *steps, const char *tool) {
-  const guint n = MAX(steps->seconds->len, steps->tokens->len);
+  guint n = MAX(steps->seconds->len, steps->tokens->len);
+  n = MAX(n, MAX(steps->samples->len, steps->generation->len));
   if (n == 0) return;
   const guint skipped = n == 1 ? 0 : CLAMP(n / 10, 1, 10);
   OrrBenchResult *result = orr_bench_result_new(tool, steps->place);
-  result->values[ORR_BENCH_ITERATION] = median(steps->seconds, skipped);
+  result->values[ORR_BENCH_ITERATION] = orr_bench_steps_median(steps->seconds, skipped);
   result->values[ORR_BENCH_ITERATIONS] = n - skipped;
   result->values[ORR_BENCH_WARM_UP] = skipped;
   result->values[ORR_BENCH_GLOBAL_BATCH] = steps->global_batch;
-  result->values[ORR_BENCH_TFLOPS] = median(steps->tflops, skipped);
-  result->values[ORR_BENCH_TOKENS_PER_GPU] = median(steps->tokens, skipped);
+  result->values[ORR_BENCH_TFLOPS] = orr_bench_steps_median(steps->tflops, skipped);
+  result->values[ORR_BENCH_TOKENS_PER_GPU] = orr_bench_steps_median(steps->tokens, skipped);
+  result->values[ORR_BENCH_SAMPLES] = orr_bench_steps_median(steps->samples, skipped);
+  result->values[ORR_BENCH_GENERATION] = orr_bench_steps_median(steps->generation, skipped);
+  result->values[ORR_BENCH_UPDATE] = orr_bench_steps_median(steps->update, skipped);
   result->values[ORR_BENCH_MEMORY] = steps->memory;
   g_ptr_array_add(input->results, result);
 }

@@ -9,9 +9,10 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  GArray *seconds, *tflops, *tokens; /* of double; steps, in order */
-  double memory, global_batch;       /* NaN: not printed */
-  OrrPlace place;                    /* of the first step */
+  GArray *seconds, *tflops, *tokens;     /* of double; steps, in order */
+  GArray *samples, *generation, *update; /* the same */
+  double memory, global_batch;           /* NaN: not printed */
+  OrrPlace place;                        /* of the first step */
 } OrrBenchSteps;
 
 OrrBenchSteps orr_bench_steps_new(void);
@@ -20,6 +21,9 @@ void orr_bench_steps_clear(OrrBenchSteps *steps);
 /* Appends the result of @steps, if there are any: medians of all but the first tenth of the steps,
  * at least one and at most ten (first steps compile, tune and allocate). */
 void orr_bench_steps_end(OrrBenchInput *input, OrrBenchSteps *steps, const char *tool);
+
+/* The median of all but the first @skipped; NaN where nothing is left. */
+double orr_bench_steps_median(const GArray *values, guint skipped);
 
 /* The number behind @label in @line ("elapsed time per iteration (ms):"). FALSE: not there. */
 gboolean orr_bench_steps_number(const char *line, const char *label, double *ret_value);
