@@ -44,7 +44,7 @@ static void test_csv(void) {
   g_assert_cmpint(job_at(trace, 0)->limit_us, ==, 0);
 }
 
-/* Three jobs in four formats: 8 GPUs for an hour from the first date on, 1 GPU for 90 s ten seconds
+/* Three jobs in six formats: 8 GPUs for an hour from the first date on, 1 GPU for 90 s ten seconds
  * later, and one that never ran. */
 static void check_dated(const char *ending, const char *text, const char *queue) {
   g_autofree char *message = NULL;
@@ -75,6 +75,21 @@ static void test_dated(void) {
               "a1,bob,1,1,SFT,FAILED,2023-02-28 16:00:20+00:00,90\n"
               "a2,bob,1,0,SFT,COMPLETED,2023-03-01 00:00:30+08:00,90\n",
               "SFT");
+  /* openb: a part of a GPU counts as one; a pod that was never scheduled */
+  check_dated(
+      ".csv",
+      "name,user,cpu_milli,num_gpu,gpu_milli,qos,creation_time,deletion_time,scheduled_time\n"
+      "p0,ann,12000,8,1000,LS,500,4110,510\n"
+      "p1,bob,4000,1,460,LS,510,700,610\n"
+      "p2,bob,4000,1,1000,BE,520,,\n",
+      "LS");
+  /* MIT Supercloud */
+  check_dated(".csv",
+              "id_job,id_user,partition,time_submit,time_start,time_end,gres_used\n"
+              "7,ann,volta,1609459200,1609459260,1609462860,gpu:volta:8\n"
+              "8,bob,volta,1609459210,1609459220,1609459310,\"cpu:2,gpu:1\"\n"
+              "9,bob,volta,1609459220,1609459230,1609459240,\n",
+              "volta");
   check_dated(".txt",
               "JobID|User|Partition|Submit|Elapsed|TimelimitRaw|AllocTRES|ReqTRES\n"
               "17|ann|gpu|2026-01-01T00:10:00|01:00:00|120|cpu=64,gres/gpu=8,node=1|\n"
