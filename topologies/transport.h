@@ -12,6 +12,8 @@
  *               message-rate)
  *   hop         a collective's hop over the network takes no less than hop-latency, the profile's
  *               step in it
+ *   protocols   NCCL's LL and LL128 put flags beside the data, so bytes must arrive in order: 8 of
+ *               them, or 128
  *   incast      a NIC that receives from `incast-senders` or more at once in a phase has
  *               incast-efficiency of its rate
  *   adaptive    under routing adaptive, links between switches have adaptive-efficiency of theirs
@@ -30,10 +32,19 @@
 
 G_BEGIN_DECLS
 
+typedef enum {
+  ORR_TRANSPORT_ALL_PROTOCOLS,
+  ORR_TRANSPORT_NO_LL128,
+  ORR_TRANSPORT_SIMPLE_ONLY,
+} OrrTransportProtocols;
+
+extern const char *const orr_transport_protocols_words[]; /* "all", "no-ll128", "simple", NULL */
+
 typedef struct {
   double mtu_bytes, header_bytes;
   double message_rate_per_s; /* 0: no limit */
   double hop_latency_s;      /* minimum time of a collective's hop; 0: its step and route decide */
+  int protocols;             /* OrrTransportProtocols: what NCCL may choose over the network */
   gint64 incast_senders;
   double incast_efficiency;
   double adaptive_efficiency;
@@ -58,6 +69,9 @@ typedef struct {
           OrrTransport, "hop-latency", hop_latency_s, ORR_UNIT_SECONDS, hop_,                      \
           "The least that a collective's hop over the network takes, step and route together.",    \
           .flags = ORR_FIELD_UNSIGNED),                                                            \
+      ORR_FIELD_WORD(OrrTransport, "protocols", protocols, orr_transport_protocols_words, "all",   \
+                     "Protocols that NCCL chooses from over the network: all, all but ll128, or "  \
+                     "simple alone, as where bytes do not arrive in order."),                      \
       ORR_FIELD_INT(OrrTransport, "incast-senders", incast_senders, senders_,                      \
                     "Number of senders to one NIC in a phase from which it counts as congested.",  \
                     .min = 2, .max = 1e7),                                                         \

@@ -157,11 +157,14 @@ const OrrNcclCosts *orr_collective_costs_of(const OrrCollectiveContext *context,
 }
 
 /* LL128 requires 128 bytes to arrive at once, which NCCL assumes over the network only from NIC
- * to GPU (typeInter <= PATH_PXB, src/graph/tuning.cc). */
+ * to GPU (typeInter <= PATH_PXB, src/graph/tuning.cc). A transport may forbid more. */
 static gboolean is_possible(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                             OrrProtocol protocol) {
-  return protocol != ORR_PROTOCOL_LL128 || orr_fabric_gpudirect(context->fabric) ||
-         in_one_domain(context->fabric, call);
+  if (protocol == ORR_PROTOCOL_SIMPLE || in_one_domain(context->fabric, call)) return TRUE;
+  const int allowed = orr_fabric_transport(context->fabric)->protocols;
+  return protocol == ORR_PROTOCOL_LL128
+             ? allowed == ORR_TRANSPORT_ALL_PROTOCOLS && orr_fabric_gpudirect(context->fabric)
+             : allowed != ORR_TRANSPORT_SIMPLE_ONLY;
 }
 
 /* Plans under the best protocol for which the profile has a row, or under the forced one; NULL

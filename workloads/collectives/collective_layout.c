@@ -20,20 +20,31 @@
  * the same number of members, there is one channel per member; if two members share a NIC, their
  * two channels share it too.
  *
+ * A tree's members are hosts (src/graph/trees.cc): GPUs of a node that NVLink does not join all are
+ * members of one chain, in part over PCIe. Where a domain spans nodes (MNNVL) NCCL takes it for the
+ * host.
+ *
  * NICs are matched by the position of their GPU in the group's order, not by their number in the
  * node.
  */
 #include "workloads/collectives/collective_private.h"
 
+static gint64 host_of(const OrrFabric *fabric, gint64 gpu) {
+  return orr_fabric_spans_nodes(fabric) ? orr_fabric_domain(fabric, gpu)
+                                        : orr_fabric_node(fabric, gpu);
+}
+
+typedef gint64 (*PlaceOf)(const OrrFabric *fabric, gint64 gpu);
+
 /* Numbers the group's domains in the order of their first rank and writes the domain of rank r
  * to ret_index[r]. Returns the number of domains. */
-static guint number_domains(const OrrFabric *fabric, const gint64 *gpus, guint n,
+static guint number_domains(const OrrFabric *fabric, PlaceOf place_of, const gint64 *gpus, guint n,
                             guint *ret_index) {
   g_autoptr(GHashTable) seen =
       g_hash_table_new(NULL, NULL); /* domain -> number + 1; only looked up, never iterated */
   guint n_domains = 0;
   for (guint r = 0; r < n; r++) {
-    gpointer key = GSIZE_TO_POINTER((gsize)orr_fabric_domain(fabric, gpus[r]));
+    gpointer key = GSIZE_TO_POINTER((gsize)place_of(fabric, gpus[r]));
     guint number = GPOINTER_TO_UINT(g_hash_table_lookup(seen, key));
     if (number == 0) {
       number = ++n_domains;
@@ -85,11 +96,11 @@ static gboolean are_equal(const OrrCollectiveLayout *layout) {
   return TRUE;
 }
 
-void orr_collective_layout_init(OrrCollectiveLayout *layout, const OrrFabric *fabric,
-                                const gint64 *gpus, guint n) {
+static void init_by(OrrCollectiveLayout *layout, const OrrFabric *fabric, PlaceOf place_of,
+                    const gint64 *gpus, guint n) {
   g_autofree guint *index = g_new(guint, n);
   layout->gpus = g_new(gint64, n);
-  layout->n_domains = number_domains(fabric, gpus, n, index);
+  layout->n_domains = number_domains(fabric, place_of, gpus, n, index);
   layout->first = g_new0(guint, layout->n_domains + 1);
   fill(layout, gpus, n, index);
   layout->equal = are_equal(layout);
@@ -98,6 +109,16 @@ void orr_collective_layout_init(OrrCollectiveLayout *layout, const OrrFabric *fa
     const guint n_nics = put_nics_first(layout, fabric, d);
     layout->channels = MIN(layout->channels, n_nics);
   }
+}
+
+void orr_collective_layout_init(OrrCollectiveLayout *layout, const OrrFabric *fabric,
+                                const gint64 *gpus, guint n) {
+  init_by(layout, fabric, orr_fabric_domain, gpus, n);
+}
+
+void orr_collective_layout_init_hosts(OrrCollectiveLayout *layout, const OrrFabric *fabric,
+                                      const gint64 *gpus, guint n) {
+  init_by(layout, fabric, host_of, gpus, n);
 }
 
 guint orr_collective_layout_most(const OrrCollectiveLayout *layout, guint first) {

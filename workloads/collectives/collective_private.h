@@ -30,6 +30,9 @@ typedef struct {
 
 void orr_collective_layout_init(OrrCollectiveLayout *layout, const OrrFabric *fabric,
                                 const gint64 *gpus, guint n);
+/* The same by host: a node's domains together, or the domain that spans nodes. */
+void orr_collective_layout_init_hosts(OrrCollectiveLayout *layout, const OrrFabric *fabric,
+                                      const gint64 *gpus, guint n);
 void orr_collective_layout_clear(OrrCollectiveLayout *layout);
 
 static inline guint orr_collective_layout_size(const OrrCollectiveLayout *layout, guint domain) {

@@ -1,8 +1,9 @@
 /*
- * double_tree.c - two binary trees over the domains, each with half of the data; what is a leaf in
+ * double_tree.c - two binary trees over the hosts, each with half of the data; what is a leaf in
  * one is an inner node in the other (Sanders, Speck, Traeff: "Two-tree algorithms for full
  * bandwidth broadcast, reduction and scan", Parallel Computing 35, 2009; NCCL's tree since 2.4),
- * with a chain through the members inside each domain, as NCCL has it.
+ * with a chain through the members inside each host, as NCCL has it. A host, "domain" below, is a
+ * scale-up domain, or the node where it has several of them.
  *
  * The tree over positions 0 .. N-1 is the in-order one: the lowest set bit of a position is its
  * height above the leaves, position 0 is the root. The second tree is the first one mirrored (N
@@ -169,14 +170,14 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
     return FALSE;
   if (context->gpus_per_switch == 0) return TRUE;
   g_auto(OrrCollectiveLayout) layout;
-  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  orr_collective_layout_init_hosts(&layout, context->fabric, call->gpus, call->n);
   return !orr_collective_layout_is_strided(&layout, context); /* left to the ring: see ring.c */
 }
 
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                  GArray *phases) {
   Trees trees = {.up = call->op != ORR_BROADCAST, .down = call->op != ORR_REDUCE};
-  orr_collective_layout_init(&trees.layout, context->fabric, call->gpus, call->n);
+  orr_collective_layout_init_hosts(&trees.layout, context->fabric, call->gpus, call->n);
   orr_collective_flow_init(&trees.flow, context);
   orr_collective_flow_fill(&trees.flow, call->bytes, call->bytes / trees.layout.channels);
   double latency_s = call->op == ORR_ALL_REDUCE ? add_all_reduce(&trees) : add_rooted(&trees);
@@ -189,7 +190,7 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
 static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                   OrrCollectiveSteps *ret_steps) {
   g_auto(OrrCollectiveLayout) layout;
-  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  orr_collective_layout_init_hosts(&layout, context->fabric, call->gpus, call->n);
   orr_double_tree_steps(call, &layout, FALSE, ret_steps);
 }
 

@@ -156,13 +156,18 @@ static void test_choice(void) {
 
 /* SHARP: a NIC carries S/8 once, whatever the number of nodes; PAT: ceil(log2 4) hops and a
  * ring's bytes. */
-/* Without GPUDirect RDMA, LL128 crosses no network unless it is forced; inside a domain it
- * stays. */
+/* Without GPUDirect RDMA, or where the transport forbids it, LL128 crosses no network unless it is
+ * forced; inside a domain it stays. */
 static void test_gpudirect(void) {
   g_auto(Tuned) tuned;
   tuned_init(&tuned, 2);
-  for (int direct = 0; direct < 2; direct++) {
-    tuned.machine.cluster.node.gpudirect_rdma = direct;
+  OrrTransport *transport = tuned.machine.cluster.transport.params;
+  for (int i = 0; i < 4; i++) {
+    const gboolean direct = i == 3;
+    tuned.machine.cluster.node.gpudirect_rdma = i > 0;
+    transport->protocols = i == 1   ? ORR_TRANSPORT_NO_LL128
+                           : i == 2 ? ORR_TRANSPORT_SIMPLE_ONLY
+                                    : ORR_TRANSPORT_ALL_PROTOCOLS;
     g_autoptr(OrrCollectivePlan) far =
         tuned_plan(&tuned, ORR_ALL_TO_ALL, 1e3, 16, NULL, ORR_PROTOCOL_AUTO);
     g_autoptr(OrrCollectivePlan) near =
@@ -172,6 +177,9 @@ static void test_gpudirect(void) {
     g_assert_cmpint(far->protocol, ==, direct ? ORR_PROTOCOL_LL128 : ORR_PROTOCOL_SIMPLE);
     g_assert_cmpint(near->protocol, ==, ORR_PROTOCOL_LL128);
     g_assert_cmpint(forced->protocol, ==, ORR_PROTOCOL_LL128);
+    g_autoptr(OrrCollectivePlan) small =
+        tuned_plan(&tuned, ORR_ALL_REDUCE, 8, 16, "ring", ORR_PROTOCOL_AUTO);
+    g_assert_cmpint(small->protocol, ==, i == 2 ? ORR_PROTOCOL_SIMPLE : ORR_PROTOCOL_LL);
   }
 }
 
