@@ -16,7 +16,8 @@
  *   [etp-all-gather  what etp ranks received: etp t k w elements]
  *   [expert-sort  what came by rank, put by expert: reads and writes it]
  *   experts       grouped GEMMs of the rank's experts with the activation between them: MOE
- *   [experts-clamp, experts-bias    kernels of their own, where the framework does not fuse them]
+ *   [experts-clamp (listed before them), experts-bias    kernels of their own, where the framework
+ *                 does not fuse them]
  *   [expert-unsort  back]
  *   [etp-reduce-scatter, ep-combine]    the same sizes, back
  *   unpermute     reads t k w, writes t w: the weighted sum
@@ -263,8 +264,8 @@ static void put_forward(const OrrTransformerView *view, GArray *operators) {
     put_overlapped(view, operators, orr_transformer_put_shared_experts, ORR_PASS_FORWARD);
   put_sort(view, operators, "expert-sort", ORR_PASS_FORWARD);
   put_cast(view, operators, ORR_PASS_FORWARD);
-  put_experts(view, operators, ORR_PASS_FORWARD);
   put_clamp(view, operators, ORR_PASS_FORWARD);
+  put_experts(view, operators, ORR_PASS_FORWARD);
   put_bias(view, operators, ORR_PASS_FORWARD);
   put_sort(view, operators, "expert-unsort", ORR_PASS_FORWARD);
   put_from_experts(view, operators, "ep-combine", ORR_PASS_FORWARD);

@@ -129,8 +129,9 @@ gint64 orr_transformer_loss_chunk(const OrrTransformerView *view);
 
 /* --- plain PyTorch (transformer_torch.c) --- */
 
-/* Drops what a layer's forward runs last and its backward does not read: the last product and what
- * follows it. PyTorch's checkpoints stop before them, and the compiler removes them. */
+/* Drops what a layer's forward runs last and its backward does not read: the last product, of
+ * experts too, and what follows it. PyTorch's checkpoints stop before them, and the compiler
+ * removes them. */
 void orr_transformer_drop_end(GArray *operators);
 
 /* The products of the linear layer @matrix that the framework runs; returns how many. */

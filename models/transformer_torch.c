@@ -137,10 +137,18 @@ void orr_transformer_put_torch_casts(const OrrTransformerView *view, GArray *ope
 }
 
 void orr_transformer_drop_end(GArray *operators) {
-  guint last = operators->len;
-  while (last > 0 && g_array_index(operators, OrrOperator, last - 1).kind != ORR_OPERATOR_GEMM)
-    last--;
-  if (last > 0) g_array_set_size(operators, last - 1);
+  guint n = operators->len;
+  for (; n > 0; n--) {
+    OrrOperator *last = &g_array_index(operators, OrrOperator, n - 1);
+    if (last->kind == ORR_OPERATOR_GEMM) break;
+    if (last->kind != ORR_OPERATOR_MOE) continue;
+    OrrMoeShape shape = last->moe;
+    shape.projections--; /* the others make what the last product reads */
+    *last = orr_operator_moe(last->name, last->pass, last->dtype, shape);
+    g_array_set_size(operators, n);
+    return;
+  }
+  if (n > 0) g_array_set_size(operators, n - 1);
 }
 
 OrrTransformerView orr_transformer_repeated(const OrrTransformerView *view) {

@@ -1,4 +1,5 @@
 /* test_transformer_torch.c - layers of plain PyTorch: products, copies, casts, repeated keys. */
+#include <math.h>
 #include <string.h>
 
 #include "models/transformer.h"
@@ -125,9 +126,33 @@ static void test_uncompiled(void) {
   g_assert_cmpfloat(bytes_of(&shard, "attention-merge"), ==, (12 + 3 * 9.5) * norm / 4);
 }
 
+/* What a recomputed layer of experts runs again: all up to the experts' first products. Two of
+ * three products are 2/3 of the work; nothing follows them, and tokens go to their experts once
+ * more but do not come back. */
+static void test_recomputed_experts(void) {
+  OrrModel mixture = llama_8b;
+  mixture.moe = (OrrMoe){.experts = 64, .topk = 8, .ffn = 2048};
+  OrrShard shard = shard_of(ORR_LAYERS_TORCH, ORR_PRECISION_BF16);
+  shard.ep = 8;
+  g_autoptr(GArray) forward = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  g_autoptr(GArray) again = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_forward(&mixture, 0, &shard, forward);
+  orr_transformer_layer_recompute(&mixture, 0, &shard, ORR_MODULE_LAYER, again);
+  const OrrOperator *last = &g_array_index(again, OrrOperator, again->len - 1);
+  const OrrOperator *whole = &g_array_index(forward, OrrOperator, again->len - 1);
+  g_assert_cmpstr(whole->name, ==, "experts");
+  g_assert_cmpstr(last->name, ==, "experts");
+  g_assert_cmpfloat(fabs(last->flops / whole->flops - 2.0 / 3), <, 1e-9);
+  guint to_experts = 0;
+  for (guint i = 0; i < again->len; i++)
+    to_experts += g_array_index(again, OrrOperator, i).kind == ORR_OPERATOR_COMM;
+  g_assert_cmpuint(to_experts, ==, 1);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/transformer-torch/products", test_products);
+  g_test_add_func("/transformer-torch/recomputed-experts", test_recomputed_experts);
   g_test_add_func("/transformer-torch/copies", test_copies);
   g_test_add_func("/transformer-torch/casts", test_casts);
   g_test_add_func("/transformer-torch/gathered-ring", test_gathered_ring);
