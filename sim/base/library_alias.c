@@ -4,6 +4,8 @@
  *   qwen/qwen3-8b  -> qwen3-8b         an alias
  *   qwen3-8b       -> qwen3-8b         its last part, and the document's own name
  *
+ * A blank in the name that is looked up counts as '-': "Qwen3 8B" is qwen3-8b.
+ *
  * An alias always beats a last part: two organisations can call different models the same.
  */
 #include "sim/base/library_alias.h"
@@ -125,7 +127,7 @@ static const Meaning *look_up(const OrrLibraryAliases *aliases, const char *name
 
 const char *orr_library_aliases_find(const OrrLibraryAliases *aliases, const char *name,
                                      const char **ret_words) {
-  g_autofree char *lower = g_ascii_strdown(name, -1);
+  g_autofree char *lower = g_strdelimit(g_ascii_strdown(name, -1), " ", '-');
   const Meaning *meaning = look_up(aliases, lower);
   const char *words = meaning ? meaning->words : NULL;
   for (guint i = 0; !meaning && i < G_N_ELEMENTS(suffixes); i++) {

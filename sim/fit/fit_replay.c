@@ -58,7 +58,9 @@ static gboolean set_constants(const OrrFitReplays *replays, const OrrFitTask *ta
                               GError **error) {
   for (guint i = 0; i < replays->n_constants; i++) {
     g_autofree char *path = g_strdup_printf("workload.%s", replays->constants[i].path);
-    if (!set_number(tree, path, task->values[i], replays->constants[i].unit, error)) return FALSE;
+    const OrrFitConstant *constant = &replays->constants[i];
+    const double value = constant->is_whole ? rint(task->values[i]) : task->values[i];
+    if (!set_number(tree, path, value, constant->unit, error)) return FALSE;
   }
   if (replays->is_exposed && !isnan(task->values[0]))
     return set(tree, "workload.engine.host.exposed", "100 %", error);

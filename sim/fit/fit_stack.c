@@ -22,6 +22,13 @@ static const OrrFitConstant of_serving[] = {
     {.path = "engine.host.sequence", .unit = "s", .most = 5e-3, .typical = 30e-6},
     {.path = "engine.front-end.prompt-token", .unit = "s", .most = 1e-3, .typical = 3e-6},
     {.path = "engine.front-end.request", .unit = "s", .most = 1, .typical = 3e-3},
+    {.path = "engine.recv-interval",
+     .unit = "",
+     .least = 1,
+     .most = 1000,
+     .typical = 10,
+     .is_whole = TRUE,
+     .engine = "sglang"},
 };
 static const OrrFitConstant of_training[] = {
     {.path = "host-operators", .unit = "", .least = 0.1, .most = 100, .typical = 2},
@@ -261,6 +268,14 @@ static double constant_of(const OrrNode *workload, const OrrFitConstant *constan
   return value;
 }
 
+static gboolean runs_scheduler(const OrrNode *workload, const char *name) {
+  const OrrNode *scheduler = orr_node_get(orr_node_get(workload, "engine"), "scheduler");
+  if (!scheduler) return FALSE;
+  const char *kind =
+      scheduler->kind == ORR_NODE_SCALAR ? scheduler->text : orr_node_get_text(scheduler, "kind");
+  return g_strcmp0(kind, name) == 0;
+}
+
 /* The constants to fit, with the values that the stack gives. */
 static gboolean read_constants(OrrLibrary *library, const OrrNode *tree, OrrFit *fit,
                                GError **error) {
@@ -275,9 +290,11 @@ static gboolean read_constants(OrrLibrary *library, const OrrNode *tree, OrrFit 
   if (!workload || (!is_training && strcmp(kind, "serving") != 0))
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
                          "fit takes a scenario of training or serving, not of %s", kind);
-  fit->n_constants = is_training ? G_N_ELEMENTS(of_training) : G_N_ELEMENTS(of_serving);
-  memcpy(fit->constants, is_training ? of_training : of_serving,
-         fit->n_constants * sizeof(OrrFitConstant));
+  const OrrFitConstant *known = is_training ? of_training : of_serving;
+  const guint n_known = is_training ? G_N_ELEMENTS(of_training) : G_N_ELEMENTS(of_serving);
+  for (guint k = 0; k < n_known; k++)
+    if (!known[k].engine || runs_scheduler(workload, known[k].engine))
+      fit->constants[fit->n_constants++] = known[k];
   for (guint k = 0; k < fit->n_constants; k++)
     fit->constants[k].before = fit->constants[k].after = constant_of(workload, &fit->constants[k]);
   const OrrFitConstant exposed = {.path = "engine.host.exposed", .unit = ""};
@@ -396,7 +413,7 @@ static void scale_typical(const Problem *problem, OrrFit *fit) {
   const double tokens = mean_of(problem, rows, ORR_FIT_INPUT_TOKENS);
   const double scales[] = {tpot, tpot / (isnan(sequences) ? 8 : sequences),
                            ttft / (isnan(tokens) ? 1000 : tokens), ttft};
-  for (guint k = 0; fit->n_constants > 1 && k < fit->n_constants; k++)
+  for (guint k = 0; fit->n_constants > 1 && k < MIN(fit->n_constants, G_N_ELEMENTS(scales)); k++)
     if (!isnan(scales[k])) fit->constants[k].typical = fmax(fit->constants[k].typical, scales[k]);
 }
 
@@ -416,7 +433,8 @@ static gboolean fit_rows(Problem *problem, OrrFit *fit, Point *point, GError **e
   if (!changes) return FALSE;
   choose(problem, changes, fit->constants);
   if (!minimise(problem, point, MOST_ROUNDS, error)) return FALSE;
-  for (guint k = 0; k < fit->n_constants; k++) fit->constants[k].after = point->x[k];
+  for (guint k = 0; k < fit->n_constants; k++)
+    fit->constants[k].after = fit->constants[k].is_whole ? rint(point->x[k]) : point->x[k];
   fit->simulated_after = g_memdup2(point->simulated, bytes);
   return check_floor(problem, fit, point, error);
 }

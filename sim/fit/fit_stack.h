@@ -3,8 +3,9 @@
  *
  *   rows --one replay for each--> simulated values --least squares--> constants --> stack document
  *
- * At most four constants are fitted. For serving: engine.host.step, engine.host.sequence,
- * engine.front-end.prompt-token and engine.front-end.request; for training: host-operators. The
+ * At most five constants are fitted. For serving: engine.host.step, engine.host.sequence,
+ * engine.front-end.prompt-token, engine.front-end.request and, under SGLang's scheduler,
+ * engine.recv-interval; for training: host-operators. The
  * sum over all measured values of log(simulated / measured)^2 is minimised by Levenberg's and
  * Marquardt's method with finite differences, within bounds.
  *
@@ -25,13 +26,15 @@
 
 G_BEGIN_DECLS
 
-enum { ORR_FIT_MOST = 4 };
+enum { ORR_FIT_MOST = 5 };
 
 typedef struct {
   const char *path;   /* below workload */
   const char *unit;   /* "s", or "" for a pure number */
   double least, most; /* bounds */
   double typical;     /* a change of this size is felt where the constant matters */
+  gboolean is_whole;  /* a whole number: replays and the document round it */
+  const char *engine; /* the scheduler whose engine has it; NULL: all */
   double before, after;
   gboolean is_fitted;
   char *why; /* it is not: a sentence; else NULL */

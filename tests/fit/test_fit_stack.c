@@ -20,6 +20,16 @@ static const char scenario_text[] =
     "  load: {kind: closed-loop, concurrency: 4, requests-per-client: 3}\n"
     "  input: {tokens: 512}\n  output: {tokens: 32}\n";
 
+/* The scenario's engine. Outputs then differ in length, so that requests come all the time. */
+static gboolean is_sglang;
+
+static void set_engine(OrrNode *tree, GError **error) {
+  if (!is_sglang) return;
+  orr_field_set(&orr_scenario_table, tree, "workload.engine.scheduler", "sglang", error);
+  orr_field_set(&orr_scenario_table, tree, "workload.output",
+                "{kind: uniform-up-to, tokens: 64, ratio: 0.2}", error);
+}
+
 /* The scenario with @host as its host and @front as its front end, at @concurrency: TTFT, TPOT. */
 static void simulate(OrrLibrary *library, const char *engine, int concurrency, double ret[2]) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -28,6 +38,7 @@ static void simulate(OrrLibrary *library, const char *engine, int concurrency, d
   g_autofree char *text = g_strdup_printf("%d", concurrency);
   orr_field_set(&orr_scenario_table, tree, "workload.load.concurrency", text, &error);
   orr_field_set(&orr_scenario_table, tree, "workload.engine", engine, &error);
+  set_engine(tree, &error);
   g_assert_no_error(error);
   g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
@@ -47,6 +58,7 @@ static OrrFit *fit(OrrLibrary *library, const char *rows_text, GPtrArray **ret_r
   g_unlink(path);
   if (!*ret_rows) return NULL;
   g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "scenario", diags);
+  set_engine(tree, error);
   return orr_fit_stack(library, tree, *ret_rows, &(OrrFitHow){.jobs = 2}, error);
 }
 
@@ -79,6 +91,32 @@ static void test_found(void) {
   g_autofree char *document = orr_fit_stack_document(found, "rows.csv", "2026-11-23");
   g_assert_nonnull(strstr(document, "{set: engine.host.step, to: "));
   g_assert_nonnull(strstr(document, "2 rows, 2026-11-23\", confidence: fitted}"));
+}
+
+/* SGLang's polling interval is a whole number; other engines have none to fit. */
+static void test_recv_interval(void) {
+  OrrLibrary *library = shared_library();
+  static const int concurrencies[] = {1, 8, 32};
+  g_autoptr(GString) text = g_string_new("concurrency,ttft_mean_s,tpot_mean_s\n");
+  g_autoptr(GPtrArray) rows = NULL;
+  g_autoptr(GError) error = NULL;
+  is_sglang = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS(concurrencies); i++) {
+    double values[2];
+    simulate(library, "{prefix-caching: none, host: {step: 500 us}, recv-interval: 20}",
+             concurrencies[i], values);
+    g_string_append_printf(text, "%d,%.9g,%.9g\n", concurrencies[i], values[0], values[1]);
+  }
+  g_autoptr(OrrFit) found = fit(library, text->str, &rows, &error);
+  is_sglang = FALSE;
+  g_assert_no_error(error);
+  g_assert_cmpuint(found->n_constants, ==, 5);
+  const OrrFitConstant *interval = &found->constants[4];
+  g_assert_cmpstr(interval->path, ==, "engine.recv-interval");
+  g_assert_cmpfloat(interval->before, ==, 1);
+  if (!interval->is_fitted) g_error("%s", interval->why);
+  g_assert_cmpfloat(interval->after, ==, rint(interval->after));
+  g_assert_cmpfloat(fabs(interval->after - 20), <=, 6);
 }
 
 /* One row of one value determines one constant; tokens faster than the GPU are said to be. */
@@ -131,6 +169,7 @@ static void test_rows(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/fit/found", test_found);
+  g_test_add_func("/fit/recv-interval", test_recv_interval);
   g_test_add_func("/fit/refused", test_refused);
   g_test_add_func("/fit/rows", test_rows);
   return g_test_run();

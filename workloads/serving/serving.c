@@ -127,6 +127,9 @@ static const OrrField engine_fields[] = {
           "Fraction of the device's memory that the engine may use."),
     SHARE(OrrEngineParams, "cache-fraction", cache_fraction, "100 %",
           "Fraction of the memory without weights, activations and reserved that the cache takes "
+    COUNT(OrrEngineParams, "recv-interval", recv_interval, 1, "1",
+          "Steps of decodes after which the engine looks for new requests (SGLang's "
+          "scheduler-recv-interval); it also looks after each step with prompts and while idle."),
           "(TensorRT-LLM's free_gpu_memory_fraction)."),
     ORR_FIELD_REAL(
         OrrEngineParams, "reserved", reserved_bytes, ORR_UNIT_BYTES, "2 GiB",

@@ -82,6 +82,7 @@ typedef struct {
   gint64 block_size, kv_blocks;
   double memory_utilization, cache_fraction;
   double reserved_bytes; /* CUDA context, NCCL's buffers, graphs */
+  gint64 recv_interval; /* steps of decodes from one look for new requests to the next */
   /* at start: whether activations leave room for less cache; bytes at the sampler's peak per logit
    * of max-num-seqs sequences */
   gboolean profiles_activations;

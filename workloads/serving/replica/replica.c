@@ -269,6 +269,7 @@ static void take_steps(OrrReplica *replica, guint n_steps) {
       core->served[((const OrrRequest *)core->batch->pdata[i])->client % core->n_queues] +=
           2.0 * n_steps;
   replica->begin_s = begin_s;
+  orr_replica_count_steps(replica, n_steps, FALSE);
 }
 
 /* What of the run has ended is taken; the rest of it goes on. */
@@ -373,7 +374,7 @@ gboolean orr_replica_must_wait(OrrReplica *replica) {
   return replica->n_reading > 0;
 }
 
-gboolean orr_replica_plan_cores(OrrReplica *replica, double now_s) {
+gboolean orr_replica_plan_seen(OrrReplica *replica, double now_s) {
   const OrrEngineParams *engine = &replica->run->work->params.engine;
   const OrrScheduler *scheduler = (const OrrScheduler *)engine->scheduler.entry;
   gboolean any = FALSE;
@@ -383,11 +384,7 @@ gboolean orr_replica_plan_cores(OrrReplica *replica, double now_s) {
   return any;
 }
 static void begin_step(OrrReplica *replica, double now_s) {
-  gboolean any = orr_replica_plan_cores(replica, now_s);
-  orr_replica_see_all(replica); /* replica_async.c */
-  if (!any && replica->run->work->params.engine.host.async)
-    any = orr_replica_plan_cores(replica, now_s);
-  if (any && !orr_replica_must_wait(replica)) launch(replica);
+  if (orr_replica_plan_cores(replica, now_s) && !orr_replica_must_wait(replica)) launch(replica);
 }
 
 static void launch_planned(OrrReplica *replica) {

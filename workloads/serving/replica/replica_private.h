@@ -47,6 +47,8 @@ struct OrrReplica {
   gint64 n_requests;
   double *front_free_s;    /* when each process of its front end is free: frontend.c */
   GQueue parsing;          /* OrrRequest*: at the front end, before they wait at a core */
+  gint64 unpolled_steps;   /* since it last looked for requests: replica_async.c */
+  double polled_s;         /* requests that came later are not known */
   double slow;             /* factor on the time of its kernels */
   guint generation;        /* batches under way when it was lost are void */
   OrrPool *deliveries;     /* frontend.c */
@@ -65,9 +67,13 @@ void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s,
 void orr_replica_finish_step(OrrReplica *replica, guint i, const GPtrArray *batch);
 void orr_replica_on_token(OrrRequest *request, void *replica); /* replica_outputs.c */
 void orr_replica_on_finish(OrrRequest *request, void *replica);
-/* replica_async.c: ends a step whose results the next plan does not know; then lifts that limit. */
+/* replica_async.c: ends a step whose results the next plan does not know. */
 void orr_replica_finish_unseen(OrrReplica *replica, guint core);
-void orr_replica_see_all(OrrReplica *replica);
+/* FALSE: nothing to run. Plans with what the engine knows; where that is nothing, with all. */
+gboolean orr_replica_plan_cores(OrrReplica *replica, double now_s);
+/* @n more steps of the run that is under way have ended: it looks for requests every
+ * recv-interval of them, and after one with prompts. */
+void orr_replica_count_steps(OrrReplica *replica, gint64 n, gboolean has_prompts);
 void orr_replica_report_chunks(const OrrReplica *replica, double step_s); /* to the fleet */
 void orr_replica_plan(OrrReplica *replica); /* begins every step that can begin now */
 
@@ -77,7 +83,7 @@ void orr_replica_close_core(OrrReplica *replica, OrrCore *core); /* adds its fig
 /* A step is planned; TRUE: it waits for reads. */
 gboolean orr_replica_must_wait(OrrReplica *replica);
 
-gboolean orr_replica_plan_cores(OrrReplica *replica, double now_s); /* FALSE: nothing to run */
+gboolean orr_replica_plan_seen(OrrReplica *replica, double now_s); /* all cores, once */
 
 /* frontend.c */
 void orr_replica_open_front(OrrReplica *replica);
