@@ -70,6 +70,8 @@ static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrOutco
   orr_page_more(page, ", %s of weights per GPU, key-value cache of %s tokens",
                 orr_page_bytes(page, r->weights_bytes),
                 orr_page_count(page, (double)(r->kv_blocks * params->engine.block_size)));
+  if (!isnan(r->kv_full_requests))
+    orr_page_more(page, ", full from %s requests on", orr_page_count(page, r->kv_full_requests));
   if (outcome->reserve_of && params->engine.kv_blocks == 0)
     orr_page_more(page, "; engine.reserved was measured on %s only", outcome->reserve_of);
   orr_page_line(page, "machine", "%s (%s) of %s: " D " replica%s of TP " D " x PP " D,

@@ -42,6 +42,7 @@ static OrrServingCostParams cost_params(const OrrServing *params, const OrrWorld
                                 .lora = orr_serving_lora(params),
                                 .graph_largest = engine->graph_largest,
                                 .graph_unit = (OrrGraphUnit)engine->graph_unit,
+                                .graph_sizes = (OrrGraphSizes)engine->graph_sizes,
                                 .graph_prompts = engine->graph_prompts,
                                 .is_eager = engine->eager,
                                 .launch_s = engine->host.launch_s,
@@ -108,9 +109,8 @@ static OrrStepShape shape_of(const OrrRolloutSpeed *speed, double n, double keys
 
 static OrrStepTime step_time(OrrRolloutSpeed *speed, const OrrStepShape *shape) {
   OrrStepTime time = orr_serving_cost_step(speed->cost, shape);
-  const OrrJoules sampling =
-      orr_serving_joules_sampling(&speed->params->engine.host, speed->model, shape->sequences);
-  orr_joules_add(&time.joules, sampling, 1);
+  orr_serving_joules_sample(speed->model, orr_serving_sampling_s(speed->params) * shape->sequences,
+                            &time);
   if (!speed->drafter) return time;
   const OrrStepTime draft = orr_drafter_step(speed->drafter, shape);
   time.gpu_s += draft.gpu_s;
@@ -135,7 +135,7 @@ static Rung ask(OrrRolloutSpeed *speed, double n, double keys, double chunk) {
   const double drafter_s = speed->drafter ? orr_drafter_host_s(speed->drafter, shape.sequences) : 0;
   const double host_s = (host->step_s + host->sequence_s * shape.sequences + drafter_s) /
                             group_of(speed)->cluster.node.host.cpu_speed +
-                        orr_serving_joules_sampling_more_s(host, speed->model, shape.sequences);
+                        orr_serving_neighbours_s(host, &group_of(speed)->cluster);
   const double gpu_s = fmax(time.gpu_s, (double)params->parallel.pp * time.stage_s);
   const double engine_s =
       host->async ? fmax(gpu_s + host->exposed * host_s, host_s) : gpu_s + host_s;

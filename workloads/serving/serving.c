@@ -8,6 +8,7 @@
 #include "workloads/serving/fleet/serving_check.h"
 
 const char *const orr_metrics_words[] = {"vllm", "aiperf", NULL};
+static const char *const sampling_words[] = {"all", "top-p", NULL};
 static const char *const preemption_words[] = {"recompute", "swap", NULL};
 
 #define COUNT(type_, name_, member_, least_, fallback_, sentence_)                                 \
@@ -25,8 +26,7 @@ static const OrrField host_fields[] = {
             "Host time between two steps: scheduling, inputs, outputs."),
     SECONDS(OrrServingHost, "sequence", sequence_s, "0 s", "Host time per step and sequence."),
     SECONDS(OrrServingHost, "sampling", sampling_s, "0 s",
-            "Part of sequence in which the GPUs sample the next token, as where they sort all "
-            "logits for top-p: their boards draw the power of a running kernel. No time is added."),
+            "GPU time per sequence to sort its logits, where workload.sampling is top-p."),
     ORR_FIELD_BOOL(
         OrrServingHost, "async", async, "false",
         "Asynchronous scheduling: the host prepares a step while the GPUs compute the previous "
@@ -39,6 +39,14 @@ static const OrrField host_fields[] = {
     SECONDS(OrrServingHost, "token", token_s, "0 s",
             "Time from the end of a step to the client, for detokenisation and streaming: delays "
             "tokens but blocks nothing."),
+    COUNT(OrrServingHost, "neighbours", neighbours, 1, "1",
+          "Servers whose processes share a node's CPUs, this one among them: where their threads "
+          "are more than the cores, each step waits for the others' time slices."),
+    COUNT(OrrServingHost, "cores", cores, 0, "0",
+          "CPU cores that these servers share; 0: all of the node (node.host.cores)."),
+    COUNT(OrrServingHost, "threads", threads, 0, "1",
+          "Threads of a server that must all have run before a step goes on; 0: one per core, as "
+          "in PyTorch's OpenMP teams."),
 };
 static const OrrFieldTable host_table = ORR_FIELD_TABLE(
     "serving-host", "What the CPU does between steps.", OrrServingHost, host_fields);
@@ -119,6 +127,9 @@ static const OrrField engine_fields[] = {
           "Maximum number of tokens per step."),
     COUNT(OrrEngineParams, "max-model-len", max_model_len, 0, "0",
           "Longest request, prompt and output; 0: the model's context."),
+    COUNT(OrrEngineParams, "recv-interval", recv_interval, 1, "1",
+          "Steps of decodes after which the engine looks for new requests (SGLang's "
+          "scheduler-recv-interval); it also looks after each step with prompts and while idle."),
     COUNT(OrrEngineParams, "block-size", block_size, 1, "16",
           "Tokens per block of the key-value cache."),
     COUNT(OrrEngineParams, "kv-blocks", kv_blocks, 0, "0",
@@ -127,9 +138,6 @@ static const OrrField engine_fields[] = {
           "Fraction of the device's memory that the engine may use."),
     SHARE(OrrEngineParams, "cache-fraction", cache_fraction, "100 %",
           "Fraction of the memory without weights, activations and reserved that the cache takes "
-    COUNT(OrrEngineParams, "recv-interval", recv_interval, 1, "1",
-          "Steps of decodes after which the engine looks for new requests (SGLang's "
-          "scheduler-recv-interval); it also looks after each step with prompts and while idle."),
           "(TensorRT-LLM's free_gpu_memory_fraction)."),
     ORR_FIELD_REAL(
         OrrEngineParams, "reserved", reserved_bytes, ORR_UNIT_BYTES, "2 GiB",
@@ -163,6 +171,11 @@ static const OrrField engine_fields[] = {
         OrrEngineParams, "cuda-graph-unit", graph_unit, orr_graph_unit_words, "tokens",
         "What a graph's size counts: tokens (vLLM), so that a decode with k drafts counts 1 + k; "
         "or the sequences of a step that decodes alone (TensorRT-LLM, SGLang)."),
+    ORR_FIELD_WORD(
+        OrrEngineParams, "cuda-graph-sizes", graph_sizes, orr_graph_sizes_words, "even",
+        "Sizes captured after 1, 2, 4 and the multiples of 8. even: to 256, then multiples of 16 "
+        "(vLLM, SGLang); powers-of-two: to 128, then powers of two and the largest "
+        "(TensorRT-LLM)."),
     ORR_FIELD_BOOL(
         OrrEngineParams, "cuda-graph-prompts", graph_prompts, "true",
         "Whether steps with prompts run as graphs too (piecewise graphs); otherwise only those "
@@ -433,6 +446,9 @@ static const OrrField fields[] = {
          "Lengths of outputs, if the load does not provide them."),
     COUNT(OrrServing, "shared-prefix", shared_prefix, 0, "0",
           "Tokens with which all prompts begin."),
+    ORR_FIELD_WORD(OrrServing, "sampling", sampling, sampling_words, "all",
+                   "What tokens are drawn from: all (greedy too), or the likeliest ones (top-p, "
+                   "top-k), for which the engine sorts the logits of each sequence."),
     COUNT(OrrServing, "samples", samples, 1, "1",
           "Outputs of each prompt (vLLM's n): the others begin after the first one's first token, "
           "and share its full "

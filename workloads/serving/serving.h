@@ -36,13 +36,16 @@ G_BEGIN_DECLS
 
 typedef struct {
   double step_s, sequence_s; /* host time per step, and per sequence of a step */
-  double sampling_s;         /* the part of sequence_s in which the GPUs sample, not the host */
+  double sampling_s;         /* of the GPUs per sequence where requests sample from the likeliest */
   gboolean async;            /* the host works during the GPU's step */
   double exposed;            /* fraction of it that it does between two steps even so */
   double launch_s;           /* per kernel that is launched eagerly */
   /* from the end of a step to the client: detokenisation and streaming; it delays tokens but
    * blocks nothing */
   double token_s;
+  /* servers of a node, this one among them; the cores that they share (0: the node's); threads of
+   * each that must all run before a step goes on (0: one per core) */
+  gint64 neighbours, cores, threads;
 } OrrServingHost;
 
 /* The processes between an engine and its clients: frontend.c. */
@@ -79,10 +82,10 @@ typedef struct {
 typedef struct {
   OrrChoice scheduler; /* of orr_scheduler_registry */
   gint64 max_num_seqs, max_num_batched_tokens, max_model_len;
+  gint64 recv_interval; /* steps of decodes from one look for new requests to the next */
   gint64 block_size, kv_blocks;
   double memory_utilization, cache_fraction;
   double reserved_bytes; /* CUDA context, NCCL's buffers, graphs */
-  gint64 recv_interval; /* steps of decodes from one look for new requests to the next */
   /* at start: whether activations leave room for less cache; bytes at the sampler's peak per logit
    * of max-num-seqs sequences */
   gboolean profiles_activations;
@@ -93,6 +96,7 @@ typedef struct {
   int prefix_caching;   /* OrrPrefixCaching */
   gint64 graph_largest; /* cudagraph capture size */
   int graph_unit;       /* OrrGraphUnit: what it counts */
+  int graph_sizes;      /* OrrGraphSizes */
   gboolean graph_prompts, graph_padding, eager;
   OrrExpertKernels experts;
   char *all_reduce;
@@ -188,6 +192,9 @@ typedef struct {
   double skew;
 } OrrBeamSearch;
 
+/* What a token is drawn from: all tokens, or the likeliest, for which logits are sorted. */
+typedef enum { ORR_SAMPLING_ALL, ORR_SAMPLING_LIKELIEST } OrrServingSampling;
+
 typedef enum { ORR_FAILURE_RETRY, ORR_FAILURE_FAIL } OrrOnFailure;
 
 typedef struct {
@@ -212,6 +219,7 @@ typedef struct {
   gint64 images;          /* per prompt */
   gint64 distinct_images; /* images that requests draw from; 0: each request has its own */
   OrrEncoderPool encoders;
+  int sampling;   /* OrrServingSampling */
   gint64 samples; /* outputs per prompt */
   OrrBeamSearch beams;
   OrrSlo slo;
@@ -243,6 +251,14 @@ gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model);
 gboolean orr_serving_is_eventful(const OrrServing *params);
 gboolean orr_serving_scales(const OrrServing *params); /* whether the number of replicas follows
                                                         * the load */
+
+/* What the GPUs take to find the likeliest tokens of a sequence, at full clock, in seconds. */
+static inline double orr_serving_sampling_s(const OrrServing *params) {
+  return params->sampling == ORR_SAMPLING_LIKELIEST ? params->engine.host.sampling_s : 0;
+}
+/* Wait of a step, in seconds, for the time slices of other servers of its node: its threads go on
+ * when the last of them has run, after all that share its core. */
+double orr_serving_neighbours_s(const OrrServingHost *host, const OrrCluster *cluster);
 
 extern const OrrFieldTable orr_serving_table;
 extern const OrrWorkloadKind orr_serving_kind;

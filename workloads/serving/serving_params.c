@@ -3,6 +3,8 @@
  */
 #include "workloads/serving/serving.h"
 
+#include <math.h>
+
 OrrInferenceShard orr_serving_shard(const OrrServing *params) {
   OrrInferenceShard shard = {.tp = params->parallel.tp,
                              .dp = params->parallel.dp_attention,
@@ -39,4 +41,16 @@ gboolean orr_serving_scales(const OrrServing *params) {
 
 gboolean orr_serving_is_eventful(const OrrServing *params) {
   return orr_serving_scales(params) || !params->start.warm;
+}
+
+/* Linux lets a thread run for a base slice before others of its core: 0.75 ms times 1 + log2(8)
+ * with 8 CPUs or more (kernel/sched/fair.c: base_slice_ns, min_granularity_ns before 6.6). */
+#define SLICE_S 3e-3
+
+double orr_serving_neighbours_s(const OrrServingHost *host, const OrrCluster *cluster) {
+  const gint64 cores = host->cores > 0 ? host->cores : cluster->node.host.cores;
+  const double per_core = host->threads > 0
+                              ? (double)(host->neighbours * host->threads) / (double)MAX(cores, 1)
+                              : (double)host->neighbours;
+  return SLICE_S * fmax(ceil(per_core) - 1, 0);
 }

@@ -434,6 +434,25 @@ static void add_classes(const OrrServingWork *work, OrrOutcome *outcome) {
   }
 }
 
+/* NAN: none completed. */
+static double full_requests(const OrrServingWork *work) {
+  const OrrServing *params = &work->params;
+  const OrrScheduler *scheduler = (const OrrScheduler *)params->engine.scheduler.entry;
+  const double n = (double)work->requests->len;
+  double tokens = 0, blocks = 0;
+  for (guint i = 0; i < work->groups->len; i++) {
+    const OrrServedGroup *group = &g_array_index(work->groups, OrrServedGroup, i);
+    blocks += orr_served_group_blocks(group) * (double)group->params.replicas;
+  }
+  for (guint i = 0; i < work->requests->len; i++) {
+    const OrrServingRequestRow *row = &g_array_index(work->requests, OrrServedRequest, i).row;
+    tokens +=
+        (double)row->input_tokens + (double)(row->output_tokens * orr_serving_outputs(params)) *
+                                        (scheduler->reserves ? 1 : 0.5);
+  }
+  return n > 0 ? blocks * (double)params->engine.block_size / (tokens / n) : NAN;
+}
+
 void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   OrrServingWork *work = (OrrServingWork *)replayed->work;
   OrrServingResult *result = &outcome->result.serving;
@@ -451,6 +470,7 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   counted_clear(&counted);
   const OrrServedGroup *first = orr_serving_group(work, 0);
   result->kv_blocks = first->n_blocks;
+  result->kv_full_requests = full_requests(work);
   result->kv_bytes_per_token = first->kv_bytes_per_token;
   result->weights_bytes = first->weight_bytes;
   result->memory_bytes =

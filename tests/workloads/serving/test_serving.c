@@ -499,55 +499,8 @@ static void test_refused(void) {
   serving_refused("workload.engine.all-reduce=rong", "unknown engine.all-reduce 'rong'");
 }
 
-/* The step that @at_s falls into, or at whose end it is. */
-static guint step_of(const OrrOutcome *outcome, double at_s) {
-  for (guint i = 0; i < outcome->serving_steps->len; i++) {
-    const OrrServingStepRow *step = &g_array_index(outcome->serving_steps, OrrServingStepRow, i);
-    if (at_s > step->begin_s + 1e-9 && at_s <= step->begin_s + step->step_s + 1e-9) return i;
-  }
-  g_error("no step at %g s", at_s);
-}
-
-static guint last_prefill(const OrrOutcome *outcome) {
-  for (guint i = outcome->serving_steps->len; i-- > 0;)
-    if (g_array_index(outcome->serving_steps, OrrServingStepRow, i).prefill_tokens > 0) return i;
-  g_error("no prefill");
-}
-
-/* With asynchronous scheduling step k + 1 is planned when step k begins. Who comes during step k
- * is in step k + 1 without it, and in step k + 2 with it. Two seats, three requests of equal
- * lengths: the first ends in step k, while the second still runs; the third gets its seat in
- * step k + 1, or in step k + 2. Alone, nobody waits longer. */
-static void test_async_plans_a_step_ahead(void) {
-  static const char *const words[] = {"false", "true"};
-  for (guint async = 0; async < 2; async++) {
-    g_autofree char *base =
-        g_strdup_printf("fidelity=full;workload.input={tokens: 100};workload.output={tokens: 40};"
-                        "workload.engine.host={step: 1 ms, async: %s};",
-                        words[async]);
-    g_autofree char *late =
-        g_strconcat(base, "workload.load={kind: constant, rate: 10};workload.requests=2", NULL);
-    g_autofree char *seats =
-        g_strconcat(base,
-                    "workload.load={kind: constant, rate: 1000};workload.requests=3;"
-                    "workload.engine.max-num-seqs=2",
-                    NULL);
-    g_autofree char *alone =
-        g_strconcat(base, "workload.load={kind: constant, rate: 1};workload.requests=2", NULL);
-    g_autoptr(OrrOutcome) second = serving_run(late), third = serving_run(seats),
-                          apart = serving_run(alone);
-    const guint came = step_of(second, serving_request(second, 1)->arrival_s);
-    g_assert_cmpuint(last_prefill(second), ==, came + 1 + async);
-    const OrrServingRequestRow *first = serving_request(third, 0);
-    g_assert_cmpuint(last_prefill(third), ==,
-                     step_of(third, first->arrival_s + first->e2e_s) + 1 + async);
-    g_assert_cmpfloat_with_epsilon(serving_request(apart, 1)->queue_s, 0, 1e-9);
-  }
-}
-
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
-  g_test_add_func("/workloads/serving/async-plans-a-step-ahead", test_async_plans_a_step_ahead);
   g_test_add_func("/workloads/serving/laws", test_laws);
   g_test_add_func("/workloads/serving/runs-are-steps", test_runs_are_steps);
   g_test_add_func("/workloads/serving/same-seed-same-rows", test_same_seed_same_rows);

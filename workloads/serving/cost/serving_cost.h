@@ -59,6 +59,8 @@ typedef struct {
 
 typedef enum { ORR_GRAPH_TOKENS, ORR_GRAPH_SEQUENCES } OrrGraphUnit;
 extern const char *const orr_graph_unit_words[]; /* "tokens", "sequences", NULL */
+typedef enum { ORR_GRAPHS_EVEN, ORR_GRAPHS_POWERS } OrrGraphSizes;
+extern const char *const orr_graph_sizes_words[]; /* "even", "powers-of-two", NULL */
 
 typedef struct {
   const OrrWorld *world;
@@ -73,6 +75,7 @@ typedef struct {
   /* steps with at most this many graph_units run as a CUDA graph, padded; 0: none */
   gint64 graph_largest;
   OrrGraphUnit graph_unit;
+  OrrGraphSizes graph_sizes;
   gboolean graph_prompts; /* also steps with prompts; FALSE: only those that decode alone */
   /* other steps are launched kernel by kernel and take at least the host's time for it */
   gboolean is_eager;

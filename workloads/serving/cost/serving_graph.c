@@ -6,6 +6,7 @@
 #include <math.h>
 
 const char *const orr_graph_unit_words[] = {"tokens", "sequences", NULL};
+const char *const orr_graph_sizes_words[] = {"even", "powers-of-two", NULL};
 
 /* 0: such a step has no graph. Sizes in sequences count decodes alone. */
 static gint64 size_of(const OrrServingCostParams *params, const OrrStepShape *shape) {
@@ -19,11 +20,20 @@ gboolean orr_serving_graph_holds(const OrrServingCostParams *params, const OrrSt
   return size > 0 && size <= params->graph_largest;
 }
 
+static gint64 next_multiple(gint64 size, gint64 step) { return (size + step - 1) / step * step; }
+
+static gint64 next_power(gint64 size) {
+  gint64 power = 1;
+  while (power < size) power *= 2;
+  return power;
+}
+
 static gint64 captured(const OrrServingCostParams *params, gint64 size) {
-  if (size <= 2) return size;
-  if (size <= 4) return 4;
-  const gint64 step = size <= 256 ? 8 : 16;
-  return MIN((size + step - 1) / step * step, params->graph_largest);
+  const gboolean powers = params->graph_sizes == ORR_GRAPHS_POWERS;
+  gint64 whole = size;
+  if (size > 2) whole = size <= 4 ? 4 : next_multiple(size, 8);
+  if (whole > (powers ? 128 : 256)) whole = powers ? next_power(size) : next_multiple(size, 16);
+  return MIN(whole, params->graph_largest);
 }
 
 gint64 orr_serving_graph_tokens(const OrrServingCostParams *params, const OrrStepShape *shape) {

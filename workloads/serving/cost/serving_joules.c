@@ -32,18 +32,11 @@ OrrJoules orr_serving_joules_core(const OrrServingCostParams *params,
   return orr_cost_energy_operator(params->world->cost, &op, time_s);
 }
 
-static double sampling_s(const OrrServingHost *host, guint n) {
-  return fmin(host->sampling_s, host->sequence_s) * n;
-}
-
-OrrJoules orr_serving_joules_sampling(const OrrServingHost *host, const OrrCostModel *model,
-                                      guint n) {
-  return orr_cost_energy_busy(model, sampling_s(host, n) * orr_cost_energy_busy_stretch(model));
-}
-
-double orr_serving_joules_sampling_more_s(const OrrServingHost *host, const OrrCostModel *model,
-                                          guint n) {
-  return sampling_s(host, n) * (orr_cost_energy_busy_stretch(model) - 1);
+void orr_serving_joules_sample(const OrrCostModel *model, double sampling_s, OrrStepTime *time) {
+  const double stretched_s = sampling_s * orr_cost_energy_busy_stretch(model);
+  time->gpu_s += stretched_s;
+  time->stage_s += stretched_s;
+  orr_joules_add(&time->joules, orr_cost_energy_busy(model, stretched_s), 1);
 }
 
 void orr_serving_joules_stretch(const OrrServingCostParams *params, OrrStepTime *time) {

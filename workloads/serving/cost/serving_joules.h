@@ -25,13 +25,8 @@ OrrJoules orr_serving_joules_core(const OrrServingCostParams *params,
                                   const OrrInferenceHeads *heads, OrrServingCoreWork work,
                                   double time_s);
 
-/* What the GPUs take to sample @n tokens, where the stack says that they do it (host.sampling):
- * joules of one rank, and seconds beyond those that the host's time has, which are at full
- * clock. */
-OrrJoules orr_serving_joules_sampling(const OrrServingHost *host, const OrrCostModel *model,
-                                      guint n);
-double orr_serving_joules_sampling_more_s(const OrrServingHost *host, const OrrCostModel *model,
-                                          guint n);
+/* Adds @sampling_s of sorting logits to a step, longer where the power limit lowers the clock. */
+void orr_serving_joules_sample(const OrrCostModel *model, double sampling_s, OrrStepTime *time);
 
 /* Lengthens a step under a cap that lower clocks do not reach. */
 void orr_serving_joules_stretch(const OrrServingCostParams *params, OrrStepTime *time);

@@ -401,8 +401,7 @@ static gboolean expects(void *user) {
 static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
   const OrrServedGroup *group = &g_array_index(run->work->groups, OrrServedGroup, g);
   const OrrServing *params = &group->params;
-  OrrWorld *world = &run->worlds[g];
-  *world = *run->work->world;
+  OrrWorld *world = memcpy(&run->worlds[g], run->work->world, sizeof(OrrWorld));
   world->cluster = &group->cluster;
   if (group->cluster.device.name != run->work->world->cluster->device.name)
     world->cost =
@@ -418,6 +417,7 @@ static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
                                      .lora = orr_serving_lora(params),
                                      .graph_largest = params->engine.graph_largest,
                                      .graph_unit = (OrrGraphUnit)params->engine.graph_unit,
+                                     .graph_sizes = (OrrGraphSizes)params->engine.graph_sizes,
                                      .graph_prompts = params->engine.graph_prompts,
                                      .is_eager = params->engine.eager,
                                      .launch_s = params->engine.host.launch_s,

@@ -187,6 +187,16 @@ static void check_lengths(const OrrServing *params, const OrrModel *model, OrrPl
   check_room(params, model, longest_request(params, model), "context", place, diags);
 }
 
+static void check_host(const OrrServingHost *host, const OrrCluster *cluster, OrrPlace place,
+                       OrrDiags *diags) {
+  if (host->neighbours > 1 && host->threads > 0 && host->cores == 0 &&
+      cluster->node.host.cores == 0)
+    orr_diags_error(diags, place,
+                    "host.neighbours needs the number of cores, which node %s does not state: give "
+                    "engine.host.cores",
+                    cluster->name);
+}
+
 static void check_load(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
   if (!load)
@@ -432,6 +442,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   orr_refusals_check(params, model, place, diags);
   check_disaggregation(params, replicas, place, diags);
   check_life(params, replicas, cluster, place, diags);
+  check_host(&params->engine.host, cluster, place, diags);
   check_load(params, place, diags);
   check_lengths(params, model, place, diags);
   if (orr_diags_n_errors(diags) == before)

@@ -3,7 +3,8 @@
  * batch needs before it begins.
  *
  *   host = (step + sequence * sequences) / speed of the node's CPU
- *          + what sampling on the GPUs takes beyond that below their full clock
+ *          + time slice * (threads of all servers of the node per core - 1)
+ *   GPUs = kernels + sampling * sequences, where requests sample from the likeliest tokens
  *   step = GPUs + host, with asynchronous scheduling max(GPUs + exposed * host, host)
  *   move = bytes of swapped requests, of blocks in host memory and of adapters / host link
  *          + latency + bytes / bandwidth of each tier below host memory
@@ -23,9 +24,8 @@ OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
   time.comm_s += draft.comm_s;
   time.attention_s += draft.attention_s;
   orr_joules_add(&time.joules, draft.joules, 1);
-  const OrrJoules sampling = orr_serving_joules_sampling(&run->work->params.engine.host,
-                                                         run->worlds[group].cost, shape->sequences);
-  orr_joules_add(&time.joules, sampling, 1);
+  orr_serving_joules_sample(run->worlds[group].cost,
+                            orr_serving_sampling_s(&run->work->params) * shape->sequences, &time);
   return time;
 }
 
@@ -57,7 +57,7 @@ double orr_serving_run_host_seconds(const OrrServingRun *run, guint group, guint
   return (host->step_s + host->sequence_s * sequences +
           orr_drafter_host_s(run->drafters[group], sequences)) /
              orr_serving_run_cpu_speed(run, group) +
-         orr_serving_joules_sampling_more_s(host, run->worlds[group].cost, sequences);
+         orr_serving_neighbours_s(host, &alike_of(run, group)->cluster);
 }
 
 double orr_serving_run_step_seconds(const OrrServingRun *run, double gpu_s, double host_s) {
