@@ -257,7 +257,7 @@ def check_assumed():
     check("so does its --json", [(row["stack"], row["release_assumed"]) for row in rows]
           == [("vllm-0.9", None), ("vllm-0.19", "vllm-0.19")], rows)
     serving = ("plan", "serving", "--model", "llama-3.1-8b", "--cluster", "dgx-h100-superpod", "--gpus", "1", "--input",
-               "1000", "--output", "100", "--ttft", "1s", "--tpot", "20ms", "--precision", "bf16", "--kv-cache", "bf16",
+               "200", "--output", "20", "--ttft", "1s", "--tpot", "20ms", "--precision", "bf16", "--kv-cache", "bf16",
                "--aggregated", "--db", "none")
     _, out, said = call(*serving)
     check("plan serving says it", f"stack         {ASSUMED} (--stack names another)" in out, out + said)

@@ -39,7 +39,8 @@ check "the parts of link_time add up to link_use" '[ "$(tail -n 1 said)" = 1 ]'
 
 # --- plot: each name as SVG, PNG and letters, from a database that has what it shows
 "$orrery" run serving-llama-3.1-8b-h100 --set workload.requests=100 --db serving.db > said 2>&1 || not_ok "serving run"
-"$orrery" run campaign-llama-3.1-405b-16384-h100 --set campaign.seeds=2 --set campaign.duration=10d --db campaign.db > said 2>&1 || not_ok "campaign"
+"$orrery" run campaign-llama-3.1-405b-16384-h100 --set campaign.seeds=2 --set campaign.duration=10d --set cluster.nodes=128 \
+  --set workload.parallel.dp=0 --set workload.batch.global=128 --db campaign.db > said 2>&1 || not_ok "campaign"
 "$orrery" run jobs-itp-64-a100 --set workload.failures.set=rsc-1 --db cluster.db > said 2>&1 || not_ok "cluster of jobs"
 "$orrery" validate korthikanti-layers --db v.db > said 2>&1 || not_ok "validation"
 "$orrery" sweep sweep-gpt3-6.7b-64-a100 --set 'sweep.sampler={kind: random, points: 12}' --json --db s.db > swept 2>&1 || not_ok "sweep"

@@ -13,10 +13,10 @@ cd "$work" || exit 1
 
 # --- Training ---
 
-run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 16 --sequence 4096 --batch-tokens 1M --db plan.db -j 2
+run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 16 --sequence 4096 --batch-tokens 256k --db plan.db -j 2
 check "an answer" '[ $status -eq 0 ] && grep -q "searched .* layouts" said && grep -q "torchrun" said && grep -q "sweep 1 in plan.db" said'
 check "both scenarios pass the check" '"$orrery" check plan.yaml plan-best.yaml > said 2>&1'
-"$orrery" plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 16 --sequence 4096 --batch-tokens 1M --db none --json > plan.json 2> said
+"$orrery" plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 16 --sequence 4096 --batch-tokens 256k --db none --json > plan.json 2> said
 check "as JSON" 'python3 -c "
 import json
 plan = json.load(open(\"plan.json\"))
@@ -45,15 +45,15 @@ check "nothing fits" '[ $status -eq 2 ] && grep -q "no layout .* works; most: .*
 
 # --- GPUs ---
 
-run plan gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 50B --days 3 --batch-tokens 1M --sequence 4096
+run plan gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 50B --days 3.2 --batch-tokens 256k --sequence 4096
 check "the fewest GPUs" '[ $status -eq 0 ] && grep -q "^16 GPUs train 50B tokens in" said'
-run plan gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 50B --days 3 --batch-tokens 1M --sequence 4096 --useful 0.8 --set workload.dropout=false --db none
+run plan gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 50B --days 3.2 --batch-tokens 256k --sequence 4096 --useful 0.8 --set workload.dropout=false --db none
 check "lost time needs more" '[ $status -eq 0 ] && grep -q "^24 GPUs train 50B tokens in" said'
 
 # --- Serving ---
 
 # A tenth of the requests may miss: 400 of them tell a rate, 2,000 at 99 %.
-serving() { run plan serving --model llama-3.1-8b --input 1000 --output 100 --ttft-p99 1s --tpot-p99 20ms --share 0.9 "$@"; }
+serving() { run plan serving --model llama-3.1-8b --input 300 --output 30 --ttft-p99 1s --tpot-p99 20ms --share 0.9 "$@"; }
 serving --cluster dgx-h100-superpod --gpus 2 --precision bf16 --kv-cache bf16 -o served.yaml --db serving.db --json
 cp said first
 check "the best layout serves the most" '[ $status -eq 0 ] && python3 -c "
@@ -153,7 +153,7 @@ END
 printf '#!/bin/sh\nexit 0\n' > bin/squeue
 chmod +x bin/sbatch bin/squeue
 on_slurm() { status=0; PATH=$work/bin:$PATH "$orrery" plan "$@" > said 2>&1 || status=$?; }
-training="training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --set sweep.seed=2 --sequence 4096 --batch-tokens 1M --db slurm.db -o slurm.yaml"
+training="training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --set sweep.seed=2 --sequence 4096 --batch-tokens 256k --db slurm.db -o slurm.yaml"
 on_slurm $training --executor slurm
 check "a plan of training is submitted as a sweep" '[ $status -eq 0 ] && grep -q "without --executor prints the answer from slurm.db" said'
 PATH=$work/bin:$PATH "$orrery" sweep --collect --db slurm.db > said 2>&1
