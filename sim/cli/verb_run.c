@@ -291,16 +291,22 @@ static gboolean is_too_large(const OrrOutcome *outcome) {
 
 static void print_remedies(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario) {
   guint n_tried = 0;
+  gboolean is_timed = TRUE;
   g_autoptr(GPtrArray) remedies = orr_plan_remedy_list(library, tree, scenario, &n_tried);
   if (remedies->len == 0)
-    printf("  would fit     no change of %u that were replayed: more GPUs\n", n_tried);
+    printf("  would fit     no change of %u that were tried: more GPUs\n", n_tried);
   for (guint i = 0; i < MIN(remedies->len, MOST_REMEDIES); i++) {
     const OrrPlanRemedy *remedy = remedies->pdata[i];
     g_autofree char *text = orr_plan_remedy_text(remedy);
-    g_autofree char *step = orr_quantity_format(remedy->iteration_s, ORR_UNIT_SECONDS);
     g_autofree char *peak = orr_quantity_format(remedy->memory_bytes, ORR_UNIT_BYTES);
-    printf("  %s %s: %s per step, %s\n", i ? "             " : "would fit    ", text, step, peak);
+    g_autofree char *step = orr_quantity_format(remedy->iteration_s, ORR_UNIT_SECONDS);
+    is_timed = remedy->iteration_s > 0;
+    printf("  %s %s: %s%s%s\n", i ? "             " : "would fit    ", text, is_timed ? step : "",
+           is_timed ? " per step, " : "", peak);
   }
+  if (!is_timed)
+    printf("                steps are not replayed on more than %d GPUs: run one with --set\n",
+           ORR_PLAN_REMEDY_MOST_GPUS);
 }
 
 /* After the findings of a scenario that was refused: what would fit, of serving. */

@@ -54,7 +54,10 @@ OrrNode *orr_plan_point(OrrLibrary *library, const char *file, char **settings, 
 /* Simulates @points (of OrrNode *), one process each, @jobs at once (0: one per core). Returns as
  * many answers as points: orr_study_free. */
 OrrStudyAnswer *orr_plan_try(OrrLibrary *library, const GPtrArray *points, guint jobs);
-/* Likewise; NULL with the reason of the first that failed. */
+/* The results alone, on @world, of steps that are shortened as far as they are steady. */
+OrrStudyAnswer *orr_plan_try_brief(OrrLibrary *library, const OrrRunWorld *world,
+                                   const GPtrArray *points);
+/* Like orr_plan_try; NULL with the reason of the first that failed. */
 OrrStudyAnswer *orr_plan_simulate(OrrLibrary *library, const GPtrArray *points, guint jobs,
                                   GError **error);
 

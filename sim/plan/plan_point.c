@@ -31,6 +31,17 @@ OrrStudyAnswer *orr_plan_try(OrrLibrary *library, const GPtrArray *points, guint
   return orr_study_run(&study);
 }
 
+OrrStudyAnswer *orr_plan_try_brief(OrrLibrary *library, const OrrRunWorld *world,
+                                   const GPtrArray *points) {
+  const OrrStudy study = {.library = library,
+                          .n = points->len,
+                          .tree = tree_of,
+                          .world = world,
+                          .is_brief = TRUE,
+                          .user = (void *)points};
+  return orr_study_run(&study);
+}
+
 OrrStudyAnswer *orr_plan_simulate(OrrLibrary *library, const GPtrArray *points, guint jobs,
                                   GError **error) {
   OrrStudyAnswer *answers = orr_plan_try(library, points, jobs);

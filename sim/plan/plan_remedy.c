@@ -3,6 +3,7 @@
  */
 #include "sim/plan/plan_remedy.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/settings.h"
@@ -107,25 +108,55 @@ static int faster(gconstpointer a, gconstpointer b) {
   return (x->iteration_s > y->iteration_s) - (x->iteration_s < y->iteration_s);
 }
 
+/* NULL: its memory does not fit. */
+static OrrPlanRemedy *weigh(OrrLibrary *library, const OrrRunWorld *world, const OrrNode *point,
+                            char **settings) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, point, diags);
+  double bytes = NAN;
+  g_autofree char *refusal = scenario ? orr_run_world_refuse(world, scenario, &bytes) : NULL;
+  if (refusal || !(bytes > 0)) return NULL;
+  OrrPlanRemedy *remedy = g_new0(OrrPlanRemedy, 1);
+  remedy->settings = g_strdupv(settings);
+  remedy->memory_bytes = bytes;
+  return remedy;
+}
+
+/* The steps of @remedies, one for each point, fastest first, without those that fail. */
+static void replay(OrrLibrary *library, const OrrRunWorld *world, const GPtrArray *points,
+                   GPtrArray *remedies) {
+  OrrStudyAnswer *answers = orr_plan_try_brief(library, world, points);
+  for (guint i = 0; i < points->len; i++) {
+    const OrrTrainingResult *result = &answers[i].result.training;
+    OrrPlanRemedy *remedy = remedies->pdata[i];
+    const gboolean fits = !answers[i].error && result->fits;
+    remedy->iteration_s = fits ? result->iteration_time_s : INFINITY;
+    remedy->memory_bytes = result->memory_peak_bytes;
+  }
+  orr_study_free(answers, points->len);
+  g_ptr_array_sort(remedies, faster);
+  while (remedies->len > 0 &&
+         !isfinite(((OrrPlanRemedy *)remedies->pdata[remedies->len - 1])->iteration_s))
+    g_ptr_array_set_size(remedies, (gint)remedies->len - 1);
+}
+
 GPtrArray *orr_plan_remedy_list(OrrLibrary *library, const OrrNode *tree,
                                 const OrrScenario *scenario, guint *ret_n_tried) {
   g_autoptr(GPtrArray) tries = tries_of(scenario->workload.params);
   g_autoptr(GPtrArray) settings = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
   g_autoptr(GPtrArray) points = orr_plan_remedy_points(library, tree, tries, settings);
-  OrrStudyAnswer *answers = orr_plan_try(library, points, 0);
+  g_autoptr(GPtrArray) fitting = g_ptr_array_new();
+  g_autoptr(OrrRunWorld) world = orr_run_world_new(library, scenario, NULL);
   GPtrArray *remedies = g_ptr_array_new_with_free_func((GDestroyNotify)orr_plan_remedy_free);
-  for (guint i = 0; i < points->len; i++) {
-    const OrrTrainingResult *result = &answers[i].result.training;
-    if (answers[i].error || !result->fits) continue;
-    OrrPlanRemedy *remedy = g_new0(OrrPlanRemedy, 1);
-    remedy->settings = g_strdupv(settings->pdata[i]);
-    remedy->iteration_s = result->iteration_time_s;
-    remedy->memory_bytes = result->memory_peak_bytes;
-    g_ptr_array_add(remedies, remedy);
-  }
-  g_ptr_array_sort(remedies, faster);
   *ret_n_tried = points->len;
-  orr_study_free(answers, points->len);
+  for (guint i = 0; world && i < points->len; i++) {
+    OrrPlanRemedy *remedy = weigh(library, world, points->pdata[i], settings->pdata[i]);
+    if (!remedy) continue;
+    g_ptr_array_add(remedies, remedy);
+    g_ptr_array_add(fitting, points->pdata[i]);
+  }
+  if (orr_cluster_n_gpus(&scenario->cluster) <= ORR_PLAN_REMEDY_MOST_GPUS)
+    replay(library, world, fitting, remedies);
   return remedies;
 }
 

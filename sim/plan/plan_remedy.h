@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 typedef struct {
   char **settings; /* "workload.recompute=full": strv, for --set */
   double memory_bytes;
-  double iteration_s;    /* training */
+  double iteration_s;    /* training; 0: not replayed */
   double ttft_s, tpot_s; /* serving: means over a brief load */
   gint64 gpus;           /* serving: in use */
   gboolean is_slow;      /* serving: it does not keep up with the load */
@@ -20,11 +20,16 @@ typedef struct {
 
 void orr_plan_remedy_free(OrrPlanRemedy *remedy);
 
+enum { ORR_PLAN_REMEDY_MOST_GPUS = 16384 };
+
 /* Tries recomputation, smaller micro-batches, sharding, offload of the optimizer, fewer
  * chunks, fp8, more expert, tensor, pipeline and context parallelism, and some of them
- * together: each that passes the checks is replayed, folded, on the engine `fair`. @tree: the
- * scenario's document, @scenario: what was read from it. Returns those that fit, fastest
- * first, of OrrPlanRemedy *; @ret_n_tried: how many were replayed. The caller owns it. */
+ * together. Each that passes the checks and whose memory fits is replayed as a sweep replays its
+ * points: folded, on the engine `fair`, of a step shortened as far as it is steady. On more than
+ * ORR_PLAN_REMEDY_MOST_GPUS none is replayed, since routes of a million GPUs take ten seconds each:
+ * what fits is then in the order above, with iteration_s 0. @tree: the scenario's document,
+ * @scenario: what was read from it. Returns those that fit, fastest first, of OrrPlanRemedy *;
+ * @ret_n_tried: how many passed the checks. The caller owns it. */
 GPtrArray *orr_plan_remedy_list(OrrLibrary *library, const OrrNode *tree,
                                 const OrrScenario *scenario, guint *ret_n_tried);
 

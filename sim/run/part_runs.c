@@ -64,17 +64,7 @@ static Own *own_of(OrrPartRuns *runs, const OrrCluster *cluster, GError **error)
     g_ptr_array_remove(runs->worlds, own);
     return NULL;
   }
-  own->world = (OrrWorld){.model = &own->scenario.model,
-                          .cluster = &own->scenario.cluster,
-                          .fabric = machine->fabric,
-                          .cost = machine->cost,
-                          .cost_of = orr_run_world_cost_of,
-                          .machines = machine,
-                          .fidelity = own->scenario.fidelity,
-                          .on_missing = (OrrOnMissing)own->scenario.on_missing,
-                          .seed = own->scenario.seed,
-                          .folders = own->scenario.folders,
-                          .plans = machine->plans};
+  own->world = orr_run_world_of(machine, &own->scenario);
   add_warnings(runs, machine->warnings);
   return own;
 }

@@ -13,22 +13,12 @@
 static OrrWorld world_of(const OrrRunWorld *machine, const OrrScenario *scenario,
                          const OrrSimulation *simulation) {
   const gboolean can_shorten = simulation->brief && !orr_scenario_has_faults(scenario);
-  return (OrrWorld){.model = &scenario->model,
-                    .cluster = &scenario->cluster,
-                    .fabric = machine->fabric,
-                    .cost = machine->cost,
-                    .cost_of = orr_run_world_cost_of,
-                    .machines = (OrrRunWorld *)machine, /* which keeps what cost_of makes */
-                    .fidelity = scenario->fidelity,
-                    .on_missing = (OrrOnMissing)scenario->on_missing,
-                    .seed = scenario->seed,
-                    .folders = scenario->folders,
-                    .shorten = can_shorten ? simulation->shorten : 0,
-                    .is_shared = simulation->is_shared,
-                    .keeps_spans = simulation->keep_spans,
-                    .plans = machine->plans,
-                    .repeats_steps =
-                        !simulation->whole_steps && !orr_scenario_has_faults(scenario)};
+  OrrWorld world = orr_run_world_of(machine, scenario);
+  world.shorten = can_shorten ? simulation->shorten : 0;
+  world.is_shared = simulation->is_shared;
+  world.keeps_spans = simulation->keep_spans;
+  world.repeats_steps = !simulation->whole_steps && !orr_scenario_has_faults(scenario);
+  return world;
 }
 
 static gboolean run(const OrrRunWorld *machine, const OrrWorld *own, const OrrScenario *scenario,

@@ -75,6 +75,31 @@ void orr_run_world_free(OrrRunWorld *world) {
   g_free(world);
 }
 
+OrrWorld orr_run_world_of(const OrrRunWorld *machine, const OrrScenario *scenario) {
+  return (OrrWorld){.model = &scenario->model,
+                    .cluster = &scenario->cluster,
+                    .fabric = machine->fabric,
+                    .cost = machine->cost,
+                    .cost_of = orr_run_world_cost_of,
+                    .machines = (OrrRunWorld *)machine, /* which keeps what cost_of makes */
+                    .fidelity = scenario->fidelity,
+                    .on_missing = (OrrOnMissing)scenario->on_missing,
+                    .seed = scenario->seed,
+                    .folders = scenario->folders,
+                    .plans = machine->plans};
+}
+
+char *orr_run_world_refuse(const OrrRunWorld *machine, const OrrScenario *scenario,
+                           double *ret_gpu_bytes) {
+  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
+  const OrrWorld world = orr_run_world_of(machine, scenario);
+  OrrFootprint footprint;
+  if (!kind->footprint || !kind->footprint(scenario->workload.params, &world, &footprint))
+    return NULL;
+  *ret_gpu_bytes = footprint.gpu_bytes;
+  return orr_footprint_refuse(&footprint, &scenario->cluster);
+}
+
 void orr_run_world_warm(OrrLibrary *library, const OrrScenario *scenario) {
   g_autoptr(OrrRunWorld) world = scenario ? orr_run_world_new(library, scenario, NULL) : NULL;
   if (world) orr_cost_build_all(world->cost);

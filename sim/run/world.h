@@ -30,6 +30,14 @@ OrrRunWorld *orr_run_world_new(OrrLibrary *library, const OrrScenario *scenario,
 const OrrCostModel *orr_run_world_cost_of(void *world, const OrrDevice *device, GError **error);
 void orr_run_world_free(OrrRunWorld *world);
 
+/* What a workload of @scenario is compiled in, of its whole step; it borrows from both. */
+OrrWorld orr_run_world_of(const OrrRunWorld *machine, const OrrScenario *scenario);
+/* Why the workload's memory does not fit, without compiling it; NULL: it fits, has no footprint, or
+ * compiling it reports an error. @ret_gpu_bytes is set where the footprint is known. Newly
+ * allocated. */
+char *orr_run_world_refuse(const OrrRunWorld *machine, const OrrScenario *scenario,
+                           double *ret_gpu_bytes);
+
 /* Reads and builds what runs of @scenario's machine have in common, such as tables of kernels, in
  * this process: @library keeps it, and children that are started afterwards find it. NULL is fine.
  * An error is left to the runs. */

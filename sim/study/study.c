@@ -22,10 +22,11 @@ static OrrOutcome *simulate_brief(const OrrRunWorld *world, const OrrScenario *s
 }
 
 static OrrOutcome *simulate(const OrrStudy *study, const OrrScenario *scenario, GError **error) {
-  if (!study->is_brief) return orr_simulate(study->library, scenario, FALSE, error);
-  if (study->world) return simulate_brief(study->world, scenario, error);
-  g_autoptr(OrrRunWorld) world = orr_run_world_new(study->library, scenario, error);
-  return world ? simulate_brief(world, scenario, error) : NULL;
+  g_autoptr(OrrRunWorld) own =
+      study->world ? NULL : orr_run_world_new(study->library, scenario, error);
+  const OrrRunWorld *world = study->world ? study->world : own;
+  if (!world || study->is_brief) return world ? simulate_brief(world, scenario, error) : NULL;
+  return orr_simulate_in(world, scenario, &(OrrSimulation){0}, error);
 }
 
 static GBytes *work(guint index, void *user, GError **error) {

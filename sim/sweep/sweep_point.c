@@ -83,37 +83,17 @@ static gboolean wait_for(pid_t child, OrrSweepAnswer *answer, OrrSweepSend send,
 
 /* --- The point --- */
 
-/* Where the scenario would be compiled, without simulating it. */
-static OrrWorld world_of(const OrrRunWorld *machine, const OrrScenario *scenario) {
-  return (OrrWorld){.model = &scenario->model,
-                    .cluster = &scenario->cluster,
-                    .fabric = machine->fabric,
-                    .cost = machine->cost,
-                    .fidelity = scenario->fidelity,
-                    .on_missing = (OrrOnMissing)scenario->on_missing,
-                    .seed = scenario->seed,
-                    .folders = scenario->folders,
-                    .plans = machine->plans};
-}
-
 /* Whether the point's memory fits. FALSE: @answer has the reason, and there is nothing to
  * simulate. */
 static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario,
                      OrrSweepAnswer *answer) {
-  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   g_autoptr(GError) error = NULL;
   const OrrRunWorld *machine = orr_sweep_variants_world(variants, &error);
   if (!machine) {
     set_fault(answer, error);
     return FALSE;
   }
-  if (!kind->footprint) return TRUE;
-  const OrrWorld world = world_of(machine, scenario);
-  OrrFootprint footprint;
-  if (!kind->footprint(scenario->workload.params, &world, &footprint))
-    return TRUE; /* compiling reports the error */
-  answer->memory_bytes = footprint.gpu_bytes;
-  g_autofree char *reason = orr_footprint_refuse(&footprint, &scenario->cluster);
+  g_autofree char *reason = orr_run_world_refuse(machine, scenario, &answer->memory_bytes);
   if (!reason) return TRUE;
   set_status(answer, ORR_POINT_UNFIT, reason);
   return FALSE;
@@ -176,7 +156,8 @@ static gboolean attempt(Point *point, guint shorten) {
 static void bound(Point *point) {
   const OrrScenario *scenario = point->scenario;
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
-  const OrrWorld world = world_of(orr_sweep_variants_world(point->variants, NULL), scenario);
+  const OrrWorld world =
+      orr_run_world_of(orr_sweep_variants_world(point->variants, NULL), scenario);
   OrrSweepAnswer *answer = &point->answer;
   answer->is_bound = TRUE;
   for (guint i = 0; i < ORR_SWEEP_MOST_OBJECTIVES; i++) answer->score[i] = NAN;
