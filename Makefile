@@ -64,10 +64,10 @@ CCACHE = $(shell command -v ccache)
 fuzz: fuzzers
 	@tests/fuzz/fuzz.sh build-fuzz $(FUZZ_SECONDS)
 
-fuzzers:
+fuzzers: build
 	@./.ci/packages.sh $(PACKAGES) clang libclang-rt-14-dev
 	@test -f build-fuzz/build.ninja || \
-	  CC="$(CCACHE) clang" CXX="$(CCACHE) clang++" meson setup build-fuzz -Dfuzz=true -Dtests=false -Doptimization=1 -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
+	  CC="$(CCACHE) clang" CXX="$(CCACHE) clang++" meson setup build-fuzz -Dplain=$(CURDIR)/$(BUILD)/liborrery-core.a -Dfuzz=true -Dtests=false -Doptimization=1 -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
 	@ninja -C build-fuzz --quiet fuzzers
 
 bench: build
