@@ -1,6 +1,5 @@
 /*
- * yaml.c - YAML text to and from trees, through libyaml's events. Plain text, which most documents
- * are, has a faster reader (yaml_plain.c).
+ * yaml.c - YAML text to and from trees, through libyaml's events.
  *
  * Invariants
  *  1. The size of a document bounds the cost of reading it: bytes, nodes and levels are limited,
@@ -18,7 +17,6 @@
 #include <yaml.h>
 
 #include "sim/base/file.h"
-#include "sim/base/yaml_private.h"
 
 #define MAX_NODES (1u << 20) /* some 150 bytes each in memory, against as few as 2 in the text */
 
@@ -293,8 +291,6 @@ OrrNode *orr_yaml_parse(const char *text, gsize length, const char *file, OrrDia
   Reader reader = {.parser = &parser, .text = text, .length = length, .diags = diags};
   reader.file = g_intern_string(file);
   if (!check_bytes(text, length, reader.file, diags)) return NULL;
-  OrrNode *plain = orr_yaml_plain(text, length, reader.file, MAX_NODES);
-  if (plain) return plain;
   if (!yaml_parser_initialize(&parser)) {
     orr_diags_error(diags, whole_file(reader.file), "cannot be read: out of memory");
     return NULL;

@@ -5,10 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/base/random.h"
-#include "sim/base/yaml_private.h"
-#include "tests/base/test_size.h"
-
 /* The findings of reading @length bytes; the tree goes to @ret_tree where that is not NULL. */
 static char *findings_n(const char *text, gsize length, OrrNode **ret_tree) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -59,94 +55,6 @@ static void test_tree_and_places(void) {
   g_assert_cmpint(key->place.line, ==, 5);
   g_assert_cmpint(key->place.column, ==, 1);
   g_assert_cmpuint(orr_node_length(orr_node_get(root, "list")), ==, 2);
-}
-
-/* --- The reader of plain text --- */
-
-static void assert_same(const OrrNode *a, const OrrNode *b) {
-  g_assert_cmpint(a->kind, ==, b->kind);
-  g_assert_cmpint(a->quoted, ==, b->quoted);
-  g_assert_cmpstr(a->text, ==, b->text);
-  g_assert_cmpint(a->place.line, ==, b->place.line);
-  g_assert_cmpint(a->place.column, ==, b->place.column);
-  g_assert_cmpuint(orr_node_length(a), ==, orr_node_length(b));
-  for (guint i = 0; i < orr_node_length(a); i++) {
-    assert_same(a->items->pdata[i], b->items->pdata[i]);
-    if (a->keys) assert_same(a->keys->pdata[i], b->keys->pdata[i]);
-  }
-}
-
-/* All places one line further up. */
-static void lift(OrrNode *node) {
-  node->place.line--;
-  for (guint i = 0; i < orr_node_length(node); i++) {
-    lift(node->items->pdata[i]);
-    if (node->keys) lift(node->keys->pdata[i]);
-  }
-}
-
-/* Whether @text is plain; then libyaml, which reads it behind a line that is not, finds no error
- * and the same tree, one line further down. */
-static gboolean compare(const GString *text) {
-  static const char not_plain[] = "'a': 1\n";
-  g_autoptr(GString) with_more = g_string_new(not_plain);
-  g_autoptr(OrrNode) plain = orr_yaml_plain(text->str, text->len, g_intern_string("t"), G_MAXUINT);
-  g_autoptr(OrrNode) whole = NULL;
-  if (!plain) return FALSE;
-  g_string_append_len(with_more, text->str, (gssize)text->len);
-  g_assert_null(orr_yaml_plain(with_more->str, with_more->len, "t", G_MAXUINT));
-  g_autofree char *found = findings_n(with_more->str, with_more->len, &whole);
-  g_assert_cmpstr(found, ==, "");
-  g_assert_cmpuint(orr_node_length(whole), ==, orr_node_length(plain) + 1);
-  for (guint i = 0; i < orr_node_length(plain); i++) {
-    const OrrNode *pair[] = {whole->keys->pdata[i + 1], whole->items->pdata[i + 1]};
-    g_autoptr(OrrNode) value = orr_node_copy(pair[1]);
-    g_assert_cmpint(pair[0]->place.line, ==, ((OrrNode *)plain->keys->pdata[i])->place.line + 1);
-    lift(value);
-    assert_same(plain->items->pdata[i], value);
-  }
-  return TRUE;
-}
-
-/* Changes one or two places of @text: a character less, or something that YAML cares about more. */
-static void break_text(OrrRandom *random, GString *text) {
-  static const char *const bits[] = {
-      ":", " ",  "\n", "#",  "-",   "'",    "\"", "{",    "}",     "[",          "]",
-      ",", "- ", ": ", "&",  "*",   "!",    "|",  ">",    "%",     "@",          "?",
-      "~", "x",  "\\", " #", "---", "\n  ", "\t", "\n- ", "key: ", "\n    # c\n"};
-  for (guint64 n = 1 + orr_random_below(random, 2); n > 0; n--) {
-    const gssize at = (gssize)orr_random_below(random, text->len);
-    if (orr_random_below(random, 3) == 0)
-      g_string_erase(text, at, 1);
-    else
-      g_string_insert(text, at, bits[orr_random_below(random, G_N_ELEMENTS(bits))]);
-  }
-}
-
-/* Every shipped profile and scenario, whole and broken. Of the whole ones most are plain. */
-static void test_plain(void) {
-  static const char *const folders[] = {"calibration/profiles", "scenarios", "workloads/stacks"};
-  OrrRandom random = orr_random_stream(1, "yaml");
-  guint n = 0, n_plain = 0, n_broken = 0;
-  for (guint i = 0; i < G_N_ELEMENTS(folders); i++) {
-    g_autofree char *folder = g_build_filename(ORR_SOURCE_DIR, folders[i], NULL);
-    g_autoptr(GDir) names = g_dir_open(folder, 0, NULL);
-    for (const char *name = g_dir_read_name(names); name; name = g_dir_read_name(names)) {
-      g_autofree char *path = g_build_filename(folder, name, NULL), *text = NULL;
-      if (!g_str_has_suffix(name, ".yaml") || !g_file_get_contents(path, &text, NULL, NULL))
-        continue;
-      g_autoptr(GString) whole = g_string_new(text);
-      n++;
-      n_plain += compare(whole);
-      for (guint k = 0; whole->len < 20000 && k < test_size(60, 5); k++) {
-        g_autoptr(GString) broken = g_string_new(text);
-        break_text(&random, broken);
-        n_broken += compare(broken);
-      }
-    }
-  }
-  g_assert_cmpuint(n_plain, >, n / 2);
-  g_assert_cmpuint(n_broken, >, test_size(500, 50));
 }
 
 /* `--set` reads flow text, scalars too. */
@@ -354,7 +262,6 @@ static void test_text_of_yaml_1_1(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/yaml/tree-and-places", test_tree_and_places);
-  g_test_add_func("/yaml/plain", test_plain);
   g_test_add_func("/yaml/small-documents", test_small_documents);
   g_test_add_func("/yaml/nothing-there", test_nothing_there);
   g_test_add_func("/yaml/binary", test_binary);
