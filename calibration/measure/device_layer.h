@@ -55,7 +55,10 @@ typedef struct {
   double spread;             /* (90th - 10th percentile) / median over the repeats */
   guint repeats, calls;      /* number of repeats, and calls per repeat */
   const char *method;        /* as measure_row.c describes it */
-  double watts, sm_clock_hz, memory_clock_hz; /* NAN if unknown */
+  /* NAN if unknown. Clocks: during the timing. Sustained: of one call, and the clock of the SMs,
+   * while the board's power has settled. */
+  double watts, sm_clock_hz, memory_clock_hz, sustained_us, sustained_sm_clock_hz;
+  gint64 throttle;  /* NVML's clock event reasons during the timing; -1 unknown */
   char setting[64]; /* words separated by blanks, see measure_row.c; often "" */
 } OrrTiming;
 

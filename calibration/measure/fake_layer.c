@@ -129,6 +129,9 @@ static gboolean fake_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTimin
                             .method = "host",
                             .watts = is_watched ? 0.8 * facts->power_limit_watts : NAN,
                             .sm_clock_hz = facts->sm_clock_limit_hz,
+                            .sustained_us = NAN,
+                            .sustained_sm_clock_hz = NAN,
+                            .throttle = -1,
                             .memory_clock_hz = facts->memory_clock_limit_hz};
   if (orr_accumulation_word(&kernel->shape))
     orr_timing_set(ret_timing, orr_accumulation_word(&kernel->shape));

@@ -1,5 +1,6 @@
 /*
- * family_collective.c - NCCL's collectives over all GPUs of the job.
+ * family_collective.c - NCCL's collectives over all GPUs of the job and, in fp16, over its first 2,
+ * 4, 8 ... alone, since latency per step is the slope over the number of ranks.
  *
  * One process uses all its visible GPUs; under Slurm or mpirun each process has one GPU, and NCCL's
  * id is passed through a shared file. Sizes are nccl-tests': `bytes` is the whole buffer
@@ -32,15 +33,22 @@ static gboolean is_there(int op, int dtype, const OrrBenchFacts *facts) {
   return adds || dtype == FP16;
 }
 
+static void plan_ranks(const OrrMeasureFamily *family, const OrrBenchFacts *facts, int dtype,
+                       gint64 ranks, GArray *shapes) {
+  for (int op = 0; ops[op]; op++)
+    for (gint64 bytes = 1024; bytes <= (gint64)1 << 33 && is_there(op, dtype, facts); bytes *= 2) {
+      const gint64 values[] = {op, dtype, ranks, bytes};
+      orr_family_add(family, shapes, values);
+    }
+}
+
 static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GArray *shapes) {
   static const int order[] = {FP16, BF16, FP32, FP8}; /* a profile's rows are fp16 */
-  for (guint i = 0; i < G_N_ELEMENTS(order); i++)
-    for (int op = 0; ops[op]; op++)
-      for (gint64 bytes = 1024; bytes <= (gint64)1 << 33 && is_there(op, order[i], facts);
-           bytes *= 2) {
-        const gint64 values[] = {op, order[i], facts->n_ranks, bytes};
-        orr_family_add(family, shapes, values);
-      }
+  for (guint i = 0; i < G_N_ELEMENTS(order); i++) {
+    plan_ranks(family, facts, order[i], facts->n_ranks, shapes);
+    for (gint64 ranks = 2; order[i] == FP16 && ranks < facts->n_ranks; ranks *= 2)
+      plan_ranks(family, facts, FP16, ranks, shapes);
+  }
 }
 
 static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {

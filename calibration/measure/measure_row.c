@@ -37,11 +37,19 @@ static const OrrField fields[] = {
                     "Least bytes that one call must move."),
     ORR_COLUMN_REAL(
         OrrMeasureRow, "watts", watts, ORR_UNIT_WATTS,
-        "Board power, mean over half a second after it has settled; for one row in four."),
+        "Board power, mean over half a second after it has settled; for one row in eight."),
     ORR_COLUMN_REAL(OrrMeasureRow, "sm-clock-hz", sm_clock_hz, ORR_UNIT_HERTZ,
-                    "Clock of the SMs: mean over that time, or during the timing."),
+                    "Clock of the SMs during the timing (harness 1: over the time of watts)."),
     ORR_COLUMN_REAL(OrrMeasureRow, "memory-clock-hz", memory_clock_hz, ORR_UNIT_HERTZ,
                     "Clock of the memory, likewise."),
+    ORR_COLUMN_REAL(OrrMeasureRow, "sustained-us", sustained_us, ORR_UNIT_NONE,
+                    "Time of one call in microseconds over the time of watts, when the board has "
+                    "settled at its power limit; the median is of a cool board."),
+    ORR_COLUMN_REAL(OrrMeasureRow, "sustained-sm-clock-hz", sustained_sm_clock_hz, ORR_UNIT_HERTZ,
+                    "Clock of the SMs over that time."),
+    ORR_COLUMN_INT(OrrMeasureRow, "throttle", throttle,
+                   "Why the clocks were below their maximum during the timing: NVML's clock event "
+                   "reasons, one bit each (4: power limit, 0x20 and 0x40: heat); -1: unknown."),
     ORR_COLUMN_WORD(OrrMeasureRow, "verified", verified, verified_words,
                     "Whether a sample of the output equals a double-precision reference; "
                     "unchecked: no reference."),
@@ -119,6 +127,9 @@ void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrSh
       .watts = timing->watts,
       .sm_clock_hz = timing->sm_clock_hz,
       .memory_clock_hz = timing->memory_clock_hz,
+      .sustained_us = timing->sustained_us,
+      .sustained_sm_clock_hz = timing->sustained_sm_clock_hz,
+      .throttle = timing->throttle,
       .verified = verified_of(verdict),
       .max_error = verdict && verdict->n_samples ? verdict->max_error : NAN,
       .device = g_strdup(facts->device),
@@ -145,6 +156,10 @@ gboolean orr_measure_row_is_of(const OrrMeasureRow *row, const OrrBenchFacts *fa
          row->n_ranks == facts->n_ranks && row->harness == ORR_MEASURE_HARNESS &&
          same_number(row->sm_clock_limit_hz, facts->sm_clock_limit_hz) &&
          same_number(row->power_limit_watts, facts->power_limit_watts);
+}
+
+gboolean orr_measure_row_counts(const OrrMeasureRow *row) {
+  return row->verified != ORR_VERIFIED_NO && g_strcmp0(row->method, "unheld") != 0;
 }
 
 gboolean orr_measure_row_device_is_shipped(const char *device) {

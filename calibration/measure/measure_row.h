@@ -18,8 +18,9 @@ typedef struct {
   gint64 repeats, calls;
   char *method, *setting;
   double flops, bytes;
-  double watts, sm_clock_hz, memory_clock_hz;
-  int verified; /* OrrVerified */
+  double watts, sm_clock_hz, memory_clock_hz, sustained_us, sustained_sm_clock_hz;
+  gint64 throttle; /* NVML's clock event reasons; -1 unknown */
+  int verified;    /* OrrVerified */
   double max_error;
   char *device, *driver, *cuda, *cublas, *cudnn, *nccl;
   gint64 n_ranks;
@@ -35,8 +36,10 @@ extern const OrrFieldTable orr_measure_row_table;
  *   0  events on an idle stream; operands counted whole; fp8 without fast accumulation
  *   1  held streams, sets by the bytes that are touched, fp8 as Transformer Engine accumulates, the
  *      fullest rank of a
- *      skewed layer, power over a window */
-enum { ORR_MEASURE_HARNESS = 1 };
+ *      skewed layer, power over a window
+ *   2  bursts with pauses, at the clock of a cool board; the clock of the timing, not the
+ *      window's; sustained times apart, after 1.5 s */
+enum { ORR_MEASURE_HARNESS = 2 };
 
 /* A requested kernel that could not be measured: a row of table kernel_refusal. */
 typedef struct {
@@ -60,6 +63,10 @@ void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrSh
 /* TRUE if @row was measured on the same device with the same driver, libraries, clock and power
  * limit, number of ranks and method: it need not be measured again. */
 gboolean orr_measure_row_is_of(const OrrMeasureRow *row, const OrrBenchFacts *facts);
+
+/* Whether the row's time may be used: its result was not wrong, and the stream was held. An unheld
+ * repeat includes the time in which the host posted it: 20 ms where neighbours take 12 us. */
+gboolean orr_measure_row_counts(const OrrMeasureRow *row);
 
 /* "h200-sxm" of "NVIDIA H200", where the name is one that the shipped devices have; else the
  * name in kebab-case. Newly allocated. */

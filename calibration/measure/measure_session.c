@@ -12,7 +12,7 @@ const OrrTimingRule orr_timing_default = {.warm_up_s = 0.02,
                                           .burst_s = 0.12,
                                           .min_repeats = 7,
                                           .max_repeats = 200,
-                                          .settle_s = 0.3,
+                                          .settle_s = 1.5,
                                           .watch_s = 0.5};
 
 enum {
@@ -90,8 +90,8 @@ static void mark_known(Session *session) {
     const OrrMeasureRow *row = &g_array_index(session->order->known, OrrMeasureRow, i);
     const OrrMeasureFamily *family = orr_family_find(row->family);
     OrrShape shape;
-    if (!family || !orr_measure_row_is_of(row, session->facts) ||
-        row->verified == ORR_VERIFIED_NO || !orr_shape_parse(family, row->shape, &shape, NULL))
+    if (!family || !orr_measure_row_is_of(row, session->facts) || !orr_measure_row_counts(row) ||
+        !orr_shape_parse(family, row->shape, &shape, NULL))
       continue;
     session->outcome.n_known += orr_measure_plan_mark(session->plan, &shape, row->median_us);
   }

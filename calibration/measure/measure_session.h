@@ -15,8 +15,8 @@
  *   verify, time
  *   settle        likewise
  *
- * Power is watched for one new row in four: it takes 0.8 s, while the timing of a row takes 0.14 s,
- * so half of the budget remains for timing. All ranks count the rows in the same way.
+ * Power is watched for one new row in eight: it takes 2 s, 1.5 of them until the board has settled,
+ * while the timing of a row takes 0.14 s and pauses. All ranks count the rows in the same way.
  *
  * A rank that fails between the two `settle` ends the others through the layer's `fail`: they would
  * wait for a call that never comes.
@@ -52,7 +52,7 @@ typedef struct {
 } OrrMeasureOutcome;
 
 extern const OrrTimingRule orr_timing_default;
-enum { ORR_WATCHED_ONE_IN = 4 }; /* power is watched for one new row in this many */
+enum { ORR_WATCHED_ONE_IN = 8 }; /* power is watched for one new row in this many */
 
 /* The plan of a session of one process over these families (NULL-terminated). */
 OrrMeasurePlan *orr_measure_session_plan(const OrrBenchFacts *facts,

@@ -137,6 +137,18 @@ void orr_reference_norm_weight(const double *x, const double *dy, const double *
 
 /* --- Elementwise, softmax --- */
 
+enum { PARTS = 8 };
+
+double orr_reference_part(OrrFormat format, gint64 rank) {
+  return format == ORR_FORMAT_E4M3 ? rank < PARTS : (double)(rank % PARTS) - (PARTS - 1) / 2.0;
+}
+
+double orr_reference_parts(OrrFormat format, gint64 n_ranks) {
+  double sum = 0;
+  for (gint64 rank = 0; rank < n_ranks; rank++) sum += orr_reference_part(format, rank);
+  return sum;
+}
+
 double orr_reference_gelu(double x) { return 0.5 * x * (1 + erf(x / sqrt(2))); }
 
 double orr_reference_silu(double x) { return x / (1 + exp(-x)); }

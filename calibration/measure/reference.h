@@ -64,6 +64,14 @@ void orr_reference_layernorm(const double *x, const double *w, const double *b, 
 void orr_reference_layernorm_backward(const double *x, const double *w, const double *dy, gsize n,
                                       double *ret_dx);
 
+/* What each element of @rank's operand is while a collective is checked. Numbers of 16 bits and
+ * more are rank % 8 - 3.5: none is 0, neighbours differ, eight ranks add up to 0, so sums stay
+ * small and exact for any number of ranks, and a missing rank is off by 0.5 or more. Sums of e4m3
+ * round from 16 on: 1 on the first eight ranks and 0 on the others. */
+double orr_reference_part(OrrFormat format, gint64 rank);
+/* Their sum over @n_ranks. */
+double orr_reference_parts(OrrFormat format, gint64 n_ranks);
+
 double orr_reference_gelu(double x); /* x Phi(x), by the error function */
 double orr_reference_silu(double x); /* x / (1 + exp(-x)) */
 

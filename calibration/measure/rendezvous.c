@@ -6,16 +6,21 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sim/base/fault.h"
 
+enum { LOOKS_PER_SIGN = 10 /* a fifth of a second */, LATE_US = 500000 };
+
 static const struct {
   const char *rank, *size, *local, *job, *step;
+  const char *started; /* the number of processes that were started; a batch script lacks it */
 } launchers[] = {
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_JOB_ID", "SLURM_STEP_ID"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_JOB_ID", "SLURM_STEP_ID",
+     "SLURM_STEP_NUM_TASKS"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_NAMESPACE",
-     ""},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "PMI_JOBID", ""},
+     "", "OMPI_COMM_WORLD_SIZE"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "PMI_JOBID", "", "PMI_SIZE"},
 };
 
 static gboolean read_number(const char *name, gint64 *ret_number, GError **error) {
@@ -34,9 +39,48 @@ static char *file_of(const char *folder, const char *job, const char *step) {
   return g_build_filename(folder, name, NULL);
 }
 
+/* Several processes that do not know of each other would all measure the first GPU at once. */
+static gboolean check_alone(GError **error) {
+  for (guint i = 0; i < G_N_ELEMENTS(launchers); i++) {
+    gint64 n = 1;
+    if (!g_getenv(launchers[i].rank) || !g_getenv(launchers[i].started)) continue;
+    if (!read_number(launchers[i].started, &n, error)) return FALSE;
+    if (n > 1)
+      return orr_fault_set(error, ORR_FAULT_RESOURCE,
+                           "%" G_GINT64_FORMAT " processes were started (%s), and "
+                           "ORRERY_RENDEZVOUS is not set, so each would measure the same GPU: set "
+                           "it to a folder that all of them see, or start one process",
+                           n, launchers[i].started);
+  }
+  return TRUE;
+}
+
+static gint64 time_of(const char *file) {
+  struct stat facts;
+  if (stat(file, &facts) != 0) return -1;
+  return (gint64)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec;
+}
+
+/* The time of the folder's file system, which may be another machine's. 0 if nothing can be written
+ * there: the first exchange will say so. */
+static gint64 folder_time(const OrrRendezvous *rendezvous) {
+  g_autofree char *probe =
+      g_strdup_printf("%s-began-%" G_GINT64_FORMAT, rendezvous->file, rendezvous->rank);
+  const gint64 ns = g_file_set_contents(probe, "", 0, NULL) ? time_of(probe) : 0;
+  g_unlink(probe);
+  return MAX(ns, 0);
+}
+
+/* Whether the file is there and of this attempt. */
+static gboolean is_fresh(const OrrRendezvous *rendezvous, const char *file) {
+  const gint64 ns = time_of(file);
+  return ns >= 0 && ns >= rendezvous->began_ns;
+}
+
 gboolean orr_rendezvous_init(OrrRendezvous *ret_rendezvous, GError **error) {
   const char *folder = g_getenv("ORRERY_RENDEZVOUS");
   OrrRendezvous found = {.n_ranks = 1, .local_rank = -1};
+  if (!folder && !check_alone(error)) return FALSE;
   for (guint i = 0; folder && i < G_N_ELEMENTS(launchers); i++) {
     if (!g_getenv(launchers[i].rank) || !g_getenv(launchers[i].size)) continue;
     if (!read_number(launchers[i].rank, &found.rank, error) ||
@@ -51,6 +95,7 @@ gboolean orr_rendezvous_init(OrrRendezvous *ret_rendezvous, GError **error) {
     if (found.n_ranks > 1) found.file = file_of(folder, launchers[i].job, launchers[i].step);
     break;
   }
+  if (found.file) found.began_ns = folder_time(&found);
   *ret_rendezvous = found;
   return TRUE;
 }
@@ -83,14 +128,17 @@ void orr_rendezvous_fail(const OrrRendezvous *rendezvous, const char *reason) {
   g_autofree char *file = beside(rendezvous, "failed", -1);
   g_autofree char *text =
       g_strdup_printf("rank %" G_GINT64_FORMAT ": %s", rendezvous->rank, reason);
-  if (!g_file_test(file, G_FILE_TEST_EXISTS)) write_bytes(file, text, strlen(text), NULL);
+  if (is_fresh(rendezvous, file)) return;
+  write_bytes(file, text, strlen(text), NULL);
+  g_usleep(LATE_US); /* for ranks that begin a little later, to which the first one is old */
+  write_bytes(file, text, strlen(text), NULL);
 }
 
 char *orr_rendezvous_failed(const OrrRendezvous *rendezvous) {
   char *text = NULL;
   if (!rendezvous->file) return NULL;
   g_autofree char *file = beside(rendezvous, "failed", -1);
-  return g_file_get_contents(file, &text, NULL, NULL) ? text : NULL;
+  return is_fresh(rendezvous, file) && g_file_get_contents(file, &text, NULL, NULL) ? text : NULL;
 }
 
 /* Gives up if another rank has failed, or at @until_us. */
@@ -114,7 +162,7 @@ static char *missing_ranks(const OrrRendezvous *rendezvous) {
   guint n = 0;
   for (gint64 rank = 0; rank < rendezvous->n_ranks; rank++) {
     g_autofree char *file = beside(rendezvous, "here", rank);
-    if (g_file_test(file, G_FILE_TEST_EXISTS)) continue;
+    if (is_fresh(rendezvous, file)) continue;
     if (n++ < 3) g_string_append_printf(text, "%s%" G_GINT64_FORMAT, n > 1 ? ", " : "", rank);
   }
   if (n > 3) g_string_append_printf(text, " and %u more", n - 3);
@@ -126,17 +174,20 @@ gboolean orr_rendezvous_meet(const OrrRendezvous *rendezvous, double timeout_s, 
   if (!rendezvous->file) return TRUE;
   g_autofree char *mine = beside(rendezvous, "here", rendezvous->rank);
   if (!write_bytes(mine, "", 0, error)) return FALSE;
+  guint n_looks = 0;
   for (gint64 rank = 0; rank < rendezvous->n_ranks;
        rank++) { /* one file per look, however large the job */
     g_autofree char *file = beside(rendezvous, "here", rank);
-    while (!g_file_test(file, G_FILE_TEST_EXISTS)) {
+    while (!is_fresh(rendezvous, file)) {
       g_autofree char *missing =
           g_get_monotonic_time() > until_us ? missing_ranks(rendezvous) : NULL;
       if (!may_wait_on(rendezvous, until_us, timeout_s, missing ? missing : "nobody", error))
         return FALSE;
+      /* for ranks that begin later, to which the first one is old */
+      if (++n_looks % LOOKS_PER_SIGN == 0 && !write_bytes(mine, "", 0, error)) return FALSE;
     }
   }
-  return TRUE;
+  return write_bytes(mine, "", 0, error);
 }
 
 gboolean orr_rendezvous_share(const OrrRendezvous *rendezvous, void *bytes, gsize n,

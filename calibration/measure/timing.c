@@ -18,8 +18,14 @@ void orr_timing_summarize(double *us, guint n, OrrTiming *timing) {
 }
 
 OrrTiming orr_timing_of(const char *method, guint calls) {
-  return (OrrTiming){
-      .calls = calls, .method = method, .watts = NAN, .sm_clock_hz = NAN, .memory_clock_hz = NAN};
+  return (OrrTiming){.calls = calls,
+                     .method = method,
+                     .watts = NAN,
+                     .sm_clock_hz = NAN,
+                     .memory_clock_hz = NAN,
+                     .sustained_us = NAN,
+                     .sustained_sm_clock_hz = NAN,
+                     .throttle = -1};
 }
 
 void orr_timing_set(OrrTiming *timing, const char *word) {

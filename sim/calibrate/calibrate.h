@@ -46,8 +46,8 @@ gboolean orr_calibrate(const OrrCalibrateOrder *order, OrrCalibrateAnswer *ret_a
 gboolean orr_calibrate_plan(const OrrCalibrateOrder *order, gint64 n_gpus,
                             OrrCalibrateAnswer *ret_answer, GError **error);
 
-/* The time that one row takes on average, without its preparation: 0.14 s of timing, and 0.8 s of
- * watching power for one row in ORR_WATCHED_ONE_IN. */
+/* The time that one row takes on average, without its preparation: 0.14 s of timing and pauses, and
+ * 2 s of watching power for one row in ORR_WATCHED_ONE_IN. */
 double orr_calibrate_row_time_s(void);
 
 G_END_DECLS

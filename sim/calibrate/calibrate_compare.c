@@ -264,7 +264,7 @@ GPtrArray *orr_calibrate_compare(const GArray *rows, const OrrMachine *machine, 
   g_autoptr(GHashTable) tallies = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, tally_free);
   for (guint i = rows->len; i-- > 0;) {
     const OrrMeasureRow *row = &g_array_index(rows, OrrMeasureRow, i);
-    if (row->verified == ORR_VERIFIED_NO ||
+    if (!orr_measure_row_counts(row) ||
         !g_hash_table_add(newest, g_strconcat(row->family, " ", row->shape, NULL)))
       continue;
     if (!add_row(tallies, model, row, error)) return NULL;

@@ -1,6 +1,6 @@
 /*
- * calibrate_fit.c - a database is exported to a temporary folder first, so that orr_fit always
- * reads CSV files.
+ * calibrate_fit.c - a database is exported to a temporary folder first, at the clock of a cool
+ * board (calibrate_burst.h), so that orr_fit always reads CSV files.
  */
 #include "sim/calibrate/calibrate_fit.h"
 
@@ -8,6 +8,7 @@
 
 #include "calibration/fit/fit.h"
 #include "sim/base/fault.h"
+#include "sim/calibrate/calibrate_burst.h"
 #include "sim/calibrate/calibrate_rows.h"
 #include "sim/run/machine.h"
 
@@ -31,14 +32,16 @@ static void exported_clear(Exported *exported) {
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Exported, exported_clear)
 
-static gboolean export_database(const OrrCalibrateFit *fit, Exported *exported, GError **error) {
+static gboolean export_database(const OrrCalibrateFit *fit, const OrrDevice *device,
+                                Exported *exported, GError **error) {
   g_autoptr(GError) reason = NULL;
   g_autoptr(GArray) rows = orr_calibrate_rows_of(fit->raw, fit->device, error);
   if (!rows) return FALSE;
   exported->system = orr_measure_row_device_name(g_array_index(rows, OrrMeasureRow, 0).device);
   if (!(exported->folder = g_dir_make_tmp("orrery-fit-XXXXXX", &reason)))
     return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s", reason->message);
-  exported->files = orr_calibrate_rows_export(fit->raw, fit->device, exported->folder, error);
+  orr_calibrate_burst(rows, device);
+  exported->files = orr_calibrate_rows_write(rows, exported->folder, error);
   return exported->files != NULL;
 }
 
@@ -65,7 +68,7 @@ char *orr_calibrate_fit(const OrrCalibrateFit *fit, OrrLibrary *library, GError 
     return NULL;
   }
   const gboolean is_db = !g_file_test(fit->raw, G_FILE_TEST_IS_DIR);
-  if (is_db && !export_database(fit, &exported, error)) return NULL;
+  if (is_db && !export_database(fit, machine.device, &exported, error)) return NULL;
   const char *folder = is_db ? exported.folder : fit->raw;
   g_autofree char *own = find_collectives(folder);
   const OrrFitOrder order = {.folder = folder,

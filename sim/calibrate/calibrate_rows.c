@@ -139,10 +139,20 @@ GArray *orr_calibrate_rows_of(const char *db, const char *device, GError **error
                         device ? " of " : "", device ? device : "");
 }
 
-GPtrArray *orr_calibrate_rows_export(const char *db, const char *device, const char *folder,
-                                     GError **error) {
-  g_autoptr(GArray) rows = orr_calibrate_rows_of(db, device, error);
-  g_autoptr(GPtrArray) files = rows ? orr_measure_export(rows, error) : NULL;
+static GArray *rows_that_count(const GArray *rows) {
+  GArray *counting = orr_calibrate_rows_new();
+  for (guint i = 0; i < rows->len; i++) {
+    OrrMeasureRow copy;
+    if (!orr_measure_row_counts(&g_array_index(rows, OrrMeasureRow, i))) continue;
+    orr_calibrate_rows_copy(&g_array_index(rows, OrrMeasureRow, i), &copy);
+    g_array_append_val(counting, copy);
+  }
+  return counting;
+}
+
+GPtrArray *orr_calibrate_rows_write(const GArray *rows, const char *folder, GError **error) {
+  g_autoptr(GArray) counting = rows_that_count(rows);
+  g_autoptr(GPtrArray) files = orr_measure_export(counting, error);
   if (!files) return NULL;
   if (g_mkdir_with_parents(folder, 0777) != 0)
     return orr_fault_null(error, ORR_FAULT_RESOURCE, "%s: %s", folder, g_strerror(errno));
@@ -152,4 +162,10 @@ GPtrArray *orr_calibrate_rows_export(const char *db, const char *device, const c
     if (!orr_file_write(path, file->text, -1, error)) return NULL;
   }
   return g_steal_pointer(&files);
+}
+
+GPtrArray *orr_calibrate_rows_export(const char *db, const char *device, const char *folder,
+                                     GError **error) {
+  g_autoptr(GArray) rows = orr_calibrate_rows_of(db, device, error);
+  return rows ? orr_calibrate_rows_write(rows, folder, error) : NULL;
 }

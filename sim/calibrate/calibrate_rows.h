@@ -23,6 +23,10 @@ GArray *orr_calibrate_rows_read(const char *db, GError **error);
  * ORR_FAULT_RESOURCE when there are no rows. */
 GArray *orr_calibrate_rows_of(const char *db, const char *device, GError **error);
 
+/* Writes the rows that count (orr_measure_row_counts) as CSV files into @folder, which is created
+ * if needed, and returns the files (OrrExportFile). */
+GPtrArray *orr_calibrate_rows_write(const GArray *rows, const char *folder, GError **error);
+
 /* Writes the CSV files of measure_export.h into @folder, which is created if needed, and returns
  * them (OrrExportFile). @device: as above; NULL when the database has rows of one device only. */
 GPtrArray *orr_calibrate_rows_export(const char *db, const char *device, const char *folder,

@@ -79,11 +79,39 @@ def constant(text, key):
     return float(found.group(1))
 
 
+def ranks(folder, n, families, budget, faults=None, **more):
+    """One process for each rank, as srun starts them; returns what each printed and its exit status."""
+    processes = []
+    for rank in range(n):
+        slurm = {"SLURM_PROCID": rank, "SLURM_LOCALID": rank, "SLURM_NTASKS": n, "SLURM_STEP_NUM_TASKS": n,
+                 "ORRERY_FAKE_GPUS": n, "ORRERY_RENDEZVOUS": folder}
+        if faults:
+            slurm["ORRERY_FAKE_FAULTS"] = faults
+        slurm.update(more)
+        processes.append(start(folder, ["calibrate", "--db", "rows.db", "--families", families, "--budget", budget],
+                               **slurm))
+    return processes
+
+
+def outcomes(processes, limit=60):
+    found = []
+    for process in processes:
+        try:
+            out = process.communicate(timeout=limit)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out = process.communicate()[0] + "(killed by the test)"
+        found.append((process.returncode, out))
+    return found
+
+
 def measure_all(folder, **more):
     """A little of every family: attention on a small device, where its shapes are small as well."""
     calibrate(folder, "attention-decode,attention-mixed,attention-prefill", "9s", ORRERY_FAKE_MEMORY=48, **more)
-    calibrate(folder, "collective,device-copy,interference", "20s", ORRERY_FAKE_GPUS=2, **more)
-    calibrate(folder, "gemm,launch,memory,moe-ffn", "20s", ORRERY_FAKE_MEMORY=240, **more)
+    calibrate(folder, "device-copy,interference", "12s", ORRERY_FAKE_GPUS=2, **more)
+    calibrate(folder, "collective", "16s", ORRERY_FAKE_GPUS=4, **more)
+    calibrate(folder, "launch,memory,moe-ffn", "14s", ORRERY_FAKE_MEMORY=240, **more)
+    calibrate(folder, "gemm", "16s", ORRERY_FAKE_MEMORY=240, **more)
 
 
 def test_all_families(folder):
@@ -103,7 +131,8 @@ def test_all_families(folder):
 
 def rows_are_the_devices(folder):
     """2 us and a gap of 0.8, and the longer of FLOPs and bytes, at the device's own efficiencies."""
-    for family, peak, rate in (("attention-prefill", 0.6 * 1070.5e6, 0.9 * 3.352e6), ("memory", 1e30, 0.9 * 3.352e6)):
+    for family, peak, rate in (("attention-prefill", 0.6 * 1070.5e6, 0.9 * 3.352e6), ("memory", 1e30, 0.9 * 3.352e6),
+                               ("gemm' and shape like 'dtype=bf16%", 0.75 * 1070.5e6, 0.9 * 3.352e6)):
         ratios = sorted(us / (2.8 + max(flops / peak, size / rate)) for us, flops, size in
                         query(folder, f"select median_us, flops, bytes from kernel_sample where family = '{family}'"))
         near(ratios[len(ratios) // 2], 1, 0.05, f"{family}: median of measured over expected, us")
@@ -113,10 +142,134 @@ def fit_gives_back(folder):
     with open(os.path.join(folder, "fake-gpu.yaml"), "w", encoding="utf-8") as file:
         file.write(DEVICE)
     report = run(folder, ["calibrate", "report", "--db", "rows.db"])
-    assert " rows of 3 sessions" in report, report
+    assert " rows of 5 sessions" in report, report
     profile = run(folder, ["calibrate", "fit", "--raw", "rows.db", "--device", "./fake-gpu.yaml", "--name", "mine"])
-    near(constant(profile, "kernel-overhead"), 2.8, 0.1, "kernel-overhead, us")
+    near(constant(profile, "gemm-efficiency"), 70, 0.1, "gemm-efficiency, %, of 75 for endless products")
     near(constant(profile, "overlap-slowdown"), 1.25, 0.03, "overlap-slowdown")
+    near(constant(profile, "collective-launch"), 6.8, 0.05, "collective-launch, us")
+    near(constant(profile, "scale-up-step"), 1.5, 0.05, "scale-up-step, us")
+
+
+def test_bursts_and_sustained(folder):
+    """Products draw 850 W at the full clock of a board of 700 W: the burst is at the full clock, 1.5 s later the clock
+    is 0.894 of it, and both are in the row. Rows of a long burst, at that clock, are brought back by the fit."""
+    calibrate(folder, "gemm", "30s", ORRERY_FAKE_MEMORY=240)
+    burst, sustained, clock, settled, watts, throttle = query(folder, """
+        select median_us, sustained_us, sm_clock_hz, sustained_sm_clock_hz, watts, throttle from kernel_sample
+        where watts is not null order by watts desc limit 1""")[0]
+    near(clock, 1.98e9, 0.01, "clock of the burst")
+    near(settled, 0.894 * 1.98e9, 0.01, "clock after 1.5 s")
+    near(watts, 700, 0.01, "watts")
+    near(sustained / burst, 1 / 0.894, 0.03, "sustained over burst")
+    assert throttle & 4 == 0, throttle
+    slowest = query(folder, "select min(sm_clock_hz) from kernel_sample")[0][0]
+    near(slowest, 1.98e9, 0.01, "the slowest clock of a burst")
+    with open(os.path.join(folder, "fake-gpu.yaml"), "w", encoding="utf-8") as file:
+        file.write(DEVICE)
+    fit = ["calibrate", "fit", "--raw", "rows.db", "--device", "./fake-gpu.yaml", "--name", "mine"]
+    efficiency = constant(run(folder, fit), "gemm-efficiency")
+    query(folder, """update kernel_sample set median_us = median_us / 0.894, sm_clock_hz = 0.894 * 1.98e9, watts = 700,
+                     harness = 1 where flops > 400 * bytes""")
+    near(constant(run(folder, fit), "gemm-efficiency"), efficiency, 0.01, "gemm-efficiency of throttled rows")
+
+
+def test_ranks(folder):
+    """Processes on loopback, one for each rank: collectives of all four and of two are right."""
+    for code, out in outcomes(ranks(folder, 4, "collective", "40s", "no_nvml=1")):
+        assert code == 0, out
+    rows = query(folder, "select shape, verified, method from kernel_sample")
+    sizes = {re.search(r"ranks=(\d+)", shape).group(1) for shape, _, _ in rows}
+    assert sizes == {"2", "4"}, sizes
+    assert {(verified, method) for _, verified, method in rows} == {("yes", "graph")}, rows
+
+
+def test_attempt_after_failure(folder):
+    """A rank dies, and the others say so. The next attempt, in the same folder and without a job id, measures."""
+    first = outcomes(ranks(folder, 2, "collective", "20s", "die=1,die_at=9"))
+    assert first[0][0] == 1 and "did not end" in first[0][1], first
+    with open(os.path.join(folder, "orrery-nccl-job-0-failed"), encoding="utf-8") as file:
+        assert "rank 0" in file.read()
+    for code, out in outcomes(ranks(folder, 2, "collective", "20s")):
+        assert code == 0, out
+
+
+def test_absent_rank(folder):
+    """A rank is lost before it calls NCCL: the other one ends, with the reason."""
+    processes = ranks(folder, 2, "collective", "20s", "absent=1")
+    out = processes[0].communicate(timeout=60)[0]
+    processes[1].kill()
+    processes[1].communicate()
+    assert processes[0].returncode == 1 and "ncclCommInitRank did not end in 120 s" in out, out
+
+
+def test_processes_without_rendezvous(folder):
+    """srun -n 8 without a folder to meet in: refused, since all would measure GPU 0. A batch script's shell is not."""
+    slurm = {"SLURM_PROCID": 1, "SLURM_NTASKS": 8}
+    out = calibrate(folder, "launch", "1s", code=1, SLURM_STEP_NUM_TASKS=8, **slurm)
+    assert "ORRERY_RENDEZVOUS is not set" in out, out
+    calibrate(folder, "launch", "1s", **slurm)
+
+
+def test_failed_capture(folder):
+    """Libraries that cannot be captured are measured on a stream, attention as well."""
+    for families, memory in (("attention-decode,attention-prefill", 24), ("gemm", 240)):
+        calibrate(folder, families, "4s", ORRERY_FAKE_FAULTS="capture=1", ORRERY_FAKE_MEMORY=memory)
+    methods = dict(query(folder, "select family, group_concat(distinct method) from kernel_sample group by 1"))
+    assert methods == {"attention-decode": "stream", "attention-prefill": "stream", "gemm": "stream"}, methods
+
+
+def test_slow_posting(folder):
+    """The host posts slowly after the hold was chosen: the hold grows. If no hold is long enough the row is stored as
+    unheld, measured again by the next session, and neither exported nor fitted."""
+    calibrate(folder, "collective", "6s", ORRERY_FAKE_GPUS=2, ORRERY_FAKE_FAULTS="slow_post=60,slow_us=100")
+    rows = query(folder, "select method, median_us, shape from kernel_sample order by rowid")
+    assert rows and {method for method, _, _ in rows} == {"stream"}, rows
+    calibrate(folder, "collective", "12s", ORRERY_FAKE_GPUS=2, ORRERY_FAKE_FAULTS="slow_post=1,slow_us=20000")
+    unheld = query(folder, "select count(*) from kernel_sample where method = 'unheld'")[0][0]
+    assert unheld > 0, query(folder, "select method, median_us from kernel_sample")
+    out = run(folder, ["calibrate", "export", "out", "--db", "rows.db"])
+    with open(os.path.join(folder, "out", "collectives.csv"), encoding="utf-8") as file:
+        n_lines = len(file.read().splitlines())
+    assert n_lines == 2 + len(rows), (n_lines, len(rows), out)
+
+
+def test_faults(folder):
+    """What fails ends the session or passes one shape over, with the reason, and the next session goes on."""
+    out = calibrate(folder, "memory", "6s", ORRERY_FAKE_FAULTS="oom=20", ORRERY_FAKE_MEMORY=240)
+    assert "do not fit into the device's memory" in out, out
+    out = calibrate(folder, "memory", "6s", code=1, ORRERY_FAKE_FAULTS="launch=3000", ORRERY_FAKE_MEMORY=240)
+    assert "unspecified launch failure" in out, out
+    before = query(folder, "select count(*) from kernel_sample")[0][0]
+    out = calibrate(folder, "memory", "5s", ORRERY_FAKE_MEMORY=240)
+    assert f"{before} rows known before" in out, (before, out)
+    out = calibrate(folder, "collective", "3s", code=1, ORRERY_FAKE_GPUS=2, ORRERY_FAKE_FAULTS="hang=30")
+    assert "did not end in 120 s" in out, out
+    failures = [row[0] for row in query(folder, "select failure from kernel_session where failure <> ''")]
+    assert len(failures) == 2, failures
+    calibrate(folder, "gemm", "2s", code=1, ORRERY_FAKE_FAULTS="wrong=1", ORRERY_FAKE_MEMORY=240)
+    wrong = query(folder, "select count(*), sum(verified = 'no') from kernel_sample where family = 'gemm'")[0]
+    assert wrong[0] == wrong[1] > 0, wrong
+
+
+def median(folder, shape):
+    return query(folder, f"select median_us from kernel_sample where shape = '{shape}' order by rowid desc")[0][0]
+
+
+def test_slow_machines(folder):
+    """A hot board, noise, and a link at half its rate show in the rows."""
+    calibrate(folder, "gemm", "3s", ORRERY_FAKE_FAULTS="throttle=0.6", ORRERY_FAKE_MEMORY=240)
+    clock, throttle = query(folder, "select max(sm_clock_hz), min(throttle) from kernel_sample")[0]
+    near(clock, 0.6 * 1.98e9, 0.01, "clock of a hot board")
+    assert throttle & 0x40, throttle
+    calibrate(folder, "memory", "3s", ORRERY_FAKE_FAULTS="noise=0.05,clock_noise=0.02", ORRERY_FAKE_MEMORY=240)
+    spread = query(folder, "select max(spread) from kernel_sample where family = 'memory'")[0][0]
+    assert 0.01 < spread < 0.5, spread
+    calibrate(folder, "collective", "3s", ORRERY_FAKE_GPUS=2)
+    largest = "op=all-reduce dtype=fp16 ranks=2 bytes=524288"
+    whole = median(folder, largest)
+    os.remove(os.path.join(folder, "rows.db"))
+    calibrate(folder, "collective", "3s", ORRERY_FAKE_GPUS=2, ORRERY_FAKE_FAULTS="link=0.5")
+    near(median(folder, largest) - whole, 524288 / 300e9 * 1e6, 0.05, "half the link's rate, us more for 512 KiB")
 
 
 if sys.argv[1] == "--skip":
@@ -124,5 +277,14 @@ if sys.argv[1] == "--skip":
     sys.exit(0)
 PROGRAM, LIBRARIES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 check("all families are measured, and the profile gives back the device's constants", test_all_families)
+check("bursts and the settled state are measured apart", test_bursts_and_sustained)
+check("ranks as processes", test_ranks)
+check("an attempt after one that failed", test_attempt_after_failure)
+check("a rank that never calls NCCL", test_absent_rank)
+check("several processes without a rendezvous are refused", test_processes_without_rendezvous)
+check("captures that fail", test_failed_capture)
+check("a host that posts slowly", test_slow_posting)
+check("memory, launches and collectives that fail, and wrong results", test_faults)
+check("hot boards, noise, slow links", test_slow_machines)
 print(f"1..{len(results)}")
 sys.exit(results.count("not ok") > 0)

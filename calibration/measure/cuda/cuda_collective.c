@@ -31,7 +31,7 @@
 #include "sim/base/fault.h"
 
 enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, ALL_TO_ALL, SEND_RECV };
-enum { WARM_CALLS = 5, CALLS = 20, SAMPLES = 64, LOUD_RANKS = 8 };
+enum { WARM_CALLS = 5, CALLS = 20, SAMPLES = 64 };
 
 /* --- A collective --- */
 
@@ -123,12 +123,6 @@ gboolean orr_cuda_collective_make_buffers(OrrNcclGroup *group, gsize bytes, GErr
          fine;
 }
 
-/* The value of every element of rank r in a check: r + 1 or, since 8-bit sums end at 448 and
- * round from 16 on, 1 on the first eight ranks and 0 on the others. */
-static double part_of(const Call *call, gint64 rank) {
-  return call->format != ORR_FORMAT_E4M3 ? (double)rank + 1 : rank < LOUD_RANKS;
-}
-
 /* Fills with the value of each rank (@is_random FALSE) or with random data. */
 static gboolean fill_buffers(OrrNcclGroup *group, const Call *call, gboolean is_random,
                              GError **error) {
@@ -136,12 +130,13 @@ static gboolean fill_buffers(OrrNcclGroup *group, const Call *call, gboolean is_
   for (int i = 0; i < group->n_gpus && fine; i++) {
     OrrNcclGpu *gpu = &group->gpus[i];
     fine = orr_cuda_ok(cudaSetDevice(gpu->device), "cudaSetDevice", error) &&
-           orr_cuda_launched(
-               is_random ? orr_kernel_fill(gpu->in, (int)call->format, call->n,
-                                           7 + (guint64)gpu->rank, gpu->stream)
-                         : orr_kernel_fill_constant(gpu->in, (int)call->format, call->n,
-                                                    (float)part_of(call, gpu->rank), gpu->stream),
-               "fill", error) &&
+           orr_cuda_launched(is_random ? orr_kernel_fill(gpu->in, (int)call->format, call->n,
+                                                         7 + (guint64)gpu->rank, gpu->stream)
+                                       : orr_kernel_fill_constant(
+                                             gpu->in, (int)call->format, call->n,
+                                             (float)orr_reference_part(call->format, gpu->rank),
+                                             gpu->stream),
+                             "fill", error) &&
            orr_cuda_ok(cudaStreamSynchronize(gpu->stream), "fill", error);
   }
   return orr_cuda_ok(cudaSetDevice(group->bench->device), "cudaSetDevice", fine ? error : NULL) &&
@@ -151,8 +146,7 @@ static gboolean fill_buffers(OrrNcclGroup *group, const Call *call, gboolean is_
 /* The expected element @at of the first GPU's output; NAN: nothing arrives. */
 static double expected(const OrrNcclGroup *group, const Call *call, gsize at) {
   const OrrNcclGpu *gpu = &group->gpus[0];
-  double sum = 0;
-  for (gint64 rank = 0; rank < group->n_ranks; rank++) sum += part_of(call, rank);
+  const double sum = orr_reference_parts(call->format, group->n_ranks);
   const gsize share = call->n / (gsize)group->n_ranks;
   switch (call->op) {
   case ALL_REDUCE:
@@ -162,18 +156,19 @@ static double expected(const OrrNcclGroup *group, const Call *call, gsize at) {
   case REDUCE_SCATTER:
     return at < share ? sum : NAN;
   case BROADCAST:
-    return part_of(call, 0);
+    return orr_reference_part(call->format, 0);
   case SEND_RECV:
-    return part_of(call, gpu->rank == 0 ? group->n_ranks - 1 : gpu->rank - 1);
+    return orr_reference_part(call->format, gpu->rank == 0 ? group->n_ranks - 1 : gpu->rank - 1);
   default:
-    return part_of(call, (gint64)(at / share));
+    return orr_reference_part(call->format, (gint64)(at / share));
   }
 }
 
 static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error) {
-  OrrNcclGroup *group = kernel->bench->nccl;
   const Call *call = kernel->state;
+  OrrNcclGroup *group = call->group;
   OrrVerdict verdict = {.limit = orr_format_limit(call->format)};
+  if (group->n_gpus == 0) return TRUE; /* others measure */
   if (!fill_buffers(group, call, FALSE, error) || !post_all(group, call, NULL, error) ||
       !orr_cuda_wait(group->bench, error))
     return FALSE;
@@ -183,7 +178,7 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
     double found = 0;
     if (isnan(wanted)) continue;
     if (!orr_cuda_read(group->gpus[0].out, call->format, at, 1, 1, &found, error)) return FALSE;
-    orr_cuda_judge(&verdict, found, wanted, fmax(wanted, 1));
+    orr_cuda_judge(&verdict, found, wanted, fmax(fabs(wanted), 1));
   }
   *ret_verdict = verdict;
   return fill_buffers(group, call, TRUE, error);
@@ -271,12 +266,13 @@ static gboolean repeat(OrrNcclGroup *group, const Call *call, double hold_us, Re
 }
 
 /* Captures the calls as a graph; TRUE if all ranks have one: either all ranks capture a call or
- * none does. */
+ * none does. A rank that measures nothing agrees. */
 static gboolean capture(OrrNcclGroup *group, Call *call, GError **error) {
   const cudaStream_t stream = group->gpus[0].stream;
   cudaGraph_t graph = NULL;
   OrrJobWord word;
-  gboolean fine = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
+  gboolean fine = group->n_gpus == 1 &&
+                  cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
   if (fine) {
     fine = post_calls(group, call, NULL);
     fine = cudaStreamEndCapture(stream, &graph) == cudaSuccess && fine && graph;
@@ -284,13 +280,13 @@ static gboolean capture(OrrNcclGroup *group, Call *call, GError **error) {
   if (!fine || cudaGraphInstantiate(&call->graph, graph, 0) != cudaSuccess) call->graph = NULL;
   if (graph) cudaGraphDestroy(graph);
   (void)cudaGetLastError(); /* a failed capture leaves its error behind */
-  if (!orr_cuda_nccl_settle(group->bench, call->graph ? NULL : "no graph", FALSE, &word, error))
-    return FALSE;
+  const char *reason = call->graph || group->n_gpus == 0 ? NULL : "no graph";
+  if (!orr_cuda_nccl_settle(group->bench, reason, FALSE, &word, error)) return FALSE;
   if (word.rank >= 0 && call->graph) cudaGraphExecDestroy(g_steal_pointer(&call->graph));
   return TRUE;
 }
 
-/* The rounds of all ranks, as rank 0 decides. */
+/* The rounds of all ranks, as rank 0 decides; all lengthen the hold together. */
 typedef struct {
   gint64 n_repeats, n_watched, hold_us;
 } Rounds;
@@ -300,7 +296,7 @@ static gboolean plan_rounds(OrrNcclGroup *group, Call *call, const OrrTimingRule
   Repeat first = {0};
   for (int i = 0; i < WARM_CALLS; i++)
     if (!post_all(group, call, NULL, error)) return FALSE;
-  if (!orr_cuda_wait(group->bench, error) || (group->n_gpus == 1 && !capture(group, call, error)) ||
+  if (!orr_cuda_wait(group->bench, error) || (group->n_gpus <= 1 && !capture(group, call, error)) ||
       !repeat(group, call, ORR_HOLD_FIRST_US, &first, NULL,
               error) || /* loads what is not loaded yet */
       !repeat(group, call, ORR_HOLD_FIRST_US, &first, NULL, error))
@@ -310,11 +306,34 @@ static gboolean plan_rounds(OrrNcclGroup *group, Call *call, const OrrTimingRule
   ret_rounds->n_repeats =
       (gint64)CLAMP(ceil(rule->burst_s * 1e6 / repeat_us), rule->min_repeats, rule->max_repeats);
   /* A round takes at least the longer of the two: the window is filled. */
-  const double window_us = rule->watch_s > 0 ? (rule->settle_s + rule->watch_s) * 1e6 : 0;
+  const gboolean can_watch = group->bench->nvml && rule->watch_s > 0;
+  const double window_us = can_watch ? (rule->settle_s + rule->watch_s) * 1e6 : 0;
   ret_rounds->n_watched = (gint64)ceil(window_us / fmax(repeat_us, first.post_us));
   return orr_cuda_nccl_agree(group->bench, &ret_rounds->hold_us, error) &&
          orr_cuda_nccl_agree(group->bench, &ret_rounds->n_repeats, error) &&
          orr_cuda_nccl_agree(group->bench, &ret_rounds->n_watched, error);
+}
+
+/* One series of repeats; @ret_counts: most were held, on every rank. */
+static gboolean run_rounds(const Call *call, const Rounds *rounds, double hold_us,
+                           OrrTiming *timing, gboolean *ret_counts, GError **error) {
+  g_autofree double *us = g_new(double, rounds->n_repeats);
+  gint64 n_unheld = 0;
+  OrrJobWord word;
+  for (gint64 i = 0; i < rounds->n_repeats; i++) {
+    Repeat one;
+    if (!repeat(call->group, call, hold_us, &one, i == rounds->n_repeats / 2 ? timing : NULL,
+                error))
+      return FALSE;
+    us[i] = one.us;
+    n_unheld += !one.was_held;
+  }
+  orr_timing_summarize(us, (guint)rounds->n_repeats, timing);
+  if (!orr_cuda_nccl_settle(call->group->bench, 2 * n_unheld >= rounds->n_repeats ? "unheld" : NULL,
+                            FALSE, &word, error))
+    return FALSE;
+  *ret_counts = word.rank < 0 || hold_us <= 0;
+  return TRUE;
 }
 
 /* Watches the power of the first GPU, over the same number of repeats on all ranks. */
@@ -322,14 +341,14 @@ static gboolean watch_power(OrrNcclGroup *group, const Call *call, const OrrTimi
                             gint64 n, OrrTiming *timing, GError **error) {
   OrrPowerWindow window = orr_power_window_new(rule->settle_s, rule->watch_s);
   const gint64 begin_us = g_get_monotonic_time();
+  double memory_hz;
   for (gint64 i = 0; i < n; i++) {
     if (!post_calls(group, call, error)) return FALSE;
     orr_nvml_read_into(group->bench->nvml, begin_us, &window);
     if (!orr_cuda_wait(group->bench, error)) return FALSE;
   }
   if (n > 0)
-    orr_power_window_result(&window, &timing->watts, &timing->sm_clock_hz,
-                            &timing->memory_clock_hz);
+    orr_power_window_result(&window, &timing->watts, &timing->sustained_sm_clock_hz, &memory_hz);
   return TRUE;
 }
 
@@ -338,19 +357,13 @@ static gboolean time_collective(OrrKernel *kernel, const OrrTimingRule *rule, Or
   Call *call = kernel->state;
   Rounds rounds = {0};
   if (!plan_rounds(call->group, call, rule, &rounds, error)) return FALSE;
-  OrrTiming timing = orr_timing_of(call->graph ? "graph" : "stream", CALLS);
-  g_autofree double *us = g_new(double, rounds.n_repeats);
-  gint64 n_unheld = 0;
-  for (gint64 i = 0; i < rounds.n_repeats; i++) {
-    Repeat one;
-    if (!repeat(call->group, call, (double)rounds.hold_us, &one,
-                i == rounds.n_repeats / 2 ? &timing : NULL, error))
-      return FALSE;
-    us[i] = one.us;
-    n_unheld += !one.was_held;
+  OrrTiming timing = orr_timing_of("", CALLS);
+  OrrHold hold = {.us = (double)rounds.hold_us};
+  for (gboolean counts = FALSE; !counts;) {
+    if (!run_rounds(call, &rounds, hold.us, &timing, &counts, error)) return FALSE;
+    if (!counts) orr_hold_take(&hold, FALSE);
   }
-  if (2 * n_unheld >= rounds.n_repeats) timing.method = "unheld"; /* then so may be the median */
-  orr_timing_summarize(us, (guint)rounds.n_repeats, &timing);
+  timing.method = orr_hold_method(&hold, call->graph != NULL);
   if (!watch_power(call->group, call, rule, rounds.n_watched, &timing, error)) return FALSE;
   *ret_timing = timing;
   return TRUE;
@@ -365,9 +378,9 @@ static void call_free(gpointer data) {
 
 gboolean orr_cuda_prepare_collective(OrrKernel *kernel, GError **error) {
   static const int types[] = {NCCL_FP32, NCCL_FP16, NCCL_BF16, NCCL_E4M3};
-  OrrNcclGroup *group = orr_cuda_nccl_of(kernel->bench, error);
-  if (!group) return FALSE;
   const gint64 *at = kernel->shape.at;
+  OrrNcclGroup *group = orr_cuda_nccl_first(kernel->bench, at[2], error);
+  if (!group) return FALSE;
   Call *call = g_new0(Call, 1);
   *call =
       (Call){.op = (int)at[0], .type = types[at[1]], .format = (OrrFormat)at[1], .group = group};

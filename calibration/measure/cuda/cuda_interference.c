@@ -178,7 +178,10 @@ static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companio
   orr_timing_summarize(us, n, timing);
   Round round = {pair, watched, companion, n_calls, (guint)n_beside};
   orr_nvml_clocks(pair->bench->nvml, timing);
-  return orr_nvml_watch(pair->bench->nvml, rule, post_round, wait_round, &round, timing, error);
+  if (!orr_nvml_watch(pair->bench->nvml, rule, post_round, wait_round, &round, timing, error))
+    return FALSE;
+  timing->sustained_us = NAN; /* of both kernels */
+  return TRUE;
 }
 
 static gboolean time_pair(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,

@@ -3,6 +3,8 @@
  * until the graph is posted (timing.h): events around a launch on an idle stream would measure the
  * launch.
  */
+#include <math.h>
+
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernel.h"
 
@@ -112,7 +114,9 @@ static gboolean repeat_all(Round *round, const OrrTimingRule *rule, OrrTiming *t
   orr_timing_summarize(us, G_N_ELEMENTS(us) - 1, timing);
   if (round->graph) timing->method = orr_hold_method(&round->hold, TRUE);
   orr_nvml_clocks(nvml, timing);
-  return orr_nvml_watch(nvml, rule, post_round, wait_round, round, timing, error);
+  if (!orr_nvml_watch(nvml, rule, post_round, wait_round, round, timing, error)) return FALSE;
+  timing->sustained_us = NAN; /* it includes the host */
+  return TRUE;
 }
 
 static gboolean time_launch(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,

@@ -20,6 +20,8 @@ static const OrrCudaSymbol symbols[] = {
     {"ncclGetVersion", offsetof(OrrNccl, version)},
     {"ncclGetUniqueId", offsetof(OrrNccl, unique_id)},
     {"ncclCommInitRank", offsetof(OrrNccl, init_rank)},
+    {"ncclCommInitRankConfig", offsetof(OrrNccl, init_rank_config), TRUE},
+    {"ncclCommSplit", offsetof(OrrNccl, split), TRUE},
     {"ncclCommInitAll", offsetof(OrrNccl, init_all)},
     {"ncclCommDestroy", offsetof(OrrNccl, destroy)},
     {"ncclCommAbort", offsetof(OrrNccl, give_up)},
@@ -46,28 +48,69 @@ char *orr_cuda_nccl_version(void) {
   return g_strdup_printf("%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
 }
 
+/* A communicator that does not block answers "in progress": waits until it has done it. Ends with
+ * the failure of another rank, or after WAIT_S. */
+static gboolean wait_for_comm(const OrrNcclGroup *group, OrrNcclComm comm, const char *what,
+                              GError **error) {
+  const gint64 until_us = g_get_monotonic_time() + (gint64)WAIT_S * G_USEC_PER_SEC;
+  int result = NCCL_IN_PROGRESS;
+  for (;;) {
+    if (group->nccl.async_error(comm, &result) != 0) result = NCCL_INTERNAL_ERROR;
+    if (result != NCCL_IN_PROGRESS) break;
+    g_autofree char *failed = orr_rendezvous_failed(&group->bench->rendezvous);
+    if (failed) return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s", failed);
+    if (g_get_monotonic_time() > until_us)
+      return orr_fault_set(
+          error, ORR_FAULT_RESOURCE,
+          "NCCL: %s did not end in %d s: a rank is missing, or the network between "
+          "the ranks does not work (NCCL_DEBUG=INFO says more)",
+          what, WAIT_S);
+    g_usleep(1000);
+  }
+  if (result == 0) return TRUE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "NCCL: %s: %s", what,
+                       group->nccl.error_text(result));
+}
+
 gboolean orr_nccl_ok(const OrrNcclGroup *group, int result, const char *what, GError **error) {
   const gboolean passes = result == NCCL_INVALID_ARGUMENT || result == NCCL_INVALID_USAGE;
   if (result == 0) return TRUE;
+  if (result == NCCL_IN_PROGRESS) {
+    for (int i = 0; i < group->n_gpus; i++)
+      if (group->gpus[i].comm && !wait_for_comm(group, group->gpus[i].comm, what, error))
+        return FALSE;
+    return TRUE;
+  }
   return orr_fault_set(error, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE, "NCCL: %s: %s", what,
                        group->nccl.error_text(result));
 }
 
 /* --- Communicators --- */
 
+/* Without blocking where NCCL can (2.14 on), since a rank may be lost between the meeting and this
+ * call. */
+static gboolean init_rank(OrrNcclGroup *group, OrrNcclId id, GError **error) {
+  OrrNcclConfig config = {sizeof config, NCCL_CONFIG_MAGIC, NCCL_CONFIG_VERSION, 0};
+  OrrNcclGpu *gpu = &group->gpus[0];
+  const int n = (int)group->n_ranks;
+  return orr_nccl_ok(group,
+                     group->nccl.init_rank_config
+                         ? group->nccl.init_rank_config(&gpu->comm, n, id, gpu->rank, &config)
+                         : group->nccl.init_rank(&gpu->comm, n, id, gpu->rank),
+                     "ncclCommInitRank", error);
+}
+
 static gboolean start_job(OrrNcclGroup *group, GError **error) {
   OrrRendezvous *rendezvous = &group->bench->rendezvous;
   OrrNcclId id = {{0}};
   group->gpus[0].rank = (int)rendezvous->rank;
+  const gboolean is_first = rendezvous->rank == 0;
   gboolean fine =
-      (rendezvous->rank != 0 ||
-       orr_nccl_ok(group, group->nccl.unique_id(&id), "ncclGetUniqueId", error)) &&
-      orr_rendezvous_share(rendezvous, &id, sizeof id, WAIT_S, error) &&
+      (!is_first || (orr_nccl_ok(group, group->nccl.unique_id(&id), "ncclGetUniqueId", error) &&
+                     orr_rendezvous_share(rendezvous, &id, sizeof id, WAIT_S, error))) &&
       orr_rendezvous_meet(rendezvous, WAIT_S, error) && /* NCCL would wait for a missing rank */
-      orr_nccl_ok(group,
-                  group->nccl.init_rank(&group->gpus[0].comm, (int)group->n_ranks, id,
-                                        (int)rendezvous->rank),
-                  "ncclCommInitRank", error);
+      (is_first || orr_rendezvous_share(rendezvous, &id, sizeof id, WAIT_S, error)) &&
+      init_rank(group, id, error);
   orr_rendezvous_end(rendezvous); /* the call above returns when all have met */
   return fine;
 }
@@ -114,10 +157,13 @@ static gboolean is_job(const OrrBench *bench) { return bench->rendezvous.n_ranks
 /* Graphs would otherwise register user buffers with NCCL (NCCL_GRAPH_REGISTER, on by default),
  * which frameworks' eager calls do not: large sizes would take different times. A value set by
  * the user is kept. */
+static void part_free(gpointer data);
+
 static gboolean try_open(OrrBench *bench, GError **error) {
   g_setenv("NCCL_GRAPH_REGISTER", "0", FALSE);
   OrrNcclGroup *group = g_new0(OrrNcclGroup, 1);
   group->bench = bench;
+  group->parts = g_ptr_array_new_with_free_func(part_free);
   if (orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &group->nccl, error) &&
       start(group, error)) {
     bench->nccl = group;
@@ -150,6 +196,7 @@ void orr_nccl_quiesce(OrrNcclGroup *group) {
 void orr_cuda_nccl_free(OrrNcclGroup *group) {
   if (!group) return;
   orr_nccl_quiesce(group); /* freeing memory waits for the device, with no time limit */
+  g_ptr_array_set_size(group->parts, 0);
   for (int i = 0; i < group->n_gpus; i++) {
     OrrNcclGpu *gpu = &group->gpus[i];
     if (cudaSetDevice(gpu->device) != cudaSuccess) continue;
@@ -162,14 +209,64 @@ void orr_cuda_nccl_free(OrrNcclGroup *group) {
   }
   cudaSetDevice(group->bench->device);
   if (group->talk) cudaFree(group->talk);
+  g_ptr_array_unref(group->parts);
   g_free(group);
+}
+
+/* --- The first ranks alone --- */
+
+static void part_free(gpointer data) {
+  OrrNcclGroup *part = data;
+  for (int i = 0; i < part->n_gpus; i++)
+    if (part->gpus[i].comm) part->nccl.destroy(part->gpus[i].comm);
+  g_free(part);
+}
+
+/* All ranks of a job call it; those outside have no communicator of the part. */
+static gboolean split_job(OrrNcclGroup *whole, OrrNcclGroup *part, GError **error) {
+  const OrrNcclGpu *gpu = &whole->gpus[0];
+  const gboolean is_in = gpu->rank < part->n_ranks;
+  if (!whole->nccl.split)
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "collectives of some of the job's ranks need NCCL 2.18 or newer");
+  part->n_gpus = is_in ? 1 : 0;
+  const int result =
+      whole->nccl.split(gpu->comm, is_in ? 0 : NCCL_NO_COLOR, gpu->rank, &part->gpus[0].comm, NULL);
+  return orr_nccl_ok(whole, result, "ncclCommSplit", error) &&
+         (!is_in || wait_for_comm(part, part->gpus[0].comm, "ncclCommSplit", error));
+}
+
+OrrNcclGroup *orr_cuda_nccl_first(OrrBench *bench, gint64 n_ranks, GError **error) {
+  OrrNcclGroup *whole = orr_cuda_nccl_of(bench, error);
+  if (!whole || n_ranks == whole->n_ranks) return whole;
+  for (guint i = 0; i < whole->parts->len; i++) {
+    OrrNcclGroup *part = whole->parts->pdata[i];
+    if (part->n_ranks == n_ranks) return part;
+  }
+  OrrNcclGroup *part = g_memdup2(whole, sizeof *whole);
+  part->n_ranks = n_ranks;
+  part->n_gpus = (int)MIN(n_ranks, whole->n_gpus);
+  part->parts = NULL;
+  for (int i = 0; i < ORR_NCCL_MOST_GPUS; i++) part->gpus[i].comm = NULL;
+  const gboolean fine = is_job(bench) ? split_job(whole, part, error) : start_all(part, error);
+  if (!fine) {
+    part_free(part);
+    return NULL;
+  }
+  g_ptr_array_add(whole->parts, part);
+  return part;
 }
 
 /* --- Waiting --- */
 
-static void abort_all(OrrNcclGroup *group) {
+static void abort_comms(OrrNcclGroup *group) {
   for (int i = 0; i < group->n_gpus; i++)
     if (group->gpus[i].comm) group->nccl.give_up(g_steal_pointer(&group->gpus[i].comm));
+}
+
+static void abort_all(OrrNcclGroup *group) {
+  for (guint i = 0; i < group->parts->len; i++) abort_comms(group->parts->pdata[i]);
+  abort_comms(group);
 }
 
 static OrrStreamState stream_state(gpointer user, int stream, GError **error) {

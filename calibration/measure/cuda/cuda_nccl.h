@@ -19,12 +19,31 @@ typedef struct {
 
 enum { NCCL_INT8 = 0, NCCL_INT64 = 4, NCCL_FP16 = 6, NCCL_FP32 = 7, NCCL_BF16 = 9, NCCL_E4M3 = 10 };
 enum { NCCL_SUM = 0, NCCL_MAX = 2 };
-enum { NCCL_INVALID_ARGUMENT = 4, NCCL_INVALID_USAGE = 5, NCCL_IN_PROGRESS = 7 };
+enum {
+  NCCL_INTERNAL_ERROR = 3,
+  NCCL_INVALID_ARGUMENT = 4,
+  NCCL_INVALID_USAGE = 5,
+  NCCL_IN_PROGRESS = 7
+};
+enum { NCCL_NO_COLOR = -1 };
+
+/* ncclConfig_t as NCCL 2.14 has it; later versions read no more than `size`. */
+typedef struct {
+  size_t size;
+  unsigned magic, version;
+  int blocking;
+} OrrNcclConfig;
+#define NCCL_CONFIG_MAGIC 0xcafebeefu
+#define NCCL_CONFIG_VERSION 21400u
 
 typedef struct {
   int (*version)(int *ret_version);
   int (*unique_id)(OrrNcclId *ret_id);
   int (*init_rank)(OrrNcclComm *ret_comm, int n_ranks, OrrNcclId id, int rank);
+  /* NULL before 2.14, and before 2.18 */
+  int (*init_rank_config)(OrrNcclComm *ret_comm, int n_ranks, OrrNcclId id, int rank,
+                          OrrNcclConfig *config);
+  int (*split)(OrrNcclComm comm, int color, int key, OrrNcclComm *ret_comm, OrrNcclConfig *config);
   int (*init_all)(OrrNcclComm *ret_comms, int n, const int *devices);
   int (*destroy)(OrrNcclComm comm);
   int (*give_up)(OrrNcclComm comm);
@@ -64,8 +83,14 @@ struct OrrNcclGroup {
   int n_gpus; /* GPUs of this process */
   char *talk; /* a buffer on the first GPU for agree and settle, which must not fail for lack of
                * memory */
+  GPtrArray *parts; /* of OrrNcclGroup: of the first ranks; NULL in a part */
   OrrNcclGpu gpus[ORR_NCCL_MOST_GPUS];
 };
+
+/* The first @n_ranks ranks, made at the first call, which all ranks of a job must make together. A
+ * part has the streams of the whole; in a rank that does not belong to it n_gpus is 0. NULL with
+ * ORR_FAULT_USAGE where NCCL cannot, the same on all ranks. */
+OrrNcclGroup *orr_cuda_nccl_first(OrrBench *bench, gint64 n_ranks, GError **error);
 
 /* ORR_FAULT_USAGE if NCCL does not support the request, which is the same on all ranks. */
 gboolean orr_nccl_ok(const OrrNcclGroup *group, int result, const char *what, GError **error);

@@ -116,10 +116,16 @@ static double clock_now(const OrrNvml *nvml, int kind) {
   return nvml->clock(nvml->device, kind, &mhz) == 0 ? mhz * 1e6 : NAN;
 }
 
+static gint64 reasons_now(const OrrNvml *nvml) {
+  unsigned long long reasons = 0;
+  return nvml->throttle && nvml->throttle(nvml->device, &reasons) == 0 ? (gint64)reasons : -1;
+}
+
 void orr_nvml_clocks(const OrrNvml *nvml, OrrTiming *timing) {
   if (!nvml) return;
   timing->sm_clock_hz = clock_now(nvml, CLOCK_SM);
   timing->memory_clock_hz = clock_now(nvml, CLOCK_MEMORY);
+  timing->throttle = reasons_now(nvml);
 }
 
 static OrrPowerReading read_now(const OrrNvml *nvml, gint64 begin_us) {
@@ -146,14 +152,22 @@ gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule,
   const gint64 begin_us = g_get_monotonic_time();
   OrrPowerWindow window = orr_power_window_new(rule->settle_s, rule->watch_s);
   gboolean wants_more = nvml && rule->watch_s > 0;
+  gint64 settled_us = 0, n_rounds = 0;
+  double memory_hz;
   if (!wants_more) return TRUE;
   while (wants_more) {
+    const gint64 now_us = g_get_monotonic_time();
+    if (!settled_us && (double)(now_us - begin_us) >= rule->settle_s * 1e6) settled_us = now_us;
     if (!work(user, error) || !work(user, error)) return FALSE;
     const OrrPowerReading reading = read_now(nvml, begin_us);
     wants_more = orr_power_window_add(&window, &reading);
     if (!wait(user, error)) return FALSE;
+    if (settled_us) n_rounds += 2;
   }
-  orr_power_window_result(&window, &timing->watts, &timing->sm_clock_hz, &timing->memory_clock_hz);
+  orr_power_window_result(&window, &timing->watts, &timing->sustained_sm_clock_hz, &memory_hz);
+  if (n_rounds)
+    timing->sustained_us =
+        (double)(g_get_monotonic_time() - settled_us) / (double)(n_rounds * timing->calls);
   return TRUE;
 }
 
@@ -168,7 +182,6 @@ static gint64 count_processes(const OrrNvml *nvml) {
 OrrBenchState orr_nvml_state(const OrrNvml *nvml) {
   OrrBenchState state = {NAN, NAN, NAN, NAN, -1, -1, -1, -1};
   unsigned celsius = 0;
-  unsigned long long reasons = 0;
   int is_on = 0, pending = 0;
   if (!nvml) return state;
   state.watts = watts_now(nvml);
@@ -177,8 +190,7 @@ OrrBenchState orr_nvml_state(const OrrNvml *nvml) {
   state.n_processes = count_processes(nvml);
   if (nvml->temperature && nvml->temperature(nvml->device, TEMPERATURE_GPU, &celsius) == 0)
     state.celsius = celsius;
-  if (nvml->throttle && nvml->throttle(nvml->device, &reasons) == 0)
-    state.throttle = (gint64)reasons;
+  state.throttle = reasons_now(nvml);
   if (nvml->persistence && nvml->persistence(nvml->device, &is_on) == 0) state.persistence = is_on;
   if (nvml->ecc && nvml->ecc(nvml->device, &is_on, &pending) == 0) state.ecc = is_on;
   return state;

@@ -135,9 +135,9 @@ void orr_nvml_clocks(const OrrNvml *nvml, OrrTiming *timing); /* current clocks 
 /* adds one reading */
 void orr_nvml_read_into(const OrrNvml *nvml, gint64 begin_us, OrrPowerWindow *window);
 OrrBenchState orr_nvml_state(const OrrNvml *nvml);
-/* Repeats @work for the rule's window and sets the timing's power and clocks; does nothing if
- * the rule watches none. @work posts to the device and does not wait; @wait waits for everything
- * posted. */
+/* Repeats @work, of timing->calls calls, for the rule's window and sets the timing's power and its
+ * sustained time and clock; does nothing if the rule watches none. @work posts to the device and
+ * does not wait; @wait waits for everything posted. */
 gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule,
                         gboolean (*work)(gpointer user, GError **error),
                         gboolean (*wait)(gpointer user, GError **error), gpointer user,

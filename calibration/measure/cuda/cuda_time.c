@@ -7,8 +7,12 @@
  * until the host has posted the whole repeat (timing.h); the row's method says if that was not
  * possible.
  *
- * After the repeats, if the rule requires it, the same calls continue while power and clocks are
- * watched (power_window.h). Otherwise the clocks are read once, during the repeats.
+ * A board under load reaches its power limit within some tens of milliseconds and lowers its clock,
+ * so times of a long burst are neither of a cool board nor of a settled one. The repeats are of a
+ * cool one: after each the host pauses three times as long, which keeps the mean power near a
+ * quarter of the kernel's. After the repeats, if the rule requires it, the same calls continue
+ * without pauses until the board has settled, and then while power, clocks and the time of a call
+ * are watched (power_window.h): the sustained state.
  */
 #include "calibration/measure/accumulation.h"
 #include "calibration/measure/cuda/cuda_private.h"
@@ -114,6 +118,13 @@ static gboolean warm_up(Stopwatch *watch, double seconds, GError **error) {
   return TRUE;
 }
 
+enum { PAUSES = 3, LONGEST_PAUSE_US = 100000 };
+
+/* Lets the board cool after @busy_us. */
+static void pause_after(double busy_us) {
+  g_usleep((gulong)CLAMP(PAUSES * busy_us, 1, LONGEST_PAUSE_US));
+}
+
 /* For power: the calls without events and holds. */
 static gboolean post_round(gpointer user, GError **error) { return launch_all(user, error); }
 
@@ -124,12 +135,14 @@ static gboolean wait_round(gpointer user, GError **error) {
 static gboolean measure(Stopwatch *watch, const OrrTimingRule *rule, OrrTiming *timing,
                         GError **error) {
   g_autofree double *us = g_new(double, rule->max_repeats);
+  pause_after(rule->warm_up_s * 1e6);
   const gint64 begin_us = g_get_monotonic_time();
   guint n = 0;
   for (; n < rule->max_repeats; n++) {
     const double spent_s = (g_get_monotonic_time() - begin_us) / 1e6;
     if (n >= rule->min_repeats && spent_s >= rule->burst_s) break;
     if (!repeat(watch, &us[n], n == rule->min_repeats / 2 ? timing : NULL, error)) return FALSE;
+    pause_after(us[n] * watch->n_calls);
   }
   orr_timing_summarize(us, n, timing);
   timing->method = orr_hold_method(&watch->hold, watch->graph != NULL);

@@ -380,7 +380,8 @@ gboolean orr_cudnn_graph_launch(OrrCudnnGraph *graph, void *const *pointers, voi
     all[graph->n_real + i] = &graph->scalars[i];
     uids[graph->n_real + i] = graph->scalar_uids[i];
   }
-  /* Make a new pack for each launch: a finalized one cannot be changed. */
+  /* Make a new pack for each launch: a finalized one cannot be changed. A launch that fails, as in
+   * a capture, does not spoil the graph for the next one. */
   free_descriptors(graph, &graph->pack, 1);
   graph->pack = NULL;
   make(graph, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &graph->pack);
@@ -393,7 +394,8 @@ gboolean orr_cudnn_graph_launch(OrrCudnnGraph *graph, void *const *pointers, voi
   if (!graph->failed) check(graph, cudnn->set_stream(cudnn->handle, stream), "cudnnSetStream");
   if (!graph->failed)
     check(graph, cudnn->execute(cudnn->handle, graph->plan, graph->pack), "cudnnBackendExecute");
-  if (!graph->failed) return TRUE;
-  return orr_fault_set(error, ORR_FAULT_USAGE, "cuDNN: %s: %s", graph->failed,
+  const char *failed = g_steal_pointer(&graph->failed);
+  if (!failed) return TRUE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "cuDNN: %s: %s", failed,
                        cudnn->error_text(graph->status));
 }

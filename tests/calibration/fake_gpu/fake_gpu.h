@@ -71,12 +71,14 @@ typedef struct {
   gint64 hang;        /* this collective never ends */
   gint64 die, die_at; /* this rank ends at its die_at-th collective; -1: none */
   gint64 absent;      /* this rank never calls ncclCommInitRank; -1: none */
-  gint64 slow_post;   /* from this collective on the host posts 20 ms late */
+  gint64 slow_post;   /* from this collective on the host posts later by slow_us */
+  double slow_us;
   gint64 wrong;       /* 1: products are off by a tenth */
   double throttle;    /* fraction of the clock that heat leaves; 1: all */
   double noise;       /* standard deviation of times, as a fraction */
   double clock_noise; /* likewise of the clock */
   double link;        /* fraction of the link's rate */
+  gint64 no_nvml;     /* 1: NVML does not start */
   gint64 mig, other_processes, ecc_off, no_nvlink, low_cap, old_clock; /* for the doctor */
 } FakeFaults;
 

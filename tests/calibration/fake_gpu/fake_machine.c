@@ -19,11 +19,12 @@ static const struct {
   const char *name;
   gsize offset;
   gboolean is_real;
-} fault_fields[] = {WHOLE(oom),       WHOLE(launch),  WHOLE(capture),  WHOLE(hang),
-                    WHOLE(die),       WHOLE(die_at),  WHOLE(absent),   WHOLE(slow_post),
-                    WHOLE(wrong),     REAL(throttle), REAL(noise),     REAL(clock_noise),
-                    REAL(link),       WHOLE(mig),     WHOLE(ecc_off),  WHOLE(other_processes),
-                    WHOLE(no_nvlink), WHOLE(low_cap), WHOLE(old_clock)};
+} fault_fields[] = {WHOLE(oom),      WHOLE(launch),          WHOLE(capture),   WHOLE(hang),
+                    WHOLE(die),      WHOLE(die_at),          WHOLE(absent),    WHOLE(slow_post),
+                    WHOLE(wrong),    REAL(throttle),         REAL(noise),      REAL(clock_noise),
+                    REAL(link),      REAL(slow_us),          WHOLE(no_nvml),   WHOLE(mig),
+                    WHOLE(ecc_off),  WHOLE(other_processes), WHOLE(no_nvlink), WHOLE(low_cap),
+                    WHOLE(old_clock)};
 
 static void read_fault(FakeFaults *faults, const char *text) {
   const char *equals = strchr(text, '=');
@@ -88,8 +89,8 @@ void g_usleep(gulong us) {
 static void wait_for_others(void) {
   const FakeFaults *faults = fake_faults();
   const gboolean is_vain = faults->hang > 0 || faults->die >= 0 || faults->absent >= 0;
-  usleep(100);
-  now_us += is_vain ? 20e3 : 300;
+  usleep(is_vain ? 500 : 100);
+  now_us += is_vain ? 100e3 : 300;
 }
 
 /* --- Devices --- */

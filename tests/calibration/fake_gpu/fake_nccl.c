@@ -23,7 +23,7 @@
 #include "tests/calibration/fake_gpu/fake_gpu.h"
 #include "tests/calibration/fake_gpu/fake_kernels.h"
 
-enum { ROUNDS = 8, SMALL_BYTES = 1024, MOST_RANKS = 1024 };
+enum { SPLITS = 8, ROUNDS = 8, SMALL_BYTES = 1024, MOST_RANKS = 1024 };
 enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, SEND_RECV };
 
 /* What a member brings: small operands whole, others as the constant that they hold. */
@@ -42,14 +42,17 @@ typedef struct {
 
 typedef struct {
   volatile gint32 n_arrived;
-  Seat seats[]; /* ROUNDS x ranks */
+  volatile gint32 colors[SPLITS][MOST_RANKS]; /* of splits in their order: 2 and the color */
+  Seat seats[];                               /* ROUNDS x ranks */
 } Board;
 
 struct ncclComm {
   int rank, n_ranks, n_local; /* n_local: GPUs of this process */
   Board *board;               /* of a job; NULL: all are in this process */
   gint64 round;
+  int n_splits;
   gboolean is_aborted;
+  ncclUniqueId id;
 };
 
 typedef struct {
@@ -110,7 +113,8 @@ static struct ncclComm *join(int n_ranks, const ncclUniqueId *id, int rank) {
   if (rank == fake_faults()->absent)
     for (;;) pause(); /* hangs, until a test ends it */
   struct ncclComm *comm = g_new0(struct ncclComm, 1);
-  *comm = (struct ncclComm){.rank = rank, .n_ranks = n_ranks, .n_local = 1, .board = board};
+  *comm =
+      (struct ncclComm){.rank = rank, .n_ranks = n_ranks, .n_local = 1, .board = board, .id = *id};
   __sync_fetch_and_add(&board->n_arrived, 1);
   if (rank == 0 && n_ranks == 1) unlink(id->internal);
   return comm;
@@ -132,6 +136,30 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *ret_comm, int n_ranks, ncclUniqu
                                     ncclConfig_t *config) {
   if (config->magic != 0xcafebeef || config->size < 24) return ncclInvalidArgument;
   if (config->blocking != 0) return ncclCommInitRank(ret_comm, n_ranks, id, rank);
+  *ret_comm = join(n_ranks, &id, rank);
+  return *ret_comm ? ncclInProgress : ncclSystemError;
+}
+
+/* Waits for the colors of all ranks. */
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *ret_comm,
+                           ncclConfig_t *config) {
+  const int split = comm->n_splits++;
+  ncclUniqueId id = comm->id;
+  int n_ranks = 0, rank = 0;
+  (void)key, (void)config;
+  comm->board->colors[split][comm->rank] = 2 + color;
+  for (int other = 0; other < comm->n_ranks; other++) {
+    while (!comm->board->colors[split][other]) usleep(200);
+    if (comm->board->colors[split][other] != 2 + color) continue;
+    rank += other < comm->rank;
+    n_ranks++;
+  }
+  *ret_comm = NULL;
+  if (color == NCCL_SPLIT_NOCOLOR) return ncclSuccess;
+  g_snprintf(id.internal + strlen(id.internal), 16, "-%d", split);
+  const int file = open(id.internal, O_RDWR | O_CREAT, 0600);
+  if (file < 0 || ftruncate(file, (off_t)board_bytes(MOST_RANKS)) != 0) return ncclSystemError;
+  close(file);
   *ret_comm = join(n_ranks, &id, rank);
   return *ret_comm ? ncclInProgress : ncclSystemError;
 }
@@ -214,6 +242,10 @@ static gboolean is_met(gpointer context, double *ret_begin_us) {
   const Meeting *meeting = context;
   const struct ncclComm *comm = meeting->members[0].comm;
   double begin_us = 0;
+  if (comm->is_aborted) {
+    *ret_begin_us = 0;
+    return TRUE;
+  }
   if (meeting->is_hung) return FALSE;
   for (int i = 0; i < meeting->n_members; i++) {
     if (!meeting->members[i].has_come) return FALSE;
@@ -271,6 +303,7 @@ static void finish(gpointer context, int index) {
   const Call *call = &meeting->call;
   const struct ncclComm *comm = member->comm;
   const gsize slice = call->n * size_of(call->type);
+  if (comm->is_aborted) return;
   if (call->type == ncclInt64 || call->type == ncclInt8) {
     write_small(meeting, member->out);
     return;
@@ -314,7 +347,7 @@ static void meet_faults(Meeting *meeting, const struct ncclComm *comm) {
   n_calls++;
   if (faults->hang == n_calls) meeting->is_hung = TRUE;
   if (faults->die == comm->rank && n_calls == faults->die_at) _exit(7);
-  if (faults->slow_post > 0 && n_calls >= faults->slow_post) fake_spend_us(20e3);
+  if (faults->slow_post > 0 && n_calls >= faults->slow_post) fake_spend_us(faults->slow_us);
 }
 
 static Meeting *meeting_of(const Call *call, const Member *members, int n) {

@@ -32,7 +32,7 @@ int nvmlDeviceGetNvLinkState(void *device, unsigned link, unsigned *is_on);
 int nvmlDeviceGetApplicationsClock(void *device, int kind, unsigned *mhz);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n, void *infos);
 
-int nvmlInit_v2(void) { return 0; }
+int nvmlInit_v2(void) { return fake_faults()->no_nvml ? NOT_SUPPORTED : 0; }
 
 int nvmlShutdown(void) { return 0; }
 

@@ -26,9 +26,11 @@ static void set_slurm(const char *folder, const char *rank, const char *size) {
   g_setenv("SLURM_STEP_ID", "../7", TRUE);
 }
 
-/* A batch script's shell has Slurm's variables and is alone. */
+/* A batch script's shell has Slurm's variables and is alone. Processes that srun started are not,
+ * and without a folder they are refused. */
 static void test_alone(void) {
   g_auto(OrrRendezvous) alone = {0};
+  g_autoptr(GError) error = NULL;
   set_slurm(NULL, "0", "8");
   g_assert_true(orr_rendezvous_init(&alone, NULL));
   g_assert_cmpint(alone.n_ranks, ==, 1);
@@ -36,6 +38,10 @@ static void test_alone(void) {
   gint64 number = 5;
   g_assert_true(orr_rendezvous_share(&alone, &number, sizeof number, 0, NULL));
   g_assert_cmpint(number, ==, 5);
+  g_setenv("SLURM_STEP_NUM_TASKS", "8", TRUE);
+  g_assert_false(orr_rendezvous_init(&alone, &error));
+  g_assert_nonnull(strstr(error->message, "8 processes were started (SLURM_STEP_NUM_TASKS)"));
+  g_unsetenv("SLURM_STEP_NUM_TASKS");
 }
 
 static void test_launchers(void) {
@@ -145,10 +151,12 @@ static void test_meet(void) {
   g_auto(OrrRendezvous) own = {0};
   g_autoptr(GError) error = NULL;
   run_three(folder, NULL, 2, 2);
+  g_usleep(20000);
   set_slurm(folder, "0", "3");
   g_assert_true(orr_rendezvous_init(&own, NULL));
   g_assert_false(orr_rendezvous_meet(&own, 0.05, &error));
-  g_assert_cmpstr(error->message, ==, "rank 0 waited 0.05 s for rank 1");
+  g_assert_cmpstr(error->message, ==,
+                  "rank 0 waited 0.05 s for ranks 1, 2"); /* rank 2 was here before */
   run_three(folder, NULL, 3, 0);
   orr_rendezvous_end(&own);
   g_assert_null(orr_rendezvous_failed(&own));
@@ -161,6 +169,26 @@ static void test_meet(void) {
   g_assert_cmpint(g_rmdir(folder), ==, 0);
 }
 
+/* An earlier attempt's failure and its signs are older than this one, and do not count. */
+static void test_old_attempt(void) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-rendezvous-XXXXXX", NULL);
+  g_auto(OrrRendezvous) before = {0}, own = {0};
+  set_slurm(folder, "1", "2");
+  g_assert_true(orr_rendezvous_init(&before, NULL));
+  orr_rendezvous_fail(&before, "no GPU");
+  g_autofree char *told = orr_rendezvous_failed(&before);
+  g_assert_cmpstr(told, ==, "rank 1: no GPU");
+  g_usleep(20000);
+  g_assert_true(orr_rendezvous_init(&own, NULL));
+  g_assert_null(orr_rendezvous_failed(&own));
+  orr_rendezvous_fail(&own, "no memory");
+  g_autofree char *again = orr_rendezvous_failed(&own);
+  g_assert_cmpstr(again, ==, "rank 1: no memory");
+  g_autofree char *file = g_strconcat(own.file, "-failed", NULL);
+  g_unlink(file);
+  g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/measure/rendezvous/alone", test_alone);
@@ -168,5 +196,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/measure/rendezvous/nonsense", test_nonsense);
   g_test_add_func("/measure/rendezvous/share", test_share);
   g_test_add_func("/measure/rendezvous/meet", test_meet);
+  g_test_add_func("/measure/rendezvous/old-attempt", test_old_attempt);
   return g_test_run();
 }

@@ -148,7 +148,7 @@ static void test_throttle_words(void) {
 }
 
 /* One GPU cannot be asked for collectives; the plan of eight has seeds of them: 17 slices of one
- * axis, 3 each. */
+ * axis, 3 each, and 7 more over two and over four ranks. */
 static void test_plan(void) {
   char *families[] = {"collective", "launch", NULL};
   const OrrCalibrateOrder order = {.layer = &orr_fake_layer, .families = families};
@@ -157,8 +157,8 @@ static void test_plan(void) {
   g_assert_true(orr_calibrate_plan(&order, 8, &eight, NULL));
   g_assert_cmpuint(one.states[0].n_planned, ==, 0);
   g_assert_cmpuint(one.left_out->len, ==, 1);
-  g_assert_cmpuint(eight.states[0].n_slices, ==, 17);
-  g_assert_cmpuint(eight.states[0].n_seeds, ==, 51);
+  g_assert_cmpuint(eight.states[0].n_slices, ==, 31);
+  g_assert_cmpuint(eight.states[0].n_seeds, ==, 93);
   g_assert_cmpuint(eight.left_out->len, ==, 0);
   for (guint i = 0; i < 2; i++) { /* launch: 6 + 6 + 1 shapes; its third table has but one */
     const OrrPlanState *state = i ? &eight.states[1] : &one.states[1];
