@@ -176,9 +176,12 @@ check "Slurm without a database" '[ $status -eq 2 ] && grep -q "needs a database
 
 run run gpt3-175b-1024-a100 --set workload.recompute=none --db none
 check "what would fit, fastest first, behind SimGrid" '[ $status -eq 0 ] && grep -q "does NOT fit" said && grep -q "would fit     .* per step" said && [ "$(sed -n "s/.*: \([0-9.]*\) s per step.*/\1/p" said | sort -n -c 2>&1)" = "" ]'
-took=$(sed -n 's/^  *recompute selective: \(.* s\) per step.*/\1/p' said)
+took=$(sed -n 's/^  *recompute selective: \([0-9.]*\) s per step.*/\1/p' said)
 run run gpt3-175b-1024-a100 --set workload.recompute=selective --db none
-check "what is said to fit does, and takes as long" '[ -n "$took" ] && grep -q "it fits" said && grep -q "iteration  *$took " said'
+check "what is said to fit does" 'grep -q "it fits" said'
+run run gpt3-175b-1024-a100 --set workload.recompute=selective --db none --json
+own=$(tr ',' '\n' < said | sed -n 's/.*"iteration_time_s": *//p')
+check "and takes as long" 'awk -v a="$took" -v b="$own" "BEGIN { exit !(a > 0 && (a - b) ^ 2 < 0.0051 ^ 2) }"'
 run run gpt3-175b-12288-a100 --set cluster.nodes=4096 --set cluster.max-nodes=0 --set workload.parallel.dp=0 --set workload.recompute=none --set workload.batch.global=12288 --db none
 check "on more than 16,384 GPUs: what fits, without times" '[ $status -eq 0 ] && grep -q "would fit     .*: [0-9.]* GiB$" said && grep -q "steps are not replayed on more than 16384 GPUs" said && ! grep -q "[0-9] s per step" said'
 run run sft-llama-3.1-8b-8-h100 --set cluster.gpus=1 --set workload.batch.global=8 --set model=llama-3.1-70b --db none
