@@ -193,7 +193,9 @@ static const OrrCommand *find_part(const OrrCommand *command, char **args, GErro
   g_autoptr(GPtrArray) words = g_ptr_array_new();
   for (guint i = 0; args[i]; i++) /* the word of a part comes first, or after options */
     for (const OrrCommand *const *part = command->parts; part && *part; part++)
-      if (chooses(*part, args[i], i == 0 || (!command->run && args[0][0] == '-'))) return *part;
+      if (chooses(*part, args[i],
+                  i == 0 || (args[0][0] == '-' && (!command->run || command->has_late_parts))))
+        return *part;
   for (const OrrCommand *const *part = command->parts; part && *part; part++)
     g_ptr_array_add(words, (char *)(*part)->verb);
   if (command->run) return NULL;

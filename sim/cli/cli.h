@@ -34,6 +34,7 @@ struct OrrCommand {
   const char *part;
   const OrrCommand *const *parts;
   const char *also_option; /* a part: a second option that chooses it; may be NULL */
+  gboolean has_late_parts; /* with a @run: a part's word may follow options, too */
 };
 
 extern const OrrCommand orr_verb_calibrate, orr_verb_check, orr_verb_compare, orr_verb_db,

@@ -7,6 +7,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
+#include "sim/cli/from_launch.h"
 #include "sim/cli/options.h"
 #include "sim/cli/show.h"
 
@@ -42,12 +43,43 @@ static const OrrCommand *const formats[] = {
     &orr_verb_import_topology,   NULL,
 };
 
+/* Options of formats that read a file without more: the others need their format's name. */
+static const GOptionEntry options[] = {
+    ORR_FROM_LAUNCH_ENTRIES,
+    ORR_OPTION_SETS("VAR=VALUE", "Set a variable of the script; may be repeated"),
+    ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
+    {NULL},
+};
+
+/* A word that is neither a format nor a file. */
+static int refuse_word(const char *word, GError **error) {
+  const char *words[G_N_ELEMENTS(formats)] = {NULL};
+  for (guint i = 0; formats[i]; i++) words[i] = formats[i]->verb;
+  return orr_cli_unknown("format", word, words, error);
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  if (!orr_cli_check_args(args, 1, G_MAXUINT, "import takes a file, or a format and its files",
+                          error))
+    return 2;
+  if (strcmp(args[0], "-") != 0 && !strpbrk(args[0], "./") &&
+      !g_file_test(args[0], G_FILE_TEST_EXISTS))
+    return refuse_word(args[0], error);
+  if (!orr_verb_import_check_paths(args, error)) return 2;
+  orr_from_launch_asked.variables = orr_options.settings;
+  return orr_verb_import_guess(library, args, error);
+}
+
 const OrrCommand orr_verb_import = {
     .verb = "import",
     .group = "Import",
     .sentence = "Convert files of other tools into documents and tables.",
-    .usage = "FORMAT SOURCE... [OPTION]...",
-    .more = "An error names its place; then nothing is written.",
+    .usage = "[FORMAT] SOURCE... [OPTION]...",
+    .more = "Without a format, the content decides, and the first line on stderr says what the "
+            "file was taken for. An error names its place; then nothing is written.",
+    .options = options,
+    .run = run,
+    .has_late_parts = TRUE,
     .part = "format",
     .parts = formats,
 };

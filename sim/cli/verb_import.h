@@ -18,6 +18,8 @@ gboolean orr_verb_import_check_source(char **args, const char *what, GError **er
 gboolean orr_verb_import_check_paths(char **args, GError **error);
 /* ORR_FAULT_USAGE where @device is NULL. @format: what needs it. */
 gboolean orr_verb_import_check_device(const char *device, const char *format, GError **error);
+/* Imports the files @args by the format that their content has, and says which. */
+int orr_verb_import_guess(OrrLibrary *library, char **args, GError **error);
 /* Writes @text to -o, or to stdout without one. Returns the exit status. */
 int orr_verb_import_write(const char *text, GError **error);
 

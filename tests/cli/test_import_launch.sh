@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 n=0
 check() { n=$((n + 1)); if eval "$2"; then echo "ok $n - $1"; else echo "not ok $n - $1"; sed 's/^/# /' said | head -n 20; fi; }
 run() { "$orrery" "$@" > said 2>&1; status=$?; } # the checks below see $status, not $?
-refuses() { rm -f out.yaml; run import launch "$@" -o out.yaml; [ $status -eq 2 ] && [ ! -e out.yaml ]; }
+refuses() { rm -f out.yaml; run import launch --strict "$@" -o out.yaml; [ $status -eq 2 ] && [ ! -e out.yaml ]; }
 unreadable() { rm -f out.yaml; run import launch "$@" --cluster dgx-h100-superpod -o out.yaml; [ $status -eq 1 ] && [ ! -e out.yaml ]; }
 cd "$work" || exit 1
 
@@ -74,7 +74,7 @@ run import launch outer.sh inner.sh --cluster dgx-h100-superpod
 check "a script with its arguments" '[ $status -eq 0 ] && grep -q "tp: 2" said'
 printf 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Values.name }}\n' > helm.yaml
 check "a template of Helm" 'refuses helm.yaml --cluster dgx-h100-superpod && grep -q "a template of Helm: give what .helm template. prints" said'
-check "a program that is not read" 'echo "python3 -m verl.trainer.main_ppo a=b" > rl.sh; refuses rl.sh --cluster dgx-h100-superpod && grep -q "a command of verl, which is not read: post-training" said'
+check "a program that is not read" 'echo "python3 -m areal.launcher.ray a=b" > rl.sh; refuses rl.sh --cluster dgx-h100-superpod && grep -q "a command of AReaL, which is not read: post-training" said'
 check "no cluster" 'refuses two.sh --choose 1 && grep -q "on which cluster? Add --cluster NAME" said'
 check "an unknown cluster" 'refuses two.sh --choose 1 --cluster dgx-h100 && grep -q "dgx-h100-superpod" said'
 check "a script that starts nothing" 'echo "ls -l" > ls.sh; refuses ls.sh --cluster dgx-h100-superpod && grep -q "no command starts training or serving" said'

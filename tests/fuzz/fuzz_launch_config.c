@@ -1,6 +1,7 @@
 /*
  * fuzz_launch_config.c - libFuzzer target: no bytes may break the readers of trainers' configs or
- * what their dialects make of them. The first byte selects: 't' TOML, others YAML and JSON.
+ * what their dialects make of them. The first byte selects: 't' TOML, others YAML and JSON; 'a'
+ * leaves model and nodes to be assumed.
  */
 #include <string.h>
 
@@ -12,12 +13,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static OrrLibrary *library;
   static const OrrLaunchOptions options = {
       .cluster = "dgx-h100-superpod", .model = "llama-3.1-8b", .nodes = 2};
+  static const OrrLaunchOptions bare = {.cluster = "dgx-h100-superpod"};
   if (!library) library = orr_library_new(NULL);
   if (size == 0) return 0;
   g_autofree char *text = g_strndup((const char *)data + 1, size - 1);
   const gsize length = strlen(text);
   if (!g_utf8_validate(text, (gssize)length, NULL)) return 0; /* files are, or are refused */
-  g_autoptr(OrrLaunchDraft) draft = orr_launch_draft_new(library, &options);
+  g_autoptr(OrrLaunchDraft) draft =
+      orr_launch_draft_new(library, data[0] == 'a' ? &bare : &options);
   g_autoptr(GError) error = NULL;
   orr_launch_form_add_text(draft, data[0] == 't' ? "c.toml" : "c.yaml", text, length);
   orr_launch_form_read(draft);

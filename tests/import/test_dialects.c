@@ -88,8 +88,8 @@ static char *sources(const OrrLaunchDialect *dialect) {
   return g_regex_replace_literal(joint, all->str, -1, 0, "", 0, NULL);
 }
 
-/* A row that is `later` counts when its dialect's code settles it: a key that no source names would
- * be lost without a word. */
+/* A row that is `later` counts when its dialect's code settles it: where no source names its key,
+ * or the path by which several dialects share their code, it would be lost without a word. */
 static void check_settled(const OrrLaunchDialect *dialect, const OrrLaunchRule *rule,
                           const char *code) {
   g_auto(GStrv) keys = g_strsplit(rule->keys, " ", -1);
@@ -98,6 +98,8 @@ static void check_settled(const OrrLaunchDialect *dialect, const OrrLaunchRule *
     g_autofree char *pattern = g_strconcat("[\" ]", escaped, "[\" ]", NULL);
     if (g_regex_match_simple(pattern, code, 0, 0)) return;
   }
+  g_autofree char *path = g_strdup_printf("\"%s\"", rule->path ? rule->path : "");
+  if (strstr(code, path) && strstr(code, "by_path(")) return;
   complain("%s: %s: `later`, or `code`, and no source names it", dialect->name, rule->keys);
 }
 

@@ -115,10 +115,12 @@ static void test_flags_of_patterns(void) {
   drop(draft);
 }
 
-/* Every error of @line is in the text. */
+/* Every error of @line, and every question under --strict, is in the text. */
 static void check_refused(const char *line, const OrrLaunchOptions *options,
                           const char *const *problems) {
-  OrrLaunchDraft *draft = draft_of(line, options);
+  OrrLaunchOptions strict = *options;
+  strict.strict = TRUE;
+  OrrLaunchDraft *draft = draft_of(line, &strict);
   g_autoptr(GError) error = NULL;
   g_autofree char *text = orr_launch_draft_scenario(draft, &error);
   g_assert_null(text);

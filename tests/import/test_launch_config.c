@@ -54,10 +54,12 @@ static void check(const Case *given) {
     if (!strstr(text, *line)) g_error("'%s' is missing in:\n%s", *line, text);
 }
 
-/* What @given is refused with. */
+/* What @given is refused with under --strict. */
 static void check_refused(const Case *given, const char *message) {
+  Case strict = *given;
+  strict.options.strict = TRUE;
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(OrrLaunchDraft) draft = draft_of(library, given);
+  g_autoptr(OrrLaunchDraft) draft = draft_of(library, &strict);
   g_autoptr(GError) error = NULL;
   g_autofree char *text = orr_launch_draft_scenario(draft, &error);
   g_assert_null(text);
@@ -411,7 +413,8 @@ static void test_signs(void) {
 
 /* A value that the table does not have, and a key whose meaning is not simulated, is said. */
 static void test_strangers(void) {
-  static const OrrLaunchOptions options = {H100, .nodes = 1, .model = "llama-3.1-8b"};
+  static const OrrLaunchOptions options = {H100, .nodes = 1, .model = "llama-3.1-8b",
+                                           .strict = TRUE};
   static const struct {
     const char *name, *text, *said;
   } rows[] = {
@@ -463,7 +466,8 @@ static void test_overrides(void) {
 }
 
 static void test_refused(void) {
-  static const OrrLaunchOptions options = {H100, .nodes = 1, .model = "llama-3.1-8b"};
+  static const OrrLaunchOptions options = {H100, .nodes = 1, .model = "llama-3.1-8b",
+                                           .strict = TRUE};
   static const struct {
     const char *name, *text, *message;
   } rows[] = {
@@ -477,11 +481,9 @@ static void test_refused(void) {
       {"a.json", "{\"zero_optimization\": {\"stage\": 7}}", "a stage is 0 to 3"},
       {"a.yaml", "model: &a\n  tensor_model_parallel_size: 1\n  x: *a\n",
        "inside of what it names"},
-      /* of pytorch/torchtune, recipes/configs */
-      {"a.yaml",
-       "model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\nbatch_size: 2\n"
-       "optimizer: {_component_: torch.optim.AdamW}\ngradient_accumulation_steps: 1\n",
-       "a config of torchtune, which is not read"},
+      /* of facebookresearch/lingua, apps/main/configs */
+      {"a.yaml", "grad_acc_steps: 1\ndistributed: {fsdp_type: full_shard}\nbatch_size: 2\n",
+       "a config of lingua, which is not read"},
       {"a.yaml", "modules:\n  pre_trainer:\n    framework: maxtext\n    model: llama3_8B.yaml\n",
        "Primus's framework 'maxtext' is not read"},
       {"a.yaml",
@@ -490,16 +492,12 @@ static void test_refused(void) {
        "primus does not know 'micro_batch_sise'"},
       {"a.yaml", "model: {tensor_model_parallel_size: 1\n", "is not valid YAML"},
       /* what no program is known for: what it looks like, or what is read */
-      {"a.yaml", "model: x\ntensor_parallel_size: 4\n",
-       "it looks like options of a serving engine: give the launch line"},
       {"a.yaml", "model_list:\n- model_name: x\n", "it looks like a config of LiteLLM's proxy"},
       {"a.yaml", "engine: vllm\nlearning: false\n",
        "it looks like something about serving: a manifest with containers"},
       {"a.yaml", "schema: scenario/1\nname: x\n", "it looks like a document of Orrery"},
       {"a.txt", "hello world\n", "what is read: A trainer's config in YAML or JSON; "},
       /* open-r1, ms-swift, LLaMA-Factory, axolotl: not training of the next token */
-      {"a.yaml", QWEN "num_generations: 7\nmax_completion_length: 1024\n",
-       "a.yaml:3:18: error: num_generations: 7: rollouts and updates in one loop"},
       {"a.yaml", SWIFT "rlhf_type: dpo\n", "rlhf_type: dpo: training by preferences"},
       {"a.yaml", QWEN "stage: rm\n", "stage: rm: training of a reward model"},
       {"a.yaml", AXOLOTL "rl: grpo\n", "rl: grpo: rollouts and updates in one loop"},
@@ -514,6 +512,56 @@ static void test_refused(void) {
       g_error("'%s' is missing in: %s", rows[i].message, error->message);
   }
   check_refused(&(Case){.options = {H100}, .files = {"titan-8b-2024.toml"}}, "on how many GPUs?");
+}
+
+/* What a config leaves open, with the line that the scenario has for it. */
+static void test_assumed(void) {
+  static const struct {
+    const char *name, *text, *wanted[5];
+  } rows[] = {
+      /* 8.03e9 x 18 B / (0.6 x 79.6 GiB) = 2.8: one node of 8 */
+      {"z.json",
+       "{\"zero_optimization\": {\"stage\": 3}, \"bf16\": {\"enabled\": true}}",
+       {"# assumed: model llama-3.1-8b,", "nodes: 1  # assumed: 8 GPUs",
+        "sequence: 4096  # assumed", "micro: 1  # assumed", "global: 8"}},
+      {"a.yaml",
+       "distributed_type: DEEPSPEED\ndeepspeed_config: {deepspeed_config_file: "
+       "x/zero_stage1.json}\n",
+       {"kind: zero-1  # assumed: by the name of x/zero_stage1.json"}},
+      /* 70.6e9 x 18 / (0.6 x 85.5e9) = 24.8 GPUs: 4 nodes; TP 8: 4 replicas of 2 sequences */
+      {"t.toml",
+       "[model]\nname = \"llama3\"\nflavor = \"70B\"\n[parallelism]\n"
+       "tensor_parallel_degree = 8\n[training]\nlocal_batch_size = 2\nseq_len = 8192\n",
+       {"nodes: 4", "global: 8"}},
+      /* all degrees of torchtitan multiply to its GPUs */
+      {"t.toml",
+       "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[parallelism]\n"
+       "data_parallel_shard_degree = 4\ntensor_parallel_degree = 4\n"
+       "[training]\nlocal_batch_size = 1\nseq_len = 8192\n",
+       {"nodes: 2  # the product of the config's degrees", "global: 4"}},
+      /* a batch of 4 has no 8 replicas */
+      {"z.json",
+       "{\"train_batch_size\": 4, \"zero_optimization\": {\"stage\": 3}}",
+       {"gpus: 4", "global: 4", "micro: 1"}},
+      /* a variable that nobody sets, and an option that nobody knows */
+      {"run.sh",
+       "torchrun --nproc-per-node $N pretrain_gpt.py --num-layers 24 --hidden-size 1024 "
+       "--num-attention-heads 16 --seq-length $LENGTH --max-position-embeddings 2048 "
+       "--vocab-size 51200 --use-quantum-tunnelling 3 --bf16\n",
+       {"assumed: run.sh:1: '--seq-length $LENGTH' is absent, since nobody sets LENGTH", "nodes: 1",
+        "global: 8"}},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    const OrrLaunchOptions options = {H100};
+    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+    g_autoptr(OrrLaunchDraft) draft = draft_of_text(library, &options, rows[i].name, rows[i].text);
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = orr_launch_draft_scenario(draft, &error);
+    g_assert_no_error(error);
+    for (guint k = 0; k < 5 && rows[i].wanted[k]; k++)
+      if (!strstr(text, rows[i].wanted[k]))
+        g_error("'%s' is missing in:\n%s", rows[i].wanted[k], text);
+  }
 }
 
 int main(int argc, char **argv) {
@@ -536,5 +584,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/launch-config/strangers", test_strangers);
   g_test_add_func("/launch-config/overrides", test_overrides);
   g_test_add_func("/launch-config/refused", test_refused);
+  g_test_add_func("/launch-config/assumed", test_assumed);
   return g_test_run();
 }

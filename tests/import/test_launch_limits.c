@@ -119,7 +119,8 @@ static double seconds(void) {
 }
 
 static void check_refused(const char *name, const char *text, const char *said) {
-  static const OrrLaunchOptions options = {.cluster = "dgx-h100-superpod", .gpus = 8};
+  static const OrrLaunchOptions options = {
+      .cluster = "dgx-h100-superpod", .gpus = 8, .strict = TRUE};
   OrrLibrary *library = orr_library_new(NULL);
   g_autoptr(OrrLaunchDraft) draft = orr_launch_draft_new(library, &options);
   g_autoptr(GError) error = NULL;

@@ -93,8 +93,9 @@ static void test_job(void) {
 
 /* Every error of @line names @problem. */
 static void check_refused(const char *line, const char *problem) {
+  static const OrrLaunchOptions strict = {.cluster = "dgx-h100-superpod", .strict = TRUE};
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(OrrLaunchDraft) draft = orr_launch_draft_new(library, &on_h100);
+  g_autoptr(OrrLaunchDraft) draft = orr_launch_draft_new(library, &strict);
   g_autoptr(GError) error = NULL;
   orr_launch_form_add_text(draft, "run.sh", line, strlen(line));
   orr_launch_form_read(draft);

@@ -69,32 +69,35 @@ static void set_deepspeed(OrrLaunchDraft *draft) {
   OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, stage);
   if (setting && (n < 0 || n > 3)) orr_launch_draft_bad(draft, setting, "a stage is 0 to 3");
   g_autofree char *kind = g_strdup_printf("zero-%" G_GINT64_FORMAT, CLAMP(n, 1, 3));
-  if (path && !orr_launch_form_source(draft, path))
-    orr_launch_draft_ask(draft, "what stands in %s? Give it as a file, too", path);
+  if (path && !orr_launch_form_source(draft, path)) orr_launch_config_assume_zero(draft, path);
   if (path) return;
   orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", n ? kind : "none",
                         setting ? stage : "distributed-type");
   settle(draft, "deepspeed-config.offload-optimizer-device deepspeed-config.offload-param-device");
 }
 
-/* Batch, sequence and model are the script's; alone, a config cannot tell them. */
-static void ask_for_script(OrrLaunchDraft *draft) {
+/* Batch, sequence and model are the script's; a config alone does not have them. */
+static void assume_script(OrrLaunchDraft *draft) {
   static const struct {
-    const char *name, *path, *what;
-  } needs[] = {{"sequence", "workload.sequence", "how long are sequences"},
-               {"micro", "workload.batch.micro", "how many sequences has a micro-batch"}};
+    const char *name, *path, *value, *why, *question;
+  } needs[] = {{"sequence", "workload.sequence", "4096",
+                "since Accelerate's config has no length; --set sequence=N says another",
+                "how long are sequences? Accelerate's config does not say: give the script's "
+                "launch line, too, or add --set sequence=N"},
+               {"micro", "workload.batch.micro", "1",
+                "since Accelerate's config has no batch; --set micro=N says another",
+                "how many sequences has a micro-batch? Accelerate's config does not say: give the "
+                "script's launch line, too, or add --set micro=N"}};
   if (orr_launch_config_has_trainer(draft, own)) return;
   for (guint i = 0; i < G_N_ELEMENTS(needs); i++) {
     const char *value = orr_launch_draft_variable(draft, needs[i].name);
     if (value)
       orr_launch_draft_set(draft, needs[i].path, value, NULL, "--set");
     else
-      orr_launch_draft_ask(draft,
-                           "%s? Accelerate's config does not say: give the script's launch "
-                           "line, too, or add --set %s=N",
-                           needs[i].what, needs[i].name);
+      orr_launch_draft_assume(draft, needs[i].path, needs[i].value, needs[i].why,
+                              needs[i].question);
   }
-  const char *micro = orr_launch_draft_variable(draft, "micro");
+  const char *micro = orr_launch_draft_get(draft, "workload.batch.micro");
   if (micro)
     orr_launch_config_put_global(
         draft, g_ascii_strtoll(micro, NULL, 10),
@@ -115,7 +118,7 @@ static void finish(OrrLaunchDraft *draft) {
   else if (orr_launch_config_says(draft, own, "distributed-type", "MULTI_GPU"))
     orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", "ddp",
                           "distributed-type");
-  ask_for_script(draft);
+  assume_script(draft);
 }
 
 const OrrLaunchDialect orr_dialect_accelerate = {

@@ -132,8 +132,11 @@ static void set_lengths(OrrLaunchDraft *draft, const Tool *tool, const char *pat
   g_autofree char *ratio_path = g_strconcat(path, is_normal ? ".sigma" : ".ratio", NULL);
   const gboolean is_drawn = tool->is_up_to ? ratio < 1 : ratio > 0;
   if (mean < 1) {
-    orr_launch_draft_ask(draft, "how long are %s? Add %s.tokens to the scenario's load or --%s",
-                         strcmp(path, INPUT) == 0 ? "prompts" : "outputs", path, key);
+    g_autofree char *question =
+        g_strdup_printf("how long are %s? Add %s.tokens to the scenario's load or --%s",
+                        strcmp(path, INPUT) == 0 ? "prompts" : "outputs", path, key);
+    orr_launch_draft_assume(draft, tokens_path, "1024", "since the benchmark's line has no length",
+                            question);
     return;
   }
   if (is_drawn) orr_launch_draft_set(draft, kind_path, kind, NULL, NULL);

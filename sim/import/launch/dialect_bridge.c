@@ -70,7 +70,7 @@ static void set_model(OrrLaunchDraft *draft) {
     if (name)
       orr_launch_draft_set(draft, "model", name, orr_launch_draft_find(draft, own, keys[i]), NULL);
     else
-      orr_launch_draft_ask(draft, "which model is '%s'? Add --model NAME", written);
+      orr_launch_draft_ask_model(draft, "which model is '%s'? Add --model NAME", written);
     return;
   }
 }

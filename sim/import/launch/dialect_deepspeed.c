@@ -50,6 +50,29 @@ static gboolean set_micro(OrrLaunchDraft *draft, gint64 steps, gint64 split) {
   return TRUE;
 }
 
+/* The micro-batch that follows from train_batch_size. */
+static void divide_batch(OrrLaunchDraft *draft, gint64 all, gint64 steps, gint64 split) {
+  if (orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, split);
+  const gint64 replicas = orr_launch_config_gpus(draft) / split;
+  if (replicas < 1 || orr_launch_draft_get(draft, "workload.batch.micro")) return;
+  g_autofree char *text =
+      g_strdup_printf("%" G_GINT64_FORMAT, MAX(1, all / MAX(steps, 1) / replicas));
+  orr_launch_draft_set(draft, "workload.batch.micro", text, NULL,
+                       "train_batch_size / accumulation / GPUs");
+}
+
+/* A config whose batch is the script's. */
+static void assume_batch(OrrLaunchDraft *draft, gint64 steps, gint64 split) {
+  const gboolean is_assumed = orr_launch_draft_assume(
+      draft, "workload.batch.micro", "1",
+      "since neither train_batch_size nor train_micro_batch_size_per_gpu is in the config; --set "
+      "micro=N says another",
+      "how large is the batch? The config has neither train_batch_size nor "
+      "train_micro_batch_size_per_gpu: give the script's launch line, too, or add --set micro=N");
+  if (is_assumed)
+    orr_launch_config_put_global(draft, 1, steps, split, "micro-batch x accumulation x replicas");
+}
+
 /* Two of train_batch_size, micro-batch, accumulation and the GPUs give the others. */
 static void set_batch(OrrLaunchDraft *draft) {
   const char *global = "train-batch-size", *micro = "train-micro-batch-size-per-gpu";
@@ -57,23 +80,15 @@ static void set_batch(OrrLaunchDraft *draft) {
   const gint64 steps = count(draft, "gradient-accumulation-steps");
   const gint64 split = MAX(count(draft, "tensor-parallel.autotp-size"), 1) *
                        MAX(count(draft, "sequence-parallel-size"), 1);
-  const gint64 replicas = orr_launch_config_gpus(draft) / split;
-  if (one > 0)
-    settle(draft, micro);
-  else if (all > 0 && replicas > 0 && !orr_launch_draft_get(draft, "workload.batch.micro")) {
-    g_autofree char *text =
-        g_strdup_printf("%" G_GINT64_FORMAT, MAX(1, all / MAX(steps, 1) / replicas));
-    orr_launch_draft_set(draft, "workload.batch.micro", text, NULL,
-                         "train_batch_size / accumulation / GPUs");
-  }
-  if (all > 0)
+  if (one > 0) settle(draft, micro);
+  if (all > 0) {
     settle(draft, global);
-  else if (one > 0)
+    divide_batch(draft, all, steps, split);
+  } else if (one > 0) {
     orr_launch_config_put_global(draft, one, steps, split, "micro-batch x accumulation x replicas");
-  else if (!orr_launch_config_has_trainer(draft, own) && !set_micro(draft, steps, split))
-    orr_launch_draft_ask(draft, "how large is the batch? The config has neither train_batch_size "
-                                "nor train_micro_batch_size_per_gpu: give the script's launch "
-                                "line, too, or add --set micro=N");
+  } else if (!orr_launch_config_has_trainer(draft, own) && !set_micro(draft, steps, split)) {
+    assume_batch(draft, steps, split);
+  }
 }
 
 /* A size that does not count must still be one. */
@@ -142,8 +157,10 @@ static void finish(OrrLaunchDraft *draft) {
   if (is_alone && sequence)
     orr_launch_draft_set(draft, "workload.sequence", sequence, NULL, "--set sequence");
   else if (is_alone && !orr_launch_draft_get(draft, "workload.sequence"))
-    orr_launch_draft_ask(draft, "how long are sequences? DeepSpeed's config does not say: add "
-                                "--set sequence=TOKENS");
+    orr_launch_draft_assume(draft, "workload.sequence", "4096",
+                            "since DeepSpeed's config has no length; --set sequence=N says another",
+                            "how long are sequences? DeepSpeed's config does not say: add --set "
+                            "sequence=TOKENS");
 }
 
 /* A template's bare word where a number stands in quotes or digits. */

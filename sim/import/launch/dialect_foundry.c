@@ -97,8 +97,8 @@ static void set_batch(OrrLaunchDraft *draft) {
   if (all > 0)
     settle(draft, global);
   else
-    orr_launch_draft_ask(draft, "how large is the global batch? The config has no "
-                                "global_train_batch_size");
+    orr_launch_config_put_global(draft, count(draft, micro, 1), 1, 1,
+                                 "one micro-batch on each GPU: no global_train_batch_size");
   if (setting && strcmp(setting->value, "auto") == 0) {
     orr_launch_draft_judge(draft, (OrrLaunchSetting *)setting, ORR_LAUNCH_NOT_SIMULATED,
                            "auto: the largest that fits; one sequence is simulated");

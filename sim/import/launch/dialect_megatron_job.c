@@ -50,17 +50,14 @@ static void set_batch(OrrLaunchDraft *draft) {
   const gint64 split = number(draft, "tensor-model-parallel-size", 1) *
                        number(draft, "pipeline-model-parallel-size", 1) *
                        number(draft, "context-parallel-size", 1);
-  const gint64 gpus = orr_launch_draft_gpus(draft);
-  if (number(draft, "global-batch-size", 0)) {
+  if (!micro && !orr_launch_draft_get(draft, "workload.batch.micro"))
+    orr_launch_draft_assume(draft, "workload.batch.micro", "1", "since the input has none",
+                            "how large is a micro-batch? The input has no --micro-batch-size");
+  if (number(draft, "global-batch-size", 0))
     settle(draft, "global-batch-size");
-  } else if (micro && gpus >= split && split > 0) {
-    g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, micro * (gpus / split));
-    orr_launch_draft_set(draft, "workload.batch.global", text, NULL,
-                         "Megatron's default: a micro-batch on each replica");
-  } else {
-    orr_launch_draft_ask(draft, "how large is the global batch? The launch line has no "
-                                "--global-batch-size");
-  }
+  else
+    orr_launch_config_put_global(draft, MAX(micro, 1), 1, split,
+                                 "Megatron's default: a micro-batch on each replica");
 }
 
 /* --- Pipeline --- */

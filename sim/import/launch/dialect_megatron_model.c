@@ -10,6 +10,7 @@
 
 #include "sim/base/quantity.h"
 #include "sim/import/launch/dialect_megatron.h"
+#include "sim/import/launch/launch_private.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_megatron;
 
@@ -398,9 +399,12 @@ static gboolean has_named_model(OrrLaunchDraft *draft) {
 }
 
 void orr_dialect_megatron_model(OrrLaunchDraft *draft) {
-  const Shape shape = shape_of(draft);
+  Shape shape = shape_of(draft);
   if (has_named_model(draft)) return;
+  const gboolean is_bare = !shape.layers && !shape.hidden && !shape.heads;
+  if (is_bare && !draft->options->strict) return; /* it names no model: one is assumed */
   if (!shape.layers || !shape.hidden || !shape.heads) {
+    draft->asks_model = TRUE;
     orr_launch_draft_ask(draft, "which model? The launch line lacks --num-layers, --hidden-size or "
                                 "--num-attention-heads: add --model NAME");
     return;
@@ -410,9 +414,12 @@ void orr_dialect_megatron_model(OrrLaunchDraft *draft) {
     set_library_model(draft, name);
     return;
   }
-  if (!shape.vocab)
-    orr_launch_draft_ask(draft, "how large is the vocabulary? The launch line names a tokenizer "
-                                "only: add --model NAME, or --vocab-size to the line");
+  if (!shape.vocab &&
+      orr_launch_draft_assume(draft, "model.vocab", "50304",
+                              "GPT-2's 50,257 padded, since the input names a tokenizer only",
+                              "how large is the vocabulary? The launch line names a tokenizer "
+                              "only: add --model NAME, or --vocab-size to the line"))
+    shape.vocab = 50304;
   set_dimensions(draft, &shape);
   set_kinds(draft);
   set_mla(draft);

@@ -87,10 +87,11 @@ static void set_model(OrrLaunchDraft *draft) {
   if (name)
     change_model(draft, name, setting);
   else
-    orr_launch_draft_ask(draft,
-                         "which model is '%s'? The library does not have it: add --model NAME, or "
-                         "Primus's file of it",
-                         setting->value);
+    orr_launch_draft_ask_model(
+        draft,
+        "which model is '%s'? The library does not have it: add --model NAME, or "
+        "Primus's file of it",
+        setting->value);
 }
 
 /* --- What Primus's defaults differ from Megatron's in --- */

@@ -62,7 +62,7 @@ static void set_model(OrrLaunchDraft *draft) {
   if (ours)
     orr_launch_config_put(draft, own, "model", ours, "model.flavor");
   else
-    orr_launch_draft_ask(draft, "which model is torchtitan's '%s'? Add --model NAME", both);
+    orr_launch_draft_ask_model(draft, "which model is torchtitan's '%s'? Add --model NAME", both);
 }
 
 /* --- Parallelism, batch --- */
@@ -73,10 +73,21 @@ static gint64 split_of(OrrLaunchDraft *draft) {
          count(draft, "parallelism.context-parallel-degree", 1);
 }
 
+/* All degrees of a config multiply to its GPUs: torchtitan refuses any other number. */
+static void set_world(OrrLaunchDraft *draft) {
+  const gint64 shards = count(draft, "parallelism.data-parallel-shard-degree", -1);
+  const gint64 all =
+      shards * split_of(draft) * count(draft, "parallelism.data-parallel-replicate-degree", 1);
+  if (shards < 1 || orr_launch_config_gpus(draft) > 0) return;
+  orr_launch_draft_set_nodes(draft, 1, "the product of the config's degrees");
+  orr_launch_draft_set_gpus_per_node(draft, all, NULL);
+}
+
 /* torchtitan cuts a rank's batch into micro-batches for a pipeline alone: until 2025-03 into as
  * many as there are stages, later into micro-batches of one sequence. */
 static void set_batch(OrrLaunchDraft *draft) {
   const char *key = "training.local-batch-size";
+  set_world(draft);
   const gint64 local = count(draft, key, 8),
                pp = count(draft, "parallelism.pipeline-parallel-degree", 1);
   const gint64 old = count(draft, "experimental.pipeline-parallel-microbatches", 0);

@@ -66,7 +66,9 @@ static void set_batch(OrrLaunchDraft *draft) {
     orr_launch_draft_set(draft, "workload.sequence", orr_launch_draft_variable(draft, "sequence"),
                          NULL, "--set sequence");
   else
-    orr_launch_draft_ask(draft, "how long are sequences? Add --set sequence=TOKENS");
+    orr_launch_draft_assume(draft, "workload.sequence", "2048",
+                            "since the input has no length; --set sequence=N says another",
+                            "how long are sequences? Add --set sequence=TOKENS");
 }
 
 /* --- Sharding --- */
@@ -126,7 +128,7 @@ static void set_sharding(OrrLaunchDraft *draft) {
   set_fsdp_config(draft);
   if (set_named_zero(draft) || set_fsdp2(draft, path)) return;
   if (file && strchr(file, '.') && !orr_launch_form_source(draft, file))
-    orr_launch_draft_ask(draft, "what stands in %s? Give it as a file, too", file);
+    orr_launch_config_assume_zero(draft, file);
   if (fsdp && *fsdp && strcmp(fsdp, "[]") != 0) {
     orr_launch_config_put(draft, own, path,
                           strstr(fsdp, "no_shard") ? "ddp"

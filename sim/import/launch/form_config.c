@@ -6,6 +6,7 @@
 
 #include "sim/base/yaml_foreign.h"
 #include "sim/import/launch/config_resolve.h"
+#include "sim/import/launch/form_manifest.h"
 #include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
@@ -13,9 +14,21 @@
 
 enum { MAX_FILES = 32 };
 
+/* Options of a serving engine alone have keys that trainers have, too (model): form_manifest.c
+ * reads those that no trainer's dialect knows. */
+static gboolean is_of_engine(const OrrLaunchSource *source) {
+  if (!orr_form_manifest_values_is_likely(source->text)) return FALSE;
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  g_autoptr(GPtrArray) trees =
+      orr_yaml_foreign_parse(source->text, source->length, source->name, ignored);
+  for (guint i = 0; trees && i < trees->len; i++)
+    if (orr_launch_config_of(trees->pdata[i])) return FALSE;
+  return trees && trees->len > 0;
+}
+
 static int recognise(const OrrLaunchSource *source) {
   static const char *const endings[] = {".yaml", ".yml", ".json"};
-  if (!orr_launch_config_is_likely(source->text)) return 0;
+  if (!orr_launch_config_is_likely(source->text) || is_of_engine(source)) return 0;
   for (guint i = 0; i < G_N_ELEMENTS(endings); i++)
     if (g_str_has_suffix(source->name, endings[i])) return 75;
   return 70;

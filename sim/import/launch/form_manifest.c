@@ -21,6 +21,7 @@
 #include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_server.h"
+#include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/shell.h"
 
 /* --- Keys --- */
@@ -211,6 +212,12 @@ static void set_variables(OrrShell *shell, const GPtrArray *environment) {
   }
 }
 
+/* A pod of a training job: each replica of it is a node. */
+static void add_trainer(OrrFormManifest *manifest, OrrLaunchCommand *command, gint64 replicas) {
+  g_ptr_array_add(manifest->trainers, command);
+  manifest->n_trainers += MAX(replicas, 1);
+}
+
 /* The commands of a script that concern servers. The lines of a block of text are the file's: its
  * first line is the one after the key's. */
 void orr_form_manifest_add_script(OrrFormManifest *manifest, const OrrLaunchCommand *like,
@@ -228,6 +235,7 @@ void orr_form_manifest_add_script(OrrFormManifest *manifest, const OrrLaunchComm
   const GPtrArray *commands = orr_shell_commands(shell);
   for (guint i = 0; i < commands->len; i++) {
     OrrLaunchCommand *command = commands->pdata[i];
+    if (orr_launch_trainer_knows(command)) add_trainer(manifest, command, like->replicas);
     if (!orr_launch_server_knows(command)) continue; /* in the script no image's program runs */
     command->image = like->image;
     command->image_place = like->image_place;
@@ -348,6 +356,8 @@ static void add_container(OrrFormManifest *manifest, const OrrNode *node, gint64
     orr_form_manifest_resolve(manifest, command->environment, command->words->pdata[i]);
   if (!script && starts_server(manifest, node, command))
     g_ptr_array_add(manifest->commands, command);
+  else if (!script && orr_launch_trainer_knows(command))
+    add_trainer(manifest, command, replicas);
   if (manifest->commands->len > n_commands)
     orr_form_manifest_use_keys(manifest, node,
                                "image entrypoint command args modelFormat storageUri");
@@ -373,6 +383,8 @@ static void note_machine(OrrFormManifest *manifest, const OrrNode *map) {
                            value->place);
   }
   const OrrNode *gpus = orr_node_get(map, "nvidia.com/gpu");
+  if (gpus && gpus->kind == ORR_NODE_SCALAR)
+    manifest->gpus = MAX(manifest->gpus, orr_form_manifest_number(map, "nvidia.com/gpu", 0));
   if (gpus && gpus->kind == ORR_NODE_SCALAR)
     orr_launch_draft_add(manifest->draft, &orr_dialect_container, "gpus", gpus->text, gpus->place);
 }
@@ -475,7 +487,9 @@ static void read_services(OrrFormManifest *manifest, const OrrNode *services) {
 
 static void read_tree(OrrFormManifest *manifest, const OrrNode *tree) {
   const OrrNode *services = orr_node_get(tree, "services");
-  if (read_task(manifest, tree) || orr_form_manifest_read_chart(manifest, tree)) return;
+  if (read_task(manifest, tree) || orr_form_manifest_read_chart(manifest, tree) ||
+      orr_form_manifest_read_values(manifest, tree))
+    return;
   manifest->is_compose = services && !orr_node_get(tree, "apiVersion");
   if (services && services->kind == ORR_NODE_MAP && manifest->is_compose)
     read_services(manifest, services);
@@ -502,7 +516,22 @@ static int recognise(const OrrLaunchSource *source) {
       begins_line(source->text, "resources:") &&
       (begins_line(source->text, "run:") || begins_line(source->text, "commands:"));
   if (is_task) return 80;
-  return begins_line(source->text, "services:") && strstr(source->text, "image:") ? 80 : 0;
+  if (begins_line(source->text, "services:") && strstr(source->text, "image:")) return 80;
+  if (strstr(source->text, "nvcr.io/nim/") && strstr(source->text, "repository:")) return 60;
+  const char *const *ending = (const char *const[]){".yaml", ".yml", ".json", NULL};
+  for (; *ending; ending++)
+    if (g_str_has_suffix(source->name, *ending))
+      return orr_form_manifest_values_is_likely(source->text) ? 20 : 0;
+  return 0;
+}
+
+/* A training job: its pods are nodes, with the GPUs of a container's limits. */
+static void read_trainers(OrrFormManifest *manifest) {
+  OrrLaunchDraft *draft = manifest->draft;
+  orr_launch_draft_set_nodes(draft, manifest->n_trainers, "the pods of the manifest");
+  if (manifest->gpus > 0)
+    orr_launch_draft_set_gpus_per_node(draft, manifest->gpus, "nvidia.com/gpu");
+  orr_launch_trainer_read(draft, manifest->trainers);
 }
 
 static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
@@ -516,20 +545,28 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)orr_node_free);
   g_autoptr(GHashTable) used = g_hash_table_new(NULL, NULL);
   g_autoptr(GHashTable) variables = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  OrrFormManifest manifest = {draft,     commands, containers, shells,
-                              documents, used,     variables,  FALSE};
+  g_autoptr(GPtrArray) trainers = g_ptr_array_new();
+  OrrFormManifest manifest = {.draft = draft,
+                              .commands = commands,
+                              .trainers = trainers,
+                              .containers = containers,
+                              .shells = shells,
+                              .documents = documents,
+                              .used = used,
+                              .variables = variables};
   guint n_keys = 0;
   for (guint i = 0; trees && i < trees->len; i++) read_tree(&manifest, trees->pdata[i]);
   if (commands->len > 0) orr_launch_server_read(draft, commands);
   note_variables(&manifest, draft);
   for (guint i = 0; commands->len > 0 && trees && i < trees->len; i++)
     account_for(&manifest, trees->pdata[i], prefix_of(trees->pdata[i]), &n_keys);
-  if (commands->len > 0) return;
+  if (commands->len == 0 && trainers->len > 0) read_trainers(&manifest);
+  if (commands->len + trainers->len > 0) return;
   if (strstr(source->text, "{{"))
     orr_diags_error(draft->diags, place, "a template of Helm: give what 'helm template' prints");
   else if (orr_diags_n_errors(draft->diags) == n_errors)
     orr_diags_error(draft->diags, place,
-                    "no container of this manifest starts vLLM, SGLang or TensorRT-LLM");
+                    "no container of this manifest starts vLLM, SGLang or TensorRT-LLM, or trains");
 }
 
 const OrrLaunchForm orr_launch_form_manifest = {

@@ -15,6 +15,9 @@ G_BEGIN_DECLS
 typedef struct {
   OrrLaunchDraft *draft;
   GPtrArray *commands;   /* of OrrLaunchCommand *, borrowed: those that concern servers */
+  GPtrArray *trainers;   /* the same: those that train */
+  gint64 n_trainers;     /* pods of them */
+  gint64 gpus;           /* of a container, by its limits; 0: not said */
   GPtrArray *containers; /* of OrrLaunchCommand * */
   GPtrArray *shells;     /* of OrrShell * */
   GPtrArray *documents;  /* of OrrNode *, which commands refer to */
@@ -50,6 +53,10 @@ void orr_form_manifest_add_script(OrrFormManifest *manifest, const OrrLaunchComm
 /* The whole number at @key, at most a million; else @fallback. */
 gint64 orr_form_manifest_number(const OrrNode *map, const char *key, gint64 fallback);
 
+/* Reads @tree where it describes a server by options of its engine. FALSE: it does not. */
+gboolean orr_form_manifest_read_values(OrrFormManifest *manifest, const OrrNode *tree);
+/* Whether @text has a line with such options. */
+gboolean orr_form_manifest_values_is_likely(const char *text);
 /* Reads @tree where it is the values of a chart, or KServe's LLMInferenceService. FALSE: it is
  * not. */
 gboolean orr_form_manifest_read_chart(OrrFormManifest *manifest, const OrrNode *tree);

@@ -164,6 +164,7 @@ typedef struct {
   char **variables;      /* NAME=value, NULL-terminated, or NULL */
   gint64 choice;         /* which of several launch lines, from 1; 0: there must be one */
   gboolean skip_unknown; /* a key that no rule has is a warning, not an error */
+  gboolean strict;       /* what the input leaves open is asked, not assumed */
 } OrrLaunchOptions;
 
 /* @library and @options are borrowed. */
@@ -226,6 +227,17 @@ void orr_launch_draft_judge(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 /* What the input does not say and the scenario needs, with how to say it: "which cluster? Add
  * --cluster NAME". Nothing is written while there are questions. */
 void orr_launch_draft_ask(OrrLaunchDraft *draft, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Asks which model the one is that the input names: none is assumed then. */
+void orr_launch_draft_ask_model(OrrLaunchDraft *draft, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Sets the scenario's key @path, which nothing has set, to an assumed @value; a remark says so and
+ * @why, a clause. Under --strict, @question is asked instead. FALSE: it is asked. */
+gboolean orr_launch_draft_assume(OrrLaunchDraft *draft, const char *path, const char *value,
+                                 const char *why, const char *question);
+gboolean orr_launch_draft_assume_count(OrrLaunchDraft *draft, const char *path, gint64 value,
+                                       const char *why, const char *question);
+/* Assumes how many GPUs a training job has whose replicas take @split each, by the rule of
+ * launch_assume.c. FALSE: it has to be asked. */
+gboolean orr_launch_draft_assume_gpus(OrrLaunchDraft *draft, gint64 split);
 /* What a reader of the scenario should know: a comment at its head, and a line on stderr. */
 void orr_launch_draft_remark(OrrLaunchDraft *draft, const char *format, ...) G_GNUC_PRINTF(2, 3);
 

@@ -108,3 +108,17 @@ void orr_launch_argv(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, con
                       dialect->name, word->text);
   }
 }
+
+void orr_launch_argv_hydra(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                           const GPtrArray *words, guint first) {
+  for (guint i = first; i < words->len; i++) {
+    const OrrLaunchWord *word = words->pdata[i];
+    const char *begin = word->text + strspn(word->text, "+~-");
+    const char *equals = strchr(begin, '=');
+    if (!equals) continue;
+    g_autofree char *key = g_strndup(begin, (gsize)(equals - begin));
+    OrrLaunchSetting *setting = orr_launch_draft_add(draft, dialect, key, equals + 1, word->place);
+    setting->is_unresolved = word->unresolved != NULL;
+    setting->unresolved = g_strdup(word->unresolved);
+  }
+}

@@ -194,10 +194,30 @@ void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *
   if (name)
     orr_launch_draft_set(draft, "model", name, setting, NULL);
   else
-    orr_launch_draft_ask(draft,
-                         "which model is '%s'? The library does not have it: add --model NAME, or "
-                         "the model's config.json as a file",
-                         setting->value);
+    orr_launch_draft_ask_model(
+        draft,
+        "which model is '%s'? The library does not have it: add --model NAME, or "
+        "the model's config.json as a file",
+        setting->value);
+}
+
+void orr_launch_config_assume_zero(OrrLaunchDraft *draft, const char *file) {
+  g_autofree char *base = g_path_get_basename(file);
+  g_autofree char *lower = g_ascii_strdown(base, -1);
+  g_autoptr(GMatchInfo) match = NULL;
+  g_autoptr(GRegex) pattern =
+      g_regex_new("(?:zero|stage|z)[_-]?(?:stage[_-]?)?([123])", G_REGEX_DEFAULT, 0, NULL);
+  const gboolean is_named = g_regex_match(pattern, lower, 0, &match);
+  g_autofree char *stage = is_named ? g_match_info_fetch(match, 1) : g_strdup("2");
+  g_autofree char *kind = g_strconcat("zero-", stage, NULL);
+  g_autofree char *question = g_strdup_printf("what stands in %s? Give it as a file, too", file);
+  g_autofree char *why =
+      g_strdup_printf(is_named ? "by the name of %s, which was not given"
+                               : "since %s was not given, and its name has no stage",
+                      file);
+  orr_launch_draft_assume(draft, "workload.optimizer.sharding.kind", kind, why, question);
+  if (strstr(lower, "offload") && !draft->options->strict)
+    orr_launch_draft_assume(draft, "workload.offload.optimizer", "1", why, question);
 }
 
 gint64 orr_launch_config_gpus_of_node(OrrLaunchDraft *draft) {
@@ -218,6 +238,7 @@ gint64 orr_launch_config_gpus(OrrLaunchDraft *draft) {
 
 void orr_launch_config_put_global(OrrLaunchDraft *draft, gint64 micro, gint64 accumulation,
                                   gint64 split, const char *remark) {
+  if (orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, split);
   const gint64 gpus = orr_launch_config_gpus(draft);
   if (gpus < 1 || split < 1 || gpus < split) {
     orr_launch_draft_ask(draft, "on how many GPUs? Add --gpus N or --nodes N: the global batch "

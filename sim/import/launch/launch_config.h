@@ -57,6 +57,9 @@ const char *orr_launch_config_word(const OrrLaunchWordPair *pairs, const char *t
 /* The model that @key names: an alias or a name of the library. Else a question. --model wins. */
 void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                                  const char *key);
+/* A config of DeepSpeed that is named and was not given: its ZeRO stage by its name ("ds_z3.json",
+ * "zero_stage1_config.json"), else 2, an assumption; asked under --strict. */
+void orr_launch_config_assume_zero(OrrLaunchDraft *draft, const char *file);
 /* GPUs in all, of the command line, its cluster's nodes, or the launcher; 0: unknown. */
 gint64 orr_launch_config_gpus(OrrLaunchDraft *draft);
 /* GPUs of a node of --cluster; 0: not known. */

@@ -240,6 +240,14 @@ void orr_launch_draft_ask(OrrLaunchDraft *draft, const char *format, ...) {
   va_end(values);
 }
 
+void orr_launch_draft_ask_model(OrrLaunchDraft *draft, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  add_text(draft->questions, g_strdup_vprintf(format, values));
+  va_end(values);
+  draft->asks_model = TRUE;
+}
+
 void orr_launch_draft_remark(OrrLaunchDraft *draft, const char *format, ...) {
   va_list values;
   va_start(values, format);

@@ -69,6 +69,10 @@ typedef struct {
  * taken to have a value where the next word does not begin with a dash. */
 void orr_launch_argv(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, const GPtrArray *words,
                      guint first, GPtrArray *ret_rest);
+/* The words "a.b=c", "+a.b=c" of @words from @first on as settings: Hydra's overrides. Others are
+ * skipped. */
+void orr_launch_argv_hydra(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                           const GPtrArray *words, guint first);
 /* Every scalar of @tree, and every list of scalars as "[a, b]", as a setting whose key joins the
  * levels below @prefix (NULL: none) with dots. Lists of maps: "key.0.name". */
 void orr_launch_tree(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, const OrrNode *tree,

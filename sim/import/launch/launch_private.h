@@ -32,6 +32,7 @@ struct OrrLaunchDraft {
   GPtrArray *lines;     /* of OrrLaunchLine *, in the order of their first call */
   GPtrArray *questions; /* of char * */
   GPtrArray *remarks;   /* of char * */
+  gboolean asks_model;  /* a question about it: none is assumed */
   gint64 nodes, gpus_per_node;
   char *nodes_from, *gpus_from; /* what said so; NULL: nothing */
   GPtrArray *parts;             /* of OrrLaunchDraft *: other servers of the same deployment */

@@ -124,10 +124,15 @@ static gboolean passes_over(OrrLaunchDraft *draft, OrrLaunchSetting *setting, co
   const gboolean is_slip =
       nearest && !strchr(nearest, '*') && MAX(length, other) - MIN(length, other) <= 1;
   const gboolean is_own = setting->dialect->has_own_options && !is_slip;
-  if (!is_own && !draft->options->skip_unknown) return FALSE;
-  orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, "%s",
-                         is_own ? "an option of the script itself, or an unknown one"
-                                : "an unknown option (--skip-unknown)");
+  const gboolean is_new = !draft->options->strict && !is_slip;
+  if (!is_own && !is_new && !draft->options->skip_unknown) return FALSE;
+  if (is_own || draft->options->skip_unknown)
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, "%s",
+                           is_own ? "an option of the script itself, or an unknown one"
+                                  : "an unknown option (--skip-unknown)");
+  else
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                           "%s is not known to have it: it is left out", setting->dialect->name);
   return TRUE;
 }
 
@@ -262,7 +267,24 @@ void orr_launch_draft_settle(OrrLaunchDraft *draft, const OrrLaunchDialect *dial
   }
 }
 
+/* A mapped setting whose variable nobody sets counts as absent, aloud. Under --strict the rules ask
+ * for the variable. */
+static void drop_unresolved(OrrLaunchDraft *draft) {
+  for (guint i = draft->settings->len; i-- > 0 && !draft->options->strict;) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    const OrrLaunchRule *rule = rule_for(setting);
+    if (!setting->is_unresolved || !rule || rule->verdict != ORR_LAUNCH_MAPPED) continue;
+    orr_launch_draft_remark(draft,
+                            "assumed: %s:%d: '%s' is absent, since nobody sets %s; --set %s=VALUE "
+                            "says otherwise",
+                            setting->place.file ? setting->place.file : "", setting->place.line,
+                            setting->written, setting->unresolved, setting->unresolved);
+    g_ptr_array_remove_index(draft->settings, i);
+  }
+}
+
 void orr_launch_draft_apply(OrrLaunchDraft *draft) {
+  drop_unresolved(draft);
   for (guint i = 0, n_read = draft->settings->len; i < n_read; i++) {
     const OrrLaunchSetting *setting = draft->settings->pdata[i];
     if (setting->dialect->begin && is_first(draft, i)) setting->dialect->begin(draft);

@@ -43,8 +43,22 @@ static void set_gpus(OrrLaunchDraft *draft, gint64 gpus, gint64 per_node, const 
   set_number(draft, "cluster.gpus", gpus, from);
 }
 
+static gint64 degree(OrrLaunchDraft *draft, const char *path) {
+  const char *text = orr_launch_draft_get(draft, path);
+  return text ? CLAMP(g_ascii_strtoll(text, NULL, 10), 1, 1 << 20) : 1;
+}
+
+static void assume_size(OrrLaunchDraft *draft) {
+  const OrrLaunchOptions *options = draft->options;
+  if (options->gpus || options->nodes || draft->nodes > 0) return;
+  orr_launch_draft_assume_gpus(draft, degree(draft, "workload.parallel.tp") *
+                                          degree(draft, "workload.parallel.pp") *
+                                          degree(draft, "workload.parallel.cp"));
+}
+
 static void complete_size(OrrLaunchDraft *draft, gint64 per_node) {
   const OrrLaunchOptions *options = draft->options;
+  assume_size(draft);
   const gint64 gpus = orr_launch_draft_gpus(draft);
   g_autofree char *from =
       draft->gpus_from ? g_strdup_printf("%s, %s", draft->nodes_from ? draft->nodes_from : "1 node",
@@ -77,8 +91,10 @@ static void complete_cluster(OrrLaunchDraft *draft) {
 static void complete_model(OrrLaunchDraft *draft) {
   if (draft->options->model)
     orr_launch_draft_set(draft, "model", draft->options->model, NULL, "--model");
-  if (!has_below(draft, "model"))
-    orr_launch_draft_ask(draft, "which model? Add --model NAME ('orrery list models')");
+  if (!has_below(draft, "model") && !draft->asks_model)
+    orr_launch_draft_assume(draft, "model", "llama-3.1-8b",
+                            "since the input names none; --model NAME says another",
+                            "which model? Add --model NAME ('orrery list models')");
 }
 
 /* The first dialect with a kind (or a stack) decides. */
@@ -126,11 +142,32 @@ static void add_questions(OrrLaunchDraft *draft) {
   }
 }
 
+/* Assumptions complete an input; they do not take its place. */
+static void refuse_nothing(OrrLaunchDraft *draft) {
+  g_autoptr(GPtrArray) drafts = g_ptr_array_new();
+  g_ptr_array_add(drafts, draft);
+  g_ptr_array_extend(drafts, draft->parts, NULL, NULL);
+  for (guint k = 0; k < drafts->len; k++) {
+    const OrrLaunchDraft *one = drafts->pdata[k];
+    for (guint i = 0; i < one->settings->len; i++) {
+      const OrrLaunchSetting *setting = one->settings->pdata[i];
+      if (!setting->is_default && setting->verdict == ORR_LAUNCH_MAPPED && setting->rule) return;
+    }
+  }
+  const OrrLaunchSource *source = draft->sources->len ? draft->sources->pdata[0] : NULL;
+  const OrrPlace place = {.file = g_intern_string(source ? source->name : "-")};
+  if (draft->settings->len > 0 && !draft->options->strict && !draft->options->skip_unknown)
+    orr_diags_error(draft->diags, place,
+                    "no key of the input is known: nothing of it would be in "
+                    "the answer");
+}
+
 char *orr_launch_draft_scenario(OrrLaunchDraft *draft, GError **error) {
+  refuse_nothing(draft);
   complete_name(draft);
-  complete_cluster(draft);
   complete_model(draft);
   complete_workload(draft);
+  complete_cluster(draft);
   const gboolean is_read = draft->settings->len > 0 || orr_diags_n_errors(draft->diags) == 0;
   if (is_read) add_questions(draft); /* else the errors say why nothing is known */
   return orr_diags_check(draft->diags, error) ? orr_launch_text_yaml(draft) : NULL;

@@ -11,9 +11,17 @@
 
 /* To add one: see launch_trainer.h. The last whose `knows` is not NULL may take what no name
  * tells. */
-static const OrrLaunchTrainer *const trainers[] = {&orr_trainer_bridge, &orr_trainer_megatron,
+static const OrrLaunchTrainer *const trainers[] = {&orr_trainer_verl,
+                                                   &orr_trainer_nemo_rl,
+                                                   &orr_trainer_openrlhf,
+                                                   &orr_trainer_slime,
+                                                   &orr_trainer_trl_grpo,
+                                                   &orr_trainer_maxtext,
+                                                   &orr_trainer_bridge,
+                                                   &orr_trainer_megatron,
                                                    &orr_trainer_torchtitan,
-                                                   &orr_trainer_transformers, NULL};
+                                                   &orr_trainer_transformers,
+                                                   NULL};
 
 /* A launcher by the words that begin it; its options precede the script. */
 static const struct {
@@ -209,6 +217,8 @@ static void read_environment(OrrLaunchDraft *draft, const OrrLaunchCommand *comm
 gboolean orr_launch_trainer_refuse(OrrLaunchDraft *draft, const OrrLaunchCommand *command) {
   const guint script = script_of(command);
   gboolean by_model = FALSE;
+  const OrrLaunchTrainer *trainer = script ? trainer_of(command, script) : NULL;
+  if (trainer && trainer->rolls_out) return FALSE;
   const char *what = script ? orr_launch_scripts_other(text_at(command, script), &by_model) : NULL;
   if (!what || (by_model && draft->options->model)) return FALSE;
   orr_diags_error(draft->diags, ((const OrrLaunchWord *)command->words->pdata[script])->place,

@@ -19,14 +19,21 @@ typedef struct {
   gboolean (*knows)(const OrrLaunchCommand *command, guint script);
   /* The form whose files it reads itself, with its own options; NULL: none */
   const char *claims;
+  gboolean rolls_out; /* its scripts train a loop of rollouts and updates */
   /* Adds the settings of the words behind @script. */
   void (*read)(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script);
 } OrrLaunchTrainer;
 
 extern const OrrLaunchTrainer orr_trainer_bridge;
+extern const OrrLaunchTrainer orr_trainer_maxtext;
 extern const OrrLaunchTrainer orr_trainer_megatron;
+extern const OrrLaunchTrainer orr_trainer_nemo_rl;
+extern const OrrLaunchTrainer orr_trainer_openrlhf;
+extern const OrrLaunchTrainer orr_trainer_slime;
 extern const OrrLaunchTrainer orr_trainer_torchtitan;
 extern const OrrLaunchTrainer orr_trainer_transformers;
+extern const OrrLaunchTrainer orr_trainer_trl_grpo;
+extern const OrrLaunchTrainer orr_trainer_verl;
 
 /* Whether @command starts training with a known script. Quick. */
 gboolean orr_launch_trainer_knows(const OrrLaunchCommand *command);

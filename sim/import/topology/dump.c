@@ -185,6 +185,17 @@ static void text_clear(OrrDumpText *text) {
   g_free(text->text);
 }
 
+const OrrDumpReader *orr_dump_reader_of(const char *path) {
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  const OrrDumpReader *found = NULL;
+  OrrDumpText text = {0};
+  const gboolean is_text = load(&text, path, ignored);
+  for (guint i = 0; is_text && !found && orr_dump_readers[i] != &orr_dump_host_file; i++)
+    if (orr_dump_readers[i]->recognise(&text)) found = orr_dump_readers[i];
+  text_clear(&text);
+  return found;
+}
+
 void orr_dump_read(OrrDump *dump, const char *path, OrrDiags *diags) {
   OrrDumpText text = {0};
   guint n_read = 0;

@@ -136,6 +136,9 @@ OrrDump *orr_dump_new(void);
 void orr_dump_free(OrrDump *dump);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrDump, orr_dump_free)
 
+/* The reader of the format that the file at @path has; NULL: none, or a list of hosts, which any
+ * text could be. */
+const OrrDumpReader *orr_dump_reader_of(const char *path);
 /* Reads the file at @path into @dump with every reader that recognises it. Errors go to @diags. */
 void orr_dump_read(OrrDump *dump, const char *path, OrrDiags *diags);
 /* The same with @reader alone, whether it recognises the text or not. */

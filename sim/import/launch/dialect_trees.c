@@ -1,0 +1,145 @@
+/*
+ * dialect_trees.c - trainers whose config is a tree of few keys: nanotron, torchtune, MaxText,
+ * NeMo AutoModel. Their tables map most keys; this file completes the model, the machine, the batch
+ * and the sharding, alike for all.
+ *
+ * Sources: nanotron/config of huggingface/nanotron; recipes/configs of pytorch/torchtune (FSDP over
+ * all GPUs, LoRA in builders named lora_*); MaxText/configs/base.yml of AI-Hypercomputer/maxtext
+ * (per_device_batch_size counts sequences of a device); nemo_automodel/recipes of
+ * NVIDIA-NeMo/Automodel. What a config leaves out is assumed: a sequence of 4,096, one of 2,048 in
+ * MaxText (base.yml).
+ */
+#include <string.h>
+
+#include "sim/import/launch/dialects.h"
+#include "sim/import/launch/launch_config.h"
+#include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_trainer.h"
+
+typedef struct {
+  const OrrLaunchDialect *dialect;
+  const char *sharding; /* where no key says */
+  const char *sequence; /* what is assumed */
+} Tree;
+
+static const Tree trees[] = {{&orr_dialect_nanotron, "zero-1", "4096"},
+                             {&orr_dialect_torchtune, "fsdp", "4096"},
+                             {&orr_dialect_maxtext, "fsdp", "2048"},
+                             {&orr_dialect_automodel, "fsdp", "4096"}};
+
+static const Tree *tree_of(const OrrLaunchDraft *draft) {
+  for (guint i = 0; i < G_N_ELEMENTS(trees); i++)
+    if (orr_launch_config_has(draft, trees[i].dialect)) return &trees[i];
+  return NULL;
+}
+
+/* The last mapped setting whose rule has @path and leaves it to this file; NULL: none. */
+static OrrLaunchSetting *by_path(const OrrLaunchDraft *draft, const char *path) {
+  for (guint i = draft->settings->len; i-- > 0;) {
+    OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (setting->rule && g_strcmp0(setting->rule->path, path) == 0 && !setting->rule->convert &&
+        setting->verdict == ORR_LAUNCH_MAPPED)
+      return setting;
+  }
+  return NULL;
+}
+
+static gint64 count_at(OrrLaunchDraft *draft, const char *path, gint64 fallback) {
+  const OrrLaunchSetting *setting = by_path(draft, path);
+  if (!setting || orr_launch_config_is_null(draft, setting->dialect, setting->key)) return fallback;
+  return orr_launch_draft_int(draft, setting->dialect, setting->key, fallback);
+}
+
+static gint64 degree(OrrLaunchDraft *draft, const char *path) {
+  const char *text = orr_launch_draft_get(draft, path);
+  return text ? MAX(g_ascii_strtoll(text, NULL, 10), 1) : 1;
+}
+
+static void set_model(OrrLaunchDraft *draft) {
+  const OrrLaunchSetting *model = by_path(draft, "model");
+  if (model) orr_launch_config_put_model(draft, model->dialect, model->key);
+  if (!orr_launch_draft_get(draft, "model.layers") || draft->options->model) return;
+  orr_launch_draft_set(draft, "model.name", "from-the-config", NULL, NULL);
+  orr_launch_draft_set(draft, "model.norm", "rmsnorm", NULL, "the trainer's Llama");
+  orr_launch_draft_set(draft, "model.position", "rope", NULL, "the trainer's Llama");
+  orr_launch_draft_set(draft, "model.bias", "false", NULL, "the trainer's Llama");
+  if (!orr_launch_draft_get(draft, "model.activation"))
+    orr_launch_draft_set(draft, "model.activation", "swiglu", NULL, "the trainer's Llama");
+}
+
+/* All degrees together are the GPUs, where the config says how many replicas there are. */
+static void set_machine(OrrLaunchDraft *draft, gint64 split) {
+  const gint64 replicas = count_at(draft, "workload.parallel.dp", 0);
+  if (replicas < 1 || orr_launch_config_gpus(draft) > 0) return;
+  orr_launch_draft_set_nodes(draft, 1, "the product of the config's degrees");
+  orr_launch_draft_set_gpus_per_node(draft, replicas * split, NULL);
+}
+
+static void finish(OrrLaunchDraft *draft) {
+  const Tree *tree = tree_of(draft);
+  const gint64 split = degree(draft, "workload.parallel.tp") *
+                       degree(draft, "workload.parallel.pp") *
+                       degree(draft, "workload.parallel.cp");
+  if (!tree) return;
+  set_model(draft);
+  set_machine(draft, split);
+  orr_launch_draft_assume(draft, "workload.sequence", tree->sequence,
+                          "since the config has no length; --model and a line of the scenario "
+                          "say another",
+                          "how long are sequences? The config has no length");
+  if (!orr_launch_draft_get(draft, "workload.batch.micro"))
+    orr_launch_draft_assume(draft, "workload.batch.micro", "1", "since the config has none",
+                            "how many sequences has a micro-batch?");
+  if (!orr_launch_draft_get(draft, "workload.batch.global"))
+    orr_launch_config_put_global(draft, degree(draft, "workload.batch.micro"),
+                                 count_at(draft, "workload.batch.global", 1), split,
+                                 "micro-batch x accumulation x replicas");
+  if (!orr_launch_draft_get(draft, "workload.optimizer.sharding.kind"))
+    orr_launch_draft_set(draft, "workload.optimizer.sharding.kind", tree->sharding, NULL,
+                         "the trainer's default");
+}
+
+#define TREE .kind = "training", .is_trainer = TRUE, .has_own_options = TRUE, .finish = finish
+
+const OrrLaunchDialect orr_dialect_nanotron = {
+    .name = "nanotron",
+    .signs = "parallelism.tp_mode tokens.batch_accumulation_per_replica parallelism.pp_engine",
+    TREE,
+};
+const OrrLaunchDialect orr_dialect_torchtune = {
+    .name = "torchtune",
+    .signs = "model._component_",
+    TREE,
+};
+const OrrLaunchDialect orr_dialect_maxtext = {
+    .name = "maxtext",
+    .signs = "per_device_batch_size max_target_length",
+    TREE,
+};
+const OrrLaunchDialect orr_dialect_automodel = {
+    .name = "automodel",
+    .stack = "automodel",
+    .signs = "step_scheduler.global_batch_size",
+    TREE,
+};
+
+/* --- The command line --- */
+
+static gboolean has_beginning(const OrrLaunchCommand *command, guint script, const char *word) {
+  for (guint i = script; i < command->words->len; i++)
+    if (g_str_has_prefix(((const OrrLaunchWord *)command->words->pdata[i])->text, word))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean knows_maxtext(const OrrLaunchCommand *command, guint script) {
+  return has_beginning(command, script, "MaxText") || has_beginning(command, script, "maxtext.") ||
+         has_beginning(command, script, "per_device_batch_size=");
+}
+
+static void read_maxtext(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
+  orr_launch_argv_hydra(draft, &orr_dialect_maxtext, command->words, script + 1);
+}
+
+const OrrLaunchTrainer orr_trainer_maxtext = {
+    .name = "maxtext", .scripts = "", .knows = knows_maxtext, .read = read_maxtext};

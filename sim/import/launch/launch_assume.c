@@ -1,0 +1,135 @@
+/*
+ * launch_assume.c - what an input leaves open is assumed aloud: a line of the scenario with its
+ * reason, and a remark above the answer. Under --strict it is asked instead.
+ *
+ * GPUs of a training job, where nothing names them: the fewest that
+ *
+ *   1. the layout divides: a multiple of TP x PP x CP, and of PP x EP;
+ *   2. hold the training state in 60 % of their memory, 18 bytes a parameter (Rajbhandari et al.
+ *      2020, ZeRO, section 3.1: 16 with Adam in mixed precision; 18 with gradients in fp32) over
+ *      all of them, in a number of whole nodes that is a power of two;
+ *   3. share the global batch evenly, where the input says it: fewer replicas if need be.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/quantity.h"
+#include "sim/import/launch/launch_private.h"
+
+static const double state_bytes = 18, usable = 0.6;
+
+gboolean orr_launch_draft_assume(OrrLaunchDraft *draft, const char *path, const char *value,
+                                 const char *why, const char *question) {
+  if (orr_launch_draft_get(draft, path)) return TRUE;
+  if (draft->options->strict) {
+    orr_launch_draft_ask(draft, "%s", question);
+    return FALSE;
+  }
+  g_autofree char *remark = g_strdup_printf("assumed: %s", why);
+  orr_launch_draft_set(draft, path, value, NULL, remark);
+  orr_launch_draft_remark(draft, "assumed: %s %s, %s", path, value, why);
+  return TRUE;
+}
+
+gboolean orr_launch_draft_assume_count(OrrLaunchDraft *draft, const char *path, gint64 value,
+                                       const char *why, const char *question) {
+  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  return orr_launch_draft_assume(draft, path, text, why, question);
+}
+
+/* --- GPUs --- */
+
+static double number_of(const char *text, OrrUnit unit) {
+  double number = 0;
+  return text && orr_quantity_parse(text, unit, &number, NULL) ? number : 0;
+}
+
+/* A document of the library; NULL: it has none of that name. */
+static const OrrNode *document(OrrLaunchDraft *draft, const char *kind, const char *name) {
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  return name ? orr_library_borrow(draft->library, kind, name, (OrrPlace){0}, ignored) : NULL;
+}
+
+static double parameters_of(OrrLaunchDraft *draft) {
+  const char *name = draft->options->model;
+  if (!name) name = orr_launch_draft_get(draft, "model");
+  if (!name) name = orr_launch_draft_get(draft, "model.base");
+  const OrrNode *model = document(draft, "model", name);
+  return model ? number_of(orr_node_get_text(model, "parameters"), ORR_UNIT_NONE) : 0;
+}
+
+/* The fewest GPUs that hold the state of training. An adapter's base is held once, in 2 bytes. */
+static double gpus_for_state(OrrLaunchDraft *draft, const OrrNode *cluster) {
+  const OrrNode *device = document(draft, "device", orr_node_get_text(cluster, "device"));
+  const double memory = device ? number_of(orr_node_get_text(device, "memory"), ORR_UNIT_BYTES) : 0;
+  const double bytes = orr_launch_draft_get(draft, "workload.lora.rank") ? 2 : state_bytes;
+  return memory > 0 ? parameters_of(draft) * bytes / (usable * memory) : 0;
+}
+
+static gint64 degree(OrrLaunchDraft *draft, const char *path) {
+  const char *text = orr_launch_draft_get(draft, path);
+  return text ? CLAMP(g_ascii_strtoll(text, NULL, 10), 1, 1 << 20) : 1;
+}
+
+static gint64 common_multiple(gint64 a, gint64 b) {
+  gint64 x = a, y = b;
+  while (y) {
+    const gint64 rest = x % y;
+    x = y;
+    y = rest;
+  }
+  return a / x * b;
+}
+
+/* At most as many replicas of @unit GPUs as share the global batch evenly. */
+static gint64 replicas_of(OrrLaunchDraft *draft, gint64 wanted) {
+  const char *global = orr_launch_draft_get(draft, "workload.batch.global");
+  const gint64 micro = degree(draft, "workload.batch.micro");
+  const gint64 batch = global ? g_ascii_strtoll(global, NULL, 10) : 0;
+  for (gint64 n = MIN(wanted, batch); batch > 0 && n > 0; n--)
+    if (batch % (n * micro) == 0) return n;
+  return MAX(wanted, 1);
+}
+
+/* The launcher gives the GPUs of each node, and no number of nodes. */
+static void assume_nodes(OrrLaunchDraft *draft, gint64 unit) {
+  const gint64 n = (unit + draft->gpus_per_node - 1) / draft->gpus_per_node;
+  g_autofree char *why =
+      g_strdup_printf("assumed: %" G_GINT64_FORMAT " node%s, the fewest that hold the layout", n,
+                      n == 1 ? "" : "s");
+  orr_launch_draft_remark(draft, "%s; --nodes N says otherwise", why);
+  orr_launch_draft_set_nodes(draft, n, why);
+}
+
+/* Whole nodes that hold the layout and the state. */
+static gint64 fewest_gpus(OrrLaunchDraft *draft, const OrrNode *cluster, gint64 unit,
+                          gint64 per_node) {
+  const double least = MAX((double)unit, gpus_for_state(draft, cluster));
+  gint64 nodes = 1;
+  while ((double)(nodes * per_node) < least && nodes < 1 << 20) nodes *= 2;
+  return MAX(1, nodes * per_node / unit) * unit;
+}
+
+gboolean orr_launch_draft_assume_gpus(OrrLaunchDraft *draft, gint64 split) {
+  const OrrNode *cluster = document(draft, "cluster", draft->options->cluster);
+  const char *text = cluster ? orr_node_get_text(orr_node_get(cluster, "node"), "gpus") : NULL;
+  const gint64 per_node = (gint64)number_of(text, ORR_UNIT_NONE), model = MAX(split, 1);
+  const gint64 unit = common_multiple(model, degree(draft, "workload.parallel.pp") *
+                                                 degree(draft, "workload.parallel.ep"));
+  if (per_node < 1 || unit > 1 << 22 || draft->options->strict) return FALSE;
+  if (draft->gpus_per_node > 0) {
+    assume_nodes(draft, unit);
+    return TRUE;
+  }
+  const gint64 most = fewest_gpus(draft, cluster, unit, per_node);
+  const gint64 gpus = replicas_of(draft, most / model) * model;
+  g_autofree char *why =
+      g_strdup_printf("assumed: %" G_GINT64_FORMAT
+                      " GPUs: the fewest whole nodes that hold the layout (%" G_GINT64_FORMAT
+                      " a replica) and 18 bytes per parameter in 60 %% of their memory",
+                      gpus, model);
+  orr_launch_draft_remark(draft, "%s; --gpus N or --nodes N says otherwise", why);
+  orr_launch_draft_set_nodes(draft, 1, why);
+  orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
+  return TRUE;
+}
