@@ -75,6 +75,8 @@ static double limit(const OrrLoop *loop) {
 static gboolean may_launch(const OrrLoop *loop) {
   if (loop->is_over || loop->trainer == TRAINER_DRAINING || loop->trainer == TRAINER_SENDING)
     return FALSE;
+  if (loop->trainer == TRAINER_COPYING && loop->input->mode.on_update == ORR_LOOP_DRAIN)
+    return FALSE;
   return loop->launched < limit(loop);
 }
 

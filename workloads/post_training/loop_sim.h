@@ -26,6 +26,7 @@
 #include "workloads/lengths.h"
 #include "workloads/post_training/pass_time.h"
 #include "workloads/post_training/rollout_speed.h"
+#include "workloads/post_training/weight_syncs/weight_sync.h"
 #include "workloads/serving/power_time.h"
 
 G_BEGIN_DECLS
@@ -110,6 +111,7 @@ typedef struct {
   gboolean is_colocated;
   gboolean shares_prompt;
   gint64 steps, prompts, samples;
+  gint64 uncounted; /* steps at the beginning that no mean counts */
   const OrrLengths *prompt, *response;
   gint64 longest; /* tokens of a sequence */
   OrrLoopMode mode;
@@ -120,7 +122,8 @@ typedef struct {
   gint64 mini_batch; /* samples of an optimizer step */
   gint64 epochs;
   double filtered;
-  double sync_s, to_update_s, to_rollout_s;
+  OrrWeightTimes sync;
+  double to_update_s, to_rollout_s;
   guint64 seed;
 } OrrLoopInput;
 

@@ -23,7 +23,13 @@
 
 G_BEGIN_DECLS
 
-typedef enum { TRAINER_IDLE, TRAINER_BUSY, TRAINER_DRAINING, TRAINER_SENDING } OrrLoopTrainer;
+typedef enum {
+  TRAINER_IDLE,
+  TRAINER_BUSY,
+  TRAINER_DRAINING,
+  TRAINER_COPYING,
+  TRAINER_SENDING
+} OrrLoopTrainer;
 
 typedef struct {
   guint first;  /* its first sample's id */

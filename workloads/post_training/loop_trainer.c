@@ -265,7 +265,7 @@ static void end_step(OrrLoop *loop) {
   loop->taken = loop->ended = 0;
   loop->nine_tenths_s = NAN;
   loop->version++;
-  if (loop->history->steps->len == 1 && loop->input->steps > 1) orr_loop_pools_restart(loop);
+  if ((gint64)loop->history->steps->len == loop->input->uncounted) orr_loop_pools_restart(loop);
 }
 
 /* Engines go on; the next step has begun. */
@@ -302,12 +302,24 @@ static void sent(void *user) {
   orr_engine_after(loop->engine, loop->input->to_rollout_s, awake, loop);
 }
 
-static void send_weights(OrrLoop *loop) {
+static void load_weights(void *user) {
+  OrrLoop *loop = user;
   orr_loop_pools_touch(loop);
   loop->trainer = TRAINER_SENDING;
-  wait_ended(loop);
-  add_phase(loop, ORR_LOOP_PHASE_SYNC, orr_loop_now(loop), loop->input->sync_s);
   for (guint i = 0; i < loop->replicas->len; i++)
     orr_rollout_replica_pause(orr_loop_replica(loop, i));
-  orr_engine_after(loop->engine, loop->input->sync_s, sent, loop);
+  orr_engine_after(loop->engine, loop->input->sync.blocked_s, sent, loop);
+}
+
+/* Engines go on until the last part of the copy. */
+static void send_weights(OrrLoop *loop) {
+  const OrrWeightTimes *sync = &loop->input->sync;
+  orr_loop_pools_touch(loop);
+  loop->trainer = TRAINER_COPYING;
+  wait_ended(loop);
+  add_phase(loop, ORR_LOOP_PHASE_SYNC, orr_loop_now(loop), sync->copy_s);
+  if (sync->copy_s > sync->blocked_s)
+    orr_engine_after(loop->engine, sync->copy_s - sync->blocked_s, load_weights, loop);
+  else
+    load_weights(loop);
 }

@@ -146,9 +146,12 @@ static const OrrField fields[] = {
                       "Lengths of prompts."),
     ORR_FIELD_SECTION(OrrPostTraining, "response", response, &orr_lengths_table, NULL,
                       "Lengths of responses; of their turns where there are several."),
-    ORR_FIELD_INT(OrrPostTraining, "steps", steps, "3",
-                  "Steps to simulate; the first is not part of the means where there are more.",
-                  .min = 1, .max = 1e5),
+    ORR_FIELD_INT(
+        OrrPostTraining, "steps", steps, "3",
+        "Steps to simulate; where there are more, the first one is not part of the means. With a "
+        "staleness of 1 or more a round is 1 + staleness steps: at least three rounds are "
+        "simulated, and the first is not counted.",
+        .min = 1, .max = 1e5),
     ORR_FIELD_REAL(
         OrrPostTraining, "run-steps", run_steps, ORR_UNIT_NONE, NULL,
         "Steps of the whole run; the simulated ones are a sample of them: for run_days and "

@@ -49,7 +49,8 @@ static OrrWeightLoad load_of(const OrrPostTrainingParts *parts) {
                          .rollout_gpus = orr_cluster_n_gpus(&parts->rollout_cluster),
                          .engine_gpus = orr_post_training_parts_engine_gpus(p),
                          .host_link_bytes_per_s = orr_post_training_parts_host_link(parts),
-                         .memory_bytes_per_s = parts->rollout_cluster.device.memory_bytes_per_s};
+                         .memory_bytes_per_s = parts->rollout_cluster.device.memory_bytes_per_s,
+                         .cpu_speed = parts->rollout_cluster.node.host.cpu_speed};
 }
 
 static gboolean replay_sync(const OrrPostTrainingParts *parts, const OrrParts *runs,
@@ -87,8 +88,9 @@ static gboolean replay_sync(const OrrPostTrainingParts *parts, const OrrParts *r
   if (!ok) return FALSE;
   const OrrWeightCalls seconds = {.gather_s = gathers ? times[0].seconds : 0,
                                   .send_s = sync->sends ? times[gathers ? 1 : 0].seconds : 0};
-  input->sync_s = sync->seconds(own, &load, &seconds);
+  input->sync = sync->times(own, &load, &seconds);
   work->sync_bytes = load.bytes;
+  work->blocked_s = input->sync.blocked_s;
   return TRUE;
 }
 
@@ -130,19 +132,27 @@ static void fill_passes(const OrrPostTrainingParts *parts, OrrLoopInput *input) 
   input->critic = pass_of(parts, ORR_LINE_CRITIC);
 }
 
+/* Rollouts that may run ahead begin all batches of the allowed staleness at once, so that step
+ * times repeat with this many steps rather than with one. */
+static gint64 round_of(const OrrPostTraining *p) {
+  return p->steps > 1 && p->mode.kind == ORR_LOOP_ASYNCHRONOUS ? 1 + (gint64)p->mode.staleness : 1;
+}
+
 static void fill_input(const OrrPostTrainingParts *parts, OrrRolloutSpeed *speed, guint64 seed,
                        OrrLoopInput *input) {
   const OrrPostTraining *p = parts->params;
   const OrrRlAlgorithm *algorithm = (const OrrRlAlgorithm *)(gconstpointer)p->algorithm.entry;
   const OrrRlPasses *passes = p->algorithm.params;
   const gint64 engine = orr_post_training_parts_engine_gpus(p);
+  const gint64 round = round_of(p);
   *input = (OrrLoopInput){
       .speed = speed,
       .replicas = (guint)parts->rollout.replicas,
       .helpers = p->pools.hybrid ? (guint)(orr_cluster_n_gpus(&parts->update_cluster) / engine) : 0,
       .is_colocated = p->pools.rollout_gpus == 0,
       .shares_prompt = p->rollout.engine.prefix_caching != 0,
-      .steps = p->steps,
+      .steps = round > 1 ? MAX(p->steps, 3 * round) : p->steps,
+      .uncounted = p->steps > 1 ? round : 0,
       .prompts = p->prompts,
       .samples = p->samples,
       .prompt = &p->prompt,
@@ -194,6 +204,7 @@ static gboolean run_loop(OrrPostTrainingParts *parts, const OrrWorld *world,
   fill_switch(parts, &input);
   work->memory = orr_post_training_memory_new(parts, work->rollout_bytes);
   work->update_bytes = orr_post_training_memory_peak(work->memory);
+  work->uncounted = input.uncounted;
   work->history = orr_loop_sim(&input, error);
   if (!work->history) return FALSE;
   work->missing = orr_rollout_speed_missing(speed);

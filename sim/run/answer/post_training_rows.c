@@ -12,9 +12,9 @@ static const OrrLoopStep *step_at(const OrrPostTrainingWork *work, guint i) {
   return &g_array_index(work->history->steps, OrrLoopStep, i);
 }
 
-/* The first step fills the pipeline, so means begin after it where there are others. */
+/* The first steps fill the pipeline, so means begin after them where there are others. */
 static guint first_counted(const OrrPostTrainingWork *work) {
-  return work->history->steps->len > 1 ? 1 : 0;
+  return work->history->steps->len > work->uncounted ? (guint)work->uncounted : 0;
 }
 
 static void add_steps(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
@@ -97,6 +97,7 @@ static void fill_rollouts(const OrrPostTrainingWork *work, OrrPostTrainingResult
   r->rollout_memory_bytes = work->rollout_bytes;
   r->update_memory_bytes = work->update_bytes;
   r->weight_sync_bytes = work->sync_bytes;
+  r->weight_blocked_s = work->blocked_s;
 }
 
 /* --- Who waits for whom --- */

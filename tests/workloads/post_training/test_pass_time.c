@@ -69,18 +69,27 @@ static void test_ways(void) {
                               .rollout_gpus = 8,
                               .engine_gpus = 2,
                               .host_link_bytes_per_s = 50e9,
-                              .memory_bytes_per_s = 4e12};
+                              .memory_bytes_per_s = 4e12,
+                              .cpu_speed = 1};
   const OrrWeightSyncParams params = {.bucket_bytes = 1e9, .tensor_s = 1e-3, .step_s = 0.5};
   const OrrWeightCalls calls = {.gather_s = 0.01, .send_s = 0.02};
   g_assert_cmpfloat(orr_weight_sync_messages(&params, &load), ==, 100);
   /* 0.5 + 1 + 100 (0.01 + 0.02) */
-  g_assert_cmpfloat_with_epsilon(orr_weight_sync_broadcast.seconds(&params, &load, &calls), 4.5,
-                                 1e-12);
+  OrrWeightTimes times = orr_weight_sync_broadcast.times(&params, &load, &calls);
+  g_assert_cmpfloat_with_epsilon(times.blocked_s, 4.5, 1e-12);
+  g_assert_cmpfloat(times.copy_s, ==, times.blocked_s);
   /* 0.5 + 1 + 100 * 0.01 + 2 * 50e9 / 4e12 */
-  g_assert_cmpfloat_with_epsilon(orr_weight_sync_ipc.seconds(&params, &load, &calls), 2.525, 1e-12);
-  /* 0.5 + 1 + 0.25 + max(0.25, 2) */
-  g_assert_cmpfloat_with_epsilon(orr_weight_sync_checkpoint_engine.seconds(&params, &load, &calls),
-                                 3.75, 1e-12);
+  times = orr_weight_sync_ipc.times(&params, &load, &calls);
+  g_assert_cmpfloat_with_epsilon(times.blocked_s, 2.525, 1e-12);
+  /* engines load for 0.5 + 1 + 2 * 50e9 / 4e12; before it 0.25 + max(0.25, 2) */
+  times = orr_weight_sync_checkpoint_engine.times(&params, &load, &calls);
+  g_assert_cmpfloat_with_epsilon(times.blocked_s, 1.525, 1e-12);
+  g_assert_cmpfloat_with_epsilon(times.copy_s, 3.775, 1e-12);
+  /* a CPU of half the speed: 1 s more for the tensors */
+  OrrWeightLoad slow = load;
+  slow.cpu_speed = 0.5;
+  times = orr_weight_sync_broadcast.times(&params, &slow, &calls);
+  g_assert_cmpfloat_with_epsilon(times.blocked_s, 5.5, 1e-12);
   const OrrWeightSyncParams each = {0};
   g_assert_cmpfloat(orr_weight_sync_messages(&each, &load), ==, 1000);
 }

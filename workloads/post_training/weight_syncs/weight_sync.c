@@ -37,6 +37,10 @@ double orr_weight_sync_messages(const OrrWeightSyncParams *params, const OrrWeig
   return ceil(load->bytes / params->bucket_bytes - 1e-9);
 }
 
+double orr_weight_sync_tensors_s(const OrrWeightSyncParams *params, const OrrWeightLoad *load) {
+  return load->tensors * params->tensor_s / load->cpu_speed;
+}
+
 double orr_weight_sync_message_bytes(const OrrWeightSyncParams *params, const OrrWeightLoad *load) {
   return load->bytes / orr_weight_sync_messages(params, load);
 }

@@ -22,7 +22,7 @@ G_BEGIN_DECLS
 /* The first members of every entry's parameters. */
 typedef struct {
   double bucket_bytes; /* 0: a message per tensor */
-  double tensor_s;     /* the hosts' time per tensor: names, views, loading */
+  double tensor_s;     /* a Xeon's time per tensor: names, views, loading */
   double step_s;       /* per sync */
 } OrrWeightSyncParams;
 
@@ -31,6 +31,7 @@ typedef struct {
   double tensors;                                 /* of the checkpoint */
   gint64 trainer_gpus, rollout_gpus, engine_gpus; /* engine_gpus: of one replica */
   double host_link_bytes_per_s, memory_bytes_per_s;
+  double cpu_speed; /* of the nodes' hosts, of a Xeon's: topologies/cluster.h */
 } OrrWeightLoad;
 
 typedef struct {
@@ -38,11 +39,16 @@ typedef struct {
 } OrrWeightCalls;
 
 typedef struct {
+  double copy_s;    /* from the trainer's first byte to the engines' last */
+  double blocked_s; /* the part of it at its end in which the engines stand still */
+} OrrWeightTimes;
+
+typedef struct {
   OrrEntry entry; /* mandatory; its parameters begin with OrrWeightSyncParams */
   gboolean gathers, sends;
   const char *refuses_apart, *refuses_shared; /* why it needs shared GPUs, or pools; NULL: not */
-  double (*seconds)(const OrrWeightSyncParams *params, const OrrWeightLoad *load,
-                    const OrrWeightCalls *calls); /* mandatory */
+  OrrWeightTimes (*times)(const OrrWeightSyncParams *params, const OrrWeightLoad *load,
+                          const OrrWeightCalls *calls); /* mandatory */
 } OrrWeightSync;
 
 #define ORR_WEIGHT_SYNC_FIELDS(bucket_, tensor_)                                                   \
@@ -50,7 +56,8 @@ typedef struct {
                  "Bytes that are sent together; 0 B: each tensor alone.",                          \
                  .flags = ORR_FIELD_UNSIGNED),                                                     \
       ORR_FIELD_REAL(OrrWeightSyncParams, "tensor", tensor_s, ORR_UNIT_SECONDS, tensor_,           \
-                     "Host time per tensor: names, views, loading into the engine.",               \
+                     "A Xeon's time per tensor: names, views, loading into the engine; on "        \
+                     "another CPU it is divided by node.host.cpu-speed.",                          \
                      .flags = ORR_FIELD_UNSIGNED),                                                 \
       ORR_FIELD_REAL(OrrWeightSyncParams, "step", step_s, ORR_UNIT_SECONDS, "0 s",                 \
                      "Time per sync: pausing engines, clearing their prefix caches.",              \
@@ -61,6 +68,8 @@ extern const OrrRegistry orr_weight_sync_registry;
 /* Tensors of @model's checkpoint as Hugging Face's library stores it: a linear layer each, every
  * expert's its own. */
 double orr_weight_sync_tensors(const OrrModel *model);
+/* The hosts' time for all tensors, on @load's CPUs. */
+double orr_weight_sync_tensors_s(const OrrWeightSyncParams *params, const OrrWeightLoad *load);
 /* Of one call, and how many calls there are. */
 double orr_weight_sync_message_bytes(const OrrWeightSyncParams *params, const OrrWeightLoad *load);
 double orr_weight_sync_messages(const OrrWeightSyncParams *params, const OrrWeightLoad *load);
