@@ -75,6 +75,14 @@ check "longer maintenance lowers goodput" 'below "$(goodput --set campaign.maint
 for policy in requeue hot-update '{kind: warm-standby, wake-up: 30 s}' '{kind: shrink, most-lost: 2}' '{kind: replica-level, rejoin: 2 min}' reroute; do
   check "policy $policy" 'below 0.5 "$(goodput --set "campaign.policy=$policy")"'
 done
+# 720 saves a month of 4.7 s are 3,384 s, 0.13 % of it.
+check "planning blocks each save" 'below "$(goodput --set campaign.checkpoints.3.planning=4.7s)" "$base"'
+stall() { run --set "campaign.checkpoints=[{tier: $1, interval: 1 h, mode: sync, planning: $2}]" && number stall_s; }
+short=$(stall storage 0s); long=$(stall storage 100s)
+# Failures cut a few saves short.
+check "a save with planning stalls as much longer" 'near "$(awk -v a="$long" -v b="$short" "BEGIN { print a - b }")" 100 1e-2'
+stall peer 0s > peer
+check "a synchronous save to a peer warns of what is not modelled" 'grep -q "is not modelled" said'
 nic() { goodput --set "campaign.stragglers=[{fault: {kind: nic, gpu: 3, bandwidth: $1 %}, mtbf: 12 h, lasts: 6 h}]"; }
 quarter=$(nic 25); half=$(nic 50); whole=$(nic 99)
 check "a slow network card lowers goodput, a slower one more" 'below "$quarter" "$half" && below "$half" "$whole"'

@@ -29,6 +29,10 @@ static const OrrField checkpoint_fields[] = {
                    "peer: the other node is in another rack."),
     ORR_FIELD_REAL(OrrCampaignCheckpointSpec, "node-bandwidth", node_bytes_per_s,
                    ORR_UNIT_BYTES_PER_S, "0 B/s", "ssd: of a node's disks.", .min = 0, .max = 1e15),
+    SECONDS(OrrCampaignCheckpointSpec, "planning", planning_s, "0 s",
+            "Time per save in which ranks agree who writes what and one writes the metadata: the "
+            "job waits, however many GPUs it has.",
+            .min = 0, .max = 1e6),
 };
 static const OrrFieldTable checkpoint_table =
     ORR_FIELD_TABLE("campaign-checkpoint", "One tier of checkpoints.", OrrCampaignCheckpointSpec,

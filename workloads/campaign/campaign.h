@@ -30,6 +30,7 @@ typedef struct {
   int mode; /* OrrCampaignCheckpointMode */
   gboolean is_far;
   double node_bytes_per_s; /* of a node's disk; 0: not given */
+  double planning_s;       /* the job waits for it at each save, on any number of GPUs */
 } OrrCampaignCheckpointSpec;
 
 /* A part of the machine that is slow now and then; its state is replayed. */
