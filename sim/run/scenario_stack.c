@@ -354,6 +354,20 @@ static void apply_sections(OrrLibrary *library, const OrrNode *root, OrrNode *ow
   }
 }
 
+/* The engines of replica groups that change something: the workload's under what they say. */
+static void inherit_engines(OrrNode *owner) {
+  const OrrNode *workload = orr_node_get(owner, "workload");
+  const OrrNode *engine = workload ? orr_node_get(workload, "engine") : NULL;
+  const OrrNode *groups = workload ? orr_node_get(workload, "groups") : NULL;
+  if (!engine || engine->kind != ORR_NODE_MAP || !groups || groups->kind != ORR_NODE_LIST) return;
+  for (guint i = 0; i < orr_node_length(groups); i++) {
+    OrrNode *group = groups->items->pdata[i];
+    const OrrNode *own = group->kind == ORR_NODE_MAP ? orr_node_get(group, "engine") : NULL;
+    if (own && own->kind == ORR_NODE_MAP)
+      orr_node_set(group, "engine", orr_node_merge(engine, own));
+  }
+}
+
 /* Replaces the workload of @owner, which is @root, one of its jobs or a section's. */
 static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, gboolean is_inner,
                   OrrDiags *diags) {
@@ -378,6 +392,7 @@ static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, gboo
       orr_node_remove(workload, "stack");
     orr_node_set(owner, "workload", g_steal_pointer(&workload));
   }
+  inherit_engines(owner);
   apply_sections(library, root, owner, diags);
 }
 

@@ -240,6 +240,11 @@ static const OrrField group_fields[] = {
     ORR_FIELD_SECTION(OrrReplicaGroup, "device", device, &orr_device_table, NULL,
                       "Device of their GPUs, in nodes like the others; by default the cluster's.",
                       .document = "device", .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTION(OrrReplicaGroup, "engine", engine, &engine_table, NULL,
+                      "What their engines set differently: batches, graphs, speculation, the host; "
+                      "the rest as the workload's engine. Blocks of the cache, prefix caching, "
+                      "adapters and cache tiers are the same in all groups.",
+                      .flags = ORR_FIELD_OPTIONAL),
 };
 static const OrrFieldTable group_table = ORR_FIELD_TABLE(
     "replica-group", "Replicas that differ from the first ones.", OrrReplicaGroup, group_fields);

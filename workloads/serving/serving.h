@@ -120,6 +120,9 @@ typedef struct {
   gint64 replicas;
   OrrServingParallel parallel;
   OrrDevice device; /* unnamed: the cluster's device */
+  /* The workload's with what the group changes (scenario_stack.c merges the two); without a
+   * scheduler: the workload's. */
+  OrrEngineParams engine;
 } OrrReplicaGroup;
 
 typedef struct {

@@ -327,6 +327,25 @@ static void test_ends_early(void) {
   }
 }
 
+/* Replicas that decode have a host of their own, 20 ms per step: outputs take that longer, prompts
+ * do not, and the other settings are the workload's. What all groups share is refused. */
+static void test_engines(void) {
+  static const char roles[] = ALONE
+      "workload.replicas=1;workload.disaggregation={prefill: 1};workload.engine.max-num-seqs=8;"
+      "workload.groups=[{replicas: 1%s}]";
+  g_autofree char *same = g_strdup_printf(roles, ""),
+                  *own = g_strdup_printf(roles, ", engine: {host: {step: 20 ms}}"),
+                  *blocks = g_strdup_printf(roles, ", engine: {block-size: 64}"),
+                  *batch = g_strdup_printf(roles, ", engine: {max-num-batched-tokens: 4}");
+  g_autoptr(OrrOutcome) first = serving_run(same);
+  g_autoptr(OrrOutcome) second = serving_run(own);
+  const OrrServingResult *a = &first->result.serving, *b = &second->result.serving;
+  g_assert_cmpfloat_with_epsilon(b->ttft.mean, a->ttft.mean, 1e-9);
+  g_assert_cmpfloat_with_epsilon(b->tpot.mean - a->tpot.mean, 20e-3, 1e-4);
+  serving_refused(blocks, "engine.block-size must be the same in all groups");
+  serving_refused(batch, "engine.max-num-batched-tokens (4) is below max-num-seqs (8)");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/handover/bytes", test_bytes);
@@ -343,6 +362,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/handover/layouts", test_layouts);
   g_test_add_func("/workloads/handover/preempted", test_preempted);
   g_test_add_func("/workloads/handover/groups", test_groups);
+  g_test_add_func("/workloads/handover/engines", test_engines);
   g_test_add_func("/workloads/handover/alike", test_alike);
   g_test_add_func("/workloads/handover/ends-early", test_ends_early);
   return g_test_run();

@@ -35,6 +35,7 @@ static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster 
   if (group) {
     own.replicas = group->replicas;
     own.parallel = group->parallel;
+    if (group->engine.scheduler.entry) own.engine = group->engine;
     return own;
   }
   gint64 left = orr_cluster_n_gpus(cluster);
@@ -424,6 +425,35 @@ static void check_room_of_groups(const OrrServing *params, const OrrModel *model
     check_room(params, model, least, "key-value cache", place, diags);
 }
 
+/* What moves between groups, or belongs to the fleet, is one setting of all. */
+static void check_own_engine(const OrrServing *params, const OrrServing *own, const OrrModel *model,
+                             OrrPlace place, OrrDiags *diags) {
+  const OrrEngineParams *all = &params->engine, *engine = &own->engine;
+  const OrrCacheTiers *tiers = &all->tiers, *other = &engine->tiers;
+  const struct {
+    const char *key;
+    gboolean differs;
+  } shared[] = {
+      {"block-size", engine->block_size != all->block_size},
+      {"prefix-caching", engine->prefix_caching != all->prefix_caching},
+      {"max-model-len", engine->max_model_len != all->max_model_len},
+      {"host.token", engine->host.token_s != all->host.token_s},
+      {"lora", engine->lora.adapters != all->lora.adapters ||
+                   engine->lora.slots != all->lora.slots || engine->lora.skew != all->lora.skew},
+      {"cache-tiers",
+       tiers->host_bytes != other->host_bytes || tiers->ssd_bytes != other->ssd_bytes ||
+           tiers->remote_bytes != other->remote_bytes || tiers->prefetch != other->prefetch},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(shared); i++)
+    if (shared[i].differs)
+      orr_diags_error(diags, place,
+                      "groups: engine.%s must be the same in all groups: set it in the workload's "
+                      "engine",
+                      shared[i].key);
+  check_engine(own, model, place, diags);
+  orr_refusals_check(own, model, place, diags);
+}
+
 void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster *cluster,
                        OrrPlace place, OrrDiags *diags) {
   const OrrServing *params = data;
@@ -433,6 +463,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
     const OrrServing own = params_of(params, g, cluster);
     const OrrCluster machine = cluster_of(params, g, cluster);
     check_group(&own, model, &machine.device, place, diags);
+    if (g > 0) check_own_engine(params, &own, model, place, diags);
   }
   check_gpus(params, cluster, place, diags);
   check_engine(params, model, place, diags);
@@ -472,7 +503,7 @@ static void add_group(OrrServingWork *work, const OrrServing *params, guint g) {
   g_array_append_val(work->groups, group);
   work->params.replicas += own.replicas;
   work->work.n_gpus += own.replicas * group.gpus;
-  work->window.places += own.replicas * own.parallel.dp_attention * params->engine.max_num_seqs;
+  work->window.places += own.replicas * own.parallel.dp_attention * own.engine.max_num_seqs;
   work->longest = MIN(work->longest, memory.room);
   work->replicas = g_renew(OrrServedReplica, work->replicas, work->params.replicas);
   for (gint64 i = group.first; i < work->params.replicas; i++)

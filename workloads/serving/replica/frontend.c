@@ -33,7 +33,7 @@ typedef struct {
 } Delivery;
 
 static const OrrFrontEnd *front_of(const OrrReplica *replica) {
-  return &replica->run->work->params.engine.front;
+  return &replica->group->params.engine.front;
 }
 
 void orr_replica_open_front(OrrReplica *replica) {

@@ -29,7 +29,7 @@ static void report_blocks(const OrrTextBlocks *blocks, gboolean is_there, void *
 
 void orr_replica_open_cores(OrrReplica *replica) {
   const OrrServingWork *work = replica->run->work;
-  const OrrEngineParams *engine = &work->params.engine;
+  const OrrEngineParams *engine = &replica->group->params.engine;
   const OrrCoreLimits limits = {
       .max_sequences = engine->max_num_seqs,
       .max_batched_tokens = engine->max_num_batched_tokens,
@@ -131,7 +131,8 @@ static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *s
   const double host_s = orr_serving_run_host_seconds(replica->run, replica->books->group,
                                                      shape->sequences),
                gpu_s = time.gpu_s + extra_s;
-  const double step_s = orr_serving_run_step_seconds(replica->run, gpu_s, host_s);
+  const double step_s =
+      orr_serving_run_step_seconds(replica->run, replica->books->group, gpu_s, host_s);
   Step step = {begin_s + step_s,      gpu_s,        time.comm_s, step_s - gpu_s,
                (gint64)shape->tokens, shape->chunk, host_s};
   step.joules = orr_replica_joules(replica, time.joules, step_s);
@@ -375,7 +376,7 @@ gboolean orr_replica_must_wait(OrrReplica *replica) {
 }
 
 gboolean orr_replica_plan_seen(OrrReplica *replica, double now_s) {
-  const OrrEngineParams *engine = &replica->run->work->params.engine;
+  const OrrEngineParams *engine = &replica->group->params.engine;
   const OrrScheduler *scheduler = (const OrrScheduler *)engine->scheduler.entry;
   gboolean any = FALSE;
   if (replica->n_cores > 1 && scheduler->balance)

@@ -30,7 +30,7 @@ void orr_replica_finish_unseen(OrrReplica *replica, guint i) {
   const gint64 seats = (gint64)core->running->len + core->more_sequences,
                n_free = orr_kv_n_free(core->kv);
   orr_replica_finish_step(replica, i, core->batch);
-  if (!replica->run->work->params.engine.host.async) return;
+  if (!replica->group->params.engine.host.async) return;
   core->sees_until_s = replica->begin_s;
   core->late_seats = seats - (gint64)core->running->len - core->more_sequences;
   core->late_blocks = core->late_seats > 0 ? MAX(orr_kv_n_free(core->kv) - n_free, 0) : 0;
@@ -44,7 +44,7 @@ static void see_all(OrrReplica *replica) {
 }
 
 void orr_replica_count_steps(OrrReplica *replica, gint64 n, gboolean has_prompts) {
-  const gint64 interval = replica->run->work->params.engine.recv_interval;
+  const gint64 interval = replica->group->params.engine.recv_interval;
   if (has_prompts)
     replica->unpolled_steps = interval;
   else /* the looks within a run of steps found nothing */
@@ -65,7 +65,7 @@ static gboolean plans_prompts(const OrrReplica *replica) {
 }
 
 gboolean orr_replica_plan_cores(OrrReplica *replica, double now_s) {
-  const OrrEngineParams *engine = &replica->run->work->params.engine;
+  const OrrEngineParams *engine = &replica->group->params.engine;
   if (engine->recv_interval > 1) {
     if (replica->unpolled_steps >= engine->recv_interval) look(replica, now_s);
     for (guint i = 0; i < replica->n_cores; i++)

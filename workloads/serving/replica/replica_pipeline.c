@@ -75,8 +75,9 @@ static Stage stage_of(const OrrReplica *replica, const OrrCore *core) {
   const OrrStepTime time = orr_replica_step_time(replica, &core->shape);
   const double host_s =
       orr_serving_run_host_seconds(replica->run, replica->books->group, core->shape.sequences);
-  const double stage_s = orr_serving_run_step_seconds(replica->run, time.stage_s, host_s) +
-                         orr_serving_run_move_seconds(replica->run, replica->books->group, core);
+  const double stage_s =
+      orr_serving_run_step_seconds(replica->run, replica->books->group, time.stage_s, host_s) +
+      orr_serving_run_move_seconds(replica->run, replica->books->group, core);
   Stage stage = {stage_s, time.gpu_s / pp, time.comm_s / pp, stage_s - time.stage_s, host_s};
   stage.joules = orr_replica_joules(replica, time.joules, stage_s);
   return stage;

@@ -53,7 +53,8 @@ OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
 double orr_serving_run_host_seconds(const OrrServingRun *run, guint group, guint sequences);
 double orr_serving_run_cpu_speed(const OrrServingRun *run, guint group); /* of one core */
 /* Both, one after the other or at once. */
-double orr_serving_run_step_seconds(const OrrServingRun *run, double gpu_s, double host_s);
+double orr_serving_run_step_seconds(const OrrServingRun *run, guint group, double gpu_s,
+                                    double host_s);
 /* Before the batch of @core begins: moving swapped requests, blocks from tiers below HBM, adapters
  * and copies of beams' blocks. */
 double orr_serving_run_move_seconds(const OrrServingRun *run, guint group, const OrrCore *core);

@@ -15,6 +15,14 @@
 #include "workloads/serving/cost/serving_joules.h"
 #include "workloads/serving/replica/serving_run.h"
 
+static const OrrServedGroup *alike_of(const OrrServingRun *run, guint group) {
+  return &g_array_index(run->work->groups, OrrServedGroup, group);
+}
+
+static const OrrServingHost *host_of(const OrrServingRun *run, guint group) {
+  return &alike_of(run, group)->params.engine.host;
+}
+
 OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
                                       const OrrStepShape *shape) {
   OrrStepTime time = orr_serving_cost_step(run->costs[group], shape);
@@ -24,8 +32,9 @@ OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
   time.comm_s += draft.comm_s;
   time.attention_s += draft.attention_s;
   orr_joules_add(&time.joules, draft.joules, 1);
-  orr_serving_joules_sample(run->worlds[group].cost,
-                            orr_serving_sampling_s(&run->work->params) * shape->sequences, &time);
+  orr_serving_joules_sample(
+      run->worlds[group].cost,
+      orr_serving_sampling_s(&alike_of(run, group)->params) * shape->sequences, &time);
   return time;
 }
 
@@ -44,24 +53,21 @@ void orr_serving_run_sum_experts(const OrrServingRun *run, guint group, OrrCore 
   for (guint i = 0; i < n_cores; i++) cores[i].shape.group_tokens = sum;
 }
 
-static const OrrServedGroup *alike_of(const OrrServingRun *run, guint group) {
-  return &g_array_index(run->work->groups, OrrServedGroup, group);
-}
-
 double orr_serving_run_cpu_speed(const OrrServingRun *run, guint group) {
   return alike_of(run, group)->cluster.node.host.cpu_speed;
 }
 
 double orr_serving_run_host_seconds(const OrrServingRun *run, guint group, guint sequences) {
-  const OrrServingHost *host = &run->work->params.engine.host;
+  const OrrServingHost *host = host_of(run, group);
   return (host->step_s + host->sequence_s * sequences +
           orr_drafter_host_s(run->drafters[group], sequences)) /
              orr_serving_run_cpu_speed(run, group) +
          orr_serving_neighbours_s(host, &alike_of(run, group)->cluster);
 }
 
-double orr_serving_run_step_seconds(const OrrServingRun *run, double gpu_s, double host_s) {
-  const OrrServingHost *host = &run->work->params.engine.host;
+double orr_serving_run_step_seconds(const OrrServingRun *run, guint group, double gpu_s,
+                                    double host_s) {
+  const OrrServingHost *host = host_of(run, group);
   return host->async ? fmax(gpu_s + host->exposed * host_s, host_s) : gpu_s + host_s;
 }
 
