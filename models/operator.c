@@ -59,8 +59,7 @@ static double moe_bytes(const OrrMoeShape *shape, OrrDtype dtype) {
   const double pairs = (double)shape->tokens * (double)shape->topk /
                        (double)shape->ep; /* of a token and an expert */
   const double local = (double)shape->experts / (double)shape->ep, hidden = (double)shape->hidden;
-  const double width = (double)shape->inter / (double)shape->tp,
-               products = shape->projections ? (double)shape->projections : 3;
+  const double width = (double)shape->inter / (double)shape->tp, products = orr_moe_products(shape);
   const double awake = shape->drawn
                            ? orr_operator_moe_awake(local, (double)shape->tokens,
                                                     (double)shape->topk, (double)shape->experts)
@@ -68,13 +67,12 @@ static double moe_bytes(const OrrMoeShape *shape, OrrDtype dtype) {
   const double element = orr_dtype_bytes(dtype);
   const double weight = shape->stored.weight_bytes > 0 ? shape->stored.weight_bytes : element;
   return weight * products * hidden * width * awake +
-         MAX(element, 2) * pairs * (2.0 * hidden + products * width);
+         MAX(element, 2) * pairs * ((shape->without_last ? 1 : 2) * hidden + products * width);
 }
 
 OrrOperator orr_operator_moe(const char *name, OrrPass pass, OrrDtype dtype, OrrMoeShape shape) {
   double pairs = (double)shape.tokens * (double)shape.topk / (double)shape.ep;
-  double width = (double)shape.inter / (double)shape.tp,
-         products = shape.projections ? (double)shape.projections : 3;
+  double width = (double)shape.inter / (double)shape.tp, products = orr_moe_products(&shape);
   return (OrrOperator){
       .name = name,
       .kind = ORR_OPERATOR_MOE,

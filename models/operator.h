@@ -125,8 +125,9 @@ typedef struct {
 typedef struct {
   gint64 tokens, hidden, inter; /* tokens of the whole expert-parallel group; a whole expert */
   gint64 topk, experts, tp, ep;
-  gint64 projections; /* 0: as many as a measured layer of these sizes has, else 3 */
-  double imbalance;   /* exponent of the power law of tokens over experts; 0: equal numbers */
+  gint64 projections;    /* 0: as many as a measured layer of these sizes has, else 3 */
+  gboolean without_last; /* the last of them is not run: a recomputed layer's */
+  double imbalance;      /* exponent of the power law of tokens over experts; 0: equal numbers */
   /* Without imbalance: each token draws its experts, so that few tokens leave some experts idle.
    * FALSE: tokens are dealt out evenly, as in benchmarks. */
   gboolean drawn;
@@ -172,6 +173,11 @@ OrrOperator orr_operator_attention(const char *name, OrrPass pass, OrrDtype dtyp
  * writes the inner activations and the result. A backward pass by data or by weight has the
  * forward's FLOPs. */
 OrrOperator orr_operator_moe(const char *name, OrrPass pass, OrrDtype dtype, OrrMoeShape shape);
+
+/* The products that run: projections, but for the last where it is left out. */
+static inline double orr_moe_products(const OrrMoeShape *shape) {
+  return (double)((shape->projections ? shape->projections : 3) - (shape->without_last ? 1 : 0));
+}
 
 /* Expected number of the @local experts that receive a token, when each of @tokens tokens draws
  * @topk of @experts uniformly. An expert receives none with probability (1 - k/E)^T, so the

@@ -290,7 +290,8 @@ void orr_transformer_put_norm_of(const OrrTransformerView *view, GArray *operato
   const gboolean forward = pass == ORR_PASS_FORWARD;
   if (!forward && orr_transformer_is_eager(view) && !orr_transformer_is_frozen(view))
     orr_transformer_put_memory(view, operators, "norm-weight-grad", ORR_PASS_WGRAD, elements, 2, 0);
-  if (orr_transformer_put_torch_eager(view, operators, ORR_EAGER_NORM, name, pass, elements))
+  if (view->layer.norm == ORR_NORM_RMSNORM && /* PyTorch's layer_norm is one kernel */
+      orr_transformer_put_torch_eager(view, operators, ORR_EAGER_NORM, name, pass, elements))
     return;
   orr_transformer_put_memory(view, operators, name, pass, elements, forward ? 2 : 3, 0);
 }

@@ -91,6 +91,7 @@ typedef struct {
    * again (Megatron). */
   gboolean keeps_gathered;
   OrrLoss loss;
+  gboolean forward_only; /* an evaluation: no backward follows */
   OrrLayers layers;
   gboolean uncompiled; /* of torch layers: elementwise kernels are PyTorch's own, one an operator */
   OrrContext context;

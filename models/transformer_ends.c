@@ -164,7 +164,8 @@ gint64 orr_transformer_loss_chunk(const OrrTransformerView *view) {
 }
 
 /* Liger: for each chunk of tokens the logits, their loss and gradient in place (two reads, a
- * write), and the products by data and by weight. The backward only passes the gradients on. */
+ * write), and the products by data and by weight. The backward only passes the gradients on. Where
+ * none follows, the loss is one read. */
 static void put_chunks(const OrrTransformerView *view, GArray *operators) {
   const gint64 chunk = orr_transformer_loss_chunk(view);
   for (gint64 done = 0; done < view->tokens; done += chunk) {
@@ -172,8 +173,10 @@ static void put_chunks(const OrrTransformerView *view, GArray *operators) {
     part.tokens = MIN(chunk, view->tokens - done);
     const OrrGemmShape shape = {1, part.tokens, view->vocab, view->layer.hidden};
     orr_transformer_put_plain(&part, operators, "logits", ORR_PASS_FORWARD, shape);
-    put_logits_pass(&part, operators, "cross-entropy", ORR_PASS_FORWARD, 3 * view->element_bytes);
-    orr_transformer_put_plain(&part, operators, "logits", ORR_PASS_DGRAD, shape);
+    put_logits_pass(&part, operators, "cross-entropy", ORR_PASS_FORWARD,
+                    (view->shard->forward_only ? 1 : 3) * view->element_bytes);
+    if (!view->shard->forward_only)
+      orr_transformer_put_plain(&part, operators, "logits", ORR_PASS_DGRAD, shape);
   }
 }
 

@@ -27,7 +27,7 @@
  *                bytes per element of 16 bits:
  *                  RMS norm  aten's rms_norm, composed of operators until PyTorch 2.8: to fp32 2 +
  *                            4, square 4 + 4, mean 4, by the root 4 + 4, back 4 + 2, by the weight
- *                            2 + 2; backward ten kernels, 68
+ *                            2 + 2; backward ten kernels, 68. Its layer_norm is one kernel
  *                  gate      silu 2 + 2, product 2 + 2 + 2; backward three kernels of 6
  *                  fp8 cast  absolute value 2 + 2, maximum 2, to fp32 2 + 4, scale 4 + 4, clamp 4 +
  *                            4, to fp8 4 + 1, where the compiler's two kernels move 2 + 2 + 1
@@ -143,7 +143,7 @@ void orr_transformer_drop_end(GArray *operators) {
     if (last->kind == ORR_OPERATOR_GEMM) break;
     if (last->kind != ORR_OPERATOR_MOE) continue;
     OrrMoeShape shape = last->moe;
-    shape.projections--; /* the others make what the last product reads */
+    shape.without_last = TRUE; /* the others make what the last product reads */
     *last = orr_operator_moe(last->name, last->pass, last->dtype, shape);
     g_array_set_size(operators, n);
     return;

@@ -45,7 +45,7 @@ OrrCost orr_grouped_experts(const OrrCostModel *model, const OrrOperator *op, Or
   }
   const gboolean forward = op->pass == ORR_PASS_FORWARD;
   add_product(&grouped, active, rows, forward ? gates * f : h, forward ? h : gates * f);
-  add_product(&grouped, active, rows, forward ? h : f, forward ? f : h);
+  if (!op->moe.without_last) add_product(&grouped, active, rows, forward ? h : f, forward ? f : h);
   const double touched = (forward ? gates + 1 : 2 * gates + 1) * pairs * f;
   add(&grouped, orr_operator_memory("activation", op->pass, storage, touched * e, 0));
   return grouped.sum;

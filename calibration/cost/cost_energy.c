@@ -88,8 +88,7 @@ static double weights_of(const OrrOperator *op, double *ret_each) {
   if (op->kind != ORR_OPERATOR_MOE) return 0;
   *ret_each = moe->stored.weight_bytes > 0 ? moe->stored.weight_bytes : element;
   orr_cost_moe_load(moe, &pairs, &awake);
-  return awake * (moe->projections ? (double)moe->projections : 3) * (double)moe->hidden *
-         (double)moe->inter / (double)moe->tp;
+  return awake * orr_moe_products(moe) * (double)moe->hidden * (double)moe->inter / (double)moe->tp;
 }
 
 /* Bytes that walk the chip: a format that the device lacks is widened on its way. */

@@ -43,6 +43,7 @@ static const double NEAR = 0.05;
 
 typedef struct {
   gint64 hidden, inter, topk, experts, tp, ep, projections;
+  gboolean without_last; /* never of a measured layer */
 } Layer;
 
 typedef struct {
@@ -145,23 +146,29 @@ static Layer layer_of(const OrrMoeShape *shape) {
                  .experts = shape->experts,
                  .tp = shape->tp,
                  .ep = shape->ep,
-                 .projections = shape->projections};
+                 .projections = shape->projections,
+                 .without_last = shape->without_last};
+}
+
+/* The products that run. */
+static double products_of(const Layer *layer) {
+  return (double)(layer->projections - (layer->without_last ? 1 : 0));
 }
 
 /* @stored: bytes of a weight; 0: as @dtype. */
 static double moe_bytes(OrrDtype dtype, double stored, Load load, const Layer *layer) {
   const double hidden = (double)layer->hidden, width = (double)layer->inter / (double)layer->tp,
-               products = (double)layer->projections;
+               products = products_of(layer);
   const double weight = stored > 0 ? stored : orr_dtype_bytes(dtype),
                activation = fmax(orr_dtype_bytes(dtype), 2);
   return weight * load.active * products * hidden * width +
-         activation * load.pairs * (2 * hidden + products * width);
+         activation * load.pairs * ((layer->without_last ? 1 : 2) * hidden + products * width);
 }
 
 static double moe_roofline_s(const OrrCostModel *model, OrrDtype dtype, double stored, Load load,
                              const Layer *layer) {
   double hidden = (double)layer->hidden, width = (double)layer->inter / (double)layer->tp;
-  double products = (double)layer->projections;
+  double products = products_of(layer);
   double bytes = moe_bytes(dtype, stored, load, layer);
   double compute_s = 2 * products * load.pairs * hidden * width /
                      (model->peak_flops[dtype] * model->constants->moe_efficiency);
@@ -223,7 +230,7 @@ static gboolean add_curve(const OrrCostModel *model, OrrCostMoe *moe, const OrrP
   if (!us) return FALSE;
   guint n = moe->tokens->len;
   Curve curve = {.layer = {row->hidden, row->inter, row->topk, row->experts, row->tp, row->ep,
-                           row->projections},
+                           row->projections, FALSE},
                  .ratios = g_new0(double, n),
                  .is_row = g_new0(gboolean, n)};
   find_features(&curve.layer, curve.features);

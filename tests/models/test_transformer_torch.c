@@ -126,6 +126,42 @@ static void test_uncompiled(void) {
   g_assert_cmpfloat(bytes_of(&shard, "attention-merge"), ==, (12 + 3 * 9.5) * norm / 4);
 }
 
+/* PyTorch's layer_norm is one kernel with and without the compiler: 4 bytes forward, 6 backward. */
+static void test_uncompiled_layer_norm(void) {
+  OrrModel model = llama_8b;
+  OrrShard shard = shard_of(ORR_LAYERS_TORCH, ORR_PRECISION_BF16);
+  model.norm = ORR_NORM_LAYERNORM;
+  shard.uncompiled = TRUE;
+  g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_forward(&model, 0, &shard, operators);
+  orr_transformer_layer_backward(&model, 0, &shard, operators);
+  double bytes = 0;
+  for (guint i = 0; i < operators->len; i++)
+    if (strcmp(g_array_index(operators, OrrOperator, i).name, "layer-norm") == 0)
+      bytes += g_array_index(operators, OrrOperator, i).bytes;
+  g_assert_cmpfloat(bytes, ==, 2 * (4 + 6) * 16384.0 * 4096);
+}
+
+/* A chunked loss makes its gradients in the forward: three products of each chunk. Where no
+ * backward follows, the logits are all, and each is read once, 2 bytes. */
+static void test_evaluated_chunks(void) {
+  OrrShard shard = shard_of(ORR_LAYERS_TORCH, ORR_PRECISION_BF16);
+  shard.loss = ORR_LOSS_CHUNKED;
+  for (int i = 0; i < 2; i++) {
+    shard.forward_only = i;
+    g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+    orr_transformer_head_forward(&llama_8b, &shard, operators);
+    double flops = 0, bytes = 0;
+    for (guint o = 0; o < operators->len; o++) {
+      const OrrOperator *op = &g_array_index(operators, OrrOperator, o);
+      if (strcmp(op->name, "logits") == 0) flops += op->flops;
+      if (strcmp(op->name, "cross-entropy") == 0) bytes += op->bytes;
+    }
+    g_assert_cmpfloat(flops, ==, (i ? 1 : 3) * 2.0 * 16384 * 4096 * 128256);
+    g_assert_cmpfloat(bytes, ==, (i ? 1 : 3) * 2.0 * 16384 * 128256);
+  }
+}
+
 /* What a recomputed layer of experts runs again: all up to the experts' first products. Two of
  * three products are 2/3 of the work; nothing follows them, and tokens go to their experts once
  * more but do not come back. */
@@ -157,5 +193,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/transformer-torch/casts", test_casts);
   g_test_add_func("/transformer-torch/gathered-ring", test_gathered_ring);
   g_test_add_func("/transformer-torch/uncompiled", test_uncompiled);
+  g_test_add_func("/transformer-torch/uncompiled-layer-norm", test_uncompiled_layer_norm);
+  g_test_add_func("/transformer-torch/evaluated-chunks", test_evaluated_chunks);
   return g_test_run();
 }

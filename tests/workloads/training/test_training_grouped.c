@@ -4,8 +4,10 @@
  */
 #include <math.h>
 
-#include "tests/workloads/scenario_fixture.h"
+#include "tests/calibration/calibration_sample.h"
 #include "tests/run/shared_library.h"
+#include "tests/workloads/scenario_fixture.h"
+#include "workloads/grouped_experts.h"
 
 static const char *const scenario_text = "schema: scenario/1\n"
                                          "name: test\n"
@@ -50,6 +52,28 @@ static void test_rate(void) {
   const Answer answer = simulate("");
   g_assert_cmpfloat_with_epsilon(answer.flops_per_s[0] / 1223e12, 1, 0.25);
   g_assert_cmpfloat(answer.flops_per_s[1], >, 0.5 * 1223e12);
+}
+
+static double grouped_s(const OrrCostModel *model, gint64 projections, gboolean without_last) {
+  const OrrOperator op = orr_operator_moe("experts", ORR_PASS_FORWARD, ORR_BF16,
+                                          (OrrMoeShape){.tokens = 65536,
+                                                        .hidden = 8192,
+                                                        .inter = 8192,
+                                                        .topk = 2,
+                                                        .experts = 4,
+                                                        .tp = 1,
+                                                        .ep = 1,
+                                                        .projections = projections,
+                                                        .without_last = without_last});
+  return orr_grouped_experts(model, &op, ORR_BF16, orr_cost_operator).time_s;
+}
+
+/* A recomputed layer runs all but the last of its products: one of two without a gate, two of three
+ * with one. The activation, 1 % of the time, is run in both. */
+static void test_without_last(void) {
+  g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
+  assert_near(grouped_s(model, 2, TRUE) / grouped_s(model, 2, FALSE), 1.0 / 2, 0.02);
+  assert_near(grouped_s(model, 3, TRUE) / grouped_s(model, 3, FALSE), 2.0 / 3, 0.02);
 }
 
 /* Twice as many ranks share the experts: as many pairs on each, over half as many experts. Products
@@ -183,6 +207,7 @@ static void test_dispatch(void) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/training-grouped/without-last", test_without_last);
   g_test_add_func("/training-grouped/rate", test_rate);
   g_test_add_func("/training-grouped/sharing-out", test_sharing_out);
   g_test_add_func("/training-grouped/imbalance", test_imbalance);

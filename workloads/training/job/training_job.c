@@ -31,6 +31,7 @@ OrrShard orr_job_shard(const OrrTraining *params, const OrrModel *model) {
       .keeps_gathered = params->parallel.keep_gathered && params->parallel.sequence_parallel &&
                         params->parallel.tp > 1,
       .loss = params->loss,
+      .forward_only = params->evaluation,
       .uncompiled = !params->compile,
       .layers = params->layers,
       .attention = params->attention,
