@@ -3,9 +3,9 @@
  */
 #include "workloads/stack.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/number.h"
 #include "workloads/workload.h"
 
 static const char *const confidence_words[] = {"documented", "measured", "fitted", "assumed", NULL};
@@ -65,19 +65,6 @@ static gsize version_at(const char *name) {
   return 0;
 }
 
-/* Compares the leading numbers of two versions: 1.2.0rc6 equals 1.2 and is above 1.1.9. */
-static int compare_versions(const char *a, const char *b) {
-  while (*a || *b) {
-    char *end_a = (char *)a, *end_b = (char *)b;
-    const long x = g_ascii_isdigit(*a) ? strtol(a, &end_a, 10) : 0;
-    const long y = g_ascii_isdigit(*b) ? strtol(b, &end_b, 10) : 0;
-    if (x != y) return x < y ? -1 : 1;
-    a = end_a > a && *end_a == '.' ? end_a + 1 : "";
-    b = end_b > b && *end_b == '.' ? end_b + 1 : "";
-  }
-  return 0;
-}
-
 static gboolean is_family(const char *name, const char *family, gsize length) {
   return version_at(name) == length && strncmp(name, family, length) == 0;
 }
@@ -90,8 +77,8 @@ char *orr_stack_resolve(OrrLibrary *library, const char *name) {
     if (strcmp(*one, name) == 0) return g_strdup(name);
     if (length == 0 || !is_family(*one, name, length)) continue;
     const char *release = *one + length + 1;
-    if (compare_versions(release, name + length + 1) > 0) continue;
-    if (!best || compare_versions(release, best + length + 1) > 0) best = *one;
+    if (orr_number_compare_versions(release, name + length + 1) > 0) continue;
+    if (!best || orr_number_compare_versions(release, best + length + 1) > 0) best = *one;
   }
   return g_strdup(best);
 }

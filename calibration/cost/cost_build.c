@@ -17,6 +17,7 @@
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "sim/base/fault.h"
+#include "sim/base/number.h"
 
 /* Reports a defect: invariant 2 does not hold. */
 static void report(const char *what, const GError *error) {
@@ -35,28 +36,56 @@ gboolean orr_cost_build_gemm_is_of(const OrrProfileGemm *table, const char *rele
   return after == '\0' || after == '.';
 }
 
+static gboolean holds(const OrrProfileGemm *table, const OrrGemmShape *shape) {
+  for (guint i = 0; shape && i < table->rows->len; i++) {
+    const OrrProfileGemmRow *row = table->rows->pdata[i];
+    if (row->n == shape->n && row->k == shape->k) return TRUE;
+  }
+  return FALSE;
+}
+
+static int layout_rank(const OrrProfileGemm *table, OrrGemmLayout layout) {
+  return table->layout == (int)layout ? 2 : table->layout == (int)ORR_GEMM_FORWARD;
+}
+
+/* "cublas-12.8" is of version 12.8. */
+static const char *version_of(const OrrProfileGemm *table) {
+  const char *dash = strrchr(table->release, '-');
+  return dash ? dash + 1 : table->release;
+}
+
+/* Whether @table answers before @other. Of the same layout and of the asked release alike, the one
+ * that has rows of the shape; then one that states no release; then the newer one. */
+static gboolean is_better(const OrrProfileGemm *table, const OrrProfileGemm *other,
+                          OrrGemmLayout layout, const OrrGemmShape *shape, const char *release) {
+  const int by_layout = layout_rank(table, layout) - layout_rank(other, layout);
+  if (by_layout) return by_layout > 0;
+  const int by_release =
+      orr_cost_build_gemm_is_of(table, release) - orr_cost_build_gemm_is_of(other, release);
+  if (by_release) return by_release > 0;
+  const gboolean is_stated = table->release != NULL, other_is = other->release != NULL;
+  if (release && is_stated != other_is) return other_is;
+  const int by_shape = holds(table, shape) - holds(other, shape);
+  if (by_shape) return by_shape > 0;
+  if (!is_stated || !other_is) return !is_stated && other_is;
+  return orr_number_compare_versions(version_of(table), version_of(other)) > 0;
+}
+
 int orr_cost_build_gemm_find(const OrrCostModel *model, OrrDtype dtype, OrrGemmLayout layout,
-                             gint64 batch, const char *release) {
+                             const OrrGemmShape *shape, gint64 batch, const char *release) {
   const GPtrArray *tables = model->profile ? model->profile->gemm : NULL;
-  int best = -1, best_rank = -1;
+  int best = -1;
   for (guint i = 0; i < orr_profile_length(tables); i++) {
     const OrrProfileGemm *table = tables->pdata[i];
     if (table->dtype != (int)dtype || table->rows->len == 0 || MAX(1, table->batch) != batch)
       continue;
-    const int of_layout = table->layout == (int)layout             ? 2
-                          : table->layout == (int)ORR_GEMM_FORWARD ? 1
-                                                                   : 0;
-    const int of_release = orr_cost_build_gemm_is_of(table, release) ? 2 : !table->release;
-    const int rank = 3 * of_layout + of_release;
-    if (rank <= best_rank) continue;
-    best = (int)i;
-    best_rank = rank;
+    if (best < 0 || is_better(table, tables->pdata[best], layout, shape, release)) best = (int)i;
   }
   return best;
 }
 
 gboolean orr_cost_build_has_gemm(const OrrCostModel *model, OrrDtype dtype) {
-  return orr_cost_build_gemm_find(model, dtype, ORR_GEMM_FORWARD, 1, NULL) >= 0;
+  return orr_cost_build_gemm_find(model, dtype, ORR_GEMM_FORWARD, NULL, 1, NULL) >= 0;
 }
 
 const OrrGrid *orr_cost_build_gemm_at(const OrrCostModel *model, guint table) {
@@ -72,7 +101,7 @@ const OrrGrid *orr_cost_build_gemm_at(const OrrCostModel *model, guint table) {
 }
 
 const OrrGrid *orr_cost_build_gemm(const OrrCostModel *model, OrrDtype dtype) {
-  const int table = orr_cost_build_gemm_find(model, dtype, ORR_GEMM_FORWARD, 1, NULL);
+  const int table = orr_cost_build_gemm_find(model, dtype, ORR_GEMM_FORWARD, NULL, 1, NULL);
   return table >= 0 ? orr_cost_build_gemm_at(model, (guint)table) : NULL;
 }
 

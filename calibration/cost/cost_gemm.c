@@ -205,7 +205,7 @@ static int find_table(const OrrCostModel *model, const OrrOperator *op, gboolean
   int table = -1;
   guint i = 0;
   for (; table < 0 && i < G_N_ELEMENTS(formats); i++)
-    table = orr_cost_build_gemm_find(model, formats[i], layout_of(op), 1, op->release);
+    table = orr_cost_build_gemm_find(model, formats[i], layout_of(op), &op->gemm, 1, op->release);
   *ret_borrowed = table < 0 || i > 2;
   return table;
 }
@@ -239,7 +239,7 @@ static void find_batches(const OrrCostModel *model, const OrrOperator *op, int t
       continue;
     const int found =
         orr_cost_build_gemm_find(model, (OrrDtype)((OrrProfileGemm *)tables->pdata[table])->dtype,
-                                 layout_of(op), one->batch, op->release);
+                                 layout_of(op), &op->gemm, one->batch, op->release);
     if (found < 0) continue;
     *(one->batch > op->gemm.batch ? &above : &below) = one->batch;
     *(one->batch > op->gemm.batch ? ret_above : ret_below) = found;

@@ -29,10 +29,11 @@ const GPtrArray *orr_cost_build_attention(const OrrCostModel *model, OrrProfileP
                                           OrrDtype kv_dtype);
 const GPtrArray *orr_cost_build_moe(const OrrCostModel *model);
 /* Which table of `gemm` answers for products of @dtype, best first: of the layout, or forward; of
- * the @release (as far as it says: "cublas-12" is any 12.x; NULL: any), or of none that is stated.
- * -1: no table has rows of @dtype with @batch products a call. */
+ * the @release (as far as it says: "cublas-12" is any 12.x; NULL: any), or of none that is stated;
+ * with rows of @shape's n and k (NULL: any); of the newest release. -1: no table has rows of @dtype
+ * with @batch products a call. */
 int orr_cost_build_gemm_find(const OrrCostModel *model, OrrDtype dtype, OrrGemmLayout layout,
-                             gint64 batch, const char *release);
+                             const OrrGemmShape *shape, gint64 batch, const char *release);
 gboolean orr_cost_build_gemm_is_of(const OrrProfileGemm *table, const char *release);
 /* Whether the profile has rows of products in @dtype; builds nothing. */
 gboolean orr_cost_build_has_gemm(const OrrCostModel *model, OrrDtype dtype);

@@ -38,8 +38,7 @@ char *orr_crossval_own_text(OrrCrossvalFold *fold, char *text) {
   return text;
 }
 
-/* A GPtrArray whose memory is the fold's: the model reads len and pdata and no more. */
-static GPtrArray *own_array(OrrCrossvalFold *fold, const GPtrArray *array) {
+GPtrArray *orr_crossval_own_array(OrrCrossvalFold *fold, const GPtrArray *array) {
   GPtrArray view = {
       .pdata =
           array->len ? orr_crossval_own(fold, array->pdata, array->len * sizeof(gpointer)) : NULL,
@@ -48,14 +47,14 @@ static GPtrArray *own_array(OrrCrossvalFold *fold, const GPtrArray *array) {
 }
 
 GPtrArray *orr_crossval_own_list(OrrCrossvalFold *fold, gpointer only) {
-  return own_array(fold, &(GPtrArray){.pdata = &only, .len = 1});
+  return orr_crossval_own_array(fold, &(GPtrArray){.pdata = &only, .len = 1});
 }
 
 GPtrArray *orr_crossval_rest(const GPtrArray *rows, guint fold, OrrCrossvalFold *into) {
   g_autoptr(GPtrArray) rest = g_ptr_array_new();
   for (guint i = 0; i < rows->len; i++)
     if (orr_crossval_fold_of(i) != fold) g_ptr_array_add(rest, rows->pdata[i]);
-  return own_array(into, rest);
+  return orr_crossval_own_array(into, rest);
 }
 
 void orr_crossval_fold_init(OrrCrossvalFold *fold, const OrrProfile *profile) {

@@ -48,6 +48,21 @@ static gboolean add_row(const OrrProfileGemmRow *row, const GArray *m, GArray *p
   return us != NULL;
 }
 
+/* @rest and the profile's other tables, which give a batched product its unbatched neighbour; but
+ * none that differs from @table by the release alone, since it has the same shapes. */
+static GPtrArray *with_others(const OrrProfile *profile, guint table, OrrProfileGemm *rest,
+                              OrrCrossvalFold *fold) {
+  g_autoptr(GPtrArray) all = g_ptr_array_new();
+  g_ptr_array_add(all, rest);
+  for (guint i = 0; i < profile->gemm->len; i++) {
+    OrrProfileGemm *other = profile->gemm->pdata[i];
+    if (i != table && (other->dtype != rest->dtype || other->layout != rest->layout ||
+                       MAX(1, other->batch) != MAX(1, rest->batch)))
+      g_ptr_array_add(all, other);
+  }
+  return orr_crossval_own_array(fold, all);
+}
+
 static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
                           OrrCrossvalFold *ret_fold, GError **error) {
   OrrProfileGemm rest = *table_at(profile, table);
@@ -61,7 +76,7 @@ static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
   const OrrProfileLibraryGemm *library = library_at(profile, table);
   if (!library) {
     ret_fold->rest.gemm =
-        orr_crossval_own_list(ret_fold, orr_crossval_own(ret_fold, &rest, sizeof rest));
+        with_others(profile, table, orr_crossval_own(ret_fold, &rest, sizeof rest), ret_fold);
     return TRUE;
   }
   OrrProfileLibraryGemm theirs = *library;
@@ -82,6 +97,7 @@ static OrrOperator operator_of(const OrrProfile *profile, guint table,
       (OrrGemmShape){MAX(1, own->batch), (gint64)point->keys[M], (gint64)point->keys[N],
                      (gint64)point->keys[K], .stored.blocks = library && library->blocks,
                      .stored.weight_bytes = library ? library->weight_bytes : 0});
+  op.release = own->release;
   op.library = library ? (guint8)library->table.library : ORR_KERNEL_LIBRARY_ANY;
   return op;
 }

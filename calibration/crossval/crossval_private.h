@@ -57,6 +57,8 @@ GPtrArray *orr_crossval_rest(const GPtrArray *rows, guint fold, OrrCrossvalFold 
 /* A copy of a struct of @size, owned by the fold. */
 gpointer orr_crossval_own(OrrCrossvalFold *fold, gconstpointer data, gsize size);
 char *orr_crossval_own_text(OrrCrossvalFold *fold, char *text);
+/* A copy of @array, whose memory is the fold's: the model reads len and pdata and no more. */
+GPtrArray *orr_crossval_own_array(OrrCrossvalFold *fold, const GPtrArray *array);
 /* An array of the one pointer, owned by the fold. */
 GPtrArray *orr_crossval_own_list(OrrCrossvalFold *fold, gpointer only);
 

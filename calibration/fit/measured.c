@@ -202,13 +202,24 @@ static gboolean same_point(gconstpointer a, gconstpointer b) {
                 sizeof((const Point *)a)->keys) == 0;
 }
 
-static void take_faster(GArray *points, const GArray *others) {
-  g_autoptr(GHashTable) known =
-      g_hash_table_new(point_hash, same_point); /* only looked up, never iterated */
-  for (guint i = 0; i < others->len; i++) g_hash_table_add(known, &g_array_index(others, Point, i));
+/* What both machines measured alike: of products, whatever the library's release. */
+static Point key_of(const Point *point, const Layout *layout) {
+  Point key = *point;
+  if (layout == &gemm_layout) key.keys[GEMM_RELEASE] = 0;
+  return key;
+}
+
+static void take_faster(GArray *points, const GArray *others, const Layout *layout) {
+  g_autoptr(GHashTable) known = /* only looked up, never iterated */
+      g_hash_table_new_full(point_hash, same_point, g_free, NULL);
+  for (guint i = 0; i < others->len; i++) {
+    Point key = key_of(&g_array_index(others, Point, i), layout);
+    const Point *faster = g_hash_table_lookup(known, &key);
+    if (!faster || key.us < faster->us) g_hash_table_add(known, g_memdup2(&key, sizeof key));
+  }
   for (guint i = 0; i < points->len; i++) {
     Point *point = &g_array_index(points, Point, i);
-    const Point *other = g_hash_table_lookup(known, point);
+    const Point key = key_of(point, layout), *other = g_hash_table_lookup(known, &key);
     if (other && point->us >= HELD_BACK_FROM_US && point->us > HELD_BACK * other->us)
       point->us = other->us;
   }
@@ -395,7 +406,7 @@ static GArray *load(const Import *import, const Layout *layout, char **ret_sourc
       g_propagate_error(error, failed);
       return NULL;
     }
-    if (others) take_faster(points, others);
+    if (others) take_faster(points, others, layout);
   }
   if (points && import->thin) round_points(points);
   return g_steal_pointer(&points);

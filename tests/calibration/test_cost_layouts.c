@@ -1,9 +1,10 @@
 /* test_cost_layouts.c - products of a layout, a batch and a library's release take rows of their
  * own, and others' where there are none.
  */
-#include "tests/calibration/calibration_sample.h"
-
 #include <math.h>
+
+#include "calibration/profile/profile_private.h"
+#include "tests/calibration/calibration_sample.h"
 
 static const char many_tables[] =
     "schema: profile/1\nname: p\ndevice: round\nsource: test\nconstants: {source: test}\n"
@@ -65,9 +66,35 @@ static void test_batches(void) {
   g_assert_cmpint(orr_cost_operator(model, &beyond).how, ==, ORR_HOW_OUTSIDE);
 }
 
+/* Of two releases the newer one answers where none is named, though "12.10" sorts before "12.8";
+ * one with rows of the shape before one without. A table that states no release stays first. */
+static void test_newest_release(void) {
+  static const char head[] =
+      "schema: profile/1\nname: p\ndevice: round\nsource: test\nconstants: {source: test}\ngemm:\n"
+      "  - {dtype: bf16, release: cublas-12.10, source: s, m: \"64 128\",\n"
+      "     rows: [{n: 64, k: 64, us: \"10 20\"}]}\n"
+      "  - {dtype: bf16, release: cublas-12.8, source: s, m: \"64 128\",\n"
+      "     rows: [{n: 64, k: 64, us: \"12 24\"}, {n: 4096, k: 64, us: \"700 1400\"}]}\n";
+  g_autofree char *unstated = g_strconcat(head,
+                                          "  - {dtype: bf16, source: s, m: \"64 128\",\n"
+                                          "     rows: [{n: 64, k: 64, us: \"15 30\"}]}\n",
+                                          NULL);
+  g_autoptr(OrrProfile) two = sample_profile(head), three = sample_profile(unstated);
+  for (int i = 0; i < 2; i++) { /* in both orders */
+    g_ptr_array_add(two->gemm, g_ptr_array_steal_index(two->gemm, 0));
+    g_autoptr(OrrCostModel) model = model_of(two, &round_device);
+    assert_near(product_us(model, ORR_PASS_FORWARD, 1, NULL, 0), 10, 1e-9);
+    assert_near(product_us(model, ORR_PASS_FORWARD, 1, "cublas-12.8", 0), 12, 1e-9);
+    assert_near(gemm_cost(model, ORR_BF16, 1, 64, 4096, 64).time_s * 1e6, 700, 1e-9);
+  }
+  g_autoptr(OrrCostModel) model = model_of(three, &round_device);
+  assert_near(product_us(model, ORR_PASS_FORWARD, 1, NULL, 0), 15, 1e-9);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost-layouts/layouts-and-releases", test_layouts_and_releases);
+  g_test_add_func("/cost-layouts/newest-release", test_newest_release);
   g_test_add_func("/cost-layouts/batches", test_batches);
   return g_test_run();
 }

@@ -42,6 +42,21 @@ static void test_every_row_once(void) {
   g_assert_cmpfloat(sum, ==, 192 * 31 * 63);
 }
 
+/* A call of 4 products takes 5 times as long as one, in each row: left out, a row is predicted from
+ * the batched table's others and the plain one, not from a bare roofline (10 us and less). */
+static void test_batched(void) {
+  g_autofree char *plain = gemm_text(100);
+  g_auto(GStrv) parts = g_strsplit(strstr(plain, "- dtype") + 2, "\"100 100\"", -1);
+  g_autofree char *slower = g_strjoinv("\"500 500\"", parts);
+  g_autofree char *text = g_strconcat(plain, "- batch: 4\n  ", slower, NULL);
+  g_autoptr(GPtrArray) tables = run(text, "gemm");
+  g_assert_cmpuint(tables->len, ==, 2);
+  const OrrCrossvalTable *batched = tables->pdata[1];
+  g_assert_cmpuint(batched->points->len, ==, 60);
+  for (guint i = 0; i < batched->points->len; i++)
+    g_assert_cmpfloat(g_array_index(batched->points, OrrCrossvalPoint, i).modelled_s, >, 250e-6);
+}
+
 /* A row that is not like its neighbours cannot be predicted from them: left out, it is predicted as
  * 100 us where 400 were measured, so its error is about -0.75; a model that had seen it would
  * answer 400. */
@@ -175,6 +190,7 @@ static void test_shipped(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/crossval/dispatch", test_dispatch);
+  g_test_add_func("/crossval/batched", test_batched);
   g_test_add_func("/crossval/every-row-once", test_every_row_once);
   g_test_add_func("/crossval/left-out-is-not-seen", test_left_out_is_not_seen);
   g_test_add_func("/crossval/regions", test_regions);
