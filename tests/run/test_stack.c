@@ -269,23 +269,26 @@ static gboolean names_a_model(const char *when) {
   return FALSE;
 }
 
-/* Whether @source says which rows a value was fitted to. */
-static gboolean names_rows(const char *source, char **sets) {
-  if (strstr(source, "the same rows")) return TRUE; /* of the setting above */
-  for (char **set = sets; *set; set++)
-    if (strstr(source, *set)) return TRUE;
-  return FALSE;
+/* Whether @source says which rows a value was fitted to: the name of a set, as a whole word, or the
+ * same as the setting @above (NULL: there is none). */
+static gboolean names_rows(const char *source, const OrrStackSetting *above, char **sets) {
+  for (char **set = sets; *set; set++) {
+    g_autofree char *name = g_regex_escape_string(*set, -1);
+    g_autofree char *word = g_strdup_printf("(?<![\\w./-])%s(?![\\w/-]|\\.\\w)", name);
+    if (g_regex_match_simple(word, source, 0, 0)) return TRUE;
+  }
+  return above && strstr(source, "the same rows") && above->confidence == ORR_STACK_FITTED;
 }
 
 /* What is wrong with how @setting is known; NULL: nothing. Newly allocated. Lists what was fitted
  * (--verbose shows it). */
-static char *finding_of(const OrrStackSetting *setting, char **sets) {
+static char *finding_of(const OrrStackSetting *setting, const OrrStackSetting *above, char **sets) {
   if (names_a_model(setting->when))
     return g_strdup_printf("the condition of %s names a model: %s", setting->path, setting->when);
   if (setting->confidence != ORR_STACK_FITTED) return NULL;
   g_test_message("%s:%d: %s, fitted to: %s", setting->place.file, (int)setting->place.line,
                  setting->path, setting->source);
-  return names_rows(setting->source, sets)
+  return names_rows(setting->source, above, sets)
              ? NULL
              : g_strdup_printf("%s is fitted, and its source names no validation set: %s",
                                setting->path, setting->source);
@@ -298,12 +301,29 @@ static void test_named_models(void) {
   g_assert_false(names_a_model(NULL));
 }
 
+/* Names of sets inside other words and names name nothing; "the same rows" need a fitted setting
+ * above. */
+static void test_named_rows(void) {
+  const OrrStackSetting fitted = {.confidence = ORR_STACK_FITTED},
+                        assumed = {.confidence = ORR_STACK_ASSUMED};
+  char *sets[] = {(char *)"serving", (char *)"moe", (char *)"rl-verl", NULL};
+  g_assert_true(names_rows("serving's rows of Qwen3-32B", NULL, sets));
+  g_assert_true(names_rows("tpot with 4 requests (rl-verl)", NULL, sets));
+  g_assert_false(names_rows("tpot with 4 requests, observing 3 runs", NULL, sets));
+  g_assert_false(names_rows("v1.0, moe_kernels.cu and model.moe.experts", NULL, sets));
+  g_assert_false(names_rows("rl-verl-async, serving-mine", NULL, sets));
+  g_assert_true(names_rows("the same rows with 64 requests", &fitted, sets));
+  g_assert_false(names_rows("the same rows with 64 requests", &assumed, sets));
+  g_assert_false(names_rows("the same rows with 64 requests", NULL, sets));
+}
+
 static char *findings_of(const OrrStack *stack) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   orr_scenario_stack_check(stack, diags);
   g_auto(GStrv) sets = orr_validation_sets(library);
   for (guint i = 0; i < stack->settings->len; i++) {
-    char *finding = finding_of(stack->settings->pdata[i], sets);
+    char *finding =
+        finding_of(stack->settings->pdata[i], i ? stack->settings->pdata[i - 1] : NULL, sets);
     if (finding) return finding;
   }
   for (char **set = stack->validated_by; *set; set++)
@@ -377,6 +397,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/stack/borrowed", test_borrowed);
   g_test_add_func("/stack/warnings", test_warnings);
   g_test_add_func("/stack/refused", test_refused);
+  g_test_add_func("/stack/named-rows", test_named_rows);
   g_test_add_func("/stack/shipped", test_shipped);
   g_test_add_func("/stack/defaults", test_defaults);
   const int status = g_test_run();
