@@ -25,9 +25,9 @@ static const GOptionEntry options[] = {
 
 /* The default of the kind of workload that @result is of. */
 static const char *assumed_for(const OrrBenchResult *result) {
-  const gboolean is_training = !isnan(result->values[ORR_BENCH_ITERATION]) ||
-                               !isnan(result->values[ORR_BENCH_TOKENS_PER_GPU]) ||
-                               !isnan(result->values[ORR_BENCH_TFLOPS]);
+  gboolean is_training = FALSE;
+  for (int i = ORR_BENCH_ITERATION; i <= ORR_BENCH_UPDATE; i++)
+    is_training |= !isnan(result->values[i]);
   return (is_training ? &orr_training_kind : &orr_serving_kind)->default_stack;
 }
 
@@ -75,11 +75,14 @@ const OrrCommand orr_verb_import_bench = {
     .sentence = "What a benchmark measured becomes rows, or the load of a scenario.",
     .usage = "FILE... [--load [--choose N]] [-o FILE]",
     .more =
-        "Reads JSON and text of vllm bench serve, sglang.bench_serving, AIPerf, GenAI-Perf and "
-        "InferenceX, training logs of Megatron-LM and torchtitan, and result logs of MLPerf "
-        "training; several files, each with several results. Rows are a CSV with a column for "
-        "each value that was printed, in seconds, tokens and bytes. Steps of training are medians "
-        "without the first tenth of the steps, at most ten.",
+        "Reads JSON and text of vllm bench, sglang.bench_serving, trtllm-bench, AIPerf, "
+        "GenAI-Perf, GuideLLM, inference-perf, llm-d and InferenceX; logs of servers of vLLM, "
+        "SGLang and TensorRT-LLM; training logs of Megatron-LM, Megatron-Bridge, NeMo, "
+        "torchtitan, DeepSpeed, Transformers, MaxText, nanotron, llm-foundry, OLMo-core, verl, "
+        "NeMo-RL, slime and prime-rl; and result logs of MLPerf training; several files, each "
+        "with several results. Rows are a CSV with a column for each value that was printed, in "
+        "seconds, tokens and bytes. Steps of training are medians without the first tenth of the "
+        "steps, at most ten.",
     .options = options,
     .run = run,
 };

@@ -219,8 +219,7 @@ static void test_written(void) {
                   "  input: {tokens: 1024}\n  output: {tokens: 128}\n");
 }
 
-/* Arrays below a key; distributions by name; rates alone. The samples of tests/import/doors have
- * more of each tool (tests/cli/test_doors.py). */
+/* Arrays below a key; distributions by name; rates alone. */
 static void test_tools_of_2026(void) {
   static const char guidellm[] =
       "{\"args\": {}, \"benchmarks\": [{\"type_\": \"generative_benchmark\", \"metrics\": "
@@ -232,6 +231,37 @@ static void test_tools_of_2026(void) {
         "{\"request_latency\": {\"median\": 2.5}}}}",
         0, ORR_BENCH_E2E_P50, 2.5);
   check("{\"num_requests\": 10, \"requests_per_second\": 20.5}", 0, ORR_BENCH_REQUEST_RATE, 20.5);
+}
+
+/* What was asked makes the load; requests in flight were measured. */
+static void test_strategies(void) {
+#define GUIDELLM(strategy)                                                                         \
+  "{\"benchmarks\": [{\"type_\": \"generative_benchmark\"" strategy ", \"metrics\": "              \
+  "{\"request_concurrency\": {\"successful\": {\"mean\": 7.6}}, "                                  \
+  "\"time_to_first_token_ms\": {\"successful\": {\"mean\": 40.0}}}}]}"
+  static const struct {
+    const char *text, *load; /* NULL: refused */
+  } cases[] = {
+      {GUIDELLM(""), NULL},
+      {GUIDELLM(", \"args\": {\"strategy\": {\"type_\": \"concurrent\", \"streams\": 8}}"),
+       "{kind: closed-loop, concurrency: 8}"},
+      {GUIDELLM(", \"config\": {\"strategy\": {\"type_\": \"synchronous\"}}"),
+       "{kind: closed-loop, concurrency: 1}"},
+      {GUIDELLM(", \"args\": {\"strategy\": {\"type_\": \"constant\", \"rate\": 2.5}}"),
+       "{kind: constant, rate: 2.5}"},
+      {GUIDELLM(", \"args\": {\"strategy\": {\"type_\": \"poisson\", \"rate\": 2.5}}"),
+       "{kind: poisson, rate: 2.5}"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autoptr(GError) error = NULL;
+    check(cases[i].text, 0, ORR_BENCH_IN_FLIGHT, 7.6);
+    g_autoptr(GPtrArray) results = read_text(cases[i].text, &error);
+    g_autofree char *load = orr_bench_load(results->pdata[0], &error);
+    if (!cases[i].load)
+      g_assert_null(load);
+    else if (!load || !strstr(load, cases[i].load))
+      g_error("'%s' is missing in: %s", cases[i].load, load ? load : error->message);
+  }
 }
 
 /* Medians without the first line; units of thousands; a log that another reader has. */
@@ -249,13 +279,72 @@ static void test_logs(void) {
   check("# GPU blocks: 1000, # CPU blocks: 512\n", 0, ORR_BENCH_CACHE_TOKENS, 16000);
   check(server, 0, ORR_BENCH_CACHE_TOKENS, 1e6);
   check(server, 0, ORR_BENCH_OUTPUT_RATE, 900);
-  check(server, 0, ORR_BENCH_CONCURRENCY, 16);
+  check(server, 0, ORR_BENCH_IN_FLIGHT, 16);
   check("timing_s/step:10.0\nelapsed time per iteration (ms): 2000.0\n", 0, ORR_BENCH_ITERATION, 2);
   g_autoptr(GError) error = NULL;
   g_autoptr(GPtrArray) results = read_text(server, &error);
-  g_autofree char *load = orr_bench_load(results->pdata[0], &error);
+  g_assert_null(orr_bench_load(results->pdata[0], &error)); /* 16 in flight were not asked for */
+  g_assert_nonnull(strstr(error->message, "neither the rate of requests nor their concurrency"));
+}
+
+/* Engines of data parallelism add up; a benchmark's table or a trainer's lines beside the log of
+ * their server are the result. */
+static void test_server_log(void) {
+#define ENGINE(number, rate)                                                                       \
+  "INFO Engine " number ": Avg generation throughput: " rate " tokens/s, Running: 4 reqs\n"
+#define RANK(number, rate)                                                                         \
+  "[2026-01-02 03:04:05 DP" number " TP0] Decode batch. #running-req: 3, gen throughput "          \
+  "(token/s): " rate "\n"
+  static const char two[] =
+      ENGINE("000", "1.0") ENGINE("001", "1.0") ENGINE("000", "100.0") ENGINE("001", "80.0");
+  check(two, 0, ORR_BENCH_OUTPUT_RATE, 180);
+  check(two, 0, ORR_BENCH_IN_FLIGHT, 8);
+  check(RANK("0", "50.0") RANK("1", "70.0"), 0, ORR_BENCH_OUTPUT_RATE, 120);
+  check(ENGINE("000", "9.0") "Total step time: 28.5s\n", 0, ORR_BENCH_ITERATION, 28.5);
+  check(ENGINE("000", "9.0") "\342\224\203 Statistic \342\224\203 avg \342\224\203\n"
+                             "\342\224\202 Inter token latency (ms) \342\224\202 20 \342\224\202\n"
+                             "\342\224\202 Output token throughput (per sec) \342\224\202 504.02 "
+                             "\342\224\202\n",
+        0, ORR_BENCH_OUTPUT_RATE, 504.02);
+}
+
+/* A line of each trainer, and what it says. */
+static void test_trainers(void) {
+  static const struct {
+    const char *line;
+    int value;
+    double expected;
+  } cases[] = {
+      {"completed step: 10, seconds: 3.456, TFLOP/s/device: 412.1, Tokens/s/device: 9481.5, loss: "
+       "2",
+       ORR_BENCH_TFLOPS, 412.1},
+      {"steps: 10 loss: 8.12 iter time (s): 1.234 samples/sec: 103.7", ORR_BENCH_SAMPLES, 103.7},
+      {"epoch=0/micro_step=10/global_step=10, RunningAvgSamplesPerSec=12.3, "
+       "CurrSamplesPerSec=12.4, MemAllocated=1.0GB, MaxMemAllocated=2.0GB",
+       ORR_BENCH_MEMORY, 2147483648},
+      {"{'train_runtime': 123.4, 'train_samples_per_second': 12.3, 'train_steps_per_second': 0.5}",
+       ORR_BENCH_ITERATION, 2},
+      {"\"train_samples_per_second\": 12.3, \"train_steps_per_second\": 0.5,", ORR_BENCH_SAMPLES,
+       12.3},
+      {"step:3 - timing_s/gen:45.1 - timing_s/update_actor:30.2 - timing_s/step:98.5",
+       ORR_BENCH_GENERATION, 45.1},
+      {"Total step time: 28.1s", ORR_BENCH_ITERATION, 28.1},
+      {"perf 3: {'perf/rollout_time': 31.0, 'perf/actor_train_time': np.float64(12.0)}",
+       ORR_BENCH_UPDATE, 12},
+      {"iteration: 5 / 9 | elapsed_time_per_iteration_ms: 3.45K | tokens_per_sec_per_gpu: 1.2M |",
+       ORR_BENCH_TOKENS_PER_GPU, 1.2e6},
+      {"throughput/device/tokens_per_sec: 10475.2", ORR_BENCH_TOKENS_PER_GPU, 10475.2},
+      {"throughput/device/TPS=12,345", ORR_BENCH_TOKENS_PER_GPU, 12345},
+      {"Step 5 | Time: 21.05s | Throughput: 4342 tokens/s | Peak Mem.: 2.0 GiB",
+       ORR_BENCH_ITERATION, 21.05},
+      {"Step Time : 4.50s GPU utilization: 650.0MODEL_TFLOP/s/GPU", ORR_BENCH_TFLOPS, 650},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+    check(cases[i].line, 0, cases[i].value, cases[i].expected);
+  g_autoptr(GError) error = NULL;
+  g_autoptr(GPtrArray) results = read_text("a\r\nb\r\nTotal step time: 28.1s\r\n", &error);
   g_assert_no_error(error);
-  g_assert_nonnull(strstr(load, "kv-blocks: 62500"));
+  g_assert_cmpint(((const OrrBenchResult *)results->pdata[0])->place.line, ==, 3);
 }
 
 int main(int argc, char **argv) {
@@ -271,5 +360,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/bench/written", test_written);
   g_test_add_func("/bench/tools-of-2026", test_tools_of_2026);
   g_test_add_func("/bench/logs", test_logs);
+  g_test_add_func("/bench/server-log", test_server_log);
+  g_test_add_func("/bench/strategies", test_strategies);
+  g_test_add_func("/bench/trainers", test_trainers);
   return g_test_run();
 }

@@ -52,6 +52,7 @@ static const char *const columns[ORR_BENCH_N_VALUES] = {
     [ORR_BENCH_UPDATE] = "update_time_s",
     [ORR_BENCH_CACHE_TOKENS] = "kv_cache_tokens",
     [ORR_BENCH_CACHE_BYTES] = "kv_cache_bytes",
+    [ORR_BENCH_IN_FLIGHT] = "in_flight",
 };
 
 /* --- Results --- */
@@ -113,8 +114,9 @@ static gboolean refuse_unknown(const OrrBenchInput *input) {
 static const OrrBenchReader *reader_of(const OrrBenchInput *input) {
   const OrrBenchReader *found = NULL;
   for (guint i = 0; orr_bench_readers[i]; i++) {
-    if (!orr_bench_readers[i]->recognise(input)) continue;
-    if (found) {
+    if (!orr_bench_readers[i]->recognise(input) || (found && orr_bench_readers[i]->yields))
+      continue;
+    if (found && !found->yields) {
       refuse(input, "results of two tools in one file (%s and %s): give each its own", found->name,
              orr_bench_readers[i]->name);
       return NULL;
@@ -217,7 +219,8 @@ char *orr_bench_load(const OrrBenchResult *result, GError **error) {
   if (!isnan(concurrency) && (isnan(rate) || isinf(rate)))
     g_string_append_printf(text, "  load: {kind: closed-loop, concurrency: %.0f}\n", concurrency);
   else if (!isnan(rate))
-    g_string_append_printf(text, "  load: {kind: poisson, rate: %.9g}\n", rate);
+    g_string_append_printf(text, "  load: {kind: %s, rate: %.9g}\n",
+                           result->is_even ? "constant" : "poisson", rate);
   else {
     g_string_free(text, TRUE);
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
@@ -230,8 +233,7 @@ char *orr_bench_load(const OrrBenchResult *result, GError **error) {
     double value;
   } rest[] = {{"requests: %.0f", requests},
               {"input: {tokens: %.0f}", values[ORR_BENCH_INPUT_TOKENS]},
-              {"output: {tokens: %.0f}", values[ORR_BENCH_OUTPUT_TOKENS]},
-              {"engine: {block-size: 16, kv-blocks: %.0f}", values[ORR_BENCH_CACHE_TOKENS] / 16}};
+              {"output: {tokens: %.0f}", values[ORR_BENCH_OUTPUT_TOKENS]}};
   for (guint i = 0; i < G_N_ELEMENTS(rest); i++) {
     g_autofree char *key = g_strdup_printf(rest[i].format, rest[i].value);
     append_key(text, key, rest[i].value);

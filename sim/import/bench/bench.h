@@ -17,7 +17,7 @@ G_BEGIN_DECLS
 
 /* What a result can hold; the names of bench.c are the columns. */
 typedef enum {
-  ORR_BENCH_CONCURRENCY, /* most requests in flight */
+  ORR_BENCH_CONCURRENCY, /* most requests in flight that the benchmark allows */
   ORR_BENCH_RATE,        /* requests per second offered; infinity: all at once */
   ORR_BENCH_REQUESTS,    /* completed */
   ORR_BENCH_FAILED,
@@ -53,12 +53,14 @@ typedef enum {
   ORR_BENCH_UPDATE,       /* ... and of its update of the policy */
   ORR_BENCH_CACHE_TOKENS, /* serving: tokens that the cache holds */
   ORR_BENCH_CACHE_BYTES,
+  ORR_BENCH_IN_FLIGHT, /* serving: requests in flight, measured */
   ORR_BENCH_N_VALUES
 } OrrBenchValue;
 
 typedef struct {
   const char *tool; /* "vllm" */
   char *model;      /* as the tool printed it; NULL: not printed */
+  gboolean is_even; /* the offered rate has equal gaps, not a Poisson process's */
   OrrPlace place;
   double values[ORR_BENCH_N_VALUES]; /* NaN: not printed */
 } OrrBenchResult;
@@ -75,6 +77,7 @@ typedef struct {
   const char *name, *sentence;
   gboolean (*recognise)(const OrrBenchInput *input);
   void (*read)(OrrBenchInput *input); /* errors go to the diagnostics */
+  gboolean yields;                    /* to any other reader that recognises the text */
 } OrrBenchReader;
 
 extern const OrrBenchReader *const orr_bench_readers[]; /* alphabetical, NULL-terminated */

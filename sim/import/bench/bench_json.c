@@ -112,7 +112,7 @@ static const Key keys[] = {
     {"metrics.request_totals.errored", ORR_BENCH_FAILED, 1},
     {"request_totals.successful", ORR_BENCH_REQUESTS, 1},
     {"request_totals.errored", ORR_BENCH_FAILED, 1},
-    {"metrics.request_concurrency.successful.mean", ORR_BENCH_CONCURRENCY, 1},
+    {"metrics.request_concurrency.successful.mean", ORR_BENCH_IN_FLIGHT, 1},
     {"metrics.prompt_token_count.successful.mean", ORR_BENCH_INPUT_TOKENS, 1},
     {"metrics.output_token_count.successful.mean", ORR_BENCH_OUTPUT_TOKENS, 1},
     {"metrics.requests_per_second.successful.mean", ORR_BENCH_REQUEST_RATE, 1},
@@ -280,6 +280,30 @@ static void put_totals(OrrBenchResult *result, const Flat *flat) {
   }
 }
 
+/* GuideLLM's strategy says which load was asked; `args` until 0.3, `config` since. */
+static void put_strategy(OrrBenchResult *result, const Flat *flat) {
+  static const char *const places[] = {"args.strategy", "config.strategy", "scheduler.strategy"};
+  static const struct {
+    const char *key;
+    int value;
+  } asked[] = {{"streams", ORR_BENCH_CONCURRENCY},
+               {"max_concurrency", ORR_BENCH_CONCURRENCY},
+               {"rate", ORR_BENCH_RATE}};
+  for (guint i = 0; i < G_N_ELEMENTS(places); i++) {
+    g_autofree char *type_key = g_strconcat(places[i], ".type_", NULL);
+    const char *type = text_of(flat, type_key);
+    if (!type) continue;
+    for (guint k = 0; k < G_N_ELEMENTS(asked); k++) {
+      g_autofree char *key = g_strconcat(places[i], ".", asked[k].key, NULL);
+      put_value(result, flat, &(Key){key, asked[k].value, 1});
+    }
+    if (strcmp(type, "synchronous") == 0) result->values[ORR_BENCH_CONCURRENCY] = 1;
+    if (strcmp(type, "throughput") == 0) result->values[ORR_BENCH_RATE] = INFINITY;
+    result->is_even = strcmp(type, "constant") == 0;
+    return;
+  }
+}
+
 static const char *tool_of(const Flat *flat) {
   static const char *const signs[][2] = {
       {"metrics.time_to_first_token_ms.successful.mean", "guidellm"},
@@ -313,6 +337,7 @@ static void add_result(OrrBenchInput *input, const Flat *flat, OrrPlace place) {
   OrrBenchResult *result = orr_bench_result_new(tool_of(flat), place);
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++) put_value(result, flat, &keys[i]);
   put_totals(result, flat);
+  put_strategy(result, flat);
   for (guint i = 0; i < G_N_ELEMENTS(names) && !result->model; i++)
     result->model = g_strdup(text_of(flat, names[i]));
   if (result->values[ORR_BENCH_REQUESTS] != 0 && !has_latency(result)) {

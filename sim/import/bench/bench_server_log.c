@@ -13,14 +13,16 @@
  *                 512.3
  *   TensorRT-LLM  [I] Allocated 53.97 GiB for max tokens in paged KV cache (442112).
  *
- * Rates are medians over the lines in which requests run, without the first of them. Each rank of
- * SGLang logs the size of its own cache; the first counts.
+ * Rates are medians over the lines in which requests run, without the first of them, and add up
+ * over engines ("Engine 001", SGLang's DP1) of data parallelism. Each rank logs the size of its own
+ * cache; the first counts.
  *
  * Sources: vllm/v1/core/kv_cache_utils.py, vllm/v1/metrics/loggers.py, vLLM 0.4 to 0.19;
  * sglang/srt/managers/scheduler.py and mem_cache/memory_pool.py, SGLang 0.4 to 0.5; TensorRT-LLM
  * 0.9 to 1.1.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/import/bench/bench_steps.h"
@@ -54,14 +56,7 @@ static const char *tool_of(const char *text) {
   return strstr(text, "tokens in paged KV cache (") ? "trtllm" : NULL;
 }
 
-/* A benchmark's result in the same file is worth more than the engine's log. */
-static gboolean recognise(const OrrBenchInput *input) {
-  static const char *const results[] = {"Benchmark Result ====", " requests/s, ", "Avg latency: ",
-                                        "PERFORMANCE OVERVIEW",  "ttft_ms\"",     "timing_s/step:"};
-  for (guint i = 0; i < G_N_ELEMENTS(results); i++)
-    if (strstr(input->text, results[i])) return FALSE;
-  return tool_of(input->text) != NULL;
-}
+static gboolean recognise(const OrrBenchInput *input) { return tool_of(input->text) != NULL; }
 
 static void read_sizes(OrrBenchResult *result, const char *line) {
   for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
@@ -75,8 +70,33 @@ static void read_sizes(OrrBenchResult *result, const char *line) {
   }
 }
 
+/* The number of the engine that wrote @line; 0: none is named. */
+static int engine_of(const char *line) {
+  static const char *const labels[] = {"Engine ", " DP"};
+  for (guint i = 0; i < G_N_ELEMENTS(labels); i++) {
+    const char *at = strstr(line, labels[i]);
+    if (at && g_ascii_isdigit(at[strlen(labels[i])])) return atoi(at + strlen(labels[i]));
+  }
+  return 0;
+}
+
+static void free_steps(gpointer steps) {
+  orr_bench_steps_clear(steps);
+  g_free(steps);
+}
+
+static OrrBenchSteps *steps_of(GHashTable *engines, const char *line) {
+  const gpointer key = GINT_TO_POINTER(engine_of(line));
+  OrrBenchSteps *steps = g_hash_table_lookup(engines, key);
+  if (steps) return steps;
+  const OrrBenchSteps none = orr_bench_steps_new();
+  steps = g_memdup2(&none, sizeof none);
+  g_hash_table_insert(engines, key, steps);
+  return steps;
+}
+
 /* A line of speed: tokens per second, and requests that run. */
-static void read_speed(OrrBenchSteps *steps, const char *line) {
+static void read_speed(GHashTable *engines, const char *line) {
   double rate = 0, running = 0;
   if (!orr_bench_steps_number(line, vllm_speed, &rate) &&
       !orr_bench_steps_number(line, "gen throughput (token/s): ", &rate))
@@ -84,28 +104,39 @@ static void read_speed(OrrBenchSteps *steps, const char *line) {
   if (!orr_bench_steps_number(line, "Running: ", &running))
     orr_bench_steps_number(line, "#running-req: ", &running);
   if (!(running > 0) || !(rate > 0)) return;
+  OrrBenchSteps *steps = steps_of(engines, line);
   g_array_append_val(steps->tokens, rate);
   g_array_append_val(steps->samples, running);
 }
 
+static void add_speed(OrrBenchResult *result, OrrBenchSteps *steps) {
+  const guint skipped = steps->tokens->len > 1;
+  const double rates[] = {orr_bench_steps_median(steps->tokens, skipped),
+                          orr_bench_steps_median(steps->samples, skipped)};
+  static const int values[] = {ORR_BENCH_OUTPUT_RATE, ORR_BENCH_IN_FLIGHT};
+  for (guint i = 0; i < G_N_ELEMENTS(values); i++) {
+    const double before = result->values[values[i]];
+    result->values[values[i]] = (isnan(before) ? 0 : before) + rates[i];
+  }
+}
+
 static void read(OrrBenchInput *input) {
   g_auto(GStrv) lines = g_strsplit(input->text, "\n", -1);
-  OrrBenchSteps steps = orr_bench_steps_new();
+  g_autoptr(GHashTable) engines = g_hash_table_new_full(NULL, NULL, NULL, free_steps);
   OrrBenchResult *result = NULL;
   for (guint i = 0; lines[i]; i++) {
     if (!tool_of(lines[i])) continue;
     const OrrPlace place = {.file = input->file, .line = (int)i + 1, .column = 1};
     if (!result) result = orr_bench_result_new(tool_of(input->text), place);
     read_sizes(result, lines[i]);
-    read_speed(&steps, lines[i]);
+    read_speed(engines, lines[i]);
   }
-  const guint skipped = steps.tokens->len > 1;
-  if (result) {
-    result->values[ORR_BENCH_OUTPUT_RATE] = orr_bench_steps_median(steps.tokens, skipped);
-    result->values[ORR_BENCH_CONCURRENCY] = orr_bench_steps_median(steps.samples, skipped);
-    g_ptr_array_add(input->results, result);
-  }
-  orr_bench_steps_clear(&steps);
+  if (!result) return;
+  GHashTableIter iterator;
+  gpointer steps = NULL;
+  g_hash_table_iter_init(&iterator, engines);
+  while (g_hash_table_iter_next(&iterator, NULL, &steps)) add_speed(result, steps);
+  g_ptr_array_add(input->results, result);
 }
 
 const OrrBenchReader orr_bench_server_log = {
@@ -113,4 +144,5 @@ const OrrBenchReader orr_bench_server_log = {
     .sentence = "the log of a server of vLLM, SGLang or TensorRT-LLM",
     .recognise = recognise,
     .read = read,
+    .yields = TRUE,
 };

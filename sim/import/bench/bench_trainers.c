@@ -119,7 +119,7 @@ static gboolean recognise(const OrrBenchInput *input) {
   return trainer_of(input) < G_N_ELEMENTS(trainers);
 }
 
-/* The number behind @label: "3.45K", "1.2M", "np.float64(5.1)". */
+/* The number behind @label: "3.45K", "1.2M", "np.float64(5.1)", "650.0MODEL_TFLOP/s/GPU". */
 static gboolean number_at(const char *line, const char *label, double *ret_value) {
   static const char numpy[] = "np.float64(";
   const char *at = strstr(line, label);
@@ -130,7 +130,7 @@ static gboolean number_at(const char *line, const char *label, double *ret_value
   g_autofree char *text = g_strndup(at, length);
   while (*text && strchr(".,", text[strlen(text) - 1])) text[strlen(text) - 1] = '\0';
   if (!orr_bench_number(text, ret_value)) return FALSE;
-  const char unit = at[length];
+  const char unit = g_ascii_isalpha(at[length]) && g_ascii_isalnum(at[length + 1]) ? 0 : at[length];
   *ret_value *= unit == 'K' ? 1e3 : unit == 'M' ? 1e6 : 1;
   return TRUE;
 }
@@ -166,10 +166,12 @@ static void read_line(OrrBenchInput *input, OrrBenchSteps *steps, guint trainer,
 
 static void read(OrrBenchInput *input) {
   const guint trainer = trainer_of(input);
-  g_auto(GStrv) lines = g_strsplit_set(input->text, "\n\r", -1);
+  g_auto(GStrv) lines = g_strsplit(input->text, "\n", -1);
   OrrBenchSteps steps = orr_bench_steps_new();
-  for (guint i = 0, line = 0; lines[i]; i++, line++)
-    read_line(input, &steps, trainer, lines[i], line);
+  for (guint i = 0; lines[i]; i++) {
+    g_auto(GStrv) parts = g_strsplit(lines[i], "\r", -1); /* a bar is drawn over itself */
+    for (char **part = parts; *part; part++) read_line(input, &steps, trainer, *part, i);
+  }
   orr_bench_steps_end(input, &steps, trainers[trainer].tool);
   orr_bench_steps_clear(&steps);
 }
