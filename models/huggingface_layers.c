@@ -16,7 +16,8 @@
  *   linear_attn_config        kda_layers, counted from 1: linear attention (Kimi Linear)
  *   mlp_layer_types           dense, sparse
  *   moe_layers_enum           "3,4,5": the layers with experts (Step)
- *   moe_layer_start_index     the first layer with experts (ERNIE)
+ *   moe_layer_start_index, moe_layer_end_index
+ *                             the first and the last layer with experts (ERNIE)
  *   first_k_dense_replace, moe_layer_freq, decoder_sparse_step, mlp_only_layers,
  *   interleave_moe_layer_step, moe_layers
  *                             which layers have experts
@@ -139,8 +140,10 @@ static void check_numbers(const Reading *reading) {
       "first_k_dense_replace",   "decoder_sparse_step",    "interleave_moe_layer_step",
       "moe_layer_start_index",   "moe_layer_interval",     ORR_HF_EXPERTS};
   const OrrNode *frequency = take(reading, "moe_layer_freq");
-  for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
-    if (!is_text(take(reading, keys[i]))) number(reading, keys[i], 0);
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+    const gboolean may_be_text = strcmp(keys[i], "sliding_window_pattern") == 0;
+    if (!may_be_text || !is_text(take(reading, keys[i]))) number(reading, keys[i], 0);
+  }
   if (frequency && frequency->kind != ORR_NODE_LIST) number(reading, "moe_layer_freq", 0);
   orr_huggingface_config_flag(reading->config, "use_sliding_window", TRUE);
 }
@@ -234,6 +237,14 @@ static gboolean stands_in(const char *text, gint64 i) {
   return FALSE;
 }
 
+/* The last layer with experts; of ERNIE's two lists of experts, the text's come first. */
+static gint64 last_with_experts(const Reading *reading) {
+  const OrrNode *end = take(reading, "moe_layer_end_index");
+  const char *text = end && end->kind == ORR_NODE_SCALAR ? end->text : item(end, 0);
+  const gint64 last = text ? g_ascii_strtoll(text, NULL, 10) : -1;
+  return last < 0 ? reading->layers - 1 : last;
+}
+
 static const char *feed_of(const Reading *reading, gint64 i) {
   const char *type = item(take(reading, "mlp_layer_types"), i);
   const OrrNode *enumerated = take(reading, "moe_layers_enum");
@@ -244,7 +255,8 @@ static const char *feed_of(const Reading *reading, gint64 i) {
          step = number(reading, "decoder_sparse_step|moe_layer_interval", 1);
   gint64 interleave = number(reading, "interleave_moe_layer_step", 1);
   const OrrNode *frequency = take(reading, "moe_layer_freq"), *listed = take(reading, "moe_layers");
-  if (!has_experts(reading) || i < first || holds(take(reading, "mlp_only_layers"), i))
+  if (!has_experts(reading) || i < first || i > last_with_experts(reading) ||
+      holds(take(reading, "mlp_only_layers"), i))
     return "dense";
   if (listed && orr_node_length(listed)) return holds(listed, i) ? "moe" : "dense";
   if (item(frequency, i)) return strcmp(item(frequency, i), "0") == 0 ? "dense" : "moe";

@@ -207,8 +207,8 @@ static const struct {
     {"attention_k_eq_v", "keys serve as values: caches are overstated"},
     {"v_head_dim", "values are not as wide as keys, and the keys' width is taken for both: caches "
                    "are wrong"},
-    {"enable_moe_block", "an MLP beside the experts of a layer is left out: weights and time are "
-                         "understated"},
+    {"use_double_wide_mlp", "the MLPs of layers that share a cache are twice as wide, and all are "
+                            "taken as the others': weights and time are understated"},
 };
 
 /* What a config has that no layout here says: it is refused, since even its weights would be wrong.
@@ -338,7 +338,6 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "moe_apply_router_weight_on_input",
                                        "moe_dtype",
                                        "moe_gate_act",
-                                       "moe_layer_end_index",
                                        "moe_norm_min",
                                        "moe_renormalize",
                                        "moe_routed_scaling_factor",
@@ -439,7 +438,6 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "use_bfloat16",
                                        "use_bidirectional_attention",
                                        "use_cache",
-                                       "use_double_wide_mlp",
                                        "use_gemma_norm",
                                        "use_grouped_topk",
                                        "use_moe",

@@ -50,7 +50,7 @@ static void may(const Import *import, const char *key, const char *keys) {
 /* --- parts --- */
 
 /* Falcon and StarCoder say multi_query for one head of keys and values. */
-static void map_kv_heads(const Import *import, gint64 heads) {
+static void map_kv_heads(const Import *import) {
   const gboolean is_one =
       flag(import, "multi_query", FALSE) && !flag(import, "new_decoder_architecture", FALSE);
   const gint64 n = number(import,
@@ -60,13 +60,13 @@ static void map_kv_heads(const Import *import, gint64 heads) {
   if (is_one)
     orr_huggingface_config_set_number(import->model, "kv-heads", 1);
   else if (n > 0)
-    orr_huggingface_config_set_number(import->model, "kv-heads", MIN(n, heads));
+    orr_huggingface_config_set_number(import->model, "kv-heads", n);
 }
 
 static void map_sizes(const Import *import) {
   gint64 hidden = need(import, "hidden", "hidden_size|n_embd|d_model");
   gint64 heads = need(import, "heads", "num_attention_heads|n_head|n_heads"), expansion;
-  map_kv_heads(import, heads);
+  map_kv_heads(import);
   gint64 head_dim = number(import, "head_dim|attention_head_dim|kv_channels", 0);
   if (head_dim && head_dim * heads != hidden && !number(import, "kv_lora_rank", 0))
     orr_huggingface_config_set_number(import->model, "head-dim", head_dim);
