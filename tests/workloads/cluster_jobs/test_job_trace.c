@@ -62,6 +62,16 @@ static void check_dated(const char *ending, const char *text, const char *queue)
   g_assert_cmpint(job_at(trace, 1)->work_us, ==, 90 * 1000000LL);
 }
 
+/* Slurm writes 0 where a job was cancelled before it began, and names its GPUs. */
+static void test_never_began(void) {
+  check_dated(".csv",
+              "id_job,id_user,partition,time_submit,time_start,time_end,gres_used\n"
+              "7,ann,volta,1609459200,1609459260,1609462860,gpu:8(IDX:0-7)\n"
+              "8,bob,volta,1609459210,1609459220,1609459310,gpu:volta:1(IDX:3)\n"
+              "9,bob,volta,1609459220,0,1609459240,gpu:2\n",
+              "volta");
+}
+
 static void test_dated(void) {
   check_dated(".csv",
               "job_id,user,vc,jobname,gpu_num,state,submit_time,duration,queue\n"
@@ -358,6 +368,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/job_trace/left-out", test_left_out);
   g_test_add_func("/job_trace/queue", test_queue);
   g_test_add_func("/job_trace/dated", test_dated);
+  g_test_add_func("/job_trace/never-began", test_never_began);
   g_test_add_func("/job_trace/bad-dates", test_bad_dates);
   g_test_add_func("/job_trace/errors", test_errors);
   g_test_add_func("/job_trace/phases", test_job_phases);

@@ -55,11 +55,11 @@ static gboolean find_columns(const OrrCsv *csv, Columns *columns, OrrDiags *diag
   return is_whole;
 }
 
-/* The GPUs of "gpu:volta:2" or "gpu:2"; 0: none. */
+/* The GPUs of "gpu:volta:2", "gpu:2" or "gpu:2(IDX:0-1)"; 0: none. */
 static double gpus_of(const char *text) {
   const char *gpu = strstr(text, "gpu:");
   if (!gpu) return 0;
-  const char *end = gpu + strcspn(gpu, ",");
+  const char *end = gpu + strcspn(gpu, ",(");
   const char *digits = end;
   while (digits > gpu && g_ascii_isdigit(digits[-1])) digits--;
   return digits < end ? g_ascii_strtod(digits, NULL) : 1;
@@ -69,7 +69,7 @@ static const char *cell(const OrrCsvLine *line, int column_of) {
   return column_of < 0 ? NULL : line->cells[column_of];
 }
 
-/* A pod that never ran has no times: it counts as one without GPUs. */
+/* A pod that never ran has no times, and among dates (Slurm's) 0: it counts as one without GPUs. */
 static void add_line(OrrJobTrace *trace, const OrrCsv *csv, const OrrCsvLine *line,
                      const Columns *at, OrrDiags *diags) {
   OrrJobLine job = {ORR_JOB_LINE_NONE, .id = cell(line, at->id), .user = cell(line, at->user),
@@ -88,8 +88,9 @@ static void add_line(OrrJobTrace *trace, const OrrCsv *csv, const OrrCsvLine *li
   else if (!orr_csv_number(csv, line, at->begin, diags, &begin) ||
            !orr_csv_number(csv, line, at->end, diags, &end))
     return;
-  if (job.submit_s >= from_s) job.submit_s -= from_s; /* a date: the first job's becomes 0 */
-  job.work_s = MAX(end - begin, 0);
+  const gboolean is_dated = job.submit_s >= from_s, has_run = !is_dated || (begin > 0 && end > 0);
+  if (is_dated) job.submit_s -= from_s; /* the first job's becomes 0 */
+  job.work_s = has_run ? MAX(end - begin, 0) : 0;
   if (job.work_s <= 0) job.gpus = 0;
   orr_job_trace_add(trace, &job, line->place, diags);
 }
