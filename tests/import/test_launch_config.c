@@ -93,6 +93,12 @@ static void test_torchtitan(void) {
                         "--job.config_file x.toml --training.dtype bfloat16\n",
                 .wanted = {"master: weights  # --training.dtype bfloat16", "moments: bf16",
                            "gradients: same"}});
+  /* compile: false is about torch's layers, which another stack does not set */
+  check(&(Case){.options = {H100, .nodes = 1, .stack = "megatron-core-26.06"},
+                .files = {"titan-8b-2024.toml"},
+                .line = "torchrun --nnodes 1 --nproc_per_node 8 -m torchtitan.train "
+                        "--job.config_file x.toml --training.compile=false\n",
+                .wanted = {"stack: megatron-core-26.06", "compile: false", "layers: torch"}});
   /* the line overrides the file, wherever they stand */
   check(&(Case){.options = {H100},
                 .files = {"titan-8b-2024.toml"},
@@ -264,6 +270,11 @@ static void test_huggingface(void) {
       .options = {H100, .model = "llama-3.1-8b", .variables = script},
       .files = {"accelerate-hsdp.yaml"},
       .wanted = {"kind: hsdp", "group: 4", "tp: 2", "global: 16", "nodes: 2", "recompute: full"}});
+  /* Liger's loss computes all logits of a token on one GPU */
+  check(&(Case){.options = {H100, .model = "llama-3.1-8b", .variables = script},
+                .files = {"accelerate-hsdp.yaml"},
+                .line = "accelerate launch sft.py --use_liger_kernel true\n",
+                .wanted = {"tp: 2", "loss: fused"}});
   static const OrrLaunchOptions options = {H100, .model = "llama-3.1-8b", .variables = script};
   static const char strategy[] = "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"
                                  "  fsdp_reshard_after_forward: SHARD_GRAD_OP\n";

@@ -189,6 +189,14 @@ static void set_precision(OrrLaunchDraft *draft) {
   settle(draft, "training.mixed-precision-reduce training.dtype");
 }
 
+/* compile is about layers of torch, which torchtitan's stacks set, and others' need not. */
+static void set_layers(OrrLaunchDraft *draft) {
+  const char *stack = draft->options->stack;
+  if (stack && !g_str_has_prefix(stack, "torchtitan"))
+    orr_launch_draft_set(draft, "workload.layers", "torch", NULL,
+                         "torchtitan's layers are PyTorch's, whatever --stack says");
+}
+
 static void set_rest(OrrLaunchDraft *draft) {
   const char *old[] = {"training.batch-size", "training.data-parallel-shard-degree"};
   settle(draft, "training.enable-cpu-offload");
@@ -199,6 +207,7 @@ static void set_rest(OrrLaunchDraft *draft) {
                          "compile is off, as by default");
     orr_launch_draft_set(draft, "workload.loss", "torch", NULL,
                          "compile is off, as by default: the loss copies fp32 logits");
+    set_layers(draft);
   }
   for (guint i = 0; i < G_N_ELEMENTS(old); i++) {
     const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, old[i]);

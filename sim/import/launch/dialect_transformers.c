@@ -169,7 +169,17 @@ static void set_precision(OrrLaunchDraft *draft) {
 /* Transformers casts all logits to fp32 (loss/loss_utils.py, ForCausalLMLoss), unless kernels
  * compute loss and output layer together. */
 static void set_loss(OrrLaunchDraft *draft) {
-  settle(draft, "use-liger-kernel cut-cross-entropy");
+  static const char *const keys[] = {"use-liger-kernel", "cut-cross-entropy"};
+  const char *tp = orr_launch_draft_get(draft, "workload.parallel.tp");
+  const gboolean is_split = tp && !g_str_equal(tp, "1");
+  if (!is_split) settle(draft, "use-liger-kernel cut-cross-entropy");
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+    if (!is_split || !is_on(draft, keys[i])) continue;
+    orr_launch_draft_set(draft, "workload.loss", "fused", NULL, "logits are split over GPUs");
+    orr_launch_config_skip(draft, own, keys[i],
+                           "a loss without all logits is not simulated with tensor parallelism: "
+                           "taken as loss: fused");
+  }
   if (!orr_launch_draft_get(draft, "workload.loss"))
     orr_launch_draft_set(draft, "workload.loss", "torch", NULL,
                          "Transformers' default: PyTorch's cross entropy on fp32 logits");
