@@ -23,9 +23,11 @@ typedef struct {
 
 static const char *bench_reader_of(const char *text, gsize length) {
   const OrrBenchInput input = {text, length, "", NULL, NULL};
+  const OrrBenchReader *found = NULL;
   for (guint i = 0; orr_bench_readers[i]; i++)
-    if (orr_bench_readers[i]->recognise(&input)) return orr_bench_readers[i]->sentence;
-  return NULL;
+    if ((!found || found->yields) && orr_bench_readers[i]->recognise(&input))
+      found = orr_bench_readers[i];
+  return found ? found->sentence : NULL;
 }
 
 /* A config.json: a JSON object with the type of a model, and no key of a trainer. */
