@@ -285,7 +285,7 @@ static double widening(const char *kind, double distance) {
   static const struct {
     const char *kind;
     double slope;
-  } far[] = {{"training", 0.02}, {"serving", 0.12}, {"collectives", 0.4}};
+  } far[] = {{"training", 0.02}, {"serving", 0.05}, {"collectives", 0.4}};
   double factor = 0.82 + 0.06 * CLAMP(distance - 2, 0, 2);
   for (guint i = 0; i < G_N_ELEMENTS(far); i++)
     if (g_str_equal(kind, far[i].kind)) factor += far[i].slope * fmax(distance - 4, 0);

@@ -7,27 +7,24 @@
 
 static OrrLibrary *library;
 
-/* ByteRobust's table 8 against campaigns-checkpoints: stalls to storage are off by 78.8 % on four
- * rows; one tier's say nothing about another. */
+/* ByteRobust's table 8 against campaigns-checkpoints: saves to a peer are off by 94.2 % on three
+ * rows, to storage by 1.7 %; one tier's say nothing about another. */
 static void test_stalls(void) {
-  static const char *const storage[] = {"storage", NULL}, *const ssd[] = {"ssd", NULL};
-  g_auto(GStrv) words = orr_known_errors_words(library, "campaign_result", "stall_s", storage);
+  static const char *const peer[] = {"peer", NULL}, *const storage[] = {"storage", "ssd", NULL};
+  g_auto(GStrv) words = orr_known_errors_words(library, "campaign_result", "stall_s", peer);
   g_assert_cmpuint(g_strv_length(words), ==, 1);
   g_assert_cmpstr(words[0], ==,
-                  "stall_s (storage) is off by 79 % on average where it was measured (4 rows of "
+                  "stall_s (peer) is off by 94 % on average where it was measured (3 rows of "
                   "validation set campaigns-checkpoints)");
-  g_auto(GStrv) others = orr_known_errors_words(library, "campaign_result", "stall_s", ssd);
+  g_auto(GStrv) others = orr_known_errors_words(library, "campaign_result", "stall_s", storage);
   g_assert_cmpuint(g_strv_length(others), ==, 0);
   g_auto(GStrv) all = orr_known_errors_words(library, "campaign_result", NULL, NULL);
-  g_assert_cmpuint(g_strv_length(all), ==, 4); /* out_p99; of host, peer, storage */
+  g_assert_cmpuint(g_strv_length(all), ==, 3); /* out_p99; of host, peer */
 }
 
-/* Mean errors of 13 to 22 % need no warning; weight syncs', 199 %, does. */
+/* Mean errors of 13 to 22 % need no warning. */
 static void test_below_the_limit(void) {
-  static const char *const tables[] = {"serving_result", "none"};
-  g_auto(GStrv) syncs = orr_known_errors_words(library, "post_training_result", NULL, NULL);
-  g_assert_cmpuint(g_strv_length(syncs), ==, 1);
-  g_assert_true(g_str_has_prefix(syncs[0], "weight_sync_s is off by 199 %"));
+  static const char *const tables[] = {"post_training_result", "serving_result", "none"};
   for (guint i = 0; i < G_N_ELEMENTS(tables); i++) {
     g_auto(GStrv) words = orr_known_errors_words(library, tables[i], NULL, NULL);
     g_assert_cmpuint(g_strv_length(words), ==, 0);

@@ -52,7 +52,7 @@ CASES = [
     (CHAT, [], "cluster.device.power.memory=1 pJ/B", "energy_j_per_output_token", DOWN),
     (CHAT, [], "cluster.device.power.on-chip=1 pJ/B", "energy_j_per_output_token", DOWN),
     (CHAT, [], "cluster.device.power.tensor=100 W", "energy_j_per_output_token", DOWN),
-    (CHAT, ["workload.stack=vllm-0.11"], "cluster.device.power.simt=10 W", "energy_j_per_output_token", DOWN),
+    (CHAT, ["workload.stack=vllm-0.11", "workload.sampling=top-p"], "cluster.device.power.simt=10 W", "energy_j_per_output_token", DOWN),
     ("serving-llama-3.1-70b-h100", ["workload.requests=50"], "cluster.device.power.scale-up=1 nJ/B",
      "energy_j_per_output_token", UP),
     (CHAT, ["workload.engine.max-num-batched-tokens=4096"], "workload.engine.scheduler.long-prefill-token-threshold=128",

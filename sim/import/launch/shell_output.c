@@ -167,7 +167,6 @@ static char *print_wc(const Call *call) {
 
 /* cut -d SIGN -f N, also as -dSIGN -fN. */
 static char *print_cut(const Call *call) {
-  g_autofree char *all = joined(call, 1);
   char sign = '\t';
   gint64 field = 0;
   for (guint i = 1; i < call->texts->len; i++) {
