@@ -452,11 +452,17 @@ FakeGraph *fake_stream_end_capture(FakeStream *stream) {
 FakeGraph *fake_graph_copy(const FakeGraph *graph) {
   FakeGraph *copy = g_memdup2(graph, sizeof *graph);
   copy->nodes = g_array_copy(graph->nodes);
+  for (guint i = 0; i < copy->nodes->len; i++) {
+    const Node *node = &g_array_index(copy->nodes, Node, i);
+    if (node->user) g_rc_box_acquire(node->user);
+  }
   return copy;
 }
 
 void fake_graph_free(FakeGraph *graph) {
   if (!graph) return;
+  for (guint i = 0; i < graph->nodes->len; i++)
+    g_clear_pointer(&g_array_index(graph->nodes, Node, i).user, g_rc_box_release);
   g_array_unref(graph->nodes);
   g_free(graph);
 }

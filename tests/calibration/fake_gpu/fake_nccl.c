@@ -389,7 +389,9 @@ static void post_together(const Posted *calls, int n, int n_ranks) {
   for (int i = 0; i < n; i++) members[i] = calls[i].member;
   fake_spend_us(2.5 * n);
   if (fake_stream_is_capturing(calls[0].stream)) {
-    fake_capture_meeting(calls[0].stream, &work, make_again, g_memdup2(calls, sizeof *calls));
+    Posted *kept = g_rc_box_new(Posted);
+    *kept = calls[0];
+    fake_capture_meeting(calls[0].stream, &work, make_again, kept);
     return;
   }
   FakeMeeting *meeting = made_of(meeting_of(&calls[0].call, members, n));
