@@ -136,8 +136,8 @@ void fake_stream_free(FakeStream *stream);
 int fake_stream_device(const FakeStream *stream);
 /* Posts work; on a capturing stream it becomes a node of the graph. FALSE: the launch failed. */
 gboolean fake_post(FakeStream *stream, const FakeWork *work);
-/* Posts a member of a meeting that @make makes now, or each time a captured graph is launched. @user
- * is a g_rc_box, or NULL, and belongs to the graph and its copies. */
+/* Posts a member of a meeting that @make makes now, or each time a captured graph is launched.
+ * @user is a g_rc_box, or NULL, and belongs to the graph and its copies. */
 typedef FakeMeeting *(*FakeMeetingMake)(gpointer user);
 void fake_post_meeting(FakeStream *stream, const FakeWork *work, FakeMeeting *meeting, int member);
 void fake_capture_meeting(FakeStream *stream, const FakeWork *work, FakeMeetingMake make,
