@@ -12,7 +12,7 @@
  *                         over 16 nodes of p5en, 4 levels of a tree, take 167 us (aws-samples, NCCL
  *                         2.27.7); answered 163, and 90 with InfiniBand's steps. The first
  *                         generation, p4d, sends by libfabric's SENDRECV: 52 us, from one figure
- *                         (8 bytes over 2 p4de take 164 us, and 60 are not the two hops): weak
+ *                         (8 bytes over 2 p4de take 164 us, 60 of them outside the two hops): weak
  *   protocols             LL and LL128 need bytes that arrive in order. On p4d they do not, and the
  *                         plugin sets NCCL_PROTO=simple (src/platform-aws.cpp); on p5 LL128 is off;
  *                         on p5en the plugin skips the check. The clusters' documents say which

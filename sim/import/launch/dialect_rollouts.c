@@ -46,19 +46,8 @@ static const Launcher *launcher_of(const OrrLaunchDraft *draft) {
   return NULL;
 }
 
-/* The last setting whose rule has @path; NULL: the input does not say. */
-static OrrLaunchSetting *by_path(const OrrLaunchDraft *draft, const char *path) {
-  for (guint i = draft->settings->len; i-- > 0;) {
-    OrrLaunchSetting *setting = draft->settings->pdata[i];
-    if (setting->rule && g_strcmp0(setting->rule->path, path) == 0 &&
-        setting->verdict == ORR_LAUNCH_MAPPED)
-      return setting;
-  }
-  return NULL;
-}
-
 static gint64 number_at(OrrLaunchDraft *draft, const char *path, gint64 fallback) {
-  const OrrLaunchSetting *setting = by_path(draft, path);
+  const OrrLaunchSetting *setting = orr_launch_config_at(draft, path, FALSE);
   if (!setting || g_strcmp0(setting->value, "null") == 0) return fallback;
   return orr_launch_draft_int(draft, setting->dialect, setting->key, fallback);
 }
@@ -72,8 +61,8 @@ static void set_number(OrrLaunchDraft *draft, const char *path, gint64 value,
 static void set_machine(OrrLaunchDraft *draft) {
   const gint64 nodes = number_at(draft, "cluster.nodes", 0);
   const gint64 gpus = number_at(draft, "cluster.gpus", 0);
-  const OrrLaunchSetting *by_nodes = by_path(draft, "cluster.nodes"),
-                         *by_gpus = by_path(draft, "cluster.gpus");
+  const OrrLaunchSetting *by_nodes = orr_launch_config_at(draft, "cluster.nodes", FALSE),
+                         *by_gpus = orr_launch_config_at(draft, "cluster.gpus", FALSE);
   if (nodes > 0) orr_launch_draft_set_nodes(draft, nodes, by_nodes->written);
   if (gpus > 0) orr_launch_draft_set_gpus_per_node(draft, gpus, by_gpus->written);
   if (gpus > 0 && draft->nodes < 1) orr_launch_draft_set_nodes(draft, 1, "1 node");
@@ -95,20 +84,20 @@ static void set_lengths(OrrLaunchDraft *draft, const Launcher *launcher) {
       draft, "workload.response.tokens", MAX(response / 2, 1),
       "half of the longest: the input has no mean",
       "how long are responses on average? The input has the longest only");
-  const OrrLaunchSetting *longest = by_path(draft, "workload.response.tokens");
+  const OrrLaunchSetting *longest = orr_launch_config_at(draft, "workload.response.tokens", FALSE);
   const gboolean is_written =
       longest && number_at(draft, "workload.response.tokens", 0) == response;
   set_number(draft, "workload.response.most", MAX(response, 1), is_written ? longest : NULL,
              longest ? "half of the longest sequence" : "the launcher's default");
   set_number(draft, "workload.update.sequence", whole > 0 ? whole : prompt + response,
-             whole > 0 ? by_path(draft, "workload.update.sequence") : NULL,
+             whole > 0 ? orr_launch_config_at(draft, "workload.update.sequence", FALSE) : NULL,
              "the longest prompt and response");
 }
 
 /* The trainer's batch in responses. */
 static void set_batch(OrrLaunchDraft *draft, const Launcher *launcher) {
   const char *path = "workload.update.batch.global";
-  const OrrLaunchSetting *source = by_path(draft, path);
+  const OrrLaunchSetting *source = orr_launch_config_at(draft, path, FALSE);
   const gint64 samples = number_at(draft, "workload.samples", launcher->samples);
   const gint64 micro = number_at(draft, "workload.update.batch.micro", launcher->mini);
   gint64 prompts = number_at(draft, "workload.prompts", launcher->prompts);
@@ -117,17 +106,17 @@ static void set_batch(OrrLaunchDraft *draft, const Launcher *launcher) {
   if (orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, 1);
   if (launcher->counts_steps) batch *= MAX(micro, 1) * MAX(orr_launch_config_gpus(draft), 1);
   if (launcher->counts_steps) prompts = MAX(batch / MAX(samples, 1), 1);
-  set_number(draft, "workload.prompts", prompts, by_path(draft, "workload.prompts"),
-             launcher->counts_steps ? "a batch's responses / num_generations"
-                                    : "the launcher's default");
-  set_number(draft, "workload.samples", samples, by_path(draft, "workload.samples"),
-             "the launcher's default");
+  set_number(
+      draft, "workload.prompts", prompts, orr_launch_config_at(draft, "workload.prompts", FALSE),
+      launcher->counts_steps ? "a batch's responses / num_generations" : "the launcher's default");
+  set_number(draft, "workload.samples", samples,
+             orr_launch_config_at(draft, "workload.samples", FALSE), "the launcher's default");
   set_number(draft, path, MIN(batch, prompts * samples), source, "the launcher's default");
 }
 
 static void finish(OrrLaunchDraft *draft) {
   const Launcher *launcher = launcher_of(draft);
-  const OrrLaunchSetting *model = by_path(draft, "model");
+  const OrrLaunchSetting *model = orr_launch_config_at(draft, "model", FALSE);
   if (!launcher) return;
   if (model) orr_launch_config_put_model(draft, launcher->dialect, model->key);
   set_machine(draft);

@@ -33,19 +33,8 @@ static const Tree *tree_of(const OrrLaunchDraft *draft) {
   return NULL;
 }
 
-/* The last mapped setting whose rule has @path and leaves it to this file; NULL: none. */
-static OrrLaunchSetting *by_path(const OrrLaunchDraft *draft, const char *path) {
-  for (guint i = draft->settings->len; i-- > 0;) {
-    OrrLaunchSetting *setting = draft->settings->pdata[i];
-    if (setting->rule && g_strcmp0(setting->rule->path, path) == 0 && !setting->rule->convert &&
-        setting->verdict == ORR_LAUNCH_MAPPED)
-      return setting;
-  }
-  return NULL;
-}
-
 static gint64 count_at(OrrLaunchDraft *draft, const char *path, gint64 fallback) {
-  const OrrLaunchSetting *setting = by_path(draft, path);
+  const OrrLaunchSetting *setting = orr_launch_config_at(draft, path, TRUE);
   if (!setting || orr_launch_config_is_null(draft, setting->dialect, setting->key)) return fallback;
   return orr_launch_draft_int(draft, setting->dialect, setting->key, fallback);
 }
@@ -56,7 +45,7 @@ static gint64 degree(OrrLaunchDraft *draft, const char *path) {
 }
 
 static void set_model(OrrLaunchDraft *draft) {
-  const OrrLaunchSetting *model = by_path(draft, "model");
+  const OrrLaunchSetting *model = orr_launch_config_at(draft, "model", TRUE);
   if (model) orr_launch_config_put_model(draft, model->dialect, model->key);
   if (!orr_launch_draft_get(draft, "model.layers") || draft->options->model) return;
   orr_launch_draft_set(draft, "model.name", "from-the-config", NULL, NULL);

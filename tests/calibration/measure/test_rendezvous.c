@@ -176,8 +176,8 @@ static void test_old_attempt(void) {
   set_slurm(folder, "1", "2");
   g_assert_true(orr_rendezvous_init(&before, NULL));
   orr_rendezvous_fail(&before, "no GPU");
-  g_autofree char *told = orr_rendezvous_failed(&before);
-  g_assert_cmpstr(told, ==, "rank 1: no GPU");
+  g_autofree char *reason = orr_rendezvous_failed(&before);
+  g_assert_cmpstr(reason, ==, "rank 1: no GPU");
   g_usleep(20000);
   g_assert_true(orr_rendezvous_init(&own, NULL));
   g_assert_null(orr_rendezvous_failed(&own));

@@ -26,7 +26,7 @@ typedef struct {
 struct OrrGangPlan {
   GArray *steps; /* of Step, by time; the last lasts for ever */
   OrrGangBins least;
-  guint8 *least_bytes; /* NULL: as of steps */
+  guint8 *least_bytes; /* NULL: the steps are searched */
   GArray *bounds;      /* of Bound; of a plan from which nothing is given back */
 };
 
