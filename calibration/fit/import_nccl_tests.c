@@ -83,14 +83,15 @@ static const char *after_host(const char *line) {
 }
 
 /* Behind the date that `kubectl logs --timestamps`, `ts` or a log collector puts before a line:
- * "2024-07-18T15:41:05.123Z ", "[2024-07-18 15:41:05] ", "Jul 18 15:41:05 "; else @line. */
+ * "2024-07-18T15:41:05.123Z ", "[2024-07-18 15:41:05] ", "Jul 18 15:41:05 "; else @line. A log's
+ * bytes need not be UTF-8, which GRegex takes for granted unless it is raw. */
 static const char *after_date(const char *line) {
   static GRegex *date;
   if (g_once_init_enter(&date))
     g_once_init_leave(&date,
                       g_regex_new("^\\[?(\\d{4}-\\d\\d-\\d\\d[T ]|[A-Z][a-z]{2} [ \\d]\\d )"
                                   "\\d\\d:\\d\\d:\\d\\d[.,\\d]*(Z|[+-]\\d\\d:?\\d\\d)?\\]?[ \\t]",
-                                  G_REGEX_OPTIMIZE, 0, NULL));
+                                  G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL));
   g_autoptr(GMatchInfo) match = NULL;
   gint end = 0;
   if (!g_regex_match(date, line, 0, &match)) return line;
