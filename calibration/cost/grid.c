@@ -13,6 +13,7 @@
 #include "calibration/cost/grid_private.h"
 
 #include <math.h>
+#include <string.h>
 
 OrrGrid *orr_grid_new(const double *const axes[ORR_GRID_AXES], const guint lengths[ORR_GRID_AXES]) {
   OrrGrid *grid = g_new0(OrrGrid, 1);
@@ -117,25 +118,34 @@ static gboolean is_neighbour(const OrrGrid *grid, guint at) {
   return grid->trust[at] != ORR_GRID_HOLE && !(grid->odd && grid->odd[at]);
 }
 
-/* One sweep along the axis: a cell is one step farther from the next value than its neighbour. */
-static void find_steps(OrrGrid *grid, int axis, gboolean upwards) {
+/* One sweep along the axis: a cell is one step farther from the next value than its neighbour.
+ * @usable: whether a cell has a value. */
+static void find_steps(OrrGrid *grid, int axis, gboolean upwards, const guint8 *restrict usable) {
   const guint stride = grid->strides[axis], length = grid->lengths[axis];
   guint *steps = grid->steps[axis][upwards];
   for (guint block = 0; block < grid->n_cells; block += stride * length)
-    for (guint i = 0; i < length; i++)
-      for (guint k = 0; k < stride; k++) {
-        const guint at = block + (upwards ? length - 1 - i : i) * stride + k;
-        const guint next = upwards ? at + stride : at - stride;
-        steps[at] = i == 0 ? 0 : is_neighbour(grid, next) ? 1 : steps[next] ? steps[next] + 1 : 0;
+    for (guint i = 0; i < length; i++) {
+      const guint first = block + (upwards ? length - 1 - i : i) * stride;
+      if (i == 0) {
+        memset(steps + first, 0, stride * sizeof *steps);
+        continue;
       }
+      const guint next = upwards ? first + stride : first - stride;
+      for (guint k = 0; k < stride; k++) {
+        const guint beyond = steps[next + k] + (steps[next + k] > 0);
+        steps[first + k] = usable[next + k] ? 1 : beyond;
+      }
+    }
 }
 
 void orr_grid_find_steps(OrrGrid *grid) {
+  g_autofree guint8 *usable = g_new(guint8, grid->n_cells);
+  for (guint at = 0; at < grid->n_cells; at++) usable[at] = is_neighbour(grid, at);
   for (int axis = 0; axis < ORR_GRID_AXES; axis++)
     for (int upwards = 0; upwards < 2; upwards++) {
       guint **steps = &grid->steps[axis][upwards];
       if (!*steps) *steps = g_new(guint, grid->n_cells);
-      find_steps(grid, axis, upwards);
+      find_steps(grid, axis, upwards, usable);
     }
 }
 
@@ -235,12 +245,11 @@ static double nearest(const OrrGrid *grid, guint at, const Deviation *deviation)
 /* The value of a hole; NAN where there is no estimate. */
 typedef double (*Estimate)(const OrrGrid *grid, guint at, const Deviation *deviation);
 
-/* Fills all holes that it can; returns how many are left. */
+/* Fills all holes that it can; returns how many are left. The steps are found. */
 static guint fill_pass(OrrGrid *grid, Estimate estimate, const Deviation *deviation,
                        OrrGridTrust trust) {
   g_autofree double *found = g_new(double, grid->n_cells);
   guint left = 0;
-  orr_grid_find_steps(grid);
   for (guint at = 0; at < grid->n_cells; at++) {
     found[at] = grid->trust[at] == ORR_GRID_HOLE ? estimate(grid, at, deviation) : NAN;
     left += grid->trust[at] == ORR_GRID_HOLE && isnan(found[at]);
@@ -263,6 +272,7 @@ gboolean orr_grid_fill(OrrGrid *grid) {
   g_clear_pointer(&grid->rates, g_free);
   for (guint before = left + 1; left > 0 && left < before;) {
     before = left;
+    orr_grid_find_steps(grid);
     left = fill_pass(grid, nearest, &deviation, ORR_GRID_BEYOND);
   }
   forget_steps(grid);

@@ -95,7 +95,6 @@ typedef struct {
 } Witnesses;
 
 static void add_witness(Witnesses *witnesses, double number, guint cell) {
-  if (!(number < witnesses->least[1])) return;
   const gboolean is_least = number < witnesses->least[0];
   witnesses->least[1] = is_least ? witnesses->least[0] : number;
   if (!is_least) return;
@@ -103,8 +102,16 @@ static void add_witness(Witnesses *witnesses, double number, guint cell) {
   witnesses->nearest = cell;
 }
 
+/* The keys of cells that can be witnesses; NAN, which is less than nothing, elsewhere. */
+static double *keys_of_witnesses(const OrrGrid *grid, const double *keys) {
+  double *own = g_new(double, grid->n_cells);
+  for (guint at = 0; at < grid->n_cells; at++)
+    own[at] = grid->trust[at] == ORR_GRID_ROW && !grid->odd[at] ? keys[at] : NAN;
+  return own;
+}
+
 /* The witnesses among the cells that are not below cell @at on any axis (@upwards), or not above
- * it: those with the least @sign times @keys. */
+ * it: those with the least @sign times @keys, which are NAN where a cell cannot be a witness. */
 static Witnesses find_witnesses(const OrrGrid *grid, guint at, const double *keys, double sign,
                                 gboolean upwards) {
   Witnesses found = {{INFINITY, INFINITY}, G_MAXUINT};
@@ -117,9 +124,8 @@ static Witnesses find_witnesses(const OrrGrid *grid, guint at, const double *key
   for (guint a = begin[0]; a < end[0]; a++)
     for (guint b = begin[1]; b < end[1]; b++)
       for (guint c = begin[2]; c < end[2]; c++) {
-        const guint cell = a * grid->strides[0] + b * grid->strides[1] + c * grid->strides[2];
-        if (grid->trust[cell] == ORR_GRID_ROW && !grid->odd[cell])
-          add_witness(&found, sign * keys[cell], cell);
+        const guint cell = a * grid->strides[0] + b * grid->strides[1] + c;
+        if (sign * keys[cell] < found.least[1]) add_witness(&found, sign * keys[cell], cell);
       }
   return found;
 }
@@ -130,11 +136,12 @@ static void set_point(const OrrGrid *grid, guint at, double point[ORR_GRID_AXES]
 }
 
 /* Names the witness in @aside if two of them contradict the row at @at. @keys: the times or the
- * rates, by which witnesses are chosen. */
-static gboolean is_contradicted(const OrrGrid *grid, guint at, const double *keys, double sign,
-                                gboolean upwards, OrrGridAside *aside) {
+ * rates, by which witnesses are chosen; @own: the keys of witnesses. */
+static gboolean is_contradicted(const OrrGrid *grid, guint at, const double *keys,
+                                const double *own, double sign, gboolean upwards,
+                                OrrGridAside *aside) {
   const double tolerance = keys == grid->rates ? growth_distance : odd_distance;
-  const Witnesses witnesses = find_witnesses(grid, at, keys, sign, upwards);
+  const Witnesses witnesses = find_witnesses(grid, at, own, sign, upwards);
   if (!(sign * keys[at] - witnesses.least[N_WITNESSES - 1] > tolerance)) return FALSE;
   const guint cell = witnesses.nearest;
   const double work = grid->times[cell] - grid->rates[cell] - grid->times[at] + grid->rates[at];
@@ -149,6 +156,8 @@ static gboolean is_contradicted(const OrrGrid *grid, guint at, const double *key
  * the times of smaller rows, or by the rates of larger ones. */
 static GArray *judge_odd(const OrrGrid *grid, GArray *cells) {
   GArray *judged = g_array_new(FALSE, FALSE, sizeof(OrrGridAside));
+  g_autofree double *times = keys_of_witnesses(grid, grid->times);
+  g_autofree double *rates = keys_of_witnesses(grid, grid->rates);
   for (guint at = 0; at < grid->n_cells; at++) {
     if (!grid->odd[at]) continue;
     const gboolean is_slow = grid->expected[at] < grid->values[at];
@@ -158,8 +167,8 @@ static GArray *judge_odd(const OrrGrid *grid, GArray *cells) {
                           .times_work = 1};
     set_point(grid, at, aside.point);
     const double sign = is_slow ? 1 : -1;
-    if (!is_contradicted(grid, at, grid->times, sign, is_slow, &aside))
-      is_contradicted(grid, at, grid->rates, sign, !is_slow, &aside);
+    if (!is_contradicted(grid, at, grid->times, times, sign, is_slow, &aside))
+      is_contradicted(grid, at, grid->rates, rates, sign, !is_slow, &aside);
     g_array_append_val(judged, aside);
     g_array_append_val(cells, at);
   }

@@ -37,17 +37,20 @@ static gboolean parse_number(const char *text, gboolean holes, const char **ret_
     *ret_end = text + 1;
     return TRUE;
   }
+  if (parse_plain(text, ret_end, ret_value) && (!**ret_end || g_ascii_isspace(**ret_end)))
+    return *ret_value > 0;
   if (strspn(text, "0123456789.eE+-") <
       strcspn(text, " \t\r\n")) /* strtod would accept hexadecimal and words too */
     return FALSE;
-  if (!parse_plain(text, ret_end, ret_value) || (**ret_end && !g_ascii_isspace(**ret_end)))
-    *ret_value = g_ascii_strtod(text, (char **)ret_end);
+  *ret_value = g_ascii_strtod(text, (char **)ret_end);
   return *ret_end > text && (!**ret_end || g_ascii_isspace(**ret_end)) && isfinite(*ret_value) &&
          *ret_value > 0;
 }
 
 GArray *orr_profile_numbers(const char *text, gboolean holes, GError **error) {
-  g_autoptr(GArray) numbers = g_array_new(FALSE, FALSE, sizeof(double));
+  /* Most numbers have five letters and a blank; a tenth of a page is lost at most. */
+  g_autoptr(GArray) numbers =
+      g_array_sized_new(FALSE, FALSE, sizeof(double), (guint)(strlen(text) / 4 + 1));
   while (TRUE) {
     while (g_ascii_isspace(*text)) text++;
     if (!*text) return g_steal_pointer(&numbers);

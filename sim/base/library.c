@@ -20,6 +20,7 @@
 #include "sim/base/installation.h"
 #include "sim/base/library_alias.h"
 #include "sim/base/yaml.h"
+#include "sim/base/yaml_tree.h"
 
 /* meson defines it for this file alone. */
 #ifndef ORR_DATA_DIR
@@ -325,8 +326,9 @@ static OrrNode *lay_bases(OrrLibrary *library, const char *kind, OrrNode *top, G
   }
   const OrrNode *under = load(library, kind, base->text, base->place, chain, diags);
   if (!under) return NULL;
-  orr_node_remove(over, "base");
-  return orr_node_lay(under, over);
+  g_autoptr(OrrNode) rest = orr_node_copy_top(over);
+  orr_node_remove(rest, "base");
+  return orr_node_lay(under, rest);
 }
 
 /* Devices name their profile as a text, which is looked up later, when its place is forgotten: a
@@ -347,12 +349,14 @@ static void place_profiles(OrrNode *node) {
 static OrrNode *read_document(OrrLibrary *library, const char *kind, const char *path,
                               GPtrArray *chain, OrrDiags *diags) {
   const guint n_before = orr_diags_n_errors(diags);
-  g_autoptr(OrrNode) root = orr_yaml_read_file(path, diags);
+  const gboolean is_profile = strcmp(kind, "profile") == 0;
+  g_autoptr(OrrNode) root =
+      is_profile ? orr_yaml_tree_read_file(path, diags) : orr_yaml_read_file(path, diags);
   if (!root || !check_schema(root, kind, diags)) return NULL;
   if (orr_diags_n_errors(diags) >
       n_before) /* a key twice, an alias: what the tree says is not what was written */
     return NULL;
-  if (strcmp(kind, "profile") != 0) place_profiles(root);
+  if (!is_profile) place_profiles(root);
   return lay_bases(library, kind, g_steal_pointer(&root), chain, diags);
 }
 

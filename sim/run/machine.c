@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "sim/base/yaml.h"
+#include "sim/base/yaml_tree.h"
 
 static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrPlace place,
                               OrrDiags *diags) {
@@ -90,7 +90,7 @@ static gboolean find_profile(OrrLibrary *library, OrrMachine *machine, OrrDiags 
 /* Whether the file @path says that it is a document of @kind. */
 static gboolean is_of_kind(const char *path, const char *kind) {
   g_autoptr(OrrDiags) unread = orr_diags_new(); /* the reader of the document reports its faults */
-  g_autoptr(OrrNode) root = orr_yaml_read_file(path, unread);
+  g_autoptr(OrrNode) root = orr_yaml_tree_read_file(path, unread);
   const OrrNode *schema = root ? orr_node_get(root, "schema") : NULL;
   return schema && schema->kind == ORR_NODE_SCALAR && g_str_has_prefix(schema->text, kind);
 }
