@@ -2,7 +2,7 @@
 #   make run    install what is missing, build, run the default scenario, show its answer
 #   make test   the same, then all tests
 #
-# Others: make build | sanitize | accuracy | residuals | lint | fuzz | bench | performance | profile ROW | install | deb | image | clean. WERROR=1 makes warnings errors (CI does).
+# Others: make build | sanitize | coverage | accuracy | residuals | lint | fuzz | bench | performance | profile ROW | install | deb | image | clean. WERROR=1 makes warnings errors (CI does).
 
 SCENARIO ?= scenarios/gpt3-175b-1024-a100.yaml
 BUILD ?= build
@@ -13,7 +13,7 @@ PACKAGES := build-essential pkg-config meson ninja-build libsimgrid-dev libglib2
 	libxml2-dev libyajl-dev zlib1g-dev
 MESON_FLAGS := --prefix=$(PREFIX) $(if $(filter 1,$(WERROR)),--werror)
 
-.PHONY: deb image run test build setup packages accuracy residuals sanitize sanitized lint fuzz fuzzers bench performance profile install clean
+.PHONY: deb image run test build setup packages accuracy residuals sanitize sanitized coverage lint fuzz fuzzers bench performance profile install clean
 
 run: build
 	@$(BUILD)/orrery run $(SCENARIO)
@@ -44,6 +44,16 @@ sanitized: setup
 	@test -f build-sanitize/build.ninja || \
 	  meson setup build-sanitize $(MESON_FLAGS) -Doptimization=1 -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
 	@ninja -C build-sanitize --quiet
+
+# Which lines of calibration/measure, the code that GPUs run, the tests reach: by file and in all, at least 85 %. A build
+# of its own, with gcov.
+COVERED := calibration/test_fake_gpu $(patsubst tests/%.c,%,$(wildcard tests/calibration/measure/test_*.c))
+coverage: setup
+	@test -f build-coverage/build.ninja || \
+	  meson setup build-coverage $(MESON_FLAGS) -Doptimization=0 -Dc_args=-g1 -Db_coverage=true > /dev/null
+	@ninja -C build-coverage --quiet
+	@tests/run.sh build-coverage $(COVERED)
+	@tests/coverage.py build-coverage calibration/measure 85
 
 # Writes the accuracy figures of README.md and docs/ anew: five minutes of a processor.
 accuracy: build
@@ -101,4 +111,4 @@ install: build
 	@meson install -C $(BUILD) --quiet
 
 clean:
-	rm -rf build build-deb build-sanitize build-fuzz build-profile
+	rm -rf build build-coverage build-deb build-sanitize build-fuzz build-profile

@@ -16,6 +16,7 @@
 #ifndef ORR_DEVICE_LAYER_H
 #define ORR_DEVICE_LAYER_H
 
+#include "calibration/measure/doctor.h"
 #include "calibration/measure/shape.h"
 #include "sim/base/dtype.h"
 
@@ -90,6 +91,9 @@ typedef struct OrrKernel OrrKernel; /* prepared work on it */
 
 typedef struct {
   const char *name;
+  /* Reads what the driver says of all GPUs (doctor.h) into empty @facts. ORR_FAULT_RESOURCE: there
+   * is no driver, or no GPU. */
+  gboolean (*examine)(OrrDoctorFacts *facts, GError **error);
   OrrBench *(*open)(int ordinal, GError **error);
   void (*close)(OrrBench *bench);
   const OrrBenchFacts *(*facts)(const OrrBench *bench);

@@ -20,6 +20,8 @@
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 
+enum { FAKE_GPUS = 8 };
+
 struct OrrBench {
   OrrBenchFacts facts;
   double clock_s;
@@ -30,6 +32,31 @@ struct OrrKernel {
   OrrShape shape;
   guint64 hash;
 };
+
+/* A sound node. */
+static gboolean fake_examine(OrrDoctorFacts *facts, GError **error) {
+  const OrrDoctorGpu gpu = {.watts = 70,
+                            .celsius = 40,
+                            .clock_hz = 1.98e9,
+                            .default_clock_hz = 1.98e9,
+                            .limit_watts = 700,
+                            .default_limit_watts = 700,
+                            .throttle = 1,
+                            .n_links_up = 18,
+                            .persistence = 1,
+                            .ecc = 1};
+  (void)error;
+  for (guint i = 0; i < FAKE_GPUS; i++) g_array_append_val(facts->gpus, gpu);
+  facts->device = g_strdup("Fake analytic device");
+  facts->driver = g_strdup("1.0");
+  facts->cublas = g_strdup("0.0");
+  facts->cudnn = g_strdup("0.0");
+  facts->nccl = g_strdup("9.0");
+  facts->has_nvml = TRUE;
+  facts->peer_memory = facts->dma_buf = 1;
+  facts->n_fabric_adapters = FAKE_GPUS;
+  return TRUE;
+}
 
 static OrrBench *fake_open(int ordinal, GError **error) {
   if (ordinal != 0) return orr_fault_null(error, ORR_FAULT_USAGE, "there is one fake device: 0");
@@ -43,8 +70,8 @@ static OrrBench *fake_open(int ordinal, GError **error) {
       .nccl = g_strdup("0.0"),
       .sms = 132,
       .compute_capability = 90,
-      .n_gpus = 8,
-      .n_ranks = 8,
+      .n_gpus = FAKE_GPUS,
+      .n_ranks = FAKE_GPUS,
       .memory_bytes = 80e9,
       .memory_bytes_per_s = 3.35e12,
       .l2_bytes = 50e6,
@@ -166,6 +193,7 @@ static void fake_fail(OrrBench *bench, const char *reason) { (void)bench, (void)
 
 const OrrDeviceLayer orr_fake_layer = {
     .name = "fake",
+    .examine = fake_examine,
     .open = fake_open,
     .close = fake_close,
     .facts = fake_facts,

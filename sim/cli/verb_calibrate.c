@@ -17,6 +17,7 @@
 #include "sim/cli/verb_calibrate_fit.h"
 
 static char *budget, *families;
+static gboolean is_doctor;
 static int n_gpus; /* of plan; 0: the number in this machine */
 static OrrVerbCalibrate request;
 
@@ -29,6 +30,8 @@ static const GOptionEntry options[] = {
     ORR_OPTION_TEXT(
         "device", request.fit.device, "N|NAME",
         "Measure GPU N (default: 0), or fake; export, fit, compare, report: use the rows of NAME"),
+    ORR_OPTION_FLAG("doctor", is_doctor,
+                    "Measure nothing: print what would spoil a measurement on these GPUs"),
     ORR_OPTION_INT("gpus", n_gpus, "plan: plan for N GPUs (default: the number in this machine)"),
     ORR_OPTION_TEXT("raw", request.fit.raw, "DIR|DB",
                     "fit: a folder of measured tables, or a database"),
@@ -140,6 +143,7 @@ static int measure(char **args, GError **error) {
     return 2;
   if (!parse_budget(&session.budget_s, error)) return 2;
   if (!parse_device(&session, error)) return 1;
+  if (is_doctor) return orr_verb_calibrate_doctor(session.layer, error);
   g_auto(OrrCalibrateAnswer) answer = {0};
   watch.progress = orr_progress_new("measuring", TRUE);
   gboolean fine = orr_calibrate(&session, &answer, error);
@@ -226,6 +230,11 @@ static const struct {
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *words[G_N_ELEMENTS(actions) + 1] = {NULL};
   if (!args[0]) return measure(args, error);
+  if (is_doctor) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--doctor goes with no action, found '%s'",
+                args[0]);
+    return 2;
+  }
   request.db = database();
   request.output = orr_options.output;
   for (guint i = 0; i < G_N_ELEMENTS(actions); i++) {
@@ -243,7 +252,8 @@ const OrrCommand orr_verb_calibrate = {
     .verb = "calibrate",
     .group = "Import",
     .sentence = "Measure this machine's GPUs, and make profiles from measured rows.",
-    .usage = "[--db FILE] [--budget TIME] [--families LIST] [--device N] | export DIR [--db FILE] "
+    .usage = "[--db FILE] [--budget TIME] [--families LIST] [--device N] [--doctor] | export DIR "
+             "[--db FILE] "
              "[--device NAME] |\n"
              "       fit --raw DIR|DB --device NAME [--thin N] [-o FILE] | compare PROFILE [--db "
              "FILE] | errors PROFILE |\n"
@@ -264,8 +274,11 @@ const OrrCommand orr_verb_calibrate = {
             "plan prints what would be measured. report writes one file with rows, residuals, "
             "refusals and the board's state, without anything that identifies the machine: see "
             "docs/calibrate-on-your-gpu.md.\n"
+            "--doctor looks at driver, clocks, power limit, heat, ECC, persistence, MIG, NVLinks, "
+            "GPUDirect RDMA, libraries, other processes and environment variables, and prints "
+            "which of them would spoil a measurement; it makes no context on any GPU.\n"
             "--device fake is an analytic device, to try these commands without a GPU. Exit status "
-            "1: there is no GPU, or a kernel gave wrong results.",
+            "1: there is no GPU, --doctor found a problem, or a kernel gave wrong results.",
     .options = options,
     .run = run,
     .part = "action",

@@ -8,6 +8,7 @@
 #ifndef ORR_VERB_CALIBRATE_FIT_H
 #define ORR_VERB_CALIBRATE_FIT_H
 
+#include "calibration/measure/device_layer.h"
 #include "sim/calibrate/calibrate_fit.h"
 #include "sim/cli/cli.h"
 
@@ -23,6 +24,9 @@ typedef struct {
 /* `compare PROFILE`: prints the errors of the profile against the rows of the database. */
 int orr_verb_calibrate_compare(OrrLibrary *library, const OrrVerbCalibrate *options, char **args,
                                GError **error);
+
+/* `--doctor`: prints what would spoil a measurement. 1: a problem, or no GPU. */
+int orr_verb_calibrate_doctor(const OrrDeviceLayer *layer, GError **error);
 
 /* `errors PROFILE`: cross-validates the profile and prints the section `errors:`. */
 int orr_verb_calibrate_errors(OrrLibrary *library, const OrrVerbCalibrate *options, char **args,

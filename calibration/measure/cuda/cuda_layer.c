@@ -112,18 +112,27 @@ static int pick_device(const OrrBench *bench, int ordinal, int n_gpus) {
   return (int)(local % n_gpus);
 }
 
-static gboolean find_device(OrrBench *bench, int ordinal, GError **error) {
-  int n_gpus = 0;
-  const cudaError_t code = cudaGetDeviceCount(&n_gpus);
+gboolean orr_cuda_count_gpus(int *ret_n, GError **error) {
+  const cudaError_t code = cudaGetDeviceCount(ret_n);
+  int driver = 0;
+  if (code != cudaSuccess && cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
+    return orr_fault_set(error, ORR_FAULT_RESOURCE,
+                         "there is no NVIDIA GPU that can be used here: no NVIDIA driver is "
+                         "loaded (nvidia-smi says more). --device fake shows what calibrate does");
   if (code == cudaErrorInsufficientDriver || code == cudaErrorNoDevice ||
-      code == cudaErrorStubLibrary || (code == cudaSuccess && n_gpus == 0)) {
+      code == cudaErrorStubLibrary || (code == cudaSuccess && *ret_n == 0)) {
     g_set_error(
         error, ORR_FAULT, ORR_FAULT_RESOURCE,
         "there is no NVIDIA GPU that can be used here: %s. --device fake shows what calibrate does",
         code == cudaSuccess ? "no device" : cudaGetErrorString(code));
     return FALSE;
   }
-  if (!orr_cuda_ok(code, "cudaGetDeviceCount", error)) return FALSE;
+  return orr_cuda_ok(code, "cudaGetDeviceCount", error);
+}
+
+static gboolean find_device(OrrBench *bench, int ordinal, GError **error) {
+  int n_gpus = 0;
+  if (!orr_cuda_count_gpus(&n_gpus, error)) return FALSE;
   bench->device = pick_device(bench, ordinal, n_gpus);
   if (bench->device < n_gpus) return TRUE;
   return orr_fault_set(error, ORR_FAULT_USAGE, "there is no GPU %d: this machine has %d",
@@ -220,6 +229,7 @@ static gboolean cuda_verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError *
 
 static const OrrDeviceLayer cuda_layer = {
     .name = "cuda",
+    .examine = orr_cuda_examine,
     .open = cuda_open,
     .close = cuda_close,
     .facts = cuda_facts,

@@ -22,6 +22,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "calibration/measure/doctor.h"
 #include "calibration/measure/family.h"
 #include "calibration/measure/power_window.h"
 #include "calibration/measure/reference.h"
@@ -101,6 +102,15 @@ gboolean orr_cuda_run_once(OrrKernel *kernel, GError **error);
 
 /* Adds a sample to the verdict: |found - reference| / scale. */
 void orr_cuda_judge(OrrVerdict *verdict, double found, double reference, double scale);
+
+/* --- cuda_layer.c --- */
+
+/* The GPUs that CUDA shows, one or more; ORR_FAULT_RESOURCE says why there is none. */
+gboolean orr_cuda_count_gpus(int *ret_n, GError **error);
+
+/* --- cuda_doctor.c --- */
+
+gboolean orr_cuda_examine(OrrDoctorFacts *facts, GError **error);
 
 /* --- cuda_time.c --- */
 

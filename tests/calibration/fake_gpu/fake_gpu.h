@@ -79,7 +79,9 @@ typedef struct {
   double clock_noise; /* likewise of the clock */
   double link;        /* fraction of the link's rate */
   gint64 no_nvml;     /* 1: NVML does not start */
-  gint64 mig, other_processes, ecc_off, no_nvlink, low_cap, old_clock; /* for the doctor */
+  /* for the doctor */
+  gint64 mig, other_processes, ecc_off, no_nvlink, low_cap, old_clock, persistence_off, hot;
+  gint64 no_driver, old_driver, no_dma_buf;
 } FakeFaults;
 
 const FakeFaults *fake_faults(void);

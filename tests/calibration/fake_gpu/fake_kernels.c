@@ -14,7 +14,7 @@
 #include "tests/calibration/fake_gpu/fake_gpu.h"
 #include "tests/calibration/fake_gpu/fake_kernels.h"
 
-enum { GRANULE = 128 }; /* elements of a fill that are computed together */
+enum { GRANULE = 32 }; /* elements of a fill that are computed together */
 
 static FakeStream *stream_of(OrrStream stream) { return (FakeStream *)(void *)stream; }
 
@@ -37,8 +37,10 @@ typedef struct {
   int is_random;
 } Fill;
 
-/* Random elements take one of LEVELS values, which are encoded once for each format. */
-enum { LEVELS = 1024, FORMATS = 6 };
+/* Random elements take one of LEVELS values, which are encoded once for each format: the highest
+ * bits of a linear congruential series (Knuth's MMIX) that each granule begins anew. */
+enum { LEVELS = 1024, LEVEL_BITS = 10, FORMATS = 6 };
+static const guint64 multiplier = 6364136223846793005u, increment = 1442695040888963407u;
 
 static const char *levels_of(int format) {
   static char *tables[FORMATS];
@@ -54,14 +56,18 @@ static void fill(gconstpointer context, gsize index, void *at) {
   const gsize first = index * GRANULE, n = MIN(f->n - first, (gsize)GRANULE);
   const gsize size = fake_bytes(f->format, 1);
   const char *levels = levels_of(f->format);
-  guint64 bits = 0;
+  guint64 bits = orr_random_hash3(f->seed, first, 0);
   for (gsize i = 0; i < n; i++) {
     if (!f->is_random) {
       fake_encode(f->format, f->value, at, i);
       continue;
     }
-    bits = i % 6 ? bits >> 10 : orr_random_hash3(f->seed, first + i, 0);
-    memcpy((char *)at + i * size, levels + bits % LEVELS * size, size);
+    bits = bits * multiplier + increment;
+    const gsize level = bits >> (64 - LEVEL_BITS);
+    if (size == 2)
+      ((guint16 *)at)[i] = ((const guint16 *)(const void *)levels)[level];
+    else
+      memcpy((char *)at + i * size, levels + level * size, size);
   }
 }
 

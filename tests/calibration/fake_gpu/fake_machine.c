@@ -19,12 +19,13 @@ static const struct {
   const char *name;
   gsize offset;
   gboolean is_real;
-} fault_fields[] = {WHOLE(oom),      WHOLE(launch),          WHOLE(capture),   WHOLE(hang),
-                    WHOLE(die),      WHOLE(die_at),          WHOLE(absent),    WHOLE(slow_post),
-                    WHOLE(wrong),    REAL(throttle),         REAL(noise),      REAL(clock_noise),
-                    REAL(link),      REAL(slow_us),          WHOLE(no_nvml),   WHOLE(mig),
-                    WHOLE(ecc_off),  WHOLE(other_processes), WHOLE(no_nvlink), WHOLE(low_cap),
-                    WHOLE(old_clock)};
+} fault_fields[] = {WHOLE(oom),        WHOLE(launch),          WHOLE(capture),   WHOLE(hang),
+                    WHOLE(die),        WHOLE(die_at),          WHOLE(absent),    WHOLE(slow_post),
+                    WHOLE(wrong),      REAL(throttle),         REAL(noise),      REAL(clock_noise),
+                    REAL(link),        REAL(slow_us),          WHOLE(no_nvml),   WHOLE(mig),
+                    WHOLE(ecc_off),    WHOLE(other_processes), WHOLE(no_nvlink), WHOLE(low_cap),
+                    WHOLE(old_clock),  WHOLE(persistence_off), WHOLE(hot),       WHOLE(no_driver),
+                    WHOLE(old_driver), WHOLE(no_dma_buf)};
 
 static void read_fault(FakeFaults *faults, const char *text) {
   const char *equals = strchr(text, '=');
@@ -78,19 +79,23 @@ void fake_spend_us(double us) { now_us += us; }
 /* In the place of GLib's, for the whole program. */
 gint64 g_get_monotonic_time(void) { return (gint64)now_us; }
 
-/* Other processes need real time: a twentieth of long waits, which are for them. */
-void g_usleep(gulong us) {
-  now_us += (double)us;
-  if (us >= 1000) usleep((useconds_t)us / 20);
+/* A fault makes a process never come: time then runs faster, so that a limit of minutes takes
+ * seconds. */
+static gboolean is_vain(void) {
+  const FakeFaults *faults = fake_faults();
+  return faults->hang > 0 || faults->die >= 0 || faults->absent >= 0;
 }
 
-/* Waits for other processes. With a fault that makes one of them never come, time runs faster, so
- * that a limit of minutes takes a second. */
+/* Other processes need real time: a twentieth of long waits, which are for them. */
+void g_usleep(gulong us) {
+  const gulong speed = us >= 1000 && is_vain() ? 10 : 1;
+  now_us += (double)(speed * us);
+  if (us >= 1000) usleep((useconds_t)(speed * us) / 20);
+}
+
 static void wait_for_others(void) {
-  const FakeFaults *faults = fake_faults();
-  const gboolean is_vain = faults->hang > 0 || faults->die >= 0 || faults->absent >= 0;
-  usleep(is_vain ? 500 : 100);
-  now_us += is_vain ? 100e3 : 300;
+  usleep(is_vain() ? 500 : 100);
+  now_us += is_vain() ? 100e3 : 300;
 }
 
 /* --- Devices --- */

@@ -4,10 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/calibration/fake_gpu/fake_gpu.h"
 
 enum { CLOCK_SM = 1, NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7, READING_US = 15 };
+
+typedef struct { /* nvmlProcessInfo_t */
+  unsigned pid;
+  unsigned long long bytes;
+  unsigned gpu_instance, compute_instance;
+} Process;
 
 /* A handle is the device's number and 1. */
 static int device_of(const void *handle) { return GPOINTER_TO_INT(handle) - 1; }
@@ -30,6 +37,7 @@ int nvmlDeviceGetEccMode(void *device, int *is_on, int *will_be_on);
 int nvmlDeviceGetMigMode(void *device, unsigned *is_on, unsigned *will_be_on);
 int nvmlDeviceGetNvLinkState(void *device, unsigned link, unsigned *is_on);
 int nvmlDeviceGetApplicationsClock(void *device, int kind, unsigned *mhz);
+int nvmlDeviceGetDefaultApplicationsClock(void *device, int kind, unsigned *mhz);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n, void *infos);
 
 int nvmlInit_v2(void) { return fake_faults()->no_nvml ? NOT_SUPPORTED : 0; }
@@ -82,6 +90,10 @@ int nvmlDeviceGetApplicationsClock(void *device, int kind, unsigned *mhz) {
   return 0;
 }
 
+int nvmlDeviceGetDefaultApplicationsClock(void *device, int kind, unsigned *mhz) {
+  return nvmlDeviceGetMaxClockInfo(device, kind, mhz);
+}
+
 int nvmlDeviceGetFieldValues(void *device, int n, void *fields) {
   (void)device, (void)n, (void)fields;
   return NOT_SUPPORTED;
@@ -95,7 +107,7 @@ int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *millij
 
 int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius) {
   (void)sensor;
-  *celsius = 30 + (unsigned)(fake_watts(device_of(device)) / 20);
+  *celsius = (fake_faults()->hot ? 75 : 30) + (unsigned)(fake_watts(device_of(device)) / 20);
   return 0;
 }
 
@@ -106,7 +118,7 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *
 
 int nvmlDeviceGetPersistenceMode(void *device, int *is_on) {
   (void)device;
-  *is_on = 1;
+  *is_on = !fake_faults()->persistence_off;
   return 0;
 }
 
@@ -129,7 +141,11 @@ int nvmlDeviceGetNvLinkState(void *device, unsigned link, unsigned *is_on) {
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n, void *infos) {
-  (void)device, (void)infos;
+  Process *processes = infos;
+  const unsigned room = *n;
+  (void)device;
   *n = 1 + (unsigned)fake_faults()->other_processes;
-  return INSUFFICIENT_SIZE;
+  if (room < *n) return INSUFFICIENT_SIZE;
+  for (unsigned i = 0; i < *n; i++) processes[i] = (Process){.pid = (unsigned)getpid() + i};
+  return 0;
 }

@@ -31,12 +31,15 @@ const char *cudaGetErrorString(cudaError_t code) {
          : code == cudaErrorStreamCaptureInvalidated ? "the capture was invalidated"
          : code == cudaErrorPeerAccessAlreadyEnabled ? "peer access is already enabled"
          : code == cudaErrorNoDevice                 ? "no CUDA-capable device is detected"
-                                                     : "fake error";
+         : code == cudaErrorInsufficientDriver
+             ? "CUDA driver version is insufficient for CUDA runtime version"
+             : "fake error";
 }
 
 /* --- Devices --- */
 
 cudaError_t cudaGetDeviceCount(int *count) {
+  if (fake_faults()->no_driver) return result(cudaErrorInsufficientDriver);
   *count = fake_n_gpus();
   return result(*count > 0 ? cudaSuccess : cudaErrorNoDevice);
 }
@@ -53,7 +56,7 @@ cudaError_t cudaRuntimeGetVersion(int *version) {
 }
 
 cudaError_t cudaDriverGetVersion(int *version) {
-  *version = CUDART_VERSION;
+  *version = fake_faults()->no_driver ? 0 : CUDART_VERSION - 1000 * (int)fake_faults()->old_driver;
   return cudaSuccess;
 }
 
