@@ -1,12 +1,12 @@
 #!/bin/sh
-# slurm_cluster.sh start|stop DIR: a Slurm cluster of one node on loopback, of Debian's packages slurm-wlm and munge.
+# slurm_cluster.sh start|stop DIR [GPUS]: a Slurm cluster of one node on loopback, of Debian's packages slurm-wlm and munge.
 #
 # slurmctld, slurmd and munged run as who calls, with configuration, state, logs, key and socket in DIR. There are no
 # control groups (proctrack/linuxproc, task/none) and no accounting, so that a container without privileges will do. The
-# node says it has 24 cores, whatever there are: tests want tasks that wait and tasks that run side by side.
+# node says it has 24 cores, and GPUS GPUs, whatever there are: tests want tasks that wait and tasks that run side by side.
 # `start` prints the SLURM_CONF to export; exit 77 where a package is absent or a daemon does not come up.
 set -u
-action=$1 dir=$2
+action=$1 dir=$2 gpus=${3:-}
 
 fail() { echo "$*" >&2; exit 77; }
 
@@ -68,7 +68,8 @@ SlurmdParameters=config_overrides
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
-SwitchType=switch/none
+SwitchType=switch/none${gpus:+
+GresTypes=gpu}
 MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
@@ -78,10 +79,14 @@ ReturnToService=2
 KillWait=5
 JobRequeue=0
 MinJobAge=300
-NodeName=$host NodeAddr=127.0.0.1 CPUs=24 State=UNKNOWN
+NodeName=$host NodeAddr=127.0.0.1 CPUs=24 State=UNKNOWN${gpus:+ Gres=gpu:$gpus}
 PartitionName=main Nodes=$host Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
 END
   printf 'CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n' >"$dir/cgroup.conf"
+  for gpu in $(seq 1 ${gpus:-0}); do
+    : >"$dir/gpu$gpu"
+    echo "Name=gpu File=$dir/gpu$gpu" >>"$dir/gres.conf"
+  done
   chmod 644 "$dir/slurm.conf" "$dir/cgroup.conf"
 }
 
