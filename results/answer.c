@@ -6,7 +6,6 @@
  * table rounds what has a point or an exponent to six significant digits, and leaves integers
  * alone. NULL is "-" in a table, an empty field in CSV (an empty text is ""), null in JSON.
  */
-#define _GNU_SOURCE /* strchrnul */
 #include <string.h>
 
 #include "results/answer_real.h"
@@ -76,7 +75,7 @@ static gsize count_characters(const char *text, gsize n) {
   return count;
 }
 
-static gsize line_length(const char *text) { return (gsize)(strchrnul(text, '\n') - text); }
+static gsize line_length(const char *text) { return strcspn(text, "\n"); }
 
 /* Widens the column to the longest line of a cell. Returns how many lines it has. */
 static guint measure(const char *text, gsize *width) {

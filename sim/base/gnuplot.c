@@ -1,14 +1,14 @@
 /*
  * gnuplot.c - quotes text for scripts, data files and shells, and runs gnuplot as a child process.
  */
-#define _GNU_SOURCE /* memfd_create */
 #include "sim/base/gnuplot.h"
 
 #include <errno.h>
+#include <linux/memfd.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,7 +87,7 @@ static void close_files(int (*files)[N_FILES]) {
 
 /* A file without a name that holds @text (NULL: nothing). */
 static int open_text(const char *text) {
-  const int file = memfd_create("orrery", MFD_CLOEXEC);
+  const int file = (int)syscall(SYS_memfd_create, "orrery", MFD_CLOEXEC);
   const gsize n = text ? strlen(text) : 0;
   for (gsize at = 0; file >= 0 && at < n;) {
     const gssize step = write(file, text + at, n - at);
