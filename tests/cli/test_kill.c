@@ -40,7 +40,7 @@ typedef struct {
 } Case;
 
 static const Case cases[] = {
-    {{"run", "gpt3-175b-1024-a100", NULL},
+    {{"run", "megatron-sc21-7.5b", NULL},
      "SELECT (SELECT count(*) FROM span WHERE run_id = id) || ' ' || (SELECT count(*) FROM param "
      "WHERE run_id = id) || "
      "' '"

@@ -2,6 +2,7 @@
  * test_serving.c - engines on the clock: laws that any queue obeys, queues with closed forms, what
  * changes what, and what is refused.
  */
+#include "tests/base/test_size.h"
 #include "tests/workloads/serving/serving_fixture.h"
 
 /* Memory and time of a step do not matter here: the host takes a step's time, whatever the
@@ -134,20 +135,21 @@ static void mean_wait(const OrrOutcome *outcome, guint skip, double *ret_mean, d
  * rho)) (Pollaczek 1930). */
 static void test_md1(void) {
   static const double loads[] = {0.3, 0.6, 0.8};
+  const guint n = test_size(40000, 8000);
   for (guint k = 0; k < G_N_ELEMENTS(loads); k++) {
     g_autofree char *sets = g_strdup_printf(
         CONSTANT_STEPS "workload.engine.max-num-seqs=1;workload.output={tokens: 10};"
-                       "workload.requests=40000;workload.load={kind: poisson, rate: %g}",
-        loads[k] / 10);
+                       "workload.requests=%u;workload.load={kind: poisson, rate: %g}",
+        n, loads[k] / 10);
     g_autoptr(OrrOutcome) outcome = serving_run(sets);
     const OrrServingRequestRow *row = serving_request(outcome, 100);
     const double service_s = row->e2e_s - row->queue_s, rho = loads[k] / 10 * service_s;
     double wait_s, error_s;
-    mean_wait(outcome, 2000, &wait_s, &error_s);
+    mean_wait(outcome, n / 20, &wait_s, &error_s);
     g_test_message("rho %.2f: waits %g +- %g, M/D/1 %g", rho, wait_s, error_s,
                    rho * service_s / (2 * (1 - rho)));
     g_assert_cmpfloat(fabs(wait_s - rho * service_s / (2 * (1 - rho))), <, 4 * error_s);
-    g_assert_cmpfloat(error_s, <, 0.1 * wait_s);
+    g_assert_cmpfloat(error_s, <, 0.1 * sqrt(40000. / n) * wait_s);
   }
 }
 
@@ -168,26 +170,27 @@ static double erlang_c(guint c, double offered) {
  * confidence. */
 static void test_mmc(void) {
   static const guint servers[] = {1, 4, 16};
+  const guint n = test_size(60000, 12000);
   for (guint k = 0; k < G_N_ELEMENTS(servers); k++) {
     const double rho = 0.75, rate = rho * servers[k] / 100;
     g_autofree char *sets = g_strdup_printf(
         CONSTANT_STEPS
         "workload.engine.max-num-seqs=%u;workload.output={kind: exponential, tokens: 100};"
-        "workload.requests=60000;workload.load={kind: poisson, rate: "
+        "workload.requests=%u;workload.load={kind: poisson, rate: "
         "%.10g};workload.engine.max-model-len=100000",
-        servers[k], rate);
+        servers[k], n, rate);
     g_autoptr(OrrOutcome) outcome = serving_run(sets);
     double service_s = 0, wait_s, error_s;
     for (guint i = 0; i < outcome->serving_requests->len; i++)
       service_s += serving_request(outcome, i)->e2e_s - serving_request(outcome, i)->queue_s;
     service_s /= outcome->serving_requests->len;
-    mean_wait(outcome, 3000, &wait_s, &error_s);
+    mean_wait(outcome, n / 20, &wait_s, &error_s);
     const double a = rate * service_s,
                  wanted_s = erlang_c(servers[k], a) * service_s / (servers[k] - a);
     g_test_message("c %u, rho %.3f: waits %g +- %g, M/M/c %g", servers[k], a / servers[k], wait_s,
                    error_s, wanted_s);
     g_assert_cmpfloat(fabs(wait_s - wanted_s), <, 4 * error_s + 1);
-    g_assert_cmpfloat(error_s, <, 0.15 * wanted_s);
+    g_assert_cmpfloat(error_s, <, 0.15 * sqrt(60000. / n) * wanted_s);
   }
 }
 

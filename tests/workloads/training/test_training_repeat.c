@@ -12,11 +12,11 @@
 #include "sim/run/scenario.h"
 #include "sim/run/simulate.h"
 #include "sim/run/world.h"
+#include "tests/base/test_size.h"
 #include "tests/engine/forked.h"
 #include "tests/workloads/training/training_jobs.h"
 #include "tests/run/shared_library.h"
 
-#define N_JOBS 200
 #define CLOSE 1e-9
 
 /* An operation, or a moment of memory, in its place: sorted by place, in order. */
@@ -149,6 +149,7 @@ static Found ask(const char *text, gboolean whole) {
   int ends[2], status = 0;
   guint counts[4];
   forked_load();
+  shared_costs("h100-sxm");
   g_assert_cmpint(pipe(ends), ==, 0);
   const pid_t child = fork();
   if (child == 0) answer(text, whole, ends[1]);
@@ -216,7 +217,7 @@ static void compare(const char *text, const Found *whole, const Found *some, gui
 
 static void test_family(void) {
   guint n_repeat = 0, n_read = 0;
-  for (guint i = 0; i < N_JOBS; i++) {
+  for (guint i = 0; i < test_size(200, 40); i++) {
     g_autofree char *name = g_strdup_printf("repeat-%u", i);
     OrrRandom random = orr_random_stream(17, name);
     g_autofree char *job = job_text(&random, "tp-cp-dp-pp");
