@@ -198,7 +198,7 @@ static void test_training(void) {
 static void test_refused(void) {
   check_refused("", "the file is empty");
   check_refused("hello\n", "no result of a known benchmark was found");
-  check_refused("{\"results_ttft_s_mean\": 1}", "a result of llmperf, which is not read");
+  check_refused("{\"request_throughput_mean\": 1}", "a result of llmperf, which is not read");
   check_refused("#  size count type redop root time algbw busbw #wrong\n", "import nccl-tests");
   check_refused(BLOCK("20") "iteration 5/ 9 | elapsed time per iteration (s): 105.22 |\n",
                 "results of two tools in one file");

@@ -10,9 +10,19 @@
 #include "sim/base/file.h"
 
 const OrrBenchReader *const orr_bench_readers[] = {
-    &orr_bench_json,       &orr_bench_labels,   &orr_bench_megatron,   &orr_bench_mlperf,
-    &orr_bench_nemo,       &orr_bench_offline,  &orr_bench_server_log, &orr_bench_table,
-    &orr_bench_torchtitan, &orr_bench_trainers, &orr_bench_trtllm,     NULL,
+    &orr_bench_json,
+    &orr_bench_labels,
+    &orr_bench_loadgen,
+    &orr_bench_megatron,
+    &orr_bench_mlperf,
+    &orr_bench_nemo,
+    &orr_bench_offline,
+    &orr_bench_server_log,
+    &orr_bench_table,
+    &orr_bench_torchtitan,
+    &orr_bench_trainers,
+    &orr_bench_trtllm,
+    NULL,
 };
 
 static const char *const columns[ORR_BENCH_N_VALUES] = {
@@ -87,7 +97,7 @@ gboolean orr_bench_number(const char *text, double *ret_value) {
 /* Tools that are named and not read, by words that only they write. */
 static const struct {
   const char *words, *name;
-} foreign[] = {{"results_ttft_s_mean", "llmperf"}, {"\"request_throughput_mean\"", "llmperf"}};
+} foreign[] = {{"\"request_throughput_mean\"", "llmperf"}};
 
 static gboolean refuse(const OrrBenchInput *input, const char *format, ...) G_GNUC_PRINTF(2, 3);
 static gboolean refuse(const OrrBenchInput *input, const char *format, ...) {

@@ -2,12 +2,16 @@
  * bench_json.c - results in JSON: vLLM's (--save-result; throughput's and latency's --output-json),
  * SGLang's (a line per run), AIPerf's and GenAI-Perf's ({unit, avg, p50 ...} per metric),
  * InferenceX's (seconds, without units in the names), GuideLLM's (an array `benchmarks`),
- * inference-perf's, trtllm-bench's (--report_json), and llm-d's benchmark report, which is mostly
- * YAML. Several objects may follow each other, or stand in an array.
+ * inference-perf's, trtllm-bench's (--report_json), LLMPerf's, and llm-d's benchmark report, which
+ * is mostly YAML. Several objects may follow each other, or stand in an array; vllm bench sweep
+ * writes them as a CSV (summary.csv), too, with a column for each key.
+ *
+ * InferenceX has rates per GPU: the output's of the GPUs that decode, all tokens' of all GPUs.
  */
 #include <math.h>
 #include <string.h>
 
+#include "sim/base/csv.h"
 #include "sim/base/json.h"
 #include "sim/base/yaml_foreign.h"
 #include "sim/import/bench/bench.h"
@@ -106,6 +110,21 @@ static const Key keys[] = {
     {"streaming_metrics.avg_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3},
     {"performance.streaming_metrics.avg_ttft_ms", ORR_BENCH_TTFT_MEAN, 1e-3},
     {"performance.streaming_metrics.avg_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3},
+    /* LLMPerf; its latency between tokens counts the first one, too, and is left out */
+    {"num_concurrent_requests", ORR_BENCH_CONCURRENCY, 1},
+    {"results_num_completed_requests", ORR_BENCH_REQUESTS, 1},
+    {"results_number_errors", ORR_BENCH_FAILED, 1},
+    {"results_number_input_tokens_mean", ORR_BENCH_INPUT_TOKENS, 1},
+    {"results_number_output_tokens_mean", ORR_BENCH_OUTPUT_TOKENS, 1},
+    {"results_ttft_s_mean", ORR_BENCH_TTFT_MEAN, 1},
+    {"results_ttft_s_quantiles_p50", ORR_BENCH_TTFT_P50, 1},
+    {"results_ttft_s_quantiles_p90", ORR_BENCH_TTFT_P90, 1},
+    {"results_ttft_s_quantiles_p99", ORR_BENCH_TTFT_P99, 1},
+    {"results_end_to_end_latency_s_mean", ORR_BENCH_E2E_MEAN, 1},
+    {"results_end_to_end_latency_s_quantiles_p50", ORR_BENCH_E2E_P50, 1},
+    {"results_end_to_end_latency_s_quantiles_p99", ORR_BENCH_E2E_P99, 1},
+    {"results_num_completed_requests_per_min", ORR_BENCH_REQUEST_RATE, 1.0 / 60},
+    {"results_mean_output_throughput_token_per_s", ORR_BENCH_OUTPUT_RATE, 1},
     /* GuideLLM, an item of `benchmarks` */
     {"duration", ORR_BENCH_DURATION, 1},
     {"metrics.request_totals.successful", ORR_BENCH_REQUESTS, 1},
@@ -184,6 +203,12 @@ static gboolean is_report(const char *text) {
          strstr(text, "time_to_first_token:") && !strstr(text, "{\"");
 }
 
+/* A CSV whose header has keys of vLLM's results. */
+static gboolean is_csv(const char *text) {
+  g_autofree char *header = g_strndup(text, strcspn(text, "\r\n"));
+  return strstr(header, ",request_throughput,") && strstr(header, "_ttft_ms");
+}
+
 static gboolean recognise(const OrrBenchInput *input) {
   static const char *const signs[] = {"ttft_ms\"",
                                       "\"mean_ttft\"",
@@ -194,8 +219,9 @@ static gboolean recognise(const OrrBenchInput *input) {
                                       "_latency_ms\"",
                                       "\"requests_per_second\"",
                                       "\"avg_latency\"",
-                                      "\"load_summary\""};
-  if (is_report(input->text)) return TRUE;
+                                      "\"load_summary\"",
+                                      "\"results_ttft_s_mean\""};
+  if (is_report(input->text) || is_csv(input->text)) return TRUE;
   const char *first = input->text + strspn(input->text, " \t\r\n");
   const gboolean is_json = *first == '{' || *first == '[' || strstr(input->text, "\n{") != NULL;
   for (guint i = 0; is_json && i < G_N_ELEMENTS(signs); i++)
@@ -304,6 +330,25 @@ static void put_strategy(OrrBenchResult *result, const Flat *flat) {
   }
 }
 
+static double number_of(const Flat *flat, const char *key) {
+  const char *text = text_of(flat, key);
+  double number = 0;
+  return text && orr_bench_number(text, &number) ? number : NAN;
+}
+
+/* InferenceX: the GPUs of one node's server, or of both roles. */
+static void put_per_gpu(OrrBenchResult *result, const Flat *flat) {
+  const double prefill = number_of(flat, "num_prefill_gpu"),
+               decode = number_of(flat, "num_decode_gpu"), tp = number_of(flat, "tp");
+  const gboolean is_split = prefill > 0 && decode > 0;
+  if (isnan(result->values[ORR_BENCH_OUTPUT_RATE]))
+    result->values[ORR_BENCH_OUTPUT_RATE] =
+        number_of(flat, "output_tput_per_gpu") * (is_split ? decode : tp);
+  if (isnan(result->values[ORR_BENCH_TOTAL_RATE]))
+    result->values[ORR_BENCH_TOTAL_RATE] =
+        number_of(flat, "tput_per_gpu") * (is_split ? prefill + decode : tp);
+}
+
 static const char *tool_of(const Flat *flat) {
   static const char *const signs[][2] = {
       {"metrics.time_to_first_token_ms.successful.mean", "guidellm"},
@@ -311,7 +356,8 @@ static const char *tool_of(const Flat *flat) {
       {"load_summary.count", "inference-perf"},
       {"successes.count", "inference-perf"},
       {"metrics.requests.total", "llm-d"},
-      {"performance.system_output_throughput_tok_s", "trtllm-bench"}};
+      {"performance.system_output_throughput_tok_s", "trtllm-bench"},
+      {"results_ttft_s_mean", "llmperf"}};
   for (guint i = 0; i < G_N_ELEMENTS(signs); i++)
     if (text_of(flat, signs[i][0])) return signs[i][1];
   if (text_of(flat, "time_to_first_token.avg") || text_of(flat, "ttft.avg")) return "aiperf";
@@ -338,6 +384,7 @@ static void add_result(OrrBenchInput *input, const Flat *flat, OrrPlace place) {
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++) put_value(result, flat, &keys[i]);
   put_totals(result, flat);
   put_strategy(result, flat);
+  put_per_gpu(result, flat);
   for (guint i = 0; i < G_N_ELEMENTS(names) && !result->model; i++)
     result->model = g_strdup(text_of(flat, names[i]));
   if (result->values[ORR_BENCH_REQUESTS] != 0 && !has_latency(result)) {
@@ -421,9 +468,24 @@ static void read_report(OrrBenchInput *input) {
   }
 }
 
+static void read_csv(OrrBenchInput *input) {
+  g_autoptr(OrrCsv) csv = orr_csv_parse(input->text, input->file, input->diags);
+  for (guint i = 0; csv && csv->header && i < csv->lines->len; i++) {
+    g_autoptr(GHashTable) texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    const OrrCsvLine *line = csv->lines->pdata[i];
+    for (guint k = 0; line->cells && csv->header[k]; k++)
+      g_hash_table_replace(texts, g_strdup(csv->header[k]), g_strdup(line->cells[k]));
+    if (line->cells) add_result(input, &(Flat){texts, 0}, line->place);
+  }
+}
+
 static void read(OrrBenchInput *input) {
   if (is_report(input->text)) {
     read_report(input);
+    return;
+  }
+  if (is_csv(input->text)) {
+    read_csv(input);
     return;
   }
   g_autofree char *text = with_constants_quoted(input->text);

@@ -10,10 +10,17 @@
  *   Avg latency: 1.234 seconds
  *   50% percentile latency: 1.230 seconds
  *
+ * and what SGLang's bench_one_batch prints, whose first block warms up:
+ *
+ *   Benchmark ...
+ *   Prefill. latency: 0.10330 s, throughput:   9912.90 token/s
+ *   Decode.  median latency: 0.01200 s, median throughput:     83.33 token/s
+ *
  * A throughput run offers all requests at once. Releases before 0.6.4 print one rate of tokens,
  * "20926.37 tokens/s" of prompts and outputs together, and no totals.
  *
- * Source: vllm/benchmarks/throughput.py and latency.py, vLLM 0.2 to 0.19.
+ * Source: vllm/benchmarks/throughput.py and latency.py, vLLM 0.2 to 0.19;
+ * python/sglang/bench_one_batch.py of SGLang 0.4 to 0.5.
  */
 #include <math.h>
 #include <string.h>
@@ -43,9 +50,14 @@ typedef struct {
   double total_input, total_output;
 } Run;
 
+static const char prefill_label[] = "Prefill. latency:",
+                  decode_label[] = "Decode.  median latency:";
+
 static gboolean recognise(const OrrBenchInput *input) {
   const char *throughput = strstr(input->text, "Throughput: ");
-  return (throughput && strstr(throughput, " requests/s")) || strstr(input->text, "Avg latency: ");
+  return (throughput && strstr(throughput, " requests/s")) ||
+         strstr(input->text, "Avg latency: ") ||
+         (strstr(input->text, prefill_label) && strstr(input->text, decode_label));
 }
 
 /* The number that begins @text; FALSE: none does. */
@@ -70,7 +82,7 @@ static void end_run(OrrBenchInput *input, Run *run) {
   OrrBenchResult *result = run->result;
   if (!result) return;
   double *values = result->values;
-  if (isnan(values[ORR_BENCH_E2E_MEAN])) { /* a run of `throughput` */
+  if (isnan(values[ORR_BENCH_E2E_MEAN]) && isnan(values[ORR_BENCH_TTFT_MEAN])) { /* throughput */
     const double requests = requests_of(run);
     values[ORR_BENCH_RATE] = INFINITY;
     values[ORR_BENCH_REQUESTS] = requests;
@@ -111,6 +123,17 @@ static void read_latency(OrrBenchInput *input, Run *run, const char *line, OrrPl
   }
 }
 
+/* bench_one_batch: a prefill and the decode steps after it. */
+static void read_batch(OrrBenchInput *input, Run *run, const char *line, OrrPlace place) {
+  const gboolean is_prefill = g_str_has_prefix(line, prefill_label);
+  const char *text = line + strlen(is_prefill ? prefill_label : decode_label);
+  double number = 0;
+  if (!number_before(text, " s,", &number)) return;
+  if (is_prefill) begin(input, run, place)->tool = "sglang";
+  if (run->result)
+    run->result->values[is_prefill ? ORR_BENCH_TTFT_MEAN : ORR_BENCH_TPOT_P50] = number;
+}
+
 /* "1000/1000 [": the bar that has reached its end. */
 static void read_progress(Run *run, const char *line) {
   const char *bar = strrchr(line, '|');
@@ -121,12 +144,21 @@ static void read_progress(Run *run, const char *line) {
   if (*end == '/' && number_before(end + 1, " [", &all) && done == all) run->prompts = all;
 }
 
+static void drop_warm_up(Run *run) {
+  orr_bench_result_free(run->result);
+  *run = (Run){NULL, NAN, NAN, NAN};
+}
+
 static void read_line(OrrBenchInput *input, Run *run, const char *line, OrrPlace place) {
   static const char input_total[] = "Total num prompt tokens:",
                     output_total[] = "Total num output tokens:";
   const char *throughput = strstr(line, "Throughput: ");
   if (strstr(line, "Processed prompts:"))
     read_progress(run, line);
+  else if (g_str_has_prefix(line, prefill_label) || g_str_has_prefix(line, decode_label))
+    read_batch(input, run, line, place);
+  else if (g_str_has_prefix(line, "Benchmark ...") && run->result)
+    drop_warm_up(run);
   else if (throughput)
     read_rates(begin(input, run, place), throughput + strlen("Throughput: "));
   else if (run->result && g_str_has_prefix(line, input_total))
@@ -150,7 +182,8 @@ static void read(OrrBenchInput *input) {
 
 const OrrBenchReader orr_bench_offline = {
     .name = "offline",
-    .sentence = "the text that vllm bench throughput or latency prints",
+    .sentence =
+        "the text that vllm bench throughput or latency, or SGLang's bench_one_batch, prints",
     .recognise = recognise,
     .read = read,
 };

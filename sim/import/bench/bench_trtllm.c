@@ -9,7 +9,11 @@
  *
  * "Number of concurrent requests" is a mean that it measured, not a limit, and is left out. Reports
  * are often pasted without their first sections: then requests and lengths are not known. Releases
- * since 0.20 (2025) print percentiles, "[TTFT] P50    : 49000.0000".
+ * since 0.20 (2025) print percentiles, "[TTFT] P50    : 49000.0000", and at the end the data set:
+ *
+ *   Number of Sequences:  3000
+ *           Input              Output           Seq. Length
+ *   AVG:   128.0000           128.0000          256.0000
  */
 #include <math.h>
 #include <string.h>
@@ -22,6 +26,7 @@ static const struct {
   double scale;
 } labels[] = {
     {"number of requests", ORR_BENCH_REQUESTS, 1},
+    {"number of sequences", ORR_BENCH_REQUESTS, 1},
     {"average input length (tokens)", ORR_BENCH_INPUT_TOKENS, 1},
     {"average output length (tokens)", ORR_BENCH_OUTPUT_TOKENS, 1},
     {"request throughput (req/sec)", ORR_BENCH_REQUEST_RATE, 1},
@@ -56,6 +61,16 @@ static void put(OrrBenchInput *input, OrrBenchResult *result, guint label, const
     orr_diags_error(input->diags, place, "'%s' is not a number: '%s'", labels[label].label, text);
 }
 
+/* "AVG: 128.0 128.0 256.0": mean lengths of prompts and outputs. */
+static void read_lengths(OrrBenchResult *result, const char *text) {
+  char *end = NULL;
+  const double input = g_ascii_strtod(text, &end);
+  const double output = *end ? g_ascii_strtod(end, &end) : 0;
+  if (!(input > 0) || !(output > 0) || !isfinite(input) || !isfinite(output)) return;
+  result->values[ORR_BENCH_INPUT_TOKENS] = input;
+  result->values[ORR_BENCH_OUTPUT_TOKENS] = output;
+}
+
 static void read_line(OrrBenchInput *input, OrrBenchResult *result, char *line, OrrPlace place) {
   char *colon = strchr(line, ':');
   if (!colon) return;
@@ -64,6 +79,7 @@ static void read_line(OrrBenchInput *input, OrrBenchResult *result, char *line, 
   char *text = g_strstrip(colon + 1);
   for (guint i = 0; i < G_N_ELEMENTS(labels); i++)
     if (strcmp(label, labels[i].label) == 0) put(input, result, i, text, place);
+  if (strcmp(label, "avg") == 0) read_lengths(result, text);
   if (strcmp(label, "model") == 0 && !result->model) result->model = g_strdup(text);
 }
 
