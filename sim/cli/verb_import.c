@@ -11,6 +11,8 @@
 #include "sim/cli/options.h"
 #include "sim/cli/show.h"
 
+char *orr_verb_import_device;
+
 gboolean orr_verb_import_check_source(char **args, const char *what, GError **error) {
   return orr_cli_check_args(args, 1, 1, what, error);
 }
@@ -43,9 +45,11 @@ static const OrrCommand *const formats[] = {
     &orr_verb_import_topology,   NULL,
 };
 
-/* Options of formats that read a file without more: the others need their format's name. */
+/* Options of most formats: the others need their format's name. */
 static const GOptionEntry options[] = {
     ORR_FROM_LAUNCH_ENTRIES,
+    ORR_OPTION_TEXT("device", orr_verb_import_device, "NAME",
+                    "The device that was measured, or of the machine that a dump shows"),
     ORR_OPTION_SETS("VAR=VALUE", "Set a variable of the script; may be repeated"),
     ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
     {NULL},

@@ -12,6 +12,9 @@
 
 G_BEGIN_DECLS
 
+/* --device, of the formats that measure a device or describe a machine, and without a format. */
+extern char *orr_verb_import_device;
+
 /* ORR_FAULT_USAGE unless @args is one source. @what: the sentence to print. */
 gboolean orr_verb_import_check_source(char **args, const char *what, GError **error);
 /* The sources @args ("-" is stdin) can be read, and -o differs from all of them. */

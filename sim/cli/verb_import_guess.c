@@ -46,6 +46,7 @@ static Guess guess_of(const char *path, const char *text, gsize length, guint n_
   if (bench) return (Guess){&orr_verb_import_bench, bench};
   const OrrDumpReader *dump = orr_dump_reader_of(path);
   if (dump) return (Guess){&orr_verb_import_topology, dump->sentence};
+  if (orr_dump_is_foreign(text)) return (Guess){&orr_verb_import_topology, "a dump of a topology"};
   if (n_files == 1 && is_model(text))
     return (Guess){&orr_verb_import_huggingface, "the config.json of a model"};
   return (Guess){&orr_verb_import_launch, "a launch line or a config"};

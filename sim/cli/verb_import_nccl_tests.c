@@ -6,12 +6,12 @@
 #include "sim/cli/options.h"
 #include "sim/cli/verb_import.h"
 
-static char *device, *base, *op;
+static char *base, *op;
 static int ranks;
 static gboolean in_place, one_domain;
 
 static const GOptionEntry options[] = {
-    ORR_OPTION_TEXT("device", device, "NAME", "The device that was measured"),
+    ORR_OPTION_TEXT("device", orr_verb_import_device, "NAME", "The device that was measured"),
     ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
     ORR_OPTION_TEXT("base", base, "NAME",
                     "The profile that the new one extends (default: the device's, if it exists)"),
@@ -27,20 +27,20 @@ static const GOptionEntry options[] = {
  * allocated. */
 static char *base_of(OrrLibrary *library) {
   if (base) return g_strdup(base);
-  g_autofree char *path = orr_library_path(library, "profile", device);
-  return path ? g_strdup(device) : NULL;
+  g_autofree char *path = orr_library_path(library, "profile", orr_verb_import_device);
+  return path ? g_strdup(orr_verb_import_device) : NULL;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_verb_import_check_source(args, "import nccl-tests takes a log", error)) return 2;
   if (!orr_verb_import_check_paths(args, error)) return 2;
-  if (!orr_verb_import_check_device(device, "nccl-tests", error)) return 2;
+  if (!orr_verb_import_check_device(orr_verb_import_device, "nccl-tests", error)) return 2;
   if (ranks < 0 || ranks == 1) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--ranks is %d: 2 or more is allowed", ranks);
     return 2;
   }
   g_autofree char *extended = base_of(library);
-  const OrrNcclTestsOrder order = {.device = device,
+  const OrrNcclTestsOrder order = {.device = orr_verb_import_device,
                                    .base = extended,
                                    .op = op,
                                    .ranks = (guint)ranks,

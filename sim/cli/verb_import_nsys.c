@@ -8,11 +8,10 @@
 #include "sim/cli/options.h"
 #include "sim/cli/verb_import.h"
 
-static char *device;
 static gint64 ranks;
 
 static const GOptionEntry options[] = {
-    ORR_OPTION_TEXT("device", device, "NAME", "The device that was measured"),
+    ORR_OPTION_TEXT("device", orr_verb_import_device, "NAME", "The device that was measured"),
     ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
     ORR_OPTION_INT64("ranks", ranks,
                      "Write the collectives, which N ranks ran, instead of the kernels"),
@@ -20,7 +19,7 @@ static const GOptionEntry options[] = {
 };
 
 static gboolean check(GError **error) {
-  if (ranks > 0) return orr_verb_import_check_device(device, "nsys --ranks", error);
+  if (ranks > 0) return orr_verb_import_check_device(orr_verb_import_device, "nsys --ranks", error);
   if (ranks == 0) return TRUE;
   return orr_fault_set(error, ORR_FAULT_USAGE, "--ranks takes a number above 0");
 }
@@ -28,7 +27,7 @@ static gboolean check(GError **error) {
 static char *table_of(OrrNsys *nsys) {
   guint n_left_out = 0;
   if (ranks == 0) return orr_nsys_kernels_csv(nsys);
-  char *text = orr_nsys_collectives_csv(nsys, device, ranks, &n_left_out);
+  char *text = orr_nsys_collectives_csv(nsys, orr_verb_import_device, ranks, &n_left_out);
   if (n_left_out)
     fprintf(stderr, "orrery: %u calls skipped: their ranges have no message size\n", n_left_out);
   return text;

@@ -11,12 +11,13 @@
 #include "sim/cli/verb_import.h"
 #include "sim/import/topology/cluster_plan.h"
 
-static char *device, *name, *choose, *link_rate;
+static char *name, *choose, *link_rate;
 static gint64 nodes, gpus, nics, domain;
 static double oversubscription;
 
 static const GOptionEntry options[] = {
-    ORR_OPTION_TEXT("device", device, "NAME", "The GPU, by its name in the library"),
+    ORR_OPTION_TEXT("device", orr_verb_import_device, "NAME",
+                    "The GPU, by its name in the library"),
     ORR_OPTION_INT64("nodes", nodes, "Nodes of the machine, or of it that jobs use"),
     ORR_OPTION_INT64("gpus-per-node", gpus, "GPUs of a node, if no dump shows them"),
     ORR_OPTION_INT64("nics-per-node", nics, "NICs of a node that carry traffic between nodes"),
@@ -48,7 +49,7 @@ static gboolean check_name(GError **error) {
 }
 
 static gboolean check_answers(OrrTopologyAnswers *ret_answers, GError **error) {
-  *ret_answers = (OrrTopologyAnswers){.device = device,
+  *ret_answers = (OrrTopologyAnswers){.device = orr_verb_import_device,
                                       .name = name,
                                       .choose = choose,
                                       .nodes = nodes,

@@ -1,7 +1,7 @@
 /*
  * fuzz_topology.c - libFuzzer target: no bytes may break a reader of topologies, whether it
  * recognises them or not, or the plan that is made from what it read. The first byte selects the
- * reader: 'd' the first of dump.c's array, 'e' the second ..., 'm' those that recognise the text.
+ * reader: 'd' the first of dump.c's array, 'e' the second ..., 'o' those that recognise the text.
  */
 #include "sim/import/topology/cluster_plan.h"
 #include "tests/fuzz/fuzz_file.h"
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   guint n = 0;
   if (size == 0) return 0;
   while (orr_dump_readers[n]) n++;
-  const guint which = data[0] % (n + 1);
+  const guint which = (data[0] + 256u - 'd') % (n + 1);
   const char *path = fuzz_file(data + 1, size - 1);
   for (guint chooses = 0; chooses < 2; chooses++) {
     const OrrTopologyAnswers answers = {.device = chooses ? "h100-sxm" : NULL,

@@ -139,6 +139,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrDump, orr_dump_free)
 /* The reader of the format that the file at @path has; NULL: none, or a list of hosts, which any
  * text could be. */
 const OrrDumpReader *orr_dump_reader_of(const char *path);
+/* Whether the text is of a program that is named and not read. */
+gboolean orr_dump_is_foreign(const char *text);
 /* Reads the file at @path into @dump with every reader that recognises it. Errors go to @diags. */
 void orr_dump_read(OrrDump *dump, const char *path, OrrDiags *diags);
 /* The same with @reader alone, whether it recognises the text or not. */

@@ -106,6 +106,7 @@ static gboolean is_header(char **words) {
 }
 
 static gboolean recognise(const OrrDumpText *text) {
+  if (strstr(text->text, "Link Type between two GPUs")) return FALSE; /* rocm-smi's */
   for (guint i = 0; i < text->n_lines; i++) {
     g_autofree guint *columns = NULL;
     g_auto(GStrv) words = plain_words(text->lines[i], &columns);

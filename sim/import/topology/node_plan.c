@@ -112,10 +112,12 @@ static gboolean find_node(Planner *planner, const char *format, const OrrDumpNod
   return TRUE;
 }
 
-static const char *const formats[] = {"NCCL's XML", "nvidia-smi topo -m", "lspci"};
+enum { N_FORMATS = 4 };
+static const char *const formats[N_FORMATS] = {"NCCL's XML", "nvidia-smi topo -m", "lspci",
+                                               "rocm-smi --showtopo"};
 
-static gboolean choose_node(Planner *planner, const OrrDumpNode *all[3], GError **error) {
-  for (guint i = 0; i < 3; i++) {
+static gboolean choose_node(Planner *planner, const OrrDumpNode *all[N_FORMATS], GError **error) {
+  for (guint i = 0; i < N_FORMATS; i++) {
     if (!find_node(planner, formats[i], &all[i], error)) return FALSE;
     if (!all[i]) continue;
     if (!planner->node) planner->node = all[i];
@@ -134,9 +136,9 @@ static gboolean choose_node(Planner *planner, const OrrDumpNode *all[3], GError 
 /* --- The device --- */
 
 /* What all dumps show of the GPU: the first that shows something counts. */
-static OrrDumpKind evidence(const Planner *planner, const OrrDumpNode *const all[3]) {
+static OrrDumpKind evidence(const Planner *planner, const OrrDumpNode *const all[N_FORMATS]) {
   OrrDumpKind kind = {0};
-  for (guint i = 0; i < 3; i++) {
+  for (guint i = 0; i < N_FORMATS; i++) {
     if (!all[i]) continue;
     const OrrDumpKind *shown = &orr_dump_gpu(all[i], 0)->kind;
     if (!kind.name) kind.name = shown->name;
@@ -219,7 +221,7 @@ static void take_device(const Planner *planner, const GPtrArray *found, const Or
                                list, gpu->device));
 }
 
-static gboolean plan_device(const Planner *planner, const OrrDumpNode *const all[3],
+static gboolean plan_device(const Planner *planner, const OrrDumpNode *const all[N_FORMATS],
                             GError **error) {
   const OrrDumpKind kind = evidence(planner, all);
   g_autofree char *shown = NULL;
@@ -267,8 +269,8 @@ static gboolean any_joined(const OrrDumpNode *node) {
   return FALSE;
 }
 
-static const OrrDumpNode *shows_nvlink(const OrrDumpNode *const all[3]) {
-  for (guint i = 0; i < 2; i++)
+static const OrrDumpNode *shows_nvlink(const OrrDumpNode *const all[N_FORMATS]) {
+  for (guint i = 0; i < N_FORMATS; i++)
     if (all[i] && orr_dump_gpu(all[i], 0)->kind.nvlinks_known) return all[i];
   return NULL;
 }
@@ -323,7 +325,7 @@ static char *domain_text(const OrrNodePlan *plan, const OrrDumpNode *node) {
                          place);
 }
 
-static gboolean plan_domain(const Planner *planner, const OrrDumpNode *const all[3],
+static gboolean plan_domain(const Planner *planner, const OrrDumpNode *const all[N_FORMATS],
                             GError **error) {
   OrrNodePlan *plan = planner->plan;
   const OrrDumpNode *node = shows_nvlink(all);
@@ -475,7 +477,7 @@ static void plan_pcie(const Planner *planner) {
 
 gboolean orr_node_plan_init(OrrNodePlan *plan, OrrDump *dump, const OrrTopologyAnswers *answers,
                             OrrLibrary *library, GPtrArray *questions, GError **error) {
-  const OrrDumpNode *all[3] = {NULL};
+  const OrrDumpNode *all[N_FORMATS] = {NULL};
   Planner planner = {plan, dump, answers, library, questions, NULL};
   *plan = (OrrNodePlan){0};
   gboolean is_planned = choose_node(&planner, all, error) && plan_device(&planner, all, error);
