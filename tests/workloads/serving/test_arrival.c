@@ -83,6 +83,19 @@ static void test_formats(void) {
             "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
             "0,ChatGPT,300,10,310,API log\n1.5,GPT-4,700,20,720,API log\n",
             "kind: csv", NULL); /* BurstGPT */
+  with_file("c.csv",
+            "arrival_timestamp,batch_size,prompt_size,token_size\n0,1,300,10\n1.5,1,700,20\n",
+            "kind: csv", NULL); /* Splitwise */
+  with_file("b.jsonl",          /* Bailian: seconds */
+            "{\"chat_id\": 0, \"timestamp\": 0.0, \"input_length\": 20, \"output_length\": 10, "
+            "\"hash_ids\": [1, 2]}\n"
+            "{\"chat_id\": 1, \"timestamp\": 1.5, \"input_length\": 700, \"output_length\": 20, "
+            "\"hash_ids\": [1, 3]}\n",
+            "kind: mooncake", NULL);
+  with_file(
+      "b.jsonl",
+      "{\"timestamp\": 0, \"input_length\": 200, \"output_length\": 1, \"hash_ids\": [1, 2, 3, 4]}",
+      "kind: mooncake", "4 hash_ids for a prompt of 200 tokens: blocks of 512 tokens");
   with_file("d.json",
             "[{\"prompt_len\": 300, \"output_len\": 10, \"timestamp\": 0},\n {\"prompt_len\": 700, "
             "\"output_len\": 20, \"timestamp\": 1.5}]",
@@ -159,10 +172,10 @@ static void test_bad_traces(void) {
   with_file("t.csv", "TIMESTAMP,ContextToken,GeneratedTokens\nx,1,1\n", "kind: azure",
             "t.csv:1:1: error: there is no column ContextTokens; is it 'ContextToken'?");
   with_file("t.csv", "arrival_s,Request token,output_tokens\n0,1,1\n", "kind: csv",
-            "there is no column input_tokens (or num_prefill_tokens, Request tokens)");
+            "there is no column input_tokens (or num_prefill_tokens, Request tokens,");
   with_file("t.csv", "arrival_s,input_tokens,output\n0,1,1\n", "kind: csv", "is it 'output'?");
   with_file("t.csv", "arrival_s,input_tokens\n0,1\n", "kind: csv", /* which is in use */
-            "there is no column output_tokens (or num_decode_tokens, Response tokens) (the header");
+            "there is no column output_tokens (or num_decode_tokens, Response tokens,");
   with_file("t.csv",
             "arrival_s,input_tokens,output_tokens,first_tokens_s,last_token_s\n0,1,1,1,1\n",
             "kind: csv",

@@ -1,7 +1,8 @@
 /*
  * csv_trace.c - a plain CSV with arrival_s, input_tokens and output_tokens, in order of time; lines
  * that begin with '#' are comments. The columns of Vidur's traces (arrived_at, num_prefill_tokens,
- * num_decode_tokens) and of BurstGPT (Timestamp, Request tokens, Response tokens) are known, too.
+ * num_decode_tokens), of BurstGPT (Timestamp, Request tokens, Response tokens) and of Splitwise
+ * (arrival_timestamp, prompt_size, token_size) are known, too, and other names of lengths.
  * If it also has first_token_s and last_token_s, times on the same clock measured on a real engine,
  * the results contain the error of each request (view request-errors, *_error_* of the result).
  * A column whose name resembles one of these two where they are absent is an error; other columns,
@@ -12,12 +13,15 @@
 #include "sim/base/csv.h"
 #include "workloads/serving/arrivals/arrival_file.h"
 
-static const char *const columns[] = {"arrival_s|arrived_at|Timestamp",
-                                      "input_tokens|num_prefill_tokens|Request tokens",
-                                      "output_tokens|num_decode_tokens|Response tokens",
-                                      "first_token_s",
-                                      "last_token_s",
-                                      NULL};
+static const char *const columns[] = {
+    "arrival_s|arrived_at|Timestamp|arrival_timestamp",
+    "input_tokens|num_prefill_tokens|Request tokens|prompt_size|prompt_tokens|num_input_tokens|"
+    "prompt_len|input_len",
+    "output_tokens|num_decode_tokens|Response tokens|token_size|completion_tokens|"
+    "num_output_tokens|output_len",
+    "first_token_s",
+    "last_token_s",
+    NULL};
 
 static void add_measured(OrrRequest *request, const OrrCsv *csv, const OrrCsvLine *line, int first,
                          int last, OrrDiags *diags) {
