@@ -1,7 +1,7 @@
 /*
  * fuzz_launch_config.c - libFuzzer target: no bytes may break the readers of trainers' configs or
- * what their dialects make of them. The first byte selects: 't' TOML, others YAML and JSON; 'a'
- * leaves model and nodes to be assumed.
+ * what their dialects make of them. The first byte selects: 't' TOML, 'p' Python, others YAML and
+ * JSON; 'a' leaves model and nodes to be assumed.
  */
 #include <string.h>
 
@@ -22,7 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   g_autoptr(OrrLaunchDraft) draft =
       orr_launch_draft_new(library, data[0] == 'a' ? &bare : &options);
   g_autoptr(GError) error = NULL;
-  orr_launch_form_add_text(draft, data[0] == 't' ? "c.toml" : "c.yaml", text, length);
+  const char *name = data[0] == 't' ? "c.toml" : data[0] == 'p' ? "c.py" : "c.yaml";
+  orr_launch_form_add_text(draft, name, text, length);
   orr_launch_form_read(draft);
   g_autofree char *scenario = orr_launch_draft_scenario(draft, &error);
   g_assert_true((scenario != NULL) == (error == NULL));

@@ -142,6 +142,10 @@ static void finish(OrrLaunchDraft *draft) {
   judge_auto(draft);
   if (is_on(draft, "bf16.enabled") || is_on(draft, "fp16.enabled"))
     settle(draft, "fp16.enabled bf16.enabled");
+  else if (is_alone && (is_auto(draft, "bf16.enabled") || is_auto(draft, "fp16.enabled")))
+    orr_launch_draft_assume(draft, "workload.precision", "bf16",
+                            "since the config leaves it to the Trainer's arguments (auto)",
+                            "in which format? The config leaves it to the Trainer: auto");
   else if (is_alone)
     orr_launch_draft_set(draft, "workload.precision", "fp32", NULL, "neither bf16 nor fp16");
   set_gradients(draft);

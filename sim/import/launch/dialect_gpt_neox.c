@@ -19,6 +19,7 @@ static void set_global(OrrLaunchDraft *draft) {
   const gint64 split = MAX(1, orr_launch_config_count(draft, own, "pipe-parallel-size", 1)) *
                        orr_launch_config_count(draft, other, "tensor-model-parallel-size", 1) *
                        orr_launch_config_count(draft, other, "context-parallel-size", 1);
+  if (steps > 1 && orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, split);
   const gint64 gpus = orr_launch_config_gpus(draft);
   OrrLaunchSetting *source = orr_launch_draft_find(draft, other, "micro-batch-size");
   if (orr_launch_draft_find(draft, other, "global-batch-size") || !source) return;
@@ -34,11 +35,15 @@ static void set_model(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *ffn = orr_launch_draft_find(draft, own, "intermediate-size");
   const OrrLaunchSetting *kv =
       orr_launch_draft_find(draft, &orr_dialect_megatron, "num-query-groups");
+  const OrrLaunchSetting *experts =
+      orr_launch_draft_find(draft, &orr_dialect_megatron, "num-experts");
   const gboolean is_gated = activation && (strcmp(activation->value, "swiglu") == 0 ||
                                            strcmp(activation->value, "geglu") == 0);
   gint64 width = orr_launch_config_count(draft, own, "intermediate-size", 0);
   if (vocab && strstr(vocab->value, "20B_tokenizer"))
     orr_launch_translate_add(draft, "vocab-size", "50277", vocab);
+  if (experts && !orr_launch_draft_find(draft, &orr_dialect_megatron, "moe-router-topk"))
+    orr_launch_translate_add(draft, "moe-router-topk", "1", experts); /* Megatron's is 2 */
   if (is_gated) orr_launch_translate_add(draft, activation->value, "true", activation);
   if (kv) orr_launch_translate_add(draft, "group-query-attention", "true", kv);
   if (is_gated && !width)

@@ -1,16 +1,18 @@
 /*
  * dialect_megatron_test.c - the YAML of Megatron-LM's own functional tests, which holds the options
- * of a run:
+ * of a run, and of Megatron-MoE-ModelZoo's benchmarks:
  *
  *   ENV_VARS: {CUDA_DEVICE_MAX_CONNECTIONS: 1}
  *   MODEL_ARGS:
  *     --num-layers: 32
  *     --sequence-parallel: true      a flag; false leaves it out
+ *     --global-batch-size: ${GBS}    a variable of the script around it: --set GBS=256
  *
  * Source: tests/functional_tests/shell_test_utils/_run_training.sh of NVIDIA/Megatron-LM.
  */
 #include <string.h>
 
+#include "sim/import/launch/config_resolve.h"
 #include "sim/import/launch/dialect_megatron.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
@@ -22,7 +24,8 @@ static const char *const foreign[] = {"encoder-", "decoder-",   "bert-",        
 
 static gboolean is_foreign(const OrrLaunchSetting *setting) {
   for (const char *const *begin = foreign; *begin; begin++)
-    if (g_str_has_prefix(setting->key, *begin)) return TRUE;
+    if (g_str_has_prefix(setting->key, *begin))
+      return !g_str_has_suffix(setting->key, "-pipeline-num-layers"); /* a GPT's, in stages */
   return strcmp(setting->key, "tokenizer-type") == 0 && setting->value &&
          g_str_has_prefix(setting->value, "Bert");
 }
@@ -35,8 +38,10 @@ static void add_argument(OrrLaunchDraft *draft, const char *key, const OrrNode *
   }
   if (strcmp(text, "false") == 0) return; /* the script leaves the flag out */
   const gboolean is_flag = strcmp(text, "true") == 0;
-  const OrrLaunchSetting *setting =
+  OrrLaunchSetting *setting =
       orr_launch_draft_add(draft, &orr_dialect_megatron, key, is_flag ? NULL : text, value->place);
+  setting->is_unresolved = strstr(text, "${") != NULL;
+  if (setting->is_unresolved) setting->unresolved = orr_config_resolve_unresolved(text);
   if (is_foreign(setting))
     orr_diags_error(draft->diags, value->place,
                     "%s: a model with an encoder, images or retrieval is not a GPT, which alone "

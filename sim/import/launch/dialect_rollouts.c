@@ -1,24 +1,27 @@
 /*
- * dialect_rollouts.c - post-training: verl, NeMo-RL, OpenRLHF, slime, and GRPO of TRL.
+ * dialect_rollouts.c - post-training: verl, NeMo-RL, OpenRLHF, slime, AReaL, prime-rl, and GRPO of
+ * TRL.
  *
- * Each has a table; what several keys decide together is the same for all of them, so
- * `finish` finds a setting by the path that its rule has:
+ * Each has a table; what several keys decide together is the same for all of them, so `finish`
+ * finds a setting by the path that its rule has:
  *
  *   model, cluster.nodes, cluster.gpus      the model's name, and the machine
+ *   workload.pools.rollout-gpus             GPUs, engines or nodes that only roll out
+ *   workload.mode                           whether rollouts run ahead, and how far
  *   workload.prompt, workload.response      the longest lengths; means are assumed
  *   workload.update.sequence                the longest prompt and response together
  *   workload.update.batch.global            verl counts prompts, and TRL micro-batches
+ *   workload.algorithm.reference            a key that is on, or not 0, where a reference model is
  *
- * Sources: verl/trainer/config/ppo_trainer.yaml of verl-project/verl 0.4 to 0.7 (train_batch_size
- * 1024, rollout.n 1, max_prompt_length 512, max_response_length 512, ppo_mini_batch_size 256);
- * examples/configs/grpo_math_1B.yaml of NVIDIA-NeMo/RL; openrlhf/cli/train_ppo_ray.py of
- * OpenRLHF 0.8 (rollout_batch_size 1024, n_samples_per_prompt 1, train_batch_size 128, prompt and
- * generate_max_len 1024, zero_stage 0); slime/utils/arguments.py of THUDM/slime;
- * trl/trainer/grpo_config.py of TRL 0.20 to 1.0 (num_generations 8, max_prompt_length 512,
- * max_completion_length 256, per_device_train_batch_size 8).
+ * Sources: verl/trainer/config/ppo_trainer.yaml and rollout/rollout.yaml of verl-project/verl 0.4
+ * to 0.7; examples/configs/grpo_math_1B.yaml of NVIDIA-NeMo/RL; openrlhf/cli/train_ppo_ray.py of
+ * OpenRLHF 0.9; slime/utils/arguments.py of THUDM/slime; trl/trainer/grpo_config.py of TRL 0.20 to
+ * 1.0; orchestrator/config.py of PrimeIntellect-ai/prime-rl; examples/math of inclusionAI/AReaL.
  */
 #include <string.h>
 
+#include "sim/base/quantity.h"
+#include "sim/import/launch/dialect_rollouts.h"
 #include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
@@ -28,17 +31,53 @@
 typedef struct {
   const OrrLaunchDialect *dialect;
   gint64 prompts, samples, prompt, response, mini;
-  const char *sharding;
-  gboolean counts_prompts; /* its mini-batch is of prompts */
-  gboolean counts_steps;   /* its batch is of micro-batches, and says how many prompts there are */
+  const char *shares;        /* the key that makes rollouts and updates share GPUs; NULL: none */
+  gboolean shares_by_itself; /* where that key is absent */
+  gboolean adds_pool;        /* nodes and GPUs of the input are the trainer's alone */
+  gboolean counts_prompts;   /* its mini-batch is of prompts */
+  gboolean counts_steps;  /* its batch is of micro-batches, and says how many prompts there are */
+  gboolean has_reference; /* a reference model where no key says */
+  void (*settle)(OrrLaunchDraft *draft); /* what only this launcher decides; or NULL */
 } Launcher;
 
+static void settle_nemo_rl(OrrLaunchDraft *draft);
+static void settle_verl(OrrLaunchDraft *draft);
+
 static const Launcher launchers[] = {
-    {&orr_dialect_verl, 1024, 1, 512, 512, 256, "fsdp", .counts_prompts = TRUE},
-    {&orr_dialect_nemo_rl, 32, 16, 0, 512, 512, "fsdp", FALSE, FALSE},
-    {&orr_dialect_openrlhf, 1024, 1, 1024, 1024, 128, "ddp", FALSE, FALSE},
-    {&orr_dialect_slime, 32, 8, 1024, 8192, 256, "distributed-optimizer", FALSE, FALSE},
-    {&orr_dialect_trl_grpo, 0, 8, 512, 256, 8, "zero-3", .counts_steps = TRUE}};
+    {&orr_dialect_verl, 1024, 1, 512, 512, 256, .counts_prompts = TRUE, .settle = settle_verl},
+    {&orr_dialect_nemo_rl, 32, 16, 0, 512, 512, "policy.generation.colocated.enabled",
+     .shares_by_itself = TRUE, .has_reference = TRUE, .settle = settle_nemo_rl},
+    {&orr_dialect_openrlhf, 1024, 1, 1024, 1024, 128, "colocate-all-models", .adds_pool = TRUE,
+     .has_reference = TRUE},
+    {&orr_dialect_slime, 32, 8, 1024, 8192, 256, "colocate", .adds_pool = TRUE},
+    {&orr_dialect_areal, 0, 1, 1024, 1024, 0},
+    {&orr_dialect_prime_rl, 0, 1, 0, 0, 0},
+    {&orr_dialect_trl_grpo, 0, 8, 512, 256, 8, .counts_steps = TRUE}};
+
+/* Lines of the scenario that a launcher's own defaults make. */
+static const struct {
+  const OrrLaunchDialect *dialect;
+  const char *path, *value;
+} defaults[] = {
+    {&orr_dialect_verl, "workload.algorithm", "ppo"},
+    {&orr_dialect_verl, "workload.rollout.parallel.tp", "2"},
+    {&orr_dialect_verl, "workload.rollout.engine.gpu-memory-utilization", "0.5"},
+    {&orr_dialect_verl, "workload.rollout.engine.max-num-seqs", "1024"},
+    {&orr_dialect_verl, "workload.rollout.engine.max-num-batched-tokens", "8192"},
+    {&orr_dialect_nemo_rl, "workload.update.batch.micro", "4"},
+    {&orr_dialect_nemo_rl, "workload.rollout.engine.gpu-memory-utilization", "0.6"},
+    {&orr_dialect_nemo_rl, "workload.update.optimizer.sharding.kind", "fsdp"},
+    {&orr_dialect_openrlhf, "workload.algorithm", "ppo"},
+    {&orr_dialect_openrlhf, "workload.update.batch.micro", "4"},
+    {&orr_dialect_openrlhf, "workload.rollout.engine.gpu-memory-utilization", "0.95"},
+    {&orr_dialect_openrlhf, "workload.update.optimizer.sharding.kind", "zero-2"},
+    {&orr_dialect_slime, "workload.update.optimizer.sharding.kind", "distributed-optimizer"},
+    {&orr_dialect_areal, "workload.update.optimizer.sharding.kind", "fsdp"},
+    {&orr_dialect_prime_rl, "workload.update.optimizer.sharding.kind", "fsdp"},
+    {&orr_dialect_trl_grpo, "workload.rollout.engine.gpu-memory-utilization", "0.3"},
+    {&orr_dialect_trl_grpo, "workload.update.optimizer.sharding.kind", "zero-3"}};
+
+static const char by_default[] = "the launcher's default";
 
 static const Launcher *launcher_of(const OrrLaunchDraft *draft) {
   for (guint i = 0; i < G_N_ELEMENTS(launchers); i++)
@@ -58,14 +97,145 @@ static void set_number(OrrLaunchDraft *draft, const char *path, gint64 value,
   orr_launch_draft_set(draft, path, text, source, source ? NULL : remark);
 }
 
-static void set_machine(OrrLaunchDraft *draft) {
+static gint64 degree(OrrLaunchDraft *draft, const char *path) {
+  const char *text = orr_launch_draft_get(draft, path);
+  return text ? CLAMP(g_ascii_strtoll(text, NULL, 10), 1, 1 << 20) : 1;
+}
+
+static void set_defaults(OrrLaunchDraft *draft, const Launcher *launcher) {
+  for (guint i = 0; i < G_N_ELEMENTS(defaults); i++)
+    if (defaults[i].dialect == launcher->dialect && !orr_launch_draft_get(draft, defaults[i].path))
+      orr_launch_draft_set(draft, defaults[i].path, defaults[i].value, NULL, by_default);
+}
+
+/* --- Backends --- */
+
+void orr_dialect_rollouts_choose(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                 const char *chosen, const char *other, const char *why) {
+  g_auto(GStrv) keys = g_strsplit(chosen, " ", -1), others = g_strsplit(other, " ", -1);
+  for (char **key = keys; *key; key++)
+    if (orr_launch_config_text(draft, dialect, *key)) orr_launch_draft_settle(draft, dialect, *key);
+  for (char **key = others; *key; key++) {
+    OrrLaunchSetting *setting = orr_launch_draft_find(draft, dialect, *key);
+    if (setting) orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "%s", why);
+  }
+}
+
+/* NeMo-RL's configs have the settings of both trainers. */
+static void settle_nemo_rl(OrrLaunchDraft *draft) {
+  static const char megatron[] =
+      "policy.megatron-cfg.tensor-model-parallel-size "
+      "policy.megatron-cfg.pipeline-model-parallel-size policy.megatron-cfg.context-parallel-size "
+      "policy.megatron-cfg.expert-model-parallel-size policy.megatron-cfg.activation-checkpointing "
+      "policy.megatron-cfg.sequence-parallel";
+  static const char dtensor[] =
+      "policy.dtensor-cfg.tensor-parallel-size policy.dtensor-cfg.context-parallel-size "
+      "policy.dtensor-cfg.activation-checkpointing";
+  const gboolean is_megatron =
+      orr_launch_draft_is_on(draft, &orr_dialect_nemo_rl, "policy.megatron-cfg.enabled");
+  orr_dialect_rollouts_choose(draft, &orr_dialect_nemo_rl, is_megatron ? megatron : dtensor,
+                              is_megatron ? dtensor : megatron,
+                              "of the trainer that is not enabled");
+}
+
+/* verl's trainer is FSDP, or Megatron by the name of its config. */
+static void settle_verl(OrrLaunchDraft *draft) {
+  static const char sharding[] = "workload.update.optimizer.sharding.kind";
+  const char *config = orr_launch_draft_value(draft, &orr_dialect_verl, "config-name");
+  const gboolean is_megatron = config && strstr(config, "megatron");
+  const char *kind = is_megatron ? "distributed-optimizer" : "fsdp";
+  if (!orr_launch_draft_get(draft, sharding))
+    orr_launch_draft_set(draft, sharding, kind, NULL, "the trainer of verl's config");
+  if (strcmp(orr_launch_draft_get(draft, sharding), "fsdp") == 0 &&
+      !orr_launch_draft_get(draft, "workload.update.recompute") &&
+      !orr_launch_draft_find(draft, &orr_dialect_verl,
+                             "actor-rollout-ref.model.enable-gradient-checkpointing"))
+    orr_launch_draft_set(draft, "workload.update.recompute", "full", NULL, by_default);
+}
+
+/* --- The machine --- */
+
+/* GPUs that only roll out. OpenRLHF counts engines, NeMo-RL nodes or GPUs of its one node. */
+static gint64 pool_of(OrrLaunchDraft *draft, const Launcher *launcher) {
+  const OrrLaunchSetting *pool = orr_launch_config_at(draft, "workload.pools.rollout-gpus", TRUE);
+  const gboolean says =
+      launcher->shares && orr_launch_draft_find(draft, launcher->dialect, launcher->shares);
+  const gboolean shares = says ? orr_launch_draft_is_on(draft, launcher->dialect, launcher->shares)
+                               : launcher->shares_by_itself;
+  if (!pool || shares) return 0;
+  const gint64 count = number_at(draft, "workload.pools.rollout-gpus", 0);
+  if (strstr(pool->key, "engines")) return count * degree(draft, "workload.rollout.parallel.tp");
+  if (!g_str_has_suffix(pool->key, "resources.gpus-per-node")) return count;
+  const gint64 nodes = orr_launch_config_count(
+      draft, launcher->dialect, "policy.generation.colocated.resources.num-nodes", 1);
+  return count * MAX(nodes, 1);
+}
+
+static void set_machine(OrrLaunchDraft *draft, const Launcher *launcher) {
   const gint64 nodes = number_at(draft, "cluster.nodes", 0);
   const gint64 gpus = number_at(draft, "cluster.gpus", 0);
+  const gint64 pool = pool_of(draft, launcher);
   const OrrLaunchSetting *by_nodes = orr_launch_config_at(draft, "cluster.nodes", FALSE),
                          *by_gpus = orr_launch_config_at(draft, "cluster.gpus", FALSE);
   if (nodes > 0) orr_launch_draft_set_nodes(draft, nodes, by_nodes->written);
   if (gpus > 0) orr_launch_draft_set_gpus_per_node(draft, gpus, by_gpus->written);
   if (gpus > 0 && draft->nodes < 1) orr_launch_draft_set_nodes(draft, 1, "1 node");
+  if (pool < 1) return;
+  const OrrLaunchSetting *source = orr_launch_config_at(draft, "workload.pools.rollout-gpus", TRUE);
+  set_number(draft, "workload.pools.rollout-gpus", pool, source, NULL);
+  if (!launcher->adds_pool || gpus < 1) return;
+  orr_launch_draft_set_gpus_per_node(draft, gpus * MAX(draft->nodes, 1) + pool, NULL);
+  orr_launch_draft_set_nodes(draft, 1, "GPUs of the trainer and of the engines");
+}
+
+/* Engines on GPUs of their own get weights over the network. */
+static void set_sync(OrrLaunchDraft *draft, const Launcher *launcher) {
+  if (orr_launch_draft_get(draft, "workload.pools.rollout-gpus") && !launcher->dialect->stack)
+    orr_launch_draft_set(draft, "workload.sync", "broadcast", NULL, by_default);
+}
+
+/* Rollouts that run ahead want GPUs of their own. */
+static void set_mode(OrrLaunchDraft *draft, const Launcher *launcher) {
+  OrrLaunchSetting *ahead = orr_launch_config_at(draft, "workload.mode.kind", TRUE);
+  const OrrLaunchSetting *far = orr_launch_config_at(draft, "workload.mode.staleness", TRUE);
+  const gboolean is_on = ahead && orr_launch_draft_is_on(draft, launcher->dialect, ahead->key);
+  if (is_on && !orr_launch_draft_get(draft, "workload.pools.rollout-gpus")) {
+    orr_launch_draft_judge(draft, ahead, ORR_LAUNCH_NOT_SIMULATED,
+                           "rollouts that run ahead on GPUs that they share");
+    return;
+  }
+  if (!is_on || orr_launch_draft_get(draft, "workload.mode.kind")) return;
+  orr_launch_draft_set(draft, "workload.mode.kind", "asynchronous", ahead, NULL);
+  set_number(draft, "workload.mode.staleness", number_at(draft, "workload.mode.staleness", 1), far,
+             by_default);
+}
+
+/* --- Lengths and batches --- */
+
+/* The library's model has the context of its release; later ones of that shape have longer. */
+static void lengthen_context(OrrLaunchDraft *draft, gint64 needed) {
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  const char *name = orr_launch_draft_get(draft, "model");
+  const OrrNode *model =
+      name ? orr_library_borrow(draft->library, "model", name, (OrrPlace){0}, ignored) : NULL;
+  const char *text = model ? orr_node_get_text(model, "context") : NULL;
+  double context = 0;
+  if (!text || !orr_quantity_parse(text, ORR_UNIT_NONE, &context, NULL) ||
+      (double)needed <= context)
+    return;
+  for (guint i = 0; i < draft->lines->len; i++) {
+    OrrLaunchLine *line = draft->lines->pdata[i];
+    if (strcmp(line->path, "model") != 0) continue;
+    g_free(line->path);
+    line->path = g_strdup("model.base");
+  }
+  g_autofree char *value = g_strdup_printf("%" G_GINT64_FORMAT, needed);
+  orr_launch_draft_set(draft, "model.context", value, NULL,
+                       "assumed: as long as the launcher's sequences");
+  orr_launch_draft_remark(draft,
+                          "assumed: a context of %s tokens, since the launcher's sequences are as "
+                          "long; the library's model has %s",
+                          value, text);
 }
 
 /* The means of prompts and responses: launchers say the longest only. */
@@ -89,6 +259,8 @@ static void set_lengths(OrrLaunchDraft *draft, const Launcher *launcher) {
       longest && number_at(draft, "workload.response.tokens", 0) == response;
   set_number(draft, "workload.response.most", MAX(response, 1), is_written ? longest : NULL,
              longest ? "half of the longest sequence" : "the launcher's default");
+  lengthen_context(draft, MAX(prompt / 2, 1) + response);
+  if (orr_launch_draft_get(draft, "workload.update.sequence")) return; /* the launcher's own */
   set_number(draft, "workload.update.sequence", whole > 0 ? whole : prompt + response,
              whole > 0 ? orr_launch_config_at(draft, "workload.update.sequence", FALSE) : NULL,
              "the longest prompt and response");
@@ -97,6 +269,7 @@ static void set_lengths(OrrLaunchDraft *draft, const Launcher *launcher) {
 /* The trainer's batch in responses. */
 static void set_batch(OrrLaunchDraft *draft, const Launcher *launcher) {
   const char *path = "workload.update.batch.global";
+  if (orr_launch_draft_get(draft, path) && launcher->mini == 0) return; /* the launcher's own */
   const OrrLaunchSetting *source = orr_launch_config_at(draft, path, FALSE);
   const gint64 samples = number_at(draft, "workload.samples", launcher->samples);
   const gint64 micro = number_at(draft, "workload.update.batch.micro", launcher->mini);
@@ -114,20 +287,62 @@ static void set_batch(OrrLaunchDraft *draft, const Launcher *launcher) {
   set_number(draft, path, MIN(batch, prompts * samples), source, "the launcher's default");
 }
 
+/* --- What is computed --- */
+
+static gboolean is_zero(const char *text) {
+  double number = 1;
+  return orr_quantity_parse(text, ORR_UNIT_NONE, &number, NULL) && number == 0;
+}
+
+/* Whether a reference model's pass is made: some key is on, or a coefficient is not 0; a key that
+ * skips it turns it off. */
+static gboolean has_reference(OrrLaunchDraft *draft, const Launcher *launcher) {
+  gboolean any = FALSE, says = FALSE;
+  for (guint i = 0; i < draft->settings->len; i++) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    const char *path = setting->rule ? setting->rule->path : NULL;
+    if (g_strcmp0(path, "workload.algorithm.reference") != 0) continue;
+    const gboolean is_on = orr_launch_draft_is_on(draft, setting->dialect, setting->key) &&
+                           !(setting->value && is_zero(setting->value));
+    const gboolean skips = strstr(setting->key, "skip") != NULL;
+    if (skips && is_on) return FALSE;
+    says |= !skips;
+    any |= !skips && is_on;
+  }
+  return says ? any : launcher->has_reference;
+}
+
+static void set_algorithm(OrrLaunchDraft *draft, const Launcher *launcher) {
+  const OrrLaunchSetting *old =
+      orr_launch_config_at(draft, "workload.algorithm.old-log-probs", TRUE);
+  const gboolean has_old = !old || orr_launch_draft_is_on(draft, launcher->dialect, old->key);
+  const gboolean has_one = has_reference(draft, launcher);
+  if (!orr_launch_draft_get(draft, "workload.algorithm"))
+    orr_launch_draft_set(draft, "workload.algorithm", "grpo", NULL, "no estimator is named");
+  if (has_one && has_old) return;
+  g_autofree char *text =
+      g_strdup_printf("{kind: %s%s%s}", orr_launch_draft_get(draft, "workload.algorithm"),
+                      has_one ? "" : ", reference: false", has_old ? "" : ", old-log-probs: false");
+  orr_launch_draft_set(draft, "workload.algorithm", text, NULL,
+                       has_one ? old->written : "no KL term, so no reference model");
+}
+
 static void finish(OrrLaunchDraft *draft) {
   const Launcher *launcher = launcher_of(draft);
   const OrrLaunchSetting *model = orr_launch_config_at(draft, "model", FALSE);
   if (!launcher) return;
   if (model) orr_launch_config_put_model(draft, launcher->dialect, model->key);
-  set_machine(draft);
+  if (launcher->settle) launcher->settle(draft);
+  set_machine(draft, launcher);
+  set_sync(draft, launcher);
+  set_mode(draft, launcher);
   set_lengths(draft, launcher);
   set_batch(draft, launcher);
-  if (!orr_launch_draft_get(draft, "workload.algorithm"))
-    orr_launch_draft_set(draft, "workload.algorithm", "grpo", NULL, "no estimator is named");
-  if (!orr_launch_draft_get(draft, "workload.update.optimizer.sharding.kind"))
-    orr_launch_draft_set(draft, "workload.update.optimizer.sharding.kind", launcher->sharding, NULL,
-                         "the launcher's default");
+  set_defaults(draft, launcher);
+  set_algorithm(draft, launcher);
 }
+
+void orr_dialect_rollouts_finish(OrrLaunchDraft *draft) { finish(draft); }
 
 #define ROLLOUTS                                                                                   \
   .kind = "post-training", .has_own_options = TRUE, .is_trainer = TRUE, .finish = finish
@@ -203,6 +418,9 @@ static gboolean knows_slime(const OrrLaunchCommand *command, guint script) {
 
 static void read_slime(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
   g_autoptr(GPtrArray) rest = g_ptr_array_new();
+  const OrrLaunchWord *word = command->words->pdata[script];
+  if (g_str_has_suffix(word->text, "train_async.py"))
+    orr_launch_draft_add(draft, &orr_dialect_slime, "train-async", "true", word->place);
   orr_launch_argv(draft, &orr_dialect_slime, command->words, script + 1, rest);
 }
 

@@ -197,18 +197,29 @@ static void set_layers(OrrLaunchDraft *draft) {
                          "torchtitan's layers are PyTorch's, whatever --stack says");
 }
 
+/* compile.components: what is compiled, of the layers ("model") and the loss; both by default. */
+static gboolean compiles(OrrLaunchDraft *draft, const char *component) {
+  const char *all = orr_launch_config_text(draft, own, "compile.components");
+  return is_on(draft, "training.compile") && (!all || strstr(all, component));
+}
+
 static void set_rest(OrrLaunchDraft *draft) {
   const char *old[] = {"training.batch-size", "training.data-parallel-shard-degree"};
   settle(draft, "training.enable-cpu-offload");
   settle(draft, "training.compile");
-  if (!is_on(draft, "training.compile")) { /* components/loss.py: build_cross_entropy_loss */
-    orr_launch_draft_set(draft, "workload.compile", "false",
-                         orr_launch_draft_find(draft, own, "training.compile"),
-                         "compile is off, as by default");
-    orr_launch_draft_set(draft, "workload.loss", "torch", NULL,
-                         "compile is off, as by default: the loss copies fp32 logits");
+  const gboolean is_compiled = is_on(draft, "training.compile");
+  if (!compiles(draft, "model")) {
+    orr_launch_draft_set(
+        draft, "workload.compile", "false",
+        orr_launch_draft_find(draft, own, is_compiled ? "compile.components" : "training.compile"),
+        is_compiled ? "the layers are not compiled" : "compile is off, as by default");
     set_layers(draft);
   }
+  if (!compiles(draft, "loss")) /* components/loss.py: build_cross_entropy_loss */
+    orr_launch_draft_set(draft, "workload.loss", "torch", NULL,
+                         is_compiled
+                             ? "not compiled: the loss copies fp32 logits"
+                             : "compile is off, as by default: the loss copies fp32 logits");
   for (guint i = 0; i < G_N_ELEMENTS(old); i++) {
     const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, old[i]);
     if (setting && strcmp(setting->key, old[i]) == 0 && !draft->options->stack)

@@ -253,7 +253,8 @@ static void set_recompute(OrrLaunchDraft *draft) {
 static void begin(OrrLaunchDraft *draft) { orr_launch_wrappers_begin(draft, own); }
 
 static void finish(OrrLaunchDraft *draft) {
-  orr_launch_config_put_model(draft, own, "model-name-or-path");
+  const gboolean is_named = orr_launch_draft_find(draft, own, "model-name-or-path") != NULL;
+  orr_launch_config_put_model(draft, own, is_named ? "model-name-or-path" : "model-name");
   set_batch(draft);
   set_precision(draft);
   set_recompute(draft);
@@ -277,9 +278,18 @@ const OrrLaunchDialect orr_dialect_transformers = {
              "cutoff_len",
 };
 
+/* "llamafactory-cli train X.yaml": the arguments are in a file. */
+static void ask_file(OrrLaunchDraft *draft, const OrrLaunchWord *word) {
+  const gboolean is_config =
+      g_str_has_suffix(word->text, ".yaml") || g_str_has_suffix(word->text, ".yml");
+  if (is_config && !orr_launch_form_source(draft, word->text))
+    orr_launch_draft_ask(draft, "what stands in %s? Give it as a file, too", word->text);
+}
+
 static void read(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
   g_autoptr(GPtrArray) rest = g_ptr_array_new();
   orr_launch_argv(draft, own, command->words, script + 1, rest);
+  for (guint i = 0; i < rest->len; i++) ask_file(draft, rest->pdata[i]);
 }
 
 static gboolean knows(const OrrLaunchCommand *command, guint script) {
@@ -293,7 +303,7 @@ static gboolean knows(const OrrLaunchCommand *command, guint script) {
 
 const OrrLaunchTrainer orr_trainer_transformers = {
     .name = "transformers",
-    .scripts = "run_clm.py run_mlm.py sft.py sft",
+    .scripts = "run_clm.py run_mlm.py sft.py sft pt train axolotl.cli.train",
     .knows = knows,
     .read = read,
 };

@@ -5,9 +5,10 @@
  *
  * Sources: nanotron/config of huggingface/nanotron; recipes/configs of pytorch/torchtune (FSDP over
  * all GPUs, LoRA in builders named lora_*); MaxText/configs/base.yml of AI-Hypercomputer/maxtext
- * (per_device_batch_size counts sequences of a device); nemo_automodel/recipes of
- * NVIDIA-NeMo/Automodel. What a config leaves out is assumed: a sequence of 4,096, one of 2,048 in
- * MaxText (base.yml).
+ * (per_device_batch_size counts sequences of a device, 12 by default; max_target_length is 2,048,
+ * remat_policy full; without model_name the dimensions are base_emb_dim 2,048, 16 layers and heads,
+ * base_mlp_dim 7,168 and a vocabulary of 32,000); nemo_automodel/recipes of NVIDIA-NeMo/Automodel.
+ * What a config leaves out is assumed: a sequence of 4,096.
  */
 #include <string.h>
 
@@ -18,14 +19,16 @@
 
 typedef struct {
   const OrrLaunchDialect *dialect;
-  const char *sharding; /* where no key says */
-  const char *sequence; /* what is assumed */
+  const char *sharding;  /* where no key says */
+  const char *sequence;  /* what is assumed */
+  const char *micro;     /* the same; NULL: 1 */
+  const char *recompute; /* the trainer's default; NULL: none */
 } Tree;
 
-static const Tree trees[] = {{&orr_dialect_nanotron, "zero-1", "4096"},
-                             {&orr_dialect_torchtune, "fsdp", "4096"},
-                             {&orr_dialect_maxtext, "fsdp", "2048"},
-                             {&orr_dialect_automodel, "fsdp", "4096"}};
+static const Tree trees[] = {{&orr_dialect_nanotron, "zero-1", "4096", NULL, NULL},
+                             {&orr_dialect_torchtune, "fsdp", "4096", NULL, NULL},
+                             {&orr_dialect_maxtext, "fsdp", "2048", "12", "full"},
+                             {&orr_dialect_automodel, "fsdp", "4096", NULL, NULL}};
 
 static const Tree *tree_of(const OrrLaunchDraft *draft) {
   for (guint i = 0; i < G_N_ELEMENTS(trees); i++)
@@ -44,8 +47,37 @@ static gint64 degree(OrrLaunchDraft *draft, const char *path) {
   return text ? MAX(g_ascii_strtoll(text, NULL, 10), 1) : 1;
 }
 
+/* MaxText's own model, where no name is given: its dimensions, or base.yml's. */
+static void set_maxtext_model(OrrLaunchDraft *draft) {
+  static const struct {
+    const char *key, *path, *value;
+  } rows[] = {{"base-emb-dim", "model.hidden", "2048"},
+              {"base-num-query-heads", "model.heads", "16"},
+              {"base-num-kv-heads", "model.kv-heads", "16"},
+              {"base-mlp-dim", "model.ffn", "7168"},
+              {"base-num-decoder-layers", "model.layers", "16"},
+              {"head-dim", "model.head-dim", "128"},
+              {"vocab-size", "model.vocab", "32000"}};
+  const char *name = orr_launch_config_text(draft, &orr_dialect_maxtext, "model-name");
+  const gboolean is_named = name && g_ascii_strcasecmp(name, "default") != 0;
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    OrrLaunchSetting *setting = orr_launch_draft_find(draft, &orr_dialect_maxtext, rows[i].key);
+    if (setting && (is_named || draft->options->model))
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                             "the model's name says another");
+    else if (setting)
+      orr_launch_draft_settle(draft, &orr_dialect_maxtext, rows[i].key);
+    else if (!is_named && !draft->options->model)
+      orr_launch_draft_set(draft, rows[i].path, rows[i].value, NULL, "MaxText's default");
+  }
+  if (is_named || draft->options->model) return;
+  orr_launch_draft_set(draft, "model.context", "2048", NULL, "MaxText's default");
+  orr_launch_draft_set(draft, "model.tied-embeddings", "false", NULL, "MaxText's default");
+}
+
 static void set_model(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *model = orr_launch_config_at(draft, "model", TRUE);
+  if (orr_launch_config_has(draft, &orr_dialect_maxtext)) set_maxtext_model(draft);
   if (model) orr_launch_config_put_model(draft, model->dialect, model->key);
   if (!orr_launch_draft_get(draft, "model.layers") || draft->options->model) return;
   orr_launch_draft_set(draft, "model.name", "from-the-config", NULL, NULL);
@@ -77,8 +109,12 @@ static void finish(OrrLaunchDraft *draft) {
                           "say another",
                           "how long are sequences? The config has no length");
   if (!orr_launch_draft_get(draft, "workload.batch.micro"))
-    orr_launch_draft_assume(draft, "workload.batch.micro", "1", "since the config has none",
+    orr_launch_draft_assume(draft, "workload.batch.micro", tree->micro ? tree->micro : "1",
+                            tree->micro ? "the trainer's default" : "since the config has none",
                             "how many sequences has a micro-batch?");
+  if (tree->recompute && !orr_launch_draft_get(draft, "workload.recompute"))
+    orr_launch_draft_set(draft, "workload.recompute", tree->recompute, NULL,
+                         "the trainer's default");
   if (!orr_launch_draft_get(draft, "workload.batch.global"))
     orr_launch_config_put_global(draft, degree(draft, "workload.batch.micro"),
                                  count_at(draft, "workload.batch.global", 1), split,

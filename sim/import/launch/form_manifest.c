@@ -389,12 +389,29 @@ static void note_machine(OrrFormManifest *manifest, const OrrNode *map) {
     orr_launch_draft_add(manifest->draft, &orr_dialect_container, "gpus", gpus->text, gpus->place);
 }
 
+/* Pods where another key than `replicas` counts them: Kubeflow's TrainJob has numNodes, a Job of a
+ * JobSet parallelism. */
+static gint64 pods_of(const OrrNode *node, gint64 replicas) {
+  const OrrNode *parallelism = orr_node_get(node, "parallelism");
+  replicas = orr_form_manifest_number(node, "numNodes", replicas);
+  if (!parallelism || parallelism->kind != ORR_NODE_SCALAR) return replicas;
+  return MAX(replicas, 1) * orr_form_manifest_number(node, "parallelism", 1);
+}
+
+/* The launcher of an MPIJob starts its workers. */
+static void note_workers(OrrFormManifest *manifest, const OrrNode *node) {
+  const OrrNode *workers = orr_node_get(orr_node_get(node, "mpiReplicaSpecs"), "Worker");
+  if (workers) manifest->n_workers = orr_form_manifest_number(workers, "replicas", 1);
+}
+
 static void walk(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas) {
   if (node->kind == ORR_NODE_MAP) {
     const OrrNode *deploy = orr_node_get(node, "deploy"); /* of Compose */
     replicas = orr_form_manifest_number(node, "replicas", replicas);
     if (deploy) replicas = orr_form_manifest_number(deploy, "replicas", replicas);
+    replicas = pods_of(node, replicas);
     note_machine(manifest, node);
+    note_workers(manifest, node);
     if (orr_node_get(node, "image") || orr_node_get(node, "modelFormat") ||
         (orr_node_get(node, "args") && orr_node_get(node, "command")))
       add_container(manifest, node, replicas);
@@ -528,7 +545,8 @@ static int recognise(const OrrLaunchSource *source) {
 /* A training job: its pods are nodes, with the GPUs of a container's limits. */
 static void read_trainers(OrrFormManifest *manifest) {
   OrrLaunchDraft *draft = manifest->draft;
-  orr_launch_draft_set_nodes(draft, manifest->n_trainers, "the pods of the manifest");
+  const gint64 pods = manifest->n_workers > 0 ? manifest->n_workers : manifest->n_trainers;
+  orr_launch_draft_set_nodes(draft, pods, "the pods of the manifest");
   if (manifest->gpus > 0)
     orr_launch_draft_set_gpus_per_node(draft, manifest->gpus, "nvidia.com/gpu");
   orr_launch_trainer_read(draft, manifest->trainers);

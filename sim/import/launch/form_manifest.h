@@ -17,6 +17,7 @@ typedef struct {
   GPtrArray *commands;   /* of OrrLaunchCommand *, borrowed: those that concern servers */
   GPtrArray *trainers;   /* the same: those that train */
   gint64 n_trainers;     /* pods of them */
+  gint64 n_workers;      /* pods of an MPIJob's workers, for which its launcher stands; 0: none */
   gint64 gpus;           /* of a container, by its limits; 0: not said */
   GPtrArray *containers; /* of OrrLaunchCommand * */
   GPtrArray *shells;     /* of OrrShell * */

@@ -137,6 +137,44 @@ static gboolean read_ray_service(OrrFormManifest *manifest, const OrrNode *tree)
 
 /* --- srt-slurm --- */
 
+/* `benchmark: {isl: 1024, osl: 1024, concurrencies: "128x256"}`: the load, as the command of a
+ * client. Of several concurrencies the largest counts. */
+static void add_benchmark(OrrFormManifest *manifest, const OrrNode *benchmark) {
+  static const char *const options[][2] = {{"isl", "--random-input-len"},
+                                           {"osl", "--random-output-len"}};
+  const OrrNode *list = orr_node_get(benchmark, "concurrencies");
+  const char *text = list && list->kind == ORR_NODE_SCALAR ? list->text : NULL;
+  gint64 most = 0, n = 0;
+  g_auto(GStrv) parts = g_strsplit_set(text ? text : "", "x, []", -1);
+  for (char **part = parts; *part; part++) {
+    const gint64 value = g_ascii_strtoll(*part, NULL, 10);
+    most = MAX(most, value);
+    n += value > 0;
+  }
+  if (most < 1) return;
+  OrrLaunchCommand *command = orr_form_manifest_command();
+  command->image_place = benchmark->place;
+  add_word(command, "sglang.bench_serving", benchmark->place);
+  add_word(command, "--dataset-name", benchmark->place);
+  add_word(command, "random", benchmark->place);
+  add_word(command, "--random-range-ratio", benchmark->place); /* sa-bench, InferenceX: 0.8 */
+  add_word(command, "0.8", benchmark->place);
+  for (guint i = 0; i < G_N_ELEMENTS(options); i++) {
+    const OrrNode *value = orr_node_get(benchmark, options[i][0]);
+    if (!is_text(value)) continue;
+    add_word(command, options[i][1], value->place);
+    add_word(command, value->text, value->place);
+  }
+  g_autofree char *clients = g_strdup_printf("%" G_GINT64_FORMAT, most);
+  add_word(command, "--max-concurrency", list->place);
+  add_word(command, clients, list->place);
+  if (n > 1)
+    orr_launch_draft_remark(manifest->draft,
+                            "assumed: %s clients, the most of the benchmark's concurrencies %s",
+                            clients, text);
+  end(manifest, command);
+}
+
 static gboolean read_srt_slurm(OrrFormManifest *manifest, const OrrNode *tree) {
   static const struct {
     const char *section, *workers, *mode;
@@ -162,6 +200,7 @@ static gboolean read_srt_slurm(OrrFormManifest *manifest, const OrrNode *tree) {
     end(manifest, command);
     is_read = TRUE;
   }
+  if (is_read) add_benchmark(manifest, orr_node_get(tree, "benchmark"));
   if (is_read) orr_form_manifest_use(manifest, tree);
   return is_read;
 }

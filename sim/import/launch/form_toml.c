@@ -1,5 +1,5 @@
 /*
- * form_toml.c - a config in TOML: torchtitan's.
+ * form_toml.c - a config in TOML: torchtitan's, or prime-rl's.
  */
 #include <string.h>
 
@@ -24,12 +24,13 @@ static int recognise(const OrrLaunchSource *source) {
 static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   g_autoptr(OrrNode) tree =
       orr_toml_parse(source->text, source->length, source->name, orr_launch_draft_diags(draft));
-  if (tree) orr_launch_config_add(draft, &orr_dialect_torchtitan, tree, NULL);
+  const OrrLaunchDialect *config = tree ? orr_launch_config_of(tree) : NULL;
+  if (tree) orr_launch_config_read(draft, config ? config : &orr_dialect_torchtitan, tree);
 }
 
 const OrrLaunchForm orr_launch_form_toml = {
     .name = "toml",
-    .sentence = "A config in TOML: torchtitan's.",
+    .sentence = "A config in TOML: torchtitan's, prime-rl's.",
     .recognise = recognise,
     .read = read,
 };

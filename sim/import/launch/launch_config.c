@@ -194,6 +194,39 @@ const char *orr_launch_config_word(const OrrLaunchWordPair *pairs, const char *t
   return NULL;
 }
 
+/* Words of a name that make another model of it. */
+static gboolean is_other(const char *words) {
+  return g_regex_match_simple(
+      "(^|-)([0-9.]+[bm]|a[0-9.]+b|vl|vision|audio|omni|moe|distill|draft|mtp|embed.*|"
+      "rerank.*|[0-9]+x[0-9]+.*|q[0-9].*|e[0-9]b)(-|$)",
+      words, G_REGEX_CASELESS, 0);
+}
+
+/* The library's model with whose name a fine-tuned one's begins: "llama-3-8b-sft-mixture". NULL:
+ * none, or the rest of the name says that it is another. */
+static const char *base_model(OrrLaunchDraft *draft, const char *name) {
+  const char *words = NULL, *found = NULL, *slash = strrchr(name, '/');
+  g_autofree char *whole = g_ascii_strdown(slash ? slash + 1 : name, -1);
+  g_strdelimit(whole, "_", '-');
+  const char *start = g_str_has_prefix(whole, "meta-") ? whole + strlen("meta-") : whole;
+  g_autofree char *shorter = g_strdup(start);
+  for (char *cut; !found && (cut = strrchr(shorter, '-'));) {
+    *cut = '\0';
+    if (is_other(start + (cut - shorter) + 1)) return NULL;
+    g_autofree char *path = orr_library_path(draft->library, "model", shorter);
+    found = path ? g_intern_string(shorter)
+                 : orr_library_alias(draft->library, "model", shorter, &words);
+  }
+  return found;
+}
+
+static gboolean assume_base_model(OrrLaunchDraft *draft, const OrrLaunchSetting *setting) {
+  const char *base = draft->options->strict ? NULL : base_model(draft, setting->value);
+  g_autofree char *why =
+      g_strdup_printf("by the name of %s; --model NAME says another", setting->value);
+  return base && orr_launch_draft_assume(draft, "model", base, why, "which model is it?");
+}
+
 void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                                  const char *key) {
   const OrrLaunchSetting *setting = orr_launch_draft_find(draft, dialect, key);
@@ -204,7 +237,7 @@ void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *
   const char *name = orr_library_alias(draft->library, "model", setting->value, &words);
   if (name)
     orr_launch_draft_set(draft, "model", name, setting, NULL);
-  else
+  else if (!assume_base_model(draft, setting))
     orr_launch_draft_ask_model(
         draft,
         "which model is '%s'? The library does not have it: add --model NAME, or "

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-static const char post_training[] =
-    "post-training: write a scenario (workload.kind post-training; docs/tutorial)";
 static const char write_one[] = "write a scenario ('orrery new training'), and orrery check it";
 
 static const struct {
@@ -17,12 +15,11 @@ static const struct {
   const char *remedy;
   gboolean is_on_trainer; /* takes the arguments of a trainer that is read, and its own */
 } strangers[] = {
-    {"AReaL", "allocation_mode gconfig.n_samples", "areal.launcher", post_training},
+    {"AReaL", "", "areal.launcher", "give its YAML alone"},
     {"LitGPT", "train.lr_warmup_steps train.max_seq_length", "litgpt", write_one},
     {"lingua", "grad_acc_steps distributed.fsdp_type", "apps.main.train lingua", write_one},
     {"Levanter", "trainer.train_batch_size trainer.num_train_steps", "levanter", write_one},
     {"fms-fsdp", "", "main_training_llama.py main_training_mamba.py", write_one},
-    {"OLMo-core", "", "olmo_core", write_one},
     {"ColossalAI", "", "colossalai", write_one},
     {"OpenRLHF", "", "openrlhf.cli.", "only its train_ppo_ray is read"},
     {"Hugging Face TGI", "", "text-generation-launcher text-generation-inference",

@@ -86,18 +86,29 @@ static const OrrLaunchTrainer *trainer_of(const OrrLaunchCommand *command, guint
   return NULL;
 }
 
-/* "trl sft ...": TRL's program names its script. 0: the command is another. */
-static guint trl_script(const OrrLaunchCommand *command) {
+/* Programs whose next word names the script: "trl sft ...", "swift rlhf ...". 0: another. */
+static guint program_script(const OrrLaunchCommand *command) {
+  static const char *const programs[][2] = {{"trl", NULL},
+                                            {"swift", "sft pt rlhf"},
+                                            {"axolotl", "train"},
+                                            {"llamafactory-cli", "train"},
+                                            {"lmf", "train"}};
   for (guint i = 0; i + 1 < command->words->len; i++) {
     g_autofree char *base = g_path_get_basename(text_at(command, i));
-    if (strcmp(base, "trl") == 0 && text_at(command, i + 1)[0] != '-') return i + 1;
+    for (guint k = 0; k < G_N_ELEMENTS(programs); k++) {
+      g_auto(GStrv) words = g_strsplit(programs[k][1] ? programs[k][1] : "", " ", -1);
+      const char *next = text_at(command, i + 1);
+      const gboolean is_one =
+          programs[k][1] ? g_strv_contains((const char *const *)words, next) : next[0] != '-';
+      if (strcmp(base, programs[k][0]) == 0 && is_one) return i + 1;
+    }
   }
   return 0;
 }
 
 /* The last script or module in the command: what stands in front starts it. 0: none. */
 static guint script_of(const OrrLaunchCommand *command) {
-  guint found = trl_script(command);
+  guint found = program_script(command);
   for (guint i = 0; i < command->words->len && !found; i++) {
     const OrrLaunchDialect *dialect = NULL;
     const guint python = python_script(command, i);
@@ -146,6 +157,40 @@ static void read_scheduler(OrrLaunchDraft *draft, const OrrLaunchCommand *comman
       if (value > 0 && k < 2) orr_launch_draft_set_nodes(draft, value, options[k]);
       if (value > 0 && k >= 2) orr_launch_draft_set_gpus_per_node(draft, value, options[k]);
     }
+}
+
+/* mpirun -np 16: a process on each GPU, where nothing says on which nodes. */
+static void read_mpi(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
+  static const char *const options[] = {"-np", "--np", "-n", NULL};
+  gboolean is_mpi = FALSE;
+  for (guint i = 0; i < script; i++) {
+    g_autofree char *base = g_path_get_basename(text_at(command, i));
+    is_mpi |= strcmp(base, "mpirun") == 0 || strcmp(base, "mpiexec") == 0;
+    const gboolean is_number = is_mpi && g_strv_contains(options, text_at(command, i));
+    const gint64 n = is_number ? g_ascii_strtoll(text_at(command, i + 1), NULL, 10) : 0;
+    if (n < 1 || n > 1 << 22 || draft->nodes * draft->gpus_per_node > 0) continue;
+    orr_launch_draft_set_nodes(draft, 1, text_at(command, i));
+    orr_launch_draft_set_gpus_per_node(draft, n, NULL);
+  }
+}
+
+/* NNODES and NPROC_PER_NODE of ms-swift and LLaMA-Factory, which start torchrun themselves; else
+ * the GPUs that CUDA_VISIBLE_DEVICES lists. */
+static void read_processes(OrrLaunchDraft *draft, const OrrLaunchCommand *command) {
+  gint64 nodes = 0, per_node = 0, visible = 0;
+  for (guint i = 0; command->environment && i < command->environment->len; i++) {
+    const char *text = ((const OrrLaunchWord *)command->environment->pdata[i])->text;
+    const char *value = strchr(text, '=') ? strchr(text, '=') + 1 : "";
+    if (g_str_has_prefix(text, "NNODES=")) nodes = g_ascii_strtoll(value, NULL, 10);
+    if (g_str_has_prefix(text, "NPROC_PER_NODE=")) per_node = g_ascii_strtoll(value, NULL, 10);
+    if (!g_str_has_prefix(text, "CUDA_VISIBLE_DEVICES=")) continue;
+    g_auto(GStrv) devices = g_strsplit(value, ",", -1);
+    visible = g_ascii_isdigit(*value) ? (gint64)g_strv_length(devices) : 0;
+  }
+  if (per_node < 1) per_node = visible;
+  if (per_node < 1 || per_node > 1024 || draft->gpus_per_node > 0) return;
+  orr_launch_draft_set_nodes(draft, CLAMP(nodes, 1, 1 << 20), "NNODES");
+  orr_launch_draft_set_gpus_per_node(draft, per_node, "NPROC_PER_NODE");
 }
 
 static char *shown(const OrrLaunchCommand *command) {
@@ -235,6 +280,8 @@ void orr_launch_trainer_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
   const OrrLaunchTrainer *trainer = trainer_of(command, script);
   orr_launch_form_read_configs(draft, trainer->claims); /* what the line says overrides them */
   read_scheduler(draft, command, script);
+  read_mpi(draft, command, script);
+  if (program_script(command) > 0) read_processes(draft, command);
   read_launcher(draft, command, script);
   trainer->read(draft, command, script);
 }

@@ -90,8 +90,7 @@ static const char *after_quotes(const char *c) {
   return *c == quote ? c + 1 : c;
 }
 
-/* Reads a logical line from @c; @line counts. Newly allocated. */
-static char *read_line(const char **c, int *line) {
+char *orr_recipe_line(const char **c, int *line) {
   GString *text = g_string_new(NULL);
   guint depth = 0;
   for (; **c && (**c != '\n' || depth > 0);) {
@@ -114,8 +113,7 @@ static char *read_line(const char **c, int *line) {
   return g_string_free(text, FALSE);
 }
 
-/* The part of @text up to @letter outside of brackets and quotes; NULL: it is not there. */
-static const char *find_letter(const char *text, char letter) {
+const char *orr_recipe_find(const char *text, char letter) {
   guint depth = 0;
   for (const char *c = text; *c;) {
     if (depth == 0 && *c == letter &&
@@ -128,11 +126,10 @@ static const char *find_letter(const char *text, char letter) {
   return NULL;
 }
 
-/* The parts of @text between commas, stripped. */
-static char **split_parts(const char *text) {
+char **orr_recipe_parts(const char *text) {
   g_autoptr(GStrvBuilder) parts = g_strv_builder_new();
   while (*text) {
-    const char *comma = find_letter(text, ',');
+    const char *comma = orr_recipe_find(text, ',');
     g_autofree char *part = comma ? g_strndup(text, (gsize)(comma - text)) : g_strdup(text);
     if (*g_strstrip(part)) g_strv_builder_add(parts, part);
     text = comma ? comma + 1 : text + strlen(text);
@@ -143,7 +140,7 @@ static char **split_parts(const char *text) {
 /* --- Files --- */
 
 static void add_constant(OrrRecipes *recipes, const char *text) {
-  const char *equals = find_letter(text, '=');
+  const char *equals = orr_recipe_find(text, '=');
   const gsize length = strcspn(text, " :=");
   if (!equals || length == 0 || strcspn(text, ".([") < length) return;
   g_autofree char *value = g_strdup(equals + 1);
@@ -168,7 +165,7 @@ void orr_recipes_add(OrrRecipes *recipes, const char *text, const char *file) {
   int line = 1;
   for (const char *c = text; *c;) {
     const int first = line;
-    g_autofree char *logical = read_line(&c, &line);
+    g_autofree char *logical = orr_recipe_line(&c, &line);
     const guint indent = (guint)strspn(logical, " \t");
     g_strstrip(logical);
     if (!*logical) continue;
@@ -265,7 +262,7 @@ static char *list_value(Run *run, const Scope *scope, const char *text) {
   if (run->nested >= MAX_NESTED) return g_strdup(text);
   run->nested++;
   g_autofree char *inner = g_strndup(text + 1, strlen(text) - 2);
-  g_auto(GStrv) parts = split_parts(inner);
+  g_auto(GStrv) parts = orr_recipe_parts(inner);
   g_autoptr(GString) list = g_string_new("[");
   for (guint i = 0; parts[i]; i++) {
     g_autofree char *value = value_of(run, scope, parts[i]);
@@ -280,9 +277,7 @@ static char *list_value(Run *run, const Scope *scope, const char *text) {
 static void run_function(Run *run, const Function *function, const Scope *caller, char **arguments,
                          gboolean is_new);
 
-/* "f(a, b)": the function's name; @ret_arguments without the brackets. NULL: not a call. Newly
- * allocated. */
-static char *call_name(const char *text, char **ret_arguments) {
+char *orr_recipe_call(const char *text, char **ret_arguments) {
   const gsize length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_."
                                     "0123456789");
   const char *open = text + length, *close = strrchr(text, ')');
@@ -293,10 +288,10 @@ static char *call_name(const char *text, char **ret_arguments) {
 
 /* cfg = f(...): a config of another function. */
 static void run_config(Run *run, const Scope *scope, const char *text) {
-  g_autofree char *inner = NULL, *name = call_name(text, &inner);
+  g_autofree char *inner = NULL, *name = orr_recipe_call(text, &inner);
   const Function *function = name ? g_hash_table_lookup(run->recipes->by_name, name) : NULL;
   if (!name) return;
-  g_auto(GStrv) arguments = split_parts(inner);
+  g_auto(GStrv) arguments = orr_recipe_parts(inner);
   if (function)
     run_function(run, function, scope, arguments, TRUE);
   else if (strcmp(name, "ConfigContainer") != 0)
@@ -307,7 +302,7 @@ static void run_config(Run *run, const Scope *scope, const char *text) {
 static void put_arguments(Run *run, const Scope *scope, const char *key, char **arguments,
                           OrrPlace place) {
   for (char **argument = arguments; *argument; argument++) {
-    const char *equals = find_letter(*argument, '=');
+    const char *equals = orr_recipe_find(*argument, '=');
     if (!equals) continue;
     g_autofree char *name = g_strndup(*argument, (gsize)(equals - *argument));
     g_autofree char *text = g_strdup(equals + 1);
@@ -325,8 +320,8 @@ static char *precision_of(Run *run, const Scope *scope, const char *name, char *
 
 static void assign_call(Run *run, const Scope *scope, const char *key, const char *text,
                         OrrPlace place) {
-  g_autofree char *inner = NULL, *name = call_name(text, &inner);
-  g_auto(GStrv) arguments = split_parts(inner ? inner : "");
+  g_autofree char *inner = NULL, *name = orr_recipe_call(text, &inner);
+  g_auto(GStrv) arguments = orr_recipe_parts(inner ? inner : "");
   const char *model = strstr(text, "from_hf_pretrained(");
   if (model) {
     g_autofree char *words =
@@ -346,9 +341,9 @@ static void assign_map(Run *run, const Scope *scope, const char *key, const char
                        OrrPlace place) {
   const gsize length = strlen(text);
   g_autofree char *inner = g_strndup(text + 1, length > 2 ? length - 2 : 0);
-  g_auto(GStrv) parts = split_parts(inner);
+  g_auto(GStrv) parts = orr_recipe_parts(inner);
   for (char **part = parts; *part; part++) {
-    const char *colon = find_letter(*part, ':');
+    const char *colon = orr_recipe_find(*part, ':');
     if (!colon) continue;
     g_autofree char *name = g_strndup(*part, (gsize)(colon - *part)), *rest = g_strdup(colon + 1);
     g_autofree char *plain = value_of(run, scope, g_strstrip(name));
@@ -360,7 +355,7 @@ static void assign_map(Run *run, const Scope *scope, const char *key, const char
 
 static void assign(Run *run, Scope *scope, const char *left, const char *right, OrrPlace place) {
   g_autofree char *key = path_of(scope, left), *inner = NULL;
-  g_autofree char *name = call_name(right, &inner);
+  g_autofree char *name = orr_recipe_call(right, &inner);
   const gboolean is_config = strcmp(left, "cfg") == 0 || strcmp(left, "config") == 0;
   if (!key && !strchr(left, '.')) { /* a name of the function's own */
     if (name && is_config) {
@@ -383,9 +378,9 @@ static void assign(Run *run, Scope *scope, const char *left, const char *right, 
 
 /* helper(cfg, ...) */
 static void run_helper(Run *run, const Scope *scope, const char *text, OrrPlace place) {
-  g_autofree char *inner = NULL, *name = call_name(text, &inner);
+  g_autofree char *inner = NULL, *name = orr_recipe_call(text, &inner);
   const Function *function = name ? g_hash_table_lookup(run->recipes->by_name, name) : NULL;
-  g_auto(GStrv) arguments = split_parts(inner ? inner : "");
+  g_auto(GStrv) arguments = orr_recipe_parts(inner ? inner : "");
   g_autofree char *path = name && arguments[0] ? path_of(scope, arguments[0]) : NULL;
   if (!name || !path) return;
   if (function) {
@@ -401,7 +396,7 @@ static void run_helper(Run *run, const Scope *scope, const char *text, OrrPlace 
 static void run_statement(Run *run, Scope *scope, const Statement *statement, const char *file) {
   const OrrPlace place = {
       .file = file, .line = statement->line, .column = (int)statement->indent + 1};
-  const char *text = statement->text, *equals = find_letter(text, '=');
+  const char *text = statement->text, *equals = orr_recipe_find(text, '=');
   if (++run->n_steps > MAX_STEPS || strchr("\"'", *text)) return;
   if (g_str_has_prefix(text, "return ")) {
     if (strchr(text, '(')) run_config(run, scope, text + strlen("return "));
@@ -417,15 +412,15 @@ static void run_statement(Run *run, Scope *scope, const Statement *statement, co
 /* The parameters' meanings, from @arguments and their defaults. */
 static void bind(Run *run, const Function *function, const Scope *caller, char **arguments,
                  Scope *scope) {
-  g_auto(GStrv) parameters = split_parts(function->parameters);
+  g_auto(GStrv) parameters = orr_recipe_parts(function->parameters);
   guint at = 0;
   for (char **parameter = parameters; *parameter; parameter++) {
-    const char *equals = find_letter(*parameter, '=');
+    const char *equals = orr_recipe_find(*parameter, '=');
     g_autofree char *name = g_strndup(*parameter, strcspn(*parameter, " :="));
     g_autofree char *text = equals ? g_strdup(equals + 1) : NULL;
     if (!*name || **parameter == '*') continue;
     if (arguments && arguments[0] && at < g_strv_length(arguments) &&
-        !find_letter(arguments[at], '=')) {
+        !orr_recipe_find(arguments[at], '=')) {
       g_free(text);
       text = g_strdup(arguments[at]);
     }

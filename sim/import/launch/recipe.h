@@ -41,6 +41,19 @@ GPtrArray *orr_recipes_names(const OrrRecipes *recipes);
  * @ret_missing: of char *, what was not seen. Both are owned by the caller. */
 GPtrArray *orr_recipes_settings(OrrRecipes *recipes, const char *name, GPtrArray **ret_missing);
 
+/* --- Texts of Python --- */
+
+/* The logical line at *@c, which moves behind it: brackets may span lines; comments are left out.
+ * @line counts. Newly allocated. */
+char *orr_recipe_line(const char **c, int *line);
+/* Where @letter stands in @text outside of brackets and quotes; NULL: nowhere. */
+const char *orr_recipe_find(const char *text, char letter);
+/* The parts of @text between commas, stripped. Newly allocated. */
+char **orr_recipe_parts(const char *text);
+/* "f(a, b)": the function's name; @ret_arguments without the brackets. NULL: not a call. Both newly
+ * allocated. */
+char *orr_recipe_call(const char *text, char **ret_arguments);
+
 G_END_DECLS
 
 #endif

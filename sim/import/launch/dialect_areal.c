@@ -1,0 +1,174 @@
+/*
+ * dialect_areal.c - AReaL: rollouts on GPUs of their own, which run ahead of the trainer.
+ *
+ *   allocation_mode: sglang.d96p1t1+d32p1t1          96 GPUs of engines, 32 of the trainer
+ *   allocation_mode: sglang:d4p1t1+megatron:d2p1t2   d, p, t, c, e: degrees, with or without p
+ *   rollout: {backend: "sglang:d4p1t1"}              the same in two keys, since AReaL 1.0
+ *   actor: {backend: "fsdp:d4p1t1"}
+ *
+ * A micro-batch is as many samples as max_tokens_per_mb holds: `sequence` of the scenario's update,
+ * which is packed. ppo_n_minibatches updates are made of a step's samples.
+ *
+ * Source: docs/tutorial and examples/math of inclusionAI/AReaL, 0.3 to 1.0.
+ */
+#include <string.h>
+
+#include "sim/import/launch/dialect_rollouts.h"
+#include "sim/import/launch/dialects.h"
+#include "sim/import/launch/launch_config.h"
+#include "sim/import/launch/launch_private.h"
+
+static const OrrLaunchDialect *const own = &orr_dialect_areal;
+
+typedef struct {
+  gint64 d, t, p, c, e;
+  char *backend;
+} Part;
+
+static void part_clear(Part *part) { g_free(part->backend); }
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Part, part_clear)
+
+/* "sglang:d4p1t2": the last of each letter counts, as in "(attn:d4t2|ffn:d2e4)". FALSE: no degree
+ * is there. */
+static gboolean read_part(const char *text, Part *ret_part) {
+  Part part = {1, 1, 1, 1, 1, NULL};
+  gboolean is_read = FALSE;
+  const char *colon = strpbrk(text, ":.");
+  for (const char *at = colon ? colon + 1 : text; *at; at++) {
+    static const char letters[] = "dtpce";
+    gint64 *degrees[] = {&part.d, &part.t, &part.p, &part.c, &part.e};
+    const char *letter = strchr(letters, *at);
+    if (!letter || !g_ascii_isdigit(at[1])) continue;
+    *degrees[letter - letters] = CLAMP(g_ascii_strtoll(at + 1, NULL, 10), 1, 1 << 20);
+    is_read = TRUE;
+  }
+  part.backend = colon ? g_strndup(text, (gsize)(colon - text)) : g_strdup("");
+  if (is_read)
+    *ret_part = part;
+  else
+    g_free(part.backend);
+  return is_read;
+}
+
+static gint64 gpus_of(const Part *part) { return part->d * part->t * part->p * part->c; }
+
+static void put(OrrLaunchDraft *draft, const char *path, gint64 value,
+                const OrrLaunchSetting *source) {
+  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  if (value > 1) orr_launch_draft_set(draft, path, text, source, NULL);
+}
+
+static void put_trainer(OrrLaunchDraft *draft, const Part *part, const OrrLaunchSetting *source) {
+  put(draft, "workload.update.parallel.tp", part->t, source);
+  put(draft, "workload.update.parallel.pp", part->p, source);
+  put(draft, "workload.update.parallel.cp", part->c, source);
+  put(draft, "workload.update.parallel.ep", part->e, source);
+  if (strstr(part->backend, "megatron"))
+    orr_launch_draft_set(draft, "workload.update.optimizer.sharding.kind", "distributed-optimizer",
+                         source, NULL);
+}
+
+/* Engines and trainer share nothing: the GPUs are theirs together. */
+static void put_machine(OrrLaunchDraft *draft, const Part *rollout, const Part *trainer,
+                        const OrrLaunchSetting *source) {
+  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, gpus_of(rollout));
+  orr_launch_draft_set(draft, "workload.pools.rollout-gpus", text, source, NULL);
+  put(draft, "workload.rollout.parallel.tp", rollout->t, source);
+  put(draft, "workload.rollout.parallel.pp", rollout->p, source);
+  orr_launch_draft_set_nodes(draft, 1, "GPUs of the engines and of the trainer");
+  orr_launch_draft_set_gpus_per_node(draft, gpus_of(rollout) + gpus_of(trainer), NULL);
+}
+
+/* Both parts of the allocation. FALSE: an error or a question is made. */
+static gboolean read_parts(OrrLaunchDraft *draft, Part *rollout, Part *trainer,
+                           const OrrLaunchSetting **ret_source) {
+  OrrLaunchSetting *mode = orr_launch_draft_find(draft, own, "allocation-mode");
+  const char *actor = orr_launch_config_text(draft, own, "actor.backend");
+  const char *text = mode && mode->value ? mode->value : "";
+  g_auto(GStrv) halves = g_strsplit(text, "+", 2);
+  *ret_source = mode;
+  if (halves[0] && halves[1])
+    actor = halves[1]; /* `backend: fsdp` of the actor then has no degrees */
+  if (!mode)
+    orr_launch_draft_ask(draft, "which GPUs roll out? The config has no allocation_mode");
+  else if (!actor || !read_part(halves[0], rollout))
+    orr_launch_draft_bad(draft, mode,
+                         "'%s' has no GPUs of engines and of a trainer, as in "
+                         "sglang:d4p1t1+d4p1t1",
+                         text);
+  else if (!read_part(actor, trainer))
+    orr_launch_draft_bad(draft, mode, "'%s' has no degrees, as in d4p1t1", actor);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+/* The allocation counts, whatever the cluster has. */
+static void note_cluster(OrrLaunchDraft *draft, gint64 allocated) {
+  const gint64 all = orr_launch_config_count(draft, own, "cluster.n-nodes", 1) *
+                     orr_launch_config_count(draft, own, "cluster.n-gpus-per-node", 8);
+  if (all != allocated)
+    orr_launch_draft_remark(draft,
+                            "assumed: the allocation's %" G_GINT64_FORMAT
+                            " GPUs; the config's cluster has %" G_GINT64_FORMAT,
+                            allocated, all);
+}
+
+static void set_batch(OrrLaunchDraft *draft) {
+  const gint64 n = orr_launch_config_count(draft, own, "actor.ppo-n-minibatches", 4);
+  const gint64 samples = orr_launch_config_count(draft, own, "gconfig.n-samples", 1);
+  const gint64 prompts = orr_launch_config_count(draft, own, "train-dataset.batch-size", 0);
+  const gint64 tokens = orr_launch_config_count(draft, own, "actor.mb-spec.max-tokens-per-mb", 0);
+  if (prompts < 1)
+    orr_launch_draft_ask(draft, "how many prompts has a step? The config has no "
+                                "train_dataset.batch_size");
+  g_autofree char *global =
+      g_strdup_printf("%" G_GINT64_FORMAT, MAX(prompts * samples / MAX(n, 1), 1));
+  orr_launch_draft_set(draft, "workload.update.batch.global", global, NULL,
+                       "a step's samples / ppo_n_minibatches (4 by default)");
+  if (tokens > 0)
+    orr_launch_config_put_count(draft, own, "workload.update.sequence", tokens,
+                                "actor.mb-spec.max-tokens-per-mb");
+}
+
+static void choose_engine(OrrLaunchDraft *draft, gboolean is_vllm) {
+  static const char sglang[] = "sglang.mem-fraction-static sglang.max-running-requests";
+  static const char vllm[] = "vllm.gpu-memory-utilization vllm.max-num-seqs";
+  orr_dialect_rollouts_choose(draft, own, is_vllm ? vllm : sglang, is_vllm ? sglang : vllm,
+                              "of the engine that is not started");
+}
+
+static void finish(OrrLaunchDraft *draft) {
+  g_auto(Part) rollout = {1, 1, 1, 1, 1, NULL}, trainer = {1, 1, 1, 1, 1, NULL};
+  const OrrLaunchSetting *source = NULL;
+  if (read_parts(draft, &rollout, &trainer, &source)) {
+    put_machine(draft, &rollout, &trainer, source);
+    note_cluster(draft, gpus_of(&rollout) + gpus_of(&trainer));
+    const OrrLaunchSetting *own_key = orr_launch_draft_find(draft, own, "actor.backend");
+    put_trainer(draft, &trainer,
+                own_key && strpbrk(own_key->value, "0123456789") ? own_key : source);
+    choose_engine(draft, strstr(rollout.backend, "vllm") != NULL);
+    if (!orr_launch_draft_find(draft, own, "async-training")) {
+      const gint64 far = orr_launch_config_count(draft, own, "rollout.max-head-offpolicyness", 0);
+      g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, far);
+      if (far > 0) {
+        orr_launch_draft_set(draft, "workload.mode.kind", "asynchronous", NULL, "AReaL's default");
+        orr_launch_config_put(draft, own, "workload.mode.staleness", text,
+                              "rollout.max-head-offpolicyness");
+      }
+    }
+  }
+  set_batch(draft);
+  if (!orr_launch_draft_get(draft, "workload.samples"))
+    orr_launch_draft_set(draft, "workload.samples", "1", NULL, "AReaL's default");
+  orr_dialect_rollouts_finish(draft);
+}
+
+const OrrLaunchDialect orr_dialect_areal = {
+    .name = "areal",
+    .kind = "post-training",
+    .is_trainer = TRUE,
+    .has_own_options = TRUE,
+    .signs = "allocation_mode gconfig.n_samples actor.mb_spec",
+    .finish = finish,
+};
