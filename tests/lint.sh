@@ -346,7 +346,7 @@ rule_headers_alone() {
 
 rule_data_only() {
   find scenarios models/zoo topologies/devices topologies/clusters calibration/profiles -type f \
-    ! -name '*.yaml' ! -name '*.csv' ! -name '*.jsonl' ! -name README.md ! -name '.*' 2>/dev/null |
+    ! -name '*.yaml' ! -name '*.csv' ! -name '*.jsonl' ! -name '*.goal' ! -name README.md ! -name '.*' 2>/dev/null |
     sed 's|$|: this folder holds documents alone|'
 }
 

@@ -7,7 +7,9 @@
 #include "workloads/collectives/collective_bench.h"
 #include "workloads/post_training/post_training.h"
 #include "workloads/serving/serving.h"
+#include "workloads/trace/trace_work.h"
 #include "workloads/training/training.h"
+#include "workloads/work_calls.h"
 
 const char *const orr_on_missing_words[] = {"fallback", "error", NULL};
 
@@ -17,9 +19,13 @@ const char *const orr_time_words[] = {
     "dp-comm", "optimizer", "host",         "storage", "offload", "bubble",  NULL};
 
 /* Alphabetical. To add one, see workload.h. */
-static const OrrEntry *const entries[] = {
-    &orr_cluster_jobs_kind.entry, &orr_collectives_kind.entry, &orr_post_training_kind.entry,
-    &orr_serving_kind.entry,      &orr_training_kind.entry,    NULL};
+static const OrrEntry *const entries[] = {&orr_cluster_jobs_kind.entry,
+                                          &orr_collectives_kind.entry,
+                                          &orr_post_training_kind.entry,
+                                          &orr_serving_kind.entry,
+                                          &orr_trace_kind.entry,
+                                          &orr_training_kind.entry,
+                                          NULL};
 const OrrRegistry orr_workload_registry = {"workload", entries};
 
 OrrTimeKind orr_time_kind(const char *word) {
@@ -62,6 +68,7 @@ void orr_work_free(OrrWork *work) {
   if (work->links) g_array_unref(work->links);
   if (work->lane_of_gpu) g_array_unref(work->lane_of_gpu);
   g_free(work->link_bytes);
+  orr_work_calls_free(work->calls);
   if (work->gpu_changes) g_array_unref(work->gpu_changes);
   work->kind->work_free(work);
 }

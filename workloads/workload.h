@@ -54,6 +54,8 @@ typedef struct {
   /* steps that repeat may be left out (orr_program_repeat); FALSE: all are replayed */
   gboolean repeats_steps;
   gboolean keeps_spans; /* the replay's time line will be kept in memory */
+  /* every communication is an op of the program, and OrrWork.calls says which calls it is */
+  gboolean keeps_calls;
   /* The costs of another device, for parts of the machine that differ; they live as long as
    * @machines. */
   const OrrCostModel *(*cost_of)(void *machines, const OrrDevice *device, GError **error);
@@ -142,6 +144,7 @@ struct OrrWork {
   GArray *links; /* of guint32: the fabric link behind each program link */
   /* of guint32: the lane of each GPU, ORR_NO_LANE for none; NULL for live kinds */
   GArray *lane_of_gpu;
+  struct OrrWorkCalls *calls; /* work_calls.h; NULL: not kept */
 };
 
 /* Where a live kind runs. */

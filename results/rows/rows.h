@@ -52,6 +52,7 @@ typedef union {
   OrrCollectivesResult collectives;
   OrrPostTrainingResult post_training;
   OrrServingResult serving;
+  OrrTraceResult trace;
   OrrCampaignResult campaign;
 } OrrResult;
 

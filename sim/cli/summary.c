@@ -244,6 +244,7 @@ static const struct {
     KIND(cluster, cluster, orr_summary_cluster),
     KIND(post_training, post_training, orr_summary_post_training),
     KIND(collectives, collectives, orr_summary_collectives),
+    KIND(trace, trace, orr_summary_traced),
 };
 
 char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome) {

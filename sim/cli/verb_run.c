@@ -28,6 +28,7 @@
 #include "sim/cli/terminal.h"
 #include "sim/plan/plan_remedy.h"
 #include "sim/run/answer/kinds.h"
+#include "sim/run/exchange.h"
 #include "sim/run/outcome_store.h"
 #include "sim/run/scenario_stack.h"
 #include "sim/run/simulate.h"
@@ -51,7 +52,8 @@ static const GOptionEntry options[] = {
         "spans", spans, "WHICH",
         "Store the time line: all, none, or auto (default: only if it has at most 250,000 spans)"),
     ORR_OPTION_TEXT("trace", trace, "FILE",
-                    "Write the time line for Perfetto (Trace Event Format)"),
+                    "Write the time line for Perfetto (Trace Event Format); NAME.et: a training "
+                    "step as Chakra traces of its ranks; NAME.goal: as a schedule in GOAL"),
     ORR_OPTION(0, STRING, "band", band, "LEVEL",
                "Fraction of measurements that an error band holds (default: 80 %)"),
     ORR_OPTION_TEXT("fidelity", fidelity, "F", "Set the scenario's fidelity: auto, folded or full"),
@@ -152,12 +154,19 @@ static gboolean check_paths(const char *file, GError **error) {
   return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
+/* The time line, or the format of another tool that the name asks for. */
+static gboolean write_trace(OrrLibrary *library, const OrrOutcome *outcome,
+                            const OrrScenario *scenario, GError **error) {
+  return orr_exchange_is_asked(trace) ? orr_exchange_write(library, scenario, trace, error)
+                                      : orr_outcome_trace(outcome, trace, error);
+}
+
 /* Stores the run and writes the trace; runs when the answer is printed, since both can fail (a full
  * disk). Each is tried, whatever becomes of the other. */
-static gboolean keep(OrrOutcome *outcome, const OrrScenario *scenario, const char *file,
-                     OrrStore *store, gint64 *ret_run_id, GError **error) {
+static gboolean keep(OrrLibrary *library, OrrOutcome *outcome, const OrrScenario *scenario,
+                     const char *file, OrrStore *store, gint64 *ret_run_id, GError **error) {
   const gboolean is_traced =
-      !trace || (check_paths(file, error) && orr_outcome_trace(outcome, trace, error));
+      !trace || (check_paths(file, error) && write_trace(library, outcome, scenario, error));
   if (has_many_spans(outcome)) g_array_set_size(outcome->spans, 0);
   orr_outcome_label(outcome, label);
   return (!store || orr_outcome_store(outcome, scenario, file, store, ret_run_id,
@@ -359,7 +368,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (outcome && inputs) orr_inputs_add(inputs, outcome);
   if (!outcome) return 1;
   print_answer(scenario, outcome);
-  const gboolean is_kept = keep(outcome, scenario, args[0], store, &run_id, error);
+  const gboolean is_kept = keep(library, outcome, scenario, args[0], store, &run_id, error);
   g_autofree char *stored = orr_summary_stored(outcome, from_launch ? NULL : args[0],
                                                store ? orr_store_path(store) : NULL, run_id);
   if (!orr_options.json && (is_kept || run_id > 0)) fputs(stored, stdout);

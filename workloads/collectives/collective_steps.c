@@ -90,7 +90,10 @@ static guint32 add_send(OrrCollectiveSteps *steps, const Key *sized, const gint6
   OrrStepSend send = {.connection = number_of(steps, &connection, steps->n_connections),
                       .route = number_of(steps, sized, steps->routes->len),
                       .first_need = steps->needs->len,
-                      .n_needs = n_needs};
+                      .n_needs = n_needs,
+                      .src = sized->src,
+                      .dst = sized->dst,
+                      .bytes = sized->bytes};
   steps->n_connections = MAX(steps->n_connections, send.connection + 1);
   if (send.route == steps->routes->len) add_route(steps, sized, gpus, n);
   if (n_needs > 0) g_array_append_vals(steps->needs, needs, n_needs);

@@ -28,6 +28,8 @@ typedef struct {
   guint32 route;               /* index into routes */
   guint32 connection;          /* 0, 1, ... */
   guint32 first_need, n_needs; /* index into needs: numbers of earlier sends */
+  gint64 src, dst;             /* GPUs; dst < 0: through an NVSwitch, of all members */
+  double bytes;                /* without a protocol's flags */
 } OrrStepSend;
 
 typedef struct OrrCollectiveSteps OrrCollectiveSteps;

@@ -178,6 +178,7 @@ static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingW
     work->work.links = g_array_ref(plan.traffic.links);
     note_storage(work, job);
     work->collectives = g_array_ref(plan.traffic.collectives);
+    work->work.calls = g_steal_pointer(&plan.traffic.calls);
   }
   orr_training_plan_clear(&plan);
   return planned && orr_program_seal(work->work.program, error);

@@ -22,6 +22,11 @@ void orr_collective_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
  * allocated. */
 char *orr_collective_rows_explain(const OrrOutcome *outcome);
 
+/* The rows of a replayed trace. */
+void orr_traced_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
+/* "kernels 61 %, exposed communication 30 %": what the time consists of. Newly allocated. */
+char *orr_traced_rows_explain(const OrrOutcome *outcome);
+
 /* The energy of a replayed job's GPUs, and their power over time. */
 
 enum { ORR_POWER_BINS = 1000 };

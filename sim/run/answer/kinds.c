@@ -11,6 +11,7 @@
 #include "workloads/collectives/collective_bench.h"
 #include "workloads/post_training/post_training.h"
 #include "workloads/serving/serving.h"
+#include "workloads/trace/trace_work.h"
 #include "workloads/training/training.h"
 
 /* TABLE_groups: the latencies of each table. */
@@ -48,6 +49,11 @@ static const OrrRunKind kinds[] = {
      .explain = orr_serving_rows_explain,
      .view = "serving",
      .groups = serving_result_groups},
+    {.kind = &orr_trace_kind,
+     .result = &orr_trace_result_table,
+     .rows = orr_traced_rows,
+     .explain = orr_traced_rows_explain,
+     .view = "collectives"},
     {.kind = &orr_training_kind,
      .result = &orr_training_result_table,
      .rows = orr_training_rows,

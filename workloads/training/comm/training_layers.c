@@ -201,6 +201,7 @@ static gboolean is_alone(const Planner *planner, guint class, const OrrCommPlan 
   const OrrFabric *fabric = job->world->fabric;
   const OrrMarks *marks = job->world->marks;
   const OrrCommPlan *transfers = &planner->inputs->stages->transfers[class * job->pp * 2];
+  if (job->world->keeps_calls) return FALSE;
   if (marks && marks->links && orr_traffic_any_link(traffic, plan, is_marked, marks->links))
     return FALSE;
   if (orr_traffic_any_link(traffic, plan, is_node, fabric)) return FALSE;

@@ -25,6 +25,7 @@ void orr_traffic_init(OrrTraffic *traffic, const OrrJob *job, OrrProgram *progra
       .links = g_array_new(FALSE, FALSE, sizeof(guint32)),
       .slots = g_array_new(FALSE, TRUE, sizeof(guint32)),
       .collectives = g_array_new(FALSE, TRUE, sizeof(OrrPlannedCollective)),
+      .calls = job->world->keeps_calls ? orr_work_calls_new() : NULL,
   };
 }
 
@@ -33,6 +34,7 @@ void orr_traffic_clear(OrrTraffic *traffic) {
   g_clear_pointer(&traffic->links, g_array_unref);
   g_clear_pointer(&traffic->slots, g_array_unref);
   g_clear_pointer(&traffic->collectives, g_array_unref);
+  g_clear_pointer(&traffic->calls, orr_work_calls_free);
 }
 
 void orr_comm_plan_clear(OrrCommPlan *plan) {
@@ -139,6 +141,19 @@ static void note_row(OrrTraffic *traffic, const char *name, gint64 count,
   for (guint k = 0; k < plan->phases->len; k++)
     row.latency_s += g_array_index(plan->phases, OrrCollectivePhase, k).latency_s;
   g_array_append_val(traffic->collectives, row);
+}
+
+static void keep_calls(OrrTraffic *traffic, const OrrCalls *calls, const OrrCommPlan *plan) {
+  if (!traffic->calls || plan->n_phases == 0) return;
+  const OrrKeptCalls kept = {.op = calls->calls[0].op,
+                             .bytes = calls->calls[0].bytes,
+                             .n_calls = calls->n_calls,
+                             .n = calls->calls[0].n,
+                             .gpus = calls->gpus};
+  const guint32 number = orr_work_calls_add(traffic->calls, &kept);
+  for (guint k = 0; k < plan->n_phases; k++)
+    if (plan->phases[k].path != ORR_NO_PATH)
+      orr_work_calls_put(traffic->calls, plan->phases[k].path, number);
 }
 
 static gboolean plan_all(const OrrTraffic *traffic, const OrrCalls *calls,
@@ -260,6 +275,7 @@ gboolean orr_traffic_plan(OrrTraffic *traffic, const char *name, gint64 count,
     g_ptr_array_sort(plans, slower_first);
   }
   fill_plan(traffic, plans, ret_plan);
+  keep_calls(traffic, calls, ret_plan);
   note_row(traffic, name, count, &calls->calls[0], g_ptr_array_index(plans, 0));
   return TRUE;
 }

@@ -12,6 +12,7 @@
 #include "workloads/training/job/training_groups.h"
 #include "workloads/training/job/training_job.h"
 #include "workloads/training/training_work.h"
+#include "workloads/work_calls.h"
 
 G_BEGIN_DECLS
 
@@ -33,6 +34,7 @@ typedef struct {
   GArray *links;          /* of guint32: program link -> fabric link */
   GArray *slots;          /* of guint32 by program link: scratch, zero between calls */
   GArray *collectives;    /* of OrrPlannedCollective: one per name */
+  OrrWorkCalls *calls;    /* of the program's paths; NULL: not kept */
 } OrrTraffic;
 
 void orr_traffic_init(OrrTraffic *traffic, const OrrJob *job, OrrProgram *program);

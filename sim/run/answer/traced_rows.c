@@ -1,0 +1,129 @@
+/*
+ * traced_rows.c - a replayed trace as rows: times from the ledger, counts from the compiled work.
+ */
+#include <math.h>
+
+#include "sim/run/answer/answer_private.h"
+#include "sim/run/answer/link_time.h"
+#include "sim/run/answer/money.h"
+#include "workloads/trace/trace_work.h"
+
+static char *interned(const char *text) { return (char *)g_intern_string(text); }
+
+static gboolean is_comm(int kind) { return kind >= ORR_TIME_TP_COMM && kind <= ORR_TIME_DP_COMM; }
+
+static void add_lanes(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrProgram *program = replayed->work->program;
+  for (guint lane = 0; lane < orr_program_n_lanes(program); lane++) {
+    const double *seconds = orr_ledger_lane(replayed->ledger, lane);
+    OrrLaneRow row = {.lane = lane,
+                      .name = interned(orr_program_lane_name(program, lane)),
+                      .multiplicity = orr_program_multiplicity(program, lane),
+                      .replica = lane,
+                      .compute_s = seconds[ORR_TIME_GEMM],
+                      .wait_s = seconds[ORR_TIME_BUBBLE],
+                      .other_s = seconds[ORR_TIME_HOST],
+                      .end_s = orr_ledger_lane_end(replayed->ledger, lane)};
+    for (int kind = 0; kind < ORR_N_TIMES; kind++)
+      if (is_comm(kind)) row.comm_s += seconds[kind];
+    g_array_append_val(outcome->lanes, row);
+  }
+}
+
+static void add_calls(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrTraceWork *work = (const OrrTraceWork *)replayed->work;
+  for (guint i = 0; i < work->calls->len; i++) {
+    const OrrTraceCall *call = &g_array_index(work->calls, OrrTraceCall, i);
+    const OrrLabelTimes times = orr_ledger_label(replayed->ledger, call->label);
+    int op = 0;
+    while (!g_str_equal(orr_collective_words[op], call->op)) op++;
+    const OrrCollectiveRow row = {
+        .name = interned(call->label),
+        .op = interned(call->op),
+        .algorithm = interned(call->algorithm),
+        .n_ranks = call->n_ranks,
+        .bytes = call->bytes,
+        .count = call->count,
+        .latency_s = call->latency_s,
+        .predicted_s = call->predicted_s,
+        .mean_s = times.n > 0 ? times.seconds / (double)times.n : 0,
+        .busbw_bytes_per_s =
+            call->predicted_s > 0
+                ? call->bytes / call->predicted_s *
+                      orr_collective_bus_factor((OrrCollectiveOp)op, (guint)call->n_ranks)
+                : 0,
+        .how = interned(orr_cost_how_text(outcome->carried_from, (OrrHow)call->how))};
+    g_array_append_val(outcome->collectives, row);
+  }
+}
+
+static void fill_times(const OrrReplayed *replayed, OrrTraceResult *r) {
+  const OrrTraceWork *work = (const OrrTraceWork *)replayed->work;
+  const double ranks = (double)work->work.n_gpus;
+  double mean_s[ORR_N_TIMES];
+  orr_ledger_mean(replayed->ledger, mean_s);
+  r->time_s = replayed->replay.end_s;
+  r->compute_s = work->compute_s / ranks;
+  r->host_s = work->host_s / ranks;
+  r->modelled_fraction = work->compute_s > 0 ? work->modelled_s / work->compute_s : 0;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++)
+    if (is_comm(kind)) r->exposed_comm_s += mean_s[kind];
+  r->wait_s = mean_s[ORR_TIME_BUBBLE];
+  r->exposed_comm_fraction = r->time_s > 0 ? r->exposed_comm_s / r->time_s : 0;
+}
+
+static void fill_money(const OrrReplayed *replayed, OrrTraceResult *r) {
+  const double gpus = (double)r->n_gpus;
+  const OrrMoneyQuestion question = {.prices = replayed->prices,
+                                     .gpus = gpus,
+                                     .hardware_per_s =
+                                         orr_money_hardware(replayed->prices, replayed->fabric,
+                                                            replayed->cluster->device.name, gpus),
+                                     .watts = NAN}; /* a trace does not say what kernels draw */
+  r->money = orr_money_of(&question);
+}
+
+static void add_warnings(const OrrTraceWork *work, OrrOutcome *outcome) {
+  for (guint i = 0; i < work->notes->len; i++)
+    g_ptr_array_add(outcome->warnings, g_strdup(work->notes->pdata[i]));
+  if (work->n_unknown > 0)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("%" G_GINT64_FORMAT
+                                    " kernels have neither a time nor num_ops and tensor_size: "
+                                    "they take no time",
+                                    work->n_unknown));
+  if (work->modelled_s > 0)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("%.0f %% of the time in kernels is the roofline of the "
+                                    "datasheet: the trace recorded no time for them",
+                                    100 * work->modelled_s / work->compute_s));
+  if (work->lacks_gpu_deps)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup("no kernel or communication of the trace depends on another: kernels "
+                             "of one stream run one after another, but nothing says which wait for "
+                             "communication, so the time is too short"));
+}
+
+void orr_traced_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrTraceWork *work = (const OrrTraceWork *)replayed->work;
+  OrrTraceResult *r = &outcome->result.trace;
+  r->n_nodes = work->n_nodes;
+  r->n_collectives = work->n_collectives;
+  r->n_sends = work->n_sends;
+  r->comm_bytes = work->comm_bytes;
+  fill_times(replayed, r);
+  fill_money(replayed, r);
+  add_lanes(replayed, outcome);
+  add_calls(replayed, outcome);
+  orr_replayed_add_spans(replayed, outcome);
+  orr_replayed_add_links(replayed, outcome);
+  orr_link_time_add(replayed, outcome);
+  add_warnings(work, outcome);
+}
+
+char *orr_traced_rows_explain(const OrrOutcome *outcome) {
+  const OrrTraceResult *r = &outcome->result.trace;
+  return g_strdup_printf("kernels %.0f %%, exposed communication %.0f %%",
+                         r->time_s > 0 ? 100 * r->compute_s / r->time_s : 0,
+                         100 * r->exposed_comm_fraction);
+}

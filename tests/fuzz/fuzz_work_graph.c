@@ -1,0 +1,50 @@
+/*
+ * fuzz_work_graph.c - libFuzzer target: no bytes may break the readers of traces, nor what finds
+ * their communications and an order. The first byte picks Chakra ET or GOAL.
+ */
+#include "tests/fuzz/fuzz_file.h"
+#include "workloads/trace/et.h"
+#include "workloads/trace/goal.h"
+#include "workloads/trace/work_graph_order.h"
+
+static OrrWorkGraph *read_graph(const uint8_t *data, size_t size, GError **error) {
+  static const double sizes[] = {2, 3};
+  const OrrEtDims dims = {sizes, 2};
+  if (data[0] % 2) return orr_goal_read((const char *)data + 1, size - 1, "f.goal", error);
+  OrrWorkGraph *graph = orr_work_graph_new();
+  if (orr_et_read(graph, data + 1, size - 1, "f.et", &dims, error)) return graph;
+  orr_work_graph_free(graph);
+  return NULL;
+}
+
+/* A graph that has an order: each node once, after what it depends on. */
+static void check_order(const OrrWorkGraph *graph, const OrrGraphOrder *order) {
+  for (guint r = 0; r < graph->ranks->len; r++) {
+    const OrrGraphRank *rank = orr_work_graph_rank(graph, r);
+    for (guint i = 0; i < rank->nodes->len; i++) {
+      const OrrGraphNode *node = orr_work_graph_node(rank, i);
+      for (guint d = 0; d < node->n_deps; d++) {
+        const guint32 dep = g_array_index(rank->deps, guint32, node->first_dep + d);
+        const guint32 item = order->first[r] + (dep & ~ORR_GRAPH_ON_BEGIN);
+        g_assert_cmpfloat(dep & ORR_GRAPH_ON_BEGIN ? order->begin_s[item] : order->end_s[item], <=,
+                          order->begin_s[order->first[r] + i]);
+      }
+    }
+  }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size == 0) return 0;
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrWorkGraph) graph = read_graph(data, size, &error);
+  g_assert_true((graph != NULL) == (error == NULL));
+  if (!graph || !orr_work_graph_match(graph, &error)) return 0;
+  guint n = 0;
+  for (guint r = 0; r < graph->ranks->len; r++) n += orr_work_graph_rank(graph, r)->nodes->len;
+  g_autofree double *node_s = g_new0(double, n + 1);
+  g_autofree double *comm_s = g_new0(double, graph->comms->len + 1);
+  OrrGraphOrder order;
+  if (orr_graph_order_init(&order, graph, node_s, comm_s, &error)) check_order(graph, &order);
+  orr_graph_order_clear(&order);
+  return 0;
+}

@@ -1,0 +1,58 @@
+/*
+ * trace_work.h - the workload `trace`: replays what ranks of a real or a simulated job did.
+ *
+ * Compute takes the time that the trace recorded; sends and collectives run on this scenario's
+ * fabric. Where a node has no time, its num_ops and tensor_size take the roofline of the device's
+ * datasheet, and the run says for how much of the compute this holds.
+ *
+ *   lane    rank; rank r runs on GPU r
+ *   stream  kernels of one CUDA stream; operators of one thread; collectives of one process group;
+ *           sends to, and receives from, one rank, several where they overlap
+ *
+ * Kernels that overlapped with a collective were slowed down when the trace was recorded; the
+ * replay takes these times.
+ */
+#ifndef ORR_TRACE_WORK_H
+#define ORR_TRACE_WORK_H
+
+#include "workloads/collectives/nccl.h"
+#include "workloads/trace/work_graph_order.h"
+#include "workloads/workload.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  char *stack, *file, *groups;
+  gint64 ranks;
+  gboolean symmetric;
+  GArray *dims; /* of double */
+  int dtype;    /* OrrDtype */
+  OrrNccl nccl;
+} OrrTraceParams;
+
+extern const OrrWorkloadKind orr_trace_kind;
+
+/* One kind of communication: equal op, ranks and bytes. */
+typedef struct {
+  const char *label; /* of its communications in the program */
+  const char *op, *algorithm;
+  gint64 n_ranks, count; /* calls, of all groups */
+  double bytes, latency_s, predicted_s;
+  int how; /* OrrHow */
+} OrrTraceCall;
+
+typedef struct {
+  OrrWork work; /* first */
+  gint64 n_nodes, n_collectives, n_sends;
+  double comm_bytes;            /* of all communications, once each */
+  double compute_s, modelled_s; /* of all ranks: kernels; the part that was not recorded */
+  double host_s;                /* of all ranks: operators of the host */
+  gint64 n_unknown;             /* kernels without time, num_ops and tensor_size */
+  gboolean lacks_gpu_deps;      /* no kernel depends on another */
+  GArray *calls;                /* of OrrTraceCall */
+  GPtrArray *notes;             /* of char *: what the format held that is not replayed */
+} OrrTraceWork;
+
+G_END_DECLS
+
+#endif
