@@ -25,8 +25,8 @@ static double walk(const OrrConformalRow *rows, guint n, gboolean down, double n
 
 void orr_conformal_bounds(OrrConformalRow *rows, guint n, double level, double *ret_low,
                           double *ret_high) {
-  double sum = 1; /* the new value itself, at infinity */
-  qsort(rows, n, sizeof *rows, compare_rows);
+  double sum = 1;                                        /* the new value itself, at infinity */
+  if (n > 0) qsort(rows, n, sizeof *rows, compare_rows); /* without rows they may be NULL */
   for (guint i = 0; i < n; i++) sum += rows[i].weight;
   const double needed = (1 + level) / 2 * sum;
   *ret_high = walk(rows, n, FALSE, needed);
