@@ -299,15 +299,42 @@ static void break_within(const Break *it, guint32 op) {
     orr_overlaps_resume_work(executor, it->stream, left_s, ORR_NOBODY, G_MAXUINT32);
 }
 
+static Break break_now(OrrExecutor *executor, guint32 stream) {
+  const OrrExpressRun *run = &executor->express.runs[stream];
+  const OrrExpressRoutine *routine = &executor->express.routines[run->routine];
+  const double now_s = orr_engine_now(executor->engine),
+               zero_s = run->begin_s - routine->begins[run->first];
+  return (Break){
+      executor,         stream, routine->begins, zero_s, MAX(now_s, run->begin_s) - zero_s,
+      SAME_DATE * now_s};
+}
+
+guint32 orr_express_op(OrrExecutor *executor, guint32 stream) {
+  const OrrExpressRun *run = executor->express.runs ? &executor->express.runs[stream] : NULL;
+  const OrrStreamState *state = &executor->streams[stream];
+  if (!run || !run->runs || !run->occupies) return G_MAXUINT32;
+  const Break it = break_now(executor, stream);
+  const guint32 op = op_at(&executor->express.routines[run->routine], state->n_ops, run->first,
+                           it.at_s, it.same_s);
+  return op < state->n_ops && beside_at(state, op) == G_MAXUINT32 ? op : G_MAXUINT32;
+}
+
+void orr_express_split(OrrExecutor *executor, guint32 stream) {
+  const guint32 op = orr_express_op(executor, stream);
+  OrrExpressRun *run = &executor->express.runs[stream];
+  const double begin_s =
+      run->begin_s + seconds_between(&executor->express.routines[run->routine], run->first, op);
+  hand_out(executor, stream, op, begin_s);
+  run->first = op;
+  run->begin_s = begin_s;
+}
+
 static void break_run(OrrExecutor *executor, guint32 stream) {
   OrrExpressRun *run = &executor->express.runs[stream];
   const OrrStreamState *state = &executor->streams[stream];
   const OrrExpressRoutine *routine = &executor->express.routines[run->routine];
-  const double now_s = orr_engine_now(executor->engine),
-               zero_s = run->begin_s - routine->begins[run->first];
-  const Break it = {
-      executor,         stream, routine->begins, zero_s, MAX(now_s, run->begin_s) - zero_s,
-      SAME_DATE * now_s};
+  const Break it = break_now(executor, stream);
+  const double zero_s = it.zero_s;
   const guint32 op = op_at(routine, state->n_ops, run->first, it.at_s, it.same_s);
   leave(executor, stream);
   if (op == state->n_ops) return; /* the run ends now; its event follows */

@@ -23,6 +23,11 @@
  *   group 0   -----|==d==|==d==|            n d             |-------
  *   group 1   ---|=d'=|=d'=|           n d'            |-----------   meets group 0 in the end
  *
+ * An op of a run (executor_express.c) is handed over when the run ends or is broken, which may be
+ * after its end, and after t. Where windows of ends differ for that alone, windows of the dates at
+ * which ops were handed over decide. Ops of a run that goes on at t are then handed over at t if
+ * their counterparts ended by t - d, so that ends in (t - d, t] still are a period of ops.
+ *
  * That every lane runs forward and backward passes in the period excludes the warm-up, in which
  * some stages repeat themselves while others still wait, and the end.
  *
@@ -91,6 +96,7 @@ void orr_leaper_init(OrrExecutor *executor, const OrrLeftOut *left_out, OrrLeap 
   leaper->event_op = nobodies(program->n_events);
   leaper->last = nobodies(program->streams->len);
   leaper->previous = g_array_new(FALSE, FALSE, sizeof(guint32));
+  leaper->noted = g_array_new(FALSE, FALSE, sizeof(double));
   leaper->calls = g_ptr_array_new_with_free_func(g_free);
   leaper->is_off = !is_possible(program) || !orr_leaper_rewind_init(executor);
   orr_leap_groups_init(executor);
@@ -115,6 +121,7 @@ void orr_leaper_free(OrrLeaper *leaper) {
   for (guint i = 0; i < G_N_ELEMENTS(lists); i++) g_free(lists[i]);
   orr_leap_groups_clear(leaper);
   g_array_unref(leaper->previous);
+  g_array_unref(leaper->noted);
   g_ptr_array_unref(leaper->calls);
   g_free(leaper->ranges);
   g_free(leaper);
@@ -133,16 +140,36 @@ static guint32 ended_by(const OrrExecutor *executor, guint32 span, double at_s) 
   return span;
 }
 
+/* When the span's end was known: a run hands over ops that ended before. */
+static double known_at(const OrrExecutor *executor, guint32 span) {
+  return MAX(span_at(executor, span)->end_s, g_array_index(executor->leaper->noted, double, span));
+}
+
 /* Two windows, (at - 2 period, at - period] and (at - period, at]. */
 typedef struct {
-  const OrrExecutor *executor;
+  OrrExecutor *executor;
   double at_s, period_s;
-  gint64 tags; /* by which the second one's are higher */
+  gint64 tags;           /* by which the second one's are higher */
+  gboolean by_knowledge; /* by the dates at which ends were known */
 } Windows;
 
-static gboolean are_equal(const Windows *windows, const OrrSpan *a, const OrrSpan *b) {
+static double key_of(const Windows *windows, guint32 span) {
+  return windows->by_knowledge ? known_at(windows->executor, span)
+                               : span_at(windows->executor, span)->end_s;
+}
+
+/* The stream's last span within a window's end, from @span backwards; ORR_NO_SPAN: none. */
+static guint32 last_by(const Windows *windows, guint32 span, double at_s) {
+  while (span != ORR_NO_SPAN && key_of(windows, span) > at_s)
+    span = before(windows->executor->leaper, span);
+  return span;
+}
+
+static gboolean are_equal(const Windows *windows, guint32 early, guint32 late) {
+  const OrrSpan *a = span_at(windows->executor, early), *b = span_at(windows->executor, late);
   const double period_s = windows->period_s, tolerance = TOLERANCE * period_s;
-  return a->label == b->label && a->n_ops == b->n_ops && a->first == b->first &&
+  return fabs(key_of(windows, late) - key_of(windows, early) - period_s) <= tolerance &&
+         a->label == b->label && a->n_ops == b->n_ops && a->first == b->first &&
          b->tag - a->tag == windows->tags &&
          fabs(b->begin_s - a->begin_s - period_s) <= tolerance &&
          fabs(b->started_s - a->started_s - period_s) <= tolerance &&
@@ -170,21 +197,46 @@ static gboolean stream_repeats(const Windows *windows, guint32 stream, gboolean 
   const OrrExecutor *executor = windows->executor;
   const OrrLeaper *leaper = executor->leaper;
   const double from_s = windows->at_s - windows->period_s;
-  guint32 late = ended_by(executor, leaper->last[stream], windows->at_s);
-  guint32 early = ended_by(executor, late, from_s);
+  guint32 late = last_by(windows, leaper->last[stream], windows->at_s);
+  guint32 early = last_by(windows, late, from_s);
   gboolean forward = FALSE, backward = FALSE;
   if (late == early && !is_idle(executor, stream)) return FALSE;
   for (const guint32 end = early; late != end; late = before(leaper, late)) {
     if (early == ORR_NO_SPAN) return FALSE;
-    const OrrSpan *span = span_at(executor, early);
-    if (span->end_s <= from_s - windows->period_s) return FALSE;
-    if (!are_equal(windows, span, span_at(executor, late))) return FALSE;
-    if (is_compute) note_pass(executor->program, span, &forward, &backward);
+    if (key_of(windows, early) <= from_s - windows->period_s) return FALSE;
+    if (!are_equal(windows, early, late)) return FALSE;
+    if (is_compute) note_pass(executor->program, span_at(executor, early), &forward, &backward);
     early = before(leaper, early);
   }
-  if (early != ORR_NO_SPAN && span_at(executor, early)->end_s > from_s - windows->period_s)
-    return FALSE;
+  if (early != ORR_NO_SPAN && key_of(windows, early) > from_s - windows->period_s) return FALSE;
   return !is_compute || (forward && backward);
+}
+
+/* The stream's span that ended in the window before the last one and was known in the last one;
+ * ORR_NO_SPAN: none. FALSE: there are several. */
+static gboolean find_late(const Windows *windows, guint32 stream, guint32 *ret_span) {
+  const OrrExecutor *executor = windows->executor;
+  const double from_s = windows->at_s - windows->period_s;
+  guint32 span = last_by(windows, executor->leaper->last[stream], windows->at_s);
+  *ret_span = ORR_NO_SPAN;
+  for (; span != ORR_NO_SPAN && key_of(windows, span) > from_s;
+       span = before(executor->leaper, span)) {
+    if (span_at(executor, span)->end_s > from_s) continue;
+    if (*ret_span != ORR_NO_SPAN) return FALSE;
+    *ret_span = span;
+  }
+  return TRUE;
+}
+
+/* Whether the stream's run has its next op where its counterpart had it a period ago, if that was
+ * handed over since. */
+static gboolean can_split(const Windows *windows, guint32 stream) {
+  OrrExecutor *executor = windows->executor;
+  guint32 late;
+  if (!find_late(windows, stream, &late)) return FALSE;
+  if (late == ORR_NO_SPAN) return TRUE;
+  const OrrSpan *span = span_at(executor, late);
+  return span->n_ops > 0 && orr_express_op(executor, stream) == span->first + span->n_ops;
 }
 
 static gboolean group_repeats(const Windows *windows, guint32 group) {
@@ -192,9 +244,9 @@ static gboolean group_repeats(const Windows *windows, guint32 group) {
   const OrrLeaper *leaper = executor->leaper;
   for (guint32 s = 0; s < executor->program->streams->len; s++) {
     const guint32 lane = orr_program_stream_lane(executor->program, s);
-    if (orr_leaper_group(leaper, lane) == group &&
-        !stream_repeats(windows, s, leaper->compute[lane] == s))
-      return FALSE;
+    if (orr_leaper_group(leaper, lane) != group) continue;
+    if (!stream_repeats(windows, s, leaper->compute[lane] == s)) return FALSE;
+    if (windows->by_knowledge && !can_split(windows, s)) return FALSE;
   }
   return TRUE;
 }
@@ -273,13 +325,22 @@ static gint64 times_left(const Group *group, guint k) {
   return n / k;
 }
 
-static void leap(const Probe *probe, guint32 group) {
+static void split_runs(const Windows *windows, const Group *group) {
+  for (guint32 s = 0; s < group->executor->program->streams->len; s++) {
+    guint32 late;
+    if (is_of(group, s) && find_late(windows, s, &late) && late != ORR_NO_SPAN)
+      orr_express_split(group->executor, s);
+  }
+}
+
+static void leap(const Probe *probe, const Windows *windows, guint32 group) {
   OrrExecutor *executor = probe->executor;
   OrrLeaper *leaper = executor->leaper;
   Group all = {executor, group};
   const gint64 times = times_left(&all, probe->k);
   const double now_s = orr_engine_now(executor->engine), later_s = (double)times * probe->period_s;
   if (times == 0 || !orr_engine_postpone(executor->engine, later_s, concerns, &all)) return;
+  if (windows->by_knowledge) split_runs(windows, &all);
   postpone(&all, later_s);
   for (guint32 lane = 0; lane < executor->program->lanes->len; lane++) {
     if (orr_leaper_group(leaper, lane) != group) continue;
@@ -293,10 +354,16 @@ static void look(void *user) {
   OrrLeaper *leaper = probe->executor->leaper;
   orr_leap_groups_update(probe->executor);
   const guint32 group = orr_leaper_group(leaper, probe->lane);
-  const Windows windows = {probe->executor, orr_engine_now(probe->executor->engine),
-                           probe->period_s, probe->k * leaper->left_out.tags};
+  Windows windows = {probe->executor, orr_engine_now(probe->executor->engine), probe->period_s,
+                     probe->k * leaper->left_out.tags, FALSE};
   leaper->lanes[probe->lane].is_probed = FALSE;
-  if (leaper->lanes[group].leap->times == 0 && group_repeats(&windows, group)) leap(probe, group);
+  if (leaper->lanes[group].leap->times > 0) return;
+  gboolean repeats = group_repeats(&windows, group);
+  if (!repeats) {
+    windows.by_knowledge = TRUE;
+    repeats = group_repeats(&windows, group);
+  }
+  if (repeats) leap(probe, &windows, group);
 }
 
 /* --- when to look --- */
@@ -358,7 +425,7 @@ static void begin_period(OrrExecutor *executor, guint32 lane) {
     const double at_s = end_of_begin(executor, state, 0);
     const double period_s = at_s - end_of_begin(executor, state, k);
     const double other_s = at_s - period_s - end_of_begin(executor, state, 2 * k);
-    const Windows windows = {executor, at_s, period_s, k * leaper->left_out.tags};
+    const Windows windows = {executor, at_s, period_s, k * leaper->left_out.tags, FALSE};
     if (fabs(period_s - other_s) > TOLERANCE * period_s ||
         !stream_repeats(&windows, leaper->compute[lane], TRUE))
       continue;
@@ -375,7 +442,9 @@ void orr_leaper_note_span(OrrExecutor *executor) {
   OrrLeapLane *state = &leaper->lanes[lane];
   if (leaper->is_off) return;
   if (span->tag >= 0) span->tag += (gint32)(state->n_rewound * leaper->left_out.tags);
+  const double noted_s = orr_engine_now(executor->engine);
   g_array_append_val(leaper->previous, leaper->last[span->stream]);
+  g_array_append_val(leaper->noted, noted_s);
   leaper->last[span->stream] = index;
   if (span->stream != leaper->compute[lane] || span->tag <= state->last_tag) return;
   state->last_tag = span->tag;

@@ -251,6 +251,10 @@ void orr_express_clear(OrrExpress *express, const OrrProgram *program);
 gboolean orr_express_begin(OrrExecutor *executor, guint32 stream, guint32 routine);
 /* A transfer over @uses is about to begin, or has ended; a comm is about to begin on another
  * stream of the lane. */
+/* The op that the stream's run is in now; G_MAXUINT32: it has no run, or overlaps a comm. */
+guint32 orr_express_op(OrrExecutor *executor, guint32 stream);
+/* Hands over the span of the run's ops before that one; the run goes on from it. */
+void orr_express_split(OrrExecutor *executor, guint32 stream);
 void orr_express_begin_flow(OrrExecutor *executor, const OrrLinkUse *uses, guint n_uses);
 void orr_express_end_flow(OrrExecutor *executor, const OrrLinkUse *uses, guint n_uses);
 void orr_express_meet_lane(OrrExecutor *executor, guint32 lane);
