@@ -6,7 +6,7 @@
 #include <math.h>
 
 const char *const orr_kernels_words[] = {"modern", "eager", NULL};
-const char *const orr_kernel_library_words[] = {"any", "sglang", "trtllm", "vllm", NULL};
+const char *const orr_kernel_library_words[] = {"any", "aiter", "sglang", "trtllm", "vllm", NULL};
 const char *const orr_group_words[] = {"tp", "cp", "ep", "etp", "cp-inner", "cp-outer", NULL};
 
 OrrOperator orr_operator_gemm(const char *name, OrrPass pass, OrrDtype dtype, OrrGemmShape shape) {

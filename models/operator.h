@@ -50,11 +50,12 @@ extern const char *const orr_kernels_words[]; /* "modern", "eager", NULL */
  * "any": whichever the profile has rows of. */
 typedef enum {
   ORR_KERNEL_LIBRARY_ANY,
+  ORR_KERNEL_LIBRARY_AITER,
   ORR_KERNEL_LIBRARY_SGLANG,
   ORR_KERNEL_LIBRARY_TRTLLM,
   ORR_KERNEL_LIBRARY_VLLM
 } OrrKernelLibrary;
-extern const char *const orr_kernel_library_words[]; /* "any", "sglang", "trtllm", "vllm", NULL */
+extern const char *const orr_kernel_library_words[]; /* "any", "aiter" ... NULL */
 
 /* The kernel of fused attention: the fastest kernel measured, or one modelled as a fixed fraction
  * of its rate. */

@@ -478,10 +478,13 @@ char *orr_measured_import(const char *folder, const OrrMeasuredOptions *options,
   Import import = {
       .folder = folder, .same_chip = options->same_chip, .thin = options->thin, .diags = diags};
   const gboolean is_file = g_file_test(folder, G_FILE_TEST_IS_REGULAR);
-  write_head(text, folder, is_file ? "libraries" : "kernels", options);
-  if (is_file ? !orr_measured_library(text, folder, options, diags, error)
-              : !import_folder(text, folder, &import, error))
+  const char *what = "kernels";
+  g_autoptr(GString) rows = g_string_new(NULL);
+  if (is_file ? !orr_measured_file(rows, folder, options, &what, diags, error)
+              : !import_folder(rows, folder, &import, error))
     return NULL;
+  write_head(text, folder, what, options);
+  g_string_append(text, rows->str);
   if (options->collectives_csv &&
       !orr_measured_collectives(text, options->collectives_csv, options->system, diags, error))
     return NULL;

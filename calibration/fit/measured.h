@@ -8,7 +8,9 @@
  * system,table,dtype,version,op,n_gpus,bytes,latency_us.
  *
  * Instead of a folder, a file holds matrix products of one engine's kernels on several systems
- * (system,framework,version,dtype,m,n,k,latency_ms): the profile is then DEVICE-libraries.
+ * (system,framework,version,dtype,m,n,k,latency_ms), or is a table of AMD's tuner of aiter
+ * (cu_num,M,N,K,us ...): the profile is then DEVICE-libraries, or DEVICE-experts if the table has
+ * fused experts.
  */
 #ifndef ORR_MEASURED_H
 #define ORR_MEASURED_H
@@ -30,9 +32,9 @@ typedef struct {
   gboolean thin; /* three significant digits per latency: within 0.5 %; every row stays */
 } OrrMeasuredOptions;
 
-/* The YAML text of the profile DEVICE-kernels (of a file: DEVICE-libraries): only rows, to be the
- * base of a profile with the device's constants. Newly allocated. NULL with ORR_FAULT_DOCUMENT,
- * which names every bad line, or ORR_FAULT_RESOURCE. */
+/* The YAML text of the profile DEVICE-kernels (of a file: DEVICE-libraries or DEVICE-experts): only
+ * rows, to be the base of a profile with the device's constants. Newly allocated. NULL with
+ * ORR_FAULT_DOCUMENT, which names every bad line, or ORR_FAULT_RESOURCE. */
 char *orr_measured_import(const char *folder, const OrrMeasuredOptions *options, GError **error);
 
 G_END_DECLS

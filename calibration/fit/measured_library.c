@@ -5,6 +5,11 @@
  * The file holds rows of several systems: system,framework,version,dtype,m,n,k,latency_ms. A table
  * is one framework and one format; its rows are sorted by (n, k). Unknown formats are
  * left out.
+ *
+ * Or it is a table that AMD's tuner of aiter wrote (aiter/configs, *_tuned_gemm.csv):
+ * cu_num,M,N,K,us and more columns, whose system is GFX-UNITS ("gfx950-256"; without a column gfx
+ * the units alone). The kernel's family is in a column `family`, or before "_tuned" in the file's
+ * name. Several kernels of one shape (with a bias, with another output) count as the fastest one.
  */
 #include <math.h>
 #include <string.h>
@@ -64,6 +69,14 @@ static gboolean read_format(const char *word, Sample *sample) {
   return TRUE;
 }
 
+static gboolean read_numbers(const OrrCsv *csv, const OrrCsvLine *line, const int *columns,
+                             Sample *sample, OrrDiags *diags) {
+  return orr_measured_key(csv, line, columns[M], diags, &sample->m) &&
+         orr_measured_key(csv, line, columns[N], diags, &sample->n) &&
+         orr_measured_key(csv, line, columns[K], diags, &sample->k) &&
+         orr_measured_latency(csv, line, columns[LATENCY], diags, &sample->us);
+}
+
 static void read_line(const OrrCsv *csv, const OrrCsvLine *line, const int *columns, gboolean thin,
                       GArray *samples, OrrDiags *diags) {
   Sample sample = {.version = line->cells[columns[VERSION]], .place = line->place};
@@ -73,14 +86,18 @@ static void read_line(const OrrCsv *csv, const OrrCsvLine *line, const int *colu
                     line->cells[columns[FRAMEWORK]]);
     return;
   }
-  if (!orr_measured_key(csv, line, columns[M], diags, &sample.m) ||
-      !orr_measured_key(csv, line, columns[N], diags, &sample.n) ||
-      !orr_measured_key(csv, line, columns[K], diags, &sample.k) ||
-      !orr_measured_latency(csv, line, columns[LATENCY], diags, &sample.us))
-    return;
+  if (!read_numbers(csv, line, columns, &sample, diags)) return;
   sample.us *= 1e3;
   if (thin) sample.us = orr_measured_round(sample.us);
   g_array_append_val(samples, sample);
+}
+
+static gboolean find_columns(const OrrCsv *csv, const char *const *names, int *columns,
+                             OrrDiags *diags) {
+  gboolean complete = TRUE;
+  for (int i = 0; i < N_COLUMNS; i++)
+    if (names[i]) complete &= (columns[i] = orr_measured_column(csv, names[i], diags)) >= 0;
+  return complete;
 }
 
 static void read_samples(const OrrCsv *csv, const char *system, gboolean thin, GArray *samples,
@@ -88,15 +105,92 @@ static void read_samples(const OrrCsv *csv, const char *system, gboolean thin, G
   static const char *const names[] = {"system", "framework", "version", "dtype",
                                       "m",      "n",         "k",       "latency_ms"};
   int columns[N_COLUMNS];
-  gboolean complete = TRUE;
-  for (int i = 0; i < N_COLUMNS; i++)
-    complete &= (columns[i] = orr_measured_column(csv, names[i], diags)) >= 0;
+  const gboolean complete = find_columns(csv, names, columns, diags);
   for (guint i = 0; complete && i < csv->lines->len; i++) {
     const OrrCsvLine *line = csv->lines->pdata[i];
     if (line->cells && strcmp(line->cells[columns[SYSTEM]], system) == 0)
       read_line(csv, line, columns, thin, samples, diags);
   }
   g_array_sort(samples, compare_samples);
+}
+
+/* --- aiter's tables --- */
+
+gboolean orr_measured_of_aiter(const OrrCsv *csv, const OrrCsvLine *line, const char *system) {
+  const int units = orr_csv_column(csv, "cu_num"), column = orr_csv_column(csv, "gfx");
+  const char *gfx = column < 0 ? "" : line->cells[column], *dash = strchr(system, '-');
+  g_autofree char *whole = g_strdup_printf("%s-%s", gfx, line->cells[units]);
+  return strcmp(*gfx ? whole : line->cells[units], *gfx || !dash ? system : dash + 1) == 0;
+}
+
+/* "a8w8_blockscale" of the column, or of "a8w8_blockscale_tuned_gemm_dsv3.csv". */
+static char *family_of(const OrrCsv *csv, const OrrCsvLine *line) {
+  const int column = orr_csv_column(csv, "family");
+  if (column >= 0) return g_strdup(line->cells[column]);
+  char *name = g_path_get_basename(line->place.file), *end = strstr(name, "_tuned");
+  if (end) *end = 0;
+  return name;
+}
+
+/* a8w8: both operands of 8 bits, a4w4 of 4; a scale per tensor or row, or per block of 128 x 128 of
+ * the weights (mxfp4's blocks of 32 are the format's own). Batched products are left out. */
+static gboolean read_family(const OrrCsv *csv, const OrrCsvLine *line, Sample *sample) {
+  static const struct {
+    const char *family;
+    int dtype;
+    gboolean blocks;
+  } families[] = {{"bf16", ORR_BF16, FALSE},
+                  {"a8w8", ORR_FP8, FALSE},
+                  {"a8w8_bpreshuffle", ORR_FP8, FALSE},
+                  {"a8w8_blockscale", ORR_FP8, TRUE},
+                  {"a8w8_blockscale_bpreshuffle", ORR_FP8, TRUE},
+                  {"a4w4_blockscale", ORR_FP4, FALSE}};
+  g_autofree char *family = family_of(csv, line);
+  const int batch = orr_csv_column(csv, "B"), type = orr_csv_column(csv, "dtype");
+  if (batch >= 0 && *line->cells[batch] && strcmp(line->cells[batch], "1") != 0) return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS(families); i++)
+    if (strcmp(families[i].family, family) == 0) {
+      const gboolean is_int8 = type >= 0 && strstr(line->cells[type], "int8") != NULL;
+      sample->dtype = is_int8 ? ORR_INT8 : families[i].dtype;
+      sample->blocks = families[i].blocks;
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean same_shape(const Sample *x, const Sample *y) {
+  return same_table(x, y) && x->n == y->n && x->k == y->k && x->m == y->m;
+}
+
+static void keep_fastest(GArray *samples) {
+  guint kept = 0;
+  for (guint i = 0; i < samples->len; i++) {
+    const Sample *sample = &g_array_index(samples, Sample, i);
+    Sample *last = kept ? &g_array_index(samples, Sample, kept - 1) : NULL;
+    if (last && same_shape(last, sample))
+      last->us = fmin(last->us, sample->us);
+    else
+      g_array_index(samples, Sample, kept++) = *sample;
+  }
+  g_array_set_size(samples, kept);
+}
+
+static void read_aiter(const OrrCsv *csv, const char *system, gboolean thin, GArray *samples,
+                       OrrDiags *diags) {
+  static const char *const names[N_COLUMNS] = {[M] = "M", [N] = "N", [K] = "K", [LATENCY] = "us"};
+  int columns[N_COLUMNS];
+  const gboolean complete = find_columns(csv, names, columns, diags);
+  for (guint i = 0; complete && i < csv->lines->len; i++) {
+    const OrrCsvLine *line = csv->lines->pdata[i];
+    Sample sample = {.library = ORR_KERNEL_LIBRARY_AITER, .version = "", .place = line->place};
+    if (!line->cells || !orr_measured_of_aiter(csv, line, system) ||
+        !read_family(csv, line, &sample) || !read_numbers(csv, line, columns, &sample, diags))
+      continue;
+    if (thin) sample.us = orr_measured_round(sample.us);
+    g_array_append_val(samples, sample);
+  }
+  g_array_sort(samples, compare_samples);
+  keep_fastest(samples);
 }
 
 /* --- writing --- */
@@ -136,8 +230,9 @@ static void write_table(GString *text, const GArray *samples, guint begin, guint
                          orr_kernel_library_words[first->library], orr_dtype_names[first->dtype],
                          first->blocks ? "    blocks: true\n" : "", device);
   if (first->weight > 0) g_string_append_printf(text, "    weight-bytes: %.3g\n", first->weight);
-  g_string_append_printf(text, "    source: \"%s %s; %s\"\n    m: \"",
-                         orr_kernel_library_words[first->library], first->version, source);
+  g_string_append_printf(text, "    source: \"%s%s%s; %s\"\n    m: \"",
+                         orr_kernel_library_words[first->library], *first->version ? " " : "",
+                         first->version, source);
   for (guint a = 0; a < axis->len; a++) {
     g_string_append(text, a ? " " : "");
     orr_measured_append(text, g_array_index(axis, double, a));
@@ -149,19 +244,18 @@ static void write_table(GString *text, const GArray *samples, guint begin, guint
 static gboolean refuse_repeats(const GArray *samples, OrrDiags *diags) {
   for (guint i = 1; i < samples->len; i++) {
     const Sample *sample = &g_array_index(samples, Sample, i), *before = sample - 1;
-    if (same_table(sample, before) && sample->n == before->n && sample->k == before->k &&
-        sample->m == before->m)
+    if (same_shape(sample, before))
       orr_diags_error(diags, sample->place, "the same row as line %d", before->place.line);
   }
   return orr_diags_n_errors(diags) == 0;
 }
 
-gboolean orr_measured_library(GString *text, const char *path, const OrrMeasuredOptions *options,
-                              OrrDiags *diags, GError **error) {
-  g_autoptr(OrrCsv) csv = orr_csv_read(path, diags, error);
-  if (!csv) return FALSE;
+static gboolean import_products(GString *text, const OrrCsv *csv, const char *path,
+                                const OrrMeasuredOptions *options, OrrDiags *diags,
+                                GError **error) {
   g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(Sample));
-  read_samples(csv, options->system, options->thin, samples, diags);
+  (orr_csv_column(csv, "cu_num") < 0 ? read_samples : read_aiter)(csv, options->system,
+                                                                  options->thin, samples, diags);
   if (!refuse_repeats(samples, diags)) return TRUE;
   if (samples->len == 0)
     return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s: no products of system '%s'", path,
@@ -175,4 +269,16 @@ gboolean orr_measured_library(GString *text, const char *path, const OrrMeasured
     write_table(text, samples, begin, end, options->device, source);
   }
   return TRUE;
+}
+
+gboolean orr_measured_file(GString *text, const char *path, const OrrMeasuredOptions *options,
+                           const char **ret_what, OrrDiags *diags, GError **error) {
+  g_autoptr(OrrCsv) csv = orr_csv_read(path, diags, error);
+  if (!csv) return FALSE;
+  const gboolean are_experts = orr_csv_column(csv, "model_dim") >= 0;
+  *ret_what = are_experts ? "experts" : "libraries";
+  if (!are_experts) return import_products(text, csv, path, options, diags, error);
+  return orr_measured_moe_of_aiter(text, csv, options, diags) > 0 || orr_diags_n_errors(diags) ||
+         orr_fault_set(error, ORR_FAULT_RESOURCE, "%s: no experts of system '%s'", path,
+                       options->system);
 }

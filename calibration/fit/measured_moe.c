@@ -2,6 +2,11 @@
  * measured_moe.c - imports moe_ffn.csv as the section `moe` of a profile: a table for each number
  * format and distribution of tokens, a row for each layer and split, a latency for each number of
  * tokens. Nothing is fitted.
+ *
+ * AMD's tuner of aiter writes such layers in another form (aiter/configs, *_tuned_fmoe.csv): the
+ * experts and the inner size of one rank, the format of weights and of inputs apart, and several
+ * kernels of one shape: the fastest counts. Layers without a gate, and those whose weights
+ * and inputs differ in format, are left out.
  */
 #include <math.h>
 #include <string.h>
@@ -69,11 +74,74 @@ static void read_samples(const OrrCsv *csv, gboolean thin, GArray *samples, OrrD
     g_array_append_val(samples, sample);
   }
   g_array_sort(samples, compare_samples);
+}
+
+static void refuse_repeats(const GArray *samples, OrrDiags *diags) {
   for (guint i = 1; i < samples->len; i++) {
     const Sample *sample = &g_array_index(samples, Sample, i), *before = sample - 1;
     if (memcmp(sample->keys, before->keys, sizeof sample->keys) == 0)
       orr_diags_error(diags, sample->place, "the same row as line %d", before->place.line);
   }
+}
+
+/* --- aiter's tables --- */
+
+enum { HIDDEN = 2, INTER, TOPK, EXPERTS, TP, EP, TOKENS };
+
+/* "torch.float8_e4m3fnuz", "float4_e2m1fn_x2", "bfloat16". */
+static gboolean read_weights(const char *word, double *ret_dtype) {
+  const OrrDtype dtype = strstr(word, "bfloat16")  ? ORR_BF16
+                         : strstr(word, "float16") ? ORR_FP16
+                         : strstr(word, "float8")  ? ORR_FP8
+                         : strstr(word, "float4")  ? ORR_FP4
+                                                   : ORR_N_DTYPES;
+  *ret_dtype = dtype;
+  return dtype != ORR_N_DTYPES;
+}
+
+static gboolean is_plain(const OrrCsv *csv, const OrrCsvLine *line) {
+  const int gate = orr_csv_column(csv, "g1u1"), inputs = orr_csv_column(csv, "q_dtype_a"),
+            weights = orr_csv_column(csv, "q_dtype_w");
+  return (gate < 0 || strcmp(line->cells[gate], "0") != 0) &&
+         (inputs < 0 || strcmp(line->cells[inputs], line->cells[weights]) == 0);
+}
+
+static void read_aiter(const OrrCsv *csv, const OrrMeasuredOptions *options, GArray *samples,
+                       OrrDiags *diags) {
+  static const char *const names[KEYS] = {"q_dtype_w", NULL, "model_dim", "inter_dim", "topk",
+                                          "expert",    NULL, NULL,        "token"};
+  int found[KEYS], latency = orr_measured_column(csv, "us", diags);
+  gboolean complete = latency >= 0;
+  for (int c = 0; c < KEYS; c++)
+    if (names[c]) complete &= (found[c] = orr_measured_column(csv, names[c], diags)) >= 0;
+  for (guint i = 0; complete && i < csv->lines->len; i++) {
+    const OrrCsvLine *line = csv->lines->pdata[i];
+    Sample sample = {.keys = {[TP] = 1, [EP] = 1}};
+    if (!line->cells || !orr_measured_of_aiter(csv, line, options->system) ||
+        !is_plain(csv, line) || !read_weights(line->cells[found[0]], &sample.keys[0]))
+      continue;
+    sample.place = line->place;
+    gboolean good = orr_measured_latency(csv, line, latency, diags, &sample.us);
+    for (int c = HIDDEN; c < KEYS; c++)
+      if (names[c]) good &= orr_measured_key(csv, line, found[c], diags, &sample.keys[c]);
+    if (!good || !check_sample(&sample, diags)) continue;
+    if (options->thin) sample.us = orr_measured_round(sample.us);
+    g_array_append_val(samples, sample);
+  }
+  g_array_sort(samples, compare_samples);
+}
+
+static void keep_fastest(GArray *samples) {
+  guint kept = 0;
+  for (guint i = 0; i < samples->len; i++) {
+    const Sample *sample = &g_array_index(samples, Sample, i);
+    Sample *last = kept ? &g_array_index(samples, Sample, kept - 1) : NULL;
+    if (last && memcmp(last->keys, sample->keys, sizeof last->keys) == 0)
+      last->us = fmin(last->us, sample->us);
+    else
+      g_array_index(samples, Sample, kept++) = *sample;
+  }
+  g_array_set_size(samples, kept);
 }
 
 /* --- writing --- */
@@ -150,6 +218,16 @@ static void write_table(GString *text, const GArray *samples, guint begin, guint
   }
 }
 
+static void write_tables(GString *text, const OrrCsv *csv, const GArray *samples) {
+  g_autofree char *source = orr_measured_source(csv);
+  if (samples->len) g_string_append(text, "moe:\n");
+  for (guint begin = 0; begin < samples->len;) {
+    guint end = group_end(samples, begin, OF_TABLE);
+    write_table(text, samples, begin, end, source);
+    begin = end;
+  }
+}
+
 gboolean orr_measured_moe(GString *text, const char *folder, gboolean thin, OrrDiags *diags,
                           guint *n_tables, GError **error) {
   g_autofree char *path = g_build_filename(folder, ORR_MEASURED_MOE, NULL);
@@ -157,14 +235,18 @@ gboolean orr_measured_moe(GString *text, const char *folder, gboolean thin, OrrD
   g_autoptr(OrrCsv) csv = orr_csv_read(path, diags, error);
   if (!csv) return FALSE;
   (*n_tables)++;
-  g_autofree char *source = orr_measured_source(csv);
   g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(Sample));
   read_samples(csv, thin, samples, diags);
-  if (samples->len) g_string_append(text, "moe:\n");
-  for (guint begin = 0; begin < samples->len;) {
-    guint end = group_end(samples, begin, OF_TABLE);
-    write_table(text, samples, begin, end, source);
-    begin = end;
-  }
+  refuse_repeats(samples, diags);
+  write_tables(text, csv, samples);
   return TRUE;
+}
+
+guint orr_measured_moe_of_aiter(GString *text, const OrrCsv *csv, const OrrMeasuredOptions *options,
+                                OrrDiags *diags) {
+  g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(Sample));
+  read_aiter(csv, options, samples, diags);
+  keep_fastest(samples);
+  write_tables(text, csv, samples);
+  return samples->len;
 }

@@ -30,6 +30,10 @@ double orr_measured_round(double us);
 /* The first '#' line of a file, as one line for a table's source. Newly allocated. */
 char *orr_measured_source(const OrrCsv *csv);
 
+/* Whether a line of aiter's tables is of @system, "gfx950-256" (columns gfx and cu_num) or "256";
+ * lines that name no gfx, as older tables do, go by the units alone. */
+gboolean orr_measured_of_aiter(const OrrCsv *csv, const OrrCsvLine *line, const char *system);
+
 #define ORR_MEASURED_MOE "moe_ffn.csv"
 
 /* Appends the `moe:` of @folder, if it has such a file, and counts it in @n_tables; FALSE with
@@ -37,10 +41,15 @@ char *orr_measured_source(const OrrCsv *csv);
 gboolean orr_measured_moe(GString *text, const char *folder, gboolean thin, OrrDiags *diags,
                           guint *n_tables, GError **error);
 
-/* Appends the `library-gemm:` of options->system in the file at @path; FALSE with @error where it
- * cannot be read or has no rows of that system. */
-gboolean orr_measured_library(GString *text, const char *path, const OrrMeasuredOptions *options,
-                              OrrDiags *diags, GError **error);
+/* Appends the `moe:` of options->system in a table of aiter's tuner, and returns its rows. */
+guint orr_measured_moe_of_aiter(GString *text, const OrrCsv *csv, const OrrMeasuredOptions *options,
+                                OrrDiags *diags);
+
+/* Appends the rows of options->system in the file at @path: products as `library-gemm:`, aiter's
+ * experts as `moe:`; *ret_what: "libraries" or "experts". FALSE with @error where it cannot be read
+ * or has no rows of that system. */
+gboolean orr_measured_file(GString *text, const char *path, const OrrMeasuredOptions *options,
+                           const char **ret_what, OrrDiags *diags, GError **error);
 
 /* Appends the `collectives:` of @system in the file at @path; FALSE with @error where it cannot
  * be read. */

@@ -58,11 +58,13 @@ const OrrCommand orr_verb_import_measured = {
     .verb = "measured",
     .sentence = "Tables of measured kernels become a profile.",
     .usage = "DIR | FILE.csv --device NAME [--thin] [-o FILE]",
-    .more = "DIR holds at least one of gemm.csv, attention_prefill.csv and attention_decode.csv. "
-            "They become the profile DEVICE-kernels: only rows, which a profile with the device's "
-            "constants uses as its base. A file instead of DIR holds products of one engine's "
-            "kernels (system, framework, version, dtype, m, n, k, latency_ms) and becomes "
-            "DEVICE-libraries.",
+    .more =
+        "DIR holds at least one of gemm.csv, attention_prefill.csv and attention_decode.csv. "
+        "They become the profile DEVICE-kernels: only rows, which a profile with the device's "
+        "constants uses as its base. A file instead of DIR holds products of one engine's "
+        "kernels (system, framework, version, dtype, m, n, k, latency_ms) and becomes "
+        "DEVICE-libraries. So does a table of AMD's tuner of aiter (cu_num, M, N, K, us; --system "
+        "gfx950-256), or, if it has fused experts, DEVICE-experts.",
     .options = options,
     .run = run,
 };

@@ -23,9 +23,15 @@ static void write_file(const char *folder, const char *name, const char *text) {
 }
 
 static void remove_folder(const char *folder) {
-  static const char *const names[] = {
-      "gemm.csv", "attention_prefill.csv", "attention_decode.csv", "moe_ffn.csv",
-      "coll.csv", "products.csv"};
+  static const char *const names[] = {"gemm.csv",
+                                      "attention_prefill.csv",
+                                      "attention_decode.csv",
+                                      "moe_ffn.csv",
+                                      "coll.csv",
+                                      "products.csv",
+                                      "all.csv",
+                                      "tuned_fmoe.csv",
+                                      "a8w8_blockscale_tuned_gemm_x.csv"};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autofree char *path = g_build_filename(folder, names[i], NULL);
     g_remove(path);
@@ -164,6 +170,62 @@ static void test_library(void) {
   options.system = "z";
   g_assert_null(orr_measured_import(path, &options, &error));
   g_assert_nonnull(strstr(error->message, "no products of system 'z'"));
+  remove_folder(folder);
+}
+
+/* Tables of AMD's tuner of aiter: of one shape's kernels the fastest, lines without gfx by their
+ * units, the family from a column or from the file's name; batched products, other units and
+ * unknown families left out. Experts: weights and inputs of one format. */
+static void test_aiter(void) {
+  g_autofree char *folder = new_folder(), *path = g_build_filename(folder, "all.csv", NULL),
+                  *named = g_build_filename(folder, "a8w8_blockscale_tuned_gemm_x.csv", NULL),
+                  *experts = g_build_filename(folder, "tuned_fmoe.csv", NULL);
+  write_file(folder, "all.csv",
+             "# who\ngfx,cu_num,family,dtype,M,N,K,B,us,bias\n"
+             "gfx950,256,bf16,bfloat16,2,64,32,,7,1\ngfx950,256,bf16,bfloat16,2,64,32,,5.006,0\n"
+             ",256,bf16,bfloat16,1,64,32,,4,0\ngfx942,256,bf16,bfloat16,1,64,32,,1,0\n"
+             "gfx950,96,bf16,bfloat16,1,64,32,,1,0\ngfx950,256,bf16,bfloat16,1,64,32,16,1,0\n"
+             "gfx950,256,a8w8,torch.int8,1,64,32,1,3,0\ngfx950,256,a8w8,float8,1,64,32,,6,0\n"
+             "gfx950,256,a4w4_blockscale,,1,64,32,,8,0\ngfx950,256,strange,,1,64,32,,9,0\n");
+  g_autoptr(GError) error = NULL;
+  OrrMeasuredOptions options = {.device = "d", .system = "gfx950-256", .thin = TRUE};
+  g_autofree char *text = orr_measured_import(path, &options, &error);
+  g_assert_no_error(error);
+  static const char *const tables[] = {
+      "name: d-libraries\n",
+      "  - library: aiter\n    dtype: bf16\n    measured-on: d\n    source: \"aiter; who\"\n"
+      "    m: \"1 2\"\n    rows:\n      - {n: 64, k: 32, us: \"4 5.01\"}\n",
+      "dtype: int8\n    measured-on: d\n    source: \"aiter; who\"\n    m: \"1\"\n    rows:\n"
+      "      - {n: 64, k: 32, us: \"3\"}\n",
+      "dtype: fp8\n    measured-on: d\n",
+      "us: \"6\"",
+      "dtype: fp4\n",
+      "us: \"8\""};
+  for (guint i = 0; i < G_N_ELEMENTS(tables); i++)
+    if (!strstr(text, tables[i])) g_error("no '%s' in:\n%s", tables[i], text);
+  g_assert_null(strstr(text, "\"1\"}"));
+  g_assert_null(strstr(text, "\"9\""));
+  write_file(folder, "a8w8_blockscale_tuned_gemm_x.csv", "cu_num,M,N,K,us\n256,1,64,32,2\n");
+  g_autofree char *blocks = orr_measured_import(named, &options, &error);
+  g_assert_no_error(error);
+  g_assert_nonnull(strstr(blocks, "    dtype: fp8\n    blocks: true\n"));
+  write_file(folder, "tuned_fmoe.csv",
+             "cu_num,token,model_dim,inter_dim,expert,topk,q_dtype_a,q_dtype_w,g1u1,us\n"
+             "256,4,64,32,8,2,torch.float8_e4m3fn,torch.float8_e4m3fn,1,9\n"
+             "256,4,64,32,8,2,torch.float8_e4m3fn,torch.float8_e4m3fn,1,7\n"
+             "256,4,64,32,8,2,torch.bfloat16,torch.float4_e2m1fn_x2,1,1\n"
+             "256,4,64,32,8,2,torch.bfloat16,torch.bfloat16,0,1\n");
+  g_autofree char *moe = orr_measured_import(experts, &options, &error);
+  g_assert_no_error(error);
+  g_assert_nonnull(strstr(moe, "name: d-experts\n"));
+  g_assert_nonnull(
+      strstr(moe, "rows:\n      - {hidden: 64, inter: 32, topk: 2, experts: 8, tp: 1, ep: 1, us: "
+                  "\"7\"}\n"));
+  g_assert_null(strstr(moe, "dtype: bf16"));
+  g_assert_null(strstr(moe, "dtype: fp4"));
+  options.system = "gfx942-304";
+  g_assert_null(orr_measured_import(experts, &options, &error));
+  g_assert_nonnull(strstr(error->message, "no experts of system 'gfx942-304'"));
   remove_folder(folder);
 }
 
@@ -370,6 +432,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/measured/same-chip", test_same_chip);
   g_test_add_func("/measured/library", test_library);
+  g_test_add_func("/measured/aiter", test_aiter);
   g_test_add_func("/measured/import", test_import);
   g_test_add_func("/measured/moe", test_moe);
   g_test_add_func("/measured/bad-moe", test_bad_moe);
