@@ -40,12 +40,17 @@ static const OrrField fields[] = {
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrDevice, "scale-up-bandwidth", scale_up_bytes_per_s, ORR_UNIT_BYTES_PER_S,
                    "0 B/s",
-                   "NVLink, one direction, all links of the device together; 0: no NVLink.",
+                   "NVLink or xGMI, one direction, all links of the device together; 0: none.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrDevice, "scale-up-efficiency", scale_up_efficiency, ORR_UNIT_FRACTION, "1",
                    "Fraction of scale-up-bandwidth that large NCCL messages reach without "
                    "in-network reduction: measured.",
                    .flags = ORR_FIELD_POSITIVE, .min = 1e-6, .max = 1),
+    ORR_FIELD_INT(OrrDevice, "scale-up-links", scale_up_links, "0",
+                  "Links of a mesh without a switch, one to each other GPU of the domain (xGMI): a "
+                  "transfer to one GPU has one of them. 0: a switch gives it all of "
+                  "scale-up-bandwidth.",
+                  .flags = ORR_FIELD_UNSIGNED, .max = 1023),
     ORR_FIELD_REAL(OrrDevice, "host-link-bandwidth", host_link_bytes_per_s, ORR_UNIT_BYTES_PER_S,
                    NULL, "PCIe or C2C to the host, one direction.", .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_REAL(OrrDevice, "tdp", tdp_watts, ORR_UNIT_WATTS, "0 W",

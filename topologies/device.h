@@ -84,9 +84,10 @@ typedef struct {
   double memory_bytes_per_s;
   double l2_bytes;
   double fp32_flops, tf32_flops, fp16_flops, bf16_flops, fp8_flops, fp4_flops, int8_flops;
-  double scale_up_bytes_per_s; /* NVLink, one direction, all links of the device */
+  double scale_up_bytes_per_s; /* NVLink or xGMI, one direction, all links of the device */
   /* fraction of it that NCCL reaches with large messages: measured, see source */
   double scale_up_efficiency;
+  gint64 scale_up_links;        /* of a mesh, one to each other GPU; 0: switched */
   double host_link_bytes_per_s; /* PCIe or C2C, one direction */
   double tdp_watts;             /* the board's power limit */
   OrrDevicePower power;

@@ -50,6 +50,13 @@ static gboolean check_domains(const OrrFabric *fabric, GError **error) {
                          " GPUs spans nodes of %" G_GINT64_FORMAT
                          ": the fabric must be {kind: nvlink-domain, scale-out: %s}",
                          node->scale_up_domain, node->gpus, fabric->kind->entry.name);
+  const gint64 links = fabric->cluster->device.scale_up_links;
+  if (links > 0 && node->scale_up_domain > links + 1)
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "a scale-up-domain of %" G_GINT64_FORMAT
+                         " GPUs: a mesh of %" G_GINT64_FORMAT
+                         " links (device %s, scale-up-links) joins at most %" G_GINT64_FORMAT,
+                         node->scale_up_domain, links, fabric->cluster->device.name, links + 1);
   if (!fabric->n_ports && fabric->n_gpus > MAX(node->scale_up_domain, node->gpus))
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
                          "nics-per-gpu is %g, but %" G_GINT64_FORMAT
@@ -209,6 +216,14 @@ double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link) {
     return orr_node_shape_port_bandwidth(&cluster->node) * orr_fabric_nic_fraction(fabric);
   return fabric->kind->link_bandwidth(fabric->plan, link - fabric->net_base) *
          orr_fabric_switch_fraction(fabric) * (1 - fabric->taken);
+}
+
+gint64 orr_fabric_domain_size(const OrrFabric *fabric) {
+  return fabric->cluster->node.scale_up_domain;
+}
+
+guint32 orr_fabric_mesh_links(const OrrFabric *fabric, guint32 link) {
+  return link < fabric->host_base ? (guint32)MAX(fabric->cluster->device.scale_up_links, 1) : 1;
 }
 
 const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link) {

@@ -145,6 +145,11 @@ OrrFabric *orr_fabric_avoiding(const OrrFabric *whole, GHashTable *avoid);
 gint64 orr_fabric_n_gpus(const OrrFabric *fabric);
 gint64 orr_fabric_n_links(const OrrFabric *fabric); /* one more than the largest link id */
 double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link); /* effective, bytes/s */
+/* The number of links of a mesh without a switch (device, scale-up-links) that @link stands for: a
+ * transfer to one GPU has one of them, so a byte takes that many times the link's time. 1: any
+ * other link. */
+guint32 orr_fabric_mesh_links(const OrrFabric *fabric, guint32 link);
+gint64 orr_fabric_domain_size(const OrrFabric *fabric); /* GPUs of a scale-up domain */
 /* "gpu12.nic.tx", "leaf3-spine0.up"; newly allocated */
 char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link);
 /* Adds the link to @program, which asks the fabric for its name if it needs it. */

@@ -97,6 +97,8 @@ static void add_scale_up(GString *text, const OrrCluster *cluster) {
   add_rate(text, device->scale_up_bytes_per_s * device->scale_up_efficiency,
            device->scale_up_bytes_per_s);
   g_string_append(text, " per GPU each way");
+  if (device->scale_up_links > 0)
+    g_string_append_printf(text, ", a mesh: to one GPU 1/" I64 " of it", device->scale_up_links);
   add_latency(text, cluster->node.scale_up_latency_s);
 }
 

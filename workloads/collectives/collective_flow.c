@@ -274,6 +274,41 @@ static guint32 weigh_incast(OrrCollectiveFlow *flow) {
   return scale;
 }
 
+/* The members of the domain that has most of them in this phase. */
+static guint most_members(const OrrCollectiveFlow *flow) {
+  g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL); /* GPU + 1 */
+  g_autoptr(GHashTable) members = g_hash_table_new(NULL, NULL);
+  const gint64 domain = orr_fabric_domain_size(flow->fabric);
+  guint most = 0;
+  for (guint i = 0; i < flow->uses->len; i++) {
+    const guint32 link = g_array_index(flow->uses, OrrLinkUse, i).link, gpu = link / 2;
+    if (orr_fabric_mesh_links(flow->fabric, link) == 1 ||
+        !g_hash_table_add(seen, GUINT_TO_POINTER(gpu + 1)))
+      continue;
+    gpointer key = GUINT_TO_POINTER((guint)(gpu / domain + 1));
+    const guint n = GPOINTER_TO_UINT(g_hash_table_lookup(members, key)) + 1;
+    g_hash_table_insert(members, key, GUINT_TO_POINTER(n));
+    most = MAX(most, n);
+  }
+  return most;
+}
+
+/* In a mesh, m members of a domain have m - 1 of each GPU's links to each other. RCCL runs that
+ * many rings in parallel, and an all-to-all sends over all of them at once: either way a member has
+ * (m - 1) / links of its rate. Returns the factor by which all weights were scaled. */
+static guint32 weigh_mesh(OrrCollectiveFlow *flow) {
+  const guint members = most_members(flow);
+  if (members < 2) return 1;
+  for (guint i = 0; i < flow->uses->len; i++) {
+    OrrLinkUse *use = &g_array_index(flow->uses, OrrLinkUse, i);
+    const guint32 links = orr_fabric_mesh_links(flow->fabric, use->link),
+                  factor = links > 1 ? links : members - 1;
+    use->weight *= factor;
+    if (i < flow->detour_weights->len) g_array_index(flow->detour_weights, guint32, i) *= factor;
+  }
+  return members - 1;
+}
+
 enum { SPLITS = 8 }; /* ugal splits a flow into eighths */
 
 /* The total parts of a unit flow if @detoured eighths take detours. */
@@ -314,7 +349,7 @@ static void split_detours(OrrCollectiveFlow *flow) {
 void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, double bytes,
                                 GArray *phases) {
   double base_s = phases->len == 0 ? flow->costs.base_s : 0;
-  const guint32 grown = weigh_incast(flow);
+  const guint32 grown = weigh_incast(flow) * weigh_mesh(flow);
   double parts = flow->n_paths;
   if (flow->n_detours > 0) {
     split_detours(flow);

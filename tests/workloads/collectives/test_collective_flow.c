@@ -1,11 +1,13 @@
 /*
  * test_collective_flow.c - the weights that edges add up to, against a hash table of GLib's; and
- * that naming the algorithm which the planner would choose changes nothing.
+ * that naming the algorithm which the planner would choose changes nothing; meshes.
  */
 #include "sim/base/library.h"
 #include "tests/workloads/collectives/test_collective_fixture.h"
 #include "workloads/collectives/collective_private.h"
 #include "tests/run/shared_library.h"
+
+#define S 1e9
 
 typedef struct {
   GArray *uses;        /* of OrrLinkUse, in the order of first use */
@@ -99,9 +101,47 @@ static void test_named_is_chosen(void) {
   }
 }
 
+/* A mesh of 7 links: m GPUs of a domain have m - 1 of each other's. All 8 have a switch's rate, 4
+ * three sevenths of it, 2 (a ring of two, or one sender) a seventh; NICs are as they were. A domain
+ * of more GPUs than the links join is refused. */
+static void test_mesh(void) {
+  static const struct {
+    OrrCollectiveOp op;
+    const char *algorithm;
+    guint n;
+    double bytes, seconds; /* of the buffer; of the transfer with a switch */
+  } cases[] = {{ORR_ALL_REDUCE, "ring", 8, S, 14.0 / 8 * S / SCALE_UP},
+               {ORR_ALL_REDUCE, "ring", 4, S, 6.0 / 4 * S / SCALE_UP},
+               {ORR_ALL_REDUCE, "ring", 2, S, S / SCALE_UP},
+               {ORR_ALL_TO_ALL, "pairwise", 8, S, 7.0 / 8 * S / SCALE_UP},
+               {ORR_ALL_TO_ALL, "pairwise", 4, S, 3.0 / 4 * S / SCALE_UP}};
+  g_auto(Machine) machine;
+  machine_init(&machine, 4, 8, 4, 1);
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree gint64 *gpus = group_new(cases[i].n, 0, 1);
+    machine.cluster.device.scale_up_links = 0;
+    g_autoptr(OrrCollectivePlan) switched =
+        plan_on(&machine, cases[i].op, S, gpus, cases[i].n, cases[i].algorithm);
+    machine.cluster.device.scale_up_links = 7;
+    g_autoptr(OrrCollectivePlan) mesh =
+        plan_on(&machine, cases[i].op, S, gpus, cases[i].n, cases[i].algorithm);
+    const double latency_s = latency_of(switched);
+    assert_close(switched->predicted_s - latency_s, cases[i].seconds, 1e-9);
+    assert_close(mesh->predicted_s - latency_s, cases[i].seconds * 7 / (cases[i].n - 1), 1e-9);
+  }
+  g_autofree gint64 *all = group_new(32, 0, 1);
+  g_autoptr(OrrCollectivePlan) nodes = plan_on(&machine, ORR_ALL_REDUCE, S, all, 32, "ring");
+  assert_close(nodes->predicted_s - latency_of(nodes), 2 * 31.0 / 32 * S / 8 / NIC, 1e-9);
+  machine.cluster.device.scale_up_links = 3;
+  g_autoptr(GError) error = NULL;
+  g_assert_null(orr_fabric_new(&machine.cluster, 1, &error));
+  g_assert_nonnull(strstr(error->message, "a scale-up-domain of 8 GPUs: a mesh of 3 links"));
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/collective-flow/loads", test_loads);
+  g_test_add_func("/collective-flow/mesh", test_mesh);
   g_test_add_func("/collective-flow/named-is-chosen", test_named_is_chosen);
   return g_test_run();
 }

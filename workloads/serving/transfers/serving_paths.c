@@ -78,8 +78,10 @@ static void add_route(Planner *planner, gint64 from, gint64 to, guint64 flow, gu
   const double latency_s =
       orr_fabric_route(planner->work->world->fabric, from, to, flow, planner->route);
   planner->latency_s = MAX(planner->latency_s, latency_s);
-  for (guint i = 0; i < planner->route->len; i++)
-    add_use(planner, g_array_index(planner->route, guint32, i), weight);
+  for (guint i = 0; i < planner->route->len; i++) {
+    const guint32 link = g_array_index(planner->route, guint32, i);
+    add_use(planner, link, weight * orr_fabric_mesh_links(planner->work->world->fabric, link));
+  }
 }
 
 static OrrServingPath end_path(Planner *planner) {
