@@ -6,7 +6,7 @@ Whatever stands between `<!-- accuracy: NAME -->` and `<!-- /accuracy -->` on an
   training           cells two to four of each row that begins with a set's name (a person writes what explains the error),
                      and the sentence above
   serving            the rows that SERVING lists
-  kernels            the table of kernels left out, one row a profile
+  kernels            the table of kernels left out, one row a profile; `kernels aiter` those of AMD's tuned library
   costs SET          a table of a cost validation set: kernels by region, the range over profiles
   bands set, bands row   coverage and width of error bands by group, with own set or own row left out (`validate --bands`)
   bands ratios       what bands of ratios decide, by axis and by group
@@ -117,7 +117,9 @@ SERVING = {
 # Columns of the table of kernels: what `orrery validate gemm attention moe` calls them.
 KERNELS = [(r"gemm bf16",), (r"gemm fp8",), (r"gemm fp4",), (r"attention prefill bf16/bf16",),
            (r"attention decode bf16/bf16", r"attention decode bf16/fp8"), (r"moe bf16 .*",), (r"moe fp8 .*",)]
-PROFILES = {"A100-80GB": "a100-80gb-sxm", "H100": "h100-sxm", "H200": "h200-sxm", "B200": "b200", "GB200": "gb200"}
+AITER = [(r"gemm bf16 aiter",), (r"gemm fp8 aiter",), (r"gemm fp8-block aiter",), (r"gemm fp4 aiter",), (r"moe fp8 .*",),
+         (r"moe fp4 .*",)]
+PROFILES = {"MI300X": "mi300x", "MI355X": "mi355x", "A100-80GB": "a100-80gb-sxm", "H100": "h100-sxm", "H200": "h200-sxm", "B200": "b200", "GB200": "gb200"}
 
 
 class Validation:
@@ -311,8 +313,8 @@ def serving(old, validation, quick):
     return lines
 
 
-def kernels(old, validation):
-    """The same for the table of kernels: a range where balanced and skewed experts differ."""
+def kernels(old, validation, columns):
+    """The same for a table of kernels: a range where balanced and skewed experts differ."""
     errors = validation.costs("gemm", "attention", "moe")
 
     def cell(profile, pattern):
@@ -325,7 +327,7 @@ def kernels(old, validation):
     for line in old:
         name = line.removeprefix("| ").split(" |")[0]
         if name in PROFILES:
-            shown = [[cell(PROFILES[name], pattern) for pattern in column] for column in KERNELS]
+            shown = [[cell(PROFILES[name], pattern) for pattern in column] for column in columns]
             line = f"| {name} |" + "".join(f" {', '.join(filter(None, one))} |".replace("  ", " ") for one in shown)
         lines.append(line)
     return lines
@@ -344,7 +346,7 @@ def rows_of(name, old, validation, quick):
         return bands(names[0], validation)
     if quick:
         return [None] * len(old)
-    return costs(names[0], validation) if kind == "costs" else kernels(old, validation)
+    return costs(names[0], validation) if kind == "costs" else kernels(old, validation, AITER if names else KERNELS)
 
 
 def rewrite(path, validation, check, quick):

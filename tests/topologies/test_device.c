@@ -19,8 +19,8 @@ static void load(OrrLibrary *library, const char *name, OrrDevice *device) {
 }
 
 static void test_shipped(void) {
-  const char *const wanted[] = {"a100-40gb-sxm", "a100-80gb-sxm", "b200", "gb200",
-                                "h100-sxm",      "h200-sxm",      "l40s", NULL};
+  const char *const wanted[] = {"a100-40gb-sxm", "a100-80gb-sxm", "b200",   "gb200",  "h100-sxm",
+                                "h200-sxm",      "l40s",          "mi300x", "mi355x", NULL};
   OrrLibrary *library = shared_library();
   g_auto(GStrv) names = orr_library_names(library, "device");
   for (guint i = 0; wanted[i]; i++)
