@@ -14,6 +14,7 @@
 
 typedef struct {
   double bytes, us;
+  double in_place_us; /* NAN: not printed */
   OrrPlace place;
 } Row;
 
@@ -311,6 +312,10 @@ static void read_row(Reader *reader, char **words, OrrPlace place) {
   check_wrong(reader, run, words, time, place);
   check_type(reader, run, words[type], place);
   check_repeat(reader, run, &row);
+  const int second = find_heading(run, "time", 1);
+  if (second < (int)empty || !parse(words[second - (int)empty], &row.in_place_us) ||
+      row.in_place_us <= 0)
+    row.in_place_us = NAN;
   note_factor(run, words, time);
   g_array_append_val(run->rows, row);
 }
@@ -439,6 +444,7 @@ static const char *library_device(const char *driver_name) {
 
 static void check_device(const Reader *reader, const Run *run) {
   const char *device = reader->order->device;
+  if (!device) return;
   const char *named = run->device ? library_device(run->device) : NULL;
   if (run->device && !named && orr_device_driver_names(device))
     orr_diags_error(reader->diags, run->place,
@@ -491,101 +497,85 @@ static void check_runs(Reader *reader, OrrPlace file) {
     orr_diags_error(reader->diags, file, "no row of nccl-tests");
 }
 
-static int compare_rows(gconstpointer a, gconstpointer b) {
-  const Row *x = a, *y = b;
-  return (x->bytes > y->bytes) - (x->bytes < y->bytes);
-}
-
-static void append_list(GString *text, const char *key, const GArray *rows, gboolean times) {
-  g_string_append_printf(text, "    %s: \"", key);
-  for (guint i = 0; i < rows->len; i++) {
-    const Row *row = &g_array_index(rows, Row, i);
-    g_string_append(text, i ? " " : "");
-    if (times)
-      orr_measured_append(text, row->us);
-    else
-      g_string_append_printf(text, "%.0f", row->bytes);
-  }
-  g_string_append(text, "\"\n");
-}
-
-static void append_failed(const Reader *reader, GString *text) {
-  if (reader->failed->len)
-    g_string_append_printf(text, "# Left out, for the test failed: %s.\n", reader->failed->str);
-}
-
-static char *write_profile(const Reader *reader, const char *path) {
-  const Run *first = reader->runs->pdata[0];
-  g_autofree char *file = g_path_get_basename(path);
-  GString *text = g_string_new("schema: profile/1\n");
-  append_failed(reader, text);
-  g_string_append_printf(text, "name: %s-collectives\n", reader->order->device);
-  if (reader->order->base)
-    g_string_append_printf(text,
-                           "# These rows answer for their collective, ranks and range of sizes, "
-                           "the base for all else.\n"
-                           "base: %s\n",
-                           reader->order->base);
-  g_string_append_printf(text, "device: %s\n", reader->order->device);
-  g_string_append_printf(
-      text,
-      "source: \"made by orrery import nccl-tests from %s: %s, NCCL %s, %s, %s\"\ncollectives:\n",
-      g_strdelimit(file, "\"\\", '\''),
-      first->device ? g_strdelimit(first->device, "\"\\", '\'') : "GPUs not named",
-      first->version ? first->version : "of a version not said", first->type,
-      reader->order->in_place ? "in place" : "out of place");
-  for (guint i = 0; i < reader->runs->len; i++) {
-    const Run *run = reader->runs->pdata[i];
-    g_array_sort(run->rows, compare_rows);
-    g_string_append_printf(text, "  - op: %s\n    ranks: %u\n", run->op, run->n_ranks);
-    append_list(text, "bytes", run->rows, FALSE);
-    append_list(text, "us", run->rows, TRUE);
-  }
-  return g_string_free(text, FALSE);
-}
-
-static char *write_rows(const Reader *reader) {
-  const Run *first = reader->runs->pdata[0];
-  GString *text = g_string_new(NULL);
-  append_failed(reader, text);
-  g_string_append_printf(
-      text, "# device: %s; source: nccl-tests, %s; latency_us is one call, microseconds\n",
-      first->device ? first->device : reader->order->device,
-      reader->order->in_place ? "in place" : "out of place");
-  g_string_append(text, "system,table,dtype,version,op,n_gpus,bytes,latency_us\n");
-  for (guint i = 0; i < reader->runs->len; i++) {
-    const Run *run = reader->runs->pdata[i];
-    for (guint k = 0; k < run->rows->len; k++) {
-      const Row *row = &g_array_index(run->rows, Row, k);
-      g_string_append_printf(text, "%s,nccl_perf,%s,%s,%s,%u,%.0f,", reader->order->device,
-                             run->type, run->version ? run->version : "", run->op, run->n_ranks,
-                             row->bytes);
-      orr_measured_append(text, row->us);
-      g_string_append_c(text, '\n');
-    }
-  }
-  return g_string_free(text, FALSE);
-}
-
-char *orr_import_nccl_tests(const char *path, const OrrNcclTestsOrder *order, GError **error) {
+/* Reads @path into @reader, whose order, runs, failed and diags are set. */
+static gboolean read_file(Reader *reader, const char *path, GError **error) {
   g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DATA, NULL, error);
   if (!text) {
     g_prefix_error(error, "%s: ", path);
-    return NULL;
+    return FALSE;
   }
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(GPtrArray) runs = g_ptr_array_new_with_free_func((GDestroyNotify)run_free);
-  g_autoptr(GString) failed = g_string_new(NULL);
-  Reader reader = {.order = order, .runs = runs, .failed = failed, .diags = diags};
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
   const char *file = g_intern_string(path);
   for (int i = 0; lines[i]; i++) {
     g_strchomp(lines[i]);
-    read_line(&reader, lines[i], (OrrPlace){file, i + 1, 1});
+    read_line(reader, lines[i], (OrrPlace){file, i + 1, 1});
   }
-  check_runs(&reader, (OrrPlace){file, 0, 0});
-  g_free(reader.op);
-  g_free(reader.version);
-  if (!orr_diags_check(diags, error)) return NULL;
-  return order->csv ? write_rows(&reader) : write_profile(&reader, path);
+  check_runs(reader, (OrrPlace){file, 0, 0});
+  return orr_diags_check(reader->diags, error);
+}
+
+static Reader *reader_new(const OrrNcclTestsOrder *order) {
+  Reader *reader = g_new0(Reader, 1);
+  reader->order = order;
+  reader->runs = g_ptr_array_new_with_free_func((GDestroyNotify)run_free);
+  reader->failed = g_string_new(NULL);
+  reader->diags = orr_diags_new();
+  return reader;
+}
+
+static void reader_free(Reader *reader) {
+  g_ptr_array_unref(reader->runs);
+  g_string_free(reader->failed, TRUE);
+  orr_diags_free(reader->diags);
+  g_free(reader->op);
+  g_free(reader->version);
+  g_free(reader);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Reader, reader_free)
+
+static void free_run(gpointer data) {
+  OrrNcclTestsRun *run = data;
+  g_free(run->op);
+  g_free(run->device);
+  g_free(run->type);
+  g_free(run->version);
+  g_array_unref(run->rows);
+  g_free(run);
+}
+
+void orr_nccl_tests_log_free(OrrNcclTestsLog *log) {
+  if (!log) return;
+  g_ptr_array_unref(log->runs);
+  g_free(log->failed);
+  g_free(log);
+}
+
+/* What others see of @run. */
+static OrrNcclTestsRun *shown(Run *run) {
+  OrrNcclTestsRun *copy = g_new0(OrrNcclTestsRun, 1);
+  copy->op = g_strdup(run->op);
+  copy->device = g_strdup(run->device);
+  copy->type = g_strdup(run->type);
+  copy->version = g_strdup(run->version);
+  copy->n_ranks = run->n_ranks;
+  copy->n_hosts = g_hash_table_size(run->hosts);
+  copy->rows = g_array_new(FALSE, FALSE, sizeof(OrrNcclTestsRow));
+  for (guint i = 0; i < run->rows->len; i++) {
+    const Row *row = &g_array_index(run->rows, Row, i);
+    const OrrNcclTestsRow one = {row->bytes, row->us, row->in_place_us};
+    g_array_append_val(copy->rows, one);
+  }
+  return copy;
+}
+
+OrrNcclTestsLog *orr_import_nccl_tests_log(const char *path, const OrrNcclTestsOrder *order,
+                                           GError **error) {
+  g_autoptr(Reader) reader = reader_new(order);
+  if (!read_file(reader, path, error)) return NULL;
+  OrrNcclTestsLog *log = g_new0(OrrNcclTestsLog, 1);
+  log->runs = g_ptr_array_new_with_free_func(free_run);
+  for (guint i = 0; i < reader->runs->len; i++)
+    g_ptr_array_add(log->runs, shown(reader->runs->pdata[i]));
+  log->failed = g_strdup(reader->failed->str);
+  return log;
 }

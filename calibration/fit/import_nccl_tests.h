@@ -49,6 +49,35 @@ typedef struct {
  * file. */
 char *orr_import_nccl_tests(const char *path, const OrrNcclTestsOrder *order, GError **error);
 
+typedef struct {
+  double bytes;
+  double us;          /* of the times that the order asks for */
+  double in_place_us; /* NAN: not printed, or no number */
+} OrrNcclTestsRow;
+
+/* One test of a log. */
+typedef struct {
+  char *op;      /* as nccl-tests names it */
+  char *device;  /* as the driver names it; NULL: not printed */
+  char *type;    /* number format: "float" */
+  char *version; /* of NCCL; NULL: not printed */
+  guint n_ranks;
+  guint n_hosts; /* 0: not printed */
+  GArray *rows;  /* of OrrNcclTestsRow, as printed */
+} OrrNcclTestsRun;
+
+typedef struct {
+  GPtrArray *runs; /* of OrrNcclTestsRun *, at least one */
+  char *failed;    /* names of tests without a row, with commas; "": none */
+} OrrNcclTestsLog;
+
+/* The tests of a log. @order->device may be NULL: any device. Several hosts are right with
+ * @order->csv. NULL with the errors of orr_import_nccl_tests. */
+OrrNcclTestsLog *orr_import_nccl_tests_log(const char *path, const OrrNcclTestsOrder *order,
+                                           GError **error);
+void orr_nccl_tests_log_free(OrrNcclTestsLog *log);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrNcclTestsLog, orr_nccl_tests_log_free)
+
 G_END_DECLS
 
 #endif

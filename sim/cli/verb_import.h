@@ -8,6 +8,7 @@
 #ifndef ORR_VERB_IMPORT_H
 #define ORR_VERB_IMPORT_H
 
+#include "calibration/fit/import_nccl_tests.h"
 #include "sim/cli/cli.h"
 
 G_BEGIN_DECLS
@@ -23,6 +24,10 @@ gboolean orr_verb_import_check_paths(char **args, GError **error);
 gboolean orr_verb_import_check_device(const char *device, const char *format, GError **error);
 /* Imports the files @args by the format that their content has, and says which. */
 int orr_verb_import_guess(OrrLibrary *library, char **args, GError **error);
+/* Prints how the tests @runs (OrrNcclTestsLog) compare with the healthy machine @cluster, and which
+ * faults a slow one looks like. Returns the exit status. */
+int orr_verb_import_compare_nccl(OrrLibrary *library, const GPtrArray *runs, const char *cluster,
+                                 gboolean in_place, GError **error);
 /* Writes @text to -o, or to stdout without one. Returns the exit status. */
 int orr_verb_import_write(const char *text, GError **error);
 

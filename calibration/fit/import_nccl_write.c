@@ -1,0 +1,95 @@
+/*
+ * import_nccl_write.c - what was read of a log of nccl-tests, as a profile or as rows.
+ */
+#include <string.h>
+
+#include "calibration/fit/import_nccl_tests.h"
+#include "calibration/fit/measured_private.h"
+
+typedef struct {
+  const OrrNcclTestsOrder *order;
+  const OrrNcclTestsLog *log;
+} Source;
+
+static int compare_rows(gconstpointer a, gconstpointer b) {
+  const OrrNcclTestsRow *x = a, *y = b;
+  return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static void append_list(GString *text, const char *key, const GArray *rows, gboolean times) {
+  g_string_append_printf(text, "    %s: \"", key);
+  for (guint i = 0; i < rows->len; i++) {
+    const OrrNcclTestsRow *row = &g_array_index(rows, OrrNcclTestsRow, i);
+    g_string_append(text, i ? " " : "");
+    if (times)
+      orr_measured_append(text, row->us);
+    else
+      g_string_append_printf(text, "%.0f", row->bytes);
+  }
+  g_string_append(text, "\"\n");
+}
+
+static void append_failed(const Source *source, GString *text) {
+  if (*source->log->failed)
+    g_string_append_printf(text, "# Left out, for the test failed: %s.\n", source->log->failed);
+}
+
+static char *write_profile(const Source *source, const char *path) {
+  const OrrNcclTestsRun *first = source->log->runs->pdata[0];
+  g_autofree char *file = g_path_get_basename(path);
+  GString *text = g_string_new("schema: profile/1\n");
+  append_failed(source, text);
+  g_string_append_printf(text, "name: %s-collectives\n", source->order->device);
+  if (source->order->base)
+    g_string_append_printf(text,
+                           "# These rows answer for their collective, ranks and range of sizes, "
+                           "the base for all else.\n"
+                           "base: %s\n",
+                           source->order->base);
+  g_string_append_printf(text, "device: %s\n", source->order->device);
+  g_string_append_printf(
+      text,
+      "source: \"made by orrery import nccl-tests from %s: %s, NCCL %s, %s, %s\"\ncollectives:\n",
+      g_strdelimit(file, "\"\\", '\''),
+      first->device ? g_strdelimit(first->device, "\"\\", '\'') : "GPUs not named",
+      first->version ? first->version : "of a version not said", first->type,
+      source->order->in_place ? "in place" : "out of place");
+  for (guint i = 0; i < source->log->runs->len; i++) {
+    const OrrNcclTestsRun *run = source->log->runs->pdata[i];
+    g_array_sort(run->rows, compare_rows);
+    g_string_append_printf(text, "  - op: %s\n    ranks: %u\n", run->op, run->n_ranks);
+    append_list(text, "bytes", run->rows, FALSE);
+    append_list(text, "us", run->rows, TRUE);
+  }
+  return g_string_free(text, FALSE);
+}
+
+static char *write_rows(const Source *source) {
+  const OrrNcclTestsRun *first = source->log->runs->pdata[0];
+  GString *text = g_string_new(NULL);
+  append_failed(source, text);
+  g_string_append_printf(
+      text, "# device: %s; source: nccl-tests, %s; latency_us is one call, microseconds\n",
+      first->device ? first->device : source->order->device,
+      source->order->in_place ? "in place" : "out of place");
+  g_string_append(text, "system,table,dtype,version,op,n_gpus,bytes,latency_us\n");
+  for (guint i = 0; i < source->log->runs->len; i++) {
+    const OrrNcclTestsRun *run = source->log->runs->pdata[i];
+    for (guint k = 0; k < run->rows->len; k++) {
+      const OrrNcclTestsRow *row = &g_array_index(run->rows, OrrNcclTestsRow, k);
+      g_string_append_printf(text, "%s,nccl_perf,%s,%s,%s,%u,%.0f,", source->order->device,
+                             run->type, run->version ? run->version : "", run->op, run->n_ranks,
+                             row->bytes);
+      orr_measured_append(text, row->us);
+      g_string_append_c(text, '\n');
+    }
+  }
+  return g_string_free(text, FALSE);
+}
+
+char *orr_import_nccl_tests(const char *path, const OrrNcclTestsOrder *order, GError **error) {
+  g_autoptr(OrrNcclTestsLog) log = orr_import_nccl_tests_log(path, order, error);
+  if (!log) return NULL;
+  const Source source = {order, log};
+  return order->csv ? write_rows(&source) : write_profile(&source, path);
+}

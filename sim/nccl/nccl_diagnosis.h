@@ -1,0 +1,79 @@
+/*
+ * nccl_diagnosis.h - is a measured curve of nccl-tests what a machine should reach, and if not,
+ * which known fault has such a curve?
+ *
+ *   1. A size is slow (fast) where its measured time lies above (below) the band of the healthy
+ *      replay, which is at least 10 % either way. Where fewer than a quarter of the sizes are slow,
+ *      the log is as expected: one in ten lies above an 80 % band by chance.
+ *   2. Otherwise every suspect is replayed. With r_i = ln(measured / replayed) at size i,
+ *
+ *        misfit = sqrt(variance of r + (mean of r / 2)^2)
+ *
+ *      so shape counts more than a constant factor, which errors of the model have, too.
+ *   3. A suspect explains the log where four fifths of the sizes lie in the band around its own
+ *      curve, and its misfit is at most 0.6 of the healthy curve's.
+ *   4. Suspects whose misfit is at most 1.3 times the best one's plus 0.02 fit as well: 2 % is by
+ *      how much repeated measurements differ.
+ */
+#ifndef ORR_NCCL_DIAGNOSIS_H
+#define ORR_NCCL_DIAGNOSIS_H
+
+#include "sim/nccl/nccl_faults.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  double bytes, time_s;
+} OrrNcclMeasured;
+
+typedef enum {
+  ORR_NCCL_AS_EXPECTED,
+  ORR_NCCL_FASTER,      /* half of the sizes are fast, fewer than a quarter slow */
+  ORR_NCCL_EXPLAINED,   /* by one fault */
+  ORR_NCCL_AMBIGUOUS,   /* by several, whose curves are alike */
+  ORR_NCCL_UNEXPLAINED, /* slow, and no known fault has such a curve, or fewer than 3 sizes */
+} OrrNcclVerdict;
+
+extern const char *const orr_nccl_verdict_words[]; /* "as-expected", "faster", ..., NULL */
+
+/* A fault in the strength that fits best. */
+typedef struct {
+  const OrrNcclFault *fault;
+  char *strength;
+  double misfit;
+  gboolean explains, is_likely; /* is_likely: explains, and as well as the best one */
+  guint n_within;               /* sizes in the band around its curve */
+} OrrNcclFit;
+
+typedef struct {
+  OrrNcclVerdict verdict;
+  guint n, n_slow, n_fast;
+  double misfit;      /* of the healthy curve */
+  gboolean has_band;  /* FALSE: nothing measured is like it, so 25 % either way are taken */
+  GArray *fits;       /* of OrrNcclFit, best first; one per fault that is visible in this run */
+  GPtrArray *hidden;  /* names of faults that would change no size by 3 % */
+  GPtrArray *refused; /* "name: why" of faults that cannot be replayed on the machine */
+} OrrNcclDiagnosis;
+
+/* Judges @measured (of OrrNcclMeasured, at least one) by @healthy, and, where it is slow, by
+ * replays of all suspects of @site, @jobs at once. */
+OrrNcclDiagnosis *orr_nccl_diagnosis_new(OrrLibrary *library, const OrrNcclSite *site,
+                                         const OrrNcclCurve *healthy, const GArray *measured,
+                                         guint jobs);
+/* The same with curves that are known: of @suspects (orr_nccl_faults_suspects), in their order. */
+OrrNcclDiagnosis *orr_nccl_diagnosis_of(const OrrNcclCurve *healthy, const GArray *suspects,
+                                        const GPtrArray *curves, const GArray *measured);
+/* The curves of @suspects of @question: as orr_nccl_curve_replay. */
+GPtrArray *orr_nccl_diagnosis_replay(OrrLibrary *library, const OrrNcclCurveQuestion *question,
+                                     const GArray *suspects, guint jobs);
+void orr_nccl_diagnosis_free(OrrNcclDiagnosis *diagnosis);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrNcclDiagnosis, orr_nccl_diagnosis_free)
+
+/* Bounds of @healthy's time at @bytes, at least 10 % either way; FALSE: there is no band, and 25 %
+ * are taken. */
+gboolean orr_nccl_diagnosis_band(const OrrNcclCurve *healthy, double bytes, double *ret_low_s,
+                                 double *ret_high_s);
+
+G_END_DECLS
+
+#endif
