@@ -31,9 +31,9 @@ static const GOptionEntry options[] = {
     ORR_OPTION_TEXT("plot", plot, "FILE",
                     "profile: plot modelled against measured times of shapes that were left out, "
                     "with gnuplot (.svg, .png, .pdf)"),
-    ORR_OPTION_TEXT(
-        "as", as, "FORMAT",
-        "cluster: print it as ibnetdiscover, nccl-xml, slurm or slurm-yaml would have it"),
+    ORR_OPTION_TEXT("as", as, "FORMAT",
+                    "cluster: print it as astra-sim, ibnetdiscover, nccl-xml, slurm or slurm-yaml "
+                    "would have it"),
     ORR_OPTION_TEXT("collective", query.collective, "OP",
                     "cluster: print the flows on each kind of link, and the hottest links, under a "
                     "collective over all GPUs"),

@@ -2,8 +2,8 @@
  * verb_import_guess.c - orrery import FILE...: the format by the content of the first file.
  *
  * The order is from the surest sign to the loosest: SQLite's header; a log of nccl-tests; the
- * result or log of a benchmark; a dump of a topology; a model's config.json alone; at last a launch
- * line or config, whose reader says what it does not know.
+ * result or log of a benchmark; a dump of a topology; a file of another simulator; a model's
+ * config.json alone; at last a launch line or config, whose reader says what it does not know.
  */
 #include <string.h>
 
@@ -14,6 +14,7 @@
 #include "sim/cli/show.h"
 #include "sim/cli/verb_import.h"
 #include "sim/import/bench/bench.h"
+#include "sim/import/exchange/exchange_format.h"
 #include "sim/import/topology/dump.h"
 
 typedef struct {
@@ -47,6 +48,8 @@ static Guess guess_of(const char *path, const char *text, gsize length, guint n_
   const OrrDumpReader *dump = orr_dump_reader_of(path);
   if (dump) return (Guess){&orr_verb_import_topology, dump->sentence};
   if (orr_dump_is_foreign(text)) return (Guess){&orr_verb_import_topology, "a dump of a topology"};
+  const OrrExchangeFormat *exchange = orr_exchange_format_of(text, length);
+  if (exchange) return (Guess){&orr_verb_import_exchange, exchange->name};
   if (n_files == 1 && is_model(text))
     return (Guess){&orr_verb_import_huggingface, "the config.json of a model"};
   return (Guess){&orr_verb_import_launch, "a launch line or a config"};

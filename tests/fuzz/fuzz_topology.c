@@ -1,7 +1,7 @@
 /*
  * fuzz_topology.c - libFuzzer target: no bytes may break a reader of topologies, whether it
  * recognises them or not, or the plan that is made from what it read. The first byte selects the
- * reader: 'd' the first of dump.c's array, 'e' the second ..., 'o' those that recognise the text.
+ * reader: 'd' the first of dump.c's array, 'e' the second ..., 'p' those that recognise the text.
  */
 #include "sim/import/topology/cluster_plan.h"
 #include "tests/fuzz/fuzz_file.h"

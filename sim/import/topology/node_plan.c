@@ -112,9 +112,9 @@ static gboolean find_node(Planner *planner, const char *format, const OrrDumpNod
   return TRUE;
 }
 
-enum { N_FORMATS = 4 };
+enum { N_FORMATS = 5 };
 static const char *const formats[N_FORMATS] = {"NCCL's XML", "nvidia-smi topo -m", "lspci",
-                                               "rocm-smi --showtopo"};
+                                               "rocm-smi --showtopo", "SimAI"};
 
 static gboolean choose_node(Planner *planner, const OrrDumpNode *all[N_FORMATS], GError **error) {
   for (guint i = 0; i < N_FORMATS; i++) {
