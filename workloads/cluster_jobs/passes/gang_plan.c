@@ -2,20 +2,28 @@
  * gang_plan.c - a plan: a list of steps, the free GPUs by node from its time until the next
  * step's.
  *
- * A step holds all nodes, so the memory is nodes x waiting jobs. Most of the time of a plan goes
- * into the least that is free over a row of steps, node by node. Where a node's GPUs fit a byte, a
- * step has them as bytes, too, in blocks that the compiler turns into vector instructions.
+ * A step holds all nodes, so the memory is nodes x steps. Where a node's GPUs fit a byte, a step
+ * has them as bytes. Most of the time of a plan goes into the least that is free over a row of
+ * steps, node by node. Where a placement asks no more than that enough nodes have enough GPUs
+ * (by_room), a step also has a set of nodes for each number of GPUs, and the least of several steps
+ * is the intersection of one set of each, or of two:
+ *
+ *   free  3 8 0 8 5     at least 3:  1 1 0 1 1     a gang of 19 on nodes of 8 needs two nodes
+ *                       at least 8:  0 1 0 1 0     with at least 8, and one more with 3
  */
 #include <string.h>
 
 #include "workloads/cluster_jobs/passes/gang_pass.h"
 
-enum { BLOCK = 64 }; /* nodes */
+enum { BLOCK = 64 }; /* nodes: with a fixed number, loops over bytes become vector instructions */
+
+/* The free GPUs of all nodes in one block, which is copied as a whole: their sum, the sets, the
+ * number of nodes in each set, and the GPUs by node. */
+typedef guint8 Free;
 
 typedef struct {
   gint64 at_us;
-  OrrGangBins bins;
-  guint8 *bytes; /* bins.free, and 0 up to whole blocks; NULL: a node has too many GPUs */
+  Free *free;
 } Step;
 
 /* What was found for a size: nothing of at least @length_us starts before @at_us. */
@@ -24,61 +32,165 @@ typedef struct {
 } Bound;
 
 struct OrrGangPlan {
-  GArray *steps; /* of Step, by time; the last lasts for ever */
-  OrrGangBins least;
-  guint8 *least_bytes; /* NULL: the steps are searched */
-  GArray *bounds;      /* of Bound; of a plan from which nothing is given back */
+  GArray *steps;    /* of Step, by time; the last lasts for ever */
+  GPtrArray *spare; /* of Free */
+  guint n;          /* nodes */
+  gint64 size;      /* GPUs of each */
+  gboolean is_narrow, has_sets;
+  gsize n_words;                      /* of a set: a block each */
+  gsize at_counts, at_nodes, n_bytes; /* in a Free; sets begin behind the sum */
+  OrrGangBins least;                  /* of a row of steps */
+  guint8 *least_bytes;                /* the same, where they are narrow */
+  guint64 *least_whole, *least_rest;  /* sets */
+  guint64 *whole;                     /* scratch: the whole nodes of a Change */
+  GArray *bounds;                     /* of Bound; of a plan from which nothing is given back */
 };
 
 static Step *step_at(const OrrGangPlan *plan, guint i) {
   return &g_array_index(plan->steps, Step, i);
 }
 
-static void step_clear(gpointer data) {
-  Step *step = data;
-  orr_gang_bins_clear(&step->bins);
-  g_free(step->bytes);
+static gint64 *sum_of(Free *free) { return (gint64 *)(void *)free; }
+
+/* Nodes with at least @gpus, from 1 to size. */
+static guint64 *set_of(const OrrGangPlan *plan, Free *free, gint64 gpus) {
+  return (guint64 *)(void *)(free + sizeof(gint64)) + (gsize)(gpus - 1) * plan->n_words;
 }
 
-static guint n_bytes(const OrrGangBins *bins) { return (bins->n + BLOCK - 1) / BLOCK * BLOCK; }
-
-static void step_init(Step *step, guint n, gint64 size) {
-  orr_gang_bins_init(&step->bins, n, size);
-  step->bytes = size <= G_MAXUINT8 ? g_new0(guint8, n_bytes(&step->bins)) : NULL;
+/* The number of nodes in that set. */
+static guint *count_of(const OrrGangPlan *plan, Free *free, gint64 gpus) {
+  return (guint *)(void *)(free + plan->at_counts) + gpus - 1;
 }
 
-static void step_copy(Step *step, const OrrGangBins *from) {
-  orr_gang_bins_copy(&step->bins, from);
-  for (guint i = 0; step->bytes && i < from->n; i++) step->bytes[i] = (guint8)from->free[i];
+static guint8 *bytes_of(const OrrGangPlan *plan, Free *free) { return free + plan->at_nodes; }
+
+static gint64 *numbers_of(const OrrGangPlan *plan, Free *free) {
+  return (gint64 *)(void *)(free + plan->at_nodes);
 }
 
-static void step_add(Step *step, const GArray *shares, int sign) {
-  orr_gang_bins_add(&step->bins, shares, sign);
-  for (guint i = 0; step->bytes && i < shares->len; i++) {
-    const guint bin = g_array_index(shares, OrrGangShare, i).bin;
-    step->bytes[bin] = (guint8)step->bins.free[bin];
+static gint64 free_on(const OrrGangPlan *plan, Free *free, guint node) {
+  return plan->is_narrow ? bytes_of(plan, free)[node] : numbers_of(plan, free)[node];
+}
+
+/* Node @node has @gpus more, or fewer. */
+static void free_add(const OrrGangPlan *plan, Free *free, guint node, gint64 gpus) {
+  const gint64 was = free_on(plan, free, node), is = was + gpus;
+  g_assert(is >= 0 && is <= plan->size);
+  if (plan->is_narrow)
+    bytes_of(plan, free)[node] = (guint8)is;
+  else
+    numbers_of(plan, free)[node] = is;
+  *sum_of(free) += gpus;
+  if (!plan->has_sets) return;
+  for (gint64 level = MIN(was, is) + 1; level <= MAX(was, is); level++) {
+    set_of(plan, free, level)[node / 64] ^= (guint64)1 << node % 64;
+    *count_of(plan, free, level) += is > was ? 1 : -1;
   }
+}
+
+static Free *free_new(OrrGangPlan *plan) {
+  const guint n = plan->spare->len;
+  return n > 0 ? g_ptr_array_steal_index(plan->spare, n - 1) : g_malloc(plan->n_bytes);
+}
+
+static void free_set(const OrrGangPlan *plan, Free *free, const OrrGangBins *bins) {
+  memset(free, 0, plan->n_bytes);
+  for (guint i = 0; i < bins->n; i++) free_add(plan, free, i, bins->free[i]);
+}
+
+/* Shares that several steps take or give back. Whole nodes are the same bits in all sets. */
+typedef struct {
+  const GArray *shares;
+  int sign;
+  guint n_whole;
+  gsize first, end; /* words of plan->whole that are in use */
+} Change;
+
+static gboolean is_whole(const OrrGangPlan *plan, const OrrGangShare *share) {
+  return plan->has_sets && share->gpus == plan->size;
+}
+
+static Change change_of(OrrGangPlan *plan, const GArray *shares, int sign) {
+  Change change = {shares, sign, 0, plan->n_words, 0};
+  memset(plan->whole, 0, plan->n_words * sizeof(guint64));
+  for (guint i = 0; i < shares->len; i++) {
+    const OrrGangShare *share = &g_array_index(shares, OrrGangShare, i);
+    if (!is_whole(plan, share)) continue;
+    const gsize word = share->bin / 64;
+    plan->whole[word] |= (guint64)1 << share->bin % 64;
+    change.first = MIN(change.first, word);
+    change.end = MAX(change.end, word + 1);
+    change.n_whole++;
+  }
+  return change;
+}
+
+static void change_whole(const OrrGangPlan *plan, Free *free, const Change *change) {
+  *sum_of(free) += change->sign * (gint64)change->n_whole * plan->size;
+  for (gint64 level = 1; level <= plan->size; level++) {
+    guint64 *set = set_of(plan, free, level);
+    for (gsize i = change->first; i < change->end; i++) set[i] ^= plan->whole[i];
+    *count_of(plan, free, level) += (guint)change->sign * change->n_whole;
+  }
+}
+
+static void free_change(const OrrGangPlan *plan, Free *free, const Change *change) {
+  const guint8 was = change->sign < 0 ? (guint8)plan->size : 0;
+  if (change->n_whole > 0) change_whole(plan, free, change);
+  for (guint i = 0; i < change->shares->len; i++) {
+    const OrrGangShare *share = &g_array_index(change->shares, OrrGangShare, i);
+    if (!is_whole(plan, share)) {
+      free_add(plan, free, share->bin, change->sign * share->gpus);
+      continue;
+    }
+    guint8 *node = &bytes_of(plan, free)[share->bin];
+    g_assert(*node == was);
+    *node = (guint8)(plan->size - was);
+  }
+}
+
+/* Removes the steps @first to @first + @n - 1. */
+static void remove_steps(OrrGangPlan *plan, guint first, guint n) {
+  for (guint i = first; i < first + n; i++) g_ptr_array_add(plan->spare, step_at(plan, i)->free);
+  if (n > 0) g_array_remove_range(plan->steps, first, n);
 }
 
 OrrGangPlan *orr_gang_plan_new(const OrrGangSim *sim) {
   OrrGangPlan *plan = g_new0(OrrGangPlan, 1);
   plan->steps = g_array_new(FALSE, FALSE, sizeof(Step));
+  plan->spare = g_ptr_array_new_with_free_func(g_free);
   plan->bounds = g_array_new(FALSE, FALSE, sizeof(Bound));
-  g_array_set_clear_func(plan->steps, step_clear);
-  Step first = {.at_us = G_MININT64};
-  step_init(&first, sim->bins.n, sim->bins.size);
+  plan->n = sim->bins.n;
+  plan->size = sim->bins.size;
+  plan->is_narrow = plan->size <= G_MAXUINT8;
+  plan->has_sets = plan->is_narrow && plan->n > 1 && sim->rules->placement->by_room;
+  const gsize n_sets = plan->has_sets ? (gsize)plan->size : 0;
+  plan->n_words = (plan->n + BLOCK - 1) / BLOCK;
+  plan->at_counts = sizeof(gint64) + n_sets * plan->n_words * sizeof(guint64);
+  plan->at_nodes = (plan->at_counts + n_sets * sizeof(guint) + 7) / 8 * 8;
+  plan->n_bytes = plan->at_nodes + plan->n_words * BLOCK * (plan->is_narrow ? 1 : sizeof(gint64));
+  Step first = {.at_us = G_MININT64, .free = free_new(plan)};
+  orr_gang_bins_init(&plan->least, plan->n, plan->size);
+  free_set(plan, first.free, &plan->least);
   g_array_append_val(plan->steps, first);
-  orr_gang_bins_init(&plan->least, sim->bins.n, sim->bins.size);
   g_clear_pointer(&plan->least.levels, g_free); /* of minima */
-  if (first.bytes) plan->least_bytes = g_new0(guint8, n_bytes(&first.bins));
+  plan->least_bytes = g_new0(guint8, plan->n_words * BLOCK);
+  plan->least_whole = g_new0(guint64, plan->n_words);
+  plan->least_rest = g_new0(guint64, plan->n_words);
+  plan->whole = g_new0(guint64, plan->n_words);
   return plan;
 }
 
 void orr_gang_plan_free(OrrGangPlan *plan) {
   if (!plan) return;
+  remove_steps(plan, 0, plan->steps->len);
   orr_gang_bins_clear(&plan->least);
   g_free(plan->least_bytes);
+  g_free(plan->least_whole);
+  g_free(plan->least_rest);
+  g_free(plan->whole);
   g_array_unref(plan->steps);
+  g_ptr_array_unref(plan->spare);
   g_array_unref(plan->bounds);
   g_free(plan);
 }
@@ -101,9 +213,8 @@ static guint cut(OrrGangPlan *plan, gint64 at_us) {
   const guint low = find_step(plan, at_us);
   const Step *covers = step_at(plan, low);
   if (covers->at_us == at_us) return low;
-  Step step = {.at_us = at_us};
-  step_init(&step, covers->bins.n, covers->bins.size);
-  step_copy(&step, &covers->bins);
+  Step step = {.at_us = at_us, .free = free_new(plan)};
+  memcpy(step.free, covers->free, plan->n_bytes);
   g_array_insert_val(plan->steps, low + 1, step);
   return low + 1;
 }
@@ -113,107 +224,134 @@ void orr_gang_plan_change(OrrGangPlan *plan, const GArray *shares, gint64 from_u
   if (to_us <= from_us) return;
   const guint first = cut(plan, from_us),
               last = to_us == G_MAXINT64 ? plan->steps->len : cut(plan, to_us);
-  for (guint i = first; i < last; i++) step_add(step_at(plan, i), shares, sign);
+  const Change change = change_of(plan, shares, sign);
+  for (guint i = first; i < last; i++) free_change(plan, step_at(plan, i)->free, &change);
 }
 
-/* GPUs of the least; on one node at most; and nodes with all of theirs. */
+/* --- Where a gang fits --- */
+
+/* What a gang needs of nodes: @whole of them with all their GPUs, and one more with @rest. */
 typedef struct {
-  gint64 n_free, most, n_empty;
-} Left;
+  gint64 gpus, whole, rest;
+} Need;
 
-static Left lower_bytes(guint8 *restrict least, const guint8 *restrict bytes, guint n,
-                        guint8 size) {
-  Left left = {0};
-  for (guint at = 0; at < n; at += BLOCK) {
-    guint n_free = 0, n_empty = 0;
-    guint8 most = 0;
-    for (guint i = 0; i < BLOCK; i++) {
-      const guint8 free = MIN(least[at + i], bytes[at + i]);
-      least[at + i] = free;
-      n_free += free;
-      n_empty += free == size;
-      most = MAX(most, free);
-    }
-    left.n_free += n_free;
-    left.n_empty += n_empty;
-    left.most = MAX(left.most, most);
+static Need need_of(const OrrGangPlan *plan, gint64 gpus) {
+  const gint64 whole = gpus / plan->size;
+  return (Need){gpus, whole, gpus - whole * plan->size};
+}
+
+/* FALSE: it does not fit in step @i. TRUE decides nothing, but where there are sets. */
+static gboolean has_room(const OrrGangPlan *plan, guint i, const Need *need) {
+  Free *free = step_at(plan, i)->free;
+  if (*sum_of(free) < need->gpus) return FALSE;
+  if (!plan->has_sets) return TRUE;
+  return *count_of(plan, free, plan->size) >= need->whole &&
+         (need->rest == 0 || *count_of(plan, free, need->rest) > need->whole);
+}
+
+/* The bits of @word, in parallel (Warren, Hacker's Delight, 5-1). */
+static gint64 n_bits(guint64 word) {
+  word -= word >> 1 & G_GUINT64_CONSTANT(0x5555555555555555);
+  word = (word & G_GUINT64_CONSTANT(0x3333333333333333)) +
+         (word >> 2 & G_GUINT64_CONSTANT(0x3333333333333333));
+  word = (word + (word >> 4)) & G_GUINT64_CONSTANT(0x0f0f0f0f0f0f0f0f);
+  return (gint64)(word * G_GUINT64_CONSTANT(0x0101010101010101) >> 56);
+}
+
+/* Intersects @least with @set; returns how many nodes are left. */
+static gint64 intersect(guint64 *restrict least, const guint64 *restrict set, gsize n_words) {
+  gint64 n = 0;
+  for (gsize i = 0; i < n_words; i++) n += n_bits(least[i] &= set[i]);
+  return n;
+}
+
+static gboolean intersect_step(OrrGangPlan *plan, Free *free, const Need *need) {
+  if (need->whole > 0 &&
+      intersect(plan->least_whole, set_of(plan, free, plan->size), plan->n_words) < need->whole)
+    return FALSE;
+  return need->rest == 0 ||
+         intersect(plan->least_rest, set_of(plan, free, need->rest), plan->n_words) > need->whole;
+}
+
+static void lower_bytes(guint8 *restrict least, const guint8 *restrict bytes, gsize n) {
+  for (gsize at = 0; at < n; at += BLOCK)
+    for (guint i = 0; i < BLOCK; i++) least[at + i] = MIN(least[at + i], bytes[at + i]);
+}
+
+/* Lowers the least, by node, to @free. */
+static void lower(OrrGangPlan *plan, Free *free) {
+  if (plan->is_narrow) {
+    lower_bytes(plan->least_bytes, bytes_of(plan, free), plan->n_words * BLOCK);
+    return;
   }
-  return left;
+  for (guint i = 0; i < plan->n; i++)
+    plan->least.free[i] = MIN(plan->least.free[i], numbers_of(plan, free)[i]);
 }
 
-static Left lower_bins(OrrGangBins *least, const OrrGangBins *bins) {
-  Left left = {0};
-  for (guint i = 0; i < bins->n; i++) {
-    const gint64 free = least->free[i] = MIN(least->free[i], bins->free[i]);
-    left.n_free += free;
-    left.n_empty += free == bins->size;
-    left.most = MAX(left.most, free);
+static gint64 sum_least(const OrrGangPlan *plan) {
+  gint64 sum = 0;
+  for (guint i = 0; i < plan->n; i++)
+    sum += plan->is_narrow ? plan->least_bytes[i] : plan->least.free[i];
+  return sum;
+}
+
+/* Begins with all nodes free. */
+static void begin_least(OrrGangPlan *plan, gboolean by_sets) {
+  if (by_sets) {
+    memset(plan->least_whole, 0xff, plan->n_words * sizeof(guint64));
+    memset(plan->least_rest, 0xff, plan->n_words * sizeof(guint64));
+  } else if (plan->is_narrow) {
+    memset(plan->least_bytes, 0xff, plan->n);
+  } else {
+    for (guint i = 0; i < plan->n; i++) plan->least.free[i] = plan->size;
   }
-  return left;
 }
 
-static void begin_least(OrrGangPlan *plan, const Step *step) {
-  if (plan->least_bytes)
-    memcpy(plan->least_bytes, step->bytes, n_bytes(&step->bins));
-  else
-    orr_gang_bins_copy(&plan->least, &step->bins);
-}
-
-/* Lowers the least to @step. FALSE: then it has no room for @gpus, by their number or, where
- * @by_room, by whole nodes; TRUE decides nothing. */
-static gboolean take_least(OrrGangPlan *plan, const Step *step, gint64 gpus, gboolean by_room) {
-  const OrrGangBins *bins = &step->bins;
-  const Left left = plan->least_bytes ? lower_bytes(plan->least_bytes, step->bytes, n_bytes(bins),
-                                                    (guint8)bins->size)
-                                      : lower_bins(&plan->least, bins);
-  plan->least.n_free = left.n_free;
-  if (left.n_free < gpus) return FALSE;
-  return !by_room || (gpus > bins->size ? left.n_empty >= gpus / bins->size : left.most >= gpus);
-}
-
-static const OrrGangBins *end_least(OrrGangPlan *plan) {
-  for (guint i = 0; plan->least_bytes && i < plan->least.n; i++)
-    plan->least.free[i] = plan->least_bytes[i];
+/* The least of steps @first to @end - 1. */
+static const OrrGangBins *least_of(OrrGangPlan *plan, guint first, guint end) {
+  begin_least(plan, FALSE);
+  for (guint i = first; i < end; i++) lower(plan, step_at(plan, i)->free);
+  for (guint i = 0; plan->is_narrow && i < plan->n; i++) plan->least.free[i] = plan->least_bytes[i];
+  plan->least.n_free = sum_least(plan);
   return &plan->least;
 }
 
-/* Whether a gang of @gpus may fit in step @i: not, where GPUs or whole nodes are too few. */
-static gboolean has_room(const OrrGangSim *sim, const OrrGangPlan *plan, guint i, gint64 gpus) {
-  const OrrGangBins *bins = &step_at(plan, i)->bins;
-  if (bins->n_free < gpus) return FALSE;
-  return !sim->rules->placement->by_room || orr_gang_bins_has_room(bins, gpus);
-}
-
-/* Whether @job fits from step @first on for @length_us; then sim->shares says where. Otherwise
- * @ret_next is the next step from which it could.
- *
- * The least that is free is taken from the last step backwards: where steps i to the last leave too
- * little, no start up to i can do, since it needs all of these steps, too.
+/* The least is taken from the last step backwards: where steps i to the last leave too little, no
+ * start up to i can do, since it needs all of these steps, too. Returns i + 1; 0: enough is left.
  *
  *   first       i        end
  *     |----|----|####|####|      too little in the two: next is after i
  */
+static guint find_shortage(OrrGangPlan *plan, const Need *need, guint first, guint end) {
+  begin_least(plan, plan->has_sets);
+  for (guint i = end; i-- > first;) {
+    Free *free = step_at(plan, i)->free;
+    if (!plan->has_sets) lower(plan, free);
+    if (plan->has_sets ? !intersect_step(plan, free, need) : sum_least(plan) < need->gpus)
+      return i + 1;
+  }
+  return 0;
+}
+
+/* Whether @job fits from step @first on for @length_us; then sim->shares says where. Otherwise
+ * @ret_next is the next step from which it could. */
 static gboolean fits_from(OrrGangSim *sim, OrrGangPlan *plan, const OrrGangJob *job, guint first,
                           gint64 length_us, guint *ret_next) {
   const gint64 end_us = step_at(plan, first)->at_us + length_us;
-  const gboolean by_room = sim->rules->placement->by_room;
+  const Need need = need_of(plan, job->gpus);
   guint end = first;
-  *ret_next = first + 1;
+  *ret_next = first;
   for (; end < plan->steps->len && (end == first || step_at(plan, end)->at_us < end_us); end++)
-    if (!has_room(sim, plan, end, job->gpus)) *ret_next = end + 1;
-  if (*ret_next > first + 1 || !has_room(sim, plan, first, job->gpus)) return FALSE;
-  begin_least(plan, step_at(plan, end - 1));
-  for (guint i = end; i-- > first;)
-    if (!take_least(plan, step_at(plan, i), job->gpus, by_room)) {
-      *ret_next = i + 1;
-      return FALSE;
-    }
-  return orr_gang_room_on_nodes(sim, end_least(plan), job);
+    if (!has_room(plan, end, &need)) *ret_next = end + 1;
+  if (*ret_next == first) *ret_next = find_shortage(plan, &need, first, end);
+  if (*ret_next > 0) return FALSE;
+  *ret_next = first + 1;
+  return orr_gang_room_on_nodes(sim, least_of(plan, first, end), job);
 }
 
 void orr_gang_plan_forget(OrrGangPlan *plan, const OrrGangSim *sim) {
   const guint now = cut(plan, sim->now_us);
-  if (now > 0) g_array_remove_range(plan->steps, 0, now);
+  remove_steps(plan, 0, now);
 }
 
 gint64 orr_gang_plan_find_from_now(OrrGangPlan *plan, OrrGangSim *sim, const OrrGangJob *job,
@@ -233,14 +371,15 @@ static int compare_freed(gconstpointer a, gconstpointer b) {
 /* Each step is the one before and what is freed at its time. */
 void orr_gang_plan_begin(OrrGangPlan *plan, const OrrGangSim *sim, GArray *freed) {
   g_array_set_size(plan->bounds, 0);
-  g_array_set_size(plan->steps, 1);
+  remove_steps(plan, 1, plan->steps->len - 1);
   step_at(plan, 0)->at_us = sim->now_us;
-  step_copy(step_at(plan, 0), &sim->bins);
+  free_set(plan, step_at(plan, 0)->free, &sim->bins);
   g_array_sort(freed, compare_freed);
   for (guint i = 0; i < freed->len; i++) {
     const OrrGangFreed *one = &g_array_index(freed, OrrGangFreed, i);
     const guint step = cut(plan, one->at_us);
-    step_add(step_at(plan, step), one->shares, 1);
+    const Change change = change_of(plan, one->shares, 1);
+    free_change(plan, step_at(plan, step)->free, &change);
   }
 }
 
