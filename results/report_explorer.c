@@ -9,9 +9,10 @@
  *      {"name": "mfu", "kind": "metric", "unit": "", "sentence": "...", "values": [0.41]}]}
  *
  * A column is an array, so that 100,000 points take about 6 bytes per value; values that repeat are
- * a dictionary and codes (-1: none). Results that all points share are left out. Reals have seven
- * significant digits. Texts come from documents: every character that could end the script or the
- * string is escaped.
+ * a dictionary and codes (-1: none). Results that all points share are left out. Of more than
+ * 30,000 points the page holds an even sample, the best by each objective, and those with error
+ * bands; then "of" says how many there are. Reals have seven significant digits. Texts come from
+ * documents: every character that could end the script or the string is escaped.
  */
 #include <string.h>
 
@@ -20,6 +21,10 @@
 
 /* A column with at most this many values, and few per row, is a dictionary. */
 enum { MOST_WORDS = 4096 };
+
+/* Points of a page, about 300 bytes each: 10 MB, which a browser opens in a second. Of more: the
+ * sample also has this number of the best points by each objective. */
+enum { MOST_POINTS = 30000, N_BEST = 250 };
 
 /* --- JSON --- */
 
@@ -92,6 +97,56 @@ static int objective_of(const GPtrArray *columns, char **objectives, const char 
   return -1;
 }
 
+/* --- Which points --- */
+
+static gboolean count_points(OrrStore *store, gint64 sweep, gint64 *ret_n, GError **error) {
+  g_autoptr(OrrAnswer) answer = orr_store_query(
+      store,
+      "SELECT count(*) FROM sweep s JOIN sweep_point p ON p.run_id BETWEEN s.run_id + 1 AND "
+      "s.run_id + s.n_points WHERE s.run_id = :run",
+      sweep, error);
+  if (!answer) return FALSE;
+  *ret_n = g_ascii_strtoll(((char **)answer->rows->pdata[0])[0], NULL, 10);
+  return TRUE;
+}
+
+/* Appends the points of @sweep with the best values of each objective. The number of the sweep is a
+ * constant here: a reference to the outer query would run this once for each point. */
+static void append_best(GString *sql, OrrStore *store, gint64 sweep, char **objectives) {
+  for (guint k = 0; objectives[k]; k++) {
+    g_autofree char *column = g_strdup_printf("objective_%u", k + 1);
+    if (!orr_store_has_column(store, "sweep_point", column)) continue;
+    const gboolean is_more = g_str_has_prefix(objectives[k], "maximize ");
+    g_string_append_printf(
+        sql,
+        " OR p.run_id IN (SELECT b.run_id FROM sweep t JOIN sweep_point b ON b.run_id BETWEEN "
+        "t.run_id + 1 AND t.run_id + t.n_points WHERE t.run_id = %" G_GINT64_FORMAT
+        " AND b.eligible AND b.%s IS NOT NULL ORDER BY b.%s %s LIMIT %d)",
+        sweep, column, column, is_more ? "DESC" : "ASC", N_BEST);
+  }
+}
+
+/* The condition that chooses the points of the page, " AND (...)", or "" for all of @n. The sample
+ * goes by the run's number times 2^32 over the golden ratio, modulo 2^32 (Knuth, TAOCP 3, 6.4):
+ * even in any stretch, and in no step with an axis, as each 34th would be with an axis of two. */
+static char *condition_of(OrrStore *store, gint64 sweep, gint64 n, char **objectives) {
+  GString *sql = g_string_new(NULL);
+  if (n <= MOST_POINTS) return g_string_free(sql, FALSE);
+  const gint64 below = (gint64)(4294967296.0 * MOST_POINTS / (double)n);
+  g_string_append_printf(
+      sql, " AND ((p.run_id - %" G_GINT64_FORMAT ") * 2654435769 %% 4294967296 < %" G_GINT64_FORMAT,
+      sweep, below);
+  append_best(sql, store, sweep, objectives);
+  if (orr_store_has_column(store, "sweep_band", "point_run"))
+    g_string_append_printf(
+        sql,
+        " OR p.run_id IN (SELECT point_run FROM sweep_band b WHERE b.run_id = %" G_GINT64_FORMAT
+        ")",
+        sweep);
+  g_string_append_c(sql, ')');
+  return g_string_free(sql, FALSE);
+}
+
 /* --- Which columns --- */
 
 /* TRUE for what is asked whether it differs between points: axes are on the page in any case. */
@@ -99,7 +154,7 @@ static gboolean is_asked(const OrrPointsColumn *column) { return column->kind !=
 
 /* Which of the others differ between points: one row of 0 and 1. */
 static OrrAnswer *find_varying(OrrStore *store, const GPtrArray *columns, gint64 sweep,
-                               GError **error) {
+                               const char *condition, GError **error) {
   g_autofree gboolean *asked = g_new0(gboolean, columns->len);
   g_autoptr(GString) sql = g_string_new("SELECT ");
   const char *comma = "";
@@ -114,7 +169,7 @@ static OrrAnswer *find_varying(OrrStore *store, const GPtrArray *columns, gint64
     comma = ", ";
   }
   g_autofree char *select = orr_store_points_select(columns, sweep, asked);
-  g_string_append_printf(sql, " FROM (%s)", select);
+  g_string_append_printf(sql, " FROM (%s%s)", select, condition);
   return orr_store_query(store, sql->str, sweep, error);
 }
 
@@ -127,8 +182,8 @@ static gboolean is_wanted(const OrrPointsColumn *column, gboolean varies, int ob
 }
 
 static gboolean *choose_columns(OrrStore *store, const GPtrArray *columns, char **objectives,
-                                gint64 sweep, GError **error) {
-  g_autoptr(OrrAnswer) varying = find_varying(store, columns, sweep, error);
+                                gint64 sweep, const char *condition, GError **error) {
+  g_autoptr(OrrAnswer) varying = find_varying(store, columns, sweep, condition, error);
   if (!varying) return NULL;
   gboolean *wanted = g_new0(gboolean, columns->len);
   guint at = 0;
@@ -293,12 +348,14 @@ static gboolean append_commands(GString *out, OrrStore *store, gint64 sweep, GEr
   return TRUE;
 }
 
+/* @n_points of the page, of @n_all. */
 static gboolean append_head(GString *out, OrrStore *store, gint64 sweep, const GPtrArray *columns,
-                            char **objectives, guint n_points, GError **error) {
+                            char **objectives, guint n_points, gint64 n_all, GError **error) {
   g_autoptr(OrrAnswer) run =
       orr_store_query(store, "SELECT file FROM run WHERE id = :run", sweep, error);
   if (!run || run->rows->len == 0) return FALSE;
   g_string_append_printf(out, "{\"sweep\":%" G_GINT64_FORMAT ",\"points\":%u,", sweep, n_points);
+  if (n_all > n_points) g_string_append_printf(out, "\"of\":%" G_GINT64_FORMAT ",", n_all);
   append_pair(out, "file", ((char **)run->rows->pdata[0])[0]);
   g_string_append(out, ",\"objectives\":[");
   for (guint k = 0; objectives[k]; k++) {
@@ -311,24 +368,40 @@ static gboolean append_head(GString *out, OrrStore *store, gint64 sweep, const G
          append_bands(out, store, sweep, columns, objectives, error);
 }
 
+static void append_heading(GString *html, guint n_points, gint64 n_all) {
+  if (n_all <= n_points)
+    g_string_append(html, "<h2>All points</h2>\n");
+  else
+    g_string_append_printf(
+        html,
+        "<h2>Points</h2>\n<p class=\"note\">%u of the %" G_GINT64_FORMAT
+        " points: an even sample, the %d best by each objective, and those with error bands. The "
+        "tables and pictures above count all points; <code>orrery query DB points</code> lists "
+        "them.</p>\n",
+        n_points, n_all, N_BEST);
+}
+
 static gboolean append_data(GString *html, OrrStore *store, gint64 sweep, const GPtrArray *columns,
                             gboolean *ret_is_there, GError **error) {
+  gint64 n_all = 0;
   g_auto(GStrv) objectives = find_objectives(store, sweep, error);
-  g_autofree gboolean *wanted =
-      objectives ? choose_columns(store, columns, objectives, sweep, error) : NULL;
+  if (!objectives || !count_points(store, sweep, &n_all, error)) return FALSE;
+  g_autofree char *condition = condition_of(store, sweep, n_all, objectives);
+  g_autofree gboolean *wanted = choose_columns(store, columns, objectives, sweep, condition, error);
   if (!wanted) return FALSE;
   g_autofree char *select = orr_store_points_select(columns, sweep, wanted);
-  g_autofree char *sql = g_strconcat(select, " ORDER BY p.run_id", NULL);
+  g_autofree char *sql = g_strconcat(select, condition, " ORDER BY p.run_id", NULL);
   g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, sweep, error);
   g_autoptr(OrrAnswer) defs =
       orr_store_query(store, "SELECT table_name, name, unit, sentence FROM metric_def", 0, error);
   if (!answer || !defs) return FALSE;
   *ret_is_there = answer->rows->len > 0;
   if (!*ret_is_there) return TRUE;
-  g_string_append(html, "<h2>All points</h2>\n");
+  append_heading(html, answer->rows->len, n_all);
   g_string_append(html, orr_report_part("explorer-body"));
   g_string_append(html, "<script type=\"application/json\" id=\"explorer-data\">\n");
-  if (!append_head(html, store, sweep, columns, objectives, answer->rows->len, error)) return FALSE;
+  if (!append_head(html, store, sweep, columns, objectives, answer->rows->len, n_all, error))
+    return FALSE;
   append_columns(html, columns, objectives, wanted, answer, defs);
   g_string_append(html, "\n</script>\n");
   return TRUE;

@@ -168,7 +168,7 @@ function startExplorer() {
   function update() {
     state.points = passing(columns, n, state.filters, state.search);
     if (state.sort.column) sortPoints(state.points, state.sort.column, state.sort.isDown);
-    byId('count').textContent = `${state.points.length} of ${n} points`;
+    byId('count').textContent = `${state.points.length} of ${n} points` + (data.of ? ` in this sample of ${data.of}` : '');
     grid.setPoints(state.points);
     drawCharts();
     showDetail();

@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 
 sys.dont_write_bytecode = True
 import browser  # noqa: E402
@@ -171,6 +172,37 @@ def check_rest(page):
     check("it prints", len(page.call("Page.printToPDF")["data"]) > 20000)
 
 
+def check_sample():
+    """The sweep a hundred times over: the page has a part of the points, the best of all, and every value of each axis."""
+    database = sqlite3.connect("s.db")
+    database.execute("CREATE TEMP TABLE k AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 99) "
+                     "SELECT i FROM n")
+    for table, columns in (("run", "id"), ("param", "run_id"), ("sweep_point", "run_id"), ("training_result", "run_id")):
+        rest = [row[1] for row in database.execute(f"PRAGMA table_info({table})") if row[1] != columns]
+        changed = [f'"{name}" * (1 + i * 1e-4)' if name in ("tokens_per_s", "objective_1") else f'"{name}"' for name in rest]
+        names = ", ".join(f'"{name}"' for name in rest)
+        database.execute(f"INSERT INTO {table} ({columns}, {names}) SELECT {columns} + 459 * i, {', '.join(changed)} "
+                         f"FROM k CROSS JOIN {table} WHERE {columns} BETWEEN 2 AND 460")
+    database.execute("UPDATE sweep SET n_points = 45900")
+    database.commit()
+    database.close()
+    run("report", "s.db", "1", "-o", "page.html")
+    page = open("page.html").read()
+    data = json.loads(re.search(r'id="explorer-data">\n(.*?)\n</script>', page, flags=re.S).group(1))
+    check("a page of many points has an even sample", 28000 < data["points"] < 32000 and data["of"] == 45900
+          and "the 45900 points" in page, (data["points"], data.get("of")))
+    columns = {column["name"]: values(column, data["points"]) for column in data["columns"]}
+    best = [row[0] for row in rows("SELECT run_id FROM sweep_point WHERE eligible ORDER BY objective_1 DESC LIMIT 250")]
+    check("with the best points", set(best) <= set(columns["run"]))
+    stored = {row[0]: row[1:] for row in rows("SELECT run, tokens_per_s, tp, pp, chunks, micro FROM points_1")}
+    check("whose values are the stored ones", all(value is None or near(value, stored[at][0])
+          for at, value in zip(columns["run"], columns["tokens_per_s"])))
+    for k, name in enumerate(("tp", "pp", "chunks", "micro"), 1):
+        whole, part = Counter(row[k] for row in stored.values()), Counter(columns[name])
+        check(f"and as many of each {name} as the sweep has", part.keys() == whole.keys()
+              and all(abs(part[value] / data["points"] - whole[value] / 45900) < 0.02 for value in whole), (part, whole))
+
+
 def check_browser():
     profile = os.path.abspath("profile")
     page = browser.Browser(browser.find(), profile)
@@ -201,4 +233,5 @@ with tempfile.TemporaryDirectory() as folder:
     else:
         n_checks += 1
         print(f"ok {n_checks} - the explorer in a browser # SKIP chromium is not installed")
+    check_sample()
 print(f"1..{n_checks}")
