@@ -59,8 +59,10 @@ typedef struct {
   /* NAN if unknown. Clocks: during the timing. Sustained: of one call, and the clock of the SMs,
    * while the board's power has settled. */
   double watts, sm_clock_hz, memory_clock_hz, sustained_us, sustained_sm_clock_hz;
-  gint64 throttle;  /* NVML's clock event reasons during the timing; -1 unknown */
-  char setting[64]; /* words separated by blanks, see measure_row.c; often "" */
+  gint64 throttle;           /* NVML's clock event reasons during the timing; -1 unknown */
+  gint64 sustained_throttle; /* likewise while the power had settled */
+  gint64 sustained_gpus;     /* GPUs busy meanwhile, this one included; 0: not watched */
+  char setting[64];          /* words separated by blanks, see measure_row.c; often "" */
 } OrrTiming;
 
 /* The state of the board at one moment, for a report; NAN or -1 if unknown. */

@@ -159,6 +159,8 @@ static gboolean fake_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTimin
                             .sustained_us = NAN,
                             .sustained_sm_clock_hz = NAN,
                             .throttle = -1,
+                            .sustained_throttle = -1,
+                            .sustained_gpus = is_watched ? facts->n_gpus : 0,
                             .memory_clock_hz = facts->memory_clock_limit_hz};
   if (orr_accumulation_word(&kernel->shape))
     orr_timing_set(ret_timing, orr_accumulation_word(&kernel->shape));

@@ -50,6 +50,10 @@ static const OrrField fields[] = {
     ORR_COLUMN_INT(OrrMeasureRow, "throttle", throttle,
                    "Why the clocks were below their maximum during the timing: NVML's clock event "
                    "reasons, one bit each (4: power limit, 0x20 and 0x40: heat); -1: unknown."),
+    ORR_COLUMN_INT(OrrMeasureRow, "sustained-throttle", sustained_throttle,
+                   "The reasons over the time of watts; -1: unknown."),
+    ORR_COLUMN_INT(OrrMeasureRow, "sustained-gpus", sustained_gpus,
+                   "GPUs that were busy over that time, this one included; 0: not watched."),
     ORR_COLUMN_WORD(OrrMeasureRow, "verified", verified, verified_words,
                     "Whether a sample of the output equals a double-precision reference; "
                     "unchecked: no reference."),
@@ -130,6 +134,8 @@ void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrSh
       .sustained_us = timing->sustained_us,
       .sustained_sm_clock_hz = timing->sustained_sm_clock_hz,
       .throttle = timing->throttle,
+      .sustained_throttle = timing->sustained_throttle,
+      .sustained_gpus = timing->sustained_gpus,
       .verified = verified_of(verdict),
       .max_error = verdict && verdict->n_samples ? verdict->max_error : NAN,
       .device = g_strdup(facts->device),

@@ -20,7 +20,8 @@ typedef struct {
   double flops, bytes;
   double watts, sm_clock_hz, memory_clock_hz, sustained_us, sustained_sm_clock_hz;
   gint64 throttle; /* NVML's clock event reasons; -1 unknown */
-  int verified;    /* OrrVerified */
+  gint64 sustained_throttle, sustained_gpus;
+  int verified; /* OrrVerified */
   double max_error;
   char *device, *driver, *cuda, *cublas, *cudnn, *nccl;
   gint64 n_ranks;
@@ -38,8 +39,9 @@ extern const OrrFieldTable orr_measure_row_table;
  *      fullest rank of a
  *      skewed layer, power over a window
  *   2  bursts with pauses, at the clock of a cool board; the clock of the timing, not the
- *      window's; sustained times apart, after 1.5 s */
-enum { ORR_MEASURE_HARNESS = 2 };
+ *      window's; sustained times apart, after 1.5 s
+ *   3  sustained times with all GPUs of the process busy */
+enum { ORR_MEASURE_HARNESS = 3 };
 
 /* A requested kernel that could not be measured: a row of table kernel_refusal. */
 typedef struct {

@@ -25,7 +25,8 @@ OrrTiming orr_timing_of(const char *method, guint calls) {
                      .memory_clock_hz = NAN,
                      .sustained_us = NAN,
                      .sustained_sm_clock_hz = NAN,
-                     .throttle = -1};
+                     .throttle = -1,
+                     .sustained_throttle = -1};
 }
 
 void orr_timing_set(OrrTiming *timing, const char *word) {

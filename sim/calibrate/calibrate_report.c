@@ -143,6 +143,10 @@ static void add_row(GString *text, const OrrMeasureRow *row) {
   add_number(text, row->watts, "%.1f");
   add_number(text, row->sm_clock_hz / 1e6, "%.0f");
   add_number(text, row->memory_clock_hz / 1e6, "%.0f");
+  add_number(text, row->sustained_us, "%.6g");
+  add_number(text, row->sustained_sm_clock_hz / 1e6, "%.0f");
+  g_string_append_printf(text, ",%d,%d,%d", (int)row->throttle, (int)row->sustained_throttle,
+                         (int)row->sustained_gpus);
   g_string_append_printf(text, ",%s", verified[row->verified]);
   add_number(text, row->max_error, "%.3g");
   g_string_append_printf(text, ",%d,%s\n", (int)row->harness, row->date);
@@ -151,7 +155,8 @@ static void add_row(GString *text, const OrrMeasureRow *row) {
 static void add_rows(GString *text, const GArray *rows) {
   g_string_append(
       text, "family,shape,median_us,best_us,spread,repeats,calls,method,setting,watts,sm_clock_mhz,"
-            "memory_clock_mhz,verified,max_error,harness,date\n");
+            "memory_clock_mhz,sustained_us,sustained_sm_clock_mhz,throttle,"
+            "sustained_throttle,sustained_gpus,verified,max_error,harness,date\n");
   for (guint i = 0; i < rows->len; i++) add_row(text, &g_array_index(rows, OrrMeasureRow, i));
 }
 

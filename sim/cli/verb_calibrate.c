@@ -27,9 +27,9 @@ static const GOptionEntry options[] = {
     ORR_OPTION_TEXT(
         "families", families, "LIST",
         "Measure only these families, e.g. gemm,memory; see 'orrery list microkernels'"),
-    ORR_OPTION_TEXT(
-        "device", request.fit.device, "N|NAME",
-        "Measure GPU N (default: 0), or fake; export, fit, compare, report: use the rows of NAME"),
+    ORR_OPTION_TEXT("device", request.fit.device, "N|NAME",
+                    "Measure GPU N (default: 0), or fake; export, fit, compare, report: use the "
+                    "rows of NAME; import: the device that was measured"),
     ORR_OPTION_FLAG("doctor", is_doctor,
                     "Measure nothing: print what would spoil a measurement on these GPUs"),
     ORR_OPTION_INT("gpus", n_gpus, "plan: plan for N GPUs (default: the number in this machine)"),
@@ -136,10 +136,10 @@ static int measure(char **args, GError **error) {
                                .note = print_note,
                                .progress = update_progress,
                                .user = &watch};
-  if (!orr_cli_check_args(
-          args, 0, 0,
-          "calibrate takes options, or an action: compare, errors, export, fit, plan, report",
-          error))
+  if (!orr_cli_check_args(args, 0, 0,
+                          "calibrate takes options, or an action: compare, errors, export, fit, "
+                          "import, plan, report",
+                          error))
     return 2;
   if (!parse_budget(&session.budget_s, error)) return 2;
   if (!parse_device(&session, error)) return 1;
@@ -223,6 +223,7 @@ static const struct {
     {"errors", orr_verb_calibrate_errors},
     {"export", export_rows},
     {"fit", orr_verb_calibrate_fit},
+    {"import", orr_verb_calibrate_import},
     {"plan", show_plan},
     {"report", orr_verb_calibrate_report},
 };
@@ -257,7 +258,8 @@ const OrrCommand orr_verb_calibrate = {
              "[--device NAME] |\n"
              "       fit --raw DIR|DB --device NAME [--thin N] [-o FILE] | compare PROFILE [--db "
              "FILE] | errors PROFILE |\n"
-             "       plan [--device N] [--gpus N] [--families LIST] | report [PROFILE] [--db FILE] "
+             "       import FILE.csv --device NAME [--db FILE] | plan [--device N] [--gpus N] "
+             "[--families LIST] | report [PROFILE] [--db FILE] "
              "[-o FILE]",
 
     .more = "Without an action, measures rows and stores them in a database as it goes. A later "
@@ -271,6 +273,11 @@ const OrrCommand orr_verb_calibrate = {
             "computed from them, and the errors of a cross-validation that leaves out whole "
             "shapes. errors prints these errors for a profile of the library. compare prints the "
             "errors of a profile against the database's rows, by kernel.\n"
+            "import reads CSV files of Nsight Systems ('nsys stats --format csv --report "
+            "nvtx_kern_sum') and Nsight Compute ('ncu --csv --nvtx'), for machines where this "
+            "program may not run: kernels in NVTX ranges with a shape become rows, others are "
+            "listed. A range is 'orrery:gemm dtype=bf16 layout=forward batch=1 m=4096 n=4096 "
+            "k=4096', or of PyTorch's emit_nvtx(record_shapes=True).\n"
             "plan prints what would be measured. report writes one file with rows, residuals, "
             "refusals and the board's state, without anything that identifies the machine: see "
             "docs/calibrate-on-your-gpu.md.\n"

@@ -36,6 +36,10 @@ int orr_verb_calibrate_errors(OrrLibrary *library, const OrrVerbCalibrate *optio
 int orr_verb_calibrate_fit(OrrLibrary *library, const OrrVerbCalibrate *options, char **args,
                            GError **error);
 
+/* `import FILE.csv`: adds the rows of a profiler's report to the database. */
+int orr_verb_calibrate_import(OrrLibrary *library, const OrrVerbCalibrate *options, char **args,
+                              GError **error);
+
 /* `report [PROFILE]`: writes the rows of the database and their errors against PROFILE, or against
  * the profile of their device, into one file. */
 int orr_verb_calibrate_report(OrrLibrary *library, const OrrVerbCalibrate *options, char **args,

@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 
 DEVICE = """schema: device/1
 name: fake-gpu
@@ -128,6 +129,7 @@ def test_all_families(folder):
     assert not unheld, unheld
     rows_are_the_devices(folder)
     fit_gives_back(folder)
+    all_products_are_exported(folder)
     bursts_and_sustained(folder)
 
 
@@ -152,17 +154,72 @@ def fit_gives_back(folder):
     near(constant(profile, "scale-up-step"), 1.5, 0.05, "scale-up-step, us")
 
 
+def all_products_are_exported(folder):
+    """Gradients and batches, too: each row of a format that has a word there is a line of gemm.csv, and the profile has
+    a table of each layout."""
+    run(folder, ["calibrate", "export", "out", "--db", "rows.db"])
+    with open(os.path.join(folder, "out", "gemm.csv"), encoding="utf-8") as file:
+        lines = [line.split(",") for line in file.read().splitlines()[2:]]
+    found = sorted((line[0], line[4], line[5], line[1], line[2], line[3]) for line in lines)
+    rows = [dict(word.split("=") for word in shape.split()) for shape, in
+            query(folder, "select shape from kernel_sample where family = 'gemm' and verified = 'yes'")]
+    assert found == sorted(tuple(row[key] for key in ("dtype", "layout", "batch", "m", "n", "k")) for row in rows), found
+    assert {line[1] for line in found} == {"forward", "dgrad", "wgrad"} and {line[2] for line in found} > {"1"}, found
+    profile = run(folder, ["calibrate", "fit", "--raw", "rows.db", "--device", "./fake-gpu.yaml", "--name", "mine"])
+    for key in ("layout: dgrad", "layout: wgrad", "batch: "):
+        assert key in profile, (key, profile[:2000])
+
+
+def test_crowded(folder):
+    """With another GPU, that one is busy while the first settles, which leaves 670 W of 700: the clock is sqrt(570 /
+    600) = 0.975 of a lone GPU's. The burst is the same."""
+    states = []
+    for gpus in (1, 2):
+        calibrate(folder, "gemm", "1s", ORRERY_FAKE_MEMORY=240, ORRERY_FAKE_GPUS=gpus)
+        states += query(folder, """select sm_clock_hz, sustained_sm_clock_hz, watts from kernel_sample
+                                   where watts is not null and sustained_gpus = %d""" % gpus)
+    (burst, alone, watts), (crowded_burst, crowded, fewer) = states
+    near(crowded_burst / burst, 1, 0.001, "clocks of the bursts")
+    near(crowded / alone, 0.975, 0.005, "clock with both GPUs busy over a lone GPU's")
+    near(fewer / watts, 670 / 700, 0.01, "watts, likewise")
+
+
+def test_killed(folder):
+    """A session that is killed has stored all but its last rows, and the next one measures none of them again."""
+    process = start(folder, ["calibrate", "--db", "rows.db", "--families", "device-copy,memory", "--budget", "1h"],
+                    ORRERY_FAKE_FAULTS="no_nvml=1", ORRERY_FAKE_MEMORY=240)
+    stored = 0
+    for _ in range(600):
+        time.sleep(0.1)
+        try:
+            stored = query(folder, "select count(*) from kernel_sample")[0][0]
+        except sqlite3.OperationalError:
+            pass
+        if stored >= 64 or process.poll() is not None:
+            break
+    process.kill()
+    process.communicate()
+    assert stored >= 64, stored
+    out = calibrate(folder, "device-copy,memory", "1s", ORRERY_FAKE_FAULTS="no_nvml=1", ORRERY_FAKE_MEMORY=240)
+    known = int(re.search(r"(\d+) rows known before", out).group(1))
+    assert known >= stored, (known, stored)
+    twice = query(folder, "select shape from kernel_sample group by family, shape having count(*) > 1")
+    assert not twice, twice
+
+
 def bursts_and_sustained(folder):
-    """Products draw 850 W at the full clock of a board of 700 W: the burst is at the full clock, 1.5 s later the clock
-    is 0.894 of it, and both are in the row. Rows of a long burst, at that clock, are brought back by the fit."""
-    burst, sustained, clock, settled, watts, throttle = query(folder, """
-        select median_us, sustained_us, sm_clock_hz, sustained_sm_clock_hz, watts, throttle from kernel_sample
+    """Products draw 850 W at the full clock of a board of 700 W: the burst is at the full clock. 1.5 s later the clock
+    is sqrt(600 / 750) = 0.894 of it, and both are in the row. Rows of a long burst, at that clock, are brought back by
+    the fit."""
+    burst, sustained, clock, settled, watts, throttle, settled_throttle, gpus = query(folder, """
+        select median_us, sustained_us, sm_clock_hz, sustained_sm_clock_hz, watts, throttle, sustained_throttle,
+               sustained_gpus from kernel_sample
         where family = 'gemm' and watts is not null order by watts desc limit 1""")[0]
     near(clock, 1.98e9, 0.01, "clock of the burst")
     near(settled, 0.894 * 1.98e9, 0.01, "clock after 1.5 s")
     near(watts, 700, 0.01, "watts")
     near(sustained / burst, 1 / 0.894, 0.03, "sustained over burst")
-    assert throttle & 4 == 0, throttle
+    assert throttle & 4 == 0 and settled_throttle & 4 and gpus == 1, (throttle, settled_throttle, gpus)
     slowest = query(folder, "select min(sm_clock_hz) from kernel_sample where family = 'gemm'")[0][0]
     near(slowest, 1.98e9, 0.01, "the slowest clock of a burst")
     fit = ["calibrate", "fit", "--raw", "rows.db", "--device", "./fake-gpu.yaml", "--name", "mine"]
@@ -322,6 +379,8 @@ if sys.argv[1] == "--skip":
     sys.exit(0)
 PROGRAM, LIBRARIES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 check("all families are measured, and the profile gives back the device's constants", test_all_families)
+check("all GPUs are busy while one settles", test_crowded)
+check("a session that is killed", test_killed)
 check("ranks as processes", test_ranks)
 check("an attempt after one that failed", test_attempt_after_failure)
 check("a rank that never calls NCCL", test_absent_rank)

@@ -347,6 +347,7 @@ static gboolean watch_power(OrrNcclGroup *group, const Call *call, const OrrTimi
     orr_nvml_read_into(group->bench->nvml, begin_us, &window);
     if (!orr_cuda_wait(group->bench, error)) return FALSE;
   }
+  if (n > 0) timing->sustained_gpus = group->n_gpus;
   if (n > 0)
     orr_power_window_result(&window, &timing->watts, &timing->sustained_sm_clock_hz, &memory_hz);
   return TRUE;

@@ -152,7 +152,7 @@ gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule,
   const gint64 begin_us = g_get_monotonic_time();
   OrrPowerWindow window = orr_power_window_new(rule->settle_s, rule->watch_s);
   gboolean wants_more = nvml && rule->watch_s > 0;
-  gint64 settled_us = 0, n_rounds = 0;
+  gint64 settled_us = 0, n_rounds = 0, reasons = 0;
   double memory_hz;
   if (!wants_more) return TRUE;
   while (wants_more) {
@@ -161,10 +161,13 @@ gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule,
     if (!work(user, error) || !work(user, error)) return FALSE;
     const OrrPowerReading reading = read_now(nvml, begin_us);
     wants_more = orr_power_window_add(&window, &reading);
+    if (settled_us && reasons >= 0)
+      reasons = reasons_now(nvml) < 0 ? -1 : reasons | reasons_now(nvml);
     if (!wait(user, error)) return FALSE;
     if (settled_us) n_rounds += 2;
   }
   orr_power_window_result(&window, &timing->watts, &timing->sustained_sm_clock_hz, &memory_hz);
+  timing->sustained_throttle = n_rounds ? reasons : -1;
   if (n_rounds)
     timing->sustained_us =
         (double)(g_get_monotonic_time() - settled_us) / (double)(n_rounds * timing->calls);

@@ -32,6 +32,7 @@
 G_BEGIN_DECLS
 
 typedef struct OrrCublas OrrCublas;       /* cuda_gemm.c */
+typedef struct OrrCudaLoad OrrCudaLoad;   /* cuda_load.c */
 typedef struct OrrCudnn OrrCudnn;         /* cuda_attention.c */
 typedef struct OrrNcclGroup OrrNcclGroup; /* cuda_nccl.c */
 typedef struct OrrNvml OrrNvml;           /* cuda_power.c */
@@ -134,6 +135,15 @@ typedef struct {
  * it are skipped. */
 gboolean orr_cuda_library_open(const char *const *files, const OrrCudaSymbol *symbols, guint n,
                                void *table, GError **error);
+
+/* --- cuda_load.c --- */
+
+/* Makes a load for each other GPU of the process; never NULL. */
+OrrCudaLoad *orr_cuda_load_new(const OrrBench *bench);
+void orr_cuda_load_free(OrrCudaLoad *load);         /* waits for what was posted */
+gint64 orr_cuda_load_gpus(const OrrCudaLoad *load); /* the GPUs that it keeps busy */
+/* Call once for each round of the measured calls. */
+gboolean orr_cuda_load_post(OrrCudaLoad *load, GError **error);
 
 /* --- cuda_power.c --- */
 

@@ -12,7 +12,8 @@
  * cool one: after each the host pauses three times as long, which keeps the mean power near a
  * quarter of the kernel's. After the repeats, if the rule requires it, the same calls continue
  * without pauses until the board has settled, and then while power, clocks and the time of a call
- * are watched (power_window.h): the sustained state.
+ * are watched (power_window.h): the sustained state, in which all GPUs of the process are busy
+ * (cuda_load.c).
  */
 #include "calibration/measure/accumulation.h"
 #include "calibration/measure/cuda/cuda_private.h"
@@ -26,9 +27,11 @@ typedef struct {
   cudaGraphExec_t graph; /* NULL: calls go to the stream */
   guint n_calls;
   OrrHold hold;
+  OrrCudaLoad *load; /* of the other GPUs; NULL: power is not watched */
 } Stopwatch;
 
 static void stopwatch_clear(Stopwatch *watch) {
+  orr_cuda_load_free(watch->load);
   if (watch->graph) cudaGraphExecDestroy(watch->graph);
   if (watch->begin) cudaEventDestroy(watch->begin);
   if (watch->end) cudaEventDestroy(watch->end);
@@ -126,7 +129,10 @@ static void pause_after(double busy_us) {
 }
 
 /* For power: the calls without events and holds. */
-static gboolean post_round(gpointer user, GError **error) { return launch_all(user, error); }
+static gboolean post_round(gpointer user, GError **error) {
+  Stopwatch *watch = user;
+  return orr_cuda_load_post(watch->load, error) && launch_all(watch, error);
+}
 
 static gboolean wait_round(gpointer user, GError **error) {
   return orr_cuda_wait(((Stopwatch *)user)->kernel->bench, error);
@@ -149,6 +155,16 @@ static gboolean measure(Stopwatch *watch, const OrrTimingRule *rule, OrrTiming *
   return TRUE;
 }
 
+/* The settled state, with all GPUs of the process busy. */
+static gboolean watch_power(Stopwatch *watch, const OrrTimingRule *rule, OrrTiming *timing,
+                            GError **error) {
+  const OrrBench *bench = watch->kernel->bench;
+  if (!bench->nvml || rule->watch_s <= 0) return TRUE;
+  watch->load = orr_cuda_load_new(bench);
+  timing->sustained_gpus = 1 + orr_cuda_load_gpus(watch->load);
+  return orr_nvml_watch(bench->nvml, rule, post_round, wait_round, watch, timing, error);
+}
+
 gboolean orr_cuda_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,
                        GError **error) {
   if (kernel->time) return kernel->time(kernel, rule, ret_timing, error);
@@ -166,7 +182,7 @@ gboolean orr_cuda_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *
       orr_rotation_is_warm(kernel->n_sets, kernel->touched_bytes, &bench->facts))
     orr_timing_set(&timing, "warm-l2");
   if (!warm_up(&watch, rule->warm_up_s, error) || !measure(&watch, rule, &timing, error) ||
-      !orr_nvml_watch(bench->nvml, rule, post_round, wait_round, &watch, &timing, error))
+      !watch_power(&watch, rule, &timing, error))
     return FALSE;
   *ret_timing = timing;
   return TRUE;

@@ -61,6 +61,7 @@ double fake_memory_bytes(void); /* 400 MB unless ORRERY_FAKE_MEMORY says otherwi
 #define FAKE_IDLE_WATTS 100.0
 #define FAKE_PRODUCT_WATTS 850.0 /* at the full clock: above the limit */
 #define FAKE_MEMORY_WATTS 450.0
+#define FAKE_CROWD_WATTS 30.0 /* what the limit loses beside a GPU that runs products */
 #define FAKE_COMM_WATTS 300.0
 #define FAKE_POWER_TAU_US 40e3 /* in which the board notices power */
 

@@ -147,11 +147,20 @@ static void add_power(Device *device, double until_us, double watts) {
   device->last_us = until_us;
 }
 
+/* Whether another board has drawn the power of products until now. */
+static gboolean is_crowded(const Device *device, double at_us) {
+  for (int i = 0; i < FAKE_MOST_GPUS; i++)
+    if (&devices[i] != device && devices[i].last_us >= at_us - 1e3 &&
+        devices[i].watts > 0.9 * (FAKE_POWER_LIMIT_WATTS - FAKE_CROWD_WATTS))
+      return TRUE;
+  return FALSE;
+}
+
 /* The board lowers its clock when its mean power has reached the limit, and raises it when idle
  * time has cooled it: power above idle goes with the square of the clock. */
-static double next_ratio(const Device *device, double watts) {
+static double next_ratio(const Device *device, double watts, double at_us) {
   const double most = fake_faults()->throttle * noise_of(fake_faults()->clock_noise);
-  const double limit = FAKE_POWER_LIMIT_WATTS;
+  const double limit = FAKE_POWER_LIMIT_WATTS - (is_crowded(device, at_us) ? FAKE_CROWD_WATTS : 0);
   if (watts <= limit || device->watts < 0.98 * limit) return fmin(most, 1);
   return fmin(fmin(most, 1), sqrt((limit - FAKE_IDLE_WATTS) / (watts - FAKE_IDLE_WATTS)));
 }
@@ -301,7 +310,7 @@ static void add_span(FakeStream *stream, FakeKind kind, double begin_us, double 
 static void run_work(FakeStream *stream, const FakeWork *work, double begin_us) {
   Device *device = device_of(stream->device);
   if (begin_us > device->last_us) add_power(device, begin_us, FAKE_IDLE_WATTS);
-  device->ratio = next_ratio(device, work->watts);
+  device->ratio = next_ratio(device, work->watts, begin_us);
   const double busy_us = fmax(work->compute_us / device->ratio, work->memory_us);
   double us = work->fixed_us + busy_us * slow_down_at(stream, work->kind, begin_us);
   if (work->kind != FAKE_HOLD) us *= noise_of(fake_faults()->noise);
