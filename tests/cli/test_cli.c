@@ -135,6 +135,10 @@ static void test_usage(void) {
   assert_refused("import measured x", 2, "--device");
   assert_refused("calibrate exprt x", 2, "did you mean 'export'?");
   assert_refused("calibrate export", 2, "takes a folder");
+  assert_refused("calibrate import", 2, "takes a CSV of nsys stats or ncu");
+  assert_refused("calibrate import nowhere.csv", 2, "needs --device NAME");
+  assert_refused("calibrate import nowhere.csv --device h100-sxm", 1, "nowhere.csv");
+  assert_refused("calibrate plan --doctor", 2, "--doctor goes with no action");
   assert_refused("calibrate --budget 5", 2, "--budget");
   assert_refused("calibrate compare", 2, "takes a profile");
   assert_refused("calibrate compare h100-sx", 2, "h100-sxm");
