@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "topologies/fabric.h"
+#include "topologies/queue_model.h"
 #include "topologies/transport.h"
 
 static const char *const ports_words[] = {"bonded", "separate", NULL};
@@ -71,6 +72,8 @@ const OrrFieldTable orr_node_shape_table = ORR_FIELD_TABLE(
 const char *const orr_routing_words[] = {"ideal",   "ecmp", "adaptive", "static",
                                          "valiant", "ugal", NULL};
 
+static const char *const hash_words[] = {"seed", "mean", "worst", NULL};
+
 static const OrrField cluster_fields[] = {
     ORR_FIELD_TEXT(OrrCluster, "name", name, "custom", "The machine's name in results."),
     ORR_COLUMN_TEXT(OrrCluster, "source", source, "Source of the numbers."),
@@ -99,6 +102,20 @@ static const OrrField cluster_fields[] = {
                   "Queue pairs of one connection; ecmp hashes each one separately "
                   "(NCCL_IB_QPS_PER_CONNECTION).",
                   .min = 1, .max = 64),
+    ORR_FIELD_BOOL(OrrCluster, "split-data-on-qps", split_data, "true",
+                   "A message is divided over all queue pairs; false: each takes one of them in "
+                   "turn, so a connection uses one path at a time (NCCL_IB_SPLIT_DATA_ON_QPS, 0 "
+                   "since NCCL 2.20)."),
+    ORR_FIELD_INT(OrrCluster, "hash-draws", hash_draws, "0",
+                  "Under ecmp: hashes to draw for each collective, to report the spread of its "
+                  "times; 0: the seed's alone.",
+                  .min = 0, .max = 1000),
+    ORR_FIELD_WORD(OrrCluster, "hash-take", hash_take, hash_words, "seed",
+                   "Which of the draws a collective takes: the seed's own, the mean of all, or "
+                   "the worst."),
+    ORR_FIELD_CHOICE(OrrCluster, "queues", queues, &orr_queue_registry, "none",
+                     "What happens where senders meet: queues, marks, pauses; none: max-min flows "
+                     "alone."),
     ORR_FIELD_SECTION(OrrCluster, "storage", storage, &orr_storage_table, "{}",
                       "The parallel file system; none if it has no servers."),
     ORR_FIELD_SECTION(OrrCluster, "power", power, &orr_cluster_power_table, "{}",

@@ -157,6 +157,9 @@ typedef enum { /* see fabric.h */
                ORR_ROUTING_UGAL
 } OrrRouting;
 
+/* Which of several draws of ecmp's hash a plan takes (collective_draws.c). */
+typedef enum { ORR_HASH_SEED, ORR_HASH_MEAN, ORR_HASH_WORST } OrrHashTake;
+
 extern const char *const orr_routing_words[]; /* "ideal", "ecmp", ..., NULL */
 
 struct OrrCluster {
@@ -172,6 +175,10 @@ struct OrrCluster {
   int routing;         /* OrrRouting */
   OrrChoice transport; /* of orr_transport_registry; params: OrrTransport */
   gint64 queue_pairs;  /* queue pairs of one connection; ecmp hashes each one separately */
+  gboolean split_data; /* a message is divided over all of them */
+  gint64 hash_draws;   /* hashes of ecmp to compare; 0: the seed's alone */
+  int hash_take;       /* OrrHashTake */
+  OrrChoice queues;    /* of orr_queue_registry; params: OrrQueueParams */
   OrrStorage storage;
   OrrClusterPower power; /* of all but its GPUs */
   char **copper;         /* levels whose cables have no optics; NULL: none */

@@ -143,6 +143,8 @@ OrrFabric *orr_fabric_new(const OrrCluster *cluster, guint64 seed, GError **erro
   fabric->cluster = cluster;
   fabric->kind = (const OrrFabricKind *)cluster->fabric.entry;
   fabric->seed = seed;
+  fabric->notes = g_new0(OrrFabricNotes, 1);
+  fabric->notes->spreads = g_array_new(FALSE, FALSE, sizeof(OrrHashSpread));
   fabric->n_gpus = orr_cluster_n_nodes(cluster) * node->gpus;
   fabric->n_ports = orr_cluster_n_nodes(cluster) * orr_node_shape_n_ports(node);
   fabric->lanes = orr_node_shape_ports_each(node);
@@ -152,6 +154,23 @@ OrrFabric *orr_fabric_new(const OrrCluster *cluster, guint64 seed, GError **erro
       !number_links(fabric, error))
     return NULL;
   return g_steal_pointer(&fabric);
+}
+
+gint64 orr_fabric_hash_draws(const OrrFabric *fabric) {
+  return fabric->cluster->routing == ORR_ROUTING_ECMP ? fabric->cluster->hash_draws : 0;
+}
+
+OrrHashTake orr_fabric_hash_take(const OrrFabric *fabric) {
+  return (OrrHashTake)fabric->cluster->hash_take;
+}
+
+guint64 orr_fabric_seed(const OrrFabric *fabric) { return fabric->seed; }
+
+OrrFabricNotes *orr_fabric_notes(const OrrFabric *fabric) { return fabric->notes; }
+
+const OrrChoice *orr_fabric_queues(const OrrFabric *fabric) {
+  const OrrQueueKind *kind = (const OrrQueueKind *)fabric->cluster->queues.entry;
+  return kind && kind->has_queues ? &fabric->cluster->queues : NULL;
 }
 
 static OrrFabric *view_of(const OrrFabric *whole) {
@@ -168,6 +187,12 @@ OrrFabric *orr_fabric_avoiding(const OrrFabric *whole, GHashTable *avoid) {
   OrrFabric *view = view_of(whole);
   if (view->avoid) g_hash_table_unref(view->avoid);
   view->avoid = g_hash_table_ref(avoid);
+  return view;
+}
+
+OrrFabric *orr_fabric_drawing(const OrrFabric *whole, guint64 seed) {
+  OrrFabric *view = view_of(whole);
+  view->seed = seed;
   return view;
 }
 
@@ -191,6 +216,10 @@ void orr_fabric_free(OrrFabric *fabric) {
   if (!fabric) return;
   if (fabric->plan && !fabric->is_view) fabric->kind->plan_free(fabric->plan);
   if (fabric->avoid) g_hash_table_unref(fabric->avoid);
+  if (fabric->notes && !fabric->is_view) {
+    g_array_unref(fabric->notes->spreads);
+    g_free(fabric->notes);
+  }
   g_free(fabric->gpu_of);
   g_free(fabric);
 }

@@ -38,6 +38,7 @@
 #include "sim/engine/program.h"
 #include "topologies/bill.h"
 #include "topologies/cluster.h"
+#include "topologies/queue_model.h"
 #include "topologies/transport.h"
 
 G_BEGIN_DECLS
@@ -135,6 +136,33 @@ OrrFabric *orr_fabric_slice(const OrrFabric *whole, const gint64 *gpus, gint64 n
 OrrFabric *orr_fabric_sharing(const OrrFabric *whole, double share);
 
 const OrrTransport *orr_fabric_transport(const OrrFabric *fabric);
+
+/* A view of @whole whose ecmp hashes are drawn from @seed. @whole must outlive it. */
+OrrFabric *orr_fabric_drawing(const OrrFabric *whole, guint64 seed);
+/* Draws to compare, 0 unless routing is ecmp; which of them to take; the seed of the own one. */
+gint64 orr_fabric_hash_draws(const OrrFabric *fabric);
+OrrHashTake orr_fabric_hash_take(const OrrFabric *fabric);
+guint64 orr_fabric_seed(const OrrFabric *fabric);
+/* The model of queues; NULL: max-min flows alone. */
+const OrrChoice *orr_fabric_queues(const OrrFabric *fabric);
+
+/* The times of one collective under several draws of ecmp's hash. */
+typedef struct {
+  const char *name; /* interned: "all-reduce" */
+  double bytes;
+  guint ranks;
+  gint64 draws;
+  double low_s, mean_s, high_s, taken_s;
+} OrrHashSpread;
+
+/* What planners observed on a fabric and its views, for the run's answer. They add to it while a
+ * workload is compiled. */
+typedef struct {
+  OrrQueueUse queues;
+  GArray *spreads; /* of OrrHashSpread, each call once */
+} OrrFabricNotes;
+
+OrrFabricNotes *orr_fabric_notes(const OrrFabric *fabric);
 
 /* A view of @whole whose routes avoid the links in @avoid (keys are fabric links; kept by
  * reference) where other routes exist: ecmp hashes again, static takes the next number, and

@@ -35,6 +35,7 @@ struct OrrFabric {
   gint64 memory_base; /* first id of the memory links, which come last */
   gint64 server_port; /* port of storage server 0, if servers are attached to the fabric */
   gint64 n_links;
+  OrrFabricNotes *notes; /* shared with its views */
 };
 
 /* The port number @lane of a GPU of the machine. */

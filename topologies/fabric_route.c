@@ -123,23 +123,46 @@ static void route_switches(Asked *asked, const Ends *ends, GArray *links) {
   }
 }
 
+static gboolean lane_works(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, gint64 lane) {
+  const guint32 tx = nic_link(fabric, orr_fabric_port(fabric, src_gpu, lane), FALSE),
+                rx = nic_link(fabric, orr_fabric_port(fabric, dst_gpu, lane), TRUE);
+  return !g_hash_table_contains(fabric->avoid, GUINT_TO_POINTER(tx)) &&
+         !g_hash_table_contains(fabric->avoid, GUINT_TO_POINTER(rx));
+}
+
+/* The paths that a spread flow has for each route behind a port: one by port; and one for each pair
+ * of ports where some may be dead, which divide over all ports but one as evenly as over all. */
+static guint lane_paths(const OrrFabric *fabric) {
+  const guint lanes = (guint)fabric->lanes;
+  return fabric->avoid && lanes > 2 ? lanes * (lanes - 1) : lanes;
+}
+
+/* Sprayed packets leave by the ports that work. */
+static gint64 spray_lane(Asked *asked, gint64 src_gpu, gint64 dst_gpu) {
+  const OrrFabric *fabric = asked->fabric;
+  const gint64 lanes = fabric->lanes, slot = asked->path % lane_paths(fabric);
+  gint64 n_working = 0;
+  asked->path /= lane_paths(fabric);
+  for (gint64 lane = 0; fabric->avoid && lane < lanes; lane++)
+    n_working += lane_works(fabric, src_gpu, dst_gpu, lane);
+  if (n_working == 0) return slot % lanes;
+  gint64 left = slot % n_working, lane = 0;
+  while (!lane_works(fabric, src_gpu, dst_gpu, lane) || left-- > 0) lane++;
+  return lane;
+}
+
 /* The port, of several of a GPU, that this path takes; both ends use the same. If it is dead,
- * the next one is taken. The rest of the path number selects among the routes from there. */
+ * a queue pair takes the next one. The rest of the path number selects among the routes from
+ * there. */
 static gint64 take_lane(Asked *asked, gint64 src_gpu, gint64 dst_gpu) {
   const OrrFabric *fabric = asked->fabric;
   const guint lanes = (guint)fabric->lanes;
   if (lanes == 1) return 0;
-  const gboolean hashed = is_hashed(fabric);
-  const guint64 first =
-      hashed ? asked->flow * orr_fabric_n_paths(fabric) + asked->path : asked->path;
-  if (!hashed) asked->path /= lanes;
+  if (!is_hashed(fabric)) return spray_lane(asked, src_gpu, dst_gpu);
+  const guint64 first = asked->flow * orr_fabric_n_paths(fabric) + asked->path;
   for (guint i = 0; fabric->avoid && i < lanes; i++) {
     const gint64 lane = (gint64)((first + i) % lanes);
-    const guint32 tx = nic_link(fabric, orr_fabric_port(fabric, src_gpu, lane), FALSE),
-                  rx = nic_link(fabric, orr_fabric_port(fabric, dst_gpu, lane), TRUE);
-    if (!g_hash_table_contains(fabric->avoid, GUINT_TO_POINTER(tx)) &&
-        !g_hash_table_contains(fabric->avoid, GUINT_TO_POINTER(rx)))
-      return lane;
+    if (lane_works(fabric, src_gpu, dst_gpu, lane)) return lane;
   }
   return (gint64)(first % lanes);
 }
@@ -236,13 +259,13 @@ double orr_fabric_detour(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu
 }
 
 static guint count_paths(const OrrFabric *fabric, guint (*count)(gconstpointer)) {
-  return (fabric->plan && count ? MAX(count(fabric->plan), 1) : 1) * (guint)fabric->lanes;
+  return (fabric->plan && count ? MAX(count(fabric->plan), 1) : 1) * lane_paths(fabric);
 }
 
 guint orr_fabric_n_paths(const OrrFabric *fabric) {
   switch ((OrrRouting)fabric->cluster->routing) {
   case ORR_ROUTING_ECMP:
-    return (guint)fabric->cluster->queue_pairs;
+    return fabric->cluster->split_data ? (guint)fabric->cluster->queue_pairs : 1;
   case ORR_ROUTING_STATIC:
     return (guint)MIN(fabric->lanes, fabric->cluster->queue_pairs);
   case ORR_ROUTING_VALIANT:

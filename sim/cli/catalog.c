@@ -18,6 +18,7 @@
 #include "topologies/fabric.h"
 #include "topologies/job_placement.h"
 #include "topologies/machine_fault.h"
+#include "topologies/queue_model.h"
 #include "workloads/serving/arrivals/arrival.h"
 #include "workloads/serving/autoscalers/autoscaler.h"
 #include "workloads/training/balances/balance.h"
@@ -65,6 +66,7 @@ const OrrCatalog orr_catalogs[] = {
     {"policies", "policy", "schedulers of jobs, with their defaults", "policy", NULL},
     {"prices", "prices", "what GPUs, networks and energy cost: an example", "prices", NULL},
     {"profiles", "profile", "measured kernels of devices", "profile", NULL},
+    {"queues", "queue", "what happens in a network where senders meet", NULL, &orr_queue_registry},
     {"routers", "router", "how requests are assigned to engines", NULL, &orr_router_registry},
     {"samplers", "sampler", "how the points of a sweep are chosen", NULL, &orr_sampler_registry},
     {"scenarios", "scenario", "questions, ready to run", "scenario", NULL},

@@ -258,6 +258,7 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome) {
   kinds[kind].part(page, scenario, outcome);
   orr_summary_money(page, scenario, outcome);
   orr_summary_inputs(page, outcome);
+  orr_summary_network(page, outcome);
   orr_summary_faults(page, outcome, NULL);
   for (guint i = 0; i < outcome->warnings->len; i++)
     orr_page_line(page, "warning", "%s", (char *)outcome->warnings->pdata[i]);

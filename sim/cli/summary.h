@@ -45,6 +45,11 @@ void orr_summary_inputs_json(GString *out, const OrrOutcome *outcome);
 void orr_summary_faults(OrrPage *page, const OrrOutcome *outcome, const char *name);
 void orr_summary_faults_json(GString *out, const OrrOutcome *outcome);
 
+/* The cluster's model of queues with what it cost, and the spread of ecmp's hashes; nothing without
+ * either. And `, "queue": [{...}], "hash_spread": [...]`. */
+void orr_summary_network(OrrPage *page, const OrrOutcome *outcome);
+void orr_summary_network_json(GString *out, const OrrOutcome *outcome);
+
 /* How costs are known: "measured 23 %, modelled 77 % of the kernels' time". @seconds: by OrrHow;
  * the ones above @least of @sum are listed. */
 void orr_summary_costs(OrrPage *page, const OrrOutcome *outcome, const double *seconds, double sum,

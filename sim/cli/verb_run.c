@@ -127,6 +127,7 @@ static void print_json(const OrrScenario *scenario, const OrrOutcome *outcome) {
   if (details)
     orr_json_write_rows(out, details->name, details, orr_outcome_rows(outcome, details), "\n  ");
   orr_summary_inputs_json(out, outcome);
+  orr_summary_network_json(out, outcome);
   orr_summary_faults_json(out, outcome);
   orr_json_write_texts(out, "warnings", (char *const *)outcome->warnings->pdata,
                        outcome->warnings->len);

@@ -27,6 +27,9 @@ CUSTOM = ["cluster.nodes=2", "cluster.max-nodes=2", "workload.collective=send-re
           "{from: a, to: d, bandwidth: 50 Gb/s}, {from: d, to: b, bandwidth: 50 Gb/s}]}"]
 TOKENS = ["cluster.base=gb200-nvl72", "cluster.nodes=1", "workload.ranks=4", "workload.collective=all-to-all",
           "workload.experts=256", "workload.begin=8 MiB", "workload.end=8 MiB", "workload.algorithm=trtllm-one-sided"]
+QUEUED = ["workload.begin=8 MiB", "workload.end=8 MiB"]
+DCQCN = QUEUED + ["cluster.queues=dcqcn"]
+CREDIT = QUEUED + ["cluster.queues=credit"]
 NGRAM = ["workload.engine.speculation={kind: ngram, num-speculative-tokens: 3, found: 50 %, acceptance: [0.6]}"]
 TRACE = ["workload.load={kind: sharegpt, file: %s/chats.json, rate: 1}" % library.name, "workload.input={}",
          "workload.output={}", "workload.requests=0"]
@@ -41,6 +44,23 @@ CASES = [
     ("nccl-tests-dgx-h100-16", DRAGONFLY, "cluster.fabric.local-bandwidth=10 GB/s", "time_s", UP),
     ("nccl-tests-dgx-h100-16", CUSTOM, "cluster.fabric.spray=1", "time_s", UP),
     ("nccl-tests-dgx-h100-16", TOKENS, "workload.experts-dtype=fp4", "time_s", OTHER),
+    ("queues-all-to-all-64-h100", QUEUED, "cluster.queues.xoff=140 KiB", "peak_bytes", DOWN),
+    ("queues-all-to-all-64-h100", QUEUED, "cluster.queues.xon=8 KiB", "added_s", OTHER),
+    ("queues-all-to-all-64-h100", DCQCN, "cluster.queues.kmin=1 MB", "marked", DOWN),
+    ("queues-all-to-all-64-h100", DCQCN, "cluster.queues.kmax=20 MB", "marked", DOWN),
+    ("queues-all-to-all-64-h100", DCQCN, "cluster.queues.pmax=20 %", "marked", OTHER),
+    ("queues-all-to-all-64-h100", DCQCN, "cluster.queues.gain=0.5", "marked", OTHER),
+    ("queues-all-to-all-64-h100", DCQCN, "cluster.queues.cnp-interval=10 us", "marked", OTHER),
+    ("queues-all-to-all-64-h100", DCQCN, "cluster.queues.timer=500 us", "marked", OTHER),
+    ("queues-all-to-all-64-h100", DCQCN, "cluster.queues.counter=100 kB", "marked", OTHER),
+    ("queues-all-to-all-64-h100", DCQCN, "cluster.queues.increase=40 Gb/s", "marked", OTHER),
+    ("queues-all-to-all-64-h100", DCQCN, "cluster.queues.rtt=80 us", "marked", OTHER),
+    ("queues-all-to-all-64-h100", DCQCN, "cluster.queues.packet=256 B", "marked", OTHER),
+    ("queues-all-to-all-64-h100", CREDIT, "cluster.queues.credit=30 %", "time_s", UP),
+    ("queues-all-to-all-64-h100", CREDIT, "cluster.queues.unsolicited=1 kB", "peak_bytes", OTHER),
+    ("ecmp-all-reduce-128-h100", [], "cluster.hash-take=worst", "time_s", UP),
+    ("ecmp-all-reduce-128-h100", [], "cluster.hash-draws=8", "mean_s", OTHER),
+    ("ecmp-all-reduce-128-h100", ["cluster.queue-pairs=4"], "cluster.split-data-on-qps=false", "time_s", UP),
     ("two-jobs-one-uplink", ["jobs.1.placement=packed", "jobs.0.placement={kind: rail-aligned, gpus-per-node: 4}"],
      "jobs.0.placement={kind: rail-aligned, gpus-per-node: 8}", "0.alone_s", OTHER),
     (CHAT, TWO, "workload.router.balance-abs=0", "ttft_mean_s", OTHER),

@@ -10,6 +10,7 @@
 #include "topologies/fabric.h"
 #include "topologies/job_placement.h"
 #include "topologies/machine_fault.h"
+#include "topologies/queue_model.h"
 #include "topologies/transport.h"
 #include "workloads/campaign/policy.h"
 #include "workloads/cluster_jobs/core/gang_bins.h"
@@ -60,6 +61,7 @@ static const struct {
     {&orr_pipeline_registry,
      {MUST(OrrPipelineKind, chunks), MUST(OrrPipelineKind, steps), MUST(OrrPipelineKind, bubble),
       MUST(OrrPipelineKind, peak)}},
+    {&orr_queue_registry, {{0}}},
     {&orr_recovery_policy_registry, {MUST(OrrRecoveryPolicy, plan)}},
     {&orr_router_registry, {MUST(OrrRouter, pick)}},
     {&orr_sampler_registry, {{0}}},

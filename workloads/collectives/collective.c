@@ -156,6 +156,20 @@ const OrrNcclCosts *orr_collective_costs_of(const OrrCollectiveContext *context,
   return ret_costs;
 }
 
+OrrCollectivePlan *orr_collective_plan_again(const OrrCollectiveContext *context,
+                                             const OrrCollectiveCall *call,
+                                             const OrrCollectivePlan *plan, OrrNcclCosts *costs,
+                                             GArray *edges) {
+  OrrCollectiveContext inner = *context;
+  OrrCollectivePlan *again = plan_new(plan->algorithm);
+  inner.costs = orr_collective_costs_of(context, call, plan, costs);
+  inner.edges = edges;
+  again->protocol = plan->protocol;
+  plan->algorithm->plan(&inner, call, again->phases);
+  again->predicted_s = all_latencies(again) + all_transfers(context->fabric, again);
+  return again;
+}
+
 /* LL128 requires 128 bytes to arrive at once, which NCCL assumes over the network only from NIC
  * to GPU (typeInter <= PATH_PXB, src/graph/tuning.cc). A transport may forbid more. */
 static gboolean is_possible(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
@@ -371,6 +385,8 @@ OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context,
   }
   if (call->n < 2) return plan_new(algorithm ? algorithm : first());
   g_autoptr(OrrCollectivePlan) plan = plan_call(context, call, algorithm);
+  orr_collective_draws_take(context, call, plan);
+  orr_collective_queue_add(context, call, plan);
   return is_known(context, call, plan, error) ? g_steal_pointer(&plan) : NULL;
 }
 

@@ -87,6 +87,14 @@ typedef struct {
   guint n_owners;       /* a plan with several must not be changed */
 } OrrCollectivePlan;
 
+/* One send of a phase, for models that look at single flows. */
+typedef struct {
+  guint phase;
+  gint64 src, dst;
+  guint64 channel;
+  double bytes;
+} OrrCollectiveEdge;
+
 /* The inputs of a plan. @cost may be NULL: all constants are then 0, a pure alpha-beta model of
  * the fabric. */
 typedef struct {
@@ -96,6 +104,8 @@ typedef struct {
   const OrrNcclCosts *costs;
   /* if not NULL: by link, the number of connections (queue pairs) that the plan puts on it */
   guint32 *connections;
+  /* if not NULL (of OrrCollectiveEdge): every send over the network that the plan puts there */
+  GArray *edges;
   const OrrNccl *nccl; /* NULL: the newest release */
   /* Without PXN (nccl.h): GPUs per PCIe switch, if the cluster states it. A channel then enters
    * and leaves a node through one NIC, next to which two members must sit. 0: with PXN, or no such

@@ -15,8 +15,11 @@ static const OrrNcclCosts no_costs = {
     .scale_up_efficiency = 1, .scale_out_efficiency = 1, .plateau = 1};
 
 void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContext *context) {
-  *flow = (OrrCollectiveFlow){
-      .fabric = context->fabric, .n_slots = INITIAL_SLOTS, .connections = context->connections};
+  *flow = (OrrCollectiveFlow){.fabric = context->fabric,
+                              .n_slots = INITIAL_SLOTS,
+                              .connections = context->connections,
+                              .edges = context->edges,
+                              .first_edge = context->edges ? context->edges->len : 0};
   flow->n_paths = orr_fabric_n_paths(context->fabric);
   flow->n_detours = orr_fabric_n_detours(context->fabric);
   flow->detour_weights = g_array_new(FALSE, TRUE, sizeof(guint32));
@@ -142,6 +145,12 @@ static void count_sender(OrrCollectiveFlow *flow) {
   g_array_index(flow->senders, guint32, at)++;
 }
 
+static void note_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel,
+                      guint32 weight) {
+  const OrrCollectiveEdge edge = {0, src, dst, channel, weight};
+  g_array_append_val(flow->edges, edge);
+}
+
 double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel,
                                 guint32 weight) {
   if (src == dst) return 0;
@@ -158,6 +167,7 @@ double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst,
     if (weight == 0) break;
   }
   if (!near && weight > 0 && flow->senders) count_sender(flow);
+  if (leaves_node && weight > 0 && flow->edges) note_edge(flow, src, dst, channel, weight);
   if (!near) add_detours(flow, src, dst, channel, weight);
   return hop_s;
 }
@@ -349,6 +359,12 @@ static void split_detours(OrrCollectiveFlow *flow) {
 void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, double bytes,
                                 GArray *phases) {
   double base_s = phases->len == 0 ? flow->costs.base_s : 0;
+  for (guint i = flow->first_edge; flow->edges && i < flow->edges->len; i++) {
+    OrrCollectiveEdge *edge = &g_array_index(flow->edges, OrrCollectiveEdge, i);
+    edge->phase = phases->len;
+    edge->bytes *= bytes; /* the weight, so far */
+  }
+  if (flow->edges) flow->first_edge = flow->edges->len;
   const guint32 grown = weigh_incast(flow) * weigh_mesh(flow);
   double parts = flow->n_paths;
   if (flow->n_detours > 0) {

@@ -85,6 +85,8 @@ typedef struct {
   const OrrFabric *fabric;
   guint n_paths, n_detours;
   guint32 *connections; /* the context's array */
+  GArray *edges;        /* the context's; those from `first_edge` on are of this phase */
+  guint first_edge;
   /* of guint32, parallel to uses: number of edges that end on the link; kept if the transport
    * models incast */
   GArray *senders;
@@ -157,6 +159,22 @@ double orr_collective_flow_owner(OrrCollectiveFlow *flow, const gint64 *gpus, gu
  * are idle for it. The flow is empty afterwards. */
 void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, double bytes,
                                 GArray *phases);
+
+/* collective_queue.c: adds to @plan what queues cost it (topologies/queue_model.h), as a delay,
+ * since paused links are idle. collective_draws.c: compares the draws of ecmp's hash, and takes the
+ * one that the cluster asks for. Both leave @plan alone on a cluster that asks for neither, and
+ * note on the fabric what they found. */
+void orr_collective_queue_add(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                              OrrCollectivePlan *plan);
+void orr_collective_draws_take(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                               OrrCollectivePlan *plan);
+
+/* Plans @call anew with the algorithm and protocol of @plan, on the fabric of @context; notes its
+ * edges in @edges, which may be NULL. @costs is storage that the call uses. */
+OrrCollectivePlan *orr_collective_plan_again(const OrrCollectiveContext *context,
+                                             const OrrCollectiveCall *call,
+                                             const OrrCollectivePlan *plan, OrrNcclCosts *costs,
+                                             GArray *edges);
 
 /* The costs with which @plan was made, settled for the group's position; NULL if it was made
  * without a cost model. */

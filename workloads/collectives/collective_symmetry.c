@@ -21,10 +21,10 @@ static gboolean takes_all(const OrrFabric *fabric, const gint64 *gpus, guint n) 
   return TRUE;
 }
 
-/* Not if connections or senders are counted: those belong to single links. */
+/* Not if connections, senders or edges are counted: those belong to single links. */
 gboolean orr_collective_flow_is_symmetric(const OrrCollectiveFlow *flow, const gint64 *gpus,
                                           guint n) {
-  return !flow->connections && !flow->senders && flow->n_detours == 0 &&
+  return !flow->connections && !flow->senders && !flow->edges && flow->n_detours == 0 &&
          orr_fabric_n_orbits(flow->fabric) > 0 && takes_all(flow->fabric, gpus, n);
 }
 

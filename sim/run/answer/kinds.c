@@ -6,6 +6,7 @@
 
 #include "sim/run/answer/answer_private.h"
 #include "sim/run/answer/money.h"
+#include "sim/run/answer/network_rows.h"
 #include "sim/run/answer/training_rows.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/collectives/collective_bench.h"
@@ -78,6 +79,7 @@ void orr_kinds_answer(const OrrReplayed *replayed, OrrOutcome *outcome) {
   orr_outcome_set_integer(outcome, "events", (gint64)replayed->replay.n_events);
   outcome->kind->rows(replayed, outcome);
   orr_money_add_bill(replayed, outcome);
+  orr_network_rows_add(replayed, outcome);
 }
 
 void orr_kinds_outline(const OrrReplayed *outline, double least_s, OrrOutcome *outcome) {
