@@ -41,6 +41,8 @@ static void test_nccl_tests(void) {
   assert_refused("import nccl-tests two.txt --device h100-sxm --op all_reduce", 2, "--one-domain");
   assert_refused("import nccl-tests two.txt --device h100-sxm --ranks 1", 2, "2 or more");
   assert_fine("import nccl-tests two.txt --device h100-sxm --op all_reduce --one-domain", "12.5");
+  assert_fine("import nccl-tests log.txt --cluster dgx-h100-superpod --op all_reduce --jobs 2",
+              "2 ranks on 1 node");
 }
 
 /* The scenario that --set makes is the one that is fitted. */

@@ -213,5 +213,5 @@ check "no GPUs" 'refuses training --model llama-3.1-8b --cluster dgx-h100-superp
 check "a count in words" 'refuses gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens many --days 3 && grep -q "4M or 2T" said'
 check "no days" 'refuses gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 1T && grep -q "needs --tokens N and --days X" said'
 check "a fraction above 1" 'refuses gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 1T --days 3 --useful 2 && grep -q "at most 1" said'
-check "an unknown question" 'refuses fabric && grep -q "known: campaign, gpus, rate, serving, training" said'
+check "an unknown question" 'refuses fabric && grep -q "known: campaign, gpus, nccl, rate, serving, training" said'
 echo "1..$n"
