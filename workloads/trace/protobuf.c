@@ -8,7 +8,7 @@
 enum { MOST_VARINT = 10 }; /* bytes of 64 bits, seven each */
 
 OrrProtobuf orr_protobuf_of(const void *data, gsize length) {
-  const guint8 *at = data;
+  const guint8 *at = data ? data : (const guint8 *)""; /* an absent field: no bytes */
   return (OrrProtobuf){at, at + length, FALSE};
 }
 
