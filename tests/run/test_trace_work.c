@@ -147,6 +147,20 @@ static void test_all_reduce(void) {
   g_assert_cmpint(result.n_nodes, ==, 24);
 }
 
+/* A memory-bound kernel and one that is bound by products, recorded on an A100 (2.039 TB/s, 312
+ * TFLOP/s in bf16), on an H100 (3.35 TB/s, 989): 1 ms each, 1 ms 2.039/3.35 and 1 ms 312/989. The
+ * third kernel's counts are unknown: it keeps its time. */
+static void test_other_device(void) {
+  const Node nodes[] = {{.id = 1, .type = COMP, .us = 1000, .bytes = 1000000000, .flops = 1},
+                        {.id = 2, .type = COMP, .us = 1000, .deps = {1}, .flops = 200000000000},
+                        {.id = 3, .type = COMP, .us = 1000, .deps = {2}}};
+  write_rank("moved", 0, nodes, 3);
+  near(result_of("moved.et", "", NULL).time_s, 3e-3);
+  near(result_of("moved.et", ", recorded-on: h100-sxm", NULL).time_s, 3e-3);
+  near(result_of("moved.et", ", recorded-on: a100-80gb-sxm", NULL).time_s,
+       1e-3 * (2.039 / 3.35 + 312.0 / 989 + 1));
+}
+
 /* A rank gives 1 MiB to an all-gather of 4: the call gathers 4 MiB. */
 static void test_all_gather(void) {
   const Node node = {.id = 7, .type = COLL, .comm_type = ALL_GATHER, .size = MIB};
@@ -438,6 +452,7 @@ int main(int argc, char **argv) {
   folder = g_dir_make_tmp("orrery-trace-XXXXXX", NULL);
   g_assert_nonnull(folder);
   g_test_add_func("/trace/all-reduce", test_all_reduce);
+  g_test_add_func("/trace/other-device", test_other_device);
   g_test_add_func("/trace/all-gather", test_all_gather);
   g_test_add_func("/trace/groups", test_groups);
   g_test_add_func("/trace/groups-file", test_groups_file);

@@ -32,6 +32,11 @@ static const OrrField fields[] = {
     ORR_FIELD_WORD(OrrTraceParams, "dtype", dtype, orr_dtype_names, "bf16",
                    "Number format whose peak rate num_ops run at where no time was recorded."),
     ORR_NCCL_FIELD(OrrTraceParams),
+    ORR_FIELD_SECTION(OrrTraceParams, "recorded-on", recorded_on, &orr_device_table, NULL,
+                      "The device that the trace was recorded on: where it is another one than "
+                      "the cluster's, recorded times are multiplied by the ratio of both rooflines "
+                      "of num_ops and tensor_size; absent: times are taken as recorded.",
+                      .document = "device", .flags = ORR_FIELD_OPTIONAL),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("trace", "A replay of what the ranks of a job did.", OrrTraceParams, fields);
@@ -75,20 +80,31 @@ typedef struct {
 
 enum { NEEDS_BEGIN = 1, NEEDS_END = 2 };
 
-/* The roofline of the datasheet. */
-static double modelled_s(const Compile *c, const OrrGraphNode *node) {
-  const OrrDevice *device = &c->world->cluster->device;
+/* The roofline of @device's datasheet; 0 without num_ops and tensor_size. */
+static double roofline_s(const Compile *c, const OrrDevice *device, const OrrGraphNode *node) {
   const double peak = orr_device_peak_flops(device, (OrrDtype)c->params->dtype);
   const double flops_s = peak > 0 ? node->flops / peak : 0;
   return fmax(flops_s, node->bytes / device->memory_bytes_per_s);
+}
+
+/* What a recorded time is multiplied by. */
+static double ratio_of_devices(Compile *c, const OrrGraphNode *node) {
+  const OrrDevice *there = &c->params->recorded_on, *here = &c->world->cluster->device;
+  if (there->name && strcmp(there->name, here->name) == 0) return 1;
+  const double there_s = there->name ? roofline_s(c, there, node) : 0;
+  if (there_s > 0) return roofline_s(c, here, node) / there_s;
+  c->work->as_recorded_s += node->seconds;
+  return 1;
 }
 
 static double kernel_s(Compile *c, const OrrGraphNode *node) {
   double seconds = node->seconds;
   if (seconds == 0 && node->flops == 0 && node->bytes == 0) c->work->n_unknown++;
   if (seconds == 0) {
-    seconds = modelled_s(c, node);
+    seconds = roofline_s(c, &c->world->cluster->device, node);
     c->work->modelled_s += seconds;
+  } else {
+    seconds *= ratio_of_devices(c, node);
   }
   c->work->compute_s += seconds;
   return seconds;
@@ -433,7 +449,8 @@ static gboolean lacks_gpu_deps(const OrrWorkGraph *graph) {
   return n_kernels > graph->ranks->len;
 }
 
-static OrrTraceWork *work_new(const OrrWorkGraph *graph, const OrrWorld *world) {
+static OrrTraceWork *work_new(const OrrWorkGraph *graph, const OrrWorld *world,
+                              const char *recorded_on) {
   OrrTraceWork *work = g_new0(OrrTraceWork, 1);
   work->work.kind = &orr_trace_kind;
   work->work.program = orr_program_new();
@@ -445,6 +462,7 @@ static OrrTraceWork *work_new(const OrrWorkGraph *graph, const OrrWorld *world) 
   work->calls = g_array_new(FALSE, TRUE, sizeof(OrrTraceCall));
   work->notes = g_ptr_array_new_with_free_func(g_free);
   work->lacks_gpu_deps = lacks_gpu_deps(graph);
+  work->recorded_on = recorded_on;
   for (guint i = 0; i < graph->notes->len; i++)
     g_ptr_array_add(work->notes, g_strdup(graph->notes->pdata[i]));
   for (guint r = 0; r < graph->ranks->len; r++)
@@ -521,7 +539,7 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
     return orr_fault_null(error, ORR_FAULT_DOCUMENT,
                           "%s: the trace has %u ranks, the cluster %" G_GINT64_FORMAT " GPUs",
                           params->file, graph->ranks->len, orr_fabric_n_gpus(world->fabric));
-  OrrTraceWork *work = work_new(graph, world);
+  OrrTraceWork *work = work_new(graph, world, params->recorded_on.name);
   Compile c = {.work = work, .params = params, .world = world, .graph = graph};
   if (compile_graph(&c, error)) return &work->work;
   orr_work_free(&work->work);

@@ -3,7 +3,9 @@
  *
  * Compute takes the time that the trace recorded; sends and collectives run on this scenario's
  * fabric. Where a node has no time, its num_ops and tensor_size take the roofline of the device's
- * datasheet, and the run says for how much of the compute this holds.
+ * datasheet, and the run says for how much of the compute this holds. Where the trace was recorded
+ * on another device, a recorded time is multiplied by the ratio of the two rooflines of the node's
+ * num_ops and tensor_size; a node without these keeps its time, and the run says so.
  *
  *   lane    rank; rank r runs on GPU r
  *   stream  kernels of one CUDA stream; operators of one thread; collectives of one process group;
@@ -28,6 +30,7 @@ typedef struct {
   GArray *dims; /* of double */
   int dtype;    /* OrrDtype */
   OrrNccl nccl;
+  OrrDevice recorded_on; /* name NULL: not said */
 } OrrTraceParams;
 
 extern const OrrWorkloadKind orr_trace_kind;
@@ -46,6 +49,8 @@ typedef struct {
   gint64 n_nodes, n_collectives, n_sends;
   double comm_bytes;            /* of all communications, once each */
   double compute_s, modelled_s; /* of all ranks: kernels; the part that was not recorded */
+  double as_recorded_s;         /* of all ranks: the part of compute_s taken as recorded */
+  const char *recorded_on;      /* the device it was recorded on; NULL: not said */
   double host_s;                /* of all ranks: operators of the host */
   gint64 n_unknown;             /* kernels without time, num_ops and tensor_size */
   gboolean lacks_gpu_deps;      /* no kernel depends on another */

@@ -83,6 +83,20 @@ static void fill_money(const OrrReplayed *replayed, OrrTraceResult *r) {
   r->money = orr_money_of(&question);
 }
 
+static void warn_of_times(const OrrTraceWork *work, const char *device, OrrOutcome *outcome) {
+  if (work->as_recorded_s == 0) return;
+  const double percent = 100 * work->as_recorded_s / work->compute_s;
+  char *text = work->recorded_on
+                   ? g_strdup_printf("%.0f %% of the time in kernels is as recorded on %s: the "
+                                     "trace has no num_ops or tensor_size by which to scale it to "
+                                     "%s",
+                                     percent, work->recorded_on, device)
+                   : g_strdup_printf("%.0f %% of the time in kernels is as the trace recorded it, "
+                                     "on whichever GPU: workload.recorded-on names that GPU",
+                                     percent);
+  g_ptr_array_add(outcome->warnings, text);
+}
+
 static void add_warnings(const OrrTraceWork *work, OrrOutcome *outcome) {
   for (guint i = 0; i < work->notes->len; i++)
     g_ptr_array_add(outcome->warnings, g_strdup(work->notes->pdata[i]));
@@ -118,6 +132,7 @@ void orr_traced_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   orr_replayed_add_spans(replayed, outcome);
   orr_replayed_add_links(replayed, outcome);
   orr_link_time_add(replayed, outcome);
+  warn_of_times(work, replayed->cluster->device.name, outcome);
   add_warnings(work, outcome);
 }
 
