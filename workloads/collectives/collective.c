@@ -286,10 +286,23 @@ static gboolean can_be_measured(const OrrCollectiveContext *context,
          orr_collective_are_peers(context->fabric, call->gpus, call->n);
 }
 
+/* Whether @plan, NCCL's choice without NVLS, differs from the choice with it, whose time the rows
+ * of a domain with NVLS have. */
+static gboolean lacks_nvls_of_rows(const OrrCollectiveContext *context,
+                                   const OrrCollectiveCall *call, const OrrCollectivePlan *plan) {
+  if (!context->nccl || context->nccl->nvls) return FALSE;
+  OrrNccl nccl = *context->nccl;
+  nccl.nvls = TRUE;
+  OrrCollectiveContext with = *context;
+  with.nccl = &nccl;
+  g_autoptr(OrrCollectivePlan) best = plan_best(&with, call);
+  return best->algorithm != plan->algorithm;
+}
+
 static void apply_measured(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                            OrrCollectivePlan *plan) {
   OrrCost measured;
-  if (!can_be_measured(context, call)) return;
+  if (!can_be_measured(context, call) || lacks_nvls_of_rows(context, call, plan)) return;
   if (!orr_cost_collective(context->cost, orr_collective_nccl_words[call->op], call->n, call->bytes,
                            &measured)) {
     apply_hand_over(context, call, plan);

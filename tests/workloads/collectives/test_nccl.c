@@ -31,9 +31,10 @@ typedef struct {
   OrrCostModel *cost;
 } Tuned;
 
-static void tuned_init(Tuned *tuned, guint nodes) {
+static void tuned_init_with(Tuned *tuned, guint nodes, const char *more) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) node = orr_yaml_parse(profile_text, strlen(profile_text), "profile", diags);
+  g_autofree char *text = g_strconcat(profile_text, more, NULL);
+  g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "profile", diags);
   g_autoptr(GError) error = NULL;
   machine_init(&tuned->machine, nodes, 8, nodes, 1);
   tuned->profile = orr_profile_read(node, NULL, diags);
@@ -42,6 +43,8 @@ static void tuned_init(Tuned *tuned, guint nodes) {
   tuned->cost = orr_cost_model_new(tuned->profile, &tuned->machine.cluster.device, &error);
   g_assert_no_error(error);
 }
+
+static void tuned_init(Tuned *tuned, guint nodes) { tuned_init_with(tuned, nodes, ""); }
 
 static void tuned_clear(Tuned *tuned) {
   orr_cost_model_free(tuned->cost);
@@ -154,6 +157,39 @@ static void test_choice(void) {
   g_assert_cmpstr(forced->algorithm->entry.name, ==, "ring");
 }
 
+/* Rows of a domain have the time of NCCL's own choice, NVLS from 5 ranks: without NVLS they say
+ * nothing about 8 ranks, and everything about 4, where the ring is the choice with it, too. */
+static void test_without_nvls(void) {
+  g_auto(Tuned) tuned;
+  tuned_init_with(&tuned, 1,
+                  "collectives:\n"
+                  "- {op: all_reduce, ranks: 4, bytes: \"1000 1000000000\", us: \"30 9000\"}\n"
+                  "- {op: all_reduce, ranks: 8, bytes: \"1000 1000000000\", us: \"30 5000\"}\n");
+  const OrrNccl old = {.pxn = TRUE}, new = {.pxn = TRUE, .nvls = TRUE};
+  const struct {
+    guint n;
+    const OrrNccl *nccl;
+    double time_s; /* the rows'; the ring's: 20 us + 14 (2 + 1) us and 14/8 S at 240 GB/s */
+    OrrHow how;
+  } rows[] = {{4, &new, 9e-3, ORR_HOW_MEASURED},
+              {4, &old, 9e-3, ORR_HOW_MEASURED},
+              {8, &new, 5e-3, ORR_HOW_MEASURED},
+              {8, &old, 62e-6 + 1.75 * S / SCALE_UP, ORR_HOW_MODELLED}};
+  g_autofree gint64 *gpus = group_new(8, 0, 1);
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    OrrCollectiveContext context = {
+        .fabric = tuned.machine.fabric, .cost = tuned.cost, .nccl = rows[i].nccl};
+    OrrCollectiveCall call = {.op = ORR_ALL_REDUCE,
+                              .bytes = S,
+                              .gpus = gpus,
+                              .n = rows[i].n,
+                              .protocol = ORR_PROTOCOL_AUTO};
+    g_autoptr(OrrCollectivePlan) plan = orr_collective_plan(&context, &call, NULL, NULL);
+    g_assert_cmpint(plan->how, ==, rows[i].how);
+    assert_close(plan->predicted_s, rows[i].time_s, 1e-12);
+  }
+}
+
 /* SHARP: a NIC carries S/8 once, whatever the number of nodes; PAT: ceil(log2 4) hops and a
  * ring's bytes. */
 /* Without GPUDirect RDMA, or where the transport forbids it, LL128 crosses no network unless it is
@@ -246,6 +282,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/nccl/chunks", test_chunks);
   g_test_add_func("/nccl/switch", test_switch);
   g_test_add_func("/nccl/choice", test_choice);
+  g_test_add_func("/nccl/without-nvls", test_without_nvls);
   g_test_add_func("/nccl/forced", test_forced);
   g_test_add_func("/nccl/offloaded", test_offloaded);
   return g_test_run();
