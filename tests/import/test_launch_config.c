@@ -292,13 +292,12 @@ static void test_huggingface(void) {
       .wanted = {"model: qwen2.5-7b", "rank: 16", "sequence: 4096", "global: 64", "kind: ddp"}});
 }
 
-/* What tools on the Trainer do where a key is missing (launch_wrappers.c has the sources). */
 /* The YAML of Megatron-LM's own tests: false leaves a flag out, encoders are refused. */
 static void test_megatron_tests(void) {
   static const OrrLaunchOptions options = {H100, .nodes = 1};
   static const char good[] =
-      "TEST_TYPE: regular\nENV_VARS: {NCCL_ALGO: Ring, SKIP_PYTEST: 1}\nMODEL_ARGS:\n"
-      "  --num-layers: 32\n  --hidden-size: 4096\n  --num-attention-heads: 32\n"
+      "TEST_TYPE: regular\nENV_VARS: {NCCL_ALGO: Ring, NCCL_NVLS_ENABLE: 0, NCCL_PXN_DISABLE: 1}\n"
+      "MODEL_ARGS:\n  --num-layers: 32\n  --hidden-size: 4096\n  --num-attention-heads: 32\n"
       "  --seq-length: 4096\n  --max-position-embeddings: 4096\n  --micro-batch-size: 1\n"
       "  --global-batch-size: 8\n  --bf16: true\n  --sequence-parallel: false\n";
   static const char bad[] = "MODEL_ARGS: {--num-layers: 4, --encoder-num-layers: 4}\n";
@@ -312,6 +311,7 @@ static void test_megatron_tests(void) {
   g_assert_no_error(error);
   g_assert_nonnull(strstr(text, "context: 4096")); /* of learned positions, which gpt3-6.7b lacks */
   g_assert_nonnull(strstr(text, "collectives: ring"));
+  g_assert_true(strstr(text, "nvls: false") && strstr(text, "pxn: false"));
   g_assert_null(strstr(text, "sequence-parallel"));
   orr_launch_form_add_text(refused, "b.yaml", bad, strlen(bad));
   orr_launch_form_read(refused);
