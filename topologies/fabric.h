@@ -192,7 +192,8 @@ const char *orr_fabric_link_kind(
 gboolean orr_fabric_same_domain(const OrrFabric *fabric, gint64 gpu_a, gint64 gpu_b);
 gint64 orr_fabric_domain(const OrrFabric *fabric, gint64 gpu); /* number of its scale-up domain */
 /* Whether GPUs of a node reach each other over PCIe alone, on a machine whose PCIe the cluster does
- * not describe (switches, bridges, sockets, another rate): as measured profiles have it. */
+ * not describe (switches, bridges, sockets, another rate), as measured profiles have it. FALSE for
+ * a device with scale-up links: its rows were measured over these and say nothing of its PCIe. */
 gboolean orr_fabric_peers_on_pcie(const OrrFabric *fabric);
 gboolean orr_fabric_spans_nodes(const OrrFabric *fabric); /* whether a scale-up domain spans
                                                                 * nodes */

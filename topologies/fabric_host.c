@@ -48,7 +48,8 @@ gboolean orr_fabric_peers_on_pcie(const OrrFabric *fabric) {
   const gboolean is_described = host->gpus_per_switch > 0 || host->bridge_bytes_per_s > 0 ||
                                 host->socket_bytes_per_s > 0 || host->slot_bytes_per_s > 0;
   const gboolean is_plain = own <= 0 || own == fabric->cluster->device.host_link_bytes_per_s;
-  return node->scale_up_domain == 1 && !is_described && is_plain;
+  const gboolean has_scale_up = fabric->cluster->device.scale_up_bytes_per_s > 0;
+  return node->scale_up_domain == 1 && !has_scale_up && !is_described && is_plain;
 }
 
 gint64 orr_fabric_number_host_links(OrrFabric *fabric, gint64 base) {

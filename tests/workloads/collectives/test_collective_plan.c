@@ -413,8 +413,9 @@ static OrrCollectivePlan *calibrated_plan(const Calibrated *calibrated, OrrColle
 }
 
 /* In a node without NVLink, whose PCIe the cluster does not describe, the rows answer as in a
- * domain; not over two nodes, nor where the cluster has another PCIe rate. vLLM's all-reduce runs
- * on two of its GPUs, not on four. */
+ * domain; not over two nodes, nor where the cluster has another PCIe rate, nor for a device with
+ * NVLink that the cluster leaves unlinked: its rows were measured over NVLink. vLLM's all-reduce
+ * runs on two of its GPUs, not on four. */
 static void test_rows_on_pcie(void) {
   g_auto(Calibrated) pcie;
   calibrated_init(&pcie);
@@ -422,6 +423,9 @@ static void test_rows_on_pcie(void) {
   g_autoptr(OrrCollectivePlan) nvlink = calibrated_plan(&pcie, op, 1e6, 8, 0, NULL);
   machine_clear(&pcie.machine);
   machine_init(&pcie.machine, 2, 1, 2, 1);
+  g_autoptr(OrrCollectivePlan) unlinked = calibrated_plan(&pcie, op, 1e6, 8, 0, NULL);
+  g_assert_cmpint(unlinked->how, ==, ORR_HOW_MODELLED);
+  pcie.machine.cluster.device.scale_up_bytes_per_s = 0;
   g_autoptr(OrrCollectivePlan) inside = calibrated_plan(&pcie, op, 1e6, 8, 0, NULL);
   g_autoptr(OrrCollectivePlan) across = calibrated_plan(&pcie, op, 1e6, 8, 4, NULL);
   assert_close(inside->predicted_s, nvlink->predicted_s, 1e-12);
