@@ -233,5 +233,6 @@ void orr_cost_tables_free(OrrCostTables *tables) {
     for (int phase = 0; phase < ORR_N_PHASES; phase++)
       if (tables->attention[phase][d]) g_ptr_array_unref(tables->attention[phase][d]);
   if (tables->moe) g_ptr_array_unref(tables->moe);
+  if (tables->modules) g_ptr_array_unref(tables->modules);
   g_free(tables);
 }

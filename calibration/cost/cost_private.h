@@ -20,10 +20,12 @@ struct OrrCostTables {
   gsize *has_built_gemm; /* for g_once_init_enter */
   gsize has_built_attention[ORR_N_PHASES][ORR_N_DTYPES];
   gsize has_built_moe;
+  gsize has_built_modules;
   OrrGrid **gemm; /* log(measured / roofline) over m, n, k; NULL: no rows */
   /* OrrCostAttention*, by the format of the keys and values; NULL: no rows */
   GPtrArray *attention[ORR_N_PHASES][ORR_N_DTYPES];
-  GPtrArray *moe; /* OrrCostMoe*, in the order of the profile */
+  GPtrArray *moe;     /* OrrCostMoe*, in the order of the profile */
+  GPtrArray *modules; /* see cost_module.c */
 };
 
 struct OrrCostModel {

@@ -9,40 +9,17 @@
 
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
+#include "calibration/cost/query_module.h"
+#include "calibration/cost/query_values.h"
 #include "calibration/profile/profile_format.h"
 #include "calibration/profile/profile_moe.h"
 #include "sim/base/fault.h"
 
 /* --- operators --- */
 
-typedef enum {
-  COUNT,         /* a whole number above 0 */
-  KNOWN_COUNT,   /* a COUNT, or "known" */
-  SIZE,          /* a number above 0 */
-  FORMAT,        /* a number format */
-  GEMM_FORMAT,   /* a number format, or fp8_block: then BY_BLOCKS more than fp8's */
-  LIBRARY,       /* a library of kernels: any, sglang, trtllm or vllm */
-  LAYOUT,        /* of a product: forward, dgrad or wgrad */
-  NO_WINDOW,     /* 0 */
-  DISTRIBUTION,  /* balanced or power_law_A */
-  BALANCED,      /* balanced */
-  PROJECTIONS,   /* 2, 3 or "known" */
-  YES_NO,        /* yes or no */
-  DEEPEP_MODE,   /* normal or low_latency: DeepEP's kernels */
-  TRTLLM_SOURCE, /* NVLinkTwoSided or NVLinkOneSided: TensorRT-LLM's kernels */
-} KeyKind;
-
 typedef struct {
   const char *name;
-  KeyKind kind;
-  const char *fallback; /* NULL: required */
-} Key;
-
-enum { MAX_KEYS = 12, DEFAULT_GPUS = 8 }; /* of a node, where the profile has no rows of it */
-
-typedef struct {
-  const char *name;
-  Key keys[MAX_KEYS]; /* ends with a NULL name */
+  OrrQueryKey keys[MAX_KEYS]; /* ends with a NULL name */
   OrrCost (*answer)(const OrrCostModel *cost, const char *name,
                     const double *values); /* values in the order of keys */
   /* What one value demands of another: a sentence, or NULL where all is well. May be NULL. */
@@ -54,9 +31,8 @@ static OrrCost query_operator(const OrrCostModel *cost, const OrrOperator *op, d
 }
 
 enum { GEMM_DTYPE, GEMM_M, GEMM_N, GEMM_K, GEMM_BATCH, GEMM_LAYOUT, GEMM_SUSTAINED, GEMM_LIBRARY };
-enum { BY_BLOCKS = ORR_N_DTYPES }; /* added to a format: a scale for each block */
 
-static OrrDtype gemm_dtype(double value) { return (OrrDtype)((int)value % BY_BLOCKS); }
+static OrrDtype gemm_dtype(double value) { return (OrrDtype)((int)value % ORR_QUERY_BY_BLOCKS); }
 
 static OrrCost answer_gemm(const OrrCostModel *cost, const char *name, const double *values) {
   static const OrrPass passes[] = {ORR_PASS_FORWARD, ORR_PASS_DGRAD, ORR_PASS_WGRAD};
@@ -64,7 +40,7 @@ static OrrCost answer_gemm(const OrrCostModel *cost, const char *name, const dou
                               .m = (gint64)values[GEMM_M],
                               .n = (gint64)values[GEMM_N],
                               .k = (gint64)values[GEMM_K],
-                              .stored.blocks = values[GEMM_DTYPE] >= BY_BLOCKS};
+                              .stored.blocks = values[GEMM_DTYPE] >= ORR_QUERY_BY_BLOCKS};
   OrrOperator op = orr_operator_gemm("query", passes[(int)values[GEMM_LAYOUT]],
                                      gemm_dtype(values[GEMM_DTYPE]), shape);
   op.library = (guint8)values[GEMM_LIBRARY];
@@ -226,38 +202,43 @@ static const char *refuse_exchange(const double *values) {
 }
 
 #define HEAD_KEYS                                                                                  \
-  [ATTN_DTYPE] = {"attn_dtype", FORMAT, "bfloat16"},                                               \
-  [KV_DTYPE] = {"kv_cache_dtype", FORMAT, "bfloat16"}, [BATCH_SIZE] = {"batch_size", COUNT, NULL}, \
-  [HEADS] = {"num_heads", COUNT, NULL}, [KV_HEADS] = {"num_key_value_heads", COUNT, NULL},         \
-  [HEAD_DIM] = {"head_dim", COUNT, NULL}, [WINDOW] = {"window_size", NO_WINDOW, "0"}
+  [ATTN_DTYPE] = {"attn_dtype", ORR_QUERY_FORMAT, "bfloat16"},                                     \
+  [KV_DTYPE] = {"kv_cache_dtype", ORR_QUERY_FORMAT, "bfloat16"},                                   \
+  [BATCH_SIZE] = {"batch_size", ORR_QUERY_COUNT, NULL},                                            \
+  [HEADS] = {"num_heads", ORR_QUERY_COUNT, NULL},                                                  \
+  [KV_HEADS] = {"num_key_value_heads", ORR_QUERY_COUNT, NULL},                                     \
+  [HEAD_DIM] = {"head_dim", ORR_QUERY_COUNT, NULL},                                                \
+  [WINDOW] = {"window_size", ORR_QUERY_NO_WINDOW, "0"}
 #define COLLECTIVE(name_)                                                                          \
   {                                                                                                \
-    name_, {[N_GPUS] = {"n_gpus", COUNT, NULL}, [COLLECTIVE_BYTES] = {"bytes", SIZE, NULL}},       \
+    name_,                                                                                         \
+        {[N_GPUS] = {"n_gpus", ORR_QUERY_COUNT, NULL},                                             \
+         [COLLECTIVE_BYTES] = {"bytes", ORR_QUERY_SIZE, NULL}},                                    \
         answer_collective, NULL                                                                    \
   }
 #define DEEPEP(name_)                                                                              \
   {                                                                                                \
     name_,                                                                                         \
-        {[DEEPEP_LOW_LATENCY] = {"mode", DEEPEP_MODE, "normal"},                                   \
-         [DEEPEP_NODES] = {"node_num", COUNT, "1"},                                                \
-         [DEEPEP_GPUS_PER_NODE] = {"gpus_per_node", KNOWN_COUNT, "known"},                         \
-         [DEEPEP_TOKENS] = {"num_token_per_rank", COUNT, NULL},                                    \
-         [DEEPEP_HIDDEN] = {"hidden", COUNT, NULL},                                                \
-         [DEEPEP_TOPK] = {"topk", COUNT, NULL},                                                    \
-         [DEEPEP_EXPERTS] = {"num_experts", COUNT, NULL}},                                         \
+        {[DEEPEP_LOW_LATENCY] = {"mode", ORR_QUERY_DEEPEP_MODE, "normal"},                         \
+         [DEEPEP_NODES] = {"node_num", ORR_QUERY_COUNT, "1"},                                      \
+         [DEEPEP_GPUS_PER_NODE] = {"gpus_per_node", ORR_QUERY_KNOWN_COUNT, "known"},               \
+         [DEEPEP_TOKENS] = {"num_token_per_rank", ORR_QUERY_COUNT, NULL},                          \
+         [DEEPEP_HIDDEN] = {"hidden", ORR_QUERY_COUNT, NULL},                                      \
+         [DEEPEP_TOPK] = {"topk", ORR_QUERY_COUNT, NULL},                                          \
+         [DEEPEP_EXPERTS] = {"num_experts", ORR_QUERY_COUNT, NULL}},                               \
         answer_deepep, refuse_exchange                                                             \
   }
 #define TRTLLM(name_)                                                                              \
   {                                                                                                \
     name_,                                                                                         \
-        {[TRTLLM_ONE_SIDED] = {"kernel_source", TRTLLM_SOURCE, "NVLinkTwoSided"},                  \
-         [TRTLLM_DTYPE] = {"moe_dtype", FORMAT, "bfloat16"},                                       \
-         [TRTLLM_RANKS] = {"moe_ep_size", COUNT, NULL},                                            \
-         [TRTLLM_TOKENS] = {"num_tokens", COUNT, NULL},                                            \
-         [TRTLLM_HIDDEN] = {"hidden_size", COUNT, NULL},                                           \
-         [TRTLLM_TOPK] = {"topk", COUNT, NULL},                                                    \
-         [TRTLLM_EXPERTS] = {"num_experts", COUNT, NULL},                                          \
-         [TRTLLM_DISTRIBUTION] = {"distribution", BALANCED, "balanced"}},                          \
+        {[TRTLLM_ONE_SIDED] = {"kernel_source", ORR_QUERY_TRTLLM_SOURCE, "NVLinkTwoSided"},        \
+         [TRTLLM_DTYPE] = {"moe_dtype", ORR_QUERY_FORMAT, "bfloat16"},                             \
+         [TRTLLM_RANKS] = {"moe_ep_size", ORR_QUERY_COUNT, NULL},                                  \
+         [TRTLLM_TOKENS] = {"num_tokens", ORR_QUERY_COUNT, NULL},                                  \
+         [TRTLLM_HIDDEN] = {"hidden_size", ORR_QUERY_COUNT, NULL},                                 \
+         [TRTLLM_TOPK] = {"topk", ORR_QUERY_COUNT, NULL},                                          \
+         [TRTLLM_EXPERTS] = {"num_experts", ORR_QUERY_COUNT, NULL},                                \
+         [TRTLLM_DISTRIBUTION] = {"distribution", ORR_QUERY_BALANCED, "balanced"}},                \
         answer_trtllm, refuse_exchange                                                             \
   }
 
@@ -271,45 +252,74 @@ static const Question questions[] = {
     TRTLLM("alltoall_dispatch"),
     TRTLLM("alltoall_prepare"),
     {"attention_decode",
-     {HEAD_KEYS, [ISL] = {"isl", COUNT, "1"}, [STEP] = {"step", COUNT, NULL}},
+     {HEAD_KEYS, [ISL] = {"isl", ORR_QUERY_COUNT, "1"}, [STEP] = {"step", ORR_QUERY_COUNT, NULL}},
      answer_decode,
      refuse_attention},
     {"attention_prefill",
-     {HEAD_KEYS, [ISL] = {"isl", COUNT, NULL}},
+     {HEAD_KEYS, [ISL] = {"isl", ORR_QUERY_COUNT, NULL}},
      answer_prefill,
      refuse_attention},
     COLLECTIVE("broadcast"),
     DEEPEP("deepep_combine"),
     DEEPEP("deepep_dispatch"),
     {"gemm",
-     {[GEMM_DTYPE] = {"gemm_dtype", GEMM_FORMAT, "bfloat16"},
-      [GEMM_M] = {"m", COUNT, NULL},
-      [GEMM_N] = {"n", COUNT, NULL},
-      [GEMM_K] = {"k", COUNT, NULL},
-      [GEMM_BATCH] = {"batch", COUNT, "1"},
-      [GEMM_LAYOUT] = {"layout", LAYOUT, "forward"},
-      [GEMM_SUSTAINED] = {"sustained", YES_NO, "no"},
-      [GEMM_LIBRARY] = {"library", LIBRARY, "any"}},
+     {[GEMM_DTYPE] = {"gemm_dtype", ORR_QUERY_GEMM_FORMAT, "bfloat16"},
+      [GEMM_M] = {"m", ORR_QUERY_COUNT, NULL},
+      [GEMM_N] = {"n", ORR_QUERY_COUNT, NULL},
+      [GEMM_K] = {"k", ORR_QUERY_COUNT, NULL},
+      [GEMM_BATCH] = {"batch", ORR_QUERY_COUNT, "1"},
+      [GEMM_LAYOUT] = {"layout", ORR_QUERY_LAYOUT, "forward"},
+      [GEMM_SUSTAINED] = {"sustained", ORR_QUERY_YES_NO, "no"},
+      [GEMM_LIBRARY] = {"library", ORR_QUERY_LIBRARY, "any"}},
      answer_gemm,
      NULL},
-    {"memory", {[MEMORY_BYTES] = {"bytes", SIZE, NULL}}, answer_memory, NULL},
+    {"linear_attention",
+     {[ORR_LINEAR_SYSTEM] = {"system", ORR_QUERY_TEXT, "any"},
+      [ORR_LINEAR_ENGINE] = {"engine", ORR_QUERY_TEXT, "any"},
+      [ORR_LINEAR_KERNEL] = {"kernel_source", ORR_QUERY_TEXT, "any"},
+      [ORR_LINEAR_PHASE] = {"phase", ORR_QUERY_TEXT, NULL},
+      [ORR_LINEAR_BATCH] = {"batch_size", ORR_QUERY_COUNT, NULL},
+      [ORR_LINEAR_TOKENS] = {"seq_len", ORR_QUERY_COUNT, "1"},
+      [ORR_LINEAR_KEY_HEADS] = {"num_k_heads", ORR_QUERY_WHOLE, "0"},
+      [ORR_LINEAR_VALUE_HEADS] = {"num_v_heads", ORR_QUERY_WHOLE, "0"},
+      [ORR_LINEAR_STATE] = {"d_state", ORR_QUERY_WHOLE, "0"},
+      [ORR_LINEAR_HEADS] = {"nheads", ORR_QUERY_WHOLE, "0"},
+      [ORR_LINEAR_GROUPS] = {"n_groups", ORR_QUERY_WHOLE, "0"}},
+     orr_query_module_linear,
+     orr_query_module_refuse_linear},
+    {"memory", {[MEMORY_BYTES] = {"bytes", ORR_QUERY_SIZE, NULL}}, answer_memory, NULL},
     {"moe_ffn",
-     {[MOE_DTYPE] = {"moe_dtype", FORMAT, "bfloat16"},
-      [MOE_TOKENS] = {"num_tokens", COUNT, NULL},
-      [MOE_HIDDEN] = {"hidden_size", COUNT, NULL},
-      [MOE_INTER] = {"inter_size", COUNT, NULL},
-      [MOE_TOPK] = {"topk", COUNT, NULL},
-      [MOE_EXPERTS] = {"num_experts", COUNT, NULL},
-      [MOE_TP] = {"moe_tp_size", COUNT, "1"},
-      [MOE_EP] = {"moe_ep_size", COUNT, "1"},
-      [MOE_IMBALANCE] = {"distribution", DISTRIBUTION, "balanced"},
-      [MOE_PROJECTIONS] = {"projections", PROJECTIONS, "known"},
-      [MOE_SUSTAINED] = {"sustained", YES_NO, "no"}},
+     {[MOE_DTYPE] = {"moe_dtype", ORR_QUERY_FORMAT, "bfloat16"},
+      [MOE_TOKENS] = {"num_tokens", ORR_QUERY_COUNT, NULL},
+      [MOE_HIDDEN] = {"hidden_size", ORR_QUERY_COUNT, NULL},
+      [MOE_INTER] = {"inter_size", ORR_QUERY_COUNT, NULL},
+      [MOE_TOPK] = {"topk", ORR_QUERY_COUNT, NULL},
+      [MOE_EXPERTS] = {"num_experts", ORR_QUERY_COUNT, NULL},
+      [MOE_TP] = {"moe_tp_size", ORR_QUERY_COUNT, "1"},
+      [MOE_EP] = {"moe_ep_size", ORR_QUERY_COUNT, "1"},
+      [MOE_IMBALANCE] = {"distribution", ORR_QUERY_DISTRIBUTION, "balanced"},
+      [MOE_PROJECTIONS] = {"projections", ORR_QUERY_PROJECTIONS, "known"},
+      [MOE_SUSTAINED] = {"sustained", ORR_QUERY_YES_NO, "no"}},
      answer_moe,
      refuse_moe},
     COLLECTIVE("reduce"),
     COLLECTIVE("reduce_scatter"),
     COLLECTIVE("sendrecv"),
+    {"sparse_attention",
+     {[ORR_SPARSE_OP] = {"op_name", ORR_QUERY_TEXT, NULL},
+      [ORR_SPARSE_SYSTEM] = {"system", ORR_QUERY_TEXT, "any"},
+      [ORR_SPARSE_ENGINE] = {"engine", ORR_QUERY_TEXT, "any"},
+      [ORR_SPARSE_KERNEL] = {"kernel_source", ORR_QUERY_TEXT, "any"},
+      [ORR_SPARSE_MODEL] = {"model", ORR_QUERY_TEXT, NULL},
+      [ORR_SPARSE_WEIGHTS] = {"gemm_type", ORR_QUERY_TEXT, "any"},
+      [ORR_SPARSE_CACHE] = {"kv_cache_dtype", ORR_QUERY_TEXT, "any"},
+      [ORR_SPARSE_MODE] = {"score_mode", ORR_QUERY_TEXT, "any"},
+      [ORR_SPARSE_HEADS] = {"num_heads", ORR_QUERY_COUNT, NULL},
+      [ORR_SPARSE_BATCH] = {"batch_size", ORR_QUERY_COUNT, NULL},
+      [ORR_SPARSE_QUERIES] = {"isl", ORR_QUERY_COUNT, "1"},
+      [ORR_SPARSE_BEFORE] = {"step", ORR_QUERY_WHOLE, "0"}},
+     orr_query_module_sparse,
+     orr_query_module_refuse_sparse},
 };
 
 /* Accepts "all-reduce" for "all_reduce". */
@@ -331,7 +341,7 @@ char *orr_query_help(void) {
   GString *help = g_string_new(NULL);
   for (guint i = 0; i < G_N_ELEMENTS(questions); i++) {
     g_string_append(help, questions[i].name);
-    for (const Key *key = questions[i].keys; key->name; key++)
+    for (const OrrQueryKey *key = questions[i].keys; key->name; key++)
       g_string_append_printf(help, key->fallback ? " [%s=%s]" : " %s=%s", key->name,
                              key->fallback ? key->fallback : "...");
     g_string_append_c(help, '\n');
@@ -341,86 +351,11 @@ char *orr_query_help(void) {
 
 /* --- values --- */
 
-static gboolean parse_word(KeyKind kind, const char *text, double *ret_value) {
-  if (kind == YES_NO) {
-    *ret_value = strcmp(text, "yes") == 0;
-    return *ret_value || strcmp(text, "no") == 0;
-  }
-  if (kind == BALANCED) return strcmp(text, "balanced") == 0;
-  if (kind == TRTLLM_SOURCE) {
-    *ret_value = strcmp(text, "NVLinkOneSided") == 0;
-    return *ret_value || strcmp(text, "NVLinkTwoSided") == 0;
-  }
-  *ret_value = strcmp(text, "low_latency") == 0 || strcmp(text, "low-latency") == 0;
-  return *ret_value || g_str_has_prefix(text, "normal"); /* tables have "normal(best SM count)" */
-}
-
-static gboolean parse_among(const char *const *words, const char *text, double *ret_value) {
-  for (int i = 0; words[i]; i++)
-    if (strcmp(text, words[i]) == 0) {
-      *ret_value = i;
-      return TRUE;
-    }
-  return FALSE;
-}
-
-static gboolean parse_value(const Key *key, const char *text, double *ret_value, GError **error) {
-  static const char *const allowed[] = {
-      [COUNT] = "a whole number above 0",
-      [KNOWN_COUNT] = "a whole number above 0, or known (the fewest that the profile has rows for)",
-      [SIZE] = "a number above 0",
-      [FORMAT] = "a number format such as bfloat16",
-      [GEMM_FORMAT] = "a number format such as bfloat16",
-      [LIBRARY] = "any, sglang, trtllm or vllm",
-      [LAYOUT] = "forward, dgrad or wgrad",
-      [NO_WINDOW] = "0: the profile has no rows of windowed attention",
-      [DISTRIBUTION] = "balanced or power_law_A",
-      [BALANCED] = "balanced: other distributions were not measured",
-      [PROJECTIONS] = "3 (gate, up, down), 2 (no gate) or known (as measured, else 3)",
-      [YES_NO] = "yes (one of many in a row, under the board's power limit) or no (a short burst)",
-      [DEEPEP_MODE] = "normal or low_latency",
-      [TRTLLM_SOURCE] = "NVLinkTwoSided or NVLinkOneSided"};
-  OrrDtype dtype;
-  char *end;
-  double value = g_ascii_strtod(text, &end);
-  gboolean good = end > text && !*end && isfinite(value);
-  if (key->kind == FORMAT || key->kind == GEMM_FORMAT) {
-    good = orr_profile_format(text, &dtype);
-    value = good ? dtype : 0;
-    if (key->kind == GEMM_FORMAT && strcmp(text, "fp8_block") == 0) value += BY_BLOCKS;
-  } else if (key->kind == LIBRARY || key->kind == LAYOUT) {
-    good = parse_among(key->kind == LIBRARY ? orr_kernel_library_words : orr_gemm_layout_words,
-                       text, &value);
-  } else if (key->kind == PROJECTIONS) {
-    gboolean known = strcmp(text, "known") == 0;
-    good = known || (good && (value == 2 || value == 3));
-    value = known ? 0 : value;
-  } else if (key->kind == DISTRIBUTION) {
-    good = orr_profile_moe_imbalance(text, &value);
-  } else if (key->kind == YES_NO || key->kind == BALANCED || key->kind == DEEPEP_MODE ||
-             key->kind == TRTLLM_SOURCE) {
-    value = 0;
-    good = parse_word(key->kind, text, &value);
-  } else if (key->kind == KNOWN_COUNT && strcmp(text, "known") == 0) {
-    value = 0;
-    good = TRUE;
-  } else if (key->kind == NO_WINDOW) {
-    good = good && value == 0;
-  } else {
-    good = good && value > 0 && value < 1e15 && (key->kind == SIZE || value == floor(value));
-  }
-  if (!good)
-    return orr_fault_set(error, ORR_FAULT_USAGE, "%s is '%s': want %s", key->name, text,
-                         allowed[key->kind]);
-  *ret_value = value;
-  return TRUE;
-}
-
 static void set_fallbacks(const Question *question, double *values) {
   for (int i = 0; i < MAX_KEYS && question->keys[i].name; i++) {
     values[i] = NAN;
     if (question->keys[i].fallback)
-      parse_value(&question->keys[i], question->keys[i].fallback, &values[i], NULL);
+      orr_query_values_read(&question->keys[i], question->keys[i].fallback, &values[i], NULL);
   }
 }
 
@@ -452,7 +387,7 @@ static gboolean read_pairs(const Question *question, const char *const *key_valu
     if (!equals)
       return orr_fault_set(error, ORR_FAULT_USAGE, "'%s': want key=value", key_values[i]);
     int key = find_key(question, key_values[i], (gsize)(equals - key_values[i]), error);
-    if (key < 0 || !parse_value(&question->keys[key], equals + 1, &values[key], error))
+    if (key < 0 || !orr_query_values_read(&question->keys[key], equals + 1, &values[key], error))
       return FALSE;
     if (is_given[key])
       return orr_fault_set(error, ORR_FAULT_USAGE, "%s is given twice", question->keys[key].name);
@@ -470,8 +405,10 @@ static gboolean answer(const OrrCostModel *cost, const Question *question, const
   *ret_cost = question->answer(cost, question->name, values);
   if (isfinite(ret_cost->time_s)) return TRUE;
   return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "%s: device %s has no link to other devices: scale-up-bandwidth or "
-                       "host-link-bandwidth is needed",
+                       question->answer == orr_query_module_sparse
+                           ? "%s: the profile of device %s has no layer of that model"
+                           : "%s: device %s has no link to other devices: scale-up-bandwidth or "
+                             "host-link-bandwidth is needed",
                        question->name, cost->device->name ? cost->device->name : "?");
 }
 
@@ -518,7 +455,7 @@ typedef struct {
 
 gboolean orr_query_has_columns(const char *operator_name, const OrrCsv *csv) {
   const Question *question = find_question(operator_name, NULL);
-  for (const Key *key = question ? question->keys : NULL; key && key->name; key++)
+  for (const OrrQueryKey *key = question ? question->keys : NULL; key && key->name; key++)
     if (!key->fallback && orr_csv_column(csv, key->name) < 0) return FALSE;
   return question != NULL;
 }
@@ -526,7 +463,7 @@ gboolean orr_query_has_columns(const char *operator_name, const OrrCsv *csv) {
 /* A table of several operators has keys of all, which may resemble each other. */
 static void find_columns(Rows *rows) {
   static const char *const others[] = {"model", "source", NULL}; /* resemble mode, kernel_source */
-  const Key *keys = rows->question->keys;
+  const OrrQueryKey *keys = rows->question->keys;
   const char *known[MAX_KEYS + 2] = {"op|op_name"};
   for (int i = 0; keys[i].name; i++) known[i + 1] = keys[i].name;
   rows->op_column = orr_csv_find(rows->csv, known[0]);
@@ -534,6 +471,11 @@ static void find_columns(Rows *rows) {
     rows->columns[i] = keys[i].fallback
                            ? orr_csv_column(rows->csv, keys[i].name)
                            : orr_csv_require(rows->csv, known, keys[i].name, rows->diags);
+  if (rows->question->answer == orr_query_module_sparse ||
+      rows->question->answer == orr_query_module_linear) {
+    rows->op_column = -1; /* one question answers all operations of its tables */
+    return;
+  }
   if (rows->op_column < 0 && orr_diags_n_errors(rows->diags) == 0)
     g_free(orr_csv_check(rows->csv, known, others, rows->diags));
 }
@@ -544,7 +486,8 @@ static gboolean read_row(const Rows *rows, const OrrCsvLine *line, double *value
   set_fallbacks(rows->question, values);
   for (int i = 0; rows->question->keys[i].name; i++) {
     if (rows->columns[i] < 0 ||
-        parse_value(&rows->question->keys[i], line->cells[rows->columns[i]], &values[i], &error))
+        orr_query_values_read(&rows->question->keys[i], line->cells[rows->columns[i]], &values[i],
+                              &error))
       continue;
     orr_diags_error(rows->diags, line->place, "%s", error->message);
     g_clear_error(&error);

@@ -10,11 +10,14 @@
 #include "calibration/crossval/crossval_private.h"
 
 static const OrrCrossvalFamily *const families[] = {
-    &orr_crossval_attention, &orr_crossval_collectives, &orr_crossval_dispatch, &orr_crossval_gemm,
-    &orr_crossval_moe};
+    &orr_crossval_attention,        &orr_crossval_collectives,
+    &orr_crossval_dispatch,         &orr_crossval_gemm,
+    &orr_crossval_linear_attention, &orr_crossval_moe,
+    &orr_crossval_sparse_attention};
 
-const char *const orr_crossval_families[] = {"attention", "collectives", "dispatch",
-                                             "gemm",      "moe",         NULL};
+const char *const orr_crossval_families[] = {
+    "attention",        "collectives", "dispatch",         "gemm",
+    "linear-attention", "moe",         "sparse-attention", NULL};
 
 /* --- folds --- */
 
@@ -37,7 +40,7 @@ static gboolean run_fold(const OrrProfile *profile, const OrrDevice *device, gui
     orr_crossval_fold_init(&parts, profile);
     if (!family->leave_out(profile, table, fold, &parts, error)) return FALSE;
     parts.rest.gemm = parts.rest.library_gemm = parts.rest.attention = parts.rest.collectives =
-        parts.rest.moe = parts.rest.libraries = NULL;
+        parts.rest.moe = parts.rest.libraries = parts.rest.modules.tables = NULL;
     model = orr_cost_model_new(&parts.rest, device, error);
     if (!model) return FALSE;
   }

@@ -4,8 +4,10 @@
  *
  * Whole shapes are left out: of a GEMM table all rows of an (n, k), of an attention table all
  * lengths of a (head size, heads, key heads, batch), of collectives one size for all groups, of
- * experts one layer and its split, of exchanges of tokens one group and layer. Shapes are dealt
- * into ORR_CROSSVAL_FOLDS folds by a fixed shuffle; for each fold in turn, a cost model is made
+ * experts one layer and its split, of exchanges of tokens one group and layer, of sparse and
+ * linear attention one (operation, heads, sequences, queries, keys) on all devices and engines.
+ * Shapes are dealt into ORR_CROSSVAL_FOLDS folds by a fixed shuffle; for each fold in turn, a cost
+ * model is made
  * from the table without it and queried for it.
  *
  * Invariants: 1. The model that answers has no row of the shape queried; the constants of the
@@ -46,7 +48,7 @@ typedef struct {
 } OrrCrossvalTable;
 
 /* The families, by the name of their validation set: gemm, attention, collectives, dispatch,
- * moe. NULL-terminated. */
+ * linear-attention, moe, sparse-attention. NULL-terminated. */
 extern const char *const orr_crossval_families[];
 
 /* One OrrCrossvalTable per table of the profile with rows, owned. @family NULL: of all families. */

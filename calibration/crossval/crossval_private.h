@@ -45,7 +45,8 @@ void orr_crossval_fold_clear(OrrCrossvalFold *fold);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCrossvalFold, orr_crossval_fold_clear)
 
 extern const OrrCrossvalFamily orr_crossval_attention, orr_crossval_collectives,
-    orr_crossval_dispatch, orr_crossval_gemm, orr_crossval_moe;
+    orr_crossval_dispatch, orr_crossval_gemm, orr_crossval_linear_attention, orr_crossval_moe,
+    orr_crossval_sparse_attention;
 
 /* The fold of the @shape-th shape, by a hash, so that neighbours in a table land in different
  * folds. */

@@ -324,6 +324,9 @@ static const OrrField profile_fields[] = {
         OrrProfile, "batch-attention", batch_attention, &orr_profile_batch_attention_table, NULL,
         "Attention in the steps of a serving engine, prompt chunks and decodes together.",
         .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTION(OrrProfile, "modules", modules, &orr_profile_modules_table, NULL,
+                      "Sparse and linear attention, as scattered rows of several devices.",
+                      .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTIONS(OrrProfile, "errors", errors, &orr_profile_errors_table, NULL,
                        "Errors of the answers for rows that were left out, by table and region.",
                        .flags = ORR_FIELD_OPTIONAL),
@@ -415,6 +418,7 @@ static void check_profile(const OrrProfile *profile, const OrrNode *node, OrrDia
     orr_profile_batch_attention_check(profile->batch_attention->pdata[i],
                                       orr_node_get(node, "batch-attention")->items->pdata[i], seen,
                                       diags);
+  orr_profile_modules_check(&profile->modules, orr_node_get(node, "modules"), diags);
 }
 
 /* --- life --- */

@@ -8,6 +8,7 @@
 #define ORR_PROFILE_PRIVATE_H
 
 #include "calibration/profile/profile.h"
+#include "calibration/profile/profile_module.h"
 
 G_BEGIN_DECLS
 
@@ -120,6 +121,7 @@ struct OrrProfile {
   GPtrArray *libraries;       /* OrrProfileLibrary* */
   GPtrArray *token_kernels;   /* OrrProfileTokenKernel* (profile_serving.h) */
   GPtrArray *batch_attention; /* OrrProfileBatchAttention* */
+  OrrProfileModules modules;  /* sparse and linear attention; without tables: none */
   GPtrArray *errors;          /* OrrProfileErrors* (profile_errors.h); NULL: not stated */
 };
 

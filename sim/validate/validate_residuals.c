@@ -126,15 +126,16 @@ gboolean orr_validate_residuals_add_shapes(OrrValidateResiduals *residuals, OrrL
 /* @answered is the line with ",PREDICTED,HOW" at its end; the prediction is empty for a row of
  * another operator. */
 static void compare_line(OrrValidateResiduals *residuals, const OrrCsv *csv, const OrrCsvLine *line,
-                         int latency, const char *answered, OrrDiags *diags) {
+                         int latency, double unit_us, const char *answered, OrrDiags *diags) {
   const char *how = strrchr(answered, ',');
   double measured_us, predicted_us = g_ascii_strtod(answered + strlen(line->text) + 1, NULL);
   if (!how || predicted_us <= 0 || !orr_csv_number(csv, line, latency, diags, &measured_us)) return;
+  if (measured_us == 0 && unit_us > 1) return; /* beneath the source's resolution */
   if (measured_us <= 0)
     orr_diags_error(diags, line->place, "latency_us must be above 0, found %s",
                     line->cells[latency]);
   else
-    add_row(residuals, line->place.line, g_strdup(line->text), measured_us * 1e-6,
+    add_row(residuals, line->place.line, g_strdup(line->text), measured_us * unit_us * 1e-6,
             predicted_us * 1e-6, how + 1);
 }
 
@@ -151,12 +152,14 @@ static gboolean compare_operator(OrrValidateResiduals *residuals, const Table *t
   g_autofree char *text = NULL;
   if (!orr_query_rows(table->model, op, table->path, &text, error)) return FALSE;
   g_auto(GStrv) answered = g_strsplit(text, "\n", -1);
-  const int latency = orr_csv_column(table->csv, "latency_us");
+  const int in_us = orr_csv_column(table->csv, "latency_us");
+  const int latency = in_us >= 0 ? in_us : orr_csv_column(table->csv, "latency"); /* in ms */
   const guint n_before = residuals->validation->rows->len;
   g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint i = 0; i < table->csv->lines->len && answered[i]; i++) {
     const OrrCsvLine *line = table->csv->lines->pdata[i];
-    if (line->cells) compare_line(residuals, table->csv, line, latency, answered[i], diags);
+    if (line->cells)
+      compare_line(residuals, table->csv, line, latency, in_us >= 0 ? 1 : 1000, answered[i], diags);
   }
   for (guint i = n_before; i < residuals->validation->rows->len; i++)
     g_array_append_val(errors,
@@ -184,10 +187,10 @@ static gboolean compare_table(OrrValidateResiduals *residuals, Table *table, Orr
   g_autoptr(OrrCsv) csv = orr_csv_read(table->path, diags, error);
   if (!csv) return FALSE;
   table->csv = csv;
-  if (orr_csv_column(csv, "latency_us") >= 0)
+  if (orr_csv_column(csv, "latency_us") >= 0 || orr_csv_column(csv, "latency") >= 0)
     return compare_operators(residuals, table, diags, error);
   orr_diags_error(diags, ((const OrrCsvLine *)csv->lines->pdata[csv->header_line])->place,
-                  "no column 'latency_us' to compare with");
+                  "no column 'latency_us' (or 'latency', in ms) to compare with");
   return FALSE;
 }
 

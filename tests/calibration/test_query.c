@@ -63,8 +63,8 @@ static void test_refusals(void) {
                  "alltoall, alltoall_combine, "
                  "alltoall_combine_low_precision, alltoall_dispatch, alltoall_prepare, "
                  "attention_decode, attention_prefill, "
-                 "broadcast, deepep_combine, deepep_dispatch, gemm, memory, moe_ffn, reduce, "
-                 "reduce_scatter, sendrecv)");
+                 "broadcast, deepep_combine, deepep_dispatch, gemm, linear_attention, memory, "
+                 "moe_ffn, reduce, reduce_scatter, sendrecv, sparse_attention)");
   assert_refused(
       "gemm", "mm=1",
       "unknown key 'mm' of gemm (allowed: gemm_dtype, m, n, k, batch, layout, sustained, library)");
