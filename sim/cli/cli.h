@@ -52,7 +52,7 @@ extern const OrrCommand orr_verb_import_bench, orr_verb_import_exchange,
 
 /* The questions of `orrery plan` (verb_plan.h). */
 extern const OrrCommand orr_verb_plan_campaign, orr_verb_plan_gpus, orr_verb_plan_nccl,
-    orr_verb_plan_rate, orr_verb_plan_serving, orr_verb_plan_training;
+    orr_verb_plan_rate, orr_verb_plan_scaling, orr_verb_plan_serving, orr_verb_plan_training;
 
 /* Runs the command line and returns the exit status. */
 int orr_cli_main(int argc, char **argv);

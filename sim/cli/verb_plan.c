@@ -115,13 +115,9 @@ OrrSweepReport *orr_verb_plan_sweep(OrrLibrary *library, const char *file, const
 }
 
 /* Alphabetical. */
-static const OrrCommand *const parts[] = {&orr_verb_plan_campaign,
-                                          &orr_verb_plan_gpus,
-                                          &orr_verb_plan_nccl,
-                                          &orr_verb_plan_rate,
-                                          &orr_verb_plan_serving,
-                                          &orr_verb_plan_training,
-                                          NULL};
+static const OrrCommand *const parts[] = {
+    &orr_verb_plan_campaign, &orr_verb_plan_gpus,    &orr_verb_plan_nccl,     &orr_verb_plan_rate,
+    &orr_verb_plan_scaling,  &orr_verb_plan_serving, &orr_verb_plan_training, NULL};
 
 const OrrCommand orr_verb_plan = {
     .verb = "plan",
@@ -130,8 +126,9 @@ const OrrCommand orr_verb_plan = {
     .usage = "QUESTION [OPTION]...",
     .more =
         "gpus, serving and training take a model and a machine, search layouts, and write the best "
-        "one as a scenario with its launch line. campaign and rate take a scenario. nccl takes a "
-        "machine.",
+        "one as a scenario with its launch line. campaign and rate take a scenario. nccl and "
+        "scaling "
+        "take a machine.",
     .part = "question",
     .parts = parts,
 };

@@ -4,6 +4,7 @@
 #ifndef ORR_VERB_PLAN_H
 #define ORR_VERB_PLAN_H
 
+#include "sim/bands/caveats.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"
 #include "sim/plan/plan.h"
@@ -62,6 +63,29 @@ gboolean orr_verb_plan_set(char **text, char *const *settings, const char *file,
  * *@ret_none: see sweep.h. */
 OrrSweepReport *orr_verb_plan_sweep(OrrLibrary *library, const char *file, const char *db,
                                     char **ret_none, GError **error);
+
+/* --- The fastest layout, for plans that try several sizes (verb_plan_fastest.c) --- */
+
+typedef struct {
+  OrrLibrary *library;
+  char *folder, *file; /* a temporary one, where each sweep is written */
+  OrrCaveats *caveats; /* of all sweeps */
+} OrrPlanSweeps;
+
+typedef struct {
+  double tokens_per_s;      /* 0: no layout works */
+  double low, high, middle; /* its band, as factors; 0: none */
+  char *why;                /* why no layout works, where none does */
+} OrrPlanFastest;
+
+gboolean orr_verb_plan_sweeps_begin(OrrPlanSweeps *sweeps, OrrLibrary *library, GError **error);
+void orr_verb_plan_sweeps_end(OrrPlanSweeps *sweeps);
+/* What `orrery plan training` finds for @asked, with the points in the command's database. FALSE
+ * with @error: not even a search was possible. */
+gboolean orr_verb_plan_fastest(const OrrPlanSweeps *sweeps, const OrrPlanTraining *asked,
+                               OrrPlanFastest *ret_fastest, GError **error);
+void orr_plan_fastest_clear(OrrPlanFastest *fastest);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrPlanFastest, orr_plan_fastest_clear)
 
 /* --- Slurm (plan_slurm.c) ---
  *

@@ -4,15 +4,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include <glib/gstdio.h>
-
-#include "sim/bands/caveats.h"
 #include "sim/base/fault.h"
-#include "sim/base/file_write.h"
 #include "sim/base/uncertain.h"
 #include "sim/cli/show.h"
 #include "sim/cli/verb_plan.h"
-#include "sim/run/scenario.h"
 
 static char *tokens_text;
 static double days, useful = 1;
@@ -45,12 +40,9 @@ typedef struct {
 } Try;
 
 typedef struct {
-  OrrLibrary *library;
+  OrrPlanSweeps sweeps; /* they differ in the number of GPUs alone */
   OrrPlanTraining asked;
   double tokens;
-  const char *file;    /* where the sweeps are written */
-  const char *db;      /* NULL: nothing is stored */
-  OrrCaveats *caveats; /* of all sweeps, which differ in the number of GPUs alone */
 } Search;
 
 /* @why: where no layout works. */
@@ -67,53 +59,22 @@ static void print_try(const Try *one, const char *why) {
   fflush(stdout); /* a search takes a while */
 }
 
-/* Why no point of the sweep is an answer: "no layout fits" is a statement about memory, so points
- * that ended in another way are counted. Newly allocated. */
-static char *why_none(const OrrSweepReport *report) {
-  const guint64 *by = report->by_status;
-  GString *text = g_string_new("no layout fits");
-  if (report->n_done == by[ORR_POINT_UNFIT]) return g_string_free(text, FALSE);
-  g_string_assign(text, "no layout can run:");
-  for (guint i = 0; i < ORR_N_POINT_STATUSES; i++)
-    if (by[i])
-      g_string_append_printf(text, " %" G_GUINT64_FORMAT " %s;", by[i], orr_point_words[i]);
-  if (report->refused->len)
-    g_string_append_printf(text, " most: %s",
-                           g_array_index(report->refused, OrrSweepExclusion, 0).reason);
-  return g_string_free(text, FALSE);
-}
-
 static gboolean attempt(const Search *search, gint64 gpus, Try *ret_try, GError **error) {
   OrrPlanTraining asked = search->asked;
   asked.gpus = gpus;
   *ret_try = (Try){.gpus = gpus, .days = INFINITY};
-  g_autofree char *text = orr_plan_training_text(search->library, &asked, error);
-  if (!text || !orr_verb_plan_set(&text, orr_options.settings, search->file, error) ||
-      !orr_file_write(search->file, text, -1, error))
-    return FALSE;
-  g_autoptr(GError) reason = NULL;
-  g_autofree char *none = NULL, *why = NULL;
-  g_autoptr(OrrSweepReport) report =
-      orr_verb_plan_sweep(search->library, search->file, search->db, &none, &reason);
-  if (!report && !none) {
-    g_propagate_error(error, g_steal_pointer(&reason));
-    return FALSE;
-  }
-  for (guint i = 0; report && i < report->caveats->len; i++)
-    orr_caveats_add_text(search->caveats, report->caveats->pdata[i]);
-  if (report && report->best->len > 0) {
-    const OrrSweepBest *best = &g_array_index(report->best, OrrSweepBest, 0);
-    const OrrBand *band = best->bands ? &best->bands->of[0] : NULL;
-    ret_try->tokens_per_s = best->score[0];
-    ret_try->days = search->tokens / (best->score[0] * useful) / 86400;
-    if (band && band->quality != ORR_BAND_NONE) {
-      ret_try->low = ret_try->days / band->high;
-      ret_try->high = ret_try->days / band->low;
-      ret_try->expected = ret_try->days / band->middle;
+  g_auto(OrrPlanFastest) fastest = {0};
+  if (!orr_verb_plan_fastest(&search->sweeps, &asked, &fastest, error)) return FALSE;
+  if (fastest.tokens_per_s > 0) {
+    ret_try->tokens_per_s = fastest.tokens_per_s;
+    ret_try->days = search->tokens / (fastest.tokens_per_s * useful) / 86400;
+    if (fastest.high > 0) {
+      ret_try->low = ret_try->days / fastest.high;
+      ret_try->high = ret_try->days / fastest.low;
+      ret_try->expected = ret_try->days / fastest.middle;
     }
   }
-  why = report ? why_none(report) : g_strdup_printf("no layout can run: %s", none);
-  print_try(ret_try, why);
+  print_try(ret_try, fastest.why);
   return TRUE;
 }
 
@@ -159,34 +120,29 @@ static int answer(const Search *search, const Try *found, GError **error) {
       orr_uncertain_note_after(found->days, found->low, found->high, found->expected);
   if (found->high > 0) printf(" (%.3g to %.3g%s, 80 %% band)", found->low, found->high, note);
   if (found->high > days) printf("; the upper end of the band is too late");
-  g_autofree char *assumed = orr_verb_plan_assumed_training(search->library);
+  g_autofree char *assumed = orr_verb_plan_assumed_training(search->sweeps.library);
   g_autofree char *words = assumed ? orr_show_assumed(assumed) : NULL;
   if (words) printf("\n%s (--stack names another)", words);
   printf("\n");
-  orr_show_warnings("warning: ", orr_caveats_texts(search->caveats));
+  orr_show_warnings("warning: ", orr_caveats_texts(search->sweeps.caveats));
   printf("next: orrery plan training --model %s --cluster %s --gpus %" G_GINT64_FORMAT "\n",
          search->asked.model, search->asked.cluster, found->gpus);
   return 0;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  g_autoptr(OrrCaveats) caveats = orr_caveats_new(library);
-  Search search = {.library = library, .db = orr_options_database(), .caveats = caveats};
+  Search search = {0};
   if (!orr_cli_check_args(args, 0, 0, "plan gpus takes options only", error) ||
       !orr_verb_plan_read(&search.asked, error) || !check_options(&search.tokens, error))
     return 2;
   const gint64 per_node = orr_plan_gpus_per_node(library, &search.asked, error);
   if (per_node == 0) return 2;
-  g_autofree char *folder = g_dir_make_tmp("orrery-plan-XXXXXX", error);
-  if (!folder) return 1;
-  g_autofree char *file = g_build_filename(folder, "plan.yaml", NULL);
-  search.file = file;
+  if (!orr_verb_plan_sweeps_begin(&search.sweeps, library, error)) return 1;
   Try found = {0};
   printf("%8s  %12s  %8s  80 %% band\n", "GPUs", "tokens/s", "days");
-  const gboolean is_done = find(&search, per_node, &found, error);
-  g_unlink(file);
-  g_rmdir(folder);
-  return is_done ? answer(&search, &found, error) : 2;
+  const int status = find(&search, per_node, &found, error) ? answer(&search, &found, error) : 2;
+  orr_verb_plan_sweeps_end(&search.sweeps);
+  return status;
 }
 
 const OrrCommand orr_verb_plan_gpus = {

@@ -17,6 +17,7 @@ G_BEGIN_DECLS
 /* What `orrery plan training` was asked. Texts are borrowed; NULL: the default. */
 typedef struct {
   const char *model, *cluster; /* a name of the library, or a path; required */
+  const char *title;           /* the model in the scenario's name; NULL: as @model */
   const char *stack;           /* NULL: the newest megatron-core */
   const char *precision;       /* NULL: bf16 */
   const char *prices;          /* NULL: no money */
@@ -46,6 +47,13 @@ OrrNode *orr_plan_tree(const char *text, OrrDiags *diags);
 
 /* GPUs of a node of the cluster that is asked about. 0 with ORR_FAULT_DOCUMENT: an unknown name. */
 gint64 orr_plan_gpus_per_node(OrrLibrary *library, const OrrPlanTraining *asked, GError **error);
+
+/* A model of the shape of @base (a name, or a path) with @factor times its layers and width, as an
+ * inline document for OrrPlanTraining.model; newly allocated. Heads keep their size. NULL with
+ * ORR_FAULT_DOCUMENT, or ORR_FAULT_USAGE for a model whose layers differ, with experts or with
+ * latent attention. *@ret_parameters: all of its parameters. */
+char *orr_plan_scaled_model(OrrLibrary *library, const char *base, double factor,
+                            double *ret_parameters, GError **error);
 
 /* The scenario of @file without its sweep: section and with @settings ("workload.parallel.tp=8",
  * strv) applied. NULL with @error. */

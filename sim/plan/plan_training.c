@@ -36,6 +36,10 @@ static const Framework frameworks[] = {
     {"llm-foundry", "[fsdp]", FALSE},
 };
 
+static const char *title_of(const OrrPlanTraining *asked) {
+  return asked->title ? asked->title : asked->model;
+}
+
 /* The scenario without a sweep, on whose sizes the axes depend. */
 static char *base_text(const OrrPlanTraining *asked, const char *stack, gint64 nodes) {
   return g_strdup_printf("schema: scenario/1\n"
@@ -43,7 +47,7 @@ static char *base_text(const OrrPlanTraining *asked, const char *stack, gint64 n
                          "cluster: {base: %s, nodes: %" G_GINT64_FORMAT ", gpus: %" G_GINT64_FORMAT
                          "}\nmodel: %s\nworkload:\n  kind: training\n  stack: %s\n"
                          "  batch: {global: 1, micro: 1}\n",
-                         asked->model, asked->gpus, asked->cluster, nodes, asked->gpus,
+                         title_of(asked), asked->gpus, asked->cluster, nodes, asked->gpus,
                          asked->model, stack);
 }
 
@@ -145,7 +149,7 @@ static char *document(const OrrPlanTraining *asked, const OrrScenario *scenario,
       "  batch: {global: %" G_GINT64_FORMAT ", micro: 1}\n"
       "  precision: %s\n"
       "sweep:\n",
-      asked->model, asked->gpus, asked->cluster, cluster->nodes, asked->gpus, asked->model,
+      title_of(asked), asked->gpus, asked->cluster, cluster->nodes, asked->gpus, asked->model,
       asked->prices ? "prices: " : "", asked->prices ? asked->prices : "",
       asked->prices ? "\n" : "", stack, sequence, batch_of(tokens, sequence, asked->gpus),
       asked->precision ? asked->precision : "bf16");

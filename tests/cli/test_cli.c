@@ -112,7 +112,7 @@ static void test_renamed(void) {
   assert_refused("plan training --db rate", 2, "plan needs --model");
   assert_refused("plan rate campaign", 2, "unknown scenario 'campaign'");
   assert_refused("db lgo x.db", 2, "did you mean 'log'?");
-  assert_refused("plan", 2, "campaign, gpus, nccl, rate, serving, training");
+  assert_refused("plan", 2, "campaign, gpus, nccl, rate, scaling, serving, training");
 }
 
 static void test_usage(void) {

@@ -56,6 +56,28 @@ if ! is_small; then
   check "lost time needs more" '[ $status -eq 0 ] && grep -q "^24 GPUs train 50B tokens in" said'
 fi
 
+# --- The size of the model ---
+
+scaling() { run plan scaling --cluster dgx-h100-superpod --gpus 8 --sequence 4096 --batch-tokens 256k --db none "$@"; }
+scaling --days 1 --json
+check "the best size lies between its neighbours, and no size tried is better" '[ $status -eq 0 ] && python3 -c "
+import json
+plan = json.load(open(\"said\"))
+sizes = plan[\"sizes\"]
+losses = [size[\"loss\"] for size in sizes]
+best = losses.index(min(losses))
+assert 0 < best < len(sizes) - 1 and plan[\"loss\"] <= losses[best], losses
+assert sizes[best - 1][\"parameters\"] <= plan[\"parameters\"] <= sizes[best + 1][\"parameters\"], plan
+assert all(abs(size[\"tokens\"] / size[\"tokens_per_s\"] / 86400 - 1) < 1e-9 for size in sizes), sizes"'
+if ! is_small; then
+  scaling --days 1 --data 1B --useful 0.5
+  check "few different tokens" '[ $status -eq 0 ] && grep -q "each token is seen" said && grep -q "^law  *muennighoff-2023" said'
+fi
+scaling --days 1 --data 1B --law hoffmann-2022
+check "a law without repetition" '[ $status -eq 2 ] && grep -q "knows no repeated tokens" said'
+scaling --days 1 --model mixtral-8x7b
+check "a law without experts" '[ $status -eq 2 ] && grep -q "has experts" said'
+
 # --- Serving ---
 
 # A tenth of the requests may miss: 400 of them tell a rate, 2,000 at 99 %.
@@ -213,5 +235,5 @@ check "no GPUs" 'refuses training --model llama-3.1-8b --cluster dgx-h100-superp
 check "a count in words" 'refuses gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens many --days 3 && grep -q "4M or 2T" said'
 check "no days" 'refuses gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 1T && grep -q "needs --tokens N and --days X" said'
 check "a fraction above 1" 'refuses gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 1T --days 3 --useful 2 && grep -q "at most 1" said'
-check "an unknown question" 'refuses fabric && grep -q "known: campaign, gpus, nccl, rate, serving, training" said'
+check "an unknown question" 'refuses fabric && grep -q "known: campaign, gpus, nccl, rate, scaling, serving, training" said'
 echo "1..$n"
