@@ -201,7 +201,7 @@ static const char *mixer_by_list(const Reading *reading, gint64 i) {
   return NULL;
 }
 
-static const char *mixer_of(const Reading *reading, gint64 i) {
+static const char *plain_mixer_of(const Reading *reading, gint64 i) {
   const char *word = item(take(reading, "layer_types"), i),
              *linear = item(take(reading, "attn_type_list"), i);
   const char *listed = word ? NULL : mixer_by_list(reading, i);
@@ -223,6 +223,15 @@ static const char *mixer_of(const Reading *reading, gint64 i) {
   }
   if (reading->type->flags & ORR_HF_ALTERNATES) return i % 2 ? "attention" : "window";
   return "window";
+}
+
+/* With an indexer (index_topk keys for each query), attention is sparse; GLM-5.2 lists the layers
+ * that have one, and the others use its choice. */
+static const char *mixer_of(const Reading *reading, gint64 i) {
+  const char *plain = plain_mixer_of(reading, i);
+  const char *indexer = item(take(reading, "indexer_types"), i);
+  if (strcmp(plain, "attention") != 0 || number(reading, "index_topk", 0) < 1) return plain;
+  return indexer && strcmp(indexer, "shared") == 0 ? "shared" : "sparse";
 }
 
 static gboolean has_experts(const Reading *reading) {

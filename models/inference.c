@@ -7,6 +7,10 @@
  *   latent   norm, qkv-down, latent-norm, q-up, rope, projection, all-reduce; prompts:
  *            kv-up [keys, a (n + v) / t], since the latent of all that they see is expanded;
  *            decodes: q-absorb, v-absorb
+ *   sparse   the same, and where the layer has an indexer index-q, index-k, index-weights; latent
+ *            prompts are absorbed too, since each query has its own keys (FlashMLA, sparse)
+ *   compressed  norm, qkv-down, latent-norm, q-up, rope, compress, out-down, projection,
+ *            all-reduce; csa: the indexer's products
  *   state    norm, in, gated-norm, out, all-reduce; prompts: conv, scan (transformer_state.c);
  *            decodes: conv-update, state-update, which reads and writes the state
  *   ends     embedding, all-reduce; final norm; logits [S, V / t], gather, sampler
@@ -116,26 +120,36 @@ static const char *norm_name(const OrrModel *model) {
 static gboolean has_state(const OrrLayer *layer) { return layer->scan.heads > 0; }
 
 gboolean orr_inference_attends(const OrrModel *model, guint kind) {
-  const int mixer = orr_model_kind(model, kind).mixer;
-  return mixer == ORR_MIXER_ATTENTION || mixer == ORR_MIXER_WINDOW;
+  return orr_mixer_attends(orr_model_kind(model, kind).mixer);
 }
 
 OrrInferenceHeads orr_inference_heads(const OrrModel *model, guint kind,
                                       const OrrInferenceShard *shard) {
   const OrrLayer layer = layer_of(model, kind, shard);
+  const int mixer = layer.kind.mixer;
+  const gint64 window = mixer == ORR_MIXER_WINDOW ? model->window.size
+                        : orr_mixer_is_sparse(mixer) && !layer.latent
+                            ? model->sparse.topk * model->sparse.block
+                            : 0; /* the choice of latent keys: orr_inference_module_op */
+  if (layer.compressed)
+    return (OrrInferenceHeads){.heads = layer.heads,
+                               .kv_heads = 1,
+                               .head_dim = layer.head_dim,
+                               .value_dim = layer.head_dim,
+                               .window = window,
+                               .latent = TRUE};
   return (OrrInferenceHeads){.heads = layer.heads,
                              .kv_heads = layer.kv_heads,
                              .head_dim = layer.head_dim,
                              .value_dim = layer.latent ? layer.value_dim : 0,
-                             .window =
-                                 layer.kind.mixer == ORR_MIXER_WINDOW ? model->window.size : 0};
+                             .window = window};
 }
 
 OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind,
                                              const OrrInferenceShard *shard) {
   const OrrMla *mla = &model->mla;
   OrrInferenceHeads heads = orr_inference_heads(model, kind, shard);
-  if (mla->kv_rank == 0) return heads;
+  if (mla->kv_rank == 0 || model->compressed.ratio > 0) return heads;
   return (OrrInferenceHeads){heads.heads,  1,   mla->kv_rank + mla->rope_dim, mla->kv_rank,
                              heads.window, TRUE};
 }
@@ -157,6 +171,29 @@ static void add_latent(const OrrModel *model, const OrrInferenceShard *shard, co
   add_memory(operators, "rope", shard->activations, tokens, (layer->heads + 1) * mla->rope_dim, 2);
   add_product(shard, out->part, operators, out->served,
               (OrrGemmShape){1, tokens, out->out, out->in});
+}
+
+static void add_indexer(const OrrInferenceShard *shard, const OrrLayer *layer, gint64 tokens,
+                        GArray *operators) {
+  static const char *const names[] = {"index-q", "index-k", "index-weights"};
+  for (guint i = 0; i < G_N_ELEMENTS(names) && orr_layer_matrix(layer, names[0]); i++)
+    add_linear(shard, layer, names[i], tokens, operators);
+}
+
+static void add_compressed(const OrrModel *model, const OrrInferenceShard *shard,
+                           const OrrLayer *layer, gint64 tokens, GArray *operators) {
+  const OrrCompressed *compressed = &model->compressed;
+  const gint64 ranks = compressed->q_rank + layer->head_dim;
+  add_product(shard, ORR_QUANTIZED_MIXER, operators, "qkv-down",
+              (OrrGemmShape){1, tokens, ranks, model->hidden});
+  add_memory(operators, "latent-norm", shard->activations, tokens, ranks, 2);
+  add_linear(shard, layer, "q-up", tokens, operators);
+  add_memory(operators, "rope", shard->activations, tokens,
+             (layer->heads + 1) * compressed->rope_dim, 2);
+  if (orr_layer_matrix(layer, "compress")) add_linear(shard, layer, "compress", tokens, operators);
+  add_indexer(shard, layer, tokens, operators);
+  add_linear(shard, layer, "out-down", tokens, operators);
+  add_linear(shard, layer, "projection", tokens, operators);
 }
 
 static void add_attention(const OrrModel *model, const OrrInferenceShard *shard,
@@ -181,28 +218,17 @@ static void add_mixer(const OrrModel *model, const OrrInferenceShard *shard, con
                       gint64 tokens, GArray *operators) {
   const gboolean scans = has_state(layer);
   add_norm(model, shard, norm_name(model), tokens, operators);
-  if (scans)
+  if (scans) {
     add_state(shard, layer, tokens, operators);
-  else
+  } else if (layer->compressed) {
+    add_compressed(model, shard, layer, tokens, operators);
+  } else {
     (layer->latent ? add_latent : add_attention)(model, shard, layer, tokens, operators);
+    add_indexer(shard, layer, tokens, operators);
+  }
   add_all_reduce(model, shard, tokens, operators);
   if (model->post_norms && !scans && !layer->latent)
     add_norm(model, shard, norm_name(model), tokens, operators);
-}
-
-void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
-                           gint64 tokens, gint64 keys, GArray *operators) {
-  const OrrLayer layer = layer_of(model, kind, shard);
-  if (has_state(&layer)) {
-    const OrrShard scanned = {
-        .micro_batch = 1, .sequence = tokens, .tp = shard->tp, .dtype = shard->activations};
-    const OrrTransformerView view = orr_transformer_view(model, kind, &scanned);
-    if (layer.scan.conv > 0)
-      add_memory(operators, "state-conv", shard->activations, tokens, layer.scan.conv, 2);
-    orr_transformer_put_scan(&view, operators, ORR_PASS_FORWARD);
-  } else if (layer.latent && orr_inference_attends(model, kind)) {
-    add_linear(shard, &layer, "kv-up", keys, operators);
-  }
 }
 
 /* Reads and writes the state in fp32; each element takes part in three multiply-adds: decay, the
@@ -230,6 +256,23 @@ static void add_absorbed(const OrrMla *mla, const OrrInferenceShard *shard, gint
                                    (OrrGemmShape){heads, tokens, mla->value_dim, mla->kv_rank}));
 }
 
+void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                           gint64 tokens, gint64 keys, GArray *operators) {
+  const OrrLayer layer = layer_of(model, kind, shard);
+  if (has_state(&layer)) {
+    const OrrShard scanned = {
+        .micro_batch = 1, .sequence = tokens, .tp = shard->tp, .dtype = shard->activations};
+    const OrrTransformerView view = orr_transformer_view(model, kind, &scanned);
+    if (layer.scan.conv > 0)
+      add_memory(operators, "state-conv", shard->activations, tokens, layer.scan.conv, 2);
+    orr_transformer_put_scan(&view, operators, ORR_PASS_FORWARD);
+  } else if (layer.latent && orr_mixer_is_sparse(layer.kind.mixer)) {
+    add_absorbed(&model->mla, shard, layer.heads, tokens, operators);
+  } else if (layer.latent && orr_inference_attends(model, kind)) {
+    add_linear(shard, &layer, "kv-up", keys, operators);
+  }
+}
+
 void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                            gint64 tokens, GArray *operators) {
   const OrrLayer layer = layer_of(model, kind, shard);
@@ -237,6 +280,35 @@ void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInference
     add_state_update(shard, &layer.scan, tokens, operators);
   else if (layer.latent && orr_inference_attends(model, kind))
     add_absorbed(&model->mla, shard, layer.heads, tokens, operators);
+}
+
+void orr_inference_module(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                          gint64 tokens, GArray *operators) {
+  const OrrLayer layer = layer_of(model, kind, shard);
+  if (layer.compressed) {
+    add_compressed(model, shard, &layer, tokens, operators);
+    return;
+  }
+  (layer.latent ? add_latent : add_attention)(model, shard, &layer, tokens, operators);
+  add_indexer(shard, &layer, tokens, operators);
+  if (layer.latent) add_absorbed(&model->mla, shard, layer.heads, tokens, operators);
+}
+
+const char *orr_inference_module_op(const OrrModel *model, guint kind, gboolean decodes) {
+  const OrrLayerKind of = orr_model_kind(model, kind);
+  const gboolean is_latent = model->mla.kv_rank > 0;
+  switch (of.mixer) {
+  case ORR_MIXER_SPARSE:
+    return !is_latent ? NULL : decodes ? "dsa-decode" : "dsa-prefill";
+  case ORR_MIXER_SHARED:
+    return !is_latent ? NULL : decodes ? "dsa-decode-shared" : "dsa-prefill-shared";
+  case ORR_MIXER_CSA:
+    return decodes ? "csa-decode" : "csa-prefill";
+  case ORR_MIXER_HCA:
+    return decodes ? "hca-decode" : "hca-prefill";
+  default:
+    return NULL;
+  }
 }
 
 /* --- feed-forwards --- */

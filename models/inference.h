@@ -86,6 +86,12 @@ void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInference
                            gint64 tokens, gint64 keys, GArray *operators);
 void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                            gint64 tokens, GArray *operators);
+/* Of a layer whose queries see a choice of keys or a compressed cache: its projections, indexer and
+ * norms over @tokens, without the norm before it and the all-reduce; and the whole module's name in
+ * calibration/cost/cost_module.h, NULL for any other layer. */
+void orr_inference_module(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                          gint64 tokens, GArray *operators);
+const char *orr_inference_module_op(const OrrModel *model, guint kind, gboolean decodes);
 /* prompts' */
 OrrInferenceHeads orr_inference_heads(const OrrModel *model, guint kind,
                                       const OrrInferenceShard *shard);

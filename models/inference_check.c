@@ -56,7 +56,7 @@ static void check_kinds(const OrrModel *model, const OrrInferenceShard *shard, O
     const OrrLayerKind kind = orr_model_kind(model, orr_model_layer_kind(model, layer));
     has_experts |= kind.feed == ORR_FEED_MOE;
     has_dense |= kind.feed == ORR_FEED_DENSE;
-    has_cache |= kind.mixer == ORR_MIXER_ATTENTION || kind.mixer == ORR_MIXER_WINDOW;
+    has_cache |= orr_mixer_attends(kind.mixer);
   }
   if (!has_cache)
     orr_diags_error(

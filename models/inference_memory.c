@@ -2,9 +2,10 @@
  * inference_memory.c - bytes of weights, cache and state on one GPU of an engine.
  *
  * The cache has 2 kv d / t elements per token and layer; for latent attention Rk + r, a whole copy
- * on each rank. Weights are split over the tensor-parallel group, except latent attention's
- * down-projections, which each rank has, as it has the routers,
- * and routed experts, which are split over all tp dp ranks.
+ * on each rank; with an indexer its keys too, in fp8; of compressed attention d for each entry.
+ * Weights are split over the tensor-parallel group, except latent attention's down-projections,
+ * which each rank has, as it has the routers, and routed experts, which are split over all tp dp
+ * ranks.
  */
 #include <math.h>
 
@@ -15,7 +16,10 @@ static double layer_kv_bytes(const OrrModel *model, guint kind, const OrrInferen
   const double element = orr_dtype_bytes(shard->kv);
   if (!orr_inference_attends(model, kind)) return 0;
   const OrrInferenceHeads heads = orr_inference_decode_heads(model, kind, shard);
-  return element * (double)(heads.latent ? heads.head_dim : 2 * heads.kv_heads * heads.head_dim);
+  const double width =
+      (double)(heads.latent ? heads.head_dim : 2 * heads.kv_heads * heads.head_dim);
+  return (element * width + orr_model_index_bytes(model, kind)) /
+         orr_model_entry_tokens(model, kind);
 }
 
 double orr_inference_kv_bytes(const OrrModel *model, const OrrInferenceShard *shard, gint64 first,

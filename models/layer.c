@@ -44,6 +44,46 @@ static void add_latent(OrrLayer *layer, const OrrMla *mla) {
   layer->vectors += (double)(mla->q_rank + mla->kv_rank);
 }
 
+/* Each rank scores all keys, since all its heads attend to the one choice (DeepSeek-V3.2). @keys:
+ * widths that a key is made from. Vectors: the norm of a key, with its bias. */
+static void add_indexer(OrrLayer *layer, const OrrModel *model, gint64 q_rank, gint64 keys) {
+  const OrrSparse *sparse = &model->sparse;
+  const gint64 h = layer->hidden, d = sparse->index_dim;
+  if (!orr_mixer_indexes(layer->kind.mixer) || !sparse->index_heads) return;
+  add(layer, (OrrMatrix){"index-q", "index-q", q_rank ? q_rank : h, sparse->index_heads * d,
+                         ORR_SPLIT_NONE, ORR_QUANTIZED_MIXER});
+  add(layer, (OrrMatrix){"index-k", "index-k", h, keys * d, ORR_SPLIT_NONE, ORR_QUANTIZED_MIXER});
+  add(layer, (OrrMatrix){"index-weights", "index-weights", h, sparse->index_heads, ORR_SPLIT_NONE,
+                         ORR_QUANTIZED_MIXER, .plain = TRUE});
+  layer->vectors += 2.0 * (double)d;
+}
+
+/* Of a layer's entries: their keys and their gates; csa's overlap by half and so have both twice
+ * (DeepSeek-V4, inference/model.py, Compressor). Vectors: norms of queries and keys, a sink for
+ * each head, positions within an entry, the norm of entries. */
+static void add_compressed(OrrLayer *layer, const OrrModel *model, gint64 tp) {
+  const OrrCompressed *compressed = &model->compressed;
+  const gint64 h = layer->hidden, d = layer->head_dim, mixer = layer->kind.mixer;
+  const gint64 doubled = mixer == ORR_MIXER_CSA ? 2 : mixer == ORR_MIXER_HCA ? 1 : 0;
+  const gint64 ratio = mixer == ORR_MIXER_CSA ? compressed->ratio : compressed->heavy;
+  add(layer,
+      (OrrMatrix){"q-down", "q-down", h, compressed->q_rank, ORR_SPLIT_NONE, ORR_QUANTIZED_MIXER});
+  add(layer, (OrrMatrix){"kv-down", "kv-down", h, d, ORR_SPLIT_NONE, ORR_QUANTIZED_MIXER});
+  add(layer, (OrrMatrix){"q-up", "q-up", compressed->q_rank, layer->q, ORR_SPLIT_COLUMN,
+                         ORR_QUANTIZED_MIXER});
+  add(layer, (OrrMatrix){"out-down", "out-down", layer->q, compressed->rank, ORR_SPLIT_COLUMN,
+                         ORR_QUANTIZED_MIXER});
+  add(layer,
+      (OrrMatrix){"projection", "projection", share(compressed->groups, tp) * compressed->rank, h,
+                  ORR_SPLIT_ROW, ORR_QUANTIZED_MIXER});
+  layer->vectors += (double)(compressed->q_rank + d + layer->heads);
+  if (doubled == 0) return;
+  add(layer, (OrrMatrix){"compress", "compress", h, 2 * doubled * d, ORR_SPLIT_NONE,
+                         ORR_QUANTIZED_MIXER, .plain = TRUE});
+  layer->vectors += (double)(ratio * doubled * d + d);
+  add_indexer(layer, model, compressed->q_rank, 2 * doubled);
+}
+
 static OrrScan mamba_scan(const OrrMamba *mamba, gint64 tp) {
   const gint64 heads = share(mamba->heads, tp), groups = share(mamba->groups, tp);
   const gint64 out = heads * mamba->head_dim, conv = out + 2 * groups * mamba->state;
@@ -96,10 +136,15 @@ static void add_mixer(OrrLayer *layer, const OrrModel *model, gint64 tp) {
     add_scan(layer, model, tp);
     break;
   default:
+    if (layer->compressed) {
+      add_compressed(layer, model, tp);
+      break;
+    }
     if (layer->latent)
       add_latent(layer, &model->mla);
     else
       add_attention(layer, model);
+    add_indexer(layer, model, layer->latent ? model->mla.q_rank : 0, 1);
   }
 }
 
@@ -179,6 +224,7 @@ OrrLayer orr_layer(const OrrModel *model, guint kind, gint64 tp, gint64 ep, gint
   layer.causal = !encodes;
   layer.bias = encodes || model->bias;
   layer.latent = !encodes && model->mla.kv_rank > 0;
+  layer.compressed = !encodes && model->compressed.ratio > 0;
   layer.activation = encodes ? encoder->activation : model->activation;
   layer.norm = encodes ? encoder->norm : model->norm;
   layer.hidden = encodes ? encoder->hidden : model->hidden;

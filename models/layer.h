@@ -14,6 +14,13 @@
  *   latent attention  q-down       h -> Rq                     kv-down     h -> Rk + r
  *                     q-up         Rq or h -> a (n + r) / t    kv-up       Rk -> a (n + v) / t
  *                     projection   a v / t -> h
+ *   indexer           index-q      Rq or h -> i d                index-k     h -> d
+ *                     index-weights h -> i                      (whole on each rank)
+ *   compressed        q-down       h -> Rq                     kv-down     h -> d
+ *                     q-up         Rq -> a d / t               compress    h -> 2 d (csa: 4 d)
+ *                     out-down     a d / t -> o                projection  g o / t -> h
+ *                     (g groups of rank o: out-down is g products of a d / g; csa: index-k has
+ *                     4 d for its own compression)
  *   Mamba-2           mamba-in     h -> (2 d + 2 g N + H) / t  mamba-out   d / t -> h
  *   linear attention  linear-in    h -> (2 K + 2 V) / t        linear-out  V / t -> h
  *                     (gated delta: two gates for each value head more)
@@ -63,13 +70,14 @@ typedef struct {
   gboolean delta;
 } OrrScan;
 
-enum { ORR_MAX_MATRICES = 16 };
+enum { ORR_MAX_MATRICES = 20 };
 
 typedef struct {
   OrrLayerKind kind;
   int activation, norm; /* OrrActivation, OrrNorm */
   gboolean bias, causal;
-  gboolean latent; /* multi-head latent attention */
+  gboolean latent;     /* multi-head latent attention */
+  gboolean compressed; /* DeepSeek-V4's */
   gint64 hidden;
   gint64 heads, kv_heads;     /* MLA: each head has its own key */
   gint64 head_dim, value_dim; /* sizes of a key and of a value */

@@ -94,6 +94,33 @@ static const OrrField linear_fields[] = {
 static const OrrFieldTable linear_table = ORR_FIELD_TABLE(
     "linear-attention", "Attention with a state instead of a cache.", OrrLinear, linear_fields);
 
+static const OrrField sparse_fields[] = {
+    SIZE(OrrSparse, "topk", topk, "0", 1e8,
+         "Entries of the cache to which a query attends; 0: the model has no such layers."),
+    SIZE(OrrSparse, "block", block, "1", 1e6, "Tokens that are chosen together."),
+    SIZE(OrrSparse, "index-heads", index_heads, "0", 1e4,
+         "Heads of the indexer that scores the entries; 0: the means of blocks' keys do (MoBA)."),
+    SIZE(OrrSparse, "index-head-dim", index_dim, "128", 1e5,
+         "Width of the indexer's key, stored in fp8 for each entry."),
+};
+static const OrrFieldTable sparse_table = ORR_FIELD_TABLE(
+    "sparse-attention", "Attention to the entries that score best.", OrrSparse, sparse_fields);
+
+static const OrrField compressed_fields[] = {
+    SIZE(OrrCompressed, "ratio", ratio, "0", 1e6,
+         "Tokens of an entry in layers `csa`; 0: the model has no compressed attention."),
+    SIZE(OrrCompressed, "heavy-ratio", heavy, "128", 1e6, "Tokens of an entry in layers `hca`."),
+    SIZE(OrrCompressed, "q-lora-rank", q_rank, "1024", 1e6, "Width of the compressed query."),
+    SIZE(OrrCompressed, "qk-rope-head-dim", rope_dim, "64", 1e5,
+         "Part of a head's width with position."),
+    SIZE(OrrCompressed, "o-groups", groups, "1", 1e4,
+         "Groups of heads, each with a projection of its own to `o-lora-rank`."),
+    SIZE(OrrCompressed, "o-lora-rank", rank, "1024", 1e6, "Width of a group's projection."),
+};
+static const OrrFieldTable compressed_table = ORR_FIELD_TABLE(
+    "compressed-attention", "Attention over entries that stand for several tokens (DeepSeek-V4).",
+    OrrCompressed, compressed_fields);
+
 static const OrrField encoder_fields[] = {
     SIZE(OrrEncoder, "layers", layers, "0", 1e5, "Layers of the encoder; 0: the model has none."),
     SIZE(OrrEncoder, "hidden", hidden, "0", 1e7, "Width of its residual stream."),
@@ -169,14 +196,19 @@ static const OrrField fields[] = {
     PART("window", window, window_table, "Layers whose attention has a limited range."),
     PART("mamba", mamba, mamba_table, "State-space layers."),
     PART("linear-attention", linear, linear_table, "Linear attention layers."),
+    PART("sparse-attention", sparse, sparse_table,
+         "Layers whose queries attend to a choice of keys."),
+    PART("compressed-attention", compressed, compressed_table,
+         "Layers over a compressed cache, and the projections that they have."),
     PART("encoder", encoder, encoder_table, "A vision tower before the decoder."),
     SIZE(OrrModel, "mtp-layers", mtp_layers, "0", 64,
          "Layers of multi-token prediction after the last one, each with the output layer again "
          "(DeepSeek-V3)."),
     ORR_FIELD_TEXTS(OrrModel, "layout", layout, "[]",
                     "Kinds of layers in order, each `[COUNT] MIXER+FEED-FORWARD` or one of both: "
-                    "attention, window, mamba, "
-                    "linear; dense, moe. The list repeats to the last layer. Empty: attention+moe "
+                    "attention, window, mamba, linear, sparse (chooses keys), shared (uses an "
+                    "earlier layer's choice), csa, hca; dense, moe. The list repeats to the last "
+                    "layer. Empty: attention+moe "
                     "where there are "
                     "experts, else attention+dense."),
     ORR_FIELD_TEXTS(
@@ -270,6 +302,21 @@ static void settle_states(OrrModel *model, OrrPlace place, OrrDiags *diags) {
                  place, diags);
 }
 
+static void settle_compressed(OrrModel *model, OrrPlace place, OrrDiags *diags) {
+  const OrrCompressed *compressed = &model->compressed;
+  if (model->sparse.topk && model->sparse.block < 1)
+    orr_diags_error(diags, place, "'sparse-attention.block' wants 1 or more tokens");
+  if (!compressed->ratio) return;
+  if (compressed->heavy < 1 || compressed->groups < 1 || compressed->rank < 1 ||
+      compressed->q_rank < 1)
+    orr_diags_error(diags, place,
+                    "'compressed-attention' wants 'heavy-ratio', 'q-lora-rank', 'o-groups' and "
+                    "'o-lora-rank' of 1 or more");
+  check_multiple(&(Multiple){"heads", model->heads, "compressed-attention.o-groups",
+                             compressed->groups, "each group has equally many heads"},
+                 place, diags);
+}
+
 static void settle_encoder(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   OrrEncoder *encoder = &model->encoder;
   if (!encoder->layers) return;
@@ -293,6 +340,7 @@ void orr_model_settle(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   if (!model->ffn) model->ffn = 4 * model->hidden;
   settle_moe(model, place, diags);
   settle_states(model, place, diags);
+  settle_compressed(model, place, diags);
   settle_encoder(model, place, diags);
   orr_model_settle_layout(model, place, diags);
   check_count(orr_model_parameters(model), model->parameters, "parameters", "parameters", place,

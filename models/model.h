@@ -92,6 +92,28 @@ typedef struct {
   gint64 chunk;
 } OrrLinear;
 
+/* Sparse attention: each query attends to the entries of the cache that score best. An indexer of
+ * its own scores them (lightning indexer, DeepSeek-V3.2: relu(q_i k) weighted over index_heads,
+ * keys of index_dim stored in fp8); without one, the means of blocks' keys do (MoBA, arXiv
+ * 2502.13189). */
+typedef struct {
+  gint64 topk;  /* 0: no such layers */
+  gint64 block; /* tokens that are chosen together */
+  gint64 index_heads, index_dim;
+} OrrSparse;
+
+/* DeepSeek-V4: one key per token that is also its value, entries that stand for several tokens, and
+ * an output projection in groups of heads. Layers `csa` have entries of `ratio` tokens, and an
+ * indexer chooses among them (the model's `sparse`); `hca` of `heavy` tokens, all of them seen.
+ * Both also see the last `window.size` tokens one by one. */
+typedef struct {
+  gint64 ratio; /* 0: no such attention */
+  gint64 heavy;
+  gint64 q_rank;
+  gint64 rope_dim;
+  gint64 groups, rank; /* of the output projection */
+} OrrCompressed;
+
 /* A ViT before the decoder. Each image has (`image` / `patch`) squared patches, one encoder
  * token per patch, and one decoder token per `merge` squared of them, through a projector of two
  * layers. */
@@ -118,6 +140,10 @@ typedef enum {
   ORR_MIXER_WINDOW,
   ORR_MIXER_MAMBA,
   ORR_MIXER_LINEAR,
+  ORR_MIXER_SPARSE,  /* over the best entries, by its own indexer */
+  ORR_MIXER_SHARED,  /* over the entries that an earlier layer's indexer chose (GLM-5.2) */
+  ORR_MIXER_CSA,     /* compressed, sparse */
+  ORR_MIXER_HCA,     /* heavily compressed */
   ORR_MIXER_ENCODER, /* bidirectional attention of the encoder */
   ORR_N_MIXERS
 } OrrMixer;
@@ -130,7 +156,7 @@ typedef struct {
   guint8 feed;  /* OrrFeed */
 } OrrLayerKind;
 
-enum { ORR_MAX_LAYER_KINDS = 16, ORR_MAX_LAYOUT = 512 };
+enum { ORR_MAX_LAYER_KINDS = 32, ORR_MAX_LAYOUT = 512 };
 
 /* `layout`, settled: layer i of the decoder has kind at[i % length]. length 0: all have kind 0. */
 typedef struct {
@@ -169,6 +195,8 @@ typedef struct {
   OrrWindow window;
   OrrMamba mamba;
   OrrLinear linear;
+  OrrSparse sparse;
+  OrrCompressed compressed;
   OrrEncoder encoder;
   gint64 mtp_layers; /* of multi-token prediction: in addition to `layers`, and not in
                       * `parameters` */
@@ -195,6 +223,20 @@ static inline gboolean orr_activation_is_gated(int activation) {
 
 /* The part of orr_model_settle that reads `layout`. */
 void orr_model_settle_layout(OrrModel *model, OrrPlace place, OrrDiags *diags);
+
+/* Whether a decoder layer's mixer has keys and values of tokens in a cache. */
+static inline gboolean orr_mixer_attends(int mixer) {
+  return mixer == ORR_MIXER_ATTENTION || mixer == ORR_MIXER_WINDOW ||
+         (mixer >= ORR_MIXER_SPARSE && mixer <= ORR_MIXER_HCA);
+}
+/* Whether it has an indexer of its own. */
+static inline gboolean orr_mixer_indexes(int mixer) {
+  return mixer == ORR_MIXER_SPARSE || mixer == ORR_MIXER_CSA;
+}
+/* Whether a query sees a choice of keys. */
+static inline gboolean orr_mixer_is_sparse(int mixer) {
+  return mixer == ORR_MIXER_SPARSE || mixer == ORR_MIXER_SHARED;
+}
 
 /* Kinds are numbered from 0 in the order of their first layer; a dense transformer has one. The
  * encoder's kind is the last; its layers are not among 0 .. layers - 1. */
@@ -226,6 +268,9 @@ double orr_model_mtp_parameters(const OrrModel *model);
 /* Bytes per token that a layer of @kind keeps for later tokens: keys and values, or MLA's latent
  * form; 0 for layers with a state. @element_bytes: of the cache's format. */
 double orr_model_kv_bytes(const OrrModel *model, guint kind, double element_bytes);
+/* Tokens that an entry of that cache stands for; and of these bytes the indexer's, per entry. */
+double orr_model_entry_tokens(const OrrModel *model, guint kind);
+double orr_model_index_bytes(const OrrModel *model, guint kind);
 /* Bytes per sequence that a layer with a state keeps, at any length: the state in fp32, as its
  * kernels have it, the convolution in @element_bytes; 0 for attention. */
 double orr_model_state_bytes(const OrrModel *model, guint kind, double element_bytes);

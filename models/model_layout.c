@@ -13,13 +13,16 @@
 static const char *const mixer_words[ORR_N_MIXERS + 1] = {
     [ORR_MIXER_NONE] = "",         [ORR_MIXER_ATTENTION] = "attention",
     [ORR_MIXER_WINDOW] = "window", [ORR_MIXER_MAMBA] = "mamba",
-    [ORR_MIXER_LINEAR] = "linear", [ORR_MIXER_ENCODER] = "encoder",
+    [ORR_MIXER_LINEAR] = "linear", [ORR_MIXER_SPARSE] = "sparse",
+    [ORR_MIXER_SHARED] = "shared", [ORR_MIXER_CSA] = "csa",
+    [ORR_MIXER_HCA] = "hca",       [ORR_MIXER_ENCODER] = "encoder",
 };
 static const char *const feed_words[ORR_N_FEEDS + 1] = {
     [ORR_FEED_NONE] = "", [ORR_FEED_DENSE] = "dense", [ORR_FEED_MOE] = "moe"};
 
 /* The words of a layout. */
-static const char *const words[] = {"attention", "window", "mamba", "linear", "dense", "moe", NULL};
+static const char *const words[] = {"attention", "window", "mamba", "linear", "sparse", "shared",
+                                    "csa",       "hca",    "dense", "moe",    NULL};
 
 /* --- reading --- */
 
@@ -34,8 +37,7 @@ static void complain(Reading *reading, const char *item, const char *why) {
   reading->fine = FALSE;
   orr_diags_error(reading->diags, reading->place,
                   "layout '%s': %s; an item is [COUNT] MIXER+FEED-FORWARD, or one of both: "
-                  "attention, window, mamba, "
-                  "linear; dense, moe",
+                  "attention, window, mamba, linear, sparse, shared, csa, hca; dense, moe",
                   item, why);
 }
 
@@ -64,6 +66,10 @@ static const char *lacking(const OrrModel *model, OrrLayerKind kind) {
     return "the model has no 'mamba' with 'heads'";
   if (kind.mixer == ORR_MIXER_LINEAR && !model->linear.key_heads)
     return "the model has no 'linear-attention' with 'key-heads'";
+  if ((orr_mixer_is_sparse(kind.mixer) || kind.mixer == ORR_MIXER_CSA) && !model->sparse.topk)
+    return "the model has no 'sparse-attention' with 'topk'";
+  if ((kind.mixer == ORR_MIXER_CSA || kind.mixer == ORR_MIXER_HCA) && !model->compressed.ratio)
+    return "the model has no 'compressed-attention' with 'ratio'";
   return NULL;
 }
 
@@ -95,7 +101,7 @@ static void append(Reading *reading, const char *item, gint64 count, OrrLayerKin
   guint at = 0;
   while (at < layout->n_kinds && !same_kind(layout->kinds[at], kind)) at++;
   if (at == layout->n_kinds)
-    layout->kinds[layout->n_kinds++] = kind; /* the words make at most 14 kinds */
+    layout->kinds[layout->n_kinds++] = kind; /* the words make at most 26 kinds */
   if (count < 1 || count > ORR_MAX_LAYOUT - layout->length) {
     complain(reading, item, "a round of the layout is 1 to 512 layers");
     return;

@@ -14,10 +14,14 @@
  *                                           of values; arXiv 2405.04434)
  *   window W           pairs of the window, doubled as the causal half is elsewhere: 2 q (2 W s -
  *                      W^2) / s
+ *   sparse, topk t     as a window of t, and the indexer's scores, 2 s i d, where it has one
+ *   compressed         entries instead of tokens: s / r, or the best t of them, and the window's
  *   Mamba-2            7 d N                (d = H P; Megatron-LM, training.py, mamba_layer_flops)
  *   gated delta        2 c (2 K + V) + 8 V v                  (the same, gdn_layer_flops)
  *   lightning          4 H k v + 2 C H (k + v)                (arXiv 2501.08313; chunks of C)
  */
+#include <math.h>
+
 #include "models/layer.h"
 
 /* --- encoder --- */
@@ -141,9 +145,25 @@ double orr_model_mtp_parameters(const OrrModel *model) {
 
 double orr_model_kv_bytes(const OrrModel *model, guint kind, double element_bytes) {
   const OrrLayer layer = whole(model, kind);
-  if (layer.kind.mixer != ORR_MIXER_ATTENTION && layer.kind.mixer != ORR_MIXER_WINDOW) return 0;
-  return element_bytes *
-         (double)(layer.latent ? model->mla.kv_rank + model->mla.rope_dim : 2 * layer.kv);
+  if (!orr_mixer_attends(layer.kind.mixer)) return 0;
+  const double width = layer.compressed ? layer.head_dim
+                       : layer.latent   ? model->mla.kv_rank + model->mla.rope_dim
+                                        : 2 * layer.kv;
+  return (element_bytes * width + orr_model_index_bytes(model, kind)) /
+         orr_model_entry_tokens(model, kind);
+}
+
+double orr_model_entry_tokens(const OrrModel *model, guint kind) {
+  const int mixer = orr_model_kind(model, kind).mixer;
+  if (mixer == ORR_MIXER_CSA) return (double)model->compressed.ratio;
+  return mixer == ORR_MIXER_HCA ? (double)model->compressed.heavy : 1;
+}
+
+/* fp8 with an fp32 scale for each 128 (DeepSeek-V3.2). */
+double orr_model_index_bytes(const OrrModel *model, guint kind) {
+  const OrrSparse *sparse = &model->sparse;
+  if (!orr_mixer_indexes(orr_model_kind(model, kind).mixer) || !sparse->index_heads) return 0;
+  return (double)sparse->index_dim + 4 * ceil((double)sparse->index_dim / 128);
 }
 
 double orr_model_state_bytes(const OrrModel *model, guint kind, double element_bytes) {
@@ -164,9 +184,33 @@ double orr_model_kv_bytes_per_token(const OrrModel *model, double element_bytes)
 
 /* Mean scores per token, without the factor of a half for the causal mask. */
 static double scores_of(const OrrModel *model, int mixer, double sequence) {
-  double size = model->window.size;
-  if (mixer != ORR_MIXER_WINDOW || size <= 0 || size >= sequence) return sequence;
-  return model->window.chunked ? size : 2 * size - size * size / sequence;
+  const OrrSparse *sparse = &model->sparse;
+  double size =
+      orr_mixer_is_sparse(mixer) ? (double)(sparse->topk * sparse->block) : model->window.size;
+  if (mixer != ORR_MIXER_WINDOW && !orr_mixer_is_sparse(mixer)) return sequence;
+  if (size <= 0 || size >= sequence) return sequence;
+  return model->window.chunked && mixer == ORR_MIXER_WINDOW ? size
+                                                            : 2 * size - size * size / sequence;
+}
+
+/* Of compressed attention: the chosen or all entries, and the window's tokens. */
+static double entries_of(const OrrModel *model, int mixer, double sequence) {
+  const double ratio =
+      (double)(mixer == ORR_MIXER_CSA ? model->compressed.ratio : model->compressed.heavy);
+  const double entries = sequence / ratio, top = (double)model->sparse.topk;
+  const double near = scores_of(model, ORR_MIXER_WINDOW, sequence);
+  if (mixer == ORR_MIXER_WINDOW) return near;
+  return near + (mixer == ORR_MIXER_CSA && top < entries ? 2 * top - top * top / entries : entries);
+}
+
+/* The indexer's scores of all entries. */
+static double index_flops(const OrrModel *model, const OrrLayer *layer, double tokens,
+                          double sequence) {
+  const OrrSparse *sparse = &model->sparse;
+  if (!orr_layer_matrix(layer, "index-q")) return 0;
+  const double entries =
+      sequence / (layer->kind.mixer == ORR_MIXER_CSA ? (double)model->compressed.ratio : 1);
+  return 2 * tokens * entries * (double)(sparse->index_heads * sparse->index_dim);
 }
 
 static double linear_core_flops(const OrrScan *scan, double tokens) {
@@ -184,7 +228,13 @@ static double core_flops(const OrrModel *model, const OrrLayer *layer, double la
   switch (layer->kind.mixer) {
   case ORR_MIXER_ATTENTION:
   case ORR_MIXER_WINDOW:
-    return layers * batch * 2 * sequence * seen * widths;
+  case ORR_MIXER_SPARSE:
+  case ORR_MIXER_SHARED:
+  case ORR_MIXER_CSA:
+  case ORR_MIXER_HCA:
+    if (layer->compressed) seen = entries_of(model, layer->kind.mixer, sequence);
+    return layers * (batch * 2 * sequence * seen * widths +
+                     index_flops(model, layer, batch * sequence, sequence));
   case ORR_MIXER_MAMBA:
     return layers * batch * 7 * sequence * scan->out * scan->key;
   case ORR_MIXER_LINEAR:

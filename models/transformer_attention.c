@@ -47,17 +47,21 @@ static OrrOperator fused(const OrrTransformerView *view, OrrPass pass, double ba
 }
 
 static OrrOperator fused_attention(const OrrTransformerView *view, OrrPass pass) {
-  gint64 size = view->model->window.size, s = view->sequence;
+  const OrrSparse *sparse = &view->model->sparse;
+  const gboolean is_sparse = orr_mixer_is_sparse(view->layer.kind.mixer);
+  const gint64 size = is_sparse ? sparse->topk * sparse->block : view->model->window.size,
+               s = view->sequence, value = view->layer.latent ? view->model->mla.value_dim : 0;
   const double sequences = (double)view->sequences;
-  if (view->layer.kind.mixer == ORR_MIXER_WINDOW && size > 0 && size < s) {
-    double windows = view->model->window.chunked ? (double)s / size : 2.0 * s / size - 1;
-    OrrOperator op = fused(view, pass, sequences * windows, size, 0);
-    op.bytes = fused(view, pass, sequences, s, 0).bytes;
+  if ((is_sparse || view->layer.kind.mixer == ORR_MIXER_WINDOW) && size > 0 && size < s) {
+    const gboolean is_chunked = view->model->window.chunked && !is_sparse;
+    double windows = is_chunked ? (double)s / size : 2.0 * s / size - 1;
+    OrrOperator op = fused(view, pass, sequences * windows, size, is_sparse ? value : 0);
+    op.bytes = fused(view, pass, sequences, s, is_sparse ? value : 0).bytes;
     return op;
   }
   /* A value can be narrower than a key: 2 of the backward's 5 products are of scores and 3 of
    * values. */
-  return fused(view, pass, sequences, s, view->layer.latent ? view->model->mla.value_dim : 0);
+  return fused(view, pass, sequences, s, value);
 }
 
 static void put_fused(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
@@ -168,6 +172,8 @@ static const OrrTransformerStep steps[] = {
     {put_qkv_bias},
     {put_qk_norm},
     {put_rope},
+    {orr_transformer_put_index_products},
+    {orr_transformer_put_index_scores, .modules = ORR_MODULE_CORE_ATTN},
     {orr_transformer_put_core, .modules = ORR_MODULE_CORE_ATTN},
     {.matrix = "projection"},
 };

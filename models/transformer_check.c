@@ -106,6 +106,22 @@ static void check_context(const Check *check) {
                     cp, check->model->window.size);
 }
 
+static void check_sparse(const Check *check) {
+  const OrrModel *model = check->model;
+  if (model->compressed.ratio > 0)
+    orr_diags_error(check->diags, check->place,
+                    "model %s has compressed attention, which training does not support yet",
+                    model->name);
+  if (model->sparse.topk > 0 && MAX(1, check->shard->cp) > 1)
+    orr_diags_error(check->diags, check->place,
+                    "cp = %" G_GINT64_FORMAT " and sparse attention: a choice of %" G_GINT64_FORMAT
+                    " keys cannot be split by sequence here; set cp to 1",
+                    check->shard->cp, model->sparse.topk);
+  if (model->sparse.topk > 0 && check->shard->attention == ORR_ATTENTION_UNFUSED)
+    orr_diags_error(check->diags, check->place,
+                    "attention: unfused does not support sparse attention: use attention: fused");
+}
+
 static void check_experts(const Check *check) {
   const OrrMoe *moe = &check->model->moe;
   const OrrShard *shard = check->shard;
@@ -168,6 +184,7 @@ void orr_transformer_check(const OrrModel *model, const OrrShard *shard, OrrPlac
   check_heads(&check);
   check_sequence(&check);
   check_context(&check);
+  check_sparse(&check);
   check_experts(&check);
   check_kernels(&check);
   check_loss(&check);

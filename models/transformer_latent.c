@@ -53,6 +53,8 @@ static const OrrTransformerStep steps[] = {
     {.matrix = "q-up", .modules = ORR_MODULE_MLA_UP_PROJ},
     {.matrix = "kv-up", .modules = ORR_MODULE_MLA_UP_PROJ},
     {put_rope, .modules = ORR_MODULE_MLA_UP_PROJ},
+    {orr_transformer_put_index_products},
+    {orr_transformer_put_index_scores, .modules = ORR_MODULE_CORE_ATTN},
     {orr_transformer_put_core, .modules = ORR_MODULE_CORE_ATTN},
     {.matrix = "projection"},
 };

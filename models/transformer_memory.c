@@ -107,6 +107,16 @@ static void keep_attention(const OrrTransformerView *view, guint modules, GArray
                            adapter_bytes(view, "projection"));
 }
 
+/* Queries and keys of the indexer, and the chosen positions. */
+static void keep_indexer(const OrrTransformerView *view, guint modules, GArray *kept) {
+  const OrrSparse *sparse = &view->model->sparse;
+  const double widths = (double)((sparse->index_heads + 1) * sparse->index_dim);
+  if (!orr_layer_matrix(&view->layer, "index-q")) return;
+  orr_transformer_keep(kept, "indexer", view->own_tokens * widths * view->element_bytes);
+  if (!(modules & ORR_MODULE_CORE_ATTN))
+    orr_transformer_keep(kept, "indexer", 4.0 * (double)view->tokens * (double)sparse->topk);
+}
+
 static void keep_latent(const OrrTransformerView *view, guint modules, GArray *kept) {
   const OrrMla *mla = &view->model->mla;
   const double tokens = view->tokens, e = view->element_bytes,
@@ -152,6 +162,7 @@ static void keep_mixer(const OrrTransformerView *view, guint modules, GArray *ke
     break;
   default:
     (view->layer.latent ? keep_latent : keep_attention)(view, modules, kept);
+    keep_indexer(view, modules, kept);
   }
 }
 

@@ -186,6 +186,11 @@ extern const OrrTransformerBlock orr_transformer_latent;    /* transformer_laten
 extern const OrrTransformerBlock orr_transformer_state;     /* transformer_state.c */
 
 /* transformer_attention.c */
+/* The indexer of sparse attention (transformer_sparse.c); nothing for layers without one. */
+void orr_transformer_put_index_products(const OrrTransformerView *view, GArray *operators,
+                                        OrrPass pass);
+void orr_transformer_put_index_scores(const OrrTransformerView *view, GArray *operators,
+                                      OrrPass pass);
 void orr_transformer_put_core(const OrrTransformerView *view, GArray *operators, OrrPass pass);
 
 /* transformer_ends.c: an encoder without its layers */

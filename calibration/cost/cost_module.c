@@ -12,7 +12,7 @@
  *                                                                        window
  *   trend   floor + work_s                                               floor: the shortest row
  *
- * Each row has a distance from it, z = ln(time / trend). At a point x, over the N = 96 nearest
+ * Each row has a distance from it, z = ln(time / trend). At a point x, over the N = 64 nearest
  * rows with covariance K:
  *
  *   z(x) = mu + k^T K^-1 (z - mu),     mu = 1^T K^-1 z / 1^T K^-1 1
@@ -33,7 +33,7 @@
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 
-enum { NEAREST = 96, N_NAMES = ORR_MODULE_DIFFERENCES, N_AXES = ORR_MODULE_SCALES };
+enum { NEAREST = 64, N_NAMES = ORR_MODULE_DIFFERENCES, N_AXES = ORR_MODULE_SCALES };
 enum { BATCH, QUERIES, KEYS, HEADS, WORK };
 enum { DEVICE, CHIP, ENGINE, KERNEL, WEIGHTS, CACHE, LAYER, MODE, OP };
 
@@ -158,8 +158,7 @@ static double scan_s(const OrrModuleCall *call, const Rates *rates, gboolean dec
                  2 * tokens * (layer->channels + layer->output) + 8 * heads * layer->state, rates);
 }
 
-static double work_s(const OrrModuleCall *call, const Rates *rates) {
-  const guint parts = parts_of(call->op);
+static double work_of(const OrrModuleCall *call, const Rates *rates, guint parts) {
   double sum = 0;
   if (parts & PRODUCTS) sum += products_s(call, rates, (parts & INDEX) != 0);
   if (parts & INDEX) sum += index_s(call, rates);
@@ -170,6 +169,15 @@ static double work_s(const OrrModuleCall *call, const Rates *rates) {
     sum += seconds(0, 1, 4 * call->batch * call->queries * mean_keys(call) / call->layer->ratio,
                    rates);
   return sum;
+}
+
+static double work_s(const OrrModuleCall *call, const Rates *rates) {
+  return work_of(call, rates, parts_of(call->op));
+}
+
+double orr_cost_module_core_s(const OrrCostModel *model, const OrrModuleCall *call) {
+  const Rates rates = rates_of_model(model);
+  return work_of(call, &rates, parts_of(call->op) & ~(guint)PRODUCTS);
 }
 
 /* --- tables --- */

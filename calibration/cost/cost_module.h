@@ -36,6 +36,8 @@ gboolean orr_cost_module_is_op(const char *op);
 /* How the nearest rows' times compare with their rooflines, at this call's roofline; without such
  * rows the roofline itself (cost_module.c). */
 OrrCost orr_cost_module(const OrrCostModel *model, const OrrModuleCall *call);
+/* The roofline of its indexer and its attention alone, seconds. */
+double orr_cost_module_core_s(const OrrCostModel *model, const OrrModuleCall *call);
 
 /* A layer of @kind as the tables describe layers; its name is the one of the rows of equal widths,
  * NULL where there are none. Borrows from @model's profile. */

@@ -12,6 +12,7 @@
 #include "workloads/serving/cost/serving_experts.h"
 #include "workloads/serving/cost/serving_graph.h"
 #include "workloads/serving/cost/serving_joules.h"
+#include "workloads/serving/cost/serving_module.h"
 
 enum {
   N_HOWS = ORR_HOW_OUTSIDE + 1,
@@ -42,6 +43,7 @@ typedef struct {
   gint64 n, n_of_largest_stage;
   OrrInferenceHeads heads;
   gboolean has_core;         /* whether it has attention */
+  OrrServingModules *module; /* NULL: plain attention, or none */
   const OrrCostBatch *batch; /* measured mixed batches; NULL: prefill and decode are separate */
   GPtrArray *ladders[1 + MOST_QUERIES]; /* by queries per decode: Ladder* by number of decodes;
                                    * elements may be NULL */
@@ -51,6 +53,7 @@ typedef struct {
   GArray *shared;  /* Piece by tokens: shared experts */
   GArray *prompts; /* Piece by prompt tokens, or by blocks of keys that they attend to */
   GArray *decodes; /* Piece by decoding tokens */
+  GArray *modules; /* Piece by tokens: the products of a module */
 } Kind;
 
 struct OrrServingCost {
@@ -99,7 +102,8 @@ static void init_kind(OrrServingCost *cost, guint k) {
                                 .heads = kind->heads.heads,
                                 .kv_heads = kind->heads.kv_heads,
                                 .head_dim = kind->heads.head_dim};
-  kind->batch = orr_cost_batch_find(params->world->cost, &of);
+  kind->module = orr_serving_modules_new(&cost->params, kind->kind, &kind->shard);
+  kind->batch = kind->module ? NULL : orr_cost_batch_find(params->world->cost, &of);
   for (guint q = 0; q <= MOST_QUERIES; q++)
     kind->ladders[q] = g_ptr_array_new_with_free_func(g_free);
   GArray **const pieces[] = {&kind->pieces, &kind->experts, &kind->shared, &kind->prompts,
@@ -108,7 +112,6 @@ static void init_kind(OrrServingCost *cost, guint k) {
     *pieces[i] = g_array_new(FALSE, TRUE, sizeof(Piece));
 }
 
-/* If gaps of the profile are refused, they are refused before the first step. */
 static gboolean check_missing(OrrServingCost *cost, GError **error);
 
 OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError **error) {
@@ -136,6 +139,7 @@ void orr_serving_cost_free(OrrServingCost *cost) {
     GArray *const pieces[] = {cost->kinds[k].pieces, cost->kinds[k].experts, cost->kinds[k].shared,
                               cost->kinds[k].prompts, cost->kinds[k].decodes};
     for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) g_array_unref(pieces[i]);
+    orr_serving_modules_free(cost->kinds[k].module);
   }
   g_free(cost->kinds);
   g_array_unref(cost->embedding);
@@ -151,18 +155,18 @@ OrrServingParts orr_serving_cost_parts(const OrrServingCost *cost) { return cost
 
 const double *orr_serving_cost_trust(const OrrServingCost *cost) { return cost->trust; }
 
-static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) {
-  const OrrCostModel *model = cost->params.world->cost;
+OrrCost orr_serving_cost_operator(const OrrServingCostParams *params, const OrrOperator *op) {
+  const OrrCostModel *model = params->world->cost;
   OrrCost answer;
-  if (op->kind == ORR_OPERATOR_COMM) return orr_serving_collectives_cost(&cost->params, op);
+  if (op->kind == ORR_OPERATOR_COMM) return orr_serving_collectives_cost(params, op);
   if (op->kind == ORR_OPERATOR_MOE)
-    return orr_serving_experts(model, op, cost->params.shard.activations, &cost->params.experts);
+    return orr_serving_experts(model, op, params->shard.activations, &params->experts);
   if (op->kind == ORR_OPERATOR_MEMORY &&
       orr_cost_serving_token_kernel(model, op->name, (double)op->memory.rows,
                                     (double)op->memory.width, &answer))
     return answer;
   OrrOperator ours = *op;
-  ours.library = (guint8)cost->params.kernels;
+  ours.library = (guint8)params->kernels;
   return orr_cost_among(model, &ours);
 }
 
@@ -170,7 +174,7 @@ static void sum_operators(OrrServingCost *cost, Piece *piece) {
   *piece = (Piece){0};
   for (guint i = 0; i < cost->operators->len; i++) {
     const OrrOperator *op = &g_array_index(cost->operators, OrrOperator, i);
-    const OrrCost answer = operator_cost(cost, op);
+    const OrrCost answer = orr_serving_cost_operator(&cost->params, op);
     piece->total_s += answer.time_s;
     piece->by_how[answer.how] += answer.time_s;
     orr_joules_add(&piece->joules, orr_serving_joules_operator(&cost->params, op, answer.time_s),
@@ -219,9 +223,7 @@ static const Piece *part_piece(OrrServingCost *cost, const Kind *kind, GArray *p
   return piece;
 }
 
-/* Keys per tile: cached costs of prompts are indexed by whole tiles of keys or, for layers with
- * a state, by tokens. */
-enum { KEYS_A_TILE = 64 };
+enum { KEYS_A_TILE = 64 }; /* cached costs of prompts are by tiles of keys, or by tokens */
 
 static void prompts_by_keys(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                             gint64 tiles, GArray *operators) {
@@ -243,7 +245,7 @@ static double chunk_keys(const OrrStepShape *shape) {
 static const Piece *prompt_piece(OrrServingCost *cost, const Kind *kind,
                                  const OrrStepShape *shape) {
   if (shape->chunk <= 0) return part_piece(cost, kind, kind->prompts, prompts_by_tokens, 0);
-  if (!kind->has_core)
+  if (!kind->has_core || kind->module) /* a module's queries have keys of their own each */
     return part_piece(cost, kind, kind->prompts, prompts_by_tokens, (gint64)shape->chunk);
   if (!kind->decode_heads.latent) return part_piece(cost, kind, kind->prompts, prompts_by_keys, 1);
   const gint64 tiles = (gint64)ceil(chunk_keys(shape) / KEYS_A_TILE);
@@ -319,6 +321,8 @@ static Ladder *ladder_of(GPtrArray *ladders, guint decodes) {
 /* Further queries count as additional heads over the same keys: no row was measured with them. */
 static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint decodes,
                           guint queries, gint64 keys) {
+  if (kind->module)
+    return orr_serving_modules_decodes(kind->module, decodes, queries, (double)keys);
   OrrOperator op = core_operator(cost, &kind->decode_heads, decodes, 1, keys);
   if (queries == 1)
     return orr_cost_serving_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
@@ -331,7 +335,6 @@ static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint de
 typedef struct {
   guint decodes, queries; /* queries per decode */
 } Decodes;
-
 static double rung(OrrServingCost *cost, Kind *kind, Ladder *ladder, Decodes of, guint i) {
   if (isnan(ladder->core_s[i])) {
     const OrrCost answer =
@@ -367,6 +370,7 @@ static double keys_mean_of(const Kind *kind, const OrrStepShape *shape) { /* of 
 
 static OrrJoules core_joules(const OrrServingCost *cost, const Kind *kind,
                              const OrrStepShape *shape, double core_s) {
+  if (kind->module) return orr_serving_modules_joules(kind->module, shape, core_s);
   const double mean = keys_mean_of(kind, shape), window = (double)kind->heads.window;
   OrrServingCoreWork work = {shape->chunk_pairs, shape->decodes * mean, shape->tokens};
   if (window > 0) work.pairs = fmin(work.pairs, shape->chunk * window);
@@ -392,7 +396,8 @@ static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *sha
   }
   double core_s = 0;
   if (shape->chunk > 0) {
-    const OrrCost prefill = prefill_core(cost, kind, shape);
+    const OrrCost prefill = kind->module ? orr_serving_modules_prompts(kind->module, shape)
+                                         : prefill_core(cost, kind, shape);
     cost->trust[prefill.how] += n * prefill.time_s;
     core_s += prefill.time_s;
   }
@@ -561,7 +566,7 @@ static void note_missing(const OrrServingCost *cost, const OrrOperator *op, GPtr
 }
 
 static void note_core(const OrrServingCost *cost, const Kind *kind, GPtrArray *missing) {
-  if (!kind->has_core || kind->batch) return;
+  if (!kind->has_core || kind->batch || kind->module) return;
   OrrOperator decode = core_operator(cost, &kind->decode_heads, 1, 1, 1024);
   const OrrOperator prompt = core_operator(cost, &kind->heads, 1, 1024, 1024);
   decode.dtype = (guint8)cost->params.shard.kv; /* tables are by the format of stored keys */

@@ -101,6 +101,9 @@ gint64 orr_serving_cost_padded(const OrrServingCost *cost, const OrrStepShape *s
 /* Whether that is a captured size. */
 gboolean orr_serving_cost_pads(const OrrServingCost *cost, const OrrStepShape *shape);
 
+/* One operator of a step, by the engine's kernels and collectives. */
+OrrCost orr_serving_cost_operator(const OrrServingCostParams *params, const OrrOperator *op);
+
 /* The engine's kernels without rows in the profile, joined by ", "; NULL: none. Newly allocated. */
 char *orr_serving_cost_missing(OrrServingCost *cost);
 
