@@ -5,6 +5,7 @@
 
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/collectives/collective_bench.h"
+#include "workloads/diffusion/diffusion.h"
 #include "workloads/post_training/post_training.h"
 #include "workloads/serving/serving.h"
 #include "workloads/trace/trace_work.h"
@@ -19,13 +20,11 @@ const char *const orr_time_words[] = {
     "dp-comm", "optimizer", "host",         "storage", "offload", "bubble",  NULL};
 
 /* Alphabetical. To add one, see workload.h. */
-static const OrrEntry *const entries[] = {&orr_cluster_jobs_kind.entry,
-                                          &orr_collectives_kind.entry,
-                                          &orr_post_training_kind.entry,
-                                          &orr_serving_kind.entry,
-                                          &orr_trace_kind.entry,
-                                          &orr_training_kind.entry,
-                                          NULL};
+static const OrrEntry *const entries[] = {
+    &orr_cluster_jobs_kind.entry, &orr_collectives_kind.entry,
+    &orr_diffusion_kind.entry,    &orr_post_training_kind.entry,
+    &orr_serving_kind.entry,      &orr_trace_kind.entry,
+    &orr_training_kind.entry,     NULL};
 const OrrRegistry orr_workload_registry = {"workload", entries};
 
 OrrTimeKind orr_time_kind(const char *word) {

@@ -1,7 +1,8 @@
 /*
  * workload.h - workloads: what runs on a cluster, compiled to a program.
  *
- * A workload kind is an entry (cluster, collectives, post-training, serving, training). It checks a
+ * A workload kind is an entry (cluster, collectives, diffusion, post-training, serving, trace,
+ * training). It checks a
  * scenario and compiles it in a world (model, machine, costs) to a program (sim/engine/program.h)
  * with some facts about it. Nothing here runs the program; tests print it without an engine.
  *

@@ -146,6 +146,13 @@ void orr_cost_model_share(OrrCostModel *model, OrrCostTables *tables) {
   model->borrows_tables = TRUE;
 }
 
+double orr_cost_tensor_share(const OrrCostModel *model) {
+  const OrrDevice *here = model->device, *there = model->measured_on;
+  if (here->sms <= 0 || there->sms <= 0 || here->bf16_flops <= 0 || there->bf16_flops <= 0)
+    return 1;
+  return here->bf16_flops / (double)here->sms / (there->bf16_flops / (double)there->sms);
+}
+
 const char *orr_cost_carried_from(const OrrCostModel *model) {
   return model->is_another || model->is_scaled ? g_intern_string(model->measured_on->name) : NULL;
 }

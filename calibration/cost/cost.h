@@ -78,6 +78,11 @@ char *orr_cost_asides(const OrrCostModel *model);
 char *orr_cost_gemm_aside(const OrrCostModel *model, OrrDtype dtype, double m, double n, double k);
 char *orr_cost_attention_aside(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype);
 
+/* The 16-bit peak rate of a multiprocessor, as a fraction of one of the device whose rows these
+ * are: 0.25 for an H20, which has the H100's multiprocessors with slower tensor cores. 1 where
+ * either is not known. */
+double orr_cost_tensor_share(const OrrCostModel *model);
+
 /* For GEMM, ATTENTION, MEMORY and MOE. 0 s for a COMM operator: collectives cost that. */
 OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op);
 

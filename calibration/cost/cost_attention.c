@@ -486,11 +486,18 @@ static OrrCost forward(const OrrCostModel *model, const Shape *queried) {
   return (OrrCost){roofline_s * ratio, as_measured ? orr_cost_how(trust) : ORR_HOW_MODELLED};
 }
 
+static double flash_2_forward(const OrrProfileConstants *constants, double head_dim) {
+  const double small = constants->flash_2_forward_64, large = constants->flash_2_forward;
+  const double part = fmin(fmax(log2(head_dim / 64), 0), 1);
+  return small > 0 ? small * pow(large / small, part) : large;
+}
+
 /* The cost of a kernel that is modelled as a fraction of the rate of the rows. */
 static OrrCost named_kernel(const OrrProfileConstants *constants, const OrrOperator *op,
                             OrrCost cost) {
   const gboolean forward_pass = op->pass == ORR_PASS_FORWARD;
-  double rate = forward_pass ? constants->flash_2_forward : constants->flash_2_backward;
+  double rate = forward_pass ? flash_2_forward(constants, (double)op->attention.head_dim)
+                             : constants->flash_2_backward;
   if (op->attention.flash == ORR_FLASH_TRITON)
     rate *= forward_pass ? constants->flash_triton_forward : constants->flash_triton_backward;
   if (op->attention.flash == ORR_FLASH_1) rate *= constants->flash_1;

@@ -100,6 +100,11 @@ static const OrrField constants_fields[] = {
                    "Rate of FlashAttention-2's forward pass (attention: flash-2), as a fraction of "
                    "the rows' rate.",
                    .min = 0.01, .max = 4),
+    ORR_FIELD_REAL(OrrProfileConstants, "flash-2-forward-64", flash_2_forward_64, ORR_UNIT_FRACTION,
+                   "0",
+                   "The same for heads of 64 and less, where it differs; between 64 and 128 the "
+                   "fraction is interpolated; 0: flash-2-forward.",
+                   .min = 0, .max = 4),
     ORR_FIELD_REAL(OrrProfileConstants, "flash-2-backward", flash_2_backward, ORR_UNIT_FRACTION,
                    "100 %",
                    "Rate of FlashAttention-2's backward pass, as a fraction of the backward pass "

@@ -31,6 +31,7 @@ typedef struct {
   double attention_backward_flops;
   double attention_backward_efficiency;
   double flash_2_forward, flash_2_backward;
+  double flash_2_forward_64; /* 0: as flash_2_forward */
   double flash_triton_forward, flash_triton_backward;
   double flash_1;
   double moe_efficiency;

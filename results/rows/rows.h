@@ -50,6 +50,7 @@ typedef union {
   OrrTrainingResult training;
   OrrClusterResult cluster;
   OrrCollectivesResult collectives;
+  OrrDiffusionResult diffusion;
   OrrPostTrainingResult post_training;
   OrrServingResult serving;
   OrrTraceResult trace;

@@ -33,6 +33,7 @@ const OrrDocumentKind orr_document_kinds[] = {
     {"device", "devices", "topologies/devices", TRUE},
     {"cluster", "clusters", "topologies/clusters", TRUE},
     {"model", "models", "models/zoo", TRUE},
+    {"generator", "generators", "models/generators", TRUE},
     {"failures", "failures", "workloads/campaign/failures", TRUE},
     {"policy", "policies", "workloads/cluster_jobs/policies", TRUE},
     {"prices", "prices", "topologies/prices", TRUE},

@@ -50,6 +50,7 @@ const OrrCatalog orr_catalogs[] = {
     {"faults", "fault", "faults of machines", NULL, &orr_machine_fault_registry},
     {"gang-placements", "gang-placement", "which nodes a gang gets on a cluster of jobs", NULL,
      &orr_gang_placement_registry},
+    {"generators", "generator", "models that make pictures or videos", "generator", NULL},
     {"job-orders", "job-order", "which waiting job of a cluster is tried first", NULL,
      &orr_gang_order_registry},
     {"job-placements", "job-placement", "which GPUs of a shared machine each job gets", NULL,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibration/profile/profile_errors.h"
+#include "models/generator.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario_stack.h"
 #include "sim/run/scenario.h"
@@ -128,6 +129,19 @@ static void settle_model(void *data, OrrPlace place, OrrDiags *diags) {
   orr_model_settle(data, place, diags);
 }
 
+static void settle_generator(void *data, OrrPlace place, OrrDiags *diags) {
+  orr_generator_settle(data, place, diags);
+}
+
+static char *generator_fact(const void *data) {
+  const OrrGenerator *generator = data;
+  return g_strdup_printf("%.3g billion parameters in the backbone, %" G_GINT64_FORMAT
+                         " x %" G_GINT64_FORMAT "%s, %" G_GINT64_FORMAT " steps",
+                         orr_generator_parameters(generator->backbone) / 1e9, generator->height,
+                         generator->width, generator->frames > 1 ? ", video" : "",
+                         generator->steps);
+}
+
 static void settle_cluster(void *data, OrrPlace place, OrrDiags *diags) {
   orr_cluster_check(data, place, diags);
 }
@@ -160,6 +174,7 @@ static const OrrDocumentCode codes[] = {
     {"device", &orr_device_table, NULL, device_fact, NULL},
     {"cluster", &orr_cluster_table, settle_cluster, cluster_fact, cluster_describe},
     {"model", &orr_model_table, settle_model, model_fact, model_describe},
+    {"generator", &orr_generator_table, settle_generator, generator_fact, NULL},
     {"failures", &orr_failures_table, settle_failures, failures_fact, NULL},
     {"policy", &orr_cluster_policy_table, settle_policy, policy_fact, NULL},
     {"prices", &orr_prices_table, settle_prices, prices_fact, NULL},

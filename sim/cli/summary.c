@@ -245,6 +245,7 @@ static const struct {
     KIND(post_training, post_training, orr_summary_post_training),
     KIND(collectives, collectives, orr_summary_collectives),
     KIND(trace, trace, orr_summary_traced),
+    KIND(diffusion, diffusion, orr_summary_diffusion),
 };
 
 char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome) {

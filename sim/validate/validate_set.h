@@ -53,7 +53,7 @@ const char *orr_validate_set_reference(const char *text);
 const OrrField *orr_validate_set_metric(const OrrValidateSet *set, const char *name);
 
 /* Whether error bands rest on the set's rows: not where its answers come from campaigns or
- * post-training. */
+ * post-training, or are pictures. */
 gboolean orr_validate_set_has_bands(const OrrValidateSet *set);
 
 G_END_DECLS

@@ -127,7 +127,7 @@ for section, found in sections.items():
     faults = [f"{path}: {fault}" for path, tree in found if (fault := fault_of(tree, section))]
     report(f"{section} sections: {len(found)} are valid", faults if found else ["there are none"])
 kinds_found = {tree["kind"] for _, tree in sections["workload"]}
-report("workload sections of every kind", [] if kinds_found == {"cluster", "collectives", "post-training", "serving", "trace", "training"} else [str(kinds_found)])
+report("workload sections of every kind", [] if kinds_found == {"cluster", "collectives", "diffusion", "post-training", "serving", "trace", "training"} else [str(kinds_found)])
 
 # --- what the program writes ---
 
@@ -186,6 +186,7 @@ expect("bounds of a word", changed("workload.recompute", BOUNDS), "workload.reco
 NEEDED = {
     "cluster": {"jobs": "trace.csv"},
     "collectives": {},
+    "diffusion": {"generator": "flux.1-dev"},
     "serving": {"load": {"kind": "poisson", "rate": 8}, "input": {"tokens": 512}, "output": {"tokens": 128}},
     "trace": {"file": "x.et"},
     "training": {"batch": {"global": 64}},

@@ -27,6 +27,11 @@ void orr_traced_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 /* "kernels 61 %, exposed communication 30 %": what the time consists of. Newly allocated. */
 char *orr_traced_rows_explain(const OrrOutcome *outcome);
 
+/* The rows of a batch of pictures or videos. */
+void orr_diffusion_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
+/* "attention 61 %, gemm 20 %, ...": what the latency consists of. Newly allocated. */
+char *orr_diffusion_rows_explain(const OrrOutcome *outcome);
+
 /* The energy of a replayed job's GPUs, and their power over time. */
 
 enum { ORR_POWER_BINS = 1000 };

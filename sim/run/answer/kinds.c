@@ -10,6 +10,7 @@
 #include "sim/run/answer/training_rows.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/collectives/collective_bench.h"
+#include "workloads/diffusion/diffusion.h"
 #include "workloads/post_training/post_training.h"
 #include "workloads/serving/serving.h"
 #include "workloads/trace/trace_work.h"
@@ -39,6 +40,11 @@ static const OrrRunKind kinds[] = {
      .explain = orr_collective_rows_explain,
      .view = "nccl-tests",
      .details = &orr_nccl_test_table},
+    {.kind = &orr_diffusion_kind,
+     .result = &orr_diffusion_result_table,
+     .rows = orr_diffusion_rows,
+     .explain = orr_diffusion_rows_explain,
+     .view = "diffusion"},
     {.kind = &orr_post_training_kind,
      .result = &orr_post_training_result_table,
      .rows = orr_post_training_rows,

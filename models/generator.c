@@ -1,0 +1,157 @@
+/*
+ * generator.c - the fields of a generator's document, their checks, and its weights.
+ */
+#include "models/generator.h"
+
+#include <math.h>
+
+const char *const orr_guidance_words[] = {"none", "batched", "sequential", NULL};
+static const char *const block_words[] = {"transformer", "double", "single",
+                                          "resnet",      "conv",   NULL};
+
+#define SIZE(name_, member_, fallback_, least_, most_, sentence_)                                  \
+  ORR_FIELD_INT(OrrBlock, name_, member_, fallback_, sentence_, .min = least_, .max = most_)
+#define FLAG(name_, member_, sentence_) ORR_FIELD_BOOL(OrrBlock, name_, member_, "false", sentence_)
+
+static const OrrField block_fields[] = {
+    ORR_FIELD_WORD(OrrBlock, "kind", kind, block_words, NULL, "What the block is."),
+    SIZE("count", count, "1", 1, 1e4, "How many equal blocks follow one another."),
+    SIZE("width", width, NULL, 1, 1e6, "Width of its stream, or channels that it gives."),
+    SIZE("heads", heads, "0", 0, 1e5, "Attention heads; 0: it has no attention."),
+    SIZE("kv-heads", kv_heads, "0", 0, 1e5, "Key and value heads; 0: as heads."),
+    SIZE("head-dim", head_dim, "0", 0, 1e5, "Width of a head; 0: width / heads."),
+    SIZE("ffn", ffn, "0", 0, 1e7, "Inner width of the feed-forward; 0: none."),
+    FLAG("gated", gated, "Whether the feed-forward has a gate, a third matrix."),
+    SIZE("cross", cross, "0", 0, 1e6,
+         "Width of the text that cross-attention reads; 0: no cross-attention."),
+    SIZE("tokens", tokens, "0", 0, 1e7, "Tokens of text that it works on; 0: the picture."),
+    FLAG("joint", joint, "Whether a transformer works on the text's tokens and the picture's."),
+    FLAG("dual", dual, "Whether a double block has a second attention over the picture."),
+    FLAG("modulated", modulated, "Whether time and text scale, shift and gate its streams."),
+    FLAG("qk-norm", qk_norm, "Whether each head's query and key are normed."),
+    FLAG("rope", rope, "Whether queries and keys are rotated."),
+    SIZE("scale", scale, "1", 1, 1e4, "Pixels per position, on each side."),
+    SIZE("every", every, "1", 1, 1e4, "Frames per position."),
+    SIZE("in", in, "0", 0, 1e6, "Channels that a convolution reads; 0: as width."),
+    SIZE("kernel", kernel, "3", 1, 64, "Taps of a convolution on each side."),
+    SIZE("depth", depth, "1", 1, 64, "Taps of a convolution in time."),
+};
+static const OrrFieldTable block_table =
+    ORR_FIELD_TABLE("block", "Equal blocks of a generator.", OrrBlock, block_fields);
+
+#define PICTURE(name_, member_, fallback_, sentence_)                                              \
+  ORR_FIELD_INT(OrrGenerator, name_, member_, fallback_, sentence_, .min = 1, .max = 1e6)
+#define BLOCKS(name_, member_, fallback_, sentence_)                                               \
+  ORR_FIELD_SECTIONS(OrrGenerator, name_, member_, &block_table, fallback_, sentence_)
+
+static const OrrField fields[] = {
+    ORR_FIELD_TEXT(OrrGenerator, "name", name, NULL, "Name of the generator in results."),
+    ORR_FIELD_TEXT(OrrGenerator, "source", source, NULL, "Source of the sizes."),
+    PICTURE("height", height, "1024", "Pixels down, unless the workload gives another number."),
+    PICTURE("width", width, "1024", "Pixels across, likewise."),
+    PICTURE("frames", frames, "1", "Frames, likewise; 1: a picture."),
+    PICTURE("steps", steps, NULL, "Steps of the sampler, likewise."),
+    ORR_FIELD_WORD(
+        OrrGenerator, "guidance", guidance, orr_guidance_words, "none",
+        "Classifier-free guidance: none (one pass per step), batched (two pictures in one pass) "
+        "or sequential (two passes)."),
+    PICTURE("text-tokens", text_tokens, "1", "Tokens of text that the backbone reads."),
+    PICTURE("latent-channels", latent_channels, "16", "Channels of the latent picture."),
+    BLOCKS("text", text, "[]", "Text encoders, which run once."),
+    BLOCKS("backbone", backbone, NULL, "What runs in every step."),
+    BLOCKS("decoder", decoder, "[]", "The VAE's decoder, which runs once."),
+    ORR_FIELD_WORD(OrrGenerator, "decoder-format", decoder_format, orr_dtype_names, "bf16",
+                   "Number format of the decoder; fp32: its products are in tf32."),
+    ORR_FIELD_REAL(OrrGenerator, "parameters", parameters, ORR_UNIT_NONE, "0",
+                   "Published parameters of the backbone, against which its sizes are checked; 0: "
+                   "not given.",
+                   .flags = ORR_FIELD_UNSIGNED),
+};
+const OrrFieldTable orr_generator_table =
+    ORR_FIELD_TABLE("generator", "A model that makes pictures or videos.", OrrGenerator, fields);
+
+/* Of one attention, from a stream of @width: queries, keys, values, the result. */
+static double attention_weights(const OrrBlock *block, double from) {
+  const double heads = (double)block->heads * block->head_dim;
+  const double kv = (double)block->kv_heads * block->head_dim;
+  return block->width * 2 * heads + from * 2 * kv;
+}
+
+static double feed_weights(const OrrBlock *block) {
+  return (block->gated ? 3.0 : 2.0) * (double)block->width * block->ffn;
+}
+
+static double convolution_weights(const OrrBlock *block, double in) {
+  return in * block->width * block->kernel * block->kernel * block->depth;
+}
+
+/* The modulation of a stream is a matrix from its width to 6 vectors (9 with a second attention,
+ * 3 where attention and feed-forward share it). */
+static double block_weights(const OrrBlock *block) {
+  const double w = (double)block->width, in = (double)(block->in ? block->in : block->width);
+  const double attention = block->heads ? attention_weights(block, w) : 0;
+  switch (block->kind) {
+  case ORR_BLOCK_DOUBLE:
+    return 2 * (attention + feed_weights(block)) + (block->dual ? attention + 3 * w * w : 0) +
+           (block->modulated ? 12 * w * w : 0);
+  case ORR_BLOCK_SINGLE:
+    return attention + feed_weights(block) + (block->modulated ? 3 * w * w : 0);
+  case ORR_BLOCK_RESNET:
+    return convolution_weights(block, in) + convolution_weights(block, w) + (in != w ? in * w : 0);
+  case ORR_BLOCK_CONV:
+    return convolution_weights(block, in);
+  default:
+    return attention + feed_weights(block) +
+           (block->cross ? attention_weights(block, (double)block->cross) : 0);
+  }
+}
+
+double orr_generator_parameters(const GPtrArray *blocks) {
+  double sum = 0;
+  for (guint i = 0; i < blocks->len; i++) {
+    const OrrBlock *block = blocks->pdata[i];
+    sum += (double)block->count * block_weights(block);
+  }
+  return sum;
+}
+
+static void settle_block(OrrBlock *block, const char *list, guint i, OrrPlace place,
+                         OrrDiags *diags) {
+  const gboolean attends = block->kind <= ORR_BLOCK_SINGLE;
+  if (attends && block->heads == 0)
+    orr_diags_error(diags, place, "%s block %u (%s) has attention: give 'heads'", list, i + 1,
+                    block_words[block->kind]);
+  if (!attends && block->heads > 0)
+    orr_diags_error(diags, place, "%s block %u (%s) has no attention: leave out 'heads'", list,
+                    i + 1, block_words[block->kind]);
+  if (block->heads == 0) return;
+  if (block->head_dim == 0 && block->width % block->heads)
+    orr_diags_error(diags, place,
+                    "%s block %u: width %" G_GINT64_FORMAT
+                    " is not a multiple of heads %" G_GINT64_FORMAT ": give 'head-dim'",
+                    list, i + 1, block->width, block->heads);
+  if (block->head_dim == 0) block->head_dim = MAX(1, block->width / block->heads);
+  if (block->kv_heads == 0) block->kv_heads = block->heads;
+}
+
+/* Published counts have embeddings, norms and biases too, and modulations that blocks share. */
+#define COUNT_TOLERANCE 0.15
+
+void orr_generator_settle(const OrrGenerator *generator, OrrPlace place, OrrDiags *diags) {
+  const struct {
+    const char *name;
+    const GPtrArray *blocks;
+  } lists[] = {{"text", generator->text},
+               {"backbone", generator->backbone},
+               {"decoder", generator->decoder}};
+  for (guint l = 0; l < G_N_ELEMENTS(lists); l++)
+    for (guint i = 0; i < lists[l].blocks->len; i++)
+      settle_block(lists[l].blocks->pdata[i], lists[l].name, i, place, diags);
+  if (generator->backbone->len == 0) orr_diags_error(diags, place, "the backbone has no blocks");
+  const double count = orr_generator_parameters(generator->backbone);
+  if (generator->parameters > 0 &&
+      fabs(count - generator->parameters) > COUNT_TOLERANCE * generator->parameters)
+    orr_diags_warning(diags, place,
+                      "the backbone's blocks have %.4g parameters, but 'parameters' is %.4g", count,
+                      generator->parameters);
+}

@@ -1,0 +1,47 @@
+/*
+ * summary_diffusion.c - the lines of a batch of pictures or videos.
+ */
+#include <math.h>
+
+#include "sim/cli/summary.h"
+#include "workloads/diffusion/diffusion.h"
+
+static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrDiffusionResult *r) {
+  const OrrDiffusion *params = scenario->workload.params;
+  const OrrGeneratorShape shape = orr_diffusion_shape(params);
+  const OrrDiffusionParallel *parallel = &params->parallel;
+  orr_page_line(page, "model", "%s, %.4g billion parameters in the backbone",
+                params->generator.name, orr_generator_parameters(params->generator.backbone) / 1e9);
+  orr_page_line(page, "asked",
+                "%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
+                ", %" G_GINT64_FORMAT " frames, %" G_GINT64_FORMAT " steps; %.0f tokens each",
+                r->batch, shape.height, shape.width, shape.frames, orr_diffusion_steps(params),
+                r->tokens);
+  orr_page_line(page, "machine", "%s (%s) of %s", orr_page_things(page, r->n_gpus, "GPU"),
+                scenario->cluster.device.name, scenario->cluster.name);
+  orr_page_line(page, "parallel", "Ulysses %d x ring %d x CFG %d x TP %d", (int)parallel->ulysses,
+                (int)parallel->ring, (int)parallel->cfg, (int)parallel->tp);
+}
+
+void orr_summary_diffusion(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
+  const OrrDiffusionResult *r = &outcome->result.diffusion;
+  add_asked(page, scenario, r);
+  orr_page_line(page, "latency", "%s: text %s, steps %s (%s each), decoder and output %s",
+                orr_page_seconds(page, r->latency_s), orr_page_seconds(page, r->text_s),
+                orr_page_seconds(page, r->denoise_s), orr_page_seconds(page, r->step_s),
+                orr_page_seconds(page, r->decode_s));
+  orr_page_line(page, "speed", "%.4g outputs per second, %.0f TFLOP/s per GPU", r->outputs_per_s,
+                r->tflops_per_gpu);
+  orr_page_line(page, "bound by",
+                "attention %s, gemm %s, memory-bound %s; exposed communication %s, waits %s",
+                orr_page_percent(page, r->attention_s / r->latency_s),
+                orr_page_percent(page, r->gemm_s / r->latency_s),
+                orr_page_percent(page, r->memory_s / r->latency_s),
+                orr_page_percent(page, r->exposed_comm_s / r->latency_s),
+                orr_page_percent(page, r->wait_s / r->latency_s));
+  orr_page_line(page, "memory", "%s of weights", orr_page_bytes(page, r->weight_bytes));
+  if (isnan(r->gpu_power_mean_w)) return;
+  orr_page_line(page, "energy", "%.4g J per output; GPUs draw %s", r->energy_j_per_output,
+                orr_page_watts(page, r->gpu_power_mean_w));
+  orr_summary_machine_power(page, &r->machine);
+}

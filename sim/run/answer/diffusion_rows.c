@@ -1,0 +1,119 @@
+/*
+ * diffusion_rows.c - a replayed batch of pictures as rows: times and watts from the ledger.
+ */
+#include <math.h>
+
+#include "sim/run/answer/answer_private.h"
+#include "sim/run/answer/link_time.h"
+#include "sim/run/answer/machine_rows.h"
+#include "sim/run/answer/money.h"
+#include "workloads/diffusion/diffusion.h"
+
+static gboolean is_comm(int kind) { return kind >= ORR_TIME_TP_COMM && kind <= ORR_TIME_DP_COMM; }
+
+/* Steps that were left out come after the second one. */
+static void fill_stages(const OrrReplayed *replayed, OrrDiffusionResult *r) {
+  const OrrDiffusionWork *work = (const OrrDiffusionWork *)replayed->work;
+  const GArray *ends = orr_ledger_step_ends(replayed->ledger);
+  const OrrRepetition repeated = orr_ledger_repetition(replayed->ledger);
+  const double first_s = g_array_index(ends, double, 0);
+  const double last_s = g_array_index(ends, double, work->full_steps > 1 ? 2 : 1);
+  r->latency_s = replayed->replay.end_s;
+  r->text_s = first_s;
+  r->denoise_s = last_s - first_s;
+  if (repeated.times > 0) r->denoise_s += repeated.times * (repeated.to_s - repeated.from_s);
+  r->step_s = r->denoise_s / (double)work->full_steps;
+  r->decode_s = r->latency_s - r->text_s - r->denoise_s;
+}
+
+static void fill_times(const OrrReplayed *replayed, OrrDiffusionResult *r) {
+  double mean_s[ORR_N_TIMES];
+  orr_ledger_mean(replayed->ledger, mean_s);
+  r->gemm_s = mean_s[ORR_TIME_GEMM];
+  r->attention_s = mean_s[ORR_TIME_ATTENTION];
+  r->memory_s = mean_s[ORR_TIME_MEMORY];
+  r->wait_s = mean_s[ORR_TIME_BUBBLE] + mean_s[ORR_TIME_HOST];
+  for (int kind = 0; kind < ORR_N_TIMES; kind++)
+    if (is_comm(kind)) r->exposed_comm_s += mean_s[kind];
+}
+
+static double flops_of(const OrrDiffusionWork *work) {
+  const OrrDiffusionStage *stages = work->stages;
+  return (double)work->ranks *
+         (stages[ORR_STAGE_TEXT].flops + stages[ORR_STAGE_DECODER].flops +
+          (double)(work->full_steps * work->passes) * stages[ORR_STAGE_STEP].flops);
+}
+
+static void fill_energy(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrWorkPower *power = &replayed->work->power;
+  OrrDiffusionResult *r = &outcome->result.diffusion;
+  double mean_s[ORR_N_TIMES], joules = power->static_w * r->latency_s;
+  orr_ledger_mean(replayed->ledger, mean_s);
+  for (int kind = 0; kind < ORR_N_TIMES; kind++)
+    joules += mean_s[kind] * orr_joules_sum(power->watts[kind]);
+  const double gpus = (double)r->n_gpus;
+  r->gpu_power_mean_w = power->is_known ? gpus * joules / r->latency_s : NAN;
+  r->energy_j_per_output = r->gpu_power_mean_w * r->latency_s / (double)r->batch;
+  const OrrMachineLoad load = {gpus, r->gpu_power_mean_w, gpus};
+  r->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
+  orr_machine_rows_add(replayed->cluster, &r->machine, outcome);
+}
+
+static void fill_money(const OrrReplayed *replayed, OrrDiffusionResult *r) {
+  const double gpus = (double)r->n_gpus;
+  const OrrMoneyQuestion question = {.prices = replayed->prices,
+                                     .gpus = gpus,
+                                     .hardware_per_s =
+                                         orr_money_hardware(replayed->prices, replayed->fabric,
+                                                            replayed->cluster->device.name, gpus),
+                                     .watts = r->machine.all_w};
+  r->money = orr_money_of(&question);
+}
+
+static void add_warnings(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrDiffusionWork *work = (const OrrDiffusionWork *)replayed->work;
+  const double memory = replayed->cluster->device.memory_bytes;
+  double sum = 0;
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += work->cost_s[how];
+  if (work->weight_bytes > memory) {
+    g_autofree char *weights = orr_quantity_format(work->weight_bytes, ORR_UNIT_BYTES);
+    g_autofree char *has = orr_quantity_format(memory, ORR_UNIT_BYTES);
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("the weights (%s) do not fit the %s of %s: offload is not "
+                                    "simulated",
+                                    weights, has, replayed->cluster->device.name));
+  }
+  if (work->cost_s[ORR_HOW_OUTSIDE] > 0.05 * sum)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("kernels of %.0f %% of the kernels' time lie outside the "
+                                    "profile's measured range",
+                                    100 * work->cost_s[ORR_HOW_OUTSIDE] / sum));
+}
+
+void orr_diffusion_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrDiffusionWork *work = (const OrrDiffusionWork *)replayed->work;
+  OrrDiffusionResult *r = &outcome->result.diffusion;
+  fill_stages(replayed, r);
+  fill_times(replayed, r);
+  r->batch = work->batch;
+  r->outputs_per_s = (double)work->batch / r->latency_s;
+  r->tokens = work->positions;
+  r->flops = flops_of(work);
+  r->tflops_per_gpu = r->flops / r->latency_s / (double)work->ranks / 1e12;
+  r->weight_bytes = work->weight_bytes;
+  fill_energy(replayed, outcome);
+  fill_money(replayed, r);
+  orr_replayed_add_spans(replayed, outcome);
+  orr_replayed_add_links(replayed, outcome);
+  orr_link_time_add(replayed, outcome);
+  add_warnings(replayed, outcome);
+}
+
+char *orr_diffusion_rows_explain(const OrrOutcome *outcome) {
+  const OrrDiffusionResult *r = &outcome->result.diffusion;
+  const double all = r->latency_s / 100;
+  return g_strdup_printf("attention %.0f %%, gemm %.0f %%, memory-bound %.0f %%, communication "
+                         "%.0f %%, waits %.0f %%; decoder %.0f %%",
+                         r->attention_s / all, r->gemm_s / all, r->memory_s / all,
+                         r->exposed_comm_s / all, r->wait_s / all, r->decode_s / all);
+}

@@ -1,0 +1,174 @@
+/*
+ * test_diffusion.c - laws of the workload `diffusion`: layouts against closed forms, and refusals.
+ */
+#include <math.h>
+
+#include "tests/workloads/scenario_fixture.h"
+#include "workloads/diffusion/diffusion.h"
+
+#define HEAD                                                                                       \
+  "name: t\ncluster: {base: dgx-h100-superpod, nodes: 0, gpus: 8}\n"                               \
+  "workload: {kind: diffusion, stack: none, host: {dispatch: 1 ns}, "
+
+static OrrDiffusionResult result_with(const char *keys, const char *sets) {
+  g_autofree char *text = g_strdup_printf(HEAD "%s}\n", keys);
+  OrrOutcome *outcome = ideal_outcome_of(text, sets, FALSE);
+  const OrrDiffusionResult result = outcome->result.diffusion;
+  orr_outcome_free(outcome);
+  return result;
+}
+
+static OrrDiffusionResult result_of(const char *keys) { return result_with(keys, ""); }
+
+static double call_s(const char *op, double bytes, guint ranks) {
+  g_autofree char *text =
+      g_strdup_printf("name: t\ncluster: {base: dgx-h100-superpod, nodes: 0, gpus: 8}\n"
+                      "workload: {kind: collectives, stack: none, collective: %s, begin: %.0f B, "
+                      "end: %.0f B, ranks: %u}\n",
+                      op, bytes, bytes, ranks);
+  OrrOutcome *outcome = ideal_outcome_of(text, "", FALSE);
+  const double time_s = outcome->result.collectives.time_s;
+  orr_outcome_free(outcome);
+  return time_s;
+}
+
+static void near(double got, double wanted, double tolerance) {
+  if (!(fabs(got - wanted) <= tolerance * fabs(wanted))) g_error("%.9g is not %.9g", got, wanted);
+}
+
+/* Steps are alike, whether replayed or repeated; the rest does not depend on them. */
+static void test_steps(void) {
+  const OrrDiffusionResult one = result_of("generator: flux.1-dev, steps: 1");
+  const OrrDiffusionResult two = result_of("generator: flux.1-dev, steps: 2");
+  const OrrDiffusionResult many = result_of("generator: flux.1-dev, steps: 28");
+  near(two.denoise_s, 2 * one.denoise_s, 1e-6);
+  near(many.denoise_s, 28 * one.denoise_s, 1e-6);
+  near(many.text_s, one.text_s, 1e-9);
+  near(many.decode_s, one.decode_s, 1e-6);
+  near(many.latency_s, many.text_s + many.denoise_s + many.decode_s, 1e-9);
+}
+
+/* A cached step takes no time. */
+static void test_cache(void) {
+  const OrrDiffusionResult all = result_of("generator: flux.1-dev, steps: 28");
+  const OrrDiffusionResult half = result_of("generator: flux.1-dev, steps: 28, cached-steps: 14");
+  near(half.denoise_s, all.denoise_s / 2, 1e-6);
+}
+
+/* Flux on four GPUs by heads: 57 blocks, four exchanges of (4096 + 512) / 4 tokens of 3072 in 16
+ * bits, and one gather of the latent picture: 4096 tokens of 4 x 16 channels. */
+static void test_ulysses(void) {
+  const OrrDiffusionResult r = result_of("generator: flux.1-dev, steps: 2, parallel: {ulysses: 4}");
+  const double exchange_s = call_s("all-to-all", 2.0 * 4608 / 4 * 3072, 4);
+  const double gather_s = call_s("all-gather", 2.0 * 4096 * 16 * 4, 4);
+  near(r.exposed_comm_s, 2 * (57 * 4 * exchange_s + gather_s), 1e-3);
+  g_assert_cmpint(r.n_gpus, ==, 4);
+}
+
+/* A ring's sends hide under attention where that is longer, and the parts of attention add up to
+ * no less than the whole divided by the GPUs. */
+static void test_ring(void) {
+  const OrrDiffusionResult alone = result_of("generator: wan2.1-t2v-14b, steps: 2");
+  const OrrDiffusionResult ring =
+      result_of("generator: wan2.1-t2v-14b, steps: 2, parallel: {ring: 4}");
+  g_assert_cmpfloat(ring.attention_s, >=, 0.9 * alone.attention_s / 4);
+  g_assert_cmpfloat(ring.exposed_comm_s, <, 0.35 * ring.attention_s);
+  g_assert_cmpfloat(ring.denoise_s, >=, alone.denoise_s / 4);
+}
+
+/* Wan runs its two passes one after another; on a pair of GPUs they run together. */
+static void test_guidance(void) {
+  const OrrDiffusionResult two = result_of("generator: wan2.1-t2v-1.3b, steps: 2");
+  const OrrDiffusionResult pair =
+      result_of("generator: wan2.1-t2v-1.3b, steps: 2, parallel: {cfg: 2}");
+  const OrrDiffusionResult none = result_of("generator: wan2.1-t2v-1.3b, steps: 2, guidance: none");
+  near(none.denoise_s, two.denoise_s / 2, 1e-6);
+  g_assert_cmpfloat(pair.denoise_s, >, none.denoise_s);
+  g_assert_cmpfloat(pair.denoise_s, <, 1.02 * none.denoise_s);
+}
+
+/* Eager software that dispatches slower than the GPU computes takes the host's time. */
+static void test_host(void) {
+  const OrrDiffusionResult quick = result_of("generator: sd-1.5, steps: 2");
+  const OrrDiffusionResult slow =
+      result_with("generator: sd-1.5, steps: 2", "workload.host.dispatch=100 us");
+  const OrrDiffusionResult slower =
+      result_with("generator: sd-1.5, steps: 2", "workload.host.dispatch=200 us");
+  g_assert_cmpfloat(quick.wait_s, <, 0.05 * quick.latency_s);
+  near(slower.denoise_s, 2 * slow.denoise_s, 0.02);
+}
+
+/* Compiled graphs have a launch time of their own; the host's output comes after the last kernel:
+ * two pictures of 1024 x 1024 are 2.097 million pixels. */
+static void test_output(void) {
+  const char *keys = "generator: flux.1-dev, steps: 2, batch: 2, compiled: true";
+  const OrrDiffusionResult none = result_of(keys);
+  const OrrDiffusionResult output = result_with(keys, "workload.host.output-per-megapixel=100 ms");
+  const OrrDiffusionResult slow = result_with(keys, "workload.host.compiled-dispatch=10 ms");
+  near(output.decode_s - none.decode_s, 0.1 * 2.097152, 1e-3);
+  g_assert_cmpfloat(slow.denoise_s, >, 10 * none.denoise_s);
+  near(slow.text_s, none.text_s, 1e-9);
+}
+
+/* Watts lie between a board that does nothing and its limit; joules are watts times seconds. */
+static void test_energy(void) {
+  const OrrDiffusionResult r = result_of("generator: flux.1-dev, batch: 2");
+  g_assert_cmpfloat(r.gpu_power_mean_w, >, 150);
+  g_assert_cmpfloat(r.gpu_power_mean_w, <=, 700);
+  near(r.energy_j_per_output, r.gpu_power_mean_w * r.latency_s / 2, 1e-9);
+}
+
+/* An H20 has the H100's multiprocessors with a quarter of their tensor cores' rate: its kernels
+ * come close to that rate; the H100's, at a half of theirs, do not. */
+static void test_slow_tensor_cores(void) {
+  const OrrDiffusionResult h20 =
+      result_with("generator: hunyuan-video, steps: 1", "cluster.device=h20");
+  const double flops = h20.flops / (h20.gemm_s + h20.attention_s);
+  g_assert_cmpfloat(flops, <, 148e12);
+  g_assert_cmpfloat(flops, >, 0.6 * 148e12);
+}
+
+static void test_refusals(void) {
+  static const char *const cases[][2] = {
+      {"generator: flux.1-dev, parallel: {ulysses: 5}", "does not divide the 24 heads"},
+      {"generator: flux.1-dev, parallel: {cfg: 2}", "one pass per step"},
+      {"generator: sd-3-medium, parallel: {cfg: 3}", "guidance has two passes"},
+      {"generator: sdxl, parallel: {ring: 2}", "only parallel.cfg shares it"},
+      {"generator: flux.1-dev, parallel: {ulysses: 4, ring: 4}",
+       "needs 16 GPUs: the cluster has 8"},
+      {"generator: flux.1-dev, steps: 4, cached-steps: 4", "cached-steps is 4 of 4 steps"},
+      {"generator: fluxx", "fluxx"},
+      {"generator: {base: flux.1-dev, backbone: []}", "the backbone has no blocks"},
+      {"generator: {base: flux.1-dev, backbone: [{kind: conv, width: 8, heads: 2}]}",
+       "has no attention: leave out 'heads'"},
+      {"generator: {base: flux.1-dev, backbone: [{kind: double, width: 8}]}", "give 'heads'"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *text = g_strdup_printf(HEAD "%s}\n", cases[i][0]);
+    char error[2000] = "";
+    g_assert_null(outcome_of(text, error, sizeof error));
+    if (!strstr(error, cases[i][1])) g_error("%s: %s", cases[i][0], error);
+    if (!strstr(error, "test.yaml:")) g_error("%s: no place in: %s", cases[i][0], error);
+  }
+}
+
+static void test_table(void) {
+  g_autofree char *findings = orr_field_lint(&orr_diffusion_table);
+  g_assert_cmpstr(findings, ==, NULL);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/diffusion/steps", test_steps);
+  g_test_add_func("/diffusion/cache", test_cache);
+  g_test_add_func("/diffusion/ulysses", test_ulysses);
+  g_test_add_func("/diffusion/ring", test_ring);
+  g_test_add_func("/diffusion/guidance", test_guidance);
+  g_test_add_func("/diffusion/host", test_host);
+  g_test_add_func("/diffusion/output", test_output);
+  g_test_add_func("/diffusion/energy", test_energy);
+  g_test_add_func("/diffusion/slow-tensor-cores", test_slow_tensor_cores);
+  g_test_add_func("/diffusion/refusals", test_refusals);
+  g_test_add_func("/diffusion/table", test_table);
+  return g_test_run();
+}

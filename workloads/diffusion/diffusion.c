@@ -1,0 +1,211 @@
+/*
+ * diffusion.c - the fields of the workload `diffusion`, and their checks.
+ *
+ *   workload:
+ *     kind: diffusion
+ *     stack: xdit-0.4
+ *     generator: hunyuan-video
+ *     parallel: {ulysses: 8}
+ */
+#include "workloads/diffusion/diffusion.h"
+
+static const char *const guidance_words[] = {"auto", "none", "batched", "sequential", NULL};
+static const char *const attention_words[] = {"as-measured", "flash-2", NULL};
+
+#define DEGREE(name_, member_, sentence_)                                                          \
+  ORR_FIELD_INT(OrrDiffusionParallel, name_, member_, "1", sentence_, .flags = ORR_FIELD_POSITIVE)
+static const OrrField parallel_fields[] = {
+    DEGREE("ulysses", ulysses, "GPUs that exchange heads for tokens around attention."),
+    DEGREE("ring", ring, "GPUs around which keys and values go."),
+    DEGREE("cfg", cfg, "1, or 2: the two passes of guidance on GPUs of their own."),
+    DEGREE("tp", tp, "GPUs that share each matrix."),
+};
+static const OrrFieldTable parallel_table = ORR_FIELD_TABLE(
+    "diffusion-parallel", "How GPUs share a picture.", OrrDiffusionParallel, parallel_fields);
+
+#define TIME(name_, member_, fallback_, sentence_)                                                 \
+  ORR_FIELD_REAL(OrrDiffusionHost, name_, member_, ORR_UNIT_SECONDS, fallback_, sentence_,         \
+                 .flags = ORR_FIELD_UNSIGNED)
+static const OrrField host_fields[] = {
+    TIME("dispatch", dispatch_s, "0 s",
+         "The host's time for one operator of eager software; 0 s: the profile's."),
+    TIME("compiled-dispatch", compiled_s, "0 s",
+         "The same for one kernel of a compiled graph; 0 s: the profile's host-launch."),
+    TIME("output-per-megapixel", output_s, "0 s",
+         "The host's time to make a million pixels of the decoder's result into a picture."),
+};
+static const OrrFieldTable host_table =
+    ORR_FIELD_TABLE("diffusion-host", "What the host does.", OrrDiffusionHost, host_fields);
+
+static const OrrField decode_fields[] = {
+    ORR_FIELD_BOOL(OrrDiffusionDecode, "parallel", parallel, "false",
+                   "Whether the GPUs share the decoder's positions; otherwise each computes all."),
+    ORR_FIELD_REAL(
+        OrrDiffusionDecode, "efficiency", efficiency, ORR_UNIT_FRACTION, "0",
+        "Fraction of the 16-bit peak that its convolutions reach, with the copies around "
+        "them; 0: the profile's for matrix products of the same sizes.",
+        .min = 0, .max = 1),
+};
+static const OrrFieldTable decode_table =
+    ORR_FIELD_TABLE("diffusion-decode", "The VAE's decoder.", OrrDiffusionDecode, decode_fields);
+
+#define SIZE(name_, member_, fallback_, sentence_)                                                 \
+  ORR_FIELD_INT(OrrDiffusion, name_, member_, fallback_, sentence_, .min = 0, .max = 1e6)
+static const OrrField fields[] = {
+    ORR_WORKLOAD_STACK_FIELD(OrrDiffusion),
+    ORR_FIELD_SECTION(OrrDiffusion, "generator", generator, &orr_generator_table, NULL,
+                      "What makes the pictures.", .document = "generator"),
+    SIZE("height", height, "0", "Pixels down; 0: the generator's."),
+    SIZE("width", width, "0", "Pixels across; 0: the generator's."),
+    SIZE("frames", frames, "0", "Frames; 0: the generator's."),
+    SIZE("steps", steps, "0", "Steps of the sampler; 0: the generator's."),
+    ORR_FIELD_INT(OrrDiffusion, "batch", batch, "1", "Pictures or videos of a call.", .min = 1,
+                  .max = 1e6),
+    ORR_FIELD_WORD(OrrDiffusion, "guidance", guidance, guidance_words, "auto",
+                   "Classifier-free guidance: none, batched (two pictures in one pass), sequential "
+                   "(two passes), or as the generator has it (auto)."),
+    ORR_FIELD_SECTION(OrrDiffusion, "parallel", parallel, &parallel_table, "{}",
+                      "How GPUs share a picture."),
+    ORR_FIELD_WORD(OrrDiffusion, "precision", precision, orr_dtype_names, "bf16",
+                   "Number format of the matrices; attention and the rest are in 16 bits."),
+    ORR_FIELD_WORD(OrrDiffusion, "attention", attention, attention_words, "as-measured",
+                   "The kernel of attention: the profile's fastest, or FlashAttention-2."),
+    ORR_FIELD_BOOL(OrrDiffusion, "compiled", compiled, "false",
+                   "Whether the backbone is compiled: pointwise kernels are fused."),
+    ORR_FIELD_BOOL(OrrDiffusion, "fused-heads", fused_heads, "false",
+                   "Whether eager software has fused kernels for norms of heads and rotations "
+                   "(Transformer Engine)."),
+    SIZE("cached-steps", cached_steps, "0",
+         "Steps whose backbone a step cache (TeaCache, First Block Cache) leaves out."),
+    ORR_FIELD_SECTION(OrrDiffusion, "host", host, &host_table, "{}", "What the host does."),
+    ORR_FIELD_SECTION(OrrDiffusion, "decode", decode, &decode_table, "{}", "The VAE's decoder."),
+    ORR_NCCL_FIELD(OrrDiffusion),
+};
+const OrrFieldTable orr_diffusion_table =
+    ORR_FIELD_TABLE("diffusion", "A batch of pictures or videos.", OrrDiffusion, fields);
+
+static gint64 given(gint64 value, gint64 fallback) { return value > 0 ? value : fallback; }
+
+OrrGuidance orr_diffusion_guidance(const OrrDiffusion *params) {
+  return params->guidance == 0 ? (OrrGuidance)params->generator.guidance
+                               : (OrrGuidance)(params->guidance - 1);
+}
+
+gint64 orr_diffusion_steps(const OrrDiffusion *params) {
+  return given(params->steps, params->generator.steps);
+}
+
+gint64 orr_diffusion_ranks(const OrrDiffusion *params) {
+  const OrrDiffusionParallel *parallel = &params->parallel;
+  return parallel->ulysses * parallel->ring * parallel->cfg * parallel->tp;
+}
+
+/* Every rank has all of it. */
+static OrrGeneratorShape alone(const OrrDiffusion *params) {
+  const OrrGenerator *generator = &params->generator;
+  return (OrrGeneratorShape){.batch = params->batch,
+                             .height = given(params->height, generator->height),
+                             .width = given(params->width, generator->width),
+                             .frames = given(params->frames, generator->frames),
+                             .text_tokens = generator->text_tokens,
+                             .ulysses = 1,
+                             .ring = 1,
+                             .tp = 1,
+                             .shards = 1,
+                             .dtype = ORR_BF16,
+                             .flash = (guint8)params->attention};
+}
+
+OrrGeneratorShape orr_diffusion_text_shape(const OrrDiffusion *params) {
+  OrrGeneratorShape shape = alone(params);
+  if (orr_diffusion_guidance(params) != ORR_GUIDANCE_NONE) shape.batch *= 2;
+  return shape;
+}
+
+OrrGeneratorShape orr_diffusion_decoder_shape(const OrrDiffusion *params) {
+  OrrGeneratorShape shape = alone(params);
+  if (params->decode.parallel) shape.shards = orr_diffusion_ranks(params);
+  return shape;
+}
+
+OrrGeneratorShape orr_diffusion_shape(const OrrDiffusion *params) {
+  const OrrDiffusionParallel *parallel = &params->parallel;
+  OrrGeneratorShape shape = alone(params);
+  if (orr_diffusion_guidance(params) == ORR_GUIDANCE_BATCHED && parallel->cfg == 1)
+    shape.batch *= 2;
+  shape.ulysses = parallel->ulysses;
+  shape.ring = parallel->ring;
+  shape.tp = parallel->tp;
+  shape.shards = parallel->ulysses * parallel->ring;
+  shape.dtype = (OrrDtype)params->precision;
+  shape.compiled = params->compiled;
+  shape.fused_heads = params->fused_heads;
+  return shape;
+}
+
+/* --- Checks --- */
+
+#define D "%" G_GINT64_FORMAT
+
+static void check_block(const OrrDiffusion *params, const OrrBlock *block, OrrPlace place,
+                        OrrDiags *diags) {
+  const OrrDiffusionParallel *parallel = &params->parallel;
+  if (block->heads % (parallel->ulysses * parallel->tp))
+    orr_diags_error(diags, place,
+                    "parallel.ulysses " D " x tp " D " does not divide the " D
+                    " heads of %s: each GPU needs whole heads (use ring instead)",
+                    parallel->ulysses, parallel->tp, block->heads, params->generator.name);
+  if (block->heads > 0 && block->ffn % parallel->tp)
+    orr_diags_error(diags, place, "parallel.tp " D " does not divide the feed-forward of " D,
+                    parallel->tp, block->ffn);
+  if (block->heads == 0 && orr_diffusion_ranks(params) > parallel->cfg)
+    orr_diags_error(diags, place,
+                    "the backbone of %s has convolutions: only parallel.cfg shares it (displaced "
+                    "patches are not simulated)",
+                    params->generator.name);
+}
+
+static void check_cfg(const OrrDiffusion *params, OrrPlace place, OrrDiags *diags) {
+  if (params->parallel.cfg > 2)
+    orr_diags_error(diags, place, "parallel.cfg is " D ": guidance has two passes (1 or 2)",
+                    params->parallel.cfg);
+  if (params->parallel.cfg == 2 && orr_diffusion_guidance(params) == ORR_GUIDANCE_NONE)
+    orr_diags_error(diags, place, "parallel.cfg is 2, but %s has one pass per step (no guidance)",
+                    params->generator.name);
+}
+
+static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
+                  OrrPlace place, OrrDiags *diags) {
+  const OrrDiffusion *params = data;
+  const gint64 ranks = orr_diffusion_ranks(params), gpus = orr_cluster_n_gpus(cluster);
+  const guint before = orr_diags_n_errors(diags);
+  (void)model;
+  orr_generator_settle(&params->generator, place, diags);
+  if (orr_diags_n_errors(diags) > before) return;
+  if (ranks > gpus)
+    orr_diags_error(diags, place, "parallel needs " D " GPUs: the cluster has " D, ranks, gpus);
+  check_cfg(params, place, diags);
+  for (guint i = 0; i < params->generator.backbone->len; i++)
+    check_block(params, params->generator.backbone->pdata[i], place, diags);
+  if (params->cached_steps >= orr_diffusion_steps(params))
+    orr_diags_error(diags, place, "cached-steps is " D " of " D " steps: the first one is computed",
+                    params->cached_steps, orr_diffusion_steps(params));
+}
+
+static void work_free(OrrWork *data) {
+  OrrDiffusionWork *work = (OrrDiffusionWork *)data;
+  for (int stage = 0; stage < ORR_N_STAGES; stage++)
+    if (work->stages[stage].segments) g_array_unref(work->stages[stage].segments);
+  g_free(work);
+}
+
+const OrrWorkloadKind orr_diffusion_kind = {
+    .entry = {"diffusion",
+              "Pictures or videos: text encoders, steps of a backbone, the VAE's decoder.",
+              &orr_diffusion_table},
+    .without_model = TRUE,
+    .default_stack = "diffusers-0.35",
+    .check = check,
+    .compile = orr_diffusion_compile,
+    .work_free = work_free,
+};

@@ -1,0 +1,105 @@
+/*
+ * diffusion.h - the workload `diffusion`: a batch of pictures or videos, from their text to pixels.
+ *
+ *   text encoders --> step 1 | step 2 | ... (backbone; guidance; communication) --> VAE's decoder
+ *
+ * A rank of a copy of the backbone is, from the fastest index to the slowest,
+ *
+ *   ((guidance * ring + r) * ulysses + u) * tp + t
+ *
+ * Every rank is a lane with three streams: kernels and collectives that block; sends of a ring,
+ * which run under attention; the host, which launches. Steps are alike: the program has the first
+ * two, and the rest repeats (orr_program_repeat).
+ */
+#ifndef ORR_DIFFUSION_H
+#define ORR_DIFFUSION_H
+
+#include "models/generator.h"
+#include "workloads/collectives/nccl.h"
+#include "workloads/workload.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  gint64 ulysses, ring, cfg, tp;
+} OrrDiffusionParallel;
+
+typedef struct {
+  double dispatch_s; /* of one operator of the framework; 0: the profile's */
+  double compiled_s; /* the same in compiled graphs; 0: the profile's */
+  double output_s;   /* per pixel: the picture goes to the host and becomes a file's bytes */
+} OrrDiffusionHost;
+
+typedef struct {
+  gboolean parallel; /* the ranks share its positions */
+  double efficiency; /* of its convolutions, of the 16-bit peak; 0: as matrix products */
+} OrrDiffusionDecode;
+
+typedef struct {
+  char *stack;
+  OrrGenerator generator;
+  gint64 height, width, frames, steps; /* 0: the generator's */
+  gint64 batch;
+  int guidance; /* index into orr_diffusion_guidance_words */
+  OrrDiffusionParallel parallel;
+  int precision; /* OrrDtype */
+  int attention; /* OrrFlash */
+  gboolean compiled, fused_heads;
+  gint64 cached_steps;
+  OrrDiffusionHost host;
+  OrrDiffusionDecode decode;
+  OrrNccl nccl;
+} OrrDiffusion;
+
+extern const OrrFieldTable orr_diffusion_table;
+extern const OrrWorkloadKind orr_diffusion_kind;
+
+/* What the keys say, with the generator's values where they are 0. */
+OrrGuidance orr_diffusion_guidance(const OrrDiffusion *params);
+/* A call of the backbone on one rank. */
+OrrGeneratorShape orr_diffusion_shape(const OrrDiffusion *params);
+/* The same for text encoders and for the decoder, which every rank runs. */
+OrrGeneratorShape orr_diffusion_text_shape(const OrrDiffusion *params);
+OrrGeneratorShape orr_diffusion_decoder_shape(const OrrDiffusion *params);
+gint64 orr_diffusion_steps(const OrrDiffusion *params);
+gint64 orr_diffusion_ranks(const OrrDiffusion *params);
+
+/* Compute up to a collective, or to the end of a stage; or a collective. */
+typedef struct {
+  double seconds[ORR_N_TIMES]; /* of kernels */
+  double host_s;               /* launches */
+  OrrOperator comm;            /* kind COMM: the collective that ends it; else none */
+  double comm_times;
+  double part_s; /* a ring: one part of the attention, which comm's sends run under */
+  gint64 parts;
+} OrrDiffusionSegment;
+
+typedef struct {
+  GArray *segments; /* of OrrDiffusionSegment, of the whole stage */
+  double flops;
+} OrrDiffusionStage;
+
+typedef enum {
+  ORR_STAGE_TEXT,
+  ORR_STAGE_STEP,
+  ORR_STAGE_DECODER,
+  ORR_N_STAGES
+} OrrDiffusionStageKind;
+
+typedef struct {
+  OrrWork work; /* first */
+  OrrDiffusionStage stages[ORR_N_STAGES];
+  gint64 batch, steps, full_steps, passes, ranks;
+  double pixels, positions, parameters, weight_bytes, flops, comm_bytes;
+  double cost_s[5]; /* seconds of kernels by OrrHow */
+} OrrDiffusionWork;
+
+/* Fills work->stages and work->work.power, from the costs of @world. */
+void orr_diffusion_costs(const OrrDiffusion *params, const OrrWorld *world, OrrDiffusionWork *work);
+double orr_diffusion_segment_s(const OrrDiffusionSegment *segment);
+
+OrrWork *orr_diffusion_compile(const void *params, const OrrWorld *world, GError **error);
+
+G_END_DECLS
+
+#endif

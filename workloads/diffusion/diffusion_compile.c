@@ -1,0 +1,381 @@
+/*
+ * diffusion_compile.c - a batch of pictures as a program.
+ *
+ * Streams of a rank's lane. The host launches a segment's kernels while the one before them runs; a
+ * segment ends no earlier than its last launch. Host and GPU meet at the end of a step, where the
+ * sampler looks at its own.
+ *
+ *   kernels  |--WORK--|--all-to-all--|--part 1--|--part 2--|..
+ *   ring                             |--sends--|
+ *   host     |-launches-|-launches-|
+ *
+ * A ring's sends are one transfer that loads the links of all its neighbours, since they move in
+ * step.
+ */
+#include <math.h>
+
+#include "workloads/collectives/collective_cache.h"
+#include "workloads/diffusion/diffusion.h"
+
+typedef struct {
+  OrrDiffusionWork *work;
+  const OrrDiffusion *params;
+  const OrrWorld *world;
+  OrrCollectiveContext context;
+  guint32 *program_links;         /* by fabric link: program link + 1; 0: not used yet */
+  guint32 n;                      /* ranks */
+  guint32 *kernels, *ring, *host; /* streams by rank */
+  gint64 stride[ORR_N_GROUPS], size[ORR_N_GROUPS];
+  GHashTable *plans; /* "op group first bytes" -> GArray of OrrPhase */
+} Compile;
+
+static OrrProgram *program_of(const Compile *c) { return c->work->work.program; }
+
+static guint32 program_link(Compile *c, guint32 fabric_link) {
+  guint32 *known = &c->program_links[fabric_link];
+  if (*known) return *known - 1;
+  const guint32 link = orr_fabric_program_link(c->world->fabric, program_of(c), fabric_link);
+  *known = link + 1;
+  g_array_append_val(c->work->work.links, fabric_link);
+  return link;
+}
+
+/* --- Collectives --- */
+
+static void add_uses(Compile *c, GArray *uses, const OrrCollectivePhase *phase) {
+  for (guint i = 0; i < phase->n_uses; i++) {
+    const OrrLinkUse use = {program_link(c, phase->uses[i].link), phase->uses[i].weight};
+    guint k = 0;
+    while (k < uses->len && g_array_index(uses, OrrLinkUse, k).link != use.link) k++;
+    if (k < uses->len)
+      g_array_index(uses, OrrLinkUse, k).weight += use.weight;
+    else
+      g_array_append_val(uses, use);
+  }
+}
+
+static void add_phase(Compile *c, GArray *phases, const OrrCollectivePhase *phase, GArray *uses) {
+  const guint32 path =
+      uses->len > 0
+          ? orr_program_path(program_of(c), (const OrrLinkUse *)(void *)uses->data, uses->len)
+          : ORR_NO_PATH;
+  const OrrPhase one = {phase->latency_s, phase->bytes, path};
+  g_array_append_val(phases, one);
+}
+
+static gboolean plan_collective(Compile *c, const OrrCollectiveCall *call, GArray *phases,
+                                GError **error) {
+  g_autoptr(OrrCollectivePlan) plan =
+      orr_collective_cache_plan(c->world->plans, &c->context, call, NULL, error);
+  if (!plan) return FALSE;
+  for (guint k = 0; k < plan->phases->len; k++) {
+    const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, k);
+    g_autoptr(GArray) uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
+    add_uses(c, uses, phase);
+    add_phase(c, phases, phase, uses);
+  }
+  return TRUE;
+}
+
+/* One step of a ring: every rank sends to the next one. */
+static gboolean plan_ring(Compile *c, const OrrCollectiveCall *call, GArray *phases,
+                          GError **error) {
+  OrrCollectivePhase longest = {.bytes = call->bytes};
+  g_autoptr(GArray) uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
+  for (guint i = 0; i < call->n; i++) {
+    const gint64 pair[] = {call->gpus[i], call->gpus[(i + 1) % call->n]};
+    const OrrCollectiveCall send = {
+        .op = ORR_SEND_RECV, .bytes = call->bytes, .gpus = pair, .n = 2};
+    g_autoptr(OrrCollectivePlan) plan =
+        orr_collective_cache_plan(c->world->plans, &c->context, &send, NULL, error);
+    if (!plan) return FALSE;
+    double latency_s = 0;
+    for (guint k = 0; k < plan->phases->len; k++) {
+      const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, k);
+      latency_s += phase->latency_s;
+      add_uses(c, uses, phase);
+      longest.bytes = fmax(k > 0 ? longest.bytes : 0, phase->bytes);
+    }
+    longest.latency_s = fmax(longest.latency_s, latency_s);
+  }
+  add_phase(c, phases, &longest, uses);
+  return TRUE;
+}
+
+static OrrCollectiveOp collective_of(const OrrOperator *op) {
+  static const OrrCollectiveOp ops[] = {[ORR_COMM_ALL_REDUCE] = ORR_ALL_REDUCE,
+                                        [ORR_COMM_ALL_GATHER] = ORR_ALL_GATHER,
+                                        [ORR_COMM_REDUCE_SCATTER] = ORR_REDUCE_SCATTER,
+                                        [ORR_COMM_ALL_TO_ALL] = ORR_ALL_TO_ALL,
+                                        [ORR_COMM_SEND_RECV] = ORR_SEND_RECV};
+  return ops[op->comm.op];
+}
+
+/* The phases of @op among the group whose first rank is @first. */
+static const GArray *phases_of(Compile *c, const OrrOperator *op, gint64 first, GError **error) {
+  g_autofree char *key = g_strdup_printf("%d %d %" G_GINT64_FORMAT " %.0f", op->comm.op,
+                                         op->comm.group, first, op->bytes);
+  GArray *phases = g_hash_table_lookup(c->plans, key);
+  if (phases) return phases;
+  const gint64 n = c->size[op->comm.group], stride = c->stride[op->comm.group];
+  g_autofree gint64 *gpus = g_new(gint64, n);
+  for (gint64 i = 0; i < n; i++) gpus[i] = first + i * stride;
+  const OrrCollectiveCall call = {
+      .op = collective_of(op), .bytes = op->bytes, .gpus = gpus, .n = (guint)n};
+  phases = g_array_new(FALSE, FALSE, sizeof(OrrPhase));
+  const gboolean ok = op->comm.op == ORR_COMM_SEND_RECV ? plan_ring(c, &call, phases, error)
+                                                        : plan_collective(c, &call, phases, error);
+  if (!ok) {
+    g_array_unref(phases);
+    return NULL;
+  }
+  g_hash_table_insert(c->plans, g_steal_pointer(&key), phases);
+  return phases;
+}
+
+static gboolean is_first(const Compile *c, int group, gint64 rank) {
+  return rank / c->stride[group] % c->size[group] == 0;
+}
+
+/* Every group of @op's kind joins one communication of its own, each member on its stream of
+ * @streams. */
+static gboolean join(Compile *c, const OrrOperator *op, const guint32 *streams, GError **error) {
+  const int group = op->comm.group;
+  const char *category = group == ORR_GROUP_TP ? "tp-comm" : "cp-comm";
+  const guint32 label = orr_program_label(program_of(c), op->name, category);
+  for (gint64 rank = 0; rank < c->n; rank++) {
+    if (!is_first(c, group, rank)) continue;
+    const GArray *phases = phases_of(c, op, rank, error);
+    if (!phases) return FALSE;
+    const guint32 comm =
+        orr_program_comm(program_of(c), (guint32)c->size[group],
+                         (const OrrPhase *)(const void *)phases->data, phases->len);
+    for (gint64 i = 0; i < c->size[group]; i++)
+      orr_program_join(program_of(c), streams[rank + i * c->stride[group]], comm, label, -1);
+  }
+  return TRUE;
+}
+
+/* --- Segments --- */
+
+/* Work of equal seconds shares a label, which tells the ledger of what kinds they are. */
+static guint32 label_of(Compile *c, const char *name, const double seconds[ORR_N_TIMES]) {
+  GArray *known = c->work->work.label_seconds;
+  for (guint k = 1;; k++) {
+    g_autofree char *other = k > 1 ? g_strdup_printf("%s #%u", name, k) : NULL;
+    const guint32 label = orr_program_label(program_of(c), other ? other : name, "compute");
+    const gboolean is_new = label >= known->len / ORR_N_TIMES;
+    if (is_new) g_array_set_size(known, (label + 1) * ORR_N_TIMES);
+    double *times = &g_array_index(known, double, label *ORR_N_TIMES);
+    if (is_new) memcpy(times, seconds, sizeof(double) * ORR_N_TIMES);
+    if (memcmp(times, seconds, sizeof(double) * ORR_N_TIMES) == 0) return label;
+  }
+}
+
+static guint32 record(Compile *c, guint32 stream) {
+  const guint32 event = orr_program_event(program_of(c));
+  orr_program_record(program_of(c), stream, event);
+  return event;
+}
+
+static void launch(Compile *c, double host_s) {
+  OrrProgram *program = program_of(c);
+  const guint32 label = orr_program_label(program, "launches", "host");
+  for (guint32 r = 0; host_s > 0 && r < c->n; r++) {
+    orr_program_work(program, c->host[r], host_s, label, -1);
+    orr_program_wait(program, c->kernels[r], record(c, c->host[r]));
+  }
+}
+
+static void work_on_all(Compile *c, double seconds, guint32 label) {
+  for (guint32 r = 0; seconds > 0 && r < c->n; r++)
+    orr_program_work(program_of(c), c->kernels[r], seconds, label, -1);
+}
+
+/* Part i runs while the keys of part i + 1 come. */
+static gboolean put_ring(Compile *c, const OrrDiffusionSegment *segment, guint32 label,
+                         GError **error) {
+  OrrProgram *program = program_of(c);
+  for (gint64 part = 0; part < segment->parts; part++) {
+    const gboolean sends = part + 1 < segment->parts;
+    g_autofree guint32 *events = g_new0(guint32, c->n);
+    for (guint32 r = 0; sends && r < c->n; r++)
+      orr_program_wait(program, c->ring[r], record(c, c->kernels[r]));
+    if (sends && !join(c, &segment->comm, c->ring, error)) return FALSE;
+    for (guint32 r = 0; sends && r < c->n; r++) events[r] = record(c, c->ring[r]);
+    work_on_all(c, segment->part_s, label);
+    for (guint32 r = 0; sends && r < c->n; r++) orr_program_wait(program, c->kernels[r], events[r]);
+  }
+  return TRUE;
+}
+
+static gboolean put_segment(Compile *c, const char *stage, const OrrDiffusionSegment *segment,
+                            GError **error) {
+  const double seconds = orr_diffusion_segment_s(segment);
+  const double part[ORR_N_TIMES] = {[ORR_TIME_ATTENTION] = segment->part_s};
+  if (seconds > 0) work_on_all(c, seconds, label_of(c, stage, segment->seconds));
+  launch(c, segment->host_s);
+  if (segment->comm.kind != ORR_OPERATOR_COMM) return TRUE;
+  if (segment->parts > 0) return put_ring(c, segment, label_of(c, "attention", part), error);
+  for (double n = 0; n < segment->comm_times; n++)
+    if (!join(c, &segment->comm, c->kernels, error)) return FALSE;
+  return TRUE;
+}
+
+static gboolean put_stage(Compile *c, const char *name, const OrrDiffusionStage *stage,
+                          GError **error) {
+  for (guint i = 0; i < stage->segments->len; i++)
+    if (!put_segment(c, name, &g_array_index(stage->segments, OrrDiffusionSegment, i), error))
+      return FALSE;
+  return TRUE;
+}
+
+/* All ranks meet, and the host with its GPU. */
+static guint32 meet(Compile *c, const char *name) {
+  OrrProgram *program = program_of(c);
+  const OrrPhase none = {0, 0, ORR_NO_PATH};
+  const guint32 comm = orr_program_comm(program, c->n, &none, 1);
+  const guint32 label = orr_program_label(program, "meet", "cp-comm");
+  const guint32 mark = orr_program_label(program, name, "step");
+  for (guint32 r = 0; r < c->n; r++) {
+    orr_program_join(program, c->kernels[r], comm, label, -1);
+    orr_program_work(program, c->kernels[r], 0, mark, -1);
+    orr_program_wait(program, c->host[r], record(c, c->kernels[r]));
+  }
+  return comm;
+}
+
+/* The latent picture is gathered, and the two passes of guidance meet. */
+static gboolean put_gathers(Compile *c, GError **error) {
+  const OrrGeneratorShape shape = orr_diffusion_shape(c->params);
+  const OrrBlock *first = c->params->generator.backbone->pdata[0];
+  const double bytes = 2.0 * (double)shape.batch * orr_generator_positions(first, &shape) *
+                       (double)c->params->generator.latent_channels * 4;
+  if (c->size[ORR_GROUP_CP] > 1) {
+    const OrrOperator op = orr_operator_comm("gather latents", ORR_PASS_FORWARD, ORR_GROUP_CP,
+                                             ORR_COMM_ALL_GATHER, bytes);
+    if (!join(c, &op, c->kernels, error)) return FALSE;
+  }
+  if (c->size[ORR_GROUP_EP] == 1) return TRUE;
+  const OrrOperator op = orr_operator_comm("gather guidance", ORR_PASS_FORWARD, ORR_GROUP_EP,
+                                           ORR_COMM_ALL_GATHER, 2 * bytes);
+  return join(c, &op, c->kernels, error);
+}
+
+static gboolean put_step(Compile *c, GError **error) {
+  for (gint64 pass = 0; pass < c->work->passes; pass++)
+    if (!put_stage(c, "step", &c->work->stages[ORR_STAGE_STEP], error)) return FALSE;
+  return put_gathers(c, error);
+}
+
+static gboolean put_steps(Compile *c, GError **error) {
+  const gint64 steps = c->work->full_steps;
+  guint32 from = 0, to = 0;
+  for (gint64 step = 0; step < MIN(steps, 2); step++) {
+    if (!put_step(c, error)) return FALSE;
+    from = to;
+    to = meet(c, step == 0 ? "first step" : "second step");
+  }
+  if (steps > 2) orr_program_repeat(program_of(c), from, to, (guint32)(steps - 2));
+  return TRUE;
+}
+
+/* The host makes pictures of pixels while the GPU waits. */
+static void put_output(Compile *c) {
+  const double host_s = c->params->host.output_s * c->work->pixels / 1e6;
+  for (guint32 r = 0; host_s > 0 && r < c->n; r++)
+    orr_program_wait(program_of(c), c->host[r], record(c, c->kernels[r]));
+  launch(c, host_s);
+}
+
+static gboolean put_all(Compile *c, GError **error) {
+  if (!put_stage(c, "text", &c->work->stages[ORR_STAGE_TEXT], error)) return FALSE;
+  meet(c, "text encoded");
+  if (!put_steps(c, error) || !put_stage(c, "decoder", &c->work->stages[ORR_STAGE_DECODER], error))
+    return FALSE;
+  put_output(c);
+  meet(c, "decoded");
+  return orr_program_seal(program_of(c), error);
+}
+
+/* --- The work --- */
+
+static void add_lanes(Compile *c) {
+  OrrProgram *program = program_of(c);
+  for (guint32 r = 0; r < c->n; r++) {
+    g_autofree char *name = g_strdup_printf("rank %u", r);
+    const guint32 lane = orr_program_lane(program, name, 1);
+    c->kernels[r] = orr_program_stream(program, lane, "kernels");
+    c->ring[r] = orr_program_stream(program, lane, "ring");
+    c->host[r] = orr_program_stream(program, lane, "host");
+    orr_program_slow_beside(program, lane, orr_cost_overlap_slowdown(c->world->cost));
+    g_array_index(c->work->work.lane_of_gpu, guint32, r) = lane;
+  }
+}
+
+/* Groups by the order of ranks (diffusion.h). CP is ulysses and ring together; EP stands for the
+ * pair of guidance, whose group no other layer uses. */
+static void set_groups(Compile *c) {
+  const OrrDiffusionParallel *p = &c->params->parallel;
+  for (int group = 0; group < ORR_N_GROUPS; group++) c->stride[group] = c->size[group] = 1;
+  c->size[ORR_GROUP_TP] = p->tp;
+  c->stride[ORR_GROUP_CP_INNER] = c->stride[ORR_GROUP_CP] = p->tp;
+  c->size[ORR_GROUP_CP_INNER] = p->ulysses;
+  c->size[ORR_GROUP_CP] = p->ulysses * p->ring;
+  c->stride[ORR_GROUP_CP_OUTER] = p->tp * p->ulysses;
+  c->size[ORR_GROUP_CP_OUTER] = p->ring;
+  c->stride[ORR_GROUP_EP] = p->tp * p->ulysses * p->ring;
+  c->size[ORR_GROUP_EP] = p->cfg;
+}
+
+static OrrDiffusionWork *work_new(const OrrDiffusion *params, const OrrWorld *world) {
+  OrrDiffusionWork *work = g_new0(OrrDiffusionWork, 1);
+  const OrrGeneratorShape shape = orr_diffusion_decoder_shape(params);
+  work->work.kind = &orr_diffusion_kind;
+  work->work.program = orr_program_new();
+  work->work.label_seconds = g_array_new(FALSE, TRUE, sizeof(double));
+  work->work.links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  work->work.fidelity = ORR_FIDELITY_FULL;
+  work->work.lane_of_gpu = orr_work_lanes_new(orr_fabric_n_gpus(world->fabric));
+  work->ranks = work->work.n_gpus = orr_diffusion_ranks(params);
+  work->batch = params->batch;
+  work->steps = orr_diffusion_steps(params);
+  work->full_steps = work->steps - params->cached_steps;
+  work->passes =
+      orr_diffusion_guidance(params) == ORR_GUIDANCE_SEQUENTIAL && params->parallel.cfg == 1 ? 2
+                                                                                             : 1;
+  work->pixels = (double)(shape.batch * shape.height * shape.width) * (double)shape.frames;
+  work->positions = orr_generator_positions(params->generator.backbone->pdata[0], &shape);
+  work->parameters = orr_generator_parameters(params->generator.backbone);
+  work->weight_bytes =
+      work->parameters * orr_dtype_bytes((OrrDtype)params->precision) / params->parallel.tp +
+      2 * (orr_generator_parameters(params->generator.text) +
+           orr_generator_parameters(params->generator.decoder));
+  return work;
+}
+
+OrrWork *orr_diffusion_compile(const void *data, const OrrWorld *world, GError **error) {
+  const OrrDiffusion *params = data;
+  Compile c = {.work = work_new(params, world), .params = params, .world = world};
+  orr_diffusion_costs(params, world, c.work);
+  c.context = (OrrCollectiveContext){.fabric = world->fabric,
+                                     .cost = world->cost,
+                                     .nccl = &params->nccl,
+                                     .gpus_per_switch =
+                                         orr_nccl_gpus_per_switch(&params->nccl, world->cluster)};
+  c.n = (guint32)c.work->ranks;
+  c.program_links = g_new0(guint32, orr_fabric_n_links(world->fabric) + 1);
+  c.kernels = g_new0(guint32, 3 * (gsize)c.n);
+  c.ring = c.kernels + c.n;
+  c.host = c.ring + c.n;
+  c.plans = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_array_unref);
+  set_groups(&c);
+  add_lanes(&c);
+  const gboolean ok = put_all(&c, error);
+  g_hash_table_unref(c.plans);
+  g_free(c.kernels);
+  g_free(c.program_links);
+  if (ok) return &c.work->work;
+  orr_work_free(&c.work->work);
+  return NULL;
+}
