@@ -8,7 +8,7 @@ Whatever stands between `<!-- accuracy: NAME -->` and `<!-- /accuracy -->` on an
   serving            the rows that SERVING lists
   kernels            the table of kernels left out, one row a profile; `kernels aiter` those of AMD's tuned library
   costs SET          a table of a cost validation set: kernels by region, the range over profiles
-  bands set, bands row   coverage and width of error bands by group, with own set or own row left out (`validate --bands`)
+  bands WHAT         coverage and width of error bands by group, with WHAT left out (`validate --bands --leave WHAT`)
   bands ratios       what bands of ratios decide, by axis and by group
   SET[/PART] WHAT [METRIC] [~LABELS]   figures within a sentence, of the rows whose labels match; WHAT is n, mape, bias,
                      median, worst, within-15, range (least to greatest error), or, of one row, simulated or measured

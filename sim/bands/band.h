@@ -73,7 +73,13 @@ typedef struct {
   /* Rows that do not speak: all of this set (NULL: none), or one row of it (0: the whole set). */
   const char *without_set;
   gint64 without_row;
+  /* The offset of a text of OrrLikenessRow, such as device: rows that share the question's do not
+   * speak; 0: none. */
+  size_t without_trait;
 } OrrBandQuestion;
+
+/* Whether @residual must not speak for @question. */
+gboolean orr_band_is_left_out(const OrrBandQuestion *question, const OrrResidual *residual);
 
 /* The band of one answer. @sources, if not NULL, gets OrrBandSource, heaviest first. */
 OrrBand orr_bands_ask(const OrrBands *bands, const OrrBandQuestion *question, GArray *sources);

@@ -33,9 +33,6 @@ static inline const OrrResidual *orr_band_residual(const OrrBands *bands, guint 
   return &g_array_index(bands->residuals->rows, OrrResidual, row);
 }
 
-/* Whether @residual must not speak for @question. */
-gboolean orr_band_is_left_out(const OrrBandQuestion *question, const OrrResidual *residual);
-
 /* The answer of @row that is nearest to @quantity, and what its quantity adds to the distance;
  * FALSE: none speaks for it. */
 gboolean orr_band_nearest_answer(const OrrBands *bands, guint row, OrrQuantity quantity,

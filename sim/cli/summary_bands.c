@@ -11,8 +11,13 @@
 
 enum { NAME_WIDTH = 27, MOST_OUTSIDE = 20 };
 
-static const char *const left_out[] = {"the rows of its own set left out", "its own row left out",
-                                       "nothing left out"};
+static const char *const left_out[] = {"the rows of its own set left out",
+                                       "its own row left out",
+                                       "nothing left out",
+                                       "all rows of its model left out",
+                                       "all rows of its stack left out",
+                                       "all rows of its device left out",
+                                       "all rows of its cluster left out"};
 
 /* --- Cells --- */
 

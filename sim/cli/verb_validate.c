@@ -29,9 +29,10 @@ static const GOptionEntry options[] = {
     ORR_OPTION_FLAG(
         "bands", wants_bands,
         "Test the error bands instead: ask each measured answer for its band, without replays"),
-    ORR_OPTION_TEXT("leave", leave, "WHAT",
-                    "Bands: what does not speak for an answer: its set (default), its row, or "
-                    "nothing (default with --rows)"),
+    ORR_OPTION_TEXT(
+        "leave", leave, "WHAT",
+        "Bands: what does not speak for an answer: its set (default), its row, all rows "
+        "of its model, stack, device or cluster, or nothing (default with --rows)"),
     ORR_OPTION_INT("pairs", n_pairs,
                    "Bands: pairs of each set that are asked for the band of their ratio, at most "
                    "(default: 400)"),

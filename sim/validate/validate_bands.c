@@ -11,7 +11,8 @@
 #include "sim/base/registry.h"
 #include "workloads/workload.h"
 
-const char *const orr_validate_bands_leave_words[] = {"set", "row", "nothing", NULL};
+const char *const orr_validate_bands_leave_words[] = {"set",   "row",    "nothing", "model",
+                                                      "stack", "device", "cluster", NULL};
 const double orr_validate_bands_levels[ORR_VALIDATE_BANDS_LEVELS] = {0.8, 0.5};
 
 static const OrrResidual *residual_at(const OrrResiduals *residuals, guint i) {
@@ -79,22 +80,32 @@ const char *orr_validate_bands_stale(const OrrValidateBands *bands) {
 
 /* --- What is left out --- */
 
+/* The offset of the text whose rows are left out; 0: none. */
+static size_t trait_of(OrrValidateBandsLeave leave) {
+  static const size_t traits[] = {[ORR_VALIDATE_BANDS_MODEL] = offsetof(OrrLikenessRow, model),
+                                  [ORR_VALIDATE_BANDS_STACK] = offsetof(OrrLikenessRow, stack),
+                                  [ORR_VALIDATE_BANDS_DEVICE] = offsetof(OrrLikenessRow, device),
+                                  [ORR_VALIDATE_BANDS_CLUSTER] = offsetof(OrrLikenessRow, cluster)};
+  return traits[leave];
+}
+
+/* Whether @row has what is left out: a collective has no model. */
+static gboolean has_trait(const OrrLikenessRow *row, size_t trait) {
+  const char *text = *(char *const *)(const void *)((const char *)row + trait);
+  return trait == 0 || (text && *text);
+}
+
 OrrBandQuestion orr_validate_bands_question(const OrrValidateBands *bands,
                                             const OrrBandsCheck *check, double level) {
   const OrrResidual *residual = check->residual;
+  const gboolean is_row = bands->leave == ORR_VALIDATE_BANDS_ROW;
   return (OrrBandQuestion){
       .likeness = &residual->likeness,
       .metric = check->answer->metric,
       .level = level,
-      .without_set = bands->leave == ORR_VALIDATE_BANDS_NOTHING ? NULL : residual->set,
-      .without_row = bands->leave == ORR_VALIDATE_BANDS_ROW ? residual->row : 0};
-}
-
-static gboolean is_left_out(const OrrValidateBands *bands, const OrrBandsCheck *check,
-                            const OrrResidual *other) {
-  if (bands->leave == ORR_VALIDATE_BANDS_NOTHING || strcmp(check->residual->set, other->set) != 0)
-    return FALSE;
-  return bands->leave == ORR_VALIDATE_BANDS_SET || check->residual->row == other->row;
+      .without_set = is_row || bands->leave == ORR_VALIDATE_BANDS_SET ? residual->set : NULL,
+      .without_row = is_row ? residual->row : 0,
+      .without_trait = trait_of(bands->leave)};
 }
 
 /* --- The constant band --- */
@@ -108,9 +119,10 @@ static double log_error_of(const OrrBandMetric *metric, const OrrResidualAnswer 
 static GArray *pooled_errors(const OrrValidateBands *bands, const OrrBandsKind *kind,
                              const OrrBandsCheck *check) {
   GArray *pooled = g_array_new(FALSE, FALSE, sizeof(OrrConformalRow));
+  const OrrBandQuestion question = orr_validate_bands_question(bands, check, 0.8);
   for (guint i = 0; i < kind->residuals->rows->len; i++) {
     const OrrResidual *residual = residual_at(kind->residuals, i);
-    if (is_left_out(bands, check, residual)) continue;
+    if (orr_band_is_left_out(&question, residual)) continue;
     for (guint k = 0; k < residual->n_answers; k++) {
       const OrrBandMetric *metric = orr_band_metrics_find(kind->kind, residual->answers[k].metric);
       if (!metric || metric->quantity != check->metric->quantity) continue;
@@ -147,7 +159,7 @@ static void add_check(OrrValidateBands *bands, const OrrResidual *residual,
   const OrrBandsKind *kind = find_kind(bands, residual->likeness.kind);
   OrrBandsCheck check = {.residual = residual, .answer = answer};
   check.metric = orr_band_metrics_find(residual->likeness.kind, answer->metric);
-  if (!kind || !check.metric) return;
+  if (!kind || !check.metric || !has_trait(&residual->likeness, trait_of(bands->leave))) return;
   check.log_error = log_error_of(check.metric, answer);
   for (guint i = ORR_VALIDATE_BANDS_LEVELS; i-- > 0;) {
     const OrrBandQuestion question =

@@ -23,9 +23,13 @@ G_BEGIN_DECLS
 typedef enum {
   ORR_VALIDATE_BANDS_SET,
   ORR_VALIDATE_BANDS_ROW,
-  ORR_VALIDATE_BANDS_NOTHING
+  ORR_VALIDATE_BANDS_NOTHING,
+  ORR_VALIDATE_BANDS_MODEL, /* all rows of its model, and so on */
+  ORR_VALIDATE_BANDS_STACK,
+  ORR_VALIDATE_BANDS_DEVICE,
+  ORR_VALIDATE_BANDS_CLUSTER
 } OrrValidateBandsLeave;
-extern const char *const orr_validate_bands_leave_words[]; /* "set", "row", "nothing", NULL */
+extern const char *const orr_validate_bands_leave_words[]; /* "set", "row", ..., NULL */
 
 /* The levels that are asked for. */
 enum { ORR_VALIDATE_BANDS_LEVELS = 2 };

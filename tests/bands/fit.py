@@ -193,4 +193,5 @@ def main():
     print_widening(terms)
 
 
-main()
+if __name__ == "__main__":
+    main()
