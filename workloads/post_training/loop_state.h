@@ -19,7 +19,7 @@
 
 #include "workloads/post_training/loop_sim.h"
 #include "workloads/post_training/rollout_replica.h"
-#include "workloads/post_training/service_pool.h"
+#include "workloads/service_pool.h"
 
 G_BEGIN_DECLS
 

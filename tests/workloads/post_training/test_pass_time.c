@@ -4,7 +4,7 @@
  */
 #include "sim/base/library.h"
 #include "workloads/post_training/pass_time.h"
-#include "workloads/post_training/service_pool.h"
+#include "workloads/service_pool.h"
 #include "workloads/post_training/weight_syncs/weight_sync.h"
 #include "tests/run/shared_library.h"
 
