@@ -56,7 +56,7 @@ names() {
 entries() {
   heading
   printf '# Entries\n\nWhat can be chosen by name. Parameters of an entry: `orrery describe KIND NAME`.\n'
-  for kind in workloads pipelines shardings tp-comm-overlaps collectives schedulers speculators routers autoscalers loads fabrics transports microkernels job-orders gang-placements allotments policies samplers sweep-names; do
+  for kind in workloads pipelines shardings tp-comm-overlaps collectives schedulers speculators routers autoscalers loads task-steps task-pools fabrics transports microkernels job-orders gang-placements allotments policies samplers sweep-names; do
     printf '\n## %s\n\n| Name | Meaning |\n|---|---|\n' "$kind"
     "$orrery" list "$kind" | sed 's/^\([^ ]*\)  *\(.*\)/| `\1` | \2 |/'
   done

@@ -32,6 +32,7 @@
 #include "workloads/training/sharding/sharding.h"
 #include "workloads/training/tp_overlaps/tp_overlap.h"
 #include "workloads/serving/speculation/speculation.h"
+#include "workloads/serving/tasks/task_params.h"
 #include "sim/import/launch/launch.h"
 
 const OrrCatalog orr_catalogs[] = {
@@ -80,6 +81,9 @@ const OrrCatalog orr_catalogs[] = {
      "stack", NULL},
     {"sweep-names", "sweep-name",
      "names for a sweep's expressions, in addition to its axes and results", NULL, NULL},
+    {"task-pools", "task-pool", "what steps of tasks queue for outside the engines", NULL,
+     &orr_task_pool_registry},
+    {"task-steps", "task-step", "what a step of a task does", NULL, &orr_task_step_registry},
     {"tp-comm-overlaps", "tp-comm-overlap",
      "how tensor-parallel communication overlaps matrix products", NULL, &orr_tp_overlap_registry},
     {"transports", "transport", "how messages are sent over a network", NULL,

@@ -50,6 +50,11 @@ void orr_summary_faults_json(GString *out, const OrrOutcome *outcome);
 void orr_summary_network(OrrPage *page, const OrrOutcome *outcome);
 void orr_summary_network_json(GString *out, const OrrOutcome *outcome);
 
+/* The tasks of a serving run, and its pools; nothing without tasks. And `, "task_result": [{...}],
+ * "task_pool": [...]`. */
+void orr_summary_tasks(OrrPage *page, const OrrOutcome *outcome);
+void orr_summary_tasks_json(GString *out, const OrrOutcome *outcome);
+
 /* How costs are known: "measured 23 %, modelled 77 % of the kernels' time". @seconds: by OrrHow;
  * the ones above @least of @sum are listed. */
 void orr_summary_costs(OrrPage *page, const OrrOutcome *outcome, const double *seconds, double sum,

@@ -184,6 +184,7 @@ void orr_summary_serving(OrrPage *page, const OrrScenario *scenario, const OrrOu
   add_latencies(page, outcome, "itl", &r->itl);
   add_latencies(page, outcome, "e2e", &r->e2e);
   orr_summary_band_serving(page, outcome);
+  orr_summary_tasks(page, outcome);
   add_throughput(page, outcome);
   add_steady(page, params, r);
   add_engines(page, params, r);

@@ -126,6 +126,7 @@ static void print_json(const OrrScenario *scenario, const OrrOutcome *outcome) {
   orr_summary_band_json(out, outcome);
   if (details)
     orr_json_write_rows(out, details->name, details, orr_outcome_rows(outcome, details), "\n  ");
+  orr_summary_tasks_json(out, outcome);
   orr_summary_inputs_json(out, outcome);
   orr_summary_network_json(out, outcome);
   orr_summary_faults_json(out, outcome);

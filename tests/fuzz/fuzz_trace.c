@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz_file.h"
 #include "workloads/serving/arrivals/arrival.h"
 
-static const char *const kinds[] = {"azure", "csv", "mooncake", "sharegpt"};
+static const char *const kinds[] = {"azure", "csv", "mooncake", "sharegpt", "mooncake-sessions"};
 
 static void draw(const OrrArrival *arrival, const void *params) {
   const OrrArrivalContext context = {.requests = 1000, .seed = 1, .longest = 1 << 20};
@@ -17,6 +17,8 @@ static void draw(const OrrArrival *arrival, const void *params) {
   while (state && arrival->next(state, &request)) {
     g_assert_true(request.arrival_s >= before_s && request.prompt > 0 && request.output > 0);
     before_s = request.arrival_s;
+    for (OrrRequest turn = request; arrival->after && arrival->after(state, &turn, 0, &turn);)
+      g_assert_true(turn.arrival_s >= 0 && turn.prompt > 0 && turn.output > 0);
   }
   if (state) arrival->close(state);
 }

@@ -22,6 +22,7 @@
 #include "workloads/serving/routers/router.h"
 #include "workloads/serving/schedulers/scheduler.h"
 #include "workloads/serving/speculation/speculation.h"
+#include "workloads/serving/tasks/steps/task_step.h"
 #include "workloads/training/balances/balance.h"
 #include "workloads/training/expert_loads/expert_load.h"
 #include "workloads/training/pipelines/pipeline.h"
@@ -68,6 +69,10 @@ static const struct {
     {&orr_scheduler_registry, {MUST(OrrScheduler, plan)}},
     {&orr_sharding_registry, {MUST(OrrShardingKind, plan)}},
     {&orr_speculation_registry, {{0}}},
+    {&orr_task_pool_registry,
+     {MUST(OrrTaskPoolKind, open), MUST(OrrTaskPoolKind, add), MUST(OrrTaskPoolKind, servers),
+      MUST(OrrTaskPoolKind, close)}},
+    {&orr_task_step_registry, {MUST(OrrTaskStepKind, begin)}},
     {&orr_tp_overlap_registry, {{0}}},
     {&orr_transport_registry, {{0}}},
     {&orr_workload_registry,

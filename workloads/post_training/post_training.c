@@ -297,6 +297,9 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   check_beside(p, cluster, place, diags);
   if (orr_diags_n_errors(diags) == before) check_pools(p, cluster, place, diags);
   check_lengths(p, place, diags);
+  if (orr_tasks_are_on(&p->rollout.tasks))
+    orr_diags_error(diags, orr_node_place_in(place, "rollout.tasks"),
+                    "rollout.tasks is not for rollouts: turns and tools of agents are `turns`");
   if (p->rollout.load.entry || p->rollout.groups)
     orr_diags_error(diags, orr_node_place_in(place, "rollout"),
                     "rollout.load and rollout.groups are not for rollouts: the loop says what "

@@ -471,6 +471,11 @@ static const OrrField fields[] = {
     PART(OrrServing, "slo", slo, slo_table, "What a request must meet to count as goodput."),
     ORR_FIELD_SECTIONS(OrrServing, "classes", classes, &class_table, NULL,
                        "Classes of requests, drawn by their weights.", .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTION(
+        OrrServing, "tasks", tasks, &orr_tasks_table, NULL,
+        "Requests are small programs: turns, tools, searches, branches. The load says "
+        "when tasks come, `requests` how many, `input` what each begins with.",
+        .flags = ORR_FIELD_OPTIONAL),
     PART(OrrServing, "metrics", metrics, metrics_table, "What is counted, and how."),
     SECONDS(OrrServing, "longest-queue", most_queue_s, "0 s",
             "A request that waits longer for its first step ends the run: the queue diverges; 0: "

@@ -30,6 +30,7 @@
 #include "workloads/serving/schedulers/scheduler.h"
 #include "workloads/serving/cost/serving_cost.h"
 #include "workloads/serving/speculation/speculation.h"
+#include "workloads/serving/tasks/task_params.h"
 #include "workloads/workload.h"
 
 G_BEGIN_DECLS
@@ -227,6 +228,7 @@ typedef struct {
   OrrBeamSearch beams;
   OrrSlo slo;
   GPtrArray *classes; /* OrrRequestClass*; NULL: one */
+  OrrTasks tasks;     /* without steps: a request is one turn */
   OrrServingMetricsParams metrics;
   /* a request that waits longer ends the run, because the queue diverges; 0: never */
   double most_queue_s;
@@ -387,7 +389,12 @@ typedef struct {
   double failed_s;   /* time that failed requests spent in the system */
   gint64 handovers;  /* of caches; seconds from prompts' ends till they were over, bytes */
   double handover_s, handover_bytes;
-  gint64 first_encoder; /* GPU of the first encoder; the others follow */
+  gint64 first_encoder;  /* GPU of the first encoder; the others follow */
+  gint64 first_task_gpu; /* of the pools of tasks, in their order, after the encoders */
+  GArray *tasks;         /* OrrServingTaskRow, in order of arrival */
+  GArray *task_steps;    /* OrrServingTaskStepRow, in order of their ends */
+  GArray *task_pools;    /* OrrServingTaskPoolRow */
+  OrrJoules task_joules; /* of the pools' GPUs, on top of static power */
   /* in the pool: images computed, cache hits, requests */
   gint64 images_encoded, image_hits, encodings;
   double encode_s, embedding_bytes, encoder_busy_s;

@@ -69,6 +69,10 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 /* "batch 12.3, busy 61 %, ..., kv 43 %": what explains the answer. Newly allocated. */
 char *orr_serving_rows_explain(const OrrOutcome *outcome);
 
+/* The rows of its tasks, if it has any; @gpus that are held, mean, at a cost of @per_s. */
+void orr_serving_task_rows(const OrrServingWork *work, double gpus, double per_s,
+                           OrrOutcome *outcome);
+
 /* The energy of a finished serving run's GPUs. */
 
 /* Fills the columns of energy and power, and the rows of `power`; after the rates. NAN, and no

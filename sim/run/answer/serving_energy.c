@@ -46,6 +46,16 @@ static void add_encoders(const OrrServingWork *work, Drawn *drawn) {
   drawn->peak_w += n * (orr_device_power_static_w(power) + power->active_w);
 }
 
+/* Pools of tasks: static power, and what their passes draw; indexes on GPUs only the former. */
+static void add_task_pools(const OrrServingWork *work, Drawn *drawn) {
+  const OrrDevicePower *power = &work->world->cluster->device.power;
+  const double n = (double)orr_tasks_gpus(&work->params.tasks, G_MAXUINT);
+  if (n == 0) return;
+  drawn->static_j += n * orr_device_power_static_w(power) * drawn->seconds;
+  orr_joules_add(&drawn->joules, work->task_joules, 1);
+  drawn->peak_w += n * orr_device_power_static_w(power);
+}
+
 static Drawn drawn_of(const OrrServingWork *work) {
   Drawn drawn = {.is_known = TRUE, .seconds = work->end_s};
   if (is_windowed(work)) {
@@ -55,6 +65,7 @@ static Drawn drawn_of(const OrrServingWork *work) {
   }
   add_replicas(work, &drawn);
   add_encoders(work, &drawn);
+  add_task_pools(work, &drawn);
   return drawn;
 }
 

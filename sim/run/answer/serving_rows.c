@@ -280,11 +280,12 @@ static void fill_encoders(const OrrServingWork *work, OrrServingResult *result) 
   result->embedding_bytes = work->embedding_bytes;
 }
 
-/* A price for the time that replicas and encoders hold their GPUs: others are free for other use.
- * Groups may have devices of their own. @ret_gpus: their mean number. */
+/* A price for the time that replicas, encoders and pools of tasks hold their GPUs: others are free
+ * for other use. Groups may have devices of their own. @ret_gpus: their mean number. */
 static double hardware_per_s(const OrrReplayed *replayed, const OrrServingWork *work,
                              double *ret_gpus) {
-  const double encoders = (double)work->params.encoders.replicas;
+  const double encoders =
+      (double)(work->params.encoders.replicas + orr_tasks_gpus(&work->params.tasks, G_MAXUINT));
   double per_s = orr_money_hardware(replayed->prices, replayed->fabric,
                                     replayed->cluster->device.name, encoders);
   *ret_gpus = encoders;
@@ -302,6 +303,8 @@ static double hardware_per_s(const OrrReplayed *replayed, const OrrServingWork *
 static double host_cores(const OrrServingWork *work) {
   double busy_s = 0;
   for (gint64 i = 0; i < work->params.replicas; i++) busy_s += work->replicas[i].host_busy_s;
+  for (guint i = 0; i < work->task_pools->len; i++)
+    busy_s += g_array_index(work->task_pools, OrrServingTaskPoolRow, i).cpu_seconds;
   return work->end_s > 0 ? busy_s / work->end_s : 0;
 }
 
@@ -320,6 +323,7 @@ static void fill_money(const OrrReplayed *replayed, const OrrServingWork *work,
                                      .tokens_per_s = result->total_tokens_per_s};
   result->money = orr_money_of(&question);
   const double per_s = orr_money_per_s(&result->money, &question);
+  orr_serving_task_rows(work, gpus, per_s, outcome);
   result->cost_per_million_input_tokens =
       result->input_tokens_per_s > 0 ? per_s / result->input_tokens_per_s * 1e6 : NAN;
   result->cost_per_million_output_tokens =

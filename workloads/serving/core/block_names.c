@@ -35,6 +35,17 @@ static OrrTextBlocks blocks_of_span(const OrrRequest *request, gint64 block, gin
                          token / size, (end - 1 - last) / size + 1};
 }
 
+/* The conversation that @block is of, and in *@io_n the blocks up to where it forks, at most. */
+static guint64 stream_at(const OrrRequest *request, gint64 block, gint64 size, gint64 *io_n) {
+  guint64 stream = request->stream;
+  for (const OrrTextFork *fork = request->fork; fork && (block + 1) * size <= fork->end;
+       fork = fork->from) {
+    stream = fork->stream;
+    *io_n = MIN(*io_n, fork->end / size - block);
+  }
+  return stream;
+}
+
 /* What is not asked for is G_MAXINT32 blocks long. */
 static OrrTextBlocks plain_blocks(const OrrRequest *request, gint64 block, gint64 size) {
   const gint64 end = (block + 1) * size, to_prompt = request->prompt / size - block;
@@ -46,7 +57,7 @@ static OrrTextBlocks plain_blocks(const OrrRequest *request, gint64 block, gint6
              end <= request->spans[request->n_spans - 1].end) {
     blocks = blocks_of_span(request, block, size);
   } else if (request->stream) {
-    blocks.text = orr_random_hash3(OF_STREAM, request->stream, 0);
+    blocks.text = orr_random_hash3(OF_STREAM, stream_at(request, block, size, &blocks.n), 0);
   } else {
     blocks.text = orr_random_hash3(OF_REQUEST, request->id, 0);
   }

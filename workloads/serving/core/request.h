@@ -43,6 +43,15 @@ typedef struct {
   gint32 end;
 } OrrSpanOfText;
 
+/* A conversation that begins as another: up to token `end` its text is conversation `stream`'s,
+ * which may have begun as `from`. */
+typedef struct OrrTextFork OrrTextFork;
+struct OrrTextFork {
+  const OrrTextFork *from; /* NULL: nowhere */
+  guint64 stream;
+  gint32 end;
+};
+
 /* Names the blocks of requests whose tokens do not follow from prompt and stream alone. */
 typedef struct OrrBlockNaming OrrBlockNaming;
 struct OrrBlockNaming {
@@ -69,6 +78,8 @@ struct OrrRequest {
   gint32 most_sequences; /* that it will decode as */
   /* What the prompt begins with, for prefix caches. Equal keys mean equal tokens up to there. */
   guint64 stream; /* conversation that prompt and output continue; 0: none */
+  const OrrTextFork
+      *fork;      /* where that begins as another; NULL: nowhere; owned by the tasks' run */
   guint64 shared; /* of the first shared_tokens, e.g. a system prompt; 0: none */
   gint32 shared_tokens;
   gint32 n_spans; /* of `spans`, from the prompt's first token on (Mooncake's hash_ids) */
@@ -102,6 +113,7 @@ struct OrrRequest {
   /* The scheduler's: the least is first, and of equal ones the request that came first. */
   double key;
   void *session; /* the load's */
+  void *task;    /* the branch of a task (tasks/); NULL: of none */
 };
 
 /* Orders two waiting requests by key, then by arrival; a preempted request is ahead of later

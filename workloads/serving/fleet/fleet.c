@@ -11,11 +11,14 @@
 #include <math.h>
 
 #include "sim/base/fault.h"
+#include "workloads/serving/fleet/group_costs.h"
 #include "workloads/serving/fleet/life.h"
 #include "workloads/serving/fleet/objectives.h"
+#include "workloads/serving/fleet/served.h"
 #include "workloads/serving/fleet/steady.h"
 #include "workloads/serving/fleet/watch.h"
 #include "workloads/serving/stations/gateway.h"
+#include "workloads/serving/tasks/task_run.h"
 #include "workloads/serving/transfers/transfers.h"
 
 struct OrrFleet {
@@ -24,7 +27,8 @@ struct OrrFleet {
   OrrLife *life; /* NULL: all replicas are up from beginning to end */
   const OrrArrival *load;
   gpointer state;
-  OrrRequest *due; /* known in advance, on the calendar; NULL: none */
+  OrrTaskRun *tasks; /* NULL: what arrives is a request */
+  OrrRequest *due;   /* known in advance, on the calendar; NULL: none */
   OrrPool *followers;
   OrrRandom lengths, groups;
   guint32 n_requests;
@@ -111,10 +115,12 @@ static gboolean is_too_long(OrrFleet *fleet, const OrrRequest *request) {
 
 static void arrive(void *user);
 
-/* Completes @request, which arrives at request->arrival_s. */
+/* Completes @request, which arrives at request->arrival_s. Of a task it is where the context
+ * begins, and no request yet. */
 static void complete(OrrFleet *fleet, OrrRequest *request) {
   const GPtrArray *classes = fleet->run.work->params.classes;
   fill_lengths(fleet, request);
+  if (fleet->tasks && !request->task) return;
   if (is_too_long(fleet, request)) return;
   request->id = fleet->n_requests++;
   request->sequences = request->most_sequences = 1;
@@ -131,7 +137,7 @@ static void complete(OrrFleet *fleet, OrrRequest *request) {
 
 static void fetch(OrrFleet *fleet);
 
-static void follow_up(OrrFleet *fleet, OrrRequest *request);
+static void follow_up(OrrFleet *fleet, OrrRequest *request, const OrrServingRequestRow *row);
 
 static void note_unserved(OrrFleet *fleet, const OrrRequest *request, gboolean is_failed) {
   const double start_s = fleet->run.start_s, now_s = orr_serving_run_now(&fleet->run);
@@ -147,7 +153,7 @@ static void enter(OrrFleet *fleet, OrrRequest *request) {
     count_area(fleet, request, 1);
   } else {
     note_unserved(fleet, request, FALSE);
-    follow_up(fleet, request);
+    follow_up(fleet, request, NULL);
   }
   work->backlog_at_last_arrival = fleet->in_system;
 }
@@ -178,8 +184,18 @@ static void notice_place(OrrFleet *fleet) {
   orr_engine_after(fleet->run.engine, 0, send_unsent, fleet);
 }
 
+/* @request is where a task begins. */
+static void begin_task(OrrFleet *fleet, OrrRequest *request) {
+  orr_task_run_arrive(fleet->tasks, request);
+  orr_route_drop(&fleet->route, request);
+}
+
 /* Sends @request, or lets it wait at its client for a place. */
 static void submit(OrrFleet *fleet, OrrRequest *request) {
+  if (fleet->tasks && !request->task) {
+    begin_task(fleet, request);
+    return;
+  }
   if (n_unsent(fleet) == 0 && has_place(fleet)) {
     enter(fleet, request);
     return;
@@ -245,66 +261,9 @@ static void take_answer(OrrFleet *fleet, OrrWatchAnswer answer) {
   g_set_error_literal(&fleet->run.error, ORR_FAULT, ORR_FAULT_STUCK, "the run was cut");
 }
 
-static const OrrSlo *slo_of(const OrrServing *params, guint group) {
-  const OrrRequestClass *one =
-      params->classes && group < params->classes->len ? params->classes->pdata[group] : NULL;
-  const gboolean has_own =
-      one && (one->slo.ttft_s > 0 || one->slo.tpot_s > 0 || one->slo.e2e_s > 0);
-  return has_own ? &one->slo : &params->slo;
-}
-
-/* A request of one output token has no time per token after the first. vLLM counts it as 0, AIPerf
- * as an objective that is not met. */
-static void judge(const OrrServing *params, OrrServedRequest *served) {
-  OrrServingRequestRow *row = &served->row;
-  const OrrSlo *slo = slo_of(params, served->group);
-  const gboolean has_gap =
-      row->output_tokens > 1 || params->metrics.definition != ORR_METRICS_AIPERF;
-  served->first_is_good = slo->ttft_s <= 0 || row->ttft_s <= slo->ttft_s;
-  served->gap_is_good = slo->tpot_s <= 0 || (has_gap && row->tpot_s <= slo->tpot_s);
-  row->good =
-      served->first_is_good && served->gap_is_good && (slo->e2e_s <= 0 || row->e2e_s <= slo->e2e_s);
-}
-
-static void set_measured(const OrrRequest *request, OrrServingRequestRow *row) {
-  row->measured_ttft_s = row->measured_tpot_s = row->measured_e2e_s = NAN;
-  if (request->measured_end_s <= 0) return;
-  row->measured_ttft_s = request->measured_first_s - row->arrival_s;
-  row->measured_e2e_s = request->measured_end_s - row->arrival_s;
-  if (request->output > 1)
-    row->measured_tpot_s =
-        (request->measured_end_s - request->measured_first_s) / (request->output - 1);
-}
-
-/* What the client of @request saw, on the run's clock. */
-static OrrServedRequest served(const OrrFleet *fleet, const OrrRequest *request) {
-  const OrrServing *params = &fleet->run.work->params;
-  const double start_s = fleet->run.start_s, token_s = params->engine.host.token_s;
-  const double arrival_s = request->arrival_s - start_s;
-  const double end_s = request->last_token_s - start_s;
-  OrrServedRequest all = {.row = {.request = request->id,
-                                  .replica = request->replica,
-                                  .arrival_s = arrival_s,
-                                  .queue_s = request->scheduled_s - start_s - arrival_s,
-                                  .ttft_s = request->first_token_s - start_s - arrival_s + token_s,
-                                  .e2e_s = end_s - arrival_s + token_s,
-                                  .input_tokens = request->prompt,
-                                  .output_tokens = request->output,
-                                  .cached_tokens = request->hit,
-                                  .preemptions = request->preemptions,
-                                  .handover_s = NAN},
-                          .group = request->group,
-                          .end_s = end_s};
-  OrrServingRequestRow *row = &all.row;
-  if (request->output > 1) row->tpot_s = (row->e2e_s - row->ttft_s) / (request->output - 1);
-  set_measured(request, row);
-  judge(params, &all);
-  return all;
-}
-
 static void ended(void *user, OrrRequest *request) {
   OrrFleet *fleet = user;
-  OrrServedRequest all = served(fleet, request);
+  OrrServedRequest all = orr_served_row(&fleet->run, request);
   orr_route_add_row(&fleet->route, request, &all.row);
   count_area(fleet, request, -1);
   all.left_s = orr_serving_run_now(&fleet->run) - fleet->run.start_s;
@@ -314,27 +273,77 @@ static void ended(void *user, OrrRequest *request) {
   check_queue(fleet, request);
   take_answer(fleet, orr_watch_left(&fleet->watch, all.row.good));
   orr_gateway_notice(orr_gateway_pair(&fleet->route)->first);
-  follow_up(fleet, request);
+  follow_up(fleet, request, &all.row);
 }
 
-/* @request has ended or was rejected; where its client goes on, the next one is put on the
- * calendar. */
-static void follow_up(OrrFleet *fleet, OrrRequest *request) {
-  const double now_s = orr_engine_now(fleet->run.engine);
-  OrrRequest next = {0};
-  const gboolean has_next = !fleet->is_over && fleet->load->after &&
-                            fleet->load->after(fleet->state, request, now_s, &next);
-  notice_place(fleet);
-  orr_route_drop(&fleet->route, request);
-  if (!has_next) return;
-  OrrRequest *next_request = orr_route_new_request(&fleet->route);
-  *next_request = next;
-  complete(fleet, next_request);
+/* Puts @request on the calendar; takes it. */
+static void put(OrrFleet *fleet, OrrRequest *request) {
+  complete(fleet, request);
   if (fleet->run.error) return;
   Follower *follower = orr_pool_take(fleet->followers);
   fleet->n_following++;
-  *follower = (Follower){fleet, next_request};
-  orr_engine_at(fleet->run.engine, fmax(next_request->arrival_s, now_s), follow, follower);
+  *follower = (Follower){fleet, request};
+  orr_engine_at(fleet->run.engine, fmax(request->arrival_s, orr_engine_now(fleet->run.engine)),
+                follow, follower);
+}
+
+static gboolean load_after(OrrFleet *fleet, OrrRequest *ended, OrrRequest *ret_next) {
+  *ret_next = (OrrRequest){0};
+  return !fleet->is_over && fleet->load->after &&
+         fleet->load->after(fleet->state, ended, orr_engine_now(fleet->run.engine), ret_next);
+}
+
+static void put_copy(OrrFleet *fleet, const OrrRequest *next) {
+  OrrRequest *request = orr_route_new_request(&fleet->route);
+  *request = *next;
+  put(fleet, request);
+}
+
+/* @request has ended, with its row, or was rejected; where its client goes on, the next one is put
+ * on the calendar. */
+static void follow_up(OrrFleet *fleet, OrrRequest *request, const OrrServingRequestRow *row) {
+  OrrRequest next;
+  const gboolean has_next = !fleet->tasks && load_after(fleet, request, &next);
+  notice_place(fleet);
+  if (fleet->tasks && !fleet->run.error) orr_task_run_left(request, row);
+  orr_route_drop(&fleet->route, request);
+  if (has_next) put_copy(fleet, &next);
+}
+
+/* --- tasks --- */
+
+static OrrRequest *new_request(void *user) {
+  return orr_route_new_request(&((OrrFleet *)user)->route);
+}
+
+static void put_request(void *user, OrrRequest *request) { put(user, request); }
+
+static gboolean next_turn(void *user, OrrRequest *ended, OrrRequest *ret_turn) {
+  return load_after(user, ended, ret_turn);
+}
+
+static void moved(void *user) {
+  const OrrRequest none = {0};
+  count_area(user, &none, 0);
+}
+
+/* Of sessions each task reads its own turns; of other loads a task's end may bring the next. */
+static void task_ended(void *user, const OrrRequest *arrival) {
+  OrrFleet *fleet = user;
+  OrrRequest ended = *arrival, next;
+  if (fleet->run.error || fleet->load->is_trace || !load_after(fleet, &ended, &next)) return;
+  put_copy(fleet, &next);
+}
+
+static gboolean open_tasks(OrrFleet *fleet, GError **error) {
+  const OrrTaskReports reports = {.user = fleet,
+                                  .new_request = new_request,
+                                  .submit = put_request,
+                                  .next_turn = next_turn,
+                                  .moved = moved,
+                                  .ended = task_ended};
+  if (!orr_tasks_are_on(&fleet->run.work->params.tasks)) return TRUE;
+  return (fleet->tasks = orr_task_run_new(&fleet->run, &reports, error)) != NULL;
 }
 
 /* By a station that it reached after its arrival. */
@@ -344,7 +353,7 @@ static void rejected(void *user, OrrRequest *request) {
   note_unserved(fleet, request, FALSE);
   work->failed_s += orr_serving_run_now(&fleet->run) - request->arrival_s;
   count_area(fleet, request, -1);
-  follow_up(fleet, request);
+  follow_up(fleet, request, NULL);
 }
 
 static void fail(OrrFleet *fleet, OrrRequest *request) {
@@ -352,7 +361,7 @@ static void fail(OrrFleet *fleet, OrrRequest *request) {
   note_unserved(fleet, request, TRUE);
   work->failed_s += orr_serving_run_now(&fleet->run) - request->arrival_s;
   count_area(fleet, request, -1);
-  follow_up(fleet, request);
+  follow_up(fleet, request, NULL);
 }
 
 /* Its replica is lost. It enters again, but for what its client has: prompt and output so far are
@@ -391,52 +400,13 @@ static gint64 in_system(void *user) { return ((const OrrFleet *)user)->in_system
 
 static gboolean expects(void *user) {
   const OrrFleet *fleet = user;
-  return fleet->run.next_arrival_s < G_MAXDOUBLE || fleet->n_following > 0 || n_unsent(fleet) > 0;
+  return fleet->run.next_arrival_s < G_MAXDOUBLE || fleet->n_following > 0 || n_unsent(fleet) > 0 ||
+         (fleet->tasks && orr_task_run_active(fleet->tasks) > 0);
 }
 
 /* --- the run --- */
 
 #define ENDLESS ((gint64)1 << 40) /* requests */
-
-static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
-  const OrrServedGroup *group = &g_array_index(run->work->groups, OrrServedGroup, g);
-  const OrrServing *params = &group->params;
-  OrrWorld *world = memcpy(&run->worlds[g], run->work->world, sizeof(OrrWorld));
-  world->cluster = &group->cluster;
-  if (group->cluster.device.name != run->work->world->cluster->device.name)
-    world->cost =
-        world->cost_of ? world->cost_of(world->machines, &group->cluster.device, error) : NULL;
-  if (!world->cost) return FALSE;
-  const OrrServingCostParams cost = {.world = world,
-                                     .shard = orr_serving_shard(params),
-                                     .pp = params->parallel.pp,
-                                     .kernels = (OrrKernelLibrary)params->engine.kernels,
-                                     .nccl = params->engine.nccl,
-                                     .all_reduce = params->engine.all_reduce,
-                                     .all_to_all = params->parallel.all_to_all,
-                                     .lora = orr_serving_lora(params),
-                                     .graph_largest = params->engine.graph_largest,
-                                     .graph_unit = (OrrGraphUnit)params->engine.graph_unit,
-                                     .graph_sizes = (OrrGraphSizes)params->engine.graph_sizes,
-                                     .graph_prompts = params->engine.graph_prompts,
-                                     .is_eager = params->engine.eager,
-                                     .launch_s = params->engine.host.launch_s,
-                                     .experts = params->engine.experts,
-                                     .pads = params->engine.graph_padding};
-  if (!(run->costs[g] = orr_serving_cost_new(&cost, error))) return FALSE;
-  if (orr_speculation_of(&params->engine.speculation).tokens == 0) return TRUE;
-  return (run->drafters[g] = orr_drafter_new(&params->engine.speculation, &cost, error)) != NULL;
-}
-
-static gboolean open_all_costs(OrrServingRun *run, GError **error) {
-  const guint n = run->work->groups->len;
-  run->worlds = g_new0(OrrWorld, n);
-  run->costs = g_new0(OrrServingCost *, n);
-  run->drafters = g_new0(OrrDrafter *, n);
-  for (guint g = 0; g < n; g++)
-    if (!open_costs(run, g, error)) return FALSE;
-  return orr_objectives_check(run, error);
-}
 
 static gboolean open_load(OrrFleet *fleet, GError **error) {
   const OrrServingWork *work = fleet->run.work;
@@ -467,26 +437,13 @@ static gboolean open_fleet(OrrFleet *fleet, GError **error) {
                                          .ended = ended};
   const OrrLifeReports life_reports = {
       .user = fleet, .homeless = homeless, .in_system = in_system, .expects = expects};
-  if (!open_all_costs(&fleet->run, error) || !open_load(fleet, error)) return FALSE;
+  if (!orr_group_costs_open(&fleet->run, error) || !orr_objectives_check(&fleet->run, error) ||
+      !open_load(fleet, error))
+    return FALSE;
   orr_transfers_open(&fleet->run);
   if (!orr_route_open(&fleet->route, &fleet->run, &route_reports, error)) return FALSE;
   fleet->life = orr_life_new(&fleet->route, &life_reports);
-  return TRUE;
-}
-
-static void close_costs(const OrrServingRun *run) {
-  OrrServingWork *work = run->work;
-  for (guint g = 0; g < work->groups->len; g++) {
-    if (!work->missing) work->missing = orr_serving_cost_missing(run->costs[g]);
-    const double *drafted = orr_drafter_trust(run->drafters[g]);
-    for (int how = 0; how <= ORR_HOW_OUTSIDE; how++)
-      work->trust_s[how] +=
-          orr_serving_cost_trust(run->costs[g])[how] + (drafted ? drafted[how] : 0);
-    const OrrServingParts parts = orr_serving_cost_parts(run->costs[g]);
-    work->parts.gpu_s += parts.gpu_s;
-    work->parts.attention_s += parts.attention_s;
-    work->parts.experts_s += parts.experts_s;
-  }
+  return open_tasks(fleet, error);
 }
 
 static gboolean close_replicas(OrrFleet *fleet, GError **error) {
@@ -528,26 +485,18 @@ gboolean orr_fleet_finish(OrrWork *base, GError **error) {
   else if (!close_replicas(fleet, error))
     return FALSE;
   work->end_s = fleet->area_since_s - fleet->run.start_s;
+  if (fleet->tasks) orr_task_run_close(fleet->tasks);
   if (!fleet->is_over) work->steady = orr_steady_of(work, work->last_arrival_s);
   if (!orr_serving_run_close_window(&fleet->run, error)) return FALSE;
   if (!orr_serving_run_check_law(&fleet->run, error)) return FALSE;
   work->calls = (gint64)orr_engine_n_events(fleet->run.engine);
-  close_costs(&fleet->run);
+  orr_group_costs_close(&fleet->run);
   return TRUE;
-}
-
-static void free_costs(OrrServingRun *run) {
-  for (guint g = 0; run->costs && g < run->work->groups->len; g++) {
-    orr_drafter_free(run->drafters[g]);
-    orr_serving_cost_free(run->costs[g]);
-  }
-  g_free(run->drafters);
-  g_free(run->costs);
-  g_free(run->worlds);
 }
 
 void orr_fleet_free(OrrFleet *fleet) {
   if (!fleet) return;
+  orr_task_run_free(fleet->tasks);
   orr_life_free(fleet->life);
   orr_route_close(&fleet->route);
   orr_transfers_close(&fleet->run);
@@ -555,7 +504,7 @@ void orr_fleet_free(OrrFleet *fleet) {
   if (fleet->state) fleet->load->close(fleet->state);
   if (fleet->run.sums) g_array_unref(fleet->run.sums);
   g_queue_clear(&fleet->unsent);
-  free_costs(&fleet->run);
+  orr_group_costs_free(&fleet->run);
   g_clear_error(&fleet->run.error);
   g_free(fleet);
 }

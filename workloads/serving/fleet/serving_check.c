@@ -19,6 +19,7 @@
 #include "workloads/collectives/collective.h"
 #include "workloads/serving/fleet/fleet.h"
 #include "workloads/serving/fleet/refusals.h"
+#include "workloads/serving/tasks/task_check.h"
 #include "workloads/serving/transfers/serving_paths.h"
 
 #define D "%" G_GINT64_FORMAT
@@ -43,7 +44,7 @@ static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster 
     const OrrReplicaGroup *other = params->groups->pdata[i];
     left -= other->replicas * gpus_of(&other->parallel);
   }
-  left -= params->encoders.replicas;
+  left -= params->encoders.replicas + orr_tasks_gpus(&params->tasks, G_MAXUINT);
   if (own.replicas == 0) own.replicas = MAX(left / gpus_of(&own.parallel), 1);
   return own;
 }
@@ -403,6 +404,10 @@ static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrP
     gpus += (double)params->encoders.replicas;
     g_string_append_printf(text, " + encoders " D, params->encoders.replicas);
   }
+  if (orr_tasks_gpus(&params->tasks, G_MAXUINT) > 0) {
+    gpus += (double)orr_tasks_gpus(&params->tasks, G_MAXUINT);
+    g_string_append_printf(text, " + pools of tasks " D, orr_tasks_gpus(&params->tasks, G_MAXUINT));
+  }
   if (gpus > (double)orr_cluster_n_gpus(cluster))
     orr_diags_error(diags, place,
                     "replicas * tp * pp * dp-attention = %s = %.0f GPUs, but the cluster has " D
@@ -476,6 +481,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   check_host(&params->engine.host, cluster, place, diags);
   check_load(params, place, diags);
   check_lengths(params, model, place, diags);
+  orr_task_check(params, cluster, place, diags);
   if (orr_diags_n_errors(diags) == before)
     check_room_of_groups(params, model, cluster, place, diags);
 }
@@ -525,11 +531,15 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
   work->steps = g_array_new(FALSE, FALSE, sizeof(OrrServingStepRow));
   work->gaps = g_array_new(FALSE, FALSE, sizeof(OrrTokenGap));
   work->turns = g_array_new(FALSE, FALSE, sizeof(OrrServingTurnRow));
+  work->tasks = g_array_new(FALSE, FALSE, sizeof(OrrServingTaskRow));
+  work->task_steps = g_array_new(FALSE, FALSE, sizeof(OrrServingTaskStepRow));
+  work->task_pools = g_array_new(FALSE, FALSE, sizeof(OrrServingTaskPoolRow));
   if (params->metrics.step_rows > 0) work->power = orr_power_time_new();
   work->groups = g_array_new(FALSE, FALSE, sizeof(OrrServedGroup));
   for (guint g = 0; g < orr_serving_n_groups(params); g++) add_group(work, params, g);
   work->first_encoder = work->work.n_gpus;
-  work->work.n_gpus += params->encoders.replicas;
+  work->first_task_gpu = work->first_encoder + params->encoders.replicas;
+  work->work.n_gpus = work->first_task_gpu + orr_tasks_gpus(&params->tasks, G_MAXUINT);
   return work;
 }
 
@@ -549,6 +559,9 @@ void orr_serving_check_free(OrrWork *base) {
   g_array_unref(work->steps);
   g_array_unref(work->gaps);
   g_array_unref(work->turns);
+  g_array_unref(work->tasks);
+  g_array_unref(work->task_steps);
+  g_array_unref(work->task_pools);
   g_free(work->power);
   g_array_unref(work->groups);
   g_free(work->replicas);

@@ -1,0 +1,93 @@
+/*
+ * serving_task_rows.c - the tasks of a serving run as rows.
+ *
+ *   rates        from the first arrival to the end of the run, over tasks that are done
+ *   in flight    the sum of the tasks' times over that time (Little 1961)
+ *   cost         of GPUs and energy over that time, which tasks that are not done share in
+ */
+#include <math.h>
+
+#include "sim/run/answer/answer_private.h"
+#include "sim/run/answer/latencies.h"
+
+typedef struct {
+  GArray *e2e; /* of double, of tasks that are done */
+  double n, all_s, first_s, turns, input, cached, output;
+} Sums;
+
+static void count(OrrServingTaskResult *result, const OrrServingTaskRow *row, Sums *sums) {
+  const struct {
+    const char *outcome;
+    gint64 *n;
+  } all[] = {{"done", &result->done},
+             {"timeout", &result->timeouts},
+             {"turns", &result->over_turns},
+             {"tokens", &result->over_tokens},
+             {"context", &result->over_context},
+             {"rejected", &result->rejected}};
+  for (guint i = 0; i < G_N_ELEMENTS(all); i++)
+    *all[i].n += g_str_equal(row->outcome, all[i].outcome);
+  if (g_str_equal(row->outcome, "done")) g_array_append_val(sums->e2e, row->e2e_s);
+  sums->n++;
+  sums->all_s += row->e2e_s;
+  sums->first_s = fmin(sums->first_s, row->arrival_s);
+  sums->turns += (double)row->turns;
+  sums->input += (double)row->input_tokens;
+  sums->cached += (double)row->cached_tokens;
+  sums->output += (double)row->output_tokens;
+}
+
+static double cpu_seconds(const OrrServingWork *work) {
+  double sum_s = 0;
+  for (guint i = 0; i < work->task_pools->len; i++)
+    sum_s += g_array_index(work->task_pools, OrrServingTaskPoolRow, i).cpu_seconds;
+  return sum_s;
+}
+
+static void add_result(const OrrServingWork *work, double gpus, double per_s, OrrOutcome *outcome) {
+  Sums sums = {.e2e = g_array_new(FALSE, FALSE, sizeof(double)), .first_s = G_MAXDOUBLE};
+  OrrServingTaskResult result = {.tasks = work->tasks->len};
+  for (guint i = 0; i < work->tasks->len; i++)
+    count(&result, &g_array_index(work->tasks, OrrServingTaskRow, i), &sums);
+  const double for_s = fmax(work->end_s - sums.first_s, 1e-12), done = (double)result.done;
+  result.e2e = orr_latencies_of(sums.e2e);
+  result.tasks_per_hour = done / for_s * 3600;
+  result.in_flight_mean = sums.all_s / for_s;
+  result.turns_mean = sums.turns / sums.n;
+  result.input_tokens_mean = sums.input / sums.n;
+  result.cached_tokens_mean = sums.cached / sums.n;
+  result.output_tokens_mean = sums.output / sums.n;
+  result.cpu_seconds_mean = cpu_seconds(work) / sums.n;
+  result.cpu_cores_mean = cpu_seconds(work) / for_s;
+  result.gpu_seconds_mean = done > 0 ? gpus * for_s / done : NAN;
+  result.cost_per_task = done > 0 ? per_s * for_s / done : NAN;
+  g_array_unref(sums.e2e);
+  g_array_append_val(outcome->serving_task_results, result);
+}
+
+enum { STEPS_PER_ROW = 10 }; /* rows of steps for each of metrics.request-rows, at most */
+
+/* Evenly spaced tasks, with all their steps. */
+static void add_samples(const OrrServingWork *work, OrrOutcome *outcome) {
+  const gint64 most = work->params.metrics.request_rows;
+  if (most == 0) return;
+  const gint64 n = work->tasks->len, n_steps = work->task_steps->len;
+  const gint64 stride = MAX((n + most - 1) / most, 1);
+  const gint64 step_stride =
+      MAX(stride, (n_steps + STEPS_PER_ROW * most - 1) / (STEPS_PER_ROW * most));
+  for (gint64 i = 0; i < n; i += stride)
+    g_array_append_val(outcome->serving_tasks,
+                       g_array_index(work->tasks, OrrServingTaskRow, (guint)i));
+  for (guint i = 0; i < work->task_steps->len; i++) {
+    const OrrServingTaskStepRow *row = &g_array_index(work->task_steps, OrrServingTaskStepRow, i);
+    if (row->task % step_stride == 0) g_array_append_val(outcome->serving_task_steps, *row);
+  }
+}
+
+void orr_serving_task_rows(const OrrServingWork *work, double gpus, double per_s,
+                           OrrOutcome *outcome) {
+  if (work->tasks->len == 0) return;
+  add_result(work, gpus, per_s, outcome);
+  add_samples(work, outcome);
+  g_array_append_vals(outcome->serving_task_pools, work->task_pools->data, work->task_pools->len);
+}

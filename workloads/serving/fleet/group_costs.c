@@ -1,0 +1,69 @@
+/*
+ * group_costs.c - what steps of each group of replicas take, and how that is known.
+ */
+#include "workloads/serving/fleet/group_costs.h"
+
+static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
+  const OrrServedGroup *group = &g_array_index(run->work->groups, OrrServedGroup, g);
+  const OrrServing *params = &group->params;
+  OrrWorld *world = memcpy(&run->worlds[g], run->work->world, sizeof(OrrWorld));
+  world->cluster = &group->cluster;
+  if (group->cluster.device.name != run->work->world->cluster->device.name)
+    world->cost =
+        world->cost_of ? world->cost_of(world->machines, &group->cluster.device, error) : NULL;
+  if (!world->cost) return FALSE;
+  const OrrServingCostParams cost = {.world = world,
+                                     .shard = orr_serving_shard(params),
+                                     .pp = params->parallel.pp,
+                                     .kernels = (OrrKernelLibrary)params->engine.kernels,
+                                     .nccl = params->engine.nccl,
+                                     .all_reduce = params->engine.all_reduce,
+                                     .all_to_all = params->parallel.all_to_all,
+                                     .lora = orr_serving_lora(params),
+                                     .graph_largest = params->engine.graph_largest,
+                                     .graph_unit = (OrrGraphUnit)params->engine.graph_unit,
+                                     .graph_sizes = (OrrGraphSizes)params->engine.graph_sizes,
+                                     .graph_prompts = params->engine.graph_prompts,
+                                     .is_eager = params->engine.eager,
+                                     .launch_s = params->engine.host.launch_s,
+                                     .experts = params->engine.experts,
+                                     .pads = params->engine.graph_padding};
+  if (!(run->costs[g] = orr_serving_cost_new(&cost, error))) return FALSE;
+  if (orr_speculation_of(&params->engine.speculation).tokens == 0) return TRUE;
+  return (run->drafters[g] = orr_drafter_new(&params->engine.speculation, &cost, error)) != NULL;
+}
+
+gboolean orr_group_costs_open(OrrServingRun *run, GError **error) {
+  const guint n = run->work->groups->len;
+  run->worlds = g_new0(OrrWorld, n);
+  run->costs = g_new0(OrrServingCost *, n);
+  run->drafters = g_new0(OrrDrafter *, n);
+  for (guint g = 0; g < n; g++)
+    if (!open_costs(run, g, error)) return FALSE;
+  return TRUE;
+}
+
+void orr_group_costs_close(const OrrServingRun *run) {
+  OrrServingWork *work = run->work;
+  for (guint g = 0; g < work->groups->len; g++) {
+    if (!work->missing) work->missing = orr_serving_cost_missing(run->costs[g]);
+    const double *drafted = orr_drafter_trust(run->drafters[g]);
+    for (int how = 0; how <= ORR_HOW_OUTSIDE; how++)
+      work->trust_s[how] +=
+          orr_serving_cost_trust(run->costs[g])[how] + (drafted ? drafted[how] : 0);
+    const OrrServingParts parts = orr_serving_cost_parts(run->costs[g]);
+    work->parts.gpu_s += parts.gpu_s;
+    work->parts.attention_s += parts.attention_s;
+    work->parts.experts_s += parts.experts_s;
+  }
+}
+
+void orr_group_costs_free(OrrServingRun *run) {
+  for (guint g = 0; run->costs && g < run->work->groups->len; g++) {
+    orr_drafter_free(run->drafters[g]);
+    orr_serving_cost_free(run->costs[g]);
+  }
+  g_free(run->drafters);
+  g_free(run->costs);
+  g_free(run->worlds);
+}

@@ -1,0 +1,174 @@
+/*
+ * task_check.c - checks a document of tasks.
+ */
+#include "workloads/serving/tasks/task_check.h"
+
+#include <string.h>
+
+#include "workloads/serving/tasks/steps/task_step.h"
+
+/* --- what steps call --- */
+
+static void report_unknown(const OrrTaskCheck *check, const char *what, const char *name,
+                           const GPtrArray *known) {
+  g_autoptr(GString) names = g_string_new(NULL);
+  for (guint i = 0; known && i < known->len; i++) /* both structs begin with their name */
+    g_string_append_printf(names, "%s%s", i > 0 ? ", " : "", *(char *const *)known->pdata[i]);
+  orr_diags_error(check->diags, check->place, "there is no %s '%s' in tasks (there is: %s)", what,
+                  name, names->len > 0 ? names->str : "none");
+}
+
+void orr_task_check_pool(const OrrTaskCheck *check, const char *name, const char *kind) {
+  const int index = orr_tasks_pool_index(check->tasks, name);
+  if (index < 0) {
+    report_unknown(check, "pool", name, check->tasks->pools);
+    return;
+  }
+  const OrrEntry *entry = ((const OrrTaskPool *)check->tasks->pools->pdata[index])->of.entry;
+  if (entry && strcmp(entry->name, kind) != 0)
+    orr_diags_error(check->diags, check->place, "pool '%s' is of %s: this step needs one of %s",
+                    name, entry->name, kind);
+}
+
+void orr_task_check_program(const OrrTaskCheck *check, const char *name) {
+  if (!orr_tasks_program(check->tasks, name))
+    report_unknown(check, "program", name, check->tasks->programs);
+}
+
+void orr_task_check_lengths(const OrrTaskCheck *check, const OrrLengths *lengths, const char *what,
+                            gboolean is_required) {
+  if (is_required || lengths->tokens > 0 || lengths->kind != 0)
+    orr_lengths_check(lengths, what, check->place, check->diags);
+}
+
+/* --- steps --- */
+
+/* The place of entry @i of the list @path below the workload. */
+static OrrPlace entry_place(OrrPlace place, const char *path, guint i) {
+  const OrrPlace list = orr_node_place_in(place, path);
+  const OrrNode *node = list.node;
+  if (!node || node->kind != ORR_NODE_LIST || i >= node->items->len) return list;
+  return orr_node_place(node->items->pdata[i]);
+}
+
+static void check_steps(const OrrTasks *tasks, const GPtrArray *steps, OrrPlace place,
+                        const char *path, OrrDiags *diags) {
+  if (!steps || steps->len == 0) orr_diags_error(diags, place, "%s: there is no step", path);
+  for (guint i = 0; steps && i < steps->len; i++) {
+    const OrrTaskStep *step = steps->pdata[i];
+    const OrrTaskStepKind *kind = (const OrrTaskStepKind *)step->does.entry;
+    const OrrTaskCheck check = {tasks, entry_place(place, path, i), diags};
+    if (kind && kind->check) kind->check(step->does.params, &check);
+  }
+}
+
+static const char *program_of(const OrrTaskStep *step) {
+  const OrrTaskStepKind *kind = (const OrrTaskStepKind *)step->does.entry;
+  return kind && kind->program ? kind->program(step->does.params) : NULL;
+}
+
+/* Whether @program calls itself, through at most @depth others. */
+static gboolean reaches(const OrrTasks *tasks, const OrrTaskProgram *from,
+                        const OrrTaskProgram *program, guint depth) {
+  for (guint i = 0; from && from->steps && i < from->steps->len; i++) {
+    const char *name = program_of(from->steps->pdata[i]);
+    const OrrTaskProgram *next = name ? orr_tasks_program(tasks, name) : NULL;
+    if (next && (next == program || (depth > 0 && reaches(tasks, next, program, depth - 1))))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static void check_names(const GPtrArray *list, OrrPlace place, const char *path, OrrDiags *diags) {
+  for (guint i = 0; list && i < list->len; i++)
+    for (guint k = 0; k < i; k++)
+      if (strcmp(*(char *const *)list->pdata[i], *(char *const *)list->pdata[k]) == 0)
+        orr_diags_error(diags, entry_place(place, path, i), "%s: duplicate name '%s'", path,
+                        *(char *const *)list->pdata[i]);
+}
+
+static void check_programs(const OrrTasks *tasks, OrrPlace place, OrrDiags *diags) {
+  for (guint i = 0; tasks->programs && i < tasks->programs->len; i++) {
+    const OrrTaskProgram *program = tasks->programs->pdata[i];
+    const OrrPlace own = entry_place(place, "tasks.programs", i);
+    check_steps(tasks, program->steps, own, "steps", diags);
+    if (reaches(tasks, program, program, tasks->programs->len))
+      orr_diags_error(diags, own, "program '%s' calls itself: it would never end", program->name);
+  }
+}
+
+static void check_pools(const OrrTasks *tasks, const OrrCluster *cluster, OrrPlace place,
+                        OrrDiags *diags) {
+  for (guint i = 0; tasks->pools && i < tasks->pools->len; i++) {
+    const OrrTaskPool *pool = tasks->pools->pdata[i];
+    const OrrTaskPoolKind *kind = (const OrrTaskPoolKind *)pool->of.entry;
+    if (kind && kind->check)
+      kind->check(pool->of.params, cluster, entry_place(place, "tasks.pools", i), diags);
+  }
+}
+
+/* --- the workload --- */
+
+static gboolean replays(const GPtrArray *steps) {
+  for (guint i = 0; steps && i < steps->len; i++) {
+    const OrrTaskStep *step = steps->pdata[i];
+    const OrrTaskStepKind *kind = (const OrrTaskStepKind *)step->does.entry;
+    if (kind && kind->is_replay) return TRUE;
+  }
+  return FALSE;
+}
+
+/* A load that has lengths has whole sessions, and only `replay`, once in a task, reads them. */
+static void check_load(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  const OrrTasks *tasks = &params->tasks;
+  const OrrArrival *load = (const OrrArrival *)params->load.entry;
+  const gboolean has_replay = replays(tasks->steps);
+  const OrrPlace own = orr_node_place_in(place, "tasks.steps");
+  if (!load) return;
+  for (guint i = 0; tasks->programs && i < tasks->programs->len; i++)
+    if (replays(((const OrrTaskProgram *)tasks->programs->pdata[i])->steps))
+      orr_diags_error(diags, own, "replay in a program: a task replays its session once, in steps");
+  if (has_replay && !(load->is_trace && load->after))
+    orr_diags_error(diags, own,
+                    "replay needs a load of sessions (sessions, mooncake-sessions), not %s",
+                    load->entry.name);
+  if (!has_replay && load->is_trace)
+    orr_diags_error(diags, own,
+                    "load %s has lengths of its own, which these steps would not use: use replay, "
+                    "or a load that says only when tasks come",
+                    load->entry.name);
+}
+
+static void check_excluded(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  const struct {
+    const char *option, *because;
+    gboolean is_on;
+  } all[] = {
+      {"samples", "a turn goes on with one answer; use parallel", params->samples > 1},
+      {"beam-search", "a turn goes on with one answer", params->beams.width > 1},
+      {"images", "only the first prompt would have them", params->images > 0},
+      {"classes", "they are drawn for each request, not for a task",
+       params->classes && params->classes->len > 0},
+      {"metrics.window", "the windows count requests, not tasks",
+       params->metrics.window != ORR_WINDOW_ALL},
+      {"max-concurrency", "it counts requests: use load closed-loop, which counts tasks",
+       params->max_concurrency > 0},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(all); i++)
+    if (all[i].is_on)
+      orr_diags_error(diags, orr_node_place_in(place, "tasks"),
+                      "tasks and %s exclude each other: %s", all[i].option, all[i].because);
+}
+
+void orr_task_check(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
+                    OrrDiags *diags) {
+  const OrrTasks *tasks = &params->tasks;
+  if (!orr_tasks_are_on(tasks)) return;
+  check_steps(tasks, tasks->steps, place, "tasks.steps", diags);
+  check_names(tasks->programs, place, "tasks.programs", diags);
+  check_names(tasks->pools, place, "tasks.pools", diags);
+  check_programs(tasks, place, diags);
+  check_pools(tasks, cluster, place, diags);
+  check_load(params, place, diags);
+  check_excluded(params, place, diags);
+}
