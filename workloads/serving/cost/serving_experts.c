@@ -24,6 +24,9 @@ static const OrrField kernels_fields[] = {
                   "Host time for a layer's experts where a step is launched eagerly, beyond one "
                   "launch: a number of launches of host.launch each.",
                   .min = 0, .max = 1e6),
+    ORR_FIELD_BOOL(OrrExpertKernels, "merged", merged, "false",
+                   "Whether the products of 4-bit experts gather, cast and activate on the way, as "
+                   "TensorRT-LLM's do with moe_config.backend TRTLLM."),
 };
 const OrrFieldTable orr_expert_kernels_table =
     ORR_FIELD_TABLE("expert-kernels", "An engine's kernels for the routed experts of a layer.",
@@ -53,6 +56,23 @@ static void add_move(const OrrCostModel *model, const char *name, double bytes, 
   sum->how = MAX(sum->how, cost.how);
 }
 
+static OrrCost products_alone(const OrrCostModel *model, const OrrOperator *op) {
+  return op->kind == ORR_OPERATOR_GEMM ? orr_cost_among(model, op) : (OrrCost){0, ORR_HOW_MEASURED};
+}
+
+static OrrCost merged_cost(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations) {
+  OrrOperator cast_once = *op;
+  double pairs = 0, active = 0;
+  cast_once.moe.stored.cast_apart = TRUE;
+  orr_cost_moe_load(&op->moe, &pairs, &active);
+  const double tokens = MIN((double)op->moe.tokens, pairs), hidden = (double)op->moe.hidden;
+  const double wide = orr_dtype_bytes(activations), narrow = orr_dtype_bytes((OrrDtype)op->dtype);
+  OrrCost sum = orr_grouped_experts(model, &cast_once, activations, products_alone);
+  add_move(model, "cast", tokens * (wide + narrow) * hidden, &sum);
+  add_move(model, "unpermute", (tokens + pairs) * wide * hidden, &sum);
+  return sum;
+}
+
 static OrrCost grouped_cost(const OrrCostModel *model, const OrrOperator *op,
                             OrrDtype activations) {
   double pairs = 0, active = 0;
@@ -67,25 +87,28 @@ static OrrCost grouped_cost(const OrrCostModel *model, const OrrOperator *op,
 
 static OrrCost faster(OrrCost a, OrrCost b) { return b.time_s < a.time_s ? b : a; }
 
-static OrrCost measured_cost(const OrrCostModel *model, const OrrOperator *op,
-                             OrrDtype activations) {
+static OrrCost measured_cost(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations,
+                             gboolean merged) {
   const OrrCost fused = orr_cost_among(model, op);
   if (!is_narrow(op)) return fused;
-  const OrrCost grouped = grouped_cost(model, op, activations);
+  const OrrCost grouped = merged && op->dtype == ORR_FP4 ? merged_cost(model, op, activations)
+                                                         : grouped_cost(model, op, activations);
   if (!holds(model, op) && holds_products(model, op)) return grouped;
   return faster(fused, grouped);
 }
 
 /* Tiles matter where experts have few rows: there tuned kernels read as fast as memory is. With
  * many rows they compute at the rate of the kernels that were measured. */
-static OrrCost tuned_cost(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations) {
+static OrrCost tuned_cost(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations,
+                          gboolean merged) {
   static const gint64 many = 16384; /* tokens */
   OrrOperator large = *op;
   double pairs = 0, large_pairs = 0, active = 0;
   large.moe.tokens = many;
   orr_cost_moe_load(&op->moe, &pairs, &active);
   orr_cost_moe_load(&large.moe, &large_pairs, &active);
-  const double compute_s = measured_cost(model, &large, activations).time_s * pairs / large_pairs;
+  const double compute_s =
+      measured_cost(model, &large, activations, merged).time_s * pairs / large_pairs;
   return (OrrCost){orr_cost_moe_overhead_s(model) +
                        hypot(compute_s, orr_cost_moe_bytes_s(model, op)),
                    ORR_HOW_MODELLED};
@@ -93,9 +116,9 @@ static OrrCost tuned_cost(const OrrCostModel *model, const OrrOperator *op, OrrD
 
 OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations,
                             const OrrExpertKernels *kernels) {
-  OrrCost cost = measured_cost(model, op, activations);
+  OrrCost cost = measured_cost(model, op, activations, kernels->merged);
   if (is_narrow(op) && kernels->rows == ORR_EXPERTS_TUNED)
-    cost = faster(cost, tuned_cost(model, op, activations));
+    cost = faster(cost, tuned_cost(model, op, activations, kernels->merged));
   cost.time_s = cost.time_s / kernels->efficiency +
                 (double)kernels->small * orr_cost_kernel_overhead_s(model);
   return cost;

@@ -18,6 +18,11 @@
  *             rows at the rate that the others have at 16,384 tokens. The fused rows are of
  *             Triton's kernel with its default tiles, which takes twice that on narrow experts.
  *
+ *   merged    grouped products that gather their rows, cast and activate on the way (TensorRT-LLM's
+ *             generated kernels: moe_config.backend TRTLLM). Apart from the products there are one
+ *             cast of each token, which reads t h of 16 bits and writes t h in the experts' format,
+ *             and unpermute. Only 4-bit experts, and only where the engine says so.
+ *
  * Formats of 8 and 4 bits have both, and an engine takes the faster. For a format without fused
  * rows (nvfp4) only grouped products are known, at the rate of the products measured in it. 16-bit
  * experts are fused, as they were measured.
@@ -47,6 +52,7 @@ typedef struct {
   int rows;               /* OrrServingExpertKernels */
   double efficiency;      /* above 0 */
   gint64 small, launches; /* per layer */
+  gboolean merged;        /* 4-bit experts */
 } OrrExpertKernels;
 extern const OrrFieldTable orr_expert_kernels_table;
 
