@@ -230,9 +230,9 @@ def check_caveats():
     check("a sweep says which results were far off", out.count(f"  warning       {off}") == 1, out + said)
     _, out, said = call("compare", "off.db", "2", "3")
     check("so does compare", f"warning: runs 2, 3: {off}" in out, out + said)
-    _, out, said = call("run", "served.yaml", "--set", "model=glm-5", "--set", "cluster=dgx-h100-superpod", "--set",
+    _, out, said = call("run", "served.yaml", "--set", "model=minimax-m3", "--set", "cluster=dgx-h100-superpod", "--set",
                         "workload.parallel.tp=32", "--db", "none")
-    check("sparse attention that is computed as dense is a warning", "model glm-5: attention is sparse" in out, out + said)
+    check("sparse attention that is computed as dense is a warning", "model minimax-m3: attention is sparse" in out, out + said)
 
 
 # A set whose first row names its release and whose second does not.
