@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "models/import_huggingface.h"
+#include "models/huggingface_sparse.h"
 
 typedef struct {
   const OrrHuggingfaceConfig *config;
@@ -124,6 +125,8 @@ static void check_lists(const Reading *reading) {
   }
   take_list(reading, "mlp_only_layers");
   take_list(reading, "moe_layers");
+  take_list(reading, "compress_ratios");
+  take_list(reading, "indexer_types");
   check_pattern(reading);
 }
 
@@ -134,11 +137,19 @@ static gboolean is_text(const OrrNode *node) {
 
 /* Checks the numbers that determine the layers once, so that each bad one is reported once. */
 static void check_numbers(const Reading *reading) {
-  static const char *const keys[] = {
-      "full_attention_interval", "sliding_window_pattern", "max_position_embeddings",
-      "sliding_window",          "attention_chunk_size",   "no_rope_layer_interval",
-      "first_k_dense_replace",   "decoder_sparse_step",    "interleave_moe_layer_step",
-      "moe_layer_start_index",   "moe_layer_interval",     ORR_HF_EXPERTS};
+  static const char *const keys[] = {"full_attention_interval",
+                                     "sliding_window_pattern",
+                                     "max_position_embeddings",
+                                     "sliding_window",
+                                     "attention_chunk_size",
+                                     "no_rope_layer_interval",
+                                     "first_k_dense_replace",
+                                     "decoder_sparse_step",
+                                     "interleave_moe_layer_step",
+                                     "moe_layer_start_index",
+                                     "moe_layer_interval",
+                                     "index_topk",
+                                     ORR_HF_EXPERTS};
   const OrrNode *frequency = take(reading, "moe_layer_freq");
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
     const gboolean may_be_text = strcmp(keys[i], "sliding_window_pattern") == 0;
@@ -225,13 +236,8 @@ static const char *plain_mixer_of(const Reading *reading, gint64 i) {
   return "window";
 }
 
-/* With an indexer (index_topk keys for each query), attention is sparse; GLM-5.2 lists the layers
- * that have one, and the others use its choice. */
 static const char *mixer_of(const Reading *reading, gint64 i) {
-  const char *plain = plain_mixer_of(reading, i);
-  const char *indexer = item(take(reading, "indexer_types"), i);
-  if (strcmp(plain, "attention") != 0 || number(reading, "index_topk", 0) < 1) return plain;
-  return indexer && strcmp(indexer, "shared") == 0 ? "shared" : "sparse";
+  return orr_huggingface_sparse_mixer(reading->config, i, plain_mixer_of(reading, i));
 }
 
 static gboolean has_experts(const Reading *reading) {

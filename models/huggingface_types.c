@@ -62,6 +62,7 @@ static const OrrHuggingfaceType types[] = {
     {"deepseek_v2", LLAMA, ORR_POSITION_ROPE},
     {"deepseek_v3", LLAMA, ORR_POSITION_ROPE},
     {"deepseek_v32", LLAMA, ORR_POSITION_ROPE},
+    {"deepseek_v4", LLAMA, ORR_POSITION_ROPE},
     {"deepseek_vl_v2", LLAMA, ORR_POSITION_ROPE},
     {"dots1", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"ernie4_5", LLAMA | ORR_HF_TIED, ORR_POSITION_ROPE},
@@ -219,9 +220,6 @@ static const struct {
 } foreign[] = {
     {"block_configs",
      "layers that differ in width or lack a part (an architecture found by search)"},
-    {"hc_mult num_hyper_connections compress_ratios",
-     "compressed attention (CSA, HCA), hyper-connections and a grouped output projection "
-     "(DeepSeek-V4)"},
     {"attn_res_block_size", "attention residuals (Kimi K3)"},
     {"zero_expert_num", "two attentions and two MLPs in a layer, and experts that compute nothing "
                         "(LongCat-Flash)"},

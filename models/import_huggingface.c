@@ -8,6 +8,7 @@
  * so that an inconsistent config is refused with the rule that it breaks.
  */
 #include "models/import_huggingface.h"
+#include "models/huggingface_sparse.h"
 
 #include <string.h>
 
@@ -237,16 +238,6 @@ static void map_states(const Import *import) {
   }
 }
 
-static void map_sparse(const Import *import) {
-  const gint64 topk = number(import, "index_topk", 0);
-  if (topk < 1) return;
-  OrrNode *map = orr_node_new_map((OrrPlace){0});
-  orr_huggingface_config_set_number(map, "topk", topk);
-  orr_huggingface_config_set_number(map, "index-heads", number(import, "index_n_heads", 0));
-  orr_huggingface_config_set_number(map, "index-head-dim", number(import, "index_head_dim", 128));
-  orr_node_set(import->model, "sparse-attention", map);
-}
-
 static void map_layout(const Import *import, gint64 layers) {
   g_auto(GStrv) layout = orr_huggingface_layers_layout(import->config, import->type, layers);
   OrrNode *list = orr_node_new_list((OrrPlace){0});
@@ -447,8 +438,8 @@ static void map_all(const Import *import, gint64 layers) {
   map_latent(import);
   map_experts(import);
   map_states(import);
-  map_sparse(import);
   map_delta(import);
+  orr_huggingface_sparse_map(import->config, MIN(layers, ORR_MAX_LAYOUT), import->model);
   map_layout(import, MIN(layers, ORR_MAX_LAYOUT));
   may(import, "mtp-layers", "num_nextn_predict_layers|num_mtp_modules|mtp_num_hidden_layers");
 }

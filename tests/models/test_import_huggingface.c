@@ -90,7 +90,7 @@ static void test_makes_the_zoo(void) {
     orr_field_clear(&orr_model_table, &known);
     n++;
   }
-  g_assert_cmpuint(n, >=, 37);
+  g_assert_cmpuint(n, >=, 40);
 }
 
 /* @warned: the keys in front of the effect; "" where there is no warning. */
@@ -109,6 +109,9 @@ static void test_left_out(void) {
   assert_left_out("qwen3-235b-a22b", "", "");
   assert_left_out("mixtral-8x7b", "", "");
   assert_left_out("glm-5", "", ""); /* its indexer is read */
+  assert_left_out(
+      "deepseek-v4-flash", "",
+      "hc_mult: 4, hc_eps: 1e-06, hc_sinkhorn_iters: 20: more than one residual stream");
   assert_left_out("deepseek-v3", "", "");
   assert_left_out("llava-1.5-7b", "", "");
   assert_left_out("gemma-3-27b", "", "vision_config: the vision tower is left out");
@@ -246,8 +249,10 @@ static void test_refused(void) {
                  document);
   assert_refused("{\"hidden_size\": 5}", "missing key 'model_type'", document);
   /* layers that no document can say are refused by name, whatever the type is */
-  assert_refused("{\"model_type\": \"deepseek_v4\", \"hc_mult\": 4}",
-                 "the model has compressed attention (CSA, HCA), hyper-connections", document);
+  assert_refused("{\"model_type\": \"deepseek_v4\", \"hidden_size\": 64, \"num_hidden_layers\": 3, "
+                 "\"num_attention_heads\": 2, \"vocab_size\": 8, \"max_position_embeddings\": 64, "
+                 "\"compress_ratios\": [4, 16, 128]}",
+                 "'compress_ratios' has more than two ratios above 1", document);
   assert_refused("{\"model_type\": \"nemotron-nas\", \"block_configs\": [{\"a\": 1}]}",
                  "layers that differ in width or lack a part", document);
   assert_refused("{\"model_type\": \"kimi_k3\", "
