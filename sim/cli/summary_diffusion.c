@@ -39,7 +39,9 @@ void orr_summary_diffusion(OrrPage *page, const OrrScenario *scenario, const Orr
                 orr_page_percent(page, r->memory_s / r->latency_s),
                 orr_page_percent(page, r->exposed_comm_s / r->latency_s),
                 orr_page_percent(page, r->wait_s / r->latency_s));
-  orr_page_line(page, "memory", "%s of weights", orr_page_bytes(page, r->weight_bytes));
+  orr_page_line(page, "bands", "none: no band is made for this kind of workload");
+  orr_page_line(page, "memory", "%s of weights; activations are not counted",
+                orr_page_bytes(page, r->weight_bytes));
   if (isnan(r->gpu_power_mean_w)) return;
   orr_page_line(page, "energy", "%.4g J per output; GPUs draw %s", r->energy_j_per_output,
                 orr_page_watts(page, r->gpu_power_mean_w));

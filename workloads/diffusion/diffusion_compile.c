@@ -158,7 +158,7 @@ static gboolean join(Compile *c, const OrrOperator *op, const guint32 *streams, 
 
 /* --- Segments --- */
 
-/* Work of equal seconds shares a label, which tells the ledger of what kinds they are. */
+/* Work of equal seconds shares a label; the ledger finds its kinds of time by the label. */
 static guint32 label_of(Compile *c, const char *name, const double seconds[ORR_N_TIMES]) {
   GArray *known = c->work->work.label_seconds;
   for (guint k = 1;; k++) {

@@ -35,8 +35,8 @@ static const OrrField fields[] = {
     ORR_FIELD_SECTIONS(OrrTasks, "pools", pools, &pool_table, NULL,
                        "What steps queue for, outside the engines.", .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_REAL(OrrTasks, "timeout", timeout_s, ORR_UNIT_SECONDS, "0 s",
-                   "A task that takes longer ends unfinished: its client has left; what it has "
-                   "under way runs to its end, and nothing else of it begins. 0: never.",
+                   "A task that takes longer ends unfinished: its client has left; steps under "
+                   "way run to their end, and no other step begins. 0: never.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_INT(OrrTasks, "max-turns", most_turns, "0",
                   "Generations of a task, in all its branches; one more ends it unfinished. 0: no "
