@@ -207,6 +207,34 @@ static void test_borrowed(void) {
   }
 }
 
+/* TensorRT-LLM's products were measured on B300 and GB300, vLLM's only on B200 and GB200: by its own
+ * kernels a product of bf16 on GB300 is a measured one, by any library it is carried over. */
+static void test_own_products(void) {
+  static const struct {
+    const char *cluster;
+    OrrKernelLibrary kernels;
+  } rows[] = {{"{base: gb300-nvl72, nodes: 1}", ORR_KERNEL_LIBRARY_TRTLLM},
+              {"{base: dgx-b200-superpod, nodes: 1, device: b300}", ORR_KERNEL_LIBRARY_TRTLLM},
+              {"{base: gb200-nvl72, nodes: 1}", ORR_KERNEL_LIBRARY_ANY},
+              {"{base: dgx-h100-superpod, nodes: 1}", ORR_KERNEL_LIBRARY_ANY}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autofree char *sets =
+        g_strdup_printf("workload.stack=dynamo-trtllm-0.8;cluster=%s", rows[i].cluster);
+    g_autoptr(OrrScenario) scenario = good(sets);
+    g_assert_cmpint(serving(scenario)->engine.kernels, ==, rows[i].kernels);
+  }
+  g_autoptr(OrrScenario) scenario =
+      good("workload.stack=dynamo-trtllm-0.8;cluster={base: gb300-nvl72, nodes: 1}");
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrRunWorld) world = orr_run_world_new(library, scenario, &error);
+  g_assert_no_error(error);
+  OrrOperator op =
+      orr_operator_gemm("q-a", ORR_PASS_FORWARD, ORR_BF16, (OrrGemmShape){1, 256, 2048, 5120});
+  g_assert_cmpint(orr_cost_operator(world->cost, &op).how, ==, ORR_HOW_CARRIED);
+  op.library = ORR_KERNEL_LIBRARY_TRTLLM;
+  g_assert_cmpint(orr_cost_operator(world->cost, &op).how, ==, ORR_HOW_MEASURED);
+}
+
 /* Runs that share a world meet the devices of their groups anew: each warning is there once. */
 static void test_warnings(void) {
   g_autofree char *findings = NULL;
@@ -395,6 +423,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/stack/jobs", test_jobs);
   g_test_add_func("/stack/resolved", test_resolved);
   g_test_add_func("/stack/borrowed", test_borrowed);
+  g_test_add_func("/stack/own-products", test_own_products);
   g_test_add_func("/stack/warnings", test_warnings);
   g_test_add_func("/stack/refused", test_refused);
   g_test_add_func("/stack/named-rows", test_named_rows);
