@@ -72,6 +72,7 @@ static void write_all(int fd, const char *data, gsize size) {
 
 static void child_main(const OrrChildren *children, guint index, int fd) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (children->stop) signal(SIGINT, SIG_IGN); /* Ctrl-C goes to all; the parent decides */
   g_autoptr(GError) error = NULL;
   g_autoptr(GBytes) bytes = children->work(index, children->user, &error);
   const char kind = (char)(bytes ? FINE : error->code);
@@ -130,13 +131,13 @@ static gboolean read_child(Child *child) {
 }
 
 /* Waits for output of the children. Moves the answers of children that ended to @answers, removes
- * them from @running, and returns their number. */
-static guint wait_for_some(GArray *running, GPtrArray *answers) {
+ * them from @running, and returns their number. Waits for @most_ms at most; -1: as long as it takes. */
+static guint wait_for_some(GArray *running, GPtrArray *answers, int most_ms) {
   g_autofree struct pollfd *polled = g_new0(struct pollfd, running->len);
   guint n_ended = 0;
   for (guint i = 0; i < running->len; i++)
     polled[i] = (struct pollfd){.fd = g_array_index(running, Child, i).fd, .events = POLLIN};
-  if (poll(polled, running->len, -1) < 0) return 0;
+  if (poll(polled, running->len, most_ms) < 0) return 0;
   for (guint i = running->len; i-- > 0;) {
     Child *child = &g_array_index(running, Child, i);
     if (!polled[i].revents || read_child(child)) continue;
@@ -147,6 +148,19 @@ static guint wait_for_some(GArray *running, GPtrArray *answers) {
   return n_ended;
 }
 
+/* Their tasks get no answer. */
+static void kill_children(GArray *running, GPtrArray *answers) {
+  for (guint i = 0; i < running->len; i++) {
+    Child *child = &g_array_index(running, Child, i);
+    kill(child->pid, SIGKILL);
+    orr_children_answer_free(end_child(child));
+    answers->pdata[child->index] = answer_new(NULL);
+  }
+  g_array_set_size(running, 0);
+}
+
+enum { STOP_EVERY_MS = 200 };
+
 GPtrArray *orr_children_run(const OrrChildren *children) {
   GPtrArray *answers = g_ptr_array_new_with_free_func((GDestroyNotify)orr_children_answer_free);
   g_autoptr(GArray) running = g_array_new(FALSE, FALSE, sizeof(Child));
@@ -154,6 +168,11 @@ GPtrArray *orr_children_run(const OrrChildren *children) {
   guint next = 0, n_done = 0;
   g_ptr_array_set_size(answers, (int)children->n);
   while (next < children->n || running->len > 0) {
+    if (children->stop && children->stop(children->user)) {
+      kill_children(running, answers);
+      for (; next < children->n; next++) answers->pdata[next] = answer_new(NULL);
+      break;
+    }
     while (next < children->n && running->len < n_at_once) {
       Child child;
       if (start_child(children, next, &child)) {
@@ -167,7 +186,8 @@ GPtrArray *orr_children_run(const OrrChildren *children) {
       }
       next++;
     }
-    n_done += running->len > 0 ? wait_for_some(running, answers) : 0;
+    n_done +=
+        running->len > 0 ? wait_for_some(running, answers, children->stop ? STOP_EVERY_MS : -1) : 0;
     if (children->progress) children->progress(n_done, children->user);
   }
   return answers;

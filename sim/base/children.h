@@ -16,12 +16,15 @@ typedef struct {
    * print. */
   GBytes *(*work)(guint index, void *user, GError **error);
   void (*progress)(guint n_done, void *user); /* may be NULL */
+  /* Called several times per second; once it returns TRUE, running children are killed and no
+   * further one is started. May be NULL. */
+  gboolean (*stop)(void *user);
   void *user;
 } OrrChildren;
 
 /* One of both: the answer, or the task's error (ORR_FAULT, with the code of the child's; of a child
  * that crashed or was killed ORR_FAULT_RESOURCE, "the simulation was ended by signal 9 (Killed)").
- */
+ * Neither: `stop` came before its answer. */
 typedef struct {
   GBytes *bytes;
   GError *error;
@@ -33,7 +36,8 @@ void orr_children_answer_free(OrrChildAnswer *answer);
 GPtrArray *orr_children_run(const OrrChildren *children);
 
 /* For answers of @size bytes each: writes them to @ret_answers, in the order of the tasks. FALSE
- * with the error of the first task that failed, and its index in @ret_failed (may be NULL). */
+ * with the error of the first task that failed, and its index in @ret_failed (may be NULL). Takes no
+ * @children with `stop`. */
 gboolean orr_children_collect(const OrrChildren *children, gsize size, void *ret_answers,
                               guint *ret_failed, GError **error);
 

@@ -2,6 +2,7 @@
  * verb_run.c - orrery run FILE: simulates a scenario, stores the run and prints a summary.
  */
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -294,16 +295,59 @@ static gboolean check_launch(GError **error) {
 
 /* --- What would fit --- */
 
-enum { MOST_REMEDIES = 5 };
+/* Their replays end after MOST_REMEDIES_S, or after as long as the run took if that was longer. */
+enum { MOST_REMEDIES = 5, MOST_REMEDIES_S = 10 };
+
+static volatile sig_atomic_t is_skipped;
+
+static void skip(int signal_number) {
+  (void)signal_number;
+  is_skipped = 1;
+}
+
+static gboolean is_skipping(void *user) {
+  (void)user;
+  return is_skipped != 0;
+}
 
 static gboolean is_too_large(const OrrOutcome *outcome) {
   return outcome->kind->result == &orr_training_result_table && !outcome->result.training.fits;
 }
 
-static void print_remedies(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario) {
+static void show_remedies(guint n_done, guint n, void *user) {
+  orr_progress_update(user, n_done, n);
+}
+
+/* Ctrl-C ends the replays, not the command, whose answer is printed and stored. */
+static GPtrArray *find_remedies(OrrLibrary *library, const OrrNode *tree,
+                                const OrrScenario *scenario, double run_s, guint *ret_n_tried) {
+  const struct sigaction action = {.sa_handler = skip};
+  struct sigaction before;
+  g_autoptr(OrrProgress) progress =
+      orr_progress_new("looking for what would fit (Ctrl-C skips)", FALSE);
+  const OrrPlanPatience watch = {MAX(run_s, MOST_REMEDIES_S), show_remedies, is_skipping, progress};
+  sigaction(SIGINT, NULL, &before);
+  if (before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, NULL);
+  fflush(stdout);
+  GPtrArray *remedies = orr_plan_remedy_list(library, tree, scenario, &watch, ret_n_tried);
+  sigaction(SIGINT, &before, NULL);
+  return remedies;
+}
+
+static void print_untimed(const OrrScenario *scenario) {
+  if (orr_cluster_n_gpus(&scenario->cluster) > ORR_PLAN_REMEDY_MOST_GPUS)
+    printf("                steps are not replayed on more than %d GPUs: run one with --set\n",
+           ORR_PLAN_REMEDY_MOST_GPUS);
+  else
+    printf("                replays were %s: run a change that has no step with --set\n",
+           is_skipped ? "skipped" : "stopped, since they took longer than the run");
+}
+
+static void print_remedies(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario,
+                           double run_s) {
   guint n_tried = 0;
-  gboolean is_timed = TRUE;
-  g_autoptr(GPtrArray) remedies = orr_plan_remedy_list(library, tree, scenario, &n_tried);
+  gboolean are_timed = TRUE;
+  g_autoptr(GPtrArray) remedies = find_remedies(library, tree, scenario, run_s, &n_tried);
   if (remedies->len == 0)
     printf("  would fit     no change of %u that were tried: more GPUs\n", n_tried);
   for (guint i = 0; i < MIN(remedies->len, MOST_REMEDIES); i++) {
@@ -311,13 +355,12 @@ static void print_remedies(OrrLibrary *library, const OrrNode *tree, const OrrSc
     g_autofree char *text = orr_plan_remedy_text(remedy);
     g_autofree char *peak = orr_quantity_format(remedy->memory_bytes, ORR_UNIT_BYTES);
     g_autofree char *step = orr_quantity_format(remedy->iteration_s, ORR_UNIT_SECONDS);
-    is_timed = remedy->iteration_s > 0;
+    const gboolean is_timed = remedy->iteration_s > 0;
+    are_timed = are_timed && is_timed;
     printf("  %s %s: %s%s%s\n", i ? "             " : "would fit    ", text, is_timed ? step : "",
            is_timed ? " per step, " : "", peak);
   }
-  if (!is_timed)
-    printf("                steps are not replayed on more than %d GPUs: run one with --set\n",
-           ORR_PLAN_REMEDY_MOST_GPUS);
+  if (!are_timed) print_untimed(scenario);
 }
 
 /* After the findings of a scenario that was refused: what would fit, of serving. */
@@ -375,7 +418,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
                                                store ? orr_store_path(store) : NULL, run_id);
   if (!orr_options.json && (is_kept || run_id > 0)) fputs(stored, stdout);
   if (!is_kept) return 1;
-  if (!orr_options.json && is_too_large(outcome)) print_remedies(library, tree, scenario);
+  if (!orr_options.json && is_too_large(outcome))
+    print_remedies(library, tree, scenario, outcome->wall_time_s);
   return orr_patience_end_store(path, store);
 }
 

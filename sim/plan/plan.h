@@ -62,9 +62,18 @@ OrrNode *orr_plan_point(OrrLibrary *library, const char *file, char **settings, 
 /* Simulates @points (of OrrNode *), one process each, @jobs at once (0: one per core). Returns as
  * many answers as points: orr_study_free. */
 OrrStudyAnswer *orr_plan_try(OrrLibrary *library, const GPtrArray *points, guint jobs);
-/* The results alone, on @world, of steps that are shortened as far as they are steady. */
+/* How long a caller waits for replays. */
+typedef struct {
+  double most_s;
+  void (*progress)(guint n_done, guint n, void *user); /* may be NULL */
+  gboolean (*stop)(void *user);                        /* as in children.h; may be NULL */
+  void *user;
+} OrrPlanPatience;
+
+/* The results alone, on @world, of steps that are shortened as far as they are steady. Replays that
+ * @watch stops have neither an error nor a kind. */
 OrrStudyAnswer *orr_plan_try_brief(OrrLibrary *library, const OrrRunWorld *world,
-                                   const GPtrArray *points);
+                                   const GPtrArray *points, const OrrPlanPatience *watch);
 /* Like orr_plan_try; NULL with the reason of the first that failed. */
 OrrStudyAnswer *orr_plan_simulate(OrrLibrary *library, const GPtrArray *points, guint jobs,
                                   GError **error);

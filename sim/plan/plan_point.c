@@ -31,14 +31,40 @@ OrrStudyAnswer *orr_plan_try(OrrLibrary *library, const GPtrArray *points, guint
   return orr_study_run(&study);
 }
 
+typedef struct {
+  const GPtrArray *points;
+  const OrrPlanPatience *watch;
+  gint64 end_us;
+} Watched;
+
+static OrrNode *watched_tree(guint index, void *user, GError **error) {
+  return tree_of(index, (void *)((const Watched *)user)->points, error);
+}
+
+static void watched_progress(guint n_done, void *user) {
+  const Watched *watched = user;
+  if (watched->watch->progress)
+    watched->watch->progress(n_done, watched->points->len, watched->watch->user);
+}
+
+static gboolean watched_stop(void *user) {
+  const Watched *watched = user;
+  return g_get_monotonic_time() >= watched->end_us ||
+         (watched->watch->stop && watched->watch->stop(watched->watch->user));
+}
+
 OrrStudyAnswer *orr_plan_try_brief(OrrLibrary *library, const OrrRunWorld *world,
-                                   const GPtrArray *points) {
+                                   const GPtrArray *points, const OrrPlanPatience *watch) {
+  Watched watched = {points, watch,
+                     g_get_monotonic_time() + (gint64)(watch->most_s * G_USEC_PER_SEC)};
   const OrrStudy study = {.library = library,
                           .n = points->len,
-                          .tree = tree_of,
+                          .tree = watched_tree,
                           .world = world,
                           .is_brief = TRUE,
-                          .user = (void *)points};
+                          .progress = watched_progress,
+                          .stop = watched_stop,
+                          .user = &watched};
   return orr_study_run(&study);
 }
 

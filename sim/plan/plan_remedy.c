@@ -103,8 +103,11 @@ GPtrArray *orr_plan_remedy_points(OrrLibrary *library, const OrrNode *tree, cons
   return points;
 }
 
+/* Those that were not replayed come last. g_ptr_array_sort keeps the order of equal ones. */
 static int faster(gconstpointer a, gconstpointer b) {
   const OrrPlanRemedy *x = *(OrrPlanRemedy *const *)a, *y = *(OrrPlanRemedy *const *)b;
+  if (!(x->iteration_s > 0) || !(y->iteration_s > 0))
+    return !(x->iteration_s > 0) - !(y->iteration_s > 0);
   return (x->iteration_s > y->iteration_s) - (x->iteration_s < y->iteration_s);
 }
 
@@ -124,24 +127,23 @@ static OrrPlanRemedy *weigh(OrrLibrary *library, const OrrRunWorld *world, const
 
 /* The steps of @remedies, one for each point, fastest first, without those that fail. */
 static void replay(OrrLibrary *library, const OrrRunWorld *world, const GPtrArray *points,
-                   GPtrArray *remedies) {
-  OrrStudyAnswer *answers = orr_plan_try_brief(library, world, points);
-  for (guint i = 0; i < points->len; i++) {
+                   const OrrPlanPatience *watch, GPtrArray *remedies) {
+  OrrStudyAnswer *answers = orr_plan_try_brief(library, world, points, watch);
+  for (guint i = points->len; i-- > 0;) {
     const OrrTrainingResult *result = &answers[i].result.training;
     OrrPlanRemedy *remedy = remedies->pdata[i];
-    const gboolean fits = !answers[i].error && result->fits;
-    remedy->iteration_s = fits ? result->iteration_time_s : INFINITY;
+    if (!answers[i].error && !answers[i].kind) continue; /* stopped */
+    remedy->iteration_s = result->iteration_time_s;
     remedy->memory_bytes = result->memory_peak_bytes;
+    if (answers[i].error || !result->fits) g_ptr_array_remove_index(remedies, i);
   }
   orr_study_free(answers, points->len);
   g_ptr_array_sort(remedies, faster);
-  while (remedies->len > 0 &&
-         !isfinite(((OrrPlanRemedy *)remedies->pdata[remedies->len - 1])->iteration_s))
-    g_ptr_array_set_size(remedies, (gint)remedies->len - 1);
 }
 
 GPtrArray *orr_plan_remedy_list(OrrLibrary *library, const OrrNode *tree,
-                                const OrrScenario *scenario, guint *ret_n_tried) {
+                                const OrrScenario *scenario, const OrrPlanPatience *watch,
+                                guint *ret_n_tried) {
   g_autoptr(GPtrArray) tries = tries_of(scenario->workload.params);
   g_autoptr(GPtrArray) settings = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
   g_autoptr(GPtrArray) points = orr_plan_remedy_points(library, tree, tries, settings);
@@ -156,7 +158,7 @@ GPtrArray *orr_plan_remedy_list(OrrLibrary *library, const OrrNode *tree,
     g_ptr_array_add(fitting, points->pdata[i]);
   }
   if (orr_cluster_n_gpus(&scenario->cluster) <= ORR_PLAN_REMEDY_MOST_GPUS)
-    replay(library, world, fitting, remedies);
+    replay(library, world, fitting, watch, remedies);
   return remedies;
 }
 

@@ -27,11 +27,12 @@ enum { ORR_PLAN_REMEDY_MOST_GPUS = 16384 };
  * together. Each that passes the checks and whose memory fits is replayed as a sweep replays its
  * points: folded, on the engine `fair`, of a step shortened as far as it is steady. On more than
  * ORR_PLAN_REMEDY_MOST_GPUS none is replayed, since routes of a million GPUs take ten seconds each:
- * what fits is then in the order above, with iteration_s 0. @tree: the scenario's document,
- * @scenario: what was read from it. Returns those that fit, fastest first, of OrrPlanRemedy *;
- * @ret_n_tried: how many passed the checks. The caller owns it. */
+ * what fits is then in the order above, with iteration_s 0, and so are replays that @watch stops.
+ * @tree: the scenario's document, @scenario: what was read from it. Returns those that fit, fastest
+ * first, of OrrPlanRemedy *; @ret_n_tried: how many passed the checks. The caller owns it. */
 GPtrArray *orr_plan_remedy_list(OrrLibrary *library, const OrrNode *tree,
-                                const OrrScenario *scenario, guint *ret_n_tried);
+                                const OrrScenario *scenario, const OrrPlanPatience *watch,
+                                guint *ret_n_tried);
 
 /* Whether the findings of a serving scenario that was refused say that it does not fit. */
 gboolean orr_plan_remedy_is_serving(const char *findings);

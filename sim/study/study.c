@@ -54,12 +54,18 @@ static void progress(guint n_done, void *user) {
   if (study->progress) study->progress(n_done, study->user);
 }
 
+static gboolean stop(void *user) {
+  const OrrStudy *study = user;
+  return study->stop(study->user);
+}
+
 OrrStudyAnswer *orr_study_run(const OrrStudy *study) {
   OrrStudyAnswer *answers = g_new0(OrrStudyAnswer, MAX(study->n, 1));
   const OrrChildren children = {.n = study->n,
                                 .jobs = study->jobs,
                                 .work = work,
                                 .progress = progress,
+                                .stop = study->stop ? stop : NULL,
                                 .user = (void *)study};
   /* Where it fails, the child that needs SimGrid reports it. */
   orr_engine_prepare(ORR_ENGINE_SIMGRID, NULL);

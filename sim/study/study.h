@@ -21,12 +21,13 @@ typedef struct {
   const OrrRunWorld *world; /* the machine of all variants; NULL: each makes its own */
   gboolean is_brief;        /* the result alone, of a step shortened as far as it is steady */
   void (*progress)(guint n_done, void *user); /* may be NULL */
+  gboolean (*stop)(void *user);               /* as in children.h; may be NULL */
   void *user;
 } OrrStudy;
 
 typedef struct {
   GError *error; /* NULL: fine. Of a variant that crashed or was killed: ORR_FAULT_RESOURCE */
-  const OrrWorkloadKind *kind;
+  const OrrWorkloadKind *kind; /* NULL without an error: `stop` came first */
   OrrResult result;
   double seconds[ORR_N_TIMES]; /* training: a step by kind of time, mean over GPUs */
 } OrrStudyAnswer;

@@ -3,6 +3,7 @@
 # refused. TAP.
 set -u
 orrery=$(realpath "$1") || exit 1
+growth=$(realpath "$(dirname "$0")/../bench/scenarios/growth.yaml") || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 n=0
@@ -214,6 +215,17 @@ own=$(tr ',' '\n' < said | sed -n 's/.*"iteration_time_s": *//p')
 check "and takes as long" 'awk -v a="$took" -v b="$own" "BEGIN { exit !(a > 0 && (a - b) ^ 2 < 0.0051 ^ 2) }"'
 run run gpt3-175b-12288-a100 --set cluster.nodes=4096 --set cluster.max-nodes=0 --set workload.parallel.dp=0 --set workload.recompute=none --set workload.batch.global=12288 --db none
 check "on more than 16,384 GPUs: what fits, without times" '[ $status -eq 0 ] && grep -q "would fit     .*: [0-9.]* GiB$" said && grep -q "steps are not replayed on more than 16384 GPUs" said && ! grep -q "[0-9] s per step" said'
+python3 - "$orrery" "$growth" > said 2>&1 <<'END'
+# Ctrl-C once the answer is there: the replays of what would fit end, the command does not.
+import signal, subprocess, sys
+run = subprocess.Popen([sys.argv[1], "run", sys.argv[2], "--set", "model.layers=4096", "--db", "none"], stdout=subprocess.PIPE, text=True)
+for line in run.stdout:
+    print(line, end="")
+    if line.startswith("  next "): run.send_signal(signal.SIGINT)
+sys.exit(run.wait())
+END
+status=$?
+check "Ctrl-C skips the replays of what would fit" '[ $status -eq 0 ] && grep -q "would fit     .*: [0-9.]* GiB$" said && grep -q "replays were skipped" said && ! grep -q "s per step," said'
 run run sft-llama-3.1-8b-8-h100 --set cluster.gpus=1 --set workload.batch.global=8 --set model=llama-3.1-70b --db none
 check "nothing helps" '[ $status -eq 0 ] && grep -q "does NOT fit" said && grep -q "would fit     no change of [0-9]" said'
 
