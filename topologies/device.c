@@ -15,6 +15,11 @@ static const OrrField fields[] = {
     ORR_FIELD_INT(OrrDevice, "sms", sms, NULL,
                   "Streaming multiprocessors (or compute units) in use.",
                   .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(
+        OrrDevice, "matrix-unit", matrix_unit, "0",
+        "Rows and columns of a systolic array (TPU): matrix products are padded to it. 0: "
+        "none.",
+        .flags = ORR_FIELD_UNSIGNED, .max = 4096),
     ORR_FIELD_REAL(OrrDevice, "memory", memory_bytes, ORR_UNIT_BYTES, NULL, "Device memory.",
                    .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_REAL(OrrDevice, "memory-bandwidth", memory_bytes_per_s, ORR_UNIT_BYTES_PER_S, NULL,

@@ -80,6 +80,7 @@ typedef struct {
   char *profile;
   char *source;
   gint64 sms;
+  gint64 matrix_unit; /* rows and columns of a systolic array; 0: tensor cores of SMs */
   double memory_bytes;
   double memory_bytes_per_s;
   double l2_bytes;

@@ -304,7 +304,7 @@ guint32 orr_fabric_program_link(const OrrFabric *fabric, OrrProgram *program, gu
 gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]) {
   if (!fabric->plan || !fabric->kind->shape) return FALSE;
   fabric->kind->shape(fabric->plan, ret_shape);
-  return ret_shape[0] * ret_shape[1] * ret_shape[2] == orr_fabric_n_gpus(fabric);
+  return orr_fabric_n_gpus(fabric) % (ret_shape[0] * ret_shape[1] * ret_shape[2]) == 0;
 }
 
 enum { OWN_ORBITS = 4 }; /* tx and rx of GPUs' scale-up links and of NICs, if every GPU has one */

@@ -9,6 +9,9 @@
  *   flops = 4 batch heads pairs head_dim;   bytes = q, k, v and the result once
  *   t     = overhead + sqrt((flops / (peak e))^2 + (bytes / bandwidth)^2)
  *
+ * On a systolic array both products are padded (cost_roofline.c): a head of 128 fills half of one
+ * of 256 x 256.
+ *
  * Two phases are measured: prefill (q = L, causal) and decode (q = 1). A grid has the axes key
  * heads x batch x length, for one head size and one group (query heads per key head, by which
  * libraries choose kernels). Between two groups, and between two head sizes, the answers are
@@ -61,12 +64,21 @@ static double pairs_of(const Shape *shape) {
   return shape->causal ? all - shape->queries * (shape->queries - 1) / 2 : all;
 }
 
+/* Of the two products, queries x keys over a head's size and weights x values into it. */
+static double matrix_unit_use(const OrrCostModel *model, const Shape *shape) {
+  const double q = shape->queries, n = shape->length, d = shape->head_dim;
+  const double of_keys = orr_cost_matrix_unit_use(model->device, q, n, d),
+               of_values = orr_cost_matrix_unit_use(model->device, q, d, n);
+  return 2 / (1 / of_keys + 1 / of_values);
+}
+
 static double attention_roofline_s(const OrrCostModel *model, const Shape *shape) {
   double flops = 4 * shape->batch * shape->heads * pairs_of(shape) * shape->head_dim;
   double of_queries = 2 * shape->heads * shape->queries * fmax(orr_dtype_bytes(shape->dtype), 2);
   double of_keys = 2 * shape->kv_heads * shape->length * orr_dtype_bytes(shape->kv_dtype);
   if (shape->stored > 0) of_keys *= shape->stored;
-  double rate = model->peak_flops[shape->dtype] * model->constants->attention_efficiency;
+  double rate = model->peak_flops[shape->dtype] * model->constants->attention_efficiency *
+                matrix_unit_use(model, shape);
   return orr_cost_roofline_s(model, flops / rate,
                              shape->batch * shape->head_dim * (of_queries + of_keys));
 }

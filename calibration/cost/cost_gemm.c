@@ -10,6 +10,8 @@
  *   t_plain = 2 batch m n k / (peak * e)
  *   t       = overhead + sqrt((t_wave^w t_plain^(1-w))^2 + (bytes / bandwidth)^2)
  *
+ * On a systolic array t_plain is the padded product's (orr_cost_matrix_unit_use).
+ *
  * e is the profile's gemm-efficiency; a tile smaller than 128 x 256 reads more operand per
  * multiply-add, and its rate falls with the fourth root of its area. w (gemm-wave-share) is the
  * weight of the quantisation: cuBLAS hides some of it by split-k, stream-k and its choice of tiles.
@@ -104,6 +106,7 @@ static double gemm_roofline_s(const OrrCostModel *model, const Product *p) {
   const double weight = model->constants->gemm_wave_share;
   double compute_s = 2 * p->batch * p->m * p->n * p->k /
                      (model->peak_flops[p->dtype] * model->constants->gemm_efficiency);
+  compute_s /= orr_cost_matrix_unit_use(model->device, p->m, p->n, p->k);
   if (weight > 0) compute_s *= pow(wave_seconds(model, p) / compute_s, weight);
   return orr_cost_roofline_s(model, compute_s, gemm_bytes(p));
 }

@@ -59,6 +59,9 @@ struct OrrCostModel {
 /* Seconds that the FLOPs (as @compute_s) and bytes of a kernel take at least (cost_roofline.c). */
 double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double bytes);
 
+/* Fraction of the device's systolic array that a product of m x n x k fills; 1 without one. */
+double orr_cost_matrix_unit_use(const OrrDevice *device, double m, double n, double k);
+
 /* Marks @cost as carried over where the rows are of another device: they give a kernel's distance
  * from its roofline there, not a time measured here. */
 static inline OrrCost orr_cost_scaled(const OrrCostModel *model, OrrCost cost) {

@@ -8,7 +8,9 @@
  *
  * Slices: `shape` is one slice, which optical circuit switches close to a torus wherever its blocks
  * stand (Jouppi et al., "TPU v4: An optically reconfigurable supercomputer", ISCA 2023, section 2).
- * The machine has as many slices as its chips fill; a job uses one slice.
+ * The machine has as many slices as its chips fill. Without dcn-bandwidth a job uses one slice.
+ * With it every chip also has a link to a data-centre network that does not block: its part of its
+ * host's NIC. Routes from slice to slice use that alone.
  *
  * Twisted: for a x a x 2a and a x 2a x 2a (2D: a x 2a) the links that close a short axis come back
  * shifted by a along the long ones (Camara, Moreto, Vallejo, Beivide, Miguel-Alonso, Martinez,
@@ -29,6 +31,7 @@
  *                        / 2 units
  *
  *   fabric: {kind: torus, shape: 4x4x8, twisted: true, link-bandwidth: 50 GB/s}
+ *   fabric: {kind: torus, shape: 16x16, dcn-bandwidth: 3.125 GB/s}      # slices of 256 TPU v5e
  */
 #include <stdlib.h>
 
@@ -45,7 +48,7 @@ enum { AXES = 3, MOST_ROUTES = 8, REACH = 2 };
 typedef struct {
   char *shape;
   gboolean twisted;
-  double link_bytes_per_s, switch_latency_s;
+  double link_bytes_per_s, switch_latency_s, dcn_bytes_per_s;
 } Params;
 
 typedef struct {
@@ -61,7 +64,7 @@ typedef struct {
 typedef struct {
   gint64 size[AXES], twist[AXES][AXES]; /* closing axis i shifts axis j by twist[i][j] */
   gint64 slice, n_ports;
-  double rate, port_rate, switch_latency_s;
+  double rate, port_rate, switch_latency_s, dcn_rate;
   Routes *routes; /* indexed by displacement, as a chip number */
   int axes[AXES]; /* the axes with more than one chip */
   guint n_axes, n_orders, diameter;
@@ -78,6 +81,10 @@ static const OrrField fields[] = {
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(Params, "switch-latency", switch_latency_s, ORR_UNIT_SECONDS, "100 ns",
                    "Latency through a chip's router; an assumption, since no vendor publishes it.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(Params, "dcn-bandwidth", dcn_bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 B/s",
+                   "A chip's part of its host's NIC, one direction, over which slices reach each "
+                   "other; 0: a job uses one slice.",
                    .flags = ORR_FIELD_UNSIGNED),
 };
 
@@ -184,9 +191,9 @@ static gboolean check(const Plan *plan, const Params *params, const OrrCluster *
     text = g_strdup_printf(I64 " chips do not fill a slice of %s (" I64
                                " chips): set max-nodes, nodes or shape",
                            plan->n_ports, params->shape, plan->slice);
-  else if (orr_cluster_n_gpus(cluster) > plan->slice)
+  else if (orr_cluster_n_gpus(cluster) > plan->slice && plan->dcn_rate <= 0)
     text = g_strdup_printf("the job has " I64 " chips, a slice of %s has " I64
-                           ", and no links lead from slice to slice",
+                           ", and no links lead from slice to slice (dcn-bandwidth is 0)",
                            orr_cluster_n_gpus(cluster), params->shape, plan->slice);
   if (text) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
   return !text;
@@ -220,6 +227,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   plan->rate = nominal * cluster->node.nic_efficiency;
   plan->port_rate = port_bytes_per_s;
   plan->switch_latency_s = params->switch_latency_s;
+  plan->dcn_rate = params->dcn_bytes_per_s * cluster->node.nic_efficiency;
   if (!check(plan, params, cluster, error)) return NULL;
   if (params->twisted) set_twist(plan);
   for (int axis = 0; axis < AXES; axis++)
@@ -231,10 +239,13 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
 
 /* --- Links and routes --- */
 
-/* Two links per chip and axis: +x -x +y -y +z -z, without axes of one chip. */
+/* Two links per chip and axis: +x -x +y -y +z -z, without axes of one chip; behind them two per
+ * chip, to the data-centre network and back. */
+static gint64 n_torus_links(const Plan *plan) { return 2 * plan->n_axes * plan->n_ports; }
+
 static gint64 n_links(gconstpointer data) {
   const Plan *plan = data;
-  return 2 * plan->n_axes * plan->n_ports;
+  return n_torus_links(plan) + (plan->dcn_rate > 0 ? 2 * plan->n_ports : 0);
 }
 
 /* Appends hops along axis number @i. */
@@ -262,6 +273,14 @@ static const Routes *routes_between(const Plan *plan, const gint64 from[AXES], g
   return &plan->routes[chip_at(plan, to)];
 }
 
+/* Through the hosts' NICs: a switch of the data-centre network and a host at each end. */
+static guint route_dcn(const Plan *plan, gint64 src, gint64 dst, GArray *links) {
+  const guint32 ends[] = {(guint32)(n_torus_links(plan) + 2 * src),
+                          (guint32)(n_torus_links(plan) + 2 * dst + 1)};
+  g_array_append_vals(links, ends, 2);
+  return 3;
+}
+
 static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
   static const guint orders[][AXES] = {{0, 1, 2}, {1, 0, 2}, {1, 2, 0},
                                        {0, 2, 1}, {2, 0, 1}, {2, 1, 0}};
@@ -269,6 +288,7 @@ static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GAr
   const guint before = links->len;
   const gint64 base = src / plan->slice * plan->slice;
   gint64 at[AXES];
+  if (dst / plan->slice != src / plan->slice) return route_dcn(plan, src, dst, links);
   place_of(plan, src - base, at);
   const Routes *routes = routes_between(plan, at, dst - base);
   const Displacement *displacement = &routes->routes[hash % routes->n];
@@ -287,12 +307,15 @@ static guint n_paths(gconstpointer data) {
 }
 
 static double link_bandwidth(gconstpointer data, gint64 link) {
-  (void)link;
-  return ((const Plan *)data)->rate;
+  const Plan *plan = data;
+  return link < n_torus_links(plan) ? plan->rate : plan->dcn_rate;
 }
 
 static char *link_name(gconstpointer data, gint64 link) {
   const Plan *plan = data;
+  const gint64 beyond = link - n_torus_links(plan);
+  if (beyond >= 0)
+    return g_strdup_printf(beyond % 2 ? "dcn>chip" I64 : "chip" I64 ">dcn", beyond / 2);
   const gint64 chip = link / (2 * plan->n_axes), base = chip / plan->slice * plan->slice;
   const int axis = plan->axes[link % (2 * plan->n_axes) / 2], back = (int)(link % 2);
   gint64 at[AXES];
@@ -312,11 +335,14 @@ static void shape(gconstpointer data, gint64 ret_shape[3]) {
 /* A shift of all chips maps a link onto every other link of its axis and direction. */
 static guint n_orbits(gconstpointer data) {
   const Plan *plan = data;
+  if (plan->dcn_rate > 0) return 2 * plan->n_axes + 2;
   return plan->n_ports == plan->slice ? 2 * plan->n_axes : 0;
 }
 
 static guint orbit(gconstpointer data, gint64 link) {
-  return (guint)(link % (2 * ((const Plan *)data)->n_axes));
+  const Plan *plan = data;
+  if (link >= n_torus_links(plan)) return 2 * plan->n_axes + (guint)(link % 2);
+  return (guint)(link % (2 * plan->n_axes));
 }
 
 /* --- Description --- */
@@ -332,9 +358,17 @@ static void levels(gconstpointer data, GArray *ret_levels) {
                             .oversubscription = 1};
     g_array_append_val(ret_levels, level);
   }
+  if (plan->dcn_rate <= 0) return;
+  OrrFabricLevel dcn = {.name = g_strdup("dcn"),
+                        .switches = 1,
+                        .links = plan->n_ports,
+                        .link_bytes_per_s = plan->dcn_rate,
+                        .oversubscription = 1};
+  g_array_append_val(ret_levels, dcn);
 }
 
-/* Chips are routers: cables alone. */
+/* Chips are routers: cables alone. The data-centre network is not part of the machine, so its
+ * switches are left out. */
 static void bill(gconstpointer data, OrrBill *ret_bill) {
   const Plan *plan = data;
   for (int axis = 0; axis < AXES; axis++) {
@@ -355,10 +389,16 @@ static double bisection(gconstpointer data) {
       if (plan->twist[i][j]) cut += chips / (double)plan->size[i];
     if (plan->size[j] > 1) least = MIN(least, cut * plan->rate);
   }
+  if (plan->n_ports > plan->slice && plan->dcn_rate > 0)
+    least = MIN(least, (double)plan->n_ports * plan->dcn_rate / 2);
   return least;
 }
 
-static guint diameter(gconstpointer data) { return ((const Plan *)data)->diameter; }
+static guint diameter(gconstpointer data) {
+  const Plan *plan = data;
+  return plan->n_ports > plan->slice && plan->dcn_rate > 0 ? MAX(plan->diameter, 3)
+                                                           : plan->diameter;
+}
 
 const OrrFabricKind orr_torus = {
     .entry = {.name = "torus",

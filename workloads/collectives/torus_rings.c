@@ -22,9 +22,11 @@
  *                B)
  *   all-reduce   twice as much
  *
- * The group must contain all chips of the torus in their order (fabric.h). Stages follow one
- * another, one phase each. On a twisted torus, rings of a short axis close after two rounds; the
- * model counts one round of D_i chips.
+ * The group fills a slice, or the whole of some axes of one, in the order of its chips (fabric.h):
+ * of 16x8x8, tensor parallelism over 16 chips has axis x, and each FSDP group over 64 axes y and
+ * z. Rings of other groups then use other links. Stages follow one another, one phase each. On a
+ * twisted torus, rings of a short axis close after two rounds; the model counts one round of D_i
+ * chips.
  *
  * Neither is an NCCL algorithm, so both must be forced. algorithm: bucket
  */
@@ -36,19 +38,48 @@ enum { AXES = 3 };
 
 typedef struct {
   const OrrCollectiveCall *call;
-  gint64 size[AXES];
+  gint64 size[AXES]; /* of the group; 1 for an axis that it does not extend along */
   gint64 axes[AXES]; /* the axes with more than one chip */
   guint n_axes;
 } Torus;
 
+/* Whether the group is all chips that differ from its first one along the axes of @torus alone, in
+ * rising order. */
+static gboolean has_chips(const Torus *torus, const gint64 shape[AXES]) {
+  const OrrCollectiveCall *call = torus->call;
+  gint64 n = 1, stride = 1, first = call->gpus[0];
+  for (int axis = 0; axis < AXES; axis++) {
+    n *= torus->size[axis];
+    if (torus->size[axis] > 1 && first % shape[axis] != 0) return FALSE;
+    first /= shape[axis];
+  }
+  if (n != call->n) return FALSE;
+  for (guint i = 0; i < call->n; i++) {
+    gint64 rest = i, chip = call->gpus[0];
+    stride = 1;
+    for (int axis = 0; axis < AXES; axis++) {
+      chip += rest % torus->size[axis] * stride;
+      rest /= torus->size[axis];
+      stride *= shape[axis];
+    }
+    if (call->gpus[i] != chip) return FALSE;
+  }
+  return TRUE;
+}
+
+/* Finds the axes that the group fills. */
 static gboolean torus_init(Torus *torus, const OrrCollectiveContext *context,
                            const OrrCollectiveCall *call) {
+  gint64 shape[AXES];
+  gboolean found = FALSE;
   *torus = (Torus){.call = call};
-  if (!orr_fabric_torus(context->fabric, torus->size)) return FALSE;
-  if (torus->size[0] * torus->size[1] * torus->size[2] != call->n) return FALSE;
-  for (guint i = 0; i < call->n; i++)
-    if (call->gpus[i] != i) return FALSE;
-  for (int axis = 0; axis < AXES; axis++)
+  if (!orr_fabric_torus(context->fabric, shape)) return FALSE;
+  for (guint chosen = 1; !found && chosen < 1 << AXES; chosen++) {
+    for (int axis = 0; axis < AXES; axis++)
+      torus->size[axis] = chosen >> axis & 1 ? shape[axis] : 1;
+    found = has_chips(torus, shape);
+  }
+  for (int axis = 0; found && axis < AXES; axis++)
     if (torus->size[axis] > 1) torus->axes[torus->n_axes++] = axis;
   return torus->n_axes > 0;
 }
@@ -75,7 +106,8 @@ static double add_axis(OrrCollectiveFlow *flow, const Torus *torus, gint64 axis,
   for (gint64 chip = 0; chip < torus->call->n; chip++) {
     const gint64 at = chip / stride % size, step = back ? size - 1 : 1;
     const gint64 next = chip + ((at + step) % size - at) * stride;
-    double hop_s = orr_collective_flow_edge(flow, chip, next, 0, weight);
+    double hop_s =
+        orr_collective_flow_edge(flow, torus->call->gpus[chip], torus->call->gpus[next], 0, weight);
     dearest_s = MAX(dearest_s, hop_s);
   }
   return (double)(size - 1) * dearest_s;
@@ -156,9 +188,9 @@ static void step_stage(StepPart *of, gint64 axis, double bytes) {
     for (gint64 chip = 0; chip < n; chip++) {
       const gint64 at = chip / stride % size, step = of->back ? size - 1 : 1;
       const gint64 next = chip + ((at + step) % size - at) * stride;
-      got[next] =
-          orr_collective_steps_send(of->steps, chip, next, of->part, bytes / (double)(size - 1),
-                                    &of->last[chip], of->any ? 1 : 0);
+      got[next] = orr_collective_steps_send(
+          of->steps, of->torus->call->gpus[chip], of->torus->call->gpus[next], of->part,
+          bytes / (double)(size - 1), &of->last[chip], of->any ? 1 : 0);
     }
     memcpy(of->last, got, n * sizeof *got);
     of->any = TRUE;
@@ -206,7 +238,7 @@ const OrrCollectiveAlgorithm orr_torus_ring = {
     .entry = {.name = "torus-ring",
               .sentence = "Rings along the axes of a torus, one axis after another."},
     .chosen = ORR_CHOSEN_NEVER,
-    .needs = "a torus that the group fills",
+    .needs = "a group that fills whole axes of a torus",
     .supports = supports,
     .plan = plan_rings,
     .steps = steps_rings,
@@ -217,7 +249,7 @@ const OrrCollectiveAlgorithm orr_bucket = {
     .entry = {.name = "bucket",
               .sentence = "Rings along all axes of a torus and in both directions at once."},
     .chosen = ORR_CHOSEN_NEVER,
-    .needs = "a torus that the group fills",
+    .needs = "a group that fills whole axes of a torus",
     .supports = supports,
     .plan = plan_bucket,
     .steps = steps_bucket,

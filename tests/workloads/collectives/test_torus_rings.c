@@ -80,10 +80,65 @@ static void test_needs_the_whole_torus(void) {
   g_assert_false(bucket->supports(&on, &call));
 }
 
+/* Of 4x4x4 the 16 chips of y and z from chip 1 on: rings of 4 along two axes, 15/16 S / 4 a pass;
+ * the chips of x alone: one ring, 3/4 S / 2. Half of an axis does not close a ring, nor do rows of
+ * two planes. */
+static void test_whole_axes(void) {
+  g_auto(Machine) machine;
+  machine_init_on(&machine, 8, 1, "{kind: torus, shape: 4x4x4, link-bandwidth: 1 GB/s}", 1);
+  g_autofree gint64 *plane = group_new(16, 1, 4), *row = group_new(4, 8, 1);
+  g_autofree gint64 *half = group_new(2, 0, 1), *shifted = group_new(4, 9, 1);
+  g_autoptr(OrrCollectivePlan) of_plane =
+      plan_on(&machine, ORR_ALL_GATHER, 1e9, plane, 16, "bucket");
+  g_autoptr(OrrCollectivePlan) of_row = plan_on(&machine, ORR_ALL_GATHER, 1e9, row, 4, "bucket");
+  assert_close(of_plane->predicted_s - latency_of(of_plane), 15. / 16 / 4 * 1e9 / LINK, 1e-3);
+  assert_close(of_row->predicted_s - latency_of(of_row), 3. / 4 / 2 * 1e9 / LINK, 1e-3);
+  const OrrEntry *entry = orr_registry_find(&orr_collective_registry, "bucket");
+  const OrrCollectiveAlgorithm *bucket = (const OrrCollectiveAlgorithm *)entry;
+  const OrrCollectiveContext on = {.fabric = machine.fabric};
+  OrrCollectiveCall call = {.op = ORR_ALL_REDUCE, .bytes = 1, .gpus = half, .n = 2};
+  g_assert_false(bucket->supports(&on, &call));
+  call.gpus = shifted, call.n = 4;
+  g_assert_false(bucket->supports(&on, &call));
+}
+
+/* The planes and the rows use other links: none of one is in the other. */
+static void test_axes_are_apart(void) {
+  g_auto(Machine) machine;
+  machine_init_on(&machine, 8, 1, "{kind: torus, shape: 4x4x4, link-bandwidth: 1 GB/s}", 1);
+  g_autofree gint64 *plane = group_new(16, 1, 4), *row = group_new(4, 0, 1);
+  g_autoptr(OrrCollectivePlan) of_plane =
+      plan_on(&machine, ORR_ALL_GATHER, 1e9, plane, 16, "bucket");
+  g_autoptr(OrrCollectivePlan) of_row = plan_on(&machine, ORR_ALL_GATHER, 1e9, row, 4, "bucket");
+  const OrrCollectivePhase *a = &g_array_index(of_plane->phases, OrrCollectivePhase, 0);
+  const OrrCollectivePhase *b = &g_array_index(of_row->phases, OrrCollectivePhase, 0);
+  const gint64 n_nics = 2 * 64;
+  for (guint i = 0; i < a->n_uses; i++)
+    for (guint j = 0; j < b->n_uses; j++)
+      g_assert_true(a->uses[i].link != b->uses[j].link || a->uses[i].link < (guint)n_nics * 2);
+}
+
+/* Two slices of 16 chips with 0.96 * 0.1 GB/s to the data-centre network for each: an all-reduce of
+ * two chips, one in each, moves S at that rate. */
+static void test_slices(void) {
+  g_auto(Machine) machine;
+  machine_init_on(&machine, 4, 1,
+                  "{kind: torus, shape: 4x4, link-bandwidth: 1 GB/s, dcn-bandwidth: 0.1 GB/s}", 1);
+  g_autofree gint64 *across = group_new(2, 3, 16), *slice = group_new(16, 16, 1);
+  g_autoptr(OrrCollectivePlan) of_two = plan_on(&machine, ORR_ALL_REDUCE, 1e9, across, 2, "ring");
+  g_autoptr(OrrCollectivePlan) of_slice =
+      plan_on(&machine, ORR_ALL_GATHER, 1e9, slice, 16, "bucket");
+  assert_close(of_two->predicted_s - latency_of(of_two), 10 / 0.96, 1e-6);
+  assert_close(of_slice->predicted_s - latency_of(of_slice), 15. / 16 / 4 * 1e9 / LINK, 1e-3);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/torus-rings/closed-forms", test_closed_forms);
   g_test_add_func("/torus-rings/hops", test_fewer_hops_than_a_ring);
   g_test_add_func("/torus-rings/whole-torus", test_needs_the_whole_torus);
+  g_test_add_func("/torus-rings/whole-axes", test_whole_axes);
+  g_test_add_func("/torus-rings/axes-apart", test_axes_are_apart);
+  g_test_add_func("/torus-rings/slices", test_slices);
   return g_test_run();
 }
