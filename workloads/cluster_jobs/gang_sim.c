@@ -194,8 +194,12 @@ static void reset(const OrrGangRules *rules, GArray *jobs) {
 static void count_sizes(OrrGangSim *sim, const GArray *jobs) {
   const gint64 most = sim->bins.size;
   sim->popular = g_new0(double, most + 1);
-  for (guint i = 0; i < jobs->len; i++)
-    sim->popular[MIN(g_array_index(jobs, OrrGangJob, i).gpus, most)] += 1.0 / jobs->len;
+  sim->needed = g_new0(gboolean, most + 1);
+  for (guint i = 0; i < jobs->len; i++) {
+    const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+    sim->popular[MIN(job->gpus, most)] += 1.0 / jobs->len;
+    sim->needed[job->gpus % most] = sim->needed[MAX(job->min_gpus, 0) % most] = TRUE;
+  }
 }
 
 /* A job's queue is found once. */

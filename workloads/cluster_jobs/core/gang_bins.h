@@ -75,6 +75,8 @@ typedef struct {
   gboolean is_by_fabric; /* it needs the place of nodes on the cluster's fabric */
   /* Whatever the order of nodes, a gang fits where orr_gang_bins_has_room says so. */
   gboolean by_room;
+  /* A gang of whole nodes has the first that are whole, whatever is free on the others. */
+  gboolean whole_first;
   /* Mandatory. Sets @shares (of OrrGangShare) to the place of @job's gang; FALSE: it does not fit.
    * Does not change @bins. @params: of the entry's table; NULL: it has none. */
   gboolean (*place)(const OrrGangBins *bins, const OrrGangJob *job, const void *params,

@@ -239,6 +239,7 @@ void orr_gang_sim_clear(OrrGangSim *sim) {
   g_clear_pointer(&sim->dependents, g_hash_table_unref);
   g_free(sim->is_blocked);
   g_free(sim->popular);
+  g_free(sim->needed);
   g_free(sim->refused);
   g_array_unref(sim->victims);
   g_array_unref(sim->shares);

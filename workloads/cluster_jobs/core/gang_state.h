@@ -28,6 +28,7 @@ typedef struct {
   struct OrrGangPlan *plan; /* of conservative backfill, or by window; NULL: not yet */
   OrrGangQueues tree;       /* of queues; all NULL: neither queues nor victims nor resources */
   double *popular;          /* gang_bins.h */
+  gboolean *needed;         /* by GPUs: whether some gang needs them on its last node */
   GArray *victims;          /* of OrrGangJob *, scratch of a preemption */
   GPtrArray *requeued;      /* preempted in this pass */
   gboolean *is_blocked;     /* by queue, in a pass */

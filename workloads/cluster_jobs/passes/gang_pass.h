@@ -114,6 +114,9 @@ gint64 orr_gang_plan_find(OrrGangPlan *plan, OrrGangSim *sim, const OrrGangJob *
 /* The same from now on, of a plan that may be returned to. */
 gint64 orr_gang_plan_find_from_now(OrrGangPlan *plan, OrrGangSim *sim, const OrrGangJob *job,
                                    gint64 length_us);
+/* FALSE: @job does not fit now for @length_us, nor once more is planned. TRUE decides nothing. */
+gboolean orr_gang_plan_fits_now(OrrGangPlan *plan, const OrrGangSim *sim, const OrrGangJob *job,
+                                gint64 length_us);
 /* Forgets what was before now. */
 void orr_gang_plan_forget(OrrGangPlan *plan, const OrrGangSim *sim);
 

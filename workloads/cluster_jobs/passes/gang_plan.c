@@ -5,8 +5,8 @@
  * A step holds all nodes, so the memory is nodes x steps. Where a node's GPUs fit a byte, a step
  * has them as bytes. Most of the time of a plan goes into the least that is free over a row of
  * steps, node by node. Where a placement asks no more than that enough nodes have enough GPUs
- * (by_room), a step also has a set of nodes for each number of GPUs, and the least of several steps
- * is the intersection of one set of each, or of two:
+ * (by_room), a step also has a set of nodes for each number of GPUs that a gang of the trace may
+ * need on one node; the least of several steps is the intersection of one set of each, or of two:
  *
  *   free  3 8 0 8 5     at least 3:  1 1 0 1 1     a gang of 19 on nodes of 8 needs two nodes
  *                       at least 8:  0 1 0 1 0     with at least 8, and one more with 3
@@ -37,6 +37,8 @@ struct OrrGangPlan {
   guint n;          /* nodes */
   gint64 size;      /* GPUs of each */
   gboolean is_narrow, has_sets;
+  guint n_sets;                       /* in a Free, */
+  guint *levels, *slots;              /* the GPUs of each; by GPUs, its place from 1, or 0 */
   gsize n_words;                      /* of a set: a block each */
   gsize at_counts, at_nodes, n_bytes; /* in a Free; sets begin behind the sum */
   OrrGangBins least;                  /* of a row of steps */
@@ -52,14 +54,22 @@ static Step *step_at(const OrrGangPlan *plan, guint i) {
 
 static gint64 *sum_of(Free *free) { return (gint64 *)(void *)free; }
 
-/* Nodes with at least @gpus, from 1 to size. */
-static guint64 *set_of(const OrrGangPlan *plan, Free *free, gint64 gpus) {
-  return (guint64 *)(void *)(free + sizeof(gint64)) + (gsize)(gpus - 1) * plan->n_words;
+static guint64 *set_at(const OrrGangPlan *plan, Free *free, guint i) {
+  return (guint64 *)(void *)(free + sizeof(gint64)) + i * plan->n_words;
 }
 
-/* The number of nodes in that set. */
-static guint *count_of(const OrrGangPlan *plan, Free *free, gint64 gpus) {
-  return (guint *)(void *)(free + plan->at_counts) + gpus - 1;
+static guint *count_at(const OrrGangPlan *plan, Free *free, guint i) {
+  return (guint *)(void *)(free + plan->at_counts) + i;
+}
+
+/* Nodes with at least @gpus, which has a set, */
+static guint64 *set_of(const OrrGangPlan *plan, Free *free, gint64 gpus) {
+  return set_at(plan, free, plan->slots[gpus] - 1);
+}
+
+/* and their number. */
+static guint count_of(const OrrGangPlan *plan, Free *free, gint64 gpus) {
+  return *count_at(plan, free, plan->slots[gpus] - 1);
 }
 
 static guint8 *bytes_of(const OrrGangPlan *plan, Free *free) { return free + plan->at_nodes; }
@@ -82,9 +92,10 @@ static void free_add(const OrrGangPlan *plan, Free *free, guint node, gint64 gpu
     numbers_of(plan, free)[node] = is;
   *sum_of(free) += gpus;
   if (!plan->has_sets) return;
-  for (gint64 level = MIN(was, is) + 1; level <= MAX(was, is); level++) {
-    set_of(plan, free, level)[node / 64] ^= (guint64)1 << node % 64;
-    *count_of(plan, free, level) += is > was ? 1 : -1;
+  for (guint i = 0; i < plan->n_sets; i++) {
+    if (plan->levels[i] <= MIN(was, is) || plan->levels[i] > MAX(was, is)) continue;
+    set_at(plan, free, i)[node / 64] ^= (guint64)1 << node % 64;
+    *count_at(plan, free, i) += is > was ? 1 : -1;
   }
 }
 
@@ -127,10 +138,10 @@ static Change change_of(OrrGangPlan *plan, const GArray *shares, int sign) {
 
 static void change_whole(const OrrGangPlan *plan, Free *free, const Change *change) {
   *sum_of(free) += change->sign * (gint64)change->n_whole * plan->size;
-  for (gint64 level = 1; level <= plan->size; level++) {
-    guint64 *set = set_of(plan, free, level);
+  for (guint k = 0; k < plan->n_sets; k++) {
+    guint64 *set = set_at(plan, free, k);
     for (gsize i = change->first; i < change->end; i++) set[i] ^= plan->whole[i];
-    *count_of(plan, free, level) += (guint)change->sign * change->n_whole;
+    *count_at(plan, free, k) += (guint)change->sign * change->n_whole;
   }
 }
 
@@ -155,6 +166,17 @@ static void remove_steps(OrrGangPlan *plan, guint first, guint n) {
   if (n > 0) g_array_remove_range(plan->steps, first, n);
 }
 
+/* Chooses the sets: of whole nodes, and of what gangs need on one node more. */
+static void find_levels(OrrGangPlan *plan, const OrrGangSim *sim) {
+  plan->levels = g_new0(guint, plan->size + 1);
+  plan->slots = g_new0(guint, plan->size + 1);
+  for (gint64 gpus = 1; plan->has_sets && gpus <= plan->size; gpus++) {
+    if (gpus < plan->size && !sim->needed[gpus]) continue;
+    plan->levels[plan->n_sets++] = (guint)gpus;
+    plan->slots[gpus] = plan->n_sets;
+  }
+}
+
 OrrGangPlan *orr_gang_plan_new(const OrrGangSim *sim) {
   OrrGangPlan *plan = g_new0(OrrGangPlan, 1);
   plan->steps = g_array_new(FALSE, FALSE, sizeof(Step));
@@ -164,10 +186,10 @@ OrrGangPlan *orr_gang_plan_new(const OrrGangSim *sim) {
   plan->size = sim->bins.size;
   plan->is_narrow = plan->size <= G_MAXUINT8;
   plan->has_sets = plan->is_narrow && plan->n > 1 && sim->rules->placement->by_room;
-  const gsize n_sets = plan->has_sets ? (gsize)plan->size : 0;
+  find_levels(plan, sim);
   plan->n_words = (plan->n + BLOCK - 1) / BLOCK;
-  plan->at_counts = sizeof(gint64) + n_sets * plan->n_words * sizeof(guint64);
-  plan->at_nodes = (plan->at_counts + n_sets * sizeof(guint) + 7) / 8 * 8;
+  plan->at_counts = sizeof(gint64) + plan->n_sets * plan->n_words * sizeof(guint64);
+  plan->at_nodes = (plan->at_counts + plan->n_sets * sizeof(guint) + 7) / 8 * 8;
   plan->n_bytes = plan->at_nodes + plan->n_words * BLOCK * (plan->is_narrow ? 1 : sizeof(gint64));
   Step first = {.at_us = G_MININT64, .free = free_new(plan)};
   orr_gang_bins_init(&plan->least, plan->n, plan->size);
@@ -185,6 +207,8 @@ void orr_gang_plan_free(OrrGangPlan *plan) {
   if (!plan) return;
   remove_steps(plan, 0, plan->steps->len);
   orr_gang_bins_clear(&plan->least);
+  g_free(plan->levels);
+  g_free(plan->slots);
   g_free(plan->least_bytes);
   g_free(plan->least_whole);
   g_free(plan->least_rest);
@@ -233,20 +257,22 @@ void orr_gang_plan_change(OrrGangPlan *plan, const GArray *shares, gint64 from_u
 /* What a gang needs of nodes: @whole of them with all their GPUs, and one more with @rest. */
 typedef struct {
   gint64 gpus, whole, rest;
+  gboolean by_sets; /* there are sets for it */
 } Need;
 
 static Need need_of(const OrrGangPlan *plan, gint64 gpus) {
   const gint64 whole = gpus / plan->size;
-  return (Need){gpus, whole, gpus - whole * plan->size};
+  const gint64 rest = gpus - whole * plan->size;
+  return (Need){gpus, whole, rest, plan->has_sets && (rest == 0 || plan->slots[rest] > 0)};
 }
 
 /* FALSE: it does not fit in step @i. TRUE decides nothing, but where there are sets. */
 static gboolean has_room(const OrrGangPlan *plan, guint i, const Need *need) {
   Free *free = step_at(plan, i)->free;
   if (*sum_of(free) < need->gpus) return FALSE;
-  if (!plan->has_sets) return TRUE;
-  return *count_of(plan, free, plan->size) >= need->whole &&
-         (need->rest == 0 || *count_of(plan, free, need->rest) > need->whole);
+  if (!need->by_sets) return TRUE;
+  return count_of(plan, free, plan->size) >= need->whole &&
+         (need->rest == 0 || count_of(plan, free, need->rest) > need->whole);
 }
 
 /* The bits of @word, in parallel (Warren, Hacker's Delight, 5-1). */
@@ -316,6 +342,20 @@ static const OrrGangBins *least_of(OrrGangPlan *plan, guint first, guint end) {
   return &plan->least;
 }
 
+/* The same of whole nodes alone, others as if none of their GPUs were free: after find_shortage. */
+static const OrrGangBins *least_whole(OrrGangPlan *plan) {
+  plan->least.n_free = 0;
+  memset(plan->least.free, 0, plan->n * sizeof(gint64));
+  for (guint i = 0; i < plan->n; i++) {
+    const guint64 left = plan->least_whole[i / 64] >> i % 64;
+    if (left == 0) i |= 63; /* none in this word */
+    if (!(left & 1)) continue;
+    plan->least.free[i] = plan->size;
+    plan->least.n_free += plan->size;
+  }
+  return &plan->least;
+}
+
 /* The least is taken from the last step backwards: where steps i to the last leave too little, no
  * start up to i can do, since it needs all of these steps, too. Returns i + 1; 0: enough is left.
  *
@@ -323,11 +363,11 @@ static const OrrGangBins *least_of(OrrGangPlan *plan, guint first, guint end) {
  *     |----|----|####|####|      too little in the two: next is after i
  */
 static guint find_shortage(OrrGangPlan *plan, const Need *need, guint first, guint end) {
-  begin_least(plan, plan->has_sets);
+  begin_least(plan, need->by_sets);
   for (guint i = end; i-- > first;) {
     Free *free = step_at(plan, i)->free;
-    if (!plan->has_sets) lower(plan, free);
-    if (plan->has_sets ? !intersect_step(plan, free, need) : sum_least(plan) < need->gpus)
+    if (!need->by_sets) lower(plan, free);
+    if (need->by_sets ? !intersect_step(plan, free, need) : sum_least(plan) < need->gpus)
       return i + 1;
   }
   return 0;
@@ -346,7 +386,8 @@ static gboolean fits_from(OrrGangSim *sim, OrrGangPlan *plan, const OrrGangJob *
   if (*ret_next == first) *ret_next = find_shortage(plan, &need, first, end);
   if (*ret_next > 0) return FALSE;
   *ret_next = first + 1;
-  return orr_gang_room_on_nodes(sim, least_of(plan, first, end), job);
+  const gboolean by_set = need.by_sets && need.rest == 0 && sim->rules->placement->whole_first;
+  return orr_gang_room_on_nodes(sim, by_set ? least_whole(plan) : least_of(plan, first, end), job);
 }
 
 void orr_gang_plan_forget(OrrGangPlan *plan, const OrrGangSim *sim) {
@@ -403,6 +444,26 @@ static void add_bound(OrrGangPlan *plan, Bound bound) {
       g_array_remove_index_fast(plan->bounds, i);
   }
   g_array_append_val(plan->bounds, bound);
+}
+
+/* Steps are taken from now on until the least of them is too little. */
+gboolean orr_gang_plan_fits_now(OrrGangPlan *plan, const OrrGangSim *sim, const OrrGangJob *job,
+                                gint64 length_us) {
+  const Need need = need_of(plan, job->gpus);
+  if (!sim->rules->placement->by_room) return TRUE;
+  if (bound_of(plan, job->gpus, length_us) > sim->now_us) return FALSE;
+  begin_least(plan, TRUE);
+  for (guint i = 0;
+       i < plan->steps->len && (i == 0 || step_at(plan, i)->at_us - sim->now_us < length_us); i++) {
+    if (has_room(plan, i, &need) &&
+        (!need.by_sets || intersect_step(plan, step_at(plan, i)->free, &need)))
+      continue;
+    const gint64 next_us = plan->steps->len > 1 ? step_at(plan, 1)->at_us : G_MAXINT64;
+    const gint64 shortest_us = i == 0 ? 0 : step_at(plan, i)->at_us - sim->now_us + 1;
+    add_bound(plan, (Bound){job->gpus, shortest_us, next_us});
+    return FALSE;
+  }
+  return TRUE;
 }
 
 gint64 orr_gang_plan_find(OrrGangPlan *plan, OrrGangSim *sim, const OrrGangJob *job,

@@ -36,10 +36,14 @@ static gboolean is_admitted(const OrrGangSim *sim, const OrrGangJob *job) {
           orr_gang_queues_admit(&sim->tree, job->queue_index, 0, job->gpus, TRUE));
 }
 
+/* The time that @job takes in a plan. */
+static gint64 length_of(const OrrGangSim *sim, const OrrGangJob *job) {
+  return rounded_us(sim, sim->now_us + orr_gang_job_estimate_us(job)) - sim->now_us;
+}
+
 /* Plans @job; TRUE where it starts now. */
 static gboolean plan_job(OrrGangSim *sim, OrrGangPlan *plan, OrrGangJob *job, gint64 until_us) {
-  const gint64 now_us = sim->now_us, estimate_us = orr_gang_job_estimate_us(job);
-  const gint64 length_us = rounded_us(sim, now_us + estimate_us) - now_us;
+  const gint64 now_us = sim->now_us, length_us = length_of(sim, job);
   const gint64 at_us = orr_gang_plan_find(plan, sim, job, length_us, until_us);
   if (at_us == G_MAXINT64 || (at_us == now_us && !is_admitted(sim, job))) return FALSE;
   if (job->promised_us < 0) job->promised_us = at_us;
@@ -69,16 +73,46 @@ static void begin(OrrGangSim *sim) {
   orr_gang_plan_begin(sim->plan, sim, freed);
 }
 
-/* Ends where none of the jobs left could start now: a plan serves to start jobs, and the next one
+/* The place behind the last of @n jobs that no plan has promised a start. */
+static guint end_of_new(const OrrGangSim *sim, guint n) {
+  while (n > 0) {
+    const OrrGangJob *job = sim->waiting->pdata[n - 1];
+    if (job->promised_us < 0 && !job->is_suspended) return n;
+    n--;
+  }
+  return 0;
+}
+
+/* Whether @job fits what is free, whatever is planned. */
+static gboolean has_room(const OrrGangSim *sim, const OrrGangJob *job) {
+  if (job->is_suspended || job->gpus > sim->bins.n_free) return FALSE;
+  return !sim->rules->placement->by_room || orr_gang_bins_has_room(&sim->bins, job->gpus);
+}
+
+/* The first of the jobs @i to @n - 1 that could start now; none of them: @n. A plan only fills, so
+ * a job that was passed over need not be looked at again. */
+static guint next_to_start(OrrGangSim *sim, guint i, guint n, gboolean has_plan) {
+  for (; i < n; i++) {
+    const OrrGangJob *job = sim->waiting->pdata[i];
+    if (!has_room(sim, job)) continue;
+    if (!has_plan || orr_gang_plan_fits_now(sim->plan, sim, job, length_of(sim, job))) break;
+  }
+  return i;
+}
+
+/* Ends where none of the jobs left could start now or has yet to get a promise: the next plan
  * begins anew. */
 static void fill(OrrGangSim *sim) {
   const OrrGangWindow *window = &sim->rules->window;
-  const guint all = sim->waiting->len, n = window->depth > 0 ? MIN(window->depth, all) : all;
+  const guint all = sim->waiting->len;
+  guint n = window->depth > 0 ? MIN(window->depth, all) : all, kept = 0, i = 0, next = 0;
   g_autofree gint64 *fewest = fewest_from(sim, n);
-  if (fewest[0] > sim->bins.n_free) return;
+  while (n > 0 && fewest[n - 1] > sim->bins.n_free) n--;
+  const guint n_new = end_of_new(sim, n);
+  if (n_new == 0 && (next = next_to_start(sim, 0, n, FALSE)) == n) return;
   begin(sim);
-  guint kept = 0, i = 0;
   for (; i < n && fewest[i] <= sim->bins.n_free; i++) {
+    if (i >= n_new && (next = next_to_start(sim, MAX(next, i), n, TRUE)) == n) break;
     OrrGangJob *job = sim->waiting->pdata[i];
     if (job->is_suspended || !plan_job(sim, sim->plan, job, sim->now_us + window->ahead_us))
       sim->waiting->pdata[kept++] = job;

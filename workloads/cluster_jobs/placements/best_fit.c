@@ -18,5 +18,6 @@ const OrrGangPlacement orr_gang_best_fit = {
               "first-fit.",
               NULL},
     .by_room = TRUE,
+    .whole_first = TRUE,
     .place = place,
 };

@@ -23,5 +23,6 @@ const OrrGangPlacement orr_gang_first_fit = {
               "and one more for the rest.",
               NULL},
     .by_room = TRUE,
+    .whole_first = TRUE,
     .place = place,
 };

@@ -25,5 +25,6 @@ const OrrGangPlacement orr_gang_worst_fit = {
     .entry = {"worst-fit", "The node with the most free GPUs; gangs of several nodes as first-fit.",
               NULL},
     .by_room = TRUE,
+    .whole_first = TRUE,
     .place = place,
 };
