@@ -207,8 +207,8 @@ static void test_borrowed(void) {
   }
 }
 
-/* TensorRT-LLM's products were measured on B300 and GB300, vLLM's only on B200 and GB200: by its own
- * kernels a product of bf16 on GB300 is a measured one, by any library it is carried over. */
+/* TensorRT-LLM's products were measured on B300 and GB300, vLLM's only on B200 and GB200: by its
+ * own kernels a product of bf16 on GB300 is a measured one, by any library it is carried over. */
 static void test_own_products(void) {
   static const struct {
     const char *cluster;
@@ -233,6 +233,27 @@ static void test_own_products(void) {
   g_assert_cmpint(orr_cost_operator(world->cost, &op).how, ==, ORR_HOW_CARRIED);
   op.library = ORR_KERNEL_LIBRARY_TRTLLM;
   g_assert_cmpint(orr_cost_operator(world->cost, &op).how, ==, ORR_HOW_MEASURED);
+}
+
+/* What SGLang launches for a layer's experts goes by their format: most for fp8 by blocks, whose
+ * operands are cast, fewer in 16 bits, none where TensorRT-LLM's kernels take mxfp4. Checkpoints in
+ * fp8-block have the same small kernels around their products as `precision: fp8`. */
+static void test_expert_launches(void) {
+  static const struct {
+    const char *sets;
+    gint64 launches, small;
+  } rows[] = {{"workload.precision=fp8", 104, 12},
+              {"workload.quantization=fp8-block", 104, 12},
+              {"workload.precision=bf16", 57, 0},
+              {"workload.quantization=mxfp4", 104, 0},
+              {"workload.quantization=mxfp4;cluster={base: dgx-b200-superpod, nodes: 1}", 0, 0},
+              {"workload.quantization=int4-experts", 104, 0}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autofree char *sets = g_strconcat("workload.stack=sglang-0.5;", rows[i].sets, NULL);
+    g_autoptr(OrrScenario) scenario = good(sets);
+    g_assert_cmpint(serving(scenario)->engine.experts.launches, ==, rows[i].launches);
+    g_assert_cmpint(serving(scenario)->engine.experts.small, ==, rows[i].small);
+  }
 }
 
 /* Runs that share a world meet the devices of their groups anew: each warning is there once. */
@@ -424,6 +445,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/stack/resolved", test_resolved);
   g_test_add_func("/stack/borrowed", test_borrowed);
   g_test_add_func("/stack/own-products", test_own_products);
+  g_test_add_func("/stack/expert-launches", test_expert_launches);
   g_test_add_func("/stack/warnings", test_warnings);
   g_test_add_func("/stack/refused", test_refused);
   g_test_add_func("/stack/named-rows", test_named_rows);
