@@ -35,8 +35,9 @@ MEMORY = ("memory_peak_bytes", "allocator_peak_bytes")
 RATES = ("tokens_per_s", "tokens_per_s_per_gpu", "hardware_tflops_per_gpu", "model_tflops_per_gpu")  # of training
 
 # Set, part (None: all), metrics (None: all but memory), what it is.
-TRAINING = ["korthikanti-layers", "megatron-sc21", "training-automodel", "training-bloom", "training-dgxc",
-            "training-llm-foundry", "training-maxtext-tpu", "training-megatron-bridge", "training-megatron-h100", "training-sc21-figures",
+TRAINING = ["korthikanti-layers", "megatron-sc21", "training-amd", "training-automodel", "training-bloom", "training-dgxc",
+            "training-llm-foundry", "training-maxtext-tpu", "training-megatron-bridge", "training-megatron-h100", "training-primus-amd",
+            "training-sc21-figures",
             "training-sc21-zero3", "training-torchtitan", "training-vtrain-multi"]
 # A set comes with all of its rows; a part of it follows the whole, and says what it is.
 LINES = [
