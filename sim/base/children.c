@@ -130,8 +130,8 @@ static gboolean read_child(Child *child) {
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* Waits for output of the children. Moves the answers of children that ended to @answers, removes
- * them from @running, and returns their number. Waits for @most_ms at most; -1: as long as it takes. */
+/* Waits for output of the children, for @most_ms at most; -1: without end. Moves the answers of
+ * children that ended to @answers, removes them from @running, and returns their number. */
 static guint wait_for_some(GArray *running, GPtrArray *answers, int most_ms) {
   g_autofree struct pollfd *polled = g_new0(struct pollfd, running->len);
   guint n_ended = 0;

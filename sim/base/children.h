@@ -36,8 +36,8 @@ void orr_children_answer_free(OrrChildAnswer *answer);
 GPtrArray *orr_children_run(const OrrChildren *children);
 
 /* For answers of @size bytes each: writes them to @ret_answers, in the order of the tasks. FALSE
- * with the error of the first task that failed, and its index in @ret_failed (may be NULL). Takes no
- * @children with `stop`. */
+ * with the error of the first task that failed, and its index in @ret_failed (may be NULL).
+ * @children has no `stop`. */
 gboolean orr_children_collect(const OrrChildren *children, gsize size, void *ret_answers,
                               guint *ret_failed, GError **error);
 

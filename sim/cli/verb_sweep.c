@@ -15,9 +15,10 @@
 #include "sim/cli/summary_sweep.h"
 #include "sim/cli/terminal.h"
 
-static char *executor, *timeout;
+static char *executor, *timeout, *shard;
 static gboolean collect, resume, status, whole_steps, yes;
 static gint task = -1;
+static guint shard_number, n_shards; /* of --shard; 0: none */
 
 static const GOptionEntry options[] = {
     ORR_OPTION_SET("cluster.nodes=64"),
@@ -26,6 +27,9 @@ static const GOptionEntry options[] = {
     ORR_OPTION_TEXT("executor", executor, "WORD",
                     "local (default): worker processes on this machine; slurm: a job array, "
                     "configured in the section sweep.slurm"),
+    ORR_OPTION_TEXT("shard", shard, "I/N",
+                    "Simulate only each N-th point, from the I-th on (1/N to N/N), into a --db of "
+                    "its own, for the jobs of any batch system; 'orrery db merge' merges them"),
     ORR_OPTION_FLAG("status", status,
                     "Print the progress of the sweep that was submitted to Slurm for --db"),
     ORR_OPTION_FLAG("collect", collect,
@@ -95,6 +99,28 @@ static gboolean read_timeout(double *ret_timeout_s, GError **error) {
   return orr_fault_set(error, ORR_FAULT_USAGE, "--timeout takes a time above 0, found %s", timeout);
 }
 
+static gboolean read_number(const char **text, guint *ret_number) {
+  char *end = NULL;
+  const guint64 number = g_ascii_isdigit(**text) ? g_ascii_strtoull(*text, &end, 10) : 0;
+  if (number < 1 || number > G_MAXINT) return FALSE;
+  *ret_number = (guint)number;
+  *text = end;
+  return TRUE;
+}
+
+/* "3/8": the third of eight. */
+static gboolean read_shard(GError **error) {
+  const char *at = shard;
+  if (!shard) return TRUE;
+  if (!read_number(&at, &shard_number) || *at++ != '/' || !read_number(&at, &n_shards) || *at ||
+      shard_number > n_shards)
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--shard takes I/N with 1 <= I <= N, e.g. 3/8, found %s", shard);
+  if (orr_options.database && orr_options_database()) return TRUE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "--shard needs a database of its own, e.g. --db shard-%u.db", shard_number);
+}
+
 static gboolean is_slurm(void) { return g_strcmp0(executor, "slurm") == 0; }
 
 static gboolean check_options(GError **error) {
@@ -111,6 +137,9 @@ static gboolean check_options(GError **error) {
   else if (is_slurm() && orr_options.n_jobs > 0)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "-j is for --executor local; for Slurm set sweep.slurm.tasks and sweep.slurm.cpus");
+  else if (shard && (is_slurm() || status || collect || task >= 0))
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--shard is for a sweep on this machine; --executor slurm makes its own shards");
   else if (status && collect)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "give --status or --collect, not both");
   else
@@ -143,6 +172,11 @@ static int finish(const OrrSweepReport *report, const char *file, const char *db
     orr_summary_sweep_json(report);
   else
     orr_summary_sweep_print(report, file, db);
+  if (n_shards > 0 && report->is_whole && !orr_options.json)
+    printf(
+        "  shard         %u of %u; when all have run: orrery db merge WHOLE.db SHARD.db..., then "
+        "orrery sweep %s --db WHOLE.db --resume\n",
+        shard_number, n_shards, file);
   fflush(stdout);
   const int kept = orr_patience_end(db, report->aside);
   if (stopped) {
@@ -219,7 +253,7 @@ static int run_here(OrrLibrary *library, const OrrSweepOrder *order, GError **er
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = orr_options_database();
   double timeout_s = 0;
-  if (!check_options(error) || !read_timeout(&timeout_s, error)) return 2;
+  if (!check_options(error) || !read_shard(error) || !read_timeout(&timeout_s, error)) return 2;
   if (status || collect || task >= 0) return run_submitted(library, args, path, error);
   if (!orr_cli_check_args(args, 1, 1, "sweep takes one scenario with a sweep: section", error))
     return 2;
@@ -232,6 +266,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
       .resume = resume,
       .yes = yes,
       .whole_steps = whole_steps,
+      .shard = n_shards > 0 ? shard_number - 1 : 0,
+      .n_shards = n_shards,
       .interrupted = &interrupted,
       .stopped = &stopped,
       .progress = isatty(STDERR_FILENO) ? draw : NULL,
@@ -244,19 +280,23 @@ const OrrCommand orr_verb_sweep = {
     .verb = "sweep",
     .group = "Sweep",
     .sentence = "Simulate many configurations of a scenario and report the best.",
-    .usage = "FILE [--set PATH=VALUE]... [--db FILE] [-j N] [--executor slurm] [--resume] "
-             "[--timeout TIME] [--yes] "
+    .usage = "FILE [--set PATH=VALUE]... [--db FILE] [-j N] [--executor slurm] [--shard I/N] "
+             "[--resume] [--timeout TIME] [--yes] "
              "[--json]\n"
              "       orrery sweep --status|--collect [--db FILE] [--json]",
-    .more = "FILE is a scenario with a sweep: section ('orrery describe --schema sweep' describes "
-            "it). Points "
-            "that cannot work or do not fit into memory are counted by reason.\n"
-            "After Ctrl-C, SIGTERM, SIGHUP or SIGQUIT the running points finish and are stored; a "
-            "second signal kills them. --resume continues after that, and after a kill, a full "
-            "disk or a reboot: every point is stored exactly once.\n"
-            "--executor slurm submits a job array, whose tasks simulate the points, and a job that "
-            "merges their results and submits missing points again. --status prints the progress. "
-            "All nodes must see the folder DB.slurm.",
+    .more =
+        "FILE is a scenario with a sweep: section ('orrery describe --schema sweep' describes "
+        "it). Points "
+        "that cannot work or do not fit into memory are counted by reason.\n"
+        "After Ctrl-C, SIGTERM, SIGHUP or SIGQUIT the running points finish and are stored; a "
+        "second signal kills them. --resume continues after that, and after a kill, a full "
+        "disk or a reboot: every point is stored exactly once.\n"
+        "--executor slurm submits a job array, whose tasks simulate the points, and a job that "
+        "merges their results and submits missing points again. --status prints the progress. "
+        "All nodes must see the folder DB.slurm.\n"
+        "Under another batch system each job runs --shard I/N into a database of its own; "
+        "'orrery db merge WHOLE.db SHARD.db...' merges them, and --resume on WHOLE.db simulates "
+        "missing points and prints the report.",
     .options = options,
     .run = run,
 };

@@ -1,6 +1,8 @@
 /*
  * bench_results FILE - the results database with 100,000 points of a sweep in it: rows a second,
  * bytes a point, memory of who writes, merging, and how long each shipped view takes.
+ *
+ * bench_results FILE POINTS DB only writes such a database, of POINTS points, to time commands.
  */
 #include <glib/gstdio.h>
 #include <sys/resource.h>
@@ -12,12 +14,12 @@
 
 #define N_POINTS 100000
 
-/* 4 * 8 * 4 * 8 * 3 * 34 = 104,448 combinations. */
-#define N_COMBINATIONS 104448
+/* 4 * 8 * 4 * 8 * 3 combinations of the other axes for each batch. */
+#define N_PER_BATCH 3072
 #define MANY_AXES                                                                                  \
   "sweep.axes={tp: [1, 2, 4, 8], pp: {from: 1, to: 8, step: 1}, chunks: [1, 2, 4, 8], "            \
   "micro-batch: {from: 1, to: 8, step: 1}, recompute: all, workload.batch.global: {from: 32, to: " \
-  "1088, step: 32}}"
+  "%u, step: 32}}"
 #define OBJECTIVES                                                                                 \
   "sweep.objective=[maximize tokens_per_s_per_gpu, minimize memory_peak_bytes, minimize n_gpus]"
 
@@ -28,13 +30,17 @@ typedef struct {
   guint n;
 } Ask;
 
+static guint64 combinations(guint n) {
+  return ((guint64)n + N_PER_BATCH - 1) / N_PER_BATCH * N_PER_BATCH;
+}
+
 /* An answer that looks like one: objectives that pull apart, every tenth point does not fit. */
-static void answer_point(const OrrSweepPlan *plan, guint64 i, OrrRandom *random,
+static void answer_point(const OrrSweepPlan *plan, guint64 i, guint n, OrrRandom *random,
                          OrrSweepAnswer *answer) {
   OrrTrainingResult *result = &answer->result.training;
   const double luck = orr_random_unit(random);
   answer->point = i;
-  answer->combination = i * plan->n_combinations / N_COMBINATIONS % plan->n_combinations;
+  answer->combination = i * plan->n_combinations / combinations(n) % plan->n_combinations;
   answer->status = i % 10 == 9 ? ORR_POINT_UNFIT : ORR_POINT_OK;
   answer->eligible = answer->status == ORR_POINT_OK;
   g_strlcpy(answer->reason, "does not fit the 80 GiB of a100-80gb-sxm", sizeof answer->reason);
@@ -54,10 +60,12 @@ static void answer_point(const OrrSweepPlan *plan, guint64 i, OrrRandom *random,
   for (int kind = 0; kind < ORR_N_TIMES; kind++) answer->seconds[kind] = 0.1 + kind / 7.0;
 }
 
-static OrrSweepPlan *plan_sweep(OrrLibrary *library, const char *file) {
+static OrrSweepPlan *plan_sweep(OrrLibrary *library, const char *file, guint n) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  char *settings[] = {(char *)MANY_AXES, (char *)OBJECTIVES, NULL};
+  g_autofree char *axes =
+      g_strdup_printf(MANY_AXES, (guint)(32 * combinations(MAX(n, N_POINTS)) / N_PER_BATCH));
+  char *settings[] = {axes, (char *)OBJECTIVES, NULL};
   OrrSweepPlan *plan = orr_sweep_plan_new(library, file, settings, diags, &error);
   if (!plan) orr_diags_check(diags, &error);
   bench_check(error);
@@ -69,7 +77,7 @@ static double fill(gconstpointer data) {
   const Ask *ask = data;
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(OrrSweepPlan) plan = plan_sweep(library, ask->file);
+  g_autoptr(OrrSweepPlan) plan = plan_sweep(library, ask->file, ask->n);
   g_autoptr(GArray) excluded = g_array_new(FALSE, FALSE, sizeof(OrrSweepExclusion));
   g_autoptr(OrrStore) store = orr_store_open(ask->path, &error);
   OrrRandom random = orr_random_stream(1, "bench");
@@ -81,7 +89,7 @@ static double fill(gconstpointer data) {
   const gint64 begin_us = g_get_monotonic_time();
   for (guint i = 0; i < ask->n && !error; i++) {
     if (i % 1024 == 0 && orr_store_end_batch(store, &error)) orr_store_begin_batch(store, &error);
-    answer_point(plan, i, &random, &answer);
+    answer_point(plan, i, MAX(ask->n, N_POINTS), &random, &answer);
     orr_sweep_store_point(store, plan, sweep, &answer, FALSE, &error);
   }
   if (!error) orr_store_end_batch(store, &error);
@@ -146,7 +154,13 @@ static double bytes_of(const char *path) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 2) g_error("usage: bench_results FILE");
+  if (argc != 2 && argc != 4) g_error("usage: bench_results FILE [POINTS DB]");
+  if (argc == 4) {
+    const guint n = (guint)g_ascii_strtoull(argv[2], NULL, 10);
+    bench_row("results: points stored", bench_in_child(fill, &(Ask){argv[1], argv[3], NULL, n}),
+              "points/s");
+    return 0;
+  }
   g_autoptr(GError) error = NULL;
   g_autofree char *folder = g_dir_make_tmp("orrery-bench-XXXXXX", &error);
   bench_check(error);

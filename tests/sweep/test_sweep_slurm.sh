@@ -2,27 +2,13 @@
 # test_sweep_slurm.sh ORRERY CLUSTER - sweeps on a real slurmctld and slurmd on loopback (slurm_cluster.sh). TAP; skipped
 # where Slurm's packages are absent, but for what is said where there is no Slurm.
 set -u
-orrery=$(realpath "$1") && cluster=$(realpath "$2") || exit 1
+orrery=$(realpath "$1") && cluster=$(realpath "$2") && dump=$(realpath "$(dirname "$0")/dump.py") || exit 1
 work=$(mktemp -d) || exit 1
 trap '"$cluster" stop "$work/slurm"; rm -rf "$work"' EXIT
 cd "$work" || exit 1
 n=0
 check() { n=$((n + 1)); if eval "$2"; then echo "ok $n - $1"; else echo "not ok $n - $1"; sed 's/^/# /' said | head -n 30; fi; }
 field() { sed -n "s/.*\"$1\": \"\{0,1\}\([^,\"}]*\).*/\1/p" said | head -n 1; }
-
-# Every row of every table, but for when it was written and how long it took; doubles to 17 digits.
-dump() {
-  python3 - "$1" <<'END'
-import sqlite3, sys
-db = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
-names = [r[0] for r in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
-for name in names:
-    columns = [r[1] for r in db.execute(f"PRAGMA table_info('{name}')") if r[1] not in ("started_at", "wall_time_s")]
-    print("--", name, columns)
-    for row in sorted(map(repr, db.execute(f"SELECT {', '.join(columns)} FROM \"{name}\""))):
-        print(row)
-END
-}
 
 # 96 combinations, some of which do not divide, on a model of eight layers: milliseconds a point.
 scenario() {
@@ -142,7 +128,7 @@ whole() {
   "$orrery" sweep --status --db "$1" --json > said 2>&1
   [ "$(field whole)" = true ] || { cat "$1.slurm/merge.out" >> said; false; }
 }
-same() { dump "$1" > a.dump; dump "$2" > b.dump; cmp a.dump b.dump > said 2>&1 || { diff a.dump b.dump | head -n 20 > said; false; }; }
+same() { "$dump" "$1" > a.dump; "$dump" "$2" > b.dump; cmp a.dump b.dump > said 2>&1 || { diff a.dump b.dump | head -n 20 > said; false; }; }
 
 submit() { ORRERY_BINARY=${3:-$orrery} "$orrery" sweep "$1" --executor slurm --db "$2" > said 2>&1; }
 drain() { scontrol update nodename="$(hostname -s)" state=drain reason=test; }
