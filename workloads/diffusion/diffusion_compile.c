@@ -15,14 +15,14 @@
 #include <math.h>
 
 #include "workloads/collectives/collective_cache.h"
+#include "workloads/collectives/collective_phases.h"
 #include "workloads/diffusion/diffusion.h"
 
 typedef struct {
   OrrDiffusionWork *work;
   const OrrDiffusion *params;
   const OrrWorld *world;
-  OrrCollectiveContext context;
-  guint32 *program_links;         /* by fabric link: program link + 1; 0: not used yet */
+  OrrCollectivePhases phases;
   guint32 n;                      /* ranks */
   guint32 *kernels, *ring, *host; /* streams by rank */
   gint64 stride[ORR_N_GROUPS], size[ORR_N_GROUPS];
@@ -31,51 +31,7 @@ typedef struct {
 
 static OrrProgram *program_of(const Compile *c) { return c->work->work.program; }
 
-static guint32 program_link(Compile *c, guint32 fabric_link) {
-  guint32 *known = &c->program_links[fabric_link];
-  if (*known) return *known - 1;
-  const guint32 link = orr_fabric_program_link(c->world->fabric, program_of(c), fabric_link);
-  *known = link + 1;
-  g_array_append_val(c->work->work.links, fabric_link);
-  return link;
-}
-
 /* --- Collectives --- */
-
-static void add_uses(Compile *c, GArray *uses, const OrrCollectivePhase *phase) {
-  for (guint i = 0; i < phase->n_uses; i++) {
-    const OrrLinkUse use = {program_link(c, phase->uses[i].link), phase->uses[i].weight};
-    guint k = 0;
-    while (k < uses->len && g_array_index(uses, OrrLinkUse, k).link != use.link) k++;
-    if (k < uses->len)
-      g_array_index(uses, OrrLinkUse, k).weight += use.weight;
-    else
-      g_array_append_val(uses, use);
-  }
-}
-
-static void add_phase(Compile *c, GArray *phases, const OrrCollectivePhase *phase, GArray *uses) {
-  const guint32 path =
-      uses->len > 0
-          ? orr_program_path(program_of(c), (const OrrLinkUse *)(void *)uses->data, uses->len)
-          : ORR_NO_PATH;
-  const OrrPhase one = {phase->latency_s, phase->bytes, path};
-  g_array_append_val(phases, one);
-}
-
-static gboolean plan_collective(Compile *c, const OrrCollectiveCall *call, GArray *phases,
-                                GError **error) {
-  g_autoptr(OrrCollectivePlan) plan =
-      orr_collective_cache_plan(c->world->plans, &c->context, call, NULL, error);
-  if (!plan) return FALSE;
-  for (guint k = 0; k < plan->phases->len; k++) {
-    const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, k);
-    g_autoptr(GArray) uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
-    add_uses(c, uses, phase);
-    add_phase(c, phases, phase, uses);
-  }
-  return TRUE;
-}
 
 /* One step of a ring: every rank sends to the next one. */
 static gboolean plan_ring(Compile *c, const OrrCollectiveCall *call, GArray *phases,
@@ -87,18 +43,18 @@ static gboolean plan_ring(Compile *c, const OrrCollectiveCall *call, GArray *pha
     const OrrCollectiveCall send = {
         .op = ORR_SEND_RECV, .bytes = call->bytes, .gpus = pair, .n = 2};
     g_autoptr(OrrCollectivePlan) plan =
-        orr_collective_cache_plan(c->world->plans, &c->context, &send, NULL, error);
+        orr_collective_cache_plan(c->world->plans, &c->phases.context, &send, NULL, error);
     if (!plan) return FALSE;
     double latency_s = 0;
     for (guint k = 0; k < plan->phases->len; k++) {
       const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, k);
       latency_s += phase->latency_s;
-      add_uses(c, uses, phase);
+      orr_collective_phases_use(&c->phases, uses, phase);
       longest.bytes = fmax(k > 0 ? longest.bytes : 0, phase->bytes);
     }
     longest.latency_s = fmax(longest.latency_s, latency_s);
   }
-  add_phase(c, phases, &longest, uses);
+  orr_collective_phases_append(&c->phases, phases, longest.latency_s, longest.bytes, uses);
   return TRUE;
 }
 
@@ -123,8 +79,9 @@ static const GArray *phases_of(Compile *c, const OrrOperator *op, gint64 first, 
   const OrrCollectiveCall call = {
       .op = collective_of(op), .bytes = op->bytes, .gpus = gpus, .n = (guint)n};
   phases = g_array_new(FALSE, FALSE, sizeof(OrrPhase));
-  const gboolean ok = op->comm.op == ORR_COMM_SEND_RECV ? plan_ring(c, &call, phases, error)
-                                                        : plan_collective(c, &call, phases, error);
+  const gboolean ok = op->comm.op == ORR_COMM_SEND_RECV
+                          ? plan_ring(c, &call, phases, error)
+                          : orr_collective_phases_plan(&c->phases, &call, phases, error);
   if (!ok) {
     g_array_unref(phases);
     return NULL;
@@ -157,20 +114,6 @@ static gboolean join(Compile *c, const OrrOperator *op, const guint32 *streams, 
 }
 
 /* --- Segments --- */
-
-/* Work of equal seconds shares a label; the ledger finds its kinds of time by the label. */
-static guint32 label_of(Compile *c, const char *name, const double seconds[ORR_N_TIMES]) {
-  GArray *known = c->work->work.label_seconds;
-  for (guint k = 1;; k++) {
-    g_autofree char *other = k > 1 ? g_strdup_printf("%s #%u", name, k) : NULL;
-    const guint32 label = orr_program_label(program_of(c), other ? other : name, "compute");
-    const gboolean is_new = label >= known->len / ORR_N_TIMES;
-    if (is_new) g_array_set_size(known, (label + 1) * ORR_N_TIMES);
-    double *times = &g_array_index(known, double, label *ORR_N_TIMES);
-    if (is_new) memcpy(times, seconds, sizeof(double) * ORR_N_TIMES);
-    if (memcmp(times, seconds, sizeof(double) * ORR_N_TIMES) == 0) return label;
-  }
-}
 
 static guint32 record(Compile *c, guint32 stream) {
   const guint32 event = orr_program_event(program_of(c));
@@ -213,10 +156,13 @@ static gboolean put_segment(Compile *c, const char *stage, const OrrDiffusionSeg
                             GError **error) {
   const double seconds = orr_diffusion_segment_s(segment);
   const double part[ORR_N_TIMES] = {[ORR_TIME_ATTENTION] = segment->part_s};
-  if (seconds > 0) work_on_all(c, seconds, label_of(c, stage, segment->seconds));
+  if (seconds > 0)
+    work_on_all(c, seconds, orr_collective_phases_label(&c->work->work, stage, segment->seconds));
   launch(c, segment->host_s);
   if (segment->comm.kind != ORR_OPERATOR_COMM) return TRUE;
-  if (segment->parts > 0) return put_ring(c, segment, label_of(c, "attention", part), error);
+  if (segment->parts > 0)
+    return put_ring(c, segment, orr_collective_phases_label(&c->work->work, "attention", part),
+                    error);
   for (double n = 0; n < segment->comm_times; n++)
     if (!join(c, &segment->comm, c->kernels, error)) return FALSE;
   return TRUE;
@@ -358,13 +304,8 @@ OrrWork *orr_diffusion_compile(const void *data, const OrrWorld *world, GError *
   const OrrDiffusion *params = data;
   Compile c = {.work = work_new(params, world), .params = params, .world = world};
   orr_diffusion_costs(params, world, c.work);
-  c.context = (OrrCollectiveContext){.fabric = world->fabric,
-                                     .cost = world->cost,
-                                     .nccl = &params->nccl,
-                                     .gpus_per_switch =
-                                         orr_nccl_gpus_per_switch(&params->nccl, world->cluster)};
+  orr_collective_phases_init(&c.phases, world, &c.work->work, &params->nccl);
   c.n = (guint32)c.work->ranks;
-  c.program_links = g_new0(guint32, orr_fabric_n_links(world->fabric) + 1);
   c.kernels = g_new0(guint32, 3 * (gsize)c.n);
   c.ring = c.kernels + c.n;
   c.host = c.ring + c.n;
@@ -374,7 +315,7 @@ OrrWork *orr_diffusion_compile(const void *data, const OrrWorld *world, GError *
   const gboolean ok = put_all(&c, error);
   g_hash_table_unref(c.plans);
   g_free(c.kernels);
-  g_free(c.program_links);
+  orr_collective_phases_clear(&c.phases);
   if (ok) return &c.work->work;
   orr_work_free(&c.work->work);
   return NULL;
