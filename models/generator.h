@@ -97,6 +97,14 @@ double orr_generator_positions(const OrrBlock *block, const OrrGeneratorShape *s
 void orr_generator_operators(const OrrBlock *block, const OrrGeneratorShape *shape,
                              GArray *operators);
 
+/* Training (generator_backward.c). Appends the backward of the operators @forward, both of
+ * OrrBlockOperator. */
+void orr_generator_backward(const GArray *forward, GArray *backward);
+/* The product that makes a block's scales and shifts of the picture's time and text: little work,
+ * and a quarter of Flux's weights. FALSE: the block has none of its own. Serving leaves it out. */
+gboolean orr_generator_modulation(const OrrBlock *block, const OrrGeneratorShape *shape,
+                                  OrrOperator *ret_op);
+
 G_END_DECLS
 
 #endif

@@ -8,6 +8,8 @@
 #include "workloads/diffusion/diffusion.h"
 #include "workloads/post_training/post_training.h"
 #include "workloads/serving/serving.h"
+#include "workloads/steps/diffusion_training.h"
+#include "workloads/steps/recommendation.h"
 #include "workloads/trace/trace_work.h"
 #include "workloads/training/training.h"
 #include "workloads/work_calls.h"
@@ -21,10 +23,11 @@ const char *const orr_time_words[] = {
 
 /* Alphabetical. To add one, see workload.h. */
 static const OrrEntry *const entries[] = {
-    &orr_cluster_jobs_kind.entry, &orr_collectives_kind.entry,
-    &orr_diffusion_kind.entry,    &orr_post_training_kind.entry,
-    &orr_serving_kind.entry,      &orr_trace_kind.entry,
-    &orr_training_kind.entry,     NULL};
+    &orr_cluster_jobs_kind.entry,  &orr_collectives_kind.entry,
+    &orr_diffusion_kind.entry,     &orr_diffusion_training_kind.entry,
+    &orr_post_training_kind.entry, &orr_recommendation_kind.entry,
+    &orr_serving_kind.entry,       &orr_trace_kind.entry,
+    &orr_training_kind.entry,      NULL};
 const OrrRegistry orr_workload_registry = {"workload", entries};
 
 OrrTimeKind orr_time_kind(const char *word) {

@@ -1,10 +1,9 @@
 /*
  * workload.h - workloads: what runs on a cluster, compiled to a program.
  *
- * A workload kind is an entry (cluster, collectives, diffusion, post-training, serving, trace,
- * training). It checks a
- * scenario and compiles it in a world (model, machine, costs) to a program (sim/engine/program.h)
- * with some facts about it. Nothing here runs the program; tests print it without an engine.
+ * A workload kind is an entry (workload.c lists them). It checks a scenario and compiles it in a
+ * world (model, machine, costs) to a program (sim/engine/program.h) with some facts about it.
+ * Nothing here runs the program; tests print it without an engine.
  *
  * To add a kind: write workloads/KIND.c with one `const OrrWorkloadKind`, add it to the array in
  * workload.c and to meson.build.

@@ -17,7 +17,7 @@ heading() {
 # Writes the page of each KIND, inner documents before those that hold them. A section goes from its "## " to the next; one
 # that a page before has with the same text is left out, and links lead to it there.
 documents() {
-  set -- device model generator cluster profile stack workload scenario sweep
+  set -- device model generator recommender cluster profile stack workload scenario sweep
   for kind; do "$orrery" describe --schema "$kind" --markdown > "$work/$kind.md"; done
   (cd "$work" && for kind; do echo "$kind.md"; done | xargs awk -v folder="$folder" -v head="$(heading)" '
     function anchor_of(title) { title = tolower(title); gsub(/ /, "-", title); return title }

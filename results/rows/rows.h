@@ -53,6 +53,7 @@ typedef union {
   OrrDiffusionResult diffusion;
   OrrPostTrainingResult post_training;
   OrrServingResult serving;
+  OrrStepResult step;
   OrrTraceResult trace;
   OrrCampaignResult campaign;
 } OrrResult;

@@ -34,6 +34,7 @@ const OrrDocumentKind orr_document_kinds[] = {
     {"cluster", "clusters", "topologies/clusters", TRUE},
     {"model", "models", "models/zoo", TRUE},
     {"generator", "generators", "models/generators", TRUE},
+    {"recommender", "recommenders", "models/recommenders", TRUE},
     {"failures", "failures", "workloads/campaign/failures", TRUE},
     {"policy", "policies", "workloads/cluster_jobs/policies", TRUE},
     {"prices", "prices", "topologies/prices", TRUE},

@@ -68,6 +68,7 @@ const OrrCatalog orr_catalogs[] = {
     {"policies", "policy", "schedulers of jobs, with their defaults", "policy", NULL},
     {"prices", "prices", "what GPUs, networks and energy cost: an example", "prices", NULL},
     {"profiles", "profile", "measured kernels of devices", "profile", NULL},
+    {"recommenders", "recommender", "recommendation models", "recommender", NULL},
     {"queues", "queue", "what happens in a network where senders meet", NULL, &orr_queue_registry},
     {"routers", "router", "how requests are assigned to engines", NULL, &orr_router_registry},
     {"samplers", "sampler", "how the points of a sweep are chosen", NULL, &orr_sampler_registry},

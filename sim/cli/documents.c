@@ -8,6 +8,7 @@
 
 #include "calibration/profile/profile_errors.h"
 #include "models/generator.h"
+#include "models/recommender.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario_stack.h"
 #include "sim/run/scenario.h"
@@ -142,6 +143,17 @@ static char *generator_fact(const void *data) {
                          generator->steps);
 }
 
+static void settle_recommender(void *data, OrrPlace place, OrrDiags *diags) {
+  orr_recommender_check(data, place, diags);
+}
+
+static char *recommender_fact(const void *data) {
+  const OrrRecommender *model = data;
+  return g_strdup_printf("%u tables, %.3g billion parameters in them, %.3g million in dense layers",
+                         model->tables->len, orr_recommender_table_parameters(model) / 1e9,
+                         orr_recommender_dense_parameters(model) / 1e6);
+}
+
 static void settle_cluster(void *data, OrrPlace place, OrrDiags *diags) {
   orr_cluster_check(data, place, diags);
 }
@@ -175,6 +187,7 @@ static const OrrDocumentCode codes[] = {
     {"cluster", &orr_cluster_table, settle_cluster, cluster_fact, cluster_describe},
     {"model", &orr_model_table, settle_model, model_fact, model_describe},
     {"generator", &orr_generator_table, settle_generator, generator_fact, NULL},
+    {"recommender", &orr_recommender_table, settle_recommender, recommender_fact, NULL},
     {"failures", &orr_failures_table, settle_failures, failures_fact, NULL},
     {"policy", &orr_cluster_policy_table, settle_policy, policy_fact, NULL},
     {"prices", &orr_prices_table, settle_prices, prices_fact, NULL},

@@ -246,6 +246,7 @@ static const struct {
     KIND(collectives, collectives, orr_summary_collectives),
     KIND(trace, trace, orr_summary_traced),
     KIND(diffusion, diffusion, orr_summary_diffusion),
+    KIND(step, step, orr_summary_step),
 };
 
 char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome) {

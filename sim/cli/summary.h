@@ -25,7 +25,7 @@ char *orr_summary_stored(const OrrOutcome *outcome, const char *file, const char
 typedef void OrrSummaryPart(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome);
 
 OrrSummaryPart orr_summary_campaign, orr_summary_cluster, orr_summary_diffusion,
-    orr_summary_post_training, orr_summary_serving, orr_summary_traced;
+    orr_summary_post_training, orr_summary_serving, orr_summary_step, orr_summary_traced;
 /* The table that nccl-tests prints, so that both can be compared by eye or with diff. */
 OrrSummaryPart orr_summary_collectives;
 

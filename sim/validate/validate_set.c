@@ -37,7 +37,7 @@ static void clear_column(gpointer data) { g_array_unref(((OrrValidateColumn *)da
 gboolean orr_validate_set_has_bands(const OrrValidateSet *set) {
   return set->result != &orr_campaign_result_table &&
          set->result != &orr_post_training_result_table &&
-         set->result != &orr_diffusion_result_table;
+         set->result != &orr_diffusion_result_table && set->result != &orr_step_result_table;
 }
 
 void orr_validate_set_free(OrrValidateSet *set) {

@@ -127,7 +127,7 @@ for section, found in sections.items():
     faults = [f"{path}: {fault}" for path, tree in found if (fault := fault_of(tree, section))]
     report(f"{section} sections: {len(found)} are valid", faults if found else ["there are none"])
 kinds_found = {tree["kind"] for _, tree in sections["workload"]}
-report("workload sections of every kind", [] if kinds_found == {"cluster", "collectives", "diffusion", "post-training", "serving", "trace", "training"} else [str(kinds_found)])
+report("workload sections of every kind", [] if kinds_found == {"cluster", "collectives", "diffusion", "diffusion-training", "post-training", "recommendation", "serving", "trace", "training"} else [str(kinds_found)])
 
 # --- what the program writes ---
 
@@ -187,6 +187,8 @@ NEEDED = {
     "cluster": {"jobs": "trace.csv"},
     "collectives": {},
     "diffusion": {"generator": "flux.1-dev"},
+    "diffusion-training": {"generator": "flux.1-dev", "batch": 8},
+    "recommendation": {"recommender": "dlrm-dcnv2", "batch": 8},
     "serving": {"load": {"kind": "poisson", "rate": 8}, "input": {"tokens": 512}, "output": {"tokens": 128}},
     "trace": {"file": "x.et"},
     "training": {"batch": {"global": 64}},

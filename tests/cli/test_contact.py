@@ -61,6 +61,7 @@ def check_json():
     runs = {"training": ["megatron-sc21-1.7b"], "collectives": ["nccl-tests-dgx-a100-4"], "cluster": ["jobs.yaml"],
             "serving": ["serving-llama-3.1-8b-h100", "--set", "workload.requests=50"],
             "trace": ["trace-broadcast-8-h100"], "diffusion": ["flux-1-h100"],
+            "diffusion-training": ["flux-1-training-16-gb300"], "recommendation": ["dlrm-dcnv2-8-b200"],
             "post-training": ["rl-grpo-qwen3-30b-a3b-32-h100"], "campaign": ["checkpoints-gpt3-175b-1024-a100"]}
     for kind, line in runs.items():
         twice = set()

@@ -66,7 +66,7 @@ def unset_keys():
     for kind in ("cluster", "device", "model", "profile", "scenario", "sweep", "workload"):
         keys |= keys_of(json.loads(subprocess.run([orrery, "describe", "--schema", kind], capture_output=True, text=True,
                                                   check=True).stdout))
-    folders = ("scenarios", "tests", "docs", "models/generators", "models/zoo", "topologies", "calibration/profiles", "workloads/stacks")
+    folders = ("scenarios", "tests", "docs", "models/generators", "models/recommenders", "models/zoo", "topologies", "calibration/profiles", "workloads/stacks")
     paths = [root / "README.md"] + [path for folder in folders for path in sorted((root / folder).rglob("*"))]
     text = "\n".join(path.read_text(errors="replace") for path in paths
                      if path.is_file() and path.suffix in {".md", ".yaml", ".c", ".h", ".py", ".sh"}

@@ -32,6 +32,11 @@ void orr_diffusion_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 /* "attention 61 %, gemm 20 %, ...": what the latency consists of. Newly allocated. */
 char *orr_diffusion_rows_explain(const OrrOutcome *outcome);
 
+/* The rows of a step of diffusion-training or recommendation. */
+void orr_step_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
+/* "gemm 61 %, attention 20 %, ...": what the step consists of. Newly allocated. */
+char *orr_step_rows_explain(const OrrOutcome *outcome);
+
 /* The energy of a replayed job's GPUs, and their power over time. */
 
 enum { ORR_POWER_BINS = 1000 };

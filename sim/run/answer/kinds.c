@@ -13,6 +13,8 @@
 #include "workloads/diffusion/diffusion.h"
 #include "workloads/post_training/post_training.h"
 #include "workloads/serving/serving.h"
+#include "workloads/steps/diffusion_training.h"
+#include "workloads/steps/recommendation.h"
 #include "workloads/trace/trace_work.h"
 #include "workloads/training/training.h"
 
@@ -45,11 +47,21 @@ static const OrrRunKind kinds[] = {
      .rows = orr_diffusion_rows,
      .explain = orr_diffusion_rows_explain,
      .view = "diffusion"},
+    {.kind = &orr_diffusion_training_kind,
+     .result = &orr_step_result_table,
+     .rows = orr_step_rows,
+     .explain = orr_step_rows_explain,
+     .view = "step"},
     {.kind = &orr_post_training_kind,
      .result = &orr_post_training_result_table,
      .rows = orr_post_training_rows,
      .explain = orr_post_training_rows_explain,
      .view = "post-training"},
+    {.kind = &orr_recommendation_kind,
+     .result = &orr_step_result_table,
+     .rows = orr_step_rows,
+     .explain = orr_step_rows_explain,
+     .view = "step"},
     {.kind = &orr_serving_kind,
      .result = &orr_serving_result_table,
      .rows = orr_serving_rows,

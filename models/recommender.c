@@ -1,0 +1,174 @@
+/*
+ * recommender.c - the fields of a recommendation model, its counts, and its dense operators.
+ *
+ * Activations are parts of their products (cuBLASLt's epilogues, as HugeCTR's fused MLP has them).
+ * A cross layer's pointwise kernel reads x0, U V x and x and writes x; backwards it reads the
+ * gradient, x0 and U V x, and writes or adds three gradients. The concatenation copies a sample's
+ * vectors once each way.
+ */
+#include "models/recommender.h"
+
+#include <math.h>
+
+static const char *const interaction_words[] = {"cross", "dot", NULL};
+
+#define COUNT(type_, name_, member_, fallback_, least_, most_, sentence_)                          \
+  ORR_FIELD_INT(type_, name_, member_, fallback_, sentence_, .min = least_, .max = most_)
+
+static const OrrField table_fields[] = {
+    COUNT(OrrEmbeddingTable, "rows", rows, NULL, 1, 1e12, "Rows of the table."),
+    COUNT(OrrEmbeddingTable, "hot", hot, "1", 1, 1e5,
+          "Rows of it that a sample looks up, whose vectors are summed."),
+};
+static const OrrFieldTable table_table =
+    ORR_FIELD_TABLE("embedding-table", "A table of vectors.", OrrEmbeddingTable, table_fields);
+
+static const OrrField fields[] = {
+    ORR_FIELD_TEXT(OrrRecommender, "name", name, NULL, "Name of the model in results."),
+    ORR_FIELD_TEXT(OrrRecommender, "source", source, NULL, "Source of the sizes."),
+    COUNT(OrrRecommender, "width", width, NULL, 1, 1e5, "Elements of a vector of a table."),
+    COUNT(OrrRecommender, "dense", dense, NULL, 1, 1e6, "Numbers of a sample."),
+    ORR_FIELD_REALS(OrrRecommender, "bottom", bottom, ORR_UNIT_NONE, NULL,
+                    "Widths of the bottom MLP's layers; the last one is the tables' width.",
+                    .min = 1),
+    ORR_FIELD_WORD(OrrRecommender, "interaction", interaction, interaction_words, "cross",
+                   "How the vectors meet: cross layers of DCN v2, or products of all pairs (dot)."),
+    COUNT(OrrRecommender, "cross-layers", cross_layers, "3", 1, 100, "Cross layers."),
+    COUNT(OrrRecommender, "cross-rank", cross_rank, "512", 1, 1e6,
+          "Rank of the matrix of a cross layer."),
+    ORR_FIELD_REALS(OrrRecommender, "top", top, ORR_UNIT_NONE, NULL,
+                    "Widths of the top MLP's layers.", .min = 1),
+    ORR_FIELD_SECTIONS(OrrRecommender, "tables", tables, &table_table, NULL, "The tables."),
+};
+const OrrFieldTable orr_recommender_table =
+    ORR_FIELD_TABLE("recommender", "A recommendation model.", OrrRecommender, fields);
+
+void orr_recommender_check(const OrrRecommender *model, OrrPlace place, OrrDiags *diags) {
+  const GArray *bottom = model->bottom;
+  if (model->tables->len == 0) orr_diags_error(diags, place, "the model has no tables");
+  if (model->top->len == 0) orr_diags_error(diags, place, "'top' has no layers");
+  if (bottom->len == 0 || g_array_index(bottom, double, bottom->len - 1) != (double)model->width)
+    orr_diags_error(diags, place,
+                    "the last layer of 'bottom' must have the tables' width, %" G_GINT64_FORMAT,
+                    model->width);
+}
+
+/* --- Counts --- */
+
+static double vectors(const OrrRecommender *model) { return (double)model->tables->len + 1; }
+
+/* Width of what the interaction reads, and of its result. */
+static double joined(const OrrRecommender *model) { return vectors(model) * (double)model->width; }
+static double interacted(const OrrRecommender *model) {
+  const double n = vectors(model);
+  return model->interaction == ORR_INTERACTION_CROSS ? joined(model)
+                                                     : n * (n - 1) / 2 + (double)model->width;
+}
+
+static double mlp_parameters(const GArray *widths, double in) {
+  double sum = 0;
+  for (guint i = 0; i < widths->len; i++) {
+    const double out = g_array_index(widths, double, i);
+    sum += in * out + out;
+    in = out;
+  }
+  return sum;
+}
+
+double orr_recommender_dense_parameters(const OrrRecommender *model) {
+  const double cross = model->interaction == ORR_INTERACTION_CROSS
+                           ? (double)model->cross_layers *
+                                 (2 * joined(model) * (double)model->cross_rank + joined(model))
+                           : 0;
+  return mlp_parameters(model->bottom, (double)model->dense) + cross +
+         mlp_parameters(model->top, interacted(model));
+}
+
+double orr_recommender_table_parameters(const OrrRecommender *model) {
+  double rows = 0;
+  for (guint t = 0; t < model->tables->len; t++)
+    rows += (double)((const OrrEmbeddingTable *)model->tables->pdata[t])->rows;
+  return rows * (double)model->width;
+}
+
+double orr_recommender_lookups(const OrrRecommender *model) {
+  double sum = 0;
+  for (guint t = 0; t < model->tables->len; t++)
+    sum += (double)((const OrrEmbeddingTable *)model->tables->pdata[t])->hot;
+  return sum;
+}
+
+/* --- Operators --- */
+
+typedef struct {
+  double samples;
+  OrrDtype dtype;
+  gboolean backward;
+  GArray *operators;
+} Out;
+
+static void put_gemm(const Out *out, const char *name, OrrPass pass, double m, double n, double k) {
+  const OrrGemmShape shape = {
+      .batch = 1, .m = (gint64)fmax(1, m), .n = (gint64)fmax(1, n), .k = (gint64)fmax(1, k)};
+  const OrrOperator op = orr_operator_gemm(name, pass, out->dtype, shape);
+  g_array_append_val(out->operators, op);
+}
+
+static void put_matrix(const Out *out, const char *name, double to, double from) {
+  if (!out->backward) {
+    put_gemm(out, name, ORR_PASS_FORWARD, out->samples, to, from);
+    return;
+  }
+  put_gemm(out, name, ORR_PASS_DGRAD, out->samples, from, to);
+  put_gemm(out, name, ORR_PASS_WGRAD, to, from, out->samples);
+}
+
+static void put_memory(const Out *out, const char *name, double bytes) {
+  const OrrOperator op = orr_operator_memory(
+      name, out->backward ? ORR_PASS_DGRAD : ORR_PASS_FORWARD, out->dtype, out->samples * bytes, 0);
+  g_array_append_val(out->operators, op);
+}
+
+static void put_mlp(const Out *out, const char *name, const GArray *widths, double in) {
+  for (guint i = 0; i < widths->len; i++) {
+    const double to = g_array_index(widths, double, i);
+    put_matrix(out, name, to, in);
+    in = to;
+  }
+}
+
+void orr_recommender_bottom(const OrrRecommender *model, double samples, OrrDtype dtype,
+                            gboolean backward, GArray *operators) {
+  const Out out = {samples, dtype, backward, operators};
+  put_mlp(&out, "bottom", model->bottom, (double)model->dense);
+}
+
+static void put_cross(const Out *out, const OrrRecommender *model) {
+  const double bytes = orr_dtype_bytes(out->dtype);
+  for (gint64 i = 0; i < model->cross_layers; i++) {
+    put_matrix(out, "cross-down", (double)model->cross_rank, joined(model));
+    put_matrix(out, "cross-up", joined(model), (double)model->cross_rank);
+    put_memory(out, "cross", (out->backward ? 8 : 4) * bytes * joined(model));
+  }
+}
+
+static void put_dot(const Out *out, const OrrRecommender *model) {
+  const double flops = 2 * vectors(model) * vectors(model) * (double)model->width;
+  OrrOperator op =
+      orr_operator_memory("dot", out->backward ? ORR_PASS_DGRAD : ORR_PASS_FORWARD, out->dtype,
+                          out->samples * orr_dtype_bytes(out->dtype) *
+                              ((out->backward ? 2 : 1) * joined(model) + interacted(model)),
+                          out->samples * flops * (out->backward ? 2 : 1));
+  g_array_append_val(out->operators, op);
+}
+
+void orr_recommender_top(const OrrRecommender *model, double samples, OrrDtype dtype,
+                         gboolean backward, GArray *operators) {
+  const Out out = {samples, dtype, backward, operators};
+  put_memory(&out, "concatenate", 2 * orr_dtype_bytes(dtype) * joined(model));
+  if (model->interaction == ORR_INTERACTION_CROSS)
+    put_cross(&out, model);
+  else
+    put_dot(&out, model);
+  put_mlp(&out, "top", model->top, interacted(model));
+}

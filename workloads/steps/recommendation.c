@@ -1,0 +1,285 @@
+/*
+ * recommendation.c - a step of a recommendation model: fields, checks, and the list of its items.
+ *
+ *   workload:
+ *     kind: recommendation
+ *     recommender: dlrm-dcnv2
+ *     batch: 55296
+ *
+ *   kernels     |--look up--|--bottom MLP, own tables--|--interaction, top; backward--|--update--|
+ *   background              |--all-to-all-----------|                                 ..
+ *
+ * Of a batch of B samples, each of n GPUs has b = B / n; vectors have d elements:
+ *
+ *   look up    reads B l rows and writes B v sums: its share of the tables (table_placement.c)
+ *   exchange   sends B v vectors; with row-wise parts the receiver adds partial sums
+ *   backward   the same exchange; sorts the B l indices (four passes over pairs of 8 bytes), sums
+ *              the gradients of each row, and updates the rows with AdaGrad: reads a gradient,
+ *              reads and writes the row and its sum of squares
+ *
+ * Gradients of dense layers and of replicated tables are all-reduced under the update of the rows.
+ * Keys of the next batch come from the host under this one, and take no time.
+ */
+#include "workloads/steps/recommendation.h"
+
+#include <math.h>
+
+#include "workloads/steps/batch_step.h"
+
+static const char *const mode_words[] = {"training", "inference", NULL};
+static const char *const tables_words[] = {"balanced", "table", "row", "column", NULL};
+static const char *const tier_words[] = {"hbm", "host", NULL};
+
+#define FORMAT(name_, member_, fallback_, sentence_)                                               \
+  ORR_FIELD_WORD(OrrRecommendation, name_, member_, orr_dtype_names, fallback_, sentence_)
+static const OrrField fields[] = {
+    ORR_WORKLOAD_STACK_FIELD(OrrRecommendation),
+    ORR_FIELD_SECTION(OrrRecommendation, "recommender", recommender, &orr_recommender_table, NULL,
+                      "The model.", .document = "recommender"),
+    ORR_FIELD_INT(OrrRecommendation, "batch", batch, NULL, "Samples of a step, of all GPUs.",
+                  .min = 1, .max = 1e9),
+    ORR_FIELD_INT(
+        OrrRecommendation, "items", items, "1",
+        "Rows of the batch that results count as one sample: the items that a query ranks.",
+        .min = 1, .max = 1e6),
+    ORR_FIELD_WORD(OrrRecommendation, "mode", mode, mode_words, "training",
+                   "Training, or answers alone."),
+    FORMAT("precision", precision, "fp16", "Number format of the dense layers."),
+    FORMAT("stored", stored, "fp32", "Number format of the tables."),
+    FORMAT("exchanged", exchanged, "fp16", "Number format of pooled vectors and their gradients."),
+    ORR_FIELD_WORD(OrrRecommendation, "sharding", sharding, tables_words, "balanced",
+                   "How GPUs share tables: whole ones (table), by rows, by columns, or whole ones, "
+                   "the hottest split by rows (balanced)."),
+    ORR_FIELD_REAL(OrrRecommendation, "replicate-below", replicate_bytes, ORR_UNIT_BYTES, "0 B",
+                   "Smaller tables are on every GPU.", .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_WORD(OrrRecommendation, "tier", tier, tier_words, "hbm",
+                   "Where the tables are: each GPU's memory, or its node's host memory, read over "
+                   "its host link."),
+    ORR_FIELD_REAL(OrrRecommendation, "cached", cached, ORR_UNIT_FRACTION, "0",
+                   "Tier host: fraction of lookups that the GPU's cache of rows has.", .min = 0,
+                   .max = 1),
+    ORR_FIELD_BOOL(OrrRecommendation, "graphs", graphs, "true",
+                   "Whether CUDA graphs launch the kernels: the host takes no time."),
+    ORR_FIELD_REAL(OrrRecommendation, "overhead", overhead_s, ORR_UNIT_SECONDS, "0 s",
+                   "What a step takes outside its graph: keys are distributed, streams meet.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_NCCL_FIELD(OrrRecommendation),
+};
+const OrrFieldTable orr_recommendation_table = ORR_FIELD_TABLE(
+    "recommendation", "A step of a recommendation model.", OrrRecommendation, fields);
+
+static gboolean trains(const OrrRecommendation *params) { return params->mode == 0; }
+
+static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
+                  OrrPlace place, OrrDiags *diags) {
+  const OrrRecommendation *params = data;
+  const gint64 gpus = orr_cluster_n_gpus(cluster);
+  (void)model;
+  orr_recommender_check(&params->recommender, place, diags);
+  if (params->batch % gpus)
+    orr_diags_error(diags, place,
+                    "a batch of %" G_GINT64_FORMAT " cannot be dealt to %" G_GINT64_FORMAT
+                    " GPUs evenly",
+                    params->batch, gpus);
+  if (params->sharding == ORR_TABLES_COLUMNS && params->recommender.width % gpus)
+    orr_diags_error(
+        diags, place,
+        "sharding: column needs a number of GPUs that divides the width %" G_GINT64_FORMAT
+        ": the cluster has %" G_GINT64_FORMAT,
+        params->recommender.width, gpus);
+  if (params->tier == 0 && params->cached > 0)
+    orr_diags_error(diags, place, "cached is for tier: host");
+  if (params->tier == 1 && cluster->device.host_link_bytes_per_s <= 0)
+    orr_diags_error(diags, place, "tier: host needs the device's host-link");
+}
+
+typedef struct {
+  const OrrRecommendation *params;
+  const OrrWorld *world;
+  OrrBatchStep *step;
+  OrrTablePlacement tables;
+  double gpus, batch, own; /* samples of all, and of a GPU */
+  double width;
+} Making;
+
+static double bytes_of(int dtype) { return orr_dtype_bytes((OrrDtype)dtype); }
+
+/* --- Items --- */
+
+static void put_memory(Making *making, const char *name, OrrPass pass, double bytes) {
+  const OrrOperator op = orr_operator_memory(name, pass, ORR_FP32, bytes, 0);
+  if (bytes > 0) orr_batch_step_operator(making->step, &op, 1, 1);
+}
+
+static void put_operators(Making *making, GArray *operators) {
+  for (guint i = 0; i < operators->len; i++)
+    orr_batch_step_operator(making->step, &g_array_index(operators, OrrOperator, i), 1, 1);
+  g_array_set_size(operators, 0);
+}
+
+/* Rows of a tier below HBM cross the GPU's host link; @accesses: reads and writes of each. */
+static void put_rows(Making *making, const char *name, double rows, double accesses) {
+  const OrrRecommendation *params = making->params;
+  const OrrCluster *cluster = making->world->cluster;
+  const double link = cluster->node.host_link_bytes_per_s > 0
+                          ? cluster->node.host_link_bytes_per_s
+                          : cluster->device.host_link_bytes_per_s;
+  const double bytes = rows * accesses * making->width * bytes_of(params->stored);
+  const double far = params->tier == 1 ? 1 - params->cached : 0;
+  put_memory(making, name, ORR_PASS_FORWARD, bytes * (1 - far));
+  if (far > 0)
+    orr_batch_step_seconds(making->step, ORR_TIME_OFFLOAD,
+                           bytes * far / (link * cluster->node.host_link_efficiency));
+}
+
+static void put_lookup(Making *making) {
+  const OrrTablePlacement *tables = &making->tables;
+  const double rows = making->batch * tables->lookups * tables->share;
+  orr_batch_step_work(making->step, "look up");
+  put_rows(making, "embedding", rows, 1);
+  put_memory(making, "pool", ORR_PASS_FORWARD,
+             making->batch * tables->vectors * tables->share * making->width *
+                 bytes_of(making->params->exchanged));
+}
+
+static OrrBatchItem exchange_of(const Making *making, const char *name) {
+  const OrrTablePlacement *tables = &making->tables;
+  const double bytes = making->batch * tables->vectors * tables->share * making->width *
+                       bytes_of(making->params->exchanged);
+  return (OrrBatchItem){.name = name,
+                        .op = ORR_ALL_TO_ALL,
+                        .bytes = bytes,
+                        .group = {bytes > 0 ? (gint64)making->gpus : 1, 1},
+                        .category = "ep-comm"};
+}
+
+/* The receiver adds what came of each table's parts to a vector. */
+static void put_sums(Making *making, OrrPass pass) {
+  const OrrTablePlacement *tables = &making->tables;
+  put_memory(making, "sum vectors", pass,
+             making->own * tables->vectors * tables->share * making->gpus * making->width *
+                 bytes_of(making->params->exchanged));
+}
+
+static void put_own_tables(Making *making, double accesses, double bytes_per_element) {
+  put_memory(making, "embedding", ORR_PASS_FORWARD,
+             making->own * making->tables.own_lookups * accesses * making->width *
+                 bytes_per_element);
+}
+
+static void put_forward(Making *making, GArray *operators) {
+  const OrrRecommendation *params = making->params;
+  const OrrDtype dtype = (OrrDtype)params->precision;
+  put_lookup(making);
+  const OrrBatchItem exchange = exchange_of(making, "exchange vectors");
+  const guint begun = orr_batch_step_begin(making->step, &exchange);
+  orr_batch_step_work(making->step, "bottom");
+  put_own_tables(making, 1, bytes_of(params->stored));
+  orr_recommender_bottom(&params->recommender, making->own, dtype, FALSE, operators);
+  put_operators(making, operators);
+  orr_batch_step_meet(making->step, begun);
+  orr_batch_step_work(making->step, "top");
+  put_sums(making, ORR_PASS_FORWARD);
+  orr_recommender_top(&params->recommender, making->own, dtype, FALSE, operators);
+  put_operators(making, operators);
+}
+
+/* Pairs of index and place: four passes of a radix sort read and write 8 bytes. Gradients are read
+ * once for each lookup; AdaGrad reads a gradient, and reads and writes a row and its squares. */
+static void put_update(Making *making) {
+  const OrrTablePlacement *tables = &making->tables;
+  const double indices = making->batch * tables->lookups;
+  put_memory(making, "sort", ORR_PASS_DGRAD, indices * 4 * 16);
+  put_memory(making, "sum gradients", ORR_PASS_DGRAD,
+             (indices * bytes_of(making->params->exchanged) + 4 * tables->unique) * tables->share *
+                 making->width);
+  put_memory(making, "read gradients", ORR_PASS_OPTIMIZER,
+             4 * tables->unique * tables->share * making->width);
+  put_rows(making, "adagrad", tables->unique * tables->share, 4);
+}
+
+static double dense_of(const Making *making) {
+  return orr_recommender_dense_parameters(&making->params->recommender) +
+         making->tables.own_elements;
+}
+
+static void put_backward(Making *making, GArray *operators) {
+  const OrrRecommendation *params = making->params;
+  const OrrDtype dtype = (OrrDtype)params->precision;
+  const OrrBatchItem exchange = exchange_of(making, "exchange gradients");
+  const OrrBatchItem reduce = {.name = "all-reduce gradients",
+                               .op = ORR_ALL_REDUCE,
+                               .bytes = dense_of(making) * orr_dtype_bytes(dtype),
+                               .group = {(gint64)making->gpus, 1},
+                               .category = "dp-comm"};
+  orr_batch_step_work(making->step, "top backward");
+  orr_recommender_top(&params->recommender, making->own, dtype, TRUE, operators);
+  put_operators(making, operators);
+  const guint exchanged = orr_batch_step_begin(making->step, &exchange);
+  orr_batch_step_work(making->step, "bottom backward");
+  put_own_tables(making, 2, bytes_of(params->exchanged));
+  orr_recommender_bottom(&params->recommender, making->own, dtype, TRUE, operators);
+  put_operators(making, operators);
+  const guint reduced = orr_batch_step_begin(making->step, &reduce);
+  orr_batch_step_meet(making->step, exchanged);
+  orr_batch_step_work(making->step, "update");
+  put_update(making);
+  orr_batch_step_meet(making->step, reduced);
+  orr_batch_step_work(making->step, "optimizer");
+  put_memory(making, "adagrad", ORR_PASS_OPTIMIZER, 20 * dense_of(making));
+}
+
+/* --- The work --- */
+
+/* A vector to send, in lookups: its bytes at the slowest link of the group, a row's at HBM. */
+static double vector_cost(const OrrRecommendation *params, const OrrCluster *cluster) {
+  const gboolean is_one_domain = orr_cluster_n_gpus(cluster) <= cluster->node.scale_up_domain;
+  const double link = is_one_domain ? cluster->device.scale_up_bytes_per_s
+                                    : cluster->node.nic_bytes_per_s * cluster->node.nics_per_gpu;
+  const double training = trains(params) ? 2.0 / 4 : 1; /* accesses of vector and row */
+  return training * cluster->device.memory_bytes_per_s / fmax(link, 1) *
+         bytes_of(params->exchanged) / bytes_of(params->stored);
+}
+
+static double model_bytes(const Making *making) {
+  const double tables =
+      (making->params->tier == 1 ? 0 : making->tables.bytes) + making->tables.own_bytes;
+  const double dense = orr_recommender_dense_parameters(&making->params->recommender);
+  const double state = trains(making->params) ? 2 : 1; /* AdaGrad's sums are as large as the rows */
+  return state * tables + dense * (trains(making->params) ? 12 : 2);
+}
+
+static OrrWork *compile(const void *data, const OrrWorld *world, GError **error) {
+  const OrrRecommendation *params = data;
+  const gint64 gpus = orr_fabric_n_gpus(world->fabric);
+  Making making = {.params = params,
+                   .world = world,
+                   .step = orr_batch_step_new(&orr_recommendation_kind, world),
+                   .tables = orr_table_placement(params, gpus, vector_cost(params, world->cluster)),
+                   .gpus = (double)gpus,
+                   .batch = (double)params->batch,
+                   .own = (double)params->batch / (double)gpus,
+                   .width = (double)params->recommender.width};
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  if (!params->graphs)
+    making.step->dispatch_s = orr_cost_operator_dispatch_s(world->cost, ORR_KERNELS_EAGER);
+  put_forward(&making, operators);
+  if (trains(params)) put_backward(&making, operators);
+  orr_batch_step_work(making.step, "overhead");
+  orr_batch_step_seconds(making.step, ORR_TIME_HOST, params->overhead_s);
+  making.step->batch = (double)params->batch / (double)params->items;
+  making.step->parameters = orr_recommender_dense_parameters(&params->recommender) +
+                            orr_recommender_table_parameters(&params->recommender);
+  making.step->model_bytes = model_bytes(&making);
+  return orr_batch_step_compile(making.step, &params->nccl, error);
+}
+
+const OrrWorkloadKind orr_recommendation_kind = {
+    .entry = {"recommendation",
+              "A step of a recommendation model: tables of vectors that GPUs share, dense layers.",
+              &orr_recommendation_table},
+    .without_model = TRUE,
+    .check = check,
+    .compile = compile,
+    .work_free = orr_batch_step_free,
+};
