@@ -390,6 +390,8 @@ void orr_inference_experts(const OrrModel *model, guint kind, const OrrInference
                     .ep = ep,
                     .projections = orr_activation_is_gated(model->activation) ? 3 : 2,
                     .imbalance = shard->imbalance,
+                    .fullest = shard->fullest,
+                    .redundant = shard->redundant,
                     .drawn = TRUE,
                     .stored.weight_bytes = stored});
   const gboolean is_narrow = orr_dtype_bytes(products) < orr_dtype_bytes(shard->activations);

@@ -38,6 +38,8 @@ typedef struct {
   gint64 ep;        /* number of groups of the tp * dp ranks that have whole experts; the ranks of a
               * group split each; 0 as 1 */
   double imbalance; /* see operator.h */
+  double fullest;   /* the same */
+  gint64 redundant; /* copies of experts beyond one of each, over all ranks */
   OrrDtype weights; /* of the layers' products: bf16, fp8, fp4 ... */
   OrrDtype activations; /* between kernels, and of the embedding and the head: bf16 or fp16 */
   OrrDtype kv;          /* of the cache */

@@ -73,13 +73,16 @@ static double layer_weight_bytes(const OrrModel *model, guint kind,
     if (!matrix->plain) *sum += orr_matrix_weights(matrix, layer.experts);
   }
   const double mixer = parts[ORR_QUANTIZED_MIXER], shared = parts[ORR_QUANTIZED_SHARED],
-               experts = parts[ORR_QUANTIZED_EXPERTS];
+               experts = parts[ORR_QUANTIZED_EXPERTS],
+               copies =
+                   layer.experts > 0 ? 1 + (double)shard->redundant / (double)layer.experts : 1;
   const double feed =
       orr_model_layer_parameters(model, kind) - experts - shared - routers - whole - mixer;
   return (mixer / tp + whole) * weight_size(shard, ORR_QUANTIZED_MIXER) +
          feed / tp * weight_size(shard, ORR_QUANTIZED_FEED) +
          shared / tp * weight_size(shard, ORR_QUANTIZED_SHARED) + routers * plain +
-         experts / (tp * (double)MAX(shard->dp, 1)) * weight_size(shard, ORR_QUANTIZED_EXPERTS);
+         copies * experts / (tp * (double)MAX(shard->dp, 1)) *
+             weight_size(shard, ORR_QUANTIZED_EXPERTS);
 }
 
 double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard *shard,

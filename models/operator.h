@@ -132,6 +132,8 @@ typedef struct {
   /* Without imbalance: each token draws its experts, so that few tokens leave some experts idle.
    * FALSE: tokens are dealt out evenly, as in benchmarks. */
   gboolean drawn;
+  double fullest;   /* pairs of the fullest rank over the mean, without imbalance; 0 as 1 */
+  gint64 redundant; /* copies of experts beyond one of each, over all ranks */
   OrrOperandStorage stored;
 } OrrMoeShape;
 

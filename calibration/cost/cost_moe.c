@@ -8,7 +8,8 @@
  *
  *   balanced     pairs = T k / ep;   active experts = min(E/ep, pairs): what benchmarks deal out
  *   drawn        the same pairs;     active experts = E/ep (1 - (1 - k/E)^T): tokens that choose
- *                                    (shape->drawn)
+ *                                    (shape->drawn). Where loads differ, T is shape->fullest times
+ *                                    the tokens, and redundant copies count as experts
  *   power_law_a  tokens of the experts are a draw of E from the density x^-a on [lo, hi], scaled to
  *                T k in all (NVIDIA aiconfigurator, collect_moe.py: lo = 1, hi = 0.8 T where T k >
  *                E, else 0.01 and 2). With the quantiles Q(u) = (A u + B)^(1/(1-a)), B = lo^(1-a),
@@ -90,10 +91,12 @@ static Load balanced_load(const Layer *layer, double tokens) {
   return (Load){fmax(1, pairs), fmax(1, fmin((double)layer->experts / (double)layer->ep, pairs))};
 }
 
-static Load drawn_load(const Layer *layer, double tokens) {
+static Load drawn_load(const OrrMoeShape *shape, const Layer *layer) {
+  const double tokens = (double)shape->tokens * fmax(shape->fullest, 1);
   const double experts = (double)layer->experts, ep = (double)layer->ep, topk = (double)layer->topk;
+  const double slots = experts + (double)shape->redundant;
   return (Load){fmax(1, tokens * topk / ep),
-                fmax(1, orr_operator_moe_awake(experts / ep, tokens, topk, experts))};
+                fmax(1, orr_operator_moe_awake(slots / ep, tokens, topk, slots))};
 }
 
 /* The density x^-a between two ends, as quantiles. */
@@ -135,7 +138,7 @@ static Load row_load(const Layer *layer, double tokens, double imbalance) {
 
 static Load queried_load(const OrrMoeShape *shape, const Layer *layer) {
   return shape->drawn && shape->imbalance <= 0
-             ? drawn_load(layer, (double)shape->tokens)
+             ? drawn_load(shape, layer)
              : row_load(layer, (double)shape->tokens, shape->imbalance);
 }
 

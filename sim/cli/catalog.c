@@ -25,7 +25,7 @@
 #include "workloads/cluster_jobs/allotments/gang_allot.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/collectives/collective.h"
-#include "workloads/training/expert_loads/expert_load.h"
+#include "workloads/expert_loads/expert_load.h"
 #include "workloads/training/pipelines/pipeline.h"
 #include "workloads/serving/routers/router.h"
 #include "workloads/serving/schedulers/scheduler.h"

@@ -24,7 +24,7 @@
 #include "workloads/serving/speculation/speculation.h"
 #include "workloads/serving/tasks/steps/task_step.h"
 #include "workloads/training/balances/balance.h"
-#include "workloads/training/expert_loads/expert_load.h"
+#include "workloads/expert_loads/expert_load.h"
 #include "workloads/training/pipelines/pipeline.h"
 #include "workloads/training/sharding/sharding.h"
 #include "workloads/training/tp_overlaps/tp_overlap.h"

@@ -33,7 +33,7 @@ static const OrrServedGroup *group_of(const OrrRolloutSpeed *speed) {
 static OrrServingCostParams cost_params(const OrrServing *params, const OrrWorld *world) {
   const OrrEngineParams *engine = &params->engine;
   return (OrrServingCostParams){.world = world,
-                                .shard = orr_serving_shard(params),
+                                .shard = orr_serving_loaded_shard(params, world->model),
                                 .pp = params->parallel.pp,
                                 .kernels = (OrrKernelLibrary)engine->kernels,
                                 .nccl = engine->nccl,

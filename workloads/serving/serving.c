@@ -3,6 +3,7 @@
  */
 #include "workloads/serving/serving.h"
 
+#include "workloads/expert_loads/expert_load.h"
 #include "workloads/serving/cost/serving_experts.h"
 #include "workloads/serving/fleet/fleet.h"
 #include "workloads/serving/fleet/serving_check.h"
@@ -211,6 +212,7 @@ static const OrrField engine_fields[] = {
 static const OrrFieldTable engine_table = ORR_FIELD_TABLE(
     "serving-engine", "One engine, as vLLM v1 names its settings.", OrrEngineParams, engine_fields);
 
+static const char *const expert_placement_words[] = {"drawn", "packed", NULL};
 static const OrrField parallel_fields[] = {
     COUNT(OrrServingParallel, "tp", tp, 1, "1", "Tensor-parallel size."),
     COUNT(OrrServingParallel, "pp", pp, 1, "1",
@@ -226,6 +228,16 @@ static const OrrField parallel_fields[] = {
                    "Exponent of the power law of tokens over experts; 0: each token draws its "
                    "experts, without preference.",
                    .min = 0, .max = 1.99),
+    ORR_FIELD_CHOICE(OrrServingParallel, "expert-load", load, &orr_expert_load_registry, "balanced",
+                     "How tokens spread over experts; a step waits for the rank that gets most. "
+                     "Excludes imbalance."),
+    COUNT(OrrServingParallel, "redundant-experts", redundant, 0, "0",
+          "Copies of experts beyond one of each (vLLM's num_redundant_experts; TensorRT-LLM's "
+          "num_slots less the experts): of the most loaded ones, and on all ranks together."),
+    ORR_FIELD_WORD(OrrServingParallel, "expert-placement", placement, expert_placement_words,
+                   "drawn",
+                   "Where experts are: drawn, as without a balancer, or packed by load, as a "
+                   "balancer that knows the loads packs them (EPLB)."),
     COUNT(OrrServingParallel, "dp-attention", dp_attention, 1, "1",
           "Ranks of attention data parallelism: engine cores with their own requests that step "
           "together."),

@@ -110,9 +110,14 @@ typedef struct {
   OrrFrontEnd front;
 } OrrEngineParams;
 
+typedef enum { ORR_EXPERTS_DRAWN, ORR_EXPERTS_PACKED } OrrExpertPlacement;
+
 typedef struct {
   gint64 tp, pp, dp_attention, ep;
   double imbalance;
+  OrrChoice load;   /* of orr_expert_load_registry */
+  gint64 redundant; /* copies of experts beyond one of each */
+  int placement;    /* OrrExpertPlacement */
   char *all_to_all;
 } OrrServingParallel;
 
@@ -246,6 +251,8 @@ orr_serving_outputs(const OrrServing *params) { /* of a prompt, that its client 
 /* --- derived from a document: serving_params.c --- */
 
 OrrInferenceShard orr_serving_shard(const OrrServing *params);
+/* The same, with the load of the fullest rank of @model's experts. */
+OrrInferenceShard orr_serving_loaded_shard(const OrrServing *params, const OrrModel *model);
 OrrLora orr_serving_lora(const OrrServing *params); /* rank 0: no adapters */
 /* Image tokens per prompt. */
 gint64 orr_serving_image_tokens(const OrrServing *params, const OrrModel *model);

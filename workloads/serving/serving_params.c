@@ -5,15 +5,30 @@
 
 #include <math.h>
 
+#include "workloads/expert_loads/expert_load.h"
+
 OrrInferenceShard orr_serving_shard(const OrrServing *params) {
   OrrInferenceShard shard = {.tp = params->parallel.tp,
                              .dp = params->parallel.dp_attention,
                              .ep = params->parallel.ep,
                              .imbalance = params->parallel.imbalance,
+                             .redundant = params->parallel.redundant,
                              .weights = (OrrDtype)params->precision,
                              .activations = (OrrDtype)params->activations,
                              .kv = (OrrDtype)params->kv_dtype};
   orr_inference_quantize(&shard, (OrrQuantization)params->quantization, &params->weights);
+  return shard;
+}
+
+OrrInferenceShard orr_serving_loaded_shard(const OrrServing *params, const OrrModel *model) {
+  static const guint64 seed = 1; /* of where experts are; runs of a scenario differ in requests */
+  OrrInferenceShard shard = orr_serving_shard(params);
+  const OrrExpertSpread spread = {.experts = model->moe.experts,
+                                  .topk = model->moe.topk,
+                                  .ep = params->parallel.ep,
+                                  .redundant = params->parallel.redundant,
+                                  .packed = params->parallel.placement == ORR_EXPERTS_PACKED};
+  shard.fullest = orr_expert_load_fullest(&params->parallel.load, &spread, seed);
   return shard;
 }
 

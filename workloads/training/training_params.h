@@ -13,7 +13,7 @@
 #include "topologies/placement.h"
 #include "workloads/training/balances/balance.h"
 #include "workloads/collectives/collective.h"
-#include "workloads/training/expert_loads/expert_load.h"
+#include "workloads/expert_loads/expert_load.h"
 #include "workloads/training/pipelines/pipeline.h"
 #include "workloads/lengths.h"
 #include "workloads/training/sharding/sharding.h"

@@ -99,6 +99,55 @@ static void test_merged(void) {
   g_assert_cmpfloat(first_token("fp8", FALSE), ==, first_token("fp8", TRUE));
 }
 
+static double loaded(const char *parallel, gint64 *ret_blocks) {
+  static const char load[] =
+      "model=qwen3-30b-a3b;workload.parallel={tp: 8, ep: 8, %s};workload.engine.kv-blocks=0;"
+      "workload.input={kind: constant, tokens: 8192};workload.output={tokens: 2};"
+      "workload.requests=1;workload.engine.eager-prefill=false;"
+      "workload.engine.max-num-batched-tokens=8192;"
+      "workload.load={kind: closed-loop, concurrency: 1}";
+  g_autofree char *text = g_strdup_printf(load, parallel);
+  g_autoptr(OrrOutcome) outcome = serving_run(text);
+  if (ret_blocks) *ret_blocks = outcome->result.serving.kv_blocks;
+  return outcome->result.serving.ttft.mean;
+}
+
+/* A prompt of 8,192 tokens waits for the fullest of eight ranks. With loads that are equal
+ * nothing changes; with one hot expert of 128, an eighth of all pairs, the rank that holds it has
+ * these and 15 of the 127 others: (1 / 8 + 7 / 8 * 15 / 127) * 8 = 1.83 times the pairs. Copies of
+ * it, packed, take that away, and take room in the cache: 8 copies of 3 x 2,048 x 768 of 16 bits in
+ * 48 layers are 3.6 GB on eight ranks. */
+static void test_expert_load(void) {
+  g_autoptr(GString) hot = g_string_new("expert-load: {kind: histogram, counts: [16");
+  for (int e = 1; e < 128; e++) g_string_append(hot, ", 0.8819");
+  g_string_append(hot, "]}");
+  g_autofree char *packed =
+      g_strconcat(hot->str, ", redundant-experts: 8, expert-placement: packed", NULL);
+  gint64 blocks = 0, fewer = 0;
+  const double even_s = loaded("expert-load: balanced", &blocks), hot_s = loaded(hot->str, NULL),
+               packed_s = loaded(packed, &fewer);
+  g_test_message("even %.3f, hot %.3f, packed %.3f ms", 1e3 * even_s, 1e3 * hot_s, 1e3 * packed_s);
+  g_assert_cmpfloat(loaded("expert-load: {kind: lognormal, spread: 0}", NULL), ==, even_s);
+  g_assert_cmpfloat(hot_s, >, 1.1 * even_s);
+  g_assert_cmpfloat(hot_s, <, 1.83 * even_s);
+  g_assert_cmpfloat(packed_s, <, even_s + 0.2 * (hot_s - even_s));
+  g_assert_cmpint(fewer, <, blocks);
+}
+
+static void test_expert_load_refused(void) {
+  serving_refused(
+      "model=qwen3-30b-a3b;workload.parallel={tp: 8, ep: 8, imbalance: 1.2, expert-load: "
+      "lognormal}",
+      "excludes");
+  serving_refused("model=qwen3-30b-a3b;workload.parallel={tp: 8, ep: 8, redundant-experts: 3}",
+                  "131 experts and copies");
+  serving_refused("model=llama-3.1-8b;workload.parallel={tp: 8, expert-load: lognormal}",
+                  "has no experts");
+  serving_refused("model=qwen3-30b-a3b;workload.parallel={tp: 8, ep: 8, expert-load: {kind: "
+                  "histogram, counts: [1, 2]}}",
+                  "128 experts");
+}
+
 /* gpt-oss 20b in mxfp4: 24 layers of 32 experts, 4 a token, of 3 x 2,880 x 2,880. 32 requests wake
  * 32 (1 - (7/8)^32) = 31.6 experts: 24 * 31.6 * 24.9e6 = 18.9e9 weights, which in 16 bits would
  * take 11.3 ms at 3.35 TB/s and in mxfp4, 17/32 of a byte, 3.0 ms. It has no shared experts, so
@@ -198,6 +247,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-experts/shared-beside", test_shared_beside);
   g_test_add_func("/workloads/serving-experts/nvfp4", test_nvfp4);
   g_test_add_func("/workloads/serving-experts/merged", test_merged);
+  g_test_add_func("/workloads/serving-experts/expert-load", test_expert_load);
+  g_test_add_func("/workloads/serving-experts/expert-load-refused", test_expert_load_refused);
   g_test_add_func("/workloads/serving-experts/narrow-weights", test_narrow_weights);
   g_test_add_func("/workloads/serving-experts/tuned", test_tuned);
   g_test_add_func("/workloads/serving-experts/eager-prompts", test_eager_prompts);

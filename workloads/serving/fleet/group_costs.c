@@ -13,7 +13,8 @@ static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
         world->cost_of ? world->cost_of(world->machines, &group->cluster.device, error) : NULL;
   if (!world->cost) return FALSE;
   const OrrServingCostParams cost = {.world = world,
-                                     .shard = orr_serving_shard(params),
+                                     .shard =
+                                         orr_serving_loaded_shard(params, run->work->world->model),
                                      .pp = params->parallel.pp,
                                      .kernels = (OrrKernelLibrary)params->engine.kernels,
                                      .nccl = params->engine.nccl,

@@ -17,6 +17,7 @@
 
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
+#include "workloads/expert_loads/expert_load.h"
 #include "workloads/serving/fleet/fleet.h"
 #include "workloads/serving/fleet/refusals.h"
 #include "workloads/serving/tasks/task_check.h"
@@ -376,6 +377,32 @@ static void check_window(const OrrServing *params, OrrPlace place, OrrDiags *dia
     orr_diags_error(diags, place, "least-good needs metrics.window: steady");
 }
 
+static void check_expert_load(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                              OrrDiags *diags) {
+  const OrrServingParallel *parallel = &params->parallel;
+  const OrrExpertLoadKind *kind = (const OrrExpertLoadKind *)parallel->load.entry;
+  const gint64 slots = model->moe.experts + parallel->redundant;
+  if (!kind || (kind->is_even && parallel->redundant == 0)) return;
+  if (parallel->imbalance > 0)
+    orr_diags_error(diags, place,
+                    "parallel.imbalance (%g) excludes parallel.expert-load and redundant-experts: "
+                    "give one of them",
+                    parallel->imbalance);
+  if (model->moe.experts == 0) {
+    orr_diags_error(diags, place,
+                    "parallel.expert-load and redundant-experts: model %s has no experts",
+                    model->name);
+    return;
+  }
+  g_autofree char *why =
+      kind->refuse ? kind->refuse(parallel->load.params, model->moe.experts) : NULL;
+  if (why) orr_diags_error(diags, place, "parallel.%s", why);
+  if (slots % parallel->ep != 0)
+    orr_diags_error(diags, place,
+                    "redundant-experts: " D " experts and copies cannot be split evenly over ep " D,
+                    slots, parallel->ep);
+}
+
 /* Checks that each group can run by itself. */
 static void check_group(const OrrServing *params, const OrrModel *model, const OrrDevice *device,
                         OrrPlace place, OrrDiags *diags) {
@@ -385,6 +412,7 @@ static void check_group(const OrrServing *params, const OrrModel *model, const O
     orr_diags_error(diags, place, "pp (" D ") is above the " D " layers of model %s",
                     params->parallel.pp, model->layers, model->name);
   check_algorithm("parallel.all-to-all", params->parallel.all_to_all, place, diags);
+  check_expert_load(params, model, place, diags);
   check_speculation(params, model, place, diags);
   check_formats(params, device, place, diags);
 }

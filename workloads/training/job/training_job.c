@@ -75,7 +75,10 @@ static double fullest_of(const OrrTraining *params, const OrrWorld *world) {
   const OrrMoe *moe = &world->model->moe;
   const OrrExpertDispatch *experts = &params->experts;
   if (experts->capacity > 0 && experts->pads) return 1;
-  const OrrExpertSpread spread = {moe->experts, moe->topk, params->parallel.ep, experts->capacity};
+  const OrrExpertSpread spread = {.experts = moe->experts,
+                                  .topk = moe->topk,
+                                  .ep = params->parallel.ep,
+                                  .capacity = experts->capacity};
   return orr_expert_load_fullest(&experts->load, &spread, world->seed);
 }
 

@@ -8,7 +8,7 @@
  */
 #include <math.h>
 
-#include "workloads/training/expert_loads/expert_load.h"
+#include "workloads/expert_loads/expert_load.h"
 
 typedef struct {
   double exponent;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/base/yaml.h"
-#include "workloads/training/expert_loads/expert_load.h"
+#include "workloads/expert_loads/expert_load.h"
 
 typedef struct {
   OrrChoice load;
@@ -33,8 +33,9 @@ static Sample read_load(const char *load) {
 static double fullest_within(double capacity, const char *load, gint64 experts, gint64 topk,
                              gint64 ep) {
   Sample sample = read_load(load);
-  const double most =
-      orr_expert_load_fullest(&sample.load, &(OrrExpertSpread){experts, topk, ep, capacity}, 7);
+  const double most = orr_expert_load_fullest(
+      &sample.load,
+      &(OrrExpertSpread){.experts = experts, .topk = topk, .ep = ep, .capacity = capacity}, 7);
   orr_field_clear(&table, &sample);
   return most;
 }
@@ -93,10 +94,72 @@ static void test_several_a_rank(void) {
   }
 }
 
+static double fullest_of(const char *load, OrrExpertSpread spread) {
+  Sample sample = read_load(load);
+  const double most = orr_expert_load_fullest(&sample.load, &spread, 7);
+  orr_field_clear(&table, &sample);
+  return most;
+}
+
+/* Copies share an expert's tokens: counts 6, 2, 2, 2 over four ranks are 2 balanced shares for
+ * the first. Of four copies more three go to it (3, 2, 1.5 each) and one to another (1 each);
+ * packed, two slots a rank, that is 2 + 1, 2 + 1, 1.5 + 1.5 and 1.5 + 1.5 of 12: 1. Drawn, at worst
+ * 2 + 2. */
+static void test_redundant(void) {
+  const char *counts = "{kind: histogram, counts: [6, 2, 2, 2]}";
+  const OrrExpertSpread plain = {.experts = 4, .topk = 1, .ep = 4};
+  OrrExpertSpread copies = plain;
+  copies.redundant = 4;
+  copies.packed = TRUE;
+  g_assert_cmpfloat_with_epsilon(fullest_of(counts, plain), 2, 1e-12);
+  g_assert_cmpfloat_with_epsilon(fullest_of(counts, copies), 1, 1e-12);
+  copies.packed = FALSE;
+  g_assert_cmpfloat(fullest_of(counts, copies), >, 1);
+  g_assert_cmpfloat(fullest_of(counts, copies), <=, 4.0 / 3 + 1e-12);
+}
+
+/* Packing alone cannot split the largest expert, and is within 4/3 - 1 / (3 ep) of the best (Graham
+ * 1969), whose fullest rank has at least 1 and at least the largest slot. */
+static void test_packed(void) {
+  OrrExpertSpread spread = {.experts = 256, .topk = 8, .ep = 32, .packed = TRUE};
+  const OrrExpertSpread one_each = {.experts = 256, .topk = 8, .ep = 256};
+  const double largest = fullest_of("lognormal", one_each) / 8;
+  const double packed = fullest_of("lognormal", spread);
+  g_assert_cmpfloat(packed, >=, MAX(1, largest) - 1e-9);
+  g_assert_cmpfloat(packed, <=, MAX(1, largest) * (4.0 / 3 - 1.0 / 96) + 1e-9);
+  spread.redundant = 32;
+  g_assert_cmpfloat(fullest_of("lognormal", spread), <, packed);
+  spread.packed = FALSE;
+  g_assert_cmpfloat(fullest_of("lognormal", spread), >, 1.1);
+}
+
+/* A lognormal of spread 1: with a rank per expert the fullest has exp(q) over the mean of all
+ * quantiles' exp, q = 2.8856 the normal quantile at 255.5 / 256: 17.915 / 1.6381 = 10.936. The
+ * first of two ranks draws 128 of 256 experts without return: a nearly normal sum with the
+ * deviation of an expert times sqrt(128 * 128 / 255), so the fuller of the two has 1 + cv sqrt(2 /
+ * pi / 255) in the mean. Measured of DeepSeek-R1 (lognormal.c): 11.9 for an expert, 2.56 for one of
+ * 32 ranks, 1.11 packed with 32 copies, which has the draws of a step's tokens too. */
+static void test_lognormal(void) {
+  OrrExpertSpread spread = {.experts = 256, .topk = 8, .ep = 256};
+  const double one = fullest_of("lognormal", spread);
+  g_assert_cmpfloat_with_epsilon(one, 10.936, 0.001);
+  g_assert_cmpfloat_with_epsilon(one, 11.9, 0.1 * 11.9);
+  g_assert_cmpfloat_with_epsilon(fullest_of("{kind: lognormal, spread: 0}", spread), 1, 1e-9);
+  spread.ep = 2;
+  const double cv = sqrt(exp(1) - 1);
+  g_assert_cmpfloat_with_epsilon(fullest_of("lognormal", spread), 1 + cv * sqrt(2 / G_PI / 255),
+                                 0.01);
+  spread.ep = 32;
+  g_assert_cmpfloat_with_epsilon(fullest_of("lognormal", spread), 2.56, 0.15 * 2.56);
+  spread.redundant = 32;
+  spread.packed = TRUE;
+  g_assert_cmpfloat(fullest_of("lognormal", spread), <, 1.109);
+}
+
 /* The same seed, the same draws; the order of a histogram's counts does not matter but for them. */
 static void test_seed(void) {
   Sample sample = read_load("zipf");
-  const OrrExpertSpread spread = {64, 4, 8, 0};
+  const OrrExpertSpread spread = {.experts = 64, .topk = 4, .ep = 8};
   const double first = orr_expert_load_fullest(&sample.load, &spread, 1);
   g_assert_cmpfloat(first, ==, orr_expert_load_fullest(&sample.load, &spread, 1));
   g_assert_cmpfloat_with_epsilon(first, orr_expert_load_fullest(&sample.load, &spread, 2),
@@ -115,6 +178,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/expert-load/cap", test_cap);
   g_test_add_func("/expert-load/capacity", test_capacity);
   g_test_add_func("/expert-load/several-a-rank", test_several_a_rank);
+  g_test_add_func("/expert-load/redundant", test_redundant);
+  g_test_add_func("/expert-load/packed", test_packed);
+  g_test_add_func("/expert-load/lognormal", test_lognormal);
   g_test_add_func("/expert-load/seed", test_seed);
   g_test_add_func("/expert-load/tables", test_tables);
   return g_test_run();

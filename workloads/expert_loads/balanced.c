@@ -6,7 +6,7 @@
  *
  *   experts: {load: balanced}
  */
-#include "workloads/training/expert_loads/expert_load.h"
+#include "workloads/expert_loads/expert_load.h"
 
 static void loads(const void *params, gint64 experts, double *ret_loads) {
   (void)params;

@@ -6,7 +6,7 @@
  *
  *   experts: {load: {kind: histogram, counts: [1200, 900, 1500, 400, 800, 1000, 1100, 1300]}}
  */
-#include "workloads/training/expert_loads/expert_load.h"
+#include "workloads/expert_loads/expert_load.h"
 
 typedef struct {
   GArray *counts;

@@ -1,7 +1,9 @@
 /*
  * expert_load.c - the fullest rank's load over drawn placements.
  */
-#include "workloads/training/expert_loads/expert_load.h"
+#include "workloads/expert_loads/expert_load.h"
+
+#include <stdlib.h>
 
 #include "sim/base/random.h"
 
@@ -33,6 +35,46 @@ static void shuffle(OrrRandom *random, double *fractions, gint64 n) {
   }
 }
 
+/* The tokens of each of @n slots, from the experts' @fractions. Newly allocated. */
+static double *replicate(const double *fractions, gint64 experts, gint64 n) {
+  double *slots = g_new(double, n);
+  g_autofree gint64 *copies = g_new(gint64, experts);
+  gint64 filled = 0;
+  for (gint64 e = 0; e < experts; e++) copies[e] = 1;
+  for (gint64 slot = experts; slot < n; slot++) {
+    gint64 most = 0;
+    for (gint64 e = 1; e < experts; e++)
+      if (fractions[e] / (double)copies[e] > fractions[most] / (double)copies[most]) most = e;
+    copies[most]++;
+  }
+  for (gint64 e = 0; e < experts; e++)
+    for (gint64 copy = 0; copy < copies[e]; copy++)
+      slots[filled++] = fractions[e] / (double)copies[e];
+  return slots;
+}
+
+static int by_size(gconstpointer a, gconstpointer b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* The largest slot first, each to the emptiest rank that has room. */
+static double packed_most(double *slots, gint64 n, gint64 ep) {
+  g_autofree double *sums = g_new0(double, ep);
+  g_autofree gint64 *held = g_new0(gint64, ep);
+  double most = 0;
+  qsort(slots, (gsize)n, sizeof *slots, by_size);
+  for (gint64 slot = 0; slot < n; slot++) {
+    gint64 to = -1;
+    for (gint64 rank = 0; rank < ep; rank++)
+      if (held[rank] < n / ep && (to < 0 || sums[rank] < sums[to])) to = rank;
+    held[to]++;
+    sums[to] += slots[slot];
+    most = MAX(most, sums[to]);
+  }
+  return most;
+}
+
 static double fullest_sum(const double *fractions, gint64 experts, gint64 ep) {
   double most = 0;
   for (gint64 rank = 0; rank < ep; rank++) {
@@ -61,14 +103,16 @@ static double *fractions_of(const OrrExpertLoadKind *kind, const void *params,
 double orr_expert_load_fullest(const OrrChoice *choice, const OrrExpertSpread *spread,
                                guint64 seed) {
   const OrrExpertLoadKind *kind = choice ? (const OrrExpertLoadKind *)choice->entry : NULL;
-  const gint64 experts = spread->experts, ep = MAX(1, spread->ep);
-  if (!kind || experts == 0 || experts % ep != 0 || (ep == 1 && !(spread->capacity > 0))) return 1;
+  const gint64 experts = spread->experts, ep = MAX(1, spread->ep), n = experts + spread->redundant;
+  if (!kind || experts == 0 || n % ep != 0 || (ep == 1 && !(spread->capacity > 0))) return 1;
   g_autofree double *fractions = fractions_of(kind, choice->params, spread);
+  g_autofree double *slots = replicate(fractions, experts, n);
+  if (spread->packed) return packed_most(slots, n, ep) * (double)ep;
   OrrRandom random = orr_random_stream(seed, "expert-load");
   double fullest = 0;
   for (guint draw = 0; draw < DRAWS; draw++) {
-    shuffle(&random, fractions, experts);
-    fullest += fullest_sum(fractions, experts, ep) / DRAWS;
+    shuffle(&random, slots, n);
+    fullest += fullest_sum(slots, n, ep) / DRAWS;
   }
   return fullest * (double)ep;
 }
