@@ -146,25 +146,42 @@ static int compare_holders(gconstpointer a, gconstpointer b) {
   return strcmp(x->name, y->name);
 }
 
+/* The holders of @work by name. */
+typedef struct {
+  const OrrClusterWork *work;
+  double each_us;
+  const char *(*name_of)(const OrrGangJob *);
+  GHashTable *known;
+  GPtrArray *all;
+  Holder **of_job; /* by index; NULL: not yet looked up */
+} Holders;
+
+static Holder *find_holder(const Holders *holders, const char *name) {
+  Holder *holder = g_hash_table_lookup(holders->known, name);
+  if (holder) return holder;
+  holder = g_new0(Holder, 1);
+  holder->name = name;
+  g_hash_table_insert(holders->known, (char *)name, holder);
+  g_ptr_array_add(holders->all, holder);
+  return holder;
+}
+
+static void add_span(const OrrGangSpan *span, void *user) {
+  const Holders *holders = user;
+  Holder **holder = &holders->of_job[span->job];
+  if (!*holder) *holder = find_holder(holders, holders->name_of(job_at(holders->work, span->job)));
+  hold(*holder, span, holders->work->totals.begin_us, holders->each_us);
+}
+
 /* By name, those that held most first. */
 static GPtrArray *holders_of(const OrrClusterWork *work, const char *(*name_of)(const OrrGangJob *),
                              double each_us) {
   g_autoptr(GHashTable) known = g_hash_table_new(g_str_hash, g_str_equal);
-  GPtrArray *holders = g_ptr_array_new_with_free_func(g_free);
-  for (guint i = 0; i < work->history->spans->len; i++) {
-    const OrrGangSpan *span = &g_array_index(work->history->spans, OrrGangSpan, i);
-    const char *name = name_of(job_at(work, span->job));
-    Holder *holder = g_hash_table_lookup(known, name);
-    if (!holder) {
-      holder = g_new0(Holder, 1);
-      holder->name = name;
-      g_hash_table_insert(known, (char *)name, holder);
-      g_ptr_array_add(holders, holder);
-    }
-    hold(holder, span, work->totals.begin_us, each_us);
-  }
-  g_ptr_array_sort(holders, compare_holders);
-  return holders;
+  g_autofree Holder **of_job = g_new0(Holder *, work->trace->jobs->len);
+  Holders holders = {work, each_us, name_of, known, g_ptr_array_new_with_free_func(g_free), of_job};
+  orr_gang_spans_each(work->history->spans, add_span, &holders);
+  g_ptr_array_sort(holders.all, compare_holders);
+  return holders.all;
 }
 
 /* The last of the holders shown takes in all further ones. */

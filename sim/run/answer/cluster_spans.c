@@ -6,15 +6,14 @@
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
 struct OrrClusterSpans {
-  GArray *spans, *runs; /* of OrrGangSpan, of OrrGangRun */
-  const char **jobs;    /* ids by index */
+  OrrGangSpans *spans;
+  const char **jobs; /* ids by index */
 };
 
 OrrClusterSpans *orr_cluster_spans_new(const OrrClusterWork *work, GStringChunk *names) {
   OrrClusterSpans *own = g_new0(OrrClusterSpans, 1);
   const GArray *jobs = work->trace->jobs;
-  own->spans = g_array_ref(work->history->spans);
-  own->runs = g_array_ref(work->history->runs);
+  own->spans = orr_gang_spans_ref(work->history->spans);
   own->jobs = g_new0(const char *, jobs->len + 1);
   for (guint i = 0; i < jobs->len; i++)
     own->jobs[i] = g_string_chunk_insert_const(names, g_array_index(jobs, OrrGangJob, i).id);
@@ -23,8 +22,7 @@ OrrClusterSpans *orr_cluster_spans_new(const OrrClusterWork *work, GStringChunk 
 
 void orr_cluster_spans_free(OrrClusterSpans *spans) {
   if (!spans) return;
-  g_array_unref(spans->spans);
-  g_array_unref(spans->runs);
+  orr_gang_spans_unref(spans->spans);
   g_free(spans->jobs);
   g_free(spans);
 }
@@ -43,15 +41,23 @@ static OrrClusterSpanRow row_of(const OrrClusterSpans *spans, const OrrGangSpan 
                              .why = (char *)orr_gang_why_words[span->why]};
 }
 
-void orr_cluster_spans_each(const OrrClusterSpans *spans, OrrOnClusterSpan call, void *user) {
-  for (guint i = 0; spans && i < spans->spans->len; i++) {
-    const OrrGangSpan *span = &g_array_index(spans->spans, OrrGangSpan, i);
-    for (guint k = 0; k < span->n_runs; k++) {
-      const OrrClusterSpanRow row =
-          row_of(spans, span, &g_array_index(spans->runs, OrrGangRun, span->first_run + k));
-      call(&row, user);
-    }
+typedef struct {
+  const OrrClusterSpans *spans;
+  OrrOnClusterSpan call;
+  void *user;
+} Each;
+
+static void each_run(const OrrGangSpan *span, void *data) {
+  const Each *each = data;
+  for (guint i = 0; i < span->n_runs; i++) {
+    const OrrClusterSpanRow row = row_of(each->spans, span, &span->runs[i]);
+    each->call(&row, each->user);
   }
+}
+
+void orr_cluster_spans_each(const OrrClusterSpans *spans, OrrOnClusterSpan call, void *user) {
+  Each each = {spans, call, user};
+  if (spans) orr_gang_spans_each(spans->spans, each_run, &each);
 }
 
 /* --- Storing --- */

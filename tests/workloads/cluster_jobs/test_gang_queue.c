@@ -282,17 +282,26 @@ static void test_promises(void) {
   }
 }
 
+typedef struct {
+  const GArray *jobs;
+  const char *queue;
+  gint64 at_us, sum;
+} Held;
+
+static void add_held(const OrrGangSpan *span, void *user) {
+  Held *held = user;
+  const OrrGangJob *job = &g_array_index(held->jobs, OrrGangJob, span->job);
+  if (span->begin_us <= held->at_us && held->at_us < span->end_us &&
+      strcmp(held->queue, job->queue) == 0)
+    held->sum += span->gpus;
+}
+
 /* GPUs of the jobs of @queue at @at_us, by what the run kept. */
 static gint64 held_by_spans(const OrrGangHistory *history, const GArray *jobs, const char *queue,
                             gint64 at_us) {
-  gint64 sum = 0;
-  for (guint i = 0; i < history->spans->len; i++) {
-    const OrrGangSpan *span = &g_array_index(history->spans, OrrGangSpan, i);
-    const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, span->job);
-    if (span->begin_us <= at_us && at_us < span->end_us && strcmp(queue, job->queue) == 0)
-      sum += span->gpus;
-  }
-  return sum;
+  Held held = {jobs, queue, at_us, 0};
+  orr_gang_spans_each(history->spans, add_held, &held);
+  return held.sum;
 }
 
 /* Orders that preempt: no queue exceeds its limits, and every job ends after its work and what

@@ -23,6 +23,7 @@ void orr_gang_bins_clear(OrrGangBins *bins) {
 void orr_gang_bins_copy(OrrGangBins *bins, const OrrGangBins *from) {
   memcpy(bins->free, from->free, sizeof(gint64) * from->n);
   bins->n_free = from->n_free;
+  bins->first = from->first;
   if (bins->levels && from->levels)
     memcpy(bins->levels, from->levels, sizeof(guint) * ((gsize)from->size + 1));
 }
@@ -36,7 +37,9 @@ void orr_gang_bins_add(OrrGangBins *bins, const GArray *shares, int sign) {
     bins->n_free += sign * share->gpus;
     g_assert(*free >= 0 && *free <= bins->size);
     if (bins->levels) bins->levels[*free]++;
+    if (sign > 0) bins->first = MIN(bins->first, share->bin);
   }
+  while (bins->first < bins->n && bins->free[bins->first] == 0) bins->first++;
 }
 
 gboolean orr_gang_bins_has_room(const OrrGangBins *bins, gint64 gpus) {
@@ -67,7 +70,7 @@ gboolean orr_gang_bins_place(const OrrGangBins *bins, gint64 gpus, OrrGangPick p
   if (gpus > bins->n_free) return FALSE;
   gint64 whole = gpus > bins->size ? gpus / bins->size : 0;
   const gint64 rest = gpus - whole * bins->size;
-  for (guint i = 0; i < bins->n && whole > 0; i++)
+  for (guint i = bins->first; i < bins->n && whole > 0; i++)
     if (bins->free[i] == bins->size) {
       add_share(shares, i, bins->size);
       whole--;
@@ -98,6 +101,7 @@ gboolean orr_gang_bins_place_within(const OrrGangBins *bins, guint first, guint 
   view.n = n;
   view.n_free = orr_gang_bins_free(bins, first, n);
   view.free = bins->free + first;
+  view.first = 0;
   if (!orr_gang_bins_place(&view, gpus, pick, shares)) return FALSE;
   for (guint i = 0; i < shares->len; i++) g_array_index(shares, OrrGangShare, i).bin += first;
   return TRUE;
@@ -105,7 +109,7 @@ gboolean orr_gang_bins_place_within(const OrrGangBins *bins, guint first, guint 
 
 guint orr_gang_bins_pick_best(const OrrGangBins *bins, gint64 gpus, const GArray *taken) {
   guint best = G_MAXUINT;
-  for (guint i = 0; i < bins->n; i++)
+  for (guint i = bins->first; i < bins->n; i++)
     if (bins->free[i] >= gpus && (best == G_MAXUINT || bins->free[i] < bins->free[best]) &&
         !orr_gang_bins_holds(taken, i))
       best = i;

@@ -62,6 +62,7 @@ typedef struct {
   gint64 size; /* GPUs of a node */
   gint64 n_free;
   gint64 *free; /* by node */
+  guint first;  /* no node before it has a free GPU */
   /* How many nodes have 0, 1, ..., size GPUs free; NULL: not kept (one node, or a minimum). */
   guint *levels;
   /* Fraction of the jobs by GPUs that they need on one node, 1 to size; NULL: not known. */

@@ -8,19 +8,36 @@
 const char *const orr_gang_why_words[] = {"",       "done",  "preempted", "cancelled",
                                           "failed", "moved", NULL};
 
+/* A span that runs: what it is called, and its nodes. */
+typedef struct {
+  gsize at;
+  guint n_runs;
+  OrrGangRun runs[];
+} Open;
+
+static guint index_of_why(const char *why) {
+  guint i = 0;
+  while (orr_gang_why_words[i] && strcmp(orr_gang_why_words[i], why) != 0) i++;
+  g_assert(orr_gang_why_words[i]);
+  return i;
+}
+
 OrrGangHistory *orr_gang_history_new(void) {
   OrrGangHistory *history = g_new0(OrrGangHistory, 1);
-  history->spans = g_array_new(FALSE, FALSE, sizeof(OrrGangSpan));
-  history->runs = g_array_new(FALSE, FALSE, sizeof(OrrGangRun));
+  history->spans = orr_gang_spans_new();
+  history->open = g_ptr_array_new_with_free_func(g_free);
+  history->unused = g_array_new(FALSE, FALSE, sizeof(guint));
   history->place = g_array_new(FALSE, FALSE, sizeof(OrrGangRun));
   history->each_us = 1;
+  history->moved = index_of_why("moved");
   return history;
 }
 
 void orr_gang_history_free(OrrGangHistory *history) {
   if (!history) return;
-  g_array_unref(history->spans);
-  g_array_unref(history->runs);
+  orr_gang_spans_unref(history->spans);
+  g_ptr_array_unref(history->open);
+  g_array_unref(history->unused);
   g_array_unref(history->place);
   g_free(history);
 }
@@ -41,46 +58,55 @@ static void find_place(OrrGangHistory *history, const OrrGangJob *job) {
   }
 }
 
-static gboolean is_there(const OrrGangHistory *history, const OrrGangSpan *span) {
-  return span->n_runs == history->place->len &&
-         memcmp(&g_array_index(history->runs, OrrGangRun, span->first_run), history->place->data,
-                sizeof(OrrGangRun) * span->n_runs) == 0;
+static gboolean is_there(const OrrGangHistory *history, const Open *open) {
+  return open->n_runs == history->place->len &&
+         memcmp(open->runs, history->place->data, sizeof(OrrGangRun) * open->n_runs) == 0;
 }
 
-static OrrGangSpan *open_span(const OrrGangHistory *history, const OrrGangJob *job) {
-  return job->span > 0 ? &g_array_index(history->spans, OrrGangSpan, job->span - 1) : NULL;
-}
-
-static guint index_of_why(const char *why) {
-  guint i = 0;
-  while (orr_gang_why_words[i] && strcmp(orr_gang_why_words[i], why) != 0) i++;
-  g_assert(orr_gang_why_words[i]);
-  return i;
+static void stop(OrrGangHistory *history, OrrGangJob *job, gint64 now_us, guint why) {
+  if (job->span == 0) return;
+  const guint i = job->span - 1;
+  const Open *open = history->open->pdata[i];
+  orr_gang_spans_end(history->spans, open->at, now_us, why);
+  g_clear_pointer(&history->open->pdata[i], g_free);
+  g_array_append_val(history->unused, i);
+  job->span = 0;
 }
 
 void orr_gang_history_stop(OrrGangHistory *history, OrrGangJob *job, gint64 now_us,
                            const char *why) {
-  OrrGangSpan *span = open_span(history, job);
-  job->span = 0;
-  if (!span) return;
-  span->end_us = now_us;
-  span->why = index_of_why(why) & 0xFF;
+  stop(history, job, now_us, index_of_why(why));
+}
+
+/* Sets the span of @job to @open. */
+static void keep(OrrGangHistory *history, OrrGangJob *job, Open *open) {
+  const guint n = history->unused->len;
+  if (n == 0) {
+    g_ptr_array_add(history->open, open);
+    job->span = history->open->len;
+    return;
+  }
+  const guint i = g_array_index(history->unused, guint, n - 1);
+  g_array_set_size(history->unused, n - 1);
+  history->open->pdata[i] = open;
+  job->span = i + 1;
 }
 
 void orr_gang_history_start(OrrGangHistory *history, OrrGangJob *job, gint64 now_us) {
-  const OrrGangSpan *open = open_span(history, job);
   find_place(history, job);
-  if (open && is_there(history, open)) return;
-  orr_gang_history_stop(history, job, now_us, "moved");
+  if (job->span > 0 && is_there(history, history->open->pdata[job->span - 1])) return;
+  stop(history, job, now_us, history->moved);
+  const guint n_runs = history->place->len;
+  Open *open = g_malloc(sizeof(Open) + sizeof(OrrGangRun) * n_runs);
+  memcpy(open->runs, history->place->data, sizeof(OrrGangRun) * n_runs);
+  open->n_runs = n_runs;
   const OrrGangSpan span = {.job = job->index,
                             .gpus = (gint32)job->gpus,
                             .begin_us = now_us,
-                            .end_us = -1,
-                            .first_run = history->runs->len,
-                            .n_runs = history->place->len & 0xFFFFFF};
-  g_array_append_vals(history->runs, history->place->data, history->place->len);
-  g_array_append_val(history->spans, span);
-  job->span = history->spans->len;
+                            .runs = open->runs,
+                            .n_runs = n_runs};
+  open->at = orr_gang_spans_add(history->spans, &span);
+  keep(history, job, open);
 }
 
 /* --- The cluster over time --- */

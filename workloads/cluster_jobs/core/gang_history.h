@@ -1,34 +1,20 @@
 /*
  * gang_history.h - what happened over time: where each gang sat, and the state of the cluster.
  *
- * Spans are one per stretch of a job on the same GPUs: 32 bytes, and 12 for each run of
- * neighbouring nodes with as many GPUs of it, since orders that preempt make many. The state is
- * summed in at most 256 equal intervals: where the run outlasts them, neighbours merge and each is
- * twice as long, so that memory does not grow with time.
+ * Spans are one per stretch of a job on the same GPUs (gang_spans.h). The state is summed in at
+ * most 256 equal intervals: where the run outlasts them, neighbours merge and each is twice as
+ * long, so that memory does not grow with time.
  */
 #ifndef ORR_GANG_HISTORY_H
 #define ORR_GANG_HISTORY_H
 
 #include "workloads/cluster_jobs/core/gang_bins.h"
+#include "workloads/cluster_jobs/core/gang_spans.h"
 
 G_BEGIN_DECLS
 
-/* Nodes @first, ..., @first + @n - 1, with @gpus of a gang on each. */
-typedef struct {
-  guint32 first, n;
-  gint32 gpus;
-} OrrGangRun;
-
 /* Why a span ended: "" (it has not), "done", "preempted", "cancelled", "failed", "moved", NULL. */
 extern const char *const orr_gang_why_words[];
-
-typedef struct {
-  gint64 begin_us, end_us; /* end -1: it runs */
-  guint32 job;             /* its index in the trace */
-  gint32 gpus;             /* of its gang then */
-  guint32 first_run;
-  guint32 n_runs : 24, why : 8; /* why: of orr_gang_why_words */
-} OrrGangSpan;
 
 /* Sums over the time of one interval, of GPUs times microseconds. */
 typedef struct {
@@ -38,12 +24,14 @@ typedef struct {
 enum { ORR_GANG_N_MOMENTS = 256 };
 
 typedef struct {
-  GArray *spans; /* of OrrGangSpan */
-  GArray *runs;  /* of OrrGangRun */
-  GArray *place; /* of OrrGangRun; scratch */
+  OrrGangSpans *spans;
+  GPtrArray *open; /* spans that run: a job's is its `span`, from 1; NULL: none */
+  GArray *unused;  /* of guint: places there without a span */
+  GArray *place;   /* of OrrGangRun; scratch */
   OrrGangMoment moments[ORR_GANG_N_MOMENTS];
   gint64 begin_us, each_us;
-  guint n; /* moments in use */
+  guint n;     /* moments in use */
+  guint moved; /* of orr_gang_why_words */
 } OrrGangHistory;
 
 OrrGangHistory *orr_gang_history_new(void);

@@ -21,9 +21,18 @@ static int compare(gconstpointer a, gconstpointer b, gpointer sim) {
   return orr_gang_sim_compare(sim, *(OrrGangJob *const *)a, *(OrrGangJob *const *)b);
 }
 
+/* Keys seldom change the order. */
+static void sort(OrrGangSim *sim, GPtrArray *jobs) {
+  for (guint i = 1; i < jobs->len; i++) {
+    if (orr_gang_sim_compare(sim, jobs->pdata[i - 1], jobs->pdata[i]) < 0) continue;
+    g_ptr_array_sort_with_data(jobs, compare, sim);
+    return;
+  }
+}
+
 static void merge(OrrGangSim *sim) {
   GPtrArray *waiting = sim->waiting, *running = sim->running;
-  g_ptr_array_sort_with_data(running, compare, sim);
+  sort(sim, running);
   g_ptr_array_set_size(sim->merged, 0);
   for (guint w = 0, r = 0; w < waiting->len || r < running->len;) {
     const gboolean takes_waiting =
@@ -120,7 +129,7 @@ static void run(OrrGangSim *sim) {
     orr_gang_preempt_count(sim, job);
     if (!charges_all) orr_gang_preempt_lose(sim, job, 0); /* its key may change: sorted again */
   }
-  if (!charges_all) g_ptr_array_sort_with_data(sim->waiting, compare, sim);
+  if (!charges_all) sort(sim, sim->waiting);
   orr_gang_sim_count_waiting(sim);
 }
 

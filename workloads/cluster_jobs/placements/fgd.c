@@ -24,7 +24,7 @@ static guint pick(const OrrGangBins *bins, gint64 gpus, const GArray *taken) {
   if (!bins->popular) return orr_gang_bins_pick_best(bins, gpus, taken);
   guint best = G_MAXUINT;
   double least = 0;
-  for (guint i = 0; i < bins->n; i++) {
+  for (guint i = bins->first; i < bins->n; i++) {
     if (bins->free[i] < gpus || orr_gang_bins_holds(taken, i)) continue;
     const double more = wasted(bins, bins->free[i] - gpus) - wasted(bins, bins->free[i]);
     if (best != G_MAXUINT && more >= least) continue;

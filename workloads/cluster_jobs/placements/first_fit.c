@@ -6,7 +6,7 @@
 #include "workloads/cluster_jobs/core/gang_bins.h"
 
 static guint pick(const OrrGangBins *bins, gint64 gpus, const GArray *taken) {
-  for (guint i = 0; i < bins->n; i++)
+  for (guint i = bins->first; i < bins->n; i++)
     if (bins->free[i] >= gpus && !orr_gang_bins_holds(taken, i)) return i;
   return G_MAXUINT;
 }

@@ -8,7 +8,7 @@
 
 static guint pick(const OrrGangBins *bins, gint64 gpus, const GArray *taken) {
   guint best = G_MAXUINT;
-  for (guint i = 0; i < bins->n; i++)
+  for (guint i = bins->first; i < bins->n; i++)
     if (bins->free[i] >= gpus && (best == G_MAXUINT || bins->free[i] > bins->free[best]) &&
         !orr_gang_bins_holds(taken, i))
       best = i;
