@@ -112,6 +112,24 @@ static void test_encoders(void) {
   g_assert_cmpfloat(live.step_s, <, 1.5 * cached.step_s);
 }
 
+/* 24 layers of width 1024 over 512 tokens, all of which see each other: forwards
+ * 24 (24 t d^2 + 4 t^2 d), and with the backward 24 (72 t d^2 + 14 t^2 d). A ViT-L/16 has 14 * 14
+ * patches of 3 * 16 * 16 numbers. */
+static void test_encoder_flops(void) {
+  const double d = 1024, t = 512, p = 196;
+  const OrrStepResult r = result_of(
+      CLUSTER, "workload: {kind: diffusion-training, stack: none, generator: bert-large, batch: 8",
+      "");
+  near(r.flops, 24 * (72 * t * d * d + 14 * t * t * d), 1e-9);
+  g_autofree char *text = g_strdup(
+      CLUSTER "workload: {kind: diffusion, stack: none, generator: vit-large-16, batch: 8}\n");
+  OrrOutcome *outcome = ideal_outcome_of(text, "", FALSE);
+  near(outcome->result.diffusion.flops,
+       8 * (24 * (24 * p * d * d + 4 * p * p * d) + 2 * p * d * 3 * 16 * 16), 1e-9);
+  near(outcome->result.diffusion.decode_s + outcome->result.diffusion.text_s + 1, 1, 1e-9);
+  orr_outcome_free(outcome);
+}
+
 /* --- recommendation --- */
 
 /* Weights of the dense layers: two FLOPs each forwards, four backwards. */
@@ -220,6 +238,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/diffusion-training/exposed-gradients", test_exposed_gradients);
   g_test_add_func("/diffusion-training/memory", test_memory);
   g_test_add_func("/diffusion-training/encoders", test_encoders);
+  g_test_add_func("/encoders/flops", test_encoder_flops);
   g_test_add_func("/recommendation/dense", test_dense);
   g_test_add_func("/recommendation/exchange", test_exchange);
   g_test_add_func("/recommendation/host", test_host);
