@@ -58,10 +58,51 @@ static void test_first_error(void) {
   g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
 }
 
+/* Task 0 answers. Task 1 would never end, and is killed once task 0 has answered; the tasks behind
+ * it never start. */
+static GBytes *wait_long(guint index, void *user, GError **error) {
+  (void)user;
+  if (index == 1) pause();
+  if (index > 1) _exit(3);
+  return square(index, NULL, error);
+}
+
+static void count_done(guint n_done, void *user) { *(guint *)user = n_done; }
+
+static gboolean is_one_done(void *user) { return *(const guint *)user >= 1; }
+
+static void test_stop(void) {
+  guint n_done = 0;
+  const OrrChildren children = {.n = N,
+                                .jobs = 1,
+                                .work = wait_long,
+                                .progress = count_done,
+                                .stop = is_one_done,
+                                .user = &n_done};
+  const OrrChildren two = {.n = 2,
+                           .jobs = 2,
+                           .work = wait_long,
+                           .progress = count_done,
+                           .stop = is_one_done,
+                           .user = &n_done};
+  const OrrChildren *const cases[] = {&children, &two};
+  for (guint k = 0; k < G_N_ELEMENTS(cases); k++) {
+    n_done = 0;
+    g_autoptr(GPtrArray) answers = orr_children_run(cases[k]);
+    g_assert_cmpuint(answers->len, ==, cases[k]->n);
+    for (guint i = 0; i < answers->len; i++) {
+      const OrrChildAnswer *answer = answers->pdata[i];
+      g_assert_null(answer->error);
+      g_assert_cmpint(answer->bytes != NULL, ==, i == 0);
+    }
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/children/order", test_order);
   g_test_add_func("/children/ends", test_ends);
   g_test_add_func("/children/first-error", test_first_error);
+  g_test_add_func("/children/stop", test_stop);
   return g_test_run();
 }
