@@ -8,6 +8,7 @@
  *      with the distance of the rows.
  *   4. The quality, from how near the nearest rows are, and in how many campaigns they were
  *      measured.
+ *   5. Where all rows are too far for that: bounds from all rows of the quantity (band_far.c).
  *
  * A campaign is one validation set, software and device: its rows share whatever was special about
  * that machine on that day, so rows of one campaign speak only for questions that are near it.
@@ -24,21 +25,14 @@ const char *const orr_band_quality_words[] = {"none", "weak", "good", NULL};
 /* Rows that carry weight, at most; campaigns that a question far from all rows needs. */
 #define MOST_ROWS 160
 #define FEWEST_CAMPAIGNS 3
-/* Distances of row ORR_BAND_FEWEST up to which a band is good, and up to which there is one. By
- * tests/bands/fit.py bounds are about wide enough up to 4 or 6. From 8 to 10 serving's would have
- * to be twice as wide, and further off three times. */
+/* Distances of row ORR_BAND_FEWEST up to which a band is good, and up to which near rows make it.
+ * By tests/bands/fit.py bounds are about wide enough up to 4 or 6. From 8 to 10 serving's would
+ * have to be twice as wide, and further off three times. */
 #define GOOD_DISTANCE 4.0
 #define WEAK_DISTANCE 9.0
 /* Fraction of the time to the first token from which on the engines, not the load, decide what is
  * served. */
 #define MUCH_WAITING 0.5
-
-/* A measured answer at some distance. */
-typedef struct {
-  double distance;
-  guint row, answer;
-  double weight; /* above 0 to 1 */
-} Near;
 
 /* --- Life --- */
 
@@ -132,7 +126,7 @@ static guint count_within(const GArray *nearest, double distance) {
   guint low = 0, high = nearest->len;
   while (low < high) {
     const guint middle = (low + high) / 2;
-    if (g_array_index(nearest, Near, middle).distance > distance)
+    if (g_array_index(nearest, OrrBandNear, middle).distance > distance)
       high = middle;
     else
       low = middle + 1;
@@ -142,13 +136,14 @@ static guint count_within(const GArray *nearest, double distance) {
 
 /* The distance that a row must not pass to be among the nearest; a little more, for rounding. */
 static double limit_of(const GArray *nearest) {
-  return nearest->len < MOST_ROWS ? INFINITY
-                                  : g_array_index(nearest, Near, MOST_ROWS - 1).distance + 1e-9;
+  return nearest->len < MOST_ROWS
+             ? INFINITY
+             : g_array_index(nearest, OrrBandNear, MOST_ROWS - 1).distance + 1e-9;
 }
 
 /* Puts @one into @nearest, which is sorted and holds MOST_ROWS at most; of equal distances the
  * first row comes first. Few rows get far: this is faster than sorting them all. */
-static void put_near(GArray *nearest, const Near *one) {
+static void put_near(GArray *nearest, const OrrBandNear *one) {
   const guint i = count_within(nearest, one->distance);
   if (i == MOST_ROWS) return;
   if (nearest->len == MOST_ROWS) g_array_set_size(nearest, MOST_ROWS - 1);
@@ -158,10 +153,10 @@ static void put_near(GArray *nearest, const Near *one) {
 /* The nearest measured answers, MOST_ROWS at most, nearest first. */
 static GArray *find_near(const OrrBands *bands, const OrrBandQuestion *question,
                          OrrQuantity quantity) {
-  GArray *nearest = g_array_sized_new(FALSE, FALSE, sizeof(Near), MOST_ROWS);
+  GArray *nearest = g_array_sized_new(FALSE, FALSE, sizeof(OrrBandNear), MOST_ROWS);
   const OrrDistancePoint asked = orr_distance_point(question->likeness);
   for (guint i = 0; i < bands->residuals->rows->len; i++) {
-    Near near = {.row = i};
+    OrrBandNear near = {.row = i};
     double added;
     if (orr_band_is_left_out(question, orr_band_residual(bands, i)) ||
         !orr_band_nearest_answer(bands, i, quantity, &near.answer, &added))
@@ -181,10 +176,11 @@ double orr_band_weight(double distance, double nearest, double bandwidth) {
 static void weigh(GArray *near) {
   if (near->len == 0) return;
   const double bandwidth =
-      g_array_index(near, Near, MIN(ORR_BAND_NEAREST, near->len - 1)).distance + ORR_BAND_LEAST;
-  const double nearest = g_array_index(near, Near, 0).distance;
+      g_array_index(near, OrrBandNear, MIN(ORR_BAND_NEAREST, near->len - 1)).distance +
+      ORR_BAND_LEAST;
+  const double nearest = g_array_index(near, OrrBandNear, 0).distance;
   for (guint i = 0; i < near->len; i++) {
-    Near *one = &g_array_index(near, Near, i);
+    OrrBandNear *one = &g_array_index(near, OrrBandNear, i);
     one->weight = orr_band_weight(one->distance, nearest, bandwidth);
   }
 }
@@ -194,13 +190,11 @@ static void weigh(GArray *near) {
 static guint count_campaigns(const OrrBands *bands, const GArray *near) {
   guint n = 0;
   for (guint i = 0; i < near->len; i++) {
-    const OrrResidual *one = orr_band_residual(bands, g_array_index(near, Near, i).row);
+    const OrrResidual *one = orr_band_residual(bands, g_array_index(near, OrrBandNear, i).row);
     gboolean is_new = TRUE;
-    for (guint k = 0; k < i && is_new; k++) {
-      const OrrResidual *other = orr_band_residual(bands, g_array_index(near, Near, k).row);
-      is_new = one->set != other->set || one->likeness.stack != other->likeness.stack ||
-               one->likeness.device != other->likeness.device;
-    }
+    for (guint k = 0; k < i && is_new; k++)
+      is_new = !orr_band_is_same_campaign(
+          one, orr_band_residual(bands, g_array_index(near, OrrBandNear, k).row));
     n += is_new;
   }
   return n;
@@ -208,7 +202,7 @@ static guint count_campaigns(const OrrBands *bands, const GArray *near) {
 
 static OrrBandQuality quality_of(const OrrBands *bands, const GArray *near) {
   if (near->len < ORR_BAND_FEWEST) return ORR_BAND_NONE;
-  const double distance = g_array_index(near, Near, ORR_BAND_FEWEST - 1).distance;
+  const double distance = g_array_index(near, OrrBandNear, ORR_BAND_FEWEST - 1).distance;
   if (distance <= GOOD_DISTANCE) return ORR_BAND_GOOD;
   return distance <= WEAK_DISTANCE && count_campaigns(bands, near) >= FEWEST_CAMPAIGNS
              ? ORR_BAND_WEAK
@@ -220,7 +214,7 @@ static const char *missing_extra(const OrrBands *bands, const GArray *near,
                                  const OrrLikenessRow *asked) {
   guint32 missing = orr_extras_bits(asked->extras);
   for (guint i = 0; i < near->len; i++)
-    missing &= ~bands->points[g_array_index(near, Near, i).row].extras;
+    missing &= ~bands->points[g_array_index(near, OrrBandNear, i).row].extras;
   return orr_extras_name(missing);
 }
 
@@ -243,7 +237,7 @@ static gboolean any_shares(const OrrBands *bands, const GArray *near, const OrrL
                            guint one, guint other) {
   for (guint i = 0; i < near->len; i++) {
     const OrrLikenessRow *row =
-        &orr_band_residual(bands, g_array_index(near, Near, i).row)->likeness;
+        &orr_band_residual(bands, g_array_index(near, OrrBandNear, i).row)->likeness;
     if (shares(asked, row, one) && shares(asked, row, other)) return TRUE;
   }
   return FALSE;
@@ -283,7 +277,7 @@ static double weight_of(const OrrBands *bands, const GArray *near, const OrrLike
                         size_t one, size_t other) {
   double shared = 0, sum = 0;
   for (guint i = 0; i < near->len; i++) {
-    const Near *row = &g_array_index(near, Near, i);
+    const OrrBandNear *row = &g_array_index(near, OrrBandNear, i);
     const OrrLikenessRow *likeness = &orr_band_residual(bands, row->row)->likeness;
     sum += row->weight;
     if (shares_text(asked, likeness, one) && shares_text(asked, likeness, other))
@@ -298,17 +292,22 @@ static double weight_of(const OrrBands *bands, const GArray *near, const OrrLike
  * they bring the other half to the coverage that docs/modelling/bands.md prints. */
 typedef struct {
   const char *kind;
+  gboolean over_pcie;                  /* the machine's GPUs have no NVLink */
   double device, stack, pair, cluster; /* pair: both seen, not together; cluster: on its device */
 } Unseen;
 
-static const Unseen unseen_factors[] = {{"training", 1, 1.15, 1.15, 1.25},
-                                        {"serving", 1.38, 1.04, 1.38, 1},
-                                        {"collectives", 1.62, 1, 1, 1}};
+static const Unseen unseen_factors[] = {{"training", FALSE, 1, 1.15, 1.15, 1.1},
+                                        {"serving", FALSE, 1.38, 1.04, 1.38, 1},
+                                        {"collectives", TRUE, 1.9, 1, 1, 1},
+                                        {"collectives", FALSE, 1.35, 1, 1, 1}};
 
-static const Unseen *factors_of(const char *kind) {
-  static const Unseen none = {"", 1, 1, 1, 1};
+/* The first entry that applies: only collectives are asked whether they run over PCIe. */
+static const Unseen *factors_of(const OrrLikenessRow *asked) {
+  static const Unseen none = {"", FALSE, 1, 1, 1, 1};
   for (guint i = 0; i < G_N_ELEMENTS(unseen_factors); i++)
-    if (g_str_equal(unseen_factors[i].kind, kind)) return &unseen_factors[i];
+    if (g_str_equal(unseen_factors[i].kind, asked->kind) &&
+        (!unseen_factors[i].over_pcie || asked->scale_up <= 1))
+      return &unseen_factors[i];
   return &none;
 }
 
@@ -316,7 +315,7 @@ static const Unseen *factors_of(const char *kind) {
  * seen for a good band. */
 static double unseen(const OrrBands *bands, const GArray *near, const OrrLikenessRow *asked,
                      const char **ret_text, gboolean *ret_is_seen) {
-  const Unseen *factors = factors_of(asked->kind);
+  const Unseen *factors = factors_of(asked);
   const size_t device = offsetof(OrrLikenessRow, device), stack = offsetof(OrrLikenessRow, stack),
                cluster = offsetof(OrrLikenessRow, cluster);
   const gboolean no_device = weight_of(bands, near, asked, device, device) < LITTLE;
@@ -360,55 +359,90 @@ static double widening(const char *kind, double distance) {
   return factor;
 }
 
-static void find_bounds(const OrrBands *bands, const GArray *near, double factor, OrrBand *band) {
+/* The bounds of @near's errors at @band's level, the distance from their middle times @wider. */
+static void find_bounds(const OrrBands *bands, const GArray *near, double wider, OrrBand *band) {
   g_autofree OrrConformalRow *rows = g_new(OrrConformalRow, near->len + 1);
-  double sum = 0, errors = 0, low, high, least, most;
+  double sum = 0, errors = 0, above = 0, low, high, least, most;
   for (guint i = 0; i < near->len; i++) {
-    const Near *one = &g_array_index(near, Near, i);
+    const OrrBandNear *one = &g_array_index(near, OrrBandNear, i);
     rows[i] = (OrrConformalRow){orr_band_log_error(bands, one->row, one->answer), one->weight};
     sum += one->weight;
     errors += one->weight * (exp(-rows[i].value) - 1);
+    above += rows[i].value > 0 ? one->weight : 0;
   }
   orr_conformal_bounds(rows, near->len, band->level, &low, &high);
   orr_conformal_bounds(rows, near->len, 0, &most, &least);
   const double middle = (least + most) / 2;
-  const double wider = factor * widening(orr_band_residual(bands, 0)->likeness.kind,
-                                         g_array_index(near, Near, ORR_BAND_FEWEST - 1).distance);
   band->low = exp(middle + wider * (low - middle));
   band->high = exp(middle + wider * (high - middle));
   band->middle = CLAMP(exp(middle), band->low, band->high);
   band->bias = sum > 0 ? errors / sum : NAN;
+  band->sided = sum > 0 ? (middle > 0 ? above : sum - above) / sum : NAN;
 }
 
 OrrBand orr_band_none(double level, const char *reason) {
-  return (OrrBand){
-      .low = NAN, .high = NAN, .middle = NAN, .bias = NAN, .level = level, .reason = reason};
+  return (OrrBand){.low = NAN,
+                   .high = NAN,
+                   .middle = NAN,
+                   .bias = NAN,
+                   .sided = NAN,
+                   .level = level,
+                   .reason = reason};
 }
 
 /* Rows that weigh at least a tenth of the nearest. */
 static guint count_heavy(const GArray *near) {
   guint n = 0;
-  for (guint i = 0; i < near->len; i++) n += g_array_index(near, Near, i).weight >= 0.1;
+  for (guint i = 0; i < near->len; i++) n += g_array_index(near, OrrBandNear, i).weight >= 0.1;
   return n;
 }
 
-/* The band of a time; @near has what speaks for it. */
-static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, const GArray *near) {
+/* The reason of a band that rests on all rows; interned. */
+static const char *far_reason(const char *difference) {
+  g_autofree char *text = g_strconcat("far from all measured runs: ", difference, NULL);
+  return g_intern_string(text);
+}
+
+/* The band from all rows, where none is near enough; they replace *@near, which has the nearest. */
+static OrrBand far_band(const OrrBands *bands, const OrrBandQuestion *question,
+                        OrrQuantity quantity, const char *few, GArray **near) {
+  OrrBand band = {.level = question->level, .quality = ORR_BAND_WEAK};
+  double n = 0;
+  if ((*near)->len == 0)
+    return orr_band_none(question->level, g_intern_static_string("nothing like it was measured"));
+  band.reason = far_reason(difference(bands, *near, question->likeness, few));
+  GArray *all = orr_band_far_rows(bands, question, quantity, &n);
+  /* about one campaign does not say how campaigns differ, and bounds need a row beyond each */
+  if (n < 1.5 || all->len < fmax(ORR_BAND_FEWEST, 2 / (1 - band.level))) {
+    g_array_unref(all);
+    return orr_band_none(question->level,
+                         g_intern_static_string("too few measured runs for this level"));
+  }
+  find_bounds(bands, all, orr_band_far_widening(n, band.level), &band);
+  band.n_rows = all->len;
+  g_array_unref(*near);
+  *near = all;
+  return band;
+}
+
+/* The band of a time; *@near has the nearest that speak for it, and then what the band rests on. */
+static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, OrrQuantity quantity,
+                       GArray **near) {
   const OrrLikenessRow *asked = question->likeness;
-  OrrBand band = {.level = question->level, .quality = quality_of(bands, near), .reason = ""};
+  OrrBand band = {.level = question->level, .quality = quality_of(bands, *near), .reason = ""};
   const char *few;
   gboolean is_seen;
-  const double factor = unseen(bands, near, asked, &few, &is_seen);
-  if (band.quality == ORR_BAND_NONE)
-    return orr_band_none(question->level,
-                         near->len == 0 ? g_intern_static_string("nothing like it was measured")
-                                        : difference(bands, near, asked, few));
-  if (!is_seen || *missing_extra(bands, near, asked)) band.quality = ORR_BAND_WEAK;
-  find_bounds(bands, near, factor, &band);
+  const double factor = unseen(bands, *near, asked, &few, &is_seen);
+  if (band.quality == ORR_BAND_NONE) return far_band(bands, question, quantity, few, near);
+  if (!is_seen || *missing_extra(bands, *near, asked)) band.quality = ORR_BAND_WEAK;
+  find_bounds(bands, *near,
+              factor * widening(asked->kind,
+                                g_array_index(*near, OrrBandNear, ORR_BAND_FEWEST - 1).distance),
+              &band);
   if (!(band.low > 0) || !isfinite(band.high))
-    return orr_band_none(question->level, "too few measured runs for this level");
-  band.n_rows = count_heavy(near);
-  if (band.quality == ORR_BAND_WEAK) band.reason = difference(bands, near, asked, few);
+    return far_band(bands, question, quantity, few, near);
+  band.n_rows = count_heavy(*near);
+  if (band.quality == ORR_BAND_WEAK) band.reason = difference(bands, *near, asked, few);
   return band;
 }
 
@@ -439,9 +473,9 @@ static OrrBand adapt(const OrrBandMetric *metric, OrrBand band) {
 
 static void list_sources(const OrrBands *bands, const GArray *near, GArray *sources) {
   double sum = 0;
-  for (guint i = 0; i < near->len; i++) sum += g_array_index(near, Near, i).weight;
+  for (guint i = 0; i < near->len; i++) sum += g_array_index(near, OrrBandNear, i).weight;
   for (guint i = 0; i < near->len; i++) {
-    const Near *one = &g_array_index(near, Near, i);
+    const OrrBandNear *one = &g_array_index(near, OrrBandNear, i);
     const OrrResidual *residual = orr_band_residual(bands, one->row);
     const OrrBandSource source = {residual, &residual->answers[one->answer], one->weight / sum};
     g_array_append_val(sources, source);
@@ -452,7 +486,7 @@ void orr_band_base_init(OrrBandBase *base, const OrrBands *bands, const OrrBandQ
                         OrrQuantity quantity) {
   base->near = find_near(bands, question, quantity);
   weigh(base->near);
-  base->band = band_of(bands, question, base->near);
+  base->band = band_of(bands, question, quantity, &base->near);
 }
 
 void orr_band_base_clear(OrrBandBase *base) { g_clear_pointer(&base->near, g_array_unref); }

@@ -7,8 +7,10 @@
  * known:
  *
  *   good   enough measured rows are like the question
- *   weak   the nearest measured rows differ in something that decides errors; `reason` says in what
- *   none   nothing measured is like the question: there are no bounds
+ *   weak   the nearest measured rows differ in something that decides errors; `reason` says what.
+ *          Where all rows are far, the bounds come from all of the quantity's rows, with the same
+ *          say for each campaign, and are as wide as such rows differ
+ *   none   nothing of the kind was measured, or too little: there are no bounds
  *
  * The answer itself is never corrected: `bias` shows the mean error of the rows. Where rows were
  * all off to one side, the answer can lie outside its own band: every output that prints the band
@@ -35,11 +37,16 @@ typedef struct {
   double level;
   guint n_rows;       /* measured rows that carry weight */
   double bias;        /* mean of simulated / measured - 1 over them */
+  double sided;       /* fraction of their weight on the middle's side of the answer; NAN: none */
   const char *reason; /* interned; why it is weak or none, "" for good */
 } OrrBand;
 
 /* No band, for @reason (interned). */
 OrrBand orr_band_none(double level, const char *reason);
+
+/* The `sided` from which rows agree that the answer is off to one side: half of the measured rows
+ * lie between the quartiles, which then do not hold the answer. */
+#define ORR_BAND_SIDED 0.75
 
 /* From the band of a time to the band of its rate, or back. */
 void orr_band_invert(OrrBand *band);

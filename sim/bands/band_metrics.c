@@ -25,6 +25,8 @@ const OrrBandMetric orr_band_metrics[] = {
     {"serving", "total_tokens_per_s", ORR_QUANTITY_SERVED, TRUE, FALSE},
     {"serving", "output_tokens_per_s_per_gpu", ORR_QUANTITY_SERVED, TRUE, FALSE},
     {"serving", "requests_per_s", ORR_QUANTITY_SERVED, TRUE, FALSE},
+    {"serving", "energy_j_per_output_token", ORR_QUANTITY_ENERGY, FALSE, FALSE},
+    {"serving", "gpu_power_mean_w", ORR_QUANTITY_POWER, FALSE, FALSE},
     {"training", "iteration_time_s", ORR_QUANTITY_STEP, FALSE, FALSE},
     {"training", "tokens_per_s", ORR_QUANTITY_STEP, TRUE, FALSE},
     {"training", "tokens_per_s_per_gpu", ORR_QUANTITY_STEP, TRUE, FALSE},

@@ -19,6 +19,8 @@ typedef enum {
   ORR_QUANTITY_REQUEST, /* time to the last token */
   ORR_QUANTITY_SERVED,  /* output at full load */
   ORR_QUANTITY_CALL,    /* a collective */
+  ORR_QUANTITY_POWER,   /* what a GPU draws */
+  ORR_QUANTITY_ENERGY,  /* energy of a token */
   ORR_N_QUANTITIES
 } OrrQuantity;
 

@@ -29,6 +29,13 @@ struct OrrBands {
 /* The row ORR_BAND_FEWEST decides the quality. */
 #define ORR_BAND_FEWEST 12
 
+/* A measured answer at some distance from a question. */
+typedef struct {
+  double distance;
+  guint row, answer;
+  double weight; /* above 0 to 1 */
+} OrrBandNear;
+
 static inline const OrrResidual *orr_band_residual(const OrrBands *bands, guint row) {
   return &g_array_index(bands->residuals->rows, OrrResidual, row);
 }
@@ -43,6 +50,17 @@ double orr_band_log_error(const OrrBands *bands, guint row, guint answer);
 
 /* The weight of a row at @distance where the nearest is at @nearest. */
 double orr_band_weight(double distance, double nearest, double bandwidth);
+
+/* Whether both rows are of one campaign: one set, software and device. */
+gboolean orr_band_is_same_campaign(const OrrResidual *a, const OrrResidual *b);
+
+/* All measured answers that speak for @quantity, heaviest first; of OrrBandNear, whose weights sum
+ * to much more than 1. *@ret_n: campaigns of equal weight that the weights are worth. */
+GArray *orr_band_far_rows(const OrrBands *bands, const OrrBandQuestion *question,
+                          OrrQuantity quantity, double *ret_n);
+
+/* How much wider bounds at @level are than the quantiles of such rows. */
+double orr_band_far_widening(double n_campaigns, double level);
 
 /* What the bands of all metrics of one quantity have in common, and what takes the time to find:
  * the nearest measured answers with their weights, and the band of a time. */

@@ -56,6 +56,7 @@ static void add_band(const OrrBands *bands, const OrrBandQuestion *question,
                           .level = band.level,
                           .rows = band.n_rows,
                           .bias = band.bias,
+                          .sided = band.sided,
                           .quality = (char *)orr_band_quality_words[band.quality],
                           .reason = (char *)band.reason};
   g_array_append_val(outcome->bands, row);

@@ -111,6 +111,8 @@ double orr_distance_of_quantities(OrrQuantity asked, OrrQuantity measured) {
                  {ORR_QUANTITY_TOKEN, ORR_QUANTITY_REQUEST, 0.7},
                  {ORR_QUANTITY_SERVED, ORR_QUANTITY_REQUEST, 1}};
   if (asked == measured) return 0;
+  /* energy is power times time, so times speak for it from afar; it does not speak for times */
+  if (asked == ORR_QUANTITY_ENERGY && measured == ORR_QUANTITY_TOKEN) return 4;
   for (guint i = 0; i < G_N_ELEMENTS(related); i++)
     if ((related[i].a == asked && related[i].b == measured) ||
         (related[i].b == asked && related[i].a == measured))

@@ -22,10 +22,9 @@
 #define BANDWIDTH_PAIR 60
 /* Distances of pair ORR_BAND_FEWEST up to which a band is good, and up to which there is one. Nine
  * in ten pairs of training whose own rows are left out have such a pair within 6, pairs of
- * collectives within 4. Of 30 pairs of left-out collectives beyond 16, 13 % lay within bands of 80
- * %. */
+ * collectives within 4. Nine in ten pairs whose set is left out have one within 26. */
 #define GOOD_DISTANCE 5.0
-#define WEAK_DISTANCE 16.0
+#define WEAK_DISTANCE 26.0
 
 /* A row that can be part of a pair. */
 typedef struct {
@@ -163,9 +162,18 @@ static double sure_of(const OrrConformalRow *rows, guint n, double log_ratio) {
 }
 
 /* How much wider the bounds are than the nearest pairs give, where pair ORR_BAND_FEWEST is at
- * @distance; as for single answers (band.c), but all kinds of workloads together. Set so that fewer
- * ratios lie outside: 75 % instead of 69 % lay inside with their set left out. */
-static double widening(double distance) { return 0.9 + 0.1 * CLAMP(distance - 2, 0, 4); }
+ * @distance; as for single answers (band.c). Set so that about 80 % of the ratios lie inside with
+ * their set left out: training's layouts and collectives that leave NVLink differ more than their
+ * nearest pairs do. */
+static double widening(const OrrLikenessRow *asked, double distance) {
+  const gboolean is_training = g_str_equal(asked->kind, "training"),
+                 leaves_nvlink = g_str_equal(asked->kind, "collectives") &&
+                                 (asked->nodes > 1 || asked->scale_up <= 1);
+  return (0.9 + 0.1 * CLAMP(distance - 2, 0, 4) + 0.03 * fmax(distance - 10, 0)) *
+         (is_training     ? 1.2
+          : leaves_nvlink ? 1.4
+                          : 1);
+}
 
 static OrrRatioBand no_ratio(double level, const char *reason) {
   return (OrrRatioBand){.low = NAN, .high = NAN, .level = level, .sure = NAN, .reason = reason};
@@ -186,7 +194,7 @@ OrrRatioBand orr_bands_ask_ratio(const OrrBands *bands, const OrrBandQuestion *q
   double low, high, least, most;
   orr_conformal_bounds(rows, pairs->len, question->level, &low, &high);
   orr_conformal_bounds(rows, pairs->len, 0, &most, &least);
-  const double middle = (least + most) / 2, wider = widening(distance);
+  const double middle = (least + most) / 2, wider = widening(question->likeness, distance);
   if (!isfinite(low) || !isfinite(high))
     return no_ratio(question->level, "too few measured pairs for this level");
   low = middle + wider * (low - middle);

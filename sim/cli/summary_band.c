@@ -119,7 +119,29 @@ static gboolean is_none(const OrrBandRow *row) {
   return g_str_equal(row->quality, orr_band_quality_words[ORR_BAND_NONE]);
 }
 
-static char *note_after(const OrrBandRow *row) {
+/* What measured runs do where they are @percent above the answer, or below it. */
+static char *bias_words(OrrUnit unit, gboolean is_more, double percent) {
+  static const struct {
+    OrrUnit unit;
+    const char *verb, *more, *less;
+  } words[] = {{ORR_UNIT_SECONDS, "take", "longer", "less time"},
+               {ORR_UNIT_BYTES, "need", "more", "less"},
+               {ORR_UNIT_WATTS, "draw", "more", "less"},
+               {ORR_UNIT_NONE, "show", "more", "less"}};
+  guint i = 0;
+  while (i + 1 < G_N_ELEMENTS(words) && words[i].unit != unit) i++;
+  return g_strdup_printf(", measured runs %s %.0f %% %s", words[i].verb, percent,
+                         is_more ? words[i].more : words[i].less);
+}
+
+/* Where measured runs lie, if the answer is outside its band, or if the rows of a good band agree
+ * on which side of it they are; else "". */
+static char *note_after(const OrrBandRow *row, OrrUnit unit) {
+  const double percent = 100 * fabs(row->expected / row->value - 1);
+  const gboolean is_known = g_str_equal(row->quality, orr_band_quality_words[ORR_BAND_GOOD]) &&
+                            row->sided >= ORR_BAND_SIDED && percent >= 0.5;
+  if (row->value >= row->low && row->value <= row->high && is_known)
+    return bias_words(unit, row->expected > row->value, percent);
   return orr_uncertain_note_after(row->value, row->low, row->high, row->expected);
 }
 
@@ -127,7 +149,7 @@ static char *band_text(const OrrOutcome *outcome, const OrrBandRow *row, OrrUnit
                        gboolean with_unit) {
   if (is_none(row)) return g_strdup_printf("no band: %s", row->reason);
   g_autofree char *range = range_text(row, unit, with_unit), *why = why_text(outcome, row),
-                  *note = note_after(row);
+                  *note = note_after(row, unit);
   return g_strconcat(range, note, why, NULL);
 }
 
@@ -154,7 +176,9 @@ void orr_summary_band_serving(OrrPage *page, const OrrOutcome *outcome) {
   } lines[] = {{"ttft_mean_s", "ttft mean", "", ORR_UNIT_SECONDS},
                {"tpot_mean_s", "tpot mean", "", ORR_UNIT_SECONDS},
                {"e2e_mean_s", "e2e mean", "", ORR_UNIT_SECONDS},
-               {"output_tokens_per_s", "output", " tokens/s", ORR_UNIT_NONE}};
+               {"output_tokens_per_s", "output", " tokens/s", ORR_UNIT_NONE},
+               {"energy_j_per_output_token", "energy", " J per token", ORR_UNIT_NONE},
+               {"gpu_power_mean_w", "power", "", ORR_UNIT_WATTS}};
   const char *label = "bands", *why_none = no_band_at_all(outcome);
   if (why_none) orr_page_line(page, label, "none: %s", why_none);
   for (guint i = 0; !why_none && i < G_N_ELEMENTS(lines); i++) {
@@ -164,7 +188,7 @@ void orr_summary_band_serving(OrrPage *page, const OrrOutcome *outcome) {
     if (!is_none(row))
       orr_page_more(page, "%s%s", orr_page_keep(page, range_text(row, lines[i].unit, TRUE)),
                     lines[i].of);
-    orr_page_more(page, "%s%s", orr_page_keep(page, note_after(row)),
+    orr_page_more(page, "%s%s", orr_page_keep(page, note_after(row, lines[i].unit)),
                   is_none(row) ? orr_page_text(page, "no band: %s", row->reason)
                                : orr_page_keep(page, why_text(outcome, row)));
     label = "";

@@ -7,6 +7,8 @@
  *   17.64 s (no band: no measured run on this device)
  *
  *   7.20 s (7.26 to 8.09, measured runs show 6 % more, 80 % band from ...)
+ *   7.20 s (7.02 to 7.81, measured runs take 4 % longer, 80 % band from ...): three in four
+ *   rows of a good band lie on one side of the answer
  *
  * An answer is rounded so that half the width of its band keeps two digits.
  */

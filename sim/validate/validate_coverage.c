@@ -19,8 +19,14 @@ static gboolean is_kind(const OrrBandsCheck *check, const char *kind) {
   return strcmp(check->residual->likeness.kind, kind) == 0;
 }
 
+static gboolean is_energy(const OrrBandsCheck *check) {
+  return check->metric->quantity == ORR_QUANTITY_ENERGY ||
+         check->metric->quantity == ORR_QUANTITY_POWER;
+}
+
 static gboolean is_served_together(const OrrBandsCheck *check, gboolean dense) {
-  return is_kind(check, "serving") && strcmp(check->residual->likeness.form, "together") == 0 &&
+  return is_kind(check, "serving") && !is_energy(check) &&
+         strcmp(check->residual->likeness.form, "together") == 0 &&
          (strcmp(check->residual->likeness.family, "dense") == 0) == dense;
 }
 
@@ -72,6 +78,7 @@ const OrrCoverageGroup orr_coverage_groups[] = {
     {"dense serving", "dense models, prefill and decode together", is_dense},
     {"mixture serving", "mixtures of experts and models with states, together", is_mixture},
     {"serving apart", "separate prefill and decode", is_apart},
+    {"energy", "energy of a token and power of a GPU", is_energy},
     {"one-node collectives", "one node with NVLink", is_one_node},
     {"multi-node collectives", "two nodes or more", is_multi_node},
     {"PCIe collectives", "one node without NVLink", is_pcie},

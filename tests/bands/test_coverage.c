@@ -21,56 +21,61 @@ typedef struct {
 } Promise;
 
 static const Promise own_set_left_out[] = {
-    {"all", PROMISED_80, PROMISED_50},
+    {"all", PROMISED_80, 0.45, 0.60},
     {"good", PROMISED_80, PROMISED_50},
     {"weak", PROMISED_80, 0.45, 0.60},
-    {"training steps", 0.75, 0.92, 0.45, 0.65},
-    {"dense serving", PROMISED_80, 0.45, 0.62},
-    {"mixture serving", PROMISED_80, PROMISED_50},
+    {"training steps", PROMISED_80, PROMISED_50},
+    {"dense serving", 0.75, 0.88, 0.45, 0.68},
+    {"mixture serving", 0.75, 0.88, 0.45, 0.65},
+    {"energy", 0.68, 0.88, 0.30, 0.60}, /* from times of tokens alone */
     {"one-node collectives", 0.75, 0.90, PROMISED_50},
     {"multi-node collectives", PROMISED_80, 0.40, 0.55},
-    {"PCIe collectives", 0.68, 0.90, 0.45, 0.68},
+    {"PCIe collectives", 0.75, 0.94, 0.45, 0.70},
 };
 
 static const Promise model_left_out[] = {
     {"all", PROMISED_80, PROMISED_50},
-    {"good", 0.72, 0.85, 0.42, 0.55},
+    {"good", 0.72, 0.85, 0.40, 0.55},
     {"training steps", PROMISED_80, 0.40, 0.55},
     {"dense serving", 0.75, 0.90, PROMISED_50},
     {"mixture serving", PROMISED_80, PROMISED_50},
     {"serving apart", 0.70, 0.85, 0.40, 0.55},
+    {"energy", 0.72, 0.88, 0.40, 0.58},
 };
 
 static const Promise stack_left_out[] = {
-    {"all", 0.72, 0.85, 0.42, 0.55},           {"training steps", PROMISED_80, 0.45, 0.68},
+    {"all", 0.72, 0.85, 0.40, 0.55},           {"training steps", 0.72, 0.85, 0.45, 0.60},
     {"dense serving", 0.70, 0.85, 0.40, 0.55}, {"mixture serving", 0.72, 0.85, 0.42, 0.55},
-    {"serving apart", 0.70, 0.85, 0.30, 0.55},
+    {"serving apart", 0.70, 0.85, 0.28, 0.55},
 };
 
 static const Promise device_left_out[] = {
-    {"all", PROMISED_80, 0.45, 0.58},
-    {"training steps", PROMISED_80, PROMISED_50},
-    {"dense serving", 0.72, 0.85, 0.42, 0.55},
+    {"all", PROMISED_80, PROMISED_50},
+    {"training steps", 0.75, 0.90, 0.40, 0.55},
+    {"dense serving", 0.72, 0.88, 0.42, 0.55},
     {"mixture serving", 0.75, 0.90, 0.45, 0.62},
-    {"multi-node collectives", 0.75, 0.94, 0.45, 0.65},
+    {"serving apart", 0.68, 0.85, 0.15, 0.55},
+    {"energy", 0.72, 0.90, 0.40, 0.62},
+    {"multi-node collectives", 0.75, 0.90, PROMISED_50},
     {"PCIe collectives", 0.60, 0.85, 0.38, 0.55},
 };
 
 static const Promise cluster_left_out[] = {
     {"all", PROMISED_80, PROMISED_50},
-    {"training steps", 0.75, 0.90, 0.45, 0.60},
-    {"dense serving", PROMISED_80, 0.30, 0.55},
-    {"mixture serving", PROMISED_80, 0.45, 0.62},
+    {"training steps", 0.75, 0.90, 0.42, 0.58},
+    {"dense serving", 0.75, 0.90, 0.38, 0.55},
+    {"mixture serving", 0.75, 0.88, 0.45, 0.60},
 };
 
 static const Promise own_row_left_out[] = {
     {"all", PROMISED_80, PROMISED_50},
     {"good", PROMISED_80, PROMISED_50},
     {"training steps", PROMISED_80, PROMISED_50},
-    {"training memory", 0.68, 0.85, 0.36, 0.55},
+    {"training memory", 0.68, 0.86, 0.36, 0.55},
     {"dense serving", PROMISED_80, PROMISED_50},
     {"mixture serving", PROMISED_80, PROMISED_50},
-    {"serving apart", 0.75, 0.85, 0.45, 0.62},
+    {"serving apart", 0.75, 0.88, 0.45, 0.62},
+    {"energy", 0.75, 0.88, 0.45, 0.58},
     {"one-node collectives", PROMISED_80, PROMISED_50},
     {"multi-node collectives", PROMISED_80, PROMISED_50},
     {"PCIe collectives", 0.69, 0.85, 0.41, 0.55},
@@ -110,6 +115,9 @@ static gboolean is_kept(const Promise *promise, guint level, double coverage) {
 
 static void assert_kept(OrrValidateBandsLeave leave, const Promise *promises, guint n) {
   const OrrValidateBands *bands = ask_all(leave);
+  const OrrCoverage all = orr_coverage_of_group(bands, find_group("all"));
+  /* software left out: all collectives are NCCL's, which no other row is like */
+  if (leave != ORR_VALIDATE_BANDS_STACK) g_assert_cmpuint(10 * all.n_none, <, all.n_answers);
   for (guint i = 0; i < n; i++) {
     const OrrCoverage coverage = orr_coverage_of_group(bands, find_group(promises[i].group));
     g_assert_cmpuint(coverage.n_good + coverage.n_weak, >, 20);
@@ -156,9 +164,10 @@ static void test_pairs(void) {
                  all.n_pairs, all.n_banded, 100 * all.decided, 100 * all.right, 100 * all.coverage);
   g_assert_cmpuint(all.n_pairs, >, 300);
   g_assert_cmpfloat(all.right, >=, 0.93);
-  g_assert_cmpfloat(all.decided, >=, 0.3);
+  g_assert_cmpfloat(all.decided, >=, 0.5);
+  g_assert_cmpfloat(all.n_banded, >=, 0.85 * all.n_pairs);
   g_assert_cmpfloat(all.width, <, all.apart);
-  g_assert_cmpfloat(all.coverage, >=, 0.7); /* 80 % is promised; 75 % of 3,944 are */
+  g_assert_cmpfloat(all.coverage, >=, 0.74); /* 80 % is promised; 79 % of 4,028 are */
 }
 
 /* --- The statistics themselves, on checks made by hand --- */

@@ -88,6 +88,9 @@ static void test_quantities(void) {
         g_assert_true(isinf(distance));
     }
   }
+  g_assert_cmpfloat(orr_distance_of_quantities(ORR_QUANTITY_ENERGY, ORR_QUANTITY_TOKEN), ==, 4);
+  g_assert_true(isinf(orr_distance_of_quantities(ORR_QUANTITY_TOKEN, ORR_QUANTITY_ENERGY)));
+  g_assert_true(isinf(orr_distance_of_quantities(ORR_QUANTITY_POWER, ORR_QUANTITY_ENERGY)));
 }
 
 /* Doubling TP is the same change from 1 to 2 as from 4 to 8, another one than halving it, and

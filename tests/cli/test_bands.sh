@@ -25,7 +25,7 @@ check "JSON has the same" 'python3 -c "
 import json
 got = json.load(open(\"said\"))
 assert got[\"left_out\"] == \"set\" and got[\"stale\"] is None
-assert got[\"sets\"][0][\"answers\"] == 10 and len(got[\"sums\"]) == 11
+assert got[\"sets\"][0][\"answers\"] == 10 and len(got[\"sums\"]) == 12
 assert got[\"sets\"][0][\"good\"] + got[\"sets\"][0][\"weak\"] + got[\"sets\"][0][\"none\"] == 10
 assert got[\"pairs\"][\"sets\"][0][\"pairs\"] == 3
 inside = [row[\"low_80\"] <= row[\"measured\"] <= row[\"high_80\"] for row in got[\"rows\"]]

@@ -17,6 +17,7 @@ static OrrOutcome *outcome_with(double value, double low, double high, const cha
                           .level = 0.8,
                           .rows = 61,
                           .bias = -0.03,
+                          .sided = 0.6,
                           .quality = (char *)quality,
                           .reason = (char *)reason};
   outcome->kind = orr_kinds_named("training");
@@ -79,6 +80,34 @@ static void test_outside(void) {
   g_assert_null(strstr(in, "measured runs"));
 }
 
+/* Inside its good band the answer keeps a note where three in four rows lie on one side of it: of
+ * 8.00 s where most measured steps took 8.32 s, or 7.68 s. */
+static void test_bias(void) {
+  static const struct {
+    double sided, expected;
+    OrrUnit unit;
+    const char *quality, *note;
+  } rows[] = {{0.8, 8.32, ORR_UNIT_SECONDS, "good", ", measured runs take 4 % longer"},
+              {0.8, 7.68, ORR_UNIT_SECONDS, "good", ", measured runs take 4 % less time"},
+              {0.8, 7.68, ORR_UNIT_WATTS, "good", ", measured runs draw 4 % less"},
+              {0.8, 8.32, ORR_UNIT_BYTES, "good", ", measured runs need 4 % more"},
+              {0.8, 8.32, ORR_UNIT_NONE, "good", ", measured runs show 4 % more"},
+              {0.74, 8.32, ORR_UNIT_SECONDS, "good", NULL},
+              {1, 8.32, ORR_UNIT_SECONDS, "weak", NULL},
+              {1, 8.03, ORR_UNIT_SECONDS, "good", NULL}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(OrrOutcome) outcome = outcome_with(8, 7, 9, rows[i].quality, "why");
+    OrrBandRow *row = &g_array_index(outcome->bands, OrrBandRow, 0);
+    row->expected = rows[i].expected;
+    row->sided = rows[i].sided;
+    g_autofree char *text = orr_summary_band_text(outcome, "iteration_time_s", rows[i].unit, FALSE);
+    if (rows[i].note)
+      g_assert_nonnull(strstr(text, rows[i].note));
+    else
+      g_assert_null(strstr(text, "measured runs"));
+  }
+}
+
 /* A result without a row of its own is shown unchanged. */
 static void test_unknown(void) {
   g_autoptr(OrrOutcome) outcome = outcome_with(29.1627, 28.04, 33.24, "good", "");
@@ -99,7 +128,7 @@ static void test_json(void) {
                   "\"none\", \"bands\": [\n"
                   "  {\"metric\": \"iteration_time_s\", \"value\": 29.5, \"low\": 28, \"high\": "
                   "null, \"expected\": null, \"level\": 0.8, \"rows\": 61, \"bias\": "
-                  "-0.03, \"quality\": \"none\", \"reason\": \"why\"}]");
+                  "-0.03, \"sided\": 0.6, \"quality\": \"none\", \"reason\": \"why\"}]");
 }
 
 static void expect_digits(double value, double low, double high, int decimals, const char *text) {
@@ -148,6 +177,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/summary_band/weak", test_weak);
   g_test_add_func("/summary_band/none", test_none);
   g_test_add_func("/summary_band/bytes", test_bytes);
+  g_test_add_func("/summary_band/bias", test_bias);
   g_test_add_func("/summary_band/outside", test_outside);
   g_test_add_func("/summary_band/unknown", test_unknown);
   g_test_add_func("/summary_band/json", test_json);
