@@ -112,6 +112,9 @@ OrrRatioBand orr_bands_ask_ratio(const OrrBands *bands, const OrrBandQuestion *q
  * wrong with the file of residuals is a warning of the outcome, since answers do not rest on it. */
 void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
                    double level);
+/* The same, where @own (NULL: none) narrows bands (own_rows.h): rows measured on the machine. */
+void orr_bands_add_own(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
+                       double level, const OrrResiduals *own);
 
 /* The band row of @metric in @outcome; NULL: it has none. */
 const OrrBandRow *orr_bands_row(const OrrOutcome *outcome, const char *metric);

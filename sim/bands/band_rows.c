@@ -6,6 +6,7 @@
 
 #include "sim/bands/band_private.h"
 #include "sim/bands/caveats.h"
+#include "sim/bands/own_rows.h"
 #include "sim/run/answer/run_kind.h"
 
 /* As many as people read. */
@@ -39,15 +40,22 @@ static void add_sources(const char *metric, const GArray *sources, OrrOutcome *o
   }
 }
 
+/* What bands rest on: @own may be NULL. */
+typedef struct {
+  const OrrBands *bands;
+  const OrrOwnRows *own;
+} Rests;
+
 /* @bases: by quantity; those without an array are not asked yet. */
-static void add_band(const OrrBands *bands, const OrrBandQuestion *question,
+static void add_band(const Rests *rests, const OrrBandQuestion *question,
                      const OrrBandMetric *metric, OrrBandBase *bases, OrrOutcome *outcome) {
   const double value = result_value(outcome, question->metric);
   if (!(value > 0)) return;
   g_autoptr(GArray) sources = g_array_new(FALSE, FALSE, sizeof(OrrBandSource));
   OrrBandBase *base = &bases[metric->quantity];
-  if (!base->near) orr_band_base_init(base, bands, question, metric->quantity);
-  const OrrBand band = orr_band_of_base(bands, question, metric, base, sources);
+  if (!base->near) orr_band_base_init(base, rests->bands, question, metric->quantity);
+  OrrBand band = orr_band_of_base(rests->bands, question, metric, base, sources);
+  if (rests->own) orr_own_rows_narrow(rests->own, question, &band);
   const OrrBandRow row = {.metric = (char *)question->metric,
                           .value = value,
                           .low = value * band.low,
@@ -64,27 +72,28 @@ static void add_band(const OrrBands *bands, const OrrBandQuestion *question,
 }
 
 /* Fills the bounds of each size of a run of collectives. */
-static void add_sizes(const OrrBands *bands, const OrrLikenessRow *likeness, double level,
+static void add_sizes(const Rests *rests, const OrrLikenessRow *likeness, double level,
                       OrrOutcome *outcome) {
   for (guint i = 0; i < outcome->nccl_tests->len; i++) {
     OrrNcclTestRow *test = &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i);
     const OrrLikenessRow one = orr_likeness_of_size(likeness, outcome, test);
     const OrrBandQuestion question = {.likeness = &one, .metric = "time_s", .level = level};
-    const OrrBand band = orr_bands_ask(bands, &question, NULL);
+    OrrBand band = orr_bands_ask(rests->bands, &question, NULL);
+    if (rests->own) orr_own_rows_narrow(rests->own, &question, &band);
     test->low_s = test->time_s * band.low;
     test->high_s = test->time_s * band.high;
     test->expected_s = test->time_s * band.middle;
   }
 }
 
-static void add_bands(const OrrBands *bands, const OrrLikenessRow *likeness, double level,
+static void add_bands(const Rests *rests, const OrrLikenessRow *likeness, double level,
                       OrrOutcome *outcome) {
   OrrBandBase bases[ORR_N_QUANTITIES] = {{NULL}};
   for (const OrrBandMetric *metric = orr_band_metrics; metric->kind; metric++) {
     if (!g_str_equal(metric->kind, likeness->kind)) continue;
     const OrrBandQuestion question = {
         .likeness = likeness, .metric = metric->metric, .level = level};
-    add_band(bands, &question, metric, bases, outcome);
+    add_band(rests, &question, metric, bases, outcome);
   }
   for (guint i = 0; i < ORR_N_QUANTITIES; i++) orr_band_base_clear(&bases[i]);
 }
@@ -99,6 +108,11 @@ static void add_caveats(OrrLibrary *library, const OrrScenario *scenario, OrrOut
 
 void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
                    double level) {
+  orr_bands_add_own(library, scenario, outcome, level, NULL);
+}
+
+void orr_bands_add_own(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
+                       double level, const OrrResiduals *own) {
   add_caveats(library, scenario, outcome);
   if (!orr_band_metrics_has(outcome->kind->kind->entry.name)) return;
   const OrrLikenessRow likeness = orr_likeness_of(library, scenario, outcome);
@@ -109,8 +123,10 @@ void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome 
     g_ptr_array_add(outcome->warnings, g_strdup_printf("no error bands: %s", error->message));
     return;
   }
-  add_bands(bands, &likeness, level, outcome);
-  add_sizes(bands, &likeness, level, outcome);
+  g_autoptr(OrrOwnRows) own_rows = own ? orr_own_rows_new(bands, own) : NULL;
+  const Rests rests = {bands, own_rows};
+  add_bands(&rests, &likeness, level, outcome);
+  add_sizes(&rests, &likeness, level, outcome);
   if (orr_bands_stale(bands)) g_ptr_array_add(outcome->warnings, g_strdup(orr_bands_stale(bands)));
 }
 

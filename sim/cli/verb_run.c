@@ -9,6 +9,7 @@
 
 #include "sim/bands/band.h"
 #include "sim/bands/inputs.h"
+#include "sim/bands/own_rows.h"
 #include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/base/memory.h"
@@ -33,10 +34,11 @@
 #include "sim/run/outcome_store.h"
 #include "sim/run/scenario_stack.h"
 #include "sim/run/simulate.h"
+#include "sim/validate/validate.h"
 
 static char *trace, *fidelity;
-static char *spans, *band, *memory, *label;
-static gboolean from_launch;
+static char *spans, *band, *memory, *label, *measured;
+static gboolean from_launch, narrow;
 static gint n_samples = -1;
 
 /* --spans auto stores no longer time line: a span takes about 100 bytes. */
@@ -57,6 +59,12 @@ static const GOptionEntry options[] = {
                     "step as Chakra traces of its ranks; NAME.goal: as a schedule in GOAL"),
     ORR_OPTION(0, STRING, "band", band, "LEVEL",
                "Fraction of measurements that an error band holds (default: 80 %)"),
+    ORR_OPTION_TEXT(
+        "measured", measured, "FILE.csv",
+        "Narrow error bands by rows that were measured on this machine: columns are "
+        "paths of the scenario, label and measured.METRIC, or as 'import bench' writes them"),
+    ORR_OPTION_FLAG("narrow", narrow,
+                    "Also print which measured rows would narrow the error bands most"),
     ORR_OPTION_TEXT("fidelity", fidelity, "F", "Set the scenario's fidelity: auto, folded or full"),
     ORR_OPTION(
         0, STRING, "memory", memory, "SIZE",
@@ -241,6 +249,45 @@ static gboolean read_level(double *ret_level, GError **error) {
                        band);
 }
 
+/* --- Own rows --- */
+
+static gboolean check_own(GError **error) {
+  if (!narrow || !orr_options.json) return TRUE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "--narrow prints text: give it without --json");
+}
+
+/* Simulates the rows of --measured as changes of the scenario, each in its own process. NULL with
+ * @error, also where no row can be simulated. */
+static OrrValidation *simulate_own(OrrLibrary *library, const OrrNode *tree, const char *file,
+                                   GError **error) {
+  const OrrValidateOrder order = {
+      .set = file, .tree = tree, .rows_csv = measured, .jobs = (guint)orr_options.n_jobs};
+  g_autoptr(OrrValidation) own = orr_validate(library, &order, error);
+  if (!own) return NULL;
+  for (guint i = 0; i < own->refusals->len; i++) {
+    const OrrValidationRefusal *one = &g_array_index(own->refusals, OrrValidationRefusal, i);
+    orr_show_problem("%s:%" G_GINT64_FORMAT ": the row does not speak: %s", measured, one->row,
+                     one->reason);
+  }
+  if (own->residuals->rows->len > 0) return g_steal_pointer(&own);
+  return orr_fault_null(error, ORR_FAULT_USAGE, "%s: no row narrows a band", measured);
+}
+
+/* What to measure, the best first. */
+static void print_advice(const OrrOutcome *outcome) {
+  if (outcome->likenesses->len == 0) {
+    printf("  measure       nothing: results of this kind have no bands from measured rows\n");
+    return;
+  }
+  g_autoptr(GArray) advice =
+      orr_own_rows_advice(&g_array_index(outcome->likenesses, OrrLikenessRow, 0));
+  for (guint i = 0; i < advice->len; i++) {
+    const OrrOwnAdvice *one = &g_array_index(advice, OrrOwnAdvice, i);
+    printf("  %-12s  %s on this machine: bands of %.0f %% of their width\n",
+           i == 0 ? "measure" : "", one->text, 100 * one->width);
+  }
+}
+
 static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans,
                             GError **error) {
   OrrProgress *progress = orr_progress_new("simulating", TRUE);
@@ -392,7 +439,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
                           "run takes one scenario: a file, or a name from 'orrery list scenarios'",
                           error) ||
       !check_launch(error) || !check_spans(error) || !check_samples(error) || !set_memory(error) ||
-      !read_level(&level, error))
+      !read_level(&level, error) || !check_own(error))
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = NULL;
@@ -402,17 +449,24 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!scenario || !check_paths(args[0], error)) return 2;
   g_autoptr(OrrStore) store = NULL;
   if (!orr_options_open(path, &store, error)) return 1;
+  if (measured && orr_scenario_has_jobs(scenario)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--measured is for one workload, not for jobs");
+    return 2;
+  }
   if (orr_scenario_has_jobs(scenario))
     return run_jobs(library, scenario, args[0], store, path, level, error);
+  g_autoptr(OrrValidation) own = measured ? simulate_own(library, tree, args[0], error) : NULL;
+  if (measured && !own) return 2;
   g_autoptr(OrrInputs) inputs = replay_inputs(library, tree, scenario);
   g_autoptr(OrrOutcome) outcome =
       simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);
   gint64 run_id = 0;
   if (!outcome && error) orr_scenario_locate(tree, *error);
-  if (outcome) orr_bands_add(library, scenario, outcome, level);
+  if (outcome) orr_bands_add_own(library, scenario, outcome, level, own ? own->residuals : NULL);
   if (outcome && inputs) orr_inputs_add(inputs, outcome);
   if (!outcome) return 1;
   print_answer(scenario, outcome);
+  if (narrow) print_advice(outcome);
   const gboolean is_kept = keep(library, outcome, scenario, args[0], store, &run_id, error);
   g_autofree char *stored = orr_summary_stored(outcome, from_launch ? NULL : args[0],
                                                store ? orr_store_path(store) : NULL, run_id);
@@ -430,7 +484,8 @@ const OrrCommand orr_verb_run = {
     .usage =
         "FILE [--set PATH=VALUE]... [--db FILE] [--label TEXT] [--spans WHICH] [--json] [--trace "
         "FILE] "
-        "[--fidelity F] [--memory SIZE] [--band LEVEL] [--samples N] [-j N]\n"
+        "[--fidelity F] [--memory SIZE] [--band LEVEL] [--measured FILE.csv] [--narrow] [--samples "
+        "N] [-j N]\n"
         "       orrery run --from-launch FILE --cluster NAME [--gpus N] [--set VAR=VALUE]... ...",
     .more =
         "FILE is a scenario's file, or its name in the library. The database is created if "

@@ -187,7 +187,8 @@ static GPtrArray *make_cases(const OrrValidateSet *set) {
 OrrValidation *orr_validate(OrrLibrary *library, const OrrValidateOrder *order, GError **error) {
   const gint64 begin_us = g_get_monotonic_time();
   g_autoptr(OrrValidateSet) set =
-      orr_validate_set_read(library, order->set, order->rows_csv, error);
+      order->tree ? orr_validate_set_of_tree(order->tree, order->set, order->rows_csv, error)
+                  : orr_validate_set_read(library, order->set, order->rows_csv, error);
   if (!set) return NULL;
   g_autoptr(OrrValidation) validation = orr_validation_new(set->name);
   g_autoptr(GPtrArray) cases = make_cases(set);

@@ -124,6 +124,8 @@ typedef void (*OrrValidationProgress)(guint done, guint total, void *user);
 
 typedef struct {
   const char *set;
+  const OrrNode *tree;            /* this unread scenario instead of a set's, and its @set is the
+                                   * path for errors; needs @rows_csv; NULL: the set's */
   const char *rows_csv;           /* these rows instead of the set's; may be NULL */
   const char *profile;            /* sets of costs: query only this profile; NULL: all */
   guint jobs;                     /* rows to simulate at once; 0: one per core */

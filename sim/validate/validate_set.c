@@ -312,3 +312,54 @@ OrrValidateSet *orr_validate_set_read(OrrLibrary *library, const char *name, con
   }
   return orr_diags_check(diags, error) ? g_steal_pointer(&set) : NULL;
 }
+
+/* --- Rows for a scenario --- */
+
+/* Columns of `import bench` that set something, and those that are neither a setting nor a result
+ * (NULL). */
+static const struct {
+  const char *column, *meaning;
+} bench_columns[] = {{"concurrency", "workload.load.concurrency"},
+                     {"rate_per_s", "workload.load.rate"},
+                     {"requests", "workload.requests"},
+                     {"input_tokens", "workload.input.tokens"},
+                     {"output_tokens", "workload.output.tokens"},
+                     {"global_batch", "workload.batch.global"},
+                     {"duration_s", "ignore"},
+                     {"iterations", "ignore"}};
+
+/* What the column @name means, newly allocated; NULL: what its name says. */
+static char *meaning_of(const OrrValidateSet *set, const char *name) {
+  for (guint i = 0; i < G_N_ELEMENTS(bench_columns); i++)
+    if (strcmp(bench_columns[i].column, name) == 0) return g_strdup(bench_columns[i].meaning);
+  return orr_validate_set_metric(set, name) ? g_strconcat(measured_prefix, name, NULL) : NULL;
+}
+
+/* The section `validation:` that a set would have. */
+static OrrNode *own_meaning(const OrrValidateSet *set, OrrDiags *diags) {
+  g_autoptr(GString) text = g_string_new("columns:\n");
+  const gsize empty = text->len;
+  for (char **name = set->csv->header; *name; name++) {
+    g_autofree char *meaning = meaning_of(set, *name);
+    if (meaning) g_string_append_printf(text, "  %s: %s\n", *name, meaning);
+  }
+  return text->len > empty ? orr_yaml_parse(text->str, text->len, set->path, diags) : NULL;
+}
+
+OrrValidateSet *orr_validate_set_of_tree(const OrrNode *tree, const char *path,
+                                         const char *rows_csv, GError **error) {
+  g_autoptr(OrrValidateSet) set = g_new0(OrrValidateSet, 1);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  set->columns = g_array_new(FALSE, FALSE, sizeof(OrrValidateColumn));
+  g_array_set_clear_func(set->columns, clear_column);
+  set->path = g_strdup(path);
+  set->name = g_strdup("own rows");
+  set->tree = orr_node_copy(tree);
+  orr_node_remove(set->tree, "validation");
+  set->result = result_of(set->tree);
+  set->csv = orr_csv_read(rows_csv, diags, error);
+  if (!set->csv) return NULL;
+  set->meaning = own_meaning(set, diags);
+  read_columns(set, diags);
+  return orr_diags_check(diags, error) ? g_steal_pointer(&set) : NULL;
+}

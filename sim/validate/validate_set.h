@@ -43,6 +43,10 @@ typedef struct {
 /* Reads the set @name with its own table, or with @rows_csv. NULL with all errors of its files. */
 OrrValidateSet *orr_validate_set_read(OrrLibrary *library, const char *name, const char *rows_csv,
                                       GError **error);
+/* The rows of @rows_csv, changes of the unread scenario @tree, whose file is @path. A column is
+ * `label`, a path, `measured.METRIC` or METRIC, or one that `import bench` writes. */
+OrrValidateSet *orr_validate_set_of_tree(const OrrNode *tree, const char *path,
+                                         const char *rows_csv, GError **error);
 void orr_validate_set_free(OrrValidateSet *set);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrValidateSet, orr_validate_set_free)
 

@@ -15,6 +15,24 @@ mkdir -p "$work/mine/calibration/residuals" "$work/mine/scenarios"
 cd "$work" || exit 1
 mine=mine/calibration/residuals
 
+# --- Own rows ---
+
+band_width() { python3 -c "
+import json
+got = json.load(open('said'))
+print(got['iteration_time_s_high'] / got['iteration_time_s_low'])"; }
+printf 'label,workload.batch.global,measured.iteration_time_s\nmine,,3.5\n' > own.csv
+"$orrery" run megatron-sc21-1.7b --db none --json > said 2> problem
+before=$(band_width)
+"$orrery" run megatron-sc21-1.7b --db none --json --measured own.csv > said 2> problem; status=$?
+check "a row of this machine narrows the band" \
+  '[ $status -eq 0 ] && python3 -c "assert 1 < $(band_width) and ($(band_width) - 1) < 0.7 * ($before - 1)"'
+printf 'label,workload.batch.globl,measured.iteration_time_s\nmine,512,3.5\n' > own.csv
+"$orrery" run megatron-sc21-1.7b --db none --measured own.csv > said 2>&1; status=$?
+check "a column without a meaning is named" '[ $status -eq 2 ] && grep -q "own.csv:1:1: .*workload.batch.globl" said'
+"$orrery" run megatron-sc21-1.7b --db none --narrow > said 2>&1
+check "--narrow says what to measure" 'grep -q "measure .*2 steps of this very run.* of their width" said'
+
 # --- What bands promise ---
 
 run validate --bands --pairs 0 korthikanti-layers megatron-sc21

@@ -1,0 +1,52 @@
+/*
+ * own_rows.h - rows that the user measured on the machine of the question: they narrow its bands at
+ * once, without a refit.
+ *
+ * What a band leaves open is mostly how this machine, software and model differ from measured ones;
+ * rows of one campaign (a set's software and device) share it. So an own row shows where within its
+ * band this machine lies. With z of a row: its log error, less the middle of its own band, over the
+ * half width of that band, the z of the question is estimated by simple kriging (Matheron 1963,
+ * Economic Geology 58):
+ *
+ *   cor(z_i, z_j) = 0.85 exp(-d(i, j) / 3)          d: distance.h
+ *   mean = r' R^-1 z,  variance = 1 - r' R^-1 r     r: with the question, R: among the rows
+ *
+ * The band's middle moves by the mean and its width shrinks by the root of the variance. Both
+ * constants come from pairs of rows of one campaign whose set does not speak
+ * (tests/bands/test_own_rows.c holds coverage and width). Answers are not corrected.
+ */
+#ifndef ORR_OWN_ROWS_H
+#define ORR_OWN_ROWS_H
+
+#include "sim/bands/band.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrOwnRows OrrOwnRows;
+
+/* Of @rows, which both @bands and the result borrow. Rows whose own band does not exist say
+ * nothing. */
+OrrOwnRows *orr_own_rows_new(const OrrBands *bands, const OrrResiduals *rows);
+void orr_own_rows_free(OrrOwnRows *own); /* NULL is fine */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrOwnRows, orr_own_rows_free)
+
+/* Narrows @band, the answer to @question, by the own rows of its quantity. Returns how many spoke;
+ * 0 leaves it unchanged. A band narrowed to two thirds or less is good: rows near it were measured
+ * on its own machine. */
+guint orr_own_rows_narrow(const OrrOwnRows *own, const OrrBandQuestion *question, OrrBand *band);
+
+/* How wide @asked's band would be over what it is, with rows measured at the @n likenesses. */
+double orr_own_rows_width(const OrrLikenessRow *asked, const OrrLikenessRow *rows, guint n);
+
+/* What somebody could measure, and how wide the band would then be over what it is. */
+typedef struct {
+  const char *text; /* static: "2 runs at half and twice the load" */
+  double width;
+} OrrOwnAdvice;
+
+/* For an answer like @asked, what narrows its band most first. Of OrrOwnAdvice. */
+GArray *orr_own_rows_advice(const OrrLikenessRow *asked);
+
+G_END_DECLS
+
+#endif
