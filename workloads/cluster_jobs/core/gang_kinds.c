@@ -35,8 +35,16 @@ void orr_gang_kinds_open(OrrGangSim *sim) {
   sim->bins.n_free = sim->n_gpus;
 }
 
+/* What orr_gang_history_largest finds, from the numbers of nodes by their free GPUs. */
+static gint64 largest_by_levels(const OrrGangBins *bins) {
+  gint64 most = bins->size - 1;
+  while (most > 0 && bins->levels[most] == 0) most--;
+  return (gint64)bins->levels[bins->size] * bins->size + MAX(most, 0);
+}
+
 gint64 orr_gang_kinds_largest(const OrrGangSim *sim) {
   gint64 largest = 0;
+  if (sim->bins.levels) return largest_by_levels(&sim->bins);
   for (guint k = 0; k < sim->n_kinds; k++)
     largest =
         MAX(largest, orr_gang_history_largest(sim->bins.free + sim->first_bins[k],
