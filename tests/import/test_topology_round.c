@@ -37,6 +37,18 @@ static const char *const refused[] = {"alps-gh200slurm",
                                       "llama3-24k-roceibnetdiscover",
                                       "tpu-v4-sliceslurm",
                                       "tpu-v4-sliceibnetdiscover",
+                                      "tpu-7x-sliceslurm-yaml",
+                                      "tpu-7x-sliceslurm",
+                                      "tpu-7x-sliceibnetdiscover",
+                                      "tpu-v5e-sliceslurm-yaml",
+                                      "tpu-v5e-sliceslurm",
+                                      "tpu-v5e-sliceibnetdiscover",
+                                      "tpu-v5p-sliceslurm-yaml",
+                                      "tpu-v5p-sliceslurm",
+                                      "tpu-v5p-sliceibnetdiscover",
+                                      "tpu-v6e-sliceslurm-yaml",
+                                      "tpu-v6e-sliceslurm",
+                                      "tpu-v6e-sliceibnetdiscover",
                                       NULL};
 
 static void read_cluster(OrrLibrary *library, const OrrNode *tree, OrrCluster *ret_cluster) {
