@@ -153,6 +153,16 @@ double orr_cost_tensor_share(const OrrCostModel *model) {
   return here->bf16_flops / (double)here->sms / (there->bf16_flops / (double)there->sms);
 }
 
+static double link_bandwidth(const OrrDevice *device) {
+  return device->scale_up_bytes_per_s > 0 ? device->scale_up_bytes_per_s
+                                          : device->host_link_bytes_per_s;
+}
+
+double orr_cost_links_slower(const OrrCostModel *model) {
+  const double here = link_bandwidth(model->device), there = link_bandwidth(model->measured_on);
+  return here > 0 && there > here ? there / here : 1;
+}
+
 const char *orr_cost_carried_from(const OrrCostModel *model) {
   return model->is_another || model->is_scaled ? g_intern_string(model->measured_on->name) : NULL;
 }

@@ -64,6 +64,10 @@ void orr_cost_build_all(const OrrCostModel *model);
 OrrCostTables *orr_cost_tables_new(const OrrProfile *profile);
 void orr_cost_tables_free(OrrCostTables *tables);
 
+/* How many times as long a byte takes over the links of the model's device as over those with which
+ * its rows were measured; at least 1. A device without a scale-up link has its host link. */
+double orr_cost_links_slower(const OrrCostModel *model);
+
 /* The device of the rows, where it is another one or the same one with other rates (a what-if);
  * NULL: the model's own. The second function returns @how with that name, for people and
  * results: "carried over from gb200". Interned; a NULL @carried_from names no device. */

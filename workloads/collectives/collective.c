@@ -16,6 +16,8 @@
  *    is what the measured time leaves beyond the transfers; where it leaves less than nothing (NVLS
  * sends fewer bytes than a ring), the transfers shrink to it. A profile's own rows replace it in
  * the range of their sizes, and hand over to its base's next to it (cost_collective.c).
+ *    Measured times of a library's own kernels replace the model where such a kernel is forced;
+ *    over slower links than the measured ones their bytes take longer (over_slower_links).
  * 4. A forced algorithm (that is not the choice anyway) or protocol is modelled, never measured:
  *    the rows do not say which they saw.
  */
@@ -325,12 +327,24 @@ static gboolean ask_library(const OrrCollectiveContext *context, const OrrCollec
   return call->bytes > 0 && orr_cost_library(context->cost, &asked, ret_cost);
 }
 
+/* What a measured time takes over links that are slower than the measured ones: each byte of the
+ * plan the difference more, and all together no less than they take over these links. */
+static double over_slower_links(const OrrCollectiveContext *context, const OrrCollectivePlan *plan,
+                                double measured_s) {
+  const double slower = orr_cost_links_slower(context->cost);
+  if (slower <= 1) return measured_s;
+  const double transfers_s = all_transfers(context->fabric, plan);
+  return MAX(measured_s + transfers_s * (1 - 1 / slower), transfers_s);
+}
+
 /* The same for measured times of a library's own kernels. */
 static void apply_library(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                           OrrCollectivePlan *plan) {
   OrrCost measured;
   if (!ask_library(context, call, plan->algorithm->library, &measured)) return;
-  stretch_to(context->fabric, plan, measured.time_s);
+  const gboolean is_near = orr_collective_are_peers(context->fabric, call->gpus, call->n);
+  stretch_to(context->fabric, plan,
+             is_near ? over_slower_links(context, plan, measured.time_s) : measured.time_s);
   plan->how = measured.how;
 }
 

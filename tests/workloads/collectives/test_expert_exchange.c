@@ -110,6 +110,34 @@ static void test_rows(void) {
   g_assert_cmpint(rail->how, ==, ORR_HOW_MODELLED);
 }
 
+/* Rows of vLLM's all-reduce over links with a fiftieth of the bandwidth that they were measured at:
+ * 49 / 50 of the time that each GPU's 2 (n - 1) / n S (two-shot) take over these links come on top,
+ * and no call is quicker than its bytes. Over faster links, and over the measured ones, the rows
+ * hold. */
+static void test_slower_links(void) {
+  static const char reduces[] = "name: p\ndevice: d\nlibraries:\n- {library: vllm, op: all_reduce, "
+                                "ranks: 8, size: \"1000000 8000000\", us: \"20 60\"}\n";
+  static const double speeds[] = {1, 4, 0.02};
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_yaml_parse(reduces, strlen(reduces), "rows", diags);
+  g_autoptr(OrrProfile) profile = orr_profile_read(tree, NULL, diags);
+  g_autofree gint64 *gpus = group_new(8, 0, 1);
+  g_auto(Machine) measured;
+  machine_init(&measured, 1, 8, 1, 1);
+  for (guint i = 0; i < 2 * G_N_ELEMENTS(speeds); i++) {
+    const double speed = speeds[i / 2], bytes = i % 2 ? 8e6 : 1e6, row_s = i % 2 ? 60e-6 : 20e-6;
+    const double wire_s = 2 * 7 / 8. * bytes / (SCALE_UP * speed);
+    g_auto(Machine) machine;
+    machine_init(&machine, 1, 8, 1, speed);
+    g_autoptr(OrrCostModel) cost = orr_cost_model_new_scaled(profile, &measured.cluster.device,
+                                                             NULL, &machine.cluster.device, NULL);
+    const OrrCollectiveCall call = {.op = ORR_ALL_REDUCE, .bytes = bytes, .gpus = gpus, .n = 8};
+    g_autoptr(OrrCollectivePlan) plan = plan_of(&machine, cost, &call, "custom-vllm");
+    assert_close(plan->predicted_s, speed < 1 ? row_s + wire_s * 49 / 50 : row_s, 1e-9);
+    if (speed < 1) g_assert_cmpfloat(plan->predicted_s, >=, wire_s);
+  }
+}
+
 static void assert_refused(const Machine *machine, const OrrCollectiveCall *call,
                            const char *name) {
   const OrrCollectiveContext context = {.fabric = machine->fabric};
@@ -134,6 +162,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/expert-exchange/closed-form", test_closed_form);
   g_test_add_func("/expert-exchange/node-saves", test_node_saves);
   g_test_add_func("/expert-exchange/rows", test_rows);
+  g_test_add_func("/expert-exchange/slower-links", test_slower_links);
   g_test_add_func("/expert-exchange/refusals", test_refusals);
   return g_test_run();
 }
