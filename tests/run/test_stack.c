@@ -245,14 +245,36 @@ static void test_expert_launches(void) {
   } rows[] = {{"workload.precision=fp8", 104, 12},
               {"workload.quantization=fp8-block", 104, 12},
               {"workload.precision=bf16", 57, 0},
-              {"workload.quantization=mxfp4", 104, 0},
-              {"workload.quantization=mxfp4;cluster={base: dgx-b200-superpod, nodes: 1}", 0, 0},
-              {"workload.quantization=int4-experts", 104, 0}};
+              {"model=gpt-oss-20b;workload.quantization=mxfp4", 104, 0},
+              {"model=gpt-oss-20b;workload.quantization=mxfp4;"
+               "cluster={base: dgx-b200-superpod, nodes: 1}",
+               0, 0},
+              {"model=gpt-oss-20b;workload.quantization=int4-experts", 104, 0}};
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
     g_autofree char *sets = g_strconcat("workload.stack=sglang-0.5;", rows[i].sets, NULL);
     g_autoptr(OrrScenario) scenario = good(sets);
     g_assert_cmpint(serving(scenario)->engine.experts.launches, ==, rows[i].launches);
     g_assert_cmpint(serving(scenario)->engine.experts.small, ==, rows[i].small);
+  }
+}
+
+/* vLLM without CUDA graphs runs from Python: each kernel costs the host a launch, and a layer's
+ * experts many, more with casts to fp8. With graphs nothing of it is set. */
+static void test_eager_vllm(void) {
+  static const char *const stacks[] = {"vllm-0.6", "vllm-0.9", "vllm-0.11", "vllm-0.19"};
+  for (guint i = 0; i < G_N_ELEMENTS(stacks); i++) {
+    const gboolean has_experts = i > 0;
+    g_autofree char *graphs = g_strconcat("workload.stack=", stacks[i], NULL);
+    g_autofree char *eager = g_strconcat(graphs, ";workload.engine.cuda-graph-max-size=0", NULL);
+    g_autofree char *fp8 = g_strconcat(eager, ";workload.precision=fp8", NULL);
+    g_autoptr(OrrScenario) with = good(graphs);
+    g_autoptr(OrrScenario) without = good(eager);
+    g_autoptr(OrrScenario) narrow = good(fp8);
+    g_assert_cmpfloat(serving(with)->engine.host.launch_s, ==, 0);
+    g_assert_cmpint(serving(with)->engine.experts.launches, ==, 0);
+    g_assert_cmpfloat_with_epsilon(serving(without)->engine.host.launch_s, 32e-6, 1e-12);
+    g_assert_cmpint(serving(without)->engine.experts.launches, ==, has_experts ? 19 : 0);
+    g_assert_cmpint(serving(narrow)->engine.experts.launches, ==, has_experts ? 44 : 0);
   }
 }
 
@@ -446,6 +468,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/stack/borrowed", test_borrowed);
   g_test_add_func("/stack/own-products", test_own_products);
   g_test_add_func("/stack/expert-launches", test_expert_launches);
+  g_test_add_func("/stack/eager-vllm", test_eager_vllm);
   g_test_add_func("/stack/warnings", test_warnings);
   g_test_add_func("/stack/refused", test_refused);
   g_test_add_func("/stack/named-rows", test_named_rows);
