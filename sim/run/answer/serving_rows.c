@@ -438,23 +438,31 @@ static void add_classes(const OrrServingWork *work, OrrOutcome *outcome) {
   }
 }
 
-/* NAN: none completed. */
-static double full_requests(const OrrServingWork *work) {
+/* Tokens' worth of a group's cache that requests hold, on average: as its layers keep them. */
+static double mean_tokens(const OrrServingWork *work, const OrrServedGroup *group) {
   const OrrServing *params = &work->params;
   const OrrScheduler *scheduler = (const OrrScheduler *)params->engine.scheduler.entry;
-  const double n = (double)work->requests->len;
-  double tokens = 0, blocks = 0;
-  for (guint i = 0; i < work->groups->len; i++) {
-    const OrrServedGroup *group = &g_array_index(work->groups, OrrServedGroup, i);
-    blocks += orr_served_group_blocks(group) * (double)group->params.replicas;
-  }
+  double tokens = 0;
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServingRequestRow *row = &g_array_index(work->requests, OrrServedRequest, i).row;
-    tokens +=
-        (double)row->input_tokens + (double)(row->output_tokens * orr_serving_outputs(params)) *
-                                        (scheduler->reserves ? 1 : 0.5);
+    tokens += orr_kv_layout_tokens(&group->kv_layout, params->engine.block_size,
+                                   (double)row->input_tokens +
+                                       (double)(row->output_tokens * orr_serving_outputs(params)) *
+                                           (scheduler->reserves ? 1 : 0.5));
   }
-  return n > 0 ? blocks * (double)params->engine.block_size / (tokens / n) : NAN;
+  return tokens / (double)work->requests->len;
+}
+
+/* NAN: none completed. */
+static double full_requests(const OrrServingWork *work) {
+  double full = 0;
+  if (work->requests->len == 0) return NAN;
+  for (guint i = 0; i < work->groups->len; i++) {
+    const OrrServedGroup *group = &g_array_index(work->groups, OrrServedGroup, i);
+    full += orr_served_group_blocks(group) * (double)group->params.replicas *
+            (double)work->params.engine.block_size / mean_tokens(work, group);
+  }
+  return full;
 }
 
 void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {

@@ -107,6 +107,25 @@ static void test_cache_full(void) {
   g_assert_cmpfloat_with_epsilon(reserves->result.serving.kv_full_requests, 320000. / 200, 1e-6);
 }
 
+/* The same where 52 of 62 layers keep a window of 1,024 tokens and a block, and where layers keep a
+ * state: the number of requests whose blocks the cache holds. */
+static void test_cache_full_of_layers(void) {
+  static const char load[] = "workload.load={kind: constant, rate: 1};workload.requests=1;"
+                             "workload.input={tokens: 4000};workload.output={tokens: 200};model=";
+  g_autofree char *gemma = g_strconcat(load, "gemma-3-27b", NULL),
+                  *mamba = g_strconcat(load, "nemotron-h-8b;workload.engine.kv-blocks=3000", NULL);
+  g_autoptr(OrrOutcome) windows = serving_run(gemma), states = serving_run(mamba);
+  g_assert_cmpfloat_with_epsilon(windows->result.serving.kv_full_requests,
+                                 320000 / (10 / 62. * 4100 + 52 / 62. * 1040), 1e-6);
+  const OrrServingReplicaRow *row =
+      &g_array_index(states->serving_replicas, OrrServingReplicaRow, 0);
+  const double at_the_end = row->kv_peak * 3000; /* one request with all but its last token */
+  g_assert_cmpint(row->most_running, ==, 1);
+  g_assert_cmpfloat_with_epsilon(3000 / states->result.serving.kv_full_requests,
+                                 at_the_end - 100 / 16., 1.1);
+  g_assert_cmpfloat(at_the_end, >, 1.2 * 4200 / 16); /* the state is not small */
+}
+
 /* Sorting takes 100 us of GPU time per sequence: a step of one is longer by that, even where
  * asynchronous scheduling hides the host. */
 static void test_sampling(void) {
@@ -124,6 +143,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/serving-host/async-plans-a-step-ahead", test_async_plans_a_step_ahead);
   g_test_add_func("/serving-host/cache-full", test_cache_full);
+  g_test_add_func("/serving-host/cache-full-of-layers", test_cache_full_of_layers);
   g_test_add_func("/serving-host/neighbours", test_neighbours);
   g_test_add_func("/serving-host/polls", test_polls);
   g_test_add_func("/serving-host/sampling", test_sampling);

@@ -121,6 +121,8 @@ static void test_layout(void) {
   g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, 1), ==, 3);     /* 2.56 */
   g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, 48), ==, 6);    /* 5.5 */
   g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, 1008), ==, 36); /* 2.5 + 31.5 + 1.5 = 35.5 */
+  g_assert_cmpfloat(orr_kv_layout_tokens(&layout, 16, 1008), ==, 16 * 35.5);
+  g_assert_cmpfloat(orr_kv_layout_tokens(&plain, 16, 1008.5), ==, 1008.5);
   for (gint64 blocks = 3; blocks < 200; blocks++) {
     const gint64 room = orr_kv_layout_room(&layout, 16, blocks);
     g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, room), <=, blocks);

@@ -67,13 +67,22 @@ static gboolean is_plain(const OrrKvLayout *layout) {
   return layout->window_share <= 0 && layout->state_blocks <= 0;
 }
 
+/* Of each layer's part of a block. */
+static double kept_tokens(const OrrKvLayout *layout, gint64 block_size, double tokens) {
+  const double share = layout->window_share;
+  return (1 - share) * tokens + share * fmin(tokens, (double)(layout->window + block_size));
+}
+
 gint64 orr_kv_layout_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens) {
   if (tokens <= 0) return 0;
   if (is_plain(layout)) return (tokens + block_size - 1) / block_size;
-  const double share = layout->window_share;
-  const double kept =
-      (1 - share) * (double)tokens + share * (double)MIN(tokens, layout->window + block_size);
-  return (gint64)ceil(layout->state_blocks + kept / (double)block_size);
+  return (gint64)ceil(layout->state_blocks +
+                      kept_tokens(layout, block_size, (double)tokens) / (double)block_size);
+}
+
+double orr_kv_layout_tokens(const OrrKvLayout *layout, gint64 block_size, double tokens) {
+  if (is_plain(layout)) return tokens;
+  return layout->state_blocks * (double)block_size + kept_tokens(layout, block_size, tokens);
 }
 
 gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 blocks) {

@@ -46,6 +46,8 @@ typedef struct {
 } OrrKvLayout;
 
 gint64 orr_kv_layout_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens);
+/* The same memory as a number of tokens, block_size to a block; not rounded. */
+double orr_kv_layout_tokens(const OrrKvLayout *layout, gint64 block_size, double tokens);
 /* The most tokens that @blocks hold; at most G_MAXINT32. */
 gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 blocks);
 
