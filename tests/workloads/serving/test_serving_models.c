@@ -273,6 +273,23 @@ static void test_profile_activations(void) {
   g_assert_cmpfloat(fabs((double)(without - sampler) - logits / (2 << 20)), <=, 1);
 }
 
+/* Formats of experts alone would change nothing in a model without any. Its parts can be named. */
+static void test_formats_of_experts(void) {
+  static const char *const words[] = {"mxfp4", "int4-experts"};
+  for (guint i = 0; i < G_N_ELEMENTS(words); i++) {
+    g_autofree char *dense = g_strconcat("workload.quantization=", words[i], NULL);
+    g_autofree char *mixture = g_strconcat(SMALL "model=gpt-oss-20b;", dense, NULL);
+    g_autofree char *named = g_strconcat(SMALL "workload.weights.feed-forward=", words[i], NULL);
+    serving_refused(dense, "model llama-3.1-8b has none");
+    g_autoptr(OrrOutcome) all = serving_run(SMALL);
+    g_autoptr(OrrOutcome) some = serving_run(named);
+    g_autoptr(OrrOutcome) experts = serving_run(mixture);
+    g_assert_cmpfloat(some->result.serving.weights_bytes, <,
+                      0.5 * all->result.serving.weights_bytes);
+    g_assert_cmpint(experts->result.serving.completed, ==, 100);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-models/laws", test_laws);
@@ -289,5 +306,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-models/profiled-cache", test_profiled_cache);
   g_test_add_func("/workloads/serving-models/profile-activations", test_profile_activations);
   g_test_add_func("/workloads/serving-models/formats-that-lack", test_formats_that_lack);
+  g_test_add_func("/workloads/serving-models/formats-of-experts", test_formats_of_experts);
   return g_test_run();
 }

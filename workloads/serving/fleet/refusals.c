@@ -1,6 +1,7 @@
 /*
  * refusals.c - options of a document that exclude each other: what the stations declare, and what
- * no station does: layers that keep a state. What vLLM refuses is refused in its words.
+ * no station does: layers that keep a state, formats of experts alone without experts. What vLLM
+ * refuses is refused in its words.
  */
 #include "workloads/serving/fleet/refusals.h"
 
@@ -43,11 +44,39 @@ static void check_images(const OrrServing *params, OrrPlace place, OrrDiags *dia
                     params->distinct_images);
 }
 
+/* Whether a weight of @model is stored in one of the formats. */
+static gboolean is_stored_so(const OrrModel *model, const OrrInferenceShard *shard) {
+  for (guint k = 0; k < orr_model_n_layer_kinds(model); k++) {
+    const OrrFeed feed = orr_model_kind(model, k).feed;
+    const gboolean has_shared = feed == ORR_FEED_MOE && model->moe.shared_ffn > 0;
+    if (shard->formats[ORR_QUANTIZED_MIXER] ||
+        (feed == ORR_FEED_DENSE && shard->formats[ORR_QUANTIZED_FEED]) ||
+        (has_shared && shard->formats[ORR_QUANTIZED_SHARED]) ||
+        (feed == ORR_FEED_MOE && shard->formats[ORR_QUANTIZED_EXPERTS]))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* A format of experts alone changes nothing in a model that has none. */
+static void check_weights(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                          OrrDiags *diags) {
+  const char *word = orr_quantization_words[params->quantization];
+  const OrrInferenceShard shard = orr_serving_shard(params);
+  if (!shard.is_quantized || is_stored_so(model, &shard)) return;
+  orr_diags_error(diags, place,
+                  "quantization (%s): it stores the weights of routed experts alone, and model %s "
+                  "has none: use a format of all weights (awq, gptq, int4-32, nvfp4-weights), or "
+                  "name the parts: workload.weights.feed-forward: %s",
+                  word, model->name, word);
+}
+
 void orr_refusals_check(const OrrServing *params, const OrrModel *model, OrrPlace place,
                         OrrDiags *diags) {
   const OrrInferenceShard shard = orr_serving_shard(params);
   orr_exclusions_check(params, model, place, diags);
   check_images(params, place, diags);
+  check_weights(params, model, place, diags);
   if (orr_inference_state_bytes(model, &shard, 0, model->layers) > 0)
     check_states(params, model, place, diags);
 }
