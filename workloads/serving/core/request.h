@@ -99,6 +99,7 @@ struct OrrRequest {
   gint32 computed, generated;
   gint32 streamed; /* tokens of its output that its newest chunk ended with */
   gint32 hit;      /* tokens of the prompt that the prefix cache had, at first admission */
+  gint32 lacking;  /* of the prompt when it was routed, until its first token; 0: not counted */
   gint32 preemptions;
   gint32 replica;
   guint16 core; /* of its engine, where attention is data-parallel */

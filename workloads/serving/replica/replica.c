@@ -112,6 +112,8 @@ gint64 orr_replica_claimed_blocks(const OrrReplica *replica) {
   return orr_replica_held_blocks(replica) + waiting / orr_kv_block_size(replica->cores[0].kv);
 }
 
+gint64 orr_replica_prompt_tokens(const OrrReplica *replica) { return replica->prompt_tokens; }
+
 /* --- what a step takes --- */
 
 /* A slow GPU slows its group's kernels: they meet in every layer. */
@@ -507,6 +509,10 @@ void orr_replica_add_output(OrrReplica *replica, OrrRequest *output) {
 
 void orr_replica_take(OrrReplica *replica, OrrRequest *request) {
   enter(replica, request);
+  if (replica->run->sees_blocks) {
+    request->lacking = request->prompt - (gint32)orr_replica_cached(replica, request);
+    replica->prompt_tokens += request->lacking;
+  }
   request->core = (guint16)(least_loaded(replica) - replica->cores);
 }
 

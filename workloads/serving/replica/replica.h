@@ -87,6 +87,9 @@ gint64 orr_replica_cached(OrrReplica *replica, const OrrRequest *request);
 gint64 orr_replica_held_blocks(const OrrReplica *replica);
 /* Held blocks, and those that waiting requests will hold. */
 gint64 orr_replica_claimed_blocks(const OrrReplica *replica);
+/* Tokens that the prompts of its requests without a first token lacked in its cache when they came;
+ * counted where a router sees blocks. */
+gint64 orr_replica_prompt_tokens(const OrrReplica *replica);
 gboolean orr_replica_is_stepping(const OrrReplica *replica);
 /* No request, and no cache that is needed elsewhere. */
 gboolean orr_replica_is_empty(const OrrReplica *replica);

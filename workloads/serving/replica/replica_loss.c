@@ -52,6 +52,7 @@ void orr_replica_lose(OrrReplica *replica, GPtrArray *requests) {
   }
   for (OrrRequest *request; (request = g_queue_pop_head(&replica->parsing));)
     g_ptr_array_add(all, request);
+  for (guint i = 0; i < all->len; i++) ((OrrRequest *)all->pdata[i])->lacking = 0;
   for (guint i = 0; i < replica->n_cores; i++) replica->cores[i].n_parsing = 0;
   g_ptr_array_extend(requests, all, NULL, NULL);
   g_queue_clear(&replica->newcomers);
@@ -63,7 +64,7 @@ void orr_replica_lose(OrrReplica *replica, GPtrArray *requests) {
       replica->run, replica->books->group, replica->run->work->params.engine.tiers.host_bytes));
   orr_replica_forget(replica);
   replica->generation++;
-  replica->n_requests = 0;
+  replica->n_requests = replica->prompt_tokens = 0;
   replica->n_in_flight = replica->n_reading = 0;
   replica->used_blocks = 0;
   replica->stage_free_s = replica->last_done_s = 0;

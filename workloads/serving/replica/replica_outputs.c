@@ -8,6 +8,8 @@ void orr_replica_on_token(OrrRequest *request, void *user) {
   OrrReplica *replica = user;
   OrrServingRun *run = replica->run;
   const double now_s = orr_serving_run_now(run);
+  replica->prompt_tokens -= request->lacking;
+  request->lacking = 0;
   if (!run->streams) return;
   const gboolean is_first = request->first_token_s == now_s;
   request->seen_s = orr_replica_stream(replica, request, request->generated, now_s);

@@ -44,7 +44,7 @@ struct OrrReplica {
   guint n_reading; /* reads that the planned step waits for */
   gint64 used_blocks;
   OrrTiers tiers; /* below HBM; the remote one is the fleet's */
-  gint64 n_requests;
+  gint64 n_requests, prompt_tokens;
   double *front_free_s;    /* when each process of its front end is free: frontend.c */
   GQueue parsing;          /* OrrRequest*: at the front end, before they wait at a core */
   gint64 unpolled_steps;   /* since it last looked for requests: replica_async.c */

@@ -2,14 +2,18 @@
  * kv_aware.c - the replica with the lowest cost for this prompt: blocks to compute plus blocks in
  * use (NVIDIA Dynamo).
  *
- *   cost = overlap-weight * (blocks of the prompt - those its prefix cache has)
+ *   cost = overlap-weight * (blocks of the prompt - those its prefix cache has
+ *                            + blocks that prompts before it have yet to compute)
  *          + blocks of its requests
  *
  * (blocks in use, and those that waiting requests will use: Dynamo counts a request as active from
- * the moment it is routed). The lowest cost wins (Dynamo's KV router at temperature 0). Engines
- * report which blocks enter and leave their caches. With `staleness`, these events and the numbers
- * of used blocks arrive that much later, so the router may count on a block that is gone, and two
- * requests with the same prefix may go to different replicas because neither has been reported yet.
+ * the moment it is routed, and all tokens that its prompt lacked there until its first token:
+ * lib/kv-router, scheduling/selector.rs, "prefill tokens the worker would have"). The lowest cost
+ * wins (Dynamo's KV router at temperature 0). Engines report which blocks enter and leave their
+ * caches. With `staleness`, these events and the numbers of used blocks arrive that much later, so
+ * the router may count on a block that is gone, and two requests with the same prefix may go to
+ * different replicas because neither has been reported yet. Prompts to compute are the router's
+ * own count, of what it sent and whose first token has passed.
  *
  *   workload: {replicas: 4, router: {kind: kv-aware, staleness: 50 ms},
  *              engine: {prefix-caching: block-hash}}
@@ -94,7 +98,9 @@ static guint pick(gpointer data, const OrrRequest *request, double now_s) {
   for (guint k = 1; k <= view->n; k++) {
     const guint i = (state->loads.after + k) % view->n;
     if (!view->is_open(view->user, i)) continue;
-    const double cost = state->params->overlap_weight * (double)(blocks - hits[i]) +
+    const double before = (double)view->load(view->user, i, ORR_LOAD_PROMPT_TOKENS);
+    const double cost = state->params->overlap_weight *
+                            ((double)(blocks - hits[i]) + before / (double)view->block_size) +
                         (double)orr_router_loads_at(&state->loads, i, now_s);
     if (best < view->n && cost >= least) continue;
     best = i;
@@ -114,10 +120,11 @@ static gboolean dates_blocks(const void *params) {
 }
 
 const OrrRouter orr_router_kv_aware = {
-    .entry = {"kv-aware",
-              "The replica with the fewest blocks to compute and in use, by its cache's events "
-              "(Dynamo).",
-              &table},
+    .entry =
+        {"kv-aware",
+         "The replica with the fewest blocks to compute, earlier prompts' included, and in use, "
+         "by its cache's events (Dynamo).",
+         &table},
     .open = open_router,
     .pick = pick,
     .close = close_router,

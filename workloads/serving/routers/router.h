@@ -18,7 +18,14 @@
 
 G_BEGIN_DECLS
 
-typedef enum { ORR_LOAD_REQUESTS, ORR_LOAD_WAITING, ORR_LOAD_KV_BLOCKS } OrrRouterLoad;
+/* ORR_LOAD_PROMPT_TOKENS has no word: tokens that prompts without a first token lacked in the
+ * cache when they came; 0 where the router does not see blocks. */
+typedef enum {
+  ORR_LOAD_REQUESTS,
+  ORR_LOAD_WAITING,
+  ORR_LOAD_KV_BLOCKS,
+  ORR_LOAD_PROMPT_TOKENS
+} OrrRouterLoad;
 extern const char *const orr_router_load_words[]; /* "requests", "waiting", "kv-blocks", NULL */
 
 /* The replicas as a router sees them. The functions return current values. */

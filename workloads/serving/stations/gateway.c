@@ -40,6 +40,8 @@ static gint64 load(void *user, guint i, OrrRouterLoad by) {
     return orr_replica_n_requests(replica);
   case ORR_LOAD_WAITING:
     return orr_replica_n_waiting(replica);
+  case ORR_LOAD_PROMPT_TOKENS:
+    return orr_replica_prompt_tokens(replica);
   case ORR_LOAD_KV_BLOCKS:
     break;
   }
