@@ -330,6 +330,19 @@ static void fill_money(const OrrReplayed *replayed, const OrrServingWork *work,
       result->output_tokens_per_s > 0 ? per_s / result->output_tokens_per_s * 1e6 : NAN;
 }
 
+/* With a prefix cache layers with a window keep all tokens here (kv.h), where vLLM's hybrid cache
+ * manager frees blocks that leave the window (v1/core/single_type_kv_cache_manager.py). That
+ * matters where requests waited longer than a step, and the cache had no room for one more. */
+static gboolean keeps_windows(const OrrServingWork *work, const OrrServingResult *result) {
+  const OrrServing *params = &work->params;
+  const OrrModel *model = work->world->model;
+  const OrrInferenceShard shard = orr_serving_shard(params);
+  const double full = result->kv_full_requests / (double)params->replicas;
+  return params->engine.prefix_caching != ORR_PREFIX_NONE && result->kv_peak * full + 1 > full &&
+         result->queue.mean > result->tpot.mean &&
+         orr_inference_window_bytes(model, &shard, 0, model->layers) > 0;
+}
+
 static void warn(const OrrServingWork *work, OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   double sum = 0;
@@ -354,6 +367,12 @@ static void warn(const OrrServingWork *work, OrrOutcome *outcome) {
         outcome->warnings,
         g_strdup_printf("engine.kv-blocks makes a GPU hold %.3g GiB, %.3g times its memory",
                         result->memory_bytes / 0x1p30, result->memory_bytes / most_bytes));
+  if (keeps_windows(work, result))
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("the cache was full, and keeps all tokens of layers with a window, as "
+                        "engines did before vLLM's hybrid cache manager (2025): later ones hold "
+                        "more requests; engine.prefix-caching: none frees tokens outside windows"));
   if (work->missing)
     g_ptr_array_add(
         outcome->warnings,
