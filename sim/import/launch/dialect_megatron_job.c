@@ -297,6 +297,78 @@ static void set_stack(OrrLaunchDraft *draft) {
     set_from(draft, "workload.stack", "megatron-deepspeed-2021.10", "deepspeed");
 }
 
+/* --- Defaults --- */
+
+static gboolean is_distributed(OrrLaunchDraft *draft) {
+  const char *kind = orr_launch_draft_get(draft, "workload.optimizer.sharding.kind");
+  return kind && strcmp(kind, "distributed-optimizer") == 0;
+}
+
+static gboolean is_split(OrrLaunchDraft *draft) {
+  return number(draft, "tensor-model-parallel-size", 1) > 1;
+}
+
+static gboolean has_experts(OrrLaunchDraft *draft) {
+  return is_split(draft) && number(draft, "num-experts", 0) > 0;
+}
+
+static gboolean is_dense(OrrLaunchDraft *draft) { return is_split(draft) && !has_experts(draft); }
+
+static gboolean is_bf16(OrrLaunchDraft *draft) {
+  return is_on(draft, "bf16") && !is_on(draft, "deepspeed");
+}
+
+static gboolean has_plain_loss(OrrLaunchDraft *draft) {
+  return !is_on(draft, "cross-entropy-loss-fusion");
+}
+
+static gboolean has_no_sharding(OrrLaunchDraft *draft) {
+  return !fsdp_key(draft) && !is_on(draft, "deepspeed");
+}
+
+/* Stacks follow NVIDIA's recipes; a launch line of Megatron-LM without these options has Megatron's
+ * own defaults (megatron/training/arguments.py). With experts and TP it wants sequence
+ * parallelism. */
+static void set_defaults(OrrLaunchDraft *draft) {
+  static const struct {
+    const char *path, *value, *why;
+    gboolean (*holds)(OrrLaunchDraft *draft); /* NULL: always */
+  } defaults[] = {
+      {"workload.optimizer.sharding.kind", "none", "no --use-distributed-optimizer",
+       has_no_sharding},
+      {"workload.optimizer.sharding.overlap-param-gather", "false", "no --overlap-param-gather",
+       is_distributed},
+      {"workload.data-parallel.gradients", "fp32", "no --grad-reduce-in-bf16", is_bf16},
+      {"workload.parallel.sequence-parallel", "false", "no --sequence-parallel", is_dense},
+      {"workload.parallel.tp-comm-overlap", "none", "no --tp-comm-overlap", is_split},
+      {"workload.loss", "megatron", "no --cross-entropy-loss-fusion", has_plain_loss},
+      {"workload.launches", "ahead", "no --cuda-graph-impl", NULL}};
+  for (guint i = 0; i < G_N_ELEMENTS(defaults); i++)
+    if (!orr_launch_draft_get(draft, defaults[i].path) &&
+        (!defaults[i].holds || defaults[i].holds(draft)))
+      orr_launch_draft_set(draft, defaults[i].path, defaults[i].value, NULL, defaults[i].why);
+  if (has_experts(draft) && !orr_launch_draft_get(draft, "workload.parallel.etp"))
+    set_number(draft, "workload.parallel.etp", number(draft, "tensor-model-parallel-size", 1),
+               "tensor-model-parallel-size");
+}
+
+/* Whether the options are of a launch line of Megatron-LM, not of a recipe's keys. */
+static gboolean is_launch_line(OrrLaunchDraft *draft) {
+  static const OrrLaunchDialect *const recipes[] = {&orr_dialect_nemo, &orr_dialect_bridge,
+                                                    &orr_dialect_primus, &orr_dialect_gpt_neox};
+  for (guint i = 0; i < G_N_ELEMENTS(recipes); i++)
+    if (orr_launch_config_has(draft, recipes[i])) return FALSE;
+  return TRUE;
+}
+
+/* Userbuffers need sequence parallelism. */
+static void drop_overlap(OrrLaunchDraft *draft) {
+  static const char overlap[] = "workload.parallel.tp-comm-overlap";
+  const char *sequence = orr_launch_draft_get(draft, "workload.parallel.sequence-parallel");
+  if (g_strcmp0(sequence, "false") == 0 && !orr_launch_draft_get(draft, overlap))
+    orr_launch_draft_set(draft, overlap, "none", NULL, "it needs sequence parallelism");
+}
+
 void orr_dialect_megatron_job(OrrLaunchDraft *draft) {
   set_stack(draft);
   set_batch(draft);
@@ -308,4 +380,6 @@ void orr_dialect_megatron_job(OrrLaunchDraft *draft) {
   set_sharding(draft);
   set_experts(draft);
   set_kernels(draft);
+  if (is_launch_line(draft)) set_defaults(draft);
+  drop_overlap(draft);
 }

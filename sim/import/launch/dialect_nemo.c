@@ -61,6 +61,8 @@ static void set_optimizer(OrrLaunchDraft *draft) {
     orr_launch_translate_add(draft, "use-distributed-optimizer", "true", name);
   if (dtype && strcmp(dtype->value, "bf16") == 0)
     orr_launch_translate_add(draft, "grad-reduce-in-bf16", "true", dtype);
+  if (dtype && strcmp(dtype->value, "fp32") == 0)
+    orr_launch_translate_add(draft, "accumulate-allreduce-grads-in-fp32", "true", dtype);
 }
 
 /* A recipe of Megatron-Bridge names its model. */

@@ -117,48 +117,12 @@ static void finish(OrrLaunchDraft *draft) {
 
 /* --- Reading --- */
 
-static gboolean is_off(const char *value) {
-  static const char *const offs[] = {"", "null", "~", "none", "false", "0", NULL};
-  g_autofree char *lower = g_ascii_strdown(value ? value : "true", -1);
-  return g_strv_contains(offs, lower);
-}
-
-static gboolean is_null(const char *value) {
-  return value && is_off(value) && strcmp(value, "0") != 0 &&
-         g_ascii_strcasecmp(value, "false") != 0;
-}
-
-static void rename_key(OrrLaunchSetting *setting, const char *prefix) {
-  char *key = g_strconcat(prefix, setting->key, NULL);
-  g_free(setting->key);
-  setting->key = key;
-}
-
-/* A key of Megatron by its option, or by the option that turns it off. */
-static void adopt(OrrLaunchSetting *setting, const OrrLaunchDialect *trainer) {
-  g_autofree char *negated = g_strconcat("no-", setting->key, NULL);
-  const OrrLaunchRule *rule = orr_launch_rule_find(trainer, setting->key);
-  const gboolean is_flag =
-      rule && rule->arity == ORR_LAUNCH_FLAG && rule->verdict != ORR_LAUNCH_MAPPED;
-  if (orr_launch_rule_find(own, setting->key)) return;
-  if (!rule && orr_launch_rule_find(trainer, negated)) {
-    rename_key(setting, is_off(setting->value) && !is_null(setting->value) ? "no-" : "unset.");
-    if (*setting->key == 'u') return;
-    g_free(setting->value);
-    setting->value = g_strdup("true");
-    setting->dialect = trainer;
-  } else if (rule && (is_null(setting->value) || (is_flag && is_off(setting->value)))) {
-    rename_key(setting, "unset.");
-  } else if (rule) {
-    setting->dialect = trainer;
-  }
-}
-
 static void add(OrrLaunchDraft *draft, const OrrNode *tree, const OrrLaunchDialect *trainer) {
   const guint first = draft->settings->len;
   if (!tree || tree->kind != ORR_NODE_MAP) return;
   orr_launch_config_add(draft, own, tree, NULL);
-  for (guint i = first; i < draft->settings->len; i++) adopt(draft->settings->pdata[i], trainer);
+  for (guint i = first; i < draft->settings->len; i++)
+    orr_launch_translate_adopt(draft->settings->pdata[i], own, trainer);
   orr_launch_translate(draft, own, first);
 }
 

@@ -1,6 +1,6 @@
 /*
  * dialect_rollouts.c - post-training: verl, NeMo-RL, OpenRLHF, slime, AReaL, prime-rl, and GRPO of
- * TRL.
+ * TRL and of ms-swift's `megatron rlhf`.
  *
  * Each has a table; what several keys decide together is the same for all of them, so `finish`
  * finds a setting by the path that its rule has:
@@ -16,7 +16,8 @@
  * Sources: verl/trainer/config/ppo_trainer.yaml and rollout/rollout.yaml of verl-project/verl 0.4
  * to 0.7; examples/configs/grpo_math_1B.yaml of NVIDIA-NeMo/RL; openrlhf/cli/train_ppo_ray.py of
  * OpenRLHF 0.9; slime/utils/arguments.py of THUDM/slime; trl/trainer/grpo_config.py of TRL 0.20 to
- * 1.0; orchestrator/config.py of PrimeIntellect-ai/prime-rl; examples/math of inclusionAI/AReaL.
+ * 1.0; orchestrator/config.py of PrimeIntellect-ai/prime-rl; examples/math of inclusionAI/AReaL;
+ * docs/source_en/Megatron-SWIFT of modelscope/ms-swift 3.11 to 4.
  */
 #include <string.h>
 
@@ -35,12 +36,14 @@ typedef struct {
   gboolean shares_by_itself; /* where that key is absent */
   gboolean adds_pool;        /* nodes and GPUs of the input are the trainer's alone */
   gboolean counts_prompts;   /* its mini-batch is of prompts */
-  gboolean counts_steps;  /* its batch is of micro-batches, and says how many prompts there are */
-  gboolean has_reference; /* a reference model where no key says */
+  gboolean counts_steps; /* its batch is of micro-batches, and says how many prompts there are */
+  gboolean counts_responses; /* its batch is of responses, and says how many prompts there are */
+  gboolean has_reference;    /* a reference model where no key says */
   void (*settle)(OrrLaunchDraft *draft); /* what only this launcher decides; or NULL */
 } Launcher;
 
 static void settle_nemo_rl(OrrLaunchDraft *draft);
+static void settle_slime(OrrLaunchDraft *draft);
 static void settle_verl(OrrLaunchDraft *draft);
 
 static const Launcher launchers[] = {
@@ -49,9 +52,12 @@ static const Launcher launchers[] = {
      .shares_by_itself = TRUE, .has_reference = TRUE, .settle = settle_nemo_rl},
     {&orr_dialect_openrlhf, 1024, 1, 1024, 1024, 128, "colocate-all-models", .adds_pool = TRUE,
      .has_reference = TRUE},
-    {&orr_dialect_slime, 32, 8, 1024, 8192, 256, "colocate", .adds_pool = TRUE},
+    {&orr_dialect_slime, 32, 8, 1024, 8192, 256, "colocate", .adds_pool = TRUE,
+     .settle = settle_slime},
     {&orr_dialect_areal, 0, 1, 1024, 1024, 0},
     {&orr_dialect_prime_rl, 0, 1, 0, 0, 0},
+    {&orr_dialect_megatron_grpo, 0, 8, 2048, 512, 16, .counts_responses = TRUE,
+     .has_reference = TRUE},
     {&orr_dialect_trl_grpo, 0, 8, 512, 256, 8, .counts_steps = TRUE}};
 
 /* Lines of the scenario that a launcher's own defaults make. */
@@ -74,6 +80,10 @@ static const struct {
     {&orr_dialect_slime, "workload.update.optimizer.sharding.kind", "distributed-optimizer"},
     {&orr_dialect_areal, "workload.update.optimizer.sharding.kind", "fsdp"},
     {&orr_dialect_prime_rl, "workload.update.optimizer.sharding.kind", "fsdp"},
+    {&orr_dialect_megatron_grpo, "workload.rollout.engine.gpu-memory-utilization", "0.9"},
+    {&orr_dialect_megatron_grpo, "workload.update.batch.micro", "1"},
+    {&orr_dialect_megatron_grpo, "workload.update.optimizer.sharding.kind",
+     "distributed-optimizer"},
     {&orr_dialect_trl_grpo, "workload.rollout.engine.gpu-memory-utilization", "0.3"},
     {&orr_dialect_trl_grpo, "workload.update.optimizer.sharding.kind", "zero-3"}};
 
@@ -136,6 +146,17 @@ static void settle_nemo_rl(OrrLaunchDraft *draft) {
   orr_dialect_rollouts_choose(draft, &orr_dialect_nemo_rl, is_megatron ? megatron : dtensor,
                               is_megatron ? dtensor : megatron,
                               "of the trainer that is not enabled");
+}
+
+/* An engine's GPUs are split by tensors within each of SGLang's groups of attention. */
+static void settle_slime(OrrLaunchDraft *draft) {
+  static const char engine[] = "workload.rollout.parallel.tp";
+  static const char groups[] = "workload.rollout.parallel.dp-attention";
+  const gint64 gpus = number_at(draft, engine, 0), n = number_at(draft, groups, 1);
+  if (gpus > 0)
+    set_number(draft, engine, n > 1 && gpus % n == 0 ? gpus / n : gpus,
+               orr_launch_config_at(draft, engine, FALSE), NULL);
+  if (n > 1) set_number(draft, groups, n, orr_launch_config_at(draft, groups, FALSE), NULL);
 }
 
 /* verl's trainer is FSDP, or Megatron by the name of its config. */
@@ -279,9 +300,12 @@ static void set_batch(OrrLaunchDraft *draft, const Launcher *launcher) {
   if (orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, 1);
   if (launcher->counts_steps) batch *= MAX(micro, 1) * MAX(orr_launch_config_gpus(draft), 1);
   if (launcher->counts_steps) prompts = MAX(batch / MAX(samples, 1), 1);
+  if (launcher->counts_responses)
+    prompts = MAX(number_at(draft, "workload.prompts", batch) / MAX(samples, 1), 1);
   set_number(
       draft, "workload.prompts", prompts, orr_launch_config_at(draft, "workload.prompts", FALSE),
-      launcher->counts_steps ? "a batch's responses / num_generations" : "the launcher's default");
+      launcher->counts_steps || launcher->counts_responses ? "a batch's responses / num_generations"
+                                                           : "the launcher's default");
   set_number(draft, "workload.samples", samples,
              orr_launch_config_at(draft, "workload.samples", FALSE), "the launcher's default");
   set_number(draft, path, MIN(batch, prompts * samples), source, "the launcher's default");
@@ -363,8 +387,28 @@ const OrrLaunchDialect orr_dialect_openrlhf = {
     .name = "openrlhf",
     ROLLOUTS,
 };
+/* num_steps_per_rollout: a rollout's responses are this many batches. */
+static void begin_slime(OrrLaunchDraft *draft) {
+  const OrrLaunchDialect *own = &orr_dialect_slime;
+  OrrLaunchSetting *steps = orr_launch_draft_find(draft, own, "num-steps-per-rollout");
+  const gint64 n = orr_launch_draft_int(draft, own, "num-steps-per-rollout", 0);
+  if (n < 1 || orr_launch_draft_find(draft, own, "global-batch-size")) return;
+  const gint64 responses = orr_launch_draft_int(draft, own, "rollout-batch-size", 32) *
+                           orr_launch_draft_int(draft, own, "n-samples-per-prompt", 8);
+  g_autofree char *batch = g_strdup_printf("%" G_GINT64_FORMAT, MAX(responses / n, 1));
+  OrrLaunchSetting *setting =
+      orr_launch_draft_add(draft, own, "global-batch-size", batch, steps->place);
+  g_free(setting->written);
+  setting->written = g_strdup_printf("a rollout's responses / %s", steps->written);
+}
+
 const OrrLaunchDialect orr_dialect_slime = {
     .name = "slime",
+    .begin = begin_slime,
+    ROLLOUTS,
+};
+const OrrLaunchDialect orr_dialect_megatron_grpo = {
+    .name = "megatron-grpo",
     ROLLOUTS,
 };
 const OrrLaunchDialect orr_dialect_trl_grpo = {
@@ -434,6 +478,16 @@ static void read_trl(OrrLaunchDraft *draft, const OrrLaunchCommand *command, gui
   orr_launch_argv(draft, &orr_dialect_trl_grpo, command->words, script + 1, rest);
 }
 
+static void read_megatron(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
+  g_autoptr(GPtrArray) rest = g_ptr_array_new();
+  orr_launch_argv(draft, &orr_dialect_megatron_grpo, command->words, script + 1, rest);
+}
+
+/* `megatron rlhf` with rewards: a loop. Training by preferences is not one. */
+static gboolean knows_megatron(const OrrLaunchCommand *command, guint script) {
+  return script > 0 && has_word(command, script - 1, "megatron") && knows_trl(command, script);
+}
+
 const OrrLaunchTrainer orr_trainer_verl = {.name = "verl",
                                            .scripts = "verl.trainer.main_ppo recipe.dapo.main_dapo "
                                                       "main_ppo.py main_dapo.py",
@@ -452,6 +506,8 @@ const OrrLaunchTrainer orr_trainer_openrlhf = {.name = "openrlhf",
                                                .read = read_openrlhf};
 const OrrLaunchTrainer orr_trainer_slime = {
     .name = "slime", .scripts = "", .knows = knows_slime, .rolls_out = TRUE, .read = read_slime};
+const OrrLaunchTrainer orr_trainer_megatron_grpo = {
+    .name = "megatron-grpo", .knows = knows_megatron, .rolls_out = TRUE, .read = read_megatron};
 const OrrLaunchTrainer orr_trainer_trl_grpo = {.name = "trl-grpo",
                                                .scripts = "grpo.py",
                                                .knows = knows_trl,

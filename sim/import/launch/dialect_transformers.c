@@ -263,6 +263,9 @@ static void finish(OrrLaunchDraft *draft) {
   set_lora(draft);
   set_state(draft);
   set_loss(draft);
+  if (!draft->options->stack)
+    orr_launch_draft_set(draft, "workload.stack", "none", NULL,
+                         "no stack of Transformers is known");
   orr_launch_draft_remark(draft, "No stack of Transformers is known: kernels and links alone are "
                                  "simulated, and the host's time is not.");
 }
@@ -295,7 +298,9 @@ static void read(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint s
 static gboolean knows(const OrrLaunchCommand *command, guint script) {
   for (guint i = script + 1; i < command->words->len; i++) {
     g_autofree char *text = g_strdup(((const OrrLaunchWord *)command->words->pdata[i])->text);
-    if (g_str_has_prefix(g_strdelimit(text, "_", '-'), "--per-device-train-batch-size"))
+    g_strdelimit(text, "_", '-');
+    if (g_str_has_prefix(text, "--per-device-train-batch-size") ||
+        g_str_has_prefix(text, "--model-name-or-path"))
       return TRUE;
   }
   return FALSE;

@@ -573,6 +573,8 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
                               .used = used,
                               .variables = variables};
   guint n_keys = 0;
+  for (guint i = 0; trees && i < trees->len; i++)
+    orr_form_manifest_files(&manifest, source, trees->pdata[i]);
   for (guint i = 0; trees && i < trees->len; i++) read_tree(&manifest, trees->pdata[i]);
   if (commands->len > 0) orr_launch_server_read(draft, commands);
   note_variables(&manifest, draft);

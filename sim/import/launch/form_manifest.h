@@ -27,6 +27,11 @@ typedef struct {
   gboolean is_compose;   /* `command` gives arguments to the image's own program */
 } OrrFormManifest;
 
+/* Gives the files of @map, where it is a ConfigMap, whose paths stand elsewhere in @whole: an
+ * option of a server can name them. */
+void orr_form_manifest_files(OrrFormManifest *manifest, const OrrLaunchSource *whole,
+                             const OrrNode *map);
+
 /* Marks the values below @node, or below these keys of @map (separated by blanks), as used. NULL is
  * fine. */
 void orr_form_manifest_use(OrrFormManifest *manifest, const OrrNode *node);

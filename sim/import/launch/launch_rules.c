@@ -267,13 +267,25 @@ void orr_launch_draft_settle(OrrLaunchDraft *draft, const OrrLaunchDialect *dial
   }
 }
 
+/* "$MODELS/GLM-4.5": the last part of a path names the model, whatever its folder is. */
+static gboolean is_named(OrrLaunchSetting *setting, const OrrLaunchRule *rule) {
+  const char *name = setting->value ? strrchr(setting->value, '/') : NULL;
+  if (g_strcmp0(rule->path, "model") != 0 || !name || !name[1] || strchr(name, '$')) return FALSE;
+  char *rest = g_strdup(name + 1);
+  g_free(setting->value);
+  setting->value = rest;
+  setting->is_unresolved = FALSE;
+  return TRUE;
+}
+
 /* A mapped setting whose variable nobody sets counts as absent, aloud. Under --strict the rules ask
  * for the variable. */
 static void drop_unresolved(OrrLaunchDraft *draft) {
   for (guint i = draft->settings->len; i-- > 0 && !draft->options->strict;) {
-    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    OrrLaunchSetting *setting = draft->settings->pdata[i];
     const OrrLaunchRule *rule = rule_for(setting);
     if (!setting->is_unresolved || !rule || rule->verdict != ORR_LAUNCH_MAPPED) continue;
+    if (is_named(setting, rule)) continue;
     orr_launch_draft_remark(draft,
                             "assumed: %s:%d: '%s' is absent, since nobody sets %s; --set %s=VALUE "
                             "says otherwise",

@@ -15,9 +15,11 @@ static const OrrLaunchTrainer *const trainers[] = {&orr_trainer_verl,
                                                    &orr_trainer_nemo_rl,
                                                    &orr_trainer_openrlhf,
                                                    &orr_trainer_slime,
+                                                   &orr_trainer_megatron_grpo,
                                                    &orr_trainer_trl_grpo,
                                                    &orr_trainer_maxtext,
                                                    &orr_trainer_bridge,
+                                                   &orr_trainer_megatron_swift,
                                                    &orr_trainer_megatron,
                                                    &orr_trainer_torchtitan,
                                                    &orr_trainer_transformers,
@@ -70,17 +72,20 @@ static guint python_script(const OrrLaunchCommand *command, guint i) {
   return 0;
 }
 
-static gboolean names(const OrrLaunchTrainer *trainer, const char *script) {
-  g_autofree char *base = g_path_get_basename(script);
+static gboolean names(const OrrLaunchTrainer *trainer, const OrrLaunchCommand *command,
+                      guint script) {
+  g_autofree char *base = g_path_get_basename(text_at(command, script));
+  g_autofree char *program = g_path_get_basename(script ? text_at(command, script - 1) : "");
+  g_autofree char *both = g_strconcat(program, ":", base, NULL);
   g_auto(GStrv) patterns = g_strsplit(trainer->scripts ? trainer->scripts : "", " ", -1);
   for (char **pattern = patterns; *pattern; pattern++)
-    if (g_pattern_match_simple(*pattern, base)) return TRUE;
+    if (g_pattern_match_simple(*pattern, strchr(*pattern, ':') ? both : base)) return TRUE;
   return FALSE;
 }
 
 static const OrrLaunchTrainer *trainer_of(const OrrLaunchCommand *command, guint script) {
   for (const OrrLaunchTrainer *const *trainer = trainers; *trainer; trainer++)
-    if (names(*trainer, text_at(command, script))) return *trainer;
+    if (names(*trainer, command, script)) return *trainer;
   for (const OrrLaunchTrainer *const *trainer = trainers; *trainer; trainer++)
     if ((*trainer)->knows && (*trainer)->knows(command, script)) return *trainer;
   return NULL;
@@ -88,11 +93,9 @@ static const OrrLaunchTrainer *trainer_of(const OrrLaunchCommand *command, guint
 
 /* Programs whose next word names the script: "trl sft ...", "swift rlhf ...". 0: another. */
 static guint program_script(const OrrLaunchCommand *command) {
-  static const char *const programs[][2] = {{"trl", NULL},
-                                            {"swift", "sft pt rlhf"},
-                                            {"axolotl", "train"},
-                                            {"llamafactory-cli", "train"},
-                                            {"lmf", "train"}};
+  static const char *const programs[][2] = {
+      {"trl", NULL},        {"swift", "sft pt rlhf"},      {"megatron", "sft pt rlhf"},
+      {"axolotl", "train"}, {"llamafactory-cli", "train"}, {"lmf", "train"}};
   for (guint i = 0; i + 1 < command->words->len; i++) {
     g_autofree char *base = g_path_get_basename(text_at(command, i));
     for (guint k = 0; k < G_N_ELEMENTS(programs); k++) {

@@ -13,7 +13,8 @@ G_BEGIN_DECLS
 
 typedef struct {
   const char *name; /* of its dialect */
-  /* Patterns (* and ?) of the base names of its scripts, and its modules, separated by blanks */
+  /* Patterns (* and ?) of the base names of its scripts, its modules, and PROGRAM:WORD of programs
+   * whose word names the script, separated by blanks */
   const char *scripts;
   /* Whether it is this one by its arguments, where no script's name says so; may be NULL */
   gboolean (*knows)(const OrrLaunchCommand *command, guint script);
@@ -27,6 +28,8 @@ typedef struct {
 extern const OrrLaunchTrainer orr_trainer_bridge;
 extern const OrrLaunchTrainer orr_trainer_maxtext;
 extern const OrrLaunchTrainer orr_trainer_megatron;
+extern const OrrLaunchTrainer orr_trainer_megatron_grpo;
+extern const OrrLaunchTrainer orr_trainer_megatron_swift;
 extern const OrrLaunchTrainer orr_trainer_nemo_rl;
 extern const OrrLaunchTrainer orr_trainer_openrlhf;
 extern const OrrLaunchTrainer orr_trainer_slime;

@@ -69,3 +69,42 @@ void orr_launch_translate_value(OrrLaunchDraft *draft, const char *key,
   g_free(setting->value);
   setting->value = g_strdup(ours);
 }
+
+/* --- Keys that are options of the trainer --- */
+
+static gboolean is_off(const char *value) {
+  static const char *const offs[] = {"", "null", "~", "none", "false", "0", NULL};
+  g_autofree char *lower = g_ascii_strdown(value ? value : "true", -1);
+  return g_strv_contains(offs, lower);
+}
+
+static gboolean is_nothing(const char *value) {
+  return value && is_off(value) && strcmp(value, "0") != 0 &&
+         g_ascii_strcasecmp(value, "false") != 0;
+}
+
+static void rename_key(OrrLaunchSetting *setting, const char *prefix) {
+  char *key = g_strconcat(prefix, setting->key, NULL);
+  g_free(setting->key);
+  setting->key = key;
+}
+
+void orr_launch_translate_adopt(OrrLaunchSetting *setting, const OrrLaunchDialect *own,
+                                const OrrLaunchDialect *trainer) {
+  g_autofree char *negated = g_strconcat("no-", setting->key, NULL);
+  const OrrLaunchRule *rule = orr_launch_rule_find(trainer, setting->key);
+  const gboolean is_flag =
+      rule && rule->arity == ORR_LAUNCH_FLAG && rule->verdict != ORR_LAUNCH_MAPPED;
+  if (orr_launch_rule_find(own, setting->key)) return;
+  if (!rule && orr_launch_rule_find(trainer, negated)) {
+    rename_key(setting, is_off(setting->value) && !is_nothing(setting->value) ? "no-" : "unset.");
+    if (*setting->key == 'u') return;
+    g_free(setting->value);
+    setting->value = g_strdup("true");
+    setting->dialect = trainer;
+  } else if (rule && (is_nothing(setting->value) || (is_flag && is_off(setting->value)))) {
+    rename_key(setting, "unset.");
+  } else if (rule) {
+    setting->dialect = trainer;
+  }
+}

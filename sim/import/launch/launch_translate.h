@@ -23,6 +23,11 @@ void orr_launch_translate_add(OrrLaunchDraft *draft, const char *key, const char
  * none), as Megatron's options (dialect_bridge.c). */
 void orr_dialect_bridge_precision(OrrLaunchDraft *draft, const char *name, const char *recipe,
                                   const OrrLaunchSetting *source);
+/* Gives @setting of @own, which has no rule for it, to @trainer (Megatron or torchtitan) where that
+ * has one: for its option, or for the option that turns it off. A flag that is off, and null,
+ * become "unset.KEY" of @own. */
+void orr_launch_translate_adopt(OrrLaunchSetting *setting, const OrrLaunchDialect *own,
+                                const OrrLaunchDialect *trainer);
 /* Changes the value of Megatron's @key by @pairs. */
 void orr_launch_translate_value(OrrLaunchDraft *draft, const char *key,
                                 const OrrLaunchWordPair *pairs);

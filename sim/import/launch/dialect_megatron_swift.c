@@ -1,0 +1,79 @@
+/*
+ * dialect_megatron_swift.c - `megatron sft` and `megatron pt` of ms-swift: Megatron-LM's arguments,
+ * each with a value, a model by its name, LoRA, and defaults of their own.
+ *
+ * Source: docs/source_en/Megatron-SWIFT/Command-line-parameters.md of modelscope/ms-swift 3.9 to 4.
+ * `megatron rlhf` with GRPO is read by dialect_rollouts.c.
+ */
+#include "sim/import/launch/dialects.h"
+#include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_trainer.h"
+#include "sim/import/launch/launch_translate.h"
+
+static const OrrLaunchDialect *const own = &orr_dialect_megatron_swift;
+
+static const struct {
+  const char *key, *value;
+  const char *unless; /* another key that decides it; or NULL */
+} defaults[] = {{"micro-batch-size", "1", NULL},
+                {"global-batch-size", "16", NULL},
+                {"seq-length", "2048", NULL},
+                {"bf16", "true", "fp16"},
+                {"recompute-granularity", "selective", NULL},
+                {"use-distributed-optimizer", "true", NULL},
+                {"attention-backend", "flash", NULL},
+                {"attention-dropout", "0", NULL},
+                {"hidden-dropout", "0", NULL},
+                {"expert-tensor-parallel-size", "1", NULL}};
+
+static void set_defaults(OrrLaunchDraft *draft) {
+  for (guint i = 0; i < G_N_ELEMENTS(defaults); i++) {
+    if (orr_launch_draft_find(draft, &orr_dialect_megatron, defaults[i].key) ||
+        (defaults[i].unless &&
+         orr_launch_draft_is_on(draft, &orr_dialect_megatron, defaults[i].unless)))
+      continue;
+    OrrLaunchSetting *setting = orr_launch_draft_add(draft, &orr_dialect_megatron, defaults[i].key,
+                                                     defaults[i].value, (OrrPlace){0});
+    setting->is_default = TRUE;
+    g_free(setting->written);
+    setting->written =
+        g_strdup_printf("%s: %s, ms-swift's default", defaults[i].key, defaults[i].value);
+  }
+}
+
+/* LoRA of rank 8 where the input has none (all weights are trained by default). */
+static void set_lora(OrrLaunchDraft *draft) {
+  const char *type = orr_launch_draft_value(draft, own, "tuner-type");
+  if (g_strcmp0(type, "lora") != 0) return;
+  const OrrLaunchSetting *rank = orr_launch_draft_find(draft, own, "lora-rank");
+  orr_launch_draft_set(draft, "workload.lora.rank", rank && rank->value ? rank->value : "8", rank,
+                       rank ? NULL : "ms-swift's default");
+}
+
+static void begin(OrrLaunchDraft *draft) { set_defaults(draft); }
+
+static void finish(OrrLaunchDraft *draft) {
+  orr_launch_config_put_model(draft, own, "model");
+  set_lora(draft);
+}
+
+const OrrLaunchDialect orr_dialect_megatron_swift = {
+    .name = "megatron-swift",
+    .kind = "training",
+    .begin = begin,
+    .finish = finish,
+};
+
+static void read(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
+  const guint first = draft->settings->len;
+  orr_launch_argv(draft, own, command->words, script + 1, NULL);
+  for (guint i = first; i < draft->settings->len; i++)
+    orr_launch_translate_adopt(draft->settings->pdata[i], own, &orr_dialect_megatron);
+  orr_launch_translate(draft, own, first);
+}
+
+const OrrLaunchTrainer orr_trainer_megatron_swift = {
+    .name = "megatron-swift",
+    .scripts = "megatron:sft megatron:pt",
+    .read = read,
+};
