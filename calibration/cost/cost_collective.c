@@ -74,8 +74,9 @@ gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollecti
 }
 
 /* The index of the first rows from @from on for that collective and number of ranks; own ones
- * stand before the base's. G_MAXUINT: none. */
+ * stand before the base's. G_MAXUINT: none, or they were measured over other links. */
 static guint find_rows(const OrrCostModel *model, const char *op, gint64 n_ranks, guint from) {
+  if (!orr_cost_has_links_of_rows(model)) return G_MAXUINT;
   for (guint i = from; i < model->collectives->len; i++) {
     const OrrCostCollective *collective = model->collectives->pdata[i];
     if (collective->row->ranks == n_ranks && strcmp(collective->row->op, op) == 0) return i;
@@ -198,6 +199,8 @@ static double ring_seconds(const OrrCostModel *model, const OrrDevice *device, c
                          ? device->scale_up_bytes_per_s * efficiency
                          : device->host_link_bytes_per_s * pcie_efficiency;
   double time_s = constants->collective_launch_s + steps * constants->scale_up_step_s;
+  if (n_ranks <= device->scale_up_links) /* a mesh: these ranks have n - 1 of a GPU's links */
+    bandwidth *= (double)(n_ranks - 1) / (double)device->scale_up_links;
   return bandwidth > 0 ? time_s + fraction * bytes / bandwidth : INFINITY;
 }
 

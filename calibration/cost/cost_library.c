@@ -234,6 +234,7 @@ gboolean orr_cost_library(const OrrCostModel *model, const OrrLibraryCall *call,
                           OrrCost *ret_cost) {
   const OrrCostLibrary *own = find_rows(model, call);
   Neighbour nearest[NEIGHBOURS] = {{NULL, 0}};
+  if (!orr_cost_has_links_of_rows(model)) return FALSE;
   if (!own && (call->hidden <= 0 || !find_nearest(model, call, NULL, nearest))) return FALSE;
   if (call->size <= 0)
     *ret_cost = (OrrCost){0, ORR_HOW_MODELLED};

@@ -80,6 +80,12 @@ static inline OrrCost orr_cost_over_links(const OrrCostModel *model, OrrCost cos
   return cost;
 }
 
+/* Whether the device's GPUs are joined as the measured GPUs were: a switch gives a pair all links,
+ * a mesh some of them, and rows of one say nothing of the other. */
+static inline gboolean orr_cost_has_links_of_rows(const OrrCostModel *model) {
+  return model->device->scale_up_links == model->measured_on->scale_up_links;
+}
+
 /* 16-bit formats run at one rate on every device that has both, so they share a table. */
 static inline gboolean orr_cost_is_16_bit(OrrDtype dtype) {
   return dtype == ORR_FP16 || dtype == ORR_BF16;

@@ -99,9 +99,28 @@ static void test_own_layers(void) {
   g_assert_false(orr_cost_collective_hand_over(model, "broadcast", 4, 5e8, &hand));
 }
 
+/* Rows of a switch say nothing of a mesh, in which two GPUs have one link of three: the ring over
+ * that link is the answer, S / (V / 3); all four have all three. */
+static void test_other_links(void) {
+  g_autoptr(OrrProfile) profile = laid_on_base("name: same\n");
+  OrrDevice mesh = round_device;
+  mesh.scale_up_links = 3;
+  g_autoptr(OrrCostModel) model =
+      orr_cost_model_new_scaled(profile, &round_device, NULL, &mesh, NULL);
+  OrrCost cost;
+  g_assert_false(orr_cost_collective(model, "all_reduce", 4, 1e9, &cost));
+  const double rate =
+      mesh.scale_up_bytes_per_s * (mesh.scale_up_efficiency > 0 ? mesh.scale_up_efficiency : 1);
+  const double two_s = orr_cost_collective_ring(model, "all_reduce", 2, 1e9).time_s,
+               four_s = orr_cost_collective_ring(model, "all_reduce", 4, 1e9).time_s;
+  assert_near(two_s, 10e-6 + 2 * 2e-6 + 1e9 / (rate / 3), 1e-9);
+  assert_near(four_s, 10e-6 + 6 * 2e-6 + 1.5e9 / rate, 1e-9);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost-collective/own-rows", test_own_rows);
   g_test_add_func("/cost-collective/own-layers", test_own_layers);
+  g_test_add_func("/cost-collective/other-links", test_other_links);
   return g_test_run();
 }

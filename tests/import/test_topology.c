@@ -118,6 +118,41 @@ static void test_matrix_uneven(void) {
               "scale-up-domain: 1 & NVLink joins some pairs of GPUs, in no blocks of one size");
 }
 
+/* Links between two GPUs are theirs alone, without a switch. A ring of four has pairs of NV4: 4 of
+ * the A100's 12 links, 100 of 300 GB/s. Four GPUs with NV4 between each two (HGX A100 of four) are
+ * a mesh: 3 * 4 = 12 links, a third to each other GPU. Quads of V100's cube mesh have 1 + 1 + 2 = 4
+ * of 6 links; 25 GB/s per link. */
+static void test_matrix_meshes(void) {
+  static const char ring[] = "\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\nGPU0\tX\tNV4\tNV4\tSYS\t0\n"
+                             "GPU1\tNV4\tX\tSYS\tNV4\t0\nGPU2\tNV4\tSYS\tX\tNV4\t0\n"
+                             "GPU3\tSYS\tNV4\tNV4\tX\t0\n";
+  static const char cube[] =
+      "GPU0 GPU1 GPU2 GPU3 GPU4 GPU5 GPU6 GPU7 CPU\nGPU0 X NV1 NV1 NV2 NV2 SYS SYS SYS 0\n"
+      "GPU1 NV1 X NV2 NV1 SYS NV2 SYS SYS 0\nGPU2 NV1 NV2 X NV2 SYS SYS NV1 SYS 0\n"
+      "GPU3 NV2 NV1 NV2 X SYS SYS SYS NV1 0\nGPU4 NV2 SYS SYS SYS X NV1 NV1 NV2 0\n"
+      "GPU5 SYS NV2 SYS SYS NV1 X NV2 NV1 0\nGPU6 SYS SYS NV1 SYS NV1 NV2 X NV2 0\n"
+      "GPU7 SYS SYS SYS NV1 NV2 NV1 NV2 X 0\n";
+  const OrrTopologyAnswers a100 = {.device = "a100-80gb-sxm"};
+  expect_with(ring, &a100,
+              "scale-up-domain: 2  # & 4 NVLinks of each GPU join every pair of 2\n & "
+              "scale-up-bandwidth: 100 GB/s  # 4 of 12 NVLinks");
+  g_autofree char *board = matrix(4, "NV4", "\t", FALSE);
+  expect_with(board, &a100,
+              "base: a100-80gb-sxm  # --device\n  scale-up-links: 3 & scale-up-domain: 4 & "
+              "12 NVLinks of each GPU join every pair of 4, without a switch");
+  expect_with(board, &(OrrTopologyAnswers){.device = "a100-80gb-sxm", .domain = 4},
+              "scale-up-links: 3 & scale-up-domain: 4  # --scale-up-domain");
+  expect_with(cube, &a100,
+              "scale-up-domain: 4 & 4 NVLinks of each GPU join every pair of 4, without a switch & "
+              "scale-up-bandwidth: 100 GB/s  # 4 of 12 NVLinks & scale-up-links: 3 & "
+              "- pairs of GPUs of one domain have 1 to 2 NVLinks: every pair is simulated with "
+              "1.33, 4 divided by 3");
+  g_autofree char *switched = matrix(4, "NV18", "\t", FALSE);
+  g_autofree char *plain =
+      import_texts((const char *const[]){switched, NULL}, &(OrrTopologyAnswers){0});
+  g_assert_null(strstr(plain, "scale-up-links"));
+}
+
 static void test_matrix_damaged(void) {
   g_autofree char *whole = matrix(4, "NV18", "\t", FALSE);
   g_autofree char *cut = g_strndup(whole, strlen(whole) - 30);
@@ -457,6 +492,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/topology/matrix-page", test_matrix_page);
   g_test_add_func("/topology/matrix", test_matrix);
+  g_test_add_func("/topology/matrix-meshes", test_matrix_meshes);
   g_test_add_func("/topology/matrix-damaged", test_matrix_damaged);
   g_test_add_func("/topology/matrix-uneven", test_matrix_uneven);
   g_test_add_func("/topology/several-machines", test_several_machines);

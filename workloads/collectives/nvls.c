@@ -24,7 +24,7 @@
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
   for (guint i = 1; i < call->n; i++)
     if (!orr_fabric_same_domain(context->fabric, call->gpus[0], call->gpus[i])) return FALSE;
-  return call->op == ORR_ALL_REDUCE;
+  return call->op == ORR_ALL_REDUCE && orr_fabric_mesh_links(context->fabric, 0) == 1;
 }
 
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,

@@ -23,7 +23,7 @@
 #include "workloads/collectives/collective_private.h"
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  if (call->op != ORR_ALL_REDUCE) return FALSE;
+  if (call->op != ORR_ALL_REDUCE || orr_fabric_mesh_links(context->fabric, 0) > 1) return FALSE;
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   return layout.n_domains > 1 && !orr_fabric_spans_nodes(context->fabric);

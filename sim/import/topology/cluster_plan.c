@@ -244,7 +244,7 @@ static void plan_domain(Planner *planner) {
   OrrNodePlan *node = &planner->node;
   const gboolean is_tray = strstr(node->device, "gb200") || strstr(node->device, "gb300");
   if (planner->answers->domain) return;
-  if (node->nodes > 1 && node->domain == node->gpus) {
+  if (node->nodes > 1 && node->domain == node->gpus && node->mesh == 0) {
     node->domain = node->gpus * node->nodes;
     g_free(node->domain_said);
     node->domain_said =
@@ -332,23 +332,36 @@ static void add_head(GString *text, const Planner *planner, const char *names) {
   }
 }
 
-/* NVLinks that are fewer than the device has make its scale-up narrower. */
+/* NVLinks that are fewer than the device has make its scale-up narrower; links without a switch
+ * divide it among the other GPUs. */
 static gboolean add_device(GString *text, const Planner *planner, GError **error) {
   const OrrNodePlan *node = &planner->node;
+  const gboolean is_narrow = node->links > 0 && node->links < node->all_links && node->domain > 1;
   double rate = 0;
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  if (node->links == 0 || node->links >= node->all_links || node->domain <= 1) {
+  const OrrNode *device =
+      is_narrow || node->mesh > 0
+          ? orr_library_borrow(planner->library, "device", node->device, (OrrPlace){0}, diags)
+          : NULL;
+  const char *full = device ? orr_node_get_text(device, "scale-up-bandwidth") : NULL;
+  const char *own = device ? orr_node_get_text(device, "scale-up-links") : NULL;
+  const gint64 own_mesh = own ? g_ascii_strtoll(own, NULL, 10) : 0;
+  const gboolean is_rewired = node->mesh > 0 && node->mesh != MAX(own_mesh, 1);
+  if (!is_narrow && !is_rewired) {
     add_line(text, node->device_said, "device: %s", node->device);
     return TRUE;
   }
-  const OrrNode *device =
-      orr_library_borrow(planner->library, "device", node->device, (OrrPlace){0}, diags);
-  const char *full = device ? orr_node_get_text(device, "scale-up-bandwidth") : NULL;
-  if (!full || !orr_quantity_parse(full, ORR_UNIT_BYTES_PER_S, &rate, error))
+  if (is_narrow && (!full || !orr_quantity_parse(full, ORR_UNIT_BYTES_PER_S, &rate, error)))
     return error && *error ? FALSE : orr_diags_check(diags, error);
   add_line(text, node->device_said, "device:\n  base: %s", node->device);
-  g_string_append_printf(text, "  scale-up-bandwidth: %.10g GB/s  # %u of %u NVLinks\n",
-                         rate / 1e9 * node->links / node->all_links, node->links, node->all_links);
+  if (is_narrow)
+    g_string_append_printf(text, "  scale-up-bandwidth: %.10g GB/s  # %u of %u NVLinks\n",
+                           rate / 1e9 * node->links / node->all_links, node->links,
+                           node->all_links);
+  if (is_rewired)
+    g_string_append_printf(text,
+                           "  scale-up-links: %u  # no switch: 1/%u of it to each other GPU\n",
+                           node->mesh, node->mesh);
   return TRUE;
 }
 

@@ -251,15 +251,18 @@ static gboolean all_joined(const OrrDumpNode *node, guint first, guint n) {
   return TRUE;
 }
 
-/* The largest number of consecutive GPUs, a divisor of all, that are joined pair by pair. */
-static guint largest_block(const OrrDumpNode *node) {
+/* Whether all pairs of each @size consecutive GPUs are joined. */
+static gboolean in_blocks(const OrrDumpNode *node, guint size) {
   const guint n = node->gpus->len;
-  for (guint size = n; size > 1; size--) {
-    gboolean fits = n % size == 0;
-    for (guint first = 0; fits && first < n; first += size) fits = all_joined(node, first, size);
-    if (fits) return size;
-  }
-  return 1;
+  gboolean fits = size > 1 && size <= n && n % size == 0;
+  for (guint first = 0; fits && first < n; first += size) fits = all_joined(node, first, size);
+  return fits;
+}
+
+static guint largest_block(const OrrDumpNode *node) {
+  guint size = node->gpus->len;
+  while (size > 1 && !in_blocks(node, size)) size--;
+  return size;
 }
 
 static gboolean any_joined(const OrrDumpNode *node) {
@@ -275,17 +278,53 @@ static const OrrDumpNode *shows_nvlink(const OrrDumpNode *const all[N_FORMATS]) 
   return NULL;
 }
 
+/* Smallest and largest of some counts. */
+typedef struct {
+  guint least, most;
+} Range;
+
+static void widen(Range *range, guint count) {
+  range->least = MIN(range->least, count);
+  range->most = MAX(range->most, count);
+}
+
+/* NVLinks of GPU @a to the rest of its domain; widens @pairs by the count of each pair. */
+static guint links_inside(const OrrDumpNode *node, guint a, guint size, Range *pairs) {
+  const guint first = a / size * size;
+  guint sum = 0;
+  for (guint b = first; b < first + size; b++) {
+    if (b == a) continue;
+    widen(pairs, links_between(node, a, b));
+    sum += links_between(node, a, b);
+  }
+  return sum;
+}
+
+/* Counts the links that GPUs have inside their domains. Over a switch each pair shows all links of
+ * a GPU. Without one the links to other GPUs of the domain add up to no more than the GPU has: a
+ * mesh, in which a pair has its own links alone. */
 static void count_links(const Planner *planner, const OrrDumpNode *node) {
   OrrNodePlan *plan = planner->plan;
-  guint least = G_MAXUINT, most = 0;
+  const guint size = (guint)plan->domain;
+  Range links = {G_MAXUINT, 0}, pairs = {G_MAXUINT, 0};
+  gboolean is_mesh = TRUE;
   for (guint i = 0; i < node->gpus->len; i++) {
-    least = MIN(least, orr_dump_gpu(node, i)->kind.nvlinks);
-    most = MAX(most, orr_dump_gpu(node, i)->kind.nvlinks);
+    const guint own = orr_dump_gpu(node, i)->kind.nvlinks;
+    const guint inside = links_inside(node, i, size, &pairs);
+    is_mesh &= inside <= own;
+    widen(&links, MIN(inside, own));
   }
-  if (least != most)
-    orr_dump_note(planner->dump, "GPUs of one node have %u to %u NVLinks: all are given %u", least,
-                  most, MAX(least, 1));
-  plan->links = MAX(least, 1);
+  if (links.least != links.most)
+    orr_dump_note(planner->dump, "GPUs of one domain have %u to %u NVLinks in it: all are given %u",
+                  links.least, links.most, MAX(links.least, 1));
+  plan->links = MAX(links.least, 1);
+  plan->mesh = is_mesh ? size - 1 : 0;
+  if (is_mesh && pairs.least != pairs.most)
+    orr_dump_note(planner->dump,
+                  "pairs of GPUs of one domain have %u to %u NVLinks: every pair is simulated with "
+                  "%.3g, %u divided by %u",
+                  pairs.least, pairs.most, (double)plan->links / plan->mesh, plan->links,
+                  plan->mesh);
 }
 
 static gboolean is_joined(const OrrDumpNode *node, guint gpu) {
@@ -317,8 +356,8 @@ static gboolean check_loners(const OrrDumpNode *node, GError **error) {
 static char *domain_text(const OrrNodePlan *plan, const OrrDumpNode *node) {
   g_autofree char *place = orr_node_plan_place(node->place);
   if (plan->domain > 1)
-    return g_strdup_printf("%s: %u NVLinks of each GPU join every pair of " I64, place, plan->links,
-                           plan->domain);
+    return g_strdup_printf("%s: %u NVLinks of each GPU join every pair of " I64 "%s", place,
+                           plan->links, plan->domain, plan->mesh > 1 ? ", without a switch" : "");
   return g_strdup_printf(any_joined(node)
                              ? "%s: NVLink joins some pairs of GPUs, in no blocks of one size"
                              : "%s: no NVLink joins GPUs",
@@ -475,6 +514,16 @@ static void plan_pcie(const Planner *planner) {
 
 /* --- The whole --- */
 
+/* The domain that the user names has the links that the dump shows, where they join all of it. */
+static void take_domain(const Planner *planner, const OrrDumpNode *const all[N_FORMATS]) {
+  OrrNodePlan *plan = planner->plan;
+  const OrrDumpNode *node = shows_nvlink(all);
+  plan->domain = planner->answers->domain;
+  plan->domain_said = g_strdup("--scale-up-domain");
+  if (node && plan->domain <= node->gpus->len && in_blocks(node, (guint)plan->domain))
+    count_links(planner, node);
+}
+
 gboolean orr_node_plan_init(OrrNodePlan *plan, OrrDump *dump, const OrrTopologyAnswers *answers,
                             OrrLibrary *library, GPtrArray *questions, GError **error) {
   const OrrDumpNode *all[N_FORMATS] = {NULL};
@@ -492,10 +541,7 @@ gboolean orr_node_plan_init(OrrNodePlan *plan, OrrDump *dump, const OrrTopologyA
   plan_nics(&planner);
   plan_rate(&planner);
   plan_pcie(&planner);
-  if (answers->domain) {
-    plan->domain = answers->domain;
-    plan->domain_said = g_strdup("--scale-up-domain");
-  }
+  if (answers->domain) take_domain(&planner, all);
   if (plan->nic_bytes_per_s <= 0) { /* a fabric may still show it */
     plan->nic_bytes_per_s = slot_rate(&planner);
     plan->rate_said = g_strdup("QUESTION: assumed, what its PCIe slot carries");

@@ -19,7 +19,8 @@ typedef struct {
 /* Each `said` is a comment: where a value is from. Owned. */
 typedef struct {
   char *device, *device_said;
-  guint links, all_links; /* NVLinks seen, and the device's; 0: not to be corrected */
+  guint links, all_links; /* of a GPU in its domain, and the device's; 0: not to be corrected */
+  guint mesh;             /* other GPUs that they join without a switch; 0: not a mesh */
   gint64 gpus, domain;    /* gpus: of a node; domain: of a scale-up domain */
   char *gpus_said, *domain_said;
   gint64 nics; /* of a node */
