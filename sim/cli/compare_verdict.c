@@ -166,8 +166,27 @@ static void add_verdict(const OrrBands *bands, const OrrLikenessRow *likeness, O
   g_array_append_val(verdicts, verdict);
 }
 
+/* Tokens of a step; NAN: it has no such results. */
+static double step_tokens(OrrStore *store, gint64 run) {
+  return value_of(store, run, "iteration_time_s", NULL) *
+         value_of(store, run, "tokens_per_s", NULL);
+}
+
+/* A step of fewer tokens takes less time and is not faster for that: such steps are compared by
+ * their tokens per second, and @all's note says so. */
+static const char *step_metric(OrrStore *store, const gint64 *runs, OrrVerdicts *all) {
+  const double other = step_tokens(store, runs[0]), this = step_tokens(store, runs[1]);
+  if (isnan(other) || isnan(this) || fabs(this / other - 1) < 1e-6) return "iteration_time_s";
+  g_autofree char *before = g_steal_pointer(&all->note);
+  all->note = g_strdup_printf(
+      "a step has %.4g tokens in run %" G_GINT64_FORMAT ", %.4g in run %" G_GINT64_FORMAT
+      ": tokens per second are compared, not the time of a step%s%s",
+      other, runs[0], this, runs[1], before ? "\n" : "", before ? before : "");
+  return "tokens_per_s";
+}
+
 static gboolean add_verdicts(const OrrBands *bands, OrrStore *store, const gint64 *runs,
-                             const OrrLikenessRow *likeness, GArray *verdicts, GError **error) {
+                             const OrrLikenessRow *likeness, OrrVerdicts *all, GError **error) {
   g_autoptr(GError) unread = NULL; /* a database of sweeps alone has no table band */
   if (n_rows(store, runs[0], "SELECT 1 FROM sqlite_schema WHERE name = 'band'", &unread) == 0) {
     if (!unread) return TRUE;
@@ -176,16 +195,18 @@ static gboolean add_verdicts(const OrrBands *bands, OrrStore *store, const gint6
   }
   for (guint i = 0; i < G_N_ELEMENTS(headlines); i++) {
     g_autoptr(GError) failed = NULL;
-    const double other = value_of(store, runs[0], headlines[i], &failed),
-                 this = failed ? NAN : value_of(store, runs[1], headlines[i], &failed);
+    const gboolean is_step = g_str_equal(headlines[i], "iteration_time_s");
+    const char *metric = is_step ? step_metric(store, runs, all) : headlines[i];
+    const double other = value_of(store, runs[0], metric, &failed),
+                 this = failed ? NAN : value_of(store, runs[1], metric, &failed);
     if (failed) {
       g_propagate_error(error, g_steal_pointer(&failed));
       return FALSE;
     }
-    if (other > 0 && this > 0 && orr_band_metrics_find(likeness[1].kind, headlines[i]))
+    if (other > 0 && this > 0 && orr_band_metrics_find(likeness[1].kind, metric))
       add_verdict(bands, likeness,
-                  (OrrVerdict){.metric = (char *)headlines[i], .other = other, .this = this},
-                  runs[1], verdicts);
+                  (OrrVerdict){.metric = (char *)metric, .other = other, .this = this}, runs[1],
+                  all->verdicts);
   }
   return TRUE;
 }
@@ -229,7 +250,7 @@ OrrVerdicts *orr_compare_verdict_new(OrrLibrary *library, OrrStore *store, gint6
   g_free(all->differ);
   all->differ = differ_text(&likeness[0], &likeness[1]);
   all->note = g_strdup(orr_bands_stale(bands));
-  if (!add_verdicts(bands, store, runs, likeness, all->verdicts, error)) return NULL;
+  if (!add_verdicts(bands, store, runs, likeness, all, error)) return NULL;
   return g_steal_pointer(&all);
 }
 

@@ -98,6 +98,17 @@ def main():
         check("runs that the errors cover are tied",
               not verdict["told_apart"] and verdict["text"].startswith("statistically tied"), verdict)
 
+        # Half of the sequences in a step: less work is not more speed, so rates are compared.
+        call(*run, "--set", "workload.batch.global=512")
+        call(*run, "--set", "workload.batch.global=256")
+        whole, half = (row["run_id"] for row in json.loads(
+            call("query", db, "SELECT run_id FROM training_result ORDER BY run_id DESC LIMIT 2", "--json")[1])[::-1])
+        found = json_of("compare", db, str(whole), str(half))
+        metrics = {row["metric"]: row for row in found["verdicts"]}
+        check("steps of other tokens are compared by tokens per second", "iteration_time_s" not in metrics and
+              metrics["tokens_per_s"]["ratio"] < 1 and "faster" not in metrics["tokens_per_s"]["text"] and
+              "tokens per second are compared" in found["note"], found)
+
         call("sweep", "sweep-gpt3-6.7b-64-a100", "--db", db, "--set", "sweep.sampler={kind: random, points: 40}")
         hidden = json.loads(call("query", db, "SELECT run_id FROM training_result WHERE run_id NOT IN "
                                  "(SELECT run_id FROM likeness) ORDER BY run_id LIMIT 2", "--json")[1])
