@@ -9,6 +9,8 @@
  */
 #include "workloads/diffusion/diffusion.h"
 
+#include "workloads/products.h"
+
 static const char *const guidance_words[] = {"auto", "none", "batched", "sequential", NULL};
 static const char *const attention_words[] = {"as-measured", "flash-2", NULL};
 
@@ -184,6 +186,8 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   if (orr_diags_n_errors(diags) > before) return;
   if (ranks > gpus)
     orr_diags_error(diags, place, "parallel needs " D " GPUs: the cluster has " D, ranks, gpus);
+  orr_products_check(&cluster->device, "precision", orr_dtype_names[params->precision],
+                     (OrrDtype)params->precision, "", place, diags);
   check_cfg(params, place, diags);
   for (guint i = 0; i < params->generator.backbone->len; i++)
     check_block(params, params->generator.backbone->pdata[i], place, diags);

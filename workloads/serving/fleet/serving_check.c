@@ -18,6 +18,7 @@
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/expert_loads/expert_load.h"
+#include "workloads/products.h"
 #include "workloads/serving/fleet/fleet.h"
 #include "workloads/serving/fleet/refusals.h"
 #include "workloads/serving/tasks/task_check.h"
@@ -233,15 +234,11 @@ static void check_engine(const OrrServing *params, const OrrModel *model, OrrPla
   check_algorithm("engine.all-reduce", engine->all_reduce, place, diags);
 }
 
-/* A format in which the device does not compute would run as something else. */
 static void check_products(const OrrDevice *device, const char *what, const char *word,
                            OrrDtype products, OrrPlace place, OrrDiags *diags) {
-  if (orr_device_peak_flops(device, products) <= 0)
-    orr_diags_error(diags, place,
-                    "%s %s: device %s does not multiply %s; weights alone may be narrow: "
-                    "quantization awq, gptq, "
-                    "mxfp4 or fp8-weights",
-                    what, word, device->name, orr_dtype_names[products]);
+  orr_products_check(device, what, word, products,
+                     "; weights alone may be narrow: quantization awq, gptq, mxfp4 or fp8-weights",
+                     place, diags);
 }
 
 static void check_formats(const OrrServing *params, const OrrDevice *device, OrrPlace place,

@@ -18,6 +18,7 @@
 #include <math.h>
 
 #include "sim/base/fault.h"
+#include "workloads/products.h"
 #include "workloads/serving/cost/serving_cost.h"
 #include "workloads/serving/tasks/pools/task_pool.h"
 
@@ -83,9 +84,8 @@ static void check(const void *params, const OrrCluster *cluster, OrrPlace place,
   orr_model_settle(&model, place, diags);
   if (orr_diags_n_errors(diags) > before) return;
   orr_inference_check(&model, &shard, place, diags);
-  if (orr_device_peak_flops(&cluster->device, (OrrDtype)p->precision) <= 0)
-    orr_diags_error(diags, place, "precision %s: device %s does not multiply it",
-                    orr_dtype_names[p->precision], cluster->device.name);
+  orr_products_check(&cluster->device, "precision", orr_dtype_names[p->precision],
+                     (OrrDtype)p->precision, "", place, diags);
   const double bytes = orr_inference_weight_bytes(&model, &shard, 0, model.layers, TRUE, TRUE);
   if (bytes > cluster->device.memory_bytes)
     orr_diags_error(diags, place, "model %s, %.1f GiB, does not fit a GPU of %.1f GiB", model.name,
