@@ -128,6 +128,19 @@ static void test_slow_tensor_cores(void) {
   g_assert_cmpfloat(flops, >, 0.6 * 148e12);
 }
 
+/* GPUs that no degree uses are named; none is where all are used. */
+static void test_idle(void) {
+  g_autoptr(OrrOutcome) one =
+      ideal_outcome_of(HEAD "generator: flux.1-dev, steps: 1}\n", "", FALSE);
+  g_autoptr(OrrOutcome) all = ideal_outcome_of(
+      HEAD "generator: flux.1-dev, steps: 1, parallel: {ulysses: 8}}\n", "", FALSE);
+  g_assert_cmpuint(one->warnings->len, >, 0);
+  g_assert_cmpstr(one->warnings->pdata[0], ==,
+                  "1 of 8 GPUs generates; the others idle and are not counted");
+  for (guint i = 0; i < all->warnings->len; i++)
+    g_assert_null(strstr(all->warnings->pdata[i], "idle"));
+}
+
 static void test_refusals(void) {
   static const char *const cases[][2] = {
       {"generator: flux.1-dev, parallel: {ulysses: 5}", "does not divide the 24 heads"},
@@ -137,6 +150,8 @@ static void test_refusals(void) {
       {"generator: flux.1-dev, parallel: {ulysses: 4, ring: 4}",
        "needs 16 GPUs: the cluster has 8"},
       {"generator: flux.1-dev, steps: 4, cached-steps: 4", "cached-steps is 4 of 4 steps"},
+      {"generator: flux.1-dev, precision: fp4",
+       "precision fp4: device h100-sxm does not multiply fp4"},
       {"generator: fluxx", "fluxx"},
       {"generator: {base: flux.1-dev, backbone: []}", "the backbone has no blocks"},
       {"generator: {base: flux.1-dev, backbone: [{kind: conv, width: 8, heads: 2}]}",
@@ -168,6 +183,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/diffusion/output", test_output);
   g_test_add_func("/diffusion/energy", test_energy);
   g_test_add_func("/diffusion/slow-tensor-cores", test_slow_tensor_cores);
+  g_test_add_func("/diffusion/idle", test_idle);
   g_test_add_func("/diffusion/refusals", test_refusals);
   g_test_add_func("/diffusion/table", test_table);
   return g_test_run();

@@ -75,6 +75,7 @@ static void add_warnings(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const double memory = replayed->cluster->device.memory_bytes;
   double sum = 0;
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += work->cost_s[how];
+  orr_replayed_warn_idle(replayed, "generate", outcome);
   if (work->weight_bytes > memory) {
     g_autofree char *weights = orr_quantity_format(work->weight_bytes, ORR_UNIT_BYTES);
     g_autofree char *has = orr_quantity_format(memory, ORR_UNIT_BYTES);

@@ -24,6 +24,9 @@ typedef struct OrrReplayed {
 /* Adds the rows that runs of every kind have: of `span`, and of `link_use`. */
 void orr_replayed_add_spans(const OrrReplayed *replayed, OrrOutcome *outcome);
 void orr_replayed_add_links(const OrrReplayed *replayed, OrrOutcome *outcome);
+/* Warns where the work leaves GPUs of its cluster idle: power and cost are of the GPUs in use.
+ * @verb: "serve". */
+void orr_replayed_warn_idle(const OrrReplayed *replayed, const char *verb, OrrOutcome *outcome);
 
 G_END_DECLS
 

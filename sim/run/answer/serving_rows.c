@@ -343,7 +343,7 @@ static gboolean keeps_windows(const OrrServingWork *work, const OrrServingResult
          orr_inference_window_bytes(model, &shard, 0, model->layers) > 0;
 }
 
-static void warn(const OrrServingWork *work, OrrOutcome *outcome) {
+static void warn(const OrrReplayed *replayed, const OrrServingWork *work, OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   double sum = 0;
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += work->trust_s[how];
@@ -382,6 +382,7 @@ static void warn(const OrrServingWork *work, OrrOutcome *outcome) {
         outcome->warnings,
         g_strdup_printf("%.0f %% of the steps' time has costs outside the measured range",
                         100 * work->trust_s[ORR_HOW_OUTSIDE] / sum));
+  orr_replayed_warn_idle(replayed, "serve", outcome);
 }
 
 /* --- Rows --- */
@@ -516,7 +517,7 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
     outcome->attention_fraction = work->parts.attention_s / work->parts.gpu_s;
     outcome->experts_fraction = work->parts.experts_s / work->parts.gpu_s;
   }
-  warn(work, outcome);
+  warn(replayed, work, outcome);
   add_requests(work, outcome);
   orr_outcome_take(&outcome->serving_steps, work->steps);
   add_replicas(work, outcome);
