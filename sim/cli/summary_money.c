@@ -53,9 +53,11 @@ static void add_cost(OrrPage *page, const OrrOutcome *outcome, const OrrMoney *m
     ADD_PARTS(page, "cost", first, second, {r->post_training.cost_per_step, "per step"},
               {r->post_training.cost_per_million_response_tokens, "per million response tokens"});
   else if (is_of(outcome, &orr_serving_result_table))
-    ADD_PARTS(page, "cost", first, second,
-              {r->serving.cost_per_million_input_tokens, "per million input tokens"},
-              {r->serving.cost_per_million_output_tokens, "per million output tokens"});
+    ADD_PARTS(
+        page, "cost", first, second,
+        {r->serving.cost_per_million_input_tokens, "per million input tokens (all cost on inputs)"},
+        {r->serving.cost_per_million_output_tokens,
+         "per million output tokens (all cost on outputs)"});
   else
     ADD_PARTS(page, "cost", first, second);
 }

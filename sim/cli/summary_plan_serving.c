@@ -82,8 +82,9 @@ static void print_money(const OrrPlanServingAnswer *answer) {
            fleet->energy_j_per_output_token, fleet->gpu_power_mean_w);
   if (!answer->currency) return;
   if (isfinite(fleet->cost_per_million_output_tokens))
-    printf("  cost          %.4g %s per million output tokens, %.4g per day\n",
-           fleet->cost_per_million_output_tokens, answer->currency, fleet->money.per_day);
+    printf(
+        "  cost          %.4g %s per million output tokens (all cost on outputs), %.4g per day\n",
+        fleet->cost_per_million_output_tokens, answer->currency, fleet->money.per_day);
   else
     printf("  cost          not known: see orrery run\n");
 }
