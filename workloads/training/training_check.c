@@ -113,6 +113,9 @@ static void check_split(const Check *check, const OrrPipelineKind *schedule,
   g_autofree char *refusal =
       error ? NULL : orr_training_refusals_offloaded_layers(check->params, layers, n_blocks);
   if (refusal) orr_diags_error(check->diags, place, "%s", refusal);
+  g_autofree char *recompute =
+      error ? NULL : orr_training_refusals_recomputed_layers(check->params, layers, n_blocks);
+  if (recompute) orr_diags_error(check->diags, at(check, "recompute-layers"), "%s", recompute);
 }
 
 static void check_schedule(const Check *check) {

@@ -173,12 +173,29 @@ char *orr_training_refusals_offload(const OrrTraining *params, const OrrCluster 
   return NULL;
 }
 
-char *orr_training_refusals_offloaded_layers(const OrrTraining *params, const gint64 *layers,
-                                             gint64 n_blocks) {
+static gint64 largest(const gint64 *layers, gint64 n_blocks) {
   gint64 most = 0;
   for (gint64 b = 0; b < n_blocks; b++) most = MAX(most, layers[b]);
+  return most;
+}
+
+char *orr_training_refusals_offloaded_layers(const OrrTraining *params, const gint64 *layers,
+                                             gint64 n_blocks) {
+  const gint64 most = largest(layers, n_blocks);
   if (params->offload.activations <= most) return NULL;
   return g_strdup_printf("offload.activations is " D
                          " layers of each chunk, and the largest chunk has " D,
                          params->offload.activations, most);
+}
+
+char *orr_training_refusals_recomputed_layers(const OrrTraining *params, const gint64 *layers,
+                                              gint64 n_blocks) {
+  const gint64 most = largest(layers, n_blocks);
+  if (params->recompute != ORR_RECOMPUTE_FULL ||
+      params->recompute_method != ORR_RECOMPUTE_UNIFORM || params->recompute_layers <= most)
+    return NULL;
+  return g_strdup_printf("recompute-layers is " D
+                         " layers from one input (recompute-method uniform), and the largest chunk "
+                         "has " D,
+                         params->recompute_layers, most);
 }

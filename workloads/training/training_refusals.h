@@ -27,6 +27,10 @@ char *orr_training_refusals_offload(const OrrTraining *params, const OrrCluster 
 char *orr_training_refusals_offloaded_layers(const OrrTraining *params, const gint64 *layers,
                                              gint64 n_blocks);
 
+/* recompute-layers of recompute-method uniform, with the same. */
+char *orr_training_refusals_recomputed_layers(const OrrTraining *params, const gint64 *layers,
+                                              gint64 n_blocks);
+
 G_END_DECLS
 
 #endif

@@ -228,6 +228,9 @@ static void test_refusals(void) {
       {"workload.offload.optimizer=1;workload.pipeline=dualpipe",
        "dualpipe, which holds the model twice"},
       {"workload.offload.activations=5", "5 layers of each chunk, and the largest chunk has 4"},
+      {"workload.recompute=full;workload.recompute-layers=5",
+       "recompute-layers is 5 layers from one input (recompute-method uniform), and the largest "
+       "chunk has 4"},
       {"workload.offload.optimizer=1.5", "'optimizer' must be between"},
       {"workload.offload={optimizer: 0.5, parameters: true};workload.parallel={tp: 1, pp: 1, dp: "
        "64};"
