@@ -7,12 +7,17 @@
 
 #include "sim/run/answer/campaign_rows.h"
 
-enum { MOST_CAUSES = 4 };
+enum { MOST_CAUSES = 4, FEW_SEEDS = 5 };
 
 static void add_goodput(OrrPage *page, const OrrCampaignResult *r) {
   orr_page_line(page, "goodput", "%.2f %% of the time trains tokens that are kept",
                 100 * r->goodput);
-  if (!isnan(r->goodput_low))
+  const gboolean is_cut = r->goodput_low <= 0 || (r->goodput_high >= 1 && r->goodput_low < 1);
+  if (isnan(r->goodput_low)) return;
+  if (r->seeds < FEW_SEEDS && is_cut) /* the interval reaches beyond 0 or 100 % */
+    orr_page_more(page, " (mean of %d seeds: too few seeds for an interval; p5 %.2f, p95 %.2f)",
+                  (int)r->seeds, 100 * r->goodput_p5, 100 * r->goodput_p95);
+  else
     orr_page_more(page, " (mean of %d seeds: %.2f to %.2f at 95 %%; seeds p5 %.2f, p95 %.2f)",
                   (int)r->seeds, 100 * r->goodput_low, 100 * r->goodput_high, 100 * r->goodput_p5,
                   100 * r->goodput_p95);

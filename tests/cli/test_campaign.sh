@@ -59,6 +59,12 @@ END
 run
 base=$(number goodput)
 check "a campaign has a goodput between 0 and 1" 'below 0.5 "$base" && below "$base" 1'
+# Student's t of one degree of freedom is 12.7: two seeds say hardly anything, and no share lies outside 0 to 100 %.
+run --set campaign.seeds=2
+check "an interval of a share stays in 0 to 1" '! below "$(number goodput_low)" 0 && ! below 1 "$(number goodput_high)"'
+"$orrery" run small.yaml --db none --set campaign.seeds=2 > said 2>&1
+check "two seeds are too few for an interval" 'grep -q "mean of 2 seeds: too few seeds for an interval; p5" said'
+run
 cp said first; run; sed 's/"wall_time_s": [0-9.e-]*//' said > again; sed 's/"wall_time_s": [0-9.e-]*//' first > once
 check "the same seed gives the same answer" 'cmp -s again once'
 full=$(goodput --fidelity full)

@@ -116,9 +116,12 @@ static double out_quantile(const OrrCampaignAnswer *answer, double p) {
   return answer->out_s->len > 0 ? answer->out_s->len - 1 : 0;
 }
 
-/* Student's t for 95 % in the middle, by its expansion in 1/@freedom (Abramowitz, Stegun 26.7.5):
- * within 1 % from 4 on. */
+/* Student's t for 95 % in the middle: exact for 1 and 2, from 3 on by its expansion in 1/@freedom
+ * (Abramowitz, Stegun 26.7.5), within 1 %. */
 static double student_t(double freedom) {
+  const double middle = 0.95;
+  if (freedom == 1) return tan(G_PI / 2 * middle);
+  if (freedom == 2) return middle * sqrt(2 / (1 - middle * middle));
   const double z = 1.959964, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
   return z + (z3 + z) / (4 * freedom) + (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom) +
          (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * freedom * freedom * freedom);
@@ -145,8 +148,8 @@ static void fill_spread(const OrrOutcome *outcome, OrrCampaignResult *r) {
   const double half = n > 1 ? student_t(n - 1) * sqrt(squares / (n - 1) / n) : NAN;
   g_array_sort(goodputs, orr_number_compare);
   g_array_sort(most, orr_number_compare);
-  r->goodput_low = r->goodput - half;
-  r->goodput_high = r->goodput + half;
+  r->goodput_low = isnan(half) ? NAN : fmax(r->goodput - half, 0);
+  r->goodput_high = isnan(half) ? NAN : fmin(r->goodput + half, 1);
   r->goodput_p5 = quantile(goodputs, 0.05);
   r->goodput_p95 = quantile(goodputs, 0.95);
   r->out_most_p50 = quantile(most, 0.5);
