@@ -139,6 +139,8 @@ static void add_parallel(Line *line) {
   for (guint i = 0; i < G_N_ELEMENTS(sizes); i++)
     if (number_at(line, sizes[i].path) > 1)
       add(line, "%s %s", sizes[i].option, text_at(line, sizes[i].path));
+  if (line->scenario->model.moe.experts > 0 && number_at(line, "workload.parallel.etp") > 0)
+    add(line, "--expert-tensor-parallel-size %s", text_at(line, "workload.parallel.etp"));
   if (number_at(line, "workload.parallel.tp") > 1) add_tensor(line);
   add_pipeline(line);
 }
@@ -166,11 +168,25 @@ static void add_memory(Line *line) {
     add(line, "--recompute-method uniform");
     add(line, "--recompute-num-layers 1");
   }
-  if (is_at(line, "workload.optimizer.sharding.kind", "distributed-optimizer"))
-    add(line, "--use-distributed-optimizer");
-  if (is_at(line, "workload.optimizer.sharding.overlap-param-gather", "true"))
-    add(line, "--overlap-param-gather");
-  if (is_at(line, "workload.data-parallel.overlap", "true")) add(line, "--overlap-grad-reduce");
+}
+
+/* What Megatron does by an option only. */
+static void add_options(Line *line) {
+  static const struct {
+    const char *path, *value, *option;
+  } options[] = {
+      {"workload.optimizer.sharding.kind", "distributed-optimizer", "--use-distributed-optimizer"},
+      {"workload.optimizer.sharding.overlap-param-gather", "true", "--overlap-param-gather"},
+      {"workload.data-parallel.overlap", "true", "--overlap-grad-reduce"},
+      {"workload.data-parallel.gradients", "same", "--grad-reduce-in-bf16"},
+      {"workload.loss", "fused", "--cross-entropy-loss-fusion"},
+      {"workload.loss", "fused", "--cross-entropy-fusion-impl te"},
+      {"workload.launches", "graphs", "--cuda-graph-impl local"},
+      {"workload.launches", "graphs", "--cuda-graph-scope full_iteration"},
+      {"workload.launches", "graphs-but-experts", "--cuda-graph-impl transformer_engine"},
+      {"workload.launches", "graphs-but-experts", "--cuda-graph-scope attn"}};
+  for (guint i = 0; i < G_N_ELEMENTS(options); i++)
+    if (is_at(line, options[i].path, options[i].value)) add(line, "%s", options[i].option);
 }
 
 static void add_batch(Line *line) {
@@ -222,6 +238,7 @@ char *orr_plan_launch(const OrrScenario *scenario) {
   add_batch(&line);
   add_precision(&line);
   add_memory(&line);
+  add_options(&line);
   add_model(&line);
   return joined(words);
 }

@@ -39,8 +39,8 @@ run check ours.yaml
 check "check takes it" '[ $status -eq 0 ]'
 run run ours.yaml --db none --json
 check "it runs" '[ $status -eq 0 ] && grep -q iteration_time_s said'
-run run --from-launch train.sh --cluster dgx-h100-superpod --set 1=2 --set "BATCH=--seq-length 4096 --micro-batch-size 1 --global-batch-size 64" --db none
-check "run --from-launch, with variables" '[ $status -eq 0 ] && grep -q "iteration .*band" said && grep -q "it fits" said'
+run run --from-launch train.sh --cluster dgx-h100-superpod --set 1=4 --set "BATCH=--seq-length 4096 --micro-batch-size 1 --global-batch-size 64" --db none
+check "run --from-launch, with variables" '[ $status -eq 0 ] && grep -q "iteration .* s ([0-9.]* to [0-9]" said && grep -q "it fits" said'
 run run --from-launch train.sh --cluster dgx-h100-superpod --set 1=2 --set RECOMPUTE=1 --set "BATCH=--seq-length 4096 --micro-batch-size 1 --global-batch-size 64" --set workload.steps=2 --nodes 2 --stack megatron-core-25.02 --model llama-3.1-8b --db none --json
 check "run --from-launch --nodes --stack --model, and a key of the scenario" '[ $status -eq 0 ] && grep -q "megatron-core-25.02" said'
 run run --from-launch train.sh --cluster dgx-h100-superpod --gpus 12 --set 1=4 --set "BATCH=--seq-length 4096 --micro-batch-size 1 --global-batch-size 63" --db none
