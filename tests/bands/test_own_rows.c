@@ -70,7 +70,7 @@ static void test_by_hand(void) {
   assert_close(log(after.middle), 0.20);
   assert_close(log(after.high / after.low), 2 * width * half);
   g_assert_cmpuint(after.n_rows, ==, before.n_rows + 1);
-  own->rows->len = 0;
+  g_array_set_size(own->rows, 0);
   add(own, 1, &like, "iteration_time_s", 0.20 + half);
   g_autoptr(OrrOwnRows) upper = orr_own_rows_new(bands, own);
   after = before;

@@ -168,11 +168,10 @@ static const guint8 *read_span(OrrGangSpans *last, const guint8 *at, GArray *run
   span->job = flags & NEW_JOB ? (guint32)take(&at) : *follower(last->next, last->job);
   g_array_set_size(runs, flags & NEW_N_RUNS ? (guint)take(&at) : 1);
   take_runs(&at, runs, &last->run, (flags & NEW_GPUS) != 0);
-  span->gpus = 0;
+  gint64 sum = 0;
   for (guint i = 0; i < runs->len; i++)
-    span->gpus +=
-        (gint32)g_array_index(runs, OrrGangRun, i).n * g_array_index(runs, OrrGangRun, i).gpus;
-  if (flags & NEW_GPUS) span->gpus = (gint32)take_difference(&at);
+    sum += (gint64)g_array_index(runs, OrrGangRun, i).n * g_array_index(runs, OrrGangRun, i).gpus;
+  span->gpus = (gint32)(flags & NEW_GPUS ? take_difference(&at) : sum);
   *follower(last->next, last->job) = span->job;
   last->job = span->job;
   span->begin_us = g_array_index(last->times, gint64, last->time);
