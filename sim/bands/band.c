@@ -403,6 +403,9 @@ static const char *far_reason(const char *difference) {
   return g_intern_string(text);
 }
 
+/* Whether the bounds are numbers, also when they are inverted: rows can be off beyond any. */
+static gboolean has_bounds(const OrrBand *band) { return band->low > 1e-300 && band->high < 1e300; }
+
 /* The band from all rows, where none is near enough; they replace *@near, which has the nearest. */
 static OrrBand far_band(const OrrBands *bands, const OrrBandQuestion *question,
                         OrrQuantity quantity, const char *few, GArray **near) {
@@ -419,6 +422,11 @@ static OrrBand far_band(const OrrBands *bands, const OrrBandQuestion *question,
                          g_intern_static_string("too few measured runs for this level"));
   }
   find_bounds(bands, all, orr_band_far_widening(n, band.level), &band);
+  if (!has_bounds(&band)) {
+    g_array_unref(all);
+    return orr_band_none(question->level,
+                         g_intern_static_string("measured runs differ beyond all bounds"));
+  }
   band.n_rows = all->len;
   g_array_unref(*near);
   *near = all;
@@ -439,8 +447,7 @@ static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, O
               factor * widening(asked->kind,
                                 g_array_index(*near, OrrBandNear, ORR_BAND_FEWEST - 1).distance),
               &band);
-  if (!(band.low > 0) || !isfinite(band.high))
-    return far_band(bands, question, quantity, few, near);
+  if (!has_bounds(&band)) return far_band(bands, question, quantity, few, near);
   band.n_rows = count_heavy(*near);
   if (band.quality == ORR_BAND_WEAK) band.reason = difference(bands, *near, asked, few);
   return band;

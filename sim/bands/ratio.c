@@ -175,6 +175,8 @@ static double widening(const OrrLikenessRow *asked, double distance) {
                           : 1);
 }
 
+#define LARGEST_LOG 690 /* exp() of it, and of less, is a number */
+
 static OrrRatioBand no_ratio(double level, const char *reason) {
   return (OrrRatioBand){.low = NAN, .high = NAN, .level = level, .sure = NAN, .reason = reason};
 }
@@ -199,6 +201,8 @@ OrrRatioBand orr_bands_ask_ratio(const OrrBands *bands, const OrrBandQuestion *q
     return no_ratio(question->level, "too few measured pairs for this level");
   low = middle + wider * (low - middle);
   high = middle + wider * (high - middle);
+  if (!(low > -LARGEST_LOG) || !(high < LARGEST_LOG))
+    return no_ratio(question->level, "measured pairs differ beyond all bounds");
   const double log_ratio = metric->is_rate ? -log(ratio) : log(ratio);
   return (OrrRatioBand){.quality = is_good ? ORR_BAND_GOOD : ORR_BAND_WEAK,
                         .low = metric->is_rate ? exp(-high) : exp(low),

@@ -76,9 +76,10 @@ static gint64 index_of(OrrShell *shell, const char *name, const char *index, Orr
 static gint64 key_of(OrrShell *shell, OrrShellVariable *variable, const char *index,
                      OrrPlace place) {
   g_autofree char *key = orr_shell_expand_text(shell, index, place);
+  g_autofree char *open = orr_shell_unresolved(key);
   guint at = 0;
   if (g_ptr_array_find_with_equal_func(variable->keys, key, g_str_equal, &at)) return at;
-  if (variable->keys->len > MOST_ITEMS || orr_shell_unresolved(key)) {
+  if (variable->keys->len > MOST_ITEMS || open) {
     orr_shell_stop(shell, place, "the key of an array is not known, or one of too many: %s", index);
     return -1;
   }
