@@ -8,7 +8,6 @@
 
 #include "sim/run/answer/link_time.h"
 #include "sim/run/answer/machine_rows.h"
-#include "sim/run/answer/money.h"
 #include "workloads/collectives/collective_bench.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
@@ -88,17 +87,6 @@ static void fill_energy(const OrrReplayed *replayed, OrrOutcome *outcome) {
   orr_machine_rows_add(replayed->cluster, &r->machine, outcome);
 }
 
-static void fill_money(const OrrReplayed *replayed, OrrCollectivesResult *r) {
-  const double gpus = (double)r->n_gpus;
-  const OrrMoneyQuestion question = {.prices = replayed->prices,
-                                     .gpus = gpus,
-                                     .hardware_per_s =
-                                         orr_money_hardware(replayed->prices, replayed->fabric,
-                                                            replayed->cluster->device.name, gpus),
-                                     .watts = r->machine.all_w};
-  r->money = orr_money_of(&question);
-}
-
 static void add_warnings(const OrrBenchWork *work, OrrOutcome *outcome) {
   guint n = 0;
   for (guint i = 0; i < work->sizes->len; i++)
@@ -131,7 +119,9 @@ void orr_collective_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   }
   fill_result(work, outcome);
   fill_energy(replayed, outcome);
-  fill_money(replayed, &outcome->result.collectives);
+  outcome->result.collectives.money =
+      orr_replayed_money(replayed, (double)outcome->result.collectives.n_gpus,
+                         outcome->result.collectives.machine.all_w);
   orr_replayed_add_spans(replayed, outcome);
   orr_replayed_add_links(replayed, outcome);
   orr_link_time_add(replayed, outcome);

@@ -6,7 +6,6 @@
 #include "sim/run/answer/answer_private.h"
 #include "sim/run/answer/link_time.h"
 #include "sim/run/answer/machine_rows.h"
-#include "sim/run/answer/money.h"
 #include "workloads/diffusion/diffusion.h"
 
 static gboolean is_comm(int kind) { return kind >= ORR_TIME_TP_COMM && kind <= ORR_TIME_DP_COMM; }
@@ -59,17 +58,6 @@ static void fill_energy(const OrrReplayed *replayed, OrrOutcome *outcome) {
   orr_machine_rows_add(replayed->cluster, &r->machine, outcome);
 }
 
-static void fill_money(const OrrReplayed *replayed, OrrDiffusionResult *r) {
-  const double gpus = (double)r->n_gpus;
-  const OrrMoneyQuestion question = {.prices = replayed->prices,
-                                     .gpus = gpus,
-                                     .hardware_per_s =
-                                         orr_money_hardware(replayed->prices, replayed->fabric,
-                                                            replayed->cluster->device.name, gpus),
-                                     .watts = r->machine.all_w};
-  r->money = orr_money_of(&question);
-}
-
 static void add_warnings(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrDiffusionWork *work = (const OrrDiffusionWork *)replayed->work;
   const double memory = replayed->cluster->device.memory_bytes;
@@ -103,7 +91,7 @@ void orr_diffusion_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   r->tflops_per_gpu = r->flops / r->latency_s / (double)work->ranks / 1e12;
   r->weight_bytes = work->weight_bytes;
   fill_energy(replayed, outcome);
-  fill_money(replayed, r);
+  r->money = orr_replayed_money(replayed, (double)r->n_gpus, r->machine.all_w);
   orr_replayed_add_spans(replayed, outcome);
   orr_replayed_add_links(replayed, outcome);
   orr_link_time_add(replayed, outcome);

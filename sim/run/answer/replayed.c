@@ -1,8 +1,11 @@
 /*
- * replayed.c - rows of spans and links, which runs of every kind have. Spans of category "step"
- * mark where a step ends; links that stand for none were dropped by folding. Neither becomes a row.
+ * replayed.c - what runs of several kinds have in common: rows of spans and links, a warning of
+ * idle GPUs, money. Spans of category "step" mark where a step ends; links that stand for none were
+ * dropped by folding. Neither becomes a row.
  */
 #include "sim/run/answer/replayed.h"
+
+#include "sim/run/answer/money.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 
@@ -54,4 +57,14 @@ void orr_replayed_warn_idle(const OrrReplayed *replayed, const char *verb, OrrOu
                     g_strdup_printf("%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
                                     " GPUs %s%s; the others idle and are not counted",
                                     used, all, verb, used == 1 ? "s" : ""));
+}
+
+OrrMoney orr_replayed_money(const OrrReplayed *replayed, double gpus, double watts) {
+  const OrrMoneyQuestion question = {.prices = replayed->prices,
+                                     .gpus = gpus,
+                                     .hardware_per_s =
+                                         orr_money_hardware(replayed->prices, replayed->fabric,
+                                                            replayed->cluster->device.name, gpus),
+                                     .watts = watts};
+  return orr_money_of(&question);
 }

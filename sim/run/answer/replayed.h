@@ -27,6 +27,8 @@ void orr_replayed_add_links(const OrrReplayed *replayed, OrrOutcome *outcome);
 /* Warns where the work leaves GPUs of its cluster idle: power and cost are of the GPUs in use.
  * @verb: "serve". */
 void orr_replayed_warn_idle(const OrrReplayed *replayed, const char *verb, OrrOutcome *outcome);
+/* What @gpus cost, with their share of the machine, which draws @watts (NAN: not known). */
+OrrMoney orr_replayed_money(const OrrReplayed *replayed, double gpus, double watts);
 
 G_END_DECLS
 

@@ -6,7 +6,6 @@
 #include "sim/run/answer/answer_private.h"
 #include "sim/run/answer/link_time.h"
 #include "sim/run/answer/machine_rows.h"
-#include "sim/run/answer/money.h"
 #include "workloads/steps/batch_step.h"
 
 static void fill_times(const OrrReplayed *replayed, OrrStepResult *r) {
@@ -36,17 +35,6 @@ static void fill_energy(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrMachineLoad load = {gpus, r->gpu_power_mean_w, gpus};
   r->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
   orr_machine_rows_add(replayed->cluster, &r->machine, outcome);
-}
-
-static void fill_money(const OrrReplayed *replayed, OrrStepResult *r) {
-  const double gpus = (double)r->n_gpus;
-  const OrrMoneyQuestion question = {.prices = replayed->prices,
-                                     .gpus = gpus,
-                                     .hardware_per_s =
-                                         orr_money_hardware(replayed->prices, replayed->fabric,
-                                                            replayed->cluster->device.name, gpus),
-                                     .watts = r->machine.all_w};
-  r->money = orr_money_of(&question);
 }
 
 static void add_warnings(const OrrReplayed *replayed, OrrOutcome *outcome) {
@@ -81,7 +69,7 @@ void orr_step_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   r->parameters = step->parameters;
   r->model_bytes = step->model_bytes;
   fill_energy(replayed, outcome);
-  fill_money(replayed, r);
+  r->money = orr_replayed_money(replayed, (double)r->n_gpus, r->machine.all_w);
   orr_replayed_add_spans(replayed, outcome);
   orr_replayed_add_links(replayed, outcome);
   orr_link_time_add(replayed, outcome);

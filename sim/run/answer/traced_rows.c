@@ -5,7 +5,6 @@
 
 #include "sim/run/answer/answer_private.h"
 #include "sim/run/answer/link_time.h"
-#include "sim/run/answer/money.h"
 #include "workloads/trace/trace_work.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
@@ -72,17 +71,6 @@ static void fill_times(const OrrReplayed *replayed, OrrTraceResult *r) {
   r->exposed_comm_fraction = r->time_s > 0 ? r->exposed_comm_s / r->time_s : 0;
 }
 
-static void fill_money(const OrrReplayed *replayed, OrrTraceResult *r) {
-  const double gpus = (double)r->n_gpus;
-  const OrrMoneyQuestion question = {.prices = replayed->prices,
-                                     .gpus = gpus,
-                                     .hardware_per_s =
-                                         orr_money_hardware(replayed->prices, replayed->fabric,
-                                                            replayed->cluster->device.name, gpus),
-                                     .watts = NAN}; /* a trace does not say what kernels draw */
-  r->money = orr_money_of(&question);
-}
-
 static void warn_of_times(const OrrTraceWork *work, const char *device, OrrOutcome *outcome) {
   if (work->as_recorded_s == 0) return;
   const double percent = 100 * work->as_recorded_s / work->compute_s;
@@ -126,7 +114,8 @@ void orr_traced_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   r->n_sends = work->n_sends;
   r->comm_bytes = work->comm_bytes;
   fill_times(replayed, r);
-  fill_money(replayed, r);
+  r->money = orr_replayed_money(replayed, (double)r->n_gpus,
+                                NAN); /* a trace does not say what kernels draw */
   add_lanes(replayed, outcome);
   add_calls(replayed, outcome);
   orr_replayed_add_spans(replayed, outcome);
