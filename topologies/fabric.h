@@ -254,8 +254,8 @@ GArray *orr_fabric_nic(const OrrFabric *fabric, gint64 gpu);
  * of several ports of a GPU. */
 gboolean orr_fabric_can_leave(const OrrFabric *fabric, guint32 link);
 
-/* The sizes of the torus that the job fills (1 for a missing axis); GPU number = x + X (y + Y
- * z). FALSE if the fabric is not a torus. */
+/* The sizes of a slice's torus (1 for a missing axis); a job may fill several slices, one after the
+ * other: GPU number in its slice = x + X (y + Y z). FALSE if the fabric is not a torus. */
 gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]);
 
 /* Orbits of the links that a collective of all GPUs can use (OrrFabricKind). 0 unless the job
