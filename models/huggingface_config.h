@@ -56,6 +56,17 @@ void orr_huggingface_config_set_text(OrrNode *map, const char *key, const char *
 void orr_huggingface_config_set_number(OrrNode *map, const char *key, gint64 value);
 void orr_huggingface_config_set_flag(OrrNode *map, const char *key, gboolean value);
 
+/* huggingface_sparse.c: sparse and compressed attention of a Hugging Face config. */
+
+/* Sets `sparse-attention` and `compressed-attention` of the document @model where @config has
+ * their keys; @layers of them. */
+void orr_huggingface_sparse_map(const OrrHuggingfaceConfig *config, gint64 layers, OrrNode *model);
+
+/* The mixer of layer @layer, whose plain word is @plain ("attention", "window" ...): sparse or
+ * shared with an indexer, window, csa or hca by `compress_ratios`, else @plain. */
+const char *orr_huggingface_sparse_mixer(const OrrHuggingfaceConfig *config, gint64 layer,
+                                         const char *plain);
+
 G_END_DECLS
 
 #endif

@@ -28,7 +28,7 @@
 #include <string.h>
 
 #include "models/import_huggingface.h"
-#include "models/huggingface_sparse.h"
+#include "models/huggingface_config.h"
 
 typedef struct {
   const OrrHuggingfaceConfig *config;

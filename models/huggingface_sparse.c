@@ -9,7 +9,7 @@
  *                    multi-token prediction
  *   q_lora_rank, o_groups, o_lora_rank, qk_rope_head_dim   its projections
  */
-#include "models/huggingface_sparse.h"
+#include "models/huggingface_config.h"
 
 #include <stdlib.h>
 #include <string.h>

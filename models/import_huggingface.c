@@ -8,11 +8,10 @@
  * so that an inconsistent config is refused with the rule that it breaks.
  */
 #include "models/import_huggingface.h"
-#include "models/huggingface_sparse.h"
+#include "models/huggingface_config.h"
 
 #include <string.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 
 /* --- the document --- */

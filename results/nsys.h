@@ -15,6 +15,8 @@
 
 #include <glib.h>
 
+#include "sim/base/diag.h"
+
 G_BEGIN_DECLS
 
 typedef struct {
@@ -65,6 +67,27 @@ char *orr_nsys_kernels_csv(const OrrNsys *nsys);
  * exported are skipped and counted in @ret_n_left_out. */
 char *orr_nsys_collectives_csv(const OrrNsys *nsys, const char *system, gint64 n_ranks,
                                guint *ret_n_left_out);
+
+/* nsys_timeline.c: the kernels, copies and ranges of an export of Nsight Systems, one by one.
+ *
+ * Tables: CUPTI_ACTIVITY_KIND_KERNEL with StringIds, and, where there are any, _MEMCPY (copyKind
+ * 1: to the device, 2: to the host), _MEMSET, and NVTX_EVENTS (text, or textId of StringIds).
+ * Times are nanoseconds from the session's start. */
+
+typedef enum { ORR_NSYS_KERNEL, ORR_NSYS_COPY, ORR_NSYS_RANGE } OrrNsysSort;
+
+typedef struct {
+  OrrNsysSort sort;
+  const char *name;
+  double begin_s, end_s;
+  gint64 device, stream; /* 0 for ranges */
+} OrrNsysEvent;
+
+typedef void (*OrrNsysSink)(const OrrNsysEvent *event, void *user);
+
+/* FALSE with the reason in @diags: no database of Nsight Systems, a bad row, no kernel, more than
+ * 50 million rows, or more than 10 minutes. */
+gboolean orr_nsys_timeline_read(const char *path, OrrNsysSink sink, void *user, OrrDiags *diags);
 
 G_END_DECLS
 

@@ -1,7 +1,7 @@
 /*
  * nsys_timeline.c - walks the tables of an export, one statement each, and checks every row.
  */
-#include "results/nsys_timeline.h"
+#include "results/nsys.h"
 
 #include "results/foreign.h"
 

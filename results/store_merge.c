@@ -21,7 +21,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "results/store_transfer.h"
+#include "results/store_private.h"
 #include "sim/base/fault.h"
 
 typedef struct {

@@ -16,7 +16,6 @@
 
 #include "results/foreign.h"
 #include "results/store_private.h"
-#include "sim/base/fault.h"
 
 static const char *const facts[] = {"point",       "run",         "rung",        "status",
                                     "eligible",    "reason",      "objective_1", "objective_2",

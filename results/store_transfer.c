@@ -2,7 +2,7 @@
  * store_transfer.c - reads the tables of the other database, creates and widens the tables here,
  * and copies or compares rows.
  */
-#include "results/store_transfer.h"
+#include "results/store_private.h"
 
 #include <string.h>
 

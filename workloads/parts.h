@@ -2,7 +2,7 @@
  * parts.h - what a workload that is made of others may ask while it compiles: a world on a part of
  * the machine, and what other workloads take there.
  *
- * sim/run provides both (part_runs.h), since a replay needs engines and processes of its own.
+ * sim/run provides both (run_private.h), since a replay needs engines and processes of its own.
  */
 #ifndef ORR_PARTS_H
 #define ORR_PARTS_H

@@ -34,7 +34,6 @@
 
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
-#include "sim/base/fault.h"
 
 static const double softening = 0.05;
 static const double exact = 1e-9; /* a distance below which a row is the product's own */

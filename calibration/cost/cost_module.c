@@ -31,7 +31,6 @@
 #include <string.h>
 
 #include "calibration/cost/cost_private.h"
-#include "calibration/cost/cost_tables.h"
 
 enum { NEAREST = 64, N_NAMES = ORR_MODULE_DIFFERENCES, N_AXES = ORR_MODULE_SCALES };
 enum { BATCH, QUERIES, KEYS, HEADS, WORK };

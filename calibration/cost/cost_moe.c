@@ -36,7 +36,6 @@
 #include "calibration/cost/cost_tables.h"
 #include "calibration/cost/judge.h"
 #include "calibration/profile/profile_moe.h"
-#include "sim/base/fault.h"
 
 enum { FEATURES = 8, NEAREST = 3, QUANTILES = 8 };
 

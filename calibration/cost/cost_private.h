@@ -8,6 +8,8 @@
 #ifndef ORR_COST_PRIVATE_H
 #define ORR_COST_PRIVATE_H
 
+#include <math.h>
+
 #include "calibration/cost/cost.h"
 #include "calibration/cost/grid.h"
 #include "calibration/profile/profile_private.h"
@@ -96,6 +98,124 @@ static inline OrrHow orr_cost_how(OrrGridTrust trust) {
          : trust == ORR_GRID_BETWEEN ? ORR_HOW_INTERPOLATED
                                      : ORR_HOW_OUTSIDE;
 }
+
+/* query_values.c: one value of a query: kinds of keys, and the reader of their texts. For query.c
+ * alone. */
+
+typedef enum {
+  ORR_QUERY_COUNT,         /* a whole number above 0 */
+  ORR_QUERY_KNOWN_COUNT,   /* a COUNT, or "known" */
+  ORR_QUERY_SIZE,          /* a number above 0 */
+  ORR_QUERY_FORMAT,        /* a number format */
+  ORR_QUERY_GEMM_FORMAT,   /* a number format, or fp8_block: ORR_QUERY_BY_BLOCKS more */
+  ORR_QUERY_LIBRARY,       /* a library of kernels: any, sglang, trtllm or vllm */
+  ORR_QUERY_LAYOUT,        /* of a product: forward, dgrad or wgrad */
+  ORR_QUERY_NO_WINDOW,     /* 0 */
+  ORR_QUERY_DISTRIBUTION,  /* balanced or power_law_A */
+  ORR_QUERY_BALANCED,      /* balanced */
+  ORR_QUERY_PROJECTIONS,   /* 2, 3 or "known" */
+  ORR_QUERY_YES_NO,        /* yes or no */
+  ORR_QUERY_DEEPEP_MODE,   /* normal or low_latency: DeepEP's kernels */
+  ORR_QUERY_TRTLLM_SOURCE, /* NVLinkTwoSided or NVLinkOneSided: TensorRT-LLM's kernels */
+  ORR_QUERY_TEXT,          /* any text, as a GQuark; empty or "any": 0 */
+  ORR_QUERY_WHOLE,         /* a whole number, 0 included; empty: 0 */
+} OrrQueryKeyKind;
+
+typedef struct {
+  const char *name;
+  OrrQueryKeyKind kind;
+  const char *fallback; /* NULL: required */
+} OrrQueryKey;
+
+enum { MAX_KEYS = 13, DEFAULT_GPUS = 8 }; /* of a node, where the profile has no rows of it */
+
+enum { ORR_QUERY_BY_BLOCKS = ORR_N_DTYPES }; /* to a format: blocks of weights */
+
+/* FALSE with ORR_FAULT_USAGE, which says what @key allows. */
+gboolean orr_query_values_read(const OrrQueryKey *key, const char *text, double *ret_value,
+                               GError **error);
+
+/* query_module.c: queries of sparse and linear attention, by the names of the tables that they
+ * were measured in. Texts are GQuarks in doubles, 0 where absent. For query.c alone. */
+
+/* The order of the values. */
+enum {
+  ORR_SPARSE_OP,
+  ORR_SPARSE_SYSTEM,
+  ORR_SPARSE_ENGINE,
+  ORR_SPARSE_KERNEL,
+  ORR_SPARSE_MODEL,
+  ORR_SPARSE_WEIGHTS,
+  ORR_SPARSE_CACHE,
+  ORR_SPARSE_MODE,
+  ORR_SPARSE_HEADS,
+  ORR_SPARSE_BATCH,
+  ORR_SPARSE_QUERIES,
+  ORR_SPARSE_BEFORE
+};
+enum {
+  ORR_LINEAR_SYSTEM,
+  ORR_LINEAR_ENGINE,
+  ORR_LINEAR_KERNEL,
+  ORR_LINEAR_PHASE,
+  ORR_LINEAR_BATCH,
+  ORR_LINEAR_TOKENS,
+  ORR_LINEAR_KEY_HEADS,
+  ORR_LINEAR_VALUE_HEADS,
+  ORR_LINEAR_STATE,
+  ORR_LINEAR_HEADS,
+  ORR_LINEAR_GROUPS
+};
+
+OrrCost orr_query_module_sparse(const OrrCostModel *cost, const char *name, const double *values);
+OrrCost orr_query_module_linear(const OrrCostModel *cost, const char *name, const double *values);
+/* What is wrong with them; NULL: nothing. */
+const char *orr_query_module_refuse_sparse(const double *values);
+const char *orr_query_module_refuse_linear(const double *values);
+
+/* A grid's cells, for grid.c (life, filling, queries) and grid_odd.c (rows that
+ * cannot be believed). */
+
+enum { ORR_GRID_HOLE = 255 };
+
+struct OrrGrid {
+  guint lengths[ORR_GRID_AXES];
+  guint strides[ORR_GRID_AXES];
+  double *axes[ORR_GRID_AXES]; /* as given */
+  double *logs[ORR_GRID_AXES]; /* their logarithms */
+  guint n_cells;
+  double *values;
+  double *hints
+      [ORR_GRID_HINTS]; /* NAN: none; NULL where no cell has one of that kind, and after filling */
+  guint8 *trust;        /* OrrGridTrust, or ORR_GRID_HOLE */
+  guint8 *odd;          /* TRUE: a row that its neighbours must not use; NULL before filling */
+  double *expected;     /* the neighbours' estimate of an outlier; NULL where no row is one */
+  /* Log of a row's time, and of its time per work; NULL where no row has one, and after filling. */
+  double *times, *rates;
+  GArray *aside; /* of OrrGridAside; NULL: none */
+  /* Steps from a cell along an axis, down (0) and up (1), to the next usable value; 0: none. NULL
+   * but while the grid is filled. */
+  guint *steps[ORR_GRID_AXES][2];
+};
+
+/* Finds the steps: to be called again whenever values became usable, or no longer are. */
+void orr_grid_find_steps(OrrGrid *grid);
+
+/* Interpolates the cell @at on the line along @axis, where a usable value lies on both sides;
+ * FALSE where not. */
+gboolean orr_grid_line_at(const OrrGrid *grid, guint at, int axis, double *ret_value,
+                          double *ret_span);
+
+/* The hint of that kind; FALSE where there is none. */
+static inline gboolean orr_grid_hint_at(const OrrGrid *grid, guint at, int kind,
+                                        double *ret_value) {
+  if (!grid->hints[kind] || isnan(grid->hints[kind][at])) return FALSE;
+  *ret_value = grid->hints[kind][at];
+  return TRUE;
+}
+
+/* Finds outliers, and makes holes of the rows that it excludes. */
+void orr_grid_find_odd(OrrGrid *grid);
 
 G_END_DECLS
 

@@ -22,7 +22,6 @@
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "calibration/profile/profile_serving.h"
-#include "sim/base/fault.h"
 
 typedef struct {
   double chunk;

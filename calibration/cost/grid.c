@@ -10,7 +10,7 @@
  * itself, so that the order of the cells does not matter. (With each (n, k) of a GEMM table left
  * out in turn, a local plane fitted to the neighbours was worse: 6 against 5 % mean error on A100.)
  */
-#include "calibration/cost/grid_private.h"
+#include "calibration/cost/cost_private.h"
 
 #include <math.h>
 #include <string.h>

@@ -34,7 +34,7 @@
  */
 #include <math.h>
 
-#include "calibration/cost/grid_private.h"
+#include "calibration/cost/cost_private.h"
 
 static const double odd_distance = 0.18;    /* ln 1.2, of the efficiency and of the time */
 static const double growth_distance = 0.69; /* ln 2, of the time per work; judge.c says why */

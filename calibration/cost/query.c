@@ -9,10 +9,6 @@
 
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
-#include "calibration/cost/query_module.h"
-#include "calibration/cost/query_values.h"
-#include "calibration/profile/profile_format.h"
-#include "calibration/profile/profile_moe.h"
 #include "sim/base/fault.h"
 
 /* --- operators --- */

@@ -1,13 +1,12 @@
 /*
  * query_module.c - reads a query of sparse or linear attention into a call of the cost model.
  */
-#include "calibration/cost/query_module.h"
+#include "calibration/cost/cost_private.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "calibration/cost/cost_module.h"
-#include "calibration/cost/cost_private.h"
 
 static const char *text_of(double value) {
   return value > 0 ? g_quark_to_string((GQuark)value) : NULL;

@@ -1,7 +1,7 @@
 /*
  * query_values.c - reads one value of a query.
  */
-#include "calibration/cost/query_values.h"
+#include "calibration/cost/cost_private.h"
 
 #include <math.h>
 #include <string.h>

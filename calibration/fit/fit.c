@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "calibration/fit/measured.h"
-#include "calibration/profile/profile_errors.h"
 #include "calibration/profile/profile_private.h"
-#include "calibration/fit/thin.h"
-#include "sim/base/fault.h"
+#include "calibration/fit/measured_private.h"
 #include "sim/base/yaml.h"
 
 static OrrProfile *read_text(const char *text, GError **error) {

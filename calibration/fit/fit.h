@@ -34,7 +34,7 @@ typedef struct {
   const char *collectives_csv; /* NULL: none */
   const char *system;          /* whose rows of @collectives_csv */
   const char *name;            /* the profile's; NULL: the device's */
-  guint n_rows;                /* to keep (thin.h); 0: all */
+  guint n_rows;                /* to keep (measured_private.h); 0: all */
 } OrrFitOrder;
 
 /* The YAML text of the profile. NULL with ORR_FAULT_DOCUMENT, which names every bad line, or

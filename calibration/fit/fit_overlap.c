@@ -15,7 +15,6 @@
 #include "calibration/fit/fit.h"
 #include "calibration/fit/measured_private.h"
 #include "sim/base/csv.h"
-#include "sim/base/fault.h"
 
 enum { BYTES, M, N, K, N_NUMBERS };
 static const char *const number_names[] = {"bytes", "m", "n", "k"};

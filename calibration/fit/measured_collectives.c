@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "calibration/fit/measured_private.h"
-#include "calibration/profile/profile_format.h"
 
 /* A row of the collectives' file, kept by op, ranks and bytes. */
 typedef struct {

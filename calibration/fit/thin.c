@@ -1,7 +1,7 @@
 /*
  * thin.c - chooses the rows of a profile to keep, round by round, and makes holes of the others.
  */
-#include "calibration/fit/thin.h"
+#include "calibration/fit/measured_private.h"
 
 #include <math.h>
 #include <string.h>

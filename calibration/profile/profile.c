@@ -17,7 +17,6 @@
 #include "calibration/profile/profile_private.h"
 #include "calibration/profile/profile_serving.h"
 #include "models/operator.h"
-#include "sim/base/fault.h"
 
 /* --- field tables --- */
 

@@ -18,7 +18,7 @@ typedef struct {
   double mean, p50, p90, p95, p99;
 } OrrLatencies;
 
-/* What the job costs (money.h). NAN: not known, because no price, or no power model, is given. */
+/* What the job costs (money.c). NAN: not known, because no price, or no power model, is given. */
 typedef struct {
   double hardware_per_gpu_hour, energy_per_gpu_hour, per_gpu_hour;
   double per_day, per_million_tokens;

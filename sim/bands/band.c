@@ -18,7 +18,6 @@
 
 #include "sim/bands/band_private.h"
 #include "sim/bands/conformal.h"
-#include "sim/bands/extras.h"
 
 const char *const orr_band_quality_words[] = {"none", "weak", "good", NULL};
 

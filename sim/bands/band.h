@@ -2,7 +2,7 @@
  * band.h - error bands: between which bounds a measurement would lie, at some level.
  *
  * The residuals (residuals.h) of the measured rows that are most like the question say how far
- * Orrery has been off: their weights fall with distance (distance.h), and a weighted quantile with
+ * Orrery has been off: their weights fall with distance (distance.c), and a weighted quantile with
  * a finite-sample correction gives the bounds (conformal.h). A band says how well its question is
  * known:
  *

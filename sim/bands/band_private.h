@@ -4,11 +4,52 @@
 #ifndef ORR_BAND_PRIVATE_H
 #define ORR_BAND_PRIVATE_H
 
+#include "results/rows/rows.h"
 #include "sim/bands/band.h"
 #include "sim/bands/band_metrics.h"
-#include "sim/bands/distance.h"
+#include "sim/bands/inputs.h"
+#include "sim/run/answer/outcome.h"
+#include "sim/run/scenario.h"
+#include "sim/study/study.h"
 
 G_BEGIN_DECLS
+
+/* distance.c: how unlike two answers are, for what decides errors.
+ *
+ *   d(a, b) = sum over texts of w [a != b] + sum over sizes of w |log2 a - log2 b|
+ *           + sum over fractions of w |a - b| + w |release a - release b| in years
+ *           + w (extras that one of both uses)
+ *
+ * Where the weights come from: tests/bands/fit.py searches for the least interval score (Gneiting,
+ * Raftery 2007) of bands whose own validation set, or own row, is left out. Its search was run
+ * with 40 rows to the bandwidth and rounded to one digit. Three are assumed: scale_up's, so that a
+ * machine without NVLink is far from one with it; an extra's; and the distances between related
+ * quantities. A number that only one of both has counts as three octaves.
+ */
+
+enum { ORR_DISTANCE_TERMS = 40 };
+
+/* A likeness made ready: sizes as logarithms, absent fractions as 0. */
+typedef struct {
+  double numbers[ORR_DISTANCE_TERMS];
+  const char *texts[ORR_DISTANCE_TERMS];
+  guint32 extras; /* orr_extras_bits */
+} OrrDistancePoint;
+
+OrrDistancePoint orr_distance_point(const OrrLikenessRow *row);
+
+double orr_distance(const OrrDistancePoint *a, const OrrDistancePoint *b);
+
+/* The same, but INFINITY as soon as it is beyond @limit: most rows are far from a question. */
+double orr_distance_within(const OrrDistancePoint *a, const OrrDistancePoint *b, double limit);
+
+/* What is added where a measurement of @measured speaks for @asked; INFINITY: it does not. */
+double orr_distance_of_quantities(OrrQuantity asked, OrrQuantity measured);
+
+/* How differently two pairs differ: the distance between a - b and c - d, where a text differs if
+ * one pair changes it and the other does not. */
+double orr_distance_of_changes(const OrrDistancePoint *a, const OrrDistancePoint *b,
+                               const OrrDistancePoint *c, const OrrDistancePoint *d);
 
 struct OrrBands {
   const OrrResiduals *residuals;
@@ -77,6 +118,25 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrBandBase, orr_band_base_clear)
 /* orr_bands_ask for @metric, where @base is of its quantity. */
 OrrBand orr_band_of_base(const OrrBands *bands, const OrrBandQuestion *question,
                          const OrrBandMetric *metric, const OrrBandBase *base, GArray *sources);
+
+/* extras.c: what a scenario uses beyond a plain run: speculation, offload, a fabric that is
+ * oversubscribed. Measured rows without it say little about its error. */
+
+/* The extras in use, joined by '+', in a fixed order; "" for none. Interned. */
+const char *orr_extras_of(const OrrScenario *scenario, const OrrOutcome *outcome);
+
+/* A bit for each extra that @text names; and the name of the lowest bit in @bits. */
+guint32 orr_extras_bits(const char *text);
+const char *orr_extras_name(guint32 bits);
+
+/* What the files inputs*.c share. */
+
+struct OrrInputs {
+  GPtrArray *uncertain; /* of OrrUncertain *, the scenario's */
+  guint n;              /* replays */
+  double *values;       /* [r * uncertain->len + i], in base units */
+  OrrStudyAnswer *replays;
+};
 
 G_END_DECLS
 

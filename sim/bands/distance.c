@@ -1,11 +1,9 @@
 /*
  * distance.c - the terms of the distance and their weights.
  */
-#include "sim/bands/distance.h"
+#include "sim/bands/band_private.h"
 
 #include <math.h>
-
-#include "sim/bands/extras.h"
 
 typedef enum { TEXT, SIZE, FRACTION, YEARS } TermKind;
 

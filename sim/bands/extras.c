@@ -2,7 +2,7 @@
  * extras.c - the list of extras, each with the test that finds it. To add one: a function and a
  * line of the table; at most 32.
  */
-#include "sim/bands/extras.h"
+#include "sim/bands/band_private.h"
 
 #include <string.h>
 

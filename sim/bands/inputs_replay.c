@@ -7,8 +7,7 @@
  */
 #include <string.h>
 
-#include "sim/bands/inputs_private.h"
-#include "sim/base/fault.h"
+#include "sim/bands/band_private.h"
 
 typedef struct {
   const OrrNode *tree;

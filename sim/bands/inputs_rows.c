@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/bands/inputs_private.h"
+#include "sim/bands/band_private.h"
 #include "sim/base/number.h"
 #include "sim/run/answer/run_kind.h"
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "models/quantization.h"
-#include "sim/bands/extras.h"
+#include "sim/bands/band_private.h"
 #include "sim/run/scenario_stack.h"
 #include "workloads/collectives/collective_bench.h"
 #include "workloads/serving/serving.h"

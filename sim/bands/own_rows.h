@@ -8,7 +8,7 @@
  * half width of that band, the z of the question is estimated by simple kriging (Matheron 1963,
  * Economic Geology 58):
  *
- *   cor(z_i, z_j) = 0.85 exp(-d(i, j) / 3)          d: distance.h
+ *   cor(z_i, z_j) = 0.85 exp(-d(i, j) / 3)          d: band_private.h
  *   mean = r' R^-1 z,  variance = 1 - r' R^-1 r     r: with the question, R: among the rows
  *
  * The band's middle moves by the mean and its width shrinks by the root of the variance. Both

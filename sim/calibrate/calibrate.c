@@ -13,7 +13,6 @@
 #include "calibration/measure/measure_visit.h"
 #include "results/store.h"
 #include "sim/base/fault.h"
-#include "sim/calibrate/calibrate_rows.h"
 
 #ifndef ORR_VERSION
 #define ORR_VERSION "unknown"

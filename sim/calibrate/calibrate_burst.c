@@ -1,7 +1,7 @@
 /*
  * calibrate_burst.c - times at the full clock, from times at the clock that a power limit left.
  */
-#include "sim/calibrate/calibrate_burst.h"
+#include "sim/calibrate/calibrate.h"
 
 #include <math.h>
 

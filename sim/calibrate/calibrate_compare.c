@@ -2,7 +2,7 @@
  * calibrate_compare.c - converts each measured shape to the operator that a workload would query,
  * predicts its cost, and collects the errors by kernel.
  */
-#include "sim/calibrate/calibrate_compare.h"
+#include "sim/calibrate/calibrate.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,15 +1,13 @@
 /*
  * calibrate_fit.c - a database is exported to a temporary folder first, at the clock of a cool
- * board (calibrate_burst.h), so that orr_fit always reads CSV files.
+ * board (calibrate.h), so that orr_fit always reads CSV files.
  */
-#include "sim/calibrate/calibrate_fit.h"
+#include "sim/calibrate/calibrate.h"
 
 #include <glib/gstdio.h>
 
 #include "calibration/fit/fit.h"
 #include "sim/base/fault.h"
-#include "sim/calibrate/calibrate_burst.h"
-#include "sim/calibrate/calibrate_rows.h"
 #include "sim/run/machine.h"
 
 /* The temporary folder with the rows of a database. */

@@ -7,12 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibration/measure/family.h"
 #include "results/store.h"
 #include "sim/base/csv.h"
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
-#include "sim/calibrate/calibrate_rows.h"
+#include "sim/calibrate/calibrate.h"
 
 #ifndef ORR_VERSION
 #define ORR_VERSION "unknown"

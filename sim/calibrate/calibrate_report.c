@@ -2,15 +2,12 @@
  * calibrate_report.c - writes the report section by section. A section is CSV under a heading, so
  * that programs can read it too; a session is a list of `column: value`.
  */
-#include "sim/calibrate/calibrate_report.h"
+#include "sim/calibrate/calibrate.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "results/store.h"
-#include "sim/base/fault.h"
-#include "sim/calibrate/calibrate_compare.h"
-#include "sim/calibrate/calibrate_rows.h"
 
 #ifndef ORR_VERSION
 #define ORR_VERSION "unknown"

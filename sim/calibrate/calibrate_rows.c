@@ -2,7 +2,7 @@
  * calibrate_rows.c - reads measured rows from the database, by the columns of their field table,
  * and writes them to CSV files.
  */
-#include "sim/calibrate/calibrate_rows.h"
+#include "sim/calibrate/calibrate.h"
 
 #include <errno.h>
 #include <math.h>

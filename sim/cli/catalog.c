@@ -4,14 +4,13 @@
  * elsewhere. To add one: a line in orr_catalogs, and where it is neither registry nor document a
  * branch in orr_catalog_names and orr_catalog_fact.
  */
-#include "sim/cli/catalog.h"
+#include "sim/cli/documents.h"
 
 #include <string.h>
 
 #include "calibration/measure/family.h"
 #include "results/plot.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/documents.h"
 #include "sim/sweep/sampler.h"
 #include "sim/sweep/sweep.h"
 #include "sim/validate/validate_costs.h"
@@ -23,7 +22,6 @@
 #include "workloads/serving/autoscalers/autoscaler.h"
 #include "workloads/training/balances/balance.h"
 #include "workloads/cluster_jobs/allotments/gang_allot.h"
-#include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/expert_loads/expert_load.h"
 #include "workloads/training/pipelines/pipeline.h"

@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/cli/patience.h"
-#include "sim/cli/show.h"
 #include "sim/cli/terminal.h"
+#include "sim/cli/show.h"
 
 #ifndef ORR_VERSION
 #define ORR_VERSION "unknown" /* meson.build defines it */

@@ -2,7 +2,7 @@
  * cluster_load.c - turns the options of `orrery describe cluster` into a collective over all GPUs,
  * computes its load on the fabric, and returns the text to print.
  */
-#include "sim/cli/cluster_load.h"
+#include "sim/cli/documents.h"
 
 #include <string.h>
 

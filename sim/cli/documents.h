@@ -7,6 +7,9 @@
 
 #include "sim/base/field.h"
 #include "sim/base/library.h"
+#include "sim/base/node.h"
+#include "sim/base/registry.h"
+#include "topologies/cluster.h"
 
 G_BEGIN_DECLS
 
@@ -32,6 +35,52 @@ void orr_documents_free(const OrrDocumentCode *code, gpointer data);
 
 /* Adds every error in the file at @path to @diags; the file's `schema:` line names its kind. */
 void orr_documents_check(OrrLibrary *library, const char *path, OrrDiags *diags);
+
+/* cluster_load.c: `orrery describe cluster NAME --collective OP`: the load that a collective puts
+ * on the links of a cluster. */
+
+/* Options of `orrery describe cluster`. */
+typedef struct {
+  char *collective; /* "all-to-all"; NULL: describe the cluster itself */
+  char *algorithm;  /* NULL: the fastest one */
+  char *size;       /* buffer; NULL: 1 GiB */
+  int seed;         /* of the hash that routing ecmp uses */
+  char **settings;  /* "routing=ecmp", ..., NULL */
+  char *prices;     /* name or file; NULL: no prices */
+} OrrClusterQuery;
+
+/* Whether any of these options is set. */
+gboolean orr_cluster_query_is_set(const OrrClusterQuery *query);
+
+/* Applies the settings to a cluster's tree before it is read. FALSE with ORR_FAULT_USAGE. */
+gboolean orr_cluster_query_apply(const OrrClusterQuery *query, OrrNode *tree, GError **error);
+
+/* The load when all GPUs of the cluster take part, as text; newly allocated. NULL with @error. */
+char *orr_cluster_query_answer(const OrrClusterQuery *query, const OrrCluster *cluster,
+                               GError **error);
+
+/* catalog.c: everything that has a name: documents of the library, entries of the registries,
+ * views, plots. `orrery list KIND` prints one catalog, `orrery describe KIND NAME` one entry. */
+
+typedef struct {
+  const char *plural;          /* "devices" */
+  const char *singular;        /* "device" */
+  const char *sentence;        /* what they are */
+  const char *document;        /* kind of document, or NULL */
+  const OrrRegistry *registry; /* or NULL */
+} OrrCatalog;
+
+extern const OrrCatalog orr_catalogs[]; /* alphabetical; ends with a NULL plural */
+
+/* Finds a catalog by its plural or singular @word. NULL with ORR_FAULT_USAGE. */
+const OrrCatalog *orr_catalog_find(const char *word, GError **error);
+
+/* The names in @catalog: registry entries first, then documents, each sorted. A newly allocated
+ * strv. */
+char **orr_catalog_names(const OrrCatalog *catalog, OrrLibrary *library);
+
+/* One line about @name; newly allocated. For a document that cannot be read, the line says so. */
+char *orr_catalog_fact(const OrrCatalog *catalog, OrrLibrary *library, const char *name);
 
 G_END_DECLS
 

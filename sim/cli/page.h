@@ -13,7 +13,9 @@
 #ifndef ORR_PAGE_H
 #define ORR_PAGE_H
 
+#include "results/store.h"
 #include "sim/base/quantity.h"
+#include "sim/run/run_private.h"
 
 G_BEGIN_DECLS
 
@@ -48,6 +50,40 @@ const char *orr_page_watts(OrrPage *page, double value);
 const char *orr_page_percent(OrrPage *page, double fraction);         /* show.h */
 const char *orr_page_count(OrrPage *page, double count);              /* rounded */
 const char *orr_page_things(OrrPage *page, gint64 n, const char *of); /* "1 GPU", "2 GPUs" */
+
+/* run_jobs.c: `orrery run` for a scenario of several jobs. */
+
+typedef struct {
+  const char *file;     /* the scenario's file or name, as on the command line */
+  OrrStore *store;      /* NULL: nothing is stored */
+  const char *database; /* its path */
+  gboolean as_json, keep_spans;
+  guint many_spans;  /* a job with more spans stores none; 0: no limit */
+  const char *label; /* of every job's run; NULL: none */
+  double level;      /* of error bands */
+} OrrRunJobs;
+
+/* Simulates, stores and prints the jobs; returns the exit status. */
+int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJobs *how,
+                 GError **error);
+
+/* question.c: shared by the verbs that query the results database: parses run numbers and values
+ * of parameters, and checks names of views. */
+
+/* Parses "NAME=VALUE" texts (@params may be NULL) into an array of OrrBinding; the array owns
+ * their texts. NULL with ORR_FAULT_USAGE. */
+GArray *orr_question_bindings(char **params, GError **error);
+
+/* Refuses a single word that does not name a view: SQL has blanks, so the word must be a misspelt
+ * view. */
+/* Why @view has no rows: which runs have some, and that none has what @bindings ask for. Newly
+ * allocated. */
+char *orr_question_empty(const OrrView *view, const GArray *bindings);
+
+gboolean orr_question_check_view(const char *question, GError **error);
+
+/* Parses the number of a run. */
+gboolean orr_question_run(const char *word, gint64 *ret_run, GError **error);
 
 G_END_DECLS
 

@@ -2,7 +2,7 @@
  * patience.c - the notice that a store prints while it waits for a lock, and the command to run
  * after a wait in vain.
  */
-#include "sim/cli/patience.h"
+#include "sim/cli/terminal.h"
 
 #include <stdio.h>
 

@@ -2,11 +2,9 @@
  * progress.c - draws the progress line at most five times per second, from the caller's updates or
  * from a thread.
  */
-#include "sim/cli/progress.h"
+#include "sim/cli/terminal.h"
 
 #include <unistd.h>
-
-#include "sim/cli/terminal.h"
 
 #define FIRST_US G_USEC_PER_SEC
 #define EVERY_US (G_USEC_PER_SEC / 5)

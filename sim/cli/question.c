@@ -1,7 +1,7 @@
 /*
  * question.c - parses the words of the command line that a query of the results database takes.
  */
-#include "sim/cli/question.h"
+#include "sim/cli/page.h"
 
 #include <string.h>
 

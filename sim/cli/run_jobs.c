@@ -2,19 +2,15 @@
  * run_jobs.c - simulates the jobs of a scenario together, stores one run per job, and prints a
  * table or JSON.
  */
-#include "sim/cli/run_jobs.h"
+#include "sim/cli/page.h"
 
 #include <stdio.h>
 
 #include "sim/bands/band.h"
 #include "sim/base/json_write.h"
-#include "sim/cli/patience.h"
-#include "sim/cli/progress.h"
-#include "sim/cli/show.h"
-#include "sim/cli/summary_band.h"
-#include "sim/cli/summary.h"
 #include "sim/cli/terminal.h"
-#include "sim/run/answer/kinds.h"
+#include "sim/cli/show.h"
+#include "sim/cli/summary.h"
 #include "sim/run/scenario_stack.h"
 
 static const OrrJobOutcome *job_at(const GPtrArray *jobs, guint i) { return jobs->pdata[i]; }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "sim/bands/band.h"
-#include "sim/cli/summary_band.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/scenario_stack.h"
 #include "workloads/training/training.h"

@@ -3,7 +3,7 @@
  */
 #include "sim/base/json_write.h"
 #include "sim/base/uncertain.h"
-#include "sim/cli/summary_band.h"
+#include "sim/cli/summary.h"
 
 #include <math.h>
 #include <string.h>

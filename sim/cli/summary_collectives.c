@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "sim/base/uncertain.h"
-#include "sim/cli/summary_band.h"
 
 /* The name that nccl-tests uses for a number format. */
 static const char *type_name(const char *dtype) {

@@ -8,7 +8,6 @@
 
 #include "sim/bands/inputs.h"
 #include "sim/base/json_write.h"
-#include "sim/cli/summary_band.h"
 #include "sim/run/answer/run_kind.h"
 
 /* The results that the line lists, by kind of workload. */

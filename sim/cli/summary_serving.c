@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#include "sim/cli/summary_band.h"
 #include "workloads/serving/serving.h"
 
 #define D "%" G_GINT64_FORMAT

@@ -1,7 +1,7 @@
 /*
  * summary_slurm.c - writes the state of the jobs, tasks and points of a sweep on Slurm.
  */
-#include "sim/cli/summary_sweep.h"
+#include "sim/cli/summary.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  */
 #include "sim/base/json_write.h"
 #include "sim/base/uncertain.h"
-#include "sim/cli/summary_sweep.h"
+#include "sim/cli/summary.h"
 
 #include <math.h>
 #include <stdio.h>

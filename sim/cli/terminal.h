@@ -17,6 +17,8 @@
 
 #include <glib.h>
 
+#include "results/store.h"
+
 G_BEGIN_DECLS
 
 /* Starts filtering stdout and stderr. Call once, before printing anything. */
@@ -33,6 +35,33 @@ int orr_terminal_end(void);
 /* Redraws the progress line on stderr; NULL clears it. These are the only control sequences that
  * the program prints. */
 void orr_terminal_line(const char *text);
+
+/* patience.c: a database that another process has locked: how long a command waits for it, what
+ * the command prints meanwhile, and where it stores its result when the wait ends. */
+
+/* Makes every store print a notice after 2 s and wait for one minute, or for the time in
+ * ORRERY_LOCK_WAIT ("10 min"). FALSE with ORR_FAULT_USAGE where that is not a time. */
+gboolean orr_patience_set(GError **error);
+
+/* Ends a command whose result had to go into another database, @aside: prints the command that
+ * merges it into @database and returns exit status 1. @aside NULL: the result is in @database;
+ * returns 0. */
+int orr_patience_end(const char *database, const char *aside);
+
+/* The same for a store that was opened for @database; @store may be NULL. */
+int orr_patience_end_store(const char *database, const OrrStore *store);
+
+/* progress.c: a progress line on stderr: printed only on a terminal, and only when the work takes
+ * longer than one second. */
+
+typedef struct OrrProgress OrrProgress;
+
+/* @what: the line's first word, "simulating". With @ticking a thread updates the elapsed seconds
+ * while the caller cannot. */
+OrrProgress *orr_progress_new(const char *what, gboolean ticking);
+void orr_progress_update(OrrProgress *progress, guint done, guint total);
+void orr_progress_free(OrrProgress *progress); /* erases the line */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrProgress, orr_progress_free)
 
 G_END_DECLS
 

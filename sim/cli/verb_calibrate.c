@@ -9,10 +9,9 @@
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/calibrate/calibrate.h"
-#include "sim/calibrate/calibrate_rows.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"
-#include "sim/cli/progress.h"
+#include "sim/cli/terminal.h"
 #include "sim/cli/show.h"
 #include "sim/cli/verb_calibrate_fit.h"
 

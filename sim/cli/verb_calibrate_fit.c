@@ -8,9 +8,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
-#include "sim/calibrate/calibrate_compare.h"
-#include "sim/calibrate/calibrate_report.h"
-#include "sim/calibrate/calibrate_rows.h"
+#include "sim/calibrate/calibrate.h"
 #include "sim/cli/show.h"
 
 /* Loads the machine that argument @name of an action stands for, and prints what is wrong with

@@ -9,7 +9,7 @@
 #define ORR_VERB_CALIBRATE_FIT_H
 
 #include "calibration/measure/device_layer.h"
-#include "sim/calibrate/calibrate_fit.h"
+#include "sim/calibrate/calibrate.h"
 #include "sim/cli/cli.h"
 
 G_BEGIN_DECLS

@@ -11,7 +11,6 @@
 #include "sim/cli/show.h"
 #include "sim/cli/terminal.h"
 #include "sim/fit/fit_stack.h"
-#include "sim/run/scenario.h"
 
 static char *rows_path;
 

@@ -10,7 +10,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/verb_compare.h"
 #include "sim/cli/options.h"
-#include "sim/cli/question.h"
+#include "sim/cli/page.h"
 #include "sim/cli/show.h"
 
 static const GOptionEntry options[] = {

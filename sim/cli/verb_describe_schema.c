@@ -8,7 +8,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
 #include "sim/cli/options.h"
-#include "sim/plan/plan_serving_store.h"
+#include "sim/plan/plan_serving.h"
 #include "results/rows/rows.h"
 #include "sim/sweep/sweep.h"
 #include "sim/validate/validate_costs.h"

@@ -9,8 +9,6 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
-#include "sim/cli/from_launch.h"
-#include "sim/cli/options.h"
 #include "sim/cli/show.h"
 #include "sim/cli/verb_import.h"
 #include "sim/import/bench/bench.h"

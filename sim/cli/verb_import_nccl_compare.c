@@ -9,7 +9,6 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/json_write.h"
-#include "sim/base/quantity.h"
 #include "sim/cli/options.h"
 #include "sim/cli/page.h"
 #include "sim/cli/show.h"

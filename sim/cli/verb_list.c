@@ -8,7 +8,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/catalog.h"
+#include "sim/cli/documents.h"
 #include "sim/cli/options.h"
 #include "sim/cli/show.h"
 

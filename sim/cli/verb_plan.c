@@ -11,7 +11,7 @@
 #include "sim/base/relative.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
-#include "sim/cli/summary_sweep.h"
+#include "sim/cli/summary.h"
 #include "sim/cli/terminal.h"
 
 OrrPlanOptions orr_verb_plan_asked;

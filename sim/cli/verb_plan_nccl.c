@@ -10,8 +10,7 @@
 #include "sim/base/quantity.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"
-#include "sim/cli/show.h"
-#include "sim/cli/summary_band.h"
+#include "sim/cli/summary.h"
 #include "sim/nccl/nccl_curve.h"
 #include "sim/run/scenario_stack.h"
 

@@ -14,10 +14,9 @@
 #include "sim/base/relative.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/options.h"
-#include "sim/cli/patience.h"
-#include "sim/cli/verb_plan.h"
 #include "sim/cli/terminal.h"
-#include "sim/plan/plan_serving_store.h"
+#include "sim/cli/verb_plan.h"
+#include "sim/plan/plan_serving.h"
 #include "sim/run/outcome_store.h"
 #include "sim/run/simulate.h"
 

@@ -14,9 +14,9 @@
 #include "sim/cli/options.h"
 #include "sim/cli/verb_plan.h"
 #include "sim/cli/show.h"
-#include "sim/cli/summary_sweep.h"
+#include "sim/cli/summary.h"
 #include "sim/cli/terminal.h"
-#include "sim/plan/plan_launch.h"
+#include "sim/plan/plan.h"
 
 enum { SHOWN = 5 };
 

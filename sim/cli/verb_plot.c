@@ -11,7 +11,7 @@
 #include "sim/base/gnuplot.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"
-#include "sim/cli/question.h"
+#include "sim/cli/page.h"
 
 static gint64 run_id;
 static char *terminal;

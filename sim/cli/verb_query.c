@@ -6,7 +6,7 @@
 #include "results/store.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"
-#include "sim/cli/question.h"
+#include "sim/cli/page.h"
 
 static gint64 run_id;
 static gboolean as_list;

@@ -8,7 +8,7 @@
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"
-#include "sim/cli/question.h"
+#include "sim/cli/page.h"
 
 static const GOptionEntry options[] = {
     ORR_OPTION_OUTPUT("Write to FILE (default: report.html)"),

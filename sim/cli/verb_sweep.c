@@ -10,10 +10,9 @@
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"
-#include "sim/cli/patience.h"
-#include "sim/cli/show.h"
-#include "sim/cli/summary_sweep.h"
 #include "sim/cli/terminal.h"
+#include "sim/cli/show.h"
+#include "sim/cli/summary.h"
 
 static char *executor, *timeout, *shard;
 static gboolean collect, resume, status, whole_steps, yes;

@@ -8,12 +8,11 @@
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"
-#include "sim/cli/patience.h"
-#include "sim/cli/progress.h"
+#include "sim/cli/terminal.h"
 #include "sim/cli/show.h"
 #include "sim/cli/verb_validate.h"
 #include "sim/validate/validate_costs.h"
-#include "sim/validate/validate_stored.h"
+#include "sim/validate/validate.h"
 
 static char *rows_csv, *profile, *residuals_folder, *leave;
 static gboolean wants_bands;

@@ -6,7 +6,7 @@
 #define ORR_VERB_VALIDATE_H
 
 #include "sim/validate/validate.h"
-#include "sim/validate/validate_pairs.h"
+#include "sim/validate/validate_bands.h"
 
 G_BEGIN_DECLS
 

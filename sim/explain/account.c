@@ -2,7 +2,7 @@
  * account.c - sweeps over the events of a step three times: computing kernels, then collectives in
  * what these leave, then copies in what both leave.
  */
-#include "sim/explain/account.h"
+#include "sim/explain/explain.h"
 
 #include <math.h>
 

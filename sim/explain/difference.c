@@ -1,7 +1,7 @@
 /*
  * difference.c - subtracts kind by kind, and family by family.
  */
-#include "sim/explain/difference.h"
+#include "sim/explain/explain.h"
 
 #include <math.h>
 #include <string.h>

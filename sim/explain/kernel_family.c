@@ -1,7 +1,7 @@
 /*
  * kernel_family.c - the families, and the patterns of their kernels' names.
  */
-#include "sim/explain/kernel_family.h"
+#include "sim/explain/explain.h"
 
 #include <string.h>
 

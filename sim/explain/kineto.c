@@ -4,7 +4,7 @@
  *   {"traceEvents": [ {"ph": "X", "cat": "kernel", ..., "args": {"stream": 7}}, ... ], ...}
  *   depth 1           2                                          3
  */
-#include "sim/explain/kineto.h"
+#include "sim/explain/explain.h"
 
 #include <math.h>
 #include <stdlib.h>

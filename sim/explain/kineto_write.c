@@ -2,11 +2,10 @@
  * kineto_write.c - events as "X", steps as user_annotation; communication carries the arguments
  * that PyTorch records.
  */
-#include "sim/explain/kineto_write.h"
+#include "sim/explain/explain.h"
 
 #include <math.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/file_write.h"
 
 /* Steps of the first part stand on a process of their own, as the host's. */

@@ -1,7 +1,7 @@
 /*
  * simulated.c - divides the spans of a run into kernels.
  */
-#include "sim/explain/simulated.h"
+#include "sim/explain/explain.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * timeline.c - keeps events and names, and finds steps.
  */
-#include "sim/explain/timeline.h"
+#include "sim/explain/explain.h"
 
 #include <math.h>
 #include <string.h>

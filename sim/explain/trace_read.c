@@ -2,13 +2,12 @@
  * trace_read.c - recognises the forms of traces, and refuses the ones that other tools must
  * convert first.
  */
-#include "sim/explain/trace_read.h"
+#include "sim/explain/explain.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "results/nsys_timeline.h"
-#include "sim/explain/kineto.h"
+#include "results/nsys.h"
 
 typedef struct {
   OrrTimeline *timeline;

@@ -2,7 +2,7 @@
  * fit_replay.c - sets a row's load and the constants in a copy of the scenario's tree, and replays
  * it briefly (study.h).
  */
-#include "sim/fit/fit_replay.h"
+#include "sim/fit/fit_stack.h"
 
 #include <math.h>
 #include <string.h>

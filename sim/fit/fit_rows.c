@@ -1,12 +1,11 @@
 /*
  * fit_rows.c - reads measured rows, and refuses what cannot be compared.
  */
-#include "sim/fit/fit_rows.h"
+#include "sim/fit/fit_stack.h"
 
 #include <math.h>
 
 #include "sim/base/csv.h"
-#include "sim/base/fault.h"
 
 const char *const orr_fit_columns[ORR_FIT_N_COLUMNS + 1] = {
     [ORR_FIT_CONCURRENCY] = "concurrency",

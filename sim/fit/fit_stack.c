@@ -9,7 +9,6 @@
 #include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/base/yaml.h"
-#include "sim/fit/fit_replay.h"
 #include "sim/run/scenario.h"
 
 enum { MOST_ROUNDS = 12 };

@@ -21,10 +21,42 @@
 #ifndef ORR_FIT_STACK_H
 #define ORR_FIT_STACK_H
 
+#include "sim/base/diag.h"
 #include "sim/base/library.h"
-#include "sim/fit/fit_rows.h"
 
 G_BEGIN_DECLS
+
+/* fit_rows.c: measured rows of one installation, for `orrery calibrate stack`: a CSV as `import
+ * bench` writes it, or typed by hand. */
+
+/* What was asked of the system (a setting of the scenario), and what was measured. */
+typedef enum {
+  ORR_FIT_CONCURRENCY, /* requests in flight */
+  ORR_FIT_RATE,        /* per second; infinity: all at once */
+  ORR_FIT_REQUESTS,
+  ORR_FIT_INPUT_TOKENS, /* mean per request */
+  ORR_FIT_OUTPUT_TOKENS,
+  ORR_FIT_GLOBAL_BATCH,
+  ORR_FIT_TTFT, /* means, seconds */
+  ORR_FIT_TPOT,
+  ORR_FIT_E2E,
+  ORR_FIT_ITERATION,
+  ORR_FIT_N_COLUMNS
+} OrrFitColumn;
+
+enum { ORR_FIT_FIRST_MEASURED = ORR_FIT_TTFT };
+
+typedef struct {
+  OrrPlace place;
+  double cells[ORR_FIT_N_COLUMNS]; /* NaN: empty, or no such column */
+} OrrFitRow;
+
+extern const char *const orr_fit_columns[ORR_FIT_N_COLUMNS + 1]; /* NULL-terminated */
+
+/* Of OrrFitRow *, owned by the caller. Columns that resemble none of the ten are left out, as are
+ * those that only `import bench` writes. NULL with ORR_FAULT_DOCUMENT (a column that resembles an
+ * absent one, a cell that is not a number, a row that measured nothing, no row) or _RESOURCE. */
+GPtrArray *orr_fit_rows_read(const char *path, GError **error);
 
 enum { ORR_FIT_MOST = 5 };
 
@@ -74,6 +106,28 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrFit, orr_fit_stack_free)
 char *orr_fit_stack_document(const OrrFit *fit, const char *rows, const char *date);
 /* Tables of constants and errors, and the remarks. Newly allocated. */
 char *orr_fit_stack_text(const OrrFit *fit, const GPtrArray *rows);
+
+/* fit_replay.c: replays of a scenario at measured rows, with constants of its stack set. */
+
+/* One replay: a row, and a value for each constant (NaN: as the stack has it). */
+typedef struct {
+  guint row;
+  double values[ORR_FIT_MOST];
+} OrrFitTask;
+
+typedef struct {
+  OrrLibrary *library;
+  const OrrNode *tree;
+  const GPtrArray *rows;
+  const OrrFitConstant *constants;
+  guint n_constants, jobs;
+  gboolean is_exposed; /* with the constants, engine.host.exposed becomes 100 % */
+} OrrFitReplays;
+
+/* The simulated values of @n tasks: @ret_values[task * ORR_FIT_N_COLUMNS + column], NaN where the
+ * workload has no such result. FALSE with the first replay's error. */
+gboolean orr_fit_replay(const OrrFitReplays *replays, const OrrFitTask *tasks, guint n,
+                        double *ret_values, GError **error);
 
 G_END_DECLS
 

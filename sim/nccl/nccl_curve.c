@@ -9,7 +9,6 @@
 
 #include "sim/bands/band.h"
 #include "sim/base/children.h"
-#include "sim/base/fault.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
 #include "sim/run/simulate.h"

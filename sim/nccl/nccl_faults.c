@@ -16,7 +16,7 @@
  *                 by hyper-threads, in a deep sleep state, pinned to the wrong socket). The range
  *                 is an assumption, and the fit picks the value
  */
-#include "sim/nccl/nccl_faults.h"
+#include "sim/nccl/nccl_diagnosis.h"
 
 #include <math.h>
 

@@ -2,12 +2,11 @@
  * plan_launch.c - Megatron-LM's arguments for a training scenario. sim/import/launch reads them
  * (dialect_megatron*.c); tests/plan/test_plan_launch.c goes there and back.
  */
-#include "sim/plan/plan_launch.h"
+#include "sim/plan/plan.h"
 
 #include <string.h>
 
 #include "sim/base/yaml.h"
-#include "workloads/training/training.h"
 
 typedef struct {
   const OrrScenario *scenario;

@@ -1,7 +1,7 @@
 /*
  * plan_remedy.c - brief replays of what users try when a job does not fit, cheapest changes first.
  */
-#include "sim/plan/plan_remedy.h"
+#include "sim/plan/plan.h"
 
 #include <math.h>
 #include <string.h>

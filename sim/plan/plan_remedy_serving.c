@@ -4,8 +4,7 @@
  */
 #include <string.h>
 
-#include "sim/base/settings.h"
-#include "sim/plan/plan_remedy.h"
+#include "sim/plan/plan.h"
 #include "workloads/serving/serving.h"
 
 #define D "%" G_GINT64_FORMAT

@@ -22,7 +22,7 @@
  *     that would bring it among the ORR_PLAN_BEST best fails at all higher ones.
  *
  *  5. The best layouts are then asked for the rate that holds with confidence.
- *  6. A trace is replayed end to end until there is a steady state (fleet/steady.h of serving), its
+ *  6. A trace is replayed end to end until there is a steady state (serving/fleet/steady.c), its
  *     times of arrival scaled to each rate that is tried.
  *
  * Hence the best layouts equal the best ones of a search that measures every layout (`exhaustive`),
@@ -34,6 +34,7 @@
 #define ORR_PLAN_SERVING_H
 
 #include "results/rows/rows.h"
+#include "results/store.h"
 #include "sim/run/scenario.h"
 #include "workloads/serving/arrivals/arrival.h"
 
@@ -202,6 +203,25 @@ GArray *orr_plan_serving_rank(const OrrPlanServing *asked, const GArray *layouts
  * this layout. Newly allocated. `orrery import launch` reads a line of one role back. */
 char *orr_plan_serving_launch(OrrLibrary *library, const OrrPlanServing *asked,
                               const OrrPlanLayout *layout);
+
+/* plan_serving_store.c: a serving plan in the results database.
+ *
+ * A plan is a run of kind "plan" whose hash covers the question, the machines, models and stacks
+ * that it names, and the program's version. Layouts are stored one by one as they are answered.
+ * The same question again finds them, so a search that was ended goes on, and an answer is printed
+ * again at once. */
+
+extern const OrrFieldTable orr_plan_layout_table, orr_plan_rate_table, orr_plan_sure_table;
+
+/* Begins the plan's run in @store, or finds the newest of the same question, whose layouts are then
+ * filled in. *@ret_n_known: how many. */
+gboolean orr_plan_serving_store_begin(OrrStore *store, OrrLibrary *library,
+                                      const OrrPlanServing *asked, GArray *layouts, gint64 *ret_run,
+                                      guint *ret_n_known, GError **error);
+
+/* Stores the answer of layout @index. */
+gboolean orr_plan_serving_store_layout(OrrStore *store, gint64 run, const OrrPlanServing *asked,
+                                       guint index, const OrrPlanLayout *layout, GError **error);
 
 G_END_DECLS
 

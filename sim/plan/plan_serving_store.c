@@ -1,12 +1,11 @@
 /*
  * plan_serving_store.c - layouts and the rates that were tried, as rows.
  */
-#include "sim/plan/plan_serving_store.h"
+#include "sim/plan/plan_serving.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 
 typedef struct {

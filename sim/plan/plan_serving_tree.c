@@ -3,9 +3,7 @@
  */
 #include <string.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/settings.h"
-#include "sim/base/yaml.h"
 #include "sim/plan/plan.h"
 #include "sim/plan/plan_serving.h"
 

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/fault.h"
-#include "sim/base/yaml.h"
 #include "sim/plan/plan.h"
 #include "workloads/stack.h"
 

@@ -1,13 +1,12 @@
 /*
  * alone.c - replays the work in a child, and takes its end.
  */
-#include "sim/run/alone.h"
+#include "sim/run/run_private.h"
 
 #include <math.h>
 
 #include "sim/base/children.h"
-#include "sim/run/replay.h"
-#include "sim/run/run_work.h"
+#include "sim/run/simulate.h"
 
 typedef struct {
   const OrrScenario *scenario;

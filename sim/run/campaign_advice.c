@@ -7,7 +7,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/quantity.h"
-#include "sim/run/simulate_campaign.h"
+#include "sim/run/run_private.h"
 #include "workloads/campaign/campaign_formulas.h"
 
 const char *const orr_campaign_advice_topics[] = {"checkpoints", "spares", "policy", "half", NULL};

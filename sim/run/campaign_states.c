@@ -2,7 +2,7 @@
  * campaign_states.c - makes the scenario of each state, and replays those that are not known yet in
  * children.
  */
-#include "sim/run/campaign_states.h"
+#include "sim/run/run_private.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * engine_choice.c - the rule of `engine: auto`, in one place for single runs, jobs and faults.
  */
-#include "sim/run/engine_choice.h"
+#include "sim/run/simulate.h"
 
 #include <math.h>
 

@@ -12,7 +12,7 @@
 #include "sim/run/world.h"
 #include "workloads/trace/et.h"
 #include "workloads/trace/goal.h"
-#include "workloads/trace/work_graph_of.h"
+#include "workloads/trace/work_graph.h"
 #include "workloads/training/training.h"
 
 gboolean orr_exchange_is_asked(const char *path) {

@@ -1,8 +1,6 @@
 /*
  * jobs.c - the fields of a job, its placement, and the checks of the list.
  */
-#include "sim/run/jobs.h"
-
 #include "sim/run/scenario.h"
 
 static const OrrField fields[] = {

@@ -1,15 +1,13 @@
 /*
  * part_runs.c - makes the scenario and the world of each part, and replays the parts in children.
  */
-#include "sim/run/part_runs.h"
+#include "sim/run/run_private.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/children.h"
 #include "sim/run/simulate.h"
-#include "sim/run/simulate_jobs.h"
 #include "topologies/job_placement.h"
 #include "workloads/collectives/collective_bench.h"
 

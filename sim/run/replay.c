@@ -3,7 +3,7 @@
  * left to do, then finishes all. The executor adds the program's links to the engine; live works
  * are given the engine's numbers of the links that they use.
  */
-#include "sim/run/replay.h"
+#include "sim/run/run_private.h"
 
 /* The engine's links, by link of the live work's program. */
 static OrrLink *links_of(const OrrExecutor *executor, const OrrLivePart *part) {

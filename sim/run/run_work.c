@@ -1,11 +1,11 @@
 /*
- * run_work.c - replays one work on the engine that fits (engine_choice.h), and has its kind make
+ * run_work.c - replays one work on the engine that fits (simulate.h), and has its kind make
  * the answer.
  */
-#include "sim/run/run_work.h"
+#include "sim/run/simulate.h"
 
 #include "sim/base/fault.h"
-#include "sim/run/replay.h"
+#include "sim/run/run_private.h"
 
 OrrEngine *orr_run_work_engine(const OrrScenario *scenario, const OrrProgram *program,
                                gboolean live_contends, OrrEngineChoice *ret_choice,

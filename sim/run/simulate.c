@@ -5,10 +5,8 @@
  */
 #include "sim/run/simulate.h"
 
-#include "sim/run/part_runs.h"
+#include "sim/run/run_private.h"
 #include "sim/run/scenario_stack.h"
-#include "sim/run/simulate_campaign.h"
-#include "sim/run/simulate_faults.h"
 
 static OrrWorld world_of(const OrrRunWorld *machine, const OrrScenario *scenario,
                          const OrrSimulation *simulation) {

@@ -11,11 +11,10 @@
  * Replays of the storage tier contend with the step for links; copies to peers do not (a shard
  * takes under a second of a NIC).
  */
-#include "sim/run/simulate_campaign.h"
+#include "sim/run/run_private.h"
 
 #include <math.h>
 
-#include "sim/run/campaign_states.h"
 #include "workloads/training/training.h"
 
 /* Bytes of a checkpoint per parameter: 16-bit weights, fp32 master weights and moments. */

@@ -9,14 +9,13 @@
  *   4. Replay it in a child without faults: the baseline of the steps.
  *   5. Replay it with faults: links, lanes and routes change at their dates.
  */
-#include "sim/run/simulate_faults.h"
+#include "sim/run/run_private.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
-#include "sim/run/alone.h"
 
 /* After this many rounds of refining, every replica is replayed. */
 #define MOST_ROUNDS 8

@@ -9,18 +9,14 @@
  * the quotient of the two: of the job's time, or, for a live job, of the time that its users wait
  * for an answer.
  */
-#include "sim/run/simulate_jobs.h"
+#include "sim/run/run_private.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/fault.h"
 #include "sim/engine/program_merge.h"
-#include "sim/run/alone.h"
 #include "sim/run/outcome_store.h"
-#include "sim/run/replay.h"
-#include "sim/run/run_work.h"
-#include "sim/run/simulate_faults.h"
+#include "sim/run/simulate.h"
 
 typedef struct {
   const OrrJobSpec *spec;

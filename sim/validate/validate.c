@@ -7,10 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario_stack.h"
-#include "sim/validate/validate_pool.h"
+#include "sim/validate/validate_private.h"
 
 #ifndef ORR_VERSION
 #define ORR_VERSION "unknown" /* meson.build defines it */

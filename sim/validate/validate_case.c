@@ -2,7 +2,7 @@
  * validate_case.c - applies the cells of a row to a copy of the set's scenario, column by column,
  * and collects the measured values.
  */
-#include "sim/validate/validate_case.h"
+#include "sim/validate/validate_private.h"
 
 #include <math.h>
 #include <string.h>

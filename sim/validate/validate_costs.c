@@ -1,15 +1,14 @@
 /*
  * validate_costs.c - the document of a set of costs, and its run: collects the errors
- * (validate_residuals.h), computes the statistics, stores both.
+ * (validate_private.h), computes the statistics, stores both.
  */
 #include "sim/validate/validate_costs.h"
 
 #include <string.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/base/yaml.h"
-#include "sim/validate/validate_residuals.h"
+#include "sim/validate/validate_private.h"
 
 #ifndef ORR_VERSION
 #define ORR_VERSION "unknown" /* meson.build defines it */

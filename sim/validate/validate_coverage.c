@@ -1,7 +1,7 @@
 /*
  * validate_coverage.c - counts coverage and widths of bands over groups of measured answers.
  */
-#include "sim/validate/validate_coverage.h"
+#include "sim/validate/validate_bands.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * validate_pairs.c - finds pairs that differ in one axis, and asks for the bands of their ratios.
  */
-#include "sim/validate/validate_pairs.h"
+#include "sim/validate/validate_bands.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * validate_pool.c - simulates cases in child processes (children.h), which answer with one GVariant
  * of type ANSWER each.
  */
-#include "sim/validate/validate_pool.h"
+#include "sim/validate/validate_private.h"
 
 #include <string.h>
 

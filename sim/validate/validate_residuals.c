@@ -2,7 +2,7 @@
  * validate_residuals.c - predicts kernels and collects the errors, by table and region of the
  * table.
  */
-#include "sim/validate/validate_residuals.h"
+#include "sim/validate/validate_private.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * validate_set.c - reads a set's scenario and table, and checks its `validation:` section: every
  * column has a meaning, every path exists, every referenced column is in the table.
  */
-#include "sim/validate/validate_set.h"
+#include "sim/validate/validate_private.h"
 
 #include <math.h>
 #include <string.h>

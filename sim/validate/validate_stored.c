@@ -2,7 +2,7 @@
  * validate_stored.c - writes the residuals of all sets, and finds rows whose likeness or answers
  * have moved since.
  */
-#include "sim/validate/validate_stored.h"
+#include "sim/validate/validate.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
  */
 #include <math.h>
 
-#include "sim/validate/validate_pairs.h"
+#include "sim/validate/validate_bands.h"
 #include "tests/base/test_size.h"
 
 #define PROMISED_80 0.75, 0.85

@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "sim/bands/distance.h"
+#include "sim/bands/band_private.h"
 #include "sim/bands/residuals.h"
 
 static OrrResiduals *shipped(const char *kind) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/bands/own_rows.h"
-#include "sim/bands/distance.h"
+#include "sim/bands/band_private.h"
 #include "tests/base/test_size.h"
 
 static OrrLibrary *library;

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/validate/validate_case.h"
+#include "sim/validate/validate_private.h"
 #include "sim/validate/validate_costs.h"
-#include "sim/validate/validate_set.h"
-#include "sim/validate/validate_stored.h"
+#include "sim/validate/validate.h"
 
 static const char *const kinds[] = {"training", "serving", "collectives"};
 static OrrLibrary *library;

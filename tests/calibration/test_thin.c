@@ -2,7 +2,7 @@
  * test_thin.c - what thinning keeps is what the rest cannot tell: better than an even choice of as
  * many rows.
  */
-#include "calibration/fit/thin.h"
+#include "calibration/fit/measured_private.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/cli/summary_band.h"
+#include "sim/cli/summary.h"
 #include "sim/run/answer/kinds.h"
 
 /* A training outcome whose iteration takes @value, with bounds. */

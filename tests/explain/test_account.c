@@ -4,8 +4,7 @@
  */
 #include <math.h>
 
-#include "sim/explain/account.h"
-#include "sim/explain/difference.h"
+#include "sim/explain/explain.h"
 
 static void add(OrrTimeline *timeline, const char *name, gint64 stream, double begin_s,
                 double end_s) {

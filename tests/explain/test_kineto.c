@@ -7,9 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "sim/explain/kineto.h"
-#include "sim/explain/kineto_write.h"
-#include "sim/explain/trace_read.h"
+#include "sim/explain/explain.h"
 
 typedef struct {
   char *path;

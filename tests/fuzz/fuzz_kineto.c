@@ -4,8 +4,7 @@
  */
 #include <math.h>
 
-#include "sim/explain/account.h"
-#include "sim/explain/kineto.h"
+#include "sim/explain/explain.h"
 #include "tests/fuzz/fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

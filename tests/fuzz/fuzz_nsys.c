@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "results/nsys.h"
-#include "results/nsys_timeline.h"
 #include "tests/fuzz/fuzz_file.h"
 
 /* A whole number, a number, a text; NULL where the field is empty. */

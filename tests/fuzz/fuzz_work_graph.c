@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz_file.h"
 #include "workloads/trace/et.h"
 #include "workloads/trace/goal.h"
-#include "workloads/trace/work_graph_order.h"
+#include "workloads/trace/work_graph.h"
 
 static OrrWorkGraph *read_graph(const uint8_t *data, size_t size, GError **error) {
   static const double sizes[] = {2, 3};

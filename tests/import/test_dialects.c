@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "sim/import/launch/launch_table.h"
+#include "sim/import/launch/launch_private.h"
 #include "sim/run/scenario.h"
 
 /* Fails the test, and goes on to the next finding. */

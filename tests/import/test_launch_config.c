@@ -4,7 +4,7 @@
 
 #include "sim/base/file.h"
 #include "sim/base/yaml.h"
-#include "sim/import/launch/launch_config.h"
+#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_form.h"
 #include "sim/run/scenario.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sim/import/launch/launch_form.h"
-#include "sim/import/launch/launch_scripts.h"
+#include "sim/import/launch/launch_private.h"
 
 /* @other: a part of what is said; NULL: a decoder of text; "": the name does not say. */
 static const struct {

@@ -10,7 +10,6 @@
 
 #include "sim/base/yaml.h"
 #include "sim/import/launch/launch_form.h"
-#include "sim/import/launch/launch_server.h"
 #include "sim/run/scenario.h"
 
 typedef struct {
@@ -76,7 +75,7 @@ static GPtrArray *commands_of(const char *text, const char *file) {
 
 static void read_commands(Case *own, const char *text, const char *file) {
   g_autoptr(GPtrArray) commands = commands_of(text, file);
-  orr_launch_server_read(own->draft, commands);
+  orr_launch_server_group_read(own->draft, commands);
   orr_launch_draft_apply(own->draft);
 }
 

@@ -2,7 +2,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "sim/import/launch/launch_server.h"
+#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/shell.h"
 
 typedef struct {

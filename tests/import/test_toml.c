@@ -4,7 +4,7 @@
 
 #include "sim/base/yaml.h"
 #include "sim/base/yaml_foreign.h"
-#include "sim/import/launch/config_resolve.h"
+#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/toml.h"
 
 /* The tree of @text as our YAML in one line; or the error. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sim/import/topology/cluster_plan.h"
-#include "sim/import/topology/dump_hostlist.h"
+#include "sim/import/topology/dump.h"
 
 /* The document of dumps (NULL-terminated texts), or the error's message behind "refused: ". Each
  * question and note follows on a line "? ..." or "- ...". */

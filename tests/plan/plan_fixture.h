@@ -9,7 +9,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
-#include "sim/plan/plan_serving_store.h"
+#include "sim/plan/plan_serving.h"
 #include "tests/run/shared_library.h"
 
 static char *h100[] = {"dgx-h100-superpod", NULL};

@@ -7,7 +7,7 @@
 
 #include "sim/base/yaml.h"
 #include "sim/import/launch/launch_form.h"
-#include "sim/plan/plan_launch.h"
+#include "sim/plan/plan.h"
 #include "tests/run/shared_library.h"
 
 static OrrScenario *scenario_of(OrrLibrary *library, const char *text) {

@@ -8,7 +8,7 @@
 #include "calibration/measure/measure_row.h"
 #include "calibration/measure/measure_visit.h"
 #include "results/store.h"
-#include "sim/plan/plan_serving_store.h"
+#include "sim/plan/plan_serving.h"
 #include "results/rows/rows.h"
 #include "sim/sweep/sweep.h"
 

@@ -11,7 +11,7 @@
  */
 #include <sys/mman.h>
 
-#include "sim/run/simulate_jobs.h"
+#include "sim/run/run_private.h"
 #include "tests/engine/forked.h"
 #include "tests/workloads/scenario_fixture.h"
 #include "tests/run/shared_library.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "sim/base/random.h"
-#include "sim/run/answer/latencies.h"
+#include "sim/run/answer/answer_private.h"
 #include "workloads/serving/serving.h"
 
 static void test_gaps(void) {

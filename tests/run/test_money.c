@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/run/answer/money.h"
+#include "sim/run/answer/answer_private.h"
 #include "tests/run/run_text.h"
 
 #define TRAINING                                                                                   \

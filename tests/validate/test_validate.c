@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/validate/validate_pool.h"
+#include "sim/validate/validate_private.h"
 
 static char *folder; /* a user's library, flat: FOLDER/validation/NAME.yaml */
 static OrrLibrary *library;

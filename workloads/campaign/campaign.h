@@ -10,7 +10,7 @@
  *     detection: [{symptom: crash, after: 30 s}, ...]
  *     recovery: {requeue: 5 min, restart: 1 min, initialise: 30 s}
  *
- * Steps, stalls and loads come from replays of the scenario (sim/run/simulate_campaign.h).
+ * Steps, stalls and loads come from replays of the scenario (sim/run/run_private.h).
  */
 #ifndef ORR_CAMPAIGN_H
 #define ORR_CAMPAIGN_H

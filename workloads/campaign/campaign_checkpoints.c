@@ -1,7 +1,7 @@
 /*
  * campaign_checkpoints.c - a list per tier, oldest first, of at most `keep` finished checkpoints.
  */
-#include "workloads/campaign/campaign_checkpoints.h"
+#include "workloads/campaign/campaign_sim.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
  *   Weibull      H(t) = n (t / scale)^k
  *   log-normal   H(t) = -n ln(1 - Phi(ln(t / scale) / sigma)), inverted by bisection
  */
-#include "workloads/campaign/campaign_draw.h"
+#include "workloads/campaign/campaign_sim.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "workloads/campaign/campaign_draw.h"
+#include "workloads/campaign/campaign_sim.h"
 
 enum { MOST_OUT = 8192 };
 

@@ -15,9 +15,6 @@
 
 #include <math.h>
 
-#include "workloads/campaign/campaign_checkpoints.h"
-#include "workloads/campaign/campaign_draw.h"
-
 const char *const orr_campaign_phase_words[] = {"run",        "detect",     "diagnose", "wait",
                                                 "reschedule", "initialise", "load",     "recompute",
                                                 "slow",       "stall",      "planned",  NULL};

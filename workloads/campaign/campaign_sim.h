@@ -130,6 +130,83 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCampaignHistory, orr_campaign_sim_free)
 
 double orr_campaign_sim_lost(const OrrCampaignHistory *history, guint cause, int phase);
 
+/* campaign_checkpoints.c: the checkpoints that exist, tier by tier, and which one a restart loads.
+ *
+ * A checkpoint counts once its write has ended. The next one of a tier waits for that
+ * (back-pressure). What a failure leaves:
+ *
+ *   host      in the memory of each node: gone with any node, and with the job where it is requeued
+ *   peer      also in the memory of another node: gone with a rack, unless the peer is in another
+ *             one; gone with the job where it is requeued
+ *   ssd       on each node's disk: gone with any node
+ *   storage   in the file system: never gone
+ */
+
+typedef struct OrrCampaignCheckpoints OrrCampaignCheckpoints;
+
+typedef struct {
+  double progress_s, load_s;
+} OrrCampaignFound;
+
+/* @tiers (of OrrCampaignTier) outlives the result. */
+OrrCampaignCheckpoints *orr_campaign_checkpoints_new(const GArray *tiers);
+void orr_campaign_checkpoints_free(OrrCampaignCheckpoints *checkpoints); /* NULL is fine */
+
+/* The progress at which the next checkpoint is due; INFINITY: none is. */
+double orr_campaign_checkpoints_next(const OrrCampaignCheckpoints *checkpoints);
+
+/* Takes those that are due at @progress_s; returns for how long the job waits. */
+double orr_campaign_checkpoints_take(OrrCampaignCheckpoints *checkpoints, double now_s,
+                                     double progress_s);
+/* Before a planned restart: takes one in every tier, and waits until all are written. */
+double orr_campaign_checkpoints_take_all(OrrCampaignCheckpoints *checkpoints, double now_s,
+                                         double progress_s);
+
+/* The job has stopped at @now_s: unfinished ones are lost. */
+void orr_campaign_checkpoints_fail(OrrCampaignCheckpoints *checkpoints, double now_s);
+/* A node was lost (@kills_host), or a whole rack. */
+void orr_campaign_checkpoints_lose(OrrCampaignCheckpoints *checkpoints, gboolean kills_host,
+                                   gboolean is_rack);
+/* The job's processes and their memory are given up. */
+void orr_campaign_checkpoints_end(OrrCampaignCheckpoints *checkpoints);
+
+/* The newest checkpoint that is not after @most_s of progress, from the tier that loads fastest;
+ * the beginning where there is none. Those after @most_s are dropped. */
+OrrCampaignFound orr_campaign_checkpoints_find(OrrCampaignCheckpoints *checkpoints, double most_s);
+
+/* The job goes on from @progress_s. */
+void orr_campaign_checkpoints_resume(OrrCampaignCheckpoints *checkpoints, double progress_s);
+
+/* campaign_draw.c: when a process strikes next, and what it strikes.
+ *
+ * A process with n components is a Poisson process whose cumulative hazard is n times a single
+ * component's: exact for exponential lives, and for others where a repair leaves a component as
+ * old as it was (minimal repair; Barlow, Hunter 1960). Unit exponentials are laid along that
+ * hazard, so a higher rate strikes earlier with the same draws. */
+
+typedef struct {
+  const OrrCampaignProcess *process;
+  OrrRandom arrivals, marks;
+  double left;    /* hazard until the next strike, counted from @at_s */
+  double at_s;    /* the hazard before this is spent */
+  double begin_s; /* of the job's attempt, for infant mortality */
+  double next_s;  /* the next strike */
+  double factor;  /* of the hazard: lemons among the job's nodes */
+} OrrCampaignDraw;
+
+/* Strikes of all components that are expected until @t_s, without infant mortality and lemons. */
+double orr_campaign_draw_hazard(const OrrCampaignProcess *process, double t_s);
+
+void orr_campaign_draw_init(OrrCampaignDraw *draw, const OrrCampaignProcess *process, guint index,
+                            guint64 seed);
+/* A new attempt of the job begins at @at_s, which is not after next_s. */
+void orr_campaign_draw_attempt(OrrCampaignDraw *draw, double at_s);
+/* From @at_s on the hazard is @factor times the process's. */
+void orr_campaign_draw_scale(OrrCampaignDraw *draw, double at_s, double factor);
+/* The strike at next_s has happened; finds the next one. */
+void orr_campaign_draw_next(OrrCampaignDraw *draw);
+double orr_campaign_draw_repair(OrrCampaignDraw *draw); /* seconds */
+
 G_END_DECLS
 
 #endif

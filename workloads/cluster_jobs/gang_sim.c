@@ -1,7 +1,7 @@
 /*
  * gang_sim.c - the event loop: ends, submissions, one pass over the queue.
  */
-#include "workloads/cluster_jobs/gang_sim.h"
+#include "workloads/cluster_jobs/cluster_jobs.h"
 
 #include "workloads/cluster_jobs/passes/gang_pass.h"
 

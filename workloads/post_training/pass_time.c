@@ -1,7 +1,7 @@
 /*
  * pass_time.c - deals samples to replicas.
  */
-#include "workloads/post_training/pass_time.h"
+#include "workloads/post_training/loop_sim.h"
 
 #include <math.h>
 

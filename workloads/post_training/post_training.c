@@ -3,7 +3,6 @@
  */
 #include "workloads/post_training/post_training.h"
 
-#include "workloads/post_training/post_training_compile.h"
 #include "workloads/post_training/post_training_parts.h"
 
 #define D "%" G_GINT64_FORMAT

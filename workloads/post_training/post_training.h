@@ -18,10 +18,10 @@
  *     update: {parallel: {ep: 8}, batch: {global: 512}}
  *
  * What it is made of:
- *  - a step of an engine by its batch and its contexts: serving_cost.h (rollout_speed.h);
+ *  - a step of an engine by its batch and its contexts: serving_cost.h (rollout_replica.h);
  *  - forward passes and updates of the actor and of the other models: replays of two training
  *    steps that differ in their micro-batches, a line through them (post_training_parts.h);
- *  - what a GPU holds meanwhile: post_training_memory.h;
+ *  - what a GPU holds meanwhile: post_training_parts.h;
  *  - weights from trainer to engines: replays of collectives (weight_syncs/);
  *  - the loop: an event simulation of all replicas, the verifier and the trainer (loop_sim.h).
  */

@@ -7,7 +7,7 @@
  *   bytes = parameters (offload optimizer: 16, all: 18) / trainer GPUs
  *   t = wake + bytes / host link
  */
-#include "workloads/post_training/post_training_compile.h"
+#include "workloads/post_training/post_training_parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,8 +15,6 @@
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective_bench.h"
 #include "workloads/parts.h"
-#include "workloads/post_training/post_training_memory.h"
-#include "workloads/post_training/post_training_parts.h"
 
 void orr_post_training_compile_check(const OrrPostTraining *params, const OrrModel *model,
                                      const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {

@@ -1,7 +1,7 @@
 /*
  * post_training_memory.c - adds up states and working sets.
  */
-#include "workloads/post_training/post_training_memory.h"
+#include "workloads/post_training/post_training_parts.h"
 
 #include <math.h>
 

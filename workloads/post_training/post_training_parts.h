@@ -75,6 +75,31 @@ gint64 orr_post_training_parts_shard_ranks(const OrrPostTrainingParts *parts);
 /* Bytes per second between a GPU and its host. */
 double orr_post_training_parts_host_link(const OrrPostTrainingParts *parts);
 
+/* post_training_compile.c: from the document to the loop: pools, engines, passes, weights. */
+
+/* Checks engines and trainer as the workloads that they are, on their own GPUs. */
+void orr_post_training_compile_check(const OrrPostTraining *params, const OrrModel *model,
+                                     const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
+
+/* OrrWorkloadKind's. The loop runs here: the program that it returns is empty. */
+OrrWork *orr_post_training_compile(const void *params, const OrrWorld *world, GError **error);
+
+/* post_training_memory.c: what a GPU of each pool holds in each phase.
+ *
+ *   trainer   process + states that stay + the state at work + its working set
+ *   rollouts  weights and cache of an engine; on shared GPUs next to what the trainer leaves there
+ *
+ * A role's state (post_training.h) stays on the GPU, or comes from host memory for its own phases.
+ */
+
+/* Of OrrPostTrainingMemoryRow, in the order of a step's phases. @engine_bytes: of an engine. */
+GArray *orr_post_training_memory_new(const OrrPostTrainingParts *parts, double engine_bytes);
+/* The most that a phase of the trainer needs. */
+double orr_post_training_memory_peak(const GArray *memory);
+/* Where an engine shares its GPUs: FALSE with @error if the trainer leaves too little room. */
+gboolean orr_post_training_memory_check_room(const OrrPostTrainingParts *parts, double engine_bytes,
+                                             GError **error);
+
 G_END_DECLS
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * rollout_speed.c - asks serving_cost.h once per rung.
  */
-#include "workloads/post_training/rollout_speed.h"
+#include "workloads/post_training/rollout_replica.h"
 
 #include <math.h>
 

@@ -6,7 +6,6 @@
 #include "workloads/expert_loads/expert_load.h"
 #include "workloads/serving/cost/serving_experts.h"
 #include "workloads/serving/fleet/fleet.h"
-#include "workloads/serving/fleet/serving_check.h"
 
 const char *const orr_metrics_words[] = {"vllm", "aiperf", NULL};
 static const char *const sampling_words[] = {"all", "top-p", NULL};

@@ -71,7 +71,7 @@ typedef enum {
   ORR_PREFETCH_TIMEOUT
 } OrrPrefetchPolicy;
 
-/* Cache tiers below HBM; see tiers.h. */
+/* Cache tiers below HBM; see kv.h. */
 typedef struct {
   int prefetch; /* OrrPrefetchPolicy */
   gint64 prefetch_threshold;
@@ -145,7 +145,7 @@ typedef struct {
 typedef enum { ORR_METRICS_VLLM, ORR_METRICS_AIPERF } OrrMetricsDefinition;
 extern const char *const orr_metrics_words[]; /* "vllm", "aiperf", NULL */
 
-/* FULL: while every place of the engines is taken. STEADY: fleet/steady.h. */
+/* FULL: while every place of the engines is taken. STEADY: fleet/fleet_private.h. */
 typedef enum { ORR_WINDOW_ALL, ORR_WINDOW_FULL, ORR_WINDOW_STEADY } OrrMetricsWindow;
 
 typedef struct {
@@ -344,7 +344,7 @@ typedef enum {
   ORR_STEADY_MISSES /* more requests miss an objective than least-good allows */
 } OrrSteadyState;
 
-/* What is known of a run's steady state: fleet/steady.h. */
+/* What is known of a run's steady state: fleet/fleet_private.h. */
 typedef struct {
   gint32 state;          /* OrrSteadyState */
   double begin_s, end_s; /* the window, on the run's clock; of a short run what there is of it */

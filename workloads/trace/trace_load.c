@@ -1,7 +1,7 @@
 /*
- * trace_load.c - finds the files of a traced job, one per rank, and reads them (trace_load.h).
+ * trace_load.c - finds the files of a traced job, one per rank, and reads them (trace_work.h).
  */
-#include "workloads/trace/trace_load.h"
+#include "workloads/trace/trace_work.h"
 
 #include <string.h>
 

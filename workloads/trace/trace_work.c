@@ -9,7 +9,6 @@
 
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective_cache.h"
-#include "workloads/trace/trace_load.h"
 
 static const OrrField fields[] = {
     ORR_WORKLOAD_STACK_FIELD(OrrTraceParams),
@@ -70,7 +69,7 @@ typedef struct {
   GHashTable *planned;    /* of Planned */
   const void **plan_of;   /* Planned, by communication */
   guint32 *comm_of;       /* program comm + 1, by communication; 0: not made yet */
-  guint32 *stream_of;     /* by item (work_graph_order.h) */
+  guint32 *stream_of;     /* by item (work_graph.h) */
   guint8 *needs;          /* by item: NEEDS_ */
   guint32 *events[2];     /* by item: at its begin, at its end */
   guint32 *place;         /* by item: position in its stream */

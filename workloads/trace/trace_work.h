@@ -18,7 +18,8 @@
 #define ORR_TRACE_WORK_H
 
 #include "workloads/collectives/nccl.h"
-#include "workloads/trace/work_graph_order.h"
+#include "workloads/trace/et.h"
+#include "workloads/trace/work_graph.h"
 #include "workloads/workload.h"
 
 G_BEGIN_DECLS
@@ -57,6 +58,23 @@ typedef struct {
   GArray *calls;                /* of OrrTraceCall */
   GPtrArray *notes;             /* of char *: what the format held that is not replayed */
 } OrrTraceWork;
+
+/* trace_load.c: the files of a traced job: finds them and reads them into a graph. */
+
+typedef struct {
+  const char *file;     /* NAME.et: NAME.0.et, NAME.1.et ..., else the file itself; NAME.goal */
+  char *const *folders; /* to search, NULL-terminated; NULL: none */
+  gint64 ranks;         /* 0: as many as there are files */
+  gboolean symmetric;   /* ranks without a file do what the first rank does */
+  const char *groups;   /* a JSON file {"NAME": [RANK, ...]}; "": none */
+  OrrEtDims dims;
+} OrrTraceLoad;
+
+/* The graph, matched. NULL with @error. */
+OrrWorkGraph *orr_trace_load(const OrrTraceLoad *load, GError **error);
+
+/* Why the name of a trace is refused (static); NULL: it is not. */
+const char *orr_trace_load_refuse(const char *file);
 
 G_END_DECLS
 

@@ -5,7 +5,7 @@
  * Each rank has nodes: compute on its GPU, work of its host, sends, receives and collectives. A
  * node may begin when all nodes that it depends on have ended (or, GOAL's `irequires`, have begun).
  * Nodes that share a queue of their rank (a CUDA stream, a thread, a process group) run one at a
- * time. A graph has no streams and no order of its own beyond that: work_graph_order.h finds one.
+ * time. A graph has no streams and no order of its own beyond that: work_graph.h finds one.
  *
  *   rank 0   compute ---> all-reduce ---> compute        a collective begins when all ranks of its
  *   rank 1   compute ---> all-reduce ---> compute        group have reached it
@@ -14,6 +14,9 @@
 #define ORR_WORK_GRAPH_H
 
 #include <glib.h>
+
+#include "sim/engine/executor.h"
+#include "workloads/workload.h"
 
 G_BEGIN_DECLS
 
@@ -102,6 +105,47 @@ gboolean orr_work_graph_resolve(OrrGraphRank *rank, const GArray *ids, GError **
  * k-th collective of a group is the same on all of its ranks, by the order of recorded starts, or
  * of the file; a send meets the first receive with its tag. FALSE with what does not match. */
 gboolean orr_work_graph_match(OrrWorkGraph *graph, GError **error);
+
+/* work_graph_order.c: one order in which a graph can run: a schedule by list scheduling, with each
+ * communication alone on its links.
+ *
+ * A program (sim/engine/program.h) has streams, whose ops have a fixed order; a graph only says
+ * what depends on what. The order of a stream is that in which this schedule begins its nodes: of
+ * the ready ones, the one that the trace started first. Since the whole is one schedule that ends,
+ * the streams of all ranks together cannot deadlock, however long transfers take when they share
+ * links.
+ *
+ *   kernels of one CUDA stream     one at a time, as they become ready
+ *   operators of one thread        likewise
+ *   collectives of one group       one at a time, in their order
+ *   sends and receives             begin when they are ready
+ */
+
+typedef struct {
+  guint32 *first;  /* of each rank's nodes in the arrays below, and one more: their sum */
+  double *begin_s; /* by node: of COMM kinds, when this rank reached it */
+  double *end_s;
+  guint32 *order; /* nodes of each rank in the order of their begins */
+} OrrGraphOrder;
+
+/* @node_s: seconds of nodes, by rank one after another; @comm_s: of communications. @graph is
+ * matched. ORR_FAULT_STUCK, with a rank and a node, where the graph cannot end. */
+gboolean orr_graph_order_init(OrrGraphOrder *order, const OrrWorkGraph *graph, const double *node_s,
+                              const double *comm_s, GError **error);
+void orr_graph_order_clear(OrrGraphOrder *order);
+
+/* work_graph_of.c: a replayed program as a graph: what a profiler of the simulated job would have
+ * recorded, to be written as a trace.
+ *
+ * Each GPU of the job becomes a rank, in the order of their numbers. Its nodes are the operations
+ * of its lane: work takes the time of the replay, so that what overlap cost is in it; a
+ * communication is the call of its own group. Streams become dependencies. A process group is the
+ * ranks of a call on one stream, since communicators of different streams run side by side. */
+
+/* @spans (of OrrSpan) in the order of the replay; @work was compiled with OrrWorld.keeps_calls and
+ * is FULL. NULL with ORR_FAULT_DOCUMENT where it does what a graph cannot say: copies to hosts,
+ * file systems. */
+OrrWorkGraph *orr_work_graph_of(const OrrWork *work, const GArray *spans, GError **error);
 
 G_END_DECLS
 

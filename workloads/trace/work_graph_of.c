@@ -1,10 +1,10 @@
 /*
- * work_graph_of.c - walks the streams of each rank's lane (work_graph_of.h).
+ * work_graph_of.c - walks the streams of each rank's lane (work_graph.h).
  *
  * A stream has a frontier: the nodes that its next operation depends on. Work and communication
  * replace it by their own node, RECORD copies it to an event, WAIT adds an event's.
  */
-#include "workloads/trace/work_graph_of.h"
+#include "workloads/trace/work_graph.h"
 
 #include <string.h>
 

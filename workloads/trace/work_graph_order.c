@@ -5,7 +5,7 @@
  * it has one, then runs; a communication ends on all members at once, its time after the last has
  * reached it.
  */
-#include "workloads/trace/work_graph_order.h"
+#include "workloads/trace/work_graph.h"
 
 #include <math.h>
 

@@ -11,10 +11,7 @@
 #include "workloads/training/emit/training_loader.h"
 #include "workloads/training/emit/training_noise.h"
 #include "workloads/training/job/training_offload.h"
-#include "workloads/training/memory/training_handover.h"
 #include "workloads/training/memory/training_memory.h"
-#include "workloads/training/memory/training_overhead.h"
-#include "workloads/training/training_check.h"
 #include "workloads/training/training_compile.h"
 
 static const char *const optimizer_words[] = {"adam", NULL};

@@ -20,9 +20,9 @@
  * add to it. So do the reductions of gradients; of those the one after the last backward counts,
  * or all where they do not overlap.
  */
-#include "workloads/training/training_bound.h"
+#include "workloads/training/training_compile.h"
 
-#include "workloads/training/comm/training_layers.h"
+#include "workloads/training/comm/training_plan.h"
 #include "workloads/training/comm/training_sharding.h"
 #include "workloads/training/cost/training_packing.h"
 #include "workloads/training/emit/training_noise.h"

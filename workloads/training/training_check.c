@@ -2,11 +2,10 @@
  * training_check - checks what single fields cannot: sizes against each other, against the model,
  * and against the machine. Each finding names the broken rule and the values.
  */
-#include "workloads/training/training_check.h"
+#include "workloads/training/training_compile.h"
 
 #include "workloads/training/cost/training_packing.h"
 #include "workloads/training/job/training_job.h"
-#include "workloads/training/training_refusals.h"
 
 #define D "%" G_GINT64_FORMAT
 

@@ -8,16 +8,11 @@
 
 #include "sim/base/fault.h"
 #include "workloads/training/comm/training_plan.h"
-#include "workloads/training/comm/training_run_time.h"
 #include "workloads/training/cost/training_costs.h"
-#include "workloads/training/cost/training_host.h"
-#include "workloads/training/cost/training_power.h"
-#include "workloads/training/emit/training_limit.h"
 #include "workloads/training/emit/training_program.h"
-#include "workloads/training/emit/training_steps.h"
+#include "workloads/training/emit/training_emitter.h"
 #include "workloads/training/memory/training_memory.h"
 #include "workloads/training/training.h"
-#include "workloads/training/training_bound.h"
 #include "workloads/training/training_compile.h"
 
 static OrrTrainingWork *work_new(const OrrJob *job) {

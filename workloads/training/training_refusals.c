@@ -4,7 +4,7 @@
  *
  * Each rule is a framework's, or the limit of what is modelled; its sentence says which.
  */
-#include "workloads/training/training_refusals.h"
+#include "workloads/training/training_compile.h"
 
 #include "workloads/training/job/training_job.h"
 #include "workloads/training/job/training_offload.h"

@@ -1,7 +1,7 @@
 /*
  * config_resolve.c - replaces what stands in ${...} in a tree, within bounds.
  */
-#include "sim/import/launch/config_resolve.h"
+#include "sim/import/launch/launch_private.h"
 
 #include <math.h>
 #include <string.h>

@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
+#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 
 #define LOAD "workload.load"

@@ -11,12 +11,9 @@
  */
 #include <string.h>
 
-#include "sim/base/library_alias.h"
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_trainer.h"
-#include "sim/import/launch/launch_translate.h"
 #include "sim/import/launch/recipe.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_bridge;

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
+#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 
 static const char *family_of(const char *image) {

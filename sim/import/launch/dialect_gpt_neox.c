@@ -6,9 +6,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_translate.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_gpt_neox;
 

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
+#include "sim/import/launch/launch_private.h"
 
 /* "4", or "1:4" of an elastic job, which uses all it can. */
 static gint64 count_of(OrrLaunchDraft *draft, const OrrLaunchSetting *setting) {

@@ -9,8 +9,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/launch_config.h"
+#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 
 /* LMCache's buffers in GB, where it is on. */

@@ -4,11 +4,9 @@
  * Source: megatron/arguments.py, megatron/training/arguments.py of NVIDIA/Megatron-LM (v2.4 to
  * core_v0.15), and those that microsoft/Megatron-DeepSpeed adds.
  */
-#include "sim/import/launch/dialect_megatron.h"
+#include "sim/import/launch/launch_trainer.h"
 
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_scripts.h"
-#include "sim/import/launch/launch_trainer.h"
 
 static void finish(OrrLaunchDraft *draft) {
   orr_dialect_megatron_model(draft);

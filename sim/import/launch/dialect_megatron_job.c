@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialect_megatron.h"
-#include "sim/import/launch/launch_config.h"
+#include "sim/import/launch/launch_trainer.h"
+#include "sim/import/launch/launch_private.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_megatron;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "sim/base/quantity.h"
-#include "sim/import/launch/dialect_megatron.h"
+#include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/launch_private.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_megatron;

@@ -5,10 +5,8 @@
  * Source: docs/source_en/Megatron-SWIFT/Command-line-parameters.md of modelscope/ms-swift 3.9 to 4.
  * `megatron rlhf` with GRPO is read by dialect_rollouts.c.
  */
-#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
-#include "sim/import/launch/launch_translate.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_megatron_swift;
 

@@ -12,10 +12,8 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/config_resolve.h"
-#include "sim/import/launch/dialect_megatron.h"
-#include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_trainer.h"
 
 /* Options of models other than a GPT, by how they begin. */
 static const char *const foreign[] = {"encoder-", "decoder-",   "bert-",        "img-",

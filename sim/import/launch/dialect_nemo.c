@@ -8,9 +8,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_translate.h"
 
 /* A key of NeMo 1.x and Megatron-Bridge, and of NeMo 2.x's strategy. */
 

@@ -15,9 +15,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialect_rollouts.h"
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/launch_config.h"
+#include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/launch_private.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_prime_rl;

@@ -13,9 +13,7 @@
 #include <string.h>
 
 #include "sim/base/yaml_foreign.h"
-#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_translate.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_primus;
 

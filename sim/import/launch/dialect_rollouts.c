@@ -22,11 +22,8 @@
 #include <string.h>
 
 #include "sim/base/quantity.h"
-#include "sim/import/launch/dialect_rollouts.h"
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/launch_config.h"
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
+#include "sim/import/launch/launch_private.h"
 
 /* What a launcher has where its input says nothing; 0: it must. */
 typedef struct {

@@ -6,8 +6,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/launch_serving.h"
+#include "sim/import/launch/launch_private.h"
 
 /* The algorithm of NCCL counts where the engine has no all-reduce of its own. */
 static void convert_algorithm(OrrLaunchDraft *draft, OrrLaunchSetting *setting,

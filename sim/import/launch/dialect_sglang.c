@@ -7,7 +7,7 @@
  * attention, each of tp / dp GPUs, which divide --max-running-requests and --chunked-prefill-size
  * among themselves; without it, --dp-size engines stand behind one front end.
  */
-#include "sim/import/launch/dialects.h"
+#include "sim/import/launch/launch_private.h"
 
 #include <string.h>
 

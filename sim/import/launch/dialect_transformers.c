@@ -1,18 +1,15 @@
 /*
  * dialect_transformers.c - the arguments of Hugging Face's Trainer and of the tools that build on
  * it (TRL, LLaMA-Factory, axolotl, ms-swift), on a command line or in YAML. Where the tools differ
- * in their defaults, launch_wrappers.h has them.
+ * in their defaults, launch_trainer.h has them.
  *
  * Source: src/transformers/training_args.py, trl/trainer/sft_config.py,
  * LLaMA-Factory/src/llamafactory/hparams, axolotl/utils/schemas/config.py.
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
-#include "sim/import/launch/launch_wrappers.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_transformers;
 

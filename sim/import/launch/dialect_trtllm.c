@@ -9,7 +9,7 @@
  * YAML wins, since trtllm-serve lays it over its options. With enable_attention_dp every GPU of
  * tensor parallelism is a group of attention of its own.
  */
-#include "sim/import/launch/dialects.h"
+#include "sim/import/launch/launch_private.h"
 
 #include <string.h>
 

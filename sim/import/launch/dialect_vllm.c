@@ -9,7 +9,7 @@
  * whole on tp * dp ranks; without it each expert is split over all of them. Ranks of a dense model
  * are engines behind one front end: replicas.
  */
-#include "sim/import/launch/dialects.h"
+#include "sim/import/launch/launch_private.h"
 
 #include <string.h>
 

@@ -5,12 +5,8 @@
 #include <string.h>
 
 #include "sim/base/yaml_foreign.h"
-#include "sim/import/launch/config_resolve.h"
-#include "sim/import/launch/form_manifest.h"
-#include "sim/import/launch/forms.h"
-#include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_strangers.h"
+#include "sim/import/launch/launch_form.h"
 
 enum { MAX_FILES = 32 };
 

@@ -12,9 +12,8 @@
 
 #include "sim/base/quantity.h"
 #include "sim/base/yaml.h"
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_form.h"
 
 static int recognise(const OrrLaunchSource *source) {
   const char *context = strstr(source->text, "context_servers:");

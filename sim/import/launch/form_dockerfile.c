@@ -12,9 +12,8 @@
 #include <string.h>
 
 #include "sim/base/yaml_foreign.h"
-#include "sim/import/launch/forms.h"
+#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_server.h"
 #include "sim/import/launch/shell.h"
 
 typedef struct {
@@ -144,7 +143,7 @@ static void read_script(Dockerfile *dockerfile) {
   for (guint i = 0; i < commands->len; i++)
     if (concerns(commands->pdata[i], dockerfile)) g_ptr_array_add(servers, commands->pdata[i]);
   if (servers->len > 0)
-    orr_launch_server_read(dockerfile->draft, servers);
+    orr_launch_server_group_read(dockerfile->draft, servers);
   else if (orr_diags_n_errors(dockerfile->draft->diags) == 0)
     orr_diags_error(dockerfile->draft->diags, (OrrPlace){.file = dockerfile->file},
                     "neither CMD nor ENTRYPOINT starts vLLM, SGLang or TensorRT-LLM");

@@ -7,7 +7,7 @@
 
 #include "models/import_huggingface.h"
 #include "sim/base/yaml.h"
-#include "sim/import/launch/forms.h"
+#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_private.h"
 
 static int recognise(const OrrLaunchSource *source) {
@@ -35,7 +35,7 @@ static void append_flow(GString *text, const OrrNode *node) {
   g_string_append_c(text, is_map ? '}' : ']');
 }
 
-char *orr_forms_flow_text(const OrrNode *node) {
+char *orr_launch_form_flow_text(const OrrNode *node) {
   GString *text = g_string_new(NULL);
   append_flow(text, node);
   return g_string_free(text, FALSE);
@@ -46,7 +46,7 @@ static void set_model(OrrLaunchDraft *draft, const OrrNode *tree, const char *na
     const OrrNode *key = tree->keys->pdata[i];
     if (strcmp(key->text, "schema") == 0 || strcmp(key->text, "aliases") == 0) continue;
     g_autofree char *path = g_strdup_printf("model.%s", key->text);
-    g_autofree char *value = orr_forms_flow_text(tree->items->pdata[i]);
+    g_autofree char *value = orr_launch_form_flow_text(tree->items->pdata[i]);
     orr_launch_draft_set(draft, path, value, NULL, i == 1 ? name : NULL);
   }
 }

@@ -16,11 +16,8 @@
 
 #include "sim/base/quantity.h"
 #include "sim/base/yaml_foreign.h"
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/form_manifest.h"
-#include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_server.h"
+#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/shell.h"
 
@@ -576,7 +573,7 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   for (guint i = 0; trees && i < trees->len; i++)
     orr_form_manifest_files(&manifest, source, trees->pdata[i]);
   for (guint i = 0; trees && i < trees->len; i++) read_tree(&manifest, trees->pdata[i]);
-  if (commands->len > 0) orr_launch_server_read(draft, commands);
+  if (commands->len > 0) orr_launch_server_group_read(draft, commands);
   note_variables(&manifest, draft);
   for (guint i = 0; commands->len > 0 && trees && i < trees->len; i++)
     account_for(&manifest, trees->pdata[i], prefix_of(trees->pdata[i]), &n_keys);

@@ -9,8 +9,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/form_manifest.h"
-#include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_form.h"
 
 /* --- Values of vLLM's production stack --- */
 

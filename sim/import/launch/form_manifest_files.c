@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/form_manifest.h"
+#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_private.h"
 
 void orr_form_manifest_files(OrrFormManifest *manifest, const OrrLaunchSource *whole,

@@ -12,9 +12,8 @@
 #include <string.h>
 
 #include "sim/base/yaml_foreign.h"
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/form_manifest.h"
 #include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_form.h"
 
 /* "tensorParallelSize", "tensor_parallel_size": "tensor-parallel-size". Newly allocated. */
 static char *plain_key(const char *key) {

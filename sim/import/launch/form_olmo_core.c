@@ -17,9 +17,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/recipe.h"
 
 enum { MOST_DEPTH = 12, MOST_STEPS = 20000 };

@@ -3,9 +3,9 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/forms.h"
+#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_trainer.h"
-#include "sim/import/launch/launch_strangers.h"
+#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/shell.h"
 
 /* --- Recognising --- */
@@ -194,7 +194,7 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   if (is_training)
     orr_launch_trainer_read(draft, trainers);
   else if (servers->len)
-    orr_launch_server_read(draft, servers);
+    orr_launch_server_group_read(draft, servers);
   else if (orr_diags_n_errors(orr_launch_draft_diags(draft)) == 0)
     refuse(draft, source, shell);
 }

@@ -3,9 +3,8 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/forms.h"
-#include "sim/import/launch/launch_config.h"
+#include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/toml.h"
 
 /* A table's header alone on a line, and a key with '='. */

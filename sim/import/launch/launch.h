@@ -11,7 +11,7 @@
  *     |    account of the keys                       mapped | irrelevant | not simulated
  *     |    questions                                 what the input does not say
  *     v
- *   YAML text, each key with its source as a comment (launch_text.h)
+ *   YAML text, each key with its source as a comment (launch_private.h)
  *
  * A dialect is what one program understands ("megatron-lm", "vllm"). An input can hold several: a
  * launch line of Megatron-DeepSpeed names a config of DeepSpeed. Nothing is dropped in silence: a

@@ -1,16 +1,11 @@
 /*
  * launch_config.c - which trainer a config belongs to, and what trainers decide alike.
  */
-#include "sim/import/launch/launch_config.h"
+#include "sim/import/launch/launch_private.h"
 
 #include <string.h>
 
-#include "sim/base/library_alias.h"
 #include "sim/base/quantity.h"
-#include "sim/import/launch/config_resolve.h"
-#include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_strangers.h"
-#include "sim/import/launch/launch_translate.h"
 
 enum { MAX_SETTINGS = 4000 };
 

@@ -7,7 +7,6 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
-#include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_private.h"
 
 const OrrLaunchForm *const orr_launch_forms[] = {

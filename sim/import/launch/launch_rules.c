@@ -3,9 +3,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_table.h"
 
 const OrrLaunchDialect *const orr_launch_dialects[] = {
 #define DIALECT(name_) &orr_dialect_##name_,

@@ -4,10 +4,8 @@
  */
 #include <string.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_text.h"
 #include "workloads/stack.h"
 
 static void set_number(OrrLaunchDraft *draft, const char *path, gint64 number, const char *from) {

@@ -5,7 +5,7 @@
  * Megatron-DeepSpeed, alibaba/Pai-Megatron-Patch (examples/), Hugging Face's
  * examples/pytorch and trl/scripts, open-r1 (src/open_r1).
  */
-#include "sim/import/launch/launch_scripts.h"
+#include "sim/import/launch/launch_private.h"
 
 #include <string.h>
 

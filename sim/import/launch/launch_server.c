@@ -4,12 +4,11 @@
  *   nohup docker run -e A=b vllm/vllm-openai:v0.9.1 --model X > log &
  *         ^container        ^image                  ^first argument
  */
-#include "sim/import/launch/launch_server.h"
+#include "sim/import/launch/launch_form.h"
 
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/launch_server_private.h"
+#include "sim/import/launch/launch_serving.h"
 
 const char *orr_launch_server_word(const OrrLaunchCommand *command, guint i) {
   if (i >= command->words->len) return "";

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/launch_server_private.h"
+#include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_serving.h"
 
 /* Of one input; a deployment of more is a manifest with replicas. */
 enum { MOST_SERVERS = 64, MOST_WORDS = 10000 };
@@ -96,7 +96,7 @@ static OrrLaunchDraft *draft_of(OrrLaunchDraft *draft, const OrrServerCommand *f
   g_ptr_array_unref(own->sources);
   own->sources = g_ptr_array_ref(draft->sources);
   own->budget = draft->budget;
-  orr_launch_server_add(own, found);
+  orr_launch_server_settings_add(own, found);
   return own;
 }
 
@@ -190,7 +190,7 @@ static guint main_server(OrrLaunchDraft *draft, const GArray *servers) {
 /* The settings of a server, and how many of it a manifest has, whose keys are settings, too. */
 static void add_server(OrrLaunchDraft *draft, const OrrServerCommand *found) {
   draft->replicas = MAX(found->command->replicas, 1);
-  orr_launch_server_add(draft, found);
+  orr_launch_server_settings_add(draft, found);
 }
 
 static void add_others(OrrLaunchDraft *draft, const GArray *servers, guint main) {
@@ -221,15 +221,15 @@ static void add_rest_of_input(OrrLaunchDraft *draft, const GArray *founds, OrrPl
   const OrrServerCommand *load = load_of(founds, place, &n_loads);
   for (guint i = 0; i < founds->len; i++) {
     const OrrServerCommand *found = &g_array_index(founds, OrrServerCommand, i);
-    if (found->dialect->is_for_all) orr_launch_server_add(draft, found);
+    if (found->dialect->is_for_all) orr_launch_server_settings_add(draft, found);
   }
-  if (load) orr_launch_server_add(draft, load);
+  if (load) orr_launch_server_settings_add(draft, load);
   if (n_loads > 1)
     orr_launch_draft_remark(draft, "the input has %u benchmarks: the one of line %d is the load",
                             n_loads, load->place.line);
 }
 
-void orr_launch_server_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
+void orr_launch_server_group_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
   g_autoptr(GArray) founds = g_array_new(FALSE, TRUE, sizeof(OrrServerCommand));
   for (guint i = 0; i < commands->len; i++) {
     OrrServerCommand found;

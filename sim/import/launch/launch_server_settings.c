@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "sim/base/yaml.h"
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/launch_server_private.h"
+#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 
 /* --- Settings around a command --- */
@@ -228,7 +227,7 @@ static void add_words(OrrLaunchDraft *draft, const OrrServerCommand *found, GPtr
   add_load(draft, found->load, load, 0);
 }
 
-void orr_launch_server_add(OrrLaunchDraft *draft, const OrrServerCommand *found) {
+void orr_launch_server_settings_add(OrrLaunchDraft *draft, const OrrServerCommand *found) {
   const char *only = found->dialect->only_word, *config = found->dialect->config;
   const gboolean is_client = !found->dialect->stack && !only;
   if (!is_client) add_surroundings(draft, found);

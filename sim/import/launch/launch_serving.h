@@ -6,6 +6,8 @@
 #define ORR_LAUNCH_SERVING_H
 
 #include "sim/import/launch/launch.h"
+#include "sim/import/launch/launch_form.h"
+#include "sim/import/launch/launch_private.h"
 
 G_BEGIN_DECLS
 
@@ -98,6 +100,28 @@ void orr_launch_serving_set(OrrLaunchDraft *draft, const char *path, gint64 numb
  * FALSE: @text names no version. */
 gboolean orr_launch_serving_stack(OrrLaunchDraft *draft, const char *family, const char *text,
                                   const OrrLaunchSetting *source);
+
+/* What the files launch_server*.c share: a command that was recognised. */
+
+/* A command that is known: what runs, and where its arguments begin. */
+typedef struct {
+  const OrrLaunchCommand *command;
+  const OrrLaunchDialect *dialect;
+  const OrrLaunchDialect *load; /* of the same line; NULL: none */
+  guint first;                  /* of its arguments, in the command's words */
+  const char *image;            /* borrowed; NULL: none */
+  OrrPlace place;               /* of its first word */
+  guint container, n_options;   /* docker's own words: from `container` to `n_options` */
+} OrrServerCommand;
+
+/* Word @i of @command, "" beyond its end. */
+const char *orr_launch_server_word(const OrrLaunchCommand *command, guint i);
+
+/* FALSE: not a command of launch_form.h. */
+gboolean orr_launch_server_recognise(const OrrLaunchCommand *command, OrrServerCommand *ret_found);
+
+/* Adds the settings of @found: its words, the config that it names, what stands around it. */
+void orr_launch_server_settings_add(OrrLaunchDraft *draft, const OrrServerCommand *found);
 
 G_END_DECLS
 

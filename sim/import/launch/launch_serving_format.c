@@ -5,7 +5,7 @@
 
 #include "models/import_huggingface.h"
 #include "sim/base/yaml.h"
-#include "sim/import/launch/forms.h"
+#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 
@@ -52,7 +52,7 @@ static void set_checkpoint(OrrLaunchDraft *draft, const OrrNode *document, const
   for (char **line = lines; *line; line++)
     if (**line) orr_launch_draft_remark(draft, "%s: %s", source, *line);
   if (!checkpoint) return;
-  g_autofree char *flow = orr_forms_flow_text(checkpoint);
+  g_autofree char *flow = orr_launch_form_flow_text(checkpoint);
   rename_line(draft, "model", "model.base");
   orr_launch_draft_set(draft, "model.checkpoint", flow, NULL, source);
 }

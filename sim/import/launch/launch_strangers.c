@@ -2,7 +2,7 @@
  * launch_strangers.c - programs whose configs and commands are known and not read, so that a
  * refusal can name them.
  */
-#include "sim/import/launch/launch_strangers.h"
+#include "sim/import/launch/launch_private.h"
 
 #include <string.h>
 

@@ -1,14 +1,12 @@
 /*
  * launch_table.c - reads a dialect's table, and converts values by its rows.
  */
-#include "sim/import/launch/launch_table.h"
+#include "sim/import/launch/launch_private.h"
 
 #include <string.h>
 
 #include "sim/base/csv.h"
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
-#include "sim/import/launch/launch_translate.h"
 
 extern const OrrLaunchTable orr_launch_tables[];
 extern const guint orr_launch_tables_n;

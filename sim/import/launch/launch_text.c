@@ -1,11 +1,9 @@
 /*
  * launch_text.c - a draft as text: the scenario in YAML, and the account of all keys.
  */
-#include "sim/import/launch/launch_text.h"
+#include "sim/import/launch/launch_private.h"
 
 #include <string.h>
-
-#include "sim/import/launch/launch_private.h"
 
 enum { COMMENT_MAX = 100 };
 

@@ -5,9 +5,7 @@
 
 #include <string.h>
 
-#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_scripts.h"
 
 /* To add one: see launch_trainer.h. The last whose `knows` is not NULL may take what no name
  * tells. */

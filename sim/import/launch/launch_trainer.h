@@ -7,7 +7,9 @@
 #ifndef ORR_LAUNCH_TRAINER_H
 #define ORR_LAUNCH_TRAINER_H
 
-#include "sim/import/launch/launch_server.h"
+#include "sim/import/launch/launch.h"
+#include "sim/import/launch/launch_form.h"
+#include "sim/import/launch/launch_private.h"
 
 G_BEGIN_DECLS
 
@@ -46,6 +48,43 @@ gboolean orr_launch_trainer_refuse(OrrLaunchDraft *draft, const OrrLaunchCommand
 /* Adds the settings of one of @commands (of OrrLaunchCommand *): the only one, or options.choice;
  * otherwise an error lists them. */
 void orr_launch_trainer_read(OrrLaunchDraft *draft, const GPtrArray *commands);
+
+/* launch_wrappers.c: tools that build on Hugging Face's Trainer: which one an input is for, and
+ * the defaults in which it differs from the Trainer.
+ *
+ * The Trainer, LLaMA-Factory, axolotl, ms-swift and TRL share most names of arguments, not their
+ * defaults: without a key, LLaMA-Factory recomputes activations and the Trainer does not. A
+ * default that decides becomes a setting of its own, marked as such, so that it stands in the
+ * account and in the scenario's comment. */
+
+/* The tool that the settings of @dialect are for, by a key that it alone has; NULL: the Trainer. */
+const char *orr_launch_wrappers_name(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
+
+/* Whether the tool loads weights in the format of the products; else a key of their own says it. */
+gboolean orr_launch_wrappers_load_narrow(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
+
+/* Adds the tool's defaults for what the input does not say. Training that is not of the next token
+ * (GRPO, DPO, a reward model) is an error. */
+void orr_launch_wrappers_begin(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
+
+/* dialect_megatron.c: what Megatron-LM's arguments decide together. */
+
+/* Adds the settings of a YAML of Megatron-LM's own functional tests. */
+void orr_dialect_megatron_test(OrrLaunchDraft *draft, const OrrNode *tree);
+/* The model: dimensions, or the name of one of the library that has them all. */
+void orr_dialect_megatron_model(OrrLaunchDraft *draft);
+/* Batch, pipeline, precision, recomputation, sharding, experts, offload. */
+void orr_dialect_megatron_job(OrrLaunchDraft *draft);
+
+/* dialect_rollouts.c: what launchers of post-training decide alike (dialect_rollouts.c), for those
+ * that have more to say. */
+
+/* Completes the draft of the launcher whose settings it has. */
+void orr_dialect_rollouts_finish(OrrLaunchDraft *draft);
+/* Converts the settings of @chosen, keys separated by blanks whose rules are `later`; the settings
+ * of @other are irrelevant, because of @why. */
+void orr_dialect_rollouts_choose(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                 const char *chosen, const char *other, const char *why);
 
 G_END_DECLS
 

@@ -1,12 +1,9 @@
 /*
  * launch_translate.c - settings of other trainers become settings of Megatron-LM.
  */
-#include "sim/import/launch/launch_translate.h"
+#include "sim/import/launch/launch_private.h"
 
 #include <string.h>
-
-#include "sim/import/launch/dialects.h"
-#include "sim/import/launch/launch_private.h"
 
 void orr_launch_translate_convert(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                                   const OrrLaunchRule *rule) {

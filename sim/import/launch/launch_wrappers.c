@@ -9,7 +9,7 @@
  * (gradient_checkpointing True, bf16 True unless fp16, max_length 1024), which TRL has had since it
  * dropped max_seq_length. open-r1 builds on TRL.
  */
-#include "sim/import/launch/launch_wrappers.h"
+#include "sim/import/launch/launch_trainer.h"
 
 #include <string.h>
 

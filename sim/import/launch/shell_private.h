@@ -4,7 +4,7 @@
 #ifndef ORR_SHELL_PRIVATE_H
 #define ORR_SHELL_PRIVATE_H
 
-#include "sim/import/launch/launch_server.h"
+#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/shell.h"
 
 G_BEGIN_DECLS

@@ -8,7 +8,6 @@
 #include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/base/yaml.h"
-#include "sim/import/topology/fabric_shape.h"
 #include "topologies/cluster.h"
 
 #define I64 "%" G_GINT64_FORMAT

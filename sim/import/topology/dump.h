@@ -14,6 +14,8 @@
 #ifndef ORR_DUMP_H
 #define ORR_DUMP_H
 
+#include <glib.h>
+
 #include "sim/base/diag.h"
 #include "sim/base/library.h"
 
@@ -179,6 +181,52 @@ char **orr_dump_words(const char *line, guint **ret_columns);
 /* "400 Gb/s" of InfiniBand: @lanes lanes of @speed ("EDR"; "FDR10"; "25.78125 Gbps"), in bytes/s;
  * 0: unknown. InfiniBand Trade Association, roadmap; data rates after encoding. */
 double orr_dump_ib_rate(int lanes, const char *speed);
+
+/* dump_hostlist.c: Slurm's host lists: "node[01-03,7],login1", "r[1-2]n[01-16]".
+ *
+ * Every pair of brackets is a dimension: the last varies fastest. Numbers keep their leading
+ * zeros. A list is expanded up to a limit, which the caller sets: [0-999999999] is refused, not
+ * expanded.
+ *
+ * Source: Slurm, src/common/hostlist.c; scontrol show hostnames. */
+
+/* The names in @text (char*, owned). NULL with ORR_FAULT_DOCUMENT: brackets that do not pair, a
+ * range that runs backwards or holds no number, more than @max names. */
+GPtrArray *orr_dump_hostlist(const char *text, guint max, GError **error);
+
+/* The shortest list of names that expands to them in the same order: "n[0-3],n[6-7]". */
+char *orr_dump_hostlist_text(const char *const *names);
+
+/* dump_slurm.c: a tree of switches or a list of blocks, as both of Slurm's files have it.
+ *
+ * Switches are named before or after their children. At the end the tree becomes an OrrDumpFabric
+ * whose cables have no count: a parent joins its children, nothing says with how many. */
+
+typedef struct OrrSlurmTree OrrSlurmTree;
+struct OrrSlurmTree {
+  const char *format;
+  char *label; /* the topology's name, or NULL */
+  OrrPlace place;
+  GPtrArray *switches; /* of what orr_slurm_tree_add was given, copied */
+  gint64 block;        /* BlockSizes' first; 0: none */
+};
+
+typedef struct {
+  const char *name;
+  const char *nodes, *switches; /* host lists; NULL: none */
+  gboolean is_block;
+  OrrPlace place;
+} OrrSlurmSwitch;
+
+OrrSlurmTree *orr_slurm_tree_new(const char *format, OrrPlace place);
+void orr_slurm_tree_free(OrrSlurmTree *tree);
+/* Copies @made; refuses a name that exists. */
+void orr_slurm_tree_add(OrrSlurmTree *tree, const OrrSlurmSwitch *made, OrrDiags *diags);
+guint orr_slurm_tree_size(const OrrSlurmTree *tree);
+gboolean orr_slurm_tree_is_block(const OrrSlurmTree *tree);
+/* Adds the tree to @dump, and frees it. Refused: a switch with two parents or within itself, a node
+ * under two leaves, children that are not defined, more names than the limits allow. */
+void orr_slurm_tree_close(OrrSlurmTree *tree, OrrDump *dump, OrrDiags *diags);
 
 G_END_DECLS
 

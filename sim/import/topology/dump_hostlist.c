@@ -1,7 +1,7 @@
 /*
  * dump_hostlist.c - expands host lists within a limit, and writes them.
  */
-#include "sim/import/topology/dump_hostlist.h"
+#include "sim/import/topology/dump.h"
 
 #include <string.h>
 

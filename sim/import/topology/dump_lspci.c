@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "sim/import/topology/known_gpu.h"
+#include "sim/import/topology/cluster_plan.h"
 
 extern const OrrDumpReader orr_dump_lspci;
 

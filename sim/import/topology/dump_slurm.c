@@ -1,11 +1,9 @@
 /*
  * dump_slurm.c - builds and checks a tree of switches.
  */
-#include "sim/import/topology/dump_slurm.h"
+#include "sim/import/topology/dump.h"
 
 #include <string.h>
-
-#include "sim/import/topology/dump_hostlist.h"
 
 typedef struct {
   char *name, *nodes, *switches;

@@ -21,8 +21,6 @@
 #include <string.h>
 
 #include "sim/import/topology/dump.h"
-#include "sim/import/topology/dump_hostlist.h"
-#include "sim/import/topology/dump_slurm.h"
 
 extern const OrrDumpReader orr_dump_slurm_conf;
 

@@ -25,7 +25,6 @@
 
 #include "sim/base/yaml.h"
 #include "sim/import/topology/dump.h"
-#include "sim/import/topology/dump_slurm.h"
 
 extern const OrrDumpReader orr_dump_slurm_yaml;
 

@@ -7,7 +7,7 @@
  *   3. Nodes are ordered by part, by the switches two cables up, then by their own, so that nodes
  *      of one leaf, and leaves of one pod, follow one another.
  */
-#include "sim/import/topology/fabric_graph.h"
+#include "sim/import/topology/cluster_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

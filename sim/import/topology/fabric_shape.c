@@ -6,7 +6,7 @@
  *   spine  level 2                         each on another, groups of nodes on
  *   core   level 3                         the same leaves:               rail-optimized, rail-only
  */
-#include "sim/import/topology/fabric_tree.h"
+#include "sim/import/topology/cluster_plan.h"
 
 #include <math.h>
 #include <string.h>

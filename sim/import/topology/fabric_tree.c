@@ -2,7 +2,7 @@
  * fabric_tree.c - a scheduler's tree as a fabric: even trees by the children of each level, others
  * by their switches, with cables for all that lies below.
  */
-#include "sim/import/topology/fabric_tree.h"
+#include "sim/import/topology/cluster_plan.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
  * PCI ids and names: pci.ids (2026-10) and NVIDIA's list of supported products (driver 580,
  * appendix A). NVLinks: NVIDIA datasheets. AMD: ROCm documentation, "GPU hardware specifications".
  */
-#include "sim/import/topology/known_gpu.h"
+#include "sim/import/topology/cluster_plan.h"
 
 #include <string.h>
 

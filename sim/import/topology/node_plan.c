@@ -5,13 +5,12 @@
  * add what it lacks. Machines that are alike are counted as nodes; of machines that differ,
  * --choose takes one.
  */
-#include "sim/import/topology/node_plan.h"
+#include "sim/import/topology/cluster_plan.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/base/quantity.h"
 
 #define I64 "%" G_GINT64_FORMAT
 

@@ -7,7 +7,7 @@
  * all GPUs, else from GPU to GPU. Where NVLink spans nodes, all nodes of one domain are written,
  * as NCCL merges them.
  */
-#include "sim/import/topology/known_gpu.h"
+#include "sim/import/topology/cluster_plan.h"
 #include "sim/import/topology/topology_text.h"
 
 #include <math.h>

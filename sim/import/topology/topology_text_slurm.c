@@ -12,7 +12,7 @@
  * Networks without levels (dragonfly, torus, hyperx) have no such tree and are refused.
  */
 #include "sim/base/fault.h"
-#include "sim/import/topology/dump_hostlist.h"
+#include "sim/import/topology/dump.h"
 #include "sim/import/topology/topology_text.h"
 #include "topologies/fabric.h"
 

@@ -5,9 +5,14 @@
 #ifndef ORR_ANSWER_PRIVATE_H
 #define ORR_ANSWER_PRIVATE_H
 
+#include <glib.h>
+
+#include "results/rows/rows.h"
+#include "results/store.h"
+#include "sim/run/answer/ledger.h"
 #include "sim/run/answer/outcome.h"
-#include "sim/run/answer/replayed.h"
 #include "sim/run/answer/run_kind.h"
+#include "topologies/cluster.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/post_training/post_training.h"
 #include "workloads/serving/serving.h"
@@ -57,7 +62,7 @@ void orr_memory_time_add(const OrrReplayed *replayed, OrrOutcome *outcome);
 
 /* The rows of a serving run, and the definitions of its latencies.
  *
- * Percentiles come from latencies.h, which both tools below use. Requests that arrive during the
+ * Percentiles come from latencies.c, which both tools below use. Requests that arrive during the
  * warm-up are not counted. The duration runs from the first counted arrival to the last token; the
  * tools' runs from their start, one mean interval earlier with a rate. A request's clock starts
  * when its client sends it: waiting for a place of max-concurrency is not in it. With window:
@@ -127,6 +132,93 @@ void orr_post_training_energy(const OrrReplayed *replayed, double responses_per_
  * and, where spans are kept, lanes for the trainer, the rollout pool and each engine. */
 
 void orr_post_training_spans(const OrrPostTrainingWork *work, OrrOutcome *outcome);
+
+/* cluster_spans.c: where the gangs of a cluster of jobs sat, as rows that are made one by one.
+ *
+ * Orders that preempt make hundreds of thousands of spans, and a row takes more than twice the
+ * memory of a span with its nodes, so an outcome keeps the spans. */
+
+struct OrrClusterWork; /* workloads/cluster_jobs/cluster_jobs.h */
+typedef struct OrrClusterSpans OrrClusterSpans;
+
+/* The spans of @work, which may then be freed. Ids of jobs go to @names, which outlives it. */
+OrrClusterSpans *orr_cluster_spans_new(const struct OrrClusterWork *work, GStringChunk *names);
+void orr_cluster_spans_free(OrrClusterSpans *spans);
+
+/* Calls for each row of cluster_span, in the order of their begins; @spans NULL: none. */
+typedef void (*OrrOnClusterSpan)(const OrrClusterSpanRow *row, void *user);
+void orr_cluster_spans_each(const OrrClusterSpans *spans, OrrOnClusterSpan call, void *user);
+/* Adds all rows to the run that @store has begun. */
+gboolean orr_cluster_spans_store(const OrrClusterSpans *spans, OrrStore *store, GError **error);
+
+/* latencies.c: mean and percentiles of times. Percentiles are linear between the two nearest ranks
+ * (numpy's default). */
+
+/* The latencies of @values (of double), which it sorts; all 0 where there are none. */
+OrrLatencies orr_latencies_of(GArray *values);
+
+/* The same for @gaps (of OrrTokenGap); each stands for many equal values. Sorts them. */
+OrrLatencies orr_latencies_of_gaps(GArray *gaps);
+
+/* link_time.c: how busy the busiest links were over time, computed from the spans of a replay. */
+
+enum { ORR_LINK_TIME_LINKS = 8, ORR_LINK_TIME_BINS = 200 };
+
+/* Adds rows of `link_time` to @outcome: the ORR_LINK_TIME_LINKS links of highest utilization, in
+ * ORR_LINK_TIME_BINS equal intervals of the run. The bytes of a communication are spread evenly
+ * from its start to its end. Their sum is exact. Their time is off where the communication begins
+ * with a latency, or where its bandwidth changes while it runs. Adds nothing without spans. */
+void orr_link_time_add(const OrrReplayed *replayed, OrrOutcome *outcome);
+
+/* machine_rows.c: the rows of power_part: what each part of the machine draws for a job. */
+
+/* A part that the machine does not have gets no row. */
+void orr_machine_rows_add(const OrrCluster *cluster, const OrrMachinePower *machine,
+                          OrrOutcome *outcome);
+
+/* money.c: what a run costs: one vocabulary for training and serving (OrrMoney in rows.h), and the
+ * rows of the machine's bill.
+ *
+ *   hardware   GPU-hours of the job, at the rent or the machine's price over its life (prices.h)
+ *   energy     what the meter shows: the machine's watts * pue / 1000 * price of a kWh
+ *   cost       the sum of the two, or of the one that has a price. Where one has a price but its
+ *              quantity is not known (energy without a power model), the cost is not known: NAN,
+ *              which is NULL in the database, never 0
+ *   carbon     the same kWh * carbon-grams-per-kwh
+ */
+
+typedef struct {
+  const OrrPrices *prices; /* NULL, or not given: all NAN */
+  double gpus;             /* that the job holds, mean over its time */
+  double hardware_per_s;   /* price of holding them for a second (orr_money_hardware) */
+  double watts;            /* of the machine for the job, before PUE; NAN: no power model */
+  double tokens_per_s;     /* trained, or of prompts and outputs; 0: none */
+} OrrMoneyQuestion;
+
+/* All members NAN where they are not known. */
+OrrMoney orr_money_of(const OrrMoneyQuestion *question);
+
+/* The cost of one second of the job; NAN: not known. */
+double orr_money_per_s(const OrrMoney *money, const OrrMoneyQuestion *question);
+
+/* The price of @gpus GPUs of @device of @fabric's machine for one second; NAN: not given. */
+double orr_money_hardware(const OrrPrices *prices, const OrrFabric *fabric, const char *device,
+                          double gpus);
+
+/* Adds the rows of `bill`. */
+void orr_money_add_bill(const OrrReplayed *replayed, OrrOutcome *outcome);
+
+/* network_rows.c: rows of what a run's network did besides carrying flows. */
+
+/* Adds a row to `queue` where the cluster has a model of queues, with a warning for phases that it
+ * could not solve, and rows to `hash_spread` where it draws hashes. */
+void orr_network_rows_add(const OrrReplayed *replayed, OrrOutcome *outcome);
+
+/* power_swing.c: how far and how fast the power of a job's GPUs moves. */
+
+/* Of the rows @powers (OrrPowerRow): the highest less the lowest power, and the largest change
+ * between neighbours, per second. NAN where there are too few rows. */
+void orr_power_swing(const GArray *powers, double *ret_swing_w, double *ret_ramp_w_per_s);
 
 G_END_DECLS
 

@@ -5,8 +5,7 @@
 
 #include <math.h>
 
-#include "sim/run/answer/machine_rows.h"
-#include "sim/run/answer/money.h"
+#include "sim/run/answer/answer_private.h"
 #include "workloads/campaign/campaign_sim.h"
 
 /* The fraction of the campaign's time in which GPUs compute. */
@@ -30,7 +29,7 @@ static double boards_w(const OrrCluster *cluster, double gpus, double spares, do
 }
 
 void orr_campaign_costs(const OrrCluster *cluster, const OrrPrices *prices, gint64 spares,
-                        const OrrCampaignDraw *draw, OrrOutcome *outcome) {
+                        const OrrCampaignFleetDraw *draw, OrrOutcome *outcome) {
   OrrCampaignResult *r = &outcome->result.campaign;
   const double gpus = (double)r->n_gpus, each = (double)cluster->node.gpus;
   const double spare_gpus = (double)spares * each, busy = busy_of(outcome);

@@ -6,7 +6,7 @@
  *           idle is not stated
  *   nodes   a healthy step's in the same time; idle in all other time, and spares'
  *   network, storage   as in a healthy step
- *   cost    of all GPUs, spares included, for the campaign's time (money.h)
+ *   cost    of all GPUs, spares included, for the campaign's time (answer_private.h)
  *
  * A slow step does a healthy one's work: the rest of its time is spent waiting. Means over the
  * seeds, as the result's.
@@ -25,11 +25,11 @@ typedef struct {
   double gpus_w; /* the job's boards, mean */
   OrrMachinePower machine;
   double hardware_per_gpu_hour;
-} OrrCampaignDraw;
+} OrrCampaignFleetDraw;
 
 /* Fills the watts and costs of @outcome's result, whose other members and losses are complete. */
 void orr_campaign_costs(const OrrCluster *cluster, const OrrPrices *prices, gint64 spares,
-                        const OrrCampaignDraw *draw, OrrOutcome *outcome);
+                        const OrrCampaignFleetDraw *draw, OrrOutcome *outcome);
 
 G_END_DECLS
 

@@ -14,9 +14,6 @@
 #include <string.h>
 
 #include "sim/base/number.h"
-#include "sim/run/answer/cluster_spans.h"
-#include "sim/run/answer/latencies.h"
-#include "sim/run/answer/machine_rows.h"
 
 #define US_PER_HOUR (ORR_GANG_US_PER_S * 3600)
 #define JOULES_PER_KWH 3.6e6

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/run/answer/latencies.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
 static double seconds(gint64 us) { return (double)us / ORR_GANG_US_PER_S; }

@@ -1,7 +1,7 @@
 /*
  * cluster_spans.c - makes a row for each run of neighbouring nodes of a span.
  */
-#include "sim/run/answer/cluster_spans.h"
+#include "sim/run/answer/answer_private.h"
 
 #include "workloads/cluster_jobs/cluster_jobs.h"
 

@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-#include "sim/run/answer/link_time.h"
-#include "sim/run/answer/machine_rows.h"
 #include "workloads/collectives/collective_bench.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }

@@ -4,8 +4,6 @@
 #include <math.h>
 
 #include "sim/run/answer/answer_private.h"
-#include "sim/run/answer/link_time.h"
-#include "sim/run/answer/machine_rows.h"
 #include "workloads/diffusion/diffusion.h"
 
 static gboolean is_comm(int kind) { return kind >= ORR_TIME_TP_COMM && kind <= ORR_TIME_DP_COMM; }

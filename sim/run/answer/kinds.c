@@ -5,8 +5,6 @@
 #include "sim/run/answer/kinds.h"
 
 #include "sim/run/answer/answer_private.h"
-#include "sim/run/answer/money.h"
-#include "sim/run/answer/network_rows.h"
 #include "sim/run/answer/training_rows.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/collectives/collective_bench.h"

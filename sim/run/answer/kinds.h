@@ -8,7 +8,7 @@
 #ifndef ORR_KINDS_H
 #define ORR_KINDS_H
 
-#include "sim/run/answer/replayed.h"
+#include "sim/run/answer/ledger.h"
 #include "sim/run/answer/run_kind.h"
 
 G_BEGIN_DECLS

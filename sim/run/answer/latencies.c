@@ -1,7 +1,7 @@
 /*
  * latencies.c - percentiles of sorted times: value at rank fraction * (n - 1), interpolated.
  */
-#include "sim/run/answer/latencies.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * start, e its end, d the period and k = floor((t - s) / d):  bytes * (min(k, n + 1) + the fraction
  * of the k-th one by t), so n more cost no more than one.
  */
-#include "sim/run/answer/link_time.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /*
  * machine_rows.c - a row per part, boards first, then nodes, network and storage.
  */
-#include "sim/run/answer/machine_rows.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <math.h>
 

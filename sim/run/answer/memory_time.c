@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include "workloads/training/training.h"
-
 /* A compute stream's ops, and its spans in the same order: one per WORK and COMM. */
 typedef struct {
   const OrrOp *ops;

@@ -1,7 +1,7 @@
 /*
- * money.c - sums of what has a price; the head comment of money.h says which.
+ * money.c - sums of what has a price; the head comment of answer_private.h says which.
  */
-#include "sim/run/answer/money.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /*
  * network_rows.c - turns what planners noted on the fabric into rows: queues, and draws of hashes.
  */
-#include "sim/run/answer/network_rows.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <math.h>
 

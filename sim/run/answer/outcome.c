@@ -4,7 +4,7 @@
  */
 #include "sim/run/answer/outcome.h"
 
-#include "sim/run/answer/cluster_spans.h"
+#include "sim/run/answer/answer_private.h"
 #include "sim/run/answer/run_kind.h"
 
 static const struct {

@@ -24,7 +24,7 @@ typedef struct OrrOutcome {
    * OrrWork.label_seconds. */
   GArray *span_labels;   /* of guint32 */
   GArray *label_seconds; /* NULL: no spans */
-  /* The rows of cluster_span, instead of an array of them (cluster_spans.h); NULL: none. */
+  /* The rows of cluster_span, instead of an array of them (answer_private.h); NULL: none. */
   struct OrrClusterSpans *job_spans;
   GStringChunk *names;               /* of links: a machine has too many to intern them for good */
   GPtrArray *warnings;               /* of char *: e.g. costs outside the measured range */

@@ -12,9 +12,6 @@
 
 #include <math.h>
 
-#include "sim/run/answer/machine_rows.h"
-#include "sim/run/answer/money.h"
-#include "sim/run/answer/power_swing.h"
 #include "workloads/post_training/post_training.h"
 
 static const char *const roles[ORR_N_LOOP_PHASES] = {

@@ -1,11 +1,9 @@
 /*
  * power_swing.c - reads the swing from the means of intervals, which hide what is faster.
  */
-#include "sim/run/answer/power_swing.h"
+#include "sim/run/answer/answer_private.h"
 
 #include <math.h>
-
-#include "results/rows/rows.h"
 
 void orr_power_swing(const GArray *powers, double *ret_swing_w, double *ret_ramp_w_per_s) {
   double least = INFINITY, most = -INFINITY, change = NAN, last = NAN;

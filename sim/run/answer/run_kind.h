@@ -10,7 +10,7 @@
 G_BEGIN_DECLS
 
 typedef struct OrrOutcome OrrOutcome;   /* outcome.h */
-typedef struct OrrReplayed OrrReplayed; /* replayed.h */
+typedef struct OrrReplayed OrrReplayed; /* ledger.h */
 typedef struct OrrRunKind OrrRunKind;
 
 /* Members of a result that `run --json` also prints together: "ttft_s": {"mean": ..., "p50": ...}.

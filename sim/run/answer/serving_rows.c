@@ -12,9 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/run/answer/latencies.h"
-#include "sim/run/answer/machine_rows.h"
-#include "sim/run/answer/money.h"
 #include "workloads/serving/serving.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }

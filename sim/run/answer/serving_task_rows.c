@@ -8,7 +8,6 @@
 #include <math.h>
 
 #include "sim/run/answer/answer_private.h"
-#include "sim/run/answer/latencies.h"
 
 typedef struct {
   GArray *e2e; /* of double, of tasks that are done */

@@ -4,8 +4,6 @@
 #include <math.h>
 
 #include "sim/run/answer/answer_private.h"
-#include "sim/run/answer/link_time.h"
-#include "sim/run/answer/machine_rows.h"
 #include "workloads/steps/batch_step.h"
 
 static void fill_times(const OrrReplayed *replayed, OrrStepResult *r) {

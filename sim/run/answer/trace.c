@@ -11,9 +11,8 @@
  */
 #include <string.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/file_write.h"
-#include "sim/run/answer/cluster_spans.h"
+#include "sim/run/answer/answer_private.h"
 #include "sim/run/answer/outcome.h"
 
 static void add_text(GString *out, const char *text) {

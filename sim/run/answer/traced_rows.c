@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "sim/run/answer/answer_private.h"
-#include "sim/run/answer/link_time.h"
 #include "workloads/trace/trace_work.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }

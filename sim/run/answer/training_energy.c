@@ -15,8 +15,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/run/answer/machine_rows.h"
-#include "sim/run/answer/power_swing.h"
 #include "workloads/training/training_work.h"
 
 typedef struct {

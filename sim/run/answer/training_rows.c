@@ -12,10 +12,7 @@
 
 #include <math.h>
 
-#include "sim/run/answer/latencies.h"
-#include "sim/run/answer/link_time.h"
 #include "sim/run/answer/answer_private.h"
-#include "sim/run/answer/money.h"
 #include "workloads/training/training.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }

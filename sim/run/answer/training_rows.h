@@ -4,7 +4,7 @@
 #ifndef ORR_TRAINING_ROWS_H
 #define ORR_TRAINING_ROWS_H
 
-#include "sim/run/answer/replayed.h"
+#include "sim/run/answer/ledger.h"
 #include "sim/run/answer/run_kind.h"
 
 G_BEGIN_DECLS

@@ -2,10 +2,9 @@
  * detours.c - finds the dates at which the set of known dead links changes, and reroutes the
  * communications whose paths differ.
  */
-#include "sim/run/faults/detours.h"
+#include "sim/run/faults/faults.h"
 
 #include "sim/base/fault.h"
-#include "sim/run/faults/intervals.h"
 
 /* A run compiles its communications for at most this many sets of dead links. */
 #define MOST_DETOURS 64

@@ -13,7 +13,9 @@
 #ifndef ORR_FAULTS_H
 #define ORR_FAULTS_H
 
+#include "sim/engine/program_merge.h"
 #include "topologies/machine_fault.h"
+#include "workloads/workload.h"
 
 G_BEGIN_DECLS
 
@@ -60,6 +62,106 @@ typedef struct {
  * OrrOutage, owned. NULL with ORR_FAULT_DOCUMENT. */
 GPtrArray *orr_faults_draw(const OrrFaults *faults, const OrrFabric *fabric, double horizon_s,
                            GError **error);
+
+/* intervals.c: the effects of outages on each thing (a link, a lane or a GPU) over time.
+ *
+ * Several outages may affect one thing at the same time. Losses of a link add up, at most to the
+ * whole link; slow-downs of a GPU multiply; a lane is as slow as its slowest GPU, since its ranks
+ * meet in every layer:
+ *
+ *   link:  1 ---+     +---        lane:  factor(t) = max over its GPUs of the product of (1 + loss)
+ *        1/2    +--+  |
+ *          0       +--+
+ */
+
+/* Things in the order of their first effect: a hash table's order must not order events. */
+typedef struct {
+  GArray *things;     /* of gint64 */
+  GPtrArray *effects; /* per thing, a GArray of its intervals */
+  GHashTable *places; /* thing -> place + 1 */
+} OrrIntervals;
+
+void orr_intervals_init(OrrIntervals *intervals);
+void orr_intervals_clear(OrrIntervals *intervals);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrIntervals, orr_intervals_clear)
+
+/* Adds an effect on @thing for the time of @outage. */
+void orr_intervals_add(OrrIntervals *intervals, gint64 thing, const OrrOutage *outage,
+                       const OrrFaultEffect *effect);
+/* Adds all effects of @outage on links; the things are fabric links. */
+void orr_intervals_add_links(OrrIntervals *intervals, const OrrOutage *outage);
+
+/* When the effects on thing @place begin and end: ascending, no duplicates. Array of double. */
+GArray *orr_intervals_dates(const OrrIntervals *intervals, guint place);
+void orr_intervals_sort_dates(GArray *dates);
+
+/* The fraction of a link's bandwidth that is left at @at_s. */
+double orr_intervals_link_factor(const OrrIntervals *intervals, guint place, double at_s);
+/* How many times as long kernels of a lane or GPU take at @at_s. */
+double orr_intervals_lane_factor(const OrrIntervals *intervals, guint place, double at_s);
+
+/* detours.c: other paths around dead links.
+ *
+ * When a link is dead and routes can avoid it, every job is compiled again on the fabric without
+ * that link. From the date at which routing knows of it, the job's communications take the paths
+ * of that compilation. */
+
+/* From a date on, the dead links that routes avoid. */
+typedef struct {
+  double at_s;
+  GHashTable *dead; /* set of fabric links; NULL: none */
+} OrrDetour;
+
+/* The detours by date, each different from the one before; none where routes can avoid no dead
+ * link. Array of OrrDetour, owned. */
+GArray *orr_detours_find(const GPtrArray *outages, const OrrFabric *fabric);
+/* Refuses more detours than a run compiles communications for. */
+gboolean orr_detours_check(const GArray *detours, GError **error);
+/* One fabric per detour, without its dead links; NULL where nothing is dead. Owned. */
+GPtrArray *orr_detours_fabrics(const GArray *detours, const OrrFabric *fabric);
+
+/* A work in a program that several works may share. */
+typedef struct {
+  OrrProgram *program; /* not sealed */
+  GHashTable *numbers; /* fabric link -> link of the program + 1; new links are added */
+  const OrrWork *work;
+  guint32 first_comm; /* number in the program of the work's first communication */
+} OrrRerouted;
+
+/* From the program's latest epoch on, lets the work's communications take the paths that they have
+ * in @other, the same work compiled for a detour. */
+void orr_detours_reroute(const OrrRerouted *rerouted, const OrrWork *other);
+
+/* outages.c: outages as changes of a program: links lose bandwidth, lanes slow down or are lost,
+ * communications take other paths. */
+
+/* A job whose program is part of the program that outages change. */
+typedef struct {
+  const OrrWork *work;
+  const gint64 *gpus; /* the machine's number of each of its GPUs; NULL: the same numbers */
+  gint64 n_gpus;
+  OrrProgramOffset offset;
+  gint64 gpus_per_node;
+} OrrOutageJob;
+
+/* Marks for OrrWorld on the links that outages affect and on the links of the job's GPUs; NULL
+ * where outages affect nodes alone. */
+OrrMarks *orr_outages_marks(const GPtrArray *outages, const gint64 *gpus, gint64 n_gpus);
+void orr_outages_free_marks(OrrMarks *marks); /* NULL is fine */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrMarks, orr_outages_free_marks)
+
+/* Applies @outages to @program, which is not sealed and consists of the programs of @jobs, in that
+ * order. @works[d * n_jobs + j] is job j compiled for detour d; NULL: its own work, as built.
+ * @detours may be NULL. */
+void orr_outages_apply(OrrProgram *program, const OrrOutageJob *jobs, guint n_jobs,
+                       const GPtrArray *outages, const GArray *detours, OrrWork *const *works);
+
+/* The first outage that takes a node of @job, which stops there; NULL: none, or the job is live and
+ * goes on. */
+const OrrOutage *orr_outages_loss(const GPtrArray *outages, const OrrOutageJob *job);
+
+/* What happens to the GPUs of a live @job: array of OrrGpuChange, by date; owned. */
+GArray *orr_outages_gpu_changes(const GPtrArray *outages, const OrrOutageJob *job);
 
 G_END_DECLS
 

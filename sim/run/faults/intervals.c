@@ -1,7 +1,7 @@
 /*
  * intervals.c - keeps the intervals of each thing in a list, and evaluates them at a date.
  */
-#include "sim/run/faults/intervals.h"
+#include "sim/run/faults/faults.h"
 
 #include <math.h>
 

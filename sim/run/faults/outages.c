@@ -2,13 +2,12 @@
  * outages.c - applies outages to a program: losses to its links, slow-downs to its lanes, detours
  * to its communications. Live works get the changes of their GPUs as a list instead.
  */
-#include "sim/run/faults/outages.h"
+#include "sim/run/faults/faults.h"
 
 #include <math.h>
 
 #include "sim/base/number.h"
 #include "sim/base/random.h"
-#include "sim/run/faults/intervals.h"
 
 static const OrrOutage *outage_at(const GPtrArray *outages, guint i) { return outages->pdata[i]; }
 

@@ -12,8 +12,6 @@
 #include "results/store.h"
 #include "sim/base/fault.h"
 #include "sim/calibrate/calibrate.h"
-#include "sim/calibrate/calibrate_rows.h"
-#include "sim/calibrate/calibrate_compare.h"
 #include "tests/calibration/calibration_sample.h"
 
 typedef struct {

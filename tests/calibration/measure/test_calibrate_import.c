@@ -9,7 +9,7 @@
 #include "calibration/measure/family.h"
 #include "sim/base/fault.h"
 #include "sim/calibrate/calibrate_import.h"
-#include "sim/calibrate/calibrate_rows.h"
+#include "sim/calibrate/calibrate.h"
 
 static OrrCalibrateImport *read_sample(const char *name) {
   g_autofree char *path = g_test_build_filename(G_TEST_DIST, "fuzz", "profilers", name, NULL);

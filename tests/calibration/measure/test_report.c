@@ -9,7 +9,6 @@
 #include "calibration/measure/measure_visit.h"
 #include "sim/base/fault.h"
 #include "sim/calibrate/calibrate.h"
-#include "sim/calibrate/calibrate_report.h"
 #include "tests/calibration/calibration_sample.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 /*
  * test_campaign_checkpoints.c - which checkpoint a restart loads, in histories worked out by hand.
  */
-#include "workloads/campaign/campaign_checkpoints.h"
+#include "workloads/campaign/campaign_sim.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "workloads/campaign/campaign_formulas.h"
 
 #include "tests/workloads/campaign/campaign_case.h"
-#include "workloads/campaign/campaign_draw.h"
+#include "workloads/campaign/campaign_sim.h"
 
 /* Nodes in repair are Poisson with mean 5: 5 are not exceeded for 61.6 % of the time (4 for 44 %),
  * 11 for 99.45 % (10 for 98.6 %). A rack of 8 with mean 0.01 is out 1 % of the time: P99.9 is 8. */

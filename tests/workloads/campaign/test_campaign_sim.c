@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "tests/workloads/campaign/campaign_case.h"
-#include "workloads/campaign/campaign_draw.h"
+#include "workloads/campaign/campaign_sim.h"
 #include "workloads/campaign/campaign_formulas.h"
 
 static double lost_in_all(const OrrCampaignHistory *history) {

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "workloads/cluster_jobs/gang_sim.h"
+#include "workloads/cluster_jobs/cluster_jobs.h"
 
 enum { N_NODES = 8, N_GPUS = 4 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "sim/base/random.h"
-#include "workloads/cluster_jobs/gang_sim.h"
+#include "workloads/cluster_jobs/cluster_jobs.h"
 
 #define NO (-1)
 

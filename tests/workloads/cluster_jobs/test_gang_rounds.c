@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "workloads/cluster_jobs/gang_sim.h"
+#include "workloads/cluster_jobs/cluster_jobs.h"
 
 extern const OrrGangAllotment orr_allot_allox, orr_allot_fifo_gavel, orr_allot_finish_time_fair,
     orr_allot_finish_time_fair_blind, orr_allot_max_min_blind;

@@ -1,10 +1,10 @@
 /*
- * test_gang_sim.c - the invariants of gang_sim.h over random traces, under every order, placement
+ * test_gang_sim.c - the invariants of gang_sim.c over random traces, under every order, placement
  * and backfill; and queueing theory, in independent replications.
  *
  * That no node is over capacity is asserted at every change of the free GPUs (gang_bins.c).
  */
-#include "workloads/cluster_jobs/gang_sim.h"
+#include "workloads/cluster_jobs/cluster_jobs.h"
 
 #include <math.h>
 #include <stdlib.h>

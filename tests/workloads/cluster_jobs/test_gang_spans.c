@@ -2,7 +2,7 @@
  * test_gang_spans.c - packed spans come back as they were added, whatever comes before them.
  */
 #include "sim/base/random.h"
-#include "workloads/cluster_jobs/core/gang_spans.h"
+#include "workloads/cluster_jobs/core/gang_history.h"
 
 enum { N = 5000, N_JOBS = 300, MOST_RUNS = 4 };
 

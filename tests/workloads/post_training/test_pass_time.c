@@ -3,7 +3,7 @@
  * a pool of workers whose queue is known.
  */
 #include "sim/base/library.h"
-#include "workloads/post_training/pass_time.h"
+#include "workloads/post_training/loop_sim.h"
 #include "workloads/service_pool.h"
 #include "workloads/post_training/weight_syncs/weight_sync.h"
 #include "tests/run/shared_library.h"

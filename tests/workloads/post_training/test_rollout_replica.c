@@ -2,7 +2,7 @@
  * test_rollout_replica.c - one engine, by hand: prompts in a step, responses that end together, and
  * one that is longer.
  *
- * Seconds of a step come from rollout_speed.h; here they are added up by another way.
+ * Seconds of a step come from rollout_replica.h; here they are added up by another way.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
  * kv_by_block.h - the cache of kv.h block by block, with a hash of each block's name and a list of
- * the free blocks: what the runs of kv_runs.h must agree with in every number.
+ * the free blocks: what the runs of kv.h must agree with in every number.
  */
 #ifndef ORR_TEST_KV_BY_BLOCK_H
 #define ORR_TEST_KV_BY_BLOCK_H

@@ -2,7 +2,7 @@
  * test_prefix_index.c - one index of all replicas' blocks against an array of each core's blocks.
  */
 #include "sim/base/random.h"
-#include "workloads/serving/arrivals/span_texts.h"
+#include "workloads/serving/arrivals/arrival_file.h"
 #include "workloads/serving/routers/prefix_index.h"
 
 enum { REPLICAS = 5, CORES = 2, STREAMS = 3, BLOCKS = 40, SIZE = 16 };

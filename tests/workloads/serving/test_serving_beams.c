@@ -4,7 +4,7 @@
  */
 #include "models/inference.h"
 #include "tests/workloads/serving/serving_fixture.h"
-#include "workloads/serving/stations/beams.h"
+#include "workloads/serving/stations/station.h"
 #include "tests/run/shared_library.h"
 
 /* --- blocks --- */

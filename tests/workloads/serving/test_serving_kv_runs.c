@@ -3,7 +3,7 @@
  * operations every number is the same, and so is what routers find.
  */
 #include "tests/workloads/serving/kv_by_block.h"
-#include "workloads/serving/arrivals/span_texts.h"
+#include "workloads/serving/arrivals/arrival_file.h"
 #include "workloads/serving/routers/prefix_index.h"
 
 enum { REQUESTS = 24, IDS = 6, OPERATIONS = 4000 };

@@ -3,7 +3,7 @@
  * and what reading takes.
  */
 #include "tests/workloads/serving/serving_fixture.h"
-#include "workloads/serving/core/tiers.h"
+#include "workloads/serving/core/kv.h"
 
 /* Three places: 1 2 3, 1 again, 4: 2 is the oldest and goes. */
 static void test_store(void) {

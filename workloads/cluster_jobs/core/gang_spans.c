@@ -14,7 +14,7 @@
  * Numbers are in bytes of seven bits, the lowest first; differences have their sign in the lowest
  * bit.
  */
-#include "workloads/cluster_jobs/core/gang_spans.h"
+#include "workloads/cluster_jobs/core/gang_history.h"
 
 #include <string.h>
 

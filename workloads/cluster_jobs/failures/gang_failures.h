@@ -3,7 +3,7 @@
  *
  * A document of kind `failures` (workloads/campaign/failures.h) lists processes. Processes of GPUs,
  * nodes, switches and racks strike parts of the machine, busy or not: each is one Poisson process
- * over all its components (campaign_draw.h), drawn at the highest rate that any of them may have
+ * over all its components (campaign_sim.h), drawn at the highest rate that any of them may have
  * and thinned to the rate that the struck one has:
  *
  *   lemons    a node is struck in proportion to its weight: 1, or `multiple`
@@ -19,7 +19,7 @@
 #ifndef ORR_GANG_FAILURES_H
 #define ORR_GANG_FAILURES_H
 
-#include "workloads/campaign/campaign_draw.h"
+#include "workloads/campaign/campaign_sim.h"
 #include "workloads/campaign/failures.h"
 #include "workloads/cluster_jobs/gang_job.h"
 

@@ -12,7 +12,6 @@
  */
 #include <string.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/base/json.h"
 #include "workloads/cluster_jobs/traces/job_trace.h"

@@ -14,7 +14,6 @@
 
 #include "sim/base/json.h"
 #include "workloads/serving/arrivals/arrival_file.h"
-#include "workloads/serving/arrivals/span_texts.h"
 
 enum { SPAN_TOKENS = 512, BAILIAN_TOKENS = 16 };
 

@@ -18,7 +18,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/json.h"
 #include "workloads/serving/arrivals/arrival.h"
-#include "workloads/serving/arrivals/span_texts.h"
+#include "workloads/serving/arrivals/arrival_file.h"
 
 typedef enum { WHOLE, ADDED } Prompts;
 static const char *const prompts_words[] = {"whole", "added", NULL};

@@ -18,7 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/json.h"
 #include "workloads/serving/arrivals/arrival_file.h"
 

@@ -1,7 +1,7 @@
 /*
  * span_texts.c - a place in a text for each number of a trace.
  */
-#include "workloads/serving/arrivals/span_texts.h"
+#include "workloads/serving/arrivals/arrival_file.h"
 
 /* Of a number. A text is called by the number that is first in it. */
 typedef struct {

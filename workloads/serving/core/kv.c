@@ -1,12 +1,10 @@
 /*
- * kv.c - the blocks of one core's key-value cache: counted, or in runs (kv_runs.h), and which of
+ * kv.c - the blocks of one core's key-value cache: counted, or in runs (kv.h), and which of
  * them each request holds.
  */
 #include "workloads/serving/core/kv.h"
 
 #include <math.h>
-
-#include "workloads/serving/core/kv_runs.h"
 
 const char *const orr_prefix_words[] = {"none", "block-hash", "radix", NULL};
 

@@ -6,7 +6,7 @@
  * named by its content (the hash chain of vLLM, the path in SGLang's radix tree: both name all
  * tokens up to its end) and, once nobody holds it, stays until its room is needed, least recently
  * used first and the tail of a prompt before its head, so that no block outlives the ones before
- * it. Blocks are kept in runs (kv_runs.h): a prompt costs what its texts (request.h) cost, not what
+ * it. Blocks are kept in runs (kv.h): a prompt costs what its texts (request.h) cost, not what
  * its blocks would.
  *
  * Layers with a window keep the last tokens of it alone, layers with a state a state whatever the
@@ -30,10 +30,52 @@
 #ifndef ORR_KV_H
 #define ORR_KV_H
 
+#include <glib.h>
+
 #include "workloads/serving/core/request.h"
-#include "workloads/serving/core/tiers.h"
 
 G_BEGIN_DECLS
+
+/* tiers.c: cache tiers of the key-value cache below HBM: host memory, SSD, and a store on the
+ * network.
+ *
+ *   block full in HBM --> host (a replica's) --> SSD (a replica's) --> remote (of all replicas)
+ *   (written through)
+ *   lookup:  HBM, and from where that ends the first tier that has the next block, until none has
+ *
+ * Each tier has its own least-recently-used order: a block that is computed or found becomes the
+ * newest of every tier. As in LMCache and Mooncake's store, the blocks found are read before the
+ * step that computes the rest of the prompt, which waits for them; writing takes no time of the
+ * step.
+ *
+ *   host     bytes of a rank / its host link
+ *   ssd      latency + bytes of all ranks / ssd-bandwidth
+ *   remote   latency + bytes of a rank / remote-bandwidth, or flows over the fabric (cache_tiers.c)
+ *
+ * Oracle: least-recently-used lists include one another (Mattson et al. 1970): a tier at least as
+ * large as HBM answers as many lookups as an HBM of the tier's size would.
+ */
+
+typedef enum { ORR_TIER_HOST, ORR_TIER_SSD, ORR_TIER_REMOTE, ORR_N_TIERS } OrrTier;
+
+/* Keys in least-recently-used order. */
+typedef struct OrrTierStore OrrTierStore;
+
+OrrTierStore *orr_tier_store_new(gint64 n_blocks); /* NULL for 0 */
+void orr_tier_store_free(OrrTierStore *store);
+gboolean orr_tier_store_has(const OrrTierStore *store, guint64 key);
+/* makes the key the newest; drops the oldest if the store is full */
+void orr_tier_store_touch(OrrTierStore *store, guint64 key);
+
+/* The tiers of one replica: not owned; NULL for a missing tier. */
+typedef struct {
+  OrrTierStore *stores[ORR_N_TIERS];
+  gboolean host_alone; /* deeper tiers are read to host memory first: steps find only host memory */
+} OrrTiers;
+
+int orr_tiers_find(const OrrTiers *tiers, guint64 key); /* the first tier that holds the key; -1:
+                                                         * none */
+void orr_tiers_touch(const OrrTiers *tiers, guint64 key);
 
 typedef enum { ORR_PREFIX_NONE, ORR_PREFIX_BLOCK_HASH, ORR_PREFIX_RADIX } OrrPrefixCaching;
 extern const char *const orr_prefix_words[]; /* "none", "block-hash", "radix", NULL */
@@ -113,6 +155,48 @@ gboolean orr_kv_conserves(const OrrKv *kv, gint64 blocks);
 gboolean orr_kv_check(
     /* and the list of the free ones; O(1) where there is no cache, else O(runs of blocks) */
     const OrrKv *kv);
+
+/* kv_runs.c: the blocks of one cache as runs: consecutive blocks of one text that the same number
+ * of requests hold. An operation on a run costs the same however long the run is. Only kv.c uses
+ * it.
+ *
+ *   text A   |  held by 3  |  held by 1   |  free  |          each text: its runs, by number
+ *   free     oldest  (no name, 900) - (A: 87 .. 80) - (B: 40 .. 0)  newest
+ *
+ * A free run gives its last block first. Neighbours of a text that have the same number of holders
+ * are joined; free ones, where the upper comes just before the lower among the free.
+ */
+
+typedef struct OrrKvRuns OrrKvRuns;
+
+/* Called for blocks that have names, or just had. */
+typedef void (*OrrKvSeen)(const OrrTextBlocks *blocks, void *user);
+
+OrrKvRuns *orr_kv_runs_new(gint64 n_blocks); /* free, without a name */
+void orr_kv_runs_free(OrrKvRuns *runs);      /* NULL is fine */
+
+/* How many of @blocks the cache has, counted from the first up to the first that it lacks; and how
+ * many it lacks, up to the first that it has. */
+gint64 orr_kv_runs_have(const OrrKvRuns *runs, const OrrTextBlocks *blocks);
+gint64 orr_kv_runs_lack(const OrrKvRuns *runs, const OrrTextBlocks *blocks);
+/* How many of @blocks, which are all there, nobody holds. */
+gint64 orr_kv_runs_unheld(const OrrKvRuns *runs, const OrrTextBlocks *blocks);
+
+/* Takes the @n oldest free blocks; at least @n must be free. They lose their names and are held.
+ * Returns how many had a name. */
+gint64 orr_kv_runs_take(OrrKvRuns *runs, gint64 n, OrrKvSeen seen, void *user);
+/* Adds a holder to @blocks, all of which the cache has. Returns how many were free. */
+gint64 orr_kv_runs_hold(OrrKvRuns *runs, const OrrTextBlocks *blocks);
+/* Removes a holder from @blocks. Of the blocks that become free, the last is the oldest. Blocks
+ * without a text have one holder. Returns how many became free. */
+gint64 orr_kv_runs_let_go(OrrKvRuns *runs, const OrrTextBlocks *blocks);
+/* Gives the names @blocks, which no block has yet, to held blocks without names. */
+void orr_kv_runs_name(OrrKvRuns *runs, const OrrTextBlocks *blocks);
+/* Calls @seen for everything that has a name. */
+void orr_kv_runs_each(const OrrKvRuns *runs, OrrKvSeen seen, void *user);
+
+/* Whether @n_free blocks are free, and texts and the list of the free are in order. O(runs). */
+gboolean orr_kv_runs_check(const OrrKvRuns *runs, gint64 n_free);
 
 G_END_DECLS
 

@@ -1,7 +1,7 @@
 /*
  * kv_runs.c - runs of blocks: of a text, in the list of the free, cut and joined.
  */
-#include "workloads/serving/core/kv_runs.h"
+#include "workloads/serving/core/kv.h"
 
 #include "sim/base/pool.h"
 

@@ -1,7 +1,7 @@
 /*
  * tiers.c - stores of keys in least-recently-used order, one per cache tier.
  */
-#include "workloads/serving/core/tiers.h"
+#include "workloads/serving/core/kv.h"
 
 typedef struct {
   guint64 key;

@@ -1,7 +1,7 @@
 /*
  * serving_collectives.c - chooses the library of a step's collectives and plans them.
  */
-#include "workloads/serving/cost/serving_collectives.h"
+#include "workloads/serving/cost/serving_cost.h"
 
 #include "workloads/collectives/collective.h"
 

@@ -8,11 +8,8 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "workloads/serving/cost/serving_collectives.h"
 #include "workloads/serving/cost/serving_experts.h"
-#include "workloads/serving/cost/serving_graph.h"
 #include "workloads/serving/cost/serving_joules.h"
-#include "workloads/serving/cost/serving_module.h"
 
 enum {
   N_HOWS = ORR_HOW_OUTSIDE + 1,

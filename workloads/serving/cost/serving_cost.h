@@ -117,6 +117,61 @@ OrrServingParts orr_serving_cost_parts(const OrrServingCost *cost);
 /* Seconds by how they are known, over all steps so far. */
 const double *orr_serving_cost_trust(const OrrServingCost *cost); /* of ORR_HOW_OUTSIDE + 1 */
 
+/* serving_graph.c: which steps run as CUDA graphs, and how many tokens those compute.
+ *
+ * An engine captures a graph for each of some sizes; a step takes the next one, and computes that
+ * many. vLLM counts tokens (vllm/config, cudagraph_capture_sizes): a decode with k drafts counts 1
+ * + k, and uniform decodes take sizes that are multiples of it. TensorRT-LLM and SGLang count the
+ * sequences of a step that decodes alone (cuda_graph_runner.py of both: a graph for each batch
+ * size, of as many tokens per sequence as it checks). Above 128, TensorRT-LLM captures powers of
+ * two (llm_args.py, _generate_cuda_graph_batch_sizes), the others multiples of 16 from 256 on. */
+
+/* Whether a step of @shape is a graph. */
+gboolean orr_serving_graph_holds(const OrrServingCostParams *params, const OrrStepShape *shape);
+/* The tokens that a step of @shape computes: its own, or its graph's where steps are padded
+ * to the captured sizes (1, 2, 4, 8, 16, 24 ...). */
+gint64 orr_serving_graph_tokens(const OrrServingCostParams *params, const OrrStepShape *shape);
+
+/* serving_module.c: the attention core of layers whose queries see a choice of keys or a
+ * compressed cache: what the whole module takes beyond its products.
+ *
+ * Rows were measured of whole modules (calibration/cost/cost_module.h). A step prices their
+ * products over all its tokens, prompts and decodes together, so the core is the module's time
+ * less the time of the products of its own tokens, and at least the roofline of indexer and
+ * attention. */
+
+typedef struct OrrServingModules OrrServingModules;
+
+/* Of the model's layers of @kind; NULL: they have no such module. Borrows both. */
+OrrServingModules *orr_serving_modules_new(const OrrServingCostParams *params, guint kind,
+                                           const OrrInferenceShard *shard);
+void orr_serving_modules_free(OrrServingModules *modules);
+
+/* The chunks of prompts in a step, as chunks of their mean size at the nearest of 64 steps in each
+ * doubling of keys; and decodes with @queries tokens each, over @keys. */
+OrrCost orr_serving_modules_prompts(OrrServingModules *modules, const OrrStepShape *shape);
+OrrCost orr_serving_modules_decodes(OrrServingModules *modules, guint decodes, guint queries,
+                                    double keys);
+/* Joules of a step's cores. The entries that a query sees count; entries of several tokens count as
+ * tokens. */
+OrrJoules orr_serving_modules_joules(const OrrServingModules *modules, const OrrStepShape *shape,
+                                     double core_s);
+
+/* serving_collectives.c: the collectives within an engine's step: which library runs them, and how
+ * long they take alone.
+ *
+ * All-reduces of tensor parallelism use vLLM's own kernel while they are small and the group is in
+ * one domain, otherwise NCCL. Experts' tokens use DeepEP's low-latency kernels while they are few,
+ * otherwise its normal ones, over all ranks of attention data parallelism. Both can be forced
+ * (serving_cost.h). */
+
+/* @op: a COMM */
+OrrCost orr_serving_collectives_cost(const OrrServingCostParams *params, const OrrOperator *op);
+/* Bytes that leave a rank for another one in @op, a COMM. */
+double orr_serving_collectives_sent(const OrrServingCostParams *params, const OrrOperator *op);
+/* Reports collectives that cannot run before the first step: ORR_FAULT_DOCUMENT. */
+gboolean orr_serving_collectives_try(const OrrServingCostParams *params, GError **error);
+
 G_END_DECLS
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * serving_graph.c - a step's size in the engine's unit, and the captured size that holds it.
  */
-#include "workloads/serving/cost/serving_graph.h"
+#include "workloads/serving/cost/serving_cost.h"
 
 #include <math.h>
 

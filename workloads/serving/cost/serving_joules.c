@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "workloads/serving/cost/serving_collectives.h"
+#include "workloads/serving/cost/serving_cost.h"
 
 OrrJoules orr_serving_joules_operator(const OrrServingCostParams *params, const OrrOperator *op,
                                       double time_s) {

@@ -1,7 +1,7 @@
 /*
  * serving_module.c - asks for a module's time and takes its products off.
  */
-#include "workloads/serving/cost/serving_module.h"
+#include "workloads/serving/cost/serving_cost.h"
 
 #include <math.h>
 

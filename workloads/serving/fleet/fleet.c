@@ -11,12 +11,7 @@
 #include <math.h>
 
 #include "sim/base/fault.h"
-#include "workloads/serving/fleet/group_costs.h"
-#include "workloads/serving/fleet/life.h"
-#include "workloads/serving/fleet/objectives.h"
-#include "workloads/serving/fleet/served.h"
-#include "workloads/serving/fleet/steady.h"
-#include "workloads/serving/fleet/watch.h"
+#include "workloads/serving/fleet/fleet_private.h"
 #include "workloads/serving/stations/gateway.h"
 #include "workloads/serving/tasks/task_run.h"
 #include "workloads/serving/transfers/transfers.h"

@@ -22,7 +22,7 @@
  *  2. A loss makes calls on the calendar void: they carry an older generation.
  *  3. The autoscaler runs only while something can still happen, so that a stuck fleet ends.
  */
-#include "workloads/serving/fleet/life.h"
+#include "workloads/serving/fleet/fleet_private.h"
 
 #include <math.h>
 

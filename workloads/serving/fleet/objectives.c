@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "sim/base/fault.h"
-#include "workloads/serving/fleet/objectives.h"
+#include "workloads/serving/fleet/fleet_private.h"
 
 /* The least over the groups of replicas. */
 static double least_step(const OrrServingRun *run, const OrrStepShape *shape) {

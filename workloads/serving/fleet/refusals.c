@@ -3,7 +3,7 @@
  * no station does: layers that keep a state, formats of experts alone without experts. What vLLM
  * refuses is refused in its words.
  */
-#include "workloads/serving/fleet/refusals.h"
+#include "workloads/serving/fleet/fleet_private.h"
 
 #include "workloads/serving/stations/exclusions.h"
 

@@ -1,7 +1,7 @@
 /*
  * served.c - what the client of a request saw, and whether that met its objectives.
  */
-#include "workloads/serving/fleet/served.h"
+#include "workloads/serving/fleet/fleet_private.h"
 
 #include <math.h>
 

@@ -11,17 +11,15 @@
  * per GPU, as vLLM profiles it at start (v1/worker/gpu_model_runner.py, profile_run): weights are
  * the largest stage's. Where profile-activations is false, activations are not subtracted.
  */
-#include "workloads/serving/fleet/serving_check.h"
+#include "workloads/serving/fleet/fleet.h"
 
 #include <math.h>
 
-#include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/expert_loads/expert_load.h"
 #include "workloads/products.h"
-#include "workloads/serving/fleet/fleet.h"
-#include "workloads/serving/fleet/refusals.h"
-#include "workloads/serving/tasks/task_check.h"
+#include "workloads/serving/fleet/fleet_private.h"
+#include "workloads/serving/tasks/task_run.h"
 #include "workloads/serving/transfers/serving_paths.h"
 
 #define D "%" G_GINT64_FORMAT

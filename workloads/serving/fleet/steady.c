@@ -5,7 +5,7 @@
  * of that number up to then. The mean number over any interval is a difference of two integrals,
  * interpolated between the dates.
  */
-#include "workloads/serving/fleet/steady.h"
+#include "workloads/serving/fleet/fleet_private.h"
 
 #include <math.h>
 

@@ -1,11 +1,9 @@
 /*
  * watch.c - when a run that waits for its steady state looks at itself, and what it concludes.
  */
-#include "workloads/serving/fleet/watch.h"
+#include "workloads/serving/fleet/fleet_private.h"
 
 #include <math.h>
-
-#include "workloads/serving/fleet/steady.h"
 
 enum { FIRST_LOOK = 100, EXPECTED_MISSES = 50 };
 static const double looks = 1.2, sigmas = 3;

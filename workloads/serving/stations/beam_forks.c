@@ -6,15 +6,14 @@
  *   token 1     width beams, which share the prompt's blocks
  *   token t     each beam goes on from one of those before it; blocks are copied on write
  *
- * Which blocks the beams have is beams.h's. A request is admitted when there are sequences for all
+ * Which blocks the beams have is beams.c's. A request is admitted when there are sequences for all
  * its beams, and a preempted one is swapped: its forks cannot be computed again. Nothing is
  * streamed: the first token comes with the last, and the client gets all beams.
  *
  *   workload: {beam-search: {width: 4, by: engine}}
  */
-#include "workloads/serving/stations/beams.h"
-#include "workloads/serving/stations/exclusions.h"
 #include "workloads/serving/stations/station.h"
+#include "workloads/serving/stations/exclusions.h"
 
 typedef struct {
   OrrRoute *route;

@@ -12,7 +12,7 @@
  * round's requests queue like any others, at the replica that the first went to. Prefix caching
  * shares the blocks of beams and of rounds: each request finds all full blocks of its beam and
  * computes the rest of the last one again, 1 to block-size tokens; without it each computes prompt
- * and output so far anew. Which beams go on is beams.h's.
+ * and output so far anew. Which beams go on is station.h's.
  *
  * Nothing is streamed ("we do not stream the results when use beam search"): the first token comes
  * with the last. The client gets all beams. No beam ends before the others (ignore_eos).
@@ -22,9 +22,8 @@
  * `by: engine` is vLLM to 0.6.2: width sequences of one request, whose blocks fork
  * (beam_forks.c).
  */
-#include "workloads/serving/stations/beams.h"
-#include "workloads/serving/stations/exclusions.h"
 #include "workloads/serving/stations/station.h"
+#include "workloads/serving/stations/exclusions.h"
 
 typedef struct BeamSearch BeamSearch;
 

@@ -1,7 +1,7 @@
 /*
  * beams.c - draws which beams continue, and counts the blocks that beams share.
  */
-#include "workloads/serving/stations/beams.h"
+#include "workloads/serving/stations/station.h"
 
 #include <math.h>
 

@@ -35,7 +35,7 @@
  */
 #include "workloads/serving/stations/exclusions.h"
 #include "workloads/serving/stations/gateway.h"
-#include "workloads/serving/stations/samples.h"
+#include "workloads/serving/stations/station.h"
 #include "workloads/serving/transfers/transfers.h"
 
 typedef struct Handed Handed;

@@ -11,7 +11,7 @@
  *
  *   workload: {samples: 4, engine: {prefix-caching: block-hash}}
  */
-#include "workloads/serving/stations/samples.h"
+#include "workloads/serving/stations/station.h"
 
 #include <math.h>
 

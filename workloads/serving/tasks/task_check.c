@@ -1,7 +1,7 @@
 /*
  * task_check.c - checks a document of tasks.
  */
-#include "workloads/serving/tasks/task_check.h"
+#include "workloads/serving/tasks/task_run.h"
 
 #include <string.h>
 

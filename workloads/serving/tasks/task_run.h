@@ -23,6 +23,7 @@
 #define ORR_TASK_RUN_H
 
 #include "workloads/serving/replica/serving_run.h"
+#include "workloads/serving/serving.h"
 
 G_BEGIN_DECLS
 
@@ -48,6 +49,13 @@ void orr_task_run_arrive(OrrTaskRun *tasks, const OrrRequest *arrival);
 void orr_task_run_left(OrrRequest *request, const OrrServingRequestRow *row);
 gint64 orr_task_run_active(const OrrTaskRun *tasks); /* with a branch that has not stopped */
 void orr_task_run_close(OrrTaskRun *tasks);          /* writes the rows of pools */
+
+/* task_check.c: checks a document of tasks: names, loops, and options of serving that tasks
+ * exclude. */
+
+/* @place: of the workload. Findings of a step are at the step. */
+void orr_task_check(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
+                    OrrDiags *diags);
 
 G_END_DECLS
 

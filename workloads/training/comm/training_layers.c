@@ -8,7 +8,7 @@
  * So collectives are planned twice: first for one group per lane, which is enough for their time;
  * then, unless all are alone, for all groups of the lane's class.
  */
-#include "workloads/training/comm/training_layers.h"
+#include "workloads/training/comm/training_plan.h"
 
 typedef struct {
   int group, comm; /* OrrOperatorGroup, OrrOperatorComm */

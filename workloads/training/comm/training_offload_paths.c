@@ -4,7 +4,7 @@
  * Each GPU of the lane is one flow over its route to the host, or back, and through the node's
  * memory; a link that several of them cross carries the sum.
  */
-#include "workloads/training/comm/training_offload_paths.h"
+#include "workloads/training/comm/training_plan.h"
 
 typedef enum { TO_HOST, FROM_HOST, WITHIN_HOST } Route;
 

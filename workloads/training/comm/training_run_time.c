@@ -7,7 +7,7 @@
  *
  *   E = max(E + g, H), H = H + h        backlog = E - H = max(backlog + g - h, 0)
  */
-#include "workloads/training/comm/training_run_time.h"
+#include "workloads/training/comm/training_plan.h"
 
 OrrTimeKind orr_run_time_kind(int group) {
   static const OrrTimeKind times[ORR_N_GROUPS] = {

@@ -6,7 +6,7 @@
 #define ORR_TRAINING_SHARDING_H
 
 #include "workloads/training/comm/training_traffic.h"
-#include "workloads/training/cost/training_by_tensor.h"
+#include "workloads/training/cost/training_costs.h"
 
 G_BEGIN_DECLS
 

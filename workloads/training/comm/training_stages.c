@@ -5,7 +5,7 @@
  * the class. With scatter-gather each tp rank sends 1/tp of the boundary tensor, and the receivers
  * gather the rest over NVLink before they compute (SC21, section 4.1).
  */
-#include "workloads/training/comm/training_stages.h"
+#include "workloads/training/comm/training_plan.h"
 
 /* A call between the GPUs of equal rank on two stages, made @count times per step. */
 typedef struct {

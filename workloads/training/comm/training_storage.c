@@ -18,7 +18,7 @@
  *
  *   write = max(B / pcie, (n / N) B / node, n B / (S server), n B / aggregate)
  */
-#include "workloads/training/comm/training_storage.h"
+#include "workloads/training/comm/training_plan.h"
 
 /* Bytes per trained parameter in addition to its weight: master weight and two moments. */
 static double optimizer_bytes(const OrrJob *job) {

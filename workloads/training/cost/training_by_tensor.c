@@ -16,7 +16,7 @@
  * for its own backward if itself and twice the tensors between have at least reuse-within
  * parameters (PrefetchCoordinator.get_reuse_distance_in_numel).
  */
-#include "workloads/training/cost/training_by_tensor.h"
+#include "workloads/training/cost/training_costs.h"
 
 enum { GATHER_OPERATORS = 3, SCATTER_OPERATORS = 4, GATHER_COPIES = 4, SCATTER_COPIES = 6 };
 

@@ -9,9 +9,6 @@
  */
 #include "workloads/training/cost/training_costs.h"
 
-#include "workloads/training/cost/training_launches.h"
-#include "workloads/training/cost/training_operator_cost.h"
-#include "workloads/training/cost/training_overlap.h"
 #include "workloads/training/job/training_offload.h"
 
 OrrTimeKind orr_training_costs_kind(const OrrOperator *op) {

@@ -71,6 +71,58 @@ double orr_segment_seconds(const OrrSegment *segment); /* of all kinds, without 
 /* How long @work_s of compute takes next to a collective of @comm_s, which slows it down. */
 double orr_training_costs_overlapped_s(const OrrJob *job, double work_s, double comm_s);
 
+/* training_by_tensor.c: what it costs that weights and gradients travel tensor by tensor (zero-3's
+ * by-tensor), in addition to their collectives. */
+
+/* Seconds that the lists of a layer's tensors take of its lane, by kind of time: in a forward, in a
+ * backward (two gathers), and after the backward. */
+typedef struct {
+  double gather[ORR_N_TIMES], again[ORR_N_TIMES], scatter[ORR_N_TIMES];
+} OrrListWork;
+
+OrrListWork orr_list_work_of(const OrrJob *job, guint spec);
+
+/* of double: the parameters of each sharded tensor of a layer, in the order of the backward. */
+GArray *orr_training_by_tensor_sizes(const OrrJob *job, guint spec);
+/* The ones of @tensors that are gathered once more, between the layer's recomputation and its
+ * backward. */
+GArray *orr_training_by_tensor_regathered(const OrrJob *job, guint spec, const GArray *tensors);
+
+/* training_host.c: how long CPU cores work for a rank of a training job. */
+
+/* Seconds of one core per step, mean over ranks: launching its kernels, preparing its data. */
+double orr_training_host_s(const OrrTrainingCosts *costs, const OrrJob *job);
+
+/* training_launches.c: what the host does for a run of kernels: how many operators it dispatches,
+ * and how long that takes. */
+
+typedef struct {
+  guint kernels;        /* operators that the framework dispatches, collectives included */
+  guint expert_kernels; /* the part of @kernels for routed experts */
+  guint launched;       /* further kernels, which a dispatched operator launches itself */
+} OrrLaunchCounts;
+
+void orr_launch_counts_add(OrrLaunchCounts *counts, const OrrJob *job, const OrrOperator *op);
+/* Host time for all of them, as workload.launches has it. */
+double orr_launch_counts_host_s(const OrrLaunchCounts *counts, const OrrJob *job);
+
+/* training_operator_cost.c: what one operator costs in training. */
+
+/* At the clock that the job's power draw permits; routed experts by the faster kind of kernel. */
+OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *op);
+
+/* training_overlap.c: tensor-parallel collectives and products split into slices together
+ * (parallel.tp-comm-overlap). */
+
+/* Replaces those @operators (OrrOperator) of a layer that the job's overlap splits by their
+ * slices. */
+void orr_training_overlap(const OrrJob *job, gboolean is_replayed, GArray *operators);
+
+/* training_power.c: what a GPU of a training job draws in each kind of time. */
+
+/* From the job's operators (OrrTrainingCosts.operators), by how often a step runs them. */
+OrrWorkPower orr_training_power(const OrrTrainingCosts *costs, const OrrJob *job);
+
 G_END_DECLS
 
 #endif

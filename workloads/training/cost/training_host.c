@@ -7,7 +7,7 @@
  * A split backward launches the same kernels as a whole one. The optimizer's few launches, and
  * processes that poll while they wait, are left out.
  */
-#include "workloads/training/cost/training_host.h"
+#include "workloads/training/cost/training_costs.h"
 
 static double layer_s(const OrrTrainingCosts *costs, const OrrJob *job, guint spec) {
   const OrrRun *runs = costs->layers[spec].runs;

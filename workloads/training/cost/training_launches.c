@@ -21,7 +21,7 @@
  * Graphs of all but the experts (`graphs-but-experts`: Megatron's cuda-graph-modules attn,
  * moe_router, moe_preprocess) launch everything between two groups of experts as one.
  */
-#include "workloads/training/cost/training_launches.h"
+#include "workloads/training/cost/training_costs.h"
 
 enum { ROUTER_OPERATORS = 31, ROUTER_OPERATORS_WITH_DEEPEP = 17, ROPE_OPERATORS = 16 };
 

@@ -4,7 +4,7 @@
  * A framework runs routed experts by the faster of two kinds of kernel: the profile's, or one
  * grouped product for all experts of a rank (workloads/grouped_experts.h).
  */
-#include "workloads/training/cost/training_operator_cost.h"
+#include "workloads/training/cost/training_costs.h"
 
 #include "workloads/grouped_experts.h"
 

@@ -10,7 +10,7 @@
  *
  * A gather for a product by weight stays whole: that product sums over the gathered rows.
  */
-#include "workloads/training/cost/training_overlap.h"
+#include "workloads/training/cost/training_costs.h"
 
 static const OrrTpOverlapKind *kind_of(const OrrTraining *params) {
   return (const OrrTpOverlapKind *)params->parallel.tp_comm_overlap.entry;

@@ -30,7 +30,7 @@
 #include <math.h>
 
 #include "sim/base/random.h"
-#include "workloads/training/cost/training_operator_cost.h"
+#include "workloads/training/cost/training_costs.h"
 #include "workloads/training/cost/training_packing.h"
 
 static const OrrField packing_fields[] = {

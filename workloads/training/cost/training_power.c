@@ -8,7 +8,7 @@
  * A GPU that waits, for its stage, its host or a file system, draws its static power: NCCL's
  * kernels spin on a few multiprocessors then, which is not counted.
  */
-#include "workloads/training/cost/training_power.h"
+#include "workloads/training/cost/training_costs.h"
 
 static gboolean is_comm(int kind) { return kind >= ORR_TIME_TP_COMM && kind <= ORR_TIME_DP_COMM; }
 

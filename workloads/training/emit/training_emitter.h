@@ -19,6 +19,7 @@
 #include "workloads/training/comm/training_plan.h"
 #include "workloads/training/cost/training_costs.h"
 #include "workloads/training/emit/training_noise.h"
+#include "workloads/training/job/training_job.h"
 #include "workloads/training/job/training_offload.h"
 #include "workloads/training/training_work.h"
 
@@ -111,7 +112,7 @@ typedef struct {
   const OrrTrainingPlan *plan;
   const double *optimizer_s; /* by stage */
   OrrTrainingWork *work;
-  gint64 left_out; /* steps that repeat the last one of @job (training_steps.h) */
+  gint64 left_out; /* steps that repeat the last one of @job (training_emitter.h) */
 } OrrEmission;
 
 void orr_emitter_init(OrrEmitter *e, const OrrEmission *emission);
@@ -135,6 +136,109 @@ void orr_emitter_work(OrrEmitter *e, const OrrLaneAt *lane, const char *name,
 
 /* The communication in @slot, made by the first caller. */
 guint32 orr_emitter_once(OrrEmitter *e, guint32 *slot, guint members, const OrrCommPlan *plan);
+
+/* training_size.c: how much there will be to replay, before anything is emitted. */
+
+/* Estimates; rather too much. */
+typedef struct {
+  double ops;    /* operations of all streams; a call of a routine is one */
+  double called; /* operations of routines, which are stored once */
+  double comms, events;
+  double spans; /* operations that take time, routines' counted at each call */
+  double bytes; /* memory that the whole process takes at its peak */
+} OrrTrainingSize;
+
+/* @job has the micro-batches and steps that are emitted. */
+OrrTrainingSize orr_training_size(const OrrJob *job, const OrrTrainingCosts *costs,
+                                  const OrrTrainingPlan *plan);
+
+/* training_slots.c: the slots in which all stages move together (pipeline-comm.lock-step). */
+
+typedef struct OrrSlots OrrSlots;
+
+/* Whether @job's stages move in slots: with several chunks per stage, in one direction, each pass
+ * by itself. */
+gboolean orr_slots_apply(const OrrJob *job);
+
+/* @job must outlive the slots. */
+OrrSlots *orr_slots_new(const OrrJob *job);
+void orr_slots_free(OrrSlots *slots); /* accepts NULL */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrSlots, orr_slots_free)
+
+guint orr_slots_n(const OrrSlots *slots);
+/* What @stage does in @slot; NULL: nothing. */
+const OrrPipelineStep *orr_slots_at(const OrrSlots *slots, gint64 stage, guint slot);
+
+/* training_steps.c: which steps of a job are replayed. */
+
+/* How many of the job's steps repeat the second one, and need no operations of their own. 0: all
+ * are emitted. */
+gint64 orr_training_steps_left_out(const OrrJob *job);
+
+/* training_stage_send.c: boundary tensors sent and received between pipeline stages, as
+ * operations. */
+
+/* The tensor between block @boundary of a direction and the block after it: the forward's output,
+ * or the backward's gradient. */
+typedef struct {
+  gint64 direction, boundary;
+  gint32 micro_batch;
+  gboolean backward;
+} OrrStageSend;
+
+/* Whether the boundary lies between two stages: at the turning point of a V, one stage holds both
+ * blocks. */
+gboolean orr_stage_send_crosses(const OrrEmitter *e, const OrrStageSend *send);
+void orr_stage_send_receive(OrrEmitter *e, const OrrLaneAt *lane, const OrrStageSend *send);
+void orr_stage_send_send(OrrEmitter *e, const OrrLaneAt *lane, const OrrStageSend *send);
+
+/* The stage that receives it. */
+gint64 orr_stage_send_target(const OrrEmitter *e, const OrrStageSend *send);
+/* Posts @sends and @receives (OrrStageSend) together, after the compute so far, and lets the
+ * compute that follows wait for all of them. */
+void orr_stage_send_exchange(OrrEmitter *e, const OrrLaneAt *lane, const GArray *sends,
+                             const GArray *receives);
+
+/* training_runs.c: the runs of a pass as operations: compute, and the collectives inside layers. */
+
+/* Consecutive equal layers: @count times a run. */
+typedef struct {
+  const OrrRun *run;
+  gint64 count;
+} OrrRuns;
+
+/* A pass of one micro-batch through a block, or part of one. */
+typedef struct {
+  const char *name;
+  const OrrRuns *runs;
+  guint n;
+  double extra_pp_s; /* what a receiver of a boundary tensor adds first */
+  gint32 tag;        /* the micro-batch */
+} OrrPassRuns;
+
+/* What a lane repeats for every micro-batch: layers [from, to) of a chunk, in one kind of pass. */
+typedef struct {
+  guint32 lane, kind, chunk, from, to;
+} OrrPassKey;
+
+/* Whether equal passes are emitted once, and repeated for each micro-batch. */
+gboolean orr_training_runs_are_repeated(const OrrJob *job, const OrrLayerTraffic *layers);
+
+/* For OrrEmitter.passes; NULL where no two passes are equal. */
+GHashTable *orr_training_runs_passes_new(const OrrEmitter *e);
+
+/* Repeats the pass of @key if it was emitted before for another micro-batch; else FALSE: call
+ * orr_training_runs_emit. */
+gboolean orr_training_runs_repeat(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassKey *key,
+                                  gint32 tag);
+/* Emits @pass in order: as one operation where that is exact, else as a routine where that is
+ * possible, else segment by segment. */
+void orr_training_runs_emit(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassKey *key,
+                            const OrrPassRuns *pass);
+/* Emits two micro-batches' passes alternately: while the all-to-all between experts of one is under
+ * way, the other computes (DualPipe). */
+void orr_training_runs_interleave(OrrEmitter *e, const OrrLaneAt *lane,
+                                  const OrrPassRuns passes[2]);
 
 G_END_DECLS
 

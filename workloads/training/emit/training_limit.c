@@ -18,10 +18,9 @@
 #include "sim/base/memory.h"
 #include "sim/base/quantity.h"
 #include "workloads/training/cost/training_packing.h"
-#include "workloads/training/emit/training_limit.h"
+#include "workloads/training/emit/training_program.h"
 #include "workloads/training/emit/training_loader.h"
-#include "workloads/training/emit/training_size.h"
-#include "workloads/training/emit/training_steps.h"
+#include "workloads/training/emit/training_emitter.h"
 
 /* Counts the micro-batches of a shorter step with the same beginning, middle and end. They must
  * fill and drain the pipeline, and let all stages stand in its steady part at one time: the replay

@@ -13,7 +13,7 @@
  */
 #include "workloads/training/emit/training_offload_emit.h"
 
-#include "workloads/training/memory/training_kept.h"
+#include "workloads/training/memory/training_memory.h"
 
 /* A copy, or the host's Adam, of @bytes per GPU of the lane. */
 typedef struct {

@@ -5,13 +5,12 @@
  * A pass is emitted whole, or cut where weights must be gathered, where activations are copied to
  * or from the host, and where a bucket of gradients is complete.
  */
-#include "workloads/training/emit/training_passes.h"
+#include "workloads/training/emit/training_program.h"
 
 #include "workloads/training/emit/training_loader.h"
 #include "workloads/training/emit/training_offload_emit.h"
-#include "workloads/training/emit/training_runs.h"
+#include "workloads/training/emit/training_emitter.h"
 #include "workloads/training/emit/training_sharding_emit.h"
-#include "workloads/training/emit/training_stage_send.h"
 
 /* A micro-batch in a block of a lane. */
 typedef struct {

@@ -3,11 +3,8 @@
  */
 #include "workloads/training/emit/training_program.h"
 
-#include "workloads/training/emit/training_passes.h"
-#include "workloads/training/emit/training_runs.h"
+#include "workloads/training/emit/training_emitter.h"
 #include "workloads/training/emit/training_sharding_emit.h"
-#include "workloads/training/emit/training_storage_emit.h"
-#include "workloads/training/emit/training_update.h"
 
 static void note_gpus(OrrEmitter *e, gint64 stage) {
   const OrrFold *fold = &e->plan->fold;

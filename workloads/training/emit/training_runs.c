@@ -7,12 +7,12 @@
  *   alone       | work: segment + collective + segment |
  *   not alone   | work: segment | collective | work: segment |
  */
-#include "workloads/training/emit/training_runs.h"
+#include "workloads/training/emit/training_emitter.h"
 
 #include <string.h>
 
 #include "sim/base/random.h"
-#include "workloads/training/comm/training_run_time.h"
+#include "workloads/training/comm/training_plan.h"
 
 /* --- noise --- */
 

@@ -16,11 +16,10 @@
  * them differ (program_share.c). tests/workloads/training/test_training_size.c compares estimates
  * with the peaks of processes: they are 0.9 to 2.2 times as much.
  */
-#include "workloads/training/emit/training_size.h"
+#include "workloads/training/emit/training_emitter.h"
 
 #include "workloads/training/cost/training_packing.h"
 #include "workloads/training/emit/training_noise.h"
-#include "workloads/training/emit/training_runs.h"
 
 #define PROCESS 50e6  /* the program, its libraries, the profile: measured */
 #define LANE 3.5e3    /* eight streams, their states, lists and accounts: measured */

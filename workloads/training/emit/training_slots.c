@@ -13,7 +13,7 @@
  *
  * Every stage does its next action in the first slot after the one that it depends on.
  */
-#include "workloads/training/emit/training_slots.h"
+#include "workloads/training/emit/training_emitter.h"
 
 struct OrrSlots {
   const OrrJob *job;

@@ -1,7 +1,7 @@
 /*
  * training_stage_send - sender and receiver join the same communication, each on its own stream.
  */
-#include "workloads/training/emit/training_stage_send.h"
+#include "workloads/training/emit/training_emitter.h"
 
 static gint64 stage_of(const OrrEmitter *e, gint64 direction, gint64 block) {
   return orr_pipeline_stage(e->job->schedule, &e->job->shape, (OrrPipelinePlace){direction, block});

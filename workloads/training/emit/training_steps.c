@@ -14,7 +14,7 @@
  * step (checkpoints, data, a loader, weights that are gathered ahead), where other jobs share the
  * machine, and where no norm is awaited (an evaluation, post-validation).
  */
-#include "workloads/training/emit/training_steps.h"
+#include "workloads/training/emit/training_emitter.h"
 
 #include "workloads/training/cost/training_packing.h"
 #include "workloads/training/emit/training_loader.h"

@@ -4,7 +4,7 @@
  *   storage   wait(snapshot) join(write)             async checkpoints
  *   data      wait(compute) join(data of step + 1)   a step's data is read during the step before
  */
-#include "workloads/training/emit/training_storage_emit.h"
+#include "workloads/training/emit/training_program.h"
 
 static void join(OrrEmitter *e, guint32 stream, const OrrCommPlan *plan, OrrStorageUse use,
                  gint32 tag) {

@@ -2,12 +2,11 @@
  * training_update - emits the end of a step: the rest of the reductions, the gradient of the tied
  * embedding, the gradient norm, the optimizer, the gather of parameters, and a checkpoint.
  */
-#include "workloads/training/emit/training_update.h"
+#include "workloads/training/emit/training_program.h"
 
 #include "workloads/training/emit/training_loader.h"
 #include "workloads/training/emit/training_offload_emit.h"
 #include "workloads/training/emit/training_sharding_emit.h"
-#include "workloads/training/emit/training_storage_emit.h"
 
 /* The stages whose parameters @stage holds: its own, and in a bidirectional schedule the opposite
  * stage's, in the same order on both. */

@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "workloads/training/job/training_layout.h"
+#include "workloads/training/job/training_job.h"
 
 #define D "%" G_GINT64_FORMAT
 

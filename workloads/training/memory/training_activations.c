@@ -8,10 +8,9 @@
  * Invariant: summed over a stage's rows this is OrrStageMemory.activations, to the byte: both count
  * the same layers.
  */
-#include "workloads/training/memory/training_activations.h"
+#include "workloads/training/memory/training_memory.h"
 
 #include "workloads/training/job/training_offload.h"
-#include "workloads/training/memory/training_kept.h"
 
 static const char *const type_names[] = {
     [ORR_LAYER_EMBEDDING] = "embedding",

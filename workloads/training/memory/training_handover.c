@@ -19,7 +19,7 @@
  * received inputs of micro-batches under way are also their first layer's kept input, and are
  * counted there.
  */
-#include "workloads/training/memory/training_handover.h"
+#include "workloads/training/memory/training_memory.h"
 
 const char *const orr_training_handover_words[] = {"auto", "megatron", "torch", NULL};
 

@@ -7,7 +7,7 @@
  *   working   in addition while a backward runs: what it replays of one layer, less what was kept,
  *             and the gradients of activations; for the loss, the gradients of the logits
  */
-#include "workloads/training/memory/training_kept.h"
+#include "workloads/training/memory/training_memory.h"
 
 #include "workloads/training/job/training_offload.h"
 

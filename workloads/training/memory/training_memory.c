@@ -14,12 +14,6 @@
 #include "workloads/training/memory/training_memory.h"
 
 #include "workloads/training/job/training_offload.h"
-#include "workloads/training/memory/training_activations.h"
-#include "workloads/training/memory/training_handover.h"
-#include "workloads/training/memory/training_kept.h"
-#include "workloads/training/memory/training_moments.h"
-#include "workloads/training/memory/training_overhead.h"
-#include "workloads/training/memory/training_state.h"
 
 /* Buffers for activations being copied to the host and back, each as large as the largest. */
 static double stash_buffers(const OrrJob *job, gint64 stage, double in_host) {

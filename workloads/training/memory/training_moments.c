@@ -9,9 +9,7 @@
  * A moment is a pass of the schedule. Activations rise as a forward begins, and fall as a backward
  * (or its half by weight) ends; working bytes exist only during the pass.
  */
-#include "workloads/training/memory/training_moments.h"
-
-#include "workloads/training/memory/training_kept.h"
+#include "workloads/training/memory/training_memory.h"
 
 static const char *const step_names[] = {
     [ORR_STEP_FORWARD] = "forward",

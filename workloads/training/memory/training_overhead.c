@@ -22,7 +22,7 @@
  * segment of activations, and PyTorch's allocator neither joins segments nor returns them: the
  * copies add to activations that are dead by then.
  */
-#include "workloads/training/memory/training_overhead.h"
+#include "workloads/training/memory/training_memory.h"
 
 #include "workloads/training/job/training_groups.h"
 

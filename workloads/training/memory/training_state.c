@@ -12,9 +12,7 @@
  * largest layer's and the weights of the layers ahead of it are whole for a while, or all of a
  * stage's, where they stay from forward to backward.
  */
-#include "workloads/training/memory/training_state.h"
-
-#include "workloads/training/memory/training_moments.h"
+#include "workloads/training/memory/training_memory.h"
 
 /* Parameters of @weights that are whole only for a while. */
 static double sharded_parameters(const OrrJob *job, OrrWeights weights) {

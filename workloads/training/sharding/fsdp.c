@@ -30,7 +30,7 @@
  *
  *   optimizer: {sharding: {kind: fsdp, reshard-after-forward: true, prefetch: 1}}
  */
-#include "workloads/training/sharding/fully_sharded.h"
+#include "workloads/training/sharding/zero.h"
 
 const char *const orr_fully_sharded_words[] = {"auto", "true", "false", NULL};
 
@@ -39,8 +39,8 @@ static gboolean settle(int word, const OrrShardingShape *shape) {
   return word == 0 ? shape->stages == 1 : word == 1;
 }
 
-void orr_fully_sharded_plan(const OrrFullyShardedParams *params, const OrrShardingShape *shape,
-                            gint64 ranks, OrrShardingPlan *ret_plan) {
+void orr_fsdp_plan(const OrrFullyShardedParams *params, const OrrShardingShape *shape, gint64 ranks,
+                   OrrShardingPlan *ret_plan) {
   const gboolean reduces = settle(params->reduce_each_micro_batch, shape);
   *ret_plan = (OrrShardingPlan){.ranks = ranks,
                                 .weights = TRUE,
@@ -56,7 +56,7 @@ void orr_fully_sharded_plan(const OrrFullyShardedParams *params, const OrrShardi
 }
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
-  orr_fully_sharded_plan(params, shape, shape->ranks, ret_plan);
+  orr_fsdp_plan(params, shape, shape->ranks, ret_plan);
 }
 
 static const OrrField fields[] = {ORR_FULLY_SHARDED_FIELDS};

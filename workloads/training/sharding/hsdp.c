@@ -11,7 +11,7 @@
  *
  *   optimizer: {sharding: {kind: hsdp, group: 8}}
  */
-#include "workloads/training/sharding/fully_sharded.h"
+#include "workloads/training/sharding/zero.h"
 
 static gint64 group_of(const OrrFullyShardedParams *params, const OrrShardingShape *shape) {
   return params->group > 0 ? params->group : MIN(shape->ranks, shape->ranks_a_node);
@@ -26,7 +26,7 @@ static char *refuse(const void *params, const OrrShardingShape *shape) {
 }
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
-  orr_fully_sharded_plan(params, shape, group_of(params, shape), ret_plan);
+  orr_fsdp_plan(params, shape, group_of(params, shape), ret_plan);
 }
 
 static const OrrField fields[] = {

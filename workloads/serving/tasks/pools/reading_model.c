@@ -17,7 +17,6 @@
  */
 #include <math.h>
 
-#include "sim/base/fault.h"
 #include "workloads/products.h"
 #include "workloads/serving/cost/serving_cost.h"
 #include "workloads/serving/tasks/pools/task_pool.h"

@@ -1,0 +1,136 @@
+/*
+ * fleet_private.h - what the files of the fleet share.
+ */
+#ifndef ORR_FLEET_PRIVATE_H
+#define ORR_FLEET_PRIVATE_H
+
+#include "workloads/serving/cost/drafter.h"
+#include "workloads/serving/replica/serving_run.h"
+#include "workloads/serving/serving.h"
+#include "workloads/serving/stations/station.h"
+
+G_BEGIN_DECLS
+
+/* group_costs.c: the cost models of a fleet's groups of replicas: each with its device and layout.
+ */
+
+/* Makes @run's worlds, costs and drafters. FALSE with @error; free them all the same. */
+gboolean orr_group_costs_open(OrrServingRun *run, GError **error);
+/* Writes how costs are known, and their parts, to the run's work. */
+void orr_group_costs_close(const OrrServingRun *run);
+void orr_group_costs_free(OrrServingRun *run);
+
+/* life.c: replicas that come and go: autoscaling, lost nodes and cold starts. */
+
+typedef struct OrrLife OrrLife;
+
+/* What replicas' lives report to their fleet, and ask it. */
+typedef struct {
+  void *user;
+  void (*homeless)(void *user, OrrRequest *request); /* its replica is lost */
+  gint64 (*in_system)(void *user);                   /* requests */
+  gboolean (*expects)(void *user);                   /* the load has requests yet to come */
+} OrrLifeReports;
+
+/* NULL: all replicas are up from beginning to end. */
+OrrLife *orr_life_new(OrrRoute *route, const OrrLifeReports *reports);
+void orr_life_free(OrrLife *life);                /* NULL is fine, here and below */
+void orr_life_idle(OrrLife *life, guint replica); /* a request has left it */
+void orr_life_first_token(OrrLife *life, double ttft_s);
+void orr_life_close(const OrrLife *life,
+                    double end_s); /* adds to the rows what is held until then */
+
+/* objectives.c: whether the objectives that a scenario sets can be met. */
+
+/* ORR_FAULT_DOCUMENT for an objective below the time of an empty engine. The cost models must be
+ * open. */
+gboolean orr_objectives_check(const OrrServingRun *run, GError **error);
+
+/* refusals.c: options of a serving workload that exclude each other. */
+
+void orr_refusals_check(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                        OrrDiags *diags);
+
+/* served.c: what the client of a request saw, and whether that met its objectives. */
+
+/* Of @request, whose last token is written; on the run's clock. */
+OrrServedRequest orr_served_row(const OrrServingRun *run, const OrrRequest *request);
+
+/* watch.c: watches a run that goes on until it has a steady state (metrics.window: steady).
+ *
+ * It looks at the run each time the number of first and last tokens has grown by a fifth, so that
+ * all looks together take time in proportion to the requests. A load that is too high is seen
+ * early: by its growing queue (steady.h), or by more missed objectives than chance allows. */
+
+typedef enum {
+  ORR_WATCH_GOES_ON,
+  ORR_WATCH_ENOUGH, /* the load can end */
+  ORR_WATCH_CUT,    /* the rest of the run brings nothing new */
+} OrrWatchAnswer;
+
+typedef struct {
+  OrrServingRun *run;
+  gboolean is_on;              /* the load does not end by itself */
+  guint64 events, next_look;   /* first and last tokens of requests; when to look */
+  guint64 counted;             /* events before the counts below */
+  guint64 first, missed_first; /* first tokens, those past slo.ttft */
+  guint64 ended, missed;       /* requests, those that missed an objective */
+} OrrWatch;
+
+void orr_watch_init(OrrWatch *watch, OrrServingRun *run);
+
+/* A request has its first token, or has left. The answer is given once; work->steady has the
+ * reason. */
+OrrWatchAnswer orr_watch_first_token(OrrWatch *watch, double ttft_s);
+OrrWatchAnswer orr_watch_left(OrrWatch *watch, gboolean is_good);
+/* A request was rejected or has failed: it missed its objectives. */
+void orr_watch_unserved(OrrWatch *watch);
+
+/* steady.c: which part of a run is a steady state, and whether there is one.
+ *
+ * A run begins with empty engines and ends when the last request leaves: at first fewer requests
+ * are in the system than the load will keep there, and at the end no more arrive. Rates and
+ * latencies of the load hold only for the part between:
+ *
+ *   in the system    ________________
+ *                   /                \
+ *                  /                  \
+ *             ____/                    \____
+ *             | warm-up |  window  | drain |
+ *
+ *  1. The warm-up is the truncation that minimises the squared error of the mean number in the
+ *     system (MSER: White 1997, Simulation 69(6)), and at least two residence times. A residence
+ *     time is the mean time from arrival to last token.
+ *  2. The window ends with the last arrival. It is long enough when it has
+ *     ORR_STEADY_RESIDENCES residence times and the requests asked for.
+ *  3. The number in the system must not grow over the window: its least-squares slope over ten
+ *     batch means is compared with its own error (Student, 97.5 %). An overload shows earlier: the
+ *     number grows as fast in the last quarter of the run as in the third, faster than chance.
+ *  4. A trace has waves of its own, so its window is whole replays, of ten residence times or more
+ *     together, and the number in the system must be what it was at the same place of an earlier
+ *     replay.
+ *  5. In the window all requests that leave are counted, wherever they arrived, and those that the
+ *     fleet rejects or fails there; the drain's are not.
+ *  6. A fraction asked for takes as many requests as would make twenty misses at it. No number of
+ *     requests shows that none ever misses; a fraction of 1 takes the 20,000 of 0.999, which it
+ *     meets if none of them misses: then, with 95 % confidence, fewer than 0.015 % do (1 - 0.05^(1
+ *     / 20,000), the rule of three).
+ *
+ * Little's law closes over the window: the integral of the number in the system is the sum of the
+ * times that requests spent in the system inside it (tests/workloads/serving/test_steady.c).
+ */
+
+#define ORR_STEADY_RESIDENCES 10
+
+/* Of the requests of @work that left by @until_s on the run's clock: when the last one arrived, or
+ * the run is looked at. Takes time in proportion to their number. With metrics.window: steady the
+ * window has `requests` requests, and their fraction within the objectives differs from
+ * `least-good` by more than its error. */
+OrrSteady orr_steady_of(const OrrServingWork *work, double until_s);
+
+/* The requests of a window of metrics.window: steady that is as long as it gets. */
+double orr_steady_longest(const OrrServing *params);
+
+G_END_DECLS
+
+#endif
