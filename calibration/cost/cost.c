@@ -227,6 +227,6 @@ double orr_cost_operator_dispatch_s(const OrrCostModel *model, OrrKernels kernel
   return own_s > 0 ? own_s : orr_cost_host_launch_s(model, kernels);
 }
 
-double orr_cost_overlap_slowdown(const OrrCostModel *model) {
-  return model->constants->overlap_slowdown;
+const OrrInterference *orr_cost_interference(const OrrCostModel *model) {
+  return &model->constants->interference;
 }

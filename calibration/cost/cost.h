@@ -11,6 +11,7 @@
 #include "calibration/profile/nccl_costs.h"
 #include "calibration/profile/profile.h"
 #include "models/operator.h"
+#include "sim/base/interference.h"
 #include "topologies/device.h"
 
 G_BEGIN_DECLS
@@ -191,9 +192,9 @@ double orr_cost_library_copies(const char *library, gint64 n_ranks, gint64 topk,
 /* The terms for collectives without `nccl` rows: the profile's constants, as one protocol. */
 OrrNcclCosts orr_cost_collective_constants(const OrrCostModel *model);
 
-/* How many times as long compute takes while a collective runs at the same time (1 where the
- * profile does not state it). */
-double orr_cost_overlap_slowdown(const OrrCostModel *model);
+/* How many times as long compute, communication and copies take while another of them runs at the
+ * same time (1 where the profile does not state it). The model's. */
+const OrrInterference *orr_cost_interference(const OrrCostModel *model);
 
 /* Host time between two kernels, seconds: the lower limit for a stream of small kernels (launch
  * bound). Eager software dispatches several operators (views, random-number states, autograd's

@@ -14,9 +14,10 @@
  *                         the line through the shortest all-reduce of each number of ranks over its
  *                         2 (n - 1) ring steps
  *
- *   overlap-slowdown, overlap-collective-slowdown
- *                         the mean ratio of a product during an all-reduce to itself alone, and of
- *                         the all-reduce (interference.csv); where there are no such rows the
+ *   overlap-slowdown, overlap-slowdown-by-copy, collective-slowdown, collective-slowdown-by-copy,
+ *   copy-slowdown, copy-slowdown-by-collective
+ *                         the mean ratio of a product, an all-reduce or a copy during another of
+ *                         them to itself alone (interference.csv); where there are no such rows the
  *                         profile says that 1 is assumed
  *
  * A constant that the rows do not determine keeps its default and is not written. No constant is
@@ -41,10 +42,34 @@ typedef struct {
  * ORR_FAULT_RESOURCE. */
 char *orr_fit(const OrrFitOrder *order, const OrrDevice *device, GError **error);
 
-/* Mean slow-downs and the numbers of rows behind them; 1 where there are none. */
+/* What interference.csv watches: products, copies by a copy engine, copies within the device,
+ * all-reduces. */
+typedef enum {
+  ORR_FIT_COMPUTE,
+  ORR_FIT_COPY,
+  ORR_FIT_MEMORY,
+  ORR_FIT_COMM,
+  ORR_FIT_N_KINDS
+} OrrFitKind;
+
+/* A mean of ratios of times, and the number of ratios; 1 where there are none. */
 typedef struct {
-  double compute, collective, compute_by_copy, copy;
-  guint n_compute, n_collective, n_compute_by_copy, n_copy;
+  double mean;
+  guint n;
+} OrrFitRatio;
+
+/* NCCL held to `blocks` thread blocks: a product during an all-reduce to itself alone, the
+ * all-reduce likewise, and the all-reduce alone to one that is not held. */
+typedef struct {
+  double blocks;
+  OrrFitRatio compute, comm, alone;
+} OrrFitLimited;
+enum { ORR_FIT_MOST_LIMITED = 8 };
+
+typedef struct {
+  OrrFitRatio by[ORR_FIT_N_KINDS][ORR_FIT_N_KINDS]; /* [watched][companion] */
+  OrrFitLimited limited[ORR_FIT_MOST_LIMITED];
+  guint n_limited;
 } OrrFitOverlap;
 
 /* Reads interference.csv of @folder (calibration/measure/family_interference.c); no rows where

@@ -178,35 +178,63 @@ static void add_line(OrrProfileConstants *constants, const Line *line, GString *
   add(keys, source, "scale-up-step", step_s * 1e6, " us", "the slope of that line");
 }
 
-/* "; the all-reduces 2", "; beside copies ...": what else was measured, for the source. Newly
- * allocated. */
-static char *other_slowdowns(const OrrFitOverlap *overlap) {
-  GString *text = g_string_new(NULL);
-  if (overlap->n_collective)
-    g_string_append_printf(text, "; the all-reduces take %.3g times as long", overlap->collective);
-  if (overlap->n_compute_by_copy && overlap->n_copy)
-    g_string_append_printf(text, "; during copies by the copy engines %.3g, and the copies %.3g",
-                           overlap->compute_by_copy, overlap->copy);
-  return g_string_free(text, FALSE);
+/* What the profile has no constant for: products beside copies within the device, and NCCL held to
+ * few thread blocks. */
+static void add_other_ratios(const OrrFitOverlap *overlap, GString *source) {
+  const OrrFitRatio *compute = &overlap->by[ORR_FIT_COMPUTE][ORR_FIT_MEMORY],
+                    *memory = &overlap->by[ORR_FIT_MEMORY][ORR_FIT_COMPUTE];
+  if (compute->n && memory->n)
+    g_string_append_printf(source,
+                           "    During copies within the device products take %.3g times as long, "
+                           "and the copies %.3g times. Neither is applied.\n",
+                           compute->mean, memory->mean);
+  for (guint i = 0; i < overlap->n_limited; i++) {
+    const OrrFitLimited *it = &overlap->limited[i];
+    if (!it->compute.n || !it->comm.n || !it->alone.n) continue;
+    g_string_append_printf(source,
+                           "    With NCCL held to %.0f thread blocks products take %.3g times as "
+                           "long, all-reduces %.3g times beside products and %.3g times alone. Not "
+                           "applied.\n",
+                           it->blocks, it->compute.mean, it->comm.mean, it->alone.mean);
+  }
 }
 
 /* Written only where it was measured: a default in the file would look like a measurement. */
 static void add_overlap(OrrProfileConstants *constants, const OrrFitOverlap *overlap, GString *keys,
                         GString *source) {
-  g_autofree char *others = other_slowdowns(overlap);
-  if (overlap->n_compute == 0) {
-    g_string_append_printf(source,
-                           "    overlap-slowdown: assumed 1, no row of a matrix product during a "
-                           "collective%s.\n",
-                           others);
-    return;
+  OrrInterference *it = &constants->interference;
+  const struct {
+    const char *key, *watched, *companion;
+    OrrFitKind a, b;
+    double *to;
+  } factors[] = {
+      {"overlap-slowdown", "matrix products", "all-reduces", ORR_FIT_COMPUTE, ORR_FIT_COMM,
+       &it->compute_by_comm},
+      {"overlap-slowdown-by-copy", "matrix products", "copies to and from the host",
+       ORR_FIT_COMPUTE, ORR_FIT_COPY, &it->compute_by_copy},
+      {"collective-slowdown", "all-reduces", "matrix products", ORR_FIT_COMM, ORR_FIT_COMPUTE,
+       &it->comm_by_compute},
+      {"collective-slowdown-by-copy", "all-reduces", "copies to and from the host", ORR_FIT_COMM,
+       ORR_FIT_COPY, &it->comm_by_copy},
+      {"copy-slowdown", "copies to and from the host", "matrix products", ORR_FIT_COPY,
+       ORR_FIT_COMPUTE, &it->copy_by_compute},
+      {"copy-slowdown-by-collective", "copies to and from the host", "all-reduces", ORR_FIT_COPY,
+       ORR_FIT_COMM, &it->copy_by_comm},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(factors); i++) {
+    const OrrFitRatio *ratio = &overlap->by[factors[i].a][factors[i].b];
+    if (ratio->n == 0) {
+      g_string_append_printf(source, "    %s: assumed 1, no row of %s during %s.\n", factors[i].key,
+                             factors[i].watched, factors[i].companion);
+      continue;
+    }
+    *factors[i].to = CLAMP(ratio->mean, 1, 4);
+    g_autofree char *how =
+        g_strdup_printf("measured: the mean of %u rows of %s during %s, each over the same alone",
+                        ratio->n, factors[i].watched, factors[i].companion);
+    add(keys, source, factors[i].key, *factors[i].to, "", how);
   }
-  constants->overlap_slowdown = CLAMP(overlap->compute, 1, 4);
-  g_autofree char *how =
-      g_strdup_printf("measured: the mean of %u matrix products during all-reduces, each over "
-                      "itself alone%s",
-                      overlap->n_compute, others);
-  add(keys, source, "overlap-slowdown", constants->overlap_slowdown, "", how);
+  add_other_ratios(overlap, source);
 }
 
 char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, const OrrFitOverlap *overlap,

@@ -1,17 +1,17 @@
 /*
  * device_layer.h - the interface between measurements and the device that runs them.
  *
- * It has two implementations: `cuda` (cuda/, built if the toolkit is present) and `fake`
- * (fake_layer.c), an analytic device with its own clock, which tests plans, budgets, resumption and
- * exports without a GPU.
+ * It has two implementations: the layer of real GPUs (cuda/, built if a toolkit is present: CUDA's,
+ * or with -Dhip=enabled ROCm's), and `fake` (fake_layer.c), an analytic device with its own clock,
+ * which tests plans, budgets, resumption and exports without a GPU.
  *
  * A measurement runs prepare (allocate, fill with random data, choose an algorithm), time (warm up,
  * repeat over rotated buffers), verify (compare a sample with a double-precision reference),
  * release. One kernel is measured at a time.
  *
  * Errors: ORR_FAULT_USAGE from prepare means that this device or library lacks such a kernel, or
- * the memory for it: the shape is skipped. Any other error ends the session, because CUDA errors
- * are sticky.
+ * the memory for it: the shape is skipped. Any other error ends the session, because a GPU's
+ * errors are sticky.
  */
 #ifndef ORR_DEVICE_LAYER_H
 #define ORR_DEVICE_LAYER_H
@@ -24,15 +24,19 @@ G_BEGIN_DECLS
 
 /* The device and its software, as found. The struct owns the texts. */
 typedef struct {
-  char *device, *driver, *cuda, *cublas, *cudnn,
-      *nccl;                      /* versions; "" if a library was not found */
-  gint64 sms, compute_capability; /* 90: sm_90 */
-  gint64 n_gpus;                  /* GPUs of this process; they reach each other */
-  gint64 n_ranks, rank;           /* GPUs of the whole job, and the first one of this process */
+  char *device, *driver;
+  /* Versions of the runtime and of the libraries of products, attention and collectives; "" if one
+   * was not found. */
+  char *runtime, *blas, *dnn, *ccl;
+  gint64 sms, architecture; /* the number in its name: 90 for sm_90, 942 for gfx942 */
+  gint64 n_gpus;            /* GPUs of this process; they reach each other */
+  gint64 n_ranks, rank;     /* GPUs of the whole job, and the first one of this process */
   double memory_bytes, memory_bytes_per_s, l2_bytes;
   double sm_clock_limit_hz, memory_clock_limit_hz; /* current limits of the board */
   double power_limit_watts;                        /* NAN without NVML */
   double flops[ORR_N_DTYPES]; /* dense peaks by architecture, SMs and clock; 0: no such format */
+  gboolean scales_blocks;     /* products of formats with a scale for each block: mxfp8, nvfp4 */
+  gboolean adds_fp8;          /* collectives sum 8-bit numbers */
 } OrrBenchFacts;
 
 void orr_bench_facts_clear(OrrBenchFacts *facts);
@@ -122,8 +126,8 @@ typedef struct {
 extern const OrrDeviceLayer orr_fake_layer;
 
 /* The layer of real GPUs; NULL with ORR_FAULT_RESOURCE that says what is missing if Orrery was
- * built without CUDA. */
-const OrrDeviceLayer *orr_cuda_layer_find(GError **error);
+ * built without one. */
+const OrrDeviceLayer *orr_device_layer_find(GError **error);
 
 G_END_DECLS
 

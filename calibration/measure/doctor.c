@@ -28,8 +28,11 @@ OrrDoctorGpu orr_doctor_gpu_new(void) {
                         .mig = -1};
 }
 
+const OrrDoctorNames orr_doctor_names_nvidia = {"CUDA", "cuBLASLt", "cuDNN", "NCCL", TRUE};
+
 OrrDoctorFacts *orr_doctor_facts_new(void) {
   OrrDoctorFacts *facts = g_new0(OrrDoctorFacts, 1);
+  facts->names = &orr_doctor_names_nvidia;
   facts->gpus = g_array_new(FALSE, FALSE, sizeof(OrrDoctorGpu));
   facts->n_fabric_adapters = -1;
   facts->peer_memory = facts->dma_buf = -1;
@@ -40,9 +43,9 @@ void orr_doctor_facts_free(OrrDoctorFacts *facts) {
   if (!facts) return;
   g_free(facts->device);
   g_free(facts->driver);
-  g_free(facts->cublas);
-  g_free(facts->cudnn);
-  g_free(facts->nccl);
+  g_free(facts->blas);
+  g_free(facts->dnn);
+  g_free(facts->ccl);
   g_array_unref(facts->gpus);
   g_free(facts);
 }
@@ -226,17 +229,17 @@ static void judge_gpus(const OrrDoctorFacts *facts, const char *topic, GpuRule j
 /* --- Rules of the machine --- */
 
 static void judge_driver(const OrrDoctorFacts *facts, GPtrArray *findings) {
-  const int driver = facts->driver_cuda, used = facts->runtime_cuda;
+  const int driver = facts->driver_supports, used = facts->runtime;
   const OrrDoctorWord word = driver >= used                ? ORR_DOCTOR_OK
                              : driver / 1000 < used / 1000 ? ORR_DOCTOR_PROBLEM
                                                            : ORR_DOCTOR_NOTE;
-  add(findings, word, "driver", "%s, for CUDA %d.%d; this program uses CUDA %d.%d%s",
-      facts->driver && *facts->driver ? facts->driver : "version unknown", driver / 1000,
-      driver % 1000 / 10, used / 1000, used % 1000 / 10,
+  add(findings, word, "driver", "%s, for %s %d.%d; this program uses %s %d.%d%s",
+      facts->driver && *facts->driver ? facts->driver : "version unknown", facts->names->runtime,
+      driver / 1000, driver % 1000 / 10, facts->names->runtime, used / 1000, used % 1000 / 10,
       word == ORR_DOCTOR_PROBLEM ? ": its kernels will not start; install a newer driver"
       : word == ORR_DOCTOR_NOTE  ? ": minor versions are compatible, but PTX is not"
                                  : "");
-  if (!facts->has_nvml)
+  if (facts->names->has_nvml && !facts->has_nvml)
     add(findings, ORR_DOCTOR_PROBLEM, "NVML",
         "libnvidia-ml.so.1 does not start: rows will have no clock, no power and no reason for "
         "slow clocks");
@@ -271,17 +274,17 @@ static void judge_library(const char *topic, const char *version, const char *wi
 
 static void judge_nccl(const OrrDoctorFacts *facts, GPtrArray *findings) {
   int major = 0, minor = 0;
-  if (facts->gpus->len < 2 && !(facts->nccl && *facts->nccl)) {
-    add(findings, ORR_DOCTOR_OK, "NCCL", "not found, and one GPU needs none");
+  if (facts->gpus->len < 2 && !(facts->ccl && *facts->ccl)) {
+    add(findings, ORR_DOCTOR_OK, facts->names->ccl, "not found, and one GPU needs none");
     return;
   }
-  if (facts->nccl && sscanf(facts->nccl, "%d.%d", &major, &minor) == 2 &&
+  if (facts->ccl && sscanf(facts->ccl, "%d.%d", &major, &minor) == 2 &&
       (major < SPLIT_MAJOR || (major == SPLIT_MAJOR && minor < SPLIT_MINOR)))
-    add(findings, ORR_DOCTOR_NOTE, "NCCL",
-        "%s: collectives of some of a job's ranks need %d.%d or newer", facts->nccl, SPLIT_MAJOR,
+    add(findings, ORR_DOCTOR_NOTE, facts->names->ccl,
+        "%s: collectives of some of a job's ranks need %d.%d or newer", facts->ccl, SPLIT_MAJOR,
         SPLIT_MINOR);
   else
-    judge_library("NCCL", facts->nccl, "collectives are left out", findings);
+    judge_library(facts->names->ccl, facts->ccl, "collectives are left out", findings);
 }
 
 /* Variables that change times. */
@@ -315,11 +318,15 @@ static void judge_environment(char **environment, GPtrArray *findings) {
 GPtrArray *orr_doctor_findings(const OrrDoctorFacts *facts, char **environment) {
   GPtrArray *findings = g_ptr_array_new_with_free_func(finding_free);
   judge_driver(facts, findings);
-  for (guint i = 0; i < G_N_ELEMENTS(gpu_rules); i++)
+  if (!facts->names->has_nvml)
+    add(findings, ORR_DOCTOR_UNKNOWN, "boards",
+        "this build does not read the management library of these GPUs: look at processes, clocks, "
+        "heat, power limits and links with its tool (rocm-smi)");
+  for (guint i = 0; facts->names->has_nvml && i < G_N_ELEMENTS(gpu_rules); i++)
     judge_gpus(facts, gpu_rules[i].topic, gpu_rules[i].judge, findings);
   judge_fabric(facts, findings);
-  judge_library("cuBLASLt", facts->cublas, "products and experts are left out", findings);
-  judge_library("cuDNN", facts->cudnn, "attention is left out", findings);
+  judge_library(facts->names->blas, facts->blas, "products and experts are left out", findings);
+  judge_library(facts->names->dnn, facts->dnn, "attention is left out", findings);
   judge_nccl(facts, findings);
   judge_environment(environment, findings);
   return findings;

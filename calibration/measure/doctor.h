@@ -26,17 +26,27 @@ typedef struct {
 
 OrrDoctorGpu orr_doctor_gpu_new(void); /* nothing is known */
 
+/* How the vendor calls its runtime and libraries, for the topics. Static. */
+typedef struct {
+  const char *runtime, *blas, *dnn, *ccl;
+  gboolean has_nvml; /* NVML exists: what it alone reports is expected to be known */
+} OrrDoctorNames;
+
 /* Owns its texts; "" where a library was not found. */
 typedef struct {
-  char *device, *driver, *cublas, *cudnn, *nccl;
-  int driver_cuda, runtime_cuda; /* 12090: CUDA 12.9; what the driver supports, and what is used */
+  char *device, *driver, *blas, *dnn, *ccl;
+  const OrrDoctorNames *names;
+  /* 12090: 12.9 of the runtime; what the driver supports, and what is used */
+  int driver_supports, runtime;
   gboolean has_nvml;
   GArray *gpus;             /* of OrrDoctorGpu */
   gint64 n_fabric_adapters; /* InfiniBand and RoCE */
   int peer_memory, dma_buf; /* GPUDirect RDMA: the module nvidia_peermem; dma-buf */
 } OrrDoctorFacts;
 
-OrrDoctorFacts *orr_doctor_facts_new(void);
+extern const OrrDoctorNames orr_doctor_names_nvidia;
+
+OrrDoctorFacts *orr_doctor_facts_new(void); /* with these names */
 void orr_doctor_facts_free(OrrDoctorFacts *facts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrDoctorFacts, orr_doctor_facts_free)
 

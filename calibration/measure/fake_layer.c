@@ -49,9 +49,9 @@ static gboolean fake_examine(OrrDoctorFacts *facts, GError **error) {
   for (guint i = 0; i < FAKE_GPUS; i++) g_array_append_val(facts->gpus, gpu);
   facts->device = g_strdup("Fake analytic device");
   facts->driver = g_strdup("1.0");
-  facts->cublas = g_strdup("0.0");
-  facts->cudnn = g_strdup("0.0");
-  facts->nccl = g_strdup("9.0");
+  facts->blas = g_strdup("0.0");
+  facts->dnn = g_strdup("0.0");
+  facts->ccl = g_strdup("9.0");
   facts->has_nvml = TRUE;
   facts->peer_memory = facts->dma_buf = 1;
   facts->n_fabric_adapters = FAKE_GPUS;
@@ -64,12 +64,13 @@ static OrrBench *fake_open(int ordinal, GError **error) {
   bench->facts = (OrrBenchFacts){
       .device = g_strdup("Fake analytic device"),
       .driver = g_strdup("1.0"),
-      .cuda = g_strdup("0.0"),
-      .cublas = g_strdup("0.0"),
-      .cudnn = g_strdup("0.0"),
-      .nccl = g_strdup("0.0"),
+      .runtime = g_strdup("0.0"),
+      .blas = g_strdup("0.0"),
+      .dnn = g_strdup("0.0"),
+      .ccl = g_strdup("0.0"),
       .sms = 132,
-      .compute_capability = 90,
+      .architecture = 90,
+      .adds_fp8 = TRUE,
       .n_gpus = FAKE_GPUS,
       .n_ranks = FAKE_GPUS,
       .memory_bytes = 80e9,
@@ -127,11 +128,8 @@ static OrrKernel *fake_prepare(OrrBench *bench, const OrrShape *shape, GError **
 /* The slow-down by concurrent work. */
 static double slow_down(const OrrShape *shape) {
   if (strcmp(shape->family->entry.name, "interference") != 0) return 1;
-  if (strcmp(orr_shape_word(shape, "watch"), "transfer") == 0) return 1.5;
-  return strcmp(orr_shape_word(shape, "watch"), "gemm") == 0 &&
-                 strcmp(orr_shape_word(shape, "beside"), "nothing") != 0
-             ? 1.2
-             : 1;
+  if (strcmp(orr_shape_word(shape, "companion"), "nothing") == 0) return 1;
+  return strcmp(orr_shape_word(shape, "watched"), "gemm") == 0 ? 1.2 : 1.5;
 }
 
 static gboolean fake_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,

@@ -40,7 +40,7 @@ struct OrrMeasureFamily {
   /* terminated by a NULL file; a row goes to the first file that takes it; NULL: the general
    * file */
   const OrrMeasureTable *tables;
-  gboolean by_release; /* rows of two releases of cuBLAS are two rows, and both are exported */
+  gboolean by_release; /* rows of two releases of its library are two rows, and both are exported */
 };
 
 extern const OrrRegistry orr_measure_registry;

@@ -65,7 +65,7 @@ static const OrrMeasureTable tables[] = {{"attention_decode.csv",
 
 const OrrMeasureFamily orr_family_attention_decode = {
     .entry = {"attention-decode",
-              "Fused attention of one token a sequence over its cache through cuDNN.", NULL},
+              "Fused attention of one token a sequence over its cache, by cuDNN.", NULL},
     .columns = columns,
     .min_gpus = 1,
     .plan = plan,

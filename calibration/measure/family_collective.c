@@ -25,11 +25,10 @@ static const OrrShapeColumn columns[] = {{"op", ops, TRUE},
                                          {"bytes", NULL, FALSE},
                                          {NULL, NULL, FALSE}};
 
-/* Operations that only copy take the same time in any format; NCCL adds 8-bit numbers from sm_90
- * on. */
+/* Operations that only copy take the same time in any format. */
 static gboolean is_there(int op, int dtype, const OrrBenchFacts *facts) {
   const gboolean adds = op == ALL_REDUCE || op == REDUCE_SCATTER || op == REDUCE;
-  if (dtype == FP8) return (adds || op == ALL_TO_ALL) && facts->compute_capability >= 90;
+  if (dtype == FP8) return (adds || op == ALL_TO_ALL) && facts->adds_fp8;
   return adds || dtype == FP16;
 }
 
@@ -65,7 +64,7 @@ static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *t
   static const char *const dtype_words[] = {"float", "half", "bfloat16", "fp8"};
   g_autofree char *system = orr_measure_row_device_name(row->device);
   g_string_append_printf(text, "%s,nccl_perf,%s,%s,%s,%d,%" G_GINT64_FORMAT ",%.6g\n", system,
-                         dtype_words[shape->at[1]], row->nccl, op_words[shape->at[0]],
+                         dtype_words[shape->at[1]], row->ccl, op_words[shape->at[0]],
                          (int)shape->at[2], shape->at[3], row->median_us);
   return TRUE;
 }
@@ -75,9 +74,10 @@ static const OrrMeasureTable tables[] = {
     {NULL, NULL, NULL}};
 
 const OrrMeasureFamily orr_family_collective = {
-    .entry = {"collective",
-              "NCCL over all GPUs of the job: seven collectives, four formats, 1 KiB to 8 GiB.",
-              NULL},
+    .entry =
+        {"collective",
+         "NCCL or RCCL over all GPUs of the job: seven collectives, four formats, 1 KiB to 8 GiB.",
+         NULL},
     .columns = columns,
     .min_gpus = 2,
     .skipped_name = "collectives",

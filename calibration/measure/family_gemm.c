@@ -44,8 +44,8 @@ static const gint64 batched_rows[] = {16, 64, 128, 256, 512, 1024, 2048};
 static const gint64 batched_widths[] = {64, 128, 256, 512, 1024, 2048};
 
 static gboolean is_there(int dtype, const OrrBenchFacts *facts) {
-  if (dtype == FP8) return facts->compute_capability >= 89;
-  if (dtype == MXFP8 || dtype == NVFP4) return facts->compute_capability >= 100;
+  if (dtype == FP8) return facts->flops[ORR_FP8] > 0;
+  if (dtype == MXFP8 || dtype == NVFP4) return facts->scales_blocks;
   return TRUE;
 }
 
@@ -100,7 +100,7 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
 static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *text) {
   static const char *const words[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL, "fp4"};
   const char *dtype = words[shape->at[0]];
-  const char *release = row->cublas && *row->cublas ? row->cublas : NULL;
+  const char *release = row->blas && *row->blas ? row->blas : NULL;
   if (!dtype) return FALSE;
   g_string_append_printf(text,
                          "%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT
@@ -116,7 +116,8 @@ static const OrrMeasureTable tables[] = {
 
 const OrrMeasureFamily orr_family_gemm = {
     .entry = {"gemm",
-              "Matrix products through cuBLASLt: seven formats; forward, dgrad, wgrad; batched.",
+              "Matrix products through cuBLASLt or hipBLASLt: seven formats; forward, dgrad, "
+              "wgrad; batched.",
               NULL},
     .columns = columns,
     .min_gpus = 1,

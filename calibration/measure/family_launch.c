@@ -3,7 +3,7 @@
  *
  *   stream   the host's clock around kernels launches, with no wait between: what the host needs
  *            for one
- *   graph    CUDA events around a graph of kernels nodes, on a stream that is held until the graph
+ *   graph    events around a graph of kernels nodes, on a stream that is held until the graph
  *            is launched: the gap that the device leaves between kernels
  *   wait     one launch and a wait for its end: the round trip
  *
@@ -30,8 +30,8 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
 }
 
 const OrrMeasureFamily orr_family_launch = {
-    .entry = {"launch",
-              "Launch latency: one by one, from a CUDA graph, and with a wait for the end.", NULL},
+    .entry = {"launch", "Launch latency: one by one, from a graph, and with a wait for the end.",
+              NULL},
     .columns = columns,
     .min_gpus = 1,
     .plan = plan,

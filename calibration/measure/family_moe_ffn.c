@@ -35,9 +35,8 @@ static const gint64 layers[][5] = {{4096, 14336, 2, 8, 1},   {4096, 14336, 2, 8,
                                    {7168, 2048, 8, 256, 32}, {2880, 2880, 4, 128, 8}};
 
 static gboolean is_there(int dtype, const OrrBenchFacts *facts) {
-  return facts->compute_capability >= (dtype == FP8                       ? 89
-                                       : dtype == MXFP8 || dtype == NVFP4 ? 100
-                                                                          : 0);
+  if (dtype == FP8) return facts->flops[ORR_FP8] > 0;
+  return (dtype != MXFP8 && dtype != NVFP4) || facts->scales_blocks;
 }
 
 static void plan_format(const OrrMeasureFamily *family, GArray *shapes, int dtype) {

@@ -29,8 +29,7 @@ static int compare_known(gconstpointer a, gconstpointer b) {
   if (by_family) return by_family;
   for (guint c = 0; c < ORR_SHAPE_COLUMNS; c++)
     if (x->shape.at[c] != y->shape.at[c]) return x->shape.at[c] < y->shape.at[c] ? -1 : 1;
-  const int by_release =
-      x->shape.family->by_release ? g_strcmp0(x->row->cublas, y->row->cublas) : 0;
+  const int by_release = x->shape.family->by_release ? g_strcmp0(x->row->blas, y->row->blas) : 0;
   if (by_release) return by_release;
   return (x->row > y->row) - (x->row < y->row); /* rows of one array, oldest first */
 }
@@ -38,7 +37,7 @@ static int compare_known(gconstpointer a, gconstpointer b) {
 static gboolean same_shape(const Known *a, const Known *b) {
   return a->shape.family == b->shape.family &&
          memcmp(a->shape.at, b->shape.at, sizeof a->shape.at) == 0 &&
-         (!a->shape.family->by_release || g_strcmp0(a->row->cublas, b->row->cublas) == 0);
+         (!a->shape.family->by_release || g_strcmp0(a->row->blas, b->row->blas) == 0);
 }
 
 static gboolean add_known(GArray *known, const OrrMeasureRow *row, GError **error) {
@@ -47,7 +46,9 @@ static gboolean add_known(GArray *known, const OrrMeasureRow *row, GError **erro
   if (!family)
     return orr_fault_set(error, ORR_FAULT_DOCUMENT, "there is no family of microkernels '%s'",
                          row->family);
-  if (!orr_shape_parse(family, row->shape, &one.shape, error)) return FALSE;
+  const gboolean is_outdated = orr_measure_row_is_outdated(row);
+  if (!orr_shape_parse(family, row->shape, &one.shape, is_outdated ? NULL : error))
+    return is_outdated;
   g_array_append_val(known, one);
   return TRUE;
 }
@@ -77,9 +78,9 @@ static char *source_line(const OrrMeasureRow *row) {
   g_autofree char *clock = known_number(row->sm_clock_limit_hz / 1e6, "MHz");
   g_autofree char *limit = known_number(row->power_limit_watts, "W");
   return g_strdup_printf(
-      "# device: %s; measured with orrery calibrate, %s; driver %s, CUDA %s, cuBLAS %s, cuDNN %s, "
-      "NCCL %s; SM clock at most %s, power limit %s; latency_us is one call, microseconds\n",
-      row->device, row->date, row->driver, row->cuda, row->cublas, row->cudnn, row->nccl, clock,
+      "# device: %s; measured with orrery calibrate, %s; driver %s, runtime %s, blas %s, dnn %s, "
+      "ccl %s; SM clock at most %s, power limit %s; latency_us is one call, microseconds\n",
+      row->device, row->date, row->driver, row->runtime, row->blas, row->dnn, row->ccl, clock,
       limit);
 }
 

@@ -61,10 +61,12 @@ static const OrrField fields[] = {
                     "Largest error of the sample, relative to the output's scale."),
     ORR_COLUMN_TEXT(OrrMeasureRow, "device", device, "The driver's name of the device."),
     ORR_COLUMN_TEXT(OrrMeasureRow, "driver", driver, "Version of the driver."),
-    ORR_COLUMN_TEXT(OrrMeasureRow, "cuda", cuda, "Version of CUDA's runtime."),
-    ORR_COLUMN_TEXT(OrrMeasureRow, "cublas", cublas, "Version of cuBLASLt."),
-    ORR_COLUMN_TEXT(OrrMeasureRow, "cudnn", cudnn, "Version of cuDNN."),
-    ORR_COLUMN_TEXT(OrrMeasureRow, "nccl", nccl, "Version of NCCL."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "runtime", runtime, "Version of the GPUs' runtime: CUDA, HIP."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "blas", blas,
+                    "Version of the library of products: cuBLASLt, hipBLASLt."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "dnn", dnn, "Version of the library of attention: cuDNN."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "ccl", ccl,
+                    "Version of the library of collectives: NCCL, RCCL."),
     ORR_COLUMN_INT(OrrMeasureRow, "n-ranks", n_ranks, "GPUs of the job."),
     ORR_COLUMN_REAL(OrrMeasureRow, "sm-clock-limit-hz", sm_clock_limit_hz, ORR_UNIT_HERTZ,
                     "Limit of the SMs' clock."),
@@ -140,10 +142,10 @@ void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrSh
       .max_error = verdict && verdict->n_samples ? verdict->max_error : NAN,
       .device = g_strdup(facts->device),
       .driver = g_strdup(facts->driver),
-      .cuda = g_strdup(facts->cuda),
-      .cublas = g_strdup(facts->cublas),
-      .cudnn = g_strdup(facts->cudnn),
-      .nccl = g_strdup(facts->nccl),
+      .runtime = g_strdup(facts->runtime),
+      .blas = g_strdup(facts->blas),
+      .dnn = g_strdup(facts->dnn),
+      .ccl = g_strdup(facts->ccl),
       .n_ranks = facts->n_ranks,
       .sm_clock_limit_hz = facts->sm_clock_limit_hz,
       .power_limit_watts = facts->power_limit_watts,
@@ -157,8 +159,8 @@ static gboolean same_number(double a, double b) { return a == b || (isnan(a) && 
 
 gboolean orr_measure_row_is_of(const OrrMeasureRow *row, const OrrBenchFacts *facts) {
   return g_strcmp0(row->device, facts->device) == 0 && g_strcmp0(row->driver, facts->driver) == 0 &&
-         g_strcmp0(row->cuda, facts->cuda) == 0 && g_strcmp0(row->cublas, facts->cublas) == 0 &&
-         g_strcmp0(row->cudnn, facts->cudnn) == 0 && g_strcmp0(row->nccl, facts->nccl) == 0 &&
+         g_strcmp0(row->runtime, facts->runtime) == 0 && g_strcmp0(row->blas, facts->blas) == 0 &&
+         g_strcmp0(row->dnn, facts->dnn) == 0 && g_strcmp0(row->ccl, facts->ccl) == 0 &&
          row->n_ranks == facts->n_ranks && row->harness == ORR_MEASURE_HARNESS &&
          same_number(row->sm_clock_limit_hz, facts->sm_clock_limit_hz) &&
          same_number(row->power_limit_watts, facts->power_limit_watts);

@@ -23,7 +23,7 @@ typedef struct {
   gint64 sustained_throttle, sustained_gpus;
   int verified; /* OrrVerified */
   double max_error;
-  char *device, *driver, *cuda, *cublas, *cudnn, *nccl;
+  char *device, *driver, *runtime, *blas, *dnn, *ccl;
   gint64 n_ranks;
   double sm_clock_limit_hz, power_limit_watts;
   gint64 harness; /* ORR_MEASURE_HARNESS when it was measured */
@@ -40,8 +40,9 @@ extern const OrrFieldTable orr_measure_row_table;
  *      skewed layer, power over a window
  *   2  bursts with pauses, at the clock of a cool board; the clock of the timing, not the
  *      window's; sustained times apart, after 1.5 s
- *   3  sustained times with all GPUs of the process busy */
-enum { ORR_MEASURE_HARNESS = 3 };
+ *   3  sustained times with all GPUs of the process busy
+ *   4  interference watches either side, of a board that cools between repeats */
+enum { ORR_MEASURE_HARNESS = 4 };
 
 /* A requested kernel that could not be measured: a row of table kernel_refusal. */
 typedef struct {
@@ -69,6 +70,11 @@ gboolean orr_measure_row_is_of(const OrrMeasureRow *row, const OrrBenchFacts *fa
 /* Whether the row's time may be used: its result was not wrong, and the stream was held. An unheld
  * repeat includes the time in which the host posted it: 20 ms where neighbours take 12 us. */
 gboolean orr_measure_row_counts(const OrrMeasureRow *row);
+
+/* Whether the row is of a method that has been replaced: families may no longer have its shape. */
+static inline gboolean orr_measure_row_is_outdated(const OrrMeasureRow *row) {
+  return row->harness < ORR_MEASURE_HARNESS;
+}
 
 /* "h200-sxm" of "NVIDIA H200", where the name is one that the shipped devices have; else the
  * name in kebab-case. Newly allocated. */

@@ -8,12 +8,15 @@ static const OrrField fields[] = {
                     "Its start (UTC, ISO 8601), the date of its rows."),
     ORR_COLUMN_TEXT(OrrMeasureVisit, "device", device, "The driver's name of the device."),
     ORR_COLUMN_TEXT(OrrMeasureVisit, "driver", driver, "Version of the driver."),
-    ORR_COLUMN_TEXT(OrrMeasureVisit, "cuda", cuda, "Version of CUDA's runtime."),
-    ORR_COLUMN_TEXT(OrrMeasureVisit, "cublas", cublas, "Version of cuBLASLt."),
-    ORR_COLUMN_TEXT(OrrMeasureVisit, "cudnn", cudnn, "Version of cuDNN."),
-    ORR_COLUMN_TEXT(OrrMeasureVisit, "nccl", nccl, "Version of NCCL."),
-    ORR_COLUMN_INT(OrrMeasureVisit, "compute-capability", compute_capability,
-                   "Ten times the major plus the minor number: 90 is sm_90."),
+    ORR_COLUMN_TEXT(OrrMeasureVisit, "runtime", runtime,
+                    "Version of the GPUs' runtime: CUDA, HIP."),
+    ORR_COLUMN_TEXT(OrrMeasureVisit, "blas", blas,
+                    "Version of the library of products: cuBLASLt, hipBLASLt."),
+    ORR_COLUMN_TEXT(OrrMeasureVisit, "dnn", dnn, "Version of the library of attention: cuDNN."),
+    ORR_COLUMN_TEXT(OrrMeasureVisit, "ccl", ccl,
+                    "Version of the library of collectives: NCCL, RCCL."),
+    ORR_COLUMN_INT(OrrMeasureVisit, "architecture", architecture,
+                   "The number in the compiler's name of it: 90 is sm_90, 942 gfx942."),
     ORR_COLUMN_INT(OrrMeasureVisit, "sms", sms, "Streaming multiprocessors."),
     ORR_COLUMN_INT(OrrMeasureVisit, "n-gpus", n_gpus, "GPUs of the process."),
     ORR_COLUMN_INT(OrrMeasureVisit, "n-ranks", n_ranks, "GPUs of the job."),
@@ -95,11 +98,11 @@ char *orr_measure_visit_throttle_words(gint64 reasons) {
 static void copy_facts(OrrMeasureVisit *visit, const OrrBenchFacts *facts) {
   visit->device = g_strdup(facts->device);
   visit->driver = g_strdup(facts->driver);
-  visit->cuda = g_strdup(facts->cuda);
-  visit->cublas = g_strdup(facts->cublas);
-  visit->cudnn = g_strdup(facts->cudnn);
-  visit->nccl = g_strdup(facts->nccl);
-  visit->compute_capability = facts->compute_capability;
+  visit->runtime = g_strdup(facts->runtime);
+  visit->blas = g_strdup(facts->blas);
+  visit->dnn = g_strdup(facts->dnn);
+  visit->ccl = g_strdup(facts->ccl);
+  visit->architecture = facts->architecture;
   visit->sms = facts->sms;
   visit->n_gpus = facts->n_gpus;
   visit->n_ranks = facts->n_ranks;

@@ -11,8 +11,8 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  char *date, *device, *driver, *cuda, *cublas, *cudnn, *nccl;
-  gint64 compute_capability, sms, n_gpus, n_ranks;
+  char *date, *device, *driver, *runtime, *blas, *dnn, *ccl;
+  gint64 architecture, sms, n_gpus, n_ranks;
   double memory_bytes, l2_bytes, sm_clock_limit_hz, memory_clock_limit_hz, power_limit_watts;
   gint64 persistence, ecc; /* -1 unknown */
   double budget_s, spent_s;

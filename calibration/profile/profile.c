@@ -74,9 +74,35 @@ static const OrrField constants_fields[] = {
                    "How many times as long products in fp8 take without fast accumulation, as "
                    "gradients are computed: partial sums are promoted to fp32 all along.",
                    .min = 1, .max = 4),
-    ORR_FIELD_REAL(OrrProfileConstants, "overlap-slowdown", overlap_slowdown, ORR_UNIT_NONE, "1",
+    ORR_FIELD_REAL(OrrProfileConstants, "overlap-slowdown", interference.compute_by_comm,
+                   ORR_UNIT_NONE, "1",
                    "How many times as long compute takes while a collective runs at the same time.",
                    .min = 1, .max = 4),
+    ORR_FIELD_REAL(OrrProfileConstants, "overlap-slowdown-by-copy", interference.compute_by_copy,
+                   ORR_UNIT_NONE, "1",
+                   "How many times as long compute takes while a copy engine copies to or from the "
+                   "host.",
+                   .min = 1, .max = 4),
+    ORR_FIELD_REAL(OrrProfileConstants, "collective-slowdown", interference.comm_by_compute,
+                   ORR_UNIT_NONE, "1",
+                   "How many times as long a collective's bytes take while a member computes.",
+                   .min = 1, .max = 4),
+    ORR_FIELD_REAL(
+        OrrProfileConstants, "collective-slowdown-by-copy", interference.comm_by_copy,
+        ORR_UNIT_NONE, "1",
+        "How many times as long a collective's bytes take while a copy engine of a member "
+        "copies to or from the host.",
+        .min = 1, .max = 4),
+    ORR_FIELD_REAL(
+        OrrProfileConstants, "copy-slowdown", interference.copy_by_compute, ORR_UNIT_NONE, "1",
+        "How many times as long a copy to or from the host takes while the GPU computes.", .min = 1,
+        .max = 4),
+    ORR_FIELD_REAL(
+        OrrProfileConstants, "copy-slowdown-by-collective", interference.copy_by_comm,
+        ORR_UNIT_NONE, "1",
+        "How many times as long a copy to or from the host takes while a collective runs "
+        "at the same time.",
+        .min = 1, .max = 4),
     ORR_FIELD_REAL(OrrProfileConstants, "speed-spread", speed_spread, ORR_UNIT_FRACTION, "1.5 %",
                    "Standard deviation of the speeds of equal boards under their power limit; a "
                    "job runs at the speed of its slowest board.",

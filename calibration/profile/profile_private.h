@@ -9,6 +9,7 @@
 
 #include "calibration/profile/profile.h"
 #include "calibration/profile/profile_module.h"
+#include "sim/base/interference.h"
 
 G_BEGIN_DECLS
 
@@ -25,7 +26,7 @@ typedef struct {
   double fp8_row_launch_s, fp8_row_cast; /* seconds; bytes/s of the 16-bit input */
   double fp4_row_launch_s, fp4_row_cast;
   double fp8_exact_sums;
-  double overlap_slowdown;
+  OrrInterference interference;
   double speed_spread;
   double attention_efficiency;
   double attention_backward_flops;

@@ -223,7 +223,9 @@ static gboolean add_row(GHashTable *tallies, const OrrCostModel *model, const Or
   const OrrMeasureFamily *family = orr_family_find(row->family);
   OrrShape shape;
   OrrCost cost;
-  if (!family || !orr_shape_parse(family, row->shape, &shape, error)) return family == NULL;
+  const gboolean is_outdated = orr_measure_row_is_outdated(row);
+  if (!family || !orr_shape_parse(family, row->shape, &shape, is_outdated ? NULL : error))
+    return !family || is_outdated;
   const Comparison comparison = comparison_of(row->family);
   Tally *tally = tally_of(tallies, comparison.label(&shape));
   tally->difference.n_rows++;

@@ -299,10 +299,10 @@ static void add_row(OrrCalibrateImport *import, const OrrShape *shape, const Ran
   const gboolean is_one = range->kernels->len == 1 && kernel->launches == calls;
   const OrrBenchFacts facts = {.device = (char *)device,
                                .driver = (char *)"",
-                               .cuda = (char *)"",
-                               .cublas = (char *)"",
-                               .cudnn = (char *)"",
-                               .nccl = (char *)"",
+                               .runtime = (char *)"",
+                               .blas = (char *)"",
+                               .dnn = (char *)"",
+                               .ccl = (char *)"",
                                .n_ranks = 1,
                                .sm_clock_limit_hz = NAN,
                                .power_limit_watts = NAN};

@@ -78,7 +78,7 @@ static OrrAnswer *query(OrrStore *store, const char *name, const char *sql, cons
 }
 
 static const char sessions_sql[] =
-    "SELECT date, device, driver, cuda, cublas, cudnn, nccl, compute_capability, sms, n_gpus, "
+    "SELECT date, device, driver, runtime, blas, dnn, ccl, architecture, sms, n_gpus, "
     "n_ranks, "
     "round(memory_bytes / 1e9, 1) AS memory_gb, round(l2_bytes / 1e6, 1) AS l2_mb, "
     "round(sm_clock_limit_hz / 1e6) AS sm_clock_limit_mhz, round(memory_clock_limit_hz / 1e6) AS "

@@ -94,7 +94,7 @@ static gboolean parse_device(OrrCalibrateOrder *session, GError **error) {
                          "--device takes the number of a GPU, or fake; found %s",
                          request.fit.device);
   session->device = (int)ordinal;
-  return (session->layer = orr_cuda_layer_find(error)) != NULL;
+  return (session->layer = orr_device_layer_find(error)) != NULL;
 }
 
 static void print_family(const OrrMeasureFamily *family, const OrrPlanState *state) {

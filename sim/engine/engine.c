@@ -140,6 +140,7 @@ OrrTransfer *orr_engine_transfer(OrrEngine *engine, double size_bytes, const Orr
       .size_bytes = size_bytes,
       .left_bytes = size_bytes,
       .since_s = engine->now_s,
+      .drag = 1,
       .place = engine->transfers->len,
       .n_uses = n_uses,
   };
@@ -209,12 +210,18 @@ static int compare_order(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Counts @bytes of the transfer, of its dragged size, on its links. */
+static void count_bytes(OrrEngine *engine, const OrrTransfer *transfer, double bytes) {
+  const double payload = bytes / transfer->drag;
+  for (guint32 i = 0; i < transfer->n_uses; i++)
+    orr_engine_link(engine, transfer->uses[i].link)->bytes += transfer->uses[i].weight * payload;
+}
+
 /* Takes the transfer off its links, after it moved @bytes. */
 static void finish_transfer(OrrEngine *engine, OrrTransfer *transfer, double bytes) {
   transfer->ended = TRUE;
   engine->class_->end(engine, transfer);
-  for (guint32 i = 0; i < transfer->n_uses; i++)
-    orr_engine_link(engine, transfer->uses[i].link)->bytes += transfer->uses[i].weight * bytes;
+  count_bytes(engine, transfer, bytes);
   OrrTransfer *last = g_ptr_array_index(engine->transfers, engine->transfers->len - 1);
   last->place = transfer->place;
   engine->transfers->pdata[transfer->place] = last;
@@ -252,6 +259,19 @@ OrrTransfer *orr_engine_move(OrrEngine *engine, OrrTransfer *transfer, double si
   void *const user = transfer->event.user;
   g_free(transfer);
   return orr_engine_transfer(engine, share * size_bytes, uses, n_uses, done, user);
+}
+
+/* What is left gets larger or smaller, and with the same rate another date. Rates need no solving,
+ * since they do not depend on sizes. */
+void orr_engine_drag(OrrEngine *engine, OrrTransfer *transfer, double drag) {
+  if (transfer->ended || drag == transfer->drag) return;
+  const double rate = transfer->rate;
+  orr_engine_set_rate(engine, transfer, 0);
+  count_bytes(engine, transfer, transfer->size_bytes - transfer->left_bytes);
+  transfer->size_bytes = transfer->left_bytes *= drag / transfer->drag;
+  transfer->since_s = engine->now_s;
+  transfer->drag = drag;
+  orr_engine_set_rate(engine, transfer, rate);
 }
 
 static void make_no_call(void *user G_GNUC_UNUSED) {}

@@ -75,6 +75,9 @@ OrrTransfer *orr_engine_transfer(OrrEngine *engine, double size_bytes, const Orr
  * like orr_engine_transfer. */
 OrrTransfer *orr_engine_move(OrrEngine *engine, OrrTransfer *transfer, double size_bytes,
                              const OrrLinkUse *uses, guint n_uses);
+/* From now on the transfer moves its bytes at 1/@drag (1 or more) of the rate that its links give
+ * it: it holds its share of them as before. A transfer begins, and is moved, with 1. */
+void orr_engine_drag(OrrEngine *engine, OrrTransfer *transfer, double drag);
 /* Ends the transfer now, without its call. */
 void orr_engine_drop(OrrEngine *engine, OrrTransfer *transfer);
 

@@ -28,6 +28,7 @@ struct OrrTransfer {
   double left_bytes; /* at since_s */
   double since_s;
   double rate;   /* bytes/s */
+  double drag;   /* sizes and rate are this many times the payload's */
   guint32 place; /* in engine->transfers */
   guint32 n_uses;
   gboolean held;

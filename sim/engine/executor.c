@@ -87,6 +87,8 @@ static void send_rest(OrrCommState *comm, double share) {
   orr_express_begin_flow(executor, uses, n_uses);
   comm->transfer =
       orr_engine_transfer(executor->engine, share * phase->bytes, uses, n_uses, comm_goes_on, comm);
+  if (comm->drag > 1 && comm->transfer)
+    orr_engine_drag(executor->engine, comm->transfer, comm->drag);
 }
 
 static void start_transfer(void *user) { send_rest(user, 1); }
@@ -136,10 +138,11 @@ static void go_on_from(OrrExecutor *executor, OrrCommState *comm, double at_s) {
 
 /* Streams */
 
-static void begin_flights(OrrExecutor *executor, const OrrCommState *comm) {
+static void begin_flights(OrrExecutor *executor, OrrCommState *comm) {
   for (guint32 stream = comm->members.first; stream != ORR_NOBODY;
        stream = executor->streams[stream].next)
     orr_overlaps_begin_flight(executor, stream, orr_stream_op(&executor->streams[stream])->label);
+  if (executor->overlaps.drags) orr_executor_drag_begin(executor, comm);
 }
 
 /* TRUE when all members have arrived. */
@@ -361,7 +364,7 @@ static void set_up_states(OrrExecutor *executor) {
   executor->comms = g_new0(OrrCommState, program->comms->len + 1);
   executor->events = g_new(OrrEventState, program->n_events + 1);
   for (guint32 i = 0; i < program->comms->len; i++)
-    executor->comms[i] = (OrrCommState){.executor = executor, .members = empty};
+    executor->comms[i] = (OrrCommState){.executor = executor, .members = empty, .drag = 1};
   for (guint32 i = 0; i < program->n_events; i++) executor->events[i] = (OrrEventState){empty, -1};
   for (guint32 i = 0; i < program->streams->len; i++) {
     executor->streams[i].ops = orr_program_ops(program, i, &executor->streams[i].n_ops);

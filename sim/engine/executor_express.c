@@ -80,7 +80,7 @@ static void look_at_routine(const OrrExecutor *executor, guint32 routine, guint3
 
 gboolean orr_express_is_possible(const OrrProgram *program) {
   return program->routines->len > 0 && program->faults->len == 0 && program->slowdowns->len == 0 &&
-         program->losses->len == 0 && program->epochs->len == 0;
+         program->losses->len == 0 && program->epochs->len == 0 && !orr_executor_drags(program);
 }
 
 void orr_express_init(OrrExecutor *executor) {
@@ -130,7 +130,8 @@ static void leave(OrrExecutor *executor, guint32 stream) {
 static gboolean is_free(const OrrExecutor *executor, guint32 lane,
                         const OrrExpressRoutine *routine) {
   const OrrExpress *express = &executor->express;
-  const gboolean is_slowed = g_array_index(executor->program->lanes, OrrLane, lane).beside > 1;
+  const gboolean is_slowed =
+      g_array_index(executor->program->lanes, OrrLane, lane).interference.compute_by_comm > 1;
   if (express->on_lane[lane] || (is_slowed && executor->overlaps.n_flights[lane] > 0)) return FALSE;
   for (guint i = 0; i < routine->n_links; i++)
     if (express->n_flows[routine->links[i]] > 0 || express->on_link[routine->links[i]])
@@ -257,7 +258,8 @@ static void work_beside(const Break *it, guint32 beside, guint32 op, double flig
   OrrStreamState *state = &executor->streams[it->stream];
   const guint32 lane = orr_program_stream_lane(executor->program, it->stream),
                 label = state->ops[beside].label;
-  const double factor = g_array_index(executor->program->lanes, OrrLane, lane).beside;
+  const double factor =
+      g_array_index(executor->program->lanes, OrrLane, lane).interference.compute_by_comm;
   for (guint32 i = beside + 1; i <= op; i++) {
     const double begin = it->begins[i], end = it->begins[i + 1];
     const gboolean is_slowed =

@@ -1,5 +1,5 @@
 /*
- * executor_overlap.c - slows work while communication is in flight on its lane.
+ * executor_overlap.c - slows work while communication or copies are in flight on its lane.
  *
  * Work of d seconds on a lane with factor x, and a comm in flight from a to b:
  *
@@ -10,7 +10,8 @@
  * change, and its end is scheduled again. The previous end stays in the engine's calendar and is
  * ignored, since its generation is outdated.
  *
- * Cost: one engine event per WORK op, and one more per change of its rate.
+ * Cost: one engine event per WORK op, and one more per change of its rate. The other direction is
+ * executor_drag.c's.
  */
 #include "sim/engine/executor_private.h"
 
@@ -18,10 +19,15 @@ static const OrrLane *lane_of(const OrrExecutor *executor, guint32 lane) {
   return &g_array_index(executor->program->lanes, OrrLane, lane);
 }
 
+static gboolean is_quiet(const OrrExecutor *executor, guint32 stream) {
+  return g_array_index(executor->program->streams, OrrStream, stream).quiet;
+}
+
 static gboolean any_is_slowed(const OrrProgram *program) {
   for (guint lane = 0; lane < program->lanes->len; lane++)
-    if (g_array_index(program->lanes, OrrLane, lane).beside > 1) return TRUE;
-  return FALSE;
+    if (orr_interference_slows_compute(&g_array_index(program->lanes, OrrLane, lane).interference))
+      return TRUE;
+  return orr_executor_drags(program);
 }
 
 /* The streams of each lane, in rows. */
@@ -43,7 +49,11 @@ void orr_overlaps_init(OrrExecutor *executor) {
   if (!any_is_slowed(program) && !executor->express.routines) return;
   OrrOverlaps *overlaps = &executor->overlaps;
   overlaps->works = g_new0(OrrWorkState, program->streams->len + 1);
+  overlaps->drags = orr_executor_drags(program);
   overlaps->n_flights = g_new0(guint32, program->lanes->len + 1);
+  overlaps->n_copies = g_new0(guint32, program->lanes->len + 1);
+  overlaps->n_computing = g_new0(guint32, program->lanes->len + 1);
+  overlaps->in_flight = g_new0(gboolean, program->streams->len + 1);
   overlaps->flight_labels = g_new(guint32, program->streams->len + 1);
   for (guint s = 0; s < program->streams->len; s++) overlaps->flight_labels[s] = G_MAXUINT32;
   overlaps->ends = g_ptr_array_new_with_free_func(g_free);
@@ -54,6 +64,9 @@ void orr_overlaps_init(OrrExecutor *executor) {
 void orr_overlaps_clear(OrrOverlaps *overlaps) {
   g_free(overlaps->works);
   g_free(overlaps->n_flights);
+  g_free(overlaps->n_copies);
+  g_free(overlaps->n_computing);
+  g_free(overlaps->in_flight);
   g_free(overlaps->flight_labels);
   g_free(overlaps->first);
   g_free(overlaps->streams);
@@ -86,10 +99,15 @@ static void work_ends(void *user) {
   OrrWorkState *work = &executor->overlaps.works[end->stream];
   g_ptr_array_add(executor->overlaps.idle, end);
   if (!work->working || work->generation != end->generation) return;
-  if (lane_of(executor, orr_program_stream_lane(executor->program, end->stream))->beside > 1)
+  const guint32 lane = orr_program_stream_lane(executor->program, end->stream);
+  const gboolean computes = !is_quiet(executor, end->stream);
+  if (orr_interference_slows_compute(&lane_of(executor, lane)->interference))
     note(executor, end->stream, work->end_s);
   work->working = FALSE;
   orr_executor_end_work(executor, end->stream, work->begin_s, work->end_s, work->beside);
+  /* after the stream's next work has begun: between the two the lane is not idle */
+  if (computes && --executor->overlaps.n_computing[lane] == 0 && executor->overlaps.drags)
+    orr_executor_drag_change(executor, lane);
 }
 
 guint32 orr_overlaps_call_stream(OrrEngineCall call, const void *user) {
@@ -113,12 +131,20 @@ static OrrWorkEnd *take_end(OrrOverlaps *overlaps) {
   return end;
 }
 
+static double factor_now(const OrrExecutor *executor, guint32 stream, guint32 lane) {
+  const OrrInterference *it = &lane_of(executor, lane)->interference;
+  const double by_comm = executor->overlaps.n_flights[lane] > 0 ? it->compute_by_comm : 1;
+  return executor->overlaps.n_copies[lane] > 0 && !is_quiet(executor, stream)
+             ? MAX(by_comm, it->compute_by_copy)
+             : by_comm;
+}
+
 /* Schedules the end of the work, at the rate that the comms in flight leave from @now_s on. */
 static void set_end(OrrExecutor *executor, guint32 stream, double now_s) {
   OrrOverlaps *overlaps = &executor->overlaps;
   OrrWorkState *work = &overlaps->works[stream];
   const guint32 lane = orr_program_stream_lane(executor->program, stream);
-  work->factor = overlaps->n_flights[lane] > 0 ? lane_of(executor, lane)->beside : 1;
+  work->factor = factor_now(executor, stream, lane);
   work->since_s = now_s;
   work->end_s =
       executor->slowdowns.starts
@@ -140,6 +166,10 @@ static void begin_work(OrrExecutor *executor, guint32 stream, double left_s, dou
   work->slowed_by = ORR_NOBODY;
   work->beside = G_MAXUINT32;
   set_end(executor, stream, now_s);
+  const guint32 lane = orr_program_stream_lane(executor->program, stream);
+  if (!is_quiet(executor, stream) && executor->overlaps.n_computing[lane]++ == 0 &&
+      executor->overlaps.drags)
+    orr_executor_drag_change(executor, lane);
 }
 
 void orr_overlaps_begin_work(OrrExecutor *executor, guint32 stream, double duration_s) {
@@ -169,18 +199,22 @@ static void change_rate(OrrExecutor *executor, guint32 stream, double now_s) {
 /* A comm on @stream begins (@label) or ends (G_MAXUINT32). */
 static void change_flight(OrrExecutor *executor, guint32 stream, guint32 label) {
   OrrOverlaps *overlaps = &executor->overlaps;
-  if (g_array_index(executor->program->streams, OrrStream, stream).quiet) return;
   const guint32 lane = orr_program_stream_lane(executor->program, stream);
   const double now_s = orr_engine_now(executor->engine);
-  const gboolean slows = lane_of(executor, lane)->beside > 1, begins = label != G_MAXUINT32;
+  const OrrInterference *it = &lane_of(executor, lane)->interference;
+  const gboolean copies = is_quiet(executor, stream), begins = label != G_MAXUINT32;
+  const gboolean slows = (copies ? it->compute_by_copy : it->compute_by_comm) > 1;
+  guint32 *n = copies ? &overlaps->n_copies[lane] : &overlaps->n_flights[lane];
   if (slows && begins) orr_express_meet_lane(executor, lane);
   for (guint32 i = overlaps->first[lane]; slows && i < overlaps->first[lane + 1]; i++)
     if (overlaps->works[overlaps->streams[i]].working) note(executor, overlaps->streams[i], now_s);
-  overlaps->flight_labels[stream] = label;
-  overlaps->n_flights[lane] += begins ? 1 : -1;
-  if (!slows || overlaps->n_flights[lane] != (begins ? 1 : 0)) return;
-  for (guint32 i = overlaps->first[lane]; i < overlaps->first[lane + 1]; i++)
+  if (!copies || slows) overlaps->flight_labels[stream] = label;
+  overlaps->in_flight[stream] = begins;
+  *n += begins ? 1 : -1;
+  if (*n != (begins ? 1 : 0)) return;
+  for (guint32 i = overlaps->first[lane]; slows && i < overlaps->first[lane + 1]; i++)
     change_rate(executor, overlaps->streams[i], now_s);
+  if (overlaps->drags) orr_executor_drag_change(executor, lane);
 }
 
 void orr_overlaps_begin_flight(OrrExecutor *executor, guint32 stream, guint32 label) {

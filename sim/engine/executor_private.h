@@ -47,7 +47,11 @@ typedef struct {
 
 typedef struct {
   OrrWorkState *works;    /* by stream; NULL: no lane is slowed */
-  guint32 *n_flights;     /* by lane: comms in flight on its streams */
+  guint32 *n_flights;     /* by lane: comms in flight on its streams, without copies */
+  guint32 *n_copies;      /* by lane: copies in flight */
+  guint32 *n_computing;   /* by lane: streams with work of the GPU in progress */
+  gboolean drags;         /* some lane slows comms or copies */
+  gboolean *in_flight;    /* by stream: its comm is in progress; a copy, too */
   guint32 *flight_labels; /* by stream: label of its comm in flight, or G_MAXUINT32 */
   guint32 *first;         /* by lane, n_lanes + 1: its streams in `streams` */
   guint32 *streams;
@@ -67,6 +71,7 @@ typedef struct {
   guint32 n_phases;
   const OrrPhase *phases;
   OrrTransfer *transfer; /* in flight, or NULL */
+  double drag;           /* of its transfers now; 1 unless overlaps.drags */
   double started_s;
   double end_s; /* while streams wait for the end */
 } OrrCommState;
@@ -223,6 +228,13 @@ void orr_overlaps_resume_work(OrrExecutor *executor, guint32 stream, double left
                               guint32 label);
 void orr_overlaps_begin_flight(OrrExecutor *executor, guint32 stream, guint32 label);
 void orr_overlaps_end_flight(OrrExecutor *executor, guint32 stream);
+
+/* Transfers that compute and other transfers slow (executor_drag.c). All members of @comm have
+ * begun their flights; the activity on @lane has changed. */
+void orr_executor_drag_begin(OrrExecutor *executor, OrrCommState *comm);
+void orr_executor_drag_change(OrrExecutor *executor, guint32 lane);
+/* Whether any lane of the program slows transfers. */
+gboolean orr_executor_drags(const OrrProgram *program);
 
 /* The op that @stream is at has ended: its span, and the stream goes on (executor.c). */
 void orr_executor_end_work(OrrExecutor *executor, guint32 stream, double begin_s, double end_s,

@@ -71,6 +71,7 @@ static void comm_moves(OrrExecutor *executor, OrrCommState *comm, const OrrPhase
   if (phases[now].bytes == old[now].bytes && same_uses(before, n_old, after, n_new)) return;
   comm->transfer =
       orr_engine_move(executor->engine, comm->transfer, phases[now].bytes, after, n_new);
+  if (comm->transfer) orr_engine_drag(executor->engine, comm->transfer, comm->drag);
 }
 
 static gboolean sends(const OrrPhase *phase) {

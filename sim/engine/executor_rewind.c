@@ -235,7 +235,7 @@ static void move_comm(OrrExecutor *executor, guint32 stream, GHashTable *moved) 
   OrrCommState *then = &executor->comms[former];
   *then = *comm;
   if (comm->phases) then->phases = orr_program_phases(executor->program, former, &then->n_phases);
-  *comm = (OrrCommState){.executor = executor, .members = {ORR_NOBODY, ORR_NOBODY}};
+  *comm = (OrrCommState){.executor = executor, .members = {ORR_NOBODY, ORR_NOBODY}, .drag = 1};
   g_hash_table_insert(moved, comm, then);
 }
 

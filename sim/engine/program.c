@@ -111,7 +111,7 @@ void orr_program_name_links(OrrProgram *program) {
 }
 
 guint32 orr_program_lane(OrrProgram *program, const char *name, guint32 multiplicity) {
-  OrrLane lane = {keep_name(program, name), multiplicity, 1};
+  OrrLane lane = {keep_name(program, name), multiplicity, orr_interference_none()};
   g_array_append_val(program->lanes, lane);
   return program->lanes->len - 1;
 }
@@ -204,9 +204,9 @@ void orr_program_fault(OrrProgram *program, double at_s, guint32 link, double fa
   g_array_append_val(program->faults, fault);
 }
 
-void orr_program_slow_beside(OrrProgram *program, guint32 lane, double factor) {
+void orr_program_interfere(OrrProgram *program, guint32 lane, const OrrInterference *factors) {
   if (lane < program->lanes->len)
-    g_array_index(program->lanes, OrrLane, lane).beside = factor;
+    g_array_index(program->lanes, OrrLane, lane).interference = *factors;
   else
     program->n_lost++;
 }

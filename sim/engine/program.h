@@ -34,6 +34,7 @@
 #ifndef ORR_PROGRAM_H
 #define ORR_PROGRAM_H
 
+#include "sim/base/interference.h"
 #include "sim/engine/engine.h"
 
 G_BEGIN_DECLS
@@ -131,11 +132,14 @@ void orr_program_share_link(OrrProgram *program, guint32 link);
  * it. */
 void orr_program_slow_lane(OrrProgram *program, double at_s, guint32 lane, double factor);
 
-/* Compute and communication share SMs and memory: while a comm is in flight on another stream of
- * @lane, from its start to its end, WORK of the lane takes @factor (1 or more) times as long. */
-void orr_program_slow_beside(OrrProgram *program, guint32 lane, double factor);
+/* Compute, communication and copies of a lane share SMs and memory: each takes its factor (1 or
+ * more; by default 1) times as long while another one is in progress on another stream of @lane.
+ * A comm is in progress from its start to its end; only its bytes are slowed, not its latency, and
+ * by the most that slows any of its members. */
+void orr_program_interfere(OrrProgram *program, guint32 lane, const OrrInterference *factors);
 
-/* Exempts the comms of @stream from that: copy engines and host work occupy no multiprocessors. */
+/* The comms of @stream are copies, and its WORK is the host's, which slows nothing: copy engines
+ * and host work occupy no multiprocessors. */
 void orr_program_quiet_stream(OrrProgram *program, guint32 stream);
 
 /* The fraction of WORK with @label that a slow lane slows; 1 by default. The rest is collectives

@@ -120,11 +120,18 @@ static gboolean same_comms(const OrrProgram *a, const OrrProgram *b) {
   return same;
 }
 
+static gboolean same_interference(const OrrInterference *x, const OrrInterference *y) {
+  return x->compute_by_comm == y->compute_by_comm && x->compute_by_copy == y->compute_by_copy &&
+         x->comm_by_compute == y->comm_by_compute && x->comm_by_copy == y->comm_by_copy &&
+         x->copy_by_compute == y->copy_by_compute && x->copy_by_comm == y->copy_by_comm;
+}
+
 static gboolean same_lanes(const OrrProgram *a, const OrrProgram *b) {
   gboolean same = a->lanes->len == b->lanes->len && a->labels->len == b->labels->len;
   for (guint i = 0; same && i < a->lanes->len; i++) {
     const OrrLane *x = AT(a->lanes, OrrLane, i), *y = AT(b->lanes, OrrLane, i);
-    same = x->multiplicity == y->multiplicity && x->beside == y->beside;
+    same =
+        x->multiplicity == y->multiplicity && same_interference(&x->interference, &y->interference);
   }
   for (guint i = 0; same && i < a->labels->len; i++)
     same = AT(a->labels, OrrLabel, i)->fixed_share == AT(b->labels, OrrLabel, i)->fixed_share;

@@ -159,8 +159,8 @@ static void merge_lanes(OrrProgram *merged, const OrrProgramPart *part) {
     const OrrLane *lane = &g_array_index(part->program->lanes, OrrLane, i);
     g_autofree char *name =
         part->name ? g_strdup_printf("%s: %s", part->name, lane->name) : g_strdup(lane->name);
-    orr_program_slow_beside(merged, orr_program_lane(merged, name, lane->multiplicity),
-                            lane->beside);
+    orr_program_interfere(merged, orr_program_lane(merged, name, lane->multiplicity),
+                          &lane->interference);
   }
 }
 

@@ -23,13 +23,13 @@ typedef struct {
 typedef struct {
   const char *name;
   guint32 multiplicity;
-  double beside; /* factor on WORK that a comm overlaps */
+  OrrInterference interference;
 } OrrLane;
 
 typedef struct {
   const char *name;
   guint32 lane;
-  gboolean quiet; /* its comms do not slow work */
+  gboolean quiet; /* its comms are copies, see orr_program_quiet_stream */
   GArray *ops;    /* OrrOp */
   /* of each op, where `ops` is another stream's (program_share.c); NULL: as the op says */
   guint32 *targets;

@@ -50,7 +50,7 @@ double *orr_program_routine_begins(const OrrProgram *program, guint32 routine) {
   const double beside =
       g_array_index(program->lanes, OrrLane,
                     orr_program_stream_lane(program, orr_program_routine(program, routine)->stream))
-          .beside;
+          .interference.compute_by_comm;
   guint n;
   const OrrOp *ops = orr_program_routine_ops(program, routine, &n);
   double *begins = g_new0(double, n + 1), flight_end = 0; /* end of the overlapped comm */

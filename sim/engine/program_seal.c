@@ -74,9 +74,13 @@ static gboolean check_epochs(const OrrProgram *program, GError **error) {
 static gboolean check_lanes(const OrrProgram *program, GError **error) {
   for (guint i = 0; i < program->lanes->len; i++) {
     const OrrLane *lane = &g_array_index(program->lanes, OrrLane, i);
-    if (!fine_number(lane->beside) || lane->beside < 1)
-      return wrong(error, "lane %s is slowed by %g during communication: 1 or more", lane->name,
-                   lane->beside);
+    const OrrInterference *it = &lane->interference;
+    const double factors[] = {it->compute_by_comm, it->compute_by_copy, it->comm_by_compute,
+                              it->comm_by_copy,    it->copy_by_compute, it->copy_by_comm};
+    for (guint f = 0; f < G_N_ELEMENTS(factors); f++)
+      if (!fine_number(factors[f]) || factors[f] < 1)
+        return wrong(error, "lane %s is slowed by %g during other activity: 1 or more", lane->name,
+                     factors[f]);
   }
   return TRUE;
 }

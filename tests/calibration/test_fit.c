@@ -98,35 +98,49 @@ static void test_refused(void) {
   g_assert_nonnull(strstr(error->message, ":4:"));
 }
 
-/* Products beside all-reduces take 12 for 10 and 28 for 20 us: 1.3; the all-reduce 150 and 250
- * for 100: 2. A copy without a row alone adds nothing; a duplicate row, or a bad time, is
+/* Products during all-reduces take 12 for 10 and 28 for 20 us: 1.3; the all-reduce 150 and 250
+ * for 100: 2. Copies of both directions are one kind: (6 / 5 + 9 / 6) / 2 = 1.35. With 8 blocks the
+ * all-reduce alone takes 1.6 times as long, 180 for 160 during a product, which takes 11 for 10. A
+ * copy without a row alone adds nothing; a duplicate row, an unknown word, or a bad time, is
  * reported. */
 static void test_overlap(void) {
-  const char *head = "# device: round\nbeside,watch,bytes,m,n,k,latency_us\n";
-  const char *rows = "nothing,gemm,0,64,64,64,10\nnothing,gemm,0,128,64,64,20\n"
-                     "all-reduce,alone,1024,0,0,0,100\nall-reduce,gemm,1024,64,64,64,12\n"
-                     "all-reduce,gemm,1024,128,64,64,28\nall-reduce,transfer,1024,64,64,64,150\n"
-                     "all-reduce,transfer,1024,128,64,64,250\ndevice,transfer,1024,64,64,64,9\n";
+  const char *head = "# device: round\nwatched,companion,bytes,blocks,m,n,k,latency_us\n";
+  const char *rows =
+      "gemm,nothing,0,0,64,64,64,10\ngemm,nothing,0,0,128,64,64,20\n"
+      "all-reduce,nothing,1024,0,0,0,0,100\ngemm,all-reduce,1024,0,64,64,64,12\n"
+      "gemm,all-reduce,1024,0,128,64,64,28\nall-reduce,gemm,1024,0,64,64,64,150\n"
+      "all-reduce,gemm,1024,0,128,64,64,250\ndevice,gemm,1024,0,64,64,64,9\n"
+      "host-to-device,nothing,64,0,0,0,0,5\ndevice-to-host,nothing,64,0,0,0,0,6\n"
+      "host-to-device,all-reduce,64,0,0,0,0,6\ndevice-to-host,all-reduce,64,0,0,0,0,9\n"
+      "all-reduce,nothing,1024,8,0,0,0,160\nall-reduce,gemm,1024,8,64,64,64,180\n"
+      "gemm,all-reduce,1024,8,64,64,64,11\n";
   g_autofree char *text = g_strconcat(head, rows, NULL);
-  g_autofree char *bad =
-      g_strconcat(text, "nothing,gemm,0,64,64,64,10\nnothing,gemm,0,1,1,1,0\n", NULL);
+  g_autofree char *bad = g_strconcat(
+      text, "gemm,nothing,0,0,64,64,64,10\ngemm,nothing,0,0,1,1,1,0\ngemm,hold,0,0,1,1,1,1\n",
+      NULL);
   g_autoptr(GError) error = NULL;
   OrrFitOverlap overlap;
   put("interference.csv", text);
   g_assert_true(orr_fit_overlap(folder, &overlap, &error));
-  assert_near(overlap.compute, 1.3, 1e-9);
-  assert_near(overlap.collective, 2, 1e-9);
-  g_assert_cmpuint(overlap.n_copy, ==, 0);
+  assert_near(overlap.by[ORR_FIT_COMPUTE][ORR_FIT_COMM].mean, 1.3, 1e-9);
+  assert_near(overlap.by[ORR_FIT_COMM][ORR_FIT_COMPUTE].mean, 2, 1e-9);
+  assert_near(overlap.by[ORR_FIT_COPY][ORR_FIT_COMM].mean, 1.35, 1e-9);
+  g_assert_cmpuint(overlap.by[ORR_FIT_MEMORY][ORR_FIT_COMPUTE].n, ==, 0);
+  g_assert_cmpuint(overlap.n_limited, ==, 1);
+  assert_near(overlap.limited[0].alone.mean, 1.6, 1e-9);
+  assert_near(overlap.limited[0].comm.mean, 1.125, 1e-9);
+  assert_near(overlap.limited[0].compute.mean, 1.1, 1e-9);
   put("interference.csv", bad);
   g_assert_false(orr_fit_overlap(folder, &overlap, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
-  g_assert_nonnull(strstr(error->message, ":11:"));
+  g_assert_nonnull(strstr(error->message, ":18:"));
   g_assert_nonnull(strstr(error->message, "the same row as line 3"));
-  g_assert_nonnull(strstr(error->message, ":12:"));
+  g_assert_nonnull(strstr(error->message, ":19:"));
+  g_assert_nonnull(strstr(error->message, "companion is hold: want gemm, host-to-device"));
   put("interference.csv", head);
   g_clear_error(&error);
   g_assert_true(orr_fit_overlap(folder, &overlap, &error));
-  g_assert_cmpfloat(overlap.compute, ==, 1);
+  g_assert_cmpfloat(overlap.by[ORR_FIT_COMPUTE][ORR_FIT_COMM].mean, ==, 1);
 }
 
 /* Rows that do not show the slow-down leave it out, and the profile says that it is assumed. */
@@ -134,7 +148,7 @@ static void test_overlap_is_assumed(void) {
   put_gemm();
   g_autofree char *text = fit(NULL);
   g_autoptr(OrrProfile) profile = sample_profile(text);
-  g_assert_cmpfloat(profile->constants.overlap_slowdown, ==, 1);
+  g_assert_cmpfloat(profile->constants.interference.compute_by_comm, ==, 1);
   g_assert_nonnull(strstr(profile->constants.source, "overlap-slowdown: assumed 1"));
   g_assert_null(strstr(text, "\n  overlap-slowdown: "));
 }

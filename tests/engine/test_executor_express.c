@@ -131,12 +131,14 @@ static OrrProgram *build(const Ask *ask) {
   Build b = {.program = orr_program_new(), .ask = ask};
   guint32 transfers[N_PASSES];
   g_autoptr(GError) error = NULL;
+  OrrInterference slowed = orr_interference_none();
+  slowed.compute_by_comm = ask->factor;
   draw_pieces(&b);
   b.work = orr_program_label(b.program, "work", "compute");
   b.comm = orr_program_label(b.program, "comm", "tp-comm");
   for (guint lane = 0; lane < N_LANES; lane++) {
     const guint32 number = orr_program_lane(b.program, "lane", 1);
-    orr_program_slow_beside(b.program, number, ask->factor);
+    orr_program_interfere(b.program, number, &slowed);
     for (guint s = 0; s < G_N_ELEMENTS(names); s++)
       b.streams[lane][s] = orr_program_stream(b.program, number, names[s]);
     b.links[lane] = orr_program_link(b.program, "link", 1 + 0.1 * lane);

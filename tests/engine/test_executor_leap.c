@@ -19,6 +19,7 @@ typedef struct {
   guint n_links; /* that all replicas share; 0: none, with one: all transfers between stages */
   double shared; /* bandwidth of the shared links */
   double slow;   /* how much longer work takes beside communications */
+  double drag;   /* how much longer communications take beside work */
   gboolean has_routines;
   gboolean has_pairs; /* two replicas meet while the third one may still be under way */
   gboolean is_uneven; /* the last third of a pass is its longest */
@@ -75,7 +76,10 @@ static void add_lane(Build *b, guint r, guint s) {
   static const char *const names[] = {"compute", "send-on", "send-back", "take-on", "take-back"};
   OrrProgram *p = b->program;
   const guint32 lane = orr_program_lane(p, "lane", 1);
-  orr_program_slow_beside(p, lane, b->job->slow);
+  OrrInterference slowed = orr_interference_none();
+  slowed.compute_by_comm = b->job->slow;
+  slowed.comm_by_compute = b->job->drag;
+  orr_program_interfere(p, lane, &slowed);
   for (guint k = 0; k < N_STREAMS; k++) b->streams[r][s][k] = orr_program_stream(p, lane, names[k]);
   add_paths(b, r, s);
   for (guint back = 0; back < 2 && b->job->has_routines; back++) {
@@ -248,6 +252,7 @@ static void uneven_jobs(void) {
                      .replicas = 1,
                      .shared = 50,
                      .slow = 1,
+                     .drag = 1,
                      .has_routines = TRUE,
                      .is_uneven = TRUE,
                      .micro_batches = 40,
@@ -263,16 +268,18 @@ static void random_jobs(void) {
   Counts counts = {0};
   for (guint64 seed = 1; seed <= 120; seed++) {
     OrrRandom random = orr_random_stream(seed, "job");
-    const Job job = {.stages = 2 + (guint)orr_random_below(&random, MOST_STAGES - 1),
-                     .replicas = 1 + (guint)orr_random_below(&random, MOST_REPLICAS),
-                     .n_links = (guint)orr_random_below(&random, 2),
-                     .shared = orr_random_below(&random, 2) ? 50 : 0.8,
-                     .slow = orr_random_below(&random, 2) ? 1.2 : 1,
-                     .has_routines = orr_random_below(&random, 2) > 0,
-                     .has_pairs = orr_random_below(&random, 2) > 0,
-                     .micro_batches = 40,
-                     .seed = seed};
-    check(&job, 20 + (gint64)orr_random_below(&random, 8), &counts);
+    Job job = {.stages = 2 + (guint)orr_random_below(&random, MOST_STAGES - 1),
+               .replicas = 1 + (guint)orr_random_below(&random, MOST_REPLICAS),
+               .n_links = (guint)orr_random_below(&random, 2),
+               .shared = orr_random_below(&random, 2) ? 50 : 0.8,
+               .slow = orr_random_below(&random, 2) ? 1.2 : 1,
+               .has_routines = orr_random_below(&random, 2) > 0,
+               .has_pairs = orr_random_below(&random, 2) > 0,
+               .micro_batches = 40,
+               .seed = seed};
+    const gint64 n_left_out = 20 + (gint64)orr_random_below(&random, 8);
+    job.drag = orr_random_below(&random, 3) ? 1 : 1.3;
+    check(&job, n_left_out, &counts);
   }
   g_test_message("%u lanes leapt, %u were made up for, %u jobs failed", counts.n_leaps,
                  counts.n_made_up, counts.n_failed);

@@ -129,7 +129,9 @@ static OrrProgram *busy(void) {
                 layer = orr_program_label(program, "layer", "call");
   const guint32 ready = orr_program_event(program), sent = orr_program_event(program);
   const OrrPhase phase = {0.25, G, path};
-  orr_program_slow_beside(program, lane, 1.5);
+  OrrInterference slowed = orr_interference_none();
+  slowed.compute_by_comm = 1.5;
+  orr_program_interfere(program, lane, &slowed);
   orr_program_begin_routine(program, stream, helper);
   orr_program_join(program, stream, orr_program_comm(program, 1, &phase, 1), send, -1);
   orr_program_beside(program, stream, orr_program_comm(program, 1, &phase, 1), gather, -1);

@@ -254,7 +254,7 @@ static void add_lanes(Compile *c) {
     c->kernels[r] = orr_program_stream(program, lane, "kernels");
     c->ring[r] = orr_program_stream(program, lane, "ring");
     c->host[r] = orr_program_stream(program, lane, "host");
-    orr_program_slow_beside(program, lane, orr_cost_overlap_slowdown(c->world->cost));
+    orr_program_interfere(program, lane, orr_cost_interference(c->world->cost));
     g_array_index(c->work->work.lane_of_gpu, guint32, r) = lane;
   }
 }

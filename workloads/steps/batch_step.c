@@ -203,7 +203,7 @@ OrrWork *orr_batch_step_compile(OrrBatchStep *step, const OrrNccl *nccl, GError 
   c.kernels = orr_program_stream(c.program, lane, "kernels");
   c.background = orr_program_stream(c.program, lane, "background");
   c.host = orr_program_stream(c.program, lane, "host");
-  orr_program_slow_beside(c.program, lane, orr_cost_overlap_slowdown(step->world->cost));
+  orr_program_interfere(c.program, lane, orr_cost_interference(step->world->cost));
   for (gint64 gpu = 0; gpu < step->work.n_gpus; gpu++)
     g_array_index(step->work.lane_of_gpu, guint32, gpu) = lane;
   c.plans = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_array_unref);

@@ -394,9 +394,9 @@ gboolean orr_cuda_prepare_collective(OrrKernel *kernel, GError **error) {
   return orr_cuda_collective_make_buffers(group, orr_format_bytes(call->format, call->n), error);
 }
 
-gboolean orr_cuda_collective_all_reduce_beside(OrrBench *bench, gsize bytes,
+gboolean orr_cuda_collective_all_reduce_beside(const OrrNcclGroup *group, gsize bytes,
                                                cudaStream_t device_stream, GError **error) {
   const Call call = {
       .op = ALL_REDUCE, .type = NCCL_BF16, .format = ORR_FORMAT_BF16, .n = bytes / 2};
-  return post_all(bench->nccl, &call, device_stream, error);
+  return post_all(group, &call, device_stream, error);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "calibration/measure/cuda/cuda_private.h"
+#include "calibration/measure/cuda/vendor.h"
 #include "sim/base/fault.h"
 
 enum { CLOCK_SM = 1, MOST_LINKS = 18, MOST_PROCESSES = 64, DMA_BUF_SUPPORTED = 124 };
@@ -149,18 +150,22 @@ static gboolean read_gpus(OrrDoctorFacts *facts, int n_gpus, GError **error) {
 }
 
 gboolean orr_cuda_examine(OrrDoctorFacts *facts, GError **error) {
+  static const OrrDoctorNames names = ORR_VENDOR_NAMES;
   struct cudaDeviceProp properties;
   int n_gpus = 0;
+  facts->names = &names;
   if (!orr_cuda_count_gpus(&n_gpus, error) ||
       !orr_cuda_ok(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties", error) ||
-      !orr_cuda_ok(cudaRuntimeGetVersion(&facts->runtime_cuda), "cudaRuntimeGetVersion", error) ||
-      !orr_cuda_ok(cudaDriverGetVersion(&facts->driver_cuda), "cudaDriverGetVersion", error) ||
+      !orr_cuda_ok(cudaRuntimeGetVersion(&facts->runtime), "cudaRuntimeGetVersion", error) ||
+      !orr_cuda_ok(cudaDriverGetVersion(&facts->driver_supports), "cudaDriverGetVersion", error) ||
       !read_gpus(facts, n_gpus, error))
     return FALSE;
+  facts->runtime = orr_vendor_release(facts->runtime);
+  facts->driver_supports = orr_vendor_release(facts->driver_supports);
   facts->device = g_strdup(properties.name);
-  facts->cublas = orr_cublas_version();
-  facts->cudnn = orr_cudnn_version();
-  facts->nccl = orr_cuda_nccl_version();
+  facts->blas = orr_cublas_version();
+  facts->dnn = orr_cudnn_version();
+  facts->ccl = orr_cuda_nccl_version();
   facts->dma_buf = has_dma_buf();
   orr_doctor_read_system(facts, "/sys");
   return TRUE;

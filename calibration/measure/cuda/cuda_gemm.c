@@ -28,6 +28,7 @@
 #include "calibration/measure/accumulation.h"
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernel.h"
+#include "calibration/measure/cuda/vendor.h"
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 
@@ -36,8 +37,12 @@ enum { SAMPLES = 24 };
 struct OrrCublas {
   __typeof__(&cublasLtCreate) create;
   __typeof__(&cublasLtDestroy) destroy;
+#ifdef ORR_HIP
+  __typeof__(&hipblasLtGetVersion) version;
+#else
   __typeof__(&cublasLtGetVersion) version;
   __typeof__(&cublasLtGetStatusString) status_text;
+#endif
   __typeof__(&cublasLtMatmulDescCreate) desc_create;
   __typeof__(&cublasLtMatmulDescDestroy) desc_destroy;
   __typeof__(&cublasLtMatmulDescSetAttribute) desc_set;
@@ -53,12 +58,16 @@ struct OrrCublas {
 };
 
 #define SYMBOL(name_, member_)                                                                     \
-  { #name_, offsetof(OrrCublas, member_) }
+  { G_STRINGIFY(name_), offsetof(OrrCublas, member_) }
 static const OrrCudaSymbol symbols[] = {
     SYMBOL(cublasLtCreate, create),
     SYMBOL(cublasLtDestroy, destroy),
+#ifdef ORR_HIP
+    SYMBOL(hipblasLtGetVersion, version),
+#else
     SYMBOL(cublasLtGetVersion, version),
     SYMBOL(cublasLtGetStatusString, status_text),
+#endif
     SYMBOL(cublasLtMatmulDescCreate, desc_create),
     SYMBOL(cublasLtMatmulDescDestroy, desc_destroy),
     SYMBOL(cublasLtMatmulDescSetAttribute, desc_set),
@@ -72,14 +81,38 @@ static const OrrCudaSymbol symbols[] = {
     SYMBOL(cublasLtMatmul, matmul),
 };
 
-#define FILE_OF(major_) "libcublasLt.so." G_STRINGIFY(major_)
-static const char *const files[] = {FILE_OF(CUBLAS_VER_MAJOR), NULL};
+static const char *const files[] = {ORR_VENDOR_BLAS_FILES};
+
+/* 10^4 major + 10^2 minor + patch; hipBLASLt: 10^5 major, and it wants a handle. */
+static size_t version_of(const OrrCublas *table) {
+#ifdef ORR_HIP
+  cublasLtHandle_t handle = NULL;
+  int version = 0;
+  if (table->create(&handle) != CUBLAS_STATUS_SUCCESS) return 0;
+  table->version(handle, &version);
+  table->destroy(handle);
+  return (size_t)(version / 100000 * 10000 + version % 100000);
+#else
+  return table->version();
+#endif
+}
+
+static const char *text_of(const OrrCublas *cublas, cublasStatus_t status) {
+#ifdef ORR_HIP
+  static char text[32];
+  (void)cublas;
+  g_snprintf(text, sizeof text, "status %d", (int)status);
+  return text;
+#else
+  return cublas->status_text(status);
+#endif
+}
 
 char *orr_cublas_version(void) {
   OrrCublas table;
   if (!orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &table, NULL))
     return g_strdup("");
-  const size_t version = table.version();
+  const size_t version = version_of(&table);
   return g_strdup_printf("%zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
 }
 
@@ -89,15 +122,15 @@ static gboolean ok(const OrrCublas *cublas, cublasStatus_t status, const char *w
   const gboolean passes =
       status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH ||
       status == CUBLAS_STATUS_ALLOC_FAILED || status == CUBLAS_STATUS_INVALID_VALUE;
-  return orr_fault_set(error, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE, "cuBLASLt: %s: %s",
-                       what, cublas->status_text(status));
+  return orr_fault_set(error, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE, "%s: %s", what,
+                       text_of(cublas, status));
 }
 
 static OrrCublas *cublas_of(OrrBench *bench, GError **error) {
   if (bench->cublas) return bench->cublas;
   OrrCublas *cublas = g_new0(OrrCublas, 1);
   if (orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), cublas, error) &&
-      ok(cublas, cublas->create(&cublas->handle), "cublasLtCreate", error))
+      ok(cublas, cublas->create(&cublas->handle), G_STRINGIFY(cublasLtCreate), error))
     return bench->cublas = cublas;
   g_free(cublas);
   return NULL;
@@ -176,7 +209,7 @@ gboolean orr_cuda_product_run(const OrrProduct *product, const void *x, const vo
                                     product->a, x, product->b, &zero, out, product->c, out,
                                     product->c, &product->algorithm, workspace,
                                     ORR_PRODUCT_WORKSPACE, stream),
-            "cublasLtMatmul", error);
+            G_STRINGIFY(cublasLtMatmul), error);
 }
 
 static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError **error) {
@@ -214,14 +247,15 @@ static gboolean set_desc(const OrrProduct *product, cublasLtMatmulDescAttributes
             "attribute", error);
 }
 
-static gboolean is_fp8(const OrrProduct *product) {
-  return product->kind.operand == CUDA_R_8F_E4M3;
-}
-
 static gboolean set_accumulation(const OrrProduct *product, GError **error) {
+#ifdef ORR_HIP
+  (void)product, (void)error;
+  return TRUE; /* hipBLASLt has no such choice */
+#else
   const int8_t is_fast = orr_accumulation_is_fast(product->layout == FORWARD);
-  return !is_fp8(product) ||
+  return product->kind.operand != CUDA_R_8F_E4M3 ||
          set_desc(product, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &is_fast, sizeof is_fast, error);
+#endif
 }
 
 static gboolean make_desc(OrrProduct *product, GError **error) {
@@ -243,6 +277,7 @@ static gboolean make_desc(OrrProduct *product, GError **error) {
          make_layout(product, product->kind.result, n, m, &product->c, error);
 }
 
+#if !defined(ORR_HIP) && CUBLAS_VERSION >= 120800
 /* Allocates scales in tiles of 128 rows x 4 blocks, all ones (ue8m0 127: 2^0; ue4m3 0x38: 1). */
 static void *make_scale(OrrKernel *kernel, gint64 rows, gint64 k, gint64 block, GError **error) {
   const gsize tiles = (gsize)((rows + 127) / 128) * (gsize)((k / block + 3) / 4);
@@ -255,7 +290,6 @@ static void *make_scale(OrrKernel *kernel, gint64 rows, gint64 k, gint64 block, 
 }
 
 static gboolean make_scales(OrrKernel *kernel, OrrProduct *product, GError **error) {
-#if CUBLAS_VERSION >= 120800
   const gint64 block = product->kind.block;
   const cublasLtMatmulMatrixScale_t mode = block == 32 ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0
                                                        : CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
@@ -268,12 +302,15 @@ static gboolean make_scales(OrrKernel *kernel, OrrProduct *product, GError **err
                   sizeof product->w_scale, error) &&
          set_desc(product, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &product->x_scale,
                   sizeof product->x_scale, error);
-#else
-  if (product->kind.block == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "mxfp8 and nvfp4 need cuBLAS 12.8 or newer");
-  return kernel == NULL;
-#endif
 }
+#else
+static gboolean make_scales(OrrKernel *kernel, OrrProduct *product, GError **error) {
+  if (product->kind.block == 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "mxfp8 and nvfp4 need a build with cuBLAS 12.8 or newer");
+  return kernel == NULL;
+}
+#endif
 
 static gboolean pick_algorithm(OrrProduct *product, GError **error) {
   const OrrCublas *cublas = product->cublas;
@@ -289,10 +326,11 @@ static gboolean pick_algorithm(OrrProduct *product, GError **error) {
                   ok(cublas,
                      cublas->heuristic(cublas->handle, product->desc, product->a, product->b,
                                        product->c, product->c, preference, 1, &found, &n_found),
-                     "cublasLtMatmulAlgoGetHeuristic", error);
+                     G_STRINGIFY(cublasLtMatmulAlgoGetHeuristic), error);
   cublas->preference_destroy(preference);
   if (fine && n_found == 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "cuBLASLt: no algorithm for the shape");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "the library of products has no algorithm for the shape");
   if (!fine || n_found == 0) return FALSE;
   product->algorithm = found.algo;
   return TRUE;
@@ -364,7 +402,7 @@ static gboolean allocate(OrrKernel *kernel, OrrProduct *product, GError **error)
 
 /* Whether the tensor cores take narrow operands without a transposed copy. */
 static gboolean takes_any_layout(const OrrBench *bench, int kind) {
-  const gint64 capability = bench->facts.compute_capability;
+  const gint64 capability = bench->facts.architecture;
   return kind < ORR_GEMM_FP8 || (kind != ORR_GEMM_NVFP4 && capability >= 100 && capability < 120);
 }
 

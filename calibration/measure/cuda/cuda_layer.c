@@ -1,12 +1,14 @@
 /*
- * cuda_layer.c - the device layer of real GPUs: opens the device, reads its facts, and prepares
- * kernels by family. One GPU is opened; cuda_nccl.c opens the others that collectives need.
+ * cuda_layer.c - the device layer of real GPUs, of CUDA or (vendor.h) HIP: opens the device, reads
+ * its facts, and prepares kernels by family. One GPU is opened; cuda_nccl.c opens the others that
+ * collectives need.
  */
 #include <math.h>
 #include <string.h>
 
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernel.h"
+#include "calibration/measure/cuda/vendor.h"
 #include "calibration/measure/numa.h"
 #include "calibration/measure/rotation.h"
 #include "sim/base/fault.h"
@@ -33,21 +35,29 @@ static const struct {
 
 /* Dense FLOPs per clock and SM, by compute capability: NVIDIA's datasheets over SMs and boost
  * clock (A100 312 TFLOP/s of fp16 = 108 SMs x 1.41 GHz x 2048; H100 989 = 132 x 1.83 x 4096;
- * B200 2250 = 148 x 1.85 x 8192; L40S 362 = 142 x 2.52 x 1024). They only shape the trend
- * between points. */
+ * B200 2250 = 148 x 1.85 x 8192; L40S 362 = 142 x 2.52 x 1024), and AMD's by the number of its gfx
+ * and CU (MI250X 383 = 220 x 1.7 x 1024; MI300X 1307 = 304 x 2.1 x 2048; MI355X 2517 = 256 x 2.4 x
+ * 4096). They only shape the trend between points, and say which formats there are (vendor.h). */
 static const struct {
-  int capability;
+  int architecture;
   double fp32, tf32, half, fp8, fp4;
 } rates[] = {
+#ifdef ORR_HIP
+    {0x950, 256, 0, 4096, 8192, 0},
+    {0x940, 256, 1024, 2048, 0, 0},
+    {0x90a, 256, 0, 1024, 0, 0},
+    {0, 128, 0, 1024, 0, 0},
+#else
     {120, 256, 512, 1024, 2048, 4096}, {100, 256, 4096, 8192, 16384, 32768},
     {90, 256, 2048, 4096, 8192, 0},    {89, 256, 512, 1024, 2048, 0},
     {86, 256, 512, 1024, 0, 0},        {80, 128, 1024, 2048, 0, 0},
     {0, 128, 0, 1024, 0, 0},
+#endif
 };
 
 static void set_rates(OrrBenchFacts *facts) {
   guint i = 0;
-  while (rates[i].capability > facts->compute_capability) i++;
+  while (rates[i].architecture > facts->architecture) i++;
   const double hz = facts->sms * facts->sm_clock_limit_hz;
   facts->flops[ORR_FP32] = rates[i].fp32 * hz;
   facts->flops[ORR_TF32] = rates[i].tf32 * hz;
@@ -55,6 +65,8 @@ static void set_rates(OrrBenchFacts *facts) {
   facts->flops[ORR_BF16] = rates[i].half * hz;
   facts->flops[ORR_FP8] = rates[i].fp8 * hz;
   facts->flops[ORR_FP4] = rates[i].fp4 * hz;
+  facts->scales_blocks = rates[i].fp4 > 0;
+  facts->adds_fp8 = rates[i].fp8 > 0 && facts->architecture >= 90; /* NCCL, from sm_90 on */
 }
 
 static double attribute(enum cudaDeviceAttr what, int device) {
@@ -63,7 +75,8 @@ static double attribute(enum cudaDeviceAttr what, int device) {
 }
 
 static char *version_text(int version) {
-  return g_strdup_printf("%d.%d", version / 1000, version % 1000 / 10);
+  const int release = orr_vendor_release(version);
+  return g_strdup_printf("%d.%d", release / 1000, release % 1000 / 10);
 }
 
 static gboolean set_facts(OrrBench *bench, GError **error) {
@@ -79,12 +92,12 @@ static gboolean set_facts(OrrBench *bench, GError **error) {
   facts->device = g_strdup(properties.name);
   facts->driver = orr_nvml_driver(bench->nvml);
   if (!facts->driver) facts->driver = version_text(driver);
-  facts->cuda = version_text(runtime);
-  facts->cublas = orr_cublas_version();
-  facts->cudnn = orr_cudnn_version();
-  facts->nccl = orr_cuda_nccl_version();
+  facts->runtime = version_text(runtime);
+  facts->blas = orr_cublas_version();
+  facts->dnn = orr_cudnn_version();
+  facts->ccl = orr_cuda_nccl_version();
   facts->sms = properties.multiProcessorCount;
-  facts->compute_capability = 10 * properties.major + properties.minor;
+  facts->architecture = orr_vendor_architecture(&properties);
   facts->n_gpus = bench->rendezvous.n_ranks > 1 ? 1 : n_gpus;
   facts->n_ranks = bench->rendezvous.n_ranks > 1 ? bench->rendezvous.n_ranks : n_gpus;
   facts->rank = bench->rendezvous.rank;
@@ -117,14 +130,16 @@ gboolean orr_cuda_count_gpus(int *ret_n, GError **error) {
   int driver = 0;
   if (code != cudaSuccess && cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
     return orr_fault_set(error, ORR_FAULT_RESOURCE,
-                         "there is no NVIDIA GPU that can be used here: no NVIDIA driver is "
-                         "loaded (nvidia-smi says more). --device fake shows what calibrate does");
+                         "there is no " ORR_VENDOR_MAKER " GPU that can be used here: "
+                         "no " ORR_VENDOR_MAKER " driver is loaded (" ORR_VENDOR_TOOL
+                         " says more). --device fake shows "
+                         "what calibrate does");
   if (code == cudaErrorInsufficientDriver || code == cudaErrorNoDevice ||
       code == cudaErrorStubLibrary || (code == cudaSuccess && *ret_n == 0)) {
-    g_set_error(
-        error, ORR_FAULT, ORR_FAULT_RESOURCE,
-        "there is no NVIDIA GPU that can be used here: %s. --device fake shows what calibrate does",
-        code == cudaSuccess ? "no device" : cudaGetErrorString(code));
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+                "there is no " ORR_VENDOR_MAKER
+                " GPU that can be used here: %s. --device fake shows what calibrate does",
+                code == cudaSuccess ? "no device" : cudaGetErrorString(code));
     return FALSE;
   }
   return orr_cuda_ok(code, "cudaGetDeviceCount", error);
@@ -207,7 +222,8 @@ static OrrCudaPrepare preparer_of(const char *family) {
 static OrrKernel *cuda_prepare(OrrBench *bench, const OrrShape *shape, GError **error) {
   OrrCudaPrepare prepare = preparer_of(shape->family->entry.name);
   if (!prepare)
-    return orr_fault_null(error, ORR_FAULT_USAGE, "%s: the CUDA layer does not implement it",
+    return orr_fault_null(error, ORR_FAULT_USAGE,
+                          "%s: the layer of real GPUs does not implement it",
                           shape->family->entry.name);
   g_autofree char *text = orr_shape_text(shape);
   OrrKernel *kernel = g_new0(OrrKernel, 1);
@@ -228,7 +244,7 @@ static gboolean cuda_verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError *
 }
 
 static const OrrDeviceLayer cuda_layer = {
-    .name = "cuda",
+    .name = "gpu",
     .examine = orr_cuda_examine,
     .open = cuda_open,
     .close = cuda_close,
@@ -244,7 +260,7 @@ static const OrrDeviceLayer cuda_layer = {
     .fail = orr_cuda_nccl_fail,
 };
 
-const OrrDeviceLayer *orr_cuda_layer_find(GError **error) {
+const OrrDeviceLayer *orr_device_layer_find(GError **error) {
   (void)error;
   return &cuda_layer;
 }

@@ -3,11 +3,16 @@
  * grouped product, weighted sum.
  *
  * Grouped products are cublasGemmGroupedBatchedEx (cuBLAS 12.5 on; opened at run time), one group
- * per expert with tokens; for 8 and 4-bit operands the products of cuda_moe_narrow.h. Column-major
+ * per expert with tokens; for 8 and 4-bit operands, and with HIP, the products of
+ * cuda_moe_narrow.h. Column-major
  * as in cuda_gemm.c: out'[n, tokens] = w'^T x'. Pointers to operands are on the device, shapes on
  * the host. expert_draw.h gives the number of tokens per expert.
  */
+#ifdef ORR_HIP
+#include <cublasLt.h>
+#else
 #include <cublas_v2.h>
+#endif
 #include <math.h>
 #include <string.h>
 
@@ -19,6 +24,7 @@
 
 enum { SAMPLES = 12 };
 
+#ifndef ORR_HIP
 typedef struct {
   __typeof__(&cublasCreate_v2) create;
   __typeof__(&cublasDestroy_v2) destroy;
@@ -36,6 +42,7 @@ static const OrrCudaSymbol symbols[] = {
 };
 #define FILE_OF(major_) "libcublas.so." G_STRINGIFY(major_)
 static const char *const files[] = {FILE_OF(CUBLAS_VER_MAJOR), NULL};
+#endif
 
 /* One grouped product: weights [experts, n, k], rows sorted by expert. */
 typedef struct {
@@ -47,11 +54,14 @@ typedef struct {
 } Groups;
 
 typedef struct {
+#ifndef ORR_HIP
   Blas blas;
   cublasHandle_t handle;
+#endif
   OrrFormat format, wide; /* of the operands; of the results of products and layer */
   int gemm;               /* ORR_GEMM_* of the operands */
   gboolean is_narrow;
+  gboolean by_expert; /* products one by one (cuda_moe_narrow.h), not grouped */
   double factor
       [2]; /* of the products: narrow operands have no scales to keep their results in range */
   gint64 tokens, hidden, inter, topk, n_experts; /* n_experts: of this rank */
@@ -68,6 +78,60 @@ typedef struct {
   void *workspace;
 } Moe;
 
+static gboolean ok(cublasStatus_t status, const char *what, GError **error) {
+  if (status == CUBLAS_STATUS_SUCCESS) return TRUE;
+  const gboolean passes =
+      status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH;
+  return orr_fault_set(error, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE,
+                       "cuBLAS: %s: status %d", what, (int)status);
+}
+
+/* --- Grouped products; HIP has none --- */
+
+#ifdef ORR_HIP
+enum { HAS_GROUPED = FALSE };
+static void close_grouped(Moe *moe) { (void)moe; }
+static gboolean open_grouped(Moe *moe, GError **error) {
+  (void)moe;
+  return ok(CUBLAS_STATUS_NOT_SUPPORTED, "grouped products", error);
+}
+static gboolean run_groups(const Moe *moe, const Groups *groups, guint set, GError **error) {
+  (void)groups, (void)set;
+  return open_grouped((Moe *)moe, error);
+}
+static gboolean prepare_handle(const Moe *moe, cudaStream_t stream, GError **error) {
+  (void)stream;
+  return moe->by_expert || open_grouped((Moe *)moe, error);
+}
+#else
+enum { HAS_GROUPED = TRUE };
+static void close_grouped(Moe *moe) {
+  if (moe->handle) moe->blas.destroy(moe->handle);
+}
+
+static gboolean open_grouped(Moe *moe, GError **error) {
+  return orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &moe->blas, error) &&
+         ok(moe->blas.create(&moe->handle), "cublasCreate", error);
+}
+
+static gboolean run_groups(const Moe *moe, const Groups *groups, guint set, GError **error) {
+  const cudaDataType_t type = moe->format == ORR_FORMAT_FP16 ? CUDA_R_16F : CUDA_R_16BF;
+  return ok(moe->blas.grouped(
+                moe->handle, groups->trans_a, groups->trans_b, groups->m, groups->n, groups->k,
+                groups->one, (const void *const *)groups->a + set * (guint)groups->n_groups, type,
+                groups->k, (const void *const *)groups->b, type, groups->k, groups->zero, groups->c,
+                type, groups->m, groups->n_groups, groups->sizes, CUBLAS_COMPUTE_32F),
+            "cublasGemmGroupedBatchedEx", error);
+}
+
+static gboolean prepare_handle(const Moe *moe, cudaStream_t stream, GError **error) {
+  return moe->by_expert ||
+         (ok(moe->blas.set_stream(moe->handle, stream), "cublasSetStream", error) &&
+          ok(moe->blas.set_workspace(moe->handle, moe->workspace, ORR_PRODUCT_WORKSPACE),
+             "cublasSetWorkspace", error));
+}
+#endif
+
 static void groups_clear(Groups *groups) {
   g_free(groups->trans_a);
   g_free(groups->trans_b);
@@ -81,7 +145,7 @@ static void groups_clear(Groups *groups) {
 
 static void moe_free(gpointer data) {
   Moe *moe = data;
-  if (moe->handle) moe->blas.destroy(moe->handle);
+  close_grouped(moe);
   groups_clear(&moe->first);
   groups_clear(&moe->second);
   for (guint i = 0; i < 2; i++) orr_moe_narrow_free(moe->narrow[i]);
@@ -90,14 +154,6 @@ static void moe_free(gpointer data) {
   g_free(moe->row_expert);
   g_free(moe->token_rows);
   g_free(moe);
-}
-
-static gboolean ok(cublasStatus_t status, const char *what, GError **error) {
-  if (status == CUBLAS_STATUS_SUCCESS) return TRUE;
-  const gboolean passes =
-      status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH;
-  return orr_fault_set(error, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE,
-                       "cuBLAS: %s: status %d", what, (int)status);
 }
 
 /* --- Routing --- */
@@ -113,7 +169,7 @@ static void keep_fullest(const Moe *moe, gint64 n_all, int32_t *chosen) {
  * @begin[n_experts] the total. */
 static void place_experts(Moe *moe, const int32_t *chosen, gint64 *begin) {
   const gint64 n = moe->tokens * moe->topk,
-               padding = moe->is_narrow ? (gint64)orr_moe_narrow_padding(moe->gemm) : 1;
+               padding = moe->by_expert ? (gint64)orr_moe_narrow_padding(moe->gemm) : 1;
   g_autofree gint64 *counts = g_new0(gint64, moe->n_experts);
   moe->spans = g_array_new(FALSE, FALSE, sizeof(OrrMoeSpan));
   begin[0] = 0;
@@ -153,20 +209,10 @@ static void route(Moe *moe, const int32_t *chosen) {
 
 /* --- Launching --- */
 
-static gboolean run_groups(const Moe *moe, const Groups *groups, guint set, GError **error) {
-  const cudaDataType_t type = moe->format == ORR_FORMAT_FP16 ? CUDA_R_16F : CUDA_R_16BF;
-  return ok(moe->blas.grouped(
-                moe->handle, groups->trans_a, groups->trans_b, groups->m, groups->n, groups->k,
-                groups->one, (const void *const *)groups->a + set * (guint)groups->n_groups, type,
-                groups->k, (const void *const *)groups->b, type, groups->k, groups->zero, groups->c,
-                type, groups->m, groups->n_groups, groups->sizes, CUBLAS_COMPUTE_32F),
-            "cublasGemmGroupedBatchedEx", error);
-}
-
 /* The first product or the second, on set @set of the weights. */
 static gboolean run_product(const Moe *moe, guint which, guint set, cudaStream_t stream,
                             GError **error) {
-  if (!moe->is_narrow) return run_groups(moe, which ? &moe->second : &moe->first, set, error);
+  if (!moe->by_expert) return run_groups(moe, which ? &moe->second : &moe->first, set, error);
   const char *weights = which ? moe->w2 + set * moe->w2_stride : moe->w1 + set * moe->w1_stride;
   return orr_moe_narrow_run(moe->narrow[which], which ? moe->act : moe->gathered, weights,
                             which ? moe->down : moe->up, stream, error);
@@ -178,13 +224,6 @@ static int run_swiglu(const Moe *moe, cudaStream_t stream) {
              ? orr_kernel_swiglu_narrow(moe->up, moe->act, (int)moe->format, moe->n_rows, inter,
                                         stream)
              : orr_kernel_swiglu(moe->up, moe->act, (int)moe->format, moe->n_rows, inter, stream);
-}
-
-static gboolean prepare_handle(const Moe *moe, cudaStream_t stream, GError **error) {
-  return moe->is_narrow ||
-         (ok(moe->blas.set_stream(moe->handle, stream), "cublasSetStream", error) &&
-          ok(moe->blas.set_workspace(moe->handle, moe->workspace, ORR_PRODUCT_WORKSPACE),
-             "cublasSetWorkspace", error));
 }
 
 /* Moves rows as 16-bit words, regardless of their content. */
@@ -331,7 +370,7 @@ static gboolean make_groups(OrrKernel *kernel, const Moe *moe, const char *weigh
 
 static gboolean make_products(OrrKernel *kernel, Moe *moe, GError **error) {
   const gsize hidden = (gsize)moe->hidden, inter = (gsize)moe->inter;
-  if (!moe->is_narrow)
+  if (!moe->by_expert)
     return (moe->workspace = orr_cuda_alloc(kernel, ORR_PRODUCT_WORKSPACE, error)) &&
            make_groups(kernel, moe, moe->w1, moe->w1_stride, moe->gathered, moe->up, 2 * inter,
                        hidden, &moe->first, error) &&
@@ -383,6 +422,7 @@ static void set_formats(Moe *moe, int dtype) {
   moe->format = formats[dtype];
   moe->gemm = gemms[dtype];
   moe->is_narrow = dtype > 1;
+  moe->by_expert = moe->is_narrow || !HAS_GROUPED;
   moe->wide = moe->is_narrow ? ORR_FORMAT_BF16 : moe->format;
 }
 
@@ -407,8 +447,6 @@ gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error) {
   route(moe, chosen);
   if (moe->n_rows == 0)
     return orr_fault_set(error, ORR_FAULT_USAGE, "moe-ffn: no tokens are routed to this rank");
-  return (moe->is_narrow ||
-          (orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &moe->blas, error) &&
-           ok(moe->blas.create(&moe->handle), "cublasCreate", error))) &&
-         make_operands(kernel, moe, error) && make_indexes(kernel, moe, error);
+  return (moe->by_expert || open_grouped(moe, error)) && make_operands(kernel, moe, error) &&
+         make_indexes(kernel, moe, error);
 }

@@ -15,7 +15,9 @@ struct OrrMoeNarrow {
   cudaEvent_t begun, ended[STREAMS];
 };
 
-gsize orr_moe_narrow_padding(int format) { return format == ORR_GEMM_NVFP4 ? 32 : 16; }
+gsize orr_moe_narrow_padding(int format) {
+  return format == ORR_GEMM_NVFP4 ? 32 : format <= ORR_GEMM_BF16 ? 1 : 16;
+}
 
 void orr_moe_narrow_free(OrrMoeNarrow *narrow) {
   if (!narrow) return;
@@ -58,7 +60,9 @@ static void product_free(gpointer product) { orr_cuda_product_free(product); }
 
 OrrMoeNarrow *orr_moe_narrow_new(OrrKernel *kernel, int format, const GArray *spans, gint64 n,
                                  gint64 k, double factor, GError **error) {
-  const OrrFormat operand = format == ORR_GEMM_NVFP4 ? ORR_FORMAT_E2M1 : ORR_FORMAT_E4M3;
+  const OrrFormat operand = format == ORR_GEMM_NVFP4  ? ORR_FORMAT_E2M1
+                            : format <= ORR_GEMM_BF16 ? ORR_FORMAT_BF16
+                                                      : ORR_FORMAT_E4M3;
   OrrMoeNarrow *narrow = g_new0(OrrMoeNarrow, 1);
   narrow->products = g_ptr_array_new_with_free_func(product_free);
   narrow->spans = g_array_new(FALSE, FALSE, sizeof(OrrMoeSpan));

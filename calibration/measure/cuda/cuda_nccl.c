@@ -7,6 +7,7 @@
  * (stream_wait.h): if one rank fails, the others end and can say why.
  */
 #include "calibration/measure/cuda/cuda_nccl.h"
+#include "calibration/measure/cuda/vendor.h"
 
 #include <string.h>
 
@@ -37,7 +38,7 @@ static const OrrCudaSymbol symbols[] = {
     {"ncclSend", offsetof(OrrNccl, send)},
     {"ncclRecv", offsetof(OrrNccl, recv)},
 };
-static const char *const files[] = {"libnccl.so.2", NULL};
+static const char *const files[] = {ORR_VENDOR_CCL_FILES};
 
 char *orr_cuda_nccl_version(void) {
   OrrNccl nccl;
@@ -90,7 +91,7 @@ gboolean orr_nccl_ok(const OrrNcclGroup *group, int result, const char *what, GE
 /* Without blocking where NCCL can (2.14 on), since a rank may be lost between the meeting and this
  * call. */
 static gboolean init_rank(OrrNcclGroup *group, OrrNcclId id, GError **error) {
-  OrrNcclConfig config = {sizeof config, NCCL_CONFIG_MAGIC, NCCL_CONFIG_VERSION, 0};
+  OrrNcclConfig config = ORR_NCCL_CONFIG(NCCL_CONFIG_FIRST, 0, G_MININT);
   OrrNcclGpu *gpu = &group->gpus[0];
   const int n = (int)group->n_ranks;
   return orr_nccl_ok(group,
@@ -213,7 +214,7 @@ void orr_cuda_nccl_free(OrrNcclGroup *group) {
   g_free(group);
 }
 
-/* --- The first ranks alone --- */
+/* --- The first ranks alone, and fewer thread blocks --- */
 
 static void part_free(gpointer data) {
   OrrNcclGroup *part = data;
@@ -236,25 +237,56 @@ static gboolean split_job(OrrNcclGroup *whole, OrrNcclGroup *part, GError **erro
          (!is_in || wait_for_comm(part, part->gpus[0].comm, "ncclCommSplit", error));
 }
 
-OrrNcclGroup *orr_cuda_nccl_first(OrrBench *bench, gint64 n_ranks, GError **error) {
-  OrrNcclGroup *whole = orr_cuda_nccl_of(bench, error);
-  if (!whole || n_ranks == whole->n_ranks) return whole;
+/* All GPUs of the process, which one thread opens: between group marks, each with its device. */
+static gboolean start_limited(OrrNcclGroup *part, GError **error) {
+  OrrNcclConfig config = ORR_NCCL_CONFIG(NCCL_CONFIG_BLOCKS, 1, part->blocks);
+  const OrrNccl *nccl = &part->nccl;
+  OrrNcclId id = {{0}};
+  int version = 0;
+  if (nccl->version(&version) != 0 || version < NCCL_CONFIG_BLOCKS || !nccl->init_rank_config)
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "collectives of few thread blocks need NCCL 2.17 or newer");
+  int result = nccl->unique_id(&id);
+  if (result == 0) result = nccl->group_start();
+  for (int i = 0; i < part->n_gpus && result == 0; i++)
+    result = cudaSetDevice(part->gpus[i].device) == cudaSuccess
+                 ? nccl->init_rank_config(&part->gpus[i].comm, part->n_gpus, id, i, &config)
+                 : NCCL_INTERNAL_ERROR;
+  const int ended = nccl->group_end();
+  cudaSetDevice(part->bench->device);
+  return orr_nccl_ok(part, result ? result : ended, "ncclCommInitRankConfig", error);
+}
+
+static OrrNcclGroup *part_of(OrrNcclGroup *whole, gint64 n_ranks, int blocks, GError **error) {
   for (guint i = 0; i < whole->parts->len; i++) {
     OrrNcclGroup *part = whole->parts->pdata[i];
-    if (part->n_ranks == n_ranks) return part;
+    if (part->n_ranks == n_ranks && part->blocks == blocks) return part;
   }
   OrrNcclGroup *part = g_memdup2(whole, sizeof *whole);
   part->n_ranks = n_ranks;
   part->n_gpus = (int)MIN(n_ranks, whole->n_gpus);
+  part->blocks = blocks;
   part->parts = NULL;
   for (int i = 0; i < ORR_NCCL_MOST_GPUS; i++) part->gpus[i].comm = NULL;
-  const gboolean fine = is_job(bench) ? split_job(whole, part, error) : start_all(part, error);
+  const gboolean fine = is_job(whole->bench) ? split_job(whole, part, error)
+                        : blocks > 0         ? start_limited(part, error)
+                                             : start_all(part, error);
   if (!fine) {
     part_free(part);
     return NULL;
   }
   g_ptr_array_add(whole->parts, part);
   return part;
+}
+
+OrrNcclGroup *orr_cuda_nccl_limited(OrrBench *bench, int blocks, GError **error) {
+  OrrNcclGroup *whole = orr_cuda_nccl_of(bench, error);
+  return !whole || blocks == 0 ? whole : part_of(whole, whole->n_ranks, blocks, error);
+}
+
+OrrNcclGroup *orr_cuda_nccl_first(OrrBench *bench, gint64 n_ranks, GError **error) {
+  OrrNcclGroup *whole = orr_cuda_nccl_of(bench, error);
+  return !whole || n_ranks == whole->n_ranks ? whole : part_of(whole, n_ranks, 0, error);
 }
 
 /* --- Waiting --- */

@@ -27,14 +27,19 @@ enum {
 };
 enum { NCCL_NO_COLOR = -1 };
 
-/* ncclConfig_t as NCCL 2.14 has it; later versions read no more than `size`. */
+/* ncclConfig_t as NCCL 2.17 has it; other versions read no more than `size` and `version`. */
 typedef struct {
   size_t size;
   unsigned magic, version;
-  int blocking;
+  int blocking, cga_cluster_size, min_blocks, max_blocks;
+  const char *net_name;
 } OrrNcclConfig;
-#define NCCL_CONFIG_MAGIC 0xcafebeefu
-#define NCCL_CONFIG_VERSION 21400u
+#define ORR_NCCL_CONFIG(version_, blocking_, most_blocks_)                                         \
+  {                                                                                                \
+    sizeof(OrrNcclConfig), 0xcafebeefu, version_, blocking_, G_MININT, G_MININT, most_blocks_,     \
+        NULL                                                                                       \
+  }
+enum { NCCL_CONFIG_FIRST = 21400, NCCL_CONFIG_BLOCKS = 21700 }; /* versions */
 
 typedef struct {
   int (*version)(int *ret_version);
@@ -81,9 +86,10 @@ struct OrrNcclGroup {
   OrrBench *bench;
   gint64 n_ranks;
   int n_gpus; /* GPUs of this process */
+  int blocks; /* the most thread blocks of a collective; 0: NCCL's choice */
   char *talk; /* a buffer on the first GPU for agree and settle, which must not fail for lack of
                * memory */
-  GPtrArray *parts; /* of OrrNcclGroup: of the first ranks; NULL in a part */
+  GPtrArray *parts; /* of OrrNcclGroup: of the first ranks, or limited; NULL in a part */
   OrrNcclGpu gpus[ORR_NCCL_MOST_GPUS];
 };
 

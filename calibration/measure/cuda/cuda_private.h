@@ -121,6 +121,8 @@ gboolean orr_cuda_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *
 /* Keeps the stream busy for @us (timing.h); its device must be the current one. */
 gboolean orr_cuda_hold(double us, cudaStream_t stream, GError **error);
 gboolean orr_cuda_is_reached(cudaEvent_t event);
+/* Lets the board cool after @busy_us of work, so that what follows finds its full clock. */
+void orr_cuda_pause_after(double busy_us);
 
 /* --- cuda_library.c --- */
 
@@ -230,9 +232,12 @@ void orr_cuda_nccl_fail(OrrBench *bench, const char *reason);
  * frees them. */
 gboolean orr_cuda_collective_make_buffers(OrrNcclGroup *group, gsize bytes, GError **error);
 void orr_cuda_collective_free_buffers(OrrNcclGroup *group);
+/* All ranks of a single process with NCCL held to @blocks thread blocks, as orr_cuda_nccl_of with
+ * 0; made at the first call. NULL with ORR_FAULT_USAGE before NCCL 2.17. */
+OrrNcclGroup *orr_cuda_nccl_limited(OrrBench *bench, int blocks, GError **error);
 /* Posts one all-reduce (bf16) of @bytes, at most the size of the buffers, on each GPU's own
  * stream, for interference; @device_stream is the measured GPU's. */
-gboolean orr_cuda_collective_all_reduce_beside(OrrBench *bench, gsize bytes,
+gboolean orr_cuda_collective_all_reduce_beside(const OrrNcclGroup *group, gsize bytes,
                                                cudaStream_t device_stream, GError **error);
 
 G_END_DECLS

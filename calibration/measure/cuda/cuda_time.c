@@ -18,6 +18,7 @@
 #include "calibration/measure/accumulation.h"
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernel.h"
+#include "calibration/measure/cuda/vendor.h"
 #include "calibration/measure/rotation.h"
 #include "calibration/measure/timing.h"
 
@@ -123,8 +124,7 @@ static gboolean warm_up(Stopwatch *watch, double seconds, GError **error) {
 
 enum { PAUSES = 3, LONGEST_PAUSE_US = 100000 };
 
-/* Lets the board cool after @busy_us. */
-static void pause_after(double busy_us) {
+void orr_cuda_pause_after(double busy_us) {
   g_usleep((gulong)CLAMP(PAUSES * busy_us, 1, LONGEST_PAUSE_US));
 }
 
@@ -141,14 +141,14 @@ static gboolean wait_round(gpointer user, GError **error) {
 static gboolean measure(Stopwatch *watch, const OrrTimingRule *rule, OrrTiming *timing,
                         GError **error) {
   g_autofree double *us = g_new(double, rule->max_repeats);
-  pause_after(rule->warm_up_s * 1e6);
+  orr_cuda_pause_after(rule->warm_up_s * 1e6);
   const gint64 begin_us = g_get_monotonic_time();
   guint n = 0;
   for (; n < rule->max_repeats; n++) {
     const double spent_s = (g_get_monotonic_time() - begin_us) / 1e6;
     if (n >= rule->min_repeats && spent_s >= rule->burst_s) break;
     if (!repeat(watch, &us[n], n == rule->min_repeats / 2 ? timing : NULL, error)) return FALSE;
-    pause_after(us[n] * watch->n_calls);
+    orr_cuda_pause_after(us[n] * watch->n_calls);
   }
   orr_timing_summarize(us, n, timing);
   timing->method = orr_hold_method(&watch->hold, watch->graph != NULL);
@@ -176,7 +176,7 @@ gboolean orr_cuda_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *
     return FALSE;
   capture(&watch);
   OrrTiming timing = orr_timing_of("", watch.n_calls);
-  if (orr_accumulation_word(&kernel->shape))
+  if (ORR_VENDOR_SETS_SUMS && orr_accumulation_word(&kernel->shape))
     orr_timing_set(&timing, orr_accumulation_word(&kernel->shape));
   if (kernel->touched_bytes > 0 &&
       orr_rotation_is_warm(kernel->n_sets, kernel->touched_bytes, &bench->facts))

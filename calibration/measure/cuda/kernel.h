@@ -13,7 +13,11 @@
 extern "C" {
 #endif
 
+#ifdef ORR_HIP
+typedef struct ihipStream_t *OrrStream; /* hipStream_t */
+#else
 typedef struct CUstream_st *OrrStream; /* cudaStream_t */
+#endif
 
 /* @n elements of @out, of any OrrFormat, uniform in [-1, 1) by a hash of @seed and the index. */
 int orr_kernel_fill(void *out, int format, size_t n, uint64_t seed, OrrStream stream);

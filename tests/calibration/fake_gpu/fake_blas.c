@@ -3,7 +3,9 @@
  * cuda_gemm.c asks for, and grouped products. An element is computed when it is read.
  */
 #include <cublasLt.h>
+#ifndef ORR_HIP
 #include <cublas_v2.h>
+#endif
 #include <string.h>
 
 #include "calibration/measure/reference.h"
@@ -11,12 +13,20 @@
 
 enum { WORKSPACE_LEAST = 1 << 20 };
 
+#ifdef ORR_HIP
+cublasStatus_t hipblasLtGetVersion(cublasLtHandle_t handle, int *version) {
+  *version = handle ? 1000 : 0; /* 0.10.0 */
+  return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+#else
 size_t cublasLtGetVersion(void) { return CUBLAS_VERSION; }
 
 const char *cublasLtGetStatusString(cublasStatus_t status) {
   return status == CUBLAS_STATUS_NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
                                                : "CUBLAS_STATUS_EXECUTION_FAILED";
 }
+
+#endif
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
   *handle = (cublasLtHandle_t)g_malloc0(8);
@@ -61,7 +71,9 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t handle,
   Desc *desc = (Desc *)handle;
   if (what == CUBLASLT_MATMUL_DESC_TRANSA) memcpy(&desc->a, value, bytes);
   if (what == CUBLASLT_MATMUL_DESC_TRANSB) memcpy(&desc->b, value, bytes);
+#ifndef ORR_HIP
   if (what == CUBLASLT_MATMUL_DESC_FAST_ACCUM) memcpy(&desc->fast, value, bytes);
+#endif
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -213,6 +225,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
 }
 
 /* --- libcublas: grouped products --- */
+#ifndef ORR_HIP
 
 typedef struct {
   cudaStream_t stream;
@@ -272,3 +285,4 @@ cublasStatus_t cublasGemmGroupedBatchedEx(
   fake_spend_us(FAKE_LAUNCH_US + 0.2 * n_groups);
   return fake_post(stream, &work) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
+#endif

@@ -52,7 +52,9 @@ double fake_memory_bytes(void); /* 400 MB unless ORRERY_FAKE_MEMORY says otherwi
 #define FAKE_LINK_BYTES_PER_S 300e9 /* of a collective, through one GPU */
 #define FAKE_COLLECTIVE_US 6.0
 #define FAKE_STEP_US 1.5
-#define FAKE_COMPUTE_BESIDE_COMM 1.25 /* slow-downs of work beside other work */
+#define FAKE_NCCL_BLOCKS 32           /* thread blocks of a collective, unless limited */
+#define FAKE_NCCL_FULL_BLOCKS 12      /* that reach the link's rate */
+#define FAKE_COMPUTE_BESIDE_COMM 1.25 /* slow-downs of work beside other work; this by all blocks */
 #define FAKE_COMM_BESIDE_COMPUTE 1.50
 #define FAKE_COMPUTE_BESIDE_COPY 1.06
 #define FAKE_COPY_BESIDE_COMPUTE 1.10
@@ -101,6 +103,7 @@ typedef struct {
   FakeKind kind;
   double fixed_us, compute_us, memory_us;
   double watts;
+  int blocks; /* of FAKE_COMM */
 } FakeWork;
 
 FakeWork fake_work(FakeKind kind, double flops, OrrDtype dtype, double bytes);

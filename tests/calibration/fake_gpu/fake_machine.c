@@ -233,6 +233,7 @@ typedef struct {
 typedef struct {
   FakeKind kind;
   double begin_us, end_us;
+  int blocks; /* of FAKE_COMM */
 } Span;
 enum { SPANS = 16 };
 
@@ -273,11 +274,13 @@ static GPtrArray *streams;
 
 static gboolean is_transfer(FakeKind kind) { return kind == FAKE_COPY || kind == FAKE_COMM; }
 
-static double slow_down(FakeKind mine, FakeKind other) {
+static double slow_down(FakeKind mine, const Span *span) {
+  const FakeKind other = span->kind;
   if (mine == FAKE_HOLD || other == FAKE_HOLD || mine == other) return 1;
   if (!is_transfer(mine)) {
     if (!is_transfer(other)) return 1;
-    return other == FAKE_COMM ? FAKE_COMPUTE_BESIDE_COMM : FAKE_COMPUTE_BESIDE_COPY;
+    return other == FAKE_COMM ? 1 + (FAKE_COMPUTE_BESIDE_COMM - 1) * span->blocks / FAKE_NCCL_BLOCKS
+                              : FAKE_COMPUTE_BESIDE_COPY;
   }
   if (mine == FAKE_COMM)
     return other == FAKE_COPY ? FAKE_COMM_BESIDE_COPY : FAKE_COMM_BESIDE_COMPUTE;
@@ -292,19 +295,18 @@ static double slow_down_at(const FakeStream *stream, FakeKind kind, double at_us
     if (other == stream || other->device != stream->device) continue;
     for (guint i = 0; i < MIN(other->n_spans, (guint)SPANS); i++) {
       const Span *span = &other->spans[i];
-      if (span->begin_us <= at_us && at_us < span->end_us)
-        most = fmax(most, slow_down(kind, span->kind));
+      if (span->begin_us <= at_us && at_us < span->end_us) most = fmax(most, slow_down(kind, span));
     }
   }
   return most;
 }
 
-static void add_span(FakeStream *stream, FakeKind kind, double begin_us, double end_us) {
+static void add_span(FakeStream *stream, const FakeWork *work, double begin_us, double end_us) {
   Span *last = stream->n_spans ? &stream->spans[(stream->n_spans - 1) % SPANS] : NULL;
-  if (last && last->kind == kind && begin_us - last->end_us < 5)
+  if (last && last->kind == work->kind && begin_us - last->end_us < 5)
     last->end_us = end_us;
   else
-    stream->spans[stream->n_spans++ % SPANS] = (Span){kind, begin_us, end_us};
+    stream->spans[stream->n_spans++ % SPANS] = (Span){work->kind, begin_us, end_us, work->blocks};
 }
 
 static void run_work(FakeStream *stream, const FakeWork *work, double begin_us) {
@@ -317,7 +319,7 @@ static void run_work(FakeStream *stream, const FakeWork *work, double begin_us) 
   const double drawn = FAKE_IDLE_WATTS + (work->watts - FAKE_IDLE_WATTS) *
                                              (work->compute_us > 0 ? pow(device->ratio, 2) : 1);
   stream->end_us = begin_us + us;
-  add_span(stream, work->kind, begin_us, stream->end_us);
+  add_span(stream, work, begin_us, stream->end_us);
   add_power(device, stream->end_us, drawn);
 }
 

@@ -13,7 +13,11 @@
  */
 #include <fcntl.h>
 #include <math.h>
+#ifdef ORR_HIP
+#include <rccl.h>
+#else
 #include <nccl.h>
+#endif
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -51,6 +55,7 @@ struct ncclComm {
   Board *board;               /* of a job; NULL: all are in this process */
   gint64 round;
   int n_splits;
+  int blocks; /* thread blocks of a collective */
   gboolean is_aborted;
   ncclUniqueId id;
 };
@@ -77,6 +82,8 @@ typedef struct {
   gboolean is_hung;
   Member members[FAKE_MOST_GPUS];
 } Meeting;
+
+static int depth; /* of groups */
 
 ncclResult_t ncclGetVersion(int *version) {
   *version = NCCL_VERSION_CODE;
@@ -113,8 +120,12 @@ static struct ncclComm *join(int n_ranks, const ncclUniqueId *id, int rank) {
   if (rank == fake_faults()->absent)
     for (;;) pause(); /* hangs, until a test ends it */
   struct ncclComm *comm = g_new0(struct ncclComm, 1);
-  *comm =
-      (struct ncclComm){.rank = rank, .n_ranks = n_ranks, .n_local = 1, .board = board, .id = *id};
+  *comm = (struct ncclComm){.rank = rank,
+                            .n_ranks = n_ranks,
+                            .n_local = 1,
+                            .board = board,
+                            .blocks = FAKE_NCCL_BLOCKS,
+                            .id = *id};
   __sync_fetch_and_add(&board->n_arrived, 1);
   if (rank == 0 && n_ranks == 1) unlink(id->internal);
   return comm;
@@ -135,6 +146,15 @@ ncclResult_t ncclCommInitRank(ncclComm_t *ret_comm, int n_ranks, ncclUniqueId id
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *ret_comm, int n_ranks, ncclUniqueId id, int rank,
                                     ncclConfig_t *config) {
   if (config->magic != 0xcafebeef || config->size < 24) return ncclInvalidArgument;
+  if (depth > 0) { /* of one process, as nccl.h has it for several GPUs of a thread */
+    *ret_comm = g_new0(struct ncclComm, 1);
+    **ret_comm = (struct ncclComm){
+        .rank = rank, .n_ranks = n_ranks, .n_local = n_ranks, .blocks = FAKE_NCCL_BLOCKS};
+    if (config->version >= 21700 && config->maxCTAs != NCCL_CONFIG_UNDEF_INT)
+      (*ret_comm)->blocks = MIN(config->maxCTAs, FAKE_NCCL_BLOCKS);
+    unlink(id.internal);
+    return ncclSuccess;
+  }
   if (config->blocking != 0) return ncclCommInitRank(ret_comm, n_ranks, id, rank);
   *ret_comm = join(n_ranks, &id, rank);
   return *ret_comm ? ncclInProgress : ncclSystemError;
@@ -168,7 +188,8 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int n, const int *devices) {
   (void)devices;
   for (int i = 0; i < n; i++) {
     comms[i] = g_new0(struct ncclComm, 1);
-    *comms[i] = (struct ncclComm){.rank = i, .n_ranks = n, .n_local = n};
+    *comms[i] =
+        (struct ncclComm){.rank = i, .n_ranks = n, .n_local = n, .blocks = FAKE_NCCL_BLOCKS};
   }
   return ncclSuccess;
 }
@@ -326,7 +347,7 @@ static void finish(gpointer context, int index) {
 static const FakeMeetingKind meeting_kind = {arrive, is_met, finish, g_free, NULL};
 
 /* Ring algorithms: steps, and bytes through each link. */
-static FakeWork cost_of(const Call *call, int n_ranks) {
+static FakeWork cost_of(const Call *call, int n_ranks, int blocks) {
   const double n = n_ranks, whole = (double)(call->n * size_of(call->type));
   const double bytes = call->op == ALL_REDUCE ? 2 * (n - 1) / n * whole
                        : call->op == ALL_GATHER || call->op == REDUCE_SCATTER ? (n - 1) * whole
@@ -334,9 +355,12 @@ static FakeWork cost_of(const Call *call, int n_ranks) {
                            ? (n - 1) * (double)call->slice_bytes
                            : whole;
   const double steps = call->op == ALL_REDUCE ? 2 * (n - 1) : n - 1;
+  const double rate =
+      FAKE_LINK_BYTES_PER_S * fake_faults()->link * fmin((double)blocks / FAKE_NCCL_FULL_BLOCKS, 1);
   return (FakeWork){.kind = FAKE_COMM,
+                    .blocks = blocks,
                     .fixed_us = FAKE_COLLECTIVE_US + FAKE_STEP_US * steps,
-                    .memory_us = bytes / (FAKE_LINK_BYTES_PER_S * fake_faults()->link) * 1e6,
+                    .memory_us = bytes / rate * 1e6,
                     .watts = FAKE_COMM_WATTS};
 }
 
@@ -375,7 +399,6 @@ typedef struct {
 } Posted;
 
 static GArray *posted; /* of Posted: since the group began */
-static int depth;
 
 /* A captured call of one rank, made anew with each launch. */
 static FakeMeeting *make_again(gpointer user) {
@@ -383,9 +406,9 @@ static FakeMeeting *make_again(gpointer user) {
   return made_of(meeting_of(&one->call, &one->member, 1));
 }
 
-static void post_together(const Posted *calls, int n, int n_ranks) {
+static void post_together(const Posted *calls, int n, const struct ncclComm *comm) {
   Member members[FAKE_MOST_GPUS];
-  const FakeWork work = cost_of(&calls[0].call, n_ranks);
+  const FakeWork work = cost_of(&calls[0].call, comm->n_ranks, comm->blocks);
   for (int i = 0; i < n; i++) members[i] = calls[i].member;
   fake_spend_us(2.5 * n);
   if (fake_stream_is_capturing(calls[0].stream)) {
@@ -435,7 +458,7 @@ ncclResult_t ncclGroupEnd(void) {
   const Posted *first = (const Posted *)(void *)calls->data;
   const int n_local = calls->len ? first->member.comm->n_local : 1;
   for (guint i = 0; i + (guint)n_local <= calls->len; i += (guint)n_local)
-    post_together(first + i, n_local, first->member.comm->n_ranks);
+    post_together(first + i, n_local, first->member.comm);
   return ncclSuccess;
 }
 

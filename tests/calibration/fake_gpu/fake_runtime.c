@@ -1,5 +1,6 @@
 /*
- * fake_runtime.c - CUDA's runtime (cudart) as far as calibration/measure/cuda calls it.
+ * fake_runtime.c - CUDA's runtime (cudart), or HIP's behind its names (calibration/measure/hip), as
+ * far as calibration/measure/cuda calls it.
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -56,7 +57,8 @@ cudaError_t cudaRuntimeGetVersion(int *version) {
 }
 
 cudaError_t cudaDriverGetVersion(int *version) {
-  *version = fake_faults()->no_driver ? 0 : CUDART_VERSION - 1000 * (int)fake_faults()->old_driver;
+  const int step = CUDART_VERSION > 1000000 ? 10000000 : 1000; /* HIP counts otherwise */
+  *version = fake_faults()->no_driver ? 0 : CUDART_VERSION - step * (int)fake_faults()->old_driver;
   return cudaSuccess;
 }
 
@@ -68,6 +70,10 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
                                         .major = fake_capability() / 10,
                                         .minor = fake_capability() % 10};
   g_strlcpy(properties->name, "Fake GPU", sizeof properties->name);
+#ifdef ORR_HIP
+  g_snprintf(properties->gcnArchName, sizeof properties->gcnArchName, "gfx%d:sramecc+",
+             fake_capability());
+#endif
   return cudaSuccess;
 }
 

@@ -105,8 +105,8 @@ static void test_no_family_starves(Fixture *fixture, gconstpointer data) {
     g_assert_cmpuint(answer.states[i].n_measured, >=, MIN(7, answer.states[i].n_planned));
 }
 
-/* A product beside a transfer takes 1.2 times as long on the fake device, a transfer beside a
- * product 1.5 times (fake_layer.c): a profile fitted to its rows has these figures. */
+/* A product during a transfer takes 1.2 times as long on the fake device, a transfer during
+ * anything 1.5 times (fake_layer.c): a profile fitted to its rows has these figures. */
 static void test_overlap_reaches_profile(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_auto(OrrCalibrateAnswer) first = {0}, second = {0};
@@ -119,10 +119,16 @@ static void test_overlap_reaches_profile(Fixture *fixture, gconstpointer data) {
   g_autofree char *text = orr_fit(&order, &h100_device, &error);
   g_assert_no_error(error);
   g_autoptr(OrrProfile) profile = sample_profile(text);
-  assert_near(profile->constants.overlap_slowdown, 1.2, 1e-3);
+  const OrrInterference *it = &profile->constants.interference;
+  assert_near(it->compute_by_comm, 1.2, 1e-3);
+  assert_near(it->compute_by_copy, 1.2, 1e-3);
+  const double by_others[] = {it->comm_by_compute, it->comm_by_copy, it->copy_by_compute,
+                              it->copy_by_comm};
+  for (guint i = 0; i < G_N_ELEMENTS(by_others); i++) assert_near(by_others[i], 1.5, 1e-3);
   g_assert_nonnull(strstr(profile->constants.source,
-                          "overlap-slowdown: measured: the mean of 16 matrix products"));
-  g_assert_nonnull(strstr(profile->constants.source, "the all-reduces take 1.5 times as long"));
+                          "overlap-slowdown: measured: the mean of 16 rows of matrix products"));
+  g_assert_nonnull(
+      strstr(profile->constants.source, "NCCL held to 16 thread blocks products take"));
 }
 
 /* A second session measures nothing twice; with all measured there is nothing left. */
@@ -147,7 +153,7 @@ static void test_resumes(Fixture *fixture, gconstpointer data) {
 }
 
 /* A database of a version that did not know `setting` and `harness` is read, and its rows are
- * measured again. */
+ * measured again. A shape that its family no longer has is not exported. */
 static void test_old_database(Fixture *fixture, gconstpointer data) {
   (void)data;
   OrrField fields[64];
@@ -161,7 +167,8 @@ static void test_old_database(Fixture *fixture, gconstpointer data) {
                              .engine = "fake",
                              .fidelity = "measured"};
   OrrMeasureRow row = {
-      .family = "launch", .shape = "way=wait kernels=1", .median_us = 7, .device = "A"};
+      .family = "interference", .shape = "beside=nothing watch=gemm bytes=0", .device = "A"};
+  row.median_us = 7;
   g_autoptr(GError) error = NULL;
   old.n_fields = 0;
   for (size_t i = 0; i < orr_measure_row_table.n_fields; i++) {
@@ -183,6 +190,9 @@ static void test_old_database(Fixture *fixture, gconstpointer data) {
   g_assert_cmpfloat(g_array_index(rows, OrrMeasureRow, 0).median_us, ==, 7);
   g_assert_cmpint(g_array_index(rows, OrrMeasureRow, 0).harness, ==, 0);
   g_assert_null(g_array_index(rows, OrrMeasureRow, 0).setting);
+  g_autoptr(GPtrArray) files = orr_calibrate_rows_export(fixture->db, NULL, fixture->out, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(files->len, ==, 0);
 }
 
 /* Rows of another driver or power limit are not this machine's. */
@@ -341,10 +351,10 @@ static void test_export_rules(void) {
                             .median_us = 3,
                             .device = "A",
                             .driver = "1",
-                            .cuda = "1",
-                            .cublas = "",
-                            .cudnn = "",
-                            .nccl = "",
+                            .runtime = "1",
+                            .blas = "",
+                            .dnn = "",
+                            .ccl = "",
                             .date = "d"}};
   g_autoptr(GError) error = NULL;
   rows[1] = rows[0];

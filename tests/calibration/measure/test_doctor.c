@@ -93,13 +93,13 @@ static void test_throttle(void) {
 
 static void test_versions(void) {
   g_autoptr(OrrDoctorFacts) facts = sound_node();
-  facts->driver_cuda = 12020;
-  facts->runtime_cuda = 12090;
+  facts->driver_supports = 12020;
+  facts->runtime = 12090;
   assert_finding(facts, "driver", ORR_DOCTOR_NOTE, "for CUDA 12.2; this program uses CUDA 12.9");
-  facts->runtime_cuda = 13000;
+  facts->runtime = 13000;
   assert_finding(facts, "driver", ORR_DOCTOR_PROBLEM, "newer driver");
-  g_free(facts->nccl);
-  facts->nccl = g_strdup("2.17.1");
+  g_free(facts->ccl);
+  facts->ccl = g_strdup("2.17.1");
   assert_finding(facts, "NCCL", ORR_DOCTOR_NOTE, "need 2.18 or newer");
 }
 

@@ -140,7 +140,9 @@ static guint count_words(const char *family_name, gint64 capability, const char 
   const OrrMeasureFamily *family = orr_family_find(family_name);
   g_autoptr(GArray) shapes = g_array_new(FALSE, FALSE, sizeof(OrrShape));
   guint n = 0;
-  facts.compute_capability = capability;
+  facts.flops[ORR_FP8] = capability >= 89 ? 1e15 : 0;
+  facts.scales_blocks = capability >= 100;
+  facts.adds_fp8 = capability >= 90;
   facts.n_gpus = facts.n_ranks = 8;
   family->plan(family, &facts, shapes);
   for (guint i = 0; i < shapes->len; i++)

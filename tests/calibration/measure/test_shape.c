@@ -15,7 +15,8 @@ static const OrrMeasureFamily *const *families(void) {
 /* A device with every format and two GPUs, so that every plan is whole. */
 static OrrBenchFacts facts_of_all(void) {
   OrrBenchFacts facts = {.sms = 148,
-                         .compute_capability = 100,
+                         .scales_blocks = TRUE,
+                         .adds_fp8 = TRUE,
                          .n_gpus = 8,
                          .n_ranks = 8,
                          .memory_bytes = 180e9,

@@ -19,9 +19,10 @@ OrrTimeKind orr_run_time_kind(int group) {
 }
 
 static double overlap_cost(const OrrJob *job, const OrrSegment *work, double comm_s) {
+  double left_s;
   const double alone_s = orr_segment_seconds(work),
-               slowed_s = orr_training_costs_overlapped_s(job, alone_s, comm_s);
-  return slowed_s - alone_s + MAX(comm_s - slowed_s, 0);
+               slowed_s = orr_training_costs_overlapped_s(job, alone_s, comm_s, &left_s);
+  return slowed_s - alone_s + left_s;
 }
 
 void orr_run_time_add_segment(OrrRunTime *time, const OrrLayerTraffic *layers, guint lane,

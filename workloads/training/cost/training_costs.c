@@ -302,7 +302,11 @@ double orr_segment_seconds(const OrrSegment *segment) {
   return sum;
 }
 
-double orr_training_costs_overlapped_s(const OrrJob *job, double work_s, double comm_s) {
-  const double slowdown = orr_cost_overlap_slowdown(job->world->cost);
-  return MIN(work_s * slowdown, work_s + comm_s * (1 - 1 / slowdown));
+double orr_training_costs_overlapped_s(const OrrJob *job, double work_s, double comm_s,
+                                       double *ret_left_s) {
+  const OrrInterference *it = orr_cost_interference(job->world->cost);
+  const double x = it->compute_by_comm, y = it->comm_by_compute;
+  const double slowed_s = MIN(work_s * x, work_s + comm_s * y * (1 - 1 / x));
+  *ret_left_s = MAX(comm_s - slowed_s / y, 0);
+  return slowed_s;
 }

@@ -68,8 +68,10 @@ OrrTimeKind orr_training_costs_kind(const OrrOperator *op);
 
 double orr_segment_seconds(const OrrSegment *segment); /* of all kinds, without the collective */
 
-/* How long @work_s of compute takes next to a collective of @comm_s, which slows it down. */
-double orr_training_costs_overlapped_s(const OrrJob *job, double work_s, double comm_s);
+/* How long @work_s of compute takes next to a collective of @comm_s alone: both slow each other
+ * down. @ret_left_s: how much of the collective is left afterwards. */
+double orr_training_costs_overlapped_s(const OrrJob *job, double work_s, double comm_s,
+                                       double *ret_left_s);
 
 /* training_by_tensor.c: what it costs that weights and gradients travel tensor by tensor (zero-3's
  * by-tensor), in addition to their collectives. */

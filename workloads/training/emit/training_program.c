@@ -24,8 +24,7 @@ static void add_lanes(OrrEmitter *e) {
                        : g_strdup_printf("stage %d, replica %d", (int)stage, (int)replica);
       const guint32 n_ranks = orr_job_replica_ranks(e->job) * fold->size[class];
       const OrrLaneAt lane = {orr_program_lane(e->program, name, n_ranks), class, stage};
-      orr_program_slow_beside(e->program, lane.lane,
-                              orr_cost_overlap_slowdown(e->job->world->cost));
+      orr_program_interfere(e->program, lane.lane, orr_cost_interference(e->job->world->cost));
       for (int s = 0; s < ORR_N_STREAMS; s++) e->streams[lane.lane][s] = G_MAXUINT32;
       for (int s = 0; s <= ORR_STREAM_TP; s++) orr_emitter_stream(e, &lane, s);
       g_array_append_val(e->work->lane_stage, stage);
