@@ -1,6 +1,6 @@
 /*
- * progress.c - draws the progress line at most five times per second, from the caller's updates or
- * from a thread.
+ * progress.c - draws the progress line at most five times per second, from the caller's updates or,
+ * with the newest of them, from a thread.
  */
 #include "sim/cli/terminal.h"
 
@@ -15,9 +15,10 @@ struct OrrProgress {
   gint64 begin_us, drawn_us;
   gboolean is_terminal, is_drawn;
   GThread *ticker;
-  GMutex lock; /* protects stop */
+  GMutex lock; /* protects stop, done and total */
   GCond wake;
   gboolean stop;
+  guint done, total; /* of the last update; total 0: there was none */
 };
 
 static void draw(OrrProgress *progress, guint done, guint total, gint64 now_us) {
@@ -40,7 +41,7 @@ static gpointer tick(gpointer user) {
   g_mutex_lock(&progress->lock);
   while (!progress->stop) {
     if (!g_cond_wait_until(&progress->wake, &progress->lock, next_us))
-      draw(progress, 0, 0, g_get_monotonic_time());
+      draw(progress, progress->done, progress->total, g_get_monotonic_time());
     next_us = g_get_monotonic_time() + EVERY_US;
   }
   g_mutex_unlock(&progress->lock);
@@ -60,8 +61,13 @@ OrrProgress *orr_progress_new(const char *what, gboolean ticking) {
 
 void orr_progress_update(OrrProgress *progress, guint done, guint total) {
   gint64 now_us = g_get_monotonic_time();
-  if (progress->is_terminal && now_us - progress->begin_us >= FIRST_US &&
-      now_us - progress->drawn_us >= EVERY_US)
+  if (progress->ticker) {
+    g_mutex_lock(&progress->lock);
+    progress->done = done;
+    progress->total = total;
+    g_mutex_unlock(&progress->lock);
+  } else if (progress->is_terminal && now_us - progress->begin_us >= FIRST_US &&
+             now_us - progress->drawn_us >= EVERY_US)
     draw(progress, done, total, now_us);
 }
 
