@@ -250,6 +250,10 @@ gboolean orr_fabric_name_matches(const char *link, const char *name, gboolean is
 /* the links of all its ports, both directions; empty if it has no NIC */
 GArray *orr_fabric_nic(const OrrFabric *fabric, gint64 gpu);
 
+/* Messages per second that a GPU's part of its node's NICs handles, under the cluster's
+ * transport; 0: no limit. */
+double orr_fabric_messages_per_s(const OrrFabric *fabric);
+
 /* Whether orr_fabric_avoiding can find routes without the link: a link between switches, or one
  * of several ports of a GPU. */
 gboolean orr_fabric_can_leave(const OrrFabric *fabric, guint32 link);

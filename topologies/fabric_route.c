@@ -184,6 +184,10 @@ static double route_out(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *li
          asked->switches * fabric->kind->switch_latency(fabric->plan);
 }
 
+double orr_fabric_messages_per_s(const OrrFabric *fabric) {
+  return orr_fabric_transport(fabric)->message_rate_per_s * fabric->cluster->node.nics_per_gpu;
+}
+
 double orr_fabric_route_to_port(const OrrFabric *fabric, gint64 gpu, gint64 port, gboolean back,
                                 GArray *links) {
   Asked asked = {.fabric = fabric};

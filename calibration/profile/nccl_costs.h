@@ -35,6 +35,8 @@ typedef struct {
   /* Shortest step inside a domain of a call that crosses the network (proxies post and poll). */
   double network_step_s;
   double plateau; /* factor on the latency of an all-reduce that crosses the network */
+  /* Fraction of all links that NCCL's tuning counts on when it chooses; 0: what the row reaches */
+  double tuning_efficiency;
 } OrrNcclCosts;
 
 G_END_DECLS

@@ -48,6 +48,11 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(OrrProfileNccl, "plateau", costs.plateau, ORR_UNIT_NONE, "1",
                    "Factor on the latency of an all-reduce that crosses the network.", .min = 1,
                    .max = 4),
+    ORR_FIELD_REAL(
+        OrrProfileNccl, "tuning-efficiency", costs.tuning_efficiency, ORR_UNIT_FRACTION, "0 %",
+        "Fraction of the links' bandwidth that NCCL's tuning counts on when it chooses how to "
+        "cross the network; 0: what the row reaches.",
+        .min = 0, .max = 1),
     ORR_COLUMN_TEXT(OrrProfileNccl, "source", source,
                     "Where the row comes from, and what was left out of a fit."),
 };

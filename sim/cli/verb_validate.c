@@ -127,11 +127,11 @@ static int validate_sets(OrrLibrary *library, const char *group, char **sets, Or
       g_ptr_array_new_with_free_func((GDestroyNotify)orr_validation_free);
   OrrValidation all;
   g_auto(GStrv) computed = orr_validation_group(library, "training-computed");
-  g_auto(GStrv) fitted = orr_validation_group(library, "serving-fitted");
+  g_auto(GStrv) without = orr_validation_group(library, "without-bands");
   for (char **set = sets; *set; set++) {
     if (residuals_folder && (orr_validate_costs_is(library, *set) ||
                              g_strv_contains((const char *const *)computed, *set) ||
-                             g_strv_contains((const char *const *)fitted, *set)))
+                             g_strv_contains((const char *const *)without, *set)))
       continue; /* bands speak of measured scenarios that the model has not seen */
     OrrValidation *validation = validate_one(library, *set, store, error);
     if (!validation) return 2;

@@ -83,6 +83,7 @@ typedef struct {
   OrrProtocol protocol; /* AUTO: the algorithm has no protocols, or no costs are known */
   GArray *phases;       /* of OrrCollectivePhase */
   double predicted_s;   /* alone on the fabric: sum of latency + bytes * max(weight / bandwidth) */
+  double choice_s;      /* what NCCL's tuning expects, by which it is chosen */
   OrrHow how;           /* `measured` if a measured time replaced the modelled latency part */
   guint n_owners;       /* a plan with several must not be changed */
 } OrrCollectivePlan;

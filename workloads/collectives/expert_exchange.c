@@ -20,6 +20,15 @@
  *
  *   launch + alpha + max((m-1) pair / B_scale_up, (N-1) rail / B_nic)
  *
+ * Low-latency kernels send each token to each of its experts as a message of its own, k T
+ * (N-1)/N to other domains. Where the transport has a message-rate, a NIC takes these one after
+ * another, on top of their bytes:
+ *
+ *   + k T (N-1)/N / (message-rate * NICs of a GPU)
+ *
+ * Checked, not fitted: the rate of EFA comes from streams of messages of UCCL's benchmark, and
+ * predicts UCCL's low-latency dispatch and combine over it (validation set exchange-libraries).
+ *
  * Node-limited routing first chooses M domains: then d(M) and d(M m) apply over the experts of M
  * domains, M / N of E.
  *
@@ -32,7 +41,9 @@
  *
  * If the profile has rows of the kernel (`libraries`) for this number of ranks, and the group is
  * laid out as in the measurement (whole nodes), the measured time replaces the model;
- * TensorRT-LLM's two-sided dispatch is the sum of its prepare and dispatch.
+ * TensorRT-LLM's two-sided dispatch is the sum of its prepare and dispatch. The rows are of
+ * InfiniBand: another transport adds its messages and what its hop takes beyond that, and the time
+ * counts as carried over.
  *
  * Only used if forced, because the engine decides which library exchanges. algorithm: deepep
  */
@@ -161,6 +172,15 @@ static double add_across(OrrCollectiveFlow *flow, const Exchange *exchange) {
   return dearest_s;
 }
 
+/* The time that the transport's NICs take for a rank's messages to other domains. */
+static double message_time(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                           const char *library, const OrrCollectiveLayout *layout) {
+  const double per_s = orr_fabric_messages_per_s(context->fabric),
+               away = 1 - 1.0 / layout->n_domains;
+  if (per_s <= 0 || !g_str_has_suffix(library, "-low-latency")) return 0;
+  return call->exchange->tokens * (double)call->exchange->topk * away / per_s;
+}
+
 static void plan_by(const char *library, const OrrCollectiveContext *context,
                     const OrrCollectiveCall *call, GArray *phases) {
   g_auto(OrrCollectiveLayout) layout;
@@ -171,7 +191,9 @@ static void plan_by(const char *library, const OrrCollectiveContext *context,
   settle_unit(&exchange);
   const double alpha_s = add_inside(&flow, &exchange);
   const double across_s = add_across(&flow, &exchange);
-  orr_collective_flow_finish(&flow, alpha_s + across_s, exchange.unit_bytes, phases);
+  orr_collective_flow_finish(&flow,
+                             alpha_s + across_s + message_time(context, call, library, &layout),
+                             exchange.unit_bytes, phases);
 }
 
 static double oracle_by(const char *library, const OrrCollectiveCall *call, double alpha_s,
@@ -246,6 +268,20 @@ static gboolean lies_alike(const OrrCollectiveContext *context, const OrrCollect
          (layout.equal && (gint64)layout.channels == orr_cost_library_ranks(context->cost, &any));
 }
 
+/* Adds to a time that was measured over InfiniBand what another transport's messages and hop
+ * take. */
+static void add_transport(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                          const char *library, OrrCost *cost) {
+  g_auto(OrrCollectiveLayout) layout;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  const double hop_s = orr_fabric_transport(context->fabric)->hop_latency_s -
+                       orr_cost_collective_constants(context->cost).scale_out_step_s;
+  const double more_s =
+      message_time(context, call, library, &layout) + (layout.n_domains > 1 ? fmax(hop_s, 0) : 0);
+  cost->time_s += more_s;
+  if (more_s > 0) cost->how = MAX(cost->how, ORR_HOW_CARRIED);
+}
+
 gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context,
                                       const OrrCollectiveCall *call, const char *library,
                                       OrrCost *ret_cost) {
@@ -272,5 +308,6 @@ gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context,
     ret_cost->time_s += prepare.time_s;
     ret_cost->how = MAX(ret_cost->how, prepare.how);
   }
+  add_transport(context, call, library, ret_cost);
   return TRUE;
 }
