@@ -54,7 +54,9 @@ static void add_use(OrrPage *page, const OrrClusterResult *r) {
   orr_page_line(page, "GPUs",
                 "%.1f %% held by jobs, %.1f %% idle while jobs wait; " D " preemptions",
                 100 * r->utilization, 100 * r->idle_while_waiting, r->preemptions);
-  if (r->overhead_gpu_hours > 0) orr_page_more(page, " cost %.0f GPU-hours", r->overhead_gpu_hours);
+  if (r->overhead_gpu_hours > 0)
+    orr_page_more(page, r->preemptions > 0 ? " cost %.0f GPU-hours" : ", overheads %.0f GPU-hours",
+                  r->overhead_gpu_hours);
 }
 
 static void add_places(OrrPage *page, const OrrClusterResult *r) {

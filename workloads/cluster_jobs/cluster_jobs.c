@@ -93,6 +93,17 @@ static void check_kinds(const OrrClusterJobs *jobs, const OrrCluster *cluster, O
                     "throughputs are by kind of GPU: want kinds, with the names of the table");
 }
 
+static void check_placement(const OrrClusterJobs *jobs, const OrrCluster *cluster, OrrPlace place,
+                            OrrDiags *diags) {
+  const OrrChoice *choice = &jobs->policy.placement;
+  const OrrGangPlacement *placement = (const OrrGangPlacement *)(gconstpointer)choice->entry;
+  g_autofree char *reason =
+      placement && placement->refuse
+          ? placement->refuse(choice->params, orr_cluster_n_gpus(cluster) / cluster->node.gpus)
+          : NULL;
+  if (reason) orr_diags_error(diags, place, "policy.placement: %s", reason);
+}
+
 static void check_sections(const OrrClusterJobs *jobs, const OrrCluster *cluster, OrrPlace place,
                            OrrDiags *diags) {
   const OrrGangSpeedKind *speed = speed_of(jobs);
@@ -110,6 +121,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   orr_cluster_policy_check(&jobs->policy, orr_cluster_refuse_features(jobs, cluster), kinds, place,
                            diags);
   check_kinds(jobs, cluster, place, diags);
+  check_placement(jobs, cluster, place, diags);
   orr_job_generate_check(&jobs->generate, place, diags);
   if (jobs->generate.models == ORR_JOB_MODELS_THROUGHPUTS && !*jobs->throughputs)
     orr_diags_error(diags, place, "generate.models throughputs: want workload.throughputs");

@@ -82,6 +82,12 @@ typedef struct {
    * Does not change @bins. @params: of the entry's table; NULL: it has none. */
   gboolean (*place)(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
                     GArray *shares);
+  /* Why the parameters do not go with a cluster of @n_nodes, newly allocated; NULL: they do.
+   * NULL: any do. */
+  char *(*refuse)(const void *params, gint64 n_nodes);
+  /* Time that a gang of @gpus on nodes of @node_gpus waits at each start until the machine has
+   * joined its nodes; NULL: none. */
+  double (*set_up_s)(const void *params, gint64 gpus, gint64 node_gpus);
 } OrrGangPlacement;
 
 extern const OrrRegistry orr_gang_placement_registry;

@@ -3,6 +3,8 @@
  */
 #include "workloads/cluster_jobs/core/gang_state.h"
 
+#include <math.h>
+
 const char *const orr_backfill_words[] = {"none", "easy", "conservative", "window", NULL};
 const char *const orr_blocked_words[] = {"wait", "skip", NULL};
 const char *const orr_charge_words[] = {"preempted", "events", NULL};
@@ -66,6 +68,17 @@ static void settle_restart(const OrrGangSim *sim, OrrGangJob *job) {
   job->end_us = sim->now_us + (gint64)ceil((double)job->left_us / job->rate);
 }
 
+/* What the placement takes to join the gang's nodes is overhead, in real time like a restart. */
+static void add_set_up(const OrrGangSim *sim, OrrGangJob *job) {
+  const OrrGangPlacement *placement = sim->rules->placement;
+  if (!placement->set_up_s || job->goes_on) return;
+  const gint64 set_up_us = llround(1e6 * placement->set_up_s(sim->rules->placement_params,
+                                                             job->gpus, sim->rules->gpus_per_node));
+  job->restart_us_due += set_up_us;
+  job->overhead_us += set_up_us;
+  job->overhead_gpu_us += (double)job->gpus * (double)set_up_us;
+}
+
 void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job) {
   if (!job->shares) job->shares = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
   g_array_set_size(job->shares, 0);
@@ -75,6 +88,7 @@ void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job) {
   job->is_running = TRUE;
   job->is_suspended = FALSE;
   orr_gang_kinds_begin(sim, job);
+  add_set_up(sim, job);
   settle_restart(sim, job);
   begin_attempt(sim, job);
   sim->waiting_gpus -= (double)job->asked_gpus;
