@@ -1,18 +1,27 @@
 /*
  * fuzz_work_graph.c - libFuzzer target: no bytes may break the readers of traces, nor what finds
- * their communications and an order. The first byte picks Chakra ET or GOAL.
+ * their communications and an order. The first byte picks Chakra ET, its JSON, GOAL or
+ * the layers of ASTRA-sim 1.
  */
 #include "tests/fuzz/fuzz_file.h"
 #include "workloads/trace/et.h"
 #include "workloads/trace/goal.h"
+#include "workloads/trace/text_workload.h"
 #include "workloads/trace/work_graph.h"
 
 static OrrWorkGraph *read_graph(const uint8_t *data, size_t size, GError **error) {
   static const double sizes[] = {2, 3};
   const OrrEtDims dims = {sizes, 2};
+  if (data[0] % 4 == 2)
+    return orr_text_workload_read((const char *)data + 1, size - 1, "f.txt", data[0] / 4, error);
   if (data[0] % 2) return orr_goal_read((const char *)data + 1, size - 1, "f.goal", error);
+  g_autoptr(GByteArray) json =
+      data[0] == 4 ? orr_et_json_read((const char *)data + 1, size - 1, "f.json", error) : NULL;
+  if (data[0] == 4 && !json) return NULL;
   OrrWorkGraph *graph = orr_work_graph_new();
-  if (orr_et_read(graph, data + 1, size - 1, "f.et", &dims, error)) return graph;
+  if (json ? orr_et_read(graph, json->data, json->len, "f.json", &dims, error)
+           : orr_et_read(graph, data + 1, size - 1, "f.et", &dims, error))
+    return graph;
   orr_work_graph_free(graph);
   return NULL;
 }

@@ -295,7 +295,7 @@ static void test_refusals(void) {
   }
   result_of("none.et", "", error);
   g_assert_nonnull(strstr(error, "none.0.et"));
-  result_of("a.json", "", error);
+  result_of("a.csv", "", error);
   g_assert_nonnull(strstr(error, "NAME.goal"));
   write_file("cut.0.et",
              "\x07\x0a\x05"

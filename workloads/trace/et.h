@@ -31,6 +31,17 @@ typedef struct {
 gboolean orr_et_read(OrrWorkGraph *graph, const void *data, gsize length, const char *file,
                      const OrrEtDims *dims, GError **error);
 
+/* Traces as JSON, as Chakra's jsonizer prints them: one object after another, GlobalMetadata first,
+ * with protobuf's names of fields or those with underscores; numbers may stand in quotes.
+ *
+ *   {"version": "0.0.4"}
+ *   {"id": "3", "name": "mm", "type": "COMP_NODE", "ctrlDeps": ["1"], "durationMicros": "20",
+ *    "attr": [{"name": "is_cpu_op", "boolVal": false}, {"name": "num_ops", "int64Val": "5"}]}
+ *
+ * Returns the bytes that orr_et_read takes; messages name @file with line and column. NULL with
+ * @error. */
+GByteArray *orr_et_json_read(const char *text, gsize length, const char *file, GError **error);
+
 /* The bytes of @rank's file. Process groups are named by their number, as ASTRA-sim wants it. */
 GByteArray *orr_et_write(const OrrWorkGraph *graph, guint32 rank);
 

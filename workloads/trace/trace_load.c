@@ -9,13 +9,17 @@
 #include "sim/base/file.h"
 #include "sim/base/json.h"
 #include "workloads/trace/goal.h"
+#include "workloads/trace/text_workload.h"
 
 enum { MOST_RANKS = 1 << 20 };
 
 const char *orr_trace_load_refuse(const char *file) {
-  if (g_str_has_suffix(file, ".et") || g_str_has_suffix(file, ".goal")) return NULL;
-  return "a trace is a Chakra execution trace, NAME.et (of ranks: NAME.0.et, NAME.1.et, ...), or a "
-         "schedule in GOAL, NAME.goal";
+  static const char *const suffixes[] = {".et", ".json", ".goal", ".txt"};
+  for (guint i = 0; i < G_N_ELEMENTS(suffixes); i++)
+    if (g_str_has_suffix(file, suffixes[i])) return NULL;
+  return "a trace is a Chakra execution trace, NAME.et (of ranks: NAME.0.et, NAME.1.et, ...), "
+         "the same as NAME.json, a schedule in GOAL, NAME.goal, or layers as ASTRA-sim 1 and SimAI "
+         "have them, NAME.txt";
 }
 
 /* In the folder of the scenario, in one of the library's, or as given. NULL: nowhere. */
@@ -29,8 +33,9 @@ static char *find(const char *path, char *const *folders) {
 }
 
 static char *find_rank(const OrrTraceLoad *load, gint64 rank) {
-  const int stem = (int)(strlen(load->file) - strlen(".et"));
-  g_autofree char *name = g_strdup_printf("%.*s.%" G_GINT64_FORMAT ".et", stem, load->file, rank);
+  const char *suffix = strrchr(load->file, '.');
+  g_autofree char *name = g_strdup_printf("%.*s.%" G_GINT64_FORMAT "%s", (int)(suffix - load->file),
+                                          load->file, rank, suffix);
   return find(name, load->folders);
 }
 
@@ -44,8 +49,9 @@ static GPtrArray *find_files(const OrrTraceLoad *load, GError **error) {
   if (files->len == 0)
     return orr_fault_null(error, ORR_FAULT_DOCUMENT,
                           "workload.file: there is neither a file %s nor one of its first rank, "
-                          "%.*s.0.et",
-                          load->file, (int)(strlen(load->file) - 3), load->file);
+                          "%.*s.0%s",
+                          load->file, (int)(strrchr(load->file, '.') - load->file), load->file,
+                          strrchr(load->file, '.'));
   return g_steal_pointer(&files);
 }
 
@@ -58,7 +64,10 @@ static gboolean read_file(OrrWorkGraph *graph, const OrrTraceLoad *load, const c
   }
   gsize length;
   const void *data = g_bytes_get_data(bytes, &length);
-  return orr_et_read(graph, data, length, path, &load->dims, error);
+  if (!g_str_has_suffix(path, ".json"))
+    return orr_et_read(graph, data, length, path, &load->dims, error);
+  g_autoptr(GByteArray) read = orr_et_json_read(data ? data : "", length, path, error);
+  return read && orr_et_read(graph, read->data, read->len, path, &load->dims, error);
 }
 
 /* --- Groups --- */
@@ -134,7 +143,7 @@ static gboolean settle_ranks(const OrrTraceLoad *load, GPtrArray *files, GError 
   return TRUE;
 }
 
-/* --- Both formats --- */
+/* --- All formats --- */
 
 static OrrWorkGraph *load_et(const OrrTraceLoad *load, GError **error) {
   g_autoptr(GPtrArray) files = find_files(load, error);
@@ -147,7 +156,21 @@ static OrrWorkGraph *load_et(const OrrTraceLoad *load, GError **error) {
   return g_steal_pointer(&graph);
 }
 
-static OrrWorkGraph *load_goal(const OrrTraceLoad *load, GError **error) {
+static OrrWorkGraph *read_goal(const char *text, gsize length, const char *path, gint64 ranks,
+                               GError **error) {
+  OrrWorkGraph *graph = orr_goal_read(text, length, path, error);
+  if (graph && ranks > 0 && ranks != graph->ranks->len) {
+    orr_work_graph_free(graph);
+    return orr_fault_null(error, ORR_FAULT_DOCUMENT,
+                          "workload.ranks is %" G_GINT64_FORMAT
+                          ": a schedule in GOAL says itself how many there are",
+                          ranks);
+  }
+  return graph;
+}
+
+/* One text for all ranks. */
+static OrrWorkGraph *load_text(const OrrTraceLoad *load, GError **error) {
   g_autofree char *path = find(load->file, load->folders);
   if (!path)
     return orr_fault_null(error, ORR_FAULT_DOCUMENT, "workload.file: there is no file %s",
@@ -159,20 +182,15 @@ static OrrWorkGraph *load_goal(const OrrTraceLoad *load, GError **error) {
   }
   gsize length;
   const char *text = g_bytes_get_data(bytes, &length);
-  OrrWorkGraph *graph = orr_goal_read(text ? text : "", length, path, error);
-  if (graph && load->ranks > 0 && load->ranks != graph->ranks->len) {
-    orr_work_graph_free(graph);
-    return orr_fault_null(error, ORR_FAULT_DOCUMENT,
-                          "workload.ranks is %" G_GINT64_FORMAT
-                          ": a schedule in GOAL says itself how many there are",
-                          load->ranks);
-  }
-  return graph;
+  const gboolean is_goal = g_str_has_suffix(load->file, ".goal");
+  return (is_goal ? read_goal : orr_text_workload_read)(text ? text : "", length, path, load->ranks,
+                                                        error);
 }
 
 OrrWorkGraph *orr_trace_load(const OrrTraceLoad *load, GError **error) {
-  const gboolean is_goal = g_str_has_suffix(load->file, ".goal");
-  g_autoptr(OrrWorkGraph) graph = is_goal ? load_goal(load, error) : load_et(load, error);
+  const gboolean is_et =
+      g_str_has_suffix(load->file, ".et") || g_str_has_suffix(load->file, ".json");
+  g_autoptr(OrrWorkGraph) graph = is_et ? load_et(load, error) : load_text(load, error);
   if (!graph) return NULL;
   if (!read_groups(graph, load, error) || !orr_work_graph_match(graph, error)) {
     g_prefix_error(error, "%s: ", load->file);

@@ -62,7 +62,9 @@ typedef struct {
 /* trace_load.c: the files of a traced job: finds them and reads them into a graph. */
 
 typedef struct {
-  const char *file;     /* NAME.et: NAME.0.et, NAME.1.et ..., else the file itself; NAME.goal */
+  /* NAME.et: NAME.0.et, NAME.1.et ..., else the file itself; the same for NAME.json; NAME.goal,
+   * NAME.txt */
+  const char *file;
   char *const *folders; /* to search, NULL-terminated; NULL: none */
   gint64 ranks;         /* 0: as many as there are files */
   gboolean symmetric;   /* ranks without a file do what the first rank does */
