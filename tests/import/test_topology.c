@@ -387,6 +387,32 @@ static void test_node_and_fabric(void) {
 
 /* --- Slurm --- */
 
+#define INFRAGRAPH                                                                                 \
+  "devices:\n- name: server\n  components:\n  - {name: xpu, choice: xpu, count: 2, description: "  \
+  "NVIDIA "                                                                                        \
+  "H100 80GB HBM3}\n  - {name: nvsw, choice: switch}\n  - {name: nic, choice: nic, count: 2}\n"    \
+  "  edges: [{ep1: {component: xpu}, ep2: {component: nvsw}, scheme: many2many}]\n"                \
+  "- name: switch\n  components: [{name: port, choice: port, count: 8}]\n"                         \
+  "instances: [{name: host, device: server, count: 4}, {name: leaf, device: switch}]\n"            \
+  "links: [{name: eth, physical: {bandwidth: {gigabits_per_second: 200}}}]\n"
+
+/* Four nodes of two GPUs on one switch of eight ports: NIC k is joined with port k. */
+static void test_infragraph(void) {
+  expect(INFRAGRAPH "edges: [{ep1: {instance: host, component: nic}, ep2: {instance: leaf, "
+                    "component: port}, scheme: one2one, link: eth}]\n",
+         "nodes: 4 & gpus: 2 & scale-up-domain: 2 & nic-bandwidth: 200 Gb/s");
+  expect(INFRAGRAPH "edges: [{ep1: {instance: host, component: gpu}, ep2: {instance: leaf, "
+                    "component: port}, scheme: one2one, link: eth}]\n",
+         "refused: & :12:15: error: expected an instance and a component & 'gpu'");
+  expect(INFRAGRAPH "edges: [{ep1: {instance: 'host[0:9]', component: nic}, ep2: {instance: leaf, "
+                    "component: port}, scheme: one2one, link: eth}]\n",
+         "refused: & within the counts, found 'host[0:9]'");
+  expect(INFRAGRAPH "edges: [{ep1: {instance: host, component: nic}, ep2: {instance: host, "
+                    "component: nic}, scheme: one2one, link: eth}]\n",
+         "refused: & a cable from node to node");
+  expect("devices: []\ninstances: []\n", "refused: & xpu, npu or gpu");
+}
+
 static void test_slurm_tree(void) {
   expect("SwitchName=leaf[x]\n", "refused: & has neither nodes nor switches");
   /* 4 nodes of 8 NICs below a leaf, 3 leaves */
@@ -510,6 +536,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/topology/two-peers", test_two_peers);
   g_test_add_func("/topology/one-gpu", test_one_gpu);
   g_test_add_func("/topology/node-and-fabric", test_node_and_fabric);
+  g_test_add_func("/topology/infragraph", test_infragraph);
   g_test_add_func("/topology/slurm-tree", test_slurm_tree);
   g_test_add_func("/topology/slurm-refused", test_slurm_refused);
   g_test_add_func("/topology/slurm-shown", test_slurm_shown);
