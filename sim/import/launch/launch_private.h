@@ -146,6 +146,9 @@ typedef struct {
   const char *name, *sentence, *text;
 } OrrLaunchTable;
 
+/* Converters by the name in column `value`; the last has no name. launch_convert.c. */
+extern const OrrLaunchConverter orr_launch_converters[];
+
 /* @dialect's table; the text alone where it has one of its own. */
 OrrLaunchTable orr_launch_table_of(const OrrLaunchDialect *dialect);
 

@@ -48,10 +48,6 @@ static void sort_tokens(OrrShell *shell, const OrrShellTree *tree, OrrShellSimpl
   }
 }
 
-const char *orr_shell_text_at(const OrrShellSimple *simple, guint i) {
-  return i < simple->texts->len ? simple->texts->pdata[i] : NULL;
-}
-
 static OrrPlace place_at(const OrrShellSimple *simple, guint i) {
   return ((const OrrShellToken *)simple->places->pdata[i])->place;
 }

@@ -18,39 +18,6 @@ typedef struct {
 
 static void expand_into(Out *out, const char *raw, gsize length);
 
-OrrShellVariable *orr_shell_variable(const OrrShell *shell, const char *name) {
-  return g_hash_table_lookup(shell->variables, name);
-}
-
-/* --- Marks --- */
-
-char *orr_shell_unresolved(const char *text) {
-  const char *mark = strchr(text, ORR_SHELL_MARK);
-  while (mark && mark[1] == ORR_SHELL_MARK) mark++; /* of a script in a script */
-  const char *end = mark ? strchr(mark, ORR_SHELL_MARK_END) : NULL;
-  return end ? g_strndup(mark + 1, (gsize)(end - mark) - 1) : NULL;
-}
-
-char *orr_shell_plain(const char *text) {
-  GString *plain = g_string_new(NULL);
-  for (; *text; text++) {
-    if (*text == ORR_SHELL_MARK && text[1] != '$' && text[1] != ORR_SHELL_MARK)
-      g_string_append_c(plain, '$');
-    else if (*text != ORR_SHELL_MARK && *text != ORR_SHELL_MARK_END)
-      g_string_append_c(plain, *text);
-  }
-  return g_string_free(plain, FALSE);
-}
-
-char *orr_shell_marked(const char *name) {
-  return g_strdup_printf("%c%s%c", ORR_SHELL_MARK, name, ORR_SHELL_MARK_END);
-}
-
-gboolean orr_shell_is_open(const char *text) {
-  const char *end = text[0] == ORR_SHELL_MARK ? strchr(text, ORR_SHELL_MARK_END) : NULL;
-  return end && end[1] == '\0';
-}
-
 /* --- Writing words --- */
 
 static void put(Out *out, const char *text, gsize length) {
@@ -198,7 +165,7 @@ static void put_command(Out *out, const char *written, gsize length) {
   const gboolean is_old = *written == '`'; /* `command` */
   g_autofree char *inside = is_old ? g_strndup(written + 1, MAX(length, 2) - 2)
                                    : g_strndup(written + 2, MAX(length, 3) - 3);
-  g_autofree char *printed = orr_shell_output_of_text(out->shell, inside, out->place);
+  g_autofree char *printed = out->shell->output_of(out->shell, inside, out->place);
   g_autofree char *text = g_strdup_printf("$(%s)", inside);
   if (printed)
     put_output(out, printed);

@@ -22,7 +22,7 @@ static char *file_text(OrrShell *shell, const OrrShellToken *token) {
 /* <(command) */
 static char *process_text(OrrShell *shell, const OrrShellToken *token) {
   g_autofree char *inside = g_strndup(token->raw + 2, MAX(strlen(token->raw), 3) - 3);
-  return orr_shell_output_of_text(shell, inside, token->place);
+  return shell->output_of(shell, inside, token->place);
 }
 
 gboolean orr_shell_input_of(OrrShell *shell, const GPtrArray *tokens, guint i, char **ret_text) {

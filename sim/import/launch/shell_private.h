@@ -93,6 +93,8 @@ typedef struct {
 
 struct OrrShell {
   OrrLaunchDraft *draft;
+  /* orr_shell_output_of_text, by which a word that holds a command reaches it from below */
+  char *(*output_of)(OrrShell *shell, const char *text, OrrPlace place);
   GHashTable *variables; /* name -> OrrShellVariable * */
   GHashTable *functions; /* name -> OrrShellTree *, borrowed */
   GPtrArray *scripts;    /* of tokens and trees that live as long as the shell */

@@ -37,6 +37,7 @@ static void free_command(OrrLaunchCommand *command) {
 OrrShell *orr_shell_new(OrrLaunchDraft *draft) {
   OrrShell *shell = g_new0(OrrShell, 1);
   shell->draft = draft;
+  shell->output_of = orr_shell_output_of_text;
   shell->variables =
       g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)free_variable);
   shell->functions = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -68,36 +69,6 @@ void orr_shell_free(OrrShell *shell) {
 }
 
 const GPtrArray *orr_shell_commands(const OrrShell *shell) { return shell->commands; }
-
-void orr_shell_warn_once(OrrShell *shell, OrrPlace place, const char *format, ...) {
-  va_list values;
-  va_start(values, format);
-  char *text = g_strdup_vprintf(format, values);
-  va_end(values);
-  if (!g_hash_table_contains(shell->warned, text))
-    orr_diags_warning(orr_launch_draft_diags(shell->draft), place, "%s", text);
-  g_hash_table_add(shell->warned, text);
-}
-
-gboolean orr_shell_is_leaving(const OrrShell *shell) {
-  return shell->is_over || shell->is_exiting || shell->is_returning || shell->n_leaves > 0;
-}
-
-void orr_shell_stop(OrrShell *shell, OrrPlace place, const char *format, ...) {
-  if (shell->is_over) return;
-  va_list values;
-  va_start(values, format);
-  g_autofree char *text = g_strdup_vprintf(format, values);
-  va_end(values);
-  g_autofree char *plain = orr_shell_plain(text);
-  orr_diags_error(orr_launch_draft_diags(shell->draft), place, "%s", plain);
-  shell->is_over = TRUE;
-}
-
-gboolean orr_shell_draw(OrrShell *shell, gsize bytes, OrrPlace place) {
-  if (!shell->is_over && !orr_launch_draft_draw(shell->draft, bytes, place)) shell->is_over = TRUE;
-  return !shell->is_over;
-}
 
 /* --- Compound commands --- */
 
