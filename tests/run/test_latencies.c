@@ -5,7 +5,7 @@
 
 #include "sim/base/random.h"
 #include "sim/run/answer/answer_private.h"
-#include "workloads/serving/serving.h"
+#include "workloads/serving/serving_work.h"
 
 static void test_gaps(void) {
   for (guint seed = 0; seed < 30; seed++) {

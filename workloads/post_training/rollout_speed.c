@@ -7,6 +7,7 @@
 
 #include "workloads/serving/cost/drafter.h"
 #include "workloads/serving/cost/serving_joules.h"
+#include "workloads/serving/serving_work.h"
 
 enum { RUNGS_PER_OCTAVE = 16, N_RUNGS = 21 * RUNGS_PER_OCTAVE, PROMPT_RUNGS = 8 };
 

@@ -15,7 +15,7 @@
 #include "topologies/cluster.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/post_training/post_training.h"
-#include "workloads/serving/serving.h"
+#include "workloads/serving/serving_work.h"
 
 G_BEGIN_DECLS
 

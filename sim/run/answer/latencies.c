@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/base/number.h"
-#include "workloads/serving/serving.h"
+#include "workloads/serving/serving_work.h"
 
 static double percentile(const double *sorted, guint n, double fraction) {
   if (n == 0) return 0;

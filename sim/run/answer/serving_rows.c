@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "workloads/serving/serving.h"
+#include "workloads/serving/serving_work.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 
@@ -505,7 +505,7 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   result->memory_bytes =
       first->weight_bytes + first->activation_bytes + work->params.engine.reserved_bytes +
       (double)(first->n_blocks * work->params.engine.block_size) * first->kv_bytes_per_token;
-  result->littles_law_error = orr_serving_littles_law_error(work);
+  result->littles_law_error = orr_serving_work_littles_law_error(work);
   result->replicas = work->params.replicas;
   result->tp = work->params.parallel.tp;
   result->pp = work->params.parallel.pp;

@@ -4,7 +4,7 @@
 #ifndef ORR_FLEET_H
 #define ORR_FLEET_H
 
-#include "workloads/serving/serving.h"
+#include "workloads/serving/serving_work.h"
 
 G_BEGIN_DECLS
 

@@ -6,7 +6,7 @@
 
 #include "workloads/serving/cost/drafter.h"
 #include "workloads/serving/replica/serving_run.h"
-#include "workloads/serving/serving.h"
+#include "workloads/serving/serving_work.h"
 #include "workloads/serving/stations/station.h"
 
 G_BEGIN_DECLS

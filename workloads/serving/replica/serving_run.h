@@ -9,7 +9,7 @@
 
 #include "sim/base/pool.h"
 #include "workloads/serving/core/core.h"
-#include "workloads/serving/serving.h"
+#include "workloads/serving/serving_work.h"
 
 G_BEGIN_DECLS
 

@@ -25,7 +25,7 @@ guint orr_serving_run_counts(const OrrServingRun *run, const OrrRequest *request
   return request->arrival_s - run->start_s >= run->work->params.metrics.warmup_s;
 }
 
-double orr_serving_littles_law_error(const OrrServingWork *work) {
+double orr_serving_work_littles_law_error(const OrrServingWork *work) {
   double sum_s = work->failed_s;
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
@@ -35,7 +35,7 @@ double orr_serving_littles_law_error(const OrrServingWork *work) {
 }
 
 gboolean orr_serving_run_check_law(const OrrServingRun *run, GError **error) {
-  const double off = orr_serving_littles_law_error(run->work);
+  const double off = orr_serving_work_littles_law_error(run->work);
   if (off <= 1e-9) return TRUE;
   g_set_error(
       error, ORR_FAULT, ORR_FAULT_INTERNAL,

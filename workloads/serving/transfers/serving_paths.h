@@ -8,7 +8,7 @@
 #ifndef ORR_SERVING_PATHS_H
 #define ORR_SERVING_PATHS_H
 
-#include "workloads/serving/serving.h"
+#include "workloads/serving/serving_work.h"
 
 G_BEGIN_DECLS
 
