@@ -91,13 +91,6 @@ double orr_recommender_table_parameters(const OrrRecommender *model) {
   return rows * (double)model->width;
 }
 
-double orr_recommender_lookups(const OrrRecommender *model) {
-  double sum = 0;
-  for (guint t = 0; t < model->tables->len; t++)
-    sum += (double)((const OrrEmbeddingTable *)model->tables->pdata[t])->hot;
-  return sum;
-}
-
 /* --- Operators --- */
 
 typedef struct {

@@ -45,7 +45,6 @@ void orr_recommender_check(const OrrRecommender *model, OrrPlace place, OrrDiags
 
 double orr_recommender_dense_parameters(const OrrRecommender *model);
 double orr_recommender_table_parameters(const OrrRecommender *model);
-double orr_recommender_lookups(const OrrRecommender *model); /* of a sample */
 
 /* Appends (OrrOperator) the forward of @samples: of the bottom MLP; and of interaction and top
  * MLP, backwards with their products by data and by weight. */

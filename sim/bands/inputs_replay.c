@@ -13,16 +13,16 @@ typedef struct {
   const OrrNode *tree;
   const OrrInputs *inputs;
   const OrrInputsHow *how;
-} Crew;
+} Replays;
 
 /* --- In the child --- */
 
-static gboolean set_values(const Crew *crew, guint replay, OrrNode *tree, GError **error) {
-  const GPtrArray *uncertain = crew->inputs->uncertain;
+static gboolean set_values(const Replays *replays, guint replay, OrrNode *tree, GError **error) {
+  const GPtrArray *uncertain = replays->inputs->uncertain;
   for (guint i = 0; i < uncertain->len; i++) {
     const OrrUncertain *one = uncertain->pdata[i];
     g_autofree char *text =
-        orr_uncertain_text(one, crew->inputs->values[(gsize)replay * uncertain->len + i]);
+        orr_uncertain_text(one, replays->inputs->values[(gsize)replay * uncertain->len + i]);
     OrrNode *value = orr_node_new_scalar(one->place, text);
     if (!orr_field_put(&orr_scenario_table, tree, one->path, value, error)) return FALSE;
   }
@@ -30,16 +30,16 @@ static gboolean set_values(const Crew *crew, guint replay, OrrNode *tree, GError
 }
 
 static OrrNode *tree_of(guint replay, void *user, GError **error) {
-  const Crew *crew = user;
-  g_autoptr(OrrNode) tree = orr_node_copy(crew->tree);
-  return set_values(crew, replay, tree, error) ? g_steal_pointer(&tree) : NULL;
+  const Replays *replays = user;
+  g_autoptr(OrrNode) tree = orr_node_copy(replays->tree);
+  return set_values(replays, replay, tree, error) ? g_steal_pointer(&tree) : NULL;
 }
 
 /* --- In the parent --- */
 
 static void show_progress(guint n_done, void *user) {
-  const Crew *crew = user;
-  if (crew->how->progress) crew->how->progress(n_done, crew->how->user);
+  const Replays *replays = user;
+  if (replays->how->progress) replays->how->progress(n_done, replays->how->user);
 }
 
 /* Whether all replays have the same machine. */
@@ -68,7 +68,7 @@ OrrInputs *orr_inputs_replay(OrrLibrary *library, const OrrNode *tree, const Orr
   /* Made before the children fork: a profile takes longer to read than most replays. */
   g_autoptr(OrrRunWorld) world = orr_run_world_new(library, scenario, NULL);
   const gboolean is_shared = is_same_machine(inputs->uncertain);
-  Crew crew = {tree, inputs, how};
+  Replays replays = {tree, inputs, how};
   const OrrStudy study = {.library = library,
                           .n = how->samples,
                           .jobs = how->jobs,
@@ -76,7 +76,7 @@ OrrInputs *orr_inputs_replay(OrrLibrary *library, const OrrNode *tree, const Orr
                           .world = is_shared ? world : NULL,
                           .is_brief = TRUE,
                           .progress = show_progress,
-                          .user = &crew};
+                          .user = &replays};
   inputs->replays = orr_study_run(&study);
   return inputs;
 }

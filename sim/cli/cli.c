@@ -357,8 +357,21 @@ static int run_renamed(guint i, char **args, GError **error) {
   return run_one(renamed[i].part, renamed[i].verb, args, error);
 }
 
-/* @args: the verb and its arguments. */
-static int run_command(char **args, GError **error) {
+static int dispatch(char **argv, GError **error) {
+  g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+  g_auto(GStrv) all = g_strdupv(argv);
+  g_option_context_set_strict_posix(context, TRUE); /* stop at the verb */
+  if (!parse(context, NULL, before_verb, &all, error)) return 2;
+  char **args = all[0] ? all + 1 : all; /* the verb and its arguments */
+  if (asked_version) {
+    printf("orrery %s\n", orr_cli_version());
+    return 0;
+  }
+  if (asked_help) return run_help(args, error);
+  if (!args[0]) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "no verb given: 'orrery help' lists the verbs");
+    return 2;
+  }
   if (strcmp(args[0], "help") == 0) return run_help(args + 1, error);
   for (guint i = 0; i < G_N_ELEMENTS(renamed); i++)
     if (strcmp(renamed[i].old, args[0]) == 0) return run_renamed(i, args, error);
@@ -370,21 +383,6 @@ static int run_command(char **args, GError **error) {
   if (part && !has_option(part, part->verb)) remove_word(args + 1, part->verb);
   if (part) return run_one(part, command, args, error);
   return command->run ? run_one(command, NULL, args, error) : 2;
-}
-
-static int dispatch(char **argv, GError **error) {
-  g_autoptr(GOptionContext) context = g_option_context_new(NULL);
-  g_auto(GStrv) args = g_strdupv(argv);
-  g_option_context_set_strict_posix(context, TRUE); /* stop at the verb */
-  if (!parse(context, NULL, before_verb, &args, error)) return 2;
-  if (asked_version) {
-    printf("orrery %s\n", orr_cli_version());
-    return 0;
-  }
-  if (asked_help) return run_help(args + 1, error);
-  if (args[0] && args[1]) return run_command(args + 1, error);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "no verb given: 'orrery help' lists the verbs");
-  return 2;
 }
 
 int orr_cli_main(int argc, char **argv) {

@@ -88,7 +88,6 @@ void orr_timeline_sort(OrrTimeline *timeline);
 
 /* The lowest device that has kernels; 0 where there are none. */
 gint64 orr_timeline_device(const OrrTimeline *timeline);
-guint orr_timeline_n_devices(const OrrTimeline *timeline);
 
 /* Steps from what repeats, where the time line has none: a kernel of @device that is launched at
  * even distances, as rarely as possible, begins each step. FALSE: nothing does. */

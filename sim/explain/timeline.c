@@ -101,17 +101,6 @@ gint64 orr_timeline_device(const OrrTimeline *timeline) {
   return MAX(least, 0);
 }
 
-guint orr_timeline_n_devices(const OrrTimeline *timeline) {
-  g_autofree guint8 *seen = g_new0(guint8, G_MAXINT16 + 1);
-  guint n = 0;
-  for (guint i = 0; i < timeline->events->len; i++) {
-    guint8 *one = &seen[g_array_index(timeline->events, OrrTimelineEvent, i).device];
-    n += *one == 0;
-    *one = 1;
-  }
-  return n;
-}
-
 /* --- Steps --- */
 
 /* Sums over the distances between launches of one kernel. */

@@ -1,8 +1,6 @@
 /*
  * diffusion_rows.c - a replayed batch of pictures as rows: times and watts from the ledger.
  */
-#include <math.h>
-
 #include "sim/run/answer/answer_private.h"
 #include "workloads/diffusion/diffusion.h"
 
@@ -41,26 +39,9 @@ static double flops_of(const OrrDiffusionWork *work) {
           (double)(work->full_steps * work->passes) * stages[ORR_STAGE_STEP].flops);
 }
 
-static void fill_energy(const OrrReplayed *replayed, OrrOutcome *outcome) {
-  const OrrWorkPower *power = &replayed->work->power;
-  OrrDiffusionResult *r = &outcome->result.diffusion;
-  double mean_s[ORR_N_TIMES], joules = power->static_w * r->latency_s;
-  orr_ledger_mean(replayed->ledger, mean_s);
-  for (int kind = 0; kind < ORR_N_TIMES; kind++)
-    joules += mean_s[kind] * orr_joules_sum(power->watts[kind]);
-  const double gpus = (double)r->n_gpus;
-  r->gpu_power_mean_w = power->is_known ? gpus * joules / r->latency_s : NAN;
-  r->energy_j_per_output = r->gpu_power_mean_w * r->latency_s / (double)r->batch;
-  const OrrMachineLoad load = {gpus, r->gpu_power_mean_w, gpus};
-  r->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
-  orr_machine_rows_add(replayed->cluster, &r->machine, outcome);
-}
-
 static void add_warnings(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrDiffusionWork *work = (const OrrDiffusionWork *)replayed->work;
   const double memory = replayed->cluster->device.memory_bytes;
-  double sum = 0;
-  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += work->cost_s[how];
   orr_replayed_warn_idle(replayed, "generate", outcome);
   if (work->weight_bytes > memory) {
     g_autofree char *weights = orr_quantity_format(work->weight_bytes, ORR_UNIT_BYTES);
@@ -70,11 +51,7 @@ static void add_warnings(const OrrReplayed *replayed, OrrOutcome *outcome) {
                                     "simulated",
                                     weights, has, replayed->cluster->device.name));
   }
-  if (work->cost_s[ORR_HOW_OUTSIDE] > 0.05 * sum)
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("kernels of %.0f %% of the kernels' time lie outside the "
-                                    "profile's measured range",
-                                    100 * work->cost_s[ORR_HOW_OUTSIDE] / sum));
+  orr_replayed_warn_outside(work->cost_s, outcome);
 }
 
 void orr_diffusion_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
@@ -88,7 +65,8 @@ void orr_diffusion_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   r->flops = flops_of(work);
   r->tflops_per_gpu = r->flops / r->latency_s / (double)work->ranks / 1e12;
   r->weight_bytes = work->weight_bytes;
-  fill_energy(replayed, outcome);
+  r->gpu_power_mean_w = orr_replayed_power(replayed, r->latency_s, r->n_gpus, &r->machine, outcome);
+  r->energy_j_per_output = r->gpu_power_mean_w * r->latency_s / (double)r->batch;
   r->money = orr_replayed_money(replayed, (double)r->n_gpus, r->machine.all_w);
   orr_replayed_add_spans(replayed, outcome);
   orr_replayed_add_links(replayed, outcome);

@@ -96,6 +96,13 @@ void orr_replayed_add_links(const OrrReplayed *replayed, OrrOutcome *outcome);
 /* Warns where the work leaves GPUs of its cluster idle: power and cost are of the GPUs in use.
  * @verb: "serve". */
 void orr_replayed_warn_idle(const OrrReplayed *replayed, const char *verb, OrrOutcome *outcome);
+/* Warns where kernels of more than 5 % of the kernels' time lie outside the profile's measured
+ * range. @cost_s: their time for each OrrHow, how it is known. */
+void orr_replayed_warn_outside(const double *cost_s, OrrOutcome *outcome);
+/* Mean watts of @n_gpus that run alike for @time_s, and the machine's, with its rows; NAN: not
+ * known. */
+double orr_replayed_power(const OrrReplayed *replayed, double time_s, gint64 n_gpus,
+                          OrrMachinePower *ret_machine, OrrOutcome *outcome);
 /* What @gpus cost, with their share of the machine, which draws @watts (NAN: not known). */
 OrrMoney orr_replayed_money(const OrrReplayed *replayed, double gpus, double watts);
 

@@ -68,3 +68,28 @@ OrrMoney orr_replayed_money(const OrrReplayed *replayed, double gpus, double wat
                                      .watts = watts};
   return orr_money_of(&question);
 }
+
+void orr_replayed_warn_outside(const double *cost_s, OrrOutcome *outcome) {
+  double sum = 0;
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += cost_s[how];
+  if (cost_s[ORR_HOW_OUTSIDE] > 0.05 * sum)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("kernels of %.0f %% of the kernels' time lie outside the "
+                                    "profile's measured range",
+                                    100 * cost_s[ORR_HOW_OUTSIDE] / sum));
+}
+
+double orr_replayed_power(const OrrReplayed *replayed, double time_s, gint64 n_gpus,
+                          OrrMachinePower *ret_machine, OrrOutcome *outcome) {
+  const OrrWorkPower *power = &replayed->work->power;
+  const double gpus = (double)n_gpus;
+  double mean_s[ORR_N_TIMES], joules = power->static_w * time_s;
+  orr_ledger_mean(replayed->ledger, mean_s);
+  for (int kind = 0; kind < ORR_N_TIMES; kind++)
+    joules += mean_s[kind] * orr_joules_sum(power->watts[kind]);
+  const double mean_w = power->is_known ? gpus * joules / time_s : NAN;
+  const OrrMachineLoad load = {gpus, mean_w, gpus};
+  *ret_machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
+  orr_machine_rows_add(replayed->cluster, ret_machine, outcome);
+  return mean_w;
+}

@@ -1,8 +1,6 @@
 /*
  * step_rows.c - a replayed step that all GPUs run alike, as rows: times and watts from the ledger.
  */
-#include <math.h>
-
 #include "sim/run/answer/answer_private.h"
 #include "workloads/steps/batch_step.h"
 
@@ -20,26 +18,9 @@ static void fill_times(const OrrReplayed *replayed, OrrStepResult *r) {
     r->exposed_comm_s += mean_s[kind];
 }
 
-static void fill_energy(const OrrReplayed *replayed, OrrOutcome *outcome) {
-  const OrrWorkPower *power = &replayed->work->power;
-  OrrStepResult *r = &outcome->result.step;
-  double mean_s[ORR_N_TIMES], joules = power->static_w * r->step_s;
-  orr_ledger_mean(replayed->ledger, mean_s);
-  for (int kind = 0; kind < ORR_N_TIMES; kind++)
-    joules += mean_s[kind] * orr_joules_sum(power->watts[kind]);
-  const double gpus = (double)r->n_gpus;
-  r->gpu_power_mean_w = power->is_known ? gpus * joules / r->step_s : NAN;
-  r->energy_j_per_sample = r->gpu_power_mean_w / r->samples_per_s;
-  const OrrMachineLoad load = {gpus, r->gpu_power_mean_w, gpus};
-  r->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
-  orr_machine_rows_add(replayed->cluster, &r->machine, outcome);
-}
-
 static void add_warnings(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrBatchStep *step = (const OrrBatchStep *)replayed->work;
   const double memory = replayed->cluster->device.memory_bytes;
-  double sum = 0;
-  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += step->cost_s[how];
   if (step->model_bytes > memory) {
     g_autofree char *holds = orr_quantity_format(step->model_bytes, ORR_UNIT_BYTES);
     g_autofree char *has = orr_quantity_format(memory, ORR_UNIT_BYTES);
@@ -48,11 +29,7 @@ static void add_warnings(const OrrReplayed *replayed, OrrOutcome *outcome) {
                                     "the %s of %s",
                                     holds, has, replayed->cluster->device.name));
   }
-  if (step->cost_s[ORR_HOW_OUTSIDE] > 0.05 * sum)
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("kernels of %.0f %% of the kernels' time lie outside the "
-                                    "profile's measured range",
-                                    100 * step->cost_s[ORR_HOW_OUTSIDE] / sum));
+  orr_replayed_warn_outside(step->cost_s, outcome);
 }
 
 void orr_step_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
@@ -66,7 +43,8 @@ void orr_step_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   r->tflops_per_gpu = r->flops / r->step_s / 1e12;
   r->parameters = step->parameters;
   r->model_bytes = step->model_bytes;
-  fill_energy(replayed, outcome);
+  r->gpu_power_mean_w = orr_replayed_power(replayed, r->step_s, r->n_gpus, &r->machine, outcome);
+  r->energy_j_per_sample = r->gpu_power_mean_w / r->samples_per_s;
   r->money = orr_replayed_money(replayed, (double)r->n_gpus, r->machine.all_w);
   orr_replayed_add_spans(replayed, outcome);
   orr_replayed_add_links(replayed, outcome);

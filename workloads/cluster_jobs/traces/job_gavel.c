@@ -10,8 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/fault.h"
-#include "sim/base/file.h"
 #include "workloads/cluster_jobs/traces/job_trace.h"
 
 enum { TYPE = 0, STEPS = 5, GPUS = 6, FEWEST = 10 };
@@ -39,16 +37,8 @@ static void add_line(OrrJobTrace *trace, char *const *fields, OrrPlace place, Or
 }
 
 static gboolean read_jobs(OrrJobTrace *trace, const char *path, OrrDiags *diags, GError **error) {
-  gsize length = 0;
-  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DATA, &length, error);
-  if (!text) {
-    g_prefix_error(error, "%s: ", path);
-    return FALSE;
-  }
-  if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: not a text file", path);
-    return FALSE;
-  }
+  g_autofree char *text = orr_job_trace_text(path, error);
+  if (!text) return FALSE;
   OrrPlace place = {.file = g_intern_string(path), .column = 1};
   for (char *line = text, *next; line; line = next) {
     next = strchr(line, '\n');

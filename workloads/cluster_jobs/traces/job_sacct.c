@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/fault.h"
-#include "sim/base/file.h"
 #include "workloads/cluster_jobs/traces/job_trace.h"
 
 typedef enum {
@@ -178,16 +176,8 @@ static void read_lines(OrrJobTrace *trace, char *text, const char *path, OrrDiag
 }
 
 static gboolean read_jobs(OrrJobTrace *trace, const char *path, OrrDiags *diags, GError **error) {
-  gsize length = 0;
-  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DATA, &length, error);
-  if (!text) {
-    g_prefix_error(error, "%s: ", path);
-    return FALSE;
-  }
-  if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: not a text file", path);
-    return FALSE;
-  }
+  g_autofree char *text = orr_job_trace_text(path, error);
+  if (!text) return FALSE;
   orr_job_trace_assume(trace, "elapsed times of jobs that failed or were cancelled as their work");
   read_lines(trace, text, path, diags);
   return TRUE;

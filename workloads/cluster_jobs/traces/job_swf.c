@@ -11,8 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/fault.h"
-#include "sim/base/file.h"
 #include "workloads/cluster_jobs/traces/job_trace.h"
 
 enum { N_FIELDS = 18 };
@@ -52,16 +50,8 @@ static void add_line(OrrJobTrace *trace, const double *fields, OrrPlace place, O
 }
 
 static gboolean read_jobs(OrrJobTrace *trace, const char *path, OrrDiags *diags, GError **error) {
-  gsize length = 0;
-  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DATA, &length, error);
-  if (!text) {
-    g_prefix_error(error, "%s: ", path);
-    return FALSE;
-  }
-  if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: not a text file", path);
-    return FALSE;
-  }
+  g_autofree char *text = orr_job_trace_text(path, error);
+  if (!text) return FALSE;
   orr_job_trace_assume(trace, "Standard Workload Format: a processor counts as a GPU");
   OrrPlace place = {.file = g_intern_string(path), .column = 1};
   for (char *line = text, *next; line; line = next) {

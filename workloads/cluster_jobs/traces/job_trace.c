@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/file.h"
 
 /* The most GPUs of one job: beyond any cluster, and their sums stay exact. */
 #define MOST_GPUS 1e7
@@ -35,6 +36,20 @@ void orr_job_trace_free(OrrJobTrace *trace) {
   g_ptr_array_unref(trace->assumed);
   g_ptr_array_unref(trace->phases);
   g_free(trace);
+}
+
+char *orr_job_trace_text(const char *path, GError **error) {
+  gsize length = 0;
+  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DATA, &length, error);
+  if (!text) {
+    g_prefix_error(error, "%s: ", path);
+    return NULL;
+  }
+  if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: not a text file", path);
+    return NULL;
+  }
+  return g_steal_pointer(&text);
 }
 
 void orr_job_trace_assume(OrrJobTrace *trace, const char *text) {

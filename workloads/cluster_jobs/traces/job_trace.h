@@ -100,6 +100,9 @@ OrrJobTrace *orr_job_generate(const OrrJobGenerate *generate, const OrrJobGround
 
 /* --- for readers --- */
 
+/* The text of a file of lines, newly allocated; NULL with an error: not read, or not text. */
+char *orr_job_trace_text(const char *path, GError **error);
+
 /* Checks ranges and adds the job. A job of no GPUs is counted and left out. */
 void orr_job_trace_add(OrrJobTrace *trace, const OrrJobLine *line, OrrPlace place, OrrDiags *diags);
 /* "2020-04-01 00:00:10", with 'T' for the blank and an offset as it may be (UTC without one), in

@@ -15,6 +15,11 @@ extern const OrrFieldTable orr_trace_file_table; /* of OrrTraceFile */
 /* As OrrArrival.check: rate and speed exclude each other. */
 void orr_arrival_file_check(const void *params, OrrPlace place, OrrDiags *diags);
 
+/* What all traces of requests have in common, in an OrrArrival; open returns an OrrTrace. */
+#define ORR_ARRIVAL_OF_TRACE                                                                       \
+  .is_trace = TRUE, .is_endless = TRUE, .check = orr_arrival_file_check, .next = orr_trace_next,   \
+  .left_out = orr_trace_left_out, .cycle = orr_trace_cycle, .close = orr_trace_free
+
 /* Reads one line of a CSV; @at: the index of each column, -1 of an optional one that is absent.
  * @zero_s belongs to the row function, 0 at first. */
 typedef void (*OrrTraceRow)(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line,

@@ -56,13 +56,7 @@ static gboolean takes(const char *head) { return strstr(head, columns[1]) != NUL
 const OrrArrival orr_arrival_azure = {
     .entry = {"azure", "Trace: Azure's published LLM inference traces (CSV).",
               &orr_trace_file_table},
-    .is_trace = TRUE,
-    .is_endless = TRUE,
     .takes = takes,
-    .check = orr_arrival_file_check,
     .open = open_load,
-    .next = orr_trace_next,
-    .left_out = orr_trace_left_out,
-    .cycle = orr_trace_cycle,
-    .close = orr_trace_free,
+    ORR_ARRIVAL_OF_TRACE,
 };

@@ -58,12 +58,6 @@ static gpointer open_load(const void *data, const OrrArrivalContext *context, GE
 const OrrArrival orr_arrival_csv = {
     .entry = {"csv", "Trace: a CSV with arrival_s, input_tokens and output_tokens.",
               &orr_trace_file_table},
-    .is_trace = TRUE,
-    .is_endless = TRUE,
-    .check = orr_arrival_file_check,
     .open = open_load,
-    .next = orr_trace_next,
-    .left_out = orr_trace_left_out,
-    .cycle = orr_trace_cycle,
-    .close = orr_trace_free,
+    ORR_ARRIVAL_OF_TRACE,
 };

@@ -235,13 +235,7 @@ static gboolean takes(const char *head) {
 
 const OrrArrival orr_arrival_sharegpt = {
     .entry = {"sharegpt", "Trace: JSON of vLLM's benchmark or of ShareGPT.", &table},
-    .is_trace = TRUE,
-    .is_endless = TRUE,
     .takes = takes,
-    .check = orr_arrival_file_check,
     .open = open_load,
-    .next = orr_trace_next,
-    .left_out = orr_trace_left_out,
-    .cycle = orr_trace_cycle,
-    .close = orr_trace_free,
+    ORR_ARRIVAL_OF_TRACE,
 };

@@ -101,13 +101,9 @@ void orr_gateway_send_to(OrrGateway *gateway, OrrRequest *request, guint i) {
   orr_route_go_on(gateway->stop, request);
 }
 
-static void send(OrrGateway *gateway, OrrRequest *request) {
-  orr_gateway_send_to(gateway, request, orr_gateway_pick(gateway, request));
-}
-
 gboolean orr_gateway_send(OrrGateway *gateway, OrrRequest *request) {
   if (gateway->waiting.length == 0 && orr_gateway_any_open(gateway)) {
-    send(gateway, request);
+    orr_gateway_send_to(gateway, request, orr_gateway_pick(gateway, request));
     return TRUE;
   }
   if (gateway->queue >= 0 && (gint64)gateway->waiting.length >= gateway->queue) return FALSE;
@@ -119,8 +115,10 @@ static void look(void *user) {
   OrrGateway *gateway = user;
   gateway->is_due = FALSE;
   while (!gateway->route->run->error && gateway->waiting.length > 0 &&
-         orr_gateway_any_open(gateway))
-    send(gateway, g_queue_pop_head(&gateway->waiting));
+         orr_gateway_any_open(gateway)) {
+    OrrRequest *request = g_queue_pop_head(&gateway->waiting);
+    orr_gateway_send_to(gateway, request, orr_gateway_pick(gateway, request));
+  }
 }
 
 /* Not at once: the replica is in the middle of its step's end. */
