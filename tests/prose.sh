@@ -1,7 +1,8 @@
 #!/bin/sh
 # prose.sh [ROOT] [FILE...] - lists the places whose wording tests/prose.txt bans: FILE:LINE: the phrase, what to write
-# instead. Reads the comments and strings of C, the comments of YAML, SQL, gnuplot, meson and shell, and Markdown but for
-# its code blocks. A phrase that is broken over two lines is found too. Exit status 1 when anything is found.
+# instead. Reads the comments and strings of C, the comments of YAML, SQL, gnuplot, meson and shell, Markdown but for its
+# code blocks, and the tables of launch rules, whose reasons users see. A phrase that is broken over two lines is found
+# too. Exit status 1 when anything is found.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-.}" || exit 2
@@ -13,8 +14,9 @@ export LC_ALL
 files() {
   find . \( -name .git -o -path './build*' -o -path ./docs/reference -o -path ./tests/lint_fixtures \
     -o -path ./tests/fuzz -o -path ./tests/models/huggingface \) -prune -o -type f \
-    \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.md' -o -name '*.yaml' -o -name '*.sql' -o -name '*.gp' \
-    -o -name '*.sh' -o -name '*.py' -o -name meson.build \) -print | sed 's|^\./||' | sort
+    \( -name '*.[ch]' -o -name '*.inc' -o -path './sim/import/launch/dialects/*.csv' -o -name '*.cpp' -o -name '*.cu' \
+    -o -name '*.md' -o -name '*.yaml' -o -name '*.sql' -o -name '*.gp' -o -name '*.sh' \
+    -o -name '*.py' -o -name meson.build \) -print | sed 's|^\./||' | sort
 }
 
 # shellcheck disable=SC2046  # a list of files is split on purpose
@@ -89,7 +91,7 @@ awk -v list="$here/prose.txt" '
   FNR == 1 {
     in_comment = fenced = 0
     tail = ""
-    kind = FILENAME ~ /\.(c|h|cpp|cu)$/ ? "c" : FILENAME ~ /\.md$/ ? "md" : FILENAME ~ /\.sql$/ ? "sql" : "hash"
+    kind = FILENAME ~ /\.(c|h|inc|cpp|cu)$/ ? "c" : FILENAME ~ /\.(md|csv)$/ ? "md" : FILENAME ~ /\.sql$/ ? "sql" : "hash"
   }
   {
     text = text_of($0)

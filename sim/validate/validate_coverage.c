@@ -77,7 +77,7 @@ const OrrCoverageGroup orr_coverage_groups[] = {
     {"training memory", "peak memory of training", is_memory},
     {"dense serving", "dense models, prefill and decode together", is_dense},
     {"mixture serving", "mixtures of experts and models with states, together", is_mixture},
-    {"serving apart", "separate prefill and decode", is_apart},
+    {"disaggregated serving", "separate prefill and decode", is_apart},
     {"energy", "energy of a token and power of a GPU", is_energy},
     {"one-node collectives", "one node with NVLink", is_one_node},
     {"multi-node collectives", "two nodes or more", is_multi_node},

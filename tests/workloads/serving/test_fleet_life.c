@@ -102,7 +102,7 @@ static void test_all_are_least(void) {
   g_assert_cmpfloat(still->result.serving.replicas_mean, ==, 3);
 }
 
-/* All routers live with replicas that come and go, prefill and decode apart or not. */
+/* All routers live with replicas that come and go, separate prefill and decode or not. */
 static void test_routers(void) {
   static const char *const pools[] = {"", "workload.disaggregation={prefill: 3};",
                                       "workload.disaggregation={prefill: 3, transfer: per-layer};"};

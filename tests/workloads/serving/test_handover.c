@@ -1,5 +1,5 @@
 /*
- * test_handover.c - prefill and decode apart: what a hand-over takes, what it changes, what is
+ * test_handover.c - separate prefill and decode: what a hand-over takes, what it changes, what is
  * refused.
  */
 #include "tests/workloads/serving/serving_fixture.h"

@@ -57,7 +57,7 @@ static void test_samples_laws(void) {
   serving_refused("workload.samples=65", "above engine.max-num-seqs (64)");
 }
 
-/* Prefill and decode apart: three outputs of 1,600 tokens are three prefills and three
+/* Separate prefill and decode: three outputs of 1,600 tokens are three prefills and three
  * hand-overs of 131,072 bytes per token; where prefixes are found again, the prefill finds 99 of
  * 100 blocks of the others' prompts, and still sends all, unless the decoder has them by then. */
 static void test_samples_apart(void) {
@@ -164,7 +164,7 @@ static void test_passed_over(void) {
   g_assert_cmpfloat(result->running_mean, >, 8);
 }
 
-/* Prefill and decode apart: both hold adapters, and a request whose cache has come waits for a
+/* Separate prefill and decode: both hold adapters, and a request whose cache has come waits for a
  * slot at the decoder. */
 static void test_apart(void) {
   static const char load[] =

@@ -125,7 +125,7 @@ static void test_laws(void) {
   }
 }
 
-/* --- prefill and decode apart --- */
+/* --- separate prefill and decode --- */
 
 #define APART                                                                                      \
   "model=nemotron-h-8b;workload.replicas=2;workload.disaggregation.prefill=1;workload.output={"    \

@@ -37,7 +37,7 @@ static const OrrField fields[] = {
     ORR_FIELD_SECTIONS(OrrGangQueueParams, "by-kind", by_kind, &quota_table, "[]",
                        "Limits on single kinds of GPUs, in addition to those on all."),
     ORR_FIELD_REAL(OrrGangQueueParams, "weight", weight, ORR_UNIT_NONE, "1",
-                   "Its weight beside its siblings in what is shared beyond quotas.",
+                   "Its weight among its siblings when GPUs beyond the quotas are shared.",
                    .flags = ORR_FIELD_POSITIVE, .min = 1e-9, .max = 1e9),
     ORR_FIELD_INT(OrrGangQueueParams, "priority", priority, "0",
                   "Siblings of higher priority get all that they ask for beyond quotas first.",

@@ -66,7 +66,7 @@ static const OrrFieldTable model_table =
 static const OrrField fields[] = {
     LEVELS(Params),
     ORR_FIELD_SECTIONS(Params, "models", models, &model_table, "[]",
-                       "The same for single models of the trace, instead of the keys beside."),
+                       "The same for single models of the trace; it replaces the keys above."),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("cluster-speed-table", "Run times by place.", Params, fields);

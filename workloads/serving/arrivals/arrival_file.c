@@ -16,9 +16,9 @@ static const OrrField fields[] = {
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_INT(
         OrrTraceFile, "repeat", repeat, "1",
-        "How many times the trace is replayed, one after the other, a mean gap between "
-        "requests apart; a trace whose requests all come at one time is a larger burst. Prompts of "
-        "one time share nothing with another's.",
+        "How many times the trace is replayed, one after the other, with a mean gap between "
+        "requests in between; a trace whose requests all come at one time is a larger burst. "
+        "Prompts of one time share nothing with another's.",
         .min = 1, .max = 100000),
 };
 const OrrFieldTable orr_trace_file_table =
