@@ -17,6 +17,7 @@
  */
 #include "models/inference.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "models/transformer_private.h"
@@ -259,6 +260,7 @@ static void add_absorbed(const OrrMla *mla, const OrrInferenceShard *shard, gint
 void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                            gint64 tokens, gint64 keys, GArray *operators) {
   const OrrLayer layer = layer_of(model, kind, shard);
+  if (shard->part == ORR_PART_FEED) return;
   if (has_state(&layer)) {
     const OrrShard scanned = {
         .micro_batch = 1, .sequence = tokens, .tp = shard->tp, .dtype = shard->activations};
@@ -276,6 +278,7 @@ void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInference
 void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                            gint64 tokens, GArray *operators) {
   const OrrLayer layer = layer_of(model, kind, shard);
+  if (shard->part == ORR_PART_FEED) return;
   if (has_state(&layer))
     add_state_update(shard, &layer.scan, tokens, operators);
   else if (layer.latent && orr_inference_attends(model, kind))
@@ -334,8 +337,38 @@ static void add_router(const OrrModel *model, const OrrInferenceShard *shard, gi
 void orr_inference_shared_experts(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                                   gint64 tokens, GArray *operators) {
   const OrrLayer layer = layer_of(model, kind, shard);
-  if (orr_layer_matrix(&layer, "shared-fc1"))
+  if (shard->part != ORR_PART_MIXER && orr_layer_matrix(&layer, "shared-fc1"))
     add_mlp(shard, &layer, "shared-fc1", "shared-fc2", tokens, operators);
+}
+
+OrrDtype orr_inference_sent(const OrrInferenceShard *shard) {
+  double stored;
+  const OrrDtype products = products_of(shard, ORR_QUANTIZED_EXPERTS, &stored);
+  return orr_dtype_bytes(products) < orr_dtype_bytes(shard->activations) ? ORR_FP8
+                                                                         : shard->activations;
+}
+
+double orr_inference_met(const OrrModel *model, guint kind, gint64 groups) {
+  const int feed = orr_model_kind(model, kind).feed;
+  const gint64 experts = model->moe.experts, here = experts / groups;
+  double none = 1;
+  if (feed == ORR_FEED_NONE) return 0;
+  if (feed == ORR_FEED_DENSE) return 1 / (double)groups;
+  for (gint64 i = 0; i < model->moe.topk; i++)
+    none *= fmax((double)(experts - here - i) / (double)(experts - i), 0);
+  return 1 - none;
+}
+
+/* The part of a feed-forward where attention is: what it sends, and the gathered results. */
+static void add_feed_apart(const OrrModel *model, const OrrInferenceShard *shard,
+                           const OrrLayer *layer, gint64 tokens, GArray *operators) {
+  const double bytes = (double)tokens * (double)model->hidden * orr_dtype_bytes(shard->activations);
+  add_norm(model, shard, norm_name(model), tokens, operators);
+  if (layer->kind.feed == ORR_FEED_MOE) add_router(model, shard, tokens, operators);
+  if (shard->tp > 1)
+    add(operators, orr_operator_comm("tp-all-gather", ORR_PASS_FORWARD, ORR_GROUP_TP,
+                                     ORR_COMM_ALL_GATHER, bytes));
+  if (model->post_norms) add_norm(model, shard, norm_name(model), tokens, operators);
 }
 
 static void add_feed(const OrrModel *model, const OrrInferenceShard *shard, const OrrLayer *layer,
@@ -352,8 +385,18 @@ static void add_feed(const OrrModel *model, const OrrInferenceShard *shard, cons
 void orr_inference_layer(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                          gint64 tokens, GArray *operators) {
   const OrrLayer layer = layer_of(model, kind, shard);
+  const gboolean feeds = layer.kind.feed != ORR_FEED_NONE;
+  if (shard->part == ORR_PART_FEED) {
+    if (layer.kind.feed == ORR_FEED_DENSE) {
+      add_mlp(shard, &layer, "fc1", "fc2", tokens, operators);
+      add_all_reduce(model, shard, tokens, operators);
+    }
+    return;
+  }
   if (layer.kind.mixer != ORR_MIXER_NONE) add_mixer(model, shard, &layer, tokens, operators);
-  if (layer.kind.feed != ORR_FEED_NONE) add_feed(model, shard, &layer, tokens, operators);
+  if (feeds)
+    (shard->part == ORR_PART_MIXER ? add_feed_apart : add_feed)(model, shard, &layer, tokens,
+                                                                operators);
 }
 
 /* Each rank sends its own tokens to their experts in the experts' format, and receives results
@@ -375,7 +418,7 @@ static void add_exchange(const OrrModel *model, const OrrInferenceShard *shard, 
 void orr_inference_experts(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                            gint64 tokens, GArray *operators) {
   const OrrMoe *moe = &model->moe;
-  if (orr_model_kind(model, kind).feed != ORR_FEED_MOE) return;
+  if (orr_model_kind(model, kind).feed != ORR_FEED_MOE || shard->part == ORR_PART_MIXER) return;
   const gint64 ranks = shard->tp * MAX(shard->dp, 1), ep = MAX(shard->ep, 1);
   double stored;
   const OrrDtype products = products_of(shard, ORR_QUANTIZED_EXPERTS, &stored);
@@ -394,12 +437,14 @@ void orr_inference_experts(const OrrModel *model, guint kind, const OrrInference
                     .redundant = shard->redundant,
                     .drawn = TRUE,
                     .stored.weight_bytes = stored});
-  const gboolean is_narrow = orr_dtype_bytes(products) < orr_dtype_bytes(shard->activations);
-  if (shard->dp > 1)
-    add_exchange(model, shard, "dispatch", is_narrow ? ORR_FP8 : shard->activations, tokens,
-                 operators);
+  const gboolean exchanges = shard->dp > 1 && shard->part == ORR_PART_WHOLE;
+  if (exchanges)
+    add_exchange(model, shard, "dispatch", orr_inference_sent(shard), tokens, operators);
   add(operators, op);
-  if (shard->dp > 1) add_exchange(model, shard, "combine", shard->activations, tokens, operators);
+  if (exchanges) add_exchange(model, shard, "combine", shard->activations, tokens, operators);
+  if (shard->part == ORR_PART_FEED) /* its ranks gather the tokens, and scatter the sums */
+    add_all_reduce(model, shard, (gint64)ceil((double)tokens * orr_inference_met(model, kind, ep)),
+                   operators);
 }
 
 /* The same operators as in training, forward. */

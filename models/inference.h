@@ -15,6 +15,12 @@
  * go to their experts and back (dispatch and combine: all-to-alls of the group ep), and the experts
  * compute all ranks' tokens.
  *
+ * Attention and feed-forwards may be on GPUs of their own (MegaScale-Infer, arXiv 2504.02263;
+ * Step-3, arXiv 2507.19427). A shard then computes one part of each layer: the mixer with both
+ * norms, the router and the cache; or the dense feed-forward, routed and shared experts. Tokens go
+ * from one part to the other and back in each layer, which is an operator of neither. Ranks of a
+ * tensor-parallel group send a share of its tokens each, and gather the results.
+ *
  * Functions of their own cover what differs between prompts and decodes: latent attention expands
  * keys and values for prompts and absorbs the projections for decodes; layers with a state scan
  * prompts and update the state of decodes.
@@ -32,7 +38,16 @@
 
 G_BEGIN_DECLS
 
+/* What a shard computes of each layer. */
+typedef enum {
+  ORR_PART_WHOLE,
+  ORR_PART_MIXER, /* attention or state, norms, router; the ends of the model */
+  ORR_PART_FEED   /* dense feed-forwards, routed and shared experts: tp ranks share each of dp = ep
+                   * groups of whole experts */
+} OrrInferencePart;
+
 typedef struct {
+  OrrInferencePart part;
   gint64 tp;
   gint64 dp;        /* groups of attention data parallelism, tp ranks each; 0 as 1 */
   gint64 ep;        /* number of groups of the tp * dp ranks that have whole experts; the ranks of a
@@ -99,6 +114,13 @@ OrrInferenceHeads orr_inference_heads(const OrrModel *model, guint kind,
                                       const OrrInferenceShard *shard);
 OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind,
                                              const OrrInferenceShard *shard);
+/* Fraction of the tokens of a layer of @kind that go to one of @groups groups of feed-forwards: a
+ * token goes to each group that has one of its experts, 1 - C(E - E / groups, k) / C(E, k); to one
+ * group where the layer is dense; 0 without a feed-forward. */
+double orr_inference_met(const OrrModel *model, guint kind, gint64 groups);
+/* The format in which tokens are sent to experts: fp8 where their products are narrower than the
+ * activations. */
+OrrDtype orr_inference_sent(const OrrInferenceShard *shard);
 /* Whether a layer of @kind has an attention core and a cache. */
 gboolean orr_inference_attends(const OrrModel *model, guint kind);
 

@@ -51,6 +51,7 @@ static void check_states(const OrrModel *model, gint64 tp, OrrPlace place, OrrDi
 /* Refuses kinds of layers without a model, rather than modelling them as another kind. */
 static void check_kinds(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place,
                         OrrDiags *diags) {
+  const gboolean feeds = shard->part != ORR_PART_MIXER, mixes = shard->part != ORR_PART_FEED;
   gboolean has_experts = FALSE, has_dense = FALSE, has_cache = FALSE;
   for (gint64 layer = 0; layer < model->layers; layer++) {
     const OrrLayerKind kind = orr_model_kind(model, orr_model_layer_kind(model, layer));
@@ -67,16 +68,16 @@ static void check_kinds(const OrrModel *model, const OrrInferenceShard *shard, O
     orr_diags_error(diags, place,
                     "model %s has experts of a latent width, which serving does not support yet",
                     model->name);
-  if (has_dense && model->ffn % shard->tp)
+  if (feeds && has_dense && model->ffn % shard->tp)
     orr_diags_error(diags, place, "model %s: ffn (" D ") cannot be divided by tp (" D ")",
                     model->name, model->ffn, shard->tp);
-  if (has_experts) check_experts(model, shard, place, diags);
-  check_states(model, shard->tp, place, diags);
+  if (feeds && has_experts) check_experts(model, shard, place, diags);
+  if (mixes) check_states(model, shard->tp, place, diags);
 }
 
 void orr_inference_check(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place,
                          OrrDiags *diags) {
-  const gint64 tp = shard->tp;
+  const gint64 tp = shard->part == ORR_PART_FEED ? 1 : shard->tp;
   if (tp > model->heads)
     orr_diags_error(diags, place, "tp (" D ") is above the " D " attention heads of model %s", tp,
                     model->heads, model->name);

@@ -78,11 +78,13 @@ static double layer_weight_bytes(const OrrModel *model, guint kind,
                    layer.experts > 0 ? 1 + (double)shard->redundant / (double)layer.experts : 1;
   const double feed =
       orr_model_layer_parameters(model, kind) - experts - shared - routers - whole - mixer;
-  return (mixer / tp + whole) * weight_size(shard, ORR_QUANTIZED_MIXER) +
-         feed / tp * weight_size(shard, ORR_QUANTIZED_FEED) +
-         shared / tp * weight_size(shard, ORR_QUANTIZED_SHARED) + routers * plain +
-         copies * experts / (tp * (double)MAX(shard->dp, 1)) *
-             weight_size(shard, ORR_QUANTIZED_EXPERTS);
+  const double attends =
+      (mixer / tp + whole) * weight_size(shard, ORR_QUANTIZED_MIXER) + routers * plain;
+  const double feeds = feed / tp * weight_size(shard, ORR_QUANTIZED_FEED) +
+                       shared / tp * weight_size(shard, ORR_QUANTIZED_SHARED) +
+                       copies * experts / (tp * (double)MAX(shard->dp, 1)) *
+                           weight_size(shard, ORR_QUANTIZED_EXPERTS);
+  return (shard->part == ORR_PART_FEED ? 0 : attends) + (shard->part == ORR_PART_MIXER ? 0 : feeds);
 }
 
 double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard *shard,
@@ -100,7 +102,7 @@ double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard
   if (has_embedding && model->encoder.layers > 0)
     ends += (double)model->encoder.layers *
             orr_model_layer_parameters(model, (guint)orr_model_encoder_kind(model));
-  return sum + ends * plain / (double)shard->tp;
+  return sum + (shard->part == ORR_PART_FEED ? 0 : ends * plain / (double)shard->tp);
 }
 
 /* What a part holds at once beside the layer's input and residual, in elements per token:
@@ -136,7 +138,8 @@ double orr_inference_activation_bytes(const OrrModel *model, const OrrInferenceS
   for (guint kind = 0; kind < orr_model_n_layer_kinds(model); kind++) {
     const int feed = orr_model_kind(model, kind).feed;
     if ((gint64)kind == orr_model_encoder_kind(model)) continue;
-    widest = fmax(widest, mixer_elements(model, kind, shard));
+    if (shard->part != ORR_PART_FEED) widest = fmax(widest, mixer_elements(model, kind, shard));
+    if (shard->part == ORR_PART_MIXER) continue;
     if (feed == ORR_FEED_DENSE) widest = fmax(widest, feed_elements(model, shard));
     if (feed == ORR_FEED_MOE) widest = fmax(widest, expert_elements(model, shard));
   }

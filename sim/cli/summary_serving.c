@@ -110,6 +110,17 @@ static void add_encoders(OrrPage *page, const OrrServing *params, const OrrServi
                 orr_page_bytes(page, r->embedding_bytes), orr_page_seconds(page, r->encode_mean_s));
 }
 
+static void add_pools(OrrPage *page, const OrrServingResult *r) {
+  if (r->feed_gpus == 0) return;
+  orr_page_line(page, "pools",
+                "attention's GPUs compute %s of a step, %s of feed-forwards with %s of weights "
+                "each %s; sends take %s",
+                orr_page_percent(page, r->attention_pool_busy),
+                orr_page_things(page, r->feed_gpus, "GPU"),
+                orr_page_bytes(page, r->feed_weights_bytes),
+                orr_page_percent(page, r->feed_pool_busy), orr_page_percent(page, r->sends_busy));
+}
+
 /* The line "steady" is printed where the start and end of a run change its rates by more. */
 static const double shown_from = 0.05;
 
@@ -187,6 +198,7 @@ void orr_summary_serving(OrrPage *page, const OrrScenario *scenario, const OrrOu
   add_throughput(page, outcome);
   add_steady(page, params, r);
   add_engines(page, params, r);
+  add_pools(page, r);
   add_encoders(page, params, r);
   add_fleet(page, params, r);
   if (!isnan(r->gpu_power_mean_w))

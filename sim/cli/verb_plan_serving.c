@@ -26,7 +26,7 @@ static char *executor, *model, *clusters, *devices, *stack, *prices, *formats, *
     *tpot, *trace_file, *trace_kind;
 static double rate, fraction = 0.99;
 static int n_gpus, input_tokens, output_tokens;
-static gboolean exhaustive, is_whole;
+static gboolean exhaustive, is_whole, has_pools;
 
 static const GOptionEntry options[] = {
     ORR_OPTION_TEXT("model", model, "NAME", "The model"),
@@ -59,6 +59,9 @@ static const GOptionEntry options[] = {
     ORR_OPTION_REAL("share", fraction,
                     "Fraction of the requests that must meet both (default 0.99)"),
     ORR_OPTION_FLAG("aggregated", is_whole, "Only layouts whose replicas prefill and decode"),
+    ORR_OPTION_FLAG("feed-forward-pools", has_pools,
+                    "Also layouts of mixtures whose experts have GPUs of their own, in all ratios "
+                    "to attention's GPUs"),
     ORR_OPTION_FLAG("exhaustive", exhaustive,
                     "Search the rate of every layout, also where it cannot be among the best"),
     ORR_OPTION_SET("workload.engine.max-num-seqs=64"),
@@ -188,6 +191,7 @@ static gboolean read_question(OrrLibrary *library, OrrPlanServing *ret_asked, GE
                                 .output_tokens = output_tokens,
                                 .fraction = fraction,
                                 .is_whole = is_whole,
+                                .has_pools = has_pools,
                                 .exhaustive = exhaustive,
                                 .jobs = (guint)MAX(orr_options.n_jobs, 0)};
   if (!check_numbers(error) || !check_settings(error) ||

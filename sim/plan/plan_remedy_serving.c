@@ -27,7 +27,7 @@ gboolean orr_plan_remedy_is_serving(const char *findings) {
  * none; @also: further settings. */
 static void add_split(Asked *asked, OrrServingParallel split, const char *also) {
   const OrrServingParallel *own = &asked->params->parallel;
-  const gint64 gpus = split.tp * split.pp * split.dp_attention;
+  const gint64 gpus = orr_serving_parallel_gpus(&split);
   const gint64 had = MAX(asked->params->replicas, 1);
   const gint64 replicas = MIN(had, MAX(asked->gpus / gpus, 1));
   GString *text = g_string_new(NULL);
@@ -66,7 +66,7 @@ static void add_sizes(Asked *asked, const OrrScenario *scenario, const char *als
     wide.tp *= factor;
     deep.pp *= factor;
     groups.dp_attention *= factor;
-    groups.ep = groups.tp * groups.dp_attention;
+    if (own->feed.gpus == 0) groups.ep = groups.tp * groups.dp_attention;
     nodes.tp = node;
     nodes.pp = factor;
     add_split(asked, wide, also);

@@ -67,6 +67,7 @@ typedef struct {
   gint64 output_tokens;            /* of an answer; of the shortest one of a trace */
   double ttft_s, tpot_s, fraction; /* the objectives, and how many requests must meet them */
   gboolean is_whole;               /* prompts are not computed apart from answers */
+  gboolean has_pools;              /* also layouts with pools of feed-forwards */
   gboolean exhaustive;             /* measure every layout */
   guint jobs;                      /* layouts at once; 0: one per core */
 } OrrPlanServing;
@@ -89,6 +90,7 @@ extern const char *const orr_plan_bound_words[]; /* "-", "ttft", "tpot", NULL */
 /* How a replica is split over GPUs. */
 typedef struct {
   gint64 tp, pp, dp_attention, ep;
+  gint64 feed_gpus, micro_batches; /* feed-forwards on GPUs of their own; 0: they have none */
 } OrrPlanSplit;
 
 /* One rate that was tried. Plain bytes that cross a pipe. */

@@ -91,7 +91,7 @@ typedef struct {
 } Choice;
 
 static gint64 gpus_of(const OrrPlanSplit *split) {
-  return split->tp * split->pp * split->dp_attention;
+  return split->tp * split->pp * split->dp_attention + split->feed_gpus;
 }
 
 static void add_budgets(Choice *choice) {
@@ -135,6 +135,18 @@ static void add_groups(Choice *choice, GArray *splits, gint64 domain) {
       add_split(choice, splits, (OrrPlanSplit){tp, 1, dp, tp * dp});
 }
 
+/* Attention on tp dp GPUs, whole experts on as many others as divide them: their ratio is what is
+ * searched. One micro-batch leaves one pool idle while the other computes. */
+static void add_pools(Choice *choice, GArray *splits, gint64 domain) {
+  const OrrModel *model = &choice->scenario->model;
+  const gint64 most = MIN(MOST_WIDE, model->moe.experts);
+  for (gint64 tp = 1; tp <= domain && model->heads % tp == 0; tp *= 2)
+    for (gint64 dp = 1; tp * dp <= MOST_WIDE; dp *= 2)
+      for (gint64 feed = 1; feed <= most; feed *= 2)
+        for (gint64 m = 2; m <= 3; m++)
+          add_split(choice, splits, (OrrPlanSplit){tp, 1, dp, feed, feed, m});
+}
+
 static GArray *splits_of(Choice *choice) {
   const OrrCluster *cluster = &choice->scenario->cluster;
   const gint64 domain = MIN(MAX(cluster->node.scale_up_domain, 1), MOST_TP);
@@ -143,6 +155,8 @@ static GArray *splits_of(Choice *choice) {
   const gint64 node = MIN(MAX(cluster->node.gpus, domain), MOST_TP);
   add_tensor(choice, splits, node);
   add_groups(choice, splits, node);
+  if (choice->asked->has_pools && choice->scenario->model.moe.experts > 1)
+    add_pools(choice, splits, node);
   return splits;
 }
 
@@ -165,13 +179,15 @@ static void add_roles(Choice *choice, const OrrPlanSplit *prefill, const OrrPlan
     }
 }
 
-/* Pipelines hold a request longer than they speed it up: roles have none. */
+/* Pipelines hold a request longer than they speed it up: roles have none. Only decodes have pools
+ * of feed-forwards. */
 static void add_all_roles(Choice *choice, const GArray *splits) {
   for (guint i = 0; i < splits->len; i++)
     for (guint j = 0; j < splits->len; j++) {
       const OrrPlanSplit *prefill = &g_array_index(splits, OrrPlanSplit, i);
       const OrrPlanSplit *decode = &g_array_index(splits, OrrPlanSplit, j);
-      if (prefill->pp == 1 && decode->pp == 1) add_roles(choice, prefill, decode);
+      if (prefill->pp == 1 && decode->pp == 1 && prefill->feed_gpus == 0)
+        add_roles(choice, prefill, decode);
     }
 }
 
@@ -217,6 +233,11 @@ static void add_words(GString *text, const OrrPlanSplit *split) {
   if (split->dp_attention > 1)
     g_string_append_printf(text, ", dp-attention %" G_GINT64_FORMAT, split->dp_attention);
   if (split->ep > 1) g_string_append_printf(text, ", ep %" G_GINT64_FORMAT, split->ep);
+  if (split->feed_gpus > 0)
+    g_string_append_printf(text,
+                           " with %" G_GINT64_FORMAT " GPUs of feed-forwards, %" G_GINT64_FORMAT
+                           " micro-batches",
+                           split->feed_gpus, split->micro_batches);
 }
 
 char *orr_plan_serving_split(const OrrPlanLayout *layout) {

@@ -26,6 +26,9 @@ static void add_parallel(GString *out, const OrrPlanSplit *split) {
   if (split->dp_attention > 1)
     g_string_append_printf(out, ", dp-attention: " D, split->dp_attention);
   if (split->ep > 1) g_string_append_printf(out, ", ep: " D, split->ep);
+  if (split->feed_gpus > 0)
+    g_string_append_printf(out, ", feed-forward: {gpus: " D ", micro-batches: " D "}",
+                           split->feed_gpus, split->micro_batches);
   g_string_append_c(out, '}');
 }
 
@@ -217,7 +220,9 @@ static char *line_of(const OrrPlanServing *asked, const OrrPlanLayout *layout,
 static gboolean has_line(const Engine *engine, const OrrPlanLayout *layout) {
   const gboolean has_groups =
       layout->split.dp_attention > 1 || (layout->prefill > 0 && layout->decode.dp_attention > 1);
-  return engine && (engine->groups || !has_groups) && (engine->prefill || layout->prefill == 0);
+  const gboolean has_pools = layout->split.feed_gpus + layout->decode.feed_gpus > 0;
+  return engine && !has_pools && (engine->groups || !has_groups) &&
+         (engine->prefill || layout->prefill == 0);
 }
 
 char *orr_plan_serving_launch(OrrLibrary *library, const OrrPlanServing *asked,

@@ -43,6 +43,35 @@ static void test_layouts(void) {
   g_assert_cmpuint(count(moe, 1, 1, 1, 1), ==, 0);
 }
 
+/* On four GPUs attention has one, tp 2 or dp-attention 2, and experts one or two: six layouts with
+ * two or three micro-batches, of two budgets each. Engines have no options for them. */
+static void test_pools(void) {
+  OrrLibrary *library = shared_library();
+  OrrPlanServing asked = question("vllm-0.19");
+  asked.model = "mixtral-8x7b";
+  asked.is_whole = TRUE;
+  g_autoptr(GArray) one = layouts_of(library, &asked);
+  asked.has_pools = TRUE;
+  g_autoptr(GArray) two = layouts_of(library, &asked);
+  g_assert_cmpuint(two->len, ==, one->len + 6 * 2 * 2);
+  for (guint i = 0; i < two->len; i++) {
+    const OrrPlanLayout *layout = at(two, i);
+    const OrrPlanLoad load = {.rate = 1, .requests = 1};
+    g_autoptr(GError) error = NULL;
+    if (layout->split.feed_gpus == 0) continue;
+    g_assert_cmpint(layout->gpus, ==,
+                    layout->split.tp * layout->split.dp_attention + layout->split.feed_gpus);
+    g_assert_cmpint(layout->gpus, <=, 4);
+    g_assert_cmpint(layout->split.ep, ==, layout->split.feed_gpus);
+    g_assert_null(orr_plan_serving_launch(library, &asked, layout));
+    g_autoptr(OrrNode) tree = orr_plan_serving_tree(library, &asked, layout, 1, &load, &error);
+    g_assert_no_error(error);
+    const OrrNode *parallel = orr_node_get(orr_node_get(tree, "workload"), "parallel");
+    g_assert_cmpstr(orr_node_get_text(orr_node_get(parallel, "feed-forward"), "gpus"), ==,
+                    layout->split.feed_gpus == 1 ? "1" : "2");
+  }
+}
+
 static void test_formats(void) {
   OrrLibrary *library = shared_library();
   const struct {
@@ -324,6 +353,7 @@ static void test_no_launch(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/plan-serving/layouts", test_layouts);
+  g_test_add_func("/plan-serving/pools", test_pools);
   g_test_add_func("/plan-serving/formats", test_formats);
   g_test_add_func("/plan-serving/machines", test_machines);
   g_test_add_func("/plan-serving/sizes", test_sizes);

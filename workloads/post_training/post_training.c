@@ -299,6 +299,10 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   if (orr_tasks_are_on(&p->rollout.tasks))
     orr_diags_error(diags, orr_node_place_in(place, "rollout.tasks"),
                     "rollout.tasks is not for rollouts: turns and tools of agents are `turns`");
+  if (p->rollout.parallel.feed.gpus > 0)
+    orr_diags_error(diags, orr_node_place_in(place, "rollout.parallel"),
+                    "rollout.parallel.feed-forward is not for rollouts: their engines compute "
+                    "feed-forwards where attention is");
   if (p->rollout.load.entry || p->rollout.groups)
     orr_diags_error(diags, orr_node_place_in(place, "rollout"),
                     "rollout.load and rollout.groups are not for rollouts: the loop says what "

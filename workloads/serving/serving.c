@@ -211,6 +211,18 @@ static const OrrField engine_fields[] = {
 static const OrrFieldTable engine_table = ORR_FIELD_TABLE(
     "serving-engine", "One engine, as vLLM v1 names its settings.", OrrEngineParams, engine_fields);
 
+static const OrrField feed_fields[] = {
+    COUNT(
+        OrrFeedForwardPool, "gpus", gpus, 0, "0",
+        "GPUs of a replica, after attention's, that compute feed-forwards alone, dense, routed and "
+        "shared: parallel.ep groups of whole experts; 0: attention's GPUs do."),
+    COUNT(OrrFeedForwardPool, "micro-batches", micro_batches, 1, "1",
+          "Parts of a step's batch that are under way at once: while one is with attention another "
+          "is with the feed-forwards."),
+};
+static const OrrFieldTable feed_table = ORR_FIELD_TABLE(
+    "feed-forward-pool", "Feed-forwards on GPUs of their own.", OrrFeedForwardPool, feed_fields);
+
 static const char *const expert_placement_words[] = {"drawn", "packed", NULL};
 static const OrrField parallel_fields[] = {
     COUNT(OrrServingParallel, "tp", tp, 1, "1", "Tensor-parallel size."),
@@ -218,7 +230,7 @@ static const OrrField parallel_fields[] = {
           "Pipeline-parallel size, and number of batches in flight."),
     COUNT(OrrServingParallel, "ep", ep, 1, "1",
           "Expert-parallel size: whole experts are distributed over this many of the tp * "
-          "dp-attention ranks; the rest of the ranks split each expert."),
+          "dp-attention ranks, or of feed-forward.gpus; the rest of the ranks split each expert."),
     ORR_FIELD_TEXT(OrrServingParallel, "all-to-all", all_to_all, "auto",
                    "All-to-all of experts' tokens under dp-attention: auto (DeepEP's low-latency "
                    "kernels up to 128 tokens per rank, otherwise its normal ones), nccl, or an "
@@ -240,6 +252,8 @@ static const OrrField parallel_fields[] = {
     COUNT(OrrServingParallel, "dp-attention", dp_attention, 1, "1",
           "Ranks of attention data parallelism: engine cores with their own requests that step "
           "together."),
+    PART(OrrServingParallel, "feed-forward", feed, feed_table,
+         "Feed-forwards apart from attention, on GPUs of their own."),
 };
 static const OrrFieldTable parallel_table = ORR_FIELD_TABLE(
     "serving-parallel", "How an engine is split over GPUs.", OrrServingParallel, parallel_fields);

@@ -29,6 +29,12 @@
 
 G_BEGIN_DECLS
 
+/* Feed-forwards on GPUs of their own: cost/serving_pools.h. */
+typedef struct {
+  gint64 gpus;          /* 0: they are computed where attention is */
+  gint64 micro_batches; /* of a step, under way at once */
+} OrrFeedForwardPool;
+
 typedef enum { ORR_EXPERTS_DRAWN, ORR_EXPERTS_PACKED } OrrExpertPlacement;
 
 typedef struct {
@@ -38,7 +44,13 @@ typedef struct {
   gint64 redundant; /* copies of experts beyond one of each */
   int placement;    /* OrrExpertPlacement */
   char *all_to_all;
+  OrrFeedForwardPool feed;
 } OrrServingParallel;
+
+/* GPUs of a replica: attention's, then the feed-forwards'. */
+static inline gint64 orr_serving_parallel_gpus(const OrrServingParallel *parallel) {
+  return parallel->tp * parallel->pp * parallel->dp_attention + parallel->feed.gpus;
+}
 
 /* Replicas that differ from the first ones. */
 typedef struct {
@@ -169,8 +181,13 @@ orr_serving_outputs(const OrrServing *params) { /* of a prompt, that its client 
 
 /* --- derived from a document: serving_params.c --- */
 
+/* Of the GPUs of attention, which compute feed-forwards too where no pool does. */
 OrrInferenceShard orr_serving_shard(const OrrServing *params);
-/* The same, with the load of the fullest rank of @model's experts. */
+/* Of the pool of feed-forwards. */
+OrrInferenceShard orr_serving_feed_shard(const OrrServing *params);
+/* The load of the fullest rank of @model's experts, for OrrInferenceShard.fullest. */
+double orr_serving_fullest(const OrrServing *params, const OrrModel *model);
+/* orr_serving_shard with that load. */
 OrrInferenceShard orr_serving_loaded_shard(const OrrServing *params, const OrrModel *model);
 OrrLora orr_serving_lora(const OrrServing *params); /* rank 0: no adapters */
 /* Image tokens per prompt. */

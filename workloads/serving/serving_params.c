@@ -16,19 +16,38 @@ OrrInferenceShard orr_serving_shard(const OrrServing *params) {
                              .weights = (OrrDtype)params->precision,
                              .activations = (OrrDtype)params->activations,
                              .kv = (OrrDtype)params->kv_dtype};
+  if (params->parallel.feed.gpus > 0) {
+    shard.part = ORR_PART_MIXER;
+    shard.ep = 1;
+    shard.redundant = 0;
+  }
   orr_inference_quantize(&shard, (OrrQuantization)params->quantization, &params->weights);
   return shard;
 }
 
-OrrInferenceShard orr_serving_loaded_shard(const OrrServing *params, const OrrModel *model) {
-  static const guint64 seed = 1; /* of where experts are; runs of a scenario differ in requests */
+OrrInferenceShard orr_serving_feed_shard(const OrrServing *params) {
+  const OrrServingParallel *parallel = &params->parallel;
   OrrInferenceShard shard = orr_serving_shard(params);
+  shard.part = ORR_PART_FEED;
+  shard.tp = parallel->feed.gpus / parallel->ep;
+  shard.dp = shard.ep = parallel->ep;
+  shard.redundant = parallel->redundant;
+  return shard;
+}
+
+double orr_serving_fullest(const OrrServing *params, const OrrModel *model) {
+  static const guint64 seed = 1; /* of where experts are; runs of a scenario differ in requests */
   const OrrExpertSpread spread = {.experts = model->moe.experts,
                                   .topk = model->moe.topk,
                                   .ep = params->parallel.ep,
                                   .redundant = params->parallel.redundant,
                                   .packed = params->parallel.placement == ORR_EXPERTS_PACKED};
-  shard.fullest = orr_expert_load_fullest(&params->parallel.load, &spread, seed);
+  return orr_expert_load_fullest(&params->parallel.load, &spread, seed);
+}
+
+OrrInferenceShard orr_serving_loaded_shard(const OrrServing *params, const OrrModel *model) {
+  OrrInferenceShard shard = orr_serving_shard(params);
+  shard.fullest = orr_serving_fullest(params, model);
   return shard;
 }
 

@@ -6,6 +6,7 @@
 #define ORR_SERVING_WORK_H
 
 #include "results/rows/rows.h"
+#include "workloads/serving/cost/serving_pools.h"
 #include "workloads/serving/power_time.h"
 #include "workloads/serving/serving.h"
 
@@ -36,6 +37,7 @@ typedef struct {
   gint64 first, first_gpu, gpus; /* replica; its first GPU; GPUs of each */
   gint64 n_blocks;               /* blocks per core */
   double weight_bytes, kv_bytes_per_token, activation_bytes, budget_bytes; /* per GPU */
+  double feed_bytes;    /* weights on each GPU of the pool of feed-forwards; 0: there is none */
   double state_bytes;   /* per sequence, on one GPU */
   double adapter_bytes; /* per adapter, on one GPU */
   OrrKvLayout kv_layout;
@@ -144,6 +146,7 @@ typedef struct {
   double area_request_s; /* integral of the number of requests in the system */
   double trust_s[ORR_HOW_OUTSIDE + 1];
   OrrServingParts parts; /* breakdown of the steps */
+  OrrServingPoolTimes pools;
   /* kernels without rows in the profile, for the first group that lacks any; NULL: none */
   char *missing;
   char *left_out; /* of the load's file: "columns that are not read: a, b"; NULL: nothing */

@@ -277,6 +277,19 @@ static void fill_encoders(const OrrServingWork *work, OrrServingResult *result) 
   result->embedding_bytes = work->embedding_bytes;
 }
 
+static void fill_pools(const OrrServingWork *work, OrrServingResult *result) {
+  const OrrServingPoolTimes *pools = &work->pools;
+  for (guint i = 0; i < work->groups->len; i++) {
+    const OrrServedGroup *group = &g_array_index(work->groups, OrrServedGroup, i);
+    result->feed_gpus += group->params.replicas * group->params.parallel.feed.gpus;
+    if (result->feed_weights_bytes <= 0) result->feed_weights_bytes = group->feed_bytes;
+  }
+  if (pools->step_s <= 0) return;
+  result->attention_pool_busy = pools->attention_s / pools->step_s;
+  result->feed_pool_busy = pools->feed_s / pools->step_s;
+  result->sends_busy = pools->sends_s / pools->step_s;
+}
+
 /* A price for the time that replicas, encoders and pools of tasks hold their GPUs: others are free
  * for other use. Groups may have devices of their own. @ret_gpus: their mean number. */
 static double hardware_per_s(const OrrReplayed *replayed, const OrrServingWork *work,
@@ -370,6 +383,10 @@ static void warn(const OrrReplayed *replayed, const OrrServingWork *work, OrrOut
         g_strdup_printf("the cache was full, and keeps all tokens of layers with a window, as "
                         "engines did before vLLM's hybrid cache manager (2025): later ones hold "
                         "more requests; engine.prefix-caching: none frees tokens outside windows"));
+  if (result->feed_gpus > 0)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup("no measured run has feed-forwards on GPUs of their own: error bands "
+                             "come from engines on one pool"));
   if (work->missing)
     g_ptr_array_add(
         outcome->warnings,
@@ -493,6 +510,7 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   fill_steady(work, result);
   fill_from_replicas(work, result);
   fill_encoders(work, result);
+  fill_pools(work, result);
   orr_serving_energy(work, outcome);
   fill_money(replayed, work, outcome);
   fill_errors(work, result);

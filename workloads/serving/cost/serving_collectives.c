@@ -114,7 +114,7 @@ gboolean orr_serving_collectives_try(const OrrServingCostParams *params, GError 
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
     if (op->kind != ORR_OPERATOR_COMM) continue;
-    g_autoptr(OrrCollectivePlan) planned = plan_exchange(params, op, error);
+    g_autoptr(OrrCollectivePlan) planned = plan_operator(params, op, error);
     if (!planned) return FALSE;
   }
   return TRUE;

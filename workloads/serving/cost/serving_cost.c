@@ -2,79 +2,24 @@
  * serving_cost.c - computes the time of steps from operators, and caches it by number of tokens and
  * by mean context.
  */
-#include "workloads/serving/cost/serving_cost.h"
+#include "workloads/serving/cost/serving_cost_private.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "sim/base/fault.h"
 #include "workloads/serving/cost/serving_experts.h"
 #include "workloads/serving/cost/serving_joules.h"
 
-enum {
-  N_HOWS = ORR_HOW_OUTSIDE + 1,
-  RUNGS = 64,
-  LADDER = RUNGS * 24,
-  MOST_QUERIES = 1 + ORR_MOST_DRAFTED,
-  MOST_BESIDE = 256 /* tokens: see shared_seconds */
-};
-
-/* Costs that depend only on a number of tokens (or sequences). */
-typedef struct {
-  double total_s, comm_s; /* total_s < 0: not yet computed */
-  double bytes;           /* bytes that its kernels move */
-  double by_how[N_HOWS];
-  guint kernels;
-  OrrJoules joules;
-} Piece;
-
-typedef struct {
-  float core_s[LADDER]; /* core time of one decode; NAN: not yet computed */
-  guint8 how[LADDER];
-} Ladder;
-
-/* A kind of layer: the model's kinds, then the same of layers at the ends in 16 bits. */
-typedef struct {
-  guint kind;
-  OrrInferenceShard shard;
-  gint64 n, n_of_largest_stage;
-  OrrInferenceHeads heads;
-  gboolean has_core;         /* whether it has attention */
-  OrrServingModules *module; /* NULL: plain attention, or none */
-  const OrrCostBatch *batch; /* measured mixed batches; NULL: prefill and decode are separate */
-  GPtrArray *ladders[1 + MOST_QUERIES]; /* by queries per decode: Ladder* by number of decodes;
-                                   * elements may be NULL */
-  OrrInferenceHeads decode_heads;
-  GArray *pieces;  /* Piece by tokens */
-  GArray *experts; /* Piece by tokens of all ranks */
-  GArray *shared;  /* Piece by tokens: shared experts */
-  GArray *prompts; /* Piece by prompt tokens, or by blocks of keys that they attend to */
-  GArray *decodes; /* Piece by decoding tokens */
-  GArray *modules; /* Piece by tokens: the products of a module */
-} Kind;
-
-struct OrrServingCost {
-  OrrServingCostParams params;
-  Kind *kinds;
-  guint n_kinds;
-  GArray *embedding, *final_norm, *head; /* Piece by tokens, tokens, logits */
-  GArray *candidates;                    /* Piece by logits */
-  GArray *encoder;                       /* Piece by images */
-  GArray *operators;                     /* scratch */
-  double trust[N_HOWS];
-  OrrServingParts parts;
-  double rung_keys[LADDER]; /* of each rung */
-};
+static guint kind_of(const OrrServingCostParams *params, const OrrModel *model, gint64 layer) {
+  return orr_model_layer_kind(model, layer) + (orr_inference_is_plain(model, &params->shard, layer)
+                                                   ? orr_model_n_layer_kinds(model)
+                                                   : 0);
+}
 
 /* Of layers [first, first + n). */
 static gint64 layers_of_kind(const OrrServingCostParams *params, guint k, gint64 first, gint64 n) {
-  const OrrModel *model = params->world->model;
-  const guint n_kinds = orr_model_n_layer_kinds(model);
   gint64 count = 0;
   for (gint64 layer = first; layer < first + n; layer++)
-    count += orr_model_layer_kind(model, layer) +
-                 (orr_inference_is_plain(model, &params->shard, layer) ? n_kinds : 0) ==
-             k;
+    count += kind_of(params, params->world->model, layer) == k;
   return count;
 }
 
@@ -93,13 +38,14 @@ static void init_kind(OrrServingCost *cost, guint k) {
             layers_of_kind(params, k, first, MIN(stage, model->layers - first)));
   kind->heads = orr_inference_heads(model, kind->kind, &params->shard);
   kind->decode_heads = orr_inference_decode_heads(model, kind->kind, &params->shard);
-  kind->has_core = orr_inference_attends(model, kind->kind);
+  kind->has_core = params->shard.part != ORR_PART_FEED && orr_inference_attends(model, kind->kind);
   const OrrBatchAttention of = {.dtype = params->shard.activations,
                                 .kv_dtype = params->shard.kv,
                                 .heads = kind->heads.heads,
                                 .kv_heads = kind->heads.kv_heads,
                                 .head_dim = kind->heads.head_dim};
-  kind->module = orr_serving_modules_new(&cost->params, kind->kind, &kind->shard);
+  if (kind->has_core)
+    kind->module = orr_serving_modules_new(&cost->params, kind->kind, &kind->shard);
   kind->batch = kind->module ? NULL : orr_cost_batch_find(params->world->cost, &of);
   for (guint q = 0; q <= MOST_QUERIES; q++)
     kind->ladders[q] = g_ptr_array_new_with_free_func(g_free);
@@ -108,8 +54,6 @@ static void init_kind(OrrServingCost *cost, guint k) {
   for (guint i = 0; i < G_N_ELEMENTS(pieces); i++)
     *pieces[i] = g_array_new(FALSE, TRUE, sizeof(Piece));
 }
-
-static gboolean check_missing(OrrServingCost *cost, GError **error);
 
 OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError **error) {
   OrrServingCost *cost = g_new0(OrrServingCost, 1);
@@ -124,7 +68,8 @@ OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError 
   cost->candidates = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->encoder = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  if (orr_serving_collectives_try(params, error) && check_missing(cost, error)) return cost;
+  if (orr_serving_collectives_try(params, error) && orr_serving_cost_check_missing(cost, error))
+    return cost;
   orr_serving_cost_free(cost);
   return NULL;
 }
@@ -146,6 +91,13 @@ void orr_serving_cost_free(OrrServingCost *cost) {
   g_array_unref(cost->encoder);
   g_array_unref(cost->operators);
   g_free(cost);
+}
+
+double orr_serving_cost_kernels_s(const OrrServingCost *cost) { return cost->kernels_s; }
+
+double orr_serving_cost_layer_s(const OrrServingCost *cost, gint64 layer) {
+  const OrrModel *model = cost->params.world->model;
+  return cost->kinds[kind_of(&cost->params, model, layer)].layer_s;
 }
 
 OrrServingParts orr_serving_cost_parts(const OrrServingCost *cost) { return cost->parts; }
@@ -264,8 +216,8 @@ static const Piece *end_piece(OrrServingCost *cost, GArray *pieces, EndOperators
 
 /* --- the attention core --- */
 
-static OrrOperator core_operator(const OrrServingCost *cost, const OrrInferenceHeads *heads,
-                                 gint64 batch, gint64 queries, gint64 keys) {
+OrrOperator orr_serving_cost_core(const OrrServingCost *cost, const OrrInferenceHeads *heads,
+                                  gint64 batch, gint64 queries, gint64 keys) {
   return orr_operator_attention("attention", ORR_PASS_FORWARD, cost->params.shard.activations,
                                 (OrrAttentionShape){.batch = batch,
                                                     .q_length = queries,
@@ -280,7 +232,7 @@ static OrrOperator core_operator(const OrrServingCost *cost, const OrrInferenceH
 
 static OrrCost ask_core(const OrrServingCost *cost, const Kind *kind, gint64 batch, gint64 queries,
                         gint64 keys) {
-  const OrrOperator op = core_operator(cost, &kind->heads, batch, queries, keys);
+  const OrrOperator op = orr_serving_cost_core(cost, &kind->heads, batch, queries, keys);
   const OrrCostModel *model = cost->params.world->cost;
   return orr_cost_limited(model, &op,
                           orr_cost_serving_attention_over(model, &op, cost->params.shard.kv));
@@ -320,7 +272,7 @@ static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint de
                           guint queries, gint64 keys) {
   if (kind->module)
     return orr_serving_modules_decodes(kind->module, decodes, queries, (double)keys);
-  OrrOperator op = core_operator(cost, &kind->decode_heads, decodes, 1, keys);
+  OrrOperator op = orr_serving_cost_core(cost, &kind->decode_heads, decodes, 1, keys);
   if (queries == 1)
     return orr_cost_serving_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
   op.attention.heads *= queries;
@@ -433,6 +385,7 @@ static void add_trust(OrrServingCost *cost, const Piece *piece, double n) {
 
 static void add_ends(OrrServingCost *cost, gint64 padded, const OrrStepShape *shape,
                      OrrStepTime *time, guint *kernels) {
+  if (cost->params.shard.part == ORR_PART_FEED) return;
   const Piece *const ends[] = {
       end_piece(cost, cost->embedding, orr_inference_embedding, padded),
       end_piece(cost, cost->final_norm, orr_inference_final_norm, padded),
@@ -517,6 +470,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
       add_trust(cost, pieces[i], n);
       orr_joules_add(&time.joules, pieces[i]->joules, n);
     }
+    kind->layer_s = layer_s;
     time.gpu_s += n * layer_s;
     time.attention_s += n * core_s;
     cost->parts.experts_s += n * (routed->total_s + shared_s);
@@ -532,6 +486,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     orr_joules_add(&time.joules, encoded->joules, 1);
     add_trust(cost, encoded, 1);
   }
+  cost->kernels_s = time.gpu_s;
   if (cost->params.is_eager && !orr_serving_graph_holds(&cost->params, shape)) {
     const double launches_s = launch_seconds(cost, kernels);
     time.stage_s = fmax(time.stage_s, launches_s / (double)cost->params.pp);
@@ -547,51 +502,4 @@ double orr_serving_cost_images(OrrServingCost *cost, gint64 images) {
   const Piece *encoded = end_piece(cost, cost->encoder, orr_inference_encoder, images);
   add_trust(cost, encoded, 1);
   return encoded->total_s;
-}
-
-/* --- gaps of the profile --- */
-
-static void note_missing(const OrrServingCost *cost, const OrrOperator *op, GPtrArray *missing) {
-  const OrrCostModel *model = cost->params.world->cost;
-  const gboolean is_known =
-      op->kind == ORR_OPERATOR_MOE && !orr_serving_experts_are_missing(model, op);
-  char *what = is_known ? NULL : orr_cost_missing(model, op);
-  if (what && !g_ptr_array_find_with_equal_func(missing, what, g_str_equal, NULL))
-    g_ptr_array_add(missing, what);
-  else
-    g_free(what);
-}
-
-static void note_core(const OrrServingCost *cost, const Kind *kind, GPtrArray *missing) {
-  if (!kind->has_core || kind->batch || kind->module) return;
-  OrrOperator decode = core_operator(cost, &kind->decode_heads, 1, 1, 1024);
-  const OrrOperator prompt = core_operator(cost, &kind->heads, 1, 1024, 1024);
-  decode.dtype = (guint8)cost->params.shard.kv; /* tables are by the format of stored keys */
-  note_missing(cost, &decode, missing);
-  note_missing(cost, &prompt, missing);
-}
-
-char *orr_serving_cost_missing(OrrServingCost *cost) {
-  const OrrModel *model = cost->params.world->model;
-  g_autoptr(GPtrArray) missing = g_ptr_array_new_with_free_func(g_free);
-  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  for (guint k = 0; k < cost->n_kinds; k++) {
-    if (cost->kinds[k].n == 0) continue;
-    orr_inference_layer(model, cost->kinds[k].kind, &cost->kinds[k].shard, 1, operators);
-    orr_inference_experts(model, cost->kinds[k].kind, &cost->kinds[k].shard, 1, operators);
-    note_core(cost, &cost->kinds[k], missing);
-  }
-  for (guint i = 0; i < operators->len; i++)
-    note_missing(cost, &g_array_index(operators, OrrOperator, i), missing);
-  if (missing->len == 0) return NULL;
-  g_ptr_array_add(missing, NULL);
-  return g_strjoinv(", ", (char **)missing->pdata);
-}
-
-static gboolean check_missing(OrrServingCost *cost, GError **error) {
-  g_autofree char *missing =
-      orr_cost_refuses_gaps(cost->params.world->cost) ? orr_serving_cost_missing(cost) : NULL;
-  if (!missing) return TRUE;
-  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "the device's profile holds no %s (on-missing: error)", missing);
 }

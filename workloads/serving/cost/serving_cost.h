@@ -52,9 +52,11 @@ typedef struct {
   double stage_s; /* time of the slowest stage */
   double comm_s;  /* tensor-parallel collectives, part of gpu_s */
   double attention_s;
+  double idle_s; /* serving_pools.h: of gpu_s, what a GPU waits for the other pool, mean of all */
   /* of one GPU of each stage, summed over the stages, on top of static power; zero without a power
    * model */
   OrrJoules joules;
+  OrrJoules feed_joules; /* serving_pools.h: of one GPU of the feed-forwards */
 } OrrStepTime;
 
 typedef enum { ORR_GRAPH_TOKENS, ORR_GRAPH_SEQUENCES } OrrGraphUnit;
@@ -93,6 +95,10 @@ void orr_serving_cost_free(OrrServingCost *cost);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrServingCost, orr_serving_cost_free)
 
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape);
+/* Of the last step, before launches and power limits stretch it: its kernels, all layers and ends;
+ * and one layer of the model. */
+double orr_serving_cost_kernels_s(const OrrServingCost *cost);
+double orr_serving_cost_layer_s(const OrrServingCost *cost, gint64 layer);
 /* seconds to encode @images together, alone */
 double orr_serving_cost_images(OrrServingCost *cost, gint64 images);
 /* The tokens that a step computes: @shape's, or in a graph the next captured size:

@@ -11,6 +11,18 @@
 
 G_BEGIN_DECLS
 
+/* feed_pool.c: whether feed-forwards can be on GPUs of their own (parallel.feed-forward), and what
+ * each of them holds. */
+
+/* Bytes of weights on a GPU of the pool; 0: there is none. */
+double orr_feed_pool_bytes(const OrrServing *params, const OrrModel *model);
+
+/* Findings at @place; the second asks for no others. */
+void orr_feed_pool_check(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                         OrrDiags *diags);
+void orr_feed_pool_check_memory(const OrrServing *params, const OrrModel *model,
+                                const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
+
 /* group_costs.c: the cost models of a fleet's groups of replicas: each with its device and layout.
  */
 

@@ -3,6 +3,18 @@
  */
 #include "workloads/serving/fleet/fleet_private.h"
 
+/* Sends go between the GPUs of the group's first replica. */
+static gboolean open_pools(OrrServingRun *run, guint g, OrrServingCostParams cost, GError **error) {
+  const OrrServedGroup *group = &g_array_index(run->work->groups, OrrServedGroup, g);
+  const OrrFeedForwardPool *feed = &group->params.parallel.feed;
+  OrrServingPoolParams pools = {orr_serving_feed_shard(&group->params), feed->gpus,
+                                feed->micro_batches};
+  pools.shard.fullest = cost.shard.fullest;
+  cost.first_gpu = group->first_gpu;
+  return (run->costs[g] = orr_serving_cost_new(&cost, error)) != NULL &&
+         (run->pools[g] = orr_serving_pools_new(&cost, run->costs[g], &pools, error)) != NULL;
+}
+
 static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
   const OrrServedGroup *group = &g_array_index(run->work->groups, OrrServedGroup, g);
   const OrrServing *params = &group->params;
@@ -29,6 +41,7 @@ static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
                                      .launch_s = params->engine.host.launch_s,
                                      .experts = params->engine.experts,
                                      .pads = params->engine.graph_padding};
+  if (params->parallel.feed.gpus > 0) return open_pools(run, g, cost, error);
   if (!(run->costs[g] = orr_serving_cost_new(&cost, error))) return FALSE;
   if (orr_speculation_of(&params->engine.speculation).tokens == 0) return TRUE;
   return (run->drafters[g] = orr_drafter_new(&params->engine.speculation, &cost, error)) != NULL;
@@ -38,33 +51,50 @@ gboolean orr_group_costs_open(OrrServingRun *run, GError **error) {
   const guint n = run->work->groups->len;
   run->worlds = g_new0(OrrWorld, n);
   run->costs = g_new0(OrrServingCost *, n);
+  run->pools = g_new0(OrrServingPools *, n);
   run->drafters = g_new0(OrrDrafter *, n);
   for (guint g = 0; g < n; g++)
     if (!open_costs(run, g, error)) return FALSE;
   return TRUE;
 }
 
+static void close_cost(OrrServingWork *work, OrrServingCost *cost) {
+  const OrrServingParts parts = orr_serving_cost_parts(cost);
+  if (!work->missing) work->missing = orr_serving_cost_missing(cost);
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++)
+    work->trust_s[how] += orr_serving_cost_trust(cost)[how];
+  work->parts.gpu_s += parts.gpu_s;
+  work->parts.attention_s += parts.attention_s;
+  work->parts.experts_s += parts.experts_s;
+}
+
+static void close_pools(OrrServingWork *work, OrrServingPools *pools) {
+  const OrrServingPoolTimes *times = orr_serving_pools_times(pools);
+  close_cost(work, orr_serving_pools_feed(pools));
+  work->pools.step_s += times->step_s;
+  work->pools.attention_s += times->attention_s;
+  work->pools.feed_s += times->feed_s;
+  work->pools.sends_s += times->sends_s;
+}
+
 void orr_group_costs_close(const OrrServingRun *run) {
   OrrServingWork *work = run->work;
   for (guint g = 0; g < work->groups->len; g++) {
-    if (!work->missing) work->missing = orr_serving_cost_missing(run->costs[g]);
     const double *drafted = orr_drafter_trust(run->drafters[g]);
-    for (int how = 0; how <= ORR_HOW_OUTSIDE; how++)
-      work->trust_s[how] +=
-          orr_serving_cost_trust(run->costs[g])[how] + (drafted ? drafted[how] : 0);
-    const OrrServingParts parts = orr_serving_cost_parts(run->costs[g]);
-    work->parts.gpu_s += parts.gpu_s;
-    work->parts.attention_s += parts.attention_s;
-    work->parts.experts_s += parts.experts_s;
+    close_cost(work, run->costs[g]);
+    for (int how = 0; drafted && how <= ORR_HOW_OUTSIDE; how++) work->trust_s[how] += drafted[how];
+    if (run->pools[g]) close_pools(work, run->pools[g]);
   }
 }
 
 void orr_group_costs_free(OrrServingRun *run) {
   for (guint g = 0; run->costs && g < run->work->groups->len; g++) {
     orr_drafter_free(run->drafters[g]);
+    orr_serving_pools_free(run->pools[g]);
     orr_serving_cost_free(run->costs[g]);
   }
   g_free(run->drafters);
+  g_free(run->pools);
   g_free(run->costs);
   g_free(run->worlds);
 }

@@ -10,7 +10,7 @@
 static double least_step(const OrrServingRun *run, const OrrStepShape *shape) {
   double least_s = G_MAXDOUBLE;
   for (guint g = 0; g < run->work->groups->len; g++)
-    least_s = fmin(least_s, orr_serving_cost_step(run->costs[g], shape).gpu_s);
+    least_s = fmin(least_s, orr_serving_run_model_time(run, g, shape).gpu_s);
   return least_s;
 }
 

@@ -24,10 +24,6 @@
 
 #define D "%" G_GINT64_FORMAT
 
-static gint64 gpus_of(const OrrServingParallel *parallel) {
-  return parallel->tp * parallel->pp * parallel->dp_attention;
-}
-
 /* The parameters of group @g; group 0 belongs to `replicas`, which by default uses the GPUs that
  * the others leave. */
 static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster *cluster) {
@@ -42,10 +38,10 @@ static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster 
   gint64 left = orr_cluster_n_gpus(cluster);
   for (guint i = 0; params->groups && i < params->groups->len; i++) {
     const OrrReplicaGroup *other = params->groups->pdata[i];
-    left -= other->replicas * gpus_of(&other->parallel);
+    left -= other->replicas * orr_serving_parallel_gpus(&other->parallel);
   }
   left -= params->encoders.replicas + orr_tasks_gpus(&params->tasks, G_MAXUINT);
-  if (own.replicas == 0) own.replicas = MAX(left / gpus_of(&own.parallel), 1);
+  if (own.replicas == 0) own.replicas = MAX(left / orr_serving_parallel_gpus(&own.parallel), 1);
   return own;
 }
 
@@ -403,6 +399,7 @@ static void check_group(const OrrServing *params, const OrrModel *model, const O
                         OrrPlace place, OrrDiags *diags) {
   const OrrInferenceShard shard = orr_serving_shard(params);
   orr_inference_check(model, &shard, place, diags);
+  orr_feed_pool_check(params, model, place, diags);
   if (params->parallel.pp > model->layers)
     orr_diags_error(diags, place, "pp (" D ") is above the " D " layers of model %s",
                     params->parallel.pp, model->layers, model->name);
@@ -418,10 +415,12 @@ static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrP
   double gpus = 0;
   for (guint g = 0; g < orr_serving_n_groups(params); g++) {
     const OrrServing own = params_of(params, g, cluster);
-    gpus += (double)own.replicas * (double)own.parallel.tp * (double)own.parallel.pp *
-            (double)own.parallel.dp_attention;
+    gpus += (double)own.replicas * (double)orr_serving_parallel_gpus(&own.parallel);
     g_string_append_printf(text, "%s" D " * " D " * " D " * " D, g > 0 ? " + " : "", own.replicas,
                            own.parallel.tp, own.parallel.pp, own.parallel.dp_attention);
+    if (own.parallel.feed.gpus > 0)
+      g_string_append_printf(text, " + feed-forwards " D " * " D, own.replicas,
+                             own.parallel.feed.gpus);
   }
   if (params->encoders.replicas > 0) {
     gpus += (double)params->encoders.replicas;
@@ -447,6 +446,7 @@ static void check_room_of_groups(const OrrServing *params, const OrrModel *model
     const OrrServing own = params_of(params, g, cluster);
     const OrrCluster machine = cluster_of(params, g, cluster);
     check_memory(&own, model, &machine, place, diags);
+    orr_feed_pool_check_memory(&own, model, &machine, place, diags);
     least = MIN(least, memory_of(&own, model, &machine).room);
   }
   if (orr_diags_n_errors(diags) == before)
@@ -520,7 +520,8 @@ static void add_group(OrrServingWork *work, const OrrServing *params, guint g) {
                                 .cluster = cluster,
                                 .first = work->params.replicas,
                                 .first_gpu = work->work.n_gpus,
-                                .gpus = gpus_of(&own.parallel),
+                                .gpus = orr_serving_parallel_gpus(&own.parallel),
+                                .feed_bytes = orr_feed_pool_bytes(&own, world->model),
                                 .n_blocks = memory.blocks,
                                 .weight_bytes = memory.weights,
                                 .kv_bytes_per_token = memory.kv_per_token,

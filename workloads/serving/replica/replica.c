@@ -135,9 +135,10 @@ static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *s
                gpu_s = time.gpu_s + extra_s;
   const double step_s =
       orr_serving_run_step_seconds(replica->run, replica->books->group, gpu_s, host_s);
-  Step step = {begin_s + step_s,      gpu_s,        time.comm_s, step_s - gpu_s,
+  const double busy_s = gpu_s - time.idle_s;
+  Step step = {begin_s + step_s,      busy_s,       time.comm_s, step_s - busy_s,
                (gint64)shape->tokens, shape->chunk, host_s};
-  step.joules = orr_replica_joules(replica, time.joules, step_s);
+  step.joules = orr_replica_joules(replica, &time, step_s);
   return step;
 }
 

@@ -8,13 +8,23 @@
 
 #include "workloads/serving/replica/replica_private.h"
 
+/* Cores with a batch, which share what the pool of feed-forwards draws. */
+static double n_stepping(const OrrReplica *replica) {
+  guint n = 0;
+  for (guint i = 0; i < replica->n_cores; i++) n += replica->cores[i].batch->len > 0;
+  return MAX(n, 1);
+}
+
 /* The limit holds over a step: the host's waits lie between kernels, microseconds apart. */
-OrrJoules orr_replica_joules(const OrrReplica *replica, OrrJoules each, double step_s) {
+OrrJoules orr_replica_joules(const OrrReplica *replica, const OrrStepTime *time, double step_s) {
   const OrrServingParallel *parallel = &replica->group->params.parallel;
   const OrrCostModel *cost = replica->run->worlds[replica->books->group].cost;
   OrrJoules sum = {0};
-  orr_joules_add(&sum, orr_cost_energy_limited(cost, each, (double)parallel->pp * step_s),
+  orr_joules_add(&sum, orr_cost_energy_limited(cost, time->joules, (double)parallel->pp * step_s),
                  (double)parallel->tp);
+  if (parallel->feed.gpus > 0)
+    orr_joules_add(&sum, orr_cost_energy_limited(cost, time->feed_joules, step_s),
+                   (double)parallel->feed.gpus / n_stepping(replica));
   return sum;
 }
 

@@ -79,7 +79,7 @@ static Stage stage_of(const OrrReplica *replica, const OrrCore *core) {
       orr_serving_run_step_seconds(replica->run, replica->books->group, time.stage_s, host_s) +
       orr_serving_run_move_seconds(replica->run, replica->books->group, core);
   Stage stage = {stage_s, time.gpu_s / pp, time.comm_s / pp, stage_s - time.stage_s, host_s};
-  stage.joules = orr_replica_joules(replica, time.joules, stage_s);
+  stage.joules = orr_replica_joules(replica, &time, stage_s);
   return stage;
 }
 

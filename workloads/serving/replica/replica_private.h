@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 
 /* Where the time of a step goes. Counted when the step ends, since a run of steps can be cut. */
 typedef struct {
-  double end_s, gpu_s, comm_s, wait_s;
+  double end_s, gpu_s, comm_s, wait_s; /* wait: for the host, or for another pool of GPUs */
   gint64 tokens;
   double chunk;     /* of these tokens, of prompts */
   double host_s;    /* of its engine cores, also while the GPUs work */
@@ -57,9 +57,9 @@ struct OrrReplica {
 };
 
 OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape *shape);
-/* replica_energy.c: the energy of the GPUs of one core during a step of @step_s, of what @each of a
- * stage wants. */
-OrrJoules orr_replica_joules(const OrrReplica *replica, OrrJoules each, double step_s);
+/* replica_energy.c: the energy of the GPUs of one core during a step of @step_s, with its share of
+ * a pool of feed-forwards. */
+OrrJoules orr_replica_joules(const OrrReplica *replica, const OrrStepTime *time, double step_s);
 void orr_replica_note_energy(OrrReplica *replica, const OrrReplicaDraw *draw);
 void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s,
                            const OrrStepShape *shape);

@@ -25,16 +25,17 @@ typedef struct {
   OrrEngine *engine;
   const OrrLink *links; /* the engine's, by link of the work's program */
   double start_s;
-  double next_arrival_s; /* of requests known in advance; G_MAXDOUBLE: none */
-  double next_look_s;    /* of the autoscaler: no run of steps goes past it */
-  gboolean sees_blocks;  /* the router goes by caches: replicas catch up before it picks */
-  gboolean dates_blocks; /* and by when blocks come and go: no steps are taken at once */
-  gboolean streams;      /* clients get tokens as they are written; FALSE: all at the end */
-  OrrWorld *worlds;      /* by group: with its device and costs */
-  OrrServingCost **costs;
-  OrrDrafter **drafters; /* by group; NULL: speculation is off */
-  OrrPool *flows;        /* transfers.c */
-  gint64 n_flows;        /* transfers that have not ended */
+  double next_arrival_s;   /* of requests known in advance; G_MAXDOUBLE: none */
+  double next_look_s;      /* of the autoscaler: no run of steps goes past it */
+  gboolean sees_blocks;    /* the router goes by caches: replicas catch up before it picks */
+  gboolean dates_blocks;   /* and by when blocks come and go: no steps are taken at once */
+  gboolean streams;        /* clients get tokens as they are written; FALSE: all at the end */
+  OrrWorld *worlds;        /* by group: with its device and costs */
+  OrrServingCost **costs;  /* of attention's GPUs, where the feed-forwards have their own */
+  OrrServingPools **pools; /* by group; NULL: one pool computes all */
+  OrrDrafter **drafters;   /* by group; NULL: speculation is off */
+  OrrPool *flows;          /* transfers.c */
+  gint64 n_flows;          /* transfers that have not ended */
   guint64 seen_steps, step_stride;
   GArray *sums; /* OrrServingSum, in order of time; NULL: the window is not steady */
   GError *error;
@@ -46,6 +47,9 @@ static inline double orr_serving_run_now(const OrrServingRun *run) {
 
 /* --- what a step takes, by group of replicas: step_time.c --- */
 
+/* On the GPUs: the model alone. */
+OrrStepTime orr_serving_run_model_time(const OrrServingRun *run, guint group,
+                                       const OrrStepShape *shape);
 /* On the GPUs, speculation included. */
 OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
                                       const OrrStepShape *shape);

@@ -23,9 +23,15 @@ static const OrrServingHost *host_of(const OrrServingRun *run, guint group) {
   return &alike_of(run, group)->params.engine.host;
 }
 
+OrrStepTime orr_serving_run_model_time(const OrrServingRun *run, guint group,
+                                       const OrrStepShape *shape) {
+  return run->pools[group] ? orr_serving_pools_step(run->pools[group], shape)
+                           : orr_serving_cost_step(run->costs[group], shape);
+}
+
 OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
                                       const OrrStepShape *shape) {
-  OrrStepTime time = orr_serving_cost_step(run->costs[group], shape);
+  OrrStepTime time = orr_serving_run_model_time(run, group, shape);
   const OrrStepTime draft = orr_drafter_step(run->drafters[group], shape);
   time.gpu_s += draft.gpu_s;
   time.stage_s += draft.stage_s;

@@ -400,6 +400,7 @@ const OrrServingPath *orr_serving_paths_load(const OrrServingWork *work, guint r
 }
 
 double orr_serving_paths_load_bytes(const OrrServingWork *work, guint replica) {
-  return orr_serving_group(work, replica)->weight_bytes /
+  const OrrServedGroup *group = orr_serving_group(work, replica);
+  return MAX(group->weight_bytes, group->feed_bytes) / /* of the fuller pool */
          (double)orr_storage_stripes(&work->world->cluster->storage);
 }

@@ -1,0 +1,163 @@
+/*
+ * test_serving_pools.c - attention and feed-forwards on GPUs of their own: the pipeline of
+ * micro-batches against closed forms, what a step takes on both pools, what each GPU holds, and
+ * what is refused.
+ */
+#include "sim/base/random.h"
+#include "tests/base/test_size.h"
+#include "tests/workloads/serving/serving_fixture.h"
+#include "workloads/serving/cost/serving_pools.h"
+
+enum { MOST_LAYERS = 40 };
+
+static double draw(OrrRandom *random, double least, double most) {
+  return least + (most - least) * orr_random_unit(random);
+}
+
+/* MegaScale-Infer (arXiv 2504.02263), equations 1 to 5: c is the way there, and the same back,
+ * t_f = max(a, f), c < t_f. With m t_f >= a + f + 2 c the busier pool never waits, and m
+ * micro-batches take
+ *
+ *   a + f + 2 c + t_f (m L - 1)
+ *
+ * One micro-batch alone takes L (a + f + 2 c). */
+static void test_closed_forms(void) {
+  OrrRandom random = orr_random_stream(3, "pools");
+  const guint cases = test_size(1000, 50);
+  for (guint i = 0; i < cases; i++) {
+    const guint n = 1 + (guint)draw(&random, 0, MOST_LAYERS - 1);
+    const double a = draw(&random, 1, 2), f = draw(&random, 1, 2), longest = fmax(a, f);
+    const double way = draw(&random, 0, longest);
+    const guint m = (guint)ceil((a + f + 2 * way) / longest) + (i % 2 == 0);
+    OrrPoolStage layers[MOST_LAYERS];
+    for (guint l = 0; l < n; l++) layers[l] = (OrrPoolStage){a, way, f, way};
+    const double hidden = a + f + 2 * way + longest * (m * n - 1);
+    g_assert_cmpfloat_with_epsilon(orr_serving_pools_stages_s(layers, n, m), hidden, 1e-9 * hidden);
+    const double bare = n * (a + f + 2 * way);
+    g_assert_cmpfloat_with_epsilon(orr_serving_pools_stages_s(layers, n, 1), bare, 1e-9 * bare);
+  }
+}
+
+/* Of layers that differ: at least what each of the four needs alone and what a micro-batch needs by
+ * itself, at most all micro-batches one after the other; and more of the same is never faster. */
+static void test_bounds(void) {
+  OrrRandom random = orr_random_stream(4, "pools");
+  for (int i = 0; i < 200; i++) {
+    const guint n = 1 + (guint)draw(&random, 0, MOST_LAYERS - 1), m = 1 + (guint)(i % 5);
+    double alone = 0, attention = 0, feed = 0, before = 0;
+    OrrPoolStage layers[MOST_LAYERS];
+    for (guint l = 0; l < n; l++) {
+      const gboolean feeds = l % 3 != 1;
+      layers[l] =
+          (OrrPoolStage){draw(&random, 1, 2), feeds ? draw(&random, 0, 1) : 0,
+                         feeds ? draw(&random, 0.5, 3) : 0, feeds ? draw(&random, 0, 1) : 0};
+      attention += layers[l].attention_s;
+      feed += layers[l].feed_s;
+      alone += layers[l].attention_s + layers[l].out_s + layers[l].feed_s + layers[l].back_s;
+    }
+    const double time_s = orr_serving_pools_stages_s(layers, n, m);
+    g_assert_cmpfloat(time_s, >=, alone * (1 - 1e-12));
+    g_assert_cmpfloat(time_s, >=, m * fmax(attention, feed) * (1 - 1e-12));
+    g_assert_cmpfloat(time_s, <=, m * alone * (1 + 1e-12));
+    for (guint k = 1; k <= m; k++) {
+      const double next = orr_serving_pools_stages_s(layers, n, k);
+      g_assert_cmpfloat(next, >, before);
+      before = next;
+    }
+  }
+}
+
+#define ONE                                                                                        \
+  "workload.load={kind: closed-loop, concurrency: 1};workload.requests=2;workload.input={tokens: " \
+  "64};workload.output={tokens: 100};"
+
+/* Llama-3.1-8B on a GPU of attention and one of feed-forwards: the same kernels as on one GPU, one
+ * after the other, and the ways there and back. All tokens are sent in 16 bits, so both ways take
+ * the same, sends_busy of a step. `stack: none` has no host time. Weights: each GPU has its part,
+ * together all of them. */
+static void test_dense_pair(void) {
+  g_autoptr(OrrOutcome) one = serving_run(ONE);
+  g_autoptr(OrrOutcome) two = serving_run(ONE "workload.parallel.feed-forward={gpus: 1}");
+  const OrrServingResult *a = &one->result.serving, *b = &two->result.serving;
+  g_test_message("one %g, two %g, sends %g", a->tpot.mean, b->tpot.mean, b->sends_busy);
+  g_assert_cmpint(a->feed_gpus, ==, 0);
+  g_assert_cmpint(b->feed_gpus, ==, 1);
+  g_assert_cmpint(b->n_gpus, ==, a->n_gpus + 1);
+  g_assert_cmpfloat(b->tpot.mean, >, a->tpot.mean);
+  g_assert_cmpfloat_with_epsilon(b->tpot.mean * (1 - 2 * b->sends_busy), a->tpot.mean,
+                                 1e-3 * a->tpot.mean);
+  g_assert_cmpfloat_with_epsilon(b->attention_pool_busy + b->feed_pool_busy + 2 * b->sends_busy, 1,
+                                 1e-9);
+  g_assert_cmpfloat_with_epsilon(b->weights_bytes + b->feed_weights_bytes, a->weights_bytes, 1);
+}
+
+#define MIXTURE                                                                                    \
+  "model=qwen3-30b-a3b;workload.engine.kv-blocks=0;workload.engine.max-num-seqs=256;cluster."      \
+  "nodes="                                                                                         \
+  "2;workload.load={kind: closed-loop, concurrency: 1024};workload.requests=2048;workload.input={" \
+  "tokens: 64};workload.output={tokens: 64};"
+
+static OrrServingResult mixture(const char *parallel) {
+  g_autofree char *sets = g_strdup_printf(MIXTURE "workload.parallel=%s", parallel);
+  g_autoptr(OrrOutcome) outcome = serving_run(sets);
+  return outcome->result.serving;
+}
+
+/* Two micro-batches let one pool work while the other does; a third hides sends, too. Each pool is
+ * then busier than with fewer. GPUs of feed-forwards hold 1 / 8 of the experts each. */
+static void test_micro_batches(void) {
+  const OrrServingResult one = mixture("{dp-attention: 8, ep: 8, feed-forward: {gpus: 8}}"),
+                         two = mixture("{dp-attention: 8, ep: 8, feed-forward: {gpus: 8, "
+                                       "micro-batches: 2}}"),
+                         three = mixture("{dp-attention: 8, ep: 8, feed-forward: {gpus: 8, "
+                                         "micro-batches: 3}}");
+  g_test_message("tpot %g, %g, %g; feed %g, %g, %g", one.tpot.mean, two.tpot.mean, three.tpot.mean,
+                 one.feed_pool_busy, two.feed_pool_busy, three.feed_pool_busy);
+  g_assert_cmpfloat(two.feed_pool_busy, >, one.feed_pool_busy);
+  g_assert_cmpfloat(three.feed_pool_busy, >, two.feed_pool_busy);
+  g_assert_cmpfloat(two.attention_pool_busy, >, one.attention_pool_busy);
+  g_assert_cmpfloat(one.attention_pool_busy + one.feed_pool_busy, <, 1);
+  /* 48 layers of 128 experts of 3 * 2,048 * 768 in bf16 */
+  const double experts = 48.0 * 128 * 3 * 2048 * 768 * 2 / 8;
+  g_assert_cmpfloat_with_epsilon(one.feed_weights_bytes, experts, 0.01 * experts);
+}
+
+/* Each GPU of a pool of twice as many has half of the experts: its part of a step is less. */
+static void test_ratio(void) {
+  const OrrServingResult few = mixture("{dp-attention: 4, ep: 4, feed-forward: {gpus: 4}}"),
+                         many = mixture("{dp-attention: 4, ep: 8, feed-forward: {gpus: 8}}");
+  g_test_message("feed %g, %g; tpot %g, %g", few.feed_pool_busy, many.feed_pool_busy, few.tpot.mean,
+                 many.tpot.mean);
+  g_assert_cmpfloat(many.feed_pool_busy, <, few.feed_pool_busy);
+  g_assert_cmpfloat_with_epsilon(few.feed_weights_bytes, 2 * many.feed_weights_bytes,
+                                 0.02 * few.feed_weights_bytes);
+}
+
+static void test_refused(void) {
+  serving_refused("workload.parallel.feed-forward={micro-batches: 2}", "give feed-forward.gpus");
+  serving_refused("workload.parallel={ep: 2, feed-forward: {gpus: 3}}", "cannot be divided by ep");
+  serving_refused("workload.parallel={pp: 2, feed-forward: {gpus: 2}}",
+                  "parallel.feed-forward and parallel.pp above 1");
+  serving_refused("workload.parallel.feed-forward={gpus: 2};workload.engine.speculation={kind: "
+                  "ngram, num-speculative-tokens: 2}",
+                  "engine.speculation");
+  serving_refused("workload.parallel.feed-forward={gpus: 8}", "9 GPUs, but the cluster has 8");
+  serving_refused(
+      "workload.parallel.feed-forward={gpus: 2};workload.autoscaling={by: queue};"
+      "cluster.storage={servers: 1, server-bandwidth: 10 GB/s, node-bandwidth: 10 GB/s}",
+      "start.weights: false");
+  serving_refused("model=deepseek-v3;workload.precision=fp8;workload.engine.kv-blocks=0;workload."
+                  "parallel={ep: 4, feed-forward: {gpus: 4}}",
+                  "the feed-forwards of model deepseek-v3 do not fit");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/workloads/serving-pools/closed-forms", test_closed_forms);
+  g_test_add_func("/workloads/serving-pools/bounds", test_bounds);
+  g_test_add_func("/workloads/serving-pools/dense-pair", test_dense_pair);
+  g_test_add_func("/workloads/serving-pools/micro-batches", test_micro_batches);
+  g_test_add_func("/workloads/serving-pools/ratio", test_ratio);
+  g_test_add_func("/workloads/serving-pools/refused", test_refused);
+  return g_test_run();
+}

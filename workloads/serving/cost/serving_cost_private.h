@@ -1,0 +1,77 @@
+/*
+ * serving_cost_private.h - what the files of a step's cost share. No other file includes it.
+ */
+#ifndef ORR_SERVING_COST_PRIVATE_H
+#define ORR_SERVING_COST_PRIVATE_H
+
+#include "workloads/serving/cost/serving_cost.h"
+
+G_BEGIN_DECLS
+
+enum {
+  N_HOWS = ORR_HOW_OUTSIDE + 1,
+  RUNGS = 64,
+  LADDER = RUNGS * 24,
+  MOST_QUERIES = 1 + ORR_MOST_DRAFTED,
+  MOST_BESIDE = 256 /* tokens: see shared_seconds */
+};
+
+/* Costs that depend only on a number of tokens (or sequences). */
+typedef struct {
+  double total_s, comm_s; /* total_s < 0: not yet computed */
+  double bytes;           /* bytes that its kernels move */
+  double by_how[N_HOWS];
+  guint kernels;
+  OrrJoules joules;
+} Piece;
+
+typedef struct {
+  float core_s[LADDER]; /* core time of one decode; NAN: not yet computed */
+  guint8 how[LADDER];
+} Ladder;
+
+/* A kind of layer: the model's kinds, then the same of layers at the ends in 16 bits. */
+typedef struct {
+  guint kind;
+  OrrInferenceShard shard;
+  gint64 n, n_of_largest_stage;
+  OrrInferenceHeads heads;
+  gboolean has_core;         /* whether it has attention */
+  OrrServingModules *module; /* NULL: plain attention, or none */
+  const OrrCostBatch *batch; /* measured mixed batches; NULL: prefill and decode are separate */
+  GPtrArray *ladders[1 + MOST_QUERIES]; /* by queries per decode: Ladder* by number of decodes;
+                                   * elements may be NULL */
+  OrrInferenceHeads decode_heads;
+  GArray *pieces;  /* Piece by tokens */
+  GArray *experts; /* Piece by tokens of all ranks */
+  GArray *shared;  /* Piece by tokens: shared experts */
+  GArray *prompts; /* Piece by prompt tokens, or by blocks of keys that they attend to */
+  GArray *decodes; /* Piece by decoding tokens */
+  GArray *modules; /* Piece by tokens: the products of a module */
+  double layer_s;  /* of one layer, in the last step */
+} Kind;
+
+struct OrrServingCost {
+  OrrServingCostParams params;
+  Kind *kinds;
+  guint n_kinds;
+  GArray *embedding, *final_norm, *head; /* Piece by tokens, tokens, logits */
+  GArray *candidates;                    /* Piece by logits */
+  GArray *encoder;                       /* Piece by images */
+  GArray *operators;                     /* scratch */
+  double trust[N_HOWS];
+  OrrServingParts parts;
+  double rung_keys[LADDER]; /* of each rung */
+  double kernels_s;         /* of the last step, all layers and ends */
+};
+
+/* The attention core of @batch sequences. */
+OrrOperator orr_serving_cost_core(const OrrServingCost *cost, const OrrInferenceHeads *heads,
+                                  gint64 batch, gint64 queries, gint64 keys);
+/* serving_cost_gaps.c: FALSE with ORR_FAULT_DOCUMENT where the profile is asked to refuse gaps and
+ * has some. */
+gboolean orr_serving_cost_check_missing(OrrServingCost *cost, GError **error);
+
+G_END_DECLS
+
+#endif
