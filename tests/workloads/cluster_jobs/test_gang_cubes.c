@@ -124,7 +124,7 @@ static void test_reconfigure(void) {
       const gint64 waits_us = c == 0 && i == 0 ? 10000000 : 0;
       g_assert_cmpint(job->end_us - job->first_start_us, ==, 100000000 + waits_us);
       g_assert_cmpint(job->overhead_us, ==, waits_us);
-      g_array_unref(job->shares);
+      g_clear_pointer(&job->shares, g_array_unref);
     }
     g_array_unref(jobs);
     params_free(params);
