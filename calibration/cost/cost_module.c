@@ -277,6 +277,16 @@ static const Table *table_of(const OrrCostModel *model, const char *op) {
   return NULL;
 }
 
+gboolean orr_cost_module_has(const OrrCostModel *model, const char *op,
+                             const OrrProfileModuleLayer *layer) {
+  const Table *table = layer->name ? table_of(model, op) : NULL;
+  for (guint g = 0; table && g < table->table->groups->len; g++) {
+    const OrrProfileModuleGroup *group = table->table->groups->pdata[g];
+    if (strcmp(group->op, op) == 0 && strcmp(group->layer, layer->name) == 0) return TRUE;
+  }
+  return FALSE;
+}
+
 /* --- kriging --- */
 
 static double squared_distance(const OrrProfileModuleTable *table, const Point *a, const Point *b) {

@@ -36,11 +36,14 @@ gboolean orr_cost_module_is_op(const char *op);
 /* How the nearest rows' times compare with their rooflines, at this call's roofline; without such
  * rows the roofline itself (cost_module.c). */
 OrrCost orr_cost_module(const OrrCostModel *model, const OrrModuleCall *call);
+/* Whether the tables have rows of @op in layers of @layer's widths. */
+gboolean orr_cost_module_has(const OrrCostModel *model, const char *op,
+                             const OrrProfileModuleLayer *layer);
 /* The roofline of its indexer and its attention alone, seconds. */
 double orr_cost_module_core_s(const OrrCostModel *model, const OrrModuleCall *call);
 
-/* A layer of @kind as the tables describe layers; its name is the one of the rows of equal widths,
- * NULL where there are none. Borrows from @model's profile. */
+/* A layer of @kind as the tables describe layers, one with a state by the widths of a head. Its
+ * name is the rows' of equal widths, NULL where there are none. Borrows from @model's profile. */
 OrrProfileModuleLayer orr_cost_module_layer(const OrrCostModel *cost, const OrrModel *model,
                                             guint kind);
 

@@ -3,6 +3,9 @@
  * describe theirs: by widths, whatever the model is called.
  */
 #include "calibration/cost/cost_module.h"
+
+#include <math.h>
+
 #include "calibration/cost/cost_private.h"
 #include "models/layer.h"
 
@@ -21,9 +24,10 @@ static void add_weights(const OrrLayer *layer, OrrProfileModuleLayer *into) {
   }
 }
 
+/* A head's channels can be a third of a number, which profiles round. */
 static gboolean is_equal(const OrrProfileModuleLayer *a, const OrrProfileModuleLayer *b) {
   return a->hidden == b->hidden && a->key_width == b->key_width && a->topk == b->topk &&
-         a->ratio == b->ratio && a->state == b->state && a->channels == b->channels &&
+         a->ratio == b->ratio && a->state == b->state && fabs(a->channels - b->channels) < 1e-6 &&
          a->index_heads == b->index_heads;
 }
 
@@ -38,10 +42,22 @@ static void set_name(const OrrCostModel *cost, OrrProfileModuleLayer *layer) {
   }
 }
 
+/* Widths of a head, whatever their number: its part of the convolution, its state, its output. */
+static OrrProfileModuleLayer scan_layer(const OrrCostModel *cost, const OrrScan *scan) {
+  const double heads = (double)scan->heads;
+  OrrProfileModuleLayer of = {.ratio = 1,
+                              .channels = (double)scan->conv / heads,
+                              .state = (double)(scan->key * scan->value),
+                              .output = (double)scan->out / heads};
+  set_name(cost, &of);
+  return of;
+}
+
 OrrProfileModuleLayer orr_cost_module_layer(const OrrCostModel *cost, const OrrModel *model,
                                             guint kind) {
   const OrrLayer layer = orr_layer(model, kind, 1, 1, 1);
   const int mixer = layer.kind.mixer;
+  if (layer.scan.heads > 0) return scan_layer(cost, &layer.scan);
   OrrProfileModuleLayer of = {.hidden = (double)layer.hidden,
                               .ratio = orr_model_entry_tokens(model, kind)};
   add_weights(&layer, &of);

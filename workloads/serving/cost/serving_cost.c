@@ -47,6 +47,8 @@ static void init_kind(OrrServingCost *cost, guint k) {
   if (kind->has_core)
     kind->module = orr_serving_modules_new(&cost->params, kind->kind, &kind->shard);
   kind->batch = kind->module ? NULL : orr_cost_batch_find(params->world->cost, &of);
+  if (params->shard.part != ORR_PART_FEED && orr_serving_states_are_known(params, kind->kind))
+    kind->states = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
   for (guint q = 0; q <= MOST_QUERIES; q++)
     kind->ladders[q] = g_ptr_array_new_with_free_func(g_free);
   GArray **const pieces[] = {&kind->pieces, &kind->experts, &kind->shared, &kind->prompts,
@@ -82,6 +84,7 @@ void orr_serving_cost_free(OrrServingCost *cost) {
                               cost->kinds[k].prompts, cost->kinds[k].decodes};
     for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) g_array_unref(pieces[i]);
     orr_serving_modules_free(cost->kinds[k].module);
+    g_clear_pointer(&cost->kinds[k].states, g_hash_table_unref);
   }
   g_free(cost->kinds);
   g_array_unref(cost->embedding);
@@ -119,11 +122,19 @@ OrrCost orr_serving_cost_operator(const OrrServingCostParams *params, const OrrO
   return orr_cost_among(model, &ours);
 }
 
-static void sum_operators(OrrServingCost *cost, Piece *piece) {
+/* @states: what the operators are of; NULL: no layer with a state. */
+static void sum_states(OrrServingCost *cost, const OrrServingStates *states, Piece *piece) {
+  g_autoptr(GArray) costs = g_array_new(FALSE, FALSE, sizeof(OrrCost));
   *piece = (Piece){0};
   for (guint i = 0; i < cost->operators->len; i++) {
+    const OrrCost answer =
+        orr_serving_cost_operator(&cost->params, &g_array_index(cost->operators, OrrOperator, i));
+    g_array_append_val(costs, answer);
+  }
+  if (states) orr_serving_states_settle(&cost->params, states, cost->operators, costs);
+  for (guint i = 0; i < cost->operators->len; i++) {
     const OrrOperator *op = &g_array_index(cost->operators, OrrOperator, i);
-    const OrrCost answer = orr_serving_cost_operator(&cost->params, op);
+    const OrrCost answer = g_array_index(costs, OrrCost, i);
     piece->total_s += answer.time_s;
     piece->by_how[answer.how] += answer.time_s;
     orr_joules_add(&piece->joules, orr_serving_joules_operator(&cost->params, op, answer.time_s),
@@ -136,6 +147,8 @@ static void sum_operators(OrrServingCost *cost, Piece *piece) {
   }
   g_array_set_size(cost->operators, 0);
 }
+
+static void sum_operators(OrrServingCost *cost, Piece *piece) { sum_states(cost, NULL, piece); }
 
 static Piece *piece_at(GArray *pieces, gint64 size, gboolean *ret_known) {
   const guint old = pieces->len;
@@ -191,14 +204,43 @@ static double chunk_keys(const OrrStepShape *shape) {
   return shape->chunk + shape->n_chunks * fmax(0, shape->chunk_key_sum / shape->chunk - own / 2);
 }
 
+static const Piece *state_prompts(OrrServingCost *cost, const Kind *kind,
+                                  const OrrStepShape *shape) {
+  const gint64 key = orr_serving_states_key(shape->n_chunks, shape->chunk / shape->n_chunks);
+  Piece *piece = g_hash_table_lookup(kind->states, &key);
+  if (piece) return piece;
+  const double queries = orr_serving_states_queries(key);
+  const OrrServingStates states = {kind->kind, kind->shard.tp, FALSE, shape->n_chunks, queries};
+  const gint64 tokens = (gint64)ceil(queries * shape->n_chunks);
+  piece = g_new0(Piece, 1);
+  orr_inference_prompts(cost->params.world->model, kind->kind, &kind->shard, tokens, tokens,
+                        cost->operators);
+  sum_states(cost, &states, piece);
+  g_hash_table_insert(kind->states, g_memdup2(&key, sizeof key), piece);
+  return piece;
+}
+
 static const Piece *prompt_piece(OrrServingCost *cost, const Kind *kind,
                                  const OrrStepShape *shape) {
   if (shape->chunk <= 0) return part_piece(cost, kind, kind->prompts, prompts_by_tokens, 0);
+  if (kind->states) return state_prompts(cost, kind, shape);
   if (!kind->has_core || kind->module) /* a module's queries have keys of their own each */
     return part_piece(cost, kind, kind->prompts, prompts_by_tokens, (gint64)shape->chunk);
   if (!kind->decode_heads.latent) return part_piece(cost, kind, kind->prompts, prompts_by_keys, 1);
   const gint64 tiles = (gint64)ceil(chunk_keys(shape) / KEYS_A_TILE);
   return part_piece(cost, kind, kind->prompts, prompts_by_keys, tiles);
+}
+
+static const Piece *decode_piece(OrrServingCost *cost, const Kind *kind, gint64 tokens) {
+  gboolean known;
+  Piece *piece = piece_at(kind->decodes, tokens, &known);
+  const OrrServingStates states = {kind->kind, kind->shard.tp, TRUE, (double)tokens, 1};
+  if (known) return piece;
+  if (tokens > 0)
+    orr_inference_decodes(cost->params.world->model, kind->kind, &kind->shard, tokens,
+                          cost->operators);
+  sum_states(cost, kind->states && tokens > 0 ? &states : NULL, piece);
+  return piece;
 }
 
 typedef void (*EndOperators)(const OrrModel *model, const OrrInferenceShard *shard, gint64 size,
@@ -454,7 +496,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
         layer_piece(cost, kind, padded),
         routed,
         prompt_piece(cost, kind, shape),
-        part_piece(cost, kind, kind->decodes, orr_inference_decodes, decoded),
+        decode_piece(cost, kind, decoded),
     };
     const double core_s = kind->has_core ? add_core(cost, kind, shape) : 0, n = (double)kind->n;
     const double shared_s = shared_seconds(cost, routed, shared, shape);

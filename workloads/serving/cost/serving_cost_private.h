@@ -47,8 +47,9 @@ typedef struct {
   GArray *shared;  /* Piece by tokens: shared experts */
   GArray *prompts; /* Piece by prompt tokens, or by blocks of keys that they attend to */
   GArray *decodes; /* Piece by decoding tokens */
-  GArray *modules; /* Piece by tokens: the products of a module */
-  double layer_s;  /* of one layer, in the last step */
+  /* Piece by orr_serving_states_key of prompts; NULL: no state, or no rows of one like it */
+  GHashTable *states;
+  double layer_s; /* of one layer, in the last step */
 } Kind;
 
 struct OrrServingCost {
@@ -64,6 +65,24 @@ struct OrrServingCost {
   double rung_keys[LADDER]; /* of each rung */
   double kernels_s;         /* of the last step, all layers and ends */
 };
+
+/* serving_states.c: a layer of @kind with a state, over @sequences of @queries tokens each, on one
+ * of @tp ranks. */
+typedef struct {
+  guint kind;
+  gint64 tp;
+  gboolean decodes;
+  double sequences, queries;
+} OrrServingStates;
+
+/* Whether the tables have rows of such a layer, for prompts and for decodes. */
+gboolean orr_serving_states_are_known(const OrrServingCostParams *params, guint kind);
+/* Replaces the time of @operators (OrrOperator) in @costs (OrrCost) by the tables'. */
+void orr_serving_states_settle(const OrrServingCostParams *params, const OrrServingStates *states,
+                               const GArray *operators, GArray *costs);
+/* Prompts that cost the same, and the length that stands for them. */
+gint64 orr_serving_states_key(guint sequences, double queries);
+double orr_serving_states_queries(gint64 key);
 
 /* The attention core of @batch sequences. */
 OrrOperator orr_serving_cost_core(const OrrServingCost *cost, const OrrInferenceHeads *heads,
