@@ -91,6 +91,26 @@ static void test_dense_pair(void) {
   g_assert_cmpfloat_with_epsilon(b->weights_bytes + b->feed_weights_bytes, a->weights_bytes, 1);
 }
 
+/* Above static power, in joules of a run on @n GPUs. */
+static double dynamic_j(const OrrServingResult *result, double n) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_auto(OrrMachine) h100 = {NULL};
+  g_assert_true(orr_machine_load_device(shared_library(), "h100-sxm", &h100, diags));
+  return (result->gpu_power_mean_w - n * orr_device_power_static_w(&h100.device->power)) *
+         result->duration_s;
+}
+
+/* The same kernels draw the same energy on one GPU and on two; static power is twice as much. */
+static void test_energy(void) {
+  g_autoptr(OrrOutcome) one = serving_run(ONE);
+  g_autoptr(OrrOutcome) two = serving_run(ONE "workload.parallel.feed-forward={gpus: 1}");
+  const double of_one = dynamic_j(&one->result.serving, 1),
+               of_two = dynamic_j(&two->result.serving, 2);
+  g_test_message("one %g J, two %g J", of_one, of_two);
+  g_assert_cmpfloat(of_one, >, 0);
+  g_assert_cmpfloat_with_epsilon(of_two, of_one, 0.01 * of_one);
+}
+
 #define MIXTURE                                                                                    \
   "model=qwen3-30b-a3b;workload.engine.kv-blocks=0;workload.engine.max-num-seqs=256;cluster."      \
   "nodes="                                                                                         \
@@ -156,6 +176,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-pools/closed-forms", test_closed_forms);
   g_test_add_func("/workloads/serving-pools/bounds", test_bounds);
   g_test_add_func("/workloads/serving-pools/dense-pair", test_dense_pair);
+  g_test_add_func("/workloads/serving-pools/energy", test_energy);
   g_test_add_func("/workloads/serving-pools/micro-batches", test_micro_batches);
   g_test_add_func("/workloads/serving-pools/ratio", test_ratio);
   g_test_add_func("/workloads/serving-pools/refused", test_refused);
