@@ -25,9 +25,14 @@
  *                 and C x V over C
  * (Yang et al. 2024, arXiv 2412.06464) gated-norm, linear-out
  *
- * Backward: each product of the scan has two gradients, conv and norms 3 and 5 moves. The products
- * are costed as batched GEMMs; the kernels are Triton's. Under context parallelism heads are
- * exchanged for tokens by all-to-alls around the convolution and the scan (Megatron-Core,
+ * Backward: each product of the scan has two gradients, conv and norms 3 and 5 moves. Neither the
+ * convolution's result nor the chunks' states are kept, so the backward first runs conv,
+ * scan-scores, scan-states and scan-carry again (mamba_ssm/ops/triton/ssd_combined.py,
+ * MambaSplitConv1dScanCombinedFn and _mamba_chunk_scan_combined_bwd; fla/ops/common/chunk_h.py).
+ * The products are costed as batched GEMMs; the kernels are Triton's: chunk_retention of Flash
+ * Linear Attention takes 1.2 to 1.3 times as long on GB200, in both directions (its README of
+ * 2026-08; 4 x 4,096 tokens, 64 heads of 128: 1.00 and 2.46 ms). Under context parallelism heads
+ * are exchanged for tokens by all-to-alls around the convolution and the scan (Megatron-Core,
  * ssm/mamba_context_parallel.py).
  */
 #include "models/transformer_private.h"
@@ -38,23 +43,53 @@ static void put_products(const OrrTransformerView *view, GArray *operators, cons
   for (int i = 0; i < (pass == ORR_PASS_FORWARD ? 1 : 2); i++) g_array_append_val(operators, op);
 }
 
+/* What a scan works on: @c tokens in each of @pieces chunks; @batch: chunks of all heads. */
+typedef struct {
+  gint64 c, pieces, batch;
+} Chunks;
+
+static Chunks chunks_of(const OrrTransformerView *view) {
+  const OrrScan scan = view->layer.scan;
+  const gint64 c = MAX(1, MIN(scan.chunk, view->sequence)),
+               pieces = view->sequences * ((view->sequence + c - 1) / c);
+  return (Chunks){c, pieces, pieces * scan.heads};
+}
+
+/* The chunks' states, each from its own tokens, and what the chunks before it add. */
+static void put_states(const OrrTransformerView *view, GArray *operators, OrrPass product,
+                       OrrPass pass) {
+  const OrrScan scan = view->layer.scan;
+  const Chunks of = chunks_of(view);
+  put_products(view, operators, "scan-states", product,
+               (OrrGemmShape){of.batch, scan.key, scan.value, of.c});
+  OrrOperator carry =
+      orr_operator_memory("scan-carry", pass, ORR_FP32, 8.0 * of.batch * scan.key * scan.value, 0);
+  g_array_append_val(operators, carry);
+}
+
+static void put_scores(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  const OrrScan scan = view->layer.scan;
+  const Chunks of = chunks_of(view);
+  put_products(view, operators, "scan-scores", pass,
+               (OrrGemmShape){of.pieces * scan.groups, of.c, of.c, scan.key});
+}
+
 void orr_transformer_put_scan(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   const OrrScan scan = view->layer.scan;
-  gint64 c = MAX(1, MIN(scan.chunk, view->sequence)), chunks = (view->sequence + c - 1) / c;
-  gint64 pieces = view->sequences * chunks, batch = pieces * scan.heads;
-  put_products(view, operators, "scan-scores", pass,
-               (OrrGemmShape){pieces * scan.groups, c, c, scan.key});
+  const Chunks of = chunks_of(view);
+  const gint64 c = of.c, batch = of.batch;
+  if (pass != ORR_PASS_FORWARD) { /* what the forward did not keep */
+    put_scores(view, operators, ORR_PASS_FORWARD);
+    put_states(view, operators, ORR_PASS_FORWARD, ORR_PASS_FORWARD);
+  }
+  put_scores(view, operators, pass);
   if (scan.delta) {
     put_products(view, operators, "scan-scores", pass, (OrrGemmShape){batch, c, c, scan.key});
     put_products(view, operators, "scan-system", pass, (OrrGemmShape){batch, c, scan.key, c});
     put_products(view, operators, "scan-system", pass, (OrrGemmShape){batch, c, scan.value, c});
   }
   put_products(view, operators, "scan-inner", pass, (OrrGemmShape){batch, c, scan.value, c});
-  put_products(view, operators, "scan-states", pass,
-               (OrrGemmShape){batch, scan.key, scan.value, c});
-  OrrOperator carry =
-      orr_operator_memory("scan-carry", pass, ORR_FP32, 8.0 * batch * scan.key * scan.value, 0);
-  g_array_append_val(operators, carry);
+  put_states(view, operators, pass, pass);
   put_products(view, operators, "scan-outer", pass, (OrrGemmShape){batch, c, scan.value, scan.key});
 }
 
@@ -74,11 +109,12 @@ static void put_exchange_out(const OrrTransformerView *view, GArray *operators, 
 }
 
 static void put_conv(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  const gint64 conv = view->layer.scan.conv;
-  if (conv)
-    orr_transformer_put_memory(
-        view, operators, view->layer.kind.mixer == ORR_MIXER_MAMBA ? "mamba-conv" : "linear-conv",
-        pass, (double)view->tokens * conv, pass == ORR_PASS_FORWARD ? 2 : 3, 0);
+  const double elements = (double)view->tokens * view->layer.scan.conv;
+  const char *name = view->layer.kind.mixer == ORR_MIXER_MAMBA ? "mamba-conv" : "linear-conv";
+  if (elements <= 0) return;
+  orr_transformer_put_memory(view, operators, name, ORR_PASS_FORWARD, elements, 2, 0);
+  if (pass != ORR_PASS_FORWARD)
+    orr_transformer_put_memory(view, operators, name, pass, elements, 3, 0);
 }
 
 static void put_gated_norm(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
