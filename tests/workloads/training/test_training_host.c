@@ -122,6 +122,25 @@ static void test_more_operators(void) {
   g_assert_cmpfloat(host_of_experts("ahead", synced), >=, host_of_experts("ahead", uneven));
 }
 
+/* Eight ranks of experts: attention over 32,768 tokens hides all launches but those that wait for
+ * the counts of tokens. In the one forward each of four layers has two launches of 100 us for each
+ * of a rank's experts; their kernels are short and run meanwhile. */
+static double host_of_waits(const char *sync, const char *experts, const char *operators) {
+  g_autofree char *sets = g_strconcat(
+      "cluster.nodes=1;workload.parallel={tp: 1, pp: 1, dp: 8, ep: 8};model.layers=4;model.hidden="
+      "1024;model.heads=16;model.context=32768;workload.batch.global=8;workload.experts.sync=",
+      sync, ";model.moe={experts: ", experts,
+      ", topk: 1, ffn: 64};workload.host-operators=", operators, NULL);
+  return simulate(sets).times[ORR_TIME_HOST];
+}
+
+static void test_waits_for_counts(void) {
+  const double four = host_of_waits("true", "32", "40") - host_of_waits("true", "32", "20"),
+               eight = host_of_waits("true", "64", "40") - host_of_waits("true", "64", "20");
+  assert_close(eight - four, 4 * (2 * 8 - 2 * 4) * 20 * 5e-6, 1e-6);
+  g_assert_cmpfloat(host_of_waits("false", "64", "20"), <, host_of_waits("true", "64", "20"));
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training-host/blocking-adds-up", test_blocking_adds_up);
@@ -130,6 +149,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-host/never-below", test_never_below);
   g_test_add_func("/training-host/experts", test_experts);
   g_test_add_func("/training-host/more-operators", test_more_operators);
+  g_test_add_func("/training-host/waits-for-counts", test_waits_for_counts);
   g_test_add_func("/training-host/graphs-but-experts", test_graphs_but_experts);
   return g_test_run();
 }

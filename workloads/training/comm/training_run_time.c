@@ -6,6 +6,11 @@
  * the host at H:
  *
  *   E = max(E + g, H), H = H + h        backlog = E - H = max(backlog + g - h, 0)
+ *
+ * Where the host waits for the router's counts (experts.sync), it launches the experts, x of the g
+ * and y of the h, only when the GPU is about to run them. The rest of the run is launched before:
+ *
+ *   the run takes  max(x, y) + max(g - x, h - y)         backlog = max(x - y, 0)
  */
 #include "workloads/training/comm/training_plan.h"
 
@@ -50,8 +55,10 @@ static void add_host(OrrRunTime *time, const OrrRun *run, gint64 times, const Or
   }
   for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += once->seconds[kind];
   if (run->syncs) {
-    time->backlog_s = MAX(sum - run->host_s, 0);
-    time->seconds[ORR_TIME_HOST] += (double)times * MAX(run->host_s - sum, 0);
+    const double ahead_s = run->experts_s - run->experts_host_s,
+                 rest_s = sum - run->host_s - ahead_s;
+    time->backlog_s = MAX(ahead_s, 0);
+    time->seconds[ORR_TIME_HOST] += (double)times * (MAX(-ahead_s, 0) + MAX(-rest_s, 0));
     return;
   }
   const double left_s = time->backlog_s + (double)times * (sum - run->host_s);

@@ -100,13 +100,19 @@ typedef struct {
   guint times; /* how often a step runs it on a rank that has it; 0: not listed in costs */
   OrrRun *run;
   OrrLaunchCounts *launches;
+  OrrLaunchCounts *between; /* the part of them between two exchanges of experts */
 } RunBuilder;
+
+static gboolean is_exchange(const OrrOperator *op) {
+  return op->kind == ORR_OPERATOR_COMM && op->comm.group == ORR_GROUP_EP;
+}
 
 static void append_operators(const RunBuilder *builder, const char *phase, GArray *operators) {
   OrrTrainingCosts *costs = builder->costs;
   const OrrJob *job = builder->job;
   OrrSegment *segment = new_segment(builder->run);
   Overlap overlap = no_overlap; /* which operators the open segment accepts; all, if not open */
+  gboolean between = FALSE;     /* two exchanges of experts */
   for (guint i = 0; i < operators->len; i++) {
     OrrOperator *op = &g_array_index(operators, OrrOperator, i);
     op->kernels = job->shard.kernels;
@@ -115,6 +121,8 @@ static void append_operators(const RunBuilder *builder, const char *phase, GArra
       segment = new_segment(builder->run); /* waits for the collective */
     }
     orr_launch_counts_add(builder->launches, job, op);
+    between ^= is_exchange(op);
+    if (between && !is_exchange(op)) orr_launch_counts_add(builder->between, job, op);
     if (op->kind == ORR_OPERATOR_COMM) {
       overlap = overlap_of(job, op);
       op->bytes *= fullest_rank(job, op);
@@ -124,6 +132,7 @@ static void append_operators(const RunBuilder *builder, const char *phase, GArra
     OrrCost cost = orr_training_operator_cost(job, op);
     if (op->kind == ORR_OPERATOR_ATTENTION && costs->packed) cost.time_s *= costs->packed->mean;
     segment->seconds[orr_training_costs_kind(op)] += cost.time_s;
+    if (between) builder->run->experts_s += cost.time_s;
     segment->squares += cost.time_s * cost.time_s;
     if (builder->times > 0) remember(costs, phase, builder->times, op, cost);
     if (overlap.left > 0 && --overlap.left == 0) segment = new_segment(builder->run);
@@ -217,14 +226,16 @@ static guint times_of(const OrrJob *job, guint spec) {
 static void cost_run(const RunBuilder *like, OrrRun *run, const OrrLayerSpec *spec,
                      const char *phase, GArray *operators) {
   const OrrJob *job = like->job;
-  OrrLaunchCounts launches = {0};
+  OrrLaunchCounts launches = {0}, between = {0};
   RunBuilder builder = *like;
   builder.run = run;
   builder.launches = &launches;
+  builder.between = &between;
   run->segments = g_array_new(FALSE, TRUE, sizeof(OrrSegment));
   if (spec) append_recompute(&builder, spec);
   append_operators(&builder, phase, operators);
   run->host_s = orr_launch_counts_host_s(&launches, job);
+  run->experts_host_s = orr_launch_counts_host_s(&between, job);
   run->serial = job->params->launches == ORR_LAUNCHES_BLOCKING;
 }
 
