@@ -118,7 +118,8 @@ typedef struct {
   /* Kernels of their own for the bias of experts' second products, and for the clamp before their
    * activation. */
   gboolean bias_apart, clamp_apart;
-  gboolean rope_apart; /* rotary embedding by a dozen kernels instead of one */
+  gboolean padding_apart; /* copies that pad experts' rows for narrow products, and back */
+  gboolean rope_apart;    /* rotary embedding by a dozen kernels instead of one */
   OrrLora lora;
 } OrrShard;
 

@@ -18,6 +18,8 @@
  *   experts       grouped GEMMs of the rank's experts with the activation between them: MOE
  *   [experts-clamp (listed before them), experts-bias    kernels of their own, where the framework
  *                 does not fuse them]
+ *   [experts-pad, experts-unpad    copies of what experts read and write, to and from the multiples
+ *                 of 16 to 128 rows that narrow products need]
  *   [expert-unsort  back]
  *   [etp-reduce-scatter, ep-combine]    the same sizes, back
  *   unpermute     reads t k w, writes t w: the weighted sum
@@ -162,6 +164,15 @@ static void put_bias(const OrrTransformerView *view, GArray *operators, OrrPass 
     put_apart(view, operators, "experts-bias", pass, each * r.local * r.width);
 }
 
+/* A copy of all rows, forward and backward (megatron/core/transformer/moe/experts.py, TEGroupedMLP:
+ * quantization_padding, quantization_unpadding). */
+static void put_padding(const OrrTransformerView *view, GArray *operators, const char *name,
+                        OrrPass pass) {
+  const OrrTransformerRouting r = orr_transformer_routing(view);
+  if (view->shard->padding_apart && orr_precision_casts(view->shard->recipe))
+    orr_transformer_put_memory(view, operators, name, pass, r.local * r.width, 2, 0);
+}
+
 /* Inputs of both products, or their results' gradients. */
 static void put_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   OrrTransformerRouting r = orr_transformer_routing(view);
@@ -263,9 +274,11 @@ static void put_forward(const OrrTransformerView *view, GArray *operators) {
   if (overlaps_shared(view))
     put_overlapped(view, operators, orr_transformer_put_shared_experts, ORR_PASS_FORWARD);
   put_sort(view, operators, "expert-sort", ORR_PASS_FORWARD);
+  put_padding(view, operators, "experts-pad", ORR_PASS_FORWARD);
   put_cast(view, operators, ORR_PASS_FORWARD);
   put_clamp(view, operators, ORR_PASS_FORWARD);
   put_experts(view, operators, ORR_PASS_FORWARD);
+  put_padding(view, operators, "experts-unpad", ORR_PASS_FORWARD);
   put_bias(view, operators, ORR_PASS_FORWARD);
   put_sort(view, operators, "expert-unsort", ORR_PASS_FORWARD);
   put_from_experts(view, operators, "ep-combine", ORR_PASS_FORWARD);
@@ -286,10 +299,12 @@ static void put_backward(const OrrTransformerView *view, GArray *operators) {
     put_overlapped(view, operators, orr_transformer_put_shared_experts, ORR_PASS_DGRAD);
   put_sort(view, operators, "expert-unsort", ORR_PASS_DGRAD);
   put_bias(view, operators, ORR_PASS_DGRAD);
+  put_padding(view, operators, "experts-unpad", ORR_PASS_DGRAD);
   put_cast(view, operators, ORR_PASS_DGRAD);
   put_experts(view, operators, ORR_PASS_DGRAD);
   put_clamp(view, operators, ORR_PASS_DGRAD);
   if (!orr_transformer_is_frozen(view)) put_experts(view, operators, ORR_PASS_WGRAD);
+  put_padding(view, operators, "experts-pad", ORR_PASS_DGRAD);
   put_sort(view, operators, "expert-sort", ORR_PASS_DGRAD);
   put_from_experts(view, operators, "ep-dispatch", ORR_PASS_DGRAD);
   put_permute(view, operators, "permute", ORR_PASS_DGRAD);

@@ -218,6 +218,25 @@ static void test_lora_section(void) {
   g_assert_null(lint);
 }
 
+/* Padding for products of fp8 copies 16,384 rows of 4096 elements before and after the experts, in
+ * both directions; for 16-bit products nothing. */
+static void test_padding(void) {
+  OrrModel model = llama_8b;
+  model.moe = (OrrMoe){.experts = 8, .topk = 2, .ffn = 14336};
+  for (int narrow = 0; narrow < 2; narrow++) {
+    g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+    OrrShard shard = shard_of(narrow ? ORR_PRECISION_FP8_BLOCKWISE : ORR_PRECISION_BF16);
+    double bytes = 0;
+    shard.padding_apart = TRUE;
+    orr_transformer_layer_forward(&model, 0, &shard, operators);
+    orr_transformer_layer_backward(&model, 0, &shard, operators);
+    for (guint i = 0; i < operators->len; i++)
+      if (g_str_has_suffix(g_array_index(operators, OrrOperator, i).name, "pad"))
+        bytes += g_array_index(operators, OrrOperator, i).bytes;
+    g_assert_cmpfloat(bytes, ==, narrow * 8192.0 * 2 * 4096 * 2 * 8);
+  }
+}
+
 static void test_words(void) {
   for (int p = 0; p < ORR_N_PRECISIONS; p++) {
     g_assert_nonnull(orr_precision_words[p]);
@@ -229,6 +248,7 @@ static void test_words(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/recipes/words", test_words);
+  g_test_add_func("/recipes/padding", test_padding);
   g_test_add_func("/recipes/precision", test_recipes);
   g_test_add_func("/recipes/gathers", test_gathers);
   g_test_add_func("/recipes/weights", test_weights);

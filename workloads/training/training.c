@@ -187,6 +187,11 @@ static const OrrField expert_fields[] = {
     ORR_FIELD_WORD(OrrExpertDispatch, "clamp", clamp, glue_words, "fused",
                    "How inputs of a clamped activation (gpt-oss) are clamped: fused, by the "
                    "activation or not at all; apart, by kernels of its own."),
+    ORR_FIELD_WORD(OrrExpertDispatch, "padding", padding, glue_words, "fused",
+                   "How each expert's tokens are padded to the rows that a product in a narrow "
+                   "format needs: fused, by the router or the permutation; apart, by copies of "
+                   "the experts' inputs and results (Transformer Engine's Fp8Padding and "
+                   "Fp8Unpadding)."),
     ORR_FIELD_BOOL(OrrExpertDispatch, "sync", sync, "false",
                    "The host waits in each forward for the router, to learn how many tokens each "
                    "expert has: it cannot launch ahead across layers of experts."),

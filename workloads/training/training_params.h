@@ -64,10 +64,10 @@ typedef struct {
   double imbalance; /* exponent of the power law of tokens over experts; 0: `load` decides */
   OrrChoice load;   /* orr_expert_load_registry */
   gboolean shared_expert_overlap;
-  int dispatch;    /* OrrDispatch */
-  gint64 nodes;    /* most nodes that a token's experts lie on; 0: any number */
-  int bias, clamp; /* OrrGlue */
-  gboolean sync;   /* the host waits for the router, to learn how many tokens each expert has */
+  int dispatch;             /* OrrDispatch */
+  gint64 nodes;             /* most nodes that a token's experts lie on; 0: any number */
+  int bias, clamp, padding; /* OrrGlue */
+  gboolean sync; /* the host waits for the router, to learn how many tokens each expert has */
 } OrrExpertDispatch;
 
 /* How layers are cut into stages: by one of three methods, or evenly (job/training_layout.c). */

@@ -47,6 +47,7 @@ OrrShard orr_job_shard(const OrrTraining *params, const OrrModel *model) {
       .bias_apart = params->experts.bias == ORR_GLUE_APART,
       .rope_apart = params->rope == ORR_GLUE_APART,
       .clamp_apart = params->experts.clamp == ORR_GLUE_APART,
+      .padding_apart = params->experts.padding == ORR_GLUE_APART && !params->experts.pads,
   };
 }
 
