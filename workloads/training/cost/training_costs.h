@@ -106,6 +106,10 @@ typedef struct {
   guint launched;       /* further kernels, which a dispatched operator launches itself */
 } OrrLaunchCounts;
 
+/* How many kernels the framework runs for @op, each dispatched by itself; more than 1 where it
+ * splits what is one operator here. */
+guint orr_launch_counts_of(const OrrJob *job, const OrrOperator *op);
+
 void orr_launch_counts_add(OrrLaunchCounts *counts, const OrrJob *job, const OrrOperator *op);
 /* Host time for all of them, as workload.launches has it. */
 double orr_launch_counts_host_s(const OrrLaunchCounts *counts, const OrrJob *job);

@@ -32,8 +32,7 @@ static guint expert_operators(const OrrOperator *op) {
   return (guint)((2 + casts) * active + 0.5);
 }
 
-/* How many operators the host dispatches for @op. */
-static guint dispatched(const OrrJob *job, const OrrOperator *op) {
+guint orr_launch_counts_of(const OrrJob *job, const OrrOperator *op) {
   if (op->kind == ORR_OPERATOR_COMM || job->shard.kernels != ORR_KERNELS_MODERN) return 1;
   if (op->kind == ORR_OPERATOR_MOE) return expert_operators(op);
   if (job->shard.rope_apart && g_str_equal(op->name, "rope")) return ROPE_OPERATORS;
@@ -47,7 +46,7 @@ static guint dispatched(const OrrJob *job, const OrrOperator *op) {
 }
 
 void orr_launch_counts_add(OrrLaunchCounts *counts, const OrrJob *job, const OrrOperator *op) {
-  const guint n = op->launched ? 0 : dispatched(job, op);
+  const guint n = op->launched ? 0 : orr_launch_counts_of(job, op);
   counts->launched += op->launched;
   counts->kernels += n;
   if (op->kind == ORR_OPERATOR_MOE) counts->expert_kernels += n;

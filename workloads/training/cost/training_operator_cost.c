@@ -3,6 +3,9 @@
  *
  * A framework runs routed experts by the faster of two kinds of kernel: the profile's, or one
  * grouped product for all experts of a rank (workloads/grouped_experts.h).
+ *
+ * What it runs as n kernels bound by memory (routing: 17, 31 or more) moves the bytes of one and
+ * takes the overhead of n.
  */
 #include "workloads/training/cost/training_costs.h"
 
@@ -38,6 +41,15 @@ static OrrCost product_cost(const OrrJob *job, const OrrOperator *op) {
   return best;
 }
 
+/* The overhead of all kernels of @op but one. */
+static double further_s(const OrrJob *job, const OrrOperator *op) {
+  const guint kernels = op->kind == ORR_OPERATOR_MEMORY ? orr_launch_counts_of(job, op) : 1;
+  if (kernels < 2) return 0;
+  const OrrOperator empty =
+      orr_operator_memory(op->name, (OrrPass)op->pass, job->shard.dtype, 1, 0);
+  return (kernels - 1) * orr_cost_sustained(job->world->cost, &empty).time_s;
+}
+
 OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *like) {
   const OrrProducts *products = &job->params->products;
   OrrOperator op = *like;
@@ -45,7 +57,7 @@ OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *like) {
   op.rate = products->rate == 1 ? 0 : products->rate;
   op.fleet = job->tp * job->cp * job->pp * job->dp;
   OrrCost cost = product_cost(job, &op);
-  cost.time_s += op.wait_s;
+  cost.time_s += op.wait_s + further_s(job, &op);
   if (op.kind != ORR_OPERATOR_MOE || job->shard.kernels != ORR_KERNELS_MODERN) return cost;
   const OrrCost grouped =
       orr_grouped_experts(job->world->cost, &op, job->shard.dtype, orr_cost_sustained);
