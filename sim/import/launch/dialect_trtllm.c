@@ -21,6 +21,17 @@ static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
   return orr_launch_draft_is_on(draft, &orr_dialect_trtllm, key);
 }
 
+/* trtllm-bench has the model's name and, with --model_path, the folder of its checkpoint. */
+static void convert_path(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                         const OrrLaunchRule *rule) {
+  if (orr_launch_draft_find(draft, &orr_dialect_trtllm, "model"))
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the model's name says which");
+  else
+    orr_launch_serving_model(draft, setting, rule);
+}
+
+static const OrrLaunchConverter converters[] = {{"path", convert_path}, {NULL, NULL}};
+
 /* --- Finish --- */
 
 static const OrrLaunchSetting *find(OrrLaunchDraft *draft, const char *key) {
@@ -111,5 +122,6 @@ const OrrLaunchDialect orr_dialect_trtllm = {
     .config = "extra-llm-api-options",
     .config_wins = TRUE,
     .is_written_in_full = TRUE,
+    .converters = converters,
     .finish = finish,
 };

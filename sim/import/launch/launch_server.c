@@ -159,9 +159,10 @@ static gboolean find_package(const OrrLaunchCommand *command, OrrServerCommand *
   return FALSE;
 }
 
-/* SGLang's own pages write `sglang serve --dataset-name random ...` for its client. */
+/* SGLang's own pages write `sglang serve --dataset-name random ...` for its client; a line that
+ * also is a load runs the engine itself. */
 static void mend_client(const OrrLaunchCommand *command, OrrServerCommand *found) {
-  if (!found->dialect->client) return;
+  if (!found->dialect->client || found->load) return;
   for (guint i = found->first; i < command->words->len; i++)
     if (g_str_has_prefix(orr_launch_server_word(command, i), "--dataset-name") ||
         g_str_has_prefix(orr_launch_server_word(command, i), "--num-prompts")) {
