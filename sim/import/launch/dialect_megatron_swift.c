@@ -39,13 +39,18 @@ static void set_defaults(OrrLaunchDraft *draft) {
   }
 }
 
-/* LoRA of rank 8 where the input has none (all weights are trained by default). */
+/* LoRA of rank 8 on all linear layers where the input says no other (all weights are trained by
+ * default). */
 static void set_lora(OrrLaunchDraft *draft) {
   const char *type = orr_launch_draft_value(draft, own, "tuner-type");
   if (g_strcmp0(type, "lora") != 0) return;
   const OrrLaunchSetting *rank = orr_launch_draft_find(draft, own, "lora-rank");
   orr_launch_draft_set(draft, "workload.lora.rank", rank && rank->value ? rank->value : "8", rank,
                        rank ? NULL : "ms-swift's default");
+  orr_launch_draft_settle(draft, own, "target-modules");
+  if (!orr_launch_draft_get(draft, "workload.lora.targets"))
+    orr_launch_draft_set(draft, "workload.lora.targets", "[qkv, projection, fc1, fc2]", NULL,
+                         "ms-swift's default: all-linear");
 }
 
 static void begin(OrrLaunchDraft *draft) { set_defaults(draft); }

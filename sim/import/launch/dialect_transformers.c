@@ -144,14 +144,47 @@ static void set_sharding(OrrLaunchDraft *draft) {
   }
 }
 
-static void set_lora(OrrLaunchDraft *draft) {
+/* What a switch for adapters means where no more is said: model/args of LLaVA's train.py, and TRL's
+ * trl/trainer/model_config.py with PEFT's targets of a Llama. */
+static const struct {
+  const char *key, *rank, *targets, *why;
+} adapters[] = {
+    {"lora-enable", "64", "[qkv, projection, fc1, fc2]", "LLaVA's default"},
+    {"use-peft", "16", "[qkv]", "TRL's default"},
+    {"lora-rank", "8", "[qkv]", "PEFT's default: q_proj and v_proj"},
+};
+
+/* Whether the input trains adapters. A rank alone says so, unless a tool has a switch for them. */
+static gboolean has_adapters(OrrLaunchDraft *draft) {
   const char *kind = orr_launch_config_text(draft, own, "finetuning-type");
-  const gboolean has = is_on(draft, "use-peft") || (kind && strstr(kind, "lora"));
+  if (orr_launch_draft_find(draft, own, "finetuning-type")) return kind && strstr(kind, "lora");
+  for (guint i = 0; i < 2; i++)
+    if (orr_launch_draft_find(draft, own, adapters[i].key)) return is_on(draft, adapters[i].key);
+  if (orr_launch_wrappers_name(draft, own) || count(draft, "lora-rank", 0) < 1) return FALSE;
+  orr_launch_draft_remark(draft, "%s alone is taken for training of adapters",
+                          orr_launch_draft_find(draft, own, "lora-rank")->written);
+  return TRUE;
+}
+
+static void set_lora(OrrLaunchDraft *draft) {
+  static const char rank[] = "workload.lora.rank", targets[] = "workload.lora.targets";
+  const char *kind = orr_launch_config_text(draft, own, "finetuning-type");
   const gboolean narrow = is_on(draft, "load-in-4bit") || (kind && g_str_equal(kind, "qlora"));
-  if (!has) return;
-  g_autofree char *rank = g_strdup_printf("%" G_GINT64_FORMAT, count(draft, "lora-rank", 8));
-  orr_launch_draft_set(draft, "workload.lora.rank", rank,
-                       orr_launch_draft_find(draft, own, "lora-rank"), NULL);
+  OrrLaunchSetting *source = orr_launch_draft_find(draft, own, "lora-rank");
+  guint i = 0;
+  if (!has_adapters(draft)) {
+    if (source)
+      orr_launch_draft_judge(draft, source, ORR_LAUNCH_IRRELEVANT,
+                             "no key switches adapters on: all weights are trained");
+    return;
+  }
+  while (i + 1 < G_N_ELEMENTS(adapters) && !orr_launch_draft_find(draft, own, adapters[i].key)) i++;
+  orr_launch_draft_set(draft, rank, adapters[i].rank, NULL, adapters[i].why);
+  if (count(draft, "lora-rank", 0) > 0)
+    orr_launch_config_put_count(draft, own, rank, count(draft, "lora-rank", 0), "lora-rank");
+  settle(draft, "lora-target-modules lora-target-linear");
+  if (!orr_launch_draft_get(draft, targets))
+    orr_launch_draft_set(draft, targets, adapters[i].targets, NULL, adapters[i].why);
   if (narrow)
     orr_launch_config_put(draft, own, "workload.lora.quantised", "true",
                           is_on(draft, "load-in-4bit") ? "load-in-4bit" : "finetuning-type");

@@ -189,6 +189,67 @@ const char *orr_launch_config_word(const OrrLaunchWordPair *pairs, const char *t
   return NULL;
 }
 
+/* --- Adapters --- */
+
+/* Our name of a linear layer comes first. The parts of a fused layer count as the whole. */
+static const char *const adapted[] = {
+    "qkv q_proj k_proj v_proj qkv_proj q_a_proj q_b_proj kv_a_proj_with_mqa kv_b_proj "
+    "query_key_value c_attn W_pack Wqkv linear_qkv linear_q_proj linear_kv_proj wq wk wv",
+    "projection o_proj out_proj output_proj linear_proj dense c_proj wo",
+    "fc1 gate_proj up_proj gate_up_proj linear_fc1 dense_h_to_4h c_fc w1 w3",
+    "fc2 down_proj linear_fc2 dense_4h_to_h c_proj w2",
+};
+
+/* The layers, as bits, that @word names: "q_proj", "model.layers.0.q_proj", "*_proj", "all". */
+static guint layers_of(const char *word) {
+  const char *dot = strrchr(word, '.'), *last = dot ? dot + 1 : word;
+  const gboolean is_all = strcmp(word, "all") == 0 || strcmp(word, "all-linear") == 0;
+  guint bits = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(adapted); i++) {
+    g_auto(GStrv) names = g_strsplit(adapted[i], " ", -1);
+    for (char **name = names; *name; name++)
+      if (is_all || g_pattern_match_simple(last, *name)) bits |= 1u << i;
+  }
+  return bits;
+}
+
+static void add_targets(OrrLaunchDraft *draft, OrrLaunchSetting *setting, const char *path,
+                        const char *value) {
+  const char *before = orr_launch_draft_get(draft, path);
+  g_autofree char *both = g_strconcat(before ? before : "", " ", value, NULL);
+  g_auto(GStrv) words = g_strsplit_set(both, " ,[]'\"", -1);
+  g_autoptr(GString) text = g_string_new(NULL);
+  guint bits = 0;
+  for (char **word = words; *word; word++) {
+    const guint named = layers_of(*word);
+    if (**word && !named)
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                             "an adapter of '%s': layers have them on qkv, projection, fc1, fc2",
+                             *word);
+    bits |= named;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS(adapted); i++)
+    if (bits >> i & 1)
+      g_string_append_printf(text, "%s%.*s", text->len ? ", " : "", (int)strcspn(adapted[i], " "),
+                             adapted[i]);
+  g_autofree char *list = g_strdup_printf("[%s]", text->str);
+  if (bits) orr_launch_draft_set(draft, path, list, setting, NULL);
+}
+
+void orr_launch_config_targets(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                               const OrrLaunchRule *rule) {
+  if (orr_launch_config_is_null(draft, setting->dialect, setting->key)) return;
+  add_targets(draft, setting, rule->path, setting->value ? setting->value : "");
+}
+
+void orr_launch_config_mlp_targets(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                                   const OrrLaunchRule *rule) {
+  if (orr_launch_draft_is_on(draft, setting->dialect, setting->key))
+    add_targets(draft, setting, rule->path, "fc1 fc2");
+}
+
+/* --- Models --- */
+
 /* Words of a name that make another model of it. */
 static gboolean is_other(const char *words) {
   return g_regex_match_simple(

@@ -150,6 +150,8 @@ const OrrLaunchConverter orr_launch_converters[] = {
     {"json", orr_launch_serving_json},
     {"kv-dtype", orr_launch_serving_kv_dtype},
     {"largest", convert_largest},
+    {"lora-mlp", orr_launch_config_mlp_targets},
+    {"lora-targets", orr_launch_config_targets},
     {"megatron ", orr_launch_translate_convert},
     {"model", orr_launch_serving_model},
     {"positive", convert_positive},

@@ -107,6 +107,14 @@ typedef struct {
 /* Our word for @theirs, case ignored; NULL. */
 const char *orr_launch_config_word(const OrrLaunchWordPair *pairs, const char *theirs);
 
+/* Converters of linear layers that have an adapter, by Transformers', torchtune's or Megatron's
+ * names, patterns, or "all": adds them to the scenario's `targets`. Other names are a warning. */
+void orr_launch_config_targets(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                               const OrrLaunchRule *rule);
+/* A switch for the layers of the feed-forward. */
+void orr_launch_config_mlp_targets(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                                   const OrrLaunchRule *rule);
+
 /* The model that @key names: an alias or a name of the library. Else a question. --model wins. */
 void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                                  const char *key);

@@ -2,10 +2,11 @@
  * launch_wrappers.c - tables of the tools on Hugging Face's Trainer.
  *
  * Sources: LLaMA-Factory 0.9, src/llamafactory/hparams (disable_gradient_checkpointing False,
- * cutoff_len 2048, stage sft, finetuning_type lora); axolotl 0.16, src/axolotl/utils/schemas
- * (micro_batch_size 1, bf16 auto, sequence_len 512; utils/config: the model's torch_dtype follows
- * bf16); ms-swift 3.9 and 4, docs/source_en/Instruction/Command-line-parameters.md (torch_dtype is
- * the checkpoint's, and bf16 follows it); TRL 1.0, trl/trainer/sft_config.py
+ * cutoff_len 2048, stage sft, finetuning_type lora, lora_target all); axolotl 0.16,
+ * src/axolotl/utils/schemas (micro_batch_size 1, bf16 auto, sequence_len 512; utils/config: the
+ * model's torch_dtype follows bf16); ms-swift 3.9 and 4, target_modules all-linear,
+ * docs/source_en/Instruction/Command-line-parameters.md (torch_dtype is the checkpoint's, and bf16
+ * follows it); TRL 1.0, trl/trainer/sft_config.py
  * (gradient_checkpointing True, bf16 True unless fp16, max_length 1024), which TRL has had since it
  * dropped max_seq_length. open-r1 builds on TRL.
  */
@@ -37,6 +38,7 @@ static const struct {
 } defaults[] = {
     {"LLaMA-Factory", "disable_gradient_checkpointing", "false", ""},
     {"LLaMA-Factory", "finetuning_type", "lora", ""},
+    {"LLaMA-Factory", "lora_target", "all", ""},
     {"LLaMA-Factory", "cutoff_len", "2048", "max-seq-length"},
     {"axolotl", "micro_batch_size", "1", ""},
     {"axolotl", "bf16", "auto", "fp16 tf32"},
@@ -44,6 +46,7 @@ static const struct {
     {"ms-swift", "gradient_checkpointing", "true", ""},
     {"ms-swift", "per_device_train_batch_size", "1", ""},
     {"ms-swift", "tuner_type", "lora", "train-type sft-type"},
+    {"ms-swift", "target_modules", "all-linear", "target-regex"},
     {"ms-swift", "bf16", "true", "fp16 torch-dtype"},
     {"TRL", "gradient_checkpointing", "true", ""},
     {"TRL", "bf16", "true", "fp16"},
