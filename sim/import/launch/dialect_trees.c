@@ -5,13 +5,14 @@
  *
  * Sources: nanotron/config of huggingface/nanotron; recipes/configs of pytorch/torchtune (FSDP over
  * all GPUs, LoRA in builders named lora_*); MaxText/configs/base.yml of AI-Hypercomputer/maxtext
- * (per_device_batch_size counts sequences of a device, 12 by default; max_target_length is 2,048,
- * remat_policy full; without model_name the dimensions are base_emb_dim 2,048, 16 layers and heads,
- * base_mlp_dim 7,168 and a vocabulary of 32,000); nemo_automodel/recipes of NVIDIA-NeMo/Automodel.
- * What a config leaves out is assumed: a sequence of 4,096.
+ * (max_target_length is 2,048, remat_policy full; without model_name the dimensions are
+ * base_emb_dim 2,048, 16 layers and heads, base_mlp_dim 7,168 and a vocabulary of 32,000), its
+ * decoders' get_remat_policy; nemo_automodel/recipes of NVIDIA-NeMo/Automodel. What a config leaves
+ * out is assumed: a sequence of 4,096.
  */
 #include <string.h>
 
+#include "sim/base/quantity.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 
@@ -19,14 +20,14 @@ typedef struct {
   const OrrLaunchDialect *dialect;
   const char *sharding;  /* where no key says */
   const char *sequence;  /* what is assumed */
-  const char *micro;     /* the same; NULL: 1 */
   const char *recompute; /* the trainer's default; NULL: none */
+  gboolean by_device;    /* its batch counts devices, whatever a replica has of them */
 } Tree;
 
-static const Tree trees[] = {{&orr_dialect_nanotron, "zero-1", "4096", NULL, NULL},
-                             {&orr_dialect_torchtune, "fsdp", "4096", NULL, NULL},
-                             {&orr_dialect_maxtext, "fsdp", "2048", "12", "full"},
-                             {&orr_dialect_automodel, "fsdp", "4096", NULL, NULL}};
+static const Tree trees[] = {{&orr_dialect_nanotron, "zero-1", "4096", NULL},
+                             {&orr_dialect_torchtune, "fsdp", "4096", NULL},
+                             {&orr_dialect_maxtext, "fsdp", "2048", "full", TRUE},
+                             {&orr_dialect_automodel, "fsdp", "4096", NULL}};
 
 static const Tree *tree_of(const OrrLaunchDraft *draft) {
   for (guint i = 0; i < G_N_ELEMENTS(trees); i++)
@@ -94,11 +95,42 @@ static void set_machine(OrrLaunchDraft *draft, gint64 split) {
   orr_launch_draft_set_gpus_per_node(draft, replicas * split, NULL);
 }
 
+/* MaxText counts the batch by devices, whatever they share: a step trains devices x
+ * per_device_batch_size x accumulation sequences (configs/types.py, global_batch_size_to_train_on;
+ * 12 for each device by default, and 0.5 is one for two of them). A replica's micro-batch has the
+ * sequences of tp x cp devices, and each of its stages adds as many. */
+static void set_maxtext_batch(OrrLaunchDraft *draft) {
+  const char *key = "per-device-batch-size";
+  const OrrLaunchSetting *source = orr_launch_draft_find(draft, &orr_dialect_maxtext, key);
+  const gint64 share =
+      degree(draft, "workload.parallel.tp") * degree(draft, "workload.parallel.cp");
+  double of_device = 12;
+  if (source && (source->is_unresolved || !source->value)) return;
+  if (source && (!orr_quantity_parse(source->value, ORR_UNIT_NONE, &of_device, NULL) ||
+                 !(of_device > 0 && of_device < 1e6))) {
+    orr_launch_draft_bad(draft, source, "'%s' is not a number of sequences", source->value);
+    return;
+  }
+  const double micro = of_device * (double)share;
+  if (micro != (double)(gint64)micro) {
+    orr_launch_draft_bad(draft, source,
+                         "%g sequences of each of %" G_GINT64_FORMAT
+                         " devices are not a whole number for a replica",
+                         of_device, share);
+    return;
+  }
+  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, (gint64)micro);
+  orr_launch_draft_set(draft, "workload.batch.micro", text, source,
+                       source && share == 1 ? NULL
+                       : source             ? "of each device of a replica"
+                                            : "MaxText's default, 12 of each device");
+}
+
 static void finish(OrrLaunchDraft *draft) {
   const Tree *tree = tree_of(draft);
-  const gint64 split = degree(draft, "workload.parallel.tp") *
-                       degree(draft, "workload.parallel.pp") *
-                       degree(draft, "workload.parallel.cp");
+  const gint64 pp = degree(draft, "workload.parallel.pp");
+  const gint64 split =
+      degree(draft, "workload.parallel.tp") * pp * degree(draft, "workload.parallel.cp");
   if (!tree) return;
   set_model(draft);
   set_machine(draft, split);
@@ -106,17 +138,19 @@ static void finish(OrrLaunchDraft *draft) {
                           "since the config has no length; --model and a line of the scenario "
                           "say another",
                           "how long are sequences? The config has no length");
+  if (tree->by_device) set_maxtext_batch(draft);
   if (!orr_launch_draft_get(draft, "workload.batch.micro"))
-    orr_launch_draft_assume(draft, "workload.batch.micro", tree->micro ? tree->micro : "1",
-                            tree->micro ? "the trainer's default" : "since the config has none",
+    orr_launch_draft_assume(draft, "workload.batch.micro", "1", "since the config has none",
                             "how many sequences has a micro-batch?");
   if (tree->recompute && !orr_launch_draft_get(draft, "workload.recompute"))
     orr_launch_draft_set(draft, "workload.recompute", tree->recompute, NULL,
                          "the trainer's default");
   if (!orr_launch_draft_get(draft, "workload.batch.global"))
-    orr_launch_config_put_global(draft, degree(draft, "workload.batch.micro"),
+    orr_launch_config_put_global(draft,
+                                 degree(draft, "workload.batch.micro") * (tree->by_device ? pp : 1),
                                  count_at(draft, "workload.batch.global", 1), split,
-                                 "micro-batch x accumulation x replicas");
+                                 tree->by_device ? "sequences of a device x accumulation x devices"
+                                                 : "micro-batch x accumulation x replicas");
   if (!orr_launch_draft_get(draft, "workload.optimizer.sharding.kind"))
     orr_launch_draft_set(draft, "workload.optimizer.sharding.kind", tree->sharding, NULL,
                          "the trainer's default");
