@@ -106,7 +106,11 @@ static void assume_script(OrrLaunchDraft *draft) {
 }
 
 static void finish(OrrLaunchDraft *draft) {
+  const char *file = orr_launch_config_text(draft, own, "config-file");
   set_machine(draft);
+  if (file && !orr_launch_form_source(draft, file))
+    orr_launch_config_skip(draft, own, "config-file",
+                           "it was not given: add it to the command line");
   settle(draft, "mixed-precision");
   if (is_on(draft, "use-fsdp") || orr_launch_config_says(draft, own, "distributed-type", "FSDP"))
     set_fsdp(draft);

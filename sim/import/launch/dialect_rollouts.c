@@ -348,10 +348,31 @@ static void set_algorithm(OrrLaunchDraft *draft, const Launcher *launcher) {
                        has_one ? old->written : "no KL term, so no reference model");
 }
 
+/* What Accelerate and DeepSpeed say of the trainer is said of the update, unless the launcher's own
+ * keys do. */
+static void adopt_lines(OrrLaunchDraft *draft) {
+  static const char *const keys[] = {"batch.",    "data-parallel.", "offload.", "optimizer.",
+                                     "parallel.", "precision",      "recompute"};
+  for (guint i = draft->lines->len; i-- > 0;) {
+    OrrLaunchLine *line = draft->lines->pdata[i];
+    if (!g_str_has_prefix(line->path, "workload.")) continue;
+    const char *rest = line->path + strlen("workload.");
+    gboolean is_trainers = FALSE;
+    for (guint k = 0; k < G_N_ELEMENTS(keys); k++) is_trainers |= g_str_has_prefix(rest, keys[k]);
+    if (!is_trainers) continue;
+    char *path = g_strconcat("workload.update.", rest, NULL);
+    const gboolean is_said = orr_launch_draft_get(draft, path) != NULL;
+    g_free(line->path);
+    line->path = path;
+    if (is_said) g_ptr_array_remove_index(draft->lines, i);
+  }
+}
+
 static void finish(OrrLaunchDraft *draft) {
   const Launcher *launcher = launcher_of(draft);
   const OrrLaunchSetting *model = orr_launch_config_at(draft, "model", FALSE);
   if (!launcher) return;
+  adopt_lines(draft);
   if (model) orr_launch_config_put_model(draft, launcher->dialect, model->key);
   if (launcher->settle) launcher->settle(draft);
   set_machine(draft, launcher);

@@ -95,13 +95,16 @@ static void complete_model(OrrLaunchDraft *draft) {
                             "which model? Add --model NAME ('orrery list models')");
 }
 
-/* The first dialect with a kind (or a stack) decides. */
+/* The first dialect with a kind (or a stack) decides; of the kind a trainer, before what starts
+ * it. */
 static const OrrLaunchDialect *deciding(const OrrLaunchDraft *draft, gboolean by_stack) {
+  const OrrLaunchDialect *first = NULL;
   for (guint i = 0; i < draft->settings->len; i++) {
-    const OrrLaunchSetting *setting = draft->settings->pdata[i];
-    if (by_stack ? setting->dialect->stack : setting->dialect->kind) return setting->dialect;
+    const OrrLaunchDialect *dialect = ((OrrLaunchSetting *)draft->settings->pdata[i])->dialect;
+    if (!by_stack && dialect->kind && dialect->is_trainer) return dialect;
+    if (!first && (by_stack ? dialect->stack : dialect->kind)) first = dialect;
   }
-  return NULL;
+  return first;
 }
 
 static void complete_workload(OrrLaunchDraft *draft) {
