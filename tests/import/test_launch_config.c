@@ -127,6 +127,24 @@ static void test_gpt_neox(void) {
                 .wanted = {"stack: gpt-neox-2022.11", "ffn: 5632", "activation: swiglu", "pp: 2",
                            "tp: 2", "global: 64", "kind: zero-1", "overlap-comm: true",
                            "recompute: full", "precision: bf16", "norm: rmsnorm"}});
+  static const OrrLaunchOptions options = {H100, .nodes = 1, .model = "gpt3-1.3b"};
+  static const struct {
+    const char *config;
+    gboolean is_unfused;
+  } rows[] = {{"", TRUE},
+              {", attention_config: [[[global], 24]]", TRUE},
+              {", attention_config: [[[flash], 24]]", FALSE}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autofree char *config = g_strdup_printf(
+        "{pipe_parallel_size: 1, seq_length: 2048, train_micro_batch_size_per_gpu: 4%s}\n",
+        rows[i].config);
+    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+    g_autoptr(OrrLaunchDraft) draft = draft_of_text(library, &options, "a.yml", config);
+    g_autofree char *text = orr_launch_draft_scenario(draft, NULL);
+    g_autofree char *account = orr_launch_draft_account(draft);
+    g_assert_true(text && !strstr(text, "attention: unfused") == !rows[i].is_unfused);
+    g_assert_null(strstr(account, "not simulated"));
+  }
 }
 
 static void test_foundry(void) {

@@ -62,9 +62,36 @@ static void set_precision(OrrLaunchDraft *draft) {
     orr_launch_translate_add(draft, "fp16", "true", precision);
 }
 
+/* attention_config lists [[kinds], layers] ([[["flash"], 24]]); without it all layers are "global",
+ * whose scores are matrices (neox_arguments/arguments.py). FlashAttention is the stack's. */
+static void set_attention(OrrLaunchDraft *draft) {
+  static const char both[] = "layers without FlashAttention: those with it are simulated",
+                    other[] = "attention of this kind: global is simulated";
+  OrrLaunchSetting *source = NULL;
+  gboolean is_flash = FALSE, is_plain = FALSE;
+  for (guint i = 0; i < draft->settings->len; i++) {
+    OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (setting->dialect != own || !g_str_has_prefix(setting->key, "attention-config")) continue;
+    g_auto(GStrv) words = g_strsplit_set(setting->value ? setting->value : "", "[], \"'", -1);
+    for (char **word = words; *word; word++) {
+      if (!g_ascii_isalpha(**word)) continue;
+      source = setting;
+      is_flash |= strcmp(*word, "flash") == 0;
+      is_plain |= strcmp(*word, "flash") != 0;
+      if (strcmp(*word, "flash") != 0 && strcmp(*word, "global") != 0)
+        orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, "%s", other);
+    }
+  }
+  if (is_flash && is_plain)
+    orr_launch_draft_judge(draft, source, ORR_LAUNCH_NOT_SIMULATED, "%s", both);
+  if (!is_flash)
+    orr_launch_draft_set(draft, "workload.attention", "unfused", source,
+                         source ? NULL : "GPT-NeoX's default: global");
+}
+
 static void finish(OrrLaunchDraft *draft) {
   static const OrrLaunchWordPair positions[] = {
-      {"rotary", "rope"}, {"alibi", "none"}, {"sinusoidal", "learned"}, {NULL, NULL}};
+      {"rotary", "rope"}, {"sinusoidal", "learned"}, {NULL, NULL}};
   const OrrLaunchSetting *stages = orr_launch_draft_find(draft, own, "pipe-parallel-size");
   orr_launch_translate_value(draft, "position-embedding-type", positions);
   set_global(draft);
@@ -73,6 +100,7 @@ static void finish(OrrLaunchDraft *draft) {
     orr_launch_config_put(draft, own, "workload.parallel.pp", stages->value, "pipe-parallel-size");
   }
   set_model(draft);
+  set_attention(draft);
   set_precision(draft);
   const char *bucket = "zero-optimization.reduce-bucket-size";
   const gboolean has_size = orr_launch_config_count(draft, own, bucket, 0) > 0;
