@@ -89,6 +89,39 @@ static void test_job(void) {
   check(LLAMA "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params "
               "--exp-avg-dtype bf16 --exp-avg-sq-dtype bf16 --no-rope-fusion",
         (const char *const[]){"kind: fsdp", "moments: bf16", "rope: apart", NULL});
+  /* a layout's blocks are stages and chunks; m is a layer of multi-token prediction */
+  check(LLAMA "--mtp-num-layers 1 --pipeline-model-parallel-size 4 "
+              "--pipeline-model-parallel-layout 'Et*4|(t*5|)*5t*3,m|L'",
+        (const char *const[]){"layout: \"Et*4|(t*5|)*5t*3,m|L\"", "kind: interleaved-1f1b",
+                              "chunks: 2", NULL});
+}
+
+/* A model of the library stands for a line only where they agree in every dimension; else what
+ * differs is written over it, and is not the library's count of parameters. */
+static void test_dimensions(void) {
+  static const char flags[] = "--untie-embeddings-and-output-weights ";
+  check(LLAMA "--kv-channels 128", (const char *const[]){"model: llama-3-8b  #", NULL});
+  check(LLAMA "--kv-channels 64",
+        (const char *const[]){"base: llama-3-8b  #", "  head-dim: 64  # --kv-channels 64",
+                              "  parameters: 0  #", "  name: from-the-launch-line", NULL});
+  check(LLAMA "--mtp-num-layers 1",
+        (const char *const[]){"base: llama-3-8b", "mtp-layers: 1", NULL});
+  check(LLAMA "--qk-layernorm", (const char *const[]){"base: llama-3-8b", "qk-norm: true", NULL});
+  check(LLAMA "--add-qkv-bias", (const char *const[]){"base: llama-3-8b", "qkv-bias: true", NULL});
+  check(LLAMA "--num-experts 8 --moe-router-topk 2 --moe-shared-expert-intermediate-size 14336 "
+              "--vocab-size 32000 --max-position-embeddings 32768",
+        (const char *const[]){"base: mixtral-8x7b", "shared-ffn: 14336", NULL});
+  /* Megatron's defaults are dimensions, too */
+  static const char *const removed[][2] = {{"--swiglu ", "activation: gelu"},
+                                           {"--normalization RMSNorm ", "norm: layernorm"},
+                                           {"--disable-bias-linear ", "bias: true"},
+                                           {"--position-embedding-type rope ", "position: learned"},
+                                           {flags, "tied-embeddings: true"}};
+  for (guint i = 0; i < G_N_ELEMENTS(removed); i++) {
+    g_auto(GStrv) parts = g_strsplit(LLAMA, removed[i][0], 2);
+    g_autofree char *line = g_strjoinv("", parts);
+    check(line, (const char *const[]){"base: llama-3-8b", removed[i][1], NULL});
+  }
 }
 
 /* Every error of @line names @problem. */
@@ -140,6 +173,7 @@ static void test_account(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/megatron/model", test_model);
+  g_test_add_func("/megatron/dimensions", test_dimensions);
   g_test_add_func("/megatron/job", test_job);
   g_test_add_func("/megatron/refused", test_refused);
   g_test_add_func("/megatron/account", test_account);

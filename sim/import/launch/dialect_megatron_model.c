@@ -3,7 +3,7 @@
  *
  * Defaults are Megatron-LM's (megatron/training/arguments.py): ffn 4 h, or under --swiglu
  * floor(4 h 2/3 / 64) 64; head h / heads; vocabulary padded to a multiple of 128 tp. A model of the
- * library with all these dimensions takes their place.
+ * library that agrees takes their place (dialect_megatron_library.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -90,49 +90,10 @@ static Shape shape_of(OrrLaunchDraft *draft) {
   return shape;
 }
 
-/* --- A model of the library --- */
-
 static gint64 member(const OrrNode *map, const char *key, gint64 fallback) {
   double value = 0;
   const char *text = map ? orr_node_get_text(map, key) : NULL;
   return text && orr_quantity_parse(text, ORR_UNIT_NONE, &value, NULL) ? (gint64)value : fallback;
-}
-
-static gboolean has_shape(const OrrNode *model, const Shape *shape) {
-  const OrrNode *moe = orr_node_get(model, "moe"), *mla = orr_node_get(model, "mla");
-  const gint64 hidden = member(model, "hidden", 0), heads = member(model, "heads", 0);
-  const gint64 experts = member(moe, "experts", 0), ffn = member(model, "ffn", 4 * hidden);
-  const gint64 vocab = member(model, "vocab", 0);
-  if (member(model, "layers", 0) != shape->layers || hidden != shape->hidden) return FALSE;
-  if (heads != shape->heads || experts != shape->experts) return FALSE;
-  if (member(mla, "kv-lora-rank", 0) != shape->kv_rank) return FALSE;
-  if (!shape->kv_rank && member(model, "kv-heads", heads) != shape->kv_heads) return FALSE;
-  if (experts > 0 &&
-      (member(moe, "topk", 1) != shape->topk || member(moe, "ffn", ffn) != shape->expert_ffn))
-    return FALSE;
-  if (experts == 0 && ffn != shape->ffn) return FALSE;
-  /* paddings differ by framework */
-  return shape->vocab == 0 || ABS(vocab - shape->vocab) * 50 <= vocab;
-}
-
-/* The name of the first model with this shape, of several one with the line's longest sequence.
- * Newly allocated; NULL: none. */
-static char *library_model(OrrLaunchDraft *draft, const Shape *shape) {
-  OrrLibrary *library = orr_launch_draft_library(draft);
-  const gint64 context = number(draft, "max-position-embeddings", 0);
-  char *found = NULL;
-  g_autoptr(OrrDiags) ignored = orr_diags_new();
-  g_auto(GStrv) names = orr_library_names(library, "model");
-  for (char **name = names; *name; name++) {
-    const OrrNode *tree = orr_library_borrow(library, "model", *name, (OrrPlace){0}, ignored);
-    if (!tree || !has_shape(tree, shape)) continue;
-    const gboolean is_equal = member(tree, "context", 0) == context;
-    if (found && !is_equal) continue;
-    g_free(found);
-    found = g_strdup(*name);
-    if (is_equal) break;
-  }
-  return found;
 }
 
 /* --- Layers with experts --- */
@@ -263,34 +224,28 @@ static void set_layout(OrrLaunchDraft *draft, gint64 n_layers) {
   orr_launch_draft_set(draft, "model.layout", text, setting, NULL);
 }
 
-/* The layout of @model, of the library, against the launch line's. TRUE: model.layout is set, and
- * the library's model is its base. @is_fixed: its name stands already, so that a layout which
- * differs is not simulated. */
-static gboolean differs_in_layout(OrrLaunchDraft *draft, const OrrNode *model, gboolean is_fixed) {
+/* Warns where the launch line has experts in other layers than @model, which something else
+ * names. */
+static void judge_layout(OrrLaunchDraft *draft, const OrrNode *model) {
   OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "moe-layer-freq");
-  const gint64 n_layers = member(model, "layers", 0);
   const gboolean has_experts = member(orr_node_get(model, "moe"), "experts", 0) > 0;
-  g_autoptr(GArray) layers = moe_layers(draft, setting, n_layers);
+  g_autoptr(GArray) layers = moe_layers(draft, setting, member(model, "layers", 0));
   gboolean is_plain = TRUE;
-  if (!layers || (has_experts && has_layers(model, layers, &is_plain))) return FALSE;
-  if (!has_experts) {
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the model has no experts");
-    return FALSE;
-  }
-  if (is_fixed || !is_plain) {
+  if (!layers || (has_experts && has_layers(model, layers, &is_plain))) return;
+  if (has_experts)
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
                            "layers with experts other than the model's, which stay");
-    return FALSE;
-  }
-  g_autofree char *text = layout_of(layers);
-  orr_launch_draft_set(draft, "model.layout", text, setting, NULL);
-  return TRUE;
+  else
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the model has no experts");
 }
 
 /* --- A model of its own --- */
 
 static void set_moe(OrrLaunchDraft *draft, const Shape *shape) {
   const gint64 shared = number(draft, "moe-shared-expert-intermediate-size", 0);
+  OrrLaunchSetting *layers = orr_launch_draft_find(draft, own, "moe-layer-freq");
+  if (shape->experts == 0 && layers)
+    orr_launch_draft_judge(draft, layers, ORR_LAUNCH_IRRELEVANT, "the model has no experts");
   if (shape->experts == 0) return;
   set_number(draft, "model.moe.experts", shape->experts, "num-experts", NULL);
   set_number(draft, "model.moe.topk", shape->topk, "moe-router-topk", "Megatron's default");
@@ -316,13 +271,19 @@ static void set_mla(OrrLaunchDraft *draft) {
                "Megatron's default");
 }
 
+static const char *position_of(OrrLaunchDraft *draft) {
+  static const OrrLaunchWordPair types[] = {{"rope", "rope"},   {"mrope", "rope"}, {"yarn", "rope"},
+                                            {"alibi", "alibi"}, {"none", "none"},  {NULL, NULL}};
+  const char *type = orr_launch_draft_value(draft, own, "position-embedding-type");
+  const char *ours = orr_launch_config_word(types, type);
+  if (is_on(draft, "use-rotary-position-embeddings")) return "rope";
+  if (is_on(draft, "no-position-embedding")) return "none";
+  return ours ? ours : "learned";
+}
+
 static void set_kinds(OrrLaunchDraft *draft) {
   const char *norm = orr_launch_draft_value(draft, own, "normalization");
-  const char *position = orr_launch_draft_value(draft, own, "position-embedding-type");
-  const gboolean rotary = is_on(draft, "use-rotary-position-embeddings") ||
-                          (position && g_ascii_strcasecmp(position, "rope") == 0);
-  const gboolean none = is_on(draft, "no-position-embedding") ||
-                        (position && g_ascii_strcasecmp(position, "none") == 0);
+  const char *position = position_of(draft);
   const gboolean is_gated = is_on(draft, "swiglu"),
                  is_geglu = is_on(draft, "quick-geglu") || is_on(draft, "geglu");
   set(draft, "model.activation",
@@ -334,12 +295,8 @@ static void set_kinds(OrrLaunchDraft *draft) {
   set(draft, "model.norm",
       norm && g_ascii_strcasecmp(norm, "rmsnorm") == 0 ? "rmsnorm" : "layernorm", "normalization",
       "Megatron's default");
-  set(draft, "model.position",
-      rotary ? "rope"
-      : none ? "none"
-             : "learned",
-      "position-embedding-type",
-      rotary ? "--use-rotary-position-embeddings" : "Megatron's default");
+  set(draft, "model.position", position, "position-embedding-type",
+      strcmp(position, "learned") == 0 ? "Megatron's default" : "a switch of the launch line");
   set(draft, "model.tied-embeddings",
       is_on(draft, "untie-embeddings-and-output-weights") ? "false" : "true",
       "untie-embeddings-and-output-weights", "Megatron's default");
@@ -360,27 +317,11 @@ static void set_dimensions(OrrLaunchDraft *draft, const Shape *shape) {
     set_number(draft, "model.kv-heads", shape->kv_heads, "num-query-groups", NULL);
   if (channels) set_number(draft, "model.head-dim", channels, "kv-channels", NULL);
   set_number(draft, "model.ffn", shape->ffn, "ffn-hidden-size", "Megatron's default");
-  set_number(draft, "model.vocab", shape->vocab, "vocab-size", "of the tokenizer, padded");
+  if (shape->vocab)
+    set_number(draft, "model.vocab", shape->vocab, "vocab-size", "of the tokenizer, padded");
   set_number(draft, "model.context", number(draft, "max-position-embeddings", sequence),
              "max-position-embeddings", "seq-length");
   if (mtp) set_number(draft, "model.mtp-layers", mtp, "mtp-num-layers", NULL);
-}
-
-/* The library's model; with more learned positions, or experts in other layers, where the launch
- * line has them. */
-static void set_library_model(OrrLaunchDraft *draft, const char *name) {
-  static const char same[] = "has the dimensions of the launch line";
-  g_autoptr(OrrDiags) ignored = orr_diags_new();
-  const OrrNode *model =
-      orr_library_borrow(orr_launch_draft_library(draft), "model", name, (OrrPlace){0}, ignored);
-  const char *position = orr_node_get_text(model, "position");
-  const gint64 wanted = number(draft, "max-position-embeddings", number(draft, "seq-length", 0));
-  const gboolean is_learned = !position || strcmp(position, "learned") == 0;
-  const gboolean is_longer = is_learned && wanted > member(model, "context", 0);
-  const gboolean is_other = differs_in_layout(draft, model, FALSE);
-  orr_launch_draft_set(draft, is_longer || is_other ? "model.base" : "model", name, NULL, same);
-  if (is_longer)
-    set_number(draft, "model.context", wanted, "max-position-embeddings", "seq-length");
 }
 
 /* The model that something else names: --model, or a recipe. TRUE: there is one. */
@@ -394,7 +335,7 @@ static gboolean has_named_model(OrrLaunchDraft *draft) {
   const OrrNode *model = path ? orr_library_borrow(orr_launch_draft_library(draft), "model", name,
                                                    (OrrPlace){0}, ignored)
                               : NULL;
-  if (model) differs_in_layout(draft, model, TRUE);
+  if (model) judge_layout(draft, model);
   return name != NULL;
 }
 
@@ -409,19 +350,13 @@ void orr_dialect_megatron_model(OrrLaunchDraft *draft) {
                                 "--num-attention-heads: add --model NAME");
     return;
   }
-  g_autofree char *name = library_model(draft, &shape);
-  if (name) {
-    set_library_model(draft, name);
-    return;
-  }
-  if (!shape.vocab &&
-      orr_launch_draft_assume(draft, "model.vocab", "50304",
-                              "GPT-2's 50,257 padded, since the input names a tokenizer only",
-                              "how large is the vocabulary? The launch line names a tokenizer "
-                              "only: add --model NAME, or --vocab-size to the line"))
-    shape.vocab = 50304;
   set_dimensions(draft, &shape);
   set_kinds(draft);
   set_mla(draft);
   set_moe(draft, &shape);
+  if (orr_dialect_megatron_library(draft) || shape.vocab) return;
+  orr_launch_draft_assume(draft, "model.vocab", "50304",
+                          "GPT-2's 50,257 padded, since the input names a tokenizer only",
+                          "how large is the vocabulary? The launch line names a tokenizer only: "
+                          "add --model NAME, or --vocab-size to the line");
 }

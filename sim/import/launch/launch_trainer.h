@@ -71,8 +71,11 @@ void orr_launch_wrappers_begin(OrrLaunchDraft *draft, const OrrLaunchDialect *di
 
 /* Adds the settings of a YAML of Megatron-LM's own functional tests. */
 void orr_dialect_megatron_test(OrrLaunchDraft *draft, const OrrNode *tree);
-/* The model: dimensions, or the name of one of the library that has them all. */
+/* The model: dimensions, or the name of a model of the library that has them all. */
 void orr_dialect_megatron_model(OrrLaunchDraft *draft);
+/* Replaces the model's lines: by a model of the library that agrees with them, or by one of their
+ * shape as `base` and the lines that differ. FALSE: there is none, and they stay. */
+gboolean orr_dialect_megatron_library(OrrLaunchDraft *draft);
 /* Batch, pipeline, precision, recomputation, sharding, experts, offload. */
 void orr_dialect_megatron_job(OrrLaunchDraft *draft);
 
