@@ -189,9 +189,14 @@ void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard,
 
 /* One multi-token-prediction layer (DeepSeek-V3, arXiv 2412.19437, section 2.2): norms and joint
  * projection of the next token's embedding and the state, a layer of the kind of the model's
- * last, and the output layer with its loss again. */
+ * last, and the output layer with its loss again. Its body is all but the output layer, which can
+ * be on a later stage. */
 void orr_transformer_mtp_forward(const OrrModel *model, const OrrShard *shard, GArray *operators);
 void orr_transformer_mtp_backward(const OrrModel *model, const OrrShard *shard, GArray *operators);
+void orr_transformer_mtp_body_forward(const OrrModel *model, const OrrShard *shard,
+                                      GArray *operators);
+void orr_transformer_mtp_body_backward(const OrrModel *model, const OrrShard *shard,
+                                       GArray *operators);
 
 /* Whether weights of linear layers are frozen and stored only in the format of their products,
  * so that nothing casts them again. */
@@ -238,13 +243,15 @@ typedef struct {
 
 /* Each function appends OrrKeptBytes to @kept, or adds to the operator's entry: of a layer
  * (@modules are recomputed), of the embedding, of the head, of a multi-token-prediction layer
- * with its head. The functions below return the sums. */
+ * with its head, or its body alone. The functions below return the sums. */
 void orr_transformer_layer_kept(const OrrModel *model, guint kind, const OrrShard *shard,
                                 guint modules, GArray *kept);
 void orr_transformer_embedding_kept(const OrrModel *model, const OrrShard *shard, GArray *kept);
 void orr_transformer_head_kept(const OrrModel *model, const OrrShard *shard, GArray *kept);
 void orr_transformer_mtp_kept(const OrrModel *model, const OrrShard *shard, guint modules,
                               GArray *kept);
+void orr_transformer_mtp_body_kept(const OrrModel *model, const OrrShard *shard, guint modules,
+                                   GArray *kept);
 double orr_transformer_kept_sum(const GArray *kept);
 
 /* Bytes of activations that one layer keeps from forward to backward per micro-batch
@@ -259,6 +266,8 @@ double orr_transformer_embedding_activation_bytes(const OrrModel *model, const O
 double orr_transformer_head_activation_bytes(const OrrModel *model, const OrrShard *shard);
 double orr_transformer_mtp_activation_bytes(const OrrModel *model, const OrrShard *shard,
                                             guint modules);
+double orr_transformer_mtp_body_activation_bytes(const OrrModel *model, const OrrShard *shard,
+                                                 guint modules);
 
 /* Most bytes of activation gradients that are alive at once in one layer's backward: the
  * residual stream's, and the most that one of its products reads and writes. */

@@ -252,17 +252,27 @@ static void put_mtp_begin(const OrrTransformerView *view, GArray *operators) {
                            view->layer.hidden);
 }
 
-void orr_transformer_mtp_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+void orr_transformer_mtp_body_forward(const OrrModel *model, const OrrShard *shard,
+                                      GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   put_mtp_begin(&view, operators);
   orr_transformer_layer_forward(model, orr_model_layer_kind(model, model->layers - 1), shard,
                                 operators);
+}
+
+void orr_transformer_mtp_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+  orr_transformer_mtp_body_forward(model, shard, operators);
   orr_transformer_head_forward(model, shard, operators);
 }
 
 void orr_transformer_mtp_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
-  OrrTransformerView view = orr_transformer_view(model, 0, shard);
   orr_transformer_head_backward(model, shard, operators);
+  orr_transformer_mtp_body_backward(model, shard, operators);
+}
+
+void orr_transformer_mtp_body_backward(const OrrModel *model, const OrrShard *shard,
+                                       GArray *operators) {
+  OrrTransformerView view = orr_transformer_view(model, 0, shard);
   orr_transformer_layer_backward(model, orr_model_layer_kind(model, model->layers - 1), shard,
                                  operators);
   orr_transformer_put_comm(&view, operators, "tp-reduce-scatter", ORR_PASS_DGRAD,

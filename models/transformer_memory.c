@@ -263,9 +263,9 @@ void orr_transformer_head_kept(const OrrModel *model, const OrrShard *shard, GAr
   if (shard->loss == ORR_LOSS_CUT) orr_transformer_keep(kept, "cross-entropy", 4.0 * view.tokens);
 }
 
-/* Both norms' inputs, the projection's input of twice the width, the layer, the output layer. */
-void orr_transformer_mtp_kept(const OrrModel *model, const OrrShard *shard, guint modules,
-                              GArray *kept) {
+/* Both norms' inputs, the projection's input of twice the width, the layer. */
+void orr_transformer_mtp_body_kept(const OrrModel *model, const OrrShard *shard, guint modules,
+                                   GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   orr_transformer_keep(kept, "mtp-norm",
                        2 * view.element_bytes * orr_transformer_own_elements(&view));
@@ -273,6 +273,11 @@ void orr_transformer_mtp_kept(const OrrModel *model, const OrrShard *shard, guin
                        2 * view.element_bytes * orr_transformer_own_elements(&view));
   orr_transformer_layer_kept(model, orr_model_layer_kind(model, model->layers - 1), shard, modules,
                              kept);
+}
+
+void orr_transformer_mtp_kept(const OrrModel *model, const OrrShard *shard, guint modules,
+                              GArray *kept) {
+  orr_transformer_mtp_body_kept(model, shard, modules, kept);
   orr_transformer_head_kept(model, shard, kept);
 }
 
@@ -298,6 +303,13 @@ double orr_transformer_embedding_activation_bytes(const OrrModel *model, const O
 double orr_transformer_head_activation_bytes(const OrrModel *model, const OrrShard *shard) {
   g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
   orr_transformer_head_kept(model, shard, kept);
+  return orr_transformer_kept_sum(kept);
+}
+
+double orr_transformer_mtp_body_activation_bytes(const OrrModel *model, const OrrShard *shard,
+                                                 guint modules) {
+  g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
+  orr_transformer_mtp_body_kept(model, shard, modules, kept);
   return orr_transformer_kept_sum(kept);
 }
 

@@ -146,8 +146,9 @@ static const OrrField split_fields[] = {
                   .min = 0, .max = 1e5),
     ORR_FIELD_TEXT(OrrPipelineSplit, "layout", layout, "none",
                    "Blocks in the order of the model, as in Megatron's "
-                   "pipeline-model-parallel-layout: E embedding, t layer, L loss, | ends a block, "
-                   "x*n and (xy)*n repeat; or none."),
+                   "pipeline-model-parallel-layout: E embedding, t layer, m layer of multi-token "
+                   "prediction (without one, in the last block), L loss, | ends a block, x*n and "
+                   "(xy)*n repeat; or none."),
 };
 static const OrrFieldTable split_table =
     ORR_FIELD_TABLE("pipeline-split", "How layers are cut into stages; by default, evenly.",

@@ -107,7 +107,8 @@ static void check_split(const Check *check, const OrrPipelineKind *schedule,
   OrrPlace place = at(check, "pipeline-split");
   if (place.node == check->place.node) place = at(check, "parallel"); /* no such section */
   g_autofree gint64 *layers = g_new0(gint64, n_blocks);
-  if (!orr_layout_cut(check->params, check->model, shape, n_blocks, layers, &error))
+  gint64 mtp = 0;
+  if (!orr_layout_cut(check->params, check->model, shape, n_blocks, layers, &mtp, &error))
     orr_diags_error(check->diags, place, "%s", error->message);
   g_autofree char *refusal =
       error ? NULL : orr_training_refusals_offloaded_layers(check->params, layers, n_blocks);

@@ -4,8 +4,9 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_trainer.h"
+#include "workloads/training/job/training_job.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_megatron;
 
@@ -62,8 +63,12 @@ static void set_batch(OrrLaunchDraft *draft) {
 
 /* --- Pipeline --- */
 
+/* A layout of more blocks than stages has as many chunks, too. */
 static gint64 chunks_of(OrrLaunchDraft *draft) {
   const gint64 pp = number(draft, "pipeline-model-parallel-size", 1);
+  const char *layout = orr_launch_draft_value(draft, own, "pipeline-model-parallel-layout");
+  const gint64 blocks = layout ? orr_layout_n_blocks(layout) : 0;
+  if (blocks > 0 && pp > 0 && blocks % pp == 0) return blocks / pp;
   const gint64 layers = number(draft, "num-layers-per-virtual-pipeline-stage", 0);
   const gint64 stages = number(draft, "num-virtual-stages-per-pipeline-rank", 0);
   if (stages) return stages;
@@ -72,10 +77,11 @@ static gint64 chunks_of(OrrLaunchDraft *draft) {
 
 static void set_pipeline(OrrLaunchDraft *draft) {
   const gint64 chunks = chunks_of(draft);
-  const char *key = orr_launch_draft_find(draft, own, "num-virtual-stages-per-pipeline-rank")
+  const char *layout = orr_launch_draft_value(draft, own, "pipeline-model-parallel-layout");
+  const char *key = layout ? "pipeline-model-parallel-layout"
+                    : orr_launch_draft_find(draft, own, "num-virtual-stages-per-pipeline-rank")
                         ? "num-virtual-stages-per-pipeline-rank"
                         : "num-layers-per-virtual-pipeline-stage";
-  const char *layout = orr_launch_draft_value(draft, own, "pipeline-model-parallel-layout");
   if (chunks > 1) {
     set_from(draft, "workload.pipeline.kind", "interleaved-1f1b", key);
     set_number(draft, "workload.pipeline.chunks", chunks, key);
@@ -87,9 +93,7 @@ static void set_pipeline(OrrLaunchDraft *draft) {
   }
   settle(draft, "no-overlap-p2p-communication no-scatter-gather-tensors-in-pipeline");
   if (layout) {
-    g_auto(GStrv) parts = g_strsplit(layout, ",", -1);
-    g_autofree char *plain = g_strjoinv("", parts);
-    g_autofree char *quoted = g_strdup_printf("\"%s\"", plain);
+    g_autofree char *quoted = g_strdup_printf("\"%s\"", layout);
     set_from(draft, "workload.pipeline-split.layout", quoted, "pipeline-model-parallel-layout");
   }
 }

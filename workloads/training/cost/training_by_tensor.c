@@ -26,6 +26,8 @@ static GArray *backward_of(const OrrJob *job, const OrrLayerSpec *spec) {
   if (spec->type == ORR_LAYER_TRANSFORMER)
     orr_transformer_layer_backward(model, spec->kind, &job->shard, operators);
   if (spec->type == ORR_LAYER_MTP) orr_transformer_mtp_backward(model, &job->shard, operators);
+  if (spec->type == ORR_LAYER_MTP_BODY)
+    orr_transformer_mtp_body_backward(model, &job->shard, operators);
   if (spec->type == ORR_LAYER_HEAD) orr_transformer_head_backward(model, &job->shard, operators);
   return operators;
 }

@@ -141,7 +141,7 @@ static void append_operators(const RunBuilder *builder, const char *phase, GArra
 
 /* "layer-forward", or "layer-1-forward" where the model has layers of several kinds. */
 static const char *phase_of(const OrrJob *job, const OrrLayerSpec *spec, const char *what) {
-  static const char *const types[] = {"embedding", "layer", "mtp", "head"};
+  static const char *const types[] = {"embedding", "layer", "mtp", "head", "mtp", "mtp-head"};
   const gboolean numbered =
       spec->type == ORR_LAYER_TRANSFORMER && orr_model_n_layer_kinds(job->world->model) > 1;
   g_autofree char *kind = numbered ? g_strdup_printf("-%u", spec->kind) : g_strdup("");
@@ -167,7 +167,11 @@ static void list_forward(const OrrJob *job, const OrrLayerSpec *spec, GArray *op
   case ORR_LAYER_MTP:
     orr_transformer_mtp_forward(model, &job->shard, operators);
     break;
+  case ORR_LAYER_MTP_BODY:
+    orr_transformer_mtp_body_forward(model, &job->shard, operators);
+    break;
   case ORR_LAYER_HEAD:
+  case ORR_LAYER_MTP_HEAD:
     orr_transformer_head_forward(model, &job->shard, operators);
     break;
   }
@@ -186,7 +190,11 @@ static void list_backward(const OrrJob *job, const OrrLayerSpec *spec, GArray *o
   case ORR_LAYER_MTP:
     orr_transformer_mtp_backward(model, &job->shard, operators);
     break;
+  case ORR_LAYER_MTP_BODY:
+    orr_transformer_mtp_body_backward(model, &job->shard, operators);
+    break;
   case ORR_LAYER_HEAD:
+  case ORR_LAYER_MTP_HEAD:
     orr_transformer_head_backward(model, &job->shard, operators);
     break;
   }

@@ -215,7 +215,10 @@ OrrWeights orr_job_layer_weights(const OrrJob *job, gint64 stage, guint spec) {
     return orr_transformer_embedding_weights(model, &job->shard);
   case ORR_LAYER_TRANSFORMER:
     return orr_transformer_layer_weights(model, p->kind, &job->shard);
+  case ORR_LAYER_MTP_HEAD: /* the head's own */
+    return (OrrWeights){0};
   case ORR_LAYER_MTP:
+  case ORR_LAYER_MTP_BODY:
     return orr_transformer_mtp_weights(model, &job->shard);
   case ORR_LAYER_HEAD: {
     const gboolean tied = model->tied_embeddings && orr_job_holds(job, stage, ORR_LAYER_EMBEDDING);

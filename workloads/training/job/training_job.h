@@ -22,13 +22,15 @@ typedef enum {
   ORR_LAYER_EMBEDDING,
   ORR_LAYER_TRANSFORMER,
   ORR_LAYER_MTP,
-  ORR_LAYER_HEAD
+  ORR_LAYER_HEAD,
+  ORR_LAYER_MTP_BODY, /* in an earlier block than the head, which */
+  ORR_LAYER_MTP_HEAD  /* then computes its logits, too */
 } OrrLayerType;
 
 typedef struct {
   OrrLayerType type;
   guint kind;    /* TRANSFORMER: orr_model_layer_kind */
-  guint modules; /* TRANSFORMER, MTP: what is recomputed before the backward, ORR_MODULE_* */
+  guint modules; /* of layers and MTP: what is recomputed before the backward, ORR_MODULE_* */
 } OrrLayerSpec;
 
 typedef struct {
@@ -36,11 +38,14 @@ typedef struct {
   GArray **blocks; /* by block, NULL-terminated: of guint, each layer's spec in forward order */
 } OrrLayout;
 
-/* How many transformer layers each of @n_blocks blocks holds (@ret_layers, n_blocks of them).
- * FALSE with the broken rule. */
+/* How many transformer layers each of @n_blocks blocks holds (@ret_layers, n_blocks of them), and
+ * the block of the multi-token-prediction layers. FALSE with the broken rule. */
 gboolean orr_layout_cut(const OrrTraining *params, const OrrModel *model,
                         const OrrPipelineShape *shape, gint64 n_blocks, gint64 *ret_layers,
-                        GError **error);
+                        gint64 *ret_mtp, GError **error);
+
+/* How many blocks a `layout` has; 0: its text is wrong. */
+gint64 orr_layout_n_blocks(const char *layout);
 
 /* The modules that recomputation replays (ORR_MODULE_*). FALSE, naming an unknown word. */
 gboolean orr_layout_modules(const OrrTraining *params, guint *ret_modules, GError **error);

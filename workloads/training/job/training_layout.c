@@ -16,10 +16,11 @@
  *               divide the rest evenly (decoder-first-pipeline-num-layers,
  *               decoder-last-pipeline-num-layers)
  *   layout      a list of blocks in the order of the model (pipeline-model-parallel-layout): E
- *               embedding, t layer, L loss, | ends a block, x*n and (xy)*n repeat; commas and
- *               blanks only help the reader: "Et*3|(tt|)*29,tL"
+ *               embedding, t layer, m layer of multi-token prediction, L loss, | ends a block, x*n
+ *               and (xy)*n repeat; commas and blanks only help the reader: "Et*3|(tt|)*29,m|L"
  *
- * Multi-token-prediction layers come before the head, in its block.
+ * Multi-token-prediction layers come after all others, in the head's block unless a layout has
+ * them in an earlier one; the head's block computes their logits.
  */
 #include <string.h>
 
@@ -52,10 +53,10 @@ static const char *expand(const char **at, int depth, GString *out) {
       const char *wrong = depth > 8 ? "brackets nest too deep" : expand(at, depth + 1, out);
       if (wrong) return wrong;
       if (**at != ')') return "a bracket is not closed";
-    } else if (strchr("EtL|", **at)) {
+    } else if (strchr("EtmL|", **at)) {
       g_string_append_c(out, **at);
     } else {
-      return "it may hold E, t, L, |, *, brackets, commas and blanks only";
+      return "it may hold E, t, m, L, |, *, brackets, commas and blanks only";
     }
     (*at)++;
     if (**at != '*') continue;
@@ -69,6 +70,37 @@ static const char *expand(const char **at, int depth, GString *out) {
     for (guint64 i = 1; i < times; i++) g_string_append_len(out, repeated, n);
   }
   return NULL;
+}
+
+gint64 orr_layout_n_blocks(const char *layout) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  const char *wrong = expand(&layout, 0, text);
+  g_auto(GStrv) blocks = g_strsplit(text->str, "|", -1);
+  return wrong || *layout ? 0 : g_strv_length(blocks);
+}
+
+/* How many times @symbol stands in the block. */
+static gint64 count_symbol(const char *symbols, char symbol) {
+  gint64 n = 0;
+  for (; *symbols; symbols++) n += *symbols == symbol;
+  return n;
+}
+
+/* The block of the layers of multi-token prediction. Returns NULL, or what is wrong. */
+static const char *find_mtp(char **blocks, const OrrModel *model, gint64 *ret_mtp) {
+  const gint64 n_blocks = g_strv_length(blocks);
+  gint64 last_layer = 0;
+  *ret_mtp = n_blocks - 1;
+  for (gint64 b = 0, found = 0; b < n_blocks; b++) {
+    const gint64 n = count_symbol(blocks[b], 'm');
+    if (n > 0 && (found || n != model->mtp_layers))
+      return "m lists the model's layers of multi-token prediction (mtp-layers), in one block";
+    if (n > 0) found = 1, *ret_mtp = b;
+    if (strchr(blocks[b], 't')) last_layer = b;
+    const char *mtp = strchr(blocks[b], 'm');
+    if (mtp && strchr(mtp, 't')) last_layer = n_blocks;
+  }
+  return *ret_mtp < last_layer ? "m comes after every t" : NULL;
 }
 
 /* How many layers a block's symbols list; -1 where E or L stand in the wrong place. */
@@ -85,7 +117,7 @@ static gint64 block_layers(const char *symbols, gboolean first, gboolean last) {
 }
 
 static gboolean cut_by_text(const OrrTraining *params, const OrrModel *model, gint64 n_blocks,
-                            gint64 *ret_layers, GError **error) {
+                            gint64 *ret_layers, gint64 *ret_mtp, GError **error) {
   g_autoptr(GString) text = g_string_new(NULL);
   const char *at = params->split.layout;
   const char *wrong = expand(&at, 0, text);
@@ -97,6 +129,8 @@ static gboolean cut_by_text(const OrrTraining *params, const OrrModel *model, gi
                                            g_strv_length(blocks), n_blocks);
     return refuse_text(params, error, why);
   }
+  wrong = find_mtp(blocks, model, ret_mtp);
+  if (wrong) return refuse_text(params, error, wrong);
   gint64 sum = 0;
   for (gint64 b = 0; b < n_blocks; b++) {
     ret_layers[b] = block_layers(blocks[b], b == 0, b == n_blocks - 1);
@@ -184,7 +218,7 @@ static gboolean cut_evenly(const OrrTraining *params, const OrrModel *model,
 
 gboolean orr_layout_cut(const OrrTraining *params, const OrrModel *model,
                         const OrrPipelineShape *shape, gint64 n_blocks, gint64 *ret_layers,
-                        GError **error) {
+                        gint64 *ret_mtp, GError **error) {
   const OrrPipelineSplit *split = &params->split;
   const gboolean text = !g_str_equal(split->layout, "none"), ends = split->first || split->last;
   const gboolean counts = split->count_embedding || split->count_loss;
@@ -193,7 +227,8 @@ gboolean orr_layout_cut(const OrrTraining *params, const OrrModel *model,
         error, ORR_FAULT_DOCUMENT,
         "pipeline-split: give only one of layout, first and last, or count-embedding and "
         "count-loss");
-  if (text) return cut_by_text(params, model, n_blocks, ret_layers, error);
+  *ret_mtp = n_blocks - 1;
+  if (text) return cut_by_text(params, model, n_blocks, ret_layers, ret_mtp, error);
   if (ends) return cut_ends(params, model, shape, n_blocks, ret_layers, error);
   return cut_evenly(params, model, shape, n_blocks, ret_layers, error);
 }
@@ -250,8 +285,9 @@ gboolean orr_layout_init(OrrLayout *layout, const OrrTraining *params, const Orr
     layout->blocks[b] = g_array_new(FALSE, FALSE, sizeof(guint));
   g_autofree gint64 *layers = g_new0(gint64, n_blocks);
   guint modules = 0;
+  gint64 mtp = 0;
   if (!orr_layout_modules(params, &modules, error) ||
-      !orr_layout_cut(params, model, shape, n_blocks, layers, error))
+      !orr_layout_cut(params, model, shape, n_blocks, layers, &mtp, error))
     return FALSE;
   gint64 layer = 0;
   put_layer(layout, 0, (OrrLayerSpec){.type = ORR_LAYER_EMBEDDING});
@@ -265,8 +301,12 @@ gboolean orr_layout_init(OrrLayout *layout, const OrrTraining *params, const Orr
       put_layer(layout, b,
                 (OrrLayerSpec){ORR_LAYER_TRANSFORMER, orr_model_layer_kind(model, layer),
                                modules_of(params, modules, i)});
-  for (gint64 i = 0; i < model->mtp_layers; i++)
-    put_layer(layout, n_blocks - 1, (OrrLayerSpec){.type = ORR_LAYER_MTP, .modules = modules});
+  const gboolean is_apart = mtp < n_blocks - 1;
+  for (gint64 i = 0; i < model->mtp_layers; i++) {
+    const OrrLayerType type = is_apart ? ORR_LAYER_MTP_BODY : ORR_LAYER_MTP;
+    put_layer(layout, mtp, (OrrLayerSpec){.type = type, .modules = modules});
+    if (is_apart) put_layer(layout, n_blocks - 1, (OrrLayerSpec){.type = ORR_LAYER_MTP_HEAD});
+  }
   put_layer(layout, n_blocks - 1, (OrrLayerSpec){.type = ORR_LAYER_HEAD});
   return TRUE;
 }

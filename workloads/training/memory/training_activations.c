@@ -17,6 +17,8 @@ static const char *const type_names[] = {
     [ORR_LAYER_TRANSFORMER] = "layer",
     [ORR_LAYER_MTP] = "mtp",
     [ORR_LAYER_HEAD] = "head",
+    [ORR_LAYER_MTP_BODY] = "mtp",
+    [ORR_LAYER_MTP_HEAD] = "mtp-head",
 };
 
 /* Appends what a layer of @spec keeps (OrrKeptBytes) with @modules recomputed. */
@@ -32,7 +34,11 @@ static void append_kept(const OrrJob *job, const OrrLayerSpec *spec, guint modul
   case ORR_LAYER_MTP:
     orr_transformer_mtp_kept(model, &job->shard, modules, kept);
     break;
+  case ORR_LAYER_MTP_BODY:
+    orr_transformer_mtp_body_kept(model, &job->shard, modules, kept);
+    break;
   case ORR_LAYER_HEAD:
+  case ORR_LAYER_MTP_HEAD:
     orr_transformer_head_kept(model, &job->shard, kept);
     break;
   }

@@ -27,17 +27,32 @@ static double kept_bytes(const OrrJob *job, const OrrLayerSpec *spec) {
     return orr_transformer_layer_activation_bytes(model, spec->kind, &job->shard, spec->modules);
   case ORR_LAYER_MTP:
     return orr_transformer_mtp_activation_bytes(model, &job->shard, spec->modules);
+  case ORR_LAYER_MTP_BODY:
+    return orr_transformer_mtp_body_activation_bytes(model, &job->shard, spec->modules);
   case ORR_LAYER_HEAD:
+  case ORR_LAYER_MTP_HEAD:
     return orr_transformer_head_activation_bytes(model, &job->shard);
   }
   g_return_val_if_reached(0);
 }
 
+/* Of the body of a layer of multi-token prediction: the gradients of its transformer layer. */
+static double mtp_body_bytes(const OrrJob *job) {
+  const OrrModel *model = job->world->model;
+  return orr_transformer_layer_gradient_bytes(model, orr_model_layer_kind(model, model->layers - 1),
+                                              &job->shard);
+}
+
+static gboolean has_logits(const OrrLayerSpec *spec) {
+  return spec->type == ORR_LAYER_HEAD || spec->type == ORR_LAYER_MTP ||
+         spec->type == ORR_LAYER_MTP_HEAD;
+}
+
 /* In addition to what it keeps, while its backward runs. */
 static double backward_bytes(const OrrJob *job, const OrrLayerSpec *spec) {
   const OrrModel *model = job->world->model;
-  if (spec->type == ORR_LAYER_HEAD || spec->type == ORR_LAYER_MTP)
-    return orr_transformer_head_gradient_bytes(model, &job->shard);
+  if (has_logits(spec)) return orr_transformer_head_gradient_bytes(model, &job->shard);
+  if (spec->type == ORR_LAYER_MTP_BODY) return mtp_body_bytes(job);
   if (spec->type != ORR_LAYER_TRANSFORMER) return 0;
   const double all = orr_transformer_layer_activation_bytes(model, spec->kind, &job->shard, 0);
   const double kept =
@@ -50,8 +65,8 @@ static double backward_bytes(const OrrJob *job, const OrrLayerSpec *spec) {
 /* What the largest product reads and writes, or the logits. */
 static double forward_bytes(const OrrJob *job, const OrrLayerSpec *spec) {
   const OrrModel *model = job->world->model;
-  if (spec->type == ORR_LAYER_HEAD || spec->type == ORR_LAYER_MTP)
-    return orr_transformer_head_activation_bytes(model, &job->shard);
+  if (has_logits(spec)) return orr_transformer_head_activation_bytes(model, &job->shard);
+  if (spec->type == ORR_LAYER_MTP_BODY) return mtp_body_bytes(job);
   return spec->type == ORR_LAYER_TRANSFORMER
              ? orr_transformer_layer_gradient_bytes(model, spec->kind, &job->shard)
              : 0;
