@@ -233,18 +233,33 @@ static guint32 divide_weights(GArray *uses) {
   return MAX(divisor, 1);
 }
 
-static double efficiency(const OrrNcclCosts *costs, const OrrFabric *fabric, guint32 link) {
+static gboolean is_host_link(const char *kind) {
+  return g_str_equal(kind, "host") || g_str_equal(kind, "node");
+}
+
+/* Whether some of @uses are links of the network. */
+static gboolean leaves_node(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses) {
+  for (guint i = 0; i < n_uses; i++) {
+    const char *kind = orr_fabric_link_kind(fabric, uses[i].link);
+    if (!g_str_equal(kind, "scale-up") && !is_host_link(kind)) return TRUE;
+  }
+  return FALSE;
+}
+
+/* PCIe on the way to a NIC is a part of the network's path. */
+static double efficiency(const OrrNcclCosts *costs, const OrrFabric *fabric, guint32 link,
+                         gboolean is_network) {
   const char *kind = orr_fabric_link_kind(fabric, link);
-  gboolean in_node =
-      g_str_equal(kind, "scale-up") || g_str_equal(kind, "host") || g_str_equal(kind, "node");
+  const gboolean in_node = g_str_equal(kind, "scale-up") || (is_host_link(kind) && !is_network);
   return in_node ? costs->scale_up_efficiency : costs->scale_out_efficiency;
 }
 
 double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses,
                                const OrrNcclCosts *costs) {
+  const gboolean is_network = costs && leaves_node(fabric, uses, n_uses);
   double per_byte_s = 0;
   for (guint i = 0; i < n_uses; i++) {
-    double share = costs ? efficiency(costs, fabric, uses[i].link) : 1;
+    double share = costs ? efficiency(costs, fabric, uses[i].link, is_network) : 1;
     double link_s = uses[i].weight / (orr_fabric_link_bandwidth(fabric, uses[i].link) * share);
     per_byte_s = MAX(per_byte_s, link_s);
   }
