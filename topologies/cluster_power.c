@@ -172,6 +172,11 @@ double orr_cluster_power_board_cap_w(const OrrCluster *cluster) {
 void orr_cluster_power_share_cap(OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const OrrClusterPower *power = &cluster->power;
   OrrDevicePower *board = &cluster->device.power;
+  if (board->cap_w > 0 && board->cap_w <= board->static_w)
+    orr_diags_error(diags, place,
+                    "device.power.cap (%.0f W) is not above the %.0f W that the board draws before "
+                    "it computes",
+                    board->cap_w, board->static_w);
   if (!(power->cap_w > 0)) return;
   if (!orr_cluster_power_knows_nodes(power)) {
     orr_diags_error(diags, place,

@@ -262,6 +262,9 @@ static void test_refused(void) {
   refuse("cluster: {base: dgx-h100-superpod, nodes: 2, power: {cap: 8 kW, rest-busy: 0 W, "
          "parts: {cpu-idle: 0 W, cpu-busy: 0 W}}}\n",
          "power.cap needs power.rest-busy or power.parts");
+  refuse("cluster: {base: dgx-h100-superpod, nodes: 2, device: {base: h100-sxm, power: {cap: 150 "
+         "W}}}\n",
+         "device.power.cap (150 W) is not above the 150 W that the board draws before it computes");
   refuse("cluster: {base: dgx-h100-superpod, nodes: 2, device: {base: h100-sxm, power: {clock: "
          "0.3}}}\n",
          "clock");
