@@ -155,3 +155,21 @@ void orr_generator_settle(const OrrGenerator *generator, OrrPlace place, OrrDiag
                       "the backbone's blocks have %.4g parameters, but 'parameters' is %.4g", count,
                       generator->parameters);
 }
+
+static gboolean reads_text(const OrrGenerator *generator) {
+  for (guint i = 0; i < generator->backbone->len; i++) {
+    const OrrBlock *block = generator->backbone->pdata[i];
+    if (block->cross > 0 || block->joint) return TRUE;
+  }
+  return FALSE;
+}
+
+void orr_generator_check_size(const OrrGenerator *generator, gint64 frames, gint64 text_tokens,
+                              OrrPlace place, OrrDiags *diags) {
+  if (frames > 1 && generator->frames <= 1)
+    orr_diags_error(diags, place, "frames is %" G_GINT64_FORMAT ", but %s makes single pictures",
+                    frames, generator->name);
+  if (text_tokens > 0 && !reads_text(generator))
+    orr_diags_error(diags, place, "text-tokens is %" G_GINT64_FORMAT ", but %s reads no text",
+                    text_tokens, generator->name);
+}

@@ -69,6 +69,10 @@ extern const OrrFieldTable orr_generator_table;
 /* Findings at @place: block sizes that do not go together, a count of parameters far from the
  * published one. */
 void orr_generator_settle(const OrrGenerator *generator, OrrPlace place, OrrDiags *diags);
+/* Findings at @place: @frames of a generator of single pictures, @text_tokens of one whose backbone
+ * reads no text. 0: the generator's own. */
+void orr_generator_check_size(const OrrGenerator *generator, gint64 frames, gint64 text_tokens,
+                              OrrPlace place, OrrDiags *diags);
 /* Weights of a list of blocks, without biases and norms. */
 double orr_generator_parameters(const GPtrArray *blocks);
 

@@ -152,6 +152,7 @@ static void test_refusals(void) {
       {"generator: flux.1-dev, steps: 4, cached-steps: 4", "cached-steps is 4 of 4 steps"},
       {"generator: flux.1-dev, precision: fp4",
        "precision fp4: device h100-sxm does not multiply fp4"},
+      {"generator: flux.1-dev, frames: 10", "flux.1-dev makes single pictures"},
       {"generator: fluxx", "fluxx"},
       {"generator: {base: flux.1-dev, backbone: []}", "the backbone has no blocks"},
       {"generator: {base: flux.1-dev, backbone: [{kind: conv, width: 8, heads: 2}]}",

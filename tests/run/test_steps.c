@@ -180,9 +180,13 @@ static OrrTablePlacement placed(const char *tables, int sharding, gint64 gpus, d
 }
 
 /* One table of 100 rows per sample: whole on one GPU, or in eight parts. Two equal tables go to two
- * GPUs; three to two GPUs leave two on one. A table of one row has one row to update. */
+ * GPUs; three to two GPUs leave two on one. A table of one row has one row to update. The large
+ * table is not where the work is: its 32 MB are the most that a GPU holds. */
 static void test_placement(void) {
   const char *hot = "{rows: 1000000, hot: 100}", *three = "{rows: 10}, {rows: 10}, {rows: 10}";
+  const char *cold = "{rows: 1000, hot: 100}, {rows: 1000000}";
+  near(placed(cold, ORR_TABLES_WHOLE, 2, 0).lookups, 100, 1e-12);
+  near(placed(cold, ORR_TABLES_WHOLE, 2, 0).bytes, 32e6, 1e-12);
   near(placed(hot, ORR_TABLES_WHOLE, 8, 0).lookups, 100, 1e-12);
   near(placed(hot, ORR_TABLES_BALANCED, 8, 0).lookups, 12.5, 1e-12);
   near(placed(hot, ORR_TABLES_BALANCED, 8, 200).lookups, 12.5, 1e-12);
@@ -203,6 +207,10 @@ static void test_refusals(void) {
       {FLUX, "batch: 8, parallel: {tp: 3}", "a multiple of 3 GPUs: the cluster has 8"},
       {CLUSTER, "workload: {kind: diffusion-training, generator: sdxl, batch: 8, parallel: {tp: 2}",
        "has convolutions: GPUs cannot share a picture"},
+      {FLUX, "batch: 8, frames: 10", "frames is 10, but flux.1-schnell makes single pictures"},
+      {CLUSTER,
+       "workload: {kind: diffusion-training, generator: bert-large, batch: 8, text-tokens: 100",
+       "text-tokens is 100, but bert-large reads no text"},
       {DLRM, "batch: 9", "a batch of 9 cannot be dealt to 8 GPUs evenly"},
       {DLRM, "batch: 8, cached: 10 %", "cached is for tier: host"},
       {CLUSTER,

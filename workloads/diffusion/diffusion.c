@@ -183,6 +183,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   const guint before = orr_diags_n_errors(diags);
   (void)model;
   orr_generator_settle(&params->generator, place, diags);
+  orr_generator_check_size(&params->generator, params->frames, 0, place, diags);
   if (orr_diags_n_errors(diags) > before) return;
   if (ranks > gpus)
     orr_diags_error(diags, place, "parallel needs " D " GPUs: the cluster has " D, ranks, gpus);

@@ -138,6 +138,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   const guint before = orr_diags_n_errors(diags);
   (void)model;
   orr_generator_settle(&params->generator, place, diags);
+  orr_generator_check_size(&params->generator, params->frames, params->text_tokens, place, diags);
   if (orr_diags_n_errors(diags) > before) return;
   for (guint i = 0; i < params->generator.backbone->len; i++)
     check_block(params, params->generator.backbone->pdata[i], place, diags);

@@ -3,8 +3,9 @@
  *
  * Whole tables go one by one, the hottest first, to the GPU with the least work so far: its lookups
  * plus what sending its vectors takes. Balanced: the same for several plans; each next plan splits
- * the rows of the hottest shard in two; the plan whose fullest GPU has least work is taken (as
- * HugeCTR's planner in MLPerf, and TorchRec's). The fullest GPU's lookups and vectors count.
+ * the rows of the hottest shard in two; the plan whose busiest GPU has least work is taken (as
+ * HugeCTR's planner in MLPerf, and TorchRec's). The busiest GPU's lookups and vectors count, and the
+ * bytes of the GPU that holds most.
  *
  * n lookups of a table of R rows, drawn uniformly, touch R (1 - (1 - 1/R)^n) of them.
  */
@@ -62,11 +63,13 @@ static int by_heat(gconstpointer a, gconstpointer b) {
   return difference > 0 ? 1 : difference < 0 ? -1 : 0;
 }
 
-/* The fullest GPU when the shards are dealt out. Shards of one table go to different GPUs. */
+/* The GPU with the most work when the shards are dealt out, and in `bytes` the most that a GPU
+ * holds, which may be another one. Shards of one table go to different GPUs. */
 static Load deal(const OrrRecommendation *params, GArray *tables, gint64 n, double vector_cost) {
   g_autofree Load *loads = g_new0(Load, n);
   g_autofree guint *has = g_new0(guint, n); /* the last table + 1 */
-  Load fullest = {0};
+  Load busiest = {0};
+  double most_bytes = 0;
   g_array_sort(tables, by_heat);
   for (guint t = 0; t < tables->len; t++) {
     const Sharded *sharded = &g_array_index(tables, Sharded, t);
@@ -79,9 +82,12 @@ static Load deal(const OrrRecommendation *params, GArray *tables, gint64 n, doub
       has[least] = t + 1;
     }
   }
-  for (gint64 gpu = 0; gpu < n; gpu++)
-    if (loads[gpu].work > fullest.work) fullest = loads[gpu];
-  return fullest;
+  for (gint64 gpu = 0; gpu < n; gpu++) {
+    most_bytes = fmax(most_bytes, loads[gpu].bytes);
+    if (loads[gpu].work > busiest.work) busiest = loads[gpu];
+  }
+  busiest.bytes = most_bytes;
+  return busiest;
 }
 
 /* Splits the hottest shard that more GPUs can share; FALSE: there is none. */
