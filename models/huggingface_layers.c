@@ -10,6 +10,8 @@
  *   full_attention_interval   every n-th layer is full attention, the others linear (Qwen3-Next)
  *   sliding_window_pattern    every n-th layer is full attention, the others have the window (Gemma
  *                             3)
+ *   max_window_layers         so many full attention layers come before the ones with the window
+ *                             (Qwen2)
  *   no_rope_layers            0: full attention; others attend within chunks (Llama 4)
  *   hybrid_layer_pattern      0: full attention, 1: a window (MiMo)
  *   attn_layer_indices        attention; all other layers are Mamba-2's (Bamba)
@@ -142,6 +144,7 @@ static void check_numbers(const Reading *reading) {
                                      "max_position_embeddings",
                                      "sliding_window",
                                      "attention_chunk_size",
+                                     "max_window_layers",
                                      "no_rope_layer_interval",
                                      "first_k_dense_replace",
                                      "decoder_sparse_step",
@@ -226,6 +229,7 @@ static const char *plain_mixer_of(const Reading *reading, gint64 i) {
   if (full > 0) return (i + 1) % full ? "linear" : "attention";
   if (!has_window(reading)) return "attention";
   if (every > 0) return (i + 1) % every ? "window" : "attention";
+  if (i < number(reading, "max_window_layers", 0)) return "attention";
   if (take(reading, "attention_chunk_size")) {
     const char *rope = item(take(reading, "no_rope_layers"), i);
     gint64 interval = number(reading, "no_rope_layer_interval", 4);

@@ -43,6 +43,32 @@ static void test_layers_with_experts(void) {
   }
 }
 
+/* Qwen2: the window is only in the layers from max_window_layers on, of 4 (configuration_qwen2.py). */
+static void test_window_layers(void) {
+  static const struct {
+    const char *keys, *part; /* NULL: no layout */
+  } cases[] = {
+      {"\"max_window_layers\": 3", "- 3 attention+dense\n- window+dense"},
+      {"\"max_window_layers\": 0", "- window+dense\n"},
+      {"\"max_window_layers\": 4", NULL},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autoptr(GError) error = NULL;
+    g_autofree char *left_out = NULL, *warnings = NULL;
+    g_autofree char *json = g_strdup_printf(
+        "{\"model_type\": \"qwen2\", \"num_hidden_layers\": 4, \"hidden_size\": 64, "
+        "\"vocab_size\": 9, \"num_attention_heads\": 4, \"intermediate_size\": 128, "
+        "\"use_sliding_window\": true, \"sliding_window\": 8, \"max_position_embeddings\": 64, %s}",
+        cases[i].keys);
+    g_autofree char *path = written(json);
+    g_autofree char *text = orr_import_huggingface(path, NULL, &left_out, &warnings, &error);
+    g_unlink(path);
+    g_assert_no_error(error);
+    if (cases[i].part ? !strstr(text, cases[i].part) : !!strstr(text, "layout:"))
+      g_error("%s: '%s' is not the layout in:\n%s", cases[i].keys, cases[i].part, text);
+  }
+}
+
 /* More heads of keys than of queries; a number in quotes. */
 static void test_refused(void) {
   static const char *const cases[][2] = {
@@ -71,6 +97,7 @@ static void test_refused(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/import-layers/experts", test_layers_with_experts);
+  g_test_add_func("/import-layers/window-layers", test_window_layers);
   g_test_add_func("/import-layers/refused", test_refused);
   return g_test_run();
 }
