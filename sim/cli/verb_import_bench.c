@@ -10,6 +10,7 @@
 #include "sim/cli/verb_import.h"
 #include "sim/import/bench/bench.h"
 #include "workloads/serving/serving.h"
+#include "workloads/stack.h"
 #include "workloads/training/training.h"
 
 static gboolean load;
@@ -31,31 +32,50 @@ static const char *assumed_for(const OrrBenchResult *result) {
   return (is_training ? &orr_training_kind : &orr_serving_kind)->default_stack;
 }
 
-/* Results name no release: what a scenario without a stack takes, once for each kind. */
-static void say_assumed(const GPtrArray *results) {
-  const char *before = NULL;
+/* The newest stack of the software that printed @result; NULL: a benchmark's client, or software
+ * without a stack. Newly allocated. */
+static char *stack_of(OrrLibrary *library, const OrrBenchResult *result) {
+  g_autofree char *family = g_strdup(result->tool);
+  if (g_str_has_suffix(family, "-bench")) family[strlen(family) - strlen("-bench")] = '\0';
+  g_autofree char *newest = g_strconcat(family, "-9999", NULL);
+  return orr_stack_resolve(library, newest);
+}
+
+/* What a scenario that replays @result should name, or the release that it takes without a name,
+ * with what is @more to say of that. Newly allocated. */
+static char *release_of(OrrLibrary *library, const OrrBenchResult *result, const char *more) {
+  const char *assumed = assumed_for(result);
+  g_autofree char *own = stack_of(library, result), *text = orr_show_assumed(assumed);
+  if (!own || strcmp(own, assumed) == 0) return g_strconcat(text, more, NULL);
+  return g_strdup_printf("the result is of %s: name workload.stack: %s, or another release, in a "
+                         "scenario that replays it; without it, %s is assumed",
+                         result->tool, own, assumed);
+}
+
+/* Results name no release. Each sentence comes once. */
+static void say_assumed(OrrLibrary *library, const GPtrArray *results) {
+  g_autoptr(GHashTable) said = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   for (guint i = 0; i < results->len; i++) {
-    const char *stack = assumed_for(results->pdata[i]);
-    if (before == stack) continue;
-    g_autofree char *text = orr_show_assumed(stack);
-    orr_show_problem("%s, where a scenario that replays these rows names no workload.stack", text);
-    before = stack;
+    char *text = release_of(library, results->pdata[i],
+                            ", where a scenario that replays these rows names no workload.stack");
+    if (!g_hash_table_contains(said, text)) orr_show_problem("%s", text);
+    g_hash_table_add(said, text);
   }
 }
 
-static char *load_of(const GPtrArray *results, GError **error) {
+static char *load_of(OrrLibrary *library, const GPtrArray *results, GError **error) {
   if (choice < 0 || choice > results->len || (choice == 0 && results->len > 1))
     return orr_fault_null(error, ORR_FAULT_USAGE,
                           "there are %u results: add --choose N, from 1 to %u", results->len,
                           results->len);
   const OrrBenchResult *one = results->pdata[MAX(choice, 1) - 1];
   g_autofree char *keys = orr_bench_load(one, error);
-  g_autofree char *text = keys ? orr_show_assumed(assumed_for(one)) : NULL;
-  return keys ? g_strdup_printf("# %s (workload.stack names another)\n%s", text, keys) : NULL;
+  g_autofree char *text =
+      keys ? release_of(library, one, " (workload.stack names another)") : NULL;
+  return keys ? g_strdup_printf("# %s\n%s", text, keys) : NULL;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  (void)library;
   g_autoptr(GPtrArray) results =
       g_ptr_array_new_with_free_func((GDestroyNotify)orr_bench_result_free);
   if (!orr_cli_check_args(args, 1, G_MAXUINT, "import bench takes results of benchmarks", error) ||
@@ -63,10 +83,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     return 2;
   for (char **file = args; *file; file++)
     if (!orr_bench_read(strcmp(*file, "-") == 0 ? "/dev/stdin" : *file, results, error)) return 2;
-  g_autofree char *text = load ? load_of(results, error) : orr_bench_csv(results);
+  g_autofree char *text = load ? load_of(library, results, error) : orr_bench_csv(results);
   if (!text) return 2;
   const int status = orr_verb_import_write(text, error);
-  if (!load) say_assumed(results);
+  if (!load) say_assumed(library, results);
   return status;
 }
 

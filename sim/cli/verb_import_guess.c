@@ -67,6 +67,7 @@ int orr_verb_import_guess(OrrLibrary *library, char **args, GError **error) {
     return 1;
   }
   const Guess guess = guess_of(args[0], text, length, g_strv_length(args));
-  orr_show_problem("%s is taken for %s: import %s", args[0], guess.what, guess.format->verb);
+  orr_show_problem("%s is taken for %s: import %s (its options: orrery import %s --help)", args[0],
+                   guess.what, guess.format->verb, guess.format->verb);
   return guess.format->run(library, args, error);
 }

@@ -252,6 +252,21 @@ static gboolean check_own(GError **error) {
   return orr_fault_set(error, ORR_FAULT_USAGE, "--narrow prints text: give it without --json");
 }
 
+/* Measurements this many times above or below the simulation are in another unit, or of another
+ * machine. */
+static const double absurd = 20;
+
+static void warn_of_absurd(const OrrValidation *own) {
+  for (guint i = 0; i < own->rows->len; i++) {
+    const OrrValidationRow *row = &g_array_index(own->rows, OrrValidationRow, i);
+    const double ratio = row->measured / row->simulated;
+    if (ratio < absurd && ratio > 1 / absurd) continue;
+    orr_show_problem("warning: %s:%" G_GINT64_FORMAT ": %s is %.4g measured and %.4g simulated: is "
+                     "it in the same unit (seconds, bytes, tokens), and of this scenario?",
+                     measured, row->row, row->metric, row->measured, row->simulated);
+  }
+}
+
 /* Simulates the rows of --measured as changes of the scenario, each in its own process. NULL with
  * @error, also where no row can be simulated. */
 static OrrValidation *simulate_own(OrrLibrary *library, const OrrNode *tree, const char *file,
@@ -265,6 +280,7 @@ static OrrValidation *simulate_own(OrrLibrary *library, const OrrNode *tree, con
     orr_show_problem("%s:%" G_GINT64_FORMAT ": the row does not speak: %s", measured, one->row,
                      one->reason);
   }
+  warn_of_absurd(own);
   if (own->residuals->rows->len > 0) return g_steal_pointer(&own);
   return orr_fault_null(error, ORR_FAULT_USAGE, "%s: no row narrows a band", measured);
 }

@@ -315,8 +315,7 @@ OrrValidateSet *orr_validate_set_read(OrrLibrary *library, const char *name, con
 
 /* --- Rows for a scenario --- */
 
-/* Columns of `import bench` that set something, and those that are neither a setting nor a result
- * (NULL). */
+/* Columns of `import bench` whose name is neither a setting nor a result, and what they mean. */
 static const struct {
   const char *column, *meaning;
 } bench_columns[] = {{"concurrency", "workload.load.concurrency"},
@@ -325,14 +324,50 @@ static const struct {
                      {"input_tokens", "workload.input.tokens"},
                      {"output_tokens", "workload.output.tokens"},
                      {"global_batch", "workload.batch.global"},
+                     {"in_flight", "measured.running_mean"},
+                     {"tflops_per_gpu", "measured.model_tflops_per_gpu"},
+                     {"tokens_per_gpu_s", "measured.tokens_per_s_per_gpu"},
+                     {"update_time_s", "measured.update_s"},
+                     {"generation_time_s", "ignore"},
+                     {"samples_per_s", "ignore"},
+                     {"memory_bytes", "ignore"}, /* tools print allocated or reserved bytes */
+                     {"kv_cache_tokens", "ignore"},
+                     {"kv_cache_bytes", "ignore"},
+                     {"tool", "ignore"},
+                     {"failed", "ignore"},
                      {"duration_s", "ignore"},
-                     {"iterations", "ignore"}};
+                     {"iterations", "ignore"},
+                     {"warm_up_iterations", "ignore"}};
+
+static gboolean is_result(const OrrValidateSet *set, const char *meaning) {
+  return g_str_has_prefix(meaning, measured_prefix) &&
+         orr_validate_set_metric(set, meaning + strlen(measured_prefix));
+}
 
 /* What the column @name means, newly allocated; NULL: what its name says. */
 static char *meaning_of(const OrrValidateSet *set, const char *name) {
-  for (guint i = 0; i < G_N_ELEMENTS(bench_columns); i++)
-    if (strcmp(bench_columns[i].column, name) == 0) return g_strdup(bench_columns[i].meaning);
-  return orr_validate_set_metric(set, name) ? g_strconcat(measured_prefix, name, NULL) : NULL;
+  g_autofree char *result = g_strconcat(measured_prefix, name, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(bench_columns); i++) {
+    const char *meaning = bench_columns[i].meaning;
+    if (strcmp(bench_columns[i].column, name) != 0) continue;
+    if (!g_str_has_prefix(meaning, measured_prefix) || is_result(set, meaning))
+      return g_strdup(meaning);
+    return g_strdup(is_result(set, result) ? result : "ignore");
+  }
+  return is_result(set, result) ? g_steal_pointer(&result) : NULL;
+}
+
+/* A rate of "inf", all at once, is no rate: such a row is told by its concurrency. */
+static const char no_rate[] = "inf", rate_column[] = "rate_per_s";
+
+static gboolean has_rates(const OrrCsv *csv) {
+  const int column = orr_csv_column(csv, rate_column);
+  for (guint i = 0; column >= 0 && i < csv->lines->len; i++) {
+    const OrrCsvLine *line = csv->lines->pdata[i];
+    if (line->cells && *line->cells[column] && strcmp(line->cells[column], no_rate) != 0)
+      return TRUE;
+  }
+  return FALSE;
 }
 
 /* The section `validation:` that a set would have. */
@@ -341,8 +376,13 @@ static OrrNode *own_meaning(const OrrValidateSet *set, OrrDiags *diags) {
   const gsize empty = text->len;
   for (char **name = set->csv->header; *name; name++) {
     g_autofree char *meaning = meaning_of(set, *name);
-    if (meaning) g_string_append_printf(text, "  %s: %s\n", *name, meaning);
+    if (meaning && strcmp(*name, rate_column) == 0 && !has_rates(set->csv))
+      g_string_append_printf(text, "  %s: ignore\n", *name);
+    else if (meaning)
+      g_string_append_printf(text, "  %s: %s\n", *name, meaning);
   }
+  if (has_rates(set->csv))
+    g_string_append_printf(text, "values:\n  %s: {%s: \"\"}\n", rate_column, no_rate);
   return text->len > empty ? orr_yaml_parse(text->str, text->len, set->path, diags) : NULL;
 }
 

@@ -30,6 +30,24 @@ check "a row of this machine narrows the band" \
 printf 'label,workload.batch.globl,measured.iteration_time_s\nmine,512,3.5\n' > own.csv
 "$orrery" run megatron-sc21-1.7b --db none --measured own.csv > said 2>&1; status=$?
 check "a column without a meaning is named" '[ $status -eq 2 ] && grep -q "own.csv:1:1: .*workload.batch.globl" said'
+printf 'label,measured.iteration_time_s\nmine,3500\n' > own.csv
+run run megatron-sc21-1.7b --db none --measured own.csv
+check "a measurement in another unit is a warning" \
+  '[ $status -eq 0 ] && grep -q "warning: own.csv:2: iteration_time_s is 3500 measured and 3.* simulated: .*unit" said'
+cat > bench.json << 'END'
+{"backend": "vllm", "max_concurrency": 4, "request_rate": "inf", "completed": 40, "failed": 1, "duration": 9, "mean_ttft_ms": 40,
+ "mean_tpot_ms": 8, "total_input_tokens": 20480, "total_output_tokens": 2560, "request_throughput": 4.4}
+END
+"$orrery" import bench bench.json > bench.csv 2> problem
+run run serving-llama-3.1-8b-h100 --db none --measured bench.csv \
+  --set 'workload.load={kind: closed-loop, concurrency: 4}' --set workload.requests=40
+check "rows as import bench writes them narrow bands" \
+  'grep -q "^source,tool,.*rate_per_s,.*failed" bench.csv && [ $status -eq 0 ] && ! grep -q "bench.csv" said'
+printf 'iteration       10/ 100 | elapsed time per iteration (ms): 3500.0 | throughput per GPU (TFLOP/s/GPU): 130.0 |
+%.0s' 1 2 3 > steps.log
+"$orrery" import bench steps.log > steps.csv 2> problem
+run run megatron-sc21-1.7b --db none --measured steps.csv
+check "so do rows of training" 'grep -q tflops_per_gpu steps.csv && [ $status -eq 0 ] && ! grep -q "steps.csv" said'
 "$orrery" run megatron-sc21-1.7b --db none --narrow > said 2>&1
 check "--narrow says what to measure" 'grep -q "measure .*2 steps of this very run.* of their width" said'
 

@@ -282,6 +282,11 @@ def check_assumed():
     check("import bench says it beside rows", ASSUMED in said and "assumed" not in out, out + said)
     out = call("import", "bench", "b.json", "--load")[1]
     check("and above a load", out.startswith(f"# {ASSUMED} (workload.stack names another)\nworkload:"), out)
+    with open("s.json", "w", encoding="utf-8") as file:
+        file.write('{"backend": "sglang", "max_concurrency": 4, "completed": 8, "mean_ttft_ms": 20.5, '
+                   '"mean_e2e_latency_ms": 90}\n')
+    _, out, said = call("import", "bench", "s.json")
+    check("a result of an engine names its stack", "the result is of sglang: name workload.stack: sglang-0.5" in said, said)
 
 
 def main():

@@ -39,7 +39,7 @@ def is_right(row, status, text):
 
 
 def format_of(text):
-    found = re.search(r"is taken for (.*): import (\S+)$", text, re.M)
+    found = re.search(r"is taken for (.*): import (\S+) \(", text, re.M)
     return found.group(2) if found else "none"
 
 
