@@ -84,8 +84,55 @@ static const Line offline[] = {
      .account = {"--model_path /ckpt/v1: the model's name says which"}},
     {NULL}};
 
+#define SERVE "vllm serve meta-llama/Llama-3.1-8B-Instruct\n"
+
+static const Line loads[] = {
+    {.text =
+         SERVE "vllm bench serve --dataset-name sonnet --sonnet-input-len 550 --sonnet-output-len "
+               "150 --sonnet-prefix-len 200 --request-rate 2 --num-prompts 50\n",
+     H100,
+     .wanted = {"    tokens: 350  # --sonnet-input-len 550: less the prefix", "shared-prefix: 200",
+                "    tokens: 150"}},
+    {.text = SERVE "vllm bench serve --dataset-name sonnet --sonnet-input-len 100\n",
+     H100,
+     .refused = "not longer than its prefix of 200 tokens"},
+    {.text =
+         SERVE "vllm bench serve --random-input-len 1024 --random-output-len 32 --max-concurrency "
+               "8 --goodput ttft:100 e2el:2000 tpot:10.5\n",
+     H100,
+     .wanted = {"ttft: 100 ms", "e2e: 2000 ms", "tpot: 10.5 ms"},
+     .account = {"mapped         run.sh:2  --goodput ttft:100 e2el:2000 tpot:10.5: workload.slo"},
+     .lacks = "overridden"},
+    {.text = SERVE "vllm bench serve --goodput itl:100\n",
+     H100,
+     .account = {"not simulated  run.sh:2  --goodput itl:100: 'itl:100' bounds no metric"}},
+    {.text = SERVE "vllm bench serve --goodput ttft=100\n",
+     H100,
+     .refused = "'ttft=100' is not METRIC:MILLISECONDS"},
+    {.text = SERVE "aiperf profile --concurrency 4 --isl 128 --osl 64 --goodput "
+                   "'time_to_first_token:370 inter_token_latency:648'\n",
+     H100,
+     .wanted = {"ttft: 370 ms", "tpot: 648 ms"}},
+    {.text =
+         SERVE "guidellm benchmark --target x --rate-type concurrent --rate 16,32 --max-requests "
+               "200 --data '{\"prompt_tokens_stdev\":64,\"prompt_tokens\":256,"
+               "\"prompt_tokens_max\":400,\"output_tokens\":128}'\n",
+     H100,
+     .wanted = {"concurrency: 16", "kind: normal", "    tokens: 256", "sigma: 0.25", "most: 400",
+                "    tokens: 128"},
+     .account = {"--rate has several values: the first is the load"}},
+    {.text = SERVE
+     "guidellm benchmark --target x --rate-type constant --rate 4 --max-seconds 60 --data "
+     "prompt_tokens=100,prompt_tokens_min=50,prompt_tokens_max=150,output_tokens=64,"
+     "prefix_tokens=512\n",
+     H100,
+     .wanted = {"kind: uniform", "    tokens: 100", "ratio: 0.5", "    tokens: 64"},
+     .account = {"'prefix_tokens': prompts are drawn by prompt_tokens alone"}},
+    {NULL}};
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_data_func("/launch-lines/offline", offline, test_lines);
+  g_test_add_data_func("/launch-lines/loads", loads, test_lines);
   return g_test_run();
 }

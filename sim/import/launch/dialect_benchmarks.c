@@ -35,10 +35,10 @@ typedef struct {
   double ratio;
 } Tool;
 
-/* The number that a key has; of several ("1,2,4": a sweep) the first. */
-static double number_of(OrrLaunchDraft *draft, const Tool *tool, const char *key, double fallback) {
+double orr_dialect_benchmarks_number(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                     const char *key, double fallback) {
   double number = 0;
-  const OrrLaunchSetting *setting = key ? orr_launch_draft_find(draft, tool->dialect, key) : NULL;
+  const OrrLaunchSetting *setting = key ? orr_launch_draft_find(draft, dialect, key) : NULL;
   if (!setting || !setting->value || setting->is_unresolved) return fallback;
   g_auto(GStrv) all = g_strsplit_set(setting->value, ", ", -1);
   const char *first = all[0] ? all[0] : "";
@@ -48,6 +48,10 @@ static double number_of(OrrLaunchDraft *draft, const Tool *tool, const char *key
   if (orr_launch_serving_number(first, &number) && number >= 0) return number;
   orr_launch_draft_bad(draft, setting, "'%s' is not a number", setting->value);
   return fallback;
+}
+
+static double number_of(OrrLaunchDraft *draft, const Tool *tool, const char *key, double fallback) {
+  return orr_dialect_benchmarks_number(draft, tool->dialect, key, fallback);
 }
 
 static const OrrLaunchSetting *find(OrrLaunchDraft *draft, const Tool *tool, const char *key) {
@@ -145,6 +149,22 @@ static void set_lengths(OrrLaunchDraft *draft, const Tool *tool, const char *pat
   if (is_drawn) set_real(draft, ratio_path, is_normal ? ratio / mean : ratio, spread);
 }
 
+/* vllm/benchmarks/datasets.py, SonnetDataset: 550, 150 and 200 tokens; the input's lines include
+ * the prefix's, which a scenario counts separately. */
+static void set_sonnet(OrrLaunchDraft *draft, const Tool *tool) {
+  const OrrLaunchSetting *input = find(draft, tool, "sonnet-input-len");
+  const OrrLaunchSetting *prefix = find(draft, tool, "sonnet-prefix-len");
+  const double n_prefix = number_of(draft, tool, "sonnet-prefix-len", 200);
+  const double n_input = number_of(draft, tool, "sonnet-input-len", 550);
+  if (n_input <= n_prefix)
+    orr_launch_draft_bad(draft, input ? input : prefix,
+                         "the input is not longer than its prefix of %.0f tokens", n_prefix);
+  orr_launch_serving_set(draft, INPUT ".tokens", (gint64)(n_input - n_prefix), input,
+                         "less the prefix");
+  set_lengths(draft, tool, OUTPUT, "sonnet-output-len", 150, NULL);
+  orr_launch_serving_set(draft, "workload.shared-prefix", (gint64)n_prefix, prefix, NULL);
+}
+
 static gboolean is_of_sharegpt(OrrLaunchDraft *draft, const Tool *tool) {
   const char *name = orr_launch_draft_value(draft, tool->dialect, "dataset-name");
   if (!name && tool->is_sharegpt) return TRUE;
@@ -166,12 +186,8 @@ static void finish_random(OrrLaunchDraft *draft, const Tool *tool) {
   judge_dataset(draft, tool);
   if (is_of_sharegpt(draft, tool)) {
     set_sharegpt(draft, tool);
-  } else if (is_sonnet) { /* vllm/benchmarks/datasets.py, SonnetDataset: 550, 150, 200 */
-    set_lengths(draft, tool, INPUT, "sonnet-input-len", 550, NULL);
-    set_lengths(draft, tool, OUTPUT, "sonnet-output-len", 150, NULL);
-    orr_launch_serving_set(draft, "workload.shared-prefix",
-                           (gint64)number_of(draft, tool, "sonnet-prefix-len", 200),
-                           find(draft, tool, "sonnet-prefix-len"), NULL);
+  } else if (is_sonnet) {
+    set_sonnet(draft, tool);
   } else {
     set_lengths(draft, tool, INPUT, "random-input-len", tool->input, "random-range-ratio");
     set_lengths(draft, tool, OUTPUT, "random-output-len", tool->output, "random-range-ratio");
@@ -217,10 +233,49 @@ static void finish_aiperf(OrrLaunchDraft *draft) {
   set_lengths(draft, &tool, OUTPUT, "output-tokens-mean", tool.output, "osl-stddev");
 }
 
+/* --- Goodput --- */
+
+/* One bound, "ttft:2000", in milliseconds. FALSE: no metric that a scenario has. */
+static gboolean set_bound(OrrLaunchDraft *draft, OrrLaunchSetting *setting, const char *word) {
+  static const char *const metrics[][2] = {
+      {"ttft", "ttft"},          {"time_to_first_token", "ttft"}, {"tpot", "tpot"},
+      {"e2el", "e2e"},           {"inter_token_latency", "tpot"}, /* a mean of each request */
+      {"request_latency", "e2e"}};
+  g_auto(GStrv) halves = g_strsplit(word, ":", 2);
+  double bound = 0;
+  guint i = 0;
+  while (i < G_N_ELEMENTS(metrics) && strcmp(halves[0], metrics[i][0]) != 0) i++;
+  if (!halves[1] || !orr_launch_serving_number(halves[1], &bound) || bound <= 0) {
+    orr_launch_draft_bad(draft, setting, "'%s' is not METRIC:MILLISECONDS", word);
+    return TRUE;
+  }
+  if (i == G_N_ELEMENTS(metrics)) return FALSE;
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  g_autofree char *path = g_strconcat("workload.slo.", metrics[i][1], NULL);
+  g_autofree char *value =
+      g_strconcat(g_ascii_formatd(text, sizeof text, "%.15g", bound), " ms", NULL);
+  orr_launch_draft_set(draft, path, value, setting, NULL);
+  return TRUE;
+}
+
+/* Of vLLM: ttft, tpot, e2el (vllm/benchmarks/serve.py, parse_goodput); of AIPerf: by tags. */
+static void convert_goodput(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                            const OrrLaunchRule *rule) {
+  (void)rule;
+  g_auto(GStrv) words = g_strsplit(setting->value ? setting->value : "", " ", -1);
+  for (char **word = words; *word; word++)
+    if (**word && !set_bound(draft, setting, *word))
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                             "'%s' bounds no metric of workload.slo", *word);
+}
+
+static const OrrLaunchConverter converters[] = {{"goodput", convert_goodput}, {NULL, NULL}};
+
 /* --- Dialects --- */
 
 const OrrLaunchDialect orr_dialect_vllm_bench = {
     .name = "vllm-bench",
+    .converters = converters,
     .kind = "serving",
     .finish = finish_vllm,
 };
@@ -230,6 +285,7 @@ const OrrLaunchDialect orr_dialect_inferencex_bench = {
     .sentence = "InferenceX's client: run_benchmark_serving, benchmark_serving.py of 2024.",
     .kind = "serving",
     .table = "vllm-bench",
+    .converters = converters,
     .finish = finish_inferencex,
 };
 
@@ -242,6 +298,7 @@ const OrrLaunchDialect orr_dialect_sglang_bench = {
 
 const OrrLaunchDialect orr_dialect_aiperf_bench = {
     .name = "aiperf-bench",
+    .converters = converters,
     .kind = "serving",
     .finish = finish_aiperf,
 };

@@ -21,24 +21,12 @@
 
 /* --- Offline --- */
 
-/* The number of the first of several words ("1 16 64"); @fallback: absent. */
-static double number_of(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, const char *key,
-                        double fallback) {
-  double number = 0;
-  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, dialect, key);
-  if (!setting || !setting->value || setting->is_unresolved) return fallback;
-  g_auto(GStrv) words = g_strsplit_set(setting->value, " ,", 2);
-  if (orr_launch_serving_number(words[0], &number) && number >= 0) return number;
-  orr_launch_draft_bad(draft, setting, "'%s' is not a number", setting->value);
-  return fallback;
-}
-
 static void set_length(OrrLaunchDraft *draft, const char *path, const char *key,
                        const char *spread_key) {
   const OrrLaunchDialect *dialect = &orr_dialect_offline_bench;
   const OrrLaunchSetting *source = orr_launch_draft_find(draft, dialect, key);
-  const double mean = number_of(draft, dialect, key, 0);
-  const double spread = number_of(draft, dialect, spread_key, 0);
+  const double mean = orr_dialect_benchmarks_number(draft, dialect, key, 0);
+  const double spread = orr_dialect_benchmarks_number(draft, dialect, spread_key, 0);
   g_autofree char *tokens = g_strconcat(path, ".tokens", NULL);
   g_autofree char *kind = g_strconcat(path, ".kind", NULL);
   g_autofree char *sigma = g_strconcat(path, ".sigma", NULL);
@@ -60,9 +48,10 @@ static void finish_offline(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *batch = orr_launch_draft_find(draft, dialect, "batch-size");
   const OrrLaunchSetting *clients = orr_launch_draft_find(draft, dialect, "concurrency");
   const OrrLaunchSetting *count = orr_launch_draft_find(draft, dialect, "num-prompts");
-  const double size = number_of(draft, dialect, "batch-size", 0);
-  const double concurrency = number_of(draft, dialect, "concurrency", 0);
-  const double requests = number_of(draft, dialect, "num-prompts", size > 0 ? size : 1000);
+  const double size = orr_dialect_benchmarks_number(draft, dialect, "batch-size", 0);
+  const double concurrency = orr_dialect_benchmarks_number(draft, dialect, "concurrency", 0);
+  const double requests =
+      orr_dialect_benchmarks_number(draft, dialect, "num-prompts", size > 0 ? size : 1000);
   const double at_once = concurrency > 0 ? concurrency : size > 0 ? size : requests;
   orr_launch_draft_set(draft, LOAD ".kind", "closed-loop", NULL,
                        concurrency > 0 ? NULL : "all requests at once");
@@ -81,23 +70,65 @@ static void finish_offline(OrrLaunchDraft *draft) {
 
 /* --- GuideLLM --- */
 
-/* "prompt_tokens=256,output_tokens=128", or the same as JSON. 0: @key is not in it. */
-static gint64 tokens_in(const char *data, const char *key) {
-  const char *at = data ? strstr(data, key) : NULL;
-  if (!at) return 0;
-  at += strlen(key);
-  at += strspn(at, "\"'=: ");
-  return g_ascii_strtoll(at, NULL, 10);
+/* Of "prompt_tokens=256,output_tokens=128", or the same as JSON, the number of @name + @more; or 0.
+ */
+static double number_in(const char *data, const char *name, const char *more) {
+  g_autofree char *key = g_strconcat(name, more, NULL);
+  const gsize length = strlen(key);
+  for (const char *at = strstr(data, key); at; at = strstr(at + 1, key)) {
+    const gboolean begins = at == data || (!g_ascii_isalnum(at[-1]) && at[-1] != '_');
+    const char *end = at + length;
+    if (begins && !g_ascii_isalnum(*end) && *end != '_')
+      return MAX(g_ascii_strtod(end + strspn(end, "\"'=: "), NULL), 0);
+  }
+  return 0;
 }
 
-static void set_tokens(OrrLaunchDraft *draft, const char *path, const char *key) {
+static void set_part(OrrLaunchDraft *draft, const char *path, const char *key, double value,
+                     const OrrLaunchSetting *source) {
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  g_autofree char *whole = g_strconcat(path, ".", key, NULL);
+  if (value > 0)
+    orr_launch_draft_set(draft, whole, g_ascii_formatd(text, sizeof text, "%.6g", value), source,
+                         NULL);
+}
+
+/* A normal distribution around the mean, cut at the bounds; without a deviation the lengths between
+ * the bounds are equally likely (guidellm/dataset/synthetic.py, IntegerRangeSampler of 0.2). */
+static void set_tokens(OrrLaunchDraft *draft, const char *path, const char *name) {
   const OrrLaunchSetting *data = orr_launch_draft_find(draft, &orr_dialect_guidellm_bench, "data");
-  const gint64 tokens = tokens_in(data ? data->value : NULL, key);
+  const char *text = data && data->value ? data->value : "";
+  const double tokens = number_in(text, name, ""), deviation = number_in(text, name, "_stdev");
+  const double least = number_in(text, name, "_min"), most = number_in(text, name, "_max");
+  g_autofree char *kind = g_strconcat(path, ".kind", NULL);
   g_autofree char *tokens_path = g_strconcat(path, ".tokens", NULL);
-  orr_launch_serving_set(draft, tokens_path, tokens > 0 ? tokens : 1024, tokens > 0 ? data : NULL,
-                         tokens > 0 ? NULL : "assumed");
-  if (tokens <= 0)
+  if (tokens < 1) {
+    orr_launch_serving_set(draft, tokens_path, 1024, NULL, "assumed");
     orr_launch_draft_remark(draft, "no lengths: prompts or outputs of 1,024 tokens are assumed");
+    return;
+  }
+  const double low = least > 0 ? least : tokens, high = most > 0 ? most : tokens;
+  const gboolean is_even = deviation <= 0 && high > low;
+  const double mean = is_even ? (low + high) / 2 : tokens;
+  if (is_even || deviation > 0)
+    orr_launch_draft_set(draft, kind, is_even ? "uniform" : "normal", NULL, NULL);
+  orr_launch_serving_set(draft, tokens_path, (gint64)mean, data, NULL);
+  if (is_even) set_part(draft, path, "ratio", (high - low) / (high + low), data);
+  if (deviation <= 0) return;
+  set_part(draft, path, "sigma", deviation / mean, data);
+  set_part(draft, path, "least", least, data);
+  set_part(draft, path, "most", most, data);
+}
+
+/* What else describes the data is not read. */
+static void judge_data(OrrLaunchDraft *draft) {
+  static const char *const others[] = {"prefix_tokens", "prefix_buckets", "prefix_count", "turns",
+                                       "source"};
+  OrrLaunchSetting *data = orr_launch_draft_find(draft, &orr_dialect_guidellm_bench, "data");
+  for (guint i = 0; data && data->value && i < G_N_ELEMENTS(others); i++)
+    if (strstr(data->value, others[i]))
+      orr_launch_draft_judge(draft, data, ORR_LAUNCH_NOT_SIMULATED,
+                             "'%s': prompts are drawn by prompt_tokens alone", others[i]);
 }
 
 static void finish_guidellm(OrrLaunchDraft *draft) {
@@ -105,10 +136,11 @@ static void finish_guidellm(OrrLaunchDraft *draft) {
   OrrLaunchSetting *type = orr_launch_draft_find(draft, dialect, "rate-type");
   const OrrLaunchSetting *rate_setting = orr_launch_draft_find(draft, dialect, "rate");
   const char *kind = type && type->value ? type->value : "sweep";
-  const double rate = number_of(draft, dialect, "rate", 1);
-  const double seconds = number_of(draft, dialect, "max-seconds", 0);
+  const double rate = orr_dialect_benchmarks_number(draft, dialect, "rate", 1);
+  const double seconds = orr_dialect_benchmarks_number(draft, dialect, "max-seconds", 0);
   const gboolean is_rate = strcmp(kind, "constant") == 0 || strcmp(kind, "poisson") == 0;
-  const double requests = number_of(draft, dialect, "max-requests", is_rate ? rate * seconds : 0);
+  const double requests =
+      orr_dialect_benchmarks_number(draft, dialect, "max-requests", is_rate ? rate * seconds : 0);
   char text[G_ASCII_DTOSTR_BUF_SIZE];
   if (is_rate) {
     orr_launch_draft_set(draft, LOAD ".kind", kind, type, NULL);
@@ -127,6 +159,7 @@ static void finish_guidellm(OrrLaunchDraft *draft) {
                            "of the benchmark's length");
   set_tokens(draft, INPUT, "prompt_tokens");
   set_tokens(draft, OUTPUT, "output_tokens");
+  judge_data(draft);
 }
 
 const OrrLaunchDialect orr_dialect_offline_bench = {

@@ -20,6 +20,10 @@ void orr_launch_serving_model(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 /* The model of a client: the server's counts where there is one. */
 void orr_launch_serving_client_model(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                                      const OrrLaunchRule *rule);
+/* The number that @key of a benchmark has; of several ("1,2,4": a sweep) the first, and a remark
+ * says so. @fallback: it is absent, or inf. */
+double orr_dialect_benchmarks_number(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                     const char *key, double fallback);
 /* A whole number, also as vLLM and SGLang read it: 1k is 1,000 and 1K is 1,024. */
 void orr_launch_serving_count(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                               const OrrLaunchRule *rule);
