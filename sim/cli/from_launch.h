@@ -29,7 +29,8 @@ extern OrrLaunchOptions orr_from_launch_asked;
                       "A key that the program is not known to have is a warning, not an error"),   \
       ORR_OPTION_FLAG("strict", orr_from_launch_asked.strict,                                      \
                       "Ask what the input leaves open instead of assuming it"),                    \
-      ORR_OPTION_INT64("choose", orr_from_launch_asked.choice, "Which of several launch lines")
+      ORR_OPTION_INT64("choose", orr_from_launch_asked.choice,                                     \
+                       "Which of several launch lines or benchmarks")
 
 /* Whether @setting sets a variable of a script (NAME=VALUE) rather than a key of a scenario, whose
  * names have small letters. */

@@ -130,9 +130,45 @@ static const Line loads[] = {
      .account = {"'prefix_tokens': prompts are drawn by prompt_tokens alone"}},
     {NULL}};
 
+/* --choose takes one of several servers that differ; else one of several benchmarks. */
+#define TWO                                                                                        \
+  "vllm serve Qwen/Qwen3-32B -tp 4\n"                                                              \
+  "vllm bench serve --random-input-len 1024 --random-output-len 128 --max-concurrency 4\n"         \
+  "vllm bench serve --random-input-len 8192 --random-output-len 128 --max-concurrency 8\n"
+#define LOOP                                                                                       \
+  "for c in 1 8 64; do vllm bench serve --model Qwen/Qwen3-8B --max-concurrency $c; done\n"
+
+static const Line choices[] = {
+    {.text = TWO,
+     H100,
+     .wanted = {"concurrency: 4"},
+     .account = {"2 benchmarks: the one of line 2 is the load; --choose N takes the Nth"}},
+    {.text = TWO,
+     .options = {.cluster = "dgx-h100-superpod", .choice = 2},
+     .wanted = {"tp: 4", "concurrency: 8", "tokens: 8192"},
+     .lacks = "2 benchmarks"},
+    {.text = TWO,
+     .options = {.cluster = "dgx-h100-superpod", .choice = 3},
+     .refused = "3 is above the input's 2 benchmarks"},
+    {.text = LOOP,
+     .options = {.cluster = "dgx-h100-superpod", .choice = 3},
+     .wanted = {"concurrency: 64"}},
+    {.text = LOOP,
+     .options = {.cluster = "dgx-h100-superpod", .choice = 99},
+     .refused = "99 is above the input's 3 benchmarks"},
+    {.text = SERVE,
+     .options = {.cluster = "dgx-h100-superpod", .choice = 2},
+     .refused = "2 is above the input's 1 server"},
+    {.text = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 1024 "
+             "--num-attention-heads 16 --seq-length 2048 --micro-batch-size 4 --bf16\n",
+     .options = {.cluster = "dgx-h100-superpod", .choice = 2},
+     .refused = "--choose takes one of the launch lines; 1 (line 1)"},
+    {NULL}};
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_data_func("/launch-lines/offline", offline, test_lines);
   g_test_add_data_func("/launch-lines/loads", loads, test_lines);
+  g_test_add_data_func("/launch-lines/choice", choices, test_lines);
   return g_test_run();
 }

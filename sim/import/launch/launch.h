@@ -161,8 +161,8 @@ char *orr_launch_rule_nearest(const OrrLaunchDialect *dialect, const char *key);
 typedef struct {
   const char *cluster, *model, *stack;
   gint64 gpus, nodes;
-  char **variables;      /* NAME=value, NULL-terminated, or NULL */
-  gint64 choice;         /* which of several launch lines, from 1; 0: there must be one */
+  char **variables; /* NAME=value, NULL-terminated, or NULL */
+  gint64 choice;    /* which of several launch lines or benchmarks, from 1; 0: there must be one */
   gboolean skip_unknown; /* a key that no rule has is a warning, not an error */
   gboolean strict;       /* what the input leaves open is asked, not assumed */
 } OrrLaunchOptions;

@@ -166,25 +166,40 @@ static void list_servers(OrrLaunchDraft *draft, const GArray *servers) {
   }
 }
 
-/* The server that the draft is about; G_MAXUINT: the choice is open, or none. */
-static guint main_server(OrrLaunchDraft *draft, const GArray *servers) {
-  const gint64 choice = draft->options->choice;
-  gboolean has_roles = FALSE, all_equal = TRUE;
+/* The server that the draft is about where nobody chooses; G_MAXUINT: they differ, or the input has
+ * none. */
+static guint only_server(const GArray *servers) {
   guint first = G_MAXUINT;
-  if (choice > 0 && choice <= servers->len) return (guint)choice - 1;
   for (guint i = 0; i < servers->len; i++) {
     const Server *server = &g_array_index(servers, Server, i);
-    if (server->is_further_node && servers->len > 1) continue;
-    has_roles = has_roles || server->prefills;
-    if (server->prefills) continue;
+    if ((server->is_further_node && servers->len > 1) || server->prefills) continue;
     if (first == G_MAXUINT) first = i;
     const Server *reference = &g_array_index(servers, Server, first);
-    if (strcmp(server->essence, reference->essence) != 0) all_equal = FALSE;
+    if (strcmp(server->essence, reference->essence) != 0) return G_MAXUINT;
   }
-  if (first == G_MAXUINT && servers->len > 0) first = 0;
-  if (all_equal || (has_roles && servers->len > 1 && all_equal)) return first;
-  list_servers(draft, servers);
-  return G_MAXUINT;
+  return first == G_MAXUINT && servers->len > 0 ? 0 : first;
+}
+
+/* What --choose N chooses: servers that differ, else benchmarks, else any of the servers. */
+typedef struct {
+  guint n_loads, main; /* G_MAXUINT: the choice is open, or there is no server */
+  gboolean is_of_load;
+} Choice;
+
+static Choice choose(OrrLaunchDraft *draft, const GArray *servers, guint n_loads) {
+  const gint64 choice = draft->options->choice;
+  Choice made = {n_loads, only_server(servers), FALSE};
+  made.is_of_load = n_loads > 1 && (servers->len == 0 || made.main != G_MAXUINT);
+  const guint most = made.is_of_load ? n_loads : MAX(servers->len, 1);
+  if (choice < 0 || choice > most)
+    orr_diags_error(draft->diags, (OrrPlace){.file = g_intern_string("--choose")},
+                    "%" G_GINT64_FORMAT " is above the input's %u %s%s", choice, most,
+                    made.is_of_load ? "benchmark" : "server", most == 1 ? "" : "s");
+  else if (choice > 0 && !made.is_of_load && servers->len > 0)
+    made.main = (guint)choice - 1;
+  else if (made.main == G_MAXUINT)
+    list_servers(draft, servers);
+  return made;
 }
 
 /* The settings of a server, and how many of it a manifest has, whose keys are settings, too. */
@@ -193,40 +208,53 @@ static void add_server(OrrLaunchDraft *draft, const OrrServerCommand *found) {
   orr_launch_server_settings_add(draft, found);
 }
 
-static void add_others(OrrLaunchDraft *draft, const GArray *servers, guint main) {
-  for (guint i = 0; i < servers->len && draft->options->choice == 0; i++) {
+static void add_others(OrrLaunchDraft *draft, const GArray *servers, const Choice *made) {
+  for (guint i = 0; i < servers->len && (draft->options->choice == 0 || made->is_of_load); i++) {
     const Server *server = &g_array_index(servers, Server, i);
-    if (i == main || (server->is_further_node && !server->prefills)) continue;
+    if (i == made->main || (server->is_further_node && !server->prefills)) continue;
     add_server(
         orr_launch_draft_part(draft, server->prefills ? ORR_LAUNCH_PREFILLS : ORR_LAUNCH_SERVES),
         server->found);
   }
 }
 
-/* The load of the server at @place: the first benchmark after it, else the first of the input. */
-static const OrrServerCommand *load_of(const GArray *founds, OrrPlace place, guint *ret_n) {
+static gboolean is_load(const OrrServerCommand *found) {
+  return !found->dialect->is_for_all && g_str_has_suffix(found->dialect->name, "-bench");
+}
+
+static guint count_loads(const GArray *founds) {
+  guint n = 0;
+  for (guint i = 0; i < founds->len; i++) n += is_load(&g_array_index(founds, OrrServerCommand, i));
+  return n;
+}
+
+/* The load of the server at @place: the one chosen, the first benchmark after it, else the first of
+ * the input. */
+static const OrrServerCommand *load_of(const GArray *founds, OrrPlace place, gint64 choice) {
   const OrrServerCommand *load = NULL, *after = NULL;
   for (guint i = 0; i < founds->len; i++) {
     const OrrServerCommand *found = &g_array_index(founds, OrrServerCommand, i);
-    if (found->dialect->is_for_all || !g_str_has_suffix(found->dialect->name, "-bench")) continue;
-    ++*ret_n;
+    if (!is_load(found)) continue;
+    if (choice > 0 && --choice == 0) return found;
     if (!load) load = found;
     if (!after && found->place.line > place.line) after = found;
   }
   return after ? after : load;
 }
 
-static void add_rest_of_input(OrrLaunchDraft *draft, const GArray *founds, OrrPlace place) {
-  guint n_loads = 0;
-  const OrrServerCommand *load = load_of(founds, place, &n_loads);
+static void add_rest_of_input(OrrLaunchDraft *draft, const GArray *founds, OrrPlace place,
+                              const Choice *made) {
+  const gint64 choice = made->is_of_load ? draft->options->choice : 0;
+  const OrrServerCommand *load = load_of(founds, place, choice);
   for (guint i = 0; i < founds->len; i++) {
     const OrrServerCommand *found = &g_array_index(founds, OrrServerCommand, i);
     if (found->dialect->is_for_all) orr_launch_server_settings_add(draft, found);
   }
   if (load) orr_launch_server_settings_add(draft, load);
-  if (n_loads > 1)
-    orr_launch_draft_remark(draft, "the input has %u benchmarks: the one of line %d is the load",
-                            n_loads, load->place.line);
+  if (made->n_loads > 1 && choice == 0)
+    orr_launch_draft_remark(draft, "the input has %u benchmarks: the one of line %d is the load%s",
+                            made->n_loads, load->place.line,
+                            made->is_of_load ? "; --choose N takes the Nth" : "");
 }
 
 void orr_launch_server_group_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
@@ -241,13 +269,13 @@ void orr_launch_server_group_read(OrrLaunchDraft *draft, const GPtrArray *comman
       orr_diags_error(draft->diags, found.place, "a command of more than %d words", MOST_WORDS);
   }
   g_autoptr(GArray) servers = servers_of(draft, founds);
-  const guint main = main_server(draft, servers);
+  const Choice made = choose(draft, servers, count_loads(founds));
   const OrrServerCommand *found =
-      main < servers->len ? g_array_index(servers, Server, main).found : NULL;
+      made.main < servers->len ? g_array_index(servers, Server, made.main).found : NULL;
   if (found) {
     add_server(draft, found);
-    add_others(draft, servers, main);
+    add_others(draft, servers, &made);
   }
   if (found || servers->len == 0)
-    add_rest_of_input(draft, founds, found ? found->place : (OrrPlace){0});
+    add_rest_of_input(draft, founds, found ? found->place : (OrrPlace){0}, &made);
 }

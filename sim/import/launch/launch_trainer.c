@@ -231,7 +231,7 @@ static gboolean are_one_job(const GPtrArray *commands) {
 static const OrrLaunchCommand *choose(OrrLaunchDraft *draft, const GPtrArray *commands) {
   const gint64 choice = orr_launch_draft_options(draft)->choice;
   const OrrLaunchCommand *first = commands->pdata[0];
-  if (commands->len == 1 || (choice == 0 && are_one_job(commands))) return first;
+  if (choice == 0 && (commands->len == 1 || are_one_job(commands))) return first;
   if (choice >= 1 && choice <= commands->len) return commands->pdata[choice - 1];
   const OrrLaunchWord *word = first->words->pdata[0];
   g_autoptr(GString) text = g_string_new(NULL);
@@ -241,8 +241,10 @@ static const OrrLaunchCommand *choose(OrrLaunchDraft *draft, const GPtrArray *co
     g_string_append_printf(text, "; %u (line %d): %s", i + 1,
                            ((const OrrLaunchWord *)command->words->pdata[0])->place.line, line);
   }
-  orr_diags_error(orr_launch_draft_diags(draft), word->place,
-                  "several launch lines: add --choose N%s", text->str);
+  orr_diags_error(orr_launch_draft_diags(draft), word->place, "%s%s",
+                  choice == 0 ? "several launch lines: add --choose N"
+                              : "--choose takes one of the launch lines",
+                  text->str);
   return NULL;
 }
 
