@@ -19,6 +19,9 @@ static const OrrField setting_fields[] = {
         "The scenarios for which it is set: an expression over paths of the scenario; by "
         "default all.",
         .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_TEXT(OrrStackSetting, "at-most", at_most, NULL,
+                   "A path of the scenario that holds a number: the value is not above it.",
+                   .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_TEXT(OrrStackSetting, "source", source, NULL, "Where the value is from."),
     ORR_FIELD_WORD(
         OrrStackSetting, "confidence", confidence, confidence_words, NULL,
@@ -206,6 +209,7 @@ static void describe_setting(const OrrStackSetting *setting, GString *out) {
   add_flow(setting->to, out);
   g_string_append_c(out, '\n');
   if (setting->when) g_string_append_printf(out, "    when    %s\n", setting->when);
+  if (setting->at_most) g_string_append_printf(out, "    at most %s\n", setting->at_most);
   g_string_append_printf(out, "    source  %s (%s%s%s)\n", setting->source,
                          confidence_words[setting->confidence], file ? ", " : "", file ? file : "");
 }

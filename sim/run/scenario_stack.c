@@ -54,8 +54,7 @@ static gboolean check_path(const Laying *laying, const OrrStackSetting *setting,
   if (orr_field_set(&orr_scenario_table, probe, "workload", kind, NULL) &&
       orr_field_set(&orr_scenario_table, probe, path, "1", &error))
     return TRUE;
-  orr_diags_error(laying->diags, setting->place, "condition '%s': %s", setting->when,
-                  error->message);
+  orr_diags_error(laying->diags, setting->place, "'%s': %s", path, error->message);
   return FALSE;
 }
 
@@ -109,10 +108,27 @@ static gboolean holds(const Laying *laying, const OrrStackSetting *setting,
 
 /* --- The tree of settings --- */
 
-static void put_setting(const Laying *laying, const OrrStackSetting *setting, OrrNode *under) {
+/* The setting's value, or the number of the scenario that bounds it. The caller frees it. */
+static OrrNode *value_of(const Laying *laying, const OrrStackSetting *setting,
+                         const OrrScenario *facts) {
+  OrrValue most = {0};
+  double number = 0;
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  const gboolean is_bounded = setting->at_most && facts &&
+                              check_path(laying, setting, setting->at_most) &&
+                              value_at(facts, setting->at_most, &most);
+  if (!is_bounded || most.type != ORR_VALUE_NUMBER || setting->to->kind != ORR_NODE_SCALAR ||
+      !orr_quantity_parse(setting->to->text, ORR_UNIT_NONE, &number, NULL) || number <= most.number)
+    return orr_node_copy(setting->to);
+  return orr_node_new_scalar(setting->place,
+                             g_ascii_formatd(text, sizeof text, "%.15g", most.number));
+}
+
+static void put_setting(const Laying *laying, const OrrStackSetting *setting,
+                        const OrrScenario *facts, OrrNode *under) {
   g_autofree char *path = g_strconcat("workload.", setting->path, NULL);
   g_autoptr(GError) error = NULL;
-  if (!orr_field_put(&orr_scenario_table, under, path, orr_node_copy(setting->to), &error))
+  if (!orr_field_put(&orr_scenario_table, under, path, value_of(laying, setting, facts), &error))
     orr_diags_error(laying->diags, setting->place, "%s", error->message);
 }
 
@@ -125,7 +141,7 @@ static OrrNode *settings_tree(const Laying *laying, const OrrScenario *facts) {
   for (guint i = 0; i < laying->stack->settings->len; i++) {
     const OrrStackSetting *setting = laying->stack->settings->pdata[i];
     if (!setting->when || (facts && holds(laying, setting, facts)))
-      put_setting(laying, setting, under);
+      put_setting(laying, setting, facts, under);
   }
   return under;
 }
@@ -185,8 +201,10 @@ static OrrScenario *read_facts(const Laying *laying, const OrrNode *workload) {
 }
 
 static gboolean has_conditions(const OrrStack *stack) {
-  for (guint i = 0; i < stack->settings->len; i++)
-    if (((const OrrStackSetting *)stack->settings->pdata[i])->when) return TRUE;
+  for (guint i = 0; i < stack->settings->len; i++) {
+    const OrrStackSetting *setting = stack->settings->pdata[i];
+    if (setting->when || setting->at_most) return TRUE;
+  }
   return FALSE;
 }
 
@@ -515,9 +533,10 @@ void orr_scenario_stack_check(const OrrStack *stack, OrrDiags *diags) {
   orr_field_set(&orr_scenario_table, under, "workload", kind, NULL);
   for (guint i = 0; i < stack->settings->len; i++) {
     const OrrStackSetting *setting = stack->settings->pdata[i];
-    put_setting(&laying, setting, under);
+    put_setting(&laying, setting, NULL, under);
     g_auto(GStrv) paths = setting->when ? paths_of(setting->when) : NULL;
     for (char **path = paths; path && *path; path++) check_path(&laying, setting, *path);
+    if (setting->at_most) check_path(&laying, setting, setting->at_most);
   }
 }
 
@@ -528,6 +547,7 @@ static gboolean stack_uses(const OrrStack *stack, const char *path) {
     const OrrStackSetting *setting = stack->settings->pdata[i];
     g_auto(GStrv) paths = setting->when ? paths_of(setting->when) : NULL;
     if (paths && g_strv_contains((const char *const *)paths, path)) return TRUE;
+    if (g_strcmp0(setting->at_most, path) == 0) return TRUE;
   }
   return FALSE;
 }

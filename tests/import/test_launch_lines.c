@@ -165,10 +165,29 @@ static const Line choices[] = {
      .refused = "--choose takes one of the launch lines; 1 (line 1)"},
     {NULL}};
 
+/* An engine lowers its own limit on sequences to the tokens of a step; a user's is an error. */
+static const Line limits[] = {
+    {.text = "vllm serve Qwen/Qwen3-8B --max-num-batched-tokens 512\n",
+     H100,
+     .wanted = {"max-num-batched-tokens: 512"}},
+    {.text = "vllm serve Qwen/Qwen3-8B --max-num-batched-tokens 128\n",
+     .options = {.cluster = "l40s-server"},
+     .wanted = {"max-num-batched-tokens: 128"}},
+    {.text = "trtllm-serve Qwen/Qwen3-8B --max_num_tokens 512\n",
+     H100,
+     .wanted = {"max-num-batched-tokens: 512"}},
+    {.text = "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B "
+             "actor_rollout_ref.rollout.max_num_batched_tokens=512 trainer.nnodes=1\n",
+     H100,
+     .wanted = {"max-num-batched-tokens: 512"},
+     .lacks = "max-num-seqs"},
+    {NULL}};
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_data_func("/launch-lines/offline", offline, test_lines);
   g_test_add_data_func("/launch-lines/loads", loads, test_lines);
   g_test_add_data_func("/launch-lines/choice", choices, test_lines);
+  g_test_add_data_func("/launch-lines/limits", limits, test_lines);
   return g_test_run();
 }
