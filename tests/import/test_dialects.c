@@ -44,6 +44,15 @@ static void check_rule(const OrrLaunchDialect *dialect, const OrrLaunchRule *rul
     if (rule->path) check_path(dialect, rule);
 }
 
+/* A pattern matches keys that nobody has looked at: of a switch among them, neither value is known
+ * to be the default. */
+static void check_pattern(const OrrLaunchDialect *dialect, const OrrLaunchRule *rule) {
+  g_auto(GStrv) words = g_strsplit(rule->neutral ? rule->neutral : "", " ", -1);
+  const char *const *all = (const char *const *)words;
+  if (strchr(rule->keys, '*') && (g_strv_contains(all, "true") || g_strv_contains(all, "false")))
+    complain("%s: %s: a pattern says that a switch is harmless", dialect->name, rule->keys);
+}
+
 static char *read_source(const char *name) {
   g_autofree char *path = g_strconcat(ORR_SOURCE_DIR "/sim/import/launch/", name, NULL);
   char *text = NULL;
@@ -127,6 +136,7 @@ static void test_rules(gconstpointer data) {
   for (guint i = 0; orr_launch_rule_at(dialect, i); i++) {
     const OrrLaunchRule *rule = orr_launch_rule_at(dialect, i);
     check_rule(dialect, rule);
+    check_pattern(dialect, rule);
     if (rule->is_later) check_settled(dialect, rule, code);
     check_spellings(dialect, rule, seen);
   }

@@ -183,11 +183,84 @@ static const Line limits[] = {
      .lacks = "max-num-seqs"},
     {NULL}};
 
+/* Switches of post-training: mapped where the scenario has them, else above the answer. */
+#define VERL                                                                                       \
+  "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_batch_size=128 "       \
+  "data.max_prompt_length=1024 data.max_response_length=4096 "                                     \
+  "actor_rollout_ref.model.path=Qwen/Qwen2.5-7B actor_rollout_ref.actor.ppo_mini_batch_size=128 "  \
+  "actor_rollout_ref.rollout.n=8 trainer.n_gpus_per_node=8 trainer.nnodes=4 "
+#define SLIME                                                                                      \
+  "python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate --hf-checkpoint "   \
+  "/root/Qwen3-4B --rollout-batch-size 32 --n-samples-per-prompt 8 --rollout-max-response-len "    \
+  "8192 --tensor-model-parallel-size 2 "
+#define NEMO_RL                                                                                    \
+  "grpo: {num_prompts_per_step: 64, num_generations_per_prompt: 32}\n"                             \
+  "policy:\n  model_name: meta-llama/Llama-3.1-8B-Instruct\n  train_global_batch_size: 512\n"      \
+  "  max_total_sequence_length: 4096\n  megatron_cfg: {enabled: true}\n"                           \
+  "cluster: {gpus_per_node: 8, num_nodes: 2}\n"
+
+static const Line rollouts[] = {
+    {.text = VERL "actor_rollout_ref.rollout.enforce_eager=True "
+                  "actor_rollout_ref.model.use_remove_padding=False trainer.balance_batch=False "
+                  "actor_rollout_ref.rollout.enable_prefix_caching=False "
+                  "actor_rollout_ref.rollout.quantization=fp8\n",
+     H100,
+     .wanted = {"cuda-graph-max-size: 0", "packing: padded", "balance: in-order",
+                "prefix-caching: none", "quantization: fp8-block"},
+     .account = {"14 mapped, 0 irrelevant, 0 not simulated"}},
+    {.text = VERL "actor_rollout_ref.rollout.enforce_eager=False "
+                  "actor_rollout_ref.model.use_remove_padding=True trainer.balance_batch=True\n",
+     H100,
+     .wanted = {"packing: packed", "balance: tokens"},
+     .lacks = "cuda-graph"},
+    {.text = VERL "actor_rollout_ref.rollout.multi_turn.enable=True "
+                  "actor_rollout_ref.rollout.multi_turn.max_assistant_turns=5\n",
+     H100,
+     .wanted = {"turns:", "tokens: 3  # assumed: half of the most turns", "most: 1365"},
+     .account = {"assumed: workload.turns.number.tokens 3"}},
+    {.text = VERL "actor_rollout_ref.rollout.multi_turn.enable=True\n",
+     H100,
+     .account = {"not simulated  run.sh:1  actor_rollout_ref.rollout.multi_turn.enable True: turns "
+                 "with tools, whose number the input lacks"}},
+    {.text = VERL "actor_rollout_ref.model.enable_activation_offload=True "
+                  "actor_rollout_ref.rollout.enable_chunked_prefill=False "
+                  "actor_rollout_ref.rollout.a_new_one=False actor_rollout_ref.actor.other=true "
+                  "trainer.strange=true\n",
+     H100,
+     .account = {"not simulated  run.sh:1  actor_rollout_ref.rollout.a_new_one False",
+                 "not simulated  run.sh:1  actor_rollout_ref.actor.other true",
+                 "enable_activation_offload True: activations in the host's memory",
+                 "enable_chunked_prefill False: prompts that are computed whole",
+                 "not simulated  run.sh:1  trainer.strange true"}},
+    {.text = SLIME "--global-batch-size 256 --num-steps-per-rollout 1\n",
+     H100,
+     .wanted = {"global: 256  # --global-batch-size 256"}},
+    {.text = SLIME "--num-steps-per-rollout 2 --sglang-disable-cuda-graph\n",
+     H100,
+     .wanted = {"global: 128  # a rollout's responses / --num-steps-per-rollout 2",
+                "cuda-graph-max-size: 0"}},
+    {.text = SLIME "--global-batch-size 300 --num-steps-per-rollout 1\n",
+     H100,
+     .refused = "'300' is not 256, a rollout's responses / num_steps_per_rollout"},
+    {.file = "grpo.yaml",
+     .text = NEMO_RL "policy.generation:\n  max_new_tokens: 4096\n",
+     H100,
+     .account = {"policy.generation.max_new_tokens: 4096: at most 3072, which the mean prompt"},
+     .wanted = {"most: 3072  # the longest sequence less the mean prompt"}},
+    {.file = "grpo.yaml",
+     .text = NEMO_RL "policy.generation:\n  vllm_cfg: {precision: fp8, kv_cache_dtype: fp8, "
+                     "enforce_eager: true, mystery: false}\n",
+     H100,
+     .wanted = {"quantization: fp8-block", "kv-dtype: fp8", "cuda-graph-max-size: 0"},
+     .account = {"not simulated  grpo.yaml:8  policy.generation.vllm_cfg.mystery: false"}},
+    {NULL}};
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_data_func("/launch-lines/offline", offline, test_lines);
   g_test_add_data_func("/launch-lines/loads", loads, test_lines);
   g_test_add_data_func("/launch-lines/choice", choices, test_lines);
   g_test_add_data_func("/launch-lines/limits", limits, test_lines);
+  g_test_add_data_func("/launch-lines/rollouts", rollouts, test_lines);
   return g_test_run();
 }

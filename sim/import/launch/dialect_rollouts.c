@@ -109,9 +109,18 @@ static gint64 degree(OrrLaunchDraft *draft, const char *path) {
   return text ? CLAMP(g_ascii_strtoll(text, NULL, 10), 1, 1 << 20) : 1;
 }
 
+/* The engine lowers its own number of sequences to the tokens of a step. */
+static gboolean is_above_tokens(OrrLaunchDraft *draft, const char *path, const char *value) {
+  static const char tokens[] = "workload.rollout.engine.max-num-batched-tokens";
+  return g_str_has_suffix(path, ".max-num-seqs") && orr_launch_draft_get(draft, tokens) &&
+         degree(draft, tokens) < g_ascii_strtoll(value, NULL, 10);
+}
+
 static void set_defaults(OrrLaunchDraft *draft, const Launcher *launcher) {
   for (guint i = 0; i < G_N_ELEMENTS(defaults); i++)
-    if (defaults[i].dialect == launcher->dialect && !orr_launch_draft_get(draft, defaults[i].path))
+    if (defaults[i].dialect == launcher->dialect &&
+        !orr_launch_draft_get(draft, defaults[i].path) &&
+        !is_above_tokens(draft, defaults[i].path, defaults[i].value))
       orr_launch_draft_set(draft, defaults[i].path, defaults[i].value, NULL, by_default);
 }
 
@@ -256,28 +265,63 @@ static void lengthen_context(OrrLaunchDraft *draft, gint64 needed) {
                           value, text);
 }
 
+/* Turns of a response: verl's config has the most of them only. 1: there is one. */
+static gint64 set_turns(OrrLaunchDraft *draft, const Launcher *launcher) {
+  OrrLaunchSetting *on = orr_launch_config_at(draft, "workload.turns", TRUE);
+  const gint64 most = number_at(draft, "workload.turns.number", 0);
+  if (!on || !orr_launch_draft_is_on(draft, launcher->dialect, on->key)) return 1;
+  if (most < 1) {
+    orr_launch_draft_judge(draft, on, ORR_LAUNCH_NOT_SIMULATED,
+                           "turns with tools, whose number the input lacks: set workload.turns");
+    return 1;
+  }
+  const gint64 mean = (most + 1) / 2;
+  orr_launch_draft_assume_count(draft, "workload.turns.number.tokens", mean,
+                                "half of the most turns; tools answer at once, without tokens: set "
+                                "workload.turns",
+                                "how many turns has a response on average?");
+  return mean;
+}
+
+/* The longest response: of the whole sequence, what the mean prompt leaves. */
+static gint64 longest_response(OrrLaunchDraft *draft, gint64 response, gint64 whole,
+                               gint64 prompt) {
+  OrrLaunchSetting *longest = orr_launch_config_at(draft, "workload.response.tokens", FALSE);
+  if (whole < 1 || response <= whole - prompt) return response;
+  const gint64 rest = MAX(whole - prompt, 1);
+  if (longest)
+    orr_launch_draft_judge(draft, longest, ORR_LAUNCH_MAPPED,
+                           "at most %" G_GINT64_FORMAT ", which the mean prompt leaves of the "
+                           "longest sequence",
+                           rest);
+  return rest;
+}
+
 /* The means of prompts and responses: launchers say the longest only. */
 static void set_lengths(OrrLaunchDraft *draft, const Launcher *launcher) {
   const gint64 whole = number_at(draft, "workload.update.sequence", 0);
   gint64 prompt = number_at(draft, "workload.prompt.tokens", launcher->prompt);
   gint64 response = number_at(draft, "workload.response.tokens",
                               whole && !launcher->prompt ? whole / 2 : launcher->response);
-  if (response >= whole && whole > 0) response = MAX(whole / 2, 1); /* the whole is the limit */
-  if (prompt < 1) prompt = whole > response ? whole - response : response;
-  orr_launch_draft_assume_count(draft, "workload.prompt.tokens", MAX(prompt / 2, 1),
+  if (prompt < 1) prompt = whole > response ? whole - response : whole > 0 ? whole / 2 : response;
+  const gint64 mean = MAX(prompt / 2, 1), given = response, turns = set_turns(draft, launcher);
+  response = MAX(longest_response(draft, response, whole, mean), 1);
+  orr_launch_draft_assume_count(draft, "workload.prompt.tokens", mean,
                                 "half of the longest: the input has no mean",
                                 "how long are prompts on average? The input has the longest only");
   orr_launch_draft_set(draft, "workload.response.kind", "lognormal", NULL, "a long tail");
   orr_launch_draft_assume_count(
-      draft, "workload.response.tokens", MAX(response / 2, 1),
-      "half of the longest: the input has no mean",
+      draft, "workload.response.tokens", MAX(response / 2 / turns, 1),
+      turns > 1 ? "half of the longest, in each turn its part"
+                : "half of the longest: the input has no mean",
       "how long are responses on average? The input has the longest only");
   const OrrLaunchSetting *longest = orr_launch_config_at(draft, "workload.response.tokens", FALSE);
-  const gboolean is_written =
-      longest && number_at(draft, "workload.response.tokens", 0) == response;
-  set_number(draft, "workload.response.most", MAX(response, 1), is_written ? longest : NULL,
-             longest ? "half of the longest sequence" : "the launcher's default");
-  lengthen_context(draft, MAX(prompt / 2, 1) + response);
+  set_number(draft, "workload.response.most", MAX(response / turns, 1),
+             response == given && turns == 1 ? longest : NULL,
+             turns > 1           ? "of each turn"
+             : response != given ? "the longest sequence less the mean prompt"
+                                 : "the launcher's default");
+  lengthen_context(draft, mean + response);
   if (orr_launch_draft_get(draft, "workload.update.sequence")) return; /* the launcher's own */
   set_number(draft, "workload.update.sequence", whole > 0 ? whole : prompt + response,
              whole > 0 ? orr_launch_config_at(draft, "workload.update.sequence", FALSE) : NULL,
@@ -405,15 +449,24 @@ const OrrLaunchDialect orr_dialect_openrlhf = {
     .name = "openrlhf",
     ROLLOUTS,
 };
-/* num_steps_per_rollout: a rollout's responses are this many batches. */
+/* num_steps_per_rollout: a rollout's responses are this many batches. slime stops where another
+ * global_batch_size is given, too (slime/utils/arguments.py). */
 static void begin_slime(OrrLaunchDraft *draft) {
   const OrrLaunchDialect *own = &orr_dialect_slime;
-  OrrLaunchSetting *steps = orr_launch_draft_find(draft, own, "num-steps-per-rollout");
+  const OrrLaunchSetting *steps = orr_launch_draft_find(draft, own, "num-steps-per-rollout");
+  const OrrLaunchSetting *given = orr_launch_draft_find(draft, own, "global-batch-size");
   const gint64 n = orr_launch_draft_int(draft, own, "num-steps-per-rollout", 0);
-  if (n < 1 || orr_launch_draft_find(draft, own, "global-batch-size")) return;
+  if (n < 1) return;
   const gint64 responses = orr_launch_draft_int(draft, own, "rollout-batch-size", 32) *
                            orr_launch_draft_int(draft, own, "n-samples-per-prompt", 8);
-  g_autofree char *batch = g_strdup_printf("%" G_GINT64_FORMAT, MAX(responses / n, 1));
+  const gint64 global = MAX(responses / n, 1);
+  if (given && orr_launch_draft_int(draft, own, "global-batch-size", global) != global)
+    orr_launch_draft_bad(draft, given,
+                         "'%s' is not %" G_GINT64_FORMAT ", a rollout's responses / "
+                         "num_steps_per_rollout",
+                         given->value, global);
+  if (given) return;
+  g_autofree char *batch = g_strdup_printf("%" G_GINT64_FORMAT, global);
   OrrLaunchSetting *setting =
       orr_launch_draft_add(draft, own, "global-batch-size", batch, steps->place);
   g_free(setting->written);
