@@ -255,6 +255,25 @@ static const Line rollouts[] = {
      .account = {"not simulated  grpo.yaml:8  policy.generation.vllm_cfg.mystery: false"}},
     {NULL}};
 
+#define RAY                                                                                        \
+  "applications:\n- name: llm\n  args:\n    llm_configs:\n"                                        \
+  "    - model_loading_config: {model_id: qwen, model_source: Qwen/Qwen3-8B}\n"                    \
+  "      accelerator_type: H100\n"                                                                 \
+  "      deployment_config:\n        autoscaling_config: {min_replicas: 1, max_replicas: 4}\n"     \
+  "        novelty: 1\n"                                                                           \
+  "      engine_kwargs: {tensor_parallel_size: 2, enable_prefix_caching: false}\n"
+
+/* Each key of Ray Serve is in the account, and a switch that is off stays off. */
+static const Line ray[] = {
+    {.file = "ray.yaml",
+     .text = RAY,
+     H100,
+     .wanted = {"model: Qwen/Qwen3-8B", "tp: 2", "prefix-caching: none"},
+     .account = {"max_replicas: 4: replicas that follow the load: see workload.autoscaling",
+                 "accelerator_type: H100: the GPU", "irrelevant     ray.yaml:2",
+                 "deployment_config.novelty: 1: a key that is not known here"}},
+    {NULL}};
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_data_func("/launch-lines/offline", offline, test_lines);
@@ -262,5 +281,6 @@ int main(int argc, char **argv) {
   g_test_add_data_func("/launch-lines/choice", choices, test_lines);
   g_test_add_data_func("/launch-lines/limits", limits, test_lines);
   g_test_add_data_func("/launch-lines/rollouts", rollouts, test_lines);
+  g_test_add_data_func("/launch-lines/ray", ray, test_lines);
   return g_test_run();
 }

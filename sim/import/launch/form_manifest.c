@@ -558,6 +558,7 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   g_autoptr(GPtrArray) trees =
       orr_yaml_foreign_parse(source->text, source->length, source->name, draft->diags);
   g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)orr_node_free);
+  g_autoptr(GPtrArray) inner = g_ptr_array_new();
   g_autoptr(GHashTable) used = g_hash_table_new(NULL, NULL);
   g_autoptr(GHashTable) variables = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   g_autoptr(GPtrArray) trainers = g_ptr_array_new();
@@ -567,6 +568,7 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
                               .containers = containers,
                               .shells = shells,
                               .documents = documents,
+                              .inner = inner,
                               .used = used,
                               .variables = variables};
   guint n_keys = 0;
@@ -577,6 +579,7 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   note_variables(&manifest, draft);
   for (guint i = 0; commands->len > 0 && trees && i < trees->len; i++)
     account_for(&manifest, trees->pdata[i], prefix_of(trees->pdata[i]), &n_keys);
+  for (guint i = 0; i < inner->len; i++) account_for(&manifest, inner->pdata[i], "", &n_keys);
   if (commands->len == 0 && trainers->len > 0) read_trainers(&manifest);
   if (commands->len + trainers->len > 0) return;
   if (strstr(source->text, "{{"))

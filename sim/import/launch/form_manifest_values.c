@@ -38,28 +38,43 @@ static void add_word(OrrLaunchCommand *command, const char *text, OrrPlace place
   orr_form_manifest_add_word(command->words, text, place);
 }
 
-static void add_option(OrrLaunchCommand *command, const char *key, const OrrNode *value) {
+/* A switch that is off is its negation: what it turns off may be on by default. */
+static void add_option(OrrLaunchCommand *command, const char *key, const OrrNode *value,
+                       const OrrLaunchDialect *dialect) {
   g_autofree char *plain = plain_key(key + strspn(key, "-"));
-  g_autofree char *option = g_strconcat("--", plain, NULL);
-  const gboolean is_off =
-      strcmp(value->text, "false") == 0 || strcmp(value->text, "null") == 0 || !*value->text;
-  if (is_off) return;
+  const OrrLaunchRule *rule = orr_launch_rule_find(dialect, plain);
+  const gboolean is_off = strcmp(value->text, "false") == 0;
+  const gboolean is_switch = rule && rule->arity == ORR_LAUNCH_FLAG;
+  g_autofree char *option = g_strconcat(is_off ? "--no-" : "--", plain, NULL);
+  if (strcmp(value->text, "null") == 0 || !*value->text || (is_off && !is_switch)) return;
   add_word(command, option, value->place);
-  if (strcmp(value->text, "true") != 0) add_word(command, value->text, value->place);
+  if (!is_off && strcmp(value->text, "true") != 0) add_word(command, value->text, value->place);
 }
 
-/* The scalars of @map as options, without the plain keys @without, separated by blanks; where @only
- * is not NULL, those that it has. */
+/* The scalars of @map as options of @dialect, without the plain keys @without, separated by blanks;
+ * @known: those that it has. */
 static void add_options(OrrLaunchCommand *command, const OrrNode *map, const char *without,
-                        const OrrLaunchDialect *only) {
+                        const OrrLaunchDialect *dialect, gboolean known) {
   g_auto(GStrv) skipped = g_strsplit(without, " ", -1);
   for (guint i = 0; map && map->kind == ORR_NODE_MAP && i < orr_node_length(map); i++) {
     const char *key = ((const OrrNode *)map->keys->pdata[i])->text;
     const OrrNode *value = map->items->pdata[i];
     g_autofree char *plain = plain_key(key);
     if (value->kind == ORR_NODE_SCALAR && !g_strv_contains((const char *const *)skipped, plain) &&
-        (!only || orr_launch_rule_find(only, plain)))
-      add_option(command, key, value);
+        (!known || orr_launch_rule_find(dialect, plain)))
+      add_option(command, key, value, dialect);
+  }
+}
+
+/* Keys that became options: those that @only has, NULL: all. The others are listed as not
+ * simulated. */
+static void use_scalars(OrrFormManifest *manifest, const OrrNode *map,
+                        const OrrLaunchDialect *only) {
+  for (guint i = 0; map && map->kind == ORR_NODE_MAP && i < orr_node_length(map); i++) {
+    g_autofree char *plain = plain_key(((const OrrNode *)map->keys->pdata[i])->text);
+    const OrrNode *value = map->items->pdata[i];
+    if (value->kind == ORR_NODE_SCALAR && (!only || orr_launch_rule_find(only, plain)))
+      orr_form_manifest_use(manifest, value);
   }
 }
 
@@ -100,8 +115,10 @@ static void add_llm_config(OrrFormManifest *manifest, const OrrNode *config) {
   command->replicas = orr_form_manifest_number(scale, "min_replicas", 1);
   command->replicas = orr_form_manifest_number(orr_node_get(config, "deployment_config"),
                                                "num_replicas", MAX(command->replicas, 1));
-  add_options(command, orr_node_get(config, "engine_kwargs"), "", NULL);
-  orr_form_manifest_use(manifest, config);
+  add_options(command, orr_node_get(config, "engine_kwargs"), "", &orr_dialect_vllm, FALSE);
+  orr_form_manifest_use(manifest, model);
+  use_scalars(manifest, orr_node_get(config, "engine_kwargs"), NULL);
+  orr_form_manifest_use_keys(manifest, orr_node_get(config, "deployment_config"), "num_replicas");
   end(manifest, command);
 }
 
@@ -127,8 +144,10 @@ static gboolean read_ray_service(OrrFormManifest *manifest, const OrrNode *tree)
   gboolean is_read = FALSE;
   for (guint i = 0; trees && i < trees->len; i++)
     is_read = read_llm_configs(manifest, trees->pdata[i]) || is_read;
-  while (trees && trees->len > 0) /* commands refer to their texts */
+  while (trees && trees->len > 0) { /* commands and the account refer to their texts */
+    g_ptr_array_add(manifest->inner, trees->pdata[trees->len - 1]);
     g_ptr_array_add(manifest->documents, g_ptr_array_steal_index(trees, trees->len - 1));
+  }
   if (trees) g_ptr_array_unref(trees);
   if (is_read) orr_form_manifest_use(manifest, text);
   return is_read;
@@ -191,7 +210,8 @@ static gboolean read_srt_slurm(OrrFormManifest *manifest, const OrrNode *tree) {
     if (!section || section->kind != ORR_NODE_MAP || !is_text(model)) continue;
     OrrLaunchCommand *command = begin("sglang", model);
     command->replicas = orr_form_manifest_number(resources, roles[i].workers, 1);
-    add_options(command, section, "model-path served-model-name disaggregation-mode", NULL);
+    add_options(command, section, "model-path served-model-name disaggregation-mode",
+                &orr_dialect_sglang, FALSE);
     if (roles[i].mode) {
       add_word(command, "--disaggregation-mode", section->place);
       add_word(command, roles[i].mode, section->place);
@@ -283,17 +303,6 @@ static const OrrNode *model_below(const OrrNode *node, guint depth) {
   return second;
 }
 
-/* Keys that became options; the others are listed as not simulated. */
-static void use_known(OrrFormManifest *manifest, const OrrNode *map,
-                      const OrrLaunchDialect *dialect) {
-  for (guint i = 0; i < orr_node_length(map); i++) {
-    g_autofree char *plain = plain_key(((const OrrNode *)map->keys->pdata[i])->text);
-    const OrrNode *value = map->items->pdata[i];
-    if (value->kind == ORR_NODE_SCALAR && orr_launch_rule_find(dialect, plain))
-      orr_form_manifest_use(manifest, value);
-  }
-}
-
 static gboolean read_options(OrrFormManifest *manifest, const OrrNode *tree) {
   const OrrNode *sglang = options_below(tree, sglang_options, 0);
   const OrrNode *options = sglang ? sglang : options_below(tree, vllm_options, 0);
@@ -315,8 +324,8 @@ static gboolean read_options(OrrFormManifest *manifest, const OrrNode *tree) {
   add_options(command, options,
               "model model-id model-name model-path hf-model-id model-url modelurl name id "
               "served-model-name host port replicas image",
-              sglang ? &orr_dialect_sglang : &orr_dialect_vllm);
-  use_known(manifest, options, sglang ? &orr_dialect_sglang : &orr_dialect_vllm);
+              sglang ? &orr_dialect_sglang : &orr_dialect_vllm, TRUE);
+  use_scalars(manifest, options, sglang ? &orr_dialect_sglang : &orr_dialect_vllm);
   orr_form_manifest_use(manifest, model);
   orr_launch_draft_remark(manifest->draft, "assumed: the engine is %s, by the names of its options",
                           engine);

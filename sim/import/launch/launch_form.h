@@ -146,6 +146,7 @@ typedef struct {
   GPtrArray *containers; /* of OrrLaunchCommand * */
   GPtrArray *shells;     /* of OrrShell * */
   GPtrArray *documents;  /* of OrrNode *, which commands refer to */
+  GPtrArray *inner;      /* of OrrNode * in @documents: manifests that stand in a text of another */
   GHashTable *used;      /* of const OrrNode *: what the commands took */
   GHashTable *variables; /* of char *, "line:column": of settings */
   gboolean is_compose;   /* `command` gives arguments to the image's own program */
