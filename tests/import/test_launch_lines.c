@@ -274,6 +274,31 @@ static const Line ray[] = {
                  "deployment_config.novelty: 1: a key that is not known here"}},
     {NULL}};
 
+#define SLURM(n_, gpus_)                                                                           \
+  "#SBATCH --nodes=" n_ "\n#SBATCH --gpus-per-node=" gpus_                                         \
+  "\nsrun python pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 "     \
+  "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 4 --global-batch-size "     \
+  "256 --bf16 --vocab-size 51200\n"
+
+/* The launcher's nodes stay: fewer full ones would have fewer NICs. */
+static const Line nodes[] = {
+    {.text = SLURM("8", "4"),
+     H100,
+     .wanted = {"nodes: 8  # #SBATCH --nodes, #SBATCH --gpus-per-node", "gpus: 4",
+                "scale-up-domain: 4"},
+     .account = {"assumed: 8 nodes of 4 GPUs, as the launcher has them"}},
+    {.text = SLURM("8", "8"), H100, .wanted = {"nodes: 8"}, .lacks = "assumed: 8 nodes"},
+    {.text = SLURM("8", "8"),
+     .options = {.cluster = "gb200-nvl72"},
+     .wanted = {"nodes: 16"},
+     .account =
+         {"assumed: the launcher's 8 nodes of 8 GPUs are nodes of gb200-nvl72, which have 4"}},
+    {.text = SLURM("8", "4"),
+     .options = {.cluster = "dgx-h100-superpod", .nodes = 2},
+     .wanted = {"nodes: 2  # --nodes"},
+     .lacks = "as the launcher has them"},
+    {NULL}};
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_data_func("/launch-lines/offline", offline, test_lines);
@@ -282,5 +307,6 @@ int main(int argc, char **argv) {
   g_test_add_data_func("/launch-lines/limits", limits, test_lines);
   g_test_add_data_func("/launch-lines/rollouts", rollouts, test_lines);
   g_test_add_data_func("/launch-lines/ray", ray, test_lines);
+  g_test_add_data_func("/launch-lines/nodes", nodes, test_lines);
   return g_test_run();
 }

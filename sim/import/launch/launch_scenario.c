@@ -22,12 +22,12 @@ static gboolean has_below(const OrrLaunchDraft *draft, const char *path) {
   return FALSE;
 }
 
-/* GPUs in a node of cluster @name; 0 with an error where the library does not have it. */
-static gint64 node_gpus(OrrLaunchDraft *draft, const char *name) {
+/* The number at @key of the nodes of cluster @name; 0 with an error where the library lacks it. */
+static gint64 node_number(OrrLaunchDraft *draft, const char *name, const char *key) {
   const OrrPlace place = {.file = g_intern_string("--cluster")};
   double number = 0;
   const OrrNode *tree = orr_library_borrow(draft->library, "cluster", name, place, draft->diags);
-  const char *text = tree ? orr_node_get_text(orr_node_get(tree, "node"), "gpus") : NULL;
+  const char *text = tree ? orr_node_get_text(orr_node_get(tree, "node"), key) : NULL;
   return text && orr_quantity_parse(text, ORR_UNIT_NONE, &number, NULL) ? (gint64)number : 0;
 }
 
@@ -54,8 +54,37 @@ static void assume_size(OrrLaunchDraft *draft) {
                                           degree(draft, "workload.parallel.cp"));
 }
 
-static void complete_size(OrrLaunchDraft *draft, gint64 per_node) {
+/* The launcher has several nodes with fewer GPUs than the cluster's: fewer full nodes would have
+ * fewer NICs for each GPU. */
+static gboolean keeps_nodes(const OrrLaunchDraft *draft, gint64 per_node) {
+  return draft->nodes > 1 && draft->gpus_per_node > 0 && draft->gpus_per_node < per_node;
+}
+
+static void keep_nodes(OrrLaunchDraft *draft, const char *name, gint64 per_node, const char *from) {
+  set_number(draft, "cluster.nodes", draft->nodes, from);
+  set_number(draft, "cluster.node.gpus", draft->gpus_per_node, from);
+  if (node_number(draft, name, "scale-up-domain") == per_node)
+    set_number(draft, "cluster.node.scale-up-domain", draft->gpus_per_node, "the node's GPUs");
+  orr_launch_draft_remark(draft,
+                          "assumed: %" G_GINT64_FORMAT " nodes of %" G_GINT64_FORMAT
+                          " GPUs, as the launcher has them, each GPU with its own NICs; a node of "
+                          "%s has %" G_GINT64_FORMAT,
+                          draft->nodes, draft->gpus_per_node, name, per_node);
+}
+
+/* The launcher's nodes are larger than the cluster's. */
+static void remark_nodes(OrrLaunchDraft *draft, const char *name, gint64 per_node) {
+  if (draft->nodes > 1 && per_node > 0 && draft->gpus_per_node > per_node)
+    orr_launch_draft_remark(draft,
+                            "assumed: the launcher's %" G_GINT64_FORMAT
+                            " nodes of %" G_GINT64_FORMAT " GPUs are nodes of %s, which have "
+                            "%" G_GINT64_FORMAT,
+                            draft->nodes, draft->gpus_per_node, name, per_node);
+}
+
+static void complete_size(OrrLaunchDraft *draft, const char *name) {
   const OrrLaunchOptions *options = draft->options;
+  const gint64 per_node = node_number(draft, name, "gpus");
   assume_size(draft);
   const gint64 gpus = orr_launch_draft_gpus(draft);
   g_autofree char *from =
@@ -66,12 +95,15 @@ static void complete_size(OrrLaunchDraft *draft, gint64 per_node) {
     set_gpus(draft, options->gpus, per_node, "--gpus");
   else if (options->nodes)
     set_number(draft, "cluster.nodes", options->nodes, "--nodes");
+  else if (gpus > 0 && keeps_nodes(draft, per_node))
+    keep_nodes(draft, name, per_node, from);
   else if (gpus > 0)
     set_gpus(draft, gpus, per_node, from);
   else if (draft->nodes > 0)
     set_number(draft, "cluster.nodes", draft->nodes, draft->nodes_from);
   else
     orr_launch_draft_ask(draft, "on how many GPUs? Add --gpus N or --nodes N");
+  if (!options->gpus && !options->nodes) remark_nodes(draft, name, per_node);
 }
 
 static void complete_cluster(OrrLaunchDraft *draft) {
@@ -83,7 +115,7 @@ static void complete_cluster(OrrLaunchDraft *draft) {
     return;
   }
   if (!orr_launch_draft_get(draft, "cluster.nodes") && !orr_launch_draft_get(draft, "cluster.gpus"))
-    complete_size(draft, node_gpus(draft, name));
+    complete_size(draft, name);
 }
 
 static void complete_model(OrrLaunchDraft *draft) {
