@@ -252,7 +252,7 @@ static const Line rollouts[] = {
                      "enforce_eager: true, mystery: false}\n",
      H100,
      .wanted = {"quantization: fp8-block", "kv-dtype: fp8", "cuda-graph-max-size: 0"},
-     .account = {"not simulated  grpo.yaml:8  policy.generation.vllm_cfg.mystery: false"}},
+     .account = {"not simulated  grpo.yaml:9  policy.generation.vllm_cfg.mystery: false"}},
     {NULL}};
 
 #define RAY                                                                                        \
