@@ -349,13 +349,13 @@ guint32 orr_program_link_stands_for(const OrrProgram *program, guint32 link) {
 }
 
 const OrrPhase *orr_program_phases(const OrrProgram *program, guint32 comm, guint *ret_n) {
-  const OrrComm *it = &g_array_index(program->comms, OrrComm, comm);
+  const OrrComm *it = orr_comm_of(program, comm);
   *ret_n = it->n_phases;
   return (const OrrPhase *)(void *)program->phases->data + it->first_phase;
 }
 
 guint32 orr_program_comm_members(const OrrProgram *program, guint32 comm) {
-  return g_array_index(program->comms, OrrComm, comm).n_members;
+  return orr_comm_of(program, comm)->n_members;
 }
 
 OrrProgramRepeat orr_program_repeated(const OrrProgram *program) { return program->repeat; }

@@ -117,6 +117,10 @@ guint32 orr_program_end_routine(OrrProgram *program, guint32 stream);
 void orr_program_beside(OrrProgram *program, guint32 stream, guint32 comm, guint32 label,
                         gint32 tag);
 void orr_program_meet(OrrProgram *program, guint32 stream); /* only in routines */
+/* Only in routines: the ops added to @stream between the two calls follow one another @times times,
+ * each time with comms of their own. Loops do not nest. */
+void orr_program_begin_loop(OrrProgram *program, guint32 stream);
+void orr_program_end_loop(OrrProgram *program, guint32 stream, gint64 times);
 void orr_program_call(OrrProgram *program, guint32 stream, guint32 routine, guint32 label,
                       gint32 tag);
 

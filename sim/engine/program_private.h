@@ -36,6 +36,7 @@ typedef struct {
   gboolean is_shared; /* another stream has the same `ops` */
   GArray *outer;      /* the stream's own ops, while `ops` is a routine being built; else NULL */
   guint32 helper;     /* of that routine */
+  guint32 loop;       /* the first op of its loop that is being built */
 } OrrStream;
 
 typedef struct {
@@ -118,6 +119,10 @@ struct OrrProgram {
 
 static inline const OrrRoutine *orr_program_routine(const OrrProgram *program, guint32 routine) {
   return &g_array_index(program->routines, OrrRoutine, routine);
+}
+
+static inline const OrrComm *orr_comm_of(const OrrProgram *program, gsize comm) {
+  return &g_array_index(program->comms, OrrComm, comm);
 }
 
 static inline guint32 orr_use_rows_n(const OrrUseRows *rows) { return rows->starts->len - 1; }

@@ -37,6 +37,38 @@ guint32 orr_program_end_routine(OrrProgram *program, guint32 stream) {
   return program->routines->len - 1;
 }
 
+void orr_program_begin_loop(OrrProgram *program, guint32 stream) {
+  OrrStream *it = stream_at(program, stream);
+  if (it && it->outer)
+    it->loop = it->ops->len;
+  else
+    program->n_lost++;
+}
+
+/* Another comm with the same phases; one that does not exist is left to seal. */
+static guint32 comm_again(OrrProgram *program, guint32 comm) {
+  if (comm >= program->comms->len) return comm;
+  const OrrComm again = *orr_comm_of(program, comm);
+  g_array_append_val(program->comms, again);
+  return program->comms->len - 1;
+}
+
+void orr_program_end_loop(OrrProgram *program, guint32 stream, gint64 times) {
+  OrrStream *it = stream_at(program, stream);
+  if (!it || !it->outer) {
+    program->n_lost++;
+    return;
+  }
+  const guint first = it->loop, n = it->ops->len - first;
+  g_array_set_size(it->ops, first + (guint)times * n);
+  for (guint i = first + n; i < it->ops->len; i++) {
+    OrrOp *op = &g_array_index(it->ops, OrrOp, i);
+    *op = g_array_index(it->ops, OrrOp, i - n);
+    if (op->kind == ORR_OP_COMM || op->kind == ORR_OP_BESIDE)
+      op->target = comm_again(program, op->target);
+  }
+}
+
 guint orr_program_n_routines(const OrrProgram *program) { return program->routines->len; }
 
 const OrrOp *orr_program_routine_ops(const OrrProgram *program, guint32 routine, guint *ret_n) {

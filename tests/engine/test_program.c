@@ -62,6 +62,41 @@ static void text(void) {
                   "  comm 0 \"all-reduce\"\n");
 }
 
+/* One layer, written out or in a loop. */
+static void add_layer(OrrProgram *program, guint32 stream, guint32 path) {
+  const OrrPhase phase = {1e-6, 1e6, path};
+  const guint32 label = orr_program_label(program, "gather", "tp");
+  orr_program_work(program, stream, 0.5, orr_program_label(program, "gemm", "compute"), -1);
+  orr_program_join(program, stream, orr_program_comm(program, 1, &phase, 1), label, -1);
+  orr_program_beside(program, stream, orr_program_comm(program, 1, &phase, 1), label, -1);
+  orr_program_meet(program, stream);
+}
+
+static char *text_of_layers(gint64 n, gboolean is_loop) {
+  g_autoptr(OrrProgram) program = orr_program_new();
+  const guint32 lane = orr_program_lane(program, "rank", 1);
+  const guint32 stream = orr_program_stream(program, lane, "compute");
+  orr_program_link(program, "up", 1e9);
+  const guint32 path = PATH(program, {0, 1});
+  orr_program_begin_routine(program, stream, orr_program_stream(program, lane, "helper"));
+  add_layer(program, stream, path); /* before the loop */
+  if (is_loop) orr_program_begin_loop(program, stream);
+  for (gint64 i = 0; i < (is_loop ? MIN(n, 1) : n); i++) add_layer(program, stream, path);
+  if (is_loop) orr_program_end_loop(program, stream, n);
+  add_layer(program, stream, path);
+  orr_program_call(program, stream, orr_program_end_routine(program, stream), 0, 4);
+  seal(program);
+  return orr_program_text(program);
+}
+
+/* A loop is what its ops are when they are written out: comms of their own, in the same order. */
+static void loops(void) {
+  for (gint64 n = 0; n < 4; n++) {
+    g_autofree char *looped = text_of_layers(n, TRUE), *written = text_of_layers(n, FALSE);
+    g_assert_cmpstr(looped, ==, written);
+  }
+}
+
 static void looking(void) {
   g_autoptr(OrrProgram) program = orr_program_new();
   guint32 lane = orr_program_lane(program, "rank", 3);
@@ -299,6 +334,12 @@ static void no_such_routine(OrrProgram *program, guint32 stream) {
 static void open_routine(OrrProgram *program, guint32 stream) {
   orr_program_begin_routine(program, stream, 99);
 }
+static void loop_outside(OrrProgram *program, guint32 stream) {
+  orr_program_begin_loop(program, stream);
+}
+static void loop_of_nothing(OrrProgram *program, guint32 stream) {
+  orr_program_end_loop(program, stream, 2);
+}
 static void nothing_to_meet(OrrProgram *program, guint32 stream) {
   add_routine(program, stream, stream, &(OrrOp){.kind = ORR_OP_MEET}, 1);
 }
@@ -322,6 +363,8 @@ static const Refusal refusals[] = {
     {"other-caller", "is called by stream 1", other_caller},
     {"no-such-routine", "target 99", no_such_routine},
     {"open-routine", "was begun and not ended", open_routine},
+    {"loop-outside", "does not exist", loop_outside},
+    {"loop-of-nothing", "does not exist", loop_of_nothing},
     {"nothing-to-meet", "meets a comm that it did not begin", nothing_to_meet},
     {"never-met", "ends before a comm", never_met},
     {"busy-helper", "is helped by stream 1", busy_helper},
@@ -389,6 +432,7 @@ static void names_on_demand(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/program/text", text);
+  g_test_add_func("/program/loops", loops);
   g_test_add_func("/program/looking", looking);
   g_test_add_func("/program/empty", empty);
   g_test_add_func("/program/fold/equal-uses", equal_uses);

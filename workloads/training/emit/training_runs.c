@@ -168,19 +168,26 @@ static void emit_run(PendingWork *pending, const OrrRun *run) {
   orr_run_time_add_host(&pending->time, &pending->e->plan->layers, pending->lane->lane, run);
 }
 
+/* Equal layers of a routine are emitted once, and follow one another as often as there are. */
 static void emit_segments(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassRuns *pass,
                           gint32 tag) {
   const double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = pass->extra_pp_s};
   if (pass->extra_pp_s > 0) orr_emitter_work(e, lane, "gather", seconds, 0, tag);
   PendingWork pending = {.e = e, .lane = lane, .tag = tag};
-  for (guint i = 0; i < pass->n; i++)
-    for (gint64 k = 0; k < pass->runs[i].count; k++) {
-      g_autofree char *name = numbered(pass->name, '.', i);
+  for (guint i = 0; i < pass->n; i++) {
+    const gint64 count = pass->runs[i].count;
+    g_autofree char *name = numbered(pass->name, '.', i);
+    if (e->is_in_routine)
+      orr_program_begin_loop(e->program, orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE));
+    for (gint64 k = 0; k < (e->is_in_routine ? MIN(count, 1) : count); k++) {
       pending.name = name;
       pending.n = 0;
       emit_run(&pending, pass->runs[i].run);
       flush(&pending);
     }
+    if (e->is_in_routine)
+      orr_program_end_loop(e->program, orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE), count);
+  }
 }
 
 /* --- passes --- */
