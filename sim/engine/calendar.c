@@ -1,5 +1,6 @@
 /*
- * calendar.c - a binary heap with parent (i - 1) / 2 and children 2 i + 1, 2 i + 2.
+ * calendar.c - a heap with parent (i - 1) / WAYS and children WAYS i + 1 to WAYS i + WAYS. A heap
+ * of four ways is half as deep as one of two, so an event passes half as many others.
  */
 #include "sim/engine/calendar.h"
 
@@ -9,6 +10,8 @@ void orr_calendar_clear(OrrCalendar *calendar) {
   g_free(calendar->keys);
   orr_calendar_init(calendar);
 }
+
+#define WAYS 4
 
 static inline gboolean before(const OrrCalendarKey *a, const OrrCalendarKey *b) {
   return a->date_s < b->date_s || (a->date_s == b->date_s && a->order < b->order);
@@ -21,7 +24,7 @@ static inline void place(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key
 
 static void sift_up(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
   while (slot > 0) {
-    guint32 parent = (slot - 1) / 2;
+    const guint32 parent = (slot - 1) / WAYS;
     if (!before(&key, &calendar->keys[parent])) break;
     place(calendar, slot, calendar->keys[parent]);
     slot = parent;
@@ -30,9 +33,10 @@ static void sift_up(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
 }
 
 static void sift_down(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
-  for (guint32 child = 2 * slot + 1; child < calendar->n; child = 2 * slot + 1) {
-    if (child + 1 < calendar->n && before(&calendar->keys[child + 1], &calendar->keys[child]))
-      child++;
+  for (guint32 child = WAYS * slot + 1; child < calendar->n; child = WAYS * slot + 1) {
+    const guint32 end = MIN(child + WAYS, calendar->n);
+    for (guint32 other = child + 1; other < end; other++)
+      if (before(&calendar->keys[other], &calendar->keys[child])) child = other;
     if (!before(&calendar->keys[child], &key)) break;
     place(calendar, slot, calendar->keys[child]);
     slot = child;
@@ -41,7 +45,7 @@ static void sift_down(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
 }
 
 static void settle(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
-  if (slot > 0 && before(&key, &calendar->keys[(slot - 1) / 2]))
+  if (slot > 0 && before(&key, &calendar->keys[(slot - 1) / WAYS]))
     sift_up(calendar, slot, key);
   else
     sift_down(calendar, slot, key);
@@ -63,7 +67,8 @@ void orr_calendar_put(OrrCalendar *calendar, OrrEvent *event) {
 void orr_calendar_reorder(OrrCalendar *calendar) {
   for (guint32 i = 0; i < calendar->n; i++)
     calendar->keys[i].date_s = calendar->keys[i].event->date_s;
-  for (guint32 i = calendar->n / 2; i-- > 0;) sift_down(calendar, i, calendar->keys[i]);
+  for (guint32 i = (calendar->n + WAYS - 2) / WAYS; i-- > 0;)
+    sift_down(calendar, i, calendar->keys[i]);
 }
 
 void orr_calendar_remove(OrrCalendar *calendar, OrrEvent *event) {

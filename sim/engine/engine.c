@@ -56,6 +56,7 @@ void orr_engine_free(OrrEngine *engine) {
   g_ptr_array_unref(engine->transfers);
   g_ptr_array_unref(engine->batch);
   g_ptr_array_unref(engine->spare);
+  orr_spares_clear(&engine->ended);
   g_clear_error(&engine->fault);
   g_free(engine);
 }
@@ -134,7 +135,8 @@ OrrTransfer *orr_engine_transfer(OrrEngine *engine, double size_bytes, const Orr
     orr_engine_at(engine, engine->now_s, done, user);
     return NULL;
   }
-  OrrTransfer *transfer = g_malloc(sizeof *transfer + n_uses * sizeof *uses);
+  OrrTransfer *transfer =
+      orr_spares_take(&engine->ended, n_uses, sizeof *transfer + n_uses * sizeof *uses);
   *transfer = (OrrTransfer){
       .event = {G_MAXDOUBLE, engine->n_submitted++, done, user, ORR_NOT_SCHEDULED, TRUE},
       .size_bytes = size_bytes,
@@ -257,7 +259,7 @@ OrrTransfer *orr_engine_move(OrrEngine *engine, OrrTransfer *transfer, double si
   const double share = take_off(engine, transfer);
   const OrrEngineCall done = transfer->event.call;
   void *const user = transfer->event.user;
-  g_free(transfer);
+  orr_spares_give(&engine->ended, transfer->n_uses, transfer);
   return orr_engine_transfer(engine, share * size_bytes, uses, n_uses, done, user);
 }
 
@@ -280,7 +282,7 @@ void orr_engine_drop(OrrEngine *engine, OrrTransfer *transfer) {
   transfer->event.call = make_no_call;
   if (transfer->ended) return;
   take_off(engine, transfer);
-  g_free(transfer);
+  orr_spares_give(&engine->ended, transfer->n_uses, transfer);
 }
 
 void orr_engine_rename(OrrEngine *engine, OrrEngineRename rename, void *data) {
@@ -321,7 +323,7 @@ void orr_engine_dispatch(OrrEngine *engine) {
     OrrEngineCall call = event->call;
     void *user = event->user;
     if (event->transfer)
-      g_free(event);
+      orr_spares_give(&engine->ended, ((OrrTransfer *)event)->n_uses, event);
     else
       g_ptr_array_add(engine->spare, event);
     engine->n_events++;

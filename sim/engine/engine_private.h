@@ -19,6 +19,7 @@
 #define ORR_ENGINE_PRIVATE_H
 
 #include "sim/engine/calendar.h"
+#include "sim/engine/spares.h"
 
 G_BEGIN_DECLS
 
@@ -72,6 +73,7 @@ struct OrrEngine {
   GPtrArray *batch;     /* events of one date, while they are delivered */
   guint batch_at;       /* the first of them that is still to be delivered */
   GPtrArray *spare;     /* OrrEvent of past calls, for reuse */
+  OrrSpares ended;      /* OrrTransfer of the past, by n_uses */
   GError *fault;        /* the first wrong argument; orr_engine_run returns it */
 };
 

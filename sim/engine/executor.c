@@ -150,8 +150,7 @@ static gboolean arrive(OrrExecutor *executor, guint32 stream, OrrCommState *comm
   executor->streams[stream].waiting = TRUE;
   orr_stream_list_append(executor->streams, &comm->members, stream);
   comm->started_s = MAX(comm->started_s, executor->streams[stream].now_s);
-  if (++comm->n_arrived <
-      orr_program_comm_members(executor->program, (guint32)(comm - executor->comms)))
+  if (++comm->n_arrived < orr_comm_of(executor->program, comm - executor->comms)->n_members)
     return FALSE;
   if (executor->overlaps.works) begin_flights(executor, comm);
   orr_executor_choose_phases(executor, comm);
@@ -200,8 +199,7 @@ static void record_event(OrrExecutor *executor, double at_s, OrrEventState *even
 static double work_end(const OrrExecutor *executor, guint32 stream, const OrrOp *op) {
   const double now_s = executor->streams[stream].now_s;
   if (executor->slowdowns.starts == NULL) return now_s + op->duration_s;
-  return orr_slowdowns_work_end(&executor->slowdowns,
-                                orr_program_stream_lane(executor->program, stream), now_s,
+  return orr_slowdowns_work_end(&executor->slowdowns, executor->streams[stream].lane, now_s,
                                 op->duration_s, orr_executor_fixed_share(executor, stream));
 }
 
@@ -367,6 +365,7 @@ static void set_up_states(OrrExecutor *executor) {
     executor->comms[i] = (OrrCommState){.executor = executor, .members = empty, .drag = 1};
   for (guint32 i = 0; i < program->n_events; i++) executor->events[i] = (OrrEventState){empty, -1};
   for (guint32 i = 0; i < program->streams->len; i++) {
+    executor->streams[i].lane = orr_program_stream_lane(program, i);
     executor->streams[i].ops = orr_program_ops(program, i, &executor->streams[i].n_ops);
     executor->streams[i].targets = g_array_index(program->streams, OrrStream, i).targets;
     if (executor->streams[i].n_ops > 0)

@@ -28,8 +28,8 @@ const OrrOp *orr_executor_call_op(const OrrExecutor *executor, guint32 stream) {
   const guint32 caller =
       executor->streams[stream].helps > 0 ? executor->streams[stream].helps - 1 : stream;
   const guint32 call = executor->streams[caller].call;
-  guint n;
-  return call > 0 ? &orr_program_ops(executor->program, caller, &n)[call - 1] : NULL;
+  const OrrStream *it = &g_array_index(executor->program->streams, OrrStream, caller);
+  return call > 0 ? &g_array_index(it->ops, OrrOp, call - 1) : NULL;
 }
 
 guint32 orr_executor_call_helper(const OrrExecutor *executor, guint32 stream) {

@@ -30,7 +30,7 @@ gboolean orr_executor_drags(const OrrProgram *program) {
 /* What slows the comm of @stream on its own lane now. */
 static double drag_on(const OrrExecutor *executor, guint32 stream) {
   const OrrOverlaps *overlaps = &executor->overlaps;
-  const guint32 lane = orr_program_stream_lane(executor->program, stream);
+  const guint32 lane = executor->streams[stream].lane;
   const OrrInterference *it = &g_array_index(executor->program->lanes, OrrLane, lane).interference;
   const gboolean copies = g_array_index(executor->program->streams, OrrStream, stream).quiet;
   const guint32 n_others = copies ? overlaps->n_flights[lane] : overlaps->n_copies[lane];

@@ -118,7 +118,7 @@ static void occupy(OrrExecutor *executor, guint32 stream, guint32 mark) {
   OrrExpress *express = &executor->express;
   const OrrExpressRoutine *routine = &express->routines[express->runs[stream].routine];
   for (guint i = 0; i < routine->n_links; i++) express->on_link[routine->links[i]] = mark;
-  express->on_lane[orr_program_stream_lane(executor->program, stream)] = mark;
+  express->on_lane[executor->streams[stream].lane] = mark;
   express->runs[stream].occupies = mark > 0;
 }
 
@@ -200,7 +200,7 @@ gboolean orr_express_begin(OrrExecutor *executor, guint32 stream, guint32 routin
   if (beside_at(state, state->next_op) != G_MAXUINT32 &&
       state->ops[state->next_op].kind != ORR_OP_BESIDE)
     return FALSE;
-  if (!is_free(executor, orr_program_stream_lane(executor->program, stream), it)) return FALSE;
+  if (!is_free(executor, executor->streams[stream].lane, it)) return FALSE;
   *run = (OrrExpressRun){TRUE, FALSE, routine, state->next_op, state->now_s, run->generation + 1};
   occupy(executor, stream, stream + 1);
   RunEnd *end = take_end(express);
@@ -256,8 +256,7 @@ static void send_helper(const Break *it, guint32 beside, double flight_end) {
 static void work_beside(const Break *it, guint32 beside, guint32 op, double flight_end) {
   OrrExecutor *executor = it->executor;
   OrrStreamState *state = &executor->streams[it->stream];
-  const guint32 lane = orr_program_stream_lane(executor->program, it->stream),
-                label = state->ops[beside].label;
+  const guint32 lane = executor->streams[it->stream].lane, label = state->ops[beside].label;
   const double factor =
       g_array_index(executor->program->lanes, OrrLane, lane).interference.compute_by_comm;
   for (guint32 i = beside + 1; i <= op; i++) {

@@ -86,18 +86,16 @@ static ByLink sort_by_link(const OrrExecutor *executor) {
 static void meet_on_link(OrrExecutor *executor, guint32 link, const PathUse *uses, guint n) {
   OrrLeaper *leaper = executor->leaper;
   g_autoptr(GArray) paths = NULL;
-  const guint32 first = orr_program_stream_lane(executor->program, uses[0].stream);
+  const guint32 first = executor->streams[uses[0].stream].lane;
   gboolean is_shared = FALSE;
   for (guint i = 1; i < n && !is_shared; i++)
-    is_shared =
-        orr_leaper_group(leaper, orr_program_stream_lane(executor->program, uses[i].stream)) !=
-        orr_leaper_group(leaper, first);
+    is_shared = orr_leaper_group(leaper, executor->streams[uses[i].stream].lane) !=
+                orr_leaper_group(leaper, first);
   if (!is_shared) return;
   paths = g_array_new(FALSE, FALSE, sizeof(guint32));
   for (guint i = 0; i < n; i++) g_array_append_val(paths, uses[i].path);
   if (!orr_leaper_link_can_bind(executor, link, paths)) return;
-  for (guint i = 1; i < n; i++)
-    unite(leaper, first, orr_program_stream_lane(executor->program, uses[i].stream));
+  for (guint i = 1; i < n; i++) unite(leaper, first, executor->streams[uses[i].stream].lane);
 }
 
 static void meet_on_links(OrrExecutor *executor) {
@@ -116,8 +114,7 @@ static void meet_on_links(OrrExecutor *executor) {
 static void use_comm(OrrExecutor *executor, guint32 stream, guint32 comm) {
   guint n;
   const OrrPhase *phases = orr_program_phases(executor->program, comm, &n);
-  meet(executor->leaper, &executor->leaper->groups.comm_lane[comm],
-       orr_program_stream_lane(executor->program, stream));
+  meet(executor->leaper, &executor->leaper->groups.comm_lane[comm], executor->streams[stream].lane);
   for (guint i = 0; i < n; i++)
     if (phases[i].path != ORR_NO_PATH && phases[i].bytes > 0)
       use_path(executor, stream, phases[i].path);

@@ -243,7 +243,7 @@ static gboolean group_repeats(const Windows *windows, guint32 group) {
   const OrrExecutor *executor = windows->executor;
   const OrrLeaper *leaper = executor->leaper;
   for (guint32 s = 0; s < executor->program->streams->len; s++) {
-    const guint32 lane = orr_program_stream_lane(executor->program, s);
+    const guint32 lane = executor->streams[s].lane;
     if (orr_leaper_group(leaper, lane) != group) continue;
     if (!stream_repeats(windows, s, leaper->compute[lane] == s)) return FALSE;
     if (windows->by_knowledge && !can_split(windows, s)) return FALSE;
@@ -260,8 +260,7 @@ typedef struct {
 
 static gboolean is_of(const Group *group, guint32 stream) {
   const OrrExecutor *executor = group->executor;
-  return orr_leaper_group(executor->leaper, orr_program_stream_lane(executor->program, stream)) ==
-         group->group;
+  return orr_leaper_group(executor->leaper, executor->streams[stream].lane) == group->group;
 }
 
 static gboolean concerns(OrrEngineCall call, void *user, void *data) {
@@ -438,7 +437,7 @@ void orr_leaper_note_span(OrrExecutor *executor) {
   OrrLeaper *leaper = executor->leaper;
   const guint32 index = executor->spans.kept->len - 1;
   OrrSpan *span = &g_array_index(executor->spans.kept, OrrKeptSpan, index).span;
-  const guint32 lane = orr_program_stream_lane(executor->program, span->stream);
+  const guint32 lane = executor->streams[span->stream].lane;
   OrrLeapLane *state = &leaper->lanes[lane];
   if (leaper->is_off) return;
   if (span->tag >= 0) span->tag += (gint32)(state->n_rewound * leaper->left_out.tags);

@@ -82,7 +82,7 @@ void orr_overlaps_clear(OrrOverlaps *overlaps) {
 static void note(OrrExecutor *executor, guint32 stream, double now_s) {
   const OrrOverlaps *overlaps = &executor->overlaps;
   OrrWorkState *work = &overlaps->works[stream];
-  const guint32 lane = orr_program_stream_lane(executor->program, stream);
+  const guint32 lane = executor->streams[stream].lane;
   const gboolean lasted = now_s - work->noted_s > SAME_DATE * now_s;
   work->noted_s = now_s;
   for (guint32 i = overlaps->first[lane]; lasted && i < overlaps->first[lane + 1]; i++) {
@@ -99,7 +99,7 @@ static void work_ends(void *user) {
   OrrWorkState *work = &executor->overlaps.works[end->stream];
   g_ptr_array_add(executor->overlaps.idle, end);
   if (!work->working || work->generation != end->generation) return;
-  const guint32 lane = orr_program_stream_lane(executor->program, end->stream);
+  const guint32 lane = executor->streams[end->stream].lane;
   const gboolean computes = !is_quiet(executor, end->stream);
   if (orr_interference_slows_compute(&lane_of(executor, lane)->interference))
     note(executor, end->stream, work->end_s);
@@ -143,7 +143,7 @@ static double factor_now(const OrrExecutor *executor, guint32 stream, guint32 la
 static void set_end(OrrExecutor *executor, guint32 stream, double now_s) {
   OrrOverlaps *overlaps = &executor->overlaps;
   OrrWorkState *work = &overlaps->works[stream];
-  const guint32 lane = orr_program_stream_lane(executor->program, stream);
+  const guint32 lane = executor->streams[stream].lane;
   work->factor = factor_now(executor, stream, lane);
   work->since_s = now_s;
   work->end_s =
@@ -166,7 +166,7 @@ static void begin_work(OrrExecutor *executor, guint32 stream, double left_s, dou
   work->slowed_by = ORR_NOBODY;
   work->beside = G_MAXUINT32;
   set_end(executor, stream, now_s);
-  const guint32 lane = orr_program_stream_lane(executor->program, stream);
+  const guint32 lane = executor->streams[stream].lane;
   if (!is_quiet(executor, stream) && executor->overlaps.n_computing[lane]++ == 0 &&
       executor->overlaps.drags)
     orr_executor_drag_change(executor, lane);
@@ -185,7 +185,7 @@ void orr_overlaps_resume_work(OrrExecutor *executor, guint32 stream, double left
 
 static void change_rate(OrrExecutor *executor, guint32 stream, double now_s) {
   OrrWorkState *work = &executor->overlaps.works[stream];
-  const guint32 lane = orr_program_stream_lane(executor->program, stream);
+  const guint32 lane = executor->streams[stream].lane;
   if (!work->working || now_s >= work->end_s) return;
   const double done_s =
       executor->slowdowns.starts
@@ -199,7 +199,7 @@ static void change_rate(OrrExecutor *executor, guint32 stream, double now_s) {
 /* A comm on @stream begins (@label) or ends (G_MAXUINT32). */
 static void change_flight(OrrExecutor *executor, guint32 stream, guint32 label) {
   OrrOverlaps *overlaps = &executor->overlaps;
-  const guint32 lane = orr_program_stream_lane(executor->program, stream);
+  const guint32 lane = executor->streams[stream].lane;
   const double now_s = orr_engine_now(executor->engine);
   const OrrInterference *it = &lane_of(executor, lane)->interference;
   const gboolean copies = is_quiet(executor, stream), begins = label != G_MAXUINT32;

@@ -16,6 +16,7 @@ G_BEGIN_DECLS
 typedef struct {
   const OrrOp *ops;       /* the stream's, or in a call the routine's */
   const guint32 *targets; /* of the ops, where another stream has the same; NULL: as they say */
+  guint32 lane;
   guint32 n_ops;
   guint32 next_op;
   guint32 call;  /* in a call: index of the CALL among the stream's ops, plus 1; else 0 */
@@ -200,8 +201,7 @@ gboolean orr_executor_comm_is_lost(const OrrExecutor *executor, const OrrCommSta
 
 static inline gboolean orr_executor_is_lost(const OrrExecutor *executor, guint32 stream,
                                             double at_s) {
-  return executor->lost_s != NULL &&
-         executor->lost_s[orr_program_stream_lane(executor->program, stream)] < at_s;
+  return executor->lost_s != NULL && executor->lost_s[executor->streams[stream].lane] < at_s;
 }
 
 /* When work of @lane ends that begins at @begin_s and takes @duration_s where nothing is slow; a

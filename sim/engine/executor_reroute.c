@@ -107,7 +107,7 @@ static void epoch_begins(void *user) {
 gboolean orr_executor_comm_is_lost(const OrrExecutor *executor, const OrrCommState *comm,
                                    double now_s) {
   if (executor->lost_s == NULL || comm->members.first == ORR_NOBODY) return FALSE;
-  return executor->lost_s[orr_program_stream_lane(executor->program, comm->members.first)] <= now_s;
+  return executor->lost_s[executor->streams[comm->members.first].lane] <= now_s;
 }
 
 static void lane_is_lost(void *user) {

@@ -98,7 +98,7 @@ static void unite(OrrLeaper *leaper, guint32 *known, guint32 lane) {
 static void note_ops(OrrExecutor *executor, guint32 stream, guint32 *comm_lane) {
   OrrLeaper *leaper = executor->leaper;
   const OrrRange *range = &leaper->ranges[stream];
-  const guint32 lane = orr_program_stream_lane(executor->program, stream);
+  const guint32 lane = executor->streams[stream].lane;
   guint n;
   const OrrOp *ops = orr_program_ops(executor->program, stream, &n);
   for (guint32 i = 0; i < n; i++) {
@@ -175,7 +175,7 @@ static gboolean has_former(const OrrExecutor *executor, guint32 stream) {
 
 static gboolean can_go_back(const OrrExecutor *executor, guint32 first) {
   for (guint32 s = 0; s < executor->program->streams->len; s++)
-    if (coupled_of(executor->leaper, orr_program_stream_lane(executor->program, s)) == first &&
+    if (coupled_of(executor->leaper, executor->streams[s].lane) == first &&
         (!is_in_range(executor, s) || !has_former(executor, s)))
       return FALSE;
   return TRUE;
@@ -249,8 +249,7 @@ static void take_back(OrrExecutor *executor, guint32 first) {
   g_autoptr(GHashTable) moved = g_hash_table_new(NULL, NULL);
   g_autoptr(GArray) streams = g_array_new(FALSE, FALSE, sizeof(guint32));
   for (guint32 s = 0; s < executor->program->streams->len; s++)
-    if (coupled_of(leaper, orr_program_stream_lane(executor->program, s)) == first)
-      g_array_append_val(streams, s);
+    if (coupled_of(leaper, executor->streams[s].lane) == first) g_array_append_val(streams, s);
   for (guint i = 0; i < streams->len; i++)
     move_events(executor, g_array_index(streams, guint32, i));
   move_waiters(executor, streams);

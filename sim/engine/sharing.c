@@ -15,6 +15,8 @@
  */
 #include "sim/engine/sharing.h"
 
+#include "sim/engine/spares.h"
+
 /* Relative: above the rounding of sums (1e-13 with a thousand doubles) and SimGrid's precision
  * (1e-12), far below the 1e-9 to which tests/engine holds dates. */
 #define TOLERANCE 1e-11
@@ -66,6 +68,7 @@ struct OrrSharing {
   GArray *changed;   /* of OrrLink */
   GArray *touched;   /* of OrrLink: the region's links */
   GPtrArray *region; /* of Flow * */
+  OrrSpares ended;   /* of Flow, by n_uses */
   guint64 round, pass;
   GArray *order;                              /* of guint32: the region's flows by system */
   GArray *capacities, *firsts, *uses, *rates; /* the system being made */
@@ -437,11 +440,31 @@ static gboolean check(OrrSharing *sharing, const OrrEngine *engine) {
 
 /* --- what engines call --- */
 
+/* A region of one transfer that has its links to itself, the most frequent one: what the systems
+ * and the check would find, in two passes over its links. FALSE: there are others. */
+static gboolean solve_alone(const OrrSharing *sharing, const OrrEngine *engine) {
+  Flow *flow = flow_at(sharing, 0);
+  const OrrTransfer *transfer = flow->transfer;
+  double most = G_MAXDOUBLE;
+  if (sharing->region->len > 1) return FALSE;
+  for (guint32 u = 0; u < transfer->n_uses; u++) {
+    if (link_at(sharing, transfer->uses[u].link)->n > 1) return FALSE;
+    most = MIN(most, bandwidth_of(engine, transfer->uses[u].link) / transfer->uses[u].weight);
+  }
+  flow->rate = most;
+  for (guint32 u = 0; u < transfer->n_uses; u++) {
+    flow->bottleneck = transfer->uses[u].link;
+    if (transfer->uses[u].weight * most >= bandwidth_of(engine, flow->bottleneck) * (1 - TOLERANCE))
+      break;
+  }
+  return TRUE;
+}
+
 void orr_sharing_settle(OrrSharing *sharing, OrrEngine *engine) {
   if (sharing->changed->len == 0) return;
   begin_region(sharing);
   if (sharing->region->len == 0) return;
-  for (guint growths = 0;; growths++) {
+  for (guint growths = 0; !solve_alone(sharing, engine); growths++) {
     if (growths == MOST_GROWTHS) spread(sharing);
     touch(sharing, engine);
     solve_region(sharing);
@@ -473,6 +496,7 @@ void orr_sharing_free(OrrSharing *sharing) {
                       sharing->capacities, sharing->firsts,  sharing->uses,    sharing->rates};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   g_ptr_array_unref(sharing->region);
+  orr_spares_clear(&sharing->ended);
   g_free(sharing);
 }
 
@@ -481,15 +505,16 @@ void orr_sharing_add_link(OrrSharing *sharing, OrrLink link) {
 }
 
 void orr_sharing_start(OrrSharing *sharing, OrrTransfer *transfer) {
-  Flow *flow = g_malloc0(sizeof *flow + transfer->n_uses * sizeof(Use));
-  flow->transfer = transfer;
+  Flow *flow = orr_spares_take(&sharing->ended, transfer->n_uses,
+                               sizeof *flow + transfer->n_uses * sizeof(Use));
+  *flow = (Flow){.transfer = transfer};
   transfer->action = flow;
   if (!transfer->held) put_on_links(sharing, flow);
 }
 
 void orr_sharing_end(OrrSharing *sharing, OrrTransfer *transfer) {
   take_off_links(sharing, transfer->action);
-  g_clear_pointer(&transfer->action, g_free);
+  orr_spares_give(&sharing->ended, transfer->n_uses, g_steal_pointer(&transfer->action));
 }
 
 void orr_sharing_hold(OrrSharing *sharing, OrrTransfer *transfer, gboolean held) {

@@ -258,7 +258,7 @@ static gboolean is_overlapped(const OrrOp *ops, guint op) {
 }
 
 /* Running sums over the ops of a routine, each alone on its links: seconds[ORR_N_TIMES] before each
- * op, and at the end. */
+ * op, and at the end; then the time of each comm. */
 static const double *sums_of(OrrLedger *ledger, guint32 routine) {
   if (routine >= ledger->sums->len) g_ptr_array_set_size(ledger->sums, (gint)routine + 1);
   if (ledger->sums->pdata[routine]) return ledger->sums->pdata[routine];
@@ -266,15 +266,18 @@ static const double *sums_of(OrrLedger *ledger, guint32 routine) {
   guint n;
   const OrrOp *ops = orr_program_routine_ops(ledger->work->program, routine, &n);
   g_autofree double *begins = orr_program_routine_begins(ledger->work->program, routine);
-  double *sums = ledger->sums->pdata[routine] = g_new0(double, (gsize)(n + 1) * ORR_N_TIMES);
+  double *sums = ledger->sums->pdata[routine] = g_new0(double, (gsize)(n + 1) * (ORR_N_TIMES + 1));
   /* The kind of time that work does not explain: of the overlapped communication, which slows the
    * work down or outlasts it. */
   int comm = -1;
   for (guint i = 0; i < n; i++) {
     double *after = sums + (gsize)(i + 1) * ORR_N_TIMES, rest_s = begins[i + 1] - begins[i];
     memcpy(after, after - ORR_N_TIMES, ORR_N_TIMES * sizeof *after);
-    if (ops[i].kind == ORR_OP_COMM || ops[i].kind == ORR_OP_BESIDE)
+    if (ops[i].kind == ORR_OP_COMM || ops[i].kind == ORR_OP_BESIDE) {
       comm = label_of(ledger, ops[i].label)->kind;
+      sums[(gsize)(n + 1) * ORR_N_TIMES + i] =
+          orr_program_comm_alone(ledger->work->program, ops[i].target);
+    }
     for (int kind = 0; ops[i].kind == ORR_OP_WORK && kind < ORR_N_TIMES; kind++) {
       const double part_s = g_array_index(parts, double, ops[i].label *ORR_N_TIMES + kind);
       after[kind] += part_s;
@@ -289,7 +292,8 @@ static const double *sums_of(OrrLedger *ledger, guint32 routine) {
 static void add_routine(OrrLedger *ledger, Account *account, const OrrSpan *span, double weight) {
   guint n;
   const OrrOp *ops = orr_program_routine_ops(ledger->work->program, span->routine, &n);
-  const double *before = sums_of(ledger, span->routine) + (gsize)span->first * ORR_N_TIMES;
+  const double *sums = sums_of(ledger, span->routine), *alone = sums + (gsize)(n + 1) * ORR_N_TIMES;
+  const double *before = sums + (gsize)span->first * ORR_N_TIMES;
   const double *after = before + (gsize)span->n_ops * ORR_N_TIMES;
   close_gap(account, span->begin_s);
   for (int kind = 0; kind < ORR_N_TIMES; kind++)
@@ -298,10 +302,9 @@ static void add_routine(OrrLedger *ledger, Account *account, const OrrSpan *span
   for (guint i = span->first; i < span->first + span->n_ops; i++) {
     if (ops[i].kind != ORR_OP_COMM && ops[i].kind != ORR_OP_BESIDE) continue;
     Label *label = label_of(ledger, ops[i].label);
-    const double alone_s = orr_program_comm_alone(ledger->work->program, ops[i].target);
     label->n += (guint64)weight;
-    label->seconds += weight * alone_s;
-    label->alone_s += weight * alone_s;
+    label->seconds += weight * alone[i];
+    label->alone_s += weight * alone[i];
   }
 }
 

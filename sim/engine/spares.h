@@ -1,0 +1,47 @@
+/*
+ * spares.h - blocks of memory that are taken and given back at every event, kept by their number of
+ * entries. malloc searches for a block of more than a kilobyte, and merges it when it is freed.
+ *
+ * A block that was given back holds the address of the next spare one of its number.
+ */
+#ifndef ORR_SPARES_H
+#define ORR_SPARES_H
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct {
+  void **first; /* by number of entries; NULL: none */
+  guint n;
+} OrrSpares;
+
+/* A block of @size_bytes, which depend on @n alone and are at least a pointer's. Its content is
+ * undefined. Give it back, or pass it to g_free. */
+static inline void *orr_spares_take(OrrSpares *spares, guint n, gsize size_bytes) {
+  void *block = n < spares->n ? spares->first[n] : NULL;
+  if (!block) return g_malloc(size_bytes);
+  spares->first[n] = *(void **)block;
+  return block;
+}
+
+static inline void orr_spares_give(OrrSpares *spares, guint n, void *block) {
+  if (n >= spares->n) {
+    spares->first = g_renew(void *, spares->first, 2 * n + 1);
+    for (; spares->n <= 2 * n; spares->n++) spares->first[spares->n] = NULL;
+  }
+  *(void **)block = spares->first[n];
+  spares->first[n] = block;
+}
+
+/* Frees the spare blocks. */
+static inline void orr_spares_clear(OrrSpares *spares) {
+  for (guint n = 0; n < spares->n; n++)
+    for (void *block; (block = spares->first[n]) != NULL; g_free(block))
+      spares->first[n] = *(void **)block;
+  g_free(spares->first);
+}
+
+G_END_DECLS
+
+#endif
