@@ -10,7 +10,7 @@
  *   full_attention_interval   every n-th layer is full attention, the others linear (Qwen3-Next)
  *   sliding_window_pattern    every n-th layer is full attention, the others have the window (Gemma
  *                             3)
- *   max_window_layers         so many full attention layers come before the ones with the window
+ *   max_window_layers         full attention layers, before the layers with the window
  *                             (Qwen2)
  *   no_rope_layers            0: full attention; others attend within chunks (Llama 4)
  *   hybrid_layer_pattern      0: full attention, 1: a window (MiMo)

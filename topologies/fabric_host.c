@@ -26,9 +26,9 @@ static gint64 ports_per_slot(const OrrNodeShape *node) {
 }
 
 /* What NICs reach up to this fraction of the nominal rate of the GPU's link was measured with the
- * link on the path: NCCL expects 24, 48 and 96 GB/s of NICs of 200, 400 and 800 Gb/s as of PCIe x16
- * of Gen4, Gen5 and Gen6, 76 to 79 % of 31.5, 63 and 121 GB/s. More than that a link does not carry.
- */
+ * link on the path: NCCL expects 24, 48 and 96 GB/s of NICs of 200, 400 and 800 Gb/s, and of PCIe
+ * x16 of Gen4, Gen5 and Gen6, whose nominal rates are 31.5, 63 and 121 GB/s. Faster NICs are
+ * limited by the link. */
 static const double measured_with_the_link = 0.8;
 
 double orr_fabric_pcie_bandwidth(const OrrFabric *fabric) {

@@ -70,8 +70,7 @@ static char *load_of(OrrLibrary *library, const GPtrArray *results, GError **err
                           results->len);
   const OrrBenchResult *one = results->pdata[MAX(choice, 1) - 1];
   g_autofree char *keys = orr_bench_load(one, error);
-  g_autofree char *text =
-      keys ? release_of(library, one, " (workload.stack names another)") : NULL;
+  g_autofree char *text = keys ? release_of(library, one, " (workload.stack names another)") : NULL;
   return keys ? g_strdup_printf("# %s\n%s", text, keys) : NULL;
 }
 

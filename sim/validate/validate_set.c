@@ -357,7 +357,7 @@ static char *meaning_of(const OrrValidateSet *set, const char *name) {
   return is_result(set, result) ? g_steal_pointer(&result) : NULL;
 }
 
-/* A rate of "inf", all at once, is no rate: such a row is told by its concurrency. */
+/* A benchmark that sends all requests at once has this rate; its concurrency says what it does. */
 static const char no_rate[] = "inf", rate_column[] = "rate_per_s";
 
 static gboolean has_rates(const OrrCsv *csv) {

@@ -43,7 +43,8 @@ static void test_layers_with_experts(void) {
   }
 }
 
-/* Qwen2: the window is only in the layers from max_window_layers on, of 4 (configuration_qwen2.py). */
+/* Qwen2: of 4 layers only those from max_window_layers on have the window
+ * (configuration_qwen2.py). */
 static void test_window_layers(void) {
   static const struct {
     const char *keys, *part; /* NULL: no layout */

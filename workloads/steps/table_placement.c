@@ -4,8 +4,8 @@
  * Whole tables go one by one, the hottest first, to the GPU with the least work so far: its lookups
  * plus what sending its vectors takes. Balanced: the same for several plans; each next plan splits
  * the rows of the hottest shard in two; the plan whose busiest GPU has least work is taken (as
- * HugeCTR's planner in MLPerf, and TorchRec's). The busiest GPU's lookups and vectors count, and the
- * bytes of the GPU that holds most.
+ * HugeCTR's planner in MLPerf, and TorchRec's). The busiest GPU has the lookups and
+ * vectors that count; `bytes` is the most that a GPU holds.
  *
  * n lookups of a table of R rows, drawn uniformly, touch R (1 - (1 - 1/R)^n) of them.
  */
