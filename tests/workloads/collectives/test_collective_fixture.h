@@ -34,7 +34,8 @@ static inline void machine_init_on(Machine *machine, guint nodes, guint domain, 
       "%.17g GB/s}\n"
       "nodes: %u\n"
       "node: {gpus: 8, scale-up-domain: %u, scale-up-latency: 1 us, nics-per-gpu: 1,\n"
-      "       nic-bandwidth: %.17g GB/s, nic-efficiency: 0.96, nic-latency: 2 us}\n"
+      "       nic-bandwidth: %.17g GB/s, nic-efficiency: 0.96, nic-latency: 2 us,\n"
+      "       host: {network-path: apart}}\n"
       "fabric: %s\n",
       300 * speed, 25 * speed, nodes, domain, 25 * speed, fabric);
   g_autoptr(OrrDiags) diags = orr_diags_new();
