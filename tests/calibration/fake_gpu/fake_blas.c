@@ -55,7 +55,7 @@ typedef struct {
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc, cublasComputeType_t compute,
                                         cudaDataType_t scale) {
   (void)scale;
-  *desc = g_malloc0(sizeof **desc);
+  *desc = g_malloc0(MAX(sizeof **desc, sizeof(Desc)));
   ((Desc *)*desc)->compute = compute;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -79,7 +79,7 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t handle,
 
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDataType type,
                                           uint64_t rows, uint64_t columns, int64_t leading) {
-  *layout = g_malloc0(sizeof **layout);
+  *layout = g_malloc0(MAX(sizeof **layout, sizeof(Layout)));
   g_assert(leading == (int64_t)rows);
   *(Layout *)*layout = (Layout){type, (gint64)rows, (gint64)columns, 0, 1};
   return CUBLAS_STATUS_SUCCESS;
