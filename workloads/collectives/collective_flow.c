@@ -246,12 +246,12 @@ static gboolean leaves_node(const OrrFabric *fabric, const OrrLinkUse *uses, gui
   return FALSE;
 }
 
-/* PCIe on the way to a NIC is a part of the network's path. */
+/* PCIe on the way to a NIC has no loss of its own: node.host-link-efficiency is what NCCL reaches. */
 static double efficiency(const OrrNcclCosts *costs, const OrrFabric *fabric, guint32 link,
                          gboolean is_network) {
   const char *kind = orr_fabric_link_kind(fabric, link);
-  const gboolean in_node = g_str_equal(kind, "scale-up") || (is_host_link(kind) && !is_network);
-  return in_node ? costs->scale_up_efficiency : costs->scale_out_efficiency;
+  if (is_host_link(kind)) return is_network ? 1 : costs->scale_up_efficiency;
+  return g_str_equal(kind, "scale-up") ? costs->scale_up_efficiency : costs->scale_out_efficiency;
 }
 
 double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses,
