@@ -246,7 +246,8 @@ static gboolean leaves_node(const OrrFabric *fabric, const OrrLinkUse *uses, gui
   return FALSE;
 }
 
-/* PCIe on the way to a NIC has no loss of its own: node.host-link-efficiency is what NCCL reaches. */
+/* PCIe on the way to a NIC has no loss of its own: node.host-link-efficiency is what NCCL reaches
+ * on it. */
 static double efficiency(const OrrNcclCosts *costs, const OrrFabric *fabric, guint32 link,
                          gboolean is_network) {
   const char *kind = orr_fabric_link_kind(fabric, link);
