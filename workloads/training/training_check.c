@@ -65,6 +65,20 @@ static void check_load(const Check *check) {
         experts->imbalance, kind->entry.name);
 }
 
+/* Settings of experts that nothing here reads: an answer that does not move is no surprise then. */
+static void check_idle(const Check *check) {
+  const OrrExpertDispatch *experts = &check->params->experts;
+  if (experts->nodes > 0 && experts->dispatch != ORR_DISPATCH_DEEPEP)
+    orr_diags_warning(check->diags, at(check, "experts.nodes"),
+                      "experts.nodes (" D
+                      ") has no effect: only dispatch: deepep sends one copy for each node",
+                      experts->nodes);
+  if (experts->shared_expert_overlap && check->model->moe.shared_ffn == 0)
+    orr_diags_warning(check->diags, at(check, "experts.shared-expert-overlap"),
+                      "experts.shared-expert-overlap has no effect: model %s has no shared experts",
+                      check->model->name);
+}
+
 static void check_context(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
   if (p->context_inner > 1 && p->context != ORR_CONTEXT_HIERARCHICAL)
@@ -227,6 +241,7 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   orr_lora_settle(&check.params->lora, at(&check, "lora"), diags);
   check_axes(&check);
   check_load(&check);
+  check_idle(&check);
   check_context(&check);
   check_modules(&check);
   check_gpus(&check);

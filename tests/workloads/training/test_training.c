@@ -314,6 +314,29 @@ static void test_refusals(void) {
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) assert_refused(cases[i].sets, cases[i].says);
 }
 
+/* What a setting cannot do here is said; where it can, nothing is. */
+static void test_idle_settings(void) {
+#define MIXTURE "model.moe={experts: 8, topk: 2};workload.parallel={tp: 1, pp: 4, dp: 16, ep: 8};"
+  const struct {
+    const char *sets, *says;
+  } cases[] = {
+      {MIXTURE "workload.experts.nodes=4", "experts.nodes (4) has no effect"},
+      {MIXTURE "workload.experts={nodes: 4, dispatch: deepep}", ""},
+      {MIXTURE "workload.experts.shared-expert-overlap=true", "model small has no shared experts"},
+      {MIXTURE "model.moe.shared-ffn=512;workload.experts.shared-expert-overlap=true", ""},
+  };
+#undef MIXTURE
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    g_autoptr(OrrNode) tree = tree_with(cases[i].sets, diags);
+    g_autoptr(OrrScenario) scenario = orr_scenario_read(shared_library(), tree, diags);
+    g_autofree char *text = orr_diags_text(diags);
+    g_assert_nonnull(scenario);
+    if (cases[i].says[0] ? !strstr(text, cases[i].says) : text[0] != 0)
+      g_error("'%s' says: %s", cases[i].sets, text);
+  }
+}
+
 /* Experts on half as many GPUs each: of 16 GPUs a stage, ep 4 leaves 4 copies, ep 16 none, and so
  * no reduction of them.
  */
@@ -440,6 +463,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training/recompute-methods", test_recompute_methods);
   g_test_add_func("/training/split-rules", test_split_rules);
   g_test_add_func("/training/refusals", test_refusals);
+  g_test_add_func("/training/idle-settings", test_idle_settings);
   g_test_add_func("/training/expert-gradients", test_expert_gradients);
   g_test_add_func("/training/all-to-all-by-turns", test_all_to_all_by_turns);
   g_test_add_func("/training/encoder", test_encoder);
