@@ -85,7 +85,8 @@ static gboolean merge_all(OrrStore *store, char **paths, OrrMergeFacts *facts, G
 
 static void print_merged(char **paths, const OrrMergeFacts *facts) {
   for (guint i = 0; paths[i]; i++) {
-    printf("%s: %" G_GINT64_FORMAT " runs added", paths[i], facts[i].runs);
+    printf("%s: %" G_GINT64_FORMAT " %s added", paths[i], facts[i].runs,
+           facts[i].runs == 1 ? "run" : "runs");
     if (facts[i].points) printf(", %" G_GINT64_FORMAT " points of sweeps", facts[i].points);
     if (facts[i].duplicates)
       printf("; %" G_GINT64_FORMAT " exist already and are skipped", facts[i].duplicates);

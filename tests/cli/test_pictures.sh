@@ -107,7 +107,7 @@ check "db vacuum changes no answer" '[ $? -eq 0 ] && [ "$before" = "$("$orrery" 
 "$orrery" db vacuum none.db > said 2>&1
 check "db vacuum makes no database, exit 1" '[ $? -eq 1 ] && [ ! -e none.db ]'
 "$orrery" db merge all.db r.db s.db > said 2>&1
-check "db merge takes runs and points" '[ $? -eq 0 ] && grep -q "r.db: 2 runs added" said && grep -q "s.db: 1 runs added, 12 points" said'
+check "db merge takes runs and points" '[ $? -eq 0 ] && grep -q "r.db: 2 runs added" said && grep -q "s.db: 1 run added, 12 points" said'
 "$orrery" query r.db summary --run 2 --csv > want
 "$orrery" query all.db summary --run 2 --csv > said
 check "a merged run gives the same answers" 'cmp -s want said'
