@@ -22,13 +22,10 @@
  *
  * A convolution is an implicit GEMM: m positions, n width, k in * kernel^2 * depth.
  */
-#ifndef ORR_GENERATOR_H
-#define ORR_GENERATOR_H
+#pragma once
 
 #include "models/operator.h"
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_BLOCK_TRANSFORMER,
@@ -108,7 +105,3 @@ void orr_generator_backward(const GArray *forward, GArray *backward);
  * and a quarter of Flux's weights. FALSE: the block has none of its own. Serving leaves it out. */
 gboolean orr_generator_modulation(const OrrBlock *block, const OrrGeneratorShape *shape,
                                   OrrOperator *ret_op);
-
-G_END_DECLS
-
-#endif

@@ -10,13 +10,10 @@
  * The tree keeps the kind of a scalar as JSON wrote it: texts are `quoted`; true, false, null and
  * numbers are not.
  */
-#ifndef ORR_HUGGINGFACE_CONFIG_H
-#define ORR_HUGGINGFACE_CONFIG_H
+#pragma once
 
 #include "sim/base/diag.h"
 #include "sim/base/node.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const OrrNode *map; /* the config, or its section for the decoder or a tower */
@@ -66,7 +63,3 @@ void orr_huggingface_sparse_map(const OrrHuggingfaceConfig *config, gint64 layer
  * shared with an indexer, window, csa or hca by `compress_ratios`, else @plain. */
 const char *orr_huggingface_sparse_mixer(const OrrHuggingfaceConfig *config, gint64 layer,
                                          const char *plain);
-
-G_END_DECLS
-
-#endif

@@ -6,13 +6,10 @@
  * nothing is dropped silently. The format of the checkpoint's weights comes from the key
  * quantization_config or, where there is none, from an hf_quant_config.json in the config's folder.
  */
-#ifndef ORR_IMPORT_HUGGINGFACE_H
-#define ORR_IMPORT_HUGGINGFACE_H
+#pragma once
 
 #include "models/huggingface_config.h"
 #include "models/model.h"
-
-G_BEGIN_DECLS
 
 /* Properties of a model type that its config does not state. */
 enum {
@@ -80,7 +77,3 @@ void orr_huggingface_quantization(const OrrNode *config, const OrrModel *model, 
  * (its content). */
 char *orr_import_huggingface(const char *path, const char *name, char **ret_left_out,
                              char **ret_warnings, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -28,15 +28,12 @@
  * Each MEMORY operator has its tokens in `memory.rows` and its width in `memory.width`, by which a
  * profile's token-kernels are looked up.
  */
-#ifndef ORR_INFERENCE_H
-#define ORR_INFERENCE_H
+#pragma once
 
 #include "models/lora.h"
 #include "models/model.h"
 #include "models/operator.h"
 #include "models/quantization.h"
-
-G_BEGIN_DECLS
 
 /* What a shard computes of each layer. */
 typedef enum {
@@ -165,7 +162,3 @@ double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard
  * and residual, and the widest of what its parts hold at once (inference_memory.c). */
 double orr_inference_activation_bytes(const OrrModel *model, const OrrInferenceShard *shard,
                                       gint64 tokens);
-
-G_END_DECLS
-
-#endif

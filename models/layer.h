@@ -30,13 +30,10 @@
  *                     latent-down  h -> w                      latent-up   w -> h
  *                     experts-fc1, experts-fc2                 as dense, for each expert
  */
-#ifndef ORR_LAYER_H
-#define ORR_LAYER_H
+#pragma once
 
 #include "models/lora.h"
 #include "models/model.h"
-
-G_BEGIN_DECLS
 
 /* How a matrix is split over the tensor-parallel group: along its outputs, along its inputs, or not
  * (each rank has a copy and works on its own tokens). */
@@ -103,7 +100,3 @@ const OrrMatrix *orr_layer_matrix(const OrrLayer *layer, const char *name);
 /* Weights of one row, and its biases; of routed experts, of @experts of them. */
 double orr_matrix_weights(const OrrMatrix *matrix, double experts);
 double orr_matrix_biases(const OrrMatrix *matrix, double experts);
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * lora.h - the document section for low-rank adapters: which linear layers have one, and its rank.
  */
-#ifndef ORR_LORA_H
-#define ORR_LORA_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 /* The linear layers that can have an adapter, as bits. */
 enum {
@@ -37,7 +34,3 @@ extern const OrrFieldTable orr_lora_table;
 
 /* @diags may be NULL: then unknown targets are ignored. */
 OrrLora orr_lora_settle(const OrrLoraFields *fields, OrrPlace place, OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

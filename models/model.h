@@ -16,13 +16,10 @@
  * An encoder tower of its own width can precede the layers, and multi-token-prediction layers can
  * follow them.
  */
-#ifndef ORR_MODEL_H
-#define ORR_MODEL_H
+#pragma once
 
 #include "models/quantization.h"
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_ACTIVATION_GELU,
@@ -312,7 +309,3 @@ double orr_encoder_decoder_tokens(const OrrModel *model); /* per image, in the d
 /* Values per patch: 3 channels, frames, patch squared. */
 double orr_encoder_patch_width(const OrrModel *model);
 double orr_encoder_projector_width(const OrrModel *model);
-
-G_END_DECLS
-
-#endif

@@ -18,12 +18,9 @@
  *              are split over ep ranks and each expert over tp. 3 projections: gate, up, down
  *              (SwiGLU); 2: up, down (squared ReLU)
  */
-#ifndef ORR_OPERATOR_H
-#define ORR_OPERATOR_H
+#pragma once
 
 #include "sim/base/dtype.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_OPERATOR_GEMM,
@@ -191,7 +188,3 @@ OrrOperator orr_operator_memory(const char *name, OrrPass pass, OrrDtype dtype, 
                                 double flops);
 OrrOperator orr_operator_comm(const char *name, OrrPass pass, OrrOperatorGroup group,
                               OrrOperatorComm comm, double bytes);
-
-G_END_DECLS
-
-#endif

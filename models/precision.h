@@ -11,12 +11,9 @@
  * Router, embedding, output layer, norms and attention stay in the storage format, as in every
  * recipe below.
  */
-#ifndef ORR_PRECISION_H
-#define ORR_PRECISION_H
+#pragma once
 
 #include "sim/base/dtype.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_PRECISION_FP16,
@@ -61,7 +58,3 @@ const OrrPrecisionRecipe *orr_precision_recipe(OrrPrecision precision);
 
 /* Whether products of linear layers run in another format than the storage format. */
 gboolean orr_precision_casts(const OrrPrecisionRecipe *recipe); /* NULL: no */
-
-G_END_DECLS
-
-#endif

@@ -11,13 +11,10 @@
  * Casts of activations count as fused with the norm or activation before them (vLLM's
  * fuse_norm_quant, fuse_act_quant).
  */
-#ifndef ORR_QUANTIZATION_H
-#define ORR_QUANTIZATION_H
+#pragma once
 
 #include "sim/base/dtype.h"
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_QUANTIZATION_NONE,
@@ -85,7 +82,3 @@ extern const OrrFieldTable orr_released_table;
 /* The format of @part by @quantization and @formats; NULL: 16 bits. */
 const OrrQuantized *orr_quantized_part(OrrQuantization quantization,
                                        const OrrWeightFormats *formats, OrrQuantizedPart part);
-
-G_END_DECLS
-
-#endif

@@ -15,13 +15,10 @@
  *   dot     DLRM (Naumov et al. 2019, arXiv 1906.00091): products of all pairs; the result has
  *           width T (T + 1) / 2 + d
  */
-#ifndef ORR_RECOMMENDER_H
-#define ORR_RECOMMENDER_H
+#pragma once
 
 #include "models/operator.h"
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef enum { ORR_INTERACTION_CROSS, ORR_INTERACTION_DOT } OrrInteraction;
 
@@ -52,7 +49,3 @@ void orr_recommender_bottom(const OrrRecommender *model, double samples, OrrDtyp
                             gboolean backward, GArray *operators);
 void orr_recommender_top(const OrrRecommender *model, double samples, OrrDtype dtype,
                          gboolean backward, GArray *operators);
-
-G_END_DECLS
-
-#endif

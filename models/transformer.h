@@ -8,15 +8,12 @@
  * s/tp tokens (Korthikanti et al. 2022); the backward of a column-parallel layer then gathers its
  * input again.
  */
-#ifndef ORR_TRANSFORMER_H
-#define ORR_TRANSFORMER_H
+#pragma once
 
 #include "models/lora.h"
 #include "models/model.h"
 #include "models/operator.h"
 #include "models/precision.h"
-
-G_BEGIN_DECLS
 
 /* Also sets the generation of the kernels around it. Unfused is Megatron in 2021-22: QKV's bias,
  * the addition of gradients to main-grad and the gradients of a norm's weights are kernels of
@@ -285,7 +282,3 @@ double orr_transformer_logits_bytes(const OrrModel *model, const OrrShard *shard
  * parallelism 1/tp of that. (Without it, scatter-gather sends 1/tp and gathers on the other
  * side: the pipeline handles that.) */
 double orr_transformer_boundary_bytes(const OrrModel *model, const OrrShard *shard);
-
-G_END_DECLS
-
-#endif

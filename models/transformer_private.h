@@ -2,13 +2,10 @@
  * transformer_private.h - a layer's widths on one rank, and the helpers that append operators, for
  * the transformer_*.c files. Only they include it.
  */
-#ifndef ORR_TRANSFORMER_PRIVATE_H
-#define ORR_TRANSFORMER_PRIVATE_H
+#pragma once
 
 #include "models/layer.h"
 #include "models/transformer.h"
-
-G_BEGIN_DECLS
 
 /* A layer of one kind on one rank, and the tokens of a micro-batch there. */
 typedef struct {
@@ -232,7 +229,3 @@ typedef struct {
   gboolean replicated;
 } OrrTransformerRouting;
 OrrTransformerRouting orr_transformer_routing(const OrrTransformerView *view);
-
-G_END_DECLS
-
-#endif

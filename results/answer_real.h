@@ -4,12 +4,9 @@
  * Both functions write the very bytes that printf would, tens of times faster where the number lies
  * between 1e-11 and 1e16; elsewhere, and in the rare cases that need it, they call printf.
  */
-#ifndef ORR_ANSWER_REAL_H
-#define ORR_ANSWER_REAL_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* Enough for both. */
 #define ORR_ANSWER_REAL_SIZE 48
@@ -20,7 +17,3 @@ gsize orr_answer_real(double value, char text[ORR_ANSWER_REAL_SIZE]);
 
 /* @number, which orr_answer_real wrote, as %.6g writes it. Returns its length. */
 gsize orr_answer_real_short(const char *number, char text[ORR_ANSWER_REAL_SIZE]);
-
-G_END_DECLS
-
-#endif

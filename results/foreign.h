@@ -6,13 +6,10 @@
  * virtual tables; writing executes triggers. orr_foreign_distrust follows the list in
  * https://www.sqlite.org/security.html.
  */
-#ifndef ORR_FOREIGN_H
-#define ORR_FOREIGN_H
+#pragma once
 
 #include <glib.h>
 #include <sqlite3.h>
-
-G_BEGIN_DECLS
 
 /* Disables triggers, functions with side effects in the schema, and writes to SQLite's own
  * tables. */
@@ -24,7 +21,3 @@ void orr_foreign_limit(sqlite3 *db, const gint64 *until_us);
 
 /* What the name refers to: "table", "view", "virtual table", or NULL where it does not exist. */
 const char *orr_foreign_kind(sqlite3 *db, const char *name);
-
-G_END_DECLS
-
-#endif

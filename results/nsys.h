@@ -10,14 +10,11 @@
  * globalTid (Nsight Systems' export schema, "Serialized process and thread identifiers"). The file
  * is opened read-only.
  */
-#ifndef ORR_NSYS_H
-#define ORR_NSYS_H
+#pragma once
 
 #include <glib.h>
 
 #include "sim/base/diag.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *name;
@@ -88,7 +85,3 @@ typedef void (*OrrNsysSink)(const OrrNsysEvent *event, void *user);
 /* FALSE with the reason in @diags: no database of Nsight Systems, a bad row, no kernel, more than
  * 50 million rows, or more than 10 minutes. */
 gboolean orr_nsys_timeline_read(const char *path, OrrNsysSink sink, void *user, OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

@@ -19,12 +19,9 @@
  * letter per series). To add a plot: a view whose first column is `series`, results/plots/NAME.gp
  * (its first line is a comment that says what it shows), and its line in meson.build.
  */
-#ifndef ORR_PLOT_H
-#define ORR_PLOT_H
+#pragma once
 
 #include "results/store.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const char *name;     /* of the view too */
@@ -48,7 +45,3 @@ char *orr_plot_data(const OrrAnswer *answer, guint *ret_blocks);
 /* For tests. The whole script that draws @data_path into @output. Newly allocated. */
 char *orr_plot_script(const OrrPlot *plot, const char *title, const char *data_path, guint blocks,
                       const char *output, const char *terminal);
-
-G_END_DECLS
-
-#endif

@@ -3,16 +3,9 @@
  * and no script to be read (a few lines of it sort tables). Every figure on it is a cell of a
  * shipped view and carries the database's own value in data-value.
  */
-#ifndef ORR_REPORT_H
-#define ORR_REPORT_H
+#pragma once
 
 #include "results/store.h"
 
-G_BEGIN_DECLS
-
 /* The page of @run_id (0: the newest), newly allocated. */
 char *orr_report_html(OrrStore *store, gint64 run_id, GError **error);
-
-G_END_DECLS
-
-#endif

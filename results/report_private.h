@@ -1,13 +1,10 @@
 /*
  * report_private.h - what the report_*.c files share: each function appends HTML to the page.
  */
-#ifndef ORR_REPORT_PRIVATE_H
-#define ORR_REPORT_PRIVATE_H
+#pragma once
 
 #include "results/plot.h"
 #include "results/report.h"
-
-G_BEGIN_DECLS
 
 /* Appends @text with HTML's special characters escaped; NULL: nothing. */
 void orr_report_append_text(GString *html, const char *text);
@@ -46,7 +43,3 @@ typedef struct {
 void orr_report_append_head(GString *html, const char *title, gboolean is_wide);
 void orr_report_append_scripts(GString *html, gboolean with_explorer);
 const char *orr_report_part(const char *name);
-
-G_END_DECLS
-
-#endif

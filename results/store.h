@@ -21,12 +21,9 @@
  * version. An older version is migrated when it is opened for writing (store_migrate.c), and read
  * unchanged.
  */
-#ifndef ORR_STORE_H
-#define ORR_STORE_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrStore OrrStore;
 
@@ -191,7 +188,3 @@ char *orr_answer_csv(const OrrAnswer *answer);   /* RFC 4180's quoting, lines en
 /* a table in GitHub's Markdown, with numbers aligned right */
 char *orr_answer_markdown(const OrrAnswer *answer);
 char *orr_answer_json(const OrrAnswer *answer); /* array of objects */
-
-G_END_DECLS
-
-#endif

@@ -2,14 +2,11 @@
  * store_private.h - what the store_*.c files share. No other file includes it, so that SQLite stays
  * within results/.
  */
-#ifndef ORR_STORE_PRIVATE_H
-#define ORR_STORE_PRIVATE_H
+#pragma once
 
 #include <sqlite3.h>
 
 #include "results/store.h"
-
-G_BEGIN_DECLS
 
 #define ORR_STORE_APPLICATION_ID 0x4f525259 /* "ORRY" */
 #define ORR_STORE_VERSION 2
@@ -158,7 +155,3 @@ gboolean orr_transfer_is_same(const OrrTransfer *transfer, gint64 there, gint64 
 
 /* Copies the rows of every run that is taken; columns that hold runs' numbers are mapped. */
 gboolean orr_transfer_rows(const OrrTransfer *transfer, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -16,12 +16,9 @@
  * Not counted: cables inside a scale-up domain (NVL72's copper cartridges come with its rack), a
  * network of storage or management in addition to the fabric, spare parts, racks, people.
  */
-#ifndef ORR_BILL_H
-#define ORR_BILL_H
+#pragma once
 
 #include "sim/base/diag.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_BILL_NODE,
@@ -78,7 +75,3 @@ int orr_bill_add_switches(OrrBill *bill, const char *layer, gint64 count, gint64
  * port of each for every cable. @bytes_per_s: nominal, one direction. */
 void orr_bill_add_cables(OrrBill *bill, const char *level, int below, int above, gint64 count,
                          double bytes_per_s);
-
-G_END_DECLS
-
-#endif

@@ -5,14 +5,11 @@
  * GPU g sits in node g / node.gpus. A job may use fewer GPUs than the machine has nodes for: `gpus`
  * (default nodes * node.gpus).
  */
-#ifndef ORR_CLUSTER_H
-#define ORR_CLUSTER_H
+#pragma once
 
 #include "topologies/cluster_power.h"
 #include "topologies/device.h"
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 /* The links inside a node between GPUs, NICs and memory: PCIe switches and host bridges,
  * where they can limit transfers.
@@ -203,7 +200,3 @@ gint64 orr_node_shape_port_links(const OrrNodeShape *node);
 /* Checks rules that span fields: nodes within max_nodes, gpus within nodes, whole scale-up
  * domains, and the fabric's own limits. Adds findings to @diags at @place. */
 void orr_cluster_check(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

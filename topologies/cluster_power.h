@@ -24,13 +24,10 @@
  *
  * Section `power` of a cluster document; without it nothing is known of the machine's power.
  */
-#ifndef ORR_CLUSTER_POWER_H
-#define ORR_CLUSTER_POWER_H
+#pragma once
 
 #include "sim/base/diag.h"
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 /* What the parts of a node draw besides its GPU boards.
  *
@@ -168,7 +165,3 @@ void orr_cluster_power_share_cap(OrrCluster *cluster, OrrPlace place, OrrDiags *
 /* The table of `orrery describe cluster`: what each part of the machine as built draws, idle and
  * busy, and its rating. Newly allocated; "" where nothing is known. */
 char *orr_cluster_power_text(const OrrFabric *fabric, const OrrCluster *cluster);
-
-G_END_DECLS
-
-#endif

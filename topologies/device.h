@@ -5,13 +5,10 @@
  * 0 means that the device lacks the format. The device states its scale-up link (NVLink); the
  * cluster states how many devices the link joins.
  */
-#ifndef ORR_DEVICE_H
-#define ORR_DEVICE_H
+#pragma once
 
 #include "sim/base/dtype.h"
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 /* What an accelerator draws, as constants of its board.
  *
@@ -98,7 +95,3 @@ extern const OrrFieldTable orr_device_table;
 
 /* Peak dense rate in FLOP/s; 0 if the device lacks the format. */
 double orr_device_peak_flops(const OrrDevice *device, OrrDtype dtype);
-
-G_END_DECLS
-
-#endif

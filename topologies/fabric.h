@@ -32,16 +32,13 @@
  * Each kind of scale-out fabric is an entry, one file each in topologies/fabrics/; see
  * OrrFabricKind.
  */
-#ifndef ORR_FABRIC_H
-#define ORR_FABRIC_H
+#pragma once
 
 #include "sim/engine/program.h"
 #include "topologies/bill.h"
 #include "topologies/cluster.h"
 #include "topologies/queue_model.h"
 #include "topologies/transport.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *name;            /* "leaf-spine" */
@@ -279,7 +276,3 @@ guint orr_fabric_hops(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu);
 /* A dozen aligned lines: counts, bandwidths, a table of levels, the bisection bandwidth, and the
  * hops from GPU 0. Newly allocated. */
 char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster);
-
-G_END_DECLS
-
-#endif

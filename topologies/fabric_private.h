@@ -1,12 +1,9 @@
 /*
  * fabric_private.h - the members of a fabric, for fabric*.c alone.
  */
-#ifndef ORR_FABRIC_PRIVATE_H
-#define ORR_FABRIC_PRIVATE_H
+#pragma once
 
 #include "topologies/fabric.h"
-
-G_BEGIN_DECLS
 
 /* Links inside a node that several GPUs share, in the order of their numbers (fabric_host.c). */
 typedef enum {
@@ -78,7 +75,3 @@ char *orr_fabric_storage_link_name(const OrrFabric *fabric, gint64 link);
  * the GPU's NIC and the switches between. */
 double orr_fabric_route_to_port(const OrrFabric *fabric, gint64 gpu, gint64 port, gboolean back,
                                 GArray *links);
-
-G_END_DECLS
-
-#endif

@@ -6,12 +6,9 @@
  * To add one: write topologies/job_placements/NAME.c with one const OrrJobPlacementKind and its
  * line in meson.build. tests/topologies/test_job_placement.c applies the same checks to all kinds.
  */
-#ifndef ORR_JOB_PLACEMENT_H
-#define ORR_JOB_PLACEMENT_H
+#pragma once
 
 #include "topologies/cluster.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const OrrCluster *cluster;
@@ -42,7 +39,3 @@ gboolean orr_job_placement_take(const OrrPlacementRequest *request, const gint64
 
 /* "0-7, 16-23": runs of neighbours; newly allocated. */
 char *orr_job_placement_text(const gint64 *gpus, gint64 n);
-
-G_END_DECLS
-
-#endif

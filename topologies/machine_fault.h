@@ -8,13 +8,10 @@
  * To add one: write topologies/faults/NAME.c with one const OrrMachineFaultKind and its line in
  * meson.build. tests/topologies/test_machine_fault.c holds all to the same rules.
  */
-#ifndef ORR_MACHINE_FAULT_H
-#define ORR_MACHINE_FAULT_H
+#pragma once
 
 #include "sim/base/random.h"
 #include "topologies/fabric.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_FAULT_EFFECT_LINK,
@@ -66,7 +63,3 @@ gboolean orr_machine_fault_pick(const OrrFaultTarget *target, const char *what, 
 /* For entries: each cable of @parts (of OrrFabricPart; consumed) loses @loss of its bandwidth; its
  * link loses the cable's fraction of that. */
 void orr_machine_fault_add_links(GArray *effects, GArray *parts, double loss);
-
-G_END_DECLS
-
-#endif

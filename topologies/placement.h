@@ -8,12 +8,9 @@
  * default is "tp-cp-dp-pp": the ranks of a tensor-parallel group are adjacent. Rank r runs on GPU
  * r.
  */
-#ifndef ORR_PLACEMENT_H
-#define ORR_PLACEMENT_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef enum { ORR_AXIS_TP, ORR_AXIS_CP, ORR_AXIS_DP, ORR_AXIS_PP, ORR_N_AXES } OrrAxis;
 
@@ -39,7 +36,3 @@ void orr_placement_coordinates(const OrrPlacement *placement, gint64 gpu,
  * @ret_gpus has room for size[axis] of them. */
 void orr_placement_group(const OrrPlacement *placement, OrrAxis axis, const gint64 at[ORR_N_AXES],
                          gint64 *ret_gpus);
-
-G_END_DECLS
-
-#endif

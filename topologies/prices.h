@@ -19,14 +19,11 @@
  * the cheapest entry of its rate (and, a switch, of at least its ports); a list that is given but
  * has no entry for an item is an error. A list that is absent is left out.
  */
-#ifndef ORR_PRICES_H
-#define ORR_PRICES_H
+#pragma once
 
 #include "sim/base/field.h"
 #include "topologies/bill.h"
 #include "topologies/cluster.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   gint64 ports;       /* of a switch; 0 for optics and cables */
@@ -77,7 +74,3 @@ double orr_prices_gpu_hour(const OrrPrices *prices, const OrrBill *bill, const c
 
 /* The bill with the price of each item, and what they add up to; newly allocated. */
 char *orr_prices_text(const OrrPrices *prices, const OrrBill *bill, const OrrCluster *cluster);
-
-G_END_DECLS
-
-#endif

@@ -19,12 +19,9 @@
  * To add one: write topologies/queues/queue_NAME.c with one const OrrQueueKind whose params are
  * OrrQueueParams; its line is in that folder's meson.build.
  */
-#ifndef ORR_QUEUE_MODEL_H
-#define ORR_QUEUE_MODEL_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   double xoff_bytes, xon_bytes; /* bytes of one ingress port at which a switch pauses, resumes it */
@@ -118,7 +115,3 @@ typedef struct {
                  .flags = ORR_FIELD_POSITIVE),                                                     \
       ORR_FIELD_REAL(OrrQueueParams, "xon", xon_bytes, ORR_UNIT_BYTES, "128 KiB",                  \
                      "Bytes at which the switch lets it send again.", .flags = ORR_FIELD_UNSIGNED)
-
-G_END_DECLS
-
-#endif

@@ -25,12 +25,9 @@
  * To add one: write topologies/transports/NAME.c with one const OrrEntry whose params are
  * OrrTransport; its line is in that folder's meson.build.
  */
-#ifndef ORR_TRANSPORT_H
-#define ORR_TRANSPORT_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_TRANSPORT_ALL_PROTOCOLS,
@@ -96,7 +93,3 @@ extern const OrrRegistry orr_transport_registry;
 
 /* Share of nominal * nic-efficiency that the packets leave; may be above 1 for smaller headers. */
 double orr_transport_packet_fraction(const OrrTransport *transport);
-
-G_END_DECLS
-
-#endif

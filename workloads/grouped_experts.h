@@ -15,12 +15,9 @@
  *
  * each as one batched product. A framework uses the faster of the two kinds of kernel.
  */
-#ifndef ORR_GROUPED_EXPERTS_H
-#define ORR_GROUPED_EXPERTS_H
+#pragma once
 
 #include "calibration/cost/cost.h"
-
-G_BEGIN_DECLS
 
 /* The function that gives the cost of each product: orr_cost_operator or orr_cost_sustained. */
 typedef OrrCost (*OrrGroupedCost)(const OrrCostModel *model, const OrrOperator *op);
@@ -28,7 +25,3 @@ typedef OrrCost (*OrrGroupedCost)(const OrrCostModel *model, const OrrOperator *
 /* The cost of @op, of kind MOE; its activation is stored in @storage. */
 OrrCost orr_grouped_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype storage,
                             OrrGroupedCost cost_of);
-
-G_END_DECLS
-
-#endif

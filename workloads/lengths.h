@@ -17,13 +17,10 @@
  *
  * A drawn length is rounded and limited to [least, most].
  */
-#ifndef ORR_LENGTHS_H
-#define ORR_LENGTHS_H
+#pragma once
 
 #include "sim/base/field.h"
 #include "sim/base/random.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   int kind;
@@ -42,7 +39,3 @@ gint64 orr_lengths_largest(const OrrLengths *lengths); /* the largest possible l
                                                         * G_MAXINT32: no limit */
 void orr_lengths_check(const OrrLengths *lengths, const char *what, OrrPlace place,
                        OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

@@ -4,12 +4,9 @@
  *
  * sim/run provides both (run_private.h), since a replay needs engines and processes of its own.
  */
-#ifndef ORR_PARTS_H
-#define ORR_PARTS_H
+#pragma once
 
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 /* Collectives of another job on the same machine, which run while a part does. */
 typedef struct {
@@ -54,7 +51,3 @@ typedef struct OrrParts {
   gboolean (*replay)(void *user, const OrrPart *parts, guint n, OrrPartTimes *ret_times,
                      GError **error);
 } OrrParts;
-
-G_END_DECLS
-
-#endif

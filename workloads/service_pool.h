@@ -5,13 +5,10 @@
  * A request takes a worker for a time drawn from a log-normal distribution with a given mean, and
  * waits while all are busy, first come first served (M/G/c where requests are Poisson).
  */
-#ifndef ORR_SERVICE_POOL_H
-#define ORR_SERVICE_POOL_H
+#pragma once
 
 #include "sim/base/random.h"
 #include "sim/engine/engine.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrServicePool OrrServicePool;
 
@@ -33,7 +30,3 @@ void orr_service_pool_add_for(OrrServicePool *pool, void *request, double servic
 /* A log-normal time of mean @mean_s; @spread: standard deviation of its logarithm, 0: the mean.
  * exp(m + s z) has the mean exp(m + s^2 / 2). */
 double orr_service_pool_draw(double mean_s, double spread, OrrRandom *random);
-
-G_END_DECLS
-
-#endif

@@ -18,13 +18,10 @@
  * of FAMILY that is not newer than VERSION. Of a version only the leading numbers count: 1.2.0rc6
  * is 1.2.0.
  */
-#ifndef ORR_STACK_H
-#define ORR_STACK_H
+#pragma once
 
 #include "sim/base/field.h"
 #include "sim/base/library.h"
-
-G_BEGIN_DECLS
 
 /* The stack that sets nothing: kernels, links and schedulers alone. */
 #define ORR_STACK_NONE "none"
@@ -79,7 +76,3 @@ char *orr_stack_nearest(OrrLibrary *library, const char *name);
 /* What `orrery describe` prints: every setting with its value, condition and source. Newly
  * allocated. */
 char *orr_stack_describe(const OrrStack *stack);
-
-G_END_DECLS
-
-#endif

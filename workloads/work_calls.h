@@ -5,12 +5,9 @@
  * Every planned communication has paths of its own (program.h), so a path names the calls. Kept
  * only where OrrWorld.keeps_calls asks for it.
  */
-#ifndef ORR_WORK_CALLS_H
-#define ORR_WORK_CALLS_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* Equal calls of several groups at the same time. */
 typedef struct {
@@ -32,7 +29,3 @@ guint32 orr_work_calls_add(OrrWorkCalls *calls, const OrrKeptCalls *kept);
 void orr_work_calls_put(OrrWorkCalls *calls, guint32 path, guint32 number);
 /* NULL: the path is of no call (copies to hosts, storage) */
 const OrrKeptCalls *orr_work_calls_of(const OrrWorkCalls *calls, guint32 path);
-
-G_END_DECLS
-
-#endif

@@ -8,15 +8,12 @@
  * To add a kind: write workloads/KIND.c with one `const OrrWorkloadKind`, add it to the array in
  * workload.c and to meson.build.
  */
-#ifndef ORR_WORKLOAD_H
-#define ORR_WORKLOAD_H
+#pragma once
 
 #include "calibration/cost/cost_energy.h"
 #include "models/model.h"
 #include "sim/engine/program.h"
 #include "topologies/fabric.h"
-
-G_BEGIN_DECLS
 
 typedef enum { ORR_FIDELITY_AUTO, ORR_FIDELITY_FOLDED, ORR_FIDELITY_FULL } OrrFidelity;
 extern const char *const orr_fidelity_words[]; /* "auto", "folded", "full", NULL */
@@ -210,7 +207,3 @@ static inline gboolean orr_work_is_live(const OrrWork *work) { return work->kind
 void orr_work_times(const OrrWork *work, double *ret_end_s, double *ret_answer_s);
 void orr_work_free(OrrWork *work); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrWork, orr_work_free)
-
-G_END_DECLS
-
-#endif

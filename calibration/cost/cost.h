@@ -5,16 +5,13 @@
  * the profile's efficiencies outside them. Every answer says which of these it is. The first query
  * of a kind (products in bf16, say) builds its table; after that, queries are cheap.
  */
-#ifndef ORR_COST_H
-#define ORR_COST_H
+#pragma once
 
 #include "calibration/profile/nccl_costs.h"
 #include "calibration/profile/profile.h"
 #include "models/operator.h"
 #include "sim/base/interference.h"
 #include "topologies/device.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_HOW_MEASURED,     /* a row of the profile */
@@ -204,7 +201,3 @@ double orr_cost_host_launch_s(const OrrCostModel *model, OrrKernels kernels);
 /* Host time of one operator in training, seconds: the profile's operator-dispatch, else
  * host-launch as above. */
 double orr_cost_operator_dispatch_s(const OrrCostModel *model, OrrKernels kernels);
-
-G_END_DECLS
-
-#endif

@@ -6,12 +6,9 @@
  * for the sum: callers add the operators of a step or of a stretch of work, and then apply
  * orr_cost_energy_limited to the whole.
  */
-#ifndef ORR_COST_ENERGY_H
-#define ORR_COST_ENERGY_H
+#pragma once
 
 #include "calibration/cost/cost.h"
-
-G_BEGIN_DECLS
 
 /* By what draws it: multiprocessors with their tensor cores; device memory; links to other devices
  * and to the host. Joules. */
@@ -62,7 +59,3 @@ double orr_cost_energy_stretch(const OrrCostModel *model, OrrJoules joules, doub
 /* What the board's limit leaves of @joules drawn within @time_s: never more than limit - static on
  * average. All kinds are scaled alike. */
 OrrJoules orr_cost_energy_limited(const OrrCostModel *model, OrrJoules joules, double time_s);
-
-G_END_DECLS
-
-#endif

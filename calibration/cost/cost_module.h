@@ -12,14 +12,11 @@
  *   conv, conv-update       part: causal convolution of a layer with a state: prompt, decode
  *   scan, state-update      part: its state: prompt in chunks, decode
  */
-#ifndef ORR_COST_MODULE_H
-#define ORR_COST_MODULE_H
+#pragma once
 
 #include "calibration/cost/cost.h"
 #include "calibration/profile/profile_module.h"
 #include "models/model.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const char *op;
@@ -46,7 +43,3 @@ double orr_cost_module_core_s(const OrrCostModel *model, const OrrModuleCall *ca
  * name is the rows' of equal widths, NULL where there are none. Borrows from @model's profile. */
 OrrProfileModuleLayer orr_cost_module_layer(const OrrCostModel *cost, const OrrModel *model,
                                             guint kind);
-
-G_END_DECLS
-
-#endif

@@ -5,16 +5,13 @@
  * The large tables (products, attention, experts) are built from the profile at the first query
  * that needs them (cost_build.c).
  */
-#ifndef ORR_COST_PRIVATE_H
-#define ORR_COST_PRIVATE_H
+#pragma once
 
 #include <math.h>
 
 #include "calibration/cost/cost.h"
 #include "calibration/cost/grid.h"
 #include "calibration/profile/profile_private.h"
-
-G_BEGIN_DECLS
 
 /* What is built on demand; ask cost_build.c for it. */
 struct OrrCostTables {
@@ -216,7 +213,3 @@ static inline gboolean orr_grid_hint_at(const OrrGrid *grid, guint at, int kind,
 
 /* Finds outliers, and makes holes of the rows that it excludes. */
 void orr_grid_find_odd(OrrGrid *grid);
-
-G_END_DECLS
-
-#endif

@@ -2,12 +2,9 @@
  * cost_serving.h - predicts the attention of one step of a serving engine, prompt chunks and
  * decodes together, and its small kernels.
  */
-#ifndef ORR_COST_SERVING_H
-#define ORR_COST_SERVING_H
+#pragma once
 
 #include "calibration/cost/cost.h"
-
-G_BEGIN_DECLS
 
 /* The attention of one layer in one step, on one rank. */
 typedef struct {
@@ -38,7 +35,3 @@ OrrCost orr_cost_serving_attention_over(const OrrCostModel *model, const OrrOper
  * elements (modelled). */
 gboolean orr_cost_serving_token_kernel(const OrrCostModel *model, const char *operator_name,
                                        double tokens, double width, OrrCost *ret_cost);
-
-G_END_DECLS
-
-#endif

@@ -4,15 +4,12 @@
  * Each cost_FAMILY.c gives these functions. cost.c, query.c and cross-validation call them;
  * everyone else calls orr_cost_operator and the functions of cost.h.
  */
-#ifndef ORR_COST_TABLES_H
-#define ORR_COST_TABLES_H
+#pragma once
 
 #include "calibration/cost/cost.h"
 #include "calibration/cost/grid.h"
 #include "calibration/profile/profile_moe.h"
 #include "calibration/profile/profile_private.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrCostAttention OrrCostAttention;     /* cost_attention.c */
 typedef struct OrrCostCollective OrrCostCollective;   /* cost_collective.c */
@@ -112,7 +109,3 @@ void orr_cost_collective_count(const OrrCostCollective *collective, guint *ret_a
  * no scale-up link; infinite on a device that states neither. */
 OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint64 n_ranks,
                                  double bytes);
-
-G_END_DECLS
-
-#endif

@@ -5,12 +5,9 @@
  * power law is the natural curve. A caller stores log(measured / roofline), so that the grid
  * interpolates a kernel's distance from its roofline.
  */
-#ifndef ORR_GRID_H
-#define ORR_GRID_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 enum { ORR_GRID_AXES = 3 };
 
@@ -73,7 +70,3 @@ gboolean orr_grid_fill(OrrGrid *grid);
 /* The value at a point, multilinear in the logarithms; outside the box, the nearest face's value.
  * */
 double orr_grid_at(const OrrGrid *grid, const double point[ORR_GRID_AXES], OrrGridTrust *ret_trust);
-
-G_END_DECLS
-
-#endif

@@ -18,12 +18,9 @@
  *                     contradict each other. The laws hold for the embedding: they would remove six
  *                     rows that take 2 us more than rows of more tokens.
  */
-#ifndef ORR_JUDGE_H
-#define ORR_JUDGE_H
+#pragma once
 
 #include "calibration/cost/cost.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   guint curve;   /* rows of one curve differ in size alone */
@@ -55,7 +52,3 @@ OrrAside orr_judge_aside(const GArray *rows, guint at, const char *witness);
  * last two beyond the end. @asides may be NULL. NULL: it rests on none. @sizes: of double, rising.
  * */
 const OrrAside *orr_judge_near(const GArray *asides, const GArray *sizes, double size);
-
-G_END_DECLS
-
-#endif

@@ -12,13 +12,10 @@
  * projections; n_gpus, bytes; mode, node_num, gpus_per_node, num_token_per_rank, hidden;
  * kernel_source.
  */
-#ifndef ORR_QUERY_H
-#define ORR_QUERY_H
+#pragma once
 
 #include "calibration/cost/cost.h"
 #include "sim/base/csv.h"
-
-G_BEGIN_DECLS
 
 /* @key_values: NULL-terminated "key=value". A collective without rows is modelled as a ring. FALSE
  * with ORR_FAULT_USAGE for an unknown operator or key (the message lists what is allowed), a
@@ -44,7 +41,3 @@ gboolean orr_query_rows(const OrrCostModel *cost, const char *operator_name, con
 
 /* One line per operator: its name, its keys and their defaults. Newly allocated. */
 char *orr_query_help(void);
-
-G_END_DECLS
-
-#endif

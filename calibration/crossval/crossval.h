@@ -17,12 +17,9 @@
  * A row beyond the range of the rest of its table (the largest n, say) is queried too; it counts in
  * `all` and in the region `outside`, and in no other region.
  */
-#ifndef ORR_CROSSVAL_H
-#define ORR_CROSSVAL_H
+#pragma once
 
 #include "calibration/cost/cost.h"
-
-G_BEGIN_DECLS
 
 enum { ORR_CROSSVAL_FOLDS = 7, ORR_CROSSVAL_KEYS = 7 };
 
@@ -70,7 +67,3 @@ char *orr_crossval_yaml(const GPtrArray *tables);
 
 /* Sums up errors (array of double, which it sorts by size). */
 OrrErrors orr_errors_of(GArray *errors);
-
-G_END_DECLS
-
-#endif

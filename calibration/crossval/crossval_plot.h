@@ -2,12 +2,9 @@
  * crossval_plot.h - modelled against measured, drawn by gnuplot
  * (calibration/plots/measured-modelled.gp).
  */
-#ifndef ORR_CROSSVAL_PLOT_H
-#define ORR_CROSSVAL_PLOT_H
+#pragma once
 
 #include "calibration/crossval/crossval.h"
-
-G_BEGIN_DECLS
 
 /* One block per table, separated by two empty lines for gnuplot's `index`: a title, then
  * measured and modelled microseconds and the error in percent. Of a long table only every k-th
@@ -19,7 +16,3 @@ char *orr_crossval_plot_data(const GPtrArray *tables, guint max_points);
  * to draw the data then, which stay; with ORR_FAULT_USAGE for another suffix. */
 gboolean orr_crossval_plot(const GPtrArray *tables, const char *title, const char *script,
                            const char *output, GError **error);
-
-G_END_DECLS
-
-#endif

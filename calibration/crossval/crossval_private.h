@@ -5,13 +5,10 @@
  * To add a family: a file crossval_NAME.c with one `const OrrCrossvalFamily`, and its place in the
  * array of crossval.c.
  */
-#ifndef ORR_CROSSVAL_PRIVATE_H
-#define ORR_CROSSVAL_PRIVATE_H
+#pragma once
 
 #include "calibration/cost/cost_tables.h"
 #include "calibration/crossval/crossval.h"
-
-G_BEGIN_DECLS
 
 /* One fold of one table: the rest of the profile, and the points to query. */
 typedef struct {
@@ -67,7 +64,3 @@ GPtrArray *orr_crossval_own_list(OrrCrossvalFold *fold, gpointer only);
  * index into orr_crossval_bounds. */
 guint orr_crossval_bound(const OrrCostModel *model, OrrDtype dtype, double flops, double bytes);
 extern const char *const orr_crossval_bounds[];
-
-G_END_DECLS
-
-#endif

@@ -23,12 +23,9 @@
  * A constant that the rows do not determine keeps its default and is not written. No constant is
  * fitted to a single row, except the extremes that are named as such.
  */
-#ifndef ORR_FIT_H
-#define ORR_FIT_H
+#pragma once
 
 #include "calibration/cost/cost.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const char *folder;          /* gemm.csv, attention_prefill.csv ... */
@@ -81,7 +78,3 @@ gboolean orr_fit_overlap(const char *folder, OrrFitOverlap *ret_overlap, GError 
  * as the lines of a `constants:` section; "" for none. Newly allocated. */
 char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, const OrrFitOverlap *overlap,
                         GError **error);
-
-G_END_DECLS
-
-#endif

@@ -24,12 +24,9 @@
  * smallest size to their largest. The base answers all other queries, and next to that range the
  * two fade into each other (cost_collective.c).
  */
-#ifndef ORR_IMPORT_NCCL_TESTS_H
-#define ORR_IMPORT_NCCL_TESTS_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef struct {
   const char *device;  /* a name in the library */
@@ -77,7 +74,3 @@ OrrNcclTestsLog *orr_import_nccl_tests_log(const char *path, const OrrNcclTestsO
                                            GError **error);
 void orr_nccl_tests_log_free(OrrNcclTestsLog *log);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrNcclTestsLog, orr_nccl_tests_log_free)
-
-G_END_DECLS
-
-#endif

@@ -12,12 +12,9 @@
  * (cu_num,M,N,K,us ...): the profile is then DEVICE-libraries, or DEVICE-experts if the table has
  * fused experts.
  */
-#ifndef ORR_MEASURED_H
-#define ORR_MEASURED_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef struct {
   const char *device;          /* that was measured */
@@ -36,7 +33,3 @@ typedef struct {
  * rows, to be the base of a profile with the device's constants. Newly allocated. NULL with
  * ORR_FAULT_DOCUMENT, which names every bad line, or ORR_FAULT_RESOURCE. */
 char *orr_measured_import(const char *folder, const OrrMeasuredOptions *options, GError **error);
-
-G_END_DECLS
-
-#endif

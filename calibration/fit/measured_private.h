@@ -1,14 +1,11 @@
 /*
  * measured_private.h - readers of columns and writers of numbers that the measured*.c files share.
  */
-#ifndef ORR_MEASURED_PRIVATE_H
-#define ORR_MEASURED_PRIVATE_H
+#pragma once
 
 #include "calibration/crossval/crossval.h"
 #include "calibration/fit/measured.h"
 #include "sim/base/csv.h"
-
-G_BEGIN_DECLS
 
 /* Index of the column; -1, with a finding, where it is missing. */
 int orr_measured_column(const OrrCsv *csv, const char *name, OrrDiags *diags);
@@ -77,7 +74,3 @@ typedef struct {
  * is below two per table. */
 gboolean orr_thin(OrrProfile *profile, const OrrDevice *device, guint n_rows,
                   OrrThinned *ret_thinned, GError **error);
-
-G_END_DECLS
-
-#endif

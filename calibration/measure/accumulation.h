@@ -9,12 +9,9 @@
  * True, True), so this is what is measured, and each row states its mode. PyTorch's
  * torch._scaled_mm leaves the choice to its caller (use_fast_accum, False by default).
  */
-#ifndef ORR_ACCUMULATION_H
-#define ORR_ACCUMULATION_H
+#pragma once
 
 #include "calibration/measure/shape.h"
-
-G_BEGIN_DECLS
 
 /* Whether a product of 8-bit floats uses fast accumulation. */
 gboolean orr_accumulation_is_fast(gboolean is_forward);
@@ -22,7 +19,3 @@ gboolean orr_accumulation_is_fast(gboolean is_forward);
 /* The word for the row's setting: "fast-accumulation" or "full-accumulation" for products of fp8
  * and mxfp8 (products of experts are forward ones), NULL if there is no choice. */
 const char *orr_accumulation_word(const OrrShape *shape);
-
-G_END_DECLS
-
-#endif

@@ -13,14 +13,11 @@
  * the memory for it: the shape is skipped. Any other error ends the session, because a GPU's
  * errors are sticky.
  */
-#ifndef ORR_DEVICE_LAYER_H
-#define ORR_DEVICE_LAYER_H
+#pragma once
 
 #include "calibration/measure/doctor.h"
 #include "calibration/measure/shape.h"
 #include "sim/base/dtype.h"
-
-G_BEGIN_DECLS
 
 /* The device and its software, as found. The struct owns the texts. */
 typedef struct {
@@ -128,7 +125,3 @@ extern const OrrDeviceLayer orr_fake_layer;
 /* The layer of real GPUs; NULL with ORR_FAULT_RESOURCE that says what is missing if Orrery was
  * built without one. */
 const OrrDeviceLayer *orr_device_layer_find(GError **error);
-
-G_END_DECLS
-
-#endif

@@ -6,12 +6,9 @@
  * first. A note is for readers of the rows. Facts that the driver does not report
  * are unknown, and a finding says so: they never count as good.
  */
-#ifndef ORR_DOCTOR_H
-#define ORR_DOCTOR_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* One GPU as its driver reports it; NAN or -1 where it does not. */
 typedef struct {
@@ -69,7 +66,3 @@ typedef struct {
 /* A GPtrArray of OrrDoctorFinding: one or more for each topic, in a fixed order. GPUs with the same
  * finding share it. @environment: of g_get_environ(), whose variables may change times. */
 GPtrArray *orr_doctor_findings(const OrrDoctorFacts *facts, char **environment);
-
-G_END_DECLS
-
-#endif

@@ -19,12 +19,9 @@
  * measures the rank with the most tokens, because a layer waits for it. (The load of a random rank
  * is close to the mean; exported under this name it would be taken for the largest.)
  */
-#ifndef ORR_EXPERT_DRAW_H
-#define ORR_EXPERT_DRAW_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* The tokens of each of @n experts in falling order: @tokens * @topk in total, at most @tokens
  * each. @topk <= @n. */
@@ -37,7 +34,3 @@ void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced,
 /* The first expert of the rank with the most choices, if each rank holds @per_rank experts; ties
  * go to the lowest rank. */
 gint64 orr_expert_draw_fullest(const gint32 *chosen, gint64 n_choices, gint64 n, gint64 per_rank);
-
-G_END_DECLS
-
-#endif

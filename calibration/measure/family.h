@@ -10,15 +10,12 @@
  * cuda/ (cuda_private.h) and a line to the table in cuda_layer.c, then run
  * docs/reference/generate.sh.
  */
-#ifndef ORR_FAMILY_H
-#define ORR_FAMILY_H
+#pragma once
 
 #include "calibration/measure/device_layer.h"
 #include "calibration/measure/measure_row.h"
 #include "calibration/measure/shape.h"
 #include "sim/base/registry.h"
-
-G_BEGIN_DECLS
 
 /* One CSV file of an export. */
 typedef struct {
@@ -54,7 +51,3 @@ void orr_family_add(const OrrMeasureFamily *family, GArray *shapes, const gint64
 /* The time by the roofline of the datasheet-like @facts, in seconds, plus 2 us for the launch:
  * the trend between measured points, never an answer. */
 double orr_family_roofline(const OrrShape *shape, const OrrBenchFacts *facts);
-
-G_END_DECLS
-
-#endif

@@ -12,12 +12,9 @@
  * Each file begins with a '#' line: device, software, source. If several rows have the same shape,
  * the newest is exported. Rows that failed verification are left out.
  */
-#ifndef ORR_MEASURE_EXPORT_H
-#define ORR_MEASURE_EXPORT_H
+#pragma once
 
 #include "calibration/measure/measure_row.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *file, *text;
@@ -28,7 +25,3 @@ typedef struct {
  * OrrMeasureRow of one device, oldest first. NULL with ORR_FAULT_DOCUMENT if rows belong to
  * different devices or have an invalid shape. */
 GPtrArray *orr_measure_export(const GArray *rows, GError **error);
-
-G_END_DECLS
-
-#endif

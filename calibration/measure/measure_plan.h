@@ -15,12 +15,9 @@
  *
  * Deterministic: ties go to the shape that comes first in the plan.
  */
-#ifndef ORR_MEASURE_PLAN_H
-#define ORR_MEASURE_PLAN_H
+#pragma once
 
 #include "calibration/measure/family.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrMeasurePlan OrrMeasurePlan;
 
@@ -50,7 +47,3 @@ typedef struct {
 } OrrPlanState;
 
 OrrPlanState orr_measure_plan_state(const OrrMeasurePlan *plan, const OrrMeasureFamily *family);
-
-G_END_DECLS
-
-#endif

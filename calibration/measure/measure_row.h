@@ -2,13 +2,10 @@
  * measure_row.h - one measured kernel and the conditions of its measurement: a row of table
  * kernel_sample.
  */
-#ifndef ORR_MEASURE_ROW_H
-#define ORR_MEASURE_ROW_H
+#pragma once
 
 #include "calibration/measure/device_layer.h"
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef enum { ORR_VERIFIED_YES, ORR_VERIFIED_NO, ORR_VERIFIED_UNCHECKED } OrrVerified;
 
@@ -81,7 +78,3 @@ static inline gboolean orr_measure_row_is_outdated(const OrrMeasureRow *row) {
 char *orr_measure_row_device_name(const char *device);
 /* Whether a shipped device has that name. */
 gboolean orr_measure_row_device_is_shipped(const char *device);
-
-G_END_DECLS
-
-#endif

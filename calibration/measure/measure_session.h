@@ -21,12 +21,9 @@
  * A rank that fails between the two `settle` ends the others through the layer's `fail`: they would
  * wait for a call that never comes.
  */
-#ifndef ORR_MEASURE_SESSION_H
-#define ORR_MEASURE_SESSION_H
+#pragma once
 
 #include "calibration/measure/measure_plan.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   double budget_s;
@@ -62,7 +59,3 @@ OrrMeasurePlan *orr_measure_session_plan(const OrrBenchFacts *facts,
 gboolean orr_measure_session(const OrrDeviceLayer *layer, OrrBench *bench,
                              const OrrMeasureOrder *order, OrrMeasureOutcome *ret_outcome,
                              OrrPlanState *ret_states, GError **error);
-
-G_END_DECLS
-
-#endif

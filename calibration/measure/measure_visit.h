@@ -3,12 +3,9 @@
  * outcome, and the state of the board before and after. A board slowed by heat, by its power limit
  * or by another process gives different times, so readers of the rows must be able to see it.
  */
-#ifndef ORR_MEASURE_VISIT_H
-#define ORR_MEASURE_VISIT_H
+#pragma once
 
 #include "calibration/measure/measure_session.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *date, *device, *driver, *runtime, *blas, *dnn, *ccl;
@@ -38,7 +35,3 @@ void orr_measure_visit_init(OrrMeasureVisit *visit, const char *date, const OrrB
                             double budget_s, const OrrMeasureOutcome *outcome,
                             const OrrBenchState *before, const OrrBenchState *after,
                             const char *failure);
-
-G_END_DECLS
-
-#endif

@@ -6,12 +6,9 @@
  * numa_node; -1: the platform does not state it). mbind(2) binds pages before they are touched; the
  * driver then pins them where they are. The system call is made without libnuma.
  */
-#ifndef ORR_NUMA_H
-#define ORR_NUMA_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* The node of the device at @bus ("0000:1B:00.0", as CUDA writes it), -1 where it is not known.
  * @sysfs: "/sys". */
@@ -21,7 +18,3 @@ int orr_numa_node(const char *sysfs, const char *bus);
  * there is none. */
 void *orr_numa_alloc(gsize bytes, int node);
 void orr_numa_free(void *memory, gsize bytes);
-
-G_END_DECLS
-
-#endif

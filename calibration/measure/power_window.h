@@ -17,12 +17,9 @@
  * there is no counter, watts are the mean of the power readings in the window. Clocks are the mean
  * of theirs.
  */
-#ifndef ORR_POWER_WINDOW_H
-#define ORR_POWER_WINDOW_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* One reading; NAN where it is unknown. */
 typedef struct {
@@ -49,7 +46,3 @@ gboolean orr_power_window_add(OrrPowerWindow *window, const OrrPowerReading *rea
 /* Means over the window; NAN where nothing is known. */
 void orr_power_window_result(const OrrPowerWindow *window, double *ret_watts, double *ret_sm_hz,
                              double *ret_memory_hz);
-
-G_END_DECLS
-
-#endif

@@ -7,12 +7,9 @@
  * (OCP MX 1.0: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; two elements a byte, the lower
  * nibble first).
  */
-#ifndef ORR_REFERENCE_H
-#define ORR_REFERENCE_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_FORMAT_FP32,
@@ -101,7 +98,3 @@ void orr_reference_attention_dkv(const double *q, const double *d_out, const dou
                                  const double *stats, gsize n_rows, const double *k,
                                  const double *v, gsize dim, gsize v_dim, double scale, double *dk,
                                  double *dv);
-
-G_END_DECLS
-
-#endif

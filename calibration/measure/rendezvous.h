@@ -13,12 +13,9 @@
  * ranks say that they are here, so ranks that wait write theirs anew. Bytes of rank 0 are read
  * after all have met: rank 0 writes them before.
  */
-#ifndef ORR_RENDEZVOUS_H
-#define ORR_RENDEZVOUS_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef struct {
   gint64 rank, n_ranks, local_rank; /* local_rank: rank within this node; -1 unknown */
@@ -50,7 +47,3 @@ char *orr_rendezvous_failed(const OrrRendezvous *rendezvous);
 
 /* Rank 0 calls it when all have met; removes the files. */
 void orr_rendezvous_end(const OrrRendezvous *rendezvous);
-
-G_END_DECLS
-
-#endif

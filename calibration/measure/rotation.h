@@ -19,12 +19,9 @@
  * Operands smaller than 2 L2 / ORR_ROTATION_MOST (98 kB on an H100) stay partly in the cache; the
  * row then says `warm-l2`.
  */
-#ifndef ORR_ROTATION_H
-#define ORR_ROTATION_H
+#pragma once
 
 #include "calibration/measure/device_layer.h"
-
-G_BEGIN_DECLS
 
 enum { ORR_ROTATION_MOST = 1024 }; /* a CUDA graph has one node per call of a repeat */
 
@@ -36,7 +33,3 @@ gboolean orr_rotation_is_warm(guint n_sets, double touched_bytes, const OrrBench
 /* The calls of one repeat: 2 ms of calls that take @us each, and each set once, unless a call
  * takes 1 ms or longer. */
 guint orr_rotation_calls(double us, guint n_sets);
-
-G_END_DECLS
-
-#endif

@@ -5,12 +5,9 @@
  * which the results database keeps, is "dtype=bf16 layout=forward batch=1 m=4096 n=4096 k=4096":
  * every column, in the family's order, so that equal shapes have equal texts.
  */
-#ifndef ORR_SHAPE_H
-#define ORR_SHAPE_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 enum { ORR_SHAPE_COLUMNS = 10 };
 
@@ -40,7 +37,3 @@ gboolean orr_shape_parse(const OrrMeasureFamily *family, const char *text, OrrSh
  * must exist. */
 gint64 orr_shape_at(const OrrShape *shape, const char *column);
 const char *orr_shape_word(const OrrShape *shape, const char *column);
-
-G_END_DECLS
-
-#endif

@@ -9,12 +9,9 @@
  *
  * The calls are a table, so that their order can be tested without a GPU.
  */
-#ifndef ORR_STREAM_WAIT_H
-#define ORR_STREAM_WAIT_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef enum { ORR_STREAM_DONE, ORR_STREAM_BUSY, ORR_STREAM_FAILED } OrrStreamState;
 
@@ -31,7 +28,3 @@ typedef struct {
  * failed, or @limit_s passed (ORR_FAULT_RESOURCE). */
 gboolean orr_stream_wait(const OrrStreamCalls *calls, gpointer user, int n_streams, double limit_s,
                          GError **error);
-
-G_END_DECLS
-
-#endif

@@ -15,12 +15,9 @@
  * repeat does not count and the next one holds four times as long. If even ORR_HOLD_MOST_US is too
  * short, repeats count as they are and the row's method is `unheld`.
  */
-#ifndef ORR_TIMING_H
-#define ORR_TIMING_H
+#pragma once
 
 #include "calibration/measure/device_layer.h"
-
-G_BEGIN_DECLS
 
 /* Sorts @us and sets the median, the best, the spread and the number of repeats. */
 void orr_timing_summarize(double *us, guint n, OrrTiming *timing);
@@ -46,7 +43,3 @@ const char *orr_hold_method(const OrrHold *hold, gboolean is_graph);
 
 /* The hold for all ranks of a job; none can repeat alone: three times the posting time. */
 double orr_hold_for(double post_us);
-
-G_END_DECLS
-
-#endif

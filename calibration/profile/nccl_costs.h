@@ -10,12 +10,9 @@
  * and the call takes base + the steps on its longest path + bytes / (efficiency B) on its busiest
  * link.
  */
-#ifndef ORR_NCCL_COSTS_H
-#define ORR_NCCL_COSTS_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* NCCL's protocols. AUTO is not a protocol: it stands for whichever is fastest. */
 typedef enum {
@@ -38,7 +35,3 @@ typedef struct {
   /* Fraction of all links that NCCL's tuning counts on when it chooses; 0: what the row reaches */
   double tuning_efficiency;
 } OrrNcclCosts;
-
-G_END_DECLS
-
-#endif

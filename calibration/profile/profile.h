@@ -5,13 +5,10 @@
  * rows of latencies are one scalar of space-separated microseconds, so that a profile of 30,000
  * points reads in milliseconds.
  */
-#ifndef ORR_PROFILE_H
-#define ORR_PROFILE_H
+#pragma once
 
 #include "sim/base/dtype.h"
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrProfile OrrProfile; /* its structs are in profile_private.h */
 
@@ -28,7 +25,3 @@ const char *orr_profile_device(const OrrProfile *profile); /* on which its rows 
 gboolean orr_profile_has_kernels(const OrrProfile *profile);
 /* Whether it has rows of products by the kernels of one library. */
 gboolean orr_profile_has_library_products(const OrrProfile *profile);
-
-G_END_DECLS
-
-#endif

@@ -6,12 +6,9 @@
  *     - {kernels: gemm bf16, region: all, shapes: 7665, mape: 5.1 %, bias: -0.3 %, median: 2.9 %,
  *        p90: 12.3 %, worst: 90 %}
  */
-#ifndef ORR_PROFILE_ERRORS_H
-#define ORR_PROFILE_ERRORS_H
+#pragma once
 
 #include "calibration/profile/profile.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *kernels, *region;
@@ -23,7 +20,3 @@ extern const OrrFieldTable orr_profile_errors_table;
 
 /* The section as a table for people, or a sentence where the profile has none. Newly allocated. */
 char *orr_profile_errors_describe(const OrrProfile *profile);
-
-G_END_DECLS
-
-#endif

@@ -17,12 +17,9 @@
  *
  * A row is five numbers: heads of the rank, sequences, queries and keys of each, microseconds.
  */
-#ifndef ORR_PROFILE_MODULE_H
-#define ORR_PROFILE_MODULE_H
+#pragma once
 
 #include "calibration/profile/profile.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *name;
@@ -79,7 +76,3 @@ const OrrProfileModuleDevice *orr_profile_module_device(const OrrProfileModules 
                                                         const char *name);
 const OrrProfileModuleLayer *orr_profile_module_layer(const OrrProfileModules *modules,
                                                       const char *name);
-
-G_END_DECLS
-
-#endif

@@ -10,12 +10,9 @@
  *       rows:
  *         - {hidden: 4096, inter: 1536, topk: 8, experts: 128, tp: 1, ep: 1, us: "230 228 ..."}
  */
-#ifndef ORR_PROFILE_MOE_H
-#define ORR_PROFILE_MOE_H
+#pragma once
 
 #include "calibration/profile/profile.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   gint64 hidden, inter, topk, experts, tp,
@@ -42,7 +39,3 @@ gboolean orr_profile_moe_imbalance(const char *distribution, double *ret_imbalan
 /* Checks the axes, rows and repeats of one table. */
 void orr_profile_moe_check(const OrrProfileMoe *moe, const OrrNode *map, GHashTable *seen,
                            OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

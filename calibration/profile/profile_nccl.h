@@ -4,13 +4,10 @@
  *
  * `nccl` has one row per algorithm and protocol; nccl_costs.h gives its terms and the formula.
  */
-#ifndef ORR_PROFILE_NCCL_H
-#define ORR_PROFILE_NCCL_H
+#pragma once
 
 #include "calibration/profile/nccl_costs.h"
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   int algorithm; /* index into orr_nccl_algorithm_words */
@@ -37,7 +34,3 @@ extern const OrrFieldTable orr_profile_library_table;
 
 extern const char *const
     orr_nccl_algorithm_words[]; /* "ring", "tree", "nvls", ... as the collectives' registry */
-
-G_END_DECLS
-
-#endif

@@ -4,14 +4,11 @@
  * Axes and latencies stay text, as read and checked by orr_profile_read; the cost model turns them
  * into dense tables once.
  */
-#ifndef ORR_PROFILE_PRIVATE_H
-#define ORR_PROFILE_PRIVATE_H
+#pragma once
 
 #include "calibration/profile/profile.h"
 #include "calibration/profile/profile_module.h"
 #include "sim/base/interference.h"
-
-G_BEGIN_DECLS
 
 /* The constants of the models that stand in for rows nobody measured. The defaults are for a
  * device without a profile. */
@@ -157,7 +154,3 @@ void orr_profile_check_row(const OrrNode *map, const char *text, guint wanted, g
 void orr_profile_check_unique(GHashTable *seen, char *key, const OrrNode *map, OrrDiags *diags);
 
 static inline guint orr_profile_length(const GPtrArray *array) { return array ? array->len : 0; }
-
-G_END_DECLS
-
-#endif

@@ -29,12 +29,9 @@
  * of their longest context and of their mean. The share depends on the number of decodes, on rate =
  * (mean - least) / (most - least), and on the longest context.
  */
-#ifndef ORR_PROFILE_SERVING_H
-#define ORR_PROFILE_SERVING_H
+#pragma once
 
 #include "calibration/profile/profile.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *operator_name; /* a name that models/inference.c gives */
@@ -68,7 +65,3 @@ void orr_profile_token_kernel_check(const OrrProfileTokenKernel *kernel, const O
                                     GHashTable *seen, OrrDiags *diags);
 void orr_profile_batch_attention_check(const OrrProfileBatchAttention *attention,
                                        const OrrNode *map, GHashTable *seen, OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

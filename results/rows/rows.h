@@ -5,13 +5,10 @@
  * table from the field table, `--json` prints it, and the reference documents it. Rows own nothing:
  * their texts are interned, or outlive the rows.
  */
-#ifndef ORR_ROWS_H
-#define ORR_ROWS_H
+#pragma once
 
 #include "sim/base/field.h"
 #include "topologies/cluster_power.h"
-
-G_BEGIN_DECLS
 
 /* Latencies of requests, or gaps between tokens, in seconds. */
 typedef struct {
@@ -60,7 +57,3 @@ typedef union {
 
 /* All tables, NULL-terminated: for documentation, and for views over a new database. */
 extern const OrrFieldTable *const orr_row_tables[];
-
-G_END_DECLS
-
-#endif

@@ -16,12 +16,9 @@
  * all off to one side, the answer can lie outside its own band: every output that prints the band
  * then says by how much measurements differ (orr_uncertain_note).
  */
-#ifndef ORR_BAND_H
-#define ORR_BAND_H
+#pragma once
 
 #include "sim/bands/residuals.h"
-
-G_BEGIN_DECLS
 
 /* The level of bands where nobody asks for another. */
 #define ORR_BAND_LEVEL 0.8
@@ -118,7 +115,3 @@ void orr_bands_add_own(OrrLibrary *library, const OrrScenario *scenario, OrrOutc
 
 /* The band row of @metric in @outcome; NULL: it has none. */
 const OrrBandRow *orr_bands_row(const OrrOutcome *outcome, const char *metric);
-
-G_END_DECLS
-
-#endif

@@ -2,12 +2,9 @@
  * band_metrics.h - the results that can have a band: what each one is, so that a measurement of
  * another one may speak for it.
  */
-#ifndef ORR_BAND_METRICS_H
-#define ORR_BAND_METRICS_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* What a result measures. Residuals of one quantity speak for another only where distance.c says
  * so. */
@@ -39,7 +36,3 @@ gboolean orr_band_metrics_has(const char *kind);
 
 /* All metrics, ends with a NULL kind. */
 extern const OrrBandMetric orr_band_metrics[];
-
-G_END_DECLS
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * band_private.h - what band.c, band_rows.c and ratio.c share. Private to sim/bands.
  */
-#ifndef ORR_BAND_PRIVATE_H
-#define ORR_BAND_PRIVATE_H
+#pragma once
 
 #include "results/rows/rows.h"
 #include "sim/bands/band.h"
@@ -11,8 +10,6 @@
 #include "sim/run/answer/outcome.h"
 #include "sim/run/scenario.h"
 #include "sim/study/study.h"
-
-G_BEGIN_DECLS
 
 /* distance.c: how unlike two answers are, for what decides errors.
  *
@@ -137,7 +134,3 @@ struct OrrInputs {
   double *values;       /* [r * uncertain->len + i], in base units */
   OrrStudyAnswer *replays;
 };
-
-G_END_DECLS
-
-#endif

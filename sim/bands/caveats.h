@@ -9,12 +9,9 @@
  *
  * `run` gets the warnings of devices from the world that it simulates in, and leaves them out here.
  */
-#ifndef ORR_CAVEATS_H
-#define ORR_CAVEATS_H
+#pragma once
 
 #include "sim/run/scenario.h"
-
-G_BEGIN_DECLS
 
 /* Caveats of any number of scenarios, each text once, in the order found. */
 typedef struct OrrCaveats OrrCaveats;
@@ -34,7 +31,3 @@ void orr_caveats_add_text(OrrCaveats *caveats, const char *text);
 
 /* Of char *; owned by @caveats. */
 const GPtrArray *orr_caveats_texts(const OrrCaveats *caveats);
-
-G_END_DECLS
-
-#endif

@@ -6,12 +6,9 @@
  * at infinity. In its localised form (Guan 2023, Biometrika 110) residuals near the question weigh
  * more, and the one at infinity weighs as much as the nearest could. No distribution is assumed.
  */
-#ifndef ORR_CONFORMAL_H
-#define ORR_CONFORMAL_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef struct {
   double value, weight; /* a weight is above 0 and at most 1 */
@@ -22,7 +19,3 @@ typedef struct {
  * or more. */
 void orr_conformal_bounds(OrrConformalRow *rows, guint n, double level, double *ret_low,
                           double *ret_high);
-
-G_END_DECLS
-
-#endif

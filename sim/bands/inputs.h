@@ -11,13 +11,10 @@
  * This is what the user does not know about the question. How far Orrery is off is another matter,
  * the band (band.h), and neither contains the other.
  */
-#ifndef ORR_INPUTS_H
-#define ORR_INPUTS_H
+#pragma once
 
 #include "sim/run/answer/outcome.h"
 #include "sim/run/scenario.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrInputs OrrInputs;
 
@@ -49,7 +46,3 @@ void orr_inputs_add(const OrrInputs *inputs, OrrOutcome *outcome);
 
 /* The spread of @metric ("iteration_time_s") in @outcome; NULL: it has none. */
 const OrrInputSpreadRow *orr_inputs_spread(const OrrOutcome *outcome, const char *metric);
-
-G_END_DECLS
-
-#endif

@@ -10,12 +10,9 @@
  * Where a result's error is above ORR_KNOWN_ERRORS_MOST, every verb that prints an answer warns of
  * it (caveats.h).
  */
-#ifndef ORR_KNOWN_ERRORS_H
-#define ORR_KNOWN_ERRORS_H
+#pragma once
 
 #include "sim/run/scenario.h"
-
-G_BEGIN_DECLS
 
 /* The error above which an answer carries a warning. */
 #define ORR_KNOWN_ERRORS_MOST 0.3
@@ -42,7 +39,3 @@ char **orr_known_errors_words(OrrLibrary *library, const char *table, const char
 
 /* The tiers of the scenario's checkpoints, the parts of a campaign's stalls; a strv. */
 char **orr_known_errors_tiers(const OrrScenario *scenario);
-
-G_END_DECLS
-
-#endif

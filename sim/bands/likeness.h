@@ -4,13 +4,10 @@
  * One row (rows_bands.inc describes its columns) is filled from a scenario and its outcome, for
  * validation rows and for questions alike, so that both can be compared member by member.
  */
-#ifndef ORR_LIKENESS_H
-#define ORR_LIKENESS_H
+#pragma once
 
 #include "sim/run/answer/outcome.h"
 #include "sim/run/scenario.h"
-
-G_BEGIN_DECLS
 
 /* Texts are interned; absent numbers are NAN. */
 OrrLikenessRow orr_likeness_of(OrrLibrary *library, const OrrScenario *scenario,
@@ -19,7 +16,3 @@ OrrLikenessRow orr_likeness_of(OrrLibrary *library, const OrrScenario *scenario,
 /* The likeness of one size of a run of collectives whose last size has @whole. */
 OrrLikenessRow orr_likeness_of_size(const OrrLikenessRow *whole, const OrrOutcome *outcome,
                                     const OrrNcclTestRow *test);
-
-G_END_DECLS
-
-#endif

@@ -15,12 +15,9 @@
  * constants come from pairs of rows of one campaign whose set does not speak
  * (tests/bands/test_own_rows.c holds coverage and width). Answers are not corrected.
  */
-#ifndef ORR_OWN_ROWS_H
-#define ORR_OWN_ROWS_H
+#pragma once
 
 #include "sim/bands/band.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrOwnRows OrrOwnRows;
 
@@ -46,7 +43,3 @@ typedef struct {
 
 /* For an answer like @asked, what narrows its band most first. Of OrrOwnAdvice. */
 GArray *orr_own_rows_advice(const OrrLikenessRow *asked);
-
-G_END_DECLS
-
-#endif

@@ -9,12 +9,9 @@
  * METRIC:MEASURED:SIMULATED with blanks between. `# model-revision: N` names the revision of the
  * model (ORR_MODEL_REVISION) that computed it.
  */
-#ifndef ORR_RESIDUALS_H
-#define ORR_RESIDUALS_H
+#pragma once
 
 #include "sim/bands/likeness.h"
-
-G_BEGIN_DECLS
 
 /* Counts the changes that moved answers. Raise it with a change that moves the numbers of a shipped
  * validation set, and run `make residuals`; tests/bands/test_residuals.c says when. */
@@ -61,7 +58,3 @@ gboolean orr_residuals_likeness_parse(const char *text, OrrLikenessRow *ret_row)
 
 /* The answer of @residual for @metric; NULL: it has none. */
 const OrrResidualAnswer *orr_residual_answer(const OrrResidual *residual, const char *metric);
-
-G_END_DECLS
-
-#endif

@@ -2,12 +2,9 @@
  * children.h - tasks in child processes, one each and several at once. A process has one
  * SimGrid engine, and a child that crashes takes nothing with it.
  */
-#ifndef ORR_CHILDREN_H
-#define ORR_CHILDREN_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef struct {
   guint n;    /* tasks */
@@ -40,7 +37,3 @@ GPtrArray *orr_children_run(const OrrChildren *children);
  * @children has no `stop`. */
 gboolean orr_children_collect(const OrrChildren *children, gsize size, void *ret_answers,
                               guint *ret_failed, GError **error);
-
-G_END_DECLS
-
-#endif

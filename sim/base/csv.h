@@ -3,12 +3,9 @@
  * name their source. Each line keeps its number and its text, so that a message can point at the
  * line and a copy of the table can repeat it unchanged.
  */
-#ifndef ORR_CSV_H
-#define ORR_CSV_H
+#pragma once
 
 #include "sim/base/diag.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   OrrPlace place;
@@ -69,7 +66,3 @@ char *orr_csv_left_out(const char *what, const GPtrArray *left_out);
 /* The cell as a finite number; anything else is reported to @diags. */
 gboolean orr_csv_number(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,
                         double *ret_value);
-
-G_END_DECLS
-
-#endif

@@ -7,12 +7,9 @@
  *
  *   a.yaml:7:9: error: unknown key 'modle': did you mean 'model'? (allowed: cluster, model, ...)
  */
-#ifndef ORR_DIAG_H
-#define ORR_DIAG_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 struct OrrNode;
 
@@ -58,7 +55,3 @@ const char *orr_diag_nearest_word(const char *word, const char *const *words);
  * to see the rest, "a, b, ...; 'orrery list models' has all 113". "none" for none. Newly
  * allocated. */
 char *orr_diag_known_words(const char *word, const char *const *words, const char *catalog);
-
-G_END_DECLS
-
-#endif

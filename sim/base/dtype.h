@@ -1,12 +1,9 @@
 /*
  * dtype.h - number formats of tensors, as frameworks name them.
  */
-#ifndef ORR_DTYPE_H
-#define ORR_DTYPE_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_FP32,
@@ -22,7 +19,3 @@ typedef enum {
 extern const char *const orr_dtype_names
     []; /* "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8", NULL: for WORD fields */
 double orr_dtype_bytes(OrrDtype dtype); /* an element's size: 4, 4, 2, 2, 1, 0.5, 1 */
-
-G_END_DECLS
-
-#endif

@@ -15,12 +15,9 @@
  * Types are number, text and truth. The parser checks them and reports an error at its column.
  * Numbers are doubles; x / 0 and x % 0 are NaN, and NaN compares false with everything.
  */
-#ifndef ORR_EXPRESSION_H
-#define ORR_EXPRESSION_H
+#pragma once
 
 #include "sim/base/diag.h"
-
-G_BEGIN_DECLS
 
 typedef enum { ORR_VALUE_NUMBER, ORR_VALUE_TEXT, ORR_VALUE_TRUTH } OrrValueType;
 
@@ -57,7 +54,3 @@ OrrValue orr_expression_value(const OrrExpression *expression, const OrrValue *v
 gboolean orr_expression_holds(const OrrExpression *expression, const OrrValue *values);
 /* of type NUMBER, or TRUTH */
 double orr_expression_number(const OrrExpression *expression, const OrrValue *values);
-
-G_END_DECLS
-
-#endif

@@ -3,12 +3,9 @@
  *
  * Invariant: operands have the types that their operator requires, so evaluation checks nothing.
  */
-#ifndef ORR_EXPRESSION_PRIVATE_H
-#define ORR_EXPRESSION_PRIVATE_H
+#pragma once
 
 #include "sim/base/expression.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_TERM_CONSTANT,
@@ -58,7 +55,3 @@ struct OrrExpression {
 OrrTerm *orr_term_new(OrrTermKind kind, OrrValueType type, guint at);
 void orr_term_free(OrrTerm *term);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrTerm, orr_term_free)
-
-G_END_DECLS
-
-#endif

@@ -6,8 +6,7 @@
  * topologies/...". Library code never prints and never exits; sim/cli turns a code into the exit
  * status.
  */
-#ifndef ORR_FAULT_H
-#define ORR_FAULT_H
+#pragma once
 
 #include <glib.h>
 
@@ -36,5 +35,3 @@ void *orr_fault_null(GError **error, OrrFaultCode code, const char *format, ...)
 int orr_fault_exit_status(const GError *error);
 
 G_END_DECLS
-
-#endif

@@ -31,16 +31,13 @@
  * A field without @fallback is required, unless ORR_FIELD_OPTIONAL is set: then an absent member is
  * zero. Where zero is a valid value, choose a fallback out of range and say so in @sentence.
  */
-#ifndef ORR_FIELD_H
-#define ORR_FIELD_H
+#pragma once
 
 #include <stddef.h>
 
 #include "sim/base/node.h"
 #include "sim/base/quantity.h"
 #include "sim/base/registry.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrLibrary OrrLibrary;
 
@@ -259,7 +256,3 @@ char *orr_field_registry_json_schema(const OrrRegistry *registry, const char *do
  * line, newly allocated; NULL without findings. The tests of each folder call it for their
  * tables. */
 char *orr_field_lint(const OrrFieldTable *table);
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * field_private.h - what the field_*.c files share; no other file includes it.
  */
-#ifndef ORR_FIELD_PRIVATE_H
-#define ORR_FIELD_PRIVATE_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 static inline void *orr_field_member(const OrrField *field, void *data) {
   return (char *)data + field->offset;
@@ -73,7 +70,3 @@ const OrrFieldDefinition *orr_field_definitions_get(const OrrFieldDefinitions *d
 /* The definition that the SECTION, SECTIONS or CHOICE @field leads to. */
 const OrrFieldDefinition *orr_field_definitions_find(const OrrFieldDefinitions *definitions,
                                                      const OrrField *field);
-
-G_END_DECLS
-
-#endif

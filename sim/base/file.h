@@ -16,12 +16,9 @@
  * Messages do not name the file; the caller adds the path (g_prefix_error, or the place of a
  * diagnostic).
  */
-#ifndef ORR_FILE_H
-#define ORR_FILE_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* Documents and configs: the largest shipped document has 0.7 MB. */
 #define ORR_FILE_MAX_DOCUMENT ((gsize)16 << 20)
@@ -34,7 +31,3 @@ char *orr_file_read(const char *path, gsize max_bytes, gsize *ret_length, GError
 
 /* The same without the NUL, and without a copy where the file can be mapped into memory. */
 GBytes *orr_file_map(const char *path, gsize max_bytes, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -13,12 +13,9 @@
  * orr_paths_check calls for all outputs of a verb) and by the write itself, which can also find a
  * full disk.
  */
-#ifndef ORR_FILE_WRITE_H
-#define ORR_FILE_WRITE_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* FALSE with ORR_FAULT_RESOURCE where nothing can be written to @path, with ORR_FAULT_USAGE for an
  * empty name. Opens and creates nothing:
@@ -31,7 +28,3 @@ gboolean orr_file_write_check_folder(const char *path, GError **error);
 /* Writes @length bytes (-1: a text) to @path. An existing file keeps its permissions. FALSE with
  * ORR_FAULT_RESOURCE, "PATH: cannot be written: REASON"; a regular file is then as it was. */
 gboolean orr_file_write(const char *path, const char *bytes, gssize length, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -7,12 +7,9 @@
  * data; and no file name begins with a character that gnuplot or its option parser interprets
  * (orr_gnuplot_path).
  */
-#ifndef ORR_GNUPLOT_H
-#define ORR_GNUPLOT_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* The gnuplot terminal for the suffix of @output: .svg, .png or .pdf. NULL with ORR_FAULT_USAGE for
  * another suffix, and for a name with a control character, which a script cannot contain. */
@@ -51,7 +48,3 @@ gboolean orr_gnuplot_run(const char *const *args, const char *data, const char *
  * writes @data to OUTPUT.dat and @script (NULL: none) to OUTPUT.gp. @args draw them. */
 void orr_gnuplot_leave(const char *const *args, const char *output, const char *data,
                        const char *script, GError **error);
-
-G_END_DECLS
-
-#endif

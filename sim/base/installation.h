@@ -7,12 +7,9 @@
  * source tree into a file of the build folder instead, which is read where it lies in the program's
  * folder, or one folder above a test program (tests/), and has the program's owner.
  */
-#ifndef ORR_INSTALLATION_H
-#define ORR_INSTALLATION_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* The folder of the running program. Newly allocated. */
 char *orr_installation_program(void);
@@ -24,7 +21,3 @@ char *orr_installation_build(char **ret_source);
 /* Folders to search, best first: @relative ("../share/orrery") from the program, then @installed,
  * where `meson install` put it; absolute, each once. Strv, newly allocated. */
 char **orr_installation_folders(const char *relative, const char *installed);
-
-G_END_DECLS
-
-#endif

@@ -6,12 +6,9 @@
  * engines. Each factor is 1 (no slow-down) or more, and is measured: calibration/fit/fit_overlap.c.
  * While several others run, the largest factor applies.
  */
-#ifndef ORR_INTERFERENCE_H
-#define ORR_INTERFERENCE_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* VICTIM_by_OTHER: the factor on VICTIM's time while OTHER runs. */
 typedef struct {
@@ -33,7 +30,3 @@ static inline gboolean orr_interference_slows_transfers(const OrrInterference *i
 static inline gboolean orr_interference_slows_compute(const OrrInterference *it) {
   return it->compute_by_comm > 1 || it->compute_by_copy > 1;
 }
-
-G_END_DECLS
-
-#endif

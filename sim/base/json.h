@@ -12,12 +12,9 @@
  * The first error goes to @diags with line and column; after it every function behaves as at the
  * end of the text.
  */
-#ifndef ORR_JSON_H
-#define ORR_JSON_H
+#pragma once
 
 #include "sim/base/diag.h"
-
-G_BEGIN_DECLS
 
 enum { ORR_JSON_MAX_DEPTH = 64 };
 
@@ -47,7 +44,3 @@ char *orr_json_key(OrrJson *json); /* newly allocated; "" in an array or after a
 gboolean orr_json_number(OrrJson *json, double *ret_value); /* a number, or one in quotes */
 char *orr_json_text(OrrJson *json); /* newly allocated, escapes decoded; NULL with an error */
 void orr_json_skip(OrrJson *json);  /* the next value, of any type */
-
-G_END_DECLS
-
-#endif

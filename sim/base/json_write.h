@@ -12,12 +12,9 @@
  * '[', a blank or a newline. A caller that wants a member on a line of its own appends ",\n ".
  * @name: of the member, NULL for an element of an array. To read JSON: json.h.
  */
-#ifndef ORR_JSON_WRITE_H
-#define ORR_JSON_WRITE_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 void orr_json_write_text(GString *out, const char *name, const char *text); /* NULL: null */
 /* Reads back as the same double; NaN and infinity are null. */
@@ -48,7 +45,3 @@ void orr_json_write_members(GString *out, const OrrFieldTable *table, const void
 /* An array of all rows, each on a line of its own that begins with @line, "\n  ". */
 void orr_json_write_rows(GString *out, const char *name, const OrrFieldTable *table,
                          const GArray *rows, const char *line);
-
-G_END_DECLS
-
-#endif

@@ -14,12 +14,9 @@
  * shipped:NAME` only Orrery's own folder is searched, so that a document of one's own can carry the
  * name of the one that it changes: every scenario that names it then gets the change.
  */
-#ifndef ORR_LIBRARY_H
-#define ORR_LIBRARY_H
+#pragma once
 
 #include "sim/base/node.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrLibrary OrrLibrary;
 
@@ -100,7 +97,3 @@ char **orr_library_folders(OrrLibrary *library);
 
 /* All folders but the shipped one, absolute, in the format of ORRERY_PATH; newly allocated. */
 char *orr_library_search_path(const OrrLibrary *library);
-
-G_END_DECLS
-
-#endif

@@ -12,12 +12,9 @@
  * quantised checkpoint (-FP8, -NVFP4, -AWQ, ...), which then gives the words, and without the part
  * before '/', so that an organisation's copy of a known model is found.
  */
-#ifndef ORR_LIBRARY_ALIAS_H
-#define ORR_LIBRARY_ALIAS_H
+#pragma once
 
 #include "sim/base/library.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrLibraryAliases OrrLibraryAliases;
 
@@ -33,7 +30,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrLibraryAliases, orr_library_aliases_free)
  * the words that come with the name, "" for none; they live as long as @aliases. */
 const char *orr_library_aliases_find(const OrrLibraryAliases *aliases, const char *name,
                                      const char **ret_words);
-
-G_END_DECLS
-
-#endif

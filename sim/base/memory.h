@@ -5,12 +5,9 @@
  * machine that swaps, or a process that the kernel kills. The limit is of the process, not of a
  * scenario: it says nothing about what is simulated.
  */
-#ifndef ORR_MEMORY_H
-#define ORR_MEMORY_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* Bytes of this machine, or of the control group that the process is in where that has less. */
 double orr_memory_of_machine(void);
@@ -24,7 +21,3 @@ void orr_memory_set_limit(double bytes);
  * default is half of your physical RAM without swap", Documentation/filesystems/tmpfs.rst,
  * 2026-11). */
 #define ORR_MEMORY_SHARE 0.5
-
-G_END_DECLS
-
-#endif

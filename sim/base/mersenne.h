@@ -5,12 +5,9 @@
  * MT19937 (Matsumoto, Nishimura, "Mersenne Twister", ACM TOMACS 1998), seeded by its array of
  * 32-bit words. Everything else in Orrery draws from named streams (random.h).
  */
-#ifndef ORR_MERSENNE_H
-#define ORR_MERSENNE_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 enum { ORR_MERSENNE_WORDS = 624 };
 
@@ -23,7 +20,3 @@ void orr_mersenne_init(OrrMersenne *random, guint64 seed); /* random.seed(seed) 
 guint32 orr_mersenne_u32(OrrMersenne *random);
 double orr_mersenne_unit(OrrMersenne *random);              /* random.random(), in [0, 1) */
 guint32 orr_mersenne_below(OrrMersenne *random, guint32 n); /* random.randrange(n), n > 0 */
-
-G_END_DECLS
-
-#endif

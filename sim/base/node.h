@@ -7,12 +7,9 @@
  * Trees that nobody changes, such as a library's documents and their bases, may share parts
  * (orr_node_ref). A tree that is changed must not: orr_node_copy and orr_node_own make one.
  */
-#ifndef ORR_NODE_H
-#define ORR_NODE_H
+#pragma once
 
 #include "sim/base/diag.h"
-
-G_BEGIN_DECLS
 
 typedef enum { ORR_NODE_SCALAR, ORR_NODE_LIST, ORR_NODE_MAP } OrrNodeKind;
 
@@ -77,7 +74,3 @@ OrrPlace orr_node_place(const OrrNode *node);
 /* The place of the key @path ("parallel.tp") below the node at @place. Where the key is absent: the
  * place of the map that would contain it. Where @place has no node: @place itself. */
 OrrPlace orr_node_place_in(OrrPlace place, const char *path);
-
-G_END_DECLS
-
-#endif

@@ -10,12 +10,9 @@
  * documents, tables and traces that a scenario names. A verb calls orr_paths_check before it
  * writes.
  */
-#ifndef ORR_PATHS_H
-#define ORR_PATHS_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef enum { ORR_PATH_READ, ORR_PATH_WRITTEN } OrrPathUse;
 
@@ -38,7 +35,3 @@ char *orr_paths_target(const char *path);
  * input; with ORR_FAULT_RESOURCE where an output other than a database cannot be written
  * (sim/base/file_write.h). */
 gboolean orr_paths_check(const OrrPath *paths, guint n, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -4,12 +4,9 @@
  * The pool owns every object that it ever made. Freeing the pool also frees objects still in use,
  * so a run that stops half-way leaks nothing.
  */
-#ifndef ORR_POOL_H
-#define ORR_POOL_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef struct OrrPool OrrPool;
 
@@ -19,7 +16,3 @@ void orr_pool_free(OrrPool *pool); /* NULL is fine */
 /* A new object is zeroed; a reused one keeps the content it was given back with. */
 gpointer orr_pool_take(OrrPool *pool);
 void orr_pool_give(OrrPool *pool, gpointer object);
-
-G_END_DECLS
-
-#endif

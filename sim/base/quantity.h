@@ -6,12 +6,9 @@
  * base unit of its dimension. A number without a required unit is an error that lists the units;
  * dimensionless values take no unit.
  */
-#ifndef ORR_QUANTITY_H
-#define ORR_QUANTITY_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_UNIT_NONE,        /* a pure number */
@@ -41,7 +38,3 @@ char *orr_quantity_exact(double value, OrrUnit unit);
 
 const char *orr_unit_symbol(OrrUnit unit);  /* base unit: "B", "B/s", "s", "" ... */
 const char *orr_unit_allowed(OrrUnit unit); /* "B, kB, MB, ...": for messages and documentation */
-
-G_END_DECLS
-
-#endif

@@ -5,12 +5,9 @@
  * disturb the others, and the same scenario gives the same rows. xoshiro256** (Blackman, Vigna
  * 2018) seeded by SplitMix64 over an FNV-1a hash of the name.
  */
-#ifndef ORR_RANDOM_H
-#define ORR_RANDOM_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef struct {
   guint64 state[4];
@@ -24,7 +21,3 @@ double orr_random_normal(OrrRandom *random);            /* mean 0, standard devi
 
 /* A hash of three numbers, uniform in 64 bits: the ECMP choice of a flow without a stream. */
 guint64 orr_random_hash3(guint64 a, guint64 b, guint64 c);
-
-G_END_DECLS
-
-#endif

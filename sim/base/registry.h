@@ -14,12 +14,9 @@
  * `name` and `sentence` of an entry are mandatory, `params` is not; each family's header marks the
  * members of its own struct in the same way. orr_field_lint checks names, sentences and order.
  */
-#ifndef ORR_REGISTRY_H
-#define ORR_REGISTRY_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef struct OrrFieldTable OrrFieldTable;
 
@@ -46,7 +43,3 @@ typedef struct {
 const OrrEntry *orr_registry_find(const OrrRegistry *registry, const char *name);
 /* NULL-terminated; free the array, not the names */
 const char **orr_registry_names(const OrrRegistry *registry);
-
-G_END_DECLS
-
-#endif

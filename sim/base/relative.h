@@ -10,12 +10,9 @@
  * What names a file: a scalar with a '/' that ends in .yaml, as for sim/base/library.h; and a
  * relative path with a '/', or with the ending of a table or trace, to a file that exists.
  */
-#ifndef ORR_RELATIVE_H
-#define ORR_RELATIVE_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* @path, which counts from the working directory, as a document at @document says it: unchanged
  * where both mean the same folder, else with "../", or absolute where only the root is above both.
@@ -29,7 +26,3 @@ char *orr_relative_text(const char *text, const char *document);
 /* The same for a value of --set, but names of documents stay: they count from the working
  * directory wherever they are set (sim/base/library.c). */
 char *orr_relative_value(const char *text, const char *document);
-
-G_END_DECLS
-
-#endif

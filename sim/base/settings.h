@@ -1,12 +1,9 @@
 /*
  * settings.h - applies the texts of --set to a document before it is read.
  */
-#ifndef ORR_SETTINGS_H
-#define ORR_SETTINGS_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 /* Sets each "PATH=VALUE" of @settings (a strv; may be NULL), in order, in the unread @tree of a
  * document described by @table (orr_field_set). FALSE with ORR_FAULT_USAGE at the first that cannot
@@ -17,7 +14,3 @@ gboolean orr_settings_apply(const OrrFieldTable *table, OrrNode *tree, char *con
 /* Appends "tp 8" of "workload.parallel.tp=8" to @out, a list with commas: the path's last word and
  * the value. */
 void orr_settings_append(GString *out, const char *setting);
-
-G_END_DECLS
-
-#endif

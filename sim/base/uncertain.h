@@ -11,13 +11,10 @@
  *       |        |                |        numbers.
  *      low     value            high
  */
-#ifndef ORR_UNCERTAIN_H
-#define ORR_UNCERTAIN_H
+#pragma once
 
 #include "sim/base/node.h"
 #include "sim/base/quantity.h"
-
-G_BEGIN_DECLS
 
 /* Numbers with bounds in one scenario. */
 #define ORR_UNCERTAIN_MOST 50
@@ -44,7 +41,3 @@ char *orr_uncertain_note(double value, double low, double high, double expected)
 
 /* The same with a comma and a blank before it, for a text after the bounds. Newly allocated. */
 char *orr_uncertain_note_after(double value, double low, double high, double expected);
-
-G_END_DECLS
-
-#endif

@@ -6,13 +6,10 @@
  * its own size. Limits: ORR_YAML_MAX_BYTES of text, ORR_YAML_MAX_DEPTH levels. Duplicate keys are
  * errors. All findings go to @diags; the result is NULL where the text does not form a tree.
  */
-#ifndef ORR_YAML_H
-#define ORR_YAML_H
+#pragma once
 
 #include "sim/base/file.h"
 #include "sim/base/node.h"
-
-G_BEGIN_DECLS
 
 #define ORR_YAML_MAX_BYTES ORR_FILE_MAX_DOCUMENT
 #define ORR_YAML_MAX_DEPTH 64
@@ -24,7 +21,3 @@ OrrNode *orr_yaml_read_file(const char *path, OrrDiags *diags);
 
 /* Block-style YAML that orr_yaml_parse reads back to an equal tree. Newly allocated. */
 char *orr_yaml_text(const OrrNode *node);
-
-G_END_DECLS
-
-#endif

@@ -9,12 +9,9 @@
  *  - of a key that comes twice the later value wins, as in PyYAML, with a warning;
  *  - a tag is ignored; one that is not YAML's own ("!include") is a warning.
  */
-#ifndef ORR_YAML_FOREIGN_H
-#define ORR_YAML_FOREIGN_H
+#pragma once
 
 #include "sim/base/node.h"
-
-G_BEGIN_DECLS
 
 enum {
   ORR_YAML_FOREIGN_MAX_NODES = 50000,
@@ -26,7 +23,3 @@ enum {
  * content are left out. NULL with an error in @diags. */
 GPtrArray *orr_yaml_foreign_parse(const char *text, gsize length, const char *file,
                                   OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

@@ -11,12 +11,9 @@
  *
  * The trees of one process live until it ends, and a text is read once.
  */
-#ifndef ORR_YAML_TREE_H
-#define ORR_YAML_TREE_H
+#pragma once
 
 #include "sim/base/node.h"
-
-G_BEGIN_DECLS
 
 /* Like orr_yaml_read_file, as a tree that shares its nodes: it may be read, referred to
  * (orr_node_ref) and laid under another one; orr_node_own makes a tree that may be changed. */
@@ -43,7 +40,3 @@ OrrNode *orr_yaml_tree_root(const OrrYamlTree *tree);
  * it; in the build folder; last, in the user's cache ($XDG_CACHE_HOME/orrery). Strv, newly
  * allocated. */
 char **orr_yaml_tree_files(const char *path);
-
-G_END_DECLS
-
-#endif

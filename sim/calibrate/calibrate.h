@@ -6,8 +6,7 @@
  * Rows are stored in rounds, each a run of kind "calibration": a session that is killed loses at
  * most its last round.
  */
-#ifndef ORR_CALIBRATE_H
-#define ORR_CALIBRATE_H
+#pragma once
 
 #include "calibration/crossval/crossval.h"
 #include "calibration/measure/measure_export.h"
@@ -16,8 +15,6 @@
 #include "sim/base/library.h"
 #include "sim/run/machine.h"
 #include "topologies/device.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const char *db; /* NULL: rows are not stored */
@@ -156,7 +153,3 @@ GPtrArray *orr_calibrate_rows_write(const GArray *rows, const char *folder, GErr
  * them (OrrExportFile). @device: as above; NULL when the database has rows of one device only. */
 GPtrArray *orr_calibrate_rows_export(const char *db, const char *device, const char *folder,
                                      GError **error);
-
-G_END_DECLS
-
-#endif

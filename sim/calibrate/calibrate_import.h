@@ -20,12 +20,9 @@
  * The time of one call is the sum over the kernels in its range: the report's median where one
  * kernel ran once in each call, otherwise the mean.
  */
-#ifndef ORR_CALIBRATE_IMPORT_H
-#define ORR_CALIBRATE_IMPORT_H
+#pragma once
 
 #include "calibration/measure/measure_row.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *name, *reason; /* of a range, or of a kernel without one */
@@ -54,7 +51,3 @@ gboolean orr_calibrate_import_store(const OrrCalibrateImport *import, const char
  * newly allocated, why it is unknown. */
 gboolean orr_calibrate_import_shape(const char *range, const char *kernel, OrrShape *ret_shape,
                                     char **ret_reason);
-
-G_END_DECLS
-
-#endif

@@ -10,12 +10,9 @@
  * are a table of options.h; values that only one verb has are static variables of its file: a
  * process parses only one command line.
  */
-#ifndef ORR_CLI_H
-#define ORR_CLI_H
+#pragma once
 
 #include "sim/base/library.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrCommand OrrCommand;
 struct OrrCommand {
@@ -76,7 +73,3 @@ char *orr_manual_page(const OrrCommand *const *commands, gsize n_commands);
  * ORR_FAULT_USAGE: another shell. */
 char *orr_manual_completion(const char *shell, const OrrCommand *const *commands, gsize n_commands,
                             GError **error);
-
-G_END_DECLS
-
-#endif

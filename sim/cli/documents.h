@@ -2,16 +2,13 @@
  * documents.h - each kind of document and the code that reads it: the table behind the verbs check,
  * list, describe and schema.
  */
-#ifndef ORR_DOCUMENTS_H
-#define ORR_DOCUMENTS_H
+#pragma once
 
 #include "sim/base/field.h"
 #include "sim/base/library.h"
 #include "sim/base/node.h"
 #include "sim/base/registry.h"
 #include "topologies/cluster.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const char *kind; /* as in orr_document_kinds */
@@ -81,7 +78,3 @@ char **orr_catalog_names(const OrrCatalog *catalog, OrrLibrary *library);
 
 /* One line about @name; newly allocated. For a document that cannot be read, the line says so. */
 char *orr_catalog_fact(const OrrCatalog *catalog, OrrLibrary *library, const char *name);
-
-G_END_DECLS
-
-#endif

@@ -2,13 +2,10 @@
  * from_launch.h - launch lines and configs on the command line, for `import launch` and
  * `run --from-launch`.
  */
-#ifndef ORR_FROM_LAUNCH_H
-#define ORR_FROM_LAUNCH_H
+#pragma once
 
 #include "sim/cli/options.h"
 #include "sim/import/launch/launch.h"
-
-G_BEGIN_DECLS
 
 /* What the options of ORR_FROM_LAUNCH_ENTRIES say. */
 extern OrrLaunchOptions orr_from_launch_asked;
@@ -40,7 +37,3 @@ gboolean orr_from_launch_is_variable(const char *setting);
  * allocated. Prints warnings to stderr; with @account, what became of every key. NULL with
  * ORR_FAULT_USAGE, _DOCUMENT or _RESOURCE. */
 char *orr_from_launch_text(OrrLibrary *library, char **files, gboolean account, GError **error);
-
-G_END_DECLS
-
-#endif

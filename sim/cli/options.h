@@ -11,13 +11,10 @@
  *       {NULL},
  *   };
  */
-#ifndef ORR_OPTIONS_H
-#define ORR_OPTIONS_H
+#pragma once
 
 #include "results/store.h"
 #include "sim/base/library.h"
-
-G_BEGIN_DECLS
 
 /* What the command line says; NULL, 0 or FALSE: nothing. */
 typedef struct {
@@ -76,7 +73,3 @@ char *orr_options_answer(const OrrAnswer *answer);
 
 /* FALSE with ORR_FAULT_USAGE where more than one of --csv, --json and --markdown is given. */
 gboolean orr_options_check_form(GError **error);
-
-G_END_DECLS
-
-#endif

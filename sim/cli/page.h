@@ -10,14 +10,11 @@
  *
  * The page owns the words that its functions return, so that a line is one call.
  */
-#ifndef ORR_PAGE_H
-#define ORR_PAGE_H
+#pragma once
 
 #include "results/store.h"
 #include "sim/base/quantity.h"
 #include "sim/run/run_private.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrPage OrrPage;
 
@@ -84,7 +81,3 @@ gboolean orr_question_check_view(const char *question, GError **error);
 
 /* Parses the number of a run. */
 gboolean orr_question_run(const char *word, gint64 *ret_run, GError **error);
-
-G_END_DECLS
-
-#endif

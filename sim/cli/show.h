@@ -1,12 +1,9 @@
 /*
  * show.h - printing for the verbs: errors, diagnostics, JSON, wrapped paragraphs, numbers.
  */
-#ifndef ORR_SHOW_H
-#define ORR_SHOW_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 /* Prints "orrery: MESSAGE" to stderr. */
 void orr_show_error(const GError *error);
@@ -45,7 +42,3 @@ char *orr_show_count(gint64 count);
 /* Prints @text to stdout, wrapped at 100 columns and indented by @indent; the first line continues
  * at @column of a line that is already begun. A newline in @text ends a paragraph. */
 void orr_show_wrapped(const char *text, guint indent, guint column);
-
-G_END_DECLS
-
-#endif

@@ -3,15 +3,12 @@
  * (summary_serving.c) and adds its lines to a page; lines about what a run does not have are left
  * out.
  */
-#ifndef ORR_SUMMARY_H
-#define ORR_SUMMARY_H
+#pragma once
 
 #include "sim/cli/page.h"
 #include "sim/run/answer/outcome.h"
 #include "sim/run/simulate.h"
 #include "sim/sweep/sweep_slurm.h"
-
-G_BEGIN_DECLS
 
 /* The summary of a run, without where it is stored, since it is printed first; newly allocated. */
 char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome);
@@ -129,7 +126,3 @@ void orr_summary_sweep_statuses_json(GString *out, const guint64 *by_status);
 /* @db: the database of the sweep. */
 void orr_summary_slurm_print(const OrrSlurmStatus *status, const char *db);
 void orr_summary_slurm_json(const OrrSlurmStatus *status);
-
-G_END_DECLS
-
-#endif

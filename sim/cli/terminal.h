@@ -12,14 +12,11 @@
  *
  * Pipes and files get the same text, so that it is also safe in a pager or `cat`.
  */
-#ifndef ORR_TERMINAL_H
-#define ORR_TERMINAL_H
+#pragma once
 
 #include <glib.h>
 
 #include "results/store.h"
-
-G_BEGIN_DECLS
 
 /* Starts filtering stdout and stderr. Call once, before printing anything. */
 void orr_terminal_begin(void);
@@ -62,7 +59,3 @@ OrrProgress *orr_progress_new(const char *what, gboolean ticking);
 void orr_progress_update(OrrProgress *progress, guint done, guint total);
 void orr_progress_free(OrrProgress *progress); /* erases the line */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrProgress, orr_progress_free)
-
-G_END_DECLS
-
-#endif

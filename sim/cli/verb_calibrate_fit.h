@@ -5,14 +5,11 @@
  * @args: the arguments after the action's word. Each function returns the exit status, as
  * OrrCommand's run does.
  */
-#ifndef ORR_VERB_CALIBRATE_FIT_H
-#define ORR_VERB_CALIBRATE_FIT_H
+#pragma once
 
 #include "calibration/measure/device_layer.h"
 #include "sim/calibrate/calibrate.h"
 #include "sim/cli/cli.h"
-
-G_BEGIN_DECLS
 
 /* Options of the actions. */
 typedef struct {
@@ -44,7 +41,3 @@ int orr_verb_calibrate_import(OrrLibrary *library, const OrrVerbCalibrate *optio
  * the profile of their device, into one file. */
 int orr_verb_calibrate_report(OrrLibrary *library, const OrrVerbCalibrate *options, char **args,
                               GError **error);
-
-G_END_DECLS
-
-#endif

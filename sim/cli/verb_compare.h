@@ -1,13 +1,10 @@
 /*
  * verb_compare.h - what the files of `orrery compare` share.
  */
-#ifndef ORR_VERB_COMPARE_H
-#define ORR_VERB_COMPARE_H
+#pragma once
 
 #include "results/store.h"
 #include "sim/base/library.h"
-
-G_BEGIN_DECLS
 
 /* --- Three or more runs side by side (compare_many.c): the first is what the others are held
  * against --- */
@@ -68,7 +65,3 @@ char *orr_compare_verdict_json(const OrrVerdicts *verdicts);
 /* Of char *: "runs 3, 4: optimistic: ...", each text once. NULL with @error. */
 GPtrArray *orr_compare_warnings(OrrLibrary *library, OrrStore *store, const gint64 *runs, guint n,
                                 GError **error);
-
-G_END_DECLS
-
-#endif

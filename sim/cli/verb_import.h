@@ -5,13 +5,10 @@
  * one: write that file, declare its command in cli.h, add it to the array in verb_import.c and to
  * meson.build. A format prints or writes nothing before all of its sources were read.
  */
-#ifndef ORR_VERB_IMPORT_H
-#define ORR_VERB_IMPORT_H
+#pragma once
 
 #include "calibration/fit/import_nccl_tests.h"
 #include "sim/cli/cli.h"
-
-G_BEGIN_DECLS
 
 /* --device, of the formats that measure a device or describe a machine, and without a format. */
 extern char *orr_verb_import_device;
@@ -30,7 +27,3 @@ int orr_verb_import_compare_nccl(OrrLibrary *library, const GPtrArray *runs, con
                                  gboolean in_place, GError **error);
 /* Writes @text to -o, or to stdout without one. Returns the exit status. */
 int orr_verb_import_write(const char *text, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * verb_plan.h - what the parts of `orrery plan` share.
  */
-#ifndef ORR_VERB_PLAN_H
-#define ORR_VERB_PLAN_H
+#pragma once
 
 #include "sim/bands/caveats.h"
 #include "sim/cli/cli.h"
@@ -10,8 +9,6 @@
 #include "sim/plan/plan.h"
 #include "sim/plan/plan_serving.h"
 #include "sim/sweep/sweep.h"
-
-G_BEGIN_DECLS
 
 /* The options that all parts on training take, and where they go. */
 typedef struct {
@@ -129,7 +126,3 @@ void orr_summary_plan_serving_json(const OrrPlanServingAnswer *answer);
 
 /* Why no layout serves it: the most frequent reasons. Newly allocated. */
 char *orr_summary_plan_serving_reasons(const GArray *layouts);
-
-G_END_DECLS
-
-#endif

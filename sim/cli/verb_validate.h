@@ -2,13 +2,10 @@
  * verb_validate.h - what the files of `orrery validate` share: the summaries of sets, of a group of
  * sets, of the parts of a set, and of error bands.
  */
-#ifndef ORR_VERB_VALIDATE_H
-#define ORR_VERB_VALIDATE_H
+#pragma once
 
 #include "sim/validate/validate.h"
 #include "sim/validate/validate_bands.h"
-
-G_BEGIN_DECLS
 
 /* --- Sets (summary_validate.c) --- */
 
@@ -74,7 +71,3 @@ void orr_summary_bands_text(const OrrValidateBands *bands, const GArray *pairs);
 
 /* The same as one JSON object. */
 void orr_summary_bands_json(const OrrValidateBands *bands, const GArray *pairs);
-
-G_END_DECLS
-
-#endif

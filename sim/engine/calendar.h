@@ -11,8 +11,7 @@
  *  2. Events with equal dates leave in the order of `order`, which the owner assigns in increasing
  *     order: submission order.
  */
-#ifndef ORR_CALENDAR_H
-#define ORR_CALENDAR_H
+#pragma once
 
 #include "sim/engine/engine.h"
 
@@ -52,5 +51,3 @@ void orr_calendar_remove(OrrCalendar *calendar, OrrEvent *event);
 OrrEvent *orr_calendar_first(const OrrCalendar *calendar); /* NULL when empty */
 
 G_END_DECLS
-
-#endif

@@ -21,8 +21,7 @@
  *  6. No exception leaves an implementation: it checks arguments first, and turns foreign errors
  *     into GErrors.
  */
-#ifndef ORR_ENGINE_H
-#define ORR_ENGINE_H
+#pragma once
 
 #include <glib.h>
 
@@ -111,5 +110,3 @@ gboolean orr_engine_run(OrrEngine *engine, GError **error);
 const char *orr_engine_settings(const OrrEngine *engine);
 
 G_END_DECLS
-
-#endif

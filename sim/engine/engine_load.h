@@ -2,8 +2,7 @@
  * engine_load.h - the SimGrid engine, a module of its own, and what a program must have in common
  * with it.
  */
-#ifndef ORR_ENGINE_LOAD_H
-#define ORR_ENGINE_LOAD_H
+#pragma once
 
 #include "sim/engine/sharing.h"
 
@@ -23,5 +22,3 @@ typedef struct {
 const OrrEngineClass *orr_engine_load_simgrid(GError **error);
 
 G_END_DECLS
-
-#endif

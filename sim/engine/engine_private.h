@@ -15,8 +15,7 @@
  *
  * All functions of an OrrEngineClass are mandatory.
  */
-#ifndef ORR_ENGINE_PRIVATE_H
-#define ORR_ENGINE_PRIVATE_H
+#pragma once
 
 #include "sim/engine/calendar.h"
 #include "sim/engine/spares.h"
@@ -94,5 +93,3 @@ gboolean orr_engine_next_date(OrrEngine *engine, double *ret_date_s);
 void orr_engine_dispatch(OrrEngine *engine);
 
 G_END_DECLS
-
-#endif

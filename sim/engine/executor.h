@@ -6,12 +6,9 @@
  * spans. A stream that is not done at the end is part of a deadlock: ORR_FAULT_STUCK, with the list
  * of waiting streams and what each waits for.
  */
-#ifndef ORR_EXECUTOR_H
-#define ORR_EXECUTOR_H
+#pragma once
 
 #include "sim/engine/program.h"
-
-G_BEGIN_DECLS
 
 /* One op that took time. A COMM begins when the stream reaches the op (begin_s), starts when its
  * last member arrives (started_s), and ends at end_s; started_s - begin_s is the time spent
@@ -81,7 +78,3 @@ gboolean orr_executor_end(OrrExecutor *executor, gboolean has_run, double *link_
                           OrrReplay *ret_replay, GError **error);
 void orr_executor_free(OrrExecutor *executor); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrExecutor, orr_executor_free)
-
-G_END_DECLS
-
-#endif

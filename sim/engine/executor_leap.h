@@ -1,12 +1,9 @@
 /*
  * executor_leap.h - the state of fast-forward, which executor_leap.c and executor_rewind.c share.
  */
-#ifndef ORR_EXECUTOR_LEAP_H
-#define ORR_EXECUTOR_LEAP_H
+#pragma once
 
 #include "sim/engine/executor_private.h"
-
-G_BEGIN_DECLS
 
 #define ORR_NO_SPAN G_MAXUINT32
 
@@ -74,7 +71,3 @@ gboolean orr_leaper_rewind_init(OrrExecutor *executor);
  * soon as all of their streams stand where ops repeat: what follows is what the program has left
  * out. */
 void orr_leaper_rewind(OrrExecutor *executor, guint32 lane);
-
-G_END_DECLS
-
-#endif

@@ -1,13 +1,10 @@
 /*
  * executor_private.h - the state of a replay, which the executor*.c files share.
  */
-#ifndef ORR_EXECUTOR_PRIVATE_H
-#define ORR_EXECUTOR_PRIVATE_H
+#pragma once
 
 #include "sim/engine/executor.h"
 #include "sim/engine/program_private.h"
-
-G_BEGIN_DECLS
 
 #define ORR_NOBODY G_MAXUINT32
 
@@ -310,7 +307,3 @@ gboolean orr_executor_check_done(const OrrExecutor *executor, GError **error);
 /* Says in place of the engine's ORR_FAULT_STUCK who has waited longest for which link that stays
  * down, and since when. */
 void orr_executor_explain_stuck(const OrrExecutor *executor, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -31,13 +31,10 @@
  * also dropped where another one with the same uses has less bandwidth. Both rules are exact. Links
  * named by orr_program_keep_link (faults) are never folded.
  */
-#ifndef ORR_PROGRAM_H
-#define ORR_PROGRAM_H
+#pragma once
 
 #include "sim/base/interference.h"
 #include "sim/engine/engine.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_OP_WORK,
@@ -230,7 +227,3 @@ guint32 orr_program_comm_members(const OrrProgram *program, guint32 comm);
 
 /* The whole program as text, one op per line, for tests and debugging. Newly allocated. */
 char *orr_program_text(const OrrProgram *program);
-
-G_END_DECLS
-
-#endif

@@ -5,12 +5,9 @@
  * time grows with the number of transfers, and with the number of others that each can meet on its
  * links.
  */
-#ifndef ORR_PROGRAM_EFFORT_H
-#define ORR_PROGRAM_EFFORT_H
+#pragma once
 
 #include "sim/engine/program.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   double transfers; /* of the whole replay */
@@ -23,7 +20,3 @@ OrrProgramEffort orr_program_effort(const OrrProgram *program);
 
 /* Processor seconds of the replay on SimGrid. */
 double orr_program_effort_simgrid_s(const OrrProgram *program);
-
-G_END_DECLS
-
-#endif

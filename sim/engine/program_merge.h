@@ -2,12 +2,9 @@
  * program_merge.h - merges the programs of several jobs that run at the same time and share only
  * links.
  */
-#ifndef ORR_PROGRAM_MERGE_H
-#define ORR_PROGRAM_MERGE_H
+#pragma once
 
 #include "sim/engine/executor.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const char *name; /* prefix of its lanes' names: "NAME: stage 0, replica 0"; NULL: no prefix */
@@ -29,7 +26,3 @@ OrrProgram *orr_program_merge(const OrrProgramPart *parts, guint n, OrrProgramOf
 /* A span of the merged program, with the numbers of the part at @offset and unchanged times. A
  * label beyond the part's labels marks the wait for its start. */
 OrrSpan orr_program_part_span(const OrrSpan *span, const OrrProgramOffset *offset);
-
-G_END_DECLS
-
-#endif

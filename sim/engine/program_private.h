@@ -4,12 +4,9 @@
  * Paths are stored as given and, after orr_program_seal, again over the kept links only. Both are
  * compressed sparse rows: row p is the entries starts[p] .. starts[p + 1] of one array.
  */
-#ifndef ORR_PROGRAM_PRIVATE_H
-#define ORR_PROGRAM_PRIVATE_H
+#pragma once
 
 #include "sim/engine/program.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const char *name; /* stored in OrrProgram.names, like all names; NULL: the namer's for `number` */
@@ -154,7 +151,3 @@ gboolean orr_program_check_routines(const OrrProgram *program, guint32 *joins, G
 
 /* "LANE/STREAM", newly allocated. */
 char *orr_program_stream_title(const OrrProgram *program, guint32 stream);
-
-G_END_DECLS
-
-#endif

@@ -21,8 +21,7 @@
  * Systems that share no link are solved one by one. The solver is the engine's: SimGrid's
  * (engine_simgrid.cpp) or ours (engine_fair.c).
  */
-#ifndef ORR_SHARING_H
-#define ORR_SHARING_H
+#pragma once
 
 #include "sim/engine/engine_private.h"
 
@@ -54,5 +53,3 @@ void orr_sharing_bandwidth_changed(OrrSharing *sharing, OrrLink link);
 void orr_sharing_settle(OrrSharing *sharing, OrrEngine *engine);
 
 G_END_DECLS
-
-#endif

@@ -4,8 +4,7 @@
  *
  * A block that was given back holds the address of the next spare one of its number.
  */
-#ifndef ORR_SPARES_H
-#define ORR_SPARES_H
+#pragma once
 
 #include <glib.h>
 
@@ -43,5 +42,3 @@ static inline void orr_spares_clear(OrrSpares *spares) {
 }
 
 G_END_DECLS
-
-#endif

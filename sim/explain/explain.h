@@ -1,15 +1,12 @@
 /*
  * explain.h - where the time of a run, or of a profiler's trace, went.
  */
-#ifndef ORR_EXPLAIN_H
-#define ORR_EXPLAIN_H
+#pragma once
 
 #include <glib.h>
 
 #include "sim/base/diag.h"
 #include "sim/run/answer/outcome.h"
-
-G_BEGIN_DECLS
 
 /* kernel_family.c: what a kernel is, by its name: a table of patterns (kernel_family.c).
  *
@@ -212,7 +209,3 @@ gboolean orr_simulated_is_coarse(const OrrOutcome *outcome);
  * the reason in @diags. */
 OrrTimeline *orr_trace_read(const char *path, const char *step, const char **ret_form,
                             OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

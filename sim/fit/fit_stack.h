@@ -18,13 +18,10 @@
  * values than constants. What no host can explain is said: a system that is measured faster than
  * its GPUs alone are simulated, and an error of more than 10 % that is left in tokens or steps.
  */
-#ifndef ORR_FIT_STACK_H
-#define ORR_FIT_STACK_H
+#pragma once
 
 #include "sim/base/diag.h"
 #include "sim/base/library.h"
-
-G_BEGIN_DECLS
 
 /* fit_rows.c: measured rows of one installation, for `orrery calibrate stack`: a CSV as `import
  * bench` writes it, or typed by hand. */
@@ -128,7 +125,3 @@ typedef struct {
  * workload has no such result. FALSE with the first replay's error. */
 gboolean orr_fit_replay(const OrrFitReplays *replays, const OrrFitTask *tasks, guint n,
                         double *ret_values, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -5,13 +5,10 @@
  *
  * Each curve is replayed in a process of its own, several at once.
  */
-#ifndef ORR_NCCL_CURVE_H
-#define ORR_NCCL_CURVE_H
+#pragma once
 
 #include "sim/run/scenario.h"
 #include "workloads/collectives/collective.h"
-
-G_BEGIN_DECLS
 
 /* One run of nccl-tests. */
 typedef struct {
@@ -58,7 +55,3 @@ double orr_nccl_curve_at(const OrrNcclCurve *curve, double bytes);
  * with @error. */
 OrrScenario *orr_nccl_curve_scenario(OrrLibrary *library, const OrrNcclCurveQuestion *question,
                                      char *const *settings, GError **error);
-
-G_END_DECLS
-
-#endif

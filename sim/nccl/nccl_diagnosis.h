@@ -15,13 +15,10 @@
  *   4. Suspects whose misfit is at most 1.3 times the best one's plus 0.02 fit as well: 2 % is by
  *      how much repeated measurements differ.
  */
-#ifndef ORR_NCCL_DIAGNOSIS_H
-#define ORR_NCCL_DIAGNOSIS_H
+#pragma once
 
 #include "sim/nccl/nccl_curve.h"
 #include "topologies/fabric.h"
-
-G_BEGIN_DECLS
 
 /* nccl_faults.c: known reasons why nccl-tests prints less than a machine should reach, each as
  * changes of the scenario: a fault's curve is a replay, never a table.
@@ -106,7 +103,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrNcclDiagnosis, orr_nccl_diagnosis_free)
  * are taken. */
 gboolean orr_nccl_diagnosis_band(const OrrNcclCurve *healthy, double bytes, double *ret_low_s,
                                  double *ret_high_s);
-
-G_END_DECLS
-
-#endif

@@ -6,14 +6,11 @@
  * points are then simulated again, each on its own, for what a sweep does not keep: memory, and
  * where the time goes.
  */
-#ifndef ORR_PLAN_H
-#define ORR_PLAN_H
+#pragma once
 
 #include "sim/run/scenario.h"
 #include "sim/study/study.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 /* What `orrery plan training` was asked. Texts are borrowed; NULL: the default. */
 typedef struct {
@@ -139,7 +136,3 @@ GPtrArray *orr_plan_remedy_points(OrrLibrary *library, const OrrNode *tree, cons
 
 /* "tp 8, recompute full": the settings without their paths. Newly allocated. */
 char *orr_plan_remedy_text(const OrrPlanRemedy *remedy);
-
-G_END_DECLS
-
-#endif

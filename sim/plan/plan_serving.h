@@ -30,15 +30,12 @@
  * of ORR_PLAN_ROUND, and what prunes one are the rounds before its own: the answer does not depend
  * on the number of cores.
  */
-#ifndef ORR_PLAN_SERVING_H
-#define ORR_PLAN_SERVING_H
+#pragma once
 
 #include "results/rows/rows.h"
 #include "results/store.h"
 #include "sim/run/scenario.h"
 #include "workloads/serving/arrivals/arrival.h"
-
-G_BEGIN_DECLS
 
 #define ORR_PLAN_BEST 5u
 #define ORR_PLAN_ROUND 4u
@@ -224,7 +221,3 @@ gboolean orr_plan_serving_store_begin(OrrStore *store, OrrLibrary *library,
 /* Stores the answer of layout @index. */
 gboolean orr_plan_serving_store_layout(OrrStore *store, gint64 run, const OrrPlanServing *asked,
                                        guint index, const OrrPlanLayout *layout, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -15,12 +15,9 @@
  * Valid where the runs were: the loss is of the law's own data and tokenizer, so differences count
  * and not the number. No law here knows experts.
  */
-#ifndef ORR_SCALING_H
-#define ORR_SCALING_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef struct {
   const char *name, *source;
@@ -55,7 +52,3 @@ typedef struct {
  * *@ret_tokens what they are trained on. */
 double orr_scaling_best(const OrrScalingLaw *law, const OrrScalingSpeed *speeds, guint n,
                         double seconds, double unique, double *ret_tokens);
-
-G_END_DECLS
-
-#endif

@@ -6,13 +6,10 @@
  * failures, so that differences are known better than each goodput. A shorter interval keeps more
  * checkpoints, so that they reach as far back.
  */
-#ifndef ORR_CAMPAIGN_ADVICE_H
-#define ORR_CAMPAIGN_ADVICE_H
+#pragma once
 
 #include "sim/base/library.h"
 #include "sim/run/scenario.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_ADVICE_CHECKPOINTS, /* the interval of one tier */
@@ -51,7 +48,3 @@ OrrCampaignAdvice *orr_campaign_advice(OrrLibrary *library, const OrrScenario *s
                                        GError **error);
 void orr_campaign_advice_free(OrrCampaignAdvice *advice); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCampaignAdvice, orr_campaign_advice_free)
-
-G_END_DECLS
-
-#endif

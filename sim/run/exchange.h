@@ -1,12 +1,9 @@
 /*
  * exchange.h - writes what a scenario's ranks do as files of other tools.
  */
-#ifndef ORR_EXCHANGE_H
-#define ORR_EXCHANGE_H
+#pragma once
 
 #include "sim/run/scenario.h"
-
-G_BEGIN_DECLS
 
 /* Whether @path names such a file: NAME.et, NAME.goal. */
 gboolean orr_exchange_is_asked(const char *path);
@@ -15,7 +12,3 @@ gboolean orr_exchange_is_asked(const char *path);
  * traces NAME.0.et, NAME.1.et, ... and NAME.groups.json, or the schedule NAME.goal. */
 gboolean orr_exchange_write(OrrLibrary *library, const OrrScenario *scenario, const char *path,
                             GError **error);
-
-G_END_DECLS
-
-#endif

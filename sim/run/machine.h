@@ -9,13 +9,10 @@
  * A profile is read once for a library, and so are the tables of costs built that follow from it,
  * since reading and building take as long as a run does.
  */
-#ifndef ORR_MACHINE_H
-#define ORR_MACHINE_H
+#pragma once
 
 #include "calibration/cost/cost.h"
 #include "sim/base/library.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const OrrProfile *profile; /* the library's; NULL: the datasheet alone */
@@ -47,7 +44,3 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrMachine, orr_machine_clear)
 OrrCostModel *orr_machine_costs(const OrrMachine *machine, GError **error);
 /* Appends a warning (char *, newly allocated) where costs are not measured on the device itself. */
 void orr_machine_warn(const OrrMachine *machine, GPtrArray *warnings);
-
-G_END_DECLS
-
-#endif

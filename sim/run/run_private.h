@@ -1,8 +1,7 @@
 /*
  * run_private.h - what the files of sim/run share: the replay of each kind of scenario.
  */
-#ifndef ORR_RUN_PRIVATE_H
-#define ORR_RUN_PRIVATE_H
+#pragma once
 
 #include "sim/engine/executor.h"
 #include "sim/run/answer/campaign_costs.h"
@@ -13,8 +12,6 @@
 #include "sim/run/world.h"
 #include "workloads/parts.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 /* alone.c: a work with the machine to itself: the baseline that jobs and faults are compared with.
  */
@@ -187,7 +184,3 @@ typedef struct {
  * an array of OrrCampaignReplay in their order, owned; NULL with the @error of one that failed. */
 GArray *orr_campaign_states_replay(const OrrRunWorld *world, const OrrScenario *scenario,
                                    const GArray *states, GError **error);
-
-G_END_DECLS
-
-#endif

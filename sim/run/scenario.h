@@ -4,8 +4,7 @@
  * Documents: scenarios/NAME.yaml (`schema: scenario/1`). cluster, model and workload are names from
  * the library, inline maps, or maps with `base: NAME`. A checked scenario does not change.
  */
-#ifndef ORR_SCENARIO_H
-#define ORR_SCENARIO_H
+#pragma once
 
 #include "sim/base/library.h"
 #include "sim/base/uncertain.h"
@@ -14,8 +13,6 @@
 #include "topologies/prices.h"
 #include "workloads/campaign/campaign.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 /* jobs.c: several workloads on one machine: the section of a scenario that lists them.
  *
@@ -113,7 +110,3 @@ OrrFaults orr_scenario_faults(const OrrScenario *scenario); /* borrows */
  * allocated. */
 char *orr_scenario_resolved(const OrrScenario *scenario);
 char *orr_scenario_hash(const OrrScenario *scenario);
-
-G_END_DECLS
-
-#endif

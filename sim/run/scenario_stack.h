@@ -8,14 +8,11 @@
  * cluster.device.memory. A condition on a key that the scenario does not have, such as a parameter
  * of another sharding, does not hold.
  */
-#ifndef ORR_SCENARIO_STACK_H
-#define ORR_SCENARIO_STACK_H
+#pragma once
 
 #include "sim/base/library.h"
 #include "sim/run/scenario.h"
 #include "workloads/stack.h"
-
-G_BEGIN_DECLS
 
 /* A copy of the unread scenario @tree in which the workload, and each job's, is complete:
  * `stack` holds the name of the stack that answers. A workload without one gets the default of its
@@ -45,7 +42,3 @@ void orr_scenario_stack_check(const OrrStack *stack, OrrDiags *diags);
 /* Whether a condition of a stack of the unread scenario @tree refers to @path, so that another
  * value there can change other settings. */
 gboolean orr_scenario_stack_uses(OrrLibrary *library, const OrrNode *tree, const char *path);
-
-G_END_DECLS
-
-#endif

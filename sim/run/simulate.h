@@ -3,16 +3,13 @@
  *
  *   scenario -> world (world.h) -> program (workloads/) -> replay (run_private.h) -> rows (answer/)
  */
-#ifndef ORR_SIMULATE_H
-#define ORR_SIMULATE_H
+#pragma once
 
 #include "sim/engine/engine.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/answer/outcome.h"
 #include "sim/run/scenario.h"
 #include "sim/run/world.h"
-
-G_BEGIN_DECLS
 
 /* engine_choice.c: which engine replays a program, and why.
  *
@@ -97,7 +94,3 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *world, const OrrScenario *scenari
  * 5), so callers that run several scenarios fork. */
 OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans,
                          GError **error);
-
-G_END_DECLS
-
-#endif

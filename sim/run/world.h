@@ -3,14 +3,11 @@
  * and used by any number of runs, because reading a profile takes a hundred times longer than a
  * query.
  */
-#ifndef ORR_WORLD_H
-#define ORR_WORLD_H
+#pragma once
 
 #include "sim/run/machine.h"
 #include "sim/run/scenario.h"
 #include "workloads/collectives/collective_cache.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   OrrMachine machine;
@@ -43,7 +40,3 @@ char *orr_run_world_refuse(const OrrRunWorld *machine, const OrrScenario *scenar
  * An error is left to the runs. */
 void orr_run_world_warm(OrrLibrary *library, const OrrScenario *scenario);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrRunWorld, orr_run_world_free)
-
-G_END_DECLS
-
-#endif

@@ -3,12 +3,9 @@
  *
  *   tree of a variant -> scenario -> machine -> result      each in a process of its own
  */
-#ifndef ORR_STUDY_H
-#define ORR_STUDY_H
+#pragma once
 
 #include "sim/run/simulate.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   OrrLibrary *library;
@@ -35,7 +32,3 @@ typedef struct {
 /* Simulates the variants. Returns study->n answers, in their order: orr_study_free. */
 OrrStudyAnswer *orr_study_run(const OrrStudy *study);
 void orr_study_free(OrrStudyAnswer *answers, guint n); /* NULL is fine */
-
-G_END_DECLS
-
-#endif

@@ -16,14 +16,11 @@
  * That rate is the simulation's alone. A second one holds with `confidence` against the errors of
  * the simulation: capacity_band.h.
  */
-#ifndef ORR_CAPACITY_H
-#define ORR_CAPACITY_H
+#pragma once
 
 #include "results/rows/rows.h"
 #include "sim/run/world.h"
 #include "sim/sweep/capacity_band.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   double meets; /* the highest rate that meets; 0: none found */
@@ -87,7 +84,3 @@ double orr_capacity_fraction(const OrrServingResult *result);
 /* The point of the highest rate that meets the objectives; NULL: none does. */
 const OrrCapacityPoint *orr_capacity_best(const OrrCapacity *capacity);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCapacity, orr_capacity_free)
-
-G_END_DECLS
-
-#endif

@@ -14,12 +14,9 @@
  * percentile that the fraction of requests asks for: p99 for 99 % and more, p95, p90, else the
  * median. Where an objective has no band, nothing can be said with confidence.
  */
-#ifndef ORR_CAPACITY_BAND_H
-#define ORR_CAPACITY_BAND_H
+#pragma once
 
 #include "sim/bands/band.h"
-
-G_BEGIN_DECLS
 
 /* The latencies that objectives limit. */
 typedef enum { ORR_LIMIT_TTFT, ORR_LIMIT_TPOT, ORR_LIMIT_E2E, ORR_N_LIMITS } OrrCapacityLimit;
@@ -43,7 +40,3 @@ OrrCapacityBand orr_capacity_band_of(const OrrBands *bands, OrrLibrary *library,
 /* Completed requests within all objectives when latencies are multiplied by @factors. */
 double orr_capacity_band_good(const OrrScenario *scenario, const OrrOutcome *outcome,
                               const double *factors);
-
-G_END_DECLS
-
-#endif

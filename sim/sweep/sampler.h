@@ -8,13 +8,10 @@
  * To add one: write sim/sweep/samplers/NAME.c with one `const OrrSampler` and its line in
  * meson.build.
  */
-#ifndef ORR_SAMPLER_H
-#define ORR_SAMPLER_H
+#pragma once
 
 #include "sim/base/field.h"
 #include "sim/base/random.h"
-
-G_BEGIN_DECLS
 
 /* The combinations that a sampler chooses from. */
 typedef struct {
@@ -47,7 +44,3 @@ guint64 orr_sampler_combination(const OrrSampleSpace *space, const guint *values
 /* A uniform sample without replacement of the combinations that pass, in order; all of them if
  * there are fewer than @n. */
 GArray *orr_sampler_uniform(const OrrSampleSpace *space, guint64 n, OrrRandom *random);
-
-G_END_DECLS
-
-#endif

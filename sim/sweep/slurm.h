@@ -2,12 +2,9 @@
  * slurm.h - the interface to Slurm, through its programs: sbatch submits jobs, squeue lists the
  * states of their tasks. No shell is involved.
  */
-#ifndef ORR_SLURM_H
-#define ORR_SLURM_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* Slurm has two dozen states; these are the ones that matter to a waiting process. */
 typedef enum {
@@ -39,7 +36,3 @@ GArray *orr_slurm_tasks(const char *job, GError **error);
 
 /* The tasks i with is_in[i], in the format of sbatch --array: "0-3,7"; newly allocated. */
 char *orr_slurm_array(const gboolean *is_in, guint n);
-
-G_END_DECLS
-
-#endif

@@ -24,14 +24,11 @@
  * Combinations that a constraint or a check excludes are counted by reason; they are not points. A
  * point whose memory does not fit is a point, but is not simulated.
  */
-#ifndef ORR_SWEEP_H
-#define ORR_SWEEP_H
+#pragma once
 
 #include "sim/bands/band.h"
 #include "sim/base/expression.h"
 #include "sim/run/simulate.h"
-
-G_BEGIN_DECLS
 
 /* The slurm: section, for --executor slurm. */
 typedef struct {
@@ -173,7 +170,3 @@ OrrSweepReport *orr_sweep(OrrLibrary *library, const OrrSweepOrder *order, GErro
 
 /* Adds to @diags every error that orr_sweep would find in the sweep: section of @file. */
 void orr_sweep_check_document(OrrLibrary *library, const char *file, OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

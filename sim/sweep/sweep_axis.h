@@ -1,13 +1,10 @@
 /*
  * sweep_axis.h - an axis of a sweep: a path of the scenario, and the list of values to try.
  */
-#ifndef ORR_SWEEP_AXIS_H
-#define ORR_SWEEP_AXIS_H
+#pragma once
 
 #include "sim/base/expression.h"
 #include "sim/run/scenario.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *name; /* the short name, if the path has one, else the path */
@@ -34,7 +31,3 @@ void orr_sweep_axis_free(OrrSweepAxis *axis);
 
 /* The path of a short name; @name itself when it is not a short name. */
 const char *orr_sweep_axis_path(const char *name);
-
-G_END_DECLS
-
-#endif

@@ -3,12 +3,9 @@
  * (sweep.ini) and the progress of each task (task-K.progress), in small text files that are
  * replaced whole.
  */
-#ifndef ORR_SWEEP_BATCH_H
-#define ORR_SWEEP_BATCH_H
+#pragma once
 
 #include "sim/sweep/sweep_slurm.h"
-
-G_BEGIN_DECLS
 
 /* A submitted sweep. */
 typedef struct {
@@ -63,7 +60,3 @@ char *orr_sweep_batch_last_line(const OrrSweepBatch *batch, gint64 task);
 /* Removes the tasks' databases; and their records of progress and output. */
 void orr_sweep_batch_clear_shards(const OrrSweepBatch *batch);
 void orr_sweep_batch_clear_notes(const OrrSweepBatch *batch);
-
-G_END_DECLS
-
-#endif

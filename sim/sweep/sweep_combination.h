@@ -2,12 +2,9 @@
  * sweep_combination.h - what a combination stands for: one value of each axis, and the settings
  * that turn the base scenario into its scenario.
  */
-#ifndef ORR_SWEEP_COMBINATION_H
-#define ORR_SWEEP_COMBINATION_H
+#pragma once
 
 #include "sim/sweep/sweep_plan.h"
-
-G_BEGIN_DECLS
 
 /* The value of @axis, and its index. */
 guint orr_sweep_combination_index(const OrrSweepPlan *plan, guint64 combination, guint axis);
@@ -36,7 +33,3 @@ gboolean orr_sweep_combination_commands(const OrrSweepPlan *plan, OrrSweepComman
 
 /* The settings that the sampler adds at @rung, a map; NULL: none. */
 const OrrNode *orr_sweep_combination_rung(const OrrSweepPlan *plan, guint rung);
-
-G_END_DECLS
-
-#endif

@@ -2,13 +2,10 @@
  * sweep_facts.h - the names that expressions of a sweep can use besides axes and results: facts of
  * the scenario, and quantities derived from the result.
  */
-#ifndef ORR_SWEEP_FACTS_H
-#define ORR_SWEEP_FACTS_H
+#pragma once
 
 #include "sim/run/answer/kinds.h"
 #include "sim/sweep/sweep_plan.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_FACT_TP,
@@ -55,7 +52,3 @@ void orr_sweep_facts_fill(const OrrSweepPlan *plan, const OrrScenario *scenario,
 /* Writes the results, and what is derived from them, behind the axes. The facts must be there. */
 void orr_sweep_facts_fill_result(const OrrSweepPlan *plan, const OrrResult *result,
                                  OrrValue *values);
-
-G_END_DECLS
-
-#endif

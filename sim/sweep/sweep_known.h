@@ -2,12 +2,9 @@
  * sweep_known.h - which points are answered, as a text file that other processes can read while one
  * process writes the database.
  */
-#ifndef ORR_SWEEP_KNOWN_H
-#define ORR_SWEEP_KNOWN_H
+#pragma once
 
 #include "sim/sweep/sweep_store.h"
-
-G_BEGIN_DECLS
 
 /* Writes the points of @sweep that @store has to the file @path. */
 gboolean orr_sweep_known_write(const char *path, OrrStore *store, gint64 sweep, guint64 n_points,
@@ -16,7 +13,3 @@ gboolean orr_sweep_known_write(const char *path, OrrStore *store, gint64 sweep, 
 /* Calls @visit for each point in the file. Of the answer only point, rung, status, eligible and
  * score[0] are set. */
 gboolean orr_sweep_known_visit(const char *path, OrrSweepVisit visit, void *user, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -8,13 +8,10 @@
  * find it; at the end the likenesses of displaced points are removed. A point that the whole
  * sweep's report shows is shown by the report of every part that has it.
  */
-#ifndef ORR_SWEEP_LIKENESS_H
-#define ORR_SWEEP_LIKENESS_H
+#pragma once
 
 #include "results/rows/rows.h"
 #include "results/store.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   double numbers[32];
@@ -31,7 +28,3 @@ OrrLikenessRow *orr_sweep_likeness_unpack(const OrrSweepLikeness *packed);
 gboolean orr_sweep_likeness_is_stored(OrrStore *store);
 /* Reads the row of run @run, newly allocated; NULL without an @error set: it has none. */
 OrrLikenessRow *orr_sweep_likeness_read(OrrStore *store, gint64 run, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -7,13 +7,10 @@
  *   0             first_axis                        first_result     first_derived
  *   | facts       | axes by name | axes by path     | results        | derived
  */
-#ifndef ORR_SWEEP_PLAN_H
-#define ORR_SWEEP_PLAN_H
+#pragma once
 
 #include "sim/run/answer/kinds.h"
 #include "sim/sweep/sweep.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   OrrExpression *expression;
@@ -48,7 +45,3 @@ OrrSweepPlan *orr_sweep_plan_new(OrrLibrary *library, const char *file, char **s
                                  OrrDiags *diags, GError **error);
 void orr_sweep_plan_free(OrrSweepPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrSweepPlan, orr_sweep_plan_free)
-
-G_END_DECLS
-
-#endif

@@ -2,14 +2,11 @@
  * sweep_point.h - simulates one point of a sweep: applies its variant to the scenario, runs it,
  * and keeps its objectives or the reason why it has none.
  */
-#ifndef ORR_SWEEP_POINT_H
-#define ORR_SWEEP_POINT_H
+#pragma once
 
 #include "sim/sweep/sweep_likeness.h"
 #include "sim/sweep/sweep_reasons.h"
 #include "sim/sweep/sweep_variant.h"
-
-G_BEGIN_DECLS
 
 /* What to do with a point. */
 typedef enum { ORR_SWEEP_SIMULATE, ORR_SWEEP_BOUND } OrrSweepWork;
@@ -51,7 +48,3 @@ typedef void (*OrrSweepSend)(const OrrSweepAnswer *answer, void *user);
  * of what this process simulated at this rung. */
 void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan, OrrSweepReport *seen,
                          const OrrSweepTask *task, OrrSweepSend send, void *user);
-
-G_END_DECLS
-
-#endif

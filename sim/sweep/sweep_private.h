@@ -2,15 +2,12 @@
  * sweep_private.h - the parts of a sweep: its plan's axes, rules and checks, the order of its
  * points, the processes that simulate them, and its bands.
  */
-#ifndef ORR_SWEEP_PRIVATE_H
-#define ORR_SWEEP_PRIVATE_H
+#pragma once
 
 #include "sim/sweep/sweep_plan.h"
 #include "sim/sweep/sweep_variant.h"
 #include "sim/sweep/sampler.h"
 #include "sim/sweep/sweep_point.h"
-
-G_BEGIN_DECLS
 
 /* The axes of a plan, from `axes:` and `space:`. */
 
@@ -146,7 +143,3 @@ void orr_sweep_bands_caveats(OrrSweepReport *report, const OrrSweepPlan *plan,
  * sweep's rows `sweep_band` and `warning`. */
 gboolean orr_sweep_bands_tidy(const OrrSweepReport *report, OrrStore *store, GError **error);
 gboolean orr_sweep_bands_store(const OrrSweepReport *report, OrrStore *store, GError **error);
-
-G_END_DECLS
-
-#endif

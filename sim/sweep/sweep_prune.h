@@ -16,13 +16,10 @@
  * answers of all points chosen before it but the last ORR_PRUNE_WINDOW, and by no others, even
  * where they are known already: so the rows do not depend on the number of workers.
  */
-#ifndef ORR_SWEEP_PRUNE_H
-#define ORR_SWEEP_PRUNE_H
+#pragma once
 
 #include "sim/sweep/sweep_plan.h"
 #include "sim/sweep/sweep_point.h"
-
-G_BEGIN_DECLS
 
 /* Adds an error at the key `prune` of @sweep for each part of the plan that cannot be bounded. */
 void orr_sweep_prune_check(const OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *diags);
@@ -50,7 +47,3 @@ gboolean orr_sweep_prune_choose(OrrSweepPrune *prune, OrrSweepAnswer *ret_answer
 
 /* The next chosen point; FALSE: all of them were taken. */
 gboolean orr_sweep_prune_next(OrrSweepPrune *prune, OrrSweepTask *ret_task);
-
-G_END_DECLS
-
-#endif

@@ -2,12 +2,9 @@
  * sweep_reasons.h - counts of reasons: why combinations are not points, why points are not ok, why
  * tasks failed. Messages that differ only in their numbers are one reason.
  */
-#ifndef ORR_SWEEP_REASONS_H
-#define ORR_SWEEP_REASONS_H
+#pragma once
 
 #include "sim/sweep/sweep.h"
-
-G_BEGIN_DECLS
 
 #define ORR_REASON_BYTES 240
 
@@ -32,7 +29,3 @@ char *orr_sweep_reasons_alike(const char *one, const char *other);
 
 /* Copies @message, shortened, into @reason of ORR_REASON_BYTES. */
 void orr_sweep_reasons_copy(char *reason, const char *message);
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * sweep_report.h - collects the report of a sweep: counts, the best points, the Pareto front.
  */
-#ifndef ORR_SWEEP_REPORT_H
-#define ORR_SWEEP_REPORT_H
+#pragma once
 
 #include "sim/sweep/sweep_point.h"
-
-G_BEGIN_DECLS
 
 OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan);
 
@@ -21,7 +18,3 @@ double orr_sweep_report_cost(const OrrSweepPlan *plan, const double *score, guin
 /* Fills in the settings of @point, if the report shows it. */
 void orr_sweep_report_settings(OrrSweepReport *report, const OrrSweepPlan *plan, guint64 point,
                                guint64 combination);
-
-G_END_DECLS
-
-#endif

@@ -23,13 +23,10 @@
  *  3. Merging skips existing points, so a collection that died can be repeated.
  *  4. A task that a person cancelled is only submitted again by a person's `--collect`.
  */
-#ifndef ORR_SWEEP_SLURM_H
-#define ORR_SWEEP_SLURM_H
+#pragma once
 
 #include "sim/sweep/slurm.h"
 #include "sim/sweep/sweep.h"
-
-G_BEGIN_DECLS
 
 /* The progress of a submitted sweep. */
 typedef struct {
@@ -64,7 +61,3 @@ gboolean orr_sweep_slurm_task(OrrLibrary *library, const char *db, gint64 task,
 OrrSweepReport *orr_sweep_slurm_collect(OrrLibrary *library, const char *db, GError **error);
 
 OrrSlurmStatus *orr_sweep_slurm_status(const char *db, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * sweep_store.h - the rows of a sweep: written as points are answered, read to resume.
  */
-#ifndef ORR_SWEEP_STORE_H
-#define ORR_SWEEP_STORE_H
+#pragma once
 
 #include "sim/sweep/sweep_point.h"
-
-G_BEGIN_DECLS
 
 /* Stores the sweep as the run *@sweep, which must be unused; 0: as the next run, whose number is
  * returned in *@sweep. */
@@ -29,7 +26,3 @@ gboolean orr_sweep_store_find(OrrStore *store, const OrrSweepPlan *plan, gint64 
 typedef void (*OrrSweepVisit)(const OrrSweepAnswer *answer, void *user);
 gboolean orr_sweep_store_visit(OrrStore *store, gint64 sweep, guint64 n_points, OrrSweepVisit visit,
                                void *user, GError **error);
-
-G_END_DECLS
-
-#endif

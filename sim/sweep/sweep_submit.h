@@ -1,13 +1,10 @@
 /*
  * sweep_submit.h - a submission to Slurm: finds the points that are left, and submits their tasks.
  */
-#ifndef ORR_SWEEP_SUBMIT_H
-#define ORR_SWEEP_SUBMIT_H
+#pragma once
 
 #include "sim/sweep/sweep_batch.h"
 #include "sim/sweep/sweep_plan.h"
-
-G_BEGIN_DECLS
 
 /* The plan of @file, whose section sweep.slurm has the options of sbatch. */
 OrrSweepPlan *orr_sweep_submit_plan(OrrLibrary *library, const char *file, char **settings,
@@ -22,7 +19,3 @@ OrrSweepReport *orr_sweep_submit_look(OrrLibrary *library, const OrrSweepBatch *
  * batch->merge_job as far as Slurm took them. */
 gboolean orr_sweep_submit(OrrSweepBatch *batch, const OrrSlurm *slurm, const OrrSweepReport *report,
                           GError **error);
-
-G_END_DECLS
-
-#endif

@@ -1,13 +1,10 @@
 /*
  * sweep_variant.h - turns combinations into scenarios, and reads as few documents as possible.
  */
-#ifndef ORR_SWEEP_VARIANT_H
-#define ORR_SWEEP_VARIANT_H
+#pragma once
 
 #include "sim/run/world.h"
 #include "sim/sweep/sweep_plan.h"
-
-G_BEGIN_DECLS
 
 /* A cache of scenarios and their machines. A fork copies it; processes do not share it. */
 typedef struct OrrSweepVariants OrrSweepVariants;
@@ -27,7 +24,3 @@ char *orr_sweep_variants_check(OrrSweepVariants *variants);
 
 /* The machine of the scenario of the last call. NULL with @error. */
 const OrrRunWorld *orr_sweep_variants_world(OrrSweepVariants *variants, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -48,15 +48,12 @@
  * measurement. Columns are applied in the order of the table; the texts of several columns that
  * mean `label` (or `source`, or `note`) are joined by a blank.
  */
-#ifndef ORR_VALIDATE_H
-#define ORR_VALIDATE_H
+#pragma once
 
 #include "calibration/crossval/crossval.h"
 #include "results/store.h"
 #include "sim/bands/residuals.h"
 #include "sim/base/library.h"
-
-G_BEGIN_DECLS
 
 /* A measured value and its simulation. */
 typedef struct {
@@ -177,7 +174,3 @@ GArray *orr_validate_stored_errors(const GPtrArray *validations);
  * results without a band, follows. */
 gboolean orr_validate_stored_write(const GPtrArray *validations, const char *folder,
                                    GError **error);
-
-G_END_DECLS
-
-#endif

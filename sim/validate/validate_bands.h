@@ -12,13 +12,10 @@
  * the same quantity, equally weighted, at the same level and with the same rows left out. A band
  * that is not narrower than that gains nothing from likeness.
  */
-#ifndef ORR_VALIDATE_BANDS_H
-#define ORR_VALIDATE_BANDS_H
+#pragma once
 
 #include "sim/bands/band.h"
 #include "sim/bands/band_metrics.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_VALIDATE_BANDS_SET,
@@ -212,7 +209,3 @@ typedef struct {
  * ORR_AXES: any). */
 OrrPairsSummary orr_validate_pairs_summary(const GArray *pairs, const char *set, OrrPairAxis axis,
                                            const OrrCoverageGroup *group);
-
-G_END_DECLS
-
-#endif

@@ -15,12 +15,9 @@
  * --rows, one profile predicts each row, as `orrery calibrate cost PROFILE OPERATOR --rows` does,
  * and the prediction is compared with `latency_us`.
  */
-#ifndef ORR_VALIDATE_COSTS_H
-#define ORR_VALIDATE_COSTS_H
+#pragma once
 
 #include "sim/validate/validate.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *name, *family;
@@ -37,7 +34,3 @@ gboolean orr_validate_costs_is(OrrLibrary *library, const char *set);
  * orr_validate. */
 OrrValidation *orr_validate_costs(OrrLibrary *library, const OrrValidateOrder *order,
                                   GError **error);
-
-G_END_DECLS
-
-#endif

@@ -1,16 +1,13 @@
 /*
  * validate_private.h - what the files of sim/validate share: sets, cases, and the pool for them.
  */
-#ifndef ORR_VALIDATE_PRIVATE_H
-#define ORR_VALIDATE_PRIVATE_H
+#pragma once
 
 #include "sim/base/csv.h"
 #include "sim/run/scenario.h"
 #include "sim/run/simulate.h"
 #include "sim/validate/validate.h"
 #include "sim/validate/validate_costs.h"
-
-G_BEGIN_DECLS
 
 /* validate_set.c: a validation set, read: its scenario, its table, and what the columns mean. */
 
@@ -121,7 +118,3 @@ gboolean orr_validate_residuals_add_shapes(OrrValidateResiduals *residuals, OrrL
 gboolean orr_validate_residuals_add_rows(OrrValidateResiduals *residuals, OrrLibrary *library,
                                          const char *profile, const char *rows_csv, OrrDiags *diags,
                                          GError **error);
-
-G_END_DECLS
-
-#endif

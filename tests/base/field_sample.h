@@ -1,8 +1,7 @@
 /*
  * field_sample.h - a table with a field of every kind, for the tests of field_*.c.
  */
-#ifndef ORR_TESTS_FIELD_SAMPLE_H
-#define ORR_TESTS_FIELD_SAMPLE_H
+#pragma once
 
 #include "sim/base/field.h"
 #include "sim/base/yaml.h"
@@ -115,5 +114,3 @@ static inline char *sample_read(const char *text, Sample *out) {
   g_assert_cmpint(good, ==, orr_diags_n_errors(diags) == 0);
   return orr_diags_text(diags);
 }
-
-#endif

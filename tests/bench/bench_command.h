@@ -2,8 +2,7 @@
  * bench_command.h - whole processes, as a user runs them: wall time from start to exit, processor
  * time, peak memory.
  */
-#ifndef ORR_BENCH_COMMAND_H
-#define ORR_BENCH_COMMAND_H
+#pragma once
 
 #include <sys/resource.h>
 
@@ -49,5 +48,3 @@ static inline BenchProcess bench_command(const char *orrery, const char *words, 
   return (BenchProcess){bench_median(wall_s, n_tries), bench_median(processor_s, n_tries),
                         bench_median(memory_mb, n_tries)};
 }
-
-#endif

@@ -2,8 +2,7 @@
  * bench_world.h - documents from the library, read and checked, for the benchmarks that need a
  * machine and its costs.
  */
-#ifndef ORR_BENCH_WORLD_H
-#define ORR_BENCH_WORLD_H
+#pragma once
 
 #include "calibration/cost/cost.h"
 #include "sim/base/library.h"
@@ -42,5 +41,3 @@ static inline void bench_cluster(OrrLibrary *library, const char *text, OrrClust
   if (tree) orr_field_read(&orr_cluster_table, tree, library, diags, ret_cluster);
   bench_check_diags(diags);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * engine (engine.h, rule 5) or would find the heap of the one before. Nothing here asserts on time:
  * benchmarks report, tests judge.
  */
-#ifndef ORR_BENCHMARK_H
-#define ORR_BENCHMARK_H
+#pragma once
 
 #include <glib.h>
 #include <stdio.h>
@@ -87,5 +86,3 @@ static inline double bench_figure(BenchBody body, gconstpointer data) {
   for (guint i = 0; i < BENCH_TRIES; i++) figures[i] = bench_in_child(body, data);
   return bench_median(figures, BENCH_TRIES);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* calibration_sample.h - a device with round numbers, the two shipped ones, and profiles from text
  * or from the library.
  */
-#ifndef ORR_TESTS_CALIBRATION_SAMPLE_H
-#define ORR_TESTS_CALIBRATION_SAMPLE_H
+#pragma once
 
 #include "calibration/cost/cost.h"
 #include "sim/base/library.h"
@@ -82,5 +81,3 @@ static inline OrrCost gemm_cost(const OrrCostModel *model, OrrDtype dtype, gint6
 
 #define assert_near(value, expected, tolerance)                                                    \
   g_assert_cmpfloat_with_epsilon((value) / (expected), 1.0, (tolerance))
-
-#endif

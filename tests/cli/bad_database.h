@@ -2,8 +2,7 @@
  * bad_database.h - tests of the command line that open a results database with SQLite themselves,
  * to damage or lock it.
  */
-#ifndef ORR_BAD_DATABASE_H
-#define ORR_BAD_DATABASE_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -23,5 +22,3 @@ static void execute(sqlite3 *db, const char *sql) {
   sqlite3_exec(db, sql, NULL, NULL, &message);
   g_assert_cmpstr(message, ==, NULL);
 }
-
-#endif

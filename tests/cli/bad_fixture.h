@@ -2,8 +2,7 @@
  * bad_fixture.h - the built program (ORRERY_BINARY) in a folder of its own: what it refuses, and
  * that it leaves nothing.
  */
-#ifndef ORR_TEST_BAD_FIXTURE_H
-#define ORR_TEST_BAD_FIXTURE_H
+#pragma once
 
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -119,5 +118,3 @@ static inline int run_tests(int argc, char **argv, void (*add_tests)(void)) {
   g_free(binary);
   return status;
 }
-
-#endif

@@ -7,8 +7,7 @@
  *
  * G is 1e9 bytes or 1e9 bytes/s, so that the numbers of the tests can be done in the head.
  */
-#ifndef ORR_TEST_ENGINE_FIXTURE_H
-#define ORR_TEST_ENGINE_FIXTURE_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -125,5 +124,3 @@ static inline void add_cases(const Case *cases, guint n) {
     if (cases[i].both) g_test_add_data_func(ideal_path, &cases[i], on_ideal);
   }
 }
-
-#endif

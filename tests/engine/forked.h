@@ -4,8 +4,7 @@
  * A failed assertion aborts the child, a leak under the sanitizers makes it exit with their status;
  * both fail the test.
  */
-#ifndef ORR_TEST_FORKED_H
-#define ORR_TEST_FORKED_H
+#pragma once
 
 #include <glib.h>
 #include <stdio.h>
@@ -55,5 +54,3 @@ static inline gboolean forked_answer(void (*fill)(gconstpointer data, gpointer a
   waitpid(child, &status, 0);
   return got == (gssize)size && status == 0;
 }
-
-#endif

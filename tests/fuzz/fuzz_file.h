@@ -2,8 +2,7 @@
  * fuzz_file.h - the fuzzer's bytes as a file, for readers that take a path: one file in memory for
  * the whole run, which is as fast as a pipe and leaves nothing behind.
  */
-#ifndef ORR_FUZZ_FILE_H
-#define ORR_FUZZ_FILE_H
+#pragma once
 
 #include <glib.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ static inline const char *fuzz_file(const uint8_t *data, size_t size) {
   g_assert_cmpint(pwrite(file, data, size, 0), ==, (gssize)size);
   return path;
 }
-
-#endif

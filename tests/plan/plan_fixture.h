@@ -1,8 +1,7 @@
 /*
  * plan_fixture.h - a question of plan serving whose runs take some ms, its search and its store.
  */
-#ifndef ORR_TEST_PLAN_FIXTURE_H
-#define ORR_TEST_PLAN_FIXTURE_H
+#pragma once
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -82,5 +81,3 @@ static inline guint search_stored(OrrLibrary *library, OrrStore *store, const Or
   g_assert_cmpint(is_done, ==, most == G_MAXUINT);
   return n_known;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * store_fixture.h - a temporary folder with a database in it, and one kind of row that has every
  * kind of column.
  */
-#ifndef ORR_TEST_STORE_FIXTURE_H
-#define ORR_TEST_STORE_FIXTURE_H
+#pragma once
 
 #include <glib/gstdio.h>
 #include <sqlite3.h>
@@ -131,5 +130,3 @@ static inline void fixture_exec(sqlite3 *db, const char *sql) {
   sqlite3_exec(db, sql, NULL, NULL, &message);
   g_assert_cmpstr(message, ==, NULL);
 }
-
-#endif

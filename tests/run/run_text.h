@@ -1,6 +1,5 @@
 /* run_text.h - runs a scenario that a test has as text; the checks must find nothing in it. */
-#ifndef ORR_TESTS_RUN_RUN_TEXT_H
-#define ORR_TESTS_RUN_RUN_TEXT_H
+#pragma once
 
 #include <string.h>
 
@@ -24,5 +23,3 @@ static inline OrrOutcome *run(const char *scenario, const char *rest) {
   g_assert_no_error(error);
   return outcome;
 }
-
-#endif

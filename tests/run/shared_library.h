@@ -3,8 +3,7 @@
  * read and the tables of costs that were built of them; a program that opens a library for each
  * run spends most of its time on these.
  */
-#ifndef ORR_TEST_SHARED_LIBRARY_H
-#define ORR_TEST_SHARED_LIBRARY_H
+#pragma once
 
 #include "sim/run/machine.h"
 
@@ -27,5 +26,3 @@ static inline void shared_costs(const char *device) {
   g_autoptr(OrrCostModel) cost = orr_machine_costs(&machine, NULL);
   orr_cost_build_all(cost);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * sweep_fixture.h - small sweeps for tests: eight GPUs, a model of eight layers, milliseconds a
  * point.
  */
-#ifndef ORR_TEST_SWEEP_FIXTURE_H
-#define ORR_TEST_SWEEP_FIXTURE_H
+#pragma once
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -127,5 +126,3 @@ static inline char *sweep_dump(const char *db) {
   }
   return g_string_free(text, FALSE);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * 50 %: 10; a NIC of 10 GB/s at 80 % for each GPU: 8; latencies 1, 2 and 10 us for NVLink, PCIe and
  * NIC.
  */
-#ifndef ORR_CLUSTER_FIXTURE_H
-#define ORR_CLUSTER_FIXTURE_H
+#pragma once
 
 #include <string.h>
 
@@ -147,5 +146,3 @@ static inline guint fixture_check_route(const ClusterFixture *fixture, gint64 sr
   orr_fabric_route(fixture->fabric, src, dst, flow, links);
   return fixture_check_links(fixture, links);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * scenario_fixture.h - a scenario from a text, changed by "path=value;path=value".
  */
-#ifndef ORR_TEST_SCENARIO_FIXTURE_H
-#define ORR_TEST_SCENARIO_FIXTURE_H
+#pragma once
 
 #include <string.h>
 
@@ -58,5 +57,3 @@ static inline OrrOutcome *outcome_of(const char *text, char *ret_error, gsize si
   if (!outcome) g_strlcpy(ret_error, error->message, size);
   return outcome;
 }
-
-#endif

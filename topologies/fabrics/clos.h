@@ -19,12 +19,9 @@
  * Link ids: leaf-spine up, leaf-spine down, spine-core up, spine-core down. Under ideal routing a
  * leaf's links up are one trunk, its links down another, and so are a pod's links to the cores.
  */
-#ifndef ORR_CLOS_H
-#define ORR_CLOS_H
+#pragma once
 
 #include "topologies/fabric.h"
-
-G_BEGIN_DECLS
 
 /* The parameters that several fabrics share; make it the member `clos` of an entry's params. */
 typedef struct {
@@ -133,7 +130,3 @@ guint orr_clos_orbit(gconstpointer plan, gint64 link);
   .link_name = orr_clos_link_name, .trunks = orr_clos_trunks,                                      \
   .switch_latency = orr_clos_switch_latency, .levels = orr_clos_levels, .bill = orr_clos_bill,     \
   .bisection = orr_clos_bisection, .diameter = orr_clos_diameter
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * sizes.h - sizes along axes, or by level, as one word of a document: "4x4x8".
  */
-#ifndef ORR_SIZES_H
-#define ORR_SIZES_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 /* Parses at most @most whole numbers from 1 to 1,000,000, joined by 'x', and sets the rest of
  * @ret_sizes to 1. Returns how many; 0 with ORR_FAULT_DOCUMENT that names @key and what is
@@ -17,7 +14,3 @@ guint orr_sizes_parse(const char *key, const char *text, guint most, gint64 *ret
 /* The same for ratios of 1 or more. */
 guint orr_sizes_parse_ratios(const char *key, const char *text, guint most, double *ret_ratios,
                              GError **error);
-
-G_END_DECLS
-
-#endif

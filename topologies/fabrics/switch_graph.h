@@ -9,12 +9,9 @@
  * selects among them. Distances to a destination are found by breadth-first search on first use:
  * one byte per switch.
  */
-#ifndef ORR_SWITCH_GRAPH_H
-#define ORR_SWITCH_GRAPH_H
+#pragma once
 
 #include "topologies/fabric.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   guint32 from, to;
@@ -68,7 +65,3 @@ double orr_switch_graph_link_bandwidth(gconstpointer plan, gint64 link);
 char *orr_switch_graph_link_name(gconstpointer plan, gint64 link);
 double orr_switch_graph_switch_latency(gconstpointer plan);
 guint orr_switch_graph_n_paths(gconstpointer plan);
-
-G_END_DECLS
-
-#endif

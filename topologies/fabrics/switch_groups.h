@@ -12,12 +12,9 @@
  * there are more exits than other groups, cables i / (g-1) are parallel, and exits left over after
  * an even division stay unused.
  */
-#ifndef ORR_SWITCH_GROUPS_H
-#define ORR_SWITCH_GROUPS_H
+#pragma once
 
 #include "topologies/fabrics/switch_graph.h"
-
-G_BEGIN_DECLS
 
 /* The parameters that both fabrics share; make it the member `groups` of an entry's params. */
 typedef struct {
@@ -92,7 +89,3 @@ guint orr_switch_groups_n_detours(gconstpointer plan); /* @plan begins with the 
  * one group is cut in two; its own cables carry @inside_bytes_per_s between its halves. */
 double orr_switch_groups_bisection(const OrrSwitchGroups *groups, double global_bytes_per_s,
                                    double inside_bytes_per_s);
-
-G_END_DECLS
-
-#endif

@@ -12,14 +12,11 @@
  *
  * Steps, stalls and loads come from replays of the scenario (sim/run/run_private.h).
  */
-#ifndef ORR_CAMPAIGN_H
-#define ORR_CAMPAIGN_H
+#pragma once
 
 #include "topologies/machine_fault.h"
 #include "workloads/campaign/campaign_sim.h"
 #include "workloads/campaign/failures.h"
-
-G_BEGIN_DECLS
 
 typedef enum { ORR_CAMPAIGN_ASYNC, ORR_CAMPAIGN_SYNC } OrrCampaignCheckpointMode;
 
@@ -88,7 +85,3 @@ void orr_campaign_processes(const OrrCampaign *campaign, const OrrCluster *clust
                             GArray *processes);
 
 double orr_campaign_initialise_s(const OrrCampaign *campaign, gint64 n_gpus);
-
-G_END_DECLS
-
-#endif

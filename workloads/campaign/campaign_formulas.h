@@ -2,12 +2,9 @@
  * campaign_formulas.h - closed forms that a campaign meets where their assumptions hold: failures
  * at a constant rate, one tier of checkpoints that makes the job wait, spares for all.
  */
-#ifndef ORR_CAMPAIGN_FORMULAS_H
-#define ORR_CAMPAIGN_FORMULAS_H
+#pragma once
 
 #include "workloads/campaign/campaign_sim.h"
-
-G_BEGIN_DECLS
 
 /* Training time between checkpoints that each take @stall_s, with @mttf_s between failures: the
  * first order, sqrt(2 stall mttf) (Young 1974), and Daly's (2006, equation 37): that times
@@ -25,7 +22,3 @@ double orr_campaign_formulas_ettr(double mttf_s, double down_s, double interval_
  * repair, in groups of its nodes. @duration_s sets the mean rate of lives that are not exponential.
  */
 gint64 orr_campaign_formulas_spares(const OrrCampaignInput *input, double p);
-
-G_END_DECLS
-
-#endif

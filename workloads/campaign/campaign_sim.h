@@ -12,13 +12,10 @@
  * of its own, so a new process or a faster detection moves no other failure (common random
  * numbers).
  */
-#ifndef ORR_CAMPAIGN_SIM_H
-#define ORR_CAMPAIGN_SIM_H
+#pragma once
 
 #include "sim/base/random.h"
 #include "workloads/campaign/policy.h"
-
-G_BEGIN_DECLS
 
 /* What a second of the campaign goes to; all but RUN is lost. */
 typedef enum {
@@ -206,7 +203,3 @@ void orr_campaign_draw_scale(OrrCampaignDraw *draw, double at_s, double factor);
 /* The strike at next_s has happened; finds the next one. */
 void orr_campaign_draw_next(OrrCampaignDraw *draw);
 double orr_campaign_draw_repair(OrrCampaignDraw *draw); /* seconds */
-
-G_END_DECLS
-
-#endif

@@ -5,12 +5,9 @@
  * campaign. A rate belongs to one component: each GPU where the scope is gpu, each group of `nodes`
  * nodes where it is switch or rack, the whole job where it is job.
  */
-#ifndef ORR_FAILURES_H
-#define ORR_FAILURES_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef enum { ORR_FAILURE_EXPONENTIAL, ORR_FAILURE_WEIBULL, ORR_FAILURE_LOGNORMAL } OrrFailureLife;
 
@@ -59,7 +56,3 @@ extern const OrrFieldTable orr_failures_table;
 
 /* Checks what single fields cannot: that each life has its numbers. Findings at @place. */
 void orr_failures_check(const OrrFailures *failures, OrrPlace place, OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

@@ -7,12 +7,9 @@
  * To add one: write workloads/campaign/policies/NAME.c with one const OrrRecoveryPolicy and its
  * line in meson.build. tests/workloads/campaign/test_campaign_sim.c holds all to the same laws.
  */
-#ifndef ORR_POLICY_H
-#define ORR_POLICY_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 /* What the steps of a recovery take, whatever the policy. */
 typedef struct {
@@ -60,7 +57,3 @@ gboolean orr_recovery_policy_keeps_batch(const OrrChoice *choice);
   ORR_FIELD_INT(type_, "most-lost", most_lost, "1",                                                \
                 "Replicas that the job can do without; each number is replayed.", .min = 1,        \
                 .max = 16)
-
-G_END_DECLS
-
-#endif

@@ -12,14 +12,11 @@
  * It is an event simulation of its own (gang_sim.c): a job runs for the time that its trace states,
  * or as its place lets it (`speed`, gang_speed.h), for which steps are replayed on links.
  */
-#ifndef ORR_CLUSTER_JOBS_H
-#define ORR_CLUSTER_JOBS_H
+#pragma once
 
 #include "workloads/cluster_jobs/core/gang_rules.h"
 #include "workloads/cluster_jobs/traces/job_trace.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 /* gang_sim.c: the event simulation of jobs on a cluster.
  *
@@ -182,7 +179,3 @@ void orr_cluster_sections_window(const OrrClusterWindow *window, guint n_jobs, g
                                  guint *ret_end);
 
 extern const OrrWorkloadKind orr_cluster_jobs_kind;
-
-G_END_DECLS
-
-#endif

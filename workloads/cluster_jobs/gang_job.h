@@ -4,13 +4,10 @@
  * Times are whole microseconds, so that two events at one instant compare equal and a run repeats
  * bit by bit. A trace keeps its jobs in the order of FIFO: by submission, then by number.
  */
-#ifndef ORR_GANG_JOB_H
-#define ORR_GANG_JOB_H
+#pragma once
 
 #include <glib.h>
 #include <math.h>
-
-G_BEGIN_DECLS
 
 #define ORR_GANG_US_PER_S 1e6
 /* The longest time that a trace may state, in seconds (30 years), so that sums do not overflow. */
@@ -161,7 +158,3 @@ static inline double orr_gang_job_attained(const OrrGangJob *job, gint64 now_us)
   const gint64 span_us = job->is_running ? now_us - job->since_us : 0;
   return (double)job->gpus * (double)(job->held_us + span_us);
 }
-
-G_END_DECLS
-
-#endif

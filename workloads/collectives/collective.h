@@ -16,15 +16,12 @@
  * workloads/collectives/NAME.c, and its line in meson.build; the family's test compares its
  * simulation with its oracle.
  */
-#ifndef ORR_COLLECTIVE_H
-#define ORR_COLLECTIVE_H
+#pragma once
 
 #include "calibration/cost/cost.h"
 #include "sim/engine/engine.h"
 #include "topologies/fabric.h"
 #include "workloads/collectives/nccl.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_ALL_REDUCE,
@@ -167,7 +164,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCollectivePlan, orr_collective_plan_free)
 
 /* nccl-tests' bus bandwidth factor: busbw = factor * bytes / time; 2(n-1)/n for all-reduce ... */
 double orr_collective_bus_factor(OrrCollectiveOp op, guint n);
-
-G_END_DECLS
-
-#endif

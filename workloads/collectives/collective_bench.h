@@ -14,13 +14,10 @@
  * replay (collective_steps.h) each connection is a further stream of the lane and each send is a
  * communication; the lane's first stream has a mark of category "step" at the end of each size.
  */
-#ifndef ORR_COLLECTIVE_BENCH_H
-#define ORR_COLLECTIVE_BENCH_H
+#pragma once
 
 #include "workloads/collectives/collective.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *stack;    /* name of the software stack */
@@ -70,7 +67,3 @@ gboolean orr_collective_bench_reduces(OrrCollectiveOp op);
 /* The number of elements as nccl-tests counts them: for all-gather, reduce-scatter and all-to-all,
  * the elements of one rank's slice. */
 gint64 orr_collective_bench_count(const OrrCollectiveBench *params, double bytes, guint n_ranks);
-
-G_END_DECLS
-
-#endif

@@ -5,12 +5,9 @@
  * time and again for its traffic, and neighbouring points of a sweep plan the same calls: planning
  * the calls of a point takes a fifth to a third of its time.
  */
-#ifndef ORR_COLLECTIVE_CACHE_H
-#define ORR_COLLECTIVE_CACHE_H
+#pragma once
 
 #include "workloads/collectives/collective.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrCollectiveCache OrrCollectiveCache; /* workload.h names it, too */
 
@@ -26,7 +23,3 @@ OrrCollectivePlan *orr_collective_cache_plan(OrrCollectiveCache *cache,
                                              const OrrCollectiveCall *call,
                                              const OrrCollectiveAlgorithm *algorithm,
                                              GError **error);
-
-G_END_DECLS
-
-#endif

@@ -6,12 +6,9 @@
  * spread over several routes, it counts on each). Links whose names differ only in numbers are
  * reported as one kind.
  */
-#ifndef ORR_COLLECTIVE_LOAD_H
-#define ORR_COLLECTIVE_LOAD_H
+#pragma once
 
 #include "workloads/collectives/collective.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *kind; /* "leaf-spines.up" */
@@ -38,7 +35,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCollectiveLoad, orr_collective_load_free)
 /* The load as a table, followed by the most loaded links. Newly allocated. */
 char *orr_collective_load_text(const OrrCollectiveLoad *load, const OrrFabric *fabric,
                                const OrrCollectiveCall *call);
-
-G_END_DECLS
-
-#endif

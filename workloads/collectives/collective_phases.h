@@ -3,13 +3,10 @@
  * streams (diffusion, steps). The training of transformers has a planner of its own
  * (workloads/training/comm).
  */
-#ifndef ORR_COLLECTIVE_PHASES_H
-#define ORR_COLLECTIVE_PHASES_H
+#pragma once
 
 #include "workloads/collectives/collective.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   OrrCollectiveContext context;
@@ -37,7 +34,3 @@ gboolean orr_collective_phases_plan(OrrCollectivePhases *phases, const OrrCollec
  * of equal seconds shares a label. */
 guint32 orr_collective_phases_label(OrrWork *work, const char *name,
                                     const double seconds[ORR_N_TIMES]);
-
-G_END_DECLS
-
-#endif

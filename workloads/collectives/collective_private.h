@@ -2,13 +2,10 @@
  * collective_private.h - what the algorithms of this folder share: the layout of a group, and a
  * flow under construction. No other folder includes it.
  */
-#ifndef ORR_COLLECTIVE_PRIVATE_H
-#define ORR_COLLECTIVE_PRIVATE_H
+#pragma once
 
 #include "workloads/collectives/collective.h"
 #include "workloads/collectives/collective_steps.h"
-
-G_BEGIN_DECLS
 
 extern const OrrCollectiveAlgorithm orr_double_tree;
 extern const OrrCollectiveAlgorithm orr_nvls;
@@ -205,7 +202,3 @@ guint orr_double_tree_depth(guint n);
  * sum and multicast inside domains. */
 void orr_double_tree_steps(const OrrCollectiveCall *call, const OrrCollectiveLayout *layout,
                            gboolean by_switch, OrrCollectiveSteps *steps);
-
-G_END_DECLS
-
-#endif

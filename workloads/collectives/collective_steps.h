@@ -13,12 +13,9 @@
  * slow links, because the queue for the slow link hides the latency of other hops (docs/modelling);
  * they are slower if flows share a link unevenly for a while.
  */
-#ifndef ORR_COLLECTIVE_STEPS_H
-#define ORR_COLLECTIVE_STEPS_H
+#pragma once
 
 #include "workloads/collectives/collective.h"
-
-G_BEGIN_DECLS
 
 /* What one send does: a delay, then bytes over links. Sends with the same ends, channel and size
  * share one route. */
@@ -83,7 +80,3 @@ guint32 *orr_collective_steps_nothing(guint n); /* @got of @n places; free with 
  * slice. It is limited so that all sends, @sends_each per chunk, are not too many. */
 guint orr_collective_steps_chunks(const OrrCollectiveSteps *steps, double bytes, gboolean near,
                                   guint sends_each);
-
-G_END_DECLS
-
-#endif

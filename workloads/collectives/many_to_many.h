@@ -9,12 +9,9 @@
  *
  * with the constants of the profile's collectives and the fabric's latencies.
  */
-#ifndef ORR_MANY_TO_MANY_H
-#define ORR_MANY_TO_MANY_H
+#pragma once
 
 #include "workloads/collectives/collective.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   gint64 from, n_from; /* GPUs from, from + 1, ... */
@@ -27,7 +24,3 @@ typedef struct {
 } OrrManyToManyTime;
 
 OrrManyToManyTime orr_many_to_many(const OrrCollectiveContext *context, const OrrManyToMany *sends);
-
-G_END_DECLS
-
-#endif

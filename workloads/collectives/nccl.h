@@ -6,13 +6,10 @@
  *
  * Release notes: docs.nvidia.com/deeplearning/nccl/release-notes.
  */
-#ifndef ORR_NCCL_H
-#define ORR_NCCL_H
+#pragma once
 
 #include "sim/base/field.h"
 #include "topologies/cluster.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   gboolean pxn;       /* 2.12: a message leaves through the NIC of another GPU of its node */
@@ -30,7 +27,3 @@ extern const OrrFieldTable orr_nccl_table;
 
 /* What OrrCollectiveContext.gpus_per_switch needs: 0 where @nccl has PXN. */
 gint64 orr_nccl_gpus_per_switch(const OrrNccl *nccl, const OrrCluster *cluster);
-
-G_END_DECLS
-
-#endif

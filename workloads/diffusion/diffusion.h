@@ -11,14 +11,11 @@
  * which run under attention; the host, which launches. Steps are alike: the program has the first
  * two, and the rest repeats (orr_program_repeat).
  */
-#ifndef ORR_DIFFUSION_H
-#define ORR_DIFFUSION_H
+#pragma once
 
 #include "models/generator.h"
 #include "workloads/collectives/nccl.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   gint64 ulysses, ring, cfg, tp;
@@ -99,7 +96,3 @@ void orr_diffusion_costs(const OrrDiffusion *params, const OrrWorld *world, OrrD
 double orr_diffusion_segment_s(const OrrDiffusionSegment *segment);
 
 OrrWork *orr_diffusion_compile(const void *params, const OrrWorld *world, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -27,12 +27,9 @@
  * To add one: write workloads/expert_loads/NAME.c with one `const OrrExpertLoadKind` and
  * its line in meson.build. The family's test holds each against its closed form at ep = experts.
  */
-#ifndef ORR_EXPERT_LOAD_H
-#define ORR_EXPERT_LOAD_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   OrrEntry entry;
@@ -57,7 +54,3 @@ typedef struct {
  * expert's cap. @choice NULL or without an entry: balanced. */
 double orr_expert_load_fullest(const OrrChoice *choice, const OrrExpertSpread *spread,
                                guint64 seed);
-
-G_END_DECLS
-
-#endif

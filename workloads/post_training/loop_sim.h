@@ -20,16 +20,13 @@
  * enough groups they stop, and what they have not finished goes on in the other pool, whose engines
  * compute its cache again.
  */
-#ifndef ORR_LOOP_SIM_H
-#define ORR_LOOP_SIM_H
+#pragma once
 
 #include "calibration/cost/cost_energy.h"
 #include "workloads/lengths.h"
 #include "workloads/post_training/rollout_replica.h"
 #include "workloads/post_training/weight_syncs/weight_sync.h"
 #include "workloads/serving/power_time.h"
-
-G_BEGIN_DECLS
 
 /* pass_time.c: what a forward pass or an update over ragged samples takes.
  *
@@ -225,7 +222,3 @@ typedef struct {
 OrrLoopHistory *orr_loop_sim(const OrrLoopInput *input, GError **error);
 void orr_loop_sim_free(OrrLoopHistory *history);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrLoopHistory, orr_loop_sim_free)
-
-G_END_DECLS
-
-#endif

@@ -14,14 +14,11 @@
  *  3. replicas holds the engines of the rollout pool first, then the helpers: engines on the
  *     trainer's GPUs, which roll out only while helpers_up.
  */
-#ifndef ORR_LOOP_STATE_H
-#define ORR_LOOP_STATE_H
+#pragma once
 
 #include "workloads/post_training/loop_sim.h"
 #include "workloads/post_training/rollout_replica.h"
 #include "workloads/service_pool.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   TRAINER_IDLE,
@@ -97,7 +94,3 @@ void orr_loop_pools_engine(OrrLoop *loop, guint engine, gboolean is_busy);
 void orr_loop_pools_restart(OrrLoop *loop); /* means begin here */
 void orr_loop_pools_close(OrrLoop *loop);
 void orr_loop_pools_clear(OrrLoop *loop);
-
-G_END_DECLS
-
-#endif

@@ -25,8 +25,7 @@
  *  - weights from trainer to engines: replays of collectives (weight_syncs/);
  *  - the loop: an event simulation of all replicas, the verifier and the trainer (loop_sim.h).
  */
-#ifndef ORR_POST_TRAINING_H
-#define ORR_POST_TRAINING_H
+#pragma once
 
 #include "topologies/job_placement.h"
 #include "workloads/collectives/collective_bench.h"
@@ -36,8 +35,6 @@
 #include "workloads/post_training/weight_syncs/weight_sync.h"
 #include "workloads/serving/serving.h"
 #include "workloads/training/training.h"
-
-G_BEGIN_DECLS
 
 /* fp32 master weights and two moments, and gradients in fp32; 16-bit weights. */
 #define ORR_RL_OPTIMIZER_BYTES 16.0
@@ -113,7 +110,3 @@ typedef struct {
 
 extern const OrrFieldTable orr_post_training_table;
 extern const OrrWorkloadKind orr_post_training_kind;
-
-G_END_DECLS
-
-#endif

@@ -11,13 +11,10 @@
  *
  * A role without a model or a split of its own has the actor's lines.
  */
-#ifndef ORR_POST_TRAINING_PARTS_H
-#define ORR_POST_TRAINING_PARTS_H
+#pragma once
 
 #include "workloads/parts.h"
 #include "workloads/post_training/post_training.h"
-
-G_BEGIN_DECLS
 
 /* The lines, in the order in which they are replayed. */
 typedef enum {
@@ -99,7 +96,3 @@ double orr_post_training_memory_peak(const GArray *memory);
 /* Where an engine shares its GPUs: FALSE with @error if the trainer leaves too little room. */
 gboolean orr_post_training_memory_check_room(const OrrPostTrainingParts *parts, double engine_bytes,
                                              GError **error);
-
-G_END_DECLS
-
-#endif

@@ -12,14 +12,11 @@
  * The first sequence of a group computes the shared prompt, if the engine caches prefixes.
  * Steps that compute prompts count no joules on top of static power.
  */
-#ifndef ORR_ROLLOUT_REPLICA_H
-#define ORR_ROLLOUT_REPLICA_H
+#pragma once
 
 #include "sim/engine/engine.h"
 #include "workloads/serving/power_time.h"
 #include "workloads/serving/serving.h"
-
-G_BEGIN_DECLS
 
 /* rollout_speed.c: what a step of a rollout engine takes, fast enough to be asked for every sample
  * of hundreds of steps.
@@ -121,7 +118,3 @@ void orr_rollout_replica_resume(OrrRolloutReplica *replica, gboolean is_lost);
 guint orr_rollout_replica_load(const OrrRolloutReplica *replica);
 guint orr_rollout_replica_running(const OrrRolloutReplica *replica);
 const OrrRolloutTotals *orr_rollout_replica_totals(const OrrRolloutReplica *replica);
-
-G_END_DECLS
-
-#endif

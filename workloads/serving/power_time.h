@@ -4,12 +4,9 @@
  * Intervals of equal width begin at 0. When a step ends beyond the last one, neighbours are joined
  * and the width doubles: memory is constant, and a step costs its intervals alone.
  */
-#ifndef ORR_POWER_TIME_H
-#define ORR_POWER_TIME_H
+#pragma once
 
 #include "calibration/cost/cost_energy.h"
-
-G_BEGIN_DECLS
 
 enum { ORR_POWER_TIME_MOST = 2000 }; /* intervals */
 
@@ -23,7 +20,3 @@ OrrPowerTime *orr_power_time_new(void); /* g_free */
 
 /* Adds @joules, drawn evenly from @from_s to @to_s; both 0 or later. */
 void orr_power_time_add(OrrPowerTime *power, double from_s, double to_s, OrrJoules joules);
-
-G_END_DECLS
-
-#endif

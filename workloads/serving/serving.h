@@ -17,8 +17,7 @@
  * of the number of requests in the system equals the sum of their times in it (Little 1961), up to
  * rounding.
  */
-#ifndef ORR_SERVING_H
-#define ORR_SERVING_H
+#pragma once
 
 #include "workloads/serving/arrivals/arrival.h"
 #include "workloads/serving/autoscalers/autoscaler.h"
@@ -26,8 +25,6 @@
 #include "workloads/serving/serving_engine.h"
 #include "workloads/serving/tasks/task_params.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 /* Feed-forwards on GPUs of their own: cost/serving_pools.h. */
 typedef struct {
@@ -210,7 +207,3 @@ double orr_serving_neighbours_s(const OrrServingHost *host, const OrrCluster *cl
 
 extern const OrrFieldTable orr_serving_table;
 extern const OrrWorkloadKind orr_serving_kind;
-
-G_END_DECLS
-
-#endif

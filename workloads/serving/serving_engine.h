@@ -2,16 +2,13 @@
  * serving_engine.h - the parameters of one engine: batches, the cache and its tiers, kernels, what
  * the host does between two steps, and the processes in front.
  */
-#ifndef ORR_SERVING_ENGINE_H
-#define ORR_SERVING_ENGINE_H
+#pragma once
 
 #include "models/lora.h"
 #include "workloads/collectives/nccl.h"
 #include "workloads/serving/cost/serving_cost.h"
 #include "workloads/serving/schedulers/scheduler.h"
 #include "workloads/serving/speculation/speculation.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   double step_s, sequence_s; /* host time per step, and per sequence of a step */
@@ -87,7 +84,3 @@ typedef struct {
   OrrServingHost host;
   OrrFrontEnd front;
 } OrrEngineParams;
-
-G_END_DECLS
-
-#endif

@@ -2,15 +2,12 @@
  * serving_work.h - a serving job while it runs, and what it leaves behind: requests, replicas, the
  * steady state, and the totals that the rows of the answer are made of.
  */
-#ifndef ORR_SERVING_WORK_H
-#define ORR_SERVING_WORK_H
+#pragma once
 
 #include "results/rows/rows.h"
 #include "workloads/serving/cost/serving_pools.h"
 #include "workloads/serving/power_time.h"
 #include "workloads/serving/serving.h"
-
-G_BEGIN_DECLS
 
 /* A finished request: the row that its client would write, without the name of its class. */
 typedef struct {
@@ -164,7 +161,3 @@ static inline double orr_served_group_blocks(const OrrServedGroup *group) {
 static inline const OrrServedGroup *orr_serving_group(const OrrServingWork *work, guint replica) {
   return &g_array_index(work->groups, OrrServedGroup, work->replicas[replica].group);
 }
-
-G_END_DECLS
-
-#endif

@@ -14,14 +14,11 @@
  * All GPUs are one lane: they have equal items, and their groups share no link with one another. A
  * collective is planned for the group of GPU 0.
  */
-#ifndef ORR_BATCH_STEP_H
-#define ORR_BATCH_STEP_H
+#pragma once
 
 #include "models/operator.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 /* GPUs 0, stride, 2 stride ... */
 typedef struct {
@@ -76,7 +73,3 @@ void orr_batch_step_meet(OrrBatchStep *step, guint begun);
 /* Seals the program of all items. NULL with @error: a collective cannot be planned; @step is
  * freed. */
 OrrWork *orr_batch_step_compile(OrrBatchStep *step, const OrrNccl *nccl, GError **error);
-
-G_END_DECLS
-
-#endif

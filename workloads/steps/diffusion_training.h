@@ -5,14 +5,11 @@
  * A rank is (d * ulysses + u) * tp + t. Pictures and texts come encoded from storage, or text is
  * encoded in the step.
  */
-#ifndef ORR_DIFFUSION_TRAINING_H
-#define ORR_DIFFUSION_TRAINING_H
+#pragma once
 
 #include "models/generator.h"
 #include "workloads/collectives/nccl.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 /* What each GPU of a data-parallel group holds a part of. */
 typedef enum {
@@ -46,7 +43,3 @@ extern const OrrWorkloadKind orr_diffusion_training_kind;
 
 /* A pass of one GPU. */
 OrrGeneratorShape orr_diffusion_training_shape(const OrrDiffusionTraining *params, gint64 n_gpus);
-
-G_END_DECLS
-
-#endif

@@ -2,14 +2,11 @@
  * recommendation.h - the workload `recommendation`: a step of training, or of answering, with
  * tables that GPUs share.
  */
-#ifndef ORR_RECOMMENDATION_H
-#define ORR_RECOMMENDATION_H
+#pragma once
 
 #include "models/recommender.h"
 #include "workloads/collectives/nccl.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 /* How a table that is not replicated is placed. */
 typedef enum {
@@ -50,7 +47,3 @@ typedef struct {
 /* @vector_cost: what sending a vector takes, in lookups. */
 OrrTablePlacement orr_table_placement(const OrrRecommendation *params, gint64 n,
                                       double vector_cost);
-
-G_END_DECLS
-
-#endif

@@ -13,12 +13,9 @@
  * n times as much. Times are whole microseconds: what we write is off by at most one half per
  * stream of a rank, since rounding carries over.
  */
-#ifndef ORR_ET_H
-#define ORR_ET_H
+#pragma once
 
 #include "workloads/trace/work_graph.h"
-
-G_BEGIN_DECLS
 
 /* How ASTRA-sim's `involved_dim` names ranks: the ranks along each dimension, the first one
  * innermost. */
@@ -47,7 +44,3 @@ GByteArray *orr_et_write(const OrrWorkGraph *graph, guint32 rank);
 
 /* The ranks of all groups as ASTRA-sim's JSON, {"0": [0, 1]}; newly allocated. */
 char *orr_et_write_groups(const OrrWorkGraph *graph);
-
-G_END_DECLS
-
-#endif

@@ -19,13 +19,10 @@
  * What GOAL cannot say: collectives (they become sends), names, groups, devices. Here a send ends
  * when it is received; LogGOPSim lets the sender of a small message go on before.
  */
-#ifndef ORR_GOAL_H
-#define ORR_GOAL_H
+#pragma once
 
 #include "workloads/collectives/collective.h"
 #include "workloads/trace/work_graph.h"
-
-G_BEGIN_DECLS
 
 /* The graph of a file's text, not matched; messages name @file with line and column. NULL with
  * @error. */
@@ -37,7 +34,3 @@ OrrWorkGraph *orr_goal_read(const char *text, gsize length, const char *file, GE
  * ORR_FAULT_DOCUMENT where it would have too many sends, or a collective has no ring. */
 char *orr_goal_write(const OrrWorkGraph *graph, const OrrCollectiveContext *context,
                      const gint64 *gpus, GError **error);
-
-G_END_DECLS
-
-#endif

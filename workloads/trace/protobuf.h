@@ -7,12 +7,9 @@
  * bytes. Source: protobuf.dev, "Encoding". libprotobuf-c does the same with generated code; it
  * would be a package and a compiler more for the three messages that a trace consists of.
  */
-#ifndef ORR_PROTOBUF_H
-#define ORR_PROTOBUF_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef struct {
   const guint8 *at, *end;
@@ -48,7 +45,3 @@ void orr_protobuf_put_varint(GByteArray *out, guint64 number);
 void orr_protobuf_put_number(GByteArray *out, guint32 field, guint64 number);
 void orr_protobuf_put_bytes(GByteArray *out, guint32 field, const void *data, gsize length);
 void orr_protobuf_put_text(GByteArray *out, guint32 field, const char *text);
-
-G_END_DECLS
-
-#endif

@@ -34,18 +34,11 @@
  * Source: astra-sim/astra-sim 1.0, workload/Workload.cc and the inputs of its repository;
  * aliyun/SimAI, docs/Tutorial.md; aliyun/aicb.
  */
-#ifndef ORR_TEXT_WORKLOAD_H
-#define ORR_TEXT_WORKLOAD_H
+#pragma once
 
 #include "workloads/trace/work_graph.h"
-
-G_BEGIN_DECLS
 
 /* The graph of a file's text, not matched, of @ranks (0: the all_gpus of the text, which must
  * then be there); messages name @file with line and column. NULL with @error. */
 OrrWorkGraph *orr_text_workload_read(const char *text, gsize length, const char *file, gint64 ranks,
                                      GError **error);
-
-G_END_DECLS
-
-#endif

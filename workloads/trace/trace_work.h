@@ -14,15 +14,12 @@
  * Kernels that overlapped with a collective were slowed down when the trace was recorded; the
  * replay takes these times.
  */
-#ifndef ORR_TRACE_WORK_H
-#define ORR_TRACE_WORK_H
+#pragma once
 
 #include "workloads/collectives/nccl.h"
 #include "workloads/trace/et.h"
 #include "workloads/trace/work_graph.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *stack, *file, *groups;
@@ -77,7 +74,3 @@ OrrWorkGraph *orr_trace_load(const OrrTraceLoad *load, GError **error);
 
 /* Why the name of a trace is refused (static); NULL: it is not. */
 const char *orr_trace_load_refuse(const char *file);
-
-G_END_DECLS
-
-#endif

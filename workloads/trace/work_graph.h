@@ -10,15 +10,12 @@
  *   rank 0   compute ---> all-reduce ---> compute        a collective begins when all ranks of its
  *   rank 1   compute ---> all-reduce ---> compute        group have reached it
  */
-#ifndef ORR_WORK_GRAPH_H
-#define ORR_WORK_GRAPH_H
+#pragma once
 
 #include <glib.h>
 
 #include "sim/engine/executor.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_GRAPH_EMPTY,   /* takes no time: metadata */
@@ -146,7 +143,3 @@ void orr_graph_order_clear(OrrGraphOrder *order);
  * is FULL. NULL with ORR_FAULT_DOCUMENT where it does what a graph cannot say: copies to hosts,
  * file systems. */
 OrrWorkGraph *orr_work_graph_of(const OrrWork *work, const GArray *spans, GError **error);
-
-G_END_DECLS
-
-#endif

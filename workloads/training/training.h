@@ -34,17 +34,10 @@
  * memory/ (bytes that a GPU of each stage holds) uses only job/; training_compile.c and emit/ use
  * it.
  */
-#ifndef ORR_TRAINING_H
-#define ORR_TRAINING_H
+#pragma once
 
 #include "workloads/training/training_params.h"
 #include "workloads/training/training_work.h"
 
-G_BEGIN_DECLS
-
 extern const OrrFieldTable orr_training_table; /* the document's fields -> OrrTraining */
 extern const OrrWorkloadKind orr_training_kind;
-
-G_END_DECLS
-
-#endif

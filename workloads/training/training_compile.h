@@ -1,14 +1,11 @@
 /*
  * training_compile.h - the steps of compilation, in order, for the entry in training.c.
  */
-#ifndef ORR_TRAINING_COMPILE_H
-#define ORR_TRAINING_COMPILE_H
+#pragma once
 
 #include "workloads/training/cost/training_costs.h"
 #include "workloads/training/training_params.h"
 #include "workloads/training/training_work.h"
-
-G_BEGIN_DECLS
 
 /* OrrWorkloadKind.compile: an OrrTrainingWork with a sealed program; NULL with @error. */
 OrrWork *orr_training_compile(const void *params, const OrrWorld *world, GError **error);
@@ -57,7 +54,3 @@ char *orr_training_refusals_offloaded_layers(const OrrTraining *params, const gi
 /* recompute-layers of recompute-method uniform, with the same. */
 char *orr_training_refusals_recomputed_layers(const OrrTraining *params, const gint64 *layers,
                                               gint64 n_blocks);
-
-G_END_DECLS
-
-#endif

@@ -6,8 +6,7 @@
  * sentence does not explain it. 0 often means a default that depends on the model or the machine;
  * OrrJob (job/training_job.h) has such defaults filled in.
  */
-#ifndef ORR_TRAINING_PARAMS_H
-#define ORR_TRAINING_PARAMS_H
+#pragma once
 
 #include "models/transformer.h"
 #include "topologies/placement.h"
@@ -19,8 +18,6 @@
 #include "workloads/training/sharding/sharding.h"
 #include "workloads/training/tp_overlaps/tp_overlap.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   gint64 tp, pp, dp, cp, ep; /* dp 0: as many replicas as fit the GPUs */
@@ -197,7 +194,3 @@ typedef struct {
   double data_bytes; /* of one sequence, read from the file system; 0: not modelled */
   char *stack;       /* name of the software stack, whose defaults are in the members above */
 } OrrTraining;
-
-G_END_DECLS
-
-#endif

@@ -4,16 +4,13 @@
  *
  * Plain values. The rooms of workloads/training fill them; sim/run copies them into result rows.
  */
-#ifndef ORR_TRAINING_WORK_H
-#define ORR_TRAINING_WORK_H
+#pragma once
 
 #include "models/operator.h"
 #include "results/rows/rows.h"
 #include "topologies/placement.h"
 #include "workloads/training/pipelines/pipeline.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 /* The cost of one kind of operator in one phase: a row of `operator_cost`. */
 typedef struct {
@@ -107,7 +104,3 @@ typedef struct {
   double storage_bytes[ORR_N_STORAGE_USES];
   gint64 storage_counts[ORR_N_STORAGE_USES];
 } OrrTrainingWork;
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * cuda_attention.h - a fused attention for cuDNN; shared by cuda_attention*.c.
  */
-#ifndef ORR_CUDA_ATTENTION_H
-#define ORR_CUDA_ATTENTION_H
+#pragma once
 
 #include "calibration/measure/cuda/cudnn_graph.h"
-
-G_BEGIN_DECLS
 
 enum { Q = 0, K, V, OUT, STATS, D_OUT, DQ, DK, DV, DK_ALL, DV_ALL, N_POINTERS };
 
@@ -33,7 +30,3 @@ typedef struct {
  * key_ends; for backward the members of OrrAttention.at that it has. */
 void orr_attention_build_forward(OrrCudnnGraph *graph, const OrrAttention *attention);
 void orr_attention_build_backward(OrrCudnnGraph *graph, const OrrAttention *attention);
-
-G_END_DECLS
-
-#endif

@@ -4,12 +4,9 @@
  * join it again (so that a CUDA graph captures them as branches), as Transformer Engine's
  * GroupedLinear launches them.
  */
-#ifndef ORR_CUDA_MOE_NARROW_H
-#define ORR_CUDA_MOE_NARROW_H
+#pragma once
 
 #include "calibration/measure/cuda/cuda_private.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrMoeNarrow OrrMoeNarrow;
 
@@ -29,7 +26,3 @@ void orr_moe_narrow_free(OrrMoeNarrow *narrow);
 
 /* An expert is padded to a multiple of this number of rows. */
 gsize orr_moe_narrow_padding(int format);
-
-G_END_DECLS
-
-#endif

@@ -5,12 +5,9 @@
  * NCCL is opened at run time; its types and constants are declared here after its ABI (nccl.h; the
  * calls used are unchanged since 2.7, the 8-bit formats since 2.24).
  */
-#ifndef ORR_CUDA_NCCL_H
-#define ORR_CUDA_NCCL_H
+#pragma once
 
 #include "calibration/measure/cuda/cuda_private.h"
-
-G_BEGIN_DECLS
 
 typedef struct ncclComm *OrrNcclComm;
 typedef struct {
@@ -104,7 +101,3 @@ gboolean orr_nccl_ok(const OrrNcclGroup *group, int result, const char *what, GE
 /* Ends work in flight on the GPUs' streams, by waiting for it (orr_cuda_wait) or by aborting it.
  * Call it before cudaFree on any path on which something may have failed. */
 void orr_nccl_quiesce(OrrNcclGroup *group);
-
-G_END_DECLS
-
-#endif

@@ -17,8 +17,7 @@
  * Every call of CUDA and its libraries goes through orr_cuda_ok or a library's own check. Out of
  * memory is ORR_FAULT_USAGE: the shape is skipped.
  */
-#ifndef ORR_CUDA_PRIVATE_H
-#define ORR_CUDA_PRIVATE_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -28,8 +27,6 @@
 #include "calibration/measure/reference.h"
 #include "calibration/measure/rendezvous.h"
 #include "calibration/measure/timing.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrCublas OrrCublas;       /* cuda_gemm.c */
 typedef struct OrrCudaLoad OrrCudaLoad;   /* cuda_load.c */
@@ -239,7 +236,3 @@ OrrNcclGroup *orr_cuda_nccl_limited(OrrBench *bench, int blocks, GError **error)
  * stream, for interference; @device_stream is the measured GPU's. */
 gboolean orr_cuda_collective_all_reduce_beside(const OrrNcclGroup *group, gsize bytes,
                                                cudaStream_t device_stream, GError **error);
-
-G_END_DECLS
-
-#endif

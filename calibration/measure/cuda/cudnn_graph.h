@@ -10,14 +10,11 @@
  * A tensor is [b, h, rows, columns]. Virtual tensors exist only between operations. Scalars are
  * passed by value: the graph owns their memory.
  */
-#ifndef ORR_CUDNN_GRAPH_H
-#define ORR_CUDNN_GRAPH_H
+#pragma once
 
 #include <cudnn.h>
 
 #include "calibration/measure/cuda/cuda_private.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrCudnnGraph OrrCudnnGraph;
 typedef struct OrrTensor OrrTensor; /* owned by its graph */
@@ -56,7 +53,3 @@ gint64 orr_cudnn_graph_workspace(const OrrCudnnGraph *graph); /* bytes */
 /* @pointers: of the real tensors. */
 gboolean orr_cudnn_graph_launch(OrrCudnnGraph *graph, void *const *pointers, void *workspace,
                                 cudaStream_t stream, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -3,8 +3,7 @@
  * returns cudaGetLastError() of it as an int. Element formats are OrrFormat's: fp32, fp16, bf16 (0,
  * 1, 2) unless said otherwise.
  */
-#ifndef ORR_KERNEL_H
-#define ORR_KERNEL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -64,6 +63,4 @@ int orr_kernel_combine(const void *in, const int32_t *index, const float *scale,
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

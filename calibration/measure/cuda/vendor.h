@@ -11,8 +11,7 @@
  *   attention          cuDNN                         not measured
  *   power, clocks      NVML                          not read
  */
-#ifndef ORR_VENDOR_H
-#define ORR_VENDOR_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
@@ -56,7 +55,5 @@ static inline int orr_vendor_release(int version) { return version; }
 static inline int orr_vendor_architecture(const struct cudaDeviceProp *properties) {
   return 10 * properties->major + properties->minor;
 }
-
-#endif
 
 #endif

@@ -8,12 +8,9 @@
  * A reader is an entry: one file, one line in the array of bench.c. A text that is of two tools, or
  * of a tool that is known and not read (llmperf), is refused by name.
  */
-#ifndef ORR_BENCH_H
-#define ORR_BENCH_H
+#pragma once
 
 #include "sim/base/diag.h"
-
-G_BEGIN_DECLS
 
 /* What a result can hold; the names of bench.c are the columns. */
 typedef enum {
@@ -103,7 +100,3 @@ gboolean orr_bench_number(const char *text, double *ret_value);
 extern const OrrBenchReader orr_bench_json, orr_bench_labels, orr_bench_loadgen, orr_bench_megatron,
     orr_bench_mlperf, orr_bench_nemo, orr_bench_offline, orr_bench_server_log, orr_bench_table,
     orr_bench_torchtitan, orr_bench_trainers, orr_bench_trtllm;
-
-G_END_DECLS
-
-#endif

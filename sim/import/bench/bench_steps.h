@@ -1,12 +1,9 @@
 /*
  * bench_steps.h - times of training steps, from which the first are left out.
  */
-#ifndef ORR_BENCH_STEPS_H
-#define ORR_BENCH_STEPS_H
+#pragma once
 
 #include "sim/import/bench/bench.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   GArray *seconds, *tflops, *tokens;     /* of double; steps, in order */
@@ -27,7 +24,3 @@ double orr_bench_steps_median(const GArray *values, guint skipped);
 
 /* The number behind @label in @line ("elapsed time per iteration (ms):"). FALSE: not there. */
 gboolean orr_bench_steps_number(const char *line, const char *label, double *ret_value);
-
-G_END_DECLS
-
-#endif

@@ -8,12 +8,9 @@
  * what its files state; what they do not state comes from the user's answers or is an error that
  * names the option; what a document cannot say is a note, never dropped in silence.
  */
-#ifndef ORR_EXCHANGE_FORMAT_H
-#define ORR_EXCHANGE_FORMAT_H
+#pragma once
 
 #include "sim/base/library.h"
-
-G_BEGIN_DECLS
 
 /* What the user said; NULL: nothing. */
 typedef struct {
@@ -64,7 +61,3 @@ void orr_exchange_note_unknown(OrrExchange *exchange, const OrrNode *map, const 
                                const char *what);
 /* @name with what a name of YAML cannot hold replaced by '-'. Newly allocated. */
 char *orr_exchange_name(const char *name);
-
-G_END_DECLS
-
-#endif

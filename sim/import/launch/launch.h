@@ -17,12 +17,9 @@
  * launch line of Megatron-DeepSpeed names a config of DeepSpeed. Nothing is dropped in silence: a
  * key that its dialect does not know is an error that names the nearest one.
  */
-#ifndef ORR_LAUNCH_H
-#define ORR_LAUNCH_H
+#pragma once
 
 #include "sim/base/library.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrLaunchDraft OrrLaunchDraft;
 typedef struct OrrLaunchDialect OrrLaunchDialect;
@@ -258,7 +255,3 @@ char *orr_launch_draft_account(OrrLaunchDraft *draft);
 /* What a user must know: remarks, keys that are not simulated, and the number of the others. Newly
  * allocated. */
 char *orr_launch_draft_warnings(OrrLaunchDraft *draft);
-
-G_END_DECLS
-
-#endif

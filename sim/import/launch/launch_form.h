@@ -5,12 +5,9 @@
  * one or more dialects to a draft. To add one: write its file, and add it to the array in
  * launch_form.c.
  */
-#ifndef ORR_LAUNCH_FORM_H
-#define ORR_LAUNCH_FORM_H
+#pragma once
 
 #include "sim/import/launch/launch.h"
-
-G_BEGIN_DECLS
 
 /* A file that was given, or that a script wrote (cat > ds.json <<EOF). */
 typedef struct {
@@ -191,7 +188,3 @@ gboolean orr_form_manifest_values_is_likely(const char *text);
 /* Reads @tree where it is the values of a chart, or KServe's LLMInferenceService. FALSE: it is
  * not. */
 gboolean orr_form_manifest_read_chart(OrrFormManifest *manifest, const OrrNode *tree);
-
-G_END_DECLS
-
-#endif

@@ -1,15 +1,12 @@
 /*
  * launch_private.h - what a draft holds, for the files launch_*.c.
  */
-#ifndef ORR_LAUNCH_PRIVATE_H
-#define ORR_LAUNCH_PRIVATE_H
+#pragma once
 
 #include <glib.h>
 
 #include "sim/import/launch/launch.h"
 #include "sim/import/launch/launch_form.h"
-
-G_BEGIN_DECLS
 
 /* A key of the scenario. */
 typedef struct {
@@ -215,7 +212,3 @@ void orr_launch_translate_adopt(OrrLaunchSetting *setting, const OrrLaunchDialec
 /* Changes the value of Megatron's @key by @pairs. */
 void orr_launch_translate_value(OrrLaunchDraft *draft, const char *key,
                                 const OrrLaunchWordPair *pairs);
-
-G_END_DECLS
-
-#endif

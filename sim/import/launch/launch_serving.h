@@ -2,14 +2,11 @@
  * launch_serving.h - what the dialects of serving engines share: converters of values that all of
  * them have, and the part of `finish` that is the same for each.
  */
-#ifndef ORR_LAUNCH_SERVING_H
-#define ORR_LAUNCH_SERVING_H
+#pragma once
 
 #include "sim/import/launch/launch.h"
 #include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_private.h"
-
-G_BEGIN_DECLS
 
 /* --- Converters --- */
 
@@ -126,7 +123,3 @@ gboolean orr_launch_server_recognise(const OrrLaunchCommand *command, OrrServerC
 
 /* Adds the settings of @found: its words, the config that it names, what stands around it. */
 void orr_launch_server_settings_add(OrrLaunchDraft *draft, const OrrServerCommand *found);
-
-G_END_DECLS
-
-#endif

@@ -4,14 +4,11 @@
  *
  * To add a trainer: write its dialect, and add an entry to the array in launch_trainer.c.
  */
-#ifndef ORR_LAUNCH_TRAINER_H
-#define ORR_LAUNCH_TRAINER_H
+#pragma once
 
 #include "sim/import/launch/launch.h"
 #include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_private.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const char *name; /* of its dialect */
@@ -88,7 +85,3 @@ void orr_dialect_rollouts_finish(OrrLaunchDraft *draft);
  * of @other are irrelevant, because of @why. */
 void orr_dialect_rollouts_choose(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                                  const char *chosen, const char *other, const char *why);
-
-G_END_DECLS
-
-#endif

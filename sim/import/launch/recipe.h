@@ -12,12 +12,9 @@
  * functions of the given files. What stands under a condition, or in a function that was not given,
  * is named as missing.
  */
-#ifndef ORR_RECIPE_H
-#define ORR_RECIPE_H
+#pragma once
 
 #include "sim/base/diag.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrRecipes OrrRecipes;
 
@@ -53,7 +50,3 @@ char **orr_recipe_parts(const char *text);
 /* "f(a, b)": the function's name; @ret_arguments without the brackets. NULL: not a call. Both newly
  * allocated. */
 char *orr_recipe_call(const char *text, char **ret_arguments);
-
-G_END_DECLS
-
-#endif

@@ -22,12 +22,9 @@
  * Limits, each of them an error: 64 levels of nesting, 100,000 steps, 10,000 turns of a loop, and
  * the draft's budget of copies (orr_launch_draft_draw).
  */
-#ifndef ORR_SHELL_H
-#define ORR_SHELL_H
+#pragma once
 
 #include "sim/import/launch/launch_form.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrShell OrrShell;
 
@@ -46,7 +43,3 @@ void orr_shell_run(OrrShell *shell, const OrrLaunchSource *source);
 /* The simple commands that were reached, in order, of OrrLaunchCommand *: expanded words without
  * redirections, with the exported variables of that moment. The shell owns them. */
 const GPtrArray *orr_shell_commands(const OrrShell *shell);
-
-G_END_DECLS
-
-#endif

@@ -1,13 +1,10 @@
 /*
  * shell_private.h - tokens, trees and variables, for the files shell_*.c.
  */
-#ifndef ORR_SHELL_PRIVATE_H
-#define ORR_SHELL_PRIVATE_H
+#pragma once
 
 #include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/shell.h"
-
-G_BEGIN_DECLS
 
 enum { ORR_SHELL_DEPTH = 64 };
 
@@ -238,7 +235,3 @@ void orr_shell_warn_once(OrrShell *shell, OrrPlace place, const char *format, ..
     G_GNUC_PRINTF(3, 4);
 /* Walks a text as a script of its own (eval, bash -c). */
 void orr_shell_run_text(OrrShell *shell, const char *text, OrrPlace place);
-
-G_END_DECLS
-
-#endif

@@ -6,19 +6,12 @@
  * key that comes twice is an error. Limits: ORR_TOML_MAX_NODES values and keys, ORR_TOML_MAX_DEPTH
  * levels.
  */
-#ifndef ORR_TOML_H
-#define ORR_TOML_H
+#pragma once
 
 #include "sim/base/node.h"
-
-G_BEGIN_DECLS
 
 enum { ORR_TOML_MAX_NODES = 20000, ORR_TOML_MAX_DEPTH = 32 };
 
 /* The caller owns the tree, a map. NULL with an error in @diags, which names the place. @file is
  * interned here. */
 OrrNode *orr_toml_parse(const char *text, gsize length, const char *file, OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * toml_private.h - the text that toml.c and toml_text.c read together.
  */
-#ifndef ORR_TOML_PRIVATE_H
-#define ORR_TOML_PRIVATE_H
+#pragma once
 
 #include "sim/import/launch/toml.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const char *at, *end, *line_begin;
@@ -27,7 +24,3 @@ char orr_toml_peek(const OrrToml *toml, gsize offset);
 void orr_toml_next(OrrToml *toml);
 /* Text in quotes, of one line or of several; newly allocated, NULL with an error. */
 char *orr_toml_quoted(OrrToml *toml);
-
-G_END_DECLS
-
-#endif

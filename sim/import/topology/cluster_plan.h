@@ -4,12 +4,9 @@
  * Each key bears the place that it is from. What no dump shows is assumed, marked QUESTION in a
  * comment, and listed as a question with the option that answers it.
  */
-#ifndef ORR_CLUSTER_PLAN_H
-#define ORR_CLUSTER_PLAN_H
+#pragma once
 
 #include "sim/import/topology/dump.h"
-
-G_BEGIN_DECLS
 
 /* known_gpu.c: which device of the library a dump's GPU is: by its PCI id, its name, its compute
  * capability, the number of its NVLinks. */
@@ -163,7 +160,3 @@ gboolean orr_fabric_shape_builds(const char *yaml, gint64 n_nodes, const OrrFabr
 
 void orr_fabric_tree_init(OrrFabricShape *shape, const OrrFabricGraph *graph,
                           const OrrFabricAnswers *answers);
-
-G_END_DECLS
-
-#endif

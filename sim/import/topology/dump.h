@@ -11,15 +11,12 @@
  * Limits, so that no text takes more than seconds or a few hundred megabytes: files of
  * ORR_DUMP_MAX_BYTES, and the counts below.
  */
-#ifndef ORR_DUMP_H
-#define ORR_DUMP_H
+#pragma once
 
 #include <glib.h>
 
 #include "sim/base/diag.h"
 #include "sim/base/library.h"
-
-G_BEGIN_DECLS
 
 #define ORR_DUMP_MAX_BYTES ((gsize)64 << 20)
 
@@ -227,7 +224,3 @@ gboolean orr_slurm_tree_is_block(const OrrSlurmTree *tree);
 /* Adds the tree to @dump, and frees it. Refused: a switch with two parents or within itself, a node
  * under two leaves, children that are not defined, more names than the limits allow. */
 void orr_slurm_tree_close(OrrSlurmTree *tree, OrrDump *dump, OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

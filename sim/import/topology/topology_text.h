@@ -6,12 +6,9 @@
  * spans nodes), Slurm's file which nodes are close. What both say together is compared by
  * tests/import/test_topology_round.c.
  */
-#ifndef ORR_TOPOLOGY_TEXT_H
-#define ORR_TOPOLOGY_TEXT_H
+#pragma once
 
 #include "topologies/cluster.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const char *name;     /* "nccl-xml" */
@@ -25,7 +22,3 @@ extern const OrrTopologyText *const orr_topology_texts[]; /* alphabetical; ends 
 
 /* The cluster in that format. NULL with ORR_FAULT_USAGE for an unknown @format. */
 char *orr_topology_text(const char *format, const OrrCluster *cluster, GError **error);
-
-G_END_DECLS
-
-#endif

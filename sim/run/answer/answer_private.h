@@ -2,8 +2,7 @@
  * answer_private.h - what each kind of workload makes of a replay: the functions of its entry in
  * kinds.c, and the parts that they call.
  */
-#ifndef ORR_ANSWER_PRIVATE_H
-#define ORR_ANSWER_PRIVATE_H
+#pragma once
 
 #include <glib.h>
 
@@ -16,8 +15,6 @@
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/post_training/post_training.h"
 #include "workloads/serving/serving_work.h"
-
-G_BEGIN_DECLS
 
 /* The rows of a replayed run of collectives: a line of nccl-tests per size. */
 
@@ -219,7 +216,3 @@ void orr_network_rows_add(const OrrReplayed *replayed, OrrOutcome *outcome);
 /* Of the rows @powers (OrrPowerRow): the highest less the lowest power, and the largest change
  * between neighbours, per second. NAN where there are too few rows. */
 void orr_power_swing(const GArray *powers, double *ret_swing_w, double *ret_ramp_w_per_s);
-
-G_END_DECLS
-
-#endif

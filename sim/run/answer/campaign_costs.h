@@ -11,14 +11,11 @@
  * A slow step does a healthy one's work: the rest of its time is spent waiting. Means over the
  * seeds, as the result's.
  */
-#ifndef ORR_CAMPAIGN_COSTS_H
-#define ORR_CAMPAIGN_COSTS_H
+#pragma once
 
 #include "sim/run/answer/outcome.h"
 #include "topologies/cluster.h"
 #include "topologies/prices.h"
-
-G_BEGIN_DECLS
 
 /* Of a healthy step. NAN: not known. */
 typedef struct {
@@ -30,7 +27,3 @@ typedef struct {
 /* Fills the watts and costs of @outcome's result, whose other members and losses are complete. */
 void orr_campaign_costs(const OrrCluster *cluster, const OrrPrices *prices, gint64 spares,
                         const OrrCampaignFleetDraw *draw, OrrOutcome *outcome);
-
-G_END_DECLS
-
-#endif

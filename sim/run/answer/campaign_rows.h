@@ -6,14 +6,11 @@
  * weighted by time over all seeds: their P99 is the number of spares that suffices 99 % of the
  * time.
  */
-#ifndef ORR_CAMPAIGN_ROWS_H
-#define ORR_CAMPAIGN_ROWS_H
+#pragma once
 
 #include "sim/run/answer/outcome.h"
 #include "sim/run/answer/run_kind.h"
 #include "workloads/campaign/campaign_sim.h"
-
-G_BEGIN_DECLS
 
 /* Of a scenario with a campaign, instead of its workload's. */
 extern const OrrRunKind orr_campaign_rows_kind;
@@ -29,7 +26,3 @@ void orr_campaign_rows_end(OrrCampaignAnswer *answer); /* fills the result, and 
 
 /* The name of a cause in rows; borrowed. */
 const char *orr_campaign_rows_cause(const OrrCampaignInput *input, guint cause);
-
-G_END_DECLS
-
-#endif

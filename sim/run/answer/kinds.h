@@ -5,13 +5,10 @@
  * write KIND_rows.c, which fills them from a replay, and add an entry in kinds.c and a summary in
  * sim/cli/summary.c.
  */
-#ifndef ORR_KINDS_H
-#define ORR_KINDS_H
+#pragma once
 
 #include "sim/run/answer/ledger.h"
 #include "sim/run/answer/run_kind.h"
-
-G_BEGIN_DECLS
 
 const OrrRunKind *orr_kinds_find(const OrrWorkloadKind *kind);
 const OrrRunKind *orr_kinds_named(const char *name); /* NULL: unknown */
@@ -21,7 +18,3 @@ void orr_kinds_answer(const OrrReplayed *replayed, OrrOutcome *outcome);
 
 /* Fills the result of @outcome from the outline (OrrRunKind.outline). */
 void orr_kinds_outline(const OrrReplayed *outline, double least_s, OrrOutcome *outcome);
-
-G_END_DECLS
-
-#endif

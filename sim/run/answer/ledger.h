@@ -15,15 +15,12 @@
  *
  * Invariant: the kinds of a lane add up to the end of the replay.
  */
-#ifndef ORR_LEDGER_H
-#define ORR_LEDGER_H
+#pragma once
 
 #include "sim/engine/executor.h"
 #include "sim/run/answer/outcome.h"
 #include "topologies/prices.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrLedger OrrLedger;
 
@@ -105,7 +102,3 @@ double orr_replayed_power(const OrrReplayed *replayed, double time_s, gint64 n_g
                           OrrMachinePower *ret_machine, OrrOutcome *outcome);
 /* What @gpus cost, with their share of the machine, which draws @watts (NAN: not known). */
 OrrMoney orr_replayed_money(const OrrReplayed *replayed, double gpus, double watts);
-
-G_END_DECLS
-
-#endif

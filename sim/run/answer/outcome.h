@@ -1,14 +1,11 @@
 /*
  * outcome.h - what a run found: its result, its rows, and what to know about them.
  */
-#ifndef ORR_OUTCOME_H
-#define ORR_OUTCOME_H
+#pragma once
 
 #include "results/store.h"
 #include "results/rows/rows.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrRunKind OrrRunKind; /* run_kind.h */
 
@@ -65,7 +62,3 @@ gboolean orr_outcome_store_rows(const OrrOutcome *outcome, OrrStore *store, GErr
 /* Writes the spans in the Trace Event format that Perfetto opens: one process per lane, one thread
  * per stream. */
 gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError **error);
-
-G_END_DECLS
-
-#endif

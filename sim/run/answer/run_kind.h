@@ -2,12 +2,9 @@
  * run_kind.h - what the answer of a kind of workload consists of: its result, its rows, and the
  * view that shows more. kinds.h lists the kinds.
  */
-#ifndef ORR_RUN_KIND_H
-#define ORR_RUN_KIND_H
+#pragma once
 
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrOutcome OrrOutcome;   /* outcome.h */
 typedef struct OrrReplayed OrrReplayed; /* ledger.h */
@@ -36,7 +33,3 @@ struct OrrRunKind {
   const OrrFieldTable *details; /* rows that `run --json` also lists; NULL: none */
   const OrrResultGroup *groups; /* ends with a NULL name; NULL: none */
 };
-
-G_END_DECLS
-
-#endif

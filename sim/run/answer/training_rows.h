@@ -1,13 +1,10 @@
 /*
  * training_rows.h - the rows of a replayed training job.
  */
-#ifndef ORR_TRAINING_ROWS_H
-#define ORR_TRAINING_ROWS_H
+#pragma once
 
 #include "sim/run/answer/ledger.h"
 #include "sim/run/answer/run_kind.h"
-
-G_BEGIN_DECLS
 
 void orr_training_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 
@@ -18,7 +15,3 @@ void orr_training_rows_outline(const OrrReplayed *outline, double least_s, OrrOu
  * fullest stage. Newly allocated. */
 char *orr_training_rows_explain(const OrrOutcome *outcome);
 char *orr_training_rows_memory_parts(const OrrOutcome *outcome);
-
-G_END_DECLS
-
-#endif

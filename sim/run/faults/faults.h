@@ -10,14 +10,11 @@
  * the next are then exponential. They come from a random stream of the scenario's seed and the
  * fault's position in the list, so the same scenario has the same outages.
  */
-#ifndef ORR_FAULTS_H
-#define ORR_FAULTS_H
+#pragma once
 
 #include "sim/engine/program_merge.h"
 #include "topologies/machine_fault.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   OrrChoice fault; /* of orr_machine_fault_registry */
@@ -162,7 +159,3 @@ const OrrOutage *orr_outages_loss(const GPtrArray *outages, const OrrOutageJob *
 
 /* What happens to the GPUs of a live @job: array of OrrGpuChange, by date; owned. */
 GArray *orr_outages_gpu_changes(const GPtrArray *outages, const OrrOutageJob *job);
-
-G_END_DECLS
-
-#endif

@@ -19,14 +19,11 @@
  *
  * Faults come from the environment: ORRERY_FAKE_FAULTS="oom=3,noise=0.02" (FakeFaults).
  */
-#ifndef FAKE_GPU_H
-#define FAKE_GPU_H
+#pragma once
 
 #include <glib.h>
 
 #include "sim/base/dtype.h"
-
-G_BEGIN_DECLS
 
 /* The device: an H100's rates, with little memory and cache, so that operands stay small. */
 enum { FAKE_SMS = 132, FAKE_MOST_GPUS = 16, FAKE_BUS_BITS = 5120 };
@@ -202,7 +199,3 @@ double fake_decode(int format, const void *data, gsize index); /* touches it */
 /* @n elements from @first on, which are computed first. */
 void fake_decode_line(int format, const void *data, gsize first, gsize n, float *ret_values);
 gsize fake_bytes(int format, gsize n);
-
-G_END_DECLS
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * campaign_case.h - a campaign of 30 days on 100 nodes, which tests add failures and tiers to.
  */
-#ifndef ORR_CAMPAIGN_CASE_H
-#define ORR_CAMPAIGN_CASE_H
+#pragma once
 
 #include <math.h>
 
@@ -72,5 +71,3 @@ static inline void add_tier(Case *c, int kind, double interval_s, double stall_s
                                 .keep = 2};
   g_array_append_val(c->tiers, tier);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * gang_fixture.h - jobs, rules and sets of failures that the tests of clusters of jobs share.
  */
-#ifndef ORR_GANG_FIXTURE_H
-#define ORR_GANG_FIXTURE_H
+#pragma once
 
 #include <math.h>
 
@@ -58,5 +57,3 @@ static inline void set_free(OrrFailures *set) {
   g_ptr_array_unref(set->processes);
   g_free(set);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * 24 GB/s (a tenth) at 2 us + 0.5 us a switch. `leaf_nodes` nodes share a leaf; at least as many as
  * the machine has: every pair of nodes is one switch apart.
  */
-#ifndef ORR_TEST_COLLECTIVE_FIXTURE_H
-#define ORR_TEST_COLLECTIVE_FIXTURE_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -97,5 +96,3 @@ static inline double latency_of(const OrrCollectivePlan *plan) {
 
 #define assert_close(value, expected, relative)                                                    \
   g_assert_cmpfloat_with_epsilon((value), (expected), (relative)*fabs(expected) + 1e-300)
-
-#endif

@@ -2,8 +2,7 @@
  * kv_by_block.h - the cache of kv.h block by block, with a hash of each block's name and a list of
  * the free blocks: what the runs of kv.h must agree with in every number.
  */
-#ifndef ORR_TEST_KV_BY_BLOCK_H
-#define ORR_TEST_KV_BY_BLOCK_H
+#pragma once
 
 #include "sim/base/random.h"
 #include "workloads/serving/core/kv.h"
@@ -212,5 +211,3 @@ static inline void by_block_release(ByBlock *kv, ByBlockRequest *one) {
   by_block_drop(kv, one->state, 0);
   by_block_drop(kv, one->table, 0);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * serving_fixture.h - a serving scenario from text, with changes, run in this process.
  */
-#ifndef ORR_TEST_SERVING_FIXTURE_H
-#define ORR_TEST_SERVING_FIXTURE_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -71,5 +70,3 @@ static inline const OrrServingRequestRow *serving_request(const OrrOutcome *outc
   g_assert_cmpuint(i, <, outcome->serving_requests->len);
   return &g_array_index(outcome->serving_requests, OrrServingRequestRow, i);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * training_fixture.h - a small training job, changed by "path=value;path=value" and simulated in a
  * child of its own: SimGrid allows one engine a process.
  */
-#ifndef ORR_TEST_TRAINING_FIXTURE_H
-#define ORR_TEST_TRAINING_FIXTURE_H
+#pragma once
 
 #include <math.h>
 
@@ -87,5 +86,3 @@ static inline void assert_folded_is_full(const char *sets) {
   for (int kind = 0; kind < ORR_N_TIMES; kind++)
     g_assert_cmpfloat_with_epsilon(a.times[kind], b.times[kind], 1e-8 * b.result.iteration_time_s);
 }
-
-#endif

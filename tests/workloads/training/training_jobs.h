@@ -3,8 +3,7 @@
  * (16 or 32 GPUs), sizes of tp, cp, pp, ep, etp that fit, schedule, recomputation, sharding,
  * offload, overlaps.
  */
-#ifndef ORR_TEST_TRAINING_JOBS_H
-#define ORR_TEST_TRAINING_JOBS_H
+#pragma once
 
 #include "sim/base/random.h"
 
@@ -95,5 +94,3 @@ static inline char *job_text(OrrRandom *random, const char *order) {
       moe ? word(random, loads) : "balanced", moe ? word(random, dispatches) : "flat",
       word(random, shardings), word(random, offloads));
 }
-
-#endif

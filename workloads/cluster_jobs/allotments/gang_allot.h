@@ -7,14 +7,11 @@
  * OrrGangAllotment` and its line in meson.build; tests/workloads/cluster_jobs/test_gang_rounds.c
  * walks all.
  */
-#ifndef ORR_GANG_ALLOT_H
-#define ORR_GANG_ALLOT_H
+#pragma once
 
 #include "sim/base/mersenne.h"
 #include "sim/base/random.h"
 #include "workloads/cluster_jobs/core/gang_rules.h"
-
-G_BEGIN_DECLS
 
 /* A job that has ended since fractions were last computed, and the kind that it had most of. */
 typedef struct {
@@ -90,7 +87,3 @@ double orr_gang_lp_solve(const OrrGangLp *lp, double *x);
 /* The assignment of rows to columns of the least total cost: @cost is @n x @m, @n <= @m, finite.
  * Sets the column of each row, no column twice. */
 void orr_gang_matching_solve(guint n, guint m, const double *cost, guint *ret_column);
-
-G_END_DECLS
-
-#endif

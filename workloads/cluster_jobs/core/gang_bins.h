@@ -6,13 +6,10 @@
  * OrrGangPlacement` and its line in meson.build; tests/workloads/cluster_jobs/test_gang_sim.c walks
  * all.
  */
-#ifndef ORR_GANG_BINS_H
-#define ORR_GANG_BINS_H
+#pragma once
 
 #include "sim/base/registry.h"
 #include "workloads/cluster_jobs/gang_job.h"
-
-G_BEGIN_DECLS
 
 /* The parts of a machine that its nodes are in: NVLink domain, leaf, pod.
  *
@@ -121,7 +118,3 @@ guint orr_gang_bins_empty(const OrrGangBins *bins, guint first, guint n); /* who
 guint orr_gang_bins_pick_best(const OrrGangBins *bins, gint64 gpus, const GArray *taken);
 /* Whether @shares holds node @bin. */
 gboolean orr_gang_bins_holds(const GArray *shares, guint bin);
-
-G_END_DECLS
-
-#endif

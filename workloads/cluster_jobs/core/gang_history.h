@@ -5,14 +5,11 @@
  * most 256 equal intervals: where the run outlasts them, neighbours merge and each is twice as
  * long, so that memory does not grow with time.
  */
-#ifndef ORR_GANG_HISTORY_H
-#define ORR_GANG_HISTORY_H
+#pragma once
 
 #include <glib.h>
 
 #include "workloads/cluster_jobs/core/gang_bins.h"
-
-G_BEGIN_DECLS
 
 /* gang_spans.c: the stretches of time for which gangs sat on the same GPUs, in the order of their
  * begins, packed into some seven bytes each: orders that preempt make hundreds of them for a job.
@@ -83,7 +80,3 @@ void orr_gang_history_pass(OrrGangHistory *history, gint64 from_us, gint64 to_us
 /* The largest gang that would start now on @n nodes of @size GPUs: whole empty nodes, and the rest
  * on one more. */
 gint64 orr_gang_history_largest(const gint64 *free, guint n, gint64 size);
-
-G_END_DECLS
-
-#endif

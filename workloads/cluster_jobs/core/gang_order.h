@@ -10,13 +10,10 @@
  * To add one: write orders/NAME.c with a `const OrrGangOrder` and its line in meson.build;
  * tests/workloads/cluster_jobs/test_gang_sim.c walks all.
  */
-#ifndef ORR_GANG_ORDER_H
-#define ORR_GANG_ORDER_H
+#pragma once
 
 #include "sim/base/field.h"
 #include "workloads/cluster_jobs/gang_job.h"
-
-G_BEGIN_DECLS
 
 /* GPU time that users have received, with a half-life: what fair share goes by.
  *
@@ -83,7 +80,3 @@ typedef struct {
 } OrrGangOrder;
 
 extern const OrrRegistry orr_gang_order_registry;
-
-G_END_DECLS
-
-#endif

@@ -27,14 +27,11 @@
  * Quotas are in GPUs of all kinds together, and of single kinds beside that: slot 0 holds the
  * former, slot k + 1 the GPUs of kind k.
  */
-#ifndef ORR_GANG_QUEUE_H
-#define ORR_GANG_QUEUE_H
+#pragma once
 
 #include "sim/base/diag.h"
 #include "sim/base/field.h"
 #include "workloads/cluster_jobs/gang_job.h"
-
-G_BEGIN_DECLS
 
 enum { ORR_GANG_SLOTS = ORR_GANG_KINDS + 1 };
 #define ORR_GANG_UNLIMITED (G_MAXINT64 / 8)
@@ -132,7 +129,3 @@ typedef struct {
   double share; /* result */
 } OrrGangFill;
 void orr_gang_fill_shares(OrrGangFill *fills, guint n, double capacity);
-
-G_END_DECLS
-
-#endif

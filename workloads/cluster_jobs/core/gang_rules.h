@@ -1,16 +1,13 @@
 /*
  * gang_rules.h - what a run of jobs goes by, and what it sums up.
  */
-#ifndef ORR_GANG_RULES_H
-#define ORR_GANG_RULES_H
+#pragma once
 
 #include "workloads/cluster_jobs/core/gang_history.h"
 #include "workloads/cluster_jobs/core/gang_order.h"
 #include "workloads/cluster_jobs/core/gang_queue.h"
 #include "workloads/cluster_jobs/core/gang_speed.h"
 #include "workloads/cluster_jobs/failures/gang_failures.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_BACKFILL_NONE,
@@ -169,7 +166,3 @@ typedef struct {
   guint most_waiting;
   gboolean has_given_up; /* too many failures for the jobs to end */
 } OrrGangTotals;
-
-G_END_DECLS
-
-#endif

@@ -18,14 +18,11 @@
  * To add one: write speeds/gang_speed_NAME.c with a `const OrrGangSpeedKind` and its line in
  * meson.build.
  */
-#ifndef ORR_GANG_SPEED_H
-#define ORR_GANG_SPEED_H
+#pragma once
 
 #include "sim/base/field.h"
 #include "workloads/cluster_jobs/core/gang_bins.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 enum { ORR_GANG_N_FREES = 3 }; /* alone, half of the links between switches, a quarter */
 
@@ -100,7 +97,3 @@ gboolean orr_gang_speed_resized(OrrGangSpeed *speed, const OrrGangJob *job, gint
 /* What the GPUs of @job draw at its present pace: a longer step has the same energy and waits. NAN:
  * not known. */
 double orr_gang_speed_watts(const OrrGangSpeed *speed, const OrrGangJob *job);
-
-G_END_DECLS
-
-#endif

@@ -2,12 +2,9 @@
  * gang_state.h - the state of a simulation of jobs, and what changes it: the event loop
  * (gang_sim.c) and the passes over the queue call this; it calls none of them.
  */
-#ifndef ORR_GANG_STATE_H
-#define ORR_GANG_STATE_H
+#pragma once
 
 #include "workloads/cluster_jobs/core/gang_rules.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   const OrrGangRules *rules;
@@ -108,7 +105,3 @@ GHashTable *orr_gang_after_open(GArray *jobs);
 gboolean orr_gang_after_submitted(OrrGangJob *job);
 /* @job has ended: adds to @ready the jobs that waited for nothing else. */
 void orr_gang_after_ended(GHashTable *dependents, const OrrGangJob *job, GPtrArray *ready);
-
-G_END_DECLS
-
-#endif

@@ -16,14 +16,11 @@
  * A strike stops every job that has a GPU there. Nodes go out of service for the repair time,
  * except where the process is transient.
  */
-#ifndef ORR_GANG_FAILURES_H
-#define ORR_GANG_FAILURES_H
+#pragma once
 
 #include "workloads/campaign/campaign_sim.h"
 #include "workloads/campaign/failures.h"
 #include "workloads/cluster_jobs/gang_job.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_GANG_FAIL_REQUEUE,
@@ -75,7 +72,3 @@ gint64 orr_gang_failures_back_us(const OrrGangFailures *failures, guint node);
 /* When the attempt of @job that starts at @now_us fails by itself; G_MAXINT64: never. */
 gint64 orr_gang_failures_of_job_us(const OrrGangFailures *failures, const OrrGangJob *job,
                                    gint64 now_us);
-
-G_END_DECLS
-
-#endif

@@ -12,12 +12,9 @@
  * To add one: write passes/gang_NAME.c with a `const OrrGangPass` and add it to the array in
  * gang_pass.c and to meson.build; a refusal is a line in tests/jobs/refusals.sh.
  */
-#ifndef ORR_GANG_PASS_H
-#define ORR_GANG_PASS_H
+#pragma once
 
 #include "workloads/cluster_jobs/preempt/gang_preempt.h"
-
-G_BEGIN_DECLS
 
 /* What a policy, and the cluster that it is for, may have. */
 typedef enum {
@@ -119,7 +116,3 @@ gboolean orr_gang_plan_fits_now(OrrGangPlan *plan, const OrrGangSim *sim, const 
                                 gint64 length_us);
 /* Forgets what was before now. */
 void orr_gang_plan_forget(OrrGangPlan *plan, const OrrGangSim *sim);
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * gang_preempt.h - what takes GPUs from running jobs: other jobs, moves, failures.
  */
-#ifndef ORR_GANG_PREEMPT_H
-#define ORR_GANG_PREEMPT_H
+#pragma once
 
 #include "workloads/cluster_jobs/core/gang_state.h"
-
-G_BEGIN_DECLS
 
 /* gang_preempt.c: what a preemption does to a job. */
 void orr_gang_preempt_count(OrrGangSim *sim, OrrGangJob *job); /* it has been stopped */
@@ -40,7 +37,3 @@ gboolean orr_gang_consolidate(OrrGangSim *sim, OrrGangJob *job);
 /* gang_strike.c: failures and returns of nodes that are due now. */
 void orr_gang_strike(OrrGangSim *sim);
 gint64 orr_gang_strike_next_us(const OrrGangSim *sim);
-
-G_END_DECLS
-
-#endif

@@ -6,12 +6,9 @@
  * meson.build; tests/workloads/cluster_jobs/test_job_trace.c and the fuzzer of jobs
  * (tests/fuzz/fuzz_jobs.c) walk all.
  */
-#ifndef ORR_JOB_TRACE_H
-#define ORR_JOB_TRACE_H
+#pragma once
 
 #include "workloads/cluster_jobs/core/gang_rules.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   GArray *jobs;           /* of OrrGangJob, in FIFO order once read */
@@ -111,7 +108,3 @@ gboolean orr_job_trace_date(OrrJobTrace *trace, const char *text, OrrPlace place
                             double *ret_s);
 /* Notes once what the trace lacks. */
 void orr_job_trace_assume(OrrJobTrace *trace, const char *text);
-
-G_END_DECLS
-
-#endif

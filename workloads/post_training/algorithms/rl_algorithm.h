@@ -4,12 +4,9 @@
  *
  * To add one: write algorithms/NAME.c with one `const OrrRlAlgorithm` and its line in meson.build.
  */
-#ifndef ORR_RL_ALGORITHM_H
-#define ORR_RL_ALGORITHM_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 /* The first members of every algorithm's parameters. */
 typedef struct {
@@ -32,7 +29,3 @@ typedef struct {
                      "Compute a reference model's log-probabilities, for a KL term.")
 
 extern const OrrRegistry orr_rl_algorithm_registry;
-
-G_END_DECLS
-
-#endif

@@ -10,14 +10,11 @@
  *
  * To add one: write weight_syncs/NAME.c with one `const OrrWeightSync` and its line in meson.build.
  */
-#ifndef ORR_WEIGHT_SYNC_H
-#define ORR_WEIGHT_SYNC_H
+#pragma once
 
 #include "models/model.h"
 #include "sim/base/field.h"
 #include "topologies/cluster.h"
-
-G_BEGIN_DECLS
 
 /* The first members of every entry's parameters. */
 typedef struct {
@@ -73,7 +70,3 @@ double orr_weight_sync_tensors_s(const OrrWeightSyncParams *params, const OrrWei
 /* Of one call, and how many calls there are. */
 double orr_weight_sync_message_bytes(const OrrWeightSyncParams *params, const OrrWeightLoad *load);
 double orr_weight_sync_messages(const OrrWeightSyncParams *params, const OrrWeightLoad *load);
-
-G_END_DECLS
-
-#endif

@@ -13,14 +13,11 @@
  * are drawn from the workload's `input` and `output` (orr_arrival_fill). To add one: write
  * workloads/serving/arrivals/NAME.c with one `const OrrArrival` and its line in meson.build.
  */
-#ifndef ORR_ARRIVAL_H
-#define ORR_ARRIVAL_H
+#pragma once
 
 #include "sim/base/library.h"
 #include "workloads/lengths.h"
 #include "workloads/serving/core/request.h"
-
-G_BEGIN_DECLS
 
 /* The inputs of an entry. */
 typedef struct {
@@ -146,7 +143,3 @@ void orr_trace_facts_clear(OrrTraceFacts *facts);
 
 /* The format of the trace at @path, by how it begins; csv where no other takes it. */
 const OrrArrival *orr_arrival_of_file(const char *path);
-
-G_END_DECLS
-
-#endif

@@ -1,14 +1,11 @@
 /*
  * arrival_file.h - shared by loads that are read from files.
  */
-#ifndef ORR_ARRIVAL_FILE_H
-#define ORR_ARRIVAL_FILE_H
+#pragma once
 
 #include "sim/base/csv.h"
 #include "workloads/serving/arrivals/arrival.h"
 #include "workloads/serving/core/request.h"
-
-G_BEGIN_DECLS
 
 extern const OrrFieldTable orr_trace_file_table; /* of OrrTraceFile */
 
@@ -52,7 +49,3 @@ void orr_span_texts_free(OrrSpanTexts *texts);
 /* The spans of a prompt that begins with @n numbers @ids, n >= 1; newly allocated. */
 OrrSpanOfText *orr_span_texts_read(OrrSpanTexts *texts, const guint64 *ids, guint n,
                                    gint32 *ret_n_spans);
-
-G_END_DECLS
-
-#endif

@@ -9,12 +9,9 @@
  * To add one: write workloads/serving/autoscalers/NAME.c with one `const OrrAutoscaler`, its line
  * in meson.build, and its closed form to tests/workloads/serving/test_fleet_life.c.
  */
-#ifndef ORR_AUTOSCALER_H
-#define ORR_AUTOSCALER_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   guint n_up;      /* replicas that accept requests */
@@ -37,7 +34,3 @@ extern const OrrRegistry orr_autoscaler_registry;
  * * ratio), or @n if that is within a tenth, as Kubernetes' horizontal autoscaler does
  * (kubernetes.io, Horizontal Pod Autoscaling, algorithm details, 2025). */
 guint orr_autoscaler_scale(guint n, double ratio);
-
-G_END_DECLS
-
-#endif

@@ -18,13 +18,10 @@
  *  2. After a step, free and held blocks add up to all blocks; running requests, and those whose
  *     cache is kept for another replica, hold the held ones (orr_core_conserves).
  */
-#ifndef ORR_CORE_H
-#define ORR_CORE_H
+#pragma once
 
 #include "workloads/serving/cost/drafter.h"
 #include "workloads/serving/core/kv.h"
-
-G_BEGIN_DECLS
 
 typedef enum { ORR_PREEMPT_RECOMPUTE, ORR_PREEMPT_SWAP } OrrPreemption;
 
@@ -172,7 +169,3 @@ typedef void (*OrrCoreFinish)(OrrRequest *request, void *user);
  * generated one, before @finish. */
 void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, OrrCoreFinish token,
                           OrrCoreFinish finish, void *user);
-
-G_END_DECLS
-
-#endif

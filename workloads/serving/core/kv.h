@@ -27,14 +27,11 @@
  * Invariant: free + held = n, where held counts a shared block once; orr_kv_check says whether it
  * is so.
  */
-#ifndef ORR_KV_H
-#define ORR_KV_H
+#pragma once
 
 #include <glib.h>
 
 #include "workloads/serving/core/request.h"
-
-G_BEGIN_DECLS
 
 /* tiers.c: cache tiers of the key-value cache below HBM: host memory, SSD, and a store on the
  * network.
@@ -197,7 +194,3 @@ void orr_kv_runs_each(const OrrKvRuns *runs, OrrKvSeen seen, void *user);
 
 /* Whether @n_free blocks are free, and texts and the list of the free are in order. O(runs). */
 gboolean orr_kv_runs_check(const OrrKvRuns *runs, gint64 n_free);
-
-G_END_DECLS
-
-#endif

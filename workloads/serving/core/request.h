@@ -12,12 +12,9 @@
  *     cache.
  *  3. blocks * block size >= computed while running; blocks is 0 otherwise.
  */
-#ifndef ORR_REQUEST_H
-#define ORR_REQUEST_H
+#pragma once
 
 #include <glib.h>
-
-G_BEGIN_DECLS
 
 typedef struct OrrRequest OrrRequest;
 
@@ -149,7 +146,3 @@ guint64 orr_text_blocks_key(const OrrTextBlocks *blocks, gint64 i);
 guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 block_size);
 /* As the state of its layers was where block @i of @blocks ends: a text of @n blocks. */
 OrrTextBlocks orr_text_blocks_state(const OrrTextBlocks *blocks, gint64 i, gint64 n);
-
-G_END_DECLS
-
-#endif

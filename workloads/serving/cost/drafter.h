@@ -10,13 +10,10 @@
  * where serving_cost.h computes t_draft for its layers and head; the first pass also updates its
  * cache. A drafter without layers uses no GPU time.
  */
-#ifndef ORR_DRAFTER_H
-#define ORR_DRAFTER_H
+#pragma once
 
 #include "workloads/serving/cost/serving_cost.h"
 #include "workloads/serving/core/request.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrDrafter OrrDrafter;
 
@@ -42,7 +39,3 @@ const double *orr_drafter_trust(const OrrDrafter *drafter);
 /* Bytes per rank that the drafter adds: weights, and the cache of one token. */
 void orr_drafter_memory(const OrrDraft *draft, const OrrInferenceShard *shard, double *ret_weights,
                         double *ret_kv);
-
-G_END_DECLS
-
-#endif

@@ -15,8 +15,7 @@
  * decode kernel with the q queries of a head as q heads over the same keys, as kernels pack them
  * (FlashAttention-3's pack_gqa).
  */
-#ifndef ORR_SERVING_COST_H
-#define ORR_SERVING_COST_H
+#pragma once
 
 #include "calibration/cost/cost_energy.h"
 #include "calibration/cost/cost_serving.h"
@@ -25,8 +24,6 @@
 #include "workloads/serving/cost/serving_experts.h"
 #include "workloads/serving/speculation/speculation.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   double tokens; /* computed tokens, before padding to a graph's size */
@@ -177,7 +174,3 @@ OrrCost orr_serving_collectives_cost(const OrrServingCostParams *params, const O
 double orr_serving_collectives_sent(const OrrServingCostParams *params, const OrrOperator *op);
 /* Reports collectives that cannot run before the first step: ORR_FAULT_DOCUMENT. */
 gboolean orr_serving_collectives_try(const OrrServingCostParams *params, GError **error);
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * serving_cost_private.h - what the files of a step's cost share. No other file includes it.
  */
-#ifndef ORR_SERVING_COST_PRIVATE_H
-#define ORR_SERVING_COST_PRIVATE_H
+#pragma once
 
 #include "workloads/serving/cost/serving_cost.h"
-
-G_BEGIN_DECLS
 
 enum {
   N_HOWS = ORR_HOW_OUTSIDE + 1,
@@ -90,7 +87,3 @@ OrrOperator orr_serving_cost_core(const OrrServingCost *cost, const OrrInference
 /* serving_cost_gaps.c: FALSE with ORR_FAULT_DOCUMENT where the profile is asked to refuse gaps and
  * has some. */
 gboolean orr_serving_cost_check_missing(OrrServingCost *cost, GError **error);
-
-G_END_DECLS
-
-#endif

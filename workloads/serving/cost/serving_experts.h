@@ -36,13 +36,10 @@
  *   launches     what the host does for the layer where a step is launched eagerly, counted in
  *                launches of host.launch: the kernels, and the Python between them
  */
-#ifndef ORR_SERVING_EXPERTS_H
-#define ORR_SERVING_EXPERTS_H
+#pragma once
 
 #include "calibration/cost/cost.h"
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef enum { ORR_EXPERTS_MEASURED, ORR_EXPERTS_TUNED } OrrServingExpertKernels;
 extern const char *const orr_serving_experts_words[]; /* of OrrServingExpertKernels */
@@ -62,7 +59,3 @@ OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op, Or
 
 /* Whether neither kind has rows in the format, so that rows of another format are used. */
 gboolean orr_serving_experts_are_missing(const OrrCostModel *model, const OrrOperator *op);
-
-G_END_DECLS
-
-#endif

@@ -1,13 +1,10 @@
 /*
  * serving_joules.h - the energy of what an engine's step runs, on top of static power.
  */
-#ifndef ORR_SERVING_JOULES_H
-#define ORR_SERVING_JOULES_H
+#pragma once
 
 #include "workloads/serving/cost/serving_cost.h"
 #include "workloads/serving/serving.h"
-
-G_BEGIN_DECLS
 
 /* Of one rank, for @op, which takes @time_s. */
 OrrJoules orr_serving_joules_operator(const OrrServingCostParams *params, const OrrOperator *op,
@@ -30,7 +27,3 @@ void orr_serving_joules_sample(const OrrCostModel *model, double sampling_s, Orr
 
 /* Lengthens a step under a cap that lower clocks do not reach. */
 void orr_serving_joules_stretch(const OrrServingCostParams *params, OrrStepTime *time);
-
-G_END_DECLS
-
-#endif

@@ -22,12 +22,9 @@
  * (many_to_many.h); the two directions have links of their own. Micro-batches are alike, a
  * share 1 / m each of the batch. Engines capture graphs for feed-forwards, unpadded.
  */
-#ifndef ORR_SERVING_POOLS_H
-#define ORR_SERVING_POOLS_H
+#pragma once
 
 #include "workloads/serving/cost/serving_cost.h"
-
-G_BEGIN_DECLS
 
 /* What a layer of one micro-batch takes. Without a feed-forward the last three are 0. */
 typedef struct {
@@ -61,7 +58,3 @@ OrrStepTime orr_serving_pools_step(OrrServingPools *pools, const OrrStepShape *s
 
 OrrServingCost *orr_serving_pools_feed(OrrServingPools *pools); /* the costs of the feed-forwards */
 const OrrServingPoolTimes *orr_serving_pools_times(const OrrServingPools *pools);
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * fleet.h - the load meets the replicas: a run of a serving workload from its beginning to its end.
  */
-#ifndef ORR_FLEET_H
-#define ORR_FLEET_H
+#pragma once
 
 #include "workloads/serving/serving_work.h"
-
-G_BEGIN_DECLS
 
 /* OrrWorkloadKind's. */
 gboolean orr_fleet_begin(OrrWork *work, const OrrLivePlace *place, GError **error);
@@ -22,7 +19,3 @@ void orr_serving_check(const void *params, const OrrModel *model, const OrrClust
 const char *orr_serving_check_return(const void *params, const OrrCluster *cluster);
 OrrWork *orr_serving_check_compile(const void *params, const OrrWorld *world, GError **error);
 void orr_serving_check_free(OrrWork *work);
-
-G_END_DECLS
-
-#endif

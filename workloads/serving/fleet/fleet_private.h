@@ -1,15 +1,12 @@
 /*
  * fleet_private.h - what the files of the fleet share.
  */
-#ifndef ORR_FLEET_PRIVATE_H
-#define ORR_FLEET_PRIVATE_H
+#pragma once
 
 #include "workloads/serving/cost/drafter.h"
 #include "workloads/serving/replica/serving_run.h"
 #include "workloads/serving/serving_work.h"
 #include "workloads/serving/stations/station.h"
-
-G_BEGIN_DECLS
 
 /* feed_pool.c: whether feed-forwards can be on GPUs of their own (parallel.feed-forward), and what
  * each of them holds. */
@@ -142,7 +139,3 @@ OrrSteady orr_steady_of(const OrrServingWork *work, double until_s);
 
 /* The requests of a window of metrics.window: steady that is as long as it gets. */
 double orr_steady_longest(const OrrServing *params);
-
-G_END_DECLS
-
-#endif

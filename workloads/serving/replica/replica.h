@@ -9,12 +9,9 @@
  *
  * A replica does not know its fleet: it reports through the functions that the fleet passes in.
  */
-#ifndef ORR_REPLICA_H
-#define ORR_REPLICA_H
+#pragma once
 
 #include "workloads/serving/replica/serving_run.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrReplica OrrReplica;
 
@@ -101,7 +98,3 @@ void orr_replica_forget(OrrReplica *replica);              /* its caches; it is 
 /* All that it had is gone. Appends its requests to @requests and sorts them by number; those on
  * their way between two replicas are their station's to append before. */
 void orr_replica_lose(OrrReplica *replica, GPtrArray *requests);
-
-G_END_DECLS
-
-#endif

@@ -2,12 +2,9 @@
  * replica_private.h - what the files of this folder share about a replica. No other file includes
  * it.
  */
-#ifndef ORR_REPLICA_PRIVATE_H
-#define ORR_REPLICA_PRIVATE_H
+#pragma once
 
 #include "workloads/serving/replica/replica.h"
-
-G_BEGIN_DECLS
 
 /* Where the time of a step goes. Counted when the step ends, since a run of steps can be cut. */
 typedef struct {
@@ -96,7 +93,3 @@ void orr_replica_pipeline_launch(OrrReplica *replica); /* the batch that is plan
 OrrPool *orr_replica_pipeline_flights(void);           /* for OrrReplica.flights */
 /* FALSE: there is none, or no room */
 gboolean orr_replica_pipeline_begin_batch(OrrReplica *replica, double now_s);
-
-G_END_DECLS
-
-#endif

@@ -4,14 +4,11 @@
  * The engine's clock, the costs of steps by group of replicas, and what the run leaves (serving.h).
  * All dates are the engine's; rows count from `start_s`. Once `error` is set nothing more happens.
  */
-#ifndef ORR_SERVING_RUN_H
-#define ORR_SERVING_RUN_H
+#pragma once
 
 #include "sim/base/pool.h"
 #include "workloads/serving/core/core.h"
 #include "workloads/serving/serving_work.h"
-
-G_BEGIN_DECLS
 
 /* What has been added up by a date of the run. */
 typedef struct {
@@ -83,7 +80,3 @@ gboolean orr_serving_run_close_window(OrrServingRun *run, GError **error);
 guint orr_serving_run_counts(const OrrServingRun *run, const OrrRequest *request);
 gboolean orr_serving_run_check_law(const OrrServingRun *run,
                                    GError **error); /* Little's, to 1e-9 */
-
-G_END_DECLS
-
-#endif

@@ -8,12 +8,9 @@
  * A prompt costs O(its texts + replicas that have blocks of them), a change what cutting and
  * joining the stretches of its text costs.
  */
-#ifndef ORR_PREFIX_INDEX_H
-#define ORR_PREFIX_INDEX_H
+#pragma once
 
 #include "workloads/serving/core/request.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrPrefixIndex OrrPrefixIndex;
 
@@ -28,7 +25,3 @@ void orr_prefix_index_change(OrrPrefixIndex *index, guint replica, const OrrText
  * many numbers as there are replicas, owned by @index, until the next call. */
 const gint64 *orr_prefix_index_match(OrrPrefixIndex *index, const OrrRequest *request, gint64 most,
                                      gint64 block_size);
-
-G_END_DECLS
-
-#endif

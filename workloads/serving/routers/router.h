@@ -9,14 +9,11 @@
  * To add one: write workloads/serving/routers/NAME.c with one `const OrrRouter`, its line in
  * meson.build, and its oracle to tests/workloads/serving/test_router.c.
  */
-#ifndef ORR_ROUTER_H
-#define ORR_ROUTER_H
+#pragma once
 
 #include "sim/base/field.h"
 #include "sim/base/random.h"
 #include "workloads/serving/core/request.h"
-
-G_BEGIN_DECLS
 
 /* ORR_LOAD_PROMPT_TOKENS has no word: tokens that prompts without a first token lacked in the
  * cache when they came; 0 where the router does not see blocks. */
@@ -81,7 +78,3 @@ guint orr_router_loads_least(OrrRouterLoads *loads, double now_s);
   ORR_FIELD_REAL(type_, "staleness", member_, ORR_UNIT_SECONDS, "0 s",                             \
                  "Time between two load reports of replicas; 0: loads are always current.",        \
                  .flags = ORR_FIELD_UNSIGNED)
-
-G_END_DECLS
-
-#endif

@@ -8,13 +8,10 @@
  * To add one: write workloads/serving/schedulers/NAME.c with one `const OrrScheduler` and its line
  * in meson.build.
  */
-#ifndef ORR_SCHEDULER_H
-#define ORR_SCHEDULER_H
+#pragma once
 
 #include "sim/base/field.h"
 #include "workloads/serving/core/core.h"
-
-G_BEGIN_DECLS
 
 struct OrrScheduler {
   OrrEntry entry;
@@ -51,7 +48,3 @@ void orr_scheduler_waiting(OrrCore *core, gint64 longest_chunk, gboolean whole, 
 void orr_scheduler_decodes(OrrCore *core);
 /* Admits whole prompts. The first may be larger than the budget; together they may not. */
 void orr_scheduler_whole_prompts(OrrCore *core, OrrReserve reserve);
-
-G_END_DECLS
-
-#endif

@@ -22,12 +22,9 @@
  * workloads/serving/speculation/NAME.c with one `const OrrSpeculator` whose parameters begin with
  * OrrSpeculation and its line in meson.build.
  */
-#ifndef ORR_SPECULATION_H
-#define ORR_SPECULATION_H
+#pragma once
 
 #include "models/model.h"
-
-G_BEGIN_DECLS
 
 enum { ORR_MOST_DRAFTED = 16 };
 
@@ -90,7 +87,3 @@ OrrModel orr_speculation_layers(const OrrModel *target, guint kind, gint64 layer
           "A CSV with a column accepted: tokens that each check of an engine accepted; rows are "  \
           "drawn uniformly.",                                                                      \
           .flags = ORR_FIELD_OPTIONAL)
-
-G_END_DECLS
-
-#endif

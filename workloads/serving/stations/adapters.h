@@ -8,12 +8,9 @@
  * A request whose adapter is not there waits for a slot that nobody holds; its first step waits for
  * the adapter's bytes.
  */
-#ifndef ORR_ADAPTERS_H
-#define ORR_ADAPTERS_H
+#pragma once
 
 #include "sim/base/random.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrAdapters OrrAdapters;
 
@@ -31,7 +28,3 @@ void orr_adapters_release(OrrAdapters *adapters, guint adapter);
  * to each, of double; free with g_array_unref. The draw is from 1; 0 where there are none. */
 GArray *orr_adapters_weights(guint n, double skew);
 guint orr_adapters_draw(const GArray *weights, OrrRandom *random);
-
-G_END_DECLS
-
-#endif

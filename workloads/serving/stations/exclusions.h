@@ -1,12 +1,9 @@
 /*
  * exclusions.h - the options of a serving document that stations exclude.
  */
-#ifndef ORR_EXCLUSIONS_H
-#define ORR_EXCLUSIONS_H
+#pragma once
 
 #include "workloads/serving/stations/station.h"
-
-G_BEGIN_DECLS
 
 /* Whether a document has the option; see OrrStationExclusion. */
 gboolean orr_exclusions_samples(const OrrServing *params, const OrrModel *model);
@@ -27,7 +24,3 @@ gboolean orr_exclusions_groups_with_state(const OrrServing *params, const OrrMod
 /* An error for every exclusion that the document breaks. */
 void orr_exclusions_check(const OrrServing *params, const OrrModel *model, OrrPlace place,
                           OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * gateway.h - admission to a pool of replicas: a queue, and the router's choice.
  */
-#ifndef ORR_GATEWAY_H
-#define ORR_GATEWAY_H
+#pragma once
 
 #include "workloads/serving/stations/station.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrGateway OrrGateway;
 
@@ -28,7 +25,3 @@ guint orr_gateway_pick(OrrGateway *gateway, const OrrRequest *request); /* whate
 void orr_gateway_notice(OrrGateway *gateway);
 gboolean orr_gateway_any_open(OrrGateway *gateway);
 gint64 orr_gateway_n_waiting(const OrrGateway *gateway);
-
-G_END_DECLS
-
-#endif

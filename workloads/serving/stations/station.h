@@ -17,14 +17,11 @@
  * To add one: write workloads/serving/stations/NAME.c with one `const OrrStation`, add it to the
  * array in station.c and to meson.build.
  */
-#ifndef ORR_STATION_H
-#define ORR_STATION_H
+#pragma once
 
 #include "sim/base/diag.h"
 #include "sim/base/random.h"
 #include "workloads/serving/replica/replica.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrRoute OrrRoute;
 typedef struct OrrStation OrrStation;
@@ -191,7 +188,3 @@ void orr_beams_fork(OrrBeams *beams);   /* the tokens that there was room for ar
 /* The block of @beam that holds token @block * size of its sequence, not a whole one of the
  * prompt; it differs from all others of these beams at any time. */
 guint32 orr_beams_block(const OrrBeams *beams, guint beam, gint64 block);
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * task_branch.h - what a step asks of the branch that it runs in.
  */
-#ifndef ORR_TASK_BRANCH_H
-#define ORR_TASK_BRANCH_H
+#pragma once
 
 #include "workloads/serving/tasks/pools/task_pool.h"
-
-G_BEGIN_DECLS
 
 OrrRandom *orr_task_branch_random(OrrTaskBranch *branch);
 const OrrTasks *orr_task_branch_document(const OrrTaskBranch *branch);
@@ -30,7 +27,3 @@ typedef struct {
   const OrrLengths *adds;   /* tokens by which each branch lengthens the context at its end */
 } OrrTaskFork;
 void orr_task_branch_fork(OrrTaskBranch *branch, const OrrTaskFork *fork);
-
-G_END_DECLS
-
-#endif

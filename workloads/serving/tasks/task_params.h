@@ -16,13 +16,10 @@
  * each generation's prompt is the context so far, so that a prefix cache finds it again, and its
  * answer joins the context. task_run.h says how a task runs; steps/ and pools/ have the choices.
  */
-#ifndef ORR_TASK_PARAMS_H
-#define ORR_TASK_PARAMS_H
+#pragma once
 
 #include "sim/base/field.h"
 #include "workloads/lengths.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   char *name;
@@ -58,7 +55,3 @@ const OrrTaskProgram *orr_tasks_program(const OrrTasks *tasks, const char *name)
 gint64 orr_tasks_gpus(const OrrTasks *tasks, guint end);
 /* 0 where @lengths are not given. */
 gint32 orr_tasks_draw(const OrrLengths *lengths, OrrRandom *random);
-
-G_END_DECLS
-
-#endif

@@ -19,13 +19,10 @@
  *  2. A branch has at most one step under way; n_children > 0 only during `parallel`.
  *  3. Jobs are served in the order in which they came (pools/), whatever their task.
  */
-#ifndef ORR_TASK_RUN_H
-#define ORR_TASK_RUN_H
+#pragma once
 
 #include "workloads/serving/replica/serving_run.h"
 #include "workloads/serving/serving.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrTaskRun OrrTaskRun;
 
@@ -56,7 +53,3 @@ void orr_task_run_close(OrrTaskRun *tasks);          /* writes the rows of pools
 /* @place: of the workload. Findings of a step are at the step. */
 void orr_task_check(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
                     OrrDiags *diags);
-
-G_END_DECLS
-
-#endif

@@ -5,12 +5,9 @@
  * program. A path is one transfer over the routes of all its ranks, as they are in lock-step
  * (program.h); the size of a transfer is what one unit of weight carries.
  */
-#ifndef ORR_SERVING_PATHS_H
-#define ORR_SERVING_PATHS_H
+#pragma once
 
 #include "workloads/serving/serving_work.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   OrrLinkUse *uses; /* of links of the work's program */
@@ -37,7 +34,3 @@ const OrrServingPath *orr_serving_paths_remote(const OrrServingWork *work, guint
 /* Embeddings, from an encoder to the ranks of a core's first stage. There are encoders. */
 const OrrServingPath *orr_serving_paths_embedding(const OrrServingWork *work, guint encoder,
                                                   guint to, guint to_core);
-
-G_END_DECLS
-
-#endif

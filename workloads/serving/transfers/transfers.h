@@ -1,13 +1,10 @@
 /*
  * transfers.h - bytes that a fleet sends over the fabric while it runs.
  */
-#ifndef ORR_TRANSFERS_H
-#define ORR_TRANSFERS_H
+#pragma once
 
 #include "workloads/serving/replica/serving_run.h"
 #include "workloads/serving/transfers/serving_paths.h"
-
-G_BEGIN_DECLS
 
 void orr_transfers_open(OrrServingRun *run);
 void orr_transfers_close(OrrServingRun *run);
@@ -15,7 +12,3 @@ void orr_transfers_close(OrrServingRun *run);
  * @done(@user), unless the run has failed by then. */
 void orr_transfers_begin(OrrServingRun *run, const OrrServingPath *path, double bytes,
                          double delay_s, OrrEngineCall done, void *user);
-
-G_END_DECLS
-
-#endif

@@ -21,12 +21,9 @@
  * To add one: write workloads/training/balances/NAME.c with one `const OrrBalanceKind` and its line
  * in meson.build. The family's test holds each against that bound.
  */
-#ifndef ORR_BALANCE_H
-#define ORR_BALANCE_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   OrrEntry entry;
@@ -42,7 +39,3 @@ extern const OrrRegistry orr_balance_registry;
 /* The items in descending order of weight, ties in their original order; newly allocated, @n of
  * them. */
 gsize *orr_balance_order(const double *weights, gsize n);
-
-G_END_DECLS
-
-#endif

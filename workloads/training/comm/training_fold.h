@@ -6,12 +6,9 @@
  * one group of replicas; its classes meet in every all-to-all. Groups with equal classes count as
  * one.
  */
-#ifndef ORR_TRAINING_FOLD_H
-#define ORR_TRAINING_FOLD_H
+#pragma once
 
 #include "workloads/training/job/training_job.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   guint n;             /* classes */
@@ -38,7 +35,3 @@ gint64 *orr_fold_group_ranks(const OrrFold *fold, const OrrJob *job, guint class
 /* The lane that represents all lanes that meet @lane in collectives of @span replicas: itself, or
  * the first lane of its group. */
 guint orr_fold_leader(const OrrFold *fold, guint lane, gint64 span);
-
-G_END_DECLS
-
-#endif

@@ -3,15 +3,12 @@
  *
  * The one thing that emission reads of this room. Lane l = stage * fold.n + class.
  */
-#ifndef ORR_TRAINING_PLAN_H
-#define ORR_TRAINING_PLAN_H
+#pragma once
 
 #include "workloads/training/comm/training_fold.h"
 #include "workloads/training/comm/training_sharding.h"
 #include "workloads/training/comm/training_traffic.h"
 #include "workloads/training/cost/training_costs.h"
-
-G_BEGIN_DECLS
 
 /* training_offload_paths.c: the paths of a program between GPUs and their hosts' memory. */
 
@@ -141,7 +138,3 @@ void orr_run_time_add_host(OrrRunTime *time, const OrrLayerTraffic *layers, guin
 
 /* The kind of time of a group's collectives. */
 OrrTimeKind orr_run_time_kind(int group);
-
-G_END_DECLS
-
-#endif

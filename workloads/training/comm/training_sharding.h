@@ -2,13 +2,10 @@
  * training_sharding.h - what data-parallel replicas send each other: gradients in buckets, and
  * weights that are gathered layer by layer or after the update.
  */
-#ifndef ORR_TRAINING_SHARDING_H
-#define ORR_TRAINING_SHARDING_H
+#pragma once
 
 #include "workloads/training/comm/training_traffic.h"
 #include "workloads/training/cost/training_costs.h"
-
-G_BEGIN_DECLS
 
 /* Gradients that are reduced together: of the next `n_layers` layers, in the order of the
  * stage's last backwards. */
@@ -50,7 +47,3 @@ void orr_sharding_traffic_load(const OrrShardingTraffic *sharding, const OrrTraf
 /* Sets @links where it uses them during layers (orr_traffic_cover). */
 void orr_sharding_traffic_cover(const OrrShardingTraffic *sharding, const OrrTraffic *traffic,
                                 guint8 *links);
-
-G_END_DECLS
-
-#endif

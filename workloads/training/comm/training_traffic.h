@@ -6,15 +6,12 @@
  * name of what was planned. It also compares plans by the links they use, which decides what can
  * contend (training_layers.c) and which replicas are alike (training_fold.c).
  */
-#ifndef ORR_TRAINING_TRAFFIC_H
-#define ORR_TRAINING_TRAFFIC_H
+#pragma once
 
 #include "workloads/training/job/training_groups.h"
 #include "workloads/training/job/training_job.h"
 #include "workloads/training/training_work.h"
 #include "workloads/work_calls.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   OrrPhase *phases;
@@ -69,7 +66,3 @@ gboolean orr_traffic_meet(const OrrTraffic *traffic, const OrrCommPlan *a, const
 typedef gboolean (*OrrTrafficVisit)(guint32 fabric_link, gconstpointer data);
 gboolean orr_traffic_any_link(const OrrTraffic *traffic, const OrrCommPlan *plan,
                               OrrTrafficVisit visit, gconstpointer data);
-
-G_END_DECLS
-
-#endif

@@ -8,14 +8,11 @@
  *
  * Runs belong to specs, not to layers: equal layers share them.
  */
-#ifndef ORR_TRAINING_COSTS_H
-#define ORR_TRAINING_COSTS_H
+#pragma once
 
 #include "workloads/training/cost/training_packing.h"
 #include "workloads/training/job/training_job.h"
 #include "workloads/training/training_work.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   double seconds[ORR_N_TIMES];
@@ -130,7 +127,3 @@ void orr_training_overlap(const OrrJob *job, gboolean is_replayed, GArray *opera
 
 /* From the job's operators (OrrTrainingCosts.operators), by how often a step runs them. */
 OrrWorkPower orr_training_power(const OrrTrainingCosts *costs, const OrrJob *job);
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * training_packing.h - sequences packed with documents: how much attention each micro-batch has.
  */
-#ifndef ORR_TRAINING_PACKING_H
-#define ORR_TRAINING_PACKING_H
+#pragma once
 
 #include "workloads/training/job/training_job.h"
-
-G_BEGIN_DECLS
 
 extern const OrrFieldTable orr_training_packing_table;
 gboolean orr_training_packing_is_on(const OrrPacking *packing);
@@ -35,7 +32,3 @@ typedef struct {
 /* How much longer @work takes than in the mean; below 0: shorter. @loads may be NULL. */
 double orr_packed_loads_late_s(const OrrPackedLoads *loads, const OrrJob *job,
                                const OrrPackedWork *work);
-
-G_END_DECLS
-
-#endif

@@ -13,8 +13,7 @@
  * Schedules of kind v and bidirectional also run the model from the last stage to the first. That
  * direction has streams of its own, `*-2`, since its order is different.
  */
-#ifndef ORR_TRAINING_EMITTER_H
-#define ORR_TRAINING_EMITTER_H
+#pragma once
 
 #include "workloads/training/comm/training_plan.h"
 #include "workloads/training/cost/training_costs.h"
@@ -22,8 +21,6 @@
 #include "workloads/training/job/training_job.h"
 #include "workloads/training/job/training_offload.h"
 #include "workloads/training/training_work.h"
-
-G_BEGIN_DECLS
 
 typedef enum {
   ORR_STREAM_COMPUTE,
@@ -239,7 +236,3 @@ void orr_training_runs_emit(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassK
  * way, the other computes (DualPipe). */
 void orr_training_runs_interleave(OrrEmitter *e, const OrrLaneAt *lane,
                                   const OrrPassRuns passes[2]);
-
-G_END_DECLS
-
-#endif

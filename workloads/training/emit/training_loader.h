@@ -1,12 +1,9 @@
 /*
  * training_loader.h - data that the hosts prepare: compute waits for each micro-batch.
  */
-#ifndef ORR_TRAINING_LOADER_H
-#define ORR_TRAINING_LOADER_H
+#pragma once
 
 #include "workloads/training/emit/training_emitter.h"
-
-G_BEGIN_DECLS
 
 extern const OrrFieldTable orr_training_loader_table;
 gboolean orr_training_loader_is_on(const OrrLoader *loader);
@@ -16,7 +13,3 @@ gboolean orr_training_loader_is_on(const OrrLoader *loader);
 void orr_training_loader_take(OrrEmitter *e, const OrrLaneAt *lane, gint32 micro_batch);
 /* At the end of a step: compute waits for the last step's replacements. */
 void orr_training_loader_refill(OrrEmitter *e, const OrrLaneAt *lane);
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * training_noise.h - stragglers: how much later than expected the slowest GPU of a lane is.
  */
-#ifndef ORR_TRAINING_NOISE_H
-#define ORR_TRAINING_NOISE_H
+#pragma once
 
 #include "workloads/training/comm/training_fold.h"
-
-G_BEGIN_DECLS
 
 extern const OrrFieldTable orr_training_noise_table;
 gboolean orr_training_noise_is_on(const OrrNoise *noise);
@@ -22,7 +19,3 @@ void orr_noise_draws_work(OrrNoiseDraws *draws, guint lane, double work_s, doubl
 /* The lane's GPUs meet: returns how much later than expected the last one arrives, since they met
  * before. */
 double orr_noise_draws_meet(OrrNoiseDraws *draws, guint lane);
-
-G_END_DECLS
-
-#endif

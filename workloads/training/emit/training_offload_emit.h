@@ -2,12 +2,9 @@
  * training_offload_emit.h - copies to and from the hosts' memory, and the hosts' update, as
  * operations. Every function emits nothing where the job does not offload what it copies.
  */
-#ifndef ORR_TRAINING_OFFLOAD_EMIT_H
-#define ORR_TRAINING_OFFLOAD_EMIT_H
+#pragma once
 
 #include "workloads/training/emit/training_emitter.h"
-
-G_BEGIN_DECLS
 
 /* The lane's shards of a layer's weights, copied up before they are gathered, and no earlier than
  * gathers run ahead. */
@@ -38,7 +35,3 @@ void orr_stash_before(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgress *pro
 /* After the layer has computed: its activations copied out, or their buffer freed. */
 void orr_stash_after(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgress *progress,
                      const OrrStash *stash);
-
-G_END_DECLS
-
-#endif

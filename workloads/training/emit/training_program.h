@@ -1,14 +1,11 @@
 /*
  * training_program.h - a whole job as operations of a program.
  */
-#ifndef ORR_TRAINING_PROGRAM_H
-#define ORR_TRAINING_PROGRAM_H
+#pragma once
 
 #include "workloads/training/comm/training_plan.h"
 #include "workloads/training/cost/training_costs.h"
 #include "workloads/training/emit/training_emitter.h"
-
-G_BEGIN_DECLS
 
 /* Emits all steps into the work's program, and notes the seconds of its labels. */
 void orr_training_program_emit(const OrrEmission *emission);
@@ -40,7 +37,3 @@ void orr_training_update_emit(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgr
 void orr_training_storage_emit_load(OrrEmitter *e, const OrrLaneAt *lane);       /* before step 0 */
 void orr_training_storage_emit_data(OrrEmitter *e, const OrrLaneAt *lane);       /* before a step */
 void orr_training_storage_emit_checkpoint(OrrEmitter *e, const OrrLaneAt *lane); /* after it */
-
-G_END_DECLS
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * training_sharding_emit.h - what replicas send each other, as operations.
  */
-#ifndef ORR_TRAINING_SHARDING_EMIT_H
-#define ORR_TRAINING_SHARDING_EMIT_H
+#pragma once
 
 #include "workloads/training/emit/training_emitter.h"
-
-G_BEGIN_DECLS
 
 /* The gathers of a step wait until the step before has updated what they gather. */
 void orr_training_sharding_emit_updated(OrrEmitter *e, const OrrLaneAt *lane);
@@ -31,7 +28,3 @@ void orr_owned_reduce(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgress *pro
                       const OrrOwned *owned, guint bucket);
 /* Gathers the updated parameters, where they are gathered after the update. */
 void orr_owned_gather(OrrEmitter *e, const OrrLaneAt *lane, const OrrOwned *owned);
-
-G_END_DECLS
-
-#endif

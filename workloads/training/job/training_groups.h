@@ -7,12 +7,9 @@
  *   stride 2, size 3     ranks  0 1 2 3 4 5 | 6 7 8 9 10 11
  *                        group  a b a b a b | c d c d c  d
  */
-#ifndef ORR_TRAINING_GROUPS_H
-#define ORR_TRAINING_GROUPS_H
+#pragma once
 
 #include "workloads/training/job/training_job.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   gint64 stride, size;
@@ -65,7 +62,3 @@ void orr_calls_within(OrrCalls *calls, const OrrJob *job, const OrrCallSpec *spe
 void orr_calls_across(OrrCalls *calls, const OrrJob *job, const OrrCallSpec *spec,
                       const gint64 *stages, guint n_stages);
 void orr_calls_clear(OrrCalls *calls);
-
-G_END_DECLS
-
-#endif

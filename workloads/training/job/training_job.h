@@ -5,12 +5,9 @@
  * The lowest room of workloads/training: everything above reads an OrrJob and changes nothing in
  * it.
  */
-#ifndef ORR_TRAINING_JOB_H
-#define ORR_TRAINING_JOB_H
+#pragma once
 
 #include "workloads/training/training_params.h"
-
-G_BEGIN_DECLS
 
 /* training_layout.c: the model cut into the blocks of a pipeline.
  *
@@ -140,7 +137,3 @@ double orr_job_gather_bytes(const OrrJob *job, OrrWeights weights, OrrWeightSet 
 /* Of a master weight beside the weight; 0: weights are their own masters. */
 double orr_job_master_bytes(const OrrJob *job);
 double orr_job_moment_bytes(const OrrJob *job); /* of one of Adam's two moments, per parameter */
-
-G_END_DECLS
-
-#endif

@@ -2,12 +2,9 @@
  * training_offload.h - what a job keeps in its hosts' memory: which layers' activations, and which
  * bytes of weights and optimizer state.
  */
-#ifndef ORR_TRAINING_OFFLOAD_H
-#define ORR_TRAINING_OFFLOAD_H
+#pragma once
 
 #include "workloads/training/job/training_job.h"
-
-G_BEGIN_DECLS
 
 /* Buffers of activations being copied to the host, and as many for those being copied back. */
 #define ORR_STASH_BUFFERS 2
@@ -24,7 +21,3 @@ double orr_training_offload_optimized(const OrrJob *job, OrrWeights weights);
 double orr_training_offload_weight_bytes(const OrrJob *job, OrrWeights weights);
 /* Bytes through the host's memory per parameter that it updates. */
 double orr_training_offload_adam_bytes(const OrrJob *job);
-
-G_END_DECLS
-
-#endif

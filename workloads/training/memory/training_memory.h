@@ -1,13 +1,10 @@
 /*
  * training_memory.h - bytes that a GPU of each stage holds: at its peak, and moment by moment.
  */
-#ifndef ORR_TRAINING_MEMORY_H
-#define ORR_TRAINING_MEMORY_H
+#pragma once
 
 #include "workloads/training/job/training_job.h"
 #include "workloads/training/training_work.h"
-
-G_BEGIN_DECLS
 
 /* Where the rows of all stages are appended. */
 typedef struct {
@@ -90,7 +87,3 @@ typedef struct {
 
 /* @received: passes under way at the peak whose input came from another block. */
 OrrHandoverBytes orr_handover_bytes_of(const OrrJob *job, gint64 stage, gint64 received);
-
-G_END_DECLS
-
-#endif

@@ -18,12 +18,9 @@
  * line in meson.build. The family's test replays it on equal stages against its `bubble` and `peak`
  * oracles.
  */
-#ifndef ORR_PIPELINE_H
-#define ORR_PIPELINE_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   gint64 stages;
@@ -110,7 +107,3 @@ gint64 orr_pipeline_peak(const GArray *steps);
 void orr_pipeline_put(GArray *steps, OrrStepKind kind, gint64 chunk, gint64 micro_batch);
 
 extern const OrrPipelineKind orr_one_f_one_b;
-
-G_END_DECLS
-
-#endif

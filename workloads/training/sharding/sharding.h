@@ -21,12 +21,9 @@
  * To add one: write workloads/training/sharding/NAME.c with one `const OrrShardingKind` and its
  * line in meson.build. The family's test holds each against its row of bytes sent and bytes held.
  */
-#ifndef ORR_SHARDING_H
-#define ORR_SHARDING_H
+#pragma once
 
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 /* The job to shard. */
 /* How the job is sharded. Here a layer is a transformer layer, the embedding or the head. */
@@ -108,7 +105,3 @@ double orr_sharding_gathered_bytes(const OrrShardingPlan *plan, const OrrShardin
  * pipeline. */
 char *orr_sharding_refuse_pipeline(const char *name, const OrrShardingShape *shape,
                                    const char *why);
-
-G_END_DECLS
-
-#endif

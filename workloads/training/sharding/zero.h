@@ -1,12 +1,9 @@
 /*
  * zero.h - the parameters that DeepSpeed's stages share. Only zero_*.c include it.
  */
-#ifndef ORR_ZERO_H
-#define ORR_ZERO_H
+#pragma once
 
 #include "workloads/training/sharding/sharding.h"
-
-G_BEGIN_DECLS
 
 typedef struct {
   gint64 reduce_bucket;
@@ -56,7 +53,3 @@ extern const char *const orr_fully_sharded_words[]; /* "auto", "true", "false", 
 
 void orr_fsdp_plan(const OrrFullyShardedParams *params, const OrrShardingShape *shape, gint64 ranks,
                    OrrShardingPlan *ret_plan);
-
-G_END_DECLS
-
-#endif

@@ -22,13 +22,10 @@
  * To add one: write workloads/training/tp_overlaps/NAME.c with one `const OrrTpOverlapKind` and its
  * line in meson.build. The family's test compares its slices with its oracle.
  */
-#ifndef ORR_TP_OVERLAP_H
-#define ORR_TP_OVERLAP_H
+#pragma once
 
 #include "models/operator.h"
 #include "sim/base/field.h"
-
-G_BEGIN_DECLS
 
 /* A product, with the all-gather of its rows before it or the reduce-scatter of its result after
  * it. */
@@ -63,7 +60,3 @@ void orr_tp_overlap_pipelined_scatter(const OrrTpOverlapCall *call, gint64 slice
                                       GArray *operators);
 double orr_tp_overlap_ring_s(gint64 ranks, double product_s, double comm_s);
 double orr_tp_overlap_pipelined_s(gint64 slices, double product_s, double comm_s);
-
-G_END_DECLS
-
-#endif

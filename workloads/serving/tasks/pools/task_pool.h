@@ -7,15 +7,12 @@
  * To add one: write workloads/serving/tasks/pools/NAME.c with one `const OrrTaskPoolKind` and its
  * line in meson.build.
  */
-#ifndef ORR_TASK_POOL_H
-#define ORR_TASK_POOL_H
+#pragma once
 
 #include "sim/base/diag.h"
 #include "workloads/collectives/nccl.h"
 #include "workloads/serving/tasks/task_params.h"
 #include "workloads/workload.h"
-
-G_BEGIN_DECLS
 
 typedef struct OrrTaskBranch OrrTaskBranch;
 
@@ -66,7 +63,3 @@ typedef struct OrrTaskServers OrrTaskServers;
 OrrTaskServers *orr_task_servers_new(const OrrTaskPoolHost *host, gint64 servers); /* 0: no limit */
 void orr_task_servers_add(OrrTaskServers *servers, OrrTaskJob *job, double service_s);
 void orr_task_servers_free(gpointer servers);
-
-G_END_DECLS
-
-#endif

@@ -4,12 +4,9 @@
  * To add one: write workloads/serving/tasks/steps/NAME.c with one `const OrrTaskStepKind` and its
  * line in meson.build.
  */
-#ifndef ORR_TASK_STEP_H
-#define ORR_TASK_STEP_H
+#pragma once
 
 #include "workloads/serving/tasks/task_branch.h"
-
-G_BEGIN_DECLS
 
 /* What a step's check sees. */
 typedef struct {
@@ -37,7 +34,3 @@ void orr_task_check_lengths(const OrrTaskCheck *check, const OrrLengths *lengths
 
 #define ORR_TASK_LENGTHS(type_, key_, member_, sentence_)                                          \
   ORR_FIELD_SECTION(type_, key_, member_, &orr_lengths_table, "{}", sentence_)
-
-G_END_DECLS
-
-#endif
