@@ -108,10 +108,8 @@ static double block_weights(const OrrBlock *block) {
 
 double orr_generator_parameters(const GPtrArray *blocks) {
   double sum = 0;
-  for (guint i = 0; i < blocks->len; i++) {
-    const OrrBlock *block = blocks->pdata[i];
+  ORR_EACH_POINTER(const OrrBlock, block, blocks)
     sum += (double)block->count * block_weights(block);
-  }
   return sum;
 }
 
@@ -157,10 +155,8 @@ void orr_generator_settle(const OrrGenerator *generator, OrrPlace place, OrrDiag
 }
 
 static gboolean reads_text(const OrrGenerator *generator) {
-  for (guint i = 0; i < generator->backbone->len; i++) {
-    const OrrBlock *block = generator->backbone->pdata[i];
+  ORR_EACH_POINTER(const OrrBlock, block, generator->backbone)
     if (block->cross > 0 || block->joint) return TRUE;
-  }
   return FALSE;
 }
 

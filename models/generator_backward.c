@@ -13,8 +13,7 @@
 
 static void put(GArray *backward, OrrOperator op, const OrrBlockOperator *forward) {
   op.kernels = forward->op.kernels;
-  const OrrBlockOperator one = {op, forward->times, forward->dispatches};
-  g_array_append_val(backward, one);
+  ORR_APPEND(backward, OrrBlockOperator, {op, forward->times, forward->dispatches});
 }
 
 static void put_product(GArray *backward, const OrrBlockOperator *forward) {

@@ -62,8 +62,7 @@ double orr_generator_positions(const OrrBlock *block, const OrrGeneratorShape *s
 
 static void put(const Out *out, OrrOperator op, double times, double dispatches) {
   if (!out->shape->compiled) op.kernels = ORR_KERNELS_EAGER;
-  const OrrBlockOperator one = {op, times, dispatches};
-  g_array_append_val(out->operators, one);
+  ORR_APPEND(out->operators, OrrBlockOperator, {op, times, dispatches});
 }
 
 /* A linear layer: a view, and the product with its bias. */

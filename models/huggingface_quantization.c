@@ -24,7 +24,6 @@
  * (fp8.py, modelopt.py, compressed_tensors, awq.py, gptq.py);
  * compressed_tensors/quantization/quant_config.py.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/import_huggingface.h"
@@ -99,10 +98,8 @@ static void add_name(Names *names, const char *text) {
   } else if (strcmp(text, "Linear") == 0) {
     names->all = TRUE;
   } else if (strpbrk(text, "*?")) {
-    const Pattern pattern = {g_strdup(text), layer_of(text)},
-                  below = {g_strconcat(text, ".*", NULL), layer_of(text)};
-    g_array_append_val(names->patterns, pattern);
-    g_array_append_val(names->patterns, below);
+    ORR_APPEND(names->patterns, Pattern, {g_strdup(text), layer_of(text)});
+    ORR_APPEND(names->patterns, Pattern, {g_strconcat(text, ".*", NULL), layer_of(text)});
   } else if (layered) {
     g_hash_table_add(names->exact, g_strdup(layered));
   } else if (*text) {
@@ -137,12 +134,10 @@ static const char *const roots[] = {"model.",    "language_model.model.", "model
 static gboolean has_pattern(const Names *names, gint64 layer, const char *name) {
   for (guint r = 0; r < G_N_ELEMENTS(roots); r++) {
     g_autofree char *full = g_strconcat(roots[r], name, NULL);
-    for (guint i = 0; i < names->patterns->len; i++) {
-      const Pattern *pattern = &g_array_index(names->patterns, Pattern, i);
+    ORR_EACH(const Pattern, pattern, names->patterns)
       if ((pattern->layer < 0 || pattern->layer == layer) &&
           g_pattern_match_simple(pattern->text, full))
         return TRUE;
-    }
     for (guint i = 0; i < names->expressions->len; i++)
       if (g_regex_match(names->expressions->pdata[i], full, 0, NULL)) return TRUE;
   }

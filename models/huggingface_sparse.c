@@ -11,7 +11,6 @@
  */
 #include "models/huggingface_config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static gint64 number(const OrrHuggingfaceConfig *config, const char *key, gint64 fallback) {

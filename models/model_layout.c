@@ -5,7 +5,6 @@
  * Settled, it is a table of kinds in the order of their first layer, and the kind of each layer of
  * one round of the list.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/model.h"

@@ -67,8 +67,7 @@ static double interacted(const OrrRecommender *model) {
 
 static double mlp_parameters(const GArray *widths, double in) {
   double sum = 0;
-  for (guint i = 0; i < widths->len; i++) {
-    const double out = g_array_index(widths, double, i);
+  ORR_EACH_VALUE(const double, out, widths) {
     sum += in * out + out;
     in = out;
   }
@@ -103,8 +102,7 @@ typedef struct {
 static void put_gemm(const Out *out, const char *name, OrrPass pass, double m, double n, double k) {
   const OrrGemmShape shape = {
       .batch = 1, .m = (gint64)fmax(1, m), .n = (gint64)fmax(1, n), .k = (gint64)fmax(1, k)};
-  const OrrOperator op = orr_operator_gemm(name, pass, out->dtype, shape);
-  g_array_append_val(out->operators, op);
+  ORR_APPEND(out->operators, OrrOperator, orr_operator_gemm(name, pass, out->dtype, shape));
 }
 
 static void put_matrix(const Out *out, const char *name, double to, double from) {
@@ -117,14 +115,13 @@ static void put_matrix(const Out *out, const char *name, double to, double from)
 }
 
 static void put_memory(const Out *out, const char *name, double bytes) {
-  const OrrOperator op = orr_operator_memory(
-      name, out->backward ? ORR_PASS_DGRAD : ORR_PASS_FORWARD, out->dtype, out->samples * bytes, 0);
-  g_array_append_val(out->operators, op);
+  ORR_APPEND(out->operators, OrrOperator,
+             orr_operator_memory(name, out->backward ? ORR_PASS_DGRAD : ORR_PASS_FORWARD,
+                                 out->dtype, out->samples * bytes, 0));
 }
 
 static void put_mlp(const Out *out, const char *name, const GArray *widths, double in) {
-  for (guint i = 0; i < widths->len; i++) {
-    const double to = g_array_index(widths, double, i);
+  ORR_EACH_VALUE(const double, to, widths) {
     put_matrix(out, name, to, in);
     in = to;
   }

@@ -61,8 +61,7 @@ OrrTransformerView orr_transformer_view(const OrrModel *model, guint kind, const
 void orr_transformer_put_memory(const OrrTransformerView *view, GArray *operators, const char *name,
                                 OrrPass pass, double elements, double moves, double masks) {
   double bytes = elements * (moves * view->element_bytes + masks);
-  OrrOperator op = orr_operator_memory(name, pass, view->shard->dtype, bytes, 0);
-  g_array_append_val(operators, op);
+  ORR_APPEND(operators, OrrOperator, orr_operator_memory(name, pass, view->shard->dtype, bytes, 0));
 }
 
 void orr_transformer_put_group_comm(GArray *operators, const char *name, OrrPass pass,
@@ -160,9 +159,9 @@ void orr_transformer_put_cast(const OrrTransformerView *view, GArray *operators,
   double turned =
       orr_transformer_is_frozen(view) ? recipe->saved_bytes : 0; /* written for products by
                                                                   * weight only */
-  OrrOperator op = orr_operator_memory("cast", pass, view->shard->dtype,
-                                       elements * (recipe->cast_bytes - turned), 0);
-  g_array_append_val(operators, op);
+  ORR_APPEND(operators, OrrOperator,
+             orr_operator_memory("cast", pass, view->shard->dtype,
+                                 elements * (recipe->cast_bytes - turned), 0));
 }
 
 static void put_dequantise(const OrrTransformerView *view, GArray *operators, OrrPass pass,

@@ -18,8 +18,7 @@ static double score_elements(const OrrTransformerView *view) {
 /* One product per head and sequence. */
 static void put_heads_gemm(const OrrTransformerView *view, GArray *operators, const char *name,
                            OrrPass pass, OrrGemmShape shape) {
-  OrrOperator op = orr_operator_gemm(name, pass, view->shard->dtype, shape);
-  g_array_append_val(operators, op);
+  ORR_APPEND(operators, OrrOperator, orr_operator_gemm(name, pass, view->shard->dtype, shape));
 }
 
 /* Unfused attention repeats keys and values for the query heads of a group: it reads kv and
@@ -65,8 +64,7 @@ static OrrOperator fused_attention(const OrrTransformerView *view, OrrPass pass)
 }
 
 static void put_fused(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  OrrOperator op = fused_attention(view, pass);
-  g_array_append_val(operators, op);
+  ORR_APPEND(operators, OrrOperator, fused_attention(view, pass));
 }
 
 /* --- the core --- */

@@ -54,8 +54,7 @@ static OrrOperator attention(const OrrTransformerView *view, OrrPass pass, gint6
 
 static void put_attention(const OrrTransformerView *view, GArray *operators, OrrPass pass,
                           gint64 queries, gint64 keys, gboolean causal) {
-  OrrOperator op = attention(view, pass, queries, keys, causal);
-  g_array_append_val(operators, op);
+  ORR_APPEND(operators, OrrOperator, attention(view, pass, queries, keys, causal));
 }
 
 /* Keys and values of this rank's tokens. */

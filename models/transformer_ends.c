@@ -130,8 +130,7 @@ static void put_loss_comm(const OrrTransformerView *view, GArray *operators) {
 static void put_logits_pass(const OrrTransformerView *view, GArray *operators, const char *name,
                             OrrPass pass, double bytes_per_logit) {
   double bytes = bytes_per_logit * view->tokens * view->vocab;
-  OrrOperator op = orr_operator_memory(name, pass, ORR_FP32, bytes, 0);
-  g_array_append_val(operators, op);
+  ORR_APPEND(operators, OrrOperator, orr_operator_memory(name, pass, ORR_FP32, bytes, 0));
 }
 
 /* Kernels over the logits, in bytes per logit of a 2-byte format. Megatron's

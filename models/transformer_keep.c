@@ -61,8 +61,7 @@ static gint64 width_again(const OrrTransformerView *view, const OrrOperator *op,
 void orr_transformer_put_again(const OrrTransformerView *view, const GArray *forward,
                                GArray *operators) {
   guint count = 0;
-  for (guint i = 0; i < forward->len; i++) {
-    const OrrOperator *op = &g_array_index(forward, OrrOperator, i);
+  ORR_EACH_AT(i, const OrrOperator, op, forward) {
     if (is_scatter(op) || is_of_attention(op) || strcmp(op->name, "scatter-copy") == 0) continue;
     OrrOperator again = *op;
     if (is_product(op)) {
@@ -97,8 +96,7 @@ void orr_transformer_keep_results(const OrrModel *model, guint kind, const OrrSh
   orr_transformer_layer_forward(model, kind, shard, forward);
   gboolean attends = FALSE;
   guint count = 0;
-  for (guint i = 0; i < forward->len; i++) {
-    const OrrOperator *op = &g_array_index(forward, OrrOperator, i);
+  ORR_EACH_AT(i, const OrrOperator, op, forward) {
     g_autofree char *name = g_strconcat(op->name, "-result", NULL);
     attends = attends || op->kind == ORR_OPERATOR_ATTENTION;
     const double bytes = result_bytes(&view, op, &count);

@@ -60,8 +60,7 @@ static double adapter_bytes(const OrrTransformerView *view, const char *name) {
 }
 
 void orr_transformer_keep(GArray *kept, const char *operator, double bytes) {
-  for (guint i = 0; i < kept->len; i++) {
-    OrrKeptBytes *known = &g_array_index(kept, OrrKeptBytes, i);
+  ORR_EACH(OrrKeptBytes, known, kept) {
     if (!g_str_equal(known->operator, operator)) continue;
     known->bytes += bytes;
     return;

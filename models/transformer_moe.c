@@ -146,8 +146,7 @@ static void put_experts(const OrrTransformerView *view, GArray *operators, OrrPa
  *          (megatron/core/transformer/moe/experts.py, TEGroupedMLP._apply_bias) */
 static void put_apart(const OrrTransformerView *view, GArray *operators, const char *name,
                       OrrPass pass, double bytes) {
-  const OrrOperator op = orr_operator_memory(name, pass, view->shard->dtype, bytes, 0);
-  g_array_append_val(operators, op);
+  ORR_APPEND(operators, OrrOperator, orr_operator_memory(name, pass, view->shard->dtype, bytes, 0));
 }
 
 static void put_clamp(const OrrTransformerView *view, GArray *operators, OrrPass pass) {

@@ -29,10 +29,9 @@ void orr_transformer_put_index_scores(const OrrTransformerView *view, GArray *op
   const gint64 s = view->sequence, half = MAX(1, s / 2);
   const OrrGemmShape shape = {view->sequences, s, half, sparse->index_heads * sparse->index_dim};
   if (!has_indexer(view)) return;
-  for (int i = 0; i < (pass == ORR_PASS_FORWARD ? 1 : 2); i++) {
-    OrrOperator op = orr_operator_gemm("index-scores", pass, view->shard->dtype, shape);
-    g_array_append_val(operators, op);
-  }
+  for (int i = 0; i < (pass == ORR_PASS_FORWARD ? 1 : 2); i++)
+    ORR_APPEND(operators, OrrOperator,
+               orr_operator_gemm("index-scores", pass, view->shard->dtype, shape));
   if (pass == ORR_PASS_FORWARD)
     orr_transformer_put_memory(view, operators, "index-topk", pass,
                                (double)view->sequences * (double)s * (double)half,

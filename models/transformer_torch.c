@@ -54,8 +54,8 @@ gboolean orr_transformer_copies(const OrrTransformerView *view) {
 void orr_transformer_put_copy(const OrrTransformerView *view, GArray *operators, OrrPass pass,
                               OrrOperatorComm comm, double bytes) {
   const char *name = comm == ORR_COMM_ALL_GATHER ? "gather-copy" : "scatter-copy";
-  const OrrOperator op = orr_operator_memory(name, pass, view->shard->dtype, 2 * bytes, 0);
-  g_array_append_val(operators, op);
+  ORR_APPEND(operators, OrrOperator,
+             orr_operator_memory(name, pass, view->shard->dtype, 2 * bytes, 0));
 }
 
 void orr_transformer_put_grad_sum(const OrrTransformerView *view, GArray *operators, guint products,

@@ -108,7 +108,7 @@ double orr_transformer_weight_bytes(const OrrShard *shard, OrrWeights weights) {
 
 void orr_transformer_weight_cast(const OrrShard *shard, OrrWeights weights, GArray *operators) {
   if (!orr_precision_casts(shard->recipe) || weights.linear <= 0) return;
-  OrrOperator op = orr_operator_memory("weight-cast", ORR_PASS_OPTIMIZER, shard->dtype,
-                                       weights.linear * shard->recipe->weight_cast_bytes, 0);
-  g_array_append_val(operators, op);
+  ORR_APPEND(operators, OrrOperator,
+             orr_operator_memory("weight-cast", ORR_PASS_OPTIMIZER, shard->dtype,
+                                 weights.linear * shard->recipe->weight_cast_bytes, 0));
 }

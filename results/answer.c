@@ -38,8 +38,7 @@ void orr_answer_free(OrrAnswer *answer) {
   for (guint r = 0; answer->rows && r < answer->rows->len; r++) g_free(answer->rows->pdata[r]);
   if (answer->rows) g_ptr_array_unref(answer->rows);
   g_strfreev(answer->columns);
-  g_free(answer->is_number);
-  g_free(answer);
+  ORR_FREE(answer->is_number, answer);
 }
 
 /* --- Table --- */

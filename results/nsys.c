@@ -33,8 +33,7 @@ void orr_nsys_free(OrrNsys *nsys) {
   if (!nsys) return;
   g_array_unref(nsys->kernels);
   g_array_unref(nsys->collectives);
-  g_free(nsys->device);
-  g_free(nsys);
+  ORR_FREE(nsys->device, nsys);
 }
 
 static OrrNsys *nsys_new(void) {
@@ -385,8 +384,7 @@ char *orr_nsys_kernels_csv(const OrrNsys *nsys) {
   g_string_append_printf(text, "# device: %s; source: Nsight Systems\n",
                          nsys->device ? nsys->device : "not said");
   g_string_append(text, "kernel,calls,total_us,mean_us,median_us,min_us,max_us,family,streams\n");
-  for (guint i = 0; i < nsys->kernels->len; i++) {
-    const OrrNsysKernel *kernel = &g_array_index(nsys->kernels, OrrNsysKernel, i);
+  ORR_EACH(const OrrNsysKernel, kernel, nsys->kernels) {
     const double numbers[] = {kernel->total_us, kernel->total_us / (double)kernel->calls,
                               kernel->median_us, kernel->least_us, kernel->most_us};
     g_auto(GStrv) parts = g_strsplit(kernel->name, "\"", -1);
@@ -418,14 +416,11 @@ char *orr_nsys_collectives_csv(const OrrNsys *nsys, const char *system, gint64 n
       "# device: %s; source: Nsight Systems, NCCL's ranges; latency_us is the median call's\n",
       nsys->device ? nsys->device : "not said");
   g_string_append(text, "system,table,dtype,version,op,n_gpus,bytes,latency_us\n");
-  for (guint i = 0; i < nsys->collectives->len; i++) {
-    OrrNsysCollective *call = &g_array_index(nsys->collectives, OrrNsysCollective, i);
+  ORR_EACH(OrrNsysCollective, call, nsys->collectives)
     if (call->bytes > 0) g_ptr_array_add(calls, call);
-  }
   *ret_n_left_out = nsys->collectives->len - calls->len;
   g_ptr_array_sort(calls, compare_calls);
-  for (guint i = 0; i < calls->len; i++) {
-    const OrrNsysCollective *call = calls->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrNsysCollective, call, calls) {
     g_array_append_val(times, call->us);
     if (i + 1 < calls->len && compare_calls(&calls->pdata[i], &calls->pdata[i + 1]) == 0) continue;
     g_string_append_printf(text, "%s,nccl_perf,half,,%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",",

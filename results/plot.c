@@ -31,8 +31,7 @@ char *orr_plot_data(const OrrAnswer *answer, guint *ret_blocks) {
   GString *data = g_string_new(NULL);
   const char *series = NULL;
   *ret_blocks = 0;
-  for (guint r = 0; r < answer->rows->len; r++) {
-    char **cells = answer->rows->pdata[r];
+  ORR_EACH_POINTER(char *, cells, answer->rows) {
     if (!series || g_strcmp0(series, cells[0]) != 0) {
       series = cells[0] ? cells[0] : "";
       if ((*ret_blocks)++ > 0) g_string_append(data, "\n\n");

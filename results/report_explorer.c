@@ -75,10 +75,8 @@ static const char *objective_text(const char *objective) {
 }
 
 static gboolean is_result(const GPtrArray *columns, const char *name) {
-  for (guint i = 0; i < columns->len; i++) {
-    const OrrPointsColumn *column = columns->pdata[i];
+  ORR_EACH_POINTER(const OrrPointsColumn, column, columns)
     if (column->kind == ORR_POINTS_RESULT && strcmp(column->name, name) == 0) return TRUE;
-  }
   return FALSE;
 }
 
@@ -158,8 +156,7 @@ static OrrAnswer *find_varying(OrrStore *store, const GPtrArray *columns, gint64
   g_autofree gboolean *asked = g_new0(gboolean, columns->len);
   g_autoptr(GString) sql = g_string_new("SELECT ");
   const char *comma = "";
-  for (guint i = 0; i < columns->len; i++) {
-    const OrrPointsColumn *column = columns->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrPointsColumn, column, columns) {
     asked[i] = is_asked(column);
     if (!asked[i]) continue;
     char *term =
@@ -187,8 +184,7 @@ static gboolean *choose_columns(OrrStore *store, const GPtrArray *columns, char 
   if (!varying) return NULL;
   gboolean *wanted = g_new0(gboolean, columns->len);
   guint at = 0;
-  for (guint i = 0; i < columns->len; i++) {
-    const OrrPointsColumn *column = columns->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrPointsColumn, column, columns) {
     const gboolean varies =
         !is_asked(column) || strcmp(((char **)varying->rows->pdata[0])[at++], "1") == 0;
     wanted[i] = is_wanted(column, varies, objective_of(columns, objectives, column->name));
@@ -199,8 +195,7 @@ static gboolean *choose_columns(OrrStore *store, const GPtrArray *columns, char 
 /* --- A column --- */
 
 static void append_facts_of(GString *out, const OrrPointsColumn *column, const OrrAnswer *defs) {
-  for (guint r = 0; r < defs->rows->len; r++) {
-    char **def = defs->rows->pdata[r];
+  ORR_EACH_POINTER(char *, def, defs->rows) {
     if (strcmp(def[0], column->table) != 0 || strcmp(def[1], column->source) != 0) continue;
     g_string_append_c(out, ',');
     append_pair(out, "unit", strcmp(def[2], "run") == 0 ? "" : def[2]);
@@ -282,8 +277,7 @@ static void append_columns(GString *out, const GPtrArray *columns, char **object
                            const gboolean *wanted, const OrrAnswer *answer, const OrrAnswer *defs) {
   guint at = 0;
   g_string_append(out, "\"columns\":[");
-  for (guint i = 0; i < columns->len; i++) {
-    const OrrPointsColumn *column = columns->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrPointsColumn, column, columns) {
     if (!wanted[i]) continue;
     if (at > 0) g_string_append(out, ",\n");
     append_column(out, column, objective_of(columns, objectives, column->name), objectives, defs);
@@ -323,8 +317,7 @@ static gboolean append_bands(GString *out, OrrStore *store, gint64 sweep, const 
         orr_store_has_column(store, "sweep_band", "expected") ? "expected" : "NULL");
     g_autoptr(OrrAnswer) bands = orr_store_query(store, sql, sweep, error);
     if (!bands) return FALSE;
-    for (guint r = 0; r < bands->rows->len; r++) {
-      char **row = bands->rows->pdata[r];
+    ORR_EACH_POINTER(char *, row, bands->rows) {
       const guint k = (guint)g_ascii_strtoull(row[0], NULL, 10);
       if (k == 0 || k > g_strv_length(objectives)) continue;
       g_autofree char *column = objective_column(columns, objectives, k - 1);

@@ -98,8 +98,7 @@ void orr_report_append_table(GString *html, const OrrView *view, const OrrAnswer
   g_string_append_printf(html, "<table id=\"%s\">\n", view->name);
   append_head(html, view, answer);
   g_string_append(html, "<tbody>\n");
-  for (guint r = 0; r < answer->rows->len; r++) {
-    char **cells = answer->rows->pdata[r];
+  ORR_EACH_POINTER(char *, cells, answer->rows) {
     g_string_append(html, "<tr>");
     for (guint i = 0; i < answer->n_columns; i++)
       append_cell(html, cells[i], answer->is_number[i], scales[i]);

@@ -16,8 +16,6 @@
  *     the database can be read from a read-only folder.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "results/foreign.h"
 #include "results/store_private.h"
@@ -277,8 +275,7 @@ void orr_store_free(OrrStore *store) {
   orr_store_abandon_batch(store);
   orr_store_disconnect(store);
   g_hash_table_unref(store->inserts);
-  g_free(store->path);
-  g_free(store);
+  ORR_FREE(store->path, store);
 }
 
 /* --- A run --- */

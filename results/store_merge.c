@@ -176,10 +176,8 @@ static gint64 find_equal(const Merge *merge, sqlite3_stmt *run, gboolean *ret_is
   g_autofree char *what = identity(run);
   const GArray *numbers = g_hash_table_lookup(merge->known, what);
   *ret_is_known = numbers != NULL;
-  for (guint i = 0; numbers && i < numbers->len; i++) {
-    const gint64 here = g_array_index(numbers, gint64, i);
+  ORR_EACH_VALUE(const gint64, here, numbers)
     if (orr_transfer_is_same(&merge->transfer, sqlite3_column_int64(run, AT_ID), here)) return here;
-  }
   return 0;
 }
 

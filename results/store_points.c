@@ -23,10 +23,7 @@ static const char *const facts[] = {"point",       "run",         "rung",       
 
 static void column_free(gpointer data) {
   OrrPointsColumn *column = data;
-  g_free(column->name);
-  g_free(column->source);
-  g_free(column->table);
-  g_free(column);
+  ORR_FREE(column->name, column->source, column->table, column);
 }
 
 static gboolean is_known(const GPtrArray *columns, const char *name) {
@@ -146,8 +143,7 @@ static void append_column(GString *sql, const OrrPointsColumn *column) {
 char *orr_store_points_select(const GPtrArray *columns, gint64 sweep, const gboolean *wanted) {
   GString *sql = g_string_new("SELECT\n  "), *joins = g_string_new(NULL);
   const char *joined = "", *comma = "";
-  for (guint i = 0; i < columns->len; i++) {
-    const OrrPointsColumn *column = columns->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrPointsColumn, column, columns) {
     if (wanted && !wanted[i]) continue;
     g_string_append(sql, comma);
     append_column(sql, column);

@@ -335,9 +335,7 @@ static gboolean follows_from_others(const Table *table) {
 }
 
 gboolean orr_transfer_is_same(const OrrTransfer *transfer, gint64 there, gint64 here) {
-  for (guint i = 0; i < transfer->tables->len; i++) {
-    const Table *table = transfer->tables->pdata[i];
+  ORR_EACH_POINTER(const Table, table, transfer->tables)
     if (!follows_from_others(table) && !is_same_table(table, there, here)) return FALSE;
-  }
   return TRUE;
 }

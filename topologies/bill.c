@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "sim/base/quantity.h"
 #include "topologies/fabric_private.h"
 
 #define I64 "%" G_GINT64_FORMAT
@@ -48,9 +47,8 @@ static OrrBillItem *layer_at(OrrBill *bill, int number) {
 int orr_bill_add_switches(OrrBill *bill, const char *layer, gint64 count, gint64 ports) {
   int number = 0;
   while (layer_at(bill, number)) number++;
-  const OrrBillItem item = {
-      .kind = ORR_BILL_SWITCH, .layer = g_strdup(layer), .count = count, .ports = ports};
-  g_array_append_val(bill->items, item);
+  ORR_APPEND(bill->items, OrrBillItem,
+             {.kind = ORR_BILL_SWITCH, .layer = g_strdup(layer), .count = count, .ports = ports});
   return number;
 }
 

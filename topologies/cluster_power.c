@@ -248,8 +248,7 @@ static gboolean add_network(GString *text, const OrrBill *bill, const OrrCluster
                                            [ORR_BILL_SWITCH] = power->switch_w,
                                            [ORR_BILL_OPTIC] = power->optic_w,
                                            [ORR_BILL_SERVER] = power->server_w};
-  for (guint i = 0; i < bill->items->len; i++) {
-    const OrrBillItem *item = &g_array_index(bill->items, OrrBillItem, i);
+  ORR_EACH(const OrrBillItem, item, bill->items) {
     const double watts = each_w[item->kind] > 0 ? each_w[item->kind] : NAN;
     const gboolean draws = item->kind == ORR_BILL_SCALE_UP_SWITCH ||
                            item->kind == ORR_BILL_SWITCH || item->kind == ORR_BILL_OPTIC ||

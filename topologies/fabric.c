@@ -17,7 +17,6 @@
 #include <math.h>
 
 #include "sim/base/fault.h"
-#include "sim/base/random.h"
 #include "topologies/fabric_private.h"
 
 /* The transport of a cluster that was not read from a document. */
@@ -220,8 +219,7 @@ void orr_fabric_free(OrrFabric *fabric) {
     g_array_unref(fabric->notes->spreads);
     g_free(fabric->notes);
   }
-  g_free(fabric->gpu_of);
-  g_free(fabric);
+  ORR_FREE(fabric->gpu_of, fabric);
 }
 
 /* --- Links --- */

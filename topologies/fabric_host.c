@@ -110,10 +110,7 @@ char *orr_fabric_host_link_name(const OrrFabric *fabric, gint64 link) {
 
 /* --- Routes --- */
 
-static void append(GArray *links, gint64 link) {
-  const guint32 number = (guint32)link;
-  g_array_append_val(links, number);
-}
+static void append(GArray *links, gint64 link) { ORR_APPEND(links, guint32, (guint32)link); }
 
 /* Appends link number @index of its kind, if the kind exists. @back: the second direction. */
 static void append_inside(const OrrFabric *fabric, OrrHostLink kind, gint64 index, gboolean back,

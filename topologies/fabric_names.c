@@ -15,8 +15,7 @@
 #include "topologies/fabric_private.h"
 
 static void add_part(GArray *parts, guint32 link, double fraction) {
-  const OrrFabricPart part = {link, fraction};
-  g_array_append_val(parts, part);
+  ORR_APPEND(parts, OrrFabricPart, {link, fraction});
 }
 
 /* A name without a direction matches both directions; a name without a cable number matches all
@@ -59,8 +58,7 @@ static gboolean ends_on(const char *link, const char *name) {
   char *ends[2];
   ends_of(link, ends);
   const gboolean found = g_strcmp0(ends[0], name) == 0 || g_strcmp0(ends[1], name) == 0;
-  g_free(ends[0]);
-  g_free(ends[1]);
+  ORR_FREE(ends[0], ends[1]);
   return found;
 }
 

@@ -41,10 +41,7 @@ char *orr_fabric_storage_link_name(const OrrFabric *fabric, gint64 link) {
   return g_strdup_printf("all.storage.%s", server % 2 ? "out" : "in");
 }
 
-static void append(GArray *links, gint64 link) {
-  const guint32 number = (guint32)link;
-  g_array_append_val(links, number);
-}
+static void append(GArray *links, gint64 link) { ORR_APPEND(links, guint32, (guint32)link); }
 
 /* GPU numbers of a slice are mapped to the machine's. is_read selects the odd link of each pair. */
 double orr_fabric_storage_route(const OrrFabric *fabric, gint64 gpu, gint64 server,

@@ -30,10 +30,7 @@ gboolean orr_machine_fault_pick(const OrrFaultTarget *target, const char *what, 
 }
 
 void orr_machine_fault_add_links(GArray *effects, GArray *parts, double loss) {
-  for (guint i = 0; i < parts->len; i++) {
-    const OrrFabricPart *part = &g_array_index(parts, OrrFabricPart, i);
-    const OrrFaultEffect effect = {ORR_FAULT_EFFECT_LINK, part->link, part->fraction * loss};
-    g_array_append_val(effects, effect);
-  }
+  ORR_EACH(const OrrFabricPart, part, parts)
+    ORR_APPEND(effects, OrrFaultEffect, {ORR_FAULT_EFFECT_LINK, part->link, part->fraction * loss});
   g_array_unref(parts);
 }

@@ -107,10 +107,8 @@ gboolean orr_prices_given(const OrrPrices *prices) { return prices && prices->cu
 /* --- Items --- */
 
 static const OrrDevicePrice *find_device(const OrrPrices *prices, const char *device) {
-  for (guint i = 0; prices->devices && i < prices->devices->len; i++) {
-    const OrrDevicePrice *one = prices->devices->pdata[i];
+  ORR_EACH_POINTER(const OrrDevicePrice, one, prices->devices)
     if (g_strcmp0(one->device, device) == 0) return one;
-  }
   return NULL;
 }
 
@@ -142,8 +140,7 @@ static gboolean fits(const OrrPartPrice *part, const OrrBillItem *item) {
 /* The cheapest part of the list that fits; NAN: none. */
 static double part_price(const GPtrArray *parts, const OrrBillItem *item) {
   double best = NAN;
-  for (guint i = 0; parts && i < parts->len; i++) {
-    const OrrPartPrice *part = parts->pdata[i];
+  ORR_EACH_POINTER(const OrrPartPrice, part, parts) {
     if (fits(part, item)) best = fmin(best, part->price); /* fmin ignores NAN */
   }
   return best;
@@ -201,8 +198,7 @@ double orr_prices_gpu_hour(const OrrPrices *prices, const OrrBill *bill, const c
 
 static gboolean has_purchase(const OrrPrices *prices) {
   gboolean own = FALSE;
-  for (guint i = 0; prices->devices && i < prices->devices->len; i++) {
-    const OrrDevicePrice *one = prices->devices->pdata[i];
+  ORR_EACH_POINTER(const OrrDevicePrice, one, prices->devices) {
     own = own || one->gpu > 0 || one->node > 0;
   }
   return own || prices->gpu > 0 || prices->node > 0 || prices->nic > 0 ||

@@ -435,18 +435,12 @@ OrrQueueResult *orr_queue_model_solve(const OrrChoice *choice, const OrrQueueFlo
   fluid.marks = g_new0(float, (gsize)fluid.delay *n_flows + 1);
   run(&fluid);
   for (guint f = 0; f < n_flows; f++) result->last_s = MAX(result->last_s, result->finish_s[f]);
-  g_free(fluid.flows);
-  g_free(fluid.links);
-  g_free(fluid.link_of);
-  g_free(fluid.queues);
-  g_free(fluid.marks);
+  ORR_FREE(fluid.flows, fluid.links, fluid.link_of, fluid.queues, fluid.marks);
   return result;
 }
 
 void orr_queue_result_free(OrrQueueResult *result) {
   if (!result) return;
   g_array_unref(result->links);
-  g_free(result->facts);
-  g_free(result->finish_s);
-  g_free(result);
+  ORR_FREE(result->facts, result->finish_s, result);
 }

@@ -135,10 +135,8 @@ OrrStack *orr_stack_read(OrrLibrary *library, const OrrNode *tree, OrrDiags *dia
   g_autoptr(OrrStack) stack = g_new0(OrrStack, 1);
   if (!orr_field_read(&orr_stack_table, whole, library, diags, stack)) return NULL;
   list = orr_node_get(whole, "settings");
-  for (guint i = 0; i < stack->settings->len; i++) {
-    OrrStackSetting *setting = stack->settings->pdata[i];
+  ORR_EACH_POINTER_AT(i, OrrStackSetting, setting, stack->settings)
     setting->place = ((const OrrNode *)list->items->pdata[i])->place;
-  }
   check_name(stack, tree->place, diags);
   check_kind(stack, tree->place, diags);
   return orr_diags_n_errors(diags) == before ? g_steal_pointer(&stack) : NULL;

@@ -3,10 +3,11 @@
  */
 #include "workloads/work_calls.h"
 
+#include "sim/base/arrays.h"
+
 static void kept_free(gpointer data) {
   OrrKeptCalls *kept = data;
-  g_free(kept->gpus);
-  g_free(kept);
+  ORR_FREE(kept->gpus, kept);
 }
 
 OrrWorkCalls *orr_work_calls_new(void) {

@@ -11,8 +11,6 @@
  */
 #include "calibration/cost/cost.h"
 
-#include <math.h>
-
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "sim/base/fault.h"
@@ -177,8 +175,7 @@ const char *orr_cost_how_text(const char *carried_from, OrrHow how) {
 void orr_cost_model_free(OrrCostModel *model) {
   if (!model) return;
   if (!model->borrows_tables) orr_cost_tables_free(model->tables);
-  g_free(model->measured);
-  g_free(model->named);
+  ORR_FREE(model->measured, model->named);
   g_ptr_array_unref(model->collectives);
   g_ptr_array_unref(model->library_gemm);
   orr_cost_serving_clear(model);

@@ -119,8 +119,7 @@ typedef struct {
 
 static GArray *axis_of_rows(const OrrProfileAttention *table, gint64 head_dim, double group) {
   GArray *axis = g_array_new(FALSE, FALSE, sizeof(double));
-  for (guint i = 0; i < table->rows->len; i++) {
-    const OrrProfileAttentionRow *row = table->rows->pdata[i];
+  ORR_EACH_POINTER(const OrrProfileAttentionRow, row, table->rows) {
     double key_heads = (double)row->kv_heads;
     if (belongs(row, head_dim, group)) g_array_append_val(axis, key_heads);
   }
@@ -268,8 +267,7 @@ static Building *building_new(const OrrCostModel *model, const OrrProfileAttenti
                                   (double *)(void *)axes->length->data};
   building->grid =
       orr_grid_new(values, (guint[]){axes->key_heads->len, axes->batch->len, axes->length->len});
-  for (guint i = 0; i < table->rows->len; i++) {
-    const OrrProfileAttentionRow *row = table->rows->pdata[i];
+  ORR_EACH_POINTER(const OrrProfileAttentionRow, row, table->rows) {
     if (!belongs(row, head_dim, group)) continue;
     if (set_row(model, table, row, building, error)) continue;
     building_free(building);
@@ -315,10 +313,8 @@ void orr_cost_attention_count(const OrrCostAttention *attention, guint *ret_asid
 
 /* The grids of that head size; added where there are none. */
 static OrrCostAttention *find_head_dim(GPtrArray *built, gint64 head_dim) {
-  for (guint i = 0; i < built->len; i++) {
-    OrrCostAttention *attention = built->pdata[i];
+  ORR_EACH_POINTER(OrrCostAttention, attention, built)
     if (attention->head_dim == head_dim) return attention;
-  }
   OrrCostAttention *attention = g_new0(OrrCostAttention, 1);
   *attention = (OrrCostAttention){head_dim, g_array_new(FALSE, FALSE, sizeof(Group))};
   g_array_set_clear_func(attention->groups, group_clear);
@@ -334,10 +330,8 @@ static int compare_buildings(gconstpointer a, gconstpointer b) {
 }
 
 static gboolean is_begun(const GPtrArray *buildings, gint64 head_dim, double group) {
-  for (guint i = 0; i < buildings->len; i++) {
-    const Building *building = buildings->pdata[i];
+  ORR_EACH_POINTER(const Building, building, buildings)
     if (building->head_dim == head_dim && building->group == group) return TRUE;
-  }
   return FALSE;
 }
 
@@ -345,8 +339,7 @@ static gboolean is_begun(const GPtrArray *buildings, gint64 head_dim, double gro
 static GPtrArray *begin_all(const OrrCostModel *model, const OrrProfileAttention *table,
                             const Axes *axes, GError **error) {
   g_autoptr(GPtrArray) buildings = g_ptr_array_new_with_free_func(building_free);
-  for (guint i = 0; i < table->rows->len; i++) {
-    const OrrProfileAttentionRow *row = table->rows->pdata[i];
+  ORR_EACH_POINTER(const OrrProfileAttentionRow, row, table->rows) {
     if (is_begun(buildings, row->head_dim, group_of(row))) continue;
     Building *building = building_new(model, table, row->head_dim, group_of(row), axes, error);
     if (!building) return NULL;
@@ -361,13 +354,11 @@ static gboolean finish_head_dim(const GPtrArray *groups, GPtrArray *built, GErro
   const gint64 head_dim = ((const Building *)groups->pdata[0])->head_dim;
   OrrCostAttention *attention = find_head_dim(built, head_dim);
   for (guint i = 0; i < groups->len; i++) hint_cells(groups, i);
-  for (guint i = 0; i < groups->len; i++) {
-    Building *building = groups->pdata[i];
+  ORR_EACH_POINTER(Building, building, groups) {
     if (!orr_grid_fill(building->grid))
       return orr_fault_set(error, ORR_FAULT_DOCUMENT,
                            "attention: head-dim %" G_GINT64_FORMAT " has no row", head_dim);
-    const Group group = {building->group, g_steal_pointer(&building->grid)};
-    g_array_append_val(attention->groups, group);
+    ORR_APPEND(attention->groups, Group, {building->group, g_steal_pointer(&building->grid)});
   }
   g_array_sort(attention->groups, compare_groups);
   return TRUE;

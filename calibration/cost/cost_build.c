@@ -182,18 +182,15 @@ static gboolean check_gemm(const GPtrArray *tables, GError **error) {
 /* Whether a row of @row's head size and grouping of heads has a number. */
 static gboolean group_has_number(const OrrProfileAttention *table,
                                  const OrrProfileAttentionRow *row) {
-  for (guint i = 0; i < table->rows->len; i++) {
-    const OrrProfileAttentionRow *other = table->rows->pdata[i];
+  ORR_EACH_POINTER(const OrrProfileAttentionRow, other, table->rows)
     if (other->head_dim == row->head_dim &&
         other->heads / other->kv_heads == row->heads / row->kv_heads && has_number(other->us))
       return TRUE;
-  }
   return FALSE;
 }
 
 static gboolean check_attention(const OrrProfileAttention *table, GError **error) {
-  for (guint i = 0; i < table->rows->len; i++) {
-    const OrrProfileAttentionRow *row = table->rows->pdata[i];
+  ORR_EACH_POINTER(const OrrProfileAttentionRow, row, table->rows) {
     if (has_number(row->us) || group_has_number(table, row)) continue;
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
                          "attention: head-dim %" G_GINT64_FORMAT " has no row", row->head_dim);
@@ -227,8 +224,7 @@ OrrCostTables *orr_cost_tables_new(const OrrProfile *profile) {
 void orr_cost_tables_free(OrrCostTables *tables) {
   if (!tables) return;
   for (guint i = 0; i < tables->n_gemm; i++) orr_grid_free(tables->gemm[i]);
-  g_free(tables->gemm);
-  g_free(tables->has_built_gemm);
+  ORR_FREE(tables->gemm, tables->has_built_gemm);
   for (int d = 0; d < ORR_N_DTYPES; d++)
     for (int phase = 0; phase < ORR_N_PHASES; phase++)
       if (tables->attention[phase][d]) g_ptr_array_unref(tables->attention[phase][d]);

@@ -108,16 +108,14 @@ OrrCost orr_cost_collective_between(const GArray *bytes_axis, const GArray *us, 
 
 static GArray *rows_of_op(const OrrCostModel *model, const char *op) {
   GArray *rows = g_array_new(FALSE, TRUE, sizeof(OrrJudgedRow));
-  for (guint i = 0; i < model->collectives->len; i++) {
-    const OrrCostCollective *collective = model->collectives->pdata[i];
-    for (guint k = 0; strcmp(collective->row->op, op) == 0 && k < collective->us->len; k++) {
-      const OrrJudgedRow row = {.curve = i,
-                                .kind = i,
-                                .size = g_array_index(collective->bytes, double, k),
-                                .volume = 1,
-                                .time_s = g_array_index(collective->us, double, k) * 1e-6};
-      g_array_append_val(rows, row);
-    }
+  ORR_EACH_POINTER_AT(i, const OrrCostCollective, collective, model->collectives) {
+    for (guint k = 0; strcmp(collective->row->op, op) == 0 && k < collective->us->len; k++)
+      ORR_APPEND(rows, OrrJudgedRow,
+                 {.curve = i,
+                  .kind = i,
+                  .size = g_array_index(collective->bytes, double, k),
+                  .volume = 1,
+                  .time_s = g_array_index(collective->us, double, k) * 1e-6});
   }
   return rows;
 }
@@ -131,8 +129,7 @@ static void interpolate(OrrCostCollective *collective) {
     g_array_remove_index(bytes, at);
     g_array_remove_index(us, at);
   }
-  for (guint i = 0; i < collective->asides->len; i++) {
-    OrrAside *aside = &g_array_index(collective->asides, OrrAside, i);
+  ORR_EACH(OrrAside, aside, collective->asides) {
     const double at = g_array_index(collective->bytes, double, aside->at);
     if (aside->at == 0 || aside->at == last) aside->how = ORR_HOW_OUTSIDE;
     g_array_index(collective->us, double, aside->at) =
@@ -156,8 +153,7 @@ static void set_aside(OrrCostModel *model, const GArray *rows) {
 }
 
 void orr_cost_collective_judge(OrrCostModel *model) {
-  for (guint i = 0; i < model->collectives->len; i++) {
-    OrrCostCollective *first = model->collectives->pdata[i];
+  ORR_EACH_POINTER_AT(i, OrrCostCollective, first, model->collectives) {
     gboolean is_first = TRUE;
     for (guint k = 0; k < i; k++)
       is_first &=
@@ -165,10 +161,8 @@ void orr_cost_collective_judge(OrrCostModel *model) {
     g_autoptr(GArray) rows = is_first ? rows_of_op(model, first->row->op) : NULL;
     if (rows && orr_judge_rows(rows) > 0) set_aside(model, rows);
   }
-  for (guint i = 0; i < model->collectives->len; i++) {
-    OrrCostCollective *collective = model->collectives->pdata[i];
+  ORR_EACH_POINTER(OrrCostCollective, collective, model->collectives)
     if (collective->asides) interpolate(collective);
-  }
 }
 
 void orr_cost_collective_count(const OrrCostCollective *collective, guint *ret_asides,
@@ -300,8 +294,7 @@ gboolean orr_cost_has_nccl(const OrrCostModel *model) {
 
 gboolean orr_cost_nccl(const OrrCostModel *model, const char *algorithm, OrrProtocol protocol,
                        OrrNcclCosts *ret_costs) {
-  for (guint i = 0; model->nccl && i < model->nccl->len; i++) {
-    const OrrProfileNccl *row = model->nccl->pdata[i];
+  ORR_EACH_POINTER(const OrrProfileNccl, row, model->nccl) {
     if (row->protocol + 1 != (int)protocol ||
         strcmp(orr_nccl_algorithm_words[row->algorithm], algorithm) != 0)
       continue;

@@ -121,11 +121,8 @@ double orr_cost_gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, doubl
 /* The distinct n (or k) of the rows, rising. */
 static GArray *axis_of_rows(const OrrProfileGemm *table, gboolean of_k) {
   GArray *axis = g_array_new(FALSE, FALSE, sizeof(double));
-  for (guint i = 0; i < table->rows->len; i++) {
-    const OrrProfileGemmRow *row = table->rows->pdata[i];
-    double value = (double)(of_k ? row->k : row->n);
-    g_array_append_val(axis, value);
-  }
+  ORR_EACH_POINTER(const OrrProfileGemmRow, row, table->rows)
+    ORR_APPEND(axis, double, (double)(of_k ? row->k : row->n));
   orr_grid_sort_axis(axis);
   return axis;
 }
@@ -236,8 +233,7 @@ static void find_batches(const OrrCostModel *model, const OrrOperator *op, int t
   gint64 below = 1, above = G_MAXINT64;
   *ret_below = table;
   *ret_above = -1;
-  for (guint i = 0; i < tables->len; i++) {
-    const OrrProfileGemm *one = tables->pdata[i];
+  ORR_EACH_POINTER(const OrrProfileGemm, one, tables) {
     if (one->batch <= 1 || (one->batch > op->gemm.batch ? one->batch >= above : one->batch < below))
       continue;
     const int found =

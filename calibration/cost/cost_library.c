@@ -138,10 +138,8 @@ static gboolean is_shape(const OrrProfileLibrary *row, const OrrLibraryCall *cal
 }
 
 static const OrrCostLibrary *find_rows(const OrrCostModel *model, const OrrLibraryCall *call) {
-  for (guint i = 0; model->libraries && i < model->libraries->len; i++) {
-    const OrrCostLibrary *library = model->libraries->pdata[i];
+  ORR_EACH_POINTER(const OrrCostLibrary, library, model->libraries)
     if (is_kernel(library->row, call) && is_shape(library->row, call)) return library;
-  }
   return NULL;
 }
 
@@ -187,8 +185,7 @@ static gboolean find_nearest(const OrrCostModel *model, const OrrLibraryCall *ca
                              const OrrCostLibrary *except, Neighbour *nearest) {
   const Shape queried = shape_of(model, call);
   for (int likeness = 0; likeness < N_LIKENESSES && !nearest[0].library; likeness++)
-    for (guint i = 0; model->libraries && i < model->libraries->len; i++) {
-      const OrrCostLibrary *library = model->libraries->pdata[i];
+    ORR_EACH_POINTER(const OrrCostLibrary, library, model->libraries) {
       if (library != except && library->size->len > 0 && is_kernel(library->row, call) &&
           is_like(&queried, &library->shape, (Likeness)likeness))
         keep_nearest(nearest, (Neighbour){library, distance(&queried, &library->shape)});
@@ -289,14 +286,13 @@ static GArray *rows_of_kernel(const OrrCostModel *model, guint first) {
     const OrrCostLibrary *library = model->libraries->pdata[i];
     if (first_like(model, i, FALSE) != first) continue;
     const gboolean crosses = library->shape.nodes > 1;
-    for (guint k = 0; k < library->size->len; k++) {
-      const OrrJudgedRow row = {.curve = i,
-                                .kind = crosses ? first_like(model, i, TRUE) : i,
-                                .size = g_array_index(library->size, double, k),
-                                .volume = crosses ? library->shape.copies : 1,
-                                .time_s = g_array_index(library->us, double, k) * 1e-6};
-      g_array_append_val(rows, row);
-    }
+    for (guint k = 0; k < library->size->len; k++)
+      ORR_APPEND(rows, OrrJudgedRow,
+                 {.curve = i,
+                  .kind = crosses ? first_like(model, i, TRUE) : i,
+                  .size = g_array_index(library->size, double, k),
+                  .volume = crosses ? library->shape.copies : 1,
+                  .time_s = g_array_index(library->us, double, k) * 1e-6});
   }
   return rows;
 }
@@ -323,8 +319,7 @@ static void remove_rows(const OrrCostModel *model, guint first, GArray *removed)
     while (g_array_index(library->size, double, at) < row->size) at++;
     g_array_remove_index(library->size, at);
     g_array_remove_index(library->us, at);
-    const Removed one = {library, row->size, NAN, aside_of(model, rows, i)};
-    g_array_append_val(removed, one);
+    ORR_APPEND(removed, Removed, {library, row->size, NAN, aside_of(model, rows, i)});
   }
 }
 
@@ -378,8 +373,7 @@ gboolean orr_cost_library_build(OrrCostModel *model, const GPtrArray *rows, GErr
                          "library %s, %s: as many sizes, rising, as latencies are needed",
                          row->library, row->op);
   }
-  for (guint i = 0; i < model->libraries->len; i++) {
-    OrrCostLibrary *library = model->libraries->pdata[i];
+  ORR_EACH_POINTER(OrrCostLibrary, library, model->libraries) {
     const OrrLibraryCall call = call_of(library->row, 0);
     library->shape = shape_of(model, &call);
   }

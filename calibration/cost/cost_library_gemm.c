@@ -160,8 +160,7 @@ static double ratio_of(OrrCostLibraryGemm *gemm, const OrrGemmShape *shape, OrrH
                log_k = log((double)shape->k);
   double sum = 0, weights = 0;
   *ret_how = is_outside(gemm, log_m, log_n, log_k) ? ORR_HOW_OUTSIDE : ORR_HOW_INTERPOLATED;
-  for (guint i = 0; i < gemm->rows->len; i++) {
-    const Row *row = &g_array_index(gemm->rows, Row, i);
+  ORR_EACH(const Row, row, gemm->rows) {
     gboolean at_row;
     const double ratio = ratio_over_m(gemm, row, log_m, &at_row);
     if (isnan(ratio)) continue;
@@ -188,8 +187,7 @@ static gboolean same_weights(double a_bytes, double b_bytes) {
  * not on the one whose rows it borrows. */
 static OrrCostLibraryGemm *find(const OrrCostModel *model, const OrrOperator *op, int library,
                                 gboolean blocks, gboolean here) {
-  for (guint i = 0; i < model->library_gemm->len; i++) {
-    OrrCostLibraryGemm *gemm = model->library_gemm->pdata[i];
+  ORR_EACH_POINTER(OrrCostLibraryGemm, gemm, model->library_gemm) {
     const OrrDtype dtype = (OrrDtype)gemm->table->table.dtype;
     const gboolean same_format =
         dtype == (OrrDtype)op->dtype ||

@@ -268,8 +268,7 @@ static const Table *table_of(const OrrCostModel *model, const char *op) {
     tables->modules = build(&model->profile->modules);
     g_once_init_leave(&tables->has_built_modules, 1);
   }
-  for (guint i = 0; i < tables->modules->len; i++) {
-    const Table *table = tables->modules->pdata[i];
+  ORR_EACH_POINTER(const Table, table, tables->modules) {
     for (guint g = 0; g < table->table->groups->len && table->points->len > 0; g++)
       if (strcmp(((OrrProfileModuleGroup *)table->table->groups->pdata[g])->op, op) == 0)
         return table;
@@ -315,8 +314,7 @@ typedef struct {
 /* The nearest rows, nearest first. */
 static guint find_nearest(const Table *table, const Point *of, Near nearest[NEAREST]) {
   guint n = 0;
-  for (guint i = 0; i < table->points->len; i++) {
-    const Point *point = &g_array_index(table->points, Point, i);
+  ORR_EACH(const Point, point, table->points) {
     const double squared = squared_distance(table->table, of, point);
     if (n == NEAREST && squared >= nearest[n - 1].squared) continue;
     guint at = n < NEAREST ? n++ : n - 1;

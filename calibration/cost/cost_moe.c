@@ -65,8 +65,7 @@ struct OrrCostMoe {
 
 static void curve_clear(gpointer data) {
   Curve *curve = data;
-  g_free(curve->ratios);
-  g_free(curve->is_row);
+  ORR_FREE(curve->ratios, curve->is_row);
   g_clear_pointer(&curve->asides, g_array_unref);
 }
 
@@ -244,9 +243,8 @@ static gboolean add_curve(const OrrCostModel *model, OrrCostMoe *moe, const OrrP
     curve.is_row[i] = TRUE;
     curve.ratios[i] = log(time_s / moe_roofline_s(model, moe->dtype, 0, load, &curve.layer));
     const guint at = moe->curves->len;
-    const OrrJudgedRow one = {
-        .curve = at, .kind = at, .size = tokens, .volume = 1, .time_s = time_s};
-    g_array_append_val(judged, one);
+    ORR_APPEND(judged, OrrJudgedRow,
+               {.curve = at, .kind = at, .size = tokens, .volume = 1, .time_s = time_s});
   }
   if (!fill_curve(moe, &curve)) {
     curve_clear(&curve);
@@ -263,8 +261,7 @@ static gboolean add_curve(const OrrCostModel *model, OrrCostMoe *moe, const OrrP
 /* Makes holes of the rows that contradict their curve, and fills them. */
 static void set_aside(OrrCostMoe *moe, GArray *judged) {
   if (orr_judge_rows(judged) == 0) return;
-  for (guint i = 0; i < judged->len; i++) {
-    const OrrJudgedRow *row = &g_array_index(judged, OrrJudgedRow, i);
+  ORR_EACH_AT(i, const OrrJudgedRow, row, judged) {
     if (!row->is_aside) continue;
     Curve *curve = &g_array_index(moe->curves, Curve, row->curve);
     g_autofree char *witness =
@@ -280,8 +277,7 @@ static void set_aside(OrrCostMoe *moe, GArray *judged) {
 
 void orr_cost_moe_count(const OrrCostMoe *moe, guint *ret_asides, guint *ret_rows) {
   *ret_asides = *ret_rows = 0;
-  for (guint i = 0; i < moe->curves->len; i++) {
-    const Curve *curve = &g_array_index(moe->curves, Curve, i);
+  ORR_EACH(const Curve, curve, moe->curves) {
     const guint n_asides = curve->asides ? curve->asides->len : 0;
     *ret_asides += n_asides;
     *ret_rows += n_asides;
@@ -301,10 +297,8 @@ OrrCostMoe *orr_cost_moe_build(const OrrCostModel *model, const OrrProfileMoe *t
   moe->tokens = orr_profile_numbers(table->tokens, FALSE, error);
   if (!moe->tokens) return NULL;
   orr_profile_moe_imbalance(table->distribution, &moe->imbalance);
-  for (guint i = 0; i < moe->tokens->len; i++) {
-    double log_of = log(g_array_index(moe->tokens, double, i));
-    g_array_append_val(moe->log_tokens, log_of);
-  }
+  for (guint i = 0; i < moe->tokens->len; i++)
+    ORR_APPEND(moe->log_tokens, double, log(g_array_index(moe->tokens, double, i)));
   g_autoptr(GArray) judged = g_array_new(FALSE, TRUE, sizeof(OrrJudgedRow));
   for (guint i = 0; i < table->rows->len; i++)
     if (!add_curve(model, moe, table->rows->pdata[i], judged, error)) return NULL;
@@ -365,8 +359,7 @@ static void keep_near(Neighbour nearest[NEAREST], Neighbour found) {
 }
 
 static void find_near(const OrrCostMoe *moe, const double *features, Neighbour nearest[NEAREST]) {
-  for (guint i = 0; i < moe->curves->len; i++) {
-    const Curve *curve = &g_array_index(moe->curves, Curve, i);
+  ORR_EACH(const Curve, curve, moe->curves) {
     double distance2 = 0;
     for (int f = 0; f < FEATURES; f++) {
       double off = features[f] - curve->features[f];
@@ -408,8 +401,7 @@ static const OrrCostMoe *find_table(const OrrCostModel *model, OrrDtype dtype, d
   const OrrCostMoe *best = NULL;
   double least = INFINITY;
   const GPtrArray *tables = orr_cost_build_moe(model);
-  for (guint i = 0; i < tables->len; i++) {
-    const OrrCostMoe *moe = tables->pdata[i];
+  ORR_EACH_POINTER(const OrrCostMoe, moe, tables) {
     double off = (moe->dtype == dtype      ? 0
                   : moe->dtype == ORR_BF16 ? 10
                                            : 20) +

@@ -67,8 +67,7 @@ static void batch_free(gpointer data) {
     unref(batch->skew[i].longest);
     unref(batch->skew[i].shares);
   }
-  g_free(batch->chunks);
-  g_free(batch);
+  ORR_FREE(batch->chunks, batch);
 }
 
 static void kernel_free(gpointer data) {
@@ -263,8 +262,7 @@ static double skew_fraction(const Skew *skew, double decodes, double rate, doubl
 }
 
 const OrrCostBatch *orr_cost_batch_find(const OrrCostModel *model, const OrrBatchAttention *of) {
-  for (guint i = 0; i < model->batch_attention->len; i++) {
-    const OrrCostBatch *batch = model->batch_attention->pdata[i];
+  ORR_EACH_POINTER(const OrrCostBatch, batch, model->batch_attention) {
     const OrrProfileBatchAttention *table = batch->table;
     if (table->dtype == (int)of->dtype && table->kv_dtype == (int)of->kv_dtype &&
         table->heads == of->heads && table->kv_heads == of->kv_heads &&
@@ -296,8 +294,7 @@ OrrCost orr_cost_serving_attention_over(const OrrCostModel *model, const OrrOper
 gboolean orr_cost_serving_token_kernel(const OrrCostModel *model, const char *operator_name,
                                        double tokens, double width, OrrCost *ret_cost) {
   const TokenKernel *best = NULL;
-  for (guint i = 0; i < model->token_kernels->len; i++) {
-    const TokenKernel *kernel = model->token_kernels->pdata[i];
+  ORR_EACH_POINTER(const TokenKernel, kernel, model->token_kernels) {
     if (strcmp(kernel->row->operator_name, operator_name) != 0) continue;
     if (!best ||
         fabs(log((double)kernel->row->width / width)) < fabs(log((double)best->row->width / width)))

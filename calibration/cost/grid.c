@@ -41,16 +41,11 @@ static void forget_steps(OrrGrid *grid) {
 void orr_grid_free(OrrGrid *grid) {
   if (!grid) return;
   for (int a = 0; a < ORR_GRID_AXES; a++) {
-    g_free(grid->axes[a]);
-    g_free(grid->logs[a]);
+    ORR_FREE(grid->axes[a], grid->logs[a]);
   }
   g_free(grid->values);
   for (int kind = 0; kind < ORR_GRID_HINTS; kind++) g_free(grid->hints[kind]);
-  g_free(grid->odd);
-  g_free(grid->expected);
-  g_free(grid->trust);
-  g_free(grid->times);
-  g_free(grid->rates);
+  ORR_FREE(grid->odd, grid->expected, grid->trust, grid->times, grid->rates);
   if (grid->aside) g_array_unref(grid->aside);
   forget_steps(grid);
   g_free(grid);

@@ -76,8 +76,7 @@ static void find_odd(OrrGrid *grid) {
     for (guint at = 0; at < grid->n_cells; at++)
       odd[at] = grid->trust[at] == ORR_GRID_ROW && middle_at(grid, at, &expected[at]) &&
                 fabs(expected[at] - grid->values[at]) > odd_distance;
-    g_free(grid->odd);
-    g_free(grid->expected);
+    ORR_FREE(grid->odd, grid->expected);
     grid->odd = odd;
     grid->expected = g_steal_pointer(&expected);
   }
@@ -183,8 +182,7 @@ static void set_aside(OrrGrid *grid) {
     n_contradicted += !isnan(g_array_index(judged, OrrGridAside, i).times_slower);
   const gboolean is_disturbed = 4 * n_contradicted > 3 * judged->len;
   grid->aside = g_array_new(FALSE, FALSE, sizeof(OrrGridAside));
-  for (guint i = 0; i < judged->len; i++) {
-    const OrrGridAside *aside = &g_array_index(judged, OrrGridAside, i);
+  ORR_EACH_AT(i, const OrrGridAside, aside, judged) {
     const guint at = g_array_index(cells, guint, i);
     if (!is_disturbed && isnan(aside->times_slower)) continue;
     g_array_append_vals(grid->aside, aside, 1);

@@ -249,8 +249,7 @@ OrrAside orr_judge_aside(const GArray *rows, guint at, const char *witness) {
 const OrrAside *orr_judge_near(const GArray *asides, const GArray *sizes, double size) {
   const double *x = (const double *)(const void *)sizes->data;
   const guint last = sizes->len - 1;
-  for (guint i = 0; asides && i < asides->len; i++) {
-    const OrrAside *aside = &g_array_index(asides, OrrAside, i);
+  ORR_EACH(const OrrAside, aside, asides) {
     const gboolean is_between = (aside->at == 0 || size > x[aside->at - 1]) &&
                                 (aside->at == last || size < x[aside->at + 1]);
     if (is_between || (size > x[last] && aside->at + 1 >= last)) return aside;

@@ -44,8 +44,7 @@ static gboolean run_fold(const OrrProfile *profile, const OrrDevice *device, gui
     model = orr_cost_model_new(&parts.rest, device, error);
     if (!model) return FALSE;
   }
-  for (guint i = 0; i < parts.left_out->len; i++) {
-    OrrCrossvalPoint *point = &g_array_index(parts.left_out, OrrCrossvalPoint, i);
+  ORR_EACH(OrrCrossvalPoint, point, parts.left_out) {
     OrrCost cost = family->query(model, profile, table, point);
     point->modelled_s = cost.time_s;
     point->how = cost.how;
@@ -123,8 +122,7 @@ OrrErrors orr_errors_of(GArray *errors) {
 
 OrrErrors orr_crossval_errors(const OrrCrossvalTable *table, int region) {
   g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
-  for (guint i = 0; i < table->points->len; i++) {
-    const OrrCrossvalPoint *point = &g_array_index(table->points, OrrCrossvalPoint, i);
+  ORR_EACH(const OrrCrossvalPoint, point, table->points) {
     double error = point->modelled_s / point->measured_s - 1;
     if (region < 0 || point->region == (guint)region) g_array_append_val(errors, error);
   }

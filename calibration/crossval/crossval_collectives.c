@@ -71,10 +71,8 @@ static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
                           OrrCrossvalFold *ret_fold, GError **error) {
   const char *op = first_of(profile, table)->op;
   g_autoptr(GPtrArray) rest = g_ptr_array_new();
-  for (guint i = 0; i < profile->collectives->len; i++) {
-    const OrrProfileCollective *row = profile->collectives->pdata[i];
+  ORR_EACH_POINTER(const OrrProfileCollective, row, profile->collectives)
     if (strcmp(row->op, op) == 0 && !split_row(row, fold, ret_fold, rest, error)) return FALSE;
-  }
   ret_fold->rest.collectives = orr_crossval_rest(rest, ORR_CROSSVAL_FOLDS, ret_fold);
   return TRUE;
 }

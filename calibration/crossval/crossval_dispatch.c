@@ -56,15 +56,14 @@ static char *label(const OrrProfile *profile, guint table) {
 static gboolean add_points(const OrrProfileLibrary *row, GArray *points, GError **error) {
   g_autoptr(GArray) size = orr_profile_numbers(row->size, FALSE, error);
   g_autoptr(GArray) us = size ? orr_profile_numbers(row->us, FALSE, error) : NULL;
-  for (guint i = 0; us && i < MIN(size->len, us->len); i++) {
-    OrrCrossvalPoint point = {.keys = {[TOKENS] = g_array_index(size, double, i),
-                                       [RANKS] = (double)row->ranks,
-                                       [HIDDEN] = (double)row->hidden,
-                                       [TOPK] = (double)row->topk,
-                                       [EXPERTS] = (double)row->experts},
-                              .measured_s = g_array_index(us, double, i) * 1e-6};
-    g_array_append_val(points, point);
-  }
+  for (guint i = 0; us && i < MIN(size->len, us->len); i++)
+    ORR_APPEND(points, OrrCrossvalPoint,
+               {.keys = {[TOKENS] = g_array_index(size, double, i),
+                         [RANKS] = (double)row->ranks,
+                         [HIDDEN] = (double)row->hidden,
+                         [TOPK] = (double)row->topk,
+                         [EXPERTS] = (double)row->experts},
+                .measured_s = g_array_index(us, double, i) * 1e-6});
   return us != NULL;
 }
 

@@ -54,12 +54,10 @@ static GPtrArray *with_others(const OrrProfile *profile, guint table, OrrProfile
                               OrrCrossvalFold *fold) {
   g_autoptr(GPtrArray) all = g_ptr_array_new();
   g_ptr_array_add(all, rest);
-  for (guint i = 0; i < profile->gemm->len; i++) {
-    OrrProfileGemm *other = profile->gemm->pdata[i];
+  ORR_EACH_POINTER_AT(i, OrrProfileGemm, other, profile->gemm)
     if (i != table && (other->dtype != rest->dtype || other->layout != rest->layout ||
                        MAX(1, other->batch) != MAX(1, rest->batch)))
       g_ptr_array_add(all, other);
-  }
   return orr_crossval_own_array(fold, all);
 }
 

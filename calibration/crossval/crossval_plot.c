@@ -22,8 +22,7 @@ static void append_point(GString *data, const OrrCrossvalPoint *point) {
 
 char *orr_crossval_plot_data(const GPtrArray *tables, guint max_points) {
   GString *data = g_string_new(NULL);
-  for (guint t = 0; t < tables->len; t++) {
-    const OrrCrossvalTable *table = tables->pdata[t];
+  ORR_EACH_POINTER(const OrrCrossvalTable, table, tables) {
     OrrErrors errors = orr_crossval_errors(table, -1);
     guint every = MAX(1, (table->points->len + max_points - 1) / max_points);
     if (errors.n == 0) continue;

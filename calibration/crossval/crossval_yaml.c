@@ -25,8 +25,7 @@ static void append_errors(GString *text, const char *kernels, const char *region
 
 char *orr_crossval_yaml(const GPtrArray *tables) {
   GString *text = g_string_new(NULL);
-  for (guint t = 0; t < tables->len; t++) {
-    const OrrCrossvalTable *table = tables->pdata[t];
+  ORR_EACH_POINTER(const OrrCrossvalTable, table, tables) {
     append_errors(text, table->label, "all", orr_crossval_errors(table, -1));
     for (int r = 0; orr_crossval_regions(table)[r]; r++)
       append_errors(text, table->label, orr_crossval_regions(table)[r],

@@ -107,13 +107,9 @@ static gboolean wave_error(OrrProfile *profile, const OrrDevice *device, double 
   profile->constants.gemm_wave_share = weight;
   g_autoptr(GPtrArray) tables = orr_crossval_run(profile, device, "gemm", error);
   g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
-  for (guint t = 0; tables && t < tables->len; t++) {
-    const OrrCrossvalTable *table = tables->pdata[t];
-    for (guint i = 0; i < table->points->len; i++) {
-      const OrrCrossvalPoint *point = &g_array_index(table->points, OrrCrossvalPoint, i);
-      double one = point->modelled_s / point->measured_s - 1;
-      g_array_append_val(errors, one);
-    }
+  ORR_EACH_POINTER(const OrrCrossvalTable, table, tables) {
+    ORR_EACH(const OrrCrossvalPoint, point, table->points)
+      ORR_APPEND(errors, double, point->modelled_s / point->measured_s - 1);
   }
   *ret_mape = orr_errors_of(errors).mape;
   return tables != NULL;

@@ -9,7 +9,6 @@
  * another: they show what a product loses to a stream through memory. Rows in which NCCL was held
  * to a number of thread blocks are averaged by that number.
  */
-#include <math.h>
 #include <string.h>
 
 #include "calibration/fit/fit.h"
@@ -92,8 +91,7 @@ static gboolean same(const Row *a, const Row *b) {
 static const Row *alone_of(const GArray *rows, const Row *row, double blocks) {
   const gboolean is_product = works[row->watched].kind == ORR_FIT_COMPUTE,
                  is_comm = works[row->watched].kind == ORR_FIT_COMM;
-  for (guint i = 0; i < rows->len; i++) {
-    const Row *other = &g_array_index(rows, Row, i);
+  ORR_EACH(const Row, other, rows) {
     if (other->companion >= 0 || other->watched != row->watched) continue;
     if (is_product
             ? memcmp(other->at + M, row->at + M, 3 * sizeof(double)) == 0
@@ -155,8 +153,7 @@ gboolean orr_fit_overlap(const char *folder, OrrFitOverlap *ret_overlap, GError 
   g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(Row));
   if (is_there && !csv) return FALSE;
   if (csv) read_rows(csv, rows, diags);
-  for (guint i = 0; i < rows->len; i++) {
-    const Row *row = &g_array_index(rows, Row, i);
+  ORR_EACH_AT(i, const Row, row, rows) {
     for (guint j = 0; j < i; j++)
       if (same(row, &g_array_index(rows, Row, j)))
         orr_diags_error(diags, row->place, "the same row as line %d",

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "calibration/fit/measured_private.h"
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "topologies/device_driver.h"
 
@@ -41,12 +40,7 @@ typedef struct {
 } Reader;
 
 static void run_free(Run *run) {
-  g_free(run->op);
-  g_free(run->device);
-  g_free(run->type);
-  g_free(run->version);
-  g_free(run->redop);
-  g_free(run->root);
+  ORR_FREE(run->op, run->device, run->type, run->version, run->redop, run->root);
   g_hash_table_unref(run->hosts);
   g_strfreev(run->headings);
   g_array_unref(run->rows);
@@ -249,12 +243,10 @@ static void check_type(const Reader *reader, Run *run, const char *type, OrrPlac
 }
 
 static void check_repeat(const Reader *reader, const Run *run, const Row *row) {
-  for (guint i = 0; i < run->rows->len; i++) {
-    const Row *before = &g_array_index(run->rows, Row, i);
+  ORR_EACH(const Row, before, run->rows)
     if (before->bytes == row->bytes)
       orr_diags_error(reader->diags, row->place, "%.0f bytes again, as in line %d", row->bytes,
                       before->place.line);
-  }
 }
 
 /* Half of the last digit that was printed: "409.04" is known to 0.005. */
@@ -275,8 +267,7 @@ static void note_factor(Run *run, char **words, int time) {
       !parse(words[time + 2], &bus) || alg <= run->algbw)
     return;
   const double half = half_digit(words[time + 1]), half_bus = half_digit(words[time + 2]);
-  g_free(run->redop);
-  g_free(run->root);
+  ORR_FREE(run->redop, run->root);
   run->redop = cell_of(run, words, "redop");
   run->root = cell_of(run, words, "root");
   run->algbw = alg;
@@ -527,18 +518,13 @@ static void reader_free(Reader *reader) {
   g_ptr_array_unref(reader->runs);
   g_string_free(reader->failed, TRUE);
   orr_diags_free(reader->diags);
-  g_free(reader->op);
-  g_free(reader->version);
-  g_free(reader);
+  ORR_FREE(reader->op, reader->version, reader);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Reader, reader_free)
 
 static void free_run(gpointer data) {
   OrrNcclTestsRun *run = data;
-  g_free(run->op);
-  g_free(run->device);
-  g_free(run->type);
-  g_free(run->version);
+  ORR_FREE(run->op, run->device, run->type, run->version);
   g_array_unref(run->rows);
   g_free(run);
 }
@@ -546,8 +532,7 @@ static void free_run(gpointer data) {
 void orr_nccl_tests_log_free(OrrNcclTestsLog *log) {
   if (!log) return;
   g_ptr_array_unref(log->runs);
-  g_free(log->failed);
-  g_free(log);
+  ORR_FREE(log->failed, log);
 }
 
 /* What others see of @run. */
@@ -560,11 +545,8 @@ static OrrNcclTestsRun *shown(Run *run) {
   copy->n_ranks = run->n_ranks;
   copy->n_hosts = g_hash_table_size(run->hosts);
   copy->rows = g_array_new(FALSE, FALSE, sizeof(OrrNcclTestsRow));
-  for (guint i = 0; i < run->rows->len; i++) {
-    const Row *row = &g_array_index(run->rows, Row, i);
-    const OrrNcclTestsRow one = {row->bytes, row->us, row->in_place_us};
-    g_array_append_val(copy->rows, one);
-  }
+  ORR_EACH(const Row, row, run->rows)
+    ORR_APPEND(copy->rows, OrrNcclTestsRow, {row->bytes, row->us, row->in_place_us});
   return copy;
 }
 

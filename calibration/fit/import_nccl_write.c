@@ -18,8 +18,7 @@ static int compare_rows(gconstpointer a, gconstpointer b) {
 
 static void append_list(GString *text, const char *key, const GArray *rows, gboolean times) {
   g_string_append_printf(text, "    %s: \"", key);
-  for (guint i = 0; i < rows->len; i++) {
-    const OrrNcclTestsRow *row = &g_array_index(rows, OrrNcclTestsRow, i);
+  ORR_EACH_AT(i, const OrrNcclTestsRow, row, rows) {
     g_string_append(text, i ? " " : "");
     if (times)
       orr_measured_append(text, row->us);
@@ -54,8 +53,7 @@ static char *write_profile(const Source *source, const char *path) {
       first->device ? g_strdelimit(first->device, "\"\\", '\'') : "GPUs not named",
       first->version ? first->version : "of a version not said", first->type,
       source->order->in_place ? "in place" : "out of place");
-  for (guint i = 0; i < source->log->runs->len; i++) {
-    const OrrNcclTestsRun *run = source->log->runs->pdata[i];
+  ORR_EACH_POINTER(const OrrNcclTestsRun, run, source->log->runs) {
     g_array_sort(run->rows, compare_rows);
     g_string_append_printf(text, "  - op: %s\n    ranks: %u\n", run->op, run->n_ranks);
     append_list(text, "bytes", run->rows, FALSE);
@@ -73,10 +71,8 @@ static char *write_rows(const Source *source) {
       first->device ? first->device : source->order->device,
       source->order->in_place ? "in place" : "out of place");
   g_string_append(text, "system,table,dtype,version,op,n_gpus,bytes,latency_us\n");
-  for (guint i = 0; i < source->log->runs->len; i++) {
-    const OrrNcclTestsRun *run = source->log->runs->pdata[i];
-    for (guint k = 0; k < run->rows->len; k++) {
-      const OrrNcclTestsRow *row = &g_array_index(run->rows, OrrNcclTestsRow, k);
+  ORR_EACH_POINTER(const OrrNcclTestsRun, run, source->log->runs) {
+    ORR_EACH(const OrrNcclTestsRow, row, run->rows) {
       g_string_append_printf(text, "%s,nccl_perf,%s,%s,%s,%u,%.0f,", source->order->device,
                              run->type, run->version ? run->version : "", run->op, run->n_ranks,
                              row->bytes);

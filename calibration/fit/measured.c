@@ -146,8 +146,7 @@ static void read_points(const OrrCsv *csv, const Layout *layout, GArray *points,
   int plus = layout->plus ? orr_measured_column(csv, layout->plus, diags) : -1;
   if (!complete || latency < 0 || (layout->plus && plus < 0)) return;
   if (layout != &gemm_layout) g_free(orr_csv_check(csv, optional, layout->columns, diags));
-  for (guint i = 0; i < csv->lines->len; i++) {
-    const OrrCsvLine *line = csv->lines->pdata[i];
+  ORR_EACH_POINTER(const OrrCsvLine, line, csv->lines) {
     Point point = {.place = line->place};
     if (!line->cells || is_windowed(csv, line)) continue;
     gboolean good = orr_measured_latency(csv, line, latency, diags, &point.us);
@@ -178,10 +177,7 @@ double orr_measured_round(double us) {
 }
 
 static void round_points(GArray *points) {
-  for (guint i = 0; i < points->len; i++) {
-    Point *point = &g_array_index(points, Point, i);
-    point->us = orr_measured_round(point->us);
-  }
+  ORR_EACH(Point, point, points) point->us = orr_measured_round(point->us);
 }
 
 /* --- rows that the machine held back --- */
@@ -217,8 +213,7 @@ static void take_faster(GArray *points, const GArray *others, const Layout *layo
     const Point *faster = g_hash_table_lookup(known, &key);
     if (!faster || key.us < faster->us) g_hash_table_add(known, g_memdup2(&key, sizeof key));
   }
-  for (guint i = 0; i < points->len; i++) {
-    Point *point = &g_array_index(points, Point, i);
+  ORR_EACH(Point, point, points) {
     const Point key = key_of(point, layout), *other = g_hash_table_lookup(known, &key);
     if (other && point->us >= HELD_BACK_FROM_US && point->us > HELD_BACK * other->us)
       point->us = other->us;
@@ -338,8 +333,7 @@ static void write_attention_row(GString *text, const GArray *points, guint begin
   g_string_append_printf(
       text, "      - head-dim: %.0f\n        heads: %.0f\n        kv-heads: %.0f\n        us: >\n",
       point->keys[1], point->keys[2], point->keys[3]);
-  for (guint b = 0; b < batch->len; b++) {
-    double wanted = g_array_index(batch, double, b);
+  ORR_EACH_VALUE(double, wanted, batch) {
     while (begin < end && g_array_index(points, Point, begin).keys[4] < wanted) begin++;
     guint batch_end = begin;
     while (batch_end < end && g_array_index(points, Point, batch_end).keys[4] == wanted)

@@ -95,8 +95,7 @@ static void join_samples(GArray *samples) {
   gboolean only_versioned = any_versioned(samples);
   for (guint i = samples->len; only_versioned && i-- > 0;)
     if (!g_array_index(samples, Sample, i).versioned) g_array_remove_index(samples, i);
-  for (guint i = 0; i < samples->len; i++) {
-    Sample *sample = &g_array_index(samples, Sample, i);
+  ORR_EACH_AT(i, Sample, sample, samples) {
     guint n = 0;
     while (i + n < samples->len &&
            compare_samples(sample, &g_array_index(samples, Sample, i + n)) == 0)

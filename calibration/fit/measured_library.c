@@ -164,8 +164,7 @@ static gboolean same_shape(const Sample *x, const Sample *y) {
 
 static void keep_fastest(GArray *samples) {
   guint kept = 0;
-  for (guint i = 0; i < samples->len; i++) {
-    const Sample *sample = &g_array_index(samples, Sample, i);
+  ORR_EACH(const Sample, sample, samples) {
     Sample *last = kept ? &g_array_index(samples, Sample, kept - 1) : NULL;
     if (last && same_shape(last, sample))
       last->us = fmin(last->us, sample->us);

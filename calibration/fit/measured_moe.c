@@ -133,8 +133,7 @@ static void read_aiter(const OrrCsv *csv, const OrrMeasuredOptions *options, GAr
 
 static void keep_fastest(GArray *samples) {
   guint kept = 0;
-  for (guint i = 0; i < samples->len; i++) {
-    const Sample *sample = &g_array_index(samples, Sample, i);
+  ORR_EACH(const Sample, sample, samples) {
     Sample *last = kept ? &g_array_index(samples, Sample, kept - 1) : NULL;
     if (last && memcmp(last->keys, sample->keys, sizeof last->keys) == 0)
       last->us = fmin(last->us, sample->us);

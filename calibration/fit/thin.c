@@ -80,8 +80,7 @@ static gboolean list_line(Thinning *thinning, const Slot *line, const GArray *ax
                           const GArray *second, GError **error) {
   const char *text = *text_of(thinning->profile, line->kind, line->table, line->line);
   g_autoptr(GArray) us = orr_profile_numbers(text, TRUE, error);
-  for (guint i = 0; us && i < us->len; i++) {
-    const double time_us = g_array_index(us, double, i);
+  ORR_EACH_VALUE_AT(i, const double, time_us, us) {
     if (isnan(time_us)) continue;
     Slot slot = *line;
     slot.index = i;
@@ -303,8 +302,7 @@ static gboolean choose(Thinning *thinning, guint n_rows, GError **error) {
 
 static OrrErrors errors_left_out(const Thinning *thinning) {
   g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
-  for (guint i = 0; i < thinning->slots->len; i++) {
-    const Slot *slot = &g_array_index(thinning->slots, Slot, i);
+  ORR_EACH(const Slot, slot, thinning->slots) {
     const double error = slot->point.modelled_s / slot->point.measured_s - 1;
     if (!slot->is_kept && slot->point.modelled_s > 0) g_array_append_val(errors, error);
   }

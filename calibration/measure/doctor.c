@@ -41,11 +41,7 @@ OrrDoctorFacts *orr_doctor_facts_new(void) {
 
 void orr_doctor_facts_free(OrrDoctorFacts *facts) {
   if (!facts) return;
-  g_free(facts->device);
-  g_free(facts->driver);
-  g_free(facts->blas);
-  g_free(facts->dnn);
-  g_free(facts->ccl);
+  ORR_FREE(facts->device, facts->driver, facts->blas, facts->dnn, facts->ccl);
   g_array_unref(facts->gpus);
   g_free(facts);
 }

@@ -40,11 +40,6 @@ OrrJobWord orr_job_word(gint64 rank, const char *reason, gboolean ends_job) {
 }
 
 void orr_bench_facts_clear(OrrBenchFacts *facts) {
-  g_free(facts->device);
-  g_free(facts->driver);
-  g_free(facts->runtime);
-  g_free(facts->blas);
-  g_free(facts->dnn);
-  g_free(facts->ccl);
+  ORR_FREE(facts->device, facts->driver, facts->runtime, facts->blas, facts->dnn, facts->ccl);
   *facts = (OrrBenchFacts){0};
 }

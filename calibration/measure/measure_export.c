@@ -16,9 +16,7 @@ typedef struct {
 
 static void file_free(gpointer data) {
   OrrExportFile *file = data;
-  g_free(file->file);
-  g_free(file->text);
-  g_free(file);
+  ORR_FREE(file->file, file->text, file);
 }
 
 /* --- Which rows --- */
@@ -55,8 +53,7 @@ static gboolean add_known(GArray *known, const OrrMeasureRow *row, GError **erro
 
 static GArray *known_of(const GArray *rows, GError **error) {
   g_autoptr(GArray) known = g_array_new(FALSE, FALSE, sizeof(Known));
-  for (guint i = 0; i < rows->len; i++) {
-    const OrrMeasureRow *row = &g_array_index(rows, OrrMeasureRow, i);
+  ORR_EACH(const OrrMeasureRow, row, rows) {
     const OrrMeasureRow *first = &g_array_index(rows, OrrMeasureRow, 0);
     if (g_strcmp0(row->device, first->device) != 0)
       return orr_fault_null(error, ORR_FAULT_DOCUMENT, "rows of two devices: '%s' and '%s'",
@@ -146,8 +143,7 @@ GPtrArray *orr_measure_export(const GArray *rows, GError **error) {
   g_autoptr(GArray) known = known_of(rows, error);
   if (!known) return NULL;
   g_autoptr(GHashTable) texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, string_free);
-  for (guint i = 0; i < known->len; i++) {
-    const Known *one = &g_array_index(known, Known, i);
+  ORR_EACH_AT(i, const Known, one, known) {
     if (i + 1 == known->len || !same_shape(one, one + 1))
       write_row(texts, one); /* the newest row of each shape */
   }

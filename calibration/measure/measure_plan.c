@@ -273,11 +273,9 @@ static const OrrMeasureFamily *family_of(const OrrMeasurePlan *plan, const Slice
 /* The number of seeds that the slice's family has taken so far, over all its slices. */
 static guint seeds_of_family(const OrrMeasurePlan *plan, const Slice *slice) {
   guint n = 0;
-  for (guint s = 0; s < plan->slices->len; s++) {
-    const Slice *other = &g_array_index(plan->slices, Slice, s);
+  ORR_EACH(const Slice, other, plan->slices)
     if (family_of(plan, other) == family_of(plan, slice))
       n += MIN(other->n_measured, n_seeds(other));
-  }
   return n;
 }
 
@@ -293,8 +291,7 @@ static gboolean comes_before(const OrrMeasurePlan *plan, const Slice *slice, con
 
 gint64 orr_measure_plan_next(OrrMeasurePlan *plan, double *ret_score) {
   const Slice *best = NULL;
-  for (guint s = 0; s < plan->slices->len; s++) {
-    Slice *slice = &g_array_index(plan->slices, Slice, s);
+  ORR_EACH(Slice, slice, plan->slices) {
     if (!slice->is_fresh) refresh(plan, slice);
     if (slice->best >= 0 && comes_before(plan, slice, best)) best = slice;
   }
@@ -311,8 +308,7 @@ OrrPlanState orr_measure_plan_state(const OrrMeasurePlan *plan, const OrrMeasure
   OrrPlanState state = {.disagreement = NAN};
   double sum = 0;
   guint n = 0;
-  for (guint s = 0; s < plan->slices->len; s++) {
-    const Slice *slice = &g_array_index(plan->slices, Slice, s);
+  ORR_EACH(const Slice, slice, plan->slices) {
     if (family_of(plan, slice) != family) continue;
     state.n_slices++;
     state.n_seeds += MIN(n_seeds(slice), slice->end - slice->begin);

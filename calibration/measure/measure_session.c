@@ -86,8 +86,7 @@ OrrMeasurePlan *orr_measure_session_plan(const OrrBenchFacts *facts,
 }
 
 static void mark_known(Session *session) {
-  for (guint i = 0; session->order->known && i < session->order->known->len; i++) {
-    const OrrMeasureRow *row = &g_array_index(session->order->known, OrrMeasureRow, i);
+  ORR_EACH(const OrrMeasureRow, row, session->order->known) {
     const OrrMeasureFamily *family = orr_family_find(row->family);
     OrrShape shape;
     if (!family || !orr_measure_row_is_of(row, session->facts) || !orr_measure_row_counts(row) ||

@@ -8,7 +8,6 @@
  */
 #include "calibration/profile/profile.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "calibration/profile/profile_moe.h"
@@ -379,8 +378,7 @@ char *orr_profile_gemm_label(const OrrProfileGemm *gemm) {
 static void check_gemm(const OrrProfileGemm *gemm, const char *what, const OrrNode *map,
                        GHashTable *seen, OrrDiags *diags) {
   guint n_m = orr_profile_check_axis(map, "m", gemm->m, diags);
-  for (guint i = 0; i < gemm->rows->len; i++) {
-    const OrrProfileGemmRow *row = gemm->rows->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrProfileGemmRow, row, gemm->rows) {
     const OrrNode *row_map = orr_node_get(map, "rows")->items->pdata[i];
     orr_profile_check_row(row_map, row->us, n_m, TRUE, diags);
     orr_profile_check_unique(
@@ -403,8 +401,7 @@ static void check_attention(const OrrProfileAttention *attention, const OrrNode 
                             GHashTable *seen, OrrDiags *diags) {
   guint n_batches = orr_profile_check_axis(map, "batch", attention->batch, diags);
   guint n_lengths = orr_profile_check_axis(map, "length", attention->length, diags);
-  for (guint i = 0; i < attention->rows->len; i++) {
-    const OrrProfileAttentionRow *row = attention->rows->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrProfileAttentionRow, row, attention->rows) {
     const OrrNode *row_map = orr_node_get(map, "rows")->items->pdata[i];
     orr_profile_check_row(row_map, row->us, n_batches * n_lengths, TRUE, diags);
     if (row->kv_heads > row->heads || row->heads % row->kv_heads != 0)

@@ -39,8 +39,7 @@ char *orr_profile_errors_describe(const OrrProfile *profile) {
   }
   g_string_append_printf(text, "  %-28s %-11s %8s %8s %8s %8s %8s\n", "on shapes left out",
                          "region", "shapes", "mape", "bias", "median", "p90");
-  for (guint i = 0; i < profile->errors->len; i++) {
-    const OrrProfileErrors *row = profile->errors->pdata[i];
+  ORR_EACH_POINTER(const OrrProfileErrors, row, profile->errors) {
     gboolean is_all = strcmp(row->region, "all") == 0;
     g_string_append_printf(
         text, "  %-28s %-11s %8" G_GINT64_FORMAT " %6.1f %% %+6.1f %% %6.1f %% %6.1f %%\n",

@@ -118,8 +118,7 @@ static void check_chunk(const OrrProfileBatchChunk *chunk, const OrrNode *map, O
 void orr_profile_batch_attention_check(const OrrProfileBatchAttention *attention,
                                        const OrrNode *map, GHashTable *seen, OrrDiags *diags) {
   gint64 last = -1;
-  for (guint i = 0; i < attention->chunks->len; i++) {
-    const OrrProfileBatchChunk *chunk = attention->chunks->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrProfileBatchChunk, chunk, attention->chunks) {
     const OrrNode *node = orr_node_get(map, "chunks")->items->pdata[i];
     if (chunk->chunk <= last || (i == 0) != (chunk->chunk == 0))
       orr_diags_error(diags, node->place, "chunks must rise, and the first must be 0");

@@ -46,15 +46,13 @@ static guint campaign_of(const OrrBands *bands, GArray *campaigns, guint row) {
     if (other->set != one->set) break;
     if (orr_band_is_same_campaign(one, other)) return k;
   }
-  const Campaign fresh = {.row = row};
-  g_array_append_val(campaigns, fresh);
+  ORR_APPEND(campaigns, Campaign, {.row = row});
   return campaigns->len - 1;
 }
 
 /* Divides each row's weight by the number of its campaign's rows, and adds it to the campaign. */
 static void share_weights(GArray *all, const guint *campaign_of_row, GArray *campaigns) {
-  for (guint i = 0; i < all->len; i++) {
-    OrrBandNear *one = &g_array_index(all, OrrBandNear, i);
+  ORR_EACH_AT(i, OrrBandNear, one, all) {
     Campaign *campaign = &g_array_index(campaigns, Campaign, campaign_of_row[i]);
     one->weight *= FAR_WEIGHT / campaign->n;
     campaign->weight += one->weight;
@@ -91,10 +89,7 @@ GArray *orr_band_far_rows(const OrrBands *bands, const OrrBandQuestion *question
     g_array_index(campaigns, Campaign, campaign_of_row[all->len]).n++;
     g_array_append_val(all, near);
   }
-  for (guint i = 0; i < all->len; i++) {
-    OrrBandNear *one = &g_array_index(all, OrrBandNear, i);
-    one->weight = exp((least - one->distance) / FAR_DECAY);
-  }
+  ORR_EACH(OrrBandNear, one, all) one->weight = exp((least - one->distance) / FAR_DECAY);
   share_weights(all, campaign_of_row, campaigns);
   *ret_n = count_of_weights(campaigns);
   g_array_sort(all, compare_weights);

@@ -19,8 +19,7 @@ typedef struct {
 
 static gboolean set_values(const Replays *replays, guint replay, OrrNode *tree, GError **error) {
   const GPtrArray *uncertain = replays->inputs->uncertain;
-  for (guint i = 0; i < uncertain->len; i++) {
-    const OrrUncertain *one = uncertain->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrUncertain, one, uncertain) {
     g_autofree char *text =
         orr_uncertain_text(one, replays->inputs->values[(gsize)replay * uncertain->len + i]);
     OrrNode *value = orr_node_new_scalar(one->place, text);

@@ -88,30 +88,26 @@ static Sample sample_of(const OrrInputs *inputs, const OrrField *field) {
   return sample;
 }
 
-static void sample_clear(Sample *sample) {
-  g_free(sample->replays);
-  g_free(sample->results);
-}
+static void sample_clear(Sample *sample) { ORR_FREE(sample->replays, sample->results); }
 
 static void add_results(const Sample *sample, const char *metric, OrrOutcome *outcome) {
-  for (guint k = 0; k < sample->n; k++) {
-    const OrrInputResultRow row = {
-        .replay = sample->replays[k] + 1, .metric = (char *)metric, .value = sample->results[k]};
-    g_array_append_val(outcome->input_results, row);
-  }
+  for (guint k = 0; k < sample->n; k++)
+    ORR_APPEND(
+        outcome->input_results, OrrInputResultRow,
+        {.replay = sample->replays[k] + 1, .metric = (char *)metric, .value = sample->results[k]});
 }
 
 static void add_spread(const Sample *sample, const char *metric, double value,
                        OrrOutcome *outcome) {
   g_autofree double *sorted = g_memdup2(sample->results, sample->n * sizeof *sorted);
   qsort(sorted, sample->n, sizeof *sorted, orr_number_compare);
-  const OrrInputSpreadRow row = {.metric = (char *)metric,
-                                 .value = value,
-                                 .p10 = quantile(sorted, sample->n, 0.1),
-                                 .p50 = quantile(sorted, sample->n, 0.5),
-                                 .p90 = quantile(sorted, sample->n, 0.9),
-                                 .replays = sample->n};
-  g_array_append_val(outcome->input_spreads, row);
+  ORR_APPEND(outcome->input_spreads, OrrInputSpreadRow,
+             {.metric = (char *)metric,
+              .value = value,
+              .p10 = quantile(sorted, sample->n, 0.1),
+              .p50 = quantile(sorted, sample->n, 0.5),
+              .p90 = quantile(sorted, sample->n, 0.9),
+              .replays = sample->n});
 }
 
 static void add_effects(const OrrInputs *inputs, const Sample *sample, const char *metric,
@@ -157,17 +153,16 @@ static void add_result(const OrrInputs *inputs, const OrrField *field, OrrOutcom
 }
 
 static void add_inputs(const OrrInputs *inputs, OrrOutcome *outcome) {
-  for (guint i = 0; i < inputs->uncertain->len; i++) {
-    const OrrUncertain *one = inputs->uncertain->pdata[i];
+  ORR_EACH_POINTER(const OrrUncertain, one, inputs->uncertain) {
     g_autofree char *place = g_strdup_printf("%s:%d:%d", one->place.file ? one->place.file : "",
                                              one->place.line, one->place.column);
-    const OrrUncertainInputRow row = {.path = (char *)g_intern_string(one->path),
-                                      .value = one->value,
-                                      .low = one->low,
-                                      .high = one->high,
-                                      .unit = (char *)orr_unit_symbol(one->unit),
-                                      .place = g_string_chunk_insert_const(outcome->names, place)};
-    g_array_append_val(outcome->uncertain_inputs, row);
+    ORR_APPEND(outcome->uncertain_inputs, OrrUncertainInputRow,
+               {.path = (char *)g_intern_string(one->path),
+                .value = one->value,
+                .low = one->low,
+                .high = one->high,
+                .unit = (char *)orr_unit_symbol(one->unit),
+                .place = g_string_chunk_insert_const(outcome->names, place)});
   }
 }
 
@@ -183,8 +178,7 @@ static gboolean is_over_memory(const OrrOutcome *outcome, const OrrResult *resul
 
 static char *settings_of(const OrrInputs *inputs, guint replay) {
   GString *text = g_string_new(NULL);
-  for (guint i = 0; i < inputs->uncertain->len; i++) {
-    const OrrUncertain *one = inputs->uncertain->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrUncertain, one, inputs->uncertain) {
     g_autofree char *value =
         orr_uncertain_text(one, inputs->values[(gsize)replay * inputs->uncertain->len + i]);
     g_string_append_printf(text, "%s%s=%s", i > 0 ? "\n" : "", one->path, value);
@@ -199,13 +193,12 @@ static void add_replays(const OrrInputs *inputs, OrrOutcome *outcome) {
                          : is_over_memory(outcome, &replay->result) ? "over-memory"
                                                                     : "ok";
     g_autofree char *settings = settings_of(inputs, r);
-    const OrrInputReplayRow row = {
-        .replay = r + 1,
-        .status = (char *)status,
-        .reason = g_string_chunk_insert_const(outcome->names,
-                                              replay->error ? replay->error->message : ""),
-        .settings = g_string_chunk_insert_const(outcome->names, settings)};
-    g_array_append_val(outcome->input_replays, row);
+    ORR_APPEND(outcome->input_replays, OrrInputReplayRow,
+               {.replay = r + 1,
+                .status = (char *)status,
+                .reason = g_string_chunk_insert_const(outcome->names,
+                                                      replay->error ? replay->error->message : ""),
+                .settings = g_string_chunk_insert_const(outcome->names, settings)});
   }
 }
 
@@ -218,9 +211,7 @@ void orr_inputs_add(const OrrInputs *inputs, OrrOutcome *outcome) {
 }
 
 const OrrInputSpreadRow *orr_inputs_spread(const OrrOutcome *outcome, const char *metric) {
-  for (guint i = 0; i < outcome->input_spreads->len; i++) {
-    const OrrInputSpreadRow *row = &g_array_index(outcome->input_spreads, OrrInputSpreadRow, i);
+  ORR_EACH(const OrrInputSpreadRow, row, outcome->input_spreads)
     if (g_str_equal(row->metric, metric)) return row;
-  }
   return NULL;
 }

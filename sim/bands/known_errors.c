@@ -15,10 +15,7 @@ enum { TABLE, METRIC, PART, SET, ROWS, ERROR, N_COLUMNS };
 
 static void clear_error(gpointer data) {
   OrrKnownError *one = data;
-  g_free(one->table);
-  g_free(one->metric);
-  g_free(one->part);
-  g_free(one->set);
+  ORR_FREE(one->table, one->metric, one->part, one->set);
 }
 
 GArray *orr_known_errors_new(void) {
@@ -42,11 +39,9 @@ char *orr_known_errors_text(GArray *errors) {
                    "`make residuals` writes this file.\n");
   g_array_sort(errors, compare);
   g_string_append_printf(out, "%s\n", header);
-  for (guint i = 0; i < errors->len; i++) {
-    const OrrKnownError *one = &g_array_index(errors, OrrKnownError, i);
+  ORR_EACH(const OrrKnownError, one, errors)
     g_string_append_printf(out, "%s,%s,%s,%s,%" G_GINT64_FORMAT ",%.3f\n", one->table, one->metric,
                            one->part, one->set, one->rows, one->error);
-  }
   return g_string_free(out, FALSE);
 }
 
@@ -56,13 +51,13 @@ static void read_line(const OrrCsv *csv, const OrrCsvLine *line, OrrDiags *diags
       !orr_csv_number(csv, line, ERROR, diags, &error))
     return;
   char **cells = line->cells;
-  const OrrKnownError one = {.table = g_strdup(cells[TABLE]),
-                             .metric = g_strdup(cells[METRIC]),
-                             .part = g_strdup(cells[PART]),
-                             .set = g_strdup(cells[SET]),
-                             .rows = (gint64)rows,
-                             .error = error};
-  g_array_append_val(errors, one);
+  ORR_APPEND(errors, OrrKnownError,
+             {.table = g_strdup(cells[TABLE]),
+              .metric = g_strdup(cells[METRIC]),
+              .part = g_strdup(cells[PART]),
+              .set = g_strdup(cells[SET]),
+              .rows = (gint64)rows,
+              .error = error});
 }
 
 GArray *orr_known_errors_read(OrrLibrary *library, GError **error) {
@@ -94,8 +89,7 @@ char **orr_known_errors_words(OrrLibrary *library, const char *table, const char
   g_autoptr(GError) reason = NULL;
   g_autoptr(GArray) errors = orr_known_errors_read(library, &reason);
   if (!errors) g_strv_builder_add(words, reason->message);
-  for (guint i = 0; errors && i < errors->len; i++) {
-    const OrrKnownError *one = &g_array_index(errors, OrrKnownError, i);
+  ORR_EACH(const OrrKnownError, one, errors) {
     if (!is_asked(one, table, metric, parts)) continue;
     g_autofree char *part = *one->part ? g_strdup_printf(" (%s)", one->part) : g_strdup("");
     g_autofree char *text = g_strdup_printf(

@@ -36,8 +36,7 @@ OrrOwnRows *orr_own_rows_new(const OrrBands *bands, const OrrResiduals *rows) {
 
 void orr_own_rows_free(OrrOwnRows *own) {
   if (!own) return;
-  g_free(own->points);
-  g_free(own);
+  ORR_FREE(own->points, own);
 }
 
 /* --- Kriging --- */
@@ -148,8 +147,7 @@ static const OrrResidualAnswer *answer_of(const OrrResidual *residual, OrrQuanti
 static GArray *near_rows(const OrrOwnRows *own, const OrrDistancePoint *asked,
                          const OrrLikenessRow *likeness, OrrQuantity quantity) {
   GArray *near = g_array_new(FALSE, FALSE, sizeof(OwnNear));
-  for (guint i = 0; i < own->rows->rows->len; i++) {
-    const OrrResidual *one = &g_array_index(own->rows->rows, OrrResidual, i);
+  ORR_EACH_AT(i, const OrrResidual, one, own->rows->rows) {
     const OwnNear row = {orr_distance(asked, &own->points[i]), i};
     if (g_str_equal(one->likeness.kind, likeness->kind) && answer_of(one, quantity))
       g_array_append_val(near, row);
@@ -248,8 +246,8 @@ GArray *orr_own_rows_advice(const OrrLikenessRow *asked) {
     if (!g_str_equal(plan->kind, asked->kind) || (plan->is_one_node && !(asked->nodes > 1)))
       continue;
     const OrrLikenessRow rows[] = {scaled(asked, plan, plan->low), scaled(asked, plan, plan->high)};
-    const OrrOwnAdvice one = {plan->text, orr_own_rows_width(asked, rows, G_N_ELEMENTS(rows))};
-    g_array_append_val(advice, one);
+    ORR_APPEND(advice, OrrOwnAdvice,
+               {plan->text, orr_own_rows_width(asked, rows, G_N_ELEMENTS(rows))});
   }
   g_array_sort(advice, compare_advice);
   return advice;

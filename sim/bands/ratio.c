@@ -64,8 +64,7 @@ typedef void (*VisitPair)(const Candidate *a, const Candidate *b, void *user);
 
 static void visit_pairs(const OrrBands *bands, const GArray *candidates, VisitPair visit,
                         void *user) {
-  for (guint i = 0; i < candidates->len; i++) {
-    const Candidate *a = &g_array_index(candidates, Candidate, i);
+  ORR_EACH_AT(i, const Candidate, a, candidates) {
     const OrrResidual *first = orr_band_residual(bands, a->row);
     for (guint k = i + 1; k < candidates->len; k++) {
       const Candidate *b = &g_array_index(candidates, Candidate, k);
@@ -110,11 +109,10 @@ static void add_pair(const Candidate *a, const Candidate *b, void *user) {
   const Search *search = user;
   const double near = a->to_first + b->to_second;
   if (bin_of(near) > search->last_bin) return;
-  const Pair pair = {near + orr_distance_of_changes(search->x, search->y,
-                                                    &search->bands->points[a->row],
-                                                    &search->bands->points[b->row]),
-                     a->log_error - b->log_error};
-  g_array_append_val(search->pairs, pair);
+  ORR_APPEND(search->pairs, Pair,
+             {near + orr_distance_of_changes(search->x, search->y, &search->bands->points[a->row],
+                                             &search->bands->points[b->row]),
+              a->log_error - b->log_error});
 }
 
 static int compare_pairs(const void *a, const void *b) {
@@ -142,8 +140,7 @@ static OrrConformalRow *weighted_rows(const GArray *pairs) {
   const guint at = MIN(BANDWIDTH_PAIR, pairs->len - 1);
   const double bandwidth = g_array_index(pairs, Pair, at).distance + ORR_BAND_LEAST;
   const double nearest = g_array_index(pairs, Pair, 0).distance;
-  for (guint i = 0; i < pairs->len; i++) {
-    const Pair *pair = &g_array_index(pairs, Pair, i);
+  ORR_EACH_AT(i, const Pair, pair, pairs) {
     rows[i] =
         (OrrConformalRow){pair->log_error, orr_band_weight(pair->distance, nearest, bandwidth)};
   }

@@ -177,10 +177,8 @@ gboolean orr_residuals_write(const OrrResiduals *residuals, const char *kind, co
                          "`make residuals` writes this file.\n# model-revision: %d\n",
                          kind, ORR_MODEL_REVISION);
   append_header(out);
-  for (guint i = 0; i < residuals->rows->len; i++) {
-    const OrrResidual *residual = &g_array_index(residuals->rows, OrrResidual, i);
+  ORR_EACH(const OrrResidual, residual, residuals->rows)
     if (strcmp(residual->likeness.kind, kind) == 0) append_row(out, residual);
-  }
   return orr_file_write(path, out->str, (gssize)out->len, error);
 }
 

@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/base/arrays.h"
 #include "sim/base/fault.h"
 
 typedef struct {
@@ -150,8 +151,7 @@ static guint wait_for_some(GArray *running, GPtrArray *answers, int most_ms) {
 
 /* Their tasks get no answer. */
 static void kill_children(GArray *running, GPtrArray *answers) {
-  for (guint i = 0; i < running->len; i++) {
-    Child *child = &g_array_index(running, Child, i);
+  ORR_EACH(Child, child, running) {
     kill(child->pid, SIGKILL);
     orr_children_answer_free(end_child(child));
     answers->pdata[child->index] = answer_new(NULL);
@@ -196,8 +196,7 @@ GPtrArray *orr_children_run(const OrrChildren *children) {
 gboolean orr_children_collect(const OrrChildren *children, gsize size, void *ret_answers,
                               guint *ret_failed, GError **error) {
   g_autoptr(GPtrArray) answers = orr_children_run(children);
-  for (guint i = 0; i < answers->len; i++) {
-    OrrChildAnswer *answer = answers->pdata[i];
+  ORR_EACH_POINTER_AT(i, OrrChildAnswer, answer, answers) {
     if (ret_failed) *ret_failed = i;
     if (answer->error) {
       g_propagate_error(error, g_steal_pointer(&answer->error));

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/arrays.h"
 
 struct OrrNode;
 

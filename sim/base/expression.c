@@ -4,7 +4,6 @@
 #include "sim/base/expression.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "sim/base/expression_private.h"
 
@@ -27,8 +26,7 @@ void orr_term_free(OrrTerm *term) {
 void orr_expression_free(OrrExpression *expression) {
   if (!expression) return;
   orr_term_free(expression->root);
-  g_free(expression->text);
-  g_free(expression);
+  ORR_FREE(expression->text, expression);
 }
 
 OrrValueType orr_expression_type(const OrrExpression *expression) { return expression->root->type; }

@@ -11,8 +11,7 @@
 
 static void part_free(gpointer data) {
   OrrFieldDefinition *definition = data;
-  g_free(definition->name);
-  g_free(definition);
+  ORR_FREE(definition->name, definition);
 }
 
 const OrrFieldDefinition *orr_field_definitions_get(const OrrFieldDefinitions *definitions,
@@ -23,10 +22,8 @@ const OrrFieldDefinition *orr_field_definitions_get(const OrrFieldDefinitions *d
 static OrrFieldDefinition *find_definition(const OrrFieldDefinitions *definitions,
                                            const OrrFieldTable *table,
                                            const OrrRegistry *registry) {
-  for (guint i = 0; i < definitions->definitions->len; i++) {
-    OrrFieldDefinition *definition = definitions->definitions->pdata[i];
+  ORR_EACH_POINTER(OrrFieldDefinition, definition, definitions->definitions)
     if (definition->table == table && definition->registry == registry) return definition;
-  }
   return NULL;
 }
 
@@ -75,8 +72,7 @@ void orr_field_definitions_init(OrrFieldDefinitions *definitions, const OrrField
                                 const OrrRegistry *registry, const char *document) {
   definitions->definitions = g_ptr_array_new_with_free_func(part_free);
   add_definition(definitions, table, registry, document);
-  for (guint i = 0; i < definitions->definitions->len; i++) {
-    const OrrFieldDefinition *definition = definitions->definitions->pdata[i];
+  ORR_EACH_POINTER(const OrrFieldDefinition, definition, definitions->definitions) {
     if (definition->table) add_fields(definitions, definition->table);
     for (guint j = 0; definition->registry && definition->registry->entries[j]; j++)
       if (definition->registry->entries[j]->params)

@@ -202,8 +202,7 @@ static char *find_file(const OrrLibrary *library, const OrrDocumentKind *kind, c
     kind_folders(library->folders->pdata[i], kind, folders);
     g_autofree char *ours = g_build_filename(folders[0], file, NULL);
     g_autofree char *flat = folders[1] ? g_build_filename(folders[1], file, NULL) : NULL;
-    g_free(folders[0]);
-    g_free(folders[1]);
+    ORR_FREE(folders[0], folders[1]);
     if (g_file_test(ours, G_FILE_TEST_IS_REGULAR)) return g_steal_pointer(&ours);
     if (flat && g_file_test(flat, G_FILE_TEST_IS_REGULAR)) return g_steal_pointer(&flat);
   }
@@ -280,8 +279,7 @@ char **orr_library_names(OrrLibrary *library, const char *kind_name) {
     kind_folders(library->folders->pdata[i], kind, folders);
     add_names(folders[0], names);
     add_names(folders[1], names);
-    g_free(folders[0]);
-    g_free(folders[1]);
+    ORR_FREE(folders[0], folders[1]);
   }
   g_ptr_array_sort(names, compare_texts);
   for (guint i = names->len; i-- > 1;)

@@ -46,9 +46,7 @@ static const struct {
 
 static void free_meaning(gpointer data) {
   Meaning *meaning = data;
-  g_free(meaning->document);
-  g_free(meaning->words);
-  g_free(meaning);
+  ORR_FREE(meaning->document, meaning->words, meaning);
 }
 
 static Meaning *new_meaning(const char *document, const char *words) {

@@ -81,8 +81,7 @@ void orr_node_free(OrrNode *node) {
   g_clear_pointer(&node->keys, g_ptr_array_unref);
   g_clear_pointer(&node->items, g_ptr_array_unref);
   orr_node_free(node->replaced);
-  g_free(node->text);
-  g_free(node);
+  ORR_FREE(node->text, node);
 }
 
 guint orr_node_length(const OrrNode *node) { return node && node->items ? node->items->len : 0; }
@@ -188,15 +187,13 @@ static OrrNode *merge(const OrrNode *base, const OrrNode *over, Take take);
 
 static OrrNode *merge_maps(const OrrNode *base, const OrrNode *over, Take take) {
   OrrNode *merged = orr_node_new_map(over->place);
-  for (guint i = 0; i < base->keys->len; i++) {
-    const OrrNode *key = g_ptr_array_index(base->keys, i);
+  ORR_EACH_POINTER_AT(i, const OrrNode, key, base->keys) {
     guint at = find(over, key->text);
     const OrrNode *laid = at == G_MAXUINT ? NULL : g_ptr_array_index(over->items, at);
     g_ptr_array_add(merged->keys, take(laid ? g_ptr_array_index(over->keys, at) : key));
     g_ptr_array_add(merged->items, merge(g_ptr_array_index(base->items, i), laid, take));
   }
-  for (guint i = 0; i < over->keys->len; i++) {
-    const OrrNode *key = g_ptr_array_index(over->keys, i);
+  ORR_EACH_POINTER_AT(i, const OrrNode, key, over->keys) {
     if (find(base, key->text) != G_MAXUINT) continue;
     g_ptr_array_add(merged->keys, take(key));
     g_ptr_array_add(merged->items, take(g_ptr_array_index(over->items, i)));

@@ -7,8 +7,7 @@
 
 void orr_uncertain_free(OrrUncertain *uncertain) {
   if (!uncertain) return;
-  g_free(uncertain->path);
-  g_free(uncertain);
+  ORR_FREE(uncertain->path, uncertain);
 }
 
 double orr_uncertain_quantile(const OrrUncertain *uncertain, double probability) {

@@ -245,9 +245,7 @@ OrrYamlTree *orr_yaml_tree_new(GBytes *bytes, const char *text, gsize length, co
 
 void orr_yaml_tree_free(OrrYamlTree *tree) {
   if (!tree) return;
-  g_free(tree->nodes);
-  g_free(tree->pointers);
-  g_free(tree->arrays);
+  ORR_FREE(tree->nodes, tree->pointers, tree->arrays);
   g_bytes_unref(tree->bytes);
   g_free(tree);
 }
@@ -309,11 +307,9 @@ static OrrYamlTree *parse(char **files, const char *text, gsize length, const ch
 /* The tree of this text that the process has, or NULL. */
 static const OrrYamlTree *find_known(const GPtrArray *known, const char *text, gsize length,
                                      const char *file) {
-  for (guint i = 0; i < known->len; i++) {
-    const OrrYamlTree *tree = known->pdata[i];
+  ORR_EACH_POINTER(const OrrYamlTree, tree, known)
     if (tree->file == file && tree->n_source == length && memcmp(tree->source, text, length) == 0)
       return tree;
-  }
   return NULL;
 }
 

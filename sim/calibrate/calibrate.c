@@ -38,9 +38,7 @@ static void keeper_clear(Keeper *keeper) {
   orr_store_free(keeper->store);
   if (keeper->round) g_array_unref(keeper->round);
   if (keeper->refusals) g_array_unref(keeper->refusals);
-  g_free(keeper->date);
-  g_free(keeper->resolved);
-  g_free(keeper->hash);
+  ORR_FREE(keeper->date, keeper->resolved, keeper->hash);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Keeper, keeper_clear)
 
@@ -126,15 +124,15 @@ static gboolean keep_refusal(const OrrMeasureRefusal *refusal, void *user, GErro
   Keeper *keeper = user;
   (void)error;
   keeper->kept.n_passed_over++;
-  const OrrMeasureRefusal copy = {.family = g_strdup(refusal->family),
-                                  .shape = g_strdup(refusal->shape),
-                                  .rank = refusal->rank,
-                                  .ends_job = refusal->ends_job,
-                                  .reason = g_strdup(refusal->reason),
-                                  .device = g_strdup(refusal->device),
-                                  .driver = g_strdup(refusal->driver),
-                                  .date = g_strdup(refusal->date)};
-  g_array_append_val(keeper->refusals, copy);
+  ORR_APPEND(keeper->refusals, OrrMeasureRefusal,
+             {.family = g_strdup(refusal->family),
+              .shape = g_strdup(refusal->shape),
+              .rank = refusal->rank,
+              .ends_job = refusal->ends_job,
+              .reason = g_strdup(refusal->reason),
+              .device = g_strdup(refusal->device),
+              .driver = g_strdup(refusal->driver),
+              .date = g_strdup(refusal->date)});
   return TRUE;
 }
 
@@ -269,9 +267,7 @@ gboolean orr_calibrate(const OrrCalibrateOrder *order, OrrCalibrateAnswer *ret_a
 }
 
 void orr_calibrate_answer_clear(OrrCalibrateAnswer *answer) {
-  g_free(answer->device);
-  g_free(answer->driver);
+  ORR_FREE(answer->device, answer->driver);
   if (answer->left_out) g_ptr_array_unref(answer->left_out);
-  g_free(answer->families);
-  g_free(answer->states);
+  ORR_FREE(answer->families, answer->states);
 }

@@ -3,8 +3,6 @@
  */
 #include "sim/calibrate/calibrate.h"
 
-#include <math.h>
-
 #include "calibration/measure/family.h"
 
 enum { THROTTLE_POWER = 4 }; /* nvmlClocksEventReasonSwPowerCap */
@@ -27,8 +25,7 @@ static gboolean is_bound_by_arithmetic(const OrrMeasureRow *row, const OrrDevice
 
 guint orr_calibrate_burst(GArray *rows, const OrrDevice *device) {
   guint n = 0;
-  for (guint i = 0; i < rows->len; i++) {
-    OrrMeasureRow *row = &g_array_index(rows, OrrMeasureRow, i);
+  ORR_EACH(OrrMeasureRow, row, rows) {
     if (!is_power_limited(row) || !is_bound_by_arithmetic(row, device)) continue;
     row->median_us *= row->sm_clock_hz / row->sm_clock_limit_hz;
     row->best_us *= row->sm_clock_hz / row->sm_clock_limit_hz;

@@ -201,8 +201,7 @@ static void difference_free(gpointer data) {
 static void tally_free(gpointer data) {
   Tally *tally = data;
   g_array_unref(tally->errors);
-  g_free(tally->difference.kernels);
-  g_free(tally);
+  ORR_FREE(tally->difference.kernels, tally);
 }
 
 static Tally *tally_of(GHashTable *tallies, char *label) {
@@ -230,8 +229,7 @@ static gboolean add_row(GHashTable *tallies, const OrrCostModel *model, const Or
   Tally *tally = tally_of(tallies, comparison.label(&shape));
   tally->difference.n_rows++;
   if (!comparison.predict || !comparison.predict(model, &shape, row, &cost)) return TRUE;
-  const double off = cost.time_s * 1e6 / row->median_us - 1;
-  g_array_append_val(tally->errors, off);
+  ORR_APPEND(tally->errors, double, cost.time_s * 1e6 / row->median_us - 1);
   tally->n_from_rows += cost.how == ORR_HOW_MEASURED || cost.how == ORR_HOW_INTERPOLATED;
   return TRUE;
 }

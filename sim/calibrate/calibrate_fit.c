@@ -25,8 +25,7 @@ static void exported_clear(Exported *exported) {
   }
   if (exported->folder) g_rmdir(exported->folder);
   if (exported->files) g_ptr_array_unref(exported->files);
-  g_free(exported->folder);
-  g_free(exported->system);
+  ORR_FREE(exported->folder, exported->system);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Exported, exported_clear)
 

@@ -54,9 +54,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Report, report_clear)
 
 static void unused_free(gpointer data) {
   OrrCalibrateUnused *unused = data;
-  g_free(unused->name);
-  g_free(unused->reason);
-  g_free(unused);
+  ORR_FREE(unused->name, unused->reason, unused);
 }
 
 void orr_calibrate_import_free(OrrCalibrateImport *import) {
@@ -76,8 +74,7 @@ static void add_kernel(Report *report, const char *text, const Kernel *more) {
     g_ptr_array_add(report->ranges, range);
     g_hash_table_insert(report->by_text, g_steal_pointer(&key), range);
   }
-  for (guint i = 0; i < range->kernels->len; i++) {
-    Kernel *kernel = range->kernels->pdata[i];
+  ORR_EACH_POINTER(Kernel, kernel, range->kernels) {
     if (strcmp(kernel->name, more->name) != 0) continue;
     kernel->total_us += more->total_us;
     kernel->least_us = fmin(kernel->least_us, more->least_us);
@@ -190,10 +187,8 @@ static gboolean read_nsys(const OrrCsv *csv, OrrDiags *diags, Report *report) {
                           .median = orr_csv_find(csv, "Med (ns)"),
                           .least = orr_csv_find(csv, "Min (ns)")};
   if (at.name < 0 || at.launches < 0 || at.total < 0) return FALSE;
-  for (guint i = 0; i < csv->lines->len; i++) {
-    const OrrCsvLine *line = csv->lines->pdata[i];
+  ORR_EACH_POINTER(const OrrCsvLine, line, csv->lines)
     if (line->cells) add_nsys(csv, line, &at, diags, report);
-  }
   return TRUE;
 }
 
@@ -260,12 +255,10 @@ static gboolean read_ncu(const OrrCsv *csv, OrrDiags *diags, Report *report) {
   const int name = orr_csv_find(csv, "Kernel Name"), metric = orr_csv_find(csv, "Metric Name"),
             unit = orr_csv_find(csv, "Metric Unit"), value = orr_csv_find(csv, "Metric Value");
   if (name < 0 || metric < 0 || unit < 0 || value < 0) return FALSE;
-  for (guint i = 0; i < csv->lines->len; i++) {
-    const OrrCsvLine *line = csv->lines->pdata[i];
+  ORR_EACH_POINTER(const OrrCsvLine, line, csv->lines)
     if (line->cells && (strcmp(line->cells[metric], "Duration") == 0 ||
                         strcmp(line->cells[metric], "gpu__time_duration.sum") == 0))
       add_ncu(csv, line, name, unit, value, diags, report);
-  }
   return TRUE;
 }
 
@@ -285,8 +278,7 @@ static double calls_of(const Range *range) {
 static const Kernel *longest_of(const Range *range, double *ret_total_us) {
   const Kernel *longest = range->kernels->pdata[0];
   *ret_total_us = 0;
-  for (guint i = 0; i < range->kernels->len; i++) {
-    const Kernel *kernel = range->kernels->pdata[i];
+  ORR_EACH_POINTER(const Kernel, kernel, range->kernels) {
     *ret_total_us += kernel->total_us;
     if (kernel->total_us > longest->total_us) longest = kernel;
   }

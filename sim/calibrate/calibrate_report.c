@@ -116,8 +116,7 @@ static void add_number(GString *text, double value, const char *format) {
 static void add_differences(GString *text, const GPtrArray *differences) {
   g_string_append(
       text, "kernels,rows,asked,mean_error_percent,bias_percent,p90_percent,from_rows_percent\n");
-  for (guint i = 0; i < differences->len; i++) {
-    const OrrCalibrateDifference *difference = differences->pdata[i];
+  ORR_EACH_POINTER(const OrrCalibrateDifference, difference, differences) {
     const OrrErrors *errors = &difference->errors;
     g_string_append_printf(text, "%s,%u,%u", difference->kernels, difference->n_rows,
                            (guint)errors->n);

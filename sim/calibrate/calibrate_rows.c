@@ -156,8 +156,7 @@ GPtrArray *orr_calibrate_rows_write(const GArray *rows, const char *folder, GErr
   if (!files) return NULL;
   if (g_mkdir_with_parents(folder, 0777) != 0)
     return orr_fault_null(error, ORR_FAULT_RESOURCE, "%s: %s", folder, g_strerror(errno));
-  for (guint i = 0; i < files->len; i++) {
-    const OrrExportFile *file = files->pdata[i];
+  ORR_EACH_POINTER(const OrrExportFile, file, files) {
     g_autofree char *path = g_build_filename(folder, file->file, NULL);
     if (!orr_file_write(path, file->text, -1, error)) return NULL;
   }

@@ -40,10 +40,7 @@ typedef struct {
 
 static void row_free(gpointer data) {
   Row *row = data;
-  g_free(row->metric);
-  g_free(row->unit);
-  g_free(row->cells);
-  g_free(row);
+  ORR_FREE(row->metric, row->unit, row->cells, row);
 }
 
 static Row *row_of(GPtrArray *rows, const char *metric, const char *unit, guint n) {
@@ -66,8 +63,7 @@ static gboolean add_run(OrrStore *store, const gint64 *runs, guint n, guint i, G
   OrrAnswer *answer = orr_store_ask(store, "compare-results", runs[i], &other, 1, error);
   if (!answer) return FALSE;
   g_ptr_array_add(kept, answer);
-  for (guint r = 0; r < answer->rows->len; r++) {
-    char **cells = answer->rows->pdata[r];
+  ORR_EACH_POINTER(char *, cells, answer->rows) {
     Row *row = row_of(rows, cells[METRIC], cells[UNIT], n);
     row->cells[0].value = cells[OTHER];
     row->cells[i] = (Cell){.value = cells[THIS], .change = cells[CHANGE]};
@@ -90,10 +86,8 @@ static gboolean add_bands(OrrStore *store, const gint64 *runs, guint i, GPtrArra
   OrrAnswer *answer = orr_store_query(store, sql, runs[i], error);
   if (!answer) return FALSE;
   g_ptr_array_add(kept, answer);
-  for (guint r = 0; r < answer->rows->len; r++) {
-    char **cells = answer->rows->pdata[r];
-    for (guint k = 0; k < rows->len; k++) {
-      Row *row = rows->pdata[k];
+  ORR_EACH_POINTER(char *, cells, answer->rows) {
+    ORR_EACH_POINTER(Row, row, rows) {
       if (strcmp(row->metric, cells[0]) != 0) continue;
       row->cells[i].low = cells[1];
       row->cells[i].high = cells[2];
@@ -144,8 +138,7 @@ static OrrAnswer *columns_of(const gint64 *runs, guint n, guint each) {
 static OrrAnswer *make(const GPtrArray *rows, const gint64 *runs, guint n, gboolean is_plain) {
   const guint each = is_plain ? G_N_ELEMENTS(parts) : 1;
   OrrAnswer *answer = columns_of(runs, n, each);
-  for (guint r = 0; r < rows->len; r++) {
-    const Row *row = rows->pdata[r];
+  ORR_EACH_POINTER(const Row, row, rows) {
     g_autoptr(GPtrArray) cells = g_ptr_array_new_with_free_func(g_free);
     g_ptr_array_add(cells, g_strdup(row->metric));
     g_ptr_array_add(cells, g_strdup(row->unit));

@@ -22,9 +22,7 @@ static const char *const headlines[] = {"iteration_time_s", "memory_peak_bytes",
 
 static void clear_verdict(gpointer data) {
   OrrVerdict *verdict = data;
-  g_free(verdict->metric);
-  g_free(verdict->quality);
-  g_free(verdict->text);
+  ORR_FREE(verdict->metric, verdict->quality, verdict->text);
 }
 
 static OrrVerdicts *verdicts_new(void) {
@@ -38,9 +36,7 @@ static OrrVerdicts *verdicts_new(void) {
 void orr_compare_verdict_free(OrrVerdicts *all) {
   if (!all) return;
   g_array_unref(all->verdicts);
-  g_free(all->differ);
-  g_free(all->note);
-  g_free(all);
+  ORR_FREE(all->differ, all->note, all);
 }
 
 /* --- What differs --- */

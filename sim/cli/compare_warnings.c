@@ -24,10 +24,7 @@ static void clear_shared(gpointer data) {
 static void add(GArray *all, gint64 run, const char *text) {
   guint i = 0;
   while (i < all->len && strcmp(g_array_index(all, Shared, i).text, text) != 0) i++;
-  if (i == all->len) {
-    const Shared none = {g_strdup(text), g_string_new(NULL), 0};
-    g_array_append_val(all, none);
-  }
+  if (i == all->len) ORR_APPEND(all, Shared, {g_strdup(text), g_string_new(NULL), 0});
   Shared *shared = &g_array_index(all, Shared, i);
   g_string_append_printf(shared->runs, "%s%" G_GINT64_FORMAT, shared->n++ ? ", " : "", run);
 }
@@ -104,10 +101,8 @@ GPtrArray *orr_compare_warnings(OrrLibrary *library, OrrStore *store, const gint
   for (guint i = 0; i < n; i++)
     if (!add_run(library, store, runs[i], all, error)) return NULL;
   GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
-  for (guint i = 0; i < all->len; i++) {
-    const Shared *shared = &g_array_index(all, Shared, i);
+  ORR_EACH(const Shared, shared, all)
     g_ptr_array_add(texts, g_strdup_printf("run%s %s: %s", shared->n > 1 ? "s" : "",
                                            shared->runs->str, shared->text));
-  }
   return texts;
 }

@@ -3,8 +3,6 @@
  */
 #include "sim/cli/cli.h"
 
-#include <string.h>
-
 /* Escapes text for roff, where a line that begins with '.' or '\'' is a request, a backslash begins
  * an escape, and '-' prints a hyphen. A newline in @text separates paragraphs. */
 static void append_roff(GString *page, const char *text) {

@@ -83,6 +83,5 @@ void orr_progress_free(OrrProgress *progress) {
   if (progress->is_drawn) orr_terminal_line(NULL);
   g_mutex_clear(&progress->lock);
   g_cond_clear(&progress->wake);
-  g_free(progress->what);
-  g_free(progress);
+  ORR_FREE(progress->what, progress);
 }

@@ -10,8 +10,7 @@
 
 static void binding_clear(gpointer data) {
   OrrBinding *binding = data;
-  g_free((char *)binding->name);
-  g_free((char *)binding->value);
+  ORR_FREE((char *)binding->name, (char *)binding->value);
 }
 
 GArray *orr_question_bindings(char **params, GError **error) {
@@ -22,8 +21,7 @@ GArray *orr_question_bindings(char **params, GError **error) {
     if (!equals || equals == *params)
       return orr_fault_null(error, ORR_FAULT_USAGE, "--param takes NAME=VALUE, found '%s'",
                             *params);
-    const OrrBinding binding = {g_strndup(*params, equals - *params), g_strdup(equals + 1)};
-    g_array_append_val(bindings, binding);
+    ORR_APPEND(bindings, OrrBinding, {g_strndup(*params, equals - *params), g_strdup(equals + 1)});
   }
   return g_steal_pointer(&bindings);
 }
@@ -32,10 +30,8 @@ char *orr_question_empty(const OrrView *view, const GArray *bindings) {
   g_autofree char *runs = orr_view_rows_from(view);
   GString *text = g_string_new(view->name);
   g_string_append_printf(text, " has rows for %s", runs);
-  for (guint i = 0; i < bindings->len; i++) {
-    const OrrBinding *one = &g_array_index(bindings, OrrBinding, i);
+  ORR_EACH_AT(i, const OrrBinding, one, bindings)
     g_string_append_printf(text, "%s%s=%s", i == 0 ? "; none has " : ", ", one->name, one->value);
-  }
   if (bindings->len > 0)
     g_string_append_printf(text, " ('orrery describe view %s' says what it takes)", view->name);
   return g_string_free(text, FALSE);

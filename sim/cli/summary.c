@@ -152,8 +152,7 @@ static void add_memory(OrrPage *page, const OrrOutcome *outcome) {
 /* How the costs are known, as percentages of the kernels' time. */
 static void add_costs(OrrPage *page, const OrrOutcome *outcome) {
   double seconds[ORR_HOW_OUTSIDE + 1] = {0}, sum = 0;
-  for (guint i = 0; i < outcome->operators->len; i++) {
-    const OrrOperatorRow *row = &g_array_index(outcome->operators, OrrOperatorRow, i);
+  ORR_EACH(const OrrOperatorRow, row, outcome->operators) {
     for (guint how = 0; how <= ORR_HOW_OUTSIDE; how++)
       if (g_strcmp0(row->how, orr_cost_how_text(outcome->carried_from, (OrrHow)how)) == 0)
         seconds[how] += row->seconds_total;
@@ -194,12 +193,10 @@ static void add_replay(OrrPage *page, const OrrOutcome *outcome, gint64 n_events
 
 /* The traffic with the file system: bytes, time and rate of each kind. */
 static void add_storage(OrrPage *page, const OrrOutcome *outcome) {
-  for (guint i = 0; i < outcome->storage->len; i++) {
-    const OrrStorageRow *row = &g_array_index(outcome->storage, OrrStorageRow, i);
+  ORR_EACH_AT(i, const OrrStorageRow, row, outcome->storage)
     orr_page_line(page, i == 0 ? "storage" : "", "%d %s of %s: %s, %s", (int)row->count, row->name,
                   orr_page_bytes(page, row->bytes), orr_page_seconds(page, row->wall_s),
                   orr_page_quantity(page, row->bytes_per_s, ORR_UNIT_BYTES_PER_S));
-  }
 }
 
 static void add_training(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {

@@ -44,17 +44,14 @@ static GArray *coverages_of(const OrrValidateBands *bands, const GPtrArray *sets
     const OrrCoverage coverage = orr_coverage_of_set(bands, sets->pdata[i]);
     g_array_append_val(all, coverage);
   }
-  for (const OrrCoverageGroup *group = orr_coverage_groups; !sets && group->name; group++) {
-    const OrrCoverage coverage = orr_coverage_of_group(bands, group);
-    g_array_append_val(all, coverage);
-  }
+  for (const OrrCoverageGroup *group = orr_coverage_groups; !sets && group->name; group++)
+    ORR_APPEND(all, OrrCoverage, orr_coverage_of_group(bands, group));
   return all;
 }
 
 /* Takes @coverages. */
 static void add_lines(OrrPage *page, GArray *coverages) {
-  for (guint i = 0; i < coverages->len; i++) {
-    const OrrCoverage *one = &g_array_index(coverages, OrrCoverage, i);
+  ORR_EACH(const OrrCoverage, one, coverages) {
     const OrrCoverageLevel *level = &one->levels[0];
     if (one->n_answers > 0)
       orr_page_add(page, "  %-*s %6u  %5u %5u %5u  %6s  %6s  %6s  %6s  %6s  %6s  %6s\n", NAME_WIDTH,
@@ -90,26 +87,23 @@ typedef enum { BY_SET, BY_AXIS, BY_GROUP } By;
 static GArray *pairs_by(const GArray *pairs, const GPtrArray *sets, By by) {
   GArray *all = g_array_new(FALSE, FALSE, sizeof(OrrPairsSummary));
   const guint n = by == BY_SET ? sets->len : by == BY_AXIS ? ORR_AXES : n_groups();
-  for (guint i = 0; i < n; i++) {
-    const OrrPairsSummary one = orr_validate_pairs_summary(
-        pairs, by == BY_SET ? sets->pdata[i] : NULL, by == BY_AXIS ? (OrrPairAxis)i : ORR_AXES,
-        by == BY_GROUP ? &orr_coverage_groups[i] : NULL);
-    g_array_append_val(all, one);
-  }
+  for (guint i = 0; i < n; i++)
+    ORR_APPEND(all, OrrPairsSummary,
+               orr_validate_pairs_summary(pairs, by == BY_SET ? sets->pdata[i] : NULL,
+                                          by == BY_AXIS ? (OrrPairAxis)i : ORR_AXES,
+                                          by == BY_GROUP ? &orr_coverage_groups[i] : NULL));
   return all;
 }
 
 static void add_pair_lines(OrrPage *page, const GArray *pairs, const GPtrArray *sets, By by) {
   g_autoptr(GArray) all = pairs_by(pairs, sets, by);
-  for (guint i = 0; i < all->len; i++) {
-    const OrrPairsSummary *one = &g_array_index(all, OrrPairsSummary, i);
+  ORR_EACH(const OrrPairsSummary, one, all)
     if (one->n_pairs > 0)
       orr_page_add(page, "  %-*s %6u  %6u  %6s  %6s  %6s  %6s  %6s  %6s\n", NAME_WIDTH, one->name,
                    one->n_pairs, one->n_banded, percent(page, one->named),
                    percent(page, one->coverage), percent(page, one->decided),
                    percent(page, one->right), width_of(page, one->width),
                    width_of(page, one->apart));
-  }
 }
 
 static void add_all_pair_lines(OrrPage *page, const GArray *pairs, const GPtrArray *sets) {
@@ -143,8 +137,7 @@ static gboolean is_outside(const OrrBandsCheck *check) {
 
 static void add_outside(OrrPage *page, const OrrValidateBands *bands) {
   guint n = 0;
-  for (guint i = 0; i < bands->checks->len; i++) {
-    const OrrBandsCheck *check = &g_array_index(bands->checks, OrrBandsCheck, i);
+  ORR_EACH(const OrrBandsCheck, check, bands->checks) {
     if (!is_outside(check) || ++n > MOST_OUTSIDE) continue;
     const OrrBandsBounds band = values_of(check);
     orr_page_add(

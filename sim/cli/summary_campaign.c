@@ -34,8 +34,7 @@ static void add_failures(OrrPage *page, const OrrCampaignResult *r) {
 /* The causes that lose most time, over all phases; rows of a cause stand together. */
 static void add_causes(OrrPage *page, const GArray *losses) {
   g_autoptr(GArray) sums = g_array_new(FALSE, FALSE, sizeof(OrrCampaignLossRow));
-  for (guint i = 0; i < losses->len; i++) {
-    const OrrCampaignLossRow *row = &g_array_index(losses, OrrCampaignLossRow, i);
+  ORR_EACH(const OrrCampaignLossRow, row, losses) {
     OrrCampaignLossRow *last =
         sums->len > 0 ? &g_array_index(sums, OrrCampaignLossRow, sums->len - 1) : NULL;
     if (last && g_str_equal(last->cause, row->cause))

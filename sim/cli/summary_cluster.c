@@ -41,8 +41,7 @@ static void add_policy(OrrPage *page, const OrrClusterPolicy *policy) {
 static void add_sizes(OrrPage *page, const OrrOutcome *outcome) {
   orr_page_line(page, "by gang", "%8s %8s %11s %11s %11s %11s", "GPUs", "jobs", "GPU-hours",
                 "wait mean", "wait p95", "wait p99");
-  for (guint i = 0; i < outcome->cluster_sizes->len; i++) {
-    const OrrClusterSizeRow *row = &g_array_index(outcome->cluster_sizes, OrrClusterSizeRow, i);
+  ORR_EACH(const OrrClusterSizeRow, row, outcome->cluster_sizes) {
     if (strcmp(row->grouping, "gpus") != 0) continue;
     orr_page_line(page, "", "%8s %8" G_GINT64_FORMAT " %11.0f %11s %11s %11s", row->name,
                   row->n_jobs, row->gpu_hours, time_text(page, row->wait.mean),
@@ -117,8 +116,7 @@ static void add_machine(OrrPage *page, const OrrScenario *scenario, const OrrClu
                   scenario->cluster.name);
   else
     orr_page_line(page, "machine", "%s", gpus);
-  for (guint k = 0; k < kinds->len; k++) {
-    const OrrClusterKind *kind = kinds->pdata[k];
+  ORR_EACH_POINTER(const OrrClusterKind, kind, kinds) {
     const gint64 each = kind->gpus > 0 ? kind->gpus : scenario->cluster.node.gpus;
     orr_page_item(page, D " %s", kind->nodes * each, kind->name);
   }

@@ -60,11 +60,9 @@ static guint count(const OrrOutcome *outcome, const char *status) {
 
 /* The first line of the first reason. */
 static const char *first_failure(OrrPage *page, const OrrOutcome *outcome) {
-  for (guint i = 0; i < outcome->input_replays->len; i++) {
-    const OrrInputReplayRow *row = &g_array_index(outcome->input_replays, OrrInputReplayRow, i);
+  ORR_EACH(const OrrInputReplayRow, row, outcome->input_replays)
     if (g_str_equal(row->status, "failed"))
       return orr_page_keep(page, g_strndup(row->reason, strcspn(row->reason, "\n")));
-  }
   return "";
 }
 
@@ -86,16 +84,12 @@ static int compare_effects(gconstpointer a, gconstpointer b) {
 /* "cluster.nic-bandwidth 83 %, workload.load.rate 17 %", the largest first. */
 static void add_effects(OrrPage *page, const OrrOutcome *outcome, const char *metric) {
   g_autoptr(GPtrArray) rows = g_ptr_array_new();
-  for (guint i = 0; i < outcome->input_effects->len; i++) {
-    OrrInputEffectRow *row = &g_array_index(outcome->input_effects, OrrInputEffectRow, i);
+  ORR_EACH(OrrInputEffectRow, row, outcome->input_effects)
     if (g_str_equal(row->metric, metric)) g_ptr_array_add(rows, row);
-  }
   g_ptr_array_sort(rows, compare_effects);
   orr_page_line(page, "moved by", "%s", "");
-  for (guint i = 0; i < rows->len; i++) {
-    const OrrInputEffectRow *row = rows->pdata[i];
+  ORR_EACH_POINTER(const OrrInputEffectRow, row, rows)
     orr_page_item(page, "%s %.0f %%", row->path, 100 * row->fraction);
-  }
   orr_page_more(page, " of the spread");
 }
 

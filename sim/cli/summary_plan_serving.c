@@ -180,25 +180,21 @@ static gboolean is_alike(const char *a, const char *b) {
 }
 
 static void add_reason(GArray *reasons, const char *text) {
-  for (guint i = 0; i < reasons->len; i++) {
-    Reason *reason = &g_array_index(reasons, Reason, i);
+  ORR_EACH(Reason, reason, reasons) {
     if (!is_alike(reason->text, text)) continue;
     reason->n++;
     return;
   }
-  const Reason reason = {(char *)text, 1};
-  g_array_append_val(reasons, reason);
+  ORR_APPEND(reasons, Reason, {(char *)text, 1});
 }
 
 char *orr_summary_plan_serving_reasons(const GArray *layouts) {
   g_autoptr(GArray) reasons = g_array_new(FALSE, FALSE, sizeof(Reason));
   GString *text = g_string_new(NULL);
-  for (guint i = 0; i < layouts->len; i++) {
-    const OrrPlanLayout *layout = &g_array_index(layouts, OrrPlanLayout, i);
+  ORR_EACH(const OrrPlanLayout, layout, layouts)
     add_reason(reasons, *layout->why       ? layout->why
                         : layout->rate > 0 ? "more GPUs are needed than there are"
                                            : "no rate is low enough");
-  }
   g_array_sort(reasons, more_frequent);
   for (guint i = 0; i < MIN(reasons->len, 3); i++) {
     const Reason *reason = &g_array_index(reasons, Reason, i);

@@ -62,9 +62,7 @@ static void add_rollouts(OrrPage *page, const OrrPostTrainingResult *r) {
 /* What engines wait for, mean over engines and steps. */
 static void add_waits(OrrPage *page, const OrrOutcome *outcome) {
   const char *comma = "";
-  for (guint i = 0; i < outcome->post_training_pools->len; i++) {
-    const OrrPostTrainingPoolRow *row =
-        &g_array_index(outcome->post_training_pools, OrrPostTrainingPoolRow, i);
+  ORR_EACH(const OrrPostTrainingPoolRow, row, outcome->post_training_pools) {
     if (strcmp(row->pool, "rollouts") != 0 || strcmp(row->state, "busy") == 0) continue;
     if (row->fraction < 0.005) continue;
     if (*comma == '\0') orr_page_line(page, "", "engines wait");
@@ -82,10 +80,8 @@ static void add_roles(OrrPage *page, const GArray *rows) {
     all_j += g_array_index(rows, OrrPostTrainingEnergyRow, i).joules;
   for (guint k = 0; k < G_N_ELEMENTS(roles); k++) {
     double joules = 0;
-    for (guint i = 0; i < rows->len; i++) {
-      const OrrPostTrainingEnergyRow *row = &g_array_index(rows, OrrPostTrainingEnergyRow, i);
+    ORR_EACH(const OrrPostTrainingEnergyRow, row, rows)
       if (g_strcmp0(row->role, roles[k]) == 0) joules += row->joules;
-    }
     if (joules != 0) orr_page_item(page, "%s %.0f %%", roles[k], 100 * joules / all_j);
   }
   orr_page_more(page, ")");

@@ -32,8 +32,7 @@ static gint64 n_differing(const OrrServing *params) {
 
 /* Adds ", 3 of TP 2 x PP 1 on a100-80gb-sxm" for each group. */
 static void add_groups(OrrPage *page, const OrrServing *params) {
-  for (guint i = 0; params->groups && i < params->groups->len; i++) {
-    const OrrReplicaGroup *group = params->groups->pdata[i];
+  ORR_EACH_POINTER(const OrrReplicaGroup, group, params->groups) {
     orr_page_item(page, D " of TP " D " x PP " D, group->replicas, group->parallel.tp,
                   group->parallel.pp);
     if (group->device.name && *group->device.name)

@@ -12,8 +12,7 @@ static const char *const state_words[] = {"queued", "running", "done", "cancelle
 G_STATIC_ASSERT(G_N_ELEMENTS(state_words) == ORR_N_SLURM_STATES);
 
 static void print_reasons(const GArray *reasons) {
-  for (guint i = 0; i < reasons->len; i++) {
-    const OrrSweepExclusion *one = &g_array_index(reasons, OrrSweepExclusion, i);
+  ORR_EACH(const OrrSweepExclusion, one, reasons) {
     g_autofree char *n = orr_show_count((gint64)one->n);
     printf("    %10s  %s\n", n, one->reason);
   }

@@ -152,8 +152,7 @@ static void print_points(const OrrSweepReport *report, const GArray *points, con
   Columns columns[ORR_SWEEP_MOST_OBJECTIVES];
   for (guint i = 0; i < report->n_objectives; i++) columns[i] = columns_of(report, points, i);
   print_head(report, columns, compared);
-  for (guint k = 0; k < points->len; k++) {
-    const OrrSweepBest *one = &g_array_index(points, OrrSweepBest, k);
+  ORR_EACH(const OrrSweepBest, one, points) {
     g_autofree char *settings = settings_text(one);
     printf("    %8" G_GINT64_FORMAT, report->sweep + (report->sweep ? 1 : 0) + (gint64)one->point);
     for (guint i = 0; i < report->n_objectives; i++) print_number(report, &columns[i], one, i);
@@ -262,8 +261,7 @@ static void add_settings(GString *out, char **settings) {
 static void add_points(GString *out, const OrrSweepReport *report, const char *name,
                        const GArray *points) {
   orr_json_write_array(out, name);
-  for (guint k = 0; k < points->len; k++) {
-    const OrrSweepBest *one = &g_array_index(points, OrrSweepBest, k);
+  ORR_EACH(const OrrSweepBest, one, points) {
     orr_json_write_element(out, "\n  ");
     orr_json_write_int(out, "point", (gint64)one->point);
     if (report->sweep) orr_json_write_int(out, "run", report->sweep + 1 + (gint64)one->point);
@@ -280,8 +278,7 @@ static void add_points(GString *out, const OrrSweepReport *report, const char *n
 
 void orr_summary_sweep_reasons_json(GString *out, const char *name, const GArray *reasons) {
   orr_json_write_array(out, name);
-  for (guint i = 0; i < reasons->len; i++) {
-    const OrrSweepExclusion *one = &g_array_index(reasons, OrrSweepExclusion, i);
+  ORR_EACH_AT(i, const OrrSweepExclusion, one, reasons) {
     orr_json_write_element(out, i > 0 ? " " : "");
     orr_json_write_text(out, "reason", one->reason);
     orr_json_write_int(out, "n", (gint64)one->n);

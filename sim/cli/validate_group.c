@@ -68,8 +68,7 @@ static void take_errors(const OrrValidation *validation, gboolean memory, GArray
   for (guint i = 0; i < validation->rows->len; i++) {
     const OrrValidationRow *row = row_at(validation, i);
     if (is_memory(row) != memory) continue;
-    const double error = orr_validate_group_error(row);
-    g_array_append_val(errors, error);
+    ORR_APPEND(errors, double, orr_validate_group_error(row));
   }
 }
 
@@ -100,8 +99,7 @@ static void print_table(GPtrArray *validations) {
     width = MAX(width, (int)strlen(((const OrrValidation *)validations->pdata[i])->set_name));
   printf("  %-*s  %-6s  %8s  %8s  %8s  %8s  %8s  %8s  %8s\n", width, "set", "of", "compared",
          "refused", "mape", "bias", "median", "p90", "near");
-  for (guint i = 0; i < validations->len; i++) {
-    const OrrValidation *one = validations->pdata[i];
+  ORR_EACH_POINTER(const OrrValidation, one, validations) {
     for (int memory = 0; memory < 2; memory++) {
       g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
       take_errors(one, memory, errors);
@@ -131,30 +129,25 @@ static void clear_reason(gpointer data) {
 
 static void count_reason(GArray *reasons, const char *set, const char *text) {
   g_autofree char *plain = orr_validate_group_reason(text);
-  for (guint i = 0; i < reasons->len; i++) {
-    Reason *known = &g_array_index(reasons, Reason, i);
+  ORR_EACH(Reason, known, reasons) {
     if (strcmp(known->set, set) != 0 || strcmp(known->reason, plain) != 0) continue;
     known->n++;
     return;
   }
-  const Reason reason = {g_strdup(set), g_steal_pointer(&plain), 1};
-  g_array_append_val(reasons, reason);
+  ORR_APPEND(reasons, Reason, {g_strdup(set), g_steal_pointer(&plain), 1});
 }
 
 static void print_refusals(GPtrArray *validations) {
   g_autoptr(GArray) reasons = g_array_new(FALSE, FALSE, sizeof(Reason));
   g_array_set_clear_func(reasons, clear_reason);
-  for (guint i = 0; i < validations->len; i++) {
-    const OrrValidation *one = validations->pdata[i];
+  ORR_EACH_POINTER(const OrrValidation, one, validations) {
     for (guint k = 0; k < one->refusals->len; k++)
       count_reason(reasons, one->set_name,
                    g_array_index(one->refusals, OrrValidationRefusal, k).reason);
   }
   if (reasons->len > 0) printf("refused\n");
-  for (guint i = 0; i < reasons->len; i++) {
-    const Reason *reason = &g_array_index(reasons, Reason, i);
+  ORR_EACH(const Reason, reason, reasons)
     printf("  %4u  %s: %s\n", reason->n, reason->set, reason->reason);
-  }
 }
 
 /* --- The worst --- */
@@ -167,8 +160,7 @@ static int compare_worst(gconstpointer a, gconstpointer b) {
 
 static void print_worst(GPtrArray *validations) {
   g_autoptr(GPtrArray) rows = g_ptr_array_new();
-  for (guint i = 0; i < validations->len; i++) {
-    const OrrValidation *one = validations->pdata[i];
+  ORR_EACH_POINTER(const OrrValidation, one, validations) {
     for (guint k = 0; k < one->rows->len; k++) g_ptr_array_add(rows, (gpointer)row_at(one, k));
   }
   g_ptr_array_sort(rows, compare_worst);

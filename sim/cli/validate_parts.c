@@ -18,22 +18,17 @@ typedef struct {
 static void clear_part(gpointer data) { g_array_unref(((Part *)data)->errors); }
 
 static Part *part_of(GArray *parts, const OrrValidationRow *row) {
-  for (guint i = 0; i < parts->len; i++) {
-    Part *part = &g_array_index(parts, Part, i);
+  ORR_EACH(Part, part, parts)
     if (strcmp(part->part, row->part) == 0 && strcmp(part->metric, row->metric) == 0) return part;
-  }
-  const Part fresh = {row->part, row->metric, g_array_new(FALSE, FALSE, sizeof(double))};
-  g_array_append_val(parts, fresh);
+  ORR_APPEND(parts, Part, {row->part, row->metric, g_array_new(FALSE, FALSE, sizeof(double))});
   return &g_array_index(parts, Part, parts->len - 1);
 }
 
 static GArray *parts_of(const OrrValidation *validation) {
   GArray *parts = g_array_new(FALSE, FALSE, sizeof(Part));
   g_array_set_clear_func(parts, clear_part);
-  for (guint i = 0; i < validation->rows->len; i++) {
-    const OrrValidationRow *row = &g_array_index(validation->rows, OrrValidationRow, i);
+  ORR_EACH(const OrrValidationRow, row, validation->rows)
     if (row->part) g_array_append_val(part_of(parts, row)->errors, row->error);
-  }
   return parts;
 }
 
@@ -44,8 +39,7 @@ gboolean orr_validate_parts_print(const OrrValidation *validation) {
     width = MAX(width, (int)strlen(g_array_index(parts, Part, i).part));
     metric_width = MAX(metric_width, (int)strlen(g_array_index(parts, Part, i).metric));
   }
-  for (guint i = 0; i < parts->len; i++) {
-    const Part *part = &g_array_index(parts, Part, i);
+  ORR_EACH(const Part, part, parts) {
     const OrrErrors errors = orr_errors_of(part->errors);
     printf(
         "  %-*s  %-*s  %4u compared; mean absolute error %.1f %%, bias %+.1f %%, median %.1f %%\n",
@@ -60,8 +54,7 @@ void orr_validate_parts_json(GString *out, const OrrValidation *validation) {
   if (parts->len == 0) return;
   g_string_append(out, ",\n   ");
   orr_json_write_array(out, "parts");
-  for (guint i = 0; i < parts->len; i++) {
-    const Part *part = &g_array_index(parts, Part, i);
+  ORR_EACH(const Part, part, parts) {
     const OrrErrors errors = orr_errors_of(part->errors);
     orr_json_write_element(out, "\n    ");
     orr_json_write_text(out, "part", part->part);

@@ -204,10 +204,8 @@ static int export_rows(OrrLibrary *library, const OrrVerbCalibrate *values, char
   g_autoptr(GPtrArray) files =
       orr_calibrate_rows_export(values->db, values->fit.device, args[0], error);
   if (!files) return 1;
-  for (guint i = 0; i < files->len; i++) {
-    const OrrExportFile *file = files->pdata[i];
+  ORR_EACH_POINTER(const OrrExportFile, file, files)
     printf("%-26s %u rows\n", file->file, file->n_rows);
-  }
   return 0;
 }
 

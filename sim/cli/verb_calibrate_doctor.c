@@ -2,7 +2,6 @@
  * verb_calibrate_doctor.c - orrery calibrate --doctor: what would spoil a measurement here.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "sim/cli/show.h"
 #include "sim/cli/verb_calibrate_fit.h"
@@ -13,8 +12,7 @@ static const char *const words[] = {"ok", "note", "problem", "unknown"};
 static guint print_findings(const OrrDoctorFacts *facts, const GPtrArray *findings) {
   guint counts[G_N_ELEMENTS(words)] = {0};
   printf("%s, %u GPU%s\n", facts->device, facts->gpus->len, facts->gpus->len == 1 ? "" : "s");
-  for (guint i = 0; i < findings->len; i++) {
-    const OrrDoctorFinding *finding = findings->pdata[i];
+  ORR_EACH_POINTER(const OrrDoctorFinding, finding, findings) {
     counts[finding->word]++;
     printf("  %-9s  %-12s %s\n", words[finding->word], finding->topic, finding->text);
   }

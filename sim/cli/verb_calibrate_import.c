@@ -14,10 +14,8 @@ enum { SHOWN = 20 };
 static void print_import(const OrrCalibrateImport *import, const char *db) {
   const guint n_unused = import->unused->len;
   printf("  stored     %u rows of %s in %s\n", import->rows->len, import->tool, db);
-  for (guint i = 0; i < import->rows->len; i++) {
-    const OrrMeasureRow *row = &g_array_index(import->rows, OrrMeasureRow, i);
+  ORR_EACH(const OrrMeasureRow, row, import->rows)
     printf("  row        %10.3f us  %s %s\n", row->median_us, row->family, row->shape);
-  }
   for (guint i = 0; i < MIN(n_unused, (guint)SHOWN); i++) {
     const OrrCalibrateUnused *unused = import->unused->pdata[i];
     g_autofree char *name = g_strescape(unused->name, NULL),

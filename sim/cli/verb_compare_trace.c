@@ -152,8 +152,7 @@ static void print_kinds(const GArray *kinds, gboolean with_simulated) {
   printf("\n%-16s %13s", "kind", "measured ms");
   if (with_simulated) printf(" %13s %13s %11s", "simulated ms", "difference", "of the gap");
   putchar('\n');
-  for (guint i = 0; i < kinds->len; i++) {
-    const OrrExplainKindRow *row = &g_array_index(kinds, OrrExplainKindRow, i);
+  ORR_EACH(const OrrExplainKindRow, row, kinds) {
     if (row->measured_s <= 0 && !(row->simulated_s > 0)) continue;
     g_autofree char *measured = milliseconds(row->measured_s),
                     *simulated = milliseconds(row->simulated_s),
@@ -198,8 +197,7 @@ static int by_seconds(gconstpointer a, gconstpointer b) {
 /* Of Unknown, longest first. */
 static GArray *unknown_of(const Side *side) {
   GArray *unknown = g_array_new(FALSE, FALSE, sizeof(Unknown));
-  for (guint i = 0; i < side->timeline->names->len; i++) {
-    const OrrTimelineName *name = &g_array_index(side->timeline->names, OrrTimelineName, i);
+  ORR_EACH_AT(i, const OrrTimelineName, name, side->timeline->names) {
     const Unknown one = {name->text, g_array_index(side->account->name_s, double, i)};
     if (name->family->kind == ORR_EXPLAIN_UNKNOWN && one.seconds > 0)
       g_array_append_val(unknown, one);
@@ -242,8 +240,7 @@ static void print_json(const OrrOutcome *rows, const Side *measured) {
                       rows->explain_differences, "\n  ");
   g_string_append(out, ",\n ");
   orr_json_write_array(out, "unknown");
-  for (guint i = 0; i < unknown->len; i++) {
-    const Unknown *one = &g_array_index(unknown, Unknown, i);
+  ORR_EACH(const Unknown, one, unknown) {
     g_autofree char *name = g_utf8_make_valid(one->name, -1);
     orr_json_write_element(out, "\n  ");
     orr_json_write_text(out, "kernel", name);
@@ -262,20 +259,20 @@ static void fill_rows(OrrOutcome *rows, const Side *measured, const Side *simula
                           other = {simulated ? simulated->timeline : NULL,
                                    simulated ? simulated->account : NULL};
   g_autofree char *name = shown_name(measured->step.name);
-  const OrrExplainStepRow row = {
-      .trace = (char *)g_intern_string(trace),
-      .form = (char *)form,
-      .step = (char *)g_intern_string(name),
-      .steps = measured->timeline->steps->len,
-      .kernels = measured->timeline->events->len,
-      .device = measured->device,
-      .lane = lane,
-      .measured_s = measured->step.end_s - measured->step.begin_s,
-      .simulated_s = simulated ? simulated->step.end_s - simulated->step.begin_s : NAN,
-      .measured_comm_s = measured->account->comm_s,
-      .simulated_comm_s = simulated ? simulated->account->comm_s : NAN,
-  };
-  g_array_append_val(rows->explain_steps, row);
+  ORR_APPEND(rows->explain_steps, OrrExplainStepRow,
+             {
+                 .trace = (char *)g_intern_string(trace),
+                 .form = (char *)form,
+                 .step = (char *)g_intern_string(name),
+                 .steps = measured->timeline->steps->len,
+                 .kernels = measured->timeline->events->len,
+                 .device = measured->device,
+                 .lane = lane,
+                 .measured_s = measured->step.end_s - measured->step.begin_s,
+                 .simulated_s = simulated ? simulated->step.end_s - simulated->step.begin_s : NAN,
+                 .measured_comm_s = measured->account->comm_s,
+                 .simulated_comm_s = simulated ? simulated->account->comm_s : NAN,
+             });
   orr_difference_add(&own, simulated ? &other : NULL, is_coarse, rows->explain_kinds,
                      rows->explain_differences);
 }

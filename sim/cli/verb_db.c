@@ -101,11 +101,10 @@ static void print_merged(char **paths, const OrrMergeFacts *facts) {
 
 static gboolean check_merge(char **args, GError **error) {
   g_autoptr(GArray) paths = g_array_new(FALSE, FALSE, sizeof(OrrPath));
-  for (char **path = args; *path; path++) {
-    const OrrPath one = {path == args ? "db merge" : "the database to merge", *path,
-                         path == args ? ORR_PATH_WRITTEN : ORR_PATH_READ, TRUE};
-    g_array_append_val(paths, one);
-  }
+  for (char **path = args; *path; path++)
+    ORR_APPEND(paths, OrrPath,
+               {path == args ? "db merge" : "the database to merge", *path,
+                path == args ? ORR_PATH_WRITTEN : ORR_PATH_READ, TRUE});
   return orr_paths_check((const OrrPath *)paths->data, paths->len, error);
 }
 

@@ -23,8 +23,7 @@ gboolean orr_verb_import_check_paths(char **args, GError **error) {
     const OrrPath source = {"the source", *args, ORR_PATH_READ, TRUE};
     if (strcmp(*args, "-") != 0) g_array_append_val(paths, source);
   }
-  const OrrPath written = {"-o", orr_options.output, ORR_PATH_WRITTEN, FALSE};
-  g_array_append_val(paths, written);
+  ORR_APPEND(paths, OrrPath, {"-o", orr_options.output, ORR_PATH_WRITTEN, FALSE});
   return orr_paths_check((const OrrPath *)(void *)paths->data, paths->len, error);
 }
 

@@ -52,8 +52,7 @@ static int compare_sizes(gconstpointer a, gconstpointer b) {
 /* The times to compare, by size; sizes without one are left out. */
 static GArray *measured_of(const OrrNcclTestsRun *run, gboolean in_place) {
   GArray *measured = g_array_new(FALSE, FALSE, sizeof(OrrNcclMeasured));
-  for (guint i = 0; i < run->rows->len; i++) {
-    const OrrNcclTestsRow *row = &g_array_index(run->rows, OrrNcclTestsRow, i);
+  ORR_EACH(const OrrNcclTestsRow, row, run->rows) {
     const OrrNcclMeasured one = {row->bytes, (in_place ? row->in_place_us : row->us) * 1e-6};
     if (one.time_s > 0) g_array_append_val(measured, one);
   }
@@ -166,8 +165,7 @@ static const char *const verdicts[] = {
 
 static void add_fits(GString *out, const OrrNcclDiagnosis *d) {
   orr_json_write_array(out, "faults");
-  for (guint i = 0; i < d->fits->len; i++) {
-    const OrrNcclFit *fit = &g_array_index(d->fits, OrrNcclFit, i);
+  ORR_EACH(const OrrNcclFit, fit, d->fits) {
     orr_json_write_element(out, "\n   ");
     orr_json_write_text(out, "fault", fit->fault->name);
     orr_json_write_text(out, "strength", fit->strength);
@@ -224,8 +222,7 @@ static void add_sizes(OrrPage *page, const Compared *one) {
 }
 
 static void add_faults(OrrPage *page, const OrrNcclDiagnosis *d) {
-  for (guint i = 0; i < d->fits->len; i++) {
-    const OrrNcclFit *fit = &g_array_index(d->fits, OrrNcclFit, i);
+  ORR_EACH_AT(i, const OrrNcclFit, fit, d->fits) {
     const gboolean is_shown = d->verdict == ORR_NCCL_UNEXPLAINED ? i < 3 : fit->is_likely;
     if (!is_shown) continue;
     orr_page_line(page, d->verdict == ORR_NCCL_UNEXPLAINED ? "nearest" : "looks like",

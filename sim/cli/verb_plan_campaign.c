@@ -25,8 +25,7 @@ static const OrrCampaignAdviceRow *row_at(const OrrCampaignAdvice *advice, guint
 
 static void add_tiers(GString *out, const GArray *tiers) {
   orr_json_write_array(out, "tiers");
-  for (guint i = 0; i < tiers->len; i++) {
-    const OrrCampaignAdviceTier *tier = &g_array_index(tiers, OrrCampaignAdviceTier, i);
+  ORR_EACH_AT(i, const OrrCampaignAdviceTier, tier, tiers) {
     orr_json_write_element(out, i > 0 ? " " : "");
     orr_json_write_text(out, "tier", tier->tier);
     orr_json_write_number(out, "stall_s", tier->stall_s);
@@ -74,8 +73,7 @@ static gboolean is_same_group(const OrrCampaignAdviceRow *a, const OrrCampaignAd
 }
 
 static void print_tier(const OrrCampaignAdvice *advice, const char *name) {
-  for (guint i = 0; i < advice->tiers->len; i++) {
-    const OrrCampaignAdviceTier *tier = &g_array_index(advice->tiers, OrrCampaignAdviceTier, i);
+  ORR_EACH(const OrrCampaignAdviceTier, tier, advice->tiers) {
     if (!g_str_equal(tier->tier, name)) continue;
     g_autofree char *stall = orr_quantity_format(tier->stall_s, ORR_UNIT_SECONDS);
     g_autofree char *young = orr_quantity_format(tier->young_s, ORR_UNIT_SECONDS);

@@ -18,8 +18,7 @@ gboolean orr_verb_plan_sweeps_begin(OrrPlanSweeps *sweeps, OrrLibrary *library, 
 void orr_verb_plan_sweeps_end(OrrPlanSweeps *sweeps) {
   g_unlink(sweeps->file);
   g_rmdir(sweeps->folder);
-  g_free(sweeps->file);
-  g_free(sweeps->folder);
+  ORR_FREE(sweeps->file, sweeps->folder);
   orr_caveats_free(sweeps->caveats);
 }
 

@@ -273,8 +273,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!report || !check_found(report, error)) return 1;
   Plan plan = {.report = report, .best_file = best_file};
   const gboolean is_done = answer(library, &plan, file, db, error);
-  g_free(plan.best_text);
-  g_free(plan.launch);
+  ORR_FREE(plan.best_text, plan.launch);
   orr_study_free(plan.answers, plan.n);
   return is_done ? 0 : 1;
 }

@@ -48,10 +48,7 @@ static gboolean list_stored(const char *database, GError **error) {
             : NULL;
   if (!views) return FALSE;
   printf("orrery query DB \"SELECT * FROM NAME\", or any client of SQLite, over all runs:\n");
-  for (guint i = 0; i < views->rows->len; i++) {
-    char **row = views->rows->pdata[i];
-    printf("  %-20s %s\n", row[0], row[1]);
-  }
+  ORR_EACH_POINTER(char *, row, views->rows) printf("  %-20s %s\n", row[0], row[1]);
   return TRUE;
 }
 

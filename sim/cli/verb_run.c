@@ -257,8 +257,7 @@ static gboolean check_own(GError **error) {
 static const double absurd = 20;
 
 static void warn_of_absurd(const OrrValidation *own) {
-  for (guint i = 0; i < own->rows->len; i++) {
-    const OrrValidationRow *row = &g_array_index(own->rows, OrrValidationRow, i);
+  ORR_EACH(const OrrValidationRow, row, own->rows) {
     const double ratio = row->measured / row->simulated;
     if (ratio < absurd && ratio > 1 / absurd) continue;
     orr_show_problem("warning: %s:%" G_GINT64_FORMAT ": %s is %.4g measured and %.4g simulated: is "
@@ -275,11 +274,9 @@ static OrrValidation *simulate_own(OrrLibrary *library, const OrrNode *tree, con
       .set = file, .tree = tree, .rows_csv = measured, .jobs = (guint)orr_options.n_jobs};
   g_autoptr(OrrValidation) own = orr_validate(library, &order, error);
   if (!own) return NULL;
-  for (guint i = 0; i < own->refusals->len; i++) {
-    const OrrValidationRefusal *one = &g_array_index(own->refusals, OrrValidationRefusal, i);
+  ORR_EACH(const OrrValidationRefusal, one, own->refusals)
     orr_show_problem("%s:%" G_GINT64_FORMAT ": the row does not speak: %s", measured, one->row,
                      one->reason);
-  }
   warn_of_absurd(own);
   if (own->residuals->rows->len > 0) return g_steal_pointer(&own);
   return orr_fault_null(error, ORR_FAULT_USAGE, "%s: no row narrows a band", measured);
@@ -293,11 +290,9 @@ static void print_advice(const OrrOutcome *outcome) {
   }
   g_autoptr(GArray) advice =
       orr_own_rows_advice(&g_array_index(outcome->likenesses, OrrLikenessRow, 0));
-  for (guint i = 0; i < advice->len; i++) {
-    const OrrOwnAdvice *one = &g_array_index(advice, OrrOwnAdvice, i);
+  ORR_EACH_AT(i, const OrrOwnAdvice, one, advice)
     printf("  %-12s  %s on this machine: bands of %.0f %% of their width\n",
            i == 0 ? "measure" : "", one->text, 100 * one->width);
-  }
 }
 
 static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans,

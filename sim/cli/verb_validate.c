@@ -72,8 +72,7 @@ static void merge(GPtrArray *validations, OrrValidation *ret_all) {
   *ret_all = (OrrValidation){.set_name = (char *)"all",
                              .rows = g_array_new(FALSE, FALSE, sizeof(OrrValidationRow)),
                              .refusals = g_array_new(FALSE, FALSE, sizeof(OrrValidationRefusal))};
-  for (guint i = 0; i < validations->len; i++) {
-    const OrrValidation *one = validations->pdata[i];
+  ORR_EACH_POINTER(const OrrValidation, one, validations) {
     if (one->costs->len > 0) continue;
     g_array_append_vals(ret_all->rows, one->rows->data, one->rows->len);
     g_array_append_vals(ret_all->refusals, one->refusals->data, one->refusals->len);

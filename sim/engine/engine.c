@@ -2,6 +2,7 @@
  * engine.c - time, order and bytes: the part common to all engines. See engine.h for the rules, and
  * engine_private.h for the states of a transfer.
  */
+#include "sim/base/arrays.h"
 #include "sim/engine/engine_load.h"
 
 #include <math.h>
@@ -37,8 +38,7 @@ OrrEngine *orr_engine_new(OrrEngineKind kind, GError **error) {
 }
 
 static void free_events(OrrEngine *engine) {
-  for (guint i = 0; i < engine->transfers->len; i++) {
-    OrrTransfer *transfer = g_ptr_array_index(engine->transfers, i);
+  ORR_EACH_POINTER(OrrTransfer, transfer, engine->transfers) {
     engine->class_->end(engine, transfer);
     orr_calendar_remove(&engine->calendar, &transfer->event);
     g_free(transfer);
@@ -68,8 +68,8 @@ gboolean orr_engine_add_link(OrrEngine *engine, const char *name, double bandwid
                          engine->ran ? "added after the run began"
                                      : "the bandwidth must be finite and above 0",
                          bandwidth_bytes_per_s);
-  OrrEngineLink link = {.name = g_strdup(name), .bandwidth = bandwidth_bytes_per_s, .up = TRUE};
-  g_array_append_val(engine->links, link);
+  ORR_APPEND(engine->links, OrrEngineLink,
+             {.name = g_strdup(name), .bandwidth = bandwidth_bytes_per_s, .up = TRUE});
   OrrLink index = engine->links->len - 1;
   if (!engine->class_->add_link(engine, index, error)) return FALSE;
   *ret_link = index;
@@ -170,8 +170,7 @@ void orr_engine_set_rate(OrrEngine *engine, OrrTransfer *transfer, double rate) 
 /* Changes of links */
 
 static void hold_or_release(OrrEngine *engine, OrrLink link) {
-  for (guint i = 0; i < engine->transfers->len; i++) {
-    OrrTransfer *transfer = g_ptr_array_index(engine->transfers, i);
+  ORR_EACH_POINTER(OrrTransfer, transfer, engine->transfers) {
     gboolean held = !transfer_works(engine, transfer);
     if (held == transfer->held) continue;
     transfer->held = held;
@@ -317,8 +316,7 @@ gboolean orr_engine_postpone(OrrEngine *engine, double delay_s, OrrEngineConcern
 void orr_engine_dispatch(OrrEngine *engine) {
   take_batch(engine);
   /* Callbacks only submit, so the batch does not change during the loop. */
-  for (guint i = 0; i < engine->batch->len; i++) {
-    OrrEvent *event = g_ptr_array_index(engine->batch, i);
+  ORR_EACH_POINTER_AT(i, OrrEvent, event, engine->batch) {
     engine->batch_at = i + 1;
     OrrEngineCall call = event->call;
     void *user = event->user;

@@ -325,10 +325,8 @@ static gboolean add_links(OrrExecutor *executor, GError **error) {
   for (guint32 path = 0; path < orr_use_rows_n(&program->kept); path++) {
     guint n;
     const OrrLinkUse *uses = orr_use_rows_get(&program->kept, path, &n);
-    for (guint i = 0; i < n; i++) {
-      OrrLinkUse use = {executor->links[uses[i].link], uses[i].weight};
-      g_array_append_val(executor->uses.uses, use);
-    }
+    for (guint i = 0; i < n; i++)
+      ORR_APPEND(executor->uses.uses, OrrLinkUse, {executor->links[uses[i].link], uses[i].weight});
     orr_use_rows_end_row(&executor->uses);
   }
   return TRUE;
@@ -345,8 +343,7 @@ static void change_link(void *user) {
 static void schedule_faults(OrrExecutor *executor) {
   const OrrProgram *program = executor->program;
   OrrLinkChange *changes = executor->changes = g_new0(OrrLinkChange, program->faults->len + 1);
-  for (guint i = 0; i < program->faults->len; i++) {
-    const OrrFault *fault = &g_array_index(program->faults, OrrFault, i);
+  ORR_EACH_AT(i, const OrrFault, fault, program->faults) {
     if (orr_program_link_stands_for(program, fault->link) == 0) continue;
     changes[i] = (OrrLinkChange){executor->engine, executor->links[fault->link],
                                  fault->factor * orr_program_link_bandwidth(program, fault->link)};
@@ -375,11 +372,8 @@ static void set_up_states(OrrExecutor *executor) {
 
 void orr_executor_free(OrrExecutor *executor) {
   if (!executor) return;
-  g_free(executor->streams);
-  g_free(executor->comms);
-  g_free(executor->events);
-  g_free(executor->links);
-  g_free(executor->changes);
+  ORR_FREE(executor->streams, executor->comms, executor->events, executor->links,
+           executor->changes);
   orr_use_rows_clear(&executor->uses);
   orr_slowdowns_clear(&executor->slowdowns);
   orr_overlaps_clear(&executor->overlaps);

@@ -54,8 +54,7 @@ static guint32 best_share(const OrrExecutor *executor, guint32 link, const GArra
 /* Forgets the counts, and takes the paths over @best off the list. */
 static void take_share(const OrrExecutor *executor, guint32 best, GArray *paths, Share *shares) {
   guint n_kept = 0;
-  for (guint p = 0; p < paths->len; p++) {
-    const guint32 path = g_array_index(paths, guint32, p);
+  ORR_EACH_VALUE(const guint32, path, paths) {
     guint n;
     const OrrLinkUse *uses = orr_program_path_kept(executor->program, path, &n);
     for (guint i = 0; i < n; i++) shares[uses[i].link] = (Share){0};

@@ -100,14 +100,9 @@ void orr_express_init(OrrExecutor *executor) {
 
 void orr_express_clear(OrrExpress *express, const OrrProgram *program) {
   for (guint i = 0; express->routines && i < program->routines->len; i++) {
-    g_free(express->routines[i].begins);
-    g_free(express->routines[i].links);
+    ORR_FREE(express->routines[i].begins, express->routines[i].links);
   }
-  g_free(express->routines);
-  g_free(express->runs);
-  g_free(express->n_flows);
-  g_free(express->on_link);
-  g_free(express->on_lane);
+  ORR_FREE(express->routines, express->runs, express->n_flows, express->on_link, express->on_lane);
   g_clear_pointer(&express->ends, g_ptr_array_unref);
   g_clear_pointer(&express->idle, g_ptr_array_unref);
 }

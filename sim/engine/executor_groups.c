@@ -67,8 +67,7 @@ static ByLink sort_by_link(const OrrExecutor *executor) {
   ByLink by = {g_new0(guint32, n_links + 2), NULL};
   guint n;
   for (guint pass = 0; pass < 2; pass++) {
-    for (guint i = 0; i < uses->len; i++) {
-      const PathUse *use = &g_array_index(uses, PathUse, i);
+    ORR_EACH(const PathUse, use, uses) {
       const OrrLinkUse *links = orr_program_path_kept(executor->program, use->path, &n);
       for (guint k = 0; k < n; k++)
         if (pass == 0)
@@ -104,8 +103,7 @@ static void meet_on_links(OrrExecutor *executor) {
     if (by.starts[link + 1] > by.starts[link] + 1)
       meet_on_link(executor, link, by.uses + by.starts[link],
                    by.starts[link + 1] - by.starts[link]);
-  g_free(by.starts);
-  g_free(by.uses);
+  ORR_FREE(by.starts, by.uses);
   executor->leaper->groups.is_new = FALSE;
 }
 
@@ -169,9 +167,7 @@ void orr_leap_groups_init(OrrExecutor *executor) {
 
 void orr_leap_groups_clear(OrrLeaper *leaper) {
   OrrLeapGroups *groups = &leaper->groups;
-  g_free(groups->parent);
-  g_free(groups->comm_lane);
-  g_free(groups->seen_routines);
+  ORR_FREE(groups->parent, groups->comm_lane, groups->seen_routines);
   g_hash_table_unref(groups->seen);
   g_array_unref(groups->uses);
   g_free(groups->last_path);

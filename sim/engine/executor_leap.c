@@ -123,8 +123,7 @@ void orr_leaper_free(OrrLeaper *leaper) {
   g_array_unref(leaper->previous);
   g_array_unref(leaper->noted);
   g_ptr_array_unref(leaper->calls);
-  g_free(leaper->ranges);
-  g_free(leaper);
+  ORR_FREE(leaper->ranges, leaper);
 }
 
 /* --- comparing --- */

@@ -62,14 +62,8 @@ void orr_overlaps_init(OrrExecutor *executor) {
 }
 
 void orr_overlaps_clear(OrrOverlaps *overlaps) {
-  g_free(overlaps->works);
-  g_free(overlaps->n_flights);
-  g_free(overlaps->n_copies);
-  g_free(overlaps->n_computing);
-  g_free(overlaps->in_flight);
-  g_free(overlaps->flight_labels);
-  g_free(overlaps->first);
-  g_free(overlaps->streams);
+  ORR_FREE(overlaps->works, overlaps->n_flights, overlaps->n_copies, overlaps->n_computing,
+           overlaps->in_flight, overlaps->flight_labels, overlaps->first, overlaps->streams);
   g_clear_pointer(&overlaps->ends, g_ptr_array_unref);
   g_clear_pointer(&overlaps->idle, g_ptr_array_unref);
 }

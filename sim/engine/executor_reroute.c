@@ -130,8 +130,7 @@ static void plan_losses(OrrExecutor *executor) {
   executor->lost_s = g_new(double, n_lanes + 1);
   executor->losses = g_new0(OrrDatedCall, losses->len);
   for (guint lane = 0; lane < n_lanes; lane++) executor->lost_s[lane] = G_MAXDOUBLE;
-  for (guint i = 0; i < losses->len; i++) {
-    const OrrLoss *loss = &g_array_index(losses, OrrLoss, i);
+  ORR_EACH_AT(i, const OrrLoss, loss, losses) {
     executor->lost_s[loss->lane] = MIN(executor->lost_s[loss->lane], loss->at_s);
     executor->losses[i] = (OrrDatedCall){executor, i};
     if (i > 0 && loss->at_s == g_array_index(losses, OrrLoss, i - 1).at_s)
@@ -152,7 +151,5 @@ void orr_executor_plan_changes(OrrExecutor *executor) {
 }
 
 void orr_executor_clear_changes(OrrExecutor *executor) {
-  g_free(executor->epochs);
-  g_free(executor->losses);
-  g_free(executor->lost_s);
+  ORR_FREE(executor->epochs, executor->losses, executor->lost_s);
 }

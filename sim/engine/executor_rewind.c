@@ -221,8 +221,7 @@ static void move_waiters(OrrExecutor *executor, const GArray *streams) {
     OrrEventState *event = awaited(executor, g_array_index(streams, guint32, i), FALSE);
     if (event) event->waiters = (OrrStreamList){ORR_NOBODY, ORR_NOBODY};
   }
-  for (guint i = 0; i < streams->len; i++) {
-    const guint32 stream = g_array_index(streams, guint32, i);
+  ORR_EACH_VALUE(const guint32, stream, streams) {
     OrrEventState *event = awaited(executor, stream, TRUE);
     if (event) orr_stream_list_append(executor->streams, &event->waiters, stream);
   }
@@ -256,8 +255,7 @@ static void take_back(OrrExecutor *executor, guint32 first) {
   for (guint i = 0; i < streams->len; i++)
     move_comm(executor, g_array_index(streams, guint32, i), moved);
   if (g_hash_table_size(moved) > 0) orr_engine_rename(executor->engine, moved_user, moved);
-  for (guint i = 0; i < streams->len; i++) {
-    const guint32 stream = g_array_index(streams, guint32, i);
+  ORR_EACH_VALUE(const guint32, stream, streams) {
     OrrStreamState *state = &executor->streams[stream];
     *(state->call > 0 ? &state->call : &state->next_op) -= leaper->ranges[stream].n_ops;
   }

@@ -86,10 +86,8 @@ typedef struct {
 /* The date since which @link has been down at the end of the replay; INFINITY where it is up. */
 static double down_since(const OrrProgram *program, guint32 link) {
   const OrrFault *last = NULL;
-  for (guint i = 0; i < program->faults->len; i++) {
-    const OrrFault *fault = &g_array_index(program->faults, OrrFault, i);
+  ORR_EACH(const OrrFault, fault, program->faults)
     if (fault->link == link && (!last || fault->at_s >= last->at_s)) last = fault;
-  }
   return last && last->factor == 0 ? last->at_s : INFINITY;
 }
 

@@ -86,8 +86,8 @@ static const char *keep_name(OrrProgram *program, const char *name) {
 }
 
 guint32 orr_program_link(OrrProgram *program, const char *name, double bandwidth_bytes_per_s) {
-  OrrProgramLink link = {.name = keep_name(program, name), .bandwidth = bandwidth_bytes_per_s};
-  g_array_append_val(program->links, link);
+  ORR_APPEND(program->links, OrrProgramLink,
+             {.name = keep_name(program, name), .bandwidth = bandwidth_bytes_per_s});
   return program->links->len - 1;
 }
 
@@ -111,16 +111,16 @@ void orr_program_name_links(OrrProgram *program) {
 }
 
 guint32 orr_program_lane(OrrProgram *program, const char *name, guint32 multiplicity) {
-  OrrLane lane = {keep_name(program, name), multiplicity, orr_interference_none()};
-  g_array_append_val(program->lanes, lane);
+  ORR_APPEND(program->lanes, OrrLane,
+             {keep_name(program, name), multiplicity, orr_interference_none()});
   return program->lanes->len - 1;
 }
 
 guint32 orr_program_stream(OrrProgram *program, guint32 lane, const char *name) {
-  OrrStream stream = {.name = g_string_chunk_insert_const(program->names, name),
-                      .lane = lane,
-                      .ops = g_array_new(FALSE, FALSE, sizeof(OrrOp))};
-  g_array_append_val(program->streams, stream);
+  ORR_APPEND(program->streams, OrrStream,
+             {.name = g_string_chunk_insert_const(program->names, name),
+              .lane = lane,
+              .ops = g_array_new(FALSE, FALSE, sizeof(OrrOp))});
   return program->streams->len - 1;
 }
 
@@ -200,8 +200,7 @@ void orr_program_call(OrrProgram *program, guint32 stream, guint32 routine, guin
 }
 
 void orr_program_fault(OrrProgram *program, double at_s, guint32 link, double factor) {
-  OrrFault fault = {at_s, link, factor};
-  g_array_append_val(program->faults, fault);
+  ORR_APPEND(program->faults, OrrFault, {at_s, link, factor});
 }
 
 void orr_program_interfere(OrrProgram *program, guint32 lane, const OrrInterference *factors) {
@@ -219,8 +218,7 @@ void orr_program_quiet_stream(OrrProgram *program, guint32 stream) {
 }
 
 void orr_program_slow_lane(OrrProgram *program, double at_s, guint32 lane, double factor) {
-  OrrSlowdown slowdown = {at_s, lane, factor};
-  g_array_append_val(program->slowdowns, slowdown);
+  ORR_APPEND(program->slowdowns, OrrSlowdown, {at_s, lane, factor});
 }
 
 void orr_program_slow_share(OrrProgram *program, guint32 label, double share) {
@@ -231,13 +229,11 @@ void orr_program_slow_share(OrrProgram *program, guint32 label, double share) {
 }
 
 void orr_program_lose_lane(OrrProgram *program, double at_s, guint32 lane) {
-  OrrLoss loss = {at_s, lane, 1};
-  g_array_append_val(program->losses, loss);
+  ORR_APPEND(program->losses, OrrLoss, {at_s, lane, 1});
 }
 
 void orr_program_epoch(OrrProgram *program, double at_s) {
-  OrrEpoch epoch = {at_s, program->reroutes->len};
-  g_array_append_val(program->epochs, epoch);
+  ORR_APPEND(program->epochs, OrrEpoch, {at_s, program->reroutes->len});
 }
 
 void orr_program_reroute(OrrProgram *program, guint32 comm, const OrrPhase *phases,

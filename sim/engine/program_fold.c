@@ -32,10 +32,8 @@ typedef struct {
 
 static gboolean *used_paths(const OrrProgram *program) {
   gboolean *used = g_new0(gboolean, orr_use_rows_n(&program->paths) + 1);
-  for (guint i = 0; i < program->phases->len; i++) {
-    const OrrPhase *phase = &g_array_index(program->phases, OrrPhase, i);
+  ORR_EACH(const OrrPhase, phase, program->phases)
     if (phase->path != ORR_NO_PATH && phase->bytes > 0) used[phase->path] = TRUE;
-  }
   return used;
 }
 

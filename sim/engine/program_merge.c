@@ -31,10 +31,8 @@ static guint32 merge_paths(OrrProgram *merged, const OrrProgram *part, const gui
   for (guint32 path = 0; path < orr_use_rows_n(&part->paths); path++) {
     guint n;
     const OrrLinkUse *uses = orr_use_rows_get(&part->paths, path, &n);
-    for (guint i = 0; i < n; i++) {
-      const OrrLinkUse use = {links[uses[i].link], uses[i].weight};
-      g_array_append_val(merged->paths.uses, use);
-    }
+    for (guint i = 0; i < n; i++)
+      ORR_APPEND(merged->paths.uses, OrrLinkUse, {links[uses[i].link], uses[i].weight});
     orr_use_rows_end_row(&merged->paths);
   }
   return first;
@@ -42,13 +40,11 @@ static guint32 merge_paths(OrrProgram *merged, const OrrProgram *part, const gui
 
 static void merge_comms(OrrProgram *merged, const OrrProgram *part, guint32 first_path) {
   const guint32 first_phase = merged->phases->len;
-  for (guint i = 0; i < part->phases->len; i++) {
-    OrrPhase phase = g_array_index(part->phases, OrrPhase, i);
+  ORR_EACH_VALUE(OrrPhase, phase, part->phases) {
     if (phase.path != ORR_NO_PATH) phase.path += first_path;
     g_array_append_val(merged->phases, phase);
   }
-  for (guint i = 0; i < part->comms->len; i++) {
-    OrrComm comm = g_array_index(part->comms, OrrComm, i);
+  ORR_EACH_VALUE(OrrComm, comm, part->comms) {
     comm.first_phase += first_phase;
     g_array_append_val(merged->comms, comm);
   }
@@ -56,13 +52,10 @@ static void merge_comms(OrrProgram *merged, const OrrProgram *part, guint32 firs
 
 /* Labels are appended, not looked up, so that a label's number is the part's plus an offset. */
 static void merge_labels(OrrProgram *merged, const OrrProgram *part) {
-  for (guint i = 0; i < part->labels->len; i++) {
-    const OrrLabel *known = &g_array_index(part->labels, OrrLabel, i);
-    const OrrLabel label = {g_string_chunk_insert_const(merged->names, known->name),
-                            g_string_chunk_insert_const(merged->names, known->category),
-                            known->fixed_share};
-    g_array_append_val(merged->labels, label);
-  }
+  ORR_EACH(const OrrLabel, known, part->labels)
+    ORR_APPEND(merged->labels, OrrLabel,
+               {g_string_chunk_insert_const(merged->names, known->name),
+                g_string_chunk_insert_const(merged->names, known->category), known->fixed_share});
 }
 
 /* --- Numbers of ops and spans ---
@@ -120,10 +113,8 @@ OrrSpan orr_program_part_span(const OrrSpan *span, const OrrProgramOffset *offse
 #pragma GCC diagnostic pop
 
 static void merge_ops(GArray *merged, const GArray *ops, const OrrProgramOffset *offset) {
-  for (guint i = 0; i < ops->len; i++) {
-    const OrrOp op = merged_op(&g_array_index(ops, OrrOp, i), offset);
-    g_array_append_val(merged, op);
-  }
+  for (guint i = 0; i < ops->len; i++)
+    ORR_APPEND(merged, OrrOp, merged_op(&g_array_index(ops, OrrOp, i), offset));
 }
 
 static void merge_routines(OrrProgram *merged, const OrrProgram *part,
@@ -140,13 +131,11 @@ static void merge_routines(OrrProgram *merged, const OrrProgram *part,
 
 static void merge_streams(OrrProgram *merged, const OrrProgram *part,
                           const OrrProgramOffset *offset) {
-  for (guint i = 0; i < part->streams->len; i++) {
-    const OrrStream *stream = &g_array_index(part->streams, OrrStream, i);
+  ORR_EACH_AT(i, const OrrStream, stream, part->streams) {
     const guint32 to = orr_program_stream(merged, offset->first_lane + stream->lane, stream->name);
     GArray *ops = g_array_index(merged->streams, OrrStream, to).ops;
     if (stream->quiet) orr_program_quiet_stream(merged, to);
-    for (guint k = 0; k < stream->ops->len; k++) {
-      OrrOp op = g_array_index(stream->ops, OrrOp, k);
+    ORR_EACH_VALUE_AT(k, OrrOp, op, stream->ops) {
       op.target = orr_program_target(part, i, k);
       op = merged_op(&op, offset);
       g_array_append_val(ops, op);
@@ -155,8 +144,7 @@ static void merge_streams(OrrProgram *merged, const OrrProgram *part,
 }
 
 static void merge_lanes(OrrProgram *merged, const OrrProgramPart *part) {
-  for (guint i = 0; i < part->program->lanes->len; i++) {
-    const OrrLane *lane = &g_array_index(part->program->lanes, OrrLane, i);
+  ORR_EACH(const OrrLane, lane, part->program->lanes) {
     g_autofree char *name =
         part->name ? g_strdup_printf("%s: %s", part->name, lane->name) : g_strdup(lane->name);
     orr_program_interfere(merged, orr_program_lane(merged, name, lane->multiplicity),
@@ -165,24 +153,18 @@ static void merge_lanes(OrrProgram *merged, const OrrProgramPart *part) {
 }
 
 static void merge_faults(OrrProgram *merged, const OrrProgram *part, const guint32 *links) {
-  for (guint i = 0; i < part->faults->len; i++) {
-    const OrrFault *fault = &g_array_index(part->faults, OrrFault, i);
+  ORR_EACH(const OrrFault, fault, part->faults)
     orr_program_fault(merged, fault->at_s, links[fault->link], fault->factor);
-  }
 }
 
 static void merge_slowdowns(OrrProgram *merged, const OrrProgram *part, guint32 first_lane) {
-  for (guint i = 0; i < part->slowdowns->len; i++) {
-    const OrrSlowdown *slow = &g_array_index(part->slowdowns, OrrSlowdown, i);
+  ORR_EACH(const OrrSlowdown, slow, part->slowdowns)
     orr_program_slow_lane(merged, slow->at_s, first_lane + slow->lane, slow->factor);
-  }
 }
 
 static void merge_losses(OrrProgram *merged, const OrrProgram *part, guint32 first_lane) {
-  for (guint i = 0; i < part->losses->len; i++) {
-    const OrrLoss *loss = &g_array_index(part->losses, OrrLoss, i);
+  ORR_EACH(const OrrLoss, loss, part->losses)
     orr_program_lose_lane(merged, loss->at_s, first_lane + loss->lane);
-  }
 }
 
 static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTable *known,

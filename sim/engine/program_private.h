@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "sim/base/arrays.h"
 #include "sim/engine/program.h"
 
 typedef struct {

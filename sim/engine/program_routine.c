@@ -48,8 +48,7 @@ void orr_program_begin_loop(OrrProgram *program, guint32 stream) {
 /* Another comm with the same phases; one that does not exist is left to seal. */
 static guint32 comm_again(OrrProgram *program, guint32 comm) {
   if (comm >= program->comms->len) return comm;
-  const OrrComm again = *orr_comm_of(program, comm);
-  g_array_append_val(program->comms, again);
+  ORR_APPEND(program->comms, OrrComm, *orr_comm_of(program, comm));
   return program->comms->len - 1;
 }
 

@@ -20,31 +20,23 @@ static gboolean G_GNUC_PRINTF(2, 3) wrong(GError **error, const char *format, ..
 static gboolean fine_number(double value) { return isfinite(value) && value >= 0; }
 
 static gboolean check_links(const OrrProgram *program, GError **error) {
-  for (guint i = 0; i < program->links->len; i++) {
-    const OrrProgramLink *link = &g_array_index(program->links, OrrProgramLink, i);
+  ORR_EACH(const OrrProgramLink, link, program->links)
     if (!fine_number(link->bandwidth) || link->bandwidth == 0)
       return wrong(error, "link %s has a bandwidth of %g bytes/s", link->name, link->bandwidth);
-  }
-  for (guint i = 0; i < program->faults->len; i++) {
-    const OrrFault *fault = &g_array_index(program->faults, OrrFault, i);
+  ORR_EACH_AT(i, const OrrFault, fault, program->faults)
     if (fault->link >= program->links->len || !fine_number(fault->at_s) ||
         !fine_number(fault->factor))
       return wrong(error, "fault %u is of link %u of %u, factor %g, at %g s", i, fault->link,
                    program->links->len, fault->factor, fault->at_s);
-  }
-  for (guint i = 0; i < program->slowdowns->len; i++) {
-    const OrrSlowdown *slow = &g_array_index(program->slowdowns, OrrSlowdown, i);
+  ORR_EACH_AT(i, const OrrSlowdown, slow, program->slowdowns)
     if (slow->lane >= program->lanes->len || !fine_number(slow->at_s) ||
         !fine_number(slow->factor) || slow->factor == 0)
       return wrong(error, "slowdown %u is of lane %u of %u, factor %g, at %g s", i, slow->lane,
                    program->lanes->len, slow->factor, slow->at_s);
-  }
-  for (guint i = 0; i < program->losses->len; i++) {
-    const OrrLoss *loss = &g_array_index(program->losses, OrrLoss, i);
+  ORR_EACH_AT(i, const OrrLoss, loss, program->losses)
     if (loss->lane >= program->lanes->len || !fine_number(loss->at_s))
       return wrong(error, "loss %u is of lane %u of %u, at %g s", i, loss->lane,
                    program->lanes->len, loss->at_s);
-  }
   return TRUE;
 }
 
@@ -72,8 +64,7 @@ static gboolean check_epochs(const OrrProgram *program, GError **error) {
 }
 
 static gboolean check_lanes(const OrrProgram *program, GError **error) {
-  for (guint i = 0; i < program->lanes->len; i++) {
-    const OrrLane *lane = &g_array_index(program->lanes, OrrLane, i);
+  ORR_EACH(const OrrLane, lane, program->lanes) {
     const OrrInterference *it = &lane->interference;
     const double factors[] = {it->compute_by_comm, it->compute_by_copy, it->comm_by_compute,
                               it->comm_by_copy,    it->copy_by_compute, it->copy_by_comm};
@@ -118,8 +109,7 @@ static gboolean check_phases(const OrrProgram *program, GError **error) {
                      phases[i].latency_s, phases[i].bytes, phases[i].path,
                      orr_use_rows_n(&program->paths));
   }
-  for (guint i = 0; i < program->reroutes->len; i++) {
-    const OrrReroute *reroute = &g_array_index(program->reroutes, OrrReroute, i);
+  ORR_EACH(const OrrReroute, reroute, program->reroutes) {
     for (guint k = 0; k < reroute->n_phases; k++)
       if (!phase_is_fine(program,
                          &g_array_index(program->phases, OrrPhase, reroute->first_phase + k)))

@@ -10,16 +10,12 @@ static void add_links(GString *text, const OrrProgram *program) {
     if (program->sealed) g_string_append_printf(text, ", stands for %u", link->stands_for);
     g_string_append(text, link->keep ? ", kept\n" : "\n");
   }
-  for (guint i = 0; i < program->faults->len; i++) {
-    const OrrFault *fault = &g_array_index(program->faults, OrrFault, i);
+  ORR_EACH(const OrrFault, fault, program->faults)
     g_string_append_printf(text, "fault at %g s: link %u x %g\n", fault->at_s, fault->link,
                            fault->factor);
-  }
-  for (guint i = 0; i < program->slowdowns->len; i++) {
-    const OrrSlowdown *slow = &g_array_index(program->slowdowns, OrrSlowdown, i);
+  ORR_EACH(const OrrSlowdown, slow, program->slowdowns)
     g_string_append_printf(text, "slow at %g s: lane %u x %g\n", slow->at_s, slow->lane,
                            slow->factor);
-  }
 }
 
 static void add_paths(GString *text, const OrrProgram *program) {

@@ -15,6 +15,7 @@
  */
 #include "sim/engine/sharing.h"
 
+#include "sim/base/arrays.h"
 #include "sim/engine/spares.h"
 
 /* Relative: above the rounding of sums (1e-13 with a thousand doubles) and SimGrid's precision
@@ -143,8 +144,7 @@ static gboolean is_in(const OrrSharing *sharing, const Flow *flow) {
 static void begin_region(OrrSharing *sharing) {
   sharing->round++;
   g_ptr_array_set_size(sharing->region, 0);
-  for (guint i = 0; i < sharing->changed->len; i++) {
-    const OrrLink index = g_array_index(sharing->changed, OrrLink, i);
+  ORR_EACH_VALUE(const OrrLink, index, sharing->changed) {
     Link *link = link_at(sharing, index);
     for (Use *use = link->first; use; use = use->next)
       if (link->has_new_bandwidth || use->flow->bottleneck == NO_LINK ||
@@ -202,15 +202,12 @@ static void touch(OrrSharing *sharing, const OrrEngine *engine) {
       link->n_region++;
     }
   }
-  for (guint i = 0; i < sharing->touched->len; i++) {
-    const OrrLink index = g_array_index(sharing->touched, OrrLink, i);
+  ORR_EACH_VALUE(const OrrLink, index, sharing->touched)
     look_at_others(sharing, link_at(sharing, index), index);
-  }
 }
 
 static void bound_rates(const OrrSharing *sharing) {
-  for (guint i = 0; i < sharing->region->len; i++) {
-    Flow *flow = sharing->region->pdata[i];
+  ORR_EACH_POINTER(Flow, flow, sharing->region) {
     const OrrTransfer *transfer = flow->transfer;
     flow->most = G_MAXDOUBLE;
     for (guint32 u = 0; u < transfer->n_uses; u++)
@@ -277,8 +274,7 @@ static void group(OrrSharing *sharing) {
 }
 
 static void add_use(OrrSharing *sharing, guint32 index, guint32 weight) {
-  const OrrLinkUse use = {index, weight};
-  g_array_append_val(sharing->uses, use);
+  ORR_APPEND(sharing->uses, OrrLinkUse, {index, weight});
 }
 
 static guint32 add_capacity(OrrSharing *sharing, double capacity) {
@@ -347,13 +343,11 @@ static void solve_region(OrrSharing *sharing) {
 /* --- the check --- */
 
 static void sum_up(const OrrSharing *sharing, const OrrEngine *engine) {
-  for (guint i = 0; i < sharing->touched->len; i++) {
-    const OrrLink index = g_array_index(sharing->touched, OrrLink, i);
+  ORR_EACH_VALUE(const OrrLink, index, sharing->touched) {
     Link *link = link_at(sharing, index);
     link->taken = bandwidth_of(engine, index) - link->left;
   }
-  for (guint i = 0; i < sharing->region->len; i++) {
-    const Flow *flow = sharing->region->pdata[i];
+  ORR_EACH_POINTER(const Flow, flow, sharing->region) {
     const OrrTransfer *transfer = flow->transfer;
     for (guint32 u = 0; u < transfer->n_uses; u++) {
       Link *link = link_at(sharing, transfer->uses[u].link);
@@ -369,8 +363,7 @@ static gboolean is_full(const Link *link, double bandwidth) {
 
 /* Others that have their bottleneck on a link that lost that role. */
 static void free_held(OrrSharing *sharing, const OrrEngine *engine) {
-  for (guint i = 0; i < sharing->touched->len; i++) {
-    const OrrLink index = g_array_index(sharing->touched, OrrLink, i);
+  ORR_EACH_VALUE(const OrrLink, index, sharing->touched) {
     Link *link = link_at(sharing, index);
     const gboolean holds = is_full(link, bandwidth_of(engine, index)) &&
                            link->fastest_here <= link->fastest * (1 + TOLERANCE);

@@ -22,8 +22,7 @@ static void cover(GArray *union_of, double from_s, double to_s) {
   if (last && from_s <= last->to_s) {
     last->to_s = fmax(last->to_s, to_s);
   } else {
-    const Interval next = {from_s, to_s};
-    g_array_append_val(union_of, next);
+    ORR_APPEND(union_of, Interval, {from_s, to_s});
   }
 }
 
@@ -57,12 +56,9 @@ static void unite(GArray *covered, const GArray *more) {
 }
 
 static OrrAccountPart *part_of(OrrAccount *account, const OrrTimelineName *name) {
-  for (guint i = 0; i < account->parts->len; i++) {
-    OrrAccountPart *part = &g_array_index(account->parts, OrrAccountPart, i);
+  ORR_EACH(OrrAccountPart, part, account->parts)
     if (part->family == name->family && part->purpose == name->purpose) return part;
-  }
-  const OrrAccountPart part = {.family = name->family, .purpose = name->purpose};
-  g_array_append_val(account->parts, part);
+  ORR_APPEND(account->parts, OrrAccountPart, {.family = name->family, .purpose = name->purpose});
   return &g_array_index(account->parts, OrrAccountPart, account->parts->len - 1);
 }
 
@@ -87,8 +83,7 @@ static void sweep(OrrAccount *account, const OrrTimeline *timeline, gint64 devic
   g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(Interval));
   double until_s = account->begin_s;
   guint at = 0;
-  for (guint i = 0; i < timeline->events->len; i++) {
-    const OrrTimelineEvent *event = &g_array_index(timeline->events, OrrTimelineEvent, i);
+  ORR_EACH(const OrrTimelineEvent, event, timeline->events) {
     if (event->begin_s >= account->end_s) break;
     const OrrExplainKind kind =
         g_array_index(timeline->names, OrrTimelineName, event->name).family->kind;

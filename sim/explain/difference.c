@@ -65,13 +65,11 @@ static OrrExplainDifferenceRow *row_of(GArray *families, const OrrAccountPart *p
                            : part->purpose && labels.with_purpose
                                ? g_strdup_printf("%s (%s)", part->family->name, part->purpose)
                                : g_strdup(part->family->name);
-  for (guint i = 0; i < families->len; i++) {
-    OrrExplainDifferenceRow *row = &g_array_index(families, OrrExplainDifferenceRow, i);
+  ORR_EACH(OrrExplainDifferenceRow, row, families)
     if (strcmp(row->family, label) == 0) return row;
-  }
-  const OrrExplainDifferenceRow row = {.family = interned(label),
-                                       .kind = interned(is_one ? others : orr_explain_words[kind])};
-  g_array_append_val(families, row);
+  ORR_APPEND(
+      families, OrrExplainDifferenceRow,
+      {.family = interned(label), .kind = interned(is_one ? others : orr_explain_words[kind])});
   return &g_array_index(families, OrrExplainDifferenceRow, families->len - 1);
 }
 
@@ -91,8 +89,7 @@ void orr_difference_add(const OrrDifferenceSide *measured, const OrrDifferenceSi
   const OrrAccount *own = measured->account, *other = simulated ? simulated->account : NULL;
   const Labels labels = {knows_purposes(own) && knows_purposes(other), is_coarse};
   add_kinds(own, other, is_coarse, kinds);
-  for (guint i = 0; i < own->parts->len; i++) {
-    const OrrAccountPart *part = &g_array_index(own->parts, OrrAccountPart, i);
+  ORR_EACH(const OrrAccountPart, part, own->parts) {
     OrrExplainDifferenceRow *row = row_of(families, part, labels);
     row->measured_calls += (gint64)part->calls;
     row->measured_s += part->seconds;
@@ -105,8 +102,7 @@ void orr_difference_add(const OrrDifferenceSide *measured, const OrrDifferenceSi
     row->simulated_s += part->seconds;
     if (!row->longest) row->longest = interned(text_of(simulated, part));
   }
-  for (guint i = 0; i < families->len; i++) {
-    OrrExplainDifferenceRow *row = &g_array_index(families, OrrExplainDifferenceRow, i);
+  ORR_EACH(OrrExplainDifferenceRow, row, families) {
     if (!other) row->simulated_s = NAN;
     row->difference_s = row->measured_s - row->simulated_s;
   }

@@ -78,8 +78,7 @@ static void add_title(GString *out, const char *title, gint64 pid) {
 static void add_part(GString *out, const OrrKinetoPart *part, guint number) {
   const OrrTimeline *timeline = part->timeline;
   if (part->title) add_title(out, part->title, number);
-  for (guint i = 0; i < timeline->events->len; i++) {
-    const OrrTimelineEvent *event = &g_array_index(timeline->events, OrrTimelineEvent, i);
+  ORR_EACH(const OrrTimelineEvent, event, timeline->events) {
     const double from_s = fmax(event->begin_s, part->begin_s),
                  to_s = fmin(event->end_s, part->end_s);
     if ((part->device >= 0 && event->device != part->device) || to_s <= from_s) continue;

@@ -71,8 +71,7 @@ static const OrrKernelFamily *family_of_op(const char *op) {
 }
 
 static void add_piece(GArray *pieces, guint32 name, double fraction) {
-  for (guint i = 0; i < pieces->len; i++) {
-    Piece *piece = &g_array_index(pieces, Piece, i);
+  ORR_EACH(Piece, piece, pieces) {
     if (piece->name != name) continue;
     piece->fraction += fraction;
     return;
@@ -121,8 +120,7 @@ static void add_operators(const Maker *maker, GArray *pieces, const char *label,
                                                            : "";
   double sum = 0;
   for (guint again = 0; again < 2; again++) {
-    for (guint i = 0; i < rows->len; i++) {
-      const OrrOperatorRow *row = &g_array_index(rows, OrrOperatorRow, i);
+    ORR_EACH(const OrrOperatorRow, row, rows) {
       if (kind_of_operator(row) != kind || !strstr(row->phase, pass)) continue;
       if (!again)
         sum += row->seconds_total;
@@ -141,8 +139,7 @@ static void add_collectives(const Maker *maker, GArray *pieces, OrrTimeKind kind
   const char *purpose = purpose_of(orr_time_words[kind]);
   double sum = 0;
   for (guint again = 0; again < 2; again++) {
-    for (guint i = 0; i < rows->len; i++) {
-      const OrrCollectiveRow *row = &g_array_index(rows, OrrCollectiveRow, i);
+    ORR_EACH(const OrrCollectiveRow, row, rows) {
       if (!g_str_has_prefix(row->name, purpose)) continue;
       const double seconds = row->mean_s * (double)row->count;
       if (!again)
@@ -194,8 +191,7 @@ static gint64 stream_of(GPtrArray *streams, const char *stream) {
 static void add_work(const Maker *maker, const OrrSpanRow *span, guint32 label, gint64 stream) {
   const GArray *pieces = pieces_of(maker, label, span->name);
   double at_s = span->begin_s;
-  for (guint i = 0; i < pieces->len; i++) {
-    const Piece *piece = &g_array_index(pieces, Piece, i);
+  ORR_EACH_AT(i, const Piece, piece, pieces) {
     const double next_s =
         i + 1 == pieces->len ? span->end_s : at_s + piece->fraction * (span->end_s - span->begin_s);
     if (piece->name != G_MAXUINT32)
@@ -247,8 +243,7 @@ static void add_span(const Maker *maker, const OrrSpanRow *span, guint32 label, 
 
 /* Steps that repeat one before them have no spans. */
 static void add_steps(OrrTimeline *timeline, const OrrOutcome *outcome) {
-  for (guint i = 0; i < outcome->steps->len; i++) {
-    const OrrStepRow *step = &g_array_index(outcome->steps, OrrStepRow, i);
+  ORR_EACH(const OrrStepRow, step, outcome->steps) {
     g_autofree char *name = g_strdup_printf("ProfilerStep#%d", (int)step->step);
     if (!step->repeated) orr_timeline_add_step(timeline, name, step->begin_s, step->end_s);
   }
@@ -268,9 +263,7 @@ static double median_step(const OrrOutcome *outcome) {
 /* Of the time that the replicas' GPUs are busy or wait for their host, the part of the latter. */
 static double host_part(const OrrOutcome *outcome) {
   double host = 0, busy = 0;
-  for (guint i = 0; i < outcome->serving_replicas->len; i++) {
-    const OrrServingReplicaRow *row =
-        &g_array_index(outcome->serving_replicas, OrrServingReplicaRow, i);
+  ORR_EACH(const OrrServingReplicaRow, row, outcome->serving_replicas) {
     host += row->host_fraction;
     busy += row->gpu_busy;
   }
@@ -324,8 +317,7 @@ OrrTimeline *orr_simulated_timeline(const OrrOutcome *outcome, gint64 lane, GErr
         "them), found %d",
         n_lanes - 1, (int)lane);
   if (orr_simulated_is_coarse(outcome)) add_serving(&maker);
-  for (guint i = 0; i < outcome->spans->len; i++) {
-    const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);
+  ORR_EACH_AT(i, const OrrSpanRow, span, outcome->spans) {
     if (strcmp(span->category, "compute") == 0) g_array_append_val(ends, i);
     if (lane < 0 || span->lane == lane)
       add_span(&maker, span, g_array_index(outcome->span_labels, guint32, i),

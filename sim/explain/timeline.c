@@ -47,11 +47,11 @@ guint32 orr_timeline_name(OrrTimeline *timeline, const char *text, const char *p
   if (g_hash_table_lookup_extended(timeline->known, key, NULL, &found))
     return GPOINTER_TO_UINT(found);
   const guint32 index = timeline->names->len;
-  const OrrTimelineName name = {.text = g_strdup(text),
-                                .family = orr_kernel_family_of(text),
-                                .purpose = g_intern_string(purpose),
-                                .bytes = bytes};
-  g_array_append_val(timeline->names, name);
+  ORR_APPEND(timeline->names, OrrTimelineName,
+             {.text = g_strdup(text),
+              .family = orr_kernel_family_of(text),
+              .purpose = g_intern_string(purpose),
+              .bytes = bytes});
   g_hash_table_insert(timeline->known, own ? g_steal_pointer(&own) : g_strdup(text),
                       GUINT_TO_POINTER(index));
   timeline->name_bytes += 2 * strlen(text) + 100;
@@ -60,17 +60,16 @@ guint32 orr_timeline_name(OrrTimeline *timeline, const char *text, const char *p
 
 void orr_timeline_add(OrrTimeline *timeline, guint32 name, gint64 device, gint64 stream,
                       double begin_s, double end_s) {
-  const OrrTimelineEvent event = {.begin_s = begin_s,
-                                  .end_s = end_s,
-                                  .name = name,
-                                  .device = (gint16)(device & G_MAXINT16),
-                                  .stream = (gint16)(stream & G_MAXINT16)};
-  g_array_append_val(timeline->events, event);
+  ORR_APPEND(timeline->events, OrrTimelineEvent,
+             {.begin_s = begin_s,
+              .end_s = end_s,
+              .name = name,
+              .device = (gint16)(device & G_MAXINT16),
+              .stream = (gint16)(stream & G_MAXINT16)});
 }
 
 void orr_timeline_add_step(OrrTimeline *timeline, const char *name, double begin_s, double end_s) {
-  const OrrTimelineStep step = {g_strdup(name), begin_s, end_s};
-  g_array_append_val(timeline->steps, step);
+  ORR_APPEND(timeline->steps, OrrTimelineStep, {g_strdup(name), begin_s, end_s});
 }
 
 static int by_begin(gconstpointer a, gconstpointer b) {
@@ -112,8 +111,7 @@ typedef struct {
 static GArray *beats_of(const OrrTimeline *timeline, gint64 device) {
   GArray *beats = g_array_new(FALSE, TRUE, sizeof(Beat));
   g_array_set_size(beats, timeline->names->len);
-  for (guint i = 0; i < timeline->events->len; i++) {
-    const OrrTimelineEvent *event = &g_array_index(timeline->events, OrrTimelineEvent, i);
+  ORR_EACH(const OrrTimelineEvent, event, timeline->events) {
     if (event->device != device) continue;
     Beat *beat = &g_array_index(beats, Beat, event->name);
     if (beat->n++ == 0) beat->first_s = event->begin_s;
@@ -134,8 +132,7 @@ static gboolean is_even(const OrrTimelineName *name, const Beat *beat, double le
 
 static OrrTimelineStep whole(const OrrTimeline *timeline, gint64 device) {
   OrrTimelineStep step = {"the whole time line", INFINITY, -INFINITY};
-  for (guint i = 0; i < timeline->events->len; i++) {
-    const OrrTimelineEvent *event = &g_array_index(timeline->events, OrrTimelineEvent, i);
+  ORR_EACH(const OrrTimelineEvent, event, timeline->events) {
     if (event->device != device) continue;
     step.begin_s = fmin(step.begin_s, event->begin_s);
     step.end_s = fmax(step.end_s, event->end_s);
@@ -158,8 +155,7 @@ gboolean orr_timeline_find_steps(OrrTimeline *timeline, gint64 device) {
   if (best == G_MAXUINT) return FALSE;
   double before_s = NAN;
   guint n = 0;
-  for (guint i = 0; i < timeline->events->len; i++) {
-    const OrrTimelineEvent *event = &g_array_index(timeline->events, OrrTimelineEvent, i);
+  ORR_EACH(const OrrTimelineEvent, event, timeline->events) {
     if (event->device != device || event->name != best) continue;
     g_autofree char *name = g_strdup_printf("repetition %u", n);
     if (n++ > 0) orr_timeline_add_step(timeline, name, before_s, event->begin_s);
@@ -175,8 +171,7 @@ static int by_length(gconstpointer a, gconstpointer b) {
 }
 
 static gboolean is_busy(const OrrTimeline *timeline, gint64 device, const OrrTimelineStep *step) {
-  for (guint i = 0; i < timeline->events->len; i++) {
-    const OrrTimelineEvent *event = &g_array_index(timeline->events, OrrTimelineEvent, i);
+  ORR_EACH(const OrrTimelineEvent, event, timeline->events) {
     if (event->begin_s >= step->end_s) break;
     if (event->device == device && event->begin_s >= step->begin_s) return TRUE;
   }

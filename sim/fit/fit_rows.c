@@ -60,10 +60,8 @@ GPtrArray *orr_fit_rows_read(const char *path, GError **error) {
   if (!csv) return NULL;
   g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(g_free);
   g_free(orr_csv_check(csv, orr_fit_columns, bench_columns, diags));
-  for (guint i = 0; i < csv->lines->len; i++) {
-    const OrrCsvLine *line = csv->lines->pdata[i];
+  ORR_EACH_POINTER(const OrrCsvLine, line, csv->lines)
     if (line->cells) read_line(csv, line, rows, diags);
-  }
   if (rows->len == 0 && orr_diags_n_errors(diags) == 0)
     orr_diags_error(diags, (OrrPlace){.file = g_intern_string(path)}, "no row of measurements");
   return orr_diags_check(diags, error) ? g_steal_pointer(&rows) : NULL;

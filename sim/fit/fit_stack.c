@@ -143,8 +143,7 @@ static gint strongest(const double *effects, const gboolean *is_done, guint n) {
 
 /* Takes what @others have in common with @column out of it. */
 static void project(const Problem *problem, double *column, GPtrArray *others) {
-  for (guint i = 0; i < others->len; i++) {
-    const double *other = others->pdata[i];
+  ORR_EACH_POINTER(const double, other, others) {
     const double along = dot(problem, column, other) / dot(problem, other, other);
     for (gsize k = 0; k < (gsize)problem->n_rows * ORR_FIT_N_COLUMNS; k++)
       column[k] -= along * other[k];
@@ -474,8 +473,5 @@ void orr_fit_stack_free(OrrFit *fit) {
   if (!fit) return;
   for (guint k = 0; k < ORR_FIT_MOST; k++) g_free(fit->constants[k].why);
   g_ptr_array_unref(fit->remarks);
-  g_free(fit->stack);
-  g_free(fit->simulated_before);
-  g_free(fit->simulated_after);
-  g_free(fit);
+  ORR_FREE(fit->stack, fit->simulated_before, fit->simulated_after, fit);
 }

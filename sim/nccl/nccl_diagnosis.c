@@ -137,8 +137,7 @@ static int compare_fits(gconstpointer a, gconstpointer b) {
 static void judge(OrrNcclDiagnosis *diagnosis) {
   guint n_likely = 0;
   double best = INFINITY;
-  for (guint i = 0; i < diagnosis->fits->len; i++) {
-    OrrNcclFit *fit = &g_array_index(diagnosis->fits, OrrNcclFit, i);
+  ORR_EACH(OrrNcclFit, fit, diagnosis->fits) {
     fit->explains = 5 * fit->n_within >= 4 * diagnosis->n && fit->misfit <= 0.6 * diagnosis->misfit;
     if (fit->explains) best = MIN(best, fit->misfit);
     fit->is_likely = fit->explains && fit->misfit <= 1.3 * best + 0.02;
@@ -161,8 +160,7 @@ GPtrArray *orr_nccl_diagnosis_replay(OrrLibrary *library, const OrrNcclCurveQues
 static void try_suspects(OrrNcclDiagnosis *diagnosis, const OrrNcclCurve *healthy,
                          const GArray *suspects, const GPtrArray *curves, const GArray *measured) {
   Tried tried = {0};
-  for (guint i = 0; i < suspects->len; i++) {
-    const OrrNcclSuspect *suspect = &g_array_index(suspects, OrrNcclSuspect, i);
+  ORR_EACH_AT(i, const OrrNcclSuspect, suspect, suspects) {
     try_strength(&tried, suspect, curves->pdata[i], healthy, measured);
     if (i + 1 == suspects->len || suspect[1].fault != suspect->fault)
       close_fault(diagnosis, suspect->fault, &tried);

@@ -41,9 +41,8 @@ static void add(const Add *at, char *strength, char *first, ...) {
   for (char *one = first; one; one = va_arg(more, char *)) g_ptr_array_add(settings, one);
   va_end(more);
   g_ptr_array_add(settings, NULL);
-  const OrrNcclSuspect suspect = {at->fault, strength,
-                                  (char **)g_ptr_array_free(g_steal_pointer(&settings), FALSE)};
-  g_array_append_val(at->suspects, suspect);
+  ORR_APPEND(at->suspects, OrrNcclSuspect,
+             {at->fault, strength, (char **)g_ptr_array_free(g_steal_pointer(&settings), FALSE)});
 }
 
 static gboolean crosses_network(const Add *at) {
@@ -118,11 +117,9 @@ static char *uplink_of(const Add *at) {
   const OrrNcclCurveQuestion *q = at->site->question;
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
   orr_fabric_route(at->site->fabric, 0, (q->ranks - 1) * q->stride, 0, links);
-  for (guint i = 0; i < links->len; i++) {
-    const guint32 link = g_array_index(links, guint32, i);
+  ORR_EACH_VALUE(const guint32, link, links)
     if (g_str_equal(orr_fabric_link_kind(at->site->fabric, link), "fabric"))
       return orr_fabric_link_name(at->site->fabric, link);
-  }
   return NULL;
 }
 

@@ -203,8 +203,7 @@ static void add_batch(Line *line) {
 static char *joined(const GPtrArray *words) {
   GString *text = g_string_new(NULL);
   gsize column = 0;
-  for (guint i = 0; i < words->len; i++) {
-    const char *word = words->pdata[i];
+  ORR_EACH_POINTER_AT(i, const char, word, words) {
     if (column + strlen(word) > 96) {
       g_string_append(text, " \\\n ");
       column = 1;

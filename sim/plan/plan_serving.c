@@ -39,8 +39,7 @@ static int compare(gconstpointer a, gconstpointer b, gpointer user) {
 GArray *orr_plan_serving_rank(const OrrPlanServing *asked, const GArray *layouts) {
   GArray *ranked = g_array_new(FALSE, FALSE, sizeof(guint));
   Ranking ranking = {asked, layouts};
-  for (guint i = 0; i < layouts->len; i++) {
-    OrrPlanLayout *layout = &g_array_index(layouts, OrrPlanLayout, i);
+  ORR_EACH_AT(i, OrrPlanLayout, layout, layouts) {
     if (layout->status != ORR_PLAN_MEASURED) continue;
     orr_plan_serving_size(asked, layout);
     if (layout->fleet_rate > 0) g_array_append_val(ranked, i);

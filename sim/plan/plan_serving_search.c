@@ -6,7 +6,6 @@
  * process can have many of it.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "sim/base/fault.h"
@@ -87,10 +86,8 @@ static OrrScenario *scenario_of(const Search *search, const OrrPlanLayout *layou
 }
 
 static const OrrRunWorld *world_of(const Search *search, const OrrPlanLayout *layout) {
-  for (guint i = 0; i < search->machines->len; i++) {
-    const Machine *machine = &g_array_index(search->machines, Machine, i);
+  ORR_EACH(const Machine, machine, search->machines)
     if (machine->cluster == layout->cluster && machine->gpus == layout->gpus) return machine->world;
-  }
   return NULL;
 }
 
@@ -213,10 +210,8 @@ static void note_rate(OrrPlanLayout *layout, const OrrCapacityPoint *point) {
 /* What the lowest rate that fails misses. */
 static OrrPlanBound bound_at(const OrrPlanServing *asked, const OrrCapacity *capacity) {
   const OrrCapacityPoint *lowest = NULL;
-  for (guint i = 0; i < capacity->points->len; i++) {
-    const OrrCapacityPoint *point = &g_array_index(capacity->points, OrrCapacityPoint, i);
+  ORR_EACH(const OrrCapacityPoint, point, capacity->points)
     if (!point->alone.meets && (!lowest || point->rate < lowest->rate)) lowest = point;
-  }
   return lowest ? bound_of(asked, lowest) : ORR_PLAN_BOUND_NONE;
 }
 
@@ -340,8 +335,7 @@ static gboolean run_round(Search *search, GError **error) {
                                 .user = search};
   orr_engine_prepare(ORR_ENGINE_SIMGRID, NULL); /* once, instead of in each child */
   g_autoptr(GPtrArray) answers = orr_children_run(&children);
-  for (guint i = 0; i < search->todo->len; i++) {
-    const guint index = g_array_index(search->todo, guint, i);
+  ORR_EACH_VALUE_AT(i, const guint, index, search->todo) {
     take_answer(search, i, answers->pdata[i / n]);
     const OrrPlanLayout *layout = layout_at(search, index);
     if (search->watch->keep && layout->status != ORR_PLAN_OPEN &&

@@ -116,9 +116,7 @@ OrrPlanTrace *orr_plan_trace_new(OrrLibrary *library, const char *file, const ch
 void orr_plan_trace_free(OrrPlanTrace *trace) {
   if (!trace) return;
   orr_trace_facts_clear(&trace->facts);
-  g_free(trace->file);
-  g_free(trace->hash);
-  g_free(trace);
+  ORR_FREE(trace->file, trace->hash, trace);
 }
 
 void orr_plan_trace_ask(const OrrPlanTrace *trace, OrrPlanServing *asked) {

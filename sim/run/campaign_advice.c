@@ -55,10 +55,9 @@ static void advise_tier(const Adviser *adviser, OrrCampaignReady *ready, guint i
   const gint64 keep = tier->keep;
   const double now_s = tier->interval_s, mttf_s = adviser->advice->mttf_s;
   const char *name = orr_campaign_tier_words[tier->kind];
-  const OrrCampaignAdviceTier forms = {name, tier->stall_s, now_s,
-                                       orr_campaign_formulas_young_s(tier->stall_s, mttf_s),
-                                       orr_campaign_formulas_daly_s(tier->stall_s, mttf_s)};
-  g_array_append_val(adviser->advice->tiers, forms);
+  ORR_APPEND(adviser->advice->tiers, OrrCampaignAdviceTier,
+             {name, tier->stall_s, now_s, orr_campaign_formulas_young_s(tier->stall_s, mttf_s),
+              orr_campaign_formulas_daly_s(tier->stall_s, mttf_s)});
   for (guint k = 0; k < G_N_ELEMENTS(factors); k++) {
     tier->interval_s = now_s * factors[k];
     /* As much time is kept: silent corruption must find a checkpoint from before it. */
@@ -117,14 +116,12 @@ static const char *const half_words[] = {"detection",      "diagnosis", "requeue
 
 /* Multiplies what @half names by @factor. */
 static void scale(OrrCampaignReady *ready, int half, double factor) {
-  for (guint i = 0; i < ready->processes->len; i++) {
-    OrrCampaignProcess *process = &g_array_index(ready->processes, OrrCampaignProcess, i);
+  ORR_EACH(OrrCampaignProcess, process, ready->processes) {
     if (half == HALF_DETECTION) process->detect_s *= factor;
     if (half == HALF_DIAGNOSIS) process->diagnose_s *= factor;
     if (half == HALF_REPAIRS) process->repair_s *= factor;
   }
-  for (guint i = 0; i < ready->tiers->len; i++) {
-    OrrCampaignTier *tier = &g_array_index(ready->tiers, OrrCampaignTier, i);
+  ORR_EACH(OrrCampaignTier, tier, ready->tiers) {
     if (half == HALF_LOADS) tier->load_s *= factor;
     if (half == HALF_STALLS) tier->stall_s *= factor;
   }
@@ -192,8 +189,7 @@ static gboolean advise_policies(const Adviser *adviser, const OrrRunWorld *world
 
 static void clear_row(gpointer data) {
   OrrCampaignAdviceRow *row = data;
-  g_free(row->choice);
-  g_free(row->refusal);
+  ORR_FREE(row->choice, row->refusal);
 }
 
 static OrrCampaignAdvice *advice_new(void) {

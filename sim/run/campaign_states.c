@@ -92,8 +92,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Variant, variant_clear)
 /* --- Replaying --- */
 
 static void keep_storage(const OrrOutcome *outcome, OrrCampaignReplay *replay) {
-  for (guint i = 0; i < outcome->storage->len; i++) {
-    const OrrStorageRow *row = &g_array_index(outcome->storage, OrrStorageRow, i);
+  ORR_EACH(const OrrStorageRow, row, outcome->storage) {
     if (g_str_equal(row->name, "checkpoint-write")) {
       replay->write_s = row->wall_s;
       replay->bytes = row->bytes;

@@ -48,10 +48,8 @@ static void add_warnings(OrrPartRuns *runs, const GPtrArray *warnings) {
 }
 
 static Own *own_of(OrrPartRuns *runs, const OrrCluster *cluster, GError **error) {
-  for (guint i = 0; i < runs->worlds->len; i++) {
-    Own *own = runs->worlds->pdata[i];
+  ORR_EACH_POINTER(Own, own, runs->worlds)
     if (own->cluster == cluster) return own;
-  }
   Own *own = g_new0(Own, 1);
   own->cluster = cluster;
   own->scenario = scenario_on(runs->scenario, cluster);
@@ -82,8 +80,7 @@ typedef struct {
 /* What the fullest stage's GPU holds all the time. */
 static void add_memory(const OrrOutcome *outcome, OrrPartTimes *times) {
   double most = 0;
-  for (guint i = 0; i < outcome->memory->len; i++) {
-    const OrrMemoryRow *row = &g_array_index(outcome->memory, OrrMemoryRow, i);
+  ORR_EACH(const OrrMemoryRow, row, outcome->memory) {
     if (row->total_bytes <= most) continue;
     most = row->total_bytes;
     times->state_bytes = row->weights_bytes + row->gradients_bytes + row->optimizer_bytes;
@@ -107,10 +104,8 @@ static OrrPartTimes take(const OrrPart *part, const OrrOutcome *outcome) {
                           .events = outcome->result.collectives.events};
   const OrrTrainingResult *r = &outcome->result.training;
   double switch_use = 0;
-  for (guint i = 0; i < outcome->links->len; i++) {
-    const OrrLinkRow *row = &g_array_index(outcome->links, OrrLinkRow, i);
+  ORR_EACH(const OrrLinkRow, row, outcome->links)
     if (strcmp(row->kind, "fabric") == 0) switch_use = fmax(switch_use, row->utilization);
-  }
   OrrPartTimes times = {.seconds = r->iteration_time_s,
                         .gpu_bytes = r->memory_peak_bytes,
                         .gpu_energy_j = r->gpu_power_mean_w * r->iteration_time_s,

@@ -3,7 +3,6 @@
  */
 #include "sim/run/scenario_stack.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "sim/base/expression.h"
@@ -138,11 +137,9 @@ static OrrNode *settings_tree(const Laying *laying, const OrrScenario *facts) {
   OrrNode *workload = orr_node_new_map(laying->owner->place);
   orr_node_set(workload, "kind", orr_node_new_scalar(laying->owner->place, laying->kind));
   orr_node_set(under, "workload", workload);
-  for (guint i = 0; i < laying->stack->settings->len; i++) {
-    const OrrStackSetting *setting = laying->stack->settings->pdata[i];
+  ORR_EACH_POINTER(const OrrStackSetting, setting, laying->stack->settings)
     if (!setting->when || (facts && holds(laying, setting, facts)))
       put_setting(laying, setting, facts, under);
-  }
   return under;
 }
 
@@ -201,10 +198,8 @@ static OrrScenario *read_facts(const Laying *laying, const OrrNode *workload) {
 }
 
 static gboolean has_conditions(const OrrStack *stack) {
-  for (guint i = 0; i < stack->settings->len; i++) {
-    const OrrStackSetting *setting = stack->settings->pdata[i];
+  ORR_EACH_POINTER(const OrrStackSetting, setting, stack->settings)
     if (setting->when || setting->at_most) return TRUE;
-  }
   return FALSE;
 }
 
@@ -531,8 +526,7 @@ void orr_scenario_stack_check(const OrrStack *stack, OrrDiags *diags) {
   g_autoptr(OrrNode) under = orr_node_new_map(owner.place);
   g_autofree char *kind = g_strdup_printf("{kind: %s}", stack->kind);
   orr_field_set(&orr_scenario_table, under, "workload", kind, NULL);
-  for (guint i = 0; i < stack->settings->len; i++) {
-    const OrrStackSetting *setting = stack->settings->pdata[i];
+  ORR_EACH_POINTER(const OrrStackSetting, setting, stack->settings) {
     put_setting(&laying, setting, NULL, under);
     g_auto(GStrv) paths = setting->when ? paths_of(setting->when) : NULL;
     for (char **path = paths; path && *path; path++) check_path(&laying, setting, *path);
@@ -543,8 +537,7 @@ void orr_scenario_stack_check(const OrrStack *stack, OrrDiags *diags) {
 /* --- What depends on a path --- */
 
 static gboolean stack_uses(const OrrStack *stack, const char *path) {
-  for (guint i = 0; i < stack->settings->len; i++) {
-    const OrrStackSetting *setting = stack->settings->pdata[i];
+  ORR_EACH_POINTER(const OrrStackSetting, setting, stack->settings) {
     g_auto(GStrv) paths = setting->when ? paths_of(setting->when) : NULL;
     if (paths && g_strv_contains((const char *const *)paths, path)) return TRUE;
     if (g_strcmp0(setting->at_most, path) == 0) return TRUE;

@@ -16,7 +16,6 @@
 #include <math.h>
 
 #include "workloads/training/training.h"
-
 /* Bytes of a checkpoint per parameter: 16-bit weights, fp32 master weights and moments. */
 #define CHECKPOINT_BYTES 14.0
 
@@ -25,10 +24,8 @@
 static void add_state(GArray *states, OrrCampaignState state) { g_array_append_val(states, state); }
 
 static const OrrCampaignCheckpointSpec *storage_spec(const OrrCampaign *campaign) {
-  for (guint i = 0; campaign->checkpoints && i < campaign->checkpoints->len; i++) {
-    const OrrCampaignCheckpointSpec *spec = campaign->checkpoints->pdata[i];
+  ORR_EACH_POINTER(const OrrCampaignCheckpointSpec, spec, campaign->checkpoints)
     if (spec->tier == ORR_SAVED_STORAGE) return spec;
-  }
   return NULL;
 }
 
@@ -41,8 +38,7 @@ static GArray *states_of(const OrrCampaign *campaign) {
   if (storage)
     add_state(states, (OrrCampaignState){.kind = ORR_STATE_STORAGE,
                                          .is_sync = storage->mode == ORR_CAMPAIGN_SYNC});
-  for (guint i = 0; campaign->stragglers && i < campaign->stragglers->len; i++) {
-    const OrrCampaignStraggler *straggler = campaign->stragglers->pdata[i];
+  ORR_EACH_POINTER(const OrrCampaignStraggler, straggler, campaign->stragglers) {
     add_state(states, (OrrCampaignState){.kind = ORR_STATE_SLOW, .fault = &straggler->fault});
   }
   for (gint64 lost = 1; lost <= orr_recovery_policy_most_lost(&campaign->policy); lost++)
@@ -76,8 +72,7 @@ static void copy_times(const OrrScenario *scenario, const OrrCampaignCheckpointS
 
 /* What was measured of saves to a peer is 7 to 95 times their copies (campaigns-checkpoints). */
 static void warn_of_peers(const GPtrArray *specs, OrrOutcome *outcome) {
-  for (guint i = 0; specs && i < specs->len; i++) {
-    const OrrCampaignCheckpointSpec *spec = specs->pdata[i];
+  ORR_EACH_POINTER(const OrrCampaignCheckpointSpec, spec, specs) {
     if (spec->tier != ORR_SAVED_PEER || spec->mode != ORR_CAMPAIGN_SYNC) continue;
     g_ptr_array_add(outcome->warnings,
                     g_strdup("checkpoints to a peer's memory: only the copy is computed; what else "
@@ -91,8 +86,7 @@ static void add_tiers(const OrrScenario *scenario, const OrrCampaignReplay *heal
   const GPtrArray *specs = scenario->campaign.checkpoints;
   const double shard_bytes =
       CHECKPOINT_BYTES * orr_model_parameters(&scenario->model) / (double)healthy->n_gpus;
-  for (guint i = 0; specs && i < specs->len; i++) {
-    const OrrCampaignCheckpointSpec *spec = specs->pdata[i];
+  ORR_EACH_POINTER(const OrrCampaignCheckpointSpec, spec, specs) {
     OrrCampaignTier tier = {.kind = spec->tier,
                             .interval_s = spec->interval_s,
                             .keep = spec->keep,
@@ -106,24 +100,22 @@ static void add_tiers(const OrrScenario *scenario, const OrrCampaignReplay *heal
     }
     tier.stall_s += spec->planning_s;
     g_array_append_val(ready->tiers, tier);
-    const OrrCampaignStateRow row = {
-        .state = g_strdup_printf("checkpoint-%s", orr_campaign_tier_words[spec->tier]),
-        .step_s = NAN,
-        .ratio = NAN,
-        .stall_s = tier.stall_s,
-        .write_s = tier.write_s,
-        .load_s = tier.load_s,
-        .bytes = spec->tier == ORR_SAVED_STORAGE ? storage->bytes
-                                                 : shard_bytes * (double)healthy->n_gpus};
-    g_array_append_val(ready->states, row);
+    ORR_APPEND(ready->states, OrrCampaignStateRow,
+               {.state = g_strdup_printf("checkpoint-%s", orr_campaign_tier_words[spec->tier]),
+                .step_s = NAN,
+                .ratio = NAN,
+                .stall_s = tier.stall_s,
+                .write_s = tier.write_s,
+                .load_s = tier.load_s,
+                .bytes = spec->tier == ORR_SAVED_STORAGE ? storage->bytes
+                                                         : shard_bytes * (double)healthy->n_gpus});
   }
 }
 
 /* --- Steps --- */
 
 static void add_step(OrrCampaignReady *ready, char *state, double step_s, double ratio) {
-  const OrrCampaignStateRow row = {state, step_s, ratio, NAN, NAN, NAN, NAN};
-  g_array_append_val(ready->states, row);
+  ORR_APPEND(ready->states, OrrCampaignStateRow, {state, step_s, ratio, NAN, NAN, NAN, NAN});
 }
 
 /* The ratio of seconds for the same tokens; never below 1, since replays differ in rounding. */
@@ -142,8 +134,7 @@ static void add_steps(const GArray *states, const GArray *replays, OrrCampaignRe
   guint slow = ready->processes->len;
   for (guint i = 1; i < states->len; i++)
     slow -= g_array_index(states, OrrCampaignState, i).kind == ORR_STATE_SLOW;
-  const double one = 1;
-  g_array_append_val(ready->shrunk, one);
+  ORR_APPEND(ready->shrunk, double, 1);
   add_step(ready, g_strdup("healthy"), healthy->step_s, 1);
   for (guint i = 1; i < states->len; i++) {
     const OrrCampaignState *state = &g_array_index(states, OrrCampaignState, i);
@@ -217,8 +208,7 @@ void orr_simulate_campaign_clear(OrrCampaignReady *ready) {
   GArray *arrays[] = {ready->processes, ready->tiers, ready->shrunk, ready->states};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
     if (arrays[i]) g_array_unref(arrays[i]);
-  g_free(ready->engine);
-  g_free(ready->fidelity);
+  ORR_FREE(ready->engine, ready->fidelity);
 }
 
 gboolean orr_simulate_campaign_run(const OrrRunWorld *world, const OrrScenario *scenario,
@@ -235,8 +225,7 @@ gboolean orr_simulate_campaign_run(const OrrRunWorld *world, const OrrScenario *
   warn_of_peers(scenario->campaign.checkpoints, outcome);
   outcome->result.campaign.events = ready.n_events;
   outcome->result.campaign.states = ready.states->len;
-  for (guint i = 0; i < ready.states->len; i++) {
-    OrrCampaignStateRow row = g_array_index(ready.states, OrrCampaignStateRow, i);
+  ORR_EACH_VALUE(OrrCampaignStateRow, row, ready.states) {
     row.state = (char *)g_intern_string(row.state);
     g_array_append_val(outcome->campaign_states, row);
   }

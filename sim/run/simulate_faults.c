@@ -138,8 +138,7 @@ static gboolean strike(Faulty *faulty, GError **error) {
 
 gboolean orr_simulate_faults_check_end(const OrrScenario *scenario, const GPtrArray *outages,
                                        double end_s, GError **error) {
-  for (guint i = 0; i < outages->len; i++) {
-    const OrrOutage *outage = outages->pdata[i];
+  ORR_EACH_POINTER(const OrrOutage, outage, outages) {
     const OrrFaultSpec *spec = scenario->faults->pdata[outage->spec];
     if (spec->mtbf_s > 0 || outage->begin_s < end_s) continue;
     return orr_fault_set(
@@ -154,8 +153,7 @@ gboolean orr_simulate_faults_check_end(const OrrScenario *scenario, const GPtrAr
 static double mean_step(const GArray *steps, double from_s, double to_s, gboolean whole) {
   double sum = 0;
   guint n = 0;
-  for (guint i = 0; i < steps->len; i++) {
-    const OrrStepRow *step = &g_array_index(steps, OrrStepRow, i);
+  ORR_EACH(const OrrStepRow, step, steps) {
     const gboolean inside = whole ? step->begin_s >= from_s && step->end_s <= to_s
                                   : step->begin_s < to_s && step->end_s > from_s;
     if (!inside) continue;
@@ -167,22 +165,22 @@ static double mean_step(const GArray *steps, double from_s, double to_s, gboolea
 
 void orr_simulate_faults_rows(const OrrStruckJob *job, GArray *rows) {
   const GArray *steps = job->steps;
-  for (guint i = 0; i < job->outages->len; i++) {
-    const OrrOutage *outage = job->outages->pdata[i];
+  ORR_EACH_POINTER(const OrrOutage, outage, job->outages) {
     if (outage->begin_s > job->end_s) continue;
     const double begin_s = outage->begin_s - job->start_s, over_s = outage->end_s - job->start_s;
-    const OrrFaultRow row = {
-        .fault = outage->spec + 1,
-        .kind = (char *)outage->kind,
-        .what = (char *)g_intern_string(outage->what),
-        .begin_s = outage->begin_s,
-        .end_s = isfinite(outage->end_s) ? outage->end_s : NAN,
-        .step_before_s = mean_step(steps, 0, begin_s, TRUE),
-        .step_during_s = mean_step(steps, begin_s, over_s, FALSE),
-        .step_after_s = isfinite(over_s) ? mean_step(steps, over_s, INFINITY, TRUE) : NAN,
-        .step_without_s = steps->len > 0 ? job->clean_s / steps->len : NAN,
-    };
-    g_array_append_val(rows, row);
+    ORR_APPEND(
+        rows, OrrFaultRow,
+        {
+            .fault = outage->spec + 1,
+            .kind = (char *)outage->kind,
+            .what = (char *)g_intern_string(outage->what),
+            .begin_s = outage->begin_s,
+            .end_s = isfinite(outage->end_s) ? outage->end_s : NAN,
+            .step_before_s = mean_step(steps, 0, begin_s, TRUE),
+            .step_during_s = mean_step(steps, begin_s, over_s, FALSE),
+            .step_after_s = isfinite(over_s) ? mean_step(steps, over_s, INFINITY, TRUE) : NAN,
+            .step_without_s = steps->len > 0 ? job->clean_s / steps->len : NAN,
+        });
   }
 }
 

@@ -59,17 +59,14 @@ static void together_clear(Together *all) {
     g_clear_pointer(&job->ledger, orr_ledger_free);
     g_clear_pointer(&job->work, orr_work_free);
     g_clear_pointer(&job->fabric, orr_fabric_free);
-    g_free(job->links);
-    g_free(job->link_bytes);
-    g_free(job->sent);
+    ORR_FREE(job->links, job->link_bytes, job->sent);
   }
   for (guint i = 0; all->works && i < all->detours->len * all->n; i++) orr_work_free(all->works[i]);
   g_free(all->works);
   if (all->detours) g_array_unref(all->detours);
   if (all->outages) g_ptr_array_unref(all->outages);
   if (all->places) g_ptr_array_unref(all->places);
-  g_free(all->jobs);
-  g_free(all->engine);
+  ORR_FREE(all->jobs, all->engine);
   orr_program_free(all->program);
   g_clear_pointer(&all->world, orr_run_world_free);
 }
@@ -363,9 +360,7 @@ static OrrOutcome *outcome_of(const Together *all, Job *job) {
 static void job_outcome_free(gpointer data) {
   OrrJobOutcome *answer = data;
   orr_outcome_free(answer->outcome);
-  g_free(answer->row.gpus);
-  g_free(answer->lost);
-  g_free(answer);
+  ORR_FREE(answer->row.gpus, answer->lost, answer);
 }
 
 static void add_answer(const Together *all, guint index, GPtrArray *answers) {
@@ -430,8 +425,7 @@ GPtrArray *orr_simulate_jobs(OrrLibrary *library, const OrrScenario *scenario, g
 gboolean orr_simulate_jobs_store(const GPtrArray *jobs, const char *file, OrrStore *store,
                                  gint64 *ret_run_id, GError **error) {
   gint64 first = 0;
-  for (guint i = 0; i < jobs->len; i++) {
-    OrrJobOutcome *job = jobs->pdata[i];
+  ORR_EACH_POINTER(OrrJobOutcome, job, jobs) {
     gint64 run_id = 0;
     job->outcome->job = &job->row;
     job->row.first_run = first;

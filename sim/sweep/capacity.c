@@ -484,18 +484,13 @@ OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapa
 
 const OrrCapacityPoint *orr_capacity_best(const OrrCapacity *capacity) {
   const OrrCapacityPoint *best = NULL;
-  for (guint i = 0; i < capacity->points->len; i++) {
-    const OrrCapacityPoint *point = &g_array_index(capacity->points, OrrCapacityPoint, i);
+  ORR_EACH(const OrrCapacityPoint, point, capacity->points)
     if (point->alone.meets && (!best || point->rate > best->rate)) best = point;
-  }
   return best;
 }
 
 void orr_capacity_free(OrrCapacity *capacity) {
   if (!capacity) return;
   if (capacity->points) g_array_unref(capacity->points);
-  g_free(capacity->band_note);
-  g_free(capacity->load_note);
-  g_free(capacity->left_out);
-  g_free(capacity);
+  ORR_FREE(capacity->band_note, capacity->load_note, capacity->left_out, capacity);
 }

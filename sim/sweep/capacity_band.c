@@ -24,10 +24,8 @@ static gboolean has_limits(const OrrSlo *slo) {
 
 /* The objectives of requests of class @name: the workload's, unless the class has its own. */
 static const OrrSlo *slo_of(const OrrServing *params, const char *name) {
-  for (guint i = 0; params->classes && i < params->classes->len; i++) {
-    const OrrRequestClass *one = params->classes->pdata[i];
+  ORR_EACH_POINTER(const OrrRequestClass, one, params->classes)
     if (strcmp(one->name, name) == 0 && has_limits(&one->slo)) return &one->slo;
-  }
   return &params->slo;
 }
 
@@ -61,11 +59,8 @@ double orr_capacity_band_good(const OrrScenario *scenario, const OrrOutcome *out
                               const double *factors) {
   const OrrServing *params = scenario->workload.params;
   guint good = 0;
-  for (guint i = 0; i < outcome->serving_requests->len; i++) {
-    const OrrServingRequestRow *request =
-        &g_array_index(outcome->serving_requests, OrrServingRequestRow, i);
+  ORR_EACH(const OrrServingRequestRow, request, outcome->serving_requests)
     good += request->arrival_s >= params->metrics.warmup_s && is_good(params, request, factors);
-  }
   return good;
 }
 

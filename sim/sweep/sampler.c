@@ -3,8 +3,6 @@
  */
 #include "sim/sweep/sampler.h"
 
-#include <stdlib.h>
-
 guint64 orr_sampler_combination(const OrrSampleSpace *space, const guint *values) {
   guint64 combination = 0;
   for (guint a = 0; a < space->n_axes; a++)

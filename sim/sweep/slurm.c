@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "sim/base/arrays.h"
 #include "sim/base/fault.h"
 
 gboolean orr_slurm_check(GError **error) {
@@ -91,8 +92,7 @@ GArray *orr_slurm_tasks(const char *job, GError **error) {
     }
     if (end == *line || *end != ' ') continue;
     g_strstrip(end);
-    const OrrSlurmTask task = {index, state_of(end), g_strdup(end)};
-    g_array_append_val(tasks, task);
+    ORR_APPEND(tasks, OrrSlurmTask, {index, state_of(end), g_strdup(end)});
   }
   return tasks;
 }

@@ -49,8 +49,7 @@ const char *orr_sweep_axis_path(const char *name) {
 
 void orr_sweep_axis_free(OrrSweepAxis *axis) {
   if (!axis) return;
-  g_free(axis->name);
-  g_free(axis->path);
+  ORR_FREE(axis->name, axis->path);
   g_ptr_array_unref(axis->values);
   g_array_unref(axis->numbers);
   g_free(axis);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/bands/band_metrics.h"
 #include "sim/bands/caveats.h"
 #include "sim/sweep/sweep_facts.h"
 #include "sim/sweep/sweep_likeness.h"
@@ -201,8 +200,7 @@ gboolean orr_sweep_bands_fill(OrrSweepReport *report, const OrrSweepPlan *plan, 
 static void add_caveats(OrrCaveats *caveats, const GArray *points, const OrrSweepPlan *plan,
                         OrrSweepVariants *variants) {
   g_autofree OrrValue *values = g_new0(OrrValue, plan->names->len);
-  for (guint p = 0; p < points->len; p++) {
-    const OrrSweepBest *one = &g_array_index(points, OrrSweepBest, p);
+  ORR_EACH(const OrrSweepBest, one, points) {
     g_autofree char *reason = NULL;
     const OrrScenario *scenario =
         orr_sweep_variants_scenario(variants, one->combination, 0, values, &reason);
@@ -230,10 +228,8 @@ gboolean orr_sweep_bands_tidy(const OrrSweepReport *report, OrrStore *store, GEr
   const GArray *const lists[] = {report->best, report->front};
   g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(gint64));
   for (guint k = 0; k < G_N_ELEMENTS(lists); k++)
-    for (guint p = 0; p < lists[k]->len; p++) {
-      const gint64 run = run_of(report, &g_array_index(lists[k], OrrSweepBest, p));
-      g_array_append_val(kept, run);
-    }
+    for (guint p = 0; p < lists[k]->len; p++)
+      ORR_APPEND(kept, gint64, run_of(report, &g_array_index(lists[k], OrrSweepBest, p)));
   return orr_store_remove_rows(store, &orr_likeness_table, report->sweep + 1,
                                report->sweep + (gint64)report->n_points, kept, error);
 }

@@ -85,9 +85,7 @@ void orr_sweep_batch_free(OrrSweepBatch *batch) {
   for (guint i = 0; i < G_N_ELEMENTS(members); i++)
     if (members[i].kind == TEXT) g_free(G_STRUCT_MEMBER(char *, batch, members[i].offset));
   g_strfreev(batch->settings);
-  g_free(batch->folder);
-  g_free(batch->is_submitted);
-  g_free(batch);
+  ORR_FREE(batch->folder, batch->is_submitted, batch);
 }
 
 gboolean orr_sweep_batch_save(const OrrSweepBatch *batch, GError **error) {
@@ -220,8 +218,7 @@ void orr_sweep_batch_note(const OrrSweepBatch *batch, gint64 task, const OrrSwee
   for (int status = 0; status < ORR_N_POINT_STATUSES; status++)
     g_string_append_printf(text, "%" G_GUINT64_FORMAT "\t%s\n", report->by_status[status],
                            orr_point_words[status]);
-  for (guint i = 0; i < report->refused->len; i++) {
-    const OrrSweepExclusion *one = &g_array_index(report->refused, OrrSweepExclusion, i);
+  ORR_EACH(const OrrSweepExclusion, one, report->refused) {
     g_autofree char *line = g_strdelimit(g_strdup(one->reason), "\n\t", ' ');
     g_string_append_printf(text, "\t%" G_GUINT64_FORMAT "\t%s\n", one->n, line);
   }

@@ -2,7 +2,6 @@
  * sweep_collect.c - merges the tasks' databases, submits again the points that are left, and
  * reports the status of a submitted sweep.
  */
-#include <string.h>
 #include <unistd.h>
 
 #include "results/store.h"
@@ -17,8 +16,7 @@
 
 static const OrrSlurmTask *find_task(const GArray *tasks, gint64 index) {
   const OrrSlurmTask *found = NULL;
-  for (guint i = 0; tasks && i < tasks->len; i++) {
-    const OrrSlurmTask *one = &g_array_index(tasks, OrrSlurmTask, i);
+  ORR_EACH(const OrrSlurmTask, one, tasks) {
     if (one->task == index) return one;
     if (one->task < 0) found = one;
   }
@@ -153,11 +151,7 @@ OrrSweepReport *orr_sweep_slurm_collect(OrrLibrary *library, const char *db, GEr
 
 void orr_slurm_status_free(OrrSlurmStatus *status) {
   if (!status) return;
-  g_free(status->file);
-  g_free(status->db);
-  g_free(status->folder);
-  g_free(status->job);
-  g_free(status->merge_job);
+  ORR_FREE(status->file, status->db, status->folder, status->job, status->merge_job);
   g_array_unref(status->refused);
   g_array_unref(status->failures);
   g_free(status);

@@ -8,9 +8,6 @@
  */
 #include "sim/sweep/sweep_known.h"
 
-#include <math.h>
-#include <stdio.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 

@@ -26,10 +26,7 @@ void orr_sweep_plan_free(OrrSweepPlan *plan) {
   g_array_unref(plan->names);
   g_ptr_array_unref(plan->wheres);
   g_ptr_array_unref(plan->objectives);
-  g_free(plan->hash);
-  g_free(plan->resolved);
-  g_free(plan->file);
-  g_free(plan);
+  ORR_FREE(plan->hash, plan->resolved, plan->file, plan);
 }
 
 static OrrSweepPlan *plan_new(OrrLibrary *library, const char *file) {
@@ -51,8 +48,7 @@ static const OrrSweepAxis *axis_at(const OrrSweepPlan *plan, guint i) {
 }
 
 static void add_name(OrrSweepPlan *plan, const char *name, OrrValueType type) {
-  const OrrExpressionName entry = {name, type};
-  g_array_append_val(plan->names, entry);
+  ORR_APPEND(plan->names, OrrExpressionName, {name, type});
 }
 
 static void add_names(OrrSweepPlan *plan) {

@@ -11,8 +11,7 @@
 void orr_sweep_plan_rules_free(OrrSweepRule *rule) {
   if (!rule) return;
   orr_expression_free(rule->expression);
-  g_free(rule->text);
-  g_free(rule);
+  ORR_FREE(rule->text, rule);
 }
 
 static OrrExpression *parse(const OrrSweepPlan *plan, const char *text, OrrPlace place,

@@ -38,10 +38,8 @@ static void set_fault(OrrSweepAnswer *answer, const GError *error) {
 static void judge(const OrrSweepPlan *plan, OrrValue *values, OrrSweepAnswer *answer) {
   orr_sweep_facts_fill_result(plan, &answer->result, values);
   answer->eligible = TRUE;
-  for (guint i = 0; i < plan->wheres->len; i++) {
-    const OrrSweepRule *rule = plan->wheres->pdata[i];
+  ORR_EACH_POINTER(const OrrSweepRule, rule, plan->wheres)
     if (rule->after && !orr_expression_holds(rule->expression, values)) answer->eligible = FALSE;
-  }
   for (guint i = 0; i < plan->objectives->len; i++)
     answer->score[i] = orr_expression_number(
         ((const OrrSweepRule *)plan->objectives->pdata[i])->expression, values);

@@ -100,8 +100,7 @@ void orr_sweep_prune_check(const OrrSweepPlan *plan, const OrrNode *sweep, OrrDi
                     "prune: the sampler %s compares the points of its rungs, which must all be "
                     "simulated: set prune: none, or another sampler",
                     plan->section.sampler.entry->name);
-  for (guint i = 0; i < plan->objectives->len; i++) {
-    const OrrSweepRule *rule = plan->objectives->pdata[i];
+  ORR_EACH_POINTER(const OrrSweepRule, rule, plan->objectives) {
     if (can_bound(plan, rule)) continue;
     g_autofree char *allowed = all_timed();
     orr_diags_error(diags, key->place,
@@ -212,8 +211,7 @@ static void sort(OrrSweepPrune *prune) {
   GArray *all = prune->candidates;
   g_autoptr(GArray) least = g_array_new(FALSE, FALSE, sizeof(double));
   g_array_sort_with_data(all, compare, (gpointer)plan);
-  for (guint i = 0; i < all->len; i++) {
-    Candidate *one = &g_array_index(all, Candidate, i);
+  ORR_EACH_AT(i, Candidate, one, all) {
     const double cost = orr_sweep_report_cost(plan, one->score, second_of(plan));
     const guint layer = isnan(cost) ? 0 : layer_of(least, cost);
     one->layer = i < ORR_SWEEP_MOST_BEST ? -1 : (gint)layer;

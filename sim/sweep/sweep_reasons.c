@@ -30,8 +30,7 @@ char *orr_sweep_reasons_alike(const char *one, const char *other) {
 }
 
 void orr_sweep_reasons_add(GArray *reasons, const char *reason, guint64 n) {
-  for (guint i = 0; i < reasons->len; i++) {
-    OrrSweepExclusion *known = &g_array_index(reasons, OrrSweepExclusion, i);
+  ORR_EACH(OrrSweepExclusion, known, reasons) {
     char *both = orr_sweep_reasons_alike(known->reason, reason);
     if (!both) continue;
     g_free(known->reason);
@@ -39,8 +38,7 @@ void orr_sweep_reasons_add(GArray *reasons, const char *reason, guint64 n) {
     known->n += n;
     return;
   }
-  const OrrSweepExclusion one = {g_strdup(reason), n};
-  g_array_append_val(reasons, one);
+  ORR_APPEND(reasons, OrrSweepExclusion, {g_strdup(reason), n});
 }
 
 static gint most_first(gconstpointer a, gconstpointer b) {

@@ -13,8 +13,7 @@ static void clear_best(gpointer data) {
   OrrSweepBest *best = data;
   g_strfreev(best->settings);
   g_strfreev(best->again);
-  g_free(best->likeness);
-  g_free(best->bands);
+  ORR_FREE(best->likeness, best->bands);
 }
 
 OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan) {
@@ -42,11 +41,7 @@ void orr_sweep_report_free(OrrSweepReport *report) {
   g_array_unref(report->best);
   g_array_unref(report->front);
   for (guint i = 0; i < report->n_objectives; i++) g_free(report->objectives[i]);
-  g_free(report->hash);
-  g_free(report->aside);
-  g_free(report->left);
-  g_free(report->band_note);
-  g_free(report);
+  ORR_FREE(report->hash, report->aside, report->left, report->band_note, report);
 }
 
 /* --- Ranking --- */
@@ -138,8 +133,7 @@ void orr_sweep_report_settings(OrrSweepReport *report, const OrrSweepPlan *plan,
                                guint64 combination) {
   GArray *const lists[] = {report->best, report->front};
   for (guint k = 0; k < G_N_ELEMENTS(lists); k++)
-    for (guint i = 0; i < lists[k]->len; i++) {
-      OrrSweepBest *one = &g_array_index(lists[k], OrrSweepBest, i);
+    ORR_EACH(OrrSweepBest, one, lists[k]) {
       if (one->point != point || one->settings) continue;
       one->combination = combination;
       one->settings = orr_sweep_combination_settings(plan, combination);

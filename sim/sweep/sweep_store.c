@@ -115,8 +115,7 @@ static char *join_rules(const GPtrArray *rules) {
 }
 
 static gboolean add_excluded(OrrStore *store, const GArray *excluded, GError **error) {
-  for (guint i = 0; i < excluded->len; i++) {
-    const OrrSweepExclusion *one = &g_array_index(excluded, OrrSweepExclusion, i);
+  ORR_EACH(const OrrSweepExclusion, one, excluded) {
     const ExcludedRow row = {one->reason, (gint64)one->n};
     if (!orr_store_add_row(store, &orr_sweep_excluded_table, &row, error)) return FALSE;
   }
@@ -312,8 +311,7 @@ gboolean orr_sweep_store_visit(OrrStore *store, gint64 sweep, guint64 n_points, 
                         sweep + (gint64)from, sweep + (gint64)MIN(from + WINDOW, n_points), sweep);
     g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, error);
     if (!answer) return FALSE;
-    for (guint r = 0; r < answer->rows->len; r++) {
-      char **row = answer->rows->pdata[r];
+    ORR_EACH_POINTER_AT(r, char *, row, answer->rows) {
       OrrSweepAnswer one = {.point = (guint64)number_at(answer, r, 0),
                             .rung = (guint32)number_at(answer, r, 1),
                             .eligible = (gint32)number_at(answer, r, 3)};

@@ -67,8 +67,7 @@ static gboolean divides(const OrrSweepStream *stream, guint64 combination) {
 
 static void free_excluded(gpointer data) {
   OrrSweepExclusion *excluded = data;
-  g_free(excluded->reason);
-  g_free(excluded);
+  ORR_FREE(excluded->reason, excluded);
 }
 
 /* Reasons of one @kind are counted together. */
@@ -88,10 +87,8 @@ static void exclude(OrrSweepStream *stream, const char *kind, const char *reason
 }
 
 static const char *failed_where(const OrrSweepStream *stream) {
-  for (guint i = 0; i < stream->plan->wheres->len; i++) {
-    const OrrSweepRule *rule = stream->plan->wheres->pdata[i];
+  ORR_EACH_POINTER(const OrrSweepRule, rule, stream->plan->wheres)
     if (!rule->after && !orr_expression_holds(rule->expression, stream->values)) return rule->text;
-  }
   return NULL;
 }
 
@@ -155,8 +152,7 @@ void orr_sweep_stream_free(OrrSweepStream *stream) {
   if (!stream) return;
   if (stream->chosen) g_array_unref(stream->chosen);
   g_hash_table_unref(stream->excluded);
-  g_free(stream->values);
-  g_free(stream);
+  ORR_FREE(stream->values, stream);
 }
 
 gboolean orr_sweep_stream_next(OrrSweepStream *stream, guint64 *ret_combination) {

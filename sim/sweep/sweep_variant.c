@@ -52,9 +52,7 @@ static void variant_free(gpointer data) {
   Variant *variant = data;
   orr_node_free(variant->tree);
   orr_scenario_free(variant->scenario);
-  g_free(variant->refusal);
-  g_free(variant->plain);
-  g_free(variant);
+  ORR_FREE(variant->refusal, variant->plain, variant);
 }
 
 OrrSweepVariants *orr_sweep_variants_new(const OrrSweepPlan *plan) {

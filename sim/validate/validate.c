@@ -26,10 +26,9 @@ static char *one_line(const char *text) {
 
 static void add_refusal(OrrValidation *validation, const OrrValidateCase *one, const char *reason,
                         gboolean failed) {
-  OrrValidationRefusal refusal = {g_strdup(validation->set_name), one->line,
-                                  g_strdup(one->texts[ORR_VALIDATE_LABEL]), one_line(reason),
-                                  failed};
-  g_array_append_val(validation->refusals, refusal);
+  ORR_APPEND(validation->refusals, OrrValidationRefusal,
+             {g_strdup(validation->set_name), one->line, g_strdup(one->texts[ORR_VALIDATE_LABEL]),
+              one_line(reason), failed});
 }
 
 static double metric_value(const OrrResult *result, const OrrField *field) {
@@ -176,10 +175,8 @@ static gboolean store_run(OrrStore *store, const Run *run, GError **error) {
 
 static GPtrArray *make_cases(const OrrValidateSet *set) {
   GPtrArray *cases = g_ptr_array_new_with_free_func((GDestroyNotify)orr_validate_case_free);
-  for (guint i = 0; i < set->csv->lines->len; i++) {
-    const OrrCsvLine *line = set->csv->lines->pdata[i];
+  ORR_EACH_POINTER(const OrrCsvLine, line, set->csv->lines)
     if (line->cells) g_ptr_array_add(cases, orr_validate_case_new(set, line));
-  }
   return cases;
 }
 

@@ -58,10 +58,8 @@ void orr_validate_bands_free(OrrValidateBands *bands) {
 }
 
 static const OrrBandsKind *find_kind(const OrrValidateBands *bands, const char *name) {
-  for (guint i = 0; i < bands->kinds->len; i++) {
-    const OrrBandsKind *kind = &g_array_index(bands->kinds, OrrBandsKind, i);
+  ORR_EACH(const OrrBandsKind, kind, bands->kinds)
     if (strcmp(kind->kind, name) == 0) return kind;
-  }
   return NULL;
 }
 
@@ -126,8 +124,7 @@ static GArray *pooled_errors(const OrrValidateBands *bands, const OrrBandsKind *
     for (guint k = 0; k < residual->n_answers; k++) {
       const OrrBandMetric *metric = orr_band_metrics_find(kind->kind, residual->answers[k].metric);
       if (!metric || metric->quantity != check->metric->quantity) continue;
-      const OrrConformalRow row = {log_error_of(metric, &residual->answers[k]), 1};
-      g_array_append_val(pooled, row);
+      ORR_APPEND(pooled, OrrConformalRow, {log_error_of(metric, &residual->answers[k]), 1});
     }
   }
   return pooled;

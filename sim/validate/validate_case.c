@@ -4,7 +4,6 @@
  */
 #include "sim/validate/validate_private.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "sim/base/expression.h"
@@ -16,9 +15,7 @@ void orr_validate_case_free(OrrValidateCase *one) {
   for (int i = 0; i < ORR_VALIDATE_N_TEXTS; i++) g_free(one->texts[i]);
   g_array_unref(one->metrics);
   g_array_unref(one->measured);
-  g_free(one->refused);
-  g_free(one->part);
-  g_free(one);
+  ORR_FREE(one->refused, one->part, one);
 }
 
 /* Keeps the first reason: later ones are often its consequences. */
@@ -250,8 +247,7 @@ static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvL
                               ? with_cells(set, one, line, value->text)
                               : g_strdup(cell);
   if (!text || !*text) return; /* `values` maps the cell to an empty one */
-  for (guint i = 0; i < column->targets->len; i++) {
-    const OrrValidateTarget *target = &g_array_index(column->targets, OrrValidateTarget, i);
+  ORR_EACH(const OrrValidateTarget, target, column->targets) {
     if (target->kind < ORR_VALIDATE_N_TEXTS)
       add_text(one, target->kind, cell);
     else if (known && (!is_settings || target->kind == ORR_VALIDATE_GPUS))

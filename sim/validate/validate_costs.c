@@ -4,8 +4,6 @@
  */
 #include "sim/validate/validate_costs.h"
 
-#include <string.h>
-
 #include "sim/base/file.h"
 #include "sim/base/yaml.h"
 #include "sim/validate/validate_private.h"

@@ -118,8 +118,7 @@ static double over(double sum, guint n) { return n > 0 ? sum / n : NAN; }
 static OrrCoverageLevel level_of(const GPtrArray *checks, guint level) {
   g_autoptr(GArray) factors = g_array_new(FALSE, FALSE, sizeof(double));
   Sum banded = {0}, constant = {0}, both = {0};
-  for (guint i = 0; i < checks->len; i++) {
-    const OrrBandsCheck *check = checks->pdata[i];
+  ORR_EACH_POINTER(const OrrBandsCheck, check, checks) {
     if (!has_bounds(check->bands[level])) continue;
     add_to(&banded, check->bands[level], check->log_error);
     if (!has_bounds(check->constants[level])) continue;

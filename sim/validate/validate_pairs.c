@@ -176,8 +176,7 @@ OrrPairsSummary orr_validate_pairs_summary(const GArray *pairs, const char *set,
                                         : "all";
   OrrPairsSummary summary = {.name = name};
   Counts counts = {0};
-  for (guint i = 0; i < pairs->len; i++) {
-    const OrrBandsPair *pair = &g_array_index(pairs, OrrBandsPair, i);
+  ORR_EACH(const OrrBandsPair, pair, pairs) {
     if (!is_asked(pair, set, axis, group)) continue;
     summary.n_pairs++;
     counts.n_named += has_direction(pair->log_simulated, pair->log_measured);

@@ -70,13 +70,8 @@ static GBytes *work(guint index, void *user, GError **error) {
 
 void orr_validate_answer_free(OrrValidateAnswer *answer) {
   if (!answer) return;
-  g_free(answer->reason);
-  g_free(answer->time_parts);
-  g_free(answer->memory_parts);
-  g_free(answer->engine);
-  g_free(answer->fidelity);
-  g_free(answer->stack);
-  g_free(answer);
+  ORR_FREE(answer->reason, answer->time_parts, answer->memory_parts, answer->engine,
+           answer->fidelity, answer->stack, answer);
 }
 
 static OrrValidateAnswer *answer_failed(char *reason) {
@@ -135,8 +130,7 @@ GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jo
   GPtrArray *answers = g_ptr_array_new_with_free_func((GDestroyNotify)orr_validate_answer_free);
   g_autoptr(GArray) chosen = g_array_new(FALSE, FALSE, sizeof(guint));
   g_ptr_array_set_size(answers, (int)cases->len);
-  for (guint i = 0; i < cases->len; i++) {
-    const OrrValidateCase *one = cases->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrValidateCase, one, cases) {
     if (one->refused)
       answers->pdata[i] = answer_refused(one);
     else
@@ -148,10 +142,8 @@ GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jo
   warm(&pool);
   orr_engine_prepare(ORR_ENGINE_SIMGRID, NULL); /* once, instead of in each child */
   g_autoptr(GPtrArray) found = orr_children_run(&children);
-  for (guint i = 0; i < found->len; i++) {
-    OrrChildAnswer *one = found->pdata[i];
+  ORR_EACH_POINTER_AT(i, OrrChildAnswer, one, found)
     answers->pdata[g_array_index(chosen, guint, i)] =
         one->bytes ? unpack(one->bytes) : answer_failed(g_strdup(one->error->message));
-  }
   return answers;
 }

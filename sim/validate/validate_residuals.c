@@ -19,18 +19,18 @@ enum { N_WORST = 10 };
 static void add_cost(OrrValidateResiduals *residuals, const char *profile, const char *kernels,
                      const char *region, OrrErrors errors) {
   const OrrCostValidation *set = residuals->set;
-  OrrCostError row = {.set_name = g_strdup(set->name),
-                      .profile = g_strdup(profile),
-                      .kernels = g_strdup(kernels),
-                      .region = g_strdup(region),
-                      .n = errors.n,
-                      .mape = errors.mape,
-                      .bias = errors.bias,
-                      .median = errors.median,
-                      .p90 = errors.p90,
-                      .worst = errors.worst,
-                      .met = errors.mape <= set->target_mape && errors.p90 <= set->target_p90};
-  g_array_append_val(residuals->validation->costs, row);
+  ORR_APPEND(residuals->validation->costs, OrrCostError,
+             {.set_name = g_strdup(set->name),
+              .profile = g_strdup(profile),
+              .kernels = g_strdup(kernels),
+              .region = g_strdup(region),
+              .n = errors.n,
+              .mape = errors.mape,
+              .bias = errors.bias,
+              .median = errors.median,
+              .p90 = errors.p90,
+              .worst = errors.worst,
+              .met = errors.mape <= set->target_mape && errors.p90 <= set->target_p90});
 }
 
 static void add_row(OrrValidateResiduals *residuals, gint64 line, char *label, double measured_s,
@@ -64,8 +64,7 @@ static void add_worst(OrrValidateResiduals *residuals, const char *profile,
   GArray *rows = residuals->validation->rows;
   double least =
       rows->len < N_WORST ? -1 : fabs(g_array_index(rows, OrrValidationRow, rows->len - 1).error);
-  for (guint i = 0; i < table->points->len; i++) {
-    const OrrCrossvalPoint *point = &g_array_index(table->points, OrrCrossvalPoint, i);
+  ORR_EACH_AT(i, const OrrCrossvalPoint, point, table->points) {
     if (size_of(point) <= least) continue;
     g_autofree char *shape = orr_crossval_shape(table, point);
     add_row(residuals, residuals->errors->len + i,
@@ -87,11 +86,8 @@ static void add_table(OrrValidateResiduals *residuals, const char *profile,
     if (errors.n) add_cost(residuals, profile, table->label, regions[r], errors);
   }
   add_worst(residuals, profile, table);
-  for (guint i = 0; i < table->points->len; i++) {
-    const OrrCrossvalPoint *point = &g_array_index(table->points, OrrCrossvalPoint, i);
-    double error = point->modelled_s / point->measured_s - 1;
-    g_array_append_val(residuals->errors, error);
-  }
+  ORR_EACH(const OrrCrossvalPoint, point, table->points)
+    ORR_APPEND(residuals->errors, double, point->modelled_s / point->measured_s - 1);
 }
 
 static gboolean add_machine(OrrValidateResiduals *residuals, const OrrMachine *machine,

@@ -4,7 +4,6 @@
  */
 #include "sim/validate/validate_private.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "sim/base/fault.h"
@@ -42,8 +41,7 @@ gboolean orr_validate_set_has_bands(const OrrValidateSet *set) {
 
 void orr_validate_set_free(OrrValidateSet *set) {
   if (!set) return;
-  g_free(set->name);
-  g_free(set->path);
+  ORR_FREE(set->name, set->path);
   orr_node_free(set->tree);
   orr_node_free(set->meaning);
   orr_csv_free(set->csv);
@@ -223,8 +221,7 @@ static void read_columns(OrrValidateSet *set, OrrDiags *diags) {
   }
   check_values(set, diags);
   check_together(set, diags);
-  for (guint i = 0; i < set->columns->len; i++) {
-    const OrrValidateColumn *column = &g_array_index(set->columns, OrrValidateColumn, i);
+  ORR_EACH(const OrrValidateColumn, column, set->columns) {
     for (guint k = 0; k < column->targets->len; k++)
       if (g_array_index(column->targets, OrrValidateTarget, k).kind == ORR_VALIDATE_MEASURED)
         return;

@@ -97,8 +97,7 @@ char *orr_validate_stored_difference(OrrLibrary *library, const OrrValidation *v
 /* The rows of all validations, as copies. */
 static OrrResiduals *gather(const GPtrArray *validations) {
   OrrResiduals *all = orr_residuals_new();
-  for (guint i = 0; i < validations->len; i++) {
-    const OrrValidation *one = validations->pdata[i];
+  ORR_EACH_POINTER(const OrrValidation, one, validations) {
     for (guint r = 0; r < one->residuals->rows->len; r++) {
       OrrResidual residual = *row_at(one->residuals, r);
       residual.label = g_strdup(residual.label);
@@ -169,24 +168,21 @@ static OrrKnownError *known_of(GArray *errors, const OrrValidation *validation,
                                const OrrValidationRow *row) {
   const gboolean has_parts = strcmp(validation->table, orr_campaign_result_table.name) == 0;
   const char *part = has_parts && row->part ? row->part : "";
-  for (guint i = 0; i < errors->len; i++) {
-    OrrKnownError *one = &g_array_index(errors, OrrKnownError, i);
+  ORR_EACH(OrrKnownError, one, errors)
     if (strcmp(one->set, validation->set_name) == 0 && strcmp(one->metric, row->metric) == 0 &&
         strcmp(one->part, part) == 0)
       return one;
-  }
-  const OrrKnownError one = {.table = g_strdup(validation->table),
-                             .metric = g_strdup(row->metric),
-                             .part = g_strdup(part),
-                             .set = g_strdup(validation->set_name)};
-  g_array_append_val(errors, one);
+  ORR_APPEND(errors, OrrKnownError,
+             {.table = g_strdup(validation->table),
+              .metric = g_strdup(row->metric),
+              .part = g_strdup(part),
+              .set = g_strdup(validation->set_name)});
   return &g_array_index(errors, OrrKnownError, errors->len - 1);
 }
 
 GArray *orr_validate_stored_errors(const GPtrArray *validations) {
   GArray *errors = orr_known_errors_new();
-  for (guint i = 0; i < validations->len; i++) {
-    const OrrValidation *one = validations->pdata[i];
+  ORR_EACH_POINTER(const OrrValidation, one, validations) {
     for (guint r = 0; one->table && r < one->rows->len; r++) {
       const OrrValidationRow *row = &g_array_index(one->rows, OrrValidationRow, r);
       if (has_band(one, row->metric) || !isfinite(row->error)) continue;

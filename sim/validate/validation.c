@@ -113,9 +113,7 @@ static void clear_row(gpointer data) {
 
 static void clear_refusal(gpointer data) {
   OrrValidationRefusal *refusal = data;
-  g_free(refusal->set_name);
-  g_free(refusal->label);
-  g_free(refusal->reason);
+  ORR_FREE(refusal->set_name, refusal->label, refusal->reason);
 }
 
 static void clear_cost(gpointer data) { orr_field_clear(&orr_cost_error_table, data); }
@@ -139,8 +137,7 @@ void orr_validation_free(OrrValidation *validation) {
   g_array_unref(validation->refusals);
   orr_residuals_free(validation->residuals);
   g_array_unref(validation->costs);
-  g_free(validation->set_name);
-  g_free(validation);
+  ORR_FREE(validation->set_name, validation);
 }
 
 /* --- Summary --- */

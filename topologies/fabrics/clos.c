@@ -271,10 +271,9 @@ void orr_clos_trunks(gconstpointer plan, const char *name, gboolean is_switch, G
     if (!orr_fabric_name_matches(known, name, is_switch)) continue;
     Link link = take_apart(&cables, id);
     link.index = 0;
-    const OrrFabricPart part = {
-        put_together(&trunks, link),
-        1.0 / (double)(link.core ? cables.spines * cables.spine_up : cables.leaf_up)};
-    g_array_append_val(parts, part);
+    ORR_APPEND(parts, OrrFabricPart,
+               {put_together(&trunks, link),
+                1.0 / (double)(link.core ? cables.spines * cables.spine_up : cables.leaf_up)});
   }
 }
 
@@ -290,8 +289,7 @@ static gint64 draw(guint64 *hash, gint64 n) {
 static void append(const OrrClos *clos, gboolean core, gboolean down, gint64 owner, gint64 index,
                    GArray *links) {
   Link link = {.core = core, .down = down, .owner = owner, .index = clos->spec.ideal ? 0 : index};
-  guint32 id = put_together(clos, link);
-  g_array_append_val(links, id);
+  ORR_APPEND(links, guint32, put_together(clos, link));
 }
 
 /* Appends the links up to a core and down to the other pod; returns a spine there that is linked
@@ -331,21 +329,21 @@ double orr_clos_switch_latency(gconstpointer plan) {
 void orr_clos_levels(gconstpointer plan, GArray *levels) {
   const OrrClos *clos = plan;
   gint64 spines = clos->pods * clos->spines;
-  OrrFabricLevel leaf = {.name = g_strdup("leaf-spine"),
-                         .switches = clos->spec.leaves,
-                         .switches_above = spines,
-                         .links = clos->spec.leaves * clos->leaf_up,
-                         .link_bytes_per_s = clos->leaf_link_bytes_per_s,
-                         .oversubscription = clos->spec.params.oversubscription};
-  g_array_append_val(levels, leaf);
+  ORR_APPEND(levels, OrrFabricLevel,
+             {.name = g_strdup("leaf-spine"),
+              .switches = clos->spec.leaves,
+              .switches_above = spines,
+              .links = clos->spec.leaves * clos->leaf_up,
+              .link_bytes_per_s = clos->leaf_link_bytes_per_s,
+              .oversubscription = clos->spec.params.oversubscription});
   if (clos->spec.params.levels == 2) return;
-  OrrFabricLevel core = {.name = g_strdup("spine-core"),
-                         .switches = spines,
-                         .switches_above = clos->core_groups * clos->cores,
-                         .links = spines * clos->spine_up,
-                         .link_bytes_per_s = clos->spine_link_bytes_per_s,
-                         .oversubscription = clos->spec.params.core_oversubscription};
-  g_array_append_val(levels, core);
+  ORR_APPEND(levels, OrrFabricLevel,
+             {.name = g_strdup("spine-core"),
+              .switches = spines,
+              .switches_above = clos->core_groups * clos->cores,
+              .links = spines * clos->spine_up,
+              .link_bytes_per_s = clos->spine_link_bytes_per_s,
+              .oversubscription = clos->spec.params.core_oversubscription});
 }
 
 /* A single leaf needs nothing above it. */

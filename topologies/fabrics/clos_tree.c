@@ -42,8 +42,6 @@
 
 #define I64 "%" G_GINT64_FORMAT
 
-extern const OrrFabricKind orr_clos_tree;
-
 enum { MOST_LEVELS = 4 };
 
 typedef struct {
@@ -252,8 +250,7 @@ static guint32 put_together(const Plan *plan, Link link) {
 }
 
 static void append(const Plan *plan, Link link, GArray *links) {
-  const guint32 number = put_together(plan, link);
-  g_array_append_val(links, number);
+  ORR_APPEND(links, guint32, put_together(plan, link));
 }
 
 static double link_bandwidth(gconstpointer data, gint64 id) {
@@ -306,10 +303,9 @@ static void trunks(gconstpointer data, const char *name, gboolean is_switch, GAr
     Link link = take_apart(&cables, id);
     const Level *level = &plan->level[link.l];
     if (!plan->by_port) link.plane = 0;
-    const OrrFabricPart part = {
-        put_together(plan, link),
-        1.0 / (double)(level->switches * level->up * (plan->by_port ? 1 : plan->planes))};
-    g_array_append_val(parts, part);
+    ORR_APPEND(parts, OrrFabricPart,
+               {put_together(plan, link),
+                1.0 / (double)(level->switches * level->up * (plan->by_port ? 1 : plan->planes))});
   }
 }
 
@@ -361,13 +357,13 @@ static void levels(gconstpointer data, GArray *ret_levels) {
   const Plan *plan = data;
   for (guint l = 1; l < plan->n_levels; l++) {
     const Level *level = &plan->level[l], *above = level + 1;
-    OrrFabricLevel row = {.name = g_strdup_printf("level %u-%u", l, l + 1),
-                          .switches = level->subtrees * level->switches * plan->planes,
-                          .switches_above = above->subtrees * above->switches * plan->planes,
-                          .links = level->subtrees * level->switches * level->up * plan->planes,
-                          .link_bytes_per_s = level->link_rate,
-                          .oversubscription = level->oversubscription};
-    g_array_append_val(ret_levels, row);
+    ORR_APPEND(ret_levels, OrrFabricLevel,
+               {.name = g_strdup_printf("level %u-%u", l, l + 1),
+                .switches = level->subtrees * level->switches * plan->planes,
+                .switches_above = above->subtrees * above->switches * plan->planes,
+                .links = level->subtrees * level->switches * level->up * plan->planes,
+                .link_bytes_per_s = level->link_rate,
+                .oversubscription = level->oversubscription});
   }
 }
 

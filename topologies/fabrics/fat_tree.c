@@ -22,8 +22,6 @@
 #include "sim/base/fault.h"
 #include "topologies/fabrics/clos.h"
 
-extern const OrrFabricKind orr_fat_tree;
-
 typedef struct {
   OrrClosParams clos;
   gint64 nodes_per_leaf;

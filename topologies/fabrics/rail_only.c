@@ -21,8 +21,6 @@
 
 #include "topologies/fabrics/clos.h"
 
-extern const OrrFabricKind orr_rail_only;
-
 typedef struct {
   OrrClosParams clos;
   gint64 nodes_per_leaf;

@@ -25,10 +25,7 @@
  *
  *   fabric: {kind: rail-optimized, levels: 3, radix: 40, nodes-per-group: 20, groups-per-pod: 7}
  */
-#include "sim/base/fault.h"
 #include "topologies/fabrics/clos.h"
-
-extern const OrrFabricKind orr_rail_optimized;
 
 typedef struct {
   OrrClosParams clos;

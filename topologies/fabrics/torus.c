@@ -41,8 +41,6 @@
 
 #define I64 "%" G_GINT64_FORMAT
 
-extern const OrrFabricKind orr_torus;
-
 enum { AXES = 3, MOST_ROUTES = 8, REACH = 2 };
 
 typedef struct {
@@ -253,8 +251,8 @@ static void append_steps(const Plan *plan, gint64 base, gint64 at[AXES], guint i
                          GArray *links) {
   const int by = steps < 0 ? -1 : 1;
   for (; steps != 0; steps -= by) {
-    guint32 link = (guint32)(2 * (plan->n_axes * (base + chip_at(plan, at)) + i) + (by < 0));
-    g_array_append_val(links, link);
+    ORR_APPEND(links, guint32,
+               (guint32)(2 * (plan->n_axes * (base + chip_at(plan, at)) + i) + (by < 0)));
     move(plan, at, plan->axes[i], by);
   }
 }
@@ -351,20 +349,20 @@ static void levels(gconstpointer data, GArray *ret_levels) {
   const Plan *plan = data;
   for (int axis = 0; axis < AXES; axis++) {
     if (plan->size[axis] == 1) continue;
-    OrrFabricLevel level = {.name = g_strdup_printf("axis %c", "xyz"[axis]),
-                            .switches = plan->n_ports,
-                            .links = plan->n_ports,
-                            .link_bytes_per_s = plan->rate,
-                            .oversubscription = 1};
-    g_array_append_val(ret_levels, level);
+    ORR_APPEND(ret_levels, OrrFabricLevel,
+               {.name = g_strdup_printf("axis %c", "xyz"[axis]),
+                .switches = plan->n_ports,
+                .links = plan->n_ports,
+                .link_bytes_per_s = plan->rate,
+                .oversubscription = 1});
   }
   if (plan->dcn_rate <= 0) return;
-  OrrFabricLevel dcn = {.name = g_strdup("dcn"),
-                        .switches = 1,
-                        .links = plan->n_ports,
-                        .link_bytes_per_s = plan->dcn_rate,
-                        .oversubscription = 1};
-  g_array_append_val(ret_levels, dcn);
+  ORR_APPEND(ret_levels, OrrFabricLevel,
+             {.name = g_strdup("dcn"),
+              .switches = 1,
+              .links = plan->n_ports,
+              .link_bytes_per_s = plan->dcn_rate,
+              .oversubscription = 1});
 }
 
 /* Chips are routers: cables alone. The data-centre network is not part of the machine, so its

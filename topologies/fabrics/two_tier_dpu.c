@@ -22,8 +22,6 @@
 #include "sim/base/fault.h"
 #include "topologies/fabrics/clos.h"
 
-extern const OrrFabricKind orr_two_tier_dpu;
-
 typedef struct {
   OrrClosParams clos;
   gint64 nodes_per_leaf;

@@ -13,8 +13,6 @@
  */
 #include "topologies/machine_fault.h"
 
-extern const OrrMachineFaultKind orr_fault_link;
-
 typedef struct {
   char *name;
   double bandwidth;

@@ -11,8 +11,6 @@
  */
 #include "topologies/machine_fault.h"
 
-extern const OrrMachineFaultKind orr_fault_nic;
-
 typedef struct {
   gint64 gpu;
   double bandwidth;

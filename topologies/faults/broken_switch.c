@@ -9,8 +9,6 @@
  */
 #include "topologies/machine_fault.h"
 
-extern const OrrMachineFaultKind orr_fault_switch;
-
 typedef struct {
   char *name;
 } Params;

@@ -8,8 +8,6 @@
  */
 #include "topologies/machine_fault.h"
 
-extern const OrrMachineFaultKind orr_fault_node_lost;
-
 typedef struct {
   gint64 node;
 } Params;

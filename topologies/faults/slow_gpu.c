@@ -9,8 +9,6 @@
  */
 #include "topologies/machine_fault.h"
 
-extern const OrrMachineFaultKind orr_fault_slow_gpu;
-
 typedef struct {
   gint64 gpu;
   double slower;

@@ -6,8 +6,6 @@
 #include "sim/base/fault.h"
 #include "topologies/job_placement.h"
 
-extern const OrrJobPlacementKind orr_placement_explicit;
-
 typedef struct {
   char **gpus;
 } Params;

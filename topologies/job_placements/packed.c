@@ -5,8 +5,6 @@
  */
 #include "topologies/job_placement.h"
 
-extern const OrrJobPlacementKind orr_placement_packed;
-
 static gboolean choose(const void *params, const OrrPlacementRequest *request, gint64 n,
                        gint64 *ret_gpus, GError **error) {
   g_autofree gint64 *order = g_new(gint64, request->n_gpus);

@@ -8,8 +8,6 @@
  */
 #include "topologies/job_placement.h"
 
-extern const OrrJobPlacementKind orr_placement_rail_aligned;
-
 typedef struct {
   gint64 gpus_per_node;
 } Params;

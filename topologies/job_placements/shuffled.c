@@ -7,8 +7,6 @@
 #include "sim/base/random.h"
 #include "topologies/job_placement.h"
 
-extern const OrrJobPlacementKind orr_placement_random;
-
 /* The Fisher-Yates shuffle. */
 static void shuffle(gint64 *items, gint64 n, OrrRandom *random) {
   for (gint64 i = n - 1; i > 0; i--) {

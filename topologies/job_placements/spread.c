@@ -9,8 +9,6 @@
 #include "sim/base/fault.h"
 #include "topologies/job_placement.h"
 
-extern const OrrJobPlacementKind orr_placement_spread;
-
 static GArray *free_nodes(const OrrPlacementRequest *request) {
   const gint64 per_node = request->cluster->node.gpus;
   GArray *nodes = g_array_new(FALSE, FALSE, sizeof(gint64));

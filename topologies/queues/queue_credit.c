@@ -16,8 +16,6 @@
  */
 #include "topologies/queue_model.h"
 
-extern const OrrQueueKind orr_queue_credit;
-
 static const OrrField fields[] = {
     ORR_QUEUE_PAUSE_FIELDS,
     ORR_FIELD_REAL(OrrQueueParams, "credit", credit_fraction, ORR_UNIT_FRACTION, "98 %",

@@ -32,8 +32,6 @@
 
 #include "topologies/queue_model.h"
 
-extern const OrrQueueKind orr_queue_dcqcn;
-
 #define RECOVERY_STEPS 5.0 /* F */
 
 static const OrrField fields[] = {

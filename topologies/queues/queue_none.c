@@ -5,8 +5,6 @@
  */
 #include "topologies/queue_model.h"
 
-extern const OrrQueueKind orr_queue_none;
-
 const OrrQueueKind orr_queue_none = {
     .entry = {"none", "Max-min flows alone: no queues, marks or pauses.", NULL},
 };

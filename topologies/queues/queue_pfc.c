@@ -24,8 +24,6 @@
  */
 #include "topologies/queue_model.h"
 
-extern const OrrQueueKind orr_queue_pfc;
-
 static const OrrField fields[] = {ORR_QUEUE_PAUSE_FIELDS};
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("pfc", "Parameters of the queues pfc.", OrrQueueParams, fields);

@@ -151,8 +151,7 @@ static OrrPlace place_of(const Check *check, const char *list, guint index) {
 static void check_tiers(const Check *check, const OrrCluster *cluster) {
   const GPtrArray *specs = check->campaign->checkpoints;
   guint seen = 0;
-  for (guint i = 0; specs && i < specs->len; i++) {
-    const OrrCampaignCheckpointSpec *spec = specs->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrCampaignCheckpointSpec, spec, specs) {
     const OrrPlace place = place_of(check, "checkpoints", i);
     const char *tier = orr_campaign_tier_words[spec->tier];
     if (seen & 1U << spec->tier) orr_diags_error(check->diags, place, "a second tier '%s'", tier);
@@ -187,10 +186,8 @@ static const struct {
 static const OrrCampaignDetection *
 detection_or_default(const OrrCampaign *campaign, const char *symptom, const char **ret_source) {
   *ret_source = NULL;
-  for (guint i = 0; campaign->detection && i < campaign->detection->len; i++) {
-    const OrrCampaignDetection *detection = campaign->detection->pdata[i];
+  ORR_EACH_POINTER(const OrrCampaignDetection, detection, campaign->detection)
     if (g_str_equal(detection->symptom, symptom)) return detection;
-  }
   for (guint i = 0; i < G_N_ELEMENTS(assumed); i++) {
     if (!g_str_equal(assumed[i].detection.symptom, symptom)) continue;
     *ret_source = assumed[i].source;
@@ -233,8 +230,7 @@ static double components_of(const OrrFailureProcess *p, const OrrCluster *cluste
 static double expected_events(const OrrCampaign *campaign, const OrrCluster *cluster) {
   const double duration_s = campaign->duration_s;
   double events = 0;
-  for (guint i = 0; i < campaign->failures.processes->len; i++) {
-    const OrrFailureProcess *p = campaign->failures.processes->pdata[i];
+  ORR_EACH_POINTER(const OrrFailureProcess, p, campaign->failures.processes) {
     const double each = p->rate_per_hour > 0 ? p->rate_per_hour * duration_s / 3600
                         : p->scale_s > 0     ? pow(duration_s / p->scale_s, fmax(p->shape, 1))
                                              : 0;
@@ -244,10 +240,8 @@ static double expected_events(const OrrCampaign *campaign, const OrrCluster *clu
   }
   for (guint i = 0; campaign->stragglers && i < campaign->stragglers->len; i++)
     events += duration_s / ((const OrrCampaignStraggler *)campaign->stragglers->pdata[i])->mtbf_s;
-  for (guint i = 0; campaign->checkpoints && i < campaign->checkpoints->len; i++) {
-    const OrrCampaignCheckpointSpec *spec = campaign->checkpoints->pdata[i];
+  ORR_EACH_POINTER(const OrrCampaignCheckpointSpec, spec, campaign->checkpoints)
     events += duration_s / spec->interval_s;
-  }
   if (campaign->maintenance.every_s > 0) events += duration_s / campaign->maintenance.every_s;
   return events * (double)campaign->seeds;
 }
@@ -255,8 +249,7 @@ static double expected_events(const OrrCampaign *campaign, const OrrCluster *clu
 /* Progress that the kept checkpoints of the tier that reaches back furthest cover. */
 static double reach_of(const OrrCampaign *campaign) {
   double reach_s = 0;
-  for (guint i = 0; campaign->checkpoints && i < campaign->checkpoints->len; i++) {
-    const OrrCampaignCheckpointSpec *spec = campaign->checkpoints->pdata[i];
+  ORR_EACH_POINTER(const OrrCampaignCheckpointSpec, spec, campaign->checkpoints) {
     reach_s = fmax(reach_s, (double)spec->keep * spec->interval_s);
   }
   return reach_s;
@@ -284,11 +277,9 @@ typedef gboolean (*IsOf)(const OrrCampaign *campaign, const OrrFailureProcess *p
  * allocated. */
 static char *components(const OrrCampaign *campaign, IsOf is_of, const char *symptom) {
   GString *text = g_string_new(NULL);
-  for (guint i = 0; i < campaign->failures.processes->len; i++) {
-    const OrrFailureProcess *p = campaign->failures.processes->pdata[i];
+  ORR_EACH_POINTER(const OrrFailureProcess, p, campaign->failures.processes)
     if (is_of(campaign, p, symptom))
       g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", p->component);
-  }
   return g_string_free(text, FALSE);
 }
 
@@ -387,12 +378,10 @@ void orr_campaign_processes(const OrrCampaign *campaign, const OrrCluster *clust
         process_of(campaign, campaign->failures.processes->pdata[i], cluster);
     g_array_append_val(processes, process);
   }
-  for (guint i = 0; campaign->stragglers && i < campaign->stragglers->len; i++) {
-    const OrrCampaignStraggler *straggler = campaign->stragglers->pdata[i];
-    const OrrCampaignProcess process = {.name = straggler->fault.entry->name,
-                                        .n = 1,
-                                        .scale_s = straggler->mtbf_s,
-                                        .slow_s = straggler->lasts_s};
-    g_array_append_val(processes, process);
-  }
+  ORR_EACH_POINTER(const OrrCampaignStraggler, straggler, campaign->stragglers)
+    ORR_APPEND(processes, OrrCampaignProcess,
+               {.name = straggler->fault.entry->name,
+                .n = 1,
+                .scale_s = straggler->mtbf_s,
+                .slow_s = straggler->lasts_s});
 }

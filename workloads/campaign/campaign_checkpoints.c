@@ -38,8 +38,7 @@ OrrCampaignCheckpoints *orr_campaign_checkpoints_new(const GArray *tiers) {
 void orr_campaign_checkpoints_free(OrrCampaignCheckpoints *c) {
   if (!c) return;
   for (guint i = 0; i < c->n; i++) g_array_unref(c->saved[i].copies);
-  g_free(c->saved);
-  g_free(c);
+  ORR_FREE(c->saved, c);
 }
 
 double orr_campaign_checkpoints_next(const OrrCampaignCheckpoints *c) {

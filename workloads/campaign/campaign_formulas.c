@@ -46,8 +46,7 @@ gint64 orr_campaign_formulas_spares(const OrrCampaignInput *input, double p) {
   double *all = g_new0(double, MOST_OUT), sum = 0;
   gint64 out = 0;
   all[0] = 1;
-  for (guint i = 0; i < input->processes->len; i++) {
-    const OrrCampaignProcess *process = &g_array_index(input->processes, OrrCampaignProcess, i);
+  ORR_EACH(const OrrCampaignProcess, process, input->processes) {
     if (process->nodes <= 0) continue;
     const double rate = orr_campaign_draw_hazard(process, input->duration_s) / input->duration_s;
     double mean = rate * process->repair_s * (process->nodes == 1 ? lemons : 1);

@@ -386,12 +386,10 @@ static void strike(Sim *sim) {
   const OrrCampaignProcess *p = process_at(sim, i);
   count(sim, i);
   if (p->slow > 0) {
-    const Slow slow = {sim->now_s + p->slow_s, p->slow, i + ORR_N_CAUSES};
-    g_array_append_val(sim->slows, slow);
+    ORR_APPEND(sim->slows, Slow, {sim->now_s + p->slow_s, p->slow, i + ORR_N_CAUSES});
     orr_campaign_draw_next(&sim->draws[i]);
   } else if (p->is_silent) {
-    const Corruption corruption = {sim->now_s + p->detect_s, sim->progress_s, i};
-    g_array_append_val(sim->corruptions, corruption);
+    ORR_APPEND(sim->corruptions, Corruption, {sim->now_s + p->detect_s, sim->progress_s, i});
     orr_campaign_draw_next(&sim->draws[i]);
   } else {
     if (p->nodes > 0) send_to_repair(sim, &sim->draws[i]);
@@ -403,8 +401,7 @@ static void strike(Sim *sim) {
 }
 
 static void find_corruption(Sim *sim) {
-  for (guint i = 0; i < sim->corruptions->len; i++) {
-    const Corruption corruption = g_array_index(sim->corruptions, Corruption, i);
+  ORR_EACH_VALUE_AT(i, const Corruption, corruption, sim->corruptions) {
     if (corruption.found_s > sim->now_s) continue;
     g_array_remove_index_fast(sim->corruptions, i);
     orr_campaign_checkpoints_fail(sim->checkpoints, sim->now_s);

@@ -63,8 +63,7 @@ const OrrFieldTable orr_failures_table =
     ORR_FIELD_TABLE("failures", "What fails, how often, and how it shows.", OrrFailures, fields);
 
 void orr_failures_check(const OrrFailures *failures, OrrPlace place, OrrDiags *diags) {
-  for (guint i = 0; i < failures->processes->len; i++) {
-    const OrrFailureProcess *p = failures->processes->pdata[i];
+  ORR_EACH_POINTER(const OrrFailureProcess, p, failures->processes) {
     const gboolean is_exponential = p->life == ORR_FAILURE_EXPONENTIAL;
     if (is_exponential && (p->rate_per_hour <= 0 || p->scale_s > 0))
       orr_diags_error(diags, place, "%s: an exponential life takes rate-per-hour, and no scale",

@@ -76,10 +76,8 @@ static const char **kind_names(const OrrClusterJobs *jobs) {
 static void check_kinds(const OrrClusterJobs *jobs, const OrrCluster *cluster, OrrPlace place,
                         OrrDiags *diags) {
   gint64 gpus = 0;
-  for (guint k = 0; k < jobs->kinds->len; k++) {
-    const OrrClusterKind *kind = jobs->kinds->pdata[k];
+  ORR_EACH_POINTER(const OrrClusterKind, kind, jobs->kinds)
     gpus += kind->nodes * (kind->gpus > 0 ? kind->gpus : cluster->node.gpus);
-  }
   if (jobs->kinds->len > ORR_GANG_KINDS)
     orr_diags_error(diags, place, "kinds: there are %u, want at most %d", jobs->kinds->len,
                     ORR_GANG_KINDS);
@@ -141,8 +139,7 @@ static char *find(const char *key, const char *path, char *const *folders, GErro
     if (g_file_test(below, G_FILE_TEST_IS_REGULAR)) return g_steal_pointer(&below);
   }
   if (g_file_test(path, G_FILE_TEST_EXISTS)) return g_strdup(path);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "workload.%s: there is no file %s", key, path);
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_DOCUMENT, "workload.%s: there is no file %s", key, path);
 }
 
 /* Takes out the jobs that no empty cluster could start. */
@@ -150,10 +147,8 @@ static void drop_too_large(OrrClusterWork *work) {
   GArray *jobs = work->trace->jobs;
   OrrGangProbe *probe = orr_gang_probe_new(&work->rules);
   guint kept = 0;
-  for (guint i = 0; i < jobs->len; i++) {
-    const OrrGangJob job = g_array_index(jobs, OrrGangJob, i);
+  ORR_EACH_VALUE(const OrrGangJob, job, jobs)
     if (orr_gang_probe_fits(probe, &job)) g_array_index(jobs, OrrGangJob, kept++) = job;
-  }
   orr_gang_probe_free(probe);
   work->n_too_large = jobs->len - kept;
   g_array_set_size(jobs, kept);
@@ -173,12 +168,9 @@ static void work_free(OrrWork *data) {
 
 static GArray *kinds_of(const OrrClusterJobs *params, const OrrCluster *cluster) {
   GArray *kinds = g_array_new(FALSE, FALSE, sizeof(OrrGangKind));
-  for (guint k = 0; k < params->kinds->len; k++) {
-    const OrrClusterKind *of = params->kinds->pdata[k];
-    const OrrGangKind kind = {of->name, (guint)of->nodes,
-                              of->gpus > 0 ? of->gpus : cluster->node.gpus};
-    g_array_append_val(kinds, kind);
-  }
+  ORR_EACH_POINTER(const OrrClusterKind, of, params->kinds)
+    ORR_APPEND(kinds, OrrGangKind,
+               {of->name, (guint)of->nodes, of->gpus > 0 ? of->gpus : cluster->node.gpus});
   const OrrGangKind all = {"", (guint)(orr_cluster_n_gpus(cluster) / cluster->node.gpus),
                            cluster->node.gpus};
   if (kinds->len == 0 && params->policy.rounds.length_s > 0) g_array_append_val(kinds, all);
@@ -212,11 +204,11 @@ static gboolean check_queues(const OrrClusterWork *work, const OrrClusterPolicy 
   }
   orr_gang_queues_clear(&queues);
   if (!missing) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "workload.policy.queues: the trace has jobs of queue '%s', which is not a queue "
-              "without others below it: list it, or one named default",
-              missing);
-  return FALSE;
+  return orr_fault_set(
+      error, ORR_FAULT_DOCUMENT,
+      "workload.policy.queues: the trace has jobs of queue '%s', which is not a queue "
+      "without others below it: list it, or one named default",
+      missing);
 }
 
 /* A file that cannot be read, too, is the document's error: it names the file. */
@@ -240,12 +232,10 @@ static void set_rates(OrrClusterWork *work, const OrrClusterJobs *params) {
 }
 
 static gboolean has_run_times(const OrrClusterWork *work, GError **error) {
-  for (guint i = 0; i < work->trace->jobs->len; i++) {
-    const OrrGangJob *job = &g_array_index(work->trace->jobs, OrrGangJob, i);
+  ORR_EACH(const OrrGangJob, job, work->trace->jobs) {
     if (job->work_us > 0 || !(job->steps > 0)) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "workload.jobs states steps and no run times: want workload.throughputs");
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "workload.jobs states steps and no run times: want workload.throughputs");
   }
   return TRUE;
 }
@@ -299,8 +289,7 @@ static OrrJobTrace *jobs_of(const OrrClusterJobs *params, const OrrWorld *world,
 static GArray *node_sizes(const GArray *kinds, gint64 *ret_largest) {
   GArray *sizes = g_array_new(FALSE, FALSE, sizeof(gint64));
   *ret_largest = 0;
-  for (guint k = 0; k < kinds->len; k++) {
-    const OrrGangKind *kind = &g_array_index(kinds, OrrGangKind, k);
+  ORR_EACH(const OrrGangKind, kind, kinds) {
     for (guint i = 0; i < kind->n_nodes; i++) g_array_append_val(sizes, kind->gpus_per_node);
     *ret_largest = MAX(*ret_largest, kind->gpus_per_node);
   }
@@ -397,10 +386,8 @@ static gboolean finish(OrrWork *data, GError **error) {
 static void times(const OrrWork *data, double *ret_end_s, double *ret_answer_s) {
   const OrrClusterWork *work = (const OrrClusterWork *)data;
   double sum_s = 0;
-  for (guint i = 0; i < work->trace->jobs->len; i++) {
-    const OrrGangJob *job = &g_array_index(work->trace->jobs, OrrGangJob, i);
+  ORR_EACH(const OrrGangJob, job, work->trace->jobs)
     sum_s += (double)(job->end_us - job->submit_us) / ORR_GANG_US_PER_S;
-  }
   *ret_end_s = (double)work->totals.end_us / ORR_GANG_US_PER_S;
   *ret_answer_s = work->trace->jobs->len > 0 ? sum_s / work->trace->jobs->len : 0;
 }

@@ -165,8 +165,7 @@ static void open_accounts(OrrGangSim *sim, GArray *jobs) {
 }
 
 static void reset(const OrrGangRules *rules, GArray *jobs) {
-  for (guint i = 0; i < jobs->len; i++) {
-    OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+  ORR_EACH_AT(i, OrrGangJob, job, jobs) {
     const gint64 limit_us = orr_gang_job_limit_us(job, rules->limit_us);
     job->run_us = limit_us > 0 ? MIN(job->work_us, limit_us) : job->work_us;
     orr_gang_preempt_plan_checkpoints(rules, job, limit_us);
@@ -195,8 +194,7 @@ static void count_sizes(OrrGangSim *sim, const GArray *jobs) {
   const gint64 most = sim->bins.size;
   sim->popular = g_new0(double, most + 1);
   sim->needed = g_new0(gboolean, most + 1);
-  for (guint i = 0; i < jobs->len; i++) {
-    const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+  ORR_EACH(const OrrGangJob, job, jobs) {
     sim->popular[MIN(job->gpus, most)] += 1.0 / jobs->len;
     sim->needed[job->gpus % most] = sim->needed[MAX(job->min_gpus, 0) % most] = TRUE;
   }

@@ -66,10 +66,8 @@ OrrCollectivePlan *orr_collective_plan_own(OrrCollectivePlan *plan) {
   OrrCollectivePlan *copy = plan_new(plan->algorithm);
   GArray *phases = copy->phases;
   g_array_append_vals(phases, plan->phases->data, plan->phases->len);
-  for (guint i = 0; i < phases->len; i++) {
-    OrrCollectivePhase *phase = &g_array_index(phases, OrrCollectivePhase, i);
+  ORR_EACH(OrrCollectivePhase, phase, phases)
     phase->uses = g_memdup2(phase->uses, phase->n_uses * sizeof *phase->uses);
-  }
   copy->protocol = plan->protocol;
   copy->predicted_s = plan->predicted_s;
   copy->choice_s = plan->choice_s;
@@ -277,8 +275,7 @@ static OrrCollectivePlan *plan_best(const OrrCollectiveContext *context,
 static void stretch_to(const OrrFabric *fabric, OrrCollectivePlan *plan, double time_s) {
   double transfers_s = all_transfers(fabric, plan);
   double shrink = transfers_s > time_s ? time_s / transfers_s : 1;
-  for (guint i = 0; i < plan->phases->len; i++) {
-    OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, i);
+  ORR_EACH_AT(i, OrrCollectivePhase, phase, plan->phases) {
     phase->bytes *= shrink;
     phase->latency_s = i == 0 ? MAX(time_s - transfers_s, 0) : 0;
   }

@@ -193,8 +193,7 @@ static guint32 add_path(Bench *bench, const OrrCollectivePhase *phase) {
 static void join(Bench *bench, guint group, const OrrCollectivePlan *plan, guint32 label) {
   OrrProgram *program = bench->work->work.program;
   g_autofree OrrPhase *phases = g_new0(OrrPhase, plan->phases->len);
-  for (guint k = 0; k < plan->phases->len; k++) {
-    const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, k);
+  ORR_EACH_AT(k, const OrrCollectivePhase, phase, plan->phases) {
     phases[k] = (OrrPhase){phase->latency_s, phase->bytes, add_path(bench, phase)};
   }
   guint32 comm = orr_program_comm(program, 1, phases, plan->phases->len);
@@ -227,8 +226,7 @@ static guint32 stream_of(OrrProgram *program, StepReplay *replay, guint32 connec
 }
 
 static void add_sends(OrrProgram *program, StepReplay *replay) {
-  for (guint i = 0; i < replay->steps->sends->len; i++) {
-    const OrrStepSend *send = &g_array_index(replay->steps->sends, OrrStepSend, i);
+  ORR_EACH_AT(i, const OrrStepSend, send, replay->steps->sends) {
     const OrrStepRoute *route = &g_array_index(replay->steps->routes, OrrStepRoute, send->route);
     const OrrPhase phase = {route->latency_s, route->bytes, replay->paths[send->route]};
     const guint32 stream = stream_of(program, replay, send->connection);
@@ -259,11 +257,7 @@ static StepReplay *step_replay_new(Bench *bench, guint group, const OrrCollectiv
 }
 
 static void step_replay_free(StepReplay *replay) {
-  g_free(replay->paths);
-  g_free(replay->streams);
-  g_free(replay->n_sent);
-  g_free(replay->events);
-  g_free(replay);
+  ORR_FREE(replay->paths, replay->streams, replay->n_sent, replay->events, replay);
 }
 
 static OrrCollectiveContext context_of(const Bench *bench) {
@@ -425,9 +419,7 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
   add_lanes(&bench);
   gboolean ok = add_sizes(&bench, error);
   for (guint g = 0; g < work->n_groups; g++) g_free(bench.gpus[g]);
-  g_free(bench.gpus);
-  g_free(bench.streams);
-  g_free(bench.program_links);
+  ORR_FREE(bench.gpus, bench.streams, bench.program_links);
   if (ok) return &work->work;
   orr_work_free(&work->work);
   return NULL;

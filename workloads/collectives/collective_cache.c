@@ -57,8 +57,7 @@ static gboolean equal_keys(gconstpointer x, gconstpointer y) {
 
 static void free_key(gpointer data) {
   Key *key = data;
-  g_free((gpointer)key->call.gpus);
-  g_free(key);
+  ORR_FREE((gpointer)key->call.gpus, key);
 }
 
 OrrCollectiveCache *orr_collective_cache_new(const OrrFabric *fabric, const OrrCostModel *cost) {

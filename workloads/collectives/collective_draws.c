@@ -20,10 +20,8 @@
 
 static double transfers(const OrrFabric *fabric, const OrrCollectivePlan *plan) {
   double sum_s = 0;
-  for (guint i = 0; i < plan->phases->len; i++) {
-    const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, i);
+  ORR_EACH(const OrrCollectivePhase, phase, plan->phases)
     sum_s += phase->bytes * orr_collective_per_byte(fabric, phase->uses, phase->n_uses, NULL);
-  }
   return sum_s;
 }
 
@@ -43,12 +41,10 @@ static void scale(OrrCollectivePlan *plan, double own_s, double to_s) {
 
 static void note(const OrrFabric *fabric, const OrrHashSpread *spread) {
   GArray *spreads = orr_fabric_notes(fabric)->spreads;
-  for (guint i = 0; i < spreads->len; i++) {
-    const OrrHashSpread *known = &g_array_index(spreads, OrrHashSpread, i);
+  ORR_EACH(const OrrHashSpread, known, spreads)
     if (known->name == spread->name && known->bytes == spread->bytes &&
         known->ranks == spread->ranks)
       return;
-  }
   g_array_append_val(spreads, *spread);
 }
 

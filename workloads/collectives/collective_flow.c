@@ -66,8 +66,7 @@ static void index_uses(OrrCollectiveFlow *flow, guint n_slots) {
 static void load_link(OrrCollectiveFlow *flow, guint32 link, guint32 parts, guint32 detour_parts) {
   guint32 *slot = find_slot(flow, link);
   if (!*slot) {
-    OrrLinkUse use = {.link = link, .weight = 0};
-    g_array_append_val(flow->uses, use);
+    ORR_APPEND(flow->uses, OrrLinkUse, {.link = link, .weight = 0});
     *slot = flow->uses->len;
   }
   const guint at = *slot - 1;
@@ -147,8 +146,7 @@ static void count_sender(OrrCollectiveFlow *flow) {
 
 static void note_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel,
                       guint32 weight) {
-  const OrrCollectiveEdge edge = {0, src, dst, channel, weight};
-  g_array_append_val(flow->edges, edge);
+  ORR_APPEND(flow->edges, OrrCollectiveEdge, {0, src, dst, channel, weight});
 }
 
 double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel,
@@ -325,8 +323,7 @@ static guint most_members(const OrrCollectiveFlow *flow) {
 static guint32 weigh_mesh(OrrCollectiveFlow *flow) {
   const guint members = most_members(flow);
   if (members < 2) return 1;
-  for (guint i = 0; i < flow->uses->len; i++) {
-    OrrLinkUse *use = &g_array_index(flow->uses, OrrLinkUse, i);
+  ORR_EACH_AT(i, OrrLinkUse, use, flow->uses) {
     const guint32 links = orr_fabric_mesh_links(flow->fabric, use->link),
                   factor = links > 1 ? links : members - 1;
     use->weight *= factor;

@@ -13,9 +13,7 @@ void orr_collective_load_free(OrrCollectiveLoad *load) {
   if (!load) return;
   g_clear_pointer(&load->rows, g_array_unref);
   g_clear_pointer(&load->hottest, g_array_unref);
-  g_free(load->busy_s);
-  g_free(load->flows);
-  g_free(load);
+  ORR_FREE(load->busy_s, load->flows, load);
 }
 
 static void clear_row(gpointer row) { g_free(((OrrLoadRow *)row)->kind); }
@@ -29,8 +27,7 @@ static void add_phases(OrrCollectiveLoad *load, const OrrFabric *fabric,
   g_autoptr(GArray) phases = g_array_new(FALSE, FALSE, sizeof(OrrCollectivePhase));
   g_array_set_clear_func(phases, clear_phase);
   load->algorithm->plan(&context, call, phases);
-  for (guint i = 0; i < phases->len; i++) {
-    const OrrCollectivePhase *phase = &g_array_index(phases, OrrCollectivePhase, i);
+  ORR_EACH(const OrrCollectivePhase, phase, phases) {
     for (guint u = 0; u < phase->n_uses; u++) {
       guint32 link = phase->uses[u].link;
       load->busy_s[link] +=
@@ -56,8 +53,7 @@ static OrrLoadRow *row_of(OrrCollectiveLoad *load, GHashTable *row_numbers, cons
     g_free(kind);
     return &g_array_index(load->rows, OrrLoadRow, number - 1);
   }
-  const OrrLoadRow row = {.kind = kind, .hottest = link};
-  g_array_append_val(load->rows, row);
+  ORR_APPEND(load->rows, OrrLoadRow, {.kind = kind, .hottest = link});
   g_hash_table_insert(row_numbers, g_strdup(kind), GUINT_TO_POINTER(load->rows->len));
   return &g_array_index(load->rows, OrrLoadRow, load->rows->len - 1);
 }
@@ -98,8 +94,7 @@ static void sum_up(OrrCollectiveLoad *load, const OrrFabric *fabric) {
     add_link(load, row, link);
     note_hot(load, link);
   }
-  for (guint i = 0; i < load->rows->len; i++) {
-    OrrLoadRow *row = &g_array_index(load->rows, OrrLoadRow, i);
+  ORR_EACH(OrrLoadRow, row, load->rows) {
     row->flows_mean /= (double)MAX(row->used, 1);
     row->busy_mean_s /= (double)MAX(row->used, 1);
   }
@@ -140,8 +135,7 @@ static void add_row(GString *text, const OrrLoadRow *row) {
 }
 
 static void add_hottest(GString *text, const OrrCollectiveLoad *load, const OrrFabric *fabric) {
-  for (guint i = 0; i < load->hottest->len; i++) {
-    const guint32 link = g_array_index(load->hottest, guint32, i);
+  ORR_EACH_VALUE_AT(i, const guint32, link, load->hottest) {
     g_autofree char *name = orr_fabric_link_name(fabric, link);
     g_autofree char *busy = orr_quantity_format(load->busy_s[link], ORR_UNIT_SECONDS);
     g_autofree char *rate =

@@ -50,8 +50,7 @@ void orr_collective_phases_append(OrrCollectivePhases *phases, GArray *ret_phase
                            ? orr_program_path(phases->work->program,
                                               (const OrrLinkUse *)(void *)uses->data, uses->len)
                            : ORR_NO_PATH;
-  const OrrPhase one = {latency_s, bytes, path};
-  g_array_append_val(ret_phases, one);
+  ORR_APPEND(ret_phases, OrrPhase, {latency_s, bytes, path});
 }
 
 gboolean orr_collective_phases_plan(OrrCollectivePhases *phases, const OrrCollectiveCall *call,
@@ -59,8 +58,7 @@ gboolean orr_collective_phases_plan(OrrCollectivePhases *phases, const OrrCollec
   g_autoptr(OrrCollectivePlan) plan =
       orr_collective_cache_plan(phases->world->plans, &phases->context, call, NULL, error);
   if (!plan) return FALSE;
-  for (guint k = 0; k < plan->phases->len; k++) {
-    const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, k);
+  ORR_EACH(const OrrCollectivePhase, phase, plan->phases) {
     g_autoptr(GArray) uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
     orr_collective_phases_use(phases, uses, phase);
     orr_collective_phases_append(phases, ret_phases, phase->latency_s, phase->bytes, uses);

@@ -34,8 +34,7 @@ static void add_flow(Flows *flows, const OrrFabric *fabric, const OrrCollectiveE
 
 static void place_routes(Flows *flows) {
   const guint32 *links = (const guint32 *)(gconstpointer)flows->links->data;
-  for (guint i = 0; i < flows->flows->len; i++) {
-    OrrQueueFlow *flow = &g_array_index(flows->flows, OrrQueueFlow, i);
+  ORR_EACH(OrrQueueFlow, flow, flows->flows) {
     flow->links = links;
     links += flow->n_links;
   }
@@ -72,8 +71,7 @@ static double solve(const OrrFabric *fabric, const GArray *edges, guint phase) {
   g_autoptr(GArray) list = g_array_new(FALSE, TRUE, sizeof(OrrQueueFlow));
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
   Flows flows = {list, links};
-  for (guint i = 0; i < edges->len; i++) {
-    const OrrCollectiveEdge *edge = &g_array_index(edges, OrrCollectiveEdge, i);
+  ORR_EACH(const OrrCollectiveEdge, edge, edges) {
     for (guint path = 0; edge->phase == phase && edge->bytes > 0 && path < n_paths; path++)
       if (links->len <= MOST_HOPS) add_flow(&flows, fabric, edge, path, n_paths);
   }

@@ -33,8 +33,7 @@ gboolean orr_collective_flow_spread(OrrCollectiveFlow *flow, guint n_domains) {
   const guint n_orbits = orr_fabric_n_orbits(fabric);
   const guint32 n_links = (guint32)orr_fabric_n_links(fabric);
   g_autofree guint64 *weight = g_new0(guint64, n_orbits), *members = g_new0(guint64, n_orbits);
-  for (guint i = 0; i < flow->uses->len; i++) {
-    const OrrLinkUse *use = &g_array_index(flow->uses, OrrLinkUse, i);
+  ORR_EACH(const OrrLinkUse, use, flow->uses) {
     const guint orbit = orr_fabric_orbit(fabric, use->link);
     if (orbit == G_MAXUINT) return FALSE;
     weight[orbit] += (guint64)use->weight * n_domains;

@@ -65,11 +65,7 @@ static void tree_init(Tree *tree) {
 }
 
 static void tree_clear(Tree *tree) {
-  g_free(tree->above);
-  g_free(tree->order);
-  g_free(tree->last);
-  g_free(tree->risen);
-  g_free(tree->came);
+  ORR_FREE(tree->above, tree->order, tree->last, tree->risen, tree->came);
 }
 
 static guint size_of(const Tree *tree, guint domain) {

@@ -44,8 +44,6 @@
  */
 #include "workloads/collectives/collective_private.h"
 
-#include <math.h>
-
 typedef struct {
   OrrCollectiveFlow *flow;
   const OrrCollectiveLayout *layout;

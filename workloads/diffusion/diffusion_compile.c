@@ -46,8 +46,7 @@ static gboolean plan_ring(Compile *c, const OrrCollectiveCall *call, GArray *pha
         orr_collective_cache_plan(c->world->plans, &c->phases.context, &send, NULL, error);
     if (!plan) return FALSE;
     double latency_s = 0;
-    for (guint k = 0; k < plan->phases->len; k++) {
-      const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, k);
+    ORR_EACH_AT(k, const OrrCollectivePhase, phase, plan->phases) {
       latency_s += phase->latency_s;
       orr_collective_phases_use(&c->phases, uses, phase);
       longest.bytes = fmax(k > 0 ? longest.bytes : 0, phase->bytes);

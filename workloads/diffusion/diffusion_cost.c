@@ -120,13 +120,11 @@ static void add_comm(Costing *costing, OrrDiffusionStage *stage, const OrrBlockO
 static void add_blocks(Costing *costing, OrrDiffusionStage *stage, const GPtrArray *blocks,
                        const OrrGeneratorShape *shape, double repeats) {
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrBlockOperator));
-  for (guint b = 0; b < blocks->len; b++) {
-    const OrrBlock *block = blocks->pdata[b];
+  ORR_EACH_POINTER(const OrrBlock, block, blocks) {
     g_array_set_size(operators, 0);
     orr_generator_operators(block, shape, operators);
     for (gint64 n = 0; n < block->count; n++)
-      for (guint i = 0; i < operators->len; i++) {
-        const OrrBlockOperator *one = &g_array_index(operators, OrrBlockOperator, i);
+      ORR_EACH(const OrrBlockOperator, one, operators) {
         if (one->op.kind == ORR_OPERATOR_COMM)
           add_comm(costing, stage, one);
         else

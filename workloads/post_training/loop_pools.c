@@ -23,10 +23,8 @@ const char *const orr_loop_pool_words[] = {"rollout", "tail",   "tools",       "
 
 void orr_loop_pools_init(OrrLoop *loop) {
   loop->stretches = g_array_new(FALSE, FALSE, sizeof(OrrLoopStretch));
-  for (guint i = 0; i < loop->replicas->len; i++) {
-    const OrrLoopStretch none = {0, 0};
-    g_array_append_val(loop->stretches, none);
-  }
+  for (guint i = 0; i < loop->replicas->len; i++)
+    ORR_APPEND(loop->stretches, OrrLoopStretch, {0, 0});
 }
 
 /* No response of this step is left to roll out. */
@@ -56,8 +54,7 @@ static void extend(OrrLoop *loop, OrrLoopPoolState state, double begin_s, double
     last->end_s = end_s;
     return;
   }
-  const OrrLoopPoolSpan span = {state, step, begin_s, end_s};
-  g_array_append_val(spans, span);
+  ORR_APPEND(spans, OrrLoopPoolSpan, {state, step, begin_s, end_s});
 }
 
 /* Every other row is dropped when there are too many, and the next ones come half as often. */
@@ -102,8 +99,7 @@ void orr_loop_pools_touch(OrrLoop *loop) {
 static void record(OrrLoop *loop, guint engine, const OrrLoopStretch *stretch) {
   GArray *spans = loop->history->engine_spans;
   if (stretch->end_s <= stretch->begin_s || spans->len >= MOST_STRETCHES) return;
-  const OrrLoopEngineSpan span = {engine, stretch->begin_s, stretch->end_s};
-  g_array_append_val(spans, span);
+  ORR_APPEND(spans, OrrLoopEngineSpan, {engine, stretch->begin_s, stretch->end_s});
 }
 
 void orr_loop_pools_engine(OrrLoop *loop, guint engine, gboolean is_busy) {
@@ -129,8 +125,7 @@ void orr_loop_pools_restart(OrrLoop *loop) {
 }
 
 void orr_loop_pools_close(OrrLoop *loop) {
-  for (guint i = 0; i < loop->stretches->len; i++) {
-    OrrLoopStretch *stretch = &g_array_index(loop->stretches, OrrLoopStretch, i);
+  ORR_EACH_AT(i, OrrLoopStretch, stretch, loop->stretches) {
     if (isnan(stretch->end_s)) stretch->end_s = loop->history->end_s;
     record(loop, i, stretch);
   }

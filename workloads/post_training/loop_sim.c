@@ -49,10 +49,10 @@ static void launch_group(OrrLoop *loop) {
   const gint32 prompt =
       (gint32)CLAMP(orr_lengths_draw(input->prompt, &loop->lengths), 1, input->longest - 1);
   const guint number = loop->groups->len;
-  const OrrLoopGroup group = {.first = loop->context.samples->len,
-                              .n_left = (guint)input->samples,
-                              .is_filtered = orr_random_unit(&loop->filter) < input->filtered};
-  g_array_append_val(loop->groups, group);
+  ORR_APPEND(loop->groups, OrrLoopGroup,
+             {.first = loop->context.samples->len,
+              .n_left = (guint)input->samples,
+              .is_filtered = orr_random_unit(&loop->filter) < input->filtered});
   loop->launched++;
   guint to = orr_loop_least_loaded(loop);
   for (gint64 i = 0; i < input->samples; i++) {

@@ -11,8 +11,8 @@
 
 static void add_phase(OrrLoop *loop, OrrLoopPhase phase, double begin_s, double seconds) {
   if (seconds <= 0) return;
-  const OrrLoopSpan span = {phase, loop->history->steps->len, begin_s, begin_s + seconds};
-  g_array_append_val(loop->history->spans, span);
+  ORR_APPEND(loop->history->spans, OrrLoopSpan,
+             {phase, loop->history->steps->len, begin_s, begin_s + seconds});
   loop->step.phase_s[phase] += seconds;
 }
 
@@ -54,8 +54,7 @@ static GArray *take(OrrLoop *loop, gint64 n) {
 /* Groups beyond those that the step needs: what they wrote is thrown away. */
 static void drop_unfinished(OrrLoop *loop) {
   gboolean any = FALSE;
-  for (guint i = 0; i < loop->groups->len; i++) {
-    OrrLoopGroup *group = &g_array_index(loop->groups, OrrLoopGroup, i);
+  ORR_EACH(OrrLoopGroup, group, loop->groups) {
     if (group->n_left == 0 || group->is_gone) continue;
     group->is_gone = any = TRUE;
     loop->launched--;
@@ -109,8 +108,7 @@ static void stop_helpers(OrrLoop *loop) {
     orr_rollout_replica_empty(orr_loop_replica(loop, i), samples);
   }
   loop->history->moved += samples->len;
-  for (guint i = 0; i < samples->len; i++) {
-    OrrRolloutSample *sample = samples->pdata[i];
+  ORR_EACH_POINTER(OrrRolloutSample, sample, samples) {
     if (sample->is_dropped) continue;
     sample->replica = orr_loop_least_loaded(loop);
     orr_rollout_replica_add(orr_loop_replica(loop, sample->replica), sample);

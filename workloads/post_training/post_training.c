@@ -315,8 +315,7 @@ static void work_free(OrrWork *base) {
   OrrPostTrainingWork *work = (OrrPostTrainingWork *)base;
   orr_loop_sim_free(work->history);
   if (work->memory) g_array_unref(work->memory);
-  g_free(work->missing);
-  g_free(work);
+  ORR_FREE(work->missing, work);
 }
 
 /* The loop has run when the work is compiled. */

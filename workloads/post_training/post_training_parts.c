@@ -188,8 +188,7 @@ OrrPostTrainingParts *orr_post_training_parts_new(const OrrPostTraining *p, cons
 
 void orr_post_training_parts_free(OrrPostTrainingParts *parts) {
   if (!parts) return;
-  g_free(parts->rollout.load.params);
-  g_free(parts);
+  ORR_FREE(parts->rollout.load.params, parts);
 }
 
 static const char *key_of(OrrPostTrainingLine line) {

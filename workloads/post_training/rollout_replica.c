@@ -236,8 +236,7 @@ static void begin(OrrRolloutReplica *r) {
 }
 
 static void join(OrrRolloutReplica *r) {
-  for (guint i = 0; i < r->joining->len; i++) {
-    const guint32 id = g_array_index(r->joining, guint32, i);
+  ORR_EACH_VALUE(const guint32, id, r->joining) {
     /* the step that computes the prompt writes the first token */
     OrrRolloutSample *sample = sample_of(r, id);
     if (sample->is_dropped) sample->left = 0; /* while its prompt was computed: it ends at once */

@@ -19,8 +19,6 @@
  */
 #include "workloads/steps/diffusion_training.h"
 
-#include <math.h>
-
 #include "models/transformer.h"
 #include "workloads/steps/batch_step.h"
 
@@ -204,8 +202,7 @@ static Layer *layer_new(const OrrDiffusionTraining *params, const OrrBlock *bloc
 
 static void add_layers(Making *making, const OrrGeneratorShape *shape) {
   const GPtrArray *blocks = making->params->generator.backbone;
-  for (guint b = 0; b < blocks->len; b++) {
-    const OrrBlock *block = blocks->pdata[b];
+  ORR_EACH_POINTER(const OrrBlock, block, blocks) {
     Layer *layer = layer_new(making->params, block, shape);
     g_ptr_array_add(making->kinds, layer);
     for (gint64 i = 0; i < block->count; i++) g_ptr_array_add(making->layers, layer);
@@ -231,8 +228,7 @@ static Bucket *bucket_at(const Making *making, guint b) {
 
 static void put_operators(Making *making, const GArray *operators, double reductions) {
   const OrrDiffusionTrainingParallel *parallel = &making->params->parallel;
-  for (guint i = 0; i < operators->len; i++) {
-    const OrrBlockOperator *one = &g_array_index(operators, OrrBlockOperator, i);
+  ORR_EACH(const OrrBlockOperator, one, operators) {
     const gboolean is_tensor = one->op.comm.group == ORR_GROUP_TP;
     const OrrBatchItem comm = {
         .name = one->op.name,
@@ -332,8 +328,7 @@ static void put_text(Making *making, const OrrGeneratorShape *shape) {
   OrrGeneratorShape alone = *shape;
   alone.tp = alone.ulysses = 1;
   orr_batch_step_work(making->step, "text");
-  for (guint b = 0; b < making->params->generator.text->len; b++) {
-    const OrrBlock *block = making->params->generator.text->pdata[b];
+  ORR_EACH_POINTER(const OrrBlock, block, making->params->generator.text) {
     g_array_set_size(operators, 0);
     orr_generator_operators(block, &alone, operators);
     for (gint64 i = 0; i < block->count; i++) put_operators(making, operators, 1);

@@ -71,8 +71,7 @@ static Load deal(const OrrRecommendation *params, GArray *tables, gint64 n, doub
   Load busiest = {0};
   double most_bytes = 0;
   g_array_sort(tables, by_heat);
-  for (guint t = 0; t < tables->len; t++) {
-    const Sharded *sharded = &g_array_index(tables, Sharded, t);
+  ORR_EACH_AT(t, const Sharded, sharded, tables) {
     const Load shard = shard_of(params, sharded, vector_cost);
     for (gint64 part = 0; part < sharded->parts; part++) {
       gint64 least = -1;
@@ -134,8 +133,7 @@ OrrTablePlacement orr_table_placement(const OrrRecommendation *params, gint64 n,
   g_autoptr(GArray) shared = g_array_new(FALSE, TRUE, sizeof(Sharded));
   OrrTablePlacement placement = {.share =
                                      params->sharding == ORR_TABLES_COLUMNS ? 1 / (double)n : 1};
-  for (guint t = 0; t < tables->len; t++) {
-    const OrrEmbeddingTable *table = tables->pdata[t];
+  ORR_EACH_POINTER(const OrrEmbeddingTable, table, tables) {
     const Sharded sharded = {table, 1};
     if (!is_replicated(params, table)) {
       g_array_append_val(shared, sharded);

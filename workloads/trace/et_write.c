@@ -6,7 +6,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "workloads/collectives/collective.h"
 #include "workloads/trace/et.h"
@@ -111,8 +110,7 @@ static int compare_ranks(const void *a, const void *b) {
 
 char *orr_et_write_groups(const OrrWorkGraph *graph) {
   GString *text = g_string_new("{");
-  for (guint g = 0; g < graph->groups->len; g++) {
-    const OrrGraphGroup *group = graph->groups->pdata[g];
+  ORR_EACH_POINTER_AT(g, const OrrGraphGroup, group, graph->groups) {
     g_autofree guint32 *ranks = g_memdup2(group->ranks->data, group->ranks->len * sizeof *ranks);
     if (ranks) qsort(ranks, group->ranks->len, sizeof *ranks, compare_ranks);
     g_string_append_printf(text, "%s\n  \"%u\": [", g ? "," : "", g);

@@ -216,8 +216,7 @@ static int compare_needs(const void *a, const void *b) {
 static void end_rank(Reader *reader) {
   GArray *needs = reader->needs;
   if (needs->len > 0) qsort(needs->data, needs->len, sizeof(Need), compare_needs);
-  for (guint i = 0; i < needs->len; i++) {
-    const Need *need = &g_array_index(needs, Need, i);
+  ORR_EACH(const Need, need, needs) {
     OrrGraphNode *node = &g_array_index(reader->rank->nodes, OrrGraphNode, need->node);
     if (node->n_deps++ == 0) node->first_dep = reader->rank->deps->len;
     g_array_append_val(reader->rank->deps, need->dep);

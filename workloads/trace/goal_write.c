@@ -177,12 +177,10 @@ static gboolean write_all(Writer *writer, GError **error) {
     for (guint i = 0; i < orr_work_graph_rank(writer->graph, r)->nodes->len; i++)
       write_node(writer, r, i);
   writer->n_tags = writer->graph->comms->len; /* the graph's own sends have these */
-  for (guint c = 0; c < writer->graph->comms->len; c++) {
-    const OrrGraphComm *comm = &g_array_index(writer->graph->comms, OrrGraphComm, c);
+  ORR_EACH(const OrrGraphComm, comm, writer->graph->comms)
     if (node_of(writer, members_of(writer, comm))->kind == ORR_GRAPH_COLLECTIVE &&
         !write_collective(writer, comm, error))
       return FALSE;
-  }
   return TRUE;
 }
 
@@ -205,8 +203,7 @@ char *orr_goal_write(const OrrWorkGraph *graph, const OrrCollectiveContext *cont
     g_string_free(writer.operations[r], TRUE);
     g_string_free(writer.needs[r], TRUE);
   }
-  g_free(writer.operations);
-  g_free(writer.needs);
+  ORR_FREE(writer.operations, writer.needs);
   g_string_free(writer.remarks, TRUE);
   g_hash_table_unref(writer.rank_of);
   return text;

@@ -150,8 +150,7 @@ static gboolean planned_equal(gconstpointer first, gconstpointer second) {
 
 static void planned_free(gpointer data) {
   Planned *planned = data;
-  g_free(planned->phases);
-  g_free(planned);
+  ORR_FREE(planned->phases, planned);
 }
 
 static guint32 add_path(Compile *c, const OrrCollectivePhase *phase) {
@@ -173,12 +172,10 @@ static guint32 add_path(Compile *c, const OrrCollectivePhase *phase) {
 /* The row of calls of this op, size and number of ranks. */
 static guint call_row(Compile *c, const OrrCollectiveCall *call, const OrrCollectivePlan *plan) {
   GArray *calls = c->work->calls;
-  for (guint i = 0; i < calls->len; i++) {
-    const OrrTraceCall *row = &g_array_index(calls, OrrTraceCall, i);
+  ORR_EACH_AT(i, const OrrTraceCall, row, calls)
     if (row->bytes == call->bytes && row->n_ranks == call->n &&
         g_str_equal(row->op, orr_collective_words[call->op]))
       return i;
-  }
   g_autofree char *label =
       g_strdup_printf("%s %.0f B of %u", orr_collective_words[call->op], call->bytes, call->n);
   OrrTraceCall row = {.label = g_intern_string(label),
@@ -213,8 +210,7 @@ static Planned *plan_new(Compile *c, const Planned *key, const OrrGraphComm *com
   planned->phases = g_new0(OrrPhase, plan->phases->len + 1);
   planned->predicted_s = plan->predicted_s;
   planned->call = call_row(c, &call, plan);
-  for (guint k = 0; k < plan->phases->len; k++) {
-    const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, k);
+  ORR_EACH_AT(k, const OrrCollectivePhase, phase, plan->phases) {
     planned->phases[k] = (OrrPhase){phase->latency_s, phase->bytes, add_path(c, phase)};
   }
   return planned;
@@ -238,8 +234,7 @@ static Planned *plan_of(Compile *c, const OrrGraphComm *comm, GError **error) {
 }
 
 static gboolean plan_comms(Compile *c, GError **error) {
-  for (guint i = 0; i < c->graph->comms->len; i++) {
-    const OrrGraphComm *comm = &g_array_index(c->graph->comms, OrrGraphComm, i);
+  ORR_EACH_AT(i, const OrrGraphComm, comm, c->graph->comms) {
     Planned *planned = plan_of(c, comm, error);
     if (!planned) return FALSE;
     c->plan_of[i] = planned;
@@ -495,16 +490,8 @@ static void compile_begin(Compile *c) {
 }
 
 static void compile_end(Compile *c) {
-  g_free(c->node_s);
-  g_free(c->comm_s);
-  g_free(c->plan_of);
-  g_free(c->comm_of);
-  g_free(c->stream_of);
-  g_free(c->needs);
-  g_free(c->events[0]);
-  g_free(c->events[1]);
-  g_free(c->place);
-  g_free(c->program_links);
+  ORR_FREE(c->node_s, c->comm_s, c->plan_of, c->comm_of, c->stream_of, c->needs, c->events[0],
+           c->events[1], c->place, c->program_links);
   g_hash_table_unref(c->planned);
   g_hash_table_unref(c->streams);
   g_hash_table_unref(c->waited);

@@ -81,11 +81,9 @@ const OrrGraphRank *orr_work_graph_rank(const OrrWorkGraph *graph, guint32 rank)
 
 gboolean orr_work_graph_resolve(OrrGraphRank *rank, const GArray *ids, GError **error) {
   g_autoptr(GHashTable) known = g_hash_table_new(g_int64_hash, g_int64_equal);
-  for (guint i = 0; i < rank->nodes->len; i++) {
-    OrrGraphNode *node = &g_array_index(rank->nodes, OrrGraphNode, i);
+  ORR_EACH_AT(i, OrrGraphNode, node, rank->nodes)
     if (!g_hash_table_insert(known, &node->id, GUINT_TO_POINTER(i)))
       return orr_fault_set(error, ORR_FAULT_DOCUMENT, "two nodes have the id " ID, node->id);
-  }
   for (guint i = 0; i < rank->nodes->len; i++) {
     const OrrGraphNode *node = orr_work_graph_node(rank, i);
     for (guint d = 0; d < node->n_deps; d++) {
@@ -95,8 +93,7 @@ gboolean orr_work_graph_resolve(OrrGraphRank *rank, const GArray *ids, GError **
         return orr_fault_set(error, ORR_FAULT_DOCUMENT,
                              "node " ID " (%s) depends on " ID ", which the file lacks", node->id,
                              node->name, *id);
-      const guint32 dep = GPOINTER_TO_UINT(found);
-      g_array_append_val(rank->deps, dep);
+      ORR_APPEND(rank->deps, guint32, GPOINTER_TO_UINT(found));
     }
   }
   return TRUE;

@@ -20,8 +20,7 @@ static GArray *members_of(const OrrWorkGraph *graph, guint32 group) {
 static void add_users(OrrWorkGraph *graph, const gboolean *is_open) {
   for (guint32 r = 0; r < graph->ranks->len; r++) {
     const GArray *nodes = orr_work_graph_rank(graph, r)->nodes;
-    for (guint i = 0; i < nodes->len; i++) {
-      const OrrGraphNode *node = &g_array_index(nodes, OrrGraphNode, i);
+    ORR_EACH(const OrrGraphNode, node, nodes) {
       if (node->kind != ORR_GRAPH_COLLECTIVE || node->group == ORR_GRAPH_ALL ||
           !is_open[node->group])
         continue;

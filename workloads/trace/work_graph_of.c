@@ -42,8 +42,7 @@ typedef struct {
 /* --- Nodes --- */
 
 static void add_all(GArray *to, const GArray *from) {
-  for (guint i = 0; i < from->len; i++) {
-    const guint32 node = g_array_index(from, guint32, i);
+  ORR_EACH_VALUE(const guint32, node, from) {
     gboolean is_known = FALSE;
     for (guint k = 0; k < to->len && !is_known; k++)
       is_known = g_array_index(to, guint32, k) == node;
@@ -356,8 +355,7 @@ static void list_streams(Maker *maker, const GArray *spans) {
     if (!*streams) *streams = g_array_new(FALSE, FALSE, sizeof(guint32));
     g_array_append_val(*streams, s);
   }
-  for (guint i = 0; i < spans->len; i++) {
-    const OrrSpan *span = &g_array_index(spans, OrrSpan, i);
+  ORR_EACH(const OrrSpan, span, spans) {
     if (span->comm != G_MAXUINT32) continue;
     if (!maker->spans[span->stream]) maker->spans[span->stream] = g_ptr_array_new();
     g_ptr_array_add(maker->spans[span->stream], (gpointer)span);
@@ -369,9 +367,7 @@ static void clear(Maker *maker) {
     if (maker->spans[s]) g_ptr_array_unref(maker->spans[s]);
   for (guint32 l = 0; l < orr_program_n_lanes(maker->work->program); l++)
     if (maker->lanes[l]) g_array_unref(maker->lanes[l]);
-  g_free(maker->spans);
-  g_free(maker->lanes);
-  g_free(maker->rank_of);
+  ORR_FREE(maker->spans, maker->lanes, maker->rank_of);
   g_ptr_array_unref(maker->walks);
   g_hash_table_unref(maker->events);
 }

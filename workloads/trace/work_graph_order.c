@@ -152,14 +152,8 @@ static void end_run(Run *run) {
   orr_calendar_clear(&run->running);
   g_array_unref(run->queues);
   g_array_unref(run->unblocked);
-  g_free(run->rank_of);
-  g_free(run->left);
-  g_free(run->queue_of);
-  g_free(run->first_after);
-  g_free(run->after);
-  g_free(run->n_ordered);
-  g_free(run->n_there);
-  g_free(run->events);
+  ORR_FREE(run->rank_of, run->left, run->queue_of, run->first_after, run->after, run->n_ordered,
+           run->n_there, run->events);
 }
 
 /* --- Running --- */
@@ -278,9 +272,6 @@ gboolean orr_graph_order_init(OrrGraphOrder *order, const OrrWorkGraph *graph, c
 }
 
 void orr_graph_order_clear(OrrGraphOrder *order) {
-  g_free(order->first);
-  g_free(order->begin_s);
-  g_free(order->end_s);
-  g_free(order->order);
+  ORR_FREE(order->first, order->begin_s, order->end_s, order->order);
   *order = (OrrGraphOrder){0};
 }

@@ -73,12 +73,10 @@ static double comm_s(Bound *bound, gint64 stage, const OrrSegment *segment) {
   if (grouping.size == 1 || (segment->group == ORR_GROUP_EP && bound->interleaves)) return 0;
   KnownComm one = {place_of(bound->job, stage, grouping), segment->group, segment->comm,
                    segment->comm_bytes, 0};
-  for (guint i = 0; i < bound->comms->len; i++) {
-    const KnownComm *known = &g_array_index(bound->comms, KnownComm, i);
+  ORR_EACH(const KnownComm, known, bound->comms)
     if (known->place == one.place && known->group == one.group && known->comm == one.comm &&
         known->bytes == one.bytes)
       return known->seconds;
-  }
   one.seconds = orr_layer_traffic_alone_s(&bound->traffic, stage, segment);
   g_array_append_val(bound->comms, one);
   return one.seconds;
@@ -87,8 +85,7 @@ static double comm_s(Bound *bound, gint64 stage, const OrrSegment *segment) {
 static double run_s(Bound *bound, gint64 stage, const OrrRun *run) {
   const GArray *segments = run->segments;
   double sum = run->serial ? run->host_s : 0;
-  for (guint i = 0; i < segments->len; i++) {
-    const OrrSegment *segment = &g_array_index(segments, OrrSegment, i);
+  ORR_EACH(const OrrSegment, segment, segments) {
     sum += orr_segment_seconds(segment);
     if (segment->comm < 0) continue;
     const double blocks_s = comm_s(bound, stage, segment);
@@ -107,8 +104,7 @@ static double transfer_s(Bound *bound, gint64 from, gint64 to) {
 static double chunk_s(Bound *bound, gint64 stage, gint64 chunk, OrrRunKind kind) {
   const GArray *layers = orr_job_layers(bound->job, stage, chunk);
   double sum = 0, each = 0;
-  for (guint i = 0; i < layers->len; i++) {
-    const guint spec = g_array_index(layers, guint, i);
+  ORR_EACH_VALUE_AT(i, const guint, spec, layers) {
     if (i == 0 || spec != g_array_index(layers, guint, i - 1))
       each = run_s(bound, stage, &bound->costs->layers[spec].runs[kind]);
     sum += each;

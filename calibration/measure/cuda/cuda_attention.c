@@ -23,7 +23,6 @@
 #include <string.h>
 
 #include "calibration/measure/cuda/cuda_attention.h"
-#include "sim/base/fault.h"
 #include "sim/base/random.h"
 
 enum { SAMPLES = 4 };
@@ -32,9 +31,7 @@ static void attention_free(gpointer data) {
   OrrAttention *attention = data;
   orr_cudnn_graph_free(attention->forward);
   orr_cudnn_graph_free(attention->backward);
-  g_free(attention->n_rows);
-  g_free(attention->n_keys);
-  g_free(attention);
+  ORR_FREE(attention->n_rows, attention->n_keys, attention);
 }
 
 /* --- Launching --- */
@@ -80,12 +77,7 @@ typedef struct {
 } Rows;
 
 static void rows_clear(Rows *rows) {
-  g_free(rows->q);
-  g_free(rows->k);
-  g_free(rows->v);
-  g_free(rows->d_out);
-  g_free(rows->found);
-  g_free(rows->wanted);
+  ORR_FREE(rows->q, rows->k, rows->v, rows->d_out, rows->found, rows->wanted);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Rows, rows_clear)
 
@@ -149,10 +141,7 @@ typedef struct {
 } Seers;
 
 static void seers_clear(Seers *seers) {
-  g_free(seers->q);
-  g_free(seers->d_out);
-  g_free(seers->out);
-  g_free(seers->stats);
+  ORR_FREE(seers->q, seers->d_out, seers->out, seers->stats);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Seers, seers_clear)
 

@@ -9,7 +9,6 @@
 #include "calibration/measure/numa.h"
 #include "calibration/measure/rotation.h"
 #include "sim/base/fault.h"
-#include "sim/base/random.h"
 
 /* --- Checks --- */
 

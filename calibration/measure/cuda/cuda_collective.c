@@ -28,7 +28,6 @@
 #include "calibration/measure/cuda/cuda_nccl.h"
 #include "calibration/measure/cuda/kernel.h"
 #include "calibration/measure/power_window.h"
-#include "sim/base/fault.h"
 
 enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, ALL_TO_ALL, SEND_RECV };
 enum { WARM_CALLS = 5, CALLS = 20, SAMPLES = 64 };

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "calibration/measure/cuda/cuda_private.h"
-#include "sim/base/fault.h"
 
 enum { TO_DEVICE, TO_HOST, BOTH, WITHIN, PEER };
 

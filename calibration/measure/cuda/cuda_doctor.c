@@ -10,7 +10,6 @@
 
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/vendor.h"
-#include "sim/base/fault.h"
 
 enum { CLOCK_SM = 1, MOST_LINKS = 18, MOST_PROCESSES = 64, DMA_BUF_SUPPORTED = 124 };
 
@@ -142,8 +141,7 @@ static gboolean read_gpus(OrrDoctorFacts *facts, int n_gpus, GError **error) {
       facts->driver = orr_nvml_driver(board);
       orr_nvml_free(board);
     }
-    const OrrDoctorGpu gpu = read_gpu(&nvml, bus);
-    g_array_append_val(facts->gpus, gpu);
+    ORR_APPEND(facts->gpus, OrrDoctorGpu, read_gpu(&nvml, bus));
   }
   if (facts->has_nvml) nvml.shutdown();
   return TRUE;

@@ -3,7 +3,6 @@
  * its facts, and prepares kernels by family. One GPU is opened; cuda_nccl.c opens the others that
  * collectives need.
  */
-#include <math.h>
 #include <string.h>
 
 #include "calibration/measure/cuda/cuda_private.h"
@@ -136,11 +135,10 @@ gboolean orr_cuda_count_gpus(int *ret_n, GError **error) {
                          "what calibrate does");
   if (code == cudaErrorInsufficientDriver || code == cudaErrorNoDevice ||
       code == cudaErrorStubLibrary || (code == cudaSuccess && *ret_n == 0)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "there is no " ORR_VENDOR_MAKER
-                " GPU that can be used here: %s. --device fake shows what calibrate does",
-                code == cudaSuccess ? "no device" : cudaGetErrorString(code));
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_RESOURCE,
+                         "there is no " ORR_VENDOR_MAKER
+                         " GPU that can be used here: %s. --device fake shows what calibrate does",
+                         code == cudaSuccess ? "no device" : cudaGetErrorString(code));
   }
   return orr_cuda_ok(code, "cudaGetDeviceCount", error);
 }

@@ -102,11 +102,7 @@ typedef struct {
 } Rows;
 
 static void rows_clear(Rows *rows) {
-  g_free(rows->in);
-  g_free(rows->other);
-  g_free(rows->weight);
-  g_free(rows->bias);
-  g_free(rows->out);
+  ORR_FREE(rows->in, rows->other, rows->weight, rows->bias, rows->out);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Rows, rows_clear)
 
@@ -187,10 +183,7 @@ typedef struct {
 } Columns;
 
 static void columns_clear(Columns *columns) {
-  g_free(columns->x);
-  g_free(columns->dy);
-  g_free(columns->mean);
-  g_free(columns->r);
+  ORR_FREE(columns->x, columns->dy, columns->mean, columns->r);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Columns, columns_clear)
 

@@ -133,14 +133,8 @@ static gboolean prepare_handle(const Moe *moe, cudaStream_t stream, GError **err
 #endif
 
 static void groups_clear(Groups *groups) {
-  g_free(groups->trans_a);
-  g_free(groups->trans_b);
-  g_free(groups->m);
-  g_free(groups->n);
-  g_free(groups->k);
-  g_free(groups->sizes);
-  g_free(groups->one);
-  g_free(groups->zero);
+  ORR_FREE(groups->trans_a, groups->trans_b, groups->m, groups->n, groups->k, groups->sizes,
+           groups->one, groups->zero);
 }
 
 static void moe_free(gpointer data) {
@@ -150,10 +144,7 @@ static void moe_free(gpointer data) {
   groups_clear(&moe->second);
   for (guint i = 0; i < 2; i++) orr_moe_narrow_free(moe->narrow[i]);
   if (moe->spans) g_array_unref(moe->spans);
-  g_free(moe->row_token);
-  g_free(moe->row_expert);
-  g_free(moe->token_rows);
-  g_free(moe);
+  ORR_FREE(moe->row_token, moe->row_expert, moe->token_rows, moe);
 }
 
 /* --- Routing --- */
@@ -193,8 +184,7 @@ static void route(Moe *moe, const int32_t *chosen) {
   moe->row_token = g_new0(int32_t, moe->n_rows + 1);
   moe->row_expert = g_new(int32_t, moe->n_rows + 1);
   moe->token_rows = g_new(int32_t, n);
-  for (guint s = 0; s < moe->spans->len; s++) {
-    const OrrMoeSpan *span = &g_array_index(moe->spans, OrrMoeSpan, s);
+  ORR_EACH(const OrrMoeSpan, span, moe->spans) {
     for (gsize row = span->first; row < span->first + span->n; row++)
       moe->row_expert[row] = (int32_t)span->expert;
   }

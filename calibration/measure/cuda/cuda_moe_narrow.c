@@ -46,8 +46,7 @@ static gboolean make_streams(OrrMoeNarrow *narrow, GError **error) {
 
 static gboolean make_products(OrrMoeNarrow *narrow, OrrKernel *kernel, int format, gint64 n,
                               gint64 k, double factor, GError **error) {
-  for (guint i = 0; i < narrow->spans->len; i++) {
-    const OrrMoeSpan *span = &g_array_index(narrow->spans, OrrMoeSpan, i);
+  ORR_EACH(const OrrMoeSpan, span, narrow->spans) {
     OrrProduct *product =
         orr_cuda_product_new(kernel, format, (gint64)span->n, n, k, factor, error);
     if (!product) return FALSE;

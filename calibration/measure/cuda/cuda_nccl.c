@@ -258,10 +258,8 @@ static gboolean start_limited(OrrNcclGroup *part, GError **error) {
 }
 
 static OrrNcclGroup *part_of(OrrNcclGroup *whole, gint64 n_ranks, int blocks, GError **error) {
-  for (guint i = 0; i < whole->parts->len; i++) {
-    OrrNcclGroup *part = whole->parts->pdata[i];
+  ORR_EACH_POINTER(OrrNcclGroup, part, whole->parts)
     if (part->n_ranks == n_ranks && part->blocks == blocks) return part;
-  }
   OrrNcclGroup *part = g_memdup2(whole, sizeof *whole);
   part->n_ranks = n_ranks;
   part->n_gpus = (int)MIN(n_ranks, whole->n_gpus);

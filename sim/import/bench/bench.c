@@ -77,8 +77,7 @@ OrrBenchResult *orr_bench_result_new(const char *tool, OrrPlace place) {
 
 void orr_bench_result_free(OrrBenchResult *result) {
   if (!result) return;
-  g_free(result->model);
-  g_free(result);
+  ORR_FREE(result->model, result);
 }
 
 gboolean orr_bench_number(const char *text, double *ret_value) {
@@ -197,8 +196,7 @@ char *orr_bench_csv(const GPtrArray *results) {
   for (int i = 0; i < ORR_BENCH_N_VALUES; i++)
     if (has_value(results, i)) g_string_append_printf(text, ",%s", columns[i]);
   g_string_append_c(text, '\n');
-  for (guint row = 0; row < results->len; row++) {
-    const OrrBenchResult *result = results->pdata[row];
+  ORR_EACH_POINTER(const OrrBenchResult, result, results) {
     g_autofree char *base = g_path_get_basename(result->place.file);
     g_autofree char *source = g_strdup_printf("%s:%d", base, result->place.line);
     append_cell(text, source);

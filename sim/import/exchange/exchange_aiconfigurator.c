@@ -27,8 +27,6 @@
 
 #include "sim/import/exchange/exchange_format.h"
 
-extern const OrrExchangeFormat orr_exchange_aiconfigurator;
-
 static gboolean is_experiment(const OrrNode *map) {
   return map->kind == ORR_NODE_MAP && orr_node_get(map, "serving_mode") &&
          orr_node_get(map, "total_gpus");

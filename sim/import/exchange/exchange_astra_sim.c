@@ -25,8 +25,6 @@
 
 #include "sim/import/exchange/exchange_format.h"
 
-extern const OrrExchangeFormat orr_exchange_astra_sim;
-
 enum { MOST_DIMS = 3 };
 
 typedef enum { RING, SWITCH, FULLY_CONNECTED } Shape;

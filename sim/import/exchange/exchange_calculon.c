@@ -23,8 +23,6 @@
 
 #include "sim/import/exchange/exchange_format.h"
 
-extern const OrrExchangeFormat orr_exchange_calculon;
-
 static gboolean is_application(const OrrNode *tree) {
   return orr_node_get(tree, "attn_heads") && orr_node_get(tree, "num_blocks");
 }

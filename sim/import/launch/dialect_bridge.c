@@ -179,8 +179,7 @@ static void add_defaults(OrrLaunchDraft *draft, OrrPlace place) {
 }
 
 static void add_settings(OrrLaunchDraft *draft, const GPtrArray *settings) {
-  for (guint i = 0; i < settings->len; i++) {
-    const OrrRecipeSetting *from = settings->pdata[i];
+  ORR_EACH_POINTER(const OrrRecipeSetting, from, settings) {
     OrrLaunchSetting *setting =
         orr_launch_draft_add(draft, &orr_dialect_nemo, from->key, from->value, from->place);
     g_free(setting->written);
@@ -223,8 +222,7 @@ static gboolean add_recipe(OrrLaunchDraft *draft, OrrRecipes *recipes, const cha
 /* All files of recipes among the sources; NULL: there are none. They count as read. */
 static OrrRecipes *read_recipes(OrrLaunchDraft *draft) {
   OrrRecipes *recipes = NULL;
-  for (guint i = 0; i < draft->sources->len; i++) {
-    OrrLaunchSource *source = draft->sources->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchSource, source, draft->sources) {
     const gboolean is_python = g_str_has_suffix(source->name, ".py");
     if (!is_python && !orr_recipes_is_likely(source->text)) continue;
     if (!recipes) recipes = orr_recipes_new();

@@ -29,8 +29,7 @@ static void settle(OrrLaunchDraft *draft, const char *keys) {
 }
 
 static void judge_auto(OrrLaunchDraft *draft) {
-  for (guint i = 0; i < draft->settings->len; i++) {
-    OrrLaunchSetting *setting = draft->settings->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchSetting, setting, draft->settings) {
     if (setting->dialect != own || g_strcmp0(setting->value, "auto") != 0 || !setting->rule)
       continue;
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT,

@@ -69,8 +69,7 @@ static void set_attention(OrrLaunchDraft *draft) {
                     other[] = "attention of this kind: global is simulated";
   OrrLaunchSetting *source = NULL;
   gboolean is_flash = FALSE, is_plain = FALSE;
-  for (guint i = 0; i < draft->settings->len; i++) {
-    OrrLaunchSetting *setting = draft->settings->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchSetting, setting, draft->settings) {
     if (setting->dialect != own || !g_str_has_prefix(setting->key, "attention-config")) continue;
     g_auto(GStrv) words = g_strsplit_set(setting->value ? setting->value : "", "[], \"'", -1);
     for (char **word = words; *word; word++) {

@@ -54,11 +54,9 @@ static gboolean read_model(const OrrNode *tree, OrrModel *ret_model) {
 static gboolean read_lines(const OrrLaunchDraft *draft, OrrModel *ret_model) {
   g_autoptr(OrrNode) root = orr_node_new_map((OrrPlace){0});
   orr_field_set(&orr_model_table, root, "vocab", "1", NULL);
-  for (guint i = 0; i < draft->lines->len; i++) {
-    const OrrLaunchLine *line = draft->lines->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchLine, line, draft->lines)
     if (g_str_has_prefix(line->path, "model."))
       orr_field_set(&orr_model_table, root, line->path + strlen("model."), line->value, NULL);
-  }
   return read_model(root, ret_model);
 }
 

@@ -180,10 +180,7 @@ static GArray *moe_layers(OrrLaunchDraft *draft, const OrrLaunchSetting *setting
   const gint64 every = g_ascii_strtoll(setting->value, &end, 10);
   Pattern pattern = {.at = setting->value};
   if (end > setting->value && !*end && every > 0) {
-    for (gint64 i = 0; i < n_layers; i++) {
-      const gint64 is_moe = i % every == 0;
-      g_array_append_val(layers, is_moe);
-    }
+    for (gint64 i = 0; i < n_layers; i++) ORR_APPEND(layers, gint64, i % every == 0);
   } else if (!read_sum(&pattern, layers) || *pattern.at || layers->len != n_layers) {
     orr_launch_draft_bad(draft, setting,
                          "'%s' is neither a number nor a list of %" G_GINT64_FORMAT " layers",

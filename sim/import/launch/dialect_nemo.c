@@ -86,11 +86,9 @@ static void set_overlap(OrrLaunchDraft *draft) {
 /* The last of @key, in the config or as an override on the line; 0: none. */
 static gint64 last_of(const OrrLaunchDraft *draft, const char *key) {
   gint64 n = 0;
-  for (guint i = 0; i < draft->settings->len; i++) {
-    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, draft->settings)
     if (setting->dialect == own && strcmp(setting->key, key) == 0 && setting->value)
       n = g_ascii_strtoll(setting->value, NULL, 10);
-  }
   return n < 1000000 ? n : 0;
 }
 

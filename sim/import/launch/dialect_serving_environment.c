@@ -15,10 +15,8 @@ static void convert_algorithm(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
       {"Ring", "ring"}, {"Tree", "tree"}, {"NVLS", "nvls"}, {"NVLSTree", "nvls-tree"}};
   const GPtrArray *settings = orr_launch_draft_settings(draft);
   gboolean has_own = TRUE;
-  for (guint i = 0; i < settings->len; i++) {
-    const OrrLaunchSetting *other = settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, other, settings)
     if (strcmp(other->key, "disable-custom-all-reduce") == 0) has_own = FALSE;
-  }
   for (guint i = 0; i < G_N_ELEMENTS(known) && !has_own; i++) {
     if (g_ascii_strcasecmp(known[i][0], setting->value ? setting->value : "") != 0) continue;
     orr_launch_draft_set(draft, rule->path, known[i][1], setting, NULL);

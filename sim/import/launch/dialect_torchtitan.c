@@ -226,10 +226,8 @@ static void set_rest(OrrLaunchDraft *draft) {
 }
 
 static gboolean has_file(const OrrLaunchDraft *draft) {
-  for (guint i = 0; i < draft->settings->len; i++) {
-    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, draft->settings)
     if (setting->dialect == own && g_str_has_suffix(setting->place.file, ".toml")) return TRUE;
-  }
   return FALSE;
 }
 

@@ -154,8 +154,7 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   Dockerfile dockerfile = {.draft = draft, .file = g_intern_string(source->name), .script = script};
   translate_all(&dockerfile, source->text);
   read_script(&dockerfile);
-  g_free(dockerfile.image);
-  g_free(dockerfile.entry);
+  ORR_FREE(dockerfile.image, dockerfile.entry);
 }
 
 const OrrLaunchForm orr_launch_form_dockerfile = {

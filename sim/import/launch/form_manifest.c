@@ -110,9 +110,7 @@ static const char *prefix_of(const OrrNode *tree) {
 
 static void free_word(gpointer data) {
   OrrLaunchWord *word = data;
-  g_free(word->text);
-  g_free(word->unresolved);
-  g_free(word);
+  ORR_FREE(word->text, word->unresolved, word);
 }
 
 static void free_command(gpointer data) {
@@ -202,8 +200,7 @@ static char *replace_known(const OrrFormManifest *manifest, const GPtrArray *env
 }
 
 static void set_variables(OrrShell *shell, const GPtrArray *environment) {
-  for (guint i = 0; i < environment->len; i++) {
-    const OrrLaunchWord *variable = environment->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchWord, variable, environment) {
     g_auto(GStrv) halves = g_strsplit(variable->text, "=", 2);
     if (halves[0] && halves[1]) orr_shell_set(shell, halves[0], halves[1]);
   }
@@ -230,8 +227,7 @@ void orr_form_manifest_add_script(OrrFormManifest *manifest, const OrrLaunchComm
   set_variables(shell, like->environment);
   orr_shell_run(shell, &source);
   const GPtrArray *commands = orr_shell_commands(shell);
-  for (guint i = 0; i < commands->len; i++) {
-    OrrLaunchCommand *command = commands->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchCommand, command, commands) {
     if (orr_launch_trainer_knows(command)) add_trainer(manifest, command, like->replicas);
     if (!orr_launch_server_knows(command)) continue; /* in the script no image's program runs */
     command->image = like->image;
@@ -316,8 +312,7 @@ static void add_kserve_words(OrrLaunchCommand *command, const OrrNode *node) {
     orr_form_manifest_add_word(command->words, uri->text + strlen("hf://"), uri->place);
   }
   orr_form_manifest_add_words(command->words, orr_node_get(node, "args"));
-  for (guint i = 0; i < command->words->len; i++) {
-    OrrLaunchWord *word = command->words->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchWord, word, command->words) {
     for (guint k = 0; k < G_N_ELEMENTS(names); k++) {
       const gsize length = strlen(names[k][0]);
       if (strncmp(word->text, names[k][0], length) || !strchr("=", word->text[length])) continue;

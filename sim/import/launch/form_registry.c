@@ -82,8 +82,7 @@ static GPtrArray *read_functions(const OrrLaunchSource *source) {
     if (!is_inside) function = function_of(text, place);
     if (!is_inside && function) g_ptr_array_add(functions, function);
     if (!is_inside || !function) continue;
-    const Statement statement = {g_steal_pointer(&text), place};
-    g_array_append_val(function->statements, statement);
+    ORR_APPEND(function->statements, Statement, {g_steal_pointer(&text), place});
   }
   return functions;
 }
@@ -272,8 +271,7 @@ static const Function *choose(OrrLaunchDraft *draft, const GPtrArray *functions)
   g_autoptr(GString) names = g_string_new(NULL);
   const Function *first = NULL, *chosen = NULL;
   guint n = 0;
-  for (guint i = 0; i < functions->len; i++) {
-    const Function *function = functions->pdata[i];
+  ORR_EACH_POINTER(const Function, function, functions) {
     if (!makes_config(function)) continue;
     n++;
     g_string_append_printf(names, "; %u: %s", n, function->name);

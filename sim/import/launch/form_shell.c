@@ -106,16 +106,14 @@ static const OrrLaunchWord *script_word(const OrrLaunchCommand *command) {
 static gboolean refuse_stranger(OrrLaunchDraft *draft, const OrrShell *shell) {
   static const char *const launchers[] = {"torchrun", "accelerate", "deepspeed", "trl", NULL};
   const GPtrArray *commands = orr_shell_commands(shell);
-  for (guint i = 0; i < commands->len; i++) {
-    const OrrLaunchCommand *command = commands->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchCommand, command, commands) {
     g_autofree char *stranger = orr_launch_strangers_command(command, FALSE);
     if (!stranger || command->words->len == 0) continue;
     orr_diags_error(orr_launch_draft_diags(draft),
                     ((const OrrLaunchWord *)command->words->pdata[0])->place, "%s", stranger);
     return TRUE;
   }
-  for (guint i = 0; i < commands->len; i++) {
-    const OrrLaunchCommand *command = commands->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchCommand, command, commands) {
     for (guint k = 0; k < command->words->len; k++) {
       const char *text = ((const OrrLaunchWord *)command->words->pdata[k])->text;
       if (g_strv_contains(launchers, text) && orr_launch_trainer_refuse(draft, command))
@@ -160,8 +158,7 @@ static gboolean says_nodes(const OrrLaunchCommand *command) {
 
 /* Asks how often a loop turns that starts one of @commands. */
 static void ask_loops(OrrLaunchDraft *draft, const GPtrArray *commands, gboolean is_training) {
-  for (guint i = 0; i < commands->len; i++) {
-    const OrrLaunchCommand *command = commands->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchCommand, command, commands) {
     if (!command->loop) continue;
     const int line = ((const OrrLaunchWord *)command->words->pdata[0])->place.line;
     if (is_training && says_nodes(command))

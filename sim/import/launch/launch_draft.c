@@ -8,26 +8,15 @@
 #include "sim/import/launch/launch_private.h"
 
 static void free_setting(OrrLaunchSetting *setting) {
-  g_free(setting->key);
-  g_free(setting->written);
-  g_free(setting->value);
-  g_free(setting->unresolved);
-  g_free(setting->remark);
-  g_free(setting);
+  ORR_FREE(setting->key, setting->written, setting->value, setting->unresolved, setting->remark,
+           setting);
 }
 
 static void free_line(OrrLaunchLine *line) {
-  g_free(line->path);
-  g_free(line->value);
-  g_free(line->comment);
-  g_free(line);
+  ORR_FREE(line->path, line->value, line->comment, line);
 }
 
-static void free_source(OrrLaunchSource *source) {
-  g_free(source->name);
-  g_free(source->text);
-  g_free(source);
-}
+static void free_source(OrrLaunchSource *source) { ORR_FREE(source->name, source->text, source); }
 
 enum { MOST_DRAWN = 16 << 20 };
 
@@ -67,9 +56,7 @@ void orr_launch_draft_free(OrrLaunchDraft *draft) {
   g_ptr_array_unref(draft->lines);
   g_ptr_array_unref(draft->questions);
   g_ptr_array_unref(draft->remarks);
-  g_free(draft->nodes_from);
-  g_free(draft->gpus_from);
-  g_free(draft);
+  ORR_FREE(draft->nodes_from, draft->gpus_from, draft);
 }
 
 gboolean orr_launch_draft_draw(OrrLaunchDraft *draft, gsize bytes, OrrPlace place) {
@@ -176,10 +163,8 @@ gboolean orr_launch_draft_is_on(OrrLaunchDraft *draft, const OrrLaunchDialect *d
 /* --- Lines --- */
 
 static OrrLaunchLine *find_line(OrrLaunchDraft *draft, const char *path) {
-  for (guint i = 0; i < draft->lines->len; i++) {
-    OrrLaunchLine *line = draft->lines->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchLine, line, draft->lines)
     if (strcmp(line->path, path) == 0) return line;
-  }
   return NULL;
 }
 
@@ -191,8 +176,7 @@ void orr_launch_draft_set(OrrLaunchDraft *draft, const char *path, const char *v
     line->path = g_strdup(path);
     g_ptr_array_add(draft->lines, line);
   }
-  g_free(line->value);
-  g_free(line->comment);
+  ORR_FREE(line->value, line->comment);
   line->value = g_strdup(value);
   if (source && remark)
     line->comment = g_strdup_printf("%s: %s", source->written, remark);

@@ -49,8 +49,7 @@ gboolean orr_launch_form_add_file(OrrLaunchDraft *draft, const char *path, GErro
 }
 
 static OrrLaunchSource *find_source(OrrLaunchDraft *draft, const char *path, gboolean by_base) {
-  for (guint i = 0; i < draft->sources->len; i++) {
-    OrrLaunchSource *source = draft->sources->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchSource, source, draft->sources) {
     g_autofree char *base = g_path_get_basename(source->name);
     if (strcmp(by_base ? base : source->name, path) == 0) return source;
   }
@@ -128,8 +127,7 @@ static void read_source(OrrLaunchDraft *draft, OrrLaunchSource *source) {
 }
 
 void orr_launch_form_read_configs(OrrLaunchDraft *draft, const char *but) {
-  for (guint i = 0; i < draft->sources->len; i++) {
-    OrrLaunchSource *source = draft->sources->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchSource, source, draft->sources) {
     int sure = 0;
     const OrrLaunchForm *form = form_of(source, &sure);
     if (source->is_used || !form || strcmp(form->name, "shell") == 0) continue;

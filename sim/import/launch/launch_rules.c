@@ -45,8 +45,7 @@ static void add_spellings(Spellings *all, const OrrLaunchRule *rule) {
     if (!is_pattern && !g_hash_table_contains(all->keys, *one))
       g_hash_table_insert(all->keys, g_strdup(*one), (gpointer)rule);
     if (!is_pattern) continue;
-    const Pattern pattern = {rule, g_strdup(*one), strlen(*one), strcspn(*one, "*")};
-    g_array_append_val(all->patterns, pattern);
+    ORR_APPEND(all->patterns, Pattern, {rule, g_strdup(*one), strlen(*one), strcspn(*one, "*")});
   }
 }
 
@@ -88,8 +87,7 @@ const OrrLaunchRule *orr_launch_rule_find(const OrrLaunchDialect *dialect, const
   const OrrLaunchRule *found = g_hash_table_lookup(all->keys, key);
   gsize best = 0;
   if (found) return found;
-  for (guint i = 0; i < all->patterns->len; i++) {
-    const Pattern *pattern = &g_array_index(all->patterns, Pattern, i);
+  ORR_EACH(const Pattern, pattern, all->patterns) {
     if (pattern->length <= best || !matches(pattern, key)) continue;
     best = pattern->length;
     found = pattern->rule;
@@ -299,16 +297,11 @@ void orr_launch_draft_apply(OrrLaunchDraft *draft) {
     const OrrLaunchSetting *setting = draft->settings->pdata[i];
     if (setting->dialect->begin && is_first(draft, i)) setting->dialect->begin(draft);
   }
-  for (guint i = 0; i < draft->settings->len; i++) {
-    OrrLaunchSetting *setting = draft->settings->pdata[i];
-    setting->rule = rule_for(setting);
-  }
+  ORR_EACH_POINTER(OrrLaunchSetting, setting, draft->settings) setting->rule = rule_for(setting);
   g_autofree gboolean *overridden = find_overridden(draft);
   const guint n = draft->settings->len;
   for (guint i = 0; i < n; i++) judge(draft, i, overridden[i]);
   for (guint i = 0; i < draft->parts->len; i++) orr_launch_draft_apply(draft->parts->pdata[i]);
-  for (guint i = 0; i < draft->settings->len; i++) {
-    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrLaunchSetting, setting, draft->settings)
     if (setting->dialect->finish && is_first(draft, i)) setting->dialect->finish(draft);
-  }
 }

@@ -15,10 +15,8 @@ static void set_number(OrrLaunchDraft *draft, const char *path, gint64 number, c
 
 static gboolean has_below(const OrrLaunchDraft *draft, const char *path) {
   const gsize length = strlen(path);
-  for (guint i = 0; i < draft->lines->len; i++) {
-    const OrrLaunchLine *line = draft->lines->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchLine, line, draft->lines)
     if (strncmp(line->path, path, length) == 0 && strchr(".", line->path[length])) return TRUE;
-  }
   return FALSE;
 }
 
@@ -180,12 +178,9 @@ static void refuse_nothing(OrrLaunchDraft *draft) {
   g_autoptr(GPtrArray) drafts = g_ptr_array_new();
   g_ptr_array_add(drafts, draft);
   g_ptr_array_extend(drafts, draft->parts, NULL, NULL);
-  for (guint k = 0; k < drafts->len; k++) {
-    const OrrLaunchDraft *one = drafts->pdata[k];
-    for (guint i = 0; i < one->settings->len; i++) {
-      const OrrLaunchSetting *setting = one->settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchDraft, one, drafts) {
+    ORR_EACH_POINTER(const OrrLaunchSetting, setting, one->settings)
       if (!setting->is_default && setting->verdict == ORR_LAUNCH_MAPPED && setting->rule) return;
-    }
   }
   const OrrLaunchSource *source = draft->sources->len ? draft->sources->pdata[0] : NULL;
   const OrrPlace place = {.file = g_intern_string(source ? source->name : "-")};

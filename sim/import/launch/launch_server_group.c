@@ -41,8 +41,7 @@ static int compare_lines(gconstpointer a, gconstpointer b) {
 /* All that matters of a draft's settings, to compare servers. Newly allocated. */
 static char *essence(OrrLaunchDraft *draft) {
   g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
-  for (guint i = 0; i < draft->settings->len; i++) {
-    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, draft->settings) {
     const OrrLaunchRule *rule = rule_named(setting);
     if (!setting->dialect->stack || is_place(setting->key)) continue;
     if (rule && rule->verdict == ORR_LAUNCH_IRRELEVANT) continue;
@@ -65,10 +64,8 @@ static gboolean says(OrrLaunchDraft *draft, const char *key, const char *const *
 }
 
 static gboolean has_key(OrrLaunchDraft *draft, const char *key) {
-  for (guint i = 0; i < draft->settings->len; i++) {
-    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, draft->settings)
     if (strcmp(setting->key, key) == 0) return TRUE;
-  }
   return FALSE;
 }
 
@@ -109,8 +106,7 @@ typedef struct {
 
 static void clear_server(gpointer data) {
   Server *server = data;
-  g_free(server->essence);
-  g_free(server->text);
+  ORR_FREE(server->essence, server->text);
 }
 
 /* The command as it was written. Newly allocated. */
@@ -126,10 +122,8 @@ static char *text_of(const OrrLaunchCommand *command) {
 /* Whether an earlier server has the same words: a page shows one server twice. */
 static gboolean is_repeated(const GArray *servers, const OrrServerCommand *found,
                             const char *text) {
-  for (guint i = 0; i < servers->len; i++) {
-    const Server *other = &g_array_index(servers, Server, i);
+  ORR_EACH(const Server, other, servers)
     if (strcmp(other->text, text) == 0 && !found->command->image) return TRUE;
-  }
   return FALSE;
 }
 
@@ -142,9 +136,8 @@ static void note_server(OrrLaunchDraft *draft, GArray *servers, const OrrServerC
     return;
   }
   g_autoptr(OrrLaunchDraft) own = draft_of(draft, found);
-  const Server server = {found, essence(own), g_steal_pointer(&text), prefills(own),
-                         is_further_node(own)};
-  g_array_append_val(servers, server);
+  ORR_APPEND(servers, Server,
+             {found, essence(own), g_steal_pointer(&text), prefills(own), is_further_node(own)});
 }
 
 static GArray *servers_of(OrrLaunchDraft *draft, const GArray *founds) {
@@ -159,19 +152,16 @@ static GArray *servers_of(OrrLaunchDraft *draft, const GArray *founds) {
 }
 
 static void list_servers(OrrLaunchDraft *draft, const GArray *servers) {
-  for (guint i = 0; i < servers->len; i++) {
-    const Server *server = &g_array_index(servers, Server, i);
+  ORR_EACH_AT(i, const Server, server, servers)
     orr_diags_error(draft->diags, server->found->place,
                     "one of %u servers that differ: --choose %u takes it", servers->len, i + 1);
-  }
 }
 
 /* The server that the draft is about where nobody chooses; G_MAXUINT: they differ, or the input has
  * none. */
 static guint only_server(const GArray *servers) {
   guint first = G_MAXUINT;
-  for (guint i = 0; i < servers->len; i++) {
-    const Server *server = &g_array_index(servers, Server, i);
+  ORR_EACH_AT(i, const Server, server, servers) {
     if ((server->is_further_node && servers->len > 1) || server->prefills) continue;
     if (first == G_MAXUINT) first = i;
     const Server *reference = &g_array_index(servers, Server, first);
@@ -232,8 +222,7 @@ static guint count_loads(const GArray *founds) {
  * the input. */
 static const OrrServerCommand *load_of(const GArray *founds, OrrPlace place, gint64 choice) {
   const OrrServerCommand *load = NULL, *after = NULL;
-  for (guint i = 0; i < founds->len; i++) {
-    const OrrServerCommand *found = &g_array_index(founds, OrrServerCommand, i);
+  ORR_EACH(const OrrServerCommand, found, founds) {
     if (!is_load(found)) continue;
     if (choice > 0 && --choice == 0) return found;
     if (!load) load = found;
@@ -246,10 +235,8 @@ static void add_rest_of_input(OrrLaunchDraft *draft, const GArray *founds, OrrPl
                               const Choice *made) {
   const gint64 choice = made->is_of_load ? draft->options->choice : 0;
   const OrrServerCommand *load = load_of(founds, place, choice);
-  for (guint i = 0; i < founds->len; i++) {
-    const OrrServerCommand *found = &g_array_index(founds, OrrServerCommand, i);
+  ORR_EACH(const OrrServerCommand, found, founds)
     if (found->dialect->is_for_all) orr_launch_server_settings_add(draft, found);
-  }
   if (load) orr_launch_server_settings_add(draft, load);
   if (made->n_loads > 1 && choice == 0)
     orr_launch_draft_remark(draft, "the input has %u benchmarks: the one of line %d is the load%s",

@@ -163,8 +163,7 @@ static gboolean names_model(OrrLaunchDraft *draft, const OrrServerCommand *found
 
 /* A word without dashes: the model of vLLM and TensorRT-LLM. */
 static void add_rest(OrrLaunchDraft *draft, const OrrServerCommand *found, const GPtrArray *rest) {
-  for (guint i = 0; i < rest->len; i++) {
-    const OrrLaunchWord *argument = rest->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrLaunchWord, argument, rest) {
     if (argument->unresolved && (i > 0 || names_model(draft, found))) {
       orr_launch_draft_remark(draft, "%s is not set: taken as no further options",
                               argument->unresolved);

@@ -288,8 +288,7 @@ void orr_launch_serving_model(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 void orr_launch_serving_client_model(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                                      const OrrLaunchRule *rule) {
   const GPtrArray *settings = orr_launch_draft_settings(draft);
-  for (guint i = 0; i < settings->len; i++) {
-    const OrrLaunchSetting *other = settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, other, settings) {
     if (!other->dialect->stack) continue;
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the server names the model");
     return;

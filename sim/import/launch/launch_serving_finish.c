@@ -14,10 +14,8 @@
 enum { DEFAULT_CLIENTS = 16, DEFAULT_PROMPT = 1024, DEFAULT_OUTPUT = 1024 };
 
 static OrrLaunchLine *line_of(OrrLaunchDraft *draft, const char *path) {
-  for (guint i = 0; i < draft->lines->len; i++) {
-    OrrLaunchLine *line = draft->lines->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchLine, line, draft->lines)
     if (strcmp(line->path, path) == 0) return line;
-  }
   return NULL;
 }
 
@@ -43,10 +41,8 @@ const OrrNode *orr_launch_serving_document(OrrLaunchDraft *draft) {
 }
 
 static gboolean has_lines_below(OrrLaunchDraft *draft, const char *prefix) {
-  for (guint i = 0; i < draft->lines->len; i++) {
-    const OrrLaunchLine *line = draft->lines->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchLine, line, draft->lines)
     if (g_str_has_prefix(line->path, prefix)) return TRUE;
-  }
   return FALSE;
 }
 
@@ -79,10 +75,8 @@ static void widen_context(OrrLaunchDraft *draft) {
 
 static gboolean has_load(OrrLaunchDraft *draft) {
   const GPtrArray *settings = orr_launch_draft_settings(draft);
-  for (guint i = 0; i < settings->len; i++) {
-    const OrrLaunchSetting *setting = settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, settings)
     if (g_str_has_suffix(setting->dialect->name, "-bench")) return TRUE;
-  }
   return has_lines_below(draft, "workload.load");
 }
 
@@ -159,8 +153,7 @@ static void copy_parallel(OrrLaunchDraft *draft, OrrLaunchDraft *other) {
 
 /* Engines of a scenario have equal settings: we take the decoding servers'. */
 static void judge_engine(OrrLaunchDraft *draft, OrrLaunchDraft *part) {
-  for (guint i = 0; i < part->settings->len; i++) {
-    OrrLaunchSetting *setting = part->settings->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchSetting, setting, part->settings) {
     const char *path = setting->rule ? setting->rule->path : NULL;
     if (!path || setting->verdict != ORR_LAUNCH_MAPPED) continue;
     if (g_strcmp0(orr_launch_draft_get(draft, path), orr_launch_draft_get(part, path)) == 0)
@@ -174,8 +167,7 @@ static void judge_engine(OrrLaunchDraft *draft, OrrLaunchDraft *part) {
 /* Replicas of the parts with @role; @ret_first: the first of them. */
 static gint64 count_role(OrrLaunchDraft *draft, OrrLaunchRole role, OrrLaunchDraft **ret_first) {
   gint64 sum = 0;
-  for (guint i = 0; i < draft->parts->len; i++) {
-    OrrLaunchDraft *part = draft->parts->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchDraft, part, draft->parts) {
     if (part->role != role) continue;
     if (sum == 0) *ret_first = part;
     judge_engine(draft, part);
@@ -201,8 +193,7 @@ static void set_groups(OrrLaunchDraft *draft, OrrLaunchDraft *prefill, gint64 pr
 /* A server that only prefills or only decodes, without its counterpart. */
 static void judge_roles(OrrLaunchDraft *draft) {
   static const char *const whole[] = {"kv_both", "null", "none", "agg", "mixed", NULL};
-  for (guint i = 0; i < draft->settings->len; i++) {
-    OrrLaunchSetting *setting = draft->settings->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchSetting, setting, draft->settings) {
     const char *path = setting->rule ? setting->rule->path : NULL;
     const char *value = setting->value ? setting->value : "";
     if (g_strcmp0(path, "workload.disaggregation") != 0 || strchr(value, '{')) continue;

@@ -37,8 +37,7 @@ static const OrrLaunchSource *quantization_source(OrrLaunchDraft *draft) {
 }
 
 static void rename_line(OrrLaunchDraft *draft, const char *from, const char *to) {
-  for (guint i = 0; i < draft->lines->len; i++) {
-    OrrLaunchLine *line = draft->lines->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchLine, line, draft->lines) {
     if (strcmp(line->path, from) != 0) continue;
     g_free(line->path);
     line->path = g_strdup(to);

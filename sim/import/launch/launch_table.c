@@ -280,9 +280,7 @@ GArray *orr_launch_table_rules(const OrrLaunchDialect *dialect, OrrDiags *diags)
                     columns);
     return reader.rules;
   }
-  for (guint i = 0; i < csv->lines->len; i++) {
-    const OrrCsvLine *line = csv->lines->pdata[i];
+  ORR_EACH_POINTER(const OrrCsvLine, line, csv->lines)
     if (line->cells) read_row(&reader, line);
-  }
   return reader.rules;
 }

@@ -30,10 +30,8 @@ static Section *section_new(const char *key) {
 }
 
 static Section *section_below(Section *section, const char *key) {
-  for (guint i = 0; i < section->below->len; i++) {
-    Section *below = section->below->pdata[i];
+  ORR_EACH_POINTER(Section, below, section->below)
     if (strcmp(below->key, key) == 0) return below;
-  }
   g_ptr_array_add(section->below, section_new(key));
   return section->below->pdata[section->below->len - 1];
 }
@@ -91,10 +89,8 @@ static guint rank_of(const char *path) {
 static Section *sections_of(const OrrLaunchDraft *draft) {
   Section *root = section_new("");
   for (guint rank = 0; rank <= G_N_ELEMENTS(order); rank++)
-    for (guint i = 0; i < draft->lines->len; i++) {
-      const OrrLaunchLine *line = draft->lines->pdata[i];
+    ORR_EACH_POINTER(const OrrLaunchLine, line, draft->lines)
       if (rank_of(line->path) == rank) add_line(root, line);
-    }
   return root;
 }
 
@@ -126,10 +122,8 @@ static const char *meaning_of(const OrrLaunchSetting *setting) {
 static GPtrArray *all_settings(OrrLaunchDraft *draft) {
   GPtrArray *all = g_ptr_array_new();
   g_ptr_array_extend(all, draft->settings, NULL, NULL);
-  for (guint i = 0; i < draft->parts->len; i++) {
-    const OrrLaunchDraft *part = draft->parts->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchDraft, part, draft->parts)
     g_ptr_array_extend(all, part->settings, NULL, NULL);
-  }
   return all;
 }
 
@@ -142,21 +136,17 @@ static void append_setting(GString *text, const OrrLaunchSetting *setting) {
 }
 
 static void append_verdict(GString *text, const GPtrArray *settings, int verdict) {
-  for (guint i = 0; i < settings->len; i++) {
-    const OrrLaunchSetting *setting = settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, settings)
     if (setting->verdict == verdict && !setting->is_default && (setting->rule || setting->remark))
       append_setting(text, setting);
-  }
 }
 
 /* "default        disable_gradient_checkpointing: false, LLaMA-Factory's default: PATH" */
 static void append_defaults(GString *text, const GPtrArray *settings) {
-  for (guint i = 0; i < settings->len; i++) {
-    const OrrLaunchSetting *setting = settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, settings)
     if (setting->is_default)
       g_string_append_printf(text, "%-13s  %s: %s\n", "default", setting->written,
                              meaning_of(setting));
-  }
 }
 
 char *orr_launch_draft_account(OrrLaunchDraft *draft) {
@@ -173,8 +163,7 @@ char *orr_launch_draft_warnings(OrrLaunchDraft *draft) {
   guint n[G_N_ELEMENTS(verdict_words)] = {0};
   g_autoptr(GPtrArray) settings = all_settings(draft);
   guint n_read = 0;
-  for (guint i = 0; i < settings->len; i++) {
-    const OrrLaunchSetting *setting = settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, settings) {
     if (setting->is_default) continue;
     n[setting->verdict]++;
     n_read++;

@@ -84,11 +84,9 @@ static const struct {
 
 static gboolean has_any(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, const char *keys) {
   g_auto(GStrv) all = g_strsplit(keys, " ", -1);
-  for (guint i = 0; i < draft->settings->len; i++) {
-    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, draft->settings)
     if (setting->dialect == dialect && g_strv_contains((const char *const *)all, setting->key))
       return TRUE;
-  }
   return FALSE;
 }
 
@@ -127,8 +125,7 @@ static void add_defaults(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
 }
 
 static void refuse_others(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
-  for (guint i = 0; i < draft->settings->len; i++) {
-    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, draft->settings) {
     for (guint k = 0; setting->dialect == dialect && k < G_N_ELEMENTS(others); k++) {
       if (strcmp(setting->key, others[k].key) != 0) continue;
       g_auto(GStrv) values = g_strsplit(others[k].values ? others[k].values : "", " ", -1);

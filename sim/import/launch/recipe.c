@@ -42,14 +42,12 @@ typedef struct {
 
 static void free_statement(gpointer data) {
   Statement *statement = data;
-  g_free(statement->text);
-  g_free(statement);
+  ORR_FREE(statement->text, statement);
 }
 
 static void free_function(gpointer data) {
   Function *function = data;
-  g_free(function->name);
-  g_free(function->parameters);
+  ORR_FREE(function->name, function->parameters);
   g_ptr_array_unref(function->statements);
   g_free(function);
 }
@@ -183,11 +181,9 @@ void orr_recipes_add(OrrRecipes *recipes, const char *text, const char *file) {
 
 GPtrArray *orr_recipes_names(const OrrRecipes *recipes) {
   GPtrArray *names = g_ptr_array_new();
-  for (guint i = 0; i < recipes->functions->len; i++) {
-    const Function *function = recipes->functions->pdata[i];
+  ORR_EACH_POINTER(const Function, function, recipes->functions)
     if (function->name[0] != '_' && g_str_has_suffix(function->name, "_config"))
       g_ptr_array_add(names, function->name);
-  }
   return names;
 }
 
@@ -457,8 +453,7 @@ static void run_function(Run *run, const Function *function, const Scope *caller
       run_config(run, caller ? caller : &scope, arguments[0]);
       g_hash_table_replace(scope.paths, g_strdup(first), g_strdup(""));
     }
-    for (guint i = 0; i < function->statements->len; i++) {
-      const Statement *statement = function->statements->pdata[i];
+    ORR_EACH_POINTER(const Statement, statement, function->statements) {
       if (statement->indent == indent)
         run_statement(run, &scope, statement, function->file);
       else if (g_str_has_prefix(statement->text, "cfg.") &&
@@ -473,9 +468,7 @@ static void run_function(Run *run, const Function *function, const Scope *caller
 
 static void free_setting(gpointer data) {
   OrrRecipeSetting *setting = data;
-  g_free(setting->key);
-  g_free(setting->value);
-  g_free(setting);
+  ORR_FREE(setting->key, setting->value, setting);
 }
 
 GPtrArray *orr_recipes_settings(OrrRecipes *recipes, const char *name, GPtrArray **ret_missing) {

@@ -43,10 +43,7 @@ typedef struct {
   char *name, *index; /* index NULL: none */
 } Target;
 
-static void clear_target(Target *target) {
-  g_free(target->name);
-  g_free(target->index);
-}
+static void clear_target(Target *target) { ORR_FREE(target->name, target->index); }
 
 static Target read_target(Sum *sum) {
   const gsize n = name_length(sum->at);

@@ -143,10 +143,8 @@ static void assign_pairs(OrrShell *shell, const char *name, const GPtrArray *tok
 }
 
 static gboolean is_pair(const GPtrArray *tokens) {
-  for (guint i = 0; i < tokens->len; i++) {
-    const OrrShellToken *token = tokens->pdata[i];
+  ORR_EACH_POINTER(const OrrShellToken, token, tokens)
     if (token->kind == ORR_SHELL_WORD) return token->raw[0] == '[' && strstr(token->raw, "]=");
-  }
   return FALSE;
 }
 
@@ -165,10 +163,8 @@ static void assign_array(OrrShell *shell, const char *name, const char *raw, gbo
   }
   GPtrArray *items = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; i < n_old; i++) g_ptr_array_add(items, g_strdup(old->items->pdata[i]));
-  for (guint i = 0; i < tokens->len; i++) {
-    const OrrShellToken *token = tokens->pdata[i];
+  ORR_EACH_POINTER(const OrrShellToken, token, tokens)
     if (token->kind == ORR_SHELL_WORD) orr_shell_expand(shell, token->raw, token->place, items);
-  }
   orr_shell_assign_items(shell, name, items);
 }
 

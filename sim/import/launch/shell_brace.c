@@ -123,8 +123,7 @@ static gboolean find_brace(const char *raw, Brace *ret_brace) {
   for (const char *at = raw; *at; at = orr_shell_part_end(at)) {
     Brace *last = open->len ? &g_array_index(open, Brace, open->len - 1) : NULL;
     if (*at == '{') {
-      const Brace brace = {.open = at};
-      g_array_append_val(open, brace);
+      ORR_APPEND(open, Brace, {.open = at});
     } else if (last && *at == ',') {
       last->has_comma = TRUE;
     } else if (last && *at == '}') {

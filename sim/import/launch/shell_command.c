@@ -54,11 +54,7 @@ static OrrPlace place_at(const OrrShellSimple *simple, guint i) {
 
 /* --- Noting --- */
 
-static void free_word(OrrLaunchWord *word) {
-  g_free(word->text);
-  g_free(word->unresolved);
-  g_free(word);
-}
+static void free_word(OrrLaunchWord *word) { ORR_FREE(word->text, word->unresolved, word); }
 
 static void add_word(OrrShell *shell, GPtrArray *words, const char *text, OrrPlace place) {
   if (!orr_shell_draw(shell, strlen(text) + sizeof(OrrLaunchWord), place)) return;
@@ -109,8 +105,7 @@ static void note_command(OrrShell *shell, const OrrShellSimple *simple) {
   for (guint i = 0; i < simple->texts->len; i++)
     add_word(shell, command->words, orr_shell_text_at(simple, i), place_at(simple, i));
   add_exported(shell, command, place_at(simple, 0));
-  for (guint i = 0; i < simple->assignments->len; i++) {
-    const OrrShellToken *token = simple->assignments->pdata[i];
+  ORR_EACH_POINTER(const OrrShellToken, token, simple->assignments) {
     g_autofree char *pair = orr_shell_expand_text(shell, token->raw, token->place);
     add_word(shell, command->environment, pair, token->place);
   }
@@ -268,10 +263,8 @@ static OrrShellTruth run_arithmetic(OrrShell *shell, const OrrShellToken *token)
 static OrrShellTruth run_sorted(OrrShell *shell, const OrrShellTree *tree,
                                 const OrrShellSimple *simple) {
   if (simple->texts->len) return dispatch(shell, tree, simple);
-  for (guint i = 0; i < simple->assignments->len; i++) {
-    const OrrShellToken *token = simple->assignments->pdata[i];
+  ORR_EACH_POINTER(const OrrShellToken, token, simple->assignments)
     g_free(orr_shell_assign_raw(shell, token->raw, token->place));
-  }
   return ORR_SHELL_TRUE;
 }
 
@@ -289,7 +282,6 @@ OrrShellTruth orr_shell_run_simple(OrrShell *shell, const OrrShellTree *tree) {
   g_ptr_array_unref(simple.texts);
   g_ptr_array_unref(simple.places);
   g_ptr_array_unref(simple.assignments);
-  g_free(simple.target);
-  g_free(simple.input.text);
+  ORR_FREE(simple.target, simple.input.text);
   return truth;
 }

@@ -93,11 +93,9 @@ static char *take_line(OrrShell *shell, OrrShellInput *input, char delimiter, gb
 
 /* IFS in front of the command, else of the shell. Newly allocated. */
 static char *separators_for(OrrShell *shell, const OrrShellSimple *simple) {
-  for (guint i = 0; i < simple->assignments->len; i++) {
-    const OrrShellToken *token = simple->assignments->pdata[i];
+  ORR_EACH_POINTER(const OrrShellToken, token, simple->assignments)
     if (g_str_has_prefix(token->raw, "IFS="))
       return orr_shell_expand_text(shell, token->raw + 4, token->place);
-  }
   return g_strdup(orr_shell_separators(shell));
 }
 

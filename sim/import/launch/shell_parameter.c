@@ -300,8 +300,7 @@ static void apply(Parameter *one, const char *operator) {
 static void count(Parameter *one) {
   const GPtrArray *items = one->value.items;
   const gboolean all = is_all(one->index) || strcmp(one->name, "@") == 0;
-  for (guint i = 0; i < items->len; i++) {
-    const char *item = items->pdata[i];
+  ORR_EACH_POINTER(const char, item, items) {
     if (!(all ? orr_shell_is_open(item) : strchr(item, ORR_SHELL_MARK) != NULL)) continue;
     set_item(&one->value, orr_shell_marked(one->name));
     return;

@@ -30,8 +30,7 @@ static void free_script(Script *script) {
 static void free_command(OrrLaunchCommand *command) {
   g_ptr_array_unref(command->words);
   g_ptr_array_unref(command->environment);
-  g_free(command->loop);
-  g_free(command);
+  ORR_FREE(command->loop, command);
 }
 
 OrrShell *orr_shell_new(OrrLaunchDraft *draft) {
@@ -64,8 +63,7 @@ void orr_shell_free(OrrShell *shell) {
   g_hash_table_unref(shell->own);
   g_hash_table_unref(shell->warned);
   if (shell->arguments) g_ptr_array_unref(shell->arguments);
-  g_free(shell->loop);
-  g_free(shell);
+  ORR_FREE(shell->loop, shell);
 }
 
 const GPtrArray *orr_shell_commands(const OrrShell *shell) { return shell->commands; }
@@ -84,8 +82,7 @@ static OrrShellTruth run_if(OrrShell *shell, const OrrShellTree *tree) {
 }
 
 static gboolean matches(OrrShell *shell, const OrrShellTree *patterns, const char *text) {
-  for (guint i = 0; i < patterns->words->len; i++) {
-    const OrrShellToken *token = patterns->words->pdata[i];
+  ORR_EACH_POINTER(const OrrShellToken, token, patterns->words) {
     g_autofree char *pattern = orr_shell_expand_text(shell, token->raw, token->place);
     if (g_pattern_match_simple(pattern, text)) return TRUE;
   }
@@ -111,10 +108,8 @@ static OrrShellTruth run_brackets(OrrShell *shell, const OrrShellTree *tree) {
   g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
   const gboolean was = shell->is_condition;
   shell->is_condition = TRUE;
-  for (guint i = 0; i < tree->words->len; i++) {
-    const OrrShellToken *token = tree->words->pdata[i];
+  ORR_EACH_POINTER(const OrrShellToken, token, tree->words)
     g_ptr_array_add(texts, orr_shell_expand_text(shell, token->raw, token->place));
-  }
   shell->is_condition = was;
   return orr_shell_test(shell, texts, tree->place);
 }

@@ -321,11 +321,7 @@ static void read_token(Lexer *lexer) {
     read_word(lexer);
 }
 
-static void free_token(OrrShellToken *token) {
-  g_free(token->raw);
-  g_free(token->body);
-  g_free(token);
-}
+static void free_token(OrrShellToken *token) { ORR_FREE(token->raw, token->body, token); }
 
 GPtrArray *orr_shell_tokens(const char *text, OrrPlace place, gboolean is_array, OrrDiags *diags) {
   g_autoptr(GPtrArray) pending = g_ptr_array_new();

@@ -49,8 +49,7 @@ static gboolean choose_fabric(Planner *planner, GError **error) {
   const GPtrArray *all = planner->dump->fabrics;
   const char *choose = planner->answers->choose;
   g_autoptr(GString) list = g_string_new(NULL);
-  for (guint i = 0; i < all->len; i++) {
-    const OrrDumpFabric *fabric = all->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrDumpFabric, fabric, all) {
     g_autofree char *number = g_strdup_printf("%u", i + 1),
                     *place = orr_node_plan_place(fabric->place);
     if (choose && (g_strcmp0(fabric->label, choose) == 0 || strcmp(number, choose) == 0))
@@ -83,11 +82,9 @@ static gboolean check_choose(const Planner *planner, GError **error) {
     return TRUE;
   for (guint i = 0; i < dump->nodes->len; i++)
     if (g_strcmp0(((const OrrDumpNode *)dump->nodes->pdata[i])->label, choose) == 0) return TRUE;
-  for (guint i = 0; i < dump->fabrics->len; i++) {
-    const OrrDumpFabric *fabric = dump->fabrics->pdata[i];
+  ORR_EACH_POINTER(const OrrDumpFabric, fabric, dump->fabrics)
     if (g_strcmp0(fabric->label, choose) == 0 || g_hash_table_contains(fabric->by_name, choose))
       return TRUE;
-  }
   return misuse(error,
                 g_strdup_printf("--choose: '%.60s' is not a machine, a fabric or a switch of "
                                 "these dumps",

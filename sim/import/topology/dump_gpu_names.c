@@ -10,8 +10,6 @@
 
 #include "sim/import/topology/dump.h"
 
-extern const OrrDumpReader orr_dump_gpu_names;
-
 /* "GPU 0: NAME (UUID: ...)" or "GPU 0,1: NAME"; NULL: another line. */
 static char *name_in_list(const char *line) {
   line += strspn(line, " \t");
@@ -64,8 +62,7 @@ static void read_text(const OrrDumpText *text, OrrDump *dump, OrrDiags *diags) {
   for (guint i = 0; i < text->n_lines && dump->kinds->len < ORR_DUMP_MAX_GPUS; i++) {
     g_autofree char *name = name_in(text->lines[i]);
     if (!name || !*name) continue;
-    const OrrDumpKind kind = {.name = g_steal_pointer(&name)};
-    g_array_append_val(dump->kinds, kind);
+    ORR_APPEND(dump->kinds, OrrDumpKind, {.name = g_steal_pointer(&name)});
   }
 }
 

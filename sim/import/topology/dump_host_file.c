@@ -11,8 +11,6 @@
 
 #include "sim/import/topology/dump.h"
 
-extern const OrrDumpReader orr_dump_host_file;
-
 static gboolean is_host(const char *word) {
   const gsize n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
   return n > 0 && n < 254 && g_ascii_isalnum(*word) && (!word[n] || word[n] == ':');

@@ -20,8 +20,6 @@
 
 #include "sim/import/topology/dump.h"
 
-extern const OrrDumpReader orr_dump_ibnetdiscover;
-
 typedef struct {
   char *id;   /* "S-08c0eb0300a1" */
   char *text; /* description */
@@ -49,9 +47,7 @@ typedef struct {
 
 static void device_free(gpointer data) {
   Device *device = data;
-  g_free(device->id);
-  g_free(device->text);
-  g_free(device);
+  ORR_FREE(device->id, device->text, device);
 }
 
 /* --- Devices --- */

@@ -19,8 +19,6 @@
 
 #include "sim/import/topology/dump.h"
 
-extern const OrrDumpReader orr_dump_ibstat;
-
 static gboolean is_ca(const char *line) {
   return g_str_has_prefix(line, "CA '") || g_str_has_prefix(line, "Infiniband device '");
 }

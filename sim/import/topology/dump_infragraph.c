@@ -28,8 +28,6 @@
 #include "sim/base/yaml_foreign.h"
 #include "sim/import/topology/dump.h"
 
-extern const OrrDumpReader orr_dump_infragraph;
-
 enum { MOST_PAIRS = 1 << 20 };
 
 typedef struct {
@@ -164,10 +162,8 @@ static GArray *ends_of(const Reader *reader, const OrrNode *endpoint) {
   }
   GArray *ends = g_array_new(FALSE, FALSE, sizeof(End));
   for (gint64 i = first[0]; i < end[0]; i++)
-    for (gint64 k = first[1]; k < end[1]; k++) {
-      const End one = {instance, i, k, orr_node_get_text(component, "name")};
-      g_array_append_val(ends, one);
-    }
+    for (gint64 k = first[1]; k < end[1]; k++)
+      ORR_APPEND(ends, End, {instance, i, k, orr_node_get_text(component, "name")});
   return ends;
 }
 
@@ -244,10 +240,8 @@ static void add_nics(Reader *reader, OrrDumpNode *node) {
       g_autofree char *name =
           g_strdup_printf("%s%" G_GINT64_FORMAT, orr_node_get_text(component, "name"), k);
       OrrDumpNic *nic = orr_dump_node_add_nic(node, name);
-      for (guint p = 0; p < reader->fabric->ports->len; p++) {
-        const OrrDumpPort *port = &g_array_index(reader->fabric->ports, OrrDumpPort, p);
+      ORR_EACH(const OrrDumpPort, port, reader->fabric->ports)
         if (g_strcmp0(port->nic, name) == 0) nic->bytes_per_s = port->bytes_per_s;
-      }
     }
   }
 }

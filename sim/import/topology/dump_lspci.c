@@ -14,8 +14,6 @@
 
 #include "sim/import/topology/cluster_plan.h"
 
-extern const OrrDumpReader orr_dump_lspci;
-
 /* The description at the end of a line, or NULL. */
 static const char *description(const char *line) {
   static const char *const vendors[] = {"NVIDIA Corporation ", "Mellanox Technologies ",

@@ -24,8 +24,6 @@
 
 #include "sim/import/topology/dump.h"
 
-extern const OrrDumpReader orr_dump_matrix;
-
 typedef enum { NO_CELL, SELF, NVLINK, SWITCH, BRIDGE, PEER } Cell;
 
 typedef struct {
@@ -302,9 +300,7 @@ static void close_matrix(const Reader *reader, Matrix *matrix) {
                   matrix->line);
     g_ptr_array_remove(reader->dump->nodes, matrix->node);
   }
-  g_free(matrix->is_gpu);
-  g_free(matrix->seen);
-  g_free(matrix->rank);
+  ORR_FREE(matrix->is_gpu, matrix->seen, matrix->rank);
   g_ptr_array_unref(matrix->columns);
   *matrix = (Matrix){0};
 }

@@ -30,8 +30,6 @@
 #include "sim/base/file.h"
 #include "sim/import/topology/dump.h"
 
-extern const OrrDumpReader orr_dump_nccl_xml;
-
 typedef struct {
   const OrrDumpText *text;
   OrrDump *dump;
@@ -134,8 +132,7 @@ static void add_gpu(Reader *reader, xmlNode *pci, xmlNode *gpu, const Spot *spot
     made->kind.sm = made->kind.gcn ? 0 : (int)integer(gpu, "sm", 0);
     made->kind.nvlinks_known = TRUE;
     g_ptr_array_add(reader->gpus, gpu);
-    const Owner owner = {spot->node, spot->node->gpus->len - 1, spot->host};
-    g_array_append_val(reader->owners, owner);
+    ORR_APPEND(reader->owners, Owner, {spot->node, spot->node->gpus->len - 1, spot->host});
   }
   if (bus)
     g_hash_table_insert(reader->targets, g_strdup_printf("%s %s", spot->host, bus),

@@ -17,8 +17,6 @@
 
 #include "sim/import/topology/dump.h"
 
-extern const OrrDumpReader orr_dump_rocm_smi;
-
 static const char title[] = "Link Type between two GPUs";
 
 static gboolean recognise(const OrrDumpText *text) { return strstr(text->text, title) != NULL; }

@@ -21,8 +21,6 @@
 #include "sim/base/quantity.h"
 #include "sim/import/topology/dump.h"
 
-extern const OrrDumpReader orr_dump_simai;
-
 typedef struct {
   gint64 nodes, per_server, nvswitches, switches, links;
   gint64 gpus; /* what is left of the nodes */

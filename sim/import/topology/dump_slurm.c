@@ -13,10 +13,7 @@ typedef struct {
 
 static void switch_free(gpointer data) {
   Switch *made = data;
-  g_free(made->name);
-  g_free(made->nodes);
-  g_free(made->switches);
-  g_free(made);
+  ORR_FREE(made->name, made->nodes, made->switches, made);
 }
 
 OrrSlurmTree *orr_slurm_tree_new(const char *format, OrrPlace place) {
@@ -29,8 +26,7 @@ OrrSlurmTree *orr_slurm_tree_new(const char *format, OrrPlace place) {
 
 void orr_slurm_tree_free(OrrSlurmTree *tree) {
   g_ptr_array_unref(tree->switches);
-  g_free(tree->label);
-  g_free(tree);
+  ORR_FREE(tree->label, tree);
 }
 
 static const Switch *switch_at(const OrrSlurmTree *tree, guint i) {

@@ -22,8 +22,6 @@
 
 #include "sim/import/topology/dump.h"
 
-extern const OrrDumpReader orr_dump_slurm_conf;
-
 static char *value_of(char **words, const char *key) {
   const gsize n = strlen(key);
   for (guint i = 0; words[i]; i++)

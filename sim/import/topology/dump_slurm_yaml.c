@@ -26,8 +26,6 @@
 #include "sim/base/yaml.h"
 #include "sim/import/topology/dump.h"
 
-extern const OrrDumpReader orr_dump_slurm_yaml;
-
 static gboolean is_start(const char *line) {
   return g_str_has_prefix(line, "- topology:") || g_str_has_prefix(line, "-  topology:");
 }

@@ -30,9 +30,7 @@ void orr_fabric_graph_free(OrrFabricGraph *graph) {
   if (!graph) return;
   g_free(graph->source);
   g_array_unref(graph->cables);
-  g_free(graph->leaf);
-  g_free(graph->part);
-  g_free(graph->level);
+  ORR_FREE(graph->leaf, graph->part, graph->level);
   g_ptr_array_unref(graph->notes);
   g_free(graph);
 }
@@ -78,8 +76,7 @@ static const char *name_of(const OrrDump *dump, const OrrDumpPort *port) {
 static GPtrArray *collect(const OrrDump *dump, const OrrDumpFabric *fabric, GHashTable *hosts) {
   GPtrArray *nodes = g_ptr_array_new_with_free_func(node_free);
   g_autoptr(GHashTable) by_name = g_hash_table_new(g_str_hash, g_str_equal);
-  for (guint i = 0; i < fabric->ports->len; i++) {
-    OrrDumpPort *port = &g_array_index(fabric->ports, OrrDumpPort, i);
+  ORR_EACH(OrrDumpPort, port, fabric->ports) {
     const char *name = name_of(dump, port);
     if (hosts && !g_hash_table_contains(hosts, name)) continue;
     Node *node = g_hash_table_lookup(by_name, name);
@@ -115,8 +112,7 @@ static double most_frequent(const GPtrArray *nodes, double (*key)(const Node *no
   g_autoptr(GHashTable) counts = g_hash_table_new_full(g_double_hash, g_double_equal, g_free, NULL);
   double best = 0;
   guint best_count = 0;
-  for (guint n = 0; n < nodes->len; n++) {
-    const Node *node = nodes->pdata[n];
+  ORR_EACH_POINTER(const Node, node, nodes) {
     for (guint i = 0; i < (each_port ? node->ports->len : 1); i++) {
       double value = key(node, i);
       const guint count = GPOINTER_TO_UINT(g_hash_table_lookup(counts, &value)) + 1;
@@ -186,13 +182,11 @@ static guint *count_neighbours(const OrrDumpFabric *from, const GPtrArray *nodes
   const guint n_switches = from->switches->len;
   g_autoptr(GHashTable) pairs = g_hash_table_new(g_direct_hash, g_direct_equal);
   guint *degree = g_new0(guint, n_switches + 1);
-  for (guint n = 0; n < nodes->len; n++) {
-    const Node *node = nodes->pdata[n];
+  ORR_EACH_POINTER(const Node, node, nodes) {
     for (guint i = 0; i < node->ports->len; i++)
       degree[((OrrDumpPort *)node->ports->pdata[i])->at] += 2;
   }
-  for (guint i = 0; i < from->cables->len; i++) {
-    const OrrDumpCable *cable = &g_array_index(from->cables, OrrDumpCable, i);
+  ORR_EACH(const OrrDumpCable, cable, from->cables) {
     const gsize low = MIN(cable->a, cable->b), high = MAX(cable->a, cable->b);
     if (low == high || !kept[low] || !kept[high]) continue;
     if (!g_hash_table_add(pairs, GSIZE_TO_POINTER(low * n_switches + high + 1))) continue;
@@ -207,8 +201,7 @@ static void keep_leaves(const OrrDumpFabric *from, const GPtrArray *nodes, gbool
   for (guint s = 0; s < from->switches->len; s++) kept[s] = TRUE;
   for (guint i = 0; i < from->ports->len; i++)
     kept[g_array_index(from->ports, OrrDumpPort, i).at] = FALSE;
-  for (guint n = 0; n < nodes->len; n++) {
-    const Node *node = nodes->pdata[n];
+  ORR_EACH_POINTER(const Node, node, nodes) {
     for (guint i = 0; i < node->ports->len; i++)
       kept[((OrrDumpPort *)node->ports->pdata[i])->at] = TRUE;
   }
@@ -240,16 +233,14 @@ static int compare_cables(gconstpointer a, gconstpointer b) {
 static void add_cables(OrrFabricGraph *graph, const guint *number) {
   g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(OrrGraphCable));
   graph->cables = g_array_new(FALSE, FALSE, sizeof(OrrGraphCable));
-  for (guint i = 0; i < graph->from->cables->len; i++) {
-    const OrrDumpCable *from = &g_array_index(graph->from->cables, OrrDumpCable, i);
+  ORR_EACH(const OrrDumpCable, from, graph->from->cables) {
     const guint a = number[from->a], b = number[from->b];
     if (a == G_MAXUINT || b == G_MAXUINT || a == b) continue;
     const OrrGraphCable cable = {MIN(a, b), MAX(a, b), from->count, from->bytes_per_s};
     g_array_append_val(all, cable);
   }
   g_array_sort(all, compare_cables);
-  for (guint i = 0; i < all->len; i++) {
-    const OrrGraphCable *cable = &g_array_index(all, OrrGraphCable, i);
+  ORR_EACH(const OrrGraphCable, cable, all) {
     OrrGraphCable *last = graph->cables->len
                               ? &g_array_index(graph->cables, OrrGraphCable, graph->cables->len - 1)
                               : NULL;
@@ -300,8 +291,7 @@ static guint number_parts(const OrrFabricGraph *graph, guint level, guint *ret_p
   g_autofree guint *first = g_new0(guint, graph->n_switches + 1);
   guint n = 0;
   for (guint s = 0; s < graph->n_switches; s++) parent[s] = s;
-  for (guint i = 0; i < graph->cables->len; i++) {
-    const OrrGraphCable *cable = &g_array_index(graph->cables, OrrGraphCable, i);
+  ORR_EACH(const OrrGraphCable, cable, graph->cables) {
     if (level && (graph->level[cable->a] >= level || graph->level[cable->b] >= level)) continue;
     parent[root_of(parent, MAX(cable->a, cable->b))] = root_of(parent, MIN(cable->a, cable->b));
   }
@@ -316,8 +306,7 @@ static guint number_parts(const OrrFabricGraph *graph, guint level, guint *ret_p
 /* One round: switches next to @level's that have no level yet. */
 static gboolean number_next(const OrrFabricGraph *graph, guint level) {
   gboolean changed = FALSE;
-  for (guint i = 0; i < graph->cables->len; i++) {
-    const OrrGraphCable *cable = &g_array_index(graph->cables, OrrGraphCable, i);
+  ORR_EACH(const OrrGraphCable, cable, graph->cables) {
     for (guint side = 0; side < 2; side++) {
       const guint from = side ? cable->b : cable->a, to = side ? cable->a : cable->b;
       if (graph->level[from] != level || graph->level[to]) continue;
@@ -332,8 +321,7 @@ static gboolean number_next(const OrrFabricGraph *graph, guint level) {
  * children. */
 static gboolean raise_parents(const OrrFabricGraph *graph, const guint *number) {
   gboolean changed = FALSE;
-  for (guint i = 0; i < graph->from->cables->len; i++) {
-    const OrrDumpCable *cable = &g_array_index(graph->from->cables, OrrDumpCable, i);
+  ORR_EACH(const OrrDumpCable, cable, graph->from->cables) {
     const guint child = number[cable->a], parent = number[cable->b];
     if (child == G_MAXUINT || parent == G_MAXUINT || graph->level[child] == 0) continue;
     if (graph->level[parent] > graph->level[child]) continue;
@@ -348,8 +336,7 @@ static void number_levels(OrrFabricGraph *graph, const GPtrArray *nodes, const g
   enum { MOST_ROUNDS = 200 };
   gboolean changed = TRUE;
   graph->level = g_new0(guint, graph->n_switches + 1);
-  for (guint n = 0; n < nodes->len; n++) {
-    const Node *node = nodes->pdata[n];
+  ORR_EACH_POINTER(const Node, node, nodes) {
     for (guint i = 0; i < node->ports->len; i++)
       graph->level[number[((OrrDumpPort *)node->ports->pdata[i])->at]] = 1;
   }
@@ -373,8 +360,7 @@ static void order_nodes(OrrFabricGraph *graph, GPtrArray *nodes, const guint *nu
   guint highest = 0;
   for (guint s = 0; s < graph->n_switches; s++) highest = MAX(highest, graph->level[s]);
   if (highest > 2) number_parts(graph, highest, pods);
-  for (guint n = 0; n < nodes->len; n++) {
-    Node *node = nodes->pdata[n];
+  ORR_EACH_POINTER(Node, node, nodes) {
     node->leaf = number[((OrrDumpPort *)node->ports->pdata[0])->at];
     node->part = graph->part[node->leaf];
     node->pod = pods[node->leaf];
@@ -393,8 +379,7 @@ static void order_nodes(OrrFabricGraph *graph, GPtrArray *nodes, const guint *nu
 /* Whether every part holds the same nodes: rails that NVLink joins. */
 static gboolean are_rails(const OrrFabricGraph *graph, const GPtrArray *nodes,
                           const guint *number) {
-  for (guint n = 0; n < nodes->len; n++) {
-    const Node *node = nodes->pdata[n];
+  ORR_EACH_POINTER(const Node, node, nodes) {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_direct_hash, g_direct_equal);
     for (guint i = 0; i < node->ports->len; i++)
       g_hash_table_add(
@@ -459,10 +444,8 @@ static guint *connect(OrrFabricGraph *graph, const GPtrArray *nodes) {
 
 static void fill_rates(OrrFabricGraph *graph, double bytes_per_s) {
   if (graph->port_bytes_per_s <= 0) graph->port_bytes_per_s = bytes_per_s;
-  for (guint i = 0; i < graph->cables->len; i++) {
-    OrrGraphCable *cable = &g_array_index(graph->cables, OrrGraphCable, i);
+  ORR_EACH(OrrGraphCable, cable, graph->cables)
     if (cable->bytes_per_s <= 0) cable->bytes_per_s = graph->port_bytes_per_s;
-  }
 }
 
 OrrFabricGraph *orr_fabric_graph_new(const OrrDump *dump, const OrrDumpFabric *fabric,

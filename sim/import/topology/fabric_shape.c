@@ -50,8 +50,7 @@ static gboolean count_levels(const OrrFabricGraph *graph, Counts *counts) {
   counts->leaves = per_level[1];
   counts->spines = per_level[2];
   counts->cores = per_level[3];
-  for (guint i = 0; i < graph->cables->len; i++) {
-    const OrrGraphCable *cable = &g_array_index(graph->cables, OrrGraphCable, i);
+  ORR_EACH(const OrrGraphCable, cable, graph->cables) {
     const guint a = graph->level[cable->a], b = graph->level[cable->b];
     if (MAX(a, b) - MIN(a, b) != 1) return FALSE;
     double *rate = MIN(a, b) == 1 ? &counts->leaf_rate : &counts->core_rate;
@@ -67,8 +66,7 @@ static gboolean count_levels(const OrrFabricGraph *graph, Counts *counts) {
 static gboolean count_up(const OrrFabricGraph *graph, guint level, gint64 *ret_up) {
   g_autofree gint64 *up = g_new0(gint64, graph->n_switches + 1);
   gint64 each = 0;
-  for (guint i = 0; i < graph->cables->len; i++) {
-    const OrrGraphCable *cable = &g_array_index(graph->cables, OrrGraphCable, i);
+  ORR_EACH(const OrrGraphCable, cable, graph->cables) {
     const guint low = graph->level[cable->a] < graph->level[cable->b] ? cable->a : cable->b;
     if (graph->level[low] != level) continue;
     if (each && cable->count != each) return FALSE;
@@ -130,8 +128,7 @@ static gboolean count_pods(const OrrFabricGraph *graph, Counts *counts) {
   g_autofree guint *spines_of = g_new0(guint, graph->n_switches + 1); /* the lowest spine + 1 */
   g_autoptr(GHashTable) pods = g_hash_table_new(g_direct_hash, g_direct_equal);
   guint n = 0;
-  for (guint i = 0; i < graph->cables->len; i++) {
-    const OrrGraphCable *cable = &g_array_index(graph->cables, OrrGraphCable, i);
+  ORR_EACH(const OrrGraphCable, cable, graph->cables) {
     const guint low = graph->level[cable->a] < graph->level[cable->b] ? cable->a : cable->b,
                 high = low == cable->a ? cable->b : cable->a;
     if (graph->level[low] != 1) continue;
@@ -150,8 +147,7 @@ static gboolean count_pods(const OrrFabricGraph *graph, Counts *counts) {
 /* The cables of the spine with most to its leaves. */
 static void count_down(const OrrFabricGraph *graph, Counts *counts) {
   g_autofree gint64 *down = g_new0(gint64, graph->n_switches + 1);
-  for (guint i = 0; i < graph->cables->len; i++) {
-    const OrrGraphCable *cable = &g_array_index(graph->cables, OrrGraphCable, i);
+  ORR_EACH(const OrrGraphCable, cable, graph->cables) {
     const guint a = graph->level[cable->a], b = graph->level[cable->b];
     if (MIN(a, b) == 1) down[a > b ? cable->a : cable->b] += cable->count;
   }
@@ -162,8 +158,7 @@ static void count_down(const OrrFabricGraph *graph, Counts *counts) {
 static void count_widest(const OrrFabricGraph *graph, Counts *counts) {
   g_autofree gint64 *used = g_new0(gint64, graph->n_switches + 1);
   for (guint i = 0; i < graph->n_nodes * graph->n_ports; i++) used[graph->leaf[i]] += graph->bonded;
-  for (guint i = 0; i < graph->cables->len; i++) {
-    const OrrGraphCable *cable = &g_array_index(graph->cables, OrrGraphCable, i);
+  ORR_EACH(const OrrGraphCable, cable, graph->cables) {
     used[cable->a] += cable->count;
     used[cable->b] += cable->count;
   }
@@ -296,8 +291,7 @@ static gboolean verify(const char *yaml, const OrrFabricGraph *graph, const Coun
       build(yaml, graph->n_nodes, graph->n_ports, (gint64)graph->n_ports * graph->bonded,
             graph->port_bytes_per_s, &cluster, NULL);
   g_autoptr(GArray) levels = fabric ? orr_fabric_levels(fabric) : NULL;
-  for (guint i = 0; levels && i < levels->len; i++) {
-    const OrrFabricLevel *level = &g_array_index(levels, OrrFabricLevel, i);
+  ORR_EACH(const OrrFabricLevel, level, levels) {
     has_leaf |= level_is(level, low_names, counts->leaves, counts->spines, counts->leaf_cables,
                          counts->leaf_rate);
     has_core |= level_is(level, high_names, counts->spines, counts->cores, counts->core_cables,
@@ -392,8 +386,7 @@ static void add_hosts(GString *text, const OrrFabricGraph *graph) {
 
 static void add_cable_list(GString *text, const OrrFabricGraph *graph) {
   if (graph->cables->len) g_string_append(text, "  cables:\n");
-  for (guint i = 0; i < graph->cables->len; i++) {
-    const OrrGraphCable *cable = &g_array_index(graph->cables, OrrGraphCable, i);
+  ORR_EACH(const OrrGraphCable, cable, graph->cables) {
     g_string_append_printf(text, "    - {from: \"%s\", to: \"%s\"",
                            orr_fabric_graph_name(graph, cable->a),
                            orr_fabric_graph_name(graph, cable->b));

@@ -13,8 +13,7 @@ static gboolean *find_last(const OrrFabricGraph *graph) {
   gboolean *is_last = g_new0(gboolean, graph->n_switches + 1);
   is_last[graph->leaf[(gsize)(graph->n_nodes - 1) * graph->n_ports]] = TRUE;
   for (guint level = 1; level < 8; level++)
-    for (guint i = 0; i < graph->cables->len; i++) {
-      const OrrGraphCable *cable = &g_array_index(graph->cables, OrrGraphCable, i);
+    ORR_EACH(const OrrGraphCable, cable, graph->cables) {
       const guint low = graph->level[cable->a] < graph->level[cable->b] ? cable->a : cable->b;
       if (graph->level[low] == level && is_last[low])
         is_last[low == cable->a ? cable->b : cable->a] = TRUE;
@@ -26,8 +25,7 @@ static gboolean *find_last(const OrrFabricGraph *graph) {
  * level. */
 static gboolean count_children(const OrrFabricGraph *graph, gint64 *below) {
   for (guint n = 0; n < graph->n_nodes; n++) below[graph->leaf[(gsize)n * graph->n_ports]]++;
-  for (guint i = 0; i < graph->cables->len; i++) {
-    const OrrGraphCable *cable = &g_array_index(graph->cables, OrrGraphCable, i);
+  ORR_EACH(const OrrGraphCable, cable, graph->cables) {
     const guint a = graph->level[cable->a], b = graph->level[cable->b];
     if (MAX(a, b) - MIN(a, b) != 1) return FALSE;
     below[a > b ? cable->a : cable->b]++;
@@ -87,8 +85,7 @@ static gint64 *nodes_below(const OrrFabricGraph *graph) {
   gint64 *below = g_new0(gint64, graph->n_switches + 1);
   for (guint n = 0; n < graph->n_nodes; n++) below[graph->leaf[n * graph->n_ports]]++;
   for (guint level = 1; level < 200; level++)
-    for (guint i = 0; i < graph->cables->len; i++) {
-      const OrrGraphCable *cable = &g_array_index(graph->cables, OrrGraphCable, i);
+    ORR_EACH(const OrrGraphCable, cable, graph->cables) {
       const guint low = graph->level[cable->a] < graph->level[cable->b] ? cable->a : cable->b,
                   high = low == cable->a ? cable->b : cable->a;
       if (graph->level[low] == level && low != high) below[high] += below[low];
@@ -108,8 +105,7 @@ static void write_uneven(GString *text, const OrrFabricGraph *graph,
                            orr_fabric_graph_name(graph, graph->leaf[i]), length * nics);
   }
   if (graph->cables->len) g_string_append(text, "  cables:\n");
-  for (guint i = 0; i < graph->cables->len; i++) {
-    const OrrGraphCable *cable = &g_array_index(graph->cables, OrrGraphCable, i);
+  ORR_EACH(const OrrGraphCable, cable, graph->cables) {
     const guint low = graph->level[cable->a] < graph->level[cable->b] ? cable->a : cable->b,
                 high = low == cable->a ? cable->b : cable->a;
     const double wanted = (double)(below[low] * answers->nics) / MAX(1, answers->oversubscription);

@@ -13,8 +13,6 @@
 #include "sim/import/topology/topology_text.h"
 #include "topologies/fabric.h"
 
-extern const OrrTopologyText orr_topology_text_astra_sim;
-
 typedef struct {
   gint64 npus;
   double gb_per_s, latency_ns;

@@ -19,8 +19,6 @@
 
 #define I64 "%" G_GINT64_FORMAT
 
-extern const OrrTopologyText orr_topology_text_ibnetdiscover;
-
 typedef struct {
   guint a, b; /* switches */
   double bytes_per_s;
@@ -71,11 +69,10 @@ static void collect_cables(Writer *writer) {
     const gboolean is_arrow = strchr(name, '>') != NULL;
     if (is_arrow ? n_arrows++ % 2 == 1 : g_str_has_suffix(name, ".down")) continue;
     orr_fabric_link_ends(writer->fabric, link, ends);
-    const Cable cable = {switch_of(writer, ends[0]), switch_of(writer, ends[1]),
-                         orr_fabric_link_bandwidth(writer->fabric, link) / efficiency};
-    g_array_append_val(writer->cables, cable);
-    g_free(ends[0]);
-    g_free(ends[1]);
+    ORR_APPEND(writer->cables, Cable,
+               {switch_of(writer, ends[0]), switch_of(writer, ends[1]),
+                orr_fabric_link_bandwidth(writer->fabric, link) / efficiency});
+    ORR_FREE(ends[0], ends[1]);
   }
 }
 
@@ -127,8 +124,7 @@ static gboolean refuse(double rate, const char *what, GError **error) {
 }
 
 static gboolean add_cables(const Writer *writer, GError **error) {
-  for (guint i = 0; i < writer->cables->len; i++) {
-    const Cable *cable = &g_array_index(writer->cables, Cable, i);
+  ORR_EACH(const Cable, cable, writer->cables) {
     g_autofree char *speed = speed_of(cable->bytes_per_s);
     if (!speed) return refuse(cable->bytes_per_s, "a cable", error);
     const guint a = ++writer->used[cable->a], b = ++writer->used[cable->b];

@@ -15,8 +15,6 @@
 
 #define I64 "%" G_GINT64_FORMAT
 
-extern const OrrTopologyText orr_topology_text_nccl_xml;
-
 typedef struct {
   GString *text;
   const OrrCluster *cluster;

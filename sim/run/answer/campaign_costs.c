@@ -12,11 +12,9 @@
 static double busy_of(const OrrOutcome *outcome) {
   const OrrCampaignResult *r = &outcome->result.campaign;
   double busy_s = r->effective_s;
-  for (guint i = 0; i < outcome->campaign_losses->len; i++) {
-    const OrrCampaignLossRow *row = &g_array_index(outcome->campaign_losses, OrrCampaignLossRow, i);
+  ORR_EACH(const OrrCampaignLossRow, row, outcome->campaign_losses)
     if (g_str_equal(row->phase, orr_campaign_phase_words[ORR_PHASE_RECOMPUTE]))
       busy_s += row->seconds;
-  }
   return r->duration_s > 0 ? busy_s / r->duration_s : NAN;
 }
 

@@ -41,19 +41,18 @@ const char *orr_campaign_rows_cause(const OrrCampaignInput *input, guint cause) 
 }
 
 static void add_events(const OrrCampaignAnswer *answer, const OrrCampaignHistory *history) {
-  for (guint i = 0; i < history->events->len; i++) {
-    const OrrCampaignEvent *event = &g_array_index(history->events, OrrCampaignEvent, i);
+  ORR_EACH(const OrrCampaignEvent, event, history->events) {
     const char *cause = event->phase == ORR_PHASE_RUN
                             ? NULL
                             : orr_campaign_rows_cause(answer->input, (guint)event->cause);
-    const OrrCampaignEventRow row = {.begin_s = event->begin_s,
-                                     .end_s = event->end_s,
-                                     .phase = (char *)orr_campaign_phase_words[event->phase],
-                                     .cause = cause ? (char *)g_intern_string(cause) : NULL,
-                                     .replicas = event->replicas,
-                                     .nodes_out = event->nodes_out,
-                                     .tokens = event->progress_s * answer->tokens_per_s};
-    g_array_append_val(answer->outcome->campaign_events, row);
+    ORR_APPEND(answer->outcome->campaign_events, OrrCampaignEventRow,
+               {.begin_s = event->begin_s,
+                .end_s = event->end_s,
+                .phase = (char *)orr_campaign_phase_words[event->phase],
+                .cause = cause ? (char *)g_intern_string(cause) : NULL,
+                .replicas = event->replicas,
+                .nodes_out = event->nodes_out,
+                .tokens = event->progress_s * answer->tokens_per_s});
   }
 }
 
@@ -65,15 +64,15 @@ static void add_each(GArray *sums, const GArray *values) {
 
 void orr_campaign_rows_seed(OrrCampaignAnswer *answer, guint64 seed,
                             const OrrCampaignHistory *history) {
-  const OrrCampaignSeedRow row = {.seed = (gint64)seed,
-                                  .goodput = history->progress_s / history->wall_s,
-                                  .duration_s = history->wall_s,
-                                  .tokens = history->progress_s * answer->tokens_per_s,
-                                  .failures = history->n_failures,
-                                  .restarts = history->n_restarts,
-                                  .out_most = history->most_out,
-                                  .stopped = history->has_stopped};
-  g_array_append_val(answer->outcome->campaign_seeds, row);
+  ORR_APPEND(answer->outcome->campaign_seeds, OrrCampaignSeedRow,
+             {.seed = (gint64)seed,
+              .goodput = history->progress_s / history->wall_s,
+              .duration_s = history->wall_s,
+              .tokens = history->progress_s * answer->tokens_per_s,
+              .failures = history->n_failures,
+              .restarts = history->n_restarts,
+              .out_most = history->most_out,
+              .stopped = history->has_stopped});
   if (history->events) add_events(answer, history);
   add_each(answer->lost, history->lost);
   add_each(answer->out_s, history->out_s);
@@ -90,13 +89,12 @@ static void add_losses(const OrrCampaignAnswer *answer, double n) {
     const guint cause = i / ORR_N_PHASES;
     const double seconds = g_array_index(answer->lost, double, i);
     if (seconds <= 0) continue;
-    const OrrCampaignLossRow row = {
-        .cause = (char *)g_intern_string(orr_campaign_rows_cause(answer->input, cause)),
-        .phase = (char *)orr_campaign_phase_words[i % ORR_N_PHASES],
-        .seconds = seconds / n,
-        .fraction = seconds / answer->wall_s,
-        .failures = g_array_index(answer->failures, double, cause) / n};
-    g_array_append_val(answer->outcome->campaign_losses, row);
+    ORR_APPEND(answer->outcome->campaign_losses, OrrCampaignLossRow,
+               {.cause = (char *)g_intern_string(orr_campaign_rows_cause(answer->input, cause)),
+                .phase = (char *)orr_campaign_phase_words[i % ORR_N_PHASES],
+                .seconds = seconds / n,
+                .fraction = seconds / answer->wall_s,
+                .failures = g_array_index(answer->failures, double, cause) / n});
   }
 }
 
@@ -132,8 +130,7 @@ static void fill_spread(const OrrOutcome *outcome, OrrCampaignResult *r) {
   g_autoptr(GArray) most = g_array_new(FALSE, FALSE, sizeof(double));
   double sum = 0, squares = 0, restarts = 0, failures = 0, stopped = 0;
   const double n = outcome->campaign_seeds->len;
-  for (guint i = 0; i < outcome->campaign_seeds->len; i++) {
-    const OrrCampaignSeedRow *row = &g_array_index(outcome->campaign_seeds, OrrCampaignSeedRow, i);
+  ORR_EACH(const OrrCampaignSeedRow, row, outcome->campaign_seeds) {
     const double out_most = (double)row->out_most;
     g_array_append_val(goodputs, row->goodput);
     g_array_append_val(most, out_most);
@@ -188,8 +185,7 @@ void orr_campaign_rows_end(OrrCampaignAnswer *answer) {
 static char *explain(const OrrOutcome *outcome) {
   double by_phase[ORR_N_PHASES] = {0};
   GString *text = g_string_new(NULL);
-  for (guint i = 0; i < outcome->campaign_losses->len; i++) {
-    const OrrCampaignLossRow *row = &g_array_index(outcome->campaign_losses, OrrCampaignLossRow, i);
+  ORR_EACH(const OrrCampaignLossRow, row, outcome->campaign_losses) {
     for (int phase = 0; phase < ORR_N_PHASES; phase++)
       if (g_str_equal(row->phase, orr_campaign_phase_words[phase]))
         by_phase[phase] += row->fraction;

@@ -73,10 +73,10 @@ static void fill_efficiency(const OrrClusterWork *work, OrrClusterResult *r) {
 }
 
 static void add_hours(OrrOutcome *outcome, const char *what, double gpu_us, double all_us) {
-  const OrrClusterHoursRow row = {.what = (char *)what,
-                                  .gpu_hours = gpu_us / US_PER_HOUR,
-                                  .fraction = all_us > 0 ? gpu_us / all_us : 0};
-  g_array_append_val(outcome->cluster_hours, row);
+  ORR_APPEND(outcome->cluster_hours, OrrClusterHoursRow,
+             {.what = (char *)what,
+              .gpu_hours = gpu_us / US_PER_HOUR,
+              .fraction = all_us > 0 ? gpu_us / all_us : 0});
 }
 
 static void add_all_hours(const OrrClusterWork *work, OrrOutcome *outcome) {
@@ -104,15 +104,15 @@ static void add_times(const OrrClusterWork *work, OrrOutcome *outcome) {
     const gint64 end_us = MIN(begin_us + history->each_us, work->totals.end_us);
     const double span_us = (double)(end_us - begin_us);
     if (!(span_us > 0)) continue;
-    const OrrClusterTimeRow row = {.begin_s = seconds(begin_us),
-                                   .end_s = seconds(end_us),
-                                   .held = moment->held / span_us,
-                                   .asked = moment->waiting / span_us,
-                                   .jobs_waiting = moment->jobs_waiting / span_us,
-                                   .free = moment->free / span_us,
-                                   .largest_gang = moment->largest / span_us,
-                                   .out = moment->out / span_us};
-    g_array_append_val(outcome->cluster_times, row);
+    ORR_APPEND(outcome->cluster_times, OrrClusterTimeRow,
+               {.begin_s = seconds(begin_us),
+                .end_s = seconds(end_us),
+                .held = moment->held / span_us,
+                .asked = moment->waiting / span_us,
+                .jobs_waiting = moment->jobs_waiting / span_us,
+                .free = moment->free / span_us,
+                .largest_gang = moment->largest / span_us,
+                .out = moment->out / span_us});
   }
 }
 
@@ -199,18 +199,15 @@ static void add_shares(const OrrClusterWork *work, const char *grouping,
   if (!(each_us > 0)) return;
   g_autoptr(GPtrArray) holders = holders_of(work, name_of, each_us);
   merge_others(holders);
-  for (guint i = 0; i < holders->len; i++) {
-    const Holder *holder = holders->pdata[i];
+  ORR_EACH_POINTER(const Holder, holder, holders) {
     const char *name = *holder->name ? holder->name : "none";
-    for (int part = 0; part < N_PARTS; part++) {
-      const OrrClusterShareRow row = {.grouping = (char *)grouping,
-                                      .name = g_string_chunk_insert_const(outcome->names, name),
-                                      .begin_s = (begin_us + part * each_us) / ORR_GANG_US_PER_S,
-                                      .end_s =
-                                          (begin_us + (part + 1) * each_us) / ORR_GANG_US_PER_S,
-                                      .gpus = holder->parts[part] / each_us};
-      g_array_append_val(outcome->cluster_shares, row);
-    }
+    for (int part = 0; part < N_PARTS; part++)
+      ORR_APPEND(outcome->cluster_shares, OrrClusterShareRow,
+                 {.grouping = (char *)grouping,
+                  .name = g_string_chunk_insert_const(outcome->names, name),
+                  .begin_s = (begin_us + part * each_us) / ORR_GANG_US_PER_S,
+                  .end_s = (begin_us + (part + 1) * each_us) / ORR_GANG_US_PER_S,
+                  .gpus = holder->parts[part] / each_us});
   }
 }
 
@@ -220,19 +217,18 @@ static void add_places(const OrrClusterWork *work, OrrOutcome *outcome) {
   const OrrGangSpeed *speed = work->rules.speed;
   for (guint i = 0; speed && i < speed->in_order->len; i++) {
     const OrrGangAnswer *answer = speed->in_order->pdata[i];
-    const OrrClusterPlaceRow row = {
-        .model = g_string_chunk_insert_const(outcome->names, answer->place.model),
-        .gpus = answer->place.gpus,
-        .level = (char *)orr_gang_level_words[answer->place.level],
-        .leaves = answer->place.leaves,
-        .most_in_leaf = answer->place.most_in_leaf,
-        .starts = answer->n_starts,
-        .slow = answer->pace.slow[0],
-        .slow_half = answer->pace.slow[1],
-        .slow_quarter = answer->pace.slow[2],
-        .uplink = answer->pace.uplink,
-        .watts = answer->pace.watts};
-    g_array_append_val(outcome->cluster_places, row);
+    ORR_APPEND(outcome->cluster_places, OrrClusterPlaceRow,
+               {.model = g_string_chunk_insert_const(outcome->names, answer->place.model),
+                .gpus = answer->place.gpus,
+                .level = (char *)orr_gang_level_words[answer->place.level],
+                .leaves = answer->place.leaves,
+                .most_in_leaf = answer->place.most_in_leaf,
+                .starts = answer->n_starts,
+                .slow = answer->pace.slow[0],
+                .slow_half = answer->pace.slow[1],
+                .slow_quarter = answer->pace.slow[2],
+                .uplink = answer->pace.uplink,
+                .watts = answer->pace.watts});
   }
 }
 

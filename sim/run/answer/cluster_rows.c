@@ -5,7 +5,6 @@
 #include "sim/run/answer/answer_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "workloads/cluster_jobs/cluster_jobs.h"
@@ -24,32 +23,30 @@ static double wait_s(const OrrGangJob *job) {
 /* --- Jobs --- */
 
 static void add_jobs(const OrrClusterWork *work, OrrOutcome *outcome) {
-  for (guint i = 0; i < work->trace->jobs->len; i++) {
-    const OrrGangJob *job = &g_array_index(work->trace->jobs, OrrGangJob, i);
-    const OrrClusterJobRow row = {
-        .job = g_string_chunk_insert_const(outcome->names, job->id),
-        .user = g_string_chunk_insert_const(outcome->names, job->user),
-        .queue = g_string_chunk_insert_const(outcome->names, job->queue),
-        .gpus = job->gpus,
-        .submit_s = seconds(job->submit_us),
-        .start_s = seconds(job->first_start_us),
-        .end_s = seconds(job->end_us),
-        .wait_s = wait_s(job),
-        .run_s = seconds(job->run_us),
-        .overhead_s = seconds(job->overhead_us),
-        .promised_s = job->promised_us >= 0 ? seconds(job->promised_us) : NAN,
-        .preemptions = job->preemptions,
-        .failures = job->failures,
-        .failed_s = seconds(job->failed_us),
-        .checkpoint_s = seconds(job->saved_us),
-        .slowed_s = seconds(job->slowed_us),
-        .placement_slowdown = orr_cluster_answers_slowdown(job),
-        .rho = orr_cluster_answers_rho(job, (double)work->work.n_gpus),
-        .energy_kwh = orr_cluster_answers_kwh(work, job),
-        .nodes = job->n_nodes,
-    };
-    g_array_append_val(outcome->cluster_jobs, row);
-  }
+  ORR_EACH(const OrrGangJob, job, work->trace->jobs)
+    ORR_APPEND(outcome->cluster_jobs, OrrClusterJobRow,
+               {
+                   .job = g_string_chunk_insert_const(outcome->names, job->id),
+                   .user = g_string_chunk_insert_const(outcome->names, job->user),
+                   .queue = g_string_chunk_insert_const(outcome->names, job->queue),
+                   .gpus = job->gpus,
+                   .submit_s = seconds(job->submit_us),
+                   .start_s = seconds(job->first_start_us),
+                   .end_s = seconds(job->end_us),
+                   .wait_s = wait_s(job),
+                   .run_s = seconds(job->run_us),
+                   .overhead_s = seconds(job->overhead_us),
+                   .promised_s = job->promised_us >= 0 ? seconds(job->promised_us) : NAN,
+                   .preemptions = job->preemptions,
+                   .failures = job->failures,
+                   .failed_s = seconds(job->failed_us),
+                   .checkpoint_s = seconds(job->saved_us),
+                   .slowed_s = seconds(job->slowed_us),
+                   .placement_slowdown = orr_cluster_answers_slowdown(job),
+                   .rho = orr_cluster_answers_rho(job, (double)work->work.n_gpus),
+                   .energy_kwh = orr_cluster_answers_kwh(work, job),
+                   .nodes = job->n_nodes,
+               });
 }
 
 /* --- Groups --- */
@@ -109,15 +106,15 @@ static void add_groups(const OrrClusterWork *work, const char *grouping, NameOf 
   g_autoptr(GList) names = g_list_sort(g_hash_table_get_keys(groups), compare_names);
   for (const GList *name = names; name; name = name->next) {
     const Group *group = g_hash_table_lookup(groups, name->data);
-    const OrrClusterSizeRow row = {
-        .grouping = (char *)grouping,
-        .name = g_string_chunk_insert_const(outcome->names, name->data),
-        .n_jobs = group->n,
-        .gpu_hours = group->gpu_hours,
-        .jct = orr_latencies_of(group->jct),
-        .wait = orr_latencies_of(group->wait),
-    };
-    g_array_append_val(outcome->cluster_sizes, row);
+    ORR_APPEND(outcome->cluster_sizes, OrrClusterSizeRow,
+               {
+                   .grouping = (char *)grouping,
+                   .name = g_string_chunk_insert_const(outcome->names, name->data),
+                   .n_jobs = group->n,
+                   .gpu_hours = group->gpu_hours,
+                   .jct = orr_latencies_of(group->jct),
+                   .wait = orr_latencies_of(group->wait),
+               });
   }
 }
 
@@ -148,19 +145,14 @@ static void fill_shares(const OrrClusterWork *work, OrrClusterResult *r) {
   r->useful = span_us > 0 ? (work->totals.used - work->totals.overhead) / (gpus * span_us) : 0;
   r->gpu_hours = work->totals.used / ORR_GANG_US_PER_S / 3600;
   r->overhead_gpu_hours = work->totals.overhead / ORR_GANG_US_PER_S / 3600;
-  for (guint i = 0; i < jobs->len; i++) {
-    const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
-    r->n_timed_out += job->is_timed_out;
-  }
+  ORR_EACH(const OrrGangJob, job, jobs) r->n_timed_out += job->is_timed_out;
 }
 
 /* Work per time of @job if it had each kind for as many of its GPUs as the cluster has of it. */
 static double mean_rate(const OrrClusterWork *work, const OrrGangJob *job) {
   double sum = 0;
-  for (guint k = 0; k < work->kinds->len; k++) {
-    const OrrGangKind *kind = &g_array_index(work->kinds, OrrGangKind, k);
+  ORR_EACH_AT(k, const OrrGangKind, kind, work->kinds)
     sum += job->rates[k] * (double)kind->n_nodes * (double)kind->gpus_per_node;
-  }
   return sum / (double)work->work.n_gpus;
 }
 

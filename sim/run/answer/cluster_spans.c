@@ -23,8 +23,7 @@ OrrClusterSpans *orr_cluster_spans_new(const OrrClusterWork *work, GStringChunk 
 void orr_cluster_spans_free(OrrClusterSpans *spans) {
   if (!spans) return;
   orr_gang_spans_unref(spans->spans);
-  g_free(spans->jobs);
-  g_free(spans);
+  ORR_FREE(spans->jobs, spans);
 }
 
 static double seconds(gint64 us) { return (double)us / ORR_GANG_US_PER_S; }

@@ -58,8 +58,7 @@ static void fill_result(const OrrBenchWork *work, OrrOutcome *outcome) {
   r->n_ranks = work->n_ranks;
   r->n_groups = work->n_groups;
   r->n_sizes = outcome->nccl_tests->len;
-  for (guint i = 0; i < outcome->nccl_tests->len; i++) {
-    const OrrNcclTestRow *row = &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i);
+  ORR_EACH(const OrrNcclTestRow, row, outcome->nccl_tests) {
     r->time_s = row->time_s;
     r->algbw_bytes_per_s = row->algbw_bytes_per_s;
     r->busbw_bytes_per_s = row->busbw_bytes_per_s;
@@ -107,8 +106,7 @@ static double time_of(const OrrReplayed *replayed, const OrrBenchWork *work, gui
 
 void orr_collective_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrBenchWork *work = (const OrrBenchWork *)replayed->work;
-  for (guint i = 0; i < work->sizes->len; i++) {
-    const OrrBenchSize *size = &g_array_index(work->sizes, OrrBenchSize, i);
+  ORR_EACH_AT(i, const OrrBenchSize, size, work->sizes) {
     const OrrNcclTestRow test =
         test_row(work, size, time_of(replayed, work, i), outcome->carried_from);
     const OrrCollectiveRow row = collective_row(work, size, &test);

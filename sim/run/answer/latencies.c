@@ -82,8 +82,7 @@ OrrLatencies orr_latencies_of_gaps(GArray *gaps) {
   guint64 n = 0;
   double sum = 0;
   if (gaps->len > 0) sort_gaps(gaps);
-  for (guint i = 0; i < gaps->len; i++) {
-    const OrrTokenGap *gap = &g_array_index(gaps, OrrTokenGap, i);
+  ORR_EACH(const OrrTokenGap, gap, gaps) {
     n += gap->n;
     sum += (double)gap->gap_s * gap->n;
   }

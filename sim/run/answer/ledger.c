@@ -85,8 +85,7 @@ OrrLedger *orr_ledger_new_again(const OrrWork *work) {
 void orr_ledger_free(OrrLedger *ledger) {
   if (!ledger) return;
   for (guint i = 0; i < ledger->n_lanes; i++) g_array_unref(ledger->accounts[i].flights);
-  g_free(ledger->accounts);
-  g_free(ledger->compute);
+  ORR_FREE(ledger->accounts, ledger->compute);
   g_array_unref(ledger->labels);
   g_array_unref(ledger->step_ends);
   g_ptr_array_unref(ledger->sums);
@@ -114,8 +113,7 @@ static gint by_start(gconstpointer a, gconstpointer b) {
  * communications in flight. */
 static void close_gap(Account *account, double until_s) {
   if (account->flights->len > 1) g_array_sort(account->flights, by_start);
-  for (guint i = 0; i < account->flights->len; i++) {
-    const Interval *flight = &g_array_index(account->flights, Interval, i);
+  ORR_EACH(const Interval, flight, account->flights) {
     const double from = MAX(flight->started_s, account->clock_s), to = MIN(flight->end_s, until_s);
     if (to <= from) continue;
     account->seconds[ORR_TIME_BUBBLE] += from - account->clock_s;
@@ -155,8 +153,7 @@ void orr_ledger_mark(OrrLedger *ledger) {
   for (guint i = 0; i < ledger->n_lanes; i++)
     memcpy(ledger->accounts[i].marked, ledger->accounts[i].seconds,
            sizeof ledger->accounts[i].marked);
-  for (guint i = 0; i < ledger->labels->len; i++) {
-    Label *label = &g_array_index(ledger->labels, Label, i);
+  ORR_EACH(Label, label, ledger->labels) {
     label->marked_seconds = label->seconds;
     label->marked_alone_s = label->alone_s;
     label->marked_n = label->n;
@@ -169,8 +166,7 @@ static void repeat(Account *account, double times, double period_s) {
   account->clock_s += times * period_s;
   for (int kind = 0; kind < ORR_N_TIMES; kind++)
     account->seconds[kind] += times * (account->seconds[kind] - account->marked[kind]);
-  for (guint f = 0; f < account->flights->len; f++) {
-    Interval *flight = &g_array_index(account->flights, Interval, f);
+  ORR_EACH(Interval, flight, account->flights) {
     flight->started_s += times * period_s;
     flight->end_s += times * period_s;
   }
@@ -179,8 +175,7 @@ static void repeat(Account *account, double times, double period_s) {
 void orr_ledger_repeat(OrrLedger *ledger, double times, double period_s) {
   ledger->later_s += times * period_s;
   for (guint i = 0; i < ledger->n_lanes; i++) repeat(&ledger->accounts[i], times, period_s);
-  for (guint i = 0; i < ledger->labels->len; i++) {
-    Label *label = &g_array_index(ledger->labels, Label, i);
+  ORR_EACH(Label, label, ledger->labels) {
     label->seconds += times * (label->seconds - label->marked_seconds);
     label->alone_s += times * (label->alone_s - label->marked_alone_s);
     label->n += (guint64)times * (label->n - label->marked_n);
@@ -210,10 +205,9 @@ static void repeat_step_ends(OrrLedger *ledger, guint times, double period_s) {
   const guint n = ledger->step_ends->len;
   for (guint i = 0; i < ledger->n_lanes; i++)
     if (ledger->accounts[i].steps == n) ledger->accounts[i].steps += times;
-  for (guint i = 1; i <= times && n > 0; i++) {
-    const double end_s = g_array_index(ledger->step_ends, double, n - 1) + i * period_s;
-    g_array_append_val(ledger->step_ends, end_s);
-  }
+  for (guint i = 1; i <= times && n > 0; i++)
+    ORR_APPEND(ledger->step_ends, double,
+               g_array_index(ledger->step_ends, double, n - 1) + i * period_s);
 }
 
 /* What the program leaves out lies between the ends of two barriers (orr_program_repeat): the spans
@@ -331,9 +325,8 @@ void orr_ledger_span(const OrrSpan *raw, void *user) {
   if (span->comm != G_MAXUINT32)
     label->alone_s += weight * orr_program_comm_alone(ledger->work->program, span->comm);
   if (span->stream != ledger->compute[lane]) {
-    const Interval flight = {span->started_s, span->end_s,
-                             label->kind < 0 ? ORR_TIME_HOST : label->kind};
-    g_array_append_val(account->flights, flight);
+    ORR_APPEND(account->flights, Interval,
+               {span->started_s, span->end_s, label->kind < 0 ? ORR_TIME_HOST : label->kind});
     return;
   }
   close_gap(account, label->kind < 0 ? span->begin_s : span->started_s);

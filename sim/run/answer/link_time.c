@@ -92,17 +92,18 @@ static void add_comm(Tally *tally, const OrrSpan *span) {
 static void add_rows(const Tally *tally, OrrOutcome *outcome) {
   const double bin_s = tally->end_s / ORR_LINK_TIME_BINS;
   for (guint i = 0; i < tally->n_links; i++)
-    for (guint bin = 0; bin < ORR_LINK_TIME_BINS; bin++) {
-      const OrrLinkTimeRow row = {
-          .link = (char *)g_intern_string(orr_program_link_name(tally->program, tally->links[i])),
-          .begin_s = bin * bin_s,
-          .end_s = (bin + 1) * bin_s,
-          .bytes = tally->bytes[i][bin],
-          .utilization = tally->bytes[i][bin] /
-                         (orr_program_link_bandwidth(tally->program, tally->links[i]) * bin_s),
-      };
-      g_array_append_val(outcome->link_times, row);
-    }
+    for (guint bin = 0; bin < ORR_LINK_TIME_BINS; bin++)
+      ORR_APPEND(
+          outcome->link_times, OrrLinkTimeRow,
+          {
+              .link =
+                  (char *)g_intern_string(orr_program_link_name(tally->program, tally->links[i])),
+              .begin_s = bin * bin_s,
+              .end_s = (bin + 1) * bin_s,
+              .bytes = tally->bytes[i][bin],
+              .utilization = tally->bytes[i][bin] /
+                             (orr_program_link_bandwidth(tally->program, tally->links[i]) * bin_s),
+          });
 }
 
 void orr_link_time_add(const OrrReplayed *replayed, OrrOutcome *outcome) {

@@ -27,10 +27,8 @@ static guint32 stream_of(const OrrTrainingWork *work, gint64 stage) {
 }
 
 static void collect_spans(const OrrReplayed *replayed, Walk *walk_of_stream[]) {
-  for (guint i = 0; i < replayed->spans->len; i++) {
-    const OrrSpan *span = &g_array_index(replayed->spans, OrrSpan, i);
+  ORR_EACH(const OrrSpan, span, replayed->spans)
     if (walk_of_stream[span->stream]) g_array_append_val(walk_of_stream[span->stream]->spans, span);
-  }
 }
 
 /* Moves on to op @to and reports when the ops before it ran. FALSE: they take no time, or never

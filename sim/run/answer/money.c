@@ -65,20 +65,19 @@ void orr_money_add_bill(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const char *device = replayed->cluster->device.name;
   const gboolean priced = orr_prices_given(replayed->prices);
   g_autoptr(OrrBill) bill = orr_bill_new(replayed->fabric);
-  for (guint i = 0; i < bill->items->len; i++) {
-    const OrrBillItem *item = &g_array_index(bill->items, OrrBillItem, i);
+  ORR_EACH_AT(i, const OrrBillItem, item, bill->items) {
     const double each = priced ? orr_prices_item(replayed->prices, item, device) : NAN;
-    const OrrBillRow row = {
-        .position = i + 1,
-        .item = (char *)g_intern_string(orr_bill_words[item->kind]),
-        .layer = (char *)g_intern_string(item->layer),
-        .count = item->count,
-        .ports = item->ports,
-        .ports_used = item->used,
-        .bytes_per_s = item->bytes_per_s > 0 ? item->bytes_per_s : NAN,
-        .price_each = each,
-        .price = each * (double)item->count,
-    };
-    g_array_append_val(outcome->bill, row);
+    ORR_APPEND(outcome->bill, OrrBillRow,
+               {
+                   .position = i + 1,
+                   .item = (char *)g_intern_string(orr_bill_words[item->kind]),
+                   .layer = (char *)g_intern_string(item->layer),
+                   .count = item->count,
+                   .ports = item->ports,
+                   .ports_used = item->used,
+                   .bytes_per_s = item->bytes_per_s > 0 ? item->bytes_per_s : NAN,
+                   .price_each = each,
+                   .price = each * (double)item->count,
+               });
   }
 }

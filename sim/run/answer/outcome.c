@@ -37,11 +37,9 @@ void orr_outcome_free(OrrOutcome *outcome) {
   orr_cluster_spans_free(outcome->job_spans);
   g_string_chunk_free(outcome->names);
   g_ptr_array_unref(outcome->warnings);
-  g_free(outcome->engine);
-  g_free(outcome->reserve_of);
+  ORR_FREE(outcome->engine, outcome->reserve_of);
   if (outcome->own_job) g_free(outcome->own_job->gpus);
-  g_free(outcome->own_job);
-  g_free(outcome);
+  ORR_FREE(outcome->own_job, outcome);
 }
 
 void orr_outcome_take(GArray **rows, GArray *filled) {
@@ -51,8 +49,7 @@ void orr_outcome_take(GArray **rows, GArray *filled) {
 
 void orr_outcome_label(OrrOutcome *outcome, const char *label) {
   if (!label) return;
-  const OrrRunLabelRow row = {g_string_chunk_insert(outcome->names, label)};
-  g_array_append_val(outcome->run_labels, row);
+  ORR_APPEND(outcome->run_labels, OrrRunLabelRow, {g_string_chunk_insert(outcome->names, label)});
 }
 
 const GArray *orr_outcome_rows(const OrrOutcome *outcome, const OrrFieldTable *table) {

@@ -20,19 +20,18 @@ static guint first_counted(const OrrPostTrainingWork *work) {
 static void add_steps(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
   for (guint i = 0; i < work->history->steps->len; i++) {
     const OrrLoopStep *step = step_at(work, i);
-    const OrrPostTrainingStepRow row = {.step = i,
-                                        .begin_s = step->begin_s,
-                                        .end_s = step->end_s,
-                                        .rollout_s = step->rollout_s,
-                                        .tail_s = step->tail_s,
-                                        .samples = step->samples,
-                                        .tokens = step->tokens,
-                                        .response_tokens_mean =
-                                            (double)step->response_tokens / (double)step->samples,
-                                        .response_tokens_most = step->longest,
-                                        .staleness_mean = step->staleness,
-                                        .staleness_most = step->stalest};
-    g_array_append_val(outcome->post_training_steps, row);
+    ORR_APPEND(outcome->post_training_steps, OrrPostTrainingStepRow,
+               {.step = i,
+                .begin_s = step->begin_s,
+                .end_s = step->end_s,
+                .rollout_s = step->rollout_s,
+                .tail_s = step->tail_s,
+                .samples = step->samples,
+                .tokens = step->tokens,
+                .response_tokens_mean = (double)step->response_tokens / (double)step->samples,
+                .response_tokens_most = step->longest,
+                .staleness_mean = step->staleness,
+                .staleness_most = step->stalest});
   }
 }
 

@@ -16,12 +16,12 @@ static gboolean is_wait(OrrLoopPhase phase) {
 
 static void add_phase(OrrOutcome *outcome, const char *pool, const char *phase, gint64 step,
                       double begin_s, double end_s) {
-  const OrrPostTrainingPhaseRow row = {.step = step,
-                                       .pool = (char *)pool,
-                                       .phase = (char *)phase,
-                                       .begin_s = begin_s,
-                                       .end_s = end_s};
-  g_array_append_val(outcome->post_training_phases, row);
+  ORR_APPEND(outcome->post_training_phases, OrrPostTrainingPhaseRow,
+             {.step = step,
+              .pool = (char *)pool,
+              .phase = (char *)phase,
+              .begin_s = begin_s,
+              .end_s = end_s});
 }
 
 /* Work is of category compute, as operators are; a wait is a category of its own. */
@@ -40,8 +40,7 @@ static void add_span(const OrrPostTrainingWork *work, OrrOutcome *outcome, gint6
 
 static void add_trainer(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
   const GArray *spans = work->history->spans;
-  for (guint i = 0; i < spans->len; i++) {
-    const OrrLoopSpan *span = &g_array_index(spans, OrrLoopSpan, i);
+  ORR_EACH(const OrrLoopSpan, span, spans) {
     const char *name = orr_loop_phase_words[span->phase];
     add_phase(outcome, "trainer", name, span->step, span->begin_s, span->end_s);
     add_span(work, outcome, TRAINER_LANE, name, !is_wait(span->phase), span->begin_s, span->end_s);
@@ -50,8 +49,7 @@ static void add_trainer(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
 
 static void add_rollouts(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
   const GArray *spans = work->history->pool_spans;
-  for (guint i = 0; i < spans->len; i++) {
-    const OrrLoopPoolSpan *span = &g_array_index(spans, OrrLoopPoolSpan, i);
+  ORR_EACH(const OrrLoopPoolSpan, span, spans) {
     const char *name = orr_loop_pool_words[span->state];
     add_phase(outcome, "rollouts", name, span->step, span->begin_s, span->end_s);
     add_span(work, outcome, ROLLOUT_LANE, name, span->state == ORR_LOOP_POOL_BUSY, span->begin_s,
@@ -61,19 +59,17 @@ static void add_rollouts(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
 
 static void add_engines(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
   const GArray *spans = work->history->engine_spans;
-  for (guint i = 0; i < spans->len; i++) {
-    const OrrLoopEngineSpan *span = &g_array_index(spans, OrrLoopEngineSpan, i);
+  ORR_EACH(const OrrLoopEngineSpan, span, spans)
     add_span(work, outcome, FIRST_ENGINE_LANE + span->engine, "rollout", TRUE, span->begin_s,
              span->end_s);
-  }
 }
 
 static void add_lane(OrrOutcome *outcome, gint64 lane, gint64 gpus, char *name) {
-  const OrrLaneRow row = {.lane = lane,
-                          .name = g_string_chunk_insert(outcome->names, name),
-                          .multiplicity = gpus,
-                          .end_s = outcome->result.post_training.step_time_s};
-  g_array_append_val(outcome->lanes, row);
+  ORR_APPEND(outcome->lanes, OrrLaneRow,
+             {.lane = lane,
+              .name = g_string_chunk_insert(outcome->names, name),
+              .multiplicity = gpus,
+              .end_s = outcome->result.post_training.step_time_s});
   g_free(name);
 }
 
@@ -91,16 +87,14 @@ static void add_lanes(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
 
 static void add_loads(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
   const GArray *loads = work->history->loads;
-  for (guint i = 0; i < loads->len; i++) {
-    const OrrLoopLoad *load = &g_array_index(loads, OrrLoopLoad, i);
-    const OrrPostTrainingLoadRow row = {.at_s = load->at_s,
-                                        .engines_busy = load->busy,
-                                        .running = load->running,
-                                        .waiting = load->waiting,
-                                        .at_tools = load->at_tools,
-                                        .groups_ready = load->ready};
-    g_array_append_val(outcome->post_training_loads, row);
-  }
+  ORR_EACH(const OrrLoopLoad, load, loads)
+    ORR_APPEND(outcome->post_training_loads, OrrPostTrainingLoadRow,
+               {.at_s = load->at_s,
+                .engines_busy = load->busy,
+                .running = load->running,
+                .waiting = load->waiting,
+                .at_tools = load->at_tools,
+                .groups_ready = load->ready});
 }
 
 void orr_post_training_spans(const OrrPostTrainingWork *work, OrrOutcome *outcome) {

@@ -7,8 +7,7 @@
 
 void orr_power_swing(const GArray *powers, double *ret_swing_w, double *ret_ramp_w_per_s) {
   double least = INFINITY, most = -INFINITY, change = NAN, last = NAN;
-  for (guint i = 0; i < powers->len; i++) {
-    const OrrPowerRow *row = &g_array_index(powers, OrrPowerRow, i);
+  ORR_EACH(const OrrPowerRow, row, powers) {
     least = fmin(least, row->watts);
     most = fmax(most, row->watts);
     change = fmax(change, fabs(row->watts - last) / (row->end_s - row->begin_s));

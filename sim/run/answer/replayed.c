@@ -11,8 +11,7 @@ static char *interned(const char *text) { return (char *)g_intern_string(text); 
 
 void orr_replayed_add_spans(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrProgram *program = replayed->work->program;
-  for (guint i = 0; replayed->spans && i < replayed->spans->len; i++) {
-    const OrrSpan *span = &g_array_index(replayed->spans, OrrSpan, i);
+  ORR_EACH(const OrrSpan, span, replayed->spans) {
     const OrrSpanRow row = {
         .lane = orr_program_stream_lane(program, span->stream),
         .stream = interned(orr_program_stream_name(program, span->stream)),
@@ -37,16 +36,17 @@ void orr_replayed_add_links(const OrrReplayed *replayed, OrrOutcome *outcome) {
     const guint32 stands_for = orr_program_link_stands_for(program, link);
     if (stands_for == 0) continue;
     const double bandwidth = orr_program_link_bandwidth(program, link);
-    const OrrLinkRow row = {
-        .link = g_string_chunk_insert(outcome->names, orr_program_link_name(program, link)),
-        .kind = interned(orr_fabric_link_kind(replayed->fabric,
-                                              g_array_index(replayed->work->links, guint32, link))),
-        .stands_for = stands_for,
-        .bandwidth_bytes_per_s = bandwidth,
-        .bytes = replayed->link_bytes[link],
-        .utilization = replayed->link_bytes[link] / (bandwidth * replayed->replay.end_s),
-    };
-    g_array_append_val(outcome->links, row);
+    ORR_APPEND(
+        outcome->links, OrrLinkRow,
+        {
+            .link = g_string_chunk_insert(outcome->names, orr_program_link_name(program, link)),
+            .kind = interned(orr_fabric_link_kind(
+                replayed->fabric, g_array_index(replayed->work->links, guint32, link))),
+            .stands_for = stands_for,
+            .bandwidth_bytes_per_s = bandwidth,
+            .bytes = replayed->link_bytes[link],
+            .utilization = replayed->link_bytes[link] / (bandwidth * replayed->replay.end_s),
+        });
   }
 }
 

@@ -92,8 +92,7 @@ static gboolean is_held(const char *state) {
 static void hold_replica(const OrrServingWork *work, gint64 index, double static_w, GArray *rows) {
   double since_s = 0;
   gboolean held = TRUE;
-  for (guint i = 0; i < work->turns->len; i++) {
-    const OrrServingTurnRow *turn = &g_array_index(work->turns, OrrServingTurnRow, i);
+  ORR_EACH(const OrrServingTurnRow, turn, work->turns) {
     if (turn->replica != index) continue;
     if (held) hold(rows, static_w, since_s, turn->at_s);
     since_s = turn->at_s;
@@ -131,10 +130,8 @@ static void add_powers(const OrrServingWork *work, GArray *rows) {
     g_array_append_val(rows, row);
   }
   add_static(work, rows);
-  for (guint i = 0; i < rows->len; i++) {
-    OrrPowerRow *row = &g_array_index(rows, OrrPowerRow, i);
+  ORR_EACH(OrrPowerRow, row, rows)
     row->watts = row->compute_w + row->memory_w + row->network_w + row->idle_w;
-  }
 }
 
 /* --- in all --- */

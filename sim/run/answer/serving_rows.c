@@ -51,8 +51,7 @@ static gboolean counts(const OrrServingWork *work, double arrival_s, double left
 
 /* Counts the requests of class @group; G_MAXUINT: of all classes. */
 static void count_requests(const OrrServingWork *work, guint group, Counted *counted) {
-  for (guint i = 0; i < work->requests->len; i++) {
-    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
+  ORR_EACH(const OrrServedRequest, request, work->requests) {
     const OrrServingRequestRow *row = &request->row;
     if (!counts(work, row->arrival_s, request->left_s) ||
         (group != G_MAXUINT && request->group != group))
@@ -151,8 +150,7 @@ static void fill_steady(const OrrServingWork *work, OrrServingResult *result) {
   const OrrSteady *steady = &work->steady;
   const double window_s = steady->end_s - steady->begin_s;
   double n = 0, tokens = 0;
-  for (guint i = 0; i < work->requests->len; i++) {
-    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
+  ORR_EACH(const OrrServedRequest, request, work->requests) {
     if (request->left_s <= steady->begin_s || request->left_s > steady->end_s) continue;
     n++;
     tokens += (double)(request->row.output_tokens * orr_serving_outputs(&work->params));
@@ -175,11 +173,9 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted,
                        OrrServingResult *result) {
   const double duration_s = fmax(counted->last_s - counted->first_s, 1e-12);
   result->completed = (gint64)counted->n;
-  for (guint i = 0; i < work->unserved->len; i++) {
-    const OrrUnserved *one = &g_array_index(work->unserved, OrrUnserved, i);
+  ORR_EACH(const OrrUnserved, one, work->unserved)
     if (counts(work, one->arrival_s, one->at_s))
       (*(one->is_failed ? &result->failed : &result->rejected))++;
-  }
   result->retried = work->retried;
   result->handover_bytes = work->handover_bytes;
   if (work->handovers > 0) result->handover_mean_s = work->handover_s / (double)work->handovers;
@@ -279,8 +275,7 @@ static void fill_encoders(const OrrServingWork *work, OrrServingResult *result) 
 
 static void fill_pools(const OrrServingWork *work, OrrServingResult *result) {
   const OrrServingPoolTimes *pools = &work->pools;
-  for (guint i = 0; i < work->groups->len; i++) {
-    const OrrServedGroup *group = &g_array_index(work->groups, OrrServedGroup, i);
+  ORR_EACH(const OrrServedGroup, group, work->groups) {
     result->feed_gpus += group->params.replicas * group->params.parallel.feed.gpus;
     if (result->feed_weights_bytes <= 0) result->feed_weights_bytes = group->feed_bytes;
   }
@@ -429,23 +424,24 @@ static void add_replicas(const OrrServingWork *work, OrrOutcome *outcome) {
     const OrrServedReplica *replica = &work->replicas[i];
     const double blocks = orr_served_group_blocks(orr_serving_group(work, (guint)i));
     const double stepped_s = fmax(replica->busy_s + replica->host_s, 1e-12);
-    const OrrServingReplicaRow row = {
-        .replica = i,
-        .requests = replica->requests,
-        .steps = replica->steps,
-        .preemptions = replica->preemptions,
-        .most_running = replica->most_running,
-        .evicted_blocks = replica->evicted_blocks,
-        .running_mean = replica->running_s / stepped_s,
-        .gpu_busy = work->end_s > 0 ? replica->busy_s / work->end_s : 0,
-        .host_fraction = work->end_s > 0 ? replica->host_s / work->end_s : 0,
-        .kv_utilization = replica->used_block_s / stepped_s / blocks,
-        .kv_peak = replica->peak_blocks / blocks,
-        .prefix_hit_rate = replica->looked_up_tokens > 0
-                               ? (double)replica->hit_tokens / (double)replica->looked_up_tokens
-                               : 0,
-    };
-    g_array_append_val(outcome->serving_replicas, row);
+    ORR_APPEND(
+        outcome->serving_replicas, OrrServingReplicaRow,
+        {
+            .replica = i,
+            .requests = replica->requests,
+            .steps = replica->steps,
+            .preemptions = replica->preemptions,
+            .most_running = replica->most_running,
+            .evicted_blocks = replica->evicted_blocks,
+            .running_mean = replica->running_s / stepped_s,
+            .gpu_busy = work->end_s > 0 ? replica->busy_s / work->end_s : 0,
+            .host_fraction = work->end_s > 0 ? replica->host_s / work->end_s : 0,
+            .kv_utilization = replica->used_block_s / stepped_s / blocks,
+            .kv_peak = replica->peak_blocks / blocks,
+            .prefix_hit_rate = replica->looked_up_tokens > 0
+                                   ? (double)replica->hit_tokens / (double)replica->looked_up_tokens
+                                   : 0,
+        });
   }
 }
 
@@ -457,17 +453,17 @@ static void add_classes(const OrrServingWork *work, OrrOutcome *outcome) {
     count_requests(work, group, &counted);
     const OrrLatencies ttft = orr_latencies_of(counted.ttft), tpot = orr_latencies_of(counted.tpot);
     const double good = counted.n > 0 ? (double)counted.good / (double)counted.n : 0;
-    const OrrServingClassRow row = {.group = interned(class_name(&work->params, group)),
-                                    .completed = (gint64)counted.n,
-                                    .good_fraction = good,
-                                    .goodput_rps = (double)counted.good /
-                                                   fmax(outcome->result.serving.duration_s, 1e-12),
-                                    .ttft_mean_s = ttft.mean,
-                                    .ttft_p99_s = ttft.p99,
-                                    .tpot_mean_s = tpot.mean,
-                                    .tpot_p99_s = tpot.p99,
-                                    .e2e_mean_s = orr_latencies_of(counted.e2e).mean};
-    g_array_append_val(outcome->serving_classes, row);
+    ORR_APPEND(
+        outcome->serving_classes, OrrServingClassRow,
+        {.group = interned(class_name(&work->params, group)),
+         .completed = (gint64)counted.n,
+         .good_fraction = good,
+         .goodput_rps = (double)counted.good / fmax(outcome->result.serving.duration_s, 1e-12),
+         .ttft_mean_s = ttft.mean,
+         .ttft_p99_s = ttft.p99,
+         .tpot_mean_s = tpot.mean,
+         .tpot_p99_s = tpot.p99,
+         .e2e_mean_s = orr_latencies_of(counted.e2e).mean});
     counted_clear(&counted);
   }
 }
@@ -491,11 +487,9 @@ static double mean_tokens(const OrrServingWork *work, const OrrServedGroup *grou
 static double full_requests(const OrrServingWork *work) {
   double full = 0;
   if (work->requests->len == 0) return NAN;
-  for (guint i = 0; i < work->groups->len; i++) {
-    const OrrServedGroup *group = &g_array_index(work->groups, OrrServedGroup, i);
+  ORR_EACH(const OrrServedGroup, group, work->groups)
     full += orr_served_group_blocks(group) * (double)group->params.replicas *
             (double)work->params.engine.block_size / mean_tokens(work, group);
-  }
   return full;
 }
 

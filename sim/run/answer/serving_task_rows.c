@@ -77,10 +77,8 @@ static void add_samples(const OrrServingWork *work, OrrOutcome *outcome) {
   for (gint64 i = 0; i < n; i += stride)
     g_array_append_val(outcome->serving_tasks,
                        g_array_index(work->tasks, OrrServingTaskRow, (guint)i));
-  for (guint i = 0; i < work->task_steps->len; i++) {
-    const OrrServingTaskStepRow *row = &g_array_index(work->task_steps, OrrServingTaskStepRow, i);
+  ORR_EACH(const OrrServingTaskStepRow, row, work->task_steps)
     if (row->task % step_stride == 0) g_array_append_val(outcome->serving_task_steps, *row);
-  }
 }
 
 void orr_serving_task_rows(const OrrServingWork *work, double gpus, double per_s,

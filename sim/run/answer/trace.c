@@ -103,8 +103,7 @@ static Transfer transfer_of(const OrrOutcome *outcome, const OrrSpanRow *span, i
 
 static GHashTable *find_receives(const OrrOutcome *outcome, gint64 n_stages) {
   GHashTable *receives = g_hash_table_new_full(transfer_hash, transfer_equal, g_free, NULL);
-  for (guint i = 0; i < outcome->spans->len; i++) {
-    const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);
+  ORR_EACH(const OrrSpanRow, span, outcome->spans) {
     int step;
     if (!find_direction(span->stream, &step) || step != 0) continue;
     const Transfer transfer = transfer_of(outcome, span, 0, n_stages);
@@ -146,8 +145,7 @@ static void add_arrows(GString *out, const OrrOutcome *outcome, GPtrArray *strea
 /* Use of the busiest links, as a process after the lanes: a track for each link. */
 static void add_links(GString *out, const OrrOutcome *outcome) {
   const int process = (int)outcome->lanes->len;
-  for (guint i = 0; i < outcome->link_times->len; i++) {
-    const OrrLinkTimeRow *row = &g_array_index(outcome->link_times, OrrLinkTimeRow, i);
+  ORR_EACH(const OrrLinkTimeRow, row, outcome->link_times) {
     g_string_append(out, "{\"ph\":\"C\",\"name\":");
     add_text(out, row->link);
     g_string_append_printf(out, ",\"pid\":%d", process);
@@ -177,8 +175,7 @@ static void add_counter(GString *out, gint64 lane, double at_s, const OrrMemoryT
 
 /* On each stage's first lane. */
 static void add_memory(GString *out, const OrrOutcome *outcome) {
-  for (guint i = 0; i < outcome->memory_times->len; i++) {
-    const OrrMemoryTimeRow *row = &g_array_index(outcome->memory_times, OrrMemoryTimeRow, i);
+  ORR_EACH(const OrrMemoryTimeRow, row, outcome->memory_times) {
     guint lane = 0;
     while (g_array_index(outcome->lanes, OrrLaneRow, lane).stage != row->stage) lane++;
     add_counter(out, lane, row->begin_s, row, row->activations_bytes, row->working_bytes);
@@ -188,8 +185,7 @@ static void add_memory(GString *out, const OrrOutcome *outcome) {
 
 /* The job's power, on its first lane. */
 static void add_power(GString *out, const OrrOutcome *outcome) {
-  for (guint i = 0; i < outcome->powers->len; i++) {
-    const OrrPowerRow *row = &g_array_index(outcome->powers, OrrPowerRow, i);
+  ORR_EACH(const OrrPowerRow, row, outcome->powers) {
     g_string_append(out, "{\"ph\":\"C\",\"name\":\"power of all GPUs, kW\",\"pid\":0");
     add_number(out, "ts", row->begin_s * 1e6);
     g_string_append(out, ",\"args\":{");
@@ -251,9 +247,7 @@ static void add_cluster(GString *out, const OrrOutcome *outcome) {
 /* A campaign's first seed: one process, a thread for each phase, and counters. */
 static void add_campaign(GString *out, const OrrOutcome *outcome) {
   g_autoptr(GPtrArray) phases = g_ptr_array_new();
-  for (guint i = 0; i < outcome->campaign_events->len; i++) {
-    const OrrCampaignEventRow *row =
-        &g_array_index(outcome->campaign_events, OrrCampaignEventRow, i);
+  ORR_EACH(const OrrCampaignEventRow, row, outcome->campaign_events) {
     const OrrSpanRow span = {.name = row->cause ? row->cause : row->phase,
                              .category = row->phase,
                              .begin_s = row->begin_s,
@@ -279,18 +273,15 @@ static void add_campaign(GString *out, const OrrOutcome *outcome) {
 gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError **error) {
   g_autoptr(GString) out = g_string_new("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
   g_autoptr(GPtrArray) streams = g_ptr_array_new();
-  for (guint i = 0; i < outcome->spans->len; i++) {
-    const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);
+  ORR_EACH(const OrrSpanRow, span, outcome->spans)
     add_span(out, span, thread_of(streams, span->stream));
-  }
   add_arrows(out, outcome, streams);
   add_memory(out, outcome);
   add_power(out, outcome);
   add_links(out, outcome);
   add_campaign(out, outcome);
   add_cluster(out, outcome);
-  for (guint i = 0; i < outcome->lanes->len; i++) {
-    const OrrLaneRow *lane = &g_array_index(outcome->lanes, OrrLaneRow, i);
+  ORR_EACH(const OrrLaneRow, lane, outcome->lanes) {
     add_name(out, "process_name", lane->lane, 0, lane->name);
     for (guint s = 0; s < streams->len; s++)
       add_name(out, "thread_name", lane->lane, s, g_ptr_array_index(streams, s));

@@ -30,28 +30,26 @@ static void add_lanes(const OrrReplayed *replayed, OrrOutcome *outcome) {
 
 static void add_calls(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrTraceWork *work = (const OrrTraceWork *)replayed->work;
-  for (guint i = 0; i < work->calls->len; i++) {
-    const OrrTraceCall *call = &g_array_index(work->calls, OrrTraceCall, i);
+  ORR_EACH(const OrrTraceCall, call, work->calls) {
     const OrrLabelTimes times = orr_ledger_label(replayed->ledger, call->label);
     int op = 0;
     while (!g_str_equal(orr_collective_words[op], call->op)) op++;
-    const OrrCollectiveRow row = {
-        .name = interned(call->label),
-        .op = interned(call->op),
-        .algorithm = interned(call->algorithm),
-        .n_ranks = call->n_ranks,
-        .bytes = call->bytes,
-        .count = call->count,
-        .latency_s = call->latency_s,
-        .predicted_s = call->predicted_s,
-        .mean_s = times.n > 0 ? times.seconds / (double)times.n : 0,
-        .busbw_bytes_per_s =
-            call->predicted_s > 0
-                ? call->bytes / call->predicted_s *
-                      orr_collective_bus_factor((OrrCollectiveOp)op, (guint)call->n_ranks)
-                : 0,
-        .how = interned(orr_cost_how_text(outcome->carried_from, (OrrHow)call->how))};
-    g_array_append_val(outcome->collectives, row);
+    ORR_APPEND(outcome->collectives, OrrCollectiveRow,
+               {.name = interned(call->label),
+                .op = interned(call->op),
+                .algorithm = interned(call->algorithm),
+                .n_ranks = call->n_ranks,
+                .bytes = call->bytes,
+                .count = call->count,
+                .latency_s = call->latency_s,
+                .predicted_s = call->predicted_s,
+                .mean_s = times.n > 0 ? times.seconds / (double)times.n : 0,
+                .busbw_bytes_per_s =
+                    call->predicted_s > 0
+                        ? call->bytes / call->predicted_s *
+                              orr_collective_bus_factor((OrrCollectiveOp)op, (guint)call->n_ranks)
+                        : 0,
+                .how = interned(orr_cost_how_text(outcome->carried_from, (OrrHow)call->how))});
   }
 }
 

@@ -66,8 +66,7 @@ static void spread_since(Tally *tally, const OrrReplayed *replayed, const OrrLed
 static void spread_spans(Tally *tally, const OrrReplayed *replayed) {
   const OrrProgram *program = replayed->work->program;
   g_autoptr(OrrLedger) ledger = orr_ledger_new_again(replayed->work);
-  for (guint i = 0; i < replayed->spans->len; i++) {
-    const OrrSpan *span = &g_array_index(replayed->spans, OrrSpan, i);
+  ORR_EACH(const OrrSpan, span, replayed->spans) {
     const guint lane = orr_program_stream_lane(program, span->stream);
     const Before before = look(ledger, lane);
     orr_ledger_span(span, ledger);
@@ -100,14 +99,14 @@ void orr_training_energy_add_power(const OrrReplayed *replayed, OrrOutcome *outc
   const double idle_w = power->static_w * (double)replayed->work->n_gpus;
   for (guint bin = 0; bin < ORR_POWER_BINS; bin++) {
     const OrrJoules *joules = &tally->bins[replayed_bin(tally, &repeated, (bin + 0.5) * bin_s)];
-    const OrrPowerRow row = {.begin_s = bin * bin_s,
-                             .end_s = (bin + 1) * bin_s,
-                             .watts = idle_w + orr_joules_sum(*joules) / bin_s,
-                             .compute_w = joules->compute / bin_s,
-                             .memory_w = joules->memory / bin_s,
-                             .network_w = joules->network / bin_s,
-                             .idle_w = idle_w};
-    g_array_append_val(outcome->powers, row);
+    ORR_APPEND(outcome->powers, OrrPowerRow,
+               {.begin_s = bin * bin_s,
+                .end_s = (bin + 1) * bin_s,
+                .watts = idle_w + orr_joules_sum(*joules) / bin_s,
+                .compute_w = joules->compute / bin_s,
+                .memory_w = joules->memory / bin_s,
+                .network_w = joules->network / bin_s,
+                .idle_w = idle_w});
   }
 }
 

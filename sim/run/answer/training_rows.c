@@ -30,11 +30,7 @@ static void add_steps(const OrrReplayed *replayed, OrrOutcome *outcome) {
 
 static void fill_step_times(OrrTrainingResult *r, const GArray *steps) {
   g_autoptr(GArray) seconds = g_array_new(FALSE, FALSE, sizeof(double));
-  for (guint i = 0; i < steps->len; i++) {
-    const OrrStepRow *step = &g_array_index(steps, OrrStepRow, i);
-    const double step_s = step->end_s - step->begin_s;
-    g_array_append_val(seconds, step_s);
-  }
+  ORR_EACH(const OrrStepRow, step, steps) ORR_APPEND(seconds, double, step->end_s - step->begin_s);
   const OrrLatencies spread = orr_latencies_of(seconds);
   r->step_p50_s = spread.p50;
   r->step_p99_s = spread.p99;
@@ -68,61 +64,56 @@ static OrrLaneRow lane_row(const OrrTrainingWork *work, const OrrReplayed *repla
 static void add_lanes(const OrrTrainingWork *work, const OrrReplayed *replayed,
                       OrrOutcome *outcome) {
   for (guint lane = 0; lane < orr_program_n_lanes(work->work.program); lane++) {
-    const OrrLaneRow row = lane_row(work, replayed, lane);
-    g_array_append_val(outcome->lanes, row);
+    ORR_APPEND(outcome->lanes, OrrLaneRow, lane_row(work, replayed, lane));
     const double *seconds = orr_ledger_lane(replayed->ledger, lane);
-    for (int kind = 0; kind < ORR_N_TIMES; kind++) {
-      const OrrTimeRow time = {lane, interned(orr_time_words[kind]), seconds[kind],
-                               seconds[kind] / replayed->replay.end_s};
-      g_array_append_val(outcome->times, time);
-    }
+    for (int kind = 0; kind < ORR_N_TIMES; kind++)
+      ORR_APPEND(outcome->times, OrrTimeRow,
+                 {lane, interned(orr_time_words[kind]), seconds[kind],
+                  seconds[kind] / replayed->replay.end_s});
   }
 }
 
 static void add_operators(const OrrTrainingWork *work, OrrOutcome *outcome) {
   static const char *const kinds[] = {"gemm", "attention", "memory", "comm", "moe"};
-  for (guint i = 0; i < work->operators->len; i++) {
-    const OrrCostedOperator *costed = &g_array_index(work->operators, OrrCostedOperator, i);
-    const OrrOperatorRow row = {
-        .phase = interned(costed->phase),
-        .name = interned(costed->op.name),
-        .kind = interned(kinds[costed->op.kind]),
-        .count = costed->count,
-        .seconds_each = costed->each_s,
-        .seconds_total = costed->each_s * costed->count,
-        .how = interned(orr_cost_how_text(outcome->carried_from, costed->how)),
-        .flops = costed->op.flops,
-        .bytes = costed->op.bytes,
-    };
-    g_array_append_val(outcome->operators, row);
-  }
+  ORR_EACH(const OrrCostedOperator, costed, work->operators)
+    ORR_APPEND(outcome->operators, OrrOperatorRow,
+               {
+                   .phase = interned(costed->phase),
+                   .name = interned(costed->op.name),
+                   .kind = interned(kinds[costed->op.kind]),
+                   .count = costed->count,
+                   .seconds_each = costed->each_s,
+                   .seconds_total = costed->each_s * costed->count,
+                   .how = interned(orr_cost_how_text(outcome->carried_from, costed->how)),
+                   .flops = costed->op.flops,
+                   .bytes = costed->op.bytes,
+               });
 }
 
 static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *replayed,
                             OrrOutcome *outcome) {
-  for (guint i = 0; i < work->collectives->len; i++) {
-    const OrrPlannedCollective *planned =
-        &g_array_index(work->collectives, OrrPlannedCollective, i);
+  ORR_EACH(const OrrPlannedCollective, planned, work->collectives) {
     const OrrLabelTimes times = orr_ledger_label(replayed->ledger, planned->name);
     const double predicted_s = times.n > 0 ? times.alone_s / times.n : planned->predicted_s;
     int op = 0;
     while (!g_str_equal(orr_collective_words[op], planned->op)) op++;
     const double factor = orr_collective_bus_factor(op, planned->n_ranks);
-    const OrrCollectiveRow row = {
-        .name = interned(planned->name),
-        .op = interned(planned->op),
-        .algorithm = interned(planned->algorithm),
-        .n_ranks = planned->n_ranks,
-        .bytes = planned->bytes,
-        .count = planned->count,
-        .latency_s = planned->latency_s,
-        .predicted_s = predicted_s,
-        .mean_s = times.n > 0 ? times.seconds / times.n : predicted_s,
-        .busbw_bytes_per_s =
-            planned->predicted_s > 0 ? factor * planned->bytes / planned->predicted_s : 0,
-        .how = interned(orr_cost_how_text(outcome->carried_from, planned->how)),
-    };
-    g_array_append_val(outcome->collectives, row);
+    ORR_APPEND(outcome->collectives, OrrCollectiveRow,
+               {
+                   .name = interned(planned->name),
+                   .op = interned(planned->op),
+                   .algorithm = interned(planned->algorithm),
+                   .n_ranks = planned->n_ranks,
+                   .bytes = planned->bytes,
+                   .count = planned->count,
+                   .latency_s = planned->latency_s,
+                   .predicted_s = predicted_s,
+                   .mean_s = times.n > 0 ? times.seconds / times.n : predicted_s,
+                   .busbw_bytes_per_s = planned->predicted_s > 0
+                                            ? factor * planned->bytes / planned->predicted_s
+                                            : 0,
+                   .how = interned(orr_cost_how_text(outcome->carried_from, planned->how)),
+               });
   }
 }
 
@@ -131,17 +122,17 @@ static void add_storage(const OrrTrainingWork *work, const OrrReplayed *replayed
   for (int use = 0; use < ORR_N_STORAGE_USES; use++) {
     const OrrLabelTimes times = orr_ledger_label(replayed->ledger, orr_storage_use_name(use));
     if (work->storage_bytes[use] <= 0 || times.n == 0) continue;
-    const OrrStorageRow row = {
-        .name = interned(orr_storage_use_name(use)),
-        .count = work->storage_counts[use],
-        .bytes = work->storage_bytes[use],
-        .alone_s = times.alone_s / (double)times.n,
-        .mean_s = times.seconds / (double)times.n,
-        .wall_s = times.covered_s / (double)work->storage_counts[use],
-        .bytes_per_s =
-            work->storage_bytes[use] * (double)work->storage_counts[use] / times.covered_s,
-    };
-    g_array_append_val(outcome->storage, row);
+    ORR_APPEND(outcome->storage, OrrStorageRow,
+               {
+                   .name = interned(orr_storage_use_name(use)),
+                   .count = work->storage_counts[use],
+                   .bytes = work->storage_bytes[use],
+                   .alone_s = times.alone_s / (double)times.n,
+                   .mean_s = times.seconds / (double)times.n,
+                   .wall_s = times.covered_s / (double)work->storage_counts[use],
+                   .bytes_per_s = work->storage_bytes[use] * (double)work->storage_counts[use] /
+                                  times.covered_s,
+               });
   }
 }
 
@@ -155,8 +146,7 @@ static double steps_end(const OrrReplayed *replayed, const OrrOutcome *outcome) 
 static void add_memory(const OrrTrainingWork *work, const OrrCluster *cluster,
                        OrrOutcome *outcome) {
   OrrTrainingResult *r = &outcome->result.training;
-  for (guint i = 0; i < work->memory->len; i++) {
-    const OrrStageMemory *stage = &g_array_index(work->memory, OrrStageMemory, i);
+  ORR_EACH(const OrrStageMemory, stage, work->memory) {
     const OrrMemoryRow row = {
         .stage = stage->stage,
         .weights_bytes = stage->weights,
@@ -345,10 +335,8 @@ char *orr_training_rows_explain(const OrrOutcome *outcome) {
 /* The parts of the stage that holds most. */
 char *orr_training_rows_memory_parts(const OrrOutcome *outcome) {
   const OrrMemoryRow *peak = NULL;
-  for (guint i = 0; outcome->memory && i < outcome->memory->len; i++) {
-    const OrrMemoryRow *row = &g_array_index(outcome->memory, OrrMemoryRow, i);
+  ORR_EACH(const OrrMemoryRow, row, outcome->memory)
     if (!peak || row->total_bytes > peak->total_bytes) peak = row;
-  }
   if (!peak) return g_strdup("");
   Part parts[] = {{"weights", peak->weights_bytes},
                   {"gradients", peak->gradients_bytes},

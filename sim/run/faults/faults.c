@@ -142,8 +142,7 @@ static void note_return(const OrrFaultSpec *spec, const GArray *effects, OrrPlac
   const OrrFaultEffect *effect =
       effects->len > 0 ? &g_array_index(effects, OrrFaultEffect, 0) : NULL;
   if (!effect || effect->kind != ORR_FAULT_EFFECT_NODE || !is_back) return;
-  const OrrNodeReturn back = {is_drawn ? -1 : effect->index, place};
-  g_array_append_val(returns, back);
+  ORR_APPEND(returns, OrrNodeReturn, {is_drawn ? -1 : effect->index, place});
 }
 
 GArray *orr_faults_check(const OrrFaults *faults, const OrrNode *tree, OrrDiags *diags) {

@@ -32,16 +32,14 @@ void orr_intervals_add(OrrIntervals *intervals, gint64 thing, const OrrOutage *o
     place = intervals->things->len;
     g_hash_table_insert(intervals->places, GSIZE_TO_POINTER(thing), GSIZE_TO_POINTER(place));
   }
-  const Interval interval = {outage->begin_s, outage->end_s, effect->loss, effect->index};
-  g_array_append_val((GArray *)intervals->effects->pdata[place - 1], interval);
+  ORR_APPEND((GArray *)intervals->effects->pdata[place - 1], Interval,
+             {outage->begin_s, outage->end_s, effect->loss, effect->index});
 }
 
 void orr_intervals_add_links(OrrIntervals *intervals, const OrrOutage *outage) {
-  for (guint i = 0; i < outage->effects->len; i++) {
-    const OrrFaultEffect *effect = &g_array_index(outage->effects, OrrFaultEffect, i);
+  ORR_EACH(const OrrFaultEffect, effect, outage->effects)
     if (effect->kind == ORR_FAULT_EFFECT_LINK)
       orr_intervals_add(intervals, effect->index, outage, effect);
-  }
 }
 
 /* --- Dates --- */

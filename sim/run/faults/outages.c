@@ -160,9 +160,8 @@ static void add_node(GArray *changes, const OrrOutage *outage, gint64 node,
                      const OrrOutageJob *job) {
   for (gint64 g = 0; g < job->n_gpus; g++) {
     if ((job->gpus ? job->gpus[g] : g) / job->gpus_per_node != node) continue;
-    const OrrGpuChange gone = {outage->begin_s, g, TRUE, 0}, back = {outage->end_s, g, TRUE, 1};
-    g_array_append_val(changes, gone);
-    if (isfinite(outage->end_s)) g_array_append_val(changes, back);
+    ORR_APPEND(changes, OrrGpuChange, {outage->begin_s, g, TRUE, 0});
+    if (isfinite(outage->end_s)) ORR_APPEND(changes, OrrGpuChange, {outage->end_s, g, TRUE, 1});
   }
 }
 
@@ -170,12 +169,9 @@ static void add_node(GArray *changes, const OrrOutage *outage, gint64 node,
 static void add_slow(GArray *changes, const OrrIntervals *affected, guint place) {
   const gint64 gpu = g_array_index(affected->things, gint64, place);
   g_autoptr(GArray) dates = orr_intervals_dates(affected, place);
-  for (guint d = 0; d < dates->len; d++) {
-    const double at_s = g_array_index(dates, double, d);
-    const OrrGpuChange change = {at_s, gpu, FALSE,
-                                 orr_intervals_lane_factor(affected, place, at_s)};
-    g_array_append_val(changes, change);
-  }
+  ORR_EACH_VALUE(const double, at_s, dates)
+    ORR_APPEND(changes, OrrGpuChange,
+               {at_s, gpu, FALSE, orr_intervals_lane_factor(affected, place, at_s)});
 }
 
 static gint by_date(gconstpointer a, gconstpointer b) {

@@ -9,8 +9,6 @@
  */
 #include "workloads/campaign/policy.h"
 
-extern const OrrRecoveryPolicy orr_policy_hot_update;
-
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
   (void)params;
   const gboolean in_place = what->is_planned || what->nodes_out == 0;

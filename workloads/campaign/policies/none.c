@@ -7,8 +7,6 @@
  */
 #include "workloads/campaign/policy.h"
 
-extern const OrrRecoveryPolicy orr_policy_none;
-
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
   (void)params;
   ret_plan->stops = !what->is_planned;

@@ -10,8 +10,6 @@
  */
 #include "workloads/campaign/policy.h"
 
-extern const OrrRecoveryPolicy orr_policy_replica_level;
-
 typedef struct {
   gint64 most_lost;
   double rejoin_s;

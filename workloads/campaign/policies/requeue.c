@@ -9,8 +9,6 @@
  */
 #include "workloads/campaign/policy.h"
 
-extern const OrrRecoveryPolicy orr_policy_requeue;
-
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
   (void)params;
   ret_plan->loses_host = TRUE;

@@ -10,8 +10,6 @@
  */
 #include "workloads/campaign/policy.h"
 
-extern const OrrRecoveryPolicy orr_policy_restart;
-
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
   (void)params;
   ret_plan->reschedule_s = what->nodes_out > 0 ? what->times->requeue_s : what->times->restart_s;

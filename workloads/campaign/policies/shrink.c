@@ -13,8 +13,6 @@
  */
 #include "workloads/campaign/policy.h"
 
-extern const OrrRecoveryPolicy orr_policy_shrink;
-
 typedef struct {
   gint64 most_lost;
   gboolean keeps_batch;

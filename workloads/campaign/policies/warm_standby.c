@@ -9,8 +9,6 @@
  */
 #include "workloads/campaign/policy.h"
 
-extern const OrrRecoveryPolicy orr_policy_warm_standby;
-
 typedef struct {
   double wake_s;
 } Params;

@@ -132,10 +132,7 @@ double orr_gang_allot_max_min(OrrGangAllot *allot, const double *scale) {
   const double least = orr_gang_lp_solve(&lp, x);
   for (guint i = 0; i < n; i++)
     memcpy(allot->x + (gsize)i * kinds, x + (gsize)classes.of[i] * kinds, sizeof(double) * kinds);
-  g_free(classes.of);
-  g_free(classes.gain);
-  g_free(classes.gpus);
-  g_free(classes.a);
+  ORR_FREE(classes.of, classes.gain, classes.gpus, classes.a);
   return least;
 }
 

@@ -120,8 +120,6 @@ double orr_gang_lp_solve(const OrrGangLp *lp, double *x) {
     if (tableau.basic[i] < t) x[tableau.basic[i]] = fmin(value, 1);
     if (tableau.basic[i] == t) result = value;
   }
-  g_free(tableau.cells);
-  g_free(tableau.basic);
-  g_free(tableau.zero);
+  ORR_FREE(tableau.cells, tableau.basic, tableau.zero);
   return result;
 }

@@ -92,10 +92,6 @@ void orr_gang_matching_solve(guint n, guint m, const double *cost, guint *ret_co
   for (guint i = 0; i < n; i++) add_row(&matching, i);
   for (guint j = 0; j < m; j++)
     if (matching.row[j] != NONE) ret_column[matching.row[j]] = j;
-  g_free(matching.u);
-  g_free(matching.v);
-  g_free(matching.row);
-  g_free(matching.least);
-  g_free(matching.from);
-  g_free(matching.is_reached);
+  ORR_FREE(matching.u, matching.v, matching.row, matching.least, matching.from,
+           matching.is_reached);
 }

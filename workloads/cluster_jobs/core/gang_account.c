@@ -32,8 +32,7 @@ void orr_gang_accounts_init(OrrGangAccounts *accounts, double half_life_us, GArr
   accounts->half_life_us = half_life_us;
   accounts->all = g_array_new(FALSE, TRUE, sizeof(OrrGangAccount));
   accounts->users = g_array_new(FALSE, FALSE, sizeof(guint));
-  for (guint i = 0; i < jobs->len; i++) {
-    OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+  ORR_EACH(OrrGangJob, job, jobs) {
     const guint queue = find(accounts, known, (OrrGangAccount){.queue = job->queue});
     job->account = find(accounts, known,
                         (OrrGangAccount){.queue = job->queue, .user = job->user, .parent = queue});
@@ -101,8 +100,7 @@ void orr_gang_accounts_rank(OrrGangAccounts *accounts, gint64 now_us) {
   GArray *users = accounts->users;
   guint rank = 0;
   g_array_sort_with_data(users, compare, &ranking);
-  for (guint i = 0; i < users->len; i++) {
-    const guint user = g_array_index(users, guint, i);
+  ORR_EACH_VALUE_AT(i, const guint, user, users) {
     if (i > 0 && !are_even(&ranking, g_array_index(users, guint, i - 1), user)) rank = i;
     at(accounts, user)->rank = rank;
   }

@@ -5,7 +5,6 @@
  *
  * An id that no job of the trace has is ignored: that job was left out, or ran elsewhere.
  */
-#include <string.h>
 
 #include "workloads/cluster_jobs/core/gang_state.h"
 
@@ -14,10 +13,8 @@ static void list_free(gpointer list) { g_ptr_array_unref(list); }
 /* Jobs of a trace by their id. */
 static GHashTable *by_id(GArray *jobs) {
   GHashTable *known = g_hash_table_new(g_str_hash, g_str_equal);
-  for (guint i = 0; i < jobs->len; i++) {
-    OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+  ORR_EACH(OrrGangJob, job, jobs)
     if (job->id) g_hash_table_insert(known, (char *)job->id, job);
-  }
   return known;
 }
 
@@ -36,8 +33,7 @@ static void add_dependent(GHashTable *dependents, const OrrGangJob *on, OrrGangJ
 GHashTable *orr_gang_after_open(GArray *jobs) {
   GHashTable *dependents = NULL;
   g_autoptr(GHashTable) known = NULL;
-  for (guint i = 0; i < jobs->len; i++) {
-    OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+  ORR_EACH(OrrGangJob, job, jobs) {
     if (!job->after || !*job->after) continue;
     if (!known) known = by_id(jobs);
     if (!dependents) dependents = g_hash_table_new_full(NULL, NULL, NULL, list_free);
@@ -52,10 +48,8 @@ GHashTable *orr_gang_after_open(GArray *jobs) {
 
 void orr_gang_after_ended(GHashTable *dependents, const OrrGangJob *job, GPtrArray *ready) {
   const GPtrArray *list = dependents ? g_hash_table_lookup(dependents, job) : NULL;
-  for (guint i = 0; list && i < list->len; i++) {
-    OrrGangJob *dependent = list->pdata[i];
+  ORR_EACH_POINTER(OrrGangJob, dependent, list)
     if (--dependent->n_after == 0) g_ptr_array_add(ready, dependent);
-  }
 }
 
 gboolean orr_gang_after_submitted(OrrGangJob *job) {

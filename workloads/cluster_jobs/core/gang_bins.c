@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "sim/base/arrays.h"
+
 void orr_gang_bins_init(OrrGangBins *bins, guint n, gint64 size) {
   *bins = (OrrGangBins){.n = n, .size = size, .n_free = (gint64)n * size};
   bins->free = g_new(gint64, n + 1);
@@ -15,8 +17,7 @@ void orr_gang_bins_init(OrrGangBins *bins, guint n, gint64 size) {
 }
 
 void orr_gang_bins_clear(OrrGangBins *bins) {
-  g_free(bins->free);
-  g_free(bins->levels);
+  ORR_FREE(bins->free, bins->levels);
   *bins = (OrrGangBins){0};
 }
 
@@ -29,8 +30,7 @@ void orr_gang_bins_copy(OrrGangBins *bins, const OrrGangBins *from) {
 }
 
 void orr_gang_bins_add(OrrGangBins *bins, const GArray *shares, int sign) {
-  for (guint i = 0; i < shares->len; i++) {
-    const OrrGangShare *share = &g_array_index(shares, OrrGangShare, i);
+  ORR_EACH(const OrrGangShare, share, shares) {
     gint64 *free = &bins->free[share->bin];
     if (bins->levels) bins->levels[*free]--;
     *free += sign * share->gpus;
@@ -60,8 +60,7 @@ gboolean orr_gang_bins_holds(const GArray *shares, guint bin) {
 }
 
 static void add_share(GArray *shares, guint bin, gint64 gpus) {
-  const OrrGangShare share = {bin, (gint32)gpus};
-  g_array_append_val(shares, share);
+  ORR_APPEND(shares, OrrGangShare, {bin, (gint32)gpus});
 }
 
 gboolean orr_gang_bins_place(const OrrGangBins *bins, gint64 gpus, OrrGangPick pick,

@@ -91,8 +91,7 @@ guint orr_gang_map_n_parts(const OrrGangMap *map, const GArray *shares, OrrGangL
 gint64 orr_gang_map_most(const OrrGangMap *map, const GArray *shares, OrrGangLevel level) {
   g_autoptr(GHashTable) sums = g_hash_table_new(NULL, NULL);
   gint64 most = 0;
-  for (guint i = 0; i < shares->len; i++) {
-    const OrrGangShare *share = &g_array_index(shares, OrrGangShare, i);
+  ORR_EACH(const OrrGangShare, share, shares) {
     const gpointer part = GUINT_TO_POINTER(map->part_of[level][share->bin]);
     const gint64 sum = GPOINTER_TO_INT(g_hash_table_lookup(sums, part)) + share->gpus;
     g_hash_table_insert(sums, part, GINT_TO_POINTER((gint)sum));

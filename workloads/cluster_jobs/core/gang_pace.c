@@ -37,8 +37,7 @@ static void load_leaves(OrrGangSim *sim) {
   const guint n = speed->map->n_parts[ORR_GANG_LEAF];
   memset(speed->loads, 0, sizeof *speed->loads * n);
   memset(speed->crossing, 0, sizeof *speed->crossing * n);
-  for (guint i = 0; i < sim->running->len; i++) {
-    OrrGangJob *job = sim->running->pdata[i];
+  ORR_EACH_POINTER(OrrGangJob, job, sim->running) {
     if (!job->pace) job->pace = orr_gang_speed_pace(speed, job);
     if (job->pace->uplink > 0) each_leaf(speed, job, add_load, NULL);
   }
@@ -64,8 +63,7 @@ void orr_gang_pace(OrrGangSim *sim) {
   OrrGangSpeed *speed = sim->rules->speed;
   gboolean has_changed = FALSE;
   load_leaves(sim);
-  for (guint i = 0; i < sim->running->len; i++) {
-    OrrGangJob *job = sim->running->pdata[i];
+  ORR_EACH_POINTER(OrrGangJob, job, sim->running) {
     double free = 1;
     if (job->pace->uplink > 0) each_leaf(speed, job, take_free, &free);
     const double slow = orr_gang_speed_slow(job->pace, free);

@@ -2,12 +2,12 @@
  * gang_phases.c - reads phases, and converts between work and time: a phase of width w takes w / s.
  */
 
+#include "sim/base/arrays.h"
 #include "workloads/cluster_jobs/gang_job.h"
 
 void orr_gang_phases_free(OrrGangPhases *phases) {
   if (!phases) return;
-  g_free(phases->at);
-  g_free(phases);
+  ORR_FREE(phases->at, phases);
 }
 
 static gboolean read_one(const char *text, double last, OrrGangPhase *ret_phase) {

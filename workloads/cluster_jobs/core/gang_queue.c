@@ -121,11 +121,9 @@ static void init_queue(OrrGangQueue *queue, const OrrGangQueueParams *params,
   set_slot(&queue->slots[0], params->quota, params->borrow, params->lend);
   for (guint k = 0; k < n_kinds; k++) {
     set_slot(&queue->slots[k + 1], -1, -1, -1);
-    for (guint i = 0; i < params->by_kind->len; i++) {
-      const OrrGangQuota *of = params->by_kind->pdata[i];
+    ORR_EACH_POINTER(const OrrGangQuota, of, params->by_kind)
       if (strcmp(of->kind, kinds[k]) == 0)
         set_slot(&queue->slots[k + 1], of->quota, of->borrow, of->lend);
-    }
   }
 }
 

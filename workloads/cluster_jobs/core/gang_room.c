@@ -53,10 +53,8 @@ gboolean orr_gang_room_has_resources(const OrrGangQueues *tree, const OrrGangJob
 
 /* A suspended gang goes on where it was. */
 static gboolean fits_again(OrrGangSim *sim, const OrrGangRoom *room, const OrrGangJob *job) {
-  for (guint i = 0; i < job->shares->len; i++) {
-    const OrrGangShare *share = &g_array_index(job->shares, OrrGangShare, i);
+  ORR_EACH(const OrrGangShare, share, job->shares)
     if (room->bins->free[share->bin] < share->gpus) return FALSE;
-  }
   g_array_set_size(sim->shares, 0);
   g_array_append_vals(sim->shares, job->shares->data, job->shares->len);
   return orr_gang_queues_admit(room->tree, job->queue_index, job->kind, job->gpus, TRUE);

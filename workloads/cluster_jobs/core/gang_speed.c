@@ -32,9 +32,7 @@ void orr_gang_speed_free(OrrGangSpeed *speed) {
   g_hash_table_unref(speed->answers);
   g_hash_table_unref(speed->sizes);
   g_clear_error(&speed->error);
-  g_free(speed->loads);
-  g_free(speed->crossing);
-  g_free(speed);
+  ORR_FREE(speed->loads, speed->crossing, speed);
 }
 
 static guint power_of_two(guint n) {

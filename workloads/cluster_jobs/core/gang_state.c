@@ -174,8 +174,7 @@ void orr_gang_sim_sort_waiting(OrrGangSim *sim) {
   gboolean is_sorted = TRUE;
   if (!sim->accounts.all || sim->waiting->len <= 1) return;
   orr_gang_accounts_rank(&sim->accounts, sim->now_us);
-  for (guint i = 0; i < sim->waiting->len; i++) {
-    OrrGangJob *job = sim->waiting->pdata[i];
+  ORR_EACH_POINTER_AT(i, OrrGangJob, job, sim->waiting) {
     job->key = key_of(sim, job);
     is_sorted = is_sorted &&
                 (i == 0 || compare_keys(&sim->waiting->pdata[i - 1], &sim->waiting->pdata[i]) < 0);
@@ -251,10 +250,7 @@ void orr_gang_sim_clear(OrrGangSim *sim) {
   orr_gang_queues_clear(&sim->tree);
   orr_gang_queues_clear(&sim->later_tree);
   g_clear_pointer(&sim->dependents, g_hash_table_unref);
-  g_free(sim->is_blocked);
-  g_free(sim->popular);
-  g_free(sim->needed);
-  g_free(sim->refused);
+  ORR_FREE(sim->is_blocked, sim->popular, sim->needed, sim->refused);
   g_array_unref(sim->victims);
   g_array_unref(sim->shares);
   g_ptr_array_unref(sim->requeued);

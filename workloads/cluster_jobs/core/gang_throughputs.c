@@ -74,10 +74,8 @@ OrrGangThroughputs *orr_gang_throughputs_read(const char *path, GError **error) 
   speeds->models = g_ptr_array_new_with_free_func(g_free);
   Columns columns;
   if (find_columns(csv, &columns, diags))
-    for (guint i = 0; i < csv->lines->len; i++) {
-      const OrrCsvLine *line = csv->lines->pdata[i];
+    ORR_EACH_POINTER(const OrrCsvLine, line, csv->lines)
       if (line->cells) add_line(speeds, csv, line, &columns, diags);
-    }
   g_ptr_array_add(speeds->models, NULL);
   return orr_diags_check(diags, error) ? g_steal_pointer(&speeds) : NULL;
 }

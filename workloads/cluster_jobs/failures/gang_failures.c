@@ -79,10 +79,7 @@ OrrGangFailures *orr_gang_failures_new(const OrrGangFailureRules *rules, guint n
 
 void orr_gang_failures_free(OrrGangFailures *failures) {
   if (!failures) return;
-  g_free(failures->processes);
-  g_free(failures->back_us);
-  g_free(failures->sizes);
-  g_free(failures);
+  ORR_FREE(failures->processes, failures->back_us, failures->sizes, failures);
 }
 
 const OrrGangFailureRules *orr_gang_failures_rules(const OrrGangFailures *failures) {

@@ -50,8 +50,7 @@ static void ended(OrrGangSim *sim, const OrrGangJob *job) {
   orr_gang_plan_change(sim->plan, job->shares, sim->now_us, expected_us, 1);
   g_autoptr(GPtrArray) jobs = g_ptr_array_copy(sim->waiting, NULL, NULL);
   g_ptr_array_sort(jobs, compare_promises);
-  for (guint i = 0; i < jobs->len; i++) {
-    OrrGangJob *one = jobs->pdata[i];
+  ORR_EACH_POINTER(OrrGangJob, one, jobs) {
     orr_gang_plan_change(sim->plan, one->shares, one->planned_us, one->planned_us + length_of(one),
                          1);
     promise(sim, one);
@@ -61,8 +60,7 @@ static void ended(OrrGangSim *sim, const OrrGangJob *job) {
 static void begin_from_now(OrrGangSim *sim) {
   g_autoptr(GArray) freed = g_array_new(FALSE, FALSE, sizeof(OrrGangFreed));
   g_autoptr(GPtrArray) nodes = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
-  for (guint i = 0; i < sim->running->len; i++) {
-    const OrrGangJob *job = sim->running->pdata[i];
+  ORR_EACH_POINTER(const OrrGangJob, job, sim->running) {
     const gint64 end_us = MAX(orr_gang_job_expected_us(job), sim->now_us + 1);
     const OrrGangFreed one = {end_us, job->shares};
     g_array_append_val(freed, one);
@@ -107,8 +105,7 @@ static void run(OrrGangSim *sim) {
     plan_all_again(sim);
     return;
   }
-  for (guint i = 0; i < sim->waiting->len; i++) {
-    OrrGangJob *job = sim->waiting->pdata[i];
+  ORR_EACH_POINTER(OrrGangJob, job, sim->waiting) {
     if (job->planned_us > sim->now_us) {
       sim->waiting->pdata[kept++] = job;
       continue;

@@ -41,18 +41,15 @@ static GArray *collect(OrrGangSim *sim) {
                          0};
     g_array_append_val(all, sized);
   }
-  for (guint i = 0; i < sim->waiting->len; i++) {
-    const Sized sized = {sim->waiting->pdata[i], 0, 0, 0};
-    g_array_append_val(all, sized);
-  }
+  for (guint i = 0; i < sim->waiting->len; i++)
+    ORR_APPEND(all, Sized, {sim->waiting->pdata[i], 0, 0, 0});
   g_array_sort_with_data(all, compare, sim);
   return all;
 }
 
 static gint64 give_fewest(const OrrGangSim *sim, GArray *all) {
   gint64 left = sim->n_gpus - sim->n_out;
-  for (guint i = 0; i < all->len; i++) {
-    Sized *sized = &g_array_index(all, Sized, i);
+  ORR_EACH(Sized, sized, all) {
     if (fewest(sized->job) <= left)
       left -= sized->gpus = fewest(sized->job);
     else if (sim->rules->blocked == ORR_BLOCKED_WAIT)
@@ -69,17 +66,12 @@ static double gain_of(const OrrGangSim *sim, const Sized *sized) {
 
 /* Among equal gains the first in the order. */
 static void give_rest(const OrrGangSim *sim, GArray *all, gint64 left) {
-  for (guint i = 0; i < all->len; i++) {
-    Sized *sized = &g_array_index(all, Sized, i);
-    sized->gain = gain_of(sim, sized);
-  }
+  ORR_EACH(Sized, sized, all) sized->gain = gain_of(sim, sized);
   for (; left > 0; left--) {
     Sized *best = NULL;
-    for (guint i = 0; i < all->len; i++) {
-      Sized *sized = &g_array_index(all, Sized, i);
+    ORR_EACH(Sized, sized, all)
       if (sized->gpus > 0 && sized->gpus < most(sized->job) && (!best || sized->gain > best->gain))
         best = sized;
-    }
     if (!best || (sim->rules->elastic == ORR_ELASTIC_FASTEST && !(best->gain > 0))) return;
     best->gpus++;
     best->gain = gain_of(sim, best);
@@ -114,8 +106,7 @@ static void run(OrrGangSim *sim) {
   give_rest(sim, all, give_fewest(sim, all));
   leave_all(sim);
   g_ptr_array_set_size(sim->waiting, 0);
-  for (guint i = 0; i < all->len; i++) {
-    const Sized *sized = &g_array_index(all, Sized, i);
+  ORR_EACH(const Sized, sized, all) {
     const gboolean starts = sized->gpus > 0 && start(sim, sized);
     sized->job->goes_on = FALSE;
     if (starts) continue;

@@ -124,8 +124,7 @@ static gboolean is_whole(const OrrGangPlan *plan, const OrrGangShare *share) {
 static Change change_of(OrrGangPlan *plan, const GArray *shares, int sign) {
   Change change = {shares, sign, 0, plan->n_words, 0};
   memset(plan->whole, 0, plan->n_words * sizeof(guint64));
-  for (guint i = 0; i < shares->len; i++) {
-    const OrrGangShare *share = &g_array_index(shares, OrrGangShare, i);
+  ORR_EACH(const OrrGangShare, share, shares) {
     if (!is_whole(plan, share)) continue;
     const gsize word = share->bin / 64;
     plan->whole[word] |= (guint64)1 << share->bin % 64;
@@ -148,8 +147,7 @@ static void change_whole(const OrrGangPlan *plan, Free *free, const Change *chan
 static void free_change(const OrrGangPlan *plan, Free *free, const Change *change) {
   const guint8 was = change->sign < 0 ? (guint8)plan->size : 0;
   if (change->n_whole > 0) change_whole(plan, free, change);
-  for (guint i = 0; i < change->shares->len; i++) {
-    const OrrGangShare *share = &g_array_index(change->shares, OrrGangShare, i);
+  ORR_EACH(const OrrGangShare, share, change->shares) {
     if (!is_whole(plan, share)) {
       free_add(plan, free, share->bin, change->sign * share->gpus);
       continue;
@@ -207,12 +205,8 @@ void orr_gang_plan_free(OrrGangPlan *plan) {
   if (!plan) return;
   remove_steps(plan, 0, plan->steps->len);
   orr_gang_bins_clear(&plan->least);
-  g_free(plan->levels);
-  g_free(plan->slots);
-  g_free(plan->least_bytes);
-  g_free(plan->least_whole);
-  g_free(plan->least_rest);
-  g_free(plan->whole);
+  ORR_FREE(plan->levels, plan->slots, plan->least_bytes, plan->least_whole, plan->least_rest,
+           plan->whole);
   g_array_unref(plan->steps);
   g_ptr_array_unref(plan->spare);
   g_array_unref(plan->bounds);
@@ -416,8 +410,7 @@ void orr_gang_plan_begin(OrrGangPlan *plan, const OrrGangSim *sim, GArray *freed
   step_at(plan, 0)->at_us = sim->now_us;
   free_set(plan, step_at(plan, 0)->free, &sim->bins);
   g_array_sort(freed, compare_freed);
-  for (guint i = 0; i < freed->len; i++) {
-    const OrrGangFreed *one = &g_array_index(freed, OrrGangFreed, i);
+  ORR_EACH(const OrrGangFreed, one, freed) {
     const guint step = cut(plan, one->at_us);
     const Change change = change_of(plan, one->shares, 1);
     free_change(plan, step_at(plan, step)->free, &change);
@@ -428,10 +421,8 @@ void orr_gang_plan_begin(OrrGangPlan *plan, const OrrGangSim *sim, GArray *freed
  * fit now. A start within a step is no better than at its begin: it ends later. */
 static gint64 bound_of(const OrrGangPlan *plan, gint64 gpus, gint64 length_us) {
   gint64 at_us = G_MININT64;
-  for (guint i = 0; i < plan->bounds->len; i++) {
-    const Bound *bound = &g_array_index(plan->bounds, Bound, i);
+  ORR_EACH(const Bound, bound, plan->bounds)
     if (bound->gpus == gpus && bound->length_us <= length_us) at_us = MAX(at_us, bound->at_us);
-  }
   return at_us;
 }
 

@@ -40,8 +40,7 @@ static gboolean try(OrrGangSim *sim, OrrGangJob *job) {
 static void pass_in_order(OrrGangSim *sim) {
   const gboolean skips = sim->rules->blocked == ORR_BLOCKED_SKIP;
   guint kept = 0, n_tried = 0;
-  for (guint i = 0; i < sim->waiting->len; i++) {
-    OrrGangJob *job = sim->waiting->pdata[i];
+  ORR_EACH_POINTER(OrrGangJob, job, sim->waiting) {
     const gboolean is_tried = !sim->is_blocked[job->queue_index] &&
                               (sim->rules->depth == 0 || n_tried++ < sim->rules->depth);
     if (is_tried && try(sim, job)) continue;
@@ -75,18 +74,11 @@ static void turns_init(Turns *turns, OrrGangSim *sim) {
     turns->first[((const OrrGangJob *)waiting->pdata[i])->queue_index + 1]++;
   for (guint q = 0; q < sim->tree.n; q++) turns->first[q + 1] += turns->first[q];
   memcpy(turns->at, turns->first, sizeof(guint) * sim->tree.n);
-  for (guint i = 0; i < waiting->len; i++) {
-    OrrGangJob *job = waiting->pdata[i];
-    turns->jobs[turns->at[job->queue_index]++] = job;
-  }
+  ORR_EACH_POINTER(OrrGangJob, job, waiting) turns->jobs[turns->at[job->queue_index]++] = job;
   memcpy(turns->at, turns->first, sizeof(guint) * sim->tree.n);
 }
 
-static void turns_clear(Turns *turns) {
-  g_free(turns->jobs);
-  g_free(turns->first);
-  g_free(turns->at);
-}
+static void turns_clear(Turns *turns) { ORR_FREE(turns->jobs, turns->first, turns->at); }
 
 static gboolean has_turn(const Turns *turns, guint i) {
   const OrrGangQueues *tree = &turns->sim->tree;
@@ -144,8 +136,7 @@ static void pass_by_share(OrrGangSim *sim) {
 
 static void find_shares(OrrGangSim *sim) {
   for (guint q = 0; q < sim->tree.n; q++) sim->tree.all[q].asked = sim->tree.all[q].held;
-  for (guint i = 0; i < sim->waiting->len; i++) {
-    const OrrGangJob *job = sim->waiting->pdata[i];
+  ORR_EACH_POINTER(const OrrGangJob, job, sim->waiting) {
     for (int q = (int)job->queue_index; q >= 0; q = sim->tree.all[q].parent)
       sim->tree.all[q].asked += job->gpus;
   }

@@ -53,8 +53,7 @@ static void stop(OrrGangSim *sim, OrrGangJob *job) {
 
 /* Every running job pays at every event, moved or not: at most the time since the last event. */
 static void charge_running(OrrGangSim *sim) {
-  for (guint i = 0; i < sim->running->len; i++) {
-    OrrGangJob *job = sim->running->pdata[i];
+  ORR_EACH_POINTER(OrrGangJob, job, sim->running) {
     const gint64 restart_us = orr_gang_preempt_stated(job->restart_us, sim->rules->restart_us);
     const gint64 paid_us = MIN(restart_us, sim->span_us);
     job->end_us += paid_us;
@@ -78,10 +77,8 @@ static void find_levels(OrrGangSim *sim) {
 static void give_turns(OrrGangSim *sim) {
   if (!sim->rules->order->level) return;
   for (int runs = 1; runs >= 0; runs--)
-    for (guint i = 0; i < sim->merged->len; i++) {
-      OrrGangJob *job = sim->merged->pdata[i];
+    ORR_EACH_POINTER(OrrGangJob, job, sim->merged)
       if (job->is_running == runs) job->turn = sim->turns++;
-    }
 }
 
 /* Starts the jobs that find room. A job that does not holds back those after it in its queue
@@ -91,8 +88,7 @@ static void place(OrrGangSim *sim, gboolean borrows) {
   const gboolean skips = sim->rules->blocked == ORR_BLOCKED_SKIP;
   gboolean one = FALSE, *is_blocked = sim->tree.all ? sim->is_blocked : &one;
   memset(is_blocked, 0, sizeof(gboolean) * MAX(sim->tree.n, 1));
-  for (guint i = 0; i < sim->merged->len; i++) {
-    OrrGangJob *job = sim->merged->pdata[i];
+  ORR_EACH_POINTER(OrrGangJob, job, sim->merged) {
     const guint queue = sim->tree.all ? job->queue_index : 0;
     if (job->is_running || is_blocked[queue]) continue;
     if (orr_gang_room_fits(sim, &now, job, borrows))

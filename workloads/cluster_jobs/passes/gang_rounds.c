@@ -395,8 +395,7 @@ static void prepare(Rounds *rounds, GArray *jobs) {
   for (guint k = 0; k < rounds->n_kinds; k++)
     rounds->capacity[k] =
         (double)rounds->rules->kinds[k].n_nodes * (double)rounds->rules->kinds[k].gpus_per_node;
-  for (guint i = 0; i < jobs->len; i++) {
-    OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+  ORR_EACH(OrrGangJob, job, jobs) {
     job->left_us = MAX(job->work_us, 1);
     job->run_us = job->overhead_us = 0;
     job->first_start_us = job->promised_us = -1;

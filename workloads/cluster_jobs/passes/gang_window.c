@@ -64,11 +64,8 @@ static gint64 *fewest_from(const OrrGangSim *sim, guint n) {
 
 static void begin(OrrGangSim *sim) {
   g_autoptr(GArray) freed = g_array_new(FALSE, FALSE, sizeof(OrrGangFreed));
-  for (guint i = 0; i < sim->running->len; i++) {
-    const OrrGangJob *job = sim->running->pdata[i];
-    const OrrGangFreed one = {end_of(sim, job), job->shares};
-    g_array_append_val(freed, one);
-  }
+  ORR_EACH_POINTER(const OrrGangJob, job, sim->running)
+    ORR_APPEND(freed, OrrGangFreed, {end_of(sim, job), job->shares});
   if (!sim->plan) sim->plan = orr_gang_plan_new(sim);
   orr_gang_plan_begin(sim->plan, sim, freed);
 }

@@ -62,8 +62,7 @@ static gboolean has_room(const OrrGangBins *bins, guint first, guint end, Segmen
 }
 
 static void add(GArray *shares, guint bin, gint64 gpus) {
-  const OrrGangShare share = {bin, (gint32)gpus};
-  g_array_append_val(shares, share);
+  ORR_APPEND(shares, OrrGangShare, {bin, (gint32)gpus});
 }
 
 static void take(const OrrGangBins *bins, guint first, guint end, Segment segment, GArray *shares) {

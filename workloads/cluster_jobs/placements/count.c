@@ -4,6 +4,7 @@
  *
  *   workload: {policy: {placement: count}}
  */
+#include "sim/base/arrays.h"
 #include "workloads/cluster_jobs/core/gang_bins.h"
 
 static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
@@ -11,8 +12,7 @@ static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void
   (void)params;
   g_array_set_size(shares, 0);
   if (job->gpus > bins->n_free) return FALSE;
-  const OrrGangShare share = {0, (gint32)job->gpus};
-  g_array_append_val(shares, share);
+  ORR_APPEND(shares, OrrGangShare, {0, (gint32)job->gpus});
   return TRUE;
 }
 

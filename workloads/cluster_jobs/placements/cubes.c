@@ -68,8 +68,7 @@ static void take(const OrrGangBins *bins, const Params *params, guint cube, gint
                  GArray *shares) {
   for (guint i = 0; i<params->nodes && * left> 0; i++) {
     const gint64 gpus = MIN(*left, bins->size);
-    const OrrGangShare share = {cube * (guint)params->nodes + i, (gint32)gpus};
-    g_array_append_val(shares, share);
+    ORR_APPEND(shares, OrrGangShare, {cube * (guint)params->nodes + i, (gint32)gpus});
     *left -= gpus;
   }
 }

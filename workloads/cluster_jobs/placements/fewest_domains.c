@@ -87,8 +87,7 @@ static void take_empty(const OrrGangBins *bins, guint first, guint n, gint64 *wh
   for (guint i = first; i < first + n; i++) {
     if (*whole == 0) return;
     if (bins->free[i] < bins->size) continue;
-    const OrrGangShare share = {i, (gint32)bins->size};
-    g_array_append_val(shares, share);
+    ORR_APPEND(shares, OrrGangShare, {i, (gint32)bins->size});
     (*whole)--;
   }
 }
@@ -107,8 +106,7 @@ static gboolean spread(const OrrGangBins *bins, const GArray *sizes, gint64 gpus
   if (rest == 0) return TRUE;
   const guint one = orr_gang_bins_pick_best(bins, rest, shares);
   if (one == G_MAXUINT) return FALSE;
-  const OrrGangShare share = {one, (gint32)rest};
-  g_array_append_val(shares, share);
+  ORR_APPEND(shares, OrrGangShare, {one, (gint32)rest});
   return TRUE;
 }
 

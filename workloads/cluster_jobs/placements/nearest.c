@@ -5,6 +5,7 @@
  *
  *   workload: {policy: {placement: nearest}}
  */
+#include "sim/base/arrays.h"
 #include "workloads/cluster_jobs/core/gang_bins.h"
 
 #include <stdlib.h>
@@ -33,8 +34,7 @@ static guint best_node(const Part *part, gint64 gpus, const GArray *taken) {
 }
 
 static void add_share(GArray *shares, guint bin, gint64 gpus) {
-  const OrrGangShare share = {bin, (gint32)gpus};
-  g_array_append_val(shares, share);
+  ORR_APPEND(shares, OrrGangShare, {bin, (gint32)gpus});
 }
 
 /* Up to @wanted empty nodes that are in both parts. */

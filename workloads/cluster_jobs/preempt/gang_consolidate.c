@@ -65,8 +65,7 @@ static gboolean all_fit(OrrGangSim *sim, const OrrGangJob *job, const GPtrArray 
 static gboolean take_away(OrrGangSim *sim, const OrrGangJob *job, const GPtrArray *candidates,
                           GPtrArray *moved) {
   guint pods = 0;
-  for (guint i = 0; i < candidates->len; i++) {
-    OrrGangJob *other = candidates->pdata[i];
+  ORR_EACH_POINTER(OrrGangJob, other, candidates) {
     if (pods + other->n_nodes > sim->rules->consolidate) continue;
     pods += other->n_nodes;
     hold(sim, other, other->shares, 1);

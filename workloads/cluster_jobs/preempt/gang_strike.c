@@ -60,8 +60,7 @@ static gboolean is_out(const OrrGangSim *sim, const OrrGangShare *share) {
 static gboolean replace(OrrGangSim *sim, const OrrGangJob *job) {
   g_array_set_size(sim->shares, 0);
   g_array_append_vals(sim->shares, job->shares->data, job->shares->len);
-  for (guint i = 0; i < sim->shares->len; i++) {
-    OrrGangShare *share = &g_array_index(sim->shares, OrrGangShare, i);
+  ORR_EACH(OrrGangShare, share, sim->shares) {
     if (is_out(sim, share)) {
       const guint node = find_free(sim, job->kind, share->gpus, sim->shares);
       if (node == G_MAXUINT) return FALSE;
@@ -77,8 +76,7 @@ static gboolean shrink(OrrGangSim *sim, OrrGangJob *job) {
   const gint64 fewest = job->min_gpus > 0 ? MIN(job->min_gpus, job->gpus) : job->gpus;
   gint64 gpus = 0;
   g_array_set_size(sim->shares, 0);
-  for (guint i = 0; i < job->shares->len; i++) {
-    const OrrGangShare *share = &g_array_index(job->shares, OrrGangShare, i);
+  ORR_EACH(const OrrGangShare, share, job->shares) {
     if (is_out(sim, share) || sim->bins.free[share->bin] < share->gpus) continue;
     g_array_append_val(sim->shares, *share);
     gpus += share->gpus;
@@ -116,8 +114,7 @@ static gint64 size_of(const OrrGangSim *sim, guint node) {
 
 /* Takes all GPUs of the nodes out of service, or returns them. */
 static void serve(OrrGangSim *sim, const GArray *nodes, int sign) {
-  for (guint i = 0; i < nodes->len; i++) {
-    const guint node = g_array_index(nodes, guint, i);
+  ORR_EACH_VALUE(const guint, node, nodes) {
     const OrrGangShare share = {node, (gint32)size_of(sim, node)};
     g_autoptr(GArray) one = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
     g_array_append_val(one, share);
@@ -138,8 +135,7 @@ static gboolean sits_on(const OrrGangJob *job, const OrrGangStrike *strike) {
 static GPtrArray *victims(const OrrGangSim *sim, const OrrGangStrike *strike, gint64 *ret_age_us) {
   GPtrArray *jobs = g_ptr_array_new();
   *ret_age_us = G_MAXINT64;
-  for (guint i = 0; i < sim->running->len; i++) {
-    OrrGangJob *job = sim->running->pdata[i];
+  ORR_EACH_POINTER(OrrGangJob, job, sim->running) {
     if (!sits_on(job, strike)) continue;
     g_ptr_array_add(jobs, job);
     *ret_age_us = MIN(*ret_age_us, sim->now_us - job->started_us);
@@ -148,8 +144,7 @@ static GPtrArray *victims(const OrrGangSim *sim, const OrrGangStrike *strike, gi
 }
 
 static void clear_suspended(OrrGangSim *sim, const OrrGangStrike *strike) {
-  for (guint i = 0; i < sim->waiting->len; i++) {
-    OrrGangJob *job = sim->waiting->pdata[i];
+  ORR_EACH_POINTER(OrrGangJob, job, sim->waiting) {
     if (!job->is_suspended || !sits_on(job, strike)) continue;
     job->is_suspended = FALSE;
     lose(sim, job);

@@ -185,8 +185,7 @@ static guint next_fair(const OrrGangSim *sim, const OrrGangJob *job, const GPtrA
                        Strategy strategy) {
   guint best = G_MAXUINT;
   double most = -1;
-  for (guint i = 0; i < candidates->len; i++) {
-    const OrrGangJob *victim = candidates->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrGangJob, victim, candidates) {
     if (!victim || !may_take(sim, job, victim, strategy)) continue;
     const double share =
         victim->queue_index == job->queue_index

@@ -77,8 +77,7 @@ static const OrrFieldTable table = ORR_FIELD_TABLE(
 /* Of the entries for @name, NULL: for no model, the last that a gang of @gpus reaches. */
 static const Template *largest_of(const Params *params, const char *name, gint64 gpus) {
   const Template *best = NULL;
-  for (guint i = 0; i < params->jobs->len; i++) {
-    const Template *one = params->jobs->pdata[i];
+  ORR_EACH_POINTER(const Template, one, params->jobs) {
     const char *const *names = (const char *const *)one->names;
     const gboolean is_for = name ? g_strv_contains(names, name) : !names[0];
     if (is_for && one->from_gpus <= gpus && (!best || one->from_gpus > best->from_gpus)) best = one;
@@ -115,8 +114,7 @@ static void check(const void *data, const OrrCluster *cluster, OrrPlace place, O
   const Params *params = data;
   (void)cluster;
   gboolean has_names = FALSE;
-  for (guint i = 0; i < params->jobs->len; i++) {
-    Template *one = params->jobs->pdata[i];
+  ORR_EACH_POINTER(Template, one, params->jobs) {
     has_names |= one->names[0] != NULL;
     orr_model_settle(&one->model, place, diags);
   }
@@ -131,12 +129,8 @@ static void check(const void *data, const OrrCluster *cluster, OrrPlace place, O
 /* The GPUs of a gang: the first of each of its nodes. */
 static GArray *gpus_of(const OrrGangClass *place, gint64 per_node) {
   GArray *gpus = g_array_new(FALSE, FALSE, sizeof(gint64));
-  for (guint i = 0; i < place->shares->len; i++) {
-    const OrrGangShare *share = &g_array_index(place->shares, OrrGangShare, i);
-    for (gint64 k = 0; k < share->gpus; k++) {
-      const gint64 gpu = share->bin * per_node + k;
-      g_array_append_val(gpus, gpu);
-    }
+  ORR_EACH(const OrrGangShare, share, place->shares) {
+    for (gint64 k = 0; k < share->gpus; k++) ORR_APPEND(gpus, gint64, share->bin * per_node + k);
   }
   return gpus;
 }
@@ -172,11 +166,9 @@ static gboolean reference_s(const Params *params, const Replay *own, gint64 n, d
   OrrPartTimes times;
   Replay there = *own;
   if (params->reference.device.name) there.part.cluster = &params->reference;
-  if (n > orr_cluster_n_gpus(there.part.cluster)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "speed.reference has fewer GPUs than a gang of %" G_GINT64_FORMAT, n);
-    return FALSE;
-  }
+  if (n > orr_cluster_n_gpus(there.part.cluster))
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "speed.reference has fewer GPUs than a gang of %" G_GINT64_FORMAT, n);
   if (!replay(&there, gpus, &whole, 1, &times, error)) return FALSE;
   *ret_s = times.seconds;
   return TRUE;
@@ -206,10 +198,9 @@ static double uplink_of(const OrrPartTimes *times) {
 static gboolean check_room(const Replay *own, double gpu_bytes, GError **error) {
   const double room = own->world->cluster->device.memory_bytes;
   if (gpu_bytes <= room) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "%s: its training needs %.1f GiB of memory on a GPU, which has %.1f", own->part.name,
-              gpu_bytes / (1 << 30), room / (1 << 30));
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "%s: its training needs %.1f GiB of memory on a GPU, which has %.1f",
+                       own->part.name, gpu_bytes / (1 << 30), room / (1 << 30));
 }
 
 static char *name_of(const Template *one, gint64 gpus) {

@@ -153,10 +153,8 @@ static gboolean read_jobs(OrrJobTrace *trace, const char *path, OrrDiags *diags,
   if (at[GPUS] < 0) orr_job_trace_assume(trace, "no column gpus: each job takes 1");
   if (at[LIMIT] < 0)
     orr_job_trace_assume(trace, "no column limit_s: schedulers know each job's run time");
-  for (guint i = 0; i < csv->lines->len; i++) {
-    const OrrCsvLine *line = csv->lines->pdata[i];
+  ORR_EACH_POINTER(const OrrCsvLine, line, csv->lines)
     if (line->cells) add_line(trace, csv, line, at, diags);
-  }
   return TRUE;
 }
 

@@ -197,11 +197,11 @@ static gboolean check_models(const OrrJobGenerate *generate, const OrrJobGround 
     while (*models && !(orr_gang_throughputs_find(ground->speeds, *models, gpus, ground->kind) > 0))
       models++;
     if (*models) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "workload.generate.models: the throughputs have no model for %" G_GINT64_FORMAT
-                " GPUs of kind '%s', in which run times are drawn",
-                gpus, ground->kind);
-    return FALSE;
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
+        "workload.generate.models: the throughputs have no model for %" G_GINT64_FORMAT
+        " GPUs of kind '%s', in which run times are drawn",
+        gpus, ground->kind);
   }
   return TRUE;
 }

@@ -68,10 +68,8 @@ static gboolean read_jobs(OrrJobTrace *trace, const char *path, OrrDiags *diags,
   if (!csv) return FALSE;
   if (!find_columns(csv, &columns, diags)) return TRUE;
   orr_job_trace_assume(trace, "no time limits: schedulers know each job's run time");
-  for (guint i = 0; i < csv->lines->len; i++) {
-    const OrrCsvLine *line = csv->lines->pdata[i];
+  ORR_EACH_POINTER(const OrrCsvLine, line, csv->lines)
     if (line->cells) add_line(trace, csv, line, &columns, diags);
-  }
   return TRUE;
 }
 

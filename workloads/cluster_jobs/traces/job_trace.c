@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/fault.h"
@@ -27,10 +26,7 @@ OrrJobTrace *orr_job_trace_new(void) {
 
 void orr_job_trace_free(OrrJobTrace *trace) {
   if (!trace) return;
-  for (guint i = 0; i < trace->jobs->len; i++) {
-    OrrGangJob *job = &g_array_index(trace->jobs, OrrGangJob, i);
-    g_clear_pointer(&job->shares, g_array_unref);
-  }
+  ORR_EACH(OrrGangJob, job, trace->jobs) g_clear_pointer(&job->shares, g_array_unref);
   g_array_unref(trace->jobs);
   g_string_chunk_free(trace->texts);
   g_ptr_array_unref(trace->assumed);
@@ -45,10 +41,8 @@ char *orr_job_trace_text(const char *path, GError **error) {
     g_prefix_error(error, "%s: ", path);
     return NULL;
   }
-  if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: not a text file", path);
-    return NULL;
-  }
+  if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL))
+    return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s: not a text file", path);
   return g_steal_pointer(&text);
 }
 
@@ -118,29 +112,29 @@ void orr_job_trace_add(OrrJobTrace *trace, const OrrJobLine *line, OrrPlace plac
     return;
   }
   const double work_s = line->work_s * (line->phases ? orr_gang_phases_time(line->phases) : 1);
-  const OrrGangJob job = {.id = kept(trace, line->id),
-                          .user = kept(trace, line->user),
-                          .queue = kept(trace, queue),
-                          .model = kept(trace, line->model),
-                          .number = number_of(trace, line->id),
-                          .submit_us = llround(line->submit_s * ORR_GANG_US_PER_S),
-                          .work_us = llround(work_s * ORR_GANG_US_PER_S),
-                          .limit_us = llround(line->limit_s * ORR_GANG_US_PER_S),
-                          .restart_us = stated_us(line->restart_s),
-                          .checkpoint_us = stated_us(line->checkpoint_s),
-                          .checkpoint_cost_us = stated_us(line->checkpoint_cost_s),
-                          .detection_us = stated_us(line->detection_s),
-                          .priority = line->priority,
-                          .gpus = (gint64)line->gpus,
-                          .cpus = line->cpus,
-                          .memory_bytes = line->memory_gb * 1e9,
-                          .min_gpus = (gint64)line->min_gpus,
-                          .max_gpus = (gint64)line->max_gpus,
-                          .segment = (gint64)line->segment,
-                          .steps = line->steps,
-                          .phases = line->phases,
-                          .after = kept(trace, line->after)};
-  g_array_append_val(trace->jobs, job);
+  ORR_APPEND(trace->jobs, OrrGangJob,
+             {.id = kept(trace, line->id),
+              .user = kept(trace, line->user),
+              .queue = kept(trace, queue),
+              .model = kept(trace, line->model),
+              .number = number_of(trace, line->id),
+              .submit_us = llround(line->submit_s * ORR_GANG_US_PER_S),
+              .work_us = llround(work_s * ORR_GANG_US_PER_S),
+              .limit_us = llround(line->limit_s * ORR_GANG_US_PER_S),
+              .restart_us = stated_us(line->restart_s),
+              .checkpoint_us = stated_us(line->checkpoint_s),
+              .checkpoint_cost_us = stated_us(line->checkpoint_cost_s),
+              .detection_us = stated_us(line->detection_s),
+              .priority = line->priority,
+              .gpus = (gint64)line->gpus,
+              .cpus = line->cpus,
+              .memory_bytes = line->memory_gb * 1e9,
+              .min_gpus = (gint64)line->min_gpus,
+              .max_gpus = (gint64)line->max_gpus,
+              .segment = (gint64)line->segment,
+              .steps = line->steps,
+              .phases = line->phases,
+              .after = kept(trace, line->after)});
 }
 
 static int compare(gconstpointer a, gconstpointer b) {

@@ -64,8 +64,7 @@ void orr_trace_free(gpointer data) {
   g_array_unref(trace->requests);
   g_ptr_array_unref(trace->spans);
   g_ptr_array_unref(trace->keys);
-  g_free(trace->left_out);
-  g_free(trace);
+  ORR_FREE(trace->left_out, trace);
 }
 
 void orr_trace_leave_out(OrrTrace *trace, const char *key) {
@@ -115,9 +114,8 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
                     prompt, output, trace->longest);
     return;
   }
-  const OrrRequest request = {
-      .arrival_s = time_s, .prompt = (gint32)prompt, .output = (gint32)output};
-  g_array_append_val(trace->requests, request);
+  ORR_APPEND(trace->requests, OrrRequest,
+             {.arrival_s = time_s, .prompt = (gint32)prompt, .output = (gint32)output});
 }
 
 /* The texts of a prompt that is replayed for the @time-th time: others than those before. @salt
@@ -177,16 +175,13 @@ static void repeat(OrrTrace *trace, gint64 times) {
   const double span_s = arrival_at(trace, n - 1) - arrival_at(trace, 0);
   const double period_s = span_s * n / MAX(n - 1, 1);
   for (gint64 time = 1; time < times; time++)
-    for (guint i = 0; i < n; i++) {
-      const OrrRequest request = replayed(trace, i, (guint64)time, 0, period_s);
-      g_array_append_val(trace->requests, request);
-    }
+    for (guint i = 0; i < n; i++)
+      ORR_APPEND(trace->requests, OrrRequest, replayed(trace, i, (guint64)time, 0, period_s));
 }
 
 /* Times measured under another load are left out. */
 static void scale(OrrTrace *trace, double origin_s, double factor, gboolean is_other) {
-  for (guint i = 0; i < trace->requests->len; i++) {
-    OrrRequest *request = &g_array_index(trace->requests, OrrRequest, i);
+  ORR_EACH(OrrRequest, request, trace->requests) {
     const gboolean is_measured = !is_other && request->measured_end_s > 0;
     request->arrival_s = (request->arrival_s - origin_s) * factor;
     request->measured_first_s = is_measured ? request->measured_first_s - origin_s : 0;

@@ -62,8 +62,7 @@ OrrTrace *orr_arrival_file_read_csv(const OrrTraceFile *params, const OrrArrival
   if (!csv) return NULL;
   OrrTrace *trace = orr_trace_new(context);
   if (find_columns(trace, csv, columns, at, diags))
-    for (guint i = 0; i < csv->lines->len; i++) {
-      const OrrCsvLine *line = csv->lines->pdata[i];
+    ORR_EACH_POINTER(const OrrCsvLine, line, csv->lines) {
       if (line->cells) add_row(trace, csv, line, at, &zero_s, diags);
       if (context->requests > 0 && trace->requests->len >= context->requests) break;
     }

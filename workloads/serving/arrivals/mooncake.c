@@ -36,8 +36,7 @@ static void read_ids(OrrJson *json, GArray *ids) {
       json->is_bad = TRUE;
       return;
     }
-    const guint64 whole = (guint64)id;
-    g_array_append_val(ids, whole);
+    ORR_APPEND(ids, guint64, (guint64)id);
   }
 }
 

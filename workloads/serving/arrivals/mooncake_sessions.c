@@ -99,8 +99,7 @@ static void read_ids(OrrJson *json, GArray *ids) {
       json->is_bad = TRUE;
       return;
     }
-    const guint64 whole = (guint64)id;
-    g_array_append_val(ids, whole);
+    ORR_APPEND(ids, guint64, (guint64)id);
   }
 }
 
@@ -208,8 +207,7 @@ static void add_turn(Reading *reading, Row *row, OrrPlace place) {
   if (!time_of(row, session, &time_s, place, reading->diags)) return;
   orr_trace_add(state->trace, 0, prompt, row->output, place, reading->diags);
   if (state->trace->requests->len == i) return;
-  const Turn turn = {session ? time_s : time_s / reading->params->speed, NONE};
-  g_array_append_val(state->turns, turn);
+  ORR_APPEND(state->turns, Turn, {session ? time_s : time_s / reading->params->speed, NONE});
   name_blocks(state, reading->texts, row, i,
               session ? g_array_index(state->trace->requests, OrrRequest, session->last).stream
                       : i + 1);

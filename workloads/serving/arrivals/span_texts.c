@@ -51,8 +51,8 @@ OrrSpanOfText *orr_span_texts_read(OrrSpanTexts *texts, const guint64 *ids, guin
     if (before && place->text == before->text && place->at == before->at + 1) {
       g_array_index(spans, OrrSpanOfText, spans->len - 1).end = (gint32)end;
     } else {
-      const OrrSpanOfText span = {ids[i], place->text, place->at * texts->span_tokens, (gint32)end};
-      g_array_append_val(spans, span);
+      ORR_APPEND(spans, OrrSpanOfText,
+                 {ids[i], place->text, place->at * texts->span_tokens, (gint32)end});
     }
     before = place;
   }

@@ -54,8 +54,7 @@ static const Hook *hook_at(const OrrCore *core, guint i) {
 }
 
 void orr_core_hook(OrrCore *core, const OrrCoreHooks *hooks, gpointer state) {
-  const Hook hook = {hooks, state};
-  g_array_append_val(core->hooks, hook);
+  ORR_APPEND(core->hooks, Hook, {hooks, state});
 }
 
 void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrScheduler *scheduler,
@@ -80,8 +79,7 @@ void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrSchedule
 void orr_core_clear(OrrCore *core) {
   if (!core->running) return;
   for (guint i = 0; i < core->n_queues; i++) g_ptr_array_unref(core->waiting[i]);
-  g_free(core->waiting);
-  g_free(core->served);
+  ORR_FREE(core->waiting, core->served);
   g_ptr_array_unref(core->running);
   g_ptr_array_unref(core->batch);
   g_ptr_array_unref(core->aside);
@@ -177,10 +175,8 @@ OrrRequest *orr_core_first(OrrCore *core) {
 }
 
 static void put_back(OrrCore *core) {
-  for (guint i = 0; i < core->aside->len; i++) {
-    OrrRequest *request = core->aside->pdata[i];
+  ORR_EACH_POINTER(OrrRequest, request, core->aside)
     heap_push(core->waiting[queue_of(core, request)], request);
-  }
   g_ptr_array_set_size(core->aside, 0);
 }
 
@@ -351,8 +347,7 @@ void orr_core_preempt(OrrCore *core, OrrRequest *request) {
 /* Without a key the one that was admitted last, as vLLM's running.pop(). */
 static OrrRequest *last_running(const OrrCore *core) {
   OrrRequest *last = NULL;
-  for (guint i = 0; i < core->running->len; i++) {
-    OrrRequest *request = core->running->pdata[i];
+  ORR_EACH_POINTER(OrrRequest, request, core->running) {
     if (request->is_in_flight) continue;
     if (!last || !core->scheduler->key || orr_request_is_before(last, request)) last = request;
   }
@@ -431,8 +426,7 @@ static void settle_shape(OrrCore *core) {
   OrrStepShape *shape = &core->shape;
   shape->keys_least = INFINITY;
   shape->keys_most = 0;
-  for (guint i = 0; i < core->batch->len; i++) {
-    const OrrRequest *request = core->batch->pdata[i];
+  ORR_EACH_POINTER(const OrrRequest, request, core->batch) {
     if (!orr_request_decodes(request)) continue;
     shape->keys_least = fmin(shape->keys_least, (double)request->computed + request->scheduled);
     shape->keys_most = fmax(shape->keys_most, (double)request->computed + request->scheduled);
@@ -457,10 +451,8 @@ gboolean orr_core_plan(OrrCore *core, double now_s) {
       hook_at(core, i)->hooks->open_plan(hook_at(core, i)->state, core);
   core->scheduler->plan(core, core->scheduler_params, core->scheduler_state);
   put_back(core);
-  for (guint i = 0; i < core->batch->len; i++) {
-    OrrRequest *request = core->batch->pdata[i];
+  ORR_EACH_POINTER(OrrRequest, request, core->batch)
     if (request->scheduled_s < 0) request->scheduled_s = now_s;
-  }
   for (guint i = 0; i < core->hooks->len; i++)
     if (hook_at(core, i)->hooks->plan) hook_at(core, i)->hooks->plan(hook_at(core, i)->state, core);
   settle_shape(core);
@@ -496,8 +488,7 @@ static void end_request(OrrCore *core, OrrRequest *request) {
 void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, OrrCoreFinish token,
                           OrrCoreFinish finish, void *user) {
   gboolean has_finished = FALSE;
-  for (guint i = 0; i < batch->len; i++) {
-    OrrRequest *request = batch->pdata[i];
+  ORR_EACH_POINTER(OrrRequest, request, batch) {
     const gint64 before = request->computed;
     const gboolean is_checked = core->drafter && orr_request_decodes(request);
     gint32 wrote = 1;
@@ -523,14 +514,10 @@ void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, O
   }
   if (has_finished) {
     guint n = 0;
-    for (guint i = 0; i < core->running->len; i++) {
-      OrrRequest *request = core->running->pdata[i];
+    ORR_EACH_POINTER(OrrRequest, request, core->running)
       if (request->state != ORR_REQUEST_FINISHED) core->running->pdata[n++] = request;
-    }
     g_ptr_array_set_size(core->running, (gint)n);
   }
-  for (guint i = 0; i < batch->len; i++) {
-    OrrRequest *request = batch->pdata[i];
+  ORR_EACH_POINTER(OrrRequest, request, batch)
     if (request->state == ORR_REQUEST_FINISHED) finish(request, user);
-  }
 }

@@ -39,8 +39,7 @@ static GArray *read_trace(const char *file, char *const *folders, gint64 most, G
       orr_diags_error(diags, line->place,
                       "accepted is %g: want a whole number from 0 to num-speculative-tokens (%d)",
                       accepted, (int)most);
-    const gint32 whole = (gint32)accepted;
-    g_array_append_val(trace, whole);
+    ORR_APPEND(trace, gint32, (gint32)accepted);
   }
   if (!orr_diags_check(diags, error)) return NULL;
   if (trace->len > 0) return g_steal_pointer(&trace);

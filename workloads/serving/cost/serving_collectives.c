@@ -111,8 +111,7 @@ gboolean orr_serving_collectives_try(const OrrServingCostParams *params, GError 
   }
   for (guint k = 0; k < orr_model_n_layer_kinds(model); k++)
     orr_inference_experts(model, k, &params->shard, ranks_of(params), operators);
-  for (guint i = 0; i < operators->len; i++) {
-    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+  ORR_EACH(const OrrOperator, op, operators) {
     if (op->kind != ORR_OPERATOR_COMM) continue;
     g_autoptr(OrrCollectivePlan) planned = plan_operator(params, op, error);
     if (!planned) return FALSE;

@@ -136,8 +136,8 @@ static void follow_up(OrrFleet *fleet, OrrRequest *request, const OrrServingRequ
 
 static void note_unserved(OrrFleet *fleet, const OrrRequest *request, gboolean is_failed) {
   const double start_s = fleet->run.start_s, now_s = orr_serving_run_now(&fleet->run);
-  const OrrUnserved row = {request->arrival_s - start_s, now_s - start_s, is_failed};
-  g_array_append_val(fleet->run.work->unserved, row);
+  ORR_APPEND(fleet->run.work->unserved, OrrUnserved,
+             {request->arrival_s - start_s, now_s - start_s, is_failed});
   orr_watch_unserved(&fleet->watch);
 }
 
@@ -533,10 +533,8 @@ gboolean orr_fleet_begin(OrrWork *base, const OrrLivePlace *place, GError **erro
 void orr_fleet_times(const OrrWork *base, double *ret_end_s, double *ret_answer_s) {
   const OrrServingWork *work = (const OrrServingWork *)base;
   double sum_s = 0;
-  for (guint i = 0; i < work->requests->len; i++) {
-    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
+  ORR_EACH(const OrrServedRequest, request, work->requests)
     sum_s += request->end_s - request->row.arrival_s;
-  }
   *ret_end_s = work->end_s;
   *ret_answer_s = work->requests->len > 0 ? sum_s / work->requests->len : 0;
 }

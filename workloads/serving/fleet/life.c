@@ -135,9 +135,8 @@ static void enter(One *one, State state) {
   one->state = state;
   life->route->is_up[one->index] = state == UP;
   one->since_s = now_s;
-  const OrrServingTurnRow turn = {now_s - life->run->start_s, one->index,
-                                  (char *)state_words[state]};
-  g_array_append_val(life->run->work->turns, turn);
+  ORR_APPEND(life->run->work->turns, OrrServingTurnRow,
+             {now_s - life->run->start_s, one->index, (char *)state_words[state]});
 }
 
 static void is_started(void *user) {
@@ -294,11 +293,9 @@ static OrrPoolView view_of(OrrLife *life, Pool *pool) {
 static guint most_wanted(Pool *pool, guint wanted) {
   const double now_s = now(pool->life),
                since_s = now_s - params_of(pool->life)->autoscaling.down_after_s;
-  const Wish wish = {now_s, wanted};
-  g_array_append_val(pool->wishes, wish);
+  ORR_APPEND(pool->wishes, Wish, {now_s, wanted});
   guint kept = 0, most = 0;
-  for (guint i = 0; i < pool->wishes->len; i++) {
-    const Wish *old = &g_array_index(pool->wishes, Wish, i);
+  ORR_EACH(const Wish, old, pool->wishes) {
     if (old->at_s < since_s) continue;
     most = MAX(most, old->n);
     g_array_index(pool->wishes, Wish, kept++) = *old;
@@ -416,9 +413,7 @@ void orr_life_free(OrrLife *life) {
   for (gint64 i = 0; i < params_of(life)->replicas; i++) g_free(life->all[i].slow);
   for (guint i = 0; i < life->n_pools; i++) g_array_unref(life->pools[i].wishes);
   orr_pool_free(life->starts);
-  g_free(life->all);
-  g_free(life->changes);
-  g_free(life);
+  ORR_FREE(life->all, life->changes, life);
 }
 
 void orr_life_close(const OrrLife *life, double end_s) {

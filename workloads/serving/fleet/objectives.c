@@ -58,8 +58,7 @@ static gboolean check_slo(const OrrServingRun *run, const OrrSlo *slo, const cha
 gboolean orr_objectives_check(const OrrServingRun *run, GError **error) {
   const OrrServing *params = &run->work->params;
   if (!check_slo(run, &params->slo, "workload.slo", error)) return FALSE;
-  for (guint i = 0; params->classes && i < params->classes->len; i++) {
-    const OrrRequestClass *one = params->classes->pdata[i];
+  ORR_EACH_POINTER(const OrrRequestClass, one, params->classes) {
     g_autofree char *whose = g_strdup_printf("workload.classes.%s.slo", one->name);
     if (!check_slo(run, &one->slo, whose, error)) return FALSE;
   }

@@ -36,10 +36,8 @@ static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster 
     return own;
   }
   gint64 left = orr_cluster_n_gpus(cluster);
-  for (guint i = 0; params->groups && i < params->groups->len; i++) {
-    const OrrReplicaGroup *other = params->groups->pdata[i];
+  ORR_EACH_POINTER(const OrrReplicaGroup, other, params->groups)
     left -= other->replicas * orr_serving_parallel_gpus(&other->parallel);
-  }
   left -= params->encoders.replicas + orr_tasks_gpus(&params->tasks, G_MAXUINT);
   if (own.replicas == 0) own.replicas = MAX(left / orr_serving_parallel_gpus(&own.parallel), 1);
   return own;
@@ -588,8 +586,5 @@ void orr_serving_check_free(OrrWork *base) {
   g_array_unref(work->task_pools);
   g_free(work->power);
   g_array_unref(work->groups);
-  g_free(work->replicas);
-  g_free(work->missing);
-  g_free(work->left_out);
-  g_free(work);
+  ORR_FREE(work->replicas, work->missing, work->left_out, work);
 }

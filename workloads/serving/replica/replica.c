@@ -182,8 +182,7 @@ static guint run_length(const OrrReplica *replica) {
       core->drafter || orr_kv_keeps_states(core->kv) || core->more_sequences > 0)
     return 1;
   gint64 steps = LONGEST_RUN;
-  for (guint i = 0; i < core->batch->len; i++) {
-    const OrrRequest *request = core->batch->pdata[i];
+  ORR_EACH_POINTER(const OrrRequest, request, core->batch) {
     steps = MIN(steps, (gint64)request->output - request->generated);
   }
   return (guint)MAX(steps, 1);
@@ -195,8 +194,7 @@ static guint plan_blocks(OrrReplica *replica, guint steps) {
   const OrrCore *core = &replica->cores[0];
   g_array_set_size(replica->new_blocks, steps);
   for (guint k = 0; k < steps; k++) g_array_index(replica->new_blocks, gint64, k) = 0;
-  for (guint i = 0; i < core->batch->len; i++) {
-    const OrrRequest *request = core->batch->pdata[i];
+  ORR_EACH_POINTER(const OrrRequest, request, core->batch) {
     gint64 blocks = request->blocks; /* step k computes token computed + k + 1 */
     for (gint64 k; (k = orr_kv_room(core->kv, blocks) - request->computed) < (gint64)steps;
          blocks++)
@@ -257,8 +255,7 @@ static void take_steps(OrrReplica *replica, guint n_steps) {
     begin_s = end_s;
   }
   const double first_end_s = end_of(replica, 0);
-  for (guint i = 0; i < core->batch->len; i++) {
-    OrrRequest *request = core->batch->pdata[i];
+  ORR_EACH_POINTER(OrrRequest, request, core->batch) {
     const gint32 computed = request->computed;
     orr_serving_run_note_gaps(replica->run, first_end_s - request->last_token_s,
                               orr_serving_run_counts(replica->run, request));
@@ -326,10 +323,8 @@ void orr_replica_report_chunks(const OrrReplica *replica, double step_s) {
   const OrrReplicaReports *reports = replica->reports;
   for (guint c = 0; reports->chunk && c < replica->n_cores; c++) {
     const GPtrArray *batch = replica->cores[c].batch;
-    for (guint i = 0; i < batch->len; i++) {
-      OrrRequest *request = batch->pdata[i];
+    ORR_EACH_POINTER(OrrRequest, request, batch)
       reports->chunk(reports->user, request, request->scheduled, step_s);
-    }
   }
 }
 

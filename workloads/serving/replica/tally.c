@@ -27,10 +27,8 @@ guint orr_serving_run_counts(const OrrServingRun *run, const OrrRequest *request
 
 double orr_serving_work_littles_law_error(const OrrServingWork *work) {
   double sum_s = work->failed_s;
-  for (guint i = 0; i < work->requests->len; i++) {
-    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
+  ORR_EACH(const OrrServedRequest, request, work->requests)
     sum_s += request->end_s - request->row.arrival_s;
-  }
   return sum_s > 0 ? fabs(work->area_request_s / sum_s - 1) : 0;
 }
 
@@ -69,9 +67,9 @@ void orr_serving_run_note_first(OrrServingRun *run) {
 }
 
 void orr_serving_run_note_sum(OrrServingRun *run) {
-  const OrrServingSum sum = {orr_serving_run_now(run) - run->start_s, joules_so_far(run->work),
-                             run->work->window.gaps};
-  g_array_append_val(run->sums, sum);
+  ORR_APPEND(
+      run->sums, OrrServingSum,
+      {orr_serving_run_now(run) - run->start_s, joules_so_far(run->work), run->work->window.gaps});
 }
 
 /* Between the two sums around @at_s; the first one is 0 at the begin. */
@@ -92,11 +90,9 @@ static OrrServingSum sum_at(const OrrServingRun *run, double at_s) {
 
 static guint64 output_in(const OrrServingWork *work, double begin_s, double end_s) {
   guint64 tokens = 0;
-  for (guint i = 0; i < work->requests->len; i++) {
-    const OrrServedRequest *row = &g_array_index(work->requests, OrrServedRequest, i);
+  ORR_EACH(const OrrServedRequest, row, work->requests)
     if (row->left_s > begin_s && row->left_s <= end_s)
       tokens += (guint64)(row->row.output_tokens * orr_serving_outputs(&work->params));
-  }
   return tokens;
 }
 
@@ -104,8 +100,7 @@ static guint64 output_in(const OrrServingWork *work, double begin_s, double end_
 static void keep_gaps(GArray *gaps, guint64 first, guint64 end) {
   guint64 at = 0;
   guint n = 0;
-  for (guint i = 0; i < gaps->len; i++) {
-    OrrTokenGap gap = g_array_index(gaps, OrrTokenGap, i);
+  ORR_EACH_VALUE(OrrTokenGap, gap, gaps) {
     const guint64 from = MAX(at, first), to = MIN(at + gap.n, end);
     at += gap.n;
     if (to <= from) continue;
@@ -173,8 +168,7 @@ void orr_serving_run_note_gaps(OrrServingRun *run, double gap_s, guint n) {
     last->n += n;
     return;
   }
-  const OrrTokenGap row = {(float)gap_s, n};
-  g_array_append_val(gaps, row);
+  ORR_APPEND(gaps, OrrTokenGap, {(float)gap_s, n});
 }
 
 /* --- of a replica --- */

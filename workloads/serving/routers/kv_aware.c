@@ -72,8 +72,8 @@ static void close_router(gpointer data) {
 static void on_blocks(gpointer data, guint replica, const OrrTextBlocks *blocks, gboolean is_there,
                       double now_s) {
   State *state = data;
-  const Event event = {now_s + state->params->staleness_s, *blocks, replica, is_there};
-  g_array_append_val(state->events, event);
+  ORR_APPEND(state->events, Event,
+             {now_s + state->params->staleness_s, *blocks, replica, is_there});
 }
 
 static void hear(State *state, double now_s) {

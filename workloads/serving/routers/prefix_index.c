@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "sim/base/arrays.h"
+
 typedef struct {
   guint replica, cores; /* that have these blocks; >= 1 */
   gint64 first, end;
@@ -37,8 +39,7 @@ OrrPrefixIndex *orr_prefix_index_new(guint n_replicas) {
 
 void orr_prefix_index_free(OrrPrefixIndex *index) {
   g_hash_table_unref(index->texts);
-  g_free(index->matches);
-  g_free(index);
+  ORR_FREE(index->matches, index);
 }
 
 static Stretch *stretch_at(const Text *text, guint i) {

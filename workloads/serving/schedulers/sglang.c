@@ -57,8 +57,7 @@ static OrrRequest *pick(OrrCore *core, const void *data, GPtrArray *heap) {
   OrrRequest *best = heap->pdata[0];
   if (!params->longest_prefix || heap->len > MOST_SORTED) return best;
   gint64 longest = -1;
-  for (guint i = 0; i < heap->len; i++) {
-    OrrRequest *request = heap->pdata[i];
+  ORR_EACH_POINTER(OrrRequest, request, heap) {
     const gint64 hit = orr_kv_lookup(core->kv, request);
     if (hit < longest || (hit == longest && !orr_request_is_before(request, best))) continue;
     best = request;
@@ -75,10 +74,8 @@ static double still_to_write(const OrrRequest *request) {
  * output of one that has not begun to write. */
 static double promised(const OrrCore *core, const State *state) {
   double sum = 0;
-  for (guint i = 0; i < core->running->len; i++) {
-    const OrrRequest *request = core->running->pdata[i];
+  ORR_EACH_POINTER(const OrrRequest, request, core->running)
     sum += still_to_write(request) * (request->generated > 0 ? state->new_token_ratio : 1);
-  }
   return sum;
 }
 
@@ -100,8 +97,7 @@ static void admit(OrrCore *core, const State *state) {
 
 static void retracted(const OrrCore *core, State *state) {
   double written = 0, wanted = 0;
-  for (guint i = 0; i < core->running->len; i++) {
-    const OrrRequest *request = core->running->pdata[i];
+  ORR_EACH_POINTER(const OrrRequest, request, core->running) {
     written += request->generated;
     wanted += MIN(request->output, (gint32)MOST_NEW_TOKENS);
   }

@@ -81,8 +81,7 @@ typedef struct {
 
 static void look_at(const OrrCore *core, Ranks *ranks) {
   gboolean prompts = core->n_waiting > 0, decodes = FALSE;
-  for (guint i = 0; i < core->running->len; i++) {
-    const OrrRequest *request = core->running->pdata[i];
+  ORR_EACH_POINTER(const OrrRequest, request, core->running) {
     if (request->computed < request->prompt)
       prompts = TRUE;
     else

@@ -30,8 +30,7 @@ OrrAdapters *orr_adapters_new(guint n, guint slots) {
 
 void orr_adapters_free(OrrAdapters *adapters) {
   if (!adapters) return;
-  g_free(adapters->slots);
-  g_free(adapters);
+  ORR_FREE(adapters->slots, adapters);
 }
 
 /* The slot of @adapter or, if it has none, the one that it would take: the least recently used

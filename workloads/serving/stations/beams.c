@@ -59,9 +59,7 @@ void orr_beams_free(OrrBeams *beams) {
     g_array_unref(beams->lists[i]);
     g_array_unref(beams->parents[i]);
   }
-  g_free(beams->lists);
-  g_free(beams->parents);
-  g_free(beams->weights);
+  ORR_FREE(beams->lists, beams->parents, beams->weights);
   g_array_unref(beams->holders);
   g_free(beams);
 }
@@ -97,8 +95,7 @@ gint64 orr_beams_fresh(const OrrBeams *beams) {
 }
 
 static guint32 add_block(OrrBeams *beams) {
-  const guint32 one = 1;
-  g_array_append_val(beams->holders, one);
+  ORR_APPEND(beams->holders, guint32, 1);
   beams->n_live++;
   return beams->holders->len - 1;
 }
@@ -109,8 +106,7 @@ void orr_beams_append(OrrBeams *beams) {
   for (guint i = 0; i < beams->width; i++) {
     GArray *list = beams->lists[i];
     if (begins) {
-      const guint32 block = add_block(beams);
-      g_array_append_val(list, block);
+      ORR_APPEND(list, guint32, add_block(beams));
     } else if (*holders_of(beams, last_of(beams, i)) > 1) {
       --*holders_of(beams, last_of(beams, i));
       g_array_index(list, guint32, list->len - 1) = add_block(beams);

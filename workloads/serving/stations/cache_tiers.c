@@ -276,8 +276,7 @@ static void close(gpointer state) {
   g_hash_table_unref(tiers->prefetches);
   orr_pool_free(tiers->pool);
   orr_pool_free(tiers->reads);
-  g_free(tiers->ssd_free_s);
-  g_free(tiers);
+  ORR_FREE(tiers->ssd_free_s, tiers);
 }
 
 static gboolean is_on(const OrrServing *params) {

@@ -173,9 +173,7 @@ static void close(gpointer state) {
   g_ptr_array_unref(encoders->active);
   g_hash_table_unref(encoders->entries);
   g_queue_clear(&encoders->homeless);
-  g_free(encoders->caches);
-  g_free(encoders->all);
-  g_free(encoders);
+  ORR_FREE(encoders->caches, encoders->all, encoders);
 }
 
 static gboolean open(OrrStop *stop, GError **error) {
@@ -216,8 +214,7 @@ static void step_ends(void *user) {
   g_autoptr(GPtrArray) done = g_ptr_array_copy(encoder->batch, NULL, NULL);
   g_ptr_array_set_size(encoder->batch, 0);
   encoder->step_end_s = G_MAXDOUBLE;
-  for (guint i = 0; i < done->len; i++) {
-    Task *task = done->pdata[i];
+  ORR_EACH_POINTER(Task, task, done) {
     task->generation = encoder->generation;
     orr_tier_store_touch(encoder->cache, task->image);
     ready(task);
@@ -461,8 +458,7 @@ static OrrStationAnswer fetch(gpointer state, OrrRequest *request) {
 
 static void lose_replica(gpointer state, guint replica, GPtrArray *requests) {
   Encoders *encoders = state;
-  for (guint i = 0; i < encoders->active->len; i++) {
-    Encoding *encoding = encoders->active->pdata[i];
+  ORR_EACH_POINTER(Encoding, encoding, encoders->active) {
     if (!encoding->to || encoding->is_void || orr_replica_index(encoding->to) != replica) continue;
     encoding->is_void = TRUE; /* what is under way of it comes to its end */
     entry_of(encoders, encoding->request)->encoding = NULL;

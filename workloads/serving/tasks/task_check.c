@@ -54,8 +54,7 @@ static OrrPlace entry_place(OrrPlace place, const char *path, guint i) {
 static void check_steps(const OrrTasks *tasks, const GPtrArray *steps, OrrPlace place,
                         const char *path, OrrDiags *diags) {
   if (!steps || steps->len == 0) orr_diags_error(diags, place, "%s: there is no step", path);
-  for (guint i = 0; steps && i < steps->len; i++) {
-    const OrrTaskStep *step = steps->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrTaskStep, step, steps) {
     const OrrTaskStepKind *kind = (const OrrTaskStepKind *)step->does.entry;
     const OrrTaskCheck check = {tasks, entry_place(place, path, i), diags};
     if (kind && kind->check) kind->check(step->does.params, &check);
@@ -88,8 +87,7 @@ static void check_names(const GPtrArray *list, OrrPlace place, const char *path,
 }
 
 static void check_programs(const OrrTasks *tasks, OrrPlace place, OrrDiags *diags) {
-  for (guint i = 0; tasks->programs && i < tasks->programs->len; i++) {
-    const OrrTaskProgram *program = tasks->programs->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrTaskProgram, program, tasks->programs) {
     const OrrPlace own = entry_place(place, "tasks.programs", i);
     check_steps(tasks, program->steps, own, "steps", diags);
     if (reaches(tasks, program, program, tasks->programs->len))
@@ -99,8 +97,7 @@ static void check_programs(const OrrTasks *tasks, OrrPlace place, OrrDiags *diag
 
 static void check_pools(const OrrTasks *tasks, const OrrCluster *cluster, OrrPlace place,
                         OrrDiags *diags) {
-  for (guint i = 0; tasks->pools && i < tasks->pools->len; i++) {
-    const OrrTaskPool *pool = tasks->pools->pdata[i];
+  ORR_EACH_POINTER_AT(i, const OrrTaskPool, pool, tasks->pools) {
     const OrrTaskPoolKind *kind = (const OrrTaskPoolKind *)pool->of.entry;
     if (kind && kind->check)
       kind->check(pool->of.params, cluster, entry_place(place, "tasks.pools", i), diags);
@@ -110,8 +107,7 @@ static void check_pools(const OrrTasks *tasks, const OrrCluster *cluster, OrrPla
 /* --- the workload --- */
 
 static gboolean replays(const GPtrArray *steps) {
-  for (guint i = 0; steps && i < steps->len; i++) {
-    const OrrTaskStep *step = steps->pdata[i];
+  ORR_EACH_POINTER(const OrrTaskStep, step, steps) {
     const OrrTaskStepKind *kind = (const OrrTaskStepKind *)step->does.entry;
     if (kind && kind->is_replay) return TRUE;
   }

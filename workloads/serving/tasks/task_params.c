@@ -58,10 +58,8 @@ int orr_tasks_pool_index(const OrrTasks *tasks, const char *name) {
 }
 
 const OrrTaskProgram *orr_tasks_program(const OrrTasks *tasks, const char *name) {
-  for (guint i = 0; tasks->programs && i < tasks->programs->len; i++) {
-    const OrrTaskProgram *program = tasks->programs->pdata[i];
+  ORR_EACH_POINTER(const OrrTaskProgram, program, tasks->programs)
     if (strcmp(program->name, name) == 0) return program;
-  }
   return NULL;
 }
 

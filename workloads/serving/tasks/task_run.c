@@ -484,8 +484,7 @@ void orr_task_run_close(OrrTaskRun *run) {
   for (guint i = 0; i < run->all->len; i++)
     g_array_append_val(work->tasks, ((const Task *)run->all->pdata[i])->row);
   for (guint i = 0; i < run->n_pools; i++) {
-    const OrrServingTaskPoolRow row = pool_row(run, i);
-    g_array_append_val(work->task_pools, row);
+    ORR_APPEND(work->task_pools, OrrServingTaskPoolRow, pool_row(run, i));
     orr_joules_add(&work->task_joules, run->pools[i].books.joules, 1);
   }
 }

@@ -62,14 +62,12 @@ static guint32 number_of(Planner *planner, guint32 fabric_link) {
 
 static void add_use(Planner *planner, guint32 fabric_link, guint32 weight) {
   const guint32 link = number_of(planner, fabric_link);
-  for (guint i = 0; i < planner->uses->len; i++) {
-    OrrLinkUse *use = &g_array_index(planner->uses, OrrLinkUse, i);
+  ORR_EACH(OrrLinkUse, use, planner->uses) {
     if (use->link != link) continue;
     use->weight += weight;
     return;
   }
-  const OrrLinkUse use = {link, weight};
-  g_array_append_val(planner->uses, use);
+  ORR_APPEND(planner->uses, OrrLinkUse, {link, weight});
 }
 
 /* From GPU to GPU. */
@@ -78,10 +76,8 @@ static void add_route(Planner *planner, gint64 from, gint64 to, guint64 flow, gu
   const double latency_s =
       orr_fabric_route(planner->work->world->fabric, from, to, flow, planner->route);
   planner->latency_s = MAX(planner->latency_s, latency_s);
-  for (guint i = 0; i < planner->route->len; i++) {
-    const guint32 link = g_array_index(planner->route, guint32, i);
+  ORR_EACH_VALUE(const guint32, link, planner->route)
     add_use(planner, link, weight * orr_fabric_mesh_links(planner->work->world->fabric, link));
-  }
 }
 
 static OrrServingPath end_path(Planner *planner) {
@@ -376,8 +372,7 @@ void orr_serving_paths_free(OrrServingPaths *paths) {
   for (guint i = 0; i < paths->n_embeddings; i++) g_free(paths->embeddings[i].uses);
   g_free(paths->embeddings);
   for (guint i = 0; i < paths->n_remotes; i++) g_free(paths->remotes[i].uses);
-  g_free(paths->remotes);
-  g_free(paths);
+  ORR_FREE(paths->remotes, paths);
 }
 
 const OrrServingPath *orr_serving_paths_remote(const OrrServingWork *work, guint replica,

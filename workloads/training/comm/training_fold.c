@@ -156,8 +156,7 @@ static void colour_links(const Refinement *r) {
   const Crossing *before = NULL;
   guint64 mark = 0;
   memset(r->face, 0, (gsize)n * sizeof *r->face);
-  for (guint c = 0; c < r->crossings->len; c++) {
-    const Crossing *crossing = &g_array_index(r->crossings, Crossing, c);
+  ORR_EACH(const Crossing, crossing, r->crossings) {
     if (!before || crossing->boundary != before->boundary || crossing->replica != before->replica)
       mark = orr_random_hash3(crossing->boundary, r->colour[crossing->replica], 1);
     before = crossing;
@@ -192,10 +191,8 @@ static void colour_groups(const Refinement *r, guint64 *next) {
 static void refine(Refinement *r, guint64 *next) {
   colour_links(r);
   for (gint64 i = 0; i < r->job->dp; i++) next[i] = r->colour[i];
-  for (guint c = 0; c < r->crossings->len; c++) {
-    const Crossing *crossing = &g_array_index(r->crossings, Crossing, c);
+  ORR_EACH(const Crossing, crossing, r->crossings)
     next[crossing->replica] += colour_crossing(r, crossing);
-  }
   colour_groups(r, next);
 }
 

@@ -35,12 +35,10 @@ static guint leader_of(const OrrLayerTraffic *layers, guint lane, int group) {
 const OrrCommPlan *orr_layer_traffic_of(const OrrLayerTraffic *layers, guint lane,
                                         const OrrSegment *segment) {
   const GArray *comms = layers->comms[leader_of(layers, lane, segment->group)];
-  for (guint i = 0; i < comms->len; i++) {
-    const GroupComm *known = &g_array_index(comms, GroupComm, i);
+  ORR_EACH(const GroupComm, known, comms)
     if (known->group == segment->group && known->comm == segment->comm &&
         known->bytes == segment->comm_bytes)
       return &known->plan;
-  }
   return NULL;
 }
 
@@ -147,8 +145,7 @@ static gboolean plan_segment(const Planner *planner, guint lane, const OrrSegmen
 }
 
 static gboolean plan_run(const Planner *planner, guint lane, const OrrRun *run, GError **error) {
-  for (guint i = 0; i < run->segments->len; i++) {
-    const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i);
+  ORR_EACH(const OrrSegment, segment, run->segments) {
     if (segment->comm < 0 || orr_layer_traffic_of(planner->layers, lane, segment)) continue;
     if (!plan_segment(planner, lane, segment, error)) return FALSE;
   }
@@ -239,11 +236,9 @@ static void find_alone(const Planner *planner) {
   for (int group = 0; group < ORR_N_GROUPS; group++)
     layers->alone[group] = can_be_alone(layers, group);
   for (guint lane = 0; lane < job->pp * layers->fold->n; lane++)
-    for (guint i = 0; i < layers->comms[lane]->len; i++) {
-      const GroupComm *comm = &g_array_index(layers->comms[lane], GroupComm, i);
+    ORR_EACH(const GroupComm, comm, layers->comms[lane])
       if (layers->alone[comm->group] && !is_alone(planner, lane % layers->fold->n, &comm->plan))
         layers->alone[comm->group] = FALSE;
-    }
   layers->all_alone = TRUE;
   for (int group = 0; group < ORR_N_GROUPS; group++)
     if (orr_grouping_of(job, group).size > 1 && !layers->alone[group]) layers->all_alone = FALSE;

@@ -17,8 +17,7 @@ static GArray *crossed_links(const OrrJob *job, const OrrFold *fold, guint lane,
   for (guint i = 0; i < fold->size[class]; i++)
     for (gint64 rank = firsts[i]; rank < firsts[i] + n; rank++) {
       const gint64 gpu = orr_job_gpu(job, stage, rank);
-      const guint32 memory = orr_fabric_memory_link(job->world->fabric, gpu);
-      g_array_append_val(links, memory);
+      ORR_APPEND(links, guint32, orr_fabric_memory_link(job->world->fabric, gpu));
       if (route != WITHIN_HOST)
         orr_fabric_host_route(job->world->fabric, gpu, route == FROM_HOST, links);
     }

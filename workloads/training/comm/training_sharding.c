@@ -185,8 +185,7 @@ static gboolean plan_buckets(const Planner *planner, GError **error) {
   for (gint64 chunk = n_chunks(job); chunk-- > 0;) cut_chunk(planner, chunk, &open, buckets);
   if (orr_grouping_n_holders(job, planner->set) == 1) return TRUE;
   const gint64 count = buckets->len * (job->sharding.reduces_each_pass ? orr_job_passes(job) : 1);
-  for (guint b = 0; b < buckets->len; b++) {
-    OrrBucket *bucket = &g_array_index(buckets, OrrBucket, b);
+  ORR_EACH_AT(b, OrrBucket, bucket, buckets) {
     const OrrBucket *equal = find_equal(buckets, b);
     if (equal) {
       bucket->reduction = equal->reduction;
@@ -406,8 +405,7 @@ void orr_sharding_traffic_load(const OrrShardingTraffic *sharding, const OrrTraf
   const guint n_specs = job->layout.specs->len;
   for (int set = 0; set < ORR_N_WEIGHT_SETS; set++) {
     for (gint64 stage = 0; stage < job->pp; stage++) {
-      for (guint b = 0; b < sharding->buckets[set][stage]->len; b++) {
-        const OrrBucket *bucket = &g_array_index(sharding->buckets[set][stage], OrrBucket, b);
+      ORR_EACH(const OrrBucket, bucket, sharding->buckets[set][stage]) {
         orr_traffic_load(traffic, bucket->reduction, stage, load);
         orr_traffic_load(traffic, bucket->copies, stage, load);
       }

@@ -86,8 +86,7 @@ static void add_use(Loads *loads, guint32 link, guint32 weight) {
     g_array_index(loads->uses, OrrLinkUse, slot - 1).weight += weight;
     return;
   }
-  const OrrLinkUse use = {link, weight};
-  g_array_append_val(loads->uses, use);
+  ORR_APPEND(loads->uses, OrrLinkUse, {link, weight});
   loads->slots[link] = loads->uses->len;
 }
 

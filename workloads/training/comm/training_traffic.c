@@ -78,8 +78,7 @@ guint32 orr_traffic_path(OrrTraffic *traffic, const OrrLinkUse *fabric_uses, gui
 /* Sums the weights that phase @k of all @plans puts on each link, in order of first use. */
 static GArray *sum_uses(OrrTraffic *traffic, const GPtrArray *plans, guint k) {
   GArray *uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
-  for (guint p = 0; p < plans->len; p++) {
-    const OrrCollectivePlan *plan = g_ptr_array_index(plans, p);
+  ORR_EACH_POINTER(const OrrCollectivePlan, plan, plans) {
     const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, k);
     for (guint u = 0; u < phase->n_uses; u++) {
       const guint32 link = program_link(traffic, phase->uses[u].link);
@@ -88,8 +87,7 @@ static GArray *sum_uses(OrrTraffic *traffic, const GPtrArray *plans, guint k) {
         g_array_index(uses, OrrLinkUse, *slot - 1).weight += phase->uses[u].weight;
         continue;
       }
-      const OrrLinkUse use = {link, phase->uses[u].weight};
-      g_array_append_val(uses, use);
+      ORR_APPEND(uses, OrrLinkUse, {link, phase->uses[u].weight});
       *slot = uses->len;
     }
   }
@@ -100,8 +98,7 @@ static GArray *sum_uses(OrrTraffic *traffic, const GPtrArray *plans, guint k) {
 
 static double longest_latency(const GPtrArray *plans, guint k) {
   double latency_s = 0;
-  for (guint p = 0; p < plans->len; p++) {
-    const OrrCollectivePlan *plan = g_ptr_array_index(plans, p);
+  ORR_EACH_POINTER(const OrrCollectivePlan, plan, plans) {
     latency_s = MAX(latency_s, g_array_index(plan->phases, OrrCollectivePhase, k).latency_s);
   }
   return latency_s;

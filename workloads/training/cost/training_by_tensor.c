@@ -38,8 +38,7 @@ GArray *orr_training_by_tensor_sizes(const OrrJob *job, guint index) {
   GArray *tensors = g_array_new(FALSE, FALSE, sizeof(double));
   double rest = orr_job_layer_weights(job, 0, index).dense;
   g_autoptr(GArray) operators = backward_of(job, spec);
-  for (guint i = 0; i < operators->len; i++) {
-    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+  ORR_EACH(const OrrOperator, op, operators) {
     if (op->kind != ORR_OPERATOR_GEMM || op->pass != ORR_PASS_WGRAD) continue;
     /* dw[n, k] of y[m, n] = x[m, k] w[n, k]^T */
     const double parameters = (double)op->gemm.m * (double)op->gemm.n;
@@ -55,8 +54,7 @@ GArray *orr_training_by_tensor_regathered(const OrrJob *job, guint spec, const G
   GArray *again = g_array_new(FALSE, FALSE, sizeof(double));
   double between = 0; /* of tensors that the forward uses later, and the backward earlier */
   if (!(orr_job_spec(job, spec)->modules & ORR_MODULE_LAYER)) return again;
-  for (guint i = 0; i < tensors->len; i++) {
-    const double own = g_array_index(tensors, double, i);
+  ORR_EACH_VALUE(const double, own, tensors) {
     if (own + 2 * between >= job->sharding.reuse_within) g_array_append_val(again, own);
     between += own;
   }

@@ -22,16 +22,14 @@ OrrTimeKind orr_training_costs_kind(const OrrOperator *op) {
 /* Adds @times operators per step to the rows of the phase. */
 static void remember(OrrTrainingCosts *costs, const char *phase, guint times, const OrrOperator *op,
                      OrrCost cost) {
-  for (guint i = 0; i < costs->operators->len; i++) {
-    OrrCostedOperator *known = &g_array_index(costs->operators, OrrCostedOperator, i);
+  ORR_EACH(OrrCostedOperator, known, costs->operators) {
     if (known->phase != phase || known->op.pass != op->pass || known->op.name != op->name ||
         known->each_s != cost.time_s)
       continue;
     known->count += times;
     return;
   }
-  const OrrCostedOperator row = {phase, *op, times, cost.time_s, cost.how};
-  g_array_append_val(costs->operators, row);
+  ORR_APPEND(costs->operators, OrrCostedOperator, {phase, *op, times, cost.time_s, cost.how});
   if (cost.how == ORR_HOW_OUTSIDE) costs->outside++;
 }
 
@@ -113,8 +111,7 @@ static void append_operators(const RunBuilder *builder, const char *phase, GArra
   OrrSegment *segment = new_segment(builder->run);
   Overlap overlap = no_overlap; /* which operators the open segment accepts; all, if not open */
   gboolean between = FALSE;     /* two exchanges of experts */
-  for (guint i = 0; i < operators->len; i++) {
-    OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+  ORR_EACH(OrrOperator, op, operators) {
     op->kernels = job->shard.kernels;
     if (is_open(overlap) && !accepts(overlap, op)) {
       overlap = no_overlap;
@@ -215,10 +212,8 @@ static void append_recompute(const RunBuilder *builder, const OrrLayerSpec *spec
 /* Half of a split backward: the operators of weight gradients, or all others. */
 static GArray *half_of(const GArray *operators, gboolean weights) {
   GArray *half = operators_new();
-  for (guint i = 0; i < operators->len; i++) {
-    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+  ORR_EACH(const OrrOperator, op, operators)
     if ((op->pass == ORR_PASS_WGRAD) == weights) g_array_append_vals(half, op, 1);
-  }
   return half;
 }
 
@@ -305,8 +300,7 @@ double orr_training_costs_optimizer_s(OrrTrainingCosts *costs, const OrrJob *job
       operators);
   if (!holds_narrow(job)) orr_transformer_weight_cast(&job->shard, weights, operators);
   double seconds = 0;
-  for (guint i = 0; i < operators->len; i++) {
-    OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+  ORR_EACH(OrrOperator, op, operators) {
     op->kernels = job->shard.kernels;
     const OrrCost cost = orr_cost_operator(job->world->cost, op);
     seconds += cost.time_s;

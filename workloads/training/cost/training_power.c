@@ -25,8 +25,7 @@ OrrWorkPower orr_training_power(const OrrTrainingCosts *costs, const OrrJob *job
                         .static_w = orr_device_power_static_w(&job->world->cluster->device.power)};
   double seconds[ORR_N_TIMES] = {0};
   if (!power.is_known) return power;
-  for (guint i = 0; i < costs->operators->len; i++) {
-    const OrrCostedOperator *one = &g_array_index(costs->operators, OrrCostedOperator, i);
+  ORR_EACH(const OrrCostedOperator, one, costs->operators) {
     const int kind = orr_training_costs_kind(&one->op);
     seconds[kind] += one->count * one->each_s;
     orr_joules_add(&power.watts[kind], orr_cost_energy_operator(model, &one->op, one->each_s),

@@ -91,11 +91,7 @@ void orr_emitter_clear(OrrEmitter *e) {
   }
   arrays_free(e->group_comms, pp * fold->n_groups);
   arrays_free(e->ready, n_lanes);
-  g_free(e->streams);
-  g_free(e->transfers);
-  g_free(e->embeddings);
-  g_free(e->group_at);
-  g_free(e->taken);
+  ORR_FREE(e->streams, e->transfers, e->embeddings, e->group_at, e->taken);
 }
 
 void orr_lane_progress_init(OrrLaneProgress *progress, const OrrJob *job) {
@@ -114,8 +110,7 @@ void orr_lane_progress_init(OrrLaneProgress *progress, const OrrJob *job) {
 void orr_lane_progress_clear(OrrLaneProgress *progress) {
   g_array_unref(progress->computed);
   g_array_unref(progress->launched);
-  g_free(progress->left);
-  g_free(progress->first);
+  ORR_FREE(progress->left, progress->first);
   g_hash_table_unref(progress->stashed);
 }
 

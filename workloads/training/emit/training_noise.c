@@ -97,11 +97,9 @@ OrrNoiseDraws *orr_noise_draws_new(const OrrJob *job, const OrrFold *fold) {
 void orr_noise_draws_free(OrrNoiseDraws *draws) {
   if (!draws) return;
   for (guint l = 0; l < draws->n_lanes; l++) {
-    g_free(draws->lanes[l].factor);
-    g_free(draws->lanes[l].late_s);
+    ORR_FREE(draws->lanes[l].factor, draws->lanes[l].late_s);
   }
-  g_free(draws->lanes);
-  g_free(draws);
+  ORR_FREE(draws->lanes, draws);
 }
 
 void orr_noise_draws_work(OrrNoiseDraws *draws, guint lane, double work_s, double squares) {

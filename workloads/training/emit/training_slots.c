@@ -91,9 +91,7 @@ void orr_slots_free(OrrSlots *slots) {
   if (!slots) return;
   g_ptr_array_unref(slots->steps);
   g_ptr_array_unref(slots->slots);
-  g_free(slots->forward_done);
-  g_free(slots->backward_done);
-  g_free(slots);
+  ORR_FREE(slots->forward_done, slots->backward_done, slots);
 }
 
 guint orr_slots_n(const OrrSlots *slots) { return ((GArray *)slots->slots->pdata[0])->len; }

@@ -81,10 +81,7 @@ void orr_calls_init(OrrCalls *calls, OrrCollectiveOp op, double bytes, guint n_c
     calls->calls[g] = (OrrCollectiveCall){op, bytes, calls->gpus + (gsize)g * n, n};
 }
 
-void orr_calls_clear(OrrCalls *calls) {
-  g_free(calls->gpus);
-  g_free(calls->calls);
-}
+void orr_calls_clear(OrrCalls *calls) { ORR_FREE(calls->gpus, calls->calls); }
 
 /* Rank @k of the @group-th group from rank @first on. */
 static gint64 rank_of(OrrGrouping grouping, gint64 first, gint64 group, gint64 k) {

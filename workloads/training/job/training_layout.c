@@ -236,18 +236,15 @@ gboolean orr_layout_cut(const OrrTraining *params, const OrrModel *model,
 /* --- layers --- */
 
 static guint spec_of(OrrLayout *layout, OrrLayerSpec spec) {
-  for (guint i = 0; i < layout->specs->len; i++) {
-    const OrrLayerSpec *known = &g_array_index(layout->specs, OrrLayerSpec, i);
+  ORR_EACH_AT(i, const OrrLayerSpec, known, layout->specs)
     if (known->type == spec.type && known->kind == spec.kind && known->modules == spec.modules)
       return i;
-  }
   g_array_append_val(layout->specs, spec);
   return layout->specs->len - 1;
 }
 
 static void put_layer(OrrLayout *layout, gint64 block, OrrLayerSpec spec) {
-  const guint index = spec_of(layout, spec);
-  g_array_append_val(layout->blocks[block], index);
+  ORR_APPEND(layout->blocks[block], guint, spec_of(layout, spec));
 }
 
 /* What is recomputed of a block's @i-th layer: recompute-method `block` takes only the first

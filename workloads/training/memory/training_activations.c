@@ -73,8 +73,7 @@ static void add_layer(const OrrJob *job, const GArray *layers, gint64 layer,
   append_kept(job, spec, 0, all);
   for (int again = 0; again <= 1; again++) {
     const GArray *list = again ? all : kept;
-    for (guint i = 0; i < list->len; i++) {
-      const OrrKeptBytes *one = &g_array_index(list, OrrKeptBytes, i);
+    ORR_EACH(const OrrKeptBytes, one, list) {
       const double there = bytes_of(kept, one->operator);
       if (again && one->bytes <= there) continue;
       OrrActivationRow like = *at;

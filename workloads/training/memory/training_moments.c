@@ -77,8 +77,7 @@ static double run_schedule(const OrrJob *job, gint64 stage, const Chunks *chunks
   OrrMemoryMoment *next = moments ? append_moments(moments, steps->len) : NULL;
   double alive = 0, peak = 0;
   gint64 received = 0;
-  for (guint i = 0; i < steps->len; i++) {
-    const OrrPipelineStep *step = &g_array_index(steps, OrrPipelineStep, i);
+  ORR_EACH(const OrrPipelineStep, step, steps) {
     const gint64 back = step->kind == ORR_STEP_BOTH ? step->back_chunk : step->chunk;
     const gboolean works =
         !keeps || (step->kind != ORR_STEP_FORWARD && step->kind != ORR_STEP_BACKWARD_WEIGHT);
@@ -113,9 +112,8 @@ void orr_training_moments_append(const OrrJob *job, gint64 stage, GArray *moment
   const guint from = moments->len;
   run_schedule(job, stage, &(Chunks){kept, working}, moments);
   add_gradients(job, stage, moments, from);
-  const OrrMemoryMoment update = {
-      .stage = stage, .what = "update", .chunk = -1, .back_chunk = -1, .micro_batch = -1};
-  g_array_append_val(moments, update);
+  ORR_APPEND(moments, OrrMemoryMoment,
+             {.stage = stage, .what = "update", .chunk = -1, .back_chunk = -1, .micro_batch = -1});
 }
 
 double orr_training_moments_host_bytes(const OrrJob *job, gint64 stage) {

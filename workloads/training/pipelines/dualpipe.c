@@ -79,14 +79,14 @@ static void put_weight(Stage *s) {
 }
 
 static void put_both(Stage *s, int forward, int backward) {
-  const OrrPipelineStep step = {
-      .kind = ORR_STEP_BOTH,
-      .chunk = chunk_of(s, forward),
-      .micro_batch = micro_batch_of(s, forward, s->forward[forward]++),
-      .back_chunk = chunk_of(s, backward),
-      .back_micro_batch = micro_batch_of(s, backward, s->backward[backward]++),
-  };
-  g_array_append_val(s->out, step);
+  ORR_APPEND(s->out, OrrPipelineStep,
+             {
+                 .kind = ORR_STEP_BOTH,
+                 .chunk = chunk_of(s, forward),
+                 .micro_batch = micro_batch_of(s, forward, s->forward[forward]++),
+                 .back_chunk = chunk_of(s, backward),
+                 .back_micro_batch = micro_batch_of(s, backward, s->backward[backward]++),
+             });
 }
 
 static void put_begin(Stage *s, gint64 h, gint64 r) {

@@ -114,21 +114,14 @@ static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
   }
   const gint64 all = shape->chunks * shape->micro_batches;
   const gint64 warm_up = warm_up_of(shape, stage);
-  for (gint64 k = 0; k < warm_up; k++) {
-    const OrrPipelineStep step = step_at(shape, k, FALSE);
-    g_array_append_val(out, step);
-  }
+  for (gint64 k = 0; k < warm_up; k++) ORR_APPEND(out, OrrPipelineStep, step_at(shape, k, FALSE));
   for (gint64 k = 0; k < all; k++) {
     if (warm_up + k < all && shape->pairs) {
       put_pair(shape, warm_up + k, k, out);
       continue;
     }
-    if (warm_up + k < all) {
-      const OrrPipelineStep forward = step_at(shape, warm_up + k, FALSE);
-      g_array_append_val(out, forward);
-    }
-    const OrrPipelineStep backward = step_at(shape, k, TRUE);
-    g_array_append_val(out, backward);
+    if (warm_up + k < all) ORR_APPEND(out, OrrPipelineStep, step_at(shape, warm_up + k, FALSE));
+    ORR_APPEND(out, OrrPipelineStep, step_at(shape, k, TRUE));
   }
 }
 

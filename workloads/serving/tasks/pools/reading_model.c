@@ -96,8 +96,7 @@ static void close_pool(gpointer state) {
   for (gint64 i = 0; i < readers->params->replicas; i++) g_ptr_array_unref(readers->all[i].batch);
   orr_serving_cost_free(readers->cost);
   g_queue_clear(&readers->waiting);
-  g_free(readers->all);
-  g_free(readers);
+  ORR_FREE(readers->all, readers);
 }
 
 static gpointer open_pool(const void *params, const OrrTaskPoolHost *host, GError **error) {
@@ -145,8 +144,7 @@ static void pass_ends(void *user) {
   g_autoptr(GPtrArray) done = g_ptr_array_copy(reader->batch, NULL, NULL);
   g_ptr_array_set_size(reader->batch, 0);
   books->busy_s += ((const OrrTaskJob *)done->pdata[0])->work_s;
-  for (guint i = 0; i < done->len; i++) {
-    OrrTaskJob *job = done->pdata[i];
+  ORR_EACH_POINTER(OrrTaskJob, job, done) {
     books->jobs++;
     books->waited_s += job->begin_s - job->asked_s;
     readers->host.done(readers->host.user, job);
@@ -168,8 +166,7 @@ static void begin(Reader *reader) {
   const OrrStepTime time = pass_time(readers, sequences, tokens, passes);
   const double work_s = passes * (time.gpu_s + p->overhead_s);
   orr_joules_add(&readers->host.books->joules, time.joules, passes);
-  for (guint i = 0; i < reader->batch->len; i++) {
-    OrrTaskJob *job = reader->batch->pdata[i];
+  ORR_EACH_POINTER(OrrTaskJob, job, reader->batch) {
     job->begin_s = orr_engine_now(readers->host.engine);
     job->work_s = work_s;
   }
