@@ -21,8 +21,6 @@
 
 #define I64 "%" G_GINT64_FORMAT
 
-extern const OrrFabricKind orr_custom;
-
 typedef struct {
   char *name;
   gint64 ports;
@@ -144,8 +142,7 @@ static gboolean add_cables(Plan *plan, GHashTable *numbers, const OrrNodeShape *
  * names differ. */
 static void number_copies(Plan *plan) {
   g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  for (guint i = 0; i < plan->graph.links->len; i++) {
-    OrrGraphLink *link = &g_array_index(plan->graph.links, OrrGraphLink, i);
+  ORR_EACH(OrrGraphLink, link, plan->graph.links) {
     char *pair = g_strdup_printf("%u>%u", link->from, link->to);
     link->copy = GPOINTER_TO_UINT(g_hash_table_lookup(seen, pair));
     g_hash_table_replace(seen, pair, GUINT_TO_POINTER(link->copy + 1));
@@ -155,10 +152,8 @@ static void number_copies(Plan *plan) {
 static gboolean check_radix(Plan *plan, gint64 port_links, GError **error) {
   g_autofree gint64 *used = g_new0(gint64, plan->graph.n_switches);
   for (gint64 port = 0; port < plan->n_ports; port++) used[plan->port_switch[port]] += port_links;
-  for (guint i = 0; i < plan->graph.links->len; i++) {
-    const OrrGraphLink *link = &g_array_index(plan->graph.links, OrrGraphLink, i);
+  ORR_EACH(const OrrGraphLink, link, plan->graph.links)
     used[link->from] += plan->graph.merge ? cable_at(plan->params, (guint)link->level)->count : 1;
-  }
   plan->ports = plan->params->radix;
   for (guint s = 0; !plan->params->radix && s < plan->graph.n_switches; s++)
     plan->ports = MAX(plan->ports, used[s]);
@@ -237,8 +232,7 @@ static void levels(gconstpointer data, GArray *ret_levels) {
                             .oversubscription = 1};
     g_array_append_val(ret_levels, level);
   }
-  for (guint i = 0; i < plan->graph.links->len; i++) {
-    const OrrGraphLink *link = &g_array_index(plan->graph.links, OrrGraphLink, i);
+  ORR_EACH(const OrrGraphLink, link, plan->graph.links) {
     OrrFabricLevel *level = &g_array_index(ret_levels, OrrFabricLevel, first + (guint)link->level);
     level->link_bytes_per_s = link->bytes_per_s / (double)(plan->graph.merge ? level->links : 1);
   }
@@ -337,16 +331,5 @@ const OrrFabricKind orr_custom = {
     .entry = {.name = "custom",
               .sentence = "Switches and cables by name: any network, with shortest routes.",
               .params = &params_table},
-    .plan = plan_new,
-    .plan_free = plan_free,
-    .n_links = orr_switch_graph_n_links,
-    .route = route,
-    .n_paths = orr_switch_graph_n_paths,
-    .link_bandwidth = orr_switch_graph_link_bandwidth,
-    .link_name = orr_switch_graph_link_name,
-    .switch_latency = orr_switch_graph_switch_latency,
-    .levels = levels,
-    .bill = bill,
-    .bisection = bisection,
-    .diameter = diameter,
+    ORR_SWITCH_GRAPH_KIND,
 };

@@ -26,8 +26,6 @@
 
 #define I64 "%" G_GINT64_FORMAT
 
-extern const OrrFabricKind orr_dragonfly_plus;
-
 typedef struct {
   OrrGroupsParams groups;
   gint64 hosts, leaves, spines;
@@ -206,18 +204,7 @@ const OrrFabricKind orr_dragonfly_plus = {
               .sentence =
                   "Leaf-spine groups whose spines are joined to every other group's (megafly).",
               .params = &params_table},
-    .plan = plan_new,
-    .plan_free = plan_free,
-    .n_links = orr_switch_graph_n_links,
-    .route = route,
+    ORR_SWITCH_GRAPH_KIND,
     .detour = detour,
-    .n_paths = orr_switch_graph_n_paths,
     .n_detours = orr_switch_groups_n_detours,
-    .link_bandwidth = orr_switch_graph_link_bandwidth,
-    .link_name = orr_switch_graph_link_name,
-    .switch_latency = orr_switch_graph_switch_latency,
-    .levels = levels,
-    .bill = bill,
-    .bisection = bisection,
-    .diameter = diameter,
 };

@@ -23,8 +23,6 @@
 
 #define I64 "%" G_GINT64_FORMAT
 
-extern const OrrFabricKind orr_hyperx;
-
 enum { MOST_AXES = 4 };
 
 typedef struct {
@@ -189,18 +187,7 @@ const OrrFabricKind orr_hyperx = {
               .sentence =
                   "Switches on a grid, each joined to all others of its row along each axis.",
               .params = &params_table},
-    .plan = plan_new,
-    .plan_free = plan_free,
-    .n_links = orr_switch_graph_n_links,
-    .route = route,
-    .n_paths = orr_switch_graph_n_paths,
-    .link_bandwidth = orr_switch_graph_link_bandwidth,
-    .link_name = orr_switch_graph_link_name,
-    .switch_latency = orr_switch_graph_switch_latency,
-    .levels = levels,
-    .bill = bill,
-    .bisection = bisection,
-    .diameter = diameter,
+    ORR_SWITCH_GRAPH_KIND,
     .n_orbits = n_orbits,
     .orbit = orbit,
 };

@@ -65,3 +65,10 @@ double orr_switch_graph_link_bandwidth(gconstpointer plan, gint64 link);
 char *orr_switch_graph_link_name(gconstpointer plan, gint64 link);
 double orr_switch_graph_switch_latency(gconstpointer plan);
 guint orr_switch_graph_n_paths(gconstpointer plan);
+
+/* Members of a kind whose plan begins with a graph; the other functions are the file's own. */
+#define ORR_SWITCH_GRAPH_KIND                                                                      \
+  .plan = plan_new, .plan_free = plan_free, .route = route, .levels = levels, .bill = bill,        \
+  .bisection = bisection, .diameter = diameter, .n_links = orr_switch_graph_n_links,               \
+  .n_paths = orr_switch_graph_n_paths, .link_bandwidth = orr_switch_graph_link_bandwidth,          \
+  .link_name = orr_switch_graph_link_name, .switch_latency = orr_switch_graph_switch_latency

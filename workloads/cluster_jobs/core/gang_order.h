@@ -79,4 +79,20 @@ typedef struct {
   guint (*level)(const void *params, const OrrGangJob *job, gint64 now_us);
 } OrrGangOrder;
 
+/* Orders with queues by attained service (las.c): a job falls into the next queue when it has
+ * received a threshold of GPU time. */
+typedef struct {
+  GArray *thresholds; /* of double: GPU-seconds */
+} OrrGangThresholds;
+
+#define ORR_GANG_ORDER_THRESHOLDS(fallback_)                                                       \
+  ORR_FIELD_REALS(OrrGangThresholds, "thresholds", thresholds, ORR_UNIT_SECONDS, fallback_,        \
+                  "GPU time (GPUs times run time) after which a job falls into the next queue, "   \
+                  "in rising order.",                                                              \
+                  .flags = ORR_FIELD_POSITIVE)
+
+/* The `level` and `changes_us` of such an order. @params: OrrGangThresholds. */
+guint orr_gang_order_level(const void *params, const OrrGangJob *job, gint64 now_us);
+gint64 orr_gang_order_level_changes_us(const void *params, const OrrGangJob *job, gint64 now_us);
+
 extern const OrrRegistry orr_gang_order_registry;

@@ -12,46 +12,38 @@
 
 #include "workloads/cluster_jobs/core/gang_order.h"
 
-typedef struct {
-  GArray *thresholds; /* of double: GPU-seconds */
-} Params;
-
-static const OrrField fields[] = {
-    ORR_FIELD_REALS(Params, "thresholds", thresholds, ORR_UNIT_SECONDS, "[16 h]",
-                    "GPU time (GPUs times run time) after which a job falls into the next queue, "
-                    "in rising order.",
-                    .flags = ORR_FIELD_POSITIVE),
-};
+static const OrrField fields[] = {ORR_GANG_ORDER_THRESHOLDS("[16 h]")};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("order-las", "Least attained service, in queues.", Params, fields);
+    ORR_FIELD_TABLE("order-las", "Least attained service, in queues.", OrrGangThresholds, fields);
 
-static double threshold(const Params *params, guint queue) {
+static double threshold(const OrrGangThresholds *params, guint queue) {
   return g_array_index(params->thresholds, double, queue) * ORR_GANG_US_PER_S;
 }
 
-static guint queue_of(const Params *params, const OrrGangJob *job, gint64 now_us) {
+guint orr_gang_order_level(const void *data, const OrrGangJob *job, gint64 now_us) {
+  const OrrGangThresholds *params = data;
   const double attained = orr_gang_job_attained(job, now_us);
   guint queue = 0;
   while (queue < params->thresholds->len && attained >= threshold(params, queue)) queue++;
   return queue;
 }
 
-static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
-  return queue_of(question->params, job, question->now_us);
-}
-
-static gint64 changes_us(const void *data, const OrrGangJob *job, gint64 now_us) {
-  const Params *params = data;
-  const guint queue = queue_of(params, job, now_us);
+gint64 orr_gang_order_level_changes_us(const void *data, const OrrGangJob *job, gint64 now_us) {
+  const OrrGangThresholds *params = data;
+  const guint queue = orr_gang_order_level(params, job, now_us);
   if (queue >= params->thresholds->len) return G_MAXINT64;
   const double missing = threshold(params, queue) - orr_gang_job_attained(job, now_us);
   const double wait_us = fmax(ceil(missing / (double)job->gpus), 1);
   return wait_us < (double)(job->end_us - now_us) ? now_us + (gint64)wait_us : G_MAXINT64;
 }
 
+static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
+  return orr_gang_order_level(question->params, job, question->now_us);
+}
+
 const OrrGangOrder orr_gang_las = {
     .entry = {"las", "Least attained service, in queues by GPU time received; preempts.", &table},
     .preempts = TRUE,
     .key = key,
-    .changes_us = changes_us,
+    .changes_us = orr_gang_order_level_changes_us,
 };

@@ -52,8 +52,7 @@ gint64 orr_pipeline_stage(const OrrPipelineKind *kind, const OrrPipelineShape *s
 
 gint64 orr_pipeline_peak(const GArray *steps) {
   gint64 alive = 0, peak = 0;
-  for (guint i = 0; i < steps->len; i++) {
-    const OrrPipelineStep *step = &g_array_index(steps, OrrPipelineStep, i);
+  ORR_EACH(const OrrPipelineStep, step, steps) {
     alive += orr_step_begins(step);
     peak = MAX(peak, alive);
     alive -= orr_step_ends(step);
@@ -61,7 +60,10 @@ gint64 orr_pipeline_peak(const GArray *steps) {
   return peak;
 }
 
+gboolean orr_pipeline_post_validates(const void *params) {
+  return ((const OrrZeroBubble *)params)->post_validation;
+}
+
 void orr_pipeline_put(GArray *steps, OrrStepKind kind, gint64 chunk, gint64 micro_batch) {
-  const OrrPipelineStep step = {.kind = kind, .chunk = chunk, .micro_batch = micro_batch};
-  g_array_append_val(steps, step);
+  ORR_APPEND(steps, OrrPipelineStep, {.kind = kind, .chunk = chunk, .micro_batch = micro_batch});
 }

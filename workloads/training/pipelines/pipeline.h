@@ -104,6 +104,17 @@ static inline gboolean orr_step_ends(const OrrPipelineStep *step) {
  * minus backwards ended. */
 gint64 orr_pipeline_peak(const GArray *steps);
 
+/* Zero-bubble schedules: their parameter, and their `post_validates`. */
+typedef struct {
+  gboolean post_validation;
+} OrrZeroBubble;
+
+#define ORR_PIPELINE_POST_VALIDATION                                                               \
+  ORR_FIELD_BOOL(OrrZeroBubble, "post-validation", post_validation, "false",                       \
+                 "Stages step their optimizer without waiting for the gradient norm, which is "    \
+                 "checked afterwards.")
+gboolean orr_pipeline_post_validates(const void *params);
+
 void orr_pipeline_put(GArray *steps, OrrStepKind kind, gint64 chunk, gint64 micro_batch);
 
 extern const OrrPipelineKind orr_one_f_one_b;

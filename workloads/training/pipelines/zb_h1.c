@@ -19,23 +19,11 @@
  */
 #include "workloads/training/pipelines/pipeline.h"
 
-typedef struct {
-  gboolean post_validation;
-} Params;
-
-static const OrrField fields[] = {
-    ORR_FIELD_BOOL(Params, "post-validation", post_validation, "false",
-                   "Stages step their optimizer without waiting for the gradient norm, which is "
-                   "checked afterwards."),
-};
+static const OrrField fields[] = {ORR_PIPELINE_POST_VALIDATION};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("zb-h1", "Parameters of the ZB-H1 schedule.", Params, fields);
+    ORR_FIELD_TABLE("zb-h1", "Parameters of the ZB-H1 schedule.", OrrZeroBubble, fields);
 
 static gint64 chunks(const void *params G_GNUC_UNUSED) { return 1; }
-
-static gboolean post_validates(const void *params) {
-  return ((const Params *)params)->post_validation;
-}
 
 static char *refuse(const OrrPipelineShape *shape) {
   return shape->chunks == 1 ? NULL : g_strdup("zb-h1 has one chunk per stage");
@@ -69,7 +57,7 @@ const OrrPipelineKind orr_zb_h1 = {
               "1F1B with the weights' gradients delayed to fill the bubble (zero bubble, H1).",
               &table},
     .chunks = chunks,
-    .post_validates = post_validates,
+    .post_validates = orr_pipeline_post_validates,
     .refuse = refuse,
     .steps = steps,
     .period = period,

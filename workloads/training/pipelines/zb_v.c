@@ -23,23 +23,11 @@
  */
 #include "workloads/training/pipelines/pipeline.h"
 
-typedef struct {
-  gboolean post_validation;
-} Params;
-
-static const OrrField fields[] = {
-    ORR_FIELD_BOOL(Params, "post-validation", post_validation, "false",
-                   "Stages step their optimizer without waiting for the gradient norm, which is "
-                   "checked afterwards."),
-};
+static const OrrField fields[] = {ORR_PIPELINE_POST_VALIDATION};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("zb-v", "Parameters of the ZB-V schedule.", Params, fields);
+    ORR_FIELD_TABLE("zb-v", "Parameters of the ZB-V schedule.", OrrZeroBubble, fields);
 
 static gint64 chunks(const void *params G_GNUC_UNUSED) { return 2; }
-
-static gboolean post_validates(const void *params) {
-  return ((const Params *)params)->post_validation;
-}
 
 static char *refuse(const OrrPipelineShape *shape) {
   const gint64 least = 2 * shape->stages - 1;
@@ -117,7 +105,7 @@ const OrrPipelineKind orr_zb_v = {
     .entry = {"zb-v", "Zero bubble over a V of two chunks per stage, with 1F1B's memory.", &table},
     .blocks = ORR_BLOCKS_V,
     .chunks = chunks,
-    .post_validates = post_validates,
+    .post_validates = orr_pipeline_post_validates,
     .refuse = refuse,
     .steps = steps,
     .bubble = bubble,
