@@ -1,6 +1,7 @@
 /*
  * test_sanitizer_options.c - LeakSanitizer survives thread-local storage at the address that it
- * misreads (sim/base/sanitizer_options.c); so does any program that is not sanitized.
+ * misreads (sim/base/sanitizer_options.c); so does any program that is not sanitized. Undefined
+ * behaviour ends a sanitized program, which says where.
  */
 #include <dlfcn.h>
 #include <glib.h>
@@ -44,8 +45,25 @@ static void test_bad_place(void) {
   g_assert_cmpint(n_met, ==, 1);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+static int twice(int x) { return x + x; }
+
+static void test_undefined(void) {
+  if (g_test_subprocess()) {
+    const volatile int most = G_MAXINT;
+    exit(twice(most) == 0);
+  }
+  g_test_trap_subprocess(NULL, 0, 0);
+  g_test_trap_assert_failed();
+  g_test_trap_assert_stderr("*in twice *test_sanitizer_options.c*");
+}
+#endif
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+#ifdef __SANITIZE_ADDRESS__
+  g_test_add_func("/sanitizer-options/undefined", test_undefined);
+#endif
   g_test_add_func("/sanitizer-options/bad-place", test_bad_place);
   return g_test_run();
 }
