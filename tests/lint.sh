@@ -310,28 +310,42 @@ rule_dialects() {
   refuse_code '[!=]= *&orr_dialect_' 'compares with one dialect: give OrrLaunchDialect a member'
 }
 
-# A key for each header: its checksum and the checksums of all that it includes from the tree, as "KEY FILE".
+# The headers that come first in a source which each build compiles: where they include glib.h themselves, or through
+# another header, the build has shown that they need nothing before them. (glib.h can come before them, compiled.)
+first_headers() {
+  sources | grep '\.c$' | grep -v '^calibration/measure/cuda/\|^tests/' | xargs -r awk '
+    FNR == 1 { is_found = 0 }
+    !is_found && /^[ \t]*#[ \t]*include/ { is_found = 1; split($0, quoted, "\""); print quoted[2] }'
+}
+
+# A key for each header that no source has first: its checksum and the checksums of all that it includes from the tree, as
+# "KEY FILE".
 header_keys() {
   headers=$(sources | grep '\.h$')
   sums $headers > "$work/sums"
+  first_headers > "$work/first"
   awk '
     function visit(file,   k, n, included) {
       if (file in seen) return
       seen[file] = 1
+      has_glib = has_glib || file in glib
       for (k = 1; k <= length(sum[file]); k++)
         key = (key * 131 + index("-0123456789", substr(sum[file], k, 1))) % 9007199254
       n = split(includes[file], included, " ")
       for (k = 1; k <= n; k++) visit(included[k])
     }
+    FILENAME ~ /first$/ { first[$0]; next }
+    /^[ \t]*#[ \t]*include[ \t]*<glib.h>/ { glib[FILENAME] }
     FILENAME ~ /sums$/ && !/#/ { sum[$2] = $1; order[++n_files] = $2; next }
     /^[ \t]*#[ \t]*include[ \t]*"/ { split($0, quoted, "\""); includes[FILENAME] = includes[FILENAME] " " quoted[2] }
     END {
       for (i = 1; i <= n_files; i++) {
-        split("", seen); key = 7
+        split("", seen); key = 7; has_glib = 0
         visit(order[i])
+        if (order[i] in first && has_glib) continue
         if (order[i] !~ /^tests\/|^calibration\/measure\/hip\//) print key, order[i]
       }
-    }' "$work/sums" $headers
+    }' "$work/first" "$work/sums" $headers
 }
 
 # Each public header compiles with nothing before it, but for those in the place of a toolkit's, which need HIP's.

@@ -26,14 +26,15 @@ def help_of(*verb):
 
 
 def lines_of_files():
-    """The lines of each file that can use an option."""
+    """The text of each file that can use an option, and its lines."""
     paths = [root / "README.md", root / "Makefile"]
     for folder in ("tests", "docs", "scenarios"):
         paths += sorted((root / folder).rglob("*"))
     for path in paths:
         name = path.relative_to(root).as_posix()
         if path.is_file() and path.suffix in SUFFIXES and not name.startswith(("docs/reference/", "tests/lint_fixtures/")):
-            yield path.read_text(errors="replace").split("\n")
+            text = path.read_text(errors="replace")
+            yield text, text.split("\n")
 
 
 def options_of(verb):
@@ -44,10 +45,10 @@ def options_of(verb):
 
 def is_used(verb, short, long, files):
     command = re.compile(rf"(^|[\"'`(]|(orrery[\"')]*|run) ){verb}([ \"]|$)", flags=re.M)
-    names = rf"--{long}(?![\w-])" + (rf"|-{short}(?![a-z-])" if short else "")
-    option = re.compile(rf"(?<![\w-])(?:{names})")
-    return any(option.search(line) and command.search("\n".join(lines[max(0, at - 2):at + 1]))
-               for lines in files for at, line in enumerate(lines))
+    names = [(f"--{long}", rf"(?<![\w-])--{long}(?![\w-])")]
+    names += [(f"-{short}", rf"(?<![\w-])-{short}(?![a-z-])")] if short else []
+    return any(name in line and re.search(option, line) and command.search("\n".join(lines[max(0, at - 2):at + 1]))
+               for name, option in names for text, lines in files if name in text for at, line in enumerate(lines))
 
 
 def keys_of(schema):
