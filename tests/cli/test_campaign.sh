@@ -12,6 +12,8 @@ run() { "$orrery" run small.yaml --db none --json "$@" > said 2>&1; }
 goodput() { run "$@"; number goodput; }
 below() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && b != "" && a + 0 < b + 0) }'; }
 near() { awk -v a="$1" -v b="$2" -v e="$3" 'BEGIN { d = a / b - 1; exit !(d < e && d > -e) }'; }
+# Cases whose code others run, too, are left out of a small run, as `make sanitize` asks for it.
+is_small() { [ "${ORRERY_TEST_SIZE:-}" = small ]; }
 refused() { "$orrery" run small.yaml --db none "$@" > said 2>&1; test $? = 2; }
 
 cat > small.yaml <<'END'
@@ -67,8 +69,10 @@ check "two seeds are too few for an interval" 'grep -q "mean of 2 seeds: too few
 run
 cp said first; run; sed 's/"wall_time_s": [0-9.e-]*//' said > again; sed 's/"wall_time_s": [0-9.e-]*//' first > once
 check "the same seed gives the same answer" 'cmp -s again once'
-full=$(goodput --fidelity full)
-check "replicas folded or not, the answer is the same" 'near "$full" "$base" 1e-6'
+if ! is_small; then
+  full=$(goodput --fidelity full)
+  check "replicas folded or not, the answer is the same" 'near "$full" "$base" 1e-6'
+fi
 sed 's/rate-per-hour: 0.02/rate-per-hour: 0.05/' small.yaml > more.yaml
 "$orrery" run more.yaml --db none --json > said 2>&1
 check "more failures lower goodput" 'below "$(number goodput)" "$base"'
@@ -76,7 +80,7 @@ check "lemons lower goodput" 'below "$(goodput --set "campaign.failures.lemons={
 lemons='campaign.failures.lemons={fraction: 20 %, multiple: 5}'
 check "replacing lemons that failed raises it" 'below "$(goodput --set "$lemons")" "$(goodput --set "$lemons" --set "campaign.lemon-detection=90 %")"'
 check "slower detection lowers goodput" 'below "$(goodput --set "campaign.detection=[{symptom: crash, after: 10 min}, {symptom: hang, after: 10 min}, {symptom: silent-corruption, after: 1 h}]")" "$base"'
-check "slower restarts lower goodput" 'below "$(goodput --set campaign.recovery.initialise=10min)" "$base" && below "$(goodput --set "campaign.recovery.per-rank=1 s")" "$base"'
+is_small || check "slower restarts lower goodput" 'below "$(goodput --set campaign.recovery.initialise=10min)" "$base" && below "$(goodput --set "campaign.recovery.per-rank=1 s")" "$base"'
 check "longer maintenance lowers goodput" 'below "$(goodput --set campaign.maintenance.lasts=10h)" "$base"'
 for policy in requeue hot-update '{kind: warm-standby, wake-up: 30 s}' '{kind: shrink, most-lost: 2}' '{kind: replica-level, rejoin: 2 min}' reroute; do
   check "policy $policy" 'below 0.5 "$(goodput --set "campaign.policy=$policy")"'
@@ -90,8 +94,10 @@ check "a save with planning stalls as much longer" 'near "$(awk -v a="$long" -v 
 stall peer 0s > peer
 check "a synchronous save to a peer warns of what is not modelled" 'grep -q "is not modelled" said'
 nic() { goodput --set "campaign.stragglers=[{fault: {kind: nic, gpu: 3, bandwidth: $1 %}, mtbf: 12 h, lasts: 6 h}]"; }
-quarter=$(nic 25); half=$(nic 50); whole=$(nic 99)
-check "a slow network card lowers goodput, a slower one more" 'below "$quarter" "$half" && below "$half" "$whole"'
+if ! is_small; then
+  quarter=$(nic 25); half=$(nic 50); whole=$(nic 99)
+  check "a slow network card lowers goodput, a slower one more" 'below "$quarter" "$half" && below "$half" "$whole"'
+fi
 check "policy none stops at a failure" 'run --set campaign.policy=none; near "$(number stopped)" 1 1e-9'
 check "a goal of tokens ends it" 'run --set campaign.tokens=1e9; below "$(number duration_s)" 86400 && below 0.99e9 "$(number tokens)"'
 "$orrery" run small.yaml --db c.db --set campaign.seeds=3 > said 2>&1
@@ -147,6 +153,7 @@ check "advice without a campaign is refused" 'test $? = 2; grep -q "campaign" sa
 "$orrery" list failures > said 2>&1
 check "published failures are listed" 'grep -q "llama-3-54-days" said'
 cut -d" " -f1 said > sets
+if is_small; then sed -i 3q sets; fi
 detection='campaign.detection=[{symptom: crash, after: 30 s}, {symptom: hang, after: 10 min}, {symptom: slow, after: 10 min}, {symptom: silent-corruption, after: 1 h}]'
 for set in $(cat sets); do
   check "failures $set" 'below 0.3 "$(goodput --set "campaign.failures=$set" --set "$detection")"'
@@ -155,11 +162,13 @@ done
 long="--set campaign.duration=10000d --set campaign.maintenance.every=0s"
 rare='campaign.checkpoints=[{tier: storage, interval: 12 h}]'
 # RSC-1: 6.5 failures per 1000 node-days. 8 nodes for 10,000 days: 520, and 200 of 20 seeds' are within 3 %.
-run --set campaign.failures=rsc-1 --set "$detection" --set "$rare" $long
-check "RSC-1's node failures are those published" 'near "$(number failures)" 520 0.03'
-# With users' programs a job on 8 nodes fails 8 times as often as one on a node, every 47.7 days: 10,000 * 8 / 47.7.
-run --set campaign.failures=rsc-1-all-causes --set "$detection" --set "$rare" $long
-check "RSC-1's failures of all causes are those published" 'near "$(number failures)" 1677 0.03'
+if ! is_small; then
+  run --set campaign.failures=rsc-1 --set "$detection" --set "$rare" $long
+  check "RSC-1's node failures are those published" 'near "$(number failures)" 520 0.03'
+  # With users' programs a job on 8 nodes fails 8 times as often as one on a node, every 47.7 days: 10,000 * 8 / 47.7.
+  run --set campaign.failures=rsc-1-all-causes --set "$detection" --set "$rare" $long
+  check "RSC-1's failures of all causes are those published" 'near "$(number failures)" 1677 0.03'
+fi
 # 8.03e9 parameters of 14 bytes over 64 GPUs, each with 63 GB/s to its host: 27.88 ms.
 run --set "campaign.checkpoints=[{tier: host, interval: 5 min}]" --set campaign.failures.processes.0.rate-per-hour=1e-5
 check "a checkpoint to hosts makes the job wait for the copy of a shard" 'near "$(number stall_s)" 0.02788 0.002'

@@ -134,14 +134,14 @@ def check_bands():
         check(f"{scenario}: {len(off)} answers outside of their bands, which the text says",
               ("measured runs show" in text) == (len(off) > 0) or len(off) == 0, text)
         check(f"{scenario}: --json has warnings", isinstance(answer["warnings"], list), answer["warnings"])
-    report = json.loads(call("sweep", "s.yaml", "--db", "none", "--json")[1])
+    report = json.loads(call("sweep", "s.yaml", "--db", "s.db", "--json")[1])
     for one in report["best"]:
         for band in (b for b in one["bands"] if b["quality"] != "none"):
             check("a sweep's band holds its middle", within(band["low"], band["expected"], band["high"]), band)
     with sqlite3.connect("s.db") as db:
         off = db.execute("SELECT count(*) FROM sweep_band WHERE low IS NOT NULL AND NOT value BETWEEN low AND high")
         n_off = off.fetchone()[0]
-    text = call("sweep", "s.yaml", "--db", "none")[1]
+    text = call("sweep", "s.yaml", "--db", "s.db")[1]
     check("a sweep says which points lie outside", n_off == 0 or "measured runs show" in text, text)
 
 
@@ -187,9 +187,9 @@ workload:
 sweep: {axes: {cluster: [./bare.yaml, dgx-h100-superpod]}, objective: maximize output_tokens_per_s}
 """
 MONTHS = """schema: scenario/1
-base: campaign-llama-3.1-405b-16384-h100
+base: ./weeks.yaml
 name: months
-campaign: {seeds: 2, duration: 5 d}
+campaign: {seeds: 2}
 sweep: {axes: {campaign.spares: [8, 16]}, objective: maximize goodput}
 """
 OPTIMISTIC = "optimistic: no measured kernels of bare; all are modelled from its datasheet"
@@ -200,7 +200,7 @@ def check_caveats():
     for name, text in (("bare.yaml", BARE), ("served.yaml", SERVED), ("months.yaml", MONTHS)):
         with open(name, "w", encoding="utf-8") as file:
             file.write(text)
-    plan = ("--model", "llama-3.2-1b", "--cluster", "./bare.yaml", "--db", "none")
+    plan = ("--model", "llama-3.2-1b", "--cluster", "./bare.yaml", "--db", "plans.db")  # --json computes no point again
     training = (*plan, "--batch-tokens", "128k", "--sequence", "2048")
     verbs = {
         "run": ("run", "served.yaml", "--db", "none"),
@@ -226,7 +226,7 @@ def check_caveats():
     call("report", "points.db", "1", "-o", "points.html")
     with open("points.html", encoding="utf-8") as file:
         check("the sweep's report has it", OPTIMISTIC in file.read())
-    off = "stall_s (host) is off by 50 % on average where it was measured"
+    off = "out_p99 is off by 36 % on average where it was measured"  # months.yaml has the weeks.yaml of check_errors
     _, out, said = call("sweep", "months.yaml", "--db", "off.db")
     check("a sweep says which results were far off", out.count(f"  warning       {off}") == 1, out + said)
     _, out, said = call("compare", "off.db", "2", "3")
@@ -260,7 +260,7 @@ def check_assumed():
           == [("vllm-0.9", None), ("vllm-0.19", "vllm-0.19")], rows)
     serving = ("plan", "serving", "--model", "llama-3.1-8b", "--cluster", "dgx-h100-superpod", "--gpus", "1", "--input",
                "200", "--output", "20", "--ttft", "1s", "--tpot", "20ms", "--precision", "bf16", "--kv-cache", "bf16",
-               "--aggregated", "--db", "none")
+               "--aggregated", "--db", "plans.db")
     _, out, said = call(*serving)
     check("plan serving says it", f"stack         {ASSUMED} (--stack names another)" in out, out + said)
     check("so does its --json", json.loads(call(*serving, "--json")[1])["release_assumed"] == "vllm-0.19")
@@ -268,7 +268,7 @@ def check_assumed():
         _, out, said = call(*serving, *named)
         check(f"plan serving {' '.join(named)} does not", "fleet" in out and "assumed" not in out, out + said)
     training = ("--model", "llama-3.1-8b", "--cluster", "dgx-h100-superpod", "--batch-tokens", "256k", "--sequence", "4096",
-                "--db", "none")
+                "--db", "plans.db")
     newest = "release assumed: megatron-core-26.06"
     _, out, said = call("plan", "training", *training, "--gpus", "8")
     check("plan training says it", f"{newest} (--stack names another)" in out, out + said)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """test_keys.py ORRERY - keys that no shipped document sets move the answer the way their sentence says (TAP).
 
-Each case runs a shipped scenario twice, with and without the key, and compares one number of --json.
+Each case runs a shipped scenario twice, with and without the key, and compares one number of --json. The runs without are
+done once for all cases that share them; a small run (ORRERY_TEST_SIZE) has those with a key alone.
 """
+import functools
 import json
 import os
 import subprocess
@@ -12,6 +14,7 @@ import tempfile
 orrery = os.path.abspath(sys.argv[1])
 library = tempfile.TemporaryDirectory()
 UP, DOWN, OTHER = "rises", "falls", "differs"
+IS_SMALL = os.environ.get("ORRERY_TEST_SIZE") == "small"
 
 CHAT = "serving-llama-3.1-8b-h100"
 TWO = ["cluster.gpus=2", "workload.replicas=2", "workload.router.kind=prefix-aware", "workload.shared-prefix=256",
@@ -131,12 +134,19 @@ def run(scenario, settings, *options):
     return subprocess.run(args + [word for setting in settings for word in ("--set", setting)], capture_output=True, text=True)
 
 
-def number_of(scenario, settings, path):
+@functools.cache
+def answer_of(scenario, settings):
     done = run(scenario, settings, "--json")
     if done.returncode:
         return None, done.stderr
     value = json.loads(done.stdout)
-    value = value.get("result", value) if isinstance(value, dict) else value
+    return value.get("result", value) if isinstance(value, dict) else value, ""
+
+
+def number_of(scenario, settings, path):
+    value, said = answer_of(scenario, tuple(settings))
+    if value is None:
+        return None, said
     found = find(value, path.split("."))
     return found, f"{path} is {found}"
 
@@ -157,6 +167,8 @@ def find(value, keys):
 
 
 def is_as_said(before, after, verdict):
+    if IS_SMALL:
+        return after is not None
     if before is None or after is None:
         return False
     return after > before if verdict == UP else after < before if verdict == DOWN else after != before
@@ -166,7 +178,7 @@ def main():
     prepare()
     failed = False
     for number, (scenario, settings, key, path, verdict) in enumerate(CASES, 1):
-        before, first = number_of(scenario, settings, path)
+        before, first = (None, "not run") if IS_SMALL else number_of(scenario, settings, path)
         after, second = number_of(scenario, settings + [key], path)
         good = is_as_said(before, after, verdict)
         failed |= not good

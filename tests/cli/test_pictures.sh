@@ -13,6 +13,9 @@ not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ -f said ] && sed 's/^/# /' sai
 check() { if eval "$2"; then ok "$1"; else not_ok "$1"; fi; }
 skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 
+# gnuplot's other kinds of pictures are drawn by the same code: a small run, as `make sanitize` asks for it, has SVG alone.
+is_small() { [ "${ORRERY_TEST_SIZE:-}" = small ]; }
+
 scenario=megatron-sc21-39b
 "$orrery" run $scenario --db r.db > said 2>&1 || not_ok "run"
 "$orrery" run $scenario --set workload.parallel.tp=4 --set workload.parallel.dp=64 --db r.db --spans none > said 2>&1 || not_ok "second run"
@@ -63,6 +66,7 @@ for name in $("$orrery" list plots | awk '{ print $1 }'); do
   "$orrery" plot $db "$name" -o "$name.svg" > said 2>&1
   check "plot $name draws an SVG and leaves nothing else" \
     'grep -q "</svg>" "$name.svg" && [ "$(cat said)" = "$name.svg" ] && [ ! -e "$name.svg.dat" ] && [ ! -e "$name.svg.gp" ]'
+  if is_small && [ "$name" != bands ] && [ "$name" != timeline ]; then continue; fi
   "$orrery" plot $db "$name" -o "$name.png" > said 2>&1
   check "plot $name draws a PNG" '[ "$(head -c 4 "$name.png" | tail -c 3)" = PNG ] && [ "$(cat said)" = "$name.png" ]'
   "$orrery" plot $db "$name" --term > said 2>&1

@@ -358,7 +358,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/plan-serving/machines", test_machines);
   g_test_add_func("/plan-serving/sizes", test_sizes);
   g_test_add_func("/plan-serving/exhaustive-gpus", test_exhaustive_gpus);
-  g_test_add_func("/plan-serving/exhaustive-rate", test_exhaustive_rate);
+  if (test_size(TRUE, FALSE))
+    g_test_add_func("/plan-serving/exhaustive-rate", test_exhaustive_rate);
   g_test_add_func("/plan-serving/late", test_late);
   g_test_add_func("/plan-serving/resumed", test_resumed);
   if (test_size(TRUE, FALSE)) g_test_add_func("/plan-serving/doubled", test_doubled);

@@ -57,11 +57,14 @@ def main():
         none = run(path, "--set", "other")
         good.append(none.returncode != 0 and "no compared steps" in none.stderr)
         print(f"{'ok' if good[-1] else 'not ok'} 3 - no rows are an error\n# {none.stderr!r}")
-        real = os.path.join(folder, "real.db")
-        subprocess.run([orrery, "validate", "megatron-sc21", "--db", real], check=True, stdout=subprocess.DEVNULL)
-        answer = run(real, "--by", "architecture,family,stack")
-        good.append("ampere, dense, megatron-2021.03: 10 rows" in answer.stdout and "gemm" in factors(answer.stdout))
-        print(f"{'ok' if good[-1] else 'not ok'} 4 - what validate stores is enough\n# {answer.stdout!r} {answer.stderr!r}")
+        if os.environ.get("ORRERY_TEST_SIZE") == "small":
+            print("ok 4 - what validate stores is enough # SKIP a small run: other tests validate")
+        else:
+            real = os.path.join(folder, "real.db")
+            subprocess.run([orrery, "validate", "megatron-sc21", "--db", real], check=True, stdout=subprocess.DEVNULL)
+            answer = run(real, "--by", "architecture,family,stack")
+            good.append("ampere, dense, megatron-2021.03: 10 rows" in answer.stdout and "gemm" in factors(answer.stdout))
+            print(f"{'ok' if good[-1] else 'not ok'} 4 - what validate stores is enough\n# {answer.stdout!r} {answer.stderr!r}")
     sys.exit(not all(good))
 
 
