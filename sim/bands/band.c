@@ -24,10 +24,9 @@ const char *const orr_band_quality_words[] = {"none", "weak", "good", NULL};
 /* Rows that carry weight, at most; campaigns that a question far from all rows needs. */
 #define MOST_ROWS 160
 #define FEWEST_CAMPAIGNS 3
-/* Distances of row ORR_BAND_FEWEST up to which a band is good, and up to which near rows make it.
- * By tests/bands/fit.py bounds are about wide enough up to 4 or 6. From 8 to 10 serving's would
- * have to be twice as wide, and further off three times. */
-#define GOOD_DISTANCE 4.0
+/* The distance of row ORR_BAND_FEWEST up to which near rows make a band. By tests/bands/fit.py
+ * bounds are about wide enough up to 4 or 6. From 8 to 10 serving's would have to be twice as wide,
+ * and further off three times. */
 #define WEAK_DISTANCE 9.0
 /* Fraction of the time to the first token from which on the engines, not the load, decide what is
  * served. */
@@ -93,15 +92,9 @@ const char *orr_bands_stale(const OrrBands *bands) { return bands->stale; }
 
 /* --- The nearest measured rows --- */
 
-/* Texts are interned. */
-static gboolean shares_text(const OrrLikenessRow *a, const OrrLikenessRow *b, size_t offset) {
-  return *(char *const *)(const void *)((const char *)a + offset) ==
-         *(char *const *)(const void *)((const char *)b + offset);
-}
-
 gboolean orr_band_is_left_out(const OrrBandQuestion *question, const OrrResidual *residual) {
   if (question->without_trait > 0)
-    return shares_text(question->likeness, &residual->likeness, question->without_trait);
+    return orr_band_shares_text(question->likeness, &residual->likeness, question->without_trait);
   return question->without_set && g_str_equal(question->without_set, residual->set) &&
          (question->without_row == 0 || question->without_row == residual->row);
 }
@@ -201,8 +194,8 @@ static guint count_campaigns(const OrrBands *bands, const GArray *near) {
 
 static OrrBandQuality quality_of(const OrrBands *bands, const GArray *near) {
   if (near->len < ORR_BAND_FEWEST) return ORR_BAND_NONE;
-  const double distance = g_array_index(near, OrrBandNear, ORR_BAND_FEWEST - 1).distance;
-  if (distance <= GOOD_DISTANCE) return ORR_BAND_GOOD;
+  const double distance = orr_band_distance(near);
+  if (distance <= ORR_BAND_GOOD_DISTANCE) return ORR_BAND_GOOD;
   return distance <= WEAK_DISTANCE && count_campaigns(bands, near) >= FEWEST_CAMPAIGNS
              ? ORR_BAND_WEAK
              : ORR_BAND_NONE;
@@ -228,7 +221,7 @@ static const struct {
               {offsetof(OrrLikenessRow, form), "of this form"}};
 
 static gboolean shares(const OrrLikenessRow *a, const OrrLikenessRow *b, guint trait) {
-  return shares_text(a, b, traits[trait].offset);
+  return orr_band_shares_text(a, b, traits[trait].offset);
 }
 
 /* Whether a row among @near shares both traits with @asked. */
@@ -264,73 +257,6 @@ static const char *difference(const OrrBands *bands, const GArray *near,
       return g_intern_string(text);
     }
   return few;
-}
-
-/* --- What hardly any row shares --- */
-
-/* The weight below which rows count as none. */
-#define LITTLE 0.02
-
-/* Fraction of the weight of rows that share both texts with @asked. */
-static double weight_of(const OrrBands *bands, const GArray *near, const OrrLikenessRow *asked,
-                        size_t one, size_t other) {
-  double shared = 0, sum = 0;
-  for (guint i = 0; i < near->len; i++) {
-    const OrrBandNear *row = &g_array_index(near, OrrBandNear, i);
-    const OrrLikenessRow *likeness = &orr_band_residual(bands, row->row)->likeness;
-    sum += row->weight;
-    if (shares_text(asked, likeness, one) && shares_text(asked, likeness, other))
-      shared += row->weight;
-  }
-  return sum > 0 ? shared / sum : 0;
-}
-
-/* What no row of some weight shares with the question, and by how much that widens bounds. The
- * factors are 80 % quantiles of what bounds lacked with rows, sets, campaigns, models, software,
- * devices and clusters left out in turn (tests/bands/unseen.py): chosen on half of the campaigns
- * they bring the other half to the coverage that docs/modelling/bands.md prints. */
-typedef struct {
-  const char *kind;
-  gboolean over_pcie;                  /* the machine's GPUs have no NVLink */
-  double device, stack, pair, cluster; /* pair: both seen, not together; cluster: on its device */
-} Unseen;
-
-static const Unseen unseen_factors[] = {{"training", FALSE, 1, 1.15, 1.15, 1.1},
-                                        {"serving", FALSE, 1.38, 1.04, 1.38, 1},
-                                        {"collectives", TRUE, 1.9, 1, 1, 1},
-                                        {"collectives", FALSE, 1.35, 1, 1, 1}};
-
-/* The first entry that applies: only collectives are asked whether they run over PCIe. */
-static const Unseen *factors_of(const OrrLikenessRow *asked) {
-  static const Unseen none = {"", FALSE, 1, 1, 1, 1};
-  for (guint i = 0; i < G_N_ELEMENTS(unseen_factors); i++)
-    if (g_str_equal(unseen_factors[i].kind, asked->kind) &&
-        (!unseen_factors[i].over_pcie || asked->scale_up <= 1))
-      return &unseen_factors[i];
-  return &none;
-}
-
-/* *@ret_text: what is seen too little, or else differs (static); *@ret_is_seen: whether enough is
- * seen for a good band. */
-static double unseen(const OrrBands *bands, const GArray *near, const OrrLikenessRow *asked,
-                     const char **ret_text, gboolean *ret_is_seen) {
-  const Unseen *factors = factors_of(asked);
-  const size_t device = offsetof(OrrLikenessRow, device), stack = offsetof(OrrLikenessRow, stack),
-               cluster = offsetof(OrrLikenessRow, cluster);
-  const gboolean no_device = weight_of(bands, near, asked, device, device) < LITTLE;
-  const gboolean no_stack =
-      factors->stack > 1 && weight_of(bands, near, asked, stack, stack) < LITTLE;
-  const gboolean no_pair = factors->pair > 1 && !no_device && !no_stack &&
-                           weight_of(bands, near, asked, device, stack) < LITTLE;
-  const gboolean no_cluster = factors->cluster > 1 && !no_device &&
-                              weight_of(bands, near, asked, cluster, cluster) < LITTLE;
-  *ret_text = no_device  ? "few measured runs on this device"
-              : no_stack ? "few measured runs of this software"
-              : no_pair  ? "few measured runs of this software on this device"
-                         : "measured runs differ in size, layout or load";
-  *ret_is_seen = !no_device && !no_stack && !no_pair;
-  return (no_device ? factors->device : 1) * (no_stack ? factors->stack : 1) *
-         (no_pair ? factors->pair : 1) * (no_cluster ? factors->cluster : 1);
 }
 
 /* --- Bounds --- */
@@ -437,15 +363,11 @@ static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, O
                        GArray **near) {
   const OrrLikenessRow *asked = question->likeness;
   OrrBand band = {.level = question->level, .quality = quality_of(bands, *near), .reason = ""};
-  const char *few;
-  gboolean is_seen;
-  const double factor = unseen(bands, *near, asked, &few, &is_seen);
+  const OrrBandUnseen unseen = orr_band_unseen(bands, *near, asked);
+  const char *few = unseen.few;
   if (band.quality == ORR_BAND_NONE) return far_band(bands, question, quantity, few, near);
-  if (!is_seen || *missing_extra(bands, *near, asked)) band.quality = ORR_BAND_WEAK;
-  find_bounds(bands, *near,
-              factor * widening(asked->kind,
-                                g_array_index(*near, OrrBandNear, ORR_BAND_FEWEST - 1).distance),
-              &band);
+  if (!unseen.is_seen || *missing_extra(bands, *near, asked)) band.quality = ORR_BAND_WEAK;
+  find_bounds(bands, *near, unseen.wider * widening(asked->kind, orr_band_distance(*near)), &band);
   if (!has_bounds(&band)) return far_band(bands, question, quantity, few, near);
   band.n_rows = count_heavy(*near);
   if (band.quality == ORR_BAND_WEAK) band.reason = difference(bands, *near, asked, few);

@@ -9,7 +9,7 @@
 /* What a result measures. Residuals of one quantity speak for another only where distance.c says
  * so. */
 typedef enum {
-  ORR_QUANTITY_STEP,    /* a training step, or the layers of one */
+  ORR_QUANTITY_STEP,    /* a step of training or post-training, its layers, a batch of pictures */
   ORR_QUANTITY_MEMORY,  /* peak memory */
   ORR_QUANTITY_FIRST,   /* time to the first token */
   ORR_QUANTITY_TOKEN,   /* time between tokens */

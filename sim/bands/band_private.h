@@ -1,7 +1,9 @@
 /*
- * band_private.h - what band.c, band_rows.c and ratio.c share. Private to sim/bands.
+ * band_private.h - what the files of sim/bands share. Private to sim/bands.
  */
 #pragma once
+
+#include <math.h>
 
 #include "results/rows/rows.h"
 #include "sim/bands/band.h"
@@ -19,12 +21,12 @@
  *
  * Where the weights come from: tests/bands/fit.py searches for the least interval score (Gneiting,
  * Raftery 2007) of bands whose own validation set, or own row, is left out. Its search was run
- * with 40 rows to the bandwidth and rounded to one digit. Three are assumed: scale_up's, so that a
- * machine without NVLink is far from one with it; an extra's; and the distances between related
- * quantities. A number that only one of both has counts as three octaves.
+ * with 40 rows to the bandwidth and rounded to one digit. Four are assumed: scale_up's, so that a
+ * machine without NVLink is far from one with it; transport's; an extra's; and the distances
+ * between related quantities. A number that only one of both has counts as three octaves.
  */
 
-enum { ORR_DISTANCE_TERMS = 40 };
+enum { ORR_DISTANCE_TERMS = 41 };
 
 /* A likeness made ready: sizes as logarithms, absent fractions as 0. */
 typedef struct {
@@ -64,8 +66,9 @@ struct OrrBands {
 #define ORR_BAND_NEAREST 25
 #define ORR_BAND_LEAST 0.3
 
-/* The row ORR_BAND_FEWEST decides the quality. */
+/* The distance of row ORR_BAND_FEWEST decides the quality: up to here a band can be good. */
 #define ORR_BAND_FEWEST 12
+#define ORR_BAND_GOOD_DISTANCE 4.0
 
 /* A measured answer at some distance from a question. */
 typedef struct {
@@ -92,6 +95,31 @@ double orr_band_weight(double distance, double nearest, double bandwidth);
 /* Whether both rows are of one campaign: one set, software and device. */
 gboolean orr_band_is_same_campaign(const OrrResidual *a, const OrrResidual *b);
 
+/* The distance of row ORR_BAND_FEWEST of @near, which is sorted; INFINITY: it has fewer. */
+static inline double orr_band_distance(const GArray *near) {
+  return near->len < ORR_BAND_FEWEST
+             ? INFINITY
+             : g_array_index(near, OrrBandNear, ORR_BAND_FEWEST - 1).distance;
+}
+
+/* Whether both have the same text, which is interned, at @offset. */
+static inline gboolean orr_band_shares_text(const OrrLikenessRow *a, const OrrLikenessRow *b,
+                                            size_t offset) {
+  return *(char *const *)(const void *)((const char *)a + offset) ==
+         *(char *const *)(const void *)((const char *)b + offset);
+}
+
+/* band_unseen.c: what hardly any near row shares with a question. */
+typedef struct {
+  double wider;     /* how much wider it makes the bounds, 1 or more */
+  const char *few;  /* what too few rows share, or else what differs; static */
+  gboolean is_seen; /* whether enough is seen for a good band */
+} OrrBandUnseen;
+
+/* Of @near, sorted and with weights. */
+OrrBandUnseen orr_band_unseen(const OrrBands *bands, const GArray *near,
+                              const OrrLikenessRow *asked);
+
 /* All measured answers that speak for @quantity, heaviest first; of OrrBandNear, whose weights sum
  * to much more than 1. *@ret_n: campaigns of equal weight that the weights are worth. */
 GArray *orr_band_far_rows(const OrrBands *bands, const OrrBandQuestion *question,
@@ -115,6 +143,16 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrBandBase, orr_band_base_clear)
 /* orr_bands_ask for @metric, where @base is of its quantity. */
 OrrBand orr_band_of_base(const OrrBands *bands, const OrrBandQuestion *question,
                          const OrrBandMetric *metric, const OrrBandBase *base, GArray *sources);
+
+/* The REAL @metric of the outcome's result, as SQL names it; NAN: it has none. */
+double orr_band_result_value(const OrrOutcome *outcome, const char *metric);
+
+/* band_derived.c: costs, days and campaigns. Whether the band of @metric follows from the band of
+ * another result. */
+gboolean orr_band_is_derived(const OrrOutcome *outcome, const char *metric);
+
+/* Adds the rows of all of them, after the rows on which they rest. */
+void orr_band_derived_add(OrrLibrary *library, OrrOutcome *outcome);
 
 /* extras.c: what a scenario uses beyond a plain run: speculation, offload, a fabric that is
  * oversubscribed. Measured rows without it say little about its error. */

@@ -12,8 +12,7 @@
 /* As many as people read. */
 #define MOST_SOURCES 20
 
-/* The REAL @metric of the outcome's result; NAN: it has none. */
-static double result_value(const OrrOutcome *outcome, const char *metric) {
+double orr_band_result_value(const OrrOutcome *outcome, const char *metric) {
   const OrrFieldTable *table = outcome->kind->result;
   g_autofree char *name = g_strdelimit(g_strdup(metric), "_", '-');
   for (size_t i = 0; i < table->n_fields; i++)
@@ -49,7 +48,7 @@ typedef struct {
 /* @bases: by quantity; those without an array are not asked yet. */
 static void add_band(const Rests *rests, const OrrBandQuestion *question,
                      const OrrBandMetric *metric, OrrBandBase *bases, OrrOutcome *outcome) {
-  const double value = result_value(outcome, question->metric);
+  const double value = orr_band_result_value(outcome, question->metric);
   if (!(value > 0)) return;
   g_autoptr(GArray) sources = g_array_new(FALSE, FALSE, sizeof(OrrBandSource));
   OrrBandBase *base = &bases[metric->quantity];
@@ -66,7 +65,8 @@ static void add_band(const Rests *rests, const OrrBandQuestion *question,
                           .bias = band.bias,
                           .sided = band.sided,
                           .quality = (char *)orr_band_quality_words[band.quality],
-                          .reason = (char *)band.reason};
+                          .reason = (char *)band.reason,
+                          .rests_on = (char *)""};
   g_array_append_val(outcome->bands, row);
   add_sources(question->metric, sources, outcome);
 }
@@ -90,7 +90,8 @@ static void add_bands(const Rests *rests, const OrrLikenessRow *likeness, double
                       OrrOutcome *outcome) {
   OrrBandBase bases[ORR_N_QUANTITIES] = {{NULL}};
   for (const OrrBandMetric *metric = orr_band_metrics; metric->kind; metric++) {
-    if (!g_str_equal(metric->kind, likeness->kind)) continue;
+    if (!g_str_equal(metric->kind, likeness->kind) || orr_band_is_derived(outcome, metric->metric))
+      continue;
     const OrrBandQuestion question = {
         .likeness = likeness, .metric = metric->metric, .level = level};
     add_band(rests, &question, metric, bases, outcome);
@@ -127,6 +128,7 @@ void orr_bands_add_own(OrrLibrary *library, const OrrScenario *scenario, OrrOutc
   const Rests rests = {bands, own_rows};
   add_bands(&rests, &likeness, level, outcome);
   add_sizes(&rests, &likeness, level, outcome);
+  orr_band_derived_add(library, outcome);
   if (orr_bands_stale(bands)) g_ptr_array_add(outcome->warnings, g_strdup(orr_bands_stale(bands)));
 }
 

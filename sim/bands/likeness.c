@@ -17,9 +17,14 @@
 #include "models/quantization.h"
 #include "sim/bands/band_private.h"
 #include "sim/run/scenario_stack.h"
+#include "sim/run/answer/campaign_rows.h"
 #include "workloads/collectives/collective_bench.h"
+#include "workloads/diffusion/diffusion.h"
+#include "workloads/post_training/post_training.h"
 #include "workloads/serving/serving.h"
 #include "workloads/stack.h"
+#include "workloads/steps/diffusion_training.h"
+#include "workloads/steps/recommendation.h"
 #include "workloads/training/training.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text ? text : ""); }
@@ -93,6 +98,19 @@ static double nodes_of(const OrrCluster *cluster, gint64 gpus) {
   return ceil((double)gpus / (double)cluster->node.gpus);
 }
 
+/* After gpus and nodes. */
+static void fill_transport(const OrrCluster *cluster, OrrLikenessRow *row) {
+  const double domain = (double)cluster->node.scale_up_domain, node = (double)cluster->node.gpus;
+  const char *text = "";
+  if (row->gpus > 1 && row->nodes * node <= fmax(domain, node))
+    text = domain > 1 ? "scale-up" : "pcie";
+  else if (row->gpus > 1 && strcmp(cluster->fabric.entry->name, "torus") == 0)
+    text = "torus";
+  else if (row->gpus > 1)
+    text = cluster->transport.entry->name;
+  row->transport = interned(text);
+}
+
 /* --- How costs are known --- */
 
 static void add_how(OrrLikenessRow *row, int how, double seconds) {
@@ -138,25 +156,44 @@ static void fill_training_times(const OrrOutcome *outcome, OrrLikenessRow *row) 
   row->bubble = seconds[ORR_TIME_BUBBLE] / sum;
 }
 
-static void fill_training(const OrrScenario *scenario, const OrrOutcome *outcome,
-                          OrrLikenessRow *row) {
+/* What the scenario says of training. */
+static void fill_training_asked(const OrrScenario *scenario, OrrLikenessRow *row) {
   const OrrTraining *params = scenario->workload.params;
-  const OrrTrainingResult *result = &outcome->result.training;
   row->format = interned(orr_precision_words[params->precision]);
   row->form = interned("step");
   row->method = interned(params->pipeline.entry->name);
   row->recompute = interned(orr_recompute_words[params->recompute]);
   row->sharding = interned(params->optimizer.sharding.entry->name);
+  row->ep = (double)MAX(params->parallel.ep, 1);
+  row->batch = (double)params->batch.global_size;
+  row->micro = (double)params->batch.micro;
+  row->input = (double)(params->sequence > 0 ? params->sequence : scenario->model.context);
+}
+
+/* A campaign has no time by kind: its steps ran in other processes. */
+static void fill_campaign(const OrrScenario *scenario, const OrrOutcome *outcome,
+                          OrrLikenessRow *row) {
+  const OrrTraining *params = scenario->workload.params;
+  const gint64 gpus = outcome->result.campaign.n_gpus;
+  fill_training_asked(scenario, row);
+  row->gpus = (double)gpus;
+  row->nodes = nodes_of(&scenario->cluster, gpus);
+  row->tp = (double)MAX(params->parallel.tp, 1);
+  row->pp = (double)MAX(params->parallel.pp, 1);
+  row->cp = (double)MAX(params->parallel.cp, 1);
+  row->dp = row->gpus / (row->tp * row->pp * row->cp);
+}
+
+static void fill_training(const OrrScenario *scenario, const OrrOutcome *outcome,
+                          OrrLikenessRow *row) {
+  const OrrTrainingResult *result = &outcome->result.training;
+  fill_training_asked(scenario, row);
   row->gpus = (double)result->n_gpus;
   row->nodes = nodes_of(&scenario->cluster, result->n_gpus);
   row->tp = (double)result->tp;
   row->pp = (double)result->pp;
   row->dp = (double)result->dp;
   row->cp = (double)result->cp;
-  row->ep = (double)MAX(params->parallel.ep, 1);
-  row->batch = (double)params->batch.global_size;
-  row->micro = (double)params->batch.micro;
-  row->input = (double)(params->sequence > 0 ? params->sequence : scenario->model.context);
   fill_training_times(outcome, row);
   begin_hows(row);
   for (guint i = 0; i < outcome->operators->len; i++) {
@@ -248,6 +285,71 @@ static void fill_collectives(const OrrScenario *scenario, const OrrOutcome *outc
   end_hows(row);
 }
 
+static void fill_post_training(const OrrScenario *scenario, const OrrOutcome *outcome,
+                               OrrLikenessRow *row) {
+  const OrrPostTraining *params = scenario->workload.params;
+  const OrrPostTrainingResult *result = &outcome->result.post_training;
+  row->form = interned(orr_loop_kind_words[params->mode.kind]);
+  row->method = interned(params->algorithm.entry->name);
+  row->gpus = (double)result->n_gpus;
+  row->nodes = nodes_of(&scenario->cluster, result->n_gpus);
+  row->batch = (double)(params->prompts * params->samples);
+  row->output = result->response_tokens_mean;
+  row->waiting = result->rollout_wait_s / result->step_time_s;
+}
+
+/* Kinds whose GPUs all run alike. */
+typedef struct {
+  gint64 n_gpus;
+  double batch, parameters, total_s, gemm_s, attention_s, memory_s, comm_s, host_s;
+  int precision; /* OrrDtype */
+} Alike;
+
+static void fill_alike(const OrrScenario *scenario, const char *model, const Alike *alike,
+                       OrrLikenessRow *row) {
+  row->model = interned(model);
+  row->format = interned(orr_dtype_names[alike->precision]);
+  row->gpus = (double)alike->n_gpus;
+  row->nodes = nodes_of(&scenario->cluster, alike->n_gpus);
+  row->batch = alike->batch;
+  row->parameters = alike->parameters > 0 ? alike->parameters : NAN;
+  row->gemm = alike->gemm_s / alike->total_s;
+  row->attention = alike->attention_s / alike->total_s;
+  row->memory = alike->memory_s / alike->total_s;
+  row->comm = alike->comm_s / alike->total_s;
+  row->host = alike->host_s / alike->total_s;
+}
+
+static void fill_diffusion(const OrrScenario *scenario, const OrrOutcome *outcome,
+                           OrrLikenessRow *row) {
+  const OrrDiffusion *params = scenario->workload.params;
+  const OrrDiffusionResult *r = &outcome->result.diffusion;
+  const Alike alike = {r->n_gpus, (double)r->batch, 0,           r->latency_s,
+                       r->gemm_s, r->attention_s,   r->memory_s, r->exposed_comm_s,
+                       r->wait_s, params->precision};
+  fill_alike(scenario, params->generator.name, &alike, row);
+  row->input = r->tokens;
+}
+
+static void fill_step(const OrrScenario *scenario, const OrrOutcome *outcome, OrrLikenessRow *row) {
+  const OrrStepResult *r = &outcome->result.step;
+  const gboolean is_diffusion = outcome->kind->kind == &orr_diffusion_training_kind;
+  const OrrDiffusionTraining *generates = scenario->workload.params;
+  const OrrRecommendation *ranks = scenario->workload.params;
+  const Alike alike = {r->n_gpus,
+                       r->batch,
+                       r->parameters,
+                       r->step_s,
+                       r->gemm_s,
+                       r->attention_s,
+                       r->memory_s + r->optimizer_s,
+                       r->exposed_comm_s,
+                       r->wait_s + r->host_memory_s,
+                       is_diffusion ? generates->precision : ranks->precision};
+  fill_alike(scenario, is_diffusion ? generates->generator.name : ranks->recommender.name, &alike,
+             row);
+}
+
 OrrLikenessRow orr_likeness_of_size(const OrrLikenessRow *whole, const OrrOutcome *outcome,
                                     const OrrNcclTestRow *test) {
   OrrLikenessRow row = *whole;
@@ -288,12 +390,21 @@ OrrLikenessRow orr_likeness_of(OrrLibrary *library, const OrrScenario *scenario,
   fill_machine(scenario, &row);
   fill_stack(library, scenario, &row);
   if (scenario->model.name && *scenario->model.name) fill_model(&scenario->model, &row);
-  if (kind == &orr_training_kind)
+  if (outcome->kind == &orr_campaign_rows_kind)
+    fill_campaign(scenario, outcome, &row);
+  else if (kind == &orr_training_kind)
     fill_training(scenario, outcome, &row);
   else if (kind == &orr_serving_kind)
     fill_serving(scenario, outcome, &row);
   else if (kind == &orr_collectives_kind)
     fill_collectives(scenario, outcome, &row);
+  else if (kind == &orr_post_training_kind)
+    fill_post_training(scenario, outcome, &row);
+  else if (kind == &orr_diffusion_kind)
+    fill_diffusion(scenario, outcome, &row);
+  else if (kind == &orr_diffusion_training_kind || kind == &orr_recommendation_kind)
+    fill_step(scenario, outcome, &row);
+  fill_transport(&scenario->cluster, &row);
   row.extras = (char *)orr_extras_of(scenario, outcome);
   row.bound = interned(bound_of(&row));
   return row;

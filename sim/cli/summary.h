@@ -99,6 +99,10 @@ char *orr_summary_band_value(const OrrOutcome *outcome, const char *metric, doub
 char *orr_summary_band_text(const OrrOutcome *outcome, const char *metric, OrrUnit unit,
                             gboolean with_unit);
 
+/* Adds it in brackets to the last line of @page; nothing where there is no such row. */
+void orr_summary_band_more(OrrPage *page, const OrrOutcome *outcome, const char *metric,
+                           OrrUnit unit);
+
 /* Bounds of a spread about @value in the same style: "28.0 to 33.3 s". Newly allocated. */
 char *orr_summary_band_range(double value, double low, double high, OrrUnit unit);
 

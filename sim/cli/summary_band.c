@@ -159,6 +159,12 @@ char *orr_summary_band_text(const OrrOutcome *outcome, const char *metric, OrrUn
   return row ? band_text(outcome, row, unit, with_unit) : NULL;
 }
 
+void orr_summary_band_more(OrrPage *page, const OrrOutcome *outcome, const char *metric,
+                           OrrUnit unit) {
+  char *text = orr_summary_band_text(outcome, metric, unit, TRUE);
+  if (text) orr_page_more(page, " (%s)", orr_page_keep(page, text));
+}
+
 /* --- Serving: one line for each mean --- */
 
 /* Why no result has a band, where all have the same reason; else NULL. */

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "sim/bands/band.h"
 #include "sim/run/answer/campaign_rows.h"
 
 enum { MOST_CAUSES = 4, FEW_SEEDS = 5 };
@@ -53,6 +54,12 @@ static void add_causes(OrrPage *page, const GArray *losses) {
   }
 }
 
+static void add_token_band(OrrPage *page, const OrrBandRow *row) {
+  if (!row || isnan(row->low)) return;
+  orr_page_more(page, "; %.3g to %.3g trillion (%.3g %% band; weak: %s)", row->low / 1e12,
+                row->high / 1e12, 100 * row->level, row->reason);
+}
+
 void orr_summary_campaign(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrCampaignResult *r = &outcome->result.campaign;
   const char *lost = orr_page_keep(page, orr_campaign_rows_kind.explain(outcome));
@@ -65,6 +72,7 @@ void orr_summary_campaign(OrrPage *page, const OrrScenario *scenario, const OrrO
   add_goodput(page, r);
   orr_page_line(page, "tokens", "%.4g trillion in %s of effective time, %.4g billion per day",
                 r->tokens / 1e12, orr_page_seconds(page, r->effective_s), r->tokens_per_day / 1e9);
+  add_token_band(page, orr_bands_row(outcome, "tokens"));
   add_failures(page, r);
   if (!isnan(r->gpu_power_mean_w)) {
     orr_page_line(page, "energy", "%.3g J per token kept; GPUs draw %s", r->energy_j_per_token,

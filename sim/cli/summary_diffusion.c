@@ -30,6 +30,7 @@ void orr_summary_diffusion(OrrPage *page, const OrrScenario *scenario, const Orr
                 orr_page_seconds(page, r->latency_s), orr_page_seconds(page, r->text_s),
                 orr_page_seconds(page, r->denoise_s), orr_page_seconds(page, r->step_s),
                 orr_page_seconds(page, r->decode_s));
+  orr_summary_band_more(page, outcome, "latency_s", ORR_UNIT_SECONDS);
   orr_page_line(page, "speed", "%.4g outputs per second, %.0f TFLOP/s per GPU", r->outputs_per_s,
                 r->tflops_per_gpu);
   orr_page_line(page, "bound by",
@@ -39,7 +40,6 @@ void orr_summary_diffusion(OrrPage *page, const OrrScenario *scenario, const Orr
                 orr_page_percent(page, r->memory_s / r->latency_s),
                 orr_page_percent(page, r->exposed_comm_s / r->latency_s),
                 orr_page_percent(page, r->wait_s / r->latency_s));
-  orr_page_line(page, "bands", "none: no band is made for this kind of workload");
   orr_page_line(page, "memory", "%s of weights; activations are not counted",
                 orr_page_bytes(page, r->weight_bytes));
   if (isnan(r->gpu_power_mean_w)) return;

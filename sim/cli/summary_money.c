@@ -4,6 +4,9 @@
 #include "sim/cli/summary.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "sim/bands/band.h"
 
 /* A part of a line: "0.27 per million tokens". NAN: not known, so that it is left out. */
 typedef struct {
@@ -88,6 +91,29 @@ static void add_campaign(OrrPage *page, const OrrCampaignResult *r, const char *
             {r->money.per_million_tokens, "per million tokens"});
 }
 
+/* The bounds of costs, which follow from the bands of times: "3.2 to 3.8 per step". */
+static void add_bands(OrrPage *page, const OrrOutcome *outcome) {
+  static const struct {
+    const char *metric, *per;
+  } costs[] = {{"cost_per_run", "for the run"},
+               {"cost_per_step", "per step"},
+               {"cost_per_million_tokens", "per million tokens"},
+               {"cost_per_million_output_tokens", "per million output tokens"},
+               {"cost_per_million_response_tokens", "per million response tokens"}};
+  const OrrBandRow *last = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS(costs); i++) {
+    const OrrBandRow *row = orr_bands_row(outcome, costs[i].metric);
+    if (!row || isnan(row->low)) continue;
+    if (!last) orr_page_line(page, "", "%s", "");
+    char *range = orr_summary_band_range(row->value, row->low, row->high, ORR_UNIT_NONE);
+    orr_page_item(page, "%s %s", orr_page_keep(page, range), costs[i].per);
+    last = row;
+  }
+  if (last)
+    orr_page_more(page, " (%.3g %% band%s%s)", 100 * last->level, *last->reason ? "; weak: " : "",
+                  last->reason);
+}
+
 void orr_summary_money(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrPrices *prices = &scenario->prices;
   const OrrMoney *money = money_of(outcome);
@@ -106,6 +132,7 @@ void orr_summary_money(OrrPage *page, const OrrScenario *scenario, const OrrOutc
     else
       add_cost(page, outcome, money, orr_page_text(page, "%s per GPU-hour", prices->currency));
   }
+  add_bands(page, outcome);
   ADD_PARTS(page, "carbon", {money->carbon_kg_per_day, "kg of CO2 per day"},
             {money->carbon_g_per_million_tokens, "g per million tokens"});
 }

@@ -105,6 +105,7 @@ void orr_summary_post_training(OrrPage *page, const OrrScenario *scenario,
   add_work(page, scenario->workload.params, r);
   orr_page_line(page, "step", "%.4g s, %.4g tokens/s per GPU, %.3g responses/s", r->step_time_s,
                 r->tokens_per_s_per_gpu, r->samples_per_s);
+  orr_summary_band_more(page, outcome, "step_time_s", ORR_UNIT_SECONDS);
   add_phases(page, r);
   add_rollouts(page, r);
   add_waits(page, outcome);

@@ -11,6 +11,7 @@ void orr_summary_step(OrrPage *page, const OrrScenario *scenario, const OrrOutco
   orr_page_line(page, "machine", "%s (%s) of %s", orr_page_things(page, r->n_gpus, "GPU"),
                 scenario->cluster.device.name, scenario->cluster.name);
   orr_page_line(page, "step", "%s for %.10g samples", orr_page_seconds(page, r->step_s), r->batch);
+  orr_summary_band_more(page, outcome, "step_s", ORR_UNIT_SECONDS);
   orr_page_line(page, "speed", "%.4g samples per second, %.4g per GPU; %.0f TFLOP/s per GPU",
                 r->samples_per_s, r->samples_per_s_per_gpu, r->tflops_per_gpu);
   orr_page_line(page, "bound by",
@@ -23,7 +24,6 @@ void orr_summary_step(OrrPage *page, const OrrScenario *scenario, const OrrOutco
                 orr_page_percent(page, r->host_memory_s / r->step_s),
                 orr_page_percent(page, r->exposed_comm_s / r->step_s),
                 orr_page_percent(page, r->wait_s / r->step_s));
-  orr_page_line(page, "bands", "none: no band is made for this kind of workload");
   orr_page_line(page, "memory",
                 "%s of weights, gradients and the optimizer's state; activations are not counted",
                 orr_page_bytes(page, r->model_bytes));

@@ -66,17 +66,17 @@ static void check_gpus(const OrrValidateSet *set, const OrrValidateCase *one,
 }
 
 /* Adds what bands need to know of a row: what it was like, and its answers. */
-static void add_residual(OrrValidation *validation, const OrrValidateCase *one,
-                         const OrrValidateAnswer *answer) {
+static void add_residual(const OrrValidateSet *set, OrrValidation *validation,
+                         const OrrValidateCase *one, const OrrValidateAnswer *answer) {
   OrrResidual residual = {.set = g_intern_string(validation->set_name),
                           .part = g_intern_string(one->part ? one->part : ""),
                           .row = one->line,
                           .likeness = answer->likeness};
-  for (guint i = 0; i < one->metrics->len && i < ORR_RESIDUAL_ANSWERS; i++) {
+  for (guint i = 0; i < one->metrics->len && residual.n_answers < ORR_RESIDUAL_ANSWERS; i++) {
     const OrrField *field = g_array_index(one->metrics, const OrrField *, i);
     g_autofree char *metric = g_strdelimit(g_strdup(field->name), "-", '_');
     const double simulated = metric_value(&answer->result, field);
-    if (simulated > 0)
+    if (simulated > 0 && orr_validate_has_band(set->result->name, metric))
       residual.answers[residual.n_answers++] = (OrrResidualAnswer){
           g_intern_string(metric), g_array_index(one->measured, double, i), simulated};
   }
@@ -85,13 +85,13 @@ static void add_residual(OrrValidation *validation, const OrrValidateCase *one,
   g_array_append_val(validation->residuals->rows, residual);
 }
 
-static void compare(OrrLibrary *library, OrrValidation *validation, const OrrValidateCase *one,
-                    const OrrValidateAnswer *answer) {
+static void compare(OrrLibrary *library, const OrrValidateSet *set, OrrValidation *validation,
+                    const OrrValidateCase *one, const OrrValidateAnswer *answer) {
   if (!answer->ok) {
     add_refusal(validation, one, answer->reason, answer->failed);
     return;
   }
-  add_residual(validation, one, answer);
+  add_residual(set, validation, one, answer);
   g_autofree char *assumed = orr_scenario_stack_assumed(library, one->tree);
   for (guint i = 0; i < one->metrics->len; i++) {
     const OrrField *field = g_array_index(one->metrics, const OrrField *, i);
@@ -192,9 +192,8 @@ OrrValidation *orr_validate(OrrLibrary *library, const OrrValidateOrder *order, 
       orr_validate_pool_run(library, cases, order->jobs, order->progress, order->user);
   for (guint i = 0; i < cases->len; i++) check_gpus(set, cases->pdata[i], answers->pdata[i]);
   for (guint i = 0; i < cases->len; i++)
-    compare(library, validation, cases->pdata[i], answers->pdata[i]);
+    compare(library, set, validation, cases->pdata[i], answers->pdata[i]);
   validation->table = set->result->name;
-  if (!orr_validate_set_has_bands(set)) g_array_set_size(validation->residuals->rows, 0);
   orr_validation_summarise(validation);
   const Run run = {set, cases, answers, validation,
                    (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC};

@@ -20,8 +20,8 @@ static gboolean is_kind(const OrrBandsCheck *check, const char *kind) {
 }
 
 static gboolean is_energy(const OrrBandsCheck *check) {
-  return check->metric->quantity == ORR_QUANTITY_ENERGY ||
-         check->metric->quantity == ORR_QUANTITY_POWER;
+  return is_kind(check, "serving") && (check->metric->quantity == ORR_QUANTITY_ENERGY ||
+                                       check->metric->quantity == ORR_QUANTITY_POWER);
 }
 
 static gboolean is_served_together(const OrrBandsCheck *check, gboolean dense) {
@@ -69,6 +69,13 @@ static gboolean is_pcie(const OrrBandsCheck *check) {
   return is_kind(check, "collectives") && likeness->nodes <= 1 && likeness->scale_up <= 1;
 }
 
+static gboolean is_picture(const OrrBandsCheck *check) { return is_kind(check, "diffusion"); }
+
+static gboolean is_other_step(const OrrBandsCheck *check) {
+  return is_kind(check, "post-training") || is_kind(check, "diffusion-training") ||
+         is_kind(check, "recommendation");
+}
+
 const OrrCoverageGroup orr_coverage_groups[] = {
     {"all", "all answers", is_any},
     {"good", "all answers whose band is good", is_good},
@@ -79,6 +86,8 @@ const OrrCoverageGroup orr_coverage_groups[] = {
     {"mixture serving", "mixtures of experts and models with states, together", is_mixture},
     {"disaggregated serving", "separate prefill and decode", is_apart},
     {"energy", "energy of a token and power of a GPU", is_energy},
+    {"pictures", "latency and power of diffusion models", is_picture},
+    {"other steps", "steps of post-training, diffusion models and recommenders", is_other_step},
     {"one-node collectives", "one node with NVLink", is_one_node},
     {"multi-node collectives", "two nodes or more", is_multi_node},
     {"PCIe collectives", "one node without NVLink", is_pcie},

@@ -40,7 +40,7 @@ static const Input inputs[] = {
     TEXT(LOAD, NULL, arrivals),       NUMBER(LENGTHS, NULL, input),
     NUMBER(LENGTHS, NULL, output),    NUMBER(SIZE, NULL, size),
     TEXT(METHOD, "training", method), TEXT(RECOMPUTE, NULL, recompute),
-    TEXT(SHARDING, NULL, sharding),
+    TEXT(SHARDING, NULL, sharding),   TEXT(PARALLELISM, NULL, transport),
 };
 
 /* Means over drawn lengths differ by less than this where their inputs are the same. */

@@ -58,9 +58,9 @@ const char *orr_validate_set_reference(const char *text);
 /* The numeric column @name of the set's result table; '-' and '_' are the same. NULL: none. */
 const OrrField *orr_validate_set_metric(const OrrValidateSet *set, const char *name);
 
-/* Whether error bands rest on the set's rows: not where its answers come from campaigns or
- * post-training, or are pictures. */
-gboolean orr_validate_set_has_bands(const OrrValidateSet *set);
+/* validate_stored.c: whether @metric of the results of @table can have an error band, so that its
+ * measured rows are residuals. */
+gboolean orr_validate_has_band(const char *table, const char *metric);
 
 /* validate_case.c: one row of a set's table, as a scenario to simulate and the values measured. */
 

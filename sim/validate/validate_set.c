@@ -33,12 +33,6 @@ static void clear_target(gpointer data) { g_free(((OrrValidateTarget *)data)->na
 
 static void clear_column(gpointer data) { g_array_unref(((OrrValidateColumn *)data)->targets); }
 
-gboolean orr_validate_set_has_bands(const OrrValidateSet *set) {
-  return set->result != &orr_campaign_result_table &&
-         set->result != &orr_post_training_result_table &&
-         set->result != &orr_diffusion_result_table && set->result != &orr_step_result_table;
-}
-
 void orr_validate_set_free(OrrValidateSet *set) {
   if (!set) return;
   ORR_FREE(set->name, set->path);

@@ -13,6 +13,8 @@
 #include "sim/base/registry.h"
 #include "sim/bands/band_metrics.h"
 #include "sim/bands/known_errors.h"
+#include "sim/run/answer/kinds.h"
+#include "sim/validate/validate_private.h"
 #include "workloads/workload.h"
 
 #define SAME 1e-4
@@ -156,11 +158,12 @@ static gboolean put_in_place(const char *folder, const char *kind, GError **erro
 
 /* --- Errors of results without a band --- */
 
-/* Whether bands speak for the result. */
-static gboolean has_band(const OrrValidation *validation, const char *metric) {
-  for (const OrrBandMetric *one = orr_band_metrics; one->kind; one++)
-    if (g_str_has_prefix(validation->table, one->kind) && strcmp(one->metric, metric) == 0)
-      return TRUE;
+gboolean orr_validate_has_band(const char *table, const char *metric) {
+  for (const OrrBandMetric *one = orr_band_metrics; one->kind; one++) {
+    const OrrEntry *kind = orr_registry_find(&orr_workload_registry, one->kind);
+    const OrrFieldTable *result = orr_kinds_find((const OrrWorkloadKind *)kind)->result;
+    if (strcmp(result->name, table) == 0 && strcmp(one->metric, metric) == 0) return TRUE;
+  }
   return FALSE;
 }
 
@@ -185,7 +188,7 @@ GArray *orr_validate_stored_errors(const GPtrArray *validations) {
   ORR_EACH_POINTER(const OrrValidation, one, validations) {
     for (guint r = 0; one->table && r < one->rows->len; r++) {
       const OrrValidationRow *row = &g_array_index(one->rows, OrrValidationRow, r);
-      if (has_band(one, row->metric) || !isfinite(row->error)) continue;
+      if (orr_validate_has_band(one->table, row->metric) || !isfinite(row->error)) continue;
       OrrKnownError *known = known_of(errors, one, row);
       known->error += (fabs(row->error) - known->error) / (double)++known->rows; /* the mean */
     }

@@ -20,9 +20,10 @@ import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KINDS = ("training", "serving", "collectives")
-RATES = ("tokens", "tflops", "busbw", "algbw", "requests_per")
-QUANTITIES = {"memory_peak_bytes": "memory", "allocator_peak_bytes": "memory", "ttft_mean_s": "first",
-              "tpot_mean_s": "token", "itl_p50_s": "token", "e2e_mean_s": "request", "output_tokens_per_s": "served"}
+RATES = ("tokens_per", "tflops", "busbw", "algbw", "requests_per")
+QUANTITIES = {"memory_peak_bytes": "memory", "allocator_peak_bytes": "memory", "ttft_mean_s": "first", "ttft_p50_s": "first",
+              "tpot_mean_s": "token", "tpot_p50_s": "token", "itl_p50_s": "token", "e2e_mean_s": "request",
+              "output_tokens_per_s": "served", "gpu_power_mean_w": "power", "energy_j_per_output_token": "energy"}
 RELATED = {("token", "served"): 1.0, ("token", "request"): 0.7, ("served", "request"): 1.0}  # distance.c
 NEAREST, MOST, FEWEST, LEAST = 25, 160, 12, 0.3  # band_private.h, band.c
 SCORED = 700  # questions of each kind that the search scores

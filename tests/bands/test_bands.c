@@ -13,7 +13,8 @@
 static OrrLikenessRow step(void) {
   OrrLikenessRow row;
   g_assert_true(orr_residuals_likeness_parse(
-      "training\tmegatron\t2024\th100-sxm\thopper\tdgx-h100-superpod\t8\tgpt\tdense\t1e10\tbf16\t"
+      "training\tmegatron\t2024\th100-sxm\thopper\tdgx-h100-superpod\t8\tscale-up\t"
+      "gpt\tdense\t1e10\tbf16\t"
       "step\t1f1b\tnone\tnone\t8\t1\t8\t1\t1\t1\t1\t64\t1\t\t\t2048\t\t\t\t\t0.6\t0.1\t\t0.2\t0.1\t"
       "0\t0\t0.5\t0.3\t0\t0.2\t0\t\tcompute",
       &row));
@@ -23,7 +24,8 @@ static OrrLikenessRow step(void) {
 static OrrLikenessRow closed_loop(void) {
   OrrLikenessRow row;
   g_assert_true(orr_residuals_likeness_parse(
-      "serving\tvllm\t2024\th100-sxm\thopper\tdgx-h100-superpod\t8\tllama\tdense\t8e9\tbf16\t"
+      "serving\tvllm\t2024\th100-sxm\thopper\tdgx-h100-superpod\t8\t\t"
+      "llama\tdense\t8e9\tbf16\t"
       "together\tvllm\t\t\t1\t1\t1\t1\t1\t\t1\t32\t\t32\tclosed-loop\t1000\t200\t0.2\t0.3\t\t0.6\t"
       "0.2\t\t0.2\t0\t0\t\t0.8\t0.1\t0\t0.1\t0\t\tmemory",
       &row));

@@ -14,7 +14,8 @@ static OrrLibrary *library;
 static OrrLikenessRow step(void) {
   OrrLikenessRow row;
   g_assert_true(orr_residuals_likeness_parse(
-      "training\tmegatron\t2024\th100-sxm\thopper\tdgx-h100-superpod\t8\tgpt\tdense\t1e10\tbf16\t"
+      "training\tmegatron\t2024\th100-sxm\thopper\tdgx-h100-superpod\t8\tscale-up\t"
+      "gpt\tdense\t1e10\tbf16\t"
       "step\t1f1b\tnone\tnone\t8\t1\t8\t1\t1\t1\t1\t64\t1\t\t\t2048\t\t\t\t\t0.6\t0.1\t\t0.2\t0.1\t"
       "0\t0\t0.5\t0.3\t0\t0.2\t0\t\tcompute",
       &row));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""unseen.py - what the factors of sim/bands/band.c for a device, software, pair or cluster that hardly any near row shares
-rest on, from calibration/residuals. For developers; it needs python3-numpy. Half a minute.
+"""unseen.py - what the factors of sim/bands/band_unseen.c for a device, software, pair, cluster or model that hardly any near
+row shares, and for few campaigns, rest on, from calibration/residuals. For developers; it needs python3-numpy. A minute.
 
 Every measured answer is asked for its band with its row, set, campaign (set, software, model, device, cluster), model,
 software, device and cluster left out in turn. Of each, the factor that the bounds lack is the measurement's distance from
@@ -13,8 +13,8 @@ import hashlib
 import fit
 import numpy as np
 
-TRAITS = ("device", "stack", "pair", "cluster")
-LITTLE = 0.02  # band.c
+TRAITS = ("device", "stack", "pair", "cluster", "far-stack", "model", "few")  # members of Factors
+LITTLE = 0.02  # band_unseen.c
 LEAVE = {"row": ("set", "row"), "set": ("set",), "campaign": ("set", "stack", "model", "device", "cluster"),
          "model": ("model",), "stack": ("stack",), "device": ("device",), "cluster": ("cluster",)}
 SLOPES = {"training": 0.02, "serving": 0.05, "collectives": 0.4}  # band.c, widening
@@ -28,13 +28,23 @@ def codes(rows, columns):
     return np.unique(["|".join(row[column] for column in columns) for row in rows], return_inverse=True)[1]
 
 
-def unseen(rows, order, weight):
-    """Whether near rows of some weight share each of TRAITS."""
-    def share(*columns):
+def count_of(code, order, weight):
+    """How many codes of equal weight the weights are worth (Kish)."""
+    sums = np.array([(np.bincount(code[o], w) ** 2).sum() for o, w in zip(order, weight)])
+    return weight.sum(1) ** 2 / np.maximum(sums, 1e-300)
+
+
+def unseen(rows, order, weight, distance):
+    """By how much each of TRAITS applies, from 0 to 1: whether near rows of some weight lack it."""
+    def lacks(*columns):
         code = codes(rows, columns)
         return (weight * (code[order] == code[:, None])).sum(1) / weight.sum(1) < LITTLE
-    device, stack, pair, cluster = share("device"), share("stack"), share("device", "stack"), share("cluster")
-    return np.stack([device, stack, pair & ~device & ~stack, cluster & ~device], 1)
+    device, stack, pair, cluster = lacks("device"), lacks("stack"), lacks("device", "stack"), lacks("cluster")
+    near = np.clip((6 - distance) / 2, 0, 1)
+    model = lacks("model") & (distance <= 4) & ~device & ~stack & ~pair
+    few = lacks("device", "stack", "model", "cluster") * np.maximum(
+        2 / count_of(codes(rows, ("set", "stack", "device")), order, weight) - 1, 0)
+    return np.stack([device, stack, pair & ~device & ~stack, cluster & ~device, stack * (1 - near), model, few], 1)
 
 
 def nearest(questions, distances):
@@ -60,7 +70,7 @@ def ask(kind, leave, rows, questions, distances):
                        widening(kind, distance))
     order, weight = nearest(questions, distances + questions.out["these"])
     has = (distance <= 9) & np.isfinite(bounds[0][0]) & np.isfinite(bounds[0][1])
-    new = unseen(rows, order, weight)
+    new = unseen(rows, order, weight, distance)
     return [(i, lacking[0][i], lacking[1][i], *new[i]) for i in np.where(has)[0]]
 
 

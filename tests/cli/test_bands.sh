@@ -61,7 +61,7 @@ check "JSON has the same" 'python3 -c "
 import json
 got = json.load(open(\"said\"))
 assert got[\"left_out\"] == \"set\" and got[\"stale\"] is None
-assert got[\"sets\"][0][\"answers\"] == 10 and len(got[\"sums\"]) == 12
+assert got[\"sets\"][0][\"answers\"] == 10 and len(got[\"sums\"]) == 14
 assert got[\"sets\"][0][\"good\"] + got[\"sets\"][0][\"weak\"] + got[\"sets\"][0][\"none\"] == 10
 assert got[\"pairs\"][\"sets\"][0][\"pairs\"] == 3
 inside = [row[\"low_80\"] <= row[\"measured\"] <= row[\"high_80\"] for row in got[\"rows\"]]
@@ -114,7 +114,7 @@ ship korthikanti-layers
 ship serving-vllm-llama-3.1-8b
 residuals
 check "writes a file for each kind of workload" \
-  '[ $status -eq 0 ] && [ "$(ls out | tr "\n" " ")" = "collectives.csv errors.csv serving.csv training.csv " ]'
+  '[ $status -eq 0 ] && [ "$(ls out | tr "\n" " ")" = "collectives.csv diffusion-training.csv diffusion.csv errors.csv post-training.csv recommendation.csv serving.csv training.csv " ]'
 rows_of() { sed 1,3d "$2" | grep "^$1,"; }
 check "with the rows of the sets, as they are shipped" \
   '[ "$(rows_of korthikanti-layers out/training.csv)" = "$(rows_of korthikanti-layers "$shipped/training.csv")" ] &&
@@ -124,7 +124,7 @@ echo old > out/training.csv
 sed -i '1,/^[^#]/s/^\([^#]\)/no-such-column,\1/' tree/scenarios/validation/serving-vllm-llama-3.1-8b.csv
 residuals
 check "a set that is wrong: an error, and nothing is written" \
-  '[ $status -ne 0 ] && grep -q no-such-column said && [ "$(cat out/training.csv)" = old ] && [ "$(ls out | wc -l)" -eq 4 ]'
+  '[ $status -ne 0 ] && grep -q no-such-column said && [ "$(cat out/training.csv)" = old ] && [ "$(ls out | wc -l)" -eq 8 ]'
 
 # --- Residuals made to do damage ---
 

@@ -19,7 +19,8 @@ static OrrOutcome *outcome_with(double value, double low, double high, const cha
                           .bias = -0.03,
                           .sided = 0.6,
                           .quality = (char *)quality,
-                          .reason = (char *)reason};
+                          .reason = (char *)reason,
+                          .rests_on = (char *)""};
   outcome->kind = orr_kinds_named("training");
   g_array_append_val(outcome->bands, row);
   return outcome;
@@ -121,14 +122,15 @@ static void test_json(void) {
   g_autoptr(OrrOutcome) outcome = outcome_with(29.5, 28, NAN, "none", "why");
   g_autoptr(GString) out = g_string_new(NULL);
   orr_summary_band_json(out, outcome);
-  g_assert_cmpstr(out->str, ==,
-                  "\"iteration_time_s_low\": 28, \"iteration_time_s_high\": null, "
-                  "\"iteration_time_s_expected\": null, \"band_level\": 0.8, \"band_rows\": 61, "
-                  "\"band_quality\": "
-                  "\"none\", \"bands\": [\n"
-                  "  {\"metric\": \"iteration_time_s\", \"value\": 29.5, \"low\": 28, \"high\": "
-                  "null, \"expected\": null, \"level\": 0.8, \"rows\": 61, \"bias\": "
-                  "-0.03, \"sided\": 0.6, \"quality\": \"none\", \"reason\": \"why\"}]");
+  g_assert_cmpstr(
+      out->str, ==,
+      "\"iteration_time_s_low\": 28, \"iteration_time_s_high\": null, "
+      "\"iteration_time_s_expected\": null, \"band_level\": 0.8, \"band_rows\": 61, "
+      "\"band_quality\": "
+      "\"none\", \"bands\": [\n"
+      "  {\"metric\": \"iteration_time_s\", \"value\": 29.5, \"low\": 28, \"high\": "
+      "null, \"expected\": null, \"level\": 0.8, \"rows\": 61, \"bias\": "
+      "-0.03, \"sided\": 0.6, \"quality\": \"none\", \"reason\": \"why\", \"rests_on\": \"\"}]");
 }
 
 static void expect_digits(double value, double low, double high, int decimals, const char *text) {
