@@ -39,7 +39,9 @@ static gboolean is_model(const char *text) {
 static Guess guess_of(const char *path, const char *text, gsize length, guint n_files) {
   if (g_str_has_prefix(text, "SQLite format 3"))
     return (Guess){&orr_verb_import_nsys, "an export of Nsight Systems"};
-  if (strstr(text, "# nThread") || (strstr(text, "#wrong") && strstr(text, "busbw")))
+  const gboolean is_mlperf = strstr(text, ":::MLLOG") != NULL; /* it may begin with nccl-tests */
+  if (!is_mlperf &&
+      (strstr(text, "# nThread") || (strstr(text, "#wrong") && strstr(text, "busbw"))))
     return (Guess){&orr_verb_import_nccl_tests, "a log of nccl-tests"};
   const char *bench = bench_reader_of(text, length);
   if (bench) return (Guess){&orr_verb_import_bench, bench};

@@ -157,6 +157,8 @@ static void finish(OrrLaunchDraft *draft) {
     }
   }
   set_batch(draft);
+  if (orr_launch_draft_find(draft, own, "critic.path"))
+    orr_launch_config_put(draft, own, "workload.algorithm", "ppo", "critic.path");
   if (!orr_launch_draft_get(draft, "workload.samples"))
     orr_launch_draft_set(draft, "workload.samples", "1", NULL, "AReaL's default");
   orr_dialect_rollouts_finish(draft);

@@ -518,7 +518,8 @@ static void read_nemo_rl(OrrLaunchDraft *draft, const OrrLaunchCommand *command,
 }
 
 static gboolean knows_openrlhf(const OrrLaunchCommand *command, guint script) {
-  return has_word(command, script, "openrlhf.cli.train_ppo");
+  return has_word(command, script, "openrlhf.cli.train_ppo") ||
+         has_word(command, script, "--vllm_num_engines");
 }
 
 static void read_openrlhf(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
@@ -571,7 +572,8 @@ const OrrLaunchTrainer orr_trainer_nemo_rl = {.name = "nemo-rl",
                                               .rolls_out = TRUE,
                                               .read = read_nemo_rl};
 const OrrLaunchTrainer orr_trainer_openrlhf = {.name = "openrlhf",
-                                               .scripts = "openrlhf.cli.train_ppo*",
+                                               .scripts =
+                                                   "openrlhf.cli.train_ppo* train_ppo_ray.py",
                                                .knows = knows_openrlhf,
                                                .rolls_out = TRUE,
                                                .read = read_openrlhf};

@@ -1,14 +1,15 @@
 /*
  * dialect_trees.c - trainers whose config is a tree of few keys: nanotron, torchtune, MaxText,
- * NeMo AutoModel. Their tables map most keys; this file completes the model, the machine, the batch
- * and the sharding, alike for all.
+ * NeMo AutoModel, prime-rl's fine-tuning. Their tables map most keys; this file completes the
+ * model, the machine, the batch and the sharding, alike for all.
  *
  * Sources: nanotron/config of huggingface/nanotron; recipes/configs of pytorch/torchtune (FSDP over
  * all GPUs, LoRA in builders named lora_*); MaxText/configs/base.yml of AI-Hypercomputer/maxtext
  * (max_target_length is 2,048, remat_policy full; without model_name the dimensions are
  * base_emb_dim 2,048, 16 layers and heads, base_mlp_dim 7,168 and a vocabulary of 32,000), its
- * decoders' get_remat_policy; nemo_automodel/recipes of NVIDIA-NeMo/Automodel. What a config leaves
- * out is assumed: a sequence of 4,096.
+ * decoders' get_remat_policy; nemo_automodel/recipes of NVIDIA-NeMo/Automodel;
+ * prime_rl/configs/sft.py of PrimeIntellect-ai/prime-rl 0.6 (a batch of 128, one GPU). What a
+ * config leaves out is assumed: a sequence of 4,096.
  */
 #include <string.h>
 
@@ -22,12 +23,17 @@ typedef struct {
   const char *sequence;  /* what is assumed */
   const char *recompute; /* the trainer's default; NULL: none */
   gboolean by_device;    /* its batch counts devices, whatever a replica has of them */
+  void (*set_machine)(OrrLaunchDraft *draft); /* from keys of its own; or NULL */
 } Tree;
 
-static const Tree trees[] = {{&orr_dialect_nanotron, "zero-1", "4096", NULL},
-                             {&orr_dialect_torchtune, "fsdp", "4096", NULL},
-                             {&orr_dialect_maxtext, "fsdp", "2048", "full", TRUE},
-                             {&orr_dialect_automodel, "fsdp", "4096", NULL}};
+static void set_prime_rl_machine(OrrLaunchDraft *draft);
+
+static const Tree trees[] = {
+    {&orr_dialect_nanotron, "zero-1", "4096", NULL},
+    {&orr_dialect_torchtune, "fsdp", "4096", NULL},
+    {&orr_dialect_maxtext, "fsdp", "2048", "full", TRUE},
+    {&orr_dialect_automodel, "fsdp", "4096", NULL},
+    {&orr_dialect_prime_rl_sft, "fsdp", "4096", NULL, .set_machine = set_prime_rl_machine}};
 
 static const Tree *tree_of(const OrrLaunchDraft *draft) {
   for (guint i = 0; i < G_N_ELEMENTS(trees); i++)
@@ -87,6 +93,21 @@ static void set_model(OrrLaunchDraft *draft) {
     orr_launch_draft_set(draft, "model.activation", "swiglu", NULL, "the trainer's Llama");
 }
 
+/* [deployment]: num_nodes of gpus_per_node, or some GPUs of one node. */
+static void set_prime_rl_machine(OrrLaunchDraft *draft) {
+  const OrrLaunchDialect *own = &orr_dialect_prime_rl_sft;
+  const gint64 nodes = orr_launch_config_count(draft, own, "deployment.num-nodes", 1);
+  const gint64 per_node = orr_launch_config_count(draft, own, "deployment.gpus-per-node", 8);
+  const gint64 some =
+      orr_launch_config_count(draft, own, "deployment.num-train-gpus",
+                              orr_launch_config_count(draft, own, "deployment.num-gpus", 1));
+  if (orr_launch_config_gpus(draft) > 0) return;
+  orr_launch_draft_set_nodes(draft, MAX(nodes, 1), "the config's deployment");
+  orr_launch_draft_set_gpus_per_node(draft, nodes > 1 ? per_node : some, NULL);
+  if (!orr_launch_draft_get(draft, "workload.batch.global"))
+    orr_launch_draft_set(draft, "workload.batch.global", "128", NULL, "prime-rl's default");
+}
+
 /* All degrees together are the GPUs, where the config says how many replicas there are. */
 static void set_machine(OrrLaunchDraft *draft, gint64 split) {
   const gint64 replicas = count_at(draft, "workload.parallel.dp", 0);
@@ -133,6 +154,7 @@ static void finish(OrrLaunchDraft *draft) {
       degree(draft, "workload.parallel.tp") * pp * degree(draft, "workload.parallel.cp");
   if (!tree) return;
   set_model(draft);
+  if (tree->set_machine) tree->set_machine(draft);
   set_machine(draft, split);
   orr_launch_draft_assume(draft, "workload.sequence", tree->sequence,
                           "since the config has no length; --model and a line of the scenario "
@@ -177,6 +199,21 @@ const OrrLaunchDialect orr_dialect_automodel = {
     .name = "automodel",
     .stack = "automodel",
     .signs = "step_scheduler.global_batch_size",
+    TREE,
+};
+
+/* An empty table turns a feature on: [model.ac]. */
+static void read_prime_rl(OrrLaunchDraft *draft, const OrrNode *tree) {
+  const OrrNode *ac = orr_node_get(orr_node_get(tree, "model"), "ac");
+  orr_launch_config_add(draft, &orr_dialect_prime_rl_sft, tree, NULL);
+  if (ac && ac->kind == ORR_NODE_MAP)
+    orr_launch_draft_add(draft, &orr_dialect_prime_rl_sft, "model.ac", "true", ac->place);
+}
+
+const OrrLaunchDialect orr_dialect_prime_rl_sft = {
+    .name = "prime-rl-sft",
+    .signs = "data.seq_len",
+    .read = read_prime_rl,
     TREE,
 };
 

@@ -516,6 +516,8 @@ static gboolean begins_line(const char *text, const char *key) {
 
 static int recognise(const OrrLaunchSource *source) {
   if (begins_line(source->text, "apiVersion:") && begins_line(source->text, "kind:")) return 90;
+  if (strstr(source->text, "bash_command\":") && begins_line(source->text, "\"server\":"))
+    return 90;
   if (begins_line(source->text, "servingEngineSpec:")) return 80;
   if (begins_line(source->text, "modelArtifacts:")) return 80;
   if (begins_line(source->text, "image:") && strstr(source->text, "repository:") &&

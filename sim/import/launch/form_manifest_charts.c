@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "sim/base/quantity.h"
 #include "sim/import/launch/launch_form.h"
 
 /* --- Values of vLLM's production stack --- */
@@ -95,9 +96,10 @@ static void add_additional(OrrLaunchCommand *command) {
   }
 }
 
-/* A container of `decode` or `prefill`: {modelCommand: vllmServe, args: [...]}. */
-static void add_role(OrrFormManifest *manifest, const OrrNode *model, const OrrNode *role,
-                     const OrrNode *container, gboolean prefills) {
+/* A container of `decode` or `prefill`: {modelCommand: vllmServe, args: [...]}. Its command. */
+static OrrLaunchCommand *add_role(OrrFormManifest *manifest, const OrrNode *model,
+                                  const OrrNode *role, const OrrNode *container,
+                                  gboolean prefills) {
   const OrrNode *parallelism = orr_node_get(role, "parallelism");
   const OrrNode *image = orr_node_get(container, "image");
   OrrLaunchCommand *command = orr_form_manifest_command();
@@ -109,6 +111,9 @@ static void add_role(OrrFormManifest *manifest, const OrrNode *model, const OrrN
   orr_form_manifest_add_word(command->words, model->text, model->place);
   add_count(command, "--tensor-parallel-size", parallelism, "tensor");
   add_count(command, "--data-parallel-size", parallelism, "data");
+  add_count(command, "--pipeline-parallel-size", parallelism, "pipeline");
+  if (g_strcmp0(orr_node_get_text(parallelism, "expert"), "true") == 0)
+    orr_form_manifest_add_word(command->words, "--enable-expert-parallel", parallelism->place);
   orr_form_manifest_add_words(command->words, orr_node_get(container, "args"));
   if (prefills) orr_form_manifest_add_word(command->words, "--is-prefill-worker", role->place);
   orr_form_manifest_add_environment(command->environment, orr_node_get(container, "env"));
@@ -120,6 +125,7 @@ static void add_role(OrrFormManifest *manifest, const OrrNode *model, const OrrN
     orr_form_manifest_resolve(manifest, command->environment, command->words->pdata[i]);
   g_ptr_array_add(manifest->containers, command);
   g_ptr_array_add(manifest->commands, command);
+  return command;
 }
 
 /* modelArtifacts.name, decode and prefill. Those who prefill read it by their section alone. */
@@ -141,16 +147,62 @@ static gboolean read_model_service(OrrFormManifest *manifest, const OrrNode *tre
 
 /* --- KServe's LLMInferenceService --- */
 
+/* The words behind "://" of @uri; where a volume or a bucket holds the weights, its path says less
+ * than the name. Owned by @manifest. */
+static OrrNode *service_model(OrrFormManifest *manifest, const OrrNode *uri, const char *name) {
+  const char *path = strstr(uri->text, "://");
+  const gboolean is_named = path && name && !g_str_has_prefix(uri->text, "hf://");
+  OrrNode *model = orr_node_new_scalar(uri->place, is_named ? name : path ? path + 3 : uri->text);
+  g_ptr_array_add(manifest->documents, model);
+  return model;
+}
+
+/* spec.speculator: {model: {uri: ...}, config: {method: ..., num_speculative_tokens: ...}}. */
+static void add_speculator(OrrFormManifest *manifest, OrrLaunchCommand *command,
+                           const OrrNode *speculator) {
+  const OrrNode *config = orr_node_get(speculator, "config");
+  const OrrNode *uri = orr_node_get(orr_node_get(speculator, "model"), "uri");
+  if (uri && uri->kind == ORR_NODE_SCALAR) {
+    orr_form_manifest_add_word(command->words, "--speculative-config.model", uri->place);
+    orr_form_manifest_add_word(command->words, service_model(manifest, uri, NULL)->text,
+                               uri->place);
+  }
+  for (guint i = 0; config && config->kind == ORR_NODE_MAP && i < orr_node_length(config); i++) {
+    const OrrNode *key = config->keys->pdata[i], *value = config->items->pdata[i];
+    if (value->kind != ORR_NODE_SCALAR) continue;
+    g_autofree char *option = g_strconcat("--speculative-config.", key->text, NULL);
+    orr_form_manifest_add_word(command->words, option, value->place);
+    orr_form_manifest_add_word(command->words, value->text, value->place);
+  }
+  if (speculator) orr_form_manifest_use(manifest, speculator);
+}
+
+/* spec.kvCacheOffloading of mode cpu: {cpu: {size: 10Gi}}. Other modes are warned of. */
+static void add_offloading(OrrFormManifest *manifest, OrrLaunchCommand *command,
+                           const OrrNode *offloading) {
+  const OrrNode *size = orr_node_get(orr_node_get(offloading, "cpu"), "size");
+  const char *mode = orr_node_get_text(offloading, "mode");
+  double bytes = 0;
+  if (g_strcmp0(mode, "cpu") != 0 || !size || size->kind != ORR_NODE_SCALAR) return;
+  g_autofree char *unit = g_strdup_printf("%sB", size->text); /* Kubernetes writes Gi */
+  if (!orr_quantity_parse(unit, ORR_UNIT_BYTES, &bytes, NULL)) return;
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  orr_form_manifest_add_word(command->words, "--kv-offloading-size", size->place);
+  orr_form_manifest_add_word(command->words, g_ascii_dtostr(text, sizeof text, bytes / (1 << 30)),
+                             size->place);
+  orr_form_manifest_use(manifest, offloading);
+}
+
 /* @spec, or its `prefill`: vLLM in the container `main`, whose command is implied. */
-static void add_service_role(OrrFormManifest *manifest, const OrrNode *model, const OrrNode *role,
-                             gboolean prefills) {
+static OrrLaunchCommand *add_service_role(OrrFormManifest *manifest, const OrrNode *model,
+                                          const OrrNode *role, gboolean prefills) {
   const OrrNode *containers = orr_node_get(orr_node_get(role, "template"), "containers");
   const OrrNode *main_one = NULL;
   for (guint i = 0;
        containers && containers->kind == ORR_NODE_LIST && i < orr_node_length(containers); i++)
     if (!main_one || g_strcmp0(orr_node_get_text(containers->items->pdata[i], "name"), "main") == 0)
       main_one = containers->items->pdata[i];
-  add_role(manifest, model, role, main_one ? main_one : role, prefills);
+  return add_role(manifest, model, role, main_one ? main_one : role, prefills);
 }
 
 static gboolean read_llm_service(OrrFormManifest *manifest, const OrrNode *tree) {
@@ -159,11 +211,12 @@ static gboolean read_llm_service(OrrFormManifest *manifest, const OrrNode *tree)
   const char *kind = orr_node_get_text(tree, "kind");
   if (g_strcmp0(kind, "LLMInferenceService") != 0 || !uri || uri->kind != ORR_NODE_SCALAR)
     return FALSE;
-  const char *path = strstr(uri->text, "://");
-  OrrNode *model = orr_node_new_scalar(uri->place, path ? path + 3 : uri->text);
-  g_ptr_array_add(manifest->documents, model);
+  const OrrNode *model =
+      service_model(manifest, uri, orr_node_get_text(orr_node_get(spec, "model"), "name"));
   orr_form_manifest_use(manifest, orr_node_get(spec, "model"));
-  add_service_role(manifest, model, spec, FALSE);
+  OrrLaunchCommand *command = add_service_role(manifest, model, spec, FALSE);
+  add_speculator(manifest, command, orr_node_get(spec, "speculator"));
+  add_offloading(manifest, command, orr_node_get(spec, "kvCacheOffloading"));
   if (orr_node_get(spec, "prefill"))
     add_service_role(manifest, model, orr_node_get(spec, "prefill"), TRUE);
   return TRUE;

@@ -22,6 +22,10 @@ static const struct {
     {"fms-fsdp", "", "main_training_llama.py main_training_mamba.py", write_one},
     {"ColossalAI", "", "colossalai", write_one},
     {"OpenRLHF", "", "openrlhf.cli.", "only its train_ppo_ray is read"},
+    {"NeMo-RL's DPO, SFT and distillation",
+     "dpo.max_num_steps dpo.max_num_epochs sft.max_num_steps sft.max_num_epochs rm.max_num_steps "
+     "distillation.num_prompts_per_step",
+     "run_dpo.py run_sft.py run_rm.py run_distillation", "only its GRPO is read"},
     {"Hugging Face TGI", "", "text-generation-launcher text-generation-inference",
      "it serves as vLLM 0.2 did; write a scenario ('orrery new serving')"},
     {"llama.cpp", "", "llama-server llama-cli", "it is not simulated"},

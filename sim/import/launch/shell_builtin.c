@@ -129,7 +129,8 @@ static OrrShellTruth run_source(OrrShell *shell, const OrrShellTree *tree,
   const char *path = orr_shell_text_at(simple, 1);
   g_autofree char *plain = path ? orr_shell_plain(path) : NULL;
   OrrLaunchSource *source = plain ? orr_launch_form_source(shell->draft, plain) : NULL;
-  if (source) {
+  const gboolean is_other = source && g_strcmp0(source->name, tree->place.file) != 0;
+  if (is_other) { /* models/x.sh that x.sh reads has its name, and was not given */
     source->is_used = TRUE;
     orr_shell_run(shell, source);
   } else if (plain) {

@@ -57,6 +57,7 @@ typedef struct {
 
 static gboolean recognise(const OrrDumpText *text) {
   const char *at = text->text;
+  if (strstr(at, "hwloc2.dtd") || strstr(at, "type=\"PCIDev\"")) return FALSE; /* lstopo's */
   if (strstr(at, "<system") && (strstr(at, "<cpu") || strstr(at, "<pci"))) return TRUE;
   while (g_ascii_isspace(*at)) at++;
   return g_str_has_prefix(at, "<?xml") || g_str_has_prefix(at, "<graphs") ||

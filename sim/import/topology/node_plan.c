@@ -111,9 +111,10 @@ static gboolean find_node(Planner *planner, const char *format, const OrrDumpNod
   return TRUE;
 }
 
-enum { N_FORMATS = 6 };
-static const char *const formats[N_FORMATS] = {
-    "NCCL's XML", "nvidia-smi topo -m", "lspci", "rocm-smi --showtopo", "SimAI", "InfraGraph"};
+enum { N_FORMATS = 7 };
+static const char *const formats[N_FORMATS] = {"NCCL's XML", "nvidia-smi topo -m",  "lspci",
+                                               "lstopo",     "rocm-smi --showtopo", "SimAI",
+                                               "InfraGraph"};
 
 static gboolean choose_node(Planner *planner, const OrrDumpNode *all[N_FORMATS], GError **error) {
   for (guint i = 0; i < N_FORMATS; i++) {
