@@ -17,8 +17,10 @@ static gboolean is_of_engine(const OrrLaunchSource *source) {
   g_autoptr(OrrDiags) ignored = orr_diags_new();
   g_autoptr(GPtrArray) trees =
       orr_yaml_foreign_parse(source->text, source->length, source->name, ignored);
-  for (guint i = 0; trees && i < trees->len; i++)
-    if (orr_launch_config_of(trees->pdata[i])) return FALSE;
+  for (guint i = 0; trees && i < trees->len; i++) {
+    g_autofree char *stranger = orr_launch_strangers_config(trees->pdata[i]);
+    if (stranger || orr_launch_config_of(trees->pdata[i])) return FALSE;
+  }
   return trees && trees->len > 0;
 }
 
