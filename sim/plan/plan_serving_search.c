@@ -113,13 +113,12 @@ static gboolean is_least_ttft(const OrrPlanServing *asked, const OrrServing *par
   return is_constant(&params->input) && !may_hit && !(asked->trace && params->images > 0);
 }
 
-/* Whether none can take less time per token. Drafts are accepted by chance, and the time until a
- * cache is at its decoder counts less in an answer that is longer. */
+/* Whether none can take less time per token. Drafts are accepted by chance, and the lone request of
+ * a trace has images besides its prompt. */
 static gboolean is_least_tpot(const OrrPlanServing *asked, const OrrServing *params) {
   const gboolean drafts = orr_speculation_of(&params->engine.speculation).tokens > 0;
   const gboolean is_even = is_constant(&params->input) && is_constant(&params->output);
-  const gboolean may_gain = params->disaggregation.prefill > 0 || params->images > 0;
-  return is_even && !drafts && !(asked->trace && may_gain);
+  return is_even && !drafts && !(asked->trace && params->images > 0);
 }
 
 /* Runs @load on @layout. FALSE: the layout has the reason. */

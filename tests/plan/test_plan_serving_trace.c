@@ -149,9 +149,9 @@ static void test_trace_burst(void) {
   g_rmdir(folder);
 }
 
-/* An answer of two tokens waits for its cache at the decoder once per token, one of a hundred
- * hardly at all: where decoders are apart, the trace's shortest answer does not speak for the
- * others. Nor does a request without drafts that are accepted, for those that have them. */
+/* The way of a cache to its decoder comes before the first token, so that an answer of two tokens
+ * is as fast as one of sixty: what is too late for it is for all. A request without drafts that are
+ * accepted does not speak for those that have them. */
 static void test_trace_late(void) {
   static char *drafts[] = {"workload.engine.speculation={kind: ngram, num-speculative-tokens: 4, "
                            "acceptance: [0.8], found: 1}",
@@ -180,7 +180,7 @@ static void test_trace_late(void) {
   OrrPlanLayout whole = {.split = {1, 1, 1, 1}, .batched_tokens = 8192, .gpus = 1};
   for (guint i = 0; i < 2; i++) {
     asked.settings = i == 1 ? drafts : NULL;
-    /* nine tenths of what a request alone takes per token: a longer answer is as fast */
+    /* nine tenths of what a request alone takes per token */
     g_autoptr(GArray) layouts = g_array_new(FALSE, FALSE, sizeof(OrrPlanLayout));
     asked.tpot_s = 1;
     g_array_append_val(layouts, *(i == 1 ? &whole : &apart));
@@ -192,8 +192,8 @@ static void test_trace_late(void) {
     asked.tpot_s = 0.9 * lone_s;
     search(library, &asked, layouts);
     g_test_message("%s: %g s alone, rate %g", i ? "drafts" : "apart", lone_s, at(layouts, 0)->rate);
-    g_assert_cmpint(at(layouts, 0)->status, ==, ORR_PLAN_MEASURED);
-    g_assert_cmpfloat(at(layouts, 0)->rate, >, 0);
+    g_assert_cmpint(at(layouts, 0)->status, ==, i ? ORR_PLAN_MEASURED : ORR_PLAN_LATE);
+    if (i) g_assert_cmpfloat(at(layouts, 0)->rate, >, 0);
   }
   g_unlink(path);
   g_rmdir(folder);

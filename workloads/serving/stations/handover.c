@@ -14,8 +14,13 @@
  *
  * With per-layer transfers, the bytes of a chunk's first L - 1 layers flow from 1 / L of its step
  * on, and the last layer's after the step. The prefill replica holds its blocks until the transfer
- * ends; the decoder holds its own from the transfer's beginning. The prefill writes the first
- * token; the gap to the second token includes the hand-over.
+ * ends; the decoder holds its own from the transfer's beginning.
+ *
+ * The client gets the first token from the decoder, once that has the cache: the prefill's answer
+ * goes no further (vLLM's proxies ask it for one token and drop it), or travels with the cache
+ * (SGLang's process_batch_result_prebuilt, TensorRT-LLM's _handle_first_token_response). So ttft
+ * includes the wait for room at the decoder and the transfer. vLLM's decoder computes the token
+ * again, one step later; that step is not counted.
  *
  * At the prefill replica a copy of the request, with one output token, stands for it.
  *
@@ -161,16 +166,20 @@ static void idle(const Handover *handover, guint replica) {
 static void finish(Handed *handed) {
   Handover *handover = handed->handover;
   OrrServingWork *work = handover->run->work;
+  OrrRequest *request = handed->request;
   work->handovers++;
   double *took_s = g_new(double, 1);
   *took_s = orr_serving_run_now(handover->run) - handed->prefilled_s;
-  g_hash_table_replace(handover->took_s, handed->request, took_s);
+  g_hash_table_replace(handover->took_s, request, took_s);
+  request->first_token_s += *took_s;
+  request->last_token_s += *took_s;
+  orr_route_answered(handover->route, request, request->first_token_s);
   work->handover_s += *took_s;
   work->handover_bytes += bytes_of(handed, (double)handed->tokens, TRUE) * path_of(handed)->n_units;
-  g_hash_table_remove(handover->of_request, handed->request);
+  g_hash_table_remove(handover->of_request, request);
   orr_replica_release(replica_at(handover, handed->from), &handed->copy);
   idle(handover, handed->from);
-  orr_replica_join(replica_at(handover, handed->to), handed->request);
+  orr_replica_join(replica_at(handover, handed->to), request);
   give(handed);
 }
 
@@ -319,6 +328,7 @@ static void part(Handed *handed, guint replica, GPtrArray *requests) {
   if (!from_here && !to_here) return;
   handed->is_gone = handed->is_gone || from_here;
   if (!handed->is_void) {
+    handed->request->generated = 0; /* no client has seen a token of it */
     g_ptr_array_add(requests, handed->request);
     g_queue_remove(&handover->homeless, handed);
     if (handed->is_expected)

@@ -18,9 +18,15 @@ static void opened(void *user, OrrReplica *replica, guint core) {
   if (stop->station->opened) stop->station->opened(stop->state, replica, core);
 }
 
+static gboolean is_own(const OrrRoute *route, const OrrRequest *request) {
+  EACH_STOP(route, stop)
+  if (stop->station->owns && stop->station->owns(stop->state, request)) return TRUE;
+  return FALSE;
+}
+
 static void first_token(void *user, OrrReplica *replica, OrrRequest *request) {
   OrrRoute *route = user;
-  orr_route_answered(route, request, request->seen_s);
+  if (!is_own(route, request)) orr_route_answered(route, request, request->seen_s);
   EACH_STOP(route, stop)
   if (stop->station->first_token) stop->station->first_token(stop->state, replica, request);
 }
@@ -221,12 +227,6 @@ gboolean orr_route_is_bound(const OrrRoute *route, const OrrRequest *request) {
 
 void orr_route_move(OrrRoute *route, OrrRequest *from, OrrRequest *to) {
   EACH_STOP(route, stop) if (stop->station->move) stop->station->move(stop->state, from, to);
-}
-
-static gboolean is_own(const OrrRoute *route, const OrrRequest *request) {
-  EACH_STOP(route, stop)
-  if (stop->station->owns && stop->station->owns(stop->state, request)) return TRUE;
-  return FALSE;
 }
 
 GPtrArray *orr_route_lose_replica(OrrRoute *route, guint i) {

@@ -74,7 +74,8 @@ struct OrrStation {
   void (*move)(gpointer state, OrrRequest *from, OrrRequest *to);
   /* Appends the requests that were on their way to replica @i or from it. */
   void (*lose_replica)(gpointer state, guint i, GPtrArray *requests);
-  /* @request, of a lost replica, is the station's own and nobody's request. */
+  /* @request is the station's own and nobody's: no client sees its tokens, and it ends with its
+   * replica. */
   gboolean (*owns)(gpointer state, const OrrRequest *request);
   void (*replica_up)(gpointer state);
   void (*opened)(gpointer state, OrrReplica *replica, guint core); /* see OrrReplicaReports */
