@@ -367,17 +367,39 @@ static void apply_sections(OrrLibrary *library, const OrrNode *root, OrrNode *ow
   }
 }
 
-/* The engines of replica groups that change something: the workload's under what they say. */
-static void inherit_engines(OrrNode *owner) {
-  const OrrNode *workload = orr_node_get(owner, "workload");
-  const OrrNode *engine = workload ? orr_node_get(workload, "engine") : NULL;
-  const OrrNode *groups = workload ? orr_node_get(workload, "groups") : NULL;
-  if (!engine || engine->kind != ORR_NODE_MAP || !groups || groups->kind != ORR_NODE_LIST) return;
+/* The engine of @group: as the stack sets it for a workload with the group's layout, under what
+ * @workload and then the group say. @laying NULL: there is no stack. */
+static OrrNode *engine_of_group(const Laying *laying, const OrrNode *workload,
+                                const OrrNode *group) {
+  const OrrNode *shared = orr_node_get(workload, "engine"), *own = orr_node_get(group, "engine");
+  const OrrNode *parallel = orr_node_get(group, "parallel");
+  if (own && own->kind != ORR_NODE_MAP) return NULL; /* reading reports it */
+  g_autoptr(OrrNode) engine = !own      ? (shared ? orr_node_copy(shared) : NULL)
+                              : !shared ? orr_node_copy(own)
+                                        : orr_node_merge(shared, own);
+  if (!laying) return own ? g_steal_pointer(&engine) : NULL;
+  g_autoptr(OrrDiags) ignored = orr_diags_new(); /* reported with the workload */
+  Laying alone = *laying;
+  alone.diags = ignored;
+  g_autoptr(OrrNode) as_group = orr_node_copy(workload);
+  orr_node_remove(as_group, "groups");
+  if (parallel) orr_node_set(as_group, "parallel", orr_node_copy(parallel));
+  if (engine) orr_node_set(as_group, "engine", g_steal_pointer(&engine));
+  g_autoptr(OrrNode) whole = complete(&alone, as_group);
+  const OrrNode *settled_engine = orr_node_get(whole, "engine");
+  return settled_engine ? orr_node_copy(settled_engine) : NULL;
+}
+
+/* Gives the groups of replicas in @whole, which @workload became, engines of their own. */
+static void settle_groups(const Laying *laying, const OrrNode *workload, OrrNode *whole) {
+  const OrrNode *engine = orr_node_get(workload, "engine");
+  const OrrNode *groups = orr_node_get(whole, "groups");
+  if (engine && engine->kind != ORR_NODE_MAP) return;
+  if (!groups || groups->kind != ORR_NODE_LIST) return;
   for (guint i = 0; i < orr_node_length(groups); i++) {
     OrrNode *group = groups->items->pdata[i];
-    const OrrNode *own = group->kind == ORR_NODE_MAP ? orr_node_get(group, "engine") : NULL;
-    if (own && own->kind == ORR_NODE_MAP)
-      orr_node_set(group, "engine", orr_node_merge(engine, own));
+    OrrNode *own = group->kind == ORR_NODE_MAP ? engine_of_group(laying, workload, group) : NULL;
+    if (own) orr_node_set(group, "engine", own);
   }
 }
 
@@ -399,13 +421,15 @@ static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, gboo
                            .kind = orr_node_get_text(workload, "kind"),
                            .diags = diags};
     OrrNode *whole = complete(&laying, workload);
+    settle_groups(&laying, workload, whole);
     orr_node_set(owner, "workload", whole);
-  } else if (has_more || sections_of(workload) || orr_diags_n_errors(diags) > before) {
+  } else if (has_more || sections_of(workload) || orr_node_get(workload, "groups") ||
+             orr_diags_n_errors(diags) > before) {
     if (orr_diags_n_errors(diags) > before) /* reported: reading must not report it again */
       orr_node_remove(workload, "stack");
+    settle_groups(NULL, workload, workload);
     orr_node_set(owner, "workload", g_steal_pointer(&workload));
   }
-  inherit_engines(owner);
   apply_sections(library, root, owner, diags);
 }
 
