@@ -278,6 +278,42 @@ static void test_eager_vllm(void) {
   }
 }
 
+static const OrrEngineParams *group_engine(const OrrScenario *scenario) {
+  return &((const OrrReplicaGroup *)serving(scenario)->groups->pdata[0])->engine;
+}
+
+/* Conditions see a group's own layout: in vLLM 0.19 a server of one GPU hides its host time and has
+ * a thread per core (0), one of four exposes half of it and has one thread. What the workload or
+ * the group says stays; without a stack a group with an engine has the workload's under it. */
+static void test_groups(void) {
+  static const char groups[] =
+      "workload.parallel={tp: %d};workload.groups=[{parallel: {tp: %d}%s}];%s";
+  g_autofree char *narrow = g_strdup_printf(groups, 1, 4, "", ""),
+                  *wide = g_strdup_printf(groups, 4, 1, "", ""),
+                  *said = g_strdup_printf(groups, 1, 4, "", "workload.engine.host.exposed=10 %"),
+                  *own = g_strdup_printf(groups, 1, 4, ", engine: {host: {exposed: 20 %}}",
+                                         "workload.engine.host.exposed=10 %"),
+                  *none = g_strdup_printf(groups, 1, 4, ", engine: {max-num-seqs: 7}",
+                                          "workload.stack=none;workload.engine.block-size=32");
+  g_autoptr(OrrScenario) a = good(narrow);
+  g_autoptr(OrrScenario) b = good(wide);
+  g_autoptr(OrrScenario) c = good(said);
+  g_autoptr(OrrScenario) d = good(own);
+  g_autoptr(OrrScenario) e = good(none);
+  g_assert_cmpfloat(serving(a)->engine.host.exposed, ==, 0);
+  g_assert_cmpfloat(group_engine(a)->host.exposed, ==, 0.5);
+  g_assert_cmpint(serving(a)->engine.host.threads, ==, 0);
+  g_assert_cmpint(group_engine(a)->host.threads, ==, 1);
+  g_assert_cmpfloat(serving(b)->engine.host.exposed, ==, 0.5);
+  g_assert_cmpfloat(group_engine(b)->host.exposed, ==, 0);
+  g_assert_cmpint(group_engine(b)->host.threads, ==, 0);
+  g_assert_cmpfloat(group_engine(c)->host.exposed, ==, 0.1);
+  g_assert_cmpfloat(group_engine(d)->host.exposed, ==, 0.2);
+  g_assert_cmpfloat(serving(d)->engine.host.exposed, ==, 0.1);
+  g_assert_cmpint(group_engine(e)->max_num_seqs, ==, 7);
+  g_assert_cmpint(group_engine(e)->block_size, ==, 32);
+}
+
 /* Runs that share a world meet the devices of their groups anew: each warning is there once. */
 static void test_warnings(void) {
   g_autofree char *findings = NULL;
@@ -351,6 +387,11 @@ static gboolean names_rows(const char *source, const OrrStackSetting *above, cha
   return above && strstr(source, "the same rows") && above->confidence == ORR_STACK_FITTED;
 }
 
+/* Whether @source says what becomes of a model that the fit did not see, or that there is none. */
+static gboolean names_others(const char *source) {
+  return strstr(source, "left out") || strstr(source, "no second model");
+}
+
 /* What is wrong with how @setting is known; NULL: nothing. Newly allocated. Lists what was fitted
  * (--verbose shows it). */
 static char *finding_of(const OrrStackSetting *setting, const OrrStackSetting *above, char **sets) {
@@ -359,9 +400,13 @@ static char *finding_of(const OrrStackSetting *setting, const OrrStackSetting *a
   if (setting->confidence != ORR_STACK_FITTED) return NULL;
   g_test_message("%s:%d: %s, fitted to: %s", setting->place.file, (int)setting->place.line,
                  setting->path, setting->source);
-  return names_rows(setting->source, above, sets)
+  if (!names_rows(setting->source, above, sets))
+    return g_strdup_printf("%s is fitted, and its source names no validation set: %s",
+                           setting->path, setting->source);
+  return names_others(setting->source)
              ? NULL
-             : g_strdup_printf("%s is fitted, and its source names no validation set: %s",
+             : g_strdup_printf("%s is fitted, and its source says neither how far off it is on a "
+                               "model that was left out, nor that no second model tests it: %s",
                                setting->path, setting->source);
 }
 
@@ -386,6 +431,12 @@ static void test_named_rows(void) {
   g_assert_true(names_rows("the same rows with 64 requests", &fitted, sets));
   g_assert_false(names_rows("the same rows with 64 requests", &assumed, sets));
   g_assert_false(names_rows("the same rows with 64 requests", NULL, sets));
+}
+
+static void test_named_others(void) {
+  g_assert_true(names_others("serving's rows; Kimi-K2.5, left out: 4 % off"));
+  g_assert_true(names_others("rl-verl; no second model tests it"));
+  g_assert_false(names_others("serving's rows of Llama-3.1-70B; other rows confirm it"));
 }
 
 static char *findings_of(const OrrStack *stack) {
@@ -469,9 +520,11 @@ int main(int argc, char **argv) {
   g_test_add_func("/stack/own-products", test_own_products);
   g_test_add_func("/stack/expert-launches", test_expert_launches);
   g_test_add_func("/stack/eager-vllm", test_eager_vllm);
+  g_test_add_func("/stack/groups", test_groups);
   g_test_add_func("/stack/warnings", test_warnings);
   g_test_add_func("/stack/refused", test_refused);
   g_test_add_func("/stack/named-rows", test_named_rows);
+  g_test_add_func("/stack/named-others", test_named_others);
   g_test_add_func("/stack/shipped", test_shipped);
   g_test_add_func("/stack/defaults", test_defaults);
   const int status = g_test_run();
