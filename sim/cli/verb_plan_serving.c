@@ -383,17 +383,16 @@ const OrrCommand orr_verb_plan_serving = {
              "--gpus N) (--input N --output N | --trace FILE) --ttft TIME --tpot TIME [--precision "
              "WORD[,WORD]...] "
              "[--kv-cache WORD[,WORD]...] [--db FILE] [-o FILE]",
-    .more =
-        "Tensor, pipeline and expert parallelism, attention's data parallelism, prefill and "
-        "decode on replicas of their own, formats of weights and cache, and the tokens of a "
-        "step are searched. Each layout's highest rate is found by simulation, as orrery plan "
-        "rate does, with two seeds, in a steady state; a layout that fails at the rate that "
-        "would bring it among the best five is left there. Then the fleet of the best one is "
-        "simulated. With --rate the layout of the fewest GPUs is the best, otherwise the one "
-        "of the most requests. Rates come from the simulation; with them are the rates that a "
-        "measurement reaches with 90 % confidence. A trace is replayed end to end until a steady "
-        "state lasts ten times as long as a request stays; --set workload.requests=N takes its "
-        "first N requests.",
+    .more = "Tensor, pipeline and expert parallelism, attention's data parallelism, prefill and "
+            "decode on replicas of their own, formats of weights and cache, and the tokens of a "
+            "step are searched. Each layout's highest rate is found by simulation, as orrery plan "
+            "rate does, with two seeds, in a steady state; a layout that fails at the rate that "
+            "would bring it among the best five is left there. Then the fleet of the best one is "
+            "simulated. With --rate the layout of the fewest GPUs is the best, otherwise the one "
+            "of the most requests, by the rate that a measurement reaches with 90 % confidence: "
+            "that counts, where measured runs say it, not the simulated one next to it. A trace is "
+            "replayed end to end until a steady state lasts ten times as long as a request stays; "
+            "--set workload.requests=N takes its first N requests.",
     .options = options,
     .run = run,
 };

@@ -21,7 +21,8 @@
  *  4. Fewer requests meet the objectives the higher the rate. So a layout that fails at the rate
  *     that would bring it among the ORR_PLAN_BEST best fails at all higher ones.
  *
- *  5. The best layouts are then asked for the rate that holds with confidence.
+ *  5. The best layouts are then asked for the rate that holds with confidence. That rate orders
+ *     them and sizes the fleet (plan_serving.c); a layout without one comes behind.
  *  6. A trace is replayed end to end until there is a steady state (serving/fleet/steady.c), its
  *     times of arrival scaled to each rate that is tried.
  *
@@ -192,10 +193,12 @@ typedef struct {
 gboolean orr_plan_serving_search(OrrLibrary *library, const OrrPlanServing *asked, GArray *layouts,
                                  const OrrPlanWatch *watch, GError **error);
 
-/* Cells for the question, from the rates. */
+/* Cells for the question, from the rates with confidence; where there is none, or the GPUs are too
+ * few for it, from the simulated ones. */
 void orr_plan_serving_size(const OrrPlanServing *asked, OrrPlanLayout *layout);
-/* Indices (guint) of the measured layouts that answer the question, best first: the fewest GPUs, or
- * the highest rate of all GPUs. */
+/* Indices (guint) of the measured layouts that answer the question, best first: those with a rate
+ * that holds with confidence, by the fewest GPUs or the highest such rate of all GPUs, then the
+ * others by their simulated rates. */
 GArray *orr_plan_serving_rank(const OrrPlanServing *asked, const GArray *layouts);
 
 /* The engine's launch lines, one per role, each with its newline; NULL: the engine has none for
