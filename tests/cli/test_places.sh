@@ -43,8 +43,10 @@ check "a missing file is an error with its name, not a layout that does not fit"
 "$orrery" plan gpus $asked --tokens 100G --days 400 --db none --set workload.batch.micro=nonsense > said 2>&1
 check "a value that cannot be read is that error" '[ $? -eq 2 ] && grep -q nonsense said && ! grep -q "no layout" said'
 # 141 GB of an H200 hold no training of 405 billion parameters in 1, 2, 4 nodes: 405e9 x 18 B = 7.3 TB > 4 x 8 x 141 GB.
-"$orrery" plan gpus --model llama-3.1-405b --cluster ./machines/mine.yaml --tokens 1G --days 4000 --batch-tokens 256k --db none > said 2>&1
-check "memory alone is said to be what does not fit" 'grep -q "no layout fits" said && ! grep -q "can run" said'
+if [ "${ORRERY_TEST_SIZE:-}" != small ]; then # the longest case, left out under sanitizers
+  "$orrery" plan gpus --model llama-3.1-405b --cluster ./machines/mine.yaml --tokens 1G --days 4000 --batch-tokens 256k --db none > said 2>&1
+  check "memory alone is said to be what does not fit" 'grep -q "no layout fits" said && ! grep -q "can run" said'
+fi
 "$orrery" plan training $asked --gpus 8 --db none -o out/plan.yaml > said 2>&1
 check "plan training -o elsewhere" '[ $? -eq 0 ] && grep -q "base: ../machines/mine.yaml" out/plan.yaml'
 (cd out && "$orrery" run plan-best.yaml --db none) > said 2>&1

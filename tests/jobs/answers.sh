@@ -164,9 +164,12 @@ check "compare has completion, utilisation and where GPU-hours went" \
 check "jobs that fail end later, and ETTR says so" '[ "$(number failures)" -gt 0 ] && awk "BEGIN { exit !($(number ettr) < 1 && $(number makespan_s) > 7200) }"'
 cp said first; "$orrery" run two.yaml --db none --set 'workload.failures.set={processes: [{component: node, rate-per-hour: 2, scope: node, symptom: crash, repair: 1 min}]}' --set 'workload.policy.preemption={checkpoint: 5 min, restart: 1 min}' --json > said 2>&1
 check "the same seed, the same failures" '[ "$(sed "s/\"wall_time_s.*//" first)" = "$(sed "s/\"wall_time_s.*//" said)" ]'
-"$orrery" run two.yaml --db none --set 'workload.failures.set={processes: [{component: node, rate-per-hour: 3600, scope: node, symptom: crash, transient: true}]}' --set 'workload.policy.preemption={restart: 1 min, checkpoint: 1 h}' > said 2>&1
-status=$?
-check "jobs that can never end are given up, exit 1" '[ $status = 1 ] && grep -q "fail faster than they work" said'
+# Very many failures: two fifths of the time of all cases here, so not in a small run, as `make sanitize` asks for it.
+if [ "${ORRERY_TEST_SIZE:-}" != small ]; then
+  "$orrery" run two.yaml --db none --set 'workload.failures.set={processes: [{component: node, rate-per-hour: 3600, scope: node, symptom: crash, transient: true}]}' --set 'workload.policy.preemption={restart: 1 min, checkpoint: 1 h}' > said 2>&1
+  status=$?
+  check "jobs that can never end are given up, exit 1" '[ $status = 1 ] && grep -q "fail faster than they work" said'
+fi
 refuse() { # WORDS OPTION...
   words=$1
   shift
