@@ -13,7 +13,8 @@ static const char *const block_words[] = {"transformer", "double", "single",
   ORR_FIELD_INT(OrrBlock, name_, member_, fallback_, sentence_, .min = least_, .max = most_)
 #define FLAG(name_, member_, sentence_) ORR_FIELD_BOOL(OrrBlock, name_, member_, "false", sentence_)
 
-static const OrrField block_fields[] = {
+static const OrrFieldTable block_table = ORR_FIELDS(
+    "block", "Equal blocks of a generator.", OrrBlock,
     ORR_FIELD_WORD(OrrBlock, "kind", kind, block_words, NULL, "What the block is."),
     SIZE("count", count, "1", 1, 1e4, "How many equal blocks follow one another."),
     SIZE("width", width, NULL, 1, 1e6, "Width of its stream, or channels that it gives."),
@@ -34,17 +35,15 @@ static const OrrField block_fields[] = {
     SIZE("every", every, "1", 1, 1e4, "Frames per position."),
     SIZE("in", in, "0", 0, 1e6, "Channels that a convolution reads; 0: as width."),
     SIZE("kernel", kernel, "3", 1, 64, "Taps of a convolution on each side."),
-    SIZE("depth", depth, "1", 1, 64, "Taps of a convolution in time."),
-};
-static const OrrFieldTable block_table =
-    ORR_FIELD_TABLE("block", "Equal blocks of a generator.", OrrBlock, block_fields);
+    SIZE("depth", depth, "1", 1, 64, "Taps of a convolution in time."));
 
 #define PICTURE(name_, member_, fallback_, sentence_)                                              \
   ORR_FIELD_INT(OrrGenerator, name_, member_, fallback_, sentence_, .min = 1, .max = 1e6)
 #define BLOCKS(name_, member_, fallback_, sentence_)                                               \
   ORR_FIELD_SECTIONS(OrrGenerator, name_, member_, &block_table, fallback_, sentence_)
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_generator_table = ORR_FIELDS(
+    "generator", "A model that makes pictures or videos.", OrrGenerator,
     ORR_FIELD_TEXT(OrrGenerator, "name", name, NULL, "Name of the generator in results."),
     ORR_FIELD_TEXT(OrrGenerator, "source", source, NULL, "Source of the sizes."),
     PICTURE("height", height, "1024", "Pixels down, unless the workload gives another number."),
@@ -65,10 +64,7 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(OrrGenerator, "parameters", parameters, ORR_UNIT_NONE, "0",
                    "Published parameters of the backbone, against which its sizes are checked; 0: "
                    "not given.",
-                   .flags = ORR_FIELD_UNSIGNED),
-};
-const OrrFieldTable orr_generator_table =
-    ORR_FIELD_TABLE("generator", "A model that makes pictures or videos.", OrrGenerator, fields);
+                   .flags = ORR_FIELD_UNSIGNED));
 
 /* Of one attention, from a stream of @width: queries, keys, values, the result. */
 static double attention_weights(const OrrBlock *block, double from) {

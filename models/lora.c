@@ -10,7 +10,8 @@
 
 static const char *const targets[] = {"qkv", "projection", "fc1", "fc2", NULL};
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_lora_table = ORR_FIELDS(
+    "lora", "Low-rank adapters on frozen weights.", OrrLoraFields,
     ORR_FIELD_INT(OrrLoraFields, "rank", rank, "0",
                   "Rank of the adapters; 0: none, all weights are trained.", .min = 0, .max = 1e6),
     ORR_FIELD_TEXTS(OrrLoraFields, "targets", targets, "[qkv, projection]",
@@ -18,10 +19,7 @@ static const OrrField fields[] = {
     ORR_FIELD_BOOL(
         OrrLoraFields, "quantised", quantised, "false",
         "Whether frozen linear layers are stored in NF4 and expanded to 16 bits for each "
-        "product (QLoRA)."),
-};
-const OrrFieldTable orr_lora_table =
-    ORR_FIELD_TABLE("lora", "Low-rank adapters on frozen weights.", OrrLoraFields, fields);
+        "product (QLoRA)."));
 
 static guint bit_of(const char *word, OrrPlace place, OrrDiags *diags) {
   for (guint i = 0; targets[i]; i++)

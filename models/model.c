@@ -26,7 +26,8 @@ static const char *const linear_words[] = {"lightning", "gated-delta", NULL};
   ORR_FIELD_REAL(OrrModel, name_, member_, ORR_UNIT_NONE, "0", sentence_,                          \
                  .flags = ORR_FIELD_UNSIGNED)
 
-static const OrrField mla_fields[] = {
+static const OrrFieldTable mla_table = ORR_FIELDS(
+    "mla", "Multi-head latent attention (DeepSeek-V2).", OrrMla,
     SIZE(OrrMla, "q-lora-rank", q_rank, "0", 1e6,
          "Width of the compressed query; 0: queries are not compressed."),
     SIZE(OrrMla, "kv-lora-rank", kv_rank, "0", 1e6,
@@ -35,12 +36,10 @@ static const OrrField mla_fields[] = {
          "Width of the part of a head's query and key without position."),
     SIZE(OrrMla, "qk-rope-head-dim", rope_dim, "64", 1e5,
          "Width of the part with position: of a head's query, and of the one key of all heads."),
-    SIZE(OrrMla, "v-head-dim", value_dim, "128", 1e5, "Width of a head's value."),
-};
-static const OrrFieldTable mla_table =
-    ORR_FIELD_TABLE("mla", "Multi-head latent attention (DeepSeek-V2).", OrrMla, mla_fields);
+    SIZE(OrrMla, "v-head-dim", value_dim, "128", 1e5, "Width of a head's value."));
 
-static const OrrField moe_fields[] = {
+static const OrrFieldTable moe_table = ORR_FIELDS(
+    "moe", "A mixture of experts in place of an MLP.", OrrMoe,
     SIZE(OrrMoe, "experts", experts, "0", 1e5, "Routed experts per layer; 0: the model has none."),
     SIZE(OrrMoe, "topk", topk, "1", 1e4, "Routed experts to which a token goes."),
     SIZE(OrrMoe, "ffn", ffn, "0", 1e8, "Inner width of one routed expert; 0: the model's `ffn`."),
@@ -52,34 +51,29 @@ static const OrrField moe_fields[] = {
                    "Whether gate and value of a routed expert are limited before the activation."),
     SIZE(OrrMoe, "latent", latent, "0", 1e6,
          "Width that routed experts work in, between a projection down and one up; 0: the "
-         "residual stream's."),
-};
-static const OrrFieldTable moe_table =
-    ORR_FIELD_TABLE("moe", "A mixture of experts in place of an MLP.", OrrMoe, moe_fields);
+         "residual stream's."));
 
-static const OrrField window_fields[] = {
+static const OrrFieldTable window_table = ORR_FIELDS(
+    "window", "Attention with a limited range.", OrrWindow,
     SIZE(OrrWindow, "size", size, "0", 1e8,
          "Tokens that a layer with the mixer `window` sees; 0: the model has no such layers."),
-    ORR_FIELD_BOOL(OrrWindow, "chunked", chunked, "false",
-                   "Whether a token sees only its own chunk (Llama 4) instead of the last tokens."),
-};
-static const OrrFieldTable window_table =
-    ORR_FIELD_TABLE("window", "Attention with a limited range.", OrrWindow, window_fields);
+    ORR_FIELD_BOOL(
+        OrrWindow, "chunked", chunked, "false",
+        "Whether a token sees only its own chunk (Llama 4) instead of the last tokens."));
 
-static const OrrField mamba_fields[] = {
-    SIZE(OrrMamba, "heads", heads, "0", 1e5,
-         "Heads of a Mamba-2 layer; 0: the model has no such layers."),
-    SIZE(OrrMamba, "head-dim", head_dim, "64", 1e5, "Width of a head."),
-    SIZE(OrrMamba, "state", state, "128", 1e5, "States per channel."),
-    SIZE(OrrMamba, "groups", groups, "8", 1e5, "Groups of heads that share B and C."),
-    SIZE(OrrMamba, "conv", conv, "4", 1e3, "Taps of the causal convolution."),
-    SIZE(OrrMamba, "chunk", chunk, "128", 1e5,
-         "Tokens that the scan's kernels compute as one product."),
-};
 static const OrrFieldTable mamba_table =
-    ORR_FIELD_TABLE("mamba", "State-space layers (Mamba-2).", OrrMamba, mamba_fields);
+    ORR_FIELDS("mamba", "State-space layers (Mamba-2).", OrrMamba,
+               SIZE(OrrMamba, "heads", heads, "0", 1e5,
+                    "Heads of a Mamba-2 layer; 0: the model has no such layers."),
+               SIZE(OrrMamba, "head-dim", head_dim, "64", 1e5, "Width of a head."),
+               SIZE(OrrMamba, "state", state, "128", 1e5, "States per channel."),
+               SIZE(OrrMamba, "groups", groups, "8", 1e5, "Groups of heads that share B and C."),
+               SIZE(OrrMamba, "conv", conv, "4", 1e3, "Taps of the causal convolution."),
+               SIZE(OrrMamba, "chunk", chunk, "128", 1e5,
+                    "Tokens that the scan's kernels compute as one product."));
 
-static const OrrField linear_fields[] = {
+static const OrrFieldTable linear_table = ORR_FIELDS(
+    "linear-attention", "Attention with a state instead of a cache.", OrrLinear,
     ORR_FIELD_WORD(OrrLinear, "kind", kind, linear_words, "lightning",
                    "Lightning attention (MiniMax-01), or the gated delta rule (Qwen3-Next)."),
     SIZE(OrrLinear, "key-heads", key_heads, "0", 1e5,
@@ -89,24 +83,21 @@ static const OrrField linear_fields[] = {
     SIZE(OrrLinear, "value-dim", value_dim, "128", 1e5, "Width of a value."),
     SIZE(OrrLinear, "conv", conv, "0", 1e3,
          "Taps of the causal convolution over q, k and v; 0: none."),
-    SIZE(OrrLinear, "chunk", chunk, "64", 1e5, "Tokens that kernels compute as one product."),
-};
-static const OrrFieldTable linear_table = ORR_FIELD_TABLE(
-    "linear-attention", "Attention with a state instead of a cache.", OrrLinear, linear_fields);
+    SIZE(OrrLinear, "chunk", chunk, "64", 1e5, "Tokens that kernels compute as one product."));
 
-static const OrrField sparse_fields[] = {
+static const OrrFieldTable sparse_table = ORR_FIELDS(
+    "sparse-attention", "Attention to the entries that score best.", OrrSparse,
     SIZE(OrrSparse, "topk", topk, "0", 1e8,
          "Entries of the cache to which a query attends; 0: the model has no such layers."),
     SIZE(OrrSparse, "block", block, "1", 1e6, "Tokens that are chosen together."),
     SIZE(OrrSparse, "index-heads", index_heads, "0", 1e4,
          "Heads of the indexer that scores the entries; 0: the means of blocks' keys do (MoBA)."),
     SIZE(OrrSparse, "index-head-dim", index_dim, "128", 1e5,
-         "Width of the indexer's key, stored in fp8 for each entry."),
-};
-static const OrrFieldTable sparse_table = ORR_FIELD_TABLE(
-    "sparse-attention", "Attention to the entries that score best.", OrrSparse, sparse_fields);
+         "Width of the indexer's key, stored in fp8 for each entry."));
 
-static const OrrField compressed_fields[] = {
+static const OrrFieldTable compressed_table = ORR_FIELDS(
+    "compressed-attention", "Attention over entries that stand for several tokens (DeepSeek-V4).",
+    OrrCompressed,
     SIZE(OrrCompressed, "ratio", ratio, "0", 1e6,
          "Tokens of an entry in layers `csa`; 0: the model has no compressed attention."),
     SIZE(OrrCompressed, "heavy-ratio", heavy, "128", 1e6, "Tokens of an entry in layers `hca`."),
@@ -115,13 +106,10 @@ static const OrrField compressed_fields[] = {
          "Part of a head's width with position."),
     SIZE(OrrCompressed, "o-groups", groups, "1", 1e4,
          "Groups of heads, each with a projection of its own to `o-lora-rank`."),
-    SIZE(OrrCompressed, "o-lora-rank", rank, "1024", 1e6, "Width of a group's projection."),
-};
-static const OrrFieldTable compressed_table = ORR_FIELD_TABLE(
-    "compressed-attention", "Attention over entries that stand for several tokens (DeepSeek-V4).",
-    OrrCompressed, compressed_fields);
+    SIZE(OrrCompressed, "o-lora-rank", rank, "1024", 1e6, "Width of a group's projection."));
 
-static const OrrField encoder_fields[] = {
+static const OrrFieldTable encoder_table = ORR_FIELDS(
+    "encoder", "A vision tower (ViT) before the decoder.", OrrEncoder,
     SIZE(OrrEncoder, "layers", layers, "0", 1e5, "Layers of the encoder; 0: the model has none."),
     SIZE(OrrEncoder, "hidden", hidden, "0", 1e7, "Width of its residual stream."),
     SIZE(OrrEncoder, "heads", heads, "1", 1e5, "Attention heads, each hidden / heads wide."),
@@ -141,12 +129,10 @@ static const OrrField encoder_fields[] = {
                    "Its MLP's non-linearity."),
     ORR_FIELD_WORD(OrrEncoder, "norm", norm, norm_words, "layernorm", "Its norms."),
     ORR_FIELD_BOOL(OrrEncoder, "learned-positions", learned_positions, "true",
-                   "Whether each of its tokens has a learned position."),
-};
-static const OrrFieldTable encoder_table = ORR_FIELD_TABLE(
-    "encoder", "A vision tower (ViT) before the decoder.", OrrEncoder, encoder_fields);
+                   "Whether each of its tokens has a learned position."));
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_model_table = ORR_FIELDS(
+    "model", "The dimensions of a transformer, or of another stack of the same parts.", OrrModel,
     ORR_FIELD_TEXT(OrrModel, "name", name, "unnamed", "Name of the model in results."),
     ORR_FIELD_TEXT(OrrModel, "source", source, NULL, "Source of the dimensions.",
                    .flags = ORR_FIELD_OPTIONAL),
@@ -220,12 +206,7 @@ static const OrrField fields[] = {
         "parameters", parameters,
         "Published number of parameters, against which the dimensions are checked; 0: not given."),
     COUNT("active-parameters", active_parameters,
-          "Published number of active parameters per token, checked likewise; 0: not given."),
-};
-
-const OrrFieldTable orr_model_table = ORR_FIELD_TABLE(
-    "model", "The dimensions of a transformer, or of another stack of the same parts.", OrrModel,
-    fields);
+          "Published number of active parameters per token, checked likewise; 0: not given."));
 
 /* Published counts are rounded (175B is 174.6) and count padding differently, but are never off
  * by more than this. */

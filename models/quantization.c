@@ -96,7 +96,8 @@ const OrrQuantized *orr_quantized_part(OrrQuantization quantization,
 
 #define PART(key_, part_, sentence_)                                                               \
   ORR_FIELD_WORD(OrrWeightFormats, key_, parts[part_], part_words, "same", sentence_)
-static const OrrField formats_fields[] = {
+const OrrFieldTable orr_weight_formats_table = ORR_FIELDS(
+    "weight-formats", "Parts whose weights have another format than the others.", OrrWeightFormats,
     PART("attention", ORR_QUANTIZED_MIXER,
          "Format of attention's projections, and of layers with a state; same: as quantization "
          "says; none: 16 bits."),
@@ -108,20 +109,13 @@ static const OrrField formats_fields[] = {
                   .max = 100000),
     ORR_FIELD_INT(OrrWeightFormats, "plain-last", plain_last, "0",
                   "Number of last layers whose weights all stay in 16 bits.", .min = 0,
-                  .max = 100000),
-};
-const OrrFieldTable orr_weight_formats_table =
-    ORR_FIELD_TABLE("weight-formats", "Parts whose weights have another format than the others.",
-                    OrrWeightFormats, formats_fields);
+                  .max = 100000));
 
-static const OrrField checkpoint_fields[] = {
+const OrrFieldTable orr_released_table = ORR_FIELDS(
+    "released-checkpoint", "The format in which a model's checkpoint is published.", OrrReleased,
     ORR_FIELD_TEXT(OrrReleased, "source", source, NULL, "Source of the format.",
                    .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_WORD(OrrReleased, "quantization", quantization, orr_quantization_words, "none",
                    "How the layers' weights are stored and multiplied; none: in 16 bits."),
     ORR_FIELD_SECTION(OrrReleased, "weights", weights, &orr_weight_formats_table, "{}",
-                      "Parts in another format."),
-};
-const OrrFieldTable orr_released_table =
-    ORR_FIELD_TABLE("released-checkpoint", "The format in which a model's checkpoint is published.",
-                    OrrReleased, checkpoint_fields);
+                      "Parts in another format."));

@@ -15,15 +15,14 @@ static const char *const interaction_words[] = {"cross", "dot", NULL};
 #define COUNT(type_, name_, member_, fallback_, least_, most_, sentence_)                          \
   ORR_FIELD_INT(type_, name_, member_, fallback_, sentence_, .min = least_, .max = most_)
 
-static const OrrField table_fields[] = {
-    COUNT(OrrEmbeddingTable, "rows", rows, NULL, 1, 1e12, "Rows of the table."),
-    COUNT(OrrEmbeddingTable, "hot", hot, "1", 1, 1e5,
-          "Rows of it that a sample looks up, whose vectors are summed."),
-};
 static const OrrFieldTable table_table =
-    ORR_FIELD_TABLE("embedding-table", "A table of vectors.", OrrEmbeddingTable, table_fields);
+    ORR_FIELDS("embedding-table", "A table of vectors.", OrrEmbeddingTable,
+               COUNT(OrrEmbeddingTable, "rows", rows, NULL, 1, 1e12, "Rows of the table."),
+               COUNT(OrrEmbeddingTable, "hot", hot, "1", 1, 1e5,
+                     "Rows of it that a sample looks up, whose vectors are summed."));
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_recommender_table = ORR_FIELDS(
+    "recommender", "A recommendation model.", OrrRecommender,
     ORR_FIELD_TEXT(OrrRecommender, "name", name, NULL, "Name of the model in results."),
     ORR_FIELD_TEXT(OrrRecommender, "source", source, NULL, "Source of the sizes."),
     COUNT(OrrRecommender, "width", width, NULL, 1, 1e5, "Elements of a vector of a table."),
@@ -38,10 +37,7 @@ static const OrrField fields[] = {
           "Rank of the matrix of a cross layer."),
     ORR_FIELD_REALS(OrrRecommender, "top", top, ORR_UNIT_NONE, NULL,
                     "Widths of the top MLP's layers.", .min = 1),
-    ORR_FIELD_SECTIONS(OrrRecommender, "tables", tables, &table_table, NULL, "The tables."),
-};
-const OrrFieldTable orr_recommender_table =
-    ORR_FIELD_TABLE("recommender", "A recommendation model.", OrrRecommender, fields);
+    ORR_FIELD_SECTIONS(OrrRecommender, "tables", tables, &table_table, NULL, "The tables."));
 
 void orr_recommender_check(const OrrRecommender *model, OrrPlace place, OrrDiags *diags) {
   const GArray *bottom = model->bottom;

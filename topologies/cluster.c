@@ -11,7 +11,8 @@
 
 static const char *const ports_words[] = {"bonded", "separate", NULL};
 
-static const OrrField node_fields[] = {
+const OrrFieldTable orr_node_shape_table = ORR_FIELDS(
+    "node", "A node: its GPUs, the links between them, and its NICs.", OrrNodeShape,
     ORR_FIELD_INT(OrrNodeShape, "gpus", gpus, NULL, "GPUs in a node.", .min = 1, .max = 1024),
     ORR_FIELD_INT(
         OrrNodeShape, "scale-up-domain", scale_up_domain, NULL,
@@ -63,18 +64,15 @@ static const OrrField node_fields[] = {
                    "give the nic-bandwidth that remains on the path through the host."),
     ORR_FIELD_SECTION(
         OrrNodeShape, "host", host, &orr_host_shape_table, "{}",
-        "PCIe switches and host bridges, where they can limit transfers; by default none does."),
-};
-
-const OrrFieldTable orr_node_shape_table = ORR_FIELD_TABLE(
-    "node", "A node: its GPUs, the links between them, and its NICs.", OrrNodeShape, node_fields);
+        "PCIe switches and host bridges, where they can limit transfers; by default none does."));
 
 const char *const orr_routing_words[] = {"ideal",   "ecmp", "adaptive", "static",
                                          "valiant", "ugal", NULL};
 
 static const char *const hash_words[] = {"seed", "mean", "worst", NULL};
 
-static const OrrField cluster_fields[] = {
+const OrrFieldTable orr_cluster_table = ORR_FIELDS(
+    "cluster", "A machine: device, node shape, fabric, routing.", OrrCluster,
     ORR_FIELD_TEXT(OrrCluster, "name", name, "custom", "The machine's name in results."),
     ORR_COLUMN_TEXT(OrrCluster, "source", source, "Source of the numbers."),
     ORR_FIELD_SECTION(OrrCluster, "device", device, &orr_device_table, NULL,
@@ -123,11 +121,7 @@ static const OrrField cluster_fields[] = {
     ORR_FIELD_TEXTS(OrrCluster, "copper", copper, NULL,
                     "Levels of the network, e.g. nic-leaf, whose cables are copper: the others "
                     "have an optical transceiver at each end.",
-                    .flags = ORR_FIELD_OPTIONAL),
-};
-
-const OrrFieldTable orr_cluster_table = ORR_FIELD_TABLE(
-    "cluster", "A machine: device, node shape, fabric, routing.", OrrCluster, cluster_fields);
+                    .flags = ORR_FIELD_OPTIONAL));
 
 gint64 orr_cluster_n_nodes(const OrrCluster *cluster) {
   if (cluster->nodes) return cluster->nodes;

@@ -8,7 +8,8 @@
 #include "topologies/bill.h"
 #include "topologies/fabric.h"
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_cluster_power_table = ORR_FIELDS(
+    "cluster-power", "What a machine draws besides its GPUs.", OrrClusterPower,
     ORR_COLUMN_TEXT(OrrClusterPower, "source", source, "Source of the numbers."),
     ORR_FIELD_REAL(OrrClusterPower, "rest-idle", rest_idle_w, ORR_UNIT_WATTS, "0 W",
                    "Power of an idle node without its GPU boards: CPUs, memory, NICs, scale-up "
@@ -41,11 +42,7 @@ static const OrrField fields[] = {
                   .max = 1e6),
     ORR_FIELD_SECTION(OrrClusterPower, "parts", parts, &orr_node_power_table, "{}",
                       "What the parts of a node draw; they divide the rest of a node, or make it "
-                      "up where rest-busy is not given."),
-};
-
-const OrrFieldTable orr_cluster_power_table = ORR_FIELD_TABLE(
-    "cluster-power", "What a machine draws besides its GPUs.", OrrClusterPower, fields);
+                      "up where rest-busy is not given."));
 
 /* Of @n pieces; NAN: there are some, and what one draws is not stated. */
 static double pieces_w(const OrrBill *bill, OrrBillKind kind, double each_w) {

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_device_power_table = ORR_FIELDS(
+    "power", "What an accelerator draws.", OrrDevicePower,
     ORR_COLUMN_TEXT(OrrDevicePower, "source", source, "Source of the numbers."),
     ORR_FIELD_REAL(OrrDevicePower, "idle", idle_w, ORR_UNIT_WATTS, "0 W",
                    "Power of a board on which nothing has run for some seconds; 0: unknown.",
@@ -46,11 +47,7 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(OrrDevicePower, "voltage-floor", voltage_floor, ORR_UNIT_FRACTION, "0",
                    "Clock, as a fraction of the full one, below which the voltage no longer falls; "
                    "0: it falls with the clock all the way.",
-                   .max = 1),
-};
-
-const OrrFieldTable orr_device_power_table =
-    ORR_FIELD_TABLE("power", "What an accelerator draws.", OrrDevicePower, fields);
+                   .max = 1));
 
 double orr_device_power_link_j(const OrrDevicePower *power, double bytes, double time_s) {
   if (time_s <= 0 || !orr_device_power_is_known(power)) return 0;

@@ -14,7 +14,8 @@ const char *const orr_node_part_words[] = {"cpu", "memory",      "nic",   "dpu",
   ORR_FIELD_REAL(OrrNodePower, key_, member_, ORR_UNIT_WATTS, "0 W", sentence_,                    \
                  .flags = ORR_FIELD_UNSIGNED)
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_node_power_table = ORR_FIELDS(
+    "parts", "What the parts of a node draw besides its GPUs.", OrrNodePower,
     ORR_COLUMN_TEXT(OrrNodePower, "source", source, "Source of the numbers."),
     WATTS("cpu-idle", cpu_idle_w, "Power of a node's CPUs, all sockets together, when idle."),
     WATTS("cpu-busy", cpu_busy_w,
@@ -32,11 +33,7 @@ static const OrrField fields[] = {
     WATTS("fans-busy", fans_busy_w, "The same with its boards at their limit; 0: not stated."),
     ORR_FIELD_REAL(OrrNodePower, "efficiency", efficiency, ORR_UNIT_FRACTION, "0",
                    "Efficiency of a node's supplies, power out over power in; 0: not stated.",
-                   .min = 0, .max = 1),
-};
-
-const OrrFieldTable orr_node_power_table = ORR_FIELD_TABLE(
-    "parts", "What the parts of a node draw besides its GPUs.", OrrNodePower, fields);
+                   .min = 0, .max = 1));
 
 static double stated(double watts) { return watts > 0 ? watts : NAN; }
 

@@ -19,38 +19,28 @@
   ORR_FIELD_REAL(OrrPartPrice, "price", price, ORR_UNIT_NONE, NULL, sentence_,                     \
                  .flags = ORR_FIELD_POSITIVE)
 
-static const OrrField switch_fields[] = {
+static const OrrFieldTable switch_table = ORR_FIELDS(
+    "switches", "The price of a switch.", OrrPartPrice,
     ORR_FIELD_INT(OrrPartPrice, "ports", ports, NULL, "Ports of the switch.", .min = 1, .max = 1e6),
-    RATE("Rate of a port, one direction."),
-    EACH("Price of one switch."),
-};
-static const OrrFieldTable switch_table =
-    ORR_FIELD_TABLE("switches", "The price of a switch.", OrrPartPrice, switch_fields);
+    RATE("Rate of a port, one direction."), EACH("Price of one switch."));
 
-static const OrrField optic_fields[] = {
-    RATE("Rate of the transceiver, one direction."),
-    EACH("Price of one transceiver: the end of a cable."),
-};
 static const OrrFieldTable optic_table =
-    ORR_FIELD_TABLE("optics", "The price of a transceiver.", OrrPartPrice, optic_fields);
+    ORR_FIELDS("optics", "The price of a transceiver.", OrrPartPrice,
+               RATE("Rate of the transceiver, one direction."),
+               EACH("Price of one transceiver: the end of a cable."));
 
-static const OrrField cable_fields[] = {
-    RATE("Rate of the cable, one direction."),
+static const OrrFieldTable cable_table = ORR_FIELDS(
+    "cables", "The price of a cable.", OrrPartPrice, RATE("Rate of the cable, one direction."),
     ORR_FIELD_BOOL(OrrPartPrice, "copper", copper, "false",
                    "Copper, with its ends (cluster.copper); otherwise fibre without transceivers."),
-    EACH("Price of one cable."),
-};
-static const OrrFieldTable cable_table =
-    ORR_FIELD_TABLE("cables", "The price of a cable.", OrrPartPrice, cable_fields);
+    EACH("Price of one cable."));
 
-static const OrrField device_fields[] = {
-    ORR_FIELD_TEXT(OrrDevicePrice, "device", device, NULL, "Name of the device."),
-    PRICE(OrrDevicePrice, "gpu-hour", gpu_hour, "Rent of one GPU for one hour."),
-    PRICE(OrrDevicePrice, "gpu", gpu, "Price of one GPU."),
-    PRICE(OrrDevicePrice, "node", node, "Price of one node without its GPUs and NICs."),
-};
 static const OrrFieldTable device_table =
-    ORR_FIELD_TABLE("devices", "The prices of one device.", OrrDevicePrice, device_fields);
+    ORR_FIELDS("devices", "The prices of one device.", OrrDevicePrice,
+               ORR_FIELD_TEXT(OrrDevicePrice, "device", device, NULL, "Name of the device."),
+               PRICE(OrrDevicePrice, "gpu-hour", gpu_hour, "Rent of one GPU for one hour."),
+               PRICE(OrrDevicePrice, "gpu", gpu, "Price of one GPU."),
+               PRICE(OrrDevicePrice, "node", node, "Price of one node without its GPUs and NICs."));
 
 #define PARTS(key_, member_, table_, sentence_)                                                    \
   ORR_FIELD_SECTIONS(OrrPrices, key_, member_, table_, NULL, sentence_, .flags = ORR_FIELD_OPTIONAL)

@@ -5,7 +5,8 @@
 
 static const char *const attach_words[] = {"own", "fabric", NULL};
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_storage_table = ORR_FIELDS(
+    "storage", "A parallel file system outside the machine.", OrrStorage,
     ORR_FIELD_INT(OrrStorage, "servers", servers, "0",
                   "Servers of the parallel file system; 0: no file system.", .min = 0, .max = 1e5),
     ORR_FIELD_REAL(OrrStorage, "server-bandwidth", server_bytes_per_s, ORR_UNIT_BYTES_PER_S,
@@ -25,10 +26,7 @@ static const OrrField fields[] = {
                   "Servers over which a file is spread (Lustre's stripe count); 0: all.", .min = 0,
                   .max = 1e5),
     ORR_FIELD_REAL(OrrStorage, "latency", latency_s, ORR_UNIT_SECONDS, "0 s",
-                   "Time to open and commit a file.", .flags = ORR_FIELD_UNSIGNED),
-};
-const OrrFieldTable orr_storage_table =
-    ORR_FIELD_TABLE("storage", "A parallel file system outside the machine.", OrrStorage, fields);
+                   "Time to open and commit a file.", .flags = ORR_FIELD_UNSIGNED));
 
 gint64 orr_storage_stripes(const OrrStorage *storage) {
   return storage->stripes > 0 ? MIN(storage->stripes, storage->servers) : storage->servers;

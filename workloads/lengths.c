@@ -46,7 +46,8 @@ static const int named[][N_QUANTILES] = {
      375, 399, 423, 447, 472, 504, 543, 597, 698, 2000},
 };
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_lengths_table = ORR_FIELDS(
+    "lengths", "Numbers of tokens of prompts or outputs.", OrrLengths,
     ORR_FIELD_WORD(OrrLengths, "kind", kind, kind_words, "constant",
                    "The distribution, or the trace from which lengths are drawn.",
                    .aliases = kind_aliases),
@@ -74,10 +75,7 @@ static const OrrField fields[] = {
         .min = 0, .max = 1e8),
     ORR_FIELD_INT(OrrLengths, "least", least, "1", "Smallest length.", .min = 0, .max = 1e8),
     ORR_FIELD_INT(OrrLengths, "most", most, "0", "Largest length; 0: no limit.", .min = 0,
-                  .max = 1e8),
-};
-const OrrFieldTable orr_lengths_table =
-    ORR_FIELD_TABLE("lengths", "Numbers of tokens of prompts or outputs.", OrrLengths, fields);
+                  .max = 1e8));
 
 /* The mean of straight lines between the quantiles. */
 static double mean_of_quantiles(const int *quantiles) {

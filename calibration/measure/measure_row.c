@@ -12,7 +12,8 @@
 
 static const char *const verified_words[] = {"yes", "no", "unchecked", NULL};
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_measure_row_table = ORR_FIELDS(
+    "kernel_sample", "One row per measured microkernel.", OrrMeasureRow,
     ORR_COLUMN_TEXT(OrrMeasureRow, "family", family, "Family of microkernels."),
     ORR_COLUMN_TEXT(OrrMeasureRow, "shape", shape,
                     "Its shape: each column of the family as key=value."),
@@ -74,12 +75,11 @@ static const OrrField fields[] = {
                     "The board's power limit."),
     ORR_COLUMN_INT(OrrMeasureRow, "harness", harness,
                    "Version of the measuring method; rows of an older version are measured again."),
-    ORR_COLUMN_TEXT(OrrMeasureRow, "date", date, "Start of the calibration (UTC, ISO 8601)."),
-};
-const OrrFieldTable orr_measure_row_table =
-    ORR_FIELD_TABLE("kernel_sample", "One row per measured microkernel.", OrrMeasureRow, fields);
+    ORR_COLUMN_TEXT(OrrMeasureRow, "date", date, "Start of the calibration (UTC, ISO 8601)."));
 
-static const OrrField refusal_fields[] = {
+const OrrFieldTable orr_measure_refusal_table = ORR_FIELDS(
+    "kernel_refusal", "One row per requested microkernel that could not be measured.",
+    OrrMeasureRefusal,
     ORR_FIELD_TEXT(OrrMeasureRefusal, "family", family, NULL, "Family of microkernels."),
     ORR_FIELD_TEXT(OrrMeasureRefusal, "shape", shape, NULL,
                    "Its shape: each column of the family as key=value."),
@@ -91,11 +91,7 @@ static const OrrField refusal_fields[] = {
     ORR_FIELD_TEXT(OrrMeasureRefusal, "device", device, NULL, "The driver's name of the device."),
     ORR_FIELD_TEXT(OrrMeasureRefusal, "driver", driver, NULL, "Version of the driver."),
     ORR_FIELD_TEXT(OrrMeasureRefusal, "date", date, NULL,
-                   "Start of the calibration (UTC, ISO 8601)."),
-};
-const OrrFieldTable orr_measure_refusal_table = ORR_FIELD_TABLE(
-    "kernel_refusal", "One row per requested microkernel that could not be measured.",
-    OrrMeasureRefusal, refusal_fields);
+                   "Start of the calibration (UTC, ISO 8601)."));
 
 void orr_measure_refusal_init(OrrMeasureRefusal *refusal, const OrrShape *shape,
                               const OrrJobWord *word, const OrrBenchFacts *facts,

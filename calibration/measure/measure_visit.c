@@ -3,7 +3,9 @@
  */
 #include "calibration/measure/measure_visit.h"
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_measure_visit_table = ORR_FIELDS(
+    "kernel_session", "One row per calibration: the device, the board's state, the outcome.",
+    OrrMeasureVisit,
     ORR_COLUMN_TEXT(OrrMeasureVisit, "date", date,
                     "Its start (UTC, ISO 8601), the date of its rows."),
     ORR_COLUMN_TEXT(OrrMeasureVisit, "device", device, "The driver's name of the device."),
@@ -66,11 +68,7 @@ static const OrrField fields[] = {
     ORR_COLUMN_TEXT(OrrMeasureVisit, "slowed-after", slowed_after, "The same after."),
     ORR_COLUMN_INT(OrrMeasureVisit, "processes-before", processes_before,
                    "Processes with a context on the GPU, this one included; -1: unknown."),
-    ORR_COLUMN_INT(OrrMeasureVisit, "processes-after", processes_after, "The same after."),
-};
-const OrrFieldTable orr_measure_visit_table = ORR_FIELD_TABLE(
-    "kernel_session", "One row per calibration: the device, the board's state, the outcome.",
-    OrrMeasureVisit, fields);
+    ORR_COLUMN_INT(OrrMeasureVisit, "processes-after", processes_after, "The same after."));
 
 /* nvml.h: nvmlClocksEventReasons (once nvmlClocksThrottleReasons), by bit. */
 static const char *const reason_words[] = {"idle",

@@ -182,20 +182,19 @@ const OrrFieldTable orr_profile_constants_table = {
     .n_fields = G_N_ELEMENTS(constants_fields),
     .moved = constants_moved};
 
-static const OrrField gemm_row_fields[] = {
-    ORR_FIELD_INT(OrrProfileGemmRow, "n", n, NULL, "Columns of the result.",
-                  .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_INT(OrrProfileGemmRow, "k", k, NULL, "Length of the inner product.",
-                  .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_TEXT(OrrProfileGemmRow, "us", us, NULL,
-                   "Microseconds, one per m; '-': not measured."),
-};
-static const OrrFieldTable gemm_row_table = ORR_FIELD_TABLE(
-    "profile-gemm-row", "One (n, k) of a GEMM table.", OrrProfileGemmRow, gemm_row_fields);
+static const OrrFieldTable gemm_row_table =
+    ORR_FIELDS("profile-gemm-row", "One (n, k) of a GEMM table.", OrrProfileGemmRow,
+               ORR_FIELD_INT(OrrProfileGemmRow, "n", n, NULL, "Columns of the result.",
+                             .flags = ORR_FIELD_POSITIVE),
+               ORR_FIELD_INT(OrrProfileGemmRow, "k", k, NULL, "Length of the inner product.",
+                             .flags = ORR_FIELD_POSITIVE),
+               ORR_FIELD_TEXT(OrrProfileGemmRow, "us", us, NULL,
+                              "Microseconds, one per m; '-': not measured."));
 
 const char *const orr_gemm_layout_words[] = {"forward", "dgrad", "wgrad", NULL};
 
-static const OrrField gemm_fields[] = {
+static const OrrFieldTable gemm_table = ORR_FIELDS(
+    "profile-gemm", "Measured y[m,n] = x[m,k] w[n,k]^T.", OrrProfileGemm,
     ORR_FIELD_WORD(OrrProfileGemm, "dtype", dtype, orr_dtype_names, NULL,
                    "Number format of both operands."),
     ORR_FIELD_WORD(OrrProfileGemm, "library", library, orr_kernel_library_words, "any",
@@ -211,12 +210,12 @@ static const OrrField gemm_fields[] = {
                     "names it (products.release) takes these rows first. Absent: not stated."),
     ORR_FIELD_TEXT(OrrProfileGemm, "source", source, NULL, "Who measured it, with what."),
     ORR_FIELD_TEXT(OrrProfileGemm, "m", m, NULL, "The common m axis of all rows, rising."),
-    ORR_FIELD_SECTIONS(OrrProfileGemm, "rows", rows, &gemm_row_table, NULL, "The measured (n, k)."),
-};
-static const OrrFieldTable gemm_table = ORR_FIELD_TABLE(
-    "profile-gemm", "Measured y[m,n] = x[m,k] w[n,k]^T.", OrrProfileGemm, gemm_fields);
+    ORR_FIELD_SECTIONS(OrrProfileGemm, "rows", rows, &gemm_row_table, NULL,
+                       "The measured (n, k)."));
 
-static const OrrField library_gemm_fields[] = {
+static const OrrFieldTable library_gemm_table = ORR_FIELDS(
+    "profile-library-gemm", "Measured products of one library's kernels (cost_library_gemm.c).",
+    OrrProfileLibraryGemm,
     ORR_FIELD_WORD(OrrProfileLibraryGemm, "library", table.library, orr_kernel_library_words, NULL,
                    "Library of the kernels."),
     ORR_FIELD_WORD(OrrProfileLibraryGemm, "dtype", table.dtype, orr_dtype_names, NULL,
@@ -237,29 +236,24 @@ static const OrrField library_gemm_fields[] = {
     ORR_FIELD_TEXT(OrrProfileLibraryGemm, "m", table.m, NULL,
                    "The common m axis of all rows, rising."),
     ORR_FIELD_SECTIONS(OrrProfileLibraryGemm, "rows", table.rows, &gemm_row_table, NULL,
-                       "The measured (n, k)."),
-};
-static const OrrFieldTable library_gemm_table = ORR_FIELD_TABLE(
-    "profile-library-gemm", "Measured products of one library's kernels (cost_library_gemm.c).",
-    OrrProfileLibraryGemm, library_gemm_fields);
+                       "The measured (n, k)."));
 
 static const char *const phase_words[] = {"prefill", "decode", NULL};
 
-static const OrrField attention_row_fields[] = {
-    ORR_FIELD_INT(OrrProfileAttentionRow, "head-dim", head_dim, NULL, "Size of a head.",
-                  .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_INT(OrrProfileAttentionRow, "heads", heads, NULL, "Query heads.",
-                  .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_INT(OrrProfileAttentionRow, "kv-heads", kv_heads, NULL, "Key and value heads.",
-                  .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_TEXT(OrrProfileAttentionRow, "us", us, NULL,
-                   "Microseconds, batch by batch, one per length; '-': not measured."),
-};
-static const OrrFieldTable attention_row_table = ORR_FIELD_TABLE(
-    "profile-attention-row", "One head size and number of heads in an attention table.",
-    OrrProfileAttentionRow, attention_row_fields);
+static const OrrFieldTable attention_row_table =
+    ORR_FIELDS("profile-attention-row", "One head size and number of heads in an attention table.",
+               OrrProfileAttentionRow,
+               ORR_FIELD_INT(OrrProfileAttentionRow, "head-dim", head_dim, NULL, "Size of a head.",
+                             .flags = ORR_FIELD_POSITIVE),
+               ORR_FIELD_INT(OrrProfileAttentionRow, "heads", heads, NULL, "Query heads.",
+                             .flags = ORR_FIELD_POSITIVE),
+               ORR_FIELD_INT(OrrProfileAttentionRow, "kv-heads", kv_heads, NULL,
+                             "Key and value heads.", .flags = ORR_FIELD_POSITIVE),
+               ORR_FIELD_TEXT(OrrProfileAttentionRow, "us", us, NULL,
+                              "Microseconds, batch by batch, one per length; '-': not measured."));
 
-static const OrrField attention_fields[] = {
+static const OrrFieldTable attention_table = ORR_FIELDS(
+    "profile-attention", "Measured fused attention.", OrrProfileAttention,
     ORR_FIELD_WORD(OrrProfileAttention, "phase", phase, phase_words, NULL,
                    "Prefill: causal, all queries; decode: one query."),
     ORR_FIELD_WORD(OrrProfileAttention, "dtype", dtype, orr_dtype_names, NULL,
@@ -270,14 +264,12 @@ static const OrrField attention_fields[] = {
     ORR_FIELD_TEXT(OrrProfileAttention, "batch", batch, NULL, "The axis of sequences, rising."),
     ORR_FIELD_TEXT(OrrProfileAttention, "length", length, NULL, "The axis of keys, rising."),
     ORR_FIELD_SECTIONS(OrrProfileAttention, "rows", rows, &attention_row_table, NULL,
-                       "The measured head sizes and numbers of heads."),
-};
-static const OrrFieldTable attention_table = ORR_FIELD_TABLE(
-    "profile-attention", "Measured fused attention.", OrrProfileAttention, attention_fields);
+                       "The measured head sizes and numbers of heads."));
 
 enum { MOST_LAID = 16 };
 
-static const OrrField collective_fields[] = {
+static const OrrFieldTable collective_table = ORR_FIELDS(
+    "profile-collective", "A measured collective in one domain.", OrrProfileCollective,
     ORR_FIELD_TEXT(OrrProfileCollective, "op", op, NULL, "The collective as nccl-tests names it."),
     ORR_FIELD_INT(OrrProfileCollective, "ranks", ranks, NULL,
                   "Number of devices, in one scale-up domain.", .flags = ORR_FIELD_POSITIVE),
@@ -288,15 +280,12 @@ static const OrrField collective_fields[] = {
                   "Set by the program: the number of lists of collectives in the profile's bases, "
                   "beneath this one. Above 0 the row answers within the range of its sizes, and "
                   "the bases answer outside it.",
-                  .min = 0, .max = MOST_LAID),
-};
-static const OrrFieldTable collective_table =
-    ORR_FIELD_TABLE("profile-collective", "A measured collective in one domain.",
-                    OrrProfileCollective, collective_fields);
+                  .min = 0, .max = MOST_LAID));
 
 static const char *const kernel_pass_words[] = {"any", "forward", "backward", NULL};
 
-static const OrrField kernel_fields[] = {
+static const OrrFieldTable kernel_table = ORR_FIELDS(
+    "profile-kernel", "Kernels bound by memory bandwidth.", OrrProfileKernel,
     ORR_FIELD_TEXTS(OrrProfileKernel, "operators", operators, NULL,
                     "Operators to which it applies."),
     ORR_FIELD_WORD(OrrProfileKernel, "pass", pass, kernel_pass_words, "any",
@@ -308,12 +297,10 @@ static const OrrField kernel_fields[] = {
     ORR_FIELD_REAL(OrrProfileKernel, "modern", modern, ORR_UNIT_FRACTION, NULL,
                    "Fraction of the memory bandwidth that later kernels reach.", .min = 0.01,
                    .max = 1),
-    ORR_FIELD_TEXT(OrrProfileKernel, "source", source, NULL, "Where the fractions come from."),
-};
-static const OrrFieldTable kernel_table = ORR_FIELD_TABLE(
-    "profile-kernel", "Kernels bound by memory bandwidth.", OrrProfileKernel, kernel_fields);
+    ORR_FIELD_TEXT(OrrProfileKernel, "source", source, NULL, "Where the fractions come from."));
 
-static const OrrField profile_fields[] = {
+const OrrFieldTable orr_profile_table = ORR_FIELDS(
+    "profile", "What was measured on one kind of device.", OrrProfile,
     ORR_FIELD_TEXT(OrrProfile, "name", name, NULL, "The profile's name in the library."),
     ORR_FIELD_TEXT(OrrProfile, "device", device, NULL, "The device that was measured."),
     ORR_COLUMN_TEXT(OrrProfile, "source", source,
@@ -358,10 +345,7 @@ static const OrrField profile_fields[] = {
                       .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTIONS(OrrProfile, "errors", errors, &orr_profile_errors_table, NULL,
                        "Errors of the answers for rows that were left out, by table and region.",
-                       .flags = ORR_FIELD_OPTIONAL),
-};
-const OrrFieldTable orr_profile_table = ORR_FIELD_TABLE(
-    "profile", "What was measured on one kind of device.", OrrProfile, profile_fields);
+                       .flags = ORR_FIELD_OPTIONAL));
 
 /* --- checks --- */
 

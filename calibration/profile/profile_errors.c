@@ -7,7 +7,8 @@
 
 #include "calibration/profile/profile_private.h"
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_profile_errors_table = ORR_FIELDS(
+    "profile-errors", "Errors of a table's answers for rows that were left out.", OrrProfileErrors,
     ORR_FIELD_TEXT(OrrProfileErrors, "kernels", kernels, NULL,
                    "The table: operator and number formats."),
     ORR_FIELD_TEXT(
@@ -25,11 +26,7 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(OrrProfileErrors, "p90", p90, ORR_UNIT_FRACTION, NULL,
                    "90th percentile of the absolute errors."),
     ORR_FIELD_REAL(OrrProfileErrors, "worst", worst, ORR_UNIT_FRACTION, NULL,
-                   "Largest absolute error."),
-};
-const OrrFieldTable orr_profile_errors_table =
-    ORR_FIELD_TABLE("profile-errors", "Errors of a table's answers for rows that were left out.",
-                    OrrProfileErrors, fields);
+                   "Largest absolute error."));
 
 char *orr_profile_errors_describe(const OrrProfile *profile) {
   GString *text = g_string_new(NULL);

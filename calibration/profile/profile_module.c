@@ -12,7 +12,8 @@
                  "Dense rate in " key_ "; where it has none, of the next wider format.",           \
                  .flags = ORR_FIELD_POSITIVE)
 
-static const OrrField device_fields[] = {
+static const OrrFieldTable device_table = ORR_FIELDS(
+    "profile-module-device", "A device of the rows.", OrrProfileModuleDevice,
     ORR_FIELD_TEXT(OrrProfileModuleDevice, "name", name, NULL, "The device."),
     ORR_COLUMN_TEXT(OrrProfileModuleDevice, "alias", alias,
                     "Its name in the tables of the source. Absent: none."),
@@ -22,18 +23,15 @@ static const OrrField device_fields[] = {
                     "The device whose profile lists the errors of these rows. Absent: itself."),
     ORR_FIELD_REAL(OrrProfileModuleDevice, "bandwidth", bandwidth_bytes_per_s, ORR_UNIT_BYTES_PER_S,
                    NULL, "Bandwidth of its memory.", .flags = ORR_FIELD_POSITIVE),
-    RATE("bf16", bf16_flops),
-    RATE("fp8", fp8_flops),
-    RATE("fp4", fp4_flops),
-};
-static const OrrFieldTable device_table = ORR_FIELD_TABLE(
-    "profile-module-device", "A device of the rows.", OrrProfileModuleDevice, device_fields);
+    RATE("bf16", bf16_flops), RATE("fp8", fp8_flops), RATE("fp4", fp4_flops));
 
 #define WIDTH(key_, member_, fallback_, sentence_)                                                 \
   ORR_FIELD_REAL(OrrProfileModuleLayer, key_, member_, ORR_UNIT_NONE, fallback_, sentence_,        \
                  .flags = ORR_FIELD_UNSIGNED)
 
-static const OrrField layer_fields[] = {
+static const OrrFieldTable layer_table = ORR_FIELDS(
+    "profile-module-layer", "What the work of a layer depends on, on one rank.",
+    OrrProfileModuleLayer,
     ORR_FIELD_TEXT(OrrProfileModuleLayer, "name", name, NULL, "The layer's model."),
     WIDTH("hidden", hidden, "0", "Width of the residual stream; 0: a part without products."),
     WIDTH("weights", weights, "0", "Weights of its products that each rank has."),
@@ -48,32 +46,27 @@ static const OrrField layer_fields[] = {
     WIDTH("index-weights", index_weights, "0", "Weights of its products."),
     WIDTH("channels", channels, "0", "Channels of the convolution for each head."),
     WIDTH("state", state, "0", "Elements of the state of a head."),
-    WIDTH("output", output, "0", "Width of the result of a head with a state."),
-};
-static const OrrFieldTable layer_table =
-    ORR_FIELD_TABLE("profile-module-layer", "What the work of a layer depends on, on one rank.",
-                    OrrProfileModuleLayer, layer_fields);
+    WIDTH("output", output, "0", "Width of the result of a head with a state."));
 
 #define NAME(key_, member_, sentence_)                                                             \
   ORR_FIELD_TEXT(OrrProfileModuleGroup, key_, member_, NULL, sentence_)
 
-static const OrrField group_fields[] = {
+static const OrrFieldTable group_table = ORR_FIELDS(
+    "profile-module-group", "Rows of one kernel.", OrrProfileModuleGroup,
     NAME("op", op, "What was measured (calibration/cost/cost_module.h)."),
     NAME("device", device, "One of `devices`."),
     NAME("engine", engine, "The engine that runs the kernels."),
     NAME("kernel", kernel, "The kernel, as the source names it."),
     NAME("weights", weights, "Format of the products' weights."),
-    NAME("cache", cache, "Format of the cache."),
-    NAME("layer", layer, "One of `layers`."),
+    NAME("cache", cache, "Format of the cache."), NAME("layer", layer, "One of `layers`."),
     ORR_COLUMN_TEXT(OrrProfileModuleGroup, "mode", mode,
                     "How the input was made, where the source says so. Absent: it does not."),
     NAME("rows", rows,
-         "Five numbers for each row: heads, sequences, queries and keys of each, microseconds."),
-};
-static const OrrFieldTable group_table = ORR_FIELD_TABLE(
-    "profile-module-group", "Rows of one kernel.", OrrProfileModuleGroup, group_fields);
+         "Five numbers for each row: heads, sequences, queries and keys of each, microseconds."));
 
-static const OrrField table_fields[] = {
+static const OrrFieldTable table_table = ORR_FIELDS(
+    "profile-module-table", "Rows whose errors of the roofline resemble each other.",
+    OrrProfileModuleTable,
     ORR_FIELD_TEXT(OrrProfileModuleTable, "name", name, NULL, "Name of the table."),
     ORR_FIELD_TEXT(OrrProfileModuleTable, "kind", kind, NULL, "sparse or linear."),
     ORR_FIELD_TEXT(OrrProfileModuleTable, "source", source, NULL, "Who measured it, with what."),
@@ -93,22 +86,16 @@ static const OrrField table_fields[] = {
     ORR_FIELD_REAL(OrrProfileModuleTable, "noise", noise, ORR_UNIT_NONE, NULL,
                    "Variance of repeated measurements.", .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_SECTIONS(OrrProfileModuleTable, "groups", groups, &group_table, NULL,
-                       "The rows, by kernel."),
-};
-static const OrrFieldTable table_table = ORR_FIELD_TABLE(
-    "profile-module-table", "Rows whose errors of the roofline resemble each other.",
-    OrrProfileModuleTable, table_fields);
+                       "The rows, by kernel."));
 
-static const OrrField modules_fields[] = {
-    ORR_FIELD_SECTIONS(OrrProfileModules, "devices", devices, &device_table, NULL,
-                       "The devices of the rows.", .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrProfileModules, "layers", layers, &layer_table, NULL,
-                       "The layers of the rows.", .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrProfileModules, "tables", tables, &table_table, NULL, "The rows.",
-                       .flags = ORR_FIELD_OPTIONAL),
-};
-const OrrFieldTable orr_profile_modules_table = ORR_FIELD_TABLE(
-    "profile-modules", "Measured sparse and linear attention.", OrrProfileModules, modules_fields);
+const OrrFieldTable orr_profile_modules_table =
+    ORR_FIELDS("profile-modules", "Measured sparse and linear attention.", OrrProfileModules,
+               ORR_FIELD_SECTIONS(OrrProfileModules, "devices", devices, &device_table, NULL,
+                                  "The devices of the rows.", .flags = ORR_FIELD_OPTIONAL),
+               ORR_FIELD_SECTIONS(OrrProfileModules, "layers", layers, &layer_table, NULL,
+                                  "The layers of the rows.", .flags = ORR_FIELD_OPTIONAL),
+               ORR_FIELD_SECTIONS(OrrProfileModules, "tables", tables, &table_table, NULL,
+                                  "The rows.", .flags = ORR_FIELD_OPTIONAL));
 
 const OrrProfileModuleDevice *orr_profile_module_device(const OrrProfileModules *modules,
                                                         const char *name) {

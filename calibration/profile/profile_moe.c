@@ -7,7 +7,8 @@
 
 #include "calibration/profile/profile_private.h"
 
-static const OrrField row_fields[] = {
+static const OrrFieldTable row_table = ORR_FIELDS(
+    "profile-moe-row", "One layer and its split in a table of experts.", OrrProfileMoeRow,
     ORR_FIELD_INT(OrrProfileMoeRow, "hidden", hidden, NULL, "Size of a token.",
                   .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_INT(OrrProfileMoeRow, "inter", inter, NULL, "Inner size of a whole expert.",
@@ -24,13 +25,10 @@ static const OrrField row_fields[] = {
                   "Products of an expert: 3 with a gate (SwiGLU), 2 without (squared ReLU).",
                   .min = 2, .max = 3),
     ORR_FIELD_TEXT(OrrProfileMoeRow, "us", us, NULL,
-                   "Microseconds, one per number of tokens; '-': not measured."),
-};
-static const OrrFieldTable row_table =
-    ORR_FIELD_TABLE("profile-moe-row", "One layer and its split in a table of experts.",
-                    OrrProfileMoeRow, row_fields);
+                   "Microseconds, one per number of tokens; '-': not measured."));
 
-static const OrrField moe_fields[] = {
+const OrrFieldTable orr_profile_moe_table = ORR_FIELDS(
+    "profile-moe", "Measured routed experts of one rank.", OrrProfileMoe,
     ORR_FIELD_WORD(OrrProfileMoe, "dtype", dtype, orr_dtype_names, NULL,
                    "Number format of the weights."),
     ORR_FIELD_TEXT(
@@ -39,10 +37,7 @@ static const OrrField moe_fields[] = {
     ORR_FIELD_TEXT(OrrProfileMoe, "source", source, NULL, "Who measured it, with what."),
     ORR_FIELD_TEXT(OrrProfileMoe, "tokens", tokens, NULL,
                    "The common axis of all rows: tokens of the expert-parallel group, rising."),
-    ORR_FIELD_SECTIONS(OrrProfileMoe, "rows", rows, &row_table, NULL, "The measured layers."),
-};
-const OrrFieldTable orr_profile_moe_table = ORR_FIELD_TABLE(
-    "profile-moe", "Measured routed experts of one rank.", OrrProfileMoe, moe_fields);
+    ORR_FIELD_SECTIONS(OrrProfileMoe, "rows", rows, &row_table, NULL, "The measured layers."));
 
 gboolean orr_profile_moe_imbalance(const char *distribution, double *ret_imbalance) {
   static const char law[] = "power_law_";

@@ -6,20 +6,18 @@
 
 #include "calibration/profile/profile_private.h"
 
-static const OrrField kernel_fields[] = {
+const OrrFieldTable orr_profile_token_kernel_table = ORR_FIELDS(
+    "profile-token-kernel", "A small kernel over the tokens of a step.", OrrProfileTokenKernel,
     ORR_FIELD_TEXT(OrrProfileTokenKernel, "operator", operator_name, NULL, "Name of the operator."),
     ORR_FIELD_INT(OrrProfileTokenKernel, "width", width, NULL,
                   "Elements per token: hidden size, inner size or vocabulary.",
                   .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_TEXT(OrrProfileTokenKernel, "tokens", tokens, NULL, "The axis of tokens, rising."),
     ORR_FIELD_TEXT(OrrProfileTokenKernel, "us", us, NULL,
-                   "Microseconds, one per number of tokens."),
-};
-const OrrFieldTable orr_profile_token_kernel_table =
-    ORR_FIELD_TABLE("profile-token-kernel", "A small kernel over the tokens of a step.",
-                    OrrProfileTokenKernel, kernel_fields);
+                   "Microseconds, one per number of tokens."));
 
-static const OrrField chunk_fields[] = {
+static const OrrFieldTable chunk_table = ORR_FIELDS(
+    "profile-batch-chunk", "Attention of steps with one size of chunk.", OrrProfileBatchChunk,
     ORR_FIELD_INT(OrrProfileBatchChunk, "chunk", chunk, NULL,
                   "Prompt tokens of the step; 0: decodes only.", .flags = ORR_FIELD_UNSIGNED),
     ORR_COLUMN_TEXT(OrrProfileBatchChunk, "prefill-keys", prefill_keys,
@@ -34,13 +32,10 @@ static const OrrField chunk_fields[] = {
                    "The axis of their context lengths, rising."),
     ORR_FIELD_TEXT(
         OrrProfileBatchChunk, "us", us, NULL,
-        "Microseconds, prefill-keys by decodes by keys, the last fastest; '-': not measured."),
-};
-static const OrrFieldTable chunk_table =
-    ORR_FIELD_TABLE("profile-batch-chunk", "Attention of steps with one size of chunk.",
-                    OrrProfileBatchChunk, chunk_fields);
+        "Microseconds, prefill-keys by decodes by keys, the last fastest; '-': not measured."));
 
-static const OrrField skew_fields[] = {
+static const OrrFieldTable skew_table = ORR_FIELDS(
+    "profile-batch-skew", "Cost of decodes of unequal contexts.", OrrProfileBatchSkew,
     ORR_FIELD_BOOL(OrrProfileBatchSkew, "with-prefill", with_prefill, NULL,
                    "Whether the step has a chunk."),
     ORR_FIELD_TEXT(OrrProfileBatchSkew, "decodes", decodes, NULL,
@@ -51,12 +46,12 @@ static const OrrField skew_fields[] = {
                    "Upper limits of the longest of their contexts, rising."),
     ORR_FIELD_TEXT(OrrProfileBatchSkew, "shares", shares, NULL,
                    "Fraction of the difference between the times of the longest context and "
-                   "the mean one, decodes by rates by longest; '-': none."),
-};
-static const OrrFieldTable skew_table = ORR_FIELD_TABLE(
-    "profile-batch-skew", "Cost of decodes of unequal contexts.", OrrProfileBatchSkew, skew_fields);
+                   "the mean one, decodes by rates by longest; '-': none."));
 
-static const OrrField attention_fields[] = {
+const OrrFieldTable orr_profile_batch_attention_table = ORR_FIELDS(
+    "profile-batch-attention",
+    "Measured attention of whole steps: prompt chunks and decodes together.",
+    OrrProfileBatchAttention,
     ORR_FIELD_WORD(OrrProfileBatchAttention, "dtype", dtype, orr_dtype_names, NULL,
                    "Number format of the queries."),
     ORR_FIELD_WORD(OrrProfileBatchAttention, "kv-dtype", kv_dtype, orr_dtype_names, NULL,
@@ -71,12 +66,7 @@ static const OrrField attention_fields[] = {
     ORR_FIELD_SECTIONS(OrrProfileBatchAttention, "chunks", chunks, &chunk_table, NULL,
                        "The measured chunks, rising, 0 first."),
     ORR_FIELD_SECTIONS(OrrProfileBatchAttention, "skew", skew, &skew_table, NULL,
-                       "Cost of decodes of unequal contexts.", .flags = ORR_FIELD_OPTIONAL),
-};
-const OrrFieldTable orr_profile_batch_attention_table =
-    ORR_FIELD_TABLE("profile-batch-attention",
-                    "Measured attention of whole steps: prompt chunks and decodes together.",
-                    OrrProfileBatchAttention, attention_fields);
+                       "Cost of decodes of unequal contexts.", .flags = ORR_FIELD_OPTIONAL));
 
 void orr_profile_token_kernel_check(const OrrProfileTokenKernel *kernel, const OrrNode *map,
                                     GHashTable *seen, OrrDiags *diags) {

@@ -6,12 +6,10 @@
  * a.b=c`, sweep axes), document it (Markdown, JSON Schema), and create and fill its SQL table
  * (results/).
  *
- *   static const OrrField fields[] = {
+ *   const OrrFieldTable orr_batch_table = ORR_FIELDS(
+ *       "batch", "Batch sizes.", OrrBatch,
  *       ORR_FIELD_INT(OrrBatch, "micro", micro, "1", "Sequences of a micro-batch.", .min = 1),
- *       ORR_FIELD_WORD(OrrBatch, "order", order, order_words, "random", "Order of sequences."),
- *   };
- *   const OrrFieldTable orr_batch_table =
- *       ORR_FIELD_TABLE("batch", "Batch sizes.", OrrBatch, fields);
+ *       ORR_FIELD_WORD(OrrBatch, "order", order, order_words, "random", "Order of sequences."));
  *
  * Member types by kind:
  *   BOOL       gboolean          true | false
@@ -98,6 +96,13 @@ struct OrrFieldTable {
   const OrrMovedKey *moved; /* refused with the new key; ends with a NULL name; NULL: none */
 };
 
+/* A table of the fields that follow, or of an array of fields. */
+#define ORR_FIELDS(name_, sentence_, type_, ...)                                                   \
+  {                                                                                                \
+    .name = (name_), .sentence = (sentence_), .size = sizeof(type_),                               \
+    .fields = (const OrrField[]){__VA_ARGS__},                                                     \
+    .n_fields = sizeof((const OrrField[]){__VA_ARGS__}) / sizeof(OrrField)                         \
+  }
 #define ORR_FIELD_TABLE(name_, sentence_, type_, fields_)                                          \
   {                                                                                                \
     .name = (name_), .sentence = (sentence_), .size = sizeof(type_), .fields = (fields_),          \

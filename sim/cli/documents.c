@@ -105,12 +105,10 @@ typedef struct {
   OrrChoice workload;
 } Workload;
 
-static const OrrField workload_fields[] = {
-    ORR_FIELD_CHOICE(Workload, "workload", workload, &orr_workload_registry, NULL,
-                     "What runs on the machine."),
-};
 static const OrrFieldTable workload_table =
-    ORR_FIELD_TABLE("workload", "What runs on a cluster.", Workload, workload_fields);
+    ORR_FIELDS("workload", "What runs on a cluster.", Workload,
+               ORR_FIELD_CHOICE(Workload, "workload", workload, &orr_workload_registry, NULL,
+                                "What runs on the machine."));
 
 static char *workload_fact(const void *data) {
   const Workload *workload = data;

@@ -19,7 +19,8 @@ typedef struct {
 #define REAL(key_, member_, unit_, sentence_)                                                      \
   ORR_FIELD_REAL(LayoutRow, key_, member_, ORR_UNIT_##unit_, NULL, sentence_)
 
-static const OrrField layout_fields[] = {
+const OrrFieldTable orr_plan_layout_table = ORR_FIELDS(
+    "plan_layout", "One row per layout that plan serving considered.", LayoutRow,
     INT("layout", layout, "Number of the layout, from 0."),
     ORR_FIELD_WORD(LayoutRow, "status", status, orr_plan_status_words, NULL,
                    "measured; pruned: worse than the best, so its rate was not searched; late: a "
@@ -66,10 +67,7 @@ static const OrrField layout_fields[] = {
     REAL("cost-per-million-output-tokens", of.at.cost_per_million_output_tokens, NONE,
          "Cost of a million output tokens at that rate, in the currency of the prices."),
     INT("cells", of.replicas, "Cells that answer the question."),
-    REAL("fleet-rate-rps", of.fleet_rate, NONE, "Rate of all cells."),
-};
-const OrrFieldTable orr_plan_layout_table = ORR_FIELD_TABLE(
-    "plan_layout", "One row per layout that plan serving considered.", LayoutRow, layout_fields);
+    REAL("fleet-rate-rps", of.fleet_rate, NONE, "Rate of all cells."));
 
 typedef struct {
   gint64 layout;
@@ -77,7 +75,8 @@ typedef struct {
   gboolean is_weak;
 } SureRow;
 
-static const OrrField sure_fields[] = {
+const OrrFieldTable orr_plan_sure_table = ORR_FIELDS(
+    "plan_sure", "One row per best layout of plan serving: what holds with confidence.", SureRow,
     ORR_FIELD_INT(SureRow, "layout", layout, NULL, "The layout's number."),
     ORR_FIELD_REAL(SureRow, "sure-rate-rps", sure_rate, ORR_UNIT_NONE, NULL,
                    "Rate of a cell at which a measurement meets the objectives, too, with 90 % "
@@ -86,11 +85,7 @@ static const OrrField sure_fields[] = {
                    "What a measured ttft is over the simulated one, at most, with 90 % "
                    "confidence."),
     ORR_FIELD_REAL(SureRow, "tpot-factor", tpot_factor, ORR_UNIT_NONE, NULL, "The same of tpot."),
-    ORR_FIELD_BOOL(SureRow, "weak", is_weak, NULL, "Whether those bands are weak."),
-};
-const OrrFieldTable orr_plan_sure_table = ORR_FIELD_TABLE(
-    "plan_sure", "One row per best layout of plan serving: what holds with confidence.", SureRow,
-    sure_fields);
+    ORR_FIELD_BOOL(SureRow, "weak", is_weak, NULL, "Whether those bands are weak."));
 
 typedef struct {
   gint64 layout;
@@ -100,7 +95,8 @@ typedef struct {
 #define RATE(key_, member_, unit_, sentence_)                                                      \
   ORR_FIELD_REAL(RateRow, key_, member_, ORR_UNIT_##unit_, NULL, sentence_)
 
-static const OrrField rate_fields[] = {
+const OrrFieldTable orr_plan_rate_table = ORR_FIELDS(
+    "plan_rate", "One row per rate that plan serving tried on a layout.", RateRow,
     ORR_FIELD_INT(RateRow, "layout", layout, NULL, "The layout's number."),
     RATE("rate-rps", of.rate, NONE, "Requests per second that arrive at the cell."),
     ORR_FIELD_BOOL(RateRow, "meets", of.meets, NULL, "Whether the objectives are met."),
@@ -113,10 +109,7 @@ static const OrrField rate_fields[] = {
          "Output tokens per second per GPU."),
     RATE("power-w", of.power_w, WATTS, "Mean power of the cell's GPUs."),
     RATE("cost-per-million-output-tokens", of.cost_per_million_output_tokens, NONE,
-         "Cost of a million output tokens."),
-};
-const OrrFieldTable orr_plan_rate_table = ORR_FIELD_TABLE(
-    "plan_rate", "One row per rate that plan serving tried on a layout.", RateRow, rate_fields);
+         "Cost of a million output tokens."));
 
 /* --- The question --- */
 

@@ -3,7 +3,8 @@
  */
 #include "sim/run/scenario.h"
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_job_spec_table = ORR_FIELDS(
+    "job", "One of several workloads that share a machine.", OrrJobSpec,
     ORR_FIELD_TEXT(OrrJobSpec, "name", name, NULL, "Name of the job in results."),
     ORR_FIELD_SECTION(OrrJobSpec, "model", model, &orr_model_table, NULL,
                       "Its model; a workload of collectives needs none.", .document = "model",
@@ -15,10 +16,7 @@ static const OrrField fields[] = {
     ORR_FIELD_CHOICE(OrrJobSpec, "placement", placement, &orr_job_placement_registry, "packed",
                      "Which free GPUs it gets; jobs are placed in the order of the list."),
     ORR_FIELD_REAL(OrrJobSpec, "start", start_s, ORR_UNIT_SECONDS, "0 s", "When it starts.",
-                   .flags = ORR_FIELD_UNSIGNED),
-};
-const OrrFieldTable orr_job_spec_table =
-    ORR_FIELD_TABLE("job", "One of several workloads that share a machine.", OrrJobSpec, fields);
+                   .flags = ORR_FIELD_UNSIGNED));
 
 static OrrJobSpec *spec_at(const OrrScenario *scenario, guint index) {
   return scenario->jobs->pdata[index];

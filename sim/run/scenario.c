@@ -10,7 +10,8 @@
 
 static const char *const engine_words[] = {"auto", "simgrid", "ideal", "fair", NULL};
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_scenario_table = ORR_FIELDS(
+    "scenario", "One run: a machine, a model, a workload.", OrrScenario,
     ORR_FIELD_TEXT(OrrScenario, "name", name, NULL, "Name of the scenario in results."),
     ORR_FIELD_TEXT(OrrScenario, "question", question, NULL,
                    "The question that the scenario answers.", .flags = ORR_FIELD_OPTIONAL),
@@ -56,10 +57,7 @@ static const OrrField fields[] = {
                    .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_TREE(OrrScenario, "sweep", sweep, NULL,
                    "Axes, constraints and objectives of `orrery sweep`; `orrery run` ignores them.",
-                   .flags = ORR_FIELD_OPTIONAL),
-};
-const OrrFieldTable orr_scenario_table =
-    ORR_FIELD_TABLE("scenario", "One run: a machine, a model, a workload.", OrrScenario, fields);
+                   .flags = ORR_FIELD_OPTIONAL));
 
 OrrNode *orr_scenario_tree(OrrLibrary *library, const char *path, OrrDiags *diags) {
   const OrrPlace place = {g_intern_string(path), 0, 0};

@@ -18,7 +18,11 @@ typedef struct {
   char *quality, *reason;
 } BandRow;
 
-static const OrrField band_fields[] = {
+const OrrFieldTable orr_sweep_band_table = ORR_FIELDS(
+    "sweep_band",
+    "One row per objective and point that the report of a sweep shows: the best "
+    "points and the Pareto front.",
+    BandRow,
     ORR_FIELD_INT(BandRow, "point-run", point, NULL, "The run of the point.",
                   .flags = ORR_FIELD_RUN),
     ORR_FIELD_INT(BandRow, "objective", objective, NULL, "Number of the objective, from 1."),
@@ -50,13 +54,7 @@ static const OrrField band_fields[] = {
         BandRow, "told-apart", told_apart, NULL,
         "1: the bounds of the ratio exclude 1; 0: they do not, so the point is statistically "
         "tied with the best one; NULL: not known.",
-        .flags = ORR_FIELD_OPTIONAL | ORR_FIELD_UNSIGNED),
-};
-const OrrFieldTable orr_sweep_band_table =
-    ORR_FIELD_TABLE("sweep_band",
-                    "One row per objective and point that the report of a sweep shows: the best "
-                    "points and the Pareto front.",
-                    BandRow, band_fields);
+        .flags = ORR_FIELD_OPTIONAL | ORR_FIELD_UNSIGNED));
 
 /* --- Objectives --- */
 

@@ -9,29 +9,27 @@ const char *const orr_point_words[] = {"ok",      "unfit",   "refused", "failed"
                                        "crashed", "timeout", "pruned",  NULL};
 static const char *const prune_words[] = {"none", "best", "front", NULL};
 
-static const OrrField slurm_fields[] = {
-    ORR_FIELD_TEXT(OrrSlurm, "partition", partition, NULL,
-                   "The partition to submit to; absent: the cluster's default.",
-                   .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_TEXT(OrrSlurm, "account", account, NULL, "The account to charge.",
-                   .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_TEXT(OrrSlurm, "time", time, NULL,
-                   "Time limit of one task, in the format of sbatch, e.g. 01:00:00.",
-                   .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_TEXT(OrrSlurm, "memory", memory, NULL,
-                   "Memory of one task, in the format of sbatch, e.g. 4G.",
-                   .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_TEXT(OrrSlurm, "extra", extra, NULL,
-                   "More options for sbatch, e.g. --qos=low --exclude=node7.",
-                   .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_INT(OrrSlurm, "tasks", tasks, "8",
-                  "Size of the job array; its tasks divide the points between them.", .min = 1,
-                  .max = 10000),
-    ORR_FIELD_INT(OrrSlurm, "cpus", cpus, "1", "Cores per task; each core runs points.", .min = 1,
-                  .max = 1024),
-};
 static const OrrFieldTable slurm_table =
-    ORR_FIELD_TABLE("slurm", "How --executor slurm submits a sweep.", OrrSlurm, slurm_fields);
+    ORR_FIELDS("slurm", "How --executor slurm submits a sweep.", OrrSlurm,
+               ORR_FIELD_TEXT(OrrSlurm, "partition", partition, NULL,
+                              "The partition to submit to; absent: the cluster's default.",
+                              .flags = ORR_FIELD_OPTIONAL),
+               ORR_FIELD_TEXT(OrrSlurm, "account", account, NULL, "The account to charge.",
+                              .flags = ORR_FIELD_OPTIONAL),
+               ORR_FIELD_TEXT(OrrSlurm, "time", time, NULL,
+                              "Time limit of one task, in the format of sbatch, e.g. 01:00:00.",
+                              .flags = ORR_FIELD_OPTIONAL),
+               ORR_FIELD_TEXT(OrrSlurm, "memory", memory, NULL,
+                              "Memory of one task, in the format of sbatch, e.g. 4G.",
+                              .flags = ORR_FIELD_OPTIONAL),
+               ORR_FIELD_TEXT(OrrSlurm, "extra", extra, NULL,
+                              "More options for sbatch, e.g. --qos=low --exclude=node7.",
+                              .flags = ORR_FIELD_OPTIONAL),
+               ORR_FIELD_INT(OrrSlurm, "tasks", tasks, "8",
+                             "Size of the job array; its tasks divide the points between them.",
+                             .min = 1, .max = 10000),
+               ORR_FIELD_INT(OrrSlurm, "cpus", cpus, "1", "Cores per task; each core runs points.",
+                             .min = 1, .max = 1024));
 
 static const OrrField fields[] = {
     ORR_FIELD_TREE(

@@ -21,7 +21,8 @@ typedef struct {
   char *sampler, *objective, *constraints;
 } SweepRow;
 
-static const OrrField sweep_fields[] = {
+const OrrFieldTable orr_sweep_table = ORR_FIELDS(
+    "sweep", "One row per sweep.", SweepRow,
     ORR_FIELD_INT(
         SweepRow, "n-points", n_points, NULL,
         "Number of points; point p is the run run_id + 1 + p, and these numbers are reserved."),
@@ -30,41 +31,33 @@ static const OrrField sweep_fields[] = {
     ORR_FIELD_TEXT(SweepRow, "sampler", sampler, NULL, "The sampler that chose the points."),
     ORR_FIELD_TEXT(SweepRow, "objective", objective, NULL, "The objectives, separated by '; '."),
     ORR_FIELD_TEXT(SweepRow, "constraints", constraints, NULL,
-                   "The constraints, separated by '; '."),
-};
-const OrrFieldTable orr_sweep_table =
-    ORR_FIELD_TABLE("sweep", "One row per sweep.", SweepRow, sweep_fields);
+                   "The constraints, separated by '; '."));
 
 typedef struct {
   char *reason;
   gint64 combinations;
 } ExcludedRow;
 
-static const OrrField excluded_fields[] = {
+const OrrFieldTable orr_sweep_excluded_table = ORR_FIELDS(
+    "sweep_excluded", "One row per reason for excluding combinations of a sweep.", ExcludedRow,
     ORR_FIELD_TEXT(ExcludedRow, "reason", reason, NULL,
                    "The constraint, or the message of the workload's check, with # for numbers."),
     ORR_FIELD_INT(ExcludedRow, "combinations", combinations, NULL,
-                  "Number of combinations that it excluded."),
-};
-const OrrFieldTable orr_sweep_excluded_table =
-    ORR_FIELD_TABLE("sweep_excluded", "One row per reason for excluding combinations of a sweep.",
-                    ExcludedRow, excluded_fields);
+                  "Number of combinations that it excluded."));
 
 typedef struct {
   char *axes, *setting;
 } CommandRow;
 
-static const OrrField command_fields[] = {
-    ORR_COLUMN_TEXT(CommandRow, "axes", axes,
-                    "Values of the axes that the setting replaces, 'path=value' separated by '; '; "
-                    "NULL: it is one more setting of every point."),
-    ORR_FIELD_TEXT(CommandRow, "setting", setting, NULL, "What --set of `orrery run` takes."),
-};
-const OrrFieldTable orr_sweep_command_table = ORR_FIELD_TABLE(
+const OrrFieldTable orr_sweep_command_table = ORR_FIELDS(
     "sweep_command",
     "One row per setting that `orrery run` takes in place of some axes, or besides them, to "
     "simulate a point of the sweep by itself.",
-    CommandRow, command_fields);
+    CommandRow,
+    ORR_COLUMN_TEXT(CommandRow, "axes", axes,
+                    "Values of the axes that the setting replaces, 'path=value' separated by '; '; "
+                    "NULL: it is one more setting of every point."),
+    ORR_FIELD_TEXT(CommandRow, "setting", setting, NULL, "What --set of `orrery run` takes."));
 
 typedef struct {
   gint64 sweep, point, rung;
@@ -75,7 +68,8 @@ typedef struct {
   double least_s, memory_bytes;
 } PointRow;
 
-static const OrrField point_fields[] = {
+const OrrFieldTable orr_sweep_point_table = ORR_FIELDS(
+    "sweep_point", "One row per point of a sweep.", PointRow,
     ORR_FIELD_INT(PointRow, "sweep", sweep, NULL, "The run of the sweep.", .flags = ORR_FIELD_RUN),
     ORR_FIELD_INT(PointRow, "point", point, NULL, "The number of the point in the sweep, from 0."),
     ORR_FIELD_INT(PointRow, "rung", rung, NULL,
@@ -99,10 +93,7 @@ static const OrrField point_fields[] = {
     ORR_FIELD_REAL(
         PointRow, "memory-bytes", memory_bytes, ORR_UNIT_BYTES, NULL,
         "Memory that the fullest GPU needs, as known before a simulation: also of points "
-        "that do not fit."),
-};
-const OrrFieldTable orr_sweep_point_table =
-    ORR_FIELD_TABLE("sweep_point", "One row per point of a sweep.", PointRow, point_fields);
+        "that do not fit."));
 
 /* --- The sweep --- */
 

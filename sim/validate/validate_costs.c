@@ -14,7 +14,8 @@
 
 /* --- The set --- */
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_cost_validation_table = ORR_FIELDS(
+    "cost-validation", "Measured kernels against the predictions of profiles.", OrrCostValidation,
     ORR_FIELD_TEXT(OrrCostValidation, "name", name, NULL, "The set's name."),
     ORR_FIELD_TEXT(OrrCostValidation, "family", family, NULL,
                    "The tables from which shapes are left out."),
@@ -25,11 +26,7 @@ static const OrrField fields[] = {
                    "Target: the mean of |error| is at most this.", .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_REAL(OrrCostValidation, "target-p90", target_p90, ORR_UNIT_FRACTION, NULL,
                    "Target: the 90th percentile of |error| is at most this.",
-                   .flags = ORR_FIELD_POSITIVE),
-};
-const OrrFieldTable orr_cost_validation_table =
-    ORR_FIELD_TABLE("cost-validation", "Measured kernels against the predictions of profiles.",
-                    OrrCostValidation, fields);
+                   .flags = ORR_FIELD_POSITIVE));
 
 gboolean orr_validate_costs_is(OrrLibrary *library, const char *set) {
   g_autofree char *path = orr_validation_path(library, set);

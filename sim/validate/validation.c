@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_validation_row_table = ORR_FIELDS(
+    "validation_row", "One row per measured value, compared with the simulation.", OrrValidationRow,
     ORR_COLUMN_TEXT(OrrValidationRow, "set-name", set_name, "The validation set."),
     ORR_COLUMN_INT(OrrValidationRow, "row", row, "Line of the set's table."),
     ORR_COLUMN_TEXT(OrrValidationRow, "label", label, "The name of the row."),
@@ -43,14 +44,12 @@ static const OrrField fields[] = {
     ORR_COLUMN_REAL(OrrValidationRow, "host", host, ORR_UNIT_FRACTION,
                     "Fraction of the simulated time that waits for the host."),
     ORR_COLUMN_REAL(OrrValidationRow, "bubble", bubble, ORR_UNIT_FRACTION,
-                    "Fraction of the simulated time in pipeline bubbles."),
-};
-const OrrFieldTable orr_validation_row_table =
-    ORR_FIELD_TABLE("validation_row", "One row per measured value, compared with the simulation.",
-                    OrrValidationRow, fields);
+                    "Fraction of the simulated time in pipeline bubbles."));
 
-static const OrrField cost_fields[] = {
-    ORR_FIELD_TEXT(OrrCostError, "set-name", set_name, NULL, "The validation set."),
+const OrrFieldTable orr_cost_error_table = ORR_FIELDS(
+    "cost_error",
+    "Errors of one table of one profile in one region, on shapes left out of the table.",
+    OrrCostError, ORR_FIELD_TEXT(OrrCostError, "set-name", set_name, NULL, "The validation set."),
     ORR_FIELD_TEXT(OrrCostError, "profile", profile, NULL, "The profile that was queried."),
     ORR_FIELD_TEXT(OrrCostError, "kernels", kernels, NULL,
                    "The table: operator and number formats."),
@@ -67,12 +66,7 @@ static const OrrField cost_fields[] = {
                    "90th percentile of |error|."),
     ORR_FIELD_REAL(OrrCostError, "worst", worst, ORR_UNIT_FRACTION, NULL, "Largest |error|."),
     ORR_FIELD_BOOL(OrrCostError, "met", met, NULL,
-                   "Whether mape and p90 are within the set's targets."),
-};
-const OrrFieldTable orr_cost_error_table = ORR_FIELD_TABLE(
-    "cost_error",
-    "Errors of one table of one profile in one region, on shapes left out of the table.",
-    OrrCostError, cost_fields);
+                   "Whether mape and p90 are within the set's targets."));
 
 void orr_validation_row_times(OrrValidationRow *row, const OrrLikenessRow *like) {
   static const OrrLikenessRow none = {.gemm = NAN,

@@ -74,7 +74,8 @@ typedef struct {
   gboolean by_port; /* port p is on plane p mod planes; otherwise each port is on all planes */
 } Plan;
 
-static const OrrField fields[] = {
+static const OrrFieldTable params_table = ORR_FIELDS(
+    "clos", "Parameters of the fabric clos.", Params,
     ORR_FIELD_TEXT(Params, "down", down, "32x32",
                    "Children at each level, from the leaf up: NIC ports of a leaf, leaves of a "
                    "pod, ... e.g. 16x192x8."),
@@ -93,11 +94,7 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(Params, "switch-latency", switch_latency_s, ORR_UNIT_SECONDS, "150 ns",
                    "Port to port through a switch; vendors give under 150 ns (Quantum-2), Ethernet "
                    "switches 0.5 to 1 us.",
-                   .flags = ORR_FIELD_UNSIGNED),
-};
-
-static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("clos", "Parameters of the fabric clos.", Params, fields);
+                   .flags = ORR_FIELD_UNSIGNED));
 
 /* --- Planning --- */
 

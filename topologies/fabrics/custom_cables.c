@@ -48,28 +48,23 @@ typedef struct {
   double efficiency, nic_rate; /* of the node: nic-efficiency; one NIC, effective */
 } Plan;
 
-static const OrrField host_fields[] = {
+static const OrrFieldTable host_table = ORR_FIELDS(
+    "hosts", "NIC ports of a switch.", Host,
     ORR_FIELD_TEXT(Host, "switch", name, NULL, "The switch to which the next ports belong."),
     ORR_FIELD_INT(Host, "ports", ports, NULL, "Number of NIC ports, in the order of GPUs.",
-                  .min = 1, .max = 1e7),
-};
+                  .min = 1, .max = 1e7));
 
-static const OrrFieldTable host_table =
-    ORR_FIELD_TABLE("hosts", "NIC ports of a switch.", Host, host_fields);
-
-static const OrrField cable_fields[] = {
+static const OrrFieldTable cable_table = ORR_FIELDS(
+    "cables", "Cables between two switches.", Cable,
     ORR_FIELD_TEXT(Cable, "from", from, NULL, "One switch."),
     ORR_FIELD_TEXT(Cable, "to", to, NULL, "The switch at the other end."),
     ORR_FIELD_INT(Cable, "count", count, "1", "Cables between them.", .min = 1, .max = 65536),
     ORR_FIELD_REAL(Cable, "bandwidth", bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 B/s",
                    "Nominal rate of one cable, each direction; 0: the NIC's.",
-                   .flags = ORR_FIELD_UNSIGNED),
-};
+                   .flags = ORR_FIELD_UNSIGNED));
 
-static const OrrFieldTable cable_table =
-    ORR_FIELD_TABLE("cables", "Cables between two switches.", Cable, cable_fields);
-
-static const OrrField fields[] = {
+static const OrrFieldTable params_table = ORR_FIELDS(
+    "custom", "Parameters of the fabric custom.", Params,
     ORR_FIELD_SECTIONS(Params, "hosts", hosts, &host_table, NULL,
                        "The number of NIC ports of each switch, in the order of GPUs.",
                        .flags = ORR_FIELD_OPTIONAL),
@@ -82,11 +77,7 @@ static const OrrField fields[] = {
                   .max = 64),
     ORR_FIELD_REAL(Params, "switch-latency", switch_latency_s, ORR_UNIT_SECONDS, "150 ns",
                    "Port to port through a switch; vendors give under 150 ns (Quantum-2).",
-                   .flags = ORR_FIELD_UNSIGNED),
-};
-
-static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("custom", "Parameters of the fabric custom.", Params, fields);
+                   .flags = ORR_FIELD_UNSIGNED));
 
 /* --- Planning --- */
 

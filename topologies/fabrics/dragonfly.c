@@ -40,7 +40,8 @@ typedef struct {
   OrrGroupsSpec spec;
 } Plan;
 
-static const OrrField fields[] = {
+static const OrrFieldTable params_table = ORR_FIELDS(
+    "dragonfly", "Parameters of the fabric dragonfly.", Params,
     ORR_GROUPS_COUNT(Params, hosts, "hosts-per-router", "16", "NIC ports of a router."),
     ORR_GROUPS_COUNT(Params, routers, "routers-per-group", "32",
                      "Routers per group, all joined to each other."),
@@ -48,11 +49,7 @@ static const OrrField fields[] = {
                      "Cables from a router to other groups."),
     ORR_GROUPS_FIELDS(Params, "local-bandwidth", "350 ns",
                       "Port to port through a router; 350 ns is Rosetta's median (De Sensi et al., "
-                      "SC20, section II)."),
-};
-
-static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("dragonfly", "Parameters of the fabric dragonfly.", Params, fields);
+                      "SC20, section II)."));
 
 /* --- Planning --- */
 

@@ -39,7 +39,8 @@ typedef struct {
   OrrGroupsSpec spec;
 } Plan;
 
-static const OrrField fields[] = {
+static const OrrFieldTable params_table = ORR_FIELDS(
+    "dragonfly-plus", "Parameters of the fabric dragonfly-plus.", Params,
     ORR_GROUPS_COUNT(Params, hosts, "hosts-per-leaf", "20", "NIC ports of a leaf."),
     ORR_GROUPS_COUNT(Params, leaves, "leaves-per-group", "10", "Leaves per group."),
     ORR_GROUPS_COUNT(Params, spines, "spines-per-group", "10",
@@ -48,11 +49,7 @@ static const OrrField fields[] = {
                      "Cables from a spine to other groups."),
     ORR_GROUPS_FIELDS(Params, "link-bandwidth", "150 ns",
                       "Port to port through a switch; vendors give 130 ns (Quantum) and under 150 "
-                      "ns (Quantum-2)."),
-};
-
-static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("dragonfly-plus", "Parameters of the fabric dragonfly-plus.", Params, fields);
+                      "ns (Quantum-2)."));
 
 /* --- Planning --- */
 

@@ -33,8 +33,8 @@ typedef struct {
   OrrClos clos;
 } Plan;
 
-static const OrrField fields[] = {
-    ORR_CLOS_FIELDS(Params),
+static const OrrFieldTable params_table = ORR_FIELDS(
+    "fat-tree", "Parameters of the fabric fat-tree.", Params, ORR_CLOS_FIELDS(Params),
     ORR_FIELD_INT(Params, "nodes-per-leaf", nodes_per_leaf, "0",
                   "Nodes under a leaf; 0: as many as its ports allow.", .min = 0, .max = 1e7),
     ORR_FIELD_INT(
@@ -44,11 +44,7 @@ static const OrrField fields[] = {
     ORR_FIELD_INT(
         Params, "leaves-per-pod", leaves_per_pod, "0",
         "With three levels, leaves that share their spines; 0: as many as the radix allows.",
-        .min = 0, .max = 1e7),
-};
-
-static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("fat-tree", "Parameters of the fabric fat-tree.", Params, fields);
+        .min = 0, .max = 1e7));
 
 static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
                          double port_bytes_per_s, GError **error) {

@@ -39,7 +39,8 @@ typedef struct {
   double rate, port_rate;
 } Plan;
 
-static const OrrField fields[] = {
+static const OrrFieldTable params_table = ORR_FIELDS(
+    "hyperx", "Parameters of the fabric hyperx.", Params,
     ORR_FIELD_TEXT(Params, "shape", shape, "8x8",
                    "Switches along each axis, 1 to 4 axes, e.g. 8x8."),
     ORR_FIELD_INT(Params, "hosts-per-switch", hosts, "8", "NIC ports of a switch.", .min = 1,
@@ -52,11 +53,7 @@ static const OrrField fields[] = {
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(Params, "switch-latency", switch_latency_s, ORR_UNIT_SECONDS, "150 ns",
                    "Port to port through a switch; vendors give under 150 ns (Quantum-2).",
-                   .flags = ORR_FIELD_UNSIGNED),
-};
-
-static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("hyperx", "Parameters of the fabric hyperx.", Params, fields);
+                   .flags = ORR_FIELD_UNSIGNED));
 
 static gint64 n_switches(const Plan *plan) {
   return plan->size[0] * plan->size[1] * plan->size[2] * plan->size[3];

@@ -32,13 +32,10 @@ typedef struct {
   gpointer plan;
 } Plan;
 
-static const OrrField fields[] = {
-    ORR_FIELD_CHOICE(Params, "scale-out", scale_out, &orr_fabric_registry, "fat-tree",
-                     "The fabric that joins the domains: any kind but nvlink-domain."),
-};
-
 static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("nvlink-domain", "Parameters of the fabric nvlink-domain.", Params, fields);
+    ORR_FIELDS("nvlink-domain", "Parameters of the fabric nvlink-domain.", Params,
+               ORR_FIELD_CHOICE(Params, "scale-out", scale_out, &orr_fabric_registry, "fat-tree",
+                                "The fabric that joins the domains: any kind but nvlink-domain."));
 
 static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
                          double port_bytes_per_s, GError **error) {

@@ -31,16 +31,12 @@ typedef struct {
   gint64 rails, radix;
 } Plan;
 
-static const OrrField fields[] = {
-    ORR_CLOS_FIELDS(Params),
+static const OrrFieldTable params_table = ORR_FIELDS(
+    "rail-only", "Parameters of the fabric rail-only.", Params, ORR_CLOS_FIELDS(Params),
     ORR_FIELD_INT(Params, "nodes-per-leaf", nodes_per_leaf, "0",
                   "Nodes on a leaf of a rail; 0: all nodes if a switch has the ports, otherwise as "
                   "many as its ports allow.",
-                  .min = 0, .max = 1e7),
-};
-
-static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("rail-only", "Parameters of the fabric rail-only.", Params, fields);
+                  .min = 0, .max = 1e7));
 
 /* One leaf holds a whole rail if it needs no links up. */
 static gint64 ports_of_leaf(const Params *params, const OrrClosSpec *spec) {

@@ -39,8 +39,8 @@ typedef struct {
   gint64 nodes_per_group;
 } Plan;
 
-static const OrrField fields[] = {
-    ORR_CLOS_FIELDS(Params),
+static const OrrFieldTable params_table = ORR_FIELDS(
+    "rail-optimized", "Parameters of the fabric rail-optimized.", Params, ORR_CLOS_FIELDS(Params),
     ORR_FIELD_INT(Params, "nodes-per-group", nodes_per_group, "0",
                   "Nodes per group (a scalable unit): their NICs of one rail share a leaf; 0: as "
                   "many as a leaf's ports allow.",
@@ -48,11 +48,7 @@ static const OrrField fields[] = {
     ORR_FIELD_INT(Params, "groups-per-pod", groups_per_pod, "0",
                   "With three levels, groups per pod: their leaves of one rail share spines; 0: as "
                   "many as the radix allows.",
-                  .min = 0, .max = 1e7),
-};
-
-static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("rail-optimized", "Parameters of the fabric rail-optimized.", Params, fields);
+                  .min = 0, .max = 1e7));
 
 static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
                          double port_bytes_per_s, GError **error) {

@@ -68,7 +68,8 @@ typedef struct {
   guint n_axes, n_orders, diameter;
 } Plan;
 
-static const OrrField fields[] = {
+static const OrrFieldTable params_table = ORR_FIELDS(
+    "torus", "Parameters of the fabric torus.", Params,
     ORR_FIELD_TEXT(Params, "shape", shape, "4x4x4",
                    "Chips of a slice along x, y and z, e.g. 4x4x8; one, two or three axes."),
     ORR_FIELD_BOOL(Params, "twisted", twisted, "false",
@@ -83,11 +84,7 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(Params, "dcn-bandwidth", dcn_bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 B/s",
                    "A chip's part of its host's NIC, one direction, over which slices reach each "
                    "other; 0: a job uses one slice.",
-                   .flags = ORR_FIELD_UNSIGNED),
-};
-
-static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("torus", "Parameters of the fabric torus.", Params, fields);
+                   .flags = ORR_FIELD_UNSIGNED));
 
 /* --- The lattice --- */
 

@@ -34,15 +34,11 @@ typedef struct {
   gint64 leaf_nics;    /* NICs of a full leaf */
 } Plan;
 
-static const OrrField fields[] = {
-    ORR_CLOS_FIELDS(Params),
+static const OrrFieldTable params_table = ORR_FIELDS(
+    "two-tier-dpu", "Parameters of the fabric two-tier-dpu.", Params, ORR_CLOS_FIELDS(Params),
     ORR_FIELD_INT(Params, "nodes-per-leaf", nodes_per_leaf, "0",
                   "Nodes under a leaf; 0: as many as its ports allow next to one DPU.", .min = 0,
-                  .max = 1e7),
-};
-
-static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("two-tier-dpu", "Parameters of the fabric two-tier-dpu.", Params, fields);
+                  .max = 1e7));
 
 static gboolean check(const OrrCluster *cluster, const Params *params, GError **error) {
   const char *text = NULL;

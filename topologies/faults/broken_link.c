@@ -18,13 +18,11 @@ typedef struct {
   double bandwidth;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "link", "Parameters of the fault link.", Params,
     ORR_FIELD_TEXT(Params, "name", name, NULL,
                    "The link, or the cable: a link's name without its direction."),
-    ORR_MACHINE_FAULT_BANDWIDTH(Params, "Fraction of its bandwidth that is left; 0: down."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("link", "Parameters of the fault link.", Params, fields);
+    ORR_MACHINE_FAULT_BANDWIDTH(Params, "Fraction of its bandwidth that is left; 0: down."));
 
 static gboolean strike(const void *data, const OrrFaultTarget *target, GArray *effects,
                        char **ret_what, GError **error) {

@@ -16,15 +16,13 @@ typedef struct {
   double bandwidth;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "nic", "Parameters of the fault nic.", Params,
     ORR_MACHINE_FAULT_GPU(
         Params,
         "The GPU of the machine that the card belongs to; -1: drawn at random (needs mtbf)."),
     ORR_MACHINE_FAULT_BANDWIDTH(Params,
-                                "Fraction of the GPU's network bandwidth that is left; 0: down."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("nic", "Parameters of the fault nic.", Params, fields);
+                                "Fraction of the GPU's network bandwidth that is left; 0: down."));
 
 static gboolean strike(const void *data, const OrrFaultTarget *target, GArray *effects,
                        char **ret_what, GError **error) {

@@ -13,11 +13,9 @@ typedef struct {
   char *name;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_TEXT(Params, "name", name, NULL, "The switch, as in the names of its links."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("switch", "Parameters of the fault switch.", Params, fields);
+static const OrrFieldTable table = ORR_FIELDS(
+    "switch", "Parameters of the fault switch.", Params,
+    ORR_FIELD_TEXT(Params, "name", name, NULL, "The switch, as in the names of its links."));
 
 static gboolean strike(const void *data, const OrrFaultTarget *target, GArray *effects,
                        char **ret_what, GError **error) {

@@ -12,13 +12,11 @@ typedef struct {
   gint64 node;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_INT(Params, "node", node, "-1",
-                  "The node of the machine; -1: drawn at random (needs mtbf).", .min = -1,
-                  .max = 1e9),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("node-lost", "Parameters of the fault node-lost.", Params, fields);
+    ORR_FIELDS("node-lost", "Parameters of the fault node-lost.", Params,
+               ORR_FIELD_INT(Params, "node", node, "-1",
+                             "The node of the machine; -1: drawn at random (needs mtbf).",
+                             .min = -1, .max = 1e9));
 
 static gboolean strike(const void *data, const OrrFaultTarget *target, GArray *effects,
                        char **ret_what, GError **error) {

@@ -14,14 +14,12 @@ typedef struct {
   double slower;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "slow-gpu", "Parameters of the fault slow-gpu.", Params,
     ORR_MACHINE_FAULT_GPU(Params, "The GPU of the machine; -1: drawn at random (needs mtbf)."),
     ORR_FIELD_REAL(Params, "slower", slower, ORR_UNIT_FRACTION, "10 %",
                    "How much longer its kernels take: 20 % is 1.2 times as long.", .min = 0,
-                   .max = 1000),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("slow-gpu", "Parameters of the fault slow-gpu.", Params, fields);
+                   .max = 1000));
 
 static gboolean strike(const void *data, const OrrFaultTarget *target, GArray *effects,
                        char **ret_what, GError **error) {

@@ -10,12 +10,10 @@ typedef struct {
   char **gpus;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_TEXTS(Params, "gpus", gpus, NULL,
-                    "GPU numbers and ranges (0-7), in the order of the job's ranks."),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("explicit", "The GPUs that the document names.", Params, fields);
+    ORR_FIELDS("explicit", "The GPUs that the document names.", Params,
+               ORR_FIELD_TEXTS(Params, "gpus", gpus, NULL,
+                               "GPU numbers and ranges (0-7), in the order of the job's ranks."));
 
 /* Accepts digits only, without sign or blank. A number beyond 64 bits becomes G_MAXINT64, which
  * no cluster has. */

@@ -12,14 +12,12 @@ typedef struct {
   gint64 gpus_per_node;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "rail-aligned", "The same GPUs of every node.", Params,
     ORR_FIELD_INT(
         Params, "gpus-per-node", gpus_per_node, NULL,
         "GPUs that the job takes in each node: the first positions that are free on every node.",
-        .flags = ORR_FIELD_POSITIVE),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("rail-aligned", "The same GPUs of every node.", Params, fields);
+        .flags = ORR_FIELD_POSITIVE));
 
 static gboolean is_free_everywhere(const OrrPlacementRequest *request, gint64 place,
                                    gint64 n_nodes) {

@@ -16,16 +16,13 @@
  */
 #include "topologies/queue_model.h"
 
-static const OrrField fields[] = {
-    ORR_QUEUE_PAUSE_FIELDS,
+static const OrrFieldTable table = ORR_FIELDS(
+    "credit", "Parameters of the queues credit.", OrrQueueParams, ORR_QUEUE_PAUSE_FIELDS,
     ORR_FIELD_REAL(OrrQueueParams, "credit", credit_fraction, ORR_UNIT_FRACTION, "98 %",
                    "Fraction of its link's rate that a receiver grants.", .min = 0.01, .max = 1),
     ORR_FIELD_REAL(OrrQueueParams, "unsolicited", unsolicited_bytes, ORR_UNIT_BYTES, "400 kB",
                    "Bytes that a sender sends at full rate before its first credit.",
-                   .flags = ORR_FIELD_UNSIGNED),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("credit", "Parameters of the queues credit.", OrrQueueParams, fields);
+                   .flags = ORR_FIELD_UNSIGNED));
 
 static void adapt(const OrrQueueParams *params, const OrrQueueSignal *signal,
                   OrrQueueSender *sender) {

@@ -34,8 +34,8 @@
 
 #define RECOVERY_STEPS 5.0 /* F */
 
-static const OrrField fields[] = {
-    ORR_QUEUE_PAUSE_FIELDS,
+static const OrrFieldTable table = ORR_FIELDS(
+    "dcqcn", "Parameters of the queues dcqcn.", OrrQueueParams, ORR_QUEUE_PAUSE_FIELDS,
     ORR_FIELD_REAL(OrrQueueParams, "kmin", kmin_bytes, ORR_UNIT_BYTES, "50 kB",
                    "Length from which on a queue marks.", .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrQueueParams, "kmax", kmax_bytes, ORR_UNIT_BYTES, "2 MB",
@@ -57,10 +57,7 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(OrrQueueParams, "rtt", rtt_s, ORR_UNIT_SECONDS, "8 us",
                    "From a mark to the sender that reacts to it.", .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrQueueParams, "packet", mtu_bytes, ORR_UNIT_BYTES, "4096 B",
-                   "Packets are marked, so rates count in them.", .min = 64, .max = 65536),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("dcqcn", "Parameters of the queues dcqcn.", OrrQueueParams, fields);
+                   "Packets are marked, so rates count in them.", .min = 64, .max = 65536));
 
 /* p / ((1-p)^-n - 1): its limit for small p is 1/n. */
 static double between_marks(double log_unmarked, double p, double n) {

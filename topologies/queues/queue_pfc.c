@@ -24,9 +24,8 @@
  */
 #include "topologies/queue_model.h"
 
-static const OrrField fields[] = {ORR_QUEUE_PAUSE_FIELDS};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("pfc", "Parameters of the queues pfc.", OrrQueueParams, fields);
+    ORR_FIELDS("pfc", "Parameters of the queues pfc.", OrrQueueParams, ORR_QUEUE_PAUSE_FIELDS);
 
 const OrrQueueKind orr_queue_pfc = {
     .entry = {"pfc", "Pauses alone: senders at full rate, blocked links block strangers.", &table},

@@ -15,11 +15,9 @@
  */
 #include "topologies/transport.h"
 
-static const OrrField fields[] = {
-    ORR_TRANSPORT_FIELDS("26 B", "215e6", "0 s", "4", "1", "0.96", "true", "1", "1 us")};
-
 static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("dpu", "Parameters of the transport dpu.", OrrTransport, fields);
+    ORR_FIELDS("dpu", "Parameters of the transport dpu.", OrrTransport,
+               ORR_TRANSPORT_FIELDS("26 B", "215e6", "0 s", "4", "1", "0.96", "true", "1", "1 us"));
 
 const OrrEntry orr_dpu = {
     .name = "dpu",

@@ -31,11 +31,9 @@
  */
 #include "topologies/transport.h"
 
-static const OrrField fields[] = {
-    ORR_TRANSPORT_FIELDS("66 B", "0", "20 us", "2", "1", "1", "false", "0", "0 s")};
-
 static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("efa", "Parameters of the transport efa.", OrrTransport, fields);
+    ORR_FIELDS("efa", "Parameters of the transport efa.", OrrTransport,
+               ORR_TRANSPORT_FIELDS("66 B", "0", "20 us", "2", "1", "1", "false", "0", "0 s"));
 
 const OrrEntry orr_efa = {
     .name = "efa",

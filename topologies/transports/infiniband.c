@@ -16,11 +16,9 @@
  */
 #include "topologies/transport.h"
 
-static const OrrField fields[] = {
-    ORR_TRANSPORT_FIELDS("26 B", "215e6", "0 s", "4", "1", "0.96", "true", "0", "0 s")};
-
 static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("infiniband", "Parameters of the transport infiniband.", OrrTransport, fields);
+    ORR_FIELDS("infiniband", "Parameters of the transport infiniband.", OrrTransport,
+               ORR_TRANSPORT_FIELDS("26 B", "215e6", "0 s", "4", "1", "0.96", "true", "0", "0 s"));
 
 const OrrEntry orr_infiniband = {
     .name = "infiniband",

@@ -6,11 +6,9 @@
  */
 #include "topologies/transport.h"
 
-static const OrrField fields[] = {
-    ORR_TRANSPORT_FIELDS("26 B", "0", "0 s", "2", "1", "1", "true", "0", "0 s")};
-
 static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("measured", "Parameters of the transport measured.", OrrTransport, fields);
+    ORR_FIELDS("measured", "Parameters of the transport measured.", OrrTransport,
+               ORR_TRANSPORT_FIELDS("26 B", "0", "0 s", "2", "1", "1", "true", "0", "0 s"));
 
 const OrrEntry orr_measured = {
     .name = "measured",

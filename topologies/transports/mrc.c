@@ -18,11 +18,9 @@
  */
 #include "topologies/transport.h"
 
-static const OrrField fields[] = {
-    ORR_TRANSPORT_FIELDS("26 B", "0", "0 s", "2", "1", "1", "false", "0", "0 s")};
-
 static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("mrc", "Parameters of the transport mrc.", OrrTransport, fields);
+    ORR_FIELDS("mrc", "Parameters of the transport mrc.", OrrTransport,
+               ORR_TRANSPORT_FIELDS("26 B", "0", "0 s", "2", "1", "1", "false", "0", "0 s"));
 
 const OrrEntry orr_mrc = {
     .name = "mrc",

@@ -19,11 +19,9 @@
  */
 #include "topologies/transport.h"
 
-static const OrrField fields[] = {
-    ORR_TRANSPORT_FIELDS("82 B", "215e6", "0 s", "4", "0.975", "0.95", "false", "0", "0 s")};
-
-static const OrrFieldTable params_table =
-    ORR_FIELD_TABLE("roce-v2", "Parameters of the transport roce-v2.", OrrTransport, fields);
+static const OrrFieldTable params_table = ORR_FIELDS(
+    "roce-v2", "Parameters of the transport roce-v2.", OrrTransport,
+    ORR_TRANSPORT_FIELDS("82 B", "215e6", "0 s", "4", "0.975", "0.95", "false", "0", "0 s"));
 
 const OrrEntry orr_roce_v2 = {
     .name = "roce-v2",

@@ -7,7 +7,8 @@ static const char *const life_words[] = {"exponential", "weibull", "lognormal", 
 static const char *const scope_words[] = {"gpu", "node", "switch", "rack", "job", NULL};
 static const char *const repair_words[] = {"fixed", "exponential", "lognormal", NULL};
 
-static const OrrField process_fields[] = {
+static const OrrFieldTable process_table = ORR_FIELDS(
+    "failure-process", "One way in which things go wrong.", OrrFailureProcess,
     ORR_FIELD_TEXT(OrrFailureProcess, "component", component, NULL, "What fails, in results."),
     ORR_FIELD_WORD(OrrFailureProcess, "life", life, life_words, "exponential",
                    "Distribution of the time to a failure."),
@@ -36,31 +37,24 @@ static const OrrField process_fields[] = {
     ORR_FIELD_WORD(OrrFailureProcess, "repair-distribution", repair, repair_words, "exponential",
                    "Distribution of that time."),
     ORR_FIELD_REAL(OrrFailureProcess, "repair-sigma", repair_sigma, ORR_UNIT_NONE, "1",
-                   "lognormal repairs: sigma.", .min = 0, .max = 5),
-};
-static const OrrFieldTable process_table = ORR_FIELD_TABLE(
-    "failure-process", "One way in which things go wrong.", OrrFailureProcess, process_fields);
+                   "lognormal repairs: sigma.", .min = 0, .max = 5));
 
-static const OrrField lemon_fields[] = {
+static const OrrFieldTable lemon_table = ORR_FIELDS(
+    "lemons", "Nodes that fail more often than the others.", OrrFailureLemons,
     ORR_FIELD_REAL(OrrFailureLemons, "fraction", fraction, ORR_UNIT_FRACTION, "0",
                    "Fraction of the nodes, spares included, that are lemons.", .min = 0, .max = 1),
     ORR_FIELD_REAL(OrrFailureLemons, "multiple", multiple, ORR_UNIT_NONE, "1",
-                   "How many times as often a lemon fails as another node.", .min = 1, .max = 1e6),
-};
-static const OrrFieldTable lemon_table = ORR_FIELD_TABLE(
-    "lemons", "Nodes that fail more often than the others.", OrrFailureLemons, lemon_fields);
+                   "How many times as often a lemon fails as another node.", .min = 1, .max = 1e6));
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_failures_table = ORR_FIELDS(
+    "failures", "What fails, how often, and how it shows.", OrrFailures,
     ORR_FIELD_TEXT(OrrFailures, "name", name, NULL, "Name of the set.",
                    .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_TEXT(OrrFailures, "source", source, NULL, "Where the rates were published.",
                    .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTIONS(OrrFailures, "processes", processes, &process_table, NULL, "What fails."),
     ORR_FIELD_SECTION(OrrFailures, "lemons", lemons, &lemon_table, "{}",
-                      "Nodes that fail more often; rates then hold for the other nodes."),
-};
-const OrrFieldTable orr_failures_table =
-    ORR_FIELD_TABLE("failures", "What fails, how often, and how it shows.", OrrFailures, fields);
+                      "Nodes that fail more often; rates then hold for the other nodes."));
 
 void orr_failures_check(const OrrFailures *failures, OrrPlace place, OrrDiags *diags) {
   ORR_EACH_POINTER(const OrrFailureProcess, p, failures->processes) {

@@ -9,19 +9,18 @@
 #include "sim/base/fault.h"
 #include "workloads/cluster_jobs/core/gang_rules.h"
 
-static const OrrField kind_fields[] = {
+static const OrrFieldTable kind_table = ORR_FIELDS(
+    "cluster-kind", "Nodes with one kind of GPU.", OrrClusterKind,
     ORR_FIELD_TEXT(OrrClusterKind, "name", name, NULL, "The kind, as a trace has it: v100."),
     ORR_FIELD_INT(OrrClusterKind, "nodes", nodes, NULL, "Its nodes.", .min = 1, .max = 1e6),
     ORR_FIELD_INT(OrrClusterKind, "gpus", gpus, "0", "GPUs of a node; 0: the cluster's.", .min = 0,
                   .max = 1e4),
     ORR_FIELD_REAL(OrrClusterKind, "speed", speed, ORR_UNIT_NONE, "1",
                    "Work of a job per time, relative to its run time in the trace.",
-                   .flags = ORR_FIELD_POSITIVE, .min = 1e-6, .max = 1e6),
-};
-static const OrrFieldTable kind_table =
-    ORR_FIELD_TABLE("cluster-kind", "Nodes with one kind of GPU.", OrrClusterKind, kind_fields);
+                   .flags = ORR_FIELD_POSITIVE, .min = 1e-6, .max = 1e6));
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_cluster_jobs_table = ORR_FIELDS(
+    "cluster-jobs", "The jobs of a trace on a cluster, under a policy.", OrrClusterJobs,
     ORR_WORKLOAD_STACK_FIELD(OrrClusterJobs),
     ORR_FIELD_TEXT(OrrClusterJobs, "jobs", jobs, NULL,
                    "The trace: a CSV with submit_s, duration_s, gpus; Slurm's sacct -P; the traces "
@@ -56,10 +55,7 @@ static const OrrField fields[] = {
     ORR_FIELD_SECTION(OrrClusterJobs, "window", window, &orr_cluster_window_table, "{}",
                       "The jobs that statistics count."),
     ORR_FIELD_SECTION(OrrClusterJobs, "ask", ask, &orr_cluster_ask_table, "{}",
-                      "A job in addition to the trace's, whose start is reported."),
-};
-const OrrFieldTable orr_cluster_jobs_table = ORR_FIELD_TABLE(
-    "cluster-jobs", "The jobs of a trace on a cluster, under a policy.", OrrClusterJobs, fields);
+                      "A job in addition to the trace's, whose start is reported."));
 
 static const OrrGangSpeedKind *speed_of(const OrrClusterJobs *params) {
   return (const OrrGangSpeedKind *)(gconstpointer)params->speed.entry;

@@ -8,7 +8,9 @@
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/cluster_jobs/preempt/gang_preempt.h"
 
-static const OrrField preemption_fields[] = {
+static const OrrFieldTable preemption_table = ORR_FIELDS(
+    "cluster-preemption", "Who is stopped for another job, and what that costs.",
+    OrrClusterPreemption,
     ORR_FIELD_REAL(OrrClusterPreemption, "checkpoint", checkpoint_s, ORR_UNIT_SECONDS, "0 s",
                    "Work from one checkpoint to the next, of jobs whose trace has no "
                    "checkpoint_s: a preempted job loses what it worked since the last; 0 s: "
@@ -46,13 +48,10 @@ static const OrrField preemption_fields[] = {
                   "Most pods, one for each node of a gang, that move to other nodes so that a "
                   "waiting job fits into GPUs that are free but scattered; each moved job pays its "
                   "restart (KAI: 16); 0: none moves.",
-                  .min = 0, .max = 1e6),
-};
-static const OrrFieldTable preemption_table =
-    ORR_FIELD_TABLE("cluster-preemption", "Who is stopped for another job, and what that costs.",
-                    OrrClusterPreemption, preemption_fields);
+                  .min = 0, .max = 1e6));
 
-static const OrrField window_fields[] = {
+static const OrrFieldTable window_table = ORR_FIELDS(
+    "cluster-plan-window", "Backfill by window.", OrrClusterPlanWindow,
     ORR_FIELD_REAL(OrrClusterPlanWindow, "ahead", ahead_s, ORR_UNIT_SECONDS, "1 d",
                    "Starts later than this are not planned (Slurm's bf_window, 1,440 min).",
                    .flags = ORR_FIELD_POSITIVE, .min = 1e-6, .max = ORR_GANG_MOST_S),
@@ -63,12 +62,10 @@ static const OrrField window_fields[] = {
                    "Time from plan to plan (bf_interval, 30 s); 0 s: at every event.",
                    .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
     ORR_FIELD_INT(OrrClusterPlanWindow, "depth", depth, "500",
-                  "Jobs that are planned (bf_max_job_test, 500); 0: all.", .min = 0, .max = 1e9),
-};
-static const OrrFieldTable window_table = ORR_FIELD_TABLE(
-    "cluster-plan-window", "Backfill by window.", OrrClusterPlanWindow, window_fields);
+                  "Jobs that are planned (bf_max_job_test, 500); 0: all.", .min = 0, .max = 1e9));
 
-static const OrrField rounds_fields[] = {
+static const OrrFieldTable rounds_table = ORR_FIELDS(
+    "cluster-rounds", "Scheduling in rounds over kinds of GPUs.", OrrClusterRounds,
     ORR_FIELD_REAL(OrrClusterRounds, "length", length_s, ORR_UNIT_SECONDS, "0 s",
                    "Length of a round (6 min in Gavel, 2 min in Shockwave); 0 s: no rounds.",
                    .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
@@ -82,17 +79,15 @@ static const OrrField rounds_fields[] = {
                    "Time that a job takes to start in a round after one in which it did not run, "
                    "its first, too, besides preemption.restart (Shockwave: 20 s simulated, 10.9 s "
                    "the mean of 100 measured).",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
-};
-static const OrrFieldTable rounds_table = ORR_FIELD_TABLE(
-    "cluster-rounds", "Scheduling in rounds over kinds of GPUs.", OrrClusterRounds, rounds_fields);
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6));
 
 static const char *const kind_choice_words[] = {"first", "fastest", NULL};
 
 static const char *const reclaim_words[] = {"never",           "lower-priority", "over-quota",
                                             "over-fair-share", "fair-sharing",   NULL};
 
-static const OrrField policy_fields[] = {
+const OrrFieldTable orr_cluster_policy_table = ORR_FIELDS(
+    "cluster-policy", "How a cluster decides which job starts, and where.", OrrClusterPolicy,
     ORR_FIELD_TEXT(OrrClusterPolicy, "name", name, NULL, "The policy's name in the library.",
                    .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_TEXT(OrrClusterPolicy, "source", source, NULL, "Where its settings are from.",
@@ -145,11 +140,7 @@ static const OrrField policy_fields[] = {
                    "0 s: a pass at every event.",
                    .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
     ORR_FIELD_INT(OrrClusterPolicy, "depth", depth, "0", "Most jobs that a pass tries; 0: all.",
-                  .min = 0, .max = 1e9),
-};
-const OrrFieldTable orr_cluster_policy_table =
-    ORR_FIELD_TABLE("cluster-policy", "How a cluster decides which job starts, and where.",
-                    OrrClusterPolicy, policy_fields);
+                  .min = 0, .max = 1e9));
 
 static gint64 us_of(double seconds) { return llround(seconds * ORR_GANG_US_PER_S); }
 

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-static const OrrField failure_fields[] = {
+const OrrFieldTable orr_cluster_failures_table = ORR_FIELDS(
+    "cluster-failures", "What fails under the jobs.", OrrClusterFailures,
     ORR_FIELD_SECTION(OrrClusterFailures, "set", set, &orr_failures_table, NULL,
                       "What fails, and how often; absent: nothing does.", .document = "failures",
                       .flags = ORR_FIELD_OPTIONAL),
@@ -22,12 +23,10 @@ static const OrrField failure_fields[] = {
                    "a free node can take the place; or goes on with those, if they are at least "
                    "its min_gpus. It restarts from its last checkpoint (policy.preemption)."),
     ORR_FIELD_INT(OrrClusterFailures, "seed", seed, "0",
-                  "Seed of the failures, added to the scenario's.", .min = 0, .max = 1e9),
-};
-const OrrFieldTable orr_cluster_failures_table = ORR_FIELD_TABLE(
-    "cluster-failures", "What fails under the jobs.", OrrClusterFailures, failure_fields);
+                  "Seed of the failures, added to the scenario's.", .min = 0, .max = 1e9));
 
-static const OrrField window_fields[] = {
+const OrrFieldTable orr_cluster_window_table = ORR_FIELDS(
+    "cluster-window", "The jobs that statistics count.", OrrClusterWindow,
     ORR_FIELD_REAL(OrrClusterWindow, "warm-up", warm_up, ORR_UNIT_FRACTION, "0",
                    "Jobs that statistics leave out at the beginning, as a fraction of all.",
                    .min = 0, .max = 0.99),
@@ -35,12 +34,10 @@ static const OrrField window_fields[] = {
                    "Likewise at the end.", .min = 0, .max = 0.99),
     ORR_FIELD_BOOL(OrrClusterWindow, "overloaded", overloaded, "false",
                    "State means of completion and wait even where the jobs that count ask for more "
-                   "than the cluster has: they then grow with the trace's length."),
-};
-const OrrFieldTable orr_cluster_window_table = ORR_FIELD_TABLE(
-    "cluster-window", "The jobs that statistics count.", OrrClusterWindow, window_fields);
+                   "than the cluster has: they then grow with the trace's length."));
 
-static const OrrField ask_fields[] = {
+const OrrFieldTable orr_cluster_ask_table = ORR_FIELDS(
+    "cluster-ask", "A job in addition to the trace's, whose start is reported.", OrrClusterAsk,
     ORR_FIELD_INT(OrrClusterAsk, "gpus", gpus, "0", "Its gang; 0: no job is asked about.", .min = 0,
                   .max = 1e7),
     ORR_FIELD_REAL(OrrClusterAsk, "work", work_s, ORR_UNIT_SECONDS, "3600 s", "Its run time.",
@@ -55,11 +52,7 @@ static const OrrField ask_fields[] = {
                    .min = -1e9, .max = 1e9),
     ORR_FIELD_TEXT(OrrClusterAsk, "queue", queue, "", "Its queue."),
     ORR_FIELD_TEXT(OrrClusterAsk, "user", user, "", "Its user."),
-    ORR_FIELD_TEXT(OrrClusterAsk, "model", model, "", "Its model."),
-};
-const OrrFieldTable orr_cluster_ask_table =
-    ORR_FIELD_TABLE("cluster-ask", "A job in addition to the trace's, whose start is reported.",
-                    OrrClusterAsk, ask_fields);
+    ORR_FIELD_TEXT(OrrClusterAsk, "model", model, "", "Its model."));
 
 static const char *kept(OrrJobTrace *trace, const char *text) {
   return g_string_chunk_insert_const(trace->texts, text ? text : "");

@@ -3,7 +3,8 @@
  */
 #include "workloads/collectives/nccl.h"
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_nccl_table = ORR_FIELDS(
+    "nccl", "What a release of NCCL can do.", OrrNccl,
     ORR_FIELD_BOOL(OrrNccl, "pxn", pxn, "true",
                    "Whether a message may cross NVLink to the GPU whose NIC is on the receiver's "
                    "rail (2.12). Without it a channel enters and leaves a node through one NIC, "
@@ -14,10 +15,7 @@ static const OrrField fields[] = {
                    "Whether all-reduces over several nodes may (2.18)."),
     ORR_FIELD_BOOL(OrrNccl, "pat", pat, "false",
                    "Whether all-gathers and reduce-scatters of one GPU per node may run as trees "
-                   "(2.23)."),
-};
-const OrrFieldTable orr_nccl_table =
-    ORR_FIELD_TABLE("nccl", "What a release of NCCL can do.", OrrNccl, fields);
+                   "(2.23)."));
 
 gint64 orr_nccl_gpus_per_switch(const OrrNccl *nccl, const OrrCluster *cluster) {
   return nccl->pxn ? 0 : cluster->node.host.gpus_per_switch;

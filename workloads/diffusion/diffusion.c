@@ -16,44 +16,39 @@ static const char *const attention_words[] = {"as-measured", "flash-2", NULL};
 
 #define DEGREE(name_, member_, sentence_)                                                          \
   ORR_FIELD_INT(OrrDiffusionParallel, name_, member_, "1", sentence_, .flags = ORR_FIELD_POSITIVE)
-static const OrrField parallel_fields[] = {
-    DEGREE("ulysses", ulysses, "GPUs that exchange heads for tokens around attention."),
-    DEGREE("ring", ring, "GPUs around which keys and values go."),
-    DEGREE("cfg", cfg, "1, or 2: the two passes of guidance on GPUs of their own."),
-    DEGREE("tp", tp, "GPUs that share each matrix."),
-};
-static const OrrFieldTable parallel_table = ORR_FIELD_TABLE(
-    "diffusion-parallel", "How GPUs share a picture.", OrrDiffusionParallel, parallel_fields);
+static const OrrFieldTable parallel_table =
+    ORR_FIELDS("diffusion-parallel", "How GPUs share a picture.", OrrDiffusionParallel,
+               DEGREE("ulysses", ulysses, "GPUs that exchange heads for tokens around attention."),
+               DEGREE("ring", ring, "GPUs around which keys and values go."),
+               DEGREE("cfg", cfg, "1, or 2: the two passes of guidance on GPUs of their own."),
+               DEGREE("tp", tp, "GPUs that share each matrix."));
 
 #define TIME(name_, member_, fallback_, sentence_)                                                 \
   ORR_FIELD_REAL(OrrDiffusionHost, name_, member_, ORR_UNIT_SECONDS, fallback_, sentence_,         \
                  .flags = ORR_FIELD_UNSIGNED)
-static const OrrField host_fields[] = {
+static const OrrFieldTable host_table = ORR_FIELDS(
+    "diffusion-host", "What the host does.", OrrDiffusionHost,
     TIME("dispatch", dispatch_s, "0 s",
          "The host's time for one operator of eager software; 0 s: the profile's."),
     TIME("compiled-dispatch", compiled_s, "0 s",
          "The same for one kernel of a compiled graph; 0 s: the profile's host-launch."),
     TIME("output-per-megapixel", output_s, "0 s",
-         "The host's time to make a million pixels of the decoder's result into a picture."),
-};
-static const OrrFieldTable host_table =
-    ORR_FIELD_TABLE("diffusion-host", "What the host does.", OrrDiffusionHost, host_fields);
+         "The host's time to make a million pixels of the decoder's result into a picture."));
 
-static const OrrField decode_fields[] = {
+static const OrrFieldTable decode_table = ORR_FIELDS(
+    "diffusion-decode", "The VAE's decoder.", OrrDiffusionDecode,
     ORR_FIELD_BOOL(OrrDiffusionDecode, "parallel", parallel, "false",
                    "Whether the GPUs share the decoder's positions; otherwise each computes all."),
     ORR_FIELD_REAL(
         OrrDiffusionDecode, "efficiency", efficiency, ORR_UNIT_FRACTION, "0",
         "Fraction of the 16-bit peak that its convolutions reach, with the copies around "
         "them; 0: the profile's for matrix products of the same sizes.",
-        .min = 0, .max = 1),
-};
-static const OrrFieldTable decode_table =
-    ORR_FIELD_TABLE("diffusion-decode", "The VAE's decoder.", OrrDiffusionDecode, decode_fields);
+        .min = 0, .max = 1));
 
 #define SIZE(name_, member_, fallback_, sentence_)                                                 \
   ORR_FIELD_INT(OrrDiffusion, name_, member_, fallback_, sentence_, .min = 0, .max = 1e6)
-static const OrrField fields[] = {
+const OrrFieldTable orr_diffusion_table = ORR_FIELDS(
+    "diffusion", "A batch of pictures or videos.", OrrDiffusion,
     ORR_WORKLOAD_STACK_FIELD(OrrDiffusion),
     ORR_FIELD_SECTION(OrrDiffusion, "generator", generator, &orr_generator_table, NULL,
                       "What makes the pictures.", .document = "generator"),
@@ -81,10 +76,7 @@ static const OrrField fields[] = {
          "Steps whose backbone a step cache (TeaCache, First Block Cache) leaves out."),
     ORR_FIELD_SECTION(OrrDiffusion, "host", host, &host_table, "{}", "What the host does."),
     ORR_FIELD_SECTION(OrrDiffusion, "decode", decode, &decode_table, "{}", "The VAE's decoder."),
-    ORR_NCCL_FIELD(OrrDiffusion),
-};
-const OrrFieldTable orr_diffusion_table =
-    ORR_FIELD_TABLE("diffusion", "A batch of pictures or videos.", OrrDiffusion, fields);
+    ORR_NCCL_FIELD(OrrDiffusion));
 
 static gint64 given(gint64 value, gint64 fallback) { return value > 0 ? value : fallback; }
 

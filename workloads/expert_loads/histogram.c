@@ -12,12 +12,10 @@ typedef struct {
   GArray *counts;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_REALS(Params, "counts", counts, ORR_UNIT_NONE, NULL,
-                    "Tokens per expert, in any unit.", .flags = ORR_FIELD_UNSIGNED),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("histogram", "Parameters of a histogram.", Params, fields);
+    ORR_FIELDS("histogram", "Parameters of a histogram.", Params,
+               ORR_FIELD_REALS(Params, "counts", counts, ORR_UNIT_NONE, NULL,
+                               "Tokens per expert, in any unit.", .flags = ORR_FIELD_UNSIGNED));
 
 static double count_at(const void *params, guint i) {
   return g_array_index(((const Params *)params)->counts, double, i);

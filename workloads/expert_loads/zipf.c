@@ -14,12 +14,10 @@ typedef struct {
   double exponent;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_REAL(Params, "exponent", exponent, ORR_UNIT_NONE, "1",
-                   "Exponent of Zipf's law; 0: balanced.", .flags = ORR_FIELD_UNSIGNED),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("zipf", "Parameters of Zipf's law.", Params, fields);
+    ORR_FIELDS("zipf", "Parameters of Zipf's law.", Params,
+               ORR_FIELD_REAL(Params, "exponent", exponent, ORR_UNIT_NONE, "1",
+                              "Exponent of Zipf's law; 0: balanced.", .flags = ORR_FIELD_UNSIGNED));
 
 static void loads(const void *params, gint64 experts, double *ret_loads) {
   for (gint64 e = 0; e < experts; e++)

@@ -9,7 +9,8 @@
 
 static const char *const offload_words[] = {"none", "optimizer", "all", NULL};
 
-static const OrrField mode_fields[] = {
+static const OrrFieldTable mode_table = ORR_FIELDS(
+    "post-training-mode", "Who waits for whom between rollouts and updates.", OrrLoopMode,
     ORR_FIELD_WORD(OrrLoopMode, "kind", kind, orr_loop_kind_words, "synchronous",
                    "synchronous: rollouts of a step use the weights of the step before; "
                    "asynchronous: rollouts run ahead, up to `staleness`."),
@@ -33,13 +34,10 @@ static const OrrField mode_fields[] = {
                    "weights (partial rollouts)."),
     ORR_FIELD_WORD(OrrLoopMode, "route", route, orr_loop_route_words, "sample",
                    "What is dealt to the engine with the fewest sequences: each sample, or each "
-                   "group, whose prompt is then computed once."),
-};
-static const OrrFieldTable mode_table =
-    ORR_FIELD_TABLE("post-training-mode", "Who waits for whom between rollouts and updates.",
-                    OrrLoopMode, mode_fields);
+                   "group, whose prompt is then computed once."));
 
-static const OrrField turn_fields[] = {
+static const OrrFieldTable turn_table = ORR_FIELDS(
+    "post-training-turns", "Responses in several turns, with tools.", OrrLoopTurns,
     ORR_FIELD_SECTION(OrrLoopTurns, "number", turns, &orr_lengths_table, "{tokens: 1}",
                       "Turns of a response, a tool's answer between two; `response` is the length "
                       "of a turn."),
@@ -50,23 +48,19 @@ static const OrrField turn_fields[] = {
     ORR_FIELD_REAL(OrrLoopTurns, "spread", spread, ORR_UNIT_NONE, "0",
                    "Its standard deviation, of the logarithm.", .min = 0, .max = 10),
     ORR_FIELD_INT(OrrLoopTurns, "workers", workers, "0", "Tools that run at once; 0: no limit.",
-                  .min = 0, .max = 1e7),
-};
-static const OrrFieldTable turn_table = ORR_FIELD_TABLE(
-    "post-training-turns", "Responses in several turns, with tools.", OrrLoopTurns, turn_fields);
+                  .min = 0, .max = 1e7));
 
-static const OrrField verifier_fields[] = {
+static const OrrFieldTable verifier_table = ORR_FIELDS(
+    "post-training-verifier", "What scores responses.", OrrLoopVerifier,
     ORR_FIELD_REAL(OrrLoopVerifier, "latency", latency_s, ORR_UNIT_SECONDS, "0 s",
                    "Mean time to score a response.", .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrLoopVerifier, "spread", spread, ORR_UNIT_NONE, "0",
                    "Its standard deviation, of the logarithm.", .min = 0, .max = 10),
     ORR_FIELD_INT(OrrLoopVerifier, "workers", workers, "0",
-                  "Responses that are scored at once; 0: no limit.", .min = 0, .max = 1e7),
-};
-static const OrrFieldTable verifier_table = ORR_FIELD_TABLE(
-    "post-training-verifier", "What scores responses.", OrrLoopVerifier, verifier_fields);
+                  "Responses that are scored at once; 0: no limit.", .min = 0, .max = 1e7));
 
-static const OrrField pool_fields[] = {
+static const OrrFieldTable pool_table = ORR_FIELDS(
+    "post-training-pools", "Which GPUs do what.", OrrPostTrainingPools,
     ORR_FIELD_INT(OrrPostTrainingPools, "rollout-gpus", rollout_gpus, "0",
                   "GPUs that only roll out; the others only train. 0: both take turns on all.",
                   .min = 0, .max = 1e6),
@@ -75,12 +69,10 @@ static const OrrField pool_fields[] = {
                       .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_BOOL(OrrPostTrainingPools, "hybrid", hybrid, "false",
                    "The trainer's GPUs roll out, too, from a step's begin until the trainer has "
-                   "its first batch; what they have not finished moves to the others."),
-};
-static const OrrFieldTable pool_table = ORR_FIELD_TABLE(
-    "post-training-pools", "Which GPUs do what.", OrrPostTrainingPools, pool_fields);
+                   "its first batch; what they have not finished moves to the others."));
 
-static const OrrField cost_fields[] = {
+static const OrrFieldTable cost_table = ORR_FIELDS(
+    "post-training-driver", "What the process in the middle takes.", OrrLoopCosts,
     ORR_FIELD_REAL(OrrLoopCosts, "sample", sample_s, ORR_UNIT_SECONDS, "0 s",
                    "The driver's time per response: gathering, advantages, dealing.",
                    .flags = ORR_FIELD_UNSIGNED),
@@ -94,14 +86,13 @@ static const OrrField cost_fields[] = {
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrLoopCosts, "update", update_s, ORR_UNIT_SECONDS, "0 s",
                    "Its time per update of a batch, counted with the update.",
-                   .flags = ORR_FIELD_UNSIGNED),
-};
-static const OrrFieldTable cost_table = ORR_FIELD_TABLE(
-    "post-training-driver", "What the process in the middle takes.", OrrLoopCosts, cost_fields);
+                   .flags = ORR_FIELD_UNSIGNED));
 
 static const char *const state_words[] = {"gpu", "host", NULL};
 
-static const OrrField role_fields[] = {
+static const OrrFieldTable role_table = ORR_FIELDS(
+    "post-training-role", "A model in addition to the actor, on the trainer's GPUs.",
+    OrrPostTrainingRole,
     ORR_FIELD_SECTION(OrrPostTrainingRole, "model", model, &orr_model_table, NULL,
                       "Its model; absent: the actor's.", .document = "model",
                       .flags = ORR_FIELD_OPTIONAL),
@@ -113,13 +104,10 @@ static const OrrField role_fields[] = {
                   .min = 0, .max = 1e6),
     ORR_FIELD_WORD(OrrPostTrainingRole, "state", state, state_words, "gpu",
                    "Where its weights, and a critic's optimizer, lie while others compute: host "
-                   "saves memory, and copies take time."),
-};
-static const OrrFieldTable role_table = ORR_FIELD_TABLE(
-    "post-training-role", "A model in addition to the actor, on the trainer's GPUs.",
-    OrrPostTrainingRole, role_fields);
+                   "saves memory, and copies take time."));
 
-static const OrrField beside_fields[] = {
+static const OrrFieldTable beside_table = ORR_FIELDS(
+    "post-training-beside", "Another job on the same fabric.", OrrPostTrainingBeside,
     ORR_FIELD_INT(OrrPostTrainingBeside, "gpus", gpus, "0",
                   "GPUs of the cluster that another job has; 0: there is none.", .min = 0,
                   .max = 1e6),
@@ -127,13 +115,10 @@ static const OrrField beside_fields[] = {
                      "spread", "Which GPUs those are; the rest are this workload's, in order."),
     ORR_FIELD_SECTION(OrrPostTrainingBeside, "traffic", traffic, &orr_collective_bench_table,
                       "{collective: all-to-all, begin: 1 GiB, end: 1 GiB}",
-                      "What it sends while weights are broadcast; it should outlast a message."),
-};
-static const OrrFieldTable beside_table =
-    ORR_FIELD_TABLE("post-training-beside", "Another job on the same fabric.",
-                    OrrPostTrainingBeside, beside_fields);
+                      "What it sends while weights are broadcast; it should outlast a message."));
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_post_training_table = ORR_FIELDS(
+    "post-training", "Reinforcement learning of a language model.", OrrPostTraining,
     ORR_WORKLOAD_STACK_FIELD(OrrPostTraining),
     ORR_FIELD_CHOICE(OrrPostTraining, "algorithm", algorithm, &orr_rl_algorithm_registry, "grpo",
                      "The algorithm: what is computed besides rollouts and updates."),
@@ -197,10 +182,7 @@ static const OrrField fields[] = {
                       "how much is up to the loop."),
     ORR_FIELD_SECTION(OrrPostTraining, "update", update, &orr_training_table, NULL,
                       "The trainer, as a workload of kind training describes it; batch.global is "
-                      "in samples of an optimizer step."),
-};
-const OrrFieldTable orr_post_training_table = ORR_FIELD_TABLE(
-    "post-training", "Reinforcement learning of a language model.", OrrPostTraining, fields);
+                      "in samples of an optimizer step."));
 
 /* --- Checks --- */
 

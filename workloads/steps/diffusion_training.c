@@ -29,19 +29,17 @@ static const char *const attention_words[] = {"as-measured", "flash-2", NULL};
 #define DEGREE(name_, member_, sentence_)                                                          \
   ORR_FIELD_INT(OrrDiffusionTrainingParallel, name_, member_, "1", sentence_,                      \
                 .flags = ORR_FIELD_POSITIVE)
-static const OrrField parallel_fields[] = {
-    DEGREE("tp", tp, "GPUs that share each matrix."),
-    DEGREE("ulysses", ulysses, "GPUs that exchange heads for tokens around attention."),
-};
-static const OrrFieldTable parallel_table = ORR_FIELD_TABLE(
+static const OrrFieldTable parallel_table = ORR_FIELDS(
     "diffusion-training-parallel", "How GPUs share a picture; the rest is data-parallel.",
-    OrrDiffusionTrainingParallel, parallel_fields);
+    OrrDiffusionTrainingParallel, DEGREE("tp", tp, "GPUs that share each matrix."),
+    DEGREE("ulysses", ulysses, "GPUs that exchange heads for tokens around attention."));
 
 #define SIZE(name_, member_, fallback_, sentence_)                                                 \
   ORR_FIELD_INT(OrrDiffusionTraining, name_, member_, fallback_, sentence_, .min = 0, .max = 1e6)
 #define FLAG(name_, member_, fallback_, sentence_)                                                 \
   ORR_FIELD_BOOL(OrrDiffusionTraining, name_, member_, fallback_, sentence_)
-static const OrrField fields[] = {
+const OrrFieldTable orr_diffusion_training_table = ORR_FIELDS(
+    "diffusion-training", "A step of training a generator.", OrrDiffusionTraining,
     ORR_WORKLOAD_STACK_FIELD(OrrDiffusionTraining),
     ORR_FIELD_SECTION(OrrDiffusionTraining, "generator", generator, &orr_generator_table, NULL,
                       "The model, whose backbone is trained.", .document = "generator"),
@@ -79,10 +77,7 @@ static const OrrField fields[] = {
          "Whether eager software has fused kernels for norms of heads and rotations."),
     FLAG("graphs", graphs, "true",
          "Whether CUDA graphs launch the kernels: the host takes no time."),
-    ORR_NCCL_FIELD(OrrDiffusionTraining),
-};
-const OrrFieldTable orr_diffusion_training_table = ORR_FIELD_TABLE(
-    "diffusion-training", "A step of training a generator.", OrrDiffusionTraining, fields);
+    ORR_NCCL_FIELD(OrrDiffusionTraining));
 
 static gint64 given(gint64 value, gint64 fallback) { return value > 0 ? value : fallback; }
 

@@ -10,7 +10,8 @@
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective_cache.h"
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "trace", "A replay of what the ranks of a job did.", OrrTraceParams,
     ORR_WORKLOAD_STACK_FIELD(OrrTraceParams),
     ORR_FIELD_TEXT(OrrTraceParams, "file", file, NULL,
                    "The trace: a Chakra execution trace, NAME.et, of ranks NAME.0.et, NAME.1.et "
@@ -36,10 +37,7 @@ static const OrrField fields[] = {
                       "The device that the trace was recorded on: where it is another one than "
                       "the cluster's, recorded times are multiplied by the ratio of both rooflines "
                       "of num_ops and tensor_size; absent: times are taken as recorded.",
-                      .document = "device", .flags = ORR_FIELD_OPTIONAL),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("trace", "A replay of what the ranks of a job did.", OrrTraceParams, fields);
+                      .document = "device", .flags = ORR_FIELD_OPTIONAL));
 
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
                   OrrPlace place, OrrDiags *diags) {

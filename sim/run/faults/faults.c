@@ -14,7 +14,8 @@
   ORR_FIELD_REAL(OrrFaultSpec, name_, member_, ORR_UNIT_SECONDS, fallback_, sentence_,             \
                  .flags = ORR_FIELD_UNSIGNED)
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_fault_spec_table = ORR_FIELDS(
+    "faults", "Something that goes wrong with the machine.", OrrFaultSpec,
     ORR_FIELD_CHOICE(OrrFaultSpec, "fault", fault, &orr_machine_fault_registry, NULL,
                      "What goes wrong."),
     TIME("at", at_s, "0 s", "When it begins; at a rate, the earliest begin."),
@@ -25,10 +26,7 @@ static const OrrField fields[] = {
     /* BFD declares a link dead after 3 missed packets, 50 ms apart in common configurations (RFC
      * 5880, 6.8.4). */
     TIME("detection", detection_s, "150 ms",
-         "How long until routes avoid a dead link; 150 ms is BFD's 3 x 50 ms."),
-};
-const OrrFieldTable orr_fault_spec_table =
-    ORR_FIELD_TABLE("faults", "Something that goes wrong with the machine.", OrrFaultSpec, fields);
+         "How long until routes avoid a dead link; 150 ms is BFD's 3 x 50 ms."));
 
 static guint n_specs(const OrrFaults *faults) { return faults->specs ? faults->specs->len : 0; }
 

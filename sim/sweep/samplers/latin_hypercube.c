@@ -15,13 +15,11 @@ typedef struct {
   gint64 points;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_INT(Params, "points", points, "100",
-                  "Number of points; fewer if the constraints exclude too much.", .min = 1,
-                  .max = 1e6),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("latin-hypercube", "Parameters of Latin hypercube sampling.", Params, fields);
+    ORR_FIELDS("latin-hypercube", "Parameters of Latin hypercube sampling.", Params,
+               ORR_FIELD_INT(Params, "points", points, "100",
+                             "Number of points; fewer if the constraints exclude too much.",
+                             .min = 1, .max = 1e6));
 
 #define MOST_DESIGNS 64
 

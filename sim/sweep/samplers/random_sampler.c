@@ -9,12 +9,10 @@ typedef struct {
   gint64 points;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "random", "Parameters of random sampling.", Params,
     ORR_FIELD_INT(Params, "points", points, "100",
-                  "Number of points; all combinations if there are fewer.", .min = 1, .max = 1e8),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("random", "Parameters of random sampling.", Params, fields);
+                  "Number of points; all combinations if there are fewer.", .min = 1, .max = 1e8));
 
 static GArray *choose(const void *params, const OrrSampleSpace *space, OrrRandom *random) {
   return orr_sampler_uniform(space, (guint64)((const Params *)params)->points, random);

@@ -21,7 +21,8 @@ typedef struct {
   OrrNode *rungs;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "successive-halving", "Parameters of successive halving.", Params,
     ORR_FIELD_INT(Params, "points", points, "0",
                   "Number of points of the first rung, a random sample; 0: all that pass.",
                   .min = 0, .max = 1e8),
@@ -30,10 +31,7 @@ static const OrrField fields[] = {
                    .min = 1e-6, .max = 1),
     ORR_FIELD_TREE(
         Params, "rungs", rungs, "[{engine: ideal, fidelity: folded}, {}]",
-        "The settings of each rung, cheapest first: a list of maps of paths and values."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("successive-halving", "Parameters of successive halving.", Params, fields);
+        "The settings of each rung, cheapest first: a list of maps of paths and values."));
 
 static GArray *choose(const void *params, const OrrSampleSpace *space, OrrRandom *random) {
   const Params *p = params;

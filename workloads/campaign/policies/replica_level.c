@@ -15,14 +15,12 @@ typedef struct {
   double rejoin_s;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_RECOVERY_POLICY_MOST_LOST(Params),
-    ORR_FIELD_REAL(Params, "rejoin", rejoin_s, ORR_UNIT_SECONDS, "5 min",
-                   "Time until the failed replica has started and copied the state.", .min = 0,
-                   .max = 1e7),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("replica-level", "Parameters of the policy replica-level.", Params, fields);
+    ORR_FIELDS("replica-level", "Parameters of the policy replica-level.", Params,
+               ORR_RECOVERY_POLICY_MOST_LOST(Params),
+               ORR_FIELD_REAL(Params, "rejoin", rejoin_s, ORR_UNIT_SECONDS, "5 min",
+                              "Time until the failed replica has started and copied the state.",
+                              .min = 0, .max = 1e7));
 
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
   ret_plan->shrinks = TRUE;

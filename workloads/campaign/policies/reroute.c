@@ -14,9 +14,8 @@ typedef struct {
   gint64 most_lost;
 } Params;
 
-static const OrrField fields[] = {ORR_RECOVERY_POLICY_MOST_LOST(Params)};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("reroute", "Parameters of the policy reroute.", Params, fields);
+static const OrrFieldTable table = ORR_FIELDS("reroute", "Parameters of the policy reroute.",
+                                              Params, ORR_RECOVERY_POLICY_MOST_LOST(Params));
 
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
   (void)params;

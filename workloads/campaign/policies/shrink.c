@@ -18,13 +18,10 @@ typedef struct {
   gboolean keeps_batch;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_RECOVERY_POLICY_MOST_LOST(Params),
+static const OrrFieldTable table = ORR_FIELDS(
+    "shrink", "Parameters of the policy shrink.", Params, ORR_RECOVERY_POLICY_MOST_LOST(Params),
     ORR_FIELD_BOOL(Params, "keep-batch", keeps_batch, "false",
-                   "The replicas that are left train the whole global batch."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("shrink", "Parameters of the policy shrink.", Params, fields);
+                   "The replicas that are left train the whole global batch."));
 
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
   (void)params;

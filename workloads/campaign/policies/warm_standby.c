@@ -13,12 +13,10 @@ typedef struct {
   double wake_s;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_REAL(Params, "wake-up", wake_s, ORR_UNIT_SECONDS, "30 s",
-                   "Time until a waiting spare has joined.", .min = 0, .max = 1e6),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("warm-standby", "Parameters of the policy warm-standby.", Params, fields);
+    ORR_FIELDS("warm-standby", "Parameters of the policy warm-standby.", Params,
+               ORR_FIELD_REAL(Params, "wake-up", wake_s, ORR_UNIT_SECONDS, "30 s",
+                              "Time until a waiting spare has joined.", .min = 0, .max = 1e6));
 
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
   const OrrRecoveryTimes *times = what->times;

@@ -11,16 +11,15 @@ const char *const orr_reclaim_words[] = {
 
 #define LIMIT(type_, key_, member_, sentence_)                                                     \
   ORR_FIELD_INT(type_, key_, member_, "-1", sentence_, .min = -1, .max = 1e9)
-static const OrrField quota_fields[] = {
+static const OrrFieldTable quota_table = ORR_FIELDS(
+    "queue-quota", "Limits on one kind of GPU.", OrrGangQuota,
     ORR_FIELD_TEXT(OrrGangQuota, "kind", kind, NULL, "The kind of GPU (workload.kinds)."),
     LIMIT(OrrGangQuota, "quota", quota, "GPUs of this kind that are the queue's; -1: all."),
     LIMIT(OrrGangQuota, "borrow", borrow, "Most that it may use beyond; -1: no limit."),
-    LIMIT(OrrGangQuota, "lend", lend, "Most of its quota that others may use; -1: all."),
-};
-static const OrrFieldTable quota_table =
-    ORR_FIELD_TABLE("queue-quota", "Limits on one kind of GPU.", OrrGangQuota, quota_fields);
+    LIMIT(OrrGangQuota, "lend", lend, "Most of its quota that others may use; -1: all."));
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_gang_queue_table = ORR_FIELDS(
+    "cluster-queue", "A queue, or a group of queues.", OrrGangQueueParams,
     ORR_FIELD_TEXT(OrrGangQueueParams, "name", name, NULL,
                    "The queue, as the trace's column queue has it; 'default' takes the jobs of "
                    "queues that are not listed."),
@@ -50,10 +49,7 @@ static const OrrField fields[] = {
                    "share with over-fair-share): as policy.reclaim says; nothing; jobs of lower "
                    "priority of queues above their quota; any job of such queues; any job of "
                    "queues above their fair share; or, by Kueue's fair sharing, any job of queues "
-                   "that borrow more for their weight."),
-};
-const OrrFieldTable orr_gang_queue_table =
-    ORR_FIELD_TABLE("cluster-queue", "A queue, or a group of queues.", OrrGangQueueParams, fields);
+                   "that borrow more for their weight."));
 
 /* --- Check --- */
 

@@ -11,15 +11,13 @@ typedef struct {
   double half_life_s;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "order-fair-share", "Least decayed usage first.", Params,
     ORR_FIELD_REAL(
         Params, "half-life", half_life_s, ORR_UNIT_SECONDS, "7 d",
         "Time in which past usage loses half of its weight (PriorityDecayHalfLife); 0 s: "
         "it keeps it.",
-        .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("order-fair-share", "Least decayed usage first.", Params, fields);
+        .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S));
 
 static double half_life(const void *params) { return ((const Params *)params)->half_life_s; }
 

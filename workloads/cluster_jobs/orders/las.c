@@ -12,9 +12,9 @@
 
 #include "workloads/cluster_jobs/core/gang_order.h"
 
-static const OrrField fields[] = {ORR_GANG_ORDER_THRESHOLDS("[16 h]")};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("order-las", "Least attained service, in queues.", OrrGangThresholds, fields);
+    ORR_FIELDS("order-las", "Least attained service, in queues.", OrrGangThresholds,
+               ORR_GANG_ORDER_THRESHOLDS("[16 h]"));
 
 static double threshold(const OrrGangThresholds *params, guint queue) {
   return g_array_index(params->thresholds, double, queue) * ORR_GANG_US_PER_S;

@@ -21,7 +21,8 @@ typedef struct {
 #define WEIGHT(key_, member_, sentence_)                                                           \
   ORR_FIELD_REAL(Params, key_, member_, ORR_UNIT_NONE, "0", sentence_,                             \
                  .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e9)
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "order-multifactor", "Slurm's weighted priority.", Params,
     WEIGHT("age", age, "Weight of the time waited (PriorityWeightAge)."),
     WEIGHT("fair-share", fair_share, "Weight of fair share (PriorityWeightFairshare)."),
     WEIGHT("job-size", job_size,
@@ -35,10 +36,7 @@ static const OrrField fields[] = {
         Params, "half-life", half_life_s, ORR_UNIT_SECONDS, "7 d",
         "Time in which past usage loses half of its weight (PriorityDecayHalfLife); 0 s: "
         "it keeps it.",
-        .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("order-multifactor", "Slurm's weighted priority.", Params, fields);
+        .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S));
 
 static double half_life(const void *params) { return ((const Params *)params)->half_life_s; }
 

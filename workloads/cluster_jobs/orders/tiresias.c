@@ -12,9 +12,9 @@
  */
 #include "workloads/cluster_jobs/core/gang_order.h"
 
-static const OrrField fields[] = {ORR_GANG_ORDER_THRESHOLDS("[3250 s, 7200 s]")};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("order-tiresias", "Tiresias-L: queues of lists.", OrrGangThresholds, fields);
+    ORR_FIELDS("order-tiresias", "Tiresias-L: queues of lists.", OrrGangThresholds,
+               ORR_GANG_ORDER_THRESHOLDS("[3250 s, 7200 s]"));
 
 /* The turn is below 2^40 (gang_repack.c). */
 static double key(const OrrGangQuestion *question, const OrrGangJob *job) {

@@ -19,14 +19,12 @@ typedef struct {
   gint64 block, segment;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "placement-blocks", "Segments in blocks.", Params,
     ORR_FIELD_INT(Params, "block", block, "18", "Nodes of a block.", .min = 1, .max = 1e6),
     ORR_FIELD_INT(Params, "segment", segment, "0",
                   "Nodes of a segment, which must share a block; 0: as many as a block has.",
-                  .min = 0, .max = 1e6),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("placement-blocks", "Segments in blocks.", Params, fields);
+                  .min = 0, .max = 1e6));
 
 /* A segment: whole nodes, and GPUs of one more. */
 typedef struct {

@@ -41,7 +41,8 @@ typedef struct {
   double reconfigure_s;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "placement-cubes", "Slices of whole cubes.", Params,
     ORR_FIELD_INT(Params, "nodes", nodes, "16", "Nodes of a cube.", .min = 1, .max = 1e6),
     ORR_FIELD_TEXT(Params, "grid", grid, "4x4x4",
                    "Cubes along x, y and z of the pod, for fixed cables."),
@@ -49,10 +50,7 @@ static const OrrField fields[] = {
                    "Whether optical circuit switches join the cubes; else fixed cables do."),
     ORR_FIELD_REAL(Params, "reconfigure", reconfigure_s, ORR_UNIT_SECONDS, "0 s",
                    "Time at the start of a gang of several cubes until its circuits are up.",
-                   .flags = ORR_FIELD_UNSIGNED),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("placement-cubes", "Slices of whole cubes.", Params, fields);
+                   .flags = ORR_FIELD_UNSIGNED));
 
 static guint n_cubes(const OrrGangBins *bins, const Params *params) {
   return (bins->n + (guint)params->nodes - 1) / (guint)params->nodes;

@@ -26,7 +26,8 @@ typedef struct {
   int required;          /* Level */
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "placement-fewest-domains", "Close together.", Params,
     ORR_FIELD_REALS(Params, "groups", groups, ORR_UNIT_NONE, "[4]",
                     "Nodes of each group, from the first node on; begins again after the last.",
                     .flags = ORR_FIELD_POSITIVE),
@@ -34,10 +35,7 @@ static const OrrField fields[] = {
                     "Nodes of each pod, the same; none: there are no pods.",
                     .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_WORD(Params, "required", required, level_words, "none",
-                   "One domain of this level must take the whole gang."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("placement-fewest-domains", "Close together.", Params, fields);
+                   "One domain of this level must take the whole gang."));
 
 /* Domain @i, which begins at node @first: its nodes. */
 static guint n_of(const GArray *sizes, guint i, guint first, guint n_nodes) {

@@ -45,7 +45,8 @@ typedef struct {
   OrrCluster reference;
 } Params;
 
-static const OrrField template_fields[] = {
+static const OrrFieldTable template_table = ORR_FIELDS(
+    "cluster-speed-job", "What gangs of a size do.", Template,
     ORR_FIELD_TEXTS(Template, "for", names, "[]",
                     "Models of the trace (column model) that this stands for; empty: those that "
                     "no entry names."),
@@ -56,12 +57,10 @@ static const OrrField template_fields[] = {
     ORR_FIELD_SECTION(
         Template, "training", training, &orr_training_table, NULL,
         "Its training, as a workload of kind training describes it; batch.global is "
-        "of one data-parallel replica, and tp and ep are at most what divides the gang."),
-};
-static const OrrFieldTable template_table =
-    ORR_FIELD_TABLE("cluster-speed-job", "What gangs of a size do.", Template, template_fields);
+        "of one data-parallel replica, and tp and ep are at most what divides the gang."));
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "cluster-speed-steps", "Run times from replayed training steps.", Params,
     ORR_FIELD_SECTIONS(
         Params, "jobs", jobs, &template_table, NULL,
         "What gangs do, by their model in the trace and their size: the entry for the "
@@ -69,10 +68,7 @@ static const OrrField fields[] = {
     ORR_FIELD_SECTION(Params, "reference", reference, &orr_cluster_table, NULL,
                       "The cluster on whose first GPUs a job takes the time that its trace states; "
                       "absent: this one.",
-                      .document = "cluster", .flags = ORR_FIELD_OPTIONAL),
-};
-static const OrrFieldTable table = ORR_FIELD_TABLE(
-    "cluster-speed-steps", "Run times from replayed training steps.", Params, fields);
+                      .document = "cluster", .flags = ORR_FIELD_OPTIONAL));
 
 /* Of the entries for @name, NULL: for no model, the last that a gang of @gpus reaches. */
 static const Template *largest_of(const Params *params, const char *name, gint64 gpus) {

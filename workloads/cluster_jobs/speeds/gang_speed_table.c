@@ -56,20 +56,14 @@ typedef struct {
                      "What a GPU of the gang draws, alone; 0 W: not known.",                       \
                      .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e5)
 
-static const OrrField model_fields[] = {
-    LEVELS(OfModel),
-    ORR_FIELD_TEXTS(OfModel, "for", names, NULL, "Models of the trace that this stands for."),
-};
-static const OrrFieldTable model_table =
-    ORR_FIELD_TABLE("cluster-speed-model", "Run times of a model by place.", OfModel, model_fields);
+static const OrrFieldTable model_table = ORR_FIELDS(
+    "cluster-speed-model", "Run times of a model by place.", OfModel, LEVELS(OfModel),
+    ORR_FIELD_TEXTS(OfModel, "for", names, NULL, "Models of the trace that this stands for."));
 
-static const OrrField fields[] = {
-    LEVELS(Params),
+static const OrrFieldTable table = ORR_FIELDS(
+    "cluster-speed-table", "Run times by place.", Params, LEVELS(Params),
     ORR_FIELD_SECTIONS(Params, "models", models, &model_table, "[]",
-                       "The same for single models of the trace; it replaces the keys above."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("cluster-speed-table", "Run times by place.", Params, fields);
+                       "The same for single models of the trace; it replaces the keys above."));
 
 static const Levels *levels_of(const Params *params, const char *model) {
   for (guint i = 0; model && i < params->models->len; i++) {

@@ -21,7 +21,8 @@ static const char *const duration_words[] = {"exponential", "lognormal", "consta
 static const char *const model_words[] = {"none", "throughputs", NULL};
 static const char *const number_words[] = {"streams", "python", NULL};
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_job_generate_table = ORR_FIELDS(
+    "cluster-generate", "Jobs drawn from distributions.", OrrJobGenerate,
     ORR_FIELD_INT(OrrJobGenerate, "n", n, "1000", "Jobs.", .min = 1, .max = 1e7),
     ORR_FIELD_REAL(OrrJobGenerate, "load", load, ORR_UNIT_FRACTION, "0.8",
                    "GPU time that jobs ask for, over the cluster's while they are submitted.",
@@ -53,10 +54,7 @@ static const OrrField fields[] = {
                    "Random numbers: from streams of Orrery's own; or Python's, in the order "
                    "in which Gavel's simulator draws them, so that its jobs come out one by one."),
     ORR_FIELD_TEXTS(OrrJobGenerate, "queues", queues, "[]",
-                    "Queues, drawn equally often; none: the jobs have no queue."),
-};
-const OrrFieldTable orr_job_generate_table =
-    ORR_FIELD_TABLE("cluster-generate", "Jobs drawn from distributions.", OrrJobGenerate, fields);
+                    "Queues, drawn equally often; none: the jobs have no queue."));
 
 static double value_at(const GArray *values, guint i) { return g_array_index(values, double, i); }
 

@@ -5,14 +5,13 @@
  */
 #include "workloads/post_training/algorithms/rl_algorithm.h"
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "algorithm-dapo", "Dynamic sampling policy optimization.", OrrRlPasses,
     ORR_RL_ALGORITHM_FIELDS("false"),
     ORR_FIELD_REAL(OrrRlPasses, "filtered", filtered, ORR_UNIT_FRACTION, "0",
                    "Fraction of the groups whose rewards are all equal: dropped, and others "
                    "rolled out instead (dynamic sampling).",
-                   .min = 0, .max = 0.95)};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("algorithm-dapo", "Dynamic sampling policy optimization.", OrrRlPasses, fields);
+                   .min = 0, .max = 0.95));
 
 const OrrRlAlgorithm orr_rl_dapo = {
     .entry = {"dapo", "GRPO without a reference model; groups of equal rewards can be dropped.",

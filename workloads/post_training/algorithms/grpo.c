@@ -4,9 +4,9 @@
  */
 #include "workloads/post_training/algorithms/rl_algorithm.h"
 
-static const OrrField fields[] = {ORR_RL_ALGORITHM_FIELDS("true")};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("algorithm-grpo", "Group relative policy optimization.", OrrRlPasses, fields);
+    ORR_FIELDS("algorithm-grpo", "Group relative policy optimization.", OrrRlPasses,
+               ORR_RL_ALGORITHM_FIELDS("true"));
 
 const OrrRlAlgorithm orr_rl_grpo = {
     .entry = {"grpo", "Group relative policy optimization: no critic, a reference model.", &table}};

@@ -4,9 +4,9 @@
  */
 #include "workloads/post_training/algorithms/rl_algorithm.h"
 
-static const OrrField fields[] = {ORR_RL_ALGORITHM_FIELDS("true")};
-static const OrrFieldTable table = ORR_FIELD_TABLE(
-    "algorithm-ppo", "Proximal policy optimization with a critic.", OrrRlPasses, fields);
+static const OrrFieldTable table =
+    ORR_FIELDS("algorithm-ppo", "Proximal policy optimization with a critic.", OrrRlPasses,
+               ORR_RL_ALGORITHM_FIELDS("true"));
 
 const OrrRlAlgorithm orr_rl_ppo = {
     .entry = {"ppo", "Proximal policy optimization: a critic, and a reference model.", &table},

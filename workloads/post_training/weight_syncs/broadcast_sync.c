@@ -15,9 +15,9 @@ static OrrWeightTimes times(const OrrWeightSyncParams *params, const OrrWeightLo
   return (OrrWeightTimes){all_s, all_s};
 }
 
-static const OrrField fields[] = {ORR_WEIGHT_SYNC_FIELDS("0 B", "0 s")};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("sync-broadcast", "NCCL broadcasts.", OrrWeightSyncParams, fields);
+    ORR_FIELDS("sync-broadcast", "NCCL broadcasts.", OrrWeightSyncParams,
+               ORR_WEIGHT_SYNC_FIELDS("0 B", "0 s"));
 
 const OrrWeightSync orr_weight_sync_broadcast = {
     .entry = {"broadcast", "Weights are gathered on the trainer and broadcast by NCCL.", &table},

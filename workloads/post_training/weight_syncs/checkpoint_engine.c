@@ -25,9 +25,9 @@ static OrrWeightTimes times(const OrrWeightSyncParams *params, const OrrWeightLo
   return (OrrWeightTimes){copy_s + sent_s + blocked_s, blocked_s};
 }
 
-static const OrrField fields[] = {ORR_WEIGHT_SYNC_FIELDS("1 GiB", "0 s")};
-static const OrrFieldTable table = ORR_FIELD_TABLE(
-    "sync-checkpoint-engine", "Buckets through host memory.", OrrWeightSyncParams, fields);
+static const OrrFieldTable table =
+    ORR_FIELDS("sync-checkpoint-engine", "Buckets through host memory.", OrrWeightSyncParams,
+               ORR_WEIGHT_SYNC_FIELDS("1 GiB", "0 s"));
 
 const OrrWeightSync orr_weight_sync_checkpoint_engine = {
     .entry = {"checkpoint-engine",

@@ -16,9 +16,9 @@ static OrrWeightTimes times(const OrrWeightSyncParams *params, const OrrWeightLo
   return (OrrWeightTimes){all_s, all_s};
 }
 
-static const OrrField fields[] = {ORR_WEIGHT_SYNC_FIELDS("1 GiB", "0 s")};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("sync-ipc", "Copies within a GPU.", OrrWeightSyncParams, fields);
+    ORR_FIELDS("sync-ipc", "Copies within a GPU.", OrrWeightSyncParams,
+               ORR_WEIGHT_SYNC_FIELDS("1 GiB", "0 s"));
 
 const OrrWeightSync orr_weight_sync_ipc = {
     .entry = {"ipc", "Engines on the trainer's GPUs copy their part of gathered weights.", &table},

@@ -3,7 +3,8 @@
  */
 #include "workloads/serving/arrivals/arrival_file.h"
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_trace_file_table = ORR_FIELDS(
+    "load-trace", "A trace in a file.", OrrTraceFile,
     ORR_FIELD_TEXT(OrrTraceFile, "file", file, NULL,
                    "The trace: a path from the document's folder, from one of the library's, or "
                    "from the working directory."),
@@ -19,10 +20,7 @@ static const OrrField fields[] = {
         "How many times the trace is replayed, one after the other, with a mean gap between "
         "requests in between; a trace whose requests all come at one time is a larger burst. "
         "Prompts of one time share nothing with another's.",
-        .min = 1, .max = 100000),
-};
-const OrrFieldTable orr_trace_file_table =
-    ORR_FIELD_TABLE("load-trace", "A trace in a file.", OrrTraceFile, fields);
+        .min = 1, .max = 100000));
 
 void orr_arrival_file_check(const void *params, OrrPlace place, OrrDiags *diags) {
   const OrrTraceFile *file = params;

@@ -9,12 +9,10 @@ typedef struct {
   double rate;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_REAL(Params, "rate", rate, ORR_UNIT_NONE, NULL, "Requests per second.",
-                   .flags = ORR_FIELD_POSITIVE),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("load-constant", "Requests at equal intervals.", Params, fields);
+    ORR_FIELDS("load-constant", "Requests at equal intervals.", Params,
+               ORR_FIELD_REAL(Params, "rate", rate, ORR_UNIT_NONE, NULL, "Requests per second.",
+                              .flags = ORR_FIELD_POSITIVE));
 
 static gboolean next(gpointer data, OrrRequest *ret_request) {
   OrrRateState *state = data;

@@ -16,16 +16,14 @@ typedef struct {
   double rate, swing, period_s;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "load-diurnal", "A rate that swings.", Params,
     ORR_FIELD_REAL(Params, "rate", rate, ORR_UNIT_NONE, NULL,
                    "Requests per second, mean over a period.", .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_REAL(Params, "swing", swing, ORR_UNIT_FRACTION, "0.5",
                    "Amplitude of the rate, as a fraction of its mean.", .min = 0, .max = 1),
     ORR_FIELD_REAL(Params, "period", period_s, ORR_UNIT_SECONDS, "24 h",
-                   "Time from one trough to the next.", .flags = ORR_FIELD_POSITIVE),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("load-diurnal", "A rate that swings.", Params, fields);
+                   "Time from one trough to the next.", .flags = ORR_FIELD_POSITIVE));
 
 static gboolean next(gpointer data, OrrRequest *ret_request) {
   OrrRateState *state = data;

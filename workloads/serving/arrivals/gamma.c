@@ -16,15 +16,13 @@ typedef struct {
   double rate, shape;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_REAL(Params, "rate", rate, ORR_UNIT_NONE, NULL, "Mean requests per second.",
-                   .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_REAL(Params, "burstiness", shape, ORR_UNIT_NONE, "0.5",
-                   "Shape of the gamma distribution: 1 is Poisson, below 1 bursts.", .min = 1e-3,
-                   .max = 1e6),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("load-gamma", "Gamma-distributed distances.", Params, fields);
+    ORR_FIELDS("load-gamma", "Gamma-distributed distances.", Params,
+               ORR_FIELD_REAL(Params, "rate", rate, ORR_UNIT_NONE, NULL,
+                              "Mean requests per second.", .flags = ORR_FIELD_POSITIVE),
+               ORR_FIELD_REAL(Params, "burstiness", shape, ORR_UNIT_NONE, "0.5",
+                              "Shape of the gamma distribution: 1 is Poisson, below 1 bursts.",
+                              .min = 1e-3, .max = 1e6));
 
 static double draw_gamma(OrrRandom *random, double shape) {
   if (shape < 1) return draw_gamma(random, shape + 1) * pow(1 - orr_random_unit(random), 1 / shape);

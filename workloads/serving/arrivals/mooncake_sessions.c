@@ -30,7 +30,8 @@ typedef struct {
   int prompts;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "load-mooncake-sessions", "Recorded sessions of several turns.", Params,
     ORR_FIELD_TEXT(Params, "file", file, NULL,
                    "The trace: a path from the document's folder, from one of the library's, or "
                    "from the working directory."),
@@ -41,10 +42,7 @@ static const OrrField fields[] = {
                   .min = 1, .max = 1e6),
     ORR_FIELD_WORD(Params, "prompts", prompts, prompts_words, "whole",
                    "What input_length counts: the whole prompt, or what the turn adds to its "
-                   "session so far; with hash_ids always the whole."),
-};
-static const OrrFieldTable table = ORR_FIELD_TABLE(
-    "load-mooncake-sessions", "Recorded sessions of several turns.", Params, fields);
+                   "session so far; with hash_ids always the whole."));
 
 #define MOST_ID 9007199254740992.0 /* 2^53: doubles do not hold all whole numbers beyond it */
 #define MOST_S 1e8                 /* three years, as of other traces */

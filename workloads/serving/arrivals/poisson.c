@@ -11,12 +11,10 @@ typedef struct {
   double rate;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_REAL(Params, "rate", rate, ORR_UNIT_NONE, NULL, "Mean requests per second.",
-                   .flags = ORR_FIELD_POSITIVE),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("load-poisson", "A Poisson process.", Params, fields);
+    ORR_FIELDS("load-poisson", "A Poisson process.", Params,
+               ORR_FIELD_REAL(Params, "rate", rate, ORR_UNIT_NONE, NULL,
+                              "Mean requests per second.", .flags = ORR_FIELD_POSITIVE));
 
 static gboolean next(gpointer data, OrrRequest *ret_request) {
   OrrRateState *state = data;

@@ -17,17 +17,15 @@ typedef struct {
   double from, to, duration_s;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_REAL(Params, "from", from, ORR_UNIT_NONE, NULL, "Requests per second at the start.",
-                   .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_REAL(Params, "to", to, ORR_UNIT_NONE, NULL,
-                   "Requests per second at the end of the ramp, and afterwards.",
-                   .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_REAL(Params, "duration", duration_s, ORR_UNIT_SECONDS, NULL, "Length of the ramp.",
-                   .flags = ORR_FIELD_POSITIVE),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("load-ramp", "A rate that grows.", Params, fields);
+    ORR_FIELDS("load-ramp", "A rate that grows.", Params,
+               ORR_FIELD_REAL(Params, "from", from, ORR_UNIT_NONE, NULL,
+                              "Requests per second at the start.", .flags = ORR_FIELD_POSITIVE),
+               ORR_FIELD_REAL(Params, "to", to, ORR_UNIT_NONE, NULL,
+                              "Requests per second at the end of the ramp, and afterwards.",
+                              .flags = ORR_FIELD_POSITIVE),
+               ORR_FIELD_REAL(Params, "duration", duration_s, ORR_UNIT_SECONDS, NULL,
+                              "Length of the ramp.", .flags = ORR_FIELD_POSITIVE));
 
 /* The time at which the integral of the rate from @now_s reaches @wanted. */
 static double reach(const Params *params, double now_s, double wanted) {

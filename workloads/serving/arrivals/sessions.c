@@ -19,7 +19,8 @@ typedef struct {
   gint64 system_prompt, longest;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "load-sessions", "Conversations of several turns.", Params,
     ORR_FIELD_REAL(Params, "rate", rate, ORR_UNIT_NONE, NULL,
                    "Mean number of conversations that begin per second.",
                    .flags = ORR_FIELD_POSITIVE),
@@ -31,10 +32,7 @@ static const OrrField fields[] = {
                   "Tokens with which every conversation begins.", .min = 0, .max = 1e7),
     ORR_FIELD_INT(Params, "longest", longest, "32768",
                   "A conversation ends before a prompt and its answer exceed this many tokens.",
-                  .min = 1, .max = 1e8),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("load-sessions", "Conversations of several turns.", Params, fields);
+                  .min = 1, .max = 1e8));
 
 typedef struct {
   guint64 id;

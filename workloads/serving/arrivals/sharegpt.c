@@ -26,7 +26,8 @@ typedef struct {
   double characters_per_token;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "load-sharegpt", "Requests as benchmark clients write them.", Params,
     ORR_FIELD_TEXT(
         Params, "file", file.file, NULL,
         "The trace: a path from the document's folder, from one of the library's, or from "
@@ -39,10 +40,7 @@ static const OrrField fields[] = {
                    "once); otherwise the file's times are scaled (0: as recorded).",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(Params, "characters-per-token", characters_per_token, ORR_UNIT_NONE, "4",
-                   "Characters per token, for files that hold text.", .min = 0.1, .max = 100),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("load-sharegpt", "Requests as benchmark clients write them.", Params, fields);
+                   "Characters per token, for files that hold text.", .min = 0.1, .max = 100));
 
 enum {
   LEAST_TOKENS = 4,

@@ -15,12 +15,10 @@ typedef struct {
   double target;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "autoscaler-queue", "Requests per replica.", Params,
     ORR_FIELD_REAL(Params, "target", target, ORR_UNIT_NONE, "16",
-                   "Requests per replica, running and waiting.", .flags = ORR_FIELD_POSITIVE),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("autoscaler-queue", "Requests per replica.", Params, fields);
+                   "Requests per replica, running and waiting.", .flags = ORR_FIELD_POSITIVE));
 
 static guint wanted(const void *data, const OrrPoolView *view) {
   const Params *params = data;

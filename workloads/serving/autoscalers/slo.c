@@ -22,15 +22,13 @@ typedef struct {
   double target, idle;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "autoscaler-slo", "Service level.", Params,
     ORR_FIELD_REAL(Params, "target", target, ORR_UNIT_FRACTION, "95 %",
                    "Target fraction of first tokens within slo.ttft.", .min = 0, .max = 1),
     ORR_FIELD_REAL(Params, "idle", idle, ORR_UNIT_FRACTION, "50 %",
                    "Remove a replica if GPUs compute for less than this fraction of the time.",
-                   .min = 0, .max = 1),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("autoscaler-slo", "Service level.", Params, fields);
+                   .min = 0, .max = 1));
 
 static guint wanted(const void *data, const OrrPoolView *view) {
   const Params *params = data;

@@ -19,13 +19,11 @@ typedef struct {
   double target;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_REAL(Params, "target", target, ORR_UNIT_FRACTION, "80 %",
-                   "Fraction of the time for which a replica's GPUs compute.", .min = 0.01,
-                   .max = 1),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("autoscaler-utilization", "Busy GPUs.", Params, fields);
+    ORR_FIELDS("autoscaler-utilization", "Busy GPUs.", Params,
+               ORR_FIELD_REAL(Params, "target", target, ORR_UNIT_FRACTION, "80 %",
+                              "Fraction of the time for which a replica's GPUs compute.",
+                              .min = 0.01, .max = 1));
 
 static guint wanted(const void *data, const OrrPoolView *view) {
   const Params *params = data;

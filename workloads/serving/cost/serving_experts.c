@@ -9,7 +9,8 @@
 
 const char *const orr_serving_experts_words[] = {"measured", "tuned", NULL};
 
-static const OrrField kernels_fields[] = {
+const OrrFieldTable orr_expert_kernels_table = ORR_FIELDS(
+    "expert-kernels", "An engine's kernels for the routed experts of a layer.", OrrExpertKernels,
     ORR_FIELD_WORD(OrrExpertKernels, "rows", rows, orr_serving_experts_words, "measured",
                    "Products of 8-bit and 4-bit experts: as the profile's rows, or at the roofline "
                    "that kernels tuned for the layer's shape reach."),
@@ -26,11 +27,7 @@ static const OrrField kernels_fields[] = {
                   .min = 0, .max = 1e6),
     ORR_FIELD_BOOL(OrrExpertKernels, "merged", merged, "false",
                    "Whether the products of 4-bit experts gather, cast and activate on the way, as "
-                   "TensorRT-LLM's do with moe_config.backend TRTLLM."),
-};
-const OrrFieldTable orr_expert_kernels_table =
-    ORR_FIELD_TABLE("expert-kernels", "An engine's kernels for the routed experts of a layer.",
-                    OrrExpertKernels, kernels_fields);
+                   "TensorRT-LLM's do with moe_config.backend TRTLLM."));
 
 static gboolean holds(const OrrCostModel *model, const OrrOperator *op) {
   g_autofree char *missing = orr_cost_missing(model, op);

@@ -28,14 +28,12 @@ typedef struct {
   double overlap_weight, staleness_s;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_REAL(Params, "overlap-weight", overlap_weight, ORR_UNIT_NONE, "1",
-                   "Weight of a block to compute, relative to a block in use.",
-                   .flags = ORR_FIELD_UNSIGNED),
-    ORR_ROUTER_STALENESS(Params, staleness_s),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("router-kv-aware", "What caches hold.", Params, fields);
+    ORR_FIELDS("router-kv-aware", "What caches hold.", Params,
+               ORR_FIELD_REAL(Params, "overlap-weight", overlap_weight, ORR_UNIT_NONE, "1",
+                              "Weight of a block to compute, relative to a block in use.",
+                              .flags = ORR_FIELD_UNSIGNED),
+               ORR_ROUTER_STALENESS(Params, staleness_s));
 
 typedef struct {
   double known_s;

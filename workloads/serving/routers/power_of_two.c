@@ -20,14 +20,12 @@ typedef struct {
   double staleness_s;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_INT(Params, "choices", choices, "2",
-                  "Number of random replicas to compare; 1: a random router.", .min = 1,
-                  .max = 1000),
-    ORR_ROUTER_STALENESS(Params, staleness_s),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("router-power-of-two", "The best of a few.", Params, fields);
+    ORR_FIELDS("router-power-of-two", "The best of a few.", Params,
+               ORR_FIELD_INT(Params, "choices", choices, "2",
+                             "Number of random replicas to compare; 1: a random router.", .min = 1,
+                             .max = 1000),
+               ORR_ROUTER_STALENESS(Params, staleness_s));
 
 typedef struct {
   const Params *params;

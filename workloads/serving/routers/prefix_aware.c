@@ -27,7 +27,8 @@ typedef struct {
   gint64 balance_abs, remembered;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "router-prefix-aware", "What was sent where before.", Params,
     ORR_FIELD_REAL(Params, "cache-threshold", cache_threshold, ORR_UNIT_NONE, "0.3",
                    "Fraction of a prompt that a match must cover.", .min = 0, .max = 1),
     ORR_FIELD_INT(
@@ -39,10 +40,7 @@ static const OrrField fields[] = {
                    "the difference is also exceeded.",
                    .min = 1, .max = 1e9),
     ORR_FIELD_INT(Params, "remembered", remembered, "1000000",
-                  "Tokens of prompts to remember per replica.", .min = 1, .max = 1e10),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("router-prefix-aware", "What was sent where before.", Params, fields);
+                  "Tokens of prompts to remember per replica.", .min = 1, .max = 1e10));
 
 typedef struct {
   OrrPrefixIndex *index; /* of all replicas */

@@ -19,13 +19,11 @@ typedef struct {
   int by;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "router-session-affinity", "What stays together.", Params,
     ORR_FIELD_WORD(
         Params, "by", by, by_words, "session",
-        "What stays together: conversations, classes, or prompts with the same beginning."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("router-session-affinity", "What stays together.", Params, fields);
+        "What stays together: conversations, classes, or prompts with the same beginning."));
 
 typedef struct {
   By by;

@@ -13,12 +13,10 @@ typedef struct {
   gint64 chunk;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "scheduler-sarathi", "Sarathi-Serve: decodes first, prompts fill the chunk.", Params,
     ORR_FIELD_INT(Params, "chunk", chunk, "512", "Most tokens of a step, decodes included.",
-                  .flags = ORR_FIELD_POSITIVE),
-};
-static const OrrFieldTable table = ORR_FIELD_TABLE(
-    "scheduler-sarathi", "Sarathi-Serve: decodes first, prompts fill the chunk.", Params, fields);
+                  .flags = ORR_FIELD_POSITIVE));
 
 static void plan(OrrCore *core, const void *data, gpointer state) {
   (void)state;

@@ -32,7 +32,8 @@ typedef struct {
 #define RATIO_LEAST (RATIO_INIT * 0.14)
 #define RATIO_DECAY ((RATIO_INIT - RATIO_LEAST) / 600)
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "scheduler-sglang", "SGLang: longest cached prefix first, prompts before decodes.", Params,
     ORR_FIELD_INT(Params, "chunked-prefill-size", chunk, "8192", "Most prompt tokens in a step.",
                   .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_BOOL(Params, "enable-mixed-chunk", mixed_chunk, "false",
@@ -40,11 +41,7 @@ static const OrrField fields[] = {
     ORR_FIELD_BOOL(
         Params, "longest-prefix-first", longest_prefix, "true",
         "Order the waiting requests by the length of their cached prefix; else first come, first "
-        "served."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("scheduler-sglang",
-                    "SGLang: longest cached prefix first, prompts before decodes.", Params, fields);
+        "served."));
 
 static gpointer open(void) {
   State *state = g_new(State, 1);

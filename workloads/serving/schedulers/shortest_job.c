@@ -15,12 +15,10 @@ typedef struct {
 
 static const char *const by_words[] = {"prompt", "total", NULL};
 
-static const OrrField fields[] = {
-    ORR_FIELD_WORD(Params, "by", by, by_words, "prompt",
-                   "What is short: the prompt, or prompt and output."),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("scheduler-shortest-job", "Shortest request first.", Params, fields);
+    ORR_FIELDS("scheduler-shortest-job", "Shortest request first.", Params,
+               ORR_FIELD_WORD(Params, "by", by, by_words, "prompt",
+                              "What is short: the prompt, or prompt and output."));
 
 static double key(const OrrRequest *request, const void *data) {
   const Params *params = data;

@@ -33,7 +33,8 @@ typedef struct {
   gboolean is_held;      /* prompts wait for another rank's in this plan */
 } State;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "scheduler-trtllm", "TensorRT-LLM: no request is preempted.", Params,
     ORR_FIELD_INT(Params, "batch-wait-timeout-iters", wait_steps, "0",
                   "Steps for which prompts wait for others while decodes go on; 0: none.",
                   .flags = ORR_FIELD_UNSIGNED),
@@ -43,10 +44,7 @@ static const OrrField fields[] = {
     ORR_FIELD_INT(Params, "balance-timeout-iters", balance_steps, "0",
                   "Steps for which prompts of attention data-parallel ranks wait until all of them "
                   "have one; 0: none.",
-                  .flags = ORR_FIELD_UNSIGNED),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("scheduler-trtllm", "TensorRT-LLM: no request is preempted.", Params, fields);
+                  .flags = ORR_FIELD_UNSIGNED));
 
 /* Tokens that the step would have if every prompt joined it now, counted up to @enough. */
 static gint64 tokens_at_hand(const OrrCore *core, gint64 enough) {

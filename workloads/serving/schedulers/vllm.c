@@ -18,15 +18,13 @@ typedef struct {
   gint64 longest_chunk;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_BOOL(Params, "chunked-prefill", chunked_prefill, "true",
-                   "Whether a prompt may be cut where the budget of a step ends."),
-    ORR_FIELD_INT(Params, "long-prefill-token-threshold", longest_chunk, "0",
-                  "Most prompt tokens of one request in a step; 0: the budget alone.",
-                  .flags = ORR_FIELD_UNSIGNED),
-};
-static const OrrFieldTable table = ORR_FIELD_TABLE(
-    "scheduler-vllm", "vLLM v1: one budget for prompts and decodes.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELDS("scheduler-vllm", "vLLM v1: one budget for prompts and decodes.", Params,
+               ORR_FIELD_BOOL(Params, "chunked-prefill", chunked_prefill, "true",
+                              "Whether a prompt may be cut where the budget of a step ends."),
+               ORR_FIELD_INT(Params, "long-prefill-token-threshold", longest_chunk, "0",
+                             "Most prompt tokens of one request in a step; 0: the budget alone.",
+                             .flags = ORR_FIELD_UNSIGNED));
 
 static void plan(OrrCore *core, const void *data, gpointer state) {
   (void)state;

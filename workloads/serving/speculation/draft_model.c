@@ -19,13 +19,11 @@ typedef struct {
   OrrModel model;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_SPECULATION_FIELDS(Params, speculation),
-    ORR_FIELD_SECTION(Params, "model", model, &orr_model_table, NULL, "The model that drafts.",
-                      .document = "model"),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("speculation-draft-model", "A small model writes the draft.", Params, fields);
+    ORR_FIELDS("speculation-draft-model", "A small model writes the draft.", Params,
+               ORR_SPECULATION_FIELDS(Params, speculation),
+               ORR_FIELD_SECTION(Params, "model", model, &orr_model_table, NULL,
+                                 "The model that drafts.", .document = "model"));
 
 static void check(const void *data, const OrrModel *target, OrrPlace place, OrrDiags *diags) {
   const Params *params = data;

@@ -19,7 +19,8 @@ typedef struct {
   gint64 layers, joined, vocab;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "speculation-eagle", "A layer on the hidden states.", Params,
     ORR_SPECULATION_FIELDS(Params, speculation),
     ORR_FIELD_INT(Params, "layers", layers, "1", "Layers that draft, each like the model's first.",
                   .min = 1, .max = 16),
@@ -28,10 +29,7 @@ static const OrrField fields[] = {
                   .min = 1, .max = 16),
     ORR_FIELD_INT(Params, "draft-vocab", vocab, "0",
                   "Vocabulary of its own head; 0: it uses the model's head.",
-                  .flags = ORR_FIELD_UNSIGNED),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("speculation-eagle", "A layer on the hidden states.", Params, fields);
+                  .flags = ORR_FIELD_UNSIGNED));
 
 static void check(const void *data, const OrrModel *target, OrrPlace place, OrrDiags *diags) {
   const Params *params = data;

@@ -17,9 +17,9 @@ typedef struct {
   OrrSpeculation speculation;
 } Params;
 
-static const OrrField fields[] = {ORR_SPECULATION_FIELDS(Params, speculation)};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("speculation-mtp", "The model's own prediction layers.", Params, fields);
+    ORR_FIELDS("speculation-mtp", "The model's own prediction layers.", Params,
+               ORR_SPECULATION_FIELDS(Params, speculation));
 
 static void check(const void *data, const OrrModel *target, OrrPlace place, OrrDiags *diags) {
   (void)data;

@@ -17,16 +17,14 @@ typedef struct {
   double found, lookup_s;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "speculation-ngram", "Drafts are copied from the context.", Params,
     ORR_SPECULATION_FIELDS(Params, speculation),
     ORR_FIELD_REAL(Params, "found", found, ORR_UNIT_FRACTION, NULL,
                    "Probability that the last tokens occur earlier, so that there is a draft.",
                    .min = 0, .max = 1),
     ORR_FIELD_REAL(Params, "lookup", lookup_s, ORR_UNIT_SECONDS, "0 s",
-                   "Host time of the search, per sequence and step.", .flags = ORR_FIELD_UNSIGNED),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("speculation-ngram", "Drafts are copied from the context.", Params, fields);
+                   "Host time of the search, per sequence and step.", .flags = ORR_FIELD_UNSIGNED));
 
 static void draft(const void *data, const OrrModel *target, OrrDraft *ret_draft) {
   const Params *params = data;

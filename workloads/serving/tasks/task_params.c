@@ -7,28 +7,24 @@
 
 #include "workloads/serving/tasks/pools/task_pool.h"
 
-static const OrrField step_fields[] = {
-    ORR_FIELD_TEXT(OrrTaskStep, "name", name, NULL, "What results call it."),
-    ORR_FIELD_CHOICE(OrrTaskStep, "do", does, &orr_task_step_registry, NULL, "What the step does."),
-};
 static const OrrFieldTable step_table =
-    ORR_FIELD_TABLE("task-step", "A step of a task.", OrrTaskStep, step_fields);
+    ORR_FIELDS("task-step", "A step of a task.", OrrTaskStep,
+               ORR_FIELD_TEXT(OrrTaskStep, "name", name, NULL, "What results call it."),
+               ORR_FIELD_CHOICE(OrrTaskStep, "do", does, &orr_task_step_registry, NULL,
+                                "What the step does."));
 
-static const OrrField program_fields[] = {
+static const OrrFieldTable program_table = ORR_FIELDS(
+    "task-program", "Steps that others repeat or fork.", OrrTaskProgram,
     ORR_FIELD_TEXT(OrrTaskProgram, "name", name, NULL, "What steps call it by."),
-    ORR_FIELD_SECTIONS(OrrTaskProgram, "steps", steps, &step_table, NULL, "Its steps, in order."),
-};
-static const OrrFieldTable program_table = ORR_FIELD_TABLE(
-    "task-program", "Steps that others repeat or fork.", OrrTaskProgram, program_fields);
+    ORR_FIELD_SECTIONS(OrrTaskProgram, "steps", steps, &step_table, NULL, "Its steps, in order."));
 
-static const OrrField pool_fields[] = {
+static const OrrFieldTable pool_table = ORR_FIELDS(
+    "task-pool", "What steps of tasks queue for, outside the engines.", OrrTaskPool,
     ORR_FIELD_TEXT(OrrTaskPool, "name", name, NULL, "What steps call it by."),
-    ORR_FIELD_CHOICE(OrrTaskPool, "of", of, &orr_task_pool_registry, NULL, "What it consists of."),
-};
-static const OrrFieldTable pool_table = ORR_FIELD_TABLE(
-    "task-pool", "What steps of tasks queue for, outside the engines.", OrrTaskPool, pool_fields);
+    ORR_FIELD_CHOICE(OrrTaskPool, "of", of, &orr_task_pool_registry, NULL, "What it consists of."));
 
-static const OrrField fields[] = {
+const OrrFieldTable orr_tasks_table = ORR_FIELDS(
+    "tasks", "Requests that are small programs: turns, tools, searches, branches.", OrrTasks,
     ORR_FIELD_SECTIONS(OrrTasks, "steps", steps, &step_table, NULL, "What a task does, in order."),
     ORR_FIELD_SECTIONS(OrrTasks, "programs", programs, &program_table, NULL,
                        "Lists of steps that steps call by name.", .flags = ORR_FIELD_OPTIONAL),
@@ -45,11 +41,7 @@ static const OrrField fields[] = {
     ORR_FIELD_INT(OrrTasks, "max-tokens", most_tokens, "0",
                   "Output tokens of a task; a generation beyond them ends it unfinished. 0: no "
                   "limit.",
-                  .min = 0, .max = 1e12),
-};
-const OrrFieldTable orr_tasks_table =
-    ORR_FIELD_TABLE("tasks", "Requests that are small programs: turns, tools, searches, branches.",
-                    OrrTasks, fields);
+                  .min = 0, .max = 1e12));
 
 int orr_tasks_pool_index(const OrrTasks *tasks, const char *name) {
   for (guint i = 0; tasks->pools && i < tasks->pools->len; i++)

@@ -33,7 +33,8 @@
 #include "workloads/training/cost/training_costs.h"
 #include "workloads/training/cost/training_packing.h"
 
-static const OrrField packing_fields[] = {
+const OrrFieldTable orr_training_packing_table = ORR_FIELDS(
+    "packing", "Documents that share a sequence; none attends to another.", OrrPacking,
     ORR_FIELD_SECTION(
         OrrPacking, "documents", documents, &orr_lengths_table, "{}",
         "How long documents are; with a mean of 0 tokens, each sequence is one document."),
@@ -42,11 +43,7 @@ static const OrrField packing_fields[] = {
         "Cut documents where a sequence ends (pre-training); false: keep them whole, and "
         "pad the rest of the sequence."),
     ORR_FIELD_CHOICE(OrrPacking, "balance", balance, &orr_balance_registry, "in-order",
-                     "How a step's sequences are dealt to replicas and micro-batches."),
-};
-const OrrFieldTable orr_training_packing_table =
-    ORR_FIELD_TABLE("packing", "Documents that share a sequence; none attends to another.",
-                    OrrPacking, packing_fields);
+                     "How a step's sequences are dealt to replicas and micro-batches."));
 
 gboolean orr_training_packing_is_on(const OrrPacking *packing) {
   return orr_lengths_mean(&packing->documents) > 0;

@@ -19,7 +19,8 @@
  */
 #include "workloads/training/emit/training_loader.h"
 
-static const OrrField loader_fields[] = {
+const OrrFieldTable orr_training_loader_table = ORR_FIELDS(
+    "loader", "Data that the hosts prepare during training.", OrrLoader,
     ORR_FIELD_REAL(OrrLoader, "sample-time", sample_s, ORR_UNIT_SECONDS, "0 s",
                    "Time in which one worker prepares one sequence; 0: data is always ready.",
                    .flags = ORR_FIELD_UNSIGNED),
@@ -27,10 +28,7 @@ static const OrrField loader_fields[] = {
                   "Workers per replica (DataLoader's num_workers).", .min = 1, .max = 1e4),
     ORR_FIELD_INT(OrrLoader, "prefetch", prefetch, "2",
                   "Micro-batches that each worker prepares ahead (DataLoader's prefetch_factor).",
-                  .min = 1, .max = 1e4),
-};
-const OrrFieldTable orr_training_loader_table = ORR_FIELD_TABLE(
-    "loader", "Data that the hosts prepare during training.", OrrLoader, loader_fields);
+                  .min = 1, .max = 1e4));
 
 gboolean orr_training_loader_is_on(const OrrLoader *loader) { return loader->sample_s > 0; }
 

@@ -36,7 +36,11 @@ struct OrrNoiseDraws {
 static const char *const distribution_words[] = {"normal", "log-normal", NULL};
 enum { NORMAL, LOG_NORMAL };
 
-static const OrrField noise_fields[] = {
+const OrrFieldTable orr_training_noise_table = ORR_FIELDS(
+    "noise",
+    "Stragglers: kernels and GPUs that do not all take the same time, seeded by the "
+    "scenario's seed. Simulate several steps.",
+    OrrNoise,
     ORR_FIELD_REAL(
         OrrNoise, "rank", rank, ORR_UNIT_FRACTION, "0",
         "Standard deviation of GPUs' speeds, as a fraction of the mean: drawn once for each GPU.",
@@ -47,13 +51,7 @@ static const OrrField noise_fields[] = {
         "each kernel of each GPU.",
         .flags = ORR_FIELD_UNSIGNED, .max = 1),
     ORR_FIELD_WORD(OrrNoise, "distribution", distribution, distribution_words, "log-normal",
-                   "Distribution of both: normal, or log-normal (a longer tail of slow ones)."),
-};
-const OrrFieldTable orr_training_noise_table = ORR_FIELD_TABLE(
-    "noise",
-    "Stragglers: kernels and GPUs that do not all take the same time, seeded by the "
-    "scenario's seed. Simulate several steps.",
-    OrrNoise, noise_fields);
+                   "Distribution of both: normal, or log-normal (a longer tail of slow ones)."));
 
 gboolean orr_training_noise_is_on(const OrrNoise *noise) {
   return noise->rank > 0 || noise->kernel > 0;

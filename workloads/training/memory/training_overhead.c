@@ -32,7 +32,8 @@
 
 static const char *const allocator_words[] = {"caching", "expandable", NULL};
 
-static const OrrField overhead_fields[] = {
+const OrrFieldTable orr_training_overhead_table = ORR_FIELDS(
+    "memory", "GPU memory that libraries take for themselves; 0: do not count it.", OrrOverhead,
     BYTES("context", context_bytes, "1343 MB",
           "CUDA's context, with the kernels that it has loaded."),
     BYTES("communicator", communicator_bytes, "688 MiB",
@@ -55,11 +56,7 @@ static const OrrField overhead_fields[] = {
     ORR_FIELD_BOOL(OrrOverhead, "flat-copies", flat_copies, "true",
                    "Count the copies of gradients that the framework makes: DDP's buckets "
                    "(gradient_as_bucket_view is "
-                   "off), DeepSpeed's buckets and its fp32 gradients at the update."),
-};
-const OrrFieldTable orr_training_overhead_table =
-    ORR_FIELD_TABLE("memory", "GPU memory that libraries take for themselves; 0: do not count it.",
-                    OrrOverhead, overhead_fields);
+                   "off), DeepSpeed's buckets and its fp32 gradients at the update."));
 
 static double group_bytes(const OrrOverhead *overhead, gint64 ranks) {
   return ranks == 1 ? 0 : ranks == 2 ? overhead->pair_bytes : overhead->communicator_bytes;

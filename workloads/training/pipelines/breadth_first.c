@@ -20,11 +20,9 @@ typedef struct {
   gint64 chunks;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_INT(Params, "chunks", chunks, "2", "Model chunks per stage.", .min = 1, .max = 1e6),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("breadth-first", "Parameters of the breadth-first schedule.", Params, fields);
+static const OrrFieldTable table = ORR_FIELDS(
+    "breadth-first", "Parameters of the breadth-first schedule.", Params,
+    ORR_FIELD_INT(Params, "chunks", chunks, "2", "Model chunks per stage.", .min = 1, .max = 1e6));
 
 static gint64 chunks(const void *params) { return ((const Params *)params)->chunks; }
 

@@ -33,7 +33,8 @@ typedef struct {
   gboolean pair;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "interleaved-1f1b", "Parameters of the interleaved 1F1B schedule.", Params,
     ORR_FIELD_INT(Params, "chunks", chunks, "2",
                   "Model chunks per stage (Megatron's virtual pipeline size).", .min = 1,
                   .max = 1e6),
@@ -44,10 +45,7 @@ static const OrrField fields[] = {
     ORR_FIELD_BOOL(
         Params, "pair", pair, "false",
         "Run a forward and a backward together, each during the other's exchange between "
-        "experts (Megatron's overlap-moe-expert-parallel-comm)."),
-};
-static const OrrFieldTable table = ORR_FIELD_TABLE(
-    "interleaved-1f1b", "Parameters of the interleaved 1F1B schedule.", Params, fields);
+        "experts (Megatron's overlap-moe-expert-parallel-comm)."));
 
 static gint64 chunks(const void *params) { return ((const Params *)params)->chunks; }
 

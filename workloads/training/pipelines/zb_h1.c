@@ -19,9 +19,8 @@
  */
 #include "workloads/training/pipelines/pipeline.h"
 
-static const OrrField fields[] = {ORR_PIPELINE_POST_VALIDATION};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("zb-h1", "Parameters of the ZB-H1 schedule.", OrrZeroBubble, fields);
+static const OrrFieldTable table = ORR_FIELDS("zb-h1", "Parameters of the ZB-H1 schedule.",
+                                              OrrZeroBubble, ORR_PIPELINE_POST_VALIDATION);
 
 static gint64 chunks(const void *params G_GNUC_UNUSED) { return 1; }
 

@@ -23,9 +23,8 @@
  */
 #include "workloads/training/pipelines/pipeline.h"
 
-static const OrrField fields[] = {ORR_PIPELINE_POST_VALIDATION};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("zb-v", "Parameters of the ZB-V schedule.", OrrZeroBubble, fields);
+static const OrrFieldTable table = ORR_FIELDS("zb-v", "Parameters of the ZB-V schedule.",
+                                              OrrZeroBubble, ORR_PIPELINE_POST_VALIDATION);
 
 static gint64 chunks(const void *params G_GNUC_UNUSED) { return 2; }
 

@@ -18,15 +18,13 @@ typedef struct {
   double bucket_bytes, first_bucket_bytes;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_REAL(Params, "bucket", bucket_bytes, ORR_UNIT_BYTES, "25 MiB",
-                   "Bytes of gradients reduced together (bucket_cap_mb).",
-                   .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_REAL(Params, "first-bucket", first_bucket_bytes, ORR_UNIT_BYTES, "1 MiB",
-                   "The same for the first bucket.", .flags = ORR_FIELD_POSITIVE),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("ddp", "Parameters of PyTorch's DDP.", Params, fields);
+    ORR_FIELDS("ddp", "Parameters of PyTorch's DDP.", Params,
+               ORR_FIELD_REAL(Params, "bucket", bucket_bytes, ORR_UNIT_BYTES, "25 MiB",
+                              "Bytes of gradients reduced together (bucket_cap_mb).",
+                              .flags = ORR_FIELD_POSITIVE),
+               ORR_FIELD_REAL(Params, "first-bucket", first_bucket_bytes, ORR_UNIT_BYTES, "1 MiB",
+                              "The same for the first bucket.", .flags = ORR_FIELD_POSITIVE));
 
 static char *refuse(const void *params, const OrrShardingShape *shape) {
   (void)params;

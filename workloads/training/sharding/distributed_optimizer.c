@@ -25,7 +25,8 @@ typedef struct {
   gboolean narrow_gather;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "distributed-optimizer", "Parameters of Megatron's distributed optimizer.", Params,
     ORR_FIELD_BOOL(Params, "overlap-param-gather", overlap_param_gather, "false",
                    "Gather the updated parameters during the next step's forward."),
     ORR_FIELD_INT(Params, "bucket", bucket, "0",
@@ -36,10 +37,7 @@ static const OrrField fields[] = {
         Params, "narrow-gather", narrow_gather, "false",
         "Hold weights of linear layers in the format of their products alone, and gather "
         "them in it "
-        "(Megatron's fp8-param-gather)."),
-};
-static const OrrFieldTable table = ORR_FIELD_TABLE(
-    "distributed-optimizer", "Parameters of Megatron's distributed optimizer.", Params, fields);
+        "(Megatron's fp8-param-gather)."));
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
   const Params *p = params;

@@ -59,9 +59,8 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
   orr_fsdp_plan(params, shape, shape->ranks, ret_plan);
 }
 
-static const OrrField fields[] = {ORR_FULLY_SHARDED_FIELDS};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("fsdp", "Parameters of PyTorch's FSDP.", OrrFullyShardedParams, fields);
+static const OrrFieldTable table = ORR_FIELDS("fsdp", "Parameters of PyTorch's FSDP.",
+                                              OrrFullyShardedParams, ORR_FULLY_SHARDED_FIELDS);
 
 const OrrShardingKind orr_sharding_fsdp = {
     .entry = {"fsdp",

@@ -29,13 +29,10 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
   orr_fsdp_plan(params, shape, group_of(params, shape), ret_plan);
 }
 
-static const OrrField fields[] = {
-    ORR_FULLY_SHARDED_FIELDS,
+static const OrrFieldTable table = ORR_FIELDS(
+    "hsdp", "Parameters of hybrid sharding.", OrrFullyShardedParams, ORR_FULLY_SHARDED_FIELDS,
     ORR_FIELD_INT(OrrFullyShardedParams, "group", group, "0",
-                  "Ranks that shard one copy; 0: the ranks of a node.", .min = 0, .max = 1e6),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("hsdp", "Parameters of hybrid sharding.", OrrFullyShardedParams, fields);
+                  "Ranks that shard one copy; 0: the ranks of a node.", .min = 0, .max = 1e6));
 
 const OrrShardingKind orr_sharding_hsdp = {
     .entry = {"hsdp", "Hybrid sharding: FSDP inside groups of ranks, replicas across them.",

@@ -25,9 +25,8 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
                                 .first_bucket_bytes = bucket};
 }
 
-static const OrrField fields[] = {ORR_ZERO_FIELDS("false")};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("zero-1", "Parameters of DeepSpeed's ZeRO stage 1.", OrrZeroParams, fields);
+static const OrrFieldTable table = ORR_FIELDS("zero-1", "Parameters of DeepSpeed's ZeRO stage 1.",
+                                              OrrZeroParams, ORR_ZERO_FIELDS("false"));
 
 const OrrShardingKind orr_sharding_zero_1 = {
     .entry = {"zero-1", "DeepSpeed ZeRO stage 1: the optimizer's state sharded.", &table},

@@ -34,9 +34,8 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
                                 .first_bucket_bytes = bucket};
 }
 
-static const OrrField fields[] = {ORR_ZERO_FIELDS("false")};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("zero-2", "Parameters of DeepSpeed's ZeRO stage 2.", OrrZeroParams, fields);
+static const OrrFieldTable table = ORR_FIELDS("zero-2", "Parameters of DeepSpeed's ZeRO stage 2.",
+                                              OrrZeroParams, ORR_ZERO_FIELDS("false"));
 
 const OrrShardingKind orr_sharding_zero_2 = {
     .entry = {"zero-2", "DeepSpeed ZeRO stage 2: gradients and the optimizer's state sharded.",

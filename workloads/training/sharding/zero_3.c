@@ -54,8 +54,8 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
   if (p->by_tensor) ret_plan->bucket_bytes = ret_plan->first_bucket_bytes = 0;
 }
 
-static const OrrField fields[] = {
-    ORR_ZERO_FIELDS("true"),
+static const OrrFieldTable table = ORR_FIELDS(
+    "zero-3", "Parameters of DeepSpeed's ZeRO stage 3.", OrrZeroParams, ORR_ZERO_FIELDS("true"),
     ORR_FIELD_INT(
         OrrZeroParams, "persistence-threshold", persistence_threshold, "100000",
         "Of by-tensor: tensors with at most this many elements (norms, biases) stay whole "
@@ -70,10 +70,7 @@ static const OrrField fields[] = {
         OrrZeroParams, "by-tensor", by_tensor, "false",
         "Gather and scatter each tensor separately, without overlap, through lists of one "
         "slice per rank that the host processes while the GPU waits, as DeepSpeed did "
-        "until August 2021."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("zero-3", "Parameters of DeepSpeed's ZeRO stage 3.", OrrZeroParams, fields);
+        "until August 2021."));
 
 const OrrShardingKind orr_sharding_zero_3 = {
     .entry = {"zero-3",

@@ -21,12 +21,10 @@ typedef struct {
   gboolean gathers;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_BOOL(Params, "gathers", gathers, "true",
-                   "Whether gathers are split, not only scatters."),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("async-tp", "Parameters of PyTorch's overlap.", Params, fields);
+    ORR_FIELDS("async-tp", "Parameters of PyTorch's overlap.", Params,
+               ORR_FIELD_BOOL(Params, "gathers", gathers, "true",
+                              "Whether gathers are split, not only scatters."));
 
 static gboolean gather(const void *params, const OrrTpOverlapCall *call, GArray *operators) {
   if (!((const Params *)params)->gathers) return FALSE;

@@ -35,7 +35,8 @@ typedef struct {
   double step_s;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "userbuffers", "Parameters of Transformer Engine's userbuffers.", Params,
     ORR_FIELD_WORD(Params, "all-gather", gather, gather_words, "ring-exchange",
                    "How inputs are gathered: ring-exchange, or whole (none)."),
     ORR_FIELD_WORD(Params, "reduce-scatter", scatter, scatter_words, "pipelined",
@@ -45,10 +46,7 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(Params, "step", step_s, ORR_UNIT_SECONDS, "0 s",
                    "Time between two slices in which nothing is multiplied: flags, events and "
                    "launches of three streams.",
-                   .flags = ORR_FIELD_UNSIGNED),
-};
-static const OrrFieldTable table = ORR_FIELD_TABLE(
-    "userbuffers", "Parameters of Transformer Engine's userbuffers.", Params, fields);
+                   .flags = ORR_FIELD_UNSIGNED));
 
 static gboolean gather(const void *params, const OrrTpOverlapCall *call, GArray *operators) {
   const Params *p = params;

@@ -15,16 +15,14 @@ typedef struct {
   double cores;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "task-pool-workers", "CPU workers.", Params,
     ORR_FIELD_INT(Params, "workers", workers, "0",
                   "Jobs at once; others wait, first come first served. 0: no limit.", .min = 0,
                   .max = 1e9),
     ORR_FIELD_REAL(Params, "cores", cores, ORR_UNIT_NONE, "1",
                    "Cores of the hosts that a busy worker takes; 0: it only waits for others.",
-                   .min = 0, .max = 1e6),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("task-pool-workers", "CPU workers.", Params, fields);
+                   .min = 0, .max = 1e6));
 
 static gpointer open_pool(const void *params, const OrrTaskPoolHost *host, GError **error) {
   (void)error;

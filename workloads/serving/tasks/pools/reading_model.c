@@ -29,7 +29,8 @@ typedef struct {
   double overhead_s;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "task-pool-model", "A model that reads.", Params,
     ORR_FIELD_SECTION(Params, "model", model, &orr_model_table, NULL, "What reads.",
                       .document = "model"),
     ORR_FIELD_INT(Params, "replicas", replicas, "1",
@@ -43,10 +44,7 @@ static const OrrField fields[] = {
                    "embeddings are the last hidden state."),
     ORR_FIELD_REAL(Params, "overhead", overhead_s, ORR_UNIT_SECONDS, "0 s",
                    "Host time of a pass: tokenization, the request, the answer.",
-                   .flags = ORR_FIELD_UNSIGNED),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("task-pool-model", "A model that reads.", Params, fields);
+                   .flags = ORR_FIELD_UNSIGNED));
 
 typedef struct Readers Readers;
 

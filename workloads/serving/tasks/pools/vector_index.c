@@ -46,7 +46,8 @@ typedef struct {
 
 #define COUNT(name_, member_, least_, fallback_, sentence_)                                        \
   ORR_FIELD_INT(Params, name_, member_, fallback_, sentence_, .min = least_, .max = 1e12)
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "task-pool-index", "An index of vectors.", Params,
     ORR_FIELD_WORD(Params, "type", type, type_words, "ivf", "How vectors are found."),
     COUNT("vectors", vectors, 1, NULL, "Vectors of the index."),
     COUNT("dimension", dimension, 1, NULL, "Numbers of a vector."),
@@ -76,10 +77,7 @@ static const OrrField fields[] = {
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(Params, "latency", latency_s, ORR_UNIT_SECONDS, "0 s",
                    "Time of a query besides: network, parsing, merging.",
-                   .flags = ORR_FIELD_UNSIGNED),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("task-pool-index", "An index of vectors.", Params, fields);
+                   .flags = ORR_FIELD_UNSIGNED));
 
 /* What a query touches. */
 typedef struct {

@@ -14,16 +14,14 @@ typedef struct {
   OrrLengths tokens, adds;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "task-encode", "Sequences that a model reads.", Params,
     ORR_FIELD_TEXT(Params, "pool", pool, NULL, "The model."),
     ORR_FIELD_INT(Params, "sequences", sequences, "1",
                   "Sequences: 1 to embed a question, one per passage to rank them.", .min = 1,
                   .max = 1e6),
     ORR_TASK_LENGTHS(Params, "tokens", tokens, "Tokens of each."),
-    ORR_TASK_LENGTHS(Params, "adds", adds, "Tokens that join the context, such as passages kept."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("task-encode", "Sequences that a model reads.", Params, fields);
+    ORR_TASK_LENGTHS(Params, "adds", adds, "Tokens that join the context, such as passages kept."));
 
 static void check(const void *data, const OrrTaskCheck *check) {
   const Params *params = data;

@@ -10,12 +10,11 @@ typedef struct {
   OrrLengths input, output;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "task-generate", "A turn of the model.", Params,
     ORR_TASK_LENGTHS(Params, "input", input, "Tokens that the context gets before; 0: none."),
-    ORR_TASK_LENGTHS(Params, "output", output, "Tokens of the answer; 0: the workload's `output`."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("task-generate", "A turn of the model.", Params, fields);
+    ORR_TASK_LENGTHS(Params, "output", output,
+                     "Tokens of the answer; 0: the workload's `output`."));
 
 static void check(const void *data, const OrrTaskCheck *check) {
   const Params *params = data;

@@ -21,7 +21,8 @@ typedef struct {
   gint64 system;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "task-parallel", "Branches of a task.", Params,
     ORR_FIELD_TEXT(Params, "program", program, NULL, "What each branch does."),
     ORR_FIELD_SECTION(Params, "branches", branches, &orr_lengths_table, "{tokens: 2, least: 0}",
                       "How many; `tokens` is the mean."),
@@ -32,10 +33,7 @@ static const OrrField fields[] = {
                   "own: tokens with which each call of the program begins.", .min = 0, .max = 1e7),
     ORR_TASK_LENGTHS(Params, "prompt", prompt,
                      "own: tokens after them; forked: tokens that only this branch has."),
-    ORR_TASK_LENGTHS(Params, "returns", returns, "Tokens by which each lengthens this context."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("task-parallel", "Branches of a task.", Params, fields);
+    ORR_TASK_LENGTHS(Params, "returns", returns, "Tokens by which each lengthens this context."));
 
 static void check(const void *data, const OrrTaskCheck *check) {
   const Params *params = data;

@@ -16,16 +16,14 @@ typedef struct {
   double again;
 } Params;
 
-static const OrrField fields[] = {
-    ORR_FIELD_TEXT(Params, "program", program, NULL, "Whose steps."),
-    ORR_FIELD_SECTION(Params, "times", times, &orr_lengths_table, "{tokens: 1, least: 0}",
-                      "How often; `tokens` is the mean."),
-    ORR_FIELD_REAL(Params, "again", again, ORR_UNIT_FRACTION, "0",
-                   "Probability that they are repeated once more, each time.", .min = 0,
-                   .max = 0.999999),
-};
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("task-repeat", "A loop of a task.", Params, fields);
+    ORR_FIELDS("task-repeat", "A loop of a task.", Params,
+               ORR_FIELD_TEXT(Params, "program", program, NULL, "Whose steps."),
+               ORR_FIELD_SECTION(Params, "times", times, &orr_lengths_table,
+                                 "{tokens: 1, least: 0}", "How often; `tokens` is the mean."),
+               ORR_FIELD_REAL(Params, "again", again, ORR_UNIT_FRACTION, "0",
+                              "Probability that they are repeated once more, each time.", .min = 0,
+                              .max = 0.999999));
 
 static void check(const void *data, const OrrTaskCheck *check) {
   const Params *params = data;

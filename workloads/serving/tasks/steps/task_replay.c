@@ -14,12 +14,10 @@ typedef struct {
   char *pool;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "task-replay", "A recorded session.", Params,
     ORR_FIELD_TEXT(Params, "pool", pool, "none",
-                   "Workers on which the time between two turns is spent; none: nowhere."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("task-replay", "A recorded session.", Params, fields);
+                   "Workers on which the time between two turns is spent; none: nowhere."));
 
 static gboolean has_pool(const Params *params) { return !g_str_equal(params->pool, "none"); }
 

@@ -11,14 +11,12 @@ typedef struct {
   OrrLengths adds;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "task-search", "A vector search.", Params,
     ORR_FIELD_TEXT(Params, "pool", pool, NULL, "The index."),
     ORR_FIELD_INT(Params, "queries", queries, "1", "Queries, one after the other on one worker.",
                   .min = 1, .max = 1e6),
-    ORR_TASK_LENGTHS(Params, "adds", adds, "Tokens of passages, which join the context."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("task-search", "A vector search.", Params, fields);
+    ORR_TASK_LENGTHS(Params, "adds", adds, "Tokens of passages, which join the context."));
 
 static void check(const void *data, const OrrTaskCheck *check) {
   const Params *params = data;

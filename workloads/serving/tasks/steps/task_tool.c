@@ -20,15 +20,13 @@ typedef struct {
   double mean_s, spread;
 } Time;
 
-static const OrrField time_fields[] = {
+static const OrrFieldTable time_table = ORR_FIELDS(
+    "task-time", "How long a call takes.", Time,
     ORR_FIELD_WORD(Time, "kind", kind, kind_words, "lognormal", "The distribution."),
     ORR_FIELD_REAL(Time, "mean", mean_s, ORR_UNIT_SECONDS, NULL, "Its mean.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(Time, "spread", spread, ORR_UNIT_NONE, "1",
-                   "Lognormal: standard deviation of the logarithm.", .min = 0, .max = 10),
-};
-static const OrrFieldTable time_table =
-    ORR_FIELD_TABLE("task-time", "How long a call takes.", Time, time_fields);
+                   "Lognormal: standard deviation of the logarithm.", .min = 0, .max = 10));
 
 typedef struct {
   char *pool;
@@ -37,15 +35,13 @@ typedef struct {
   OrrLengths adds;
 } Params;
 
-static const OrrField fields[] = {
+static const OrrFieldTable table = ORR_FIELDS(
+    "task-tool", "A call of a tool.", Params,
     ORR_FIELD_TEXT(Params, "pool", pool, NULL, "The workers."),
     ORR_FIELD_SECTION(Params, "time", time, &time_table, NULL, "How long a call holds a worker."),
     ORR_FIELD_REAL(Params, "timeout", timeout_s, ORR_UNIT_SECONDS, "0 s",
                    "A call that takes longer ends then; 0: none.", .flags = ORR_FIELD_UNSIGNED),
-    ORR_TASK_LENGTHS(Params, "adds", adds, "Tokens of the result, which join the context."),
-};
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("task-tool", "A call of a tool.", Params, fields);
+    ORR_TASK_LENGTHS(Params, "adds", adds, "Tokens of the result, which join the context."));
 
 static void check(const void *data, const OrrTaskCheck *check) {
   const Params *params = data;
