@@ -17,8 +17,7 @@
 static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrTrainingResult *r) {
   orr_page_line(page, "model", "%s, %.4g billion parameters", scenario->model.name,
                 orr_model_parameters(&scenario->model) / 1e9);
-  orr_page_line(page, "machine", "%s (%s) of %s", orr_page_things(page, r->n_gpus, "GPU"),
-                scenario->cluster.device.name, scenario->cluster.name);
+  orr_summary_machine(page, scenario, r->n_gpus);
   orr_page_line(page, "parallel", "TP %d x PP %d x DP %d", (int)r->tp, (int)r->pp, (int)r->dp);
   if (r->cp > 1) orr_page_more(page, " x CP %d", (int)r->cp);
   orr_page_item(page, "%" G_GINT64_FORMAT " micro-batches per step", r->micro_batches);
@@ -65,19 +64,6 @@ static void add_speed(OrrPage *page, const OrrScenario *scenario, const OrrOutco
                 number(page, outcome, "model_tflops_per_gpu", r->model_tflops_per_gpu),
                 percent(page, outcome, "mfu", r->mfu), percent(page, outcome, "hfu", r->hfu),
                 r->peak_tflops_per_gpu, peak_name(scenario));
-}
-
-void orr_summary_machine_power(OrrPage *page, const OrrMachinePower *machine) {
-  if (!isnan(machine->all_w))
-    orr_page_more(page, ", the machine %s%s", orr_page_watts(page, machine->all_w),
-                  orr_page_keep(page, orr_cluster_power_left_out(machine)));
-}
-
-static void add_energy(OrrPage *page, const OrrTrainingResult *r) {
-  if (isnan(r->gpu_power_mean_w)) return;
-  orr_page_line(page, "energy", "%.3g J per token; GPUs draw %s", r->energy_j_per_token,
-                orr_page_watts(page, r->gpu_power_mean_w));
-  orr_summary_machine_power(page, &r->machine);
 }
 
 /* Adds a line only when steps take different times, which are known as well as their mean. */
@@ -200,10 +186,12 @@ static void add_storage(OrrPage *page, const OrrOutcome *outcome) {
 }
 
 static void add_training(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
-  add_asked(page, scenario, &outcome->result.training);
+  const OrrTrainingResult *r = &outcome->result.training;
+  add_asked(page, scenario, r);
   add_speed(page, scenario, outcome);
   add_step_times(page, outcome);
-  add_energy(page, &outcome->result.training);
+  orr_summary_energy(page, orr_page_text(page, "%.3g J per token", r->energy_j_per_token),
+                     r->gpu_power_mean_w, &r->machine);
   add_bounds(page, outcome);
   add_memory(page, outcome);
   add_costs(page, outcome);
@@ -211,6 +199,20 @@ static void add_training(OrrPage *page, const OrrScenario *scenario, const OrrOu
 }
 
 /* --- All kinds --- */
+
+void orr_summary_machine(OrrPage *page, const OrrScenario *scenario, gint64 n_gpus) {
+  orr_page_line(page, "machine", "%s (%s) of %s", orr_page_things(page, n_gpus, "GPU"),
+                scenario->cluster.device.name, scenario->cluster.name);
+}
+
+void orr_summary_energy(OrrPage *page, const char *joules, double gpus_w,
+                        const OrrMachinePower *machine) {
+  if (isnan(gpus_w)) return;
+  orr_page_line(page, "energy", "%s; GPUs draw %s", joules, orr_page_watts(page, gpus_w));
+  if (!isnan(machine->all_w))
+    orr_page_more(page, ", the machine %s%s", orr_page_watts(page, machine->all_w),
+                  orr_page_keep(page, orr_cluster_power_left_out(machine)));
+}
 
 void orr_summary_costs(OrrPage *page, const OrrOutcome *outcome, const double *seconds, double sum,
                        double least, const char *whose) {

@@ -59,8 +59,13 @@ void orr_summary_tasks_json(GString *out, const OrrOutcome *outcome);
 void orr_summary_costs(OrrPage *page, const OrrOutcome *outcome, const double *seconds, double sum,
                        double least, const char *whose);
 
-/* ", the machine 545 kW without its network"; nothing where its power is not known. */
-void orr_summary_machine_power(OrrPage *page, const OrrMachinePower *machine);
+/* "8 GPUs (h100-sxm) of dgx-h100". */
+void orr_summary_machine(OrrPage *page, const OrrScenario *scenario, gint64 n_gpus);
+
+/* "1.2 J per token; GPUs draw 4.1 kW, the machine 545 kW without its network": begins with @joules,
+ * leaves out the machine where its power is not known, and all where the GPUs' is not. */
+void orr_summary_energy(OrrPage *page, const char *joules, double gpus_w,
+                        const OrrMachinePower *machine);
 
 /* summary_band.c: error bands as people read them: an answer with as many digits as its band
  * supports, and the band in words.

@@ -110,12 +110,10 @@ static void add_asked(OrrPage *page, const OrrClusterAsk *ask, const OrrClusterR
 
 static void add_machine(OrrPage *page, const OrrScenario *scenario, const OrrClusterResult *r) {
   const GPtrArray *kinds = ((const OrrClusterJobs *)scenario->workload.params)->kinds;
-  const char *gpus = orr_page_things(page, r->n_gpus, "GPU");
   if (kinds->len == 0)
-    orr_page_line(page, "machine", "%s (%s) of %s", gpus, scenario->cluster.device.name,
-                  scenario->cluster.name);
+    orr_summary_machine(page, scenario, r->n_gpus);
   else
-    orr_page_line(page, "machine", "%s", gpus);
+    orr_page_line(page, "machine", "%s", orr_page_things(page, r->n_gpus, "GPU"));
   ORR_EACH_POINTER(const OrrClusterKind, kind, kinds) {
     const gint64 each = kind->gpus > 0 ? kind->gpus : scenario->cluster.node.gpus;
     orr_page_item(page, D " %s", kind->nodes * each, kind->name);

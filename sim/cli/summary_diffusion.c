@@ -1,8 +1,6 @@
 /*
  * summary_diffusion.c - the lines of a batch of pictures or videos.
  */
-#include <math.h>
-
 #include "sim/cli/summary.h"
 #include "workloads/diffusion/diffusion.h"
 
@@ -17,8 +15,7 @@ static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrDiffu
                 ", %" G_GINT64_FORMAT " frames, %" G_GINT64_FORMAT " steps; %.0f tokens each",
                 r->batch, shape.height, shape.width, shape.frames, orr_diffusion_steps(params),
                 r->tokens);
-  orr_page_line(page, "machine", "%s (%s) of %s", orr_page_things(page, r->n_gpus, "GPU"),
-                scenario->cluster.device.name, scenario->cluster.name);
+  orr_summary_machine(page, scenario, r->n_gpus);
   orr_page_line(page, "parallel", "Ulysses %d x ring %d x CFG %d x TP %d", (int)parallel->ulysses,
                 (int)parallel->ring, (int)parallel->cfg, (int)parallel->tp);
 }
@@ -42,8 +39,6 @@ void orr_summary_diffusion(OrrPage *page, const OrrScenario *scenario, const Orr
                 orr_page_percent(page, r->wait_s / r->latency_s));
   orr_page_line(page, "memory", "%s of weights; activations are not counted",
                 orr_page_bytes(page, r->weight_bytes));
-  if (isnan(r->gpu_power_mean_w)) return;
-  orr_page_line(page, "energy", "%.4g J per output; GPUs draw %s", r->energy_j_per_output,
-                orr_page_watts(page, r->gpu_power_mean_w));
-  orr_summary_machine_power(page, &r->machine);
+  orr_summary_energy(page, orr_page_text(page, "%.4g J per output", r->energy_j_per_output),
+                     r->gpu_power_mean_w, &r->machine);
 }

@@ -1,15 +1,12 @@
 /*
  * summary_step.c - the lines of a step of diffusion-training or recommendation.
  */
-#include <math.h>
-
 #include "sim/cli/summary.h"
 
 void orr_summary_step(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrStepResult *r = &outcome->result.step;
   orr_page_line(page, "model", "%.4g billion parameters", r->parameters / 1e9);
-  orr_page_line(page, "machine", "%s (%s) of %s", orr_page_things(page, r->n_gpus, "GPU"),
-                scenario->cluster.device.name, scenario->cluster.name);
+  orr_summary_machine(page, scenario, r->n_gpus);
   orr_page_line(page, "step", "%s for %.10g samples", orr_page_seconds(page, r->step_s), r->batch);
   orr_summary_band_more(page, outcome, "step_s", ORR_UNIT_SECONDS);
   orr_page_line(page, "speed", "%.4g samples per second, %.4g per GPU; %.0f TFLOP/s per GPU",
@@ -27,8 +24,6 @@ void orr_summary_step(OrrPage *page, const OrrScenario *scenario, const OrrOutco
   orr_page_line(page, "memory",
                 "%s of weights, gradients and the optimizer's state; activations are not counted",
                 orr_page_bytes(page, r->model_bytes));
-  if (isnan(r->gpu_power_mean_w)) return;
-  orr_page_line(page, "energy", "%.4g J per sample; GPUs draw %s", r->energy_j_per_sample,
-                orr_page_watts(page, r->gpu_power_mean_w));
-  orr_summary_machine_power(page, &r->machine);
+  orr_summary_energy(page, orr_page_text(page, "%.4g J per sample", r->energy_j_per_sample),
+                     r->gpu_power_mean_w, &r->machine);
 }

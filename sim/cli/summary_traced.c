@@ -5,8 +5,7 @@
 
 void orr_summary_traced(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrTraceResult *r = &outcome->result.trace;
-  orr_page_line(page, "machine", "%s (%s) of %s", orr_page_things(page, r->n_gpus, "GPU"),
-                scenario->cluster.device.name, scenario->cluster.name);
+  orr_summary_machine(page, scenario, r->n_gpus);
   orr_page_line(page, "trace", "%s, %s, %s of %s in all", orr_page_things(page, r->n_nodes, "node"),
                 orr_page_things(page, r->n_collectives, "collective"),
                 orr_page_things(page, r->n_sends, "send"), orr_page_bytes(page, r->comm_bytes));
