@@ -231,7 +231,8 @@ static void assert_equal(const GArray *a, const GArray *b) {
     g_assert_cmpfloat(x->rate, ==, y->rate);
     g_assert_cmpfloat(x->fails, ==, y->fails);
     g_assert_cmpint(x->is_assured, ==, y->is_assured);
-    g_assert_true(!x->is_assured || x->sure_rate == y->sure_rate);
+    if (x->is_assured) g_assert_cmpint(isnan(x->sure_rate), ==, isnan(y->sure_rate));
+    g_assert_true(!x->is_assured || isnan(x->sure_rate) || x->sure_rate == y->sure_rate);
     g_assert_cmpfloat(x->at.ttft_p99_s, ==, y->at.ttft_p99_s);
     g_assert_cmpuint(x->n_rates, ==, y->n_rates);
   }
