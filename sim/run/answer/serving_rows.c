@@ -378,6 +378,10 @@ static void warn(const OrrReplayed *replayed, const OrrServingWork *work, OrrOut
         g_strdup_printf("the cache was full, and keeps all tokens of layers with a window, as "
                         "engines did before vLLM's hybrid cache manager (2025): later ones hold "
                         "more requests; engine.prefix-caching: none frees tokens outside windows"));
+  if (work->params.sampling == ORR_SAMPLING_LIKELIEST && orr_serving_sampling_s(&work->params) == 0)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup("sampling: top-p takes no more time than all: engine.host.sampling, the "
+                             "time to sort a sequence's logits, is 0"));
   if (result->feed_gpus > 0)
     g_ptr_array_add(outcome->warnings,
                     g_strdup("no measured run has feed-forwards on GPUs of their own: error bands "
@@ -483,13 +487,31 @@ static double mean_tokens(const OrrServingWork *work, const OrrServedGroup *grou
   return tokens / (double)work->requests->len;
 }
 
+/* Tokens' worth that all requests of a replica share: the full blocks of their common prefix. */
+static double shared_tokens(const OrrServingWork *work, const OrrServedGroup *group) {
+  const OrrServing *params = &work->params;
+  const gint64 block = params->engine.block_size;
+  if (params->engine.prefix_caching == ORR_PREFIX_NONE) return 0;
+  return orr_kv_layout_tokens(&group->kv_layout, block,
+                              (double)(params->shared_prefix / block * block));
+}
+
+/* Replicas of @group that hold requests until their last token: prefills hand them over. */
+static double holders(const OrrServingWork *work, const OrrServedGroup *group) {
+  const gint64 prefills = work->params.disaggregation.prefill - group->first;
+  return (double)(group->params.replicas - CLAMP(prefills, 0, group->params.replicas));
+}
+
 /* NAN: none completed. */
 static double full_requests(const OrrServingWork *work) {
   double full = 0;
   if (work->requests->len == 0) return NAN;
-  ORR_EACH(const OrrServedGroup, group, work->groups)
-    full += orr_served_group_blocks(group) * (double)group->params.replicas *
-            (double)work->params.engine.block_size / mean_tokens(work, group);
+  ORR_EACH(const OrrServedGroup, group, work->groups) {
+    const double shared = shared_tokens(work, group);
+    const double room =
+        orr_served_group_blocks(group) * (double)work->params.engine.block_size - shared;
+    full += holders(work, group) * fmax(room, 0) / fmax(mean_tokens(work, group) - shared, 1);
+  }
   return full;
 }
 

@@ -107,6 +107,24 @@ static void test_cache_full(void) {
   g_assert_cmpfloat_with_epsilon(reserves->result.serving.kv_full_requests, 320000. / 200, 1e-6);
 }
 
+/* A prefix of 64 tokens, four blocks, is held once; its 10 tokens beyond a block are each request's
+ * own. Of a prefill and two decodes the decodes hold what runs. */
+static void test_cache_full_of_shared(void) {
+  static const char load[] = "workload.requests=20;workload.input={tokens: 100};"
+                             "workload.output={tokens: 100};workload.shared-prefix=74;"
+                             "workload.engine.prefix-caching=";
+  g_autofree char *hash = g_strconcat(load, "block-hash", NULL),
+                  *none = g_strconcat(load, "none", NULL),
+                  *apart = g_strconcat(
+                      hash, ";workload.replicas=3;workload.disaggregation.prefill=1", NULL);
+  g_autoptr(OrrOutcome) shared = serving_run(hash), plain = serving_run(none),
+                        decodes = serving_run(apart);
+  const double own = (320000. - 64) / (74 + 150 - 64);
+  g_assert_cmpfloat_with_epsilon(shared->result.serving.kv_full_requests, own, 1e-6);
+  g_assert_cmpfloat_with_epsilon(plain->result.serving.kv_full_requests, 320000. / 224, 1e-6);
+  g_assert_cmpfloat_with_epsilon(decodes->result.serving.kv_full_requests, 2 * own, 1e-6);
+}
+
 /* The same where 52 of 62 layers keep a window of 1,024 tokens and a block, and where layers keep a
  * state: the number of requests whose blocks the cache holds. */
 static void test_cache_full_of_layers(void) {
@@ -143,6 +161,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/serving-host/async-plans-a-step-ahead", test_async_plans_a_step_ahead);
   g_test_add_func("/serving-host/cache-full", test_cache_full);
+  g_test_add_func("/serving-host/cache-full-of-shared", test_cache_full_of_shared);
   g_test_add_func("/serving-host/cache-full-of-layers", test_cache_full_of_layers);
   g_test_add_func("/serving-host/neighbours", test_neighbours);
   g_test_add_func("/serving-host/polls", test_polls);

@@ -212,6 +212,21 @@ static void test_closed(void) {
   g_assert_cmpfloat_with_epsilon(outcome->result.serving.requests_per_s, 0.4, 0.01);
 }
 
+/* Eight clients that think for 30 s: the first four are served at once, the others 10 s later, and
+ * none waits from then on. X = N / (R + Z) = 8 / 40 s; the number in the system swings between 0 and
+ * 4, which is no overload. */
+static void test_closed_thinking(void) {
+  g_autoptr(OrrOutcome) outcome =
+      four_servers(", window: steady",
+                   "workload.load={kind: closed-loop, concurrency: 8, think: 30 s}");
+  const OrrServingResult *result = &outcome->result.serving;
+  g_assert_true(result->steady);
+  g_assert_false(result->saturated);
+  g_assert_cmpfloat_with_epsilon(result->requests_per_s, 0.2, 0.002);
+  g_assert_cmpfloat_with_epsilon(result->in_system_mean, 2, 0.05);
+  g_assert_cmpfloat(result->steady_end_s - result->steady_begin_s, >=, 10 * 40);
+}
+
 /* Ten requests per second on four servers, and the client keeps four in flight: each is sent
  * when another one has ended, so it has its first token a step or two later. All the same as four
  * clients, whose requests follow each other. */
@@ -257,6 +272,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/steady/empty-batch", test_empty_batch);
   g_test_add_func("/workloads/serving/steady/all-good", test_all_good);
   g_test_add_func("/workloads/serving/steady/closed", test_closed);
+  g_test_add_func("/workloads/serving/steady/closed-thinking", test_closed_thinking);
   g_test_add_func("/workloads/serving/steady/client-limit", test_client_limit);
   g_test_add_func("/workloads/serving/steady/refused", test_refused);
   return g_test_run();

@@ -54,6 +54,9 @@ typedef struct {
                     OrrRequest *ret_request); /* NULL: an open load */
   /* "columns that are not read: a, b", of its file; NULL: none, or no function. Borrowed. */
   const char *(*left_out)(gconstpointer state);
+  /* of a fixed number of clients: seconds between an answer and the client's next request. NULL:
+   * the number of requests in the system has no bound */
+  double (*think)(const void *params);
   /* of a load that is open and endless; NULL: it does not repeat itself */
   OrrCycle (*cycle)(gconstpointer state);
   void (*close)(gpointer state);

@@ -66,11 +66,14 @@ static gboolean after(gpointer data, OrrRequest *ended, double now_s, OrrRequest
   return TRUE;
 }
 
+static double think(const void *params) { return ((const Params *)params)->think_s; }
+
 const OrrArrival orr_arrival_closed_loop = {
     .entry = {"closed-loop", "Closed loop: a number of requests kept in flight.", &table},
     .is_endless = TRUE,
     .open = open_load,
     .next = next,
     .after = after,
+    .think = think,
     .close = g_free,
 };

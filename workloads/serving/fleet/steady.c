@@ -43,6 +43,8 @@ typedef struct {
   guint n;
   double until_s;
   OrrCycle cycle;         /* of the load; 0, 0: it has none */
+  gboolean is_bounded;    /* a fixed number of clients: no overload grows */
+  double think_s;         /* of those clients, between two requests */
   const GArray *unserved; /* of OrrUnserved */
 } Run;
 
@@ -97,14 +99,19 @@ static double mser(const double *means, int from) {
   return squares / (n * n);
 }
 
-static double warmup(const Run *run, double residence_s) {
+/* What an event of the run lasts: a request's stay, or a client's from request to request. */
+static double turn_of(const Run *run, const OrrSteady *steady) {
+  return steady->residence_s + run->think_s;
+}
+
+static double warmup(const Run *run, double turn_s) {
   const double width_s = run->until_s / GRID;
   double means[GRID];
   int best = 0;
   for (int k = 0; k < GRID; k++) means[k] = mean_between(run, k * width_s, (k + 1) * width_s);
   for (int k = 1; k <= GRID / 2; k++)
     if (mser(means, k) < mser(means, best)) best = k;
-  return fmin(fmax(best * width_s, residences_of_warmup * residence_s), run->until_s);
+  return fmin(fmax(best * width_s, residences_of_warmup * turn_s), run->until_s);
 }
 
 /* --- 3. growth --- */
@@ -143,7 +150,7 @@ static double quarter(const Run *run) {
 static double growth_early(const Run *run) {
   const double quarter_s = quarter(run), half_s = run->until_s - 2 * quarter_s;
   const double third_s = run->until_s - quarter_s;
-  if (half_s < 0) return 0;
+  if (half_s < 0 || run->is_bounded) return 0;
   const double before = in_system_at(run, third_s) - in_system_at(run, half_s);
   const double now = in_system_at(run, run->until_s) - in_system_at(run, third_s);
   const double arrived = arrivals_by(run, run->until_s) - arrivals_by(run, third_s);
@@ -181,7 +188,7 @@ static void judge_slope(const Run *run, OrrSteady *steady) {
   const Slope slope = slope_over(run, steady);
   const gboolean grows =
       slope.relative > growth_that_counts && slope.per_s > student_8 * slope.error;
-  if (slope.relative > growth_of_overload && slope.per_s > student_8_sure * slope.error)
+  if (!run->is_bounded && slope.relative > growth_of_overload && slope.per_s > student_8_sure * slope.error)
     steady->growth_rps = slope.per_s;
   else if (!grows)
     steady->state = ORR_STEADY_HOLDS;
@@ -257,12 +264,11 @@ static double least_requests(const OrrServing *params) {
 double orr_steady_longest(const OrrServing *params) { return MOST_TIMES * least_requests(params); }
 
 static gboolean is_long(const Run *run, const OrrServing *params, OrrSteady *steady) {
-  const double window_s = steady->end_s - steady->begin_s;
+  const double window_s = steady->end_s - steady->begin_s, turn_s = turn_of(run, steady);
   const gint64 n = (gint64)run->n - left_by(run, steady->begin_s);
-  if ((double)n < least_requests(params) || window_s < residences * steady->residence_s)
-    return FALSE;
-  return judge_batches(run, params, steady) || (window_s > most_residences * steady->residence_s &&
-                                                (double)n > orr_steady_longest(params));
+  if ((double)n < least_requests(params) || window_s < residences * turn_s) return FALSE;
+  return judge_batches(run, params, steady) ||
+         (window_s > most_residences * turn_s && (double)n > orr_steady_longest(params));
 }
 
 /* --- 4. a load that repeats itself --- */
@@ -311,13 +317,19 @@ static void judge_replays(const Run *run, const OrrServing *params, OrrSteady *s
 
 OrrSteady orr_steady_of(const OrrServingWork *work, double until_s) {
   const GArray *rows = work->requests;
-  Run run = {(const OrrServedRequest *)(const void *)rows->data, rows->len, until_s, work->cycle,
-             work->unserved};
+  const OrrArrival *load = (const OrrArrival *)work->params.load.entry;
+  Run run = {.rows = (const OrrServedRequest *)(const void *)rows->data,
+             .n = rows->len,
+             .until_s = until_s,
+             .cycle = work->cycle,
+             .is_bounded = load->think != NULL,
+             .think_s = load->think ? load->think(work->params.load.params) : 0,
+             .unserved = work->unserved};
   OrrSteady steady = {.state = ORR_STEADY_SHORT, .end_s = until_s};
   run.n = left_by(&run, until_s);
   if (run.n < FEWEST) return steady;
   steady.residence_s = residence(&run, run.n / 2, run.n);
-  steady.begin_s = warmup(&run, steady.residence_s);
+  steady.begin_s = warmup(&run, turn_of(&run, &steady));
   steady.in_system = mean_between(&run, steady.begin_s, until_s);
   steady.growth_rps = growth_early(&run);
   if (steady.growth_rps == 0 && run.cycle.period_s > 0)
