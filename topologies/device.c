@@ -8,6 +8,9 @@ static const OrrField fields[] = {
                    "The vendor's name in kebab-case; results use it."),
     ORR_FIELD_TEXT(OrrDevice, "architecture", architecture, NULL,
                    "The family, e.g. ampere, hopper, blackwell."),
+    ORR_FIELD_TEXT(OrrDevice, "platform", platform, "cuda",
+                   "The software platform that programs it: cuda, rocm, cann or xla. Stacks name "
+                   "the platforms that they run on."),
     ORR_COLUMN_TEXT(OrrDevice, "profile", profile,
                     "The profile with the kernels measured on it; by default the one with the "
                     "device's own name."),

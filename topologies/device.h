@@ -73,6 +73,7 @@ double orr_device_power_limit_w(const OrrDevicePower *power, double tdp_watts);
 typedef struct {
   char *name;
   char *architecture; /* "ampere" */
+  char *platform;     /* "cuda": the stacks that run on it name it (workloads/stack.h) */
   /* profile document with the kernels measured on it; NULL: the one of the device's own name */
   char *profile;
   char *source;

@@ -45,6 +45,8 @@ static const OrrField stack_fields[] = {
                    .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_TEXT(OrrStack, "kind", kind, NULL, "The kind of workload that it is a default for."),
     ORR_FIELD_TEXT(OrrStack, "summary", summary, NULL, "What it is, in one sentence."),
+    ORR_FIELD_TEXTS(OrrStack, "platforms", platforms, "[cuda]",
+                    "Platforms of devices (device.platform) that it runs on."),
     ORR_FIELD_TEXTS(OrrStack, "validated-by", validated_by, "[]",
                     "Validation sets whose rows ran this software."),
     ORR_FIELD_SECTIONS(OrrStack, "settings", settings, &setting_table, "[]",
@@ -91,6 +93,37 @@ char *orr_stack_nearest(OrrLibrary *library, const char *name) {
   g_autofree char *newest = g_strconcat(name, "-9999", NULL);
   char *resolved = version_at(name) == 0 ? orr_stack_resolve(library, newest) : NULL;
   return resolved ? resolved : g_strdup(orr_diag_nearest_word(name, (const char *const *)known));
+}
+
+/* --- Platforms --- */
+
+gboolean orr_stack_runs_on(const OrrStack *stack, const char *platform) {
+  return g_strv_contains((const char *const *)stack->platforms, platform);
+}
+
+static int by_release(const void *a, const void *b) {
+  const OrrStack *one = *(OrrStack *const *)a, *other = *(OrrStack *const *)b;
+  const int order = g_strcmp0(other->released, one->released);
+  return order ? order : strcmp(one->name, other->name);
+}
+
+char **orr_stack_on(OrrLibrary *library, const char *kind, const char *platform) {
+  g_auto(GStrv) names = orr_library_names(library, "stack");
+  g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func((GDestroyNotify)orr_stack_free);
+  for (char **name = names; *name; name++) {
+    g_autoptr(OrrDiags) ignored = orr_diags_new();
+    g_autoptr(OrrNode) section = orr_node_new_scalar((OrrPlace){0}, *name);
+    OrrStack *stack = orr_stack_load(library, section, ignored);
+    if (stack && strcmp(stack->kind, kind) == 0 && orr_stack_runs_on(stack, platform))
+      g_ptr_array_add(found, stack);
+    else
+      orr_stack_free(stack);
+  }
+  g_ptr_array_sort(found, by_release);
+  char **list = g_new0(char *, found->len + 1);
+  for (guint i = 0; i < found->len; i++)
+    list[i] = g_strdup(((const OrrStack *)found->pdata[i])->name);
+  return list;
 }
 
 /* --- Reading --- */
@@ -215,8 +248,10 @@ static void describe_setting(const OrrStackSetting *setting, GString *out) {
 char *orr_stack_describe(const OrrStack *stack) {
   GString *out = g_string_new(NULL);
   g_autofree char *sets = g_strjoinv(", ", stack->validated_by);
+  g_autofree char *platforms = g_strjoinv(", ", stack->platforms);
   g_string_append_printf(out, "%s (stack for %s): %s\n", stack->name, stack->kind, stack->summary);
   if (stack->released) g_string_append_printf(out, "released      %s\n", stack->released);
+  g_string_append_printf(out, "runs on       %s\n", platforms);
   g_string_append_printf(out, "validated by  %s\n\n", *sets ? sets : "no measured rows");
   for (guint i = 0; i < stack->settings->len; i++)
     if (!is_replaced(stack, i)) describe_setting(stack->settings->pdata[i], out);

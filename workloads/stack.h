@@ -50,6 +50,7 @@ typedef struct {
   char *released; /* "2025-10"; optional */
   char *kind;     /* of orr_workload_registry: "serving" */
   char *summary;
+  char **platforms;    /* of devices that it runs on: "cuda" */
   char **validated_by; /* validation sets whose rows ran this software */
   GPtrArray *settings; /* OrrStackSetting*, the base's first */
 } OrrStack;
@@ -72,6 +73,12 @@ char *orr_stack_resolve(OrrLibrary *library, const char *name);
 /* The name of the stack that an unknown @name most likely means: the newest of a family, else the
  * nearest. NULL: none. Newly allocated. */
 char *orr_stack_nearest(OrrLibrary *library, const char *name);
+
+gboolean orr_stack_runs_on(const OrrStack *stack, const char *platform);
+
+/* The names of the stacks for workloads of @kind that run on @platform, the latest released first;
+ * newly allocated, strv. */
+char **orr_stack_on(OrrLibrary *library, const char *kind, const char *platform);
 
 /* What `orrery describe` prints: every setting with its value, condition and source. Newly
  * allocated. */

@@ -7,6 +7,7 @@
 #include "sim/base/yaml.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/machine.h"
+#include "sim/run/scenario_stack.h"
 #include "workloads/campaign/campaign.h"
 
 struct OrrCaveats {
@@ -63,6 +64,27 @@ static void add_model(const void *section, void *user) {
   }
 }
 
+/* --- Software --- */
+
+/* The workload's stack is for other devices than the one it is given. */
+static void add_software(OrrCaveats *caveats, const OrrChoice *workload, const OrrDevice *device) {
+  const char *name = orr_scenario_stack_name(workload);
+  if (!workload->entry || !name || !device->name || strcmp(name, ORR_STACK_NONE) == 0) return;
+  g_autofree char *key = g_strconcat(name, " on ", device->name, NULL);
+  if (!g_hash_table_add(caveats->devices, g_strdup(key))) return;
+  g_autoptr(OrrDiags) ignored = orr_diags_new(); /* reading reported them */
+  g_autoptr(OrrNode) section = orr_node_new_scalar((OrrPlace){0}, name);
+  g_autoptr(OrrStack) stack = orr_stack_load(caveats->library, section, ignored);
+  if (!stack || orr_stack_runs_on(stack, device->platform)) return;
+  g_auto(GStrv) others = orr_stack_on(caveats->library, stack->kind, device->platform);
+  g_autofree char *known = g_strjoinv(", ", others);
+  g_autofree char *text = g_strdup_printf(
+      "stack %s does not run on %s, which needs software for %s%s%s: its settings are taken as they "
+      "are",
+      name, device->name, device->platform, *known ? ", such as " : "", known);
+  orr_caveats_add_text(caveats, text);
+}
+
 /* --- Results --- */
 
 static void add_errors(OrrCaveats *caveats, const char *table, char *const *parts) {
@@ -93,6 +115,11 @@ static void add_results(OrrCaveats *caveats, const OrrScenario *scenario) {
 
 void orr_caveats_add_others(OrrCaveats *caveats, const OrrScenario *scenario) {
   orr_field_each(&orr_scenario_table, scenario, &orr_model_table, add_model, caveats);
+  const GPtrArray *jobs = scenario->jobs;
+  add_software(caveats, &scenario->workload, &scenario->cluster.device);
+  for (guint i = 0; jobs && i < jobs->len; i++)
+    add_software(caveats, &((const OrrJobSpec *)jobs->pdata[i])->workload,
+                 &scenario->cluster.device);
   add_results(caveats, scenario);
 }
 

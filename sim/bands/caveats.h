@@ -4,6 +4,7 @@
  *
  *   devices   costs that were not measured on the device: "optimistic: no measured kernels of x"
  *             (sim/run/machine.h)
+ *   software  a stack on a device whose platform it does not run on
  *   models    features that a model's document cannot express (not-modelled:): sparse attention
  *   results   results that validation found far off (known_errors.h)
  *

@@ -46,9 +46,10 @@ const char *orr_verb_plan_assumed(const char *stack, char *const *settings, cons
   return is_named ? NULL : taken;
 }
 
-char *orr_verb_plan_assumed_training(OrrLibrary *library) {
+char *orr_verb_plan_assumed_training(OrrLibrary *library, const char *cluster) {
   const OrrPlanOptions *options = &orr_verb_plan_asked;
-  g_autofree char *taken = orr_plan_training_stack(library, NULL);
+  const OrrPlanTraining asked = {.cluster = cluster};
+  g_autofree char *taken = orr_plan_training_stack(library, &asked);
   return g_strdup(orr_verb_plan_assumed(options->stack, orr_options.settings, taken));
 }
 

@@ -42,8 +42,8 @@ gboolean orr_verb_plan_read(OrrPlanTraining *ret_asked, GError **error);
  * one; else NULL. */
 const char *orr_verb_plan_assumed(const char *stack, char *const *settings, const char *taken);
 
-/* The same for plans of training, whose options have --stack; newly allocated. */
-char *orr_verb_plan_assumed_training(OrrLibrary *library);
+/* The same for a plan of training on @cluster; newly allocated. */
+char *orr_verb_plan_assumed_training(OrrLibrary *library, const char *cluster);
 
 /* The currency of a document of prices, for a text; newly allocated. "": unknown. */
 char *orr_verb_plan_currency(OrrLibrary *library, const char *prices);
@@ -73,6 +73,7 @@ typedef struct {
   double tokens_per_s;      /* 0: no layout works */
   double low, high, middle; /* its band, as factors; 0: none */
   char *why;                /* why no layout works, where none does */
+  OrrNode *point;           /* the scenario of the best layout; NULL: none works */
 } OrrPlanFastest;
 
 gboolean orr_verb_plan_sweeps_begin(OrrPlanSweeps *sweeps, OrrLibrary *library, GError **error);

@@ -65,8 +65,15 @@ gboolean orr_verb_plan_fastest(const OrrPlanSweeps *sweeps, const OrrPlanTrainin
   for (guint i = 0; report && i < report->caveats->len; i++)
     orr_caveats_add_text(sweeps->caveats, report->caveats->pdata[i]);
   ret_fastest->why = report ? why_none(report) : g_strdup_printf("no layout can run: %s", none);
-  if (report && report->best->len > 0) take_best(report, ret_fastest);
-  return TRUE;
+  if (!report || report->best->len == 0) return TRUE;
+  take_best(report, ret_fastest);
+  ret_fastest->point =
+      orr_plan_point(sweeps->library, sweeps->file,
+                     g_array_index(report->best, OrrSweepBest, 0).again, error);
+  return ret_fastest->point != NULL;
 }
 
-void orr_plan_fastest_clear(OrrPlanFastest *fastest) { g_clear_pointer(&fastest->why, g_free); }
+void orr_plan_fastest_clear(OrrPlanFastest *fastest) {
+  g_clear_pointer(&fastest->why, g_free);
+  g_clear_pointer(&fastest->point, orr_node_free);
+}

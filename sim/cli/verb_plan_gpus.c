@@ -3,17 +3,22 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "sim/base/fault.h"
 #include "sim/base/uncertain.h"
 #include "sim/cli/show.h"
 #include "sim/cli/verb_plan.h"
 
-static char *tokens_text;
+static char *tokens_text, *devices;
 static double days, useful = 1;
 
 static const GOptionEntry options[] = {
     ORR_VERB_PLAN_ENTRIES(orr_verb_plan_asked),
+    ORR_OPTION_TEXT("devices", devices, "NAMES",
+                    "Instead of --cluster: devices, separated by commas, each on the library's "
+                    "machine that has it"),
+    ORR_OPTION_TEXT("prices", orr_verb_plan_asked.prices, "NAME", "Prices, for what it costs"),
     ORR_OPTION_TEXT("tokens", tokens_text, "N", "Tokens to train on, such as 2T"),
     ORR_OPTION_REAL("days", days, "Days until the end"),
     ORR_OPTION_REAL("useful", useful,
@@ -37,13 +42,29 @@ typedef struct {
   double tokens_per_s;
   double low, high, expected; /* the band of the days; 0: none */
   double days;                /* INFINITY: no layout works */
+  OrrNode *point;             /* the scenario of its layout; NULL: no layout works */
 } Try;
+
+static void clear_try(Try *one) { g_clear_pointer(&one->point, orr_node_free); }
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Try, clear_try)
 
 typedef struct {
   OrrPlanSweeps sweeps; /* they differ in the number of GPUs alone */
   OrrPlanTraining asked;
+  char **machines; /* clusters, strv */
+  char *refused;   /* why the last size was refused; NULL: it was not */
   double tokens;
 } Search;
+
+/* A machine may not have every size: a slice of a torus does not. What is refused twice in the same
+ * words is wrong whatever the size. */
+static gboolean is_about_size(Search *search, GError *reason) {
+  const gboolean is_new = g_error_matches(reason, ORR_FAULT, ORR_FAULT_DOCUMENT) &&
+                          g_strcmp0(search->refused, reason->message) != 0;
+  g_free(search->refused);
+  search->refused = g_strdup(reason->message);
+  return is_new;
+}
 
 /* @why: where no layout works. */
 static void print_try(const Try *one, const char *why) {
@@ -59,12 +80,22 @@ static void print_try(const Try *one, const char *why) {
   fflush(stdout); /* a search takes a while */
 }
 
-static gboolean attempt(const Search *search, gint64 gpus, Try *ret_try, GError **error) {
+static gboolean attempt(Search *search, gint64 gpus, Try *ret_try, GError **error) {
   OrrPlanTraining asked = search->asked;
   asked.gpus = gpus;
+  clear_try(ret_try);
   *ret_try = (Try){.gpus = gpus, .days = INFINITY};
   g_auto(OrrPlanFastest) fastest = {0};
-  if (!orr_verb_plan_fastest(&search->sweeps, &asked, &fastest, error)) return FALSE;
+  g_autoptr(GError) reason = NULL;
+  if (!orr_verb_plan_fastest(&search->sweeps, &asked, &fastest, &reason)) {
+    if (is_about_size(search, reason)) {
+      const char *words = strstr(reason->message, "error: ");
+      print_try(ret_try, words ? words + strlen("error: ") : reason->message);
+      return TRUE;
+    }
+    g_propagate_error(error, g_steal_pointer(&reason));
+    return FALSE;
+  }
   if (fastest.tokens_per_s > 0) {
     ret_try->tokens_per_s = fastest.tokens_per_s;
     ret_try->days = search->tokens / (fastest.tokens_per_s * useful) / 86400;
@@ -74,6 +105,7 @@ static gboolean attempt(const Search *search, gint64 gpus, Try *ret_try, GError 
       ret_try->expected = ret_try->days / fastest.middle;
     }
   }
+  ret_try->point = g_steal_pointer(&fastest.point);
   print_try(ret_try, fastest.why);
   return TRUE;
 }
@@ -84,9 +116,15 @@ static gint64 size_at(guint i) {
   return i % 2 ? (gint64)1 << ((i + 1) / 2) : (gint64)3 << (i / 2 - 1);
 }
 
-static gboolean find(const Search *search, gint64 per_node, Try *ret_found, GError **error) {
+static void take(Try *one, Try *ret_found) {
+  clear_try(ret_found);
+  *ret_found = *one;
+  one->point = NULL;
+}
+
+static gboolean find(Search *search, gint64 per_node, Try *ret_found, GError **error) {
   guint low = 0, high = 0; /* low: too slow below it */
-  Try one = {0};
+  g_auto(Try) one = {0};
   for (guint i = 0;; i = i ? i + 4 : 1) {
     if (size_at(i) * per_node > 1 << 20) return TRUE;
     if (!attempt(search, size_at(i) * per_node, &one, error)) return FALSE;
@@ -94,13 +132,13 @@ static gboolean find(const Search *search, gint64 per_node, Try *ret_found, GErr
     if (one.days <= days) break;
     low = i + 1;
   }
-  *ret_found = one;
+  take(&one, ret_found);
   while (low < high) {
     const guint middle = (low + high) / 2;
     if (!attempt(search, size_at(middle) * per_node, &one, error)) return FALSE;
     if (one.days <= days) {
       high = middle;
-      *ret_found = one;
+      take(&one, ret_found);
     } else {
       low = middle + 1;
     }
@@ -108,51 +146,145 @@ static gboolean find(const Search *search, gint64 per_node, Try *ret_found, GErr
   return TRUE;
 }
 
-static int answer(const Search *search, const Try *found, GError **error) {
-  if (found->gpus == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "no number of GPUs up to 1,048,576 is fast enough");
-    return 2;
-  }
+/* --- The answer --- */
+
+static gboolean say_none(GError **error) {
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "no number of GPUs up to 1,048,576 is fast enough");
+}
+
+static void print_stack(const Search *search) {
+  g_autofree char *assumed =
+      orr_verb_plan_assumed_training(search->sweeps.library, search->asked.cluster);
+  g_autofree char *words = assumed ? orr_show_assumed(assumed) : NULL;
+  if (words) printf("%s (--stack names another)\n", words);
+}
+
+static gboolean answer_one(const Search *search, const Try *found, GError **error) {
+  if (found->gpus == 0) return say_none(error);
   printf("%" G_GINT64_FORMAT " GPUs train %s tokens in %.3g days", found->gpus, tokens_text,
          found->days);
   g_autofree char *note =
       orr_uncertain_note_after(found->days, found->low, found->high, found->expected);
   if (found->high > 0) printf(" (%.3g to %.3g%s, 80 %% band)", found->low, found->high, note);
   if (found->high > days) printf("; the upper end of the band is too late");
-  g_autofree char *assumed = orr_verb_plan_assumed_training(search->sweeps.library);
-  g_autofree char *words = assumed ? orr_show_assumed(assumed) : NULL;
-  if (words) printf("\n%s (--stack names another)", words);
   printf("\n");
+  print_stack(search);
+  return TRUE;
+}
+
+static char *amount(double value) {
+  return isfinite(value) ? g_strdup_printf("%.4g", value) : g_strdup("-");
+}
+
+/* One machine's line: @answer is its layout, simulated whole. */
+static void print_machine(const Search *search, const char *machine, const Try *found,
+                          const OrrTrainingResult *answer) {
+  g_autofree char *in_days = g_strdup_printf("%.3g", found->days);
+  g_autofree char *band =
+      found->high > 0 ? g_strdup_printf("%.3g to %.3g", found->low, found->high) : g_strdup("none");
+  const double all = search->tokens / useful; /* as many as the machine could train in that time */
+  g_autofree char *energy = amount(answer->energy_j_per_token * all / 3.6e9);
+  g_autofree char *cost = amount(answer->money.per_million_tokens * all / 1e6);
+  printf("%-24s %8" G_GINT64_FORMAT "  %8s  %-18s  %12s", machine, found->gpus, in_days, band,
+         energy);
+  if (search->asked.prices) printf("  %12s", cost);
+  printf("  %s\n", found->high > days ? "the upper end of the band is too late" : "in time");
+}
+
+/* All machines that are fast enough, in the order asked; what their layouts draw and cost is
+ * simulated here. */
+static gboolean compare(const Search *search, const Try *founds, GError **error) {
+  g_autoptr(GPtrArray) points = g_ptr_array_new();
+  for (guint i = 0; search->machines[i]; i++)
+    if (founds[i].gpus) g_ptr_array_add(points, founds[i].point);
+  if (points->len == 0) return say_none(error);
+  OrrStudyAnswer *answers =
+      orr_plan_simulate(search->sweeps.library, points, (guint)orr_options.n_jobs, error);
+  if (!answers) return FALSE;
+  const char *prices = search->asked.prices;
+  g_autofree char *currency =
+      prices ? orr_verb_plan_currency(search->sweeps.library, prices) : NULL;
+  printf("\n%-24s %8s  %8s  %-18s  %12s", "machine", "GPUs", "days", "80 % band", "MWh of GPUs");
+  if (prices) printf("  %12s", currency);
+  printf("\n");
+  for (guint i = 0, n = 0; search->machines[i]; i++) {
+    if (founds[i].gpus)
+      print_machine(search, search->machines[i], &founds[i], &answers[n++].result.training);
+    else
+      printf("%-24s %8s  no number of GPUs is fast enough\n", search->machines[i], "-");
+  }
+  orr_study_free(answers, points->len);
+  return TRUE;
+}
+
+static gboolean search_all(Search *search, Try *founds, GError **error) {
+  const gboolean is_one = !search->machines[1];
+  for (guint i = 0; search->machines[i]; i++) {
+    search->asked.cluster = search->machines[i];
+    const gint64 per_node = orr_plan_gpus_per_node(search->sweeps.library, &search->asked, error);
+    if (per_node == 0) return FALSE;
+    if (!is_one) {
+      printf("%s%s\n", i ? "\n" : "", search->machines[i]);
+      print_stack(search);
+    }
+    printf("%8s  %12s  %8s  80 %% band\n", "GPUs", "tokens/s", "days");
+    if (!find(search, per_node, &founds[i], error)) return FALSE;
+  }
+  return is_one ? answer_one(search, &founds[0], error) : compare(search, founds, error);
+}
+
+static void print_end(const Search *search, const Try *founds) {
   orr_show_warnings("warning: ", orr_caveats_texts(search->sweeps.caveats));
-  printf("next: orrery plan training --model %s --cluster %s --gpus %" G_GINT64_FORMAT "\n",
-         search->asked.model, search->asked.cluster, found->gpus);
-  return 0;
+  for (guint i = 0; search->machines[i]; i++)
+    if (founds[i].gpus)
+      printf("%s orrery plan training --model %s --cluster %s --gpus %" G_GINT64_FORMAT "\n",
+             i ? "     " : "next:", search->asked.model, search->machines[i], founds[i].gpus);
+}
+
+/* --cluster A,B or --devices A,B as clusters. */
+static char **machines_of(OrrLibrary *library, GError **error) {
+  const char *clusters = orr_verb_plan_asked.cluster;
+  g_auto(GStrv) names = g_strsplit(devices ? devices : clusters ? clusters : "", ",", -1);
+  if (devices && clusters)
+    return orr_fault_null(error, ORR_FAULT_USAGE, "give --cluster or --devices, not both");
+  for (char **name = names; devices && *name; name++) {
+    char *machine = orr_plan_serving_machine(library, *name, error);
+    if (!machine) return NULL;
+    g_free(*name);
+    *name = machine;
+  }
+  if (*names) orr_verb_plan_asked.cluster = *names;
+  return g_steal_pointer(&names);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   Search search = {0};
-  if (!orr_cli_check_args(args, 0, 0, "plan gpus takes options only", error) ||
-      !orr_verb_plan_read(&search.asked, error) || !check_options(&search.tokens, error))
+  if (!orr_cli_check_args(args, 0, 0, "plan gpus takes options only", error)) return 2;
+  g_auto(GStrv) machines = search.machines = machines_of(library, error);
+  if (!machines || !orr_verb_plan_read(&search.asked, error) ||
+      !check_options(&search.tokens, error))
     return 2;
-  const gint64 per_node = orr_plan_gpus_per_node(library, &search.asked, error);
-  if (per_node == 0) return 2;
   if (!orr_verb_plan_sweeps_begin(&search.sweeps, library, error)) return 1;
-  Try found = {0};
-  printf("%8s  %12s  %8s  80 %% band\n", "GPUs", "tokens/s", "days");
-  const int status = find(&search, per_node, &found, error) ? answer(&search, &found, error) : 2;
+  const guint n = g_strv_length(machines);
+  g_autofree Try *founds = g_new0(Try, n);
+  const gboolean is_found = search_all(&search, founds, error);
+  if (is_found) print_end(&search, founds);
+  for (guint i = 0; i < n; i++) clear_try(&founds[i]);
+  g_free(search.refused);
   orr_verb_plan_sweeps_end(&search.sweeps);
-  return status;
+  return is_found ? 0 : 2;
 }
 
 const OrrCommand orr_verb_plan_gpus = {
     .verb = "gpus",
     .sentence = "The fewest GPUs that train a number of tokens in time.",
-    .usage = "--model NAME --cluster NAME --tokens N --days X [--useful X] [--sequence N] [--db "
-             "FILE]",
+    .usage = "--model NAME --cluster NAMES --tokens N --days X [--useful X] [--prices NAME] "
+             "[--sequence N] [--db FILE]",
     .more = "Tries 1, 2, 3, 4, 6, 8, 12, ... nodes: for each number the fastest layout, as plan "
             "training finds it. --useful is the fraction of the time that is training: 1 knows no "
-            "failures.",
+            "failures. Several machines, as --cluster dgx-h100-superpod,mi355x-roce or --devices "
+            "h100-sxm,mi355x, are compared, each with the software that runs on it.",
     .options = options,
     .run = run,
 };

@@ -199,12 +199,13 @@ static gboolean read_question(OrrLibrary *library, OrrPlanServing *ret_asked, GE
       !read_time("--tpot", tpot, &ret_asked->tpot_s, error) ||
       !take_trace(library, ret_asked, error))
     return FALSE;
-  ret_asked->stack = orr_plan_serving_stack(library, stack);
+  ret_asked->clusters = machines_of(library, error);
+  if (!ret_asked->clusters) return FALSE;
+  ret_asked->stack = orr_plan_serving_stack(library, stack, ret_asked->clusters[0]);
   ret_asked->caches = g_strsplit(caches ? caches : "bf16,fp8", ",", -1);
   ret_asked->formats = formats ? split_formats(formats)
                                : orr_plan_serving_formats(library, model, ret_asked->stack, error);
-  ret_asked->clusters = ret_asked->formats ? machines_of(library, error) : NULL;
-  return ret_asked->clusters != NULL;
+  return ret_asked->formats != NULL;
 }
 
 /* --- The search --- */

@@ -130,7 +130,7 @@ static void print_text(OrrLibrary *library, const Plan *plan, const char *file, 
          " can run, %" G_GUINT64_FORMAT " of them fit, %" G_GUINT64_FORMAT " were simulated\n",
          report->n_combinations, report->seconds, report->n_points,
          by[ORR_POINT_OK] + by[ORR_POINT_PRUNED], by[ORR_POINT_OK]);
-  g_autofree char *assumed = orr_verb_plan_assumed_training(library);
+  g_autofree char *assumed = orr_verb_plan_assumed_training(library, orr_verb_plan_asked.cluster);
   g_autofree char *words = assumed ? orr_show_assumed(assumed) : NULL;
   if (words) printf("  stack         %s (--stack names another)\n", words);
   orr_show_warnings("  warning       ", report->caveats);
@@ -145,7 +145,7 @@ static void print_text(OrrLibrary *library, const Plan *plan, const char *file, 
 }
 
 static void print_json(OrrLibrary *library, const Plan *plan, const char *file) {
-  g_autofree char *assumed = orr_verb_plan_assumed_training(library);
+  g_autofree char *assumed = orr_verb_plan_assumed_training(library, orr_verb_plan_asked.cluster);
   g_autoptr(GString) out = g_string_new("{");
   orr_json_write_text(out, "file", file);
   orr_json_write_text(out, "best_file", plan->best_file);

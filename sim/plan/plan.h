@@ -34,9 +34,14 @@ typedef struct {
  * quarter of it, so that layouts divide it. */
 char *orr_plan_training_text(OrrLibrary *library, const OrrPlanTraining *asked, GError **error);
 
-/* The document of the stack that answers: @asked, or the newest of megatron-core. NULL: unknown.
- * Newly allocated. */
-char *orr_plan_training_stack(OrrLibrary *library, const char *asked);
+/* plan_stack.c: the stack for workloads of @kind that a plan takes on @cluster, a name of the
+ * library or a path: the newest of the family @usual, or on a device that names a platform the
+ * latest released one that runs on it. NULL: none is known. Newly allocated. */
+char *orr_plan_stack(OrrLibrary *library, const char *kind, const char *usual, const char *cluster);
+
+/* The document of the stack that answers: the one asked for, or orr_plan_stack's of megatron-core.
+ * NULL: unknown. Newly allocated. */
+char *orr_plan_training_stack(OrrLibrary *library, const OrrPlanTraining *asked);
 
 /* Parses the scenario that options of `orrery plan` make. Findings name the option that says what
  * is wrong, as nobody wrote the text: "--model: error: unknown model". NULL with the reasons in

@@ -146,8 +146,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrPlanTrace, orr_plan_trace_free)
 /* Makes it the load of @asked, whose lengths follow. */
 void orr_plan_trace_ask(const OrrPlanTrace *trace, OrrPlanServing *asked);
 
-/* The document of the stack that answers: @asked, or the newest of vllm. Newly allocated. */
-char *orr_plan_serving_stack(OrrLibrary *library, const char *asked);
+/* The document of the stack that answers: @asked, or orr_plan_stack's of vllm on @cluster. Newly
+ * allocated. */
+char *orr_plan_serving_stack(OrrLibrary *library, const char *asked, const char *cluster);
 
 /* The formats to search where nobody names them: the formats of the model's public checkpoints, and
  * dynamic fp8 where the engine has it. A strv. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/plan/plan.h"
 #include "sim/plan/plan_serving.h"
 #include "workloads/stack.h"
 
@@ -19,8 +20,9 @@ enum {
 /* Tokens of a step: small chunks keep decodes short, large ones compute prompts at once. */
 static const gint64 budgets[] = {8192, 2048, 512};
 
-char *orr_plan_serving_stack(OrrLibrary *library, const char *asked) {
-  char *found = orr_stack_resolve(library, asked ? asked : "vllm-9999");
+char *orr_plan_serving_stack(OrrLibrary *library, const char *asked, const char *cluster) {
+  char *found = asked ? orr_stack_resolve(library, asked)
+                      : orr_plan_stack(library, "serving", "vllm", cluster);
   return found ? found : g_strdup(asked);
 }
 

@@ -26,6 +26,9 @@ typedef struct {
 
 static const Framework frameworks[] = {
     {"megatron-core", "[distributed-optimizer]", TRUE},
+    {"megatron-rocm", "[distributed-optimizer]", TRUE},
+    {"primus", "[distributed-optimizer]", TRUE},
+    {"mindspeed", "[distributed-optimizer]", TRUE},
     {"megatron-deepspeed", "[none, zero-1]", TRUE},
     {"megatron", "[none]", TRUE},
     {"torchtitan", "[fsdp]", TRUE},
@@ -38,15 +41,18 @@ static const char *title_of(const OrrPlanTraining *asked) {
   return asked->title ? asked->title : asked->model;
 }
 
-/* The scenario without a sweep, on whose sizes the axes depend. */
+/* The scenario without a sweep, on whose sizes the axes depend; of the cluster as it is where
+ * @nodes is 0. */
 static char *base_text(const OrrPlanTraining *asked, const char *stack, gint64 nodes) {
+  g_autofree char *size = nodes ? g_strdup_printf(", nodes: %" G_GINT64_FORMAT
+                                                  ", gpus: %" G_GINT64_FORMAT,
+                                                  nodes, asked->gpus)
+                                : g_strdup("");
   return g_strdup_printf("schema: scenario/1\n"
                          "name: Training %s on %" G_GINT64_FORMAT " GPUs\n"
-                         "cluster: {base: %s, nodes: %" G_GINT64_FORMAT ", gpus: %" G_GINT64_FORMAT
-                         "}\nmodel: %s\nworkload:\n  kind: training\n  stack: %s\n"
-                         "  batch: {global: 1, micro: 1}\n",
-                         title_of(asked), asked->gpus, asked->cluster, nodes, asked->gpus,
-                         asked->model, stack);
+                         "cluster: {base: %s%s}\nmodel: %s\nworkload:\n  kind: training\n"
+                         "  stack: %s\n  batch: {global: 1, micro: 1}\n",
+                         title_of(asked), asked->gpus, asked->cluster, size, asked->model, stack);
 }
 
 static OrrScenario *read_base(OrrLibrary *library, const OrrPlanTraining *asked, const char *stack,
@@ -120,8 +126,9 @@ static gint64 batch_of(double tokens, gint64 sequence, gint64 gpus) {
   return MAX((gint64)round(wanted / (double)unit), 1) * unit;
 }
 
-char *orr_plan_training_stack(OrrLibrary *library, const char *asked) {
-  return orr_stack_resolve(library, asked ? asked : "megatron-core-9999");
+char *orr_plan_training_stack(OrrLibrary *library, const OrrPlanTraining *asked) {
+  if (asked->stack) return orr_stack_resolve(library, asked->stack);
+  return orr_plan_stack(library, "training", "megatron-core", asked->cluster);
 }
 
 static char *document(const OrrPlanTraining *asked, const OrrScenario *scenario,
@@ -156,22 +163,15 @@ static char *document(const OrrPlanTraining *asked, const OrrScenario *scenario,
   return g_string_free(out, FALSE);
 }
 
-/* The first node of the cluster alone: names are checked before sizes. */
-static OrrScenario *read_one(OrrLibrary *library, const OrrPlanTraining *asked, const char *stack,
-                             GError **error) {
-  OrrPlanTraining one = *asked;
-  one.gpus = 1;
-  return read_base(library, &one, stack ? stack : asked->stack, 1, error);
-}
-
 gint64 orr_plan_gpus_per_node(OrrLibrary *library, const OrrPlanTraining *asked, GError **error) {
-  g_autofree char *stack = orr_plan_training_stack(library, asked->stack);
-  g_autoptr(OrrScenario) one = read_one(library, asked, stack, error);
+  g_autofree char *stack = orr_plan_training_stack(library, asked);
+  g_autoptr(OrrScenario) one =
+      read_base(library, asked, stack ? stack : asked->stack, 0, error); /* names before sizes */
   return one ? MAX(one->cluster.node.gpus, 1) : 0;
 }
 
 char *orr_plan_training_text(OrrLibrary *library, const OrrPlanTraining *asked, GError **error) {
-  g_autofree char *stack = orr_plan_training_stack(library, asked->stack);
+  g_autofree char *stack = orr_plan_training_stack(library, asked);
   const gint64 per_node = orr_plan_gpus_per_node(library, asked, error);
   if (per_node == 0) return NULL;
   const gint64 nodes = (asked->gpus + per_node - 1) / per_node;

@@ -5,6 +5,7 @@
 
 #include "sim/bands/caveats.h"
 #include "sim/base/yaml.h"
+#include "workloads/stack.h"
 
 static OrrLibrary *library;
 
@@ -55,6 +56,36 @@ static void test_devices(void) {
   g_assert_cmpstr(group, ==, BARE);
 }
 
+/* Megatron for CUDA on an MI355X is named, with what runs there; the same for ROCm, or no stack at
+ * all, is not. Jobs have stacks of their own. */
+static void test_software(void) {
+#define ON_AMD(stack)                                                                              \
+  "schema: scenario/1\nname: s\nmodel: llama-3.1-8b\n"                                            \
+  "cluster: {base: mi355x-roce, nodes: 1}\n"                                                       \
+  "workload: {kind: training, stack: " stack ", batch: {global: 8, micro: 1}}\n"
+  g_autofree char *cuda = caveats_of(ON_AMD("megatron-core-26.06"));
+  g_assert_nonnull(strstr(cuda,
+                          "stack megatron-core-26.06 does not run on mi355x, which needs software "
+                          "for rocm, such as primus-26.08, megatron-rocm-25.10"));
+  g_autofree char *rocm = caveats_of(ON_AMD("megatron-rocm-25.10"));
+  g_assert_null(strstr(rocm, "stack "));
+  g_autofree char *none = caveats_of(ON_AMD("none"));
+  g_assert_null(strstr(none, "stack "));
+#undef ON_AMD
+}
+
+/* Each shipped device can be programmed by a shipped stack. */
+static void test_platforms(void) {
+  g_auto(GStrv) names = orr_library_names(library, "device");
+  for (char **name = names; *name; name++) {
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    const OrrNode *tree = orr_library_borrow(library, "device", *name, (OrrPlace){0}, diags);
+    const char *platform = orr_node_get_text(tree, "platform");
+    g_auto(GStrv) stacks = orr_stack_on(library, "training", platform ? platform : "cuda");
+    if (!*stacks) g_error("no stack of training runs on %s (platform %s)", *name, platform);
+  }
+}
+
 static void test_models(void) {
   g_autofree char *texts =
       caveats_of(SERVING "cluster: {base: dgx-h100-superpod, nodes: 1}\nmodel: minimax-m3\n");
@@ -74,6 +105,8 @@ int main(int argc, char **argv) {
   library = orr_library_new(NULL);
   g_test_add_func("/caveats/nothing", test_nothing);
   g_test_add_func("/caveats/devices", test_devices);
+  g_test_add_func("/caveats/software", test_software);
+  g_test_add_func("/caveats/platforms", test_platforms);
   g_test_add_func("/caveats/models", test_models);
   g_test_add_func("/caveats/results", test_results);
   const int status = g_test_run();

@@ -1,0 +1,36 @@
+/*
+ * plan_stack.c - the software that answers a plan which names none: what the machine can run.
+ */
+#include "sim/plan/plan.h"
+#include "workloads/stack.h"
+
+static const OrrNode *document_at(OrrLibrary *library, const char *type, const OrrNode *owner) {
+  g_autoptr(OrrDiags) ignored = orr_diags_new(); /* an unknown name is reported when it is read */
+  const OrrNode *named = owner ? orr_node_get(owner, type) : NULL;
+  const OrrNode *name = named && named->kind == ORR_NODE_MAP ? orr_node_get(named, "base") : named;
+  if (!name || name->kind != ORR_NODE_SCALAR) return NULL;
+  return orr_library_borrow(library, type, name->text, (OrrPlace){0}, ignored);
+}
+
+/* The platform of the device of @cluster, a name of the library or a path; NULL: the usual one. */
+static const char *platform_of(OrrLibrary *library, const char *cluster) {
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  const OrrNode *tree =
+      cluster ? orr_library_borrow(library, "cluster", cluster, (OrrPlace){0}, ignored) : NULL;
+  const OrrNode *own = tree ? orr_node_get(tree, "device") : NULL;
+  const char *platform =
+      own && own->kind == ORR_NODE_MAP ? orr_node_get_text(own, "platform") : NULL;
+  const OrrNode *device = document_at(library, "device", tree);
+  return platform ? platform : device ? orr_node_get_text(device, "platform") : NULL;
+}
+
+char *orr_plan_stack(OrrLibrary *library, const char *kind, const char *usual,
+                     const char *cluster) {
+  const char *platform = platform_of(library, cluster);
+  g_autofree char *last = g_strconcat(usual, "-9999", NULL);
+  g_autofree char *newest = orr_stack_resolve(library, last);
+  g_auto(GStrv) known = platform ? orr_stack_on(library, kind, platform) : NULL;
+  const gboolean runs =
+      !known || !*known || (newest && g_strv_contains((const char *const *)known, newest));
+  return runs ? g_steal_pointer(&newest) : g_strdup(*known);
+}
