@@ -412,7 +412,7 @@ rule_spelling() {
   find . \( -path ./.git -o -path './build*' -o -path ./tests -o -path ./docs/reference -o -path ./calibration/profiles \) \
     -prune -o -type f \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.md' -o -name '*.sql' -o -name '*.gp' \
     -o -name '*.yaml' -o -name '*.sh' -o -name '*.py' -o -name meson.build \) -print | sed 's|^\./||' | sort |
-    xargs codespell --quiet-level 3 --ignore-words-list 'clos,mape,map,iif,inflight,shepard,statics,trough,paralel,te,reqeuest' 2>&1
+    xargs codespell --quiet-level 3 --ignore-words-list 'cann,clos,mape,map,iif,inflight,shepard,statics,trough,paralel,te,reqeuest' 2>&1
 }
 
 # Phrasings that tests/prose.txt bans.

@@ -78,10 +78,11 @@ static void add_software(OrrCaveats *caveats, const OrrChoice *workload, const O
   if (!stack || orr_stack_runs_on(stack, device->platform)) return;
   g_auto(GStrv) others = orr_stack_on(caveats->library, stack->kind, device->platform);
   g_autofree char *known = g_strjoinv(", ", others);
-  g_autofree char *text = g_strdup_printf(
-      "stack %s does not run on %s, which needs software for %s%s%s: its settings are taken as they "
-      "are",
-      name, device->name, device->platform, *known ? ", such as " : "", known);
+  g_autofree char *text =
+      g_strdup_printf("stack %s does not run on %s, which needs software for %s%s%s: its settings "
+                      "are taken as they "
+                      "are",
+                      name, device->name, device->platform, *known ? ", such as " : "", known);
   orr_caveats_add_text(caveats, text);
 }
 

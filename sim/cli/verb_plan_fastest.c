@@ -67,9 +67,8 @@ gboolean orr_verb_plan_fastest(const OrrPlanSweeps *sweeps, const OrrPlanTrainin
   ret_fastest->why = report ? why_none(report) : g_strdup_printf("no layout can run: %s", none);
   if (!report || report->best->len == 0) return TRUE;
   take_best(report, ret_fastest);
-  ret_fastest->point =
-      orr_plan_point(sweeps->library, sweeps->file,
-                     g_array_index(report->best, OrrSweepBest, 0).again, error);
+  ret_fastest->point = orr_plan_point(sweeps->library, sweeps->file,
+                                      g_array_index(report->best, OrrSweepBest, 0).again, error);
   return ret_fastest->point != NULL;
 }
 

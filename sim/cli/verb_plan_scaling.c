@@ -215,7 +215,8 @@ static void print_text(const Search *search, const Size *found) {
   if (found->tokens > search->unique)
     printf("data          each token is seen %.3g times\n", found->tokens / search->unique);
   printf("law           %s (%s)\n", search->law->name, search->law->source);
-  g_autofree char *assumed = orr_verb_plan_assumed_training(search->sweeps.library, search->asked.cluster);
+  g_autofree char *assumed =
+      orr_verb_plan_assumed_training(search->sweeps.library, search->asked.cluster);
   g_autofree char *words = assumed ? orr_show_assumed(assumed) : NULL;
   if (words) printf("stack         %s (--stack names another)\n", words);
   orr_show_warnings("warning       ", orr_caveats_texts(search->sweeps.caveats));
@@ -230,7 +231,8 @@ static void write_size(GString *out, const Size *size) {
 
 static void print_json(const Search *search, const Size *found) {
   g_autoptr(GString) out = g_string_new("{");
-  g_autofree char *assumed = orr_verb_plan_assumed_training(search->sweeps.library, search->asked.cluster);
+  g_autofree char *assumed =
+      orr_verb_plan_assumed_training(search->sweeps.library, search->asked.cluster);
   orr_json_write_text(out, "law", search->law->name);
   orr_json_write_text(out, "release_assumed", assumed);
   write_size(out, found);

@@ -44,10 +44,10 @@ static const char *title_of(const OrrPlanTraining *asked) {
 /* The scenario without a sweep, on whose sizes the axes depend; of the cluster as it is where
  * @nodes is 0. */
 static char *base_text(const OrrPlanTraining *asked, const char *stack, gint64 nodes) {
-  g_autofree char *size = nodes ? g_strdup_printf(", nodes: %" G_GINT64_FORMAT
-                                                  ", gpus: %" G_GINT64_FORMAT,
-                                                  nodes, asked->gpus)
-                                : g_strdup("");
+  g_autofree char *size =
+      nodes ? g_strdup_printf(", nodes: %" G_GINT64_FORMAT ", gpus: %" G_GINT64_FORMAT, nodes,
+                              asked->gpus)
+            : g_strdup("");
   return g_strdup_printf("schema: scenario/1\n"
                          "name: Training %s on %" G_GINT64_FORMAT " GPUs\n"
                          "cluster: {base: %s%s}\nmodel: %s\nworkload:\n  kind: training\n"

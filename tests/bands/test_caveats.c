@@ -60,7 +60,7 @@ static void test_devices(void) {
  * all, is not. Jobs have stacks of their own. */
 static void test_software(void) {
 #define ON_AMD(stack)                                                                              \
-  "schema: scenario/1\nname: s\nmodel: llama-3.1-8b\n"                                            \
+  "schema: scenario/1\nname: s\nmodel: llama-3.1-8b\n"                                             \
   "cluster: {base: mi355x-roce, nodes: 1}\n"                                                       \
   "workload: {kind: training, stack: " stack ", batch: {global: 8, micro: 1}}\n"
   g_autofree char *cuda = caveats_of(ON_AMD("megatron-core-26.06"));

@@ -379,9 +379,10 @@ static void warn(const OrrReplayed *replayed, const OrrServingWork *work, OrrOut
                         "engines did before vLLM's hybrid cache manager (2025): later ones hold "
                         "more requests; engine.prefix-caching: none frees tokens outside windows"));
   if (work->params.sampling == ORR_SAMPLING_LIKELIEST && orr_serving_sampling_s(&work->params) == 0)
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup("sampling: top-p takes no more time than all: engine.host.sampling, the "
-                             "time to sort a sequence's logits, is 0"));
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup("sampling: top-p takes no more time than all: engine.host.sampling, the "
+                 "time to sort a sequence's logits, is 0"));
   if (result->feed_gpus > 0)
     g_ptr_array_add(outcome->warnings,
                     g_strdup("no measured run has feed-forwards on GPUs of their own: error bands "

@@ -188,7 +188,8 @@ static void judge_slope(const Run *run, OrrSteady *steady) {
   const Slope slope = slope_over(run, steady);
   const gboolean grows =
       slope.relative > growth_that_counts && slope.per_s > student_8 * slope.error;
-  if (!run->is_bounded && slope.relative > growth_of_overload && slope.per_s > student_8_sure * slope.error)
+  if (!run->is_bounded && slope.relative > growth_of_overload &&
+      slope.per_s > student_8_sure * slope.error)
     steady->growth_rps = slope.per_s;
   else if (!grows)
     steady->state = ORR_STEADY_HOLDS;
