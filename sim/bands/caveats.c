@@ -80,8 +80,7 @@ static void add_software(OrrCaveats *caveats, const OrrChoice *workload, const O
   g_autofree char *known = g_strjoinv(", ", others);
   g_autofree char *text =
       g_strdup_printf("stack %s does not run on %s, which needs software for %s%s%s: its settings "
-                      "are taken as they "
-                      "are",
+                      "are used all the same",
                       name, device->name, device->platform, *known ? ", such as " : "", known);
   orr_caveats_add_text(caveats, text);
 }

@@ -65,7 +65,7 @@ static void check_load(const Check *check) {
         experts->imbalance, kind->entry.name);
 }
 
-/* Settings of experts that nothing here reads: an answer that does not move is no surprise then. */
+/* Settings of experts that nothing here reads: the answer does not move with them. */
 static void check_idle(const Check *check) {
   const OrrExpertDispatch *experts = &check->params->experts;
   if (experts->nodes > 0 && experts->dispatch != ORR_DISPATCH_DEEPEP)

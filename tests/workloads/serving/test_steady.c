@@ -213,8 +213,8 @@ static void test_closed(void) {
 }
 
 /* Eight clients that think for 30 s: the first four are served at once, the others 10 s later, and
- * none waits from then on. X = N / (R + Z) = 8 / 40 s; the number in the system swings between 0
- * and 4, which is no overload. */
+ * none waits from then on. X = N / (R + Z) = 8 / 40 s. The number in the system swings between 0
+ * and 4: in an overload it would grow. */
 static void test_closed_thinking(void) {
   g_autoptr(OrrOutcome) outcome = four_servers(
       ", window: steady", "workload.load={kind: closed-loop, concurrency: 8, think: 30 s}");
