@@ -200,33 +200,6 @@ static void add_training(OrrPage *page, const OrrScenario *scenario, const OrrOu
 
 /* --- All kinds --- */
 
-void orr_summary_machine(OrrPage *page, const OrrScenario *scenario, gint64 n_gpus) {
-  orr_page_line(page, "machine", "%s (%s) of %s", orr_page_things(page, n_gpus, "GPU"),
-                scenario->cluster.device.name, scenario->cluster.name);
-}
-
-void orr_summary_energy(OrrPage *page, const char *joules, double gpus_w,
-                        const OrrMachinePower *machine) {
-  if (isnan(gpus_w)) return;
-  orr_page_line(page, "energy", "%s; GPUs draw %s", joules, orr_page_watts(page, gpus_w));
-  if (!isnan(machine->all_w))
-    orr_page_more(page, ", the machine %s%s", orr_page_watts(page, machine->all_w),
-                  orr_page_keep(page, orr_cluster_power_left_out(machine)));
-}
-
-void orr_summary_costs(OrrPage *page, const OrrOutcome *outcome, const double *seconds, double sum,
-                       double least, const char *whose) {
-  gboolean is_begun = FALSE;
-  for (guint how = 0; sum > 0 && how <= ORR_HOW_OUTSIDE; how++) {
-    if (!(seconds[how] > least * sum)) continue;
-    if (!is_begun) orr_page_line(page, "costs", "%s", "");
-    is_begun = TRUE;
-    orr_page_item(page, "%s %.0f %%", orr_cost_how_text(outcome->carried_from, (OrrHow)how),
-                  100 * seconds[how] / sum);
-  }
-  if (is_begun) orr_page_more(page, " of the %s time", whose);
-}
-
 #define KIND(name_, member_, part_)                                                                \
   { &orr_##name_##_result_table, part_, offsetof(OrrResult, member_.events) }
 

@@ -1,5 +1,6 @@
 /*
- * summary_money.c - "cost", "run" and "carbon": what a run costs, in the prices' currency.
+ * summary_money.c - "cost", "run" and "carbon": what a run costs, in the prices' currency; and other
+ * lines that several kinds of workload print: "machine", "energy", "costs".
  */
 #include "sim/cli/summary.h"
 
@@ -135,4 +136,33 @@ void orr_summary_money(OrrPage *page, const OrrScenario *scenario, const OrrOutc
   add_bands(page, outcome);
   ADD_PARTS(page, "carbon", {money->carbon_kg_per_day, "kg of CO2 per day"},
             {money->carbon_g_per_million_tokens, "g per million tokens"});
+}
+
+/* --- Other lines of several kinds --- */
+
+void orr_summary_machine(OrrPage *page, const OrrScenario *scenario, gint64 n_gpus) {
+  orr_page_line(page, "machine", "%s (%s) of %s", orr_page_things(page, n_gpus, "GPU"),
+                scenario->cluster.device.name, scenario->cluster.name);
+}
+
+void orr_summary_energy(OrrPage *page, const char *joules, double gpus_w,
+                        const OrrMachinePower *machine) {
+  if (isnan(gpus_w)) return;
+  orr_page_line(page, "energy", "%s; GPUs draw %s", joules, orr_page_watts(page, gpus_w));
+  if (!isnan(machine->all_w))
+    orr_page_more(page, ", the machine %s%s", orr_page_watts(page, machine->all_w),
+                  orr_page_keep(page, orr_cluster_power_left_out(machine)));
+}
+
+void orr_summary_costs(OrrPage *page, const OrrOutcome *outcome, const double *seconds, double sum,
+                       double least, const char *whose) {
+  gboolean is_begun = FALSE;
+  for (guint how = 0; sum > 0 && how <= ORR_HOW_OUTSIDE; how++) {
+    if (!(seconds[how] > least * sum)) continue;
+    if (!is_begun) orr_page_line(page, "costs", "%s", "");
+    is_begun = TRUE;
+    orr_page_item(page, "%s %.0f %%", orr_cost_how_text(outcome->carried_from, (OrrHow)how),
+                  100 * seconds[how] / sum);
+  }
+  if (is_begun) orr_page_more(page, " of the %s time", whose);
 }
