@@ -1,5 +1,5 @@
 /*
- * summary_money.c - "cost", "run" and "carbon": what a run costs, in the prices' currency; and lines
+ * summary_money.c - "cost", "run" and "carbon": what a run costs in the prices' currency; and lines
  * that several kinds of workload print: "machine", "energy", "costs".
  */
 #include "sim/cli/summary.h"
