@@ -1,5 +1,5 @@
 /*
- * many_to_many.c - loads the fabric's links with one unit flow for each pair.
+ * many_to_many.c - loads the fabric's links with one unit flow for each pair that sends.
  */
 #include "workloads/collectives/many_to_many.h"
 
@@ -14,6 +14,7 @@ static double seconds(const OrrCollectiveContext *context, const OrrManyToMany *
   orr_collective_flow_init(&flow, context);
   for (gint64 i = 0; i < sends->n_from; i++)
     for (gint64 k = 0; k < sends->n_to; k++) {
+      if (sends->in_pairs && i != k) continue;
       const double hop_s = orr_collective_flow_edge(&flow, sends->from + i, sends->to + k, 0, 1);
       dearest_s = MAX(dearest_s, hop_s);
     }
@@ -32,7 +33,9 @@ OrrManyToManyTime orr_many_to_many(const OrrCollectiveContext *context,
   OrrCollectiveContext inner = *context;
   OrrNcclCosts constants;
   if (context->cost) {
-    constants = orr_cost_collective_constants(context->cost);
+    if (!sends->in_pairs ||
+        !orr_cost_nccl(context->cost, "direct", ORR_PROTOCOL_SIMPLE, &constants))
+      constants = orr_cost_collective_constants(context->cost);
     inner.costs = &constants;
   }
   const double latency_s = seconds(&inner, sends, 0);

@@ -1,5 +1,6 @@
 /*
- * many_to_many.h - what it takes to send from each of M GPUs to each of N others at once.
+ * many_to_many.h - what it takes to send from each of M GPUs to each of N others at once, or to one
+ * of them each.
  *
  * Each pair exchanges the same bytes. All sends are in flight together, so the busiest link of the
  * fabric decides, whichever it is: a sender's network card where M < N, a receiver's where M > N
@@ -7,7 +8,8 @@
  *
  *   seconds = base + hop + bytes of a pair * max over links (pairs on the link / bandwidth)
  *
- * with the constants of the profile's collectives and the fabric's latencies.
+ * with the constants of the profile's collectives, in pairs of its send-recv (direct.c), and the
+ * fabric's latencies.
  */
 #pragma once
 
@@ -16,6 +18,7 @@
 typedef struct {
   gint64 from, n_from; /* GPUs from, from + 1, ... */
   gint64 to, n_to;
+  gboolean in_pairs; /* GPU from + i sends to GPU to + i alone */
 } OrrManyToMany;
 
 typedef struct {

@@ -47,6 +47,8 @@ static OrrServingCostParams cost_params(const OrrServing *params, const OrrWorld
                                 .graph_prompts = engine->graph_prompts,
                                 .is_eager = engine->eager,
                                 .launch_s = engine->host.launch_s,
+                                .stage_tensors = engine->stage_tensors,
+                                .stage_slices = engine->stage_slices,
                                 .experts = engine->experts,
                                 .pads = engine->graph_padding};
 }
@@ -137,7 +139,7 @@ static Rung ask(OrrRolloutSpeed *speed, double n, double keys, double chunk) {
   const double host_s = (host->step_s + host->sequence_s * shape.sequences + drafter_s) /
                             group_of(speed)->cluster.node.host.cpu_speed +
                         orr_serving_neighbours_s(host, &group_of(speed)->cluster);
-  const double gpu_s = fmax(time.gpu_s, (double)params->parallel.pp * time.stage_s);
+  const double gpu_s = fmax(time.gpu_s, (double)params->parallel.pp * time.stage_s + time.sends_s);
   const double engine_s =
       host->async ? fmax(gpu_s + host->exposed * host_s, host_s) : gpu_s + host_s;
   const double seconds = fmax(engine_s, front_end_s(speed, n));

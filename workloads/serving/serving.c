@@ -193,6 +193,14 @@ static const OrrField engine_fields[] = {
     ORR_FIELD_TEXT(OrrEngineParams, "all-reduce", all_reduce, "auto",
                    "All-reduce of tensor parallelism: nccl, auto (vLLM's own up to 8 MiB in one "
                    "domain, otherwise NCCL), or an algorithm of `orrery list collectives`."),
+    COUNT(
+        OrrEngineParams, "stage-tensors", stage_tensors, 1, "2",
+        "Vectors of the model's width that a pipeline stage sends to the next for each token: the "
+        "hidden state, and the residual where it is separate."),
+    ORR_FIELD_BOOL(
+        OrrEngineParams, "stage-slices", stage_slices, "true",
+        "Whether each tensor-parallel rank sends its slice of them, which the next stage gathers "
+        "(vLLM, SGLang); false: each rank sends all of it (TensorRT-LLM)."),
     ORR_FIELD_WORD(
         OrrEngineParams, "kernels", kernels, orr_kernel_library_words, "any",
         "Library of the linear layers' products, where the profile has rows of several; any: the "

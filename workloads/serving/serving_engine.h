@@ -76,6 +76,8 @@ typedef struct {
   gboolean graph_prompts, graph_padding, eager;
   OrrExpertKernels experts;
   char *all_reduce;
+  gint64 stage_tensors; /* sent from a pipeline stage to the next, each of the model's width */
+  gboolean stage_slices;
   int kernels; /* OrrKernelLibrary */
   OrrNccl nccl;
   OrrChoice speculation; /* of orr_speculation_registry */

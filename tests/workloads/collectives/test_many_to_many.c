@@ -34,6 +34,21 @@ static void test_inside(void) {
   assert_is(ask(&machine, 0, 2, 2, 6), SCALE_UP_HOP, 6 / SCALE_UP);
 }
 
+/* A NIC carries one pair; eight pairs from leaf to leaf share what oversubscription leaves of four
+ * NICs. */
+static void test_in_pairs(void) {
+  static const OrrManyToMany pairs = {0, 8, 8, 8, .in_pairs = TRUE};
+  g_auto(Machine) wide, narrow;
+  machine_init(&wide, 2, 8, 2, 1);
+  machine_init_on(&narrow, 2, 8,
+                  "{kind: fat-tree, radix: 65536, nodes-per-leaf: 1, oversubscription: 2}", 1);
+  assert_is(orr_many_to_many(&(OrrCollectiveContext){.fabric = wide.fabric}, &pairs), NIC_HOP,
+            1 / NIC);
+  const double slow =
+      orr_many_to_many(&(OrrCollectiveContext){.fabric = narrow.fabric}, &pairs).per_byte_s;
+  g_assert_cmpfloat_with_epsilon(slow, 2 / NIC, 1e-9 * slow);
+}
+
 /* A leaf of two nodes with half of their bandwidth upwards: 16 senders have 8 NICs' worth between
  * them, which 16 * 16 pairs share, so 32 / NIC; with twice that, a NIC's 16 / NIC decide. */
 static void test_oversubscribed(void) {
@@ -54,6 +69,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/many-to-many/across", test_across);
   g_test_add_func("/workloads/many-to-many/inside", test_inside);
+  g_test_add_func("/workloads/many-to-many/in-pairs", test_in_pairs);
   g_test_add_func("/workloads/many-to-many/oversubscribed", test_oversubscribed);
   return g_test_run();
 }

@@ -306,6 +306,41 @@ static void test_pipeline_batches_stay_apart(void) {
   g_assert_cmpint(most, ==, 2);
 }
 
+/* Seconds from the arrival of one prompt of 4,096 tokens to its only token, with NICs of @gbps. */
+static double first_token_s(int gbps, int pp, const char *sets) {
+  g_autofree char *all = g_strdup_printf(
+      "cluster.nodes=%d;cluster.node.nic-bandwidth=%d Gb/s;cluster.node.nic-efficiency=1;"
+      "workload.parallel={tp: 8, pp: %d};workload.requests=1;workload.output={tokens: 1};"
+      "workload.input={kind: constant, tokens: 4096}%s",
+      pp, gbps, pp, sets);
+  g_autoptr(OrrOutcome) outcome = serving_run(all);
+  return serving_request(outcome, 0)->ttft_s;
+}
+
+/* Each of p - 1 boundaries between nodes carries the hidden state and the residual, 4,096 wide, in
+ * two bytes: a NIC has 1/8 of them, or with whole tensors all. NCCL's send-recv reaches 73 % of a
+ * NIC (the profile's row of `direct`).
+ *
+ *   t(1 Gb/s) - t(10 Gb/s) = (p - 1) 2 * 4096 * 4096 * 2 B * share * 8 bit
+ *                            * (1/1e9 - 1/1e10) / 0.73 */
+static void test_pipeline_sends(void) {
+  static const struct {
+    int pp;
+    const char *sets;
+    double tensors;
+  } cases[] = {{2, "", 2 / 8.0},
+               {4, "", 2 / 8.0},
+               {2, ";workload.engine.stage-slices=false", 2},
+               {2, ";workload.engine.stage-tensors=1", 1 / 8.0}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    const double more_s = first_token_s(1, cases[i].pp, cases[i].sets) -
+                          first_token_s(10, cases[i].pp, cases[i].sets);
+    const double bits = (cases[i].pp - 1) * cases[i].tensors * 4096 * 4096 * 2 * 8;
+    const double wanted_s = bits * (1 / 1e9 - 1 / 1e10) / 0.73;
+    g_assert_cmpfloat_with_epsilon(more_s, wanted_s, 1e-6 * wanted_s);
+  }
+}
+
 /* 700 blocks of 16 hold nine requests of 1,200 tokens: vLLM admits more and takes their cache
  * back, TensorRT-LLM does not. */
 static void test_no_evict(void) {
@@ -530,6 +565,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/prefix-cache", test_prefix_cache);
   g_test_add_func("/workloads/serving/static-makespan", test_static_makespan);
   g_test_add_func("/workloads/serving/pipeline-ranks", test_pipeline_ranks);
+  g_test_add_func("/workloads/serving/pipeline-sends", test_pipeline_sends);
   g_test_add_func("/workloads/serving/pipeline-batches-stay-apart",
                   test_pipeline_batches_stay_apart);
   g_test_add_func("/workloads/serving/no-evict", test_no_evict);

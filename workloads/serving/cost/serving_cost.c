@@ -69,6 +69,8 @@ OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError 
   cost->head = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->candidates = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->encoder = g_array_new(FALSE, TRUE, sizeof(Piece));
+  cost->gather = g_array_new(FALSE, TRUE, sizeof(Piece));
+  if (params->pp > 1) cost->stages = orr_serving_stages(params);
   cost->operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   if (orr_serving_collectives_try(params, error) && orr_serving_cost_check_missing(cost, error))
     return cost;
@@ -92,6 +94,7 @@ void orr_serving_cost_free(OrrServingCost *cost) {
   g_array_unref(cost->head);
   g_array_unref(cost->candidates);
   g_array_unref(cost->encoder);
+  g_array_unref(cost->gather);
   g_array_unref(cost->operators);
   g_free(cost);
 }
@@ -446,9 +449,20 @@ static void add_ends(OrrServingCost *cost, gint64 padded, const OrrStepShape *sh
   time->stage_s += cost->params.pp > 1 ? last_s : last_s + ends[0]->total_s;
 }
 
+static void add_sends(OrrServingCost *cost, gint64 padded, OrrStepTime *time) {
+  const OrrServingCostParams *params = &cost->params;
+  if (params->pp == 1) return;
+  const Piece *gather =
+      end_piece(cost, cost->gather, orr_serving_stages_gather, params->stage_slices ? padded : 0);
+  cost->trust[ORR_HOW_MODELLED] +=
+      orr_serving_stages_add(&cost->stages, params, padded, gather->total_s, time);
+  add_trust(cost, gather, (double)((params->pp - 1) * params->stage_tensors));
+}
+
 /* Not cached: both numbers change from step to step. */
 static void add_adapters(OrrServingCost *cost, gint64 padded, guint adapters, OrrStepTime *time,
                          guint *kernels) {
+  if (adapters == 0 || cost->params.lora.rank == 0) return;
   for (guint k = 0; k < cost->n_kinds; k++) {
     const Kind *kind = &cost->kinds[k];
     Piece piece;
@@ -519,8 +533,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     time.stage_s += (double)kind->n_of_largest_stage * layer_s;
   }
   add_ends(cost, padded, shape, &time, &kernels);
-  if (shape->adapters > 0 && cost->params.lora.rank > 0)
-    add_adapters(cost, padded, shape->adapters, &time, &kernels);
+  add_adapters(cost, padded, shape->adapters, &time, &kernels);
   if (shape->images > 0) {
     const Piece *encoded = end_piece(cost, cost->encoder, orr_inference_encoder, shape->images);
     time.gpu_s += encoded->total_s;
@@ -535,6 +548,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     time.gpu_s = fmax(time.gpu_s, launches_s);
   }
   orr_serving_joules_stretch(&cost->params, &time);
+  add_sends(cost, padded, &time);
   cost->parts.gpu_s += time.gpu_s;
   cost->parts.attention_s += time.attention_s;
   return time;

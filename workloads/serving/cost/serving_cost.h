@@ -49,6 +49,9 @@ typedef struct {
   double stage_s; /* time of the slowest stage */
   double comm_s;  /* tensor-parallel collectives, part of gpu_s */
   double attention_s;
+  /* serving_stages.c: activations sent between stages: of a batch, part of gpu_s and comm_s; and of
+   * the stage that sends and receives most, beyond stage_s */
+  double sends_s, stage_sends_s;
   double idle_s; /* serving_pools.h: of gpu_s, what a GPU waits for the other pool, mean of all */
   /* of one GPU of each stage, summed over the stages, on top of static power; zero without a power
    * model */
@@ -66,6 +69,8 @@ typedef struct {
   OrrInferenceShard shard;
   gint64 pp;
   gint64 first_gpu;
+  gint64 stage_tensors;  /* that a stage sends to the next for each token */
+  gboolean stage_slices; /* each rank sends its slice of them, and the next stage gathers */
   OrrKernelLibrary kernels;
   OrrNccl nccl;
   const char *all_reduce; /* of orr_collective_registry, "auto" or "nccl" */

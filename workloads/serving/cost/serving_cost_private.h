@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "workloads/collectives/many_to_many.h"
 #include "workloads/serving/cost/serving_cost.h"
 
 enum {
@@ -49,6 +50,12 @@ typedef struct {
   double layer_s; /* of one layer, in the last step */
 } Kind;
 
+/* serving_stages.c: sends between stages, per byte that a rank sends: over all boundaries, and over
+ * the slowest. */
+typedef struct {
+  OrrManyToManyTime all, slowest;
+} OrrServingStages;
+
 struct OrrServingCost {
   OrrServingCostParams params;
   Kind *kinds;
@@ -56,12 +63,23 @@ struct OrrServingCost {
   GArray *embedding, *final_norm, *head; /* Piece by tokens, tokens, logits */
   GArray *candidates;                    /* Piece by logits */
   GArray *encoder;                       /* Piece by images */
-  GArray *operators;                     /* scratch */
+  OrrServingStages stages;
+  GArray *gather;    /* Piece by tokens: one tensor, after a send */
+  GArray *operators; /* scratch */
   double trust[N_HOWS];
   OrrServingParts parts;
   double rung_keys[LADDER]; /* of each rung */
   double kernels_s;         /* of the last step, all layers and ends */
 };
+
+/* pp > 1. What one tensor of @tokens takes to be gathered, as operators. */
+OrrServingStages orr_serving_stages(const OrrServingCostParams *params);
+void orr_serving_stages_gather(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
+                               GArray *operators);
+/* Adds the sends of @tokens to @time, each tensor gathered in @gather_s. Returns the seconds of a
+ * batch's sends alone. */
+double orr_serving_stages_add(const OrrServingStages *stages, const OrrServingCostParams *params,
+                              gint64 tokens, double gather_s, OrrStepTime *time);
 
 /* serving_states.c: a layer of @kind with a state, over @sequences of @queries tokens each, on one
  * of @tp ranks. */

@@ -39,6 +39,8 @@ static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
                                      .graph_prompts = params->engine.graph_prompts,
                                      .is_eager = params->engine.eager,
                                      .launch_s = params->engine.host.launch_s,
+                                     .stage_tensors = params->engine.stage_tensors,
+                                     .stage_slices = params->engine.stage_slices,
                                      .experts = params->engine.experts,
                                      .pads = params->engine.graph_padding};
   if (params->parallel.feed.gpus > 0) return open_pools(run, g, cost, error);

@@ -2,8 +2,9 @@
  * replica_pipeline.c - a replica with pp > 1: as many batches under way as stages, each with other
  * requests.
  *
- *   stage 0   | a | b | c | a |        a batch takes pp stage times, and the next may begin a stage
- *                                      time after it
+ *   stage 0   | a | b | c | a |        a batch takes pp stage times and its sends from stage
+ *                                      to stage (cost/serving_stages.c), and the next may begin
+ *                                      when the stage is free
  *   stage 1       | a | b | c | a
  */
 #include <math.h>
@@ -65,7 +66,9 @@ static InFlight *take_batches(OrrReplica *replica) {
 
 /* Where a stage's time goes. */
 typedef struct {
-  double stage_s, busy_s, comm_s, host_s;
+  double stage_s; /* until the next batch may begin */
+  double batch_s; /* through all stages */
+  double busy_s, comm_s, host_s;
   double host_busy_s; /* of the engine core for the batch */
   OrrJoules joules;   /* of the core's GPUs, all stages */
 } Stage;
@@ -78,8 +81,13 @@ static Stage stage_of(const OrrReplica *replica, const OrrCore *core) {
   const double stage_s =
       orr_serving_run_step_seconds(replica->run, replica->books->group, time.stage_s, host_s) +
       orr_serving_run_move_seconds(replica->run, replica->books->group, core);
-  Stage stage = {stage_s, time.gpu_s / pp, time.comm_s / pp, stage_s - time.stage_s, host_s};
-  stage.joules = orr_replica_joules(replica, &time, stage_s);
+  Stage stage = {.stage_s = stage_s + time.stage_sends_s,
+                 .batch_s = pp * stage_s + time.sends_s,
+                 .busy_s = time.gpu_s / pp,
+                 .comm_s = time.comm_s / pp,
+                 .host_s = stage_s - time.stage_s,
+                 .host_busy_s = host_s};
+  stage.joules = orr_replica_joules(replica, &time, stage.stage_s);
   return stage;
 }
 
@@ -111,15 +119,13 @@ static Stage longest_stage(const OrrReplica *replica, OrrStepShape *ret_shape) {
  * step_with_batch_queue): requests of different batches never meet in one. It waits for the first
  * stage. With attention data parallelism a batch is one of each core.
  *
- *   done = max(done before + stage, begin + pp * stage)      batches do not overtake */
+ *   done = max(done before + stage, begin + batch)      batches do not overtake */
 void orr_replica_pipeline_launch(OrrReplica *replica) {
-  const gint64 pp = replica->group->params.parallel.pp;
   const double now_s = orr_engine_now(replica->run->engine);
   OrrStepShape shape = {0};
   const Stage stage = longest_stage(replica, &shape);
   const double begin_s = fmax(now_s, replica->stage_free_s);
-  const double end_s =
-      fmax(replica->last_done_s + stage.stage_s, begin_s + (double)pp * stage.stage_s);
+  const double end_s = fmax(replica->last_done_s + stage.stage_s, begin_s + stage.batch_s);
   InFlight *flight = take_batches(replica);
   replica->books->busy_s += stage.busy_s;
   replica->books->comm_s += stage.comm_s;
