@@ -181,6 +181,10 @@ OrrCost orr_cost_library_modelled(const OrrCostModel *model, const OrrLibraryCal
  * fewest; 0: no rows. */
 gint64 orr_cost_library_ranks(const OrrCostModel *model, const OrrLibraryCall *call);
 
+/* What the NICs of a GPU reached where the kernel's rows over several nodes were measured, bytes
+ * per second; 0: not stated. */
+double orr_cost_library_nic(const OrrCostModel *model, const OrrLibraryCall *call);
+
 /* How many copies of a token leave its rank, its own included: one per expert (low-latency
  * kernels), or one per rank that holds one of its experts, where the experts are drawn
  * uniformly. */

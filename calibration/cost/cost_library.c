@@ -154,6 +154,15 @@ gint64 orr_cost_library_ranks(const OrrCostModel *model, const OrrLibraryCall *c
   return nearest;
 }
 
+double orr_cost_library_nic(const OrrCostModel *model, const OrrLibraryCall *call) {
+  double rate = 0;
+  for (guint i = 0; model->libraries && i < model->libraries->len; i++) {
+    const OrrProfileLibrary *row = ((const OrrCostLibrary *)model->libraries->pdata[i])->row;
+    if (is_kernel(row, call)) rate = fmax(rate, row->nic_bytes_per_s);
+  }
+  return rate;
+}
+
 /* --- similar shapes --- */
 
 typedef struct {

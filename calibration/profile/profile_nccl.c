@@ -74,6 +74,10 @@ static const OrrField library_fields[] = {
                   "GPUs of a node of the measured machine, where more take part, so that the call "
                   "crosses NICs; 0: all share a scale-up domain.",
                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileLibrary, "nic-rate", nic_bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 GB/s",
+                   "What large messages reach over the NICs of a GPU there, so that slower ones "
+                   "take longer; 0: not stated.",
+                   .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_INT(OrrProfileLibrary, "hidden", hidden, "0",
                   "Elements per token; 0: it does not move tokens.", .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_INT(OrrProfileLibrary, "topk", topk, "0", "Experts to which a token goes.",

@@ -24,6 +24,7 @@ typedef struct {
   char *library, *op, *dtype; /* as OrrLibraryCall names them */
   gint64 ranks;
   gint64 gpus_per_node;         /* of the measured machine; 0: all ranks shared a scale-up domain */
+  double nic_bytes_per_s;       /* of a GPU, that large messages reached there; 0: not stated */
   gint64 hidden, topk, experts; /* 0: does not move experts' tokens */
   char *size, *us;
   char *measured_on; /* another device; NULL: the profile's */

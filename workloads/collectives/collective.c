@@ -20,7 +20,8 @@
  * sends fewer bytes than a ring), the transfers shrink to it. A profile's own rows replace it in
  * the range of their sizes, and hand over to its base's next to it (cost_collective.c).
  *    Measured times of a library's own kernels replace the model where such a kernel is forced;
- *    over slower links than the measured ones their bytes take longer (over_slower_links).
+ *    over slower links than the measured ones their bytes take longer (over_slower_links,
+ *    over_slower_network).
  * 4. A forced algorithm (that is not the choice anyway) or protocol is modelled, never measured:
  *    the rows do not say which they saw.
  */
@@ -355,14 +356,44 @@ static double over_slower_links(const OrrCollectiveContext *context, const OrrCo
   return MAX(measured_s + transfers_s * (1 - 1 / slower), transfers_s);
 }
 
+/* Seconds that the plan's transfers take over NICs of @bytes_per_s for each GPU: what a mean GPU
+ * sends and receives. */
+static double nic_transfers(const OrrFabric *fabric, const OrrCollectivePlan *plan, guint n,
+                            double bytes_per_s) {
+  double bytes = 0;
+  for (guint i = 0; i < plan->phases->len; i++) {
+    const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, i);
+    for (guint k = 0; k < phase->n_uses; k++)
+      if (g_str_equal(orr_fabric_link_kind(fabric, phase->uses[k].link), "nic"))
+        bytes += phase->bytes * phase->uses[k].weight;
+  }
+  return bytes / (2.0 * n) / bytes_per_s;
+}
+
+/* The same over a network that is slower than the NICs over which @library was measured, by which
+ * the time also becomes a modelled one. */
+static void over_slower_network(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                                const OrrCollectivePlan *plan, OrrCost *measured) {
+  const double rate =
+      call->exchange ? orr_expert_exchange_nic(context, call, plan->algorithm->library) : 0;
+  const double here_s = all_transfers(context->fabric, plan);
+  const double there_s = rate > 0 ? nic_transfers(context->fabric, plan, call->n, rate) : here_s;
+  const double slower_s = here_s > there_s * (1 + 1e-6) ? here_s - there_s : 0;
+  const double time_s = MAX(measured->time_s + slower_s, here_s);
+  if (time_s > measured->time_s)
+    *measured = (OrrCost){time_s, MAX(measured->how, ORR_HOW_MODELLED)};
+}
+
 /* The same for measured times of a library's own kernels. */
 static void apply_library(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                           OrrCollectivePlan *plan) {
   OrrCost measured;
   if (!ask_library(context, call, plan->algorithm->library, &measured)) return;
-  const gboolean is_near = orr_collective_are_peers(context->fabric, call->gpus, call->n);
-  stretch_to(context->fabric, plan,
-             is_near ? over_slower_links(context, plan, measured.time_s) : measured.time_s);
+  if (orr_collective_are_peers(context->fabric, call->gpus, call->n))
+    measured.time_s = over_slower_links(context, plan, measured.time_s);
+  else
+    over_slower_network(context, call, plan, &measured);
+  stretch_to(context->fabric, plan, measured.time_s);
   plan->how = measured.how;
 }
 

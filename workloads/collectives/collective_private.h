@@ -189,6 +189,9 @@ double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, 
 gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context,
                                       const OrrCollectiveCall *call, const char *library,
                                       OrrCost *ret_cost);
+/* What the NICs of a GPU reached there, bytes per second; 0: not stated. */
+double orr_expert_exchange_nic(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                               const char *library);
 
 /* double_tree.c. Adds the trees over the domains, data in both directions, one pair per rail, in
  * units of S/(2m), and returns the most expensive hop. orr_double_tree_above: the node above

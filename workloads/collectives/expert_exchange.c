@@ -43,7 +43,9 @@
  * laid out as in the measurement (whole nodes), the measured time replaces the model;
  * TensorRT-LLM's two-sided dispatch is the sum of its prepare and dispatch. The rows are of
  * InfiniBand: another transport adds its messages and what its hop takes beyond that, and the time
- * counts as carried over.
+ * counts as carried over. Over NICs or switches that are slower than the rows' NICs (`nic-rate`)
+ * the bytes take the difference longer, and the time counts as modelled (collective.c,
+ * over_slower_network).
  *
  * Only used if forced, because the engine decides which library exchanges. algorithm: deepep
  */
@@ -282,11 +284,9 @@ static void add_transport(const OrrCollectiveContext *context, const OrrCollecti
   if (more_s > 0) cost->how = MAX(cost->how, ORR_HOW_CARRIED);
 }
 
-gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context,
-                                      const OrrCollectiveCall *call, const char *library,
-                                      OrrCost *ret_cost) {
+static OrrLibraryCall asked_of(const OrrCollectiveCall *call, const char *library) {
   const OrrExpertExchange *exchange = call->exchange;
-  OrrLibraryCall asked = {.library = library,
+  return (OrrLibraryCall){.library = library,
                           .op = exchange->is_combine ? "combine" : "dispatch",
                           .dtype = g_str_has_prefix(library, "trtllm")
                                        ? orr_dtype_names[exchange->experts_dtype]
@@ -296,6 +296,19 @@ gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context,
                           .hidden = exchange->hidden,
                           .topk = exchange->topk,
                           .experts = exchange->experts};
+}
+
+double orr_expert_exchange_nic(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                               const char *library) {
+  const OrrLibraryCall asked = asked_of(call, library);
+  return orr_cost_library_nic(context->cost, &asked);
+}
+
+gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context,
+                                      const OrrCollectiveCall *call, const char *library,
+                                      OrrCost *ret_cost) {
+  const OrrExpertExchange *exchange = call->exchange;
+  OrrLibraryCall asked = asked_of(call, library);
   OrrCost prepare;
   if (exchange->most_domains > 0)
     return FALSE; /* rows are of tokens without node-limited
