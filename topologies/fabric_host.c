@@ -31,20 +31,31 @@ static gint64 ports_per_slot(const OrrNodeShape *node) {
  * limited by the link. */
 static const double measured_with_the_link = 0.8;
 
-double orr_fabric_pcie_bandwidth(const OrrFabric *fabric) {
+static double nominal_pcie(const OrrFabric *fabric) {
   const double own = node_of(fabric)->host_link_bytes_per_s;
-  return (own > 0 ? own : fabric->cluster->device.host_link_bytes_per_s) *
-         node_of(fabric)->host_link_efficiency;
+  return own > 0 ? own : fabric->cluster->device.host_link_bytes_per_s;
 }
 
-gboolean orr_fabric_network_on_pcie(const OrrFabric *fabric) {
+/* network-path: auto, and NICs that would reach more than was measured with the link there. */
+static gboolean is_limit(const OrrFabric *fabric) {
   const OrrNodeShape *node = node_of(fabric);
   const double nics = MAX(node->nics_per_gpu, 1); /* one GPU may have a shared NIC to itself */
   const double network = nics * node->nic_bytes_per_s * node->nic_efficiency;
-  const double link = orr_fabric_pcie_bandwidth(fabric) / node->host_link_efficiency;
-  if (node->host.network_path != ORR_NETWORK_AUTO)
-    return node->host.network_path != ORR_NETWORK_APART;
-  return link > 0 && network > measured_with_the_link * link;
+  const double link = nominal_pcie(fabric);
+  return node->host.network_path == ORR_NETWORK_AUTO && link > 0 &&
+         network > measured_with_the_link * link;
+}
+
+/* Faster NICs do not get less of the link than slower ones: at least what those reached over it. */
+double orr_fabric_pcie_bandwidth(const OrrFabric *fabric) {
+  const double efficiency = node_of(fabric)->host_link_efficiency;
+  return nominal_pcie(fabric) *
+         (is_limit(fabric) ? MAX(efficiency, measured_with_the_link) : efficiency);
+}
+
+gboolean orr_fabric_network_on_pcie(const OrrFabric *fabric) {
+  const int path = node_of(fabric)->host.network_path;
+  return path == ORR_NETWORK_AUTO ? is_limit(fabric) : path != ORR_NETWORK_APART;
 }
 
 gboolean orr_fabric_peers_on_pcie(const OrrFabric *fabric) {
