@@ -28,7 +28,9 @@
  * twisted torus, rings of a short axis close after two rounds; the model counts one round of D_i
  * chips.
  *
- * Neither is an NCCL algorithm, so both must be forced. algorithm: bucket
+ * Neither is NCCL's: where the profile has rows of NCCL's algorithms (`nccl`), as on GPUs, both
+ * must be forced. Elsewhere, as on TPUs, the planner chooses them where they are the fastest.
+ * algorithm: bucket
  */
 #include <string.h>
 
@@ -237,7 +239,7 @@ static double oracle_bucket(const OrrCollectiveCall *call, double alpha_s, doubl
 const OrrCollectiveAlgorithm orr_torus_ring = {
     .entry = {.name = "torus-ring",
               .sentence = "Rings along the axes of a torus, one axis after another."},
-    .chosen = ORR_CHOSEN_NEVER,
+    .chosen = ORR_CHOSEN_ALWAYS,
     .needs = "a group that fills whole axes of a torus",
     .supports = supports,
     .plan = plan_rings,
@@ -248,7 +250,7 @@ const OrrCollectiveAlgorithm orr_torus_ring = {
 const OrrCollectiveAlgorithm orr_bucket = {
     .entry = {.name = "bucket",
               .sentence = "Rings along all axes of a torus and in both directions at once."},
-    .chosen = ORR_CHOSEN_NEVER,
+    .chosen = ORR_CHOSEN_ALWAYS,
     .needs = "a group that fills whole axes of a torus",
     .supports = supports,
     .plan = plan_bucket,

@@ -341,9 +341,11 @@ static const OrrField training_fields[] = {
             "What the job keeps in its hosts' memory."),
     SECTION("data-parallel", data_parallel, data_parallel_table, "{}",
             "How replicas reduce gradients."),
-    ORR_FIELD_TEXT(OrrTraining, "collectives", collectives, "auto",
-                   "Algorithm of every collective that it supports (see `orrery list "
-                   "collectives`); auto: the fastest for each."),
+    ORR_FIELD_TEXT(
+        OrrTraining, "collectives", collectives, "auto",
+        "Algorithm of every collective that it supports (see `orrery list "
+        "collectives`); auto: the fastest for each, on GPUs of NCCL's own, on a torus of "
+        "TPUs also of its rings (bucket, torus-ring)."),
     ORR_FIELD_REAL(OrrTraining, "run-tokens", run_tokens, ORR_UNIT_NONE, NULL,
                    "Tokens of the whole training run, e.g. 300e9; the simulated steps are a "
                    "sample of it: for run_days and cost_per_run; absent: neither is computed.",

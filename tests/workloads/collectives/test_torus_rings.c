@@ -2,6 +2,7 @@
  * Rings along the axes of a torus. A link between chips has 0.96 GB/s; a hop is NIC latency 2 us
  * and two chips of 0.1 us.
  */
+#include "calibration/profile/profile.h"
 #include "tests/workloads/collectives/test_collective_fixture.h"
 
 #define LINK 0.96e9
@@ -59,6 +60,27 @@ static void test_fewer_hops_than_a_ring(void) {
   g_autoptr(OrrCollectivePlan) ring = on_torus(&other, "4x4x4", 64, ORR_ALL_REDUCE, "ring");
   g_assert_cmpfloat(latency_of(bucket), <, latency_of(ring) / 6);
   g_assert_cmpfloat(bucket->predicted_s, <, ring->predicted_s / 5);
+}
+
+/* Without rows of NCCL's algorithms the fastest is chosen: the bucket, (n-1)/n S / (2 d) a pass.
+ * With rows, of a library without the bucket, it must be forced. */
+static void test_auto(void) {
+  static const char rows[] =
+      "name: p\ndevice: d\nnccl:\n- {algorithm: ring, protocol: simple, base: 5 us, scale-up-step: "
+      "1 us, scale-out-step: 2 us, scale-up-efficiency: 1, scale-out-efficiency: 1}\n";
+  g_auto(Machine) machine;
+  g_autoptr(OrrCollectivePlan) plan = on_torus(&machine, "4x4x4", 64, ORR_ALL_REDUCE, NULL);
+  g_assert_cmpstr(plan->algorithm->entry.name, ==, "bucket");
+  assert_close(plan->predicted_s - latency_of(plan), 2 * 63. / 64 / 6 * 1e9 / LINK, 1e-3);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_yaml_parse(rows, strlen(rows), "rows", diags);
+  g_autoptr(OrrProfile) profile = orr_profile_read(tree, NULL, diags);
+  g_autoptr(OrrCostModel) cost = orr_cost_model_new(profile, &machine.cluster.device, NULL);
+  g_autofree gint64 *gpus = group_new(64, 0, 1);
+  const OrrCollectiveContext context = {.fabric = machine.fabric, .cost = cost};
+  const OrrCollectiveCall call = {.op = ORR_ALL_REDUCE, .bytes = 1e9, .gpus = gpus, .n = 64};
+  g_autoptr(OrrCollectivePlan) nccl = orr_collective_plan(&context, &call, NULL, NULL);
+  g_assert_cmpstr(nccl->algorithm->entry.name, ==, "ring");
 }
 
 /* Not of a part of the torus, nor in another order, nor elsewhere. */
@@ -135,6 +157,7 @@ static void test_slices(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/torus-rings/closed-forms", test_closed_forms);
+  g_test_add_func("/torus-rings/auto", test_auto);
   g_test_add_func("/torus-rings/hops", test_fewer_hops_than_a_ring);
   g_test_add_func("/torus-rings/whole-torus", test_needs_the_whole_torus);
   g_test_add_func("/torus-rings/whole-axes", test_whole_axes);
