@@ -179,6 +179,7 @@ static OrrFabric *view_of(const OrrFabric *whole) {
                      ? g_memdup2(whole->gpu_of, (gsize)whole->n_slice * sizeof *whole->gpu_of)
                      : NULL;
   if (view->avoid) g_hash_table_ref(view->avoid);
+  if (view->left) g_hash_table_ref(view->left);
   return view;
 }
 
@@ -186,6 +187,13 @@ OrrFabric *orr_fabric_avoiding(const OrrFabric *whole, GHashTable *avoid) {
   OrrFabric *view = view_of(whole);
   if (view->avoid) g_hash_table_unref(view->avoid);
   view->avoid = g_hash_table_ref(avoid);
+  return view;
+}
+
+OrrFabric *orr_fabric_losing(const OrrFabric *whole, GHashTable *left) {
+  OrrFabric *view = view_of(whole);
+  if (view->left) g_hash_table_unref(view->left);
+  view->left = g_hash_table_ref(left);
   return view;
 }
 
@@ -215,6 +223,7 @@ void orr_fabric_free(OrrFabric *fabric) {
   if (!fabric) return;
   if (fabric->plan && !fabric->is_view) fabric->kind->plan_free(fabric->plan);
   if (fabric->avoid) g_hash_table_unref(fabric->avoid);
+  if (fabric->left) g_hash_table_unref(fabric->left);
   if (fabric->notes && !fabric->is_view) {
     g_array_unref(fabric->notes->spreads);
     g_free(fabric->notes);
@@ -230,7 +239,7 @@ gint64 orr_fabric_n_gpus(const OrrFabric *fabric) {
 
 gint64 orr_fabric_n_links(const OrrFabric *fabric) { return fabric->n_links; }
 
-double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link) {
+static double built_bandwidth(const OrrFabric *fabric, guint32 link) {
   if (link >= fabric->memory_base) return orr_fabric_memory_bandwidth(fabric);
   if (link >= fabric->storage_base)
     return orr_fabric_storage_link_bandwidth(fabric, link - fabric->storage_base);
@@ -243,6 +252,12 @@ double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link) {
     return orr_node_shape_port_bandwidth(&cluster->node) * orr_fabric_nic_fraction(fabric);
   return fabric->kind->link_bandwidth(fabric->plan, link - fabric->net_base) *
          orr_fabric_switch_fraction(fabric) * (1 - fabric->taken);
+}
+
+double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link) {
+  const double *left =
+      fabric->left ? g_hash_table_lookup(fabric->left, GUINT_TO_POINTER(link)) : NULL;
+  return built_bandwidth(fabric, link) * (left ? *left : 1);
 }
 
 gint64 orr_fabric_domain_size(const OrrFabric *fabric) {
@@ -311,7 +326,7 @@ guint orr_fabric_n_orbits(const OrrFabric *fabric) {
   const OrrCluster *cluster = fabric->cluster;
   const gboolean spread =
       cluster->routing == ORR_ROUTING_IDEAL || cluster->routing == ORR_ROUTING_ADAPTIVE;
-  const gboolean whole = !fabric->gpu_of && !fabric->avoid && fabric->taken == 0 &&
+  const gboolean whole = !fabric->gpu_of && !fabric->avoid && !fabric->left && fabric->taken == 0 &&
                          orr_cluster_n_gpus(cluster) == fabric->n_gpus &&
                          orr_cluster_n_built_nodes(cluster) == orr_cluster_n_nodes(cluster);
   if (!spread || !whole || !fabric->plan || !fabric->kind->n_orbits ||

@@ -167,6 +167,10 @@ OrrFabricNotes *orr_fabric_notes(const OrrFabric *fabric);
  * it was. @whole must outlive it. */
 OrrFabric *orr_fabric_avoiding(const OrrFabric *whole, GHashTable *avoid);
 
+/* A view of @whole in which the links of @left (fabric link -> double, kept by reference) have that
+ * fraction of their bandwidth. @whole must outlive it. */
+OrrFabric *orr_fabric_losing(const OrrFabric *whole, GHashTable *left);
+
 gint64 orr_fabric_n_gpus(const OrrFabric *fabric);
 gint64 orr_fabric_n_links(const OrrFabric *fabric); /* one more than the largest link id */
 double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link); /* effective, bytes/s */

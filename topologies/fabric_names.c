@@ -153,12 +153,13 @@ void orr_fabric_link_ends(const OrrFabric *fabric, guint32 link, char *ret_ends[
 }
 
 /* The network cards below the switch: those whose route to the same card of the last node, or of
- * the first, begins at the switch. */
+ * the first, begins at the switch; where a leaf joins all nodes, by the route to another card. */
 static void add_cards(const OrrFabric *fabric, const char *name, GArray *parts) {
   const gint64 n = fabric->n_ports, each = orr_node_shape_n_ports(&fabric->cluster->node);
   for (gint64 port = 0; port < n; port++) {
     g_autofree char *leaf = leaf_towards(fabric, port, n - each + port % each);
     if (!leaf) leaf = leaf_towards(fabric, port, port % each);
+    if (!leaf) leaf = leaf_towards(fabric, port, n - each + (port + 1) % each);
     if (g_strcmp0(leaf, name) != 0) continue;
     for (guint i = 0; i < 2; i++) add_part(parts, (guint32)(fabric->nic_base + 2 * port) + i, 1);
   }

@@ -20,6 +20,7 @@ struct OrrFabric {
   double taken;      /* fraction of switches' links that others have; 0: none */
   gboolean is_view;  /* the plan belongs to another fabric */
   GHashTable *avoid; /* links that routes avoid; NULL: none */
+  GHashTable *left;  /* link -> double: the fraction of its bandwidth that is left; NULL: all */
   const OrrCluster *cluster;
   const OrrFabricKind *kind;
   gpointer plan; /* NULL without NICs */

@@ -63,6 +63,17 @@ void orr_work_times(const OrrWork *work, double *ret_end_s, double *ret_answer_s
   if (ret_answer_s) *ret_answer_s = answer_s;
 }
 
+static void clear_fabric_change(gpointer change) {
+  OrrFabric *fabric = ((OrrFabricChange *)change)->fabric;
+  if (fabric) orr_fabric_free(fabric);
+}
+
+GArray *orr_work_fabric_changes_new(void) {
+  GArray *changes = g_array_new(FALSE, TRUE, sizeof(OrrFabricChange));
+  g_array_set_clear_func(changes, clear_fabric_change);
+  return changes;
+}
+
 void orr_work_free(OrrWork *work) {
   if (!work) return;
   if (work->program) orr_program_free(work->program);
@@ -72,5 +83,6 @@ void orr_work_free(OrrWork *work) {
   g_free(work->link_bytes);
   orr_work_calls_free(work->calls);
   if (work->gpu_changes) g_array_unref(work->gpu_changes);
+  if (work->fabric_changes) g_array_unref(work->fabric_changes);
   work->kind->work_free(work);
 }

@@ -112,6 +112,16 @@ typedef struct {
   double factor; /* otherwise: kernels take this many times as long */
 } OrrGpuChange;
 
+/* The machine's links as they are from some time on, for a live work: what is left of them, and the
+ * routes around them. Owns the fabric. */
+typedef struct {
+  double at_s;       /* the engine's */
+  OrrFabric *fabric; /* NULL: as built */
+} OrrFabricChange;
+
+/* Array of OrrFabricChange. */
+GArray *orr_work_fabric_changes_new(void);
+
 /* A key of a workload that holds another workload, without `kind`. */
 typedef struct {
   const char *key, *kind;
@@ -138,7 +148,8 @@ struct OrrWork {
   double *link_bytes; /* live kinds: bytes sent, by program link */
   /* live kinds: of OrrGpuChange, ordered by time: changes of its GPUs; NULL: none */
   GArray *gpu_changes;
-  GArray *links; /* of guint32: the fabric link behind each program link */
+  GArray *fabric_changes; /* the same, of OrrFabricChange */
+  GArray *links;          /* of guint32: the fabric link behind each program link */
   /* of guint32: the lane of each GPU, ORR_NO_LANE for none; NULL for live kinds */
   GArray *lane_of_gpu;
   struct OrrWorkCalls *calls; /* work_calls.h; NULL: not kept */

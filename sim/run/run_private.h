@@ -119,6 +119,8 @@ typedef struct {
 } OrrStruckJob;
 
 /* Appends to @rows an OrrFaultRow for each outage that began before the job's end. */
+/* Warns where a live @work has collectives that faults of links would slow, and do not. */
+void orr_simulate_faults_warn(const OrrWork *work, const GPtrArray *outages, GPtrArray *warnings);
 void orr_simulate_faults_rows(const OrrStruckJob *job, GArray *rows);
 
 /* simulate_jobs.c: several jobs on one machine: each with its own answer, and how much the others

@@ -16,6 +16,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
+#include "workloads/serving/serving_work.h"
 
 /* After this many rounds of refining, every replica is replayed. */
 #define MOST_ROUNDS 8
@@ -119,6 +120,31 @@ static OrrOutageJob outage_job(const Faulty *faulty) {
                         .gpus_per_node = faulty->scenario->cluster.node.gpus};
 }
 
+static void take_changes(Faulty *faulty, const OrrOutageJob *job) {
+  faulty->work->gpu_changes = orr_outages_gpu_changes(faulty->outages, job);
+  faulty->work->fabric_changes =
+      orr_fabric_changes_find(faulty->outages, faulty->detours, faulty->fabrics, faulty->fabric);
+}
+
+/* Whether faults of links slow what an engine itself sends: collectives, sends between stages. */
+static gboolean feels_links(const OrrWork *work) {
+  return work->fabric_changes && work->kind == &orr_serving_kind &&
+         ((const OrrServingWork *)work)->params.parallel.feed.gpus == 0;
+}
+
+void orr_simulate_faults_warn(const OrrWork *work, const GPtrArray *outages, GPtrArray *warnings) {
+  gboolean any = FALSE;
+  for (guint i = 0; i < outages->len; i++) {
+    const GArray *effects = ((const OrrOutage *)outages->pdata[i])->effects;
+    for (guint k = 0; k < effects->len; k++)
+      any |= g_array_index(effects, OrrFaultEffect, k).kind == ORR_FAULT_EFFECT_LINK;
+  }
+  if (!any || !orr_work_is_live(work) || feels_links(work)) return;
+  g_ptr_array_add(
+      warnings, g_strdup("faults of links slow flows between engines, but not the collectives and "
+                         "exchanges within them, which take as long as without faults"));
+}
+
 /* Replaces the work's program with one to which the outages happen. */
 static gboolean strike(Faulty *faulty, GError **error) {
   OrrOutageJob job = outage_job(faulty);
@@ -126,8 +152,7 @@ static gboolean strike(Faulty *faulty, GError **error) {
                                (const guint32 *)(void *)faulty->work->links->data, 0};
   g_autoptr(OrrProgram) program = orr_program_merge(&part, 1, &job.offset);
   orr_outages_apply(program, &job, 1, faulty->outages, faulty->detours, faulty->works);
-  if (orr_work_is_live(faulty->work))
-    faulty->work->gpu_changes = orr_outages_gpu_changes(faulty->outages, &job);
+  if (orr_work_is_live(faulty->work)) take_changes(faulty, &job);
   if (!orr_program_seal(program, error)) return FALSE;
   orr_program_free(faulty->work->program);
   faulty->work->program = g_steal_pointer(&program);
@@ -234,6 +259,7 @@ static gboolean run(Faulty *faulty, const OrrSimulation *simulation, OrrOutcome 
                             .end_s = end_s,
                             .clean_s = faulty->clean.end_s};
   orr_simulate_faults_rows(&job, outcome->faults);
+  orr_simulate_faults_warn(faulty->work, faulty->outages, outcome->warnings);
   if (end_s > ORR_FAULT_HORIZON * faulty->clean.end_s)
     g_ptr_array_add(
         outcome->warnings,

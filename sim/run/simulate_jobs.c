@@ -351,6 +351,7 @@ static OrrOutcome *outcome_of(const Together *all, Job *job) {
                           .replay = {job->end_s, all->replay.n_events, all->replay.n_transfers}};
   for (guint i = 0; i < all->world->warnings->len; i++)
     g_ptr_array_add(outcome->warnings, g_strdup(all->world->warnings->pdata[i]));
+  if (all->outages) orr_simulate_faults_warn(job->work, all->outages, outcome->warnings);
   orr_engine_choice_record(&all->choice, all->engine, outcome);
   outcome->fidelity = orr_fidelity_words[job->work->fidelity];
   orr_kinds_answer(&replayed, outcome);

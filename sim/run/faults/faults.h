@@ -159,3 +159,11 @@ const OrrOutage *orr_outages_loss(const GPtrArray *outages, const OrrOutageJob *
 
 /* What happens to the GPUs of a live @job: array of OrrGpuChange, by date; owned. */
 GArray *orr_outages_gpu_changes(const GPtrArray *outages, const OrrOutageJob *job);
+
+/* Links that are lost keep this fraction, so that what crosses them never ends. */
+#define ORR_LINK_LOST 1e-15
+
+/* What happens to the links of @fabric: array of OrrFabricChange, by date; owned. @fabrics: per
+ * detour, as orr_detours_fabrics makes them; they and @fabric must outlive it. */
+GArray *orr_fabric_changes_find(const GPtrArray *outages, const GArray *detours,
+                                const GPtrArray *fabrics, const OrrFabric *fabric);

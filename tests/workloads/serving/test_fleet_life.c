@@ -239,6 +239,41 @@ static void test_refused(void) {
   serving_refused("workload.autoscaling={by: queue, interval: 0 s}", "interval");
 }
 
+/* --- faults of links --- */
+
+/* One prompt of 4,096 tokens with one token of output, over two stages of a node each. */
+#define STAGES                                                                                     \
+  "cluster.nodes=2;workload.parallel={tp: 8, pp: 2};workload.requests=1;workload.output={tokens: " \
+  "1};workload.input={kind: constant, tokens: 4096};workload.load={kind: constant, rate: 1};"
+
+static double first_token_s(const char *sets) {
+  g_autofree char *all = g_strconcat(STAGES, sets, NULL);
+  g_autoptr(OrrOutcome) outcome = serving_run(all);
+  return serving_request(outcome, 0)->ttft_s;
+}
+
+/* The slowest of eight NICs sets the pace of a send between stages: one with a tenth of its rate
+ * costs as much as eight. */
+static void test_slow_nic(void) {
+  const double built = first_token_s("cluster.node.nic-bandwidth=400 Gb/s"),
+               one = first_token_s("faults=[{fault: {kind: nic, gpu: 3, bandwidth: 0.1}}]"),
+               all = first_token_s("cluster.node.nic-bandwidth=40 Gb/s");
+  g_assert_cmpfloat(all, >, 1.01 * built);
+  g_assert_cmpfloat_with_epsilon(one, all, 1e-9 * all);
+}
+
+/* An engine begins no step while a NIC that it needs, or the leaf above it, is down: a prompt that
+ * comes at 0 has its token 5 s later than otherwise. For good, it never has it. */
+static void test_nic_down(void) {
+  const double built = first_token_s("cluster.node.nic-bandwidth=400 Gb/s"),
+               down = first_token_s("faults=[{until: 5 s, fault: {kind: nic, gpu: 3}}]"),
+               leaf = first_token_s("faults=[{until: 5 s, fault: {kind: switch, name: leaf0}}]");
+  g_assert_cmpfloat_with_epsilon(down, 5 + built, 1e-9);
+  g_assert_cmpfloat_with_epsilon(leaf, 5 + built, 1e-9);
+  serving_refused(STAGES "faults=[{fault: {kind: nic, gpu: 3}}]",
+                  "took a link that its engine needs");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/fleet-life/cold-start", test_cold_start);
@@ -254,5 +289,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/fleet-life/all-lost", test_all_lost);
   g_test_add_func("/workloads/fleet-life/slow-gpu", test_slow_gpu);
   g_test_add_func("/workloads/fleet-life/refused", test_refused);
+  g_test_add_func("/workloads/serving/life/slow-nic", test_slow_nic);
+  g_test_add_func("/workloads/serving/life/nic-down", test_nic_down);
   return g_test_run();
 }

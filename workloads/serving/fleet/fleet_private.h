@@ -29,6 +29,14 @@ gboolean orr_group_costs_open(OrrServingRun *run, GError **error);
 void orr_group_costs_close(const OrrServingRun *run);
 void orr_group_costs_free(OrrServingRun *run);
 
+/* engine_links.c: the machine's links now are as @fabric has them (NULL: as built). Reprices the
+ * steps of the replicas whose collectives, exchanges or sends between stages they change. */
+void orr_engine_links_change(OrrRoute *route, const OrrFabric *fabric);
+/* What the steps of @replica's engine take over @fabric, at its own GPUs; NULL with @error. @world
+ * is storage that must outlive it. */
+OrrServingCost *orr_group_costs_at(const OrrServingRun *run, guint replica, const OrrFabric *fabric,
+                                   OrrWorld *world, GError **error);
+
 /* life.c: replicas that come and go: autoscaling, lost nodes and cold starts. */
 
 typedef struct OrrLife OrrLife;

@@ -15,6 +15,29 @@ static gboolean open_pools(OrrServingRun *run, guint g, OrrServingCostParams cos
          (run->pools[g] = orr_serving_pools_new(&cost, run->costs[g], &pools, error)) != NULL;
 }
 
+/* Of the GPUs of the machine's first replica. */
+static OrrServingCostParams cost_params(const OrrServingRun *run, guint g) {
+  const OrrServing *params = &g_array_index(run->work->groups, OrrServedGroup, g).params;
+  return (OrrServingCostParams){.world = &run->worlds[g],
+                                .shard = orr_serving_loaded_shard(params, run->work->world->model),
+                                .pp = params->parallel.pp,
+                                .kernels = (OrrKernelLibrary)params->engine.kernels,
+                                .nccl = params->engine.nccl,
+                                .all_reduce = params->engine.all_reduce,
+                                .all_to_all = params->parallel.all_to_all,
+                                .lora = orr_serving_lora(params),
+                                .graph_largest = params->engine.graph_largest,
+                                .graph_unit = (OrrGraphUnit)params->engine.graph_unit,
+                                .graph_sizes = (OrrGraphSizes)params->engine.graph_sizes,
+                                .graph_prompts = params->engine.graph_prompts,
+                                .is_eager = params->engine.eager,
+                                .launch_s = params->engine.host.launch_s,
+                                .stage_tensors = params->engine.stage_tensors,
+                                .stage_slices = params->engine.stage_slices,
+                                .experts = params->engine.experts,
+                                .pads = params->engine.graph_padding};
+}
+
 static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
   const OrrServedGroup *group = &g_array_index(run->work->groups, OrrServedGroup, g);
   const OrrServing *params = &group->params;
@@ -24,25 +47,7 @@ static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
     world->cost =
         world->cost_of ? world->cost_of(world->machines, &group->cluster.device, error) : NULL;
   if (!world->cost) return FALSE;
-  const OrrServingCostParams cost = {.world = world,
-                                     .shard =
-                                         orr_serving_loaded_shard(params, run->work->world->model),
-                                     .pp = params->parallel.pp,
-                                     .kernels = (OrrKernelLibrary)params->engine.kernels,
-                                     .nccl = params->engine.nccl,
-                                     .all_reduce = params->engine.all_reduce,
-                                     .all_to_all = params->parallel.all_to_all,
-                                     .lora = orr_serving_lora(params),
-                                     .graph_largest = params->engine.graph_largest,
-                                     .graph_unit = (OrrGraphUnit)params->engine.graph_unit,
-                                     .graph_sizes = (OrrGraphSizes)params->engine.graph_sizes,
-                                     .graph_prompts = params->engine.graph_prompts,
-                                     .is_eager = params->engine.eager,
-                                     .launch_s = params->engine.host.launch_s,
-                                     .stage_tensors = params->engine.stage_tensors,
-                                     .stage_slices = params->engine.stage_slices,
-                                     .experts = params->engine.experts,
-                                     .pads = params->engine.graph_padding};
+  const OrrServingCostParams cost = cost_params(run, g);
   if (params->parallel.feed.gpus > 0) return open_pools(run, g, cost, error);
   if (!(run->costs[g] = orr_serving_cost_new(&cost, error))) return FALSE;
   if (orr_speculation_of(&params->engine.speculation).tokens == 0) return TRUE;
@@ -52,12 +57,25 @@ static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
 gboolean orr_group_costs_open(OrrServingRun *run, GError **error) {
   const guint n = run->work->groups->len;
   run->worlds = g_new0(OrrWorld, n);
+  run->own_worlds = g_new0(OrrWorld, run->work->params.replicas);
   run->costs = g_new0(OrrServingCost *, n);
   run->pools = g_new0(OrrServingPools *, n);
   run->drafters = g_new0(OrrDrafter *, n);
   for (guint g = 0; g < n; g++)
     if (!open_costs(run, g, error)) return FALSE;
   return TRUE;
+}
+
+OrrServingCost *orr_group_costs_at(const OrrServingRun *run, guint replica, const OrrFabric *fabric,
+                                   OrrWorld *world, GError **error) {
+  const guint g = run->work->replicas[replica].group;
+  const OrrServedGroup *group = &g_array_index(run->work->groups, OrrServedGroup, g);
+  OrrServingCostParams cost = cost_params(run, g);
+  *world = run->worlds[g];
+  world->fabric = fabric;
+  cost.world = world;
+  cost.first_gpu = group->first_gpu + ((gint64)replica - group->first) * group->gpus;
+  return orr_serving_cost_new(&cost, error);
 }
 
 static void close_cost(OrrServingWork *work, OrrServingCost *cost) {
@@ -99,4 +117,5 @@ void orr_group_costs_free(OrrServingRun *run) {
   g_free(run->pools);
   g_free(run->costs);
   g_free(run->worlds);
+  g_free(run->own_worlds);
 }

@@ -64,7 +64,7 @@ typedef struct {
 
 typedef struct {
   OrrLife *life;
-  guint index; /* of the work's gpu_changes */
+  guint index; /* of the work's gpu_changes or fabric_changes */
 } Change;
 
 struct OrrLife {
@@ -76,7 +76,7 @@ struct OrrLife {
   guint n_pools, n_starting, n_changes_left;
   gboolean is_open; /* the job has begun */
   OrrPool *starts;
-  Change *changes;
+  Change *changes, *link_changes;
   guint64 answered, in_time;
 };
 
@@ -247,6 +247,28 @@ static void change(void *user) {
   if (it->factor > 0 && one->n_lost == 0 && one->state == DOWN) begin_start(one);
 }
 
+static void links_change(void *user) {
+  const Change *at = user;
+  OrrLife *life = at->life;
+  life->n_changes_left--;
+  if (life->run->error || is_over(life)) return;
+  orr_engine_links_change(
+      life->route,
+      g_array_index(life->run->work->work.fabric_changes, OrrFabricChange, at->index).fabric);
+}
+
+static void plan_link_changes(OrrLife *life) {
+  const GArray *changes = life->run->work->work.fabric_changes;
+  if (!changes) return;
+  life->link_changes = g_new(Change, changes->len + 1);
+  life->n_changes_left += changes->len;
+  for (guint i = 0; i < changes->len; i++) {
+    life->link_changes[i] = (Change){life, i};
+    orr_engine_at(life->run->engine, g_array_index(changes, OrrFabricChange, i).at_s, links_change,
+                  &life->link_changes[i]);
+  }
+}
+
 static void plan_changes(OrrLife *life) {
   const GArray *changes = life->run->work->work.gpu_changes;
   if (!changes) return;
@@ -404,6 +426,7 @@ OrrLife *orr_life_new(OrrRoute *route, const OrrLifeReports *reports) {
     life->all[i] = (One){.life = life, .index = (guint)i};
   for (gint64 i = 0; i < params->replicas; i++) route->is_up[i] = FALSE;
   plan_changes(life);
+  plan_link_changes(life);
   orr_engine_at(run->engine, run->start_s, open_pools, life);
   return life;
 }
@@ -413,7 +436,7 @@ void orr_life_free(OrrLife *life) {
   for (gint64 i = 0; i < params_of(life)->replicas; i++) g_free(life->all[i].slow);
   for (guint i = 0; i < life->n_pools; i++) g_array_unref(life->pools[i].wishes);
   orr_pool_free(life->starts);
-  ORR_FREE(life->all, life->changes, life);
+  ORR_FREE(life->all, life->changes, life->link_changes, life);
 }
 
 void orr_life_close(const OrrLife *life, double end_s) {

@@ -87,6 +87,7 @@ void orr_replica_free(OrrReplica *replica) {
   orr_tier_store_free(replica->tiers.stores[ORR_TIER_HOST]);
   orr_tier_store_free(replica->tiers.stores[ORR_TIER_SSD]);
   orr_pool_free(replica->flights);
+  orr_serving_cost_free(replica->price);
   orr_pool_free(replica->deliveries);
   g_queue_clear(&replica->expected);
   g_queue_clear(&replica->joined);
@@ -118,7 +119,8 @@ gint64 orr_replica_prompt_tokens(const OrrReplica *replica) { return replica->pr
 
 /* A slow GPU slows its group's kernels: they meet in every layer. */
 OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape *shape) {
-  OrrStepTime time = orr_serving_run_step_time(replica->run, replica->books->group, shape);
+  OrrStepTime time =
+      orr_serving_run_step_time(replica->run, replica->books->group, replica->price, shape);
   if (replica->slow == 1) return time;
   const double more_s = (replica->slow - 1) * (time.gpu_s - time.comm_s);
   time.gpu_s += more_s;
@@ -438,7 +440,7 @@ static void settle(OrrReplica *replica) {
 /* What can begin now, begins. */
 void orr_replica_plan(OrrReplica *replica) {
   const double now_s = orr_engine_now(replica->run->engine);
-  if (replica->run->error || replica->n_reading > 0) return;
+  if (replica->run->error || replica->n_reading > 0 || replica->is_cut) return;
   if (replica->group->params.parallel.pp > 1) {
     do settle(replica);
     while (orr_replica_pipeline_begin_batch(replica, now_s));
@@ -561,7 +563,9 @@ gboolean orr_replica_close(OrrReplica *replica, GError **error) {
   }
   if (replica->n_requests == 0) return TRUE;
   return orr_fault_set(error, ORR_FAULT_STUCK,
-                       "replica %d: %" G_GINT64_FORMAT
-                       " requests wait for ever: none of them finds room in the key-value cache",
-                       replica->index, replica->n_requests);
+                       "replica %d: %" G_GINT64_FORMAT " requests wait for ever: %s",
+                       replica->index, replica->n_requests,
+                       replica->is_cut ? "faults took a link that its engine needs, and no route "
+                                         "goes around it"
+                                       : "none of them finds room in the key-value cache");
 }

@@ -94,7 +94,9 @@ gboolean orr_replica_is_empty(const OrrReplica *replica);
 /* --- comes and goes: replica_loss.c --- */
 
 void orr_replica_slow(OrrReplica *replica, double factor); /* its kernels, from the next step on */
-void orr_replica_forget(OrrReplica *replica);              /* its caches; it is empty */
+/* From the next step on, what its steps take; NULL: as built. @is_cut: it waits. Takes @price. */
+void orr_replica_reprice(OrrReplica *replica, OrrServingCost *price, gboolean is_cut);
+void orr_replica_forget(OrrReplica *replica); /* its caches; it is empty */
 /* All that it had is gone. Appends its requests to @requests and sorts them by number; those on
  * their way between two replicas are their station's to append before. */
 void orr_replica_lose(OrrReplica *replica, GPtrArray *requests);

@@ -20,6 +20,15 @@ void orr_replica_slow(OrrReplica *replica, double factor) {
   orr_replica_notice(replica);
 }
 
+void orr_replica_reprice(OrrReplica *replica, OrrServingCost *price, gboolean is_cut) {
+  const gboolean goes_on = replica->is_cut && !is_cut;
+  orr_serving_cost_free(replica->price);
+  replica->price = price;
+  replica->is_cut = is_cut;
+  orr_replica_notice(replica);
+  if (goes_on) orr_replica_plan(replica);
+}
+
 void orr_replica_unexpect(OrrReplica *replica, OrrRequest *request) {
   replica->n_requests--;
   if (g_queue_remove(&replica->expected, request)) return;

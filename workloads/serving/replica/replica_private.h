@@ -47,6 +47,8 @@ struct OrrReplica {
   gint64 unpolled_steps;   /* since it last looked for requests: replica_async.c */
   double polled_s;         /* requests that came later are not known */
   double slow;             /* factor on the time of its kernels */
+  OrrServingCost *price;   /* of its steps, while faults slow its collectives; NULL: the group's */
+  gboolean is_cut;         /* a link that they need is lost: it begins no step */
   guint generation;        /* batches under way when it was lost are void */
   OrrPool *deliveries;     /* frontend.c */
   GQueue newcomers;        /* OrrRequest*: wait since the last step began */

@@ -28,6 +28,7 @@ typedef struct {
   gboolean dates_blocks;   /* and by when blocks come and go: no steps are taken at once */
   gboolean streams;        /* clients get tokens as they are written; FALSE: all at the end */
   OrrWorld *worlds;        /* by group: with its device and costs */
+  OrrWorld *own_worlds;    /* by replica: with faulty links, while it has a price of its own */
   OrrServingCost **costs;  /* of attention's GPUs, where the feed-forwards have their own */
   OrrServingPools **pools; /* by group; NULL: one pool computes all */
   OrrDrafter **drafters;   /* by group; NULL: speculation is off */
@@ -47,8 +48,8 @@ static inline double orr_serving_run_now(const OrrServingRun *run) {
 /* On the GPUs: the model alone. */
 OrrStepTime orr_serving_run_model_time(const OrrServingRun *run, guint group,
                                        const OrrStepShape *shape);
-/* On the GPUs, speculation included. */
-OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
+/* On the GPUs, speculation included. @price: the replica's own model; NULL: its group's. */
+OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group, OrrServingCost *price,
                                       const OrrStepShape *shape);
 /* On the host. */
 double orr_serving_run_host_seconds(const OrrServingRun *run, guint group, guint sequences);

@@ -29,9 +29,10 @@ OrrStepTime orr_serving_run_model_time(const OrrServingRun *run, guint group,
                            : orr_serving_cost_step(run->costs[group], shape);
 }
 
-OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
+OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group, OrrServingCost *price,
                                       const OrrStepShape *shape) {
-  OrrStepTime time = orr_serving_run_model_time(run, group, shape);
+  OrrStepTime time =
+      price ? orr_serving_cost_step(price, shape) : orr_serving_run_model_time(run, group, shape);
   const OrrStepTime draft = orr_drafter_step(run->drafters[group], shape);
   time.gpu_s += draft.gpu_s;
   time.stage_s += draft.stage_s;
