@@ -179,10 +179,13 @@ static void add_replay(OrrPage *page, const OrrOutcome *outcome, gint64 n_events
 
 /* The traffic with the file system: bytes, time and rate of each kind. */
 static void add_storage(OrrPage *page, const OrrOutcome *outcome) {
-  ORR_EACH_AT(i, const OrrStorageRow, row, outcome->storage)
+  ORR_EACH_AT(i, const OrrStorageRow, row, outcome->storage) {
     orr_page_line(page, i == 0 ? "storage" : "", "%d %s of %s: %s, %s", (int)row->count, row->name,
                   orr_page_bytes(page, row->bytes), orr_page_seconds(page, row->wall_s),
                   orr_page_quantity(page, row->bytes_per_s, ORR_UNIT_BYTES_PER_S));
+    if (g_str_equal(row->name, orr_storage_use_name(ORR_STORAGE_USE_LOAD)))
+      orr_page_more(page, ", before the first step and not part of its time");
+  }
 }
 
 static void add_training(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {

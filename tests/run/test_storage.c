@@ -14,7 +14,8 @@
 typedef struct {
   gboolean fine;
   char error[400];
-  double iteration_s, storage_s; /* storage_s: time that compute waited */
+  double iteration_s, storage_s; /* storage_s: time that compute waited in a step */
+  double power_w;
   OrrStorageRow rows[4];
   guint n, lanes;
 } Answer;
@@ -25,6 +26,7 @@ static void simulate_here(const char *text, Answer *answer) {
   if (!(answer->fine = outcome != NULL)) return;
   answer->iteration_s = outcome->result.training.iteration_time_s;
   answer->storage_s = outcome->time_by_kind[ORR_TIME_STORAGE];
+  answer->power_w = outcome->result.training.gpu_power_mean_w;
   answer->lanes = outcome->lanes->len;
   answer->n = outcome->storage->len;
   for (guint i = 0; i < outcome->storage->len; i++)
@@ -118,6 +120,44 @@ static void bytes(void) {
    * more for positions, and little for the rest. */
   g_assert_cmpfloat(a.rows[0].bytes, >=, 14 * (parameters + 7 * 2048 * h));
   g_assert_cmpfloat(a.rows[0].bytes, <=, 14 * (parameters + 7 * 2048 * h) * 1.005);
+}
+
+/* Each of 64 GPUs loads what it holds. Of N parameters, 14 bytes each, a checkpoint has 14 N bytes.
+ *
+ *   none      64 x 14 N               zero-1    64 x 2 N + 12 N
+ *   hsdp / 8  8 copies of 14 N        fsdp      14 N
+ *
+ * Servers give 40 GB/s. The load comes before the steps: these take and draw as much without it,
+ * but for launches that the host has ahead when the first one begins. */
+static void loads(void) {
+  static const struct {
+    const char *sharding;
+    double copies; /* of 14 N */
+  } cases[] = {{"none", 64},
+               {"zero-1", (64 * 2 + 12) / 14.0},
+               {"zero-3", 1},
+               {"fsdp", 1},
+               {"{kind: hsdp, group: 8}", 8}};
+  const char *const storage =
+      "max-nodes: 0, storage: {servers: 8, server-bandwidth: 5 GB/s, node-bandwidth: 1 TB/s}";
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *saved = g_strdup_printf(
+        ", steps: 2, optimizer: {sharding: %s}, checkpoint: {every: 1}", cases[i].sharding);
+    g_autofree char *both =
+        g_strdup_printf(", steps: 2, optimizer: {sharding: %s}, checkpoint: {every: 1, load: true}",
+                        cases[i].sharding);
+    const Answer a = fine("auto", "{tp: 1, pp: 1, dp: 64}", storage, saved);
+    const Answer b = fine("auto", "{tp: 1, pp: 1, dp: 64}", storage, both);
+    const OrrStorageRow *load = &b.rows[1];
+    g_test_message("%s: %g bytes of %g in %g s", cases[i].sharding, load->bytes, a.rows[0].bytes,
+                   load->wall_s);
+    g_assert_cmpuint(b.n, ==, 2);
+    g_assert_cmpfloat_with_epsilon(load->bytes / a.rows[0].bytes, cases[i].copies, 1e-9);
+    g_assert_cmpfloat_with_epsilon(load->wall_s, load->bytes / 40e9, 1e-9 * load->wall_s);
+    g_assert_cmpfloat_with_epsilon(b.iteration_s, a.iteration_s, 0.01 * a.iteration_s);
+    g_assert_cmpfloat_with_epsilon(b.storage_s, a.storage_s, 1e-6 * a.iteration_s);
+    g_assert_cmpfloat_with_epsilon(b.power_w, a.power_w, 0.01 * a.power_w);
+  }
 }
 
 /* Sharded or not, sync or not, over both attachments, over PCIe, with data: folded equals full. */
@@ -229,6 +269,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/storage/isolated", isolated);
   g_test_add_func("/storage/bytes", bytes);
+  g_test_add_func("/storage/loads", loads);
   g_test_add_func("/storage/folded-is-full", folded_is_full);
   g_test_add_func("/storage/scales", scales);
   g_test_add_func("/storage/async", async);

@@ -5,8 +5,8 @@
  *   tokens/s = global batch * sequence / iteration time
  *   MFU      = model FLOPs / (iteration time * GPUs) / peak        HFU: the same with recomputation
  *
- * The iteration time is the run's time over its steps. A checkpoint that is still being written
- * when the last step ends does not count.
+ * The iteration time is the run's time over its steps. A checkpoint that is loaded before the first
+ * step, or still being written when the last step ends, does not count.
  */
 #include "sim/run/answer/training_rows.h"
 
@@ -17,10 +17,15 @@
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 
+/* All lanes begin to load at 0 and wait for each other. */
+double orr_training_rows_load_s(const OrrReplayed *replayed) {
+  return orr_ledger_label(replayed->ledger, orr_storage_use_name(ORR_STORAGE_USE_LOAD)).covered_s;
+}
+
 static void add_steps(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const GArray *ends = orr_ledger_step_ends(replayed->ledger);
   const gboolean repeats = orr_ledger_repetition(replayed->ledger).times > 0;
-  double begin_s = 0;
+  double begin_s = orr_training_rows_load_s(replayed);
   for (guint i = 0; i < ends->len; i++) {
     const OrrStepRow row = {i, begin_s, g_array_index(ends, double, i), repeats && i > 1};
     g_array_append_val(outcome->steps, row);
@@ -217,14 +222,15 @@ static void fill_sizes(OrrTrainingResult *r, const OrrTrainingWork *work) {
 static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed,
                         OrrOutcome *outcome) {
   OrrTrainingResult *r = &outcome->result.training;
-  const double end_s = replayed->replay.end_s;
+  const double load_s = orr_training_rows_load_s(replayed), end_s = replayed->replay.end_s - load_s;
   orr_ledger_mean(replayed->ledger, outcome->time_by_kind);
+  outcome->time_by_kind[ORR_TIME_STORAGE] -= load_s;
   for (int kind = 0; kind < ORR_N_TIMES; kind++) {
     if (is_exposed_comm(kind)) r->exposed_comm_fraction += outcome->time_by_kind[kind] / end_s;
     if (kind == ORR_TIME_BUBBLE) r->bubble_fraction = outcome->time_by_kind[kind] / end_s;
     outcome->time_by_kind[kind] /= MAX(outcome->steps->len, 1);
   }
-  r->iteration_time_s = steps_end(replayed, outcome) / MAX(outcome->steps->len, 1);
+  r->iteration_time_s = (steps_end(replayed, outcome) - load_s) / MAX(outcome->steps->len, 1);
   fill_step_times(r, outcome->steps);
   fill_sizes(r, work);
   r->layer_forward_s = work->layer_forward_s;

@@ -13,6 +13,7 @@
  * published 2.3 TB: 13.1 bytes per parameter). Sharded, each rank writes a different slice of its
  * stage (PyTorch distributed checkpoint, Megatron's fully parallel save); else the first replica
  * writes its stages whole, and the others wait. The file of a GPU is spread over `stripes` servers.
+ * A load reads what each GPU holds: its stage's weights, or its shard of them (ZeRO-3, FSDP).
  *
  * On idle links, with B bytes per GPU on all of n GPUs of N nodes, and S servers with all stripes:
  *
@@ -42,10 +43,21 @@ static double checkpoint_bytes(const OrrJob *job, gint64 stage) {
                  weights.experts / (double)orr_grouping_n_holders(job, ORR_WEIGHTS_EXPERTS));
 }
 
-/* What a GPU reads back: its weights, and the optimizer state that it holds. */
+/* Parameters that a GPU holds: all of its stage's, or its shard of them. */
+static double held_parameters(const OrrJob *job, OrrWeights weights) {
+  double sum = 0;
+  for (int set = 0; set < ORR_N_WEIGHT_SETS; set++) {
+    const double frozen = set == ORR_WEIGHTS_DENSE ? weights.frozen : 0;
+    sum += (orr_weight_set_parameters(weights, set) + frozen) /
+           (double)(job->sharding.weights ? orr_job_shard_ranks(job, set) : 1);
+  }
+  return sum;
+}
+
+/* A GPU reads back the weights and the optimizer state that it holds. */
 static double load_bytes(const OrrJob *job, gint64 stage) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
-  return orr_dtype_bytes(job->shard.dtype) * (weights.dense + weights.experts + weights.frozen) +
+  return orr_dtype_bytes(job->shard.dtype) * held_parameters(job, weights) +
          optimizer_bytes(job) * orr_job_optimized(job, weights);
 }
 
