@@ -363,6 +363,7 @@ static OrrCampaignProcess process_of(const OrrCampaign *campaign, const OrrFailu
                               .nodes = takes_nodes(p) ? (is_shared ? p->nodes : 1) : 0,
                               .kills_host = takes_nodes(p),
                               .is_rack = is_shared,
+                              .is_of_job = p->scope == ORR_FAILURE_SCOPE_JOB,
                               .repair = p->repair,
                               .repair_s = p->repair_s > 0 ? p->repair_s : campaign->repair_s,
                               .repair_sigma = p->repair_sigma,
@@ -382,6 +383,7 @@ void orr_campaign_processes(const OrrCampaign *campaign, const OrrCluster *clust
     ORR_APPEND(processes, OrrCampaignProcess,
                {.name = straggler->fault.entry->name,
                 .n = 1,
+                .is_of_job = TRUE,
                 .scale_s = straggler->mtbf_s,
                 .slow_s = straggler->lasts_s});
 }

@@ -10,6 +10,10 @@
  *
  * While the job trains, progress grows by 1/slow a second; `slow` is the product of what replays
  * found for the stragglers of the moment and for the replicas that are missing.
+ *
+ * The nodes that the job has fail whether it trains or waits; nodes in repair and spares do not.
+ * With m of n nodes missing a process of nodes has (n - m) / n of its hazard: exact for nodes that
+ * fail one by one; racks are taken as if whole ones were missing.
  */
 #include "workloads/campaign/campaign_sim.h"
 
@@ -136,16 +140,16 @@ static gint64 draw_lemons(Sim *sim, gint64 taken, gint64 nodes, gint64 lemons, d
 
 static gboolean knows_lemons(const OrrCampaignProcess *p) { return p->nodes == 1 && !p->is_rack; }
 
-/* The job's nodes are others now, and so is how often they fail. */
-static void scale_rates(Sim *sim) {
-  const double n = (double)sim->input->nodes, lemons = (double)sim->lemons;
-  const double factor = (n + lemons * (sim->input->lemon_multiple - 1)) / n;
-  if (sim->input->lemon_fraction <= 0) return;
+/* At @at_s the job's nodes are others, and so is how often they fail. */
+static void scale_rates(Sim *sim, double at_s) {
+  const double n = (double)sim->input->nodes, present = n - (double)sim->missing;
+  const double worse = (double)sim->lemons * (sim->input->lemon_multiple - 1);
   for (guint i = 0; i < sim->n_draws; i++) {
     OrrCampaignDraw *draw = &sim->draws[i];
-    if (!knows_lemons(draw->process)) continue;
-    if (draw->next_s > sim->now_s)
-      orr_campaign_draw_scale(draw, sim->now_s, factor);
+    if (draw->process->is_of_job) continue;
+    const double factor = (present + (knows_lemons(draw->process) ? worse : 0)) / n;
+    if (draw->next_s > at_s)
+      orr_campaign_draw_scale(draw, at_s, factor);
     else
       draw->factor = factor; /* of the strike after this one */
   }
@@ -158,7 +162,7 @@ static void take_spares(Sim *sim) {
   sim->free_lemons -= lemons;
   sim->missing -= taken;
   sim->lemons += lemons;
-  if (lemons > 0) scale_rates(sim);
+  if (taken > 0) scale_rates(sim, sim->now_s);
 }
 
 /* Of @lemons that failed, those that come back: the others are found out and replaced. */
@@ -177,23 +181,11 @@ static void send_to_repair(Sim *sim, OrrCampaignDraw *draw) {
   if (nodes <= 0) return;
   repair.lemons = draw_lemons(sim, nodes, present, sim->lemons, weight);
   sim->lemons -= repair.lemons;
-  if (repair.lemons > 0) scale_rates(sim);
-  repair.lemons = keep_lemons(sim, repair.lemons);
-  g_array_append_val(sim->repairs, repair);
   sim->out += nodes;
   sim->missing += nodes;
-}
-
-/* Passes time in which the job does not train. */
-static void idle(Sim *sim, double to_s, int phase, guint cause) {
-  to_s = fmin(to_s, sim->input->duration_s);
-  while (sim->now_s < to_s) {
-    const double begin_s = sim->now_s;
-    pass(sim, fmin(to_s, fmax(next_back(sim), sim->now_s)));
-    take_back(sim);
-    if (sim->now_s > begin_s) lose(sim, cause, phase, sim->now_s - begin_s);
-    note(sim, begin_s, phase, cause);
-  }
+  scale_rates(sim, draw->next_s);
+  repair.lemons = keep_lemons(sim, repair.lemons);
+  g_array_append_val(sim->repairs, repair);
 }
 
 /* --- Failures --- */
@@ -225,6 +217,19 @@ static void absorb(Sim *sim) {
       orr_campaign_checkpoints_lose(sim->checkpoints, p->kills_host, p->is_rack);
     }
     orr_campaign_draw_next(&sim->draws[i]);
+  }
+}
+
+/* Passes time in which the job does not train. Whatever strikes at its very end is left. */
+static void idle(Sim *sim, double to_s, int phase, guint cause) {
+  to_s = fmin(to_s, sim->input->duration_s);
+  while (sim->now_s < to_s) {
+    const double begin_s = sim->now_s;
+    pass(sim, fmin(to_s, fmax(fmin(next_back(sim), next_strike(sim)), sim->now_s)));
+    take_back(sim);
+    if (sim->now_s > begin_s) lose(sim, cause, phase, sim->now_s - begin_s);
+    note(sim, begin_s, phase, cause);
+    if (sim->now_s < to_s) absorb(sim);
   }
 }
 
@@ -494,7 +499,7 @@ static void init(Sim *sim, const OrrCampaignInput *in, guint64 seed, gboolean ke
   for (guint i = 0; i < sim->n_draws; i++)
     orr_campaign_draw_init(&sim->draws[i], &g_array_index(in->processes, OrrCampaignProcess, i), i,
                            seed);
-  scale_rates(sim);
+  scale_rates(sim, 0);
 }
 
 static void clear(Sim *sim) {

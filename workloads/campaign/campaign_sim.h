@@ -52,6 +52,7 @@ typedef struct {
   gint64 nodes;        /* nodes that go out of service; 0: the job restarts where it is */
   gboolean kills_host; /* what those nodes or the job hold in host memory is lost */
   gboolean is_rack;    /* neighbours go together, peers among them */
+  gboolean is_of_job;  /* strikes the job as a whole: as often where nodes are missing */
   int repair;          /* OrrCampaignRepair */
   double repair_s, repair_sigma;
   double detect_s, diagnose_s;
@@ -188,10 +189,11 @@ typedef struct {
   double at_s;    /* the hazard before this is spent */
   double begin_s; /* of the job's attempt, for infant mortality */
   double next_s;  /* the next strike */
-  double factor;  /* of the hazard: lemons among the job's nodes */
+  double factor;  /* of the hazard: nodes missing, and lemons among the others */
 } OrrCampaignDraw;
 
-/* Strikes of all components that are expected until @t_s, without infant mortality and lemons. */
+/* Strikes of all components that are expected until @t_s while none is in repair, without infant
+ * mortality and lemons. */
 double orr_campaign_draw_hazard(const OrrCampaignProcess *process, double t_s);
 
 void orr_campaign_draw_init(OrrCampaignDraw *draw, const OrrCampaignProcess *process, guint index,

@@ -67,6 +67,35 @@ static void test_young_interval(void) {
   g_assert_cmpfloat(best_s, <, 0.98 * time_under_failures(&seldom, 1.0 / 2000, work_s / 600));
 }
 
+/* A node fails 100 h after it is in service, in the mean, and is then 300 h in repair: 8 nodes fail
+ * 8 T / 400 h times in T. In 200,000 h that is 4,000 times; with a quarter of a cycle as its
+ * standard deviation that is known to 0.4 %. */
+static void test_no_strike_in_repair(void) {
+  OrrFailures *set = set_new((OrrFailureProcess){.rate_per_hour = 0.01,
+                                                 .scope = ORR_FAILURE_SCOPE_NODE,
+                                                 .repair_s = 300 * 3600,
+                                                 .repair = ORR_FAILURE_REPAIR_FIXED},
+                             (OrrFailureLemons){0});
+  const OrrGangFailureRules rules = {.set = set, .repair_s = 1, .seed = 1};
+  OrrGangFailures *failures = orr_gang_failures_new(&rules, N_NODES, N_GPUS);
+  g_autoptr(GArray) nodes = g_array_new(FALSE, FALSE, sizeof(guint));
+  const gint64 end_us = 200000 * (gint64)3600 * ORR_GANG_US_PER_S;
+  double n = 0;
+  for (gint64 now_us = 0; now_us < end_us; now_us = orr_gang_failures_next_us(failures)) {
+    OrrGangStrike strike;
+    orr_gang_failures_return(failures, now_us, nodes);
+    if (!orr_gang_failures_strike(failures, now_us, &strike) ||
+        !orr_gang_failures_counts(failures, &strike, G_MAXINT64))
+      continue;
+    orr_gang_failures_take(failures, &strike, nodes);
+    n++;
+  }
+  g_test_message("%g strikes", n);
+  g_assert_cmpfloat_with_epsilon(n / 4000, 1, 0.02);
+  orr_gang_failures_free(failures);
+  set_free(set);
+}
+
 /* When nodes are struck first and next; a set that is drawn again with its seed gives the same. */
 typedef struct {
   OrrFailures *set;
@@ -286,6 +315,7 @@ static void test_blast(void) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/gang-failures/no-strike-in-repair", test_no_strike_in_repair);
   g_test_add_func("/gang_failures/shrink", test_shrink);
   g_test_add_func("/gang_failures/suspended", test_suspended);
   g_test_add_func("/gang_failures/replace-node-taken", test_replace_node_taken);

@@ -137,14 +137,21 @@ static gboolean hits(OrrGangFailures *failures, const OrrFailureProcess *p, guin
   return gpu < (double)failures->sizes[node];
 }
 
+/* Whether all nodes that it would strike are in repair: these cannot fail. */
+static gboolean is_all_out(const OrrGangFailures *failures, const OrrGangStrike *strike) {
+  guint node = strike->first;
+  while (node < strike->first + strike->n && orr_gang_failures_is_out(failures, node)) node++;
+  return node == strike->first + strike->n;
+}
+
 gboolean orr_gang_failures_counts(OrrGangFailures *failures, const OrrGangStrike *strike,
                                   gint64 age_us) {
   const OrrFailureProcess *p = failures->processes[strike->process].process;
   if (!hits(failures, p, strike->first)) return FALSE;
-  if (!(p->infant > 1)) return TRUE;
+  if (!(p->infant > 1)) return !is_all_out(failures, strike);
   const gboolean is_young = (double)age_us < p->infant_s * ORR_GANG_US_PER_S;
   const double at = orr_random_unit(&failures->places); /* drawn always: streams do not shift */
-  return is_young || at * p->infant < 1;
+  return (is_young || at * p->infant < 1) && !is_all_out(failures, strike);
 }
 
 void orr_gang_failures_take(OrrGangFailures *failures, const OrrGangStrike *strike,

@@ -9,6 +9,7 @@
  *   lemons    a node is struck in proportion to its weight: 1, or `multiple`
  *   young     where no job on the part is young, one strike in `infant-multiple` counts
  *   sizes     a node with fewer GPUs than others counts in proportion, where GPUs fail
+ *   repair    nodes in repair are not struck
  *
  * Processes of a job are drawn for each attempt when it starts: rate r, and infant-multiple r in
  * its first `infant-for`.
