@@ -77,6 +77,13 @@ static void add_step_times(OrrPage *page, const OrrOutcome *outcome) {
                 banded(page, outcome, time, r->step_p99_s, ORR_UNIT_SECONDS));
 }
 
+static void add_padding(OrrPage *page, const OrrTrainingResult *r) {
+  if (r->padding_fraction > 0)
+    orr_page_line(page, "padding",
+                  "%s of the tokens in the packed sequences; tokens/s, days and costs leave it out",
+                  orr_page_percent(page, r->padding_fraction));
+}
+
 /* The three largest kinds of time. */
 static void add_bounds(OrrPage *page, const OrrOutcome *outcome) {
   const OrrTrainingResult *r = &outcome->result.training;
@@ -193,6 +200,7 @@ static void add_training(OrrPage *page, const OrrScenario *scenario, const OrrOu
   add_asked(page, scenario, r);
   add_speed(page, scenario, outcome);
   add_step_times(page, outcome);
+  add_padding(page, r);
   orr_summary_energy(page, orr_page_text(page, "%.3g J per token", r->energy_j_per_token),
                      r->gpu_power_mean_w, &r->machine);
   add_bounds(page, outcome);

@@ -2,7 +2,7 @@
  * training_rows.c - a replayed training job as rows: times from the ledger, costs and memory from
  * the compiled work.
  *
- *   tokens/s = global batch * sequence / iteration time
+ *   tokens/s = global batch * sequence * (1 - padding) / iteration time
  *   MFU      = model FLOPs / (iteration time * GPUs) / peak        HFU: the same with recomputation
  *
  * The iteration time is the run's time over its steps. A checkpoint that is loaded before the first
@@ -182,7 +182,7 @@ static void add_memory(const OrrTrainingWork *work, const OrrCluster *cluster,
 
 static void fill_rates(OrrTrainingResult *r, const OrrTrainingWork *work) {
   const double per_gpu_s = r->iteration_time_s * r->n_gpus;
-  r->tokens_per_s = work->global_batch * work->sequence / r->iteration_time_s;
+  r->tokens_per_s = work->global_batch * work->sequence * (1 - work->padding) / r->iteration_time_s;
   r->tokens_per_s_per_gpu = r->tokens_per_s / r->n_gpus;
   r->model_tflops_per_gpu = work->model_flops / per_gpu_s / 1e12;
   r->hardware_tflops_per_gpu = work->hardware_flops / per_gpu_s / 1e12;

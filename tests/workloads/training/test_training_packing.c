@@ -72,6 +72,17 @@ static void test_padding(void) {
   g_assert_cmpfloat(packed("{documents: {tokens: 20000}}").result.padding_fraction, ==, 0);
 }
 
+/* Days and tokens/s count the 5,000 tokens of each sequence's document, not its 8,192. */
+static void test_real_tokens(void) {
+  const Answer plain = simulate("workload.run-tokens=1e12"),
+               some = simulate("workload.run-tokens=1e12;workload.packing={documents: {tokens: "
+                               "5000}}");
+  const double whole = plain.result.tokens_per_s * plain.result.iteration_time_s;
+  assert_near(some.result.tokens_per_s * some.result.iteration_time_s, whole * 5000 / 8192);
+  assert_near(some.result.run_days,
+              1e12 / (whole * 5000 / 8192) * some.result.iteration_time_s / 86400);
+}
+
 /* Lengths that differ: the same for the same seed, others for another; and replicas that wait
  * for the slowest, which equal documents do not make them do. */
 static void test_lengths(void) {
@@ -164,6 +175,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-packing/whole-sequence", test_whole_sequence);
   g_test_add_func("/training-packing/quarters", test_quarters);
   g_test_add_func("/training-packing/padding", test_padding);
+  g_test_add_func("/training-packing/real-tokens", test_real_tokens);
   g_test_add_func("/training-packing/lengths", test_lengths);
   g_test_add_func("/training-packing/steps", test_steps);
   g_test_add_func("/training-packing/balance", test_balance);
