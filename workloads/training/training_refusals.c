@@ -51,6 +51,16 @@ static char *refuse_offloaded_masters(const OrrTraining *params) {
                   "optimizer.master is weights: set it to fp32");
 }
 
+static char *refuse_offloaded_alone(const OrrTraining *params, const OrrShardingPlan *sharding) {
+  if (!sharding->master_alone || params->offload.optimizer <= 0 || params->offload.parameters)
+    return NULL;
+  return g_strdup_printf(
+      "offload.optimizer (%g) without offload.parameters does not exist with optimizer.sharding "
+      "%s: the fp32 shard that the optimizer updates is the rank's only shard of the weights, and "
+      "CPUOffloadPolicy moves both at once: set offload.parameters: true and offload.optimizer: 1",
+      params->offload.optimizer, params->optimizer.sharding.entry->name);
+}
+
 static char *refuse_offloaded_parameters(const OrrTraining *params,
                                          const OrrShardingPlan *sharding) {
   const char *name = params->optimizer.sharding.entry->name;
@@ -97,6 +107,7 @@ char *orr_training_refusals_sharding(const OrrTraining *params, const OrrModel *
   OrrShardingPlan plan;
   kind->plan(params->optimizer.sharding.params, &shape, &plan);
   refusal = refuse_offloaded_masters(params);
+  if (!refusal) refusal = refuse_offloaded_alone(params, &plan);
   if (!refusal) refusal = refuse_offloaded_parameters(params, &plan);
   if (!refusal && model->moe.experts > 0)
     refusal = refuse_experts(params, model, kind, &plan, &shape);

@@ -194,7 +194,7 @@ static void test_folded_is_full(void) {
       "workload.parallel={tp: 1, pp: 1, dp: "
       "64};workload.optimizer.sharding=zero-2;workload.offload={optimizer: 0.7}",
       "workload.parallel={tp: 2, pp: 1, dp: "
-      "32};workload.optimizer.sharding=fsdp;workload.offload={optimizer: 1}",
+      "32};workload.optimizer.sharding=fsdp;workload.offload={optimizer: 1, parameters: true}",
       "workload.parallel={tp: 1, pp: 1, dp: "
       "64};workload.optimizer.sharding=zero-3;workload.offload={optimizer: 1, "
       "parameters: true}",
@@ -236,6 +236,10 @@ static void test_refusals(void) {
        "64};"
        "workload.optimizer.sharding=zero-3",
        "offload.parameters needs offload.optimizer: 1, but it is 0.5"},
+      {"workload.offload.optimizer=1;workload.parallel={tp: 1, pp: 1, dp: 64};"
+       "workload.optimizer.sharding=fsdp",
+       "offload.optimizer (1) without offload.parameters does not exist with optimizer.sharding "
+       "fsdp"},
       {"workload.offload={optimizer: 1, parameters: true};workload.optimizer.sharding=zero-1",
        "with optimizer.sharding zero-1 each rank holds all: use zero-3, fsdp or hsdp"},
       {"workload.offload={optimizer: 1, parameters: true};workload.parallel={tp: 4, pp: 1, dp: "

@@ -55,7 +55,7 @@ static const OrrField offload_fields[] = {
     ORR_FIELD_REAL(OrrOffload, "optimizer", optimizer, ORR_UNIT_FRACTION, "0",
                    "Fraction of the optimizer's state that the host's memory holds and the host's "
                    "cores update; 1: all (DeepSpeed's offload_optimizer and its ratio, Megatron's "
-                   "optimizer-offload-fraction).",
+                   "optimizer-offload-fraction); fsdp and hsdp offload it with `parameters` only.",
                    .min = 0, .max = 1),
     ORR_FIELD_BOOL(OrrOffload, "overlap", overlap, "true",
                    "Copy gradients down as they are reduced, and parameters back layer by layer as "
