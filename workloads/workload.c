@@ -49,6 +49,20 @@ char *orr_footprint_refuse(const OrrFootprint *footprint, const OrrCluster *clus
   return NULL;
 }
 
+char *orr_footprint_refuse_host(const OrrCluster *cluster, double bytes, const char *what) {
+  const double has_bytes = cluster->node.host.memory_bytes;
+  if (!(has_bytes > 0))
+    return g_strdup_printf("%s needs host memory, and cluster %s does not say that its nodes have "
+                           "any: set cluster.node.host.memory and memory-bandwidth",
+                           what, cluster->name);
+  if (bytes <= has_bytes) return NULL;
+  g_autofree char *needs = orr_quantity_format(bytes, ORR_UNIT_BYTES);
+  g_autofree char *has = orr_quantity_format(has_bytes, ORR_UNIT_BYTES);
+  return g_strdup_printf("%s takes %s of a node's host memory, which is %s "
+                         "(cluster.node.host.memory)",
+                         what, needs, has);
+}
+
 GArray *orr_work_lanes_new(gint64 n_gpus) {
   GArray *lanes = g_array_sized_new(FALSE, FALSE, sizeof(guint32), (guint)n_gpus);
   const guint32 none = ORR_NO_LANE;

@@ -172,6 +172,9 @@ typedef struct {
 /* NULL, or which memory is too small and what does not fit (newly allocated). */
 char *orr_footprint_refuse(const OrrFootprint *footprint, const OrrCluster *cluster);
 
+/* NULL, or why the host of a node does not hold @bytes of @what, a key (newly allocated). */
+char *orr_footprint_refuse_host(const OrrCluster *cluster, double bytes, const char *what);
+
 struct OrrWorkloadKind {
   OrrEntry entry;
   /* Mandatory: check, compile, work_free. Other functions may be NULL. */

@@ -167,6 +167,28 @@ static void test_host(void) {
   near(r.host_memory_s, 0.1 * 8192 * 214 * 512 / 64e9, 0.02);
 }
 
+/* 1,000,000 rows of 8 numbers of 4 bytes, and AdaGrad's sums: 64 MB of a node's memory. */
+static void test_host_memory(void) {
+  static const struct {
+    const char *memory, *mode, *says; /* NULL: it fits */
+  } cases[] = {{"64 MB", "training", NULL},
+               {"63 MB", "training", "tier: host takes 61.04 MiB of a node's host memory"},
+               {"63 MB", "inference", NULL}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    char error[2000] = "";
+    g_autofree char *text = g_strdup_printf(
+        "name: t\ncluster: {base: dgx-h100-superpod, nodes: 0, gpus: 8, "
+        "node: {host: {memory: %s}}}\n"
+        "workload: {kind: recommendation, stack: none, mode: %s, tier: host, batch: 800, "
+        "recommender: {name: r, source: s, width: 8, dense: 4, bottom: [8], top: [1], "
+        "tables: [{rows: 1000000}]}}\n",
+        cases[i].memory, cases[i].mode);
+    g_autoptr(OrrOutcome) outcome = outcome_of(text, error, sizeof error);
+    if (!cases[i].says != !!outcome || !strstr(error, cases[i].says ? cases[i].says : ""))
+      g_error("%s, %s: '%s'", cases[i].memory, cases[i].mode, error);
+  }
+}
+
 static OrrTablePlacement placed(const char *tables, int sharding, gint64 gpus, double vector_cost) {
   g_autofree char *text =
       g_strdup_printf(CLUSTER "workload: {kind: recommendation, batch: 800, recommender: {name: r, "
@@ -250,6 +272,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/recommendation/dense", test_dense);
   g_test_add_func("/recommendation/exchange", test_exchange);
   g_test_add_func("/recommendation/host", test_host);
+  g_test_add_func("/recommendation/host-memory", test_host_memory);
   g_test_add_func("/recommendation/placement", test_placement);
   g_test_add_func("/steps/refusals", test_refusals);
   g_test_add_func("/steps/tables", test_tables);

@@ -70,6 +70,16 @@ const OrrFieldTable orr_recommendation_table = ORR_FIELD_TABLE(
 
 static gboolean trains(const OrrRecommendation *params) { return params->mode == 0; }
 
+/* Tables that GPUs share lie evenly over the nodes, at best; AdaGrad's sums are as large. */
+static void check_host(const OrrRecommendation *params, const OrrCluster *cluster, OrrPlace place,
+                       OrrDiags *diags) {
+  const double nodes = fmax((double)orr_cluster_n_nodes(cluster), 1);
+  const double bytes = (trains(params) ? 2 : 1) * orr_table_placement_shared_bytes(params);
+  if (params->tier != 1) return;
+  g_autofree char *refusal = orr_footprint_refuse_host(cluster, bytes / nodes, "tier: host");
+  if (refusal) orr_diags_error(diags, place, "%s", refusal);
+}
+
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
                   OrrPlace place, OrrDiags *diags) {
   const OrrRecommendation *params = data;
@@ -91,6 +101,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
     orr_diags_error(diags, place, "cached is for tier: host");
   if (params->tier == 1 && cluster->device.host_link_bytes_per_s <= 0)
     orr_diags_error(diags, place, "tier: host needs the device's host-link");
+  check_host(params, cluster, place, diags);
 }
 
 typedef struct {

@@ -44,6 +44,9 @@ typedef struct {
   double own_lookups, own_bytes, own_elements; /* of replicated tables, per own sample */
 } OrrTablePlacement;
 
+/* Bytes of the rows of all tables that are not replicated. */
+double orr_table_placement_shared_bytes(const OrrRecommendation *params);
+
 /* @vector_cost: what sending a vector takes, in lookups. */
 OrrTablePlacement orr_table_placement(const OrrRecommendation *params, gint64 n,
                                       double vector_cost);

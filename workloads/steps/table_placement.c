@@ -36,6 +36,15 @@ static gboolean is_replicated(const OrrRecommendation *params, const OrrEmbeddin
   return (double)table->rows * row_bytes(params) < params->replicate_bytes;
 }
 
+double orr_table_placement_shared_bytes(const OrrRecommendation *params) {
+  const GPtrArray *tables = params->recommender.tables;
+  double bytes = 0;
+  for (guint t = 0; tables && t < tables->len; t++)
+    if (!is_replicated(params, tables->pdata[t]))
+      bytes += (double)((const OrrEmbeddingTable *)tables->pdata[t])->rows * row_bytes(params);
+  return bytes;
+}
+
 static Load shard_of(const OrrRecommendation *params, const Sharded *sharded, double vector_cost) {
   const OrrEmbeddingTable *table = sharded->table;
   const double parts = (double)sharded->parts, lookups = (double)table->hot / parts;

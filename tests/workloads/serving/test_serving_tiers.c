@@ -122,11 +122,25 @@ static void test_refused(void) {
                   "GiB");
 }
 
+/* A replica of tp 1 keeps its blocks in the memory of a node, with 7 others of 8: 8 x 250 GB are
+ * 2 TB, and a byte more for each is too much. */
+static void test_host_memory(void) {
+  const char *const fits = "cluster.node.host.memory=2 TB;cluster.node.host.memory-bandwidth=300 "
+                           "GB/s;workload.replicas=8;workload.parallel.tp=1;"
+                           "workload.engine.prefix-caching=block-hash;";
+  g_autofree char *most = g_strconcat(fits, "workload.engine.cache-tiers={host: 250 GB}", NULL);
+  g_autofree char *over = g_strconcat(fits, "workload.engine.cache-tiers={host: 251 GB}", NULL);
+  g_autoptr(OrrOutcome) outcome = serving_run(most);
+  g_assert_nonnull(outcome);
+  serving_refused(over, "engine.cache-tiers.host takes");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-tiers/store", test_store);
   g_test_add_func("/workloads/serving-tiers/inclusion", test_inclusion);
   g_test_add_func("/workloads/serving-tiers/tiers", test_tiers);
+  g_test_add_func("/workloads/serving-tiers/host-memory", test_host_memory);
   g_test_add_func("/workloads/serving-tiers/hbm-first", test_hbm_first);
   g_test_add_func("/workloads/serving-tiers/remote-is-shared", test_remote_is_shared);
   g_test_add_func("/workloads/serving-tiers/refused", test_refused);

@@ -1,9 +1,11 @@
 /*
  * refusals.c - options of a document that exclude each other: what the stations declare, and what
  * no station does: layers that keep a state, formats of experts alone without experts. What vLLM
- * refuses is refused in its words.
+ * refuses is refused in its words. And caches that the hosts' memory does not hold.
  */
 #include "workloads/serving/fleet/fleet_private.h"
+
+#include <math.h>
 
 #include "workloads/serving/stations/exclusions.h"
 
@@ -79,4 +81,17 @@ void orr_refusals_check(const OrrServing *params, const OrrModel *model, OrrPlac
   check_weights(params, model, place, diags);
   if (orr_inference_state_bytes(model, &shard, 0, model->layers) > 0)
     check_states(params, model, place, diags);
+}
+
+/* On the fullest node are whole replicas, or its part of one. */
+void orr_refusals_check_host_tier(const OrrServing *own, const OrrCluster *cluster, OrrPlace place,
+                                  OrrDiags *diags) {
+  const double each = (double)orr_serving_parallel_gpus(&own->parallel),
+               node = (double)cluster->node.gpus;
+  const double replicas =
+      each > node ? node / each : fmin((double)own->replicas, floor(node / each));
+  if (own->engine.tiers.host_bytes <= 0) return;
+  g_autofree char *refusal = orr_footprint_refuse_host(
+      cluster, own->engine.tiers.host_bytes * replicas, "engine.cache-tiers.host");
+  if (refusal) orr_diags_error(diags, place, "%s", refusal);
 }

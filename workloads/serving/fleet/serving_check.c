@@ -489,6 +489,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
     const OrrServing own = params_of(params, g, cluster);
     const OrrCluster machine = cluster_of(params, g, cluster);
     check_group(&own, model, &machine.device, place, diags);
+    orr_refusals_check_host_tier(&own, &machine, place, diags);
     if (g > 0) check_own_engine(params, &own, model, place, diags);
   }
   check_gpus(params, cluster, place, diags);
