@@ -49,13 +49,24 @@ static void add_sizes(OrrPage *page, const OrrOutcome *outcome) {
   }
 }
 
-static void add_use(OrrPage *page, const OrrClusterResult *r) {
-  orr_page_line(page, "GPUs",
-                "%.1f %% held by jobs, %.1f %% idle while jobs wait; " D " preemptions",
-                100 * r->utilization, 100 * r->idle_while_waiting, r->preemptions);
+/* GPU-hours of the row @what of the view hours. */
+static double hours_of(const OrrOutcome *outcome, const char *what) {
+  for (guint i = 0; i < outcome->cluster_hours->len; i++) {
+    const OrrClusterHoursRow *row = &g_array_index(outcome->cluster_hours, OrrClusterHoursRow, i);
+    if (strcmp(row->what, what) == 0) return row->gpu_hours;
+  }
+  return 0;
+}
+
+/* Of the overheads, preemptions cost restarts and work that is done again. */
+static void add_use(OrrPage *page, const OrrOutcome *outcome, const OrrClusterResult *r) {
+  orr_page_line(page, "GPUs", "%.1f %% held by jobs, %.1f %% idle while jobs wait; %s",
+                100 * r->utilization, 100 * r->idle_while_waiting,
+                orr_page_things(page, r->preemptions, "preemption"));
+  if (r->preemptions > 0)
+    orr_page_more(page, " cost %.3g GPU-hours", hours_of(outcome, "preempted"));
   if (r->overhead_gpu_hours > 0)
-    orr_page_more(page, r->preemptions > 0 ? " cost %.0f GPU-hours" : ", overheads %.0f GPU-hours",
-                  r->overhead_gpu_hours);
+    orr_page_more(page, ", all overheads %.3g GPU-hours", r->overhead_gpu_hours);
 }
 
 static void add_places(OrrPage *page, const OrrClusterResult *r) {
@@ -133,7 +144,7 @@ void orr_summary_cluster(OrrPage *page, const OrrScenario *scenario, const OrrOu
   add_times(page, "completion", &r->jct);
   add_times(page, "wait", &r->wait);
   add_sizes(page, outcome);
-  add_use(page, r);
+  add_use(page, outcome, r);
   if (!speed->is_given) add_places(page, r);
   if (processes && processes->len > 0)
     orr_page_line(page, "failures",

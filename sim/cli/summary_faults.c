@@ -39,7 +39,10 @@ void orr_summary_faults(OrrPage *page, const OrrOutcome *outcome, const char *na
               &g_array_index(outcome->faults, OrrFaultRow, i));
   if (n > MOST) orr_page_line(page, "", "and %u more: the view faults lists all", n - MOST);
   if (job && n > 0)
-    orr_page_line(page, "cost", "%s in all, %s without faults: %.4gx",
+    orr_page_line(page, "cost",
+                  outcome->kind->result == &orr_serving_result_table
+                      ? "a request takes %s in the mean, %s without faults: %.4gx"
+                      : "%s in all, %s without faults: %.4gx",
                   orr_page_seconds(page, job->together_s), orr_page_seconds(page, job->alone_s),
                   job->slowdown);
 }

@@ -10,6 +10,12 @@
 
 #define D "%" G_GINT64_FORMAT
 
+/* With @digits digits, and all digits before the point: "67.1 s", "41000 s". */
+static const char *seconds_of(OrrPage *page, double value, int digits) {
+  return value < pow(10, digits) ? orr_page_text(page, "%.*g s", digits, value)
+                                 : orr_page_text(page, "%.0f s", value);
+}
+
 static void add_machine(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrPostTrainingResult *r = &outcome->result.post_training;
   const OrrPostTraining *p = scenario->workload.params;
@@ -45,15 +51,15 @@ static void add_phases(OrrPage *page, const OrrPostTrainingResult *r) {
   orr_page_line(page, "trainer", "%s", "");
   for (guint i = 0; i < G_N_ELEMENTS(phases); i++)
     if (phases[i].seconds >= 0.0005 * r->step_time_s)
-      orr_page_item(page, "%s %.3g s", phases[i].name, phases[i].seconds);
+      orr_page_item(page, "%s %s", phases[i].name, seconds_of(page, phases[i].seconds, 3));
 }
 
 static void add_rollouts(OrrPage *page, const OrrPostTrainingResult *r) {
   orr_page_line(page, "rollouts", D " engines, busy %.0f %% of the time", r->replicas,
                 100 * r->rollout_busy);
   if (!isnan(r->rollout_tail))
-    orr_page_more(page, "; %.0f %% of %.3g s for the last tenth of responses",
-                  100 * r->rollout_tail, r->rollout_s);
+    orr_page_more(page, "; %.0f %% of %s for the last tenth of responses", 100 * r->rollout_tail,
+                  seconds_of(page, r->rollout_s, 3));
   if (r->staleness_most > 0)
     orr_page_more(page, "; responses %.2g versions old, at most %.0f", r->staleness_mean,
                   r->staleness_most);
@@ -66,7 +72,7 @@ static void add_waits(OrrPage *page, const OrrOutcome *outcome) {
     if (strcmp(row->pool, "rollouts") != 0 || strcmp(row->state, "busy") == 0) continue;
     if (row->fraction < 0.005) continue;
     if (*comma == '\0') orr_page_line(page, "", "engines wait");
-    orr_page_more(page, "%s %.3g s (%s)", comma, row->seconds, row->state);
+    orr_page_more(page, "%s %s (%s)", comma, seconds_of(page, row->seconds, 3), row->state);
     comma = ",";
   }
 }
@@ -103,8 +109,8 @@ void orr_summary_post_training(OrrPage *page, const OrrScenario *scenario,
   const OrrPostTrainingResult *r = &outcome->result.post_training;
   add_machine(page, scenario, outcome);
   add_work(page, scenario->workload.params, r);
-  orr_page_line(page, "step", "%.4g s, %.4g tokens/s per GPU, %.3g responses/s", r->step_time_s,
-                r->tokens_per_s_per_gpu, r->samples_per_s);
+  orr_page_line(page, "step", "%s, %.4g tokens/s per GPU, %.3g responses/s",
+                seconds_of(page, r->step_time_s, 4), r->tokens_per_s_per_gpu, r->samples_per_s);
   orr_summary_band_more(page, outcome, "step_time_s", ORR_UNIT_SECONDS);
   add_phases(page, r);
   add_rollouts(page, r);

@@ -87,12 +87,13 @@ static void add_fleet(OrrPage *page, const OrrServing *params, const OrrServingR
     orr_page_line(page, "fleet",
                   "router %s, busiest replica %.2f of the mean, " D " requests rejected",
                   params->router.entry->name, r->replica_imbalance, r->rejected);
-  if (r->starts > 0 || r->failed > 0 || r->retried > 0)
-    orr_page_line(page, "replicas",
-                  "%.3g of " D " in use on average; " D " started, %s each; " D
-                  " requests retried, " D " failed",
-                  r->replicas_mean, r->replicas, r->starts, orr_page_seconds(page, r->start_mean_s),
-                  r->retried, r->failed);
+  if (r->starts > 0 || r->failed > 0 || r->retried > 0 ||
+      r->replicas_mean < (1 - 1e-9) * (double)r->replicas) {
+    orr_page_line(page, "replicas", "%.3g of " D " in use on average; " D " started",
+                  r->replicas_mean, r->replicas, r->starts);
+    if (r->starts > 0) orr_page_more(page, ", %s each", orr_page_seconds(page, r->start_mean_s));
+    orr_page_more(page, "; " D " requests retried, " D " failed", r->retried, r->failed);
+  }
   if (r->handover_bytes > 0)
     orr_page_line(
         page, "hand-over", "%s of cache sent from prefill to decode, complete %s after the prompt",

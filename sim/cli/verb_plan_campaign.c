@@ -95,6 +95,14 @@ static void print_head(const OrrCampaignAdvice *advice, const OrrCampaignAdviceR
                                                    : "half the time of");
 }
 
+/* Whether row @i has the shortest or longest interval of its tier. */
+static gboolean is_at_edge(const OrrCampaignAdvice *advice, guint i) {
+  const OrrCampaignAdviceRow *row = row_at(advice, i);
+  return row->topic == ORR_ADVICE_CHECKPOINTS &&
+         (i == 0 || !is_same_group(row, row_at(advice, i - 1)) || i + 1 == advice->rows->len ||
+          !is_same_group(row, row_at(advice, i + 1)));
+}
+
 static double best_of(const OrrCampaignAdvice *advice, guint first) {
   double best = 0;
   for (guint i = first; i < advice->rows->len; i++)
@@ -123,7 +131,9 @@ static void print_text(const OrrScenario *scenario, const OrrCampaignAdvice *adv
     }
     printf("  %-20s %6.2f %%  %+6.2f %%  %+8.1f h%s%s\n", row->choice, 100 * row->goodput,
            100 * row->gain, row->gain * advice->duration_s / 3600, row->is_now ? "  now" : "",
-           row->goodput == best ? "  best" : "");
+           row->goodput != best    ? ""
+           : is_at_edge(advice, i) ? "  best, and the end of the list"
+                                   : "  best");
   }
   orr_show_warnings("warning: ", warnings);
 }

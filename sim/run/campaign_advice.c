@@ -49,26 +49,39 @@ static void add_row(const Adviser *adviser, const OrrCampaignInput *input,
 
 /* --- Checkpoints --- */
 
+/* Intervals are the scenario's times 2^from to 2^to: an eighth to eight times, and so far that
+ * Young's is inside. */
+enum { REACH = 3, MOST_REACH = 10 };
+
+static void range_of(double young_s, double now_s, int *ret_from, int *ret_to) {
+  const double at = young_s > 0 && isfinite(young_s) ? log2(young_s / now_s) : 0;
+  *ret_from = (int)CLAMP(floor(at) - 1, -MOST_REACH, -REACH);
+  *ret_to = (int)CLAMP(ceil(at) + 1, REACH, MOST_REACH);
+}
+
 static void advise_tier(const Adviser *adviser, OrrCampaignReady *ready, guint i) {
-  static const double factors[] = {0.125, 0.25, 0.5, 1, 2, 4, 8};
+  int from = 0, to = 0;
   OrrCampaignTier *tier = &g_array_index(ready->tiers, OrrCampaignTier, i);
   const gint64 keep = tier->keep;
   const double now_s = tier->interval_s, mttf_s = adviser->advice->mttf_s;
   const char *name = orr_campaign_tier_words[tier->kind];
-  ORR_APPEND(adviser->advice->tiers, OrrCampaignAdviceTier,
-             {name, tier->stall_s, now_s, orr_campaign_formulas_young_s(tier->stall_s, mttf_s),
-              orr_campaign_formulas_daly_s(tier->stall_s, mttf_s)});
-  for (guint k = 0; k < G_N_ELEMENTS(factors); k++) {
-    tier->interval_s = now_s * factors[k];
+  const OrrCampaignAdviceTier forms = {name, tier->stall_s, now_s,
+                                       orr_campaign_formulas_young_s(tier->stall_s, mttf_s),
+                                       orr_campaign_formulas_daly_s(tier->stall_s, mttf_s)};
+  g_array_append_val(adviser->advice->tiers, forms);
+  range_of(forms.young_s, now_s, &from, &to);
+  for (int k = from; k <= to; k++) {
+    const double factor = ldexp(1, k);
+    tier->interval_s = now_s * factor;
     /* As much time is kept: silent corruption must find a checkpoint from before it. */
-    tier->keep = MAX(keep, (gint64)ceil((double)keep / factors[k]));
+    tier->keep = MAX(keep, (gint64)ceil((double)keep / factor));
     add_row(
         adviser, &ready->input,
         (OrrCampaignAdviceRow){.topic = ORR_ADVICE_CHECKPOINTS,
                                .subject = name,
                                .choice = orr_quantity_format(tier->interval_s, ORR_UNIT_SECONDS),
                                .value = tier->interval_s,
-                               .is_now = factors[k] == 1});
+                               .is_now = k == 0});
   }
   tier->interval_s = now_s;
   tier->keep = keep;

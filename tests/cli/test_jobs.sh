@@ -165,4 +165,21 @@ bad "a fault after the end" '3s/^/faults: [{at: 9 s, fault: {kind: slow-gpu, gpu
 "$orrery" run apart.yaml --db none --trace x.json > said 2>&1
 status=$?
 check "a trace of several jobs is refused, exit 2" '[ $status -eq 2 ] && grep -q -- "--trace is for one workload" said'
+
+# A queue within its quota takes 8 of 16 borrowed GPUs back after 100 s: 16 GPUs do these again and take 60 s to restart,
+# 160 x 16 / 3600 GPU-hours. The 33 checkpoints of 10,000 s cost more, and not because of the preemption.
+printf 'submit_s,duration_s,gpus,user,queue,priority\n0,10000,16,a,train,0\n100,1000,8,b,serve,5\n' > jobs.csv
+cat > queues.yaml <<'END'
+schema: scenario/1
+name: queues
+cluster: {base: dgx-h100-superpod, nodes: 2}
+workload:
+  kind: cluster
+  jobs: ./jobs.csv
+  policy: {order: fifo, reclaim: over-quota, queues: [{name: train, quota: 8}, {name: serve, quota: 8}],
+           preemption: {checkpoint: 300 s, restart: 60 s, checkpoint-cost: 30 s}}
+END
+"$orrery" run queues.yaml --db none > said 2>&1
+check "a preemption costs its restart and the work done again, not all checkpoints" \
+  'grep -q "1 preemption cost 0.711 GPU-hours, all overheads 5.31 GPU-hours" said'
 echo "1..$n"

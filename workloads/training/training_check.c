@@ -68,6 +68,15 @@ static void check_load(const Check *check) {
 /* Settings of experts that nothing here reads: the answer does not move with them. */
 static void check_idle(const Check *check) {
   const OrrExpertDispatch *experts = &check->params->experts;
+  const struct {
+    const char *key;
+    double value;
+  } routed[] = {{"experts.capacity", experts->capacity}, {"experts.imbalance", experts->imbalance}};
+  for (guint i = 0; i < G_N_ELEMENTS(routed); i++)
+    if (routed[i].value > 0 && check->model->moe.experts == 0)
+      orr_diags_warning(check->diags, at(check, routed[i].key),
+                        "%s (%g) has no effect: model %s has no experts", routed[i].key,
+                        routed[i].value, check->model->name);
   if (experts->nodes > 0 && experts->dispatch != ORR_DISPATCH_DEEPEP)
     orr_diags_warning(check->diags, at(check, "experts.nodes"),
                       "experts.nodes (" D

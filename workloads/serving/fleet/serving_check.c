@@ -371,6 +371,10 @@ static void check_expert_load(const OrrServing *params, const OrrModel *model, O
   const OrrServingParallel *parallel = &params->parallel;
   const OrrExpertLoadKind *kind = (const OrrExpertLoadKind *)parallel->load.entry;
   const gint64 slots = model->moe.experts + parallel->redundant;
+  if (parallel->imbalance > 0 && model->moe.experts == 0)
+    orr_diags_warning(diags, place,
+                      "parallel.imbalance (%g) has no effect: model %s has no experts",
+                      parallel->imbalance, model->name);
   if (!kind || (kind->is_even && parallel->redundant == 0)) return;
   if (parallel->imbalance > 0)
     orr_diags_error(diags, place,
