@@ -89,10 +89,10 @@ check "a law without experts" '[ $status -eq 2 ] && grep -q "has experts" said'
 serving() { run plan serving --model llama-3.1-8b --input 300 --output 30 --ttft-p99 1s --tpot-p99 20ms --share 0.9 "$@"; }
 serving --cluster dgx-h100-superpod --gpus 2 --precision bf16 --kv-cache bf16 -o served.yaml --db serving.db --json
 cp said first
-check "the best layout serves the most" '[ $status -eq 0 ] && python3 -c "
+check "the best layout serves the most with 90 % confidence" '[ $status -eq 0 ] && python3 -c "
 import json
 plan = json.load(open(\"said\"))
-rates = [layout[\"rate_rps\"] for layout in plan[\"layouts\"]]
+rates = [layout[\"sure_rate_rps\"] for layout in plan[\"layouts\"]]
 assert rates == sorted(rates, reverse=True) and rates[0] > 1, rates
 assert plan[\"good_fraction\"] >= 0.9, plan
 assert plan[\"launch\"].startswith(\"vllm serve meta-llama/\"), plan[\"launch\"]

@@ -133,7 +133,7 @@ static void test_reductions_beside_copies(void) {
       "{global: 32, "
       "micro: 1}, recompute: full,\n"
       "           data-parallel: {overlap: false}, optimizer: {sharding: {kind: hsdp, group: 4}}, "
-      "offload: {optimizer: 1}}\n",
+      "offload: {optimizer: 1, parameters: true}}\n",
       dense);
   const Answer folded = simulate(text, "folded"), full = simulate(text, "full");
   g_assert_true(folded.read && full.read);

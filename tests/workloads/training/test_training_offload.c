@@ -132,7 +132,8 @@ static void test_parameter_copies(void) {
                                       "workload.optimizer.sharding=fsdp;"};
   const double p = parameters(&(const Answer[]){simulate(ONE)}[0]);
   for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
-    const char *const base = EIGHT EVALUATION "workload.batch.global=8;";
+    const char *const base =
+        EIGHT EVALUATION "workload.batch.global=8;cluster.node.host.network-path=apart;";
     g_autofree char *slow =
         g_strconcat(base, kinds[i], "cluster.node.host-link-bandwidth=0.2 GB/s", NULL);
     g_autofree char *slower =
