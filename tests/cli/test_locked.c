@@ -55,7 +55,7 @@ static void test_kept(gconstpointer data) {
     execute(holder, "BEGIN IMMEDIATE");
     assert_kept(what[0], what[1]);
     unlock(holder);
-    assert_fine("db merge r.db r.db.kept-1", "1 run added");
+    assert_fine("db merge r.db r.db.kept-1", " added");
     g_autofree char *merged = count_rows("r.db");
     assert_fine("run small.yaml --db s.db", "run 1 in s.db");
     g_autofree char *line = g_strconcat(what[0], NULL);
