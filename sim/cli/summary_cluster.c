@@ -58,15 +58,23 @@ static double hours_of(const OrrOutcome *outcome, const char *what) {
   return 0;
 }
 
+/* "cost 0.711 GPU-hours", "cost 1,339 GPU-hours", after @words. */
+static void add_hours(OrrPage *page, const char *words, double hours) {
+  if (hours < 100)
+    orr_page_more(page, "%s %.3g GPU-hours", words, hours);
+  else
+    orr_page_more(page, "%s %s GPU-hours", words, orr_page_count(page, hours));
+}
+
 /* Of the overheads, preemptions cost restarts and work that is done again. */
 static void add_use(OrrPage *page, const OrrOutcome *outcome, const OrrClusterResult *r) {
   orr_page_line(page, "GPUs", "%.1f %% held by jobs, %.1f %% idle while jobs wait; %s",
                 100 * r->utilization, 100 * r->idle_while_waiting,
                 orr_page_things(page, r->preemptions, "preemption"));
-  if (r->preemptions > 0)
-    orr_page_more(page, " cost %.3g GPU-hours", hours_of(outcome, "preempted"));
-  if (r->overhead_gpu_hours > 0)
-    orr_page_more(page, ", all overheads %.3g GPU-hours", r->overhead_gpu_hours);
+  const double preempted = r->preemptions > 0 ? hours_of(outcome, "preempted") : 0;
+  if (r->preemptions > 0) add_hours(page, " cost", preempted);
+  if (r->overhead_gpu_hours > preempted * (1 + 1e-9))
+    add_hours(page, ", all overheads", r->overhead_gpu_hours);
 }
 
 static void add_places(OrrPage *page, const OrrClusterResult *r) {

@@ -254,15 +254,23 @@ static char **machines_of(OrrLibrary *library, GError **error) {
     g_free(*name);
     *name = machine;
   }
-  if (*names) orr_verb_plan_asked.cluster = *names;
   return g_steal_pointer(&names);
+}
+
+/* The options, on the first of @machines. */
+static gboolean read_asked(char **machines, OrrPlanTraining *ret_asked, GError **error) {
+  char *own = orr_verb_plan_asked.cluster;
+  orr_verb_plan_asked.cluster = *machines; /* NULL: none is named */
+  const gboolean is_read = orr_verb_plan_read(ret_asked, error);
+  orr_verb_plan_asked.cluster = own;
+  return is_read;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   Search search = {0};
   if (!orr_cli_check_args(args, 0, 0, "plan gpus takes options only", error)) return 2;
   g_auto(GStrv) machines = search.machines = machines_of(library, error);
-  if (!machines || !orr_verb_plan_read(&search.asked, error) ||
+  if (!machines || !read_asked(machines, &search.asked, error) ||
       !check_options(&search.tokens, error))
     return 2;
   if (!orr_verb_plan_sweeps_begin(&search.sweeps, library, error)) return 1;
