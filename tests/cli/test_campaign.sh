@@ -142,11 +142,11 @@ check "advice on intervals, spares, policies and phases, each with the scenario'
 check "twice the interval of the file system is 2 h" 'grep -q "^  120 min" said'
 "$orrery" plan campaign small.yaml --set campaign.seeds=5 --json > said 2>&1
 check "advice as JSON" 'python3 -c "import json; a = json.load(open(\"said\")); b = [r for r in a[\"rows\"] if r[\"now\"]]; assert len(b) == 6 and all(r[\"gain\"] == 0 for r in b) and len(a[\"tiers\"]) == 4"'
-check "advice tries intervals on both sides of Young's" 'python3 -c "import json
+check "advice tries intervals on both sides of Young's, or one further" 'python3 -c "import json
 a = json.load(open(\"said\"))
 for t in a[\"tiers\"]:
     v = [r[\"value\"] for r in a[\"rows\"] if r[\"topic\"] == \"checkpoints\" and r[\"subject\"] == t[\"tier\"]]
-    assert v == sorted(v) and v[0] <= t[\"young_s\"] / 2 and 2 * t[\"young_s\"] <= v[-1], t"'
+    assert v == sorted(v) and 7 <= len(v) <= 9 and (v[0] <= t[\"young_s\"] / 2 or len(v) > 7) and 2 * t[\"young_s\"] <= v[-1], t"'
 "$orrery" plan campaign small.yaml --set campaign.seeds=5 --set "campaign.policy=requeue" --set "campaign.checkpoints=[{tier: storage, interval: 1 h}]" > said 2>&1
 check "with one tier the expected ETTR stands beside the goodput" 'grep -q "E.ETTR. by its formula" said'
 alone="--set cluster.nodes=1 --set cluster.gpus=4 --set workload.parallel.tp=4 --set workload.parallel.dp=1 --set workload.batch.global=4 --set campaign.seeds=2"
