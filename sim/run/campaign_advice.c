@@ -49,8 +49,8 @@ static void add_row(const Adviser *adviser, const OrrCampaignInput *input,
 
 /* --- Checkpoints --- */
 
-/* Intervals are the scenario's times 2^from to 2^to: an eighth to eight times, and one further where
- * Young's lies beyond: each halving doubles what a simulation takes. */
+/* Intervals are the scenario's times 2^from to 2^to: an eighth to eight times, and one further
+ * where Young's lies beyond: each halving doubles what a simulation takes. */
 enum { REACH = 3, MOST_REACH = 4 };
 
 static void range_of(double young_s, double now_s, int *ret_from, int *ret_to) {
