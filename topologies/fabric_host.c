@@ -46,7 +46,8 @@ static gboolean is_limit(const OrrFabric *fabric) {
          network > measured_with_the_link * link;
 }
 
-/* Faster NICs do not get less of the link than slower ones: at least what those reached over it. */
+/* Faster NICs do not get less of the link than slower ones: at least what those reached over it.
+ * Copies to the host share the link, and so its rate. */
 double orr_fabric_pcie_bandwidth(const OrrFabric *fabric) {
   const double efficiency = node_of(fabric)->host_link_efficiency;
   return nominal_pcie(fabric) *

@@ -35,8 +35,8 @@ typedef struct {
 char *orr_plan_training_text(OrrLibrary *library, const OrrPlanTraining *asked, GError **error);
 
 /* plan_stack.c: the stack for workloads of @kind that a plan takes on @cluster, a name of the
- * library or a path: the newest of the family @usual, or on a device that names a platform the
- * latest released one that runs on it. NULL: none is known. Newly allocated. */
+ * library or a path: the newest of the family @usual where it runs on the cluster's device, else
+ * the latest released one that does. NULL: none is known. Newly allocated. */
 char *orr_plan_stack(OrrLibrary *library, const char *kind, const char *usual, const char *cluster);
 
 /* The document of the stack that answers: the one asked for, or orr_plan_stack's of megatron-core.

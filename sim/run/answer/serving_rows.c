@@ -348,24 +348,9 @@ static gboolean keeps_windows(const OrrServingWork *work, const OrrServingResult
          orr_inference_window_bytes(model, &shard, 0, model->layers) > 0;
 }
 
-static void warn(const OrrReplayed *replayed, const OrrServingWork *work, OrrOutcome *outcome) {
+/* The engine's memory, and settings that do less than they seem to. */
+static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
-  double sum = 0;
-  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += work->trust_s[how];
-  if (result->saturated)
-    g_ptr_array_add(
-        outcome->warnings,
-        g_strdup_printf(
-            "not in steady state: the queue grows by %.3g/s: %.3g requests/s arrive, %.3g are "
-            "served; latencies grow with the length of the run",
-            result->growth_rps, result->offered_rps, result->requests_per_s));
-  if (work->steady.state == ORR_STEADY_MISSES)
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("ended early: more requests miss an objective than least-good "
-                                    "(%.4g %%) allows",
-                                    100 * work->params.least_good));
-  if (work->left_out)
-    g_ptr_array_add(outcome->warnings, g_strdup_printf("the trace has %s", work->left_out));
   const double most_bytes = orr_serving_group(work, 0)->cluster.device.memory_bytes;
   if (result->memory_bytes > most_bytes)
     g_ptr_array_add(
@@ -387,6 +372,27 @@ static void warn(const OrrReplayed *replayed, const OrrServingWork *work, OrrOut
     g_ptr_array_add(outcome->warnings,
                     g_strdup("no measured run has feed-forwards on GPUs of their own: error bands "
                              "come from engines on one pool"));
+}
+
+static void warn(const OrrReplayed *replayed, const OrrServingWork *work, OrrOutcome *outcome) {
+  const OrrServingResult *result = &outcome->result.serving;
+  double sum = 0;
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += work->trust_s[how];
+  if (result->saturated)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf(
+            "not in steady state: the queue grows by %.3g/s: %.3g requests/s arrive, %.3g are "
+            "served; latencies grow with the length of the run",
+            result->growth_rps, result->offered_rps, result->requests_per_s));
+  if (work->steady.state == ORR_STEADY_MISSES)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("ended early: more requests miss an objective than least-good "
+                                    "(%.4g %%) allows",
+                                    100 * work->params.least_good));
+  if (work->left_out)
+    g_ptr_array_add(outcome->warnings, g_strdup_printf("the trace has %s", work->left_out));
+  warn_engine(work, outcome);
   if (work->missing)
     g_ptr_array_add(
         outcome->warnings,

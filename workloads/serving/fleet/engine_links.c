@@ -5,8 +5,8 @@
  * When the machine's links change, the steps of each replica are priced anew on the links as they
  * are now, at the replica's own GPUs; a step under way keeps its end. A replica that needs a lost
  * link begins no step until it is back or routes go around it, as NCCL's kernels would wait. Where
- * nothing changes for a replica, which a step of a prompt and a decode tells, it keeps its group's
- * costs. Measured times of a scale-up domain do not depend on links.
+ * a step of a prompt and a decode takes as long as before, the replica keeps its group's costs.
+ * Measured times of a scale-up domain do not depend on links.
  */
 #include "workloads/serving/fleet/fleet_private.h"
 
