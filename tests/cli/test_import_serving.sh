@@ -73,4 +73,28 @@ echo 'vllm serve /models/ours --max-model-len 4096' > "$work/line.sh"
 status=$?
 [ $status = 0 ] || sed 's/^/# /' "$work/err" "$work/out"
 ok $status 'a config.json beside the line is the model'
+
+# Half of gpt-oss' layers have a window of 128 tokens. Of 1,536 tokens per request, with the same memory: two pools of
+# ratio 0.5 take 0.75 of them, one that keeps all 1, and TensorRT-LLM keeps all unless it is given windows.
+requests() { # LINE: from how many requests on the cache is full, and the tokens of its blocks
+  echo "$1" > "$work/window.sh"
+  "$orrery" run --from-launch "$work/window.sh" --cluster dgx-h100-superpod --db none 2> "$work/err" |
+    sed -n 's|.*cache of \([0-9,]*\) tokens, full from \([0-9,]*\) .*|\2 \1|p' | tr -d ,
+}
+near() { # REQUESTS TOKENS TOKENS_EACH
+  awk -v n="$1" -v t="$2" -v each="$3" 'BEGIN { exit !(n > 0 && n > t / each - 2 && n < t / each + 2) }'
+}
+sglang='sglang serve --model-path openai/gpt-oss-120b --tp 4 --disable-radix-cache'
+read -r n_two tokens < <(requests "$sglang --swa-full-tokens-ratio 0.5") && near "$n_two" "$tokens" 1152
+ok $? "two pools of ratio 0.5 hold $n_two requests"
+read -r n_all tokens < <(requests "$sglang --disable-hybrid-swa-memory") && near "$n_all" "$tokens" 1536
+ok $? "one pool that keeps all tokens holds $n_all requests"
+trtllm='trtllm-serve openai/gpt-oss-120b --tp_size 4'
+read -r n_whole tokens < <(requests "$trtllm")
+read -r n_window _ < <(requests "cat > w.yaml << END
+kv_cache_config: {max_attention_window: [128, 32768], enable_block_reuse: false}
+END
+$trtllm --extra_llm_api_options w.yaml")
+[ "${n_window:-0}" -gt "$((${n_whole:-0} * 3 / 2))" ]
+ok $? "TensorRT-LLM holds $n_whole requests, with windows $n_window"
 echo "1..$n"

@@ -70,6 +70,7 @@ typedef struct {
   gboolean reserve_prompt;
   int preemption;       /* OrrPreemption */
   int prefix_caching;   /* OrrPrefixCaching */
+  double window_room;   /* of layers with a window: OrrKvLayout.window_room */
   gint64 graph_largest; /* cudagraph capture size */
   int graph_unit;       /* OrrGraphUnit: what it counts */
   int graph_sizes;      /* OrrGraphSizes */

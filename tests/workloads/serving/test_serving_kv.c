@@ -131,6 +131,18 @@ static void test_layout(void) {
   }
 }
 
+/* Two pools: with 0.8 tokens of windowed layers per token of the others a long sequence takes
+ * 0.5 + 0.8 * 0.5 = 0.9 of its tokens, and one within the window 0.9 / 0.8; with 1 all of them. */
+static void test_window_room(void) {
+  const OrrKvLayout two = {.window_share = 0.5, .window = 32, .window_room = 0.8},
+                    whole = {.window_share = 0.5, .window = 32, .window_room = 1};
+  g_assert_cmpfloat_with_epsilon(orr_kv_layout_tokens(&two, 16, 1600), 1440, 1e-9);
+  g_assert_cmpfloat_with_epsilon(orr_kv_layout_tokens(&two, 16, 32), 36, 1e-9);
+  g_assert_cmpint(orr_kv_layout_room(&two, 16, 90), ==, 1600);
+  for (gint64 tokens = 1; tokens < 200; tokens++)
+    g_assert_cmpint(orr_kv_layout_blocks(&whole, 16, tokens), ==, (tokens + 15) / 16);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-kv/counts", test_counts);
@@ -139,5 +151,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-kv/spans", test_spans);
   g_test_add_func("/workloads/serving-kv/random", test_random);
   g_test_add_func("/workloads/serving-kv/layout", test_layout);
+  g_test_add_func("/workloads/serving-kv/window-room", test_window_room);
   return g_test_run();
 }

@@ -67,8 +67,10 @@ static gboolean is_plain(const OrrKvLayout *layout) {
 
 /* Of each layer's part of a block. */
 static double kept_tokens(const OrrKvLayout *layout, gint64 block_size, double tokens) {
-  const double share = layout->window_share;
-  return (1 - share) * tokens + share * fmin(tokens, (double)(layout->window + block_size));
+  const double share = layout->window_share, room = layout->window_room;
+  const double in_window = fmin(tokens, (double)(layout->window + block_size));
+  if (room > 0) return (1 - share + room * share) * fmax(tokens, in_window / room);
+  return (1 - share) * tokens + share * in_window;
 }
 
 gint64 orr_kv_layout_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens) {

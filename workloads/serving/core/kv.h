@@ -15,7 +15,12 @@
  *   ceil(state + ((1 - w) t + w min(t, window + size)) / size)    blocks, w: the windowed layers'
  *                                                                 share of a block's bytes
  *
- * as vLLM's hybrid cache does in the sum of its groups. What can be used again is kept whole:
+ * as vLLM's hybrid cache does in the sum of its groups. Two pools of fixed sizes, r tokens of
+ * windowed layers' for each token of the others', are full when either is, so a sequence takes
+ *
+ *   (1 - w + r w) max(t, min(t, window + size) / r)    instead of the sum; all of t for r = 1
+ *
+ * What can be used again is kept whole:
  * layers with a window keep all tokens, and a state is kept as it was where a block ended at which
  * a step ended (vLLM's mamba_cache_mode align, its default): ceil(state) blocks, named by all
  * tokens up to there. A sequence has as many for the state it goes on with; a prompt that is found
@@ -81,6 +86,7 @@ extern const char *const orr_prefix_words[]; /* "none", "block-hash", "radix", N
 typedef struct {
   double window_share; /* of a block's bytes, in layers with a window */
   gint64 window;       /* tokens */
+  double window_room;  /* tokens of their pool per token of the others; 0: one pool */
   double state_blocks; /* of a sequence, whatever its length */
 } OrrKvLayout;
 

@@ -127,8 +127,8 @@ static Memory memory_of(const OrrServing *params, const OrrModel *model,
       params->engine.cache_fraction;
   const double block = memory.kv_per_token * (double)params->engine.block_size;
   if (block > 0 && params->engine.prefix_caching == ORR_PREFIX_NONE)
-    memory.layout =
-        (OrrKvLayout){windowed / memory.kv_per_token, model->window.size, memory.state / block};
+    memory.layout = (OrrKvLayout){windowed / memory.kv_per_token, model->window.size,
+                                  params->engine.window_room, memory.state / block};
   else if (block > 0)
     memory.layout.state_blocks = ceil(memory.state / block);
   memory.blocks = params->engine.kv_blocks > 0 ? params->engine.kv_blocks
@@ -466,6 +466,7 @@ static void check_own_engine(const OrrServing *params, const OrrServing *own, co
   } shared[] = {
       {"block-size", engine->block_size != all->block_size},
       {"prefix-caching", engine->prefix_caching != all->prefix_caching},
+      {"window-room", engine->window_room != all->window_room},
       {"max-model-len", engine->max_model_len != all->max_model_len},
       {"host.token", engine->host.token_s != all->host.token_s},
       {"lora", engine->lora.adapters != all->lora.adapters ||
