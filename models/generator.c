@@ -3,8 +3,6 @@
  */
 #include "models/generator.h"
 
-#include <math.h>
-
 const char *const orr_guidance_words[] = {"none", "batched", "sequential", NULL};
 static const char *const block_words[] = {"transformer", "double", "single",
                                           "resnet",      "conv",   NULL};

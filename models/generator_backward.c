@@ -7,8 +7,6 @@
  * bytes. An all-reduce after a row-parallel product has a counterpart before the column-parallel
  * one; an exchange of heads has its inverse.
  */
-#include <string.h>
-
 #include "models/generator.h"
 
 static void put(GArray *backward, OrrOperator op, const OrrBlockOperator *forward) {

@@ -17,8 +17,6 @@
  * in diffusers (models/normalization.py, attention_processor.py, embeddings.py), and of one fused
  * kernel. Norms of heads and rotations go through fp32, so they move more than their 4 bytes.
  */
-#include <math.h>
-
 #include "models/generator.h"
 
 typedef struct {

@@ -4,9 +4,6 @@
  */
 #include "models/huggingface_config.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { MOST_ITEMS = 100000 }; /* the largest number of layers of a model (models/model.c) */
 
 static gboolean is_word(const OrrNode *node, const char *word) {

@@ -2,8 +2,6 @@
  * huggingface_json.c - reads a config.json as a tree. Duplicate keys are refused; Infinity and NaN,
  * which Python's writer prints, are texts.
  */
-#include <string.h>
-
 #include "models/import_huggingface.h"
 #include "sim/base/fault.h"
 #include "sim/base/file.h"

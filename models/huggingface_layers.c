@@ -27,8 +27,6 @@
  * A list must cover every layer. The layout is the shortest list that makes all layers when it
  * repeats.
  */
-#include <string.h>
-
 #include "models/import_huggingface.h"
 #include "models/huggingface_config.h"
 

@@ -24,8 +24,6 @@
  * (fp8.py, modelopt.py, compressed_tensors, awq.py, gptq.py);
  * compressed_tensors/quantization/quant_config.py.
  */
-#include <string.h>
-
 #include "models/import_huggingface.h"
 
 /* Entries beyond these are not read, and reported. */

@@ -11,8 +11,6 @@
  */
 #include "models/huggingface_config.h"
 
-#include <string.h>
-
 static gint64 number(const OrrHuggingfaceConfig *config, const char *key, gint64 fallback) {
   return orr_huggingface_config_number(config, key, fallback);
 }

@@ -12,8 +12,6 @@
  * Qwen's images have any size: 32 x 32 patches are assumed. Other towers are not converted, which
  * the importer reports.
  */
-#include <string.h>
-
 #include "models/import_huggingface.h"
 
 typedef struct {

@@ -6,7 +6,6 @@
  * config in tests/models/test_import_huggingface.c. Source: transformers,
  * src/transformers/models/TYPE/modeling_TYPE.py, 4.57.
  */
-#include <string.h>
 
 #include "models/import_huggingface.h"
 

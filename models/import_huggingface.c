@@ -8,9 +8,6 @@
  * so that an inconsistent config is refused with the rule that it breaks.
  */
 #include "models/import_huggingface.h"
-#include "models/huggingface_config.h"
-
-#include <string.h>
 
 #include "sim/base/yaml.h"
 

@@ -17,9 +17,6 @@
  */
 #include "models/inference.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "models/transformer_private.h"
 
 static void add(GArray *operators, OrrOperator op) { g_array_append_val(operators, op); }

@@ -7,8 +7,6 @@
  * which each rank has, as it has the routers, and routed experts, which are split over all tp dp
  * ranks.
  */
-#include <math.h>
-
 #include "models/inference.h"
 #include "models/layer.h"
 

@@ -3,8 +3,6 @@
  */
 #include "models/layer.h"
 
-#include <string.h>
-
 static gint64 divide_up(gint64 a, gint64 b) { return (a + b - 1) / b; }
 static gint64 share(gint64 of, gint64 ranks) { return MAX(of > 0 ? 1 : 0, of / ranks); }
 static gint64 gates_of(int activation) { return orr_activation_is_gated(activation) ? 2 : 1; }

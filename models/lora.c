@@ -6,8 +6,6 @@
  */
 #include "models/lora.h"
 
-#include <string.h>
-
 static const char *const targets[] = {"qkv", "projection", "fc1", "fc2", NULL};
 
 const OrrFieldTable orr_lora_table = ORR_FIELDS(

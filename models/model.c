@@ -6,8 +6,6 @@
  */
 #include "models/model.h"
 
-#include <math.h>
-
 const char *const orr_recompute_words[] = {"none", "selective", "full", "operators", NULL};
 const char *const orr_activation_words[] = {"gelu", "swiglu",       "geglu",
                                             "relu", "squared-relu", NULL};

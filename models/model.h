@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include "models/model_parts.h"
 #include "models/quantization.h"
 #include "sim/base/field.h"
 
@@ -35,81 +36,6 @@ typedef enum {
   ORR_POSITION_ALIBI,
   ORR_POSITION_NONE
 } OrrPosition;
-
-/* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434): queries, and keys with values,
- * are made from compressed forms; one part of each key, common to all heads, carries the
- * position. */
-typedef struct {
-  gint64 q_rank;   /* 0: queries come from the residual stream */
-  gint64 kv_rank;  /* 0: no latent attention */
-  gint64 nope_dim; /* part of a head's query and key without position */
-  gint64 rope_dim; /* part with position */
-  gint64 value_dim;
-} OrrMla;
-
-typedef struct {
-  gint64 experts; /* 0: none */
-  gint64 topk;
-  gint64 ffn;           /* inner width of an expert; 0: as in the dense layers */
-  gint64 shared_ffn;    /* inner width of all shared experts together */
-  gboolean shared_gate; /* a gate on the shared experts' result: hidden weights */
-  gboolean clamp;       /* gates and values of the experts are limited before they meet (gpt-oss) */
-  /* Width in which the experts compute; 0: the residual stream's (LatentMoE projects down and
-   * up). */
-  gint64 latent;
-} OrrMoe;
-
-/* The range of layers with the mixer `window`: each token sees the last `size` tokens or, chunked,
- * its own chunk's. */
-typedef struct {
-  gint64 size;
-  gboolean chunked;
-} OrrWindow;
-
-/* Mamba-2 (Dao, Gu 2024, arXiv 2405.21060). */
-typedef struct {
-  gint64 heads; /* 0: no such layers */
-  gint64 head_dim;
-  gint64 state;
-  gint64 groups;
-  gint64 conv;  /* taps of the convolution */
-  gint64 chunk; /* tokens that a kernel computes as one product */
-} OrrMamba;
-
-typedef enum { ORR_LINEAR_LIGHTNING, ORR_LINEAR_GATED_DELTA } OrrLinearKind;
-
-/* Linear attention: a state of key_dim x value_dim per head instead of a cache. */
-typedef struct {
-  int kind;         /* OrrLinearKind */
-  gint64 key_heads; /* 0: no such layers */
-  gint64 value_heads;
-  gint64 key_dim;
-  gint64 value_dim;
-  gint64 conv; /* taps over q, k and v; 0: none */
-  gint64 chunk;
-} OrrLinear;
-
-/* Sparse attention: each query attends to the entries of the cache that score best. An indexer of
- * its own scores them (lightning indexer, DeepSeek-V3.2: relu(q_i k) weighted over index_heads,
- * keys of index_dim stored in fp8); without one, the means of blocks' keys do (MoBA, arXiv
- * 2502.13189). */
-typedef struct {
-  gint64 topk;  /* 0: no such layers */
-  gint64 block; /* tokens that are chosen together */
-  gint64 index_heads, index_dim;
-} OrrSparse;
-
-/* DeepSeek-V4: one key per token that is also its value, entries that stand for several tokens, and
- * an output projection in groups of heads. Layers `csa` have entries of `ratio` tokens, and an
- * indexer chooses among them (the model's `sparse`); `hca` of `heavy` tokens, all of them seen.
- * Both also see the last `window.size` tokens one by one. */
-typedef struct {
-  gint64 ratio; /* 0: no such attention */
-  gint64 heavy;
-  gint64 q_rank;
-  gint64 rope_dim;
-  gint64 groups, rank; /* of the output projection */
-} OrrCompressed;
 
 /* A ViT before the decoder. Each image has (`image` / `patch`) squared patches, one encoder
  * token per patch, and one decoder token per `merge` squared of them, through a projector of two

@@ -5,8 +5,6 @@
  * Settled, it is a table of kinds in the order of their first layer, and the kind of each layer of
  * one round of the list.
  */
-#include <string.h>
-
 #include "models/model.h"
 
 static const char *const mixer_words[ORR_N_MIXERS + 1] = {

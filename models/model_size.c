@@ -20,8 +20,6 @@
  *   gated delta        2 c (2 K + V) + 8 V v                  (the same, gdn_layer_flops)
  *   lightning          4 H k v + 2 C H (k + v)                (arXiv 2501.08313; chunks of C)
  */
-#include <math.h>
-
 #include "models/layer.h"
 
 /* --- encoder --- */

@@ -3,8 +3,6 @@
  */
 #include "models/operator.h"
 
-#include <math.h>
-
 const char *const orr_kernels_words[] = {"modern", "eager", NULL};
 const char *const orr_kernel_library_words[] = {"any", "aiter", "sglang", "trtllm", "vllm", NULL};
 const char *const orr_group_words[] = {"tp", "cp", "ep", "etp", "cp-inner", "cp-outer", NULL};

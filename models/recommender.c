@@ -8,8 +8,6 @@
  */
 #include "models/recommender.h"
 
-#include <math.h>
-
 static const char *const interaction_words[] = {"cross", "dot", NULL};
 
 #define COUNT(type_, name_, member_, fallback_, least_, most_, sentence_)                          \

@@ -10,125 +10,8 @@
  */
 #pragma once
 
-#include "models/lora.h"
 #include "models/model.h"
-#include "models/operator.h"
-#include "models/precision.h"
-
-/* Also sets the generation of the kernels around it. Unfused is Megatron in 2021-22: QKV's bias,
- * the addition of gradients to main-grad and the gradients of a norm's weights are kernels of
- * their own. Fused: they are parts of other kernels. */
-typedef enum {
-  ORR_ATTENTION_UNFUSED,
-  ORR_ATTENTION_FUSED,
-  ORR_ATTENTION_FLASH_2,
-  ORR_ATTENTION_FLASH_TRITON,
-  ORR_ATTENTION_FLASH_1
-} OrrAttention;
-/* "unfused", "fused", "flash-2", "flash-triton", "flash-1", NULL */
-extern const char *const orr_attention_words[];
-
-/* How ranks share a sequence (context parallelism). p2p: keys and values move round a ring,
- * concurrently with the attention over the arrived ones; each rank has an early and a late
- * chunk, so that all have equal work (Megatron's p2p; Liu et al. 2023, arXiv 2310.01889;
- * zig-zag). all-gather: every rank gathers all of them (Llama 3). all-to-all: ranks split heads
- * instead of the sequence while attention runs (DeepSpeed Ulysses, arXiv 2309.14509).
- * hierarchical: `cp_inner` neighbouring ranks split heads, and rings connect ranks of equal
- * heads (Megatron's a2a+p2p; USP, arXiv 2405.07719). gathered-ring: the steps of p2p, after
- * one all-gather of all keys and values (PyTorch, compiled). */
-typedef enum {
-  ORR_CONTEXT_P2P,
-  ORR_CONTEXT_ALL_GATHER,
-  ORR_CONTEXT_ALL_TO_ALL,
-  ORR_CONTEXT_HIERARCHICAL,
-  ORR_CONTEXT_GATHERED_RING
-} OrrContext;
-/* "p2p", "all-gather", "all-to-all", "hierarchical", "gathered-ring", NULL */
-extern const char *const orr_context_words[];
-
-/* How the loss is computed from the logits: by Megatron's vocabulary-parallel cross entropy, in
- * place on one fp32 copy; by PyTorch's on fp32 logits, out of place; by one kernel that reads
- * the logits in their format and keeps no copy (compiled, flash-attn, Transformer Engine); or
- * together with the output layer, so that all logits never exist at once: in chunks of tokens
- * whose gradients are computed at once (Liger's fused linear cross entropy, Hsu et al. 2024, arXiv
- * 2410.10989), or by tiles that the backward computes again (cut cross entropy, Wijmans et al.
- * 2024, arXiv 2411.09009). */
-typedef enum {
-  ORR_LOSS_MEGATRON,
-  ORR_LOSS_TORCH,
-  ORR_LOSS_FUSED,
-  ORR_LOSS_CHUNKED,
-  ORR_LOSS_CUT
-} OrrLoss;
-extern const char
-    *const orr_loss_words[]; /* "megatron", "torch", "fused", "chunked", "cut", NULL */
-
-/* Whether the loss includes the output layer. */
-static inline gboolean orr_loss_is_linear(OrrLoss loss) {
-  return loss == ORR_LOSS_CHUNKED || loss == ORR_LOSS_CUT;
-}
-
-/* Whose modules the layers are (transformer_torch.c). MEGATRON: one product for queries, keys and
- * values, one for gate and up; sequences first. TORCH: a product for each, batches first, as
- * torchtitan writes a Llama. */
-typedef enum { ORR_LAYERS_MEGATRON, ORR_LAYERS_TORCH } OrrLayers;
-extern const char *const orr_layers_words[]; /* "megatron", "torch", NULL */
-
-/* How a model is split, and what one rank runs. */
-typedef struct {
-  gint64 micro_batch; /* sequences */
-  gint64 sequence;    /* tokens per sequence, over all context-parallel ranks */
-  gint64 tp;
-  gint64 cp;       /* ranks that share each sequence; 0 as 1 */
-  gint64 cp_inner; /* ranks that split heads in hierarchical context parallelism; 0 as 1 */
-  gint64 ep;       /* ranks that share the experts; 0 as 1 */
-  gint64 etp;      /* ranks that share each expert; 0 as 1 */
-  gboolean sequence_parallel;
-  /* With sequence parallelism: gathered inputs are kept for the backward (DTensor), not gathered
-   * again (Megatron). */
-  gboolean keeps_gathered;
-  OrrLoss loss;
-  gboolean forward_only; /* an evaluation: no backward follows */
-  OrrLayers layers;
-  gboolean uncompiled; /* of torch layers: elementwise kernels are PyTorch's own, one an operator */
-  OrrContext context;
-  /* Unfused: batched GEMMs, scale-mask-softmax, dropout, as in 2021-22; fused: Flash. */
-  OrrAttention attention;
-  /* Inputs of activation functions are kept in fp8 for the backward. */
-  gboolean fp8_activation_input;
-  /* Megatron 2021-22: 0.1 on attention probabilities and residuals; Llama-era recipes: none */
-  gboolean dropout;
-  /* Eager: also a separate QKV bias, norm-weight gradients and main-grad additions. */
-  OrrKernels kernels;
-  OrrDtype dtype; /* storage format of activations and weights */
-  /* Per element of the gradient to which products by weight add (gradient-accumulation-fusion);
-   * 0: they write. */
-  double main_grad_bytes;
-  const OrrPrecisionRecipe *recipe; /* formats of products of linear layers; NULL: dtype */
-  /* Each expert's tokens are padded up to this multiple of its balanced number; 0: not padded. */
-  double capacity;
-  double imbalance; /* see OrrMoeShape */
-  /* Pairs of the fullest rank, as a multiple of the balanced number; 0 as 1. */
-  double fullest;
-  /* Shared experts run concurrently with the dispatch (Megatron's moe-shared-expert-overlap). */
-  gboolean shared_expert_overlap;
-  /* Kernels of their own for the bias of experts' second products, and for the clamp before their
-   * activation. */
-  gboolean bias_apart, clamp_apart;
-  gboolean padding_apart; /* copies that pad experts' rows for narrow products, and back */
-  gboolean rope_apart;    /* rotary embedding by a dozen kernels instead of one */
-  OrrLora lora;
-} OrrShard;
-
-/* The parameters of one rank: replicated over its data- and context-parallel group, routed
- * experts', which fewer ranks replicate, and frozen ones. */
-typedef struct {
-  double dense, experts, frozen;
-  double linear; /* of all these, those in matrices of linear layers, without adapters */
-} OrrWeights;
-static inline double orr_weights_sum(OrrWeights weights) {
-  return weights.dense + weights.experts + weights.frozen;
-}
+#include "models/transformer_shard.h"
 
 /* Checks that @model can be split this way: heads, key-value heads and MLP by tp, tokens by cp
  * and under sequence parallelism, experts by ep and etp, enough learned positions; and that the
@@ -194,10 +77,6 @@ void orr_transformer_mtp_body_forward(const OrrModel *model, const OrrShard *sha
                                       GArray *operators);
 void orr_transformer_mtp_body_backward(const OrrModel *model, const OrrShard *shard,
                                        GArray *operators);
-
-/* Whether weights of linear layers are frozen and stored only in the format of their products,
- * so that nothing casts them again. */
-gboolean orr_shard_is_frozen_narrow(const OrrShard *shard);
 
 /* The cast of weights for narrow products, once per step: the linear layers among @weights.
  * Nothing where the recipe casts none. */

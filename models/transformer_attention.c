@@ -6,8 +6,6 @@
  * have, so it is costed as that number of sequences (rounded up); chunked, as s / W. Bytes are the
  * real tensors'. Unfused attention does not support windows (orr_transformer_check).
  */
-#include <math.h>
-
 #include "models/transformer_private.h"
 
 /* Elements of the attention scores of one rank. */

@@ -18,8 +18,6 @@
  *
  * Llama without tensor parallelism, in elements per token: input h, q, kv, context q, f, h.
  */
-#include <string.h>
-
 #include "models/transformer_private.h"
 
 static gboolean is_product(const OrrOperator *op) {

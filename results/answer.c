@@ -6,8 +6,6 @@
  * table rounds what has a point or an exponent to six significant digits, and leaves integers
  * alone. NULL is "-" in a table, an empty field in CSV (an empty text is ""), null in JSON.
  */
-#include <string.h>
-
 #include "results/answer_real.h"
 #include "results/store.h"
 

@@ -13,9 +13,6 @@
  */
 #include "results/answer_real.h"
 
-#include <math.h>
-#include <string.h>
-
 typedef unsigned __int128 Wide;
 
 enum { MOST_DIGITS = 17, MOST_FIVES = 27 };

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* Enough for both. */
 #define ORR_ANSWER_REAL_SIZE 48

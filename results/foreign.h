@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 #include <sqlite3.h>
 
 /* Disables triggers, functions with side effects in the schema, and writes to SQLite's own

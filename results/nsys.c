@@ -4,11 +4,8 @@
 #include "results/nsys.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "results/foreign.h"
-#include "sim/base/diag.h"
 #include "sim/base/fault.h"
 #include "sim/base/number.h"
 

@@ -12,8 +12,6 @@
  */
 #pragma once
 
-#include <glib.h>
-
 #include "sim/base/diag.h"
 
 typedef struct {

@@ -5,8 +5,6 @@
 
 #include "results/foreign.h"
 
-#include <string.h>
-
 enum { MOST_ROWS = 50000000, MOST_S = 600, MOST_ERRORS = 20 };
 
 typedef struct {

@@ -3,8 +3,6 @@
  */
 #include "results/plot.h"
 
-#include <string.h>
-
 #include "sim/base/gnuplot.h"
 
 /* Made from results/plots/ by embed.sh. */

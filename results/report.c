@@ -5,8 +5,6 @@
  * A view without rows is skipped, so one list serves training, serving, collectives, sweeps and
  * validations.
  */
-#include <string.h>
-
 #include "results/report_private.h"
 #include "sim/base/fault.h"
 

@@ -14,8 +14,6 @@
  * bands; then "of" says how many there are. Reals have seven significant digits. Texts come from
  * documents: every character that could end the script or the string is escaped.
  */
-#include <string.h>
-
 #include "results/report_private.h"
 #include "results/store_private.h"
 

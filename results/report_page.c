@@ -5,8 +5,6 @@
  * The page forbids itself every request (Content-Security-Policy), so that it needs no network and
  * sends nothing, whatever stands in it. The scripts share one function, in the order below.
  */
-#include <string.h>
-
 #include "results/report_private.h"
 
 /* Made from results/explorer/ by embed.sh. */

@@ -5,9 +5,6 @@
  * each as a bar behind the figure, as long as its share of the column's largest; another colour
  * where it is negative.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/uncertain.h"
 #include "results/report_private.h"
 

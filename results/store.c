@@ -15,8 +15,6 @@
  *  5. A closed database is one file: the last writer applies the log and leaves WAL mode, so that
  *     the database can be read from a read-only folder.
  */
-#include <math.h>
-
 #include "results/foreign.h"
 #include "results/store_private.h"
 #include "sim/base/fault.h"

@@ -1,8 +1,6 @@
 /*
  * store_care.c - maintains a database: lists tables, vacuums, removes runs, exports.
  */
-#include <string.h>
-
 #include <glib/gstdio.h>
 
 #include "results/foreign.h"

@@ -18,7 +18,6 @@
  *
  * Memory holds one number per run, and the hashes of the runs here that are not points.
  */
-#include <string.h>
 #include <sys/stat.h>
 
 #include "results/store_private.h"

@@ -13,8 +13,6 @@
  * To add a version: a step below, its line above, ORR_STORE_VERSION, the schema in store.c, and a
  * file of the version before in tests/results/.
  */
-#include <string.h>
-
 #include "results/store_private.h"
 
 /* Columns of version 1 that hold runs' numbers. */

@@ -12,8 +12,6 @@
  * orr_store_points_view makes the view points_S of it in the database; the report's explorer asks
  * the same SELECT itself, since a view in a stranger's database can say anything.
  */
-#include <string.h>
-
 #include "results/foreign.h"
 #include "results/store_private.h"
 

@@ -5,9 +5,6 @@
  * value), and SQLite itself must report the statement as read-only. A query is one statement, so
  * that nothing hides behind a semicolon.
  */
-#include <math.h>
-#include <string.h>
-
 #include "results/answer_real.h"
 #include "results/store_private.h"
 #include "sim/base/diag.h"

@@ -9,9 +9,6 @@
  *
  * A table from an older Orrery gains the columns it lacks, which are NULL in the older runs.
  */
-#include <math.h>
-#include <string.h>
-
 #include "results/store_private.h"
 #include "sim/base/fault.h"
 

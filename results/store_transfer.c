@@ -4,8 +4,6 @@
  */
 #include "results/store_private.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 
 typedef struct {

@@ -16,8 +16,6 @@
  * as a common table expression of the same name. (Not as a table, since a query writes nothing.)
  * A view that uses rows' rowid lists it like a column.
  */
-#include <string.h>
-
 #include "results/store_private.h"
 
 const OrrView *orr_views(guint *ret_n) {

@@ -138,6 +138,9 @@ rule_foreign_headers() {
     /^[ \t]*#[ \t]*include[ \t]*</ {
       header = $0; sub(/^[^<]*</, "", header); sub(/>.*/, "", header)
       if (FILENAME ~ /^tests\//) next
+      if (header ~ /^(glib|math|stdio|stdlib|string)\.h$/ &&
+          FILENAME !~ /^(sim\/base\/ground\.h|calibration\/measure\/(cuda\/vendor\.h|hip\/.*))$/)
+        print FILENAME ":" FNR ": sim/base/ground.h has <" header ">"
       if (header == "sqlite3.h" && FILENAME !~ /^results\//) print FILENAME ":" FNR ": only results/ uses SQLite"
       if (header ~ /^simgrid\// && FILENAME != "sim/engine/engine_simgrid.cpp")
         print FILENAME ":" FNR ": only sim/engine/engine_simgrid.cpp uses SimGrid"

@@ -3,8 +3,6 @@
  */
 #include "topologies/bill.h"
 
-#include <math.h>
-
 #include "topologies/fabric_private.h"
 
 #define I64 "%" G_GINT64_FORMAT

@@ -3,8 +3,6 @@
  */
 #include "topologies/cluster.h"
 
-#include <math.h>
-
 #include "topologies/fabric.h"
 #include "topologies/queue_model.h"
 #include "topologies/transport.h"

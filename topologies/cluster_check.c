@@ -1,8 +1,6 @@
 /*
  * cluster_check.c - whether the parts of a cluster's document agree, and its fabric can be built.
  */
-#include <math.h>
-
 #include "topologies/bill.h"
 #include "topologies/fabric.h"
 

@@ -3,8 +3,6 @@
  */
 #include "topologies/cluster_power.h"
 
-#include <math.h>
-
 #include "topologies/bill.h"
 #include "topologies/fabric.h"
 

@@ -3,8 +3,6 @@
  */
 #include "topologies/device_driver.h"
 
-#include <string.h>
-
 static const struct {
   const char *driver, *device;
 } names[] = {

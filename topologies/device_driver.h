@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* "h200-sxm" of "NVIDIA H200"; NULL: no shipped device is known to have that name. Static. */
 const char *orr_device_driver_device(const char *driver_name);

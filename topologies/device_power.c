@@ -3,8 +3,6 @@
  */
 #include "topologies/device.h"
 
-#include <math.h>
-
 const OrrFieldTable orr_device_power_table = ORR_FIELDS(
     "power", "What an accelerator draws.", OrrDevicePower,
     ORR_COLUMN_TEXT(OrrDevicePower, "source", source, "Source of the numbers."),

@@ -14,8 +14,6 @@
  */
 #include "topologies/fabric.h"
 
-#include <math.h>
-
 #include "sim/base/fault.h"
 #include "topologies/fabric_private.h"
 

@@ -1,8 +1,6 @@
 /*
  * fabric_describe.c - a fabric as a dozen lines of text.
  */
-#include <string.h>
-
 #include "topologies/fabric_private.h"
 
 #define I64 "%" G_GINT64_FORMAT

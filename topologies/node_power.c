@@ -3,8 +3,6 @@
  */
 #include "topologies/cluster_power.h"
 
-#include <math.h>
-
 #include "topologies/cluster.h"
 
 const char *const orr_node_part_words[] = {"cpu", "memory",      "nic",   "dpu", "scale-up",

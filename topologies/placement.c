@@ -7,8 +7,6 @@
  */
 #include "topologies/placement.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 
 static const char *const axis_names[] = {"tp", "cp", "dp", "pp", NULL};

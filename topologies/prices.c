@@ -3,8 +3,6 @@
  */
 #include "topologies/prices.h"
 
-#include <math.h>
-
 #include "topologies/fabric.h"
 
 #define HOURS_PER_YEAR 8766.0 /* 365.25 days */

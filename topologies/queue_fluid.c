@@ -30,9 +30,6 @@
  */
 #include "topologies/queue_model.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #define STEPS_TO_XOFF 8.0    /* steps in which a link at full rate brings xoff */
 #define STEPS_AT_LEAST 400.0 /* in the time that the busiest link needs */
 #define LAST_PACKET 4096.0   /* bytes of a flow that may be missing when it counts as finished */

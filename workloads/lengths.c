@@ -10,8 +10,6 @@
  */
 #include "workloads/lengths.h"
 
-#include <math.h>
-
 enum { CONSTANT, UNIFORM, UNIFORM_UP_TO, EXPONENTIAL, NORMAL, LOGNORMAL, PERCENTILES, FIRST_NAMED };
 enum { N_QUANTILES = 21 };
 

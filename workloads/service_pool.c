@@ -3,8 +3,6 @@
  */
 #include "workloads/service_pool.h"
 
-#include <math.h>
-
 struct OrrServicePool {
   OrrServiceParams params;
   OrrRandom random;

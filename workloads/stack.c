@@ -3,8 +3,6 @@
  */
 #include "workloads/stack.h"
 
-#include <string.h>
-
 #include "sim/base/number.h"
 #include "workloads/workload.h"
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* Equal calls of several groups at the same time. */
 typedef struct {

@@ -2,9 +2,6 @@
  * cost_aside.c - reports which rows were excluded, and why (grid_odd.c and judge.c have the
  * rules).
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "calibration/profile/profile_nccl.h"

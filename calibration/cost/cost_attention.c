@@ -42,8 +42,6 @@
  * flash-2-forward and flash-2-backward of the rate of these rows; its predecessor in Triton
  * (flash-triton) at flash-triton-forward and flash-triton-backward of FlashAttention-2's.
  */
-#include <math.h>
-
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "sim/base/fault.h"

@@ -12,8 +12,6 @@
  * 2. Building cannot fail: orr_profile_read checked the numbers, and orr_cost_build_check, when the
  *    model is made, what a document cannot express.
  */
-#include <string.h>
-
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "sim/base/fault.h"

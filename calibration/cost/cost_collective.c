@@ -31,9 +31,6 @@
  * PCIe; NCCL uses `pcie_efficiency` of it; that holds for two GPUs behind one switch. Traffic
  * between sockets, or without peer-to-peer, is many times slower, which a datasheet does not show.
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "calibration/cost/judge.h"

@@ -34,8 +34,6 @@
  */
 #include "calibration/cost/cost_energy.h"
 
-#include <math.h>
-
 #include "calibration/cost/cost_private.h"
 
 /* Of the way of a byte on the chip, the part beyond the registers. */

@@ -57,8 +57,6 @@
  * arXiv 2401.14489, section VI-B: heads of 108 or 150 elements). Later libraries pad in shared
  * memory; fused attention is not affected.
  */
-#include <math.h>
-
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "sim/base/fault.h"

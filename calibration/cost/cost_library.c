@@ -32,9 +32,6 @@
  * several numbers of nodes are compared with one another, and each curve with itself. An estimate
  * takes the row's place: from the curve's other rows on both sides of it, else from other shapes.
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "calibration/cost/judge.h"

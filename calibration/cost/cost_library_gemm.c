@@ -29,9 +29,6 @@
  * high, products 1.1 times as fast). So without a table of the library asked for, the own answer
  * is multiplied by exp(r_here - r_there).
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 

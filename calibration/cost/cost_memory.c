@@ -11,8 +11,6 @@
  * long one the stated fraction. Valid where the tensors are larger than the L2 cache; kernels on
  * smaller ones can be faster than predicted.
  */
-#include <math.h>
-
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 

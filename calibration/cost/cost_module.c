@@ -27,9 +27,6 @@
  */
 #include "calibration/cost/cost_module.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/cost/cost_private.h"
 
 enum { NEAREST = 64, N_NAMES = ORR_MODULE_DIFFERENCES, N_AXES = ORR_MODULE_SCALES };

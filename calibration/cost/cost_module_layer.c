@@ -4,8 +4,6 @@
  */
 #include "calibration/cost/cost_module.h"
 
-#include <math.h>
-
 #include "calibration/cost/cost_private.h"
 #include "models/layer.h"
 

@@ -30,8 +30,6 @@
  * weights are one choice for all devices, found by leaving out each curve in turn: 5 to 8 % mean
  * error, against 9 to 13 % with equal weights on a rank's sizes alone and no power of two.
  */
-#include <math.h>
-
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "calibration/cost/judge.h"

@@ -41,8 +41,6 @@
  * power. A step's idle intervals (bubbles, communication) do not lend power to what follows: the
  * regulator averages over milliseconds.
  */
-#include <math.h>
-
 #include "calibration/cost/cost_energy.h"
 #include "calibration/cost/cost_private.h"
 

@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <math.h>
-
 #include "calibration/cost/cost.h"
 #include "calibration/cost/grid.h"
 #include "calibration/profile/profile_private.h"

@@ -14,8 +14,6 @@
  *
  *   use = m n k / (pad(k, u) min(pad(n, u) pad(m, 8), pad(m, u) pad(n, 8)))
  */
-#include <math.h>
-
 #include "calibration/cost/cost_private.h"
 
 double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double bytes) {

@@ -16,9 +16,6 @@
  */
 #include "calibration/cost/cost_serving.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "calibration/profile/profile_serving.h"

@@ -12,9 +12,6 @@
  */
 #include "calibration/cost/cost_private.h"
 
-#include <math.h>
-#include <string.h>
-
 OrrGrid *orr_grid_new(const double *const axes[ORR_GRID_AXES], const guint lengths[ORR_GRID_AXES]) {
   OrrGrid *grid = g_new0(OrrGrid, 1);
   grid->n_cells = 1;

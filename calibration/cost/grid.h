@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 enum { ORR_GRID_AXES = 3 };
 

@@ -32,8 +32,6 @@
  * fp8 rows excluded, 97 % are farther from GB200's row of the same shape, the same chip, than
  * their neighbours' estimates are: 55 % off on average, where the estimates are 5 % off.
  */
-#include <math.h>
-
 #include "calibration/cost/cost_private.h"
 
 static const double odd_distance = 0.18;    /* ln 1.2, of the efficiency and of the time */

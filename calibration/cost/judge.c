@@ -37,8 +37,6 @@
  */
 #include "calibration/cost/judge.h"
 
-#include <math.h>
-
 #include "sim/base/quantity.h"
 
 static const double within_curve = 0.693147, between_curves = 0.262364; /* ln 2, ln 1.3 */

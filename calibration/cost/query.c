@@ -4,9 +4,6 @@
  */
 #include "calibration/cost/query.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "sim/base/fault.h"

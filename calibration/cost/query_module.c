@@ -3,9 +3,6 @@
  */
 #include "calibration/cost/cost_private.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/cost/cost_module.h"
 
 static const char *text_of(double value) {

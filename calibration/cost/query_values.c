@@ -3,12 +3,8 @@
  */
 #include "calibration/cost/cost_private.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/profile/profile_format.h"
 #include "calibration/profile/profile_moe.h"
-#include "calibration/profile/profile_private.h"
 #include "sim/base/fault.h"
 
 static gboolean parse_word(OrrQueryKeyKind kind, const char *text, double *ret_value) {

@@ -4,9 +4,6 @@
  */
 #include "calibration/crossval/crossval.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/crossval/crossval_private.h"
 
 static const OrrCrossvalFamily *const families[] = {

@@ -2,8 +2,6 @@
  * crossval_attention.c - fused attention: a shape is a (head size, heads, key heads, batch) with
  * all its lengths.
  */
-#include <math.h>
-
 #include "calibration/crossval/crossval_private.h"
 
 enum { HEAD_DIM, HEADS, KV_HEADS, BATCH, LENGTH };

@@ -5,9 +5,6 @@
  * A profile has one table per (op, ranks); here there is one per op, in the order in which the
  * profile names them.
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/crossval/crossval_private.h"
 
 enum { RANKS, BYTES };

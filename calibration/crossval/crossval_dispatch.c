@@ -6,8 +6,6 @@
  * left out at a time; up to seven shapes, each one by itself. Where no other shape has the same
  * number of ranks, the rest answers from outside.
  */
-#include <string.h>
-
 #include "calibration/crossval/crossval_private.h"
 #include "calibration/profile/profile_nccl.h"
 

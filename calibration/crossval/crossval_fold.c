@@ -2,8 +2,6 @@
  * crossval_fold.c - what the families of cross-validation share: dealing shapes into folds, a
  * profile without one fold, and the region of a point.
  */
-#include <math.h>
-
 #include "calibration/cost/cost_private.h"
 #include "calibration/crossval/crossval_private.h"
 

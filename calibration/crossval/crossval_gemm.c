@@ -4,8 +4,6 @@
  * The tables of libraries follow the profile's own. What they hold is a distance from the own
  * tables, so these stay whole.
  */
-#include <math.h>
-
 #include "calibration/crossval/crossval_private.h"
 
 enum { M, N, K };

@@ -3,8 +3,6 @@
  * sequences, queries and keys, on all devices and by all engines. Each profile predicts the
  * rows of its own device, and of the devices that stand under it.
  */
-#include <string.h>
-
 #include "calibration/cost/cost_module.h"
 #include "calibration/crossval/crossval_private.h"
 

@@ -2,8 +2,6 @@
  * crossval_moe.c - routed experts: a shape is a layer and its split with all its numbers of tokens.
  * Other splits of the same layer stay.
  */
-#include <math.h>
-
 #include "calibration/crossval/crossval_private.h"
 #include "calibration/profile/profile_moe.h"
 

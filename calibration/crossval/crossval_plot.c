@@ -3,8 +3,6 @@
  */
 #include "calibration/crossval/crossval_plot.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/file_write.h"
 #include "sim/base/gnuplot.h"

@@ -3,9 +3,6 @@
  */
 #include "calibration/fit/fit.h"
 
-#include <string.h>
-
-#include "calibration/fit/measured.h"
 #include "calibration/profile/profile_private.h"
 #include "calibration/fit/measured_private.h"
 #include "sim/base/yaml.h"

@@ -1,9 +1,6 @@
 /*
  * fit_constants.c - derives constants from a profile's rows; fit.h lists them.
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/crossval/crossval.h"
 #include "calibration/fit/fit.h"
 #include "calibration/profile/profile_private.h"

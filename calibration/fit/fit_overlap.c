@@ -9,11 +9,8 @@
  * another: they show what a product loses to a stream through memory. Rows in which NCCL was held
  * to a number of thread blocks are averaged by that number.
  */
-#include <string.h>
-
 #include "calibration/fit/fit.h"
 #include "calibration/fit/measured_private.h"
-#include "sim/base/csv.h"
 
 enum { BYTES, BLOCKS, M, N, K, N_NUMBERS };
 static const char *const number_names[] = {"bytes", "blocks", "m", "n", "k"};

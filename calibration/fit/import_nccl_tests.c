@@ -4,9 +4,6 @@
  */
 #include "calibration/fit/import_nccl_tests.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/fit/measured_private.h"
 #include "sim/base/file.h"
 #include "topologies/device_driver.h"

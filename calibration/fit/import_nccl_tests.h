@@ -26,7 +26,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 typedef struct {
   const char *device;  /* a name in the library */

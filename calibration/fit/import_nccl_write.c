@@ -1,8 +1,6 @@
 /*
  * import_nccl_write.c - what was read of a log of nccl-tests, as a profile or as rows.
  */
-#include <string.h>
-
 #include "calibration/fit/import_nccl_tests.h"
 #include "calibration/fit/measured_private.h"
 

@@ -13,9 +13,6 @@
  */
 #include "calibration/fit/measured.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/cost/grid.h"
 #include "calibration/fit/measured_private.h"
 #include "calibration/profile/profile_format.h"

@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 typedef struct {
   const char *device;          /* that was measured */

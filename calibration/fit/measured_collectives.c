@@ -7,9 +7,6 @@
  * (all_reduce, reduce_scatter, medians of eight devices). Runs that do not state their NCCL version
  * count only where no other does.
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/fit/measured_private.h"
 
 /* A row of the collectives' file, kept by op, ranks and bytes. */

@@ -11,9 +11,6 @@
  * the units alone). The kernel's family is in a column `family`, or before "_tuned" in the file's
  * name. Several kernels of one shape (with a bias, with another output) count as the fastest one.
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/cost/grid.h"
 #include "calibration/fit/measured_private.h"
 #include "calibration/profile/profile_format.h"

@@ -8,9 +8,6 @@
  * kernels of one shape: the fastest counts. Layers without a gate, and those whose weights
  * and inputs differ in format, are left out.
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/cost/grid.h"
 #include "calibration/fit/measured_private.h"
 #include "calibration/profile/profile_moe.h"

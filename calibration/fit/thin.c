@@ -3,9 +3,6 @@
  */
 #include "calibration/fit/measured_private.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/crossval/crossval_private.h"
 #include "calibration/profile/profile_moe.h"
 #include "sim/base/fault.h"

@@ -3,8 +3,6 @@
  */
 #include "calibration/measure/accumulation.h"
 
-#include <string.h>
-
 #include "calibration/measure/family.h"
 
 gboolean orr_accumulation_is_fast(gboolean is_forward) { return is_forward; }

@@ -4,10 +4,6 @@
  */
 #include "calibration/measure/doctor.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "calibration/measure/measure_visit.h"
 
 enum { SPLIT_MAJOR = 2, SPLIT_MINOR = 18, HOT_CELSIUS = 70 };

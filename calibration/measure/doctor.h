@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* One GPU as its driver reports it; NAN or -1 where it does not. */
 typedef struct {

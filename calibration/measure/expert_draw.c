@@ -3,8 +3,6 @@
  */
 #include "calibration/measure/expert_draw.h"
 
-#include <math.h>
-
 #include "sim/base/random.h"
 
 static const double EXPONENT = 1.2;

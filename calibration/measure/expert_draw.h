@@ -21,7 +21,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* The tokens of each of @n experts in falling order: @tokens * @topk in total, at most @tokens
  * each. @topk <= @n. */

@@ -11,9 +11,6 @@
  * not fit, and permute gives wrong results on 4096 rows, so that refusals and failed verification
  * occur.
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/measure/accumulation.h"
 #include "calibration/measure/family.h"
 #include "calibration/measure/timing.h"

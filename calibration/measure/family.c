@@ -3,9 +3,6 @@
  */
 #include "calibration/measure/family.h"
 
-#include <math.h>
-#include <string.h>
-
 const OrrMeasureFamily *orr_family_find(const char *name) {
   return (const OrrMeasureFamily *)orr_registry_find(&orr_measure_registry, name);
 }

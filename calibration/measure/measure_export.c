@@ -3,9 +3,6 @@
  */
 #include "calibration/measure/measure_export.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/measure/family.h"
 #include "sim/base/fault.h"
 

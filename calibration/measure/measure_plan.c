@@ -7,9 +7,6 @@
  */
 #include "calibration/measure/measure_plan.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { NEIGHBOURS = 6 };
 
 typedef enum { OPEN, MEASURED, DROPPED } State;

@@ -4,9 +4,6 @@
  */
 #include "calibration/measure/measure_row.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/measure/family.h"
 #include "topologies/device_driver.h"
 

@@ -4,8 +4,6 @@
  */
 #include "calibration/measure/measure_session.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 
 const OrrTimingRule orr_timing_default = {.warm_up_s = 0.02,

@@ -3,7 +3,6 @@
  */
 #include "calibration/measure/numa.h"
 
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* The node of the device at @bus ("0000:1B:00.0", as CUDA writes it), -1 where it is not known.
  * @sysfs: "/sys". */

@@ -4,8 +4,6 @@
  */
 #include "calibration/measure/power_window.h"
 
-#include <math.h>
-
 static const double LONGEST_STEP_S = 0.2; /* twice the slowest update of the counter */
 
 OrrPowerWindow orr_power_window_new(double settle_s, double watch_s) {

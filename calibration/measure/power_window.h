@@ -19,7 +19,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* One reading; NAN where it is unknown. */
 typedef struct {

@@ -4,9 +4,6 @@
  */
 #include "calibration/measure/reference.h"
 
-#include <math.h>
-#include <string.h>
-
 gsize orr_format_bytes(OrrFormat format, gsize n) {
   static const gsize bits[] = {32, 16, 16, 8, 4, 8};
   return (n * bits[format] + 7) / 8;

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 typedef enum {
   ORR_FORMAT_FP32,

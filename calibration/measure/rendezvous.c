@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "sim/base/fault.h"

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 typedef struct {
   gint64 rank, n_ranks, local_rank; /* local_rank: rank within this node; -1 unknown */

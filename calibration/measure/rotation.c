@@ -3,8 +3,6 @@
  */
 #include "calibration/measure/rotation.h"
 
-#include <math.h>
-
 enum { REPEAT_US = 2000 };
 
 guint orr_rotation_sets(double touched_bytes, double held_bytes, const OrrBenchFacts *facts) {

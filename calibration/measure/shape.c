@@ -3,8 +3,6 @@
  */
 #include "calibration/measure/shape.h"
 
-#include <string.h>
-
 #include "calibration/measure/family.h"
 #include "sim/base/fault.h"
 

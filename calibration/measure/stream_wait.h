@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 typedef enum { ORR_STREAM_DONE, ORR_STREAM_BUSY, ORR_STREAM_FAILED } OrrStreamState;
 

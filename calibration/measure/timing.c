@@ -3,10 +3,6 @@
  */
 #include "calibration/measure/timing.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/base/number.h"
 
 void orr_timing_summarize(double *us, guint n, OrrTiming *timing) {

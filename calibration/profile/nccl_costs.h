@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* NCCL's protocols. AUTO is not a protocol: it stands for whichever is fastest. */
 typedef enum {

@@ -8,8 +8,6 @@
  */
 #include "calibration/profile/profile.h"
 
-#include <string.h>
-
 #include "calibration/profile/profile_moe.h"
 #include "calibration/profile/profile_nccl.h"
 #include "calibration/profile/profile_errors.h"

@@ -3,8 +3,6 @@
  */
 #include "calibration/profile/profile_errors.h"
 
-#include <string.h>
-
 #include "calibration/profile/profile_private.h"
 
 const OrrFieldTable orr_profile_errors_table = ORR_FIELDS(

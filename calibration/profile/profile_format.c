@@ -3,8 +3,6 @@
  */
 #include "calibration/profile/profile_format.h"
 
-#include <string.h>
-
 gboolean orr_profile_format(const char *word, OrrDtype *ret_dtype) {
   static const struct {
     const char *word;

@@ -3,8 +3,6 @@
  */
 #include "calibration/profile/profile_module.h"
 
-#include <string.h>
-
 #include "calibration/profile/profile_private.h"
 
 #define RATE(key_, member_)                                                                        \

@@ -3,8 +3,6 @@
  */
 #include "calibration/profile/profile_moe.h"
 
-#include <string.h>
-
 #include "calibration/profile/profile_private.h"
 
 static const OrrFieldTable row_table = ORR_FIELDS(

@@ -1,9 +1,6 @@
 /*
  * profile_numbers.c - reads the numbers of an axis or of a row of latencies.
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/profile/profile_private.h"
 #include "sim/base/fault.h"
 

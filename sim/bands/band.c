@@ -13,9 +13,6 @@
  * A campaign is one validation set, software and device: its rows share whatever was special about
  * that machine on that day, so rows of one campaign speak only for questions that are near it.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/bands/band_private.h"
 #include "sim/bands/conformal.h"
 

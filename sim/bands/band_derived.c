@@ -11,8 +11,6 @@
  *              and for Laplace's distribution with that mean the bound at a level L is
  *              m log 1 / (1 - L)
  */
-#include <string.h>
-
 #include "sim/bands/band_private.h"
 #include "sim/bands/known_errors.h"
 

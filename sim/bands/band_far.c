@@ -2,8 +2,6 @@
  * band_far.c - the rows behind a band where no row is near: all of the quantity. The nearest
  * campaigns weigh most, and the rows of one campaign together as much as one row would.
  */
-#include <math.h>
-
 #include "sim/bands/band_private.h"
 
 /* Distance over which the weight falls to 1 / e. */

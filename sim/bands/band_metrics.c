@@ -3,8 +3,6 @@
  */
 #include "sim/bands/band_metrics.h"
 
-#include <string.h>
-
 #define LATENCIES(name, quantity)                                                                  \
   {"serving", name "_mean_s", quantity, FALSE, FALSE},                                             \
       {"serving", name "_p50_s", quantity, FALSE, FALSE},                                          \

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* What a result measures. Residuals of one quantity speak for another only where distance.c says
  * so. */

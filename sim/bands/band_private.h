@@ -3,8 +3,6 @@
  */
 #pragma once
 
-#include <math.h>
-
 #include "results/rows/rows.h"
 #include "sim/bands/band.h"
 #include "sim/bands/band_metrics.h"

@@ -9,8 +9,6 @@
  * A good band has seen its device, its software, both together, and what else has a factor. A model
  * may be new where near rows of several others agree.
  */
-#include <math.h>
-
 #include "sim/bands/band_private.h"
 
 /* The weight below which rows count as none. */

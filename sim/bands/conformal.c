@@ -3,9 +3,6 @@
  */
 #include "sim/bands/conformal.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 static int compare_rows(const void *a, const void *b) {
   const double x = ((const OrrConformalRow *)a)->value, y = ((const OrrConformalRow *)b)->value;
   return (x > y) - (x < y);

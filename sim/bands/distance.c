@@ -3,8 +3,6 @@
  */
 #include "sim/bands/band_private.h"
 
-#include <math.h>
-
 typedef enum { TEXT, SIZE, FRACTION, YEARS } TermKind;
 
 typedef struct {

@@ -4,8 +4,6 @@
  */
 #include "sim/bands/band_private.h"
 
-#include <string.h>
-
 #include "sim/run/answer/run_kind.h"
 #include "workloads/collectives/collective_bench.h"
 #include "workloads/serving/serving.h"

@@ -6,9 +6,6 @@
  * an input that moves nothing would seem to. The best of 64 deals has about a tenth of that for two
  * inputs.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/bands/inputs.h"
 #include "sim/base/latin.h"
 

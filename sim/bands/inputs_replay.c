@@ -5,8 +5,6 @@
  * conditions of stacks and all checks see them. Replays are brief (study.h), as a point of a sweep
  * is replayed: the result alone, with equal numbers.
  */
-#include <string.h>
-
 #include "sim/bands/band_private.h"
 
 typedef struct {

@@ -7,10 +7,6 @@
  * correlation, which is 1 for any result that rises with one input alone, straight or not. What all
  * of them leave to 1 is due to several inputs at once, or rises and falls.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/bands/band_private.h"
 #include "sim/base/number.h"
 #include "sim/run/answer/run_kind.h"

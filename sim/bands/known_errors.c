@@ -3,8 +3,6 @@
  */
 #include "sim/bands/known_errors.h"
 
-#include <string.h>
-
 #include "sim/base/csv.h"
 #include "sim/base/fault.h"
 #include "sim/bands/residuals.h"

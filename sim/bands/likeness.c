@@ -11,9 +11,6 @@
  */
 #include "sim/bands/likeness.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "models/quantization.h"
 #include "sim/bands/band_private.h"
 #include "sim/run/scenario_stack.h"

@@ -3,9 +3,6 @@
  */
 #include "sim/bands/own_rows.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/bands/band_private.h"
 
 /* Of rows of one campaign at distance 0, and the distance over which it falls to 1 / e. With the

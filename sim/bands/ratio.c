@@ -10,9 +10,6 @@
  * so that a pair speaks most where its rows are like the two answers and differ in what these
  * differ in. Weights and bounds are as for single answers (band.c, conformal.h).
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "sim/bands/band_private.h"
 #include "sim/bands/conformal.h"
 

@@ -7,10 +7,6 @@
  */
 #include "sim/bands/residuals.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/base/file_write.h"

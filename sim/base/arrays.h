@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 #define ORR_EACH(type_, name_, array_) ORR_EACH_AT(name_##_at, type_, name_, array_)
 #define ORR_EACH_POINTER(type_, name_, array_) ORR_EACH_POINTER_AT(name_##_at, type_, name_, array_)

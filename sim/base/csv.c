@@ -4,9 +4,6 @@
  */
 #include "sim/base/csv.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 

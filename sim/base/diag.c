@@ -9,8 +9,6 @@
  */
 #include "sim/base/diag.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 
 #define MESSAGE_MAX_BYTES 2000

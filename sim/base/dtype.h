@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 typedef enum {
   ORR_FP32,

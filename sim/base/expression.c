@@ -3,8 +3,6 @@
  */
 #include "sim/base/expression.h"
 
-#include <math.h>
-
 #include "sim/base/expression_private.h"
 
 OrrTerm *orr_term_new(OrrTermKind kind, OrrValueType type, guint at) {

@@ -6,7 +6,6 @@
  * once parser->failed is set.
  */
 #include <stdarg.h>
-#include <string.h>
 
 #include "sim/base/expression_private.h"
 #include "sim/base/quantity.h"

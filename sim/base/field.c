@@ -9,8 +9,6 @@
  */
 #include "sim/base/field_private.h"
 
-#include <string.h>
-
 #include "sim/base/yaml.h"
 
 const OrrField *orr_field_find(const OrrFieldTable *table, const char *name) {

@@ -3,8 +3,6 @@
  * from point to point instead of reading the documents again. orr_field_set changes the unread
  * tree; where both apply, they agree.
  */
-#include <string.h>
-
 #include "sim/base/field_private.h"
 
 typedef struct {

@@ -5,8 +5,6 @@
  * choice whose parameters contain the same choice (a hierarchical collective made of collectives)
  * would never end.
  */
-#include <string.h>
-
 #include "sim/base/field_private.h"
 
 static void part_free(gpointer data) {

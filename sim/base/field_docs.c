@@ -2,8 +2,6 @@
  * field_docs.c - the Markdown reference of a table: a table of its keys, followed by every section
  * and choice that it leads to.
  */
-#include <string.h>
-
 #include "sim/base/field_private.h"
 
 /* Escapes text for a cell: a pipe would end the cell, a newline the row. */

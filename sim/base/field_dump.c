@@ -5,8 +5,6 @@
  * Invariant: reading the dump gives an equal struct. An optional member that is zero is omitted,
  * since an absent key reads as zero.
  */
-#include <string.h>
-
 #include "sim/base/field_private.h"
 
 static OrrNode *dump_table(const OrrFieldTable *table, const void *data);

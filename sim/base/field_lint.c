@@ -1,8 +1,6 @@
 /*
  * field_lint.c - checks the rules that every field table must keep.
  */
-#include <string.h>
-
 #include "sim/base/field_private.h"
 
 static const size_t member_sizes[] = {

@@ -4,9 +4,6 @@
  * Every error goes to the diagnostics with its place, and reading continues, so that the user sees
  * all errors at once. A member that could not be read stays zero, which orr_field_clear accepts.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/field_private.h"
 #include "sim/base/library.h"
 #include "sim/base/uncertain.h"

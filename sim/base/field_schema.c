@@ -21,8 +21,6 @@
  * reports the errors of that kind only). A map without `kind` has the default's kind; over a base
  * it can have any.
  */
-#include <string.h>
-
 #include "sim/base/field_private.h"
 #include "sim/base/library.h"
 

@@ -18,7 +18,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* Documents and configs: the largest shipped document has 0.7 MB. */
 #define ORR_FILE_MAX_DOCUMENT ((gsize)16 << 20)

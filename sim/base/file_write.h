@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* FALSE with ORR_FAULT_RESOURCE where nothing can be written to @path, with ORR_FAULT_USAGE for an
  * empty name. Opens and creates nothing:

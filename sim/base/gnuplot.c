@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <linux/memfd.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

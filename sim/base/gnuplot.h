@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* The gnuplot terminal for the suffix of @output: .svg, .png or .pdf. NULL with ORR_FAULT_USAGE for
  * another suffix, and for a name with a control character, which a script cannot contain. */

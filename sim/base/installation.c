@@ -3,7 +3,6 @@
  */
 #include "sim/base/installation.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #define MARK "orrery-source-tree" /* meson.build writes it */

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* The folder of the running program. Newly allocated. */
 char *orr_installation_program(void);

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* VICTIM_by_OTHER: the factor on VICTIM's time while OTHER runs. */
 typedef struct {

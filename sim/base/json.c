@@ -3,9 +3,6 @@
  */
 #include "sim/base/json.h"
 
-#include <math.h>
-#include <string.h>
-
 OrrJson orr_json_begin(const char *text, gsize length, const char *file, OrrDiags *diags) {
   return (OrrJson){.at = text,
                    .end = text + length,

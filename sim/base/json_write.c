@@ -3,9 +3,6 @@
  */
 #include "sim/base/json_write.h"
 
-#include <math.h>
-#include <string.h>
-
 static gboolean is_first(const GString *out) {
   return out->len == 0 || strchr("{[ \n", out->str[out->len - 1]);
 }

@@ -15,7 +15,6 @@
 #include "sim/base/library.h"
 
 #include <glib/gstdio.h>
-#include <string.h>
 
 #include "sim/base/installation.h"
 #include "sim/base/library_alias.h"

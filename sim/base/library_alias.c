@@ -10,8 +10,6 @@
  */
 #include "sim/base/library_alias.h"
 
-#include <string.h>
-
 #include "sim/base/yaml.h"
 
 typedef struct {

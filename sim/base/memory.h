@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* Bytes of this machine, or of the control group that the process is in where that has less. */
 double orr_memory_of_machine(void);

@@ -3,9 +3,6 @@
  */
 #include "sim/base/number.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 int orr_number_compare(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);

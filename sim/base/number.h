@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* Of two double *: below 0, 0 or above 0, for qsort and g_array_sort. NAN equals every number. */
 int orr_number_compare(const void *a, const void *b);

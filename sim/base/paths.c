@@ -4,8 +4,6 @@
 #include "sim/base/paths.h"
 
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

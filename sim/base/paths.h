@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 typedef enum { ORR_PATH_READ, ORR_PATH_WRITTEN } OrrPathUse;
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 typedef struct OrrPool OrrPool;
 

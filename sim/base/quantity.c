@@ -8,10 +8,6 @@
  */
 #include "sim/base/quantity.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 
 typedef struct {

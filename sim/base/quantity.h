@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 typedef enum {
   ORR_UNIT_NONE,        /* a pure number */

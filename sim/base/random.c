@@ -11,8 +11,6 @@
  */
 #include "sim/base/random.h"
 
-#include <math.h>
-
 static guint64 rotate_left(guint64 x, int k) { return (x << k) | (x >> (64 - k)); }
 
 /* SplitMix64's output function: a bijection in which every input bit moves half of the output's. */

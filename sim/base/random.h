@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 typedef struct {
   guint64 state[4];

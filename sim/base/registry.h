@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 typedef struct OrrFieldTable OrrFieldTable;
 

@@ -3,9 +3,6 @@
  */
 #include "sim/base/relative.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/base/yaml.h"
 
 /* --- One path --- */

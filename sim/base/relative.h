@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* @path, which counts from the working directory, as a document at @document says it: unchanged
  * where both mean the same folder, else with "../", or absolute where only the root is above both.

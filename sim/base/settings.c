@@ -3,8 +3,6 @@
  */
 #include "sim/base/settings.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/relative.h"
 

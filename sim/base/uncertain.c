@@ -3,8 +3,6 @@
  */
 #include "sim/base/uncertain.h"
 
-#include <math.h>
-
 void orr_uncertain_free(OrrUncertain *uncertain) {
   if (!uncertain) return;
   ORR_FREE(uncertain->path, uncertain);

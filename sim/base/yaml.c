@@ -13,10 +13,7 @@
  */
 #include "sim/base/yaml.h"
 
-#include <string.h>
 #include <yaml.h>
-
-#include "sim/base/file.h"
 
 #define MAX_NODES (1u << 20) /* some 150 bytes each in memory, against as few as 2 in the text */
 

@@ -7,7 +7,6 @@
  */
 #include "sim/base/yaml_foreign.h"
 
-#include <string.h>
 #include <yaml.h>
 
 /* libyaml looks at every open bracket for each token, and reads a document before we see its depth.

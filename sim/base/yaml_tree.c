@@ -25,7 +25,6 @@
 #include "sim/base/yaml_tree.h"
 
 #include <glib/gstdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "sim/base/file.h"

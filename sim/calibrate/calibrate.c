@@ -7,9 +7,6 @@
  */
 #include "sim/calibrate/calibrate.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/measure/measure_visit.h"
 #include "results/store.h"
 #include "sim/base/fault.h"

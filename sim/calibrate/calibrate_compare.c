@@ -4,9 +4,6 @@
  */
 #include "sim/calibrate/calibrate.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/measure/family.h"
 
 /* How a family is compared: the label that groups its rows, and the prediction for a row. `predict`

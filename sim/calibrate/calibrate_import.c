@@ -4,9 +4,6 @@
  */
 #include "sim/calibrate/calibrate_import.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "results/store.h"
 #include "sim/base/csv.h"
 #include "sim/base/fault.h"

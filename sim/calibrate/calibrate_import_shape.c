@@ -8,8 +8,6 @@
  *   ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_nn          fp16, dgrad
  *   nvjet_tst_192x192_64x4_1x2_h_bz_coopB_NTN            t: bf16, h: fp16, q: e4m3; wgrad
  */
-#include <string.h>
-
 #include "calibration/measure/family.h"
 #include "sim/calibrate/calibrate_import.h"
 

@@ -4,9 +4,6 @@
  */
 #include "sim/calibrate/calibrate.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "results/store.h"
 
 #ifndef ORR_VERSION

@@ -5,8 +5,6 @@
 #include "sim/calibrate/calibrate.h"
 
 #include <errno.h>
-#include <math.h>
-#include <string.h>
 
 #include <glib/gstdio.h>
 

@@ -6,8 +6,6 @@
  */
 #include "sim/cli/documents.h"
 
-#include <string.h>
-
 #include "calibration/measure/family.h"
 #include "results/plot.h"
 #include "sim/cli/cli.h"

@@ -7,8 +7,6 @@
 #include "sim/cli/cli.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "sim/base/fault.h"
 #include "sim/cli/terminal.h"

@@ -4,8 +4,6 @@
  */
 #include "sim/cli/documents.h"
 
-#include <string.h>
-
 #include "sim/base/settings.h"
 #include "sim/cli/cli.h"
 #include "workloads/collectives/collective_load.h"

@@ -4,9 +4,6 @@
  */
 #include "sim/cli/verb_compare.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/uncertain.h"
 
 /* --- Inputs --- */

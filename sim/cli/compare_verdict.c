@@ -7,8 +7,6 @@
  */
 #include "sim/cli/verb_compare.h"
 
-#include <math.h>
-
 #include "sim/bands/band.h"
 #include "sim/bands/band_metrics.h"
 #include "sim/base/json_write.h"

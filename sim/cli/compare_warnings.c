@@ -3,8 +3,6 @@
  */
 #include "sim/cli/verb_compare.h"
 
-#include <string.h>
-
 #include "sim/bands/caveats.h"
 #include "sim/base/yaml.h"
 

@@ -4,8 +4,6 @@
  */
 #include "sim/cli/documents.h"
 
-#include <string.h>
-
 #include "calibration/profile/profile_errors.h"
 #include "models/generator.h"
 #include "models/recommender.h"

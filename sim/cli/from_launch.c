@@ -3,9 +3,6 @@
  */
 #include "sim/cli/from_launch.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/show.h"

@@ -1,8 +1,6 @@
 /*
  * manual_completion.c - writes the command table as completion scripts for bash, zsh and fish.
  */
-#include <string.h>
-
 #include "sim/cli/cli.h"
 
 /* The words that complete an argument of a verb, as a shell computes them. A verb that is not

@@ -3,10 +3,6 @@
  */
 #include "sim/cli/page.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/cli/show.h"
 
 struct OrrPage {

@@ -4,8 +4,6 @@
  */
 #include "sim/cli/terminal.h"
 
-#include <stdio.h>
-
 #include "sim/base/quantity.h"
 #include "sim/cli/show.h"
 

@@ -4,8 +4,6 @@
 #include "sim/cli/verb_plan.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <glib/gstdio.h>
 

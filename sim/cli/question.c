@@ -3,8 +3,6 @@
  */
 #include "sim/cli/page.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 

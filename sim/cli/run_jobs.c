@@ -4,8 +4,6 @@
  */
 #include "sim/cli/page.h"
 
-#include <stdio.h>
-
 #include "sim/bands/band.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/terminal.h"

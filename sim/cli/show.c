@@ -5,8 +5,6 @@
 #include "sim/cli/show.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "sim/base/fault.h"
 #include "sim/base/file_write.h"

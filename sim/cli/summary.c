@@ -4,9 +4,6 @@
  */
 #include "sim/cli/summary.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/bands/band.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/scenario_stack.h"

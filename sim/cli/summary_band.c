@@ -5,9 +5,6 @@
 #include "sim/base/uncertain.h"
 #include "sim/cli/summary.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/bands/band.h"
 #include "sim/cli/show.h"
 #include "sim/run/answer/run_kind.h"

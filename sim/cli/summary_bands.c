@@ -3,9 +3,6 @@
  */
 #include "sim/cli/verb_validate.h"
 
-#include <math.h>
-#include <stdio.h>
-
 #include "sim/base/json_write.h"
 #include "sim/cli/page.h"
 

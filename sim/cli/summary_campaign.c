@@ -3,8 +3,6 @@
  */
 #include "sim/cli/summary.h"
 
-#include <math.h>
-
 #include "sim/bands/band.h"
 #include "sim/run/answer/campaign_rows.h"
 

@@ -3,9 +3,6 @@
  */
 #include "sim/cli/summary.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
 #define D "%" G_GINT64_FORMAT

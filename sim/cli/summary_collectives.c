@@ -4,8 +4,6 @@
  */
 #include "sim/cli/summary.h"
 
-#include <math.h>
-
 #include "sim/base/uncertain.h"
 
 /* The name that nccl-tests uses for a number format. */

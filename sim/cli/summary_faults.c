@@ -4,8 +4,6 @@
  */
 #include "sim/cli/summary.h"
 
-#include <math.h>
-
 #include "sim/base/json_write.h"
 
 /* The most faults that are written out. */

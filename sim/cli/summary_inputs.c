@@ -4,8 +4,6 @@
  */
 #include "sim/cli/summary.h"
 
-#include <string.h>
-
 #include "sim/bands/inputs.h"
 #include "sim/base/json_write.h"
 #include "sim/run/answer/run_kind.h"

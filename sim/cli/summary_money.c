@@ -4,9 +4,6 @@
  */
 #include "sim/cli/summary.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/bands/band.h"
 
 /* A part of a line: "0.27 per million tokens". NAN: not known, so that it is left out. */

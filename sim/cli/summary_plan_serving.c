@@ -3,10 +3,6 @@
  */
 #include "sim/cli/verb_plan.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/json_write.h"
 #include "sim/cli/show.h"
 

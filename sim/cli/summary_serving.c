@@ -4,8 +4,6 @@
  */
 #include "sim/cli/summary.h"
 
-#include <math.h>
-
 #include "workloads/serving/serving.h"
 
 #define D "%" G_GINT64_FORMAT

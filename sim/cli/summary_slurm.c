@@ -3,8 +3,6 @@
  */
 #include "sim/cli/summary.h"
 
-#include <stdio.h>
-
 #include "sim/base/json_write.h"
 #include "sim/cli/show.h"
 

@@ -6,10 +6,6 @@
 #include "sim/base/uncertain.h"
 #include "sim/cli/summary.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/settings.h"
 #include "sim/cli/show.h"
 

@@ -2,8 +2,6 @@
  * summary_tasks.c - the lines of a serving run's tasks: how long they take, what they use, how busy
  * their pools are.
  */
-#include <math.h>
-
 #include "sim/base/json_write.h"
 #include "sim/cli/summary.h"
 

@@ -4,10 +4,6 @@
  */
 #include "sim/cli/verb_validate.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/json_write.h"
 #include "sim/base/quantity.h"
 #include "sim/cli/show.h"

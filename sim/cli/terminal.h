@@ -14,8 +14,6 @@
  */
 #pragma once
 
-#include <glib.h>
-
 #include "results/store.h"
 
 /* Starts filtering stdout and stderr. Call once, before printing anything. */

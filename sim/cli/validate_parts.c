@@ -4,9 +4,6 @@
  */
 #include "sim/cli/verb_validate.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "calibration/crossval/crossval.h"
 #include "sim/base/json_write.h"
 

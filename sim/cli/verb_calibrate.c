@@ -2,10 +2,6 @@
  * verb_calibrate.c - orrery calibrate [ACTION]: measures the kernels of this machine's GPUs, and
  * makes profiles from the rows. Actions with profiles are in verb_calibrate_fit.c.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/calibrate/calibrate.h"

@@ -2,8 +2,6 @@
  * verb_calibrate_cost.c - orrery calibrate cost PROFILE OPERATOR [key=value ...]: prints the cost
  * of one kernel or collective, and how it is known.
  */
-#include <stdio.h>
-
 #include "calibration/cost/query.h"
 #include "sim/base/fault.h"
 #include "sim/base/json_write.h"

@@ -1,8 +1,6 @@
 /*
  * verb_calibrate_doctor.c - orrery calibrate --doctor: what would spoil a measurement here.
  */
-#include <stdio.h>
-
 #include "sim/cli/show.h"
 #include "sim/cli/verb_calibrate_fit.h"
 

@@ -2,8 +2,6 @@
  * verb_calibrate_stack.c - orrery calibrate stack SCENARIO --rows ROWS: a stack's constants from
  * measured rows of one installation.
  */
-#include <stdio.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"

@@ -1,8 +1,6 @@
 /*
  * verb_check.c - orrery check FILE...: reports every error in documents without running them.
  */
-#include <stdio.h>
-
 #include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
 #include "sim/cli/show.h"

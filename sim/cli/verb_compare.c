@@ -3,8 +3,6 @@
  * of two runs differ, each table a view (compare-inputs, compare-results, compare-time); or the
  * inputs and results of three and more side by side (compare_many.c).
  */
-#include <stdio.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"

@@ -2,9 +2,6 @@
  * verb_compare_trace.c - orrery compare --trace [SCENARIO] [--trace FILE]: compares a measured step
  * with the simulated one.
  */
-#include <math.h>
-#include <stdio.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/base/paths.h"

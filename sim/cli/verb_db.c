@@ -1,9 +1,6 @@
 /*
  * verb_db.c - orrery db ACTION DB: maintains a results database; one table entry per action.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include <glib/gstdio.h>
 
 #include "results/store.h"

@@ -2,8 +2,6 @@
  * verb_db_log.c - orrery db log [DB]: the runs of a database, newest first, with their labels and
  * answers (view log).
  */
-#include <stdio.h>
-
 #include "results/store.h"
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"

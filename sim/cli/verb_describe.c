@@ -1,9 +1,6 @@
 /*
  * verb_describe.c - orrery describe KIND NAME: prints one document, registry entry or view in full.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "calibration/crossval/crossval_plot.h"
 #include "results/plot.h"
 #include "results/store.h"

@@ -3,8 +3,6 @@
  */
 #include "sim/cli/verb_import.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/from_launch.h"

@@ -2,8 +2,6 @@
  * verb_import_exchange.c - orrery import exchange FILE...: files of other simulators become
  * documents.
  */
-#include <stdio.h>
-
 #include "sim/cli/from_launch.h"
 #include "sim/cli/options.h"
 #include "sim/cli/verb_import.h"

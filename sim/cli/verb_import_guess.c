@@ -5,8 +5,6 @@
  * result or log of a benchmark; a dump of a topology; a file of another simulator; a model's
  * config.json alone; at last a launch line or config, whose reader says what it does not know.
  */
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/cli/show.h"

@@ -2,8 +2,6 @@
  * verb_import_huggingface.c - orrery import huggingface SOURCE: a config.json becomes a model
  * document.
  */
-#include <stdio.h>
-
 #include "models/import_huggingface.h"
 #include "sim/cli/options.h"
 #include "sim/cli/verb_import.h"

@@ -3,10 +3,6 @@
  *
  *   sizes of the log -> healthy curve with bands -> judged sizes -> faults that have such a curve
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/options.h"

@@ -1,8 +1,6 @@
 /*
  * verb_import_nsys.c - orrery import nsys SOURCE: an export of Nsight Systems becomes a table.
  */
-#include <stdio.h>
-
 #include "results/nsys.h"
 #include "sim/base/fault.h"
 #include "sim/cli/options.h"

@@ -1,8 +1,6 @@
 /*
  * verb_import_topology.c - orrery import topology FILE...: dumps of a machine become a cluster.
  */
-#include <stdio.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/base/relative.h"

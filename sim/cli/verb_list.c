@@ -2,9 +2,6 @@
  * verb_list.c - orrery list [KIND]: prints the names in a catalog with one sentence each, or the
  * catalogs.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"

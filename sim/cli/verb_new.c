@@ -5,8 +5,6 @@
  * be uncommented where yours differs. Without, a scenario or sweep that runs, with every other key
  * of its workload, its default and what it means as comments.
  */
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/relative.h"
 #include "sim/base/yaml.h"

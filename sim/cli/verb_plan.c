@@ -3,7 +3,6 @@
  */
 #include "sim/cli/verb_plan.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include "sim/base/fault.h"

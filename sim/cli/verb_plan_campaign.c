@@ -2,9 +2,6 @@
  * verb_plan_campaign.c - orrery plan campaign FILE: what a campaign would gain from other
  * checkpoint intervals, spares, policies and faster recovery.
  */
-#include <math.h>
-#include <stdio.h>
-
 #include "sim/bands/caveats.h"
 #include "sim/base/fault.h"
 #include "sim/base/json_write.h"

@@ -1,10 +1,6 @@
 /*
  * verb_plan_gpus.c - orrery plan gpus: the fewest GPUs that train a number of tokens in time.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/uncertain.h"
 #include "sim/cli/show.h"

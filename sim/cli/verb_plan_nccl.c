@@ -2,10 +2,6 @@
  * verb_plan_nccl.c - orrery plan nccl: what nccl-tests must print on a machine, with bounds: the
  * table of an acceptance test.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/cli/cli.h"

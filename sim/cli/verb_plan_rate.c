@@ -3,9 +3,6 @@
  * scenario's objectives, by the simulation alone and with some confidence, and prints the rates
  * that it tried.
  */
-#include <math.h>
-#include <stdio.h>
-
 #include "sim/bands/caveats.h"
 #include "sim/base/fault.h"
 #include "sim/base/json_write.h"

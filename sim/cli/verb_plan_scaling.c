@@ -4,10 +4,6 @@
  * Sizes of one shape are simulated in the fastest layout that the GPUs have for each. A scaling law
  * (sim/plan/scaling.h) says what the tokens of that time make of them.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/show.h"

@@ -2,9 +2,6 @@
  * verb_plan_serving.c - orrery plan serving: which layout of an engine serves the most requests
  * within objectives, and how many GPUs a rate needs.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "sim/bands/band.h"

@@ -1,10 +1,6 @@
 /*
  * verb_plan_training.c - orrery plan training: which layout trains fastest on a number of GPUs.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/json_write.h"
 #include "sim/base/uncertain.h"
 #include "sim/base/fault.h"

@@ -1,9 +1,6 @@
 /*
  * verb_plot.c - orrery plot DB NAME: draws a view of a results database with gnuplot.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "results/plot.h"
 #include "sim/base/fault.h"
 #include "sim/base/file_write.h"

@@ -1,8 +1,6 @@
 /*
  * verb_query.c - orrery query DB SQL-or-VIEW: queries a results database.
  */
-#include <stdio.h>
-
 #include "results/store.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"

@@ -1,8 +1,6 @@
 /*
  * verb_report.c - orrery report DB [RUN]: writes a run as one HTML page.
  */
-#include <stdio.h>
-
 #include "results/report.h"
 #include "sim/base/file_write.h"
 #include "sim/base/paths.h"

@@ -3,8 +3,6 @@
  */
 #include <glib/gstdio.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "sim/bands/band.h"

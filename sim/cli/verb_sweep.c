@@ -3,7 +3,6 @@
  * Slurm, and reports the best.
  */
 #include <signal.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "sim/base/fault.h"

@@ -2,8 +2,6 @@
  * verb_validate.c - orrery validate [SET...]: simulates published measurements and prints the
  * errors.
  */
-#include <stdio.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
@@ -12,7 +10,6 @@
 #include "sim/cli/show.h"
 #include "sim/cli/verb_validate.h"
 #include "sim/validate/validate_costs.h"
-#include "sim/validate/validate.h"
 
 static char *rows_csv, *profile, *residuals_folder, *leave;
 static gboolean wants_bands;

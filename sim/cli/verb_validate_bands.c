@@ -4,8 +4,6 @@
  */
 #include "sim/cli/verb_validate.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/show.h"

@@ -5,9 +5,6 @@
 #include "sim/base/arrays.h"
 #include "sim/engine/engine_load.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 
 /* Dates this close to each other, relative to the time, are one: they differ by rounding only (a

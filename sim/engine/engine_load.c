@@ -16,7 +16,6 @@
  *  2. Program and module agree about the structs that they share, or the module is refused.
  */
 #include <dlfcn.h>
-#include <string.h>
 
 #include "sim/base/fault.h"
 #include "sim/base/installation.h"

@@ -24,8 +24,6 @@
  *
  * Dates are sums and maxima in program order, so all engines compute the same numbers.
  */
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/engine/executor_private.h"
 

@@ -5,8 +5,6 @@
  * Groups only grow. While a group skips ahead, nothing outside it may touch its links before the
  * date it skips to; otherwise the leap was wrong: is_broken.
  */
-#include <string.h>
-
 #include "sim/engine/executor_leap.h"
 
 typedef struct {

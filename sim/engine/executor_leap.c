@@ -36,9 +36,6 @@
  * moves none across; it compares the whole group. Dates are equal when they differ by less than
  * TOLERANCE of the period.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/engine/executor_leap.h"
 
 #define TOLERANCE 1e-12

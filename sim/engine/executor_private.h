@@ -3,8 +3,7 @@
  */
 #pragma once
 
-#include "sim/engine/executor.h"
-#include "sim/engine/program_private.h"
+#include "sim/engine/executor_overlap.h"
 
 #define ORR_NOBODY G_MAXUINT32
 
@@ -22,40 +21,6 @@ typedef struct {
   guint32 next;  /* in the list it waits in, or in the ready queue */
   gboolean waiting; /* for the target of ops[next_op - 1] */
 } OrrStreamState;
-
-/* Work in progress on a lane whose communication slows work (executor_overlap.c). */
-typedef struct {
-  gboolean working;
-  double begin_s;
-  double since_s, left_s; /* work left at since_s */
-  double factor;          /* of duration, since since_s */
-  double end_s;           /* if nothing changes */
-  double noted_s;         /* slowed_by is up to date until here */
-  /* the lowest stream of the lane whose comm slowed it; ORR_NOBODY: none */
-  guint32 slowed_by;
-  guint32 beside;     /* label of that comm, or G_MAXUINT32 */
-  guint32 generation; /* of end_s; ends of earlier generations are ignored */
-} OrrWorkState;
-
-/* An engine call at the end of a stream's work; ignored where the end has moved since. */
-typedef struct {
-  OrrExecutor *executor;
-  guint32 stream, generation;
-} OrrWorkEnd;
-
-typedef struct {
-  OrrWorkState *works;    /* by stream; NULL: no lane is slowed */
-  guint32 *n_flights;     /* by lane: comms in flight on its streams, without copies */
-  guint32 *n_copies;      /* by lane: copies in flight */
-  guint32 *n_computing;   /* by lane: streams with work of the GPU in progress */
-  gboolean drags;         /* some lane slows comms or copies */
-  gboolean *in_flight;    /* by stream: its comm is in progress; a copy, too */
-  guint32 *flight_labels; /* by stream: label of its comm in flight, or G_MAXUINT32 */
-  guint32 *first;         /* by lane, n_lanes + 1: its streams in `streams` */
-  guint32 *streams;
-  GPtrArray *ends; /* of OrrWorkEnd: all */
-  GPtrArray *idle; /* the ends that are in no calendar, for reuse */
-} OrrOverlaps;
 
 typedef struct {
   guint32 first, last;
@@ -103,12 +68,6 @@ typedef struct {
   OrrLink link;
   double bandwidth;
 } OrrLinkChange;
-
-/* The dates at which each lane's speed changes, in order; rows by lane as in OrrUseRows. */
-typedef struct {
-  guint32 *starts; /* by lane, n_lanes + 1; NULL: no lane is ever slow */
-  OrrSlowdown *items;
-} OrrSlowdowns;
 
 /* An engine call at which communications are rerouted, or a lane is lost. */
 typedef struct {
@@ -184,10 +143,6 @@ static inline void orr_stream_list_append(OrrStreamState *streams, OrrStreamList
 /* Hands to the sink, in order, the kept spans that end before @before_s. */
 void orr_span_buffer_flush(OrrSpanBuffer *buffer, double before_s);
 
-/* Sorts @program's slowdowns by lane and date (executor_slow.c). */
-void orr_slowdowns_init(OrrSlowdowns *slowdowns, const OrrProgram *program);
-void orr_slowdowns_clear(OrrSlowdowns *slowdowns);
-
 /* Other ways and lost lanes (executor_reroute.c). */
 void orr_executor_plan_changes(OrrExecutor *executor);
 void orr_executor_clear_changes(OrrExecutor *executor);
@@ -201,30 +156,8 @@ static inline gboolean orr_executor_is_lost(const OrrExecutor *executor, guint32
   return executor->lost_s != NULL && executor->lost_s[executor->streams[stream].lane] < at_s;
 }
 
-/* When work of @lane ends that begins at @begin_s and takes @duration_s where nothing is slow; a
- * lane does not slow @fixed_share of it. */
-double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s,
-                              double duration_s, double fixed_share);
-
-/* How much work of @lane is done from @begin_s to @end_s. */
-double orr_slowdowns_work_between(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s,
-                                  double end_s, double fixed_share);
-
 /* Of the op that @stream is at. */
 double orr_executor_fixed_share(const OrrExecutor *executor, guint32 stream);
-
-/* Work that communication slows (executor_overlap.c). Where any lane of the program is, no stream
- * runs ahead of the engine: works are TRUE, and every end of work or of a comm is an engine
- * event. */
-void orr_overlaps_init(OrrExecutor *executor);
-void orr_overlaps_clear(OrrOverlaps *overlaps);
-void orr_overlaps_begin_work(OrrExecutor *executor, guint32 stream, double duration_s);
-/* The same for work that began before and has @left_s left now; so far the comm on
- * stream @beside has slowed it (ORR_NOBODY: none has). */
-void orr_overlaps_resume_work(OrrExecutor *executor, guint32 stream, double left_s, guint32 beside,
-                              guint32 label);
-void orr_overlaps_begin_flight(OrrExecutor *executor, guint32 stream, guint32 label);
-void orr_overlaps_end_flight(OrrExecutor *executor, guint32 stream);
 
 /* Transfers that compute and other transfers slow (executor_drag.c). All members of @comm have
  * begun their flights; the activity on @lane has changed. */

@@ -15,9 +15,6 @@
  *  2. At each epoch all comms are checked once: the cost is linear in comms, and zero without
  *     epochs.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/engine/executor_private.h"
 
 static const OrrEpoch *epoch_at(const OrrProgram *program, guint index) {

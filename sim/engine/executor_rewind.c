@@ -15,8 +15,6 @@
  *
  * Tags (micro-batches) of later spans are raised by what was taken back.
  */
-#include <string.h>
-
 #include "sim/engine/executor_leap.h"
 
 /* --- where streams repeat --- */

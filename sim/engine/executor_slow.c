@@ -10,8 +10,6 @@
  *       1/2 |           +-------       is done at 2, the other two take 4; T = 6
  *           0     1     2
  */
-#include <stdlib.h>
-
 #include "sim/engine/executor_private.h"
 
 static int by_lane_and_date(const void *a, const void *b) {

@@ -2,8 +2,6 @@
  * executor_spans.c - spans are produced out of order, since streams run ahead; hands them out in
  * order.
  */
-#include <string.h>
-
 #include "sim/engine/executor_private.h"
 
 static int compare_spans(const void *a, const void *b) {

@@ -7,8 +7,6 @@
  * programs are alike where the n-th kept link of one stands where the n-th of the other does.
  * Programs with faults, slow or lost lanes, or other paths from some date on are never alike.
  */
-#include <string.h>
-
 #include "sim/base/random.h"
 #include "sim/engine/program_private.h"
 

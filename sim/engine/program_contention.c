@@ -7,8 +7,6 @@
  *
  * The test is sufficient but not necessary: comms that only events separate count as meeting.
  */
-#include <string.h>
-
 #include "sim/engine/program_private.h"
 
 /* Streams by comm, ascending: compressed rows. A stream that joins a comm twice is listed

@@ -8,8 +8,6 @@
  */
 #include "sim/engine/program_effort.h"
 
-#include <string.h>
-
 #include "sim/engine/program_private.h"
 
 typedef struct {

@@ -17,8 +17,6 @@
  *   0: a b       a: 0*2 1*4   B 10       0*1 1*2   5       a, stands for a and c
  *   1: a b c     c: 0*1 1*2   B 8        0*1 1*2   8
  */
-#include <string.h>
-
 #include "sim/engine/program_private.h"
 
 typedef struct {

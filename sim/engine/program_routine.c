@@ -4,8 +4,6 @@
  * While a routine is being built, `outer` holds the stream's own ops, and ops added to the stream
  * go to the routine.
  */
-#include <math.h>
-
 #include "sim/base/fault.h"
 #include "sim/engine/program_private.h"
 

@@ -4,8 +4,6 @@
  * After a seal, every index in ops, phases and paths exists, every duration and size is finite and
  * not negative, each comm has its joins and each event its record. So the executor checks nothing.
  */
-#include <math.h>
-
 #include "sim/base/fault.h"
 #include "sim/engine/program_private.h"
 

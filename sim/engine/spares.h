@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 G_BEGIN_DECLS
 

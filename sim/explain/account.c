@@ -4,8 +4,6 @@
  */
 #include "sim/explain/explain.h"
 
-#include <math.h>
-
 typedef struct {
   double from_s, to_s;
 } Interval;

@@ -3,9 +3,6 @@
  */
 #include "sim/explain/explain.h"
 
-#include <math.h>
-#include <string.h>
-
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 
 /* Kernels that serving cannot distinguish. */

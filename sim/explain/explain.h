@@ -3,8 +3,6 @@
  */
 #pragma once
 
-#include <glib.h>
-
 #include "sim/base/diag.h"
 #include "sim/run/answer/outcome.h"
 

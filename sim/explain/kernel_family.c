@@ -3,8 +3,6 @@
  */
 #include "sim/explain/explain.h"
 
-#include <string.h>
-
 const char *const orr_explain_words[] = {"gemm",      "attention", "memory-bound",
                                          "optimizer", "unknown",   "communication",
                                          "copies",    "idle",      NULL};

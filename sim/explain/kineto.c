@@ -6,9 +6,6 @@
  */
 #include "sim/explain/explain.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <yajl/yajl_parse.h>
 #include <zlib.h>
 

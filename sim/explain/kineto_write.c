@@ -4,8 +4,6 @@
  */
 #include "sim/explain/explain.h"
 
-#include <math.h>
-
 #include "sim/base/file_write.h"
 
 /* Steps of the first part stand on a process of their own, as the host's. */

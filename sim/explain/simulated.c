@@ -3,8 +3,6 @@
  */
 #include "sim/explain/explain.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/number.h"
 #include "sim/run/answer/run_kind.h"

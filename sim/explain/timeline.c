@@ -3,9 +3,6 @@
  */
 #include "sim/explain/explain.h"
 
-#include <math.h>
-#include <string.h>
-
 /* A step found from repetition: its kernel comes at least so often, at distances that differ by
  * such a part of their mean at most. */
 enum { LEAST_REPETITIONS = 3, MOST_REPETITIONS = 100000 };

@@ -4,9 +4,6 @@
  */
 #include "sim/explain/explain.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "results/nsys.h"
 
 typedef struct {

@@ -4,9 +4,6 @@
  */
 #include "sim/fit/fit_stack.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/study/study.h"
 

@@ -3,8 +3,6 @@
  */
 #include "sim/fit/fit_stack.h"
 
-#include <math.h>
-
 #include "sim/base/csv.h"
 
 const char *const orr_fit_columns[ORR_FIT_N_COLUMNS + 1] = {

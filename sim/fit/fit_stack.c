@@ -3,9 +3,6 @@
  */
 #include "sim/fit/fit_stack.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/base/yaml.h"

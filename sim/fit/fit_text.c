@@ -1,9 +1,6 @@
 /*
  * fit_text.c - a fit as a stack document, and as the tables that the command prints.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/quantity.h"
 #include "sim/fit/fit_stack.h"
 

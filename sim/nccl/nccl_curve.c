@@ -4,9 +4,6 @@
  */
 #include "sim/nccl/nccl_curve.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/bands/band.h"
 #include "sim/base/children.h"
 #include "sim/base/settings.h"

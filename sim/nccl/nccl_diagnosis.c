@@ -3,8 +3,6 @@
  */
 #include "sim/nccl/nccl_diagnosis.h"
 
-#include <math.h>
-
 /* The band taken where nothing measured is like the question. */
 static const double no_band = 1.25;
 

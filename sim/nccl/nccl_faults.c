@@ -18,8 +18,6 @@
  */
 #include "sim/nccl/nccl_diagnosis.h"
 
-#include <math.h>
-
 typedef struct {
   const OrrNcclSite *site;
   const OrrNcclFault *fault;

@@ -4,8 +4,6 @@
  */
 #include "sim/plan/plan.h"
 
-#include <string.h>
-
 #include "sim/base/yaml.h"
 
 typedef struct {

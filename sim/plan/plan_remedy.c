@@ -3,9 +3,6 @@
  */
 #include "sim/plan/plan.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/settings.h"
 #include "workloads/training/training_params.h"
 

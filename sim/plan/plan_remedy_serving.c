@@ -2,8 +2,6 @@
  * plan_remedy_serving.c - what would make an engine fit that does not: narrower weights, a narrower
  * cache, more GPUs for a replica. Brief replays of the scenario's own load.
  */
-#include <string.h>
-
 #include "sim/plan/plan.h"
 #include "workloads/serving/serving.h"
 

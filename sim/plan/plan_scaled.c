@@ -1,8 +1,6 @@
 /*
  * plan_scaled.c - a model of other size and the same shape, for plans that choose the size.
  */
-#include <math.h>
-
 #include "models/model.h"
 #include "sim/base/fault.h"
 #include "sim/plan/plan.h"

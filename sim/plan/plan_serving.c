@@ -7,8 +7,6 @@
  */
 #include "sim/plan/plan_serving.h"
 
-#include <math.h>
-
 static gboolean is_sure(const OrrPlanLayout *layout) {
   return layout->is_assured && layout->sure_rate > 0;
 }

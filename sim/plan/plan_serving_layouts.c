@@ -2,8 +2,6 @@
  * plan_serving_layouts.c - the layouts of an engine that a question could have, in an order that
  * depends on the question alone.
  */
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/plan/plan.h"
 #include "sim/plan/plan_serving.h"

@@ -5,9 +5,6 @@
  * Each layout is answered in a process of its own, all of whose runs are on the engine `fair`; a
  * process can have many of it.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/plan/plan_serving.h"
 #include "sim/base/children.h"

@@ -3,9 +3,6 @@
  */
 #include "sim/plan/plan_serving.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/yaml.h"
 
 typedef struct {

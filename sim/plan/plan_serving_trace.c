@@ -1,8 +1,6 @@
 /*
  * plan_serving_trace.c - the trace of requests that a question has as its load.
  */
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/plan/plan_serving.h"

@@ -1,8 +1,6 @@
 /*
  * plan_serving_tree.c - a layout becomes a scenario, and an engine's launch line.
  */
-#include <string.h>
-
 #include "sim/base/settings.h"
 #include "sim/plan/plan.h"
 #include "sim/plan/plan_serving.h"

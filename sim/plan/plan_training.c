@@ -2,9 +2,6 @@
  * plan_training.c - the sweep over layouts of a training job, as a document that a reader can
  * change and run again.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/plan/plan.h"
 #include "workloads/stack.h"
 

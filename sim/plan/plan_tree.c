@@ -1,8 +1,6 @@
 /*
  * plan_tree.c - reads the scenario of a question, so that findings name options.
  */
-#include <string.h>
-
 #include "sim/base/yaml.h"
 #include "sim/plan/plan.h"
 

@@ -3,8 +3,6 @@
  */
 #include "sim/plan/scaling.h"
 
-#include <math.h>
-
 #include "sim/base/fault.h"
 
 /* Alphabetical. */

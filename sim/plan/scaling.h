@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 typedef struct {
   const char *name, *source;

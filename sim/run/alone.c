@@ -3,10 +3,7 @@
  */
 #include "sim/run/run_private.h"
 
-#include <math.h>
-
 #include "sim/base/children.h"
-#include "sim/run/simulate.h"
 
 typedef struct {
   const OrrScenario *scenario;

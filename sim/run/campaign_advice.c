@@ -3,8 +3,6 @@
  */
 #include "sim/run/campaign_advice.h"
 
-#include <math.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/run/run_private.h"

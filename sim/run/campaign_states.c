@@ -4,11 +4,8 @@
  */
 #include "sim/run/run_private.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/children.h"
-#include "sim/run/simulate.h"
 #include "workloads/training/training.h"
 
 /* A checkpoint after the second of three steps: the third shows what its write costs. */

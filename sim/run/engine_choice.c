@@ -3,8 +3,6 @@
  */
 #include "sim/run/simulate.h"
 
-#include <math.h>
-
 #include "sim/engine/program_effort.h"
 
 static const char *const engine_words[] = {

@@ -4,8 +4,6 @@
  */
 #include "sim/run/exchange.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/file_write.h"
 #include "sim/engine/executor.h"

@@ -3,8 +3,6 @@
  */
 #include "sim/run/machine.h"
 
-#include <string.h>
-
 #include "sim/base/yaml_tree.h"
 
 static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrPlace place,

@@ -3,11 +3,7 @@
  */
 #include "sim/run/run_private.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/children.h"
-#include "sim/run/simulate.h"
 #include "topologies/job_placement.h"
 #include "workloads/collectives/collective_bench.h"
 

@@ -2,8 +2,6 @@
  * run_work.c - replays one work on the engine that fits (simulate.h), and has its kind make
  * the answer.
  */
-#include "sim/run/simulate.h"
-
 #include "sim/base/fault.h"
 #include "sim/run/run_private.h"
 

@@ -3,11 +3,8 @@
  */
 #include "sim/run/scenario_stack.h"
 
-#include <string.h>
-
 #include "sim/base/expression.h"
 #include "sim/base/quantity.h"
-#include "sim/run/scenario.h"
 #include "workloads/serving/serving.h"
 
 /* One workload of a scenario on its way to a complete one. */

@@ -13,8 +13,6 @@
  */
 #include "sim/run/run_private.h"
 
-#include <math.h>
-
 #include "workloads/training/training.h"
 /* Bytes of a checkpoint per parameter: 16-bit weights, fp32 master weights and moments. */
 #define CHECKPOINT_BYTES 14.0

@@ -11,9 +11,6 @@
  */
 #include "sim/run/run_private.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 #include "workloads/serving/serving_work.h"

@@ -11,12 +11,8 @@
  */
 #include "sim/run/run_private.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/engine/program_merge.h"
 #include "sim/run/outcome_store.h"
-#include "sim/run/simulate.h"
 
 typedef struct {
   const OrrJobSpec *spec;

@@ -6,8 +6,6 @@
  */
 #include "sim/study/study.h"
 
-#include <string.h>
-
 #include "sim/base/children.h"
 
 /* A step is shortened as far as it has a steady state; SimGrid has one attempt in a process. */

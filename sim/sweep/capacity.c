@@ -6,9 +6,6 @@
  */
 #include "sim/sweep/capacity.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/children.h"
 #include "sim/base/fault.h"
 #include "sim/run/simulate.h"

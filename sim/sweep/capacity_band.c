@@ -4,10 +4,6 @@
  */
 #include "sim/sweep/capacity_band.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/bands/likeness.h"
 #include "workloads/serving/serving.h"
 

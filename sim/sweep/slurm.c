@@ -3,8 +3,6 @@
  */
 #include "sim/sweep/slurm.h"
 
-#include <string.h>
-
 #include "sim/base/arrays.h"
 #include "sim/base/fault.h"
 

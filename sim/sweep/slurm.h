@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* Slurm has two dozen states; these are the ones that matter to a waiting process. */
 typedef enum {

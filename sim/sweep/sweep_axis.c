@@ -4,9 +4,6 @@
  */
 #include "sim/sweep/sweep_axis.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/sweep/sweep_facts.h"
 #include "workloads/training/training.h"
 

@@ -3,9 +3,6 @@
  */
 #include "sim/sweep/sweep_private.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/bands/caveats.h"
 #include "sim/sweep/sweep_facts.h"
 #include "sim/sweep/sweep_likeness.h"

@@ -4,8 +4,6 @@
  */
 #include "sim/sweep/sweep_facts.h"
 
-#include <math.h>
-
 #include "workloads/training/training.h"
 
 #define NUMBER ORR_VALUE_NUMBER

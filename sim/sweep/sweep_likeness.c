@@ -3,9 +3,6 @@
  */
 #include "sim/sweep/sweep_likeness.h"
 
-#include <math.h>
-#include <string.h>
-
 static void *member_of(OrrLikenessRow *row, size_t field) {
   return (char *)row + orr_likeness_table.fields[field].offset;
 }

@@ -8,8 +8,6 @@
  */
 #include "sim/sweep/sweep_private.h"
 
-#include <string.h>
-
 #include "sim/sweep/sweep_axis.h"
 
 /* A number at a path; any price; a rent or a purchase; the price of a kWh; its carbon; what nodes

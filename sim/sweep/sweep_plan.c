@@ -7,7 +7,6 @@
 
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
-#include "sim/sweep/sampler.h"
 #include "sim/sweep/sweep_axis.h"
 #include "sim/sweep/sweep_combination.h"
 #include "sim/run/answer/campaign_rows.h"

@@ -4,8 +4,6 @@
  */
 #include "sim/sweep/sweep_private.h"
 
-#include <string.h>
-
 #include "sim/run/scenario_stack.h"
 #include "sim/sweep/sweep_axis.h"
 #include "sim/sweep/sweep_facts.h"

@@ -6,8 +6,6 @@
  */
 #include "sim/sweep/sweep_private.h"
 
-#include <string.h>
-
 void orr_sweep_plan_rules_free(OrrSweepRule *rule) {
   if (!rule) return;
   orr_expression_free(rule->expression);

@@ -12,9 +12,6 @@
  */
 #include "sim/sweep/sweep_prune.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/sweep/sampler.h"
 #include "sim/sweep/sweep_report.h"
 

@@ -4,8 +4,6 @@
  */
 #include "sim/sweep/sweep_reasons.h"
 
-#include <string.h>
-
 static void clear_reason(gpointer reason) { g_free(((OrrSweepExclusion *)reason)->reason); }
 
 GArray *orr_sweep_reasons_new(void) {

@@ -4,9 +4,6 @@
  */
 #include "sim/sweep/sweep_report.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/sweep/sweep_combination.h"
 
 static void clear_best(gpointer data) {

@@ -6,11 +6,8 @@
  * the points that were not committed. A point is identified by its number in the sampler's order,
  * so every point is stored exactly once.
  */
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/sweep/sweep_known.h"
-#include "sim/sweep/sweep_plan.h"
 #include "sim/sweep/sweep_prune.h"
 #include "sim/sweep/sweep_report.h"
 #include "sim/sweep/sweep_private.h"

@@ -4,8 +4,6 @@
  */
 #include "sim/sweep/sweep_private.h"
 
-#include <math.h>
-
 struct OrrSweepRungs {
   const OrrSweepPlan *plan;
   const OrrSampler *sampler;

@@ -3,7 +3,6 @@
  */
 #include "sim/sweep/sweep_slurm.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include "sim/base/fault.h"

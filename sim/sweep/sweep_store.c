@@ -9,9 +9,6 @@
  */
 #include "sim/sweep/sweep_store.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/sweep/sampler.h"
 #include "sim/sweep/sweep_combination.h"
 #include "sim/sweep/sweep_plan.h"

@@ -6,10 +6,6 @@
  */
 #include "sim/sweep/sweep_private.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "sim/sweep/sampler.h"
 #include "sim/sweep/sweep_axis.h"
 #include "sim/sweep/sweep_combination.h"
 #include "sim/sweep/sweep_facts.h"

@@ -15,8 +15,6 @@
  */
 #include "sim/sweep/sweep_variant.h"
 
-#include <string.h>
-
 #include "sim/base/yaml.h"
 #include "sim/sweep/sweep_axis.h"
 #include "sim/sweep/sweep_combination.h"

@@ -4,9 +4,6 @@
  */
 #include "sim/validate/validate.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/yaml.h"
 #include "sim/run/scenario_stack.h"
 #include "sim/validate/validate_private.h"

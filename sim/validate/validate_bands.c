@@ -3,9 +3,6 @@
  */
 #include "sim/validate/validate_bands.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/bands/conformal.h"
 #include "sim/base/fault.h"
 #include "sim/base/registry.h"

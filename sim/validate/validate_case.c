@@ -4,10 +4,7 @@
  */
 #include "sim/validate/validate_private.h"
 
-#include <string.h>
-
 #include "sim/base/expression.h"
-#include "sim/run/scenario.h"
 
 void orr_validate_case_free(OrrValidateCase *one) {
   if (!one) return;

@@ -3,10 +3,6 @@
  */
 #include "sim/validate/validate_bands.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/base/number.h"
 
 static const OrrBandsCheck *check_at(const OrrValidateBands *bands, guint i) {

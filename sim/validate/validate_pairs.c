@@ -3,9 +3,6 @@
  */
 #include "sim/validate/validate_bands.h"
 
-#include <math.h>
-#include <string.h>
-
 const char *const orr_validate_pairs_axes[] = {
     "device", "stack",   "model", "format", "form",      "parallelism", "batch", "micro",
     "load",   "lengths", "size",  "method", "recompute", "sharding",    "other", NULL};

@@ -4,8 +4,6 @@
  */
 #include "sim/validate/validate_private.h"
 
-#include <string.h>
-
 #include "sim/bands/residuals.h"
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"

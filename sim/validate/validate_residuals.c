@@ -4,11 +4,7 @@
  */
 #include "sim/validate/validate_private.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "calibration/cost/query.h"
-#include "sim/base/csv.h"
 #include "sim/base/fault.h"
 #include "sim/run/machine.h"
 

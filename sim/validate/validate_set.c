@@ -4,12 +4,9 @@
  */
 #include "sim/validate/validate_private.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/run/answer/kinds.h"
-#include "sim/validate/validate.h"
 
 static const char *const text_words[ORR_VALIDATE_N_TEXTS] = {"label", "source", "note"};
 static const char measured_prefix[] = "measured.";

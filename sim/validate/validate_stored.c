@@ -2,11 +2,6 @@
  * validate_stored.c - writes the residuals of all sets, and finds rows whose likeness or answers
  * have moved since.
  */
-#include "sim/validate/validate.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "sim/base/fault.h"

@@ -6,8 +6,6 @@
  */
 #include "sim/validate/validate.h"
 
-#include <math.h>
-
 const OrrFieldTable orr_validation_row_table = ORR_FIELDS(
     "validation_row", "One row per measured value, compared with the simulation.", OrrValidationRow,
     ORR_COLUMN_TEXT(OrrValidationRow, "set-name", set_name, "The validation set."),

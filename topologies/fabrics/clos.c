@@ -12,8 +12,6 @@
  */
 #include "topologies/fabrics/clos.h"
 
-#include <math.h>
-
 #include "sim/base/fault.h"
 
 #define I64 "%" G_GINT64_FORMAT

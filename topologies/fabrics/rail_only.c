@@ -17,8 +17,6 @@
  *
  *   fabric: {kind: rail-only, radix: 64, levels: 2}
  */
-#include <string.h>
-
 #include "topologies/fabrics/clos.h"
 
 typedef struct {

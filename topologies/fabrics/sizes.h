@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 /* Parses at most @most whole numbers from 1 to 1,000,000, joined by 'x', and sets the rest of
  * @ret_sizes to 1. Returns how many; 0 with ORR_FAULT_DOCUMENT that names @key and what is

@@ -28,8 +28,6 @@
  *
  *   queues: {kind: dcqcn, kmin: 5 kB, kmax: 200 kB, increase: 40 Mb/s}
  */
-#include <math.h>
-
 #include "topologies/queue_model.h"
 
 #define RECOVERY_STEPS 5.0 /* F */

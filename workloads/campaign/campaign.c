@@ -3,8 +3,6 @@
  */
 #include "workloads/campaign/campaign.h"
 
-#include <math.h>
-
 #define SECONDS(type_, key_, member_, fallback_, ...)                                              \
   ORR_FIELD_REAL(type_, key_, member_, ORR_UNIT_SECONDS, fallback_, __VA_ARGS__)
 

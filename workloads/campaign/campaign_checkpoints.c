@@ -3,8 +3,6 @@
  */
 #include "workloads/campaign/campaign_sim.h"
 
-#include <math.h>
-
 /* Progress that differs by less is the same: sums of times are rounded. */
 #define NEAR_S 1e-6
 

@@ -7,8 +7,6 @@
  */
 #include "workloads/campaign/campaign_sim.h"
 
-#include <math.h>
-
 static double survival(double z) { return 0.5 * erfc(z * G_SQRT2 / 2); }
 
 static double hazard(const OrrCampaignProcess *p, double t) {

@@ -4,11 +4,6 @@
  */
 #include "workloads/campaign/campaign_formulas.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "workloads/campaign/campaign_sim.h"
-
 enum { MOST_OUT = 8192 };
 
 double orr_campaign_formulas_young_s(double stall_s, double mttf_s) {

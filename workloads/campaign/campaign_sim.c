@@ -17,8 +17,6 @@
  */
 #include "workloads/campaign/campaign_sim.h"
 
-#include <math.h>
-
 const char *const orr_campaign_phase_words[] = {"run",        "detect",     "diagnose", "wait",
                                                 "reschedule", "initialise", "load",     "recompute",
                                                 "slow",       "stall",      "planned",  NULL};

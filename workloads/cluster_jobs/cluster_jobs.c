@@ -3,11 +3,7 @@
  */
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
-#include "workloads/cluster_jobs/core/gang_rules.h"
 
 static const OrrFieldTable kind_table = ORR_FIELDS(
     "cluster-kind", "Nodes with one kind of GPU.", OrrClusterKind,

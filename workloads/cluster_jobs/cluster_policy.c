@@ -2,8 +2,6 @@
  * cluster_policy.c - the document of a scheduler's policy: inline in a workload, or by name from
  * policies/.
  */
-#include <string.h>
-
 #include "workloads/cluster_jobs/allotments/gang_allot.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/cluster_jobs/preempt/gang_preempt.h"

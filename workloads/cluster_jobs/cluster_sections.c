@@ -3,8 +3,6 @@
  */
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
-#include <math.h>
-
 const OrrFieldTable orr_cluster_failures_table = ORR_FIELDS(
     "cluster-failures", "What fails under the jobs.", OrrClusterFailures,
     ORR_FIELD_SECTION(OrrClusterFailures, "set", set, &orr_failures_table, NULL,

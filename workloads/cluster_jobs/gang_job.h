@@ -6,8 +6,7 @@
  */
 #pragma once
 
-#include <glib.h>
-#include <math.h>
+#include "sim/base/ground.h"
 
 #define ORR_GANG_US_PER_S 1e6
 /* The longest time that a trace may state, in seconds (30 years), so that sums do not overflow. */

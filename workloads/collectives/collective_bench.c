@@ -4,8 +4,6 @@
  */
 #include "workloads/collectives/collective_bench.h"
 
-#include <math.h>
-
 #include "sim/base/dtype.h"
 #include "workloads/collectives/collective_steps.h"
 

@@ -4,8 +4,6 @@
  */
 #include "workloads/collectives/collective_cache.h"
 
-#include <string.h>
-
 #include "sim/base/number.h"
 #include "sim/base/random.h"
 

@@ -7,8 +7,6 @@
  */
 #include "workloads/collectives/collective_private.h"
 
-#include <math.h>
-
 enum { INITIAL_SLOTS = 64, LINE = 16 };
 
 static const OrrNcclCosts no_costs = {

@@ -3,8 +3,6 @@
  */
 #include "workloads/collectives/collective_phases.h"
 
-#include <string.h>
-
 #include "workloads/collectives/collective_cache.h"
 
 void orr_collective_phases_init(OrrCollectivePhases *phases, const OrrWorld *world, OrrWork *work,

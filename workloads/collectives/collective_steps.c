@@ -4,8 +4,6 @@
  */
 #include "workloads/collectives/collective_steps.h"
 
-#include <math.h>
-
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective_private.h"
 

@@ -51,8 +51,6 @@
  */
 #include "workloads/collectives/collective_private.h"
 
-#include <math.h>
-
 enum {
   RESOLUTION = 4096
 }; /* weights are whole numbers; the larger of the two edges gets this weight */

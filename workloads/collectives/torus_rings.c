@@ -32,8 +32,6 @@
  * must be forced. Elsewhere, as on TPUs, the planner chooses them where they are the fastest.
  * algorithm: bucket
  */
-#include <string.h>
-
 #include "workloads/collectives/collective_private.h"
 
 enum { AXES = 3 };

@@ -12,8 +12,6 @@
  * A ring's sends are one transfer that loads the links of all its neighbours, since they move in
  * step.
  */
-#include <math.h>
-
 #include "workloads/collectives/collective_cache.h"
 #include "workloads/collectives/collective_phases.h"
 #include "workloads/diffusion/diffusion.h"

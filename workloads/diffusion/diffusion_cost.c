@@ -6,8 +6,6 @@
  * (diffusion_compile.c). Watts of a kind of time are its kernels' joules over their seconds, as in
  * training (training_power.c).
  */
-#include <math.h>
-
 #include "workloads/diffusion/diffusion.h"
 
 typedef struct {

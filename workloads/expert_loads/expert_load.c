@@ -3,8 +3,6 @@
  */
 #include "workloads/expert_loads/expert_load.h"
 
-#include <stdlib.h>
-
 #include "sim/base/random.h"
 
 /* Number of random placements: it gives the mean of the fullest rank to about 2 % for loads of

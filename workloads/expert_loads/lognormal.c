@@ -15,8 +15,6 @@
  *
  *   expert-load: {kind: lognormal, spread: 1}
  */
-#include <math.h>
-
 #include "workloads/expert_loads/expert_load.h"
 
 typedef struct {

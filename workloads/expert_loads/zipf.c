@@ -6,8 +6,6 @@
  *
  *   experts: {load: {kind: zipf, exponent: 0.5}}
  */
-#include <math.h>
-
 #include "workloads/expert_loads/expert_load.h"
 
 typedef struct {

@@ -12,8 +12,6 @@
  *
  * so busy time and waits add up to engines times time.
  */
-#include <math.h>
-
 #include "workloads/post_training/loop_state.h"
 
 enum { MOST_LOADS = 2000, MOST_STRETCHES = 200000 };

@@ -3,8 +3,6 @@
  *
  * All events are calls of an engine without links (ORR_ENGINE_IDEAL).
  */
-#include <math.h>
-
 #include "sim/base/fault.h"
 #include "workloads/post_training/loop_state.h"
 

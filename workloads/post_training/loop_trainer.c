@@ -5,8 +5,6 @@
  *
  * A batch's phases are known when it begins, so they are recorded at once, one after the other.
  */
-#include <math.h>
-
 #include "workloads/post_training/loop_state.h"
 
 static void add_phase(OrrLoop *loop, OrrLoopPhase phase, double begin_s, double seconds) {

@@ -3,8 +3,6 @@
  */
 #include "workloads/post_training/loop_sim.h"
 
-#include <math.h>
-
 const char *const orr_pass_balance_words[] = {"in-order", "tokens", NULL};
 const char *const orr_pass_packing_words[] = {"packed", "padded", NULL};
 

@@ -9,9 +9,6 @@
  */
 #include "workloads/post_training/post_training_parts.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective_bench.h"
 #include "workloads/parts.h"

@@ -3,8 +3,6 @@
  */
 #include "workloads/post_training/post_training_parts.h"
 
-#include <math.h>
-
 #include "sim/base/fault.h"
 
 /* Whose state a line uses. */

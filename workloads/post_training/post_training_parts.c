@@ -3,8 +3,6 @@
  */
 #include "workloads/post_training/post_training_parts.h"
 
-#include <math.h>
-
 static const char *const line_names[ORR_N_LINES] = {
     "update", "log-probabilities", "reference", "reward", "values", "critic"};
 

@@ -3,8 +3,6 @@
  */
 #include "workloads/post_training/rollout_replica.h"
 
-#include <math.h>
-
 enum { MOST_STEPS = 256 };
 
 /* A running sequence. Its turn ends when the replica's counter of tokens reaches @end. */

@@ -3,8 +3,6 @@
  */
 #include "workloads/post_training/rollout_replica.h"
 
-#include <math.h>
-
 #include "workloads/serving/cost/drafter.h"
 #include "workloads/serving/cost/serving_joules.h"
 #include "workloads/serving/serving_work.h"

@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/power_time.h"
 
-#include <math.h>
-
 static const double first_width_s = 1e-3;
 
 OrrPowerTime *orr_power_time_new(void) {

@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/serving.h"
 
-#include <math.h>
-
 #include "workloads/expert_loads/expert_load.h"
 
 OrrInferenceShard orr_serving_shard(const OrrServing *params) {

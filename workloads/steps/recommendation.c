@@ -22,8 +22,6 @@
  */
 #include "workloads/steps/recommendation.h"
 
-#include <math.h>
-
 #include "workloads/steps/batch_step.h"
 
 static const char *const mode_words[] = {"training", "inference", NULL};

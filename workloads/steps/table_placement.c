@@ -9,9 +9,6 @@
  *
  * n lookups of a table of R rows, drawn uniformly, touch R (1 - (1 - 1/R)^n) of them.
  */
-#include <math.h>
-#include <string.h>
-
 #include "workloads/steps/recommendation.h"
 
 typedef struct {

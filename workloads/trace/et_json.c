@@ -2,9 +2,6 @@
  * et_json.c - JSON of Chakra becomes the bytes of its protobuf (et.h), which et_read.c reads.
  * Source: mlcommons/chakra, src/jsonizer; protobuf's JSON mapping.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/json.h"
 #include "workloads/trace/et.h"
 #include "workloads/trace/protobuf.h"

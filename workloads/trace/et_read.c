@@ -1,9 +1,6 @@
 /*
  * et_read.c - a Chakra execution trace becomes a rank of a graph (et.h).
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/trace/et.h"

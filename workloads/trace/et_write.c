@@ -4,9 +4,6 @@
  * Attributes have the types that Chakra's converter and ASTRA-sim's generators give them. Times are
  * whole microseconds: the rest of each node is carried to the next one of its queue.
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "workloads/collectives/collective.h"
 #include "workloads/trace/et.h"
 #include "workloads/trace/protobuf.h"

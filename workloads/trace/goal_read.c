@@ -1,9 +1,6 @@
 /*
  * goal_read.c - a schedule in GOAL becomes a graph (goal.h). Node ids are lines.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/trace/goal.h"

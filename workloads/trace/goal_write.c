@@ -5,8 +5,6 @@
  * receives r<i>_<k>, then e<i>, which waits for all of them; those that depend on it wait for e<i>.
  * Every send has a tag of its own, so that it meets the right receive.
  */
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective_steps.h"
 #include "workloads/trace/goal.h"

@@ -3,8 +3,6 @@
  */
 #include "workloads/trace/protobuf.h"
 
-#include <string.h>
-
 enum { MOST_VARINT = 10 }; /* bytes of 64 bits, seven each */
 
 OrrProtobuf orr_protobuf_of(const void *data, gsize length) {

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 typedef struct {
   const guint8 *at, *end;

@@ -3,8 +3,6 @@
  */
 #include "workloads/trace/text_workload.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
 

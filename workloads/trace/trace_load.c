@@ -3,8 +3,6 @@
  */
 #include "workloads/trace/trace_work.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/base/json.h"

@@ -5,8 +5,6 @@
  */
 #include "workloads/trace/trace_work.h"
 
-#include <math.h>
-
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective_cache.h"
 

@@ -12,8 +12,6 @@
  */
 #pragma once
 
-#include <glib.h>
-
 #include "sim/engine/executor.h"
 #include "workloads/workload.h"
 

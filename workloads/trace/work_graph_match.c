@@ -2,8 +2,6 @@
  * work_graph_match.c - finds the communications of a graph: which sends, receives and collectives
  * of different ranks belong together.
  */
-#include <stdlib.h>
-
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/trace/work_graph.h"

@@ -7,8 +7,6 @@
  */
 #include "workloads/trace/work_graph.h"
 
-#include <math.h>
-
 #include "sim/base/fault.h"
 #include "sim/engine/calendar.h"
 

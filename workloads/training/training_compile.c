@@ -4,11 +4,8 @@
  *
  *   job -> costs -> plan -> (too large?) -> operations         and memory, which needs only the job
  */
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "workloads/training/comm/training_plan.h"
-#include "workloads/training/cost/training_costs.h"
 #include "workloads/training/emit/training_program.h"
 #include "workloads/training/emit/training_emitter.h"
 #include "workloads/training/memory/training_memory.h"

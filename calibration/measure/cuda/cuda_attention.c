@@ -19,9 +19,6 @@
  * the same rows; and rows of dk and dv, which sum over all queries that see the key, from the stats
  * and the output of the forward.
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/measure/cuda/cuda_attention.h"
 #include "sim/base/random.h"
 

@@ -2,8 +2,6 @@
  * cuda_base.c - what every file of the CUDA layer stands on: error checks, memory of a kernel, and
  * samples of its results.
  */
-#include <math.h>
-#include <string.h>
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernel.h"
 #include "calibration/measure/numa.h"

@@ -22,9 +22,6 @@
  * The number of calls must not depend on a rank's own clock, or ranks would disagree. Rank 0's
  * first repeat decides how many repeats fill the burst, and how long all ranks hold.
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/measure/cuda/cuda_nccl.h"
 #include "calibration/measure/cuda/kernel.h"
 #include "calibration/measure/power_window.h"

@@ -2,8 +2,6 @@
  * cuda_copy.c - the copies of family_device_copy.c. Host memory is pinned and on the device's NUMA
  * node (numa.h).
  */
-#include <string.h>
-
 #include "calibration/measure/cuda/cuda_private.h"
 
 enum { TO_DEVICE, TO_HOST, BOTH, WITHIN, PEER };

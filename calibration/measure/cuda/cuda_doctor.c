@@ -5,7 +5,6 @@
  * GPUs are those that CUDA shows (CUDA_VISIBLE_DEVICES). Types are declared here after the
  * libraries' ABI (nvml.h, cuda.h).
  */
-#include <math.h>
 #include <unistd.h>
 
 #include "calibration/measure/cuda/cuda_private.h"

@@ -22,8 +22,6 @@
  * swizzled layout does not affect a check.
  */
 #include <cublasLt.h>
-#include <math.h>
-#include <string.h>
 
 #include "calibration/measure/accumulation.h"
 #include "calibration/measure/cuda/cuda_private.h"

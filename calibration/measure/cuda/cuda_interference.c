@@ -14,8 +14,6 @@
  *
  * With NCCL as companion, no call waits for the whole device: orr_cuda_wait has a time limit.
  */
-#include <math.h>
-
 #include "calibration/measure/cuda/cuda_private.h"
 #include "sim/base/fault.h"
 

@@ -3,8 +3,6 @@
  * until the graph is posted (timing.h): events around a launch on an idle stream would measure the
  * launch.
  */
-#include <math.h>
-
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernel.h"
 

@@ -3,8 +3,6 @@
  * its facts, and prepares kernels by family. One GPU is opened; cuda_nccl.c opens the others that
  * collectives need.
  */
-#include <string.h>
-
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernel.h"
 #include "calibration/measure/cuda/vendor.h"

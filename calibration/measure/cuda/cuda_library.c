@@ -3,7 +3,6 @@
  * functions.
  */
 #include <dlfcn.h>
-#include <string.h>
 
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/vendor.h"

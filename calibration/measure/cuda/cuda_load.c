@@ -11,8 +11,6 @@
  *
  * A GPU without room for the operands is left out; the row has the number of busy GPUs.
  */
-#include <math.h>
-
 #include "calibration/measure/cuda/cuda_private.h"
 
 enum { SIZE = 4096, BATCHES = 2, MOST_CALLS = 20000, MOST_GPUS = 64 };

@@ -6,9 +6,6 @@
  * it looks up, not the table, so lists that together touch twice the L2 cache evict each other's
  * rows. (With one table per set, the few rows of all sets would stay in the cache.)
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernel.h"
 #include "sim/base/random.h"

@@ -13,8 +13,6 @@
 #else
 #include <cublas_v2.h>
 #endif
-#include <math.h>
-#include <string.h>
 
 #include "calibration/measure/cuda/cuda_moe_narrow.h"
 #include "calibration/measure/cuda/kernel.h"

@@ -9,8 +9,6 @@
 #include "calibration/measure/cuda/cuda_nccl.h"
 #include "calibration/measure/cuda/vendor.h"
 
-#include <string.h>
-
 #include "calibration/measure/stream_wait.h"
 #include "sim/base/fault.h"
 

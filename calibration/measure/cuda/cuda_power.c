@@ -7,11 +7,7 @@
  * nvmlDeviceGetPowerUsage, which from Ampere on (except GA100) is the mean of the last second
  * (nvml.h).
  */
-#include <math.h>
-#include <string.h>
-
 #include "calibration/measure/cuda/cuda_private.h"
-#include "calibration/measure/power_window.h"
 
 typedef struct nvmlDevice_st *NvmlDevice;
 

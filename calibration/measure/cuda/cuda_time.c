@@ -20,7 +20,6 @@
 #include "calibration/measure/cuda/kernel.h"
 #include "calibration/measure/cuda/vendor.h"
 #include "calibration/measure/rotation.h"
-#include "calibration/measure/timing.h"
 
 typedef struct {
   OrrKernel *kernel;

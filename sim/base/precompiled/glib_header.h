@@ -1,3 +1,3 @@
 /* glib_header.h - what nearly every file includes, for the option `precompiled`
  * (meson_options.txt). */
-#include <glib.h>
+#include "sim/base/ground.h"

@@ -3,9 +3,6 @@
  */
 #include "sim/import/bench/bench.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 

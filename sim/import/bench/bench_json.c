@@ -8,8 +8,6 @@
  *
  * InferenceX has rates per GPU: the output's of the GPUs that decode, all tokens' of all GPUs.
  */
-#include <math.h>
-#include <string.h>
 
 #include "sim/base/csv.h"
 #include "sim/base/json.h"

@@ -10,8 +10,6 @@
  * Labels differ by version ("Max request concurrency", "Maximum request concurrency", "Max reqeuest
  * concurrency"); unknown ones are skipped. A file can hold several blocks among other lines.
  */
-#include <math.h>
-#include <string.h>
 
 #include "sim/import/bench/bench.h"
 

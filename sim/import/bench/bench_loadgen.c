@@ -13,8 +13,6 @@
  *
  * Source: loadgen/results.cc of mlcommons/inference, 4.0 to 5.1.
  */
-#include <math.h>
-#include <string.h>
 
 #include "sim/import/bench/bench.h"
 

@@ -7,8 +7,6 @@
  *
  * Megatron-DeepSpeed writes seconds ("(s)") and "TFLOPs:".
  */
-#include <math.h>
-#include <string.h>
 
 #include "sim/import/bench/bench_steps.h"
 

@@ -7,8 +7,6 @@
  * log has only the throughput, in samples per second, it is the global batch divided by that.
  * submission_platform is not trusted: templates leave it wrong.
  */
-#include <math.h>
-#include <string.h>
 
 #include "sim/import/bench/bench_steps.h"
 

@@ -4,8 +4,6 @@
  *   Training epoch 0, iteration 7/49 | global_batch_size: 512 | train_step_timing in s: 7.17 | ...
  *   Epoch 0: :  4%| | 7/50 [..., global_step=7.000, train_step_timing in s=7.17]
  */
-#include <math.h>
-#include <string.h>
 
 #include "sim/import/bench/bench_steps.h"
 

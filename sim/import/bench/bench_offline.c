@@ -22,8 +22,6 @@
  * Source: vllm/benchmarks/throughput.py and latency.py, vLLM 0.2 to 0.19;
  * python/sglang/bench_one_batch.py of SGLang 0.4 to 0.5.
  */
-#include <math.h>
-#include <string.h>
 
 #include "sim/import/bench/bench.h"
 

@@ -21,9 +21,6 @@
  * sglang/srt/managers/scheduler.py and mem_cache/memory_pool.py, SGLang 0.4 to 0.5; TensorRT-LLM
  * 0.9 to 1.1.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sim/import/bench/bench_steps.h"
 

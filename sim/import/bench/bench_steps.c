@@ -3,9 +3,6 @@
  */
 #include "sim/import/bench/bench_steps.h"
 
-#include <math.h>
-#include <string.h>
-
 OrrBenchSteps orr_bench_steps_new(void) {
   return (OrrBenchSteps){.seconds = g_array_new(FALSE, FALSE, sizeof(double)),
                          .tflops = g_array_new(FALSE, FALSE, sizeof(double)),

@@ -5,8 +5,6 @@
  *
  * "wps" in older versions. tps counts tokens per second and GPU; the log has no step times.
  */
-#include <math.h>
-#include <string.h>
 
 #include "sim/import/bench/bench_steps.h"
 

@@ -15,8 +15,6 @@
  *           Input              Output           Seq. Length
  *   AVG:   128.0000           128.0000          256.0000
  */
-#include <math.h>
-#include <string.h>
 
 #include "sim/import/bench/bench.h"
 

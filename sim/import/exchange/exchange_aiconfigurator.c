@@ -22,9 +22,6 @@
  *
  * Source: ai-dynamo/aiconfigurator, src/aiconfigurator/cli/example.yaml (00efb04).
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/import/exchange/exchange_format.h"
 
 static gboolean is_experiment(const OrrNode *map) {

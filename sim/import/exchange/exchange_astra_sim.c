@@ -20,9 +20,6 @@
  *
  * Source: astra-sim/astra-sim, inputs/network/analytical and inputs/system (0a390e0, bd3333b).
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/import/exchange/exchange_format.h"
 
 enum { MOST_DIMS = 3 };

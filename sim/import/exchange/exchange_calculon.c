@@ -18,9 +18,6 @@
  *
  * Source: calculon-ai/calculon, models, systems and validation (01e8ac0, 4f81f02, 33a5aab).
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/import/exchange/exchange_format.h"
 
 static gboolean is_application(const OrrNode *tree) {

@@ -3,9 +3,7 @@
  */
 #include "sim/import/exchange/exchange_format.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "sim/base/fault.h"
 #include "sim/base/file.h"

@@ -3,9 +3,6 @@
  */
 #include "sim/import/launch/launch_private.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { MAX_STEPS = 20000, MAX_DEPTH = 24, MAX_LENGTH = 8192 };
 
 typedef struct {

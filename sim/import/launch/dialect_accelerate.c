@@ -4,8 +4,6 @@
  * Source: src/accelerate/commands/launch.py, commands/config/config_args.py and
  * utils/dataclasses.py of huggingface/accelerate, v0.12 to v1.12.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_accelerate;

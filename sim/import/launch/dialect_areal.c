@@ -11,8 +11,6 @@
  *
  * Source: docs/tutorial and examples/math of inclusionAI/AReaL, 0.3 to 1.0.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/launch_private.h"
 

@@ -13,8 +13,6 @@
  * Random lengths: vLLM's --random-range-ratio r draws from (1 - r) to (1 + r) times the length,
  * SGLang's and InferenceX's from r times the length up to it.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 

@@ -9,10 +9,7 @@
  * recipe sets has the keys of Megatron-Bridge's YAML (dialect_nemo.c). Where the recipe was not
  * given, what the line leaves out becomes a question: the layout is the recipe's.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/recipe.h"
 

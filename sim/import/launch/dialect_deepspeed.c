@@ -5,8 +5,6 @@
  * Source: https://www.deepspeed.ai/docs/config-json, runtime/config.py and runtime/zero/config.py
  * of deepspeedai/DeepSpeed, v0.3 to v0.17.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_deepspeed;

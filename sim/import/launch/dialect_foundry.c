@@ -4,8 +4,6 @@
  * Source: llmfoundry/utils/config_utils.py (TrainConfig), scripts/train/yamls of
  * mosaicml/llm-foundry, v0.1 to v0.20; the Trainer's arguments of mosaicml/composer.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_foundry;

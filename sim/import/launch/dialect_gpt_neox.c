@@ -4,8 +4,6 @@
  * Source: megatron/neox_arguments of EleutherAI/gpt-neox, v1.0 to v2.0 with main of 2025.
  * Most keys are Megatron-LM's by other names; what DeepSpeed decides is read here.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_gpt_neox;

@@ -1,8 +1,6 @@
 /*
  * dialect_launchers.c - torchrun and deepspeed: how many processes, on how many nodes.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 
 /* "4", or "1:4" of an elastic job, which uses all it can. */

@@ -7,8 +7,6 @@
  * stack 0.1.7, of vLLM's and llm-d's charts; KServe 0.16; the Compose specification; SkyPilot and
  * dstack.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 

@@ -2,8 +2,6 @@
  * dialect_megatron_job.c - what several of Megatron's arguments decide together: batch, pipeline,
  * precision, recomputation, sharding, experts, launches.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 #include "workloads/training/job/training_job.h"

@@ -11,8 +11,6 @@
  * The shape: layers, width, heads, feed-forward, experts, and the vocabulary but for its padding.
  * Configs that are laid over recipes (NeMo, Megatron-Bridge, Primus) state only what they have.
  */
-#include <string.h>
-
 #include "models/model.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"

@@ -5,9 +5,6 @@
  * floor(4 h 2/3 / 64) 64; head h / heads; vocabulary padded to a multiple of 128 tp. A model of the
  * library that agrees takes their place (dialect_megatron_library.c).
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/launch_private.h"

@@ -10,8 +10,6 @@
  *
  * Source: tests/functional_tests/shell_test_utils/_run_training.sh of NVIDIA/Megatron-LM.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 

@@ -6,8 +6,6 @@
  * src/megatron/bridge/training/config.py of NVIDIA-NeMo/Megatron-Bridge. Most keys are Megatron's
  * by other names.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 
 /* A key of NeMo 1.x and Megatron-Bridge, and of NeMo 2.x's strategy. */

@@ -4,8 +4,6 @@
  * Source: olmo/config.py and configs of allenai/OLMo, 2023 to 2025. Its feed-forward width counts
  * both halves of a gated layer: mlp_hidden_size: 22016 is a width of 11,008.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_olmo;

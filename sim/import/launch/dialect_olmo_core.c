@@ -3,8 +3,6 @@
  *
  * Models are made by functions: dimensions of olmo2_* as in the config.json of allenai/OLMo-2-*.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_olmo_core;

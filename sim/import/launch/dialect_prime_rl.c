@@ -13,8 +13,6 @@
  * 0.6: batch_size 128, rollouts_per_example 1, seq_len 2048, max_async_level 1; no pass of a
  * reference model, and the engines' log-probabilities for the old ones.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/launch_private.h"
 

@@ -10,8 +10,6 @@
  *       model: llama3.1_70B.yaml    the library's model of that name; the file, if it is given
  *       overrides: {micro_batch_size: 1, ...}
  */
-#include <string.h>
-
 #include "sim/base/yaml_foreign.h"
 #include "sim/import/launch/launch_private.h"
 

@@ -19,8 +19,6 @@
  * 1.0; orchestrator/config.py of PrimeIntellect-ai/prime-rl; examples/math of inclusionAI/AReaL;
  * docs/source_en/Megatron-SWIFT of modelscope/ms-swift 3.11 to 4.
  */
-#include <string.h>
-
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/launch_private.h"

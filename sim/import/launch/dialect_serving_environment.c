@@ -4,8 +4,6 @@
  * A variable's key is its prefix and the rest: NCCL_NVLS_ENABLE is nccl.nvls-enable. Sources:
  * NCCL's manual, "Environment Variables"; vllm/envs.py; sglang/srt/environ.py.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 
 /* The algorithm of NCCL counts where the engine has no all-reduce of its own. */

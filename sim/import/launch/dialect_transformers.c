@@ -6,8 +6,6 @@
  * Source: src/transformers/training_args.py, trl/trainer/sft_config.py,
  * LLaMA-Factory/src/llamafactory/hparams, axolotl/utils/schemas/config.py.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 

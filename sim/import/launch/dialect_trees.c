@@ -11,8 +11,6 @@
  * prime_rl/configs/sft.py of PrimeIntellect-ai/prime-rl 0.6 (a batch of 128, one GPU). What a
  * config leaves out is assumed: a sequence of 4,096.
  */
-#include <string.h>
-
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"

@@ -11,8 +11,6 @@
  */
 #include "sim/import/launch/launch_private.h"
 
-#include <string.h>
-
 #include "sim/import/launch/launch_serving.h"
 
 /* --- Converters --- */

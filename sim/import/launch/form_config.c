@@ -2,11 +2,8 @@
  * form_config.c - a trainer's config in YAML or JSON, with the files that its `defaults:` or
  * `extends:` name.
  */
-#include <string.h>
-
 #include "sim/base/yaml_foreign.h"
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_form.h"
 
 enum { MAX_FILES = 32 };
 

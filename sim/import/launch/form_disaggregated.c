@@ -8,12 +8,9 @@
  *     tensor_parallel_size: 1
  *   generation_servers: ...     those that decode
  */
-#include <string.h>
-
 #include "sim/base/quantity.h"
 #include "sim/base/yaml.h"
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_form.h"
 
 static int recognise(const OrrLaunchSource *source) {
   const char *context = strstr(source->text, "context_servers:");

@@ -9,10 +9,7 @@
  *   ENTRYPOINT ["vllm", "serve"]
  *   CMD ["Qwen/Qwen3-8B"]                vllm serve Qwen/Qwen3-8B
  */
-#include <string.h>
-
 #include "sim/base/yaml_foreign.h"
-#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/shell.h"
 

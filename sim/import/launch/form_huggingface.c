@@ -3,11 +3,8 @@
  *
  * models/import_huggingface.h makes the document; its keys become keys below `model`.
  */
-#include <string.h>
-
 #include "models/import_huggingface.h"
 #include "sim/base/yaml.h"
-#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_private.h"
 
 static int recognise(const OrrLaunchSource *source) {

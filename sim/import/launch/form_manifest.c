@@ -12,12 +12,9 @@
  *   args: ["vllm serve $(MODEL)"]  $(NAME), ${NAME}, ${NAME:-x} and $NAME are replaced from the
  *                                  container's variables and --set
  */
-#include <string.h>
-
 #include "sim/base/quantity.h"
 #include "sim/base/yaml_foreign.h"
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/shell.h"
 

@@ -7,8 +7,6 @@
  *   kind: LLMInferenceService       KServe
  *   image.command, replicaCount     vLLM's own chart
  */
-#include <string.h>
-
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_form.h"
 

@@ -1,9 +1,6 @@
 /*
  * form_manifest_files.c - the files of a ConfigMap that its containers name.
  */
-#include <string.h>
-
-#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_private.h"
 
 void orr_form_manifest_files(OrrFormManifest *manifest, const OrrLaunchSource *whole,

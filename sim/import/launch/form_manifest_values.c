@@ -12,11 +12,8 @@
  *
  * An engine's options become its command line, so that the engine's own table reads them.
  */
-#include <string.h>
-
 #include "sim/base/yaml_foreign.h"
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_form.h"
 
 /* "tensorParallelSize", "tensor_parallel_size": "tensor-parallel-size". Newly allocated. */
 static char *plain_key(const char *key) {

@@ -14,11 +14,7 @@
  *
  * Source: src/scripts/train and src/olmo_core/train/train_module of allenai/OLMo-core, 1.8 to 2.4.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/recipe.h"
 
 enum { MOST_DEPTH = 12, MOST_STEPS = 20000 };

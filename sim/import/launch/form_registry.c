@@ -19,10 +19,7 @@
  *
  * Source: torchtitan/models/llama3/config_registry.py and its siblings of pytorch/torchtitan, 2026.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/recipe.h"
 
 enum { MOST_DEPTH = 12, MOST_FUNCTIONS = 400, MOST_STEPS = 20000 };

@@ -1,10 +1,7 @@
 /*
  * form_toml.c - a config in TOML: torchtitan's, or prime-rl's.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/toml.h"
 
 /* A table's header alone on a line, and a key with '='. */

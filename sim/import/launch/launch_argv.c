@@ -1,8 +1,6 @@
 /*
  * launch_argv.c - the words of a command line become settings, by the arities of a dialect's rules.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 
 typedef struct {

@@ -10,9 +10,6 @@
  *      all of them, in a number of whole nodes that is a power of two;
  *   3. share the global batch evenly, where the input says it: fewer replicas if need be.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_private.h"
 

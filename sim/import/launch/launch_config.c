@@ -3,8 +3,6 @@
  */
 #include "sim/import/launch/launch_private.h"
 
-#include <string.h>
-
 #include "sim/base/quantity.h"
 
 enum { MAX_SETTINGS = 4000 };

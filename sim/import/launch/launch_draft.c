@@ -2,8 +2,6 @@
  * launch_draft.c - a draft: settings that were read, and lines, questions and remarks that came of
  * them.
  */
-#include <string.h>
-
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_private.h"
 

@@ -3,8 +3,6 @@
  */
 #include "sim/import/launch/launch_form.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/import/launch/launch_private.h"

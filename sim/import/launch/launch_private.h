@@ -3,8 +3,6 @@
  */
 #pragma once
 
-#include <glib.h>
-
 #include "sim/import/launch/launch.h"
 #include "sim/import/launch/launch_form.h"
 

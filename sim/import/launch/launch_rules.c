@@ -1,8 +1,6 @@
 /*
  * launch_rules.c - the dialects, and how their rules judge the settings of a draft.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 
 const OrrLaunchDialect *const orr_launch_dialects[] = {

@@ -2,8 +2,6 @@
  * launch_scenario.c - completes a draft: the machine, the kind of workload, the stack; and returns
  * the scenario, or all that is wrong or missing.
  */
-#include <string.h>
-
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_private.h"
 #include "workloads/stack.h"

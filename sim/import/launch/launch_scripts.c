@@ -7,8 +7,6 @@
  */
 #include "sim/import/launch/launch_private.h"
 
-#include <string.h>
-
 #define LOOP                                                                                       \
   "a loop of rollouts and updates: write a scenario (workload.kind post-training; "                \
   "docs/tutorial)"

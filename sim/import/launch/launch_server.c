@@ -6,8 +6,6 @@
  */
 #include "sim/import/launch/launch_form.h"
 
-#include <string.h>
-
 #include "sim/import/launch/launch_serving.h"
 
 const char *orr_launch_server_word(const OrrLaunchCommand *command, guint i) {

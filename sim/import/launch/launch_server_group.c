@@ -2,8 +2,6 @@
  * launch_server_group.c - the commands of one input together: servers that are replicas, nodes of
  * one server, servers that prefill and servers that decode, alternatives; and the load.
  */
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 

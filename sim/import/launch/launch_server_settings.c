@@ -2,8 +2,6 @@
  * launch_server_settings.c - the settings of one command: its words, the config that it names, the
  * container and the variables around it.
  */
-#include <string.h>
-
 #include "sim/base/yaml.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"

@@ -3,12 +3,7 @@
  */
 #include "sim/import/launch/launch_serving.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/base/yaml.h"
-#include "sim/import/launch/launch_form.h"
 #include "workloads/stack.h"
 
 /* --- Numbers --- */

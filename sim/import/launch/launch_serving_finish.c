@@ -2,8 +2,6 @@
  * launch_serving_finish.c - what settings of a server decide together: how it is split over GPUs,
  * how servers of one deployment share the work, and which load a scenario without one gets.
  */
-#include <string.h>
-
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"

@@ -1,11 +1,8 @@
 /*
  * launch_serving_format.c - in which format the weights of a server's checkpoint are.
  */
-#include <string.h>
-
 #include "models/import_huggingface.h"
 #include "sim/base/yaml.h"
-#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 

@@ -4,8 +4,6 @@
  */
 #include "sim/import/launch/launch_private.h"
 
-#include <string.h>
-
 static const char write_one[] = "write a scenario ('orrery new training'), and orrery check it";
 
 static const struct {

@@ -3,8 +3,6 @@
  */
 #include "sim/import/launch/launch_private.h"
 
-#include <string.h>
-
 #include "sim/base/csv.h"
 
 extern const OrrLaunchTable orr_launch_tables[];

@@ -3,8 +3,6 @@
  */
 #include "sim/import/launch/launch_private.h"
 
-#include <string.h>
-
 enum { COMMENT_MAX = 100 };
 
 /* --- YAML --- */

@@ -3,8 +3,6 @@
  */
 #include "sim/import/launch/launch_trainer.h"
 
-#include <string.h>
-
 #include "sim/import/launch/launch_private.h"
 
 /* To add one: see launch_trainer.h. The last whose `knows` is not NULL may take what no name

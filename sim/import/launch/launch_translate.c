@@ -3,8 +3,6 @@
  */
 #include "sim/import/launch/launch_private.h"
 
-#include <string.h>
-
 void orr_launch_translate_convert(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                                   const OrrLaunchRule *rule) {
   (void)rule;

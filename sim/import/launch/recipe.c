@@ -3,8 +3,6 @@
  */
 #include "sim/import/launch/recipe.h"
 
-#include <string.h>
-
 enum { MAX_DEPTH = 16, MAX_NESTED = 32, MAX_STEPS = 20000 };
 
 typedef struct {

@@ -1,8 +1,6 @@
 /*
  * shell_arithmetic.c - $(( )) and (( )): whole numbers, variables, C's operators, assignments.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 typedef struct {

@@ -4,8 +4,6 @@
  * In a loop that turns who knows how often, a variable from before it becomes unresolved: its value
  * after one turn is not its value.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 enum { MOST_ITEMS = 1000 };

@@ -3,8 +3,6 @@
  *
  * As in bash, they expand before everything else: {1..$N} is a word, not a sequence.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 enum { MOST_WORDS = 10000 };

@@ -3,8 +3,6 @@
  *
  * To add one: a function, and a row of `builtins`.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 enum { MOST_SOURCES = 200 };

@@ -2,8 +2,6 @@
  * shell_command.c - one simple command: its words, its redirections, and what becomes of it: an
  * assignment, a builtin, a function, a script in a word, or a command that is noted.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 static void add_texts(OrrShell *shell, OrrShellSimple *simple, const OrrShellToken *token) {

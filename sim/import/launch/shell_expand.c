@@ -2,8 +2,6 @@
  * shell_expand.c - words as written become words: braces, quotes, variables, arithmetic, what
  * commands print; then the fields of what was not quoted.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 /* Words being written. */

@@ -2,8 +2,6 @@
  * shell_headers.c - the lines "#SBATCH --nodes=4" of a script: nodes and GPUs, and the variables
  * that Slurm sets from them.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell.h"
 
 typedef struct {

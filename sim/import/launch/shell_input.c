@@ -4,8 +4,6 @@
  *
  * Of an input that nobody knows, every variable is unresolved, and success is a guess.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 /* --- Where input comes from --- */

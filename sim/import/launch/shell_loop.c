@@ -10,8 +10,6 @@
  *   while read -r line        a turn for each line that is known; else open
  *   while true                open, unless a break leaves it
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 enum { MOST_TURNS = 10000 };

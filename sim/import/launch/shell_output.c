@@ -5,8 +5,6 @@
  * To add one: a function, and a row of `printers`. It returns NULL for options that it does not
  * know: then the output is not known.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 enum { MOST_NUMBERS = 10000 };

@@ -3,8 +3,6 @@
  * and what the operators behind make of it (${V:-w}, ${V%.*}, ${V/a/b}, ${V:1:2}, ${#V}, ${!V},
  * ${V,,}).
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 /* Bytes that a pattern looks at for one byte of the budget. */

@@ -1,8 +1,6 @@
 /*
  * shell_parse.c - tokens become a tree of commands.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 typedef struct {

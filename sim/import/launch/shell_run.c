@@ -1,8 +1,6 @@
 /*
  * shell_run.c - walks the tree of a script: variables change, commands are noted, none is run.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 enum { MOST_STEPS = 100000, MOST_SCRIPTS = 1000 };

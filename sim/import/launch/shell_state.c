@@ -2,8 +2,6 @@
  * shell_state.c - what every part of the shell asks: variables, unresolved parts of texts, limits.
  * It calls no other part.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 OrrShellVariable *orr_shell_variable(const OrrShell *shell, const char *name) {

@@ -2,8 +2,6 @@
  * shell_test.c - the conditions of [ ] and [[ ]], in three values: what only the machine knows
  * (files, results of commands) is unknown, with a warning.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 typedef struct {

@@ -1,8 +1,6 @@
 /*
  * shell_token.c - a script as tokens: words as written, signs, redirections, here-documents.
  */
-#include <string.h>
-
 #include "sim/import/launch/shell_private.h"
 
 enum { MOST_TOKENS = 250000, MOST_WARNINGS = 100 };

@@ -1,8 +1,6 @@
 /*
  * toml_text.c - TOML's texts in quotes: "basic", 'literal', and both in three quotes.
  */
-#include <string.h>
-
 #include "sim/import/launch/toml_private.h"
 
 enum { LONG_LINE = 4096 }; /* bytes after which columns count bytes, so that places stay cheap */

@@ -3,8 +3,6 @@
  */
 #include "sim/import/topology/cluster_plan.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/base/yaml.h"

@@ -4,7 +4,6 @@
 #include "sim/import/topology/dump.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 #include "sim/base/file.h"
 

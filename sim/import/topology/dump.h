@@ -13,8 +13,6 @@
  */
 #pragma once
 
-#include <glib.h>
-
 #include "sim/base/diag.h"
 #include "sim/base/library.h"
 

@@ -6,8 +6,6 @@
  *   |   4  NVIDIA H100 80GB HBM3          On  |   00000000:9D:00.0 Off | ...       nvidia-smi
  *   0, NVIDIA A100-SXM4-80GB, 81920 MiB        --query-gpu=index,name,memory.total --format=csv
  */
-#include <string.h>
-
 #include "sim/import/topology/dump.h"
 
 /* "GPU 0: NAME (UUID: ...)" or "GPU 0,1: NAME"; NULL: another line. */

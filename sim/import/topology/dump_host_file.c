@@ -7,8 +7,6 @@
  * The form is so loose that a file counts as one only where every line is a host and no other
  * format is recognised. With a fabric, the hosts select its nodes; without one they count them.
  */
-#include <string.h>
-
 #include "sim/import/topology/dump.h"
 
 static gboolean is_host(const char *word) {

@@ -13,8 +13,6 @@
  *
  * Source: iblinkinfo(8), rdma-core; infiniband-diags/iblinkinfo.c.
  */
-#include <string.h>
-
 #include "sim/import/topology/dump.h"
 
 extern const OrrDumpReader orr_dump_iblinkinfo, orr_dump_ibnetdiscover;

@@ -16,8 +16,6 @@
  *
  * Source: ibnetdiscover(8), rdma-core; infiniband-diags/ibnetdiscover.c.
  */
-#include <string.h>
-
 #include "sim/import/topology/dump.h"
 
 typedef struct {

@@ -15,8 +15,6 @@
  *
  * Source: ibstat(8), ibstatus(8), rdma-core.
  */
-#include <string.h>
-
 #include "sim/import/topology/dump.h"
 
 static gboolean is_ca(const char *line) {

@@ -22,9 +22,6 @@
  *
  * Source: Keysight/infragraph, schema and yaml/closfabric.yaml, yaml/dgx_h100.yaml.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/yaml_foreign.h"
 #include "sim/import/topology/dump.h"
 

@@ -10,8 +10,6 @@
  *
  * Source: lspci(8), pciutils; the names come from pci.ids.
  */
-#include <string.h>
-
 #include "sim/import/topology/cluster_plan.h"
 
 /* The description at the end of a line, or NULL. */

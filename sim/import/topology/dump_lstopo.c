@@ -15,8 +15,6 @@
  *
  * Source: lstopo(1) and hwloc/topology-xml.c of open-mpi/hwloc, 2.0 to 2.11.
  */
-#include <string.h>
-
 #include "sim/import/topology/dump.h"
 
 extern const OrrDumpReader orr_dump_lstopo;

@@ -20,8 +20,6 @@
  *
  * Source: nvidia-smi's manual, "topo"; the legend that it prints.
  */
-#include <string.h>
-
 #include "sim/import/topology/dump.h"
 
 typedef enum { NO_CELL, SELF, NVLINK, SWITCH, BRIDGE, PEER } Cell;

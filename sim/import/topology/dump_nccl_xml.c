@@ -25,7 +25,6 @@
  * Source: NCCL 2.27, src/graph/xml.cc and topo.cc; RCCL, src/graph.
  */
 #include <libxml/parser.h>
-#include <string.h>
 
 #include "sim/base/file.h"
 #include "sim/import/topology/dump.h"

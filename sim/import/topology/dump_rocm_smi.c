@@ -13,8 +13,6 @@
  *
  * Source: rocm_smi.py of ROCm/rocm_smi_lib, showHwTopology, 5.0 to 7.0.
  */
-#include <string.h>
-
 #include "sim/import/topology/dump.h"
 
 static const char title[] = "Link Type between two GPUs";

@@ -15,9 +15,6 @@
  *
  * Source: aliyun/SimAI, docs/Tutorial.md and astra-sim-alibabacloud/inputs/topo.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/quantity.h"
 #include "sim/import/topology/dump.h"
 

@@ -3,8 +3,6 @@
  */
 #include "sim/import/topology/dump.h"
 
-#include <string.h>
-
 typedef struct {
   char *name, *nodes, *switches;
   gboolean is_block;

@@ -18,8 +18,6 @@
  *
  * Source: topology.conf(5), Slurm 25.05.
  */
-#include <string.h>
-
 #include "sim/import/topology/dump.h"
 
 static char *value_of(char **words, const char *key) {

@@ -21,8 +21,6 @@
  *
  * Source: topology.yaml(5), Slurm 25.05.
  */
-#include <string.h>
-
 #include "sim/base/yaml.h"
 #include "sim/import/topology/dump.h"
 

@@ -9,9 +9,6 @@
  */
 #include "sim/import/topology/cluster_plan.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 
 typedef struct {

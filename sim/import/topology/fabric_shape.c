@@ -8,9 +8,6 @@
  */
 #include "sim/import/topology/cluster_plan.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "topologies/fabric.h"

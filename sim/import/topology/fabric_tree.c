@@ -4,8 +4,6 @@
  */
 #include "sim/import/topology/cluster_plan.h"
 
-#include <math.h>
-
 #define I64 "%" G_GINT64_FORMAT
 
 /* Marks the switches above the last node: in a Clos that is not full, they may have less below. */

@@ -6,8 +6,6 @@
  */
 #include "sim/import/topology/cluster_plan.h"
 
-#include <string.h>
-
 /* In the order in which an unsure choice takes them. */
 const OrrKnownGpu orr_known_gpus[] = {
     {"h100-sxm",

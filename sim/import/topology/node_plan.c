@@ -7,9 +7,6 @@
  */
 #include "sim/import/topology/cluster_plan.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 
 #define I64 "%" G_GINT64_FORMAT

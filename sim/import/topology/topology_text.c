@@ -3,8 +3,6 @@
  */
 #include "sim/import/topology/topology_text.h"
 
-#include <string.h>
-
 #include "sim/base/diag.h"
 #include "sim/base/fault.h"
 

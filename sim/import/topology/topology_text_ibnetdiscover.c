@@ -9,9 +9,6 @@
  * rate at which its oversubscription holds exactly), any other rate is refused. So are networks
  * whose GPUs are their own switches (torus).
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/import/topology/dump.h"
 #include "sim/import/topology/topology_text.h"

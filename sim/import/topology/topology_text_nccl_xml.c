@@ -10,9 +10,6 @@
 #include "sim/import/topology/cluster_plan.h"
 #include "sim/import/topology/topology_text.h"
 
-#include <math.h>
-#include <string.h>
-
 #define I64 "%" G_GINT64_FORMAT
 
 typedef struct {

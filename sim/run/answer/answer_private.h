@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <glib.h>
-
 #include "results/rows/rows.h"
 #include "results/store.h"
 #include "sim/run/answer/ledger.h"

@@ -3,8 +3,6 @@
  */
 #include "sim/run/answer/campaign_costs.h"
 
-#include <math.h>
-
 #include "sim/run/answer/answer_private.h"
 #include "workloads/campaign/campaign_sim.h"
 

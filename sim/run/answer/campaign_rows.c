@@ -3,8 +3,6 @@
  */
 #include "sim/run/answer/campaign_rows.h"
 
-#include <math.h>
-
 #include "sim/base/number.h"
 #include "workloads/training/training.h"
 

@@ -10,9 +10,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/number.h"
 
 #define US_PER_HOUR (ORR_GANG_US_PER_S * 3600)

@@ -4,11 +4,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "workloads/cluster_jobs/cluster_jobs.h"
-
 static double seconds(gint64 us) { return (double)us / ORR_GANG_US_PER_S; }
 
 static double gpu_hours(const OrrGangJob *job) {

@@ -3,8 +3,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include "workloads/cluster_jobs/cluster_jobs.h"
-
 struct OrrClusterSpans {
   OrrGangSpans *spans;
   const char **jobs; /* ids by index */

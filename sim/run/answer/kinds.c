@@ -6,10 +6,8 @@
 
 #include "sim/run/answer/answer_private.h"
 #include "sim/run/answer/training_rows.h"
-#include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/collectives/collective_bench.h"
 #include "workloads/diffusion/diffusion.h"
-#include "workloads/post_training/post_training.h"
 #include "workloads/serving/serving.h"
 #include "workloads/steps/diffusion_training.h"
 #include "workloads/steps/recommendation.h"

@@ -3,11 +3,7 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/base/number.h"
-#include "workloads/serving/serving_work.h"
 
 static double percentile(const double *sorted, guint n, double fraction) {
   if (n == 0) return 0;

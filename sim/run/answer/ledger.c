@@ -6,9 +6,6 @@
  */
 #include "sim/run/answer/ledger.h"
 
-#include <math.h>
-#include <string.h>
-
 typedef struct {
   double started_s, end_s;
   OrrTimeKind kind;

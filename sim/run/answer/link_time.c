@@ -8,8 +8,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include <math.h>
-
 typedef struct {
   const OrrProgram *program;
   double end_s;

@@ -3,8 +3,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include <math.h>
-
 #include "topologies/bill.h"
 
 static void add(OrrOutcome *outcome, const OrrMachinePower *machine, const char *part,

@@ -7,8 +7,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include <string.h>
-
 /* A compute stream's ops, and its spans in the same order: one per WORK and COMM. */
 typedef struct {
   const OrrOp *ops;

@@ -3,8 +3,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include <math.h>
-
 #define SECONDS_PER_HOUR 3600.0
 #define SECONDS_PER_DAY 86400.0
 #define JOULES_PER_KWH 3.6e6

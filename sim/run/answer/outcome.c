@@ -5,7 +5,6 @@
 #include "sim/run/answer/outcome.h"
 
 #include "sim/run/answer/answer_private.h"
-#include "sim/run/answer/run_kind.h"
 
 static const struct {
   const OrrFieldTable *table;

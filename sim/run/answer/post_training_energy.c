@@ -10,10 +10,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include <math.h>
-
-#include "workloads/post_training/post_training.h"
-
 static const char *const roles[ORR_N_LOOP_PHASES] = {
     [ORR_LOOP_PHASE_OLD_LOG_PROBS] = "actor", [ORR_LOOP_PHASE_REFERENCE] = "reference",
     [ORR_LOOP_PHASE_REWARDS] = "reward",      [ORR_LOOP_PHASE_VALUES] = "critic",

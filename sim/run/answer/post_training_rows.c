@@ -4,10 +4,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include <math.h>
-
-#include "workloads/post_training/post_training.h"
-
 static const OrrLoopStep *step_at(const OrrPostTrainingWork *work, guint i) {
   return &g_array_index(work->history->steps, OrrLoopStep, i);
 }

@@ -3,8 +3,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include <math.h>
-
 void orr_power_swing(const GArray *powers, double *ret_swing_w, double *ret_ramp_w_per_s) {
   double least = INFINITY, most = -INFINITY, change = NAN, last = NAN;
   ORR_EACH(const OrrPowerRow, row, powers) {

@@ -3,8 +3,6 @@
  * idle GPUs, money. Spans of category "step" mark where a step ends; links that stand for none were
  * dropped by folding. Neither becomes a row.
  */
-#include "sim/run/answer/ledger.h"
-
 #include "sim/run/answer/answer_private.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }

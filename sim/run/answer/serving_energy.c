@@ -9,9 +9,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Over a stretch of time. */
 typedef struct {
   OrrJoules joules; /* on top of static power */

@@ -9,11 +9,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "workloads/serving/serving_work.h"
-
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 
 /* --- Requests --- */

@@ -5,8 +5,6 @@
  *   in flight    the sum of the tasks' times over that time (Little 1961)
  *   cost         of GPUs and energy over that time, which tasks that are not done share in
  */
-#include <math.h>
-
 #include "sim/run/answer/answer_private.h"
 
 typedef struct {

@@ -9,11 +9,8 @@
  * on each stage's first lane, power on the first lane, and the use of the busiest links, which are
  * one more process.
  */
-#include <string.h>
-
 #include "sim/base/file_write.h"
 #include "sim/run/answer/answer_private.h"
-#include "sim/run/answer/outcome.h"
 
 static void add_text(GString *out, const char *text) {
   g_string_append_c(out, '"');

@@ -1,8 +1,6 @@
 /*
  * traced_rows.c - a replayed trace as rows: times from the ledger, counts from the compiled work.
  */
-#include <math.h>
-
 #include "sim/run/answer/answer_private.h"
 #include "workloads/trace/trace_work.h"
 

@@ -12,9 +12,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "workloads/training/training_work.h"
 
 typedef struct {

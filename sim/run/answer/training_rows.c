@@ -10,8 +10,6 @@
  */
 #include "sim/run/answer/training_rows.h"
 
-#include <math.h>
-
 #include "sim/run/answer/answer_private.h"
 #include "workloads/training/training.h"
 

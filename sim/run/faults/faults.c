@@ -3,8 +3,6 @@
  */
 #include "sim/run/faults/faults.h"
 
-#include <math.h>
-
 #include "sim/base/fault.h"
 
 /* More outages of one fault mean that its mtbf is a mistake. */

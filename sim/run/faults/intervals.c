@@ -3,8 +3,6 @@
  */
 #include "sim/run/faults/faults.h"
 
-#include <math.h>
-
 /* One effect on one thing, from begin_s to end_s. */
 typedef struct {
   double begin_s, end_s, loss;

@@ -4,8 +4,6 @@
  */
 #include "sim/run/faults/faults.h"
 
-#include <math.h>
-
 #include "sim/base/number.h"
 #include "sim/base/random.h"
 

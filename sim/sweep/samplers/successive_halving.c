@@ -11,8 +11,6 @@
  *   sampler: {kind: successive-halving,
  *             rungs: [{engine: ideal, fidelity: folded}, {fidelity: folded}, {}]}
  */
-#include <math.h>
-
 #include "sim/sweep/sampler.h"
 
 typedef struct {

@@ -17,8 +17,6 @@
  *
  * Source: github.com/stanford-futuredata/gavel, commit c4fa400, scheduler/policies/fifo.py.
  */
-#include <string.h>
-
 #include "workloads/cluster_jobs/allotments/gang_allot.h"
 
 enum { NONE = G_MAXUINT };

@@ -3,9 +3,6 @@
  */
 #include "workloads/cluster_jobs/allotments/gang_allot.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "workloads/cluster_jobs/allotments/gang_allot.h"
 
 double orr_gang_allot_gpus(const OrrGangAllot *allot) {

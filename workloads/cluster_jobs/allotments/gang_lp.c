@@ -13,8 +13,6 @@
  */
 #include "workloads/cluster_jobs/allotments/gang_allot.h"
 
-#include <math.h>
-
 #define TINY 1e-9
 enum { GOALS = 2 };
 

@@ -3,8 +3,6 @@
  */
 #include "workloads/cluster_jobs/core/gang_order.h"
 
-#include <math.h>
-
 static OrrGangAccount *at(const OrrGangAccounts *accounts, guint i) {
   return &g_array_index(accounts->all, OrrGangAccount, i);
 }

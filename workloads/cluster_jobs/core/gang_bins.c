@@ -3,8 +3,6 @@
  */
 #include "workloads/cluster_jobs/core/gang_bins.h"
 
-#include <string.h>
-
 #include "sim/base/arrays.h"
 
 void orr_gang_bins_init(OrrGangBins *bins, guint n, gint64 size) {

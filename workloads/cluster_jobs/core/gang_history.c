@@ -3,8 +3,6 @@
  */
 #include "workloads/cluster_jobs/core/gang_history.h"
 
-#include <string.h>
-
 const char *const orr_gang_why_words[] = {"",       "done",  "preempted", "cancelled",
                                           "failed", "moved", NULL};
 

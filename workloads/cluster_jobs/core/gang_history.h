@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <glib.h>
-
 #include "workloads/cluster_jobs/core/gang_bins.h"
 
 /* gang_spans.c: the stretches of time for which gangs sat on the same GPUs, in the order of their

@@ -1,9 +1,6 @@
 /*
  * gang_pace.c - paces of running jobs, from their places and their neighbours (gang_speed.h).
  */
-#include <math.h>
-#include <string.h>
-
 #include "workloads/cluster_jobs/core/gang_state.h"
 
 /* Calls for each leaf that @job is in, once. */

@@ -3,9 +3,6 @@
  */
 #include "workloads/cluster_jobs/core/gang_queue.h"
 
-#include <math.h>
-#include <string.h>
-
 const char *const orr_reclaim_words[] = {
     "policy", "never", "lower-priority", "over-quota", "over-fair-share", "fair-sharing", NULL};
 

@@ -16,8 +16,6 @@
  */
 #include "workloads/cluster_jobs/core/gang_history.h"
 
-#include <string.h>
-
 enum { NEW_TIME = 1, NEW_JOB = 2, NEW_N_RUNS = 4, NEW_GPUS = 8 };
 enum { WHY_BITS = 3 };
 

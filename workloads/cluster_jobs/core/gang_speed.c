@@ -3,8 +3,6 @@
  */
 #include "workloads/cluster_jobs/core/gang_speed.h"
 
-#include <math.h>
-
 static void answer_free(gpointer data) {
   OrrGangAnswer *answer = data;
   g_array_unref(answer->place.shares);

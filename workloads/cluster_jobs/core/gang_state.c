@@ -3,8 +3,6 @@
  */
 #include "workloads/cluster_jobs/core/gang_state.h"
 
-#include <math.h>
-
 const char *const orr_backfill_words[] = {"none", "easy", "conservative", "window", NULL};
 const char *const orr_blocked_words[] = {"wait", "skip", NULL};
 const char *const orr_charge_words[] = {"preempted", "events", NULL};

@@ -3,8 +3,6 @@
  */
 #include "workloads/cluster_jobs/failures/gang_failures.h"
 
-#include <math.h>
-
 const char *const orr_gang_on_failure_words[] = {"requeue", "replace-node", "shrink", NULL};
 
 typedef struct {

@@ -8,8 +8,6 @@
  *      queue 0                queue 1
  *   [ j5 j7 j9 ]  -- 16 GPU-h --> [ j1 j2 ]
  */
-#include <math.h>
-
 #include "workloads/cluster_jobs/core/gang_order.h"
 
 static const OrrFieldTable table =

@@ -10,8 +10,6 @@
  *
  *   workload: {policy: {order: {kind: multifactor, age: 1000, fair-share: 10000}}}
  */
-#include <math.h>
-
 #include "workloads/cluster_jobs/core/gang_order.h"
 
 typedef struct {

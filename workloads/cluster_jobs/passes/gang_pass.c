@@ -3,8 +3,6 @@
  */
 #include "workloads/cluster_jobs/passes/gang_pass.h"
 
-#include <string.h>
-
 extern const OrrGangPass orr_gang_conservative, orr_gang_easy, orr_gang_elastic,
     orr_gang_queue_pass, orr_gang_repack, orr_gang_rounds, orr_gang_strict, orr_gang_window;
 

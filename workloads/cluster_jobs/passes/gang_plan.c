@@ -11,8 +11,6 @@
  *   free  3 8 0 8 5     at least 3:  1 1 0 1 1     a gang of 19 on nodes of 8 needs two nodes
  *                       at least 8:  0 1 0 1 0     with at least 8, and one more with 3
  */
-#include <string.h>
-
 #include "workloads/cluster_jobs/passes/gang_pass.h"
 
 enum { BLOCK = 64 }; /* nodes: with a fixed number, loops over bytes become vector instructions */

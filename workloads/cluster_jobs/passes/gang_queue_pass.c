@@ -18,8 +18,6 @@
  * which both its queue's limits and the nodes have room, and later jobs of all queues may start
  * that do not delay it (gang_easy.c).
  */
-#include <string.h>
-
 #include "workloads/cluster_jobs/passes/gang_pass.h"
 
 const char *const orr_between_words[] = {"order", "fair-share", "dominant-share", NULL};

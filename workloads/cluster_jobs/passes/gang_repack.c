@@ -13,8 +13,6 @@
  * With `charge: events` every job that runs pays the restart at every event instead, as simulators
  * do that empty the cluster and start all jobs again (Muri, SIGCOMM 2022).
  */
-#include <string.h>
-
 #include "workloads/cluster_jobs/passes/gang_pass.h"
 
 static int compare(gconstpointer a, gconstpointer b, gpointer sim) {

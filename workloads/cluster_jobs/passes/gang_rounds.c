@@ -23,8 +23,6 @@
  *
  * GPUs are counted, nodes not seen: gangs are taken to be consolidated.
  */
-#include <string.h>
-
 #include "workloads/cluster_jobs/allotments/gang_allot.h"
 #include "workloads/cluster_jobs/passes/gang_pass.h"
 

@@ -8,8 +8,6 @@
 #include "sim/base/arrays.h"
 #include "workloads/cluster_jobs/core/gang_bins.h"
 
-#include <stdlib.h>
-
 /* A part of the machine: the nodes of @part at @level. */
 typedef struct {
   const OrrGangBins *bins;

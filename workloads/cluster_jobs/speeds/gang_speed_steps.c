@@ -26,8 +26,6 @@
  * The reference is the step on the first GPUs of the reference cluster, or of this machine: a job
  * takes its traced time there.
  */
-#include <math.h>
-
 #include "sim/base/fault.h"
 #include "workloads/cluster_jobs/core/gang_speed.h"
 #include "workloads/parts.h"

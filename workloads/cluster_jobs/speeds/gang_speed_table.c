@@ -15,8 +15,6 @@
  * free. Ratios by placement were measured by Jeon et al., USENIX ATC 2019, table 4 (ResNet-50 on
  * two GPUs: 114.8 images/s in one server, 98.0 in two of one InfiniBand domain: 1.17).
  */
-#include <math.h>
-
 #include "workloads/cluster_jobs/core/gang_speed.h"
 
 /* By the level of a place. */

@@ -12,8 +12,6 @@
  * on, times as fast as at first: 0.25:1.5|0.75:2, gang_job.h). A column whose name resembles an
  * absent one's is an error; others are left out, and the answer names them.
  */
-#include <string.h>
-
 #include "sim/base/csv.h"
 #include "workloads/cluster_jobs/traces/job_trace.h"
 

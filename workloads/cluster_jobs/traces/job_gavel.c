@@ -7,9 +7,6 @@
  *
  * They state steps, not run times: `workload.throughputs` says how long these take.
  */
-#include <math.h>
-#include <string.h>
-
 #include "workloads/cluster_jobs/traces/job_trace.h"
 
 enum { TYPE = 0, STEPS = 5, GPUS = 6, FEWEST = 10 };

@@ -8,8 +8,6 @@
  * submit_time is a date, duration the run time in seconds; `queue` is the time waited there, and
  * not read: vc, or type, is the queue. A file is known by submit_time and gpu_num in its header.
  */
-#include <string.h>
-
 #include "sim/base/csv.h"
 #include "workloads/cluster_jobs/traces/job_trace.h"
 

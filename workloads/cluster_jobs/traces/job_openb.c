@@ -13,8 +13,6 @@
  * A pod runs from scheduled_time to deletion_time. A part of a GPU (gpu_milli below 1000) counts as
  * a whole one, which the answer says.
  */
-#include <string.h>
-
 #include "sim/base/csv.h"
 #include "workloads/cluster_jobs/traces/job_trace.h"
 

@@ -10,8 +10,6 @@
  * The work of a job is the time of all its attempts, its gang the GPUs of the largest. A job that
  * never started, or whose end is not known, uses no GPU and is left out.
  */
-#include <string.h>
-
 #include "sim/base/file.h"
 #include "sim/base/json.h"
 #include "workloads/cluster_jobs/traces/job_trace.h"

@@ -11,8 +11,6 @@
  * (17.batch) are passed over. A job without gres/gpu uses none. A file is known by "JobID" and '|'
  * in its first line.
  */
-#include <string.h>
-
 #include "workloads/cluster_jobs/traces/job_trace.h"
 
 typedef enum {

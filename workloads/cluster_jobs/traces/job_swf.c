@@ -8,9 +8,6 @@
  * A processor counts as a GPU. Jobs without a run time or processors (cancelled before they
  * started) are left out.
  */
-#include <math.h>
-#include <string.h>
-
 #include "workloads/cluster_jobs/traces/job_trace.h"
 
 enum { N_FIELDS = 18 };

@@ -3,10 +3,6 @@
  */
 #include "workloads/cluster_jobs/traces/job_trace.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 

@@ -11,8 +11,6 @@
  * they load from it: verl measures 20 ms for the 15 GB of a 7B (rl-weight-sync), which a link of
  * 450 GB/s could not carry.
  */
-#include <math.h>
-
 #include "workloads/post_training/weight_syncs/weight_sync.h"
 
 static OrrWeightTimes times(const OrrWeightSyncParams *params, const OrrWeightLoad *load,

@@ -3,8 +3,6 @@
  */
 #include "workloads/post_training/weight_syncs/weight_sync.h"
 
-#include <math.h>
-
 static double mixer_tensors(const OrrModel *model, OrrLayerKind kind) {
   const double biases = model->bias ? 4 : model->qkv_bias ? 3 : 0;
   if (kind.mixer == ORR_MIXER_MAMBA) return 8;  /* in, conv and its bias, A, D, dt, norm, out */

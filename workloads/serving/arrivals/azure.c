@@ -8,7 +8,6 @@
  *   workload: {load: {kind: azure, file: AzureLLMInferenceTrace_conv.csv}}
  */
 #include "sim/base/csv.h"
-#include <string.h>
 
 #include "workloads/serving/arrivals/arrival_file.h"
 

@@ -8,8 +8,6 @@
  *
  *   workload: {load: {kind: diurnal, rate: 4, swing: 0.8, period: 24 h}}
  */
-#include <math.h>
-
 #include "workloads/serving/arrivals/arrival.h"
 
 typedef struct {

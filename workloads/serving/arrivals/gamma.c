@@ -8,8 +8,6 @@
  *
  *   workload: {load: {kind: gamma, rate: 4, burstiness: 0.25}}
  */
-#include <math.h>
-
 #include "workloads/serving/arrivals/arrival.h"
 
 typedef struct {

@@ -10,8 +10,6 @@
  *
  *   workload: {load: {kind: mooncake, file: conversation_trace.jsonl}}
  */
-#include <string.h>
-
 #include "sim/base/json.h"
 #include "workloads/serving/arrivals/arrival_file.h"
 

@@ -12,8 +12,6 @@
  *
  *   workload: {load: {kind: mooncake-sessions, file: traces/agents-made-up.jsonl}}
  */
-#include <string.h>
-
 #include "sim/base/csv.h"
 #include "sim/base/fault.h"
 #include "sim/base/json.h"

@@ -3,8 +3,6 @@
  *
  *   workload: {load: {kind: poisson, rate: 4}}
  */
-#include <math.h>
-
 #include "workloads/serving/arrivals/arrival.h"
 
 typedef struct {

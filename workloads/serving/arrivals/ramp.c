@@ -9,8 +9,6 @@
  *
  *   workload: {load: {kind: ramp, from: 1, to: 20, duration: 10 min}}
  */
-#include <math.h>
-
 #include "workloads/serving/arrivals/arrival.h"
 
 typedef struct {

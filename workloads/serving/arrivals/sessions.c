@@ -10,8 +10,6 @@
  *
  *   workload: {load: {kind: sessions, rate: 0.5, turns: 5, think: 20 s, system-prompt: 1000}}
  */
-#include <math.h>
-
 #include "workloads/serving/arrivals/arrival.h"
 
 typedef struct {

@@ -15,9 +15,6 @@
  *
  *   workload: {load: {kind: sharegpt, file: ShareGPT_V3.json, rate: 10}}
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/base/json.h"
 #include "workloads/serving/arrivals/arrival_file.h"
 

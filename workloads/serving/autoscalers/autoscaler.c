@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/autoscalers/autoscaler.h"
 
-#include <math.h>
-
 /* Kubernetes' --horizontal-pod-autoscaler-tolerance. */
 #define TOLERANCE 0.1
 

@@ -14,8 +14,6 @@
  * Oracle: with an objective that every request meets, the fleet shrinks to `least`; with one that
  * no request meets, it grows to `replicas`.
  */
-#include <math.h>
-
 #include "workloads/serving/autoscalers/autoscaler.h"
 
 typedef struct {

@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/core/core.h"
 
-#include <math.h>
-
 #include "workloads/serving/schedulers/scheduler.h"
 
 /* --- heaps of waiting requests: who is before all others is at 0 --- */

@@ -4,8 +4,6 @@
  */
 #include "workloads/serving/core/kv.h"
 
-#include <math.h>
-
 const char *const orr_prefix_words[] = {"none", "block-hash", "radix", NULL};
 
 struct OrrKv {

@@ -34,8 +34,6 @@
  */
 #pragma once
 
-#include <glib.h>
-
 #include "workloads/serving/core/request.h"
 
 /* tiers.c: cache tiers of the key-value cache below HBM: host memory, SSD, and a store on the

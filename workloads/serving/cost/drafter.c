@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/cost/drafter.h"
 
-#include <math.h>
-
 #include "sim/base/csv.h"
 #include "sim/base/fault.h"
 #include "sim/base/random.h"

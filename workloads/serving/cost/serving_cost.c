@@ -4,8 +4,6 @@
  */
 #include "workloads/serving/cost/serving_cost_private.h"
 
-#include <math.h>
-
 #include "workloads/serving/cost/serving_experts.h"
 #include "workloads/serving/cost/serving_joules.h"
 

@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/cost/serving_experts.h"
 
-#include <math.h>
-
 #include "workloads/grouped_experts.h"
 
 const char *const orr_serving_experts_words[] = {"measured", "tuned", NULL};

@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/cost/serving_cost.h"
 
-#include <math.h>
-
 const char *const orr_graph_unit_words[] = {"tokens", "sequences", NULL};
 const char *const orr_graph_sizes_words[] = {"even", "powers-of-two", NULL};
 

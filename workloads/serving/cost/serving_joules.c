@@ -3,10 +3,6 @@
  */
 #include "workloads/serving/cost/serving_joules.h"
 
-#include <math.h>
-
-#include "workloads/serving/cost/serving_cost.h"
-
 OrrJoules orr_serving_joules_operator(const OrrServingCostParams *params, const OrrOperator *op,
                                       double time_s) {
   const OrrCostModel *model = params->world->cost;

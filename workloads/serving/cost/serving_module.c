@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/cost/serving_cost.h"
 
-#include <math.h>
-
 #include "calibration/cost/cost_module.h"
 #include "workloads/serving/cost/serving_joules.h"
 

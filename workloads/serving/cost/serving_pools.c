@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/cost/serving_pools.h"
 
-#include <math.h>
-
 #include "workloads/collectives/many_to_many.h"
 
 enum { MOST_MICRO_BATCHES = 64 };

@@ -20,8 +20,6 @@
  */
 #include "workloads/serving/cost/serving_cost_private.h"
 
-#include <math.h>
-
 OrrServingStages orr_serving_stages(const OrrServingCostParams *params) {
   const gint64 n = params->shard.tp * MAX(params->shard.dp, 1);
   const OrrCollectiveContext context = {

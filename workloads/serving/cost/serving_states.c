@@ -10,8 +10,6 @@
  */
 #include "workloads/serving/cost/serving_cost_private.h"
 
-#include <math.h>
-
 #include "calibration/cost/cost_module.h"
 #include "models/layer.h"
 

@@ -10,8 +10,6 @@
  */
 #include "workloads/serving/fleet/fleet_private.h"
 
-#include <math.h>
-
 /* How many times as long says that a link is lost, and not slow. */
 #define CUT 1e6
 

@@ -7,8 +7,6 @@
  */
 #include "workloads/serving/fleet/fleet_private.h"
 
-#include <math.h>
-
 #define D "%" G_GINT64_FORMAT
 
 double orr_feed_pool_bytes(const OrrServing *params, const OrrModel *model) {

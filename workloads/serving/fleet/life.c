@@ -24,8 +24,6 @@
  */
 #include "workloads/serving/fleet/fleet_private.h"
 
-#include <math.h>
-
 #include "workloads/serving/autoscalers/autoscaler.h"
 #include "workloads/serving/stations/gateway.h"
 #include "workloads/serving/transfers/transfers.h"

@@ -5,8 +5,6 @@
  */
 #include "workloads/serving/fleet/fleet_private.h"
 
-#include <math.h>
-
 #include "workloads/serving/stations/exclusions.h"
 
 #define D "%" G_GINT64_FORMAT

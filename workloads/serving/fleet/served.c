@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/fleet/fleet_private.h"
 
-#include <math.h>
-
 static const OrrSlo *slo_of(const OrrServing *params, guint group) {
   const OrrRequestClass *one =
       params->classes && group < params->classes->len ? params->classes->pdata[group] : NULL;

@@ -13,8 +13,6 @@
  */
 #include "workloads/serving/fleet/fleet.h"
 
-#include <math.h>
-
 #include "workloads/collectives/collective.h"
 #include "workloads/expert_loads/expert_load.h"
 #include "workloads/products.h"

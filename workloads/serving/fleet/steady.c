@@ -7,8 +7,6 @@
  */
 #include "workloads/serving/fleet/fleet_private.h"
 
-#include <math.h>
-
 enum {
   GRID = 60,         /* equal intervals of a run, among which the warm-up ends */
   BATCHES = 10,      /* of a window */

@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/fleet/fleet_private.h"
 
-#include <math.h>
-
 enum { FIRST_LOOK = 100, EXPECTED_MISSES = 50 };
 static const double looks = 1.2, sigmas = 3;
 /* A run that is not steady after these multiples of the requests asked for, of the requests in the

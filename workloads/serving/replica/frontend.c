@@ -22,8 +22,6 @@
  *
  * Oracle: with N processes and outputs of n tokens at most N / (n chunk) requests per second end.
  */
-#include <math.h>
-
 #include "workloads/serving/replica/replica_private.h"
 
 typedef struct {

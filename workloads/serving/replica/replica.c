@@ -13,8 +13,6 @@
  * of steps at the first end that is not before it. The answer equals single steps', to the last bit
  * (tests/workloads/serving/test_serving.c); `fidelity: full` takes single steps.
  */
-#include <math.h>
-
 #include "sim/base/fault.h"
 #include "workloads/serving/replica/replica_private.h"
 

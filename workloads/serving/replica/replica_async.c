@@ -21,8 +21,6 @@
  * average.
  * Requests that join with a cache computed elsewhere are not held back.
  */
-#include <math.h>
-
 #include "workloads/serving/replica/replica_private.h"
 
 void orr_replica_finish_unseen(OrrReplica *replica, guint i) {

@@ -4,8 +4,6 @@
  * A step that reads prompts and decodes at once is divided between the two by its tokens: each goes
  * through the same products, and attention's difference is neglected.
  */
-#include <math.h>
-
 #include "workloads/serving/replica/replica_private.h"
 
 /* Cores with a batch, which share what the pool of feed-forwards draws. */

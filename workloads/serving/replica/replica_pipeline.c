@@ -7,8 +7,6 @@
  *                                      when the stage is free
  *   stage 1       | a | b | c | a
  */
-#include <math.h>
-
 #include "workloads/serving/replica/replica_private.h"
 
 /* A batch that a pipeline works on. */

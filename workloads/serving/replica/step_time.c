@@ -10,8 +10,6 @@
  *          + latency + bytes / bandwidth of each tier below host memory
  *          + 2 * copied bytes / memory bandwidth       (copy-on-write)
  */
-#include <math.h>
-
 #include "workloads/serving/cost/serving_joules.h"
 #include "workloads/serving/replica/serving_run.h"
 

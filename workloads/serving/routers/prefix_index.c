@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/routers/prefix_index.h"
 
-#include <string.h>
-
 #include "sim/base/arrays.h"
 
 typedef struct {

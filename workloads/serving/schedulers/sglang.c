@@ -13,8 +13,6 @@
  *
  *   workload: {engine: {scheduler: {kind: sglang, chunked-prefill-size: 8192}}}
  */
-#include <math.h>
-
 #include "workloads/serving/schedulers/scheduler.h"
 
 typedef struct {

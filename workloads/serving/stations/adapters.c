@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/stations/adapters.h"
 
-#include <math.h>
-
 #include "workloads/serving/stations/exclusions.h"
 #include "workloads/serving/stations/station.h"
 

@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/stations/station.h"
 
-#include <math.h>
-
 struct OrrBeams {
   guint width;
   gint64 prompt, block_size;

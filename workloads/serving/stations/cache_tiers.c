@@ -23,8 +23,6 @@
  *   workload: {engine: {prefix-caching: radix,
  *                       cache-tiers: {host: 100 GiB, remote: 1 TiB, prefetch: timeout}}}
  */
-#include <math.h>
-
 #include "workloads/serving/stations/station.h"
 #include "workloads/serving/transfers/transfers.h"
 

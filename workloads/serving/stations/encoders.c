@@ -25,8 +25,6 @@
  *
  * Oracle: alone, a request has its text's times after batch + latency + bytes / bandwidth.
  */
-#include <math.h>
-
 #include "workloads/serving/stations/station.h"
 #include "workloads/serving/transfers/transfers.h"
 

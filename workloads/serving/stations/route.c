@@ -4,8 +4,6 @@
  * A route calls a station's function where the station has one. What only some stations see (room,
  * waits, planned, chunk, block) is reported by replicas only when such a station is on the route.
  */
-#include <math.h>
-
 #include "workloads/serving/stations/station.h"
 
 #define EACH_STOP(route_, stop_)                                                                   \

@@ -13,8 +13,6 @@
  */
 #include "workloads/serving/stations/station.h"
 
-#include <math.h>
-
 #include "workloads/serving/stations/exclusions.h"
 
 /* The outputs of a prompt. */

@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/tasks/task_run.h"
 
-#include <string.h>
-
 #include "workloads/serving/tasks/steps/task_step.h"
 
 /* --- what steps call --- */

@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/tasks/task_params.h"
 
-#include <string.h>
-
 #include "workloads/serving/tasks/pools/task_pool.h"
 
 static const OrrFieldTable step_table =

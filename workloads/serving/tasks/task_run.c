@@ -3,8 +3,6 @@
  */
 #include "workloads/serving/tasks/task_run.h"
 
-#include <math.h>
-
 #include "sim/base/fault.h"
 #include "workloads/serving/tasks/steps/task_step.h"
 

@@ -17,8 +17,6 @@
  * the class uses. Sums of hashes do not depend on any order. A collision of 64-bit hashes would
  * merge two classes (probability below 1e-10 for a million replicas).
  */
-#include <string.h>
-
 #include "sim/base/number.h"
 #include "sim/base/random.h"
 #include "workloads/training/comm/training_fold.h"

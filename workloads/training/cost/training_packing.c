@@ -27,8 +27,6 @@
  *
  *   packing: {documents: {kind: lognormal, tokens: 1200, sigma: 1}, balance: karmarkar-karp}
  */
-#include <math.h>
-
 #include "sim/base/random.h"
 #include "workloads/training/cost/training_costs.h"
 #include "workloads/training/cost/training_packing.h"

@@ -3,8 +3,6 @@
  */
 #include "workloads/training/emit/training_emitter.h"
 
-#include <string.h>
-
 static const char *const stream_names[] = {
     "compute", "send-next",   "send-prev",   "recv-prev",   "recv-next",   "dp", "tp",
     "gather",  "send-next-2", "send-prev-2", "recv-prev-2", "recv-next-2", "ep", "storage",

@@ -12,8 +12,6 @@
  *                ^ fidelity, routing        ^ batch.global, batch.micro                        ^
  *                                           steps
  */
-#include <math.h>
-
 #include "sim/base/fault.h"
 #include "sim/base/memory.h"
 #include "sim/base/quantity.h"

@@ -3,7 +3,6 @@
  */
 #include "workloads/training/emit/training_program.h"
 
-#include "workloads/training/emit/training_emitter.h"
 #include "workloads/training/emit/training_sharding_emit.h"
 
 static void note_gpus(OrrEmitter *e, gint64 stage) {

@@ -9,8 +9,6 @@
  */
 #include "workloads/training/emit/training_emitter.h"
 
-#include <string.h>
-
 #include "sim/base/random.h"
 #include "workloads/training/comm/training_plan.h"
 

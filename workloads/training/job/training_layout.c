@@ -22,8 +22,6 @@
  * Multi-token-prediction layers come after all others, in the head's block unless a layout has
  * them in an earlier one; the head's block computes their logits.
  */
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "workloads/training/job/training_job.h"
 

@@ -15,8 +15,6 @@
  *
  *   optimizer: {sharding: {kind: distributed-optimizer, overlap-param-gather: true}}
  */
-#include <math.h>
-
 #include "workloads/training/sharding/sharding.h"
 
 typedef struct {

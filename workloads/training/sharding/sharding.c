@@ -3,8 +3,6 @@
  */
 #include "workloads/training/sharding/sharding.h"
 
-#include <math.h>
-
 static double ring_fraction(gint64 ranks) { return (double)(ranks - 1) / (double)ranks; }
 
 double orr_sharding_sent_bytes(const OrrShardingPlan *plan, const OrrShardingShape *shape,

@@ -9,8 +9,6 @@
  *
  *   optimizer: {kind: adam, sharding: none}
  */
-#include <math.h>
-
 #include "workloads/training/sharding/sharding.h"
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {

@@ -3,8 +3,6 @@
  */
 #include "workloads/training/tp_overlaps/tp_overlap.h"
 
-#include <math.h>
-
 /* Piece @i of @n: rows that do not divide are spread as evenly as they can be. */
 static void put_product(const OrrTpOverlapCall *call, gint64 i, gint64 n, GArray *operators) {
   const OrrOperator *whole = &call->product;

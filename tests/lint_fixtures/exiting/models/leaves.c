@@ -1,8 +1,6 @@
 /*
  * leaves.c - library code that ends the process.
  */
-#include <stdlib.h>
-
 void orr_leaves(void);
 
 void orr_leaves(void) { exit(1); }

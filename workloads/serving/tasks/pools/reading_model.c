@@ -15,8 +15,6 @@
  * Oracle: one job alone takes overhead + its pass; sequences of equal jobs that come at once share
  * one.
  */
-#include <math.h>
-
 #include "workloads/products.h"
 #include "workloads/serving/cost/serving_cost.h"
 #include "workloads/serving/tasks/pools/task_pool.h"

@@ -28,8 +28,6 @@
  *   pools: [{name: passages, of: {kind: index, type: ivf, vectors: 1e8, dimension: 768,
  *            lists: 65536, probes: 64, code: 96, workers: 16}}]
  */
-#include <math.h>
-
 #include "workloads/serving/tasks/pools/task_pool.h"
 
 typedef enum { FLAT, HNSW, IVF } Type;

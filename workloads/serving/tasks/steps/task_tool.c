@@ -7,8 +7,6 @@
  *   steps: [{name: test, do: {kind: tool, pool: sandboxes, time: {mean: 20 s, spread: 1},
  *            adds: {tokens: 600}}}]
  */
-#include <math.h>
-
 #include "workloads/serving/tasks/steps/task_step.h"
 #include "workloads/service_pool.h"
 

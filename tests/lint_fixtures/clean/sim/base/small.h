@@ -4,7 +4,7 @@
 #ifndef ORR_SMALL_H
 #define ORR_SMALL_H
 
-#include <glib.h>
+#include "sim/base/ground.h"
 
 gint64 orr_small(gint64 a);
 
