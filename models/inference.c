@@ -285,10 +285,7 @@ void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInference
 void orr_inference_module(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                           gint64 tokens, GArray *operators) {
   const OrrLayer layer = layer_of(model, kind, shard);
-  if (layer.compressed) {
-    add_compressed(model, shard, &layer, tokens, operators);
-    return;
-  }
+  if (layer.compressed) return add_compressed(model, shard, &layer, tokens, operators);
   (layer.latent ? add_latent : add_attention)(model, shard, &layer, tokens, operators);
   add_indexer(shard, &layer, tokens, operators);
   if (layer.latent) add_absorbed(&model->mla, shard, layer.heads, tokens, operators);

@@ -99,10 +99,8 @@ static void append(Reading *reading, const char *item, gint64 count, OrrLayerKin
   while (at < layout->n_kinds && !same_kind(layout->kinds[at], kind)) at++;
   if (at == layout->n_kinds)
     layout->kinds[layout->n_kinds++] = kind; /* the words make at most 26 kinds */
-  if (count < 1 || count > ORR_MAX_LAYOUT - layout->length) {
-    complain(reading, item, "a round of the layout is 1 to 512 layers");
-    return;
-  }
+  if (count < 1 || count > ORR_MAX_LAYOUT - layout->length)
+    return complain(reading, item, "a round of the layout is 1 to 512 layers");
   for (gint64 i = 0; i < count; i++) layout->at[layout->length++] = (guint8)at;
 }
 

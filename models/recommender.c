@@ -100,10 +100,7 @@ static void put_gemm(const Out *out, const char *name, OrrPass pass, double m, d
 }
 
 static void put_matrix(const Out *out, const char *name, double to, double from) {
-  if (!out->backward) {
-    put_gemm(out, name, ORR_PASS_FORWARD, out->samples, to, from);
-    return;
-  }
+  if (!out->backward) return put_gemm(out, name, ORR_PASS_FORWARD, out->samples, to, from);
   put_gemm(out, name, ORR_PASS_DGRAD, out->samples, from, to);
   put_gemm(out, name, ORR_PASS_WGRAD, to, from, out->samples);
 }

@@ -141,10 +141,7 @@ static void put_gemm(GArray *operators, const char *name, OrrPass pass, OrrDtype
 void orr_transformer_put_plain(const OrrTransformerView *view, GArray *operators, const char *name,
                                OrrPass pass, OrrGemmShape forward) {
   const OrrDtype dtype = view->shard->dtype;
-  if (pass == ORR_PASS_FORWARD) {
-    put_gemm(operators, name, pass, dtype, forward);
-    return;
-  }
+  if (pass == ORR_PASS_FORWARD) return put_gemm(operators, name, pass, dtype, forward);
   put_gemm(operators, name, ORR_PASS_DGRAD, dtype,
            (OrrGemmShape){1, forward.m, forward.k, forward.n});
   if (!orr_transformer_is_frozen(view)) put_wgrad(view, operators, name, dtype, forward);

@@ -74,14 +74,12 @@ static void check_sequence(const Check *check) {
 static void check_hierarchy(const Check *check, gint64 cp, gint64 tp) {
   gint64 inner = MAX(1, check->shard->cp_inner);
   if (check->shard->context != ORR_CONTEXT_HIERARCHICAL) return;
-  if (inner == 1 || inner >= cp || cp % inner != 0) {
-    orr_diags_error(
+  if (inner == 1 || inner >= cp || cp % inner != 0)
+    return orr_diags_error(
         check->diags, check->place,
         "context: hierarchical wants a context-inner that divides cp = %" G_GINT64_FORMAT
         " and is neither 1 nor all of it, found %" G_GINT64_FORMAT,
         cp, inner);
-    return;
-  }
   check_divides(check, check->model->heads, "attention heads (hierarchical context parallelism)",
                 "tp * context-inner", tp * inner);
 }

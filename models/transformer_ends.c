@@ -185,10 +185,7 @@ void orr_transformer_head_forward(const OrrModel *model, const OrrShard *shard, 
   if (view.sequence_parallel)
     orr_transformer_put_comm(&view, operators, "tp-all-gather", ORR_PASS_FORWARD,
                              ORR_COMM_ALL_GATHER, model->hidden);
-  if (shard->loss == ORR_LOSS_CHUNKED) {
-    put_chunks(&view, operators);
-    return;
-  }
+  if (shard->loss == ORR_LOSS_CHUNKED) return put_chunks(&view, operators);
   orr_transformer_put_plain(&view, operators, "logits", ORR_PASS_FORWARD,
                             (OrrGemmShape){1, view.tokens, view.vocab, model->hidden});
   put_cross_entropy(&view, operators);

@@ -199,10 +199,7 @@ static gboolean is_parallel(const OrrTransformerView *view) {
 void orr_transformer_layer_forward(const OrrModel *model, guint kind, const OrrShard *shard,
                                    GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
-  if (is_parallel(&view)) {
-    put_parallel(&view, operators, mixer_of(&view), feed_of(&view));
-    return;
-  }
+  if (is_parallel(&view)) return put_parallel(&view, operators, mixer_of(&view), feed_of(&view));
   put_block(&view, operators, mixer_of(&view));
   put_block(&view, operators, feed_of(&view));
 }
@@ -210,10 +207,8 @@ void orr_transformer_layer_forward(const OrrModel *model, guint kind, const OrrS
 void orr_transformer_layer_backward(const OrrModel *model, guint kind, const OrrShard *shard,
                                     GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
-  if (is_parallel(&view)) {
-    put_parallel_backward(&view, operators, mixer_of(&view), feed_of(&view));
-    return;
-  }
+  if (is_parallel(&view))
+    return put_parallel_backward(&view, operators, mixer_of(&view), feed_of(&view));
   put_block_backward(&view, operators, feed_of(&view));
   put_block_backward(&view, operators, mixer_of(&view));
 }

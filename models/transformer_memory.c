@@ -224,10 +224,7 @@ void orr_transformer_layer_kept(const OrrModel *model, guint kind, const OrrShar
     orr_transformer_keep(kept, "layer-input",
                          view.element_bytes * orr_transformer_own_elements(&view));
   if (modules & ORR_MODULE_LAYER) return;
-  if (modules & ORR_MODULE_OPERATORS) {
-    orr_transformer_keep_results(model, kind, shard, kept);
-    return;
-  }
+  if (modules & ORR_MODULE_OPERATORS) return orr_transformer_keep_results(model, kind, shard, kept);
   /* A parallel layer has one norm and one residual for both. */
   const gboolean mixes = view.layer.kind.mixer != ORR_MIXER_NONE,
                  feeds = view.layer.kind.feed != ORR_FEED_NONE;

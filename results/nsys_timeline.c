@@ -46,11 +46,9 @@ static void take(Reader *reader, sqlite3_stmt *row, OrrNsysSort sort) {
       : end < start ? "ends before it starts"
       : !name       ? "has a name that StringIds does not hold"
                     : NULL;
-  if (wrong) {
-    orr_diags_error(reader->diags, reader->place, "row %" G_GINT64_FORMAT " %s",
-                    (gint64)sqlite3_column_int64(row, 0), wrong);
-    return;
-  }
+  if (wrong)
+    return orr_diags_error(reader->diags, reader->place, "row %" G_GINT64_FORMAT " %s",
+                           (gint64)sqlite3_column_int64(row, 0), wrong);
   const OrrNsysEvent event = {.sort = sort,
                               .name = name,
                               .begin_s = (double)start * 1e-9,

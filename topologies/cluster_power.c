@@ -173,12 +173,10 @@ void orr_cluster_power_share_cap(OrrCluster *cluster, OrrPlace place, OrrDiags *
                     "it computes",
                     board->cap_w, board->static_w);
   if (!(power->cap_w > 0)) return;
-  if (!orr_cluster_power_knows_nodes(power)) {
-    orr_diags_error(diags, place,
-                    "power.cap needs power.rest-busy or power.parts: what a busy node draws "
-                    "without its boards");
-    return;
-  }
+  if (!orr_cluster_power_knows_nodes(power))
+    return orr_diags_error(diags, place,
+                           "power.cap needs power.rest-busy or power.parts: what a busy node draws "
+                           "without its boards");
   const double board_w = orr_cluster_power_board_cap_w(cluster);
   if (board_w <= board->static_w)
     orr_diags_error(diags, place,

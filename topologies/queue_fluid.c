@@ -267,10 +267,7 @@ static void advance(Fluid *fluid, guint f, double by_s) {
   Flow *flow = &fluid->flows[f];
   const double bytes = flow->rate * by_s, rest = flow->flow->bytes - flow->delivered;
   if (!runs(fluid, flow)) return;
-  if (flow->rate > 0 && rest <= bytes) {
-    finish(fluid, f, fluid->now_s + rest / flow->rate);
-    return;
-  }
+  if (flow->rate > 0 && rest <= bytes) return finish(fluid, f, fluid->now_s + rest / flow->rate);
   flow->left = MAX(flow->left - bytes, 0);
   flow->delivered += bytes;
   flow->sender.sent_bytes += bytes;
@@ -318,10 +315,7 @@ static void run(Fluid *fluid) {
     if (fluid->n_done == fluid->n_flows) return;
     result->is_stuck = moved <= 0 && !waits_for_start(fluid);
     result->is_rough |= fluid->work > MOST_WORK;
-    if (result->is_stuck || fluid->work > 3 * MOST_WORK) {
-      extrapolate(fluid);
-      return;
-    }
+    if (result->is_stuck || fluid->work > 3 * MOST_WORK) return extrapolate(fluid);
     if (fluid->n_done > n_done) windows = 0;
     if (!agree && windows < SETTLE && !result->is_rough) continue;
     const double by_s = result->is_rough ? coarse_time(fluid) : leap_time(fluid);

@@ -503,10 +503,8 @@ static void answer_line(const Rows *rows, const OrrCsvLine *line, GString *text)
   else if (line->cells && read_row(rows, line, values)) {
     g_autoptr(GError) error = NULL;
     OrrCost predicted;
-    if (!answer(rows->cost, rows->question, values, &predicted, &error)) {
-      orr_diags_error(rows->diags, line->place, "%s", error->message);
-      return;
-    }
+    if (!answer(rows->cost, rows->question, values, &predicted, &error))
+      return orr_diags_error(rows->diags, line->place, "%s", error->message);
     g_ascii_formatd(buffer, sizeof buffer, "%.6g", predicted.time_s * 1e6);
     const char *how = orr_cost_how_text(
         predicted.from ? predicted.from : orr_cost_carried_from(rows->cost), predicted.how);

@@ -163,10 +163,9 @@ static void read_rank(Reader *reader, char **words, const char *line, OrrPlace p
   for (char **word = words; word[0] && word[1]; word++)
     if (strcmp(*word, "on") == 0) host = word[1];
   g_autofree char *device = bus ? g_strstrip(g_strdup(bus + 1)) : NULL;
-  if (!host || !device || !*device) {
-    orr_diags_error(reader->diags, place, "a rank without host or device: the line is cut off");
-    return;
-  }
+  if (!host || !device || !*device)
+    return orr_diags_error(reader->diags, place,
+                           "a rank without host or device: the line is cut off");
   if (run->device && strcmp(run->device, device) != 0)
     orr_diags_error(reader->diags, place, "rank %u is a %s, those before are %s: devices are mixed",
                     run->n_ranks, device, run->device);
@@ -276,27 +275,19 @@ static void note_factor(Run *run, char **words, int time) {
 static void read_row(Reader *reader, char **words, OrrPlace place) {
   Run *run = last_run(reader);
   Row row = {.place = place};
-  if (!run || !run->headings) {
-    orr_diags_error(reader->diags, place, "a row before the line of headings");
-    return;
-  }
+  if (!run || !run->headings)
+    return orr_diags_error(reader->diags, place, "a row before the line of headings");
   guint n = g_strv_length(words), wanted = g_strv_length(run->headings), empty = n_empty(run, n);
   int time = find_heading(run, "time", reader->order->in_place),
       type = find_heading(run, "type", 0);
-  if (n + empty != wanted || time < 0 || type < 0) {
-    orr_diags_error(reader->diags, place, "%u columns, the headings want %u", n, wanted);
-    return;
-  }
+  if (n + empty != wanted || time < 0 || type < 0)
+    return orr_diags_error(reader->diags, place, "%u columns, the headings want %u", n, wanted);
   time -= (int)empty;
-  if (!parse(words[0], &row.bytes) || row.bytes < 0 || row.bytes != floor(row.bytes)) {
-    orr_diags_error(reader->diags, place, "size is '%s': want a whole number", words[0]);
-    return;
-  }
+  if (!parse(words[0], &row.bytes) || row.bytes < 0 || row.bytes != floor(row.bytes))
+    return orr_diags_error(reader->diags, place, "size is '%s': want a whole number", words[0]);
   if (row.bytes == 0) return;
-  if (!parse(words[time], &row.us) || row.us <= 0) {
-    orr_diags_error(reader->diags, place, "time is '%s': want a time above 0", words[time]);
-    return;
-  }
+  if (!parse(words[time], &row.us) || row.us <= 0)
+    return orr_diags_error(reader->diags, place, "time is '%s': want a time above 0", words[time]);
   check_wrong(reader, run, words, time, place);
   check_type(reader, run, words[type], place);
   check_repeat(reader, run, &row);

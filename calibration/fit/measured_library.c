@@ -78,11 +78,9 @@ static void read_line(const OrrCsv *csv, const OrrCsvLine *line, const int *colu
                       GArray *samples, OrrDiags *diags) {
   Sample sample = {.version = line->cells[columns[VERSION]], .place = line->place};
   if (!read_format(line->cells[columns[DTYPE]], &sample)) return;
-  if (!read_library(line->cells[columns[FRAMEWORK]], &sample.library)) {
-    orr_diags_error(diags, line->place, "framework is '%s': want sglang, trtllm or vllm",
-                    line->cells[columns[FRAMEWORK]]);
-    return;
-  }
+  if (!read_library(line->cells[columns[FRAMEWORK]], &sample.library))
+    return orr_diags_error(diags, line->place, "framework is '%s': want sglang, trtllm or vllm",
+                           line->cells[columns[FRAMEWORK]]);
   if (!read_numbers(csv, line, columns, &sample, diags)) return;
   sample.us *= 1e3;
   if (thin) sample.us = orr_measured_round(sample.us);

@@ -64,10 +64,7 @@ static void draw_evenly(gint64 tokens, gint64 topk, gint64 n, gint32 *ret_chosen
  * choices never meets a token twice, because its choices are adjacent modulo `tokens`. */
 void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced, guint64 seed,
                      gint32 *ret_chosen) {
-  if (is_balanced) {
-    draw_evenly(tokens, topk, n, ret_chosen);
-    return;
-  }
+  if (is_balanced) return draw_evenly(tokens, topk, n, ret_chosen);
   g_autofree gint64 *loads = g_new(gint64, n);
   orr_expert_draw_loads(tokens, topk, n, loads);
   shuffle(loads, n, seed);

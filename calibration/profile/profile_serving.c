@@ -94,10 +94,8 @@ static void check_chunk(const OrrProfileBatchChunk *chunk, const OrrNode *map, O
   guint n_decodes = orr_profile_check_axis(map, "decodes", chunk->decodes, diags);
   guint n_keys = orr_profile_check_axis(map, "keys", chunk->keys, diags);
   guint n_prefill = 1;
-  if (chunk->chunk > 0 && (!chunk->prefill_keys || !chunk->alone)) {
-    orr_diags_error(diags, map->place, "a chunk above 0 needs prefill-keys and alone");
-    return;
-  }
+  if (chunk->chunk > 0 && (!chunk->prefill_keys || !chunk->alone))
+    return orr_diags_error(diags, map->place, "a chunk above 0 needs prefill-keys and alone");
   if (chunk->chunk > 0) {
     n_prefill = orr_profile_check_axis(map, "prefill-keys", chunk->prefill_keys, diags);
     check_named_row(map, "alone", chunk->alone, n_prefill, diags);

@@ -89,10 +89,8 @@ static void add_energy(const Derived *derived, const OrrOutcome *outcome, OrrBan
   const double fraction = energy_fraction(outcome, derived->metric);
   if (!(fraction > 0)) return;
   const OrrBandRow *energy = derived->energy ? orr_bands_row(outcome, derived->energy) : NULL;
-  if (!energy || isnan(energy->low)) {
-    make_weak(row, "no measured run says what its GPUs draw");
-    return;
-  }
+  if (!energy || isnan(energy->low))
+    return make_weak(row, "no measured run says what its GPUs draw");
   const Factors of = factors_of(energy, 1);
   *factors =
       (Factors){mixed(factors->low, of.low, fraction), mixed(factors->high, of.high, fraction),

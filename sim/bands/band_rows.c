@@ -118,10 +118,9 @@ void orr_bands_add_own(OrrLibrary *library, const OrrScenario *scenario, OrrOutc
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrBands) bands = orr_bands_new(library, likeness.kind, &error);
   g_array_append_val(outcome->likenesses, likeness);
-  if (!bands) {
-    g_ptr_array_add(outcome->warnings, g_strdup_printf("no error bands: %s", error->message));
-    return;
-  }
+  if (!bands)
+    return g_ptr_array_add(outcome->warnings,
+                           g_strdup_printf("no error bands: %s", error->message));
   g_autoptr(OrrOwnRows) own_rows = own ? orr_own_rows_new(bands, own) : NULL;
   const Rests rests = {bands, own_rows};
   add_bands(&rests, &likeness, level, outcome);

@@ -207,14 +207,13 @@ static void read_bounds(Reader *reader, const OrrField *field, const OrrNode *no
                               .is_whole = field->kind == ORR_FIELD_INT,
                               .place = node->place};
   if (orr_diags_n_errors(reader->diags) > before) return;
-  if (!(found.low <= found.value && found.value <= found.high)) {
-    orr_diags_error(reader->diags, node->place,
-                    "the bounds of '%s' must be low <= value <= high, found low %s, value %s, "
-                    "high %s",
-                    field->name, orr_node_get_text(node, "low"), orr_node_get_text(node, "value"),
-                    orr_node_get_text(node, "high"));
-    return;
-  }
+  if (!(found.low <= found.value && found.value <= found.high))
+    return orr_diags_error(
+        reader->diags, node->place,
+        "the bounds of '%s' must be low <= value <= high, found low %s, value %s, "
+        "high %s",
+        field->name, orr_node_get_text(node, "low"), orr_node_get_text(node, "value"),
+        orr_node_get_text(node, "high"));
   if (found.is_whole)
     *(gint64 *)member = (gint64)found.value;
   else

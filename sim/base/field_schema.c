@@ -184,10 +184,7 @@ static void add_definition(GString *out, const OrrFieldDefinitions *definitions,
   const OrrFieldDefinition *definition = orr_field_definitions_find(definitions, field);
   const gboolean is_choice = field->kind == ORR_FIELD_CHOICE;
   const OrrEntry *fallback = is_choice && field->fallback ? orr_field_fallback_entry(field) : NULL;
-  if (!field->document) {
-    add_map_ref(out, definition, fallback, FALSE, standing);
-    return;
-  }
+  if (!field->document) return add_map_ref(out, definition, fallback, FALSE, standing);
   add_raw(out, "type", "[\"string\",\"object\"]");
   add_raw(out, "if", "{\"type\":\"object\"}");
   add_key(out, "then");

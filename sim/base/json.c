@@ -176,10 +176,7 @@ void orr_json_skip(OrrJson *json) {
     }
     return;
   }
-  if (next == '"') {
-    g_free(orr_json_text(json));
-    return;
-  }
+  if (next == '"') return g_free(orr_json_text(json));
   static const char *const words[] = {"true", "false", "null"};
   for (guint i = 0; i < G_N_ELEMENTS(words); i++) {
     const gsize length = strlen(words[i]);

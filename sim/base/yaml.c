@@ -147,22 +147,16 @@ static void add_pair(const Reader *reader, OrrNode *map, GHashTable **seen, OrrN
                      OrrNode *taken_value) {
   g_autoptr(OrrNode) key = taken_key;
   g_autoptr(OrrNode) value = taken_value;
-  if (key->kind != ORR_NODE_SCALAR) {
-    orr_diags_error(reader->diags, key->place, "a %s as a key: keys are words",
-                    key->kind == ORR_NODE_LIST ? "list" : "map");
-    return;
-  }
-  if (!key->quoted && g_str_equal(key->text, "<<")) {
-    orr_diags_error(reader->diags, key->place,
-                    "merge keys ('<<') are not supported, write the entries out");
-    return;
-  }
+  if (key->kind != ORR_NODE_SCALAR)
+    return orr_diags_error(reader->diags, key->place, "a %s as a key: keys are words",
+                           key->kind == ORR_NODE_LIST ? "list" : "map");
+  if (!key->quoted && g_str_equal(key->text, "<<"))
+    return orr_diags_error(reader->diags, key->place,
+                           "merge keys ('<<') are not supported, write the entries out");
   const OrrNode *first = find_key(map, key->text, *seen);
-  if (first) {
-    orr_diags_error(reader->diags, key->place, "duplicate key '%s': first on line %d", key->text,
-                    first->place.line);
-    return;
-  }
+  if (first)
+    return orr_diags_error(reader->diags, key->place, "duplicate key '%s': first on line %d",
+                           key->text, first->place.line);
   note_key(map, g_steal_pointer(&key), seen);
   g_ptr_array_add(map->items, g_steal_pointer(&value));
 }

@@ -157,10 +157,8 @@ static void add_nsys(const OrrCsv *csv, const OrrCsvLine *line, const NsysColumn
       !number(csv, line, at->launches, diags, &kernel.launches) ||
       !number(csv, line, at->ranges, diags, &kernel.ranges))
     return;
-  if (kernel.launches < 1 || (at->ranges >= 0 && kernel.ranges < 1)) {
-    orr_diags_error(diags, line->place, "a kernel that never ran");
-    return;
-  }
+  if (kernel.launches < 1 || (at->ranges >= 0 && kernel.ranges < 1))
+    return orr_diags_error(diags, line->place, "a kernel that never ran");
   kernel.total_us = total_ns / 1e3;
   kernel.median_us = at->median >= 0 ? median_ns / 1e3 : NAN;
   kernel.least_us = at->least >= 0 ? least_ns / 1e3 : kernel.total_us / kernel.launches;
@@ -328,10 +326,7 @@ static void use(OrrCalibrateImport *import, const Range *range, const char *devi
         g_strdup(calls <= 0 ? "its kernels ran different numbers of times" : "it took no time");
     fine = FALSE;
   }
-  if (fine) {
-    add_row(import, &shape, range, calls, total_us, device, date);
-    return;
-  }
+  if (fine) return add_row(import, &shape, range, calls, total_us, device, date);
   OrrCalibrateUnused *unused = g_new(OrrCalibrateUnused, 1);
   *unused =
       (OrrCalibrateUnused){g_strdup(*range->text ? range->text : longest->name), reason, total_us};

@@ -21,11 +21,9 @@ static void add_times(OrrPage *page, const char *label, const OrrLatencies *time
 }
 
 static void add_policy(OrrPage *page, const OrrClusterPolicy *policy) {
-  if (policy->rounds.length_s > 0) {
-    orr_page_line(page, "policy", "rounds of %g min, %s", policy->rounds.length_s / 60,
-                  policy->rounds.allotment.entry->name);
-    return;
-  }
+  if (policy->rounds.length_s > 0)
+    return orr_page_line(page, "policy", "rounds of %g min, %s", policy->rounds.length_s / 60,
+                         policy->rounds.allotment.entry->name);
   orr_page_line(page, "policy", "%s, %s, %s", policy->order.entry->name,
                 policy->placement.entry->name,
                 policy->blocked == ORR_BLOCKED_SKIP ? "skips what does not fit" : "strict");

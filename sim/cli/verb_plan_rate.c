@@ -190,10 +190,7 @@ static void print_window(const OrrCapacity *capacity) {
 
 static void print_text(const OrrCapacity *capacity, const GPtrArray *warnings) {
   print_points(capacity);
-  if (capacity->alone.meets == 0) {
-    orr_show_warnings("warning: ", warnings);
-    return;
-  }
+  if (capacity->alone.meets == 0) return orr_show_warnings("warning: ", warnings);
   if (capacity->alone.fails > 0)
     printf("capacity %.4g requests/s by the simulation: %.4g%% of requests within objectives, by "
            "the lower end of a 95 %% interval over %d seeds; %.4g is too many\n",

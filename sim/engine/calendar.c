@@ -53,10 +53,7 @@ static void settle(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
 
 void orr_calendar_put(OrrCalendar *calendar, OrrEvent *event) {
   OrrCalendarKey key = {event->date_s, event->order, event};
-  if (event->slot != ORR_NOT_SCHEDULED) {
-    settle(calendar, event->slot, key);
-    return;
-  }
+  if (event->slot != ORR_NOT_SCHEDULED) return settle(calendar, event->slot, key);
   if (calendar->n == calendar->capacity) {
     calendar->capacity = MAX(64, 2 * calendar->capacity);
     calendar->keys = g_renew(OrrCalendarKey, calendar->keys, calendar->capacity);

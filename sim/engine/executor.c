@@ -172,10 +172,7 @@ static void join_within(OrrExecutor *executor, guint32 stream, guint32 index, do
         phase->path == ORR_NO_PATH
             ? 0
             : phase->bytes * orr_program_seconds_a_byte(executor->program, phase->path);
-    if (left_s < bytes_s) {
-      send_rest(comm, left_s / bytes_s);
-      return;
-    }
+    if (left_s < bytes_s) return send_rest(comm, left_s / bytes_s);
     left_s -= bytes_s;
     end_s -= bytes_s;
     if (left_s <= phase->latency_s || comm->phase == 0) break;
@@ -212,10 +209,8 @@ static void run_ahead(OrrExecutor *executor, guint32 stream) {
     const OrrOp *op = &state->ops[state->next_op++];
     switch ((OrrOpKind)op->kind) {
     case ORR_OP_WORK: {
-      if (executor->overlaps.works && op->duration_s > 0) {
-        orr_overlaps_begin_work(executor, stream, op->duration_s);
-        return;
-      }
+      if (executor->overlaps.works && op->duration_s > 0)
+        return orr_overlaps_begin_work(executor, stream, op->duration_s);
       const double end_s = work_end(executor, stream, op);
       add_span(executor, stream, op, G_MAXUINT32, state->now_s, state->now_s, end_s, G_MAXUINT32);
       state->now_s = end_s;

@@ -237,10 +237,8 @@ static void send_helper(const Break *it, guint32 beside, double flight_end) {
   const guint32 helper = orr_executor_call_helper(it->executor, it->stream);
   const double begin_s = it->zero_s + it->begins[beside];
   orr_executor_call_send_helper(it->executor, it->stream, beside, begin_s);
-  if (flight_end > it->at_s + it->same_s) {
-    orr_executor_join_within(it->executor, helper, flight_end - it->at_s);
-    return;
-  }
+  if (flight_end > it->at_s + it->same_s)
+    return orr_executor_join_within(it->executor, helper, flight_end - it->at_s);
   orr_executor_add_span(it->executor, helper, &state->ops[beside], begin_s, it->zero_s + flight_end,
                         G_MAXUINT32);
   it->executor->streams[helper].now_s = it->zero_s + flight_end;

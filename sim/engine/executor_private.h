@@ -229,9 +229,7 @@ void orr_leaper_note_span(OrrExecutor *executor);
  * the file that makes the calls. ORR_NOBODY: not one of these calls. */
 guint32 orr_executor_comm_call_stream(OrrEngineCall call, const void *user);
 gboolean orr_executor_is_comm_call(OrrEngineCall call);
-guint32 orr_overlaps_call_stream(OrrEngineCall call, const void *user);
 guint32 orr_express_call_stream(OrrEngineCall call, const void *user);
-void orr_overlaps_postpone(OrrExecutor *executor, guint32 stream, double delay_s);
 void orr_express_postpone(OrrExecutor *executor, guint32 stream, double delay_s);
 
 /* TRUE when all streams are done; else ORR_FAULT_STUCK with who waits for what

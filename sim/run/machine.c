@@ -149,13 +149,11 @@ OrrCostModel *orr_machine_costs(const OrrMachine *machine, GError **error) {
 
 void orr_machine_warn(const OrrMachine *machine, GPtrArray *warnings) {
   const char *device = machine->device->name;
-  if (!machine->profile) {
-    g_ptr_array_add(
+  if (!machine->profile)
+    return g_ptr_array_add(
         warnings,
         g_strdup_printf(
             "optimistic: no measured kernels of %s; all are modelled from its datasheet", device));
-    return;
-  }
   const char *rows_of = orr_profile_device(machine->profile);
   const gboolean is_other = strcmp(rows_of, device) != 0;
   if (!orr_profile_has_kernels(machine->profile))

@@ -252,10 +252,7 @@ static void settle_loss(Job *job) {
 }
 
 static void close_ledger(Job *job) {
-  if (orr_work_is_live(job->work)) {
-    orr_work_times(job->work, &job->end_s, NULL);
-    return;
-  }
+  if (orr_work_is_live(job->work)) return orr_work_times(job->work, &job->end_s, NULL);
   settle_loss(job);
   orr_ledger_close(job->ledger, job->end_s);
 }

@@ -167,10 +167,8 @@ static void add_space(OrrSweepPlan *plan, OrrDiags *diags) {
 void orr_sweep_plan_axes_add(OrrSweepPlan *plan, OrrDiags *diags) {
   const OrrNode *axes = plan->section.axes;
   add_space(plan, diags);
-  if (axes && axes->kind != ORR_NODE_MAP) {
-    orr_diags_error(diags, axes->place, "axes takes a map of paths and their values");
-    return;
-  }
+  if (axes && axes->kind != ORR_NODE_MAP)
+    return orr_diags_error(diags, axes->place, "axes takes a map of paths and their values");
   for (guint i = 0; axes && i < orr_node_length(axes); i++) {
     const OrrNode *key = axes->keys->pdata[i];
     add_axis(plan, key->text, key->place, axes->items->pdata[i], diags);

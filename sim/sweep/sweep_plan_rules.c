@@ -38,17 +38,13 @@ static OrrPlace text_place(const OrrNode *node) {
 }
 
 static void add_where(OrrSweepPlan *plan, const OrrNode *node, OrrDiags *diags) {
-  if (node->kind != ORR_NODE_SCALAR) {
-    orr_diags_error(diags, node->place, "where takes expressions");
-    return;
-  }
+  if (node->kind != ORR_NODE_SCALAR)
+    return orr_diags_error(diags, node->place, "where takes expressions");
   OrrExpression *expression = parse(plan, node->text, text_place(node), diags);
   if (!expression) return;
   orr_sweep_needs_check(plan, expression, node->place, diags);
-  if (orr_expression_type(expression) == ORR_VALUE_TRUTH) {
-    add_rule(plan, plan->wheres, node->text, expression, FALSE);
-    return;
-  }
+  if (orr_expression_type(expression) == ORR_VALUE_TRUTH)
+    return add_rule(plan, plan->wheres, node->text, expression, FALSE);
   orr_diags_error(diags, node->place, "where: '%s' is not a condition: compare it with something",
                   node->text);
   orr_expression_free(expression);
@@ -57,21 +53,18 @@ static void add_where(OrrSweepPlan *plan, const OrrNode *node, OrrDiags *diags) 
 static void add_objective(OrrSweepPlan *plan, const OrrNode *node, OrrDiags *diags) {
   const char *text = node->kind == ORR_NODE_SCALAR ? node->text : "";
   const gboolean maximize = g_str_has_prefix(text, "maximize ");
-  if (!maximize && !g_str_has_prefix(text, "minimize ")) {
-    orr_diags_error(diags, node->place,
-                    "objective takes minimize or maximize and an expression, found '%s'", text);
-    return;
-  }
+  if (!maximize && !g_str_has_prefix(text, "minimize "))
+    return orr_diags_error(diags, node->place,
+                           "objective takes minimize or maximize and an expression, found '%s'",
+                           text);
   OrrPlace place = text_place(node);
   const gsize skipped = strlen("minimize ");
   place.column += (int)skipped;
   OrrExpression *expression = parse(plan, text + skipped, place, diags);
   if (!expression) return;
   orr_sweep_needs_check(plan, expression, place, diags);
-  if (orr_expression_type(expression) != ORR_VALUE_TEXT) {
-    add_rule(plan, plan->objectives, text, expression, maximize);
-    return;
-  }
+  if (orr_expression_type(expression) != ORR_VALUE_TEXT)
+    return add_rule(plan, plan->objectives, text, expression, maximize);
   orr_diags_error(diags, place, "objective: '%s' is text, and only numbers can be minimized",
                   text + skipped);
   orr_expression_free(expression);

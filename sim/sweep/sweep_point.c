@@ -202,10 +202,7 @@ void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan, O
       (OrrSweepAnswer){.point = task->point, .combination = task->combination, .rung = task->rung};
   point.scenario = check(&point, task);
   const gboolean runs = point.scenario && fits(variants, point.scenario, &point.answer);
-  if (runs && task->work == ORR_SWEEP_SIMULATE) {
-    simulate(&point);
-    return;
-  }
+  if (runs && task->work == ORR_SWEEP_SIMULATE) return simulate(&point);
   if (runs) bound(&point);
   send(&point.answer, user);
 }

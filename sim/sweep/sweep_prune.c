@@ -86,12 +86,10 @@ void orr_sweep_prune_check(const OrrSweepPlan *plan, const OrrNode *sweep, OrrDi
   const OrrNode *key = orr_node_get(sweep, "prune");
   const OrrSampler *sampler = (const OrrSampler *)plan->section.sampler.entry;
   if (plan->section.prune == ORR_PRUNE_NONE || !key) return;
-  if (!plan->kind->outline) {
-    orr_diags_error(diags, key->place,
-                    "prune: no bound of a %s workload is known: remove it, or set none",
-                    plan->kind->kind->entry.name);
-    return;
-  }
+  if (!plan->kind->outline)
+    return orr_diags_error(diags, key->place,
+                           "prune: no bound of a %s workload is known: remove it, or set none",
+                           plan->kind->kind->entry.name);
   if (sampler->n_rungs && sampler->n_rungs(plan->section.sampler.params) > 1)
     orr_diags_error(diags, key->place,
                     "prune: the sampler %s compares the points of its rungs, which must all be "

@@ -84,10 +84,7 @@ static void add_residual(const OrrValidateSet *set, OrrValidation *validation,
 
 static void compare(OrrLibrary *library, const OrrValidateSet *set, OrrValidation *validation,
                     const OrrValidateCase *one, const OrrValidateAnswer *answer) {
-  if (!answer->ok) {
-    add_refusal(validation, one, answer->reason, answer->failed);
-    return;
-  }
+  if (!answer->ok) return add_refusal(validation, one, answer->reason, answer->failed);
   add_residual(set, validation, one, answer);
   g_autofree char *assumed = orr_scenario_stack_assumed(library, one->tree);
   for (guint i = 0; i < one->metrics->len; i++) {

@@ -75,10 +75,8 @@ static void set_path(OrrValidateCase *one, const char *column, const char *path,
   g_autoptr(GError) error = NULL;
   double value;
   if (scale != 1) {
-    if (!read_number(text, scale, &value)) {
-      refuse(one, column, text, "not a number, so it cannot be scaled");
-      return;
-    }
+    if (!read_number(text, scale, &value))
+      return refuse(one, column, text, "not a number, so it cannot be scaled");
     g_free(scaled);
     scaled = orr_quantity_exact(value, ORR_UNIT_NONE);
   }

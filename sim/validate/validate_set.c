@@ -75,10 +75,8 @@ static void add_target(const OrrValidateSet *set, OrrValidateColumn *column, con
   if (strcmp(meaning, "gpus") == 0) target.kind = ORR_VALIDATE_GPUS;
   if (g_str_has_prefix(meaning, measured_prefix)) {
     target.kind = ORR_VALIDATE_MEASURED;
-    if (!orr_validate_set_metric(set, meaning + strlen(measured_prefix))) {
-      report_metric(set, meaning + strlen(measured_prefix), place, diags);
-      return;
-    }
+    if (!orr_validate_set_metric(set, meaning + strlen(measured_prefix)))
+      return report_metric(set, meaning + strlen(measured_prefix), place, diags);
   }
   if (target.kind == ORR_VALIDATE_PATH && !check_path(set, meaning, name, place, diags)) return;
   target.name =
@@ -125,11 +123,9 @@ static void read_column(OrrValidateSet *set, const char *name, OrrPlace place, O
 
 static void check_keys(const OrrNode *meaning, OrrDiags *diags) {
   static const char *const known[] = {"columns", "group", "scale", "together", "values", NULL};
-  if (meaning->kind != ORR_NODE_MAP) {
-    orr_diags_error(diags, meaning->place,
-                    "'validation' takes a map of columns, group, scale, together, values");
-    return;
-  }
+  if (meaning->kind != ORR_NODE_MAP)
+    return orr_diags_error(diags, meaning->place,
+                           "'validation' takes a map of columns, group, scale, together, values");
   for (guint i = 0; i < orr_node_length(meaning); i++) {
     const OrrNode *key = meaning->keys->pdata[i], *value = meaning->items->pdata[i];
     const char *nearest = orr_diag_nearest_word(key->text, known);

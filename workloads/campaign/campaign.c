@@ -306,13 +306,12 @@ static void check_symptom(const Check *check, guint i) {
   const OrrCampaignDetection *detection = detection_or_default(campaign, symptom, &source);
   if (detection && !source) return;
   g_autofree char *of = components(campaign, shows_as, symptom);
-  if (!detection) {
-    orr_diags_error(check->diags, place,
-                    "detection does not say how long '%s' goes unnoticed, as which failures of %s "
-                    "show: add {symptom: %s, after: TIME}",
-                    symptom, of, symptom);
-    return;
-  }
+  if (!detection)
+    return orr_diags_error(
+        check->diags, place,
+        "detection does not say how long '%s' goes unnoticed, as which failures of %s "
+        "show: add {symptom: %s, after: TIME}",
+        symptom, of, symptom);
   g_autofree char *after = orr_quantity_format(detection->after_s, ORR_UNIT_SECONDS);
   orr_diags_warning(check->diags, place,
                     "detection does not say how long '%s' goes unnoticed: %s is assumed (%s)",

@@ -325,10 +325,8 @@ static void apply_measured(const OrrCollectiveContext *context, const OrrCollect
   OrrCost measured;
   if (!can_be_measured(context, call) || lacks_nvls_of_rows(context, call, plan)) return;
   if (!orr_cost_collective(context->cost, orr_collective_nccl_words[call->op], call->n, call->bytes,
-                           &measured)) {
-    apply_hand_over(context, call, plan);
-    return;
-  }
+                           &measured))
+    return apply_hand_over(context, call, plan);
   stretch_to(context->fabric, plan, measured.time_s);
   plan->how = measured.how;
 }

@@ -200,10 +200,7 @@ static void descend(Tree *tree, const Needs *from) {
 static void step_chunk(Tree *tree, OrrCollectiveOp op) {
   Needs from = {{0}, 0};
   if (op != ORR_BROADCAST) rise(tree);
-  if (op == ORR_REDUCE) {
-    root_up(tree, &tree->risen[tree->n]);
-    return;
-  }
+  if (op == ORR_REDUCE) return root_up(tree, &tree->risen[tree->n]);
   if (op == ORR_BROADCAST)
     add_need(&from, root_down(tree));
   else

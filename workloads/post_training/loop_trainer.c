@@ -242,10 +242,7 @@ static void trained(void *user) {
   orr_loop_pools_touch(loop);
   loop->idle_since_s = orr_loop_now(loop);
   loop->trainer = TRAINER_IDLE;
-  if (loop->taken < loop->input->prompts) {
-    orr_loop_train(loop);
-    return;
-  }
+  if (loop->taken < loop->input->prompts) return orr_loop_train(loop);
   loop->trainer = TRAINER_DRAINING;
   orr_loop_look_again(loop);
 }
@@ -289,10 +286,7 @@ static void awake(void *user) {
 static void sent(void *user) {
   OrrLoop *loop = user;
   orr_loop_pools_touch(loop);
-  if (!loop->input->is_colocated || loop->input->to_rollout_s <= 0) {
-    awake(loop);
-    return;
-  }
+  if (!loop->input->is_colocated || loop->input->to_rollout_s <= 0) return awake(loop);
   loop->is_waking = TRUE;
   add_phase(loop, ORR_LOOP_PHASE_SWITCH, orr_loop_now(loop), loop->input->to_rollout_s);
   orr_engine_after(loop->engine, loop->input->to_rollout_s, awake, loop);

@@ -82,10 +82,7 @@ static void put_type(OrrJson *json, guint32 field, GByteArray *out) {
   const OrrPlace place = orr_json_place(json);
   g_autofree char *text = orr_json_text(json);
   for (guint i = 0; text && i < G_N_ELEMENTS(types); i++)
-    if (g_str_equal(text, types[i])) {
-      orr_protobuf_put_number(out, field, i);
-      return;
-    }
+    if (g_str_equal(text, types[i])) return orr_protobuf_put_number(out, field, i);
   if (text)
     orr_diags_error(json->diags, place,
                     "type '%.40s' is not known (known: COMP_NODE, COMM_COLL_NODE, COMM_SEND_NODE, "

@@ -153,12 +153,11 @@ static void check_schedule(const Check *check) {
     orr_diags_error(check->diags, at(check, "pipeline"),
                     "pipeline.chunks is " D " but pp is 1: chunks need a pipeline", shape.chunks);
   const gint64 per_round = params->batch.micro * dp;
-  if (params->batch.global_size % per_round != 0) {
-    orr_diags_error(check->diags, at(check, "batch"),
-                    "batch.global (" D ") cannot be divided by batch.micro * dp (" D " * " D ")",
-                    params->batch.global_size, params->batch.micro, dp);
-    return;
-  }
+  if (params->batch.global_size % per_round != 0)
+    return orr_diags_error(check->diags, at(check, "batch"),
+                           "batch.global (" D ") cannot be divided by batch.micro * dp (" D " * " D
+                           ")",
+                           params->batch.global_size, params->batch.micro, dp);
   shape.micro_batches = params->batch.global_size / per_round;
   g_autofree char *refusal = schedule->refuse(&shape);
   g_autofree char *offload =

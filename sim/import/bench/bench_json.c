@@ -478,14 +478,8 @@ static void read_csv(OrrBenchInput *input) {
 }
 
 static void read(OrrBenchInput *input) {
-  if (is_report(input->text)) {
-    read_report(input);
-    return;
-  }
-  if (is_csv(input->text)) {
-    read_csv(input);
-    return;
-  }
+  if (is_report(input->text)) return read_report(input);
+  if (is_csv(input->text)) return read_csv(input);
   g_autofree char *text = with_constants_quoted(input->text);
   const char *begin = first_object(text);
   OrrJson json =

@@ -61,10 +61,8 @@ static void read_line(OrrBenchInput *input, OrrBenchResult *result, char *line, 
 
 static void end(OrrBenchInput *input, OrrBenchResult *result) {
   if (!result) return;
-  if (!isnan(result->values[ORR_BENCH_REQUEST_RATE])) {
-    g_ptr_array_add(input->results, result);
-    return;
-  }
+  if (!isnan(result->values[ORR_BENCH_REQUEST_RATE]))
+    return g_ptr_array_add(input->results, result);
   orr_diags_error(input->diags, result->place, "the summary has no samples per second");
   orr_bench_result_free(result);
 }

@@ -246,11 +246,10 @@ static void read_files(OrrExchange *exchange) {
                           orr_exchange_number(exchange, experiment, "tpot", 1e-3, 1e7, 40)};
   if (!model || !device) return;
   g_autofree char *plan = plan_of(model, exchange->answers->cluster, gpus, load);
-  if (strcmp(text_of(experiment, "serving_mode", ""), "agg") != 0) {
-    orr_diags_error(exchange->diags, experiment->place,
-                    "a search over disaggregated replicas is a question, not a scenario: %s", plan);
-    return;
-  }
+  if (strcmp(text_of(experiment, "serving_mode", ""), "agg") != 0)
+    return orr_diags_error(exchange->diags, experiment->place,
+                           "a search over disaggregated replicas is a question, not a scenario: %s",
+                           plan);
   g_string_append_printf(exchange->text, "# The whole question: %s\n", plan);
   write_scenario(exchange, experiment, model, device, gpus, load);
 }

@@ -259,20 +259,13 @@ static void read_files(OrrExchange *exchange) {
   for (guint i = 0; i < exchange->trees->len; i++)
     if (is_system(exchange->trees->pdata[i])) system = exchange->trees->pdata[i];
   const OrrPlace place = ((const OrrNode *)exchange->trees->pdata[0])->place;
-  if (!tree || !is_network(tree)) {
-    orr_diags_error(exchange->diags, place, "a system needs its network.yml, too");
-    return;
-  }
-  if (!exchange->answers->device) {
-    orr_diags_error(exchange->diags, place,
-                    "a network does not say which accelerator: add --device NAME");
-    return;
-  }
+  if (!tree || !is_network(tree))
+    return orr_diags_error(exchange->diags, place, "a system needs its network.yml, too");
+  if (!exchange->answers->device)
+    return orr_diags_error(exchange->diags, place,
+                           "a network does not say which accelerator: add --device NAME");
   const Network network = network_of(exchange, tree);
-  if (system) {
-    write_scenario(exchange, &network, system);
-    return;
-  }
+  if (system) return write_scenario(exchange, &network, system);
   g_autofree char *name =
       orr_exchange_name(exchange->answers->name ? exchange->answers->name : "astra-sim");
   g_string_append_printf(exchange->text,

@@ -107,17 +107,14 @@ static void write_system(OrrExchange *exchange, const OrrNode *system, gint64 pr
   const OrrNode *inner = n > 0 ? networks->items->pdata[0] : NULL;
   const OrrNode *outer = n > 1 ? networks->items->pdata[1] : inner;
   if (n == 0 || n > 2 || inner->kind != ORR_NODE_MAP || outer->kind != ORR_NODE_MAP ||
-      orr_node_get(system, "matrix")->kind != ORR_NODE_MAP) {
-    orr_diags_error(exchange->diags, networks->place,
-                    "one or two networks: inside a node, and between nodes");
-    return;
-  }
-  if (!exchange->answers->device) {
-    orr_diags_error(exchange->diags, system->place,
-                    "a system does not say which accelerator: add --device NAME, whose measured "
-                    "kernels count");
-    return;
-  }
+      orr_node_get(system, "matrix")->kind != ORR_NODE_MAP)
+    return orr_diags_error(exchange->diags, networks->place,
+                           "one or two networks: inside a node, and between nodes");
+  if (!exchange->answers->device)
+    return orr_diags_error(
+        exchange->diags, system->place,
+        "a system does not say which accelerator: add --device NAME, whose measured "
+        "kernels count");
   g_string_append(exchange->text, "cluster:\n  name: calculon\n");
   write_device(exchange, system, inner);
   write_nodes(exchange, inner, outer, procs);
@@ -231,12 +228,11 @@ static void write_job(OrrExchange *exchange, const OrrNode *run) {
 static void read_files(OrrExchange *exchange) {
   const OrrNode *app = orr_exchange_tree_with(exchange, "attn_heads");
   const OrrNode *run = orr_exchange_tree_with(exchange, "tensor_par");
-  if (!app || !run || !is_application(app) || !is_execution(run)) {
-    orr_diags_error(exchange->diags, ((const OrrNode *)exchange->trees->pdata[0])->place,
-                    "Calculon's application and execution are both needed, and its system or "
-                    "--cluster NAME");
-    return;
-  }
+  if (!app || !run || !is_application(app) || !is_execution(run))
+    return orr_diags_error(
+        exchange->diags, ((const OrrNode *)exchange->trees->pdata[0])->place,
+        "Calculon's application and execution are both needed, and its system or "
+        "--cluster NAME");
   g_autofree char *name =
       orr_exchange_name(exchange->answers->name ? exchange->answers->name : "calculon");
   g_string_append_printf(exchange->text, "schema: scenario/1\nname: %s\n", name);

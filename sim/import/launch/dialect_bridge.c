@@ -272,11 +272,9 @@ const OrrLaunchForm orr_launch_form_recipe = {
 /* "train.global_batch_size=64" */
 static void add_override(OrrLaunchDraft *draft, const OrrLaunchWord *word) {
   const char *equals = strchr(word->text, '=');
-  if (!equals) {
-    orr_diags_error(draft->diags, word->place, "megatron-bridge does not take the argument '%s'",
-                    word->text);
-    return;
-  }
+  if (!equals)
+    return orr_diags_error(draft->diags, word->place,
+                           "megatron-bridge does not take the argument '%s'", word->text);
   g_autofree char *key = g_strndup(word->text + strspn(word->text, "+~"),
                                    (gsize)(equals - word->text) - strspn(word->text, "+~"));
   OrrLaunchSetting *setting =

@@ -74,10 +74,8 @@ static void set_dimensions(OrrLaunchDraft *draft) {
 
 static void set_model(OrrLaunchDraft *draft) {
   if (draft->options->model) return;
-  if (orr_launch_config_text(draft, own, "model.pretrained-model-name-or-path")) {
-    orr_launch_config_put_model(draft, own, "model.pretrained-model-name-or-path");
-    return;
-  }
+  if (orr_launch_config_text(draft, own, "model.pretrained-model-name-or-path"))
+    return orr_launch_config_put_model(draft, own, "model.pretrained-model-name-or-path");
   if (count(draft, "model.n-layers", 0) == 0 || count(draft, "model.d-model", 0) == 0) return;
   g_autofree char *name = is_plain_mpt(draft) ? library_mpt(draft) : NULL;
   if (name)

@@ -28,10 +28,9 @@ static gboolean is_foreign(const OrrLaunchSetting *setting) {
 
 static void add_argument(OrrLaunchDraft *draft, const char *key, const OrrNode *value) {
   const char *text = value->kind == ORR_NODE_SCALAR ? value->text : NULL;
-  if (!text) {
-    orr_diags_error(draft->diags, value->place, "%s: a word or a number is allowed here", key);
-    return;
-  }
+  if (!text)
+    return orr_diags_error(draft->diags, value->place, "%s: a word or a number is allowed here",
+                           key);
   if (strcmp(text, "false") == 0) return; /* the script leaves the flag out */
   const gboolean is_flag = strcmp(text, "true") == 0;
   OrrLaunchSetting *setting =

@@ -56,15 +56,11 @@ static void set_model(OrrLaunchDraft *draft) {
   const gboolean differs =
       orr_launch_draft_get(draft, "model.kv-heads") || orr_launch_draft_get(draft, "model.layers");
   if (draft->options->model || !factory) return;
-  if (name) {
-    orr_launch_draft_set(draft, differs ? "model.base" : "model", name, factory, NULL);
-    return;
-  }
+  if (name)
+    return orr_launch_draft_set(draft, differs ? "model.base" : "model", name, factory, NULL);
   for (guint i = 0; i < G_N_ELEMENTS(shapes); i++)
-    if (g_ascii_strcasecmp(shapes[i].factory, factory->value) == 0) {
-      set_shape(draft, i, factory);
-      return;
-    }
+    if (g_ascii_strcasecmp(shapes[i].factory, factory->value) == 0)
+      return set_shape(draft, i, factory);
   orr_launch_draft_ask_model(draft, "which model is OLMo-core's '%s'? Add --model NAME",
                              factory->value);
 }

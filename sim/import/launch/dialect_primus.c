@@ -137,12 +137,10 @@ static void read_module(OrrLaunchDraft *draft, const OrrNode *module) {
   const OrrNode *framework = orr_node_get(module, "framework");
   const gboolean is_titan = strcmp(framework->text, "torchtitan") == 0;
   const OrrLaunchDialect *trainer = is_titan ? &orr_dialect_torchtitan : &orr_dialect_megatron;
-  if (!is_titan && strcmp(framework->text, "megatron") != 0) {
-    orr_diags_error(draft->diags, framework->place,
-                    "Primus's framework '%s' is not read: megatron and torchtitan are",
-                    framework->text);
-    return;
-  }
+  if (!is_titan && strcmp(framework->text, "megatron") != 0)
+    return orr_diags_error(draft->diags, framework->place,
+                           "Primus's framework '%s' is not read: megatron and torchtitan are",
+                           framework->text);
   for (guint i = 0; i < orr_node_length(module); i++) {
     const OrrNode *key = module->keys->pdata[i], *value = module->items->pdata[i];
     if (value->kind == ORR_NODE_SCALAR) orr_launch_config_add(draft, own, value, key->text);

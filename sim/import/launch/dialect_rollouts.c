@@ -224,11 +224,9 @@ static void set_mode(OrrLaunchDraft *draft, const Launcher *launcher) {
   OrrLaunchSetting *ahead = orr_launch_config_at(draft, "workload.mode.kind", TRUE);
   const OrrLaunchSetting *far = orr_launch_config_at(draft, "workload.mode.staleness", TRUE);
   const gboolean is_on = ahead && orr_launch_draft_is_on(draft, launcher->dialect, ahead->key);
-  if (is_on && !orr_launch_draft_get(draft, "workload.pools.rollout-gpus")) {
-    orr_launch_draft_judge(draft, ahead, ORR_LAUNCH_NOT_SIMULATED,
-                           "rollouts that run ahead on GPUs that they share");
-    return;
-  }
+  if (is_on && !orr_launch_draft_get(draft, "workload.pools.rollout-gpus"))
+    return orr_launch_draft_judge(draft, ahead, ORR_LAUNCH_NOT_SIMULATED,
+                                  "rollouts that run ahead on GPUs that they share");
   if (!is_on || orr_launch_draft_get(draft, "workload.mode.kind")) return;
   orr_launch_draft_set(draft, "workload.mode.kind", "asynchronous", ahead, NULL);
   set_number(draft, "workload.mode.staleness", number_at(draft, "workload.mode.staleness", 1), far,

@@ -111,10 +111,8 @@ static void set_sharding(OrrLaunchDraft *draft) {
   const gint64 n = count(draft, replicas, 1), gpus = orr_launch_config_gpus(draft);
   gint64 group = count(draft, shards, -1);
   if (group < 1 && n > 1) group = gpus / MAX(n * split_of(draft), 1);
-  if (n > 1 && group == 1) {
-    orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", "ddp", replicas);
-    return;
-  }
+  if (n > 1 && group == 1)
+    return orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", "ddp", replicas);
   if (n > 1) {
     orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", "hsdp", replicas);
     orr_launch_config_put_count(draft, own, "workload.optimizer.sharding.group", MAX(group, 0),

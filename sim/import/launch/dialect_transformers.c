@@ -255,13 +255,12 @@ static void set_state(OrrLaunchDraft *draft) {
       orr_launch_draft_get(draft, "workload.lora.rank"))
     return;
   if (g_strcmp0(precision, "fp16") == 0 ||
-      orr_launch_draft_get(draft, "workload.offload.optimizer")) {
-    orr_launch_draft_remark(draft,
-                            "%s: weights, gradients and the optimizer's state are all in 16 bits; "
-                            "fp32 weights and state are simulated, so memory is overstated",
-                            orr_launch_draft_find(draft, own, key)->written);
-    return;
-  }
+      orr_launch_draft_get(draft, "workload.offload.optimizer"))
+    return orr_launch_draft_remark(
+        draft,
+        "%s: weights, gradients and the optimizer's state are all in 16 bits; "
+        "fp32 weights and state are simulated, so memory is overstated",
+        orr_launch_draft_find(draft, own, key)->written);
   orr_launch_config_put(draft, own, "workload.optimizer.master", "weights", key);
   orr_launch_config_put(draft, own, "workload.optimizer.moments", "bf16", key);
   orr_launch_config_put(draft, own, "workload.data-parallel.gradients", "same", key);

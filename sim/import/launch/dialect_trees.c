@@ -126,18 +126,14 @@ static void set_maxtext_batch(OrrLaunchDraft *draft) {
   double of_device = 12;
   if (source && (source->is_unresolved || !source->value)) return;
   if (source && (!orr_quantity_parse(source->value, ORR_UNIT_NONE, &of_device, NULL) ||
-                 !(of_device > 0 && of_device < 1e6))) {
-    orr_launch_draft_bad(draft, source, "'%s' is not a number of sequences", source->value);
-    return;
-  }
+                 !(of_device > 0 && of_device < 1e6)))
+    return orr_launch_draft_bad(draft, source, "'%s' is not a number of sequences", source->value);
   const double micro = of_device * (double)share;
-  if (micro != (double)(gint64)micro) {
-    orr_launch_draft_bad(draft, source,
-                         "%g sequences of each of %" G_GINT64_FORMAT
-                         " devices are not a whole number for a replica",
-                         of_device, share);
-    return;
-  }
+  if (micro != (double)(gint64)micro)
+    return orr_launch_draft_bad(draft, source,
+                                "%g sequences of each of %" G_GINT64_FORMAT
+                                " devices are not a whole number for a replica",
+                                of_device, share);
   g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, (gint64)micro);
   orr_launch_draft_set(draft, "workload.batch.micro", text, source,
                        source && share == 1 ? NULL

@@ -66,10 +66,8 @@ static void finish_scheduler(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *policy = find(draft, "scheduling-policy");
   const char *threshold = "long-prefill-token-threshold";
   const gboolean is_long = orr_launch_draft_int(draft, &orr_dialect_vllm, threshold, 0) > 0;
-  if (policy && g_strcmp0(policy->value, "priority") == 0) {
-    orr_launch_draft_set(draft, "workload.engine.scheduler", "priority", policy, NULL);
-    return;
-  }
+  if (policy && g_strcmp0(policy->value, "priority") == 0)
+    return orr_launch_draft_set(draft, "workload.engine.scheduler", "priority", policy, NULL);
   if (!find(draft, "enable-chunked-prefill") && !is_long) return;
   orr_launch_draft_set(draft, "workload.engine.scheduler.kind", "vllm", NULL, NULL);
   orr_launch_draft_settle(draft, &orr_dialect_vllm, "enable-chunked-prefill");

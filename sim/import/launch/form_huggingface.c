@@ -61,10 +61,7 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   g_autofree char *text = orr_import_huggingface(source->name, NULL, &left_out, &warnings, &error);
   g_autoptr(OrrNode) tree =
       text ? orr_yaml_parse(text, strlen(text), place.file, draft->diags) : NULL;
-  if (!text) {
-    orr_diags_error(draft->diags, place, "%s", error->message);
-    return;
-  }
+  if (!text) return orr_diags_error(draft->diags, place, "%s", error->message);
   if (tree) set_model(draft, tree, source->name);
   note_keys(draft, "warning", warnings);
   note_keys(draft, "not mapped", left_out);

@@ -144,10 +144,8 @@ static char *key_of(const char *path) {
 static void add_converter(Run *run, const char *name, char **arguments, OrrPlace place) {
   const gboolean is_mx = g_str_has_prefix(name, "MX"), is_8 = strstr(name, "Float8") != NULL;
   const char *prefix = strstr(name, "Grouped") ? "quantize.grouped-mm" : is_mx ? "mx" : "float8";
-  if (!is_mx && !is_8) {
-    orr_diags_warning(run->draft->diags, place, "converter %s is not simulated", name);
-    return;
-  }
+  if (!is_mx && !is_8)
+    return orr_diags_warning(run->draft->diags, place, "converter %s is not simulated", name);
   if (strcmp(prefix, "quantize.grouped-mm") != 0)
     add(run, "model.converters", is_mx ? "[mx]" : "[float8]", place);
   for (char **argument = arguments; *argument; argument++) {
@@ -168,10 +166,8 @@ static void add_call(Run *run, const char *path, const char *name, char **argume
     add(run, "model.flavor", flavor, place);
     return;
   }
-  if (g_str_has_prefix(path, "model_converters.converters")) {
-    add_converter(run, name, arguments, place);
-    return;
-  }
+  if (g_str_has_prefix(path, "model_converters.converters"))
+    return add_converter(run, name, arguments, place);
   if (g_str_has_prefix(name, "OptimizersInBackward"))
     add(run, "optimizer.early-step-in-backward", "true", place);
 }

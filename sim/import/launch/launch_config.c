@@ -87,11 +87,10 @@ static guint count_leaves(const OrrNode *tree) {
 void orr_launch_config_add(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                            const OrrNode *tree, const char *prefix) {
   const guint first = draft->settings->len;
-  if (first + count_leaves(tree) > MAX_SETTINGS) {
-    orr_diags_error(draft->diags, tree->place, "more than %d keys: no config of %s is so long",
-                    MAX_SETTINGS, dialect->name);
-    return;
-  }
+  if (first + count_leaves(tree) > MAX_SETTINGS)
+    return orr_diags_error(draft->diags, tree->place,
+                           "more than %d keys: no config of %s is so long", MAX_SETTINGS,
+                           dialect->name);
   orr_launch_tree(draft, dialect, tree, prefix);
   mark_unresolved(draft, first);
 }
@@ -338,11 +337,10 @@ void orr_launch_config_put_global(OrrLaunchDraft *draft, gint64 micro, gint64 ac
                                   gint64 split, const char *remark) {
   if (orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, split);
   const gint64 gpus = orr_launch_config_gpus(draft);
-  if (gpus < 1 || split < 1 || gpus < split) {
-    orr_launch_draft_ask(draft, "on how many GPUs? Add --gpus N or --nodes N: the global batch "
+  if (gpus < 1 || split < 1 || gpus < split)
+    return orr_launch_draft_ask(draft,
+                                "on how many GPUs? Add --gpus N or --nodes N: the global batch "
                                 "follows from it");
-    return;
-  }
   g_autofree char *text =
       g_strdup_printf("%" G_GINT64_FORMAT, MAX(micro, 1) * MAX(accumulation, 1) * (gpus / split));
   orr_launch_draft_set(draft, "workload.batch.global", text, NULL, remark);

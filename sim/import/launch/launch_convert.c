@@ -59,11 +59,9 @@ static void convert_unit(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                          const OrrLaunchRule *rule) {
   double number = 0;
   char text[G_ASCII_DTOSTR_BUF_SIZE];
-  if (!orr_launch_serving_number(setting->value, &number) || number < 0) {
-    orr_launch_draft_bad(draft, setting, "'%s' is not a number of %s",
-                         setting->value ? setting->value : "", rule->why);
-    return;
-  }
+  if (!orr_launch_serving_number(setting->value, &number) || number < 0)
+    return orr_launch_draft_bad(draft, setting, "'%s' is not a number of %s",
+                                setting->value ? setting->value : "", rule->why);
   g_autofree char *value =
       g_strconcat(g_ascii_formatd(text, sizeof text, "%.15g", number), " ", rule->why, NULL);
   orr_launch_draft_set(draft, rule->path, value, setting, NULL);
@@ -74,16 +72,12 @@ static void convert_largest(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                             const OrrLaunchRule *rule) {
   double largest = 0, size = 0;
   g_autofree char *lower = plain(setting->value ? setting->value : "");
-  if (is_null(lower)) {
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the engine chooses");
-    return;
-  }
+  if (is_null(lower))
+    return orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the engine chooses");
   g_auto(GStrv) words = g_strsplit_set(setting->value ? setting->value : "", "[], ", -1);
   for (char **word = words; *word; word++) {
-    if (**word && !orr_launch_serving_number(*word, &size)) {
-      orr_launch_draft_bad(draft, setting, "'%s' is not a size", *word);
-      return;
-    }
+    if (**word && !orr_launch_serving_number(*word, &size))
+      return orr_launch_draft_bad(draft, setting, "'%s' is not a size", *word);
     largest = MAX(largest, size);
   }
   orr_launch_serving_set(draft, rule->path, (gint64)largest, setting, NULL);
@@ -120,10 +114,7 @@ static void convert_words(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
   g_autofree char *value = plain(setting->value ? setting->value : "true");
   const OrrLaunchCase *one = rule->cases;
   while (one->word && !is_case(one, value, is_on)) one++;
-  if (!one->word) {
-    judge_stranger(draft, setting, rule, value);
-    return;
-  }
+  if (!one->word) return judge_stranger(draft, setting, rule, value);
   g_autofree char *path = g_strndup(rule->path, strcspn(rule->path, " "));
   if (*one->ours) orr_launch_draft_set(draft, path, one->ours, setting, one->remark);
   if (one->is_refused)

@@ -148,12 +148,10 @@ static void refuse_unknown(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {
   g_autofree char *nearest =
       n_unknown <= MOST_UNKNOWN ? orr_launch_rule_nearest(setting->dialect, setting->key) : NULL;
   if (passes_over(draft, setting, nearest) || n_unknown > MOST_UNKNOWN + 1) return;
-  if (n_unknown > MOST_UNKNOWN) {
-    orr_diags_error(draft->diags, setting->place,
-                    "more than %d keys that %s does not know: the others are not listed",
-                    MOST_UNKNOWN, setting->dialect->name);
-    return;
-  }
+  if (n_unknown > MOST_UNKNOWN)
+    return orr_diags_error(draft->diags, setting->place,
+                           "more than %d keys that %s does not know: the others are not listed",
+                           MOST_UNKNOWN, setting->dialect->name);
   g_autofree char *key = written_key(setting);
   g_autofree char *hint = nearest ? g_strdup_printf(": did you mean '%s'?", nearest) : g_strdup("");
   if (strchr(key, '_')) g_strdelimit(hint, "-", '_');
@@ -210,10 +208,7 @@ static gboolean *find_overridden(const OrrLaunchDraft *draft) {
 static void judge(OrrLaunchDraft *draft, guint i, gboolean is_overridden) {
   OrrLaunchSetting *setting = draft->settings->pdata[i];
   const OrrLaunchRule *rule = setting->rule;
-  if (!rule) {
-    refuse_unknown(draft, setting);
-    return;
-  }
+  if (!rule) return refuse_unknown(draft, setting);
   setting->verdict = rule->verdict;
   if (is_overridden)
     setting->verdict = ORR_LAUNCH_OVERRIDDEN;

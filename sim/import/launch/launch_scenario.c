@@ -29,10 +29,8 @@ static gint64 node_number(OrrLaunchDraft *draft, const char *name, const char *k
 
 /* Whole nodes where @gpus fill them, else a part of the last. */
 static void set_gpus(OrrLaunchDraft *draft, gint64 gpus, gint64 per_node, const char *from) {
-  if (per_node && gpus % per_node == 0) {
-    set_number(draft, "cluster.nodes", gpus / per_node, from);
-    return;
-  }
+  if (per_node && gpus % per_node == 0)
+    return set_number(draft, "cluster.nodes", gpus / per_node, from);
   set_number(draft, "cluster.nodes", 0, "as many as its GPUs need");
   set_number(draft, "cluster.gpus", gpus, from);
 }
@@ -106,10 +104,9 @@ static void complete_cluster(OrrLaunchDraft *draft) {
   const char *name = draft->options->cluster;
   if (name) orr_launch_draft_set(draft, "cluster.base", name, NULL, "--cluster");
   name = orr_launch_draft_get(draft, "cluster.base");
-  if (!name) {
-    orr_launch_draft_ask(draft, "on which cluster? Add --cluster NAME ('orrery list clusters')");
-    return;
-  }
+  if (!name)
+    return orr_launch_draft_ask(draft,
+                                "on which cluster? Add --cluster NAME ('orrery list clusters')");
   if (!orr_launch_draft_get(draft, "cluster.nodes") && !orr_launch_draft_get(draft, "cluster.gpus"))
     complete_size(draft, name);
 }

@@ -129,10 +129,9 @@ static gboolean is_repeated(const GArray *servers, const OrrServerCommand *found
 static void note_server(OrrLaunchDraft *draft, GArray *servers, const OrrServerCommand *found) {
   g_autofree char *text = text_of(found->command);
   if (is_repeated(servers, found, text)) return;
-  if (servers->len == MOST_SERVERS) {
-    orr_diags_error(draft->diags, found->place, "more than %d servers in one input", MOST_SERVERS);
-    return;
-  }
+  if (servers->len == MOST_SERVERS)
+    return orr_diags_error(draft->diags, found->place, "more than %d servers in one input",
+                           MOST_SERVERS);
   g_autoptr(OrrLaunchDraft) own = draft_of(draft, found);
   ORR_APPEND(servers, Server,
              {found, essence(own), g_steal_pointer(&text), prefills(own), is_further_node(own)});

@@ -121,10 +121,9 @@ static void add_config(OrrLaunchDraft *draft, const OrrServerCommand *found, con
   const char *path = setting && !setting->is_unresolved ? setting->value : NULL;
   OrrLaunchSource *source = path ? orr_launch_form_source(draft, path) : NULL;
   if (!path) return;
-  if (!source) {
-    orr_launch_draft_bad(draft, setting, "the server reads '%s': give it as another FILE", path);
-    return;
-  }
+  if (!source)
+    return orr_launch_draft_bad(draft, setting, "the server reads '%s': give it as another FILE",
+                                path);
   source->is_used = TRUE;
   g_autoptr(OrrNode) tree =
       orr_yaml_parse(source->text, source->length, g_intern_string(source->name), draft->diags);
@@ -210,14 +209,10 @@ static void add_load(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, con
 
 /* The words of @found as settings of its dialect, and of its load's. */
 static void add_words(OrrLaunchDraft *draft, const OrrServerCommand *found, GPtrArray *rest) {
-  if (found->dialect->has_subcommands) {
-    add_load(draft, found->dialect, found->command->words, found->first);
-    return;
-  }
-  if (!found->load) {
-    orr_launch_argv(draft, found->dialect, found->command->words, found->first, rest);
-    return;
-  }
+  if (found->dialect->has_subcommands)
+    return add_load(draft, found->dialect, found->command->words, found->first);
+  if (!found->load)
+    return orr_launch_argv(draft, found->dialect, found->command->words, found->first, rest);
   g_autoptr(GPtrArray) engine = NULL, load = NULL, subcommands = g_ptr_array_new();
   divide(found, &engine, &load);
   orr_launch_argv(draft, found->dialect, engine, 0, subcommands);

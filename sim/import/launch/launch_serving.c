@@ -55,11 +55,9 @@ void orr_launch_serving_count(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 void orr_launch_serving_fraction(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                                  const OrrLaunchRule *rule) {
   double number = 0;
-  if (!orr_launch_serving_number(text_of(setting), &number) || number <= 0 || number > 1) {
-    orr_launch_draft_bad(draft, setting, "'%s' is not a fraction above 0 and at most 1",
-                         text_of(setting));
-    return;
-  }
+  if (!orr_launch_serving_number(text_of(setting), &number) || number <= 0 || number > 1)
+    return orr_launch_draft_bad(draft, setting, "'%s' is not a fraction above 0 and at most 1",
+                                text_of(setting));
   char text[G_ASCII_DTOSTR_BUF_SIZE];
   orr_launch_draft_set(draft, rule->path, g_ascii_formatd(text, sizeof text, "%.6g", number),
                        setting, NULL);
@@ -261,14 +259,10 @@ static void refuse_model(OrrLaunchDraft *draft, const OrrLaunchSetting *setting)
 
 void orr_launch_serving_model(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                               const OrrLaunchRule *rule) {
-  if (orr_launch_draft_options(draft)->model) {
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_OVERRIDDEN, "--model names another");
-    return;
-  }
-  if (orr_launch_draft_get(draft, "model.layers")) {
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_MAPPED, "its config.json");
-    return;
-  }
+  if (orr_launch_draft_options(draft)->model)
+    return orr_launch_draft_judge(draft, setting, ORR_LAUNCH_OVERRIDDEN, "--model names another");
+  if (orr_launch_draft_get(draft, "model.layers"))
+    return orr_launch_draft_judge(draft, setting, ORR_LAUNCH_MAPPED, "its config.json");
   g_autofree char *own = orr_launch_serving_known(draft, text_of(setting));
   g_autofree char *served = orr_launch_serving_served(draft, setting, own);
   const char *name = served ? served : own;

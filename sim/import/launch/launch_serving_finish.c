@@ -177,11 +177,9 @@ static gint64 count_role(OrrLaunchDraft *draft, OrrLaunchRole role, OrrLaunchDra
 static void set_groups(OrrLaunchDraft *draft, OrrLaunchDraft *prefill, gint64 prefills,
                        gint64 decodes) {
   g_autofree char *own = parallel_text(draft), *other = parallel_text(prefill);
-  if (strcmp(own, other) == 0) {
-    orr_launch_serving_set(draft, "workload.replicas", prefills + decodes, NULL,
-                           "those that prefill and those that decode");
-    return;
-  }
+  if (strcmp(own, other) == 0)
+    return orr_launch_serving_set(draft, "workload.replicas", prefills + decodes, NULL,
+                                  "those that prefill and those that decode");
   g_autofree char *groups = g_strdup_printf("[{replicas: " D ", parallel: %s}]", decodes, own);
   orr_launch_serving_set(draft, "workload.replicas", prefills, NULL, "those that prefill");
   orr_launch_draft_set(draft, "workload.groups", groups, NULL, "those that decode");
@@ -279,11 +277,9 @@ void orr_launch_serving_speculate(OrrLaunchDraft *draft, const OrrLaunchSetting 
 void orr_launch_serving_draft_model(OrrLaunchDraft *draft, OrrLaunchSetting *source,
                                     gint64 tokens) {
   g_autofree char *name = orr_launch_serving_known(draft, source->value ? source->value : "");
-  if (!name) {
-    orr_launch_draft_judge(draft, source, ORR_LAUNCH_NOT_SIMULATED,
-                           "the library does not have this draft model");
-    return;
-  }
+  if (!name)
+    return orr_launch_draft_judge(draft, source, ORR_LAUNCH_NOT_SIMULATED,
+                                  "the library does not have this draft model");
   g_autofree char *more = g_strdup_printf("model=%s", name);
   orr_launch_serving_speculate(draft, source, "draft-model", tokens, more);
 }

@@ -229,19 +229,11 @@ static void read_row(const Reader *reader, const OrrCsvLine *line) {
   const int arity = index_of(arities, line->cells[TAKES]);
   const int verdict = index_of(verdicts, line->cells[BECOMES]);
   OrrLaunchRule rule = {.keys = keep(line->cells[KEYS]), .arity = MAX(arity, 0)};
-  if (arity < 0) {
-    orr_diags_error(reader->diags, line->place, "'%s' is not flag, maybe or many",
-                    line->cells[TAKES]);
-    return;
-  }
-  if (verdict == 0) {
-    add_keys(reader, line);
-    return;
-  }
-  if (!*line->cells[KEYS]) {
-    add_path(reader, line);
-    return;
-  }
+  if (arity < 0)
+    return orr_diags_error(reader->diags, line->place, "'%s' is not flag, maybe or many",
+                           line->cells[TAKES]);
+  if (verdict == 0) return add_keys(reader, line);
+  if (!*line->cells[KEYS]) return add_path(reader, line);
   check_keys(reader, line);
   if (verdict > 0) {
     rule.verdict = verdict == 1 ? ORR_LAUNCH_IRRELEVANT : ORR_LAUNCH_NOT_SIMULATED;

@@ -101,10 +101,7 @@ void orr_shell_assign_item(OrrShell *shell, const char *name, const char *index,
 
 void orr_shell_assign_items(OrrShell *shell, const char *name, GPtrArray *items) {
   OrrShellVariable *variable = orr_shell_assigned(shell, name);
-  if (!variable) {
-    g_ptr_array_unref(items);
-    return;
-  }
+  if (!variable) return g_ptr_array_unref(items);
   shell->n_changes++;
   g_ptr_array_unref(variable->items);
   variable->items = items;
@@ -117,10 +114,8 @@ void orr_shell_assign_items(OrrShell *shell, const char *name, GPtrArray *items)
 /* "[key]=value" of an array. */
 static void assign_keyed(OrrShell *shell, const char *name, const OrrShellToken *token) {
   const char *close = token->raw[0] == '[' ? strstr(token->raw, "]=") : NULL;
-  if (!close) {
-    orr_shell_stop(shell, token->place, "'%s' where [KEY]=VALUE was expected", token->raw);
-    return;
-  }
+  if (!close)
+    return orr_shell_stop(shell, token->place, "'%s' where [KEY]=VALUE was expected", token->raw);
   g_autofree char *index = g_strndup(token->raw + 1, (gsize)(close - token->raw) - 1);
   g_autofree char *value = orr_shell_expand_text(shell, close + 2, token->place);
   orr_shell_assign_item(shell, name, index, value, token->place);
@@ -155,10 +150,7 @@ static void assign_array(OrrShell *shell, const char *name, const char *raw, gbo
       orr_shell_tokens(inside, place, TRUE, orr_launch_draft_diags(shell->draft));
   const guint n_old = appends && old ? old->items->len : 0;
   if (!orr_shell_draw(shell, (tokens->len + n_old) * sizeof(OrrShellToken), place)) return;
-  if (is_pair(tokens)) {
-    assign_pairs(shell, name, tokens, appends);
-    return;
-  }
+  if (is_pair(tokens)) return assign_pairs(shell, name, tokens, appends);
   GPtrArray *items = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; i < n_old; i++) g_ptr_array_add(items, g_strdup(old->items->pdata[i]));
   ORR_EACH_POINTER(const OrrShellToken, token, tokens)

@@ -64,10 +64,8 @@ static void add_joined(Braces *braces, const char *raw, gsize before, const char
 static void add_sequence(Braces *braces, const char *raw, gsize before, const Sequence *sequence,
                          const char *after) {
   const guint64 n = (guint64)ABS((sequence->last - sequence->first) / sequence->step) + 1;
-  if (n > MOST_WORDS) {
-    orr_shell_stop(braces->shell, braces->place, "'%.60s' has more than 10,000 words", raw);
-    return;
-  }
+  if (n > MOST_WORDS)
+    return orr_shell_stop(braces->shell, braces->place, "'%.60s' has more than 10,000 words", raw);
   for (guint64 i = 0; i < n && !braces->shell->is_over; i++) {
     const gint64 value = sequence->first + (gint64)i * sequence->step;
     g_autofree char *text =
@@ -141,11 +139,9 @@ static gboolean find_brace(const char *raw, Brace *ret_brace) {
 /* Expands the first brace of @raw, and what comes of it. */
 static void add_word(Braces *braces, const char *raw) {
   Brace brace = {0};
-  if (braces->depth >= ORR_SHELL_DEPTH) {
-    orr_shell_stop(braces->shell, braces->place, "more than %d braces in one word",
-                   ORR_SHELL_DEPTH);
-    return;
-  }
+  if (braces->depth >= ORR_SHELL_DEPTH)
+    return orr_shell_stop(braces->shell, braces->place, "more than %d braces in one word",
+                          ORR_SHELL_DEPTH);
   braces->depth++;
   if (!find_brace(raw, &brace))
     g_ptr_array_add(braces->words, g_strdup(raw));

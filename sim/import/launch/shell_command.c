@@ -127,10 +127,9 @@ static void restore_arguments(OrrShell *shell, GPtrArray *before) {
 }
 
 static void call_function(OrrShell *shell, const OrrShellTree *body, const OrrShellSimple *simple) {
-  if (shell->depth >= ORR_SHELL_DEPTH) {
-    orr_shell_stop(shell, place_at(simple, 0), "more than %d levels of nesting", ORR_SHELL_DEPTH);
-    return;
-  }
+  if (shell->depth >= ORR_SHELL_DEPTH)
+    return orr_shell_stop(shell, place_at(simple, 0), "more than %d levels of nesting",
+                          ORR_SHELL_DEPTH);
   GPtrArray *before = shell->arguments;
   orr_shell_set_arguments(shell, simple, 0);
   shell->depth++;

@@ -66,10 +66,7 @@ static gsize blank_length(const char *text, const char *separators) {
 
 /* An expansion's value: its first field goes on what was written, its last may go on. */
 static void put_value(Out *out, const char *value) {
-  if (out->is_quoted || !out->texts) {
-    put(out, value, strlen(value));
-    return;
-  }
+  if (out->is_quoted || !out->texts) return put(out, value, strlen(value));
   const char *separators = orr_shell_separators(out->shell);
   const gsize blanks = blank_length(value, separators);
   if (blanks) end_word(out);
@@ -100,10 +97,8 @@ void orr_shell_split(const char *text, const char *separators, guint most, GPtrA
 }
 
 static void put_values(Out *out, const OrrShellValue *value, const char *name) {
-  if (!value->is_set && out->shell->is_condition) {
-    orr_shell_warn_once(out->shell, out->place, "a condition takes %s as not set", name);
-    return;
-  }
+  if (!value->is_set && out->shell->is_condition)
+    return orr_shell_warn_once(out->shell, out->place, "a condition takes %s as not set", name);
   if (!value->is_set) {
     g_autofree char *text = orr_shell_marked(name);
     put_value(out, text);
@@ -237,10 +232,9 @@ static void put_part(Out *out, const char *at, const char *end) {
 }
 
 static void expand_into(Out *out, const char *raw, gsize length) {
-  if (out->shell->depth >= ORR_SHELL_DEPTH) {
-    orr_shell_stop(out->shell, out->place, "more than %d levels of nesting", ORR_SHELL_DEPTH);
-    return;
-  }
+  if (out->shell->depth >= ORR_SHELL_DEPTH)
+    return orr_shell_stop(out->shell, out->place, "more than %d levels of nesting",
+                          ORR_SHELL_DEPTH);
   out->shell->depth++;
   for (const char *at = raw; at < raw + length && !out->shell->is_over;) {
     const char *end = orr_shell_part_end(at);

@@ -99,10 +99,7 @@ static char *separators_for(OrrShell *shell, const OrrShellSimple *simple) {
 
 static void assign_unknown(OrrShell *shell, const char *name, gboolean is_array) {
   g_autofree char *mark = orr_shell_marked(name);
-  if (!is_array) {
-    orr_shell_assign(shell, name, mark);
-    return;
-  }
+  if (!is_array) return orr_shell_assign(shell, name, mark);
   GPtrArray *items = g_ptr_array_new_with_free_func(g_free);
   g_ptr_array_add(items, g_steal_pointer(&mark));
   orr_shell_assign_items(shell, name, items);
@@ -113,10 +110,7 @@ static void assign_fields(OrrShell *shell, const Options *options, const char *l
                           const char *separators) {
   const guint n = options->simple->texts->len;
   g_autoptr(GPtrArray) fields = g_ptr_array_new_with_free_func(g_free);
-  if (options->next >= n) {
-    orr_shell_assign(shell, "REPLY", line);
-    return;
-  }
+  if (options->next >= n) return orr_shell_assign(shell, "REPLY", line);
   orr_shell_split(line, separators, n - options->next, fields);
   for (guint i = options->next; i < n; i++) {
     const guint field = i - options->next;

@@ -108,10 +108,8 @@ static OrrShellTruth compute(OrrShell *shell, const char *part, OrrPlace place) 
 static void turn_arithmetic(OrrShell *shell, const OrrShellTree *tree, const char *raw) {
   g_autofree char *inside = g_strndup(raw + 2, MAX(strlen(raw), 4) - 4);
   g_auto(GStrv) parts = g_strsplit(inside, ";", 4);
-  if (g_strv_length(parts) != 3) {
-    orr_shell_stop(shell, tree->place, "'for %s' is not of the form for ((a; b; c))", raw);
-    return;
-  }
+  if (g_strv_length(parts) != 3)
+    return orr_shell_stop(shell, tree->place, "'for %s' is not of the form for ((a; b; c))", raw);
   gboolean is_known = compute(shell, parts[0], tree->place) != ORR_SHELL_UNKNOWN;
   for (guint turn = 0; !shell->is_over; turn++) {
     const OrrShellTruth truth = compute(shell, parts[1], tree->place);

@@ -106,10 +106,8 @@ static void look_up(Parameter *one, const char *name) {
   const GPtrArray *items = items_of(one->shell, name);
   if (!items) return;
   one->value.is_set = TRUE;
-  if (one->index && !is_all(one->index)) {
-    look_up_item(one, orr_shell_variable(one->shell, name));
-    return;
-  }
+  if (one->index && !is_all(one->index))
+    return look_up_item(one, orr_shell_variable(one->shell, name));
   const gboolean all = is_arguments || one->index;
   for (guint i = 0; i < items->len && (all || i == 0); i++) add_item(one, items->pdata[i]);
 }
@@ -251,10 +249,7 @@ static void slice_items(Parameter *one, const char *word) {
 
 /* ${V:offset:length}: characters. */
 static void apply_slice(Parameter *one, const char *word) {
-  if (one->value.is_many || is_all(one->index)) {
-    slice_items(one, word);
-    return;
-  }
+  if (one->value.is_many || is_all(one->index)) return slice_items(one, word);
   g_autofree char *text = orr_shell_joined(one->shell, &one->value);
   gint64 from = 0, n = 0;
   if (read_slice(one, word, (gint64)strlen(text), &from, &n))

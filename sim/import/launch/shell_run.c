@@ -221,11 +221,9 @@ OrrShellTruth orr_shell_run_tree(OrrShell *shell, const OrrShellTree *tree) {
 void orr_shell_run_text(OrrShell *shell, const char *text, OrrPlace place) {
   OrrDiags *diags = orr_launch_draft_diags(shell->draft);
   const guint n_errors = orr_diags_n_errors(diags);
-  if (shell->depth >= ORR_SHELL_DEPTH || shell->scripts->len > MOST_SCRIPTS) {
-    orr_shell_stop(shell, place, "more than %d levels of nesting, or %d scripts", ORR_SHELL_DEPTH,
-                   MOST_SCRIPTS);
-    return;
-  }
+  if (shell->depth >= ORR_SHELL_DEPTH || shell->scripts->len > MOST_SCRIPTS)
+    return orr_shell_stop(shell, place, "more than %d levels of nesting, or %d scripts",
+                          ORR_SHELL_DEPTH, MOST_SCRIPTS);
   if (!orr_shell_draw(shell, strlen(text), place)) return;
   Script *script = g_new0(Script, 1);
   script->tokens = orr_shell_tokens(text, place, FALSE, diags);

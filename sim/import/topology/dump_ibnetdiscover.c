@@ -161,10 +161,9 @@ static void add_cable(Reader *reader, const Cable *cable) {
     reader->n_sharp++;
     return;
   }
-  if (!a->is_switch && !b->is_switch) {
-    orr_dump_note(reader->dump, "an adapter is joined to another without a switch: passed over");
-    return;
-  }
+  if (!a->is_switch && !b->is_switch)
+    return orr_dump_note(reader->dump,
+                         "an adapter is joined to another without a switch: passed over");
   const guint of_a = a->is_switch ? switch_of(reader, cable->a.device) : 0;
   const guint of_b = b->is_switch ? switch_of(reader, cable->b.device) : 0;
   if (of_a == G_MAXUINT || of_b == G_MAXUINT) return;
@@ -220,12 +219,11 @@ static void read_port(Reader *reader, const char *line, guint device, GArray *ca
   char *end;
   Cable cable = {.a = {device, g_ascii_strtoll(line + 1, &end, 10)}};
   g_autofree char *id = quoted(&at, '"');
-  if (*end != ']' || !id || *at != '[') {
-    orr_diags_error(reader->diags, orr_dump_place(reader->text, n, 1),
-                    "a port of ibnetdiscover is '[1] \"H-GUID\"[1](GUID) # ...': this one is cut "
-                    "off or damaged");
-    return;
-  }
+  if (*end != ']' || !id || *at != '[')
+    return orr_diags_error(
+        reader->diags, orr_dump_place(reader->text, n, 1),
+        "a port of ibnetdiscover is '[1] \"H-GUID\"[1](GUID) # ...': this one is cut "
+        "off or damaged");
   cable.b.port = g_ascii_strtoll(at + 1, NULL, 10);
   const char *comment = strchr(at, '#');
   const char *rest = comment ? comment : at;

@@ -189,16 +189,13 @@ static char *name_of(const End *end) {
 
 static void add_pair(Reader *reader, const OrrNode *edge, const End *a, const End *b, double rate) {
   const gboolean a_is_host = is_host(reader, a->instance), b_is_host = is_host(reader, b->instance);
-  if (a_is_host && b_is_host) {
-    orr_diags_error(reader->diags, place_of(edge), "a cable from node to node has no document");
-    return;
-  }
+  if (a_is_host && b_is_host)
+    return orr_diags_error(reader->diags, place_of(edge),
+                           "a cable from node to node has no document");
   g_autofree char *from = name_of(a), *to = name_of(b);
-  if (!a_is_host && !b_is_host) {
-    orr_dump_fabric_cable(reader->fabric, orr_dump_fabric_switch(reader->fabric, from),
-                          orr_dump_fabric_switch(reader->fabric, to), 1, rate);
-    return;
-  }
+  if (!a_is_host && !b_is_host)
+    return orr_dump_fabric_cable(reader->fabric, orr_dump_fabric_switch(reader->fabric, from),
+                                 orr_dump_fabric_switch(reader->fabric, to), 1, rate);
   const End *host = a_is_host ? a : b;
   g_autofree char *nic = g_strdup_printf("%s%" G_GINT64_FORMAT, host->name, host->component);
   orr_dump_fabric_port(reader->fabric, a_is_host ? from : to, nic,
@@ -207,19 +204,15 @@ static void add_pair(Reader *reader, const OrrNode *edge, const End *a, const En
 
 static void read_edge(Reader *reader, const OrrNode *edge) {
   const OrrNode *ep1 = orr_node_get(edge, "ep1"), *ep2 = orr_node_get(edge, "ep2");
-  if (!ep1 || !ep2 || ep1->kind != ORR_NODE_MAP || ep2->kind != ORR_NODE_MAP) {
-    orr_diags_error(reader->diags, place_of(edge), "an edge has ep1, ep2, scheme and link");
-    return;
-  }
+  if (!ep1 || !ep2 || ep1->kind != ORR_NODE_MAP || ep2->kind != ORR_NODE_MAP)
+    return orr_diags_error(reader->diags, place_of(edge), "an edge has ep1, ep2, scheme and link");
   g_autoptr(GArray) from = ends_of(reader, ep1), to = from ? ends_of(reader, ep2) : NULL;
   if (!to) return;
   const gboolean all = g_strcmp0(orr_node_get_text(edge, "scheme"), "many2many") == 0;
   const double rate = rate_of(reader, edge),
                pairs = all ? (double)from->len * to->len : MIN(from->len, to->len);
-  if (pairs + reader->n_pairs > MOST_PAIRS) {
-    orr_diags_error(reader->diags, place_of(edge), "more than %d cables", MOST_PAIRS);
-    return;
-  }
+  if (pairs + reader->n_pairs > MOST_PAIRS)
+    return orr_diags_error(reader->diags, place_of(edge), "more than %d cables", MOST_PAIRS);
   reader->n_pairs += (guint)pairs;
   for (guint i = 0; i < from->len && (all || i < to->len); i++)
     for (guint k = all ? 0 : i; k < (all ? to->len : i + 1); k++)

@@ -33,12 +33,11 @@ static guint index_of(char **header, const char *name) {
 static void read_row(const OrrDumpText *text, OrrDumpNode *node, char **header, char **words,
                      guint line, OrrDiags *diags) {
   const guint n = node->gpus->len, row = index_of(header, words[0]);
-  if (row >= n || g_strv_length(words) != n + 1) {
-    orr_diags_error(diags, orr_dump_place(text, line, 1),
-                    "row %s has %u cells, and the header names %u GPUs: it is cut off or damaged",
-                    words[0], g_strv_length(words) - 1, n);
-    return;
-  }
+  if (row >= n || g_strv_length(words) != n + 1)
+    return orr_diags_error(
+        diags, orr_dump_place(text, line, 1),
+        "row %s has %u cells, and the header names %u GPUs: it is cut off or damaged", words[0],
+        g_strv_length(words) - 1, n);
   for (guint i = 0; i < n; i++) {
     const gboolean is_link = strcmp(words[i + 1], "XGMI") == 0;
     if (is_link && i != row) node->nvlink[row * n + i] = 1;

@@ -150,11 +150,10 @@ static void add_node(const OrrDumpText *text, const Header *h, const Links *link
 static void read_text(const OrrDumpText *text, OrrDump *dump, OrrDiags *diags) {
   g_auto(GStrv) words = orr_dump_words(text->n_lines ? text->lines[0] : "", NULL);
   Header header;
-  if (!header_of(words, &header)) {
-    orr_diags_error(diags, orr_dump_place(text, 1, 1),
-                    "the first line is: nodes, GPUs per server, NVSwitches, switches, links, GPU");
-    return;
-  }
+  if (!header_of(words, &header))
+    return orr_diags_error(
+        diags, orr_dump_place(text, 1, 1),
+        "the first line is: nodes, GPUs per server, NVSwitches, switches, links, GPU");
   g_autofree gint64 *nvswitch = g_new0(gint64, (gsize)header.gpus);
   Links links = {.header = &header, .nvswitch = nvswitch};
   links.fabric = orr_dump_add_fabric(dump, "SimAI", orr_dump_place(text, 1, 1));

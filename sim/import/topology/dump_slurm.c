@@ -38,15 +38,11 @@ gboolean orr_slurm_tree_is_block(const OrrSlurmTree *tree) {
 }
 
 void orr_slurm_tree_add(OrrSlurmTree *tree, const OrrSlurmSwitch *from, OrrDiags *diags) {
-  if (tree->switches->len >= ORR_DUMP_MAX_SWITCHES) {
-    orr_diags_error(diags, from->place, "more than %d switches", ORR_DUMP_MAX_SWITCHES);
-    return;
-  }
-  if (!*from->name || (!from->nodes && (from->is_block || !from->switches))) {
-    orr_diags_error(diags, from->place, "'%.60s' has neither nodes nor switches below it",
-                    from->name);
-    return;
-  }
+  if (tree->switches->len >= ORR_DUMP_MAX_SWITCHES)
+    return orr_diags_error(diags, from->place, "more than %d switches", ORR_DUMP_MAX_SWITCHES);
+  if (!*from->name || (!from->nodes && (from->is_block || !from->switches)))
+    return orr_diags_error(diags, from->place, "'%.60s' has neither nodes nor switches below it",
+                           from->name);
   Switch *made = g_new0(Switch, 1);
   *made = (Switch){g_strdup(from->name), g_strdup(from->nodes), g_strdup(from->switches),
                    from->is_block, from->place};
@@ -90,16 +86,13 @@ static void add_nodes(Builder *builder, const Switch *at, guint number) {
   const guint room = ORR_DUMP_MAX_HOSTS - builder->fabric->ports->len;
   if (!at->nodes) return;
   g_autoptr(GPtrArray) names = orr_dump_hostlist(at->nodes, room, &error);
-  if (!names) {
-    orr_diags_error(builder->diags, at->place, "Nodes of '%.60s': %s", at->name, error->message);
-    return;
-  }
+  if (!names)
+    return orr_diags_error(builder->diags, at->place, "Nodes of '%.60s': %s", at->name,
+                           error->message);
   for (guint i = 0; i < names->len; i++) {
-    if (g_hash_table_contains(builder->nodes, names->pdata[i])) {
-      orr_diags_error(builder->diags, at->place,
-                      "node %u of '%.60s' hangs on another switch already", i + 1, at->name);
-      return;
-    }
+    if (g_hash_table_contains(builder->nodes, names->pdata[i]))
+      return orr_diags_error(builder->diags, at->place,
+                             "node %u of '%.60s' hangs on another switch already", i + 1, at->name);
     g_hash_table_add(builder->nodes, g_strdup(names->pdata[i]));
     orr_dump_fabric_port(builder->fabric, names->pdata[i], NULL, number, 0);
   }
@@ -114,18 +107,14 @@ static void add_children(Builder *builder, guint i, guint number) {
     orr_diags_error(builder->diags, at->place, "Switches of '%.60s': %s", at->name, error->message);
   for (guint k = 0; names && k < names->len; k++) {
     const guint child = GPOINTER_TO_UINT(g_hash_table_lookup(builder->defined, names->pdata[k]));
-    if (!child) {
-      orr_diags_error(builder->diags, at->place,
-                      "'%.60s' lists switch '%.60s', which is not defined", at->name,
-                      (char *)names->pdata[k]);
-      return;
-    }
-    if (builder->parent[child - 1]) {
-      orr_diags_error(builder->diags, at->place, "switch '%.60s' is below '%.60s' already",
-                      (char *)names->pdata[k],
-                      switch_at(builder->tree, builder->parent[child - 1] - 1)->name);
-      return;
-    }
+    if (!child)
+      return orr_diags_error(builder->diags, at->place,
+                             "'%.60s' lists switch '%.60s', which is not defined", at->name,
+                             (char *)names->pdata[k]);
+    if (builder->parent[child - 1])
+      return orr_diags_error(builder->diags, at->place, "switch '%.60s' is below '%.60s' already",
+                             (char *)names->pdata[k],
+                             switch_at(builder->tree, builder->parent[child - 1] - 1)->name);
     builder->parent[child - 1] = i + 1;
     orr_dump_fabric_cable(builder->fabric, switch_number(builder, names->pdata[k]), number, 0, 0);
   }

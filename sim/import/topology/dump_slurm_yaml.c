@@ -72,16 +72,13 @@ static void read_switch(OrrSlurmTree *tree, const OrrNode *entry, gboolean is_bl
   static const char *const of_switch[] = {"switch", "children", "nodes", NULL},
                            *const of_block[] = {"block", "nodes", NULL};
   const char *key = is_block ? "block" : "switch";
-  if (entry->kind != ORR_NODE_MAP) {
-    orr_diags_error(diags, place_of(entry), "expected a map with '%s: NAME'", key);
-    return;
-  }
+  if (entry->kind != ORR_NODE_MAP)
+    return orr_diags_error(diags, place_of(entry), "expected a map with '%s: NAME'", key);
   check_keys(entry, is_block ? of_block : of_switch, diags);
   const char *name = orr_node_get_text(entry, key);
-  if (!name) {
-    orr_diags_error(diags, place_of(entry), "a %s needs a name: expected '%s: NAME'", key, key);
-    return;
-  }
+  if (!name)
+    return orr_diags_error(diags, place_of(entry), "a %s needs a name: expected '%s: NAME'", key,
+                           key);
   const OrrSlurmSwitch made = {.name = name,
                                .nodes = orr_node_get_text(entry, "nodes"),
                                .switches = orr_node_get_text(entry, "children"),
@@ -105,10 +102,8 @@ static void read_tree(const OrrNode *topology, const OrrNode *body, gboolean is_
   const guint n_before = orr_diags_n_errors(diags);
   const char *key = is_block ? "blocks" : "switches";
   const OrrNode *list = body->kind == ORR_NODE_MAP ? orr_node_get(body, key) : NULL;
-  if (!list || list->kind != ORR_NODE_LIST) {
-    orr_diags_error(diags, place_of(body), "expected a map with a list '%s:'", key);
-    return;
-  }
+  if (!list || list->kind != ORR_NODE_LIST)
+    return orr_diags_error(diags, place_of(body), "expected a map with a list '%s:'", key);
   check_keys(body, is_block ? of_blocks : of_tree, diags);
   OrrSlurmTree *tree = orr_slurm_tree_new("topology.yaml", place_of(topology));
   tree->label = g_strdup(orr_node_get_text(topology, "topology"));
@@ -121,10 +116,9 @@ static void read_tree(const OrrNode *topology, const OrrNode *body, gboolean is_
 static void read_topology(const OrrNode *topology, OrrDump *dump, OrrDiags *diags) {
   static const char *const known[] = {"topology", "cluster_default", "tree", "block", "flat",
                                       "ring",     "torus3d",         NULL};
-  if (topology->kind != ORR_NODE_MAP) {
-    orr_diags_error(diags, place_of(topology), "expected a map that begins with 'topology: NAME'");
-    return;
-  }
+  if (topology->kind != ORR_NODE_MAP)
+    return orr_diags_error(diags, place_of(topology),
+                           "expected a map that begins with 'topology: NAME'");
   check_keys(topology, known, diags);
   const char *name = orr_node_get_text(topology, "topology");
   const OrrNode *tree = orr_node_get(topology, "tree"), *block = orr_node_get(topology, "block");

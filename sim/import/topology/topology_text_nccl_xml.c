@@ -47,11 +47,9 @@ static void add_links(const Writer *writer, guint level, gint64 gpu) {
   const guint links = writer->gpu->nvlinks ? writer->gpu->nvlinks : 1;
   const gint64 first = gpu / writer->domain * writer->domain;
   if (writer->domain <= 1) return;
-  if (writer->domain >= writer->gpus) {
-    line(writer, level, "<nvlink target=\"fffffff:ff:ff.0\" count=\"%u\" tclass=\"0x068000\"/>",
-         links);
-    return;
-  }
+  if (writer->domain >= writer->gpus)
+    return line(writer, level,
+                "<nvlink target=\"fffffff:ff:ff.0\" count=\"%u\" tclass=\"0x068000\"/>", links);
   for (gint64 peer = first; peer < first + writer->domain; peer++) {
     g_autofree char *bus = gpu_bus(peer);
     if (peer != gpu)
@@ -63,10 +61,7 @@ static void add_links(const Writer *writer, guint level, gint64 gpu) {
 /* A device without an entry has no id, capability or number of NVLinks to write. */
 static void add_gpu(const Writer *writer, guint level, gint64 gpu) {
   g_autofree char *bus = gpu_bus(gpu);
-  if (!writer->gpu) {
-    line(writer, level, "<pci busid=\"%s\" class=\"0x030200\"/>", bus);
-    return;
-  }
+  if (!writer->gpu) return line(writer, level, "<pci busid=\"%s\" class=\"0x030200\"/>", bus);
   line(writer, level, "<pci busid=\"%s\" class=\"0x030200\" vendor=\"0x10de\" device=\"0x%04x\">",
        bus, writer->gpu->ids[0]);
   line(writer, level + 1, "<gpu dev=\"" I64 "\" sm=\"%d\" rank=\"" I64 "\" gdr=\"%d\">", gpu,

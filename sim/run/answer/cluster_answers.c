@@ -249,11 +249,10 @@ static void fill_money(const OrrReplayed *replayed, double useful_hours, OrrOutc
   const OrrPrices *prices = replayed->prices;
   r->cost_hardware = r->cost_energy = r->cost_per_useful_gpu_hour = r->carbon_kg = NAN;
   if (!prices || !orr_prices_given(prices)) return;
-  if (has_kinds((const OrrClusterWork *)replayed->work)) {
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup("prices are by device and kinds of GPUs have none: no costs stated"));
-    return;
-  }
+  if (has_kinds((const OrrClusterWork *)replayed->work))
+    return g_ptr_array_add(
+        outcome->warnings,
+        g_strdup("prices are by device and kinds of GPUs have none: no costs stated"));
   const gboolean has_hardware = orr_prices_has_hardware(prices), has_energy = prices->kwh > 0;
   g_autoptr(OrrBill) bill = orr_bill_new(replayed->fabric);
   const double hours = (double)replayed->work->n_gpus * r->makespan_s / 3600;

@@ -311,10 +311,7 @@ void orr_ledger_span(const OrrSpan *raw, void *user) {
   const guint lane = orr_program_stream_lane(ledger->work->program, span->stream);
   Account *account = &ledger->accounts[lane];
   const double weight = weight_of(ledger, account, lane, span);
-  if (span->n_ops > 0) {
-    add_routine(ledger, account, span, weight);
-    return;
-  }
+  if (span->n_ops > 0) return add_routine(ledger, account, span, weight);
   Label *label = label_of(ledger, span->label);
   label->seconds += weight * (span->end_s - span->started_s);
   cover(label, span);

@@ -81,10 +81,8 @@ static void check_parents(const GPtrArray *params, guint i, OrrPlace place, OrrD
                         queue->name, at->parent);
       return;
     }
-    if (n > params->len) {
-      orr_diags_error(diags, place, "queue %s: its parents form a circle", queue->name);
-      return;
-    }
+    if (n > params->len)
+      return orr_diags_error(diags, place, "queue %s: its parents form a circle", queue->name);
     at = params_at(params, (guint)parent);
   }
 }

@@ -54,11 +54,9 @@ static void add_line(OrrGangThroughputs *speeds, const OrrCsv *csv, const OrrCsv
   if (!orr_csv_number(csv, line, columns->gpus, diags, &gpus) ||
       !orr_csv_number(csv, line, columns->speed, diags, &speed))
     return;
-  if (!(gpus >= 1 && gpus <= 1e7) || !(speed >= 0 && speed <= 1e12)) {
-    orr_diags_error(diags, line->place, "gpus is %g and steps_per_s %g: want 1 to 1e7, 0 to 1e12",
-                    gpus, speed);
-    return;
-  }
+  if (!(gpus >= 1 && gpus <= 1e7) || !(speed >= 0 && speed <= 1e12))
+    return orr_diags_error(diags, line->place,
+                           "gpus is %g and steps_per_s %g: want 1 to 1e7, 0 to 1e12", gpus, speed);
   note_model(speeds, line->cells[columns->model]);
   g_hash_table_insert(speeds->by_key,
                       key_of(line->cells[columns->model], (gint64)gpus, line->cells[columns->kind]),

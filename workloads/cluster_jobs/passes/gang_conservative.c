@@ -101,10 +101,7 @@ static void plan_all_again(OrrGangSim *sim) {
 
 static void run(OrrGangSim *sim) {
   guint kept = 0;
-  if (ends_move(sim)) {
-    plan_all_again(sim);
-    return;
-  }
+  if (ends_move(sim)) return plan_all_again(sim);
   ORR_EACH_POINTER(OrrGangJob, job, sim->waiting) {
     if (job->planned_us > sim->now_us) {
       sim->waiting->pdata[kept++] = job;

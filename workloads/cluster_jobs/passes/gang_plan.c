@@ -298,10 +298,8 @@ static void lower_bytes(guint8 *restrict least, const guint8 *restrict bytes, gs
 
 /* Lowers the least, by node, to @free. */
 static void lower(OrrGangPlan *plan, Free *free) {
-  if (plan->is_narrow) {
-    lower_bytes(plan->least_bytes, bytes_of(plan, free), plan->n_words * BLOCK);
-    return;
-  }
+  if (plan->is_narrow)
+    return lower_bytes(plan->least_bytes, bytes_of(plan, free), plan->n_words * BLOCK);
   for (guint i = 0; i < plan->n; i++)
     plan->least.free[i] = MIN(plan->least.free[i], numbers_of(plan, free)[i]);
 }

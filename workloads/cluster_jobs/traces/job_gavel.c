@@ -23,10 +23,8 @@ static gboolean read_number(const char *text, const char *what, OrrPlace place, 
 static void add_line(OrrJobTrace *trace, char *const *fields, OrrPlace place, OrrDiags *diags) {
   const guint n = g_strv_length((char **)fields);
   OrrJobLine job = {ORR_JOB_LINE_NONE, .model = fields[TYPE]};
-  if (n < FEWEST) {
-    orr_diags_error(diags, place, "%u fields between tabs: want at least %d", n, FEWEST);
-    return;
-  }
+  if (n < FEWEST)
+    return orr_diags_error(diags, place, "%u fields between tabs: want at least %d", n, FEWEST);
   if (read_number(fields[STEPS], "the number of steps", place, diags, &job.steps) &&
       read_number(fields[GPUS], "the number of GPUs", place, diags, &job.gpus) &&
       read_number(fields[n - 1], "the submission", place, diags, &job.submit_s))

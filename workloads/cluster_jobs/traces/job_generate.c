@@ -74,11 +74,9 @@ void orr_job_generate_check(const OrrJobGenerate *generate, OrrPlace place, OrrD
     orr_diags_error(diags, place,
                     "generate.numbers python does not draw lognormal run times: want durations "
                     "philly, exponential or constant");
-  if (generate->weights->len > 0 && generate->weights->len != generate->gpus->len) {
-    orr_diags_error(diags, place, "generate has %u weights for %u sizes: want one for each",
-                    generate->weights->len, generate->gpus->len);
-    return;
-  }
+  if (generate->weights->len > 0 && generate->weights->len != generate->gpus->len)
+    return orr_diags_error(diags, place, "generate has %u weights for %u sizes: want one for each",
+                           generate->weights->len, generate->gpus->len);
   if (!(weights_sum(generate) > 0))
     orr_diags_error(diags, place, "generate.weights sum to 0: want one above 0");
   for (guint i = 0; i < generate->gpus->len; i++)

@@ -124,10 +124,8 @@ static void add_line(OrrJobTrace *trace, const Line *line, OrrPlace place, OrrDi
                     .queue = cell(line, QUEUE), .model = cell(line, NAME)};
   const gboolean is_by_dates = line->at[ELAPSED_RAW] < 0 && line->at[ELAPSED] < 0;
   if (strchr(id, '.')) return;
-  if (is_by_dates && !has_ended(line)) {
-    orr_job_trace_assume(trace, "jobs without an end, which are left out");
-    return;
-  }
+  if (is_by_dates && !has_ended(line))
+    return orr_job_trace_assume(trace, "jobs without an end, which are left out");
   if (!orr_job_trace_date(trace, cell(line, SUBMIT), place, diags, &job.submit_s)) return;
   const double limit_s = time_of(line, LIMIT_RAW, 60, LIMIT);
   if (!elapsed_of(trace, line, place, diags, &job.work_s)) return;

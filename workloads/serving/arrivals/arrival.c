@@ -89,31 +89,23 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
                    OrrDiags *diags) {
   const guint n = trace->requests->len;
   const double before = n > 0 ? g_array_index(trace->requests, OrrRequest, n - 1).arrival_s : 0;
-  if (!(time_s >= 0)) {
-    orr_diags_error(diags, place, "time %g s is below 0", time_s);
-    return;
-  }
-  if (n == 0 && time_s > latest_s) {
-    orr_diags_error(diags, place,
-                    "the first request comes at %.10g s: give seconds since the start, not a date",
-                    time_s);
-    return;
-  }
-  if (n > 0 && time_s < before) {
-    orr_diags_error(diags, place, "time goes back from %g s to %g s", before, time_s);
-    return;
-  }
+  if (!(time_s >= 0)) return orr_diags_error(diags, place, "time %g s is below 0", time_s);
+  if (n == 0 && time_s > latest_s)
+    return orr_diags_error(
+        diags, place,
+        "the first request comes at %.10g s: give seconds since the start, not a date", time_s);
+  if (n > 0 && time_s < before)
+    return orr_diags_error(diags, place, "time goes back from %g s to %g s", before, time_s);
   const gboolean prompt_is = is_length(prompt, "a prompt", 1, place, diags),
                  output_is =
                      is_length(output, "an output", 1, place, diags); /* both are reported */
   if (!prompt_is || !output_is) return;
-  if (trace->longest > 0 && prompt + output > (double)trace->longest) {
-    orr_diags_error(diags, place,
-                    "a request of %g + %g tokens is longer than the context or the key-value cache "
-                    "(%" G_GINT64_FORMAT ")",
-                    prompt, output, trace->longest);
-    return;
-  }
+  if (trace->longest > 0 && prompt + output > (double)trace->longest)
+    return orr_diags_error(
+        diags, place,
+        "a request of %g + %g tokens is longer than the context or the key-value cache "
+        "(%" G_GINT64_FORMAT ")",
+        prompt, output, trace->longest);
   ORR_APPEND(trace->requests, OrrRequest,
              {.arrival_s = time_s, .prompt = (gint32)prompt, .output = (gint32)output});
 }

@@ -29,12 +29,10 @@ static gboolean read_time(const char *text, double *ret_time_s) {
 static void add_row(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line, const int *at,
                     double *zero_s, OrrDiags *diags) {
   double time_s, prompt, output;
-  if (!read_time(line->cells[at[0]], &time_s)) {
-    orr_diags_error(diags, line->place,
-                    "TIMESTAMP '%.40s' is not a time such as 2023-11-16 18:15:46.680",
-                    line->cells[at[0]]);
-    return;
-  }
+  if (!read_time(line->cells[at[0]], &time_s))
+    return orr_diags_error(diags, line->place,
+                           "TIMESTAMP '%.40s' is not a time such as 2023-11-16 18:15:46.680",
+                           line->cells[at[0]]);
   if (!orr_csv_number(csv, line, at[1], diags, &prompt) ||
       !orr_csv_number(csv, line, at[2], diags, &output))
     return;

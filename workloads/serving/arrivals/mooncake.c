@@ -66,17 +66,14 @@ static gboolean has_blocks(const Row *row, guint span) {
 static void add_row(OrrTrace *trace, OrrSpanTexts *texts, const Row *row, guint span,
                     OrrPlace place, OrrDiags *diags) {
   const guint before = trace->requests->len;
-  if (row->found != 7) {
-    orr_diags_error(diags, place, "a request needs timestamp, input_length and output_length");
-    return;
-  }
-  if (!has_blocks(row, span)) {
-    orr_diags_error(diags, place,
-                    "%u hash_ids for a prompt of %.0f tokens: blocks of %u tokens "
-                    "are expected",
-                    row->ids->len, row->prompt, span);
-    return;
-  }
+  if (row->found != 7)
+    return orr_diags_error(diags, place,
+                           "a request needs timestamp, input_length and output_length");
+  if (!has_blocks(row, span))
+    return orr_diags_error(diags, place,
+                           "%u hash_ids for a prompt of %.0f tokens: blocks of %u tokens "
+                           "are expected",
+                           row->ids->len, row->prompt, span);
   orr_trace_add(trace, row->time * (span == BAILIAN_TOKENS ? 1 : 1e-3), row->prompt, row->output,
                 place, diags);
   if (trace->requests->len == before || row->ids->len == 0) return;

@@ -185,10 +185,7 @@ static void read_object(Reader *reader, OrrJson *json) {
       read_member(reader, json, key, &row);
   }
   if (json->is_bad) return;
-  if (prompts->len == 0) {
-    add(reader, &row, place);
-    return;
-  }
+  if (prompts->len == 0) return add(reader, &row, place);
   g_ptr_array_set_size(reader->trace->keys, 0); /* a result has dozens besides its requests */
   if (prompts->len != outputs->len)
     orr_diags_error(reader->diags, place, "input_lens has %u requests, output_lens %u",

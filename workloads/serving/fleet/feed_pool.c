@@ -49,12 +49,10 @@ void orr_feed_pool_check(const OrrServing *params, const OrrModel *model, OrrPla
     return;
   }
   check_excluded(params, place, diags);
-  if (parallel->feed.gpus % parallel->ep) {
-    orr_diags_error(diags, place,
-                    "parallel.feed-forward.gpus (" D ") cannot be divided by ep (" D ")",
-                    parallel->feed.gpus, parallel->ep);
-    return;
-  }
+  if (parallel->feed.gpus % parallel->ep)
+    return orr_diags_error(diags, place,
+                           "parallel.feed-forward.gpus (" D ") cannot be divided by ep (" D ")",
+                           parallel->feed.gpus, parallel->ep);
   const OrrInferenceShard shard = orr_serving_feed_shard(params);
   orr_inference_check(model, &shard, place, diags);
 }

@@ -185,14 +185,8 @@ static void begin_task(OrrFleet *fleet, OrrRequest *request) {
 
 /* Sends @request, or lets it wait at its client for a place. */
 static void submit(OrrFleet *fleet, OrrRequest *request) {
-  if (fleet->tasks && !request->task) {
-    begin_task(fleet, request);
-    return;
-  }
-  if (n_unsent(fleet) == 0 && has_place(fleet)) {
-    enter(fleet, request);
-    return;
-  }
+  if (fleet->tasks && !request->task) return begin_task(fleet, request);
+  if (n_unsent(fleet) == 0 && has_place(fleet)) return enter(fleet, request);
   count_area(fleet, request, 0);
   g_queue_push_tail(&fleet->unsent, request);
 }
@@ -214,10 +208,8 @@ static void arrive(void *user) {
 static void fetch(OrrFleet *fleet) {
   OrrRequest *request = orr_route_new_request(&fleet->route);
   fleet->run.next_arrival_s = G_MAXDOUBLE;
-  if (fleet->is_over || !fleet->load->next(fleet->state, request)) {
-    orr_route_drop(&fleet->route, request);
-    return;
-  }
+  if (fleet->is_over || !fleet->load->next(fleet->state, request))
+    return orr_route_drop(&fleet->route, request);
   request->arrival_s += fleet->run.start_s;
   complete(fleet, request);
   if (fleet->run.error) return;

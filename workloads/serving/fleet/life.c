@@ -234,10 +234,7 @@ static void change(void *user) {
   const OrrServedGroup *group = group_of(work, it->gpu);
   const gint64 gpu = it->gpu - group->first_gpu;
   One *one = &life->all[group->first + gpu / group->gpus];
-  if (!it->is_node) {
-    slow_down(one, gpu % group->gpus, it->factor);
-    return;
-  }
+  if (!it->is_node) return slow_down(one, gpu % group->gpus, it->factor);
   if (it->factor > 0)
     one->n_lost--;
   else if (one->n_lost++ == 0 && life->is_open)

@@ -235,11 +235,9 @@ static void check_formats(const OrrServing *params, const OrrDevice *device, Orr
                           OrrDiags *diags) {
   const char *word = orr_quantization_words[params->quantization];
   const OrrInferenceShard shard = orr_serving_shard(params);
-  if (!shard.is_quantized) {
-    check_products(device, "precision", orr_dtype_names[params->precision],
-                   (OrrDtype)params->precision, place, diags);
-    return;
-  }
+  if (!shard.is_quantized)
+    return check_products(device, "precision", orr_dtype_names[params->precision],
+                          (OrrDtype)params->precision, place, diags);
   if (params->precision != ORR_BF16)
     orr_diags_error(diags, place,
                     "quantization (%s) and precision (%s) exclude each other: quantization implies "
@@ -379,12 +377,10 @@ static void check_expert_load(const OrrServing *params, const OrrModel *model, O
                     "parallel.imbalance (%g) excludes parallel.expert-load and redundant-experts: "
                     "give one of them",
                     parallel->imbalance);
-  if (model->moe.experts == 0) {
-    orr_diags_error(diags, place,
-                    "parallel.expert-load and redundant-experts: model %s has no experts",
-                    model->name);
-    return;
-  }
+  if (model->moe.experts == 0)
+    return orr_diags_error(diags, place,
+                           "parallel.expert-load and redundant-experts: model %s has no experts",
+                           model->name);
   g_autofree char *why =
       kind->refuse ? kind->refuse(parallel->load.params, model->moe.experts) : NULL;
   if (why) orr_diags_error(diags, place, "parallel.%s", why);

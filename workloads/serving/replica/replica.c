@@ -387,10 +387,7 @@ static void begin_step(OrrReplica *replica, double now_s) {
 }
 
 static void launch_planned(OrrReplica *replica) {
-  if (replica->group->params.parallel.pp == 1) {
-    launch(replica);
-    return;
-  }
+  if (replica->group->params.parallel.pp == 1) return launch(replica);
   orr_replica_pipeline_launch(replica);
   orr_replica_plan(replica);
 }

@@ -33,10 +33,7 @@ static void batch_ends(void *user) {
   InFlight *flight = user;
   OrrReplica *replica = flight->replica;
   if (replica->run->error) return;
-  if (flight->generation != replica->generation) {
-    orr_pool_give(replica->flights, flight);
-    return;
-  }
+  if (flight->generation != replica->generation) return orr_pool_give(replica->flights, flight);
   for (guint i = 0; i < flight->n_batches; i++) mark(flight->batches[i], FALSE);
   for (guint i = 0; i < flight->n_batches; i++)
     orr_replica_finish_step(replica, i, flight->batches[i]);

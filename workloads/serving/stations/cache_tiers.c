@@ -220,10 +220,8 @@ static void waits(gpointer state, OrrReplica *replica, OrrRequest *request) {
                          .wanted = wanted};
   look(orr_replica_tiers(replica), orr_replica_core(replica, request->core), request, wanted);
   const double tokens = (double)((gint64)wanted->len * engine->block_size);
-  if (wanted->len == 0 || tokens < (double)engine->tiers.prefetch_threshold) {
-    orr_pool_give(tiers->pool, prefetch);
-    return;
-  }
+  if (wanted->len == 0 || tokens < (double)engine->tiers.prefetch_threshold)
+    return orr_pool_give(tiers->pool, prefetch);
   g_hash_table_insert(tiers->prefetches, request, prefetch);
   prefetch->is_held_back = engine->tiers.prefetch != ORR_PREFETCH_BEST_EFFORT;
   begin_batch(prefetch);

@@ -277,10 +277,7 @@ static gboolean any_open(Encoders *encoders) {
 
 static void place(Task *task) {
   Encoders *encoders = task->encoding->encoders;
-  if (!any_open(encoders)) {
-    g_queue_push_tail(&encoders->homeless, task);
-    return;
-  }
+  if (!any_open(encoders)) return g_queue_push_tail(&encoders->homeless, task);
   Encoder *encoder = &encoders->all[task->encoder = pick(encoders, task)];
   g_queue_push_tail(&encoder->waiting, task);
   if (encoder->is_called) return;

@@ -128,10 +128,8 @@ static void give(Handed *handed) {
 }
 
 static void expect_at_decoder(Handed *handed) {
-  if (!orr_gateway_any_open(handed->handover->decode)) {
-    g_queue_push_tail(&handed->handover->homeless, handed);
-    return;
-  }
+  if (!orr_gateway_any_open(handed->handover->decode))
+    return g_queue_push_tail(&handed->handover->homeless, handed);
   handed->is_expected = TRUE;
   handed->to = handed->decoder >= 0 && handed->handover->route->is_up[handed->decoder]
                    ? (guint)handed->decoder
@@ -293,10 +291,7 @@ static void prefilled(Handed *handed) {
   handed->from = (guint)copy->replica;
   handed->is_prefilled = TRUE;
   orr_gateway_notice(handover->prefill);
-  if (handed->is_void) {
-    give_back_soon(handed);
-    return;
-  }
+  if (handed->is_void) return give_back_soon(handed);
   handed->prefilled_s = orr_serving_run_now(handover->run);
   request->scheduled_s = copy->scheduled_s;
   request->first_token_s = copy->first_token_s;

@@ -18,10 +18,7 @@ static void report_unknown(const OrrTaskCheck *check, const char *what, const ch
 
 void orr_task_check_pool(const OrrTaskCheck *check, const char *name, const char *kind) {
   const int index = orr_tasks_pool_index(check->tasks, name);
-  if (index < 0) {
-    report_unknown(check, "pool", name, check->tasks->pools);
-    return;
-  }
+  if (index < 0) return report_unknown(check, "pool", name, check->tasks->pools);
   const OrrEntry *entry = ((const OrrTaskPool *)check->tasks->pools->pdata[index])->of.entry;
   if (entry && strcmp(entry->name, kind) != 0)
     orr_diags_error(check->diags, check->place, "pool '%s' is of %s: this step needs one of %s",

@@ -284,10 +284,7 @@ static void next_turn(OrrTaskBranch *branch) {
   const Task *task = branch->task;
   const OrrTaskStep *step = branch->step;
   note_step(branch);
-  if (task->outcome != RUNNING) {
-    go_on(branch);
-    return;
-  }
+  if (task->outcome != RUNNING) return go_on(branch);
   begin_note(branch, step);
   submit_turn(branch, &branch->turn);
 }
@@ -298,10 +295,8 @@ static void wait_for_turn(OrrTaskBranch *branch, OrrRequest *ended) {
   OrrTaskRun *run = branch->task->run;
   const OrrTaskStep *step = branch->step;
   if (branch->task->outcome != RUNNING ||
-      !run->reports.next_turn(run->reports.user, ended, &branch->turn)) {
-    go_on(branch);
-    return;
-  }
+      !run->reports.next_turn(run->reports.user, ended, &branch->turn))
+    return go_on(branch);
   const double wait_s = fmax(branch->turn.arrival_s - now(run), 0);
   note_step(branch);
   begin_note(branch, step);

@@ -111,10 +111,9 @@ void orr_training_offload_emit_update(OrrEmitter *e, const OrrLaneAt *lane) {
   if (!has_optimizer(e)) return;
   orr_emitter_wait_for(e, orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE),
                        orr_emitter_stream(e, lane, ORR_STREAM_HOST));
-  if (!job->params->offload.overlap) {
-    update(e, lane, orr_training_offload_optimized(job, orr_job_stage_weights(job, lane->stage)));
-    return;
-  }
+  if (!job->params->offload.overlap)
+    return update(e, lane,
+                  orr_training_offload_optimized(job, orr_job_stage_weights(job, lane->stage)));
   for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
     const GArray *layers = orr_job_layers(job, lane->stage, chunk);
     for (guint i = 0; i < layers->len; i++) {

@@ -264,10 +264,7 @@ static void emit_both(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forward,
 void orr_training_passes_emit(OrrEmitter *e, const OrrLaneAt *lane, const OrrPipelineStep *step,
                               OrrLaneProgress *progress) {
   const Pass pass = pass_of(e, lane, step->chunk, step->micro_batch);
-  if (step->kind != ORR_STEP_BOTH) {
-    emit_plain(e, lane, &pass, run_of(step), progress);
-    return;
-  }
+  if (step->kind != ORR_STEP_BOTH) return emit_plain(e, lane, &pass, run_of(step), progress);
   const Pass back = pass_of(e, lane, step->back_chunk, step->back_micro_batch);
   emit_both(e, lane, &pass, &back, progress);
 }

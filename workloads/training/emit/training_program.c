@@ -49,10 +49,7 @@ static void emit_slots(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgress *pr
 }
 
 static void emit_schedule(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgress *progress) {
-  if (orr_slots_apply(e->job)) {
-    emit_slots(e, lane, progress);
-    return;
-  }
+  if (orr_slots_apply(e->job)) return emit_slots(e, lane, progress);
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
   orr_job_steps(e->job, lane->stage, steps);
   for (guint i = 0; i < steps->len; i++) {

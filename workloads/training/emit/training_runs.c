@@ -143,16 +143,12 @@ static void emit_segment(PendingWork *pending, const OrrSegment *segment, guint 
   OrrEmitter *e = pending->e;
   const OrrLayerTraffic *layers = &e->plan->layers;
   pending->late_s += segment_late(e, pending->lane->lane, segment);
-  if (segment->comm < 0 || layers->alone[segment->group]) {
-    orr_run_time_add_segment(&pending->time, layers, pending->lane->lane, segment);
-    return;
-  }
+  if (segment->comm < 0 || layers->alone[segment->group])
+    return orr_run_time_add_segment(&pending->time, layers, pending->lane->lane, segment);
   add_compute(pending, segment);
   flush(pending);
-  if (!segment->overlaps) {
-    emit_group_comm(e, pending->lane, segment, ORR_STREAM_COMPUTE, pending->tag);
-    return;
-  }
+  if (!segment->overlaps)
+    return emit_group_comm(e, pending->lane, segment, ORR_STREAM_COMPUTE, pending->tag);
   (*next)++;
   g_autofree char *name = numbered(pending->name, '/', pending->n++);
   emit_overlapped(e, pending->lane, segment, name, pending->tag);
