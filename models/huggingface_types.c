@@ -6,7 +6,6 @@
  * config in tests/models/test_import_huggingface.c. Source: transformers,
  * src/transformers/models/TYPE/modeling_TYPE.py, 4.57.
  */
-
 #include "models/import_huggingface.h"
 
 #define LLAMA (ORR_HF_GATED | ORR_HF_RMS_NORM)
@@ -233,227 +232,52 @@ static const struct {
 };
 
 /* Numerics, tokens, bookkeeping, initialisation, dropout rates, how a router scores. */
-static const char *const harmless[] = {"_attn_implementation",
-                                       "_attn_implementation_autoset",
-                                       "_experts_implementation",
-                                       "_name_or_path",
-                                       "add_cross_attention",
-                                       "add_full_attention_sink_bias",
-                                       "add_swa_attention_sink_bias",
-                                       "architectures",
-                                       "att_impl_type",
-                                       "attention_dropout",
-                                       "attention_multiplier",
-                                       "attention_probs_dropout_prob",
-                                       "attention_softmax_in_fp32",
-                                       "attention_value_scale",
-                                       "attn_logit_softcapping",
-                                       "attn_pdrop",
-                                       "attn_scale",
-                                       "attn_temperature_tuning",
-                                       "audio_token_id",
-                                       "auto_map",
-                                       "aux_loss_alpha",
-                                       "bad_words_ids",
-                                       "begin_suppress_tokens",
-                                       "boa_token_id",
-                                       "boi_token_id",
-                                       "boi_token_index",
-                                       "bos_token_id",
-                                       "cache_implementation",
-                                       "chunk_size_feed_forward",
-                                       "classifier_dropout",
-                                       "clip_qkv",
-                                       "cross_attention_hidden_size",
-                                       "decoder_start_token_id",
-                                       "diversity_penalty",
-                                       "do_sample",
-                                       "dtype",
-                                       "early_stopping",
-                                       "emb_pdrop",
-                                       "embd_pdrop",
-                                       "embedding_multiplier",
-                                       "embedding_multiplier_scale",
-                                       "encoder_no_repeat_ngram_size",
-                                       "eoa_token_id",
-                                       "eoa_token_index",
-                                       "eoi_token_id",
-                                       "eoi_token_index",
-                                       "eos_token_id",
-                                       "ep_size",
-                                       "exponential_decay_length_penalty",
-                                       "final_logit_softcapping",
-                                       "finetuning_task",
-                                       "floor_scale",
-                                       "for_llm_compressor",
-                                       "forced_bos_token_id",
-                                       "forced_eos_token_id",
-                                       "full_attn_mod",
-                                       "gradient_checkpointing",
-                                       "hidden_dropout",
-                                       "hidden_dropout_prob",
-                                       "hidden_dropout_rate",
-                                       "id2label",
-                                       "ignore_index",
-                                       "image_token_id",
-                                       "image_token_index",
-                                       "init_std",
-                                       "initial_context_length",
-                                       "initializer_factor",
-                                       "initializer_range",
-                                       "input_jitter_noise",
-                                       "interpolate_factor",
-                                       "is_decoder",
-                                       "label2id",
-                                       "latent_moe_use_norm",
-                                       "layer_norm_eps",
-                                       "layer_norm_epsilon",
-                                       "layer_switch",
-                                       "layernorm_alpha",
-                                       "layernorm_epsilon",
-                                       "length_penalty",
-                                       "lm_head_bias",
-                                       "logit_scale",
-                                       "logits_scaling",
-                                       "mamba_dt_init_floor",
-                                       "mamba_dt_limit",
-                                       "mamba_dt_max",
-                                       "mamba_dt_min",
-                                       "mamba_dt_rank",
-                                       "mamba_hidden_act",
-                                       "mamba_ssm_cache_dtype",
-                                       "mamba_ssm_dtype",
-                                       "masked_softmax_fusion",
-                                       "max_length",
-                                       "max_seq_len",
-                                       "max_window_layers",
-                                       "min_length",
-                                       "mla_use_nope",
-                                       "mm_tokens_per_image",
-                                       "model_max_length",
-                                       "model_type",
-                                       "moe_apply_router_weight_on_input",
-                                       "moe_dtype",
-                                       "moe_gate_act",
-                                       "moe_norm_min",
-                                       "moe_renormalize",
-                                       "moe_routed_scaling_factor",
-                                       "moe_router_activation",
-                                       "moe_router_activation_func",
-                                       "moe_router_enable_expert_bias",
-                                       "moe_router_scaling_factor",
-                                       "moe_use_aux_free",
-                                       "mtp_use_dedicated_embeddings",
-                                       "n_group",
-                                       "need_fp32_gate",
-                                       "no_repeat_ngram_size",
-                                       "no_rope_layer_interval",
-                                       "norm_eps",
-                                       "norm_epsilon",
-                                       "norm_expert_weight",
-                                       "norm_topk_prob",
-                                       "num_beam_groups",
-                                       "num_beams",
-                                       "num_expert_group",
-                                       "num_experts_per_group",
-                                       "num_logits_to_keep",
-                                       "num_return_sequences",
-                                       "offset_alibi",
-                                       "order_of_interleaved_layers",
-                                       "original_max_position_embeddings",
-                                       "output_attentions",
-                                       "output_hidden_states",
-                                       "output_router_logits",
-                                       "output_scores",
-                                       "pad_token_id",
-                                       "partial_rotary_factor",
-                                       "partial_rotary_factors",
-                                       "position_embedding_type",
-                                       "prefix",
-                                       "pretraining_tp",
-                                       "problem_type",
-                                       "projection_dim",
-                                       "projector_hidden_act",
-                                       "pruned_heads",
-                                       "qk_norm_type",
-                                       "query_pre_attn_scalar",
-                                       "remove_invalid_values",
-                                       "repetition_penalty",
-                                       "rescale_prenorm_residual",
-                                       "resid_pdrop",
-                                       "residual_dropout",
-                                       "residual_in_fp32",
-                                       "residual_multiplier",
-                                       "return_dict",
-                                       "return_dict_in_generate",
-                                       "rms_norm_eps",
-                                       "rope_interleave",
-                                       "rope_local_base_freq",
-                                       "rope_parameters",
-                                       "rope_ratio",
-                                       "rope_scaling",
-                                       "rope_theta",
-                                       "rope_traditional",
-                                       "rotary_dim",
-                                       "rotary_emb_base",
-                                       "rotary_pct",
-                                       "routed_scaling_factor",
-                                       "router_aux_loss_coef",
-                                       "router_jitter_noise",
-                                       "score_function",
-                                       "scoring_func",
-                                       "sep_token_id",
-                                       "seq_aux",
-                                       "slow_but_exact",
-                                       "special_token_ids",
-                                       "suppress_tokens",
-                                       "swa_rope_theta",
-                                       "swiglu_alpha",
-                                       "swiglu_limit",
-                                       "swiglu_limits",
-                                       "swiglu_limits_shared",
-                                       "task_specific_params",
-                                       "temperature",
-                                       "tf_legacy_loss",
-                                       "tie_encoder_decoder",
-                                       "time_step_floor",
-                                       "time_step_limit",
-                                       "time_step_max",
-                                       "time_step_min",
-                                       "time_step_rank",
-                                       "tokenizer_class",
-                                       "top_k",
-                                       "top_p",
-                                       "topk_group",
-                                       "topk_method",
-                                       "torch_dtype",
-                                       "torchscript",
-                                       "transformers_version",
-                                       "typical_p",
-                                       "unsloth_fixed",
-                                       "unsloth_version",
-                                       "use_bfloat16",
-                                       "use_bidirectional_attention",
-                                       "use_cache",
-                                       "use_gemma_norm",
-                                       "use_grouped_topk",
-                                       "use_moe",
-                                       "use_moe_router_bias",
-                                       "use_return_dict",
-                                       "use_rmsnorm",
-                                       "use_routing_bias",
-                                       "use_sliding_window",
-                                       "video_token_id",
-                                       "video_token_index",
-                                       "vision_end_token_id",
-                                       "vision_feature_layer",
-                                       "vision_feature_select_strategy",
-                                       "vision_start_token_id",
-                                       "vision_token_id",
-                                       "word_embed_proj_dim",
-                                       "yarn_only_types",
-                                       "z_loss_coefficient",
-                                       NULL};
+static const char harmless[] =
+    " _attn_implementation _attn_implementation_autoset _experts_implementation _name_or_path "
+    "add_cross_attention add_full_attention_sink_bias add_swa_attention_sink_bias architectures "
+    "att_impl_type attention_dropout attention_multiplier attention_probs_dropout_prob "
+    "attention_softmax_in_fp32 attention_value_scale attn_logit_softcapping attn_pdrop attn_scale "
+    "attn_temperature_tuning audio_token_id auto_map aux_loss_alpha bad_words_ids "
+    "begin_suppress_tokens boa_token_id boi_token_id boi_token_index bos_token_id "
+    "cache_implementation chunk_size_feed_forward classifier_dropout clip_qkv "
+    "cross_attention_hidden_size decoder_start_token_id diversity_penalty do_sample dtype "
+    "early_stopping emb_pdrop embd_pdrop embedding_multiplier embedding_multiplier_scale "
+    "encoder_no_repeat_ngram_size eoa_token_id eoa_token_index eoi_token_id eoi_token_index "
+    "eos_token_id ep_size exponential_decay_length_penalty final_logit_softcapping finetuning_task "
+    "floor_scale for_llm_compressor forced_bos_token_id forced_eos_token_id full_attn_mod "
+    "gradient_checkpointing hidden_dropout hidden_dropout_prob hidden_dropout_rate id2label "
+    "ignore_index image_token_id image_token_index init_std initial_context_length "
+    "initializer_factor initializer_range input_jitter_noise interpolate_factor is_decoder "
+    "label2id latent_moe_use_norm layer_norm_eps layer_norm_epsilon layer_switch layernorm_alpha "
+    "layernorm_epsilon length_penalty lm_head_bias logit_scale logits_scaling mamba_dt_init_floor "
+    "mamba_dt_limit mamba_dt_max mamba_dt_min mamba_dt_rank mamba_hidden_act mamba_ssm_cache_dtype "
+    "mamba_ssm_dtype masked_softmax_fusion max_length max_seq_len max_window_layers min_length "
+    "mla_use_nope mm_tokens_per_image model_max_length model_type moe_apply_router_weight_on_input "
+    "moe_dtype moe_gate_act moe_norm_min moe_renormalize moe_routed_scaling_factor "
+    "moe_router_activation moe_router_activation_func moe_router_enable_expert_bias "
+    "moe_router_scaling_factor moe_use_aux_free mtp_use_dedicated_embeddings n_group "
+    "need_fp32_gate no_repeat_ngram_size no_rope_layer_interval norm_eps norm_epsilon "
+    "norm_expert_weight norm_topk_prob num_beam_groups num_beams num_expert_group "
+    "num_experts_per_group num_logits_to_keep num_return_sequences offset_alibi "
+    "order_of_interleaved_layers original_max_position_embeddings output_attentions "
+    "output_hidden_states output_router_logits output_scores pad_token_id partial_rotary_factor "
+    "partial_rotary_factors position_embedding_type prefix pretraining_tp problem_type "
+    "projection_dim projector_hidden_act pruned_heads qk_norm_type query_pre_attn_scalar "
+    "remove_invalid_values repetition_penalty rescale_prenorm_residual resid_pdrop "
+    "residual_dropout residual_in_fp32 residual_multiplier return_dict return_dict_in_generate "
+    "rms_norm_eps rope_interleave rope_local_base_freq rope_parameters rope_ratio rope_scaling "
+    "rope_theta rope_traditional rotary_dim rotary_emb_base rotary_pct routed_scaling_factor "
+    "router_aux_loss_coef router_jitter_noise score_function scoring_func sep_token_id seq_aux "
+    "slow_but_exact special_token_ids suppress_tokens swa_rope_theta swiglu_alpha swiglu_limit "
+    "swiglu_limits swiglu_limits_shared task_specific_params temperature tf_legacy_loss "
+    "tie_encoder_decoder time_step_floor time_step_limit time_step_max time_step_min "
+    "time_step_rank tokenizer_class top_k top_p topk_group topk_method torch_dtype torchscript "
+    "transformers_version typical_p unsloth_fixed unsloth_version use_bfloat16 "
+    "use_bidirectional_attention use_cache use_gemma_norm use_grouped_topk use_moe "
+    "use_moe_router_bias use_return_dict use_rmsnorm use_routing_bias use_sliding_window "
+    "video_token_id video_token_index vision_end_token_id vision_feature_layer "
+    "vision_feature_select_strategy vision_start_token_id vision_token_id word_embed_proj_dim "
+    "yarn_only_types z_loss_coefficient ";
 
 const OrrHuggingfaceType *orr_huggingface_type(const char *model_type) {
   for (guint i = 0; i < G_N_ELEMENTS(types); i++)
@@ -511,5 +335,6 @@ const char *orr_huggingface_types_foreign(const OrrNode *config) {
 }
 
 gboolean orr_huggingface_types_is_harmless(const char *key) {
-  return g_strv_contains(harmless, key);
+  g_autofree char *word = g_strconcat(" ", key, " ", NULL);
+  return !strchr(key, ' ') && strstr(harmless, word) != NULL;
 }

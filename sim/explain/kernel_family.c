@@ -49,168 +49,85 @@ static const OrrKernelFamily families[] = {
     {"copy", ORR_EXPLAIN_COPIES},
 };
 
-/* The first pattern that fits counts. All words of a pattern ('&' between them) are in the kernel's
- * name, in small letters. */
-static const char *const patterns[][2] = {
+/* The first pattern that fits counts; '|' stands between patterns. All words of a pattern ('&'
+ * between them) are in the kernel's name, in small letters. */
+static const struct {
+  const char *family, *patterns;
+} kernels[] = {
     /* communication */
-    {"nccl&sendrecv", "send-recv"},
-    {"nccl&allgather", "all-gather"},
-    {"nccl&reducescatter", "reduce-scatter"},
-    {"nccl&allreduce", "all-reduce"},
-    {"nccl&alltoall", "all-to-all"},
-    {"nccl&broadcast", "broadcast"},
-    {"nccl&reduce", "reduce to one"},
-    {"nccl", "collective"},
-    {"deep_ep&dispatch", "expert dispatch"},
-    {"deep_ep&combine", "expert combine"},
-    {"deep_ep", "collective"},
-    {"cross_device_reduce", "all-reduce"},
-    {"one_shot_all_reduce", "all-reduce"},
-    {"two_shot_all_reduce", "all-reduce"},
-    {"oneshotallreduce", "all-reduce"},
-    {"twoshotallreduce", "all-reduce"},
-    {"multimem_all_reduce", "all-reduce"},
-    {"multimem_all_gather", "all-gather"},
-    {"allreduce_fusion", "all-reduce"},
-    {"userbuffers&rs", "reduce-scatter"},
-    {"userbuffers&ag", "all-gather"},
-    {"userbuffers", "collective"},
-    {"nvshmem", "collective"},
+    {"send-recv", "nccl&sendrecv"},
+    {"all-gather", "nccl&allgather"},
+    {"reduce-scatter", "nccl&reducescatter"},
+    {"all-reduce", "nccl&allreduce"},
+    {"all-to-all", "nccl&alltoall"},
+    {"broadcast", "nccl&broadcast"},
+    {"reduce to one", "nccl&reduce"},
+    {"collective", "nccl"},
+    {"expert dispatch", "deep_ep&dispatch"},
+    {"expert combine", "deep_ep&combine"},
+    {"collective", "deep_ep"},
+    {"all-reduce", "cross_device_reduce|one_shot_all_reduce|two_shot_all_reduce|"
+                   "oneshotallreduce|twoshotallreduce|multimem_all_reduce"},
+    {"all-gather", "multimem_all_gather"},
+    {"all-reduce", "allreduce_fusion"},
+    {"reduce-scatter", "userbuffers&rs"},
+    {"all-gather", "userbuffers&ag"},
+    {"collective", "userbuffers|nvshmem"},
     /* copies, as CUPTI calls them */
-    {"memcpy htod", "copy to device"},
-    {"memcpy dtoh", "copy to host"},
-    {"copyhosttodevice", "copy to device"},
-    {"copydevicetohost", "copy to host"},
-    {"memcpy", "copy"},
-    {"copydevicetodevice", "copy"},
-    {"copybuffer", "copy"},
-    {"memset", "fill"},
-    {"fillbuffer", "fill"},
+    {"copy to device", "memcpy htod"},
+    {"copy to host", "memcpy dtoh"},
+    {"copy to device", "copyhosttodevice"},
+    {"copy to host", "copydevicetohost"},
+    {"copy", "memcpy|copydevicetodevice|copybuffer"},
+    {"fill", "memset|fillbuffer"},
     /* the update of the weights */
-    {"multi_tensor", "optimizer"},
-    {"adam", "optimizer"},
-    {"lamb_", "optimizer"},
-    {"sgd_", "optimizer"},
+    {"optimizer", "multi_tensor|adam|lamb_|sgd_"},
     /* attention */
-    {"reshape_and_cache", "cache"},
-    {"flash&bwd", "attention backward"},
-    {"flash&backward", "attention backward"},
-    {"flash&splitkv", "attention decode"},
-    {"flash&decode", "attention decode"},
-    {"flash&combine", "attention decode"},
-    {"flash", "attention forward"},
-    {"fmha&bwd", "attention backward"},
-    {"fmha&backward", "attention backward"},
-    {"fmha&dgrad", "attention backward"},
-    {"fmha", "attention forward"},
-    {"sdpa&bprop", "attention backward"},
-    {"sdpa&backward", "attention backward"},
-    {"sdpa", "attention forward"},
-    {"attn_bwd", "attention backward"},
-    {"bwd_attn", "attention backward"},
-    {"attn_fwd", "attention forward"},
-    {"attn&softmax", "softmax"},
-    {"paged_attention", "attention decode"},
-    {"batchdecode", "attention decode"},
-    {"batchprefill", "attention forward"},
-    {"_mla_", "attention decode"},
-    {"attention&bwd", "attention backward"},
-    {"attention&backward", "attention backward"},
-    {"attention", "attention forward"},
-    {"_mha", "attention forward"},
+    {"cache", "reshape_and_cache"},
+    {"attention backward", "flash&bwd|flash&backward"},
+    {"attention decode", "flash&splitkv|flash&decode|flash&combine"},
+    {"attention forward", "flash"},
+    {"attention backward", "fmha&bwd|fmha&backward|fmha&dgrad"},
+    {"attention forward", "fmha"},
+    {"attention backward", "sdpa&bprop|sdpa&backward"},
+    {"attention forward", "sdpa"},
+    {"attention backward", "attn_bwd|bwd_attn"},
+    {"attention forward", "attn_fwd"},
+    {"softmax", "attn&softmax"},
+    {"attention decode", "paged_attention|batchdecode"},
+    {"attention forward", "batchprefill"},
+    {"attention decode", "_mla_"},
+    {"attention backward", "attention&bwd|attention&backward"},
+    {"attention forward", "attention|_mha"},
     /* tables of recommenders: fbgemm is not a gemm */
-    {"fbgemm&permute", "copy kernel"},
-    {"fbgemm&embedding", "embedding"},
-    {"split_embedding", "embedding"},
-    {"fbgemm", "copy kernel"},
+    {"copy kernel", "fbgemm&permute"},
+    {"embedding", "fbgemm&embedding|split_embedding"},
+    {"copy kernel", "fbgemm"},
     /* experts */
-    {"fused_moe", "grouped gemm"},
-    {"grouped&gemm", "grouped gemm"},
-    {"group&gemm", "grouped gemm"},
-    {"moe&gemm", "grouped gemm"},
-    {"moe&topk", "moe routing"},
-    {"moe", "moe routing"},
-    {"unpermute", "moe routing"},
-    {"permute_kernel", "moe routing"},
-    {"topk", "moe routing"},
+    {"grouped gemm", "fused_moe|grouped&gemm|group&gemm|moe&gemm"},
+    {"moe routing", "moe&topk|moe|unpermute|permute_kernel|topk"},
     /* matrix products */
-    {"splitkreduce", "gemm"},
-    {"gemm", "gemm"},
-    {"nvjet", "gemm"},
-    {"cijk_", "gemm"},
-    {"gemv", "gemm"},
-    {"winograd", "convolution"},
-    {"convolve", "convolution"},
-    {"cudnn&conv", "convolution"},
-    {"xmma&fprop", "convolution"},
-    {"xmma&dgrad", "convolution"},
-    {"xmma&wgrad", "convolution"},
-    {"implicit_con", "convolution"},
-    {"scudnn", "convolution"},
-    {"cask_cudnn", "convolution"},
-    {"dgrad", "convolution"},
-    {"wgrad", "convolution"},
-    {"convolution", "convolution"},
-    {"xmma", "gemm"},
-    {"cutlass", "gemm"},
-    {"matmul", "gemm"},
-    {"triton_mm", "gemm"},
-    {"triton_tem", "gemm"},
-    {"_bmm", "gemm"},
-    {"marlin", "gemm"},
-    {"splitk", "gemm"},
+    {"gemm", "splitkreduce|gemm|nvjet|cijk_|gemv"},
+    {"convolution", "winograd|convolve|cudnn&conv|xmma&fprop|xmma&dgrad|xmma&wgrad|implicit_con|"
+                    "scudnn|cask_cudnn|dgrad|wgrad|convolution"},
+    {"gemm", "xmma|cutlass|matmul|triton_mm|triton_tem|_bmm|marlin|splitk"},
     /* kernels that memory bounds */
-    {"cross_entropy", "cross entropy"},
-    {"crossentropy", "cross entropy"},
-    {"nll_loss", "cross entropy"},
-    {"logsoftmax", "cross entropy"},
-    {"log_softmax", "cross entropy"},
-    {"norm", "norm"},
-    {"bn_fw", "norm"},
-    {"bn_bw", "norm"},
-    {"rotary", "rope"},
-    {"rope", "rope"},
-    {"swiglu", "activation"},
-    {"silu", "activation"},
-    {"gelu", "activation"},
-    {"relu", "activation"},
-    {"glu_", "activation"},
-    {"act_and_mul", "activation"},
-    {"threshold_kernel", "activation"},
-    {"clamp_min", "activation"},
+    {"cross entropy", "cross_entropy|crossentropy|nll_loss|logsoftmax|log_softmax"},
+    {"norm", "norm|bn_fw|bn_bw"},
+    {"rope", "rotary|rope"},
+    {"activation", "swiglu|silu|gelu|relu|glu_|act_and_mul|threshold_kernel|clamp_min"},
     {"softmax", "softmax"},
     {"dropout", "dropout"},
     {"embedding", "embedding"},
-    {"quant", "quantise"},
-    {"cast_transpose", "quantise"},
-    {"amax", "quantise"},
-    {"selective_scan", "scan"},
-    {"chunk_scan", "scan"},
-    {"causal_conv1d", "scan"},
-    {"sampling", "sampling"},
-    {"argmax", "sampling"},
-    {"pool", "pooling"},
-    {"radixsort", "moe routing"},
-    {"sort", "moe routing"},
-    {"catarray", "copy kernel"},
-    {"copy", "copy kernel"},
-    {"transpose", "copy kernel"},
-    {"nchwtonhwc", "copy kernel"},
-    {"nhwctonchw", "copy kernel"},
-    {"gather", "copy kernel"},
-    {"scatter", "copy kernel"},
-    {"index", "copy kernel"},
-    {"triton_red", "reduce"},
-    {"triton_per", "reduce"},
-    {"reduce", "reduce"},
-    {"scan", "reduce"},
-    {"triton_poi", "elementwise"},
-    {"elementwise", "elementwise"},
-    {"fillfunctor", "elementwise"},
-    {"cudafunctor", "elementwise"},
-    {"op_tensor_kernel", "elementwise"},
-    {"distribution", "elementwise"},
-    {"foreach", "elementwise"},
+    {"quantise", "quant|cast_transpose|amax"},
+    {"scan", "selective_scan|chunk_scan|causal_conv1d"},
+    {"sampling", "sampling|argmax"},
+    {"pooling", "pool"},
+    {"moe routing", "radixsort|sort"},
+    {"copy kernel", "catarray|copy|transpose|nchwtonhwc|nhwctonchw|gather|scatter|index"},
+    {"reduce", "triton_red|triton_per|reduce|scan"},
+    {"elementwise", "triton_poi|elementwise|fillfunctor|cudafunctor|op_tensor_kernel|"
+                    "distribution|foreach"},
 };
 
 static const OrrKernelFamily *find(const char *name) {
@@ -226,23 +143,26 @@ const OrrKernelFamily *orr_kernel_family_named(const char *name, OrrExplainKind 
   return family ? family : find("unknown");
 }
 
-static gboolean fits(const char *name, const char *pattern) {
+/* Whether one of @patterns fits. */
+static gboolean fits(const char *name, const char *patterns) {
   char word[32];
-  while (*pattern) {
-    const gsize length = strcspn(pattern, "&");
-    g_strlcpy(word, pattern, MIN(length + 1, sizeof word));
-    if (!strstr(name, word)) return FALSE;
-    pattern += length + (pattern[length] == '&');
+  gboolean all = TRUE;
+  for (const char *at = patterns;; at++) {
+    const gsize length = strcspn(at, "&|");
+    g_strlcpy(word, at, MIN(length + 1, sizeof word));
+    all = all && strstr(name, word);
+    at += length;
+    if (*at != '&' && (all || !*at)) return all;
+    all = all || *at == '|';
   }
-  return TRUE;
 }
 
 const OrrKernelFamily *orr_kernel_family_of(const char *kernel) {
   if (g_str_has_prefix(kernel, "orrery::"))
     return orr_kernel_family_named(kernel + strlen("orrery::"), ORR_EXPLAIN_UNKNOWN);
   g_autofree char *lower = g_ascii_strdown(kernel, -1);
-  for (guint i = 0; i < G_N_ELEMENTS(patterns); i++)
-    if (fits(lower, patterns[i][0]))
-      return orr_kernel_family_named(patterns[i][1], ORR_EXPLAIN_UNKNOWN);
+  for (guint i = 0; i < G_N_ELEMENTS(kernels); i++)
+    if (fits(lower, kernels[i].patterns))
+      return orr_kernel_family_named(kernels[i].family, ORR_EXPLAIN_UNKNOWN);
   return find("unknown");
 }

@@ -8,7 +8,6 @@
  *
  * InferenceX has rates per GPU: the output's of the GPUs that decode, all tokens' of all GPUs.
  */
-
 #include "sim/base/csv.h"
 #include "sim/base/json.h"
 #include "sim/base/yaml_foreign.h"
@@ -48,53 +47,11 @@ static const Key keys[] = {
     {"output_token_throughput.avg", ORR_BENCH_OUTPUT_RATE, 1},
     {"total_token_throughput", ORR_BENCH_TOTAL_RATE, 1},
     {"total_throughput", ORR_BENCH_TOTAL_RATE, 1},
-    {"mean_ttft_ms", ORR_BENCH_TTFT_MEAN, 1e-3},
-    {"median_ttft_ms", ORR_BENCH_TTFT_P50, 1e-3},
-    {"p90_ttft_ms", ORR_BENCH_TTFT_P90, 1e-3},
-    {"p99_ttft_ms", ORR_BENCH_TTFT_P99, 1e-3},
-    {"mean_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3},
-    {"median_tpot_ms", ORR_BENCH_TPOT_P50, 1e-3},
-    {"p90_tpot_ms", ORR_BENCH_TPOT_P90, 1e-3},
-    {"p99_tpot_ms", ORR_BENCH_TPOT_P99, 1e-3},
-    {"mean_itl_ms", ORR_BENCH_ITL_MEAN, 1e-3},
-    {"median_itl_ms", ORR_BENCH_ITL_P50, 1e-3},
-    {"p99_itl_ms", ORR_BENCH_ITL_P99, 1e-3},
-    {"mean_e2el_ms", ORR_BENCH_E2E_MEAN, 1e-3},
-    {"median_e2el_ms", ORR_BENCH_E2E_P50, 1e-3},
-    {"p99_e2el_ms", ORR_BENCH_E2E_P99, 1e-3},
-    {"mean_e2e_latency_ms", ORR_BENCH_E2E_MEAN, 1e-3},
-    {"median_e2e_latency_ms", ORR_BENCH_E2E_P50, 1e-3},
-    {"p99_e2e_latency_ms", ORR_BENCH_E2E_P99, 1e-3},
-    {"mean_ttft", ORR_BENCH_TTFT_MEAN, 1},
-    {"median_ttft", ORR_BENCH_TTFT_P50, 1},
-    {"p99_ttft", ORR_BENCH_TTFT_P99, 1},
-    {"mean_tpot", ORR_BENCH_TPOT_MEAN, 1},
-    {"median_tpot", ORR_BENCH_TPOT_P50, 1},
-    {"p99_tpot", ORR_BENCH_TPOT_P99, 1},
-    {"mean_e2el", ORR_BENCH_E2E_MEAN, 1},
-    {"median_e2el", ORR_BENCH_E2E_P50, 1},
-    {"p99_e2el", ORR_BENCH_E2E_P99, 1},
-    {"time_to_first_token.avg", ORR_BENCH_TTFT_MEAN, 0},
-    {"time_to_first_token.p50", ORR_BENCH_TTFT_P50, 0},
-    {"time_to_first_token.p90", ORR_BENCH_TTFT_P90, 0},
-    {"time_to_first_token.p99", ORR_BENCH_TTFT_P99, 0},
-    {"ttft.avg", ORR_BENCH_TTFT_MEAN, 0},
-    {"ttft.p50", ORR_BENCH_TTFT_P50, 0},
-    {"ttft.p99", ORR_BENCH_TTFT_P99, 0},
-    {"inter_token_latency.avg", ORR_BENCH_TPOT_MEAN, 0},
-    {"inter_token_latency.p50", ORR_BENCH_TPOT_P50, 0},
-    {"inter_token_latency.p99", ORR_BENCH_TPOT_P99, 0},
-    {"request_latency.avg", ORR_BENCH_E2E_MEAN, 0},
-    {"request_latency.p50", ORR_BENCH_E2E_P50, 0},
-    {"request_latency.p99", ORR_BENCH_E2E_P99, 0},
     /* vllm bench throughput, latency */
     {"num_requests", ORR_BENCH_REQUESTS, 1},
     {"elapsed_time", ORR_BENCH_DURATION, 1},
     {"requests_per_second", ORR_BENCH_REQUEST_RATE, 1},
     {"tokens_per_second", ORR_BENCH_TOTAL_RATE, 1},
-    {"avg_latency", ORR_BENCH_E2E_MEAN, 1},
-    {"percentiles.50", ORR_BENCH_E2E_P50, 1},
-    {"percentiles.99", ORR_BENCH_E2E_P99, 1},
     /* trtllm-bench --report_json */
     {"request_info.num_requests", ORR_BENCH_REQUESTS, 1},
     {"request_info.avg_input_length", ORR_BENCH_INPUT_TOKENS, 1},
@@ -103,24 +60,12 @@ static const Key keys[] = {
     {"performance.system_output_throughput_tok_s", ORR_BENCH_OUTPUT_RATE, 1},
     {"performance.system_total_throughput_tok_s", ORR_BENCH_TOTAL_RATE, 1},
     {"performance.total_latency_ms", ORR_BENCH_DURATION, 1e-3},
-    {"performance.avg_request_latency_ms", ORR_BENCH_E2E_MEAN, 1e-3},
-    {"streaming_metrics.avg_ttft_ms", ORR_BENCH_TTFT_MEAN, 1e-3},
-    {"streaming_metrics.avg_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3},
-    {"performance.streaming_metrics.avg_ttft_ms", ORR_BENCH_TTFT_MEAN, 1e-3},
-    {"performance.streaming_metrics.avg_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3},
     /* LLMPerf; its latency between tokens counts the first one, too, and is left out */
     {"num_concurrent_requests", ORR_BENCH_CONCURRENCY, 1},
     {"results_num_completed_requests", ORR_BENCH_REQUESTS, 1},
     {"results_number_errors", ORR_BENCH_FAILED, 1},
     {"results_number_input_tokens_mean", ORR_BENCH_INPUT_TOKENS, 1},
     {"results_number_output_tokens_mean", ORR_BENCH_OUTPUT_TOKENS, 1},
-    {"results_ttft_s_mean", ORR_BENCH_TTFT_MEAN, 1},
-    {"results_ttft_s_quantiles_p50", ORR_BENCH_TTFT_P50, 1},
-    {"results_ttft_s_quantiles_p90", ORR_BENCH_TTFT_P90, 1},
-    {"results_ttft_s_quantiles_p99", ORR_BENCH_TTFT_P99, 1},
-    {"results_end_to_end_latency_s_mean", ORR_BENCH_E2E_MEAN, 1},
-    {"results_end_to_end_latency_s_quantiles_p50", ORR_BENCH_E2E_P50, 1},
-    {"results_end_to_end_latency_s_quantiles_p99", ORR_BENCH_E2E_P99, 1},
     {"results_num_completed_requests_per_min", ORR_BENCH_REQUEST_RATE, 1.0 / 60},
     {"results_mean_output_throughput_token_per_s", ORR_BENCH_OUTPUT_RATE, 1},
     /* GuideLLM, an item of `benchmarks` */
@@ -135,17 +80,6 @@ static const Key keys[] = {
     {"metrics.requests_per_second.successful.mean", ORR_BENCH_REQUEST_RATE, 1},
     {"metrics.output_tokens_per_second.successful.mean", ORR_BENCH_OUTPUT_RATE, 1},
     {"metrics.tokens_per_second.successful.mean", ORR_BENCH_TOTAL_RATE, 1},
-    {"metrics.time_to_first_token_ms.successful.mean", ORR_BENCH_TTFT_MEAN, 1e-3},
-    {"metrics.time_to_first_token_ms.successful.median", ORR_BENCH_TTFT_P50, 1e-3},
-    {"metrics.time_to_first_token_ms.successful.percentiles.p90", ORR_BENCH_TTFT_P90, 1e-3},
-    {"metrics.time_to_first_token_ms.successful.percentiles.p99", ORR_BENCH_TTFT_P99, 1e-3},
-    {"metrics.inter_token_latency_ms.successful.mean", ORR_BENCH_TPOT_MEAN, 1e-3},
-    {"metrics.inter_token_latency_ms.successful.median", ORR_BENCH_TPOT_P50, 1e-3},
-    {"metrics.inter_token_latency_ms.successful.percentiles.p90", ORR_BENCH_TPOT_P90, 1e-3},
-    {"metrics.inter_token_latency_ms.successful.percentiles.p99", ORR_BENCH_TPOT_P99, 1e-3},
-    {"metrics.request_latency.successful.mean", ORR_BENCH_E2E_MEAN, 1},
-    {"metrics.request_latency.successful.median", ORR_BENCH_E2E_P50, 1},
-    {"metrics.request_latency.successful.percentiles.p99", ORR_BENCH_E2E_P99, 1},
     /* inference-perf */
     {"load_summary.requested_rate", ORR_BENCH_RATE, 1},
     {"load_summary.concurrency", ORR_BENCH_CONCURRENCY, 1},
@@ -156,17 +90,6 @@ static const Key keys[] = {
     {"successes.throughput.requests_per_sec", ORR_BENCH_REQUEST_RATE, 1},
     {"successes.throughput.output_tokens_per_sec", ORR_BENCH_OUTPUT_RATE, 1},
     {"successes.throughput.total_tokens_per_sec", ORR_BENCH_TOTAL_RATE, 1},
-    {"successes.latency.time_to_first_token.mean", ORR_BENCH_TTFT_MEAN, 1},
-    {"successes.latency.time_to_first_token.median", ORR_BENCH_TTFT_P50, 1},
-    {"successes.latency.time_to_first_token.p90", ORR_BENCH_TTFT_P90, 1},
-    {"successes.latency.time_to_first_token.p99", ORR_BENCH_TTFT_P99, 1},
-    {"successes.latency.time_per_output_token.mean", ORR_BENCH_TPOT_MEAN, 1},
-    {"successes.latency.time_per_output_token.median", ORR_BENCH_TPOT_P50, 1},
-    {"successes.latency.time_per_output_token.p90", ORR_BENCH_TPOT_P90, 1},
-    {"successes.latency.time_per_output_token.p99", ORR_BENCH_TPOT_P99, 1},
-    {"successes.latency.request_latency.mean", ORR_BENCH_E2E_MEAN, 1},
-    {"successes.latency.request_latency.median", ORR_BENCH_E2E_P50, 1},
-    {"successes.latency.request_latency.p99", ORR_BENCH_E2E_P99, 1},
     /* llm-d's benchmark report */
     {"metrics.time.duration", ORR_BENCH_DURATION, 1},
     {"metrics.requests.total", ORR_BENCH_REQUESTS, 1},
@@ -176,17 +99,54 @@ static const Key keys[] = {
     {"metrics.throughput.requests_per_sec", ORR_BENCH_REQUEST_RATE, 1},
     {"metrics.throughput.output_tokens_per_sec", ORR_BENCH_OUTPUT_RATE, 1},
     {"metrics.throughput.total_tokens_per_sec", ORR_BENCH_TOTAL_RATE, 1},
-    {"metrics.latency.time_to_first_token.mean", ORR_BENCH_TTFT_MEAN, 0},
-    {"metrics.latency.time_to_first_token.p50", ORR_BENCH_TTFT_P50, 0},
-    {"metrics.latency.time_to_first_token.p90", ORR_BENCH_TTFT_P90, 0},
-    {"metrics.latency.time_to_first_token.p99", ORR_BENCH_TTFT_P99, 0},
-    {"metrics.latency.time_per_output_token.mean", ORR_BENCH_TPOT_MEAN, 0},
-    {"metrics.latency.time_per_output_token.p50", ORR_BENCH_TPOT_P50, 0},
-    {"metrics.latency.time_per_output_token.p90", ORR_BENCH_TPOT_P90, 0},
-    {"metrics.latency.time_per_output_token.p99", ORR_BENCH_TPOT_P99, 0},
-    {"metrics.latency.request_latency.mean", ORR_BENCH_E2E_MEAN, 0},
-    {"metrics.latency.request_latency.p50", ORR_BENCH_E2E_P50, 0},
-    {"metrics.latency.request_latency.p99", ORR_BENCH_E2E_P99, 0},
+};
+
+/* Keys of latencies: each of @words in the place of '*' is the key of one value, from @mean on in
+ * the order of OrrBenchValue; '-': the tool has none. */
+static const struct {
+  const char *key;
+  int mean;
+  double scale;
+  const char *words;
+} latencies[] = {
+    /* vLLM, SGLang, InferenceX */
+    {"*_ttft_ms", ORR_BENCH_TTFT_MEAN, 1e-3, "mean median p90 p99"},
+    {"*_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3, "mean median p90 p99"},
+    {"*_itl_ms", ORR_BENCH_ITL_MEAN, 1e-3, "mean median p99"},
+    {"*_e2el_ms", ORR_BENCH_E2E_MEAN, 1e-3, "mean median p99"},
+    {"*_e2e_latency_ms", ORR_BENCH_E2E_MEAN, 1e-3, "mean median p99"},
+    {"*_ttft", ORR_BENCH_TTFT_MEAN, 1, "mean median - p99"},
+    {"*_tpot", ORR_BENCH_TPOT_MEAN, 1, "mean median - p99"},
+    {"*_e2el", ORR_BENCH_E2E_MEAN, 1, "mean median p99"},
+    /* AIPerf, GenAI-Perf */
+    {"time_to_first_token.*", ORR_BENCH_TTFT_MEAN, 0, "avg p50 p90 p99"},
+    {"ttft.*", ORR_BENCH_TTFT_MEAN, 0, "avg p50 - p99"},
+    {"inter_token_latency.*", ORR_BENCH_TPOT_MEAN, 0, "avg p50 - p99"},
+    {"request_latency.*", ORR_BENCH_E2E_MEAN, 0, "avg p50 p99"},
+    /* vllm bench latency; trtllm-bench --report_json */
+    {"*", ORR_BENCH_E2E_MEAN, 1, "avg_latency percentiles.50 percentiles.99"},
+    {"performance.*_request_latency_ms", ORR_BENCH_E2E_MEAN, 1e-3, "avg"},
+    {"streaming_metrics.*_ttft_ms", ORR_BENCH_TTFT_MEAN, 1e-3, "avg"},
+    {"streaming_metrics.*_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3, "avg"},
+    {"performance.streaming_metrics.*_ttft_ms", ORR_BENCH_TTFT_MEAN, 1e-3, "avg"},
+    {"performance.streaming_metrics.*_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3, "avg"},
+    /* LLMPerf */
+    {"results_ttft_s_*", ORR_BENCH_TTFT_MEAN, 1, "mean quantiles_p50 quantiles_p90 quantiles_p99"},
+    {"results_end_to_end_latency_s_*", ORR_BENCH_E2E_MEAN, 1, "mean quantiles_p50 quantiles_p99"},
+    /* GuideLLM */
+    {"metrics.time_to_first_token_ms.successful.*", ORR_BENCH_TTFT_MEAN, 1e-3,
+     "mean median percentiles.p90 percentiles.p99"},
+    {"metrics.inter_token_latency_ms.successful.*", ORR_BENCH_TPOT_MEAN, 1e-3,
+     "mean median percentiles.p90 percentiles.p99"},
+    {"metrics.request_latency.successful.*", ORR_BENCH_E2E_MEAN, 1, "mean median percentiles.p99"},
+    /* inference-perf */
+    {"successes.latency.time_to_first_token.*", ORR_BENCH_TTFT_MEAN, 1, "mean median p90 p99"},
+    {"successes.latency.time_per_output_token.*", ORR_BENCH_TPOT_MEAN, 1, "mean median p90 p99"},
+    {"successes.latency.request_latency.*", ORR_BENCH_E2E_MEAN, 1, "mean median p99"},
+    /* llm-d's benchmark report */
+    {"metrics.latency.time_to_first_token.*", ORR_BENCH_TTFT_MEAN, 0, "mean p50 p90 p99"},
+    {"metrics.latency.time_per_output_token.*", ORR_BENCH_TPOT_MEAN, 0, "mean p50 p90 p99"},
+    {"metrics.latency.request_latency.*", ORR_BENCH_E2E_MEAN, 0, "mean p50 p99"},
 };
 
 /* One object, flat: key -> text. */
@@ -288,6 +248,17 @@ static void put_value(OrrBenchResult *result, const Flat *flat, const Key *key) 
         number * (key->scale > 0 ? key->scale : unit_scale(flat, key->key));
 }
 
+static void put_latencies(OrrBenchResult *result, const Flat *flat) {
+  for (guint i = 0; i < G_N_ELEMENTS(latencies); i++) {
+    g_auto(GStrv) words = g_strsplit(latencies[i].words, " ", -1);
+    g_auto(GStrv) ends = g_strsplit(latencies[i].key, "*", 2);
+    for (int k = 0; words[k]; k++) {
+      g_autofree char *key = g_strconcat(ends[0], words[k], ends[1], NULL);
+      put_value(result, flat, &(Key){key, latencies[i].mean + k, latencies[i].scale});
+    }
+  }
+}
+
 /* Means per request from the tokens of all requests. */
 static void put_totals(OrrBenchResult *result, const Flat *flat) {
   static const struct {
@@ -380,6 +351,7 @@ static void add_result(OrrBenchInput *input, const Flat *flat, OrrPlace place) {
                                       "scenario.model.name"};
   OrrBenchResult *result = orr_bench_result_new(tool_of(flat), place);
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++) put_value(result, flat, &keys[i]);
+  put_latencies(result, flat);
   put_totals(result, flat);
   put_strategy(result, flat);
   put_per_gpu(result, flat);

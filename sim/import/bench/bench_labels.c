@@ -10,7 +10,6 @@
  * Labels differ by version ("Max request concurrency", "Maximum request concurrency", "Max reqeuest
  * concurrency"); unknown ones are skipped. A file can hold several blocks among other lines.
  */
-
 #include "sim/import/bench/bench.h"
 
 enum { TOTAL_INPUT = ORR_BENCH_N_VALUES, TOTAL_OUTPUT, MODEL };

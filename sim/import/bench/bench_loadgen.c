@@ -13,7 +13,6 @@
  *
  * Source: loadgen/results.cc of mlcommons/inference, 4.0 to 5.1.
  */
-
 #include "sim/import/bench/bench.h"
 
 static const struct {

@@ -7,7 +7,6 @@
  *
  * Megatron-DeepSpeed writes seconds ("(s)") and "TFLOPs:".
  */
-
 #include "sim/import/bench/bench_steps.h"
 
 static gboolean recognise(const OrrBenchInput *input) {
@@ -19,7 +18,8 @@ static void add_number(GArray *values, const char *line, const char *label) {
   if (orr_bench_steps_number(line, label, &number)) g_array_append_val(values, number);
 }
 
-static void read_line(OrrBenchInput *input, OrrBenchSteps *steps, const char *line, guint i) {
+static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
+  (void)user;
   double number = 0;
   gboolean is_step = TRUE;
   if (orr_bench_steps_number(line, "elapsed time per iteration (ms):", &number))
@@ -27,23 +27,17 @@ static void read_line(OrrBenchInput *input, OrrBenchSteps *steps, const char *li
   else
     is_step = orr_bench_steps_number(line, "elapsed time per iteration (s):", &number);
   if (is_step && number > 0) {
-    if (steps->seconds->len == 0)
-      steps->place = (OrrPlace){.file = input->file, .line = (int)i + 1, .column = 1};
     g_array_append_val(steps->seconds, number);
     add_number(steps->tflops, line, "throughput per GPU (TFLOP/s/GPU):");
     add_number(steps->tflops, line, "TFLOPs:");
     orr_bench_steps_number(line, "global batch size:", &steps->global_batch);
   }
   if (strstr(line, "memory (MB)") && orr_bench_steps_number(line, "max allocated:", &number))
-    steps->memory = fmax(isnan(steps->memory) ? 0 : steps->memory, number * 1048576);
+    steps->memory = fmax(steps->memory, number * 1048576);
 }
 
 static void read(OrrBenchInput *input) {
-  g_auto(GStrv) lines = g_strsplit(input->text, "\n", -1);
-  OrrBenchSteps steps = orr_bench_steps_new();
-  for (guint i = 0; lines[i]; i++) read_line(input, &steps, lines[i], i);
-  orr_bench_steps_end(input, &steps, "megatron-lm");
-  orr_bench_steps_clear(&steps);
+  orr_bench_steps_read(input, "megatron-lm", read_line, NULL);
 }
 
 const OrrBenchReader orr_bench_megatron = {

@@ -7,14 +7,14 @@
  * log has only the throughput, in samples per second, it is the global batch divided by that.
  * submission_platform is not trusted: templates leave it wrong.
  */
-
 #include "sim/import/bench/bench_steps.h"
 
 static gboolean recognise(const OrrBenchInput *input) {
   return strstr(input->text, ":::MLLOG") != NULL;
 }
 
-static void read_line(OrrBenchInput *input, OrrBenchSteps *steps, const char *line, guint i) {
+static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
+  (void)user;
   double number = 0;
   if (!strstr(line, ":::MLLOG")) return;
   if (strstr(line, "\"key\": \"global_batch_size\""))
@@ -26,18 +26,10 @@ static void read_line(OrrBenchInput *input, OrrBenchSteps *steps, const char *li
     number = steps->global_batch / number;
   }
   if (!(number > 0)) return;
-  if (steps->seconds->len == 0)
-    steps->place = (OrrPlace){.file = input->file, .line = (int)i + 1, .column = 1};
   g_array_append_val(steps->seconds, number);
 }
 
-static void read(OrrBenchInput *input) {
-  g_auto(GStrv) lines = g_strsplit(input->text, "\n", -1);
-  OrrBenchSteps steps = orr_bench_steps_new();
-  for (guint i = 0; lines[i]; i++) read_line(input, &steps, lines[i], i);
-  orr_bench_steps_end(input, &steps, "mlperf");
-  orr_bench_steps_clear(&steps);
-}
+static void read(OrrBenchInput *input) { orr_bench_steps_read(input, "mlperf", read_line, NULL); }
 
 const OrrBenchReader orr_bench_mlperf = {
     .name = "mlperf",

@@ -4,7 +4,6 @@
  *   Training epoch 0, iteration 7/49 | global_batch_size: 512 | train_step_timing in s: 7.17 | ...
  *   Epoch 0: :  4%| | 7/50 [..., global_step=7.000, train_step_timing in s=7.17]
  */
-
 #include "sim/import/bench/bench_steps.h"
 
 static const char timing[] = "train_step_timing in s";
@@ -20,27 +19,16 @@ static gboolean number_at(const char *line, const char *label, double *ret_value
          orr_bench_steps_number(line, equals, ret_value);
 }
 
-static void read_line(OrrBenchInput *input, OrrBenchSteps *steps, const char *line, int number) {
+static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
+  (void)user;
   double seconds = 0, tflops = 0, batch = 0;
   if (!number_at(line, timing, &seconds)) return;
-  if (steps->seconds->len == 0)
-    steps->place = (OrrPlace){.file = input->file, .line = number, .column = 1};
   g_array_append_val(steps->seconds, seconds);
   if (number_at(line, "TFLOPS_per_GPU", &tflops)) g_array_append_val(steps->tflops, tflops);
   if (number_at(line, "global_batch_size", &batch)) steps->global_batch = batch;
 }
 
-/* A progress bar writes its states over each other, with carriage returns between. */
-static void read(OrrBenchInput *input) {
-  g_auto(GStrv) lines = g_strsplit(input->text, "\n", -1);
-  OrrBenchSteps steps = orr_bench_steps_new();
-  for (guint i = 0; lines[i]; i++) {
-    g_auto(GStrv) states = g_strsplit(lines[i], "\r", -1);
-    for (char **state = states; *state; state++) read_line(input, &steps, *state, (int)i + 1);
-  }
-  orr_bench_steps_end(input, &steps, "nemo");
-  orr_bench_steps_clear(&steps);
-}
+static void read(OrrBenchInput *input) { orr_bench_steps_read(input, "nemo", read_line, NULL); }
 
 const OrrBenchReader orr_bench_nemo = {
     .name = "nemo",

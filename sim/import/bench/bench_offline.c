@@ -22,7 +22,6 @@
  * Source: vllm/benchmarks/throughput.py and latency.py, vLLM 0.2 to 0.19;
  * python/sglang/bench_one_batch.py of SGLang 0.4 to 0.5.
  */
-
 #include "sim/import/bench/bench.h"
 
 /* "Throughput: " and the rates behind it, each by what follows its number. */

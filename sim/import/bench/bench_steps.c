@@ -3,6 +3,8 @@
  */
 #include "sim/import/bench/bench_steps.h"
 
+#include "sim/base/number.h"
+
 OrrBenchSteps orr_bench_steps_new(void) {
   return (OrrBenchSteps){.seconds = g_array_new(FALSE, FALSE, sizeof(double)),
                          .tflops = g_array_new(FALSE, FALSE, sizeof(double)),
@@ -23,27 +25,27 @@ void orr_bench_steps_clear(OrrBenchSteps *steps) {
   g_array_unref(steps->update);
 }
 
-static gint by_value(gconstpointer a, gconstpointer b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
 double orr_bench_steps_median(const GArray *values, guint skipped) {
   if (values->len <= skipped) return NAN;
   g_autoptr(GArray) rest = g_array_new(FALSE, FALSE, sizeof(double));
   g_array_append_vals(rest, &g_array_index(values, double, skipped), values->len - skipped);
-  g_array_sort(rest, by_value);
+  g_array_sort(rest, orr_number_compare);
   const guint half = rest->len / 2;
   const double upper = g_array_index(rest, double, half);
   return rest->len % 2 ? upper : (upper + g_array_index(rest, double, half - 1)) / 2;
 }
 
-void orr_bench_steps_end(OrrBenchInput *input, OrrBenchSteps *steps, const char *tool) {
-  guint n = MAX(steps->seconds->len, steps->tokens->len);
-  n = MAX(n, MAX(steps->samples->len, steps->generation->len));
+static guint n_steps(const OrrBenchSteps *steps) {
+  const guint n = MAX(steps->seconds->len, steps->tokens->len);
+  return MAX(n, MAX(steps->samples->len, steps->generation->len));
+}
+
+static void add_result(OrrBenchInput *input, const OrrBenchSteps *steps, const char *tool,
+                       OrrPlace place) {
+  const guint n = n_steps(steps);
   if (n == 0) return;
   const guint skipped = n == 1 ? 0 : CLAMP(n / 10, 1, 10);
-  OrrBenchResult *result = orr_bench_result_new(tool, steps->place);
+  OrrBenchResult *result = orr_bench_result_new(tool, place);
   result->values[ORR_BENCH_ITERATION] = orr_bench_steps_median(steps->seconds, skipped);
   result->values[ORR_BENCH_ITERATIONS] = n - skipped;
   result->values[ORR_BENCH_WARM_UP] = skipped;
@@ -55,6 +57,20 @@ void orr_bench_steps_end(OrrBenchInput *input, OrrBenchSteps *steps, const char 
   result->values[ORR_BENCH_UPDATE] = orr_bench_steps_median(steps->update, skipped);
   result->values[ORR_BENCH_MEMORY] = steps->memory;
   g_ptr_array_add(input->results, result);
+}
+
+void orr_bench_steps_read(OrrBenchInput *input, const char *tool, OrrBenchStepLine read_line,
+                          gconstpointer user) {
+  g_auto(GStrv) lines = g_strsplit(input->text, "\n", -1);
+  OrrBenchSteps steps = orr_bench_steps_new();
+  OrrPlace place = {.file = input->file, .column = 1}; /* of the first step */
+  for (guint i = 0; lines[i]; i++) {
+    g_auto(GStrv) states = g_strsplit(lines[i], "\r", -1);
+    if (n_steps(&steps) == 0) place.line = (int)i + 1;
+    for (char **state = states; *state; state++) read_line(&steps, *state, user);
+  }
+  add_result(input, &steps, tool, place);
+  orr_bench_steps_clear(&steps);
 }
 
 gboolean orr_bench_steps_number(const char *line, const char *label, double *ret_value) {

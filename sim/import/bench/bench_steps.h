@@ -9,15 +9,19 @@ typedef struct {
   GArray *seconds, *tflops, *tokens;     /* of double; steps, in order */
   GArray *samples, *generation, *update; /* the same */
   double memory, global_batch;           /* NaN: not printed */
-  OrrPlace place;                        /* of the first step */
 } OrrBenchSteps;
 
 OrrBenchSteps orr_bench_steps_new(void);
 void orr_bench_steps_clear(OrrBenchSteps *steps);
 
-/* Appends the result of @steps, if there are any: medians of all but the first tenth of the steps,
- * at least one and at most ten (first steps compile, tune and allocate). */
-void orr_bench_steps_end(OrrBenchInput *input, OrrBenchSteps *steps, const char *tool);
+/* Adds to @steps what @line says of a step, if it is the line of one. @user: the reader's own. */
+typedef void (*OrrBenchStepLine)(OrrBenchSteps *steps, const char *line, gconstpointer user);
+
+/* Reads all lines, and all states of progress bars, which carriage returns divide. Appends a result
+ * if there are steps: medians of all but the first tenth of the steps, at least one and at most ten
+ * (first steps compile, tune and allocate). */
+void orr_bench_steps_read(OrrBenchInput *input, const char *tool, OrrBenchStepLine read_line,
+                          gconstpointer user);
 
 /* The median of all but the first @skipped; NaN where nothing is left. */
 double orr_bench_steps_median(const GArray *values, guint skipped);

@@ -7,7 +7,6 @@
  * drawn with box characters. A label can take two rows; the second has empty cells. "N/A" stands
  * for an absent value. A file can hold several tables.
  */
-
 #include "sim/import/bench/bench.h"
 
 enum { MOST_CELLS = 16 };

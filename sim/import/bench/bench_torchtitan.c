@@ -5,7 +5,6 @@
  *
  * "wps" in older versions. tps counts tokens per second and GPU; the log has no step times.
  */
-
 #include "sim/import/bench/bench_steps.h"
 
 static gboolean recognise(const OrrBenchInput *input) {
@@ -13,25 +12,20 @@ static gboolean recognise(const OrrBenchInput *input) {
                               0, 0);
 }
 
-static void read_line(OrrBenchInput *input, OrrBenchSteps *steps, const char *line, guint i) {
+static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
+  (void)user;
   double tokens = 0, memory = 0, tflops = 0;
   if (!strstr(line, "step:") || !(orr_bench_steps_number(line, "tps:", &tokens) ||
                                   orr_bench_steps_number(line, "wps:", &tokens)))
     return;
-  if (steps->tokens->len == 0)
-    steps->place = (OrrPlace){.file = input->file, .line = (int)i + 1, .column = 1};
   g_array_append_val(steps->tokens, tokens);
   if (orr_bench_steps_number(line, "tflops:", &tflops)) g_array_append_val(steps->tflops, tflops);
   if (orr_bench_steps_number(line, "memory:", &memory))
-    steps->memory = fmax(isnan(steps->memory) ? 0 : steps->memory, memory * 1073741824);
+    steps->memory = fmax(steps->memory, memory * 1073741824);
 }
 
 static void read(OrrBenchInput *input) {
-  g_auto(GStrv) lines = g_strsplit(input->text, "\n", -1);
-  OrrBenchSteps steps = orr_bench_steps_new();
-  for (guint i = 0; lines[i]; i++) read_line(input, &steps, lines[i], i);
-  orr_bench_steps_end(input, &steps, "torchtitan");
-  orr_bench_steps_clear(&steps);
+  orr_bench_steps_read(input, "torchtitan", read_line, NULL);
 }
 
 const OrrBenchReader orr_bench_torchtitan = {

@@ -23,7 +23,6 @@
  * Sources: the print statements of each project's trainer in 2025 and 2026. verl's perf/throughput
  * counts tokens of prompts and responses per second and GPU.
  */
-
 #include "sim/import/bench/bench_steps.h"
 
 typedef enum {
@@ -40,14 +39,16 @@ typedef enum {
 
 enum { MOST_FIELDS = 6 };
 
-static const struct {
+typedef struct {
   const char *tool, *sign; /* the sign is in no other tool's log */
   struct {
     const char *label;
     What what;
     double scale; /* to SI */
   } fields[MOST_FIELDS];
-} trainers[] = {
+} Trainer;
+
+static const Trainer trainers[] = {
     {"maxtext",
      "completed step: ",
      {{", seconds: ", SECONDS, 1},
@@ -106,16 +107,15 @@ static gboolean has_reader(const OrrBenchInput *input) {
          strstr(input->text, "train_step_timing in s");
 }
 
-/* The trainer of the text; G_N_ELEMENTS: none. */
-static guint trainer_of(const OrrBenchInput *input) {
-  guint i = 0;
-  while (i < G_N_ELEMENTS(trainers) && !strstr(input->text, trainers[i].sign)) i++;
-  return has_reader(input) ? G_N_ELEMENTS(trainers) : i;
+/* The trainer of the text; NULL: none. */
+static const Trainer *trainer_of(const OrrBenchInput *input) {
+  if (has_reader(input)) return NULL;
+  for (guint i = 0; i < G_N_ELEMENTS(trainers); i++)
+    if (strstr(input->text, trainers[i].sign)) return &trainers[i];
+  return NULL;
 }
 
-static gboolean recognise(const OrrBenchInput *input) {
-  return trainer_of(input) < G_N_ELEMENTS(trainers);
-}
+static gboolean recognise(const OrrBenchInput *input) { return trainer_of(input) != NULL; }
 
 /* The number behind @label: "3.45K", "1.2M", "np.float64(5.1)", "650.0MODEL_TFLOP/s/GPU". */
 static gboolean number_at(const char *line, const char *label, double *ret_value) {
@@ -141,37 +141,23 @@ static void add(OrrBenchSteps *steps, What what, double value) {
   const double kept = what == PER_SECOND ? 1 / value : value;
   if (!(value > 0) || !isfinite(kept)) return;
   if (what == MEMORY)
-    steps->memory = fmax(isnan(steps->memory) ? 0 : steps->memory, value);
+    steps->memory = fmax(steps->memory, value);
   else
     g_array_append_val(lists[what], kept);
 }
 
-static gboolean is_empty(const OrrBenchSteps *steps) {
-  return steps->seconds->len + steps->tokens->len + steps->samples->len + steps->generation->len ==
-         0;
-}
-
-static void read_line(OrrBenchInput *input, OrrBenchSteps *steps, guint trainer, const char *line,
-                      guint i) {
-  for (guint k = 0; k < MOST_FIELDS && trainers[trainer].fields[k].what != NONE; k++) {
+static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
+  const Trainer *trainer = user;
+  for (guint k = 0; k < MOST_FIELDS && trainer->fields[k].what != NONE; k++) {
     double value = 0;
-    if (!number_at(line, trainers[trainer].fields[k].label, &value)) continue;
-    if (is_empty(steps))
-      steps->place = (OrrPlace){.file = input->file, .line = (int)i + 1, .column = 1};
-    add(steps, trainers[trainer].fields[k].what, value * trainers[trainer].fields[k].scale);
+    if (number_at(line, trainer->fields[k].label, &value))
+      add(steps, trainer->fields[k].what, value * trainer->fields[k].scale);
   }
 }
 
 static void read(OrrBenchInput *input) {
-  const guint trainer = trainer_of(input);
-  g_auto(GStrv) lines = g_strsplit(input->text, "\n", -1);
-  OrrBenchSteps steps = orr_bench_steps_new();
-  for (guint i = 0; lines[i]; i++) {
-    g_auto(GStrv) parts = g_strsplit(lines[i], "\r", -1); /* a bar is drawn over itself */
-    for (char **part = parts; *part; part++) read_line(input, &steps, trainer, *part, i);
-  }
-  orr_bench_steps_end(input, &steps, trainers[trainer].tool);
-  orr_bench_steps_clear(&steps);
+  const Trainer *trainer = trainer_of(input);
+  orr_bench_steps_read(input, trainer->tool, read_line, trainer);
 }
 
 const OrrBenchReader orr_bench_trainers = {

@@ -15,7 +15,6 @@
  *           Input              Output           Seq. Length
  *   AVG:   128.0000           128.0000          256.0000
  */
-
 #include "sim/import/bench/bench.h"
 
 static const struct {
