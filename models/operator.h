@@ -144,6 +144,8 @@ typedef struct {
   /* The call that launched the operator before this one launches this one too, in C++: the
    * framework dispatches none for it. */
   gboolean launched;
+  /* A kernel of a training framework, not of a serving engine. */
+  gboolean of_trainer;
   /* Of a product: the release of its library ("cublas-11.4"; interned, NULL: any), and its rate as
    * a multiple of the rows' where no row is of that release; 0 as 1. */
   const char *release;

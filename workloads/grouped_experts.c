@@ -13,6 +13,7 @@ typedef struct {
 
 static void add(Grouped *grouped, OrrOperator op) {
   op.kernels = grouped->op->kernels;
+  op.of_trainer = grouped->op->of_trainer;
   const OrrCost cost = grouped->cost_of(grouped->model, &op);
   grouped->sum.time_s += cost.time_s;
   grouped->sum.how = MAX(grouped->sum.how, cost.how);

@@ -5,7 +5,8 @@
  *   t = overhead + max(bytes / (bandwidth * efficiency), flops / fp32 peak)
  *
  * The efficiency is the profile's for this operator and generation of kernels (`kernels`), else
- * memory-efficiency.
+ * memory-efficiency. Kernels of a training framework reach trainer-efficiency at most: Blackwell
+ * needs more bytes in flight than PyTorch's and Transformer Engine's kernels have.
  *
  * The overhead models the ramp: a kernel of a few microseconds reaches little of the bandwidth, a
  * long one the stated fraction. Valid where the tensors are larger than the L2 cache; kernels on
@@ -28,8 +29,10 @@ static const OrrProfileKernel *find_kernel(const OrrCostModel *model, const OrrO
 
 static double efficiency(const OrrCostModel *model, const OrrOperator *op) {
   const OrrProfileKernel *kernel = find_kernel(model, op);
-  if (!kernel) return model->constants->memory_efficiency;
-  return op->kernels == ORR_KERNELS_EAGER ? kernel->eager : kernel->modern;
+  const double reached = !kernel                            ? model->constants->memory_efficiency
+                         : op->kernels == ORR_KERNELS_EAGER ? kernel->eager
+                                                            : kernel->modern;
+  return op->of_trainer ? fmin(reached, model->constants->trainer_efficiency) : reached;
 }
 
 OrrCost orr_cost_memory(const OrrCostModel *model, const OrrOperator *op) {

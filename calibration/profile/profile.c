@@ -53,6 +53,11 @@ static const OrrField constants_fields[] = {
                    "Fraction of the memory bandwidth that a long kernel reaches, where `kernels` "
                    "does not name it.",
                    .min = 0.01, .max = 1),
+    ORR_FIELD_REAL(OrrProfileConstants, "trainer-efficiency", trainer_efficiency, ORR_UNIT_FRACTION,
+                   "100 %",
+                   "Most of the memory bandwidth that a kernel of a training framework reaches, "
+                   "whatever memory-efficiency and `kernels` say.",
+                   .min = 0.01, .max = 1),
     ORR_FIELD_REAL(OrrProfileConstants, "fp8-row-launch", fp8_row_launch_s, ORR_UNIT_SECONDS,
                    "0 us", "Launch time of that cast, in fp8.", .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrProfileConstants, "fp8-row-cast", fp8_row_cast, ORR_UNIT_BYTES_PER_S, "0 B/s",

@@ -19,7 +19,7 @@ typedef struct {
   double eager_operator_s, eager_operators; /* of kernels: eager */
   double gemm_efficiency;
   double gemm_wave_share;
-  double memory_efficiency;
+  double memory_efficiency, trainer_efficiency;
   double fp8_row_launch_s, fp8_row_cast; /* seconds; bytes/s of the 16-bit input */
   double fp4_row_launch_s, fp4_row_cast;
   double fp8_exact_sums;

@@ -53,6 +53,26 @@ static void test_memory(void) {
   assert_near(orr_cost_operator(model, &op).time_s, 2.5e-6 + 500e-6, 1e-12);
 }
 
+/* A trainer's kernel reaches the profile's fraction at most, an engine's its own; a profile that
+ * says nothing does not limit trainers, and a faster limit changes nothing. */
+static void test_memory_of_trainer(void) {
+  g_autoptr(OrrProfile) slower =
+      sample_profile("schema: profile/1\nname: p\ndevice: d\nconstants:\n"
+                     "  kernel-overhead: 2.5 us\n  trainer-efficiency: 70 %\n");
+  g_autoptr(OrrProfile) faster =
+      sample_profile("schema: profile/1\nname: p\ndevice: d\nconstants:\n"
+                     "  kernel-overhead: 2.5 us\n  trainer-efficiency: 90 %\n");
+  g_autoptr(OrrCostModel) slow = model_of(slower, &round_device);
+  g_autoptr(OrrCostModel) fast = model_of(faster, &round_device);
+  g_autoptr(OrrCostModel) silent = model_of(NULL, &round_device);
+  OrrOperator op = orr_operator_memory("test", ORR_PASS_FORWARD, ORR_BF16, 119e6, 0);
+  assert_near(orr_cost_operator(slow, &op).time_s, 2.5e-6 + 140e-6, 1e-12); /* at 0.85 TB/s */
+  op.of_trainer = TRUE;
+  assert_near(orr_cost_operator(slow, &op).time_s, 2.5e-6 + 170e-6, 1e-12); /* at 0.70 TB/s */
+  assert_near(orr_cost_operator(fast, &op).time_s, 2.5e-6 + 140e-6, 1e-12);
+  assert_near(orr_cost_operator(silent, &op).time_s, 2.5e-6 + 140e-6, 1e-12);
+}
+
 /* Without the launch, FlashAttention-2 takes 1 / 0.5 of the forward and 1 / 0.25 of the backward,
  * the Triton kernel before it 1 / 0.8 and 1 / 0.4 of that; where the profile says nothing
  * FlashAttention-2 is the kernel of the rows. */
@@ -536,6 +556,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/cost/gemm-of-training", test_gemm_of_training);
   g_test_add_func("/cost/matrix-unit", test_matrix_unit);
   g_test_add_func("/cost/memory", test_memory);
+  g_test_add_func("/cost/memory-of-trainer", test_memory_of_trainer);
   g_test_add_func("/cost/flash-2", test_flash_2);
   g_test_add_func("/cost/nothing", test_nothing_costs_nothing);
   g_test_add_func("/cost/bad-device", test_bad_device);

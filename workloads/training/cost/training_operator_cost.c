@@ -56,6 +56,7 @@ OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *like) {
   op.release = products->release;
   op.rate = products->rate == 1 ? 0 : products->rate;
   op.fleet = job->tp * job->cp * job->pp * job->dp;
+  op.of_trainer = TRUE;
   OrrCost cost = product_cost(job, &op);
   cost.time_s += op.wait_s + further_s(job, &op);
   if (op.kind != ORR_OPERATOR_MOE || job->shard.kernels != ORR_KERNELS_MODERN) return cost;
