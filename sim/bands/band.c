@@ -92,7 +92,7 @@ const char *orr_bands_stale(const OrrBands *bands) { return bands->stale; }
 gboolean orr_band_is_left_out(const OrrBandQuestion *question, const OrrResidual *residual) {
   if (question->without_trait > 0)
     return orr_band_shares_text(question->likeness, &residual->likeness, question->without_trait);
-  return question->without_set && g_str_equal(question->without_set, residual->set) &&
+  return question->without_set && question->without_set == residual->set &&
          (question->without_row == 0 || question->without_row == residual->row);
 }
 
@@ -422,6 +422,22 @@ OrrBand orr_band_of_base(const OrrBands *bands, const OrrBandQuestion *question,
     return orr_band_none(question->level, "throughput follows the offered load");
   if (sources && base->band.quality != ORR_BAND_NONE) list_sources(bands, base->near, sources);
   return adapt(metric, base->band);
+}
+
+void orr_bands_ask_levels(const OrrBands *bands, const OrrBandQuestion *question,
+                          const double *levels, guint n, OrrBand *ret_bands) {
+  const OrrBandMetric *metric = orr_band_metrics_find(question->likeness->kind, question->metric);
+  g_autoptr(GArray) near = metric ? find_near(bands, question, metric->quantity) : NULL;
+  if (near) weigh(near);
+  for (guint i = 0; i < n; i++) {
+    OrrBandQuestion asked = *question;
+    asked.level = levels[i];
+    ret_bands[i] = orr_band_none(levels[i], "no measurement of this result is known");
+    if (!metric) continue;
+    g_auto(OrrBandBase) base = {.near = g_array_ref(near)};
+    base.band = band_of(bands, &asked, metric->quantity, &base.near);
+    ret_bands[i] = orr_band_of_base(bands, &asked, metric, &base, NULL);
+  }
 }
 
 OrrBand orr_bands_ask(const OrrBands *bands, const OrrBandQuestion *question, GArray *sources) {

@@ -75,7 +75,7 @@ typedef struct {
   const char *metric; /* "iteration_time_s", "ttft_p99_s": band_metrics.h lists them */
   double level;       /* above 0 and below 1 */
   /* Rows that do not speak: all of this set (NULL: none), or one row of it (0: the whole set). */
-  const char *without_set;
+  const char *without_set; /* interned */
   gint64 without_row;
   /* The offset of a text of OrrLikenessRow, such as device: rows that share the question's do not
    * speak; 0: none. */
@@ -87,6 +87,9 @@ gboolean orr_band_is_left_out(const OrrBandQuestion *question, const OrrResidual
 
 /* The band of one answer. @sources, if not NULL, gets OrrBandSource, heaviest first. */
 OrrBand orr_bands_ask(const OrrBands *bands, const OrrBandQuestion *question, GArray *sources);
+/* The bands of one answer at each of @n levels; that of the question is not read. */
+void orr_bands_ask_levels(const OrrBands *bands, const OrrBandQuestion *question,
+                          const double *levels, guint n, OrrBand *ret_bands);
 
 /* The band of the ratio of two answers that one program computed: errors that both share cancel. */
 typedef struct {

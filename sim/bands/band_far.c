@@ -16,11 +16,6 @@
  * FAR_FEW stands for it. */
 #define FAR_WEIGHT 1e6
 
-gboolean orr_band_is_same_campaign(const OrrResidual *a, const OrrResidual *b) {
-  return a->set == b->set && a->likeness.stack == b->likeness.stack &&
-         a->likeness.device == b->likeness.device;
-}
-
 double orr_band_far_widening(double n_campaigns, double level) {
   return 1 + (FAR_MORE + FAR_FEW / n_campaigns) * fmax(level - 0.5, 0) / 0.3;
 }

@@ -91,7 +91,10 @@ double orr_band_log_error(const OrrBands *bands, guint row, guint answer);
 double orr_band_weight(double distance, double nearest, double bandwidth);
 
 /* Whether both rows are of one campaign: one set, software and device. */
-gboolean orr_band_is_same_campaign(const OrrResidual *a, const OrrResidual *b);
+static inline gboolean orr_band_is_same_campaign(const OrrResidual *a, const OrrResidual *b) {
+  return a->set == b->set && a->likeness.stack == b->likeness.stack &&
+         a->likeness.device == b->likeness.device;
+}
 
 /* The distance of row ORR_BAND_FEWEST of @near, which is sorted; INFINITY: it has fewer. */
 static inline double orr_band_distance(const GArray *near) {

@@ -68,17 +68,21 @@ static gboolean is_seen(const OrrBands *bands, const GArray *near, const OrrLike
 /* How many campaigns of equal weight the weights are worth (Kish 1965, Survey Sampling), where
  * @by_model makes each model of a campaign one of its own. */
 static double campaigns_of(const OrrBands *bands, const GArray *near, gboolean by_model) {
+  const OrrBandNear *rows = (const OrrBandNear *)(const void *)near->data;
+  g_autofree guint *first = g_new(guint, near->len + 1); /* the first row of each row's campaign */
   double sum = 0, squares = 0;
   for (guint i = 0; i < near->len; i++) {
-    const OrrBandNear *one = &g_array_index(near, OrrBandNear, i);
-    const OrrResidual *a = orr_band_residual(bands, one->row);
-    sum += one->weight;
-    for (guint k = 0; k < near->len; k++) {
-      const OrrBandNear *other = &g_array_index(near, OrrBandNear, k);
-      const OrrResidual *b = orr_band_residual(bands, other->row);
+    const OrrResidual *a = orr_band_residual(bands, rows[i].row);
+    for (first[i] = 0; first[i] < i; first[i]++) {
+      const OrrResidual *b = orr_band_residual(bands, rows[first[i]].row);
       if (orr_band_is_same_campaign(a, b) && (!by_model || a->likeness.model == b->likeness.model))
-        squares += one->weight * other->weight;
+        break;
     }
+  }
+  for (guint i = 0; i < near->len; i++) {
+    sum += rows[i].weight;
+    for (guint k = 0; k < near->len; k++)
+      if (first[i] == first[k]) squares += rows[i].weight * rows[k].weight;
   }
   return squares > 0 ? sum * sum / squares : 1;
 }

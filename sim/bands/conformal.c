@@ -20,10 +20,16 @@ static double walk(const OrrConformalRow *rows, guint n, gboolean down, double n
   return down ? -INFINITY : INFINITY;
 }
 
+static gboolean is_sorted(const OrrConformalRow *rows, guint n) {
+  for (guint i = 1; i < n; i++)
+    if (rows[i].value < rows[i - 1].value) return FALSE;
+  return TRUE;
+}
+
 void orr_conformal_bounds(OrrConformalRow *rows, guint n, double level, double *ret_low,
                           double *ret_high) {
-  double sum = 1;                                        /* the new value itself, at infinity */
-  if (n > 0) qsort(rows, n, sizeof *rows, compare_rows); /* without rows they may be NULL */
+  double sum = 1; /* the new value itself, at infinity */
+  if (!is_sorted(rows, n)) qsort(rows, n, sizeof *rows, compare_rows);
   for (guint i = 0; i < n; i++) sum += rows[i].weight;
   const double needed = (1 + level) / 2 * sum;
   *ret_high = walk(rows, n, FALSE, needed);

@@ -23,9 +23,11 @@
 #define GOOD_DISTANCE 5.0
 #define WEAK_DISTANCE 26.0
 
-/* A row that can be part of a pair. */
+/* A row that can be part of a pair: with rows of the same set and the same result. Both texts are
+ * interned. */
 typedef struct {
   guint row, answer;
+  const char *set, *metric;
   double to_first, to_second; /* distances to x and to y */
   double log_error;
 } Candidate;
@@ -47,6 +49,8 @@ static GArray *find_candidates(const OrrBands *bands, const OrrBandQuestion *que
     if (orr_band_is_left_out(question, residual) ||
         !orr_band_nearest_answer(bands, i, quantity, &one.answer, &added))
       continue;
+    one.set = residual->set;
+    one.metric = residual->answers[one.answer].metric;
     one.to_first = added + orr_distance(x, &bands->points[i]);
     one.to_second = added + orr_distance(y, &bands->points[i]);
     one.log_error = orr_band_log_error(bands, i, one.answer);
@@ -55,23 +59,16 @@ static GArray *find_candidates(const OrrBands *bands, const OrrBandQuestion *que
   return found;
 }
 
-/* Calls @visit for each ordered pair of candidates of one set and one result. Rows are ordered by
- * set. */
-typedef void (*VisitPair)(const Candidate *a, const Candidate *b, void *user);
+static gboolean can_pair(const Candidate *a, const Candidate *b) {
+  return a->set == b->set && a->metric == b->metric;
+}
 
-static void visit_pairs(const OrrBands *bands, const GArray *candidates, VisitPair visit,
-                        void *user) {
-  ORR_EACH_AT(i, const Candidate, a, candidates) {
-    const OrrResidual *first = orr_band_residual(bands, a->row);
-    for (guint k = i + 1; k < candidates->len; k++) {
-      const Candidate *b = &g_array_index(candidates, Candidate, k);
-      const OrrResidual *second = orr_band_residual(bands, b->row);
-      if (second->set != first->set) break;
-      if (first->answers[a->answer].metric != second->answers[b->answer].metric) continue;
-      visit(a, b, user);
-      visit(b, a, user);
-    }
-  }
+/* Those that can pair beside each other, in the order of their distance to y. */
+static int compare_candidates(const void *a, const void *b) {
+  const Candidate *p = a, *q = b;
+  if (p->set != q->set) return p->set < q->set ? -1 : 1;
+  if (p->metric != q->metric) return p->metric < q->metric ? -1 : 1;
+  return (p->to_second > q->to_second) - (p->to_second < q->to_second);
 }
 
 /* --- The limit of the first two terms: a histogram finds it without sorting all pairs --- */
@@ -79,37 +76,51 @@ static void visit_pairs(const OrrBands *bands, const GArray *candidates, VisitPa
 enum { N_BINS = 2048 };
 #define BIN_WIDTH 0.05
 
-static guint bin_of(double distance) { return (guint)fmin(distance / BIN_WIDTH, N_BINS - 1); }
-
-static void count_pair(const Candidate *a, const Candidate *b, void *user) {
-  ((guint *)user)[bin_of(a->to_first + b->to_second)]++;
+static guint bin_of(double distance) {
+  return distance < (N_BINS - 1) * BIN_WIDTH ? (guint)(distance / BIN_WIDTH) : N_BINS - 1;
 }
-
-static guint last_bin(const OrrBands *bands, const GArray *candidates) {
-  g_autofree guint *counts = g_new0(guint, N_BINS);
-  guint sum = 0, bin = 0;
-  visit_pairs(bands, candidates, count_pair, counts);
-  for (; bin < N_BINS - 1 && sum + counts[bin] <= MOST_CANDIDATES; bin++) sum += counts[bin];
-  return bin;
-}
-
-/* --- The nearest pairs --- */
 
 typedef struct {
   const OrrBands *bands;
   const OrrDistancePoint *x, *y;
-  guint last_bin;
+  guint *counts; /* pairs by bin */
+  guint n, last; /* pairs up to the last bin that counts */
   GArray *pairs; /* of Pair */
 } Search;
 
-static void add_pair(const Candidate *a, const Candidate *b, void *user) {
-  const Search *search = user;
-  const double near = a->to_first + b->to_second;
-  if (bin_of(near) > search->last_bin) return;
-  ORR_APPEND(search->pairs, Pair,
-             {near + orr_distance_of_changes(search->x, search->y, &search->bands->points[a->row],
-                                             &search->bands->points[b->row]),
-              a->log_error - b->log_error});
+typedef void (*VisitPair)(Search *search, const Candidate *a, const Candidate *b, double distance);
+
+/* Calls @visit for each ordered pair of @candidates, which are sorted, up to the last bin. */
+static void visit_pairs(const GArray *candidates, VisitPair visit, Search *search) {
+  const Candidate *all = (const Candidate *)(const void *)candidates->data;
+  for (guint begin = 0, end; begin < candidates->len; begin = end) {
+    for (end = begin; end < candidates->len && can_pair(&all[begin], &all[end]);) end++;
+    for (guint i = begin; i < end; i++)
+      for (guint k = begin; k < end; k++) {
+        const double distance = all[i].to_first + all[k].to_second;
+        if (bin_of(distance) > search->last) break;
+        if (i != k) visit(search, &all[i], &all[k], distance);
+      }
+  }
+}
+
+/* Bins beyond the one in which MOST_CANDIDATES are passed no longer count. */
+static void count_pair(Search *search, const Candidate *a, const Candidate *b, double distance) {
+  (void)a;
+  (void)b;
+  search->counts[bin_of(distance)]++;
+  for (search->n++; search->n - search->counts[search->last] > MOST_CANDIDATES; search->last--)
+    search->n -= search->counts[search->last];
+}
+
+/* --- The nearest pairs --- */
+
+static void add_pair(Search *search, const Candidate *a, const Candidate *b, double distance) {
+  ORR_APPEND(
+      search->pairs, Pair,
+      {distance + orr_distance_of_changes(search->x, search->y, &search->bands->points[a->row],
+                                          &search->bands->points[b->row]),
+       a->log_error - b->log_error});
 }
 
 static int compare_pairs(const void *a, const void *b) {
@@ -122,9 +133,11 @@ static GArray *find_pairs(const OrrBands *bands, const OrrBandQuestion *question
                           OrrQuantity quantity, const OrrLikenessRow *other) {
   const OrrDistancePoint x = orr_distance_point(question->likeness), y = orr_distance_point(other);
   g_autoptr(GArray) candidates = find_candidates(bands, question, quantity, &x, &y);
-  Search search = {bands, &x, &y, last_bin(bands, candidates),
-                   g_array_new(FALSE, FALSE, sizeof(Pair))};
-  visit_pairs(bands, candidates, add_pair, &search);
+  g_autofree guint *counts = g_new0(guint, N_BINS);
+  Search search = {bands, &x, &y, counts, 0, N_BINS - 1, g_array_new(FALSE, FALSE, sizeof(Pair))};
+  g_array_sort(candidates, compare_candidates);
+  visit_pairs(candidates, count_pair, &search);
+  visit_pairs(candidates, add_pair, &search);
   g_array_sort(search.pairs, compare_pairs); /* qsort of no pairs would get NULL */
   if (search.pairs->len > MOST_PAIRS) g_array_set_size(search.pairs, MOST_PAIRS);
   return search.pairs;

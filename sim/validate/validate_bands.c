@@ -22,6 +22,31 @@ static void clear_kind(gpointer data) {
   OrrBandsKind *kind = data;
   orr_bands_free(kind->bands);
   orr_residuals_free(kind->residuals);
+  g_array_unref(kind->errors);
+}
+
+static double log_error_of(const OrrBandMetric *metric, const OrrResidualAnswer *answer) {
+  const double error = log(answer->measured / answer->simulated);
+  return metric->is_rate ? -error : error;
+}
+
+static int compare_errors(const void *a, const void *b) {
+  const double x = ((const OrrBandsError *)a)->log_error, y = ((const OrrBandsError *)b)->log_error;
+  return (x > y) - (x < y);
+}
+
+static GArray *errors_of(const char *kind, const OrrResiduals *residuals) {
+  GArray *errors = g_array_new(FALSE, FALSE, sizeof(OrrBandsError));
+  ORR_EACH(const OrrResidual, residual, residuals->rows)
+    for (guint k = 0; k < residual->n_answers; k++) {
+      const OrrResidualAnswer *answer = &residual->answers[k];
+      const OrrBandMetric *metric = orr_band_metrics_find(kind, answer->metric);
+      if (metric)
+        ORR_APPEND(errors, OrrBandsError,
+                   {residual, metric->quantity, log_error_of(metric, answer)});
+    }
+  g_array_sort(errors, compare_errors);
+  return errors;
 }
 
 static gboolean add_kind(OrrValidateBands *bands, OrrLibrary *library, const char *name,
@@ -31,6 +56,7 @@ static gboolean add_kind(OrrValidateBands *bands, OrrLibrary *library, const cha
   kind.residuals = path ? orr_residuals_read(path, error) : orr_residuals_new();
   if (!kind.residuals) return FALSE;
   kind.bands = orr_bands_of(kind.residuals);
+  kind.errors = errors_of(name, kind.residuals);
   g_array_append_val(bands->kinds, kind);
   return TRUE;
 }
@@ -105,25 +131,15 @@ OrrBandQuestion orr_validate_bands_question(const OrrValidateBands *bands,
 
 /* --- The constant band --- */
 
-static double log_error_of(const OrrBandMetric *metric, const OrrResidualAnswer *answer) {
-  const double error = log(answer->measured / answer->simulated);
-  return metric->is_rate ? -error : error;
-}
-
-/* The errors of the check's quantity that are not left out, of weight 1 each. */
+/* The errors of the check's quantity that are not left out, of weight 1 each, least first. */
 static GArray *pooled_errors(const OrrValidateBands *bands, const OrrBandsKind *kind,
                              const OrrBandsCheck *check) {
   GArray *pooled = g_array_new(FALSE, FALSE, sizeof(OrrConformalRow));
   const OrrBandQuestion question = orr_validate_bands_question(bands, check, 0.8);
-  for (guint i = 0; i < kind->residuals->rows->len; i++) {
-    const OrrResidual *residual = residual_at(kind->residuals, i);
-    if (orr_band_is_left_out(&question, residual)) continue;
-    for (guint k = 0; k < residual->n_answers; k++) {
-      const OrrBandMetric *metric = orr_band_metrics_find(kind->kind, residual->answers[k].metric);
-      if (!metric || metric->quantity != check->metric->quantity) continue;
-      ORR_APPEND(pooled, OrrConformalRow, {log_error_of(metric, &residual->answers[k]), 1});
-    }
-  }
+  ORR_EACH(const OrrBandsError, error, kind->errors)
+    if (error->quantity == check->metric->quantity &&
+        !orr_band_is_left_out(&question, error->residual))
+      ORR_APPEND(pooled, OrrConformalRow, {error->log_error, 1});
   return pooled;
 }
 
@@ -137,7 +153,7 @@ static void add_constants(const GArray *pooled, OrrBandsCheck *check) {
     if (!isfinite(constant->low) || !isfinite(constant->high))
       *constant = (OrrBandsBounds){NAN, NAN};
   }
-  if (pooled->len > 0) check->median = rows[pooled->len / 2].value; /* the bounds sorted them */
+  if (pooled->len > 0) check->median = rows[pooled->len / 2].value;
 }
 
 /* --- Checks --- */
@@ -155,13 +171,13 @@ static void add_check(OrrValidateBands *bands, const OrrResidual *residual,
   check.metric = orr_band_metrics_find(residual->likeness.kind, answer->metric);
   if (!kind || !check.metric || !has_trait(&residual->likeness, trait_of(bands->leave))) return;
   check.log_error = log_error_of(check.metric, answer);
-  for (guint i = ORR_VALIDATE_BANDS_LEVELS; i-- > 0;) {
-    const OrrBandQuestion question =
-        orr_validate_bands_question(bands, &check, orr_validate_bands_levels[i]);
-    const OrrBand band = orr_bands_ask(kind->bands, &question, NULL);
-    check.bands[i] = bounds_of(check.metric, &band);
-    check.quality = band.quality; /* the last one asked for has the default level */
-  }
+  const OrrBandQuestion question = orr_validate_bands_question(bands, &check, 0);
+  OrrBand found[ORR_VALIDATE_BANDS_LEVELS];
+  orr_bands_ask_levels(kind->bands, &question, orr_validate_bands_levels, G_N_ELEMENTS(found),
+                       found);
+  for (guint i = 0; i < G_N_ELEMENTS(found); i++)
+    check.bands[i] = bounds_of(check.metric, &found[i]);
+  check.quality = found[0].quality; /* at the default level */
   g_autoptr(GArray) pooled = pooled_errors(bands, kind, &check);
   add_constants(pooled, &check);
   g_array_append_val(bands->checks, check);

@@ -50,11 +50,18 @@ typedef struct {
   double median; /* of the residuals that make the constants */
 } OrrBandsCheck;
 
+typedef struct {
+  const OrrResidual *residual;
+  OrrQuantity quantity;
+  double log_error;
+} OrrBandsError;
+
 /* The shipped residuals of one kind of workload. */
 typedef struct {
   const char *kind;
   OrrResiduals *residuals;
   OrrBands *bands;
+  GArray *errors; /* of OrrBandsError, least first: of all answers that can have a band */
 } OrrBandsKind;
 
 typedef struct {

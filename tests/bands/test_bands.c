@@ -63,7 +63,7 @@ static OrrBand ask(const OrrResiduals *residuals, const OrrLikenessRow *like, co
   const OrrBandQuestion question = {.likeness = like,
                                     .metric = metric,
                                     .level = 0.8,
-                                    .without_set = without_set,
+                                    .without_set = g_intern_string(without_set),
                                     .without_row = without_row};
   return orr_bands_ask(bands, &question, NULL);
 }
@@ -300,8 +300,10 @@ static void test_sources(void) {
   g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "iteration_time_s");
   g_autoptr(OrrBands) bands = orr_bands_of(residuals);
   g_autoptr(GArray) sources = g_array_new(FALSE, FALSE, sizeof(OrrBandSource));
-  const OrrBandQuestion question = {
-      .likeness = &like, .metric = "iteration_time_s", .level = 0.8, .without_set = "b"};
+  const OrrBandQuestion question = {.likeness = &like,
+                                    .metric = "iteration_time_s",
+                                    .level = 0.8,
+                                    .without_set = g_intern_static_string("b")};
   const OrrBand band = orr_bands_ask(bands, &question, sources);
   double sum = 0, last = INFINITY;
   g_assert_cmpuint(sources->len, ==, band.n_rows);
