@@ -181,14 +181,18 @@ static GBytes *work(guint index, void *user, GError **error) {
                                                               : NULL;
 }
 
-/* Worlds are made here, so that children share them and their warnings are heard. */
+/* Worlds are made here, so that children share them and their warnings are heard. From three parts
+ * on all tables of costs are built here, too, rather than in each child those that it asks for. */
 static gboolean replay(void *user, const OrrPart *parts, guint n, OrrPartTimes *ret_times,
                        GError **error) {
   Task task = {user, parts};
   const OrrChildren children = {.n = n, .work = work, .user = &task};
   if (!orr_engine_prepare(ORR_ENGINE_SIMGRID, error)) return FALSE;
-  for (guint i = 0; i < n; i++)
-    if (!own_of(user, parts[i].cluster, error)) return FALSE;
+  for (guint i = 0; i < n; i++) {
+    const Own *own = own_of(user, parts[i].cluster, error);
+    if (!own) return FALSE;
+    if (n > 2) orr_cost_build_all(own->machine->cost);
+  }
   guint failed = 0;
   if (orr_children_collect(&children, sizeof *ret_times, ret_times, &failed, error)) return TRUE;
   g_prefix_error(error, "%s: ", parts[failed].name);

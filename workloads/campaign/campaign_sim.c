@@ -41,6 +41,7 @@ typedef struct {
   OrrCampaignHistory *history;
   OrrCampaignDraw *draws;
   guint n_draws;
+  guint first; /* of @draws, the one that strikes next */
   OrrCampaignCheckpoints *checkpoints;
   GArray *repairs;     /* of Repair */
   GArray *slows;       /* of Slow */
@@ -57,6 +58,10 @@ typedef struct {
 static const OrrCampaignProcess *process_at(const Sim *sim, guint i) {
   return sim->draws[i].process;
 }
+
+/* As fmin and fmax, which are calls and take a tenth of a campaign; no date is NaN. */
+static inline double least(double a, double b) { return a < b ? a : b; }
+static inline double most(double a, double b) { return a > b ? a : b; }
 
 /* --- Time --- */
 
@@ -107,7 +112,7 @@ static void pass(Sim *sim, double to_s) {
 static double next_back(const Sim *sim) {
   double back_s = INFINITY;
   for (guint i = 0; i < sim->repairs->len; i++)
-    back_s = fmin(back_s, g_array_index(sim->repairs, Repair, i).back_s);
+    back_s = least(back_s, g_array_index(sim->repairs, Repair, i).back_s);
   return back_s;
 }
 
@@ -120,6 +125,13 @@ static void take_back(Sim *sim) {
     sim->out -= repair.nodes;
     g_array_remove_index_fast(sim->repairs, i);
   }
+}
+
+/* After each change of a date. */
+static void find_first(Sim *sim) {
+  sim->first = 0;
+  for (guint i = 1; i < sim->n_draws; i++)
+    if (sim->draws[i].next_s < sim->draws[sim->first].next_s) sim->first = i;
 }
 
 /* --- Lemons: nodes that fail more often --- */
@@ -151,6 +163,7 @@ static void scale_rates(Sim *sim, double at_s) {
     else
       draw->factor = factor; /* of the strike after this one */
   }
+  find_first(sim);
 }
 
 static void take_spares(Sim *sim) {
@@ -188,15 +201,13 @@ static void send_to_repair(Sim *sim, OrrCampaignDraw *draw) {
 
 /* --- Failures --- */
 
-static guint next_draw(const Sim *sim) {
-  guint first = 0;
-  for (guint i = 1; i < sim->n_draws; i++)
-    if (sim->draws[i].next_s < sim->draws[first].next_s) first = i;
-  return first;
+static double next_strike(const Sim *sim) {
+  return sim->n_draws > 0 ? sim->draws[sim->first].next_s : INFINITY;
 }
 
-static double next_strike(const Sim *sim) {
-  return sim->n_draws > 0 ? sim->draws[next_draw(sim)].next_s : INFINITY;
+static void draw_next(Sim *sim, guint i) {
+  orr_campaign_draw_next(&sim->draws[i]);
+  find_first(sim);
 }
 
 static void count(Sim *sim, guint process) {
@@ -207,23 +218,23 @@ static void count(Sim *sim, guint process) {
 /* The job is down already: what fails now is replaced with the rest. */
 static void absorb(Sim *sim) {
   while (next_strike(sim) <= sim->now_s) {
-    const guint i = next_draw(sim);
+    const guint i = sim->first;
     const OrrCampaignProcess *p = process_at(sim, i);
     if (p->nodes > 0 && !p->is_silent && p->slow <= 0) {
       count(sim, i);
       send_to_repair(sim, &sim->draws[i]);
       orr_campaign_checkpoints_lose(sim->checkpoints, p->kills_host, p->is_rack);
     }
-    orr_campaign_draw_next(&sim->draws[i]);
+    draw_next(sim, i);
   }
 }
 
 /* Passes time in which the job does not train. Whatever strikes at its very end is left. */
 static void idle(Sim *sim, double to_s, int phase, guint cause) {
-  to_s = fmin(to_s, sim->input->duration_s);
+  to_s = least(to_s, sim->input->duration_s);
   while (sim->now_s < to_s) {
     const double begin_s = sim->now_s;
-    pass(sim, fmin(to_s, fmax(fmin(next_back(sim), next_strike(sim)), sim->now_s)));
+    pass(sim, least(to_s, most(least(next_back(sim), next_strike(sim)), sim->now_s)));
     take_back(sim);
     if (sim->now_s > begin_s) lose(sim, cause, phase, sim->now_s - begin_s);
     note(sim, begin_s, phase, cause);
@@ -261,8 +272,8 @@ static void fill_places(Sim *sim, const OrrRecoveryPlan *plan, guint cause) {
 /* One phase of a recovery that a failure interrupts: FALSE, with its process in @cause. */
 static gboolean step_through(Sim *sim, double seconds, int phase, guint *cause) {
   const double end_s = sim->now_s + seconds;
-  while (next_strike(sim) < fmin(end_s, sim->input->duration_s)) {
-    const guint i = next_draw(sim);
+  while (next_strike(sim) < least(end_s, sim->input->duration_s)) {
+    const guint i = sim->first;
     const OrrCampaignProcess *p = process_at(sim, i);
     idle(sim, sim->draws[i].next_s, phase, *cause);
     const gboolean stops = p->nodes > 0 && !p->is_silent && p->slow <= 0;
@@ -301,7 +312,7 @@ static gboolean start_again(Sim *sim, gboolean is_planned, double sound_s, guint
     return FALSE;
   if (plan.keeps_progress && isinf(sound_s)) return TRUE;
   const OrrCampaignFound found =
-      orr_campaign_checkpoints_find(sim->checkpoints, fmin(sound_s, sim->progress_s));
+      orr_campaign_checkpoints_find(sim->checkpoints, least(sound_s, sim->progress_s));
   if (!step_through(sim, found.load_s, ORR_PHASE_LOAD, cause)) return FALSE;
   roll_back(sim, found.progress_s, *cause);
   return TRUE;
@@ -312,6 +323,7 @@ static void begin_attempt(Sim *sim) {
   absorb(sim);
   orr_campaign_checkpoints_resume(sim->checkpoints, sim->progress_s);
   for (guint i = 0; i < sim->n_draws; i++) orr_campaign_draw_attempt(&sim->draws[i], sim->now_s);
+  find_first(sim);
   for (guint i = sim->corruptions->len; i-- > 0;)
     if (g_array_index(sim->corruptions, Corruption, i).since_s >= sim->progress_s)
       g_array_remove_index_fast(sim->corruptions, i);
@@ -351,14 +363,14 @@ static guint slow_cause(const Sim *sim) {
 static double next_slow_end(const Sim *sim) {
   double end_s = INFINITY;
   for (guint i = 0; i < sim->slows->len; i++)
-    end_s = fmin(end_s, g_array_index(sim->slows, Slow, i).end_s);
+    end_s = least(end_s, g_array_index(sim->slows, Slow, i).end_s);
   return end_s;
 }
 
 static double next_found(const Sim *sim) {
   double found_s = INFINITY;
   for (guint i = 0; i < sim->corruptions->len; i++)
-    found_s = fmin(found_s, g_array_index(sim->corruptions, Corruption, i).found_s);
+    found_s = least(found_s, g_array_index(sim->corruptions, Corruption, i).found_s);
   return found_s;
 }
 
@@ -376,7 +388,7 @@ static void train(Sim *sim, double to_s) {
 static void stall(Sim *sim) {
   const double stall_s =
       orr_campaign_checkpoints_take(sim->checkpoints, sim->now_s, sim->progress_s);
-  const double end_s = fmin(sim->now_s + stall_s, fmax(next_strike(sim), sim->now_s));
+  const double end_s = least(sim->now_s + stall_s, most(next_strike(sim), sim->now_s));
   sim->history->n_checkpoints++;
   idle(sim, end_s, ORR_PHASE_STALL, ORR_CAUSE_CHECKPOINT);
 }
@@ -385,20 +397,20 @@ static void stall(Sim *sim) {
 static gboolean wants_back(const Sim *sim) { return sim->missing > 0 && sim->free > 0; }
 
 static void strike(Sim *sim) {
-  const guint i = next_draw(sim);
+  const guint i = sim->first;
   const OrrCampaignProcess *p = process_at(sim, i);
   count(sim, i);
   if (p->slow > 0) {
     ORR_APPEND(sim->slows, Slow, {sim->now_s + p->slow_s, p->slow, i + ORR_N_CAUSES});
-    orr_campaign_draw_next(&sim->draws[i]);
+    draw_next(sim, i);
   } else if (p->is_silent) {
     ORR_APPEND(sim->corruptions, Corruption, {sim->now_s + p->detect_s, sim->progress_s, i});
-    orr_campaign_draw_next(&sim->draws[i]);
+    draw_next(sim, i);
   } else {
     if (p->nodes > 0) send_to_repair(sim, &sim->draws[i]);
     orr_campaign_checkpoints_fail(sim->checkpoints, sim->now_s);
     orr_campaign_checkpoints_lose(sim->checkpoints, p->kills_host, p->is_rack);
-    orr_campaign_draw_next(&sim->draws[i]);
+    draw_next(sim, i);
     recover(sim, i + ORR_N_CAUSES, FALSE, INFINITY);
   }
 }
@@ -449,9 +461,9 @@ static void advance(Sim *sim) {
   const double strike_s = next_strike(sim), found_s = next_found(sim), back_s = next_back(sim),
                over_s = next_slow_end(sim);
   const double to_s =
-      fmin(fmin(fmin(in->duration_s, goal_s), fmin(checkpoint_s, strike_s)),
-           fmin(fmin(found_s, back_s), fmin(fmin(over_s, sim->planned_s), sim->together_s)));
-  train(sim, fmax(to_s, sim->now_s));
+      least(least(least(in->duration_s, goal_s), least(checkpoint_s, strike_s)),
+            least(least(found_s, back_s), least(least(over_s, sim->planned_s), sim->together_s)));
+  train(sim, most(to_s, sim->now_s));
   take_back(sim);
   end_slows(sim);
   if (to_s >= in->duration_s || to_s >= goal_s)

@@ -237,6 +237,11 @@ static gboolean is_released(const OrrNccl *nccl, const OrrCollectiveAlgorithm *a
   return algorithm->chosen != ORR_CHOSEN_NEVER;
 }
 
+/* Whether plan_best can end with it: what is forced is then maybe the choice anyway. */
+static gboolean is_ever_chosen(const OrrNccl *nccl, const OrrCollectiveAlgorithm *algorithm) {
+  return algorithm->chosen == ORR_CHOSEN_ALWAYS || is_released(nccl, algorithm);
+}
+
 static OrrCollectivePlan *plan_chosen(const OrrCollectiveContext *context,
                                       const OrrCollectiveCall *call,
                                       const OrrCollectiveAlgorithm *algorithm) {
@@ -408,17 +413,23 @@ static char *supported_words(const OrrCollectiveContext *context, const OrrColle
   return g_string_free(g_steal_pointer(&words), FALSE);
 }
 
+static OrrCollectivePlan *plan_forced(const OrrCollectiveContext *context,
+                                      const OrrCollectiveCall *call,
+                                      const OrrCollectiveAlgorithm *algorithm) {
+  OrrCollectivePlan *forced = plan_by(context, call, algorithm);
+  if (algorithm->library) apply_library(context, call, forced);
+  return forced;
+}
+
 static OrrCollectivePlan *plan_call(const OrrCollectiveContext *context,
                                     const OrrCollectiveCall *call,
                                     const OrrCollectiveAlgorithm *algorithm) {
   if (algorithm && !algorithm->library && !can_be_measured(context, call))
     return plan_by(context, call, algorithm); /* the plan is the same if it is NCCL's choice */
+  if (algorithm && !is_ever_chosen(context->nccl, algorithm))
+    return plan_forced(context, call, algorithm);
   g_autoptr(OrrCollectivePlan) best = plan_best(context, call);
-  if (algorithm && algorithm != best->algorithm) {
-    OrrCollectivePlan *forced = plan_by(context, call, algorithm);
-    if (algorithm->library) apply_library(context, call, forced);
-    return forced;
-  }
+  if (algorithm && algorithm != best->algorithm) return plan_forced(context, call, algorithm);
   apply_measured(context, call, best);
   return g_steal_pointer(&best);
 }

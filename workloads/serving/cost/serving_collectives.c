@@ -3,7 +3,7 @@
  */
 #include "workloads/serving/cost/serving_cost.h"
 
-#include "workloads/collectives/collective.h"
+#include "workloads/collectives/collective_cache.h"
 
 /* The largest message for which engines use their own all-reduce: vLLM's max_size on NVLink
  * (custom_all_reduce.py), and the end of the measured rows. */
@@ -46,7 +46,8 @@ static OrrCollectivePlan *plan(const OrrServingCostParams *params, OrrCollective
   g_autofree gint64 *gpus = gpus_of(params, params->shard.tp);
   const OrrCollectiveCall call = {
       .op = op, .bytes = bytes, .gpus = gpus, .n = (guint)params->shard.tp};
-  return orr_collective_plan(&context, &call, choose(params, &context, &call), error);
+  return orr_collective_cache_plan(params->world->plans, &context, &call,
+                                   choose(params, &context, &call), error);
 }
 
 /* Chooses the kernels that exchange experts' tokens: DeepEP's low-latency kernels up to the size
@@ -77,7 +78,8 @@ static OrrCollectivePlan *plan_exchange(const OrrServingCostParams *params, cons
                                   .gpus = gpus,
                                   .n = (guint)ranks_of(params),
                                   .exchange = &exchange};
-  return orr_collective_plan(&context, &call, choose_exchange(params, op->comm.tokens), error);
+  return orr_collective_cache_plan(params->world->plans, &context, &call,
+                                   choose_exchange(params, op->comm.tokens), error);
 }
 
 static OrrCollectivePlan *plan_operator(const OrrServingCostParams *params, const OrrOperator *op,

@@ -49,10 +49,10 @@ static void init_kind(OrrServingCost *cost, guint k) {
     kind->states = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
   for (guint q = 0; q <= MOST_QUERIES; q++)
     kind->ladders[q] = g_ptr_array_new_with_free_func(g_free);
-  GArray **const pieces[] = {&kind->pieces, &kind->experts, &kind->shared, &kind->prompts,
-                             &kind->decodes};
+  GPtrArray **const pieces[] = {&kind->pieces, &kind->experts, &kind->shared, &kind->prompts,
+                                &kind->decodes};
   for (guint i = 0; i < G_N_ELEMENTS(pieces); i++)
-    *pieces[i] = g_array_new(FALSE, TRUE, sizeof(Piece));
+    *pieces[i] = g_ptr_array_new_with_free_func(g_free);
 }
 
 OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError **error) {
@@ -62,12 +62,12 @@ OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError 
   cost->kinds = g_new0(Kind, cost->n_kinds);
   for (guint i = 0; i < LADDER; i++) cost->rung_keys[i] = ceil(exp2((double)i / RUNGS));
   for (guint k = 0; k < cost->n_kinds; k++) init_kind(cost, k);
-  cost->embedding = g_array_new(FALSE, TRUE, sizeof(Piece));
-  cost->final_norm = g_array_new(FALSE, TRUE, sizeof(Piece));
-  cost->head = g_array_new(FALSE, TRUE, sizeof(Piece));
-  cost->candidates = g_array_new(FALSE, TRUE, sizeof(Piece));
-  cost->encoder = g_array_new(FALSE, TRUE, sizeof(Piece));
-  cost->gather = g_array_new(FALSE, TRUE, sizeof(Piece));
+  cost->embedding = g_ptr_array_new_with_free_func(g_free);
+  cost->final_norm = g_ptr_array_new_with_free_func(g_free);
+  cost->head = g_ptr_array_new_with_free_func(g_free);
+  cost->candidates = g_ptr_array_new_with_free_func(g_free);
+  cost->encoder = g_ptr_array_new_with_free_func(g_free);
+  cost->gather = g_ptr_array_new_with_free_func(g_free);
   if (params->pp > 1) cost->stages = orr_serving_stages(params);
   cost->operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   if (orr_serving_collectives_try(params, error) && orr_serving_cost_check_missing(cost, error))
@@ -80,19 +80,20 @@ void orr_serving_cost_free(OrrServingCost *cost) {
   if (!cost) return;
   for (guint k = 0; k < cost->n_kinds; k++) {
     for (guint q = 0; q <= MOST_QUERIES; q++) g_ptr_array_unref(cost->kinds[k].ladders[q]);
-    GArray *const pieces[] = {cost->kinds[k].pieces, cost->kinds[k].experts, cost->kinds[k].shared,
-                              cost->kinds[k].prompts, cost->kinds[k].decodes};
-    for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) g_array_unref(pieces[i]);
+    GPtrArray *const pieces[] = {cost->kinds[k].pieces, cost->kinds[k].experts,
+                                 cost->kinds[k].shared, cost->kinds[k].prompts,
+                                 cost->kinds[k].decodes};
+    for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) g_ptr_array_unref(pieces[i]);
     orr_serving_modules_free(cost->kinds[k].module);
     g_clear_pointer(&cost->kinds[k].states, g_hash_table_unref);
   }
   g_free(cost->kinds);
-  g_array_unref(cost->embedding);
-  g_array_unref(cost->final_norm);
-  g_array_unref(cost->head);
-  g_array_unref(cost->candidates);
-  g_array_unref(cost->encoder);
-  g_array_unref(cost->gather);
+  g_ptr_array_unref(cost->embedding);
+  g_ptr_array_unref(cost->final_norm);
+  g_ptr_array_unref(cost->head);
+  g_ptr_array_unref(cost->candidates);
+  g_ptr_array_unref(cost->encoder);
+  g_ptr_array_unref(cost->gather);
   g_array_unref(cost->operators);
   g_free(cost);
 }
@@ -151,13 +152,17 @@ static void sum_states(OrrServingCost *cost, const OrrServingStates *states, Pie
 
 static void sum_operators(OrrServingCost *cost, Piece *piece) { sum_states(cost, NULL, piece); }
 
-static Piece *piece_at(GArray *pieces, gint64 size, gboolean *ret_known) {
-  const guint old = pieces->len;
-  if (size >= (gint64)old) {
-    g_array_set_size(pieces, (guint)size + 1);
-    for (guint i = old; i <= (guint)size; i++) g_array_index(pieces, Piece, i).total_s = -1;
+/* Runs ask for few of the sizes up to the largest: pieces are in blocks, made when they are asked
+ * for. */
+static Piece *piece_at(GPtrArray *blocks, gint64 size, gboolean *ret_known) {
+  const guint block = (guint)(size / PIECES_A_BLOCK);
+  if (block >= blocks->len) g_ptr_array_set_size(blocks, (gint)block + 1);
+  Piece *pieces = blocks->pdata[block];
+  if (!pieces) {
+    blocks->pdata[block] = pieces = g_new0(Piece, PIECES_A_BLOCK);
+    for (guint i = 0; i < PIECES_A_BLOCK; i++) pieces[i].total_s = -1;
   }
-  Piece *piece = &g_array_index(pieces, Piece, size);
+  Piece *piece = &pieces[size % PIECES_A_BLOCK];
   *ret_known = piece->total_s >= 0;
   return piece;
 }
@@ -175,7 +180,7 @@ static const Piece *layer_piece(OrrServingCost *cost, Kind *kind, gint64 tokens)
 typedef void (*PartOperators)(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                               gint64 size, GArray *operators);
 
-static const Piece *part_piece(OrrServingCost *cost, const Kind *kind, GArray *pieces,
+static const Piece *part_piece(OrrServingCost *cost, const Kind *kind, GPtrArray *pieces,
                                PartOperators decompose, gint64 size) {
   gboolean known;
   Piece *piece = piece_at(pieces, size, &known);
@@ -247,7 +252,7 @@ static const Piece *decode_piece(OrrServingCost *cost, const Kind *kind, gint64 
 typedef void (*EndOperators)(const OrrModel *model, const OrrInferenceShard *shard, gint64 size,
                              GArray *operators);
 
-static const Piece *end_piece(OrrServingCost *cost, GArray *pieces, EndOperators decompose,
+static const Piece *end_piece(OrrServingCost *cost, GPtrArray *pieces, EndOperators decompose,
                               gint64 size) {
   gboolean known;
   Piece *piece = piece_at(pieces, size, &known);

@@ -11,7 +11,8 @@ enum {
   RUNGS = 64,
   LADDER = RUNGS * 24,
   MOST_QUERIES = 1 + ORR_MOST_DRAFTED,
-  MOST_BESIDE = 256 /* tokens: see shared_seconds */
+  MOST_BESIDE = 256, /* tokens: see shared_seconds */
+  PIECES_A_BLOCK = 32
 };
 
 /* Costs that depend only on a number of tokens (or sequences). */
@@ -40,11 +41,12 @@ typedef struct {
   GPtrArray *ladders[1 + MOST_QUERIES]; /* by queries per decode: Ladder* by number of decodes;
                                    * elements may be NULL */
   OrrInferenceHeads decode_heads;
-  GArray *pieces;  /* Piece by tokens */
-  GArray *experts; /* Piece by tokens of all ranks */
-  GArray *shared;  /* Piece by tokens: shared experts */
-  GArray *prompts; /* Piece by prompt tokens, or by blocks of keys that they attend to */
-  GArray *decodes; /* Piece by decoding tokens */
+  /* Blocks of PIECES_A_BLOCK Piece, NULL: none of them is known */
+  GPtrArray *pieces;  /* by tokens */
+  GPtrArray *experts; /* by tokens of all ranks */
+  GPtrArray *shared;  /* by tokens: shared experts */
+  GPtrArray *prompts; /* by prompt tokens, or by blocks of keys that they attend to */
+  GPtrArray *decodes; /* by decoding tokens */
   /* Piece by orr_serving_states_key of prompts; NULL: no state, or no rows of one like it */
   GHashTable *states;
   double layer_s; /* of one layer, in the last step */
@@ -60,11 +62,12 @@ struct OrrServingCost {
   OrrServingCostParams params;
   Kind *kinds;
   guint n_kinds;
-  GArray *embedding, *final_norm, *head; /* Piece by tokens, tokens, logits */
-  GArray *candidates;                    /* Piece by logits */
-  GArray *encoder;                       /* Piece by images */
+  /* blocks, as those of a kind */
+  GPtrArray *embedding, *final_norm, *head; /* by tokens, tokens, logits */
+  GPtrArray *candidates;                    /* by logits */
+  GPtrArray *encoder;                       /* by images */
+  GPtrArray *gather;                        /* by tokens: one tensor, after a send */
   OrrServingStages stages;
-  GArray *gather;    /* Piece by tokens: one tensor, after a send */
   GArray *operators; /* scratch */
   double trust[N_HOWS];
   OrrServingParts parts;
