@@ -184,8 +184,7 @@ static const struct {
      "feed_forward.experts.0.up_proj feed_forward.experts.gate_up_proj mixer.experts.0.up_proj"},
     {ORR_QUANTIZED_EXPERTS, 0,
      "mlp.experts.0.down_proj mlp.experts.down_proj block_sparse_moe.experts.0.w2 "
-     "feed_forward.experts.0.down_proj feed_forward.experts.down_proj "
-     "mixer.experts.0.down_proj"},
+     "feed_forward.experts.0.down_proj feed_forward.experts.down_proj mixer.experts.0.down_proj"},
 };
 
 static guint mixer_of(const OrrModel *model, OrrLayerKind kind) {
@@ -442,8 +441,7 @@ static void read_method(Reading *reading) {
       return;
     }
   note(reading,
-       "method '%.60s' is not known: weights are counted in 16 bits; set "
-       "workload.quantization",
+       "method '%.60s' is not known: weights are counted in 16 bits; set workload.quantization",
        method);
 }
 

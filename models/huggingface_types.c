@@ -198,9 +198,8 @@ static const struct {
     {"linear_attn_config", "Kimi Delta Attention has a gate for each channel; its layers are taken "
                            "as gated delta layers with a gate for each head, so weights and time "
                            "are slightly understated"},
-    {"swa_num_attention_heads swa_num_key_value_heads swa_head_dim swa_v_head_dim "
-     "global_head_dim num_global_key_value_heads attention_other_setting "
-     "num_attention_heads_per_layer",
+    {"swa_num_attention_heads swa_num_key_value_heads swa_head_dim swa_v_head_dim global_head_dim "
+     "num_global_key_value_heads attention_other_setting num_attention_heads_per_layer",
      "layers with and without a window have different heads, and all are taken alike: caches and "
      "the time of attention are wrong"},
     {"attention_k_eq_v", "keys serve as values: caches are overstated"},

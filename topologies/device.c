@@ -20,8 +20,7 @@ static const OrrField fields[] = {
                   .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_INT(
         OrrDevice, "matrix-unit", matrix_unit, "0",
-        "Rows and columns of a systolic array (TPU): matrix products are padded to it. 0: "
-        "none.",
+        "Rows and columns of a systolic array (TPU): matrix products are padded to it. 0: none.",
         .flags = ORR_FIELD_UNSIGNED, .max = 4096),
     ORR_FIELD_REAL(OrrDevice, "memory", memory_bytes, ORR_UNIT_BYTES, NULL, "Device memory.",
                    .flags = ORR_FIELD_POSITIVE),

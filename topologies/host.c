@@ -17,8 +17,7 @@ static const OrrField fields[] = {
         OrrHostShape, "network-path", network_path, path_words, "auto",
         "Where NICs hang, and so what network traffic crosses inside the node. auto: its NIC, and "
         "its GPU's PCIe (host-link-bandwidth) where the GPU's NICs together reach more than 80 % "
-        "of "
-        "its nominal rate, which then carries 80 %, or host-link-efficiency if that is more; "
+        "of its nominal rate, which then carries 80 %, or host-link-efficiency if that is more; "
         "apart: only its NIC, which is on the device or on a switch of its own; switch: always "
         "also its GPU's PCIe; bridge: its GPU's PCIe, the link of the PCIe switch above it, and "
         "the host bridge."),

@@ -72,8 +72,7 @@ static const OrrField fields[] = {
     PRICE(OrrPrices, "kwh", kwh,
           "Price of one kWh at the meter; absent: energy is left out of the cost."),
     ORR_FIELD_REAL(OrrPrices, "pue", pue, ORR_UNIT_NONE, NULL,
-                   "Energy at the meter over the machine's (power usage effectiveness); "
-                   "absent: 1.",
+                   "Energy at the meter over the machine's (power usage effectiveness); absent: 1.",
                    .flags = ORR_FIELD_OPTIONAL, .min = 1, .max = 10),
     PRICE(OrrPrices, "carbon-grams-per-kwh", carbon_grams_per_kwh,
           "Grams of CO2 for each kWh at the meter; absent: no carbon is computed."),

@@ -30,6 +30,8 @@
  */
 #include "topologies/queue_model.h"
 
+#include "sim/base/number.h"
+
 #define STEPS_TO_XOFF 8.0    /* steps in which a link at full rate brings xoff */
 #define STEPS_AT_LEAST 400.0 /* in the time that the busiest link needs */
 #define LAST_PACKET 4096.0   /* bytes of a flow that may be missing when it counts as finished */
@@ -242,11 +244,6 @@ static double leap_time(const Fluid *fluid) {
   return least_s - fluid->window * fluid->step_s;
 }
 
-static int compare_times(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The same when time is short: until a tenth of the running flows has ended. */
 static double coarse_time(const Fluid *fluid) {
   g_autofree double *times = g_new(double, fluid->n_flows + 1);
@@ -259,7 +256,7 @@ static double coarse_time(const Fluid *fluid) {
     else if (!flow->is_done && flow->rate > 0)
       times[n++] = (flow->flow->bytes - flow->delivered) / flow->rate;
   }
-  qsort(times, n, sizeof *times, compare_times);
+  qsort(times, n, sizeof *times, orr_number_compare);
   return n > 0 ? MIN(times[n / 10], start_s) : 0;
 }
 

@@ -44,8 +44,7 @@ void orr_storage_check(const OrrStorage *storage, OrrPlace place, OrrDiags *diag
   if (storage->attach == ORR_STORAGE_OWN && !(storage->node_bytes_per_s > 0))
     orr_diags_error(diags, place,
                     "storage is attached by a network of its own: node-bandwidth must be greater "
-                    "than 0 (or attach: "
-                    "fabric)");
+                    "than 0 (or attach: fabric)");
   if (storage->attach == ORR_STORAGE_FABRIC && storage->node_bytes_per_s > 0)
     orr_diags_error(diags, place,
                     "storage is attached to the compute fabric: node-bandwidth does not apply");

@@ -49,9 +49,8 @@ const char *orr_query_module_refuse_sparse(const double *values) {
   const char *op = text_of(values[ORR_SPARSE_OP]);
   if (!op || !op_of(op))
     return "op_name is unknown: want a table's name such as dsa_generation_module, or an "
-           "operation: "
-           "dsa-prefill, dsa-prefill-shared, dsa-decode, dsa-decode-shared, csa-prefill, "
-           "csa-decode, hca-prefill, hca-decode, index-scores, topk or sparse-core";
+           "operation: dsa-prefill, dsa-prefill-shared, dsa-decode, dsa-decode-shared, "
+           "csa-prefill, csa-decode, hca-prefill, hca-decode, index-scores, topk or sparse-core";
   return NULL;
 }
 

@@ -210,8 +210,7 @@ static void read_bounds(Reader *reader, const OrrField *field, const OrrNode *no
   if (!(found.low <= found.value && found.value <= found.high))
     return orr_diags_error(
         reader->diags, node->place,
-        "the bounds of '%s' must be low <= value <= high, found low %s, value %s, "
-        "high %s",
+        "the bounds of '%s' must be low <= value <= high, found low %s, value %s, high %s",
         field->name, orr_node_get_text(node, "low"), orr_node_get_text(node, "value"),
         orr_node_get_text(node, "high"));
   if (found.is_whole)

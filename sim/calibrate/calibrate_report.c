@@ -75,29 +75,23 @@ static OrrAnswer *query(OrrStore *store, const char *name, const char *sql, cons
 }
 
 static const char sessions_sql[] =
-    "SELECT date, device, driver, runtime, blas, dnn, ccl, architecture, sms, n_gpus, "
-    "n_ranks, "
+    "SELECT date, device, driver, runtime, blas, dnn, ccl, architecture, sms, n_gpus, n_ranks, "
     "round(memory_bytes / 1e9, 1) AS memory_gb, round(l2_bytes / 1e6, 1) AS l2_mb, "
     "round(sm_clock_limit_hz / 1e6) AS sm_clock_limit_mhz, round(memory_clock_limit_hz / 1e6) AS "
     "memory_clock_limit_mhz, power_limit_watts, persistence, ecc, budget_s, round(spent_s, 1) AS "
-    "spent_s, new_rows, "
-    "known_rows, refused, wrong_rows, is_complete, failure, watts_before, watts_after, "
-    "round(sm_clock_hz_before / 1e6) AS sm_clock_mhz_before, round(sm_clock_hz_after / 1e6) AS "
-    "sm_clock_mhz_after, "
-    "round(memory_clock_hz_before / 1e6) AS memory_clock_mhz_before, "
+    "spent_s, new_rows, known_rows, refused, wrong_rows, is_complete, failure, watts_before, "
+    "watts_after, round(sm_clock_hz_before / 1e6) AS sm_clock_mhz_before, round(sm_clock_hz_after "
+    "/ 1e6) AS sm_clock_mhz_after, round(memory_clock_hz_before / 1e6) AS memory_clock_mhz_before, "
     "round(memory_clock_hz_after / 1e6) AS memory_clock_mhz_after, celsius_before, celsius_after, "
-    "slowed_before, "
-    "slowed_after, processes_before, processes_after FROM kernel_session WHERE device = :device "
-    "ORDER BY rowid";
+    "slowed_before, slowed_after, processes_before, processes_after FROM kernel_session WHERE "
+    "device = :device ORDER BY rowid";
 
 static const char families_sql[] =
-    "SELECT family, count(*) AS rows, sum(verified = 'no') AS wrong, "
-    "sum(verified = 'unchecked') AS unchecked, round(100 * avg(spread), 2) AS mean_spread_percent, "
-    "round(100 * max(spread), 1) AS max_spread_percent, sum(method = 'unheld') AS unheld, "
-    "round(min(sm_clock_hz) / 1e6) AS min_sm_clock_mhz, round(max(sm_clock_hz) / 1e6) AS "
-    "max_sm_clock_mhz, "
-    "round(max(watts)) AS max_watts FROM kernel_sample WHERE device = :device GROUP BY family "
-    "ORDER BY family";
+    "SELECT family, count(*) AS rows, sum(verified = 'no') AS wrong, sum(verified = 'unchecked') "
+    "AS unchecked, round(100 * avg(spread), 2) AS mean_spread_percent, round(100 * max(spread), 1) "
+    "AS max_spread_percent, sum(method = 'unheld') AS unheld, round(min(sm_clock_hz) / 1e6) AS "
+    "min_sm_clock_mhz, round(max(sm_clock_hz) / 1e6) AS max_sm_clock_mhz, round(max(watts)) AS "
+    "max_watts FROM kernel_sample WHERE device = :device GROUP BY family ORDER BY family";
 
 static const char refusals_sql[] = "SELECT family, reason, count(DISTINCT shape) AS shapes, "
                                    "min(shape) AS example, max(ends_job) AS "

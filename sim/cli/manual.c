@@ -78,7 +78,6 @@ char *orr_manual_page(const OrrCommand *const *commands, gsize n_commands) {
       "before the shipped "
       "library.\n"
       ".TP\n.B ORRERY_LOCK_WAIT\nHow long to wait for a results database that another process has "
-      "locked, "
-      "for example \"10 min\". The default is one minute.\n");
+      "locked, for example \"10 min\". The default is one minute.\n");
   return g_string_free(page, FALSE);
 }

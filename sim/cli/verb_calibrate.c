@@ -252,8 +252,7 @@ const OrrCommand orr_verb_calibrate = {
              "       fit --raw DIR|DB --device NAME [--thin N] [-o FILE] | compare PROFILE [--db "
              "FILE] | errors PROFILE |\n"
              "       import FILE.csv --device NAME [--db FILE] | plan [--device N] [--gpus N] "
-             "[--families LIST] | report [PROFILE] [--db FILE] "
-             "[-o FILE]",
+             "[--families LIST] | report [PROFILE] [--db FILE] [-o FILE]",
 
     .more = "Without an action, measures rows and stores them in a database as it goes. A later "
             "session "

@@ -87,8 +87,7 @@ const OrrCommand orr_verb_calibrate_cost = {
     .more = "How a cost is known: measured (a row), interpolated (between rows), carried over "
             "(from rows of another device), modelled (by a formula), outside (beyond the measured "
             "range). 'orrery calibrate cost PROFILE' lists the operators and their keys. A table "
-            "for --rows "
-            "has one column per key.",
+            "for --rows has one column per key.",
     .options = options,
     .run = run,
 };

@@ -205,11 +205,10 @@ const OrrCommand orr_verb_compare = {
     .sentence = "Compare runs: their inputs, their results, and where the time went.",
     .usage = "DB RUN RUN [RUN]... [--csv|--json|--markdown]",
     .more =
-        "Prints the changes of the second run against the first. The three tables are the "
-        "views compare-inputs, compare-results and compare-time. Then says which run is better, "
-        "and how sure that is, from measured pairs that differ in the same way. Three and more "
-        "runs "
-        "stand side by side, with error bands and their changes against the first.",
+        "Prints the changes of the second run against the first. The three tables are the views "
+        "compare-inputs, compare-results and compare-time. Then says which run is better, and how "
+        "sure that is, from measured pairs that differ in the same way. Three and more runs stand "
+        "side by side, with error bands and their changes against the first.",
     .options = options,
     .run = run,
     .part = "option",

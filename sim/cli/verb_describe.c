@@ -294,10 +294,9 @@ const OrrCommand orr_verb_describe = {
              "SIZE]] [--prices NAME] [--set PATH=VALUE ...]",
     .more = "A cluster prints counts, bisection bandwidth, hops and the oversubscription of each "
             "level, with a bill of its parts; with --prices what they cost, with --collective the "
-            "flows "
-            "on its links, with --as what another tool would print for it. A NAME can be a file "
-            "(mine.yaml). A document ends with its YAML, with "
-            "every default filled in. A profile prints its errors against rows that were left out.",
+            "flows on its links, with --as what another tool would print for it. A NAME can be a "
+            "file (mine.yaml). A document ends with its YAML, with every default filled in. A "
+            "profile prints its errors against rows that were left out.",
     .options = options,
     .run = run,
     .part = "option",

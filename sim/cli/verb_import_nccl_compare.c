@@ -229,8 +229,7 @@ static void add_faults(OrrPage *page, const OrrNcclDiagnosis *d) {
   }
   if (d->verdict == ORR_NCCL_AMBIGUOUS)
     orr_page_line(page, "",
-                  "their curves differ by less than the log's noise: this log cannot "
-                  "tell which");
+                  "their curves differ by less than the log's noise: this log cannot tell which");
   if (d->hidden->len) {
     g_ptr_array_add(d->hidden, NULL);
     g_autofree char *names = g_strjoinv(", ", (char **)d->hidden->pdata);

@@ -127,8 +127,7 @@ const OrrCommand orr_verb_plan = {
     .more =
         "gpus, serving and training take a model and a machine, search layouts, and write the best "
         "one as a scenario with its launch line. campaign and rate take a scenario. nccl and "
-        "scaling "
-        "take a machine.",
+        "scaling take a machine.",
     .part = "question",
     .parts = parts,
 };

@@ -379,8 +379,7 @@ const OrrCommand orr_verb_plan_serving = {
     .sentence = "Which layout serves the most requests within objectives, and on how many GPUs.",
     .usage = "--model NAME (--cluster NAME[,NAME]... | --devices NAME[,NAME]...) (--rate X | "
              "--gpus N) (--input N --output N | --trace FILE) --ttft TIME --tpot TIME [--precision "
-             "WORD[,WORD]...] "
-             "[--kv-cache WORD[,WORD]...] [--db FILE] [-o FILE]",
+             "WORD[,WORD]...] [--kv-cache WORD[,WORD]...] [--db FILE] [-o FILE]",
     .more = "Tensor, pipeline and expert parallelism, attention's data parallelism, prefill and "
             "decode on replicas of their own, formats of weights and cache, and the tokens of a "
             "step are searched. Each layout's highest rate is found by simulation, as orrery plan "

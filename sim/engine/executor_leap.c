@@ -38,6 +38,8 @@
  */
 #include "sim/engine/executor_leap.h"
 
+#include "sim/base/number.h"
+
 #define TOLERANCE 1e-12
 #define MOST_PERIODS 12 /* of the schedule in one of the machine */
 
@@ -363,11 +365,6 @@ static void look(void *user) {
 
 /* --- when to look --- */
 
-static gint by_value(gconstpointer a, gconstpointer b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The middle of the longest gap between two ends of the group in (from, to). */
 static gboolean find_cut(const Group *group, double from_s, double to_s, double *ret_cut_s) {
   const OrrExecutor *executor = group->executor;
@@ -382,7 +379,7 @@ static gboolean find_cut(const Group *group, double from_s, double to_s, double 
          i = before(executor->leaper, i))
       g_array_append_val(ends, span_at(executor, i)->end_s);
   }
-  g_array_sort(ends, by_value);
+  g_array_sort(ends, orr_number_compare);
   for (guint i = 0; i + 1 < ends->len; i++) {
     const double end_s = g_array_index(ends, double, i);
     const double gap_s = g_array_index(ends, double, i + 1) - end_s;

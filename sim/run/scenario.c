@@ -31,8 +31,7 @@ const OrrFieldTable orr_scenario_table = ORR_FIELDS(
                        .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTION(
         OrrScenario, "campaign", campaign, &orr_campaign_table, NULL,
-        "Weeks of the workload, which is training: failures, recoveries, checkpoints, "
-        "goodput.",
+        "Weeks of the workload, which is training: failures, recoveries, checkpoints, goodput.",
         .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTION(OrrScenario, "prices", prices, &orr_prices_table, NULL,
                       "What GPUs, networks and energy cost; absent: no money is computed.",
@@ -42,10 +41,9 @@ const OrrFieldTable orr_scenario_table = ORR_FIELDS(
         "Replay equivalent ranks once (folded), replay every rank (full), or choose (auto)."),
     ORR_FIELD_WORD(
         OrrScenario, "engine", engine, engine_words, "auto",
-        "Engine that shares links among transfers: SimGrid (simgrid), Orrery's own solver "
-        "of the same sharing (fair), or none (ideal); auto takes ideal where no two "
-        "transfers can share a link, fair where SimGrid would need more than a minute, "
-        "and simgrid elsewhere."),
+        "Engine that shares links among transfers: SimGrid (simgrid), Orrery's own solver of the "
+        "same sharing (fair), or none (ideal); auto takes ideal where no two transfers can share a "
+        "link, fair where SimGrid would need more than a minute, and simgrid elsewhere."),
     ORR_FIELD_WORD(
         OrrScenario, "on-missing", on_missing, orr_on_missing_words, "fallback",
         "What to do about a device, operator or number format that no profile holds: use another "

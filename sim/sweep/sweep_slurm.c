@@ -37,9 +37,8 @@ static gboolean check_free(const char *db, const char *hash, gint64 *ret_run, GE
   }
   return orr_fault_set(
       error, ORR_FAULT_USAGE,
-      "the sweep of %s that was submitted for %s is not complete: --status prints its "
-      "progress, --collect merges it and submits missing points again; to give it up, "
-      "remove %s",
+      "the sweep of %s that was submitted for %s is not complete: --status prints its progress, "
+      "--collect merges it and submits missing points again; to give it up, remove %s",
       old->file, db, old->folder);
 }
 

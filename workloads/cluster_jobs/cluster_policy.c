@@ -10,9 +10,8 @@ static const OrrFieldTable preemption_table = ORR_FIELDS(
     "cluster-preemption", "Who is stopped for another job, and what that costs.",
     OrrClusterPreemption,
     ORR_FIELD_REAL(OrrClusterPreemption, "checkpoint", checkpoint_s, ORR_UNIT_SECONDS, "0 s",
-                   "Work from one checkpoint to the next, of jobs whose trace has no "
-                   "checkpoint_s: a preempted job loses what it worked since the last; 0 s: "
-                   "nothing is lost.",
+                   "Work from one checkpoint to the next, of jobs whose trace has no checkpoint_s: "
+                   "a preempted job loses what it worked since the last; 0 s: nothing is lost.",
                    .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
     ORR_FIELD_REAL(OrrClusterPreemption, "checkpoint-cost", checkpoint_cost_s, ORR_UNIT_SECONDS,
                    "0 s",

@@ -40,8 +40,7 @@ static const OrrField fields[] = {
     ORR_FIELD_TEXT(
         OrrCollectiveBench, "algorithm", algorithm, "auto",
         "Forces an algorithm of `orrery list collectives`, as NCCL_ALGO does; auto: the fastest, "
-        "on "
-        "GPUs of NCCL's own, on a torus of TPUs also of its rings (bucket, torus-ring)."),
+        "on GPUs of NCCL's own, on a torus of TPUs also of its rings (bucket, torus-ring)."),
     ORR_NCCL_FIELD(OrrCollectiveBench),
     ORR_FIELD_WORD(OrrCollectiveBench, "protocol", protocol, orr_protocol_words, "auto",
                    "Forces a protocol, as NCCL_PROTO does."),

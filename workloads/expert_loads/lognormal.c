@@ -25,8 +25,7 @@ static const OrrFieldTable table = ORR_FIELDS(
     "lognormal", "Parameters of a lognormal distribution.", Params,
     ORR_FIELD_REAL(
         Params, "spread", spread, ORR_UNIT_NONE, "1",
-        "Standard deviation of the loads' logarithms; 0: balanced. DeepSeek-R1's is about "
-        "1.",
+        "Standard deviation of the loads' logarithms; 0: balanced. DeepSeek-R1's is about 1.",
         .min = 0, .max = 4));
 
 /* By bisection: half of 1e-12 of the interval after 44 steps. */

@@ -108,8 +108,7 @@ gboolean orr_post_training_memory_check_room(const OrrPostTrainingParts *parts, 
   if (left == 0 || engine_bytes + left <= memory) return TRUE;
   return orr_fault_set(
       error, ORR_FAULT_DOCUMENT,
-      "workload.offload: an engine's %.1f GiB and the trainer's %.1f GiB that stay do not "
-      "fit the %.1f GiB of a GPU: lower rollout.engine.gpu-memory-utilization, or "
-      "offload: all",
+      "workload.offload: an engine's %.1f GiB and the trainer's %.1f GiB that stay do not fit the "
+      "%.1f GiB of a GPU: lower rollout.engine.gpu-memory-utilization, or offload: all",
       engine_bytes / 0x1p30, left / 0x1p30, memory / 0x1p30);
 }

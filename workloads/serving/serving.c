@@ -321,9 +321,8 @@ static const OrrField metrics_fields[] = {
         OrrServingMetricsParams, "window", window, window_words, "all",
         "What counts: all, as benchmark tools do; or the output tokens while the engines are full, "
         "from the first token of as many requests as they can hold (max-num-seqs each) to the "
-        "first token of "
-        "the last request; or the steady state: the run goes on until it has one, and its start "
-        "and its end do not count."),
+        "first token of the last request; or the steady state: the run goes on until it has one, "
+        "and its start and its end do not count."),
     SECONDS(OrrServingMetricsParams, "warmup", warmup_s, "0 s",
             "Requests that arrive earlier are not counted."),
     COUNT(OrrServingMetricsParams, "request-rows", request_rows, 0, "10000",
@@ -391,8 +390,7 @@ static const OrrField disaggregation_fields[] = {
         "is computed."),
     COUNT(OrrDisaggregation, "least-prompt", least_prompt, 0, "0",
           "Tokens; prompts with fewer tokens missing in the decoder's prefix cache are computed "
-          "where they "
-          "decode."),
+          "where they decode."),
     COUNT(OrrDisaggregation, "most-waiting", most_waiting, -1, "-1",
           "Prompts waiting for a prefill; with as many, the next is computed where it decodes; -1: "
           "however many."),
@@ -457,8 +455,7 @@ static const OrrField fields[] = {
     ORR_FIELD_WORD(
         OrrServing, "on-failure", on_failure, failure_words, "retry",
         "What becomes of the requests of a replica that is lost: computed again elsewhere, what "
-        "was generated "
-        "included, or failed."),
+        "was generated included, or failed."),
     PART(OrrServing, "disaggregation", disaggregation, disaggregation_table,
          "Prefill and decode on different replicas."),
     ORR_FIELD_WORD(
@@ -495,8 +492,7 @@ static const OrrField fields[] = {
                    "top-k), for which the engine sorts the logits of each sequence."),
     COUNT(OrrServing, "samples", samples, 1, "1",
           "Outputs of each prompt (vLLM's n): the others begin after the first one's first token, "
-          "and share its full "
-          "blocks where prefix-caching is on."),
+          "and share its full blocks where prefix-caching is on."),
     PART(OrrServing, "beam-search", beams, beams_table,
          "Several candidates of an output, the best kept token by token."),
     COUNT(OrrServing, "images", images, 0, "0",

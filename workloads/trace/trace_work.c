@@ -14,9 +14,8 @@ static const OrrFieldTable table = ORR_FIELDS(
     ORR_FIELD_TEXT(OrrTraceParams, "file", file, NULL,
                    "The trace: a Chakra execution trace, NAME.et, of ranks NAME.0.et, NAME.1.et "
                    "and so on, the same as JSON, NAME.json, a schedule in GOAL, NAME.goal, or "
-                   "layers as ASTRA-sim 1 and SimAI have "
-                   "them, NAME.txt. A path from the document's folder, from one of the library's, "
-                   "or from the working directory."),
+                   "layers as ASTRA-sim 1 and SimAI have them, NAME.txt. A path from the "
+                   "document's folder, from one of the library's, or from the working directory."),
     ORR_FIELD_INT(OrrTraceParams, "ranks", ranks, "0",
                   "Ranks that are replayed; 0: as many as there are files, or as the text says.",
                   .flags = ORR_FIELD_UNSIGNED),

@@ -129,8 +129,7 @@ gboolean orr_cuda_count_gpus(int *ret_n, GError **error) {
     return orr_fault_set(error, ORR_FAULT_RESOURCE,
                          "there is no " ORR_VENDOR_MAKER " GPU that can be used here: "
                          "no " ORR_VENDOR_MAKER " driver is loaded (" ORR_VENDOR_TOOL
-                         " says more). --device fake shows "
-                         "what calibrate does");
+                         " says more). --device fake shows what calibrate does");
   if (code == cudaErrorInsufficientDriver || code == cudaErrorNoDevice ||
       code == cudaErrorStubLibrary || (code == cudaSuccess && *ret_n == 0)) {
     return orr_fault_set(error, ORR_FAULT_RESOURCE,

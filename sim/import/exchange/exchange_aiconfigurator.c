@@ -134,8 +134,7 @@ static void write_stack(OrrExchange *exchange, const OrrNode *experiment) {
   g_string_append_printf(exchange->text, "  # stack: %s of the library (orrery list stacks)\n",
                          safe);
   orr_exchange_note(exchange,
-                    "backend %s %s: the library has no stack of that release; set "
-                    "workload.stack",
+                    "backend %s %s: the library has no stack of that release; set workload.stack",
                     safe, release ? release : "");
 }
 

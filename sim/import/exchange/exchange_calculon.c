@@ -113,8 +113,7 @@ static void write_system(OrrExchange *exchange, const OrrNode *system, gint64 pr
   if (!exchange->answers->device)
     return orr_diags_error(
         exchange->diags, system->place,
-        "a system does not say which accelerator: add --device NAME, whose measured "
-        "kernels count");
+        "a system does not say which accelerator: add --device NAME, whose measured kernels count");
   g_string_append(exchange->text, "cluster:\n  name: calculon\n");
   write_device(exchange, system, inner);
   write_nodes(exchange, inner, outer, procs);
@@ -231,8 +230,7 @@ static void read_files(OrrExchange *exchange) {
   if (!app || !run || !is_application(app) || !is_execution(run))
     return orr_diags_error(
         exchange->diags, ((const OrrNode *)exchange->trees->pdata[0])->place,
-        "Calculon's application and execution are both needed, and its system or "
-        "--cluster NAME");
+        "Calculon's application and execution are both needed, and its system or --cluster NAME");
   g_autofree char *name =
       orr_exchange_name(exchange->answers->name ? exchange->answers->name : "calculon");
   g_string_append_printf(exchange->text, "schema: scenario/1\nname: %s\n", name);

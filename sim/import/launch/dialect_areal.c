@@ -89,8 +89,7 @@ static gboolean read_parts(OrrLaunchDraft *draft, Part *rollout, Part *trainer,
     orr_launch_draft_ask(draft, "which GPUs roll out? The config has no allocation_mode");
   else if (!actor || !read_part(halves[0], rollout))
     orr_launch_draft_bad(draft, mode,
-                         "'%s' has no GPUs of engines and of a trainer, as in "
-                         "sglang:d4p1t1+d4p1t1",
+                         "'%s' has no GPUs of engines and of a trainer, as in sglang:d4p1t1+d4p1t1",
                          text);
   else if (!read_part(actor, trainer))
     orr_launch_draft_bad(draft, mode, "'%s' has no degrees, as in d4p1t1", actor);

@@ -18,8 +18,7 @@ static void convert_buffer(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
       draft, setting->dialect, "servingenginespec.modelspec.lmcacheconfig.enabled");
   if (!is_on || !setting->value || !*setting->value) {
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT,
-                           "LMCache is off, or has no such "
-                           "tier");
+                           "LMCache is off, or has no such tier");
   } else if (!orr_launch_serving_number(setting->value, &size) || size < 0) {
     orr_launch_draft_bad(draft, setting, "'%s' is not a size in GB", setting->value);
   } else {

@@ -256,8 +256,7 @@ static gboolean find_server(Reader *reader) {
     for (guint k = 0; (component = item(device, "components", k)); k++)
       if (g_strcmp0(orr_node_get_text(component, "choice"), "device") == 0) {
         orr_diags_error(reader->diags, place_of(component),
-                        "a device inside of a device: want its "
-                        "components");
+                        "a device inside of a device: want its components");
         return FALSE;
       }
     if (!device || !accelerator_of(device)) continue;

@@ -3,6 +3,8 @@
  */
 #include "sim/run/faults/faults.h"
 
+#include "sim/base/number.h"
+
 /* One effect on one thing, from begin_s to end_s. */
 typedef struct {
   double begin_s, end_s, loss;
@@ -42,14 +44,9 @@ void orr_intervals_add_links(OrrIntervals *intervals, const OrrOutage *outage) {
 
 /* --- Dates --- */
 
-static gint by_value(gconstpointer a, gconstpointer b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 void orr_intervals_sort_dates(GArray *dates) {
   guint n = 0;
-  g_array_sort(dates, by_value);
+  g_array_sort(dates, orr_number_compare);
   for (guint i = 0; i < dates->len; i++)
     if (n == 0 || g_array_index(dates, double, i) > g_array_index(dates, double, n - 1))
       g_array_index(dates, double, n++) = g_array_index(dates, double, i);

@@ -24,9 +24,7 @@ static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
 
 const OrrGangOrder orr_gang_tiresias = {
     .entry = {"tiresias",
-              "Least attained service in queues; a running job keeps its turn; "
-              "preempts.",
-              &table},
+              "Least attained service in queues; a running job keeps its turn; preempts.", &table},
     .preempts = TRUE,
     .key = key,
     .level = orr_gang_order_level,

@@ -14,8 +14,7 @@ static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void
 
 const OrrGangPlacement orr_gang_best_fit = {
     .entry = {"best-fit",
-              "The node that keeps the fewest free GPUs; gangs of several nodes as "
-              "first-fit.",
+              "The node that keeps the fewest free GPUs; gangs of several nodes as first-fit.",
               NULL},
     .by_room = TRUE,
     .whole_first = TRUE,

@@ -114,8 +114,7 @@ static void check(const void *data, const OrrCluster *cluster, OrrPlace place, O
   }
   if (!has_names && !largest_of(params, NULL, 1))
     orr_diags_error(diags, place,
-                    "speed steps has no job for a gang of 1 GPU: want an entry with "
-                    "from-gpus: 1");
+                    "speed steps has no job for a gang of 1 GPU: want an entry with from-gpus: 1");
 }
 
 /* --- Replays --- */

@@ -87,8 +87,7 @@ static gboolean pace(const void *data, const OrrWorld *world, const OrrGangClass
 
 const OrrGangSpeedKind orr_gang_speed_table = {
     .entry = {"table",
-              "Multiples of the trace's run times, by the part of the machine that holds "
-              "the gang.",
+              "Multiples of the trace's run times, by the part of the machine that holds the gang.",
               &table},
     .pace = pace,
 };

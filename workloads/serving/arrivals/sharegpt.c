@@ -136,8 +136,7 @@ static void add(Reader *reader, const Row *row, OrrPlace place) {
   if (prompt < 0 || row->output < 0)
     orr_diags_error(reader->diags, place,
                     "a request needs prompt_len (or prompt) and output_len (or output_tokens), or "
-                    "conversations; the "
-                    "result of a benchmark input_lens and output_lens");
+                    "conversations; the result of a benchmark input_lens and output_lens");
   else
     orr_trace_add(reader->trace, row->time_s >= 0 ? row->time_s : next_time(reader), prompt,
                   row->output, place, reader->diags);

@@ -145,10 +145,8 @@ static void check_memory(const OrrServing *params, const OrrModel *model, const 
   if (!fits)
     orr_diags_error(diags, place,
                     "model %s does not fit: a GPU of tp " D " and pp " D
-                    " holds %.1f GiB of weights, %.1f of "
-                    "activations and %.1f reserved, of %.1f GiB that %s gives the engine: raise tp "
-                    "or pp, or lower "
-                    "the precision",
+                    " holds %.1f GiB of weights, %.1f of activations and %.1f reserved, of %.1f "
+                    "GiB that %s gives the engine: raise tp or pp, or lower the precision",
                     model->name, params->parallel.tp, params->parallel.pp, memory.weights / gib,
                     memory.activations / gib, params->engine.reserved_bytes / gib,
                     memory.budget / gib, cluster->device.name);
@@ -166,8 +164,7 @@ static void check_room(const OrrServing *params, const OrrModel *model, gint64 r
       prompt + params->shared_prefix + orr_serving_image_tokens(params, model) + output > room)
     orr_diags_error(diags, place,
                     "a request of up to " D " + " D " tokens is longer than the %s of " D
-                    " tokens: give input.most or "
-                    "output.most",
+                    " tokens: give input.most or output.most",
                     prompt + params->shared_prefix + orr_serving_image_tokens(params, model),
                     output, of_what, room);
 }
@@ -319,8 +316,7 @@ static void check_disaggregation(const OrrServing *params, gint64 replicas, OrrP
 const char *orr_serving_check_return(const void *params, const OrrCluster *cluster) {
   if (!((const OrrServing *)params)->start.weights || cluster->storage.servers > 0) return NULL;
   return "a replica whose node comes back reads its weights from a file system, and the cluster "
-         "has none: give "
-         "cluster.storage, or start.weights: false";
+         "has none: give cluster.storage, or start.weights: false";
 }
 
 static void check_life(const OrrServing *params, gint64 replicas, const OrrCluster *cluster,

@@ -64,7 +64,7 @@ void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s,
                            const OrrStepShape *shape);
 /* Ends the step of core @i: gives its requests their tokens and checks that no block is lost. */
 void orr_replica_finish_step(OrrReplica *replica, guint i, const GPtrArray *batch);
-void orr_replica_on_token(OrrRequest *request, void *replica); /* replica_outputs.c */
+void orr_replica_on_token(OrrRequest *request, void *replica); /* frontend.c */
 void orr_replica_on_finish(OrrRequest *request, void *replica);
 /* replica_async.c: ends a step whose results the next plan does not know. */
 void orr_replica_finish_unseen(OrrReplica *replica, guint core);

@@ -533,8 +533,7 @@ static void check(const OrrServing *params, const OrrModel *model, OrrPlace plac
   if (router && router->on_blocks)
     orr_diags_error(diags, place,
                     "encoders.router %s goes by what caches of keys hold, and encoders have none: "
-                    "use session-affinity, "
-                    "which keeps an image where it was",
+                    "use session-affinity, which keeps an image where it was",
                     router->entry.name);
 }
 

@@ -33,9 +33,8 @@ static const OrrFieldTable table = ORR_FIELDS(
                   .min = 0, .max = 1e12),
     ORR_FIELD_BOOL(
         Params, "narrow-gather", narrow_gather, "false",
-        "Hold weights of linear layers in the format of their products alone, and gather "
-        "them in it "
-        "(Megatron's fp8-param-gather)."));
+        "Hold weights of linear layers in the format of their products alone, and gather them in "
+        "it (Megatron's fp8-param-gather)."));
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
   const Params *p = params;
