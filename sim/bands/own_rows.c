@@ -66,7 +66,22 @@ static void solve(double *matrix, double *right, guint n) {
   }
 }
 
-/* The variance of the z of @asked over what it is without rows, and *@ret_mean, its mean. */
+/* L of @matrix = L L', as solve leaves it: @z' R^-1 @z = |L^-1 @z|^2. */
+static double square(const double *matrix, const double *z, guint n) {
+  g_autofree double *x = g_new(double, n + 1);
+  double sum = 0;
+  for (guint i = 0; i < n; i++) {
+    x[i] = z[i];
+    for (guint j = 0; j < i; j++) x[i] -= matrix[i * n + j] * x[j];
+    x[i] /= matrix[i * n + i];
+    sum += x[i] * x[i];
+  }
+  return sum;
+}
+
+/* The variance of the z of @asked over what it is without rows, and *@ret_mean, its mean. Rows that
+ * lie further from their bands' middles than the bounds, in the mean, widen it by as much: the
+ * bands were too narrow for this machine (Birge 1932, Physical Review 40). */
 static double krige(const OrrDistancePoint *asked, const Measured *rows, double *ret_mean) {
   const guint n = rows->n;
   g_autofree double *matrix = g_new(double, (gsize)n *n + 1), *weights = g_new(double, n + 1),
@@ -84,7 +99,8 @@ static double krige(const OrrDistancePoint *asked, const Measured *rows, double 
     mean += rows->z ? weights[i] * rows->z[i] : 0;
   }
   if (ret_mean) *ret_mean = mean;
-  return CLAMP(variance, 0.01, 1);
+  const double scatter = rows->z && n > 0 ? square(matrix, rows->z, n) / n : 0;
+  return CLAMP(variance, 0.01, 1) * fmax(scatter, 1);
 }
 
 double orr_own_rows_width(const OrrLikenessRow *asked, const OrrLikenessRow *rows, guint n) {

@@ -10,6 +10,7 @@
  *
  *   cor(z_i, z_j) = 0.85 exp(-d(i, j) / 3)          d: band_private.h
  *   mean = r' R^-1 z,  variance = 1 - r' R^-1 r     r: with the question, R: among the rows
+ *   times max(1, z' R^-1 z / n): n rows beyond their own bounds show that bands are too narrow here
  *
  * The band's middle moves by the mean and its width shrinks by the root of the variance. Both
  * constants come from pairs of rows of one campaign whose set does not speak

@@ -46,16 +46,15 @@ typedef struct {
   int decimals;
 } Style;
 
-/* The scale of the unit in which @value is shown: a power of ten, or of 1,024 for bytes. The text
- * has four digits, so it is found to within these. */
+/* The scale of the unit in which @value is shown, and its symbol. */
 static double scale_of(double value, OrrUnit unit, char **ret_symbol) {
   g_autofree char *text = orr_quantity_format(value, unit);
   char *end = NULL;
-  const double shown = g_ascii_strtod(text, &end);
+  g_ascii_strtod(text, &end);
   *ret_symbol = g_strdup(end);
-  if (shown == 0) return 1;
-  return unit == ORR_UNIT_BYTES ? exp2(10 * round(log2(value / shown) / 10))
-                                : pow(10, round(log10(value / shown)));
+  g_autofree char *one = g_strconcat("1", end, NULL);
+  double scale = 1;
+  return orr_quantity_parse(one, unit, &scale, NULL) ? scale : 1;
 }
 
 /* @row has a band. */

@@ -47,6 +47,8 @@ static void add_measured(OrrValidateCase *one, const char *column, const OrrFiel
     refuse(one, column, text, "not a number");
   else if (!(value > 0))
     refuse(one, column, text, "a measurement must be above 0, since the error is relative to it");
+  else if (field->unit == ORR_UNIT_FRACTION && value > 1)
+    refuse(one, column, text, "a fraction is at most 1: write 0.23 or '23 %'");
   else {
     g_array_append_val(one->metrics, field);
     g_array_append_val(one->measured, value);

@@ -81,6 +81,15 @@ static void test_by_hand(void) {
   orr_own_rows_narrow(upper, &rate, &inverse);
   assert_close(log(inverse.middle), -0.20 - 0.85 * half);
   assert_close(inverse.low, 1 / after.high);
+  g_array_set_size(own->rows,
+                   0); /* four half widths off: as many times wider, and it lies inside */
+  add(own, 1, &like, "iteration_time_s", 0.20 + 4 * half);
+  g_autoptr(OrrOwnRows) beyond = orr_own_rows_new(bands, own);
+  OrrBand wide = before;
+  orr_own_rows_narrow(beyond, &time, &wide);
+  assert_close(log(wide.middle), 0.20 + 0.85 * 4 * half);
+  assert_close(log(wide.high / wide.low), 2 * width * 4 * half);
+  g_assert_cmpfloat(log(wide.high), >, 0.20 + 4 * half);
   OrrBand none = orr_bands_ask(bands, &memory, NULL);
   g_assert_cmpuint(orr_own_rows_narrow(upper, &memory, &none), ==, 0);
 }

@@ -67,6 +67,15 @@ static void test_bytes(void) {
   g_assert_cmpstr(words, ==, "31.8 to 36.8 GiB, 80 % band from 61 measured steps like this one");
 }
 
+/* 1,718.8 s are 28.65 min, and 180,432 s 50.12 h: bounds are in the same minutes and hours. */
+static void test_minutes(void) {
+  g_autoptr(OrrOutcome) minutes = outcome_with(1718.8, 1562.1, 2049.4, "good", "");
+  expect(minutes, 1718.8, "28.6 min",
+         "26.0 to 34.2, 80 % band from 61 measured steps like this one");
+  g_autoptr(OrrOutcome) hours = outcome_with(180432, 162000, 216000, "good", "");
+  expect(hours, 180432, "50.1 h", "45.0 to 60.0, 80 % band from 61 measured steps like this one");
+}
+
 /* 7.20 s is below its own band: measured steps took 7.63 s, 6 % more. Inside nothing is said. */
 static void test_outside(void) {
   g_autoptr(OrrOutcome) outcome = outcome_with(7.2, 7.26, 8.09, "good", "");
@@ -179,6 +188,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/summary_band/weak", test_weak);
   g_test_add_func("/summary_band/none", test_none);
   g_test_add_func("/summary_band/bytes", test_bytes);
+  g_test_add_func("/summary_band/minutes", test_minutes);
   g_test_add_func("/summary_band/bias", test_bias);
   g_test_add_func("/summary_band/outside", test_outside);
   g_test_add_func("/summary_band/unknown", test_unknown);

@@ -56,7 +56,7 @@ static void trim(Saved *one, double now_s) {
 static double take(Saved *one, double now_s, double progress_s) {
   const double wait_s = fmax(one->busy_s - now_s, 0), stall_s = wait_s + one->tier->stall_s;
   const Copy copy = {progress_s, now_s + stall_s + one->tier->write_s};
-  trim(one, now_s + wait_s);
+  trim(one, now_s); /* while the last one is still being written, its predecessor is kept */
   g_array_append_val(one->copies, copy);
   one->busy_s = copy.ready_s;
   one->next_s = progress_s + one->tier->interval_s;

@@ -9,6 +9,8 @@
  */
 #include "sim/run/answer/answer_private.h"
 
+#include "workloads/serving/schedulers/scheduler.h"
+
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 
 /* --- Requests --- */
@@ -343,6 +345,18 @@ static gboolean keeps_windows(const OrrServingWork *work, const OrrServingResult
          orr_inference_window_bytes(model, &shard, 0, model->layers) > 0;
 }
 
+/* Whether classes have different priorities, and the scheduler does not use them. */
+static gboolean idle_priorities(const OrrServing *params) {
+  const OrrScheduler *scheduler = (const OrrScheduler *)params->engine.scheduler.entry;
+  gboolean differ = FALSE;
+  const OrrRequestClass *first = NULL;
+  ORR_EACH_POINTER(const OrrRequestClass, one, params->classes) {
+    if (!first) first = one;
+    differ = differ || one->priority != first->priority;
+  }
+  return differ && !scheduler->by_priority;
+}
+
 /* The engine's memory, and settings that do less than they seem to. */
 static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
@@ -358,6 +372,11 @@ static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
         g_strdup_printf("the cache was full, and keeps all tokens of layers with a window, as "
                         "engines did before vLLM's hybrid cache manager (2025): later ones hold "
                         "more requests; engine.prefix-caching: none frees tokens outside windows"));
+  if (idle_priorities(&work->params))
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("classes: priority changes nothing with engine.scheduler %s: "
+                                    "the scheduler `priority` uses it",
+                                    work->params.engine.scheduler.entry->name));
   if (work->params.sampling == ORR_SAMPLING_LIKELIEST && orr_serving_sampling_s(&work->params) == 0)
     g_ptr_array_add(
         outcome->warnings,

@@ -52,6 +52,26 @@ static void test_keep(void) {
   }
 }
 
+/* One is kept, and each takes 400 s to write, longer than the 300 s between them: the second waits
+ * 100 s for the first. Whenever the job fails, the newest finished one is there. */
+static void test_slow_writes(void) {
+  static const struct {
+    double fail_s, progress_s;
+  } rows[] = {{699, 0}, {700, 300}, {1050, 300}, {1100, 600}, {1450, 600}, {1500, 900}};
+  const OrrCampaignTier tier = {ORR_SAVED_STORAGE, 300, 0, 400, 2, .keep = 1};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    OrrCampaignCheckpoints *c = checkpoints_of(&tier, 1);
+    g_assert_cmpfloat(orr_campaign_checkpoints_take(c, 300, 300), ==, 0);
+    if (rows[i].fail_s > 600)
+      g_assert_cmpfloat(orr_campaign_checkpoints_take(c, 600, 600), ==, 100);
+    if (rows[i].fail_s > 1000) /* 900 s of progress at 1,000 s: it waits until 1,100 s */
+      g_assert_cmpfloat(orr_campaign_checkpoints_take(c, 1000, 900), ==, 100);
+    orr_campaign_checkpoints_fail(c, rows[i].fail_s);
+    finds(c, INFINITY, rows[i].progress_s, rows[i].progress_s > 0 ? 2 : 0);
+    orr_campaign_checkpoints_free(c);
+  }
+}
+
 /* What each failure leaves: a copy of 300 s of progress, or nothing: the job begins again. */
 static void test_lost(void) {
   static const struct {
@@ -108,6 +128,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/campaign-checkpoints/usable-once-written", test_usable_once_written);
   g_test_add_func("/campaign-checkpoints/keep", test_keep);
+  g_test_add_func("/campaign-checkpoints/slow-writes", test_slow_writes);
   g_test_add_func("/campaign-checkpoints/lost", test_lost);
   g_test_add_func("/campaign-checkpoints/faster-tier", test_faster_tier);
   g_test_add_func("/campaign-checkpoints/back-pressure", test_back_pressure);

@@ -226,6 +226,20 @@ static void test_closed_thinking(void) {
   g_assert_cmpfloat(result->steady_end_s - result->steady_begin_s, >=, 10 * 40);
 }
 
+/* Four of them, all at once, in a short run, whose window has few turns of 40 s: it begins and ends
+ * where clients leave, so that no turn is cut. */
+static void test_closed_turns(void) {
+  for (int requests = 80; requests <= 100; requests += 4) {
+    g_autofree char *sets = g_strdup_printf(
+        "workload.load={kind: closed-loop, concurrency: 4, think: 30 s};workload.requests=%d",
+        requests);
+    g_autoptr(OrrOutcome) outcome = four_servers("", sets);
+    const OrrServingResult *result = &outcome->result.serving;
+    g_assert_true(result->steady);
+    g_assert_cmpfloat_with_epsilon(result->steady_requests_per_s, 0.1, 0.0005);
+  }
+}
+
 /* Ten requests per second on four servers, and the client keeps four in flight: each is sent
  * when another one has ended, so it has its first token a step or two later. All the same as four
  * clients, whose requests follow each other. */
@@ -272,6 +286,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/steady/all-good", test_all_good);
   g_test_add_func("/workloads/serving/steady/closed", test_closed);
   g_test_add_func("/workloads/serving/steady/closed-thinking", test_closed_thinking);
+  g_test_add_func("/workloads/serving/steady/closed-turns", test_closed_turns);
   g_test_add_func("/workloads/serving/steady/client-limit", test_client_limit);
   g_test_add_func("/workloads/serving/steady/refused", test_refused);
   return g_test_run();

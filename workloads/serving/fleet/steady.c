@@ -59,6 +59,13 @@ static guint left_by(const Run *run, double at_s) {
   return low;
 }
 
+/* The last date up to @at_s at which one left. Clients that move together leave together: a window
+ * from one such date to another holds whole turns of theirs. */
+static double last_left_by(const Run *run, double at_s) {
+  const guint n = left_by(run, at_s);
+  return n > 0 ? run->rows[n - 1].left_s : at_s;
+}
+
 /* The integral of the number in the system, clients' queue included, up to @at_s. */
 static double area_at(const Run *run, double at_s) {
   const guint n = left_by(run, at_s);
@@ -329,6 +336,10 @@ OrrSteady orr_steady_of(const OrrServingWork *work, double until_s) {
   if (run.n < FEWEST) return steady;
   steady.residence_s = residence(&run, run.n / 2, run.n);
   steady.begin_s = warmup(&run, turn_of(&run, &steady));
+  if (run.is_bounded) {
+    steady.begin_s = last_left_by(&run, steady.begin_s);
+    steady.end_s = last_left_by(&run, until_s);
+  }
   steady.in_system = mean_between(&run, steady.begin_s, until_s);
   steady.growth_rps = growth_early(&run);
   if (steady.growth_rps == 0 && run.cycle.period_s > 0)

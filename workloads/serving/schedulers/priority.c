@@ -29,4 +29,5 @@ const OrrScheduler orr_scheduler_priority = {
     .entry = {"priority", "Classes of smaller priority number first, in steps as vLLM's.", NULL},
     .plan = plan,
     .key = key,
+    .by_priority = TRUE,
 };

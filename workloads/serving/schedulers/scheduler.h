@@ -27,6 +27,7 @@ struct OrrScheduler {
   /* Sequences that the planned step computes for nothing; NULL: none. */
   gint64 (*padding)(const OrrCore *core, gpointer state);
   gboolean is_fair;        /* each client has a queue; the one served least is first */
+  gboolean by_priority;    /* the key is the priority of the request's class */
   gboolean reserves;       /* an admission takes room for the whole output */
   gboolean without_chunks; /* prompts are computed whole, even above a step's budget */
 };
