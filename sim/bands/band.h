@@ -87,7 +87,7 @@ gboolean orr_band_is_left_out(const OrrBandQuestion *question, const OrrResidual
 
 /* The band of one answer. @sources, if not NULL, gets OrrBandSource, heaviest first. */
 OrrBand orr_bands_ask(const OrrBands *bands, const OrrBandQuestion *question, GArray *sources);
-/* The bands of one answer at each of @n levels; that of the question is not read. */
+/* The bands of one answer at each of @n levels; the question's level is not read. */
 void orr_bands_ask_levels(const OrrBands *bands, const OrrBandQuestion *question,
                           const double *levels, guint n, OrrBand *ret_bands);
 

@@ -63,7 +63,7 @@ static gboolean can_pair(const Candidate *a, const Candidate *b) {
   return a->set == b->set && a->metric == b->metric;
 }
 
-/* Those that can pair beside each other, in the order of their distance to y. */
+/* Candidates that can pair are neighbours, in the order of their distance to y. */
 static int compare_candidates(const void *a, const void *b) {
   const Candidate *p = a, *q = b;
   if (p->set != q->set) return p->set < q->set ? -1 : 1;

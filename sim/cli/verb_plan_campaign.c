@@ -88,8 +88,9 @@ static void print_head(const OrrCampaignAdvice *advice, const OrrCampaignAdviceR
            "%" G_GINT64_FORMAT " for 99 %%)\n",
            advice->spares_p50, advice->spares_p99);
   else
-    printf("%s\n", row->topic == ORR_ADVICE_POLICY ? "policy, others with their defaults"
-                                                   : "half the time of");
+    printf("%s\n", row->topic == ORR_ADVICE_POLICY
+                       ? "policy, others with their defaults and most-lost for a node"
+                       : "half the time of");
 }
 
 /* Whether row @i has the shortest or longest interval of its tier. */

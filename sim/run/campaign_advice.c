@@ -157,6 +157,34 @@ static void advise_halves(const Adviser *adviser, OrrCampaignReady *ready) {
 
 /* --- Policies --- */
 
+/* Gives a policy that can do without replicas as many as a node has, where its default is fewer:
+ * TRUE where that changed @params and @row, which is then to be replayed again. */
+static gboolean spare_a_node(const OrrCampaignInput *input, const OrrEntry *entry, void *params,
+                             OrrCampaignAdviceRow *row) {
+  const gint64 in_node = orr_simulate_campaign_in_node(input);
+  void *data = NULL;
+  const OrrField *field =
+      params ? orr_field_assign_member(entry->params, params, "most-lost", &data) : NULL;
+  if (!field || in_node <= G_STRUCT_MEMBER(gint64, data, field->offset) || in_node > field->max)
+    return FALSE;
+  G_STRUCT_MEMBER(gint64, data, field->offset) = in_node;
+  g_free(row->choice);
+  row->choice = g_strdup_printf("%s, %" G_GINT64_FORMAT " lost", entry->name, in_node);
+  return TRUE;
+}
+
+/* @other with the policy that @entry and @params are, replayed. */
+static gboolean replay_policy(const OrrRunWorld *world, OrrScenario *other, const OrrEntry *entry,
+                              void *params, OrrCampaignAdviceRow *row, OrrCampaignReady *ready,
+                              GError **error) {
+  other->campaign.policy = (OrrChoice){.entry = entry, .params = params};
+  if (!orr_simulate_campaign_ready(world, other, ready, error)) return FALSE;
+  if (!spare_a_node(&ready->input, entry, params, row)) return TRUE;
+  orr_simulate_campaign_clear(ready);
+  *ready = (OrrCampaignReady){0};
+  return orr_simulate_campaign_ready(world, other, ready, error);
+}
+
 static gboolean advise_policy(const Adviser *adviser, const OrrRunWorld *world,
                               const OrrEntry *entry, GError **error) {
   OrrScenario other = *adviser->scenario;
@@ -168,12 +196,10 @@ static gboolean advise_policy(const Adviser *adviser, const OrrRunWorld *world,
     add_row(adviser, NULL, row);
     return TRUE;
   }
-  other.campaign.policy = (OrrChoice){.entry = entry};
   g_autofree void *params = entry->params ? g_malloc0(entry->params->size) : NULL;
   if (params) orr_field_defaults(entry->params, params);
-  other.campaign.policy.params = params;
   g_autoptr(GError) why = NULL;
-  const gboolean ok = orr_simulate_campaign_ready(world, &other, &ready, &why);
+  const gboolean ok = replay_policy(world, &other, entry, params, &row, &ready, &why);
   const gboolean is_refused = g_error_matches(why, ORR_FAULT, ORR_FAULT_DOCUMENT);
   if (params) orr_field_clear(entry->params, params);
   if (ok) {

@@ -86,6 +86,8 @@ typedef struct {
 /* Replays the states of @scenario's campaign. FALSE with @error. */
 gboolean orr_simulate_campaign_ready(const OrrRunWorld *world, const OrrScenario *scenario,
                                      OrrCampaignReady *ret_ready, GError **error);
+/* The data-parallel replicas that a node takes with it. */
+gint64 orr_simulate_campaign_in_node(const OrrCampaignInput *input);
 void orr_simulate_campaign_clear(OrrCampaignReady *ready); /* all zero is fine */
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCampaignReady, orr_simulate_campaign_clear)
 

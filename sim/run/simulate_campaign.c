@@ -79,6 +79,20 @@ static void warn_of_peers(const GPtrArray *specs, OrrOutcome *outcome) {
   }
 }
 
+gint64 orr_simulate_campaign_in_node(const OrrCampaignInput *input) {
+  return input->replicas > 0 ? (input->replicas + input->nodes - 1) / input->nodes : 0;
+}
+
+/* A policy that goes on without a replica, where one lost node takes more than it may lose. */
+static char *idle_policy(const OrrCampaignInput *in) {
+  const gint64 most = (gint64)in->shrunk->len - 1;
+  const gint64 in_node = orr_simulate_campaign_in_node(in);
+  if (!in->policy->most_lost || in_node <= most) return NULL;
+  return g_strdup_printf("policy %s never goes on without a node: a node has %" G_GINT64_FORMAT
+                         " replicas, and most-lost is %" G_GINT64_FORMAT,
+                         in->policy->entry.name, in_node, most);
+}
+
 static void add_tiers(const OrrScenario *scenario, const OrrCampaignReplay *healthy,
                       const OrrCampaignReplay *storage, OrrCampaignReady *ready) {
   const GPtrArray *specs = scenario->campaign.checkpoints;
@@ -221,6 +235,8 @@ gboolean orr_simulate_campaign_run(const OrrRunWorld *world, const OrrScenario *
   }
   outcome->result.campaign.n_gpus = ready.n_gpus;
   warn_of_peers(scenario->campaign.checkpoints, outcome);
+  char *idle = idle_policy(&ready.input);
+  if (idle) g_ptr_array_add(outcome->warnings, idle);
   outcome->result.campaign.events = ready.n_events;
   outcome->result.campaign.states = ready.states->len;
   ORR_EACH_VALUE(OrrCampaignStateRow, row, ready.states) {

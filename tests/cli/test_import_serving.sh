@@ -74,6 +74,17 @@ status=$?
 [ $status = 0 ] || sed 's/^/# /' "$work/err" "$work/out"
 ok $status 'a config.json beside the line is the model'
 
+# What only one role of separate prefill and decode has is said: all engines share formats and settings.
+role() { echo "vllm serve Qwen/Qwen3-8B ${2:-} --kv-transfer-config '{\"kv_role\":\"kv_$1\"}'"; }
+{ role producer '--quantization fp8'; role consumer; } > "$work/first.sh"
+{ role producer; role consumer '--kv-cache-dtype fp8'; } > "$work/second.sh"
+"$orrery" import launch "$work/first.sh" --cluster dgx-h100-superpod > "$work/out" 2> "$work/err"
+grep -q -- '--quantization fp8: all engines have the settings of the decoding servers' "$work/err"
+ok $? 'a format of the prefill servers alone is said not to be simulated'
+"$orrery" import launch "$work/second.sh" --cluster dgx-h100-superpod > "$work/out" 2> "$work/err"
+grep -q -- '--kv-cache-dtype fp8: all engines share one setting' "$work/err"
+ok $? 'a format of the decode servers alone is said to be the prefill servers, too'
+
 # Half of gpt-oss' layers have a window of 128 tokens. Of 1,536 tokens per request, with the same memory: two pools of
 # ratio 0.5 take 0.75 of them, one that keeps all 1, and TensorRT-LLM keeps all unless it is given windows.
 requests() { # LINE: from how many requests on the cache is full, and the tokens of its blocks

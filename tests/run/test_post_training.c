@@ -19,6 +19,9 @@
        "response: {" response "}, rollout: {" ENGINE "}, update: {batch: {global: 64}, "           \
        "sequence: 4096, optimizer: {sharding: fsdp}}, steps: 6, " more "}\n"
 #define LOOP(more) LOOP_OF("tokens: 500", more)
+#define ROLLOUT(keys)                                                                              \
+  HEAD "workload: {kind: post-training, prompts: 32, samples: 4, response: {tokens: 500}, "        \
+       "rollout: {" keys "}, update: {batch: {global: 64}, sequence: 4096}}\n"
 
 static OrrOutcome *try_run(const char *text, char **ret_found) {
   static OrrLibrary *library = NULL;
@@ -332,6 +335,9 @@ static void test_bad(void) {
           "staleness of 0 is synchronous");
   refuses(LOOP("mode: {kind: asynchronous, staleness: 1}"), "set pools.rollout-gpus");
   refuses(LOOP("pools: {rollout-gpus: 16}, sync: broadcast"), "leaves no GPU to train");
+  refuses(ROLLOUT("samples: 4"), "rollout.samples is not for rollouts");
+  refuses(ROLLOUT("disaggregation: {prefill: 4}"), "rollout.disaggregation is not");
+  refuses(ROLLOUT("engine: {cache-tiers: {host: 1 GiB}}"), "rollout.engine.cache-tiers is not");
   refuses(LOOP("pools: {rollout-gpus: 8}"), "sync ipc: its engines share");
   refuses(LOOP("sync: broadcast"), "sync broadcast: it sends to GPUs of their own");
   refuses(LOOP("mode: {staleness: 1}"), "has no staleness");

@@ -270,6 +270,65 @@ static void check_beside(const OrrPostTraining *p, const OrrCluster *cluster, Or
                     sync->entry.name);
 }
 
+/* Keys of serving that say what comes and who serves it: here the loop says so. */
+static const char *const idle_rollout_keys[] = {"replicas",
+                                                "router",
+                                                "admission",
+                                                "autoscaling",
+                                                "start",
+                                                "on-failure",
+                                                "disaggregation",
+                                                "max-concurrency",
+                                                "requests",
+                                                "input",
+                                                "output",
+                                                "shared-prefix",
+                                                "samples",
+                                                "beam-search",
+                                                "images",
+                                                "distinct-images",
+                                                "encoders",
+                                                "slo",
+                                                "classes",
+                                                "longest-queue",
+                                                "least-good",
+                                                "engine.lora",
+                                                "engine.cache-tiers",
+                                                NULL};
+
+typedef struct {
+  const char *key;
+  GString *text; /* of all members at or below @key */
+} KeyText;
+
+static void add_if_below(const char *path, const char *text, void *user) {
+  KeyText *one = user;
+  const gsize n = strlen(one->key);
+  if (g_str_has_prefix(path, one->key) && (path[n] == '\0' || path[n] == '.'))
+    g_string_append_printf(one->text, "%s=%s\n", path, text);
+}
+
+static gboolean differs(const OrrServing *a, const OrrServing *b, const char *key) {
+  g_autoptr(GString) one = g_string_new(NULL), other = g_string_new(NULL);
+  orr_field_flatten(&orr_serving_table, a, add_if_below, &(KeyText){key, one});
+  orr_field_flatten(&orr_serving_table, b, add_if_below, &(KeyText){key, other});
+  return !g_string_equal(one, other);
+}
+
+static void check_rollout(const OrrServing *rollout, OrrPlace place, OrrDiags *diags) {
+  OrrServing defaults = {0};
+  orr_field_defaults(&orr_serving_table, &defaults);
+  for (const char *const *key = idle_rollout_keys; *key; key++) {
+    g_autofree char *path = g_strconcat("rollout.", *key, NULL);
+    if (differs(rollout, &defaults, *key))
+      orr_diags_error(diags, orr_node_place_in(place, path),
+                      "%s is not for rollouts: prompts, samples, pools and mode of the loop say "
+                      "what comes and which engines serve it",
+                      path);
+  }
+  orr_field_clear(&orr_serving_table, &defaults);
+}
+
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
                   OrrPlace place, OrrDiags *diags) {
   const OrrPostTraining *p = data;
@@ -278,6 +337,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   check_beside(p, cluster, place, diags);
   if (orr_diags_n_errors(diags) == before) check_pools(p, cluster, place, diags);
   check_lengths(p, place, diags);
+  check_rollout(&p->rollout, place, diags);
   if (orr_tasks_are_on(&p->rollout.tasks))
     orr_diags_error(diags, orr_node_place_in(place, "rollout.tasks"),
                     "rollout.tasks is not for rollouts: turns and tools of agents are `turns`");

@@ -149,16 +149,23 @@ static void copy_parallel(OrrLaunchDraft *draft, OrrLaunchDraft *other) {
   }
 }
 
-/* Engines of a scenario have equal settings: we take the decoding servers'. */
-static void judge_engine(OrrLaunchDraft *draft, OrrLaunchDraft *part) {
-  ORR_EACH_POINTER(OrrLaunchSetting, setting, part->settings) {
+/* Whether all engines of the scenario share what @path says. */
+static gboolean is_shared(const char *path) {
+  static const char *const formats[] = {"workload.quantization", "workload.precision",
+                                        "workload.kv-dtype", "workload.activations", NULL};
+  return g_str_has_prefix(path, "workload.engine") || g_str_has_prefix(path, "workload.weights") ||
+         g_strv_contains(formats, path);
+}
+
+/* Engines of a scenario have equal settings and formats, the decoding servers': says so of each
+ * setting of @of that @other does not have. */
+static void judge_engine(OrrLaunchDraft *draft, OrrLaunchDraft *of, OrrLaunchDraft *other,
+                         const char *why) {
+  ORR_EACH_POINTER(OrrLaunchSetting, setting, of->settings) {
     const char *path = setting->rule ? setting->rule->path : NULL;
-    if (!path || setting->verdict != ORR_LAUNCH_MAPPED) continue;
-    if (g_strcmp0(orr_launch_draft_get(draft, path), orr_launch_draft_get(part, path)) == 0)
-      continue;
-    if (g_str_has_prefix(path, "workload.engine"))
-      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
-                             "all engines have the settings of the decoding servers");
+    if (!path || setting->verdict != ORR_LAUNCH_MAPPED || !is_shared(path)) continue;
+    if (g_strcmp0(orr_launch_draft_get(of, path), orr_launch_draft_get(other, path)) != 0)
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, why);
   }
 }
 
@@ -168,7 +175,7 @@ static gint64 count_role(OrrLaunchDraft *draft, OrrLaunchRole role, OrrLaunchDra
   ORR_EACH_POINTER(OrrLaunchDraft, part, draft->parts) {
     if (part->role != role) continue;
     if (sum == 0) *ret_first = part;
-    judge_engine(draft, part);
+    judge_engine(draft, part, draft, "all engines have the settings of the decoding servers");
     sum += replicas_of(part);
   }
   return sum;
@@ -211,6 +218,8 @@ static gint64 join_parts(OrrLaunchDraft *draft) {
   decodes += count_role(draft, ORR_LAUNCH_SERVES, &decode);
   const gint64 gpus = decodes * own + (prefill ? prefills * gpus_of(prefill) : 0);
   if (prefill) {
+    judge_engine(draft, draft, prefill,
+                 "all engines share one setting: here the servers that prefill have it, too");
     set_groups(draft, prefill, prefills, decodes);
     orr_launch_serving_set(draft, "workload.disaggregation.prefill", prefills, NULL,
                            "the servers that only prefill");

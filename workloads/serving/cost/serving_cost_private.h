@@ -62,7 +62,7 @@ struct OrrServingCost {
   OrrServingCostParams params;
   Kind *kinds;
   guint n_kinds;
-  /* blocks, as those of a kind */
+  /* blocks, as a kind's */
   GPtrArray *embedding, *final_norm, *head; /* by tokens, tokens, logits */
   GPtrArray *candidates;                    /* by logits */
   GPtrArray *encoder;                       /* by images */
