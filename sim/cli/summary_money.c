@@ -26,6 +26,8 @@ static void add_parts(OrrPage *page, const char *label, const Part *parts, guint
   }
 }
 
+static const double SECONDS_PER_DAY = 86400;
+
 #define ADD_PARTS(page_, label_, ...)                                                              \
   add_parts(page_, label_, (const Part[]){__VA_ARGS__}, G_N_ELEMENTS(((const Part[]){__VA_ARGS__})))
 
@@ -40,6 +42,8 @@ static const OrrMoney *money_of(const OrrOutcome *outcome) {
   if (is_of(outcome, &orr_serving_result_table)) return &result->serving.money;
   if (is_of(outcome, &orr_campaign_result_table)) return &result->campaign.money;
   if (is_of(outcome, &orr_collectives_result_table)) return &result->collectives.money;
+  if (is_of(outcome, &orr_diffusion_result_table)) return &result->diffusion.money;
+  if (is_of(outcome, &orr_step_result_table)) return &result->step.money;
   return is_of(outcome, &orr_post_training_result_table) ? &result->post_training.money : NULL;
 }
 
@@ -59,6 +63,13 @@ static void add_cost(OrrPage *page, const OrrOutcome *outcome, const OrrMoney *m
         {r->serving.cost_per_million_input_tokens, "per million input tokens (all cost on inputs)"},
         {r->serving.cost_per_million_output_tokens,
          "per million output tokens (all cost on outputs)"});
+  else if (is_of(outcome, &orr_diffusion_result_table))
+    ADD_PARTS(page, "cost", first, second,
+              {money->per_day / SECONDS_PER_DAY / r->diffusion.outputs_per_s, "per output"});
+  else if (is_of(outcome, &orr_step_result_table))
+    ADD_PARTS(
+        page, "cost", first, second,
+        {money->per_day / SECONDS_PER_DAY / r->step.samples_per_s * 1e6, "per million samples"});
   else
     ADD_PARTS(page, "cost", first, second);
 }

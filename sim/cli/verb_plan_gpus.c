@@ -227,7 +227,8 @@ static gboolean search_all(Search *search, Try *founds, GError **error) {
     printf("%8s  %12s  %8s  80 %% band\n", "GPUs", "tokens/s", "days");
     if (!find(search, per_node, &founds[i], error)) return FALSE;
   }
-  return is_one ? answer_one(search, &founds[0], error) : compare(search, founds, error);
+  if (is_one && !answer_one(search, &founds[0], error)) return FALSE;
+  return (is_one && !search->asked.prices) || compare(search, founds, error);
 }
 
 static void print_end(const Search *search, const Try *founds) {

@@ -110,9 +110,12 @@ static void settle_model(OrrScenario *scenario, const OrrNode *tree, OrrDiags *d
   if (orr_scenario_has_jobs(scenario)) return;
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   const gboolean is_given = orr_node_get(tree, "model") != NULL;
-  if (is_given)
-    orr_model_settle(&scenario->model, place_of(tree, "model"), diags);
-  else if (!kind->without_model)
+  if (is_given) orr_model_settle(&scenario->model, place_of(tree, "model"), diags);
+  if (is_given && kind && kind->without_model)
+    orr_diags_warning(diags, place_of(tree, "model"),
+                      "model has no effect: a workload of kind %s does not use it",
+                      kind->entry.name);
+  else if (!is_given && !kind->without_model)
     orr_diags_error(diags, tree->place,
                     "missing key 'model' in scenario: a workload of kind %s needs a model.",
                     kind->entry.name);

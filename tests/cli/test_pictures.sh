@@ -189,4 +189,7 @@ check "the page says that it shows some of the lanes, and how to see all" \
 check "and says nothing where it shows all" 'grep -q "<h2>Time line</h2>" page.html && ! grep -q "The first .* lanes" page.html'
 "$orrery" report s.db -o newest.html > said 2>&1
 check "the newest run of a sweep is the sweep" 'grep -q "Run 1, sweep" newest.html'
+"$orrery" run flux-1-h100 --set prices=example --set model=gpt3-175b --db none > said 2>&1
+check "a picture has a cost" 'grep -Eq "cost .* EUR per GPU-hour, .* per output" said'
+check "a model that the workload does not use is warned of" 'grep -q "warning: model has no effect: a workload of kind diffusion" said'
 echo "1..$n"
