@@ -367,6 +367,9 @@ static void check_expert_load(const OrrServing *params, const OrrModel *model, O
     orr_diags_warning(diags, place,
                       "parallel.imbalance (%g) has no effect: model %s has no experts",
                       parallel->imbalance, model->name);
+  if (parallel->ep > 1 && model->moe.experts == 0)
+    orr_diags_warning(diags, place, "parallel.ep (" D ") has no effect: model %s has no experts",
+                      parallel->ep, model->name);
   if (!kind || (kind->is_even && parallel->redundant == 0)) return;
   if (parallel->imbalance > 0)
     orr_diags_error(diags, place,
