@@ -212,6 +212,12 @@ static void add_state(const OrrInferenceShard *shard, const OrrLayer *layer, gin
   add_linear(shard, layer, mamba ? "mamba-out" : "linear-out", tokens, operators);
 }
 
+static void add_cross(const OrrInferenceShard *shard, const OrrLayer *layer, gint64 tokens,
+                      GArray *operators) {
+  add_linear(shard, layer, "cross-q", tokens, operators);
+  add_linear(shard, layer, "projection", tokens, operators);
+}
+
 static void add_mixer(const OrrModel *model, const OrrInferenceShard *shard, const OrrLayer *layer,
                       gint64 tokens, GArray *operators) {
   const gboolean scans = has_state(layer);
@@ -220,6 +226,8 @@ static void add_mixer(const OrrModel *model, const OrrInferenceShard *shard, con
     add_state(shard, layer, tokens, operators);
   } else if (layer->compressed) {
     add_compressed(model, shard, layer, tokens, operators);
+  } else if (layer->kind.mixer == ORR_MIXER_CROSS) {
+    add_cross(shard, layer, tokens, operators);
   } else {
     (layer->latent ? add_latent : add_attention)(model, shard, layer, tokens, operators);
     add_indexer(shard, layer, tokens, operators);
@@ -280,6 +288,18 @@ void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInference
     add_state_update(shard, &layer.scan, tokens, operators);
   else if (layer.latent && orr_inference_attends(model, kind))
     add_absorbed(&model->mla, shard, layer.heads, tokens, operators);
+}
+
+void orr_inference_cross(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                         gint64 sequences, GArray *operators) {
+  const OrrLayer layer = layer_of(model, kind, shard);
+  if (shard->part == ORR_PART_FEED || !orr_layer_matrix(&layer, "cross-kv") || sequences <= 0)
+    return;
+  add_linear(shard, &layer, "cross-kv", sequences * model->cross.tokens, operators);
+}
+
+gint64 orr_inference_source(const OrrModel *model, guint kind) {
+  return orr_model_kind(model, kind).mixer == ORR_MIXER_CROSS ? model->cross.tokens : 0;
 }
 
 void orr_inference_module(const OrrModel *model, guint kind, const OrrInferenceShard *shard,

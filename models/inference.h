@@ -100,6 +100,12 @@ void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInference
                            gint64 tokens, gint64 keys, GArray *operators);
 void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                            gint64 tokens, GArray *operators);
+/* The keys and values that a layer of cross-attention makes of an encoder's results, for @sequences
+ * that begin; nothing for any other layer. */
+void orr_inference_cross(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                         gint64 sequences, GArray *operators);
+/* Tokens that each query of a layer sees, whatever its sequence: of cross-attention; else 0. */
+gint64 orr_inference_source(const OrrModel *model, guint kind);
 /* Of a layer whose queries see a choice of keys or a compressed cache: its projections, indexer and
  * norms over @tokens, without the norm before it and the all-reduce; and the whole module's name in
  * calibration/cost/cost_module.h, NULL for any other layer. */

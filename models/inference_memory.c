@@ -3,6 +3,7 @@
  *
  * The cache has 2 kv d / t elements per token and layer; for latent attention Rk + r, a whole copy
  * on each rank; with an indexer its keys too, in fp8; of compressed attention d for each entry.
+ * Cross-attention keeps 2 kv S d / t elements per sequence, for S tokens of the encoder.
  * Weights are split over the tensor-parallel group, except latent attention's down-projections,
  * which each rank has, as it has the routers, and routed experts, which are split over all tp dp
  * ranks.
@@ -42,9 +43,11 @@ double orr_inference_window_bytes(const OrrModel *model, const OrrInferenceShard
 double orr_inference_state_bytes(const OrrModel *model, const OrrInferenceShard *shard,
                                  gint64 first, gint64 n_layers) {
   double sum = 0;
-  for (gint64 layer = first; layer < first + n_layers; layer++)
-    sum += orr_model_state_bytes(model, orr_model_layer_kind(model, layer),
-                                 orr_dtype_bytes(shard->activations));
+  for (gint64 layer = first; layer < first + n_layers; layer++) {
+    const guint kind = orr_model_layer_kind(model, layer);
+    const OrrDtype format = orr_inference_source(model, kind) > 0 ? shard->kv : shard->activations;
+    sum += orr_model_state_bytes(model, kind, orr_dtype_bytes(format));
+  }
   return sum / (double)shard->tp;
 }
 

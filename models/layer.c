@@ -82,6 +82,17 @@ static void add_compressed(OrrLayer *layer, const OrrModel *model, gint64 tp) {
   add_indexer(layer, model, compressed->q_rank, 2 * doubled);
 }
 
+/* cross-kv reads the encoder's result, once for each sequence. */
+static void add_cross(OrrLayer *layer, const OrrModel *model) {
+  add(layer, (OrrMatrix){"cross-q", "cross-q", layer->hidden, layer->q, ORR_SPLIT_COLUMN,
+                         ORR_QUANTIZED_MIXER, .bias = layer->bias || model->qkv_bias});
+  add(layer,
+      (OrrMatrix){"cross-kv", "cross-kv", model->cross.width, 2 * layer->kv, ORR_SPLIT_COLUMN,
+                  ORR_QUANTIZED_MIXER, .bias = layer->bias || model->qkv_bias});
+  add(layer, (OrrMatrix){"projection", "cross-out", layer->q, layer->hidden, ORR_SPLIT_ROW,
+                         ORR_QUANTIZED_MIXER, .bias = layer->bias});
+}
+
 static OrrScan mamba_scan(const OrrMamba *mamba, gint64 tp) {
   const gint64 heads = share(mamba->heads, tp), groups = share(mamba->groups, tp);
   const gint64 out = heads * mamba->head_dim, conv = out + 2 * groups * mamba->state;
@@ -132,6 +143,9 @@ static void add_mixer(OrrLayer *layer, const OrrModel *model, gint64 tp) {
   case ORR_MIXER_MAMBA:
   case ORR_MIXER_LINEAR:
     add_scan(layer, model, tp);
+    break;
+  case ORR_MIXER_CROSS:
+    add_cross(layer, model);
     break;
   default:
     if (layer->compressed) {

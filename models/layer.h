@@ -21,6 +21,8 @@
  *                     out-down     a d / t -> o                projection  g o / t -> h
  *                     (g groups of rank o: out-down is g products of a d / g; csa: index-k has
  *                     4 d for its own compression)
+ *   cross-attention   cross-q      h -> q / t                  cross-kv    w -> 2 kv / t
+ *                     projection   q / t -> h                  (w: width of the encoder's result)
  *   Mamba-2           mamba-in     h -> (2 d + 2 g N + H) / t  mamba-out   d / t -> h
  *   linear attention  linear-in    h -> (2 K + 2 V) / t        linear-out  V / t -> h
  *                     (gated delta: two gates for each value head more)

@@ -106,12 +106,22 @@ static const OrrFieldTable compressed_table = ORR_FIELDS(
          "Groups of heads, each with a projection of its own to `o-lora-rank`."),
     SIZE(OrrCompressed, "o-lora-rank", rank, "1024", 1e6, "Width of a group's projection."));
 
+static const OrrFieldTable cross_table =
+    ORR_FIELDS("cross-attention", "Attention to what an encoder makes of its input.", OrrCross,
+               SIZE(OrrCross, "tokens", tokens, "0", 1e8,
+                    "Tokens of the encoder's result; 0: the model has no such layers."),
+               SIZE(OrrCross, "width", width, "0", 1e7,
+                    "Width of one of them; 0: the encoder's hidden, or the decoder's."));
+
 static const OrrFieldTable encoder_table = ORR_FIELDS(
-    "encoder", "A vision tower (ViT) before the decoder.", OrrEncoder,
+    "encoder", "A tower (ViT, or an encoder of sounds) before the decoder.", OrrEncoder,
     SIZE(OrrEncoder, "layers", layers, "0", 1e5, "Layers of the encoder; 0: the model has none."),
     SIZE(OrrEncoder, "hidden", hidden, "0", 1e7, "Width of its residual stream."),
     SIZE(OrrEncoder, "heads", heads, "1", 1e5, "Attention heads, each hidden / heads wide."),
     SIZE(OrrEncoder, "ffn", ffn, "0", 1e8, "Inner width of its MLP; 0: 4 * hidden."),
+    SIZE(OrrEncoder, "tokens", tokens, "0", 1e8, "Tokens of an input; 0: the patches of an image."),
+    SIZE(OrrEncoder, "values", values, "0", 1e8,
+         "Numbers that one product turns into an input's token; 0: a patch's pixels."),
     SIZE(OrrEncoder, "patch", patch, "14", 1e5, "Pixels along a patch."),
     SIZE(OrrEncoder, "image", image, "336", 1e6, "Pixels along an image."),
     SIZE(OrrEncoder, "frames", frames, "1", 1e4,
@@ -184,17 +194,19 @@ const OrrFieldTable orr_model_table = ORR_FIELDS(
          "Layers whose queries attend to a choice of keys."),
     PART("compressed-attention", compressed, compressed_table,
          "Layers over a compressed cache, and the projections that they have."),
-    PART("encoder", encoder, encoder_table, "A vision tower before the decoder."),
+    PART("cross-attention", cross, cross_table, "Layers that attend to an encoder's result."),
+    PART("encoder", encoder, encoder_table, "A tower before the decoder."),
     SIZE(OrrModel, "mtp-layers", mtp_layers, "0", 64,
          "Layers of multi-token prediction after the last one, each with the output layer again "
          "(DeepSeek-V3)."),
-    ORR_FIELD_TEXTS(OrrModel, "layout", layout, "[]",
-                    "Kinds of layers in order, each `[COUNT] MIXER+FEED-FORWARD` or one of both: "
-                    "attention, window, mamba, linear, sparse (chooses keys), shared (uses an "
-                    "earlier layer's choice), csa, hca; dense, moe. The list repeats to the last "
-                    "layer. Empty: attention+moe "
-                    "where there are "
-                    "experts, else attention+dense."),
+    ORR_FIELD_TEXTS(
+        OrrModel, "layout", layout, "[]",
+        "Kinds of layers in order, each `[COUNT] MIXER+FEED-FORWARD` or one of both: "
+        "attention, window, mamba, linear, sparse (chooses keys), shared (uses an "
+        "earlier layer's choice), csa, hca, cross; dense, moe. The list repeats to the last "
+        "layer. Empty: attention+moe "
+        "where there are "
+        "experts, else attention+dense."),
     ORR_FIELD_TEXTS(
         OrrModel, "not-modelled", not_modelled, NULL,
         "What the model has and these keys cannot say, each with the answers that it makes "
@@ -298,6 +310,13 @@ static void settle_compressed(OrrModel *model, OrrPlace place, OrrDiags *diags) 
 
 static void settle_encoder(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   OrrEncoder *encoder = &model->encoder;
+  if (!model->cross.width) model->cross.width = encoder->hidden ? encoder->hidden : model->hidden;
+  if (model->cross.tokens > 0 && encoder->layers > 0 &&
+      (double)model->cross.tokens != orr_encoder_tokens(model))
+    orr_diags_error(diags, place,
+                    "'cross-attention.tokens' is %" G_GINT64_FORMAT
+                    ", but the encoder makes %.0f of an input",
+                    model->cross.tokens, orr_encoder_tokens(model));
   if (!encoder->layers) return;
   if (!encoder->ffn) encoder->ffn = 4 * encoder->hidden;
   if (!encoder->projector) encoder->projector = model->hidden;

@@ -39,9 +39,12 @@ typedef enum {
 
 /* A ViT before the decoder. Each image has (`image` / `patch`) squared patches, one encoder
  * token per patch, and one decoder token per `merge` squared of them, through a projector of two
- * layers. */
+ * layers. Or an encoder of sounds: `tokens` positions, of `values` numbers each. Where layers
+ * `cross` read it, none of its tokens are in the decoder, and there is no projector. */
 typedef struct {
   gint64 layers; /* 0: no encoder */
+  gint64 tokens; /* of an input; 0: by image and patch */
+  gint64 values; /* numbers that an input's token is made of; 0: a patch's pixels */
   gint64 hidden;
   gint64 heads;
   gint64 ffn;
@@ -67,6 +70,7 @@ typedef enum {
   ORR_MIXER_SHARED,  /* over the entries that an earlier layer's indexer chose (GLM-5.2) */
   ORR_MIXER_CSA,     /* compressed, sparse */
   ORR_MIXER_HCA,     /* heavily compressed */
+  ORR_MIXER_CROSS,   /* over an encoder's result */
   ORR_MIXER_ENCODER, /* bidirectional attention of the encoder */
   ORR_N_MIXERS
 } OrrMixer;
@@ -120,6 +124,7 @@ typedef struct {
   OrrLinear linear;
   OrrSparse sparse;
   OrrCompressed compressed;
+  OrrCross cross;
   OrrEncoder encoder;
   gint64 mtp_layers; /* of multi-token prediction: in addition to `layers`, and not in
                       * `parameters` */
@@ -194,8 +199,9 @@ double orr_model_kv_bytes(const OrrModel *model, guint kind, double element_byte
 /* Tokens that an entry of that cache stands for; and of these bytes the indexer's, per entry. */
 double orr_model_entry_tokens(const OrrModel *model, guint kind);
 double orr_model_index_bytes(const OrrModel *model, guint kind);
-/* Bytes per sequence that a layer with a state keeps, at any length: the state in fp32, as its
- * kernels have it, the convolution in @element_bytes; 0 for attention. */
+/* Bytes per sequence that a layer keeps at any length: a state in fp32, as its kernels have it,
+ * with the convolution in @element_bytes; the keys and values of cross-attention, in
+ * @element_bytes; 0 for other attention. */
 double orr_model_state_bytes(const OrrModel *model, guint kind, double element_bytes);
 /* Summed over all layers. */
 double orr_model_kv_bytes_per_token(const OrrModel *model, double element_bytes);

@@ -8,18 +8,19 @@
 #include "models/model.h"
 
 static const char *const mixer_words[ORR_N_MIXERS + 1] = {
-    [ORR_MIXER_NONE] = "",         [ORR_MIXER_ATTENTION] = "attention",
-    [ORR_MIXER_WINDOW] = "window", [ORR_MIXER_MAMBA] = "mamba",
-    [ORR_MIXER_LINEAR] = "linear", [ORR_MIXER_SPARSE] = "sparse",
-    [ORR_MIXER_SHARED] = "shared", [ORR_MIXER_CSA] = "csa",
-    [ORR_MIXER_HCA] = "hca",       [ORR_MIXER_ENCODER] = "encoder",
+    [ORR_MIXER_NONE] = "",           [ORR_MIXER_ATTENTION] = "attention",
+    [ORR_MIXER_WINDOW] = "window",   [ORR_MIXER_MAMBA] = "mamba",
+    [ORR_MIXER_LINEAR] = "linear",   [ORR_MIXER_SPARSE] = "sparse",
+    [ORR_MIXER_SHARED] = "shared",   [ORR_MIXER_CSA] = "csa",
+    [ORR_MIXER_HCA] = "hca",         [ORR_MIXER_CROSS] = "cross",
+    [ORR_MIXER_ENCODER] = "encoder",
 };
 static const char *const feed_words[ORR_N_FEEDS + 1] = {
     [ORR_FEED_NONE] = "", [ORR_FEED_DENSE] = "dense", [ORR_FEED_MOE] = "moe"};
 
 /* The words of a layout. */
 static const char *const words[] = {"attention", "window", "mamba", "linear", "sparse", "shared",
-                                    "csa",       "hca",    "dense", "moe",    NULL};
+                                    "csa",       "hca",    "cross", "dense",  "moe",    NULL};
 
 /* --- reading --- */
 
@@ -34,7 +35,7 @@ static void complain(Reading *reading, const char *item, const char *why) {
   reading->fine = FALSE;
   orr_diags_error(reading->diags, reading->place,
                   "layout '%s': %s; an item is [COUNT] MIXER+FEED-FORWARD, or one of both: "
-                  "attention, window, mamba, linear, sparse, shared, csa, hca; dense, moe",
+                  "attention, window, mamba, linear, sparse, shared, csa, hca, cross; dense, moe",
                   item, why);
 }
 
@@ -67,6 +68,8 @@ static const char *lacking(const OrrModel *model, OrrLayerKind kind) {
     return "the model has no 'sparse-attention' with 'topk'";
   if ((kind.mixer == ORR_MIXER_CSA || kind.mixer == ORR_MIXER_HCA) && !model->compressed.ratio)
     return "the model has no 'compressed-attention' with 'ratio'";
+  if (kind.mixer == ORR_MIXER_CROSS && !model->cross.tokens)
+    return "the model has no 'cross-attention' with 'tokens'";
   return NULL;
 }
 
@@ -98,7 +101,7 @@ static void append(Reading *reading, const char *item, gint64 count, OrrLayerKin
   guint at = 0;
   while (at < layout->n_kinds && !same_kind(layout->kinds[at], kind)) at++;
   if (at == layout->n_kinds)
-    layout->kinds[layout->n_kinds++] = kind; /* the words make at most 26 kinds */
+    layout->kinds[layout->n_kinds++] = kind; /* the words make at most 29 kinds */
   if (count < 1 || count > ORR_MAX_LAYOUT - layout->length)
     return complain(reading, item, "a round of the layout is 1 to 512 layers");
   for (gint64 i = 0; i < count; i++) layout->at[layout->length++] = (guint8)at;

@@ -79,3 +79,10 @@ typedef struct {
   gint64 rope_dim;
   gint64 groups, rank; /* of the output projection */
 } OrrCompressed;
+
+/* Layers `cross`: keys and values are made once for each sequence, from what an encoder gives for
+ * its input, and stay (the decoder of T5 or Whisper). */
+typedef struct {
+  gint64 tokens; /* of the encoder's result; 0: no such layers */
+  gint64 width;  /* of one of them; 0: the encoder's hidden, or the decoder's */
+} OrrCross;

@@ -16,6 +16,7 @@
  *                      W^2) / s
  *   sparse, topk t     as a window of t, and the indexer's scores, 2 s i d, where it has one
  *   compressed         entries instead of tokens: s / r, or the best t of them, and the window's
+ *   cross-attention    4 S q                (S tokens of the encoder's result)
  *   Mamba-2            7 d N                (d = H P; Megatron-LM, training.py, mamba_layer_flops)
  *   gated delta        2 c (2 K + V) + 8 V v                  (the same, gdn_layer_flops)
  *   lightning          4 H k v + 2 C H (k + v)                (arXiv 2501.08313; chunks of C)
@@ -27,6 +28,7 @@
 double orr_encoder_patches(const OrrModel *model) {
   const OrrEncoder *encoder = &model->encoder;
   double side = encoder->patch ? (double)(encoder->image / encoder->patch) : 0;
+  if (encoder->layers && encoder->tokens > 0) return (double)encoder->tokens;
   return encoder->layers ? side * side : 0;
 }
 
@@ -37,11 +39,13 @@ double orr_encoder_tokens(const OrrModel *model) {
 
 double orr_encoder_decoder_tokens(const OrrModel *model) {
   double merge = (double)MAX(1, model->encoder.merge);
+  if (model->cross.tokens > 0) return 0;
   return orr_encoder_patches(model) / (merge * merge);
 }
 
 double orr_encoder_patch_width(const OrrModel *model) {
   const OrrEncoder *encoder = &model->encoder;
+  if (encoder->layers && encoder->values > 0) return (double)encoder->values;
   return encoder->layers ? 3.0 * encoder->patch * encoder->patch * MAX(1, encoder->frames) : 0;
 }
 
@@ -53,6 +57,7 @@ double orr_encoder_projector_width(const OrrModel *model) {
 
 /* The weights of the projector's two layers. */
 static double projector_weights(const OrrModel *model) {
+  if (model->cross.tokens > 0) return 0;
   double inner = model->encoder.projector ? model->encoder.projector : model->hidden;
   return orr_encoder_projector_width(model) * inner + inner * model->hidden;
 }
@@ -70,7 +75,7 @@ static double encoder_end_parameters(const OrrModel *model) {
   double positions = encoder->learned_positions ? orr_encoder_tokens(model) * h : 0;
   double norms = (encoder->learned_positions ? 2 : 1) * encoder_norm_parameters(model);
   return orr_encoder_patch_width(model) * h + positions + encoder->extra_tokens * h + norms +
-         projector_weights(model) + inner + model->hidden;
+         projector_weights(model) + (model->cross.tokens > 0 ? 0 : inner + model->hidden);
 }
 
 /* --- parameters --- */
@@ -167,6 +172,8 @@ double orr_model_index_bytes(const OrrModel *model, guint kind) {
 double orr_model_state_bytes(const OrrModel *model, guint kind, double element_bytes) {
   const OrrLayer layer = whole(model, kind);
   const OrrScan *scan = &layer.scan;
+  if (layer.kind.mixer == ORR_MIXER_CROSS)
+    return element_bytes * 2 * (double)(layer.kv * model->cross.tokens);
   return 4 * (double)(scan->out * scan->key) +
          element_bytes * (double)(MAX(0, scan->taps - 1) * scan->conv);
 }
@@ -237,6 +244,8 @@ static double core_flops(const OrrModel *model, const OrrLayer *layer, double la
     return layers * batch * 7 * sequence * scan->out * scan->key;
   case ORR_MIXER_LINEAR:
     return layers * linear_core_flops(scan, batch * sequence);
+  case ORR_MIXER_CROSS:
+    return layers * batch * 2 * sequence * (double)model->cross.tokens * widths;
   case ORR_MIXER_ENCODER:
     return layers * batch * model->encoder.images * 2 * image * image * widths;
   default:
@@ -254,7 +263,10 @@ static double kind_flops(const OrrModel *model, guint kind, double layers, doubl
                          double sequence) {
   const OrrLayer layer = whole(model, kind);
   double tokens = layer.causal ? sequence : model->encoder.images * orr_encoder_tokens(model);
-  return layers * 2 * batch * tokens * layer_weights(&layer, model->moe.topk) +
+  const OrrMatrix *source = orr_layer_matrix(&layer, "cross-kv");
+  const double further = /* tokens of the encoder's result, instead of the sequence's */
+      source ? ((double)model->cross.tokens - tokens) * orr_matrix_weights(source, 1) : 0;
+  return layers * 2 * batch * (tokens * layer_weights(&layer, model->moe.topk) + further) +
          core_flops(model, &layer, layers, batch, sequence);
 }
 

@@ -110,6 +110,10 @@ static void check_sparse(const Check *check) {
     orr_diags_error(check->diags, check->place,
                     "model %s has compressed attention, which training does not support yet",
                     model->name);
+  if (model->cross.tokens > 0)
+    orr_diags_error(check->diags, check->place,
+                    "model %s has cross-attention, which training does not support yet",
+                    model->name);
   if (model->sparse.topk > 0 && MAX(1, check->shard->cp) > 1)
     orr_diags_error(check->diags, check->place,
                     "cp = %" G_GINT64_FORMAT " and sparse attention: a choice of %" G_GINT64_FORMAT

@@ -36,6 +36,7 @@ static void put_encoder_ends(const OrrTransformerView *view, GArray *operators) 
   if (!view->model->encoder.layers) return;
   orr_transformer_put_plain(view, operators, "patch-embedding", ORR_PASS_FORWARD,
                             (OrrGemmShape){1, ends.patches, ends.hidden, ends.patch_width});
+  if (view->model->cross.tokens > 0) return; /* layers `cross` read its result unchanged */
   orr_transformer_put_plain(view, operators, "projector", ORR_PASS_FORWARD,
                             (OrrGemmShape){1, ends.tokens, ends.inner, ends.in});
   orr_transformer_put_memory(view, operators, "gelu", ORR_PASS_FORWARD,
@@ -63,6 +64,7 @@ static void put_encoder_ends_backward(const OrrTransformerView *view, GArray *op
                              (double)ends.tokens * ends.inner, 3, 0);
   orr_transformer_put_plain(view, operators, "projector", ORR_PASS_DGRAD,
                             (OrrGemmShape){1, ends.tokens, ends.inner, ends.in});
+  if (view->shard->frozen_encoder) return;
   orr_transformer_put_plain(view, operators, "patch-embedding", ORR_PASS_DGRAD,
                             (OrrGemmShape){1, ends.patches, ends.hidden, ends.patch_width});
 }

@@ -207,6 +207,7 @@ void orr_transformer_layer_forward(const OrrModel *model, guint kind, const OrrS
 void orr_transformer_layer_backward(const OrrModel *model, guint kind, const OrrShard *shard,
                                     GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
+  if (orr_transformer_is_frozen_encoder(&view)) return;
   if (is_parallel(&view))
     return put_parallel_backward(&view, operators, mixer_of(&view), feed_of(&view));
   put_block_backward(&view, operators, feed_of(&view));
@@ -234,6 +235,7 @@ static void recompute_experts(const OrrTransformerView *view, guint modules, GAr
 void orr_transformer_layer_recompute(const OrrModel *model, guint kind, const OrrShard *shard,
                                      guint modules, GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
+  if (orr_transformer_is_frozen_encoder(&view)) return;
   if (modules & ORR_MODULE_LAYER) {
     orr_transformer_layer_forward(model, kind, shard, operators);
     if (shard->layers == ORR_LAYERS_TORCH) orr_transformer_drop_end(operators);

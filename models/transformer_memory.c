@@ -220,6 +220,7 @@ static void keep_feed(const OrrTransformerView *view, guint modules, GArray *kep
 void orr_transformer_layer_kept(const OrrModel *model, guint kind, const OrrShard *shard,
                                 guint modules, GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
+  if (orr_transformer_is_frozen_encoder(&view)) return;
   if (modules & (ORR_MODULE_LAYER | ORR_MODULE_OPERATORS))
     orr_transformer_keep(kept, "layer-input",
                          view.element_bytes * orr_transformer_own_elements(&view));

@@ -57,6 +57,11 @@ static inline gboolean orr_transformer_is_frozen(const OrrTransformerView *view)
   return view->shard->lora.rank > 0;
 }
 
+/* Whether the layer is one of a frozen encoder: nothing before it is trained either. */
+static inline gboolean orr_transformer_is_frozen_encoder(const OrrTransformerView *view) {
+  return view->shard->frozen_encoder && view->layer.kind.mixer == ORR_MIXER_ENCODER;
+}
+
 /* --- operators (transformer.c) --- */
 
 /* A kernel bound by memory: @moves reads and writes per element of @elements, and @masks of a

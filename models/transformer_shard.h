@@ -110,6 +110,8 @@ typedef struct {
   gboolean padding_apart; /* copies that pad experts' rows for narrow products, and back */
   gboolean rope_apart;    /* rotary embedding by a dozen kernels instead of one */
   OrrLora lora;
+  /* The encoder's layers are not trained: they have no backward and keep nothing for one. */
+  gboolean frozen_encoder;
 } OrrShard;
 
 /* The parameters of one rank: replicated over its data- and context-parallel group, routed

@@ -7,7 +7,7 @@
  * Column- and row-parallel matrices are split over tp, biases of row-parallel ones and norms whole;
  * compressions of latent attention, router and latent projections of experts whole; routed experts
  * over ep and etp. Frozen, all of it moves to `frozen`, and the adapters' r (n + k) each are what
- * is trained.
+ * is trained; a frozen encoder has none.
  */
 #include "models/transformer_private.h"
 
@@ -27,8 +27,8 @@ static void count_matrix(const OrrTransformerView *view, const OrrMatrix *matrix
     count->adapters += (double)lora->rank * (double)(matrix->in + matrix->out);
 }
 
-static OrrWeights settle(const OrrShard *shard, const Count *count) {
-  if (shard->lora.rank > 0)
+static OrrWeights settle(gboolean is_frozen, const Count *count) {
+  if (is_frozen)
     return (OrrWeights){.dense = count->adapters,
                         .frozen =
                             count->linear + count->rest + count->expert_linear + count->expert_rest,
@@ -43,7 +43,7 @@ OrrWeights orr_transformer_layer_weights(const OrrModel *model, guint kind, cons
   Count count = {.rest = view.layer.vectors};
   for (guint i = 0; i < view.layer.n_matrices; i++)
     count_matrix(&view, &view.layer.matrices[i], &count);
-  return settle(shard, &count);
+  return settle(shard->lora.rank > 0 || orr_transformer_is_frozen_encoder(&view), &count);
 }
 
 /* --- ends --- */
@@ -65,14 +65,14 @@ OrrWeights orr_transformer_embedding_weights(const OrrModel *model, const OrrSha
       model->position == ORR_POSITION_LEARNED ? (double)model->context * model->hidden : 0;
   Count count = {.rest =
                      table_parameters(model, shard) + positions + encoder_end_parameters(model)};
-  return settle(shard, &count);
+  return settle(shard->lora.rank > 0, &count);
 }
 
 OrrWeights orr_transformer_head_weights(const OrrModel *model, const OrrShard *shard,
                                         gboolean shares_embedding) {
   double logits = shares_embedding ? 0 : table_parameters(model, shard);
   Count count = {.rest = orr_model_norm_parameters(model) + logits};
-  return settle(shard, &count);
+  return settle(shard->lora.rank > 0, &count);
 }
 
 OrrWeights orr_transformer_mtp_weights(const OrrModel *model, const OrrShard *shard) {
@@ -80,7 +80,7 @@ OrrWeights orr_transformer_mtp_weights(const OrrModel *model, const OrrShard *sh
   OrrWeights layer =
       orr_transformer_layer_weights(model, orr_model_layer_kind(model, model->layers - 1), shard);
   Count count = {.linear = 2 * h * h / tp, .rest = 3 * orr_model_norm_parameters(model)};
-  OrrWeights own = settle(shard, &count);
+  OrrWeights own = settle(shard->lora.rank > 0, &count);
   return (OrrWeights){.dense = layer.dense + own.dense,
                       .experts = layer.experts + own.experts,
                       .frozen = layer.frozen + own.frozen,

@@ -251,6 +251,46 @@ static void test_exchange(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
+/* --- cross-attention --- */
+
+/* Whisper large-v3: the second half of each of the decoder's 32 layers attends to 1,500 positions.
+ * Keys and values of a clip: 32 layers, 2 x 1,280 elements of each position; a token's, of
+ * self-attention alone, 2 x 1,280 in 32 layers. Three clips that begin multiply 3 x 1,500 rows by
+ * the matrix of keys and values; queries and the result are of the tokens. */
+static void test_cross(void) {
+  OrrModel model;
+  read_model("whisper-large-v3", &model);
+  const OrrInferenceShard one = shard_of(1, ORR_BF16), four = shard_of(4, ORR_BF16);
+  const double d = 1280;
+  g_assert_cmpfloat(orr_inference_state_bytes(&model, &one, 0, 64), ==, 32 * 1500 * 2 * d * 2);
+  g_assert_cmpfloat(orr_inference_state_bytes(&model, &four, 0, 64), ==, 8 * 1500 * 2 * d * 2);
+  g_assert_cmpfloat(orr_inference_kv_bytes(&model, &one, 0, 64), ==, 32 * 2 * d * 2);
+  g_assert_cmpint(orr_inference_source(&model, 0), ==, 0);
+  g_assert_cmpint(orr_inference_source(&model, 1), ==, 1500);
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  orr_inference_cross(&model, 0, &one, 3, operators);
+  g_assert_cmpuint(operators->len, ==, 0);
+  orr_inference_cross(&model, 1, &one, 3, operators);
+  g_assert_cmpuint(operators->len, ==, 1);
+  g_assert_cmpfloat(g_array_index(operators, OrrOperator, 0).flops, ==, 2 * 3 * 1500 * d * 2 * d);
+  g_array_set_size(operators, 0);
+  orr_inference_layer(&model, 1, &one, 10, operators);
+  double flops = 0;
+  for (guint i = 0; i < operators->len; i++)
+    flops += g_array_index(operators, OrrOperator, i).kind == ORR_OPERATOR_GEMM
+                 ? g_array_index(operators, OrrOperator, i).flops
+                 : 0;
+  g_assert_cmpfloat(flops, ==, 2 * 10 * (2 * d * d + 2 * d * 5120));
+  /* the forward of 50 tokens: products, both attentions, the encoder, logits */
+  const double encoder = 32 * (24 * 1500 * d * d + 4 * 1500.0 * 1500 * d) + 2 * 1500 * 4608 * d;
+  const double decoder = 32 * (2 * 50 * (4 * d * d + 2 * d * d + 2 * d * 5120) +
+                               2 * 1500 * 2 * d * d + 4 * 50.0 * 50 * d + 4 * 50.0 * 1500 * d) +
+                         2 * 50 * d * 51866;
+  g_assert_cmpfloat_with_epsilon(orr_model_flops(&model, 1, 50) / (3 * (encoder + decoder)), 1,
+                                 1e-9);
+  orr_field_clear(&orr_model_table, &model);
+}
+
 /* --- every matrix of the table is multiplied by every token --- */
 
 /* FLOPs of the products by weight of a step of 16 tokens, all of one prompt. A layer with a state
@@ -326,6 +366,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/models/transformer-inference/latent", test_latent);
   g_test_add_func("/models/transformer-inference/state", test_state);
   g_test_add_func("/models/transformer-inference/exchange", test_exchange);
+  g_test_add_func("/models/transformer-inference/cross", test_cross);
   g_test_add_func("/models/transformer-inference/every-matrix", test_every_matrix);
   g_test_add_func("/models/transformer-inference/refused", test_refused);
   return g_test_run();

@@ -568,6 +568,8 @@ static void test_refused(void) {
   assert_refused("nemotron-h-8b", &shard, "8 groups of Mamba layers cannot be split over tp = 16");
   shard = plain(512);
   assert_refused("llava-1.5-7b", &shard, "1 images make 576 tokens, more than the sequence's 512");
+  shard = plain(100);
+  assert_refused("whisper-large-v3", &shard, "cross-attention, which training does not support");
 }
 
 int main(int argc, char **argv) {

@@ -245,6 +245,45 @@ static void test_words(void) {
   g_assert_null(orr_precision_words[ORR_N_PRECISIONS]);
 }
 
+/* A frozen tower has its forward alone: no backward, nothing kept or replayed, no weights that are
+ * trained. All weights are still there, and the language model's layers are as before. */
+static void test_frozen_encoder(void) {
+  OrrModel model = llama_8b;
+  model.encoder = (OrrEncoder){.layers = 32,
+                               .hidden = 1280,
+                               .heads = 16,
+                               .ffn = 5120,
+                               .patch = 14,
+                               .image = 448,
+                               .images = 8,
+                               .merge = 2};
+  const guint tower = (guint)orr_model_encoder_kind(&model);
+  const OrrShard trained = shard_of(ORR_PRECISION_BF16);
+  OrrShard frozen = trained;
+  frozen.frozen_encoder = TRUE;
+  g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  g_autoptr(GArray) theirs = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_backward(&model, tower, &frozen, own);
+  orr_transformer_layer_recompute(&model, tower, &frozen, ORR_MODULE_LAYER, own);
+  g_assert_cmpuint(own->len, ==, 0);
+  orr_transformer_layer_backward(&model, tower, &trained, theirs);
+  g_assert_cmpuint(theirs->len, >, 0);
+  g_array_set_size(theirs, 0);
+  orr_transformer_layer_forward(&model, tower, &frozen, own);
+  orr_transformer_layer_forward(&model, tower, &trained, theirs);
+  g_assert_cmpuint(own->len, ==, theirs->len);
+  for (guint kind = 0; kind <= tower; kind++) {
+    const OrrWeights weights = orr_transformer_layer_weights(&model, kind, &frozen),
+                     all = orr_transformer_layer_weights(&model, kind, &trained);
+    const double kept = orr_transformer_layer_activation_bytes(&model, kind, &frozen, 0);
+    g_assert_cmpfloat(weights.dense, ==, kind == tower ? 0 : all.dense);
+    g_assert_cmpfloat(weights.frozen, ==, kind == tower ? all.dense : 0);
+    g_assert_cmpfloat(
+        kept, ==,
+        kind == tower ? 0 : orr_transformer_layer_activation_bytes(&model, kind, &trained, 0));
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/recipes/words", test_words);
@@ -254,6 +293,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/recipes/weights", test_weights);
   g_test_add_func("/recipes/activations", test_activations);
   g_test_add_func("/recipes/lora", test_lora);
+  g_test_add_func("/recipes/frozen-encoder", test_frozen_encoder);
   g_test_add_func("/recipes/lora-all-targets", test_all_targets);
   g_test_add_func("/recipes/plain-fp8", test_plain_fp8);
   g_test_add_func("/recipes/frozen-narrow", test_frozen_narrow);

@@ -336,6 +336,9 @@ static const OrrField training_fields[] = {
                   .min = 0, .max = 1e5),
     SECTION("lora", lora, orr_lora_table, "{}",
             "Low-rank adapters on frozen weights (LoRA, QLoRA)."),
+    ORR_FIELD_BOOL(OrrTraining, "frozen-encoder", frozen_encoder, "false",
+                   "Whether the layers of the model's encoder are not trained: they have no "
+                   "backward, no gradients and no optimizer states. Its projector is trained."),
     SECTION("optimizer", optimizer, optimizer_table, "{}", "The optimizer and its sharding."),
     SECTION("offload", offload, orr_training_offload_table, "{}",
             "What the job keeps in its hosts' memory."),

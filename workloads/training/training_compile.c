@@ -66,6 +66,14 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPacked
     work->model_flops -= orr_model_matrix_flops(model, batch, sequence);
     work->hardware_flops -= orr_model_matrix_flops(model, batch, sequence);
   }
+  if (job->shard.frozen_encoder) { /* of three passes, one */
+    const guint kind = (guint)orr_model_encoder_kind(model);
+    const double forward = (double)orr_model_kind_layers(model, kind) *
+                           orr_model_layer_flops(model, kind, batch, sequence);
+    work->model_flops -= 2 * forward;
+    work->hardware_flops -=
+        (job->params->recompute == ORR_RECOMPUTE_FULL ? 3 : 2) * forward; /* nor replayed */
+  }
   if (packed) { /* the attention core has fewer pairs, in all of its passes */
     const double matrix = 3 * orr_model_matrix_flops(model, batch, sequence);
     const double core = orr_model_flops(model, batch, sequence) - matrix;

@@ -182,6 +182,7 @@ typedef struct {
   OrrOptimizer optimizer;
   OrrOffload offload;
   OrrLoraFields lora;
+  gboolean frozen_encoder;
   OrrDataParallel data_parallel;
   /* An entry of orr_collective_registry, used for every call that it supports; or "auto". */
   char *collectives;

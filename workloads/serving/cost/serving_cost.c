@@ -36,7 +36,9 @@ static void init_kind(OrrServingCost *cost, guint k) {
             layers_of_kind(params, k, first, MIN(stage, model->layers - first)));
   kind->heads = orr_inference_heads(model, kind->kind, &params->shard);
   kind->decode_heads = orr_inference_decode_heads(model, kind->kind, &params->shard);
-  kind->has_core = params->shard.part != ORR_PART_FEED && orr_inference_attends(model, kind->kind);
+  kind->source = orr_inference_source(model, kind->kind);
+  kind->has_core = params->shard.part != ORR_PART_FEED &&
+                   (kind->source > 0 || orr_inference_attends(model, kind->kind));
   const OrrBatchAttention of = {.dtype = params->shard.activations,
                                 .kv_dtype = params->shard.kv,
                                 .heads = kind->heads.heads,
@@ -44,13 +46,14 @@ static void init_kind(OrrServingCost *cost, guint k) {
                                 .head_dim = kind->heads.head_dim};
   if (kind->has_core)
     kind->module = orr_serving_modules_new(&cost->params, kind->kind, &kind->shard);
-  kind->batch = kind->module ? NULL : orr_cost_batch_find(params->world->cost, &of);
+  kind->batch =
+      kind->module || kind->source > 0 ? NULL : orr_cost_batch_find(params->world->cost, &of);
   if (params->shard.part != ORR_PART_FEED && orr_serving_states_are_known(params, kind->kind))
     kind->states = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
   for (guint q = 0; q <= MOST_QUERIES; q++)
     kind->ladders[q] = g_ptr_array_new_with_free_func(g_free);
-  GPtrArray **const pieces[] = {&kind->pieces, &kind->experts, &kind->shared, &kind->prompts,
-                                &kind->decodes};
+  GPtrArray **const pieces[] = {&kind->pieces,  &kind->experts, &kind->shared,
+                                &kind->prompts, &kind->decodes, &kind->crosses};
   for (guint i = 0; i < G_N_ELEMENTS(pieces); i++)
     *pieces[i] = g_ptr_array_new_with_free_func(g_free);
 }
@@ -80,9 +83,9 @@ void orr_serving_cost_free(OrrServingCost *cost) {
   if (!cost) return;
   for (guint k = 0; k < cost->n_kinds; k++) {
     for (guint q = 0; q <= MOST_QUERIES; q++) g_ptr_array_unref(cost->kinds[k].ladders[q]);
-    GPtrArray *const pieces[] = {cost->kinds[k].pieces, cost->kinds[k].experts,
-                                 cost->kinds[k].shared, cost->kinds[k].prompts,
-                                 cost->kinds[k].decodes};
+    GPtrArray *const pieces[] = {cost->kinds[k].pieces,  cost->kinds[k].experts,
+                                 cost->kinds[k].shared,  cost->kinds[k].prompts,
+                                 cost->kinds[k].decodes, cost->kinds[k].crosses};
     for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) g_ptr_array_unref(pieces[i]);
     orr_serving_modules_free(cost->kinds[k].module);
     g_clear_pointer(&cost->kinds[k].states, g_hash_table_unref);
@@ -291,6 +294,9 @@ static OrrCost ask_core(const OrrServingCost *cost, const Kind *kind, gint64 bat
 static OrrCost prefill_core(const OrrServingCost *cost, const Kind *kind,
                             const OrrStepShape *shape) {
   const double n = shape->n_chunks, queries = shape->chunk / n;
+  if (kind->source > 0)
+    return ask_core(cost, kind, shape->n_chunks, (gint64)ceil(queries),
+                    MAX(kind->source, (gint64)ceil(queries)));
   double history = fmax(0, shape->chunk_key_sum / shape->chunk - queries / 2);
   if (kind->heads.window > 0) history = fmin(history, (double)kind->heads.window);
   OrrCost answer =
@@ -362,6 +368,7 @@ static guint queries_of(const OrrStepShape *shape) {
 
 static double keys_mean_of(const Kind *kind, const OrrStepShape *shape) { /* of a decode */
   const double all = shape->decodes ? shape->key_sum / shape->decodes : 0;
+  if (kind->source > 0) return (double)kind->source;
   return kind->heads.window > 0 ? fmin(all, (double)kind->heads.window) : all;
 }
 
@@ -371,7 +378,12 @@ static OrrJoules core_joules(const OrrServingCost *cost, const Kind *kind,
   const double mean = keys_mean_of(kind, shape), window = (double)kind->heads.window;
   OrrServingCoreWork work = {shape->chunk_pairs, shape->decodes * mean, shape->tokens};
   if (window > 0) work.pairs = fmin(work.pairs, shape->chunk * window);
-  if (shape->chunk > 0) work.keys += chunk_keys(shape);
+  if (kind->source > 0) {
+    work.pairs = shape->chunk * mean;
+    work.keys += shape->n_chunks * mean;
+  } else if (shape->chunk > 0) {
+    work.keys += chunk_keys(shape);
+  }
   work.pairs += (shape->tokens - shape->chunk) * mean;
   return orr_serving_joules_core(&cost->params, &kind->decode_heads, work, core_s);
 }
@@ -496,6 +508,15 @@ static double launch_seconds(const OrrServingCost *cost, guint kernels) {
          cost->params.world->cluster->node.host.cpu_speed;
 }
 
+static void add_images(OrrServingCost *cost, guint images, OrrStepTime *time) {
+  if (images == 0) return;
+  const Piece *encoded = end_piece(cost, cost->encoder, orr_inference_encoder, images);
+  time->gpu_s += encoded->total_s;
+  time->stage_s += encoded->total_s;
+  orr_joules_add(&time->joules, encoded->joules, 1);
+  add_trust(cost, encoded, 1);
+}
+
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape) {
   OrrStepTime time = {0};
   const gint64 padded = orr_serving_cost_padded(cost, shape);
@@ -514,6 +535,8 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
         routed,
         prompt_piece(cost, kind, shape),
         decode_piece(cost, kind, decoded),
+        part_piece(cost, kind, kind->crosses, orr_inference_cross,
+                   kind->source > 0 ? shape->images : 0),
     };
     const double core_s = kind->has_core ? add_core(cost, kind, shape) : 0, n = (double)kind->n;
     const double shared_s = shared_seconds(cost, routed, shared, shape);
@@ -537,13 +560,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
   }
   add_ends(cost, padded, shape, &time, &kernels);
   add_adapters(cost, padded, shape->adapters, &time, &kernels);
-  if (shape->images > 0) {
-    const Piece *encoded = end_piece(cost, cost->encoder, orr_inference_encoder, shape->images);
-    time.gpu_s += encoded->total_s;
-    time.stage_s += encoded->total_s;
-    orr_joules_add(&time.joules, encoded->joules, 1);
-    add_trust(cost, encoded, 1);
-  }
+  add_images(cost, shape->images, &time);
   cost->kernels_s = time.gpu_s;
   if (cost->params.is_eager && !orr_serving_graph_holds(&cost->params, shape)) {
     const double launches_s = launch_seconds(cost, kernels);

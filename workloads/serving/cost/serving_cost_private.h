@@ -36,6 +36,7 @@ typedef struct {
   gint64 n, n_of_largest_stage;
   OrrInferenceHeads heads;
   gboolean has_core;         /* whether it has attention */
+  gint64 source;             /* orr_inference_source */
   OrrServingModules *module; /* NULL: plain attention, or none */
   const OrrCostBatch *batch; /* measured mixed batches; NULL: prefill and decode are separate */
   GPtrArray *ladders[1 + MOST_QUERIES]; /* by queries per decode: Ladder* by number of decodes;
@@ -47,6 +48,7 @@ typedef struct {
   GPtrArray *shared;  /* by tokens: shared experts */
   GPtrArray *prompts; /* by prompt tokens, or by blocks of keys that they attend to */
   GPtrArray *decodes; /* by decoding tokens */
+  GPtrArray *crosses; /* by sequences that begin: keys and values of an encoder's results */
   /* Piece by orr_serving_states_key of prompts; NULL: no state, or no rows of one like it */
   GHashTable *states;
   double layer_s; /* of one layer, in the last step */

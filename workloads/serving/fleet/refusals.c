@@ -36,6 +36,26 @@ static void check_states(const OrrServing *params, const OrrModel *model, OrrPla
         model->name);
 }
 
+/* Keys of an encoder's results are made by the engine that encodes, once for each request. */
+static void check_cross(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                        OrrDiags *diags) {
+  if (model->cross.tokens == 0) return;
+  if (params->images != 1)
+    orr_diags_error(diags, place,
+                    "model %s attends to one input of its encoder for each request: give images: 1",
+                    model->name);
+  if (params->encoders.replicas > 0)
+    orr_diags_error(diags, place,
+                    "encoders: model %s has cross-attention, whose encoder is simulated on the "
+                    "engine's own GPUs alone",
+                    model->name);
+  if (params->engine.prefix_caching != ORR_PREFIX_NONE)
+    orr_diags_error(diags, place,
+                    "engine.prefix-caching: what model %s caches of a prompt depends on the "
+                    "request's input: use none",
+                    model->name);
+}
+
 static void check_images(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   if (params->encoders.replicas == 0 && params->distinct_images > 0)
     orr_diags_error(diags, place,
@@ -76,6 +96,7 @@ void orr_refusals_check(const OrrServing *params, const OrrModel *model, OrrPlac
   const OrrInferenceShard shard = orr_serving_shard(params);
   orr_exclusions_check(params, model, place, diags);
   check_images(params, place, diags);
+  check_cross(params, model, place, diags);
   check_weights(params, model, place, diags);
   if (orr_inference_state_bytes(model, &shard, 0, model->layers) > 0)
     check_states(params, model, place, diags);

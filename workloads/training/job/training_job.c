@@ -41,6 +41,7 @@ OrrShard orr_job_shard(const OrrTraining *params, const OrrModel *model) {
       .dtype = recipe->storage,
       .recipe = recipe,
       .lora = orr_lora_settle(&params->lora, (OrrPlace){0}, NULL),
+      .frozen_encoder = params->frozen_encoder,
       .capacity = params->experts.pads ? params->experts.capacity : 0,
       .imbalance = params->experts.imbalance,
       .shared_expert_overlap = params->experts.shared_expert_overlap,
