@@ -100,6 +100,8 @@ static double block_weights(const OrrBlock *block) {
   }
 }
 
+double orr_generator_block_parameters(const OrrBlock *block) { return block_weights(block); }
+
 double orr_generator_parameters(const GPtrArray *blocks) {
   double sum = 0;
   ORR_EACH_POINTER(const OrrBlock, block, blocks)

@@ -72,6 +72,7 @@ void orr_generator_check_size(const OrrGenerator *generator, gint64 frames, gint
                               OrrPlace place, OrrDiags *diags);
 /* Weights of a list of blocks, without biases and norms. */
 double orr_generator_parameters(const GPtrArray *blocks);
+double orr_generator_block_parameters(const OrrBlock *block); /* of one of its `count` */
 
 /* What one call of the backbone makes, and its share of it on one GPU. */
 typedef struct {

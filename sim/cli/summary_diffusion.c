@@ -37,8 +37,14 @@ void orr_summary_diffusion(OrrPage *page, const OrrScenario *scenario, const Orr
                 orr_page_percent(page, r->memory_s / r->latency_s),
                 orr_page_percent(page, r->exposed_comm_s / r->latency_s),
                 orr_page_percent(page, r->wait_s / r->latency_s));
-  orr_page_line(page, "memory", "%s of weights; activations are not counted",
-                orr_page_bytes(page, r->weight_bytes));
+  if (r->offload_s > 0)
+    orr_page_more(page, ", weights of the host %s",
+                  orr_page_percent(page, r->offload_s / r->latency_s));
+  const double used = r->weight_bytes + r->activation_bytes,
+               room = scenario->cluster.device.memory_bytes;
+  orr_page_line(page, "memory", "%s of weights, at least %s of activations: %s of %s",
+                orr_page_bytes(page, r->weight_bytes), orr_page_bytes(page, r->activation_bytes),
+                used > room ? "more than the" : "it fits the", orr_page_bytes(page, room));
   orr_summary_energy(page, orr_page_text(page, "%.4g J per output", r->energy_j_per_output),
                      r->gpu_power_mean_w, &r->machine);
 }

@@ -110,6 +110,59 @@ static void test_output(void) {
   near(slow.text_s, none.text_s, 1e-9);
 }
 
+/* Weights of the host: FLUX's 11.83 billion of the backbone, in 16 bits, come once with `stages`,
+ * and in each of two steps with `blocks`. A GPU then holds the largest stage, or the largest block:
+ * a double block of 36 d^2 weights. */
+static void test_offload(void) {
+  const char *keys = "generator: flux.1-dev, steps: 2";
+  const OrrDiffusionResult none = result_of(keys);
+  const char *whole_link = "workload.offload=%s;cluster.node.host-link-efficiency=100 %%";
+  g_autofree char *by_stage = g_strdup_printf(whole_link, "stages"),
+                  *by_block = g_strdup_printf(whole_link, "blocks");
+  const OrrDiffusionResult stages = result_with(keys, by_stage),
+                           blocks = result_with(keys, by_block);
+  const double d2 = 3072.0 * 3072, link = 63e9;
+  const double backbone = 2 * (19 * 36 * d2 + 38 * 15 * d2), others = none.weight_bytes - backbone;
+  near(stages.offload_s, (backbone + others) / link, 1e-3);
+  near(blocks.offload_s, (2 * backbone + others) / link, 1e-3);
+  near(stages.latency_s - none.latency_s, stages.offload_s, 1e-3);
+  near(blocks.latency_s - none.latency_s, blocks.offload_s, 1e-3);
+  near(stages.weight_bytes, backbone, 1e-9);
+  near(blocks.weight_bytes, 2 * 36 * d2, 1e-9);
+}
+
+/* Tiles of 512 with a quarter in common: 1 + ceil(512 / 384) = 3 along each side of 1024, so nine
+ * of a quarter of the pixels each are decoded. The peak is a tile's, a quarter of the picture's. */
+static void test_tiles(void) {
+  const char *keys = "generator: sdxl, steps: 1, batch: 4";
+  const OrrDiffusionResult whole = result_of(keys);
+  const OrrDiffusionResult tiled = result_of("generator: sdxl, steps: 1, batch: 4, decode: {tile: "
+                                             "512}");
+  const OrrDiffusionResult apart = result_of("generator: sdxl, steps: 1, batch: 4, decode: {tile: "
+                                             "512, overlap: 0}");
+  const OrrDiffusionResult large = result_of("generator: sdxl, steps: 1, batch: 4, decode: {tile: "
+                                             "1024}");
+  near(large.decode_s, whole.decode_s, 1e-9);
+  g_assert_cmpfloat(apart.decode_s, <, 1.01 * whole.decode_s); /* attention sees its tile alone */
+  g_assert_cmpfloat(apart.decode_s, >, 0.8 * whole.decode_s);
+  g_assert_cmpfloat(tiled.decode_s, >, 1.9 * whole.decode_s);
+  g_assert_cmpfloat(tiled.decode_s, <, 2.4 * whole.decode_s);
+  near(4 * tiled.activation_bytes, whole.activation_bytes, 1e-9);
+}
+
+/* The widest moment of the decoder of four pictures of 1024 x 1024: a convolution from 256 to 256
+ * channels beside the block's stream of 256, 2 bytes each. A batch of 400 of FLUX does not fit. */
+static void test_memory(void) {
+  const OrrDiffusionResult four = result_of("generator: sdxl, steps: 1, batch: 4");
+  near(four.activation_bytes, 4 * 1048576.0 * 2 * 3 * 256, 1e-9);
+  g_autoptr(OrrOutcome) many = ideal_outcome_of(
+      "name: t\ncluster: {base: dgx-h100-superpod, nodes: 0, gpus: 1}\n"
+      "workload: {kind: diffusion, stack: none, generator: flux.1-dev, steps: 1, batch: 400}\n",
+      "", FALSE);
+  g_assert_cmpuint(many->warnings->len, >, 0);
+  g_assert_nonnull(strstr(many->warnings->pdata[0], "it does not fit: "));
+}
+
 /* Watts lie between a board that does nothing and its limit; joules are watts times seconds. */
 static void test_energy(void) {
   const OrrDiffusionResult r = result_of("generator: flux.1-dev, batch: 2");
@@ -154,6 +207,8 @@ static void test_refusals(void) {
        "precision fp4: device h100-sxm does not multiply fp4"},
       {"generator: flux.1-dev, frames: 10", "flux.1-dev makes single pictures"},
       {"generator: fluxx", "fluxx"},
+      {"generator: flux.1-dev, decode: {overlap: 95 %}", "overlap"},
+      {"generator: flux.1-dev, offload: disk", "offload"},
       {"generator: {base: flux.1-dev, backbone: []}", "the backbone has no blocks"},
       {"generator: {base: flux.1-dev, backbone: [{kind: conv, width: 8, heads: 2}]}",
        "has no attention: leave out 'heads'"},
@@ -182,6 +237,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/diffusion/guidance", test_guidance);
   g_test_add_func("/diffusion/host", test_host);
   g_test_add_func("/diffusion/output", test_output);
+  g_test_add_func("/diffusion/offload", test_offload);
+  g_test_add_func("/diffusion/tiles", test_tiles);
+  g_test_add_func("/diffusion/memory", test_memory);
   g_test_add_func("/diffusion/energy", test_energy);
   g_test_add_func("/diffusion/slow-tensor-cores", test_slow_tensor_cores);
   g_test_add_func("/diffusion/idle", test_idle);

@@ -13,6 +13,7 @@
 
 static const char *const guidance_words[] = {"auto", "none", "batched", "sequential", NULL};
 static const char *const attention_words[] = {"as-measured", "flash-2", NULL};
+static const char *const offload_words[] = {"none", "stages", "blocks", NULL};
 
 #define DEGREE(name_, member_, sentence_)                                                          \
   ORR_FIELD_INT(OrrDiffusionParallel, name_, member_, "1", sentence_, .flags = ORR_FIELD_POSITIVE)
@@ -43,7 +44,15 @@ static const OrrFieldTable decode_table = ORR_FIELDS(
         OrrDiffusionDecode, "efficiency", efficiency, ORR_UNIT_FRACTION, "0",
         "Fraction of the 16-bit peak that its convolutions reach, with the copies around "
         "them; 0: the profile's for matrix products of the same sizes.",
-        .min = 0, .max = 1));
+        .min = 0, .max = 1),
+    ORR_FIELD_INT(OrrDiffusionDecode, "tile", tile, "0",
+                  "Pixels along the side of a tile; tiles are decoded one after another, which "
+                  "takes less memory and more time. 0: the whole picture at once.",
+                  .min = 0, .max = 1e6),
+    ORR_FIELD_REAL(OrrDiffusionDecode, "overlap", overlap, ORR_UNIT_FRACTION, "25 %",
+                   "Part of a tile's side that it shares with the next one, and that both compute "
+                   "(diffusers: a quarter).",
+                   .min = 0, .max = 0.9));
 
 #define SIZE(name_, member_, fallback_, sentence_)                                                 \
   ORR_FIELD_INT(OrrDiffusion, name_, member_, fallback_, sentence_, .min = 0, .max = 1e6)
@@ -67,6 +76,16 @@ const OrrFieldTable orr_diffusion_table = ORR_FIELDS(
                    "Number format of the matrices; attention and the rest are in 16 bits."),
     ORR_FIELD_WORD(OrrDiffusion, "attention", attention, attention_words, "as-measured",
                    "The kernel of attention: the profile's fastest, or FlashAttention-2."),
+    ORR_FIELD_WORD(
+        OrrDiffusion, "offload", offload, offload_words, "none",
+        "Weights in host memory: none; each stage's come before it runs (stages: diffusers' "
+        "enable_model_cpu_offload); each block's come in every pass, and the kernels wait for them "
+        "(blocks: enable_sequential_cpu_offload)."),
+    ORR_FIELD_REAL(OrrDiffusion, "product-efficiency", product_efficiency, ORR_UNIT_FRACTION, "0",
+                   "Fraction of the peak of `precision` that the backbone's products and "
+                   "convolutions reach, where no kernel like them is measured (TensorRT's in 8 "
+                   "bits); 0: the profile's rate.",
+                   .min = 0, .max = 1),
     ORR_FIELD_BOOL(OrrDiffusion, "compiled", compiled, "false",
                    "Whether the backbone is compiled: pointwise kernels are fused."),
     ORR_FIELD_BOOL(OrrDiffusion, "fused-heads", fused_heads, "false",
@@ -116,9 +135,26 @@ OrrGeneratorShape orr_diffusion_text_shape(const OrrDiffusion *params) {
   return shape;
 }
 
+static gint64 tiles_along(const OrrDiffusionDecode *decode, gint64 pixels) {
+  const double tile = (double)decode->tile;
+  if (tile <= 0 || (double)pixels <= tile) return 1;
+  return 1 + (gint64)ceil(((double)pixels - tile) / (tile * (1 - decode->overlap)));
+}
+
+gint64 orr_diffusion_tiles(const OrrDiffusion *params) {
+  const OrrGeneratorShape shape = alone(params);
+  return tiles_along(&params->decode, shape.height) * tiles_along(&params->decode, shape.width);
+}
+
+/* Tiles are pictures of their own. */
 OrrGeneratorShape orr_diffusion_decoder_shape(const OrrDiffusion *params) {
   OrrGeneratorShape shape = alone(params);
+  const gint64 tile = params->decode.tile;
   if (params->decode.parallel) shape.shards = orr_diffusion_ranks(params);
+  if (tile == 0) return shape;
+  shape.batch *= orr_diffusion_tiles(params);
+  shape.height = MIN(shape.height, tile);
+  shape.width = MIN(shape.width, tile);
   return shape;
 }
 
@@ -168,6 +204,28 @@ static void check_cfg(const OrrDiffusion *params, OrrPlace place, OrrDiags *diag
                     params->generator.name);
 }
 
+static double stored_bytes(const OrrDiffusion *params) {
+  const OrrGenerator *generator = &params->generator;
+  return orr_generator_parameters(generator->backbone) *
+             orr_dtype_bytes((OrrDtype)params->precision) +
+         2 * (orr_generator_parameters(generator->text) +
+              orr_generator_parameters(generator->decoder));
+}
+
+/* Every GPU of a node has a copy of its own in the host's memory. */
+static void check_offload(const OrrDiffusion *params, const OrrCluster *cluster, OrrPlace place,
+                          OrrDiags *diags) {
+  const double room = cluster->node.host.memory_bytes;
+  const double bytes =
+      stored_bytes(params) * (double)MIN(orr_diffusion_ranks(params), cluster->node.gpus);
+  if (params->offload == ORR_OFFLOAD_NONE) return;
+  if (cluster->device.host_link_bytes_per_s <= 0 && cluster->node.host_link_bytes_per_s <= 0)
+    orr_diags_error(diags, place, "offload needs the device's host-link");
+  if (room > 0 && bytes > room)
+    orr_diags_error(diags, place, "offload: the weights, %.4g GB, do not fit a host of %.4g GB",
+                    bytes / 1e9, room / 1e9);
+}
+
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
                   OrrPlace place, OrrDiags *diags) {
   const OrrDiffusion *params = data;
@@ -182,6 +240,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   orr_products_check(&cluster->device, "precision", orr_dtype_names[params->precision],
                      (OrrDtype)params->precision, "", place, diags);
   check_cfg(params, place, diags);
+  check_offload(params, cluster, place, diags);
   for (guint i = 0; i < params->generator.backbone->len; i++)
     check_block(params, params->generator.backbone->pdata[i], place, diags);
   if (params->cached_steps >= orr_diffusion_steps(params))

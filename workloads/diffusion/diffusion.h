@@ -10,6 +10,10 @@
  * Every rank is a lane with three streams: kernels and collectives that block; sends of a ring,
  * which run under attention; the host, which launches. Steps are alike: the program has the first
  * two, and the rest repeats (orr_program_repeat).
+ *
+ * A decoder that works in tiles of t x t pixels, whose neighbours share a part o, computes
+ *
+ *   n(height) n(width) tiles,   n(x) = 1 + ceil((x - t) / (t (1 - o)))   for x > t, else 1
  */
 #pragma once
 
@@ -30,7 +34,12 @@ typedef struct {
 typedef struct {
   gboolean parallel; /* the ranks share its positions */
   double efficiency; /* of its convolutions, of the 16-bit peak; 0: as matrix products */
+  gint64 tile;       /* pixels along a tile's side; 0: the whole picture at once */
+  double overlap;    /* of a tile with the next one, of its side */
 } OrrDiffusionDecode;
+
+/* Weights in host memory: each stage's come before it runs; or each block's, whenever it runs. */
+typedef enum { ORR_OFFLOAD_NONE, ORR_OFFLOAD_STAGES, ORR_OFFLOAD_BLOCKS } OrrDiffusionOffload;
 
 typedef struct {
   char *stack;
@@ -39,8 +48,10 @@ typedef struct {
   gint64 batch;
   int guidance; /* index into orr_diffusion_guidance_words */
   OrrDiffusionParallel parallel;
-  int precision; /* OrrDtype */
-  int attention; /* OrrFlash */
+  int precision;             /* OrrDtype */
+  int attention;             /* OrrFlash */
+  int offload;               /* OrrDiffusionOffload */
+  double product_efficiency; /* of the backbone's products, of the peak; 0: the profile's */
   gboolean compiled, fused_heads;
   gint64 cached_steps;
   OrrDiffusionHost host;
@@ -58,6 +69,8 @@ OrrGeneratorShape orr_diffusion_shape(const OrrDiffusion *params);
 /* The same for text encoders and for the decoder, which every rank runs. */
 OrrGeneratorShape orr_diffusion_text_shape(const OrrDiffusion *params);
 OrrGeneratorShape orr_diffusion_decoder_shape(const OrrDiffusion *params);
+/* Tiles that the decoder computes of a picture: 1 where it is not cut. */
+gint64 orr_diffusion_tiles(const OrrDiffusion *params);
 gint64 orr_diffusion_steps(const OrrDiffusion *params);
 gint64 orr_diffusion_ranks(const OrrDiffusion *params);
 
@@ -74,6 +87,8 @@ typedef struct {
 typedef struct {
   GArray *segments; /* of OrrDiffusionSegment, of the whole stage */
   double flops;
+  double weight_bytes; /* that a rank computes with */
+  OrrJoules joules;    /* of a rank's kernels, on top of static power */
 } OrrDiffusionStage;
 
 typedef enum {
@@ -87,12 +102,27 @@ typedef struct {
   OrrWork work; /* first */
   OrrDiffusionStage stages[ORR_N_STAGES];
   gint64 batch, steps, full_steps, passes, ranks;
-  double pixels, positions, parameters, weight_bytes, flops, comm_bytes;
-  double cost_s[5]; /* seconds of kernels by OrrHow */
+  double pixels, positions, parameters, flops, comm_bytes;
+  double weight_bytes;     /* in a rank's memory at once */
+  double activation_bytes; /* diffusion_memory.c: at the peak, a lower bound */
+  double cost_s[5];        /* seconds of kernels by OrrHow */
 } OrrDiffusionWork;
 
 /* Fills work->stages and work->work.power, from the costs of @world. */
 void orr_diffusion_costs(const OrrDiffusion *params, const OrrWorld *world, OrrDiffusionWork *work);
 double orr_diffusion_segment_s(const OrrDiffusionSegment *segment);
+
+/* diffusion_memory.c: fills the counts of @work, its weights and its activations. */
+void orr_diffusion_counts(const OrrDiffusion *params, OrrDiffusionWork *work);
+/* Seconds of the copy of @bytes from a GPU's host. */
+double orr_diffusion_copy_s(const OrrCluster *cluster, double bytes);
+
+/* The batch on one GPU, without a replay: seconds of each stage, all steps together, and of the
+ * host's output; the joules of all kernels. */
+typedef struct {
+  double stage_s[ORR_N_STAGES], output_s;
+  OrrJoules joules[ORR_N_STAGES];
+} OrrDiffusionAlone;
+OrrDiffusionAlone orr_diffusion_alone(const OrrDiffusion *params, const OrrWorld *world);
 
 OrrWork *orr_diffusion_compile(const void *params, const OrrWorld *world, GError **error);

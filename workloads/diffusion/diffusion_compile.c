@@ -165,6 +165,16 @@ static gboolean put_segment(Compile *c, const char *stage, const OrrDiffusionSeg
   return TRUE;
 }
 
+/* All of a stage's weights come from the host before it. */
+static void put_copy(Compile *c, const OrrDiffusionStage *stage) {
+  const double copy_s = c->params->offload == ORR_OFFLOAD_STAGES
+                            ? orr_diffusion_copy_s(c->world->cluster, stage->weight_bytes)
+                            : 0;
+  const double seconds[ORR_N_TIMES] = {[ORR_TIME_OFFLOAD] = copy_s};
+  if (copy_s > 0)
+    work_on_all(c, copy_s, orr_collective_phases_label(&c->work->work, "weights", seconds));
+}
+
 static gboolean put_stage(Compile *c, const char *name, const OrrDiffusionStage *stage,
                           GError **error) {
   for (guint i = 0; i < stage->segments->len; i++)
@@ -232,10 +242,14 @@ static void put_output(Compile *c) {
 }
 
 static gboolean put_all(Compile *c, GError **error) {
-  if (!put_stage(c, "text", &c->work->stages[ORR_STAGE_TEXT], error)) return FALSE;
+  const OrrDiffusionStage *stages = c->work->stages;
+  put_copy(c, &stages[ORR_STAGE_TEXT]);
+  if (!put_stage(c, "text", &stages[ORR_STAGE_TEXT], error)) return FALSE;
+  put_copy(c, &stages[ORR_STAGE_STEP]);
   meet(c, "text encoded");
-  if (!put_steps(c, error) || !put_stage(c, "decoder", &c->work->stages[ORR_STAGE_DECODER], error))
-    return FALSE;
+  if (!put_steps(c, error)) return FALSE;
+  put_copy(c, &stages[ORR_STAGE_DECODER]);
+  if (!put_stage(c, "decoder", &stages[ORR_STAGE_DECODER], error)) return FALSE;
   put_output(c);
   meet(c, "decoded");
   return orr_program_seal(program_of(c), error);
@@ -273,27 +287,14 @@ static void set_groups(Compile *c) {
 
 static OrrDiffusionWork *work_new(const OrrDiffusion *params, const OrrWorld *world) {
   OrrDiffusionWork *work = g_new0(OrrDiffusionWork, 1);
-  const OrrGeneratorShape shape = orr_diffusion_decoder_shape(params);
   work->work.kind = &orr_diffusion_kind;
   work->work.program = orr_program_new();
   work->work.label_seconds = g_array_new(FALSE, TRUE, sizeof(double));
   work->work.links = g_array_new(FALSE, FALSE, sizeof(guint32));
   work->work.fidelity = ORR_FIDELITY_FULL;
   work->work.lane_of_gpu = orr_work_lanes_new(orr_fabric_n_gpus(world->fabric));
-  work->ranks = work->work.n_gpus = orr_diffusion_ranks(params);
-  work->batch = params->batch;
-  work->steps = orr_diffusion_steps(params);
-  work->full_steps = work->steps - params->cached_steps;
-  work->passes =
-      orr_diffusion_guidance(params) == ORR_GUIDANCE_SEQUENTIAL && params->parallel.cfg == 1 ? 2
-                                                                                             : 1;
-  work->pixels = (double)(shape.batch * shape.height * shape.width) * (double)shape.frames;
-  work->positions = orr_generator_positions(params->generator.backbone->pdata[0], &shape);
-  work->parameters = orr_generator_parameters(params->generator.backbone);
-  work->weight_bytes =
-      work->parameters * orr_dtype_bytes((OrrDtype)params->precision) / params->parallel.tp +
-      2 * (orr_generator_parameters(params->generator.text) +
-           orr_generator_parameters(params->generator.decoder));
+  orr_diffusion_counts(params, work);
+  work->work.n_gpus = work->ranks;
   return work;
 }
 

@@ -57,19 +57,27 @@ static double starved_s(const Costing *costing, const OrrOperator *op, double ca
   return fmin(carried_s, fmax(busy_s, carried_s * share));
 }
 
-/* Convolutions of a decoder: thin, in the memory layout that cuDNN transposes, frame by frame. */
+/* A product whose rate a stack states. The decoder's convolutions are thin, in the memory layout
+ * that cuDNN transposes, frame by frame: never faster than measured products. The backbone's may
+ * be: they are of another library, and read and write their operands at least once. */
 static OrrCost cost_of(const Costing *costing, const OrrDiffusionStage *stage,
                        const OrrOperator *op) {
-  const double efficiency = costing->params->decode.efficiency;
+  const OrrDiffusion *params = costing->params;
   const OrrDevice *device = &costing->world->cluster->device;
-  const double peak = orr_device_peak_flops(
-      device, costing->params->generator.decoder_format == ORR_FP32 ? ORR_TF32 : ORR_BF16);
+  const gboolean decodes = stage == &costing->work->stages[ORR_STAGE_DECODER],
+                 steps = stage == &costing->work->stages[ORR_STAGE_STEP];
+  const double efficiency = decodes ? params->decode.efficiency
+                            : steps ? params->product_efficiency
+                                    : 0;
+  const double peak =
+      orr_device_peak_flops(device, steps ? (OrrDtype)params->precision
+                                    : params->generator.decoder_format == ORR_FP32 ? ORR_TF32
+                                                                                   : ORR_BF16);
   OrrCost cost = orr_cost_sustained(costing->world->cost, op);
   cost.time_s = starved_s(costing, op, cost.time_s);
-  if (stage != &costing->work->stages[ORR_STAGE_DECODER] || efficiency <= 0 ||
-      op->kind != ORR_OPERATOR_GEMM || peak <= 0)
-    return cost;
-  return (OrrCost){.time_s = fmax(cost.time_s, op->flops / (peak * efficiency)),
+  if (efficiency <= 0 || op->kind != ORR_OPERATOR_GEMM || peak <= 0) return cost;
+  const double least_s = decodes ? cost.time_s : op->bytes / device->memory_bytes_per_s;
+  return (OrrCost){.time_s = fmax(least_s, op->flops / (peak * efficiency)),
                    .how = ORR_HOW_MODELLED};
 }
 
@@ -103,8 +111,9 @@ static void add_kernel(Costing *costing, OrrDiffusionStage *stage, const OrrBloc
   stage->flops += one->times * one->op.flops;
   costing->work->cost_s[cost.how] += repeats * one->times * cost.time_s;
   costing->seconds[kind] += repeats * one->times * cost.time_s;
-  orr_joules_add(&costing->joules[kind], joules_of(costing, &one->op, cost.time_s),
-                 repeats * one->times);
+  const OrrJoules joules = joules_of(costing, &one->op, cost.time_s);
+  orr_joules_add(&costing->joules[kind], joules, repeats * one->times);
+  orr_joules_add(&stage->joules, joules, one->times);
 }
 
 static void add_comm(Costing *costing, OrrDiffusionStage *stage, const OrrBlockOperator *one) {
@@ -115,19 +124,31 @@ static void add_comm(Costing *costing, OrrDiffusionStage *stage, const OrrBlockO
   g_array_set_size(stage->segments, stage->segments->len + 1);
 }
 
+/* Kernels wait for a block's weights, which come over the GPU's host link. */
+static void add_copy(Costing *costing, OrrDiffusionStage *stage, double bytes) {
+  if (bytes > 0)
+    last_of(stage)->seconds[ORR_TIME_OFFLOAD] +=
+        orr_diffusion_copy_s(costing->world->cluster, bytes);
+}
+
 static void add_blocks(Costing *costing, OrrDiffusionStage *stage, const GPtrArray *blocks,
                        const OrrGeneratorShape *shape, double repeats) {
+  const double block_bytes =
+      costing->params->offload == ORR_OFFLOAD_BLOCKS ? orr_dtype_bytes(shape->dtype) : 0;
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrBlockOperator));
   ORR_EACH_POINTER(const OrrBlock, block, blocks) {
     g_array_set_size(operators, 0);
     orr_generator_operators(block, shape, operators);
-    for (gint64 n = 0; n < block->count; n++)
+    for (gint64 n = 0; n < block->count; n++) {
+      add_copy(costing, stage,
+               block_bytes * orr_generator_block_parameters(block) / (double)shape->tp);
       ORR_EACH(const OrrBlockOperator, one, operators) {
         if (one->op.kind == ORR_OPERATOR_COMM)
           add_comm(costing, stage, one);
         else
           add_kernel(costing, stage, one, repeats);
       }
+    }
   }
 }
 
@@ -179,4 +200,29 @@ void orr_diffusion_costs(const OrrDiffusion *params, const OrrWorld *world,
   set_dispatch(&costing, params->compiled);
   add_blocks(&costing, &work->stages[ORR_STAGE_STEP], generator->backbone, &step, calls);
   work->work.power = power_of(&costing);
+}
+
+/* One GPU has no collectives, so a stage is one segment. */
+static double stage_s(const OrrDiffusionStage *stage) {
+  double sum = 0;
+  ORR_EACH(const OrrDiffusionSegment, segment, stage->segments)
+    sum += fmax(orr_diffusion_segment_s(segment), segment->host_s);
+  return sum;
+}
+
+OrrDiffusionAlone orr_diffusion_alone(const OrrDiffusion *params, const OrrWorld *world) {
+  OrrDiffusionWork work = {0};
+  OrrDiffusionAlone alone = {0};
+  orr_diffusion_counts(params, &work);
+  orr_diffusion_costs(params, world, &work);
+  for (int i = 0; i < ORR_N_STAGES; i++) {
+    const double times = i == ORR_STAGE_STEP ? (double)(work.full_steps * work.passes) : 1;
+    alone.stage_s[i] = times * stage_s(&work.stages[i]);
+    if (params->offload == ORR_OFFLOAD_STAGES)
+      alone.stage_s[i] += orr_diffusion_copy_s(world->cluster, work.stages[i].weight_bytes);
+    orr_joules_add(&alone.joules[i], work.stages[i].joules, times);
+    g_array_unref(work.stages[i].segments);
+  }
+  alone.output_s = params->host.output_s * work.pixels / 1e6;
+  return alone;
 }

@@ -27,6 +27,7 @@ static void fill_times(const OrrReplayed *replayed, OrrDiffusionResult *r) {
   r->gemm_s = mean_s[ORR_TIME_GEMM];
   r->attention_s = mean_s[ORR_TIME_ATTENTION];
   r->memory_s = mean_s[ORR_TIME_MEMORY];
+  r->offload_s = mean_s[ORR_TIME_OFFLOAD];
   r->wait_s = mean_s[ORR_TIME_BUBBLE] + mean_s[ORR_TIME_HOST];
   for (int kind = 0; kind < ORR_N_TIMES; kind++)
     if (is_comm(kind)) r->exposed_comm_s += mean_s[kind];
@@ -39,18 +40,29 @@ static double flops_of(const OrrDiffusionWork *work) {
           (double)(work->full_steps * work->passes) * stages[ORR_STAGE_STEP].flops);
 }
 
+/* Activations are a lower bound, so what does not fit here does not fit. */
+static void warn_memory(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrDiffusionWork *work = (const OrrDiffusionWork *)replayed->work;
+  const OrrDevice *device = &replayed->cluster->device;
+  g_autofree char *weights = orr_quantity_format(work->weight_bytes, ORR_UNIT_BYTES);
+  g_autofree char *activations = orr_quantity_format(work->activation_bytes, ORR_UNIT_BYTES);
+  g_autofree char *has = orr_quantity_format(device->memory_bytes, ORR_UNIT_BYTES);
+  if (work->weight_bytes + work->activation_bytes <= device->memory_bytes) return;
+  g_ptr_array_add(
+      outcome->warnings,
+      work->weight_bytes > device->memory_bytes
+          ? g_strdup_printf("the weights (%s) do not fit the %s of %s: give parallel.tp or offload",
+                            weights, has, device->name)
+          : g_strdup_printf("it does not fit: %s of weights and at least %s of activations are "
+                            "more than the %s of %s: make batch smaller, or give decode.tile, "
+                            "parallel or offload",
+                            weights, activations, has, device->name));
+}
+
 static void add_warnings(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrDiffusionWork *work = (const OrrDiffusionWork *)replayed->work;
-  const double memory = replayed->cluster->device.memory_bytes;
   orr_replayed_warn_idle(replayed, "generate", outcome);
-  if (work->weight_bytes > memory) {
-    g_autofree char *weights = orr_quantity_format(work->weight_bytes, ORR_UNIT_BYTES);
-    g_autofree char *has = orr_quantity_format(memory, ORR_UNIT_BYTES);
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("the weights (%s) do not fit the %s of %s: offload is not "
-                                    "simulated",
-                                    weights, has, replayed->cluster->device.name));
-  }
+  warn_memory(replayed, outcome);
   orr_replayed_warn_outside(work->cost_s, outcome);
 }
 
@@ -65,6 +77,7 @@ void orr_diffusion_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   r->flops = flops_of(work);
   r->tflops_per_gpu = r->flops / r->latency_s / (double)work->ranks / 1e12;
   r->weight_bytes = work->weight_bytes;
+  r->activation_bytes = work->activation_bytes;
   r->gpu_power_mean_w = orr_replayed_power(replayed, r->latency_s, r->n_gpus, &r->machine, outcome);
   r->energy_j_per_output = r->gpu_power_mean_w * r->latency_s / (double)r->batch;
   r->money = orr_replayed_money(replayed, (double)r->n_gpus, r->machine.all_w);
