@@ -180,28 +180,46 @@ static void add_engines(OrrPage *page, const OrrServing *params, const OrrServin
                   orr_page_percent(page, r->acceptance_rate), r->tokens_per_check);
 }
 
-void orr_summary_serving(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
+/* The peak is of engines alone, so it is left out where pools of tasks draw power as well. */
+static void add_energy(OrrPage *page, const OrrOutcome *outcome) {
   const OrrServingResult *r = &outcome->result.serving;
-  const OrrServing *params = scenario->workload.params;
-  double sum = 0;
-  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += outcome->trust[how];
-  add_asked(page, scenario, outcome);
+  if (isnan(r->gpu_power_mean_w)) return;
+  orr_page_line(page, "energy", "%s", "");
+  if (r->completed > 0)
+    orr_page_more(page, "%.3g J per output token; ", r->energy_j_per_output_token);
+  orr_page_more(page, "GPUs draw %s on average", orr_page_watts(page, r->gpu_power_mean_w));
+  if (outcome->serving_task_pools->len == 0)
+    orr_page_more(page, ", at most %s", orr_page_watts(page, r->gpu_power_peak_w));
+}
+
+/* Nothing where no task asks an engine. */
+static void add_requests(OrrPage *page, const OrrOutcome *outcome) {
+  const OrrServingResult *r = &outcome->result.serving;
+  if (r->completed == 0 && outcome->serving_task_results->len > 0) return;
   orr_page_line(page, "", "%11s  %11s  %11s  %11s", "mean", "p50", "p90", "p99");
   add_latencies(page, outcome, "ttft", &r->ttft);
   add_latencies(page, outcome, "tpot", &r->tpot);
   add_latencies(page, outcome, "itl", &r->itl);
   add_latencies(page, outcome, "e2e", &r->e2e);
   orr_summary_band_serving(page, outcome);
+}
+
+void orr_summary_serving(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
+  const OrrServingResult *r = &outcome->result.serving;
+  const OrrServing *params = scenario->workload.params;
+  double sum = 0;
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += outcome->trust[how];
+  add_asked(page, scenario, outcome);
+  add_requests(page, outcome);
   orr_summary_tasks(page, outcome);
-  add_throughput(page, outcome);
-  add_steady(page, params, r);
+  if (r->completed > 0 || outcome->serving_task_results->len == 0) {
+    add_throughput(page, outcome);
+    add_steady(page, params, r);
+  }
   add_engines(page, params, r);
   add_pools(page, r);
   add_encoders(page, params, r);
   add_fleet(page, params, r);
-  if (!isnan(r->gpu_power_mean_w))
-    orr_page_line(page, "energy", "%.3g J per output token; GPUs draw %s on average, at most %s",
-                  r->energy_j_per_output_token, orr_page_watts(page, r->gpu_power_mean_w),
-                  orr_page_watts(page, r->gpu_power_peak_w));
+  add_energy(page, outcome);
   orr_summary_costs(page, outcome, outcome->trust, sum, 0.0005, "steps'");
 }

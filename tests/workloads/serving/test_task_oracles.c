@@ -3,6 +3,7 @@
  * models.
  */
 #include "tests/base/test_size.h"
+#include "tests/workloads/scenario_fixture.h"
 #include "tests/workloads/serving/serving_fixture.h"
 
 /* --- a Jackson network --- */
@@ -162,6 +163,88 @@ static void test_models(void) {
   g_assert_cmpint(two.gpus, ==, 2);
 }
 
+/* --- generators --- */
+
+#define MAKE(load_, requests_, more_)                                                              \
+  "workload.load=" load_ ";workload.requests=" #requests_                                          \
+  ";workload.tasks={steps: [{name: draw, do: {kind: make, pool: g}}], pools: [{name: g, of: "      \
+  "{kind: generator, make: {generator: sd-1.5, steps: 4, host: {dispatch: 1 ns}}" more_ "}}]}"
+
+static double alone_s(const char *keys) {
+  g_autofree char *text = g_strdup_printf(
+      "name: t\ncluster: {base: dgx-h100-superpod, nodes: 0, gpus: 1}\nworkload: {kind: diffusion, "
+      "stack: none, generator: sd-1.5, steps: 4, host: {dispatch: 1 ns}, %s}\n",
+      keys);
+  g_autoptr(OrrOutcome) outcome = ideal_outcome_of(text, "", FALSE);
+  return outcome->result.diffusion.latency_s;
+}
+
+/* A picture alone takes as long as workload diffusion's. Of four that come together a pool makes
+ * two at once: the second pair waits for the first. Two replicas need no wait, and stages add up to
+ * the whole. */
+static void test_generators(void) {
+  const double one_s = alone_s("batch: 1"), two_s = alone_s("batch: 2");
+  const OrrServingTaskPoolRow alone = searched(MAKE("{kind: constant, rate: 0.1}", 2, ""));
+  g_assert_cmpfloat_with_epsilon(alone.service_mean_s / one_s, 1, 1e-9);
+  const OrrServingTaskPoolRow pairs =
+      searched(MAKE("{kind: closed-loop, concurrency: 4}", 4, ", batch: 2"));
+  g_assert_cmpfloat_with_epsilon(pairs.service_mean_s / (two_s / 2), 1, 1e-9);
+  g_assert_cmpfloat_with_epsilon(pairs.wait_mean_s / (two_s / 2), 1, 1e-9);
+  const OrrServingTaskPoolRow both =
+      searched(MAKE("{kind: closed-loop, concurrency: 4}", 4, ", batch: 2, replicas: 2"));
+  g_assert_cmpfloat_with_epsilon(both.wait_mean_s, 0, 1e-9);
+  double sum_s = 0;
+  static const char *const stages[] = {", stages: text", ", stages: backbone", ", stages: decoder"};
+  for (guint i = 0; i < 3; i++) {
+    g_autofree char *sets =
+        g_strdup_printf(MAKE("{kind: constant, rate: 0.1}", 2, "%s"), stages[i]);
+    sum_s += searched(sets).service_mean_s;
+  }
+  g_assert_cmpfloat_with_epsilon(sum_s / one_s, 1, 1e-9);
+}
+
+/* With `wait` the first of a batch that is not full waits for others: two that come 1 s apart are
+ * made together, after the whole wait where no third comes. */
+static void test_patience(void) {
+  const OrrServingTaskPoolRow waits =
+      searched(MAKE("{kind: constant, rate: 1}", 2, ", batch: 3, wait: 5 s"));
+  g_assert_cmpfloat_with_epsilon(waits.wait_mean_s, 4.5, 1e-6);
+  const OrrServingTaskPoolRow full =
+      searched(MAKE("{kind: constant, rate: 1}", 2, ", batch: 2, wait: 5 s"));
+  g_assert_cmpfloat_with_epsilon(full.wait_mean_s, 0.5, 1e-6);
+}
+
+/* Poisson arrivals, one picture at a time, fixed times: M/D/1, whose mean wait is rho s / (2 (1 -
+ * rho)) (Pollaczek, Khinchine). rho 0.5: half a service. */
+static void test_md1(void) {
+  const double one_s = alone_s("batch: 1");
+  const int seeds = 8, pictures = (int)test_size(4000, 1500);
+  double sum = 0, squares = 0;
+  for (int seed = 1; seed <= seeds; seed++) {
+    g_autofree char *sets = g_strdup_printf(MAKE("{kind: poisson, rate: %.9g}", % d, "") ";seed=%d",
+                                            0.5 / one_s, pictures, seed);
+    const double wait = searched(sets).wait_mean_s / one_s;
+    sum += wait / seeds;
+    squares += wait * wait / seeds;
+  }
+  const double error = sqrt(fmax(squares - sum * sum, 0) / (seeds - 1));
+  g_test_message("mean wait %g services, 0.5 wanted, standard error %g", sum, error);
+  g_assert_cmpfloat(error, <, 0.05);
+  g_assert_cmpfloat(fabs(sum - 0.5), <, 4 * error);
+}
+
+static void test_generators_refused(void) {
+  serving_refused(MAKE("{kind: constant, rate: 1}", 2, ", batch: 10000"), "needs at least");
+  serving_refused("workload.load={kind: constant, rate: 1};workload.tasks={steps: [{name: d, do: "
+                  "{kind: make, pool: g}}], pools: [{name: g, of: {kind: generator, make: "
+                  "{generator: flux.1-dev, parallel: {ulysses: 2}}}}]}",
+                  "a replica of a pool is one GPU");
+  serving_refused("workload.load={kind: constant, rate: 1};workload.tasks={steps: [{name: d, do: "
+                  "{kind: make, pool: g}}], pools: [{name: g, of: {kind: generator, make: "
+                  "{generator: flux.1-dev, stack: xdit-0.4}}}]}",
+                  "pools take no stack");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/task-oracles/jackson", test_jackson);
@@ -169,5 +252,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/task-oracles/published", test_published);
   g_test_add_func("/task-oracles/gpu-index", test_gpu_index);
   g_test_add_func("/task-oracles/models", test_models);
+  g_test_add_func("/task-oracles/generators", test_generators);
+  g_test_add_func("/task-oracles/patience", test_patience);
+  g_test_add_func("/task-oracles/md1", test_md1);
+  g_test_add_func("/task-oracles/generators-refused", test_generators_refused);
   return g_test_run();
 }

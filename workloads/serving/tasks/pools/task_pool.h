@@ -21,7 +21,7 @@ typedef struct {
   OrrTaskBranch *branch;
   double service_s;                /* workers: on one of them */
   double queries;                  /* index */
-  double sequences, tokens;        /* model: sequences, and tokens in all */
+  double sequences, tokens;        /* model: sequences, and tokens in all; generator: outputs */
   double asked_s, begin_s, work_s; /* when it came; when and for how long it was served */
   gint32 adds;
   gboolean is_cut;  /* by a time-out of its own */

@@ -1,0 +1,237 @@
+/*
+ * generator_pool.c - pictures, clips, sounds, vectors: replicas of a generator, of one GPU each,
+ * that work on batches.
+ *
+ * Replicas share a queue. A free replica takes the jobs that wait, in their order, while their
+ * outputs stay within `batch` (and always one); a job above it runs in as many equal passes as it
+ * needs. With `wait` a replica leaves a batch that is not full until its first job has waited so
+ * long, since a pass of several takes less than several passes:
+ *
+ *   jobs    1  2     3 4 5            pass of b:  text(b) + steps step(b) + decoder(b) + output(b)
+ *   replica |---1,2----|---3,4,5---|              as workload `diffusion` has them (diffusion.h)
+ *
+ * `stages` gives a pool one part of them, so that text encoders, backbone and decoder can have
+ * pools of their own, which a task visits in turn. Encoders (BERT, ViT, Whisper's) are generators
+ * of one step. What goes from one pool to the next takes no time: a latent picture of 1024 x 1024
+ * has half a megabyte.
+ *
+ *   pools: [{name: pictures, of: {kind: generator, make: {generator: sdxl, steps: 20}, batch: 8}}]
+ *
+ * Oracle: one job alone takes as long as the workload `diffusion` with a batch of 1; with
+ * `batch: 1` and Poisson arrivals the pool is M/D/c.
+ */
+#include "workloads/diffusion/diffusion.h"
+#include "workloads/serving/tasks/pools/task_pool.h"
+
+typedef enum { ALL, TEXT, BACKBONE, DECODER } Stages;
+static const char *const stages_words[] = {"all", "text", "backbone", "decoder", NULL};
+
+typedef struct {
+  OrrDiffusion make;
+  gint64 replicas, batch;
+  double wait_s, overhead_s;
+  int stages; /* Stages */
+} Params;
+
+static const OrrFieldTable table = ORR_FIELDS(
+    "task-pool-generator", "Replicas of a generator.", Params,
+    ORR_FIELD_SECTION(Params, "make", make, &orr_diffusion_table, NULL,
+                      "What a job makes: the keys of workload `diffusion`. `batch` and `stack` are "
+                      "not for pools."),
+    ORR_FIELD_INT(Params, "replicas", replicas, "1",
+                  "Copies, of one GPU each, on the GPUs after the engines'.", .min = 1, .max = 1e6),
+    ORR_FIELD_INT(Params, "batch", batch, "1", "Outputs that a pass makes at most.", .min = 1,
+                  .max = 1e6),
+    ORR_FIELD_REAL(Params, "wait", wait_s, ORR_UNIT_SECONDS, "0 s",
+                   "How long the first job of a batch that is not full waits for others.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_WORD(Params, "stages", stages, stages_words, "all",
+                   "What this pool computes: all of it, or one stage."),
+    ORR_FIELD_REAL(Params, "overhead", overhead_s, ORR_UNIT_SECONDS, "0 s",
+                   "Host time of a pass: the request, the answer.", .flags = ORR_FIELD_UNSIGNED));
+
+typedef struct {
+  double seconds;
+  OrrJoules joules;
+} Pass;
+
+typedef struct Pool Pool;
+
+typedef struct {
+  Pool *pool;
+  GPtrArray *batch; /* OrrTaskJob*; empty: idle */
+} Replica;
+
+struct Pool {
+  const Params *params;
+  OrrTaskPoolHost host;
+  GQueue waiting; /* OrrTaskJob* */
+  Replica *all;
+  GHashTable *passes; /* outputs -> Pass */
+  gboolean is_called;
+};
+
+static gboolean runs(const Params *params, OrrDiffusionStageKind stage) {
+  static const Stages own[ORR_N_STAGES] = {
+      [ORR_STAGE_TEXT] = TEXT, [ORR_STAGE_STEP] = BACKBONE, [ORR_STAGE_DECODER] = DECODER};
+  return params->stages == ALL || params->stages == (int)own[stage];
+}
+
+static void check(const void *data, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+  const Params *params = data;
+  const guint before = orr_diags_n_errors(diags);
+  OrrDiffusionWork work = {0};
+  OrrDiffusion most = params->make;
+  if (orr_diffusion_ranks(&params->make) > 1)
+    orr_diags_error(diags, place, "make.parallel: a replica of a pool is one GPU");
+  if (params->make.batch > 1)
+    orr_diags_error(diags, place, "make.batch: the pool's own `batch` says how many a pass makes");
+  if (params->make.stack && *params->make.stack && strcmp(params->make.stack, "none") != 0)
+    orr_diags_error(diags, place,
+                    "make.stack: pools take no stack; give the settings that it would make");
+  if (orr_diags_n_errors(diags) == before)
+    orr_diffusion_kind.check(&params->make, NULL, cluster, place, diags);
+  if (orr_diags_n_errors(diags) > before) return;
+  most.batch = params->batch;
+  orr_diffusion_counts(&most, &work);
+  if (work.weight_bytes + work.activation_bytes > cluster->device.memory_bytes)
+    orr_diags_error(diags, place,
+                    "%s with a batch of %" G_GINT64_FORMAT
+                    " needs at least %.1f GiB of weights and activations: a GPU has %.1f GiB",
+                    params->make.generator.name, params->batch,
+                    (work.weight_bytes + work.activation_bytes) / 0x1p30,
+                    cluster->device.memory_bytes / 0x1p30);
+}
+
+static void close_pool(gpointer state) {
+  Pool *pool = state;
+  for (gint64 i = 0; i < pool->params->replicas; i++) g_ptr_array_unref(pool->all[i].batch);
+  g_hash_table_unref(pool->passes);
+  g_queue_clear(&pool->waiting);
+  ORR_FREE(pool->all, pool);
+}
+
+static gpointer open_pool(const void *data, const OrrTaskPoolHost *host, GError **error) {
+  const Params *params = data;
+  Pool *pool = g_new0(Pool, 1);
+  (void)error;
+  *pool = (Pool){.params = params, .host = *host};
+  pool->passes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+  pool->all = g_new0(Replica, params->replicas);
+  for (gint64 i = 0; i < params->replicas; i++) pool->all[i] = (Replica){pool, g_ptr_array_new()};
+  return pool;
+}
+
+static Pass pass_of(const Pool *pool, gint64 outputs) {
+  const Params *params = pool->params;
+  OrrDiffusion make = params->make;
+  Pass pass = {.seconds = params->overhead_s};
+  make.batch = outputs;
+  const OrrDiffusionAlone alone = orr_diffusion_alone(&make, pool->host.world);
+  for (int stage = 0; stage < ORR_N_STAGES; stage++) {
+    if (!runs(params, (OrrDiffusionStageKind)stage)) continue;
+    pass.seconds += alone.stage_s[stage];
+    orr_joules_add(&pass.joules, alone.joules[stage], 1);
+  }
+  if (runs(params, ORR_STAGE_DECODER)) pass.seconds += alone.output_s;
+  return pass;
+}
+
+static const Pass *pass_for(Pool *pool, gint64 outputs) {
+  Pass *pass = g_hash_table_lookup(pool->passes, &outputs);
+  if (pass) return pass;
+  pass = g_new(Pass, 1);
+  *pass = pass_of(pool, outputs);
+  g_hash_table_insert(pool->passes, g_memdup2(&outputs, sizeof outputs), pass);
+  return pass;
+}
+
+static void call(Pool *pool);
+
+static void pass_ends(void *user) {
+  Replica *replica = user;
+  Pool *pool = replica->pool;
+  OrrTaskPoolBooks *books = pool->host.books;
+  g_autoptr(GPtrArray) done = g_ptr_array_copy(replica->batch, NULL, NULL);
+  g_ptr_array_set_size(replica->batch, 0);
+  books->busy_s += ((const OrrTaskJob *)done->pdata[0])->work_s;
+  ORR_EACH_POINTER(OrrTaskJob, job, done) {
+    books->jobs++;
+    books->waited_s += job->begin_s - job->asked_s;
+    pool->host.done(pool->host.user, job);
+  }
+  call(pool);
+}
+
+static void begin(Replica *replica) {
+  Pool *pool = replica->pool;
+  const double most = (double)pool->params->batch;
+  double outputs = 0;
+  for (OrrTaskJob *job; (job = g_queue_peek_head(&pool->waiting));) {
+    if (replica->batch->len > 0 && outputs + job->sequences > most) break;
+    outputs += job->sequences;
+    g_ptr_array_add(replica->batch, g_queue_pop_head(&pool->waiting));
+  }
+  const double passes = ceil(outputs / most);
+  const Pass *pass = pass_for(pool, (gint64)ceil(outputs / passes));
+  orr_joules_add(&pool->host.books->joules, pass->joules, passes);
+  ORR_EACH_POINTER(OrrTaskJob, job, replica->batch) {
+    job->begin_s = orr_engine_now(pool->host.engine);
+    job->work_s = passes * pass->seconds;
+  }
+  orr_engine_after(pool->host.engine, passes * pass->seconds, pass_ends, replica);
+}
+
+/* Seconds until the jobs that wait are to begin: 0 where they fill a pass. */
+static double patience(Pool *pool) {
+  const OrrTaskJob *first = g_queue_peek_head(&pool->waiting);
+  double outputs = 0;
+  for (const GList *one = pool->waiting.head; one; one = one->next) {
+    outputs += ((const OrrTaskJob *)one->data)->sequences;
+    if (outputs >= (double)pool->params->batch) return 0;
+  }
+  const double left_s = first->asked_s + pool->params->wait_s - orr_engine_now(pool->host.engine);
+  return left_s > 1e-9 ? left_s : 0; /* a clock of hours still moves by it */
+}
+
+static void look(void *user) {
+  Pool *pool = user;
+  pool->is_called = FALSE;
+  for (gint64 i = 0; i < pool->params->replicas && pool->waiting.length > 0; i++) {
+    if (pool->all[i].batch->len > 0) continue;
+    const double wait_s = patience(pool);
+    if (wait_s > 0) {
+      orr_engine_after(pool->host.engine, wait_s, look, pool);
+      break;
+    }
+    begin(&pool->all[i]);
+  }
+  pool->host.books->most_waiting =
+      MAX(pool->host.books->most_waiting, (gint64)pool->waiting.length);
+}
+
+/* When all jobs of this date are there. */
+static void call(Pool *pool) {
+  if (pool->is_called) return;
+  pool->is_called = TRUE;
+  orr_engine_after(pool->host.engine, 0, look, pool);
+}
+
+static void add(gpointer state, OrrTaskJob *job) {
+  Pool *pool = state;
+  g_queue_push_tail(&pool->waiting, job);
+  call(pool);
+}
+
+static gint64 replicas(const void *params) { return ((const Params *)params)->replicas; }
+
+const OrrTaskPoolKind orr_task_pool_generator = {
+    .entry = {"generator", "Replicas of a generator of pictures, clips, sounds or vectors.",
+              &table},
+    .check = check,
+    .open = open_pool,
+    .add = add,
+    .servers = replicas,
+    .gpus = replicas,
+    .close = close_pool,
+};
