@@ -201,6 +201,17 @@ static OrrTablePlacement placed(const char *tables, int sharding, gint64 gpus, d
   return orr_table_placement(params, gpus, vector_cost);
 }
 
+static OrrTablePlacement placed_sequence(const char *table, int sharding, gint64 gpus) {
+  g_autofree char *text = g_strdup_printf(
+      CLUSTER "workload: {kind: recommendation, batch: 800, recommender: {name: r, source: s, "
+              "width: 8, sequence: {layers: 1, tokens: 100}, top: [1], tables: [%s]}}\n",
+      table);
+  g_autoptr(OrrScenario) scenario = scenario_of(shared_library(), text, "");
+  OrrRecommendation *params = scenario->workload.params;
+  params->sharding = sharding;
+  return orr_table_placement(params, gpus, 0);
+}
+
 /* One table of 100 rows per sample: whole on one GPU, or in eight parts. Two equal tables go to two
  * GPUs; three to two GPUs leave two on one. A table of one row has one row to update. The large
  * table is not where the work is: its 32 MB are the most that a GPU holds. */
@@ -217,6 +228,25 @@ static void test_placement(void) {
   near(placed(three, ORR_TABLES_WHOLE, 2, 1).vectors, 2, 1e-12);
   near(placed("{rows: 1}", ORR_TABLES_WHOLE, 2, 1).unique, 1, 1e-6);
   near(placed("{rows: 1000}", ORR_TABLES_WHOLE, 1, 1).unique, 1000 * (1 - pow(0.999, 800)), 1e-9);
+}
+
+/* HSTU over 200 items, width and heads of 256 together, 16 layers: 10 N d q FLOPs of products and
+ * 2 N^2 q of causal attention; the top layer has 256 weights. Trained three times the products,
+ * three and a half times attention. By rows each of 8 GPUs sends the vectors of its eighth of the
+ * items, and no partial sums of them. */
+static void test_sequence(void) {
+  const char *head = CLUSTER "workload: {kind: recommendation, stack: none, recommender: "
+                             "hstu-large-ml-20m, ";
+  const double products = 16 * 10 * 200 * 256.0 * 256 + 2 * 256, core = 16 * 2 * 200.0 * 200 * 256;
+  const OrrStepResult answered = result_of(head, "batch: 1024, mode: inference", "");
+  const OrrStepResult trained = result_of(head, "batch: 1024", "");
+  near(answered.flops, 128 * (products + core), 1e-9);
+  near(trained.flops, 128 * (3 * products + 3.5 * core), 1e-9);
+  const char *apart = "{rows: 100000, hot: 100, pooled: false}",
+             *pooled = "{rows: 100000, hot: 100}";
+  near(placed_sequence(apart, ORR_TABLES_ROWS, 8).vectors, 12.5, 1e-12);
+  near(placed_sequence(apart, ORR_TABLES_COLUMNS, 8).vectors, 100, 1e-12);
+  near(placed_sequence(pooled, ORR_TABLES_ROWS, 8).vectors, 1, 1e-12);
 }
 
 /* --- Refusals --- */
@@ -274,6 +304,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/recommendation/host", test_host);
   g_test_add_func("/recommendation/host-memory", test_host_memory);
   g_test_add_func("/recommendation/placement", test_placement);
+  g_test_add_func("/steps/sequence", test_sequence);
   g_test_add_func("/steps/refusals", test_refusals);
   g_test_add_func("/steps/tables", test_tables);
   return g_test_run();

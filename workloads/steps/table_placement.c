@@ -45,11 +45,12 @@ double orr_table_placement_shared_bytes(const OrrRecommendation *params) {
 static Load shard_of(const OrrRecommendation *params, const Sharded *sharded, double vector_cost) {
   const OrrEmbeddingTable *table = sharded->table;
   const double parts = (double)sharded->parts, lookups = (double)table->hot / parts;
+  const double vectors = table->pooled ? 1 : lookups;
   return (Load){.lookups = lookups,
-                .vectors = 1,
+                .vectors = vectors,
                 .bytes = (double)table->rows / parts * row_bytes(params),
                 .unique = touched(table, (double)params->batch) / parts,
-                .work = lookups + vector_cost};
+                .work = lookups + vectors * vector_cost};
 }
 
 static void add(Load *to, const Load *one) {
@@ -121,13 +122,17 @@ static Load balance(const OrrRecommendation *params, GArray *tables, gint64 n, d
 static Load spread(const OrrRecommendation *params, const GArray *tables, gint64 n,
                    gboolean by_rows) {
   Load all = {0};
+  double apart = 0; /* vectors that are not pooled */
   for (guint t = 0; t < tables->len; t++) {
-    const Load one = shard_of(params, &g_array_index(tables, Sharded, t), 0);
+    const Sharded *sharded = &g_array_index(tables, Sharded, t);
+    const Load one = shard_of(params, sharded, 0);
     add(&all, &one);
+    if (!sharded->table->pooled) apart += one.vectors;
   }
-  if (by_rows) {
+  if (by_rows) { /* a partial sum of each pooled table, but its own rows of the others */
     all.lookups /= (double)n;
     all.unique /= (double)n;
+    all.vectors -= apart * (1 - 1 / (double)n);
   }
   all.bytes /= (double)n;
   return all;
