@@ -7,6 +7,7 @@ commands   run with --set, describe, new and calibrate cost run; a shipped scena
 pages      the row's page exists, and has its section
 questions  a row has a question of its own, or names a scenario
 scenarios  each shipped scenario has a row (the ten of megatron-sc21 share one)
+course     every command of docs/course.md is one of a row, so that the rules above hold for it
 """
 
 import pathlib
@@ -118,8 +119,18 @@ def rule_scenarios():
             yield f"no row of docs/reference/topics.txt names the scenario {name}"
 
 
+def rule_course():
+    known = {command for _, command, _, _ in rows()}
+    found = re.findall(r"`orrery ([^`]*)`", (root / "docs/course.md").read_text())
+    if len(found) < 60:
+        yield f"docs/course.md has {len(found)} commands"
+    for command in found:
+        if command not in known:
+            yield f"docs/course.md: no row of docs/reference/topics.txt has '{command}'"
+
+
 failed = False
-RULES = ("commands", "pages", "questions", "scenarios")
+RULES = ("commands", "pages", "questions", "scenarios", "course")
 for at, rule in enumerate(RULES, 1):
     found = list(globals()[f"rule_{rule}"]())
     print(f"{'not ok' if found else 'ok'} {at} - topics: {rule}")
