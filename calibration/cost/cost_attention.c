@@ -88,7 +88,8 @@ enum { KEY_HEADS, BATCH, LENGTH }; /* axes of a grid */
 /* Attention with `group` query heads per key head: key heads x batch x length. */
 typedef struct {
   double group;
-  OrrGrid *grid;
+  OrrGrid *grid; /* grid_of */
+  gsize is_filled;
 } Group;
 
 /* Attention of one head size. */
@@ -276,6 +277,20 @@ static Building *building_new(const OrrCostModel *model, const OrrProfileAttenti
 
 static void group_clear(gpointer group) { orr_grid_free(((Group *)group)->grid); }
 
+/* Its grid, filled when it is first asked for: a run asks for one group or two of a table. */
+static const OrrGrid *grid_of(const Group *group) {
+  gsize *is_filled = &((Group *)group)->is_filled;
+  if (g_once_init_enter(is_filled)) {
+    orr_grid_fill(group->grid); /* it has a row: finish_head_dim */
+    g_once_init_leave(is_filled, 1);
+  }
+  return group->grid;
+}
+
+void orr_cost_attention_fill(const OrrCostAttention *attention) {
+  ORR_EACH(const Group, group, attention->groups) grid_of(group);
+}
+
 static int compare_groups(gconstpointer a, gconstpointer b) {
   double x = ((const Group *)a)->group, y = ((const Group *)b)->group;
   return (x > y) - (x < y);
@@ -303,7 +318,7 @@ void orr_cost_attention_count(const OrrCostAttention *attention, guint *ret_asid
                               guint *ret_rows) {
   *ret_asides = *ret_rows = 0;
   for (guint i = 0; i < attention->groups->len; i++) {
-    const OrrGrid *grid = g_array_index(attention->groups, Group, i).grid;
+    const OrrGrid *grid = grid_of(&g_array_index(attention->groups, Group, i));
     *ret_asides += orr_grid_n_aside(grid);
     *ret_rows += orr_grid_n_rows(grid);
   }
@@ -347,16 +362,16 @@ static GPtrArray *begin_all(const OrrCostModel *model, const OrrProfileAttention
   return g_steal_pointer(&buildings);
 }
 
-/* Fills the grids of one head size and moves them to @built. */
+/* Moves the grids of one head size to @built. */
 static gboolean finish_head_dim(const GPtrArray *groups, GPtrArray *built, GError **error) {
   const gint64 head_dim = ((const Building *)groups->pdata[0])->head_dim;
   OrrCostAttention *attention = find_head_dim(built, head_dim);
   for (guint i = 0; i < groups->len; i++) hint_cells(groups, i);
   ORR_EACH_POINTER(Building, building, groups) {
-    if (!orr_grid_fill(building->grid))
+    if (orr_grid_n_rows(building->grid) == 0)
       return orr_fault_set(error, ORR_FAULT_DOCUMENT,
                            "attention: head-dim %" G_GINT64_FORMAT " has no row", head_dim);
-    ORR_APPEND(attention->groups, Group, {building->group, g_steal_pointer(&building->grid)});
+    ORR_APPEND(attention->groups, Group, {building->group, g_steal_pointer(&building->grid), 0});
   }
   g_array_sort(attention->groups, compare_groups);
   return TRUE;
@@ -420,13 +435,13 @@ static double at_equal_work(const OrrGrid *grid, double *point, OrrGridTrust *tr
 
 static double in_group(const Group *group, const Shape *shape, OrrGridTrust *trust) {
   double point[ORR_GRID_AXES] = {shape->kv_heads, shape->batch, shape->length}, low, longest;
-  const double value = at_equal_work(group->grid, point, trust);
-  orr_grid_range(group->grid, LENGTH, &low, &longest);
+  const OrrGrid *grid = grid_of(group);
+  const double value = at_equal_work(grid, point, trust);
+  orr_grid_range(grid, LENGTH, &low, &longest);
   if (shape->phase != ORR_PHASE_PREFILL || shape->length <= longest) return value;
   const double as_many_blocks = shape->batch * shape->length / longest;
   double other[ORR_GRID_AXES] = {shape->kv_heads, as_many_blocks, longest};
-  return fmin(value,
-              at_equal_work(group->grid, other, trust)); /* *trust says already that it is beyond */
+  return fmin(value, at_equal_work(grid, other, trust)); /* *trust says already that it is beyond */
 }
 
 /* The distance from the roofline at the head size of @attention. */
@@ -552,7 +567,7 @@ const OrrGrid *orr_cost_attention_grid(const OrrCostModel *model, const OrrOpera
     const OrrCostAttention *attention = sizes->pdata[i];
     for (guint k = 0; attention->head_dim == shape->head_dim && k < attention->groups->len; k++) {
       const Group *group = &g_array_index(attention->groups, Group, k);
-      if (group->group * (double)shape->kv_heads == (double)shape->heads) return group->grid;
+      if (group->group * (double)shape->kv_heads == (double)shape->heads) return grid_of(group);
     }
   }
   return NULL;

@@ -207,7 +207,9 @@ void orr_cost_build_all(const OrrCostModel *model) {
   for (guint i = 0; i < model->tables->n_gemm; i++) orr_cost_build_gemm_at(model, i);
   for (int d = 0; d < ORR_N_DTYPES; d++)
     for (int phase = 0; phase < ORR_N_PHASES; phase++)
-      orr_cost_build_attention(model, (OrrProfilePhase)phase, (OrrDtype)d);
+      ORR_EACH_POINTER(const OrrCostAttention, attention,
+                       orr_cost_build_attention(model, (OrrProfilePhase)phase, (OrrDtype)d))
+        orr_cost_attention_fill(attention);
   orr_cost_build_moe(model);
 }
 

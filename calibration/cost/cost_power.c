@@ -46,8 +46,7 @@
 
 /* E[max of n] of standard normal draws: the normal quantile at (n - 3/8) / (n + 1/4) (Blom
  * 1958), by bisection. */
-static double worst_of(gint64 n) {
-  if (n <= 1) return 0;
+static double find_worst(gint64 n) {
   const double fraction = ((double)n - 0.375) / ((double)n + 0.25);
   double low = 0, high = 8;
   for (int i = 0; i < 50; i++) {
@@ -55,6 +54,15 @@ static double worst_of(gint64 n) {
     *(1 - erfc(middle * M_SQRT1_2) / 2 < fraction ? &low : &high) = middle;
   }
   return low;
+}
+
+/* The same; it is kept, since a job asks for one n with each of its products. */
+static double worst_of(gint64 n) {
+  static _Thread_local gint64 known_n;
+  static _Thread_local double known;
+  if (n <= 1) return 0;
+  if (n != known_n) known = find_worst(known_n = n);
+  return known;
 }
 
 double orr_cost_clock(const OrrCostModel *model, OrrDtype dtype, double flops_per_s, gint64 fleet) {

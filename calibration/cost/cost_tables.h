@@ -63,6 +63,8 @@ OrrCost orr_cost_library_gemm(const OrrCostModel *model, const OrrOperator *op, 
 gboolean orr_cost_attention_build(const OrrCostModel *model, const OrrProfileAttention *table,
                                   GPtrArray *built, GError **error);
 void orr_cost_attention_free(OrrCostAttention *attention);
+/* Fills all of its grids, which are else filled as they are asked for. */
+void orr_cost_attention_fill(const OrrCostAttention *attention);
 /* The grid whose axes (key heads, batch, length) have a row of exactly this shape, if one was
  * measured; NULL: none. @ret_point: where. */
 const OrrGrid *orr_cost_attention_grid(const OrrCostModel *model, const OrrOperator *op,

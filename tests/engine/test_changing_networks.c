@@ -47,39 +47,45 @@ static guint make_uses(OrrLinkUse *uses) {
 
 /* --- The reference --- */
 
-static double weight_on(const OrrTransfer *transfer, guint link) {
-  for (guint i = 0; i < transfer->n_uses; i++)
-    if (transfer->uses[i].link == link) return transfer->uses[i].weight;
-  return 0;
+/* The weight of each transfer on each link, link by link. */
+static double *weights_of(const GPtrArray *transfers) {
+  double *weights = g_new0(double, N_LINKS *(transfers->len + 1));
+  for (guint i = 0; i < transfers->len; i++) {
+    const OrrTransfer *transfer = transfers->pdata[i];
+    for (guint k = transfer->n_uses; k-- > 0;)
+      weights[transfer->uses[k].link * transfers->len + i] = transfer->uses[k].weight;
+  }
+  return weights;
 }
 
 /* The rate at which @link is full if all transfers without a rate have it; below 0: there are
- * none. */
-static double level_of(guint link, const double *rates) {
+ * none. @weights: on it. */
+static double level_of(guint link, const double *weights, const double *rates) {
   double left = orr_engine_link(engine, link)->bandwidth, open = 0;
   for (guint i = 0; i < engine->transfers->len; i++) {
-    const double weight = weight_on(engine->transfers->pdata[i], link);
     if (rates[i] < 0)
-      open += weight;
+      open += weights[i];
     else
-      left -= weight * rates[i];
+      left -= weights[i] * rates[i];
   }
   return open > 0 ? MAX(left, 0) / open : -1;
 }
 
 static void solve(double *rates) {
+  const guint n = engine->transfers->len;
+  g_autofree double *weights = weights_of(engine->transfers);
   for (guint i = 0; i < engine->transfers->len; i++)
     rates[i] = ((const OrrTransfer *)engine->transfers->pdata[i])->held ? 0 : -1;
   for (;;) {
     guint full = N_LINKS;
     double least = 0;
     for (guint link = 0; link < N_LINKS; link++) {
-      const double level = level_of(link, rates);
+      const double level = level_of(link, weights + link * n, rates);
       if (level >= 0 && (full == N_LINKS || level < least)) full = link, least = level;
     }
     if (full == N_LINKS) return;
     for (guint i = 0; i < engine->transfers->len; i++)
-      if (rates[i] < 0 && weight_on(engine->transfers->pdata[i], full) > 0) rates[i] = least;
+      if (rates[i] < 0 && weights[full * n + i] > 0) rates[i] = least;
   }
 }
 

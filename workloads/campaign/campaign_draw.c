@@ -25,6 +25,7 @@ static double bisect(const OrrCampaignProcess *p, double h) {
   while (hazard(p, high) < h && high < 1e18) high *= 2;
   for (int i = 0; i < 80; i++) {
     const double middle = (low + high) / 2;
+    if (middle <= low || middle >= high) break; /* there is no number in between */
     *(hazard(p, middle) < h ? &low : &high) = middle;
   }
   return high;

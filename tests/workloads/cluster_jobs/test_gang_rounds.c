@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "tests/base/test_size.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
 extern const OrrGangAllotment orr_allot_allox, orr_allot_fifo_gavel, orr_allot_finish_time_fair,
@@ -312,7 +313,7 @@ static void check_rounds(const OrrGangAllotment *allotment, guint64 seed) {
 
 static void test_rounds(void) {
   for (guint i = 0; orr_gang_allotment_registry.entries[i]; i++)
-    for (guint64 seed = 1; seed <= 2; seed++) {
+    for (guint64 seed = 1; seed <= test_size(2, 1); seed++) {
       g_test_message("%s", orr_gang_allotment_registry.entries[i]->name);
       check_rounds((const OrrGangAllotment *)(gconstpointer)orr_gang_allotment_registry.entries[i],
                    seed);

@@ -186,7 +186,7 @@ static void test_trees(void) {
       {"tree", ORR_ALL_REDUCE, 2, 2, 8, 1e10, ONE_LEAF, 1, 0.02},
       {"tree", ORR_ALL_REDUCE, 3, 3, 8, 1e10, ONE_LEAF, 1, 0.02},
       {"tree", ORR_ALL_REDUCE, 8, 8, 8, 1e10, ONE_LEAF, 1, 0.02},
-      {"tree", ORR_ALL_REDUCE, 64, 64, 8, 1e10, ONE_LEAF, 1, 0.02},
+      {"tree", ORR_ALL_REDUCE, 20, 20, 8, 1e10, ONE_LEAF, 1, 0.02},
       {"tree", ORR_ALL_REDUCE, 64, 64, 8, 1e3, ONE_LEAF, 1, 0.02},
       {"tree", ORR_ALL_REDUCE, 1, 8, 1, 1e10, ONE_LEAF, 1, 0.02},
       {"tree", ORR_ALL_REDUCE, 4, 32, 1, 1e10, ONE_LEAF, 1, 0.02},

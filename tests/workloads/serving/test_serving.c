@@ -170,7 +170,7 @@ static double erlang_c(guint c, double offered) {
  * confidence. */
 static void test_mmc(void) {
   static const guint servers[] = {1, 4, 16};
-  const guint n = test_size(60000, 12000);
+  const guint n = test_size(30000, 12000);
   for (guint k = 0; k < G_N_ELEMENTS(servers); k++) {
     const double rho = 0.75, rate = rho * servers[k] / 100;
     g_autofree char *sets = g_strdup_printf(

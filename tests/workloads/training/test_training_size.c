@@ -27,7 +27,7 @@ static const Job jobs[] = {
     {"gpt3-175b-1024-a100", {"fidelity=folded"}, FALSE},
     {"gpt3-175b-1024-a100", {"fidelity=full"}, FALSE},
     {"gpt3-175b-1024-a100", {"fidelity=full"}, TRUE},
-    {"gpt3-175b-1024-a100", {"fidelity=full", "workload.steps=6"}, FALSE},
+    {"gpt3-175b-1024-a100", {"fidelity=full", "workload.steps=3"}, FALSE},
     {"gpt3-175b-1024-a100", {"workload.noise.rank=0.01"}, FALSE},
     {"gpt3-175b-1024-a100",
      {"workload.steps=20", "workload.loader.sample-time=1 us", "fidelity=folded"},
