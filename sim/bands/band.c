@@ -5,9 +5,9 @@
  *   2. The nearest ones, with weights that fall with the distance over a bandwidth: the distance of
  *   row ORR_BAND_NEAREST.
  *   3. Bounds at the level from their residuals log(measured / simulated) (conformal.h), widened
- *      with the distance of the rows.
- *   4. The quality, from how near the nearest rows are, and in how many campaigns they were
- *      measured.
+ *      with the distance of the rows and for what hardly any of them has (band_unseen.c).
+ *   4. The quality, from what the rows share with the question, and from how many campaigns they
+ *      are.
  *   5. Where all rows are too far for that: bounds from all rows of the quantity (band_far.c).
  *
  * A campaign is one validation set, software and device: its rows share whatever was special about
@@ -68,8 +68,7 @@ OrrBands *orr_bands_of(const OrrResiduals *residuals) {
 }
 
 OrrBands *orr_bands_new(OrrLibrary *library, const char *kind, GError **error) {
-  g_autofree char *path = orr_residuals_path(library, kind);
-  OrrResiduals *residuals = path ? orr_residuals_read(path, error) : orr_residuals_new();
+  OrrResiduals *residuals = orr_residuals_for(library, kind, error);
   if (!residuals) return NULL;
   OrrBands *bands = orr_bands_of(residuals);
   bands->own = residuals;
@@ -189,13 +188,11 @@ static guint count_campaigns(const OrrBands *bands, const GArray *near) {
   return n;
 }
 
-static OrrBandQuality quality_of(const OrrBands *bands, const GArray *near) {
-  if (near->len < ORR_BAND_FEWEST) return ORR_BAND_NONE;
-  const double distance = orr_band_distance(near);
-  if (distance <= ORR_BAND_GOOD_DISTANCE) return ORR_BAND_GOOD;
-  return distance <= WEAK_DISTANCE && count_campaigns(bands, near) >= FEWEST_CAMPAIGNS
-             ? ORR_BAND_WEAK
-             : ORR_BAND_NONE;
+/* Whether the nearest rows make a band. */
+static gboolean are_near(const OrrBands *bands, const GArray *near) {
+  const double distance = orr_band_distance(near); /* INFINITY for too few rows */
+  return distance <= ORR_BAND_GOOD_DISTANCE ||
+         (distance <= WEAK_DISTANCE && count_campaigns(bands, near) >= FEWEST_CAMPAIGNS);
 }
 
 /* The first extra of the question that no row among @near has; "" for none. */
@@ -264,13 +261,23 @@ double orr_band_log_error(const OrrBands *bands, guint row, guint answer) {
   return bands->metrics[row][answer]->is_rate ? -log_ratio : log_ratio;
 }
 
+/* How far bounds lie from the middle, over what the rows give: at the band's level, and at
+ * SHAPED_LEVEL; and the campaigns that the rows are worth. */
+typedef struct {
+  double factor, shaped_factor, n_campaigns;
+} Widening;
+
+/* Below this level few campaigns do not say where half of the measurements lie: their own errors
+ * gather where those campaigns happen to. */
+#define SHAPED_LEVEL 0.8
+
 /* How much wider the bounds are than the nearest rows give, where row ORR_BAND_FEWEST is at
  * @distance. Residuals of rows near each other are alike, and become less so with distance: so the
  * bounds from near rows are too wide, and those from far rows too narrow. The slopes were
  * drawn through the factors that tests/bands/fit.py prints, then set so that bounds cover about as
  * many measurements as their level says, with one row and with its whole set left out (`orrery
  * validate --bands`): on the same rows, so that rows held back are the better test. */
-static double widening(const char *kind, double distance) {
+static double widening_of(const char *kind, double distance) {
   static const struct {
     const char *kind;
     double slope;
@@ -281,8 +288,31 @@ static double widening(const char *kind, double distance) {
   return factor;
 }
 
-/* The bounds of @near's errors at @band's level, the distance from their middle times @wider. */
-static void find_bounds(const OrrBands *bands, const GArray *near, double wider, OrrBand *band) {
+/* The bounds at @level, their distance from @middle times @factor. */
+static void scaled_bounds(OrrConformalRow *rows, guint n, double level, double middle,
+                          double factor, double *ret_low, double *ret_high) {
+  orr_conformal_bounds(rows, n, level, ret_low, ret_high);
+  *ret_low = middle + factor * (*ret_low - middle);
+  *ret_high = middle + factor * (*ret_high - middle);
+}
+
+/* With two campaigns or fewer bounds below SHAPED_LEVEL follow Laplace's distribution through
+ * the bounds there, log 1 / (1 - L) over its value; with n more so that 2 / n of this is left. */
+static void shape(OrrConformalRow *rows, guint n, const Widening *widening, double level,
+                  double middle, double *low, double *high) {
+  double least, most;
+  if (level >= SHAPED_LEVEL) return;
+  scaled_bounds(rows, n, SHAPED_LEVEL, middle, widening->shaped_factor, &least, &most);
+  const double part = fmin(1, 2 / widening->n_campaigns),
+               inner = log1p(-level) / log1p(-SHAPED_LEVEL);
+  if (!isfinite(least) || !isfinite(most)) return;
+  *low = (1 - part) * *low + part * (middle + inner * (least - middle));
+  *high = (1 - part) * *high + part * (middle + inner * (most - middle));
+}
+
+/* The bounds of @near's errors at @band's level. */
+static void find_bounds(const OrrBands *bands, const GArray *near, const Widening *widening,
+                        OrrBand *band) {
   g_autofree OrrConformalRow *rows = g_new(OrrConformalRow, near->len + 1);
   double sum = 0, errors = 0, above = 0, low, high, least, most;
   for (guint i = 0; i < near->len; i++) {
@@ -292,11 +322,12 @@ static void find_bounds(const OrrBands *bands, const GArray *near, double wider,
     errors += one->weight * (exp(-rows[i].value) - 1);
     above += rows[i].value > 0 ? one->weight : 0;
   }
-  orr_conformal_bounds(rows, near->len, band->level, &low, &high);
   orr_conformal_bounds(rows, near->len, 0, &most, &least);
   const double middle = (least + most) / 2;
-  band->low = exp(middle + wider * (low - middle));
-  band->high = exp(middle + wider * (high - middle));
+  scaled_bounds(rows, near->len, band->level, middle, widening->factor, &low, &high);
+  shape(rows, near->len, widening, band->level, middle, &low, &high);
+  band->low = exp(low);
+  band->high = exp(high);
   band->middle = CLAMP(exp(middle), band->low, band->high);
   band->bias = sum > 0 ? errors / sum : NAN;
   band->sided = sum > 0 ? (middle > 0 ? above : sum - above) / sum : NAN;
@@ -343,7 +374,9 @@ static OrrBand far_band(const OrrBands *bands, const OrrBandQuestion *question,
     return orr_band_none(question->level,
                          g_intern_static_string("too few measured runs for this level"));
   }
-  find_bounds(bands, all, orr_band_far_widening(n, band.level), &band);
+  const Widening widening = {orr_band_far_widening(n, band.level),
+                             orr_band_far_widening(n, SHAPED_LEVEL), n};
+  find_bounds(bands, all, &widening, &band);
   if (!has_bounds(&band)) {
     g_array_unref(all);
     return orr_band_none(question->level,
@@ -359,12 +392,14 @@ static OrrBand far_band(const OrrBands *bands, const OrrBandQuestion *question,
 static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, OrrQuantity quantity,
                        GArray **near) {
   const OrrLikenessRow *asked = question->likeness;
-  OrrBand band = {.level = question->level, .quality = quality_of(bands, *near), .reason = ""};
+  OrrBand band = {.level = question->level, .quality = ORR_BAND_GOOD, .reason = ""};
   const OrrBandUnseen unseen = orr_band_unseen(bands, *near, asked);
   const char *few = unseen.few;
-  if (band.quality == ORR_BAND_NONE) return far_band(bands, question, quantity, few, near);
+  if (!are_near(bands, *near)) return far_band(bands, question, quantity, few, near);
   if (!unseen.is_seen || *missing_extra(bands, *near, asked)) band.quality = ORR_BAND_WEAK;
-  find_bounds(bands, *near, unseen.wider * widening(asked->kind, orr_band_distance(*near)), &band);
+  const double factor = unseen.wider * widening_of(asked->kind, orr_band_distance(*near));
+  const Widening widening = {factor, factor, unseen.n_campaigns};
+  find_bounds(bands, *near, &widening, &band);
   if (!has_bounds(&band)) return far_band(bands, question, quantity, few, near);
   band.n_rows = count_heavy(*near);
   if (band.quality == ORR_BAND_WEAK) band.reason = difference(bands, *near, asked, few);

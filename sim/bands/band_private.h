@@ -15,22 +15,22 @@
  *
  *   d(a, b) = sum over texts of w [a != b] + sum over sizes of w |log2 a - log2 b|
  *           + sum over fractions of w |a - b| + w |release a - release b| in years
- *           + w (extras that one of both uses)
+ *           + w (extras that one of both uses) + w [one cache of both is full]
  *
  * Where the weights come from: tests/bands/fit.py searches for the least interval score (Gneiting,
  * Raftery 2007) of bands whose own validation set, or own row, is left out. Its search was run
- * with 40 rows to the bandwidth and rounded to one digit. Four are assumed: scale_up's, so that a
- * machine without NVLink is far from one with it; transport's; an extra's; and the distances
- * between related quantities. A number that only one of both has counts as three octaves.
+ * with 40 rows to the bandwidth and rounded to one digit. Five are assumed: scale_up's, so that a
+ * machine without NVLink is far from one with it; transport's; a full cache's; an extra's; and the
+ * distances between related quantities. A number that only one of both has counts as three octaves.
  */
 
-enum { ORR_DISTANCE_TERMS = 41 };
+enum { ORR_DISTANCE_TERMS = 42 };
 
 /* A likeness made ready: sizes as logarithms, absent fractions as 0. */
 typedef struct {
   double numbers[ORR_DISTANCE_TERMS];
   const char *texts[ORR_DISTANCE_TERMS];
-  guint32 extras; /* orr_extras_bits */
+  guint32 extras, unlike; /* orr_extras_bits; of them orr_extras_unlike */
 } OrrDistancePoint;
 
 OrrDistancePoint orr_distance_point(const OrrLikenessRow *row);
@@ -64,7 +64,8 @@ struct OrrBands {
 #define ORR_BAND_NEAREST 25
 #define ORR_BAND_LEAST 0.3
 
-/* The distance of row ORR_BAND_FEWEST decides the quality: up to here a band can be good. */
+/* Up to this distance of row ORR_BAND_FEWEST rows count as near, whatever their number of
+ * campaigns. */
 #define ORR_BAND_FEWEST 12
 #define ORR_BAND_GOOD_DISTANCE 4.0
 
@@ -115,6 +116,9 @@ typedef struct {
   double wider;     /* how much wider it makes the bounds, 1 or more */
   const char *few;  /* what too few rows share, or else what differs; static */
   gboolean is_seen; /* whether enough is seen for a good band */
+  /* of equal weight, that the weights are worth (Kish 1965); INFINITY where some of them are of the
+   * very model, software, device and machine: what campaigns differ in is then seen */
+  double n_campaigns;
 } OrrBandUnseen;
 
 /* Of @near, sorted and with weights. */
@@ -164,6 +168,9 @@ const char *orr_extras_of(const OrrScenario *scenario, const OrrOutcome *outcome
 /* A bit for each extra that @text names; and the name of the lowest bit in @bits. */
 guint32 orr_extras_bits(const char *text);
 const char *orr_extras_name(guint32 bits);
+
+/* @bits without extras that make an answer weak, but no less like runs without them. */
+guint32 orr_extras_unlike(guint32 bits);
 
 /* What the files inputs*.c share. */
 

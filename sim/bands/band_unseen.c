@@ -3,55 +3,54 @@
  * bounds, and whether a band can be good without it.
  *
  * Each factor is the 80 % quantile of what bounds lacked with rows, sets, campaigns, models,
- * software, devices and clusters left out in turn (tests/bands/unseen.py): chosen on half of the
- * campaigns they bring the other half to the coverage that docs/modelling/bands.md prints.
+ * software, devices and clusters left out in turn (tests/bands/unseen.py, which prints each with
+ * the range that it takes with one set left out): chosen on half of the campaigns they bring the
+ * other half to the coverage that docs/modelling/bands.md prints.
  *
- * A good band has seen its device, its software, both together, and what else has a factor. A model
- * may be new where near rows of several others agree.
+ * A good band has seen its device, its software, both together, its network, and what else has a
+ * factor. Then it needs several sources: bands of one campaign hold least, whatever their width.
+ * Two campaigns of equal weight, and four of one model each, were chosen on half of the sets and
+ * hold on the other half. Runs of the very model, software, device and machine need no others.
  */
 #include "sim/bands/band_private.h"
 
-/* The weight below which rows count as none. */
+/* The weight below which rows count as none, and from which own rows need no others. */
 #define LITTLE 0.02
+#define MUCH 0.3
 
-/* Campaigns of one model each that a good band of an unseen model needs near. */
-#define FEWEST_OF_MODELS 3.0
+/* Sources that a good band needs: campaigns, and campaigns of one model each. */
+#define FEWEST_CAMPAIGNS 2.0
+#define FEWEST_OF_MODELS 4.0
 
 typedef struct {
   const char *kind;
-  gboolean over_pcie; /* the machine's GPUs have no NVLink */
   gboolean is_tested; /* whether bands keep their promise with whole sets and models left out */
-  double device, stack, pair, cluster; /* pair: both seen, not together; cluster: on its device */
-  double far_stack;                    /* `stack` once more, for rows that are not near */
-  double model;                        /* where rows are near */
+  double device, stack, cluster; /* cluster: where the device is seen */
+  double model;                  /* where rows are near */
   /* Where one campaign has all the weight, and none is of the question's model, software, device
    * and cluster together: how it differs from others is then not seen. */
   double few;
 } Factors;
 
 static const Factors all_factors[] = {
-    {"training", FALSE, TRUE, 1, 1.15, 1.15, 1.1, 1, 1.1, 1},
-    {"serving", FALSE, TRUE, 1.38, 1.04, 1.38, 1, 1.2, 1.15, 1.2},
-    {"collectives", TRUE, TRUE, 1.9, 1, 1, 1, 1, 1, 1},
-    {"collectives", FALSE, TRUE, 1.35, 1, 1, 1, 1, 1, 1},
-    {"diffusion", FALSE, FALSE, 1, 1, 1, 1, 1, 1.75, 1}, /* one laboratory measured nearly all */
+    {"training", TRUE, 1, 1.3, 1, 1, 1.5},
+    {"serving", TRUE, 1.25, 1.1, 1.4, 1, 1.4},
+    {"collectives", TRUE, 1, 1, 1, 1, 2.5},
+    {"diffusion", FALSE, 1, 1, 1, 1.25, 1.45}, /* one laboratory measured nearly all */
 };
 
-/* The first entry that applies: only collectives are asked whether they run over PCIe. */
 static const Factors *factors_of(const OrrLikenessRow *asked) {
-  static const Factors others = {"", FALSE, FALSE, 1, 1, 1, 1, 1, 1, 1};
+  static const Factors others = {"", FALSE, 1, 1, 1, 1, 1};
   for (guint i = 0; i < G_N_ELEMENTS(all_factors); i++)
-    if (g_str_equal(all_factors[i].kind, asked->kind) &&
-        (!all_factors[i].over_pcie || asked->scale_up <= 1))
-      return &all_factors[i];
+    if (g_str_equal(all_factors[i].kind, asked->kind)) return &all_factors[i];
   return &others;
 }
 
 enum { MOST_TEXTS = 4 };
 
-/* Whether rows that share all of @offsets with @asked (which end with 0) have some weight. */
-static gboolean is_seen(const OrrBands *bands, const GArray *near, const OrrLikenessRow *asked,
-                        const size_t *offsets) {
+/* The fraction of the weight of rows that share all of @offsets with @asked (which end with 0). */
+static double share_of(const OrrBands *bands, const GArray *near, const OrrLikenessRow *asked,
+                       const size_t *offsets) {
   double shared = 0, sum = 0;
   for (guint i = 0; i < near->len; i++) {
     const OrrBandNear *row = &g_array_index(near, OrrBandNear, i);
@@ -62,7 +61,7 @@ static gboolean is_seen(const OrrBands *bands, const GArray *near, const OrrLike
     sum += row->weight;
     shared += is ? row->weight : 0;
   }
-  return sum > 0 && shared / sum >= LITTLE;
+  return sum > 0 ? shared / sum : 0;
 }
 
 /* How many campaigns of equal weight the weights are worth (Kish 1965, Survey Sampling), where
@@ -89,52 +88,69 @@ static double campaigns_of(const OrrBands *bands, const GArray *near, gboolean b
 
 #define OFFSET(member_) offsetof(OrrLikenessRow, member_)
 
-/* 1 where the rows are near enough for a good band, 0 where they are two further away. */
-static double nearness(double distance) {
-  return CLAMP((ORR_BAND_GOOD_DISTANCE + 2 - distance) / 2, 0, 1);
+typedef struct {
+  gboolean device, stack, model, cluster, transport; /* whether a near row of some weight has it */
+  gboolean pair, trained; /* software and device together; model and software together */
+  double own;             /* weight of rows that share model, software, device and cluster */
+  double n_campaigns, n_of_models;
+} Seen;
+
+static Seen look(const OrrBands *bands, const GArray *near, const OrrLikenessRow *asked) {
+  static const size_t device[] = {OFFSET(device), 0}, stack[] = {OFFSET(stack), 0},
+                      model[] = {OFFSET(model), 0}, cluster[] = {OFFSET(cluster), 0},
+                      transport[] = {OFFSET(transport), 0},
+                      pair[] = {OFFSET(device), OFFSET(stack), 0},
+                      trained[] = {OFFSET(model), OFFSET(stack), 0},
+                      own[] = {OFFSET(device), OFFSET(stack), OFFSET(model), OFFSET(cluster)};
+  return (Seen){.device = share_of(bands, near, asked, device) >= LITTLE,
+                .stack = share_of(bands, near, asked, stack) >= LITTLE,
+                .model = share_of(bands, near, asked, model) >= LITTLE,
+                .cluster = share_of(bands, near, asked, cluster) >= LITTLE,
+                .transport =
+                    !*asked->transport || share_of(bands, near, asked, transport) >= LITTLE,
+                .pair = share_of(bands, near, asked, pair) >= LITTLE,
+                .trained = share_of(bands, near, asked, trained) >= LITTLE,
+                .own = share_of(bands, near, asked, own),
+                .n_campaigns = campaigns_of(bands, near, FALSE),
+                .n_of_models = campaigns_of(bands, near, TRUE)};
 }
 
-static double few_factor(const OrrBands *bands, const GArray *near, const OrrLikenessRow *asked,
-                         const Factors *factors) {
-  static const size_t own[] = {OFFSET(device), OFFSET(stack), OFFSET(model), OFFSET(cluster)};
-  if (factors->few <= 1 || is_seen(bands, near, asked, own)) return 1;
-  return pow(factors->few, fmax(2 / campaigns_of(bands, near, FALSE) - 1, 0));
+static double wider_of(const Factors *factors, const Seen *seen, double distance) {
+  const gboolean is_new_model = !seen->model && distance <= ORR_BAND_GOOD_DISTANCE;
+  const double few = seen->own >= LITTLE ? 0 : fmax(2 / seen->n_campaigns - 1, 0);
+  return (seen->device ? 1 : factors->device) * (seen->stack ? 1 : factors->stack) *
+         (seen->device && !seen->cluster ? factors->cluster : 1) *
+         (is_new_model ? factors->model : 1) * pow(factors->few, few);
 }
 
 OrrBandUnseen orr_band_unseen(const OrrBands *bands, const GArray *near,
                               const OrrLikenessRow *asked) {
-  static const size_t device[] = {OFFSET(device), 0}, stack[] = {OFFSET(stack), 0},
-                      both[] = {OFFSET(device), OFFSET(stack), 0}, cluster[] = {OFFSET(cluster), 0},
-                      model[] = {OFFSET(model), 0}, transport[] = {OFFSET(transport), 0};
   const Factors *factors = factors_of(asked);
+  const Seen seen = look(bands, near, asked);
   const double distance = orr_band_distance(near);
-  const gboolean no_device = !is_seen(bands, near, asked, device);
-  const gboolean no_stack = factors->stack > 1 && !is_seen(bands, near, asked, stack);
-  const gboolean no_pair =
-      factors->pair > 1 && !no_device && !no_stack && !is_seen(bands, near, asked, both);
-  const gboolean no_cluster =
-      factors->cluster > 1 && !no_device && !is_seen(bands, near, asked, cluster);
-  const gboolean no_model = factors->model > 1 && !is_seen(bands, near, asked, model);
-  const gboolean few_models = no_model && campaigns_of(bands, near, TRUE) < FEWEST_OF_MODELS;
-  const gboolean no_transport = *asked->transport && !is_seen(bands, near, asked, transport);
+  const gboolean is_own = *asked->model && seen.own >= MUCH && distance <= ORR_BAND_GOOD_DISTANCE;
   const struct {
     gboolean is;
     const char *text;
   } lacks[] = {{!factors->is_tested, "few campaigns measured such work"},
-               {no_device, "few measured runs on this device"},
-               {no_stack, "few measured runs of this software"},
-               {no_pair, "few measured runs of this software on this device"},
-               {no_transport, "few measured runs over such a network"},
-               {no_cluster, "few measured runs on this cluster"},
-               {few_models, "few measured models are like this one"}};
-  OrrBandUnseen unseen = {.few = "measured runs differ in size, layout or load", .is_seen = TRUE};
+               {!seen.device, "few measured runs on this device"},
+               {!seen.stack, "few measured runs of this software"},
+               {!seen.pair, "few measured runs of this software on this device"},
+               {!seen.transport, "few measured runs over such a network"},
+               {!seen.cluster && factors->cluster > 1, "few measured runs on this cluster"},
+               {!is_own && seen.n_campaigns < FEWEST_CAMPAIGNS, "few campaigns measured such runs"},
+               {!is_own && *asked->model && seen.n_of_models < FEWEST_OF_MODELS,
+                "few measured models are like this one"}};
+  OrrBandUnseen unseen = {.few = "measured runs differ in size, layout or load",
+                          .is_seen = TRUE,
+                          .wider = wider_of(factors, &seen, distance),
+                          .n_campaigns = seen.own >= LITTLE ? INFINITY : seen.n_campaigns};
   for (guint i = G_N_ELEMENTS(lacks); i-- > 0;)
-    if (lacks[i].is) unseen = (OrrBandUnseen){.few = lacks[i].text};
-  const gboolean is_near =
-      distance <= ORR_BAND_GOOD_DISTANCE && (unseen.is_seen || !factors->is_tested);
-  unseen.wider = (no_device ? factors->device : 1) * (no_pair ? factors->pair : 1) *
-                 (no_stack ? factors->stack * pow(factors->far_stack, 1 - nearness(distance)) : 1) *
-                 (no_cluster ? factors->cluster : 1) * (no_model && is_near ? factors->model : 1) *
-                 few_factor(bands, near, asked, factors);
+    if (lacks[i].is) {
+      unseen.few = lacks[i].text;
+      unseen.is_seen = FALSE;
+    }
+  if (seen.model && seen.stack && !seen.trained)
+    unseen.few = "no measured run of this model with this software";
   return unseen;
 }

@@ -103,6 +103,7 @@ static gboolean has_tiers(const Run *run) {
 
 static gboolean scales(const Run *run) { return run->serving && orr_serving_scales(run->serving); }
 
+/* The likeness of a fleet is one replica's; what its router adds, no row measured. */
 static gboolean has_replicas(const Run *run) {
   return run->serving && run->served->replicas > 1 && run->serving->disaggregation.prefill == 0;
 }
@@ -112,6 +113,7 @@ static gboolean has_replicas(const Run *run) {
 static const struct {
   const char *name;
   gboolean (*is_used)(const Run *run);
+  gboolean is_alike; /* it says nothing of how unlike two runs are */
 } extras[] = {{"speculation", speculates},
               {"beam search", has_beams},
               {"several outputs a prompt", has_samples},
@@ -120,7 +122,7 @@ static const struct {
               {"prefix hits", has_prefix_hits},
               {"cache tiers", has_tiers},
               {"autoscaling", scales},
-              {"several replicas", has_replicas},
+              {"several replicas", has_replicas, TRUE},
               {"offload", has_offload},
               {"checkpoints", has_checkpoints},
               {"a data loader", has_loader},
@@ -161,4 +163,10 @@ const char *orr_extras_name(guint32 bits) {
   for (guint i = 0; i < G_N_ELEMENTS(extras); i++)
     if (bits & (1u << i)) return extras[i].name;
   return "";
+}
+
+guint32 orr_extras_unlike(guint32 bits) {
+  for (guint i = 0; i < G_N_ELEMENTS(extras); i++)
+    if (extras[i].is_alike) bits &= ~(1u << i);
+  return bits;
 }

@@ -81,7 +81,6 @@ static void fill_machine(const OrrScenario *scenario, OrrLikenessRow *row) {
   const OrrCluster *cluster = &scenario->cluster;
   row->device = interned(cluster->device.name);
   row->architecture = interned(cluster->device.architecture);
-  row->cluster = interned(cluster->name);
   row->scale_up = (double)cluster->node.scale_up_domain;
 }
 
@@ -95,17 +94,34 @@ static double nodes_of(const OrrCluster *cluster, gint64 gpus) {
   return ceil((double)gpus / (double)cluster->node.gpus);
 }
 
+/* "8 h100-sxm in domains of 8; 400 Gb/s rail-optimized measured": what the machine is, whatever it
+ * is called: its node, then the rate of a GPU's NICs, fabric and transport, unless the run sends
+ * nothing over them. Without commas, which part the cells of residuals. */
+static char *machine_text(const OrrCluster *cluster, gboolean has_network) {
+  const OrrNodeShape *node = &cluster->node;
+  GString *text = g_string_new(NULL);
+  g_string_printf(text, "%" G_GINT64_FORMAT " %s in domains of %" G_GINT64_FORMAT, node->gpus,
+                  cluster->device.name, node->scale_up_domain);
+  if (has_network)
+    g_string_append_printf(text, "; %.0f Gb/s %s %s",
+                           8e-9 * node->nics_per_gpu * node->nic_bytes_per_s,
+                           cluster->fabric.entry->name, cluster->transport.entry->name);
+  return g_string_free(text, FALSE);
+}
+
 /* After gpus and nodes. */
-static void fill_transport(const OrrCluster *cluster, OrrLikenessRow *row) {
+static void fill_network(const OrrCluster *cluster, OrrLikenessRow *row) {
   const double domain = (double)cluster->node.scale_up_domain, node = (double)cluster->node.gpus;
+  const gboolean is_inside = !(row->gpus > 1) || row->nodes * node <= fmax(domain, node);
   const char *text = "";
-  if (row->gpus > 1 && row->nodes * node <= fmax(domain, node))
-    text = domain > 1 ? "scale-up" : "pcie";
-  else if (row->gpus > 1 && strcmp(cluster->fabric.entry->name, "torus") == 0)
-    text = "torus";
+  if (!is_inside)
+    text = strcmp(cluster->fabric.entry->name, "torus") == 0 ? "torus"
+                                                             : cluster->transport.entry->name;
   else if (row->gpus > 1)
-    text = cluster->transport.entry->name;
+    text = domain > 1 ? "scale-up" : "pcie";
+  g_autofree char *machine = machine_text(cluster, !is_inside);
   row->transport = interned(text);
+  row->cluster = interned(machine);
 }
 
 /* --- How costs are known --- */
@@ -233,6 +249,12 @@ static void fill_serving_times(const OrrOutcome *outcome, OrrLikenessRow *row) {
   row->gemm = fmax(0, on_gpu - row->attention - row->experts - row->comm);
 }
 
+/* Replicas that prefill and decode send each other nothing: a fleet is off as each of them is. */
+static gint64 engine_gpus(const OrrServing *params, const OrrServingResult *result) {
+  return params->disaggregation.prefill > 0 ? result->n_gpus
+                                            : result->n_gpus / MAX(result->replicas, 1);
+}
+
 static void fill_serving(const OrrScenario *scenario, const OrrOutcome *outcome,
                          OrrLikenessRow *row) {
   const OrrServing *params = scenario->workload.params;
@@ -242,8 +264,8 @@ static void fill_serving(const OrrScenario *scenario, const OrrOutcome *outcome,
                              : orr_quantization_words[params->quantization]);
   row->form = interned(params->disaggregation.prefill > 0 ? "apart" : "together");
   row->method = interned(params->engine.scheduler.entry->name);
-  row->gpus = (double)result->n_gpus;
-  row->nodes = nodes_of(&scenario->cluster, result->n_gpus);
+  row->gpus = (double)engine_gpus(params, result);
+  row->nodes = nodes_of(&scenario->cluster, engine_gpus(params, result));
   row->tp = (double)result->tp;
   row->pp = (double)result->pp;
   row->dp = (double)(result->replicas * MAX(params->parallel.dp_attention, 1));
@@ -401,7 +423,7 @@ OrrLikenessRow orr_likeness_of(OrrLibrary *library, const OrrScenario *scenario,
     fill_diffusion(scenario, outcome, &row);
   else if (kind == &orr_diffusion_training_kind || kind == &orr_recommendation_kind)
     fill_step(scenario, outcome, &row);
-  fill_transport(&scenario->cluster, &row);
+  fill_network(&scenario->cluster, &row);
   row.extras = (char *)orr_extras_of(scenario, outcome);
   row.bound = interned(bound_of(&row));
   return row;

@@ -7,6 +7,7 @@
  */
 #include "sim/bands/residuals.h"
 
+#include "sim/bands/band_metrics.h"
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/base/file_write.h"
@@ -302,4 +303,43 @@ OrrResiduals *orr_residuals_read(const char *path, GError **error) {
     if (!read_line(line, &place, residuals, error)) return NULL;
   }
   return text ? g_steal_pointer(&residuals) : NULL;
+}
+
+/* --- All that speak for one kind --- */
+
+static OrrResiduals *read_kind(OrrLibrary *library, const char *kind, GError **error) {
+  g_autofree char *path = orr_residuals_path(library, kind);
+  return path ? orr_residuals_read(path, error) : orr_residuals_new();
+}
+
+/* The metric of the power of @kind's GPUs; NULL: nobody measured it. */
+static const char *power_of(const char *kind) {
+  for (const OrrBandMetric *one = orr_band_metrics; one->kind; one++)
+    if (one->quantity == ORR_QUANTITY_POWER && strcmp(one->kind, kind) == 0) return one->metric;
+  return NULL;
+}
+
+/* Adds the rows of @from that have @metric, with that answer alone. */
+static void add_rows(OrrResiduals *to, const OrrResiduals *from, const char *metric) {
+  ORR_EACH(const OrrResidual, residual, from->rows) {
+    const OrrResidualAnswer *answer = orr_residual_answer(residual, metric);
+    if (!answer) continue;
+    OrrResidual row = *residual;
+    row.label = g_strdup(residual->label);
+    row.n_answers = 1;
+    row.answers[0] = *answer;
+    g_array_append_val(to->rows, row);
+  }
+}
+
+OrrResiduals *orr_residuals_for(OrrLibrary *library, const char *kind, GError **error) {
+  g_autoptr(OrrResiduals) residuals = read_kind(library, kind, error);
+  if (!residuals || !power_of(kind)) return g_steal_pointer(&residuals);
+  for (const OrrBandMetric *one = orr_band_metrics; one->kind; one++) {
+    if (one->quantity != ORR_QUANTITY_POWER || strcmp(one->kind, kind) == 0) continue;
+    g_autoptr(OrrResiduals) others = read_kind(library, one->kind, error);
+    if (!others) return NULL;
+    add_rows(residuals, others, one->metric);
+  }
+  return g_steal_pointer(&residuals);
 }

@@ -48,6 +48,11 @@ char *orr_residuals_path(OrrLibrary *library, const char *kind);
 /* Reads a file. NULL with the place of its first error. */
 OrrResiduals *orr_residuals_read(const char *path, GError **error);
 
+/* The rows that speak for answers of @kind: of its own file, and where GPUs' power is among its
+ * measurements the rows of other kinds that measured it: what a GPU draws is the device's. NULL
+ * with the place of the first error; without files there are no rows. */
+OrrResiduals *orr_residuals_for(OrrLibrary *library, const char *kind, GError **error);
+
 /* Writes the rows whose likeness is of @kind, with this program's revision. */
 gboolean orr_residuals_write(const OrrResiduals *residuals, const char *kind, const char *path,
                              GError **error);

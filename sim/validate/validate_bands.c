@@ -51,9 +51,7 @@ static GArray *errors_of(const char *kind, const OrrResiduals *residuals) {
 
 static gboolean add_kind(OrrValidateBands *bands, OrrLibrary *library, const char *name,
                          GError **error) {
-  g_autofree char *path = orr_residuals_path(library, name);
-  OrrBandsKind kind = {.kind = name};
-  kind.residuals = path ? orr_residuals_read(path, error) : orr_residuals_new();
+  OrrBandsKind kind = {.kind = name, .residuals = orr_residuals_for(library, name, error)};
   if (!kind.residuals) return FALSE;
   kind.bands = orr_bands_of(kind.residuals);
   kind.errors = errors_of(name, kind.residuals);
@@ -183,9 +181,12 @@ static void add_check(OrrValidateBands *bands, const OrrResidual *residual,
   g_array_append_val(bands->checks, check);
 }
 
-static void add_checks(OrrValidateBands *bands, const OrrResiduals *rows, char *const *sets) {
+/* @kind: rows of others among @rows only speak for its answers; NULL: all are asked. */
+static void add_checks(OrrValidateBands *bands, const OrrResiduals *rows, const char *kind,
+                       char *const *sets) {
   for (guint i = 0; i < rows->rows->len; i++) {
     const OrrResidual *residual = residual_at(rows, i);
+    if (kind && strcmp(residual->likeness.kind, kind) != 0) continue;
     if (sets && !g_strv_contains((const char *const *)sets, residual->set)) continue;
     for (guint k = 0; k < residual->n_answers; k++)
       add_check(bands, residual, &residual->answers[k]);
@@ -196,8 +197,8 @@ OrrValidateBands *orr_validate_bands_new(OrrLibrary *library, char *const *sets,
                                          OrrValidateBandsLeave leave, GError **error) {
   g_autoptr(OrrValidateBands) bands = make(library, leave, error);
   if (!bands) return NULL;
-  for (guint i = 0; i < bands->kinds->len; i++)
-    add_checks(bands, g_array_index(bands->kinds, OrrBandsKind, i).residuals, sets);
+  ORR_EACH(const OrrBandsKind, kind, bands->kinds)
+    add_checks(bands, kind->residuals, kind->kind, sets);
   if (bands->checks->len > 0) return g_steal_pointer(&bands);
   return orr_fault_null(
       error, ORR_FAULT_USAGE,
@@ -209,6 +210,6 @@ OrrValidateBands *orr_validate_bands_new(OrrLibrary *library, char *const *sets,
 OrrValidateBands *orr_validate_bands_of_rows(OrrLibrary *library, const OrrResiduals *rows,
                                              OrrValidateBandsLeave leave, GError **error) {
   OrrValidateBands *bands = make(library, leave, error);
-  if (bands) add_checks(bands, rows, NULL);
+  if (bands) add_checks(bands, rows, NULL, NULL);
   return bands;
 }

@@ -26,14 +26,15 @@ QUANTITIES = {"memory_peak_bytes": "memory", "allocator_peak_bytes": "memory", "
               "output_tokens_per_s": "served", "gpu_power_mean_w": "power", "energy_j_per_output_token": "energy"}
 RELATED = {("token", "served"): 1.0, ("token", "request"): 0.7, ("served", "request"): 1.0}  # distance.c
 NEAREST, MOST, FEWEST, LEAST = 25, 160, 12, 0.3  # band_private.h, band.c
+FULL = 0.95  # distance.c
 SCORED = 700  # questions of each kind that the search scores
 
 
 def read_terms():
     """The terms of distance.c: (kind, column, weight)."""
     with open(os.path.join(ROOT, "sim/bands/distance.c"), encoding="utf-8") as file:
-        found = re.findall(r"TERM\((TEXT|SIZE|FRACTION|YEARS), (\w+), ([0-9.e-]+)\)", file.read())
-    return [(kind, name.replace("_", "-"), float(weight)) for kind, name, weight in found]
+        found = re.findall(r"TERM\((TEXT|SIZE|FRACTION|FULL|YEARS), (\w+), ([0-9.e-]+)\)", file.read())
+    return [(kind, ("full " if kind == "FULL" else "") + name.replace("_", "-"), float(weight)) for kind, name, weight in found]
 
 
 def read_answers(kind):
@@ -59,6 +60,8 @@ def differences(kind, cells):
         numbers = np.log2(np.where(numbers > 0, numbers, np.nan))
     if kind == "FRACTION":
         numbers = np.nan_to_num(numbers)
+    if kind == "FULL":
+        numbers = (np.nan_to_num(numbers) >= FULL).astype(float)
     absent = np.isnan(numbers)
     both, either = absent[:, None] & absent[None, :], absent[:, None] | absent[None, :]
     apart = np.abs(numbers[:, None] - numbers[None, :])
@@ -77,7 +80,7 @@ class Questions:
         self.errors = np.array([one["error"] for one in answers])
         self.error = self.errors[chosen]
         self.part = np.array([one["quantity"] + " " + one["part"] for one in answers])[chosen]
-        self.terms = {name: differences(term, [one[name] for one in answers])[chosen] for term, name, _ in terms}
+        self.terms = {name: differences(term, [one[name.split()[-1]] for one in answers])[chosen] for term, name, _ in terms}
         quantity = [one["quantity"] for one in answers]
         self.added = np.array([[0 if a == b else RELATED.get((a, b), RELATED.get((b, a), math.inf)) for b in quantity]
                                for a in (quantity[i] for i in chosen)], dtype=np.float32)
@@ -161,7 +164,7 @@ def search(terms):
                     break
         print(f"score {best:.4f} after steps of {factor}")
     for kind, name, _ in terms:
-        print(f"    TERM({kind}, {name.replace('-', '_')}, {float(f'{weights[name]:.1g}'):g}),")
+        print(f"    TERM({kind}, {name.split()[-1].replace('-', '_')}, {float(f'{weights[name]:.1g}'):g}),")
 
 
 def print_widening(terms):

@@ -107,14 +107,74 @@ static void test_by_hand(void) {
   assert_close(band.bias, bias);
 }
 
-/* A lower level: 0.75 of 40 is rank 30: 0.30 and 0.10. */
+static OrrBand ask_half(const OrrResiduals *residuals, const OrrLikenessRow *like) {
+  g_autoptr(OrrBands) bands = orr_bands_of(residuals);
+  const OrrBandQuestion question = {.likeness = like, .metric = "iteration_time_s", .level = 0.5};
+  return orr_bands_ask(bands, &question, NULL);
+}
+
+/* A lower level: 0.75 of 40 is rank 30: 0.30 and 0.10. Of another model three campaigns leave 2 / 3
+ * to Laplace's distribution through the bounds of 80 %, log 2 / log 5 of 0.16 from the middle. */
 static void test_level(void) {
   const OrrLikenessRow like = step();
+  OrrLikenessRow other = like;
   g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "iteration_time_s");
-  g_autoptr(OrrBands) bands = orr_bands_of(residuals);
-  const OrrBandQuestion question = {.likeness = &like, .metric = "iteration_time_s", .level = 0.5};
-  const OrrBand band = orr_bands_ask(bands, &question, NULL);
-  assert_bounds(&band, 0.10, 0.20, 0.30);
+  const OrrBand own = ask_half(residuals, &like);
+  assert_bounds(&own, 0.10, 0.20, 0.30);
+  other.model = (char *)g_intern_string("another");
+  const OrrBand band = ask_half(residuals, &other);
+  const double half = 0.10 / 3 + 2.0 / 3 * 0.16 * log(2) / log(5);
+  assert_bounds(&band, 0.20 - half, 0.20, 0.20 + half);
+}
+
+/* @n campaigns of 12 rows each, in sets a, b, ..., with the same errors 0.01 to 0.12. */
+static OrrResiduals *alike_sets(const OrrLikenessRow *likes, guint n) {
+  OrrResiduals *residuals = orr_residuals_new();
+  residuals->revision = ORR_MODEL_REVISION;
+  for (guint i = 0; i < n * 12; i++) {
+    const char set[] = {(char)('a' + i / 12), '\0'};
+    add(residuals, set, i % 12 + 1, &likes[i / 12], "iteration_time_s", 0.01 * (i % 12 + 1));
+  }
+  return residuals;
+}
+
+/* Runs of another model: from one campaign bounds are 1.5 times as far from their middle as from
+ * two or four, and only four models in two campaigns or more are enough for a good band. Runs of
+ * the very model need no others. */
+static void test_sources_needed(void) {
+  const OrrLikenessRow like = step();
+  OrrLikenessRow others[4] = {like, like, like, like};
+  double width[5] = {0};
+  for (guint i = 0; i < 4; i++)
+    others[i].model = (char *)g_intern_string((char[]){'m', (char)('0' + i), 0});
+  for (guint n = 1; n <= 4; n++) {
+    g_autoptr(OrrResiduals) residuals = alike_sets(others, n);
+    const OrrBand band = ask(residuals, &like, "iteration_time_s", NULL, 0);
+    width[n] = log(band.high / band.low);
+    g_assert_cmpint(band.quality, ==, n < 4 ? ORR_BAND_WEAK : ORR_BAND_GOOD);
+    g_assert_cmpstr(band.reason, ==,
+                    n == 1  ? "few campaigns measured such runs"
+                    : n < 4 ? "few measured models are like this one"
+                            : "");
+  }
+  /* 12 rows and one: 0.9 of 13 is rank 12; 24 rows and one: 0.9 of 25 is rank 23, which is one of
+   * the two largest errors, too; 48 and one: 44.1 is rank 45 */
+  assert_close(width[1] / width[2], 1.5);
+  assert_close(width[4], width[2]);
+  g_autoptr(OrrResiduals) own = alike_sets(&like, 1);
+  g_assert_cmpint(ask(own, &like, "iteration_time_s", NULL, 0).quality, ==, ORR_BAND_GOOD);
+}
+
+/* A model that ran on other software, which ran other models: the reason says so. */
+static void test_new_on_software(void) {
+  const OrrLikenessRow like = step();
+  OrrLikenessRow others[2] = {like, like};
+  others[0].model = (char *)g_intern_string("another");
+  others[1].stack = (char *)g_intern_string("another");
+  g_autoptr(OrrResiduals) residuals = alike_sets(others, 2);
+  const OrrBand band = ask(residuals, &like, "iteration_time_s", NULL, 0);
+  g_assert_cmpint(band.quality, ==, ORR_BAND_WEAK);
+  g_assert_cmpstr(band.reason, ==, "no measured run of this model with this software");
 }
 
 /* Without set a 26 rows speak, 0.14 to 0.39: 0.9 of 27 is 24.3, rank 25: 0.38 from below, 0.15 from
@@ -354,6 +414,8 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/bands/by-hand", test_by_hand);
   g_test_add_func("/bands/level", test_level);
+  g_test_add_func("/bands/sources-needed", test_sources_needed);
+  g_test_add_func("/bands/new-on-software", test_new_on_software);
   g_test_add_func("/bands/left-out", test_left_out);
   g_test_add_func("/bands/rates", test_rates);
   g_test_add_func("/bands/none", test_none);

@@ -22,54 +22,52 @@ typedef struct {
 
 static const Promise own_set_left_out[] = {
     {"all", 0.75, 0.88, 0.45, 0.60},
-    {"good", PROMISED_80, 0.42, 0.58},
+    {"good", 0.85, 0.99, 0.55, 0.80}, /* several sources hold more than they promise */
     {"weak", 0.75, 0.88, 0.45, 0.60},
-    {"training steps", 0.75, 0.89, PROMISED_50},
-    {"dense serving", 0.75, 0.88, 0.45, 0.68},
-    {"mixture serving", 0.75, 0.88, 0.45, 0.65},
-    {"energy", 0.68, 0.88, 0.30, 0.60}, /* from times of tokens alone */
-    {"pictures", 0.75, 0.97, 0.42, 0.65},
-    {"one-node collectives", 0.75, 0.90, 0.42, 0.55},
-    {"multi-node collectives", 0.75, 0.87, 0.40, 0.55},
-    {"PCIe collectives", 0.75, 0.95, 0.45, 0.72},
+    {"training steps", 0.75, 0.91, 0.45, 0.58},
+    {"dense serving", 0.75, 0.88, 0.45, 0.58},
+    {"mixture serving", 0.75, 0.88, 0.45, 0.58},
+    {"disaggregated serving", 0.75, 0.90, 0.45, 0.63},
+    {"energy", 0.75, 0.90, 0.45, 0.60},
+    {"pictures", 0.75, 0.97, 0.45, 0.65},
+    {"one-node collectives", 0.75, 0.91, 0.40, 0.58},
+    {"multi-node collectives", 0.75, 0.87, 0.45, 0.64},
+    {"PCIe collectives", 0.70, 0.87, 0.45, 0.60},
 };
 
 static const Promise model_left_out[] = {
-    {"all", PROMISED_80, PROMISED_50},
-    {"good", 0.78, 0.87, PROMISED_50},
-    {"training steps", 0.75, 0.87, 0.40, 0.55},
-    {"dense serving", 0.75, 0.90, PROMISED_50},
-    {"mixture serving", PROMISED_80, PROMISED_50},
-    {"disaggregated serving", 0.72, 0.87, 0.42, 0.58},
-    {"energy", 0.75, 0.90, 0.42, 0.60},
-    {"pictures", 0.72, 0.87, 0.45, 0.60},
+    {"all", PROMISED_80, PROMISED_50},           {"good", 0.80, 0.92, 0.45, 0.58},
+    {"training steps", 0.75, 0.87, PROMISED_50}, {"dense serving", 0.75, 0.90, PROMISED_50},
+    {"mixture serving", 0.74, 0.85, 0.43, 0.55}, {"disaggregated serving", 0.72, 0.87, 0.45, 0.58},
+    {"energy", 0.75, 0.90, 0.45, 0.58},          {"pictures", 0.72, 0.87, 0.42, 0.58},
 };
 
 static const Promise stack_left_out[] = {
-    {"all", PROMISED_80, PROMISED_50},
-    {"training steps", 0.72, 0.85, 0.45, 0.60},
+    {"all", 0.75, 0.87, PROMISED_50},
+    {"training steps", 0.72, 0.86, 0.45, 0.60},
     {"dense serving", 0.75, 0.87, 0.42, 0.55},
-    {"mixture serving", PROMISED_80, 0.43, 0.57},
-    {"disaggregated serving", 0.70, 0.85, 0.28, 0.55},
+    {"mixture serving", 0.74, 0.85, 0.42, 0.55},
+    {"disaggregated serving", 0.72, 0.88, 0.45, 0.60},
 };
 
 static const Promise device_left_out[] = {
     {"all", PROMISED_80, PROMISED_50},
-    {"training steps", 0.75, 0.90, 0.40, 0.55},
-    {"dense serving", PROMISED_80, 0.42, 0.55},
-    {"mixture serving", 0.75, 0.90, 0.45, 0.62},
-    {"disaggregated serving", 0.68, 0.85, 0.15, 0.55},
-    {"energy", 0.72, 0.90, 0.40, 0.65},
-    {"pictures", 0.70, 0.85, 0.42, 0.56},
-    {"multi-node collectives", 0.75, 0.90, PROMISED_50},
-    {"PCIe collectives", 0.60, 0.85, 0.38, 0.55},
+    {"training steps", 0.75, 0.90, 0.42, 0.55},
+    {"dense serving", PROMISED_80, 0.40, 0.55},
+    {"mixture serving", 0.75, 0.87, 0.43, 0.58},
+    {"disaggregated serving", 0.70, 0.87, 0.45, 0.60},
+    {"energy", 0.72, 0.90, 0.45, 0.65},
+    {"pictures", 0.75, 0.89, 0.45, 0.60},
+    {"multi-node collectives", 0.72, 0.87, PROMISED_50},
+    {"PCIe collectives", 0.70, 0.85, 0.45, 0.66}, /* two machines were measured */
 };
 
 static const Promise cluster_left_out[] = {
-    {"all", PROMISED_80, PROMISED_50},
-    {"training steps", 0.75, 0.90, 0.42, 0.58},
-    {"dense serving", 0.75, 0.90, 0.35, 0.55},
-    {"mixture serving", 0.75, 0.88, 0.45, 0.60},
+    {"all", 0.75, 0.86, PROMISED_50},
+    {"training steps", 0.75, 0.91, 0.45, 0.60},
+    {"dense serving", 0.75, 0.87, 0.40, 0.55},
+    {"mixture serving", 0.75, 0.87, 0.43, 0.58},
+    {"one-node collectives", 0.74, 0.88, 0.43, 0.60},
 };
 
 static const Promise own_row_left_out[] = {
@@ -81,11 +79,11 @@ static const Promise own_row_left_out[] = {
     {"mixture serving", PROMISED_80, PROMISED_50},
     {"disaggregated serving", 0.75, 0.88, 0.45, 0.62},
     {"energy", 0.75, 0.90, 0.45, 0.58},
-    {"pictures", PROMISED_80, 0.45, 0.60},
+    {"pictures", PROMISED_80, 0.45, 0.58},
     {"other steps", 0.70, 0.90, 0.35, 0.62},
     {"one-node collectives", PROMISED_80, PROMISED_50},
-    {"multi-node collectives", PROMISED_80, 0.45, 0.58},
-    {"PCIe collectives", 0.69, 0.85, 0.41, 0.55},
+    {"multi-node collectives", 0.75, 0.86, 0.45, 0.62},
+    {"PCIe collectives", 0.69, 0.85, 0.45, 0.58},
 };
 
 static OrrLibrary *library;
@@ -120,12 +118,12 @@ static gboolean is_kept(const Promise *promise, guint level, double coverage) {
   return FALSE;
 }
 
-/* A good band is as safe as a weak one, to within what chance gives. */
-static void assert_good(const OrrValidateBands *bands) {
+/* A good band is @more safer than a weak one. */
+static void assert_good(const OrrValidateBands *bands, double more) {
   const OrrCoverage good = orr_coverage_of_group(bands, find_group("good")),
                     weak = orr_coverage_of_group(bands, find_group("weak"));
   g_assert_cmpuint(good.n_good, >, 200);
-  g_assert_cmpfloat(good.levels[0].coverage, >=, weak.levels[0].coverage - 0.02);
+  g_assert_cmpfloat(good.levels[0].coverage, >=, weak.levels[0].coverage + more);
 }
 
 static void assert_kept(OrrValidateBandsLeave leave, const Promise *promises, guint n) {
@@ -134,8 +132,10 @@ static void assert_kept(OrrValidateBandsLeave leave, const Promise *promises, gu
   /* software left out: all collectives are NCCL's, which no other row is like */
   if (leave != ORR_VALIDATE_BANDS_STACK)
     g_assert_cmpuint(100 * all.n_none, <,
-                     (leave == ORR_VALIDATE_BANDS_ROW ? 2 : 16) * all.n_answers);
-  if (leave == ORR_VALIDATE_BANDS_ROW || leave == ORR_VALIDATE_BANDS_MODEL) assert_good(bands);
+                     (leave == ORR_VALIDATE_BANDS_ROW ? 2 : 10) * all.n_answers);
+  if (leave == ORR_VALIDATE_BANDS_SET) assert_good(bands, 0.05);
+  if (leave == ORR_VALIDATE_BANDS_MODEL) assert_good(bands, 0.03);
+  if (leave == ORR_VALIDATE_BANDS_ROW) assert_good(bands, 0);
   for (guint i = 0; i < n; i++) {
     const OrrCoverage coverage = orr_coverage_of_group(bands, find_group(promises[i].group));
     g_assert_cmpuint(coverage.n_good + coverage.n_weak, >, 20);

@@ -124,6 +124,27 @@ static void test_within(void) {
   }
 }
 
+/* Two engines are as far apart as their caches are filled, and further where one of both is full;
+ * a fleet of replicas is like one replica. */
+static void test_regimes(void) {
+  g_autoptr(OrrResiduals) residuals = shipped("serving");
+  OrrLikenessRow rows[4];
+  static const double cache[] = {0.70, 0.80, 0.90, 1.00};
+  for (guint i = 0; i < 4; i++) {
+    rows[i] = *likeness_at(residuals, 0);
+    rows[i].cache = cache[i];
+  }
+  const double step = between(&rows[0], &rows[1]);
+  g_assert_cmpfloat_with_epsilon(between(&rows[1], &rows[2]), step, 1e-12);
+  g_assert_cmpfloat(between(&rows[2], &rows[3]), >, 10 * step);
+  rows[1] = rows[0];
+  rows[1].extras = (char *)g_intern_string("several replicas");
+  g_assert_cmpfloat(between(&rows[0], &rows[1]), ==, 0);
+  g_assert_cmpuint(orr_distance_point(&rows[1]).extras, !=, 0); /* it still makes a band weak */
+  rows[1].extras = (char *)g_intern_string("several replicas+images");
+  g_assert_cmpfloat(between(&rows[0], &rows[1]), >, 0);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/distance/metric", test_metric);
@@ -132,5 +153,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/distance/quantities", test_quantities);
   g_test_add_func("/distance/changes", test_changes);
   g_test_add_func("/distance/within", test_within);
+  g_test_add_func("/distance/regimes", test_regimes);
   return g_test_run();
 }

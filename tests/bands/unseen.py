@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
-"""unseen.py - what the factors of sim/bands/band_unseen.c for a device, software, pair, cluster or model that hardly any near
-row shares, and for few campaigns, rest on, from calibration/residuals. For developers; it needs python3-numpy. A minute.
+"""unseen.py - what the factors of sim/bands/band_unseen.c for a device, software, cluster or model that hardly any near row
+shares, and for few campaigns, rest on, from calibration/residuals. For developers; it needs python3-numpy. A minute.
 
 Every measured answer is asked for its band with its row, set, campaign (set, software, model, device, cluster), model,
 software, device and cluster left out in turn. Of each, the factor that the bounds lack is the measurement's distance from
 the middle over the bound's. The factors are fitted by quantile regression at 80 % on what is unseen, each group and each
 thing left out with the same say per square root of its answers; a factor below 1 is not allowed. They are printed for
-all answers; then coverage for answers of one half of the campaigns with factors of the other half, mean of six halvings.
+all answers, with the least and the most that each is with one set left out; then coverage for answers of one half of the campaigns with factors of the other half, mean of six halvings.
 """
 import hashlib
 
 import fit
 import numpy as np
 
-TRAITS = ("device", "stack", "pair", "cluster", "far-stack", "model", "few")  # members of Factors
+KINDS = (*fit.KINDS, "diffusion")
+TRAITS = ("device", "stack", "cluster", "model", "few")  # members of Factors
 LITTLE = 0.02  # band_unseen.c
 LEAVE = {"row": ("set", "row"), "set": ("set",), "campaign": ("set", "stack", "model", "device", "cluster"),
          "model": ("model",), "stack": ("stack",), "device": ("device",), "cluster": ("cluster",)}
-SLOPES = {"training": 0.02, "serving": 0.05, "collectives": 0.4}  # band.c, widening
+SLOPES = {"training": 0.02, "serving": 0.05, "collectives": 0.4, "diffusion": 0}  # band.c, widening_of
 
 
 def widening(kind, distance):
@@ -39,12 +40,11 @@ def unseen(rows, order, weight, distance):
     def lacks(*columns):
         code = codes(rows, columns)
         return (weight * (code[order] == code[:, None])).sum(1) / weight.sum(1) < LITTLE
-    device, stack, pair, cluster = lacks("device"), lacks("stack"), lacks("device", "stack"), lacks("cluster")
-    near = np.clip((6 - distance) / 2, 0, 1)
-    model = lacks("model") & (distance <= 4) & ~device & ~stack & ~pair
+    device, stack, cluster = lacks("device"), lacks("stack"), lacks("cluster")
+    model = lacks("model") & (distance <= 4)
     few = lacks("device", "stack", "model", "cluster") * np.maximum(
         2 / count_of(codes(rows, ("set", "stack", "device")), order, weight) - 1, 0)
-    return np.stack([device, stack, pair & ~device & ~stack, cluster & ~device, stack * (1 - near), model, few], 1)
+    return np.stack([device, stack, cluster & ~device, model, few], 1)
 
 
 def nearest(questions, distances):
@@ -93,7 +93,7 @@ def halves(campaigns, seed):
 def main():
     terms = fit.read_terms()
     weights = {name: weight for _, name, weight in terms}
-    for kind in fit.KINDS:
+    for kind in KINDS:
         rows = fit.read_answers(kind)
         with np.errstate(all="ignore"):
             questions = fit.Questions(kind, terms)
@@ -106,7 +106,10 @@ def main():
         cells = {(g, w): (group == g) & (leave == w) for g in np.unique(group) for w in leaves}
         say = sum(np.where(cell, 1 / np.sqrt(max(cell.sum(), 1)), 0) for cell in cells.values() if cell.sum() > 20)
         factors = np.exp(fitted(new, lacking[:, 0], say))
-        print(f"{kind}: " + ", ".join(f"{name} {factor:.2f}" for name, factor in zip(TRAITS, factors)))
+        sets = np.array([rows[i]["set"] for i in at])
+        without = np.exp([fitted(new[sets != one], lacking[sets != one, 0], say[sets != one]) for one in np.unique(sets)])
+        print(f"{kind}: " + ", ".join(f"{name} {factor:.2f} ({low:.2f} to {high:.2f})" for name, factor, low, high in
+                                      zip(TRAITS, factors, without.min(0), without.max(0))))
         found = {}
         for seed in range(6):
             half = halves([rows[i]["set"] + rows[i]["stack"] + rows[i]["device"] + rows[i]["model"] for i in at], seed)

@@ -15,6 +15,17 @@ mkdir -p "$work/mine/calibration/residuals" "$work/mine/scenarios"
 cd "$work" || exit 1
 mine=mine/calibration/residuals
 
+# --- The machine, whatever it is called ---
+
+sed 's/^name: .*/name: ours/' "$ORRERY_SHIPPED/topologies/clusters/dgx-a100-superpod.yaml" > ours.yaml
+band_of() { "$orrery" run megatron-sc21-1.7b --db none "$@" 2>&1 | sed -n 's/^  iteration  *[^(]*(/(/p'; }
+named=$(band_of)
+copied=$(band_of --set cluster.base=./ours.yaml --set cluster.max-nodes=64 --set 'cluster.power.rest-busy=3 kW')
+other=$(band_of --set cluster.base=./ours.yaml --set 'cluster.node.nic-bandwidth=100 Gb/s')
+echo "$named; $copied; $other" > said
+check "a copied machine has the same band, another one has another" \
+  '[ -n "$named" ] && [ "$named" = "$copied" ] && [ "$named" != "$other" ]'
+
 # --- Own rows ---
 
 band_width() { python3 -c "
