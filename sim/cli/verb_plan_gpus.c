@@ -41,6 +41,15 @@ typedef struct {
   OrrNode *point;             /* the scenario of its layout; NULL: no layout works */
 } Try;
 
+/* The days that decide: a measured run should be in time, too. */
+static double deciding_days(const Try *one) { return fmax(one->days, one->high); }
+
+/* Whether it is in time, for a line of a table. */
+static const char *verdict_of(const Try *one) {
+  if (deciding_days(one) <= days) return "in time";
+  return one->days <= days ? "the upper end of the band is too late" : "too slow";
+}
+
 static void clear_try(Try *one) { g_clear_pointer(&one->point, orr_node_free); }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Try, clear_try)
 
@@ -71,7 +80,7 @@ static void print_try(const Try *one, const char *why) {
         one->high > 0 ? g_strdup_printf("%.3g to %.3g", one->low, one->high) : g_strdup("none");
     g_autofree char *note = orr_uncertain_note_after(one->days, one->low, one->high, one->expected);
     printf("%8" G_GINT64_FORMAT "  %12.4g  %8.4g  %-18s  %s%s\n", one->gpus, one->tokens_per_s,
-           one->days, band, one->days <= days ? "in time" : "too slow", note);
+           one->days, band, verdict_of(one), note);
   }
   fflush(stdout); /* a search takes a while */
 }
@@ -125,14 +134,14 @@ static gboolean find(Search *search, gint64 per_node, Try *ret_found, GError **e
     if (size_at(i) * per_node > 1 << 20) return TRUE;
     if (!attempt(search, size_at(i) * per_node, &one, error)) return FALSE;
     high = i;
-    if (one.days <= days) break;
+    if (deciding_days(&one) <= days) break;
     low = i + 1;
   }
   take(&one, ret_found);
   while (low < high) {
     const guint middle = (low + high) / 2;
     if (!attempt(search, size_at(middle) * per_node, &one, error)) return FALSE;
-    if (one.days <= days) {
+    if (deciding_days(&one) <= days) {
       high = middle;
       take(&one, ret_found);
     } else {
@@ -163,8 +172,8 @@ static gboolean answer_one(const Search *search, const Try *found, GError **erro
   g_autofree char *note =
       orr_uncertain_note_after(found->days, found->low, found->high, found->expected);
   if (found->high > 0) printf(" (%.3g to %.3g%s, 80 %% band)", found->low, found->high, note);
-  if (found->high > days) printf("; the upper end of the band is too late");
-  printf("\n");
+  printf("; %s\n", found->high > 0 ? "its upper end is in time, too"
+                                   : "no band: the simulation alone decides");
   print_stack(search);
   return TRUE;
 }
@@ -185,7 +194,7 @@ static void print_machine(const Search *search, const char *machine, const Try *
   printf("%-24s %8" G_GINT64_FORMAT "  %8s  %-18s  %12s", machine, found->gpus, in_days, band,
          energy);
   if (search->asked.prices) printf("  %12s", cost);
-  printf("  %s\n", found->high > days ? "the upper end of the band is too late" : "in time");
+  printf("  %s\n", verdict_of(found));
 }
 
 /* All machines that are fast enough, in the order asked; what their layouts draw and cost is
@@ -287,7 +296,8 @@ const OrrCommand orr_verb_plan_gpus = {
     .usage = "--model NAME --cluster NAMES --tokens N --days X [--useful X] [--prices NAME] "
              "[--sequence N] [--db FILE]",
     .more = "Tries 1, 2, 3, 4, 6, 8, 12, ... nodes: for each number the fastest layout, as plan "
-            "training finds it. --useful is the fraction of the time that is training: 1 knows no "
+            "training finds it; the upper end of its error band must be in time. --useful is the "
+            "fraction of the time that is training: 1 knows no "
             "failures. Several machines, as --cluster dgx-h100-superpod,mi355x-roce or --devices "
             "h100-sxm,mi355x, are compared, each with the software that runs on it.",
     .options = options,

@@ -21,8 +21,9 @@
  *  4. Fewer requests meet the objectives the higher the rate. So a layout that fails at the rate
  *     that would bring it among the ORR_PLAN_BEST best fails at all higher ones.
  *
- *  5. The best layouts are then asked for the rate that holds with confidence. That rate orders
- *     them and sizes the fleet (plan_serving.c); a layout without one comes behind.
+ *  5. The best layouts are then asked for the rate that holds with confidence, as whole fleets of
+ *     up to eight cells, which `orrery plan rate` would answer alike. That rate orders them and
+ *     sizes the fleet (plan_serving.c); a layout without one comes behind.
  *  6. A trace is replayed end to end until there is a steady state (serving/fleet/steady.c), its
  *     times of arrival scaled to each rate that is tried.
  *

@@ -17,6 +17,9 @@ enum { LONE_REQUESTS = 2, BURST = 32, SEEDS = 2, LOOKS_PER_CHILD = 8, LEADERS = 
 static const double TOLERANCE = 0.05, CONFIDENCE = 0.9, STEP = 1.4;
 /* Of a layout's estimate: where its search begins. */
 static const double GUESS = 0.8;
+/* Cells of a fleet that are searched for the rate with confidence; of a larger fleet each has as
+ * much: what several share, a queue, changes little beyond. */
+enum { MOST_CELLS = 8 };
 /* Of the best layout's requests per GPU: layouts that serve less are of no interest. */
 static const double POOR = 0.25;
 
@@ -64,10 +67,10 @@ static void set_fault(OrrPlanLayout *layout, OrrPlanStatus status, const char *m
 
 /* --- A lone request, and a burst --- */
 
-static OrrNode *tree_of(const Search *search, const OrrPlanLayout *layout, const OrrPlanLoad *load,
-                        GError **error) {
+static OrrNode *tree_of(const Search *search, const OrrPlanLayout *layout, gint64 cells,
+                        const OrrPlanLoad *load, GError **error) {
   g_autoptr(OrrNode) tree =
-      orr_plan_serving_tree(search->library, search->asked, layout, 1, load, error);
+      orr_plan_serving_tree(search->library, search->asked, layout, cells, load, error);
   return tree && orr_field_set(&orr_scenario_table, tree, "engine", "fair", error)
              ? g_steal_pointer(&tree)
              : NULL;
@@ -76,7 +79,7 @@ static OrrNode *tree_of(const Search *search, const OrrPlanLayout *layout, const
 static OrrScenario *scenario_of(const Search *search, const OrrPlanLayout *layout,
                                 const OrrPlanLoad *load, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) tree = tree_of(search, layout, load, error);
+  g_autoptr(OrrNode) tree = tree_of(search, layout, 1, load, error);
   OrrScenario *scenario = tree ? orr_scenario_read(search->library, tree, diags) : NULL;
   if (tree && !scenario) orr_diags_check(diags, error);
   return scenario;
@@ -186,21 +189,26 @@ static OrrPlanBound bound_of(const OrrPlanServing *asked, const OrrCapacityPoint
   return first > further ? ORR_PLAN_BOUND_TTFT : ORR_PLAN_BOUND_TPOT;
 }
 
+/* One cell's part of a run of @cells. */
+static OrrPlanRate rate_of(const OrrCapacityPoint *point, gint64 cells) {
+  const OrrServingResult *result = &point->result;
+  const double n = (double)cells;
+  return (OrrPlanRate){.rate = point->rate / n,
+                       .meets = point->alone.meets,
+                       .fraction = orr_capacity_fraction(result),
+                       .goodput_rps = result->goodput_rps / n,
+                       .ttft_p99_s = result->ttft.p99,
+                       .tpot_p99_s = result->tpot.p99,
+                       .tpot_mean_s = result->tpot.mean,
+                       .output_tokens_per_s_per_gpu = result->output_tokens_per_s_per_gpu,
+                       .power_w = result->gpu_power_mean_w / n,
+                       .cost_per_million_output_tokens = result->cost_per_million_output_tokens};
+}
+
 /* Only runs with a steady state: the others have no figures. */
 static void note_rate(OrrPlanLayout *layout, const OrrCapacityPoint *point) {
-  const OrrServingResult *result = &point->result;
-  if (!point->is_steady || layout->n_rates == ORR_PLAN_MOST_RATES) return;
-  layout->rates[layout->n_rates++] =
-      (OrrPlanRate){.rate = point->rate,
-                    .meets = point->alone.meets,
-                    .fraction = orr_capacity_fraction(result),
-                    .goodput_rps = result->goodput_rps,
-                    .ttft_p99_s = result->ttft.p99,
-                    .tpot_p99_s = result->tpot.p99,
-                    .tpot_mean_s = result->tpot.mean,
-                    .output_tokens_per_s_per_gpu = result->output_tokens_per_s_per_gpu,
-                    .power_w = result->gpu_power_mean_w,
-                    .cost_per_million_output_tokens = result->cost_per_million_output_tokens};
+  if (point->is_steady && layout->n_rates < ORR_PLAN_MOST_RATES)
+    layout->rates[layout->n_rates++] = rate_of(point, 1);
 }
 
 /* What the lowest rate that fails misses. */
@@ -226,19 +234,19 @@ static void take_capacity(const OrrPlanServing *asked, OrrPlanLayout *layout,
     if (layout->rates[i].rate == best->rate) layout->at = layout->rates[i];
 }
 
-/* The search of @query on @layout, which it completes, from @start. NULL: the layout has the
- * reason. */
-static OrrCapacity *find(const Search *search, OrrPlanLayout *layout, OrrCapacityQuery *query,
-                         double start) {
+/* The search of @query on @cells of @layout, which it completes, from @start. NULL: the layout has
+ * the reason. */
+static OrrCapacity *find(const Search *search, OrrPlanLayout *layout, gint64 cells,
+                         OrrCapacityQuery *query, double start) {
   const OrrPlanLoad load = {.rate = start > 0 ? start : 1};
   query->fraction = search->asked->fraction;
   query->tolerance = TOLERANCE;
   query->step = STEP;
   query->seeds = SEEDS;
   query->in_process = TRUE;
-  query->world = world_of(search, layout);
+  query->world = cells == 1 ? world_of(search, layout) : NULL;
   g_autoptr(GError) error = NULL;
-  g_autoptr(OrrNode) tree = tree_of(search, layout, &load, &error);
+  g_autoptr(OrrNode) tree = tree_of(search, layout, cells, &load, &error);
   OrrCapacity *capacity = tree ? orr_capacity_find(search->library, tree, query, &error) : NULL;
   if (capacity) return capacity;
   const gboolean is_document = g_error_matches(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
@@ -253,22 +261,36 @@ static OrrCapacity *find(const Search *search, OrrPlanLayout *layout, OrrCapacit
 
 static void measure(const Search *search, OrrPlanLayout *layout, double least) {
   OrrCapacityQuery query = {.least = least};
-  g_autoptr(OrrCapacity) capacity = find(search, layout, &query, GUESS * layout->estimate_rps);
+  g_autoptr(OrrCapacity) capacity = find(search, layout, 1, &query, GUESS * layout->estimate_rps);
   layout->n_rates = 0;
   if (capacity) take_capacity(search->asked, layout, capacity, least);
 }
 
-/* The rate that holds with confidence, of a layout that is among the best. */
+/* What counts from now on, and the last of the layout's rates: replicas share what arrives, so a
+ * fleet serves more than its cells do apart. */
+static void take_fleet(const OrrCapacityPoint *best, gint64 cells, OrrPlanLayout *layout) {
+  layout->at = rate_of(best, cells);
+  layout->rate = layout->at.rate;
+  if (layout->n_rates == ORR_PLAN_MOST_RATES) layout->n_rates--;
+  layout->rates[layout->n_rates++] = layout->at;
+}
+
+/* The rates, also with confidence, of the whole fleet of a layout that is among the best: what
+ * `orrery plan rate` finds for it. */
 static void assure(const Search *search, OrrPlanLayout *layout) {
-  OrrCapacityQuery query = {.confidence = CONFIDENCE, .known = {layout->rate, layout->fails}};
-  g_autoptr(OrrCapacity) capacity = find(search, layout, &query, layout->rate);
-  if (!capacity) return;
-  const OrrCapacityPoint *own = &g_array_index(capacity->points, OrrCapacityPoint, 0);
-  const gboolean is_known = own->band.quality != ORR_BAND_NONE;
-  layout->sure_rate = is_known ? capacity->sure.meets : NAN;
-  layout->ttft_factor = own->band.factors[ORR_LIMIT_TTFT];
-  layout->tpot_factor = own->band.factors[ORR_LIMIT_TPOT];
-  layout->is_weak = own->band.quality == ORR_BAND_WEAK;
+  const gint64 cells = CLAMP(layout->replicas, 1, MOST_CELLS);
+  OrrCapacityQuery query = {.confidence = CONFIDENCE};
+  if (cells == 1) query.known = (OrrCapacityRange){layout->rate, layout->fails};
+  g_autoptr(OrrCapacity) capacity =
+      find(search, layout, cells, &query, (double)cells * layout->rate);
+  const OrrCapacityPoint *best = capacity ? orr_capacity_best(capacity) : NULL;
+  if (!best) return;
+  take_fleet(best, cells, layout);
+  const gboolean is_known = best->band.quality != ORR_BAND_NONE;
+  layout->sure_rate = is_known ? capacity->sure.meets / (double)cells : NAN;
+  layout->ttft_factor = best->band.factors[ORR_LIMIT_TTFT];
+  layout->tpot_factor = best->band.factors[ORR_LIMIT_TPOT];
+  layout->is_weak = best->band.quality == ORR_BAND_WEAK;
   layout->is_assured = TRUE;
 }
 

@@ -93,8 +93,10 @@ typedef struct {
   ORR_FIELD_REAL(RateRow, key_, member_, ORR_UNIT_##unit_, NULL, sentence_)
 
 const OrrFieldTable orr_plan_rate_table = ORR_FIELDS(
-    "plan_rate", "One row per rate that plan serving tried on a layout.", RateRow,
-    ORR_FIELD_INT(RateRow, "layout", layout, NULL, "The layout's number."),
+    "plan_rate",
+    "One row per rate that plan serving tried on a layout; of the best layouts the last one is a "
+    "cell's part of its fleet's rate.",
+    RateRow, ORR_FIELD_INT(RateRow, "layout", layout, NULL, "The layout's number."),
     RATE("rate-rps", of.rate, NONE, "Requests per second that arrive at the cell."),
     ORR_FIELD_BOOL(RateRow, "meets", of.meets, NULL, "Whether the objectives are met."),
     RATE("fraction", of.fraction, FRACTION, "Fraction of the requests within the objectives."),
@@ -156,6 +158,7 @@ static char *question_text(const OrrPlanServing *asked, guint n_layouts) {
   say(map, "fraction", "%.17g", asked->fraction);
   say(map, "exhaustive", "%s", asked->exhaustive ? "true" : "false");
   say(map, "layouts", "%u", n_layouts);
+  say(map, "best", "by whole fleets"); /* as rows of the best layouts are stored */
   return orr_yaml_text(map);
 }
 
@@ -215,13 +218,16 @@ static void recall_sure(char **cells, GArray *layouts) {
   layout->tpot_factor = number(cells[3]);
   layout->is_weak = number(cells[4]) > 0;
   layout->is_assured = TRUE;
+  if (layout->n_rates == 0) return;
+  layout->at = layout->rates[layout->n_rates - 1]; /* as add_rows stores it */
+  layout->rate = layout->at.rate;
 }
 
 static void recall_rate(char **cells, GArray *layouts) {
   const guint index = (guint)number(cells[0]);
   if (index >= layouts->len) return;
   OrrPlanLayout *layout = &g_array_index(layouts, OrrPlanLayout, index);
-  if (layout->n_rates == ORR_PLAN_MOST_RATES) return;
+  if (layout->n_rates == ORR_PLAN_MOST_RATES) layout->n_rates--;
   OrrPlanRate *rate = &layout->rates[layout->n_rates++];
   double *const members[] = {&rate->rate,
                              &rate->fraction,
@@ -340,8 +346,10 @@ static gboolean add_rows(OrrStore *store, const OrrPlanServing *asked, guint ind
                          const OrrPlanLayout *layout, GError **error) {
   const SureRow sure = {index, layout->sure_rate, layout->ttft_factor, layout->tpot_factor,
                         layout->is_weak};
-  return layout->is_assured ? orr_store_add_row(store, &orr_plan_sure_table, &sure, error)
-                            : add_layout(store, asked, index, layout, error);
+  if (!layout->is_assured) return add_layout(store, asked, index, layout, error);
+  const RateRow rate = {index, layout->at}; /* of one cell of the fleet */
+  return orr_store_add_row(store, &orr_plan_rate_table, &rate, error) &&
+         orr_store_add_row(store, &orr_plan_sure_table, &sure, error);
 }
 
 gboolean orr_plan_serving_store_layout(OrrStore *store, gint64 run, const OrrPlanServing *asked,

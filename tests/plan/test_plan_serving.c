@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "sim/import/launch/launch_form.h"
+#include "sim/sweep/capacity.h"
 #include "tests/base/test_size.h"
 #include "tests/plan/plan_fixture.h"
 
@@ -173,6 +174,48 @@ static void test_prefix_late(void) {
   search(library, &asked, layouts);
   g_assert_cmpint(at(layouts, 0)->status, ==, ORR_PLAN_MEASURED);
   g_assert_cmpfloat(at(layouts, 0)->rate, >, 0);
+}
+
+/* --- The fleet --- */
+
+/* The highest rate of one cell that meets the objectives; the last of the rates is the fleet's. */
+static double cell_rate(const OrrPlanLayout *layout) {
+  double most = 0;
+  for (guint i = 0; i + 1 < layout->n_rates; i++)
+    if (layout->rates[i].meets) most = fmax(most, layout->rates[i].rate);
+  return most;
+}
+
+/* Of a fleet of two, plan says what `plan rate` says of it from the same rate on: by the simulation
+ * alone, and with confidence. Two cells that share what arrives serve no less than both apart. */
+static void test_fleet(void) {
+  OrrLibrary *library = shared_library();
+  OrrPlanServing asked = question("vllm-0.19");
+  const OrrCapacityQuery query = {
+      .fraction = asked.fraction, .tolerance = 0.05, .step = 1.4, .seeds = 2, .confidence = 0.9};
+  guint n = 0;
+  asked.gpus = 2;
+  asked.is_whole = TRUE;
+  g_autoptr(GArray) layouts = layouts_of(library, &asked);
+  search(library, &asked, layouts);
+  for (guint i = 0; i < layouts->len; i++) {
+    const OrrPlanLayout *layout = at(layouts, i);
+    const OrrPlanLoad load = {.rate = 2 * cell_rate(layout)};
+    g_autoptr(GError) error = NULL;
+    if (layout->replicas != 2 || !layout->is_assured) continue;
+    g_autoptr(OrrNode) tree = orr_plan_serving_tree(library, &asked, layout, 2, &load, &error);
+    g_assert_no_error(error);
+    orr_field_set(&orr_scenario_table, tree, "engine", "fair", &error);
+    g_assert_no_error(error);
+    g_autoptr(OrrCapacity) fleet = orr_capacity_find(library, tree, &query, &error);
+    g_assert_no_error(error);
+    g_assert_cmpfloat_with_epsilon(2 * layout->rate, fleet->alone.meets, 1e-9);
+    g_assert_cmpfloat_with_epsilon(2 * layout->sure_rate, fleet->sure.meets, 1e-9);
+    g_assert_cmpfloat(layout->rate, ==, layout->at.rate);
+    g_assert_cmpfloat(layout->rate, >=, 0.94 * cell_rate(layout));
+    n++;
+  }
+  g_assert_cmpuint(n, >, 0);
 }
 
 /* --- Sizes --- */
@@ -387,6 +430,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/plan-serving/pools", test_pools);
   g_test_add_func("/plan-serving/formats", test_formats);
   g_test_add_func("/plan-serving/machines", test_machines);
+  g_test_add_func("/plan-serving/fleet", test_fleet);
   g_test_add_func("/plan-serving/sizes", test_sizes);
   g_test_add_func("/plan-serving/sure-first", test_sure_first);
   g_test_add_func("/plan-serving/exhaustive-gpus", test_exhaustive_gpus);
