@@ -8,7 +8,7 @@
  * other half to the coverage that docs/modelling/bands.md prints.
  *
  * A good band has seen its device, its software, both together, its network, and what else has a
- * factor. Then it needs several sources: bands of one campaign hold least, whatever their width.
+ * factor. Then it needs several sources: bands that rest on many campaigns hold most.
  * Two campaigns of equal weight, and four of one model each, were chosen on half of the sets and
  * hold on the other half. Runs of the very model, software, device and machine need no others.
  */
@@ -64,34 +64,34 @@ static double share_of(const OrrBands *bands, const GArray *near, const OrrLiken
   return sum > 0 ? shared / sum : 0;
 }
 
-/* How many campaigns of equal weight the weights are worth (Kish 1965, Survey Sampling), where
- * @by_model makes each model of a campaign one of its own. */
-static double campaigns_of(const OrrBands *bands, const GArray *near, gboolean by_model) {
-  const OrrBandNear *rows = (const OrrBandNear *)(const void *)near->data;
-  g_autofree guint *first = g_new(guint, near->len + 1); /* the first row of each row's campaign */
-  double sum = 0, squares = 0;
+/* How many campaigns of equal weight the weights are worth (Kish 1965, Survey Sampling), and how
+ * many where each model of a campaign is one of its own. */
+static void count_sources(const OrrBands *bands, const GArray *near, double *ret_campaigns,
+                          double *ret_models) {
+  double sum = 0, campaigns = 0, models = 0;
   for (guint i = 0; i < near->len; i++) {
-    const OrrResidual *a = orr_band_residual(bands, rows[i].row);
-    for (first[i] = 0; first[i] < i; first[i]++) {
-      const OrrResidual *b = orr_band_residual(bands, rows[first[i]].row);
-      if (orr_band_is_same_campaign(a, b) && (!by_model || a->likeness.model == b->likeness.model))
-        break;
+    const OrrBandNear *one = &g_array_index(near, OrrBandNear, i);
+    const OrrResidual *a = orr_band_residual(bands, one->row);
+    sum += one->weight;
+    for (guint k = 0; k <= i; k++) {
+      const OrrBandNear *other = &g_array_index(near, OrrBandNear, k);
+      const OrrResidual *b = orr_band_residual(bands, other->row);
+      if (!orr_band_is_same_campaign(a, b)) continue;
+      const double both = (k < i ? 2 : 1) * one->weight * other->weight;
+      campaigns += both;
+      models += a->likeness.model == b->likeness.model ? both : 0;
     }
   }
-  for (guint i = 0; i < near->len; i++) {
-    sum += rows[i].weight;
-    for (guint k = 0; k < near->len; k++)
-      if (first[i] == first[k]) squares += rows[i].weight * rows[k].weight;
-  }
-  return squares > 0 ? sum * sum / squares : 1;
+  *ret_campaigns = campaigns > 0 ? sum * sum / campaigns : 1;
+  *ret_models = models > 0 ? sum * sum / models : 1;
 }
 
 #define OFFSET(member_) offsetof(OrrLikenessRow, member_)
 
 typedef struct {
   gboolean device, stack, model, cluster, transport; /* whether a near row of some weight has it */
-  gboolean pair, trained; /* software and device together; model and software together */
-  double own;             /* weight of rows that share model, software, device and cluster */
+  gboolean pair, ran; /* software and device together; model and software together */
+  double own;         /* weight of rows that share model, software, device and cluster */
   double n_campaigns, n_of_models;
 } Seen;
 
@@ -100,19 +100,18 @@ static Seen look(const OrrBands *bands, const GArray *near, const OrrLikenessRow
                       model[] = {OFFSET(model), 0}, cluster[] = {OFFSET(cluster), 0},
                       transport[] = {OFFSET(transport), 0},
                       pair[] = {OFFSET(device), OFFSET(stack), 0},
-                      trained[] = {OFFSET(model), OFFSET(stack), 0},
+                      ran[] = {OFFSET(model), OFFSET(stack), 0},
                       own[] = {OFFSET(device), OFFSET(stack), OFFSET(model), OFFSET(cluster)};
-  return (Seen){.device = share_of(bands, near, asked, device) >= LITTLE,
-                .stack = share_of(bands, near, asked, stack) >= LITTLE,
-                .model = share_of(bands, near, asked, model) >= LITTLE,
-                .cluster = share_of(bands, near, asked, cluster) >= LITTLE,
-                .transport =
-                    !*asked->transport || share_of(bands, near, asked, transport) >= LITTLE,
-                .pair = share_of(bands, near, asked, pair) >= LITTLE,
-                .trained = share_of(bands, near, asked, trained) >= LITTLE,
-                .own = share_of(bands, near, asked, own),
-                .n_campaigns = campaigns_of(bands, near, FALSE),
-                .n_of_models = campaigns_of(bands, near, TRUE)};
+  Seen seen = {.device = share_of(bands, near, asked, device) >= LITTLE,
+               .stack = share_of(bands, near, asked, stack) >= LITTLE,
+               .model = share_of(bands, near, asked, model) >= LITTLE,
+               .cluster = share_of(bands, near, asked, cluster) >= LITTLE,
+               .transport = !*asked->transport || share_of(bands, near, asked, transport) >= LITTLE,
+               .pair = share_of(bands, near, asked, pair) >= LITTLE,
+               .ran = share_of(bands, near, asked, ran) >= LITTLE,
+               .own = share_of(bands, near, asked, own)};
+  count_sources(bands, near, &seen.n_campaigns, &seen.n_of_models);
+  return seen;
 }
 
 static double wider_of(const Factors *factors, const Seen *seen, double distance) {
@@ -150,7 +149,7 @@ OrrBandUnseen orr_band_unseen(const OrrBands *bands, const GArray *near,
       unseen.few = lacks[i].text;
       unseen.is_seen = FALSE;
     }
-  if (seen.model && seen.stack && !seen.trained)
+  if (seen.model && seen.stack && !seen.ran)
     unseen.few = "no measured run of this model with this software";
   return unseen;
 }
