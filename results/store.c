@@ -149,11 +149,10 @@ static gboolean check_own_tables(const OrrStore *store, GError **error) {
                             &n_views, error))
     return FALSE;
   if (n_views == 0) return TRUE;
-  g_set_error(
-      error, ORR_FAULT, ORR_FAULT_RESOURCE,
+  return orr_fault_set(
+      error, ORR_FAULT_RESOURCE,
       "%s: was not made by Orrery: 'run', 'param' or 'metric_def' is a view in it, not a table",
       store->path);
-  return FALSE;
 }
 
 /* An earlier check can have seen the file empty while another process was creating the database,

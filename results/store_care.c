@@ -69,11 +69,10 @@ static gboolean check_names(const OrrStore *store, const OrrAnswer *tables, GErr
     const char *name = ((char **)tables->rows->pdata[r])[0];
     if (orr_store_is_table_name(name)) continue;
     g_autofree char *shown = g_strescape(name, NULL);
-    g_set_error(
-        error, ORR_FAULT, ORR_FAULT_RESOURCE,
+    return orr_fault_set(
+        error, ORR_FAULT_RESOURCE,
         "%s: table '%s' cannot be a file: want letters, digits, '_' and '-'; nothing was exported",
         store->path, shown);
-    return FALSE;
   }
   return TRUE;
 }

@@ -18,12 +18,11 @@ static int find_axis(const char *name) {
 }
 
 static gboolean refuse_order(const char *order, GError **error) {
-  g_set_error(
-      error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+  return orr_fault_set(
+      error, ORR_FAULT_DOCUMENT,
       "'%s' is not an order of ranks: it must name each of tp, cp, dp, pp once, the fastest first, "
       "joined by '-' (e.g. tp-cp-dp-pp), and may name ep once, after tp (tp-cp-ep-dp-pp)",
       order);
-  return FALSE;
 }
 
 static gboolean check_sizes(const gint64 size[ORR_N_AXES], GError **error) {

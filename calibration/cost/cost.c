@@ -40,13 +40,11 @@ static gboolean take_device(OrrCostModel *model, const OrrDevice *device, GError
     model->has_peak[d] = orr_device_peak_flops(model->device, (OrrDtype)d) > 0;
   }
   if (model->peak_flops[ORR_BF16] <= 0 || model->device->memory_bytes_per_s <= 0 ||
-      model->device->sms <= 0) {
-    g_set_error(
-        error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+      model->device->sms <= 0)
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
         "device %s: needs a peak rate (bf16, fp16 or fp32), a memory bandwidth and a number of SMs",
         model->device->name ? model->device->name : "?");
-    return FALSE;
-  }
   for (int d = 0; d < ORR_N_DTYPES; d++)
     if (model->peak_flops[d] <= 0) model->peak_flops[d] = model->peak_flops[ORR_BF16];
   return TRUE;

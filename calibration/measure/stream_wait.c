@@ -11,11 +11,10 @@ static gboolean may_wait(const OrrStreamCalls *calls, gpointer user, int stream,
                          double limit_s, GError **error) {
   if (!calls->is_hopeful(user, stream, error)) return FALSE;
   if (calls->now_us(user) <= until_us) return TRUE;
-  g_set_error(
-      error, ORR_FAULT, ORR_FAULT_RESOURCE,
+  return orr_fault_set(
+      error, ORR_FAULT_RESOURCE,
       "work on the GPU did not end in %g s: the GPU hangs, or a rank failed without reporting it",
       limit_s);
-  return FALSE;
 }
 
 /* Polls short calls at once, so that they are not delayed, and long ones less often, so that

@@ -47,10 +47,9 @@ static gboolean add_family(GPtrArray *families, const char *name, GError **error
     g_autofree const char **names = orr_registry_names(&orr_measure_registry);
     const char *nearest = orr_diag_nearest_word(name, names);
     g_autofree char *all = g_strjoinv(", ", (char **)names);
-    g_set_error(
-        error, ORR_FAULT, ORR_FAULT_USAGE, "unknown family of microkernels '%s'%s%s%s (known: %s)",
-        name, nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", all);
-    return FALSE;
+    return orr_fault_set(
+        error, ORR_FAULT_USAGE, "unknown family of microkernels '%s'%s%s%s (known: %s)", name,
+        nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", all);
   }
   if (!g_ptr_array_find(families, family, NULL)) g_ptr_array_add(families, (gpointer)family);
   return TRUE;

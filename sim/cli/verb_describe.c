@@ -139,11 +139,10 @@ static gboolean check_query(const char *kind, GError **error) {
                          "--prices and --collective print different things: give one");
   if (strcmp(kind, "cluster") == 0 && (query.collective || (!query.algorithm && !query.size)))
     return TRUE;
-  g_set_error(
-      error, ORR_FAULT, ORR_FAULT_USAGE,
+  return orr_fault_set(
+      error, ORR_FAULT_USAGE,
       "--collective, --algorithm, --size, --prices and --set are for clusters; --algorithm and "
       "--size need --collective");
-  return FALSE;
 }
 
 static int describe_document(const char *kind, OrrLibrary *library, const char *name,

@@ -11,11 +11,10 @@ gboolean orr_slurm_check(GError **error) {
   for (guint i = 0; i < G_N_ELEMENTS(programs); i++) {
     g_autofree char *path = g_find_program_in_path(programs[i]);
     if (path) continue;
-    g_set_error(
-        error, ORR_FAULT, ORR_FAULT_RESOURCE,
+    return orr_fault_set(
+        error, ORR_FAULT_RESOURCE,
         "Slurm is not installed: no %s in PATH; --executor local runs the sweep on this machine",
         programs[i]);
-    return FALSE;
   }
   return TRUE;
 }

@@ -211,14 +211,12 @@ static gboolean begin_store(Sweep *sweep, GError **error) {
   if ((order->resume || order->run) && !orr_sweep_store_find(sweep->store, sweep->plan, order->run,
                                                              &report->sweep, &n_points, error))
     return FALSE;
-  if (order->resume && report->sweep == 0 && !order->begin) {
-    g_set_error(
-        error, ORR_FAULT, ORR_FAULT_USAGE,
+  if (order->resume && report->sweep == 0 && !order->begin)
+    return orr_fault_set(
+        error, ORR_FAULT_USAGE,
         "--resume: %s has no sweep of this document; if the document was changed, run without "
         "--resume",
         order->db);
-    return FALSE;
-  }
   if (report->sweep != 0)
     return orr_sweep_store_visit(sweep->store, report->sweep, n_points, recall_point, sweep, error);
   report->sweep = order->run;

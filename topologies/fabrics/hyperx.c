@@ -68,13 +68,11 @@ static gint64 n_neighbours(const Plan *plan) {
 static gboolean check(const Plan *plan, gint64 port_links, GError **error) {
   const Params *params = plan->params;
   const gint64 used = params->hosts * port_links + n_neighbours(plan) * params->cables;
-  if (used > params->radix) {
-    g_set_error(
-        error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+  if (used > params->radix)
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
         "a switch with " I64 " NICs and " I64 " cables needs " I64 " ports, but radix is " I64,
         params->hosts * port_links, n_neighbours(plan) * params->cables, used, params->radix);
-    return FALSE;
-  }
   if (n_switches(plan) * params->hosts >= plan->n_ports && n_switches(plan) <= 1000000) return TRUE;
   return orr_fault_set(error, ORR_FAULT_DOCUMENT,
                        "shape %s has " I64 " switches of " I64 " ports, but " I64

@@ -40,12 +40,11 @@ static gboolean choose(const void *data, const OrrPlacementRequest *request, gin
                            "job %s: '%s' is neither a GPU nor a range of GPUs (3, or 0-7)",
                            request->job, *text);
     if (last >= request->n_gpus) { /* before any counting: a range can name 2^63 GPUs */
-      g_set_error(
-          error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+      return orr_fault_set(
+          error, ORR_FAULT_DOCUMENT,
           "job %s: '%s' names GPUs that do not exist (the cluster has GPUs 0 to %" G_GINT64_FORMAT
           ")",
           request->job, *text, request->n_gpus - 1);
-      return FALSE;
     }
     for (gint64 gpu = first; gpu <= last; gpu++, found++)
       if (found < n) ret_gpus[found] = gpu;

@@ -8,17 +8,7 @@
 
 static const OrrLaunchDialect *const own = &orr_dialect_accelerate;
 
-static gint64 count(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
-  return orr_launch_config_count(draft, own, key, fallback);
-}
-
-static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
-  return orr_launch_draft_is_on(draft, own, key);
-}
-
-static void settle(OrrLaunchDraft *draft, const char *keys) {
-  orr_launch_draft_settle(draft, own, keys);
-}
+#include "sim/import/launch/own_keys.inc"
 
 /* num_processes counts the GPUs of all machines. */
 static void set_machine(OrrLaunchDraft *draft) {

@@ -8,13 +8,7 @@
 
 static const OrrLaunchDialect *const own = &orr_dialect_megatron;
 
-static gint64 number(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
-  return orr_launch_draft_int(draft, own, key, fallback);
-}
-
-static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
-  return orr_launch_draft_is_on(draft, own, key);
-}
+#include "sim/import/launch/own_keys.inc"
 
 static gboolean is_value(OrrLaunchDraft *draft, const char *key, const char *value) {
   const char *text = orr_launch_draft_value(draft, own, key);
@@ -25,10 +19,6 @@ static gboolean is_value(OrrLaunchDraft *draft, const char *key, const char *val
 static void set_from(OrrLaunchDraft *draft, const char *path, const char *value, const char *key) {
   const OrrLaunchSetting *source = orr_launch_draft_find(draft, own, key);
   if (source) orr_launch_draft_set(draft, path, value, source, NULL);
-}
-
-static void settle(OrrLaunchDraft *draft, const char *keys) {
-  orr_launch_draft_settle(draft, own, keys);
 }
 
 static void set_number(OrrLaunchDraft *draft, const char *path, gint64 value, const char *key) {

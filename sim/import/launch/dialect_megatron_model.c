@@ -11,19 +11,13 @@
 
 static const OrrLaunchDialect *const own = &orr_dialect_megatron;
 
+#include "sim/import/launch/own_keys.inc"
+
 /* The dimensions that a launch line always decides. 0: unknown. */
 typedef struct {
   gint64 layers, hidden, heads, kv_heads, ffn, vocab;
   gint64 experts, topk, expert_ffn, kv_rank;
 } Shape;
-
-static gint64 number(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
-  return orr_launch_draft_int(draft, own, key, fallback);
-}
-
-static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
-  return orr_launch_draft_is_on(draft, own, key);
-}
 
 /* Sets a line from the setting of @key, or with a remark where the input does not have it. */
 static void set(OrrLaunchDraft *draft, const char *path, const char *value, const char *key,

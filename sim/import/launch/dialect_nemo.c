@@ -12,9 +12,7 @@
 
 static const OrrLaunchDialect *const own = &orr_dialect_nemo;
 
-static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
-  return orr_launch_draft_is_on(draft, own, key);
-}
+#include "sim/import/launch/own_keys.inc"
 
 static void set_precision(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "trainer.precision");

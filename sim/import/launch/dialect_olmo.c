@@ -8,20 +8,10 @@
 
 static const OrrLaunchDialect *const own = &orr_dialect_olmo;
 
-static gint64 count(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
-  return orr_launch_config_count(draft, own, key, fallback);
-}
-
-static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
-  return orr_launch_draft_is_on(draft, own, key);
-}
+#include "sim/import/launch/own_keys.inc"
 
 static gboolean says(OrrLaunchDraft *draft, const char *key, const char *value) {
   return orr_launch_config_says(draft, own, key, value);
-}
-
-static void settle(OrrLaunchDraft *draft, const char *keys) {
-  orr_launch_draft_settle(draft, own, keys);
 }
 
 static void put(OrrLaunchDraft *draft, const char *path, const char *value, const char *key,

@@ -7,6 +7,8 @@
 
 static const OrrLaunchDialect *const own = &orr_dialect_olmo_core;
 
+#include "sim/import/launch/own_keys.inc"
+
 static const OrrLaunchWordPair known[] = {
     {"olmo3_32B", "olmo-3-32b"},   {"llama2_7B", "llama-2-7b"},       {"llama2_13B", "llama-2-13b"},
     {"llama2_70B", "llama-2-70b"}, {"llama3_1B", "llama-3.2-1b"},     {"llama3_8B", "llama-3-8b"},
@@ -22,10 +24,6 @@ static const struct {
               {"olmo2_7B", "4096", "32", "32", "32", "11008"},
               {"olmo2_13B", "5120", "40", "40", "40", "13824"},
               {"olmo2_32B", "5120", "64", "40", "8", "27648"}};
-
-static gint64 count(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
-  return orr_launch_config_count(draft, own, key, fallback);
-}
 
 static void put(OrrLaunchDraft *draft, const char *path, const char *value,
                 const OrrLaunchSetting *source) {

@@ -26,10 +26,9 @@ OrrLaunchSource *orr_launch_form_add_text(OrrLaunchDraft *draft, const char *nam
 static gboolean check_text(const char *path, const char *text, gsize length, GError **error) {
   const gboolean is_text = strlen(text) == length && g_utf8_validate(text, (gssize)length, NULL);
   if (is_text && length > 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: %s", path,
-              length == 0 ? "the file is empty"
-                          : "not a text in UTF-8: a launch line or a config was expected");
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT, "%s: %s", path,
+                       length == 0 ? "the file is empty"
+                                   : "not a text in UTF-8: a launch line or a config was expected");
 }
 
 gboolean orr_launch_form_add_file(OrrLaunchDraft *draft, const char *path, GError **error) {

@@ -395,14 +395,12 @@ static void add_cable_list(GString *text, const OrrFabricGraph *graph) {
 }
 
 static gboolean write_cables(OrrFabricShape *shape, const OrrFabricGraph *graph, GError **error) {
-  if (graph->n_parts > 1) {
-    g_set_error(
-        error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+  if (graph->n_parts > 1)
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
         "the fabric is %u rails that no cable joins, but they are not alike: neither a "
         "fabric of rails nor one of cables by name describes it (--choose SWITCH takes one)",
         graph->n_parts);
-    return FALSE;
-  }
   GString *text = g_string_new("  kind: custom\n");
   add_hosts(text, graph);
   add_cable_list(text, graph);

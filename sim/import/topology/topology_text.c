@@ -23,8 +23,7 @@ char *orr_topology_text(const char *format, const OrrCluster *cluster, GError **
   g_ptr_array_add(names, NULL);
   const char *nearest = orr_diag_nearest_word(format, (const char *const *)names->pdata);
   g_autofree char *known = g_strjoinv(", ", (char **)names->pdata);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--as: unknown format '%s'%s%s%s (known: %s)",
-              format, nearest ? ": did you mean '" : "", nearest ? nearest : "",
-              nearest ? "'?" : "", known);
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_USAGE, "--as: unknown format '%s'%s%s%s (known: %s)",
+                        format, nearest ? ": did you mean '" : "", nearest ? nearest : "",
+                        nearest ? "'?" : "", known);
 }

@@ -114,10 +114,9 @@ static void add_end(const Writer *writer, guint from, guint port, guint to, guin
 }
 
 static gboolean refuse(double rate, const char *what, GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "--as ibnetdiscover: %s of %.6g Gb/s has no InfiniBand width and speed", what,
-              rate * 8 / 1e9);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "--as ibnetdiscover: %s of %.6g Gb/s has no InfiniBand width and speed",
+                       what, rate * 8 / 1e9);
 }
 
 static gboolean add_cables(const Writer *writer, GError **error) {

@@ -119,11 +119,10 @@ static void add_level(GString *text, const Level *level, guint l, gboolean as_ya
 }
 
 static char *refuse(const OrrCluster *cluster, GError **error) {
-  g_set_error(
-      error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+  return orr_fault_null(
+      error, ORR_FAULT_DOCUMENT,
       "--as slurm: %s is not a tree of switches (%s): Slurm's topology.conf has no words for it",
       cluster->name, cluster->fabric.entry->name);
-  return NULL;
 }
 
 /* The machine that the fabric was built for, whose nodes NVLink does not join. */

@@ -33,10 +33,9 @@ double orr_serving_work_littles_law_error(const OrrServingWork *work) {
 gboolean orr_serving_run_check_law(const OrrServingRun *run, GError **error) {
   const double off = orr_serving_work_littles_law_error(run->work);
   if (off <= 1e-9) return TRUE;
-  g_set_error(
-      error, ORR_FAULT, ORR_FAULT_INTERNAL,
+  return orr_fault_set(
+      error, ORR_FAULT_INTERNAL,
       "the requests' times do not add up to their number over time (Little's law): %.3g off", off);
-  return FALSE;
 }
 
 static gboolean is_full(const OrrServingWork *work) {
