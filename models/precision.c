@@ -118,6 +118,12 @@ const OrrPrecisionRecipe *orr_precision_recipe(OrrPrecision precision) {
   return &recipes[precision == ORR_PRECISION_FP8 ? ORR_PRECISION_FP8_CURRENT : precision];
 }
 
+const OrrPrecisionRecipe *orr_precision_plain(OrrDtype storage) {
+  return orr_precision_recipe(storage == ORR_FP16   ? ORR_PRECISION_FP16
+                              : storage == ORR_FP32 ? ORR_PRECISION_FP32
+                                                    : ORR_PRECISION_BF16);
+}
+
 gboolean orr_precision_casts(const OrrPrecisionRecipe *recipe) {
   return recipe && recipe->cast_bytes > 0;
 }

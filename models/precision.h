@@ -55,6 +55,8 @@ typedef struct {
 
 extern const char *const orr_precision_words[]; /* "fp16", "bf16", ..., NULL, by OrrPrecision */
 const OrrPrecisionRecipe *orr_precision_recipe(OrrPrecision precision);
+/* The recipe whose products have the storage format, too. */
+const OrrPrecisionRecipe *orr_precision_plain(OrrDtype storage);
 
 /* Whether products of linear layers run in another format than the storage format. */
 gboolean orr_precision_casts(const OrrPrecisionRecipe *recipe); /* NULL: no */

@@ -7,6 +7,7 @@
  * work in: h, or the latent width.
  *
  *   router        GEMM  t x E over h
+ *   [router-cast  in the backward, 16 t h bytes: where it multiplies in fp32]
  *   router-topk   softmax or sigmoid in fp32 and the choice: 3 t E of 4 bytes
  *   [latent-down  GEMM  t x w over h]
  *   shared experts, on all tokens as an MLP: fc1, activation, fc2 (between their own gather and sum
@@ -16,6 +17,7 @@
  *   [etp-all-gather  what etp ranks received: etp t k w elements]
  *   [expert-sort  what came by rank, put by expert: reads and writes it]
  *   experts       grouped GEMMs of the rank's experts with the activation between them: MOE
+ *   [routing-map, routing-map-scan before a dispatch that gathers all ranks' routes]
  *   [experts-clamp (listed before them), experts-bias    kernels of their own, where the framework
  *                 does not fuse them]
  *   [experts-pad, experts-unpad    copies of what experts read and write, to and from the multiples
@@ -231,6 +233,9 @@ static void put_plain(const OrrTransformerView *view, GArray *operators, const c
                               (OrrGemmShape){1, tokens, matrix->out, matrix->in});
 }
 
+/* Under moe-router-dtype fp32 Megatron-Core's backward copies the input to fp32 (6 bytes), reads
+ * that copy, writes the input's gradient in fp32 (2 more each) and copies it back (6)
+ * (megatron/core/transformer/moe/moe_utils.py, RouterGatingLinearFunction). */
 static void put_router(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   OrrTransformerRouting r = orr_transformer_routing(view);
   OrrOperator topk = orr_operator_memory("router-topk", pass, ORR_FP32,
@@ -238,6 +243,8 @@ static void put_router(const OrrTransformerView *view, GArray *operators, OrrPas
   if (pass == ORR_PASS_FORWARD) put_plain(view, operators, "router", pass);
   g_array_append_val(operators, topk);
   if (pass != ORR_PASS_FORWARD) put_plain(view, operators, "router", pass);
+  if (pass != ORR_PASS_FORWARD && view->shard->router_fp32)
+    put_apart(view, operators, "router-cast", pass, 16 * r.tokens * (double)view->layer.hidden);
 }
 
 static void put_permute(const OrrTransformerView *view, GArray *operators, const char *name,
@@ -263,12 +270,24 @@ static void put_sum(const OrrTransformerView *view, GArray *operators, const cha
                                0);
 }
 
+/* HybridEP gathers the routing map of all ranks, a byte for each token and expert, and scans it
+ * (README_Hybrid-EP.md of DeepEP's branch hybrid-ep; the backward keeps the result). */
+static void put_map(const OrrTransformerView *view, GArray *operators) {
+  const OrrTransformerRouting r = orr_transformer_routing(view);
+  const double bytes = r.tokens * (double)view->model->moe.experts * (double)r.ep;
+  if (!view->shard->map_gathered || r.ep == 1 || r.replicated) return;
+  orr_transformer_put_group_comm(operators, "routing-map", ORR_PASS_FORWARD, ORR_GROUP_EP, r.ep,
+                                 ORR_COMM_ALL_GATHER, bytes);
+  put_apart(view, operators, "routing-map-scan", ORR_PASS_FORWARD, bytes);
+}
+
 static void put_forward(const OrrTransformerView *view, GArray *operators) {
   OrrTransformerRouting r = orr_transformer_routing(view);
   put_router(view, operators, ORR_PASS_FORWARD);
   put_plain(view, operators, "latent-down", ORR_PASS_FORWARD);
   if (!overlaps_shared(view)) orr_transformer_put_shared_experts(view, operators, ORR_PASS_FORWARD);
   put_permute(view, operators, "permute", ORR_PASS_FORWARD);
+  put_map(view, operators);
   put_to_experts(view, operators, "ep-dispatch", ORR_PASS_FORWARD, dispatch_bytes(view));
   if (overlaps_shared(view))
     put_overlapped(view, operators, orr_transformer_put_shared_experts, ORR_PASS_FORWARD);

@@ -107,6 +107,8 @@ typedef struct {
   /* Kernels of their own for the bias of experts' second products, and for the clamp before their
    * activation. */
   gboolean bias_apart, clamp_apart;
+  gboolean router_fp32;   /* the router's backward casts its input and its input's gradient */
+  gboolean map_gathered;  /* every rank learns where all tokens go before a dispatch */
   gboolean padding_apart; /* copies that pad experts' rows for narrow products, and back */
   gboolean rope_apart;    /* rotary embedding by a dozen kernels instead of one */
   OrrLora lora;

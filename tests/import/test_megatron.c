@@ -86,6 +86,11 @@ static void test_job(void) {
                               "tp-comm-overlap: userbuffers",
                               "recompute-modules: [core-attn, layernorm]", "loss: fused",
                               "launches: graphs", NULL});
+  check(LLAMA "--fp8-format hybrid --first-last-layers-bf16 --num-layers-at-end-in-bf16 4",
+        (const char *const[]){"first: 1", "last: 4", NULL});
+  check(LLAMA "--num-experts 8 --expert-model-parallel-size 8 --moe-router-dtype fp32 "
+              "--moe-token-dispatcher-type flex --moe-flex-dispatcher-backend hybridep",
+        (const char *const[]){"dispatch: deepep", "gather-map: true", "router-fp32: true", NULL});
   check(LLAMA "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params "
               "--exp-avg-dtype bf16 --exp-avg-sq-dtype bf16 --no-rope-fusion",
         (const char *const[]){"kind: fsdp", "moments: bf16", "rope: apart", NULL});

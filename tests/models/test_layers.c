@@ -242,40 +242,42 @@ static void test_order_of_deepseek(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
-/* gpt-oss-20b without shared work, 4096 tokens to 4 experts each: 16,384 results of 2880 elements,
- * as many inner ones; 28 and 36 bytes of each for the bias, 16 and 20 for the clamp. */
-static void test_apart(void) {
+/* What the operators called @name of gpt-oss-20b's first layer move, forward and backward. */
+static double bytes_of(const OrrShard *shard, const char *name) {
   OrrModel model = zoo("gpt-oss-20b");
-  OrrShard shard = plain(4096);
-  shard.bias_apart = shard.clamp_apart = TRUE;
   g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
-  orr_transformer_layer_forward(&model, 1, &shard, operators);
-  orr_transformer_layer_backward(&model, 1, &shard, operators);
-  double bias = 0, clamp = 0;
+  orr_transformer_layer_forward(&model, 1, shard, operators);
+  orr_transformer_layer_backward(&model, 1, shard, operators);
+  double bytes = 0;
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
-    if (strcmp(op->name, "experts-bias") == 0) bias += op->bytes;
-    if (strcmp(op->name, "experts-clamp") == 0) clamp += op->bytes;
+    if (strcmp(op->name, name) == 0) bytes += op->bytes;
   }
-  assert_near(bias, 4096.0 * 4 * 2880 * (28 + 36));
-  assert_near(clamp, 4096.0 * 4 * 2880 * (16 + 20));
   orr_field_clear(&orr_model_table, &model);
+  return bytes;
 }
 
-/* By PyTorch's operators a rotary embedding moves each element 12 and 13 times. */
-static void test_rope_apart(void) {
-  OrrModel model = zoo("gpt-oss-20b");
+/* 4,096 tokens to 4 experts each: 16,384 results of 2,880 elements, as many inner ones; 28 and 36
+ * bytes of each for the bias, 16 and 20 for the clamp. The router's casts: 16 of each input. By
+ * PyTorch's operators a rotary embedding moves each element 12 and 13 times. */
+static void test_apart(void) {
   OrrShard shard = plain(4096);
-  shard.rope_apart = TRUE;
-  g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
-  orr_transformer_layer_forward(&model, 1, &shard, operators);
-  orr_transformer_layer_backward(&model, 1, &shard, operators);
-  double bytes = 0;
-  for (guint i = 0; i < operators->len; i++)
-    if (strcmp(g_array_index(operators, OrrOperator, i).name, "rope") == 0)
-      bytes += g_array_index(operators, OrrOperator, i).bytes;
-  assert_near(bytes, 4096.0 * (64 + 8) * 64 * 2 * (12 + 13));
-  orr_field_clear(&orr_model_table, &model);
+  shard.bias_apart = shard.clamp_apart = shard.rope_apart = shard.router_fp32 = TRUE;
+  assert_near(bytes_of(&shard, "experts-bias"), 4096.0 * 4 * 2880 * (28 + 36));
+  assert_near(bytes_of(&shard, "experts-clamp"), 4096.0 * 4 * 2880 * (16 + 20));
+  assert_near(bytes_of(&shard, "router-cast"), 4096.0 * 2880 * 16);
+  assert_near(bytes_of(&shard, "rope"), 4096.0 * (64 + 8) * 64 * 2 * (12 + 13));
+}
+
+/* 32 experts on 8 ranks of 4,096 tokens: a map of a megabyte, gathered in the forward alone and
+ * read once; nothing on one rank. */
+static void test_map_gathered(void) {
+  OrrShard shard = plain(4096);
+  shard.map_gathered = TRUE;
+  g_assert_cmpfloat(bytes_of(&shard, "routing-map"), ==, 0);
+  shard.ep = 8;
+  g_assert_cmpfloat(bytes_of(&shard, "routing-map"), ==, 4096 * 32 * 8);
+  g_assert_cmpfloat(bytes_of(&shard, "routing-map-scan"), ==, 4096 * 32 * 8);
 }
 
 /* Of a dense feed-forward, fc1 replays all but the second product, and keeps as little. */
@@ -583,7 +585,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/layers/order-of-deepseek", test_order_of_deepseek);
   g_test_add_func("/layers/dispatch", test_dispatch);
   g_test_add_func("/layers/apart", test_apart);
-  g_test_add_func("/layers/rope-apart", test_rope_apart);
+  g_test_add_func("/layers/map-gathered", test_map_gathered);
   g_test_add_func("/layers/without-fc2", test_without_fc2);
   g_test_add_func("/layers/order-of-others", test_order_of_others);
   g_test_add_func("/layers/context-shares-work", test_context_shares_work);

@@ -181,6 +181,12 @@ static const OrrField expert_fields[] = {
                   "Most nodes that a token's experts lie on (DeepSeek-V3: 4), which deepep uses; "
                   "0: any number.",
                   .min = 0, .max = 1e6),
+    ORR_FIELD_BOOL(OrrExpertDispatch, "gather-map", gathers_map, "false",
+                   "With deepep: before each dispatch every rank gathers where all tokens go, a "
+                   "byte for each token and expert (HybridEP)."),
+    ORR_FIELD_BOOL(OrrExpertDispatch, "router-fp32", router_fp32, "false",
+                   "The router's backward multiplies in fp32, with copies of its input and of the "
+                   "input's gradient (Megatron's moe-router-dtype fp32)."),
     ORR_FIELD_WORD(OrrExpertDispatch, "bias", bias, glue_words, "fused",
                    "How the bias of experts' second products is added, where the model has one: "
                    "fused, by the product; apart, by kernels of its own in fp32 (Megatron-Core's "
@@ -234,6 +240,16 @@ static const OrrField data_parallel_fields[] = {
 static const OrrFieldTable data_parallel_table = ORR_FIELD_TABLE(
     "data-parallel", "How replicas reduce gradients.", OrrDataParallel, data_parallel_fields);
 
+static const OrrField wide_fields[] = {
+    ORR_FIELD_INT(OrrWideLayers, "first", first, "0", "Layers from the first one on.", .min = 0,
+                  .max = 1e5),
+    ORR_FIELD_INT(OrrWideLayers, "last", last, "0", "Layers up to the last one.", .min = 0,
+                  .max = 1e5),
+    ORR_FIELD_BOOL(OrrWideLayers, "mtp", mtp, "false", "The layers of multi-token prediction."),
+};
+static const OrrFieldTable wide_table = ORR_FIELD_TABLE(
+    "wide-layers", "Layers that a narrow precision leaves out.", OrrWideLayers, wide_fields);
+
 static const OrrField products_fields[] = {
     ORR_COLUMN_TEXT(OrrProducts, "release", release,
                     "Release of the library, such as cublas-11.4: rows of the profile that name it "
@@ -269,6 +285,9 @@ static const OrrField training_fields[] = {
         "The recipe: the format of weights and activations, and of linear layers' products where "
         "that is narrower. fp8 is fp8-current. Master weights and Adam's moments are as in "
         "optimizer.master and optimizer.moments."),
+    SECTION("wide-layers", wide, wide_table, "{}",
+            "Layers whose products stay in the format of weights and activations under a narrower "
+            "precision (Megatron's first-last-layers-bf16; NVFP4 recipes)."),
     ORR_FIELD_BOOL(
         OrrTraining, "fp8-activation-input", fp8_activation_input, "false",
         "Keep the inputs of gated and other activation functions in fp8 for the backward "

@@ -82,6 +82,9 @@ static void check_idle(const Check *check) {
                       "experts.nodes (" D
                       ") has no effect: only dispatch: deepep sends one copy for each node",
                       experts->nodes);
+  if (experts->gathers_map && experts->dispatch != ORR_DISPATCH_DEEPEP)
+    orr_diags_warning(check->diags, at(check, "experts.gather-map"),
+                      "experts.gather-map has no effect without dispatch: deepep");
   if (experts->shared_expert_overlap && check->model->moe.shared_ffn == 0)
     orr_diags_warning(check->diags, at(check, "experts.shared-expert-overlap"),
                       "experts.shared-expert-overlap has no effect: model %s has no shared experts",
@@ -219,6 +222,22 @@ static void check_precision(const Check *check) {
                     orr_precision_words[check->params->precision], device->name);
 }
 
+/* Layers that keep the storage format. */
+static void check_wide(const Check *check) {
+  const OrrWideLayers *wide = &check->params->wide;
+  const gint64 layers = check->model->layers;
+  if (wide->first + wide->last > layers)
+    orr_diags_error(check->diags, at(check, "wide-layers"),
+                    "wide-layers: first (" D ") and last (" D ") are more than the model's " D
+                    " layers",
+                    wide->first, wide->last, layers);
+  else if ((wide->first || wide->last || wide->mtp) &&
+           !orr_precision_casts(orr_precision_recipe(check->params->precision)))
+    orr_diags_warning(check->diags, at(check, "wide-layers"),
+                      "wide-layers changes nothing: under %s all layers are",
+                      orr_precision_words[check->params->precision]);
+}
+
 static void check_storage(const Check *check) {
   if (!orr_job_uses_storage(check->params) || check->cluster->storage.servers > 0) return;
   orr_diags_error(
@@ -246,6 +265,7 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   const Check check = {params, model, cluster, place, diags};
   check_order(&check);
   check_precision(&check);
+  check_wide(&check);
   orr_lora_settle(&check.params->lora, at(&check, "lora"), diags);
   if (check.params->frozen_encoder && model->encoder.layers == 0)
     orr_diags_error(diags, at(&check, "frozen-encoder"), "frozen-encoder: model %s has no encoder",

@@ -48,8 +48,8 @@ static double operators_again_flops(const OrrJob *job) {
       const OrrLayerSpec *spec = orr_job_spec(job, g_array_index(job->layout.blocks[b], guint, i));
       if (spec->type != ORR_LAYER_TRANSFORMER) continue;
       g_autoptr(GArray) again = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
-      orr_transformer_layer_recompute(job->world->model, spec->kind, &job->shard, spec->modules,
-                                      again);
+      orr_transformer_layer_recompute(job->world->model, spec->kind, orr_job_layer_shard(job, spec),
+                                      spec->modules, again);
       for (guint o = 0; o < again->len; o++) flops += g_array_index(again, OrrOperator, o).flops;
     }
   return flops * ranks;

@@ -61,8 +61,10 @@ typedef struct {
   double imbalance; /* exponent of the power law of tokens over experts; 0: `load` decides */
   OrrChoice load;   /* orr_expert_load_registry */
   gboolean shared_expert_overlap;
-  int dispatch;             /* OrrDispatch */
-  gint64 nodes;             /* most nodes that a token's experts lie on; 0: any number */
+  int dispatch;         /* OrrDispatch */
+  gint64 nodes;         /* most nodes that a token's experts lie on; 0: any number */
+  gboolean gathers_map; /* with DeepEP's dispatch */
+  gboolean router_fp32;
   int bias, clamp, padding; /* OrrGlue */
   gboolean sync; /* the host waits for the router, to learn how many tokens each expert has */
 } OrrExpertDispatch;
@@ -128,6 +130,12 @@ typedef struct {
   int distribution;
 } OrrNoise;
 
+/* Layers that keep the storage format where the recipe has a narrower one. */
+typedef struct {
+  gint64 first, last;
+  gboolean mtp;
+} OrrWideLayers;
+
 /* The library of matrix products, where it is not the one of the profile's rows. */
 typedef struct {
   char *release; /* "cublas-11.4"; NULL: any */
@@ -163,6 +171,7 @@ typedef struct {
   OrrPacking packing;
   gboolean evaluation; /* forwards only */
   int precision;       /* OrrPrecision */
+  OrrWideLayers wide;
   gboolean fp8_activation_input;
   int attention; /* OrrAttention */
   int loss;      /* OrrLoss */

@@ -128,6 +128,26 @@ static void set_precision(OrrLaunchDraft *draft) {
          "fp4-format grad-reduce-in-bf16 accumulate-allreduce-grads-in-fp32 main-grads-dtype");
 }
 
+/* Megatron's counts are 1 where the option stands alone, and nothing without it. */
+static void set_wide_layers(OrrLaunchDraft *draft) {
+  static const char flag[] = "first-last-layers-bf16";
+  static const struct {
+    const char *key, *path;
+  } ends[] = {{"num-layers-at-start-in-bf16", "workload.wide-layers.first"},
+              {"num-layers-at-end-in-bf16", "workload.wide-layers.last"}};
+  const gboolean on = is_on(draft, flag);
+  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, flag);
+  if (setting && !on)
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "no layer is left out");
+  for (guint i = 0; i < G_N_ELEMENTS(ends); i++) {
+    setting = orr_launch_draft_find(draft, own, ends[i].key);
+    if (on)
+      set_number(draft, ends[i].path, number(draft, ends[i].key, 1), setting ? ends[i].key : flag);
+    else if (setting)
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "no --%s", flag);
+  }
+}
+
 /* --- Recomputation --- */
 
 static void set_modules(OrrLaunchDraft *draft) {
@@ -243,6 +263,8 @@ static void set_experts(OrrLaunchDraft *draft) {
   const char *deepep = deepep_key(draft);
   settle(draft, "moe-token-dispatcher-type");
   if (deepep) set_from(draft, "workload.experts.dispatch", "deepep", deepep);
+  if (deepep && is_value(draft, "moe-flex-dispatcher-backend", "hybridep"))
+    set_from(draft, "workload.experts.gather-map", "true", deepep);
   set_groups(draft, deepep != NULL);
   if (capacity && g_ascii_strtod(capacity, NULL) > 0)
     set_from(draft, "workload.experts.capacity", capacity, "moe-expert-capacity-factor");
@@ -367,6 +389,7 @@ void orr_dialect_megatron_job(OrrLaunchDraft *draft) {
   set_parallel(draft);
   set_pipeline(draft);
   set_precision(draft);
+  set_wide_layers(draft);
   set_recompute(draft);
   set_optimizer(draft);
   set_sharding(draft);

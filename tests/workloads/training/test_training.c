@@ -233,6 +233,25 @@ static void test_recompute_methods(void) {
                (layer - 8 * 2 * sbh) / (1 - 0.15), 1e-9); /* and the allocator's gaps */
 }
 
+/* Under fp8 with every layer wide a step is a step in bf16, in time and memory; with half of the
+ * layers it lies between, whichever end they are at, and has half of the narrow copies. */
+static void test_wide_layers(void) {
+#define FP8 "cluster={base: dgx-h100-superpod, nodes: 8};workload.precision=fp8-current;"
+  const Answer plain = simulate("cluster={base: dgx-h100-superpod, nodes: 8}"),
+               narrow = simulate(FP8), all = simulate(FP8 "workload.wide-layers.first=16"),
+               half = simulate(FP8 "workload.parallel.pp=1;workload.parallel.dp=16;"
+                                   "workload.wide-layers={first: 6, last: 2}"),
+               other = simulate(FP8 "workload.parallel.pp=1;workload.parallel.dp=16;"
+                                    "workload.wide-layers={first: 1, last: 7}"),
+               one = simulate(FP8 "workload.parallel.pp=1;workload.parallel.dp=16");
+#undef FP8
+  assert_close(all.result.iteration_time_s, plain.result.iteration_time_s, 1e-9);
+  assert_close(all.result.memory_peak_bytes, plain.result.memory_peak_bytes, 1e-9);
+  g_assert_cmpfloat(narrow.result.iteration_time_s, <, plain.result.iteration_time_s);
+  g_assert_cmpfloat(half.result.iteration_time_s, >, one.result.iteration_time_s);
+  assert_close(half.result.iteration_time_s, other.result.iteration_time_s, 1e-6);
+}
+
 /* 18 layers on 4 stages filled up are 5, 5, 5, 3: as `last: 3` says it. 14 with both ends
  * counted are 16; 16 need nothing counted. 5 filled up would be 2, 2, 1 and nothing: with both
  * ends counted, 7, they are E + 1, 2, 2 and the loss. */
@@ -324,6 +343,7 @@ static void test_idle_settings(void) {
       {MIXTURE "workload.experts={nodes: 4, dispatch: deepep}", ""},
       {MIXTURE "workload.experts.shared-expert-overlap=true", "model small has no shared experts"},
       {MIXTURE "model.moe.shared-ffn=512;workload.experts.shared-expert-overlap=true", ""},
+      {"workload.wide-layers.first=1", "wide-layers changes nothing: under bf16"},
   };
 #undef MIXTURE
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -335,6 +355,7 @@ static void test_idle_settings(void) {
     if (cases[i].says[0] ? !strstr(text, cases[i].says) : text[0] != 0)
       g_error("'%s' says: %s", cases[i].sets, text);
   }
+  assert_refused("workload.wide-layers={first: 9, last: 8}", "are more than the model's 16 layers");
 }
 
 /* Experts on half as many GPUs each: of 16 GPUs a stage, ep 4 leaves 4 copies, ep 16 none, and so
@@ -461,6 +482,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training/split-pace", test_split_pace);
   g_test_add_func("/training/split-mtp", test_split_mtp);
   g_test_add_func("/training/recompute-methods", test_recompute_methods);
+  g_test_add_func("/training/wide-layers", test_wide_layers);
   g_test_add_func("/training/split-rules", test_split_rules);
   g_test_add_func("/training/refusals", test_refusals);
   g_test_add_func("/training/idle-settings", test_idle_settings);

@@ -89,6 +89,11 @@ static void lane_calls(const Planner *planner, guint lane, const OrrSegment *seg
   orr_calls_within(calls, job, &spec, &ranges);
 }
 
+/* Between experts: not the gather of their routing map. */
+static gboolean is_exchange(const OrrSegment *segment) {
+  return segment->group == ORR_GROUP_EP && segment->comm == ORR_COMM_ALL_TO_ALL;
+}
+
 static gboolean is_same(const OrrSegment *a, const OrrSegment *b) {
   return a->comm == b->comm && a->group == b->group && a->comm_bytes == b->comm_bytes;
 }
@@ -102,7 +107,7 @@ double orr_layer_traffic_alone_s(const OrrTraffic *traffic, gint64 stage,
   const OrrExpertExchange exchange = exchange_of(job, segment);
   OrrCalls calls;
   orr_calls_within(&calls, job, &spec, &(OrrRankRanges){stage, &first, 1, grouping.size});
-  if (segment->group == ORR_GROUP_EP && exchange.topk > 0) calls.calls[0].exchange = &exchange;
+  if (is_exchange(segment) && exchange.topk > 0) calls.calls[0].exchange = &exchange;
   const double seconds = orr_traffic_alone_s(traffic, &calls.calls[0]);
   orr_calls_clear(&calls);
   return seconds;
@@ -133,7 +138,7 @@ static gboolean plan_segment(const Planner *planner, guint lane, const OrrSegmen
   OrrCalls calls;
   lane_calls(planner, leader, segment, &calls);
   const OrrExpertExchange exchange =
-      segment->group == ORR_GROUP_EP ? exchange_of(planner->job, segment) : (OrrExpertExchange){0};
+      is_exchange(segment) ? exchange_of(planner->job, segment) : (OrrExpertExchange){0};
   for (guint c = 0; c < calls.n_calls && exchange.topk > 0; c++)
     calls.calls[c].exchange = &exchange;
   const gint64 count = count_of(planner, lane / layers->fold->n, segment);

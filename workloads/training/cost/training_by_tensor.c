@@ -24,10 +24,11 @@ static GArray *backward_of(const OrrJob *job, const OrrLayerSpec *spec) {
   const OrrModel *model = job->world->model;
   GArray *operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   if (spec->type == ORR_LAYER_TRANSFORMER)
-    orr_transformer_layer_backward(model, spec->kind, &job->shard, operators);
-  if (spec->type == ORR_LAYER_MTP) orr_transformer_mtp_backward(model, &job->shard, operators);
+    orr_transformer_layer_backward(model, spec->kind, orr_job_layer_shard(job, spec), operators);
+  if (spec->type == ORR_LAYER_MTP)
+    orr_transformer_mtp_backward(model, orr_job_layer_shard(job, spec), operators);
   if (spec->type == ORR_LAYER_MTP_BODY)
-    orr_transformer_mtp_body_backward(model, &job->shard, operators);
+    orr_transformer_mtp_body_backward(model, orr_job_layer_shard(job, spec), operators);
   if (spec->type == ORR_LAYER_HEAD) orr_transformer_head_backward(model, &job->shard, operators);
   return operators;
 }

@@ -102,7 +102,8 @@ typedef struct {
 } RunBuilder;
 
 static gboolean is_exchange(const OrrOperator *op) {
-  return op->kind == ORR_OPERATOR_COMM && op->comm.group == ORR_GROUP_EP;
+  return op->kind == ORR_OPERATOR_COMM && op->comm.group == ORR_GROUP_EP &&
+         op->comm.op == ORR_COMM_ALL_TO_ALL;
 }
 
 static void append_operators(const RunBuilder *builder, const char *phase, GArray *operators) {
@@ -136,13 +137,15 @@ static void append_operators(const RunBuilder *builder, const char *phase, GArra
   }
 }
 
-/* "layer-forward", or "layer-1-forward" where the model has layers of several kinds. */
+/* "layer-forward", or "layer-1-forward" where the model has layers of several kinds; of wide layers
+ * "layer-wide-forward". */
 static const char *phase_of(const OrrJob *job, const OrrLayerSpec *spec, const char *what) {
   static const char *const types[] = {"embedding", "layer", "mtp", "head", "mtp", "mtp-head"};
   const gboolean numbered =
       spec->type == ORR_LAYER_TRANSFORMER && orr_model_n_layer_kinds(job->world->model) > 1;
   g_autofree char *kind = numbered ? g_strdup_printf("-%u", spec->kind) : g_strdup("");
-  g_autofree char *phase = g_strconcat(types[spec->type], kind, "-", what, NULL);
+  g_autofree char *phase =
+      g_strconcat(types[spec->type], kind, spec->wide ? "-wide-" : "-", what, NULL);
   return g_intern_string(phase);
 }
 
@@ -158,14 +161,14 @@ static void list_forward(const OrrJob *job, const OrrLayerSpec *spec, GArray *op
     orr_transformer_embedding_forward(model, &job->shard, operators);
     break;
   case ORR_LAYER_TRANSFORMER:
-    orr_transformer_layer_forward(model, spec->kind, &job->shard, operators);
+    orr_transformer_layer_forward(model, spec->kind, orr_job_layer_shard(job, spec), operators);
     orr_training_overlap(job, replays(spec), operators);
     break;
   case ORR_LAYER_MTP:
-    orr_transformer_mtp_forward(model, &job->shard, operators);
+    orr_transformer_mtp_forward(model, orr_job_layer_shard(job, spec), operators);
     break;
   case ORR_LAYER_MTP_BODY:
-    orr_transformer_mtp_body_forward(model, &job->shard, operators);
+    orr_transformer_mtp_body_forward(model, orr_job_layer_shard(job, spec), operators);
     break;
   case ORR_LAYER_HEAD:
   case ORR_LAYER_MTP_HEAD:
@@ -181,14 +184,14 @@ static void list_backward(const OrrJob *job, const OrrLayerSpec *spec, GArray *o
     orr_transformer_embedding_backward(model, &job->shard, operators);
     break;
   case ORR_LAYER_TRANSFORMER:
-    orr_transformer_layer_backward(model, spec->kind, &job->shard, operators);
+    orr_transformer_layer_backward(model, spec->kind, orr_job_layer_shard(job, spec), operators);
     orr_training_overlap(job, FALSE, operators);
     break;
   case ORR_LAYER_MTP:
-    orr_transformer_mtp_backward(model, &job->shard, operators);
+    orr_transformer_mtp_backward(model, orr_job_layer_shard(job, spec), operators);
     break;
   case ORR_LAYER_MTP_BODY:
-    orr_transformer_mtp_body_backward(model, &job->shard, operators);
+    orr_transformer_mtp_body_backward(model, orr_job_layer_shard(job, spec), operators);
     break;
   case ORR_LAYER_HEAD:
   case ORR_LAYER_MTP_HEAD:
@@ -203,8 +206,8 @@ static void append_recompute(const RunBuilder *builder, const OrrLayerSpec *spec
   const OrrJob *job = builder->job;
   if (spec->type != ORR_LAYER_TRANSFORMER) return;
   g_autoptr(GArray) operators = operators_new();
-  orr_transformer_layer_recompute(job->world->model, spec->kind, &job->shard, spec->modules,
-                                  operators);
+  orr_transformer_layer_recompute(job->world->model, spec->kind, orr_job_layer_shard(job, spec),
+                                  spec->modules, operators);
   orr_training_overlap(job, FALSE, operators);
   if (operators->len > 0) append_operators(builder, phase_of(job, spec, "recompute"), operators);
 }

@@ -312,7 +312,8 @@ static gboolean advance(OrrEmitter *e, const OrrLaneAt *lane, Cursor *cursor) {
       g_strdup_printf("%s.%u/%u", cursor->pass->name, cursor->run, cursor->segment);
   PendingWork pending = {.e = e, .lane = lane, .name = name, .tag = cursor->pass->tag};
   for (const OrrSegment *segment; (segment = next_segment(cursor));) {
-    const gboolean between_experts = segment->comm >= 0 && segment->group == ORR_GROUP_EP;
+    const gboolean between_experts =
+        segment->comm == ORR_COMM_ALL_TO_ALL && segment->group == ORR_GROUP_EP;
     if (!between_experts) {
       emit_segment(&pending, segment, &cursor->segment);
       continue;

@@ -47,6 +47,9 @@ OrrShard orr_job_shard(const OrrTraining *params, const OrrModel *model) {
       .shared_expert_overlap = params->experts.shared_expert_overlap,
       .bias_apart = params->experts.bias == ORR_GLUE_APART,
       .rope_apart = params->rope == ORR_GLUE_APART,
+      .router_fp32 = params->experts.router_fp32,
+      .map_gathered =
+          params->experts.gathers_map && params->experts.dispatch == ORR_DISPATCH_DEEPEP,
       .clamp_apart = params->experts.clamp == ORR_GLUE_APART,
       .padding_apart = params->experts.padding == ORR_GLUE_APART && !params->experts.pads,
   };
@@ -111,6 +114,8 @@ gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *wo
   job->shard.fullest = fullest_of(params, world);
   /* Sharded gradients are not added up: each is new. */
   job->shard.main_grad_bytes = job->sharding.gradients ? 0 : job->gradient_bytes_each;
+  job->wide = job->shard;
+  job->wide.recipe = orr_precision_plain(job->shard.dtype);
   const gint64 sizes[ORR_N_AXES] = {[ORR_AXIS_TP] = job->tp,
                                     [ORR_AXIS_CP] = job->cp,
                                     [ORR_AXIS_DP] = job->dp,
@@ -164,6 +169,10 @@ const OrrLayerSpec *orr_job_spec(const OrrJob *job, guint spec) {
   return &g_array_index(job->layout.specs, OrrLayerSpec, spec);
 }
 
+const OrrShard *orr_job_layer_shard(const OrrJob *job, const OrrLayerSpec *spec) {
+  return spec->wide ? &job->wide : &job->shard;
+}
+
 gint64 orr_job_n_layers(const OrrJob *job, gint64 stage, guint spec) {
   gint64 n = 0;
   for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
@@ -208,9 +217,8 @@ gboolean orr_job_holds(const OrrJob *job, gint64 stage, OrrLayerType type) {
   return FALSE;
 }
 
-OrrWeights orr_job_layer_weights(const OrrJob *job, gint64 stage, guint spec) {
+static OrrWeights weights_of(const OrrJob *job, gint64 stage, const OrrLayerSpec *p) {
   const OrrModel *model = job->world->model;
-  const OrrLayerSpec *p = orr_job_spec(job, spec);
   switch (p->type) {
   case ORR_LAYER_EMBEDDING:
     return orr_transformer_embedding_weights(model, &job->shard);
@@ -227,6 +235,14 @@ OrrWeights orr_job_layer_weights(const OrrJob *job, gint64 stage, guint spec) {
   }
   }
   g_return_val_if_reached(((OrrWeights){0}));
+}
+
+/* Wide layers have no narrow copies: none of their weights counts as a linear layer's. */
+OrrWeights orr_job_layer_weights(const OrrJob *job, gint64 stage, guint spec) {
+  const OrrLayerSpec *p = orr_job_spec(job, spec);
+  OrrWeights weights = weights_of(job, stage, p);
+  if (p->wide && job->shard.lora.rank == 0) weights.linear = 0;
+  return weights;
 }
 
 OrrWeights orr_job_stage_weights(const OrrJob *job, gint64 stage) {

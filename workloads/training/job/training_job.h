@@ -28,6 +28,7 @@ typedef struct {
   OrrLayerType type;
   guint kind;    /* TRANSFORMER: orr_model_layer_kind */
   guint modules; /* of layers and MTP: what is recomputed before the backward, ORR_MODULE_* */
+  gboolean wide; /* of layers and MTP: in the storage format, whatever the recipe */
 } OrrLayerSpec;
 
 typedef struct {
@@ -68,6 +69,7 @@ typedef struct {
   const OrrTraining *params;
   const OrrWorld *world;
   OrrShard shard;
+  OrrShard wide; /* likewise, of layers in the storage format */
   OrrPipelineShape shape;
   const OrrPipelineKind *schedule;
   OrrPlacement placement;
@@ -111,6 +113,7 @@ gint64 orr_job_n_blocks(const OrrJob *job);
 /* of guint: the spec of each layer of the chunk, in forward order */
 const GArray *orr_job_layers(const OrrJob *job, gint64 stage, gint64 chunk);
 const OrrLayerSpec *orr_job_spec(const OrrJob *job, guint spec);
+const OrrShard *orr_job_layer_shard(const OrrJob *job, const OrrLayerSpec *spec);
 gint64 orr_job_n_layers(const OrrJob *job, gint64 stage, guint spec); /* of that spec */
 gboolean orr_job_holds(const OrrJob *job, gint64 stage, OrrLayerType type);
 

@@ -235,7 +235,8 @@ gboolean orr_layout_cut(const OrrTraining *params, const OrrModel *model,
 
 static guint spec_of(OrrLayout *layout, OrrLayerSpec spec) {
   ORR_EACH_AT(i, const OrrLayerSpec, known, layout->specs)
-    if (known->type == spec.type && known->kind == spec.kind && known->modules == spec.modules)
+    if (known->type == spec.type && known->kind == spec.kind && known->modules == spec.modules &&
+        known->wide == spec.wide)
       return i;
   g_array_append_val(layout->specs, spec);
   return layout->specs->len - 1;
@@ -290,16 +291,19 @@ gboolean orr_layout_init(OrrLayout *layout, const OrrTraining *params, const Orr
   for (gint64 i = 0; i < model->encoder.layers; i++)
     put_layer(layout, 0,
               (OrrLayerSpec){ORR_LAYER_TRANSFORMER, (guint)orr_model_encoder_kind(model),
-                             modules_of(params, modules, i)});
+                             modules_of(params, modules, i), FALSE});
   for (gint64 b = 0; b < n_blocks; b++)
     for (gint64 i = 0; i < layers[b]; i++, layer++)
-      put_layer(layout, b,
-                (OrrLayerSpec){ORR_LAYER_TRANSFORMER, orr_model_layer_kind(model, layer),
-                               modules_of(params, modules, i)});
+      put_layer(
+          layout, b,
+          (OrrLayerSpec){ORR_LAYER_TRANSFORMER, orr_model_layer_kind(model, layer),
+                         modules_of(params, modules, i),
+                         layer < params->wide.first || layer >= model->layers - params->wide.last});
   const gboolean is_apart = mtp < n_blocks - 1;
   for (gint64 i = 0; i < model->mtp_layers; i++) {
     const OrrLayerType type = is_apart ? ORR_LAYER_MTP_BODY : ORR_LAYER_MTP;
-    put_layer(layout, mtp, (OrrLayerSpec){.type = type, .modules = modules});
+    put_layer(layout, mtp,
+              (OrrLayerSpec){.type = type, .modules = modules, .wide = params->wide.mtp});
     if (is_apart) put_layer(layout, n_blocks - 1, (OrrLayerSpec){.type = ORR_LAYER_MTP_HEAD});
   }
   put_layer(layout, n_blocks - 1, (OrrLayerSpec){.type = ORR_LAYER_HEAD});

@@ -29,13 +29,13 @@ static void append_kept(const OrrJob *job, const OrrLayerSpec *spec, guint modul
     orr_transformer_embedding_kept(model, &job->shard, kept);
     break;
   case ORR_LAYER_TRANSFORMER:
-    orr_transformer_layer_kept(model, spec->kind, &job->shard, modules, kept);
+    orr_transformer_layer_kept(model, spec->kind, orr_job_layer_shard(job, spec), modules, kept);
     break;
   case ORR_LAYER_MTP:
-    orr_transformer_mtp_kept(model, &job->shard, modules, kept);
+    orr_transformer_mtp_kept(model, orr_job_layer_shard(job, spec), modules, kept);
     break;
   case ORR_LAYER_MTP_BODY:
-    orr_transformer_mtp_body_kept(model, &job->shard, modules, kept);
+    orr_transformer_mtp_body_kept(model, orr_job_layer_shard(job, spec), modules, kept);
     break;
   case ORR_LAYER_HEAD:
   case ORR_LAYER_MTP_HEAD:

@@ -24,11 +24,14 @@ static double kept_bytes(const OrrJob *job, const OrrLayerSpec *spec) {
   case ORR_LAYER_EMBEDDING:
     return orr_transformer_embedding_activation_bytes(model, &job->shard);
   case ORR_LAYER_TRANSFORMER:
-    return orr_transformer_layer_activation_bytes(model, spec->kind, &job->shard, spec->modules);
+    return orr_transformer_layer_activation_bytes(model, spec->kind, orr_job_layer_shard(job, spec),
+                                                  spec->modules);
   case ORR_LAYER_MTP:
-    return orr_transformer_mtp_activation_bytes(model, &job->shard, spec->modules);
+    return orr_transformer_mtp_activation_bytes(model, orr_job_layer_shard(job, spec),
+                                                spec->modules);
   case ORR_LAYER_MTP_BODY:
-    return orr_transformer_mtp_body_activation_bytes(model, &job->shard, spec->modules);
+    return orr_transformer_mtp_body_activation_bytes(model, orr_job_layer_shard(job, spec),
+                                                     spec->modules);
   case ORR_LAYER_HEAD:
   case ORR_LAYER_MTP_HEAD:
     return orr_transformer_head_activation_bytes(model, &job->shard);
@@ -37,10 +40,10 @@ static double kept_bytes(const OrrJob *job, const OrrLayerSpec *spec) {
 }
 
 /* Of the body of a layer of multi-token prediction: the gradients of its transformer layer. */
-static double mtp_body_bytes(const OrrJob *job) {
+static double mtp_body_bytes(const OrrJob *job, const OrrLayerSpec *spec) {
   const OrrModel *model = job->world->model;
   return orr_transformer_layer_gradient_bytes(model, orr_model_layer_kind(model, model->layers - 1),
-                                              &job->shard);
+                                              orr_job_layer_shard(job, spec));
 }
 
 static gboolean has_logits(const OrrLayerSpec *spec) {
@@ -52,23 +55,25 @@ static gboolean has_logits(const OrrLayerSpec *spec) {
 static double backward_bytes(const OrrJob *job, const OrrLayerSpec *spec) {
   const OrrModel *model = job->world->model;
   if (has_logits(spec)) return orr_transformer_head_gradient_bytes(model, &job->shard);
-  if (spec->type == ORR_LAYER_MTP_BODY) return mtp_body_bytes(job);
+  if (spec->type == ORR_LAYER_MTP_BODY) return mtp_body_bytes(job, spec);
   if (spec->type != ORR_LAYER_TRANSFORMER) return 0;
-  const double all = orr_transformer_layer_activation_bytes(model, spec->kind, &job->shard, 0);
-  const double kept =
-      orr_transformer_layer_activation_bytes(model, spec->kind, &job->shard, spec->modules);
+  const double all =
+      orr_transformer_layer_activation_bytes(model, spec->kind, orr_job_layer_shard(job, spec), 0);
+  const double kept = orr_transformer_layer_activation_bytes(
+      model, spec->kind, orr_job_layer_shard(job, spec), spec->modules);
   const double together = (spec->modules & ORR_MODULE_LAYER) ? (double)layers_together(job) : 1;
   return MAX(0, together * all - kept) +
-         orr_transformer_layer_gradient_bytes(model, spec->kind, &job->shard);
+         orr_transformer_layer_gradient_bytes(model, spec->kind, orr_job_layer_shard(job, spec));
 }
 
 /* What the largest product reads and writes, or the logits. */
 static double forward_bytes(const OrrJob *job, const OrrLayerSpec *spec) {
   const OrrModel *model = job->world->model;
   if (has_logits(spec)) return orr_transformer_head_activation_bytes(model, &job->shard);
-  if (spec->type == ORR_LAYER_MTP_BODY) return mtp_body_bytes(job);
+  if (spec->type == ORR_LAYER_MTP_BODY) return mtp_body_bytes(job, spec);
   return spec->type == ORR_LAYER_TRANSFORMER
-             ? orr_transformer_layer_gradient_bytes(model, spec->kind, &job->shard)
+             ? orr_transformer_layer_gradient_bytes(model, spec->kind,
+                                                    orr_job_layer_shard(job, spec))
              : 0;
 }
 
