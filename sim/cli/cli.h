@@ -45,7 +45,8 @@ extern const OrrCommand orr_verb_calibrate_cost, orr_verb_calibrate_stack, orr_v
 /* The formats of `orrery import` (verb_import.h). */
 extern const OrrCommand orr_verb_import_bench, orr_verb_import_exchange,
     orr_verb_import_huggingface, orr_verb_import_launch, orr_verb_import_measured,
-    orr_verb_import_nccl_tests, orr_verb_import_nsys, orr_verb_import_topology;
+    orr_verb_import_nccl_tests, orr_verb_import_nsys, orr_verb_import_topology,
+    orr_verb_import_trace;
 
 /* The questions of `orrery plan` (verb_plan.h). */
 extern const OrrCommand orr_verb_plan_campaign, orr_verb_plan_gpus, orr_verb_plan_nccl,

@@ -21,6 +21,8 @@ gboolean orr_verb_import_check_paths(char **args, GError **error);
 gboolean orr_verb_import_check_device(const char *device, const char *format, GError **error);
 /* Imports the files @args by the format that their content has, and says which. */
 int orr_verb_import_guess(OrrLibrary *library, char **args, GError **error);
+/* "a trace of requests" or "of jobs", where @text begins as one does; NULL: it does not. */
+const char *orr_verb_import_trace_kind(const char *text);
 /* Prints how the tests @runs (OrrNcclTestsLog) compare with the healthy machine @cluster, and which
  * faults a slow one looks like. Returns the exit status. */
 int orr_verb_import_compare_nccl(OrrLibrary *library, const GPtrArray *runs, const char *cluster,

@@ -2,8 +2,9 @@
  * verb_import_guess.c - orrery import FILE...: the format by the content of the first file.
  *
  * The order is from the surest sign to the loosest: SQLite's header; a log of nccl-tests; the
- * result or log of a benchmark; a dump of a topology; a file of another simulator; a model's
- * config.json alone; at last a launch line or config, whose reader says what it does not know.
+ * result or log of a benchmark; a dump of a topology; a file of another simulator; a trace of
+ * requests or jobs; a model's config.json alone; at last a launch line or config, whose reader says
+ * what it does not know.
  */
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
@@ -48,6 +49,8 @@ static Guess guess_of(const char *path, const char *text, gsize length, guint n_
   if (orr_dump_is_foreign(text)) return (Guess){&orr_verb_import_topology, "a dump of a topology"};
   const OrrExchangeFormat *exchange = orr_exchange_format_of(text, length);
   if (exchange) return (Guess){&orr_verb_import_exchange, exchange->name};
+  const char *trace = n_files == 1 ? orr_verb_import_trace_kind(text) : NULL;
+  if (trace) return (Guess){&orr_verb_import_trace, trace};
   if (n_files == 1 && is_model(text))
     return (Guess){&orr_verb_import_huggingface, "the config.json of a model"};
   return (Guess){&orr_verb_import_launch, "a launch line or a config"};

@@ -111,9 +111,9 @@ const OrrCommand orr_verb_import_topology = {
     .usage = "FILE... [--device NAME] [--nodes N] [--link-rate RATE] [-o FILE]",
     .more =
         "Reads nvidia-smi topo -m, NCCL's XML (NCCL_TOPO_DUMP_FILE), ibnetdiscover (also -p), "
-        "ibstat, Slurm's topology.conf and topology.yaml, lspci -tv, lstopo, and a list of hosts. "
-        "- is standard input. Several files are joined: a node from the inside, the fabric "
-        "from the outside.\n"
+        "ibstat, UFM's links, SONiC's config_db.json and show lldp table, Slurm's topology.conf "
+        "and topology.yaml, lspci -tv, lstopo, and a list of hosts. - is standard input. Several "
+        "files are joined: a node from the inside, the fabric from the outside.\n"
         "A fabric is written as a fat-tree or as rails where counting shows that it is one, "
         "otherwise as switches and cables by name.\n"
         "What the dumps do not show is assumed, marked in the document and listed on stderr as "

@@ -7,19 +7,13 @@
 #include "sim/base/file.h"
 
 const OrrBenchReader *const orr_bench_readers[] = {
-    &orr_bench_json,
-    &orr_bench_labels,
-    &orr_bench_loadgen,
-    &orr_bench_megatron,
-    &orr_bench_mlperf,
-    &orr_bench_nemo,
-    &orr_bench_offline,
-    &orr_bench_server_log,
-    &orr_bench_table,
-    &orr_bench_torchtitan,
-    &orr_bench_trainers,
-    &orr_bench_trtllm,
-    NULL,
+    &orr_bench_guidellm,   &orr_bench_json,
+    &orr_bench_labels,     &orr_bench_loadgen,
+    &orr_bench_megatron,   &orr_bench_mlperf,
+    &orr_bench_nemo,       &orr_bench_offline,
+    &orr_bench_server_log, &orr_bench_table,
+    &orr_bench_torchtitan, &orr_bench_trainers,
+    &orr_bench_trtllm,     NULL,
 };
 
 static const char *const columns[ORR_BENCH_N_VALUES] = {

@@ -97,6 +97,6 @@ char *orr_bench_load(const OrrBenchResult *result, GError **error);
 /* "1,799.53" -> 1799.53. FALSE: not a number ("N/A", "xxx.xx"). */
 gboolean orr_bench_number(const char *text, double *ret_value);
 
-extern const OrrBenchReader orr_bench_json, orr_bench_labels, orr_bench_loadgen, orr_bench_megatron,
-    orr_bench_mlperf, orr_bench_nemo, orr_bench_offline, orr_bench_server_log, orr_bench_table,
-    orr_bench_torchtitan, orr_bench_trainers, orr_bench_trtllm;
+extern const OrrBenchReader orr_bench_guidellm, orr_bench_json, orr_bench_labels, orr_bench_loadgen,
+    orr_bench_megatron, orr_bench_mlperf, orr_bench_nemo, orr_bench_offline, orr_bench_server_log,
+    orr_bench_table, orr_bench_torchtitan, orr_bench_trainers, orr_bench_trtllm;

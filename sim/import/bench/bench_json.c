@@ -2,9 +2,10 @@
  * bench_json.c - results in JSON: vLLM's (--save-result; throughput's and latency's --output-json),
  * SGLang's (a line per run), AIPerf's and GenAI-Perf's ({unit, avg, p50 ...} per metric),
  * InferenceX's (seconds, without units in the names), GuideLLM's (an array `benchmarks`),
- * inference-perf's, trtllm-bench's (--report_json), LLMPerf's, and llm-d's benchmark report, which
- * is mostly YAML. Several objects may follow each other, or stand in an array; vllm bench sweep
- * writes them as a CSV (summary.csv), too, with a column for each key.
+ * inference-perf's, trtllm-bench's (--report_json), LLMPerf's, Google's inference-benchmark's, and
+ * llm-d's benchmark report, which is mostly YAML. Several objects may follow each other, or stand
+ * in an array; vllm bench sweep writes them as a CSV (summary.csv), too, with a column for each
+ * key.
  *
  * InferenceX has rates per GPU: the output's of the GPUs that decode, all tokens' of all GPUs.
  */
@@ -99,6 +100,21 @@ static const Key keys[] = {
     {"metrics.throughput.requests_per_sec", ORR_BENCH_REQUEST_RATE, 1},
     {"metrics.throughput.output_tokens_per_sec", ORR_BENCH_OUTPUT_RATE, 1},
     {"metrics.throughput.total_tokens_per_sec", ORR_BENCH_TOTAL_RATE, 1},
+    {"metrics.throughput.request_rate.mean", ORR_BENCH_REQUEST_RATE, 1},
+    {"metrics.throughput.output_token_rate.mean", ORR_BENCH_OUTPUT_RATE, 1},
+    {"metrics.throughput.total_token_rate.mean", ORR_BENCH_TOTAL_RATE, 1},
+    {"scenario.load.standardized.concurrency", ORR_BENCH_CONCURRENCY, 1},
+    {"scenario.load.standardized.rate_qps", ORR_BENCH_RATE, 1},
+    {"run.time.duration", ORR_BENCH_DURATION, 1},
+    /* AI-Hypercomputer/inference-benchmark */
+    {"metrics.request_rate", ORR_BENCH_RATE, 1},
+    {"metrics.num_prompts_succeeded", ORR_BENCH_REQUESTS, 1},
+    {"metrics.benchmark_time", ORR_BENCH_DURATION, 1},
+    {"metrics.avg_input_len", ORR_BENCH_INPUT_TOKENS, 1},
+    {"metrics.avg_output_len", ORR_BENCH_OUTPUT_TOKENS, 1},
+    {"metrics.throughput_rps", ORR_BENCH_REQUEST_RATE, 1},
+    {"metrics.throughput", ORR_BENCH_OUTPUT_RATE, 1},
+    {"metrics.tokens_per_sec", ORR_BENCH_TOTAL_RATE, 1},
 };
 
 /* Keys of latencies: each of @words in the place of '*' is the key of one value, from @mean on in
@@ -143,11 +159,22 @@ static const struct {
     {"successes.latency.time_to_first_token.*", ORR_BENCH_TTFT_MEAN, 1, "mean median p90 p99"},
     {"successes.latency.time_per_output_token.*", ORR_BENCH_TPOT_MEAN, 1, "mean median p90 p99"},
     {"successes.latency.request_latency.*", ORR_BENCH_E2E_MEAN, 1, "mean median p99"},
+    {"successes.latency.time_to_first_token.*", ORR_BENCH_TTFT_MEAN, 1, "- p50"},
+    {"successes.latency.time_per_output_token.*", ORR_BENCH_TPOT_MEAN, 1, "- p50"},
+    {"successes.latency.request_latency.*", ORR_BENCH_E2E_MEAN, 1, "- p50"},
     /* llm-d's benchmark report */
     {"metrics.latency.time_to_first_token.*", ORR_BENCH_TTFT_MEAN, 0, "mean p50 p90 p99"},
     {"metrics.latency.time_per_output_token.*", ORR_BENCH_TPOT_MEAN, 0, "mean p50 p90 p99"},
     {"metrics.latency.request_latency.*", ORR_BENCH_E2E_MEAN, 0, "mean p50 p99"},
+    /* inference-benchmark; milliseconds, too, where the name has no unit, in 2024 */
+    {"metrics.*_TTFT_ms", ORR_BENCH_TTFT_MEAN, 1e-3, "avg median p90 p99"},
+    {"metrics.*_ITL_ms", ORR_BENCH_ITL_MEAN, 1e-3, "avg median p99"},
+    {"metrics.*_latency_ms", ORR_BENCH_E2E_MEAN, 1e-3, "avg median p99"},
+    {"metrics.*_latency", ORR_BENCH_E2E_MEAN, 1e-3, "avg median p99"},
 };
+
+/* llm-d's report since 0.2 has its measurements below this, with names alike. */
+static const char request_performance[] = "results.request_performance.aggregate.";
 
 /* One object, flat: key -> text. */
 typedef struct {
@@ -155,10 +182,11 @@ typedef struct {
   guint n;
 } Flat;
 
-/* llm-d's report: YAML with a version, a scenario and metrics. */
+/* llm-d's report: YAML with a version, a scenario and metrics, or results since 0.2. */
 static gboolean is_report(const char *text) {
-  return g_regex_match_simple("^metrics:", text, G_REGEX_MULTILINE, 0) &&
-         strstr(text, "time_to_first_token:") && !strstr(text, "{\"");
+  return strstr(text, "time_to_first_token:") && !strstr(text, "{\"") &&
+         (g_regex_match_simple("^metrics:", text, G_REGEX_MULTILINE, 0) ||
+          strstr(text, "request_performance:"));
 }
 
 /* A CSV whose header has keys of vLLM's results. */
@@ -177,7 +205,9 @@ static gboolean recognise(const OrrBenchInput *input) {
                                       "_latency_ms\"",
                                       "\"requests_per_second\"",
                                       "\"avg_latency\"",
+                                      "\"throughput_rps\"",
                                       "\"load_summary\"",
+                                      "\"requests_per_sec\"",
                                       "\"results_ttft_s_mean\""};
   if (is_report(input->text) || is_csv(input->text)) return TRUE;
   const char *first = input->text + strspn(input->text, " \t\r\n");
@@ -237,13 +267,30 @@ static double unit_scale(const Flat *flat, const char *key) {
   return g_ascii_strcasecmp(unit, "us") == 0 ? 1e-6 : 1;
 }
 
+/* "PT1M49.97S": a duration as ISO 8601 writes it. */
+static gboolean duration_of(const char *text, double *ret_seconds) {
+  g_autoptr(GRegex) regex =
+      g_regex_new("^PT(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9.]+)S)?$", 0, 0, NULL);
+  g_autoptr(GMatchInfo) match = NULL;
+  static const double units[] = {3600, 60, 1};
+  if (strlen(text) > 64 || !g_regex_match(regex, text, 0, &match)) return FALSE;
+  *ret_seconds = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(units); i++) {
+    g_autofree char *part = g_match_info_fetch(match, (int)i + 1);
+    double number = 0;
+    if (part && *part && !orr_bench_number(part, &number)) return FALSE;
+    *ret_seconds += number * units[i];
+  }
+  return *ret_seconds > 0;
+}
+
 static void put_value(OrrBenchResult *result, const Flat *flat, const Key *key) {
   const char *text = text_of(flat, key->key);
   double number = 0;
   if (!text || !isnan(result->values[key->value])) return;
   if (key->value == ORR_BENCH_RATE && g_ascii_strcasecmp(text, "inf") == 0)
     result->values[key->value] = INFINITY;
-  else if (orr_bench_number(text, &number))
+  else if (orr_bench_number(text, &number) || duration_of(text, &number))
     result->values[key->value] =
         number * (key->scale > 0 ? key->scale : unit_scale(flat, key->key));
 }
@@ -265,7 +312,9 @@ static void put_totals(OrrBenchResult *result, const Flat *flat) {
     const char *key;
     int value;
   } totals[] = {{"total_input_tokens", ORR_BENCH_INPUT_TOKENS},
-                {"total_output_tokens", ORR_BENCH_OUTPUT_TOKENS}};
+                {"total_output_tokens", ORR_BENCH_OUTPUT_TOKENS},
+                {"metrics.total_input_tokens", ORR_BENCH_INPUT_TOKENS},
+                {"metrics.total_output_token", ORR_BENCH_OUTPUT_TOKENS}};
   const double requests = result->values[ORR_BENCH_REQUESTS];
   double number = 0;
   for (guint i = 0; i < G_N_ELEMENTS(totals); i++) {
@@ -325,6 +374,7 @@ static const char *tool_of(const Flat *flat) {
       {"load_summary.count", "inference-perf"},
       {"successes.count", "inference-perf"},
       {"metrics.requests.total", "llm-d"},
+      {"metrics.num_prompts_succeeded", "inference-benchmark"},
       {"performance.system_output_throughput_tok_s", "trtllm-bench"},
       {"results_ttft_s_mean", "llmperf"}};
   for (guint i = 0; i < G_N_ELEMENTS(signs); i++)
@@ -348,7 +398,8 @@ static void add_result(OrrBenchInput *input, const Flat *flat, OrrPlace place) {
                                       "hf_model",
                                       "input_config.endpoint.model_names",
                                       "engine.model",
-                                      "scenario.model.name"};
+                                      "scenario.model.name",
+                                      "scenario.stack.standardized.model.name"};
   OrrBenchResult *result = orr_bench_result_new(tool_of(flat), place);
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++) put_value(result, flat, &keys[i]);
   put_latencies(result, flat);
@@ -414,14 +465,23 @@ static char *with_constants_quoted(const char *text) {
   return copy;
 }
 
+/* Of a list, the first item that has a key gives its value. */
 static void flatten(Flat *flat, const OrrNode *node, const char *path, guint depth) {
-  for (guint i = 0; node->kind == ORR_NODE_MAP && depth < MOST_DEPTH && i < orr_node_length(node);
+  const gboolean is_list = node->kind == ORR_NODE_LIST;
+  for (guint i = 0;
+       (is_list || node->kind == ORR_NODE_MAP) && depth < MOST_DEPTH && i < orr_node_length(node);
        i++) {
     const OrrNode *item = node->items->pdata[i];
-    g_autofree char *below = g_strdup_printf("%s%s%s", path, *path ? "." : "",
-                                             ((const OrrNode *)node->keys->pdata[i])->text);
-    if (item->kind == ORR_NODE_SCALAR && flat->n++ < MOST_KEYS)
-      g_hash_table_replace(flat->texts, g_strdup(below), g_strdup(item->text));
+    g_autofree char *below = is_list
+                                 ? g_strdup(path)
+                                 : g_strdup_printf("%s%s%s", path, *path ? "." : "",
+                                                   ((const OrrNode *)node->keys->pdata[i])->text);
+    const gboolean is_new = g_str_has_prefix(below, request_performance);
+    g_autofree char *key = g_strconcat(is_new ? "metrics." : "",
+                                       below + (is_new ? strlen(request_performance) : 0), NULL);
+    if (item->kind == ORR_NODE_SCALAR && !g_hash_table_contains(flat->texts, key) &&
+        flat->n++ < MOST_KEYS)
+      g_hash_table_replace(flat->texts, g_strdup(key), g_strdup(item->text));
     flatten(flat, item, below, depth + 1);
   }
 }

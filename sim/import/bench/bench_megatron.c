@@ -5,7 +5,7 @@
  *   1024 | throughput per GPU (TFLOP/s/GPU): 151.2 |
  *   [Rank 0] (after 2 iterations) memory (MB) | allocated: ... | max allocated: 40123.4 | ...
  *
- * Megatron-DeepSpeed writes seconds ("(s)") and "TFLOPs:".
+ * Megatron-DeepSpeed writes seconds ("(s)") and "TFLOPs:", GPT-NeoX "approx flops per GPU:".
  */
 #include "sim/import/bench/bench_steps.h"
 
@@ -30,6 +30,7 @@ static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user
     g_array_append_val(steps->seconds, number);
     add_number(steps->tflops, line, "throughput per GPU (TFLOP/s/GPU):");
     add_number(steps->tflops, line, "TFLOPs:");
+    add_number(steps->tflops, line, "approx flops per GPU:");
     orr_bench_steps_number(line, "global batch size:", &steps->global_batch);
   }
   if (strstr(line, "memory (MB)") && orr_bench_steps_number(line, "max allocated:", &number))
@@ -37,7 +38,8 @@ static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user
 }
 
 static void read(OrrBenchInput *input) {
-  orr_bench_steps_read(input, "megatron-lm", read_line, NULL);
+  const gboolean is_neox = strstr(input->text, "approx flops per GPU:") != NULL;
+  orr_bench_steps_read(input, is_neox ? "gpt-neox" : "megatron-lm", read_line, NULL);
 }
 
 const OrrBenchReader orr_bench_megatron = {

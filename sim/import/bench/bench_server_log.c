@@ -12,10 +12,13 @@
  *                 Decode batch. #running-req: 12, #token: 4567, ..., gen throughput (token/s):
  *                 512.3
  *   TensorRT-LLM  [I] Allocated 53.97 GiB for max tokens in paged KV cache (442112).
+ *                 Allocate 69524783104 bytes for k/v cache.             (until 0.8)
+ *                 Using 132608 tokens in paged KV cache.
  *
  * Rates are medians over the lines in which requests run, without the first of them, and add up
- * over engines ("Engine 001", SGLang's DP1) of data parallelism. Each rank logs the size of its own
- * cache; the first counts.
+ * over engines ("Engine 001", SGLang's DP1) of data parallelism. SGLang's rate counts from the last
+ * decode batch: after a prefill into an idle engine it has the idle time in it, and is left out
+ * where a busy one is there. Each rank logs the size of its own cache; the first counts.
  *
  * Sources: vllm/v1/core/kv_cache_utils.py, vllm/v1/metrics/loggers.py, vLLM 0.4 to 0.19;
  * sglang/srt/managers/scheduler.py and mem_cache/memory_pool.py, SGLang 0.4 to 0.5; TensorRT-LLM
@@ -36,9 +39,17 @@ static const struct {
     {"KV Cache is allocated. #tokens: ", ORR_BENCH_CACHE_TOKENS, 1},
     {"max_total_num_tokens=", ORR_BENCH_CACHE_TOKENS, 1},
     {"for max tokens in paged KV cache (", ORR_BENCH_CACHE_TOKENS, 1},
+    {"Using ", ORR_BENCH_CACHE_TOKENS, 1},
     {"Available KV cache memory: ", ORR_BENCH_CACHE_BYTES, 1073741824},
+    {"Current kv cache memory in use is ", ORR_BENCH_CACHE_BYTES, 1073741824},
     {"Allocated ", ORR_BENCH_CACHE_BYTES, 1073741824},
+    {"Allocate ", ORR_BENCH_CACHE_BYTES, 1},
 };
+
+/* What a line must have, too, where its label is a word of other lines. */
+static const char *const beside[][2] = {{"Using ", "tokens in paged KV cache"},
+                                        {"Allocated ", "paged KV"},
+                                        {"Allocate ", "bytes for k/v cache"}};
 
 static const char vllm_speed[] = "Avg generation throughput: ";
 
@@ -49,17 +60,23 @@ static const char *tool_of(const char *text) {
   if (strstr(text, "gen throughput (token/s)") ||
       strstr(text, "KV Cache is allocated. #tokens: ") || strstr(text, "max_total_num_tokens="))
     return "sglang";
-  return strstr(text, "tokens in paged KV cache (") ? "trtllm" : NULL;
+  if (strstr(text, "Prefill batch") && strstr(text, "#new-seq: ")) return "sglang";
+  return strstr(text, "tokens in paged KV cache") || strstr(text, "bytes for k/v cache") ? "trtllm"
+                                                                                         : NULL;
 }
 
 static gboolean recognise(const OrrBenchInput *input) { return tool_of(input->text) != NULL; }
 
+static gboolean is_other(const char *label, const char *line) {
+  for (guint i = 0; i < G_N_ELEMENTS(beside); i++)
+    if (strcmp(label, beside[i][0]) == 0) return !strstr(line, beside[i][1]);
+  return FALSE;
+}
+
 static void read_sizes(OrrBenchResult *result, const char *line) {
   for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
     double number = 0;
-    const gboolean is_other =
-        strcmp(sizes[i].label, "Allocated ") == 0 && !strstr(line, "paged KV");
-    if (is_other || !isnan(result->values[sizes[i].value]) ||
+    if (is_other(sizes[i].label, line) || !isnan(result->values[sizes[i].value]) ||
         !orr_bench_steps_number(line, sizes[i].label, &number))
       continue;
     result->values[sizes[i].value] = number * sizes[i].scale;
@@ -76,37 +93,55 @@ static int engine_of(const char *line) {
   return 0;
 }
 
-static void free_steps(gpointer steps) {
-  orr_bench_steps_clear(steps);
-  g_free(steps);
+/* One engine's lines. */
+typedef struct {
+  OrrBenchSteps busy, after_idle;
+  gboolean was_idle; /* a prefill found no request that runs, and no decode came since */
+} Engine;
+
+static void free_engine(gpointer data) {
+  Engine *engine = data;
+  orr_bench_steps_clear(&engine->busy);
+  orr_bench_steps_clear(&engine->after_idle);
+  g_free(engine);
 }
 
-static OrrBenchSteps *steps_of(GHashTable *engines, const char *line) {
+static Engine *of_line(GHashTable *engines, const char *line) {
   const gpointer key = GINT_TO_POINTER(engine_of(line));
-  OrrBenchSteps *steps = g_hash_table_lookup(engines, key);
-  if (steps) return steps;
-  const OrrBenchSteps none = orr_bench_steps_new();
-  steps = g_memdup2(&none, sizeof none);
-  g_hash_table_insert(engines, key, steps);
-  return steps;
+  Engine *engine = g_hash_table_lookup(engines, key);
+  if (engine) return engine;
+  engine = g_new0(Engine, 1);
+  engine->busy = orr_bench_steps_new();
+  engine->after_idle = orr_bench_steps_new();
+  g_hash_table_insert(engines, key, engine);
+  return engine;
 }
 
 /* A line of speed: tokens per second, and requests that run. */
 static void read_speed(GHashTable *engines, const char *line) {
   double rate = 0, running = 0;
+  if (strstr(line, "Prefill batch")) {
+    if (orr_bench_steps_number(line, "#running-req: ", &running) && running == 0)
+      of_line(engines, line)->was_idle = TRUE;
+    return;
+  }
   if (!orr_bench_steps_number(line, vllm_speed, &rate) &&
       !orr_bench_steps_number(line, "gen throughput (token/s): ", &rate))
     return;
   if (!orr_bench_steps_number(line, "Running: ", &running))
     orr_bench_steps_number(line, "#running-req: ", &running);
   if (!(running > 0) || !(rate > 0)) return;
-  OrrBenchSteps *steps = steps_of(engines, line);
+  Engine *engine = of_line(engines, line);
+  OrrBenchSteps *steps = engine->was_idle ? &engine->after_idle : &engine->busy;
   g_array_append_val(steps->tokens, rate);
   g_array_append_val(steps->samples, running);
+  engine->was_idle = FALSE;
 }
 
-static void add_speed(OrrBenchResult *result, OrrBenchSteps *steps) {
-  const guint skipped = steps->tokens->len > 1;
+static void add_speed(OrrBenchResult *result, const Engine *engine) {
+  const OrrBenchSteps *steps = engine->busy.tokens->len ? &engine->busy : &engine->after_idle;
+  const guint skipped = steps->tokens->len > 1 && engine->after_idle.tokens->len == 0;
+  if (steps->tokens->len == 0) return;
   const double rates[] = {orr_bench_steps_median(steps->tokens, skipped),
                           orr_bench_steps_median(steps->samples, skipped)};
   static const int values[] = {ORR_BENCH_OUTPUT_RATE, ORR_BENCH_IN_FLIGHT};
@@ -118,7 +153,7 @@ static void add_speed(OrrBenchResult *result, OrrBenchSteps *steps) {
 
 static void read(OrrBenchInput *input) {
   g_auto(GStrv) lines = g_strsplit(input->text, "\n", -1);
-  g_autoptr(GHashTable) engines = g_hash_table_new_full(NULL, NULL, NULL, free_steps);
+  g_autoptr(GHashTable) engines = g_hash_table_new_full(NULL, NULL, NULL, free_engine);
   OrrBenchResult *result = NULL;
   for (guint i = 0; lines[i]; i++) {
     if (!tool_of(lines[i])) continue;
@@ -129,10 +164,18 @@ static void read(OrrBenchInput *input) {
   }
   if (!result) return;
   GHashTableIter iterator;
-  gpointer steps = NULL;
+  gpointer engine = NULL;
   g_hash_table_iter_init(&iterator, engines);
-  while (g_hash_table_iter_next(&iterator, NULL, &steps)) add_speed(result, steps);
-  g_ptr_array_add(input->results, result);
+  while (g_hash_table_iter_next(&iterator, NULL, &engine)) add_speed(result, engine);
+  for (int i = 0; i < ORR_BENCH_N_VALUES; i++)
+    if (!isnan(result->values[i])) {
+      g_ptr_array_add(input->results, result);
+      return;
+    }
+  orr_diags_error(input->diags, result->place,
+                  "a log of %s without a decode's speed or the size of the cache: give more of it",
+                  result->tool);
+  orr_bench_result_free(result);
 }
 
 const OrrBenchReader orr_bench_server_log = {

@@ -13,7 +13,8 @@ OrrBenchSteps orr_bench_steps_new(void) {
                          .generation = g_array_new(FALSE, FALSE, sizeof(double)),
                          .update = g_array_new(FALSE, FALSE, sizeof(double)),
                          .memory = NAN,
-                         .global_batch = NAN};
+                         .global_batch = NAN,
+                         .newest = -1};
 }
 
 void orr_bench_steps_clear(OrrBenchSteps *steps) {

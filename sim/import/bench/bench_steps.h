@@ -9,6 +9,7 @@ typedef struct {
   GArray *seconds, *tflops, *tokens;     /* of double; steps, in order */
   GArray *samples, *generation, *update; /* the same */
   double memory, global_batch;           /* NaN: not printed */
+  double newest;                         /* the number of the newest step, of readers that ask */
 } OrrBenchSteps;
 
 OrrBenchSteps orr_bench_steps_new(void);

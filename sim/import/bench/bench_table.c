@@ -35,7 +35,8 @@ typedef struct {
 } Table;
 
 static gboolean recognise(const OrrBenchInput *input) {
-  return strstr(input->text, "Statistic") && strstr(input->text, "Inter") &&
+  return strstr(input->text, "Statistic") &&
+         (strstr(input->text, "Inter") || strstr(input->text, "Request Latency (ms)")) &&
          (strstr(input->text, "\342\224\202") || strstr(input->text, "\342\224\203") ||
           strstr(input->text, "| Statistic") || strstr(input->text, "Statistic |"));
 }

@@ -3,7 +3,8 @@
  *
  *   step: 10  loss:  7.9  memory: 77.04GiB(81.5%)  tps: 6,667  tflops: 389.2  mfu: 39.3%
  *
- * "wps" in older versions. tps counts tokens per second and GPU; the log has no step times.
+ * "wps" in older versions. tps counts tokens per second and GPU; the log has no step times. Where
+ * all ranks log, the first line of a step counts: another rank's is the same step.
  */
 #include "sim/import/bench/bench_steps.h"
 
@@ -14,14 +15,16 @@ static gboolean recognise(const OrrBenchInput *input) {
 
 static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
   (void)user;
-  double tokens = 0, memory = 0, tflops = 0;
+  double tokens = 0, memory = 0, tflops = 0, step = 0;
   if (!strstr(line, "step:") || !(orr_bench_steps_number(line, "tps:", &tokens) ||
                                   orr_bench_steps_number(line, "wps:", &tokens)))
     return;
-  g_array_append_val(steps->tokens, tokens);
-  if (orr_bench_steps_number(line, "tflops:", &tflops)) g_array_append_val(steps->tflops, tflops);
   if (orr_bench_steps_number(line, "memory:", &memory))
     steps->memory = fmax(steps->memory, memory * 1073741824);
+  if (!orr_bench_steps_number(line, "step:", &step) || step == steps->newest) return;
+  steps->newest = step;
+  g_array_append_val(steps->tokens, tokens);
+  if (orr_bench_steps_number(line, "tflops:", &tflops)) g_array_append_val(steps->tflops, tflops);
 }
 
 static void read(OrrBenchInput *input) {

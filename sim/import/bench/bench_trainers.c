@@ -6,6 +6,7 @@
  *                 Tokens/s/device: 9481.5
  *   DeepSpeed     steps: 10 loss: 8.12 iter time (s): 1.234 samples/sec: 103.7
  *                 .../global_step=10, RunningAvgSamplesPerSec=12.3, CurrSamplesPerSec=12.4, ...
+ *                 0/40, SamplesPerSec=83.5, MemAllocated=0.26GB, ...           (until 0.5)
  *   Transformers  {'train_runtime': 123.4, 'train_samples_per_second': 12.3,
  *                  'train_steps_per_second': 0.385, ...}
  *   verl          step:3 - ... - timing_s/gen:45.1 - timing_s/update_actor:30.2 -
@@ -53,6 +54,7 @@ static const Trainer trainers[] = {
      "completed step: ",
      {{", seconds: ", SECONDS, 1},
       {"TFLOP/s/device: ", TFLOPS, 1},
+      {", TFLOP/s: ", TFLOPS, 1}, /* until 2023, of a device, too */
       {"Tokens/s/device: ", TOKENS, 1}}},
     {"deepspeed",
      "iter time (s): ",
@@ -60,6 +62,9 @@ static const Trainer trainers[] = {
     {"deepspeed",
      "CurrSamplesPerSec=",
      {{"CurrSamplesPerSec=", SAMPLES, 1}, {"MaxMemAllocated=", MEMORY, 1073741824}}},
+    {"deepspeed",
+     ", SamplesPerSec=",
+     {{", SamplesPerSec=", SAMPLES, 1}, {"MaxMemAllocated=", MEMORY, 1073741824}}},
     {"transformers",
      "'train_steps_per_second': ",
      {{"'train_steps_per_second': ", PER_SECOND, 1}, {"'train_samples_per_second': ", SAMPLES, 1}}},
@@ -77,6 +82,7 @@ static const Trainer trainers[] = {
      "Total step time: ",
      {{"Total step time: ", SECONDS, 1},
       {" generation: ", GENERATION, 1},
+      {" exposed_generation: ", GENERATION, 1}, /* rollouts ahead: what the step waits for */
       {" policy_training: ", UPDATE, 1}}},
     {"slime",
      "'perf/rollout_time': ",
@@ -117,13 +123,14 @@ static const Trainer *trainer_of(const OrrBenchInput *input) {
 
 static gboolean recognise(const OrrBenchInput *input) { return trainer_of(input) != NULL; }
 
-/* The number behind @label: "3.45K", "1.2M", "np.float64(5.1)", "650.0MODEL_TFLOP/s/GPU". */
+/* The number behind @label: "3.45K", "1.2M", "np.float64(5.1)", "650.0MODEL_TFLOP/s/GPU", "'5'". */
 static gboolean number_at(const char *line, const char *label, double *ret_value) {
   static const char numpy[] = "np.float64(";
   const char *at = strstr(line, label);
   if (!at) return FALSE;
   at += strlen(label) + strspn(at + strlen(label), " ");
   if (g_str_has_prefix(at, numpy)) at += strlen(numpy);
+  if (*at == '\'' || *at == '"') at++; /* the Trainer's, since Transformers 5 */
   const gsize length = strspn(at, "0123456789.,eE+-");
   g_autofree char *text = g_strndup(at, length);
   while (*text && strchr(".,", text[strlen(text) - 1])) text[strlen(text) - 1] = '\0';

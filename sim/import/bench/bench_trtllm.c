@@ -46,7 +46,9 @@ static const struct {
 };
 
 static gboolean recognise(const OrrBenchInput *input) {
-  return strstr(input->text, "PERFORMANCE OVERVIEW") && strstr(input->text, "(tokens/sec)");
+  return (strstr(input->text, "PERFORMANCE OVERVIEW") && strstr(input->text, "(tokens/sec)")) ||
+         (strstr(input->text, "Request Throughput (req/sec):") &&
+          strstr(input->text, "oken Throughput (tokens/sec):"));
 }
 
 static void put(OrrBenchInput *input, OrrBenchResult *result, guint label, const char *text,
@@ -89,8 +91,11 @@ static gboolean is_empty(const OrrBenchResult *result) {
 /* Whether @line begins another report than @result's: its first section, or an overview where the
  * result has one. */
 static gboolean begins_report(const OrrBenchResult *result, const char *line) {
-  return g_str_has_suffix(line, " BACKEND") || (result && strstr(line, "PERFORMANCE OVERVIEW") &&
-                                                !isnan(result->values[ORR_BENCH_OUTPUT_RATE]));
+  const gboolean has_rates = result && !isnan(result->values[ORR_BENCH_OUTPUT_RATE]) &&
+                             !isnan(result->values[ORR_BENCH_REQUEST_RATE]);
+  return g_str_has_suffix(line, " BACKEND") ||
+         (has_rates && (strstr(line, "PERFORMANCE OVERVIEW") ||
+                        g_str_has_prefix(line, "Request Throughput (req/sec):")));
 }
 
 /* A report ends where the next begins. */

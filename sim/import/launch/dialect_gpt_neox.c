@@ -25,6 +25,24 @@ static void set_global(OrrLaunchDraft *draft) {
   orr_launch_translate_add(draft, "global-batch-size", text, source);
 }
 
+/* `num_experts` is of releases until 2.0, whose experts are in every second layer. */
+static void set_experts(OrrLaunchDraft *draft, const OrrLaunchSetting *experts) {
+  const gboolean is_old = g_str_has_prefix(experts->written, "num");
+  const OrrLaunchSetting *every = orr_launch_draft_find(draft, own, "moe-expert-interval");
+  g_autofree char *interval =
+      g_strdup_printf("%" G_GINT64_FORMAT,
+                      orr_launch_config_count(draft, own, "moe-expert-interval", is_old ? 2 : 1));
+  if (strcmp(interval, "1") != 0)
+    orr_launch_translate_add(draft, "moe-layer-freq", interval, every ? every : experts);
+  if (strcmp(interval, "1") != 0 && !every)
+    orr_launch_draft_remark(draft, "assumed: experts in every second layer, GPT-NeoX's default; "
+                                   "moe_expert_interval says another");
+  if (orr_launch_draft_find(draft, &orr_dialect_megatron, "moe-router-topk")) return;
+  orr_launch_translate_add(draft, "moe-router-topk", "1", experts); /* Megatron's is 2 */
+  orr_launch_draft_remark(draft, "assumed: 1 expert for each token, GPT-NeoX's default; moe_top_k "
+                                 "says another");
+}
+
 static void set_model(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *vocab = orr_launch_draft_find(draft, own, "vocab-file");
   const OrrLaunchSetting *activation = orr_launch_draft_find(draft, own, "activation");
@@ -38,8 +56,8 @@ static void set_model(OrrLaunchDraft *draft) {
   gint64 width = orr_launch_config_count(draft, own, "intermediate-size", 0);
   if (vocab && strstr(vocab->value, "20B_tokenizer"))
     orr_launch_translate_add(draft, "vocab-size", "50277", vocab);
-  if (experts && !orr_launch_draft_find(draft, &orr_dialect_megatron, "moe-router-topk"))
-    orr_launch_translate_add(draft, "moe-router-topk", "1", experts); /* Megatron's is 2 */
+  if (experts && orr_launch_draft_int(draft, &orr_dialect_megatron, "num-experts", 1) > 1)
+    set_experts(draft, experts);
   if (is_gated) orr_launch_translate_add(draft, activation->value, "true", activation);
   if (kv) orr_launch_translate_add(draft, "group-query-attention", "true", kv);
   if (is_gated && !width)

@@ -324,6 +324,18 @@ static void set_lengths(OrrLaunchDraft *draft, const Launcher *launcher) {
              "the longest prompt and response");
 }
 
+/* verl's ppo_micro_batch_size, before it was per GPU, counts all replicas' samples. */
+static void divide_micro(OrrLaunchDraft *draft) {
+  const char *path = "workload.update.batch.micro";
+  const OrrLaunchSetting *source = orr_launch_config_at(draft, path, FALSE);
+  if (!source || !g_str_has_suffix(source->key, "ppo-micro-batch-size")) return;
+  const gint64 split = number_at(draft, "workload.update.parallel.tp", 1) *
+                       number_at(draft, "workload.update.parallel.pp", 1) *
+                       number_at(draft, "workload.update.parallel.cp", 1);
+  const gint64 replicas = MAX(orr_launch_config_gpus(draft) / MAX(split, 1), 1);
+  set_number(draft, path, MAX(number_at(draft, path, 1) / replicas, 1), source, "of all replicas");
+}
+
 /* The trainer's batch in responses. */
 static void set_batch(OrrLaunchDraft *draft, const Launcher *launcher) {
   const char *path = "workload.update.batch.global";
@@ -335,6 +347,7 @@ static void set_batch(OrrLaunchDraft *draft, const Launcher *launcher) {
   gint64 batch = number_at(draft, path, launcher->counts_steps ? 1 : launcher->mini);
   if (launcher->counts_prompts) batch *= samples;
   if (orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, 1);
+  divide_micro(draft);
   if (launcher->counts_steps) batch *= MAX(micro, 1) * MAX(orr_launch_config_gpus(draft), 1);
   if (launcher->counts_steps) prompts = MAX(batch / MAX(samples, 1), 1);
   if (launcher->counts_responses)
@@ -496,8 +509,10 @@ static gboolean has_word(const OrrLaunchCommand *command, guint script, const ch
 }
 
 static gboolean knows_verl(const OrrLaunchCommand *command, guint script) {
-  return has_word(command, script, "verl.trainer.") ||
-         has_word(command, script, "actor_rollout_ref.");
+  return !has_word(command, script, "verl.trainer.fsdp_sft") &&
+         !has_word(command, script, "verl.trainer.sft") &&
+         (has_word(command, script, "verl.trainer.") ||
+          has_word(command, script, "actor_rollout_ref."));
 }
 
 static void read_verl(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {

@@ -1,19 +1,22 @@
 /*
  * dialect_trees.c - trainers whose config is a tree of few keys: nanotron, torchtune, MaxText,
- * NeMo AutoModel, prime-rl's fine-tuning. Their tables map most keys; this file completes the
- * model, the machine, the batch and the sharding, alike for all.
+ * NeMo AutoModel; and the fine-tuning of prime-rl, NeMo-RL and OpenRLHF. Their tables map most
+ * keys; this file completes the model, the machine, the batch and the sharding, alike for all.
  *
  * Sources: nanotron/config of huggingface/nanotron; recipes/configs of pytorch/torchtune (FSDP over
  * all GPUs, LoRA in builders named lora_*); MaxText/configs/base.yml of AI-Hypercomputer/maxtext
  * (max_target_length is 2,048, remat_policy full; without model_name the dimensions are
  * base_emb_dim 2,048, 16 layers and heads, base_mlp_dim 7,168 and a vocabulary of 32,000), its
  * decoders' get_remat_policy; nemo_automodel/recipes of NVIDIA-NeMo/Automodel;
- * prime_rl/configs/sft.py of PrimeIntellect-ai/prime-rl 0.6 (a batch of 128, one GPU). What a
+ * prime_rl/configs/sft.py of PrimeIntellect-ai/prime-rl 0.6 (a batch of 128, one GPU);
+ * examples/configs/sft.yaml of NVIDIA-NeMo/RL (32 sequences of 1,024); openrlhf/cli/train_sft.py of
+ * OpenRLHF 0.9 (ZeRO-2, 128 sequences of 2,048 in micro-batches of 8, bf16, no adapters). What a
  * config leaves out is assumed: a sequence of 4,096.
  */
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
+#include "workloads/stack.h"
 
 typedef struct {
   const OrrLaunchDialect *dialect;
@@ -22,16 +25,23 @@ typedef struct {
   const char *recompute; /* the trainer's default; NULL: none */
   gboolean by_device;    /* its batch counts devices, whatever a replica has of them */
   void (*set_machine)(OrrLaunchDraft *draft); /* from keys of its own; or NULL */
+  const char *global, *micro;                 /* the trainer's default batches; NULL: none */
 } Tree;
 
 static void set_prime_rl_machine(OrrLaunchDraft *draft);
+static void set_nemo_rl(OrrLaunchDraft *draft);
+static void set_openrlhf(OrrLaunchDraft *draft);
 
 static const Tree trees[] = {
     {&orr_dialect_nanotron, "zero-1", "4096", NULL},
     {&orr_dialect_torchtune, "fsdp", "4096", NULL},
     {&orr_dialect_maxtext, "fsdp", "2048", "full", TRUE},
     {&orr_dialect_automodel, "fsdp", "4096", NULL},
-    {&orr_dialect_prime_rl_sft, "fsdp", "4096", NULL, .set_machine = set_prime_rl_machine}};
+    {&orr_dialect_prime_rl_sft, "fsdp", "4096", NULL, .set_machine = set_prime_rl_machine},
+    {&orr_dialect_nemo_rl_sft, "fsdp", "1024", NULL, .set_machine = set_nemo_rl, .global = "32",
+     .micro = "1"},
+    {&orr_dialect_openrlhf_sft, "zero-2", "2048", NULL, .set_machine = set_openrlhf,
+     .global = "128", .micro = "8"}};
 
 static const Tree *tree_of(const OrrLaunchDraft *draft) {
   for (guint i = 0; i < G_N_ELEMENTS(trees); i++)
@@ -106,6 +116,68 @@ static void set_prime_rl_machine(OrrLaunchDraft *draft) {
     orr_launch_draft_set(draft, "workload.batch.global", "128", NULL, "prime-rl's default");
 }
 
+/* Adapters are of all linear layers, where @key is on. */
+static void set_adapters(OrrLaunchDraft *draft, const OrrLaunchDialect *own, const char *key,
+                         const char *rank) {
+  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, rank);
+  if (orr_launch_draft_is_on(draft, own, key)) {
+    orr_launch_draft_set(draft, "workload.lora.rank", "8", NULL, "NeMo-RL's default");
+    orr_launch_draft_settle(draft, own, rank);
+    orr_launch_draft_set(draft, "workload.lora.targets", "[qkv, projection, fc1, fc2]", NULL,
+                         "NeMo-RL's default: all linear layers");
+  } else if (setting) {
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "adapters are not enabled");
+  }
+}
+
+/* NeMo-RL's configs have the settings of both trainers: Megatron Core, and AutoModel's FSDP. */
+static void set_nemo_rl(OrrLaunchDraft *draft) {
+  static const char megatron[] =
+      "policy.megatron-cfg.tensor-model-parallel-size "
+      "policy.megatron-cfg.pipeline-model-parallel-size policy.megatron-cfg.context-parallel-size "
+      "policy.megatron-cfg.expert-model-parallel-size "
+      "policy.megatron-cfg.expert-tensor-parallel-size policy.megatron-cfg.sequence-parallel "
+      "policy.megatron-cfg.activation-checkpointing "
+      "policy.megatron-cfg.distributed-data-parallel-config.overlap-grad-reduce "
+      "policy.megatron-cfg.distributed-data-parallel-config.overlap-param-gather "
+      "policy.megatron-cfg.distributed-data-parallel-config.grad-reduce-in-fp32";
+  static const char torch[] = "policy.dtensor-cfg.tensor-parallel-size "
+                              "policy.dtensor-cfg.context-parallel-size "
+                              "policy.dtensor-cfg.expert-parallel-size "
+                              "policy.dtensor-cfg.activation-checkpointing";
+  const OrrLaunchDialect *own = &orr_dialect_nemo_rl_sft;
+  const gboolean is_megatron = orr_launch_draft_is_on(draft, own, "policy.megatron-cfg.enabled");
+  const gint64 nodes = orr_launch_config_count(draft, own, "cluster.num-nodes", 1);
+  const gint64 gpus = orr_launch_config_count(draft, own, "cluster.gpus-per-node", 1);
+  orr_dialect_rollouts_choose(draft, own, is_megatron ? megatron : torch,
+                              is_megatron ? torch : megatron, "of the trainer that is not enabled");
+  set_adapters(draft, own,
+               is_megatron ? "policy.megatron-cfg.peft.enabled"
+                           : "policy.dtensor-cfg.lora-cfg.enabled",
+               is_megatron ? "policy.megatron-cfg.peft.dim" : "policy.dtensor-cfg.lora-cfg.dim");
+  if (!draft->options->stack) {
+    g_autofree char *stack =
+        orr_stack_resolve(draft->library, is_megatron ? "megatron-core-9999" : "automodel-9999");
+    if (stack)
+      orr_launch_draft_set(draft, "workload.stack", stack, NULL,
+                           is_megatron ? "NeMo-RL trains by Megatron Core"
+                                       : "NeMo-RL trains by AutoModel's FSDP");
+  }
+  if (orr_launch_config_gpus(draft) > 0) return;
+  orr_launch_draft_set_nodes(draft, MAX(nodes, 1), "the config's cluster");
+  orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
+}
+
+/* Adapters are of all linear layers where only their rank is given. */
+static void set_openrlhf(OrrLaunchDraft *draft) {
+  if (!orr_launch_draft_get(draft, "workload.precision"))
+    orr_launch_draft_set(draft, "workload.precision", "bf16", NULL, "OpenRLHF's default");
+  if (orr_launch_draft_get(draft, "workload.lora.rank") &&
+      !orr_launch_draft_get(draft, "workload.lora.targets"))
+    orr_launch_draft_set(draft, "workload.lora.targets", "[qkv, projection, fc1, fc2]", NULL,
+                         "OpenRLHF's default: all-linear");
+}
+
 /* All degrees together are the GPUs, where the config says how many replicas there are. */
 static void set_machine(OrrLaunchDraft *draft, gint64 split) {
   const gint64 replicas = count_at(draft, "workload.parallel.dp", 0);
@@ -155,6 +227,11 @@ static void finish(OrrLaunchDraft *draft) {
                           "say another",
                           "how long are sequences? The config has no length");
   if (tree->by_device) set_maxtext_batch(draft);
+  if (tree->micro && !orr_launch_draft_get(draft, "workload.batch.micro"))
+    orr_launch_draft_set(draft, "workload.batch.micro", tree->micro, NULL, "the trainer's default");
+  if (tree->global && !orr_launch_draft_get(draft, "workload.batch.global"))
+    orr_launch_draft_set(draft, "workload.batch.global", tree->global, NULL,
+                         "the trainer's default");
   if (!orr_launch_draft_get(draft, "workload.batch.micro"))
     orr_launch_draft_assume(draft, "workload.batch.micro", "1", "since the config has none",
                             "how many sequences has a micro-batch?");
@@ -170,6 +247,10 @@ static void finish(OrrLaunchDraft *draft) {
   if (!orr_launch_draft_get(draft, "workload.optimizer.sharding.kind"))
     orr_launch_draft_set(draft, "workload.optimizer.sharding.kind", tree->sharding, NULL,
                          "the trainer's default");
+  if (pp > 1 &&
+      g_strcmp0(orr_launch_draft_get(draft, "workload.optimizer.sharding.kind"), "ddp") == 0)
+    orr_launch_draft_set(draft, "workload.optimizer.sharding.kind", "none", NULL,
+                         "gradients are reduced after the pipeline's last backward");
 }
 
 #define TREE .kind = "training", .is_trainer = TRUE, .has_own_options = TRUE, .finish = finish
@@ -211,6 +292,16 @@ const OrrLaunchDialect orr_dialect_prime_rl_sft = {
     TREE,
 };
 
+const OrrLaunchDialect orr_dialect_nemo_rl_sft = {
+    .name = "nemo-rl-sft",
+    .signs = "sft.max_num_steps sft.max_num_epochs",
+    TREE,
+};
+const OrrLaunchDialect orr_dialect_openrlhf_sft = {
+    .name = "openrlhf-sft",
+    TREE,
+};
+
 /* --- The command line --- */
 
 static gboolean has_beginning(const OrrLaunchCommand *command, guint script, const char *word) {
@@ -228,6 +319,27 @@ static gboolean knows_maxtext(const OrrLaunchCommand *command, guint script) {
 static void read_maxtext(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
   orr_launch_argv_hydra(draft, &orr_dialect_maxtext, command->words, script + 1);
 }
+
+/* @word among the words, or at the end of one ("../train_sft.py"). */
+static gboolean names_script(const OrrLaunchCommand *command, guint script, const char *word) {
+  return g_str_has_suffix(((const OrrLaunchWord *)command->words->pdata[script])->text, word);
+}
+
+/* OpenRLHF's script of 2023 has a name that others have, too. */
+static gboolean knows_openrlhf_sft(const OrrLaunchCommand *command, guint script) {
+  return names_script(command, script, "openrlhf.cli.train_sft") ||
+         (names_script(command, script, "train_sft.py") &&
+          has_beginning(command, script, "--micro_train_batch_size"));
+}
+
+static void read_openrlhf_sft(OrrLaunchDraft *draft, const OrrLaunchCommand *command,
+                              guint script) {
+  g_autoptr(GPtrArray) rest = g_ptr_array_new();
+  orr_launch_argv(draft, &orr_dialect_openrlhf_sft, command->words, script + 1, rest);
+}
+
+const OrrLaunchTrainer orr_trainer_openrlhf_sft = {
+    .name = "openrlhf-sft", .scripts = "", .knows = knows_openrlhf_sft, .read = read_openrlhf_sft};
 
 const OrrLaunchTrainer orr_trainer_maxtext = {
     .name = "maxtext", .scripts = "", .knows = knows_maxtext, .read = read_maxtext};

@@ -343,10 +343,12 @@ static void add_container(OrrFormManifest *manifest, const OrrNode *node, gint64
   if (script) orr_form_manifest_add_script(manifest, command, script);
   for (guint i = 0; !script && i < command->words->len; i++)
     orr_form_manifest_resolve(manifest, command->environment, command->words->pdata[i]);
+  if (!script) orr_form_manifest_name_weights(manifest, node, command);
   if (!script && starts_server(manifest, node, command))
     g_ptr_array_add(manifest->commands, command);
   else if (!script && orr_launch_trainer_knows(command))
     add_trainer(manifest, command, replicas);
+  if (manifest->is_prefill) orr_form_manifest_mark_prefill(manifest, n_commands, node->place);
   if (manifest->commands->len > n_commands)
     orr_form_manifest_use_keys(manifest, node,
                                "image entrypoint command args modelFormat storageUri");
@@ -401,12 +403,17 @@ static void walk(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas
     replicas = pods_of(node, replicas);
     note_machine(manifest, node);
     note_workers(manifest, node);
+    if (orr_node_get(node, "containers")) manifest->volumes = orr_node_get(node, "volumes");
     if (orr_node_get(node, "image") || orr_node_get(node, "modelFormat") ||
         (orr_node_get(node, "args") && orr_node_get(node, "command")))
       add_container(manifest, node, replicas);
   }
-  for (guint i = 0; node->kind != ORR_NODE_SCALAR && i < orr_node_length(node); i++)
+  for (guint i = 0; node->kind != ORR_NODE_SCALAR && i < orr_node_length(node); i++) {
+    const gboolean was = manifest->is_prefill;
+    if (orr_form_manifest_is_prefill(node->items->pdata[i])) manifest->is_prefill = TRUE;
     walk(manifest, node->items->pdata[i], replicas);
+    manifest->is_prefill = was;
+  }
 }
 
 /* --- Tasks of SkyPilot and dstack --- */

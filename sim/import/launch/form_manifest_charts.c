@@ -26,8 +26,9 @@ static void add_option(OrrLaunchCommand *command, const char *key, const OrrNode
   const gboolean is_true = strcmp(value->text, "true") == 0;
   const gboolean is_false = strcmp(value->text, "false") == 0;
   g_autofree char *option = option_of(key, is_false);
-  if (strcmp(key, "v1") == 0) {
-    g_autofree char *text = g_strdup_printf("VLLM_USE_V1=%s", value->text);
+  if (strcmp(key, "v1") == 0 || strcmp(key, "v0") == 0) {
+    const gboolean is_v1 = (key[1] == '1') == (is_true || strcmp(value->text, "1") == 0);
+    g_autofree char *text = g_strdup_printf("VLLM_USE_V1=%d", is_v1);
     orr_form_manifest_add_word(command->environment, text, value->place);
     return;
   }
@@ -35,8 +36,22 @@ static void add_option(OrrLaunchCommand *command, const char *key, const OrrNode
   if (!is_true && !is_false) orr_form_manifest_add_word(command->words, value->text, value->place);
 }
 
-/* One of servingEngineSpec.modelSpec: {modelURL, repository, tag, replicaCount, vllmConfig}. */
-static void add_model_spec(OrrFormManifest *manifest, const OrrNode *spec) {
+/* Whether LMCache makes of @spec an engine of that role ("kv_producer" prefills). */
+static gboolean has_role(const OrrNode *spec, const char *role) {
+  const OrrNode *cache = orr_node_get(spec, "lmcacheConfig");
+  return g_strcmp0(orr_node_get_text(cache, "enabled"), "false") != 0 &&
+         g_strcmp0(orr_node_get_text(cache, "kvRole"), role) == 0;
+}
+
+static gboolean has_any_role(const OrrNode *specs, const char *role) {
+  for (guint i = 0; i < orr_node_length(specs); i++)
+    if (has_role(specs->items->pdata[i], role)) return TRUE;
+  return FALSE;
+}
+
+/* One of servingEngineSpec.modelSpec: {modelURL, repository, tag, replicaCount, vllmConfig}.
+ * @is_split: some of them prefill for others. */
+static void add_model_spec(OrrFormManifest *manifest, const OrrNode *spec, gboolean is_split) {
   const OrrNode *model = orr_node_get(spec, "modelURL"), *config = orr_node_get(spec, "vllmConfig");
   const char *repository = orr_node_get_text(spec, "repository");
   const char *tag = orr_node_get_text(spec, "tag");
@@ -56,6 +71,14 @@ static void add_model_spec(OrrFormManifest *manifest, const OrrNode *spec) {
     if (key && value->kind == ORR_NODE_SCALAR) add_option(command, key->text, value);
   }
   orr_form_manifest_add_words(command->words, orr_node_get(config, "extraArgs"));
+  if (is_split && has_role(spec, "kv_producer"))
+    orr_form_manifest_add_word(command->words, "--is-prefill-worker", spec->place);
+  if (is_split)
+    orr_form_manifest_use_keys(
+        manifest, orr_node_get(spec, "lmcacheConfig"),
+        "kvRole enablePD enableNixl enableXpyd nixlRole nixlProxyHost nixlProxyPort "
+        "nixlPeerHost nixlPeerPort nixlPeerInitPort nixlPeerAllocPort nixlBufferSize "
+        "nixlBufferDevice nixlBackends rpcPort skipLastNTokens cudaVisibleDevices");
   orr_form_manifest_add_environment(command->environment, orr_node_get(spec, "env"));
   orr_form_manifest_use_keys(manifest, spec, "repository tag modelURL vllmConfig");
   g_ptr_array_add(manifest->containers, command);
@@ -65,8 +88,10 @@ static void add_model_spec(OrrFormManifest *manifest, const OrrNode *spec) {
 static gboolean read_production_stack(OrrFormManifest *manifest, const OrrNode *tree) {
   const OrrNode *specs = orr_node_get(orr_node_get(tree, "servingEngineSpec"), "modelSpec");
   if (!specs || specs->kind != ORR_NODE_LIST) return FALSE;
+  const gboolean is_split =
+      has_any_role(specs, "kv_producer") && has_any_role(specs, "kv_consumer");
   for (guint i = 0; i < orr_node_length(specs); i++)
-    add_model_spec(manifest, specs->items->pdata[i]);
+    add_model_spec(manifest, specs->items->pdata[i], is_split);
   return TRUE;
 }
 
@@ -175,6 +200,22 @@ static void add_speculator(OrrFormManifest *manifest, OrrLaunchCommand *command,
   if (speculator) orr_form_manifest_use(manifest, speculator);
 }
 
+/* spec.speculativeDecoding: {method, numSpeculativeTokens, speculator: {model: {uri}}}. */
+static void add_drafts(OrrFormManifest *manifest, OrrLaunchCommand *command,
+                       const OrrNode *decoding) {
+  static const char *const keys[][2] = {
+      {"method", "--speculative-config.method"},
+      {"numSpeculativeTokens", "--speculative-config.num_speculative_tokens"}};
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+    const OrrNode *value = orr_node_get(decoding, keys[i][0]);
+    if (!value || value->kind != ORR_NODE_SCALAR) continue;
+    orr_form_manifest_add_word(command->words, keys[i][1], value->place);
+    orr_form_manifest_add_word(command->words, value->text, value->place);
+  }
+  add_speculator(manifest, command, orr_node_get(decoding, "speculator"));
+  if (decoding) orr_form_manifest_use(manifest, decoding);
+}
+
 /* spec.kvCacheOffloading of mode cpu: {cpu: {size: 10Gi}}. Other modes are warned of. */
 static void add_offloading(OrrFormManifest *manifest, OrrLaunchCommand *command,
                            const OrrNode *offloading) {
@@ -214,6 +255,7 @@ static gboolean read_llm_service(OrrFormManifest *manifest, const OrrNode *tree)
   orr_form_manifest_use(manifest, orr_node_get(spec, "model"));
   OrrLaunchCommand *command = add_service_role(manifest, model, spec, FALSE);
   add_speculator(manifest, command, orr_node_get(spec, "speculator"));
+  add_drafts(manifest, command, orr_node_get(spec, "speculativeDecoding"));
   add_offloading(manifest, command, orr_node_get(spec, "kvCacheOffloading"));
   if (orr_node_get(spec, "prefill"))
     add_service_role(manifest, model, orr_node_get(spec, "prefill"), TRUE);

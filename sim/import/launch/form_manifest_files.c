@@ -1,5 +1,6 @@
 /*
- * form_manifest_files.c - the files of a ConfigMap that its containers name.
+ * form_manifest_files.c - the files of a ConfigMap that its containers name, and the
+ * weights of the host that they mount, and roles by name.
  */
 #include "sim/import/launch/launch_private.h"
 
@@ -19,5 +20,51 @@ void orr_form_manifest_files(OrrFormManifest *manifest, const OrrLaunchSource *w
       orr_launch_form_add_text(manifest->draft, key->text, text->text, strlen(text->text))
           ->is_used = TRUE; /* only what names it reads it */
     orr_form_manifest_use(manifest, text);
+  }
+}
+
+/* The path on the host of the volume @name, of the pod's `volumes`; NULL: it is not of the host. */
+static const char *host_path(const OrrFormManifest *manifest, const char *name) {
+  const OrrNode *volumes = manifest->volumes;
+  const guint n = volumes && volumes->kind == ORR_NODE_LIST ? orr_node_length(volumes) : 0;
+  for (guint i = 0; name && i < n; i++) {
+    const OrrNode *volume = volumes->items->pdata[i];
+    if (volume->kind == ORR_NODE_MAP && g_strcmp0(orr_node_get_text(volume, "name"), name) == 0)
+      return orr_node_get_text(orr_node_get(volume, "hostPath"), "path");
+  }
+  return NULL;
+}
+
+void orr_form_manifest_name_weights(const OrrFormManifest *manifest, const OrrNode *node,
+                                    OrrLaunchCommand *command) {
+  const OrrNode *mounts = orr_node_get(node, "volumeMounts");
+  for (guint i = 0; mounts && mounts->kind == ORR_NODE_LIST && i < orr_node_length(mounts); i++) {
+    const OrrNode *mount = mounts->items->pdata[i];
+    if (mount->kind != ORR_NODE_MAP) continue;
+    const char *path = orr_node_get_text(mount, "mountPath");
+    const char *host = host_path(manifest, orr_node_get_text(mount, "name"));
+    ORR_EACH_POINTER(OrrLaunchWord, word, command->words) {
+      if (!path || !host || strcmp(word->text, path) != 0) continue;
+      g_free(word->text);
+      word->text = g_strdup(host);
+    }
+  }
+}
+
+gboolean orr_form_manifest_is_prefill(const OrrNode *node) {
+  return node->kind == ORR_NODE_MAP && orr_node_get(node, "template") &&
+         g_strcmp0(orr_node_get_text(node, "name"), "prefill") == 0;
+}
+
+void orr_form_manifest_mark_prefill(OrrFormManifest *manifest, guint first, OrrPlace place) {
+  for (guint i = first; i < manifest->commands->len; i++) {
+    OrrLaunchCommand *command = manifest->commands->pdata[i];
+    gboolean is_vllm = FALSE, is_marked = FALSE;
+    ORR_EACH_POINTER(OrrLaunchWord, word, command->words) {
+      is_vllm |= strstr(word->text, "vllm") != NULL;
+      is_marked |= strcmp(word->text, "--is-prefill-worker") == 0;
+    }
+    if (is_vllm && !is_marked)
+      orr_form_manifest_add_word(command->words, "--is-prefill-worker", place);
   }
 }

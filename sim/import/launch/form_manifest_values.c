@@ -402,9 +402,10 @@ static gboolean read_recipe(OrrFormManifest *manifest, const OrrNode *tree) {
   const OrrNode *named = orr_node_get(workload, "model");
   const OrrNode *model = is_text(named) ? named : orr_node_get(named, "name");
   const char *framework = orr_node_get_text(workload, "framework");
-  const char *engine = framework && strstr(framework, "sglang") ? "sglang"
-                       : framework && strstr(framework, "t")    ? "trtllm"
-                                                                : "vllm";
+  const char *engine = framework && strstr(framework, "sglang")     ? "sglang"
+                       : framework && strstr(framework, "trt")      ? "trtllm"
+                       : framework && strstr(framework, "tensorrt") ? "trtllm"
+                                                                    : "vllm";
   if (!is_text(file) || !is_text(model) || !framework || !*framework) return FALSE;
   OrrLaunchCommand *command = begin(engine, model);
   command->replicas = 1;

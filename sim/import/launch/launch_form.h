@@ -135,14 +135,16 @@ void orr_launch_server_group_read(OrrLaunchDraft *draft, const GPtrArray *comman
 
 typedef struct {
   OrrLaunchDraft *draft;
-  GPtrArray *commands;   /* of OrrLaunchCommand *, borrowed: those that concern servers */
-  GPtrArray *trainers;   /* the same: those that train */
-  gint64 n_trainers;     /* pods of them */
-  gint64 n_workers;      /* pods of an MPIJob's workers, for which its launcher stands; 0: none */
-  gint64 gpus;           /* of a container, by its limits; 0: not said */
-  GPtrArray *containers; /* of OrrLaunchCommand * */
-  GPtrArray *shells;     /* of OrrShell * */
-  GPtrArray *documents;  /* of OrrNode *, which commands refer to */
+  GPtrArray *commands;    /* of OrrLaunchCommand *, borrowed: those that concern servers */
+  GPtrArray *trainers;    /* the same: those that train */
+  gint64 n_trainers;      /* pods of them */
+  gint64 n_workers;       /* pods of an MPIJob's workers, for which its launcher stands; 0: none */
+  gint64 gpus;            /* of a container, by its limits; 0: not said */
+  GPtrArray *containers;  /* of OrrLaunchCommand * */
+  const OrrNode *volumes; /* of the pod being read; NULL: none */
+  gboolean is_prefill;    /* of the role being read */
+  GPtrArray *shells;      /* of OrrShell * */
+  GPtrArray *documents;   /* of OrrNode *, which commands refer to */
   GPtrArray *inner;      /* of OrrNode * in @documents: manifests that stand in a text of another */
   GHashTable *used;      /* of const OrrNode *: what the commands took */
   GHashTable *variables; /* of char *, "line:column": of settings */
@@ -158,6 +160,15 @@ void orr_form_manifest_files(OrrFormManifest *manifest, const OrrLaunchSource *w
  * fine. */
 void orr_form_manifest_use(OrrFormManifest *manifest, const OrrNode *node);
 void orr_form_manifest_use_keys(OrrFormManifest *manifest, const OrrNode *map, const char *keys);
+
+/* Whether @node is a role named prefill, {name: prefill, template: ...} of AIBrix's StormService;
+ * its servers of vLLM, the commands from @first on, only prefill. */
+gboolean orr_form_manifest_is_prefill(const OrrNode *node);
+void orr_form_manifest_mark_prefill(OrrFormManifest *manifest, guint first, OrrPlace place);
+
+/* Names weights that the container mounts by the host's path: "/work/models" says nothing. */
+void orr_form_manifest_name_weights(const OrrFormManifest *manifest, const OrrNode *node,
+                                    OrrLaunchCommand *command);
 
 /* An empty command; the caller adds it to `containers`, which frees it. */
 OrrLaunchCommand *orr_form_manifest_command(void);

@@ -145,6 +145,15 @@ static void complete_workload(OrrLaunchDraft *draft) {
       orr_launch_draft_set(draft, "workload.stack", name, NULL,
                            "the newest known: the input names no version");
   }
+  if (!kind || g_strcmp0(orr_launch_draft_get(draft, "workload.kind"), "training") != 0 ||
+      orr_launch_draft_get(draft, "workload.stack"))
+    return;
+  g_autofree char *why = g_strdup_printf("no stack of %s is known", kind->name);
+  orr_launch_draft_set(draft, "workload.stack", "none", NULL, why);
+  orr_launch_draft_remark(draft,
+                          "No stack of %s is known: kernels and links alone are simulated, "
+                          "and the host's time is not.",
+                          kind->name);
 }
 
 /* The first source's base name without its ending. */

@@ -46,6 +46,8 @@ static const struct {
     {{"sglang", "serve"}, &orr_dialect_sglang},
     {{"sglang.launch_server"}, &orr_dialect_sglang},
     {{"dynamo.sglang"}, &orr_dialect_sglang},
+    {{"dynamo.sglang.worker"}, &orr_dialect_sglang},
+    {{"dynamo.sglang.decode_worker"}, &orr_dialect_sglang},
     {{"sglang.bench_serving"}, &orr_dialect_sglang_bench},
     {{"bench_serving.py"}, &orr_dialect_sglang_bench},
     {{"trtllm-serve", "disaggregated"}}, /* the router, and workers that read its config */

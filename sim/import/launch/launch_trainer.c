@@ -7,19 +7,14 @@
 
 /* To add one: see launch_trainer.h. The last whose `knows` is not NULL may take what no name
  * tells. */
-static const OrrLaunchTrainer *const trainers[] = {&orr_trainer_verl,
-                                                   &orr_trainer_nemo_rl,
-                                                   &orr_trainer_openrlhf,
-                                                   &orr_trainer_slime,
-                                                   &orr_trainer_megatron_grpo,
-                                                   &orr_trainer_trl_grpo,
-                                                   &orr_trainer_maxtext,
-                                                   &orr_trainer_bridge,
-                                                   &orr_trainer_megatron_swift,
-                                                   &orr_trainer_megatron,
-                                                   &orr_trainer_torchtitan,
-                                                   &orr_trainer_transformers,
-                                                   NULL};
+static const OrrLaunchTrainer *const trainers[] = {
+    &orr_trainer_verl,         &orr_trainer_nemo_rl,
+    &orr_trainer_openrlhf,     &orr_trainer_openrlhf_sft,
+    &orr_trainer_slime,        &orr_trainer_megatron_grpo,
+    &orr_trainer_trl_grpo,     &orr_trainer_maxtext,
+    &orr_trainer_bridge,       &orr_trainer_megatron_swift,
+    &orr_trainer_megatron,     &orr_trainer_torchtitan,
+    &orr_trainer_transformers, NULL};
 
 /* A launcher by the words that begin it; its options precede the script. */
 static const struct {

@@ -31,6 +31,7 @@ extern const OrrLaunchTrainer orr_trainer_megatron_grpo;
 extern const OrrLaunchTrainer orr_trainer_megatron_swift;
 extern const OrrLaunchTrainer orr_trainer_nemo_rl;
 extern const OrrLaunchTrainer orr_trainer_openrlhf;
+extern const OrrLaunchTrainer orr_trainer_openrlhf_sft;
 extern const OrrLaunchTrainer orr_trainer_slime;
 extern const OrrLaunchTrainer orr_trainer_torchtitan;
 extern const OrrLaunchTrainer orr_trainer_transformers;

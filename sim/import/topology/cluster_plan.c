@@ -128,7 +128,9 @@ static void take_ports(Planner *planner) {
   node->is_nics_assumed = FALSE;
   g_free(node->nics_said);
   node->nics_said = g_strdup_printf("%s: ports of a node", planner->fabric->format);
-  if (planner->graph->port_bytes_per_s <= 0 || planner->answers->link_bytes_per_s > 0) return;
+  if (planner->graph->port_bytes_per_s <= 0 || planner->graph->is_rate_given ||
+      planner->answers->link_bytes_per_s > 0)
+    return;
   const gboolean from_fabric =
       node->is_rate_assumed || planner->graph->port_bytes_per_s != node->nic_bytes_per_s;
   if (!from_fabric) return;

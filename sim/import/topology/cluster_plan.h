@@ -98,6 +98,7 @@ typedef struct {
   guint *leaf;             /* n_nodes x n_ports: the switch of each port */
   guint bonded;            /* NICs of a port: 1, or as orr_fabric_graph_bond was given */
   double port_bytes_per_s; /* of a NIC */
+  gboolean is_rate_given;  /* not shown by the dump */
   guint *part;             /* of each switch: its connected part, from 0 */
   guint n_parts;
   /* of each switch: 1 has ports, 2 is joined to one of level 1, ... */

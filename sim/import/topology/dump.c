@@ -10,16 +10,27 @@
 extern const OrrDumpReader orr_dump_gpu_names, orr_dump_host_file, orr_dump_iblinkinfo,
     orr_dump_ibnetdiscover, orr_dump_rocm_smi, orr_dump_ibstat, orr_dump_lspci, orr_dump_lstopo,
     orr_dump_matrix, orr_dump_infragraph, orr_dump_nccl_xml, orr_dump_simai, orr_dump_slurm_conf,
-    orr_dump_slurm_yaml;
+    orr_dump_slurm_yaml, orr_dump_sonic, orr_dump_ufm;
 
 /* A text can hold several (nvidia-smi's table above its matrix); the host file's form is so loose
  * that it is tried where no other is recognised. */
-const OrrDumpReader *const orr_dump_readers[] = {
-    &orr_dump_gpu_names,  &orr_dump_ibnetdiscover, &orr_dump_ibstat,
-    &orr_dump_lspci,      &orr_dump_matrix,        &orr_dump_nccl_xml,
-    &orr_dump_slurm_conf, &orr_dump_slurm_yaml,    &orr_dump_iblinkinfo,
-    &orr_dump_rocm_smi,   &orr_dump_simai,         &orr_dump_infragraph,
-    &orr_dump_lstopo,     &orr_dump_host_file,     NULL};
+const OrrDumpReader *const orr_dump_readers[] = {&orr_dump_gpu_names,
+                                                 &orr_dump_ibnetdiscover,
+                                                 &orr_dump_ibstat,
+                                                 &orr_dump_lspci,
+                                                 &orr_dump_matrix,
+                                                 &orr_dump_nccl_xml,
+                                                 &orr_dump_slurm_conf,
+                                                 &orr_dump_slurm_yaml,
+                                                 &orr_dump_iblinkinfo,
+                                                 &orr_dump_rocm_smi,
+                                                 &orr_dump_simai,
+                                                 &orr_dump_infragraph,
+                                                 &orr_dump_lstopo,
+                                                 &orr_dump_sonic,
+                                                 &orr_dump_ufm,
+                                                 &orr_dump_host_file,
+                                                 NULL};
 
 /* --- Life --- */
 
@@ -161,8 +172,6 @@ static const struct {
 } foreign[] = {
     {"ROCm System Management", "rocm-smi", "NCCL_TOPO_DUMP_FILE's XML, which RCCL writes"},
     {"amd-smi topology", "amd-smi", "NCCL_TOPO_DUMP_FILE's XML, which RCCL writes"},
-    {"\"source_port_dname\"", "UFM", "what ibnetdiscover prints"},
-    {"\"DEVICE_NEIGHBOR\"", "SONiC", "your switches as a document (topologies/README.md)"},
     {"ibdiagnet", "ibdiagnet", "what ibnetdiscover prints"},
     {"LLDP neighbors", "lldpctl", "your switches as a document (topologies/README.md)"}};
 

@@ -15,6 +15,8 @@
  */
 #include "sim/import/topology/dump.h"
 
+enum { AMD = 0x1002 }; /* PCI's number of the vendor */
+
 static const char title[] = "Link Type between two GPUs";
 
 static gboolean recognise(const OrrDumpText *text) { return strstr(text->text, title) != NULL; }
@@ -77,7 +79,11 @@ static OrrDumpNode *open_table(const OrrDumpText *text, OrrDump *dump, char **he
     return NULL;
   }
   OrrDumpNode *node = orr_dump_add_node(dump, "rocm-smi --showtopo", orr_dump_place(text, line, 1));
-  for (guint i = 0; i < n; i++) orr_dump_node_add_gpu(node, header[i])->kind.nvlinks_known = TRUE;
+  for (guint i = 0; i < n; i++) {
+    OrrDumpKind *kind = &orr_dump_node_add_gpu(node, header[i])->kind;
+    kind->vendor = AMD;
+    kind->nvlinks_known = TRUE;
+  }
   node->nvlink = g_new0(guint16, (gsize)n * n);
   return node;
 }

@@ -440,7 +440,8 @@ static guint *connect(OrrFabricGraph *graph, const GPtrArray *nodes) {
 }
 
 static void fill_rates(OrrFabricGraph *graph, double bytes_per_s) {
-  if (graph->port_bytes_per_s <= 0) graph->port_bytes_per_s = bytes_per_s;
+  graph->is_rate_given = graph->port_bytes_per_s <= 0;
+  if (graph->is_rate_given) graph->port_bytes_per_s = bytes_per_s;
   ORR_EACH(OrrGraphCable, cable, graph->cables)
     if (cable->bytes_per_s <= 0) cable->bytes_per_s = graph->port_bytes_per_s;
 }
@@ -468,7 +469,9 @@ OrrFabricGraph *orr_fabric_graph_new(const OrrDump *dump, const OrrDumpFabric *f
     return NULL;
   }
   if (nodes->len == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "no node is left of this fabric");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "no node is left of this fabric: switches alone are shown; give what shows the "
+                "leaves' ports to nodes, too");
     return NULL;
   }
   fill_rates(graph, bytes_per_s);

@@ -64,9 +64,9 @@ const OrrKnownGpu orr_known_gpus[] = {
     {NULL, "V100", {0x1db1, 0x1db5, 0x1db4, 0x1db6}, {"V100"}, 70, NULL, 6},
     {NULL, "P100", {0x15f9, 0x15f8}, {"P100"}, 60, NULL, 4},
     {NULL, "GB10", {0x2e12}, {"GB10"}, 121, NULL, 0},
-    {NULL, "AMD Instinct MI300X", {0x74a1}, {"MI300X"}, 0, "gfx942", 7},
-    {NULL, "AMD Instinct MI325X", {0x74a5}, {"MI325X"}, 0, "gfx942", 7},
-    {NULL, "AMD Instinct MI355X", {0x75a3}, {"MI355X", "MI350"}, 0, "gfx950", 7},
+    {"mi300x", "AMD Instinct MI300X", {0x74a1}, {"MI300X"}, 0, "gfx942", 7},
+    {"mi325x", "AMD Instinct MI325X", {0x74a5}, {"MI325X"}, 0, "gfx942", 7},
+    {"mi355x", "AMD Instinct MI355X", {0x75a3}, {"MI355X", "MI350"}, 0, "gfx950", 7},
     {NULL, "AMD Instinct MI250X", {0x7408, 0x740c}, {"MI250"}, 0, "gfx90a", 8},
     {NULL, "AMD Instinct MI100", {0x738c}, {"MI100"}, 0, "gfx908", 3},
     {NULL, "AMD Instinct MI50", {0x66a0, 0x66a1}, {"MI50", "MI60"}, 0, "gfx906", 2},
@@ -108,8 +108,9 @@ static void match_name(const char *name, GPtrArray *found) {
 static gboolean agrees(const OrrKnownGpu *gpu, const OrrDumpKind *kind) {
   if (kind->gcn && g_strcmp0(kind->gcn, gpu->gcn) != 0) return FALSE;
   if (kind->sm && kind->sm != gpu->sm) return FALSE;
-  if (!kind->gcn && kind->vendor != AMD && !gpu->sm) return FALSE;
+  if (!kind->gcn && (kind->vendor == AMD) == (gpu->sm != 0)) return FALSE;
   if (kind->gcn || !kind->nvlinks_known) return TRUE;
+  if (kind->vendor == AMD) return kind->nvlinks <= gpu->nvlinks; /* pairs are shown, not links */
   if (kind->nvlinks == 0) return gpu->nvlinks == 0 || kind->sm;
   return kind->nvlinks == gpu->nvlinks || (kind->sm && kind->nvlinks < gpu->nvlinks);
 }
@@ -120,7 +121,8 @@ static char *shown(const OrrDumpKind *kind) {
   if (kind->id) return g_strdup_printf("PCI %04x:%04x", kind->vendor, kind->id);
   if (kind->sm) return g_strdup_printf("sm %d", kind->sm);
   if (kind->nvlinks_known && kind->nvlinks)
-    return g_strdup_printf("it has %u NVLinks", kind->nvlinks);
+    return g_strdup_printf("it has %u %s", kind->nvlinks,
+                           kind->vendor == AMD ? "links of XGMI" : "NVLinks");
   return NULL;
 }
 

@@ -140,6 +140,7 @@ static OrrDumpKind evidence(const Planner *planner, const OrrDumpNode *const all
     const OrrDumpKind *shown = &orr_dump_gpu(all[i], 0)->kind;
     if (!kind.name) kind.name = shown->name;
     if (!kind.id && shown->id) kind.vendor = shown->vendor, kind.id = shown->id;
+    if (!kind.vendor) kind.vendor = shown->vendor;
     if (!kind.sm) kind.sm = shown->sm;
     if (!kind.gcn) kind.gcn = shown->gcn;
     if (kind.pcie_gt_per_s <= 0) kind.pcie_gt_per_s = shown->pcie_gt_per_s;

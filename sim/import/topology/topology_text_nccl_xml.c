@@ -22,7 +22,7 @@ typedef struct {
 
 static const OrrKnownGpu *find_gpu(const char *device) {
   for (const OrrKnownGpu *gpu = orr_known_gpus; gpu->label; gpu++)
-    if (device && g_strcmp0(gpu->device, device) == 0) return gpu;
+    if (device && gpu->sm && g_strcmp0(gpu->device, device) == 0) return gpu; /* NVIDIA's alone */
   return NULL;
 }
 
