@@ -159,6 +159,42 @@ rm -f m.db; "$orrery" run two.yaml --db m.db > said 2>&1; "$orrery" run two.yaml
 check "compare has completion, utilisation and where GPU-hours went" \
   'grep -q "^jct_p50_s  *5399.5 " said && grep -q "^utilization " said && grep -Eq "^useful +7200 " said'
 
+# Two elastic gangs that ask for 4 of 8 GPUs for 10 s: the first has 8 until the second comes at 2, then both have 4; the
+# first ends at 8, the second with 8 GPUs at 10. Both ask for 40 GPU-s, and a third for 1 at 20: 81 of 8 x 20. Alone and
+# with the 4 GPUs that they ask for they would take 10 s instead of 8, and the cluster has enough for both: rho 0.8.
+cat > elastic.csv <<'END'
+job_id,submit_s,duration_s,gpus,min_gpus,max_gpus
+1,0,10,4,1,8
+2,2,10,4,1,8
+3,20,1,1,1,1
+END
+rm -f c.db; "$orrery" run two.yaml --set workload.jobs=elastic.csv --set workload.policy.elastic=equal --db c.db > said 2>&1
+check "elastic gangs offer what they ask for" '[ "$(query "SELECT round(offered_load, 9) = 0.50625 FROM cluster_result")" = 1 ]'
+check "and count as the gangs they ask for" \
+  '[ "$(query "SELECT group_concat(name || CAST(n_jobs AS TEXT) || CAST(round(gpu_hours * 3600) AS INTEGER)) FROM cluster_size WHERE grouping = '"'gpus'"'")" = "\"111,4280\"" ]'
+check "rho of an elastic gang goes by the GPUs it asks for" \
+  '[ "$(query "SELECT group_concat(gpus || CAST(round(rho * 10) AS INTEGER)) FROM cluster_job")" = "\"48,48,110\"" ]'
+check "elastic gangs that work all the time have an ETTR of 1" '[ "$(query "SELECT abs(ettr - 1) < 1e-9 FROM cluster_result")" = 1 ]'
+
+# A job of 1,000 s is stopped at its limit of 100 s: 800 GPU-s of work that do not count, next to 80 that do.
+cat > limit.csv <<'END'
+job_id,submit_s,duration_s,gpus,limit_s
+1,0,1000,8,100
+2,5,10,8,100
+END
+for more in "" "--set workload.policy.rounds.length=1min" "--set workload.policy.elastic=equal"; do
+  rm -f c.db; "$orrery" run two.yaml --set workload.jobs=limit.csv --db c.db $more > said 2>&1
+  check "work that a time limit cuts off is not useful $more" \
+    '[ "$(query "SELECT group_concat(CAST(round(gpu_hours * 3600) AS INTEGER)) FROM cluster_hours WHERE what IN ('"'useful', 'timed-out'"')")" = "\"80,800\"" ] && grep -q "a time limit stopped 1 of 2 jobs" said'
+  check "nor is it effective training $more" '[ "$(query "SELECT abs(ettr - 10 / (SELECT sum(end_s - start_s) FROM cluster_job)) < 1e-9 FROM cluster_result")" = 1 ]'
+done
+
+# Job 2 waits for job 1, which no cluster of 8 GPUs can start, and job 3 for 2: both are left out.
+printf 'job_id,submit_s,duration_s,gpus,after\n1,0,10,16,\n2,0,10,8,1\n3,0,10,8,2\n4,0,10,8,\n' > left.csv
+rm -f c.db; "$orrery" run two.yaml --set workload.jobs=left.csv --db c.db > said 2>&1
+check "jobs that wait for a job left out are left out" \
+  'grep -q "left out with jobs that they wait for: 2" said && [ "$(query "SELECT n_jobs || n_left_out FROM cluster_result")" = 13 ]'
+
 # Failures
 "$orrery" run two.yaml --db none --set 'workload.failures.set={processes: [{component: node, rate-per-hour: 2, scope: node, symptom: crash, repair: 1 min}]}' --set 'workload.policy.preemption={checkpoint: 5 min, restart: 1 min}' --json > said 2>&1
 check "jobs that fail end later, and ETTR says so" '[ "$(number failures)" -gt 0 ] && awk "BEGIN { exit !($(number ettr) < 1 && $(number makespan_s) > 7200) }"'

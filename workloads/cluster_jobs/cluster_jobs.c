@@ -134,16 +134,20 @@ static char *find(const char *key, const char *path, char *const *folders, GErro
   return orr_fault_null(error, ORR_FAULT_DOCUMENT, "workload.%s: there is no file %s", key, path);
 }
 
-/* Takes out the jobs that no empty cluster could start. */
-static void drop_too_large(OrrClusterWork *work) {
+/* Takes out the jobs that no empty cluster could start, and those that wait for jobs left out. */
+static void leave_out(OrrClusterWork *work) {
   GArray *jobs = work->trace->jobs;
   OrrGangProbe *probe = orr_gang_probe_new(&work->rules);
   guint kept = 0;
   ORR_EACH_VALUE(const OrrGangJob, job, jobs)
-    if (orr_gang_probe_fits(probe, &job)) g_array_index(jobs, OrrGangJob, kept++) = job;
+    if (orr_gang_probe_fits(probe, &job))
+      g_array_index(jobs, OrrGangJob, kept++) = job;
+    else
+      orr_job_after_leave_out(work->trace, job.id);
   orr_gang_probe_free(probe);
   work->n_too_large = jobs->len - kept;
   g_array_set_size(jobs, kept);
+  work->n_waiting = orr_job_after_drop(work->trace);
 }
 
 static void work_free(OrrWork *data) {
@@ -327,7 +331,7 @@ static gboolean prepare(OrrClusterWork *work, const OrrClusterJobs *params, cons
   set_rates(work, params);
   if (!apply_speeds(work, error)) return FALSE;
   note_checkpoints(work);
-  drop_too_large(work);
+  leave_out(work);
   equip(work, params, world);
   return TRUE;
 }
@@ -359,10 +363,12 @@ static gboolean begin(OrrWork *data, const OrrLivePlace *place, GError **error) 
   (void)place;
   orr_gang_sim_run(&work->rules, work->trace->jobs, &work->totals);
   if (work->totals.has_given_up)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "jobs fail faster than they work: %" G_GUINT64_FORMAT
-                " failures after %.0f days; set policy.preemption.checkpoint and a shorter restart",
-                work->totals.failures, (double)work->totals.end_us / ORR_GANG_US_PER_S / 86400);
+    g_set_error(
+        error, ORR_FAULT, ORR_FAULT_RESOURCE,
+        "jobs fail faster than they work: %" G_GUINT64_FORMAT
+        " failures after %.0f days and no end; set policy.preemption.checkpoint, a shorter restart "
+        "or a shorter repair",
+        work->totals.failures, (double)work->totals.end_us / ORR_GANG_US_PER_S / 86400);
   if (!speed || !speed->error) return !work->totals.has_given_up;
   g_clear_error(error);
   g_propagate_prefixed_error(error, g_steal_pointer(&speed->error), "workload.speed: ");

@@ -141,7 +141,8 @@ typedef struct OrrClusterWork {
   OrrWork work; /* first */
   OrrGangRules rules;
   OrrJobTrace *trace;
-  guint n_too_large; /* jobs left out: no empty cluster could start them */
+  guint n_too_large; /* jobs left out: no empty cluster could start them, */
+  guint n_waiting;   /* or they wait for jobs that are left out */
   OrrGangThroughputs *speeds;
   GArray *kinds; /* of OrrGangKind, what rules.kinds points to */
   OrrGangTotals totals;

@@ -11,6 +11,9 @@
 #define ORR_GANG_US_PER_S 1e6
 /* The longest time that a trace may state, in seconds (30 years), so that sums do not overflow. */
 #define ORR_GANG_MOST_S 1e9
+/* Where the clock of a run with failures ends (127,000 years): what would fail later never does, so
+ * a run that comes there is given up. */
+#define ORR_GANG_END_S 4e12
 
 /* What jobs ask for besides nodes: counted over the whole cluster. */
 enum { ORR_GANG_GPUS, ORR_GANG_CPUS, ORR_GANG_MEMORY, ORR_GANG_RESOURCES };
@@ -70,7 +73,7 @@ typedef struct {
   gint64 saved_us;     /* part of overhead_us, once it has ended: checkpoints that counted */
   gint64 gpus;
   double cpus, memory_bytes;    /* of the whole gang; 0: not stated */
-  gint64 asked_gpus;            /* set by a run: gpus as the trace has them */
+  gint64 asked_gpus;            /* set by a run: gpus as the trace has them, gpus its last size */
   gint64 min_gpus, max_gpus;    /* of an elastic gang; 0: gpus */
   gint64 segment;               /* nodes that must share a block; 0: the placement's */
   double steps;                 /* of its training; 0: not stated */
@@ -110,12 +113,14 @@ typedef struct {
   double paced_us;  /* booked: the same, as its paces had it */
   /* The same sums in GPUs x time, of gangs that change their size. */
   double held_gpu_us, overhead_gpu_us, failed_gpu_us, paced_gpu_us;
+  double run_gpu_us;      /* of run_us in GPUs x time, whatever its sizes were; once it has ended */
   gint64 restart_us_due;  /* time that its next start takes first, */
   gint64 restart_work_us; /* and what left_us has for that */
   double energy_j;        /* booked: of its GPUs; NAN: not known */
   gint64 fail_us;         /* its present attempt fails by itself; G_MAXINT64: never */
   gint64 failed_us;       /* part of overhead_us that is due to failures */
-  guint failures;         /* that stopped it */
+  guint failures;         /* that stopped it, */
+  guint in_vain;          /* and the last of them, since it last kept some work */
   double demand_begin;    /* OrrGangTotals.demand at its submission; -1: not yet in the queue */
   double demand;          /* the same over its life, once it has ended */
   guint index;            /* in the trace */

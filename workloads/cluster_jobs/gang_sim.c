@@ -121,6 +121,14 @@ static void join(Run *run) {
 /* More failures than any campaign of jobs that makes progress has. */
 #define MOST_FAILURES 5000000
 
+/* Jobs that fail too often, or beyond the time for which failures are drawn, may never end. */
+static void give_up(OrrGangSim *sim) {
+  if (!sim->rules->failures) return;
+  if (sim->totals.failures > MOST_FAILURES ||
+      (double)sim->now_us >= ORR_GANG_END_S * ORR_GANG_US_PER_S)
+    sim->totals.has_given_up = TRUE;
+}
+
 /* Submits the jobs that are due; returns how many have been. */
 static guint submit(Run *run, GArray *jobs, guint submitted) {
   for (; submitted < jobs->len; submitted++) {
@@ -147,8 +155,9 @@ static void loop(Run *run, GArray *jobs) {
     submitted = submit(run, jobs, submitted);
     schedule(run);
     if (sim->rules->speed) orr_gang_pace(sim);
-    sim->totals.has_given_up = sim->totals.failures > MOST_FAILURES;
+    give_up(sim);
   }
+  if (sim->waiting->len > 0) sim->totals.has_given_up = TRUE; /* for nodes that never return */
   sim->totals.end_us = sim->now_us;
 }
 
@@ -174,7 +183,7 @@ static void reset(const OrrGangRules *rules, GArray *jobs) {
     job->index = i;
     job->left_us = job->run_us + job->saving_us;
     job->first_start_us = job->promised_us = -1;
-    job->preemptions = job->failures = job->n_after = job->level = job->span = 0;
+    job->preemptions = job->failures = job->in_vain = job->n_after = job->level = job->span = 0;
     job->done_us = job->overhead_us = job->held_us = job->slowed_us = job->failed_us = 0;
     job->is_cancelled = job->is_suspended = job->goes_on = FALSE;
     job->rate = 1;

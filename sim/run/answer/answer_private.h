@@ -105,7 +105,12 @@ double orr_cluster_answers_slowdown(const OrrGangJob *job);
  *   rho = completion time / (run time x max(1, mean GPUs that live jobs ask for / GPUs))
  *
  * NAN: it has no work. */
-double orr_cluster_answers_rho(const OrrGangJob *job, double n_gpus);
+double orr_cluster_answers_rho(const OrrClusterWork *work, const OrrGangJob *job);
+/* Microseconds that @job asks to run for with the GPUs it asks for: its work, or its limit where
+ * that is less, at its mean speed on the cluster's kinds of GPUs. */
+double orr_cluster_answers_asked_us(const OrrClusterWork *work, const OrrGangJob *job);
+/* Its run time if it had the cluster to itself, and, if elastic, the GPUs it asked for. */
+double orr_cluster_answers_own_us(const OrrClusterWork *work, const OrrGangJob *job);
 /* Energy of the GPUs of @job; NAN: not known. */
 double orr_cluster_answers_kwh(const OrrClusterWork *work, const OrrGangJob *job);
 

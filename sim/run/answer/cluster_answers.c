@@ -3,7 +3,7 @@
  *
  * GPU-hours from the first submission to the last end:
  *
- *   all = useful + slowed + checkpoints + preempted + failed + repair + fragments + idle
+ *   all = useful + slowed + checkpoints + preempted + failed + timed-out + repair + fragments + idle
  *
  * Watts: GPUs of gangs as their steps were replayed, the others idle; the machine around them as
  * its document says (cluster_power.h). Where a place has no replayed step, nothing is known.
@@ -24,10 +24,33 @@ double orr_cluster_answers_slowdown(const OrrGangJob *job) {
   return given_us > 0 ? (double)(given_us + job->slowed_us) / (double)given_us : NAN;
 }
 
-double orr_cluster_answers_rho(const OrrGangJob *job, double n_gpus) {
+/* Work per time of @job if it had each kind for as many of its GPUs as the cluster has of it. */
+static double mean_rate(const OrrClusterWork *work, const OrrGangJob *job) {
+  double sum = 0;
+  ORR_EACH_AT(k, const OrrGangKind, kind, work->kinds)
+    sum += job->rates[k] * (double)kind->n_nodes * (double)kind->gpus_per_node;
+  return work->kinds->len > 0 ? sum / (double)work->work.n_gpus : 1;
+}
+
+double orr_cluster_answers_asked_us(const OrrClusterWork *work, const OrrGangJob *job) {
+  const gint64 limit_us = orr_gang_job_limit_us(job, work->rules.limit_us);
+  const gint64 work_us = limit_us > 0 ? MIN(job->work_us, limit_us) : job->work_us;
+  return (double)work_us / mean_rate(work, job);
+}
+
+static gboolean is_resized(const OrrClusterWork *work, const OrrGangJob *job) {
+  return work->rules.elastic != ORR_ELASTIC_NONE || job->gpus != job->asked_gpus;
+}
+
+double orr_cluster_answers_own_us(const OrrClusterWork *work, const OrrGangJob *job) {
+  return is_resized(work, job) ? orr_cluster_answers_asked_us(work, job) : (double)job->run_us;
+}
+
+double orr_cluster_answers_rho(const OrrClusterWork *work, const OrrGangJob *job) {
   const double life_us = (double)(job->end_us - job->submit_us);
   if (job->run_us <= 0 || !(life_us > 0)) return NAN;
-  return life_us / ((double)job->run_us * fmax(1, job->demand / life_us / n_gpus));
+  const double crowd = job->demand / life_us / (double)work->work.n_gpus;
+  return life_us / (orr_cluster_answers_own_us(work, job) * fmax(1, crowd));
 }
 
 double orr_cluster_answers_kwh(const OrrClusterWork *work, const OrrGangJob *job) {
@@ -39,7 +62,7 @@ double orr_cluster_answers_kwh(const OrrClusterWork *work, const OrrGangJob *job
 static void fill_rho(const OrrClusterWork *work, OrrClusterResult *r) {
   g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint i = work->first; i < work->end; i++) {
-    const double rho = orr_cluster_answers_rho(job_at(work, i), (double)work->work.n_gpus);
+    const double rho = orr_cluster_answers_rho(work, job_at(work, i));
     if (!isnan(rho)) g_array_append_val(all, rho);
   }
   const OrrLatencies rho = orr_latencies_of(all);
@@ -49,13 +72,22 @@ static void fill_rho(const OrrClusterWork *work, OrrClusterResult *r) {
   r->rho_max = all->len > 0 ? g_array_index(all, double, all->len - 1) : NAN;
 }
 
+static double useful_of(const OrrGangTotals *totals) {
+  return totals->used - totals->overhead - totals->slowed - totals->timed_out;
+}
+
 static void fill_efficiency(const OrrClusterWork *work, OrrClusterResult *r) {
   const OrrGangTotals *totals = &work->totals;
   double trained = 0, lives = 0;
   for (guint i = 0; i < work->trace->jobs->len; i++) {
     const OrrGangJob *job = job_at(work, i);
-    trained += (double)job->gpus * (double)(job->run_us + job->slowed_us);
-    lives += (double)job->gpus * (double)(job->end_us - job->first_start_us);
+    const gint64 life_us = job->end_us - job->first_start_us;
+    const gboolean by_size = is_resized(work, job);
+    if (!job->is_timed_out)
+      trained += job->run_gpu_us +
+                 (by_size ? job->paced_gpu_us : (double)job->gpus * (double)job->slowed_us);
+    lives += by_size ? job->held_gpu_us + (double)job->asked_gpus * (double)(life_us - job->held_us)
+                     : (double)job->gpus * (double)life_us;
   }
   const double given = totals->used - totals->slowed;
   const double span_us = (double)(totals->end_us - totals->begin_us);
@@ -66,7 +98,7 @@ static void fill_efficiency(const OrrClusterWork *work, OrrClusterResult *r) {
   r->failed_gpu_hours = totals->failed / US_PER_HOUR;
   r->failures = (gint64)totals->failures;
   r->strikes = (gint64)totals->strikes;
-  r->useful = span_us > 0 ? (given - totals->overhead) / ((double)work->work.n_gpus * span_us) : 0;
+  r->useful = span_us > 0 ? useful_of(totals) / ((double)work->work.n_gpus * span_us) : 0;
 }
 
 static void add_hours(OrrOutcome *outcome, const char *what, double gpu_us, double all_us) {
@@ -79,11 +111,12 @@ static void add_hours(OrrOutcome *outcome, const char *what, double gpu_us, doub
 static void add_all_hours(const OrrClusterWork *work, OrrOutcome *outcome) {
   const OrrGangTotals *t = &work->totals;
   const double all = (double)work->work.n_gpus * (double)(t->end_us - t->begin_us);
-  add_hours(outcome, "useful", t->used - t->overhead - t->slowed, all);
+  add_hours(outcome, "useful", useful_of(t), all);
   add_hours(outcome, "slowed", t->slowed, all);
   add_hours(outcome, "checkpoints", t->saved, all);
   add_hours(outcome, "preempted", t->overhead - t->failed - t->saved, all);
   add_hours(outcome, "failed", t->failed, all);
+  add_hours(outcome, "timed-out", t->timed_out, all);
   add_hours(outcome, "repair", t->out, all);
   add_hours(outcome, "fragments", t->free_waiting, all);
   add_hours(outcome, "idle", all - t->used - t->out - t->free_waiting, all);
@@ -277,7 +310,7 @@ static void fill_power(const OrrReplayed *replayed, const OrrClusterWork *work,
   r->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
   orr_machine_rows_add(replayed->cluster, &r->machine, outcome);
   r->energy_kwh = r->machine.all_w * span_s / JOULES_PER_KWH;
-  fill_money(replayed, (t->used - t->overhead - t->slowed) / US_PER_HOUR, outcome);
+  fill_money(replayed, useful_of(t) / US_PER_HOUR, outcome);
 }
 
 static void fill_asked(const OrrClusterWork *work, OrrClusterResult *r) {

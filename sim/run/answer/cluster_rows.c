@@ -7,7 +7,7 @@
 static double seconds(gint64 us) { return (double)us / ORR_GANG_US_PER_S; }
 
 static double gpu_hours(const OrrGangJob *job) {
-  return (double)job->gpus * seconds(job->run_us) / 3600;
+  return job->run_gpu_us / ORR_GANG_US_PER_S / 3600;
 }
 
 /* The time for which it stood still, and overheads. */
@@ -24,7 +24,7 @@ static void add_jobs(const OrrClusterWork *work, OrrOutcome *outcome) {
                    .job = g_string_chunk_insert_const(outcome->names, job->id),
                    .user = g_string_chunk_insert_const(outcome->names, job->user),
                    .queue = g_string_chunk_insert_const(outcome->names, job->queue),
-                   .gpus = job->gpus,
+                   .gpus = job->asked_gpus,
                    .submit_s = seconds(job->submit_us),
                    .start_s = seconds(job->first_start_us),
                    .end_s = seconds(job->end_us),
@@ -38,7 +38,7 @@ static void add_jobs(const OrrClusterWork *work, OrrOutcome *outcome) {
                    .checkpoint_s = seconds(job->saved_us),
                    .slowed_s = seconds(job->slowed_us),
                    .placement_slowdown = orr_cluster_answers_slowdown(job),
-                   .rho = orr_cluster_answers_rho(job, (double)work->work.n_gpus),
+                   .rho = orr_cluster_answers_rho(work, job),
                    .energy_kwh = orr_cluster_answers_kwh(work, job),
                    .nodes = job->n_nodes,
                });
@@ -77,7 +77,7 @@ static void group_add(Group *group, const OrrGangJob *job) {
 
 typedef char *(*NameOf)(const OrrGangJob *job);
 static char *size_of(const OrrGangJob *job) {
-  return g_strdup_printf("%" G_GINT64_FORMAT, job->gpus);
+  return g_strdup_printf("%" G_GINT64_FORMAT, job->asked_gpus);
 }
 static char *queue_of(const OrrGangJob *job) { return g_strdup(*job->queue ? job->queue : "none"); }
 
@@ -122,7 +122,8 @@ static double jain(const OrrClusterWork *work) {
   for (guint i = work->first; i < work->end; i++) {
     const OrrGangJob *job = &g_array_index(work->trace->jobs, OrrGangJob, i);
     if (job->run_us <= 0) continue;
-    const double slow = (double)(job->end_us - job->submit_us) / (double)job->run_us;
+    const double slow =
+        (double)(job->end_us - job->submit_us) / orr_cluster_answers_own_us(work, job);
     sum += slow;
     squares += slow * slow;
     n++;
@@ -137,26 +138,9 @@ static void fill_shares(const OrrClusterWork *work, OrrClusterResult *r) {
   r->makespan_s = span_us / ORR_GANG_US_PER_S;
   r->utilization = span_us > 0 ? work->totals.used / (gpus * span_us) : 0;
   r->idle_while_waiting = span_us > 0 ? work->totals.free_waiting / (gpus * span_us) : 0;
-  r->useful = span_us > 0 ? (work->totals.used - work->totals.overhead) / (gpus * span_us) : 0;
   r->gpu_hours = work->totals.used / ORR_GANG_US_PER_S / 3600;
   r->overhead_gpu_hours = work->totals.overhead / ORR_GANG_US_PER_S / 3600;
   ORR_EACH(const OrrGangJob, job, jobs) r->n_timed_out += job->is_timed_out;
-}
-
-/* Work per time of @job if it had each kind for as many of its GPUs as the cluster has of it. */
-static double mean_rate(const OrrClusterWork *work, const OrrGangJob *job) {
-  double sum = 0;
-  ORR_EACH_AT(k, const OrrGangKind, kind, work->kinds)
-    sum += job->rates[k] * (double)kind->n_nodes * (double)kind->gpus_per_node;
-  return sum / (double)work->work.n_gpus;
-}
-
-/* The run time that @job asks for, whichever kinds of GPUs the policy gives it. */
-static double asked_us(const OrrClusterWork *work, const OrrGangJob *job) {
-  if (work->kinds->len <= 1) return (double)job->run_us;
-  const gint64 limit_us = orr_gang_job_limit_us(job, work->rules.limit_us);
-  const gint64 work_us = limit_us > 0 ? MIN(job->work_us, limit_us) : job->work_us;
-  return (double)work_us / mean_rate(work, job);
 }
 
 /* Of the jobs that count, while they are submitted. */
@@ -164,7 +148,7 @@ static double offered_load(const OrrClusterWork *work) {
   const OrrGangJob *jobs = (const OrrGangJob *)(const void *)work->trace->jobs->data;
   double sum_us = 0;
   for (guint i = work->first; i < work->end; i++)
-    sum_us += (double)jobs[i].gpus * asked_us(work, &jobs[i]);
+    sum_us += (double)jobs[i].asked_gpus * orr_cluster_answers_asked_us(work, &jobs[i]);
   const double arrivals_us =
       work->end > work->first
           ? (double)(jobs[work->end - 1].submit_us - jobs[work->first].submit_us)
@@ -187,7 +171,7 @@ static void fill_result(const OrrClusterWork *work, OrrClusterResult *r) {
   r->wait = orr_latencies_of(all->wait);
   group_free(all);
   r->n_jobs = jobs->len;
-  r->n_left_out = work->n_too_large;
+  r->n_left_out = work->n_too_large + work->n_waiting;
   r->preemptions = (gint64)work->totals.preemptions;
   r->most_waiting = work->totals.most_waiting;
   r->events = (gint64)work->totals.events;
@@ -216,12 +200,22 @@ static void add_warnings(const OrrClusterWork *work, OrrOutcome *outcome) {
   for (guint i = 0; i < work->trace->assumed->len; i++)
     warn(outcome, "the trace has %s", (char *)work->trace->assumed->pdata[i]);
   if (work->n_too_large > 0)
-    warn(outcome, "%u jobs ask for more GPUs than the cluster%s has: left out", work->n_too_large,
+    warn(outcome, "%u jobs ask for more GPUs than the cluster%s has%s: left out", work->n_too_large,
          work->rules.queues->len > 0 || work->rules.placement->entry.params
              ? ", their queue or one domain"
-             : "");
+             : "",
+         work->rules.placement->refuse ? ", or for a slice that is not a box of its cubes" : "");
   if (work->trace->n_without_gpus > 0)
     warn(outcome, "%u jobs use no GPU: left out", work->trace->n_without_gpus);
+  if (work->n_waiting > 0)
+    warn(outcome, "left out with jobs that they wait for: %u jobs", work->n_waiting);
+  if (r->n_timed_out > 0)
+    warn(
+        outcome,
+        "a time limit stopped %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+        " jobs before their work was done: their times end there, and their %.3g GPU-hours are not "
+        "useful",
+        r->n_timed_out, r->n_jobs, work->totals.timed_out / ORR_GANG_US_PER_S / 3600);
   const guint n_cancelled = count_cancelled(work->trace->jobs);
   if (n_cancelled > 0)
     warn(outcome, "%u jobs were cancelled by a preemption: their times end there", n_cancelled);

@@ -86,9 +86,13 @@ static void test_fixed(void) {
   /* around the edge: cubes 3 and 0 are neighbours */
   g_assert_cmpuint(n_placed(fixed, 2, 0xffff & ~(1u << 3 | 1u << 0)), ==, 1);
   g_assert_cmpuint(n_placed(fixed, 2, 0xffff & ~(1u << 1 | 1u << 3)), ==, 0);
-  /* 4x4 has no box of 5 or 7: a slice of 5 takes one of 6, 2x3 */
-  g_assert_cmpuint(n_placed(fixed, 5, 0xffff & ~0x0077u), ==, 1);
-  g_assert_cmpuint(n_placed(fixed, 5, 0xffff & ~0x001fu), ==, 0);
+  /* 4x4 has boxes of 1, 2, 3, 4, 6, 8, 9, 12 and 16 cubes alone */
+  static const guint boxes =
+      1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 6 | 1 << 8 | 1 << 9 | 1 << 12 | 1 << 16;
+  for (guint k = 1; k <= CUBES; k++) {
+    g_assert_cmpint(n_placed(fixed, k, 0) > 0, ==, (boxes >> k & 1) == 1);
+    g_assert_cmpuint(n_placed(circuits, k, 0), ==, CUBES / k);
+  }
   params_free(fixed);
   params_free(circuits);
 }

@@ -313,6 +313,35 @@ static void test_blast(void) {
   set_free(set);
 }
 
+/* A job of 1e9 s fails every 1e7 s and never reaches a checkpoint: after t seconds it has had t / 1e7
+ * attempts, each with a chance of e^-100. It is given up, not let through where failures are no
+ * longer drawn (they once were until 1e10 s); so is one that waits for a node out for ever. */
+static void test_never_ends(void) {
+  static const OrrFailureProcess processes[] = {
+      {.rate_per_hour = 3600 / 1e7 / N_NODES, .scope = ORR_FAILURE_SCOPE_NODE, .transient = TRUE},
+      {.rate_per_hour = 3600 / 1e7, .scope = ORR_FAILURE_SCOPE_JOB},
+      {.rate_per_hour = 3600 / 1e7 / N_NODES,
+       .scope = ORR_FAILURE_SCOPE_NODE,
+       .repair_s = 2 * ORR_GANG_END_S,
+       .repair = ORR_FAILURE_REPAIR_FIXED}};
+  for (guint i = 0; i < G_N_ELEMENTS(processes); i++) {
+    OrrFailures *set = set_new(processes[i], (OrrFailureLemons){0});
+    const OrrGangFailureRules failing = {.set = set, .repair_s = 1, .seed = 1};
+    OrrGangRules rules = rules_of("first-fit", N_NODES);
+    GArray *jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+    const OrrGangJob job = job_of(1, 0, 1e9, N_NODES * N_GPUS);
+    OrrGangTotals totals;
+    rules.failures = orr_gang_failures_new(&failing, N_NODES, N_GPUS);
+    rules.checkpoint_us = (gint64)2e15;
+    g_array_append_val(jobs, job);
+    orr_gang_sim_run(&rules, jobs, &totals);
+    g_assert_true(totals.has_given_up);
+    jobs_free(jobs);
+    orr_gang_failures_free(rules.failures);
+    set_free(set);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/gang-failures/no-strike-in-repair", test_no_strike_in_repair);
@@ -325,5 +354,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/gang_failures/young", test_young);
   g_test_add_func("/gang_failures/lemons", test_lemons);
   g_test_add_func("/gang_failures/blast", test_blast);
+  g_test_add_func("/gang_failures/never-ends", test_never_ends);
   return g_test_run();
 }

@@ -159,6 +159,21 @@ static void test_queue(void) {
   g_assert_nonnull(strstr(message, "no job of workload.queue"));
 }
 
+/* Job 1 has no GPUs, so 2, which waits for it, never starts, nor 3 and 5 after 2; 6 waits for 4
+ * alone. Job 7's queue is not asked for, and 8 waits for it. */
+static void test_after_left_out(void) {
+  g_autoptr(OrrJobTrace) trace = read_text(".csv",
+                                           "job_id,submit_s,duration_s,gpus,queue,after\n"
+                                           "5,0,1,1,a,4|3\n3,0,1,1,a,2\n2,0,1,1,a,1\n1,0,1,0,a,\n"
+                                           "4,9,1,1,a,\n6,0,1,1,a, 4 \n7,0,1,1,b,\n8,0,1,1,a,7\n",
+                                           "a", NULL);
+  g_assert_cmpuint(trace->jobs->len, ==, 6);
+  g_assert_cmpuint(orr_job_after_drop(trace), ==, 4);
+  g_assert_cmpuint(trace->jobs->len, ==, 2);
+  g_assert_cmpstr(job_at(trace, 0)->id, ==, "6");
+  g_assert_cmpstr(job_at(trace, 1)->id, ==, "4");
+}
+
 static void test_errors(void) {
   static const struct {
     const char *ending, *text, *wanted;
@@ -179,6 +194,16 @@ static void test_errors(void) {
       {".csv", "submit,duration_s\n0,1\n", "there is no column submit_s; is it 'submit'?"},
       {".csv", "submit_s,duration,gpus\n0,1,1\n", "or work_s); is it 'duration'? (the header"},
       {".csv", "submit_s,duration_s\n0\n", ":2:1: error: 1 cells, but the header has 2"},
+      {".csv", "job_id,submit_s,duration_s,after\n1,0,1,\n2,0,1,1|77\n",
+       ":3:7: error: after: no job of the trace has the job_id '77'"},
+      {".csv", "submit_s,duration_s,after\n0,1,\n0,1,1\n",
+       ":3:5: error: after: no job of the trace"},
+      {".csv", "job_id,submit_s,duration_s,after\n3,0,1,1\n1,0,1,2\n2,0,1,1\n",
+       ":3:7: error: after: jobs wait for each other: 1 after 2 after 1"},
+      {".csv", "job_id,submit_s,duration_s,after\n1,0,1,\n2,0,1,2\n",
+       ":3:7: error: after: jobs wait for each other: 2 after 2"},
+      {".csv", "job_id,submit_s,duration_s,after\n1,0,1,\n1,0,1,\n2,0,1,1\n",
+       ":4:7: error: after: several jobs have the job_id '1'"},
       {".swf", "; c\n1 2 3\n", ":2:1: error: 3 fields: want 18"},
       {".swf", "1 2 x\n", ":1:5: error: field 3 is 'x': want a number"},
       {".swf", "; nothing\n", "no job"},
@@ -217,7 +242,7 @@ static void test_swf(void) {
   g_autoptr(OrrJobTrace) trace = read_text(
       ".swf",
       "; Version: 2.2\n 1 5 3 100 4 -1 -1 8 200 -1 1 7 1 1 2 1 -1 -1\n"
-      "2 6 -1 50 -1 -1 -1 16 -1 -1 1 7 1 1 2 1 -1 -1\n3 7 -1 -1 4 -1 -1 4 9 -1 0 7 1 1 2 1 -1 -1\n",
+      "2 6 -1 50 -1 -1 -1 16 -1 -1 1 7 1 1 2 1 1 60\n3 7 -1 -1 4 -1 -1 4 9 -1 0 7 1 1 2 1 -1 -1\n",
       NULL, NULL);
   /* Processors used, or asked where the use is unknown; job 3 never ran. */
   g_assert_cmpuint(trace->jobs->len, ==, 2);
@@ -226,6 +251,7 @@ static void test_swf(void) {
   g_assert_cmpint(job_at(trace, 1)->gpus, ==, 16);
   g_assert_cmpint(job_at(trace, 1)->limit_us, ==, 0);
   g_assert_cmpstr(job_at(trace, 1)->user, ==, "7");
+  g_assert_cmpstr(trace->assumed->pdata[1], ==, "preceding jobs (field 17): not waited for");
 }
 
 static void test_gavel(void) {
@@ -367,6 +393,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/job_trace/csv", test_csv);
   g_test_add_func("/job_trace/left-out", test_left_out);
   g_test_add_func("/job_trace/queue", test_queue);
+  g_test_add_func("/job_trace/after-left-out", test_after_left_out);
   g_test_add_func("/job_trace/dated", test_dated);
   g_test_add_func("/job_trace/never-began", test_never_began);
   g_test_add_func("/job_trace/bad-dates", test_bad_dates);

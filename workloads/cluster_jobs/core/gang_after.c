@@ -3,7 +3,8 @@
  * --dependency=afterany). Such a job joins the queue when the last of them ends, with the place in
  * the order that its submission gives it; its wait counts from its submission.
  *
- * An id that no job of the trace has is ignored: that job was left out, or ran elsewhere.
+ * Ids that no job has, and jobs that wait for each other, are for whoever reads the trace
+ * (traces/job_after.c): here an unknown id is ignored, and jobs of a circle never join.
  */
 
 #include "workloads/cluster_jobs/core/gang_state.h"
@@ -18,6 +19,20 @@ static GHashTable *by_id(GArray *jobs) {
   return known;
 }
 
+char **orr_gang_after_ids(const OrrGangJob *job) {
+  char **ids = g_strsplit(job->after ? job->after : "", "|", -1);
+  guint kept = 0;
+  for (guint k = 0; ids[k]; k++) {
+    char *id = ids[k];
+    if (*g_strstrip(id))
+      ids[kept++] = id;
+    else
+      g_free(id);
+  }
+  ids[kept] = NULL;
+  return ids;
+}
+
 static void add_dependent(GHashTable *dependents, const OrrGangJob *on, OrrGangJob *job) {
   GPtrArray *list = g_hash_table_lookup(dependents, on);
   if (!list) {
@@ -28,8 +43,6 @@ static void add_dependent(GHashTable *dependents, const OrrGangJob *on, OrrGangJ
   job->n_after = MAX(job->n_after, 1) + 1; /* one for its own submission */
 }
 
-/* The jobs are in the order of submission. A job that should wait for one submitted after it, or at
- * the same time with a higher number, does not: so there are no circles. */
 GHashTable *orr_gang_after_open(GArray *jobs) {
   GHashTable *dependents = NULL;
   g_autoptr(GHashTable) known = NULL;
@@ -37,10 +50,10 @@ GHashTable *orr_gang_after_open(GArray *jobs) {
     if (!job->after || !*job->after) continue;
     if (!known) known = by_id(jobs);
     if (!dependents) dependents = g_hash_table_new_full(NULL, NULL, NULL, list_free);
-    g_auto(GStrv) ids = g_strsplit(job->after, "|", -1);
+    g_auto(GStrv) ids = orr_gang_after_ids(job);
     for (guint k = 0; ids[k]; k++) {
       const OrrGangJob *on = g_hash_table_lookup(known, ids[k]);
-      if (on && on < job) add_dependent(dependents, on, job);
+      if (on) add_dependent(dependents, on, job);
     }
   }
   return dependents;

@@ -158,11 +158,12 @@ typedef struct {
   double slowed;           /* of used: what places took beyond the work */
   double failed;           /* of overhead: after failures */
   double saved;            /* of overhead: checkpoints */
+  double timed_out;        /* work of jobs that a time limit stopped before it was done */
   double out;              /* in repair */
   double stranded;         /* free, beyond the largest gang that would start */
   double free;
   double demand; /* of jobs that run or wait */
   guint64 events, preemptions, failures, strikes;
   guint most_waiting;
-  gboolean has_given_up; /* too many failures for the jobs to end */
+  gboolean has_given_up; /* the jobs fail too often to end */
 } OrrGangTotals;

@@ -193,7 +193,7 @@ static double saved_by_size(const OrrGangJob *job) {
                            : 0;
 }
 
-static void add_totals(OrrGangSim *sim, const OrrGangJob *job) {
+static void add_totals(OrrGangSim *sim, OrrGangJob *job) {
   const double gpus = (double)job->gpus;
   const gboolean by_size = orr_gang_sim_was_resized(sim, job);
   const double saved = by_size ? saved_by_size(job) : gpus * (double)job->saved_us;
@@ -201,6 +201,9 @@ static void add_totals(OrrGangSim *sim, const OrrGangJob *job) {
   sim->totals.overhead += by_size ? job->overhead_gpu_us + saved : gpus * (double)job->overhead_us;
   sim->totals.slowed += by_size ? job->paced_gpu_us : gpus * (double)job->slowed_us;
   sim->totals.failed += by_size ? job->failed_gpu_us : gpus * (double)job->failed_us;
+  job->run_gpu_us = by_size ? job->held_gpu_us - job->overhead_gpu_us - job->paced_gpu_us - saved
+                            : gpus * (double)job->run_us;
+  if (job->is_timed_out) sim->totals.timed_out += job->run_gpu_us;
 }
 
 void orr_gang_sim_close(OrrGangSim *sim, OrrGangJob *job, const char *why) {

@@ -101,6 +101,8 @@ void orr_gang_pace(OrrGangSim *sim);
 /* gang_after.c: jobs that wait for others, and for their own submission. From a job to those that
  * wait for it; NULL: none. */
 GHashTable *orr_gang_after_open(GArray *jobs);
+/* The ids of the jobs that @job waits for, newly allocated. */
+char **orr_gang_after_ids(const OrrGangJob *job);
 /* @job is submitted. FALSE: it still waits for another one. */
 gboolean orr_gang_after_submitted(OrrGangJob *job);
 /* @job has ended: adds to @ready the jobs that waited for nothing else. */

@@ -84,8 +84,15 @@ const OrrGangFailureRules *orr_gang_failures_rules(const OrrGangFailures *failur
   return &failures->rules;
 }
 
+/* A date; G_MAXINT64: never. */
 static gint64 whole_us(double s) {
-  return s < ORR_GANG_MOST_S * 10 ? (gint64)ceil(s * ORR_GANG_US_PER_S) : G_MAXINT64;
+  return s < ORR_GANG_END_S ? (gint64)ceil(s * ORR_GANG_US_PER_S) : G_MAXINT64;
+}
+
+/* The date @s after @now_us, at least a microsecond. */
+static gint64 later_us(gint64 now_us, double s) {
+  const gint64 span_us = whole_us(s), end_us = (gint64)(ORR_GANG_END_S * ORR_GANG_US_PER_S);
+  return span_us < end_us - now_us ? now_us + MAX(span_us, 1) : G_MAXINT64;
 }
 
 static Process *next_process(const OrrGangFailures *failures) {
@@ -123,7 +130,7 @@ gboolean orr_gang_failures_strike(OrrGangFailures *failures, gint64 now_us,
                                 .back_us = -1,
                                 .process = (guint)(next - failures->processes)};
   if (!next->process->transient)
-    ret_strike->back_us = now_us + MAX(whole_us(orr_campaign_draw_repair(&next->draw)), 1);
+    ret_strike->back_us = later_us(now_us, orr_campaign_draw_repair(&next->draw));
   orr_campaign_draw_next(&next->draw);
   return TRUE;
 }
@@ -197,8 +204,7 @@ gint64 orr_gang_failures_of_job_us(const OrrGangFailures *failures, const OrrGan
     const guint64 attempt = (guint64)job->preemptions + job->failures;
     const guint64 mark = orr_random_hash3(failures->rules.seed + i, (guint64)job->number, attempt);
     const double unit = (double)(mark >> 11) / 9007199254740992.0;
-    const double life_s = attempt_life_s(p, -log(1 - unit));
-    if (life_s < ORR_GANG_MOST_S) next_us = MIN(next_us, now_us + MAX(whole_us(life_s), 1));
+    next_us = MIN(next_us, later_us(now_us, attempt_life_s(p, -log(1 - unit))));
   }
   return next_us;
 }

@@ -298,6 +298,8 @@ static void drop_ended(Rounds *rounds) {
       continue;
     }
     live.job->end_us = live.end_us;
+    live.job->run_gpu_us = (double)live.job->gpus * (double)live.job->run_us;
+    if (live.job->is_timed_out) rounds->totals.timed_out += live.job->run_gpu_us;
     live.job->demand = rounds->totals.demand - live.job->demand_begin;
     note_stop(rounds, live.job, live.end_us, "done");
     g_clear_pointer(&live.job->shares, g_array_unref);
@@ -400,6 +402,7 @@ static void prepare(Rounds *rounds, GArray *jobs) {
     job->held_us = job->slowed_us = job->failed_us = 0;
     job->preemptions = job->failures = job->span = job->n_after = 0;
     job->is_timed_out = FALSE;
+    job->asked_gpus = job->gpus;
     job->energy_j = job->demand = 0;
     job->n_nodes = 1;
   }

@@ -6,7 +6,8 @@
  * chips are 4x4x4 chips. Optical circuit switches join the faces of cubes, so that a slice takes
  * any free cubes, wherever they stand, around those that have failed or that others have.
  * Without them (`circuits: false`) cables join neighbours of `grid` alone, and a slice is a box
- * of free cubes, around the grid's edges, in one of the shapes that its number of cubes has:
+ * of free cubes, around the grid's edges, in one of the shapes that its number of cubes has; where
+ * the grid has no box of so many cubes, the slice never starts:
  *
  *   circuits           fixed cables                   grid 4x4, a slice of 4 cubes, X: failed
  *     # . X .            . . X .
@@ -124,21 +125,16 @@ static gboolean try_size(const Pod *pod, const gint64 size[AXES], GArray *shares
   return FALSE;
 }
 
-/* Boxes of @wanted cubes, the most compact first; where none has that many, of one more. */
+/* Boxes of @wanted cubes, the most compact first. A grid of 4x4x4 has none of 5 or 7. */
 static gboolean place_box(const Pod *pod, gint64 wanted, GArray *shares) {
-  const gint64 most = pod->grid[0] * pod->grid[1] * pod->grid[2];
-  for (; wanted <= most; wanted++) {
-    gboolean exists = FALSE;
-    for (gint64 longest = 1; longest <= wanted; longest++)
-      for (gint64 a = 1; a <= longest; a++)
-        for (gint64 b = 1; b <= longest; b++) {
-          const gint64 size[AXES] = {a, b, wanted / (a * b)};
-          if (size[2] * a * b != wanted || MAX(MAX(a, b), size[2]) != longest) continue;
-          exists |= a <= pod->grid[0] && b <= pod->grid[1] && size[2] <= pod->grid[2];
-          if (try_size(pod, size, shares)) return TRUE;
-        }
-    if (exists) return FALSE;
-  }
+  const gint64 most = MAX(MAX(pod->grid[0], pod->grid[1]), pod->grid[2]);
+  for (gint64 longest = 1; longest <= MIN(wanted, most); longest++)
+    for (gint64 a = 1; a <= longest; a++)
+      for (gint64 b = 1; b <= longest; b++) {
+        const gint64 size[AXES] = {a, b, wanted / (a * b)};
+        if (size[2] * a * b != wanted || MAX(MAX(a, b), size[2]) != longest) continue;
+        if (try_size(pod, size, shares)) return TRUE;
+      }
   return FALSE;
 }
 

@@ -22,8 +22,12 @@ gint64 orr_gang_strike_next_us(const OrrGangSim *sim) {
   return MAX(next_us, sim->now_us);
 }
 
+/* A job that has failed as often in a row without keeping any work will not end. */
+enum { MOST_IN_VAIN = 100000 };
+
 /* @job, which holds no GPUs, goes on from its last checkpoint. */
 static void lose(OrrGangSim *sim, OrrGangJob *job) {
+  const gint64 done_us = job->done_us;
   job->failures++;
   job->fail_us = G_MAXINT64;
   sim->totals.failures++;
@@ -31,6 +35,8 @@ static void lose(OrrGangSim *sim, OrrGangJob *job) {
                                ? job->detection_us
                                : orr_gang_failures_rules(sim->rules->failures)->detection_us;
   const gint64 lost_us = orr_gang_preempt_lose(sim, job, unseen_us);
+  job->in_vain = job->done_us > done_us ? 0 : job->in_vain + 1;
+  sim->totals.has_given_up |= job->in_vain > MOST_IN_VAIN;
   job->failed_us += lost_us;
   job->failed_gpu_us += (double)job->gpus * (double)lost_us;
 }
@@ -160,6 +166,7 @@ static void strike_nodes(OrrGangSim *sim, const OrrGangStrike *strike) {
   clear_suspended(sim, strike);
   if (strike->back_us >= 0) {
     g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(guint));
+    sim->totals.has_given_up |= strike->back_us == G_MAXINT64; /* jobs may wait for it for ever */
     orr_gang_failures_take(sim->rules->failures, strike, out);
     serve(sim, out, -1);
   }

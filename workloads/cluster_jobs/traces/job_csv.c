@@ -8,9 +8,10 @@
  * takes one; without job_id its line counts; an empty limit_s means no limit, an empty restart_s,
  * checkpoint_s, checkpoint_cost_s or detection_s the policy's. For some policies: cpus, memory_gb
  * (of the gang), min_gpus, max_gpus (elastic gangs), segment (nodes that must share a block), steps
- * (of training), after (ids of jobs that must have ended: 3|5), phases (from a fraction of the work
- * on, times as fast as at first: 0.25:1.5|0.75:2, gang_job.h). A column whose name resembles an
- * absent one's is an error; others are left out, and the answer names them.
+ * (of training), after (ids of jobs that must have ended, of any line: 3|5, job_after.c), phases
+ * (from a fraction of the work on, times as fast as at first: 0.25:1.5|0.75:2, gang_job.h). A
+ * column whose name resembles an absent one's is an error; others are left out, and the answer
+ * names them.
  */
 #include "sim/base/csv.h"
 #include "workloads/cluster_jobs/traces/job_trace.h"
@@ -124,6 +125,7 @@ static void add_line(OrrJobTrace *trace, const OrrCsv *csv, const OrrCsvLine *li
                     .queue = cell(cells, at[QUEUE]),
                     .model = cell(cells, at[MODEL]),
                     .after = cell(cells, at[AFTER])};
+  if (job.after) job.after_place = orr_csv_place(line, at[AFTER]);
   if (number(csv, line, at[SUBMIT], -1, diags, &job.submit_s) &&
       number(csv, line, at[WORK], -1, diags, &job.work_s) &&
       number(csv, line, at[GPUS], at[GPUS] < 0 ? 1 : -1, diags, &job.gpus) &&

@@ -5,7 +5,8 @@
  *    1 job   2 submit   4 run time   5 processors used   8 processors asked   9 time asked
  *   12 user 15 queue
  *
- * A processor counts as a GPU. Jobs without a run time or processors (cancelled before they
+ * A processor counts as a GPU. Submissions are as stated: the job that one came after (17) is not
+ * waited for. Jobs without a run time or processors (cancelled before they
  * started) are left out.
  */
 #include "workloads/cluster_jobs/traces/job_trace.h"
@@ -32,6 +33,7 @@ static gboolean split(char *line, double *fields, OrrPlace place, OrrDiags *diag
 static char *name_of(double number) { return number < 0 ? NULL : g_strdup_printf("%.0f", number); }
 
 static void add_line(OrrJobTrace *trace, const double *fields, OrrPlace place, OrrDiags *diags) {
+  if (fields[16] > 0) orr_job_trace_assume(trace, "preceding jobs (field 17): not waited for");
   g_autofree char *id = name_of(fields[0]), *user = name_of(fields[11]),
                   *queue = name_of(fields[14]);
   const double gpus = fields[4] > 0 ? fields[4] : fields[7];

@@ -17,6 +17,7 @@ OrrJobTrace *orr_job_trace_new(void) {
   trace->texts = g_string_chunk_new(4096);
   trace->assumed = g_ptr_array_new_with_free_func(g_free);
   trace->phases = g_ptr_array_new_with_free_func((GDestroyNotify)orr_gang_phases_free);
+  trace->left_out = g_hash_table_new(g_str_hash, g_str_equal);
   return trace;
 }
 
@@ -24,6 +25,8 @@ void orr_job_trace_free(OrrJobTrace *trace) {
   if (!trace) return;
   ORR_EACH(OrrGangJob, job, trace->jobs) g_clear_pointer(&job->shares, g_array_unref);
   g_array_unref(trace->jobs);
+  g_clear_pointer(&trace->after, g_array_unref);
+  g_hash_table_unref(trace->left_out);
   g_string_chunk_free(trace->texts);
   g_ptr_array_unref(trace->assumed);
   g_ptr_array_unref(trace->phases);
@@ -99,14 +102,15 @@ void orr_job_trace_add(OrrJobTrace *trace, const OrrJobLine *line, OrrPlace plac
                        OrrDiags *diags) {
   if (!check(line, place, diags)) return;
   const char *queue = line->queue ? line->queue : "";
-  if (trace->only_queue && *trace->only_queue && strcmp(queue, trace->only_queue) != 0) {
-    trace->n_other_queues++;
+  const gboolean is_other_queue =
+      trace->only_queue && *trace->only_queue && strcmp(queue, trace->only_queue) != 0;
+  if (is_other_queue || line->gpus == 0) {
+    trace->n_other_queues += is_other_queue;
+    trace->n_without_gpus += !is_other_queue;
+    if (line->after) orr_job_after_leave_out(trace, line->id);
     return;
   }
-  if (line->gpus == 0) {
-    trace->n_without_gpus++;
-    return;
-  }
+  orr_job_after_note(trace, line);
   const double work_s = line->work_s * (line->phases ? orr_gang_phases_time(line->phases) : 1);
   ORR_APPEND(trace->jobs, OrrGangJob,
              {.id = kept(trace, line->id),
@@ -207,8 +211,8 @@ OrrJobTrace *orr_job_trace_read(const char *path, const OrrJobReader *reader,
   g_autoptr(OrrJobTrace) trace = orr_job_trace_new();
   trace->only_queue = only_queue;
   if (!reader) reader = reader_of(path);
-  if (!reader->read(trace, path, diags, error) || !orr_diags_check(diags, error) ||
-      !finish(trace, path, error))
-    return NULL;
+  if (!reader->read(trace, path, diags, error)) return NULL;
+  orr_job_after_check(trace, diags);
+  if (!orr_diags_check(diags, error) || !finish(trace, path, error)) return NULL;
   return g_steal_pointer(&trace);
 }

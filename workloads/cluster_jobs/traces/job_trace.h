@@ -18,6 +18,8 @@ typedef struct {
   gboolean is_dated;      /* submissions are dates: the first becomes 0 */
   const char *only_queue; /* other queues' jobs are left out; NULL or "": none */
   guint n_other_queues, n_without_gpus; /* jobs left out */
+  GHashTable *left_out;                 /* ids of jobs left out, where jobs wait for others */
+  GArray *after;                        /* jobs that wait for others (job_after.c); NULL: none */
 } OrrJobTrace;
 
 /* One line of a trace, in the trace's own units. */
@@ -29,7 +31,8 @@ typedef struct {
   double priority;
   double cpus, memory_gb, min_gpus, max_gpus, segment, steps; /* 0: not stated */
   const char *after;                                          /* NULL: none */
-  const OrrGangPhases *phases;                                /* NULL: none; the trace takes it */
+  OrrPlace after_place;
+  const OrrGangPhases *phases; /* NULL: none; the trace takes it */
 } OrrJobLine;
 
 /* A line that states nothing: every optional member at what stands for that. */
@@ -108,3 +111,15 @@ gboolean orr_job_trace_date(OrrJobTrace *trace, const char *text, OrrPlace place
                             double *ret_s);
 /* Notes once what the trace lacks. */
 void orr_job_trace_assume(OrrJobTrace *trace, const char *text);
+
+/* --- job_after.c: what jobs wait for --- */
+
+/* Notes what the next job of the trace, that of @line, waits for. */
+void orr_job_after_note(OrrJobTrace *trace, const OrrJobLine *line);
+/* The job @id (NULL: it has none) is left out. */
+void orr_job_after_leave_out(OrrJobTrace *trace, const char *id);
+/* Findings about ids that no job has, or several have, and about jobs that wait for each other. The
+ * jobs are in the order of the file. */
+void orr_job_after_check(OrrJobTrace *trace, OrrDiags *diags);
+/* Takes out the jobs that wait for jobs left out, directly or not; returns how many. */
+guint orr_job_after_drop(OrrJobTrace *trace);
