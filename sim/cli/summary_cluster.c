@@ -81,12 +81,17 @@ static void add_places(OrrPage *page, const OrrClusterResult *r) {
                 r->largest_gang, 100 * r->fragmentation);
 }
 
+/* "1,234", or "0.00134" of little, so that a small run does not cost 0. */
+static const char *amount(OrrPage *page, double value) {
+  return fabs(value) < 10 ? orr_page_text(page, "%.3g", value) : orr_page_count(page, value);
+}
+
 static void add_power(OrrPage *page, const OrrClusterResult *r) {
   if (isnan(r->gpu_power_mean_w)) return;
-  orr_page_line(page, "power", "GPUs %.0f kW", r->gpu_power_mean_w / 1000);
+  orr_page_line(page, "power", "GPUs %s kW", amount(page, r->gpu_power_mean_w / 1000));
   if (!isnan(r->machine.all_w))
-    orr_page_item(page, "machine %.0f kW, %.0f MWh%s", r->machine.all_w / 1000,
-                  r->energy_kwh / 1000,
+    orr_page_item(page, "machine %s kW, %s MWh%s", amount(page, r->machine.all_w / 1000),
+                  amount(page, r->energy_kwh / 1000),
                   orr_page_keep(page, orr_cluster_power_left_out(&r->machine)));
 }
 
@@ -103,15 +108,15 @@ static void add_money(OrrPage *page, const char *currency, const OrrClusterResul
   gboolean is_begun = FALSE;
   if (!isnan(r->cost_hardware))
     add_part(page, &is_begun, currency,
-             orr_page_text(page, "%s for the machine", orr_page_count(page, r->cost_hardware)));
+             orr_page_text(page, "%s for the machine", amount(page, r->cost_hardware)));
   if (!isnan(r->cost_energy))
     add_part(page, &is_begun, currency,
-             orr_page_text(page, "%s for energy", orr_page_count(page, r->cost_energy)));
+             orr_page_text(page, "%s for energy", amount(page, r->cost_energy)));
   if (!isnan(r->cost_per_useful_gpu_hour))
     add_part(page, &is_begun, currency,
              orr_page_text(page, "%.3g per useful GPU-hour", r->cost_per_useful_gpu_hour));
   if (!isnan(r->carbon_kg))
-    orr_page_line(page, "carbon", "%s kg of CO2", orr_page_count(page, r->carbon_kg));
+    orr_page_line(page, "carbon", "%s kg of CO2", amount(page, r->carbon_kg));
 }
 
 static void add_asked(OrrPage *page, const OrrClusterAsk *ask, const OrrClusterResult *r) {

@@ -195,6 +195,30 @@ rm -f c.db; "$orrery" run two.yaml --set workload.jobs=left.csv --db c.db > said
 check "jobs that wait for a job left out are left out" \
   'grep -q "left out with jobs that they wait for: 2" said && [ "$(query "SELECT n_jobs || n_left_out FROM cluster_result")" = 13 ]'
 
+# Keys without their column or partner change nothing, and the answer says so.
+unused() { # WORDS OPTION...
+  words=$1
+  shift
+  "$orrery" run two.yaml --db none "$@" > said 2>&1
+  check "said: $words" 'grep -q "warning .*$words" said'
+}
+for order in priority priority-preempt; do
+  unused "order goes by priority and all jobs have the same" --set workload.policy.order=$order
+done
+unused "take goes by priority and all jobs have the same" --set workload.policy.preemption.take=lower-priority
+unused "no job has min_gpus or max_gpus" --set workload.policy.elastic=equal
+unused "between changes nothing" --set workload.policy.between=fair-share
+unused "reclaim changes nothing" --set workload.policy.reclaim=over-quota
+unused "window changes nothing" --set workload.policy.window.depth=1
+unused "no job has cpus" --set workload.node-cpus=10
+unused "no job has memory_gb" --set workload.node-memory=10GB
+unused "on-failure changes nothing" --set workload.failures.on-failure=replace-node
+unused "generate changes nothing" --set workload.generate.n=5
+"$orrery" run two.yaml --db none > said 2>&1
+check "nothing is said of keys that have an effect" '! grep -Eq "changes nothing|all jobs have the same|no job has" said'
+printf 'job_id,submit_s,duration_s,gpus,cpus\n1,0,10,1,200\n2,0,10,1,2\n' > cpus.csv
+unused "1 jobs ask for more GPUs, CPUs or memory than the cluster has" --set workload.jobs=cpus.csv --set workload.node-cpus=112
+
 # Failures
 "$orrery" run two.yaml --db none --set 'workload.failures.set={processes: [{component: node, rate-per-hour: 2, scope: node, symptom: crash, repair: 1 min}]}' --set 'workload.policy.preemption={checkpoint: 5 min, restart: 1 min}' --json > said 2>&1
 check "jobs that fail end later, and ETTR says so" '[ "$(number failures)" -gt 0 ] && awk "BEGIN { exit !($(number ettr) < 1 && $(number makespan_s) > 7200) }"'

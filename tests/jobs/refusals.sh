@@ -55,6 +55,12 @@ refuse "it goes without speed by place" --set "$table" --set 'workload.policy.ro
 refuse "it goes without failures" --set "$failures" --set 'workload.policy.rounds.length=1 min'
 refuse "speed by place wants nodes with as many GPUs as" --set "$table" \
   --set 'workload.kinds=[{name: a, nodes: 8, gpus: 4}, {name: b, nodes: 4}]'
+for placement in cubes blocks; do
+  refuse "takes any free node, and policy.placement has shapes" --set "$failures" \
+    --set workload.failures.on-failure=replace-node --set workload.policy.placement=$placement
+done
+refuse "not one of whole cubes" --set "$failures" --set workload.failures.on-failure=shrink \
+  --set workload.policy.placement=cubes
 refuse "restarts all jobs at every event" --set "$table" --set workload.policy.preemption.charge=events
 refuse "want fewest-domains" --set "$kinds" --set workload.policy.placement=nearest
 echo "1..$n"

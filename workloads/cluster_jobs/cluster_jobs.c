@@ -158,6 +158,7 @@ static void work_free(OrrWork *data) {
   orr_gang_map_free(work->map);
   orr_job_trace_free(work->trace);
   g_array_unref(work->kinds);
+  g_ptr_array_unref(work->unused);
   orr_gang_throughputs_free(work->speeds);
   g_free(work);
 }
@@ -333,6 +334,7 @@ static gboolean prepare(OrrClusterWork *work, const OrrClusterJobs *params, cons
   note_checkpoints(work);
   leave_out(work);
   equip(work, params, world);
+  orr_cluster_unused(params, work);
   return TRUE;
 }
 
@@ -344,6 +346,7 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
   work->work.fidelity = ORR_FIDELITY_FULL;
   work->work.n_gpus = orr_cluster_n_gpus(world->cluster);
   work->work.links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  work->unused = g_ptr_array_new();
   work->kinds = kinds_of(params, world->cluster);
   work->rules = rules_of(params, world, work->kinds);
   if (read_speeds(work, params, world, error)) work->trace = jobs_of(params, world, work, error);

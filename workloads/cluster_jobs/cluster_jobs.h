@@ -148,11 +148,13 @@ typedef struct OrrClusterWork {
   OrrGangTotals totals;
   OrrGangMap *map;
   OrrGangHistory *history;
-  guint first, end; /* the jobs that statistics count: from first on, before end */
+  GPtrArray *unused; /* of const char *: sentences on keys that change nothing */
+  guint first, end;  /* the jobs that statistics count: from first on, before end */
   gboolean overloaded;
 } OrrClusterWork;
 
 extern const OrrFieldTable orr_cluster_policy_table; /* documents of kind policy, too */
+extern const OrrFieldTable orr_cluster_plan_window_table;
 extern const OrrFieldTable orr_cluster_jobs_table;
 /* The rules that @policy states, without cluster and jobs. */
 OrrGangRules orr_cluster_policy_rules(const OrrClusterPolicy *policy);
@@ -166,6 +168,8 @@ void orr_cluster_refuse(const OrrClusterPolicy *policy, guint more, OrrPlace pla
 /* What a document has besides its policy. */
 guint orr_cluster_refuse_features(const OrrClusterJobs *jobs, const OrrCluster *cluster);
 gboolean orr_cluster_refuse_has_failures(const OrrClusterJobs *jobs);
+/* Fills @work->unused (cluster_unused.c). */
+void orr_cluster_unused(const OrrClusterJobs *params, OrrClusterWork *work);
 
 extern const OrrFieldTable orr_cluster_failures_table, orr_cluster_window_table,
     orr_cluster_ask_table;

@@ -47,7 +47,7 @@ static const OrrFieldTable preemption_table = ORR_FIELDS(
                   "restart (KAI: 16); 0: none moves.",
                   .min = 0, .max = 1e6));
 
-static const OrrFieldTable window_table = ORR_FIELDS(
+const OrrFieldTable orr_cluster_plan_window_table = ORR_FIELDS(
     "cluster-plan-window", "Backfill by window.", OrrClusterPlanWindow,
     ORR_FIELD_REAL(OrrClusterPlanWindow, "ahead", ahead_s, ORR_UNIT_SECONDS, "1 d",
                    "Starts later than this are not planned (Slurm's bf_window, 1,440 min).",
@@ -101,7 +101,7 @@ const OrrFieldTable orr_cluster_policy_table = ORR_FIELDS(
         "Jobs that may start before the first waiting one: none; easy: those that do "
         "not delay its promised start; conservative: those that delay no promise, which "
         "every job has; window: as Slurm does, by a plan that is made anew every interval."),
-    ORR_FIELD_SECTION(OrrClusterPolicy, "window", window, &window_table, "{}",
+    ORR_FIELD_SECTION(OrrClusterPolicy, "window", window, &orr_cluster_plan_window_table, "{}",
                       "What backfill by window looks at."),
     ORR_FIELD_SECTION(OrrClusterPolicy, "preemption", preemption, &preemption_table, "{}",
                       "Who is stopped for another job, and what that costs."),

@@ -19,6 +19,13 @@ static const struct {
      "policy.placement nearest",
      {ORR_WITH_KINDS, "goes by the cluster's fabric, which does not know the nodes of kinds: want "
                       "fewest-domains, with groups of nodes"}},
+    {ORR_WITH_REPLACED,
+     "failures.on-failure replace-node",
+     {ORR_WITH_ANY, "takes any free node, and policy.placement has shapes (cubes, blocks): want "
+                    "requeue"}},
+    {ORR_WITH_SHRUNK,
+     "failures.on-failure shrink",
+     {ORR_WITH_ANY, "leaves a slice that is not one of whole cubes: want requeue"}},
     {ORR_WITH_CHARGE_EVENTS,
      "policy.preemption.charge events",
      {ORR_WITH_SPEED,
@@ -52,9 +59,22 @@ static gboolean has_own_nodes(const OrrClusterJobs *jobs, const OrrCluster *clus
   return found;
 }
 
+/* What becomes of a gang that loses a node, where its placement does not allow it. */
+static guint after_failure(const OrrClusterJobs *jobs) {
+  const OrrGangPlacement *placement =
+      (const OrrGangPlacement *)(gconstpointer)jobs->policy.placement.entry;
+  if (!placement || !orr_cluster_refuse_has_failures(jobs)) return 0;
+  return (jobs->failures.on_failure == ORR_GANG_FAIL_REPLACE && placement->no_replacement
+              ? ORR_WITH_REPLACED
+              : 0u) |
+         (jobs->failures.on_failure == ORR_GANG_FAIL_SHRINK && placement->no_shrinking
+              ? ORR_WITH_SHRUNK
+              : 0u);
+}
+
 guint orr_cluster_refuse_features(const OrrClusterJobs *jobs, const OrrCluster *cluster) {
   return (has_speed(jobs) ? ORR_WITH_SPEED : 0u) |
-         (orr_cluster_refuse_has_failures(jobs) ? ORR_WITH_FAILS : 0u) |
+         (orr_cluster_refuse_has_failures(jobs) ? ORR_WITH_FAILS : 0u) | after_failure(jobs) |
          (jobs->kinds->len > 0 ? ORR_WITH_KINDS : 0u) |
          (jobs->kinds->len > 1 ? ORR_WITH_MANY_KINDS : 0u) |
          (has_own_nodes(jobs, cluster) ? ORR_WITH_OWN_NODES : 0u) |

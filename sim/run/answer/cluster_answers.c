@@ -3,7 +3,8 @@
  *
  * GPU-hours from the first submission to the last end:
  *
- *   all = useful + slowed + checkpoints + preempted + failed + timed-out + repair + fragments + idle
+ *   all = useful + slowed + checkpoints + preempted + failed + timed-out + repair + fragments
+ *         + idle
  *
  * Watts: GPUs of gangs as their steps were replayed, the others idle; the machine around them as
  * its document says (cluster_power.h). Where a place has no replayed step, nothing is known.

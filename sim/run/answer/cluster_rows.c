@@ -199,8 +199,11 @@ static void add_warnings(const OrrClusterWork *work, OrrOutcome *outcome) {
   const OrrClusterResult *r = &outcome->result.cluster;
   for (guint i = 0; i < work->trace->assumed->len; i++)
     warn(outcome, "the trace has %s", (char *)work->trace->assumed->pdata[i]);
+  for (guint i = 0; i < work->unused->len; i++)
+    warn(outcome, "%s", (const char *)work->unused->pdata[i]);
   if (work->n_too_large > 0)
-    warn(outcome, "%u jobs ask for more GPUs than the cluster%s has%s: left out", work->n_too_large,
+    warn(outcome, "%u jobs ask for more %s than the cluster%s has%s: left out", work->n_too_large,
+         work->rules.cpus > 0 || work->rules.memory_bytes > 0 ? "GPUs, CPUs or memory" : "GPUs",
          work->rules.queues->len > 0 || work->rules.placement->entry.params
              ? ", their queue or one domain"
              : "",

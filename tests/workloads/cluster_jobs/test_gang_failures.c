@@ -313,9 +313,9 @@ static void test_blast(void) {
   set_free(set);
 }
 
-/* A job of 1e9 s fails every 1e7 s and never reaches a checkpoint: after t seconds it has had t / 1e7
- * attempts, each with a chance of e^-100. It is given up, not let through where failures are no
- * longer drawn (they once were until 1e10 s); so is one that waits for a node out for ever. */
+/* A job of 1e9 s fails every 1e7 s and never reaches a checkpoint: an attempt ends with a chance of
+ * e^-100. It is given up, not let through where the draws of failures stop (they once stopped at
+ * 1e10 s); so is one that waits for a node out for ever. */
 static void test_never_ends(void) {
   static const OrrFailureProcess processes[] = {
       {.rate_per_hour = 3600 / 1e7 / N_NODES, .scope = ORR_FAILURE_SCOPE_NODE, .transient = TRUE},

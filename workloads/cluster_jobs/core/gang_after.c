@@ -3,8 +3,8 @@
  * --dependency=afterany). Such a job joins the queue when the last of them ends, with the place in
  * the order that its submission gives it; its wait counts from its submission.
  *
- * Ids that no job has, and jobs that wait for each other, are for whoever reads the trace
- * (traces/job_after.c): here an unknown id is ignored, and jobs of a circle never join.
+ * traces/job_after.c refuses ids that no job has and jobs that wait for each other: here an unknown
+ * id is ignored, and jobs of a circle never join.
  */
 
 #include "workloads/cluster_jobs/core/gang_state.h"

@@ -85,6 +85,8 @@ typedef struct {
   /* Time that a gang of @gpus on nodes of @node_gpus waits at each start until the machine has
    * joined its nodes; NULL: none. */
   double (*set_up_s)(const void *params, gint64 gpus, gint64 node_gpus);
+  /* A gang that loses a node has no place with another one, or without it. */
+  gboolean no_replacement, no_shrinking;
 } OrrGangPlacement;
 
 extern const OrrRegistry orr_gang_placement_registry;

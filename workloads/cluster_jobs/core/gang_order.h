@@ -66,7 +66,7 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
-  gboolean preempts;
+  gboolean preempts, by_priority; /* by_priority: jobs of one priority run as with fifo */
   double (*key)(const OrrGangQuestion *question, const OrrGangJob *job); /* mandatory */
   /* Of usage, in seconds; 0: usage does not decay. Set: keys of waiting jobs drift, and the queue
    * is sorted again at every event; such an order does not preempt. */

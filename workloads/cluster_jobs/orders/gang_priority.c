@@ -12,5 +12,6 @@ static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
 
 const OrrGangOrder orr_gang_priority = {
     .entry = {"priority", "The trace's highest priority first; running jobs stay.", NULL},
+    .by_priority = TRUE,
     .key = key,
 };

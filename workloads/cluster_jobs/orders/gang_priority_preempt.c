@@ -15,5 +15,6 @@ static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
 const OrrGangOrder orr_gang_priority_preempt = {
     .entry = {"priority-preempt", "The trace's highest priority first; preempts lower ones.", NULL},
     .preempts = TRUE,
+    .by_priority = TRUE,
     .key = key,
 };

@@ -41,8 +41,10 @@ typedef enum {
   ORR_WITH_OWN_NODES = 1 << 20, /* kinds with other nodes than the cluster */
   ORR_WITH_SPEED = 1 << 21,     /* by the place */
   ORR_WITH_FAILS = 1 << 22,
-  ORR_WITH_ORDERED = 1 << 23, /* not the default order, placement, or way through the queue */
-  ORR_WITH_STOPPED = 1 << 24, /* the preempted lose work, or go on otherwise than by a restart */
+  ORR_WITH_ORDERED = 1 << 23,  /* not the default order, placement, or way through the queue */
+  ORR_WITH_STOPPED = 1 << 24,  /* the preempted lose work, or go on otherwise than by a restart */
+  ORR_WITH_REPLACED = 1 << 25, /* a failed node is replaced, and gangs need certain nodes */
+  ORR_WITH_SHRUNK = 1 << 26,   /* a gang goes on without a failed node, and needs all */
   ORR_WITH_FILLS = ORR_WITH_EASY | ORR_WITH_CONSERVATIVE | ORR_WITH_WINDOW
 } OrrGangFeature;
 

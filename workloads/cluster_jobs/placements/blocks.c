@@ -109,4 +109,5 @@ const OrrGangPlacement orr_gang_blocks = {
     .entry = {"blocks", "Segments of a gang in blocks of nodes, as Slurm's topology/block.",
               &table},
     .place = place,
+    .no_replacement = TRUE,
 };

@@ -6,8 +6,8 @@
  * chips are 4x4x4 chips. Optical circuit switches join the faces of cubes, so that a slice takes
  * any free cubes, wherever they stand, around those that have failed or that others have.
  * Without them (`circuits: false`) cables join neighbours of `grid` alone, and a slice is a box
- * of free cubes, around the grid's edges, in one of the shapes that its number of cubes has; where
- * the grid has no box of so many cubes, the slice never starts:
+ * of free cubes, around the grid's edges, in one of the shapes that its number of cubes has; a
+ * slice without such a box in the grid never starts:
  *
  *   circuits           fixed cables                   grid 4x4, a slice of 4 cubes, X: failed
  *     # . X .            . . X .
@@ -191,4 +191,6 @@ const OrrGangPlacement orr_gang_cubes = {
     .place = place,
     .refuse = refuse,
     .set_up_s = set_up_s,
+    .no_replacement = TRUE,
+    .no_shrinking = TRUE,
 };

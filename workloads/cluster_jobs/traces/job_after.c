@@ -8,8 +8,6 @@
  *
  * A job that is left out never ends, so those that wait for it are left out with it.
  */
-#include <string.h>
-
 #include "workloads/cluster_jobs/core/gang_state.h"
 #include "workloads/cluster_jobs/traces/job_trace.h"
 
@@ -33,7 +31,7 @@ static OrrGangJob *job_of(const OrrJobTrace *trace, const Waiting *waiting) {
   return &g_array_index(trace->jobs, OrrGangJob, waiting->job);
 }
 
-/* Each id that @waiting names is that of one job. */
+/* Each id that @waiting names belongs to one job. */
 static void check_ids(const OrrJobTrace *trace, GHashTable *known, GHashTable *twice,
                       const Waiting *waiting, OrrDiags *diags) {
   g_auto(GStrv) ids = orr_gang_after_ids(job_of(trace, waiting));
@@ -49,7 +47,7 @@ static void check_ids(const OrrJobTrace *trace, GHashTable *known, GHashTable *t
   }
 }
 
-/* The first job before @job that can never end; one of those that wait for each other has one. */
+/* The first job that @job waits for and that can never end; NULL: none. */
 static OrrGangJob *never_ending(GHashTable *known, const OrrGangJob *job) {
   g_auto(GStrv) ids = orr_gang_after_ids(job);
   for (guint k = 0; ids[k]; k++) {

@@ -114,7 +114,7 @@ void orr_job_trace_assume(OrrJobTrace *trace, const char *text);
 
 /* --- job_after.c: what jobs wait for --- */
 
-/* Notes what the next job of the trace, that of @line, waits for. */
+/* Notes what the job of @line, the next one of the trace, waits for. */
 void orr_job_after_note(OrrJobTrace *trace, const OrrJobLine *line);
 /* The job @id (NULL: it has none) is left out. */
 void orr_job_after_leave_out(OrrJobTrace *trace, const char *id);
