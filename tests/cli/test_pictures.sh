@@ -192,4 +192,9 @@ check "the newest run of a sweep is the sweep" 'grep -q "Run 1, sweep" newest.ht
 "$orrery" run flux-1-h100 --set prices=example --set model=gpt3-175b --db none > said 2>&1
 check "a picture has a cost" 'grep -Eq "cost .* EUR per GPU-hour, .* per output" said'
 check "a model that the workload does not use is warned of" 'grep -q "warning: model has no effect: a workload of kind diffusion" said'
+"$orrery" run flux-1-h100 --db none --json > whole.json
+"$orrery" run flux-1-h100 --set 'faults=[{at: 0 s, fault: {kind: slow-gpu, gpu: 0, slower: 100 %}}]' --db none --json > slow.json
+latency() { sed -n 's/.*"denoise_s": \([0-9.]*\).*/\1/p' "$1" | head -n 1; }
+check "on a GPU at half of its speed the steps of a picture take twice as long" \
+  'awk -v a="$(latency whole.json)" -v b="$(latency slow.json)" "BEGIN { exit !(a > 0 && b > 1.98 * a && b < 2.02 * a) }"'
 echo "1..$n"

@@ -12,7 +12,7 @@ static void fill_stages(const OrrReplayed *replayed, OrrDiffusionResult *r) {
   const GArray *ends = orr_ledger_step_ends(replayed->ledger);
   const OrrRepetition repeated = orr_ledger_repetition(replayed->ledger);
   const double first_s = g_array_index(ends, double, 0);
-  const double last_s = g_array_index(ends, double, work->full_steps > 1 ? 2 : 1);
+  const double last_s = g_array_index(ends, double, repeated.times > 0 ? 2 : work->full_steps);
   r->latency_s = replayed->replay.end_s;
   r->text_s = first_s;
   r->denoise_s = last_s - first_s;
