@@ -188,6 +188,21 @@ static OrrRatioBand no_ratio(double level, const char *reason) {
   return (OrrRatioBand){.low = NAN, .high = NAN, .level = level, .sure = NAN, .reason = reason};
 }
 
+/* Far pairs give wide bounds. The ratio also lies where the two answers' own bands allow it; they
+ * are asked where that can decide which answer is larger. */
+static void cut_to_bands(const OrrBands *bands, const OrrBandQuestion *question,
+                         const OrrLikenessRow *other, double ratio, OrrRatioBand *band) {
+  if (band->quality != ORR_BAND_WEAK || band->low * ratio > 1 || band->high * ratio < 1) return;
+  OrrBandQuestion second = *question;
+  second.likeness = other;
+  const OrrBand a = orr_bands_ask(bands, question, NULL), b = orr_bands_ask(bands, &second, NULL);
+  if (a.quality == ORR_BAND_NONE || b.quality == ORR_BAND_NONE) return;
+  const double low = fmax(band->low, a.low / b.high), high = fmin(band->high, a.high / b.low);
+  if (low >= high) return;
+  band->low = low;
+  band->high = high;
+}
+
 OrrRatioBand orr_bands_ask_ratio(const OrrBands *bands, const OrrBandQuestion *question,
                                  const OrrLikenessRow *other, double ratio) {
   const OrrBandMetric *metric = orr_band_metrics_find(question->likeness->kind, question->metric);
@@ -211,12 +226,14 @@ OrrRatioBand orr_bands_ask_ratio(const OrrBands *bands, const OrrBandQuestion *q
   if (!(low > -LARGEST_LOG) || !(high < LARGEST_LOG))
     return no_ratio(question->level, "measured pairs differ beyond all bounds");
   const double log_ratio = metric->is_rate ? -log(ratio) : log(ratio);
-  return (OrrRatioBand){.quality = is_good ? ORR_BAND_GOOD : ORR_BAND_WEAK,
-                        .low = metric->is_rate ? exp(-high) : exp(low),
-                        .high = metric->is_rate ? exp(-low) : exp(high),
-                        .level = question->level,
-                        .n_pairs = pairs->len,
-                        .sure = sure_of(rows, pairs->len, log_ratio),
-                        .reason =
-                            is_good ? "" : "the nearest measured pairs differ in other ways too"};
+  OrrRatioBand band = {.quality = is_good ? ORR_BAND_GOOD : ORR_BAND_WEAK,
+                       .low = metric->is_rate ? exp(-high) : exp(low),
+                       .high = metric->is_rate ? exp(-low) : exp(high),
+                       .level = question->level,
+                       .n_pairs = pairs->len,
+                       .sure = sure_of(rows, pairs->len, log_ratio),
+                       .reason =
+                           is_good ? "" : "the nearest measured pairs differ in other ways too"};
+  cut_to_bands(bands, question, other, ratio, &band);
+  return band;
 }

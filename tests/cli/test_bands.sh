@@ -192,4 +192,6 @@ check "which the database says" '[ "$(tail -n 1 said)" = "1,0,0" ]'
 check "and the view, in a row without a measured one" '[ "$(wc -l < said)" = 2 ] && grep -q "nothing like it was measured" said'
 "$orrery" report small.db -o page.html > said 2>&1
 check "and the report" 'grep -q "nothing like it was measured" page.html'
+"$orrery" sweep sweep-slices-512-tpu-v4 --db slices.db > said 2>&1
+check "answers whose own bands do not meet are not tied" '! grep -q "statistically tied$\|statistically tied  " said && grep -q "worse: .* shape 4x8x16" said'
 echo "1..$n"
