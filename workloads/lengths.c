@@ -201,6 +201,9 @@ void orr_lengths_check(const OrrLengths *lengths, const char *what, OrrPlace pla
                     "tokens] with a ratio "
                     "below 1, as vLLM's range ratio; [ratio tokens, tokens] is kind: uniform-up-to",
                     what);
+  if (lengths->ratio > 0 && lengths->kind != UNIFORM && lengths->kind != UNIFORM_UP_TO)
+    orr_diags_warning(diags, place, "%s: ratio has no effect: lengths of kind %s have none", what,
+                      kind_words[lengths->kind]);
   if (lengths->most > 0 && lengths->most < lengths->least)
     orr_diags_error(diags, place,
                     "%s: most (%" G_GINT64_FORMAT ") is below least (%" G_GINT64_FORMAT ")", what,
