@@ -5,6 +5,7 @@
 
 /* "4", or "1:4" of an elastic job, which uses all it can. */
 static gint64 count_of(OrrLaunchDraft *draft, const OrrLaunchSetting *setting) {
+  if (!setting->value) return 0; /* null in a config; its lack on a line is an error already */
   const char *colon = strrchr(setting->value, ':');
   const char *text = colon ? colon + 1 : setting->value;
   char *end = NULL;
@@ -24,7 +25,7 @@ static void set_processes(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                           const OrrLaunchRule *rule) {
   static const char *const all[] = {"gpu", "auto", NULL};
   (void)rule;
-  if (g_strv_contains(all, setting->value))
+  if (setting->value && g_strv_contains(all, setting->value))
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "all GPUs of a node");
   else
     orr_launch_draft_set_gpus_per_node(draft, count_of(draft, setting), setting->written);

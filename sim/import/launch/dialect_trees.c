@@ -322,7 +322,8 @@ static void read_maxtext(OrrLaunchDraft *draft, const OrrLaunchCommand *command,
 
 /* @word among the words, or at the end of one ("../train_sft.py"). */
 static gboolean names_script(const OrrLaunchCommand *command, guint script, const char *word) {
-  return g_str_has_suffix(((const OrrLaunchWord *)command->words->pdata[script])->text, word);
+  return script < command->words->len &&
+         g_str_has_suffix(((const OrrLaunchWord *)command->words->pdata[script])->text, word);
 }
 
 /* OpenRLHF's script of 2023 has a name that others have, too. */
