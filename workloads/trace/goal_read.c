@@ -224,7 +224,7 @@ static void end_rank(Reader *reader) {
 
 static gboolean read_n_ranks(Reader *reader, GError **error) {
   double number;
-  if (reader->graph->ranks->len > 0) return wrong(reader, error, "num_ranks once");
+  if (reader->given) return wrong(reader, error, "num_ranks once");
   if (!read_number(reader, MOST_RANKS, "", &number, error)) return FALSE;
   for (guint i = 0; i < number; i++) orr_work_graph_add_rank(reader->graph, reader->file);
   reader->given = g_new0(gboolean, (gsize)number + 1);
