@@ -71,7 +71,7 @@ static char *requests_text(const OrrArrival *arrival, const char *path, GError *
   GString *text = g_string_new(NULL);
   g_string_append_printf(text, "# %" G_GINT64_FORMAT " requests", facts.requests);
   if (facts.rate > 0 && isfinite(facts.rate))
-    g_string_append_printf(text, ", %.4g a second as recorded", facts.rate);
+    g_string_append_printf(text, ", %.4g per second as recorded", facts.rate);
   g_string_append_printf(text,
                          "; prompts of %.0f tokens on average (%" G_GINT64_FORMAT
                          " to %" G_GINT64_FORMAT "), outputs of %.0f (%" G_GINT64_FORMAT

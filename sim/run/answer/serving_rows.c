@@ -340,8 +340,8 @@ static gboolean keeps_windows(const OrrServingWork *work, const OrrServingResult
   const OrrModel *model = work->world->model;
   const OrrInferenceShard shard = orr_serving_shard(params);
   const double full = result->kv_full_requests / (double)params->replicas;
-  return params->engine.prefix_caching != ORR_PREFIX_NONE && result->kv_peak * full + 1 > full &&
-         result->queue.mean > result->tpot.mean &&
+  return params->engine.prefix_caching != ORR_PREFIX_NONE && params->engine.window_room < 1 &&
+         result->kv_peak * full + 1 > full && result->queue.mean > result->tpot.mean &&
          orr_inference_window_bytes(model, &shard, 0, model->layers) > 0;
 }
 

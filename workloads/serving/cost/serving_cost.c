@@ -517,47 +517,52 @@ static void add_images(OrrServingCost *cost, guint images, OrrStepTime *time) {
   add_trust(cost, encoded, 1);
 }
 
+/* Adds the layers of one kind in a step of @padded tokens, and of @group tokens of all ranks of
+ * attention data parallelism. */
+static void add_kind(OrrServingCost *cost, Kind *kind, const OrrStepShape *shape, gint64 padded,
+                     gint64 group, OrrStepTime *time, guint *kernels) {
+  const gint64 decoded = (gint64)(shape->tokens - shape->chunk);
+  const Piece *const routed = part_piece(cost, kind, kind->experts, orr_inference_experts, group);
+  const Piece *const shared =
+      part_piece(cost, kind, kind->shared, orr_inference_shared_experts, padded);
+  const Piece *const pieces[] = {
+      layer_piece(cost, kind, padded),
+      routed,
+      prompt_piece(cost, kind, shape),
+      decode_piece(cost, kind, decoded),
+      part_piece(cost, kind, kind->crosses, orr_inference_cross,
+                 kind->source > 0 ? shape->images : 0),
+  };
+  const double core_s = kind->has_core ? add_core(cost, kind, shape) : 0, n = (double)kind->n;
+  const double shared_s = shared_seconds(cost, routed, shared, shape);
+  double layer_s = core_s + shared_s;
+  *kernels += (guint)kind->n * shared->kernels;
+  add_trust(cost, shared, n);
+  orr_joules_add(&time->joules, shared->joules, n);
+  if (kind->has_core) orr_joules_add(&time->joules, core_joules(cost, kind, shape, core_s), n);
+  for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) {
+    layer_s += pieces[i]->total_s;
+    time->comm_s += n * pieces[i]->comm_s;
+    *kernels += (guint)kind->n * pieces[i]->kernels;
+    add_trust(cost, pieces[i], n);
+    orr_joules_add(&time->joules, pieces[i]->joules, n);
+  }
+  kind->layer_s = layer_s;
+  time->gpu_s += n * layer_s;
+  time->attention_s += n * core_s;
+  cost->parts.experts_s += n * (routed->total_s + shared_s);
+  time->stage_s += (double)kind->n_of_largest_stage * layer_s;
+}
+
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape) {
   OrrStepTime time = {0};
   const gint64 padded = orr_serving_cost_padded(cost, shape);
   const gint64 group =
       cost->params.shard.dp > 1 && shape->group_tokens > 0 ? (gint64)shape->group_tokens : padded;
   guint kernels = 0;
-  for (guint k = 0; k < cost->n_kinds; k++) {
-    Kind *kind = &cost->kinds[k];
-    if (kind->n == 0) continue; /* belongs to an encoder */
-    const gint64 decoded = (gint64)(shape->tokens - shape->chunk);
-    const Piece *const routed = part_piece(cost, kind, kind->experts, orr_inference_experts, group);
-    const Piece *const shared =
-        part_piece(cost, kind, kind->shared, orr_inference_shared_experts, padded);
-    const Piece *const pieces[] = {
-        layer_piece(cost, kind, padded),
-        routed,
-        prompt_piece(cost, kind, shape),
-        decode_piece(cost, kind, decoded),
-        part_piece(cost, kind, kind->crosses, orr_inference_cross,
-                   kind->source > 0 ? shape->images : 0),
-    };
-    const double core_s = kind->has_core ? add_core(cost, kind, shape) : 0, n = (double)kind->n;
-    const double shared_s = shared_seconds(cost, routed, shared, shape);
-    double layer_s = core_s + shared_s;
-    kernels += (guint)kind->n * shared->kernels;
-    add_trust(cost, shared, n);
-    orr_joules_add(&time.joules, shared->joules, n);
-    if (kind->has_core) orr_joules_add(&time.joules, core_joules(cost, kind, shape, core_s), n);
-    for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) {
-      layer_s += pieces[i]->total_s;
-      time.comm_s += n * pieces[i]->comm_s;
-      kernels += (guint)kind->n * pieces[i]->kernels;
-      add_trust(cost, pieces[i], n);
-      orr_joules_add(&time.joules, pieces[i]->joules, n);
-    }
-    kind->layer_s = layer_s;
-    time.gpu_s += n * layer_s;
-    time.attention_s += n * core_s;
-    cost->parts.experts_s += n * (routed->total_s + shared_s);
-    time.stage_s += (double)kind->n_of_largest_stage * layer_s;
-  }
+  for (guint k = 0; k < cost->n_kinds; k++)
+    if (cost->kinds[k].n > 0) /* others belong to an encoder */
+      add_kind(cost, &cost->kinds[k], shape, padded, group, &time, &kernels);
   add_ends(cost, padded, shape, &time, &kernels);
   add_adapters(cost, padded, shape->adapters, &time, &kernels);
   add_images(cost, shape->images, &time);
