@@ -155,6 +155,48 @@ static void test_sampling(void) {
   assert_near(b->gpu_energy_compute_j - a->gpu_energy_compute_j, tokens * 2e-3 * (60 + 385), 1e-9);
 }
 
+/* One request costs the same joules whenever it comes: the time before it is not its own. What the
+ * kinds of energy add up to is what requests cost. */
+static void test_late(void) {
+  static const char *const loads[] = {"constant", "poisson"};
+  double first_j = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(loads); i++) {
+    g_autofree char *text = g_strdup_printf(
+        "schema: scenario/1\nname: late\nmodel: llama-3.1-8b\nworkload: {kind: serving, stack: "
+        "none, requests: 1, input: {tokens: 512}, output: {tokens: 32}, load: {kind: %s, rate: "
+        "0.001}}\nengine: ideal\n",
+        loads[i]);
+    g_autoptr(OrrOutcome) outcome = run(text, H100, FALSE);
+    const OrrServingResult *s = &outcome->result.serving;
+    if (i == 0) first_j = s->energy_j_per_request;
+    assert_near(s->energy_j_per_request, first_j, 1e-6);
+    assert_near(s->gpu_energy_compute_j + s->gpu_energy_memory_j + s->gpu_energy_network_j +
+                    s->gpu_energy_idle_j,
+                s->energy_j_per_request, 1e-9);
+  }
+}
+
+/* Pictures that take longer than the texts before them: energy, money and rates count until the
+ * last picture. */
+static void test_tasks(void) {
+  g_autoptr(OrrOutcome) outcome = run(
+      "schema: scenario/1\nname: tasks\nmodel: qwen3-0.6b\nprices: {currency: EUR, gpu-hour: 3.6}\n"
+      "workload: {kind: serving, stack: none, requests: 4, input: {tokens: 64}, output: {tokens: "
+      "8}, load: {kind: closed-loop, concurrency: 4}, tasks: {steps: [{name: say, do: {kind: "
+      "generate}}, {name: draw, do: {kind: make, pool: g}}], pools: [{name: g, of: {kind: "
+      "generator, make: {generator: sd-1.5, steps: 20}}}]}}\nengine: ideal\n",
+      "cluster: {base: dgx-h100-superpod, nodes: 1}\n", FALSE);
+  const OrrServingResult *s = &outcome->result.serving;
+  const OrrServingTaskResult *t =
+      &g_array_index(outcome->serving_task_results, OrrServingTaskResult, 0);
+  assert_near(s->duration_s, t->e2e.p99, 0.05);
+  assert_near(s->energy_j_per_output_token * 4 * 8,
+              s->gpu_energy_compute_j + s->gpu_energy_memory_j + s->gpu_energy_network_j +
+                  s->gpu_energy_idle_j,
+              1e-9);
+  assert_near(s->cost_per_million_output_tokens * 8e-6, t->cost_per_task, 1e-9);
+}
+
 /* The integral of the rows is the energy of each kind; static power is drawn at all times. With
  * prompts and outputs of one request each in steps of its own, the prompt's part is what the first
  * step draws. */
@@ -179,7 +221,8 @@ static void test_serving_power(void) {
   assert_near(compute, s->gpu_energy_compute_j, 1e-9);
   assert_near(memory, s->gpu_energy_memory_j, 1e-9);
   assert_near(1 + network, 1 + s->gpu_energy_network_j, 1e-9);
-  assert_near(idle, s->gpu_energy_idle_j, 1e-9);
+  /* the rows begin with the run, energies with the first arrival */
+  assert_near(idle - 2 * 150 * (last_s - s->duration_s), s->gpu_energy_idle_j, 1e-9);
   const double all_j = compute + memory + network + idle;
   g_assert_cmpfloat(s->energy_prompts_j, >, 0);
   g_assert_cmpfloat(s->energy_prompts_j, <, all_j);
@@ -347,6 +390,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/energy/fidelity", test_fidelity);
   g_test_add_func("/energy/caps", test_caps);
   g_test_add_func("/energy/serving", test_serving);
+  g_test_add_func("/energy/late", test_late);
+  g_test_add_func("/energy/tasks", test_tasks);
   g_test_add_func("/energy/sampling", test_sampling);
   g_test_add_func("/energy/serving-power", test_serving_power);
   g_test_add_func("/energy/prompts", test_prompts);

@@ -1,8 +1,9 @@
 /*
  * serving_energy.c - energy and power of the GPUs that replicas hold.
  *
- *   energy = static power * time held + what the steps added (serving_cost.h), over the run or over
- *            metrics.window: full or steady
+ *   energy = static power * time held + what the steps added (serving_cost.h), from the first
+ *            arrival to the last token or over metrics.window: full or steady. With a warm-up: over
+ *            the run, whose requests count in part
  *
  * An encoder pool's GPUs draw their static and, while they encode, their active power: the images'
  * products are not added up. GPUs that no replica holds are free for other use and draw nothing.
@@ -53,8 +54,9 @@ static void add_task_pools(const OrrServingWork *work, Drawn *drawn) {
   drawn->peak_w += n * orr_device_power_static_w(power);
 }
 
-static Drawn drawn_of(const OrrServingWork *work) {
-  Drawn drawn = {.is_known = TRUE, .seconds = work->end_s};
+static Drawn drawn_of(const OrrServingWork *work, double counted_s) {
+  const gboolean counts_all = work->params.metrics.warmup_s == 0 && counted_s > 0;
+  Drawn drawn = {.is_known = TRUE, .seconds = counts_all ? counted_s : work->end_s};
   if (is_windowed(work)) {
     drawn.seconds = fmax(work->window.end_s - work->window.begin_s, 0);
     orr_joules_add(&drawn.joules, work->window.end_joules, 1);
@@ -149,7 +151,7 @@ static void fill_prompts(const OrrServingWork *work, OrrServingResult *result) {
 
 void orr_serving_energy(const OrrServingWork *work, OrrOutcome *outcome) {
   OrrServingResult *result = &outcome->result.serving;
-  const Drawn drawn = drawn_of(work);
+  const Drawn drawn = drawn_of(work, result->duration_s);
   const double sum_j = drawn.is_known ? orr_joules_sum(drawn.joules) + drawn.static_j : NAN;
   const double unknown = drawn.is_known ? 0 : NAN;
   result->gpu_power_mean_w = per(sum_j, drawn.seconds);

@@ -66,6 +66,11 @@ static void count_requests(const OrrServingWork *work, guint group, Counted *cou
     counted->first_s = fmin(counted->first_s, row->arrival_s);
     counted->last_s = fmax(counted->last_s, request->end_s);
   }
+  if (counted->n > 0 && work->params.metrics.warmup_s == 0) /* as serving_task_rows.c has it */
+    ORR_EACH(const OrrServingTaskRow, task, work->tasks) {
+      counted->first_s = fmin(counted->first_s, task->arrival_s);
+      counted->last_s = work->end_s;
+    }
   if (work->params.metrics.window != ORR_WINDOW_STEADY) return;
   counted->first_s = work->steady.begin_s;
   counted->last_s = work->steady.end_s;
@@ -100,9 +105,11 @@ static void fill_errors(const OrrServingWork *work, OrrServingResult *result) {
   }
 }
 
-/* --- The result --- */
+static const OrrLatencies unknown_latencies = {NAN, NAN, NAN, NAN, NAN};
 
 static void fill_latencies(OrrServingWork *work, Counted *counted, OrrServingResult *result) {
+  result->ttft = result->tpot = result->e2e = result->queue = result->itl = unknown_latencies;
+  if (counted->n == 0) return;
   result->ttft = orr_latencies_of(counted->ttft);
   result->tpot = orr_latencies_of(counted->tpot);
   result->e2e = orr_latencies_of(counted->e2e);
@@ -404,6 +411,11 @@ static void warn(const OrrReplayed *replayed, const OrrServingWork *work, OrrOut
                     g_strdup_printf("ended early: more requests miss an objective than least-good "
                                     "(%.4g %%) allows",
                                     100 * work->params.least_good));
+  if (result->completed + result->rejected + result->failed == 0 && work->tasks->len == 0)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("no request counts: metrics.warmup (%g s) is "
+                                    "longer than the run (%.4g s)",
+                                    work->params.metrics.warmup_s, work->end_s));
   if (work->left_out)
     g_ptr_array_add(outcome->warnings, g_strdup_printf("the trace has %s", work->left_out));
   warn_engine(work, outcome);
