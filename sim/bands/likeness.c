@@ -259,9 +259,9 @@ static void fill_serving(const OrrScenario *scenario, const OrrOutcome *outcome,
                          OrrLikenessRow *row) {
   const OrrServing *params = scenario->workload.params;
   const OrrServingResult *result = &outcome->result.serving;
-  row->format = interned(params->quantization == ORR_QUANTIZATION_NONE
-                             ? orr_dtype_names[params->precision]
-                             : orr_quantization_words[params->quantization]);
+  row->format = interned(params->formats.quantization == ORR_QUANTIZATION_NONE
+                             ? orr_dtype_names[params->formats.precision]
+                             : orr_quantization_words[params->formats.quantization]);
   row->form = interned(params->disaggregation.prefill > 0 ? "apart" : "together");
   row->method = interned(params->engine.scheduler.entry->name);
   row->gpus = (double)engine_gpus(params, result);

@@ -28,26 +28,32 @@ static gint64 n_differing(const OrrServing *params) {
   return n;
 }
 
-/* Adds ", 3 of TP 2 x PP 1 on a100-80gb-sxm" for each group. */
+static const char *format_word(const OrrServingFormats *formats) {
+  return formats->quantization == ORR_QUANTIZATION_NONE
+             ? orr_dtype_names[formats->precision]
+             : orr_quantization_words[formats->quantization];
+}
+
+/* Adds ", 3 of TP 2 x PP 1 on a100-80gb-sxm in fp8" for each group. */
 static void add_groups(OrrPage *page, const OrrServing *params) {
   ORR_EACH_POINTER(const OrrReplicaGroup, group, params->groups) {
     orr_page_item(page, D " of TP " D " x PP " D, group->replicas, group->parallel.tp,
                   group->parallel.pp);
     if (group->device.name && *group->device.name)
       orr_page_more(page, " on %s", group->device.name);
+    if (strcmp(format_word(&group->formats), format_word(&params->formats)) != 0)
+      orr_page_more(page, " in %s", format_word(&group->formats));
   }
 }
 
 /* Adds "fp8, attention in bf16, first layers (1) in bf16": the formats of weights. */
 static void add_formats(OrrPage *page, const OrrServing *params) {
   const OrrInferenceShard shard = orr_serving_shard(params);
-  const char *plain = orr_dtype_names[params->activations];
-  orr_page_more(page, "%s",
-                shard.is_quantized ? orr_quantization_words[params->quantization]
-                                   : orr_dtype_names[params->precision]);
+  const char *plain = orr_dtype_names[params->formats.activations];
+  orr_page_more(page, "%s", format_word(&params->formats));
   for (guint part = 0; shard.is_quantized && part < ORR_N_QUANTIZED_PARTS; part++) {
     const OrrQuantized *format = shard.formats[part];
-    if (params->weights.parts[part] > 0)
+    if (params->formats.weights.parts[part] > 0)
       orr_page_item(page, "%s in %s", orr_quantized_part_words[part],
                     format ? orr_quantized_word(format) : plain);
   }

@@ -46,7 +46,7 @@ static void add(Asked *asked, const char *text) {
 }
 
 static void add_formats(Asked *asked) {
-  const gboolean is_wide = asked->params->quantization == ORR_QUANTIZATION_NONE;
+  const gboolean is_wide = asked->params->formats.quantization == ORR_QUANTIZATION_NONE;
   if (is_wide) add(asked, "workload.quantization=fp8");
   if (asked->params->kv_dtype != ORR_FP8) add(asked, "workload.kv-dtype=fp8");
   if (is_wide && asked->params->kv_dtype != ORR_FP8)
@@ -81,7 +81,7 @@ static GPtrArray *tries_of(const OrrScenario *scenario) {
   add_formats(&asked);
   if (asked.params->engine.kv_blocks > 0) add(&asked, "workload.engine.kv-blocks=0");
   add_sizes(&asked, scenario, "");
-  if (asked.params->quantization == ORR_QUANTIZATION_NONE)
+  if (asked.params->formats.quantization == ORR_QUANTIZATION_NONE)
     add_sizes(&asked, scenario, "workload.quantization=fp8");
   return asked.tries;
 }

@@ -270,6 +270,7 @@ static gboolean copy_formats(const OrrNode *checkpoint, OrrNode *workload) {
   return has_any;
 }
 
+/* Whether a workload, or a group of replicas, says what its weights are stored in. */
 static gboolean has_format(const OrrNode *workload) {
   return orr_node_get(workload, "precision") || orr_node_get(workload, "quantization") ||
          orr_node_get(workload, "weights");
@@ -364,6 +365,25 @@ static void apply_sections(OrrLibrary *library, const OrrNode *root, OrrNode *ow
   }
 }
 
+static const char *const format_keys[] = {"quantization", "weights", "precision", "activations",
+                                          NULL};
+
+static gboolean is_null(const OrrNode *value) {
+  return value && value->kind == ORR_NODE_SCALAR && g_str_equal(value->text, "null");
+}
+
+/* Removes the keys of @map whose value is null. */
+static void remove_nulls(OrrNode *map) {
+  for (guint i = orr_node_length(map); i-- > 0;) {
+    OrrNode *value = map->items->pdata[i];
+    const OrrNode *key = map->keys->pdata[i];
+    if (value->kind == ORR_NODE_MAP)
+      remove_nulls(value);
+    else if (is_null(value))
+      orr_node_remove(map, key->text);
+  }
+}
+
 /* The engine of @group: as the stack sets it for a workload with the group's layout, under what
  * @workload and then the group say. @laying NULL: there is no stack. */
 static OrrNode *engine_of_group(const Laying *laying, const OrrNode *workload,
@@ -374,6 +394,7 @@ static OrrNode *engine_of_group(const Laying *laying, const OrrNode *workload,
   g_autoptr(OrrNode) engine = !own      ? (shared ? orr_node_copy(shared) : NULL)
                               : !shared ? orr_node_copy(own)
                                         : orr_node_merge(shared, own);
+  if (own) remove_nulls(engine);
   if (!laying) return own ? g_steal_pointer(&engine) : NULL;
   g_autoptr(OrrDiags) ignored = orr_diags_new(); /* reported with the workload */
   Laying alone = *laying;
@@ -381,21 +402,42 @@ static OrrNode *engine_of_group(const Laying *laying, const OrrNode *workload,
   g_autoptr(OrrNode) as_group = orr_node_copy(workload);
   orr_node_remove(as_group, "groups");
   if (parallel) orr_node_set(as_group, "parallel", orr_node_copy(parallel));
+  for (const char *const *key = format_keys; *key; key++) {
+    const OrrNode *format = orr_node_get(group, *key);
+    orr_node_remove(as_group, *key);
+    if (format) orr_node_set(as_group, *key, orr_node_copy(format));
+  }
   if (engine) orr_node_set(as_group, "engine", g_steal_pointer(&engine));
   g_autoptr(OrrNode) whole = complete(&alone, as_group);
   const OrrNode *settled_engine = orr_node_get(whole, "engine");
   return settled_engine ? orr_node_copy(settled_engine) : NULL;
 }
 
-/* Gives the groups of replicas in @whole, which @workload became, engines of their own. */
+/* Gives @group the formats of the weights, and between kernels, that @whole has and it does not
+ * name; null names the default. */
+static void settle_formats(const OrrNode *whole, OrrNode *group) {
+  const gboolean is_own = has_format(group);
+  for (const char *const *key = format_keys; *key; key++) {
+    const OrrNode *shared = orr_node_get(whole, *key);
+    const gboolean is_of_weights = !g_str_equal(*key, "activations");
+    if (shared && !orr_node_get(group, *key) && !(is_own && is_of_weights))
+      orr_node_set(group, *key, orr_node_copy(shared));
+    if (is_null(orr_node_get(group, *key))) orr_node_remove(group, *key);
+  }
+}
+
+/* Gives the groups of replicas in @whole, which @workload became, formats and engines of their
+ * own. */
 static void settle_groups(const Laying *laying, const OrrNode *workload, OrrNode *whole) {
   const OrrNode *engine = orr_node_get(workload, "engine");
   const OrrNode *groups = orr_node_get(whole, "groups");
-  if (engine && engine->kind != ORR_NODE_MAP) return;
+  const gboolean has_engine = !engine || engine->kind == ORR_NODE_MAP; /* else reading reports it */
   if (!groups || groups->kind != ORR_NODE_LIST) return;
   for (guint i = 0; i < orr_node_length(groups); i++) {
     OrrNode *group = groups->items->pdata[i];
-    OrrNode *own = group->kind == ORR_NODE_MAP ? engine_of_group(laying, workload, group) : NULL;
+    if (group->kind != ORR_NODE_MAP) continue;
+    settle_formats(whole, group);
+    OrrNode *own = has_engine ? engine_of_group(laying, workload, group) : NULL;
     if (own) orr_node_set(group, "engine", own);
   }
 }
@@ -449,48 +491,6 @@ const char *orr_scenario_stack_name(const OrrChoice *workload) {
       return *(char *const *)((const char *)workload->params + field->offset);
   }
   return ORR_STACK_NONE;
-}
-
-/* --- What is known of another device --- */
-
-/* Whether the scenario's number at @path is the one of @setting. */
-static gboolean has_value(const OrrScenario *scenario, const char *path,
-                          const OrrStackSetting *setting) {
-  void *data = NULL;
-  const OrrField *field =
-      orr_field_assign_member(&orr_scenario_table, (void *)scenario, path, &data);
-  double own = 0, its = 0;
-  return field && orr_field_number(field, data, &own) && setting->to->text &&
-         orr_quantity_parse(setting->to->text, field->unit, &its, NULL) && own == its;
-}
-
-/* Whether the cluster, or a group of replicas, has another device than @device. */
-static gboolean has_other_device(const OrrScenario *scenario, const char *device) {
-  const gboolean serves = strcmp(scenario->workload.entry->name, "serving") == 0;
-  const OrrServing *serving = serves ? scenario->workload.params : NULL;
-  if (g_strcmp0(device, scenario->cluster.device.name) != 0) return TRUE;
-  for (guint i = 0; serving && serving->groups && i < serving->groups->len; i++) {
-    const char *name = ((const OrrReplicaGroup *)serving->groups->pdata[i])->device.name;
-    if (name && *name && strcmp(name, device) != 0) return TRUE;
-  }
-  return FALSE;
-}
-
-char *orr_scenario_stack_borrowed(OrrLibrary *library, const OrrScenario *scenario,
-                                  const char *path) {
-  const char *name = orr_scenario_stack_name(&scenario->workload);
-  if (!name || strcmp(name, ORR_STACK_NONE) == 0) return NULL;
-  g_autoptr(OrrDiags) ignored = orr_diags_new();
-  g_autoptr(OrrNode) section = orr_node_new_scalar((OrrPlace){0}, name);
-  g_autoptr(OrrStack) stack = orr_stack_load(library, section, ignored);
-  g_autofree char *whole = g_strconcat("workload.", path, NULL);
-  for (guint i = 0; stack && i < stack->settings->len; i++) {
-    const OrrStackSetting *setting = stack->settings->pdata[i];
-    if (strcmp(setting->path, path) == 0 && setting->device &&
-        has_other_device(scenario, setting->device) && has_value(scenario, whole, setting))
-      return g_strdup(setting->device);
-  }
-  return NULL;
 }
 
 /* --- What is assumed --- */

@@ -74,16 +74,20 @@ status=$?
 [ $status = 0 ] || sed 's/^/# /' "$work/err" "$work/out"
 ok $status 'a config.json beside the line is the model'
 
-# What only one role of separate prefill and decode has is said: all engines share formats and settings.
+# Servers that prefill and servers that decode keep formats and settings of their own, but for what all engines share.
 role() { echo "vllm serve Qwen/Qwen3-8B ${2:-} --kv-transfer-config '{\"kv_role\":\"kv_$1\"}'"; }
 { role producer '--quantization fp8'; role consumer; } > "$work/first.sh"
-{ role producer; role consumer '--kv-cache-dtype fp8'; } > "$work/second.sh"
+{ role producer '--max-num-seqs 16'; role consumer '--kv-cache-dtype fp8 --max-num-batched-tokens 4096'; } > "$work/second.sh"
 "$orrery" import launch "$work/first.sh" --cluster dgx-h100-superpod > "$work/out" 2> "$work/err"
-grep -q -- '--quantization fp8: all engines have the settings of the decoding servers' "$work/err"
-ok $? 'a format of the prefill servers alone is said not to be simulated'
+grep -q '^  quantization: fp8' "$work/out" && grep -q 'groups: \[{replicas: 1, quantization: null}\]' "$work/out" &&
+  ! grep -q '^not simulated' "$work/err"
+ok $? 'a format of the prefill servers is theirs alone'
 "$orrery" import launch "$work/second.sh" --cluster dgx-h100-superpod > "$work/out" 2> "$work/err"
 grep -q -- '--kv-cache-dtype fp8: all engines share one setting' "$work/err"
-ok $? 'a format of the decode servers alone is said to be the prefill servers, too'
+ok $? 'a format of the cache of the decode servers alone is said to be the prefill servers, too'
+grep -q '^    max-num-seqs: 16' "$work/out" &&
+  grep -q 'engine: {max-num-batched-tokens: 4096, max-num-seqs: null}' "$work/out"
+ok $? 'settings of engines belong to their role'
 
 # Half of gpt-oss' layers have a window of 128 tokens. Of 1,536 tokens per request, with the same memory: two pools of
 # ratio 0.5 take 0.75 of them, one that keeps all 1, and TensorRT-LLM keeps all unless it is given windows.

@@ -33,11 +33,11 @@ static OrrCollectiveBench call_of(int collective, double bytes, gint64 ranks) {
 
 static OrrWeightLoad load_of(const OrrPostTrainingParts *parts) {
   const OrrPostTraining *p = parts->params;
-  const OrrQuantized *quantized = orr_quantized((OrrQuantization)p->rollout.quantization);
+  const OrrQuantized *quantized = orr_quantized((OrrQuantization)p->rollout.formats.quantization);
   const double parameters = orr_model_parameters(parts->model);
   const double each = !p->quantized_sync ? ORR_RL_WEIGHT_BYTES
                       : quantized        ? quantized->weight_bytes
-                                         : orr_dtype_bytes((OrrDtype)p->rollout.precision);
+                                         : orr_dtype_bytes((OrrDtype)p->rollout.formats.precision);
   return (OrrWeightLoad){.bytes = parameters * each,
                          .tensors = orr_weight_sync_tensors(parts->model),
                          .trainer_gpus = orr_cluster_n_gpus(&parts->update_cluster),

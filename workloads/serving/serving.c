@@ -272,6 +272,19 @@ static const OrrField parallel_fields[] = {
 static const OrrFieldTable parallel_table = ORR_FIELD_TABLE(
     "serving-parallel", "How an engine is split over GPUs.", OrrServingParallel, parallel_fields);
 
+/* Members of an OrrServingFormats at `formats`. */
+#define FORMATS(type)                                                                              \
+  ORR_FIELD_WORD(                                                                                  \
+      type, "quantization", formats.quantization, orr_quantization_words, "none",                  \
+      "How the layers' weights are stored and multiplied, as engines name it; none: by "           \
+      "precision."),                                                                               \
+      PART(type, "weights", formats.weights, orr_weight_formats_table,                             \
+           "Parts of the layers whose weights have another format than quantization says."),       \
+      ORR_FIELD_WORD(type, "precision", formats.precision, orr_dtype_names, "bf16",                \
+                     "Number format of the layers' weights."),                                     \
+      ORR_FIELD_WORD(type, "activations", formats.activations, orr_dtype_names, "bf16",            \
+                     "Number format between kernels, and of embedding and head.")
+
 static const OrrField group_fields[] = {
     COUNT(OrrReplicaGroup, "replicas", replicas, 1, "1", "How many."),
     PART(OrrReplicaGroup, "parallel", parallel, parallel_table,
@@ -282,8 +295,10 @@ static const OrrField group_fields[] = {
     ORR_FIELD_SECTION(OrrReplicaGroup, "engine", engine, &engine_table, NULL,
                       "What their engines set differently: batches, graphs, speculation, the host; "
                       "the rest as the workload's engine. Blocks of the cache, prefix caching, "
-                      "adapters and cache tiers are the same in all groups.",
+                      "adapters and cache tiers are the same in all groups. A setting that is null "
+                      "is as if the workload's engine did not give it.",
                       .flags = ORR_FIELD_OPTIONAL),
+    FORMATS(OrrReplicaGroup),
 };
 static const OrrFieldTable group_table = ORR_FIELD_TABLE(
     "replica-group", "Replicas that differ from the first ones.", OrrReplicaGroup, group_fields);
@@ -458,16 +473,7 @@ static const OrrField fields[] = {
         "was generated included, or failed."),
     PART(OrrServing, "disaggregation", disaggregation, disaggregation_table,
          "Prefill and decode on different replicas."),
-    ORR_FIELD_WORD(
-        OrrServing, "quantization", quantization, orr_quantization_words, "none",
-        "How the layers' weights are stored and multiplied, as engines name it; none: by "
-        "precision."),
-    PART(OrrServing, "weights", weights, orr_weight_formats_table,
-         "Parts of the layers whose weights have another format than quantization says."),
-    ORR_FIELD_WORD(OrrServing, "precision", precision, orr_dtype_names, "bf16",
-                   "Number format of the layers' weights."),
-    ORR_FIELD_WORD(OrrServing, "activations", activations, orr_dtype_names, "bf16",
-                   "Number format between kernels, and of embedding and head."),
+    FORMATS(OrrServing),
     ORR_FIELD_WORD(OrrServing, "kv-dtype", kv_dtype, orr_dtype_names, "bf16",
                    "Number format of the key-value cache."),
     ORR_FIELD_CHOICE(OrrServing, "load", load, &orr_arrival_registry, NULL,

@@ -49,6 +49,13 @@ static inline gint64 orr_serving_parallel_gpus(const OrrServingParallel *paralle
   return parallel->tp * parallel->pp * parallel->dp_attention + parallel->feed.gpus;
 }
 
+/* Number formats of the weights and between kernels. */
+typedef struct {
+  int quantization;           /* OrrQuantization; none: by precision */
+  OrrWeightFormats weights;   /* parts of the layers in other formats than that */
+  int precision, activations; /* OrrDtype */
+} OrrServingFormats;
+
 /* Replicas that differ from the first ones. */
 typedef struct {
   gint64 replicas;
@@ -57,6 +64,7 @@ typedef struct {
   /* The workload's with what the group changes (scenario_stack.c merges the two); without a
    * scheduler: the workload's. */
   OrrEngineParams engine;
+  OrrServingFormats formats; /* the workload's where the group's document names none */
 } OrrReplicaGroup;
 
 typedef struct {
@@ -145,10 +153,9 @@ typedef struct {
   OrrReplicaStart start;
   int on_failure; /* OrrOnFailure */
   OrrDisaggregation disaggregation;
-  int quantization;                     /* OrrQuantization; none: by precision */
-  OrrWeightFormats weights;             /* parts of the layers in other formats than that */
-  int precision, activations, kv_dtype; /* OrrDtype */
-  OrrChoice load;                       /* of orr_arrival_registry */
+  OrrServingFormats formats;
+  int kv_dtype;           /* OrrDtype */
+  OrrChoice load;         /* of orr_arrival_registry */
   gint64 max_concurrency; /* requests that the clients keep in flight at most; 0: no limit */
   gint64 requests;
   OrrLengths input, output;

@@ -11,15 +11,16 @@ OrrInferenceShard orr_serving_shard(const OrrServing *params) {
                              .ep = params->parallel.ep,
                              .imbalance = params->parallel.imbalance,
                              .redundant = params->parallel.redundant,
-                             .weights = (OrrDtype)params->precision,
-                             .activations = (OrrDtype)params->activations,
+                             .weights = (OrrDtype)params->formats.precision,
+                             .activations = (OrrDtype)params->formats.activations,
                              .kv = (OrrDtype)params->kv_dtype};
   if (params->parallel.feed.gpus > 0) {
     shard.part = ORR_PART_MIXER;
     shard.ep = 1;
     shard.redundant = 0;
   }
-  orr_inference_quantize(&shard, (OrrQuantization)params->quantization, &params->weights);
+  orr_inference_quantize(&shard, (OrrQuantization)params->formats.quantization,
+                         &params->formats.weights);
   return shard;
 }
 

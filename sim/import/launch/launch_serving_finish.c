@@ -148,35 +148,100 @@ static char *parallel_text(OrrLaunchDraft *draft) {
   return g_strdup_printf("%s}", text->str);
 }
 
+/* Gives @draft what @other says at @path, or nothing. */
+static void take(OrrLaunchDraft *draft, OrrLaunchDraft *other, const char *path) {
+  OrrLaunchLine *line = line_of(draft, path);
+  const char *value = orr_launch_draft_get(other, path);
+  if (line) g_ptr_array_remove(draft->lines, line);
+  if (value) orr_launch_draft_set(draft, path, value, NULL, "of the servers that prefill");
+}
+
 /* Gives @draft the layout of @other. */
 static void copy_parallel(OrrLaunchDraft *draft, OrrLaunchDraft *other) {
   for (const char *const *key = parallel_keys; *key; key++) {
     g_autofree char *path = g_strdup_printf("workload.parallel.%s", *key);
-    OrrLaunchLine *line = line_of(draft, path);
-    const char *value = orr_launch_draft_get(other, path);
-    if (line) g_ptr_array_remove(draft->lines, line);
-    if (value) orr_launch_draft_set(draft, path, value, NULL, "of the servers that prefill");
+    take(draft, other, path);
   }
 }
 
-/* Whether all engines of the scenario share what @path says. */
-static gboolean is_shared(const char *path) {
+/* Whether servers that prefill and servers that decode may differ in what @path says. */
+static gboolean is_own(const char *path) {
   static const char *const formats[] = {"workload.quantization", "workload.precision",
-                                        "workload.kv-dtype", "workload.activations", NULL};
-  return g_str_has_prefix(path, "workload.engine") || g_str_has_prefix(path, "workload.weights") ||
+                                        "workload.activations", NULL};
+  static const char *const shared[] = {
+      "workload.engine.block-size",  "workload.engine.prefix",
+      "workload.engine.window-room", "workload.engine.max-model-len",
+      "workload.engine.host.token",  "workload.engine.lora",
+      "workload.engine.cache-tiers", NULL};
+  for (const char *const *other = shared; *other; other++)
+    if (g_str_has_prefix(path, *other)) return FALSE;
+  return g_str_has_prefix(path, "workload.engine.") || g_str_has_prefix(path, "workload.weights") ||
          g_strv_contains(formats, path);
 }
 
-/* Engines of a scenario have equal settings and formats, the decoding servers': says so of each
- * setting of @of that @other does not have. */
+static gboolean is_engine(const char *path) {
+  return is_own(path) || g_str_has_prefix(path, "workload.engine") ||
+         strcmp(path, "workload.kv-dtype") == 0;
+}
+
+/* Says of each setting of @of for engines that @other does not have: @why it is not simulated.
+ * Without @all: of settings in which the two may not differ. */
 static void judge_engine(OrrLaunchDraft *draft, OrrLaunchDraft *of, OrrLaunchDraft *other,
-                         const char *why) {
+                         gboolean all, const char *why) {
   ORR_EACH_POINTER(OrrLaunchSetting, setting, of->settings) {
     const char *path = setting->rule ? setting->rule->path : NULL;
-    if (!path || setting->verdict != ORR_LAUNCH_MAPPED || !is_shared(path)) continue;
+    if (!path || setting->verdict != ORR_LAUNCH_MAPPED || !is_engine(path)) continue;
+    if (!all && is_own(path)) continue;
     if (g_strcmp0(orr_launch_draft_get(of, path), orr_launch_draft_get(other, path)) != 0)
       orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, why);
   }
+}
+
+/* --- What decoding servers have of their own --- */
+
+/* Adds "engine: {max-num-seqs: 64, speculation: {kind: mtp}}" for the paths of @paths below
+ * @prefix, as @draft has them; null where it has none. */
+static void add_own(GString *text, OrrLaunchDraft *draft, const GPtrArray *paths,
+                    const char *prefix) {
+  const gsize length = strlen(prefix);
+  g_autoptr(GHashTable) done = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  ORR_EACH_POINTER(const char, path, paths) {
+    if (!g_str_has_prefix(path, prefix)) continue;
+    const gsize n = strcspn(path + length, ".");
+    char *key = g_strndup(path + length, n);
+    if (!g_hash_table_add(done, key)) continue;
+    g_string_append_printf(text, "%s%s: ", g_hash_table_size(done) > 1 ? ", " : "", key);
+    if (path[length + n] == '\0') {
+      const char *value = orr_launch_draft_get(draft, path);
+      g_string_append(text, value ? value : "null");
+      continue;
+    }
+    g_autofree char *below = g_strndup(path, length + n + 1);
+    g_string_append_c(text, '{');
+    add_own(text, draft, paths, below);
+    g_string_append_c(text, '}');
+  }
+}
+
+static int compare_paths(gconstpointer a, gconstpointer b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_differing(GPtrArray *paths, OrrLaunchDraft *of, OrrLaunchDraft *other) {
+  ORR_EACH_POINTER(const OrrLaunchLine, line, of->lines)
+    if (is_own(line->path) &&
+        g_strcmp0(line->value, orr_launch_draft_get(other, line->path)) != 0 &&
+        !g_ptr_array_find_with_equal_func(paths, line->path, g_str_equal, NULL))
+      g_ptr_array_add(paths, g_strdup(line->path));
+}
+
+/* The paths in which the two differ and may: of char *, sorted. */
+static GPtrArray *differing(OrrLaunchDraft *draft, OrrLaunchDraft *prefill) {
+  GPtrArray *paths = g_ptr_array_new_with_free_func(g_free);
+  add_differing(paths, draft, prefill);
+  add_differing(paths, prefill, draft);
+  g_ptr_array_sort(paths, compare_paths);
+  return paths;
 }
 
 /* Replicas of the parts with @role; @ret_first: the first of them. */
@@ -185,7 +250,10 @@ static gint64 count_role(OrrLaunchDraft *draft, OrrLaunchRole role, OrrLaunchDra
   ORR_EACH_POINTER(OrrLaunchDraft, part, draft->parts) {
     if (part->role != role) continue;
     if (sum == 0) *ret_first = part;
-    judge_engine(draft, part, draft, "all engines have the settings of the decoding servers");
+    if (role == ORR_LAUNCH_SERVES)
+      judge_engine(draft, part, draft, TRUE, "all of them have the settings of the first");
+    else if (sum > 0)
+      judge_engine(draft, part, *ret_first, TRUE, "those that prefill have the first one's");
     sum += replicas_of(part);
   }
   return sum;
@@ -194,13 +262,24 @@ static gint64 count_role(OrrLaunchDraft *draft, OrrLaunchRole role, OrrLaunchDra
 static void set_groups(OrrLaunchDraft *draft, OrrLaunchDraft *prefill, gint64 prefills,
                        gint64 decodes) {
   g_autofree char *own = parallel_text(draft), *other = parallel_text(prefill);
-  if (strcmp(own, other) == 0)
+  g_autoptr(GPtrArray) paths = differing(draft, prefill);
+  judge_engine(draft, draft, prefill, FALSE,
+               "all engines share one setting: here the servers that prefill have it, too");
+  judge_engine(draft, prefill, draft, FALSE,
+               "all engines share one setting: the decoding servers'");
+  if (strcmp(own, other) == 0 && paths->len == 0)
     return orr_launch_serving_set(draft, "workload.replicas", prefills + decodes, NULL,
                                   "those that prefill and those that decode");
-  g_autofree char *groups = g_strdup_printf("[{replicas: " D ", parallel: %s}]", decodes, own);
+  g_autoptr(GString) groups = g_string_new(NULL);
+  g_string_printf(groups, "[{replicas: " D, decodes);
+  if (strcmp(own, "{}") != 0) g_string_append_printf(groups, ", parallel: %s", own);
+  if (paths->len > 0) g_string_append(groups, ", ");
+  add_own(groups, draft, paths, "workload.");
+  g_string_append(groups, "}]");
   orr_launch_serving_set(draft, "workload.replicas", prefills, NULL, "those that prefill");
-  orr_launch_draft_set(draft, "workload.groups", groups, NULL, "those that decode");
+  orr_launch_draft_set(draft, "workload.groups", groups->str, NULL, "those that decode");
   copy_parallel(draft, prefill);
+  ORR_EACH_POINTER(const char, path, paths) take(draft, prefill, path);
 }
 
 /* A server that only prefills or only decodes, without its counterpart. */
@@ -228,8 +307,6 @@ static gint64 join_parts(OrrLaunchDraft *draft) {
   decodes += count_role(draft, ORR_LAUNCH_SERVES, &decode);
   const gint64 gpus = decodes * own + (prefill ? prefills * gpus_of(prefill) : 0);
   if (prefill) {
-    judge_engine(draft, draft, prefill,
-                 "all engines share one setting: here the servers that prefill have it, too");
     set_groups(draft, prefill, prefills, decodes);
     orr_launch_serving_set(draft, "workload.disaggregation.prefill", prefills, NULL,
                            "the servers that only prefill");

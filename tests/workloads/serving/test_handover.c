@@ -346,6 +346,31 @@ static void test_engines(void) {
   serving_refused(batch, "engine.max-num-batched-tokens (4) is below max-num-seqs (8)");
 }
 
+/* Replicas that decode with weights of 8 bits: the prompts of the others take as before, and null
+ * takes a setting of the workload's engine away. */
+static void test_formats(void) {
+  static const char roles[] = ALONE
+      "workload.replicas=1;workload.disaggregation={prefill: 1};workload.engine.host={step: 20 "
+      "ms};workload.groups=[{replicas: 1%s}]";
+  g_autofree char *same = g_strdup_printf(roles, ""),
+                  *narrow = g_strdup_printf(roles, ", quantization: fp8"),
+                  *none = g_strdup_printf(roles, ", engine: {host: {step: null}}"),
+                  *both = g_strdup_printf(roles, ", quantization: fp8, precision: fp8"),
+                  *whole = g_strconcat(same, ";workload.quantization=fp8", NULL);
+  g_autoptr(OrrOutcome) first = serving_run(same);
+  g_autoptr(OrrOutcome) second = serving_run(narrow);
+  g_autoptr(OrrOutcome) third = serving_run(whole);
+  g_autoptr(OrrOutcome) fourth = serving_run(none);
+  const OrrServingResult *a = &first->result.serving, *b = &second->result.serving,
+                         *c = &third->result.serving, *d = &fourth->result.serving;
+  g_assert_cmpfloat(b->tpot.mean, <, a->tpot.mean);
+  g_assert_cmpfloat_with_epsilon(b->tpot.mean, c->tpot.mean, 1e-9);
+  g_assert_cmpfloat_with_epsilon(b->ttft.mean, a->ttft.mean, 1e-9);
+  g_assert_cmpfloat(c->ttft.mean, !=, a->ttft.mean);
+  g_assert_cmpfloat_with_epsilon(a->tpot.mean - d->tpot.mean, 20e-3, 1e-4);
+  serving_refused(both, "exclude each other");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/handover/bytes", test_bytes);
@@ -363,6 +388,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/handover/preempted", test_preempted);
   g_test_add_func("/workloads/handover/groups", test_groups);
   g_test_add_func("/workloads/handover/engines", test_engines);
+  g_test_add_func("/workloads/handover/formats", test_formats);
   g_test_add_func("/workloads/handover/alike", test_alike);
   g_test_add_func("/workloads/handover/ends-early", test_ends_early);
   return g_test_run();

@@ -81,7 +81,7 @@ static gboolean is_stored_so(const OrrModel *model, const OrrInferenceShard *sha
 /* A format of experts alone changes nothing in a model that has none. */
 static void check_weights(const OrrServing *params, const OrrModel *model, OrrPlace place,
                           OrrDiags *diags) {
-  const char *word = orr_quantization_words[params->quantization];
+  const char *word = orr_quantization_words[params->formats.quantization];
   const OrrInferenceShard shard = orr_serving_shard(params);
   if (!shard.is_quantized || is_stored_so(model, &shard)) return;
   orr_diags_error(diags, place,

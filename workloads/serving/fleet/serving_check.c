@@ -30,6 +30,7 @@ static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster 
   if (group) {
     own.replicas = group->replicas;
     own.parallel = group->parallel;
+    own.formats = group->formats;
     if (group->engine.scheduler.entry) own.engine = group->engine;
     return own;
   }
@@ -230,19 +231,19 @@ static void check_products(const OrrDevice *device, const char *what, const char
 
 static void check_formats(const OrrServing *params, const OrrDevice *device, OrrPlace place,
                           OrrDiags *diags) {
-  const char *word = orr_quantization_words[params->quantization];
+  const char *word = orr_quantization_words[params->formats.quantization];
   const OrrInferenceShard shard = orr_serving_shard(params);
   if (!shard.is_quantized)
-    return check_products(device, "precision", orr_dtype_names[params->precision],
-                          (OrrDtype)params->precision, place, diags);
-  if (params->precision != ORR_BF16)
+    return check_products(device, "precision", orr_dtype_names[params->formats.precision],
+                          (OrrDtype)params->formats.precision, place, diags);
+  if (params->formats.precision != ORR_BF16)
     orr_diags_error(diags, place,
                     "quantization (%s) and precision (%s) exclude each other: quantization implies "
                     "the precision",
-                    word, orr_dtype_names[params->precision]);
+                    word, orr_dtype_names[params->formats.precision]);
   const OrrQuantized *before = NULL;
-  check_products(device, "activations", orr_dtype_names[params->activations],
-                 (OrrDtype)params->activations, place, diags);
+  check_products(device, "activations", orr_dtype_names[params->formats.activations],
+                 (OrrDtype)params->formats.activations, place, diags);
   for (guint part = 0; part < ORR_N_QUANTIZED_PARTS; part++) {
     const OrrQuantized *format = shard.formats[part];
     if (!format || format == before || format->products == ORR_N_DTYPES) continue;

@@ -214,7 +214,7 @@ static OrrServingPath plan_embedding(Planner *planner, guint encoder, guint repl
   OrrServingPath path = end_path(planner);
   path.n_units = (double)to.tp;
   path.bytes_per_token = orr_encoder_decoder_tokens(model) * (double)model->hidden *
-                         orr_dtype_bytes((OrrDtype)work->params.activations);
+                         orr_dtype_bytes((OrrDtype)work->params.formats.activations);
   return path;
 }
 
