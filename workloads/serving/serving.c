@@ -170,7 +170,7 @@ static const OrrField engine_fields[] = {
         "Tokens that layers with a window or chunks have room for, per token of the other layers' "
         "room. 0: layers share the memory and keep only their window (vLLM's hybrid cache "
         "manager); 1: they keep all tokens (TensorRT-LLM without max_attention_window); between: "
-        "SGLang's swa-full-tokens-ratio. Without prefix caching; with it they keep all."),
+        "SGLang's swa-full-tokens-ratio."),
     COUNT(OrrEngineParams, "cuda-graph-max-size", graph_largest, 0, "512",
           "Steps with at most this many cuda-graph-units run as CUDA graphs; 0: none."),
     ORR_FIELD_WORD(

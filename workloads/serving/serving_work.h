@@ -154,9 +154,10 @@ typedef struct {
  * sum of their times in it (Little 1961). Rounding only; a run with a larger one fails. */
 double orr_serving_work_littles_law_error(const OrrServingWork *work);
 
-/* Blocks of the key-value cache of one of its replicas. */
+/* Blocks of the key-value cache of one of its replicas, as its cores count them. */
 static inline double orr_served_group_blocks(const OrrServedGroup *group) {
-  return (double)(group->n_blocks * group->params.parallel.dp_attention);
+  return (double)(orr_kv_layout_total(&group->kv_layout, group->n_blocks) *
+                  group->params.parallel.dp_attention);
 }
 static inline const OrrServedGroup *orr_serving_group(const OrrServingWork *work, guint replica) {
   return &g_array_index(work->groups, OrrServedGroup, work->replicas[replica].group);

@@ -128,8 +128,21 @@ static void finish_speculation(OrrLaunchDraft *draft) {
     orr_launch_draft_judge(draft, any, ORR_LAUNCH_NOT_SIMULATED, "drafts of this kind");
 }
 
+/* Without chunks a step must hold a whole request: vLLM's default is then the longest one, and at
+ * least its other default (vllm/engine/arg_utils.py, _set_default_args). */
+static void finish_budget(OrrLaunchDraft *draft) {
+  enum { LEAST = 8192 };
+  const OrrLaunchSetting *chunks = find(draft, "enable-chunked-prefill");
+  if (!chunks || orr_launch_draft_is_on(draft, &orr_dialect_vllm, "enable-chunked-prefill")) return;
+  if (!find(draft, "max-num-batched-tokens"))
+    orr_launch_serving_set(draft, "workload.engine.max-num-batched-tokens",
+                           MAX(orr_launch_serving_longest(draft), LEAST), chunks,
+                           "whole prompts: as many as the longest request");
+}
+
 static void finish(OrrLaunchDraft *draft) {
   finish_scheduler(draft);
+  finish_budget(draft);
   finish_lora(draft);
   finish_speculation(draft);
   finish_layout(draft); /* last: it compares servers */

@@ -78,6 +78,8 @@ void orr_launch_serving_settle_format(OrrLaunchDraft *draft);
 /* The name by which the library knows the model @text, a path or an id; newly allocated. NULL:
  * unknown. */
 char *orr_launch_serving_known(OrrLaunchDraft *draft, const char *text);
+/* The longest request: the server's own limit, or the model's context. */
+gint64 orr_launch_serving_longest(OrrLaunchDraft *draft);
 /* The model's document, or NULL: inline or unknown. */
 const OrrNode *orr_launch_serving_document(OrrLaunchDraft *draft);
 gboolean orr_launch_serving_has_experts(OrrLaunchDraft *draft);

@@ -78,8 +78,7 @@ static gboolean has_load(OrrLaunchDraft *draft) {
   return has_lines_below(draft, "workload.load");
 }
 
-/* The longest request: the server's own limit, or the model's context. */
-static gint64 longest_request(OrrLaunchDraft *draft) {
+gint64 orr_launch_serving_longest(OrrLaunchDraft *draft) {
   const OrrNode *tree = orr_launch_serving_document(draft);
   const char *text = tree ? orr_node_get_text(tree, "context") : NULL;
   double context = 0;
@@ -90,7 +89,7 @@ static gint64 longest_request(OrrLaunchDraft *draft) {
 
 static void assume_load(OrrLaunchDraft *draft) {
   static const char why[] = "assumed";
-  const gint64 longest = longest_request(draft);
+  const gint64 longest = orr_launch_serving_longest(draft);
   const gint64 prompt = MIN(DEFAULT_PROMPT, longest / 2);
   const gint64 output = MIN(DEFAULT_OUTPUT, longest / 4);
   orr_launch_draft_set(draft, "workload.load.kind", "closed-loop", NULL, why);

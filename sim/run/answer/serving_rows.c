@@ -339,19 +339,6 @@ static void fill_money(const OrrReplayed *replayed, const OrrServingWork *work,
       result->output_tokens_per_s > 0 ? per_s / result->output_tokens_per_s * 1e6 : NAN;
 }
 
-/* With a prefix cache layers with a window keep all tokens here (kv.h), where vLLM's hybrid cache
- * manager frees blocks that leave the window (v1/core/single_type_kv_cache_manager.py). That
- * matters where requests waited longer than a step, and the cache had no room for one more. */
-static gboolean keeps_windows(const OrrServingWork *work, const OrrServingResult *result) {
-  const OrrServing *params = &work->params;
-  const OrrModel *model = work->world->model;
-  const OrrInferenceShard shard = orr_serving_shard(params);
-  const double full = result->kv_full_requests / (double)params->replicas;
-  return params->engine.prefix_caching != ORR_PREFIX_NONE && params->engine.window_room < 1 &&
-         result->kv_peak * full + 1 > full && result->queue.mean > result->tpot.mean &&
-         orr_inference_window_bytes(model, &shard, 0, model->layers) > 0;
-}
-
 /* Whether classes have different priorities, and the scheduler does not use them. */
 static gboolean idle_priorities(const OrrServing *params) {
   const OrrScheduler *scheduler = (const OrrScheduler *)params->engine.scheduler.entry;
@@ -373,12 +360,6 @@ static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
         outcome->warnings,
         g_strdup_printf("engine.kv-blocks makes a GPU hold %.3g GiB, %.3g times its memory",
                         result->memory_bytes / 0x1p30, result->memory_bytes / most_bytes));
-  if (keeps_windows(work, result))
-    g_ptr_array_add(
-        outcome->warnings,
-        g_strdup_printf("the cache was full, and keeps all tokens of layers with a window, as "
-                        "engines did before vLLM's hybrid cache manager (2025): later ones hold "
-                        "more requests; engine.prefix-caching: none frees tokens outside windows"));
   if (idle_priorities(&work->params))
     g_ptr_array_add(outcome->warnings,
                     g_strdup_printf("classes: priority changes nothing with engine.scheduler %s: "
@@ -541,8 +522,9 @@ static double full_requests(const OrrServingWork *work) {
   if (work->requests->len == 0) return NAN;
   ORR_EACH(const OrrServedGroup, group, work->groups) {
     const double shared = shared_tokens(work, group);
-    const double room =
-        orr_served_group_blocks(group) * (double)work->params.engine.block_size - shared;
+    const double room = (double)(group->n_blocks * group->params.parallel.dp_attention *
+                                 work->params.engine.block_size) -
+                        shared;
     full += holders(work, group) * fmax(room, 0) / fmax(mean_tokens(work, group) - shared, 1);
   }
   return full;

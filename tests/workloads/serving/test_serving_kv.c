@@ -131,6 +131,36 @@ static void test_layout(void) {
   }
 }
 
+/* A prefix cache of 40 blocks, half of each in layers with a window of 32 tokens, has 80 of the
+ * others' alone. 1,008 tokens take 63 of them, and 48 tokens of windows as much as 3; who shares 62
+ * needs 1 and the 3 of its own windows. A room's tokens are the most that fit. */
+static void test_cached_windows(void) {
+  const OrrKvLayout layout = {.window_share = 0.5, .window = 32, .is_cached = TRUE};
+  g_autoptr(OrrKv) kv = orr_kv_new(40, 16, ORR_PREFIX_BLOCK_HASH);
+  OrrRequest a = {.prompt = 1000, .output = 8, .stream = 1}, b = a;
+  orr_kv_lay_out(kv, &layout);
+  g_assert_cmpint(orr_kv_n_blocks(kv), ==, 80);
+  g_assert_true(orr_kv_grow(kv, &a, 1008));
+  g_assert_cmpint(orr_kv_n_free(kv), ==, 80 - 63 - 3);
+  g_assert_cmpint(orr_kv_held_by(kv, &a), ==, 66);
+  a.computed = 1000;
+  orr_kv_publish(kv, &a, 0);
+  g_assert_cmpint(orr_kv_lookup(kv, &b), ==, 992);
+  g_assert_cmpint(orr_kv_needed(kv, &b, 1008, 992), ==, 4);
+  orr_kv_share(kv, &b, 992);
+  g_assert_true(orr_kv_grow(kv, &b, 1008));
+  g_assert_cmpint(orr_kv_n_free(kv), ==, 80 - 66 - 4);
+  orr_kv_release(kv, &a);
+  orr_kv_release(kv, &b);
+  g_assert_cmpint(orr_kv_n_free(kv), ==, 80);
+  g_assert_true(orr_kv_check(kv));
+  for (gint64 blocks = 4; blocks < 200; blocks++) {
+    const gint64 room = orr_kv_layout_room(&layout, 16, blocks);
+    g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, room), <=, 2 * blocks);
+    g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, room + 1), >, 2 * blocks);
+  }
+}
+
 /* Two pools: with 0.8 tokens of windowed layers per token of the others a long sequence takes
  * 0.5 + 0.8 * 0.5 = 0.9 of its tokens, and one within the window 0.9 / 0.8; with 1 all of them. */
 static void test_window_room(void) {
@@ -151,6 +181,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-kv/spans", test_spans);
   g_test_add_func("/workloads/serving-kv/random", test_random);
   g_test_add_func("/workloads/serving-kv/layout", test_layout);
+  g_test_add_func("/workloads/serving-kv/cached-windows", test_cached_windows);
   g_test_add_func("/workloads/serving-kv/window-room", test_window_room);
   return g_test_run();
 }

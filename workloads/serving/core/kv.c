@@ -9,12 +9,12 @@ const char *const orr_prefix_words[] = {"none", "block-hash", "radix", NULL};
 struct OrrKv {
   gint64 n, block_size, n_free, n_held, n_evicted;
   OrrPrefixCaching caching;
-  OrrKvLayout layout;
-  gint64 n_state;        /* blocks of a sequence's state, with a prefix cache; 0: no state */
-  OrrKvRuns *runs;       /* NULL: blocks are only counted */
-  GArray *cut;           /* of OrrTextBlocks: what a table has behind where it is changed */
-  const OrrTiers *tiers; /* NULL: none */
-  OrrKvTell tell;        /* NULL: no listener */
+  OrrKvLayout layout, cached; /* of counted blocks; of runs */
+  gint64 n_state;             /* blocks of a sequence's state, with a prefix cache; 0: no state */
+  OrrKvRuns *runs;            /* NULL: blocks are only counted */
+  GArray *cut;                /* of OrrTextBlocks: what a table has behind where it is changed */
+  const OrrTiers *tiers;      /* NULL: none */
+  OrrKvTell tell;             /* NULL: no listener */
   void *user;
 };
 
@@ -71,9 +71,37 @@ static double kept_tokens(const OrrKvLayout *layout, gint64 block_size, double t
   return (1 - share) * tokens + share * in_window;
 }
 
+/* Of a whole block, what its layers without a window take, and their fixed pool. */
+static double unit_of(const OrrKvLayout *layout) {
+  const double share = layout->window_share;
+  return layout->is_cached && share > 0 ? 1 - share + layout->window_room * share : 1;
+}
+
+gint64 orr_kv_layout_total(const OrrKvLayout *layout, gint64 blocks) {
+  return (gint64)floor((double)blocks / unit_of(layout));
+}
+
+static gint64 whole_blocks(gint64 block_size, gint64 tokens) {
+  return (tokens + block_size - 1) / block_size;
+}
+
+/* With a prefix cache: what windows take in addition to a sequence's blocks, and its state. */
+static gint64 window_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens) {
+  if (layout->window_share <= 0) return 0;
+  const double kept = kept_tokens(layout, block_size, (double)tokens) / unit_of(layout);
+  return (gint64)ceil(fmax(kept - (double)tokens, 0) / (double)block_size);
+}
+
+static gint64 state_blocks(const OrrKvLayout *layout) {
+  return (gint64)ceil(layout->state_blocks / unit_of(layout));
+}
+
 gint64 orr_kv_layout_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens) {
   if (tokens <= 0) return 0;
-  if (is_plain(layout)) return (tokens + block_size - 1) / block_size;
+  if (is_plain(layout)) return whole_blocks(block_size, tokens);
+  if (layout->is_cached)
+    return whole_blocks(block_size, tokens) + window_blocks(layout, block_size, tokens) +
+           state_blocks(layout);
   return (gint64)ceil(layout->state_blocks +
                       kept_tokens(layout, block_size, (double)tokens) / (double)block_size);
 }
@@ -86,6 +114,7 @@ double orr_kv_layout_tokens(const OrrKvLayout *layout, gint64 block_size, double
 gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 blocks) {
   if (is_plain(layout)) return MIN(blocks * block_size, (gint64)G_MAXINT32);
   gint64 low = 0, high = G_MAXINT32; /* blocks of low <= blocks; of high more, or no limit */
+  blocks = orr_kv_layout_total(layout, blocks);
   if (orr_kv_layout_blocks(layout, block_size, high) <= blocks) return high;
   while (high - low > 1) {
     const gint64 middle = low + (high - low) / 2;
@@ -98,10 +127,16 @@ gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 b
 }
 
 void orr_kv_lay_out(OrrKv *kv, const OrrKvLayout *layout) {
-  if (!kv->runs)
+  if (!kv->runs) {
     kv->layout = *layout;
-  else
-    kv->n_state = (gint64)ceil(layout->state_blocks);
+    return;
+  }
+  kv->cached = *layout;
+  kv->cached.is_cached = TRUE;
+  kv->n_state = state_blocks(&kv->cached);
+  kv->n = kv->n_free = orr_kv_layout_total(&kv->cached, kv->n);
+  orr_kv_runs_free(kv->runs);
+  kv->runs = orr_kv_runs_new(kv->n);
 }
 
 gboolean orr_kv_keeps_states(const OrrKv *kv) { return kv->n_state > 0; }
@@ -161,11 +196,15 @@ static void cut_off(OrrKv *kv, OrrBlockTable *table, gint64 n) {
   }
 }
 
-/* The least recently used unheld blocks. */
-static void take_fresh(OrrKv *kv, OrrBlockTable *table, gint64 n) {
+/* Takes the least recently used unheld blocks. */
+static void take(OrrKv *kv, gint64 n) {
   kv->n_evicted += orr_kv_runs_take(kv->runs, n, kv->tell ? are_gone : NULL, kv);
   kv->n_free -= n;
   kv->n_held += n;
+}
+
+static void take_fresh(OrrKv *kv, OrrBlockTable *table, gint64 n) {
+  take(kv, n);
   add_nameless(table, n);
 }
 
@@ -207,6 +246,26 @@ static void add_named(OrrKv *kv, OrrBlockTable *table, OrrTextBlocks blocks) {
     blocks.first += here.n;
     blocks.n -= here.n;
   }
+}
+
+/* --- windows --- */
+
+/* Blocks that @request's windows will take and it does not hold yet. */
+static gint64 windows_of(const OrrKv *kv, const OrrRequest *request) {
+  if (!kv->runs || request->window_blocks > 0) return 0;
+  return window_blocks(&kv->cached, kv->block_size, (gint64)request->prompt + request->output);
+}
+
+static void take_windows(OrrKv *kv, OrrRequest *request) {
+  const gint64 n = windows_of(kv, request);
+  if (n <= 0) return;
+  take(kv, n);
+  request->window_blocks = (gint32)n;
+}
+
+static void give_windows(OrrKv *kv, OrrRequest *request) {
+  if (request->window_blocks > 0) let_go(kv, &(OrrTextBlocks){.n = request->window_blocks});
+  request->window_blocks = 0;
 }
 
 /* --- states: as a block ended --- */
@@ -293,7 +352,7 @@ gint64 orr_kv_needed(const OrrKv *kv, const OrrRequest *request, gint64 tokens, 
   const gint64 shared = hit / kv->block_size;
   const gint64 fresh = orr_kv_blocks_of(kv, tokens) - MAX(request->blocks, shared);
   return MAX(fresh, 0) + (shared > 0 && request->blocks == 0 ? unheld(kv, request, shared) : 0) +
-         (request->state_table.n > 0 ? 0 : kv->n_state);
+         (request->state_table.n > 0 ? 0 : kv->n_state) + windows_of(kv, request);
 }
 
 /* --- requests --- */
@@ -321,7 +380,8 @@ void orr_kv_take(OrrKv *kv, OrrRequest *request, gint64 n) {
 gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens) {
   const gint64 fresh = orr_kv_blocks_of(kv, tokens) - request->blocks;
   if (fresh <= 0) return TRUE;
-  if (fresh + (request->state_table.n > 0 ? 0 : kv->n_state) > kv->n_free) return FALSE;
+  if (fresh + (request->state_table.n > 0 ? 0 : kv->n_state) + windows_of(kv, request) > kv->n_free)
+    return FALSE;
   if (!kv->runs) {
     orr_kv_take(kv, request, fresh);
     return TRUE;
@@ -329,6 +389,7 @@ gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens) {
   take_fresh(kv, &request->table, fresh);
   request->blocks += (gint32)fresh;
   take_state(kv, request);
+  take_windows(kv, request);
   return TRUE;
 }
 
@@ -386,12 +447,13 @@ void orr_kv_shrink(OrrKv *kv, OrrRequest *request, gint64 tokens, gint64 least) 
 
 void orr_kv_release(OrrKv *kv, OrrRequest *request) {
   give_state(kv, request);
+  give_windows(kv, request);
   drop(kv, request, 0);
   clear(&request->table);
 }
 
 gint64 orr_kv_held_by(const OrrKv *kv, const OrrRequest *request) {
-  return request->blocks + (request->state_table.n > 0 ? kv->n_state : 0);
+  return request->blocks + request->window_blocks + (request->state_table.n > 0 ? kv->n_state : 0);
 }
 
 gboolean orr_kv_conserves(const OrrKv *kv, gint64 blocks) {

@@ -20,11 +20,14 @@
  *
  *   (1 - w + r w) max(t, min(t, window + size) / r)    instead of the sum; all of t for r = 1
  *
- * What can be used again is kept whole:
- * layers with a window keep all tokens, and a state is kept as it was where a block ended at which
- * a step ended (vLLM's mamba_cache_mode align, its default): ceil(state) blocks, named by all
- * tokens up to there. A sequence has as many for the state it goes on with; a prompt that is found
- * again goes on from the last state on its way.
+ * With a prefix cache a block is the other layers' alone, so that there are more, and a sequence
+ * holds in addition what its windows take at its last token (vLLM's and SGLang's caches free what
+ * leaves a window, and evict it before the rest). A hit asks for the others' blocks alone.
+ *
+ * A state is kept as it was where a block ended at which a step ended (vLLM's mamba_cache_mode
+ * align, its default): ceil(state) blocks, named by all tokens up to there. A sequence has as many
+ * for the state it goes on with; a prompt that is found again goes on from the last state on its
+ * way.
  *
  *   tokens   | block | block | block | blo        states kept at steps' ends:     ^       ^
  *   found      as far as the last ^ that all blocks before are there for
@@ -86,7 +89,11 @@ typedef struct {
   gint64 window;       /* tokens */
   double window_room;  /* tokens of their pool per token of the others; 0: one pool */
   double state_blocks; /* of a sequence, whatever its length */
+  gboolean is_cached;  /* prefix caching: blocks of the layers without a window */
 } OrrKvLayout;
+
+/* The blocks that a cache of @blocks whole ones counts. */
+gint64 orr_kv_layout_total(const OrrKvLayout *layout, gint64 blocks);
 
 gint64 orr_kv_layout_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens);
 /* The same memory as a number of tokens, block_size to a block; not rounded. */
@@ -100,7 +107,7 @@ OrrKv *orr_kv_new(gint64 n_blocks, gint64 block_size, OrrPrefixCaching caching);
 void orr_kv_free(OrrKv *kv);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrKv, orr_kv_free)
 
-/* Before any use. With a prefix cache only the state counts, in whole blocks. */
+/* Before any use. */
 void orr_kv_lay_out(OrrKv *kv, const OrrKvLayout *layout);
 gboolean orr_kv_keeps_states(const OrrKv *kv); /* steps of prompts are to end where blocks do */
 

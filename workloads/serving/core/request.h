@@ -106,6 +106,7 @@ struct OrrRequest {
   gint32 drafted;     /* guesses to be checked among them */
   gint32 kept_blocks; /* held before them */
   gint32 blocks;
+  gint32 window_blocks;      /* that its windows take; only with a prefix cache */
   OrrBlockTable table;       /* of its blocks; only with a prefix cache */
   OrrBlockTable state_table; /* blocks of its state; only with a prefix cache that keeps states */
   /* The scheduler's: the least is first, and of equal ones the request that came first. */

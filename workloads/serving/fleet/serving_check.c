@@ -125,11 +125,10 @@ static Memory memory_of(const OrrServing *params, const OrrModel *model,
       (memory.budget - params->engine.reserved_bytes - memory.weights - memory.activations) *
       params->engine.cache_fraction;
   const double block = memory.kv_per_token * (double)params->engine.block_size;
-  if (block > 0 && params->engine.prefix_caching == ORR_PREFIX_NONE)
+  if (block > 0)
     memory.layout = (OrrKvLayout){windowed / memory.kv_per_token, model->window.size,
-                                  params->engine.window_room, memory.state / block};
-  else if (block > 0)
-    memory.layout.state_blocks = ceil(memory.state / block);
+                                  params->engine.window_room, memory.state / block,
+                                  params->engine.prefix_caching != ORR_PREFIX_NONE};
   memory.blocks = params->engine.kv_blocks > 0 ? params->engine.kv_blocks
                                                : (gint64)fmax(0, floor(left / block));
   memory.room = orr_kv_layout_room(&memory.layout, params->engine.block_size, memory.blocks);
@@ -219,6 +218,13 @@ static void check_engine(const OrrServing *params, const OrrModel *model, OrrPla
     orr_diags_error(diags, place,
                     "engine.max-num-batched-tokens (" D ") is below max-num-seqs (" D ")",
                     engine->max_num_batched_tokens, engine->max_num_seqs);
+  if (scheduler && scheduler->keeps_whole && scheduler->keeps_whole(engine->scheduler.params) &&
+      engine->max_num_batched_tokens < longest_request(params, model))
+    orr_diags_error(diags, place,
+                    "engine.max-num-batched-tokens (" D ") is below the longest request (" D
+                    "): without chunked prefill a step must hold a whole one; raise it, or give "
+                    "engine.max-model-len",
+                    engine->max_num_batched_tokens, longest_request(params, model));
   check_algorithm("engine.all-reduce", engine->all_reduce, place, diags);
 }
 

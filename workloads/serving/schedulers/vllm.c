@@ -39,10 +39,15 @@ static void plan(OrrCore *core, const void *data, gpointer state) {
     orr_scheduler_waiting(core, 0, TRUE, ORR_RESERVE_PROMPT);
 }
 
+static gboolean keeps_whole(const void *params) {
+  return !((const Params *)params)->chunked_prefill;
+}
+
 const OrrScheduler orr_scheduler_vllm = {
     .entry = {"vllm",
               "vLLM v1: running requests first, then waiting ones, one budget of tokens, chunked "
               "prefill.",
               &table},
     .plan = plan,
+    .keeps_whole = keeps_whole,
 };
