@@ -80,6 +80,7 @@ typedef struct {
   gint64 height, width, frames, text_tokens;
   gint64 ulysses, ring, tp; /* attention by heads; by a ring over positions; matrices by columns */
   gint64 shards;            /* GPUs that share the decoder's positions */
+  gint64 patches;           /* of the picture; a call computes one; 0: all of it */
   OrrDtype dtype;           /* of the matrices */
   guint8 flash;             /* OrrFlash */
   gboolean compiled;        /* pointwise kernels are fused */

@@ -10,6 +10,10 @@
  *   ring     ring - 1 sends of 2 b t/ring d/ulysses elements, each under a part of the attention
  *   tensor   an all-reduce of b t/s d elements after attention and after the feed-forward
  *
+ * A call on one of `patches` (PipeFusion: Fang, Zhao et al. 2024, arXiv 2405.14430) has the queries
+ * of that part of the picture and the keys and values of all of it: the step before left the other
+ * patches'. Text is computed with each patch.
+ *
  * Text that its GPUs cannot split evenly is computed on each of them (xDiT,
  * split_text_embed_in_sp): Stable Diffusion 3's 77 + 256 tokens.
  *
@@ -49,6 +53,11 @@ typedef struct {
   const OrrGeneratorShape *shape;
   GArray *operators;
 } Out;
+
+/* Of the picture's positions, what a call computes. */
+static double called(const Out *out, double picture) {
+  return out->shape->patches > 1 ? ceil(picture / (double)out->shape->patches) : picture;
+}
 
 static double split(const Out *out) { return (double)(out->shape->ulysses * out->shape->ring); }
 
@@ -113,7 +122,7 @@ static gboolean splits_text(const Out *out) {
 /* A GPU's rows of @picture positions and @text tokens. */
 static double rows_of(const Out *out, double picture, double text) {
   return (double)out->shape->batch *
-         (ceil(picture / split(out)) + (splits_text(out) ? text / split(out) : text));
+         (ceil(called(out, picture) / split(out)) + (splits_text(out) ? text / split(out) : text));
 }
 
 /* Attention over @picture positions and @text tokens. A GPU has a part of them. */
@@ -123,8 +132,9 @@ static void put_core(const Out *out, double picture, double text) {
   const double ring = (double)shape->ring, heads = (double)block->heads / shape->tp;
   const double shared = splits_text(out) ? picture + text : picture;
   const double alone = splits_text(out) ? 0 : text;
-  const double tokens = shared / ring + alone;
-  const double local = shape->batch * shared / split(out) * heads * block->head_dim;
+  const double asked = shared - picture + called(out, picture);
+  const double tokens = asked / ring + alone;
+  const double local = shape->batch * asked / split(out) * heads * block->head_dim;
   const gboolean is_ring = shape->ring > 1;
   OrrAttentionShape attention = {.batch = shape->batch,
                                  .q_length = (gint64)fmax(1, ceil(tokens)),

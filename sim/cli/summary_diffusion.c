@@ -18,6 +18,10 @@ static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrDiffu
   orr_summary_machine(page, scenario, r->n_gpus);
   orr_page_line(page, "parallel", "Ulysses %d x ring %d x CFG %d x TP %d", (int)parallel->ulysses,
                 (int)parallel->ring, (int)parallel->cfg, (int)parallel->tp);
+  if (parallel->pipefusion > 1)
+    orr_page_item(page, "PipeFusion of %d stages, patches: %d", (int)parallel->pipefusion,
+                  (int)orr_diffusion_patches(params));
+  if (parallel->fsdp) orr_page_item(page, "weights sharded over all");
 }
 
 void orr_summary_diffusion(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {

@@ -131,6 +131,68 @@ static void test_offload(void) {
   near(blocks.weight_bytes, 2 * 36 * d2, 1e-9);
 }
 
+/* Blocks that come while the one before runs: over FLUX's small picture copies decide, so a step
+ * takes the copy of the backbone and the last block's kernels; over a large one kernels do, and a
+ * step waits for its first block alone. A GPU holds two double blocks of 36 d^2. */
+static void test_prefetch(void) {
+  const char *link = "cluster.node.host-link-efficiency=100 %;workload.offload=prefetch";
+  const char *small = "generator: flux.1-dev, steps: 2, height: 256, width: 256",
+             *large = "generator: flux.1-dev, steps: 2, batch: 4, height: 4096, width: 4096";
+  const double d2 = 3072.0 * 3072, copy_s = 2 * (19 * 36 * d2 + 38 * 15 * d2) / 63e9;
+  const OrrDiffusionResult waits = result_with(small, link), runs = result_with(large, link);
+  const OrrDiffusionResult none = result_of(large);
+  near(waits.step_s, copy_s, 0.01);
+  near(runs.step_s - none.step_s, 2 * 36 * d2 / 63e9, 0.01);
+  near(runs.weight_bytes, 2 * 2 * 36 * d2, 1e-9);
+}
+
+/* FSDP over four: a step waits for the gather of its first block; the others hide, but slow the
+ * kernels next to them, by a quarter of their time at most (19 gathers of 36 d^2 weights, 38 of 15
+ * d^2). Weights are a quarter of text encoders and backbone, the decoder, and two blocks. */
+static void test_fsdp(void) {
+  const char *keys = "generator: flux.1-dev, steps: 2, batch: 2, height: 4096, width: 4096, "
+                     "parallel: {ulysses: 4, fsdp: %s}";
+  g_autofree char *shared = g_strdup_printf(keys, "true"), *whole = g_strdup_printf(keys, "false");
+  const OrrDiffusionResult with = result_of(shared), without = result_of(whole);
+  const double d2 = 3072.0 * 3072, block = 2 * 36 * d2;
+  const double backbone = 2 * (19 * 36 * d2 + 38 * 15 * d2);
+  const double text = 2 * (12 * 12 * 768.0 * 768 + 24 * (4 * 4096.0 * 4096 + 3 * 4096.0 * 10240));
+  const double first_s = call_s("all-gather", block, 4),
+               all_s = 19 * first_s + 38 * call_s("all-gather", 2 * 15 * d2, 4);
+  g_assert_cmpfloat(with.step_s - without.step_s, >, 0.98 * first_s);
+  g_assert_cmpfloat(with.step_s - without.step_s, <, first_s + 0.25 * all_s);
+  near(without.weight_bytes - with.weight_bytes, 0.75 * (backbone + text) - 2 * block, 1e-6);
+}
+
+/* PipeFusion of PixArt's 28 equal blocks in four stages. Without patches (all steps warm up) a step
+ * takes as long as on one GPU, and four sends. With eight patches stages do not wait: a step takes
+ * what a GPU computes in it. With two, a patch comes back after four stages: twice as long as what
+ * a GPU computes. A GPU has a quarter of the backbone. */
+static void test_pipefusion(void) {
+  const char *keys = "generator: pixart-sigma-xl-2, steps: %d, parallel: {pipefusion: 4, patches: "
+                     "%d, warm-up: %d}";
+  const struct {
+    int patches;
+    double times; /* what a GPU computes in a step */
+  } cases[] = {{8, 1}, {16, 1}, {2, 2}};
+  g_autofree char *all_warm = g_strdup_printf(keys, 10, 8, 10);
+  const OrrDiffusionResult alone = result_of("generator: pixart-sigma-xl-2, steps: 10");
+  const OrrDiffusionResult warm = result_of(all_warm);
+  g_assert_cmpfloat(warm.step_s, >, alone.step_s);
+  near(warm.step_s, alone.step_s, 0.02);
+  near(alone.weight_bytes - warm.weight_bytes, 0.75 * 2 * 6.0e8, 0.05);
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *few = g_strdup_printf(keys, 10, cases[i].patches, 1),
+                    *many = g_strdup_printf(keys, 20, cases[i].patches, 1);
+    const OrrDiffusionResult short_run = result_of(few), long_run = result_of(many);
+    const double step_s = (long_run.denoise_s - short_run.denoise_s) / 10;
+    const double busy_s = (long_run.gemm_s + long_run.attention_s + long_run.memory_s -
+                           short_run.gemm_s - short_run.attention_s - short_run.memory_s) /
+                          10;
+    near(step_s, cases[i].times * busy_s, 0.05);
+  }
+}
+
 /* Tiles of 512 with a quarter in common: 1 + ceil(512 / 384) = 3 along each side of 1024, so nine
  * of a quarter of the pixels each are decoded. The peak is a tile's, a quarter of the picture's. */
 static void test_tiles(void) {
@@ -206,6 +268,14 @@ static void test_refusals(void) {
       {"generator: flux.1-dev, precision: fp4",
        "precision fp4: device h100-sxm does not multiply fp4"},
       {"generator: flux.1-dev, frames: 10", "flux.1-dev makes single pictures"},
+      {"generator: flux.1-dev, parallel: {pipefusion: 2, ring: 2}", "give ulysses"},
+      {"generator: flux.1-dev, parallel: {patches: 4}", "patches is for pipefusion above 1"},
+      {"generator: flux.1-dev, parallel: {pipefusion: 58}", "flux.1-dev has 57 blocks"},
+      {"generator: flux.1-dev, parallel: {pipefusion: 2}, offload: prefetch",
+       "goes with offload none or stages"},
+      {"generator: sdxl, parallel: {pipefusion: 2}", "only parallel.cfg shares it"},
+      {"generator: flux.1-dev, parallel: {fsdp: true}", "parallel.fsdp needs several GPUs"},
+      {"generator: flux.1-dev, parallel: {fsdp: true, tp: 2}", "parallel.fsdp shares whole blocks"},
       {"generator: fluxx", "fluxx"},
       {"generator: flux.1-dev, decode: {overlap: 95 %}", "overlap"},
       {"generator: flux.1-dev, offload: disk", "offload"},
@@ -238,6 +308,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/diffusion/host", test_host);
   g_test_add_func("/diffusion/output", test_output);
   g_test_add_func("/diffusion/offload", test_offload);
+  g_test_add_func("/diffusion/prefetch", test_prefetch);
+  g_test_add_func("/diffusion/fsdp", test_fsdp);
+  g_test_add_func("/diffusion/pipefusion", test_pipefusion);
   g_test_add_func("/diffusion/tiles", test_tiles);
   g_test_add_func("/diffusion/memory", test_memory);
   g_test_add_func("/diffusion/energy", test_energy);

@@ -13,7 +13,7 @@
 
 static const char *const guidance_words[] = {"auto", "none", "batched", "sequential", NULL};
 static const char *const attention_words[] = {"as-measured", "flash-2", NULL};
-static const char *const offload_words[] = {"none", "stages", "blocks", NULL};
+static const char *const offload_words[] = {"none", "stages", "blocks", "prefetch", NULL};
 
 #define DEGREE(name_, member_, sentence_)                                                          \
   ORR_FIELD_INT(OrrDiffusionParallel, name_, member_, "1", sentence_, .flags = ORR_FIELD_POSITIVE)
@@ -22,7 +22,21 @@ static const OrrFieldTable parallel_table =
                DEGREE("ulysses", ulysses, "GPUs that exchange heads for tokens around attention."),
                DEGREE("ring", ring, "GPUs around which keys and values go."),
                DEGREE("cfg", cfg, "1, or 2: the two passes of guidance on GPUs of their own."),
-               DEGREE("tp", tp, "GPUs that share each matrix."));
+               DEGREE("tp", tp, "GPUs that share each matrix."),
+               DEGREE("pipefusion", pipefusion,
+                      "Stages of a pipeline, each with a part of the backbone's blocks, through "
+                      "which a picture's patches go one after another (PipeFusion)."),
+               ORR_FIELD_INT(OrrDiffusionParallel, "patches", patches, "0",
+                             "Patches of a picture in that pipeline; 0: as many as stages.",
+                             .min = 0, .max = 1e4),
+               ORR_FIELD_INT(OrrDiffusionParallel, "warm-up", warm_up, "1",
+                             "First steps of a pipeline in which the whole picture goes from stage "
+                             "to stage, since no earlier keys and values are there.",
+                             .min = 1, .max = 1e4),
+               ORR_FIELD_BOOL(OrrDiffusionParallel, "fsdp", fsdp, "false",
+                              "Whether each GPU keeps its share of every block of text encoder and "
+                              "backbone; a block's weights are gathered from all GPUs while the "
+                              "block before it runs."));
 
 #define TIME(name_, member_, fallback_, sentence_)                                                 \
   ORR_FIELD_REAL(OrrDiffusionHost, name_, member_, ORR_UNIT_SECONDS, fallback_, sentence_,         \
@@ -80,7 +94,8 @@ const OrrFieldTable orr_diffusion_table = ORR_FIELDS(
         OrrDiffusion, "offload", offload, offload_words, "none",
         "Weights in host memory: none; each stage's come before it runs (stages: diffusers' "
         "enable_model_cpu_offload); each block's come in every pass, and the kernels wait for them "
-        "(blocks: enable_sequential_cpu_offload)."),
+        "(blocks: enable_sequential_cpu_offload); or they come while the block before runs "
+        "(prefetch: enable_group_offload with use_stream)."),
     ORR_FIELD_REAL(OrrDiffusion, "product-efficiency", product_efficiency, ORR_UNIT_FRACTION, "0",
                    "Fraction of the peak of `precision` that the backbone's products and "
                    "convolutions reach, where no kernel like them is measured (TensorRT's in 8 "
@@ -110,7 +125,21 @@ gint64 orr_diffusion_steps(const OrrDiffusion *params) {
 
 gint64 orr_diffusion_ranks(const OrrDiffusion *params) {
   const OrrDiffusionParallel *parallel = &params->parallel;
-  return parallel->ulysses * parallel->ring * parallel->cfg * parallel->tp;
+  return parallel->ulysses * parallel->ring * parallel->cfg * parallel->tp * parallel->pipefusion;
+}
+
+gint64 orr_diffusion_patches(const OrrDiffusion *params) {
+  const OrrDiffusionParallel *parallel = &params->parallel;
+  return parallel->pipefusion > 1 ? given(parallel->patches, parallel->pipefusion) : 1;
+}
+
+gint64 orr_diffusion_warm_up(const OrrDiffusion *params) {
+  return MIN(params->parallel.warm_up, orr_diffusion_steps(params) - params->cached_steps);
+}
+
+gboolean orr_diffusion_fetches(const OrrDiffusion *params, OrrDiffusionStageKind stage) {
+  return params->offload == ORR_OFFLOAD_PREFETCH ||
+         (params->parallel.fsdp && stage != ORR_STAGE_DECODER);
 }
 
 /* Every rank has all of it. */
@@ -204,6 +233,34 @@ static void check_cfg(const OrrDiffusion *params, OrrPlace place, OrrDiags *diag
                     params->generator.name);
 }
 
+static void check_pipeline(const OrrDiffusion *params, OrrPlace place, OrrDiags *diags) {
+  const OrrDiffusionParallel *parallel = &params->parallel;
+  gint64 blocks = 0;
+  ORR_EACH_POINTER(const OrrBlock, block, params->generator.backbone) blocks += block->count;
+  if (parallel->pipefusion > blocks)
+    orr_diags_error(diags, place, "parallel.pipefusion " D ": %s has " D " blocks",
+                    parallel->pipefusion, params->generator.name, blocks);
+  if (parallel->pipefusion > 1 && parallel->ring > 1)
+    orr_diags_error(diags, place,
+                    "parallel.pipefusion keeps the keys and values of the whole picture on each "
+                    "stage, and ring passes them on: give ulysses");
+  if (parallel->pipefusion > 1 && params->offload > ORR_OFFLOAD_STAGES)
+    orr_diags_error(diags, place, "parallel.pipefusion goes with offload none or stages");
+  if (parallel->pipefusion == 1 && parallel->patches > 0)
+    orr_diags_error(diags, place, "parallel.patches is for pipefusion above 1");
+}
+
+static void check_fsdp(const OrrDiffusion *params, OrrPlace place, OrrDiags *diags) {
+  const OrrDiffusionParallel *parallel = &params->parallel;
+  if (!parallel->fsdp) return;
+  if (orr_diffusion_ranks(params) == 1)
+    orr_diags_error(diags, place, "parallel.fsdp needs several GPUs: give ulysses, ring or cfg");
+  if (parallel->tp > 1 || parallel->pipefusion > 1 || params->offload != ORR_OFFLOAD_NONE)
+    orr_diags_error(diags, place,
+                    "parallel.fsdp shares whole blocks: tp, pipefusion and offload place weights "
+                    "in another way");
+}
+
 static double stored_bytes(const OrrDiffusion *params) {
   const OrrGenerator *generator = &params->generator;
   return orr_generator_parameters(generator->backbone) *
@@ -241,6 +298,8 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
                      (OrrDtype)params->precision, "", place, diags);
   check_cfg(params, place, diags);
   check_offload(params, cluster, place, diags);
+  check_pipeline(params, place, diags);
+  check_fsdp(params, place, diags);
   for (guint i = 0; i < params->generator.backbone->len; i++)
     check_block(params, params->generator.backbone->pdata[i], place, diags);
   if (params->cached_steps >= orr_diffusion_steps(params))
@@ -252,6 +311,8 @@ static void work_free(OrrWork *data) {
   OrrDiffusionWork *work = (OrrDiffusionWork *)data;
   for (int stage = 0; stage < ORR_N_STAGES; stage++)
     if (work->stages[stage].segments) g_array_unref(work->stages[stage].segments);
+  ORR_EACH(const OrrDiffusionStage, part, work->parts) g_array_unref(part->segments);
+  if (work->parts) g_array_unref(work->parts);
   g_free(work);
 }
 

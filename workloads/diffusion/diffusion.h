@@ -5,10 +5,11 @@
  *
  * A rank of a copy of the backbone is, from the fastest index to the slowest,
  *
- *   ((guidance * ring + r) * ulysses + u) * tp + t
+ *   (((guidance * pipefusion + p) * ring + r) * ulysses + u) * tp + t
  *
- * Every rank is a lane with three streams: kernels and collectives that block; sends of a ring,
- * which run under attention; the host, which launches. Steps are alike: the program has the first
+ * Every rank is a lane with four streams: kernels and collectives that block; sends of a ring,
+ * which run under attention, or to the next stage of a pipeline; weights that come from elsewhere;
+ * the host, which launches. Steps are alike: the program has the first
  * two, and the rest repeats (orr_program_repeat).
  *
  * A decoder that works in tiles of t x t pixels, whose neighbours share a part o, computes
@@ -23,6 +24,8 @@
 
 typedef struct {
   gint64 ulysses, ring, cfg, tp;
+  gint64 pipefusion, patches, warm_up; /* stages; parts of a picture, 0: as many; steps */
+  gboolean fsdp;
 } OrrDiffusionParallel;
 
 typedef struct {
@@ -38,8 +41,14 @@ typedef struct {
   double overlap;    /* of a tile with the next one, of its side */
 } OrrDiffusionDecode;
 
-/* Weights in host memory: each stage's come before it runs; or each block's, whenever it runs. */
-typedef enum { ORR_OFFLOAD_NONE, ORR_OFFLOAD_STAGES, ORR_OFFLOAD_BLOCKS } OrrDiffusionOffload;
+/* Weights in host memory: each stage's come before it runs; or each block's, whenever it runs; or
+ * each block's while the one before it runs. */
+typedef enum {
+  ORR_OFFLOAD_NONE,
+  ORR_OFFLOAD_STAGES,
+  ORR_OFFLOAD_BLOCKS,
+  ORR_OFFLOAD_PREFETCH
+} OrrDiffusionOffload;
 
 typedef struct {
   char *stack;
@@ -59,6 +68,13 @@ typedef struct {
   OrrNccl nccl;
 } OrrDiffusion;
 
+typedef enum {
+  ORR_STAGE_TEXT,
+  ORR_STAGE_STEP,
+  ORR_STAGE_DECODER,
+  ORR_N_STAGES
+} OrrDiffusionStageKind;
+
 extern const OrrFieldTable orr_diffusion_table;
 extern const OrrWorkloadKind orr_diffusion_kind;
 
@@ -73,6 +89,11 @@ OrrGeneratorShape orr_diffusion_decoder_shape(const OrrDiffusion *params);
 gint64 orr_diffusion_tiles(const OrrDiffusion *params);
 gint64 orr_diffusion_steps(const OrrDiffusion *params);
 gint64 orr_diffusion_ranks(const OrrDiffusion *params);
+/* Patches of a picture in a pipeline, 1 without one; and the steps before they run apart. */
+gint64 orr_diffusion_patches(const OrrDiffusion *params);
+gint64 orr_diffusion_warm_up(const OrrDiffusion *params);
+/* Whether a block's weights come from elsewhere while the block before it runs. */
+gboolean orr_diffusion_fetches(const OrrDiffusion *params, OrrDiffusionStageKind stage);
 
 /* Compute up to a collective, or to the end of a stage; or a collective. */
 typedef struct {
@@ -82,6 +103,7 @@ typedef struct {
   double comm_times;
   double part_s; /* a ring: one part of the attention, which comm's sends run under */
   gint64 parts;
+  double fetch_bytes; /* weights that it waits for: its block's, from the host or from all ranks */
 } OrrDiffusionSegment;
 
 typedef struct {
@@ -91,16 +113,12 @@ typedef struct {
   OrrJoules joules;    /* of a rank's kernels, on top of static power */
 } OrrDiffusionStage;
 
-typedef enum {
-  ORR_STAGE_TEXT,
-  ORR_STAGE_STEP,
-  ORR_STAGE_DECODER,
-  ORR_N_STAGES
-} OrrDiffusionStageKind;
-
 typedef struct {
   OrrWork work; /* first */
   OrrDiffusionStage stages[ORR_N_STAGES];
+  /* PipeFusion: the backbone's part of each stage of the pipeline, over whole pictures, then over
+   * patches; 2 pipefusion of them. Else NULL. */
+  GArray *parts; /* of OrrDiffusionStage */
   gint64 batch, steps, full_steps, passes, ranks;
   double pixels, positions, parameters, flops, comm_bytes;
   double weight_bytes;     /* in a rank's memory at once */

@@ -11,6 +11,16 @@
  *
  * A ring's sends are one transfer that loads the links of all its neighbours, since they move in
  * step.
+ *
+ * Weights that come from elsewhere (`offload: prefetch`, `fsdp`) come one block ahead:
+ *
+ *   kernels  |--block 1--|--block 2--|      weights  |--1--|--2--|   |--3--|
+ *
+ * PipeFusion: stage p has a part of the blocks, patch j of step t goes through all stages, and
+ * begins once the last stage has ended the same patch of step t - 1 and sent it back.
+ *
+ *   stage 0  |1|2|3|4|1|2|..      with M patches, N stages, a patch c on each of them, in T steps:
+ *   stage 1    |1|2|3|4|1|..      T max(M, N) c + (min(M, N) - 1) c
  */
 #include "workloads/collectives/collective_cache.h"
 #include "workloads/collectives/collective_phases.h"
@@ -21,8 +31,9 @@ typedef struct {
   const OrrDiffusion *params;
   const OrrWorld *world;
   OrrCollectivePhases phases;
-  guint32 n;                      /* ranks */
-  guint32 *kernels, *ring, *host; /* streams by rank */
+  guint32 n;                                /* ranks */
+  guint32 *kernels, *ring, *host, *weights; /* streams by rank */
+  gint64 part, part_stride; /* the stage of a pipeline that is put, -1: all ranks; between two */
   gint64 stride[ORR_N_GROUPS], size[ORR_N_GROUPS];
   GHashTable *plans; /* "op group first bytes" -> GArray of OrrPhase */
 } Compile;
@@ -87,15 +98,22 @@ static const GArray *phases_of(Compile *c, const OrrOperator *op, gint64 first, 
   return phases;
 }
 
+/* Whether @rank is of the stage that is put. */
+static gboolean takes_part(const Compile *c, gint64 rank) {
+  return c->part < 0 || rank / c->part_stride % c->params->parallel.pipefusion == c->part;
+}
+
 static gboolean is_first(const Compile *c, int group, gint64 rank) {
-  return rank / c->stride[group] % c->size[group] == 0;
+  return takes_part(c, rank) && rank / c->stride[group] % c->size[group] == 0;
 }
 
 /* Every group of @op's kind joins one communication of its own, each member on its stream of
  * @streams. */
 static gboolean join(Compile *c, const OrrOperator *op, const guint32 *streams, GError **error) {
   const int group = op->comm.group;
-  const char *category = group == ORR_GROUP_TP ? "tp-comm" : "cp-comm";
+  const char *category = group == ORR_GROUP_TP    ? "tp-comm"
+                         : group == ORR_GROUP_ETP ? "dp-comm"
+                                                  : "cp-comm";
   const guint32 label = orr_program_label(program_of(c), op->name, category);
   for (gint64 rank = 0; rank < c->n; rank++) {
     if (!is_first(c, group, rank)) continue;
@@ -122,6 +140,7 @@ static void launch(Compile *c, double host_s) {
   OrrProgram *program = program_of(c);
   const guint32 label = orr_program_label(program, "launches", "host");
   for (guint32 r = 0; host_s > 0 && r < c->n; r++) {
+    if (!takes_part(c, r)) continue;
     orr_program_work(program, c->host[r], host_s, label, -1);
     orr_program_wait(program, c->kernels[r], record(c, c->host[r]));
   }
@@ -129,7 +148,7 @@ static void launch(Compile *c, double host_s) {
 
 static void work_on_all(Compile *c, double seconds, guint32 label) {
   for (guint32 r = 0; seconds > 0 && r < c->n; r++)
-    orr_program_work(program_of(c), c->kernels[r], seconds, label, -1);
+    if (takes_part(c, r)) orr_program_work(program_of(c), c->kernels[r], seconds, label, -1);
 }
 
 /* Part i runs while the keys of part i + 1 come. */
@@ -175,35 +194,69 @@ static void put_copy(Compile *c, const OrrDiffusionStage *stage) {
     work_on_all(c, copy_s, orr_collective_phases_label(&c->work->work, "weights", seconds));
 }
 
-static gboolean put_stage(Compile *c, const char *name, const OrrDiffusionStage *stage,
+/* Begins to fetch the weights of the first segment from @i on that waits for some, when kernels
+ * have come so far; @events: of their arrival, by rank. */
+static gboolean put_fetch(Compile *c, const OrrDiffusionStage *stage, guint i, guint32 *events,
                           GError **error) {
-  for (guint i = 0; i < stage->segments->len; i++)
-    if (!put_segment(c, name, &g_array_index(stage->segments, OrrDiffusionSegment, i), error))
-      return FALSE;
+  const OrrDiffusionSegment *segments = (const void *)stage->segments->data;
+  const double copied[ORR_N_TIMES] = {[ORR_TIME_OFFLOAD] = 1};
+  while (i < stage->segments->len && segments[i].fetch_bytes <= 0) i++;
+  if (i == stage->segments->len) return TRUE;
+  for (guint32 r = 0; r < c->n; r++)
+    orr_program_wait(program_of(c), c->weights[r], record(c, c->kernels[r]));
+  if (c->params->parallel.fsdp) {
+    const OrrOperator gather = orr_operator_comm("gather weights", ORR_PASS_FORWARD, ORR_GROUP_ETP,
+                                                 ORR_COMM_ALL_GATHER, segments[i].fetch_bytes);
+    if (!join(c, &gather, c->weights, error)) return FALSE;
+  } else {
+    const guint32 label = orr_collective_phases_label(&c->work->work, "fetch weights", copied);
+    for (guint32 r = 0; r < c->n; r++)
+      orr_program_work(program_of(c), c->weights[r],
+                       orr_diffusion_copy_s(c->world->cluster, segments[i].fetch_bytes), label, -1);
+  }
+  for (guint32 r = 0; r < c->n; r++) events[r] = record(c, c->weights[r]);
   return TRUE;
 }
 
-/* All ranks meet, and the host with its GPU. */
+static gboolean put_stage(Compile *c, const char *name, const OrrDiffusionStage *stage,
+                          GError **error) {
+  g_autofree guint32 *events = g_new0(guint32, c->n);
+  if (!put_fetch(c, stage, 0, events, error)) return FALSE;
+  for (guint i = 0; i < stage->segments->len; i++) {
+    const OrrDiffusionSegment *segment = &g_array_index(stage->segments, OrrDiffusionSegment, i);
+    for (guint32 r = 0; segment->fetch_bytes > 0 && r < c->n; r++)
+      orr_program_wait(program_of(c), c->kernels[r], events[r]);
+    if (segment->fetch_bytes > 0 && !put_fetch(c, stage, i + 1, events, error)) return FALSE;
+    if (!put_segment(c, name, segment, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+/* All ranks meet, and the host with its GPU. @name: of the mark of a step; NULL: none. */
 static guint32 meet(Compile *c, const char *name) {
   OrrProgram *program = program_of(c);
   const OrrPhase none = {0, 0, ORR_NO_PATH};
   const guint32 comm = orr_program_comm(program, c->n, &none, 1);
   const guint32 label = orr_program_label(program, "meet", "cp-comm");
-  const guint32 mark = orr_program_label(program, name, "step");
+  const guint32 mark = name ? orr_program_label(program, name, "step") : 0;
   for (guint32 r = 0; r < c->n; r++) {
     orr_program_join(program, c->kernels[r], comm, label, -1);
-    orr_program_work(program, c->kernels[r], 0, mark, -1);
+    if (name) orr_program_work(program, c->kernels[r], 0, mark, -1);
     orr_program_wait(program, c->host[r], record(c, c->kernels[r]));
   }
   return comm;
 }
 
-/* The latent picture is gathered, and the two passes of guidance meet. */
-static gboolean put_gathers(Compile *c, GError **error) {
+static double latent_bytes(const Compile *c) {
   const OrrGeneratorShape shape = orr_diffusion_shape(c->params);
   const OrrBlock *first = c->params->generator.backbone->pdata[0];
-  const double bytes = 2.0 * (double)shape.batch * orr_generator_positions(first, &shape) *
-                       (double)c->params->generator.latent_channels * 4;
+  return 2.0 * (double)shape.batch * orr_generator_positions(first, &shape) *
+         (double)c->params->generator.latent_channels * 4;
+}
+
+/* The latent picture, or one of its @patches, is gathered, and the two passes of guidance meet. */
+static gboolean put_gathers(Compile *c, gint64 patches, GError **error) {
+  const double bytes = latent_bytes(c) / (double)patches;
   if (c->size[ORR_GROUP_CP] > 1) {
     const OrrOperator op = orr_operator_comm("gather latents", ORR_PASS_FORWARD, ORR_GROUP_CP,
                                              ORR_COMM_ALL_GATHER, bytes);
@@ -218,7 +271,83 @@ static gboolean put_gathers(Compile *c, GError **error) {
 static gboolean put_step(Compile *c, GError **error) {
   for (gint64 pass = 0; pass < c->work->passes; pass++)
     if (!put_stage(c, "step", &c->work->stages[ORR_STAGE_STEP], error)) return FALSE;
-  return put_gathers(c, error);
+  return put_gathers(c, 1, error);
+}
+
+/* --- PipeFusion --- */
+
+/* Every rank of stage @part sends @bytes to its counterpart of stage @to; events[r] - 1: when they
+ * came to rank r. */
+static gboolean put_send(Compile *c, gint64 part, gint64 to, double bytes, guint32 *events,
+                         GError **error) {
+  OrrProgram *program = program_of(c);
+  const guint32 label = orr_program_label(program, "send patch", "pp-comm");
+  for (gint64 rank = 0; rank < c->n; rank++) {
+    if (!takes_part(c, rank)) continue;
+    const gint64 other = rank + (to - part) * c->part_stride, pair[] = {rank, other};
+    const OrrCollectiveCall call = {.op = ORR_SEND_RECV, .bytes = bytes, .gpus = pair, .n = 2};
+    g_autoptr(GArray) phases = g_array_new(FALSE, FALSE, sizeof(OrrPhase));
+    if (!orr_collective_phases_plan(&c->phases, &call, phases, error)) return FALSE;
+    const guint32 comm =
+        orr_program_comm(program, 1, (const OrrPhase *)(const void *)phases->data, phases->len);
+    orr_program_wait(program, c->ring[rank], record(c, c->kernels[rank]));
+    orr_program_join(program, c->ring[rank], comm, label, -1);
+    events[other] = record(c, c->ring[rank]) + 1;
+  }
+  return TRUE;
+}
+
+/* Bytes of a patch between two stages, on one of a stage's ranks. */
+static double between_bytes(const Compile *c, gint64 patches) {
+  const OrrDiffusionParallel *parallel = &c->params->parallel;
+  const OrrGeneratorShape shape = orr_diffusion_shape(c->params);
+  const OrrBlock *first = c->params->generator.backbone->pdata[0];
+  const double positions = orr_generator_positions(first, &shape) / (double)patches;
+  return 2.0 * (double)(shape.batch * first->width) * (positions + (double)shape.text_tokens) /
+         (double)(parallel->ulysses * parallel->tp);
+}
+
+/* One patch, and one pass of it, through all stages; @back: when its step before was sent back. */
+static gboolean put_patch(Compile *c, gint64 patches, gboolean is_last_pass, guint32 *back,
+                          GError **error) {
+  const gint64 n = c->params->parallel.pipefusion;
+  const guint first = patches > 1 ? (guint)n : 0; /* of the parts */
+  g_autofree guint32 *came = g_new0(guint32, c->n);
+  for (c->part = 0; c->part < n; c->part++) {
+    const guint32 *events = c->part == 0 ? back : came;
+    for (guint32 r = 0; r < c->n; r++)
+      if (takes_part(c, r) && events[r] > 0)
+        orr_program_wait(program_of(c), c->kernels[r], events[r] - 1);
+    const OrrDiffusionStage *part =
+        &g_array_index(c->work->parts, OrrDiffusionStage, first + (guint)c->part);
+    if (!put_stage(c, "step", part, error)) return FALSE;
+    if (c->part + 1 < n &&
+        !put_send(c, c->part, c->part + 1, between_bytes(c, patches), came, error))
+      return FALSE;
+  }
+  c->part = n - 1;
+  if (!is_last_pass) return TRUE;
+  if (!put_gathers(c, patches, error)) return FALSE;
+  return put_send(c, n - 1, 0, latent_bytes(c) / (double)patches, back, error);
+}
+
+/* No rank waits for the others between two steps. */
+static gboolean put_pipeline(Compile *c, GError **error) {
+  const gint64 most = orr_diffusion_patches(c->params);
+  const guint32 mark = orr_program_label(program_of(c), "patches", "step");
+  g_autofree guint32 *back = g_new0(guint32, (gsize)(most * c->n));
+  for (gint64 step = 0; step < c->work->full_steps; step++) {
+    const gint64 warm_up = orr_diffusion_warm_up(c->params), n = step < warm_up ? 1 : most;
+    for (gint64 pass = 0; pass < c->work->passes; pass++)
+      for (gint64 patch = 0; patch < n; patch++)
+        if (!put_patch(c, n, pass + 1 == c->work->passes, back + patch * c->n, error)) return FALSE;
+    for (gint64 patch = n; patch < most; patch++) /* the whole picture was sent back */
+      memcpy(back + patch * c->n, back, c->n * sizeof *back);
+    c->part = -1;
+    for (guint32 r = 0; r < c->n; r++) orr_program_work(program_of(c), c->kernels[r], 0, mark, -1);
+  }
+  meet(c, NULL);
+  return TRUE;
 }
 
 /* Two steps stand for all, except where faults come at dates or other jobs run meanwhile. */
@@ -226,6 +355,7 @@ static gboolean put_steps(Compile *c, GError **error) {
   const gint64 steps = c->work->full_steps;
   const gboolean repeats = !c->world->is_faulty && !c->world->is_shared && steps > 2;
   guint32 from = 0, to = 0;
+  if (c->work->parts) return put_pipeline(c, error);
   for (gint64 step = 0; step < (repeats ? 2 : steps); step++) {
     if (!put_step(c, error)) return FALSE;
     from = to;
@@ -267,13 +397,15 @@ static void add_lanes(Compile *c) {
     c->kernels[r] = orr_program_stream(program, lane, "kernels");
     c->ring[r] = orr_program_stream(program, lane, "ring");
     c->host[r] = orr_program_stream(program, lane, "host");
+    if (c->params->parallel.fsdp || c->params->offload == ORR_OFFLOAD_PREFETCH)
+      c->weights[r] = orr_program_stream(program, lane, "weights");
     orr_program_interfere(program, lane, orr_cost_interference(c->world->cost));
     g_array_index(c->work->work.lane_of_gpu, guint32, r) = lane;
   }
 }
 
 /* Groups by the order of ranks (diffusion.h). CP is ulysses and ring together; EP stands for the
- * pair of guidance, whose group no other layer uses. */
+ * pair of guidance, whose group no other layer uses; ETP for all ranks, which share the weights. */
 static void set_groups(Compile *c) {
   const OrrDiffusionParallel *p = &c->params->parallel;
   for (int group = 0; group < ORR_N_GROUPS; group++) c->stride[group] = c->size[group] = 1;
@@ -283,7 +415,9 @@ static void set_groups(Compile *c) {
   c->size[ORR_GROUP_CP] = p->ulysses * p->ring;
   c->stride[ORR_GROUP_CP_OUTER] = p->tp * p->ulysses;
   c->size[ORR_GROUP_CP_OUTER] = p->ring;
-  c->stride[ORR_GROUP_EP] = p->tp * p->ulysses * p->ring;
+  c->part_stride = p->tp * p->ulysses * p->ring;
+  c->size[ORR_GROUP_ETP] = c->n;
+  c->stride[ORR_GROUP_EP] = p->tp * p->ulysses * p->ring * p->pipefusion;
   c->size[ORR_GROUP_EP] = p->cfg;
 }
 
@@ -302,13 +436,14 @@ static OrrDiffusionWork *work_new(const OrrDiffusion *params, const OrrWorld *wo
 
 OrrWork *orr_diffusion_compile(const void *data, const OrrWorld *world, GError **error) {
   const OrrDiffusion *params = data;
-  Compile c = {.work = work_new(params, world), .params = params, .world = world};
+  Compile c = {.work = work_new(params, world), .params = params, .world = world, .part = -1};
   orr_diffusion_costs(params, world, c.work);
   orr_collective_phases_init(&c.phases, world, &c.work->work, &params->nccl);
   c.n = (guint32)c.work->ranks;
-  c.kernels = g_new0(guint32, 3 * (gsize)c.n);
+  c.kernels = g_new0(guint32, 4 * (gsize)c.n);
   c.ring = c.kernels + c.n;
   c.host = c.ring + c.n;
+  c.weights = c.host + c.n;
   c.plans = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_array_unref);
   set_groups(&c);
   add_lanes(&c);

@@ -131,17 +131,39 @@ static void add_copy(Costing *costing, OrrDiffusionStage *stage, double bytes) {
         orr_diffusion_copy_s(costing->world->cluster, bytes);
 }
 
-static void add_blocks(Costing *costing, OrrDiffusionStage *stage, const GPtrArray *blocks,
+/* A block's weights that come while the block before it runs: its first segment waits for them. */
+static void add_fetch(const Costing *costing, OrrDiffusionStage *stage, OrrDiffusionStageKind kind,
+                      double bytes) {
+  if (!orr_diffusion_fetches(costing->params, kind)) return;
+  if (orr_diffusion_segment_s(last_of(stage)) > 0)
+    g_array_set_size(stage->segments, stage->segments->len + 1);
+  last_of(stage)->fetch_bytes = bytes;
+}
+
+/* Blocks [from, to) of a list. */
+typedef struct {
+  const GPtrArray *blocks;
+  gint64 from, to;
+  OrrDiffusionStageKind kind;
+} Blocks;
+
+static Blocks all_of(const GPtrArray *blocks, OrrDiffusionStageKind kind) {
+  return (Blocks){blocks, 0, G_MAXINT64, kind};
+}
+
+static void add_blocks(Costing *costing, OrrDiffusionStage *stage, Blocks of,
                        const OrrGeneratorShape *shape, double repeats) {
-  const double block_bytes =
-      costing->params->offload == ORR_OFFLOAD_BLOCKS ? orr_dtype_bytes(shape->dtype) : 0;
+  gint64 at = 0;
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrBlockOperator));
-  ORR_EACH_POINTER(const OrrBlock, block, blocks) {
+  ORR_EACH_POINTER(const OrrBlock, block, of.blocks) {
+    const double bytes =
+        orr_dtype_bytes(shape->dtype) * orr_generator_block_parameters(block) / (double)shape->tp;
     g_array_set_size(operators, 0);
     orr_generator_operators(block, shape, operators);
-    for (gint64 n = 0; n < block->count; n++) {
-      add_copy(costing, stage,
-               block_bytes * orr_generator_block_parameters(block) / (double)shape->tp);
+    for (gint64 n = 0; n < block->count; n++, at++) {
+      if (at < of.from || at >= of.to) continue;
+      add_copy(costing, stage, costing->params->offload == ORR_OFFLOAD_BLOCKS ? bytes : 0);
+      add_fetch(costing, stage, of.kind, bytes);
       ORR_EACH(const OrrBlockOperator, one, operators) {
         if (one->op.kind == ORR_OPERATOR_COMM)
           add_comm(costing, stage, one);
@@ -184,6 +206,35 @@ static OrrWorkPower power_of(const Costing *costing) {
   return power;
 }
 
+/* Each stage of a pipeline has an equal number of blocks, or one more: first over whole pictures,
+ * for the steps that warm up, then over patches. */
+static void add_parts(Costing *costing, double steps) {
+  const OrrDiffusion *params = costing->params;
+  const gint64 n = params->parallel.pipefusion;
+  const double warm_up = (double)orr_diffusion_warm_up(params);
+  OrrDiffusionWork *work = costing->work;
+  gint64 blocks = 0;
+  ORR_EACH_POINTER(const OrrBlock, block, params->generator.backbone) blocks += block->count;
+  work->parts = g_array_new(FALSE, TRUE, sizeof(OrrDiffusionStage));
+  for (gint64 i = 0; i < 2 * n; i++) {
+    const gint64 p = i % n;
+    OrrGeneratorShape shape = orr_diffusion_shape(params);
+    OrrDiffusionStage part = {.segments = g_array_new(FALSE, TRUE, sizeof(OrrDiffusionSegment))};
+    shape.patches = i < n ? 1 : orr_diffusion_patches(params);
+    const double calls =
+        (i < n ? warm_up : steps - warm_up) * (double)(work->passes * shape.patches);
+    add_blocks(
+        costing, &part,
+        (Blocks){params->generator.backbone, p * blocks / n, (p + 1) * blocks / n, ORR_STAGE_STEP},
+        &shape, calls);
+    work->stages[ORR_STAGE_STEP].flops +=
+        part.flops * calls / (double)n / steps / (double)work->passes;
+    orr_joules_add(&work->stages[ORR_STAGE_STEP].joules, part.joules,
+                   calls / (double)n / steps / (double)work->passes);
+    g_array_append_val(work->parts, part);
+  }
+}
+
 void orr_diffusion_costs(const OrrDiffusion *params, const OrrWorld *world,
                          OrrDiffusionWork *work) {
   const OrrGenerator *generator = &params->generator;
@@ -195,18 +246,29 @@ void orr_diffusion_costs(const OrrDiffusion *params, const OrrWorld *world,
   for (int stage = 0; stage < ORR_N_STAGES; stage++)
     work->stages[stage].segments = g_array_new(FALSE, TRUE, sizeof(OrrDiffusionSegment));
   set_dispatch(&costing, FALSE);
-  add_blocks(&costing, &work->stages[ORR_STAGE_TEXT], generator->text, &text, 1);
-  add_blocks(&costing, &work->stages[ORR_STAGE_DECODER], generator->decoder, &decoder, 1);
+  add_blocks(&costing, &work->stages[ORR_STAGE_TEXT], all_of(generator->text, ORR_STAGE_TEXT),
+             &text, 1);
+  add_blocks(&costing, &work->stages[ORR_STAGE_DECODER],
+             all_of(generator->decoder, ORR_STAGE_DECODER), &decoder, 1);
   set_dispatch(&costing, params->compiled);
-  add_blocks(&costing, &work->stages[ORR_STAGE_STEP], generator->backbone, &step, calls);
+  if (params->parallel.pipefusion > 1)
+    add_parts(&costing, (double)work->full_steps);
+  else
+    add_blocks(&costing, &work->stages[ORR_STAGE_STEP], all_of(generator->backbone, ORR_STAGE_STEP),
+               &step, calls);
   work->work.power = power_of(&costing);
 }
 
-/* One GPU has no collectives, so a stage is one segment. */
-static double stage_s(const OrrDiffusionStage *stage) {
+/* One GPU has no collectives, so a stage is one segment, or one for each block whose weights come
+ * while the block before it runs. */
+static double stage_s(const OrrDiffusionStage *stage, const OrrCluster *cluster) {
   double sum = 0;
-  ORR_EACH(const OrrDiffusionSegment, segment, stage->segments)
-    sum += fmax(orr_diffusion_segment_s(segment), segment->host_s);
+  ORR_EACH_AT(i, const OrrDiffusionSegment, segment, stage->segments) {
+    const gboolean is_last = i + 1 == stage->segments->len;
+    const double next_s = is_last ? 0 : orr_diffusion_copy_s(cluster, segment[1].fetch_bytes);
+    if (i == 0) sum += orr_diffusion_copy_s(cluster, segment->fetch_bytes);
+    sum += fmax(fmax(orr_diffusion_segment_s(segment), segment->host_s), next_s);
+  }
   return sum;
 }
 
@@ -217,7 +279,7 @@ OrrDiffusionAlone orr_diffusion_alone(const OrrDiffusion *params, const OrrWorld
   orr_diffusion_costs(params, world, &work);
   for (int i = 0; i < ORR_N_STAGES; i++) {
     const double times = i == ORR_STAGE_STEP ? (double)(work.full_steps * work.passes) : 1;
-    alone.stage_s[i] = times * stage_s(&work.stages[i]);
+    alone.stage_s[i] = times * stage_s(&work.stages[i], world->cluster);
     if (params->offload == ORR_OFFLOAD_STAGES)
       alone.stage_s[i] += orr_diffusion_copy_s(world->cluster, work.stages[i].weight_bytes);
     orr_joules_add(&alone.joules[i], work.stages[i].joules, times);

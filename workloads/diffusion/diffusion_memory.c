@@ -7,6 +7,8 @@
  *
  *   peak >= max over blocks, kernels of   stream + operands + result       (16 bits each)
  *
+ * A stage of PipeFusion also holds keys and values of the whole picture for each of its blocks.
+ *
  * It is a lower bound: frameworks keep more (a tensor before it is freed, an allocator's gaps, a
  * convolution's workspace), so what does not fit here does not fit at all. Tiles are decoded one
  * after another, and videos a latent frame at a time; the pictures of a batch together.
@@ -66,24 +68,40 @@ static double largest_block(const GPtrArray *blocks) {
   return most;
 }
 
+/* Keys and values of the whole picture that a stage of PipeFusion keeps for its blocks. */
+static double kept_bytes(const OrrDiffusion *params, const OrrGeneratorShape *shape) {
+  const OrrDiffusionParallel *parallel = &params->parallel;
+  double sum = 0;
+  if (parallel->pipefusion == 1) return 0;
+  ORR_EACH_POINTER(const OrrBlock, block, params->generator.backbone)
+    sum += 4 * (double)(shape->batch * block->count * block->kv_heads * block->head_dim) *
+           orr_generator_positions(block, shape);
+  return sum / (double)(parallel->pipefusion * parallel->ulysses * parallel->tp);
+}
+
 static void set_weights(const OrrDiffusion *params, OrrDiffusionWork *work) {
   const OrrGenerator *generator = &params->generator;
   const GPtrArray *const blocks[ORR_N_STAGES] = {[ORR_STAGE_TEXT] = generator->text,
                                                  [ORR_STAGE_STEP] = generator->backbone,
                                                  [ORR_STAGE_DECODER] = generator->decoder};
+  const OrrDiffusionParallel *parallel = &params->parallel;
+  const double shared = parallel->fsdp ? (double)work->ranks : 1;
   double sum = 0, stage = 0, block = 0;
   for (int i = 0; i < ORR_N_STAGES; i++) {
-    const double element = i == ORR_STAGE_STEP ? orr_dtype_bytes((OrrDtype)params->precision) /
-                                                     (double)params->parallel.tp
-                                               : 2;
-    work->stages[i].weight_bytes = element * orr_generator_parameters(blocks[i]);
-    sum += work->stages[i].weight_bytes;
+    const double element = i == ORR_STAGE_STEP
+                               ? orr_dtype_bytes((OrrDtype)params->precision) / (double)parallel->tp
+                               : 2;
+    work->stages[i].weight_bytes = element * orr_generator_parameters(blocks[i]) /
+                                   (i == ORR_STAGE_STEP ? (double)parallel->pipefusion : 1);
+    sum += work->stages[i].weight_bytes / (i == ORR_STAGE_DECODER ? 1 : shared);
     stage = fmax(stage, work->stages[i].weight_bytes);
     block = fmax(block, element * largest_block(blocks[i]));
   }
-  work->weight_bytes = params->offload == ORR_OFFLOAD_STAGES   ? stage
-                       : params->offload == ORR_OFFLOAD_BLOCKS ? block
-                                                               : sum;
+  work->weight_bytes = params->offload == ORR_OFFLOAD_STAGES     ? stage
+                       : params->offload == ORR_OFFLOAD_BLOCKS   ? block
+                       : params->offload == ORR_OFFLOAD_PREFETCH ? 2 * block
+                       : parallel->fsdp                          ? sum + 2 * block
+                                                                 : sum;
 }
 
 /* Frames that the decoder's first position in time stands for. */
@@ -102,7 +120,8 @@ static void set_activations(const OrrDiffusion *params, OrrDiffusionWork *work) 
   decoder.frames = MIN(decoder.frames, latent_frames(generator->decoder));
   work->activation_bytes =
       fmax(peak_of(generator->text, &text),
-           fmax(peak_of(generator->backbone, &step), peak_of(generator->decoder, &decoder)));
+           fmax(peak_of(generator->backbone, &step) + kept_bytes(params, &step),
+                peak_of(generator->decoder, &decoder)));
 }
 
 void orr_diffusion_counts(const OrrDiffusion *params, OrrDiffusionWork *work) {
