@@ -19,6 +19,10 @@ enum { MOST_SEEDS = 10, MOST_DOUBLINGS = 20 };
 /* Requests in the system per replica at which hardly one finds another there. */
 #define IDLE 0.1
 
+/* A run of tasks lasts as many time-outs: an overload by a twentieth shows. MLPerf's Server runs
+ * last 30 of 20 s. */
+#define TIME_OUTS 20
+
 /* For workload.metrics.request-rows. */
 #define EVERY_REQUEST "1000000000"
 
@@ -50,6 +54,8 @@ typedef struct {
   const OrrBands *bands;
   gsize rate_offset;  /* of the rate in the load's parameters */
   gboolean is_steady; /* the load has a steady state */
+  double timeout_s;   /* of tasks: what counts is which are done within it; 0: no tasks */
+  gint64 requests;    /* tasks of a run, at least */
   gboolean is_trace;
   OrrTraceFacts trace; /* where is_trace */
   Ready ready[MOST_SEEDS];
@@ -71,6 +77,14 @@ static gboolean set_window(const Search *search, GError **error) {
   return TRUE;
 }
 
+/* As many tasks as come in the time of a run. */
+static gboolean set_tasks(const Search *search, double rate, GError **error) {
+  const double tasks = fmax(ceil(TIME_OUTS * search->timeout_s * rate), (double)search->requests);
+  g_autofree char *text = g_strdup_printf("%.0f", tasks);
+  return search->timeout_s == 0 ||
+         orr_field_set(&orr_scenario_table, search->tree, "workload.requests", text, error);
+}
+
 static OrrScenario *scenario_at(const Search *search, double rate, guint seed, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   char rate_text[G_ASCII_DTOSTR_BUF_SIZE];
@@ -80,7 +94,7 @@ static OrrScenario *scenario_at(const Search *search, double rate, guint seed, G
       !orr_field_set(&orr_scenario_table, search->tree, "seed", seed_text, error) ||
       !orr_field_set(&orr_scenario_table, search->tree, "workload.metrics.request-rows",
                      EVERY_REQUEST, error) ||
-      !set_window(search, error))
+      !set_window(search, error) || !set_tasks(search, rate, error))
     return NULL;
   OrrScenario *scenario = orr_scenario_read(search->library, search->tree, diags);
   if (scenario) return scenario;
@@ -102,11 +116,13 @@ static void judge(const Search *search, const OrrScenario *scenario, const OrrOu
                   Answer *answer) {
   const OrrServingResult *result = &outcome->result.serving;
   const double n = counted(result);
-  answer->fraction = orr_capacity_fraction(result);
+  answer->fraction = search->timeout_s > 0 ? result->tasks_within : orr_capacity_fraction(result);
   answer->result = *result;
-  const gboolean is_asked = search->query->confidence > 0;
+  const gboolean is_asked = search->query->confidence > 0 && search->timeout_s == 0;
   answer->band = (OrrCapacityBand){.factors = {NAN, NAN, NAN},
                                    .quality = is_asked ? ORR_BAND_GOOD : ORR_BAND_NONE};
+  if (search->timeout_s > 0)
+    g_strlcpy(answer->band.reason, "tasks have no band", sizeof answer->band.reason);
   if (!is_asked) return;
   answer->band = orr_capacity_band_of(search->bands, search->library, scenario, outcome,
                                       search->query->fraction, search->query->confidence);
@@ -351,7 +367,8 @@ static gboolean find_sure(Search *search, OrrCapacity *capacity, GError **error)
 }
 
 static gboolean has_objective(const OrrServing *params) {
-  gboolean has = params->slo.ttft_s > 0 || params->slo.tpot_s > 0 || params->slo.e2e_s > 0;
+  gboolean has = params->tasks.timeout_s > 0 || params->slo.ttft_s > 0 || params->slo.tpot_s > 0 ||
+                 params->slo.e2e_s > 0;
   for (guint i = 0; params->classes && i < params->classes->len; i++) {
     const OrrSlo *slo = &((const OrrRequestClass *)params->classes->pdata[i])->slo;
     has |= slo->ttft_s > 0 || slo->tpot_s > 0 || slo->e2e_s > 0;
@@ -405,10 +422,14 @@ static double first_rate(Search *search, GError **error) {
         params->load.entry->name);
     return 0;
   }
-  if (!has_objective(params))
-    return fail_document(error, "plan rate needs an objective: set workload.slo.ttft, tpot or e2e");
+  const gboolean has_tasks = orr_tasks_are_on(&params->tasks);
+  search->timeout_s = has_tasks ? params->tasks.timeout_s : 0;
+  search->requests = params->requests;
+  if (!has_objective(params) || (has_tasks && search->timeout_s <= 0))
+    return fail_document(error, "plan rate needs an objective: set workload.slo.ttft, tpot or e2e, "
+                                "or for tasks workload.tasks.timeout");
   search->rate_offset = field->offset;
-  search->is_steady = ((const OrrArrival *)params->load.entry)->is_endless;
+  search->is_steady = ((const OrrArrival *)params->load.entry)->is_endless && !has_tasks;
   if (!read_trace(search, scenario, error)) return 0;
   const double rate = *(const double *)((const char *)params->load.params + field->offset);
   return rate > 0 || !search->is_trace ? rate : search->trace.rate;
@@ -470,9 +491,10 @@ OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapa
   g_autoptr(OrrBands) bands = open_bands(library, none, &capacity->band_note);
   search.bands = bands;
   if (!search.is_steady)
-    capacity->load_note =
-        g_strdup("the load ends by itself or changes its rate: its requests are judged from the "
-                 "first to the last, not in a steady state");
+    capacity->load_note = g_strdup_printf(
+        "%s are judged from the first to the last, not in a steady state",
+        search.timeout_s > 0 ? "tasks"
+                             : "the load ends by itself or changes its rate: its requests");
   if (!query->in_process) warm(&search, rate);
   const gboolean is_found = find(&search, rate, capacity, error);
   clear(&search);

@@ -167,6 +167,25 @@ static void test_host(void) {
   near(r.host_memory_s, 0.1 * 8192 * 214 * 512 / 64e9, 0.02);
 }
 
+/* One table of 1e9 rows: nearly each of the 8,000 x 10 lookups is a row of its own, 10,000 on each
+ * of 8 GPUs. Half are in HBM, half of the others in host memory: drives read 20,000 pages, at
+ * 100,000 a second, or at 10 MB/s; in training they also write them, at 50,000 a second. */
+static void test_drives(void) {
+  const char *head = CLUSTER "workload: {kind: recommendation, stack: none, sharding: row, tier: "
+                             "ssd, cached: 50 %, host-cached: 50 %, batch: 8000, recommender: "
+                             "{name: r, source: s, width: 8, dense: 4, bottom: [8], top: [1], "
+                             "tables: [{rows: 1000000000, hot: 10}]}, ";
+  const OrrStepResult reads =
+      result_of(head, "mode: inference, drives: {reads: 1e5, bandwidth: 1 GB/s}", "");
+  const OrrStepResult bytes =
+      result_of(head, "mode: inference, drives: {reads: 1e9, bandwidth: 10 MB/s}", "");
+  const OrrStepResult trained =
+      result_of(head, "drives: {reads: 1e5, writes: 5e4, bandwidth: 1 GB/s}", "");
+  near(reads.host_memory_s, 20000 / 1e5, 1e-3);
+  near(bytes.host_memory_s, 20000 * 4096 / 10e6, 1e-3);
+  near(trained.host_memory_s, 20000 / 1e5 + 20000 / 5e4, 1e-3);
+}
+
 /* 1,000,000 rows of 8 numbers of 4 bytes, and AdaGrad's sums: 64 MB of a node's memory. */
 static void test_host_memory(void) {
   static const struct {
@@ -265,6 +284,8 @@ static void test_refusals(void) {
        "text-tokens is 100, but bert-large reads no text"},
       {DLRM, "batch: 9", "a batch of 9 cannot be dealt to 8 GPUs evenly"},
       {DLRM, "batch: 8, cached: 10 %", "cached is for tier: host"},
+      {DLRM, "batch: 8, tier: host, host-cached: 10 %", "host-cached is for tier: ssd"},
+      {DLRM, "batch: 8, tier: ssd, drives: {capacity: 100 GB}", "its drives have 0.1 TB"},
       {CLUSTER,
        "workload: {kind: recommendation, batch: 8, recommender: {base: dlrm-dcnv2, width: "
        "64}",
@@ -302,6 +323,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/recommendation/dense", test_dense);
   g_test_add_func("/recommendation/exchange", test_exchange);
   g_test_add_func("/recommendation/host", test_host);
+  g_test_add_func("/recommendation/drives", test_drives);
   g_test_add_func("/recommendation/host-memory", test_host_memory);
   g_test_add_func("/recommendation/placement", test_placement);
   g_test_add_func("/steps/sequence", test_sequence);

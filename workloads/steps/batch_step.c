@@ -93,6 +93,21 @@ void orr_batch_step_meet(OrrBatchStep *step, guint begun) {
   append(step, (OrrBatchItem){.kind = ORR_BATCH_MEET, .begun = begun});
 }
 
+static double work_s(const OrrBatchItem *item) {
+  double seconds = 0;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) seconds += item->seconds[kind];
+  return seconds;
+}
+
+double orr_batch_step_alone_s(const OrrBatchStep *step, OrrJoules *ret_joules) {
+  OrrJoules joules = {0};
+  double sum = 0;
+  ORR_EACH(const OrrBatchItem, item, step->items) sum += fmax(work_s(item), item->host_s);
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) orr_joules_add(&joules, step->joules[kind], 1);
+  *ret_joules = joules;
+  return sum;
+}
+
 /* --- Power, as in training_power.c --- */
 
 static OrrWorkPower power_of(const OrrBatchStep *step) {
@@ -157,8 +172,7 @@ static guint32 record(Compile *c, guint32 stream) {
 }
 
 static void put_work(Compile *c, const OrrBatchItem *item) {
-  double seconds = 0;
-  for (int kind = 0; kind < ORR_N_TIMES; kind++) seconds += item->seconds[kind];
+  const double seconds = work_s(item);
   if (seconds > 0)
     orr_program_work(c->program, c->kernels, seconds,
                      orr_collective_phases_label(&c->step->work, item->name, item->seconds), -1);

@@ -70,6 +70,9 @@ void orr_batch_step_comm(OrrBatchStep *step, const OrrBatchItem *comm);
 guint orr_batch_step_begin(OrrBatchStep *step, const OrrBatchItem *comm);
 void orr_batch_step_meet(OrrBatchStep *step, guint begun);
 
+/* The items so far on one GPU, without a replay: seconds, and the joules of the kernels. */
+double orr_batch_step_alone_s(const OrrBatchStep *step, OrrJoules *ret_joules);
+
 /* Seals the program of all items. NULL with @error: a collective cannot be planned; @step is
  * freed. */
 OrrWork *orr_batch_step_compile(OrrBatchStep *step, const OrrNccl *nccl, GError **error);

@@ -17,6 +17,14 @@
  *              the gradients of each row, and updates the rows with AdaGrad: reads a gradient,
  *              reads and writes the row and its sum of squares
  *
+ * Rows of tier ssd come by pages of P bytes, each row of the batch once, and go back after the
+ * update. With u different rows that neither HBM nor host memory has, on each of the g GPUs of a
+ * node, drives take
+ *
+ *   max(g u / reads, g u P / bandwidth),   on the way back   max(g u / writes, g u P / bandwidth)
+ *
+ * while what is read crosses the host links.
+ *
  * Gradients of dense layers and of replicated tables are all-reduced under the update of the rows.
  * Keys of the next batch come from the host under this one, and take no time.
  */
@@ -26,7 +34,21 @@
 
 static const char *const mode_words[] = {"training", "inference", NULL};
 static const char *const tables_words[] = {"balanced", "table", "row", "column", NULL};
-static const char *const tier_words[] = {"hbm", "host", NULL};
+static const char *const tier_words[] = {"hbm", "host", "ssd", NULL};
+
+#define DRIVES(name_, member_, unit_, fallback_, sentence_)                                        \
+  ORR_FIELD_REAL(OrrTableDrives, name_, member_, unit_, fallback_, sentence_, .min = 1)
+static const OrrFieldTable drives_table = ORR_FIELDS(
+    "table-drives",
+    "A node's drives; by default 8 NVMe drives of 3.84 TB as in a DGX H100, each with 6.8 GB/s, "
+    "and "
+    "1,000,000 reads or 180,000 writes of 4 KiB per second at random (datasheet of PM9A3).",
+    OrrTableDrives,
+    DRIVES("capacity", capacity_bytes, ORR_UNIT_BYTES, "30.7 TB", "What they hold together."),
+    DRIVES("bandwidth", bytes_per_s, ORR_UNIT_BYTES_PER_S, "54.4 GB/s", "Their rate together."),
+    DRIVES("reads", reads_per_s, ORR_UNIT_NONE, "8e6", "Pages read per second, at random."),
+    DRIVES("writes", writes_per_s, ORR_UNIT_NONE, "1.44e6", "Pages written per second, at random."),
+    DRIVES("page", page_bytes, ORR_UNIT_BYTES, "4 KiB", "The least that a drive reads or writes."));
 
 #define FORMAT(name_, member_, fallback_, sentence_)                                               \
   ORR_FIELD_WORD(OrrRecommendation, name_, member_, orr_dtype_names, fallback_, sentence_)
@@ -51,11 +73,16 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(OrrRecommendation, "replicate-below", replicate_bytes, ORR_UNIT_BYTES, "0 B",
                    "Smaller tables are on every GPU.", .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_WORD(OrrRecommendation, "tier", tier, tier_words, "hbm",
-                   "Where the tables are: each GPU's memory, or its node's host memory, read over "
-                   "its host link."),
+                   "Where the tables are: each GPU's memory; its node's host memory, read over its "
+                   "host link; or the node's drives, read by pages into host memory."),
     ORR_FIELD_REAL(OrrRecommendation, "cached", cached, ORR_UNIT_FRACTION, "0",
-                   "Tier host: fraction of lookups that the GPU's cache of rows has.", .min = 0,
+                   "Tiers host and ssd: fraction of lookups that the GPU's cache of rows has.",
+                   .min = 0, .max = 1),
+    ORR_FIELD_REAL(OrrRecommendation, "host-cached", host_cached, ORR_UNIT_FRACTION, "0",
+                   "Tier ssd: fraction of the other rows that host memory has.", .min = 0,
                    .max = 1),
+    ORR_FIELD_SECTION(OrrRecommendation, "drives", drives, &drives_table, "{}",
+                      "Tier ssd: the drives of a node."),
     ORR_FIELD_BOOL(OrrRecommendation, "graphs", graphs, "true",
                    "Whether CUDA graphs launch the kernels: the host takes no time."),
     ORR_FIELD_REAL(OrrRecommendation, "overhead", overhead_s, ORR_UNIT_SECONDS, "0 s",
@@ -73,9 +100,24 @@ static void check_host(const OrrRecommendation *params, const OrrCluster *cluste
                        OrrDiags *diags) {
   const double nodes = fmax((double)orr_cluster_n_nodes(cluster), 1);
   const double bytes = (trains(params) ? 2 : 1) * orr_table_placement_shared_bytes(params);
-  if (params->tier != 1) return;
+  if (params->tier == ORR_TABLES_ON_DRIVES && bytes / nodes > params->drives.capacity_bytes)
+    orr_diags_error(diags, place, "tier: ssd needs %.4g TB on each node: its drives have %.4g TB",
+                    bytes / nodes / 1e12, params->drives.capacity_bytes / 1e12);
+  if (params->tier != ORR_TABLES_IN_HOST) return;
   g_autofree char *refusal = orr_footprint_refuse_host(cluster, bytes / nodes, "tier: host");
   if (refusal) orr_diags_error(diags, place, "%s", refusal);
+}
+
+static void check_tier(const OrrRecommendation *params, const OrrCluster *cluster, OrrPlace place,
+                       OrrDiags *diags) {
+  if (params->tier == ORR_TABLES_IN_HBM && params->cached > 0)
+    orr_diags_error(diags, place, "cached is for tier: host and tier: ssd");
+  if (params->tier != ORR_TABLES_ON_DRIVES && params->host_cached > 0)
+    orr_diags_error(diags, place, "host-cached is for tier: ssd");
+  if (params->tier != ORR_TABLES_IN_HBM && cluster->device.host_link_bytes_per_s <= 0)
+    orr_diags_error(diags, place, "tier: %s needs the device's host-link",
+                    tier_words[params->tier]);
+  check_host(params, cluster, place, diags);
 }
 
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
@@ -95,11 +137,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
         "sharding: column needs a number of GPUs that divides the width %" G_GINT64_FORMAT
         ": the cluster has %" G_GINT64_FORMAT,
         params->recommender.width, gpus);
-  if (params->tier == 0 && params->cached > 0)
-    orr_diags_error(diags, place, "cached is for tier: host");
-  if (params->tier == 1 && cluster->device.host_link_bytes_per_s <= 0)
-    orr_diags_error(diags, place, "tier: host needs the device's host-link");
-  check_host(params, cluster, place, diags);
+  check_tier(params, cluster, place, diags);
 }
 
 typedef struct {
@@ -126,6 +164,18 @@ static void put_operators(Making *making, GArray *operators) {
   g_array_set_size(operators, 0);
 }
 
+/* Pages of rows that drives read, or write, for the GPUs of a node. */
+static double drives_s(const Making *making, gboolean writes) {
+  const OrrRecommendation *params = making->params;
+  const OrrTableDrives *drives = &params->drives;
+  const double gpus = fmin((double)making->world->cluster->node.gpus, making->gpus);
+  const double pages = gpus * making->tables.unique * making->tables.share * (1 - params->cached) *
+                       (1 - params->host_cached);
+  if (params->tier != ORR_TABLES_ON_DRIVES) return 0;
+  return fmax(pages / (writes ? drives->writes_per_s : drives->reads_per_s),
+              pages * drives->page_bytes / drives->bytes_per_s);
+}
+
 /* Rows of a tier below HBM cross the GPU's host link; @accesses: reads and writes of each. */
 static void put_rows(Making *making, const char *name, double rows, double accesses) {
   const OrrRecommendation *params = making->params;
@@ -134,11 +184,12 @@ static void put_rows(Making *making, const char *name, double rows, double acces
                           ? cluster->node.host_link_bytes_per_s
                           : cluster->device.host_link_bytes_per_s;
   const double bytes = rows * accesses * making->width * bytes_of(params->stored);
-  const double far = params->tier == 1 ? 1 - params->cached : 0;
+  const double far = params->tier == ORR_TABLES_IN_HBM ? 0 : 1 - params->cached;
   put_memory(making, name, ORR_PASS_FORWARD, bytes * (1 - far));
   if (far > 0)
     orr_batch_step_seconds(making->step, ORR_TIME_OFFLOAD,
-                           bytes * far / (link * cluster->node.host_link_efficiency));
+                           fmax(bytes * far / (link * cluster->node.host_link_efficiency),
+                                drives_s(making, accesses > 1)));
 }
 
 static void put_lookup(Making *making) {
@@ -251,8 +302,8 @@ static double vector_cost(const OrrRecommendation *params, const OrrCluster *clu
 }
 
 static double model_bytes(const Making *making) {
-  const double tables =
-      (making->params->tier == 1 ? 0 : making->tables.bytes) + making->tables.own_bytes;
+  const double tables = (making->params->tier == ORR_TABLES_IN_HBM ? making->tables.bytes : 0) +
+                        making->tables.own_bytes;
   const double dense = orr_recommender_dense_parameters(&making->params->recommender);
   const double state = trains(making->params) ? 2 : 1; /* AdaGrad's sums are as large as the rows */
   return state * tables + dense * (trains(making->params) ? 12 : 2);
@@ -281,6 +332,27 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
                             orr_recommender_table_parameters(&params->recommender);
   making.step->model_bytes = model_bytes(&making);
   return orr_batch_step_compile(making.step, &params->nccl, error);
+}
+
+double orr_recommendation_alone(const OrrRecommendation *params, const OrrWorld *world,
+                                gint64 items, OrrJoules *ret_joules) {
+  OrrRecommendation one = *params;
+  one.batch = items;
+  Making making = {.params = &one,
+                   .world = world,
+                   .step = orr_batch_step_new(&orr_recommendation_kind, world),
+                   .tables = orr_table_placement(&one, 1, 0),
+                   .gpus = 1,
+                   .batch = (double)items,
+                   .own = (double)items,
+                   .width = (double)one.recommender.width};
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  if (!one.graphs)
+    making.step->dispatch_s = orr_cost_operator_dispatch_s(world->cost, ORR_KERNELS_EAGER);
+  put_forward(&making, operators);
+  const double seconds = orr_batch_step_alone_s(making.step, ret_joules) + one.overhead_s;
+  orr_work_free(&making.step->work);
+  return seconds;
 }
 
 const OrrWorkloadKind orr_recommendation_kind = {

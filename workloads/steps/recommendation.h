@@ -16,6 +16,14 @@ typedef enum {
   ORR_TABLES_COLUMNS, /* every GPU has some elements of each vector */
 } OrrTables;
 
+typedef enum { ORR_TABLES_IN_HBM, ORR_TABLES_IN_HOST, ORR_TABLES_ON_DRIVES } OrrTableTier;
+
+/* The drives of a node, which its GPUs share. */
+typedef struct {
+  double capacity_bytes, bytes_per_s;
+  double reads_per_s, writes_per_s, page_bytes; /* of pages, at random */
+} OrrTableDrives;
+
 typedef struct {
   char *stack;
   OrrRecommender recommender;
@@ -25,8 +33,10 @@ typedef struct {
   int precision, stored, exchanged; /* OrrDtype: dense layers; rows; pooled vectors */
   int sharding;                     /* OrrTables */
   double replicate_bytes;           /* smaller tables are on every GPU */
-  int tier;                         /* 0: HBM, 1: host memory */
-  double cached;                    /* tier host: fraction of lookups found in HBM */
+  int tier;                         /* OrrTableTier */
+  double cached;                    /* below HBM: fraction of lookups found in HBM */
+  double host_cached;               /* tier ssd: of the others, found in host memory */
+  OrrTableDrives drives;            /* tier ssd */
   gboolean graphs;
   double overhead_s; /* of a step, outside its graph */
   OrrNccl nccl;
@@ -50,3 +60,8 @@ double orr_table_placement_shared_bytes(const OrrRecommendation *params);
 /* @vector_cost: what sending a vector takes, in lookups. */
 OrrTablePlacement orr_table_placement(const OrrRecommendation *params, gint64 n,
                                       double vector_cost);
+
+/* Answers to @items of a batch on one GPU that holds all tables, without a replay: seconds, and the
+ * joules of the kernels in *ret_joules. */
+double orr_recommendation_alone(const OrrRecommendation *params, const OrrWorld *world,
+                                gint64 items, OrrJoules *ret_joules);

@@ -8,7 +8,7 @@
 #include "sim/run/answer/answer_private.h"
 
 typedef struct {
-  GArray *e2e; /* of double, of tasks that are done */
+  GArray *e2e, *first; /* of double, of tasks that are done */
   double n, all_s, first_s, turns, input, cached, output;
 } Sums;
 
@@ -24,7 +24,10 @@ static void count(OrrServingTaskResult *result, const OrrServingTaskRow *row, Su
              {"rejected", &result->rejected}};
   for (guint i = 0; i < G_N_ELEMENTS(all); i++)
     *all[i].n += g_str_equal(row->outcome, all[i].outcome);
-  if (g_str_equal(row->outcome, "done")) g_array_append_val(sums->e2e, row->e2e_s);
+  if (g_str_equal(row->outcome, "done")) {
+    g_array_append_val(sums->e2e, row->e2e_s);
+    if (!isnan(row->first_s)) g_array_append_val(sums->first, row->first_s);
+  }
   sums->n++;
   sums->all_s += row->e2e_s;
   sums->first_s = fmin(sums->first_s, row->arrival_s);
@@ -42,12 +45,15 @@ static double cpu_seconds(const OrrServingWork *work) {
 }
 
 static void add_result(const OrrServingWork *work, double gpus, double per_s, OrrOutcome *outcome) {
-  Sums sums = {.e2e = g_array_new(FALSE, FALSE, sizeof(double)), .first_s = G_MAXDOUBLE};
+  Sums sums = {.e2e = g_array_new(FALSE, FALSE, sizeof(double)),
+               .first = g_array_new(FALSE, FALSE, sizeof(double)),
+               .first_s = G_MAXDOUBLE};
   OrrServingTaskResult result = {.tasks = work->tasks->len};
   for (guint i = 0; i < work->tasks->len; i++)
     count(&result, &g_array_index(work->tasks, OrrServingTaskRow, i), &sums);
   const double for_s = fmax(work->end_s - sums.first_s, 1e-12), done = (double)result.done;
   result.e2e = orr_latencies_of(sums.e2e);
+  result.first = orr_latencies_of(sums.first);
   result.tasks_per_hour = done / for_s * 3600;
   result.in_flight_mean = sums.all_s / for_s;
   result.turns_mean = sums.turns / sums.n;
@@ -59,6 +65,10 @@ static void add_result(const OrrServingWork *work, double gpus, double per_s, Or
   result.gpu_seconds_mean = done > 0 ? gpus * for_s / done : NAN;
   result.cost_per_task = done > 0 ? per_s * for_s / done : NAN;
   g_array_unref(sums.e2e);
+  g_array_unref(sums.first);
+  outcome->result.serving.task_p50_s = result.e2e.p50;
+  outcome->result.serving.task_p99_s = result.e2e.p99;
+  outcome->result.serving.tasks_within = done / sums.n;
   g_array_append_val(outcome->serving_task_results, result);
 }
 
@@ -81,6 +91,8 @@ static void add_samples(const OrrServingWork *work, OrrOutcome *outcome) {
 
 void orr_serving_task_rows(const OrrServingWork *work, double gpus, double per_s,
                            OrrOutcome *outcome) {
+  OrrServingResult *result = &outcome->result.serving;
+  result->task_p50_s = result->task_p99_s = result->tasks_within = NAN;
   if (work->tasks->len == 0) return;
   add_result(work, gpus, per_s, outcome);
   add_samples(work, outcome);

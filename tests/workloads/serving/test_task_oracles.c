@@ -245,6 +245,38 @@ static void test_generators_refused(void) {
                   "pools take no stack");
 }
 
+/* --- recommenders --- */
+
+#define RANK(load_, requests_, more_)                                                              \
+  "workload.load=" load_ ";workload.requests=" #requests_                                          \
+  ";workload.tasks={steps: [{name: rank, answers: true, do: {kind: rank, pool: r, items: "         \
+  "{tokens: "                                                                                      \
+  "1000}}}], pools: [{name: r, of: {kind: recommender" more_ ", make: {recommender: "              \
+  "dlrm-criteo-kaggle, mode: inference, batch: 2000}}}]}"
+
+static double ranked_s(int items) {
+  g_autofree char *text = g_strdup_printf(
+      "name: t\ncluster: {base: dgx-h100-superpod, nodes: 0, gpus: 1}\nworkload: {kind: "
+      "recommendation, stack: none, recommender: dlrm-criteo-kaggle, mode: inference, batch: %d}\n",
+      items);
+  g_autoptr(OrrOutcome) outcome = ideal_outcome_of(text, "", FALSE);
+  return outcome->result.step.step_s;
+}
+
+/* A query alone takes as long as a step of workload recommendation over its items; of four that
+ * come together, a pool whose passes take 2,000 items ranks two at once. */
+static void test_recommenders(void) {
+  const double one_s = ranked_s(1000), two_s = ranked_s(2000);
+  const OrrServingTaskPoolRow alone = searched(RANK("{kind: constant, rate: 1}", 2, ""));
+  g_assert_cmpfloat_with_epsilon(alone.service_mean_s / one_s, 1, 1e-6);
+  const OrrServingTaskPoolRow pairs = searched(RANK("{kind: closed-loop, concurrency: 4}", 4, ""));
+  g_assert_cmpfloat_with_epsilon(pairs.service_mean_s / (two_s / 2), 1, 1e-6);
+  g_assert_cmpfloat_with_epsilon(pairs.wait_mean_s / (two_s / 2), 1, 1e-6);
+  const OrrServingTaskPoolRow later =
+      searched(RANK("{kind: constant, rate: 1}", 2, ", overhead: 5 ms"));
+  g_assert_cmpfloat_with_epsilon(later.service_mean_s - alone.service_mean_s, 5e-3, 1e-9);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/task-oracles/jackson", test_jackson);
@@ -255,6 +287,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/task-oracles/generators", test_generators);
   g_test_add_func("/task-oracles/patience", test_patience);
   g_test_add_func("/task-oracles/md1", test_md1);
+  g_test_add_func("/task-oracles/recommenders", test_recommenders);
   g_test_add_func("/task-oracles/generators-refused", test_generators_refused);
   return g_test_run();
 }

@@ -5,11 +5,13 @@
 
 #include "workloads/serving/tasks/pools/task_pool.h"
 
-static const OrrFieldTable step_table =
-    ORR_FIELDS("task-step", "A step of a task.", OrrTaskStep,
-               ORR_FIELD_TEXT(OrrTaskStep, "name", name, NULL, "What results call it."),
-               ORR_FIELD_CHOICE(OrrTaskStep, "do", does, &orr_task_step_registry, NULL,
-                                "What the step does."));
+static const OrrFieldTable step_table = ORR_FIELDS(
+    "task-step", "A step of a task.", OrrTaskStep,
+    ORR_FIELD_TEXT(OrrTaskStep, "name", name, NULL, "What results call it."),
+    ORR_FIELD_CHOICE(OrrTaskStep, "do", does, &orr_task_step_registry, NULL, "What the step does."),
+    ORR_FIELD_BOOL(OrrTaskStep, "answers", answers, "false",
+                   "Whether its client has a part of the answer at its end: the first "
+                   "such end of a task is its first answer."));
 
 static const OrrFieldTable program_table = ORR_FIELDS(
     "task-program", "Steps that others repeat or fork.", OrrTaskProgram,

@@ -28,7 +28,8 @@ typedef struct {
 
 typedef struct {
   char *name;
-  OrrChoice does; /* of orr_task_step_registry */
+  OrrChoice does;   /* of orr_task_step_registry */
+  gboolean answers; /* its end is when the client gets the first of the answer */
 } OrrTaskStep;
 
 typedef struct {

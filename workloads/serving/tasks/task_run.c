@@ -130,6 +130,8 @@ static void note_step(OrrTaskBranch *branch) {
   if (!branch->step) return;
   row->seconds = now(run) - run->run->start_s - row->begin_s;
   g_array_append_val(run->run->work->task_steps, *row);
+  if (branch->step->answers && isnan(branch->task->row.first_s))
+    branch->task->row.first_s = now(run) - branch->task->arrival.arrival_s;
   branch->step = NULL;
   run->reports.moved(run->reports.user);
 }
@@ -407,6 +409,7 @@ void orr_task_run_arrive(OrrTaskRun *run, const OrrRequest *arrival) {
   *task = (Task){.run = run, .arrival = *arrival};
   task->arrival.arrival_s = now(run);
   task->row = (OrrServingTaskRow){.task = run->all->len,
+                                  .first_s = NAN,
                                   .arrival_s = now(run) - run->run->start_s,
                                   .outcome = (char *)outcome_words[RUNNING]};
   g_ptr_array_add(run->all, task);

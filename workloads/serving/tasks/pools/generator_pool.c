@@ -1,14 +1,11 @@
 /*
  * generator_pool.c - pictures, clips, sounds, vectors: replicas of a generator, of one GPU each,
- * that work on batches.
+ * that work on batches (task_batches.c).
  *
- * Replicas share a queue. A free replica takes the jobs that wait, in their order, while their
- * outputs stay within `batch` (and always one); a job above it runs in as many equal passes as it
- * needs. With `wait` a replica leaves a batch that is not full until its first job has waited so
- * long, since a pass of several takes less than several passes:
+ * A batch has up to `batch` outputs; a job above it runs in as many equal passes as it needs. A
+ * pass of b outputs takes what workload `diffusion` takes for them (diffusion.h):
  *
- *   jobs    1  2     3 4 5            pass of b:  text(b) + steps step(b) + decoder(b) + output(b)
- *   replica |---1,2----|---3,4,5---|              as workload `diffusion` has them (diffusion.h)
+ *   text(b) + steps step(b) + decoder(b) + output(b)
  *
  * `stages` gives a pool one part of them, so that text encoders, backbone and decoder can have
  * pools of their own, which a task visits in turn. Encoders (BERT, ViT, Whisper's) are generators
@@ -55,21 +52,12 @@ typedef struct {
   OrrJoules joules;
 } Pass;
 
-typedef struct Pool Pool;
-
 typedef struct {
-  Pool *pool;
-  GPtrArray *batch; /* OrrTaskJob*; empty: idle */
-} Replica;
-
-struct Pool {
   const Params *params;
   OrrTaskPoolHost host;
-  GQueue waiting; /* OrrTaskJob* */
-  Replica *all;
+  OrrTaskBatches *room;
   GHashTable *passes; /* outputs -> Pass */
-  gboolean is_called;
-};
+} Pool;
 
 static gboolean runs(const Params *params, OrrDiffusionStageKind stage) {
   static const Stages own[ORR_N_STAGES] = {
@@ -103,25 +91,6 @@ static void check(const void *data, const OrrCluster *cluster, OrrPlace place, O
                     cluster->device.memory_bytes / 0x1p30);
 }
 
-static void close_pool(gpointer state) {
-  Pool *pool = state;
-  for (gint64 i = 0; i < pool->params->replicas; i++) g_ptr_array_unref(pool->all[i].batch);
-  g_hash_table_unref(pool->passes);
-  g_queue_clear(&pool->waiting);
-  ORR_FREE(pool->all, pool);
-}
-
-static gpointer open_pool(const void *data, const OrrTaskPoolHost *host, GError **error) {
-  const Params *params = data;
-  Pool *pool = g_new0(Pool, 1);
-  (void)error;
-  *pool = (Pool){.params = params, .host = *host};
-  pool->passes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
-  pool->all = g_new0(Replica, params->replicas);
-  for (gint64 i = 0; i < params->replicas; i++) pool->all[i] = (Replica){pool, g_ptr_array_new()};
-  return pool;
-}
-
 static Pass pass_of(const Pool *pool, gint64 outputs) {
   const Params *params = pool->params;
   OrrDiffusion make = params->make;
@@ -146,81 +115,39 @@ static const Pass *pass_for(Pool *pool, gint64 outputs) {
   return pass;
 }
 
-static void call(Pool *pool);
-
-static void pass_ends(void *user) {
-  Replica *replica = user;
-  Pool *pool = replica->pool;
-  OrrTaskPoolBooks *books = pool->host.books;
-  g_autoptr(GPtrArray) done = g_ptr_array_copy(replica->batch, NULL, NULL);
-  g_ptr_array_set_size(replica->batch, 0);
-  books->busy_s += ((const OrrTaskJob *)done->pdata[0])->work_s;
-  ORR_EACH_POINTER(OrrTaskJob, job, done) {
-    books->jobs++;
-    books->waited_s += job->begin_s - job->asked_s;
-    pool->host.done(pool->host.user, job);
-  }
-  call(pool);
-}
-
-static void begin(Replica *replica) {
-  Pool *pool = replica->pool;
-  const double most = (double)pool->params->batch;
-  double outputs = 0;
-  for (OrrTaskJob *job; (job = g_queue_peek_head(&pool->waiting));) {
-    if (replica->batch->len > 0 && outputs + job->sequences > most) break;
-    outputs += job->sequences;
-    g_ptr_array_add(replica->batch, g_queue_pop_head(&pool->waiting));
-  }
-  const double passes = ceil(outputs / most);
-  const Pass *pass = pass_for(pool, (gint64)ceil(outputs / passes));
-  orr_joules_add(&pool->host.books->joules, pass->joules, passes);
-  ORR_EACH_POINTER(OrrTaskJob, job, replica->batch) {
-    job->begin_s = orr_engine_now(pool->host.engine);
-    job->work_s = passes * pass->seconds;
-  }
-  orr_engine_after(pool->host.engine, passes * pass->seconds, pass_ends, replica);
-}
-
-/* Seconds until the jobs that wait are to begin: 0 where they fill a pass. */
-static double patience(Pool *pool) {
-  const OrrTaskJob *first = g_queue_peek_head(&pool->waiting);
-  double outputs = 0;
-  for (const GList *one = pool->waiting.head; one; one = one->next) {
-    outputs += ((const OrrTaskJob *)one->data)->sequences;
-    if (outputs >= (double)pool->params->batch) return 0;
-  }
-  const double left_s = first->asked_s + pool->params->wait_s - orr_engine_now(pool->host.engine);
-  return left_s > 1e-9 ? left_s : 0; /* a clock of hours still moves by it */
-}
-
-static void look(void *user) {
+/* A batch runs in as many equal passes as it needs. */
+static double serve(void *user, double outputs, double tokens) {
   Pool *pool = user;
-  pool->is_called = FALSE;
-  for (gint64 i = 0; i < pool->params->replicas && pool->waiting.length > 0; i++) {
-    if (pool->all[i].batch->len > 0) continue;
-    const double wait_s = patience(pool);
-    if (wait_s > 0) {
-      orr_engine_after(pool->host.engine, wait_s, look, pool);
-      break;
-    }
-    begin(&pool->all[i]);
-  }
-  pool->host.books->most_waiting =
-      MAX(pool->host.books->most_waiting, (gint64)pool->waiting.length);
+  const double passes = ceil(outputs / (double)pool->params->batch);
+  const Pass *pass = pass_for(pool, (gint64)ceil(outputs / passes));
+  (void)tokens;
+  orr_joules_add(&pool->host.books->joules, pass->joules, passes);
+  return passes * pass->seconds;
 }
 
-/* When all jobs of this date are there. */
-static void call(Pool *pool) {
-  if (pool->is_called) return;
-  pool->is_called = TRUE;
-  orr_engine_after(pool->host.engine, 0, look, pool);
+static void close_pool(gpointer state) {
+  Pool *pool = state;
+  orr_task_batches_free(pool->room);
+  g_hash_table_unref(pool->passes);
+  g_free(pool);
+}
+
+static gpointer open_pool(const void *data, const OrrTaskPoolHost *host, GError **error) {
+  const Params *params = data;
+  Pool *pool = g_new0(Pool, 1);
+  (void)error;
+  *pool = (Pool){.params = params, .host = *host};
+  pool->passes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+  pool->room = orr_task_batches_new(host, &(OrrTaskBatchesParams){.replicas = params->replicas,
+                                                                  .most = (double)params->batch,
+                                                                  .wait_s = params->wait_s,
+                                                                  .serve = serve,
+                                                                  .user = pool});
+  return pool;
 }
 
 static void add(gpointer state, OrrTaskJob *job) {
-  Pool *pool = state;
-  g_queue_push_tail(&pool->waiting, job);
-  call(pool);
+  orr_task_batches_add(((Pool *)state)->room, job);
 }
 
 static gint64 replicas(const void *params) { return ((const Params *)params)->replicas; }

@@ -2,12 +2,11 @@
  * reading_model.c - a model that reads and does not write: embeddings and rerankers, on GPUs of
  * their own.
  *
- * Replicas of one GPU share a queue. A free replica takes jobs in their order while all their
- * tokens stay within `batch` (and always one); a batch above it runs in as many equal passes as it
- * needs. A pass costs what a prefill of these sequences costs a serving engine (serving_cost.h):
- * the same operators, kernel by kernel, so small batches take the host's launches. Models of
- * documents are decoders, so attention is causal, as in Qwen3-Embedding and Qwen3-Reranker; an
- * encoder's attends to all tokens, twice the products of attention.
+ * Replicas of one GPU work on batches of up to `batch` tokens (task_batches.c); a job above it runs
+ * in as many equal passes as it needs. A pass costs what a prefill of these sequences costs a
+ * serving engine (serving_cost.h): the same operators, kernel by kernel, so small batches take the
+ * host's launches. Models of documents are decoders, so attention is causal, as in Qwen3-Embedding
+ * and Qwen3-Reranker; an encoder's attends to all tokens, twice the products of attention.
  *
  *   pools: [{name: embedder, of: {kind: model, model: qwen3-0.6b, replicas: 1}},
  *           {name: reranker, of: {kind: model, model: qwen3-0.6b, scores: true}}]
@@ -44,23 +43,14 @@ static const OrrFieldTable table = ORR_FIELDS(
                    "Host time of a pass: tokenization, the request, the answer.",
                    .flags = ORR_FIELD_UNSIGNED));
 
-typedef struct Readers Readers;
-
 typedef struct {
-  Readers *readers;
-  GPtrArray *batch; /* OrrTaskJob*; empty: idle */
-} Reader;
-
-struct Readers {
   const Params *params;
   OrrTaskPoolHost host;
   OrrModel model; /* settled; points into the document's */
   OrrWorld world; /* with the model */
   OrrServingCost *cost;
-  GQueue waiting; /* OrrTaskJob* */
-  Reader *all;
-  gboolean is_called;
-};
+  OrrTaskBatches *room;
+} Readers;
 
 static OrrInferenceShard shard_of(const Params *p) {
   return (OrrInferenceShard){.tp = 1,
@@ -87,36 +77,6 @@ static void check(const void *params, const OrrCluster *cluster, OrrPlace place,
                     bytes / 0x1p30, cluster->device.memory_bytes / 0x1p30);
 }
 
-static void close_pool(gpointer state) {
-  Readers *readers = state;
-  for (gint64 i = 0; i < readers->params->replicas; i++) g_ptr_array_unref(readers->all[i].batch);
-  orr_serving_cost_free(readers->cost);
-  g_queue_clear(&readers->waiting);
-  ORR_FREE(readers->all, readers);
-}
-
-static gpointer open_pool(const void *params, const OrrTaskPoolHost *host, GError **error) {
-  const Params *p = params;
-  g_autoptr(OrrDiags) diags = orr_diags_new(); /* check() has reported them */
-  Readers *readers = g_new0(Readers, 1);
-  *readers = (Readers){.params = p, .host = *host, .model = p->model, .world = *host->world};
-  orr_model_settle(&readers->model, (OrrPlace){0}, diags);
-  readers->world.model = &readers->model;
-  readers->all = g_new0(Reader, p->replicas);
-  for (gint64 i = 0; i < p->replicas; i++) readers->all[i] = (Reader){readers, g_ptr_array_new()};
-  const OrrServingCostParams cost = {.world = &readers->world,
-                                     .shard = shard_of(p),
-                                     .pp = 1,
-                                     .first_gpu = host->first_gpu,
-                                     .nccl = *host->nccl,
-                                     .all_reduce = "auto",
-                                     .all_to_all = "auto",
-                                     .is_eager = TRUE};
-  if ((readers->cost = orr_serving_cost_new(&cost, error))) return readers;
-  close_pool(readers);
-  return NULL;
-}
-
 /* One of @passes equal passes over @sequences of @tokens tokens in all. */
 static OrrStepTime pass_time(const Readers *readers, double sequences, double tokens,
                              double passes) {
@@ -131,64 +91,49 @@ static OrrStepTime pass_time(const Readers *readers, double sequences, double to
   return orr_serving_cost_step(readers->cost, &shape);
 }
 
-static void call(Readers *readers);
-
-static void pass_ends(void *user) {
-  Reader *reader = user;
-  Readers *readers = reader->readers;
-  OrrTaskPoolBooks *books = readers->host.books;
-  g_autoptr(GPtrArray) done = g_ptr_array_copy(reader->batch, NULL, NULL);
-  g_ptr_array_set_size(reader->batch, 0);
-  books->busy_s += ((const OrrTaskJob *)done->pdata[0])->work_s;
-  ORR_EACH_POINTER(OrrTaskJob, job, done) {
-    books->jobs++;
-    books->waited_s += job->begin_s - job->asked_s;
-    readers->host.done(readers->host.user, job);
-  }
-  call(readers);
-}
-
-static void begin(Reader *reader) {
-  Readers *readers = reader->readers;
+static double serve(void *user, double sequences, double tokens) {
+  Readers *readers = user;
   const Params *p = readers->params;
-  double tokens = 0, sequences = 0;
-  for (OrrTaskJob *job; (job = g_queue_peek_head(&readers->waiting));) {
-    if (reader->batch->len > 0 && tokens + job->tokens > (double)p->batch) break;
-    tokens += job->tokens;
-    sequences += job->sequences;
-    g_ptr_array_add(reader->batch, g_queue_pop_head(&readers->waiting));
-  }
   const double passes = MIN(ceil(tokens / (double)p->batch), sequences);
   const OrrStepTime time = pass_time(readers, sequences, tokens, passes);
-  const double work_s = passes * (time.gpu_s + p->overhead_s);
   orr_joules_add(&readers->host.books->joules, time.joules, passes);
-  ORR_EACH_POINTER(OrrTaskJob, job, reader->batch) {
-    job->begin_s = orr_engine_now(readers->host.engine);
-    job->work_s = work_s;
-  }
-  orr_engine_after(readers->host.engine, work_s, pass_ends, reader);
+  return passes * (time.gpu_s + p->overhead_s);
 }
 
-static void called(void *user) {
-  Readers *readers = user;
-  readers->is_called = FALSE;
-  for (gint64 i = 0; i < readers->params->replicas && readers->waiting.length > 0; i++)
-    if (readers->all[i].batch->len == 0) begin(&readers->all[i]);
-  readers->host.books->most_waiting =
-      MAX(readers->host.books->most_waiting, (gint64)readers->waiting.length);
+static void close_pool(gpointer state) {
+  Readers *readers = state;
+  orr_task_batches_free(readers->room);
+  orr_serving_cost_free(readers->cost);
+  g_free(readers);
 }
 
-/* When all jobs of this date are there. */
-static void call(Readers *readers) {
-  if (readers->is_called) return;
-  readers->is_called = TRUE;
-  orr_engine_after(readers->host.engine, 0, called, readers);
+static gpointer open_pool(const void *params, const OrrTaskPoolHost *host, GError **error) {
+  const Params *p = params;
+  g_autoptr(OrrDiags) diags = orr_diags_new(); /* check() has reported them */
+  Readers *readers = g_new0(Readers, 1);
+  *readers = (Readers){.params = p, .host = *host, .model = p->model, .world = *host->world};
+  orr_model_settle(&readers->model, (OrrPlace){0}, diags);
+  readers->world.model = &readers->model;
+  readers->room = orr_task_batches_new(host, &(OrrTaskBatchesParams){.replicas = p->replicas,
+                                                                     .most = (double)p->batch,
+                                                                     .by_tokens = TRUE,
+                                                                     .serve = serve,
+                                                                     .user = readers});
+  const OrrServingCostParams cost = {.world = &readers->world,
+                                     .shard = shard_of(p),
+                                     .pp = 1,
+                                     .first_gpu = host->first_gpu,
+                                     .nccl = *host->nccl,
+                                     .all_reduce = "auto",
+                                     .all_to_all = "auto",
+                                     .is_eager = TRUE};
+  if ((readers->cost = orr_serving_cost_new(&cost, error))) return readers;
+  close_pool(readers);
+  return NULL;
 }
 
 static void add(gpointer state, OrrTaskJob *job) {
-  Readers *readers = state;
-  g_queue_push_tail(&readers->waiting, job);
-  call(readers);
+  orr_task_batches_add(((Readers *)state)->room, job);
 }
 
 static gint64 replicas(const void *params) { return ((const Params *)params)->replicas; }

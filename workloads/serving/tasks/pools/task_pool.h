@@ -63,3 +63,22 @@ typedef struct OrrTaskServers OrrTaskServers;
 OrrTaskServers *orr_task_servers_new(const OrrTaskPoolHost *host, gint64 servers); /* 0: no limit */
 void orr_task_servers_add(OrrTaskServers *servers, OrrTaskJob *job, double service_s);
 void orr_task_servers_free(gpointer servers);
+
+/* --- replicas that serve jobs in batches: for models and generators --- */
+
+typedef struct {
+  gint64 replicas;
+  double most;        /* size of a batch; a larger job is served alone */
+  gboolean by_tokens; /* a job's size: its tokens; FALSE: its sequences */
+  double wait_s;      /* how long the first job of a batch that is not full waits for others */
+  /* Seconds of a replica for a batch, of @sequences and @tokens in all; adds its joules to the
+   * books. */
+  double (*serve)(void *user, double sequences, double tokens);
+  void *user;
+} OrrTaskBatchesParams;
+
+typedef struct OrrTaskBatches OrrTaskBatches;
+OrrTaskBatches *orr_task_batches_new(const OrrTaskPoolHost *host,
+                                     const OrrTaskBatchesParams *params);
+void orr_task_batches_add(OrrTaskBatches *room, OrrTaskJob *job);
+void orr_task_batches_free(OrrTaskBatches *room); /* NULL is fine */
