@@ -106,6 +106,7 @@ typedef struct {
 /* Documents packed into sequences (cost/training_packing.c). */
 typedef struct {
   OrrLengths documents;
+  OrrLengths images; /* of a document; a mean of 0: every sequence has as many */
   gboolean cut;
   OrrChoice balance; /* orr_balance_registry */
 } OrrPacking;

@@ -164,10 +164,47 @@ static void test_refusals(void) {
   assert_refused("workload.packing.documents.tokens=1000;fidelity=folded",
                  "gives each of the 8 replicas");
   assert_refused("workload.packing.documents.kind=lognormal", "packing.documents");
+  assert_refused("workload.packing={documents: {tokens: 1000}, images: {tokens: 1}}",
+                 "packing.images needs a model with an encoder");
   assert_refused("workload.packing={documents: {tokens: 1000}, balance: karmarkar-karb}",
                  "did you mean 'karmarkar-karp'");
   assert_refused("workload.packing.documents.tokens=1000;model.window.size=1024",
                  "windows of 1024");
+}
+
+#define TOWER                                                                                      \
+  "model.encoder={layers: 8, hidden: 1024, heads: 16, image: 448, patch: 14, merge: 2, images: "   \
+  "%d}"
+
+static double towered_s(int per_sequence, const char *packing) {
+  g_autofree char *sets =
+      g_strdup_printf(TOWER "%s%s", per_sequence, *packing ? ";workload.packing=" : "", packing);
+  return simulate(sets).result.iteration_time_s;
+}
+
+/* Documents that fill a sequence: with as many images as the encoder has for each sequence nothing
+ * changes; with twice and three times as many its layers take as much again each time, about what
+ * the encoder takes with twice as many. Images are not documents: quarters of a sequence, with an
+ * image each, take as much longer with a tower of four images as whole sequences do. */
+static void test_images(void) {
+  const double two_s = towered_s(2, ""), four_s = towered_s(4, "");
+  const double same_s = towered_s(2, "{documents: {tokens: 8192}, images: {tokens: 2}}"),
+               twice_s = towered_s(2, "{documents: {tokens: 8192}, images: {tokens: 4}}"),
+               thrice_s = towered_s(2, "{documents: {tokens: 8192}, images: {tokens: 6}}");
+  assert_near(same_s, two_s);
+  g_assert_cmpfloat(twice_s, >, two_s);
+  g_assert_cmpfloat_with_epsilon((thrice_s - twice_s) / (twice_s - two_s), 1, 1e-6);
+  g_assert_cmpfloat_with_epsilon((twice_s - two_s) / (four_s - two_s), 1, 0.2);
+  const double whole_s = four_s - simulate("").result.iteration_time_s;
+  const double quarters_s = towered_s(4, "{documents: {tokens: 2048}, images: {tokens: 1}}") -
+                            packed("{documents: {tokens: 2048}}").result.iteration_time_s;
+  g_assert_cmpfloat_with_epsilon(quarters_s / whole_s, 1, 0.02);
+}
+
+/* A document's tokens hold no more images: of 512, two of 256. */
+static void test_images_fit(void) {
+  assert_near(towered_s(2, "{documents: {tokens: 512}, images: {tokens: 9}}"),
+              towered_s(2, "{documents: {tokens: 512}, images: {tokens: 2}}"));
 }
 
 int main(int argc, char **argv) {
@@ -181,5 +218,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-packing/balance", test_balance);
   g_test_add_func("/training-packing/balance-of-equals", test_balance_of_equals);
   g_test_add_func("/training-packing/refusals", test_refusals);
+  g_test_add_func("/training-packing/images", test_images);
+  g_test_add_func("/training-packing/images-fit", test_images_fit);
   return g_test_run();
 }

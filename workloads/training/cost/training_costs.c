@@ -128,7 +128,8 @@ static void append_operators(const RunBuilder *builder, const char *phase, GArra
       continue;
     }
     OrrCost cost = orr_training_operator_cost(job, op);
-    if (op->kind == ORR_OPERATOR_ATTENTION && costs->packed) cost.time_s *= costs->packed->mean;
+    if (op->kind == ORR_OPERATOR_ATTENTION && costs->packed && !builder->run->encodes)
+      cost.time_s *= costs->packed->mean;
     segment->seconds[orr_training_costs_kind(op)] += cost.time_s;
     if (between) builder->run->experts_s += cost.time_s;
     segment->squares += cost.time_s * cost.time_s;
@@ -263,6 +264,9 @@ static void cost_layer(OrrTrainingCosts *costs, const OrrJob *job, guint index) 
   g_autoptr(GArray) input = half_of(backward, FALSE);
   g_autoptr(GArray) weight = half_of(backward, TRUE);
   const char *phase = phase_of(job, spec, "backward");
+  for (int kind = 0; kind < ORR_N_RUNS; kind++)
+    runs[kind].encodes = spec->type == ORR_LAYER_TRANSFORMER &&
+                         (gint64)spec->kind == orr_model_encoder_kind(job->world->model);
   cost_run(&listed, &runs[ORR_RUN_FORWARD], NULL, phase_of(job, spec, "forward"), forward);
   runs[ORR_RUN_FORWARD].syncs = is_synced(job, spec);
   cost_run(&listed, &runs[ORR_RUN_BACKWARD], spec, phase, backward);

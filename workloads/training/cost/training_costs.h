@@ -28,6 +28,7 @@ typedef struct {
   GArray *segments; /* of OrrSegment */
   double host_s;    /* host time for its launches; the run takes at least this long */
   gboolean serial;  /* host and GPU alternate: the run takes the sum of both */
+  gboolean encodes; /* layers of the model's encoder */
   gboolean syncs;   /* in the run the host waits for the GPU: what it launched ahead is used up */
   /* Of a run of routed experts, what lies between their two exchanges: kernels, and launches. */
   double experts_s, experts_host_s;

@@ -20,6 +20,11 @@
  * padding included. A micro-batch's work lists the mean attention time in its kinds of time; the
  * difference from the mean is lateness, which cancels over a step.
  *
+ * Documents may have `images`, drawn from a stream of their own and no more than their tokens hold.
+ * A micro-batch with k images of its own takes k / (encoder.images micro-batch) of the encoder's
+ * time, which is costed for encoder.images in each sequence; the encoder's attention stays inside
+ * an image.
+ *
  * Replicas wait for the one with the longest documents wherever they meet, and stages for the
  * micro-batch with the longest. packing.balance deals a step's sequences to replicas, and each
  * replica's to its micro-batches, by sum L_j^2, which a framework can know
@@ -36,6 +41,9 @@ const OrrFieldTable orr_training_packing_table = ORR_FIELDS(
     ORR_FIELD_SECTION(
         OrrPacking, "documents", documents, &orr_lengths_table, "{}",
         "How long documents are; with a mean of 0 tokens, each sequence is one document."),
+    ORR_FIELD_SECTION(OrrPacking, "images", images, &orr_lengths_table, "{}",
+                      "Images of a document, as lengths are given; with a mean of 0, each sequence "
+                      "has the encoder's `images`."),
     ORR_FIELD_BOOL(
         OrrPacking, "cut", cut, "false",
         "Cut documents where a sequence ends (pre-training); false: keep them whole, and "
@@ -101,29 +109,47 @@ static double seconds_of(const Ladder *ladder, double length) {
 /* --- packing --- */
 
 typedef struct {
-  OrrRandom random;
-  gint64 left; /* tokens of the current document that are not packed yet */
+  OrrRandom random, image_random;
+  gint64 left;   /* tokens of the current document that are not packed yet */
+  gint64 images; /* of the current document, where none of it is packed yet */
 } Source;
 
 /* A step's packed sequences, replica by replica. */
 typedef struct {
   gsize n;
   double *seconds, *pairs; /* by sequence: attention time; sum of its documents' L_j^2 */
+  double *images;
 } Sequences;
+
+static gboolean has_images(const OrrJob *job) {
+  return orr_lengths_mean(&job->params->packing.images) > 0;
+}
+
+/* Of a document of @tokens, whose images are some of them. */
+static gint64 draw_images(const OrrJob *job, Source *source, gint64 tokens) {
+  const double each = fmax(orr_encoder_decoder_tokens(job->world->model), 1);
+  if (!has_images(job)) return 0;
+  return MIN(orr_lengths_draw(&job->params->packing.images, &source->image_random),
+             (gint64)((double)tokens / each));
+}
 
 static void pack(const OrrJob *job, const Ladder *ladder, Source *source, gsize at,
                  Sequences *sequences, OrrPackedLoads *loads) {
   const OrrPacking *packing = &job->params->packing;
   gint64 room = job->shard.sequence;
-  sequences->seconds[at] = sequences->pairs[at] = 0;
+  sequences->seconds[at] = sequences->pairs[at] = sequences->images[at] = 0;
   while (room > 0) {
-    if (source->left == 0)
+    if (source->left == 0) {
       source->left = MAX(1, orr_lengths_draw(&packing->documents, &source->random));
+      source->images = draw_images(job, source, source->left);
+    }
     if (!packing->cut) source->left = MIN(source->left, job->shard.sequence);
     if (!packing->cut && source->left > room) break;
     const gint64 length = MIN(source->left, room);
     sequences->seconds[at] += seconds_of(ladder, (double)length);
     sequences->pairs[at] += (double)length * (double)length;
+    sequences->images[at] += (double)source->images;
+    source->images = 0;
     room -= length;
     source->left -= length;
   }
@@ -153,9 +179,10 @@ static guint32 *deal(const OrrJob *job, const Sequences *sequences, const gsize 
   return groups;
 }
 
-/* Adds up the step's seconds by micro-batch of each replica: @ret_seconds[replica * m +
+/* Adds up the step's seconds and images by micro-batch of each replica: @ret_seconds[replica * m +
  * micro-batch]. */
-static void deal_step(const OrrJob *job, const Sequences *sequences, double *ret_seconds) {
+static void deal_step(const OrrJob *job, const Sequences *sequences, double *ret_seconds,
+                      double *ret_images) {
   const gint64 m = job->shape.micro_batches;
   const gsize each = sequences->n / (gsize)job->dp;
   g_autofree gsize *all = g_new(gsize, sequences->n);
@@ -164,8 +191,10 @@ static void deal_step(const OrrJob *job, const Sequences *sequences, double *ret
   for (gint64 replica = 0; replica < job->dp; replica++) {
     g_autofree gsize *own = members(all, replicas, sequences->n, (guint32)replica, each);
     g_autofree guint32 *micro_batches = deal(job, sequences, own, each, m);
-    for (gsize i = 0; i < each; i++)
+    for (gsize i = 0; i < each; i++) {
       ret_seconds[replica * m + micro_batches[i]] += sequences->seconds[own[i]];
+      ret_images[replica * m + micro_batches[i]] += sequences->images[own[i]];
+    }
   }
 }
 
@@ -173,7 +202,9 @@ static Source *sources_new(const OrrJob *job) {
   Source *sources = g_new0(Source, job->dp);
   for (gint64 replica = 0; replica < job->dp; replica++) {
     g_autofree char *name = g_strdup_printf("packing-replica-%d", (int)replica);
+    g_autofree char *images = g_strconcat(name, "-images", NULL);
     sources[replica].random = orr_random_stream(job->world->seed, name);
+    sources[replica].image_random = orr_random_stream(job->world->seed, images);
   }
   return sources;
 }
@@ -181,13 +212,15 @@ static Source *sources_new(const OrrJob *job) {
 static void pack_steps(const OrrJob *job, const Ladder *ladder, OrrPackedLoads *loads) {
   const gint64 m = job->shape.micro_batches, each = m * job->shard.micro_batch;
   const gsize n = (gsize)(each * job->dp);
-  g_autofree double *seconds = g_new(double, n), *pairs = g_new(double, n);
+  g_autofree double *seconds = g_new(double, n), *pairs = g_new(double, n),
+                    *images = g_new(double, n);
   g_autofree Source *sources = sources_new(job);
-  Sequences sequences = {n, seconds, pairs};
+  Sequences sequences = {n, seconds, pairs, images};
   for (gint64 step = 0; step < job->params->steps; step++) {
     for (gsize i = 0; i < n; i++)
       pack(job, ladder, &sources[i / (gsize)each], i, &sequences, loads);
-    deal_step(job, &sequences, &loads->ratio[step * job->dp * m]);
+    deal_step(job, &sequences, &loads->ratio[step * job->dp * m],
+              &loads->images[step * job->dp * m]);
   }
 }
 
@@ -200,26 +233,41 @@ OrrPackedLoads *orr_packed_loads_new(const OrrJob *job) {
   const gint64 n = job->params->steps * job->dp * job->shape.micro_batches;
   fill_ladder(job, &like, &ladder);
   loads->ratio = g_new0(double, n);
+  loads->images = g_new0(double, n);
   pack_steps(job, &ladder, loads);
   double sum = 0;
   for (gint64 i = 0; i < n; i++) sum += loads->ratio[i];
   const double sequences = (double)(n * job->shard.micro_batch), s = (double)job->shard.sequence;
   for (gint64 i = 0; i < n; i++) loads->ratio[i] /= sum / (double)n;
+  for (gint64 i = 0; i < n; i++)
+    loads->images[i] /=
+        fmax((double)(job->world->model->encoder.images * job->shard.micro_batch), 1);
+  if (!has_images(job)) g_clear_pointer(&loads->images, g_free);
   loads->mean = sum / sequences / seconds_of(&ladder, s);
   loads->pairs /= sequences * s * s;
   loads->padding /= sequences * s;
   return loads;
 }
 
+static gint64 place_of(const OrrJob *job, const OrrPackedWork *work) {
+  return (work->step * job->dp + work->replica) * job->shape.micro_batches + work->micro_batch;
+}
+
 double orr_packed_loads_late_s(const OrrPackedLoads *loads, const OrrJob *job,
                                const OrrPackedWork *work) {
   if (!loads || work->micro_batch < 0) return 0;
-  const gint64 at = (work->step * job->dp + work->replica) * job->shape.micro_batches;
-  return work->attention_s * (loads->ratio[at + work->micro_batch] - 1);
+  return work->attention_s * (loads->ratio[place_of(job, work)] - 1);
+}
+
+double orr_packed_loads_encoder_late_s(const OrrPackedLoads *loads, const OrrJob *job,
+                                       const OrrPackedWork *work, double encoder_s) {
+  if (!loads || work->micro_batch < 0) return 0;
+  const double images = loads->images ? loads->images[place_of(job, work)] : 1;
+  return encoder_s * (images - 1) - orr_packed_loads_late_s(loads, job, work);
 }
 
 void orr_packed_loads_free(OrrPackedLoads *loads) {
-  if (loads) g_free(loads->ratio);
+  if (loads) ORR_FREE(loads->ratio, loads->images);
   g_free(loads);
 }
 
@@ -230,6 +278,12 @@ void orr_training_packing_check(const OrrTraining *params, const OrrModel *model
   const OrrLengths *documents = &params->packing.documents;
   if (documents->kind != 0 || documents->tokens > 0) /* the document gives lengths */
     orr_lengths_check(documents, "packing.documents", place, diags);
+  if (orr_lengths_mean(&params->packing.images) > 0) {
+    orr_lengths_check(&params->packing.images, "packing.images", place, diags);
+    if (model->encoder.layers == 0 || !orr_training_packing_is_on(&params->packing))
+      orr_diags_error(diags, place,
+                      "packing.images needs a model with an encoder, and packing.documents");
+  }
   if (!orr_training_packing_is_on(&params->packing)) return;
   if (params->attention == ORR_ATTENTION_UNFUSED)
     orr_diags_error(

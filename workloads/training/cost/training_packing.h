@@ -11,9 +11,11 @@ void orr_training_packing_check(const OrrTraining *params, const OrrModel *model
                                 OrrDiags *diags);
 
 typedef struct {
-  double mean;   /* attention time, as a multiple of the time of one document per sequence */
-  double *ratio; /* of each micro-batch's attention time to the mean: by (step * dp + replica) *
+  double mean;    /* attention time, as a multiple of the time of one document per sequence */
+  double *ratio;  /* of each micro-batch's attention time to the mean: by (step * dp + replica) *
                     micro-batches + micro-batch */
+  double *images; /* of each micro-batch, as a multiple of encoder.images in each of its sequences;
+                     NULL: 1 */
   /* pairs of queries and keys, as a fraction of one document's s^2, before causality */
   double pairs;
   double padding; /* tokens, as a fraction of all */
@@ -32,3 +34,7 @@ typedef struct {
 /* How much longer @work takes than in the mean; below 0: shorter. @loads may be NULL. */
 double orr_packed_loads_late_s(const OrrPackedLoads *loads, const OrrJob *job,
                                const OrrPackedWork *work);
+/* The same of layers of an encoder, of @encoder_s in all: to be added where @work, with their
+ * attention, is part of what orr_packed_loads_late_s is asked for. Images are not documents. */
+double orr_packed_loads_encoder_late_s(const OrrPackedLoads *loads, const OrrJob *job,
+                                       const OrrPackedWork *work, double encoder_s);

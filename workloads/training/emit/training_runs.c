@@ -20,6 +20,19 @@ static double segment_late(OrrEmitter *e, guint lane, const OrrSegment *segment)
   return segment->comm < 0 ? 0 : orr_noise_draws_meet(e->noise, lane);
 }
 
+/* What images of the micro-batch @tag add to @count layers of an encoder. */
+static double encoder_late(const OrrEmitter *e, const OrrLaneAt *lane, const OrrRun *run,
+                           gint64 count, gint32 tag) {
+  double encoder_s = 0, attention_s = 0;
+  if (!run->encodes || !e->costs->packed) return 0;
+  ORR_EACH(const OrrSegment, segment, run->segments) {
+    encoder_s += (double)count * orr_segment_seconds(segment);
+    attention_s += (double)count * segment->seconds[ORR_TIME_ATTENTION];
+  }
+  const OrrPackedWork packed = {e->step, e->plan->fold.first[lane->class], tag, attention_s};
+  return orr_packed_loads_encoder_late_s(e->costs->packed, e->job, &packed, encoder_s);
+}
+
 /* What noise adds to a pass that is one operation. */
 static double pass_late(OrrEmitter *e, guint lane, const OrrPassRuns *pass) {
   double late_s = 0;
@@ -155,6 +168,7 @@ static void emit_segment(PendingWork *pending, const OrrSegment *segment, guint 
 }
 
 static void emit_run(PendingWork *pending, const OrrRun *run) {
+  pending->late_s += encoder_late(pending->e, pending->lane, run, 1, pending->tag);
   for (guint i = 0; i < run->segments->len;) {
     const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i++);
     emit_segment(pending, segment, &i);
@@ -262,7 +276,10 @@ void orr_training_runs_emit(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassK
     g_hash_table_insert(e->passes, g_memdup2(key, sizeof *key), g_memdup2(&known, sizeof known));
     orr_training_runs_repeat(e, lane, key, pass->tag);
   } else if (layers->all_alone) {
-    orr_emitter_work(e, lane, pass->name, time.seconds, pass_late(e, lane->lane, pass), pass->tag);
+    double late_s = pass_late(e, lane->lane, pass);
+    for (guint i = 0; i < pass->n; i++)
+      late_s += encoder_late(e, lane, pass->runs[i].run, pass->runs[i].count, pass->tag);
+    orr_emitter_work(e, lane, pass->name, time.seconds, late_s, pass->tag);
   } else {
     emit_segments(e, lane, pass, pass->tag);
   }
