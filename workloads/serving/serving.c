@@ -196,6 +196,11 @@ static const OrrField engine_fields[] = {
         "each."),
     PART(OrrEngineParams, "expert-kernels", experts, orr_expert_kernels_table,
          "Kernels of a layer's routed experts, by engine, release and format."),
+    ORR_FIELD_REAL(
+        OrrEngineParams, "cross-bandwidth", cross_bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 B/s",
+        "Rate at which a multiprocessor reads keys and values in decodes of cross-attention, where "
+        "its kernel keeps too few loads under way for the memory's own rate; 0: as in any decode.",
+        .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_TEXT(OrrEngineParams, "all-reduce", all_reduce, "auto",
                    "All-reduce of tensor parallelism: nccl, auto (vLLM's own up to 8 MiB in one "
                    "domain, otherwise NCCL), or an algorithm of `orrery list collectives`."),

@@ -321,6 +321,17 @@ static Ladder *ladder_of(GPtrArray *ladders, guint decodes) {
   return ladders->pdata[decodes];
 }
 
+/* A kernel that reads no faster than each multiprocessor asks. */
+static OrrCost limit_cross(const OrrServingCost *cost, const Kind *kind, guint decodes, gint64 keys,
+                           OrrCost fed) {
+  const double rate =
+      cost->params.cross_bytes_per_s * (double)cost->params.world->cluster->device.sms;
+  const double bytes = (double)decodes * (double)keys * 2 * (double)kind->heads.kv_heads *
+                       (double)kind->heads.head_dim * orr_dtype_bytes(cost->params.shard.kv);
+  if (kind->source == 0 || rate <= 0 || bytes / rate <= fed.time_s) return fed;
+  return (OrrCost){bytes / rate, ORR_HOW_MODELLED};
+}
+
 /* Further queries count as additional heads over the same keys: no row was measured with them. */
 static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint decodes,
                           guint queries, gint64 keys) {
@@ -328,7 +339,9 @@ static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint de
     return orr_serving_modules_decodes(kind->module, decodes, queries, (double)keys);
   OrrOperator op = orr_serving_cost_core(cost, &kind->decode_heads, decodes, 1, keys);
   if (queries == 1)
-    return orr_cost_serving_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
+    return limit_cross(
+        cost, kind, decodes, keys,
+        orr_cost_serving_attention_over(cost->params.world->cost, &op, cost->params.shard.kv));
   op.attention.heads *= queries;
   const OrrCost answer =
       orr_cost_serving_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);

@@ -83,7 +83,8 @@ typedef struct {
   gboolean graph_prompts; /* also steps with prompts; FALSE: only those that decode alone */
   /* other steps are launched kernel by kernel and take at least the host's time for it */
   gboolean is_eager;
-  double launch_s; /* of a kernel; 0: the profile's host-launch */
+  double launch_s;          /* of a kernel; 0: the profile's host-launch */
+  double cross_bytes_per_s; /* of decodes' cross-attention, per multiprocessor; 0: no limit */
   OrrExpertKernels experts;
   gboolean pads; /* whether steps are padded to the graphs' sizes */
 } OrrServingCostParams;

@@ -32,6 +32,7 @@ static OrrServingCostParams cost_params(const OrrServingRun *run, guint g) {
                                 .graph_prompts = params->engine.graph_prompts,
                                 .is_eager = params->engine.eager,
                                 .launch_s = params->engine.host.launch_s,
+                                .cross_bytes_per_s = params->engine.cross_bytes_per_s,
                                 .stage_tensors = params->engine.stage_tensors,
                                 .stage_slices = params->engine.stage_slices,
                                 .experts = params->engine.experts,
