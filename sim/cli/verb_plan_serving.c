@@ -20,7 +20,7 @@
 enum { SLURM_CORES = 8 };
 
 static char *executor, *model, *clusters, *devices, *stack, *prices, *formats, *caches, *ttft,
-    *tpot, *trace_file, *trace_kind;
+    *tpot, *trace_file, *trace_kind, *feed_device;
 static double rate, fraction = 0.99;
 static int n_gpus, input_tokens, output_tokens;
 static gboolean exhaustive, is_whole, has_pools;
@@ -59,6 +59,8 @@ static const GOptionEntry options[] = {
     ORR_OPTION_FLAG("feed-forward-pools", has_pools,
                     "Also layouts of mixtures whose experts have GPUs of their own, in all ratios "
                     "to attention's GPUs"),
+    ORR_OPTION_TEXT("feed-forward-device", feed_device, "NAME",
+                    "Device of these experts' GPUs (default: attention's)"),
     ORR_OPTION_FLAG("exhaustive", exhaustive,
                     "Search the rate of every layout, also where it cannot be among the best"),
     ORR_OPTION_SET("workload.engine.max-num-seqs=64"),
@@ -189,6 +191,7 @@ static gboolean read_question(OrrLibrary *library, OrrPlanServing *ret_asked, GE
                                 .fraction = fraction,
                                 .is_whole = is_whole,
                                 .has_pools = has_pools,
+                                .feed_device = feed_device,
                                 .exhaustive = exhaustive,
                                 .jobs = (guint)MAX(orr_options.n_jobs, 0)};
   if (!check_numbers(error) || !check_settings(error) ||

@@ -67,6 +67,7 @@ typedef struct {
   double ttft_s, tpot_s, fraction; /* the objectives, and how many requests must meet them */
   gboolean is_whole;               /* prompts are not computed apart from answers */
   gboolean has_pools;              /* also layouts with pools of feed-forwards */
+  const char *feed_device;         /* of those pools; NULL: attention's */
   gboolean exhaustive;             /* measure every layout */
   guint jobs;                      /* layouts at once; 0: one per core */
 } OrrPlanServing;

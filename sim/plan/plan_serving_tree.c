@@ -18,22 +18,25 @@ enum {
 
 /* --- The scenario --- */
 
-static void add_parallel(GString *out, const OrrPlanSplit *split) {
+static void add_parallel(GString *out, const OrrPlanServing *asked, const OrrPlanSplit *split) {
   g_string_append_printf(out, "{tp: " D, split->tp);
   if (split->pp > 1) g_string_append_printf(out, ", pp: " D, split->pp);
   if (split->dp_attention > 1)
     g_string_append_printf(out, ", dp-attention: " D, split->dp_attention);
   if (split->ep > 1) g_string_append_printf(out, ", ep: " D, split->ep);
   if (split->feed_gpus > 0)
-    g_string_append_printf(out, ", feed-forward: {gpus: " D ", micro-batches: " D "}",
-                           split->feed_gpus, split->micro_batches);
+    g_string_append_printf(out, ", feed-forward: {gpus: " D ", micro-batches: " D "%s%s}",
+                           split->feed_gpus, split->micro_batches,
+                           asked->feed_device ? ", device: " : "",
+                           asked->feed_device ? asked->feed_device : "");
   g_string_append_c(out, '}');
 }
 
-static void add_replicas(GString *out, const OrrPlanLayout *layout, gint64 cells) {
+static void add_replicas(GString *out, const OrrPlanServing *asked, const OrrPlanLayout *layout,
+                         gint64 cells) {
   const gboolean alike = memcmp(&layout->split, &layout->decode, sizeof layout->split) == 0;
   g_string_append(out, "  parallel: ");
-  add_parallel(out, &layout->split);
+  add_parallel(out, asked, &layout->split);
   if (layout->prefill == 0) {
     g_string_append_printf(out, "\n  replicas: " D "\n", cells);
     return;
@@ -43,7 +46,7 @@ static void add_replicas(GString *out, const OrrPlanLayout *layout, gint64 cells
                          cells * layout->prefill);
   if (alike) return;
   g_string_append_printf(out, "  groups: [{replicas: " D ", parallel: ", cells * layout->decoders);
-  add_parallel(out, &layout->decode);
+  add_parallel(out, asked, &layout->decode);
   g_string_append(out, "}]\n");
 }
 
@@ -104,7 +107,7 @@ static char *text_of(const OrrPlanServing *asked, const OrrPlanLayout *layout, g
                          "  kv-dtype: %s\n",
                          asked->stack, asked->formats[layout->format],
                          asked->caches[layout->cache]);
-  add_replicas(out, layout, cells);
+  add_replicas(out, asked, layout, cells);
   add_engine(out, asked->stack, layout->batched_tokens);
   add_load(out, asked, load);
   return g_string_free(out, FALSE);

@@ -238,6 +238,9 @@ static const OrrField feed_fields[] = {
     COUNT(OrrFeedForwardPool, "micro-batches", micro_batches, 1, "1",
           "Parts of a step's batch that are under way at once: while one is with attention another "
           "is with the feed-forwards."),
+    ORR_FIELD_SECTION(OrrFeedForwardPool, "device", device, &orr_device_table, NULL,
+                      "Device of these GPUs, in nodes like the others; by default attention's.",
+                      .document = "device", .flags = ORR_FIELD_OPTIONAL),
 };
 static const OrrFieldTable feed_table = ORR_FIELD_TABLE(
     "feed-forward-pool", "Feed-forwards on GPUs of their own.", OrrFeedForwardPool, feed_fields);
@@ -394,6 +397,13 @@ static const OrrField start_fields[] = {
         "fabric."),
     ORR_FIELD_BOOL(OrrReplicaStart, "warm", warm, "true",
                    "Whether the first replicas are up when the run begins, or start then."),
+    ORR_FIELD_BOOL(
+        OrrReplicaStart, "sleeps", sleeps, "false",
+        "Whether a replica that is no longer wanted keeps its weights in host memory and "
+        "its process alive (vLLM's sleep mode, level 1): it starts again by `wake` and a "
+        "copy over its GPUs' host links."),
+    SECONDS(OrrReplicaStart, "wake", wake_s, "0 s",
+            "Time of such a start before its weights: memory is mapped, graphs are there."),
 };
 static const OrrFieldTable start_table = ORR_FIELD_TABLE(
     "replica-start", "What it takes until a replica is up.", OrrReplicaStart, start_fields);

@@ -30,6 +30,7 @@
 typedef struct {
   gint64 gpus;          /* 0: they are computed where attention is */
   gint64 micro_batches; /* of a step, under way at once */
+  OrrDevice device;     /* unnamed: attention's */
 } OrrFeedForwardPool;
 
 typedef enum { ORR_EXPERTS_DRAWN, ORR_EXPERTS_PACKED } OrrExpertPlacement;
@@ -118,6 +119,8 @@ typedef struct {
 typedef struct {
   double overhead_s;
   gboolean weights, warm;
+  gboolean sleeps; /* replicas that are not wanted keep their weights in host memory */
+  double wake_s;   /* of a start from there, before the weights */
 } OrrReplicaStart;
 
 typedef enum { ORR_BEAMS_FRONT_END, ORR_BEAMS_ENGINE } OrrBeamsBy;
@@ -189,6 +192,8 @@ orr_serving_outputs(const OrrServing *params) { /* of a prompt, that its client 
 OrrInferenceShard orr_serving_shard(const OrrServing *params);
 /* Of the pool of feed-forwards. */
 OrrInferenceShard orr_serving_feed_shard(const OrrServing *params);
+/* Of those GPUs: a device of their own, or @cluster's. */
+const OrrDevice *orr_serving_feed_device(const OrrServing *params, const OrrCluster *cluster);
 /* The load of the fullest rank of @model's experts, for OrrInferenceShard.fullest. */
 double orr_serving_fullest(const OrrServing *params, const OrrModel *model);
 /* orr_serving_shard with that load. */

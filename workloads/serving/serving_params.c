@@ -24,6 +24,11 @@ OrrInferenceShard orr_serving_shard(const OrrServing *params) {
   return shard;
 }
 
+const OrrDevice *orr_serving_feed_device(const OrrServing *params, const OrrCluster *cluster) {
+  const OrrFeedForwardPool *feed = &params->parallel.feed;
+  return feed->gpus > 0 && feed->device.name ? &feed->device : &cluster->device;
+}
+
 OrrInferenceShard orr_serving_feed_shard(const OrrServing *params) {
   const OrrServingParallel *parallel = &params->parallel;
   OrrInferenceShard shard = orr_serving_shard(params);

@@ -21,14 +21,24 @@ static gboolean is_windowed(const OrrServingWork *work) {
   return work->params.metrics.window != ORR_WINDOW_ALL;
 }
 
+/* Of a replica's GPUs: attention's and the feed-forwards'. */
+static double static_of(const OrrServedGroup *group) {
+  const double feeds = (double)group->params.parallel.feed.gpus;
+  const OrrDevice *feed = orr_serving_feed_device(&group->params, &group->cluster);
+  return orr_device_power_static_w(&group->cluster.device.power) * ((double)group->gpus - feeds) +
+         orr_device_power_static_w(&feed->power) * feeds;
+}
+
 static void add_replicas(const OrrServingWork *work, Drawn *drawn) {
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedReplica *replica = &work->replicas[i];
     const OrrServedGroup *group = orr_serving_group(work, (guint)i);
     const OrrDevicePower *power = &group->cluster.device.power;
     const double held = work->end_s > 0 ? replica->held_s / work->end_s : 0;
-    const double static_w = orr_device_power_static_w(power) * (double)group->gpus;
-    drawn->is_known &= orr_device_power_is_known(power);
+    const double static_w = static_of(group);
+    drawn->is_known &=
+        orr_device_power_is_known(power) &&
+        orr_device_power_is_known(&orr_serving_feed_device(&group->params, &group->cluster)->power);
     drawn->static_j += held * static_w * drawn->seconds;
     drawn->peak_w += held > 0 ? static_w + replica->peak_dynamic_w : 0;
     if (!is_windowed(work)) orr_joules_add(&drawn->joules, replica->joules, 1);
@@ -105,9 +115,7 @@ static void add_static(const OrrServingWork *work, GArray *rows) {
   const double n = (double)work->params.encoders.replicas;
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedGroup *group = orr_serving_group(work, (guint)i);
-    hold_replica(work, i,
-                 orr_device_power_static_w(&group->cluster.device.power) * (double)group->gpus,
-                 rows);
+    hold_replica(work, i, static_of(group), rows);
   }
   hold(rows, n * orr_device_power_static_w(&encoder->power), 0, work->end_s);
 }
@@ -140,8 +148,7 @@ static void fill_prompts(const OrrServingWork *work, OrrServingResult *result) {
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedReplica *replica = &work->replicas[i];
     const OrrServedGroup *group = orr_serving_group(work, (guint)i);
-    const double static_w =
-        orr_device_power_static_w(&group->cluster.device.power) * (double)group->gpus;
+    const double static_w = static_of(group);
     joules += replica->prompt_j + static_w * replica->prompt_s;
     tokens += replica->prompt_tokens;
   }

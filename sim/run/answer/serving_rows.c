@@ -300,9 +300,13 @@ static double hardware_per_s(const OrrReplayed *replayed, const OrrServingWork *
   *ret_gpus = encoders;
   for (gint64 i = 0; i < work->params.replicas && work->end_s > 0; i++) {
     const OrrServedGroup *group = orr_serving_group(work, (guint)i);
-    const double held = work->replicas[i].held_s / work->end_s * (double)group->gpus;
+    const double each = work->replicas[i].held_s / work->end_s, held = each * (double)group->gpus;
+    const double feeds = each * (double)group->params.parallel.feed.gpus;
     per_s +=
-        orr_money_hardware(replayed->prices, replayed->fabric, group->cluster.device.name, held);
+        orr_money_hardware(replayed->prices, replayed->fabric, group->cluster.device.name,
+                           held - feeds) +
+        orr_money_hardware(replayed->prices, replayed->fabric,
+                           orr_serving_feed_device(&group->params, &group->cluster)->name, feeds);
     *ret_gpus += held;
   }
   return per_s;

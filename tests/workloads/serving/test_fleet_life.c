@@ -102,6 +102,22 @@ static void test_all_are_least(void) {
   g_assert_cmpfloat(still->result.serving.replicas_mean, ==, 3);
 }
 
+/* Of two replicas the second starts cold once, in 10 s; it sleeps in each trough of a load that
+ * swings, and wakes by 1 s and its weights over PCIe, 63 GB/s: n starts take 10 + (n - 1) w. */
+static void test_sleep(void) {
+  g_autoptr(OrrOutcome) outcome = serving_run(
+      "workload.replicas=2;cluster.node.host-link-efficiency=100 %;workload.requests=4000;"
+      "workload.start={weights: false, overhead: 10 s, sleeps: true, wake: 1 "
+      "s};workload.load={kind: "
+      "diurnal, rate: 10, swing: 1, period: 100 s};workload.autoscaling={by: {kind: queue, target: "
+      "4}, least: 1, interval: 1 s, down-after: 3 s}");
+  const OrrServingResult *result = &outcome->result.serving;
+  const double n = (double)result->starts, wake_s = 1 + result->weights_bytes / 63e9;
+  g_test_message("%g starts of %g s, %g s to wake", n, result->start_mean_s, wake_s);
+  g_assert_cmpfloat(n, >=, 3);
+  g_assert_cmpfloat_with_epsilon(n * result->start_mean_s, 10 + (n - 1) * wake_s, 1e-6);
+}
+
 /* All routers live with replicas that come and go, separate prefill and decode or not. */
 static void test_routers(void) {
   static const char *const pools[] = {"", "workload.disaggregation={prefill: 3};",
@@ -233,6 +249,8 @@ static void test_refused(void) {
   serving_refused("workload.autoscaling={by: slo};" NO_FILES, "needs slo.ttft");
   serving_refused("workload.autoscaling={by: queue}", "the cluster has none: give cluster.storage");
   serving_refused("workload.start={warm: false}", "the cluster has none: give cluster.storage");
+  serving_refused("workload.start={weights: false, wake: 1 s}", "start.wake is for start.sleeps");
+  serving_refused("workload.start={weights: false, sleeps: true}", "autoscaling.by: none");
   serving_refused("workload.autoscaling={by: quue}", "did you mean 'queue'");
   serving_refused("faults=[{at: 1 s, until: 2 s, fault: {kind: node-lost, node: 0}}]",
                   "whose node comes back");
@@ -282,6 +300,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/fleet-life/slo", test_slo);
   g_test_add_func("/workloads/fleet-life/utilization", test_utilization);
   g_test_add_func("/workloads/fleet-life/all-are-least", test_all_are_least);
+  g_test_add_func("/workloads/fleet-life/sleep", test_sleep);
   g_test_add_func("/workloads/fleet-life/routers", test_routers);
   g_test_add_func("/workloads/fleet-life/node-lost", test_node_lost);
   g_test_add_func("/workloads/fleet-life/expected-lost", test_expected_lost);

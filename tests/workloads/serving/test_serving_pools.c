@@ -153,7 +153,33 @@ static void test_ratio(void) {
                                  0.02 * few.feed_weights_bytes);
 }
 
+/* Feed-forwards on a device of their own: the same device under its name changes nothing. An H20
+ * has a seventh of the H100's tensor cores and 4.0 TB/s instead of 3.35: one token's feed-forwards,
+ * which read weights, are faster. Attention's part of a step is as before (prompts are in
+ * the mean, too). */
+static void test_devices(void) {
+  g_autoptr(OrrOutcome) own = serving_run(ONE "workload.parallel.feed-forward={gpus: 1}");
+  g_autoptr(OrrOutcome) same =
+      serving_run(ONE "workload.parallel.feed-forward={gpus: 1, device: h100-sxm}");
+  g_autoptr(OrrOutcome) other =
+      serving_run(ONE "workload.parallel.feed-forward={gpus: 1, device: h20}");
+  const OrrServingResult *a = &own->result.serving, *b = &same->result.serving,
+                         *c = &other->result.serving;
+  g_assert_cmpfloat_with_epsilon(a->tpot.mean, b->tpot.mean, 1e-12);
+  g_assert_cmpfloat_with_epsilon(a->gpu_power_mean_w, b->gpu_power_mean_w, 1e-9);
+  const double attention_s = a->attention_pool_busy * a->tpot.mean;
+  g_assert_cmpfloat_with_epsilon(c->attention_pool_busy * c->tpot.mean, attention_s,
+                                 0.01 * attention_s);
+  g_assert_cmpfloat(c->feed_pool_busy * c->tpot.mean, <, a->feed_pool_busy * a->tpot.mean);
+  g_assert_cmpfloat(c->ttft.mean, !=, a->ttft.mean);
+}
+
 static void test_refused(void) {
+  serving_refused("workload.parallel.feed-forward={device: h20}",
+                  "feed-forward.device needs feed-forward.gpus");
+  serving_refused("workload.precision=fp8;workload.parallel.feed-forward={gpus: 1, device: "
+                  "a100-80gb-sxm}",
+                  "does not multiply fp8");
   serving_refused("workload.parallel.feed-forward={micro-batches: 2}", "give feed-forward.gpus");
   serving_refused("workload.parallel={ep: 2, feed-forward: {gpus: 3}}", "cannot be divided by ep");
   serving_refused("workload.parallel={pp: 2, feed-forward: {gpus: 2}}",
@@ -179,6 +205,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-pools/energy", test_energy);
   g_test_add_func("/workloads/serving-pools/micro-batches", test_micro_batches);
   g_test_add_func("/workloads/serving-pools/ratio", test_ratio);
+  g_test_add_func("/workloads/serving-pools/devices", test_devices);
   g_test_add_func("/workloads/serving-pools/refused", test_refused);
   return g_test_run();
 }

@@ -53,6 +53,7 @@ OrrServingPools *orr_serving_pools_new(const OrrServingCostParams *params,
                              .tp = (double)tp,
                              .stages = g_array_new(FALSE, FALSE, sizeof(OrrPoolStage))};
   feed.shard = own->shard;
+  feed.world = own->world;
   feed.first_gpu = params->first_gpu + n_attention;
   feed.lora = (OrrLora){0};
   feed.is_eager = feed.pads = FALSE;

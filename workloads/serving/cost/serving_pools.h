@@ -41,6 +41,7 @@ typedef struct {
 
 typedef struct {
   OrrInferenceShard shard; /* of the feed-forwards' GPUs, which follow attention's */
+  const OrrWorld *world;   /* with their device and costs */
   gint64 gpus, micro_batches;
 } OrrServingPoolParams;
 

@@ -41,6 +41,8 @@ void orr_feed_pool_check(const OrrServing *params, const OrrModel *model, OrrPla
                          OrrDiags *diags) {
   const OrrServingParallel *parallel = &params->parallel;
   if (parallel->feed.gpus == 0) {
+    if (parallel->feed.device.name)
+      orr_diags_error(diags, place, "parallel.feed-forward.device needs feed-forward.gpus");
     if (parallel->feed.micro_batches > 1)
       orr_diags_error(diags, place,
                       "parallel.feed-forward.micro-batches (" D
@@ -60,6 +62,7 @@ void orr_feed_pool_check(const OrrServing *params, const OrrModel *model, OrrPla
 void orr_feed_pool_check_memory(const OrrServing *params, const OrrModel *model,
                                 const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const OrrServingParallel *parallel = &params->parallel;
+  const OrrDevice *device = orr_serving_feed_device(params, cluster);
   const double gib = 1 << 30;
   if (parallel->feed.gpus == 0) return;
   const OrrInferenceShard shard = orr_serving_feed_shard(params);
@@ -67,7 +70,7 @@ void orr_feed_pool_check_memory(const OrrServing *params, const OrrModel *model,
                         (double)(parallel->ep * parallel->feed.micro_batches);
   const double weights = orr_feed_pool_bytes(params, model),
                activations = orr_inference_activation_bytes(model, &shard, (gint64)ceil(tokens)),
-               budget = cluster->device.memory_bytes * params->engine.memory_utilization;
+               budget = device->memory_bytes * params->engine.memory_utilization;
   if (weights + activations + params->engine.reserved_bytes > budget)
     orr_diags_error(diags, place,
                     "the feed-forwards of model %s do not fit: each of " D
@@ -75,5 +78,12 @@ void orr_feed_pool_check_memory(const OrrServing *params, const OrrModel *model,
                     "%.1f GiB that %s gives the engine: raise parallel.feed-forward.gpus, or lower "
                     "the precision",
                     model->name, parallel->feed.gpus, weights / gib, activations / gib,
-                    params->engine.reserved_bytes / gib, budget / gib, cluster->device.name);
+                    params->engine.reserved_bytes / gib, budget / gib, device->name);
+}
+
+void orr_feed_pool_cap(OrrServing *own, const OrrCluster *cluster) {
+  const double rack_w = orr_cluster_power_board_cap_w(cluster);
+  OrrDevice *device = &own->parallel.feed.device;
+  if (device->name && rack_w > 0)
+    device->power.cap_w = orr_device_power_limit_w(&device->power, rack_w);
 }

@@ -19,6 +19,8 @@ void orr_feed_pool_check(const OrrServing *params, const OrrModel *model, OrrPla
                          OrrDiags *diags);
 void orr_feed_pool_check_memory(const OrrServing *params, const OrrModel *model,
                                 const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
+/* Lowers the power of its device to what the rack leaves a board. */
+void orr_feed_pool_cap(OrrServing *own, const OrrCluster *cluster);
 
 /* group_costs.c: the cost models of a fleet's groups of replicas: each with its device and layout.
  */
@@ -70,6 +72,8 @@ void orr_refusals_check(const OrrServing *params, const OrrModel *model, OrrPlac
 /* @own: of one group, with its number of replicas. */
 void orr_refusals_check_host_tier(const OrrServing *own, const OrrCluster *cluster, OrrPlace place,
                                   OrrDiags *diags);
+void orr_refusals_check_sleep(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
+                              OrrDiags *diags);
 
 /* served.c: what the client of a request saw, and whether that met its objectives. */
 

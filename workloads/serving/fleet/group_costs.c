@@ -3,12 +3,26 @@
  */
 #include "workloads/serving/fleet/fleet_private.h"
 
+static gboolean open_feed(OrrServingRun *run, guint g, GError **error) {
+  const OrrServedGroup *group = &g_array_index(run->work->groups, OrrServedGroup, g);
+  const OrrDevice *device = orr_serving_feed_device(&group->params, &group->cluster);
+  OrrFeedMachine *feed = &run->feeds[g];
+  *feed = (OrrFeedMachine){group->cluster, run->worlds[g]};
+  feed->cluster.device = *device;
+  feed->world.cluster = &feed->cluster;
+  if (device == &group->cluster.device) return TRUE;
+  feed->world.cost =
+      feed->world.cost_of ? feed->world.cost_of(feed->world.machines, device, error) : NULL;
+  return feed->world.cost != NULL;
+}
+
 /* Sends go between the GPUs of the group's first replica. */
 static gboolean open_pools(OrrServingRun *run, guint g, OrrServingCostParams cost, GError **error) {
   const OrrServedGroup *group = &g_array_index(run->work->groups, OrrServedGroup, g);
   const OrrFeedForwardPool *feed = &group->params.parallel.feed;
-  OrrServingPoolParams pools = {orr_serving_feed_shard(&group->params), feed->gpus,
-                                feed->micro_batches};
+  OrrServingPoolParams pools = {orr_serving_feed_shard(&group->params), &run->feeds[g].world,
+                                feed->gpus, feed->micro_batches};
+  if (!open_feed(run, g, error)) return FALSE;
   pools.shard.fullest = cost.shard.fullest;
   cost.first_gpu = group->first_gpu;
   return (run->costs[g] = orr_serving_cost_new(&cost, error)) != NULL &&
@@ -61,6 +75,7 @@ gboolean orr_group_costs_open(OrrServingRun *run, GError **error) {
   run->own_worlds = g_new0(OrrWorld, run->work->params.replicas);
   run->costs = g_new0(OrrServingCost *, n);
   run->pools = g_new0(OrrServingPools *, n);
+  run->feeds = g_new0(OrrFeedMachine, n);
   run->drafters = g_new0(OrrDrafter *, n);
   for (guint g = 0; g < n; g++)
     if (!open_costs(run, g, error)) return FALSE;
@@ -114,9 +129,5 @@ void orr_group_costs_free(OrrServingRun *run) {
     orr_serving_pools_free(run->pools[g]);
     orr_serving_cost_free(run->costs[g]);
   }
-  g_free(run->drafters);
-  g_free(run->pools);
-  g_free(run->costs);
-  g_free(run->worlds);
-  g_free(run->own_worlds);
+  ORR_FREE(run->drafters, run->pools, run->feeds, run->costs, run->worlds, run->own_worlds);
 }

@@ -10,7 +10,11 @@
  *      +------------------------------- empty -----------------------------+
  *
  * A start takes `start.overhead` (a container, CUDA's context, graphs); then each GPU reads its
- * weights from the file system, as a flow that contends with all others on the fabric.
+ * weights from the file system, as a flow that contends with all others on the fabric. With
+ * `start.sleeps` a replica that was up keeps its weights in host memory while it is OFF, and its
+ * next start takes
+ *
+ *   start.wake + weights of a GPU / host link        unless its node is lost meanwhile
  *
  * A replica is lost with any node that holds one of its GPUs. With `on-failure: retry` its requests
  * go to other replicas, which compute the prompt and the tokens generated so far again (Dynamo's
@@ -37,6 +41,7 @@ typedef struct {
   State state;
   guint generation; /* of its start */
   guint n_lost;     /* of its GPUs */
+  gboolean sleeps;  /* OFF, with its weights in host memory */
   double since_s;   /* of the state */
   double busy_s;    /* of its row, when the autoscaler last ran */
   double *slow;     /* by GPU: factor on the time of its kernels; NULL: always 1 */
@@ -153,7 +158,12 @@ static void begin_start(One *one) {
   Start *start = orr_pool_take(life->starts);
   *start = (Start){one, ++one->generation};
   enter(one, STARTING);
-  if (params->weights)
+  if (one->sleeps)
+    orr_engine_after(
+        life->run->engine,
+        orr_serving_run_wake_seconds(life->run, life->run->work->replicas[one->index].group),
+        is_started, start);
+  else if (params->weights)
     orr_transfers_begin(life->run, orr_serving_paths_load(life->run->work, one->index),
                         orr_serving_paths_load_bytes(life->run->work, one->index),
                         params->overhead_s, is_started, start);
@@ -166,6 +176,7 @@ static void look(void *user) {
   OrrReplica *replica = one->life->route->replicas[one->index];
   if (one->state != DRAINING || !orr_replica_is_empty(replica) || one->life->run->error) return;
   orr_replica_forget(replica);
+  one->sleeps = params_of(one->life)->start.sleeps;
   enter(one, OFF);
 }
 
@@ -188,6 +199,7 @@ static void lose(One *one) {
   const OrrLife *life = one->life;
   const State before = one->state;
   one->generation++;
+  one->sleeps = FALSE;
   enter(one, DOWN);
   if (before == OFF || before == STARTING) return;
   g_autoptr(GPtrArray) requests = orr_route_lose_replica(life->route, one->index);

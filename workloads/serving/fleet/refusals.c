@@ -114,3 +114,18 @@ void orr_refusals_check_host_tier(const OrrServing *own, const OrrCluster *clust
       cluster, own->engine.tiers.host_bytes * replicas, "engine.cache-tiers.host");
   if (refusal) orr_diags_error(diags, place, "%s", refusal);
 }
+
+void orr_refusals_check_sleep(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
+                              OrrDiags *diags) {
+  if (!params->start.sleeps) {
+    if (params->start.wake_s > 0)
+      orr_diags_error(diags, place, "start.wake is for start.sleeps: true");
+    return;
+  }
+  if (params->autoscaling.by.entry && g_str_equal(params->autoscaling.by.entry->name, "none"))
+    orr_diags_error(diags, place,
+                    "start.sleeps: replicas sleep when autoscaling does not want them: this "
+                    "workload has autoscaling.by: none");
+  if (cluster->device.host_link_bytes_per_s <= 0 && cluster->node.host_link_bytes_per_s <= 0)
+    orr_diags_error(diags, place, "start.sleeps needs the device's host-link");
+}

@@ -27,9 +27,10 @@
 static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster *cluster) {
   OrrServing own = *params;
   const OrrReplicaGroup *group = g > 0 ? params->groups->pdata[g - 1] : NULL;
+  if (group) own.parallel = group->parallel;
+  orr_feed_pool_cap(&own, cluster);
   if (group) {
     own.replicas = group->replicas;
-    own.parallel = group->parallel;
     own.formats = group->formats;
     if (group->engine.scheduler.entry) own.engine = group->engine;
     return own;
@@ -329,6 +330,7 @@ const char *orr_serving_check_return(const void *params, const OrrCluster *clust
 static void check_life(const OrrServing *params, gint64 replicas, const OrrCluster *cluster,
                        OrrPlace place, OrrDiags *diags) {
   const OrrAutoscaling *scaling = &params->autoscaling;
+  orr_refusals_check_sleep(params, cluster, place, diags);
   if (orr_serving_is_eventful(params) && params->start.weights && cluster->storage.servers == 0)
     orr_diags_error(
         diags, place,
@@ -397,8 +399,9 @@ static void check_expert_load(const OrrServing *params, const OrrModel *model, O
 }
 
 /* Checks that each group can run by itself. */
-static void check_group(const OrrServing *params, const OrrModel *model, const OrrDevice *device,
+static void check_group(const OrrServing *params, const OrrModel *model, const OrrCluster *cluster,
                         OrrPlace place, OrrDiags *diags) {
+  const OrrDevice *feed = orr_serving_feed_device(params, cluster);
   const OrrInferenceShard shard = orr_serving_shard(params);
   orr_inference_check(model, &shard, place, diags);
   orr_feed_pool_check(params, model, place, diags);
@@ -408,7 +411,8 @@ static void check_group(const OrrServing *params, const OrrModel *model, const O
   check_algorithm("parallel.all-to-all", params->parallel.all_to_all, place, diags);
   check_expert_load(params, model, place, diags);
   check_speculation(params, model, place, diags);
-  check_formats(params, device, place, diags);
+  check_formats(params, &cluster->device, place, diags);
+  if (feed != &cluster->device) check_formats(params, feed, place, diags);
 }
 
 static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
@@ -493,7 +497,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   for (guint g = 0; g < orr_serving_n_groups(params); g++) {
     const OrrServing own = params_of(params, g, cluster);
     const OrrCluster machine = cluster_of(params, g, cluster);
-    check_group(&own, model, &machine.device, place, diags);
+    check_group(&own, model, &machine, place, diags);
     orr_refusals_check_host_tier(&own, &machine, place, diags);
     if (g > 0) check_own_engine(params, &own, model, place, diags);
   }

@@ -21,7 +21,9 @@ OrrJoules orr_replica_joules(const OrrReplica *replica, const OrrStepTime *time,
   orr_joules_add(&sum, orr_cost_energy_limited(cost, time->joules, (double)parallel->pp * step_s),
                  (double)parallel->tp);
   if (parallel->feed.gpus > 0)
-    orr_joules_add(&sum, orr_cost_energy_limited(cost, time->feed_joules, step_s),
+    orr_joules_add(&sum,
+                   orr_cost_energy_limited(replica->run->feeds[replica->books->group].world.cost,
+                                           time->feed_joules, step_s),
                    (double)parallel->feed.gpus / n_stepping(replica));
   return sum;
 }

@@ -17,6 +17,12 @@ typedef struct {
   guint64 gaps;
 } OrrServingSum;
 
+/* The GPUs of a group's feed-forwards, with their device and costs. */
+typedef struct {
+  OrrCluster cluster;
+  OrrWorld world;
+} OrrFeedMachine;
+
 typedef struct {
   OrrServingWork *work;
   OrrEngine *engine;
@@ -31,6 +37,7 @@ typedef struct {
   OrrWorld *own_worlds;    /* by replica: with faulty links, while it has a price of its own */
   OrrServingCost **costs;  /* of attention's GPUs, where the feed-forwards have their own */
   OrrServingPools **pools; /* by group; NULL: one pool computes all */
+  OrrFeedMachine *feeds;   /* by group, where it has a pool of feed-forwards */
   OrrDrafter **drafters;   /* by group; NULL: speculation is off */
   OrrPool *flows;          /* transfers.c */
   gint64 n_flows;          /* transfers that have not ended */
@@ -60,6 +67,8 @@ double orr_serving_run_step_seconds(const OrrServingRun *run, guint group, doubl
 /* Before the batch of @core begins: moving swapped requests, blocks from tiers below HBM, adapters
  * and copies of beams' blocks. */
 double orr_serving_run_move_seconds(const OrrServingRun *run, guint group, const OrrCore *core);
+/* A start of a replica whose weights are in host memory. */
+double orr_serving_run_wake_seconds(const OrrServingRun *run, guint group);
 /* Writes the tokens that the experts of all @cores get together into the shapes of their steps. */
 void orr_serving_run_sum_experts(const OrrServingRun *run, guint group, OrrCore *cores,
                                  guint n_cores);

@@ -83,6 +83,18 @@ gint64 orr_serving_run_tier_blocks(const OrrServingRun *run, guint group, double
   return block > 0 ? (gint64)floor(bytes / (block * (double)(parallel->tp * parallel->pp))) : 0;
 }
 
+static double host_link(const OrrCluster *cluster) {
+  return cluster->node.host_link_bytes_per_s > 0 ? cluster->node.host_link_bytes_per_s
+                                                 : cluster->device.host_link_bytes_per_s;
+}
+
+double orr_serving_run_wake_seconds(const OrrServingRun *run, guint group) {
+  const OrrServedGroup *alike = alike_of(run, group);
+  const double bytes = fmax(alike->weight_bytes, alike->feed_bytes);
+  return alike->params.start.wake_s +
+         bytes / (host_link(&alike->cluster) * alike->cluster.node.host_link_efficiency);
+}
+
 /* Of one rank's bytes; the ranks of a core read at the same time, and share what is not each
  * one's own. */
 static double load_seconds(const OrrServedGroup *alike, OrrTier tier, double rank_bytes,
@@ -103,9 +115,7 @@ static double load_seconds(const OrrServedGroup *alike, OrrTier tier, double ran
 double orr_serving_run_move_seconds(const OrrServingRun *run, guint group, const OrrCore *core) {
   const OrrServedGroup *alike = alike_of(run, group);
   const OrrCluster *cluster = &alike->cluster;
-  const double link = cluster->node.host_link_bytes_per_s > 0
-                          ? cluster->node.host_link_bytes_per_s
-                          : cluster->device.host_link_bytes_per_s;
+  const double link = host_link(cluster);
   double sum_s = core->swapped_tokens > 0
                      ? (double)core->swapped_tokens * alike->kv_bytes_per_token / link
                      : 0;
