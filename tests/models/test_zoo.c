@@ -351,8 +351,8 @@ static void test_format_of_a_checkpoint(void) {
     g_test_message("%s, %s", cases[i].model, cases[i].workload);
     g_autoptr(OrrScenario) scenario = read_scenario(library, cases[i].model, cases[i].workload);
     const OrrServing *serving = scenario->workload.params;
-    g_assert_cmpint(serving->quantization, ==, cases[i].quantization);
-    g_assert_cmpint(serving->precision, ==, cases[i].precision);
+    g_assert_cmpint(serving->formats.quantization, ==, cases[i].quantization);
+    g_assert_cmpint(serving->formats.precision, ==, cases[i].precision);
   }
 }
 
