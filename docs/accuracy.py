@@ -51,6 +51,7 @@ LINES = [
     ("collectives-one-node-small", None, None, "the same, below 1 MiB"),
     ("collectives-pcie", None, None, "NCCL and engines on one node without NVLink: L40S, RTX PRO 6000"),
     ("collectives-multi-node", None, None, "NCCL over 2 to 360 nodes"),
+    ("collectives-efa", None, None, "NCCL over EFA, p4d to p6"),
     ("collectives-roce", None, None, "NCCL on RoCE, and machines whose owners asked why it is slow"),
     ("exchange-libraries", None, None, "experts' dispatch and combine by UCCL, pplx-garden and DeepEP, over EFA and InfiniBand"),
     ("Serving", None, None, None),

@@ -4,6 +4,7 @@
 #include "topologies/transport.h"
 
 const char *const orr_transport_protocols_words[] = {"all", "no-ll128", "simple", NULL};
+const char *const orr_transport_rendezvous_words[] = {"hop", "call", NULL};
 
 #define REFERENCE_MTU 4096.0   /* what nic-efficiency was measured with ... */
 #define REFERENCE_HEADERS 26.0 /* ... on InfiniBand (NCCL's 24 of 25 and 48 of 50 GB/s) */

@@ -10,8 +10,13 @@
  *               h = mtu / (mtu + headers)
  *   message     1 / message-rate on top of a hop's latency: efficiency by size s / (s + B /
  *               message-rate)
- *   hop         a collective's hop over the network takes no less than hop-latency, the profile's
- *               step in it
+ *   hop         a collective's hop in LL, route and NCCL's step together, takes no less than
+ *               hop-latency; what Simple and LL128 do beyond LL's step is on top of it
+ *   flush       Simple on GPUs before Hopper: the receiver flushes the NIC's writes before the GPU
+ *               may read them
+ *   rendezvous  a message of more than eager-limit goes when its receiver has said where to: one
+ *               trip more, at each hop where sends and receives are matched by the library, once a
+ *               call where receivers announce buffers ahead
  *   protocols   NCCL's LL and LL128 put flags beside the data, so bytes must arrive in order: 8 of
  *               them, or 128
  *   incast      a NIC that receives from `incast-senders` or more at once in a phase has
@@ -37,11 +42,17 @@ typedef enum {
 
 extern const char *const orr_transport_protocols_words[]; /* "all", "no-ll128", "simple", NULL */
 
+typedef enum { ORR_RENDEZVOUS_PER_HOP, ORR_RENDEZVOUS_PER_CALL } OrrRendezvous;
+
+extern const char *const orr_transport_rendezvous_words[]; /* "hop", "call", NULL */
+
 typedef struct {
   double mtu_bytes, header_bytes;
   double message_rate_per_s; /* 0: no limit */
-  double hop_latency_s;      /* minimum time of a collective's hop; 0: its step and route decide */
-  int protocols;             /* OrrTransportProtocols: what NCCL may choose over the network */
+  double hop_latency_s;      /* minimum of a hop in LL; 0: its step and route decide */
+  double flush_s, rendezvous_s, eager_limit_bytes;
+  int rendezvous_per; /* OrrRendezvous */
+  int protocols;      /* OrrTransportProtocols: what NCCL may choose over the network */
   gint64 incast_senders;
   double incast_efficiency;
   double adaptive_efficiency;
@@ -64,8 +75,24 @@ typedef struct {
                      .flags = ORR_FIELD_UNSIGNED),                                                 \
       ORR_FIELD_REAL(                                                                              \
           OrrTransport, "hop-latency", hop_latency_s, ORR_UNIT_SECONDS, hop_,                      \
-          "The least that a collective's hop over the network takes, step and route together.",    \
+          "The least that a collective's hop over the network takes in LL, step and route "        \
+          "together; other protocols add what their step is longer.",                              \
           .flags = ORR_FIELD_UNSIGNED),                                                            \
+      ORR_FIELD_REAL(OrrTransport, "flush", flush_s, ORR_UNIT_SECONDS, "0 s",                      \
+                     "A hop in Simple takes this longer: the receiver flushes the NIC's writes "   \
+                     "(GPUs before Hopper).",                                                      \
+                     .flags = ORR_FIELD_UNSIGNED),                                                 \
+      ORR_FIELD_REAL(                                                                              \
+          OrrTransport, "rendezvous", rendezvous_s, ORR_UNIT_SECONDS, "0 s",                       \
+          "How long a message of more than eager-limit waits for its receiver's buffer.",          \
+          .flags = ORR_FIELD_UNSIGNED),                                                            \
+      ORR_FIELD_WORD(OrrTransport, "rendezvous-per", rendezvous_per,                               \
+                     orr_transport_rendezvous_words, "hop",                                        \
+                     "hop: each hop waits; call: the first one alone, since receivers announce "   \
+                     "their buffers ahead."),                                                      \
+      ORR_FIELD_REAL(OrrTransport, "eager-limit", eager_limit_bytes, ORR_UNIT_BYTES, "8 KiB",      \
+                     "Largest message that is sent without a rendezvous.",                         \
+                     .flags = ORR_FIELD_UNSIGNED),                                                 \
       ORR_FIELD_WORD(OrrTransport, "protocols", protocols, orr_transport_protocols_words, "all",   \
                      "Protocols that NCCL chooses from over the network: all, all but ll128, or "  \
                      "simple alone, as where bytes do not arrive in order."),                      \

@@ -34,4 +34,8 @@ typedef struct {
   double plateau; /* factor on the latency of an all-reduce that crosses the network */
   /* Fraction of all links that NCCL's tuning counts on when it chooses; 0: what the row reaches */
   double tuning_efficiency;
+  /* Settled for a call (workloads/collectives/collective.c). What the protocol's step over the
+   * network takes beyond LL's; a flush at each hop; the bytes up to which data stays on one channel
+   * and is one message. */
+  double beyond_wire_s, flush_s, whole_bytes;
 } OrrNcclCosts;

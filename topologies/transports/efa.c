@@ -3,16 +3,30 @@
  * whose packets are sprayed over many paths and delivered in any order (Shalev et al., "A
  * cloud-optimized transport protocol for elastic and scalable HPC", IEEE Micro 40(6), 2020).
  *
- *   hop-latency           20 us for one hop of a collective on p5, 18 us on p5en, under whichever
- *                         protocol: what Amazon's plugin for NCCL puts in the place of NCCL's own
- *                         network latencies of 2.7 to 14 us (aws-ofi-nccl 39397b3,
- *                         src/tuner/nccl_ofi_model.cpp; the plugin's other number, 75 us on p4d and
- *                         p5, is one that made NCCL choose well and no latency). Where NCCL's step
- *                         takes longer than that already, it stays. Checked, not fitted: 16 bytes
- *                         over 16 nodes of p5en, 4 levels of a tree, take 167 us (aws-samples, NCCL
- *                         2.27.7); answered 163, and 90 with InfiniBand's steps. The first
- *                         generation, p4d, sends by libfabric's SENDRECV: 52 us, from one figure
- *                         (8 bytes over 2 p4de take 164 us, 60 of them outside the two hops): weak
+ *   hop-latency           one hop in LL: 20 us on p5, 18 us on p5en, which Amazon's plugin for NCCL
+ *                         puts in the place of NCCL's own network latencies (aws-ofi-nccl 39397b3,
+ *                         src/tuner/nccl_ofi_model.cpp; the 75 and 35 us of src/platform-aws.cpp
+ *                         made NCCL choose well and are not latencies). What NCCL's step in Simple
+ *                         and LL128 does beyond LL's comes on top. p4d: 35 us, from one figure (64
+ *                         bytes over 4 p4d in LL take 164 us, NVIDIA/nccl issue 527, 2022-07; its
+ *                         other LL rows alone say 35 to 40).
+ *                         Checked, not fitted: 16 bytes over 16 p5en 167 us, answered 166
+ *                         (aws-samples, NCCL 2.27.7); 16 to 128 bytes over 2 p5 69 us, answered 62
+ *                         (aws-k8s-tester 585); over 2 p6-b200 51 to 57 us, answered 58
+ *                         (dstack 3961); LL on p4d, 1 to 8 KiB, 175 to 210 us, answered 166 to 194
+ *                         (issue 527)
+ *   flush                 NCCL flushes what a NIC wrote before a GPU older than Hopper reads it, a
+ *                         read of the NIC to itself (NCCL_NET_FORCE_FLUSH; src/platform-aws.cpp
+ *                         switches it off on p5 and later): on p4d 10 us, from one figure (8 bytes
+ *                         over 2 p4de in Simple take 164 us): weak
+ *   rendezvous            one trip more. p4d uses libfabric's SENDRECV, where a message beyond one
+ *                         packet announces itself and is read by the receiver, at each hop.
+ *                         Checked, not fitted: 32 and 256 KiB over 4 p4d 392 and 414 us, answered
+ *                         402 and 428, 265 and 290 without it (issue 527). From p5 on the plugin
+ *                         writes into buffers that receivers announce ahead (its RDMA protocol): a
+ *                         call waits for the first of them alone
+ *   eager-limit           8 KiB: OFI_NCCL_EAGER_MAX_SIZE of the releases up to 1.13 (later ones
+ *                         send nothing without a rendezvous), and about a packet of EFA
  *   protocols             LL and LL128 need bytes that arrive in order. On p4d they do not, and the
  *                         plugin sets NCCL_PROTO=simple (src/platform-aws.cpp); on p5 LL128 is off;
  *                         on p5en the plugin skips the check. The clusters' documents say which

@@ -135,6 +135,34 @@ static void settle_costs(OrrNcclCosts *costs, const OrrFabric *fabric, gboolean 
   if (is_near || op != ORR_ALL_REDUCE) costs->plateau = 1;
 }
 
+/* NCCL gives data to a further channel only where each has this much: 512 threads times
+ * NCCL_SIMPLE_THREAD_THRESHOLD 64 or NCCL_LL_THREAD_THRESHOLD 8 (src/include/comm.h). */
+#define SIMPLE_WHOLE_BYTES 32768.0
+#define LOW_LATENCY_WHOLE_BYTES 4096.0
+
+/* Settles what a transport adds to a hop, beyond LL's step of the algorithm, or of the tree where
+ * it has no LL (NVLSTree runs trees over the network). */
+static void settle_network(OrrNcclCosts *costs, const OrrCollectiveContext *context,
+                           const OrrCollectiveAlgorithm *algorithm, OrrProtocol protocol) {
+  OrrNcclCosts wire;
+  costs->whole_bytes = protocol == ORR_PROTOCOL_LL || protocol == ORR_PROTOCOL_LL128
+                           ? LOW_LATENCY_WHOLE_BYTES
+                           : SIMPLE_WHOLE_BYTES;
+  if (protocol == ORR_PROTOCOL_SIMPLE)
+    costs->flush_s = orr_fabric_transport(context->fabric)->flush_s;
+  if (protocol == ORR_PROTOCOL_AUTO || protocol == ORR_PROTOCOL_LL) return;
+  if (orr_cost_nccl(context->cost, algorithm->entry.name, ORR_PROTOCOL_LL, &wire) ||
+      orr_cost_nccl(context->cost, orr_double_tree.entry.name, ORR_PROTOCOL_LL, &wire))
+    costs->beyond_wire_s = MAX(costs->scale_out_step_s - wire.scale_out_step_s, 0);
+}
+
+static void settle(OrrNcclCosts *costs, const OrrCollectiveContext *context,
+                   const OrrCollectiveCall *call, const OrrCollectiveAlgorithm *algorithm,
+                   OrrProtocol protocol) {
+  settle_costs(costs, context->fabric, in_one_domain(context->fabric, call), call->op);
+  settle_network(costs, context, algorithm, protocol);
+}
+
 static OrrCollectivePlan *plan_under(const OrrCollectiveContext *context,
                                      const OrrCollectiveCall *call,
                                      const OrrCollectiveAlgorithm *algorithm, OrrProtocol protocol,
@@ -142,7 +170,7 @@ static OrrCollectivePlan *plan_under(const OrrCollectiveContext *context,
   OrrCollectivePlan *plan = plan_new(algorithm);
   OrrCollectiveContext inner = *context;
   inner.costs = costs;
-  if (costs) settle_costs(costs, context->fabric, in_one_domain(context->fabric, call), call->op);
+  if (costs) settle(costs, context, call, algorithm, protocol);
   plan->protocol = protocol;
   algorithm->plan(&inner, call, plan->phases);
   plan->predicted_s = all_latencies(plan) + all_transfers(context->fabric, plan);
@@ -174,7 +202,7 @@ const OrrNcclCosts *orr_collective_costs_of(const OrrCollectiveContext *context,
   if (plan->protocol == ORR_PROTOCOL_AUTO ||
       !orr_cost_nccl(context->cost, plan->algorithm->entry.name, plan->protocol, ret_costs))
     *ret_costs = orr_cost_collective_constants(context->cost);
-  settle_costs(ret_costs, context->fabric, in_one_domain(context->fabric, call), call->op);
+  settle(ret_costs, context, call, plan->algorithm, plan->protocol);
   return ret_costs;
 }
 

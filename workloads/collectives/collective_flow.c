@@ -97,6 +97,7 @@ void orr_collective_flow_fill(OrrCollectiveFlow *flow, double scale_up_bytes,
       filling(scale_up_bytes, costs->scale_up_chunk_bytes, costs->chunk_ramp);
   flow->scale_out_fill_bytes =
       filling(scale_out_bytes, costs->scale_out_chunk_bytes, costs->chunk_ramp);
+  flow->message_bytes = MAX(scale_out_bytes, MIN(scale_up_bytes, costs->whole_bytes));
 }
 
 static double fill_time(const OrrCollectiveFlow *flow, double bytes) {
@@ -107,6 +108,25 @@ static double fill_time(const OrrCollectiveFlow *flow, double bytes) {
   return bytes / rate;
 }
 
+/* Whether the step's messages wait for a rendezvous @per hop or call. */
+static gboolean waits(const OrrCollectiveFlow *flow, OrrRendezvous per) {
+  const OrrTransport *transport = orr_fabric_transport(flow->fabric);
+  return transport->rendezvous_per == (int)per &&
+         flow->message_bytes > transport->eager_limit_bytes;
+}
+
+/* A hop's latency over the network: in LL no less than the transport's; what the protocol does
+ * beyond LL comes on top. */
+static double network_hop(const OrrCollectiveFlow *flow, double path_s) {
+  const OrrTransport *transport = orr_fabric_transport(flow->fabric);
+  const OrrNcclCosts *costs = &flow->costs;
+  const double more_s =
+      costs->flush_s + (waits(flow, ORR_RENDEZVOUS_PER_HOP) ? transport->rendezvous_s : 0);
+  if (transport->hop_latency_s <= 0) return path_s + costs->scale_out_step_s + more_s;
+  const double wire_s = path_s + costs->scale_out_step_s - costs->beyond_wire_s;
+  return MAX(wire_s, transport->hop_latency_s) + costs->beyond_wire_s + more_s;
+}
+
 /* The time of a hop over the route requested last, which itself takes @path_s. */
 static double hop_time(const OrrCollectiveFlow *flow, double path_s, gboolean near,
                        gboolean leaves_node) {
@@ -114,9 +134,7 @@ static double hop_time(const OrrCollectiveFlow *flow, double path_s, gboolean ne
     return path_s + flow->costs.scale_up_step_s + fill_time(flow, flow->scale_up_fill_bytes);
   if (!leaves_node)
     return path_s + flow->costs.host_step_s + fill_time(flow, flow->scale_up_fill_bytes);
-  const double least_s = orr_fabric_transport(flow->fabric)->hop_latency_s;
-  return MAX(path_s + flow->costs.scale_out_step_s, least_s) +
-         fill_time(flow, flow->scale_out_fill_bytes);
+  return network_hop(flow, path_s) + fill_time(flow, flow->scale_out_fill_bytes);
 }
 
 static void load_route(OrrCollectiveFlow *flow, guint32 parts, guint32 detour_parts) {
@@ -154,6 +172,7 @@ double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst,
   const gboolean leaves_node = !near && orr_fabric_leaves_node(flow->fabric, src, dst);
   const guint n_paths = near ? 1 : flow->n_paths; /* inside a domain there is one route */
   double hop_s = 0;
+  flow->leaves_node |= leaves_node;
   for (guint path = 0; path < n_paths; path++) {
     g_array_set_size(flow->route, 0);
     double path_s = orr_fabric_path(flow->fabric, src, dst, channel, path, flow->route);
@@ -386,6 +405,8 @@ void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, doubl
   if (flow->senders) g_array_set_size(flow->senders, 0);
   OrrCollectivePhase phase = {.latency_s = (base_s + latency_s) * flow->costs.plateau,
                               .bytes = bytes * divide_weights(flow->uses) / parts};
+  if (phases->len == 0 && flow->leaves_node && waits(flow, ORR_RENDEZVOUS_PER_CALL))
+    phase.latency_s += orr_fabric_transport(flow->fabric)->rendezvous_s;
   phase.n_uses = flow->uses->len;
   phase.uses = (OrrLinkUse *)(gpointer)g_array_free(flow->uses, FALSE);
   phase.latency_s += shortfall(flow, &phase);

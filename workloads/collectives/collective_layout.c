@@ -121,6 +121,40 @@ void orr_collective_layout_init_hosts(OrrCollectiveLayout *layout, const OrrFabr
   init_by(layout, fabric, host_of, gpus, n);
 }
 
+/* Whether two members share a node and no scale-up domain. */
+static gboolean has_hosts_of_domains(const OrrFabric *fabric, const gint64 *gpus, guint n) {
+  for (guint i = 1; i < n; i++)
+    if (orr_fabric_node(fabric, gpus[i]) == orr_fabric_node(fabric, gpus[i - 1]) &&
+        !orr_fabric_same_domain(fabric, gpus[i], gpus[i - 1]))
+      return !orr_fabric_spans_nodes(fabric);
+  return FALSE;
+}
+
+/* The first member next to each of the domain's first @most NICs, in rank order; their number. */
+static guint find_starts(const OrrCollectiveLayout *layout, const OrrFabric *fabric, guint d,
+                         guint most, guint *ret_starts) {
+  g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+  guint n = 0;
+  for (guint i = 0; i < orr_collective_layout_size(layout, d) && n < most; i++)
+    if (g_hash_table_add(seen, nic_key(fabric, orr_collective_layout_gpu(layout, d, i))))
+      ret_starts[n++] = i;
+  return n;
+}
+
+guint *orr_collective_layout_init_rings(OrrCollectiveLayout *layout, const OrrFabric *fabric,
+                                        const gint64 *gpus, guint n) {
+  const gboolean by_host = has_hosts_of_domains(fabric, gpus, n);
+  init_by(layout, fabric, by_host ? host_of : orr_fabric_domain, gpus, n);
+  if (!by_host || layout->n_domains == 1) return NULL;
+  guint *starts = g_new0(guint, n), least = n;
+  for (guint d = 0; d < layout->n_domains; d++)
+    least = MIN(least, find_starts(layout, fabric, d, n, starts));
+  for (guint d = 0; d < layout->n_domains; d++)
+    find_starts(layout, fabric, d, least, starts + d * least);
+  layout->channels = least;
+  return starts;
+}
+
 guint orr_collective_layout_most(const OrrCollectiveLayout *layout, guint first) {
   guint most = 1;
   for (guint d = first; d < layout->n_domains; d++)

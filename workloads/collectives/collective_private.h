@@ -30,6 +30,12 @@ void orr_collective_layout_init(OrrCollectiveLayout *layout, const OrrFabric *fa
 /* The same by host: a node's domains together, or the domain that spans nodes. */
 void orr_collective_layout_init_hosts(OrrCollectiveLayout *layout, const OrrFabric *fabric,
                                       const gint64 *gpus, guint n);
+/* For rings: by domain; by host where a node has several domains, whose rings then run over all of
+ * its GPUs, one for each NIC next to them. In that case returns, domain after domain, the members
+ * from which its `channels` rings start, the first ones next to a NIC (owned); otherwise NULL: ring
+ * k starts at member k. */
+guint *orr_collective_layout_init_rings(OrrCollectiveLayout *layout, const OrrFabric *fabric,
+                                        const gint64 *gpus, guint n);
 void orr_collective_layout_clear(OrrCollectiveLayout *layout);
 
 static inline guint orr_collective_layout_size(const OrrCollectiveLayout *layout, guint domain) {
@@ -91,6 +97,8 @@ typedef struct {
   OrrNcclCosts costs;
   double scale_up_fill_bytes,
       scale_out_fill_bytes; /* what fills a step: see orr_collective_flow_fill */
+  double message_bytes;     /* of a step's message over the network */
+  gboolean leaves_node;     /* some edge does */
   GArray *uses;             /* of OrrLinkUse, in the order of first use */
   guint32 *slots;           /* open addressing, link -> index into uses + 1; 0: empty */
   guint n_slots;            /* a power of two */

@@ -33,6 +33,12 @@
  *
  * In a domain of more than m members all m rings pass the links of the others: m instead of m-1.
  *
+ * Where a node has several domains (pairs of NVLink, or PCIe alone) the picture's domain is the
+ * node: NCCL searches rings over all of a node's GPUs, one for each NIC (src/graph/search.cc). Each
+ * starts at a GPU next to its NIC and ends at one next to another, by which the next node is
+ * entered (crossNic 2, the rings of odd nodes exchanged in src/graph/connect.cc): each NIC carries
+ * one ring in and one out, and a bridge between sockets one ring each way.
+ *
  * Inside one domain, or with one member per domain, there is one ring in rank order. The same holds
  * for NCCL before 2.12 if no two members of a node share a PCIe switch (src/graph/search.cc: a ring
  * returns to the NIC by which it entered, and a GPU reaches only the NIC of its own switch without
@@ -47,6 +53,7 @@
 typedef struct {
   OrrCollectiveFlow *flow;
   const OrrCollectiveLayout *layout;
+  const guint *starts;   /* orr_collective_layout_init_rings; NULL: ring k starts at member k */
   gint64 no_src, no_dst; /* the GPUs from which, and to which, an open ring has no edge; -1: none */
 } Rings;
 
@@ -56,6 +63,20 @@ static guint size_of(const Rings *rings, guint domain) {
 
 static gint64 member(const Rings *rings, guint domain, guint i) {
   return orr_collective_layout_gpu(rings->layout, domain, i);
+}
+
+/* The member at which ring @k begins in an even domain. */
+static guint start_of(const Rings *rings, guint domain, guint k) {
+  return rings->starts ? rings->starts[domain * rings->layout->channels + k] : k;
+}
+
+/* How many rings join member @i to the next one: all but those that begin there. */
+static guint joined(const Rings *rings, guint domain, guint i) {
+  if (!rings->starts) return orr_collective_layout_joined(rings->layout, domain, i);
+  const guint next = (i + 1) % size_of(rings, domain);
+  guint n = 0;
+  for (guint k = 0; k < rings->layout->channels; k++) n += start_of(rings, domain, k) != next;
+  return n;
 }
 
 /* Adds the edge's load unless the ring is cut there; its latency counts in any case. */
@@ -70,19 +91,18 @@ static double add_inside(const Rings *rings) {
   double dearest_s = 0;
   for (guint d = 0; d < rings->layout->n_domains; d++)
     for (guint i = 0; i < size_of(rings, d); i++) {
-      const guint joined = orr_collective_layout_joined(rings->layout, d, i);
+      const guint weight = joined(rings, d, i);
       gint64 low = member(rings, d, i), high = member(rings, d, i + 1);
-      double hop_s = d % 2 == 0 ? add_edge(rings, low, high, 0, joined)
-                                : add_edge(rings, high, low, 0, joined);
+      double hop_s = d % 2 == 0 ? add_edge(rings, low, high, 0, weight)
+                                : add_edge(rings, high, low, 0, weight);
       dearest_s = MAX(dearest_s, hop_s);
     }
   return dearest_s;
 }
 
-/* The member from which ring @k leaves an even domain, which it enters at member k; an odd
- * domain the other way round. */
+/* The member from which ring @k leaves an even domain; an odd domain the other way round. */
 static guint far_end(const Rings *rings, guint domain, guint k) {
-  return k + size_of(rings, domain) - 1;
+  return start_of(rings, domain, k) + size_of(rings, domain) - 1;
 }
 
 /* The edges of ring @k between domains; returns the sum of their hops. */
@@ -91,8 +111,9 @@ static double add_between(const Rings *rings, guint k, double *cheapest_s) {
   double sum_s = 0;
   for (guint d = 0; d < n_domains; d++) {
     const guint next = (d + 1) % n_domains;
-    gint64 src = member(rings, d, d % 2 == 0 ? far_end(rings, d, k) : k);
-    gint64 dst = member(rings, next, next % 2 == 0 ? k : far_end(rings, next, k));
+    gint64 src = member(rings, d, d % 2 == 0 ? far_end(rings, d, k) : start_of(rings, d, k));
+    gint64 dst =
+        member(rings, next, next % 2 == 0 ? start_of(rings, next, k) : far_end(rings, next, k));
     double hop_s = add_edge(rings, src, dst, k, 1);
     sum_s += hop_s;
     *cheapest_s = MIN(*cheapest_s, hop_s);
@@ -140,13 +161,14 @@ static gboolean is_single(const OrrCollectiveContext *context, const OrrCollecti
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                  GArray *phases) {
   g_auto(OrrCollectiveLayout) layout;
-  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  g_autofree guint *starts =
+      orr_collective_layout_init_rings(&layout, context->fabric, call->gpus, call->n);
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
   gboolean single = is_single(context, &layout);
   orr_collective_flow_fill(&flow, call->bytes / call->n,
                            call->bytes / call->n / (single ? 1 : layout.channels));
-  Rings rings = {.flow = &flow, .layout = &layout, .no_src = -1, .no_dst = -1};
+  Rings rings = {.flow = &flow, .layout = &layout, .starts = starts, .no_src = -1, .no_dst = -1};
   if (call->op == ORR_BROADCAST) rings.no_dst = call->gpus[0];
   if (call->op == ORR_REDUCE) rings.no_src = call->gpus[0];
   double pass_s = single ? add_single(&flow, call) : add_channels(&rings);
@@ -159,16 +181,18 @@ static void channel_order(const Rings *rings, guint k, gint64 *ret_gpus) {
   guint n = 0;
   for (guint d = 0; d < rings->layout->n_domains; d++)
     for (guint i = 0; i < size_of(rings, d); i++)
-      ret_gpus[n++] = member(rings, d, d % 2 == 0 ? k + i : far_end(rings, d, k) - i);
+      ret_gpus[n++] =
+          member(rings, d, d % 2 == 0 ? start_of(rings, d, k) + i : far_end(rings, d, k) - i);
 }
 
 static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                   OrrCollectiveSteps *ret_steps) {
   g_auto(OrrCollectiveLayout) layout;
-  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  g_autofree guint *starts =
+      orr_collective_layout_init_rings(&layout, context->fabric, call->gpus, call->n);
   const gboolean single = is_single(context, &layout);
   const guint channels = single ? 1 : layout.channels, n = call->n;
-  const Rings rings = {.layout = &layout, .no_src = -1, .no_dst = -1};
+  const Rings rings = {.layout = &layout, .starts = starts, .no_src = -1, .no_dst = -1};
   const guint rounds = passes(call->op) * (n - 1);
   g_autofree gint64 *gpus = g_memdup2(call->gpus, n * sizeof *call->gpus);
   if (call->op == ORR_BROADCAST || call->op == ORR_REDUCE) {

@@ -540,26 +540,6 @@ static void test_scale(void) {
   g_assert_cmpfloat((end_us - middle_us) / 1e6, <, 2);
 }
 
-/* Hosts of four pairs of NVLink are single members of the tree, as hosts of eight are: two hosts
- * send S to each other over 8 NICs. A tree over the eight pairs would send 2 S/m through each NIC,
- * with m = 2. */
-static void test_tree_of_pairs(void) {
-  static const guint domains[] = {8, 2, 1};
-  g_autofree gint64 *gpus = group_new(16, 0, 1);
-  for (guint i = 0; i < G_N_ELEMENTS(domains); i++) {
-    g_auto(Machine) machine;
-    machine_init(&machine, 2, domains[i], 2, 1);
-    g_autoptr(OrrCollectivePlan) plan = plan_on(&machine, ORR_ALL_REDUCE, 8e9, gpus, 16, "tree");
-    const OrrCollectivePhase *phase = phase_of(plan, 0);
-    g_autoptr(GArray) nic = orr_fabric_nic(machine.fabric, 3);
-    double sent = 0;
-    for (guint u = 0; u < phase->n_uses; u++)
-      if (phase->uses[u].link == g_array_index(nic, OrrFabricPart, 0).link)
-        sent += phase->uses[u].weight * phase->bytes;
-    assert_close(sent, 1e9, 1e-12);
-  }
-}
-
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/collective/plan/ring-channels", test_ring_channels);
@@ -569,7 +549,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/collective/plan/ring-rooted", test_ring_rooted);
   g_test_add_func("/collective/plan/hierarchical", test_hierarchical);
   g_test_add_func("/collective/plan/tree", test_tree);
-  g_test_add_func("/collective/plan/tree-of-pairs", test_tree_of_pairs);
   g_test_add_func("/collective/plan/pairwise", test_pairwise);
   g_test_add_func("/collective/plan/choice", test_choice);
   g_test_add_func("/collective/plan/edges", test_edges);

@@ -1,6 +1,7 @@
 /*
  * test_collective_unequal.c - groups with unequally many members on their nodes: as many channels
- * as the smallest node has NICs next to its members (collective_layout.c).
+ * as the smallest node has NICs next to its members; and nodes of several scale-up domains
+ * (collective_layout.c).
  *
  * Rates of the fixture: scale-up 240 GB/s, 1 us a hop; NIC 24 GB/s, 2.5 us a hop under one leaf.
  */
@@ -162,6 +163,66 @@ static void test_experts(void) {
   g_assert_cmpfloat(time_s[1], <, 2.1 * MAX(time_s[0], time_s[2])); /* 8 ranks send into 4 NICs */
 }
 
+/* Hosts of four pairs of NVLink are single members of the tree, as hosts of eight are: two hosts
+ * send S to each other over 8 NICs. A tree over the eight pairs would send 2 S/m through each NIC,
+ * with m = 2. */
+static void test_tree_of_pairs(void) {
+  static const guint domains[] = {8, 2, 1};
+  g_autofree gint64 *gpus = group_new(16, 0, 1);
+  for (guint i = 0; i < G_N_ELEMENTS(domains); i++) {
+    g_auto(Machine) machine;
+    machine_init(&machine, 2, domains[i], 2, 1);
+    g_autoptr(OrrCollectivePlan) plan = plan_on(&machine, ORR_ALL_REDUCE, 8e9, gpus, 16, "tree");
+    const OrrCollectivePhase *phase = phase_of(plan, 0);
+    g_autoptr(GArray) nic = orr_fabric_nic(machine.fabric, 3);
+    double sent = 0;
+    for (guint u = 0; u < phase->n_uses; u++)
+      if (phase->uses[u].link == g_array_index(nic, OrrFabricPart, 0).link)
+        sent += phase->uses[u].weight * phase->bytes;
+    assert_close(sent, 1e9, 1e-12);
+  }
+}
+
+/* Whether the plan's first phase uses links between switches. */
+static gboolean leaves_rails(const Machine *machine, const OrrCollectivePlan *plan) {
+  for (guint i = 0; i < phase_of(plan, 0)->n_uses; i++)
+    if (g_str_equal(orr_fabric_link_kind(machine->fabric, phase_of(plan, 0)->uses[i].link),
+                    "fabric"))
+      return TRUE;
+  return FALSE;
+}
+
+/* What the plan's only phase sends over @link. */
+static double sent_over(const OrrCollectivePlan *plan, guint32 link) {
+  const OrrCollectivePhase *phase = phase_of(plan, 0);
+  double sent = 0;
+  for (guint u = 0; u < phase->n_uses; u++)
+    if (phase->uses[u].link == link) sent += phase->uses[u].weight * phase->bytes;
+  return sent;
+}
+
+/* So are they of rings: each of the 8 NICs carries one of 8 rings, whose data is S/8, each GPU
+ * sends 7 of them to the next one, and only an odd number of nodes leaves the rails. One ring in
+ * rank order would send all through one NIC. */
+static void test_ring_of_pairs(void) {
+  static const guint domains[] = {8, 2, 1};
+  g_autofree gint64 *gpus = group_new(32, 0, 1);
+  for (guint i = 0; i < G_N_ELEMENTS(domains); i++) {
+    g_auto(Machine) machine;
+    machine_init_on(&machine, 4, domains[i], "{kind: rail-optimized, nodes-per-group: 4}", 1);
+    g_autoptr(OrrCollectivePlan) even = plan_on(&machine, ORR_ALL_GATHER, S, gpus, 32, "ring");
+    g_autoptr(OrrCollectivePlan) odd = plan_on(&machine, ORR_ALL_GATHER, S, gpus, 24, "ring");
+    g_autoptr(GArray) nic = orr_fabric_nic(machine.fabric, 3);
+    g_autoptr(GArray) inside = g_array_new(FALSE, FALSE, sizeof(guint32));
+    orr_fabric_route(machine.fabric, 0, 1, 0, inside);
+    assert_close(sent_over(even, g_array_index(nic, OrrFabricPart, 0).link), 31.0 / 32 * S / 8,
+                 1e-12);
+    assert_close(sent_over(even, g_array_index(inside, guint32, 0)), 7 * 31.0 / 32 * S / 8, 1e-12);
+    g_assert_false(leaves_rails(&machine, even));
+    g_assert_true(leaves_rails(&machine, odd));
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/collective-unequal/ring", test_ring);
@@ -172,5 +233,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/collective-unequal/shared-nic", test_shared_nic);
   g_test_add_func("/collective-unequal/racks", test_racks);
   g_test_add_func("/collective-unequal/experts", test_experts);
+  g_test_add_func("/collective-unequal/tree-of-pairs", test_tree_of_pairs);
+  g_test_add_func("/collective-unequal/ring-of-pairs", test_ring_of_pairs);
   return g_test_run();
 }

@@ -298,6 +298,41 @@ static void test_tuning(void) {
   }
 }
 
+static double over(OrrTransport transport, double bytes, OrrProtocol protocol) {
+  g_auto(Tuned) tuned;
+  tuned_init(&tuned, 2);
+  OrrTransport *own = tuned.machine.cluster.transport.params;
+  own->hop_latency_s = transport.hop_latency_s;
+  own->flush_s = transport.flush_s;
+  own->rendezvous_s = transport.rendezvous_s;
+  own->rendezvous_per = transport.rendezvous_per;
+  own->eager_limit_bytes = 8192;
+  g_autoptr(OrrCollectivePlan) plan =
+      tuned_plan(&tuned, ORR_ALL_REDUCE, bytes, 16, "ring", protocol);
+  return plan->predicted_s;
+}
+
+/* The ring of test_network over a transport whose hop takes 20 us in LL: Simple's step is 8 us
+ * longer than LL's, so 28, with a flush 31; with a rendezvous of 5 us at each hop 36. A pass has 14
+ * hops of 5 us and 2 across less one of 5: 127 or 137 us; twice, with the base and the plateau. Of
+ * 16 bytes no message is beyond the limit; once a call the rendezvous is not in the plateau. LL has
+ * neither: 14 hops of 2 us, 2 of 20, less 2. */
+static void test_transport(void) {
+  const OrrTransport slow = {.hop_latency_s = 20e-6},
+                     hop = {.hop_latency_s = 20e-6, .flush_s = 3e-6, .rendezvous_s = 5e-6},
+                     call = {.hop_latency_s = 20e-6,
+                             .flush_s = 3e-6,
+                             .rendezvous_s = 5e-6,
+                             .rendezvous_per = ORR_RENDEZVOUS_PER_CALL};
+  const double nic_s = 15.0 / 16 * S / 8 / (0.8 * NIC);
+  assert_close(over(slow, S, ORR_PROTOCOL_SIMPLE), 1.5 * (20e-6 + 2 * 121e-6) + 2 * nic_s, 1e-9);
+  assert_close(over(hop, S, ORR_PROTOCOL_SIMPLE), 1.5 * (20e-6 + 2 * 137e-6) + 2 * nic_s, 1e-9);
+  assert_close(over(call, S, ORR_PROTOCOL_SIMPLE), 1.5 * (20e-6 + 2 * 127e-6) + 5e-6 + 2 * nic_s,
+               1e-9);
+  assert_close(over(hop, 16, ORR_PROTOCOL_SIMPLE), 1.5 * (20e-6 + 2 * 127e-6), 1e-4);
+  assert_close(over(hop, 16, ORR_PROTOCOL_LL), 5e-6 + 2 * (28e-6 + 40e-6 - 2e-6), 1e-4);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/nccl/gaps", test_gaps);
@@ -307,6 +342,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/nccl/network", test_network);
   g_test_add_func("/nccl/chunks", test_chunks);
   g_test_add_func("/nccl/switch", test_switch);
+  g_test_add_func("/nccl/transport", test_transport);
   g_test_add_func("/nccl/choice", test_choice);
   g_test_add_func("/nccl/tuning", test_tuning);
   g_test_add_func("/nccl/without-nvls", test_without_nvls);
