@@ -162,7 +162,8 @@ static guint count(const char *text, gsize length, char letter) {
 static guint bracket_depth(const char *text, gsize length) {
   guint depth = 0, deepest = 0;
   for (gsize i = 0; i < length; i++) {
-    if (text[i] == '[' || text[i] == '{') deepest = MAX(deepest, ++depth);
+    if (text[i] == '[' || text[i] == '{') depth++;
+    deepest = MAX(deepest, depth);
     if ((text[i] == ']' || text[i] == '}') && depth > 0) depth--;
   }
   return deepest;

@@ -43,7 +43,7 @@ extern const OrrCommand orr_verb_calibrate_cost, orr_verb_calibrate_stack, orr_v
     orr_verb_db_log, orr_verb_describe_schema;
 
 /* The formats of `orrery import` (verb_import.h). */
-extern const OrrCommand orr_verb_import_bench, orr_verb_import_exchange,
+extern const OrrCommand orr_verb_import_bench, orr_verb_import_exchange, orr_verb_import_flows,
     orr_verb_import_huggingface, orr_verb_import_launch, orr_verb_import_measured,
     orr_verb_import_nccl_tests, orr_verb_import_nsys, orr_verb_import_topology,
     orr_verb_import_trace;

@@ -36,11 +36,17 @@ int orr_verb_import_write(const char *text, GError **error) {
 
 /* Alphabetical. To add one: see verb_import.h. */
 static const OrrCommand *const formats[] = {
-    &orr_verb_import_bench,       &orr_verb_import_exchange,
-    &orr_verb_import_huggingface, &orr_verb_import_launch,
-    &orr_verb_import_measured,    &orr_verb_import_nccl_tests,
-    &orr_verb_import_nsys,        &orr_verb_import_topology,
-    &orr_verb_import_trace,       NULL,
+    &orr_verb_import_bench,
+    &orr_verb_import_exchange,
+    &orr_verb_import_flows,
+    &orr_verb_import_huggingface,
+    &orr_verb_import_launch,
+    &orr_verb_import_measured,
+    &orr_verb_import_nccl_tests,
+    &orr_verb_import_nsys,
+    &orr_verb_import_topology,
+    &orr_verb_import_trace,
+    NULL,
 };
 
 /* Options of most formats: the others need their format's name. */

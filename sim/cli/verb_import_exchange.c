@@ -42,8 +42,9 @@ const OrrCommand orr_verb_import_exchange = {
         "of collectives), Calculon's application, execution and system (a scenario of training), "
         "and an experiment of AIConfigurator (a scenario of serving, its lists axes of a sweep). "
         "Several files of one format are joined. What a document cannot say is listed on stderr. "
-        "'describe cluster NAME --as astra-sim' writes a network.yml. SimAI's topologies are "
-        "read by 'import topology'.",
+        "'describe cluster NAME --as astra-sim' writes a network.yml, '--as astra-sim-system' its "
+        "system.json. SimAI's topologies and InfraGraph are read by 'import topology' and written "
+        "by '--as simai' and '--as infragraph'.",
     .options = options,
     .run = run,
 };

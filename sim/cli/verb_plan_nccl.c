@@ -7,11 +7,12 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"
 #include "sim/cli/summary.h"
-#include "sim/nccl/nccl_curve.h"
+#include "sim/nccl/nccl_diagnosis.h"
 #include "sim/run/scenario_stack.h"
 
 static char *cluster, *nodes_text, *collectives, *begin, *end;
 static double factor = 2;
+static gboolean knobs;
 
 static const GOptionEntry options[] = {
     ORR_OPTION_TEXT("cluster", cluster, "NAME", "The machine"),
@@ -23,6 +24,9 @@ static const GOptionEntry options[] = {
     ORR_OPTION_TEXT("begin", begin, "SIZE", "The first size (default: 8 B)"),
     ORR_OPTION_TEXT("end", end, "SIZE", "The last size (default: 8 GiB)"),
     ORR_OPTION_REAL("factor", factor, "From one size to the next (default: 2)"),
+    ORR_OPTION_FLAG("knobs", knobs,
+                    "Instead: what settings that people have wrong cost at each size (NCCL_IB_HCA, "
+                    "GPUDirect RDMA, PXN, queue pairs)"),
     ORR_OPTION_SET("workload.stack=nccl-2.18"),
     ORR_OPTION_JOBS("Worker processes (default: one per core)"),
     ORR_OPTION_CSV("Print CSV"),
@@ -175,6 +179,83 @@ static int answer(OrrLibrary *library, const OrrScenario *scenario,
   return 0;
 }
 
+/* --- What knobs cost --- */
+
+static const char *const knob_columns[] = {"nodes",      "collective",   "size_bytes",
+                                           "knob",       "setting",      "time_us",
+                                           "busbw_gbps", "times_slower", NULL};
+
+static gboolean is_knob(const char *fault) {
+  static const char *const words[] = {"fewer-nics", "no-gdr", "no-pxn", "one-qp", NULL};
+  return g_strv_contains(words, fault);
+}
+
+static void add_knob_rows(OrrAnswer *table, const OrrNcclCurveQuestion *question,
+                          const OrrNcclSuspect *suspect, const OrrNcclCurve *healthy,
+                          const OrrNcclCurve *curve) {
+  ORR_EACH_AT(i, const OrrNcclCurvePoint, point, curve->points) {
+    const double healthy_s = g_array_index(healthy->points, OrrNcclCurvePoint, i).time_s;
+    char *cells[] = {g_strdup_printf("%" G_GINT64_FORMAT, question->nodes),
+                     g_strdup(orr_collective_words[question->op]),
+                     g_strdup_printf("%.0f", point->bytes),
+                     g_strdup(suspect ? suspect->fault->name : "none"),
+                     g_strdup(suspect ? suspect->strength : ""),
+                     g_strdup_printf("%.4g", point->time_s * 1e6),
+                     g_strdup_printf("%.4g", point->busbw_bytes_per_s / 1e9),
+                     g_strdup_printf("%.3g", point->time_s / healthy_s),
+                     NULL};
+    orr_answer_add(table, cells);
+    for (guint k = 0; k + 1 < G_N_ELEMENTS(cells); k++) g_free(cells[k]);
+  }
+}
+
+/* The healthy curve of @question and one for each knob that its machine has. A knob that cannot be
+ * replayed is named on stderr. */
+static gboolean add_knobs(OrrLibrary *library, const OrrNcclCurveQuestion *question,
+                          OrrAnswer *table, GError **error) {
+  g_autoptr(OrrScenario) scenario = orr_nccl_curve_scenario(library, question, NULL, error);
+  g_autoptr(OrrFabric) fabric = scenario ? orr_fabric_new(&scenario->cluster, 1, error) : NULL;
+  if (!fabric) return FALSE;
+  OrrNcclCurveQuestion whole = *question;
+  if (whole.ranks == 0) whole.ranks = orr_cluster_n_gpus(&scenario->cluster);
+  const OrrNcclSite site = {&scenario->cluster, fabric, &whole};
+  g_autoptr(GArray) suspects = orr_nccl_faults_suspects(&site);
+  for (guint i = suspects->len; i-- > 0;)
+    if (!is_knob(g_array_index(suspects, OrrNcclSuspect, i).fault->name))
+      g_array_remove_index(suspects, i);
+  const OrrNcclCurveOrder order = {&whole, NULL, FALSE};
+  g_autoptr(GPtrArray) healthy = orr_nccl_curve_replay(library, &order, 1, 1);
+  const OrrNcclCurve *base = healthy->pdata[0];
+  if (base->error) {
+    g_propagate_error(error, g_error_copy(base->error));
+    return FALSE;
+  }
+  g_autoptr(GPtrArray) curves =
+      orr_nccl_diagnosis_replay(library, &whole, suspects, (guint)orr_options.n_jobs);
+  add_knob_rows(table, &whole, NULL, base, base);
+  for (guint i = 0; i < curves->len; i++) {
+    const OrrNcclSuspect *suspect = &g_array_index(suspects, OrrNcclSuspect, i);
+    const OrrNcclCurve *curve = curves->pdata[i];
+    if (curve->error)
+      fprintf(stderr, "orrery: %s: %s\n", suspect->fault->name, curve->error->message);
+    else
+      add_knob_rows(table, &whole, suspect, base, curve);
+  }
+  return TRUE;
+}
+
+static int answer_knobs(OrrLibrary *library, const OrrNcclCurveQuestion *questions, guint n,
+                        GError **error) {
+  gboolean is_number[G_N_ELEMENTS(knob_columns)];
+  for (guint i = 0; i < G_N_ELEMENTS(knob_columns); i++) is_number[i] = i != 1 && i != 3 && i != 4;
+  g_autoptr(OrrAnswer) table = orr_answer_new(knob_columns, is_number);
+  for (guint i = 0; i < n; i++)
+    if (!add_knobs(library, &questions[i], table, error)) return 1;
+  g_autofree char *text = orr_options_answer(table);
+  printf("%s", text);
+  return 0;
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   OrrNcclCurveQuestion like = {.cluster = cluster, .stride = 1, .settings = orr_options.settings};
   g_autoptr(GArray) nodes = g_array_new(FALSE, FALSE, sizeof(gint64));
@@ -193,18 +274,23 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!nodes_text && per_node > 1) g_array_append_val(nodes, one);
   if (!nodes_text && all > 1) g_array_append_val(nodes, all);
   g_autofree OrrNcclCurveQuestion *questions = questions_new(&like, nodes, ops, per_node);
-  return answer(library, whole, questions, nodes->len * ops->len, error);
+  const guint n = nodes->len * ops->len;
+  return knobs ? answer_knobs(library, questions, n, error)
+               : answer(library, whole, questions, n, error);
 }
 
 const OrrCommand orr_verb_plan_nccl = {
     .verb = "nccl",
     .sentence = "What nccl-tests must print on a machine: the table of an acceptance test.",
     .usage = "--cluster NAME [--nodes N,...] [--collectives NAME,...] [--begin SIZE] [--end SIZE] "
-             "[--factor X] [--csv | --json | --markdown]",
-    .more = "Each collective and size with its time, algorithm and bus bandwidth as simulated, and "
-            "as measurements on healthy machines bound it: 9 of 10 reach busbw_least, half reach "
-            "busbw_typical. 'import nccl-tests LOG --cluster NAME' compares a log with it and "
-            "names faults that have such a curve.",
+             "[--factor X] [--knobs] [--csv | --json | --markdown]",
+    .more =
+        "Each collective and size with its time, algorithm and bus bandwidth as simulated, and "
+        "as measurements on healthy machines bound it: 9 of 10 reach busbw_least, half reach "
+        "busbw_typical. 'import nccl-tests LOG --cluster NAME' compares a log with it and "
+        "names faults that have such a curve. With --knobs: the times with half, a quarter or an "
+        "eighth of the NICs, without GPUDirect RDMA, without PXN, with one queue pair; none is "
+        "the healthy machine.",
     .options = options,
     .run = run,
 };

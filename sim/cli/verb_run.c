@@ -50,7 +50,8 @@ static const GOptionEntry options[] = {
         "Store the time line: all, none, or auto (default: only if it has at most 250,000 spans)"),
     ORR_OPTION_TEXT("trace", trace, "FILE",
                     "Write the time line for Perfetto (Trace Event Format); NAME.et: a training "
-                    "step as Chakra traces of its ranks; NAME.goal: as a schedule in GOAL"),
+                    "step as Chakra traces of its ranks; NAME.goal: as a schedule in GOAL; "
+                    "NAME.txt: as layers for ASTRA-sim 1 and SimAI; NAME.cm: its flows for htsim"),
     ORR_OPTION(0, STRING, "band", band, "LEVEL",
                "Fraction of measurements that an error band holds (default: 80 %)"),
     ORR_OPTION_TEXT(

@@ -192,6 +192,14 @@ static void add_collisions(const Add *at) {
         g_strdup_printf("seed=%d", seed), NULL);
 }
 
+/* A connection of several queue pairs spreads over as many hashes; one pair is one flow. */
+static void add_one_qp(const Add *at) {
+  const OrrCluster *cluster = at->site->cluster;
+  if (crosses_network(at) && cluster->routing == ORR_ROUTING_ECMP && cluster->queue_pairs > 1)
+    add(at, g_strdup_printf("1 of %" G_GINT64_FORMAT, cluster->queue_pairs),
+        g_strdup("cluster.queue-pairs=1"), NULL);
+}
+
 static void add_no_pxn(const Add *at) {
   if (crosses_network(at)) add(at, g_strdup(""), g_strdup("workload.nccl.pxn=false"), NULL);
 }
@@ -260,6 +268,9 @@ static const struct {
     {{"no-pxn", "PXN is off: messages leave through their sender's own NIC",
       "NCCL_PXN_DISABLE, NCCL before 2.12"},
      add_no_pxn},
+    {{"one-qp", "One queue pair for each connection on a network that hashes flows (ECMP)",
+      "NCCL_IB_QPS_PER_CONNECTION, NCCL_IB_SPLIT_DATA_ON_QPS"},
+     add_one_qp},
     {{"pcie-width", "PCIe of the GPUs or NICs trained at less than its width or generation",
       "lspci -vv: LnkSta against LnkCap"},
      add_pcie},

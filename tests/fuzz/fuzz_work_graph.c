@@ -1,10 +1,11 @@
 /*
  * fuzz_work_graph.c - libFuzzer target: no bytes may break the readers of traces, nor what finds
- * their communications and an order. The first byte picks Chakra ET, its JSON, GOAL or
- * the layers of ASTRA-sim 1.
+ * their communications and an order. The first byte picks Chakra ET, its JSON, GOAL, the layers of
+ * ASTRA-sim 1 (which are written and read again), or a table of flows with htsim's log behind it.
  */
 #include "tests/fuzz/fuzz_file.h"
 #include "workloads/trace/et.h"
+#include "workloads/trace/flow_list.h"
 #include "workloads/trace/goal.h"
 #include "workloads/trace/text_workload.h"
 #include "workloads/trace/work_graph.h"
@@ -42,8 +43,31 @@ static void check_order(const OrrWorkGraph *graph, const OrrGraphOrder *order) {
   }
 }
 
+/* The bytes are a table, and a log of it. */
+static void read_flows(const char *text, size_t size) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(GArray) flows = orr_flow_list_read(text, size, "f.csv", &error);
+  g_assert_true((flows != NULL) == (error == NULL));
+  if (!flows) return;
+  g_assert_true(orr_flow_list_finish(flows, text, size, "f.log", &error) == (error == NULL));
+  g_free(orr_flow_list_compared(flows));
+}
+
+/* Layers that are written are layers that are read. */
+static void write_again(const OrrWorkGraph *graph) {
+  g_autoptr(GError) error = NULL;
+  g_autofree char *text = graph->ranks->len ? orr_text_workload_write(graph, &error) : NULL;
+  if (!text) return;
+  g_autoptr(OrrWorkGraph) again = orr_text_workload_read(text, strlen(text), "f.txt", 0, &error);
+  g_assert_no_error(error);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
+  if (data[0] == 6) {
+    read_flows((const char *)data + 1, size - 1);
+    return 0;
+  }
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrWorkGraph) graph = read_graph(data, size, &error);
   g_assert_true((graph != NULL) == (error == NULL));
@@ -53,7 +77,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   g_autofree double *node_s = g_new0(double, n + 1);
   g_autofree double *comm_s = g_new0(double, graph->comms->len + 1);
   OrrGraphOrder order;
-  if (orr_graph_order_init(&order, graph, node_s, comm_s, &error)) check_order(graph, &order);
+  const gboolean ends = orr_graph_order_init(&order, graph, node_s, comm_s, &error);
+  if (ends) check_order(graph, &order);
+  if (ends && data[0] % 4 == 2) write_again(graph);
   orr_graph_order_clear(&order);
   return 0;
 }

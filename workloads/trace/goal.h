@@ -22,6 +22,7 @@
 #pragma once
 
 #include "workloads/collectives/collective.h"
+#include "workloads/collectives/collective_steps.h"
 #include "workloads/trace/work_graph.h"
 
 /* The graph of a file's text, not matched; messages name @file with line and column. NULL with
@@ -34,3 +35,8 @@ OrrWorkGraph *orr_goal_read(const char *text, gsize length, const char *file, GE
  * ORR_FAULT_DOCUMENT where it would have too many sends, or a collective has no ring. */
 char *orr_goal_write(const OrrWorkGraph *graph, const OrrCollectiveContext *context,
                      const gint64 *gpus, GError **error);
+
+/* The sends of @call by the algorithm that the planner takes; of a ring where a switch computes or
+ * the algorithm has no steps, which @remarks then says, once ("// ...\n"). NULL with @error. */
+OrrCollectiveSteps *orr_goal_steps(const OrrCollectiveContext *context,
+                                   const OrrCollectiveCall *call, GString *remarks, GError **error);

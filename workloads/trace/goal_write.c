@@ -6,7 +6,6 @@
  * Every send has a tag of its own, so that it meets the right receive.
  */
 #include "sim/base/fault.h"
-#include "workloads/collectives/collective_steps.h"
 #include "workloads/trace/goal.h"
 
 enum { MOST_SENDS = 5000000 };
@@ -64,28 +63,30 @@ static gboolean is_between_ranks(const OrrCollectiveSteps *steps) {
   return TRUE;
 }
 
-static OrrCollectiveSteps *steps_by(const Writer *writer, const OrrCollectiveCall *call,
+static OrrCollectiveSteps *steps_by(const OrrCollectiveContext *context,
+                                    const OrrCollectiveCall *call,
                                     const OrrCollectiveAlgorithm *algorithm, GError **error) {
-  g_autoptr(OrrCollectivePlan) plan = orr_collective_plan(writer->context, call, algorithm, error);
+  g_autoptr(OrrCollectivePlan) plan = orr_collective_plan(context, call, algorithm, error);
   if (!plan) return NULL;
-  OrrCollectiveSteps *steps = orr_collective_steps_new(writer->context, call, plan, error);
+  OrrCollectiveSteps *steps = orr_collective_steps_new(context, call, plan, error);
   if (!steps || is_between_ranks(steps)) return steps;
   orr_collective_steps_free(steps);
   return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s runs in a switch",
                         plan->algorithm->entry.name);
 }
 
-/* The steps of the algorithm that the planner takes, or of a ring. */
-static OrrCollectiveSteps *steps_of(Writer *writer, const OrrCollectiveCall *call, GError **error) {
+OrrCollectiveSteps *orr_goal_steps(const OrrCollectiveContext *context,
+                                   const OrrCollectiveCall *call, GString *remarks,
+                                   GError **error) {
   g_autoptr(GError) reason = NULL;
-  OrrCollectiveSteps *steps = steps_by(writer, call, NULL, &reason);
+  OrrCollectiveSteps *steps = steps_by(context, call, NULL, &reason);
   if (steps) return steps;
   const OrrEntry *ring = orr_registry_find(&orr_collective_registry, "ring");
-  steps = steps_by(writer, call, (const OrrCollectiveAlgorithm *)(gconstpointer)ring, error);
+  steps = steps_by(context, call, (const OrrCollectiveAlgorithm *)(gconstpointer)ring, error);
   g_autofree char *remark =
       g_strdup_printf("// %s of %u ranks is written as a ring: %s\n",
                       orr_collective_words[call->op], call->n, reason->message);
-  if (steps && !strstr(writer->remarks->str, remark)) g_string_append(writer->remarks, remark);
+  if (steps && !strstr(remarks->str, remark)) g_string_append(remarks, remark);
   return steps;
 }
 
@@ -147,7 +148,8 @@ static gboolean write_collective(Writer *writer, const OrrGraphComm *comm, GErro
   const OrrCollectiveCall call = {
       .op = (OrrCollectiveOp)comm->op, .bytes = comm->bytes, .gpus = gpus, .n = comm->n};
   if (comm->n < 2 || comm->bytes <= 0) return TRUE;
-  g_autoptr(OrrCollectiveSteps) steps = steps_of(writer, &call, error);
+  g_autoptr(OrrCollectiveSteps) steps =
+      orr_goal_steps(writer->context, &call, writer->remarks, error);
   if (!steps) return FALSE;
   if (writer->n_tags + (guint64)steps->sends->len > MOST_SENDS)
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,

@@ -42,3 +42,9 @@
  * then be there); messages name @file with line and column. NULL with @error. */
 OrrWorkGraph *orr_text_workload_read(const char *text, gsize length, const char *file, gint64 ranks,
                                      GError **error);
+
+/* A matched graph as text: what rank 0 does, which all others are taken to do (text_write.c).
+ * Newly allocated; NULL with ORR_FAULT_DOCUMENT for what layers cannot say: pipelines, groups that
+ * are neither neighbours nor their counterparts, kernels that wait for data-parallel ranks where
+ * there are model groups, too (FSDP with tensor parallelism). */
+char *orr_text_workload_write(const OrrWorkGraph *graph, GError **error);

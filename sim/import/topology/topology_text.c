@@ -6,12 +6,19 @@
 #include "sim/base/diag.h"
 #include "sim/base/fault.h"
 
-extern const OrrTopologyText orr_topology_text_astra_sim, orr_topology_text_ibnetdiscover,
-    orr_topology_text_nccl_xml, orr_topology_text_slurm, orr_topology_text_slurm_yaml;
+extern const OrrTopologyText orr_topology_text_astra_sim, orr_topology_text_astra_sim_system,
+    orr_topology_text_ibnetdiscover, orr_topology_text_infragraph, orr_topology_text_nccl_xml,
+    orr_topology_text_simai, orr_topology_text_slurm, orr_topology_text_slurm_yaml;
 
-const OrrTopologyText *const orr_topology_texts[] = {
-    &orr_topology_text_astra_sim, &orr_topology_text_ibnetdiscover, &orr_topology_text_nccl_xml,
-    &orr_topology_text_slurm,     &orr_topology_text_slurm_yaml,    NULL};
+const OrrTopologyText *const orr_topology_texts[] = {&orr_topology_text_astra_sim,
+                                                     &orr_topology_text_astra_sim_system,
+                                                     &orr_topology_text_ibnetdiscover,
+                                                     &orr_topology_text_infragraph,
+                                                     &orr_topology_text_nccl_xml,
+                                                     &orr_topology_text_simai,
+                                                     &orr_topology_text_slurm,
+                                                     &orr_topology_text_slurm_yaml,
+                                                     NULL};
 
 char *orr_topology_text(const char *format, const OrrCluster *cluster, GError **error) {
   g_autoptr(GPtrArray) names = g_ptr_array_new();

@@ -1,5 +1,6 @@
 /*
- * topology_text_astra_sim.c - a cluster as ASTRA-sim 2's analytical network.yml.
+ * topology_text_astra_sim.c - a cluster as ASTRA-sim 2's analytical network.yml, and the
+ * system.json that goes with it.
  *
  *   topology: [ Switch, Switch ]     GPUs of an NVLink domain, then domains
  *   npus_count: [ 8, 16 ]
@@ -7,7 +8,9 @@
  *   latency: [ 0, 500 ]              ns: half of the way over a switch, which ASTRA-sim pays twice
  *
  * The format has no fabric: oversubscription, rails, routing and what NICs share are lost, which a
- * comment of the text says.
+ * comment of the text says. A system has the device's memory and a ring for each dimension: NCCL's
+ * choice among algorithms and its protocols have no place there. Its endpoint-delay of 10 ns and
+ * the rest are of ASTRA-sim's own examples (inputs/system).
  */
 #include "sim/base/fault.h"
 #include "sim/import/topology/topology_text.h"
@@ -75,4 +78,36 @@ const OrrTopologyText orr_topology_text_astra_sim = {
     .name = "astra-sim",
     .sentence = "domains and their network, as a network.yml of ASTRA-sim 2",
     .write = write_text,
+};
+
+static void append_rings(GString *out, const char *key, guint n, const char *word) {
+  g_string_append_printf(out, "  \"%s-implementation\": [", key);
+  for (guint i = 0; i < n; i++) g_string_append_printf(out, "%s\"%s\"", i ? ", " : "", word);
+  g_string_append(out, "],\n");
+}
+
+static char *write_system(const OrrCluster *cluster, GError **error) {
+  Dim dims[2];
+  g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, 1, error);
+  if (!fabric) return NULL;
+  const guint n = find_dims(cluster, fabric, dims);
+  GString *out = g_string_new("{\n  \"scheduling-policy\": \"LIFO\",\n"
+                              "  \"endpoint-delay\": 10,\n"
+                              "  \"active-chunks-per-dimension\": 1,\n"
+                              "  \"preferred-dataset-splits\": 4,\n");
+  append_rings(out, "all-reduce", n, "ring");
+  append_rings(out, "all-gather", n, "ring");
+  append_rings(out, "reduce-scatter", n, "ring");
+  append_rings(out, "all-to-all", n, "direct");
+  g_string_append_printf(out,
+                         "  \"collective-optimization\": \"localBWAware\",\n"
+                         "  \"local-mem-bw\": %.10g,\n  \"boost-mode\": 0\n}\n",
+                         cluster->device.memory_bytes_per_s / 1e9);
+  return g_string_free(out, FALSE);
+}
+
+const OrrTopologyText orr_topology_text_astra_sim_system = {
+    .name = "astra-sim-system",
+    .sentence = "memory and rings, as a system.json of ASTRA-sim 2",
+    .write = write_system,
 };
