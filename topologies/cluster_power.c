@@ -167,6 +167,11 @@ double orr_cluster_power_board_cap_w(const OrrCluster *cluster) {
 void orr_cluster_power_share_cap(OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const OrrClusterPower *power = &cluster->power;
   OrrDevicePower *board = &cluster->device.power;
+  if ((board->cap_w > 0 || power->cap_w > 0) && !orr_device_power_is_known(board))
+    return orr_diags_error(diags, place,
+                           "%s needs the device's power.static, power.tensor and power.memory: "
+                           "without all three nothing says what a cap leaves of its rate",
+                           board->cap_w > 0 ? "device.power.cap" : "power.cap");
   if (board->cap_w > 0 && board->cap_w <= board->static_w)
     orr_diags_error(diags, place,
                     "device.power.cap (%.0f W) is not above the %.0f W that the board draws before "

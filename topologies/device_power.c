@@ -35,9 +35,11 @@ const OrrFieldTable orr_device_power_table = ORR_FIELDS(
     ORR_FIELD_REAL(OrrDevicePower, "scale-up", scale_up_j_per_byte, ORR_UNIT_J_PER_BYTE, "0 pJ/B",
                    "Energy of a byte that leaves over NVLink, at both ends.",
                    .flags = ORR_FIELD_UNSIGNED),
-    ORR_FIELD_REAL(OrrDevicePower, "cap", cap_w, ORR_UNIT_WATTS, "0 W",
-                   "Cap that the operator sets on the board's power (nvidia-smi -pl); 0: none.",
-                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(
+        OrrDevicePower, "cap", cap_w, ORR_UNIT_WATTS, "0 W",
+        "Cap that the operator sets on the board's power (nvidia-smi -pl); it needs static, "
+        "tensor and memory. 0: none.",
+        .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrDevicePower, "clock", clock, ORR_UNIT_FRACTION, "1",
                    "Clocks locked at this fraction of the full clock (nvidia-smi -lgc); 1: not "
                    "locked. The model holds down to half the clock.",

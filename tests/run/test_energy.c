@@ -308,6 +308,12 @@ static void test_refused(void) {
   refuse("cluster: {base: dgx-h100-superpod, nodes: 2, device: {base: h100-sxm, power: {cap: 150 "
          "W}}}\n",
          "device.power.cap (150 W) is not above the 150 W that the board draws before it computes");
+  refuse("cluster: {base: dgx-h100-superpod, nodes: 2, device: {base: h100-sxm, power: {cap: 400 "
+         "W, tensor: 0 W}}}\n",
+         "device.power.cap needs the device's power.static, power.tensor and power.memory");
+  refuse("cluster: {base: dgx-h100-superpod, nodes: 2, power: {cap: 14 kW}, device: {base: "
+         "h100-sxm, power: {memory: 0 pJ/B}}}\n",
+         "power.cap needs the device's power.static, power.tensor and power.memory");
   refuse("cluster: {base: dgx-h100-superpod, nodes: 2, device: {base: h100-sxm, power: {clock: "
          "0.3}}}\n",
          "clock");
