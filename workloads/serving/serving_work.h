@@ -50,6 +50,7 @@ typedef struct {
       accepted; /* decodes; draft tokens checked in them; accepted draft tokens */
   /* GPU time computing; waiting for the host; in collectives (part of busy_s) */
   double busy_s, host_s, comm_s;
+  double uneven_s;    /* of a pipeline's stages: waiting for the slowest one, and sends */
   double host_busy_s; /* cores of its hosts: engine cores and front end */
   /* of its GPUs, on top of their static power; the step that draws most */
   OrrJoules joules;

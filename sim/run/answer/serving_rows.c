@@ -216,9 +216,14 @@ typedef struct {
   double checks, drafted, accepted;   /* speculation */
 } Sums;
 
+/* The time of a replica's steps, or of the steps of one stage of its pipeline. */
+static double stepped(const OrrServedReplica *replica) {
+  return replica->busy_s + replica->host_s + replica->uneven_s;
+}
+
 static void add_replica(const OrrServedReplica *replica, double blocks, Sums *sums) {
-  sums->stepped_s += replica->busy_s + replica->host_s;
-  sums->cache_block_s += (replica->busy_s + replica->host_s) * blocks;
+  sums->stepped_s += stepped(replica);
+  sums->cache_block_s += stepped(replica) * blocks;
   sums->used_block_s += replica->used_block_s;
   sums->running_s += replica->running_s;
   sums->busy_s += replica->busy_s;
@@ -445,7 +450,7 @@ static void add_replicas(const OrrServingWork *work, OrrOutcome *outcome) {
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedReplica *replica = &work->replicas[i];
     const double blocks = orr_served_group_blocks(orr_serving_group(work, (guint)i));
-    const double stepped_s = fmax(replica->busy_s + replica->host_s, 1e-12);
+    const double stepped_s = fmax(stepped(replica), 1e-12);
     ORR_APPEND(
         outcome->serving_replicas, OrrServingReplicaRow,
         {

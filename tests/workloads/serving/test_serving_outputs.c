@@ -1,5 +1,5 @@
 /*
- * test_serving_outputs.c - several outputs of a prompt, and low-rank adapters.
+ * test_serving_outputs.c - several outputs of a prompt, low-rank adapters, how many run at once.
  */
 #include "tests/workloads/serving/serving_fixture.h"
 #include "workloads/serving/stations/adapters.h"
@@ -214,6 +214,30 @@ static void test_refused(void) {
   serving_refused("workload.engine.lora={adapters: -4, shape: {rank: 8}}", "adapters");
 }
 
+/* --- how many run --- */
+
+/* Never more requests than there are clients, whatever the stages. One alone is 1 throughout. With
+ * eight Little's law holds: requests/s times their time; both ends of the run, of ten rounds, have
+ * fewer. */
+static void test_pipeline_running(void) {
+  static const char load[] =
+      "workload.parallel.pp=%d;workload.requests=%d;workload.output={kind: constant, tokens: 50};"
+      "workload.input={kind: constant, tokens: 500};workload.load={kind: closed-loop, concurrency: "
+      "%d}";
+  for (int pp = 1; pp <= 8; pp *= 2) {
+    g_autofree char *one = g_strdup_printf(load, pp, 4, 1),
+                    *many = g_strdup_printf(load, pp, 80, 8);
+    g_autoptr(OrrOutcome) alone = serving_run(one), together = serving_run(many);
+    const OrrServingResult *r = &together->result.serving;
+    g_test_message("pp %d: %g run, by Little %g", pp, r->running_mean,
+                   r->requests_per_s * r->e2e.mean);
+    g_assert_cmpfloat_with_epsilon(alone->result.serving.running_mean, 1, 1e-9);
+    g_assert_cmpfloat(r->running_mean, <=, 8 + 1e-9);
+    g_assert_cmpfloat_with_epsilon(r->running_mean, r->requests_per_s * r->e2e.mean, 0.8);
+    g_assert_cmpfloat(r->kv_utilization, <=, r->kv_peak + 1e-9);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-outputs/samples", test_samples);
@@ -226,5 +250,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-outputs/apart", test_apart);
   g_test_add_func("/workloads/serving-outputs/adapters-share-nothing", test_adapters_share_nothing);
   g_test_add_func("/workloads/serving-outputs/refused", test_refused);
+  g_test_add_func("/workloads/serving-outputs/pipeline-running", test_pipeline_running);
   return g_test_run();
 }

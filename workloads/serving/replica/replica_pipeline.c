@@ -125,6 +125,7 @@ void orr_replica_pipeline_launch(OrrReplica *replica) {
   replica->books->busy_s += stage.busy_s;
   replica->books->comm_s += stage.comm_s;
   replica->books->host_s += stage.host_s;
+  replica->books->uneven_s += stage.stage_s - stage.busy_s - stage.host_s;
   replica->books->host_busy_s += stage.host_busy_s;
   replica->books->tokens += (gint64)shape.tokens;
   orr_replica_note_energy(replica, &(OrrReplicaDraw){begin_s, begin_s + stage.stage_s, shape.chunk,
