@@ -56,7 +56,7 @@ static gboolean open_costs(OrrRolloutSpeed *speed, const OrrWorld *world, GError
   const OrrServingCostParams cost = cost_params(params, world);
   const OrrSpeculation speculation = orr_speculation_of(&params->engine.speculation);
   speed->cost = orr_serving_cost_new(&cost, error);
-  speed->gain = orr_speculation_expected(&speculation, speculation.tokens);
+  speed->gain = orr_speculation_expected(&speculation, orr_speculation_depth(&speculation));
   if (!speed->cost || speculation.tokens == 0) return speed->cost != NULL;
   speed->drafter = orr_drafter_new(&params->engine.speculation, &cost, error);
   return speed->drafter != NULL;

@@ -97,6 +97,15 @@ static void finish_scheduler(OrrLaunchDraft *draft) {
   orr_launch_draft_settle(draft, &orr_dialect_sglang, "enable-mixed-chunk schedule-policy");
 }
 
+/* A tree of drafts: num-steps passes; each after the first computes topk tokens. */
+static void finish_tree(OrrLaunchDraft *draft, gint64 tokens, gint64 branches) {
+  const gint64 depth = MIN(whole(draft, "speculative-num-steps", 3), tokens);
+  orr_launch_serving_set(draft, "workload.engine.speculation.depth", depth,
+                         find(draft, "speculative-num-steps"), NULL);
+  orr_launch_serving_set(draft, "workload.engine.speculation.branches", branches,
+                         find(draft, "speculative-eagle-topk"), NULL);
+}
+
 static void finish_speculation(OrrLaunchDraft *draft) {
   OrrLaunchSetting *setting =
       orr_launch_draft_find(draft, &orr_dialect_sglang, "speculative-algorithm");
@@ -123,8 +132,8 @@ static void finish_speculation(OrrLaunchDraft *draft) {
     orr_launch_serving_draft_model(draft, model, steps);
   else
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, "drafts of this kind");
-  if (topk > 1)
-    orr_launch_draft_remark(draft, "a tree of drafts is computed as a chain of as many tokens");
+  const char *kind = orr_launch_draft_get(draft, "workload.engine.speculation.kind");
+  if (topk > 1 && kind && strcmp(kind, "ngram") != 0) finish_tree(draft, steps, topk);
 }
 
 /* Host memory in GB of each rank: the scenario's is a replica's. */

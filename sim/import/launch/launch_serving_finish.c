@@ -357,7 +357,7 @@ void orr_launch_serving_speculate(OrrLaunchDraft *draft, const OrrLaunchSetting 
   g_autofree char *tokens_path = g_strconcat(path, "num-speculative-tokens", NULL);
   g_autofree char *acceptance = g_strconcat(path, "acceptance", NULL);
   orr_launch_draft_set(draft, kind_path, kind, source, NULL);
-  orr_launch_serving_set(draft, tokens_path, CLAMP(tokens, 1, 16), NULL, NULL);
+  orr_launch_serving_set(draft, tokens_path, MAX(tokens, 1), NULL, NULL);
   orr_launch_draft_set(draft, acceptance, "[0.75, 0.7, 0.65]", NULL,
                        "assumed: the server's log has the rate of your prompts");
   for (char **pair = pairs; *pair; pair++) {

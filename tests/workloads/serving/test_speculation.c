@@ -116,6 +116,34 @@ static void test_extremes(void) {
   g_assert_cmpint(wrong->result.serving.steps, ==, plain->result.serving.steps);
 }
 
+/* A tree of 12 tokens on 3 levels: all right, 1 + 3 come out, a quarter of the drafted ones; with
+ * probability 0.7 on each level 1 + 0.7 + 0.49 + 0.343. A step checks 13 tokens and drafts three
+ * times: longer than a chain of 3 takes, shorter than one of 12. */
+static void test_tree(void) {
+  static const char tree[] = "%sworkload.engine.speculation={kind: eagle, num-speculative-tokens: "
+                             "12, depth: 3, branches: 4, acceptance: [%s]}";
+  g_autofree char *right = g_strdup_printf(tree, LONG_OUTPUTS, "1"),
+                  *seldom = g_strdup_printf(tree, LONG_OUTPUTS, "0.7"),
+                  *wrong = g_strdup_printf(tree, ONE_AT_A_TIME, "0"),
+                  *chain = speculate(ONE_AT_A_TIME, "eagle", 3, "[0]"),
+                  *longer = speculate(ONE_AT_A_TIME, "eagle", 12, "[0]");
+  g_autoptr(OrrOutcome) all = serving_run(right), some = serving_run(seldom),
+                        none = serving_run(wrong), of_three = serving_run(chain),
+                        of_twelve = serving_run(longer);
+  g_assert_cmpfloat(fabs(all->result.serving.tokens_per_check - 4), <, 0.01);
+  g_assert_cmpfloat(fabs(all->result.serving.acceptance_rate - 0.25), <, 0.01);
+  g_assert_cmpfloat(fabs(some->result.serving.tokens_per_check - 2.533), <,
+                    4 * 5 / sqrt(100e3 / 4));
+  g_assert_cmpfloat(none->result.serving.tpot.mean, >, of_three->result.serving.tpot.mean);
+  g_assert_cmpfloat(none->result.serving.tpot.mean, <, of_twelve->result.serving.tpot.mean);
+  serving_refused("workload.engine.speculation={kind: eagle, num-speculative-tokens: 3, depth: 4, "
+                  "acceptance: [0.6]}",
+                  "depth (4) is above num-speculative-tokens (3)");
+  serving_refused("workload.engine.speculation={kind: eagle, num-speculative-tokens: 3, branches: "
+                  "2, acceptance: [0.6]}",
+                  "branches are of a tree: give depth");
+}
+
 /* A lone request is faster; where the batch keeps the tensor cores busy already, the checked
  * tokens cost more than the accepted ones save. */
 static void test_load(void) {
@@ -202,8 +230,8 @@ static void test_refused(void) {
       "acceptance-trace: x.csv}",
       "not both");
   serving_refused(
-      "workload.engine.speculation={kind: eagle, num-speculative-tokens: 30, acceptance: [0.5]}",
-      "16");
+      "workload.engine.speculation={kind: eagle, num-speculative-tokens: 200, acceptance: [0.5]}",
+      "128");
   serving_refused(
       "workload.engine.speculation={kind: eagle, num-speculative-tokens: 3, acceptance: [1.5]}",
       "1.5");
@@ -260,6 +288,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/speculation/ngram", test_ngram);
   g_test_add_func("/workloads/speculation/trace", test_trace);
   g_test_add_func("/workloads/speculation/extremes", test_extremes);
+  g_test_add_func("/workloads/speculation/tree", test_tree);
   g_test_add_func("/workloads/speculation/load", test_load);
   g_test_add_func("/workloads/speculation/draft-model", test_draft_model);
   g_test_add_func("/workloads/speculation/short-of-blocks", test_short_of_blocks);

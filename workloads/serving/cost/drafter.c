@@ -19,8 +19,10 @@ struct OrrDrafter {
 
 /* --- life --- */
 
-static GArray *read_trace(const char *file, char *const *folders, gint64 most, GError **error) {
-  g_autofree char *path = orr_arrival_find(file, folders, "workload.engine.speculation", error);
+static GArray *read_trace(const OrrSpeculation *speculation, char *const *folders, GError **error) {
+  const gint64 most = orr_speculation_depth(speculation);
+  g_autofree char *path =
+      orr_arrival_find(speculation->trace, folders, "workload.engine.speculation", error);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrCsv) csv = path ? orr_csv_read(path, diags, error) : NULL;
   if (!csv) return NULL;
@@ -34,9 +36,9 @@ static GArray *read_trace(const char *file, char *const *folders, gint64 most, G
     double accepted;
     if (!line->cells || !orr_csv_number(csv, line, column, diags, &accepted)) continue;
     if (accepted < 0 || accepted > (double)most || accepted != floor(accepted))
-      orr_diags_error(diags, line->place,
-                      "accepted is %g: want a whole number from 0 to num-speculative-tokens (%d)",
-                      accepted, (int)most);
+      orr_diags_error(diags, line->place, "accepted is %g: want a whole number from 0 to %s (%d)",
+                      accepted, speculation->depth > 0 ? "depth" : "num-speculative-tokens",
+                      (int)most);
     ORR_APPEND(trace, gint32, (gint32)accepted);
   }
   if (!orr_diags_check(diags, error)) return NULL;
@@ -59,8 +61,8 @@ OrrDrafter *orr_drafter_new(const OrrChoice *choice, const OrrServingCostParams 
   drafter->params.pp = 1; /* drafting runs on the last stage */
   drafter->params.lora = (OrrLora){0};
   drafter->params.shard.plain_first = drafter->params.shard.plain_last = 0; /* the target's ends */
-  if (speculation.trace && !(drafter->trace = read_trace(speculation.trace, target->world->folders,
-                                                         speculation.tokens, error)))
+  if (speculation.trace &&
+      !(drafter->trace = read_trace(&speculation, target->world->folders, error)))
     return NULL;
   if (drafter->draft.model.layers > 0 &&
       !(drafter->cost = orr_serving_cost_new(&drafter->params, error)))
@@ -100,9 +102,10 @@ gint64 orr_drafter_accepted(const OrrDrafter *drafter, const OrrRequest *request
     const guint at = (guint)(draw(drafter, request, OF_TRACE, 0) % drafter->trace->len);
     return MIN(drafted, (gint64)g_array_index(drafter->trace, gint32, at));
   }
+  const gint64 most = MIN(drafted, orr_speculation_depth(&drafter->speculation));
   gint64 n = 0;
-  while (n < drafted && unit(draw(drafter, request, OF_ACCEPTED, n)) <
-                            orr_speculation_acceptance(&drafter->speculation, n))
+  while (n < most && unit(draw(drafter, request, OF_ACCEPTED, n)) <
+                         orr_speculation_acceptance(&drafter->speculation, n))
     n++;
   return n;
 }
@@ -135,21 +138,21 @@ static void add_pass(OrrDrafter *drafter, const OrrStepShape *shape, OrrStepTime
   add_time(sum, time);
 }
 
-/* The shape of a drafting step: all sequences of @shape with one token each, @further tokens
- * later. */
-static OrrStepShape next_shape(const OrrStepShape *shape, gint64 further) {
+/* The shape of a drafting step: all sequences of @shape with a token for each branch, @further
+ * tokens later. */
+static OrrStepShape next_shape(const OrrStepShape *shape, gint64 further, gint64 branches) {
   const double n = shape->sequences;
   double keys = shape->key_sum;
   if (shape->chunk > 0)
     keys += shape->n_chunks * shape->chunk_key_sum / shape->chunk + shape->chunk / 2;
   const double mean = keys / n + (double)further;
-  return (OrrStepShape){.tokens = n,
+  return (OrrStepShape){.tokens = n * (double)branches,
                         .decodes = shape->sequences,
                         .key_sum = n * mean,
                         .keys_least = mean,
                         .keys_most = mean,
                         .sequences = shape->sequences,
-                        .logits = shape->sequences};
+                        .logits = shape->sequences * (guint)branches};
 }
 
 OrrStepTime orr_drafter_step(OrrDrafter *drafter, const OrrStepShape *shape) {
@@ -158,8 +161,8 @@ OrrStepTime orr_drafter_step(OrrDrafter *drafter, const OrrStepShape *shape) {
   OrrStepShape first = *shape;
   first.logits = shape->sequences;
   add_pass(drafter, &first, &sum);
-  for (gint64 i = 1; i < drafter->speculation.tokens; i++) {
-    const OrrStepShape next = next_shape(shape, i);
+  for (gint64 i = 1; i < orr_speculation_depth(&drafter->speculation); i++) {
+    const OrrStepShape next = next_shape(shape, i, drafter->speculation.branches);
     add_pass(drafter, &next, &sum);
   }
   return sum;

@@ -4,11 +4,12 @@
  * After each step of the model, with T tokens (chunks of prompts, checked drafts) and S sequences,
  * a drafter with layers takes
  *
- *   t = t_draft(T tokens) + (k - 1) t_draft(S decodes, one token each)
+ *   t = t_draft(T tokens) + (d - 1) t_draft(S decodes, b tokens each)
  *       + projection of as many tokens each time
  *
- * where serving_cost.h computes t_draft for its layers and head; the first pass also updates its
- * cache. A drafter without layers uses no GPU time.
+ * for a tree of d levels and b branches (a chain of k tokens: d = k, b = 1). serving_cost.h
+ * computes t_draft for its layers and head; the first pass also updates its cache. A drafter
+ * without layers uses no GPU time.
  */
 #pragma once
 

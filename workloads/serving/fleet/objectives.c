@@ -34,7 +34,8 @@ static gboolean check_slo(const OrrServingRun *run, const OrrSlo *slo, const cha
   gint64 drafted = 0; /* of the group that drafts most */
   for (guint g = 0; g < run->work->groups->len; g++) {
     const OrrServing *own = &g_array_index(run->work->groups, OrrServedGroup, g).params;
-    drafted = MAX(drafted, orr_speculation_of(&own->engine.speculation).tokens);
+    const OrrSpeculation speculation = orr_speculation_of(&own->engine.speculation);
+    drafted = MAX(drafted, orr_speculation_depth(&speculation));
   }
   const double first_s = least_step(run, &prompt) + token_s;
   const double next_s = least_step(run, &decode) / (double)(1 + drafted);

@@ -18,7 +18,20 @@ void orr_speculation_check(const OrrChoice *choice, const OrrModel *target, OrrP
   if (has_probabilities == (speculation.trace != NULL))
     orr_diags_error(diags, place, "speculation %s: give either acceptance or acceptance-trace%s",
                     choice->entry->name, has_probabilities ? ", not both" : "");
+  if (speculation.depth > speculation.tokens)
+    orr_diags_error(diags, place,
+                    "speculation %s: depth (%" G_GINT64_FORMAT
+                    ") is above num-speculative-tokens (%" G_GINT64_FORMAT
+                    "), all tokens of a tree",
+                    choice->entry->name, speculation.depth, speculation.tokens);
+  if (speculation.branches > 1 && speculation.depth == 0)
+    orr_diags_error(diags, place, "speculation %s: branches are of a tree: give depth",
+                    choice->entry->name);
   if (speculator->check) speculator->check(choice->params, target, place, diags);
+}
+
+gint64 orr_speculation_depth(const OrrSpeculation *speculation) {
+  return speculation->depth > 0 ? speculation->depth : speculation->tokens;
 }
 
 double orr_speculation_acceptance(const OrrSpeculation *speculation, gint64 i) {
@@ -26,9 +39,9 @@ double orr_speculation_acceptance(const OrrSpeculation *speculation, gint64 i) {
                        MIN((guint)i, speculation->acceptance->len - 1));
 }
 
-double orr_speculation_expected(const OrrSpeculation *speculation, gint64 tokens) {
+double orr_speculation_expected(const OrrSpeculation *speculation, gint64 levels) {
   double sum = 1, all = 1;
-  for (gint64 i = 0; i < tokens; i++) sum += all *= orr_speculation_acceptance(speculation, i);
+  for (gint64 i = 0; i < levels; i++) sum += all *= orr_speculation_acceptance(speculation, i);
   return sum;
 }
 

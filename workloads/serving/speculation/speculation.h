@@ -14,6 +14,9 @@
  *
  *   1 + p_1 + p_1 p_2 + ... + p_1 ... p_k,   for equal p   (1 - p^(k+1)) / (1 - p)
  *
+ * A tree of drafts (SGLang: speculative-num-steps, -eagle-topk, -num-draft-tokens) checks all its
+ * tokens in one step, and takes one path of them: at most `depth` are accepted, p_i on level i.
+ *
  * Draws depend only on the seed, the request and its position in the output, not on concurrent
  * requests.
  *
@@ -26,7 +29,7 @@
 
 #include "models/model.h"
 
-enum { ORR_MOST_DRAFTED = 16 };
+enum { ORR_MOST_DRAFTED = 128 };
 
 /* The first members of every drafter's parameters. */
 typedef struct {
@@ -34,7 +37,9 @@ typedef struct {
   /* of double: probability for token i; the last one applies to all later tokens; NULL: by the
    * trace */
   GArray *acceptance;
-  char *trace; /* a CSV with a column `accepted`, one row per check; NULL: by acceptance */
+  char *trace;     /* a CSV with a column `accepted`, one row per check; NULL: by acceptance */
+  gint64 depth;    /* levels of a tree of tokens; 0: as many as tokens, a chain */
+  gint64 branches; /* tokens that each further drafting pass computes of a request */
 } OrrSpeculation;
 
 /* What drafting costs. */
@@ -64,10 +69,12 @@ OrrSpeculation orr_speculation_of(const OrrChoice *choice);
 void orr_speculation_check(const OrrChoice *choice, const OrrModel *target, OrrPlace place,
                            OrrDiags *diags);
 
+/* Most tokens of a draft that one step accepts: the levels of its tree. */
+gint64 orr_speculation_depth(const OrrSpeculation *speculation);
 /* p_i of token @i, from 0. */
 double orr_speculation_acceptance(const OrrSpeculation *speculation, gint64 i);
-/* The oracle above, for drafts of @tokens. */
-double orr_speculation_expected(const OrrSpeculation *speculation, gint64 tokens);
+/* The oracle above, for drafts of @levels. */
+double orr_speculation_expected(const OrrSpeculation *speculation, gint64 levels);
 
 /* @target with @layers layers of kind @kind instead of its own layers, and nothing before or
  * after them. */
@@ -86,4 +93,11 @@ OrrModel orr_speculation_layers(const OrrModel *target, guint kind, gint64 layer
           type_, "acceptance-trace", member_.trace, NULL,                                          \
           "A CSV with a column accepted: tokens that each check of an engine accepted; rows are "  \
           "drawn uniformly.",                                                                      \
-          .flags = ORR_FIELD_OPTIONAL)
+          .flags = ORR_FIELD_OPTIONAL),                                                            \
+      ORR_FIELD_INT(type_, "depth", member_.depth, "0",                                            \
+                    "Levels of a tree of drafts: drafting passes, and most tokens that one check " \
+                    "accepts; acceptance is each level's. 0: a chain, as many as tokens.",         \
+                    .flags = ORR_FIELD_UNSIGNED),                                                  \
+      ORR_FIELD_INT(type_, "branches", member_.branches, "1",                                      \
+                    "Tokens of a request that each drafting pass after the first computes.",       \
+                    .min = 1, .max = ORR_MOST_DRAFTED)
