@@ -446,6 +446,40 @@ static void test_formats(void) {
   }
 }
 
+/* What several keys of one server say together is in its scenario, or refused. */
+static void test_together(void) {
+  static const struct {
+    const char *line, *has[3];
+  } rows[] = {
+      {"vllm serve Qwen/Qwen3-32B --scheduling-policy priority --long-prefill-token-threshold "
+       "2048\n",
+       {"kind: priority", "long-prefill-token-threshold: 2048"}},
+      {"vllm serve Qwen/Qwen3-32B --scheduling-policy priority --no-enable-chunked-prefill\n",
+       {"kind: priority", "chunked-prefill: false"}},
+      {"vllm serve Qwen/Qwen3-32B --scheduling-policy fcfs --long-prefill-token-threshold 2048\n",
+       {"kind: vllm", "long-prefill-token-threshold: 2048"}},
+      {"sglang serve --model-path Qwen/Qwen3-32B --speculative-algorithm EAGLE "
+       "--speculative-num-steps 5 --speculative-eagle-topk 8 --speculative-num-draft-tokens 64\n",
+       {"num-speculative-tokens: 63", "depth: 5", "branches: 8"}},
+      {"trtllm-serve Qwen/Qwen3-8B --max_num_tokens 2048\n",
+       {"kind: trtllm", "chunked-prefill: false"}},
+      {"trtllm-serve Qwen/Qwen3-8B --max_num_tokens 2048 --enable_chunked_prefill\n",
+       {"kind: trtllm", "chunked-prefill: true"}},
+  };
+  const OrrLaunchOptions options = {.cluster = "dgx-h100-superpod"};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    Case own = read_text(rows[i].line, "paste.sh", NULL, &options);
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = orr_launch_draft_scenario(own.draft, &error);
+    g_assert_no_error(error);
+    for (guint k = 0; k < 3 && rows[i].has[k]; k++)
+      if (!has_line(text, rows[i].has[k])) g_error("'%s' is missing in %s", rows[i].has[k], text);
+    clear(&own);
+  }
+  assert_refuses("vllm serve Qwen/Qwen3-32B --scheduling-policy sjf",
+                 "is not a policy of vLLM (allowed: fcfs, priority)");
+}
+
 static void test_alternatives(void) {
   static const char two[] = "vllm serve Qwen/Qwen3-32B -tp 2\nvllm serve Qwen/Qwen3-8B\n";
   assert_refuses(two, "one of 2 servers that differ: --choose 2 takes it");
@@ -527,6 +561,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/launch-server/half", test_half);
   g_test_add_func("/launch-server/names", test_names);
   g_test_add_func("/launch-server/formats", test_formats);
+  g_test_add_func("/launch-server/together", test_together);
   g_test_add_func("/launch-server/alternatives", test_alternatives);
   g_test_add_func("/launch-server/replicas", test_replicas);
   g_test_add_func("/launch-server/manifest-account", test_manifest_account);

@@ -56,12 +56,26 @@ static void finish_layout(OrrLaunchDraft *draft) {
   orr_launch_serving_finish(draft, &layout);
 }
 
+/* trtllm-bench cuts prompts; trtllm-serve and the LLM API cut them on request (llm_args.py:
+ * enable_chunked_prefill False). */
+static void finish_chunks(OrrLaunchDraft *draft) {
+  static const char key[] = "enable-chunked-prefill";
+  if (!find(draft, key) && orr_launch_config_has(draft, &orr_dialect_offline_bench)) return;
+  orr_launch_draft_set(draft, "workload.engine.scheduler.kind", "trtllm", NULL, NULL);
+  if (find(draft, key))
+    orr_launch_draft_settle(draft, &orr_dialect_trtllm, key);
+  else
+    orr_launch_draft_set(draft, "workload.engine.scheduler.chunked-prefill", "false", NULL,
+                         "no --enable_chunked_prefill");
+}
+
 static void finish_scheduler(OrrLaunchDraft *draft) {
   const char *balance = "attention-dp-config.timeout-iters";
   const gboolean is_balanced = is_on(draft, "attention-dp-config.enable-balance");
   if (find(draft, "batch-wait-timeout-iters") || find(draft, "batch-wait-max-tokens-ratio") ||
       (is_balanced && find(draft, balance)))
     orr_launch_draft_set(draft, "workload.engine.scheduler.kind", "trtllm", NULL, NULL);
+  finish_chunks(draft);
   orr_launch_draft_settle(draft, &orr_dialect_trtllm,
                           "batch-wait-timeout-iters batch-wait-max-tokens-ratio");
   if (is_balanced) orr_launch_draft_settle(draft, &orr_dialect_trtllm, balance);

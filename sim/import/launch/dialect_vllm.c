@@ -63,13 +63,19 @@ static void finish_layout(OrrLaunchDraft *draft) {
 }
 
 static void finish_scheduler(OrrLaunchDraft *draft) {
-  const OrrLaunchSetting *policy = find(draft, "scheduling-policy");
+  OrrLaunchSetting *policy = orr_launch_draft_find(draft, &orr_dialect_vllm, "scheduling-policy");
   const char *threshold = "long-prefill-token-threshold";
   const gboolean is_long = orr_launch_draft_int(draft, &orr_dialect_vllm, threshold, 0) > 0;
-  if (policy && g_strcmp0(policy->value, "priority") == 0)
-    return orr_launch_draft_set(draft, "workload.engine.scheduler", "priority", policy, NULL);
-  if (!find(draft, "enable-chunked-prefill") && !is_long) return;
-  orr_launch_draft_set(draft, "workload.engine.scheduler.kind", "vllm", NULL, NULL);
+  const gboolean has_chunks = find(draft, "enable-chunked-prefill") || is_long;
+  const char *kind = policy && policy->value ? policy->value : "fcfs";
+  const gboolean is_ranked = strcmp(kind, "priority") == 0;
+  if (!is_ranked && strcmp(kind, "fcfs") != 0)
+    return orr_launch_draft_bad(draft, policy, "is not a policy of vLLM (allowed: fcfs, priority)");
+  if (!has_chunks && is_ranked)
+    orr_launch_draft_set(draft, "workload.engine.scheduler", kind, policy, NULL);
+  if (!has_chunks) return;
+  orr_launch_draft_set(draft, "workload.engine.scheduler.kind", is_ranked ? kind : "vllm",
+                       is_ranked ? policy : NULL, NULL);
   orr_launch_draft_settle(draft, &orr_dialect_vllm, "enable-chunked-prefill");
   if (is_long) orr_launch_draft_settle(draft, &orr_dialect_vllm, threshold);
 }

@@ -24,8 +24,51 @@ static void test_mixed_chunk(void) {
   g_assert_cmpint(mixed->result.serving.completed, ==, 160);
 }
 
+/* Without priorities the scheduler of priorities is vLLM's, with its chunks: 500 tokens at most of
+ * 2,000 are four steps of a prompt, and whole prompts one. */
+static void test_priority_chunks(void) {
+  static const char load[] =
+      "workload.load={kind: closed-loop, concurrency: 1};workload.requests=4;workload.input="
+      "{tokens: 2000};workload.output={tokens: 10};workload.engine.max-model-len=4096;"
+      "workload.engine.max-num-batched-tokens=4096;workload.engine.scheduler={kind: %s, %s}";
+  static const struct {
+    const char *chunks;
+    gint64 steps; /* of a request: its prompt's, and nine decodes */
+  } rows[] = {{"long-prefill-token-threshold: 500", 4 + 9}, {"chunked-prefill: false", 1 + 9}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autofree char *vllm = g_strdup_printf(load, "vllm", rows[i].chunks),
+                    *priority = g_strdup_printf(load, "priority", rows[i].chunks);
+    g_autoptr(OrrOutcome) plain = serving_run(vllm), ranked = serving_run(priority);
+    g_assert_cmpint(ranked->result.serving.steps, ==, 4 * rows[i].steps);
+    g_assert_cmpint(plain->result.serving.steps, ==, 4 * rows[i].steps);
+    g_assert_cmpfloat(ranked->result.serving.ttft.mean, ==, plain->result.serving.ttft.mean);
+  }
+}
+
+/* TensorRT-LLM without chunked prefill: prompts of 2,000 tokens go into a step of 4,000 by twos,
+ * and one of 4,001 is refused. */
+static void test_trtllm_whole_prompts(void) {
+  static const char load[] =
+      "workload.load={kind: closed-loop, concurrency: 4};workload.requests=4;workload.input="
+      "{tokens: %d};workload.output={tokens: 1};workload.engine.max-num-batched-tokens=4000;"
+      "workload.metrics.step-rows=100;workload.engine.scheduler={kind: trtllm, chunked-prefill: "
+      "%s}";
+  g_autofree char *cut = g_strdup_printf(load, 3000, "true"),
+                  *whole = g_strdup_printf(load, 3000, "false"),
+                  *two = g_strdup_printf(load, 2000, "false"),
+                  *longer = g_strdup_printf(load, 4001, "false");
+  g_autoptr(OrrOutcome) chunks = serving_run(cut), alone = serving_run(whole),
+                        pairs = serving_run(two);
+  g_assert_cmpint(chunks->result.serving.steps, ==, 3); /* 12,000 tokens */
+  g_assert_cmpint(alone->result.serving.steps, ==, 4);
+  g_assert_cmpint(pairs->result.serving.steps, ==, 2);
+  serving_refused(longer, "4001 tokens is longer than engine.max-num-batched-tokens (4000)");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-schedulers/mixed-chunk", test_mixed_chunk);
+  g_test_add_func("/workloads/serving-schedulers/priority-chunks", test_priority_chunks);
+  g_test_add_func("/workloads/serving-schedulers/trtllm-whole-prompts", test_trtllm_whole_prompts);
   return g_test_run();
 }

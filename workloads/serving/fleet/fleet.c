@@ -94,6 +94,23 @@ static gint64 context_of(const OrrServingWork *work) {
   return own > 0 ? own : work->world->model->context;
 }
 
+/* Engines that compute prompts whole may refuse one that goes into no step. */
+static gboolean is_above_budget(OrrFleet *fleet, const OrrRequest *request) {
+  const OrrEngineParams *engine = &fleet->run.work->params.engine;
+  const OrrScheduler *scheduler = (const OrrScheduler *)engine->scheduler.entry;
+  if (!scheduler->refuses_long || !scheduler->refuses_long(engine->scheduler.params) ||
+      (gint64)request->prompt <= engine->max_num_batched_tokens)
+    return FALSE;
+  if (!fleet->run.error)
+    g_set_error(
+        &fleet->run.error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+        "the prompt of request %u of %d tokens is longer than engine.max-num-batched-tokens "
+        "(%" G_GINT64_FORMAT "), and the scheduler %s without chunked-prefill refuses it",
+        fleet->n_requests + 1, request->prompt, engine->max_num_batched_tokens,
+        scheduler->entry.name);
+  return TRUE;
+}
+
 static gboolean is_too_long(OrrFleet *fleet, const OrrRequest *request) {
   const OrrServingWork *work = fleet->run.work;
   if ((gint64)request->prompt + request->output <= work->longest) return FALSE;
@@ -114,7 +131,7 @@ static void complete(OrrFleet *fleet, OrrRequest *request) {
   const GPtrArray *classes = fleet->run.work->params.classes;
   fill_lengths(fleet, request);
   if (fleet->tasks && !request->task) return;
-  if (is_too_long(fleet, request)) return;
+  if (is_too_long(fleet, request) || is_above_budget(fleet, request)) return;
   request->id = fleet->n_requests++;
   request->sequences = request->most_sequences = 1;
   request->images = (guint32)fleet->run.work->params.images;

@@ -4,7 +4,7 @@
  *
  * Of equal priority the earlier request is first. Who has no room preempts the last by priority,
  * even where that one already has its turn in the step. The priority is the request's class's, in
- * the load.
+ * the load. Chunks of prompts are as vllm.c's.
  *
  *   workload: {engine: {scheduler: priority},
  *              classes: [{name: chat, priority: 0}, {name: batch, priority: 1}]}
@@ -18,16 +18,11 @@ static double key(const OrrRequest *request, const void *params) {
   return request->key;
 }
 
-static void plan(OrrCore *core, const void *params, gpointer state) {
-  (void)params;
-  (void)state;
-  orr_scheduler_running(core, 0);
-  orr_scheduler_waiting(core, 0, FALSE, ORR_RESERVE_PROMPT);
-}
-
 const OrrScheduler orr_scheduler_priority = {
-    .entry = {"priority", "Classes of smaller priority number first, in steps as vLLM's.", NULL},
-    .plan = plan,
+    .entry = {"priority", "Classes of smaller priority number first, in steps as vLLM's.",
+              &orr_scheduler_vllm_table},
+    .plan = orr_scheduler_vllm_plan,
+    .keeps_whole = orr_scheduler_vllm_keeps_whole,
     .key = key,
     .by_priority = TRUE,
 };

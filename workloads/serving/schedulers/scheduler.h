@@ -26,6 +26,8 @@ struct OrrScheduler {
   OrrRequest *(*pick)(OrrCore *core, const void *params, GPtrArray *heap);
   /* Sequences that the planned step computes for nothing; NULL: none. */
   gint64 (*padding)(const OrrCore *core, gpointer state);
+  /* Whether a prompt longer than a step's budget is an error; NULL: never. */
+  gboolean (*refuses_long)(const void *params);
   gboolean is_fair;        /* each client has a queue; the one served least is first */
   gboolean by_priority;    /* the key is the priority of the request's class */
   gboolean reserves;       /* an admission takes room for the whole output */
@@ -49,5 +51,9 @@ typedef enum { ORR_RESERVE_PROMPT, ORR_RESERVE_ALL } OrrReserve;
 void orr_scheduler_waiting(OrrCore *core, gint64 longest_chunk, gboolean whole, OrrReserve reserve);
 /* Gives one token to each running request that decodes. */
 void orr_scheduler_decodes(OrrCore *core);
+/* vllm.c's parameters and steps, for schedulers that differ in the order of requests alone. */
+extern const OrrFieldTable orr_scheduler_vllm_table;
+void orr_scheduler_vllm_plan(OrrCore *core, const void *params, gpointer state);
+gboolean orr_scheduler_vllm_keeps_whole(const void *params);
 /* Admits whole prompts. The first may be larger than the budget; together they may not. */
 void orr_scheduler_whole_prompts(OrrCore *core, OrrReserve reserve);

@@ -5,7 +5,9 @@
  * A request begins when the cache has room for its prompt and its whole output, on top of what
  * running requests can still need: it is never preempted. A step takes one token of every decode,
  * then prompts under way, then new ones, in chunks within the budget (microBatchScheduler.cpp,
- * chunked context as trtllm-bench enables it).
+ * chunked context as trtllm-bench enables it). Without chunked-prefill, as trtllm-serve begins, a
+ * prompt is computed whole, and one above max-num-batched-tokens is refused (llmapi/llm.py,
+ * _check_arguments).
  *
  * With batch-wait-timeout-iters, prompts wait while decodes go on, until a step would fill
  * batch-wait-max-tokens-ratio of its budget or that many steps have passed (py_executor.py,
@@ -22,6 +24,7 @@
 #include "workloads/serving/schedulers/scheduler.h"
 
 typedef struct {
+  gboolean chunked_prefill;
   gint64 wait_steps;
   double wait_fraction;
   gint64 balance_steps;
@@ -35,6 +38,10 @@ typedef struct {
 
 static const OrrFieldTable table = ORR_FIELDS(
     "scheduler-trtllm", "TensorRT-LLM: no request is preempted.", Params,
+    ORR_FIELD_BOOL(Params, "chunked-prefill", chunked_prefill, "true",
+                   "Whether a prompt may be cut where the budget of a step ends (enable_chunked_"
+                   "prefill, which trtllm-serve begins without); else one above "
+                   "max-num-batched-tokens is an error."),
     ORR_FIELD_INT(Params, "batch-wait-timeout-iters", wait_steps, "0",
                   "Steps for which prompts wait for others while decodes go on; 0: none.",
                   .flags = ORR_FIELD_UNSIGNED),
@@ -104,11 +111,15 @@ static void balance(OrrCore *cores, guint n_cores, const void *user) {
   for (guint i = 0; i < n_cores; i++) ((State *)cores[i].scheduler_state)->is_held = is_held;
 }
 
+static gboolean refuses_long(const void *params) {
+  return !((const Params *)params)->chunked_prefill;
+}
+
 static void plan(OrrCore *core, const void *params, gpointer state) {
   orr_scheduler_decodes(core);
   if (((State *)state)->is_held || prompts_wait(core, params, state)) return;
   orr_scheduler_running(core, 0);
-  orr_scheduler_waiting(core, 0, FALSE, ORR_RESERVE_ALL);
+  orr_scheduler_waiting(core, 0, refuses_long(params), ORR_RESERVE_ALL);
 }
 
 const OrrScheduler orr_scheduler_trtllm = {
@@ -120,5 +131,6 @@ const OrrScheduler orr_scheduler_trtllm = {
     .close = g_free,
     .plan = plan,
     .balance = balance,
+    .refuses_long = refuses_long,
     .reserves = TRUE,
 };

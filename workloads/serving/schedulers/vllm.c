@@ -18,7 +18,7 @@ typedef struct {
   gint64 longest_chunk;
 } Params;
 
-static const OrrFieldTable table =
+const OrrFieldTable orr_scheduler_vllm_table =
     ORR_FIELDS("scheduler-vllm", "vLLM v1: one budget for prompts and decodes.", Params,
                ORR_FIELD_BOOL(Params, "chunked-prefill", chunked_prefill, "true",
                               "Whether a prompt may be cut where the budget of a step ends."),
@@ -26,7 +26,7 @@ static const OrrFieldTable table =
                              "Most prompt tokens of one request in a step; 0: the budget alone.",
                              .flags = ORR_FIELD_UNSIGNED));
 
-static void plan(OrrCore *core, const void *data, gpointer state) {
+void orr_scheduler_vllm_plan(OrrCore *core, const void *data, gpointer state) {
   (void)state;
   const Params *params = data;
   orr_scheduler_running(core, params->longest_chunk);
@@ -39,7 +39,7 @@ static void plan(OrrCore *core, const void *data, gpointer state) {
     orr_scheduler_waiting(core, 0, TRUE, ORR_RESERVE_PROMPT);
 }
 
-static gboolean keeps_whole(const void *params) {
+gboolean orr_scheduler_vllm_keeps_whole(const void *params) {
   return !((const Params *)params)->chunked_prefill;
 }
 
@@ -47,7 +47,7 @@ const OrrScheduler orr_scheduler_vllm = {
     .entry = {"vllm",
               "vLLM v1: running requests first, then waiting ones, one budget of tokens, chunked "
               "prefill.",
-              &table},
-    .plan = plan,
-    .keeps_whole = keeps_whole,
+              &orr_scheduler_vllm_table},
+    .plan = orr_scheduler_vllm_plan,
+    .keeps_whole = orr_scheduler_vllm_keeps_whole,
 };
