@@ -269,6 +269,38 @@ static void test_layout(void) {
   g_assert_nonnull(strstr(account, "not simulated  run.sh:1  --moe-layer-freq 2: layers with"));
 }
 
+#define SHAPE(layers_, rest_)                                                                      \
+  "torchrun --nproc_per_node 8 --nnodes 8 pretrain_gpt.py --num-layers " layers_                   \
+  " --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 " \
+  "--micro-batch-size 1 --global-batch-size 128 --tensor-model-parallel-size 8 --bf16 " rest_ "\n"
+#define LLAMA                                                                                      \
+  "--group-query-attention --num-query-groups 8 --ffn-hidden-size 14336 --swiglu "                 \
+  "--normalization RMSNorm --disable-bias-linear --position-embedding-type rope "                  \
+  "--untie-embeddings-and-output-weights"
+
+/* No size of the vocabulary: 50,257 padded to a multiple of 128 x 8 is 51,200, whatever model of
+ * the library happens to have the number of layers (30 is bloom-7b1's). A model that agrees in all
+ * dimensions, or a tokenizer that may be its own, lends its vocabulary, aloud. */
+static void test_vocabulary(void) {
+  static const char assumed[] = "# assumed: model.vocab 51200, GPT-2's 50,257 padded";
+  check(&(Case){.options = {H100}, .line = SHAPE("30", ""), .wanted = {"layers: 30", assumed}});
+  check(&(Case){.options = {H100}, .line = SHAPE("31", ""), .wanted = {"layers: 31", assumed}});
+  check(&(Case){.options = {H100},
+                .line = SHAPE("32", LLAMA),
+                .wanted = {"model: internlm2.5-7b", /* the first of four of this shape */
+                           "# assumed: the vocabulary of internlm2.5-7b, whose other dimensions "
+                           "agree: no --vocab-size\n"}});
+  check(&(Case){.options = {H100},
+                .line = SHAPE("30", "--tokenizer-type HuggingFaceTokenizer"),
+                .wanted = {"base: bloom-7b1", "# assumed: the vocabulary of bloom-7b1, whose "
+                                              "other dimensions are nearest: no --vocab-size\n"}});
+  check(&(Case){.options = {H100},
+                .line = SHAPE("30", "--vocab-size 250880"),
+                .wanted = {"base: bloom-7b1"}});
+  check_refused(&(Case){.options = {H100}, .line = SHAPE("32", LLAMA)},
+                "how large is the vocabulary? The input does not say");
+}
+
 static void test_deepspeed(void) {
   static char *sequence[] = {"sequence=2048", NULL};
   check(&(Case){.options = {H100, .nodes = 1, .model = "llama-3.1-8b", .variables = sequence},
@@ -532,6 +564,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/launch-config/bridge", test_bridge);
   g_test_add_func("/launch-config/bridge-machine", test_bridge_machine);
   g_test_add_func("/launch-config/layout", test_layout);
+  g_test_add_func("/launch-config/vocabulary", test_vocabulary);
   g_test_add_func("/launch-config/deepspeed", test_deepspeed);
   g_test_add_func("/launch-config/huggingface", test_huggingface);
   g_test_add_func("/launch-config/megatron-tests", test_megatron_tests);

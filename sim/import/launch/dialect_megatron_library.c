@@ -8,6 +8,9 @@
  *   differ                      written over it; its published count of parameters is another's
  *   no model has the shape      the launch line's dimensions
  *
+ * An input that has no size of its vocabulary takes the library's model with an assumption aloud:
+ * where all other dimensions agree, or where it names a tokenizer, which may be that model's.
+ *
  * The shape: layers, width, heads, feed-forward, experts, and the vocabulary but for its padding.
  * Configs that are laid over recipes (NeMo, Megatron-Bridge, Primus) state only what they have.
  */
@@ -244,11 +247,36 @@ static void put_model(OrrLaunchDraft *draft, OrrModel *mine, const Match *match)
     if (match->is_counted[i]) orr_launch_draft_set(draft, counts[i], "0", NULL, counted);
 }
 
+static gboolean names_tokenizer(OrrLaunchDraft *draft) {
+  const GPtrArray *settings = orr_launch_draft_settings(draft);
+  for (guint i = 0; i < settings->len; i++)
+    if (strstr(((const OrrLaunchSetting *)settings->pdata[i])->key, "tokenizer")) return TRUE;
+  return FALSE;
+}
+
+/* The input has no size of its vocabulary: says whose is taken, or asks. */
+static void assume_vocab(OrrLaunchDraft *draft, const Match *match) {
+  const char *others = match->differences ? "are nearest" : "agree";
+  if (draft->options->strict)
+    orr_launch_draft_ask(draft,
+                         "how large is the vocabulary? The input does not say; the other "
+                         "dimensions of %s %s: add --model %s, or --vocab-size to the line",
+                         match->name, others, match->name);
+  else
+    orr_launch_draft_remark(draft,
+                            "assumed: the vocabulary of %s, whose other dimensions %s: no "
+                            "--vocab-size",
+                            match->name, others);
+}
+
 gboolean orr_dialect_megatron_library(OrrLaunchDraft *draft) {
   OrrModel mine;
   const gboolean is_read = read_lines(draft, &mine);
   const Match match = is_read ? best_match(draft, &mine) : (Match){0};
-  const gboolean is_found = match.name != NULL;
+  const gboolean has_vocab = mine.vocab > 1;
+  const gboolean is_found =
+      match.name && (has_vocab || !match.differences || names_tokenizer(draft));
+  if (is_found && !has_vocab) assume_vocab(draft, &match);
   if (is_found) put_model(draft, &mine, &match);
   orr_field_clear(&orr_model_table, &mine);
   g_free(match.name);

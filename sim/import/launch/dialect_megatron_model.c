@@ -48,14 +48,18 @@ static gint64 tokenizer_size(OrrLaunchDraft *draft) {
   return 0;
 }
 
-static gint64 vocab_of(OrrLaunchDraft *draft) {
-  const gint64 padded = number(draft, "padded-vocab-size", number(draft, "pad-vocab-size-to", 0));
-  if (padded) return padded;
-  gint64 size = number(draft, "vocab-size", 0);
-  if (!size) size = tokenizer_size(draft);
+/* Megatron's vocab_size_with_padding. */
+static gint64 padded_vocab(OrrLaunchDraft *draft, gint64 size) {
   const gint64 multiple = number(draft, "make-vocab-size-divisible-by", 128) *
                           number(draft, "tensor-model-parallel-size", 1);
   return multiple > 0 ? (size + multiple - 1) / multiple * multiple : size;
+}
+
+static gint64 vocab_of(OrrLaunchDraft *draft) {
+  const gint64 padded = number(draft, "padded-vocab-size", number(draft, "pad-vocab-size-to", 0));
+  if (padded) return padded;
+  const gint64 size = number(draft, "vocab-size", 0);
+  return padded_vocab(draft, size ? size : tokenizer_size(draft));
 }
 
 static gint64 ffn_of(OrrLaunchDraft *draft, gint64 hidden) {
@@ -343,8 +347,9 @@ void orr_dialect_megatron_model(OrrLaunchDraft *draft) {
   set_mla(draft);
   set_moe(draft, &shape);
   if (orr_dialect_megatron_library(draft) || shape.vocab) return;
-  orr_launch_draft_assume(draft, "model.vocab", "50304",
-                          "GPT-2's 50,257 padded, since the input names a tokenizer only",
-                          "how large is the vocabulary? The launch line names a tokenizer only: "
-                          "add --model NAME, or --vocab-size to the line");
+  orr_launch_draft_assume_count(draft, "model.vocab", padded_vocab(draft, 50257),
+                                "GPT-2's 50,257 padded, since the input has no size of its "
+                                "vocabulary",
+                                "how large is the vocabulary? The input does not say: add --model "
+                                "NAME, or --vocab-size to the line");
 }
