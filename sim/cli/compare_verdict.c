@@ -12,9 +12,12 @@
 #include "sim/base/json_write.h"
 #include "sim/sweep/sweep_likeness.h"
 
-/* The results that a verdict is given on. */
-static const char *const headlines[] = {"iteration_time_s", "memory_peak_bytes",   "ttft_mean_s",
-                                        "tpot_mean_s",      "output_tokens_per_s", "time_s"};
+/* The results that a verdict is given on, and the kind of run that has each. */
+static const struct {
+  const char *metric, *kind;
+} headlines[] = {{"iteration_time_s", "training"},   {"memory_peak_bytes", "training"},
+                 {"ttft_mean_s", "serving"},         {"tpot_mean_s", "serving"},
+                 {"output_tokens_per_s", "serving"}, {"time_s", "collectives"}};
 
 /* --- Life --- */
 
@@ -95,14 +98,34 @@ static guint n_rows(OrrStore *store, gint64 run, const char *question, GError **
   return answer ? answer->rows->len : 0;
 }
 
-/* The value of @metric in @run; NAN: it has none. */
-static double value_of(OrrStore *store, gint64 run, const char *metric, GError **error) {
-  const OrrBinding binding = {"metric", metric};
+static double number_of(OrrStore *store, gint64 run, const char *question,
+                        const OrrBinding *binding, GError **error) {
   g_autoptr(OrrAnswer) answer =
-      orr_store_ask(store, "SELECT value FROM band WHERE run_id = :run AND metric = :metric", run,
-                    &binding, 1, error);
-  if (!answer || answer->rows->len == 0) return NAN;
-  return g_ascii_strtod(((char **)answer->rows->pdata[0])[0], NULL);
+      orr_store_ask(store, question, run, binding, binding ? 1 : 0, error);
+  const char *text = answer && answer->rows->len > 0 ? ((char **)answer->rows->pdata[0])[0] : NULL;
+  char *end = NULL;
+  const double number = text ? g_ascii_strtod(text, &end) : NAN;
+  return text && end != text ? number : NAN;
+}
+
+/* Whether @run has rows in @table, which the database may lack. */
+static gboolean has_rows(OrrStore *store, gint64 run, const char *table, GError **error) {
+  g_autofree char *stored =
+      g_strdup_printf("SELECT 1 FROM sqlite_schema WHERE name = '%s' AND :run > 0", table);
+  g_autofree char *rows = g_strdup_printf("SELECT 1 FROM %s WHERE run_id = :run", table);
+  return n_rows(store, run, stored, error) > 0 && n_rows(store, run, rows, error) > 0;
+}
+
+/* The value of @metric in @run, of @kind; NAN: it has none. Points of sweeps have no bands of their
+ * own. */
+static double value_of(OrrStore *store, gint64 run, const char *kind, const char *metric,
+                       GError **error) {
+  g_autofree char *table = g_strdup_printf("%s_result", kind);
+  g_autofree char *result = g_strdup_printf("SELECT %s FROM %s WHERE run_id = :run", metric, table);
+  if (has_rows(store, run, "band", error))
+    return number_of(store, run, "SELECT value FROM band WHERE run_id = :run AND metric = :metric",
+                     &(OrrBinding){"metric", metric}, error);
+  return has_rows(store, run, table, error) ? number_of(store, run, result, NULL, error) : NAN;
 }
 
 /* How many times better a run is whose result is @ratio of the other's; below 1: worse. */
@@ -122,6 +145,7 @@ static char *band_text(const OrrRatioBand *band) {
 static char *verdict_text(const OrrVerdict *verdict, const OrrRatioBand *band,
                           const OrrBandMetric *metric, gint64 run) {
   const gboolean is_memory = metric->quantity == ORR_QUANTITY_MEMORY;
+  if (verdict->ratio == 1) return g_strdup("the same in both runs");
   if (isnan(verdict->low)) return g_strdup_printf("no band: %s", band->reason);
   const double one = better_by(metric->is_rate, verdict->low),
                two = better_by(metric->is_rate, verdict->high);
@@ -160,10 +184,10 @@ static void add_verdict(const OrrBands *bands, const OrrLikenessRow *likeness, O
   g_array_append_val(verdicts, verdict);
 }
 
-/* Tokens of a step; NAN: it has no such results. */
+/* Tokens of a step. */
 static double step_tokens(OrrStore *store, gint64 run) {
-  return value_of(store, run, "iteration_time_s", NULL) *
-         value_of(store, run, "tokens_per_s", NULL);
+  return value_of(store, run, "training", "iteration_time_s", NULL) *
+         value_of(store, run, "training", "tokens_per_s", NULL);
 }
 
 /* A step of fewer tokens takes less time and is not faster for that: such steps are compared by
@@ -181,35 +205,30 @@ static const char *step_metric(OrrStore *store, const gint64 *runs, OrrVerdicts 
 
 static gboolean add_verdicts(const OrrBands *bands, OrrStore *store, const gint64 *runs,
                              const OrrLikenessRow *likeness, OrrVerdicts *all, GError **error) {
-  g_autoptr(GError) unread = NULL; /* a database of sweeps alone has no table band */
-  if (n_rows(store, runs[0], "SELECT 1 FROM sqlite_schema WHERE name = 'band'", &unread) == 0) {
-    if (!unread) return TRUE;
-    g_propagate_error(error, g_steal_pointer(&unread));
-    return FALSE;
-  }
   for (guint i = 0; i < G_N_ELEMENTS(headlines); i++) {
     g_autoptr(GError) failed = NULL;
-    const gboolean is_step = g_str_equal(headlines[i], "iteration_time_s");
-    const char *metric = is_step ? step_metric(store, runs, all) : headlines[i];
-    const double other = value_of(store, runs[0], metric, &failed),
-                 this = failed ? NAN : value_of(store, runs[1], metric, &failed);
+    const char *kind = headlines[i].kind, *metric = headlines[i].metric;
+    if (!g_str_equal(kind, likeness[1].kind)) continue;
+    if (g_str_equal(metric, "iteration_time_s")) metric = step_metric(store, runs, all);
+    const double other = value_of(store, runs[0], kind, metric, &failed),
+                 this = failed ? NAN : value_of(store, runs[1], kind, metric, &failed);
     if (failed) {
       g_propagate_error(error, g_steal_pointer(&failed));
       return FALSE;
     }
-    if (other > 0 && this > 0 && orr_band_metrics_find(likeness[1].kind, metric))
+    if (other > 0 && this > 0 && orr_band_metrics_find(kind, metric))
       add_verdict(bands, likeness,
                   (OrrVerdict){.metric = (char *)metric, .other = other, .this = this}, runs[1],
                   all->verdicts);
   }
+  if (all->verdicts->len == 0 && !all->note)
+    all->note = g_strdup("no verdict: the runs have no result in common that error bands know");
   return TRUE;
 }
 
 /* Whether a run shared its machine or met faults. A database without such runs has no table job. */
 static gboolean was_disturbed(OrrStore *store, gint64 run, GError **error) {
-  return n_rows(store, run, "SELECT 1 FROM sqlite_master WHERE name = 'job' AND :run > 0", error) >
-             0 &&
-         n_rows(store, run, "SELECT 1 FROM job WHERE run_id = :run", error) > 0;
+  return has_rows(store, run, "job", error);
 }
 
 OrrVerdicts *orr_compare_verdict_new(OrrLibrary *library, OrrStore *store, gint64 other,

@@ -116,6 +116,30 @@ def main():
         check("a run that does not say what it is like has no verdict, and no error",
               status == 0 and "does not say what it is like" in text, text)
 
+        # Points of a sweep have no bands of their own: their results are compared. A batch that is never reached changes none.
+        points = os.path.join(folder, "points.db")
+        text = """schema: scenario/1
+name: limits
+cluster: {base: dgx-h100-superpod, nodes: 1, gpus: 1}
+model: llama-3.1-8b
+workload: {kind: serving, load: {kind: poisson, rate: 2}, requests: 50, input: {tokens: 500}, output: {tokens: 50}}
+sweep:
+  axes: {workload.load.rate: [2, 4], workload.engine.max-num-seqs: [32, 64]}
+  objective: [minimize ttft_mean_s]
+"""
+        with open(os.path.join(folder, "limits.yaml"), "w", encoding="utf-8") as file:
+            file.write(text)
+        call("sweep", os.path.join(folder, "limits.yaml"), "--db", points)
+        rows = json.loads(call("query", points, "SELECT r.run_id, ttft_mean_s FROM serving_result r JOIN param p ON p.run_id = "
+                               "r.run_id AND p.path = 'workload.load.rate' ORDER BY p.number, r.run_id", "--json")[1])
+        one, same, other = (str(rows[i]["run_id"]) for i in (0, 1, 2))
+        verdicts = json_of("compare", points, one, same)["verdicts"]
+        check("equal points are the same in every metric", rows[0]["ttft_mean_s"] == rows[1]["ttft_mean_s"] and
+              len(verdicts) >= 2 and all(v["text"] == "the same in both runs" for v in verdicts), verdicts)
+        found = {v["metric"]: v for v in json_of("compare", points, one, other)["verdicts"]}
+        check("points of different loads have verdicts", "ttft_mean_s" in found and
+              math.isclose(found["ttft_mean_s"]["ratio"], rows[2]["ttft_mean_s"] / rows[0]["ttft_mean_s"], rel_tol=1e-9), found)
+
         call("run", "two-jobs-one-uplink", "--db", db)
         jobs = json.loads(call("query", db, "SELECT run_id FROM job ORDER BY run_id DESC LIMIT 2", "--json")[1])
         status, text, _ = call("compare", db, *(str(row["run_id"]) for row in jobs))
