@@ -205,6 +205,9 @@ static const struct {
     {"attention_k_eq_v", "keys serve as values: caches are overstated"},
     {"v_head_dim", "values are not as wide as keys, and the keys' width is taken for both: caches "
                    "are wrong"},
+    {"word_embed_proj_dim",
+     "embeddings are not as wide as layers, and are taken as wide, without the projections between "
+     "the two: their weights and the head's time are wrong"},
     {"use_double_wide_mlp", "the MLPs of layers that share a cache are twice as wide, and all are "
                             "taken as the others': weights and time are understated"},
 };
@@ -275,7 +278,7 @@ static const char harmless[] =
     "use_bidirectional_attention use_cache use_gemma_norm use_grouped_topk use_moe "
     "use_moe_router_bias use_return_dict use_rmsnorm use_routing_bias use_sliding_window "
     "video_token_id video_token_index vision_end_token_id vision_feature_layer "
-    "vision_feature_select_strategy vision_start_token_id vision_token_id word_embed_proj_dim "
+    "vision_feature_select_strategy vision_start_token_id vision_token_id "
     "yarn_only_types z_loss_coefficient ";
 
 const OrrHuggingfaceType *orr_huggingface_type(const char *model_type) {

@@ -291,13 +291,20 @@ static gboolean is_zero(const OrrNode *value) {
   return value->kind == ORR_NODE_SCALAR && strcmp(value->text, "0") == 0;
 }
 
+/* Embeddings as wide as the layers. */
+static gboolean is_layers_width(const OrrHuggingfaceConfig *config, const char *key,
+                                const OrrNode *value) {
+  const char *width = orr_node_get_text(config->map, "hidden_size");
+  return strcmp(key, "word_embed_proj_dim") == 0 && g_strcmp0(value->text, width) == 0;
+}
+
 static void add_left_out(const OrrHuggingfaceConfig *config, const char *prefix,
                          Unmapped *unmapped) {
   for (guint i = 0; i < config->map->keys->len; i++) {
     const OrrNode *key = config->map->keys->pdata[i], *value = config->map->items->pdata[i];
     const char *effect = orr_huggingface_types_effect(key->text);
     if (is_nothing(value) || (effect && is_zero(value)) ||
-        orr_huggingface_types_is_harmless(key->text) ||
+        orr_huggingface_types_is_harmless(key->text) || is_layers_width(config, key->text, value) ||
         g_hash_table_contains(config->used, key->text))
       continue;
     g_autofree char *line =

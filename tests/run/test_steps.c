@@ -286,6 +286,8 @@ static void test_refusals(void) {
       {DLRM, "batch: 8, cached: 10 %", "cached is for tier: host"},
       {DLRM, "batch: 8, tier: host, host-cached: 10 %", "host-cached is for tier: ssd"},
       {DLRM, "batch: 8, tier: ssd, drives: {capacity: 100 GB}", "its drives have 0.1 TB"},
+      {DLRM, "batch: 8, mode: inference, replicate-below: 1 TB, tier: host",
+       "tier: host is for tables that GPUs share, and replicate-below puts every table"},
       {CLUSTER,
        "workload: {kind: recommendation, batch: 8, recommender: {base: dlrm-dcnv2, width: "
        "64}",

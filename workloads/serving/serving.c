@@ -436,8 +436,8 @@ static const OrrField encoders_fields[] = {
           "Encoders of one GPU each, on the GPUs after the engines'; 0: replicas encode images "
           "themselves."),
     COUNT(OrrEncoderPool, "cache", cache, 0, "0",
-          "Tokens of images whose embeddings an encoder keeps, and an engine; 0: "
-          "engine.max-num-batched-tokens, as vLLM."),
+          "Tokens of images whose embeddings an encoder keeps, and each GPU of an engine in "
+          "memory that its keys and values lack; 0: engine.max-num-batched-tokens, as vLLM."),
     COUNT(OrrEncoderPool, "batch", batch, 0, "0",
           "Tokens of images that are encoded together; 0: engine.max-num-batched-tokens. At least "
           "one image."),

@@ -73,8 +73,9 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(OrrRecommendation, "replicate-below", replicate_bytes, ORR_UNIT_BYTES, "0 B",
                    "Smaller tables are on every GPU.", .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_WORD(OrrRecommendation, "tier", tier, tier_words, "hbm",
-                   "Where the tables are: each GPU's memory; its node's host memory, read over its "
-                   "host link; or the node's drives, read by pages into host memory."),
+                   "Where the tables that GPUs share are: each GPU's memory; its node's host "
+                   "memory, read over its host link; or the node's drives, read by pages into host "
+                   "memory. Replicated tables are in each GPU's memory."),
     ORR_FIELD_REAL(OrrRecommendation, "cached", cached, ORR_UNIT_FRACTION, "0",
                    "Tiers host and ssd: fraction of lookups that the GPU's cache of rows has.",
                    .min = 0, .max = 1),
@@ -100,6 +101,11 @@ static void check_host(const OrrRecommendation *params, const OrrCluster *cluste
                        OrrDiags *diags) {
   const double nodes = fmax((double)orr_cluster_n_nodes(cluster), 1);
   const double bytes = (trains(params) ? 2 : 1) * orr_table_placement_shared_bytes(params);
+  if (params->tier != ORR_TABLES_IN_HBM && !(bytes > 0))
+    return orr_diags_error(diags, place,
+                           "tier: %s is for tables that GPUs share, and replicate-below puts every "
+                           "table into each GPU's memory: lower it or leave tier out",
+                           tier_words[params->tier]);
   if (params->tier == ORR_TABLES_ON_DRIVES && bytes / nodes > params->drives.capacity_bytes)
     orr_diags_error(diags, place, "tier: ssd needs %.4g TB on each node: its drives have %.4g TB",
                     bytes / nodes / 1e12, params->drives.capacity_bytes / 1e12);

@@ -54,7 +54,7 @@ static void add_encoders(const OrrServingWork *work, Drawn *drawn) {
   drawn->peak_w += n * (orr_device_power_static_w(power) + power->active_w);
 }
 
-/* Pools of tasks: static power, and what their passes draw; indexes on GPUs only the former. */
+/* Pools of tasks: static power, and what their passes and searches draw. */
 static void add_task_pools(const OrrServingWork *work, Drawn *drawn) {
   const OrrDevicePower *power = &work->world->cluster->device.power;
   const double n = (double)orr_tasks_gpus(&work->params.tasks, G_MAXUINT);

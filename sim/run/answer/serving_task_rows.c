@@ -4,6 +4,9 @@
  *   rates        from the first arrival to the end of the run, over tasks that are done
  *   in flight    the sum of the tasks' times over that time (Little 1961)
  *   cost         of GPUs and energy over that time, which tasks that are not done share in
+ *
+ * Pools on CPUs do not slow each other down. Where they take more cores than the hosts have, or
+ * indexes read more than the hosts' memory gives, the run warns.
  */
 #include "sim/run/answer/answer_private.h"
 
@@ -89,6 +92,29 @@ static void add_samples(const OrrServingWork *work, OrrOutcome *outcome) {
     if (row->task % step_stride == 0) g_array_append_val(outcome->serving_task_steps, *row);
 }
 
+/* Means over the run, which the hosts must have at least. */
+static void warn_hosts(const OrrServingWork *work, OrrOutcome *outcome) {
+  const OrrCluster *cluster = work->world->cluster;
+  const double nodes = (double)orr_cluster_n_nodes(cluster);
+  const double has_cores = nodes * (double)cluster->node.host.cores,
+               has_bytes_per_s = nodes * cluster->node.host.memory_bytes_per_s;
+  double bytes = 0;
+  ORR_EACH(const OrrServingTaskPoolRow, pool, work->task_pools)
+    if (pool->gpus == 0 && !isnan(pool->bytes_per_job))
+      bytes += pool->bytes_per_job * (double)pool->jobs;
+  const double cores = cpu_seconds(work) / work->end_s, bytes_per_s = bytes / work->end_s;
+  if (has_cores > 0 && cores > has_cores)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("pools of tasks keep %.0f CPU cores busy on average, and the "
+                                    "cluster's hosts have %.0f: real tasks take longer",
+                                    cores, has_cores));
+  if (has_bytes_per_s > 0 && bytes_per_s > has_bytes_per_s)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("indexes on CPUs read %.3g GB/s on average, and the memory of "
+                                    "the cluster's hosts gives %.3g: real searches take longer",
+                                    bytes_per_s / 1e9, has_bytes_per_s / 1e9));
+}
+
 void orr_serving_task_rows(const OrrServingWork *work, double gpus, double per_s,
                            OrrOutcome *outcome) {
   OrrServingResult *result = &outcome->result.serving;
@@ -97,4 +123,5 @@ void orr_serving_task_rows(const OrrServingWork *work, double gpus, double per_s
   add_result(work, gpus, per_s, outcome);
   add_samples(work, outcome);
   g_array_append_vals(outcome->serving_task_pools, work->task_pools->data, work->task_pools->len);
+  if (work->end_s > 0) warn_hosts(work, outcome);
 }

@@ -82,6 +82,20 @@ static void test_caches(void) {
                                  5 * sqrt(0.25 * 0.75 / 200)); /* the last one again */
 }
 
+/* A million tokens are 3,906 whole images, 256,000 a thousand; each takes its bytes of an engine's
+ * memory, in blocks of 16 tokens with 57,344 bytes of keys and values each. What does not fit is
+ * refused. */
+static void test_cache_memory(void) {
+  static const char load[] =
+      FAR POOL "workload.engine.kv-blocks=0;workload.encoders={replicas: 1, cache: %d}";
+  const double block = 16 * 57344;
+  g_autofree char *large = g_strdup_printf(load, 1000000), *small = g_strdup_printf(load, 256000),
+                  *huge = g_strdup_printf(load, 100000000);
+  const OrrServingResult few = result_of(large), many = result_of(small);
+  g_assert_cmpfloat(fabs((double)(many.kv_blocks - few.kv_blocks) - 2906 * IMAGE / block), <, 1);
+  serving_refused(huge, "667.6 of images' embeddings (encoders.cache)");
+}
+
 /* An image stays where it was: four encoders that each keep four of eight images have nearly all
  * of them together (hashing gives one of them five), and round robin finds an image where it was
  * last in some half of the cases. */
@@ -220,6 +234,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/encoders/alone", test_alone);
   g_test_add_func("/workloads/encoders/bytes", test_bytes);
   g_test_add_func("/workloads/encoders/caches", test_caches);
+  g_test_add_func("/workloads/encoders/cache-memory", test_cache_memory);
   g_test_add_func("/workloads/encoders/routers", test_routers);
   g_test_add_func("/workloads/encoders/queue", test_queue);
   g_test_add_func("/workloads/encoders/laws", test_laws);

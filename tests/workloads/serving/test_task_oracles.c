@@ -99,6 +99,14 @@ static void test_indexes(void) {
   g_assert_cmpfloat_with_epsilon(hnsw.bytes_per_job, 2 * hops * (16 * 512 + 128), 1);
   g_assert_cmpfloat_with_epsilon(hnsw.service_mean_s, 2 * hops * ((16 * 512 + 128) / 10e9 + 100e-9),
                                  1e-9);
+  /* ten vectors: ten candidates at most, and as many distances as there are vectors */
+  const OrrServingTaskPoolRow tiny =
+      searched(SEARCH("type: hnsw, vectors: 10, dimension: 128, links: 16, ef: 84"));
+  const double few = 10 + log(10) / log(16);
+  g_assert_cmpfloat_with_epsilon(tiny.bytes_per_job, 2 * (10 * 512 + few * 128), 1);
+  g_assert_cmpfloat_with_epsilon(tiny.flops_per_job, 2 * 10 * 256.0, 1);
+  serving_refused(SEARCH("type: ivf, vectors: 100, dimension: 128"),
+                  "lists (1024) is above the 100 vectors");
   serving_refused(SEARCH("vectors: 1e12, dimension: 128"), "does not fit the");
   serving_refused(SEARCH("vectors: 1e6, dimension: 128, lists: 4, probes: 9"), "probes (9)");
   serving_refused(SEARCH("type: hnsw, vectors: 10, dimension: 8, on: gpu"), "is not modelled");
@@ -131,6 +139,52 @@ static void test_gpu_index(void) {
       searched(SEARCH("type: ivf, vectors: 1e6, dimension: 128, lists: 1000, probes: 10, on: gpu"));
   g_assert_cmpint(row.gpus, ==, 1);
   g_assert_cmpfloat_with_epsilon(row.service_mean_s, 2 * 11000 * 512.0 / (0.2 * 3.35e12), 1e-9);
+}
+
+/* One more search, of 512 MB at a fifth of 3.35 TB/s: 0.764 ms of a running kernel (60 W), and 50
+ * pJ of memory and 53 on the chip per byte. Its engines compute as much. */
+static void test_gpu_index_energy(void) {
+  static const char load[] =
+      "workload.load={kind: constant, rate: 0.1};workload.requests=2;workload.tasks={steps: "
+      "[{name: "
+      "s, do: {kind: search, pool: v, queries: %d}}], pools: [{name: v, of: {kind: index, type: "
+      "flat, vectors: 1e6, dimension: 128, on: gpu}}]}";
+  g_autofree char *one = g_strdup_printf(load, 1), *two = g_strdup_printf(load, 2);
+  g_autoptr(OrrOutcome) a = serving_run(one), b = serving_run(two);
+  const OrrServingResult *x = &a->result.serving, *y = &b->result.serving;
+  const double kernel_j = 60 * 512e6 / (0.2 * 3.35e12), chip_j = 53e-12 * 512e6;
+  g_assert_cmpfloat_with_epsilon(y->gpu_energy_memory_j - x->gpu_energy_memory_j,
+                                 2 * 50e-12 * 512e6, 1e-6);
+  g_assert_cmpfloat_with_epsilon(y->gpu_energy_compute_j - x->gpu_energy_compute_j,
+                                 2 * (kernel_j + chip_j), 1e-6);
+}
+
+static gboolean warns(const OrrOutcome *outcome, const char *part) {
+  ORR_EACH_POINTER(const char, warning, outcome->warnings)
+    if (strstr(warning, part)) return TRUE;
+  return FALSE;
+}
+
+/* 1,000 tools of 1 s a second keep 1,000 cores busy, 100 keep 100; a node has 112. Indexes that
+ * read 512 MB a query, 4,000 a second, read 2,048 GB/s of 614.4. */
+static void test_hosts(void) {
+  static const char tools[] = "workload.load={kind: constant, rate: "
+                              "%d};workload.requests=%d;workload.tasks={steps: [{name: "
+                              "t, do: {kind: tool, pool: box, time: {kind: constant, mean: 1 "
+                              "s}}}], pools: [{name: box, of: "
+                              "{kind: workers}}]}";
+  static const char searches[] =
+      "workload.load={kind: constant, rate: 4000};workload.requests=40000;workload.tasks={steps: "
+      "[{name: s, do: {kind: search, pool: v}}], pools: [{name: v, of: {kind: index, type: flat, "
+      "vectors: 1e6, dimension: 128, workers: 1000}}]}";
+  g_autofree char *many = g_strdup_printf(tools, 1000, 10000),
+                  *few = g_strdup_printf(tools, 100, 1000);
+  g_autoptr(OrrOutcome) above = serving_run(many), below = serving_run(few),
+                        readers = serving_run(searches);
+  g_assert_true(warns(above, "CPU cores busy on average, and the cluster's hosts have 112"));
+  g_assert_false(warns(below, "CPU cores busy"));
+  g_assert_true(warns(readers, "the memory of the cluster's hosts gives 614"));
+  g_assert_false(warns(above, "the memory of the cluster's hosts"));
 }
 
 /* --- models that read --- */
@@ -283,6 +337,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/task-oracles/indexes", test_indexes);
   g_test_add_func("/task-oracles/published", test_published);
   g_test_add_func("/task-oracles/gpu-index", test_gpu_index);
+  g_test_add_func("/task-oracles/gpu-index-energy", test_gpu_index_energy);
+  g_test_add_func("/task-oracles/hosts", test_hosts);
   g_test_add_func("/task-oracles/models", test_models);
   g_test_add_func("/task-oracles/generators", test_generators);
   g_test_add_func("/task-oracles/patience", test_patience);

@@ -64,6 +64,14 @@ static void check_images(const OrrServing *params, OrrPlace place, OrrDiags *dia
                     params->distinct_images);
 }
 
+static void check_load(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  const OrrArrival *load = (const OrrArrival *)params->load.entry;
+  if (!load)
+    orr_diags_error(diags, place, "missing key 'load' in serving: When requests come.");
+  else if (load->check)
+    load->check(params->load.params, place, diags);
+}
+
 /* Whether a weight of @model is stored in one of the formats. */
 static gboolean is_stored_so(const OrrModel *model, const OrrInferenceShard *shard) {
   for (guint k = 0; k < orr_model_n_layer_kinds(model); k++) {
@@ -96,6 +104,7 @@ void orr_refusals_check(const OrrServing *params, const OrrModel *model, OrrPlac
   const OrrInferenceShard shard = orr_serving_shard(params);
   orr_exclusions_check(params, model, place, diags);
   check_images(params, place, diags);
+  check_load(params, place, diags);
   check_cross(params, model, place, diags);
   check_weights(params, model, place, diags);
   if (orr_inference_state_bytes(model, &shard, 0, model->layers) > 0)

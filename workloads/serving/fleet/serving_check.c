@@ -2,7 +2,7 @@
  * serving_check.c - checks whether an engine can be what a scenario requests, and computes the size
  * of its cache.
  *
- *   cache  = memory * gpu-memory-utilization - reserved - weights - activations
+ *   cache  = memory * gpu-memory-utilization - reserved - weights - activations - embeddings
  *   activations = the larger of
  *                 layers(max-num-batched-tokens)
  *                 hidden states + sampler-peak * max-num-seqs * vocabulary
@@ -67,7 +67,7 @@ static gint64 longest_request(const OrrServing *params, const OrrModel *model) {
 /* --- memory --- */
 
 typedef struct {
-  double weights, activations, budget, kv_per_token, state, adapter;
+  double weights, activations, embeddings, budget, kv_per_token, state, adapter;
   OrrKvLayout layout;
   gint64 blocks, room; /* blocks of the cache; tokens of one request that it holds */
 } Memory;
@@ -122,9 +122,10 @@ static Memory memory_of(const OrrServing *params, const OrrModel *model,
       memory.adapter * (double)MIN(params->engine.lora.adapters, params->engine.lora.slots);
   if (params->engine.profiles_activations)
     memory.activations = profiled_bytes(params, model, &shard);
-  const double left =
-      (memory.budget - params->engine.reserved_bytes - memory.weights - memory.activations) *
-      params->engine.cache_fraction;
+  memory.embeddings = orr_encoders_cache_bytes(params, model);
+  const double left = (memory.budget - params->engine.reserved_bytes - memory.weights -
+                       memory.activations - memory.embeddings) *
+                      params->engine.cache_fraction;
   const double block = memory.kv_per_token * (double)params->engine.block_size;
   if (block > 0)
     memory.layout = (OrrKvLayout){windowed / memory.kv_per_token, model->window.size,
@@ -140,17 +141,20 @@ static void check_memory(const OrrServing *params, const OrrModel *model, const 
                          OrrPlace place, OrrDiags *diags) {
   const Memory memory = memory_of(params, model, cluster);
   const double gib = 1 << 30;
-  const double fixed = memory.weights + memory.activations + params->engine.reserved_bytes;
+  const double fixed =
+      memory.weights + memory.activations + memory.embeddings + params->engine.reserved_bytes;
   const gboolean fits =
       params->engine.kv_blocks > 0 ? fixed <= cluster->device.memory_bytes : memory.blocks > 0;
+  g_autofree char *embeddings =
+      g_strdup_printf(", %.1f of images' embeddings (encoders.cache)", memory.embeddings / gib);
   if (!fits)
     orr_diags_error(diags, place,
                     "model %s does not fit: a GPU of tp " D " and pp " D
-                    " holds %.1f GiB of weights, %.1f of activations and %.1f reserved, of %.1f "
+                    " holds %.1f GiB of weights, %.1f of activations%s and %.1f reserved, of %.1f "
                     "GiB that %s gives the engine: raise tp or pp, or lower the precision",
                     model->name, params->parallel.tp, params->parallel.pp, memory.weights / gib,
-                    memory.activations / gib, params->engine.reserved_bytes / gib,
-                    memory.budget / gib, cluster->device.name);
+                    memory.activations / gib, memory.embeddings > 0 ? embeddings : "",
+                    params->engine.reserved_bytes / gib, memory.budget / gib, cluster->device.name);
 }
 
 /* --- lengths --- */
@@ -187,14 +191,6 @@ static void check_host(const OrrServingHost *host, const OrrCluster *cluster, Or
                     "host.neighbours needs the number of cores, which node %s does not state: give "
                     "engine.host.cores",
                     cluster->name);
-}
-
-static void check_load(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
-  const OrrArrival *load = (const OrrArrival *)params->load.entry;
-  if (!load)
-    orr_diags_error(diags, place, "missing key 'load' in serving: When requests come.");
-  else if (load->check)
-    load->check(params->load.params, place, diags);
 }
 
 static void check_algorithm(const char *what, const char *name, OrrPlace place, OrrDiags *diags) {
@@ -510,7 +506,6 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   check_disaggregation(params, replicas, place, diags);
   check_life(params, replicas, cluster, place, diags);
   check_host(&params->engine.host, cluster, place, diags);
-  check_load(params, place, diags);
   check_lengths(params, model, place, diags);
   orr_task_check(params, cluster, place, diags);
   if (orr_diags_n_errors(diags) == before)

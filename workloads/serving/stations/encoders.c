@@ -15,7 +15,7 @@
  * of images; it takes the tower's kernels on one GPU and the engine's host times. Encoders and
  * replicas keep embeddings of `cache` tokens by least recent use (vLLM's encoder cache, whose
  * budget is max-num-batched-tokens, or one image): what an encoder has is not computed again, what
- * a replica has is not sent again.
+ * a replica has is not sent again. The cache takes its bytes of each engine's memory, full or not.
  *
  * An encoder whose node is lost forgets everything. Its images go to other encoders, or wait for
  * one. It is back `start.overhead` after its node. Embeddings under way still arrive. The images of
@@ -108,11 +108,20 @@ static void clear_encoding(gpointer encoding) { g_free(((Encoding *)encoding)->t
 
 /* Images that @asked tokens hold, by default the engine's budget of a step, and never less than
  * one. */
-static gint64 images_of(const Encoders *encoders, gint64 asked) {
-  const OrrServing *params = params_of(encoders);
+static gint64 images_in(const OrrServing *params, const OrrModel *model, gint64 asked) {
   const double tokens = (double)(asked > 0 ? asked : params->engine.max_num_batched_tokens);
-  return MAX((gint64)floor(tokens / orr_encoder_decoder_tokens(encoders->run->work->world->model)),
-             1);
+  return MAX((gint64)floor(tokens / orr_encoder_decoder_tokens(model)), 1);
+}
+
+static gint64 images_of(const Encoders *encoders, gint64 asked) {
+  return images_in(params_of(encoders), encoders->run->work->world->model, asked);
+}
+
+double orr_encoders_cache_bytes(const OrrServing *params, const OrrModel *model) {
+  if (params->encoders.replicas == 0 || model->encoder.layers == 0) return 0;
+  const double images = (double)images_in(params, model, params->encoders.cache);
+  return images * orr_encoder_decoder_tokens(model) * (double)model->hidden *
+         orr_dtype_bytes((OrrDtype)params->formats.activations);
 }
 
 /* The tower is whole on one GPU. */

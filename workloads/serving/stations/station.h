@@ -138,6 +138,10 @@ void orr_route_replica_up(OrrRoute *route);
 void orr_route_add_row(const OrrRoute *route, const OrrRequest *request, OrrServingRequestRow *row);
 void orr_route_answered(const OrrRoute *route, const OrrRequest *request, double at_s);
 
+/* encoders.c: bytes of the embeddings that each GPU of an engine has room for (encoders.cache); 0
+ * without encoders. */
+double orr_encoders_cache_bytes(const OrrServing *params, const OrrModel *model);
+
 /* samples.c: the outputs of one prompt (vLLM's n). */
 
 extern const OrrStation orr_station_samples;

@@ -12,7 +12,8 @@
  *   hnsw   M (ef + ln n / ln M) distances: M neighbours of each of ef candidates on the ground
  *          layer and of one on each of ln n / ln M layers above (Malkov, Yashunin 2016: a walk of
  *          O(log n) hops). A vertex of the ground layer has up to 2 M neighbours; that half of
- *          them were visited before is an assumption. Bytes: d b for each, 4 * 2 M for each hop
+ *          them were visited before is an assumption. Bytes: d b for each, 4 * 2 M for each hop. At
+ *          most n candidates and n distances
  *
  *   time = latency + max(bytes / bandwidth, FLOPs / rate + 8 look-ups / rate) + hops * hop-latency
  *
@@ -22,7 +23,8 @@
  * it reads the centroids for each, at `efficiency` of its bandwidth and its fp32 peak: FAISS's
  * benchmark of SIFT1B (its README: IVF262144, PQ8, 10,000 queries in 0.587 s with 128 probes
  * and in 1.160 s with 256) reads 3.9 MB more in 57 us, a fifth of the 336 GB/s of the Titan X that
- * the paper names. Every GPU has the whole index. Recall follows from probes or ef and from the
+ * the paper names. It draws the power of a running kernel, and of the bytes that it reads. Every
+ * GPU has the whole index. Recall follows from probes or ef and from the
  * data, and is not computed: measure it on your index.
  *
  *   pools: [{name: passages, of: {kind: index, type: ivf, vectors: 1e8, dimension: 768,
@@ -92,8 +94,9 @@ static Query query_of(const Params *p) {
                    2 * d * lists + probes * 2 * 256 * d + scanned * code, scanned * code, 0};
   if (p->type == IVF)
     return (Query){4 * lists * d + scanned * vector, 2 * d * (lists + scanned), 0, 0};
-  const double links = (double)p->links, hops = (double)p->ef + log(n) / log(links);
-  return (Query){links * hops * vector + hops * 4 * 2 * links, 2 * d * links * hops, 0, hops};
+  const double links = (double)p->links, hops = fmin((double)p->ef, n) + log(n) / log(links);
+  const double distances = fmin(links * hops, n);
+  return (Query){distances * vector + hops * 4 * 2 * links, 2 * d * distances, 0, hops};
 }
 
 static double index_bytes(const Params *p) {
@@ -114,6 +117,11 @@ static void check(const void *params, const OrrCluster *cluster, OrrPlace place,
     orr_diags_error(diags, place,
                     "probes (%" G_GINT64_FORMAT ") is above the %" G_GINT64_FORMAT " lists",
                     p->probes, p->lists);
+  if (p->type == IVF && p->lists > p->vectors)
+    orr_diags_error(diags, place,
+                    "lists (%" G_GINT64_FORMAT ") is above the %" G_GINT64_FORMAT
+                    " vectors: each list needs one",
+                    p->lists, p->vectors);
   if (p->type == HNSW && p->on == ON_GPU)
     orr_diags_error(diags, place, "type hnsw on gpu is not modelled: use ivf or flat, or cpu");
   if (p->on == ON_GPU && orr_device_peak_flops(&cluster->device, ORR_FP32) <= 0)
@@ -127,7 +135,8 @@ typedef struct {
   OrrTaskServers *servers;
   OrrTaskPoolBooks *books;
   Query query;
-  double seconds; /* of a query */
+  double seconds;   /* of a query */
+  OrrJoules joules; /* of a query on a GPU, on top of static power */
 } Index;
 
 static double seconds_of(const Params *p, const OrrDevice *device) {
@@ -143,12 +152,24 @@ static double seconds_of(const Params *p, const OrrDevice *device) {
          query.hops * p->hop_s;
 }
 
+static OrrJoules joules_of(const Params *p, const Query *query, const OrrCostModel *cost,
+                           double time_s) {
+  const OrrOperator op =
+      orr_operator_memory("search", ORR_PASS_FORWARD, ORR_FP32, query->bytes, query->flops);
+  return p->on == ON_GPU && cost ? orr_cost_energy_operator(cost, &op, time_s - p->latency_s)
+                                 : (OrrJoules){0};
+}
+
 static gpointer open_pool(const void *params, const OrrTaskPoolHost *host, GError **error) {
   const Params *p = params;
   Index *index = g_new0(Index, 1);
   (void)error;
-  *index = (Index){orr_task_servers_new(host, p->workers), host->books, query_of(p),
-                   seconds_of(p, &host->world->cluster->device)};
+  *index = (Index){orr_task_servers_new(host, p->workers),
+                   host->books,
+                   query_of(p),
+                   seconds_of(p, &host->world->cluster->device),
+                   {0}};
+  index->joules = joules_of(p, &index->query, host->world->cost, index->seconds);
   return index;
 }
 
@@ -156,6 +177,7 @@ static void add(gpointer state, OrrTaskJob *job) {
   Index *index = state;
   index->books->bytes += job->queries * index->query.bytes;
   index->books->flops += job->queries * index->query.flops;
+  orr_joules_add(&index->books->joules, index->joules, job->queries);
   orr_task_servers_add(index->servers, job, job->queries * index->seconds);
 }
 
