@@ -185,7 +185,9 @@ static OrrScenario *read_facts(const Laying *laying, const OrrNode *workload) {
   const OrrNode *model = orr_node_get(laying->owner, "model");
   const char *const others[] = {"jobs", "faults", "sweep", "validation"};
   for (guint i = 0; i < G_N_ELEMENTS(others); i++) orr_node_remove(tree, others[i]);
-  orr_node_set(tree, "workload", orr_node_copy(workload));
+  OrrNode *own = orr_node_copy(workload);
+  orr_node_remove(own, "groups"); /* whose nulls reading refuses */
+  orr_node_set(tree, "workload", own);
   if (model) orr_node_set(tree, "model", orr_node_copy(model));
   OrrScenario *facts = g_new0(OrrScenario, 1);
   if (orr_field_read_uncertain(&orr_scenario_table, tree, laying->library, ignored, facts, NULL))

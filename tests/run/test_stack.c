@@ -293,6 +293,7 @@ static void test_groups(void) {
                   *said = g_strdup_printf(groups, 1, 4, "", "workload.engine.host.exposed=10 %"),
                   *own = g_strdup_printf(groups, 1, 4, ", engine: {host: {exposed: 20 %}}",
                                          "workload.engine.host.exposed=10 %"),
+                  *null = g_strdup_printf(groups, 4, 1, ", engine: {max-num-seqs: null}", ""),
                   *none = g_strdup_printf(groups, 1, 4, ", engine: {max-num-seqs: 7}",
                                           "workload.stack=none;workload.engine.block-size=32");
   g_autoptr(OrrScenario) a = good(narrow);
@@ -310,6 +311,9 @@ static void test_groups(void) {
   g_assert_cmpfloat(group_engine(c)->host.exposed, ==, 0.1);
   g_assert_cmpfloat(group_engine(d)->host.exposed, ==, 0.2);
   g_assert_cmpfloat(serving(d)->engine.host.exposed, ==, 0.1);
+  g_autoptr(OrrScenario) f = good(null); /* conditions of the workload hold with a null, too */
+  g_assert_cmpfloat(serving(f)->engine.host.exposed, ==, 0.5);
+  g_assert_cmpfloat(group_engine(f)->host.exposed, ==, 0);
   g_assert_cmpint(group_engine(e)->max_num_seqs, ==, 7);
   g_assert_cmpint(group_engine(e)->block_size, ==, 32);
 }
