@@ -5,92 +5,120 @@
  * All work in chunks of C tokens: inside a chunk by products like attention's, between chunks by a
  * state of each head. On one rank, with H heads of width P over state N and G groups (all over tp):
  *
- *   Mamba-2 (Dao, Gu 2024, arXiv 2405.21060, section 6; five kernels of mamba_ssm)
+ *   Mamba-2 (Dao, Gu 2024, arXiv 2405.21060, section 6)
  *   mamba-in      GEMM  h -> 2 H P + 2 G N + H        gate, x, B, C, dt; columns
+ *   scan-layout   2 T of the width, in and out        sequences first -> batches first, and back
  *   mamba-conv    2 T (H P + 2 G N)
- *   scan-scores   GEMM  C x C over N, each group      C B^T
- *   scan-inner    GEMM  C x P over C, each head
- *   scan-states   GEMM  N x P over C, each head
- *   scan-carry    8 bytes of N P, each head and chunk: states in fp32 go from chunk to chunk
- *   scan-outer    GEMM  C x P over N, each head
+ *   scan-...      the kernels of the tables below
  *   gated-norm    3 T H P
  *   mamba-out     GEMM  H P -> h                      rows
  *
  *   Linear attention: keys of width K, values of V, on value heads
  *   linear-in     GEMM  h -> q, k, v, gate (gated delta: two more a head)
  *   linear-conv   2 T (q + k + v)                     where there is one
- *   scan-scores   C x C over K;  scan-inner  C x V over C;  scan-states  K x V over C;  scan-outer
- *                 C x V over K
- *   gated delta   its keys' products C x C over K, and both sides of the triangular system, C x K
- *                 and C x V over C
- * (Yang et al. 2024, arXiv 2412.06464) gated-norm, linear-out
+ *   scan-...      likewise; gated delta (Yang et al. 2024, arXiv 2412.06464) also solves a
+ *                 triangular system of its keys in each chunk
+ *   gated-norm, linear-out
  *
- * Backward: each product of the scan has two gradients, conv and norms 3 and 5 moves. Neither the
- * convolution's result nor the chunks' states are kept, so the backward first runs conv,
- * scan-scores, scan-states and scan-carry again (mamba_ssm/ops/triton/ssd_combined.py,
- * MambaSplitConv1dScanCombinedFn and _mamba_chunk_scan_combined_bwd; fla/ops/common/chunk_h.py).
- * The products are costed as batched GEMMs; the kernels are Triton's: chunk_retention of Flash
- * Linear Attention takes 1.2 to 1.3 times as long on GB200, in both directions (its README of
- * 2026-08; 4 x 4,096 tokens, 64 heads of 128: 1.00 and 2.46 ms). Under context parallelism heads
- * are exchanged for tokens by all-to-alls around the convolution and the scan (Megatron-Core,
- * ssm/mamba_context_parallel.py).
+ * A kernel of a scan has FLOPs, and bytes in the formats in which its tensors cross memory: 16-bit
+ * inputs and results, fp32 scores (mamba_ssm stores C B^T for each group; Flash Linear Attention
+ * keeps q k^T in registers), states in fp32 until they have been carried over all chunks, then in
+ * 16 bits. The kernels are Triton's and spend their time on decays, masks and casts: the profile's
+ * `kernels` has the rate of their FLOPs as a multiple of the CUDA cores' (cost_memory.c).
+ *
+ * Backward: neither the convolution's result nor the chunks' states are kept, so it first runs
+ * conv, scan-scores, scan-states and scan-carry again (mamba_ssm/ops/triton/ssd_combined.py,
+ * MambaSplitConv1dScanCombinedFn and _mamba_chunk_scan_combined_bwd; fla/ops/common/chunk_h.py,
+ * fla/ops/gated_delta_rule/chunk.py). The convolution moves 3, norms 5.
+ *
+ * Megatron-Core's tensors have the sequence first, mamba_ssm's kernels the batch: with more than
+ * one sequence in a micro-batch all of the first projection's result and of the scan's are copied
+ * (ssm/mamba_mixer.py, _ssm_training). There the gate belongs to the scan's last kernel, which
+ * writes its result with and without it, and the norm is a kernel of its own: 4 moves forward and
+ * 8 backward. Under context parallelism heads are exchanged for tokens by all-to-alls around the
+ * convolution and the scan (ssm/mamba_context_parallel.py).
  */
 #include "models/transformer_private.h"
 
-static void put_products(const OrrTransformerView *view, GArray *operators, const char *name,
-                         OrrPass pass, OrrGemmShape shape) {
-  OrrOperator op = orr_operator_gemm(name, pass, view->shard->dtype, shape);
-  for (int i = 0; i < (pass == ORR_PASS_FORWARD ? 1 : 2); i++) g_array_append_val(operators, op);
-}
-
-/* What a scan works on: @c tokens in each of @pieces chunks; @batch: chunks of all heads. */
+/* One kernel of a scan. Products: @c_key of C x C over K for each group, @c_value of C x C x V and
+ * @state of K x V x C for each head. Bytes: reads and writes of @keys (16 bits, each group) and
+ * @values (each head); bytes for an element of the @scores of each group and chunk, and of the
+ * @states of each head and chunk. */
 typedef struct {
-  gint64 c, pieces, batch;
-} Chunks;
+  const char *name;
+  gboolean backward; /* else also a part of the forward that the backward runs again */
+  gboolean once;     /* of the forward: not run again */
+  guint8 c_key, c_value, state;
+  guint8 keys, values, scores, states;
+} Kernel;
 
-static Chunks chunks_of(const OrrTransformerView *view) {
-  const OrrScan scan = view->layer.scan;
-  const gint64 c = MAX(1, MIN(scan.chunk, view->sequence)),
-               pieces = view->sequences * ((view->sequence + c - 1) / c);
-  return (Chunks){c, pieces, pieces * scan.heads};
+static const Kernel mamba_kernels[] = {
+    {"scan-scores", FALSE, FALSE, 1, 0, 0, 2, 0, 4, 0},
+    {"scan-states", FALSE, FALSE, 0, 0, 1, 1, 1, 0, 4},
+    {"scan-carry", FALSE, FALSE, 0, 0, 0, 0, 0, 0, 6},
+    {"scan-output", FALSE, TRUE, 0, 1, 1, 1, 2, 4, 2},
+    {"scan-states", TRUE, FALSE, 0, 0, 1, 1, 1, 0, 4},
+    {"scan-carry", TRUE, FALSE, 0, 0, 0, 0, 0, 0, 12},
+    {"scan-values", TRUE, FALSE, 0, 1, 1, 1, 3, 4, 2}, /* dx and ddt */
+    {"scan-keys", TRUE, FALSE, 0, 0, 1, 3, 1, 0, 2},   /* dB from the states, in fp32 */
+    {"scan-keys", TRUE, FALSE, 0, 0, 1, 3, 1, 0, 2},   /* dC */
+    {"scan-scores", TRUE, FALSE, 0, 1, 0, 0, 2, 4, 0},
+    {"scan-keys", TRUE, FALSE, 1, 0, 0, 4, 0, 4, 0}, /* dB and dC from the scores, added */
+    {"scan-keys", TRUE, FALSE, 1, 0, 0, 4, 0, 4, 0},
+    {"scan-decays", TRUE, FALSE, 0, 1, 0, 0, 2, 4, 0},
+};
+
+static const Kernel linear_kernels[] = {
+    {"scan-states", FALSE, FALSE, 0, 0, 1, 1, 1, 0, 2},
+    {"scan-output", FALSE, TRUE, 1, 1, 1, 2, 2, 0, 2},
+    {"scan-states", TRUE, FALSE, 0, 0, 1, 1, 1, 0, 2},
+    {"scan-keys", TRUE, FALSE, 3, 1, 2, 4, 2, 0, 4}, /* dq and dk */
+    {"scan-values", TRUE, FALSE, 1, 1, 1, 2, 2, 0, 2},
+};
+
+static const Kernel delta_kernels[] = {
+    {"scan-scores", FALSE, TRUE, 1, 0, 0, 1, 0, 4, 0},
+    {"scan-system", FALSE, TRUE, 0, 0, 0, 0, 0, 6, 0}, /* its inverse */
+    {"scan-system", FALSE, FALSE, 1, 1, 0, 2, 2, 2, 0},
+    {"scan-states", FALSE, FALSE, 0, 0, 2, 2, 2, 0, 2},
+    {"scan-output", FALSE, TRUE, 1, 1, 1, 2, 2, 0, 2},
+    {"scan-values", TRUE, FALSE, 1, 1, 0, 2, 2, 0, 0},
+    {"scan-states", TRUE, FALSE, 0, 0, 3, 3, 3, 0, 2},
+    {"scan-keys", TRUE, FALSE, 3, 1, 3, 6, 3, 0, 4}, /* dq, dk, dw */
+    {"scan-system", TRUE, FALSE, 5, 2, 0, 3, 4, 2, 0},
+};
+
+/* Scores keep their format when they are computed again; carried states stay in fp32 then. */
+static double states_bytes(const Kernel *kernel, gboolean again) {
+  return kernel->states == 6 && again ? 8 : kernel->states;
 }
 
-/* The chunks' states, each from its own tokens, and what the chunks before it add. */
-static void put_states(const OrrTransformerView *view, GArray *operators, OrrPass product,
-                       OrrPass pass) {
+static void put_kernel(const OrrTransformerView *view, const Kernel *kernel, OrrPass pass,
+                       GArray *operators) {
   const OrrScan scan = view->layer.scan;
-  const Chunks of = chunks_of(view);
-  put_products(view, operators, "scan-states", product,
-               (OrrGemmShape){of.batch, scan.key, scan.value, of.c});
-  OrrOperator carry =
-      orr_operator_memory("scan-carry", pass, ORR_FP32, 8.0 * of.batch * scan.key * scan.value, 0);
-  g_array_append_val(operators, carry);
-}
-
-static void put_scores(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  const OrrScan scan = view->layer.scan;
-  const Chunks of = chunks_of(view);
-  put_products(view, operators, "scan-scores", pass,
-               (OrrGemmShape){of.pieces * scan.groups, of.c, of.c, scan.key});
+  const double c = (double)MAX(1, MIN(scan.chunk, view->sequence)), tokens = (double)view->tokens;
+  const double key = (double)scan.key, value = (double)scan.value;
+  const double groups = tokens * (double)scan.groups, heads = tokens * (double)scan.heads;
+  const double flops = 2 * (groups * kernel->c_key * c * key + heads * kernel->c_value * c * value +
+                            heads * kernel->state * key * value);
+  const gboolean again = pass != ORR_PASS_FORWARD && !kernel->backward;
+  const double bytes =
+      view->element_bytes * (groups * kernel->keys * key + heads * kernel->values * value) +
+      groups * kernel->scores * c + heads * states_bytes(kernel, again) * key * value / c;
+  ORR_APPEND(operators, OrrOperator,
+             orr_operator_memory(kernel->name, again ? ORR_PASS_FORWARD : pass, view->shard->dtype,
+                                 bytes, flops));
 }
 
 void orr_transformer_put_scan(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  const OrrScan scan = view->layer.scan;
-  const Chunks of = chunks_of(view);
-  const gint64 c = of.c, batch = of.batch;
-  if (pass != ORR_PASS_FORWARD) { /* what the forward did not keep */
-    put_scores(view, operators, ORR_PASS_FORWARD);
-    put_states(view, operators, ORR_PASS_FORWARD, ORR_PASS_FORWARD);
-  }
-  put_scores(view, operators, pass);
-  if (scan.delta) {
-    put_products(view, operators, "scan-scores", pass, (OrrGemmShape){batch, c, c, scan.key});
-    put_products(view, operators, "scan-system", pass, (OrrGemmShape){batch, c, scan.key, c});
-    put_products(view, operators, "scan-system", pass, (OrrGemmShape){batch, c, scan.value, c});
-  }
-  put_products(view, operators, "scan-inner", pass, (OrrGemmShape){batch, c, scan.value, c});
-  put_states(view, operators, pass, pass);
-  put_products(view, operators, "scan-outer", pass, (OrrGemmShape){batch, c, scan.value, scan.key});
+  const gboolean mamba = view->layer.kind.mixer == ORR_MIXER_MAMBA, delta = view->layer.scan.delta;
+  const Kernel *kernels = mamba ? mamba_kernels : delta ? delta_kernels : linear_kernels;
+  const guint n = mamba   ? G_N_ELEMENTS(mamba_kernels)
+                  : delta ? G_N_ELEMENTS(delta_kernels)
+                          : G_N_ELEMENTS(linear_kernels);
+  for (guint i = 0; i < n; i++)
+    if (pass == ORR_PASS_FORWARD ? !kernels[i].backward : !kernels[i].once)
+      put_kernel(view, &kernels[i], pass, operators);
 }
 
 /* Tokens for heads, and back. */
@@ -117,10 +145,31 @@ static void put_conv(const OrrTransformerView *view, GArray *operators, OrrPass 
     orr_transformer_put_memory(view, operators, name, pass, elements, 3, 0);
 }
 
+/* Whether tensors have the sequence first, as Megatron-Core's. */
+static gboolean is_sequence_first(const OrrTransformerView *view) {
+  return view->shard->layers == ORR_LAYERS_MEGATRON && view->layer.kind.mixer == ORR_MIXER_MAMBA;
+}
+
+static void put_layout(const OrrTransformerView *view, GArray *operators, OrrPass pass,
+                       gint64 width) {
+  if (is_sequence_first(view) && view->sequences > 1)
+    orr_transformer_put_memory(view, operators, "scan-layout", pass,
+                               (double)view->tokens * (double)width, 2, 0);
+}
+
+static void put_layout_in(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  put_layout(view, operators, pass, view->layer.scan.in);
+}
+
+static void put_layout_out(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  put_layout(view, operators, pass, view->layer.scan.out);
+}
+
 static void put_gated_norm(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  static const double moves[2][2] = {{3, 5}, {4, 8}};
   orr_transformer_put_memory(view, operators, "gated-norm", pass,
                              (double)view->tokens * view->layer.scan.out,
-                             pass == ORR_PASS_FORWARD ? 3 : 5, 0);
+                             moves[is_sequence_first(view)][pass != ORR_PASS_FORWARD], 0);
 }
 
 /* A layer has the matrices of one of both mixers. */
@@ -128,8 +177,10 @@ static const OrrTransformerStep steps[] = {
     {.matrix = "mamba-in"},
     {.matrix = "linear-in"},
     {put_exchange_in},
+    {put_layout_in},
     {put_conv},
     {orr_transformer_put_scan, .modules = ORR_MODULE_CORE_ATTN},
+    {put_layout_out},
     {put_exchange_out},
     {put_gated_norm},
     {.matrix = "mamba-out"},

@@ -1,12 +1,13 @@
 /*
  * cost_memory.c - kernels bound by HBM: norms, softmax, activations, residuals, embedding,
- * optimizer.
+ * optimizer; and scans of mixers with a state, which instructions bind.
  *
- *   t = overhead + max(bytes / (bandwidth * efficiency), flops / fp32 peak)
+ *   t = overhead + max(bytes / (bandwidth * efficiency), flops / (fp32 peak * rate))
  *
  * The efficiency is the profile's for this operator and generation of kernels (`kernels`), else
- * memory-efficiency. Kernels of a training framework reach trainer-efficiency at most: Blackwell
- * needs more bytes in flight than PyTorch's and Transformer Engine's kernels have.
+ * memory-efficiency; so is the rate, else 1. Kernels of a training framework reach
+ * trainer-efficiency at most: Blackwell needs more bytes in flight than PyTorch's and Transformer
+ * Engine's kernels have.
  *
  * The overhead models the ramp: a kernel of a few microseconds reaches little of the bandwidth, a
  * long one the stated fraction. Valid where the tensors are larger than the L2 cache; kernels on
@@ -27,8 +28,8 @@ static const OrrProfileKernel *find_kernel(const OrrCostModel *model, const OrrO
   return NULL;
 }
 
-static double efficiency(const OrrCostModel *model, const OrrOperator *op) {
-  const OrrProfileKernel *kernel = find_kernel(model, op);
+static double efficiency(const OrrCostModel *model, const OrrProfileKernel *kernel,
+                         const OrrOperator *op) {
   const double reached = !kernel                            ? model->constants->memory_efficiency
                          : op->kernels == ORR_KERNELS_EAGER ? kernel->eager
                                                             : kernel->modern;
@@ -37,8 +38,9 @@ static double efficiency(const OrrCostModel *model, const OrrOperator *op) {
 
 OrrCost orr_cost_memory(const OrrCostModel *model, const OrrOperator *op) {
   if (op->bytes <= 0 && op->flops <= 0) return (OrrCost){0, ORR_HOW_MODELLED};
-  double memory_s = op->bytes / (model->device->memory_bytes_per_s * efficiency(model, op));
-  double compute_s = op->flops / model->peak_flops[ORR_FP32];
+  const OrrProfileKernel *kernel = find_kernel(model, op);
+  double memory_s = op->bytes / (model->device->memory_bytes_per_s * efficiency(model, kernel, op));
+  double compute_s = op->flops / (model->peak_flops[ORR_FP32] * (kernel ? kernel->flops : 1));
   return (OrrCost){model->constants->kernel_overhead_s + fmax(memory_s, compute_s),
                    ORR_HOW_MODELLED};
 }

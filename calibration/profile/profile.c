@@ -300,6 +300,10 @@ static const OrrFieldTable kernel_table = ORR_FIELDS(
     ORR_FIELD_REAL(OrrProfileKernel, "modern", modern, ORR_UNIT_FRACTION, NULL,
                    "Fraction of the memory bandwidth that later kernels reach.", .min = 0.01,
                    .max = 1),
+    ORR_FIELD_REAL(OrrProfileKernel, "flops", flops, ORR_UNIT_FRACTION, "100 %",
+                   "Rate of their FLOPs, as a multiple of the device's fp32 rate: kernels that "
+                   "are bound by instructions and not by memory.",
+                   .min = 0.01, .max = 100),
     ORR_FIELD_TEXT(OrrProfileKernel, "source", source, NULL, "Where the fractions come from."));
 
 const OrrFieldTable orr_profile_table = ORR_FIELDS(

@@ -43,11 +43,11 @@ typedef struct {
 extern const OrrFieldTable orr_profile_constants_table;
 
 /* Kernels bound by HBM: the fraction of the bandwidth that they reach, by operator and
- * generation. */
+ * generation; and the rate of their FLOPs, as a multiple of the fp32 peak. */
 typedef struct {
   char **operators; /* names that models/transformer_*.c give */
   int pass;         /* 0: any, 1: forward, 2: backward */
-  double eager, modern;
+  double eager, modern, flops;
   char *source;
 } OrrProfileKernel;
 

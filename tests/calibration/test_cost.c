@@ -73,6 +73,22 @@ static void test_memory_of_trainer(void) {
   assert_near(orr_cost_operator(silent, &op).time_s, 2.5e-6 + 140e-6, 1e-12);
 }
 
+/* A kernel's FLOPs run at the profile's multiple of the fp32 rate, another one's at that rate. */
+static void test_memory_flops(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(
+      "schema: profile/1\nname: p\ndevice: d\nconstants:\n"
+      "  kernel-overhead: 2.5 us\nkernels:\n"
+      "  - {operators: [scan], eager: 50 %, modern: 50 %, flops: 200 %, source: s}\n");
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  OrrOperator op = orr_operator_memory("scan", ORR_PASS_FORWARD, ORR_BF16, 85e6, 5e9);
+  assert_near(orr_cost_operator(model, &op).time_s, 2.5e-6 + 250e-6, 1e-12);
+  op.name = "other";
+  assert_near(orr_cost_operator(model, &op).time_s, 2.5e-6 + 500e-6, 1e-12);
+  op.name = "scan";
+  op.flops = 1e9; /* 100 us, and 170 us at half of the bandwidth */
+  assert_near(orr_cost_operator(model, &op).time_s, 2.5e-6 + 170e-6, 1e-12);
+}
+
 /* Without the launch, FlashAttention-2 takes 1 / 0.5 of the forward and 1 / 0.25 of the backward,
  * the Triton kernel before it 1 / 0.8 and 1 / 0.4 of that; where the profile says nothing
  * FlashAttention-2 is the kernel of the rows. */
@@ -557,6 +573,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/cost/matrix-unit", test_matrix_unit);
   g_test_add_func("/cost/memory", test_memory);
   g_test_add_func("/cost/memory-of-trainer", test_memory_of_trainer);
+  g_test_add_func("/cost/memory-flops", test_memory_flops);
   g_test_add_func("/cost/flash-2", test_flash_2);
   g_test_add_func("/cost/nothing", test_nothing_costs_nothing);
   g_test_add_func("/cost/bad-device", test_bad_device);
