@@ -61,7 +61,7 @@ static OrrOperator fused_attention(const OrrTransformerView *view, OrrPass pass)
   return fused(view, pass, sequences, s, value);
 }
 
-static void put_fused(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+void orr_transformer_put_fused(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   ORR_APPEND(operators, OrrOperator, fused_attention(view, pass));
 }
 
@@ -122,7 +122,7 @@ void orr_transformer_put_core(const OrrTransformerView *view, GArray *operators,
   else if (view->cp > 1)
     orr_transformer_put_context(&repeated, operators, pass);
   else
-    put_fused(&repeated, operators, pass);
+    orr_transformer_put_fused(&repeated, operators, pass);
   if (!forward && repeats(view)) put_kv_repeat(view, operators, pass);
 }
 

@@ -96,11 +96,11 @@ static void check_context(const Check *check) {
     check_divides(check, check->model->heads, "attention heads (all-to-all context parallelism)",
                   "tp * cp", tp * cp);
   check_hierarchy(check, cp, tp);
-  if (check->model->window.size > 0)
+  if (check->model->window.size > 0 && shard->context != ORR_CONTEXT_ALL_TO_ALL)
     orr_diags_error(check->diags, check->place,
                     "cp = %" G_GINT64_FORMAT " and windows of %" G_GINT64_FORMAT
                     " tokens: attention that does not reach all tokens cannot be split by sequence "
-                    "here; set cp to 1",
+                    "here; set context to all-to-all, which splits heads, or cp to 1",
                     cp, check->model->window.size);
 }
 

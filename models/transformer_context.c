@@ -21,7 +21,9 @@
  *                modelled. Backward gathers again and reduce-scatters.
  *   all-to-all   queries, keys and values are exchanged so that a rank has 1 / cp of the heads over
  *                all tokens; the result is sent back (Ulysses). Backward does the same with the
- *                gradients. With fewer key heads than ranks, each is sent to several.
+ *                gradients. With fewer key heads than ranks, each is sent to several. The only
+ *                one for layers with a window (Transformer Engine, context_parallel.py: "Context
+ *                parallelism does not support sliding window attention" with p2p; sinks want it).
  *
  *   gathered-ring  the steps of p2p on keys and values that one all-gather brings first. Backward:
  *                the same, and the gradients of keys and values travel round the ring in fp32. None
@@ -166,7 +168,7 @@ static void put_exchange(const OrrTransformerView *view, GArray *operators, OrrP
   OrrTransformerView shared = exchanged(view, view->cp);
   put_comm(operators, "cp-all-to-all", pass, ORR_GROUP_CP, ORR_COMM_ALL_TO_ALL,
            forward ? inputs : result, 0);
-  put_attention(&shared, operators, pass, shared.sequence, shared.sequence, TRUE);
+  orr_transformer_put_fused(&shared, operators, pass);
   put_comm(operators, "cp-all-to-all", pass, ORR_GROUP_CP, ORR_COMM_ALL_TO_ALL,
            forward ? result : inputs, 0);
 }

@@ -247,9 +247,14 @@ static void put_router(const OrrTransformerView *view, GArray *operators, OrrPas
     put_apart(view, operators, "router-cast", pass, 16 * r.tokens * (double)view->layer.hidden);
 }
 
+/* Before an all-to-all, and after its way back, a rank's tokens lie once for each of their experts.
+ * DeepEP and HybridEP read and write them where they are, once for each rank; their receivers copy
+ * them for each expert (deep_ep's fused_a2a.py; Megatron-LM, token_dispatcher.py,
+ * _DeepepManager.get_permuted_hidden_states_by_experts). */
 static void put_permute(const OrrTransformerView *view, GArray *operators, const char *name,
                         OrrPass pass) {
   OrrTransformerRouting r = orr_transformer_routing(view);
+  if (view->shard->sends_tokens && r.ep > 1) return;
   orr_transformer_put_memory(view, operators, name, pass, (r.tokens + r.pairs) * r.width, 1, 0);
 }
 

@@ -184,8 +184,10 @@ typedef struct {
 } OrrTransformerBlock;
 
 extern const OrrTransformerBlock orr_transformer_attention; /* transformer_attention.c */
-extern const OrrTransformerBlock orr_transformer_latent;    /* transformer_latent.c */
-extern const OrrTransformerBlock orr_transformer_state;     /* transformer_state.c */
+/* One kernel over the view's sequences and heads, within the layer's window where it has one. */
+void orr_transformer_put_fused(const OrrTransformerView *view, GArray *operators, OrrPass pass);
+extern const OrrTransformerBlock orr_transformer_latent; /* transformer_latent.c */
+extern const OrrTransformerBlock orr_transformer_state;  /* transformer_state.c */
 
 /* transformer_attention.c */
 /* The indexer of sparse attention (transformer_sparse.c); nothing for layers without one. */

@@ -109,6 +109,7 @@ typedef struct {
   gboolean bias_apart, clamp_apart;
   gboolean router_fp32;   /* the router's backward casts its input and its input's gradient */
   gboolean map_gathered;  /* every rank learns where all tokens go before a dispatch */
+  gboolean sends_tokens;  /* a dispatch sends tokens, which their experts' ranks sort by expert */
   gboolean padding_apart; /* copies that pad experts' rows for narrow products, and back */
   gboolean rope_apart;    /* rotary embedding by a dozen kernels instead of one */
   OrrLora lora;

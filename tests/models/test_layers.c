@@ -196,6 +196,13 @@ static void test_order_of_deepseek(void) {
       "rms-norm residual-grad-add "
       "projection projection* attention rope kv-up kv-up* q-up q-up* latent-norm kv-down kv-down* "
       "q-down q-down* rms-norm residual-grad-add");
+  shard.sends_tokens = TRUE; /* the dispatch reads tokens where they are */
+  assert_names(
+      orr_transformer_layer_forward, &model, 1, &shard,
+      "rms-norm q-down kv-down latent-norm q-up kv-up rope attention projection residual-add "
+      "rms-norm router router-topk shared-fc1 swiglu shared-fc2 ep-dispatch expert-sort experts "
+      "expert-unsort ep-combine shared-add residual-add");
+  shard.sends_tokens = FALSE;
   shard.tp = 4;
   shard.sequence_parallel = TRUE;
   shard.etp = 2;
@@ -371,6 +378,24 @@ static void test_context_shares_work(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
+/* Layers with a window exchange heads: a rank has 1 / cp of the heads, and the window's pairs. */
+static void test_context_windows(void) {
+  OrrModel model = zoo("gemma-3-27b");
+  OrrShard one = plain(32768), shard = plain(32768);
+  shard.cp = 4;
+  shard.context = ORR_CONTEXT_ALL_TO_ALL;
+  for (guint kind = 0; kind < 2; kind++) {
+    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+    g_autoptr(GArray) part = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+    orr_transformer_layer_forward(&model, kind, &one, all);
+    orr_transformer_layer_backward(&model, kind, &one, all);
+    orr_transformer_layer_forward(&model, kind, &shard, part);
+    orr_transformer_layer_backward(&model, kind, &shard, part);
+    assert_near(4 * attention_flops(part), attention_flops(all));
+  }
+  orr_field_clear(&orr_model_table, &model);
+}
+
 /* Two ranks of 2,048 tokens each, 8 key heads of 128 in bf16: keys and values are 2048 2 1024 2
  * = 8,388,608 bytes. */
 static void test_context_collectives(void) {
@@ -532,7 +557,7 @@ static void test_refused(void) {
   assert_refused("qwen3-8b", &shard,
                  "32 attention heads (hierarchical context parallelism) cannot be split over tp *");
   shard.tp = 1;
-  shard.context = ORR_CONTEXT_ALL_TO_ALL;
+  shard.context = ORR_CONTEXT_P2P;
   shard.cp = 2;
   assert_refused("gemma-3-27b", &shard, "cp = 2 and windows of 1024 tokens");
   shard.attention = ORR_ATTENTION_UNFUSED;
@@ -561,6 +586,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/layers/without-fc2", test_without_fc2);
   g_test_add_func("/layers/order-of-others", test_order_of_others);
   g_test_add_func("/layers/context-shares-work", test_context_shares_work);
+  g_test_add_func("/layers/context-windows", test_context_windows);
   g_test_add_func("/layers/context-collectives", test_context_collectives);
   g_test_add_func("/layers/context-hierarchical", test_context_hierarchical);
   g_test_add_func("/layers/mtp", test_mtp);

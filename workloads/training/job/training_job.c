@@ -50,6 +50,7 @@ OrrShard orr_job_shard(const OrrTraining *params, const OrrModel *model) {
       .router_fp32 = params->experts.router_fp32,
       .map_gathered =
           params->experts.gathers_map && params->experts.dispatch == ORR_DISPATCH_DEEPEP,
+      .sends_tokens = params->experts.dispatch == ORR_DISPATCH_DEEPEP,
       .clamp_apart = params->experts.clamp == ORR_GLUE_APART,
       .padding_apart = params->experts.padding == ORR_GLUE_APART && !params->experts.pads,
   };
