@@ -50,6 +50,7 @@ static void add_pool(OrrPage *page, const OrrServingTaskPoolRow *row, gboolean i
                   orr_page_percent(page, row->busy), orr_page_seconds(page, row->wait_mean_s));
   else
     orr_page_item(page, "%.3g busy", row->busy_mean);
+  if (row->loads > 0) orr_page_item(page, "loaded %d times", (int)row->loads);
   if (row->cut > 0) orr_page_item(page, "%d timed out", (int)row->cut);
 }
 

@@ -190,6 +190,7 @@ static void test_pipefusion(void) {
                            short_run.gemm_s - short_run.attention_s - short_run.memory_s) /
                           10;
     near(step_s, cases[i].times * busy_s, 0.05);
+    g_assert_cmpfloat(busy_s, <, 0.7 * alone.step_s); /* a quarter, and text with every patch */
   }
 }
 

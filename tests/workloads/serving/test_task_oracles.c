@@ -299,6 +299,64 @@ static void test_generators_refused(void) {
                   "pools take no stack");
 }
 
+/* --- models that share GPUs --- */
+
+#define SHARE(requests_, more_) SHARED_BY(1, requests_, more_)
+#define SHARED_BY(clients_, requests_, more_)                                                      \
+  "workload.load={kind: closed-loop, concurrency: " #clients_ "};workload.requests=" #requests_    \
+  ";cluster.node.host-link-efficiency=100 %;workload.tasks={steps: [{name: a, do: {kind: make, "   \
+  "pool: a}}, {name: b, answers: true, do: {kind: make, pool: b}}], pools: [{name: a, of: {kind: " \
+  "generator, make: {generator: sd-1.5, steps: 4, host: {dispatch: 1 ns}}}}, {name: b" more_       \
+  ", of: {kind: generator, make: {generator: sdxl, steps: 2, host: {dispatch: 1 ns}}}}]}"
+
+static double load_s(const char *generator) {
+  g_autofree char *text = g_strdup_printf(
+      "name: t\ncluster: {base: dgx-h100-superpod, nodes: 0, gpus: 1}\nworkload: {kind: diffusion, "
+      "stack: none, generator: %s, steps: 1}\n",
+      generator);
+  g_autoptr(OrrOutcome) outcome = ideal_outcome_of(text, "", FALSE);
+  return outcome->result.diffusion.weight_bytes / 63e9;
+}
+
+/* One GPU, two models, asked in turn: each of n tasks loads the second, and all but the first load
+ * the first again. With GPUs of their own none is loaded. A task's first answer is its end here. */
+static void test_shared_gpus(void) {
+  enum { N = 5 };
+  g_autoptr(OrrOutcome) apart = serving_run(SHARE(5, ""));
+  g_autoptr(OrrOutcome) shared = serving_run(SHARE(5, ", shares: a"));
+  const OrrServingTaskResult *a =
+      &g_array_index(apart->serving_task_results, OrrServingTaskResult, 0);
+  const OrrServingTaskResult *b =
+      &g_array_index(shared->serving_task_results, OrrServingTaskResult, 0);
+  const OrrServingTaskPoolRow *pools =
+      (const OrrServingTaskPoolRow *)(const void *)shared->serving_task_pools->data;
+  const double loads_s = (N - 1) * load_s("sd-1.5") + N * load_s("sdxl");
+  g_assert_cmpint(pools[0].loads, ==, N - 1);
+  g_assert_cmpint(pools[1].loads, ==, N);
+  g_assert_cmpfloat_with_epsilon(N * (b->e2e.mean - a->e2e.mean), loads_s, 1e-6 * loads_s);
+  g_assert_cmpfloat_with_epsilon(b->first.mean, b->e2e.mean, 1e-9);
+  g_assert_cmpint(apart->result.serving.n_gpus, ==, shared->result.serving.n_gpus + 1);
+}
+
+/* Of two tasks that come together the second asks for the first model before the first asks for the
+ * second, so both are served by it, and the second model is loaded once. */
+static void test_shared_order(void) {
+  g_autoptr(OrrOutcome) outcome = serving_run(SHARED_BY(2, 2, ", shares: a"));
+  const OrrServingTaskPoolRow *pools =
+      (const OrrServingTaskPoolRow *)(const void *)outcome->serving_task_pools->data;
+  g_assert_cmpint(pools[0].loads, ==, 0);
+  g_assert_cmpint(pools[1].loads, ==, 1);
+}
+
+static void test_shared_refused(void) {
+  serving_refused(SHARE(5, ", shares: c"), "'c' is not an earlier pool");
+  serving_refused(SHARE(5, ", shares: b"), "'b' is not an earlier pool");
+  serving_refused("workload.load={kind: constant, rate: 1};workload.tasks={steps: [{name: d, do: "
+                  "{kind: make, pool: g}}], pools: [{name: w, of: {kind: workers, workers: 1}}, "
+                  "{name: g, shares: w, of: {kind: generator, make: {generator: sd-1.5}}}]}",
+                  "with as many replicas");
+}
+
 /* --- recommenders --- */
 
 #define RANK(load_, requests_, more_)                                                              \
@@ -343,6 +401,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/task-oracles/generators", test_generators);
   g_test_add_func("/task-oracles/patience", test_patience);
   g_test_add_func("/task-oracles/md1", test_md1);
+  g_test_add_func("/task-oracles/shared-gpus", test_shared_gpus);
+  g_test_add_func("/task-oracles/shared-order", test_shared_order);
+  g_test_add_func("/task-oracles/shared-refused", test_shared_refused);
   g_test_add_func("/task-oracles/recommenders", test_recommenders);
   g_test_add_func("/task-oracles/generators-refused", test_generators_refused);
   return g_test_run();

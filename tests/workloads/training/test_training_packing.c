@@ -199,6 +199,10 @@ static void test_images(void) {
   const double quarters_s = towered_s(4, "{documents: {tokens: 2048}, images: {tokens: 1}}") -
                             packed("{documents: {tokens: 2048}}").result.iteration_time_s;
   g_assert_cmpfloat_with_epsilon(quarters_s / whole_s, 1, 0.02);
+  const char *uneven = "{documents: {kind: lognormal, tokens: 2048, sigma: 1}}";
+  const double uneven_s = towered_s(4, uneven) - packed(uneven).result.iteration_time_s;
+  g_test_message("tower %g s, next to uneven documents %g s", whole_s, uneven_s);
+  g_assert_cmpfloat_with_epsilon(uneven_s / whole_s, 1, 0.003);
 }
 
 /* A document's tokens hold no more images: of 512, two of 256. */

@@ -90,12 +90,36 @@ static void check_programs(const OrrTasks *tasks, OrrPlace place, OrrDiags *diag
   }
 }
 
+static gint64 gpus_of(const OrrTaskPool *pool) {
+  const OrrTaskPoolKind *kind = (const OrrTaskPoolKind *)pool->of.entry;
+  return kind && kind->has_batches ? kind->gpus(pool->of.params) : 0;
+}
+
+static void check_shares(const OrrTasks *tasks, guint i, const OrrCluster *cluster, OrrPlace place,
+                         OrrDiags *diags) {
+  const OrrTaskPool *pool = tasks->pools->pdata[i];
+  const int at = pool->shares ? orr_tasks_pool_index(tasks, pool->shares) : -1;
+  if (!pool->shares) return;
+  const OrrTaskPool *other = at >= 0 && at < (int)i ? tasks->pools->pdata[at] : NULL;
+  if (!other || other->shares)
+    return orr_diags_error(diags, place, "shares: '%s' is not an earlier pool with GPUs of its own",
+                           pool->shares);
+  if (gpus_of(pool) == 0 || gpus_of(pool) != gpus_of(other))
+    orr_diags_error(diags, place,
+                    "shares: %s and %s must both be models, generators or recommenders, with as "
+                    "many replicas",
+                    pool->name, other->name);
+  if (cluster->device.host_link_bytes_per_s <= 0 && cluster->node.host_link_bytes_per_s <= 0)
+    orr_diags_error(diags, place, "shares needs the device's host-link");
+}
+
 static void check_pools(const OrrTasks *tasks, const OrrCluster *cluster, OrrPlace place,
                         OrrDiags *diags) {
   ORR_EACH_POINTER_AT(i, const OrrTaskPool, pool, tasks->pools) {
     const OrrTaskPoolKind *kind = (const OrrTaskPoolKind *)pool->of.entry;
     if (kind && kind->check)
       kind->check(pool->of.params, cluster, entry_place(place, "tasks.pools", i), diags);
+    check_shares(tasks, i, cluster, entry_place(place, "tasks.pools", i), diags);
   }
 }
 

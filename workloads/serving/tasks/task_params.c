@@ -21,7 +21,12 @@ static const OrrFieldTable program_table = ORR_FIELDS(
 static const OrrFieldTable pool_table = ORR_FIELDS(
     "task-pool", "What steps of tasks queue for, outside the engines.", OrrTaskPool,
     ORR_FIELD_TEXT(OrrTaskPool, "name", name, NULL, "What steps call it by."),
-    ORR_FIELD_CHOICE(OrrTaskPool, "of", of, &orr_task_pool_registry, NULL, "What it consists of."));
+    ORR_FIELD_CHOICE(OrrTaskPool, "of", of, &orr_task_pool_registry, NULL, "What it consists of."),
+    ORR_FIELD_TEXT(OrrTaskPool, "shares", shares, NULL,
+                   "An earlier pool with as many replicas, whose GPUs this one uses, too: a GPU "
+                   "has one pool's model at a time, and others' come from host memory when their "
+                   "jobs do.",
+                   .flags = ORR_FIELD_OPTIONAL));
 
 const OrrFieldTable orr_tasks_table = ORR_FIELDS(
     "tasks", "Requests that are small programs: turns, tools, searches, branches.", OrrTasks,
@@ -60,7 +65,7 @@ gint64 orr_tasks_gpus(const OrrTasks *tasks, guint end) {
   for (guint i = 0; tasks->pools && i < MIN(tasks->pools->len, end); i++) {
     const OrrTaskPool *pool = tasks->pools->pdata[i];
     const OrrTaskPoolKind *kind = (const OrrTaskPoolKind *)pool->of.entry;
-    if (kind && kind->gpus) sum += kind->gpus(pool->of.params);
+    if (kind && kind->gpus && !pool->shares) sum += kind->gpus(pool->of.params);
   }
   return sum;
 }

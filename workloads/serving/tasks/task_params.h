@@ -24,6 +24,7 @@
 typedef struct {
   char *name;
   OrrChoice of; /* of orr_task_pool_registry */
+  char *shares; /* the pool whose GPUs it uses; NULL: it has its own */
 } OrrTaskPool;
 
 typedef struct {

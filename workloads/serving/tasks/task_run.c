@@ -52,6 +52,7 @@ struct OrrTaskBranch {
 typedef struct {
   const OrrTaskPoolKind *kind;
   gpointer state;
+  OrrTaskGpus *gpus; /* its own; NULL: it has none, or another pool's */
   OrrTaskPoolBooks books;
 } Pool;
 
@@ -336,21 +337,32 @@ static void job_done(void *user, OrrTaskJob *job) {
     go_on(branch);
 }
 
+/* The pool whose GPUs pool @i uses. */
+static guint owner_of(const OrrTasks *tasks, guint i) {
+  const OrrTaskPool *pool = tasks->pools->pdata[i];
+  return pool->shares ? (guint)orr_tasks_pool_index(tasks, pool->shares) : i;
+}
+
 static gboolean open_pools(OrrTaskRun *run, GError **error) {
   const OrrServingWork *work = run->run->work;
   const guint n = run->tasks->pools ? run->tasks->pools->len : 0;
   run->pools = g_new0(Pool, n);
   for (guint i = 0; i < n; i++) {
     const OrrTaskPool *params = run->tasks->pools->pdata[i];
+    const guint owner = owner_of(run->tasks, i);
     Pool *pool = &run->pools[i];
+    pool->kind = (const OrrTaskPoolKind *)params->of.entry;
+    if (owner == i && pool->kind->gpus)
+      pool->gpus = orr_task_gpus_new(run->run->engine, pool->kind->gpus(params->of.params));
     const OrrTaskPoolHost host = {.world = work->world,
                                   .engine = run->run->engine,
-                                  .first_gpu = work->first_task_gpu + orr_tasks_gpus(run->tasks, i),
+                                  .first_gpu =
+                                      work->first_task_gpu + orr_tasks_gpus(run->tasks, owner),
+                                  .gpus = run->pools[owner].gpus,
                                   .nccl = &work->params.engine.nccl,
                                   .books = &pool->books,
                                   .user = run,
                                   .done = job_done};
-    pool->kind = (const OrrTaskPoolKind *)params->of.entry;
     pool->state = pool->kind->open(params->of.params, &host, error);
     if (!pool->state) return FALSE;
     run->n_pools++;
@@ -392,6 +404,8 @@ OrrTaskRun *orr_task_run_new(OrrServingRun *serving, const OrrTaskReports *repor
 void orr_task_run_free(OrrTaskRun *run) {
   if (!run) return;
   for (guint i = 0; i < run->n_pools; i++) run->pools[i].kind->close(run->pools[i].state);
+  for (guint i = 0; run->pools && run->tasks->pools && i < run->tasks->pools->len; i++)
+    orr_task_gpus_free(run->pools[i].gpus);
   g_free(run->pools);
   g_hash_table_unref(run->branches);
   g_ptr_array_unref(run->all);
@@ -464,6 +478,7 @@ static OrrServingTaskPoolRow pool_row(const OrrTaskRun *run, guint i) {
       .gpus = pool->kind->gpus ? pool->kind->gpus(params->of.params) : 0,
       .jobs = books->jobs,
       .cut = books->cut,
+      .loads = books->loads,
       .busy = server_s > 0 ? fmin(books->busy_s / server_s, 1) : NAN,
       .busy_mean = work->end_s > 0 ? books->busy_s / work->end_s : 0,
       .cpu_seconds = cores * books->busy_s,

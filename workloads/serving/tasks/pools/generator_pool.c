@@ -135,12 +135,18 @@ static void close_pool(gpointer state) {
 static gpointer open_pool(const void *data, const OrrTaskPoolHost *host, GError **error) {
   const Params *params = data;
   Pool *pool = g_new0(Pool, 1);
+  OrrDiffusionWork counts = {0};
   (void)error;
   *pool = (Pool){.params = params, .host = *host};
   pool->passes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
-  pool->room = orr_task_batches_new(host, &(OrrTaskBatchesParams){.replicas = params->replicas,
-                                                                  .most = (double)params->batch,
+  double bytes = 0;
+  orr_diffusion_counts(&params->make, &counts);
+  for (int stage = 0; stage < ORR_N_STAGES; stage++)
+    if (runs(params, (OrrDiffusionStageKind)stage)) bytes += counts.stages[stage].weight_bytes;
+  const double load_s = orr_diffusion_copy_s(host->world->cluster, bytes);
+  pool->room = orr_task_batches_new(host, &(OrrTaskBatchesParams){.most = (double)params->batch,
                                                                   .wait_s = params->wait_s,
+                                                                  .load_s = load_s,
                                                                   .serve = serve,
                                                                   .user = pool});
   return pool;
@@ -160,5 +166,6 @@ const OrrTaskPoolKind orr_task_pool_generator = {
     .add = add,
     .servers = replicas,
     .gpus = replicas,
+    .has_batches = TRUE,
     .close = close_pool,
 };

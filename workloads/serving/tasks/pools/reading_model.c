@@ -14,6 +14,7 @@
  * Oracle: one job alone takes overhead + its pass; sequences of equal jobs that come at once share
  * one.
  */
+#include "workloads/diffusion/diffusion.h"
 #include "workloads/products.h"
 #include "workloads/serving/cost/serving_cost.h"
 #include "workloads/serving/tasks/pools/task_pool.h"
@@ -114,9 +115,13 @@ static gpointer open_pool(const void *params, const OrrTaskPoolHost *host, GErro
   *readers = (Readers){.params = p, .host = *host, .model = p->model, .world = *host->world};
   orr_model_settle(&readers->model, (OrrPlace){0}, diags);
   readers->world.model = &readers->model;
-  readers->room = orr_task_batches_new(host, &(OrrTaskBatchesParams){.replicas = p->replicas,
-                                                                     .most = (double)p->batch,
+  const OrrInferenceShard shard = shard_of(p);
+  const double bytes =
+      orr_inference_weight_bytes(&readers->model, &shard, 0, readers->model.layers, TRUE, TRUE);
+  const double load_s = orr_diffusion_copy_s(host->world->cluster, bytes);
+  readers->room = orr_task_batches_new(host, &(OrrTaskBatchesParams){.most = (double)p->batch,
                                                                      .by_tokens = TRUE,
+                                                                     .load_s = load_s,
                                                                      .serve = serve,
                                                                      .user = readers});
   const OrrServingCostParams cost = {.world = &readers->world,
@@ -145,5 +150,6 @@ const OrrTaskPoolKind orr_task_pool_model = {
     .add = add,
     .servers = replicas,
     .gpus = replicas,
+    .has_batches = TRUE,
     .close = close_pool,
 };

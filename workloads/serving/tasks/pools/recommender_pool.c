@@ -11,6 +11,7 @@
  *
  * Oracle: one query alone takes overhead + its step.
  */
+#include "workloads/diffusion/diffusion.h"
 #include "workloads/serving/tasks/pools/task_pool.h"
 #include "workloads/steps/recommendation.h"
 
@@ -76,14 +77,23 @@ static void close_pool(gpointer state) {
   g_free(pool);
 }
 
+static double load_s(const Params *params, const OrrTaskPoolHost *host) {
+  const OrrRecommendation *make = &params->make;
+  const double dense = 2 * orr_recommender_dense_parameters(&make->recommender);
+  const double tables = orr_recommender_table_parameters(&make->recommender) *
+                        orr_dtype_bytes((OrrDtype)make->stored);
+  return orr_diffusion_copy_s(host->world->cluster,
+                              dense + (make->tier == ORR_TABLES_IN_HBM ? tables : 0));
+}
+
 static gpointer open_pool(const void *data, const OrrTaskPoolHost *host, GError **error) {
   const Params *params = data;
   Pool *pool = g_new0(Pool, 1);
   (void)error;
   *pool = (Pool){.params = params, .host = *host};
   pool->room =
-      orr_task_batches_new(host, &(OrrTaskBatchesParams){.replicas = params->replicas,
-                                                         .most = (double)params->make.batch,
+      orr_task_batches_new(host, &(OrrTaskBatchesParams){.most = (double)params->make.batch,
+                                                         .load_s = load_s(params, host),
                                                          .by_tokens = TRUE,
                                                          .wait_s = params->wait_s,
                                                          .serve = serve,
@@ -104,5 +114,6 @@ const OrrTaskPoolKind orr_task_pool_recommender = {
     .add = add,
     .servers = replicas,
     .gpus = replicas,
+    .has_batches = TRUE,
     .close = close_pool,
 };

@@ -30,15 +30,22 @@ typedef struct {
 
 typedef struct {
   gint64 jobs, cut, most_waiting; /* cut: by a time-out */
+  gint64 loads;                   /* of the model, onto a GPU that had another pool's */
   double busy_s, waited_s;        /* of servers; of jobs before them, in all */
   double bytes, flops;            /* that jobs touched, and computed, in all; 0: not counted */
   OrrJoules joules;               /* of GPUs, on top of static power */
 } OrrTaskPoolBooks;
 
+/* GPUs that serve the batches of one pool, or of several: task_batches.c. */
+typedef struct OrrTaskGpus OrrTaskGpus;
+OrrTaskGpus *orr_task_gpus_new(OrrEngine *engine, gint64 n);
+void orr_task_gpus_free(OrrTaskGpus *gpus); /* NULL is fine */
+
 typedef struct {
   const OrrWorld *world;
   OrrEngine *engine;
-  gint64 first_gpu; /* of the pool's */
+  gint64 first_gpu;  /* of the pool's */
+  OrrTaskGpus *gpus; /* the same; outlives the pool; NULL: it has none */
   const OrrNccl *nccl;
   OrrTaskPoolBooks *books;
   void *user;
@@ -54,6 +61,7 @@ typedef struct {
   gint64 (*servers)(const void *params);        /* 0: no limit */
   gint64 (*gpus)(const void *params);           /* NULL: none */
   double (*cores)(const void *params);          /* of a busy server; NULL: none */
+  gboolean has_batches;                         /* other pools of such kinds may share its GPUs */
   void (*close)(gpointer state);
 } OrrTaskPoolKind;
 
@@ -64,13 +72,13 @@ OrrTaskServers *orr_task_servers_new(const OrrTaskPoolHost *host, gint64 servers
 void orr_task_servers_add(OrrTaskServers *servers, OrrTaskJob *job, double service_s);
 void orr_task_servers_free(gpointer servers);
 
-/* --- replicas that serve jobs in batches: for models and generators --- */
+/* --- GPUs that serve jobs in batches: for models, generators and recommenders --- */
 
 typedef struct {
-  gint64 replicas;
   double most;        /* size of a batch; a larger job is served alone */
   gboolean by_tokens; /* a job's size: its tokens; FALSE: its sequences */
   double wait_s;      /* how long the first job of a batch that is not full waits for others */
+  double load_s;      /* of the model's weights, from host memory */
   /* Seconds of a replica for a batch, of @sequences and @tokens in all; adds its joules to the
    * books. */
   double (*serve)(void *user, double sequences, double tokens);
