@@ -6,6 +6,8 @@ is up to date. The figures:
 
 * C product lines: of sim, models, topologies, workloads, calibration and results; code lines are without blank lines and
   comments.
+* Words of one maker: NVIDIA, CUDA, NVLink and NCCL in the code and the texts of what simulates (without comments, and
+  without what measures on its boards or reads its formats), whole words in any case, and as parts of names.
 * Headers with one user: headers that one file includes, not counting the file of the same name.
 * Call cycle: files that call each other's functions in a circle (nm on BUILD's objects). A call through a table, such as
   a registry of entries, is none.
@@ -31,6 +33,8 @@ WALKS = (
     ("launch line to scenario", ("import", "launch", "-"),
      ("orr_shell_expand", "orr_launch_draft_add", "orr_launch_draft_set", "orr_launch_draft_scenario")),
 )
+ENGINE = ("sim/engine", "models", "topologies", "calibration/cost", "calibration/profile", "workloads")
+MAKER = ("nvidia", "cuda", "nvlink", "nccl")
 LAUNCH_LINE = "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 4 --num-layers 4\n"
 
 
@@ -61,6 +65,14 @@ def sizes(root):
             users[header] += name.rpartition(".")[0] != header.rpartition(".")[0]
     say("headers / with one user", sum(name.endswith(".h") for name in texts),
         sum(name.endswith(".h") and users[name] == 1 for name in texts))
+
+
+def maker_words(root):
+    names = [name for name in output("git", "-C", root, "ls-files", *ENGINE).split("\n") if name.endswith((".c", ".h", ".inc"))]
+    code = "\n".join(without_comments((root / name).read_text()) for name in names if (root / name).exists()).lower()
+    whole = [len(re.findall(rf"(?<![a-z0-9_]){word}(?![a-z0-9_])", code)) for word in MAKER]
+    say(f"words {', '.join(MAKER)}", *whole)
+    say("the same as parts of names", *(code.count(word) - n for word, n in zip(MAKER, whole)))
 
 
 def cycles(graph):
@@ -144,6 +156,7 @@ def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     root = pathlib.Path(__file__).resolve().parent.parent
     sizes(root)
+    maker_words(root)
     call_cycles(build)
     doors(build / "orrery")
     if not shutil.which("gdb"):

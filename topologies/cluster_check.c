@@ -48,6 +48,7 @@ void orr_cluster_check(const OrrCluster *cluster, OrrPlace place, OrrDiags *diag
   g_autoptr(GError) error = NULL;
   guint n_before = orr_diags_n_errors(diags);
   check_counts(cluster, place, diags);
+  orr_device_check(&cluster->device, place, diags);
   check_domain(cluster, place, diags);
   check_nics(cluster, place, diags);
   orr_host_shape_check(&cluster->node.host, cluster->node.gpus, place, diags);

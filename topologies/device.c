@@ -3,14 +3,30 @@
  */
 #include "topologies/device.h"
 
+static const char *const compute_partitions[] = {"spx", "dpx", "tpx", "qpx", "cpx", NULL};
+static const char *const memory_partitions[] = {"nps1", "nps2", "nps4", "nps8", NULL};
+
 static const OrrField fields[] = {
     ORR_FIELD_TEXT(OrrDevice, "name", name, NULL,
                    "The vendor's name in kebab-case; results use it."),
     ORR_FIELD_TEXT(OrrDevice, "architecture", architecture, NULL,
                    "The family, e.g. ampere, hopper, blackwell."),
-    ORR_FIELD_TEXT(OrrDevice, "platform", platform, "cuda",
-                   "The software platform that programs it: cuda, rocm, cann or xla. Stacks name "
-                   "the platforms that they run on."),
+    ORR_FIELD_TEXT(
+        OrrDevice, "platform", platform, "cuda",
+        "The software platform that programs it: cuda, rocm, cann, hpu, neuron or xla. Stacks "
+        "name the platforms that they run on."),
+    ORR_FIELD_TEXT(OrrDevice, "noun", noun, "GPU",
+                   "What summaries call one of it: GPU, chip, NPU, accelerator."),
+    ORR_FIELD_WORD(OrrDevice, "compute-partition", compute_partition, compute_partitions, "spx",
+                   "How the dies of a package appear to software (AMD): spx is one device. The "
+                   "others, which make each die or group of dies a device, are refused."),
+    ORR_FIELD_WORD(OrrDevice, "memory-partition", memory_partition, memory_partitions, "nps1",
+                   "How addresses are spread over a package's memory (AMD): nps1 is over all of "
+                   "it. The others are refused."),
+    ORR_FIELD_INT(OrrDevice, "sparse-cores", sparse_cores, "0",
+                  "Cores that look up, sum and update rows of tables next to the matrix units, and "
+                  "exchange them (a TPU's SparseCores). 0: none.",
+                  .flags = ORR_FIELD_UNSIGNED, .max = 1024),
     ORR_COLUMN_TEXT(OrrDevice, "profile", profile,
                     "The profile with the kernels measured on it; by default the one with the "
                     "device's own name."),
@@ -68,6 +84,17 @@ static const OrrField fields[] = {
 
 const OrrFieldTable orr_device_table = ORR_FIELD_TABLE(
     "device", "One accelerator, as its vendor's datasheet gives it.", OrrDevice, fields);
+
+void orr_device_check(const OrrDevice *device, OrrPlace place, OrrDiags *diags) {
+  const char *const words[] = {compute_partitions[device->compute_partition],
+                               memory_partitions[device->memory_partition]};
+  if (device->compute_partition == 0 && device->memory_partition == 0) return;
+  orr_diags_error(diags, place,
+                  "device %s in mode %s, %s: parts of a package as devices of their own are not "
+                  "modelled (allowed: spx with nps1); for one part alone, describe it as a device "
+                  "with its share of units, memory and bandwidth",
+                  device->name ? device->name : "?", words[0], words[1]);
+}
 
 double orr_device_peak_flops(const OrrDevice *device, OrrDtype dtype) {
   switch (dtype) {

@@ -74,11 +74,14 @@ typedef struct {
   char *name;
   char *architecture; /* "ampere" */
   char *platform;     /* "cuda": the stacks that run on it name it (workloads/stack.h) */
+  char *noun;         /* what texts call one: "GPU", "chip", "NPU" */
   /* profile document with the kernels measured on it; NULL: the one of the device's own name */
   char *profile;
   char *source;
   gint64 sms;
-  gint64 matrix_unit; /* rows and columns of a systolic array; 0: tensor cores of SMs */
+  int compute_partition, memory_partition; /* of a device of several dies; 0: one device */
+  gint64 sparse_cores; /* that read tables of vectors next to the matrix units (TPU); 0: none */
+  gint64 matrix_unit;  /* rows and columns of a systolic array; 0: tensor cores of SMs */
   double memory_bytes;
   double memory_bytes_per_s;
   double l2_bytes;
@@ -93,6 +96,9 @@ typedef struct {
 } OrrDevice;
 
 extern const OrrFieldTable orr_device_table;
+
+/* Refuses modes in which the software sees one die, or one part of the memory, as a device. */
+void orr_device_check(const OrrDevice *device, OrrPlace place, OrrDiags *diags);
 
 /* Peak dense rate in FLOP/s; 0 if the device lacks the format. */
 double orr_device_peak_flops(const OrrDevice *device, OrrDtype dtype);

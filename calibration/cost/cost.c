@@ -114,6 +114,7 @@ static void take_profile(OrrCostModel *model, const OrrProfile *profile) {
   model->constants = profile ? &profile->constants : &model->defaults;
   model->kernels = profile ? profile->kernels : NULL;
   model->nccl = profile ? profile->nccl : NULL;
+  model->choices = profile ? profile->choices : NULL;
 }
 
 OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevice *measured_on,

@@ -155,6 +155,22 @@ gboolean orr_cost_nccl(const OrrCostModel *model, const char *algorithm, OrrProt
                        OrrNcclCosts *ret_costs);
 gboolean orr_cost_has_nccl(const OrrCostModel *model); /* whether the profile has any */
 
+gboolean orr_cost_has_choices(const OrrCostModel *model);
+
+/* A call, as rows of the profile's section `choices` see it. */
+typedef struct {
+  const char *op; /* as nccl-tests names it */
+  double bytes;   /* of a rank's part in all-gathers and reduce-scatters, else of the buffer */
+  gint64 n_nodes, n_ranks;
+  gboolean with_optional; /* rows that are taken on request count, too */
+} OrrChoiceCall;
+
+/* The algorithm (a name of the collectives' registry) that the device's library takes for @call by
+ * the profile's row *@at or a later one, and its protocol; *@at is then the row after it. NULL: no
+ * such row. */
+const char *orr_cost_choice(const OrrCostModel *model, const OrrChoiceCall *call, guint *at,
+                            OrrProtocol *ret_protocol);
+
 /* A call of a kernel of a library other than NCCL. */
 typedef struct {
   /* "vllm", "trtllm": custom all-reduce; "deepep", "deepep-low-latency", "trtllm-two-sided",

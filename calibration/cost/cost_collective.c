@@ -301,6 +301,30 @@ gboolean orr_cost_nccl(const OrrCostModel *model, const char *algorithm, OrrProt
   return FALSE;
 }
 
+gboolean orr_cost_has_choices(const OrrCostModel *model) {
+  return model->choices && model->choices->len > 0;
+}
+
+static gboolean fits(const OrrProfileChoice *row, const OrrChoiceCall *call) {
+  return (row->op == 0 || g_str_equal(orr_profile_choice_ops[row->op], call->op)) &&
+         call->bytes > row->above_bytes && (row->to_bytes == 0 || call->bytes <= row->to_bytes) &&
+         call->n_nodes >= row->nodes_from &&
+         (row->nodes_to == 0 || call->n_nodes <= row->nodes_to) &&
+         (row->ranks == 0 || call->n_ranks == row->ranks) &&
+         (call->with_optional || !row->is_optional);
+}
+
+const char *orr_cost_choice(const OrrCostModel *model, const OrrChoiceCall *call, guint *at,
+                            OrrProtocol *ret_protocol) {
+  while (model->choices && *at < model->choices->len) {
+    const OrrProfileChoice *row = model->choices->pdata[(*at)++];
+    if (!fits(row, call)) continue;
+    *ret_protocol = (OrrProtocol)row->protocol;
+    return orr_nccl_algorithm_words[row->algorithm];
+  }
+  return NULL;
+}
+
 OrrNcclCosts orr_cost_collective_constants(const OrrCostModel *model) {
   const OrrProfileConstants *constants = model->constants;
   return (OrrNcclCosts){.base_s = constants->collective_launch_s,

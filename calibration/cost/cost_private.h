@@ -43,6 +43,7 @@ struct OrrCostModel {
   const OrrProfileConstants *constants;
   const GPtrArray *kernels;        /* OrrProfileKernel*, the profile's; NULL: none */
   const GPtrArray *nccl;           /* OrrProfileNccl*, the profile's; NULL: none */
+  const GPtrArray *choices;        /* OrrProfileChoice*, the profile's; NULL: none */
   double peak_flops[ORR_N_DTYPES]; /* of the format, or of the nearest that the device has */
   gboolean has_peak[ORR_N_DTYPES]; /* FALSE: another format stands in */
   int gemm_library[ORR_N_DTYPES];  /* OrrKernelLibrary of the format's rows; ANY: not stated */

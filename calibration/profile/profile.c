@@ -337,6 +337,10 @@ const OrrFieldTable orr_profile_table = ORR_FIELDS(
     ORR_FIELD_SECTIONS(OrrProfile, "nccl", nccl, &orr_profile_nccl_table, NULL,
                        "NCCL's algorithms and protocols, for calls that nobody measured.",
                        .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrProfile, "choices", choices, &orr_profile_choice_table, NULL,
+                       "What the device's library takes for a call, whatever the times are: the "
+                       "first row that fits; where none does, the least expected time.",
+                       .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTIONS(OrrProfile, "libraries", libraries, &orr_profile_library_table, NULL,
                        "Collectives of other libraries: custom all-reduces, DeepEP.",
                        .flags = ORR_FIELD_OPTIONAL),

@@ -6,7 +6,8 @@
 const char *const orr_protocol_words[] = {"auto", "ll", "ll128", "simple", NULL};
 
 const char *const orr_nccl_algorithm_words[] = {
-    "collnet", "direct", "nvls", "nvls-tree", "pairwise", "pat", "ring", "tree", NULL};
+    "collnet", "direct",    "halving-doubling", "hierarchical", "mesh", "nb",   "nhr",
+    "nvls",    "nvls-tree", "pairwise",         "pat",          "ring", "tree", NULL};
 
 static const OrrField fields[] = {
     ORR_FIELD_WORD(OrrProfileNccl, "algorithm", algorithm, orr_nccl_algorithm_words, NULL,
@@ -58,6 +59,37 @@ static const OrrField fields[] = {
 };
 const OrrFieldTable orr_profile_nccl_table = ORR_FIELD_TABLE(
     "profile-nccl", "What one algorithm of NCCL costs under one protocol.", OrrProfileNccl, fields);
+
+const char *const orr_profile_choice_ops[] = {
+    "any", "all_gather", "all_reduce", "alltoall", "broadcast", "reduce", "reduce_scatter", NULL};
+
+static const OrrField choice_fields[] = {
+    ORR_FIELD_WORD(OrrProfileChoice, "op", op, orr_profile_choice_ops, "any",
+                   "The collective as nccl-tests names it; any: all that the algorithm supports."),
+    ORR_FIELD_WORD(OrrProfileChoice, "algorithm", algorithm, orr_nccl_algorithm_words, NULL,
+                   "The algorithm that the library takes, see `orrery list collectives`."),
+    ORR_FIELD_WORD(OrrProfileChoice, "protocol", protocol, orr_protocol_words, "auto",
+                   "The protocol that it takes; auto: the fastest."),
+    ORR_FIELD_REAL(OrrProfileChoice, "above", above_bytes, ORR_UNIT_BYTES, "0 B",
+                   "Calls of more bytes than this: of a rank's part in all-gathers and "
+                   "reduce-scatters, else of the buffer.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileChoice, "to", to_bytes, ORR_UNIT_BYTES, "0 B",
+                   "Calls of at most as many bytes; 0: any number.", .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_INT(OrrProfileChoice, "nodes-from", nodes_from, "1",
+                  "Groups that span at least as many nodes.", .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrProfileChoice, "nodes-to", nodes_to, "0",
+                  "Groups that span at most as many nodes; 0: any number.",
+                  .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_INT(OrrProfileChoice, "ranks", ranks, "0", "Groups of this size; 0: of any.",
+                  .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_BOOL(OrrProfileChoice, "optional", is_optional, "false",
+                   "Whether the library takes it only on request (nccl.mscclpp)."),
+    ORR_COLUMN_TEXT(OrrProfileChoice, "source", source, "Where the library's code says so."),
+};
+const OrrFieldTable orr_profile_choice_table = ORR_FIELD_TABLE(
+    "profile-choice", "What a library of collectives takes for a call, whatever the times are.",
+    OrrProfileChoice, choice_fields);
 
 static const OrrField library_fields[] = {
     ORR_FIELD_TEXT(OrrProfileLibrary, "library", library, NULL,

@@ -18,6 +18,23 @@ typedef struct {
 
 extern const OrrFieldTable orr_profile_nccl_table;
 
+/* What the device's library takes for a call, whatever the times are: a row of its tuning table
+ * (RCCL's cutoff points, HCCL's rules by servers). The first row that fits a call answers. */
+typedef struct {
+  int op;                       /* index into orr_profile_choice_ops; 0: any */
+  int algorithm;                /* index into orr_nccl_algorithm_words */
+  int protocol;                 /* OrrProtocol; auto: the fastest of the algorithm's */
+  double above_bytes, to_bytes; /* above < size <= to; of a rank's part in all-gathers and
+                                 * reduce-scatters, else of the buffer; to 0: any */
+  gint64 nodes_from, nodes_to;  /* that the group spans; to 0: any number */
+  gint64 ranks;                 /* 0: any number */
+  gboolean is_optional;         /* only where the workload asks for it (nccl.mscclpp) */
+  char *source;
+} OrrProfileChoice;
+
+extern const OrrFieldTable orr_profile_choice_table;
+extern const char *const orr_profile_choice_ops[]; /* "any", "all_gather", ..., NULL */
+
 /* Measured latencies of a library's own kernels: custom all-reduces by bytes, exchanges of
  * experts' tokens by the tokens of a rank. */
 typedef struct {

@@ -117,6 +117,7 @@ struct OrrProfile {
   GPtrArray *collectives;     /* OrrProfileCollective* */
   GPtrArray *moe;             /* OrrProfileMoe* (profile_moe.h); NULL: none */
   GPtrArray *nccl;            /* OrrProfileNccl* */
+  GPtrArray *choices;         /* OrrProfileChoice*; NULL: none */
   GPtrArray *libraries;       /* OrrProfileLibrary* */
   GPtrArray *token_kernels;   /* OrrProfileTokenKernel* (profile_serving.h) */
   GPtrArray *batch_attention; /* OrrProfileBatchAttention* */

@@ -8,6 +8,8 @@
 struct OrrPage {
   GString *text;
   GPtrArray *words;
+  char *noun; /* of a device; NULL: GPU */
+  gsize called_from;
 };
 
 OrrPage *orr_page_new(void) {
@@ -21,15 +23,42 @@ void orr_page_free(OrrPage *page) {
   if (!page) return;
   g_string_free(page->text, TRUE);
   g_ptr_array_unref(page->words);
-  g_free(page);
+  ORR_FREE(page->noun, page);
+}
+
+void orr_page_call(OrrPage *page, const char *noun) {
+  g_free(page->noun);
+  page->noun = g_strdup(noun);
+  page->called_from = page->text->len;
+}
+
+/* Whether @at is the word GPU, GPUs or the first part of a compound (GPU-hours). */
+static gboolean is_gpu(const char *text, const char *at) {
+  if (strncmp(at, "GPU", 3) != 0 || (at > text && (g_ascii_isalnum(at[-1]) || at[-1] == '_')))
+    return FALSE;
+  const char *end = at + 3 + (at[3] == 's');
+  return !g_ascii_isalnum(*end) && *end != '_';
+}
+
+static void put_noun(OrrPage *page) {
+  if (!page->noun || strcmp(page->noun, "GPU") == 0) return;
+  g_autoptr(GString) all = g_string_new_len(page->text->str, (gssize)page->called_from);
+  for (const char *at = page->text->str + page->called_from; *at;) {
+    const gboolean is_it = is_gpu(page->text->str, at);
+    g_string_append_len(all, is_it ? page->noun : at, is_it ? -1 : 1);
+    at += is_it ? 3 : 1;
+  }
+  g_string_assign(page->text, all->str);
 }
 
 void orr_page_print(OrrPage *page) {
+  put_noun(page);
   fputs(page->text->str, stdout);
   g_string_truncate(page->text, 0);
 }
 
 char *orr_page_end(OrrPage *page) {
+  put_noun(page);
   char *text = g_strdup(page->text->str);
   orr_page_free(page);
   return text;

@@ -22,6 +22,10 @@ OrrPage *orr_page_new(void);
 void orr_page_free(OrrPage *page);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrPage, orr_page_free)
 
+/* From here on the page calls GPUs what the device's document calls them: @noun, "chip"
+ * (device.noun), which is copied. */
+void orr_page_call(OrrPage *page, const char *noun);
+
 /* Prints the text to stdout; the page is empty then. */
 void orr_page_print(OrrPage *page);
 /* The text; frees the page. Newly allocated. */

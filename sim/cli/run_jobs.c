@@ -30,7 +30,8 @@ static void print_json(const OrrScenario *scenario, const GPtrArray *jobs) {
 }
 
 static void print_table(const OrrScenario *scenario, const GPtrArray *jobs) {
-  printf("%s\n\n  %-16s %-12s %6s %10s %12s %12s %9s\n", scenario->name, "job", "kind", "GPUs",
+  g_autofree char *devices = g_strconcat(scenario->cluster.device.noun, "s", NULL);
+  printf("%s\n\n  %-16s %-12s %6s %10s %12s %12s %9s\n", scenario->name, "job", "kind", devices,
          "start", "alone", "together", "slowdown");
   for (guint i = 0; i < jobs->len; i++) {
     const OrrJobRow *row = &job_at(jobs, i)->row;

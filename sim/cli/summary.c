@@ -235,6 +235,7 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome) {
   for (; kinds[kind].result != outcome->kind->result; kind++)
     g_assert(kind + 1 < G_N_ELEMENTS(kinds));
   orr_page_add(page, "%s\n", scenario->name);
+  orr_page_call(page, scenario->cluster.device.noun);
   if (strcmp(stack, ORR_STACK_NONE) != 0) orr_page_line(page, "stack", "%s", stack);
   kinds[kind].part(page, scenario, outcome);
   orr_summary_money(page, scenario, outcome);

@@ -167,8 +167,8 @@ static void print_stack(const Search *search) {
 
 static gboolean answer_one(const Search *search, const Try *found, GError **error) {
   if (found->gpus == 0) return say_none(error);
-  printf("%" G_GINT64_FORMAT " GPUs train %s tokens in %.3g days", found->gpus, tokens_text,
-         found->days);
+  printf("%" G_GINT64_FORMAT " %ss train %s tokens in %.3g days", found->gpus,
+         orr_plan_noun(search->sweeps.library, search->asked.cluster), tokens_text, found->days);
   g_autofree char *note =
       orr_uncertain_note_after(found->days, found->low, found->high, found->expected);
   if (found->high > 0) printf(" (%.3g to %.3g%s, 80 %% band)", found->low, found->high, note);
@@ -233,7 +233,9 @@ static gboolean search_all(Search *search, Try *founds, GError **error) {
       printf("%s%s\n", i ? "\n" : "", search->machines[i]);
       print_stack(search);
     }
-    printf("%8s  %12s  %8s  80 %% band\n", "GPUs", "tokens/s", "days");
+    g_autofree char *devices_word =
+        g_strconcat(orr_plan_noun(search->sweeps.library, search->machines[i]), "s", NULL);
+    printf("%8s  %12s  %8s  80 %% band\n", devices_word, "tokens/s", "days");
     if (!find(search, per_node, &founds[i], error)) return FALSE;
   }
   if (is_one && !answer_one(search, &founds[0], error)) return FALSE;

@@ -34,6 +34,10 @@ typedef struct {
  * quarter of it, so that layouts divide it. */
 char *orr_plan_training_text(OrrLibrary *library, const OrrPlanTraining *asked, GError **error);
 
+/* plan_stack.c: what texts call a device of @cluster: "GPU", "chip" (device.noun). Owned by the
+ * library. */
+const char *orr_plan_noun(OrrLibrary *library, const char *cluster);
+
 /* plan_stack.c: the stack for workloads of @kind that a plan takes on @cluster, a name of the
  * library or a path: the newest of the family @usual where it runs on the cluster's device, else
  * the latest released one that does. NULL: none is known. Newly allocated. */

@@ -12,21 +12,25 @@ static const OrrNode *document_at(OrrLibrary *library, const char *type, const O
   return orr_library_borrow(library, type, name->text, (OrrPlace){0}, ignored);
 }
 
-/* The platform of the device of @cluster, a name of the library or a path; NULL: the usual one. */
-static const char *platform_of(OrrLibrary *library, const char *cluster) {
+/* @key of the device of @cluster, a name of the library or a path; NULL: the usual one. */
+static const char *device_text(OrrLibrary *library, const char *cluster, const char *key) {
   g_autoptr(OrrDiags) ignored = orr_diags_new();
   const OrrNode *tree =
       cluster ? orr_library_borrow(library, "cluster", cluster, (OrrPlace){0}, ignored) : NULL;
   const OrrNode *own = tree ? orr_node_get(tree, "device") : NULL;
-  const char *platform =
-      own && own->kind == ORR_NODE_MAP ? orr_node_get_text(own, "platform") : NULL;
+  const char *text = own && own->kind == ORR_NODE_MAP ? orr_node_get_text(own, key) : NULL;
   const OrrNode *device = document_at(library, "device", tree);
-  return platform ? platform : device ? orr_node_get_text(device, "platform") : NULL;
+  return text ? text : device ? orr_node_get_text(device, key) : NULL;
+}
+
+const char *orr_plan_noun(OrrLibrary *library, const char *cluster) {
+  const char *noun = device_text(library, cluster, "noun");
+  return noun ? noun : "GPU";
 }
 
 char *orr_plan_stack(OrrLibrary *library, const char *kind, const char *usual,
                      const char *cluster) {
-  const char *platform = platform_of(library, cluster);
+  const char *platform = device_text(library, cluster, "platform");
   g_autofree char *last = g_strconcat(usual, "-9999", NULL);
   g_autofree char *newest = orr_stack_resolve(library, last);
   g_auto(GStrv) known = platform ? orr_stack_on(library, kind, platform) : NULL;

@@ -27,6 +27,19 @@ static void test_items(void) {
   g_assert_cmpstr(text, ==, "  kinds         a 1, b (c, d)\n");
 }
 
+/* GPUs have the device's noun from there on, but not parts of other words. */
+static void test_noun(void) {
+  OrrPage *page = orr_page_new();
+  orr_page_add(page, "%s\n", "My GPUs");
+  orr_page_call(page, "chip");
+  orr_page_line(page, "cost", "%s", "8 GPUs, a GPU's part, GPU-hours; NGPU GPU_X GPUDirect (GPU)");
+  g_autofree char *text = orr_page_end(page);
+  g_assert_cmpstr(
+      text, ==,
+      "My GPUs\n  cost          8 chips, a chip's part, chip-hours; NGPU GPU_X GPUDirect "
+      "(chip)\n");
+}
+
 static void test_words(void) {
   g_autoptr(OrrPage) page = orr_page_new();
   g_assert_cmpstr(orr_page_things(page, 1, "GPU"), ==, "1 GPU");
@@ -44,5 +57,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/page/lines", test_lines);
   g_test_add_func("/page/items", test_items);
   g_test_add_func("/page/words", test_words);
+  g_test_add_func("/page/noun", test_noun);
   return g_test_run();
 }

@@ -132,6 +132,19 @@ static void test_encoder_flops(void) {
 
 /* --- recommendation --- */
 
+/* With sparse cores what is done with tables, and its exchanges, run under the dense layers. A step
+ * takes the longer of both: at least half of their sum, and no less than the dense products. */
+static void test_sparse_cores(void) {
+  const OrrStepResult one = result_of(DLRM, "batch: 55296", "");
+  const OrrStepResult both = result_of(DLRM, "batch: 55296", "cluster.device.sparse-cores=4");
+  near(both.gemm_s, one.gemm_s, 1e-9);
+  near(both.flops, one.flops, 1e-12);
+  g_assert_cmpfloat(both.step_s, <, 0.95 * one.step_s);
+  g_assert_cmpfloat(both.step_s, >=, 0.5 * one.step_s);
+  g_assert_cmpfloat(both.step_s, >=, both.gemm_s);
+  g_assert_cmpfloat(both.exposed_comm_s, <, one.step_s);
+}
+
 /* Weights of the dense layers: two FLOPs each forwards, four backwards. */
 static const double dense_weights = 13 * 512 + 512 * 256 + 256 * 128 + 3 * 2 * 3456 * 512.0 +
                                     3456 * 1024 + 1024 * 1024 + 1024 * 512 + 512 * 256 + 256;
@@ -157,6 +170,17 @@ static void test_exchange(void) {
   const OrrStepResult own =
       result_of(DLRM, "batch: 65536, mode: inference, replicate-below: 1 TB", "");
   near(own.exposed_comm_s + 1, 1, 1e-9);
+}
+
+/* By lookups each GPU sends an eighth of the 214 rows of each sample, 26.75 vectors of 4 bytes an
+ * element. */
+static void test_lookups(void) {
+  const OrrStepResult r = result_of(
+      DLRM, "batch: 65536, mode: inference, sharding: lookup, exchanged: fp32, precision: bf16",
+      "");
+  const double exchange_s = call_s("all-to-all", 65536.0 * 26.75 * 128 * 4, 8);
+  g_assert_cmpfloat(r.exposed_comm_s, >, 0.5 * exchange_s);
+  g_assert_cmpfloat(r.exposed_comm_s, <=, 1.001 * exchange_s);
 }
 
 /* Rows in host memory cross the host link: 65,536 / 8 samples of 214 rows of 512 bytes. A cache has
@@ -323,7 +347,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/diffusion-training/encoders", test_encoders);
   g_test_add_func("/encoders/flops", test_encoder_flops);
   g_test_add_func("/recommendation/dense", test_dense);
+  g_test_add_func("/recommendation/sparse-cores", test_sparse_cores);
   g_test_add_func("/recommendation/exchange", test_exchange);
+  g_test_add_func("/recommendation/lookups", test_lookups);
   g_test_add_func("/recommendation/host", test_host);
   g_test_add_func("/recommendation/drives", test_drives);
   g_test_add_func("/recommendation/host-memory", test_host_memory);

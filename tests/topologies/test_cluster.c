@@ -72,6 +72,13 @@ static void test_refuses_domains(void) {
   ASSERT_REFUSED("no scale-up links", "device.scale-up-bandwidth", "0 B/s");
 }
 
+/* Parts of a package as devices of their own. */
+static void test_refuses_partitions(void) {
+  ASSERT_REFUSED("mode cpx, nps1: parts of a package", "device.compute-partition", "cpx");
+  ASSERT_REFUSED("mode spx, nps4", "device.memory-partition", "nps4");
+  FIXTURE(whole, 1, "device.compute-partition", "spx", "device.memory-partition", "nps1");
+}
+
 static void test_refuses_nics(void) {
   ASSERT_REFUSED("nics-per-gpu is 0.3: it must be a whole number, or 1/n", "node.nics-per-gpu",
                  "0.3");
@@ -116,6 +123,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/cluster/counts", test_counts);
   g_test_add_func("/cluster/dump-reads-back", test_dump_reads_back);
   g_test_add_func("/cluster/refuses/counts", test_refuses_counts);
+  g_test_add_func("/cluster/refuses/partitions", test_refuses_partitions);
   g_test_add_func("/cluster/refuses/domains", test_refuses_domains);
   g_test_add_func("/cluster/refuses/nics", test_refuses_nics);
   g_test_add_func("/cluster/refuses/fabrics", test_refuses_fabrics);

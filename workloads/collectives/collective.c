@@ -12,6 +12,8 @@
  *    Where a row has what the tuning counts on (`tuning-efficiency`), that decides and not what
  *    the row reaches: over 20 racks of GB200 NCCL takes the tree, of whose links it expects 92 %
  *    and gets 61 %, where the ring is faster.
+ *    Where the profile states what its library takes by size and number of nodes (`choices`: RCCL's
+ *    cutoff points, HCCL's rules by servers), that decides, not the times.
  * 2. An algorithm is tried under the protocols that the profile has rows for (`nccl`); where it has
  *    none at all, once, with the profile's constants.
  * 3. Where the group shares one scale-up domain and nothing is forced, the profile's measured time
@@ -292,11 +294,47 @@ static const OrrCollectiveAlgorithm *first(void) {
   return at(i);
 }
 
+static gint64 nodes_of(const OrrFabric *fabric, const OrrCollectiveCall *call) {
+  g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+  for (guint i = 0; i < call->n; i++)
+    g_hash_table_add(seen, GSIZE_TO_POINTER((gsize)orr_fabric_node(fabric, call->gpus[i])));
+  return g_hash_table_size(seen);
+}
+
+/* What the device's library takes whatever the times are; NULL where the profile does not say. A
+ * row whose algorithm or protocol the call excludes is passed over. */
+static OrrCollectivePlan *plan_by_choice(const OrrCollectiveContext *context,
+                                         const OrrCollectiveCall *call) {
+  if (!context->cost || !orr_cost_has_choices(context->cost)) return NULL;
+  const gboolean in_parts = call->op == ORR_ALL_GATHER || call->op == ORR_REDUCE_SCATTER;
+  const OrrChoiceCall asked = {.op = orr_collective_nccl_words[call->op],
+                               .bytes = in_parts ? call->bytes / call->n : call->bytes,
+                               .n_nodes = nodes_of(context->fabric, call),
+                               .n_ranks = call->n,
+                               .with_optional = context->nccl && context->nccl->mscclpp};
+  OrrProtocol protocol;
+  const char *name;
+  for (guint i = 0; (name = orr_cost_choice(context->cost, &asked, &i, &protocol));) {
+    const OrrCollectiveAlgorithm *algorithm =
+        (const OrrCollectiveAlgorithm *)orr_registry_find(&orr_collective_registry, name);
+    OrrCollectiveCall as = *call;
+    if (as.protocol == ORR_PROTOCOL_AUTO) as.protocol = protocol;
+    if (!algorithm->supports(context, call) ||
+        (protocol != ORR_PROTOCOL_AUTO &&
+         (as.protocol != protocol || !is_possible(context, call, protocol))))
+      continue;
+    return plan_by(context, &as, algorithm);
+  }
+  return NULL;
+}
+
 /* Tries the first one before all others, so that it wins among equals; algorithms without rows of
  * the forced protocol come last. */
 static OrrCollectivePlan *plan_best(const OrrCollectiveContext *context,
                                     const OrrCollectiveCall *call) {
-  OrrCollectivePlan *best = plan_chosen(context, call, first());
+  OrrCollectivePlan *best = plan_by_choice(context, call);
+  if (best) return best;
+  best = plan_chosen(context, call, first());
   for (guint i = 0; at(i); i++)
     if (!at(i)->is_first) keep_better(&best, plan_chosen(context, call, at(i)));
   for (guint i = 0; at(i) && !best; i++)

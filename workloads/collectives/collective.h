@@ -10,11 +10,12 @@
  * reduce-scatter, all-to-all: the whole buffer; each rank holds 1/n of it.
  *
  * Algorithms are entries: NCCL's ring, tree (double binary), nvls, nvls-tree, collnet, pat,
- * pairwise (all-to-all) and direct (send-recv), and hierarchical; a torus' torus-ring and bucket;
- * forced by name only, serving engines': custom-* (all-reduce), deepep*, trtllm-* (experts'
- * tokens). Each has up to three protocols (LL, LL128, Simple), with costs from the profile
- * (cost.h). To add one: write workloads/collectives/NAME.c, and its line in meson.build; the
- * family's test compares its simulation with its oracle.
+ * pairwise (all-to-all) and direct (send-recv), and hierarchical; RCCL's and HCCL's mesh, HCCL's
+ * halving-doubling, nhr and nb; a torus' torus-ring and bucket; forced by name only, serving
+ * engines': custom-* (all-reduce), deepep*, trtllm-* (experts' tokens). Each has up to three
+ * protocols (LL, LL128, Simple), with costs from the profile (cost.h). To add one: write
+ * workloads/collectives/NAME.c, and its line in meson.build; the family's test compares its
+ * simulation with its oracle.
  */
 #pragma once
 

@@ -155,6 +155,11 @@ guint *orr_collective_layout_init_rings(OrrCollectiveLayout *layout, const OrrFa
   return starts;
 }
 
+void orr_collective_layout_init_nodes(OrrCollectiveLayout *layout, const OrrFabric *fabric,
+                                      const gint64 *gpus, guint n) {
+  init_by(layout, fabric, orr_fabric_node, gpus, n);
+}
+
 guint orr_collective_layout_most(const OrrCollectiveLayout *layout, guint first) {
   guint most = 1;
   for (guint d = first; d < layout->n_domains; d++)

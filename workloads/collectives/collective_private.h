@@ -36,6 +36,9 @@ void orr_collective_layout_init_hosts(OrrCollectiveLayout *layout, const OrrFabr
  * k starts at member k. */
 guint *orr_collective_layout_init_rings(OrrCollectiveLayout *layout, const OrrFabric *fabric,
                                         const gint64 *gpus, guint n);
+/* The same by node, also where a domain spans nodes. */
+void orr_collective_layout_init_nodes(OrrCollectiveLayout *layout, const OrrFabric *fabric,
+                                      const gint64 *gpus, guint n);
 void orr_collective_layout_clear(OrrCollectiveLayout *layout);
 
 static inline guint orr_collective_layout_size(const OrrCollectiveLayout *layout, guint domain) {
@@ -200,6 +203,15 @@ gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context,
 /* What the NICs of a GPU reached there, bytes per second; 0: not stated. */
 double orr_expert_exchange_nic(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                                const char *library);
+
+/* mesh.c. Adds a send of weight 1 from each of @n members of a domain to each other; returns the
+ * most expensive hop. */
+double orr_mesh_pass(OrrCollectiveFlow *flow, const gint64 *gpus, guint n);
+
+/* hierarchical.c. Appends the phase of one pass over the members of each domain of @layout, all
+ * domains at once: (m-1)/m S per rank, by rings or, in a mesh, by direct sends. */
+void orr_hierarchical_inside(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                             const OrrCollectiveLayout *layout, GArray *phases);
 
 /* double_tree.c. Adds the trees over the domains, data in both directions, one pair per rail, in
  * units of S/(2m), and returns the most expensive hop. orr_double_tree_above: the node above

@@ -14,7 +14,8 @@
  *        2          6         10       rail 2       3. all-gather down each column
  *        3          7         11       rail 3
  *
- * Each step is one phase of rings (ring.c); phases follow one another.
+ * Each step is one phase of rings (ring.c), inside a mesh of links one of direct sends (mesh.c);
+ * phases follow one another.
  *
  *                     inside           across                    inside
  *   all-reduce        (m-1)/m S        2(N-1)/N S/m              (m-1)/m S         bytes of a rank
@@ -43,19 +44,24 @@ typedef struct {
   GArray *phases;
 } Levels;
 
-/* Adds a ring over the members of each domain, all domains at once: one pass, (m-1)/m S per
- * rank. */
-static void add_inside(const Levels *levels) {
-  guint m = levels->layout.channels;
+void orr_hierarchical_inside(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                             const OrrCollectiveLayout *layout, GArray *phases) {
+  const gboolean is_mesh = orr_fabric_mesh_links(context->fabric, 0) > 1;
+  const guint m = layout->channels;
   double pass_s = 0;
   g_auto(OrrCollectiveFlow) flow;
-  orr_collective_flow_init(&flow, levels->context);
-  for (guint d = 0; d < levels->layout.n_domains; d++) {
-    double domain_s =
-        orr_collective_flow_chain(&flow, levels->layout.gpus + d * m, m, 1, 0, ORR_CHAIN_CLOSED);
+  orr_collective_flow_init(&flow, context);
+  for (guint d = 0; d < layout->n_domains; d++) {
+    const gint64 *gpus = layout->gpus + d * m;
+    double domain_s = is_mesh ? orr_mesh_pass(&flow, gpus, m)
+                              : orr_collective_flow_chain(&flow, gpus, m, 1, 0, ORR_CHAIN_CLOSED);
     pass_s = MAX(pass_s, domain_s);
   }
-  orr_collective_flow_finish(&flow, pass_s, levels->call->bytes * (m - 1) / m, levels->phases);
+  orr_collective_flow_finish(&flow, pass_s, call->bytes * (is_mesh ? 1 : m - 1) / m, phases);
+}
+
+static void add_inside(const Levels *levels) {
+  orr_hierarchical_inside(levels->context, levels->call, &levels->layout, levels->phases);
 }
 
 /* Adds a chain over the domains on each rail: @passes passes, in which a rank sends @bytes in

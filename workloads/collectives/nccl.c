@@ -13,6 +13,9 @@ const OrrFieldTable orr_nccl_table = ORR_FIELDS(
                    "Whether all-reduces of one domain may be summed in the NVSwitch (2.17)."),
     ORR_FIELD_BOOL(OrrNccl, "nvls-tree", nvls_tree, "true",
                    "Whether all-reduces over several nodes may (2.18)."),
+    ORR_FIELD_BOOL(OrrNccl, "mscclpp", mscclpp, "false",
+                   "Whether RCCL runs MSCCL++'s kernels for small all-reduces inside a node "
+                   "(RCCL_MSCCLPP_ENABLE=1): the profile's optional choices."),
     ORR_FIELD_BOOL(OrrNccl, "pat", pat, "false",
                    "Whether all-gathers and reduce-scatters of one GPU per node may run as trees "
                    "(2.23)."));

@@ -15,6 +15,7 @@ typedef struct {
   gboolean pxn;       /* 2.12: a message leaves through the NIC of another GPU of its node */
   gboolean nvls;      /* 2.17: all-reduce in the NVSwitch, in one domain */
   gboolean nvls_tree; /* 2.18: the same over several nodes */
+  gboolean mscclpp;   /* RCCL: kernels of MSCCL++ for small all-reduces (RCCL_MSCCLPP_ENABLE=1) */
   gboolean pat;       /* 2.23: all-gather and reduce-scatter of one GPU per node by trees */
 } OrrNccl;
 

@@ -38,12 +38,13 @@ static guint append(OrrBatchStep *step, OrrBatchItem item) {
 
 void orr_batch_step_work(OrrBatchStep *step, const char *name) {
   step->name = name;
-  append(step, (OrrBatchItem){.kind = ORR_BATCH_WORK, .name = name});
+  append(step, (OrrBatchItem){.kind = ORR_BATCH_WORK, .name = name, .beside = step->beside});
 }
 
 static OrrBatchItem *current(OrrBatchStep *step) {
   const guint n = step->items->len;
-  if (n == 0 || g_array_index(step->items, OrrBatchItem, n - 1).kind != ORR_BATCH_WORK)
+  const OrrBatchItem *last = n ? &g_array_index(step->items, OrrBatchItem, n - 1) : NULL;
+  if (!last || last->kind != ORR_BATCH_WORK || last->beside != step->beside)
     orr_batch_step_work(step, step->name);
   return &g_array_index(step->items, OrrBatchItem, step->items->len - 1);
 }
@@ -78,6 +79,7 @@ void orr_batch_step_seconds(OrrBatchStep *step, OrrTimeKind kind, double seconds
 static guint append_comm(OrrBatchStep *step, OrrBatchItemKind kind, const OrrBatchItem *comm) {
   OrrBatchItem item = *comm;
   item.kind = kind;
+  item.beside = step->beside;
   return append(step, item);
 }
 
@@ -133,8 +135,8 @@ typedef struct {
   OrrBatchStep *step;
   OrrProgram *program;
   OrrCollectivePhases phases;
-  guint32 kernels, background, host; /* streams */
-  GHashTable *plans;                 /* "op n stride bytes" -> GArray of OrrPhase */
+  guint32 kernels, background, host, beside; /* streams */
+  GHashTable *plans;                         /* "op n stride bytes" -> GArray of OrrPhase */
 } Compile;
 
 static const GArray *phases_of(Compile *c, const OrrBatchItem *item, GError **error) {
@@ -174,7 +176,7 @@ static guint32 record(Compile *c, guint32 stream) {
 static void put_work(Compile *c, const OrrBatchItem *item) {
   const double seconds = work_s(item);
   if (seconds > 0)
-    orr_program_work(c->program, c->kernels, seconds,
+    orr_program_work(c->program, item->beside ? c->beside : c->kernels, seconds,
                      orr_collective_phases_label(&c->step->work, item->name, item->seconds), -1);
   if (item->host_s <= 0) return;
   orr_program_work(c->program, c->host, item->host_s,
@@ -190,7 +192,7 @@ static gboolean put_item(Compile *c, guint i, guint32 *events, GError **error) {
     put_work(c, item);
     return TRUE;
   case ORR_BATCH_COMM:
-    return join(c, item, c->kernels, error);
+    return join(c, item, item->beside ? c->beside : c->kernels, error);
   case ORR_BATCH_BEGIN:
     if (item->group.n < 2) return TRUE;
     orr_program_wait(c->program, c->background, record(c, c->kernels));
@@ -211,12 +213,19 @@ static gboolean put_all(Compile *c, GError **error) {
   return orr_program_seal(c->program, error);
 }
 
+static gboolean has_beside(const OrrBatchStep *step) {
+  ORR_EACH(OrrBatchItem, item, step->items)
+    if (item->beside) return TRUE;
+  return FALSE;
+}
+
 OrrWork *orr_batch_step_compile(OrrBatchStep *step, const OrrNccl *nccl, GError **error) {
   Compile c = {.step = step, .program = step->work.program};
   const guint32 lane = orr_program_lane(c.program, "every GPU", (guint32)step->work.n_gpus);
   c.kernels = orr_program_stream(c.program, lane, "kernels");
   c.background = orr_program_stream(c.program, lane, "background");
   c.host = orr_program_stream(c.program, lane, "host");
+  c.beside = has_beside(step) ? orr_program_stream(c.program, lane, "sparse cores") : c.kernels;
   orr_program_interfere(c.program, lane, orr_cost_interference(step->world->cost));
   for (gint64 gpu = 0; gpu < step->work.n_gpus; gpu++)
     g_array_index(step->work.lane_of_gpu, guint32, gpu) = lane;

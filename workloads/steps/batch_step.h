@@ -10,6 +10,7 @@
  *   kernels     |--WORK--|--COMM--|--WORK--|--WORK--|..MEET|--WORK--|
  *   background                    |--BEGIN---------------|
  *   host        |-launches-|      |-launches-|
+ *   sparse cores  items with `beside`, one after another, which nothing else waits for
  *
  * All GPUs are one lane: they have equal items, and their groups share no link with one another. A
  * collective is planned for the group of GPU 0.
@@ -36,6 +37,7 @@ typedef struct {
   double bytes;
   OrrBatchGroup group;
   const char *category; /* static: a word of orr_time_words */
+  gboolean beside;      /* WORK, COMM: on the device's sparse cores */
   guint begun;          /* MEET: the item that began */
 } OrrBatchItem;
 
@@ -44,6 +46,7 @@ typedef struct {
   const OrrWorld *world;
   GArray *items;      /* of OrrBatchItem */
   const char *name;   /* of the last WORK; static */
+  gboolean beside;    /* WORK that follows is for the sparse cores */
   double dispatch_s;  /* the host's time of one dispatch; 0: graphs */
   double batch;       /* samples of all GPUs */
   double flops;       /* of a GPU, in a step */

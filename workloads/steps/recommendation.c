@@ -25,6 +25,11 @@
  *
  * while what is read crosses the host links.
  *
+ * With sparse cores (device.sparse-cores) all work on tables and its exchanges run there, for the
+ * batch before and the batch after, under the dense layers: a step takes the longer of both
+ * (TensorFlow's TPUEmbedding with pipeline_execution_with_tensor_core). What they read of the
+ * memory's bandwidth does not slow the dense layers.
+ *
  * Gradients of dense layers and of replicated tables are all-reduced under the update of the rows.
  * Keys of the next batch come from the host under this one, and take no time.
  */
@@ -33,7 +38,7 @@
 #include "workloads/steps/batch_step.h"
 
 static const char *const mode_words[] = {"training", "inference", NULL};
-static const char *const tables_words[] = {"balanced", "table", "row", "column", NULL};
+static const char *const tables_words[] = {"balanced", "table", "row", "column", "lookup", NULL};
 static const char *const tier_words[] = {"hbm", "host", "ssd", NULL};
 
 #define DRIVES(name_, member_, unit_, fallback_, sentence_)                                        \
@@ -67,9 +72,11 @@ static const OrrField fields[] = {
     FORMAT("precision", precision, "fp16", "Number format of the dense layers."),
     FORMAT("stored", stored, "fp32", "Number format of the tables."),
     FORMAT("exchanged", exchanged, "fp16", "Number format of pooled vectors and their gradients."),
-    ORR_FIELD_WORD(OrrRecommendation, "sharding", sharding, tables_words, "balanced",
-                   "How GPUs share tables: whole ones (table), by rows, by columns, or whole ones, "
-                   "the hottest split by rows (balanced)."),
+    ORR_FIELD_WORD(
+        OrrRecommendation, "sharding", sharding, tables_words, "balanced",
+        "How GPUs share tables: whole ones (table), by rows (row; lookup: each row that is "
+        "looked up is sent unsummed), by columns, or whole ones, the hottest split by "
+        "rows (balanced)."),
     ORR_FIELD_REAL(OrrRecommendation, "replicate-below", replicate_bytes, ORR_UNIT_BYTES, "0 B",
                    "Smaller tables are on every GPU.", .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_WORD(OrrRecommendation, "tier", tier, tier_words, "hbm",
@@ -159,9 +166,34 @@ static double bytes_of(int dtype) { return orr_dtype_bytes((OrrDtype)dtype); }
 
 /* --- Items --- */
 
-static void put_memory(Making *making, const char *name, OrrPass pass, double bytes) {
+static void put_dense_memory(Making *making, const char *name, OrrPass pass, double bytes) {
   const OrrOperator op = orr_operator_memory(name, pass, ORR_FP32, bytes, 0);
   if (bytes > 0) orr_batch_step_operator(making->step, &op, 1, 1);
+}
+
+/* Work on tables, which a device with sparse cores does there: for the next batch and the last one,
+ * under the dense layers of this one. */
+static gboolean has_sparse_cores(const Making *making) {
+  return making->world->cluster->device.sparse_cores > 0;
+}
+
+static void put_memory(Making *making, const char *name, OrrPass pass, double bytes) {
+  making->step->beside = has_sparse_cores(making);
+  put_dense_memory(making, name, pass, bytes);
+  making->step->beside = FALSE;
+}
+
+/* An exchange under what comes next, or on the sparse cores; meet_exchange takes the answer. */
+static guint begin_exchange(Making *making, const OrrBatchItem *exchange) {
+  if (!has_sparse_cores(making)) return orr_batch_step_begin(making->step, exchange);
+  making->step->beside = TRUE;
+  orr_batch_step_comm(making->step, exchange);
+  making->step->beside = FALSE;
+  return G_MAXUINT;
+}
+
+static void meet_exchange(Making *making, guint begun) {
+  if (begun != G_MAXUINT) orr_batch_step_meet(making->step, begun);
 }
 
 static void put_operators(Making *making, GArray *operators) {
@@ -192,10 +224,12 @@ static void put_rows(Making *making, const char *name, double rows, double acces
   const double bytes = rows * accesses * making->width * bytes_of(params->stored);
   const double far = params->tier == ORR_TABLES_IN_HBM ? 0 : 1 - params->cached;
   put_memory(making, name, ORR_PASS_FORWARD, bytes * (1 - far));
+  making->step->beside = has_sparse_cores(making);
   if (far > 0)
     orr_batch_step_seconds(making->step, ORR_TIME_OFFLOAD,
                            fmax(bytes * far / (link * cluster->node.host_link_efficiency),
                                 drives_s(making, accesses > 1)));
+  making->step->beside = FALSE;
 }
 
 static void put_lookup(Making *making) {
@@ -238,12 +272,12 @@ static void put_forward(Making *making, GArray *operators) {
   const OrrDtype dtype = (OrrDtype)params->precision;
   put_lookup(making);
   const OrrBatchItem exchange = exchange_of(making, "exchange vectors");
-  const guint begun = orr_batch_step_begin(making->step, &exchange);
+  const guint begun = begin_exchange(making, &exchange);
   orr_batch_step_work(making->step, "bottom");
   put_own_tables(making, 1, bytes_of(params->stored));
   orr_recommender_bottom(&params->recommender, making->own, dtype, FALSE, operators);
   put_operators(making, operators);
-  orr_batch_step_meet(making->step, begun);
+  meet_exchange(making, begun);
   orr_batch_step_work(making->step, "top");
   put_sums(making, ORR_PASS_FORWARD);
   orr_recommender_top(&params->recommender, making->own, dtype, FALSE, operators);
@@ -281,18 +315,18 @@ static void put_backward(Making *making, GArray *operators) {
   orr_batch_step_work(making->step, "top backward");
   orr_recommender_top(&params->recommender, making->own, dtype, TRUE, operators);
   put_operators(making, operators);
-  const guint exchanged = orr_batch_step_begin(making->step, &exchange);
+  const guint exchanged = begin_exchange(making, &exchange);
   orr_batch_step_work(making->step, "bottom backward");
   put_own_tables(making, 2, bytes_of(params->exchanged));
   orr_recommender_bottom(&params->recommender, making->own, dtype, TRUE, operators);
   put_operators(making, operators);
   const guint reduced = orr_batch_step_begin(making->step, &reduce);
-  orr_batch_step_meet(making->step, exchanged);
+  meet_exchange(making, exchanged);
   orr_batch_step_work(making->step, "update");
   put_update(making);
   orr_batch_step_meet(making->step, reduced);
   orr_batch_step_work(making->step, "optimizer");
-  put_memory(making, "adagrad", ORR_PASS_OPTIMIZER, 20 * dense_of(making));
+  put_dense_memory(making, "adagrad", ORR_PASS_OPTIMIZER, 20 * dense_of(making));
 }
 
 /* --- The work --- */

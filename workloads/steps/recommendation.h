@@ -14,6 +14,7 @@ typedef enum {
   ORR_TABLES_WHOLE,
   ORR_TABLES_ROWS,    /* every GPU has a part of its rows, and a partial sum of each sample */
   ORR_TABLES_COLUMNS, /* every GPU has some elements of each vector */
+  ORR_TABLES_LOOKUPS, /* as by rows, but each looked-up row is sent, and its receiver sums */
 } OrrTables;
 
 typedef enum { ORR_TABLES_IN_HBM, ORR_TABLES_IN_HOST, ORR_TABLES_ON_DRIVES } OrrTableTier;

@@ -119,8 +119,8 @@ static Load balance(const OrrRecommendation *params, GArray *tables, gint64 n, d
 }
 
 /* Every GPU has a part of every table. */
-static Load spread(const OrrRecommendation *params, const GArray *tables, gint64 n,
-                   gboolean by_rows) {
+static Load spread(const OrrRecommendation *params, const GArray *tables, gint64 n) {
+  const gboolean unsummed = params->sharding == ORR_TABLES_LOOKUPS;
   Load all = {0};
   double apart = 0; /* vectors that are not pooled */
   for (guint t = 0; t < tables->len; t++) {
@@ -129,10 +129,11 @@ static Load spread(const OrrRecommendation *params, const GArray *tables, gint64
     add(&all, &one);
     if (!sharded->table->pooled) apart += one.vectors;
   }
-  if (by_rows) { /* a partial sum of each pooled table, but its own rows of the others */
+  if (params->sharding != ORR_TABLES_COLUMNS) {
+    /* a partial sum of each pooled table, but its own rows of the others; unsummed: of all */
     all.lookups /= (double)n;
     all.unique /= (double)n;
-    all.vectors -= apart * (1 - 1 / (double)n);
+    all.vectors = unsummed ? all.lookups : all.vectors - apart * (1 - 1 / (double)n);
   }
   all.bytes /= (double)n;
   return all;
@@ -156,9 +157,8 @@ OrrTablePlacement orr_table_placement(const OrrRecommendation *params, gint64 n,
   }
   const Load load = params->sharding == ORR_TABLES_BALANCED
                         ? balance(params, shared, n, vector_cost)
-                    : params->sharding == ORR_TABLES_WHOLE
-                        ? deal(params, shared, n, vector_cost)
-                        : spread(params, shared, n, params->sharding == ORR_TABLES_ROWS);
+                    : params->sharding == ORR_TABLES_WHOLE ? deal(params, shared, n, vector_cost)
+                                                           : spread(params, shared, n);
   placement.lookups = load.lookups;
   placement.vectors = load.vectors;
   placement.bytes = load.bytes;

@@ -140,6 +140,35 @@ static void test_bus_factors(void) {
   g_assert_cmpfloat(orr_collective_bus_factor(ORR_ALL_REDUCE, 1), ==, 0);
 }
 
+/* N nodes of 8, S = 1 GB: inside, a ring's pass of 7 hops and 7/8 S; between nodes one rank's S/8.
+ * NHR over 3: 2 hops and 2/3 of it; halving-doubling over 3: a pair and a third, 1 + 1 hops, 1/2 +
+ * 1. Over 4 both take 2 hops and 3/4. An all-reduce does all of it twice, other operations once. */
+static void test_two_levels(void) {
+  static const struct {
+    guint nodes;
+    const char *algorithm;
+    double hops, part;
+  } rows[] = {{3, "nhr", 2, 2.0 / 3},
+              {3, "nb", 2, 2.0 / 3},
+              {4, "nhr", 2, 0.75},
+              {3, "halving-doubling", 2, 1.5},
+              {4, "halving-doubling", 2, 0.75}};
+  const double inside_s = 7 * SCALE_UP_HOP + 0.875 * 1e9 / SCALE_UP;
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_auto(Machine) machine;
+    const guint n = rows[i].nodes * 8;
+    machine_init(&machine, rows[i].nodes, 8, rows[i].nodes, 1);
+    g_autofree gint64 *gpus = group_new(n, 0, 1);
+    const double wanted_s = inside_s + rows[i].hops * NIC_HOP + rows[i].part * 1e9 / 8 / NIC;
+    g_autoptr(OrrCollectivePlan) both =
+        plan_on(&machine, ORR_ALL_REDUCE, 1e9, gpus, n, rows[i].algorithm);
+    g_autoptr(OrrCollectivePlan) one =
+        plan_on(&machine, ORR_REDUCE_SCATTER, 1e9, gpus, n, rows[i].algorithm);
+    assert_close(both->predicted_s, 2 * wanted_s, 1e-12);
+    assert_close(one->predicted_s, wanted_s, 1e-12);
+  }
+}
+
 static void test_entries(void) {
   for (guint e = 0; orr_collective_registry.entries[e]; e++) {
     const OrrEntry *entry = orr_collective_registry.entries[e];
@@ -159,6 +188,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/collective/oracle/double-bandwidth", test_double_bandwidth);
   g_test_add_func("/collective/oracle/bus-bandwidth", test_bus_bandwidth);
   g_test_add_func("/collective/oracle/bus-factors", test_bus_factors);
+  g_test_add_func("/collective/oracle/two-levels", test_two_levels);
   g_test_add_func("/collective/oracle/entries", test_entries);
   return g_test_run();
 }

@@ -157,6 +157,44 @@ static void test_choice(void) {
   g_assert_cmpstr(forced->algorithm->entry.name, ==, "ring");
 }
 
+static void assert_choice(const Tuned *tuned, OrrCollectiveOp op, double bytes, guint n,
+                          gboolean mscclpp, const char *name, OrrProtocol protocol) {
+  const OrrNccl nccl = {.pxn = TRUE, .mscclpp = mscclpp};
+  g_autofree gint64 *gpus = group_new(n, 0, 1);
+  OrrCollectiveContext context = {
+      .fabric = tuned->machine.fabric, .cost = tuned->cost, .nccl = &nccl};
+  OrrCollectiveCall call = {.op = op, .bytes = bytes, .gpus = gpus, .n = n};
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrCollectivePlan) plan = orr_collective_plan(&context, &call, NULL, &error);
+  g_assert_no_error(error);
+  g_assert_cmpstr(plan->algorithm->entry.name, ==, name);
+  g_assert_cmpint(plan->protocol, ==, protocol);
+}
+
+/* Rows of `choices` decide in order, whatever the times are: here LL for up to 1 GB over nodes,
+ * where Simple is faster. Sizes of all-gathers count a rank's part; a row whose algorithm cannot do
+ * the call is passed over; an optional one counts on request. */
+static void test_choices(void) {
+  g_auto(Tuned) tuned;
+  tuned_init_with(
+      &tuned, 2,
+      "choices:\n"
+      "- {op: all_reduce, algorithm: mesh, to: 1 MB, nodes-to: 1, ranks: 8, "
+      "optional: true}\n"
+      "- {op: all_reduce, algorithm: ring, protocol: ll, to: 1 GB, nodes-from: 2}\n"
+      "- {op: all_gather, algorithm: ring, protocol: simple, above: 1 MB, nodes-from: 2}\n"
+      "- {algorithm: nhr, nodes-from: 2}\n");
+  assert_choice(&tuned, ORR_ALL_REDUCE, S, 16, FALSE, "ring", ORR_PROTOCOL_LL);
+  assert_choice(&tuned, ORR_ALL_REDUCE, S + 1, 16, FALSE, "nhr", ORR_PROTOCOL_AUTO);
+  assert_choice(&tuned, ORR_ALL_GATHER, 16e6, 16, FALSE, "nhr", ORR_PROTOCOL_AUTO);
+  assert_choice(&tuned, ORR_ALL_GATHER, 17e6, 16, FALSE, "ring", ORR_PROTOCOL_SIMPLE);
+  assert_choice(&tuned, ORR_ALL_TO_ALL, S, 16, FALSE, "pairwise", ORR_PROTOCOL_LL128);
+  assert_choice(&tuned, ORR_ALL_REDUCE, 1e6, 8, TRUE, "mesh", ORR_PROTOCOL_AUTO);
+  assert_choice(&tuned, ORR_ALL_REDUCE, 1e6 + 1, 8, TRUE, "ring", ORR_PROTOCOL_LL);
+  assert_choice(&tuned, ORR_ALL_REDUCE, 1e6, 8, FALSE, "ring", ORR_PROTOCOL_LL);
+  assert_choice(&tuned, ORR_ALL_REDUCE, 1e6, 4, TRUE, "ring", ORR_PROTOCOL_LL);
+}
+
 /* Rows of a domain have the time of NCCL's own choice, NVLS from 5 ranks: without NVLS they say
  * nothing about 8 ranks, and everything about 4, where the ring is the choice with it, too. */
 static void test_without_nvls(void) {
@@ -344,6 +382,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/nccl/switch", test_switch);
   g_test_add_func("/nccl/transport", test_transport);
   g_test_add_func("/nccl/choice", test_choice);
+  g_test_add_func("/nccl/choices", test_choices);
   g_test_add_func("/nccl/tuning", test_tuning);
   g_test_add_func("/nccl/without-nvls", test_without_nvls);
   g_test_add_func("/nccl/forced", test_forced);
