@@ -164,6 +164,28 @@ char **orr_catalog_names(const OrrCatalog *catalog, OrrLibrary *library) {
   return g_strv_builder_end(names);
 }
 
+/* Which of a device's kernels are measured: "measured: products, experts", "measured on h100-sxm:
+ * ..." or that its datasheet is all there is. */
+static char *device_kernels(OrrLibrary *library, const OrrDevice *device) {
+  static const struct {
+    const char *keys[2], *word;
+  } tables[] = {{{"gemm", "library-gemm"}, "products"},
+                {{"attention", "batch-attention"}, "attention"},
+                {{"moe", "moe"}, "experts"},
+                {{"collectives", "collectives"}, "collectives"}};
+  g_autoptr(OrrDiags) ignored = orr_diags_new(); /* describe device reports them */
+  const char *name = device->profile ? device->profile : device->name;
+  g_autoptr(OrrNode) profile = orr_library_load(library, "profile", name, (OrrPlace){0}, ignored);
+  const char *of = profile ? orr_node_get_text(profile, "device") : NULL;
+  g_autoptr(GString) words = g_string_new(NULL);
+  for (guint i = 0; profile && i < G_N_ELEMENTS(tables); i++)
+    if (orr_node_get(profile, tables[i].keys[0]) || orr_node_get(profile, tables[i].keys[1]))
+      g_string_append_printf(words, "%s%s", words->len ? ", " : "", tables[i].word);
+  if (words->len == 0) return g_strdup("from its datasheet");
+  const gboolean is_own = g_strcmp0(of, device->name) == 0;
+  return g_strdup_printf("measured%s%s: %s", is_own ? "" : " on ", is_own ? "" : of, words->str);
+}
+
 static char *document_fact(const char *kind, OrrLibrary *library, const char *name) {
   const OrrDocumentCode *code = orr_documents_find(kind);
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -171,6 +193,10 @@ static char *document_fact(const char *kind, OrrLibrary *library, const char *na
   gpointer data = tree ? orr_documents_read(code, library, tree, diags) : NULL;
   if (!data) return g_strdup_printf("(cannot be read: run orrery describe %s %s)", kind, name);
   char *fact = code->fact(data);
+  if (g_str_equal(kind, "device")) {
+    g_autofree char *figures = fact, *kernels = device_kernels(library, data);
+    fact = g_strdup_printf("%s; %s", figures, kernels);
+  }
   orr_documents_free(code, data);
   return fact;
 }

@@ -72,6 +72,7 @@ typedef struct {
 typedef struct {
   double tokens_per_s;      /* 0: no layout works */
   double low, high, middle; /* its band, as factors; 0: none */
+  gboolean is_weak;         /* the band is */
   char *why;                /* why no layout works, where none does */
   OrrNode *point;           /* the scenario of the best layout; NULL: none works */
 } OrrPlanFastest;

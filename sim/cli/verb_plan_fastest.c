@@ -46,6 +46,7 @@ static void take_best(const OrrSweepReport *report, OrrPlanFastest *ret_fastest)
   ret_fastest->low = band->low;
   ret_fastest->high = band->high;
   ret_fastest->middle = band->middle;
+  ret_fastest->is_weak = band->quality == ORR_BAND_WEAK;
 }
 
 gboolean orr_verb_plan_fastest(const OrrPlanSweeps *sweeps, const OrrPlanTraining *asked,

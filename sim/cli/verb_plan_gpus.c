@@ -37,6 +37,7 @@ typedef struct {
   gint64 gpus;
   double tokens_per_s;
   double low, high, expected; /* the band of the days; 0: none */
+  gboolean is_weak;           /* the band is */
   double days;                /* INFINITY: no layout works */
   OrrNode *point;             /* the scenario of its layout; NULL: no layout works */
 } Try;
@@ -71,13 +72,18 @@ static gboolean is_about_size(Search *search, GError *reason) {
   return is_new;
 }
 
+/* "9.09 to 11 weak": a weak band may be wider than it says. */
+static char *band_of(const Try *one) {
+  if (one->high <= 0) return g_strdup("none");
+  return g_strdup_printf("%.3g to %.3g%s", one->low, one->high, one->is_weak ? " weak" : "");
+}
+
 /* @why: where no layout works. */
 static void print_try(const Try *one, const char *why) {
   if (isinf(one->days)) {
     printf("%8" G_GINT64_FORMAT "  %12s  %8s  %-18s  %s\n", one->gpus, "-", "-", "-", why);
   } else {
-    g_autofree char *band =
-        one->high > 0 ? g_strdup_printf("%.3g to %.3g", one->low, one->high) : g_strdup("none");
+    g_autofree char *band = band_of(one);
     g_autofree char *note = orr_uncertain_note_after(one->days, one->low, one->high, one->expected);
     printf("%8" G_GINT64_FORMAT "  %12.4g  %8.4g  %-18s  %s%s\n", one->gpus, one->tokens_per_s,
            one->days, band, verdict_of(one), note);
@@ -108,6 +114,7 @@ static gboolean attempt(Search *search, gint64 gpus, Try *ret_try, GError **erro
       ret_try->low = ret_try->days / fastest.high;
       ret_try->high = ret_try->days / fastest.low;
       ret_try->expected = ret_try->days / fastest.middle;
+      ret_try->is_weak = fastest.is_weak;
     }
   }
   ret_try->point = g_steal_pointer(&fastest.point);
@@ -171,7 +178,9 @@ static gboolean answer_one(const Search *search, const Try *found, GError **erro
          orr_plan_noun(search->sweeps.library, search->asked.cluster), tokens_text, found->days);
   g_autofree char *note =
       orr_uncertain_note_after(found->days, found->low, found->high, found->expected);
-  if (found->high > 0) printf(" (%.3g to %.3g%s, 80 %% band)", found->low, found->high, note);
+  if (found->high > 0)
+    printf(" (%.3g to %.3g%s, %s80 %% band)", found->low, found->high, note,
+           found->is_weak ? "weak " : "");
   printf("; %s\n", found->high > 0 ? "its upper end is in time, too"
                                    : "no band: the simulation alone decides");
   print_stack(search);
@@ -186,8 +195,7 @@ static char *amount(double value) {
 static void print_machine(const Search *search, const char *machine, const Try *found,
                           const OrrTrainingResult *answer) {
   g_autofree char *in_days = g_strdup_printf("%.3g", found->days);
-  g_autofree char *band =
-      found->high > 0 ? g_strdup_printf("%.3g to %.3g", found->low, found->high) : g_strdup("none");
+  g_autofree char *band = band_of(found);
   const double all = search->tokens / useful; /* as many as the machine could train in that time */
   g_autofree char *energy = amount(answer->energy_j_per_token * all / 3.6e9);
   g_autofree char *cost = amount(answer->money.per_million_tokens * all / 1e6);

@@ -190,9 +190,9 @@ static void test_choices(void) {
   assert_choice(&tuned, ORR_ALL_GATHER, 17e6, 16, FALSE, "ring", ORR_PROTOCOL_SIMPLE);
   assert_choice(&tuned, ORR_ALL_TO_ALL, S, 16, FALSE, "pairwise", ORR_PROTOCOL_LL128);
   assert_choice(&tuned, ORR_ALL_REDUCE, 1e6, 8, TRUE, "mesh", ORR_PROTOCOL_AUTO);
-  assert_choice(&tuned, ORR_ALL_REDUCE, 1e6 + 1, 8, TRUE, "ring", ORR_PROTOCOL_LL);
-  assert_choice(&tuned, ORR_ALL_REDUCE, 1e6, 8, FALSE, "ring", ORR_PROTOCOL_LL);
-  assert_choice(&tuned, ORR_ALL_REDUCE, 1e6, 4, TRUE, "ring", ORR_PROTOCOL_LL);
+  assert_choice(&tuned, ORR_ALL_REDUCE, 1e6 + 1, 8, TRUE, "ring", ORR_PROTOCOL_SIMPLE);
+  assert_choice(&tuned, ORR_ALL_REDUCE, 1e6, 8, FALSE, "ring", ORR_PROTOCOL_SIMPLE);
+  assert_choice(&tuned, ORR_ALL_REDUCE, 1e6, 4, TRUE, "ring", ORR_PROTOCOL_SIMPLE);
 }
 
 /* Rows of a domain have the time of NCCL's own choice, NVLS from 5 ranks: without NVLS they say
