@@ -23,11 +23,13 @@ static char *band_of(const OrrPlanLayout *layout) {
 /* --- The table --- */
 
 static void print_head(const OrrPlanServingAnswer *answer) {
-  printf("    %5s %8s  %10s  %9s  %9s  %9s  %8s %8s", "GPUs", "replicas", "requests/s", "90 % sure",
+  g_autofree char *all = g_strconcat(answer->noun, "s", NULL);
+  g_autofree char *each = g_strconcat("per ", answer->noun, NULL);
+  printf("    %5s %8s  %10s  %9s  %9s  %9s  %8s %8s", all, "replicas", "requests/s", "90 % sure",
          "ttft p99", "tpot p99", "tokens/s", "watts");
   if (answer->currency) printf("  %8s", answer->currency);
   printf("  %-14s  %-5s  layout of a replica\n", "band", "bound");
-  printf("    %5s %8s  %10s  %9s  %9s  %9s  %8s %8s", "", "", "", "", "", "", "per GPU", "per GPU");
+  printf("    %5s %8s  %10s  %9s  %9s  %9s  %8s %8s", "", "", "", "", "", "", each, each);
   if (answer->currency) printf("  %8s", "per 1M");
   printf("  %-14s  by\n", "ttft, tpot");
 }
@@ -74,8 +76,8 @@ static void print_searched(const OrrPlanServingAnswer *answer) {
 static void print_money(const OrrPlanServingAnswer *answer) {
   const OrrServingResult *fleet = answer->fleet;
   if (isfinite(fleet->energy_j_per_output_token))
-    printf("  energy        %.3g J per output token, %.0f W on average, all GPUs\n",
-           fleet->energy_j_per_output_token, fleet->gpu_power_mean_w);
+    printf("  energy        %.3g J per output token, %.0f W on average, all %ss\n",
+           fleet->energy_j_per_output_token, fleet->gpu_power_mean_w, answer->noun);
   if (!answer->currency) return;
   if (isfinite(fleet->cost_per_million_output_tokens))
     printf(
@@ -91,9 +93,9 @@ static void print_fleet(const OrrPlanServingAnswer *answer) {
   g_autofree char *tpot = orr_quantity_format(fleet->tpot.p99, ORR_UNIT_SECONDS);
   printf(
       "  fleet         %.4g requests/s: %.1f %% within the objectives; ttft p99 %s, tpot p99 %s, "
-      "%.0f output tokens/s per GPU\n",
+      "%.0f output tokens/s per %s\n",
       fleet->offered_rps, 100 * fleet->goodput_rps / fleet->requests_per_s, ttft, tpot,
-      fleet->output_tokens_per_s_per_gpu);
+      fleet->output_tokens_per_s_per_gpu, answer->noun);
   if (!fleet->saturated && fleet->goodput_rps < answer->asked->fraction * fleet->requests_per_s)
     printf("  warning       the whole fleet misses the objectives: give it a lower rate\n");
   print_money(answer);

@@ -111,6 +111,7 @@ typedef struct {
   const GArray *ranked;  /* of guint: orr_plan_serving_rank */
   const OrrServingResult *fleet;
   const GPtrArray *warnings; /* of char *: what the answer says of itself */
+  const char *noun;          /* of a device: "GPU", "chip" */
   const char *assumed;       /* the stack that was taken where none was named; NULL: one was */
   const char *currency;      /* NULL: no prices */
   const char *launch;        /* NULL: none is known */

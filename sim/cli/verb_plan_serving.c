@@ -359,6 +359,7 @@ static int run_on(OrrLibrary *library, const OrrPlanServing *asked, GError **err
       .asked = asked,
       .layouts = layouts,
       .fleet = &plan.fleet,
+      .noun = asked->clusters[1] ? "GPU" : orr_plan_noun(library, asked->clusters[0]),
       .assumed = orr_verb_plan_assumed(stack, orr_options.settings, asked->stack),
       .file = file,
       .db = path};
