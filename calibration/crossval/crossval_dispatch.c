@@ -47,7 +47,7 @@ static guint n_tables(const OrrProfile *profile) {
 
 static char *label(const OrrProfile *profile, guint table) {
   const OrrProfileLibrary *row = first_of(profile, table);
-  const char *format = g_str_has_prefix(row->library, "trtllm") ? row->dtype : "";
+  const char *format = g_str_has_prefix(row->library, "deepep") ? "" : row->dtype;
   return g_strdup_printf("%s %s%s%s", row->library, row->op, *format ? " " : "", format);
 }
 

@@ -1,7 +1,7 @@
 /*
  * expert_exchange.c - all-to-alls of tokens, sent to their experts (dispatch) and back (combine):
- * DeepEP's normal and low-latency kernels (github deepseek-ai/DeepEP), and TensorRT-LLM's over
- * NVLink.
+ * DeepEP's normal and low-latency kernels (github deepseek-ai/DeepEP), MORI's (ROCm/mori), and
+ * TensorRT-LLM's over NVLink.
  *
  * T tokens per rank, hidden size h, e bytes per element, k of E experts per token, n ranks in N
  * domains of m:
@@ -216,6 +216,7 @@ static double oracle_by(const char *library, const OrrCollectiveCall *call, doub
   }
 KERNEL(deepep, "deepep")
 KERNEL(low_latency, "deepep-low-latency")
+KERNEL(mori, "mori")
 KERNEL(one_sided, "trtllm-one-sided")
 KERNEL(two_sided, "trtllm-two-sided")
 
@@ -238,6 +239,13 @@ const OrrCollectiveAlgorithm orr_deepep_low_latency = {
     .needs = TOKENS,
     .supports = supports,
     KERNELS("deepep-low-latency", low_latency)};
+const OrrCollectiveAlgorithm orr_mori = {
+    .entry = {"mori",
+              "MORI's kernels on AMD: each token once to each node, and from there to each rank.",
+              NULL},
+    .needs = TOKENS,
+    .supports = supports,
+    KERNELS("mori", mori)};
 const OrrCollectiveAlgorithm orr_trtllm_one_sided = {
     .entry = {"trtllm-one-sided",
               "TensorRT-LLM's one-sided all-to-all over NVLink: each token goes once to each rank.",
@@ -282,13 +290,20 @@ static void add_transport(const OrrCollectiveContext *context, const OrrCollecti
   if (more_s > 0) cost->how = MAX(cost->how, ORR_HOW_CARRIED);
 }
 
+/* The format by which the rows of a library differ: of the experts, or of what is sent; NULL: they
+ * do not. */
+static const char *format_of(const OrrExpertExchange *exchange, const char *library) {
+  if (g_str_has_prefix(library, "trtllm")) return orr_dtype_names[exchange->experts_dtype];
+  if (!g_str_equal(library, "mori")) return NULL;
+  const double bytes = exchange->bytes_per_element;
+  return orr_dtype_names[bytes >= 2 ? ORR_BF16 : bytes >= 1 ? ORR_FP8 : ORR_FP4];
+}
+
 static OrrLibraryCall asked_of(const OrrCollectiveCall *call, const char *library) {
   const OrrExpertExchange *exchange = call->exchange;
   return (OrrLibraryCall){.library = library,
                           .op = exchange->is_combine ? "combine" : "dispatch",
-                          .dtype = g_str_has_prefix(library, "trtllm")
-                                       ? orr_dtype_names[exchange->experts_dtype]
-                                       : NULL,
+                          .dtype = format_of(exchange, library),
                           .n_ranks = call->n,
                           .size = exchange->tokens,
                           .hidden = exchange->hidden,
