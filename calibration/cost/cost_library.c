@@ -21,8 +21,8 @@
  *                           d = k (N - 1) / N               low-latency
  *
  * (H200, low-latency combine, 256 tokens over 2, 4, 8 nodes: 675, 667, 662 us per (N - 1) / N).
- * In a mesh of l links each of R ranks has R - 1 of them, over which (R - 1) / R of the copies go: d
- * counts l / R times.
+ * In a mesh of l links each of R ranks has R - 1 of them, over which (R - 1) / R of the copies go:
+ * d counts l / R times.
  * Low-latency dispatch uses one SM per expert: with fewer experts than SMs, d counts SMs / E times.
  * The distance is over the logarithms of hidden, d, ranks (weight 1) and experts (weight 1/10;
  * low-latency 1/2, since it sends one message per expert). Rows with the same number of ranks are
