@@ -1,6 +1,7 @@
 /*
  * cluster_check.c - whether the parts of a cluster's document agree, and its fabric can be built.
  */
+#include "sim/base/idle.h"
 #include "topologies/bill.h"
 #include "topologies/fabric.h"
 
@@ -44,6 +45,20 @@ static void check_nics(const OrrCluster *cluster, OrrPlace place, OrrDiags *diag
                     nics, cluster->node.gpus);
 }
 
+static void check_idle(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+  const gboolean is_ecmp = cluster->routing == ORR_ROUTING_ECMP,
+                 is_static = cluster->routing == ORR_ROUTING_STATIC;
+  static const char unhashed[] = "only routing: ecmp hashes";
+  const OrrIdleKey keys[] = {
+      {"hash-draws", !is_ecmp, unhashed},
+      {"hash-take", !is_ecmp, unhashed},
+      {"hash-take", is_ecmp && cluster->hash_draws == 0, "hash-draws is 0"},
+      {"split-data-on-qps", !is_ecmp, unhashed},
+      {"queue-pairs", !is_ecmp && !is_static, "routing is neither ecmp nor static"},
+  };
+  orr_idle_warn(keys, G_N_ELEMENTS(keys), place, diags);
+}
+
 void orr_cluster_check(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   g_autoptr(GError) error = NULL;
   guint n_before = orr_diags_n_errors(diags);
@@ -54,6 +69,7 @@ void orr_cluster_check(const OrrCluster *cluster, OrrPlace place, OrrDiags *diag
   orr_host_shape_check(&cluster->node.host, cluster->node.gpus, place, diags);
   orr_storage_check(&cluster->storage, place, diags);
   orr_node_power_check(cluster, place, diags);
+  check_idle(cluster, place, diags);
   if (orr_diags_n_errors(diags) != n_before) return;
   g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, 0, &error); /* a plan costs microseconds */
   if (!fabric)

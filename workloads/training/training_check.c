@@ -4,6 +4,7 @@
  */
 #include "workloads/training/training_compile.h"
 
+#include "sim/base/idle.h"
 #include "workloads/training/cost/training_packing.h"
 #include "workloads/training/job/training_job.h"
 
@@ -65,30 +66,33 @@ static void check_load(const Check *check) {
         experts->imbalance, kind->entry.name);
 }
 
-/* Settings of experts that nothing here reads: the answer does not move with them. */
+/* Settings that nothing here reads: the answer does not move with them. */
 static void check_idle(const Check *check) {
-  const OrrExpertDispatch *experts = &check->params->experts;
-  const struct {
-    const char *key;
-    double value;
-  } routed[] = {{"experts.capacity", experts->capacity}, {"experts.imbalance", experts->imbalance}};
-  for (guint i = 0; i < G_N_ELEMENTS(routed); i++)
-    if (routed[i].value > 0 && check->model->moe.experts == 0)
-      orr_diags_warning(check->diags, at(check, routed[i].key),
-                        "%s (%g) has no effect: model %s has no experts", routed[i].key,
-                        routed[i].value, check->model->name);
-  if (experts->nodes > 0 && experts->dispatch != ORR_DISPATCH_DEEPEP)
-    orr_diags_warning(check->diags, at(check, "experts.nodes"),
-                      "experts.nodes (" D
-                      ") has no effect: only dispatch: deepep sends one copy for each node",
-                      experts->nodes);
-  if (experts->gathers_map && experts->dispatch != ORR_DISPATCH_DEEPEP)
-    orr_diags_warning(check->diags, at(check, "experts.gather-map"),
-                      "experts.gather-map has no effect without dispatch: deepep");
-  if (experts->shared_expert_overlap && check->model->moe.shared_ffn == 0)
-    orr_diags_warning(check->diags, at(check, "experts.shared-expert-overlap"),
-                      "experts.shared-expert-overlap has no effect: model %s has no shared experts",
-                      check->model->name);
+  const OrrTraining *params = check->params;
+  const OrrExpertDispatch *experts = &params->experts;
+  const OrrModel *model = check->model;
+  const gboolean routed = model->moe.experts > 0, deepep = experts->dispatch == ORR_DISPATCH_DEEPEP,
+                 full = params->recompute == ORR_RECOMPUTE_FULL,
+                 packed = orr_training_packing_is_on(&params->packing);
+  g_autofree char *dense = g_strdup_printf("model %s has no experts", model->name);
+  g_autofree char *unshared = g_strdup_printf("model %s has no shared experts", model->name);
+  const OrrIdleKey keys[] = {
+      {"experts", !routed, dense},
+      {"experts.nodes", routed && !deepep, "only dispatch: deepep sends one copy for each node"},
+      {"experts.gather-map", routed && !deepep, "only dispatch: deepep gathers it"},
+      {"experts.shared-expert-overlap", routed && model->moe.shared_ffn == 0, unshared},
+      {"recompute-modules", params->recompute != ORR_RECOMPUTE_SELECTIVE,
+       "recompute is not selective"},
+      {"recompute-method", !full, "recompute is not full"},
+      {"recompute-layers", !full, "recompute is not full"},
+      {"lora.targets", params->lora.rank == 0, "lora.rank is 0: all weights are trained"},
+      {"loader.workers", params->loader.sample_s <= 0, "loader.sample-time is 0"},
+      {"loader.prefetch", params->loader.sample_s <= 0, "loader.sample-time is 0"},
+      {"packing.cut", !packed, "packing.documents is absent: a sequence is one document"},
+      {"packing.balance", !packed, "packing.documents is absent: a sequence is one document"},
+      {"checkpoint.mode", params->checkpoint.every == 0, "checkpoint.every is 0: none is written"},
+  };
+  orr_idle_warn(keys, G_N_ELEMENTS(keys), check->place, check->diags);
 }
 
 static void check_context(const Check *check) {

@@ -197,6 +197,19 @@ static void test_refused(void) {
                   "the feed-forwards of model deepseek-v3 do not fit");
 }
 
+/* Sends between the pools take tokens to the experts: no all-to-all does. */
+static void test_idle(void) {
+  static const char *const sets[] = {
+      "workload.parallel={feed-forward: {gpus: 2}, all-to-all: nccl}",
+      "workload.parallel={all-to-all: nccl}"};
+  for (guint i = 0; i < G_N_ELEMENTS(sets); i++) {
+    g_autofree char *findings = NULL;
+    g_autoptr(OrrScenario) scenario = serving_scenario(shared_library(), sets[i], &findings);
+    g_assert_nonnull(scenario);
+    g_assert_true((strstr(findings, "parallel.all-to-all (nccl) has no effect") != NULL) == !i);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-pools/closed-forms", test_closed_forms);
@@ -207,5 +220,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-pools/ratio", test_ratio);
   g_test_add_func("/workloads/serving-pools/devices", test_devices);
   g_test_add_func("/workloads/serving-pools/refused", test_refused);
+  g_test_add_func("/workloads/serving-pools/idle", test_idle);
   return g_test_run();
 }

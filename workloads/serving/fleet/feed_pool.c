@@ -7,6 +7,8 @@
  */
 #include "workloads/serving/fleet/fleet_private.h"
 
+#include "sim/base/idle.h"
+
 #define D "%" G_GINT64_FORMAT
 
 double orr_feed_pool_bytes(const OrrServing *params, const OrrModel *model) {
@@ -37,6 +39,14 @@ static void check_excluded(const OrrServing *params, OrrPlace place, OrrDiags *d
                       excluded[i].key, excluded[i].because);
 }
 
+/* Tokens go to experts by the sends between the pools (cost/serving_pools.c). */
+static void check_idle(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  const OrrIdleKey keys[] = {
+      {"parallel.all-to-all", params->parallel.feed.gpus > 0,
+       "with feed-forward.gpus each attention GPU sends its tokens to the experts' GPUs"}};
+  orr_idle_warn(keys, G_N_ELEMENTS(keys), place, diags);
+}
+
 void orr_feed_pool_check(const OrrServing *params, const OrrModel *model, OrrPlace place,
                          OrrDiags *diags) {
   const OrrServingParallel *parallel = &params->parallel;
@@ -51,6 +61,7 @@ void orr_feed_pool_check(const OrrServing *params, const OrrModel *model, OrrPla
     return;
   }
   check_excluded(params, place, diags);
+  check_idle(params, place, diags);
   if (parallel->feed.gpus % parallel->ep)
     return orr_diags_error(diags, place,
                            "parallel.feed-forward.gpus (" D ") cannot be divided by ep (" D ")",
