@@ -18,6 +18,11 @@ static gint64 count(OrrLaunchDraft *draft, const char *key) {
   return is_auto(draft, key) ? 0 : orr_launch_config_count(draft, own, key, 0);
 }
 
+/* The same for a factor of the batch or the layout: products of them stay numbers. */
+static gint64 factor(OrrLaunchDraft *draft, const char *key) {
+  return MIN(count(draft, key), 1 << 20);
+}
+
 static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
   return orr_launch_draft_is_on(draft, own, key) && !is_auto(draft, key);
 }
@@ -68,20 +73,40 @@ static void assume_batch(OrrLaunchDraft *draft, gint64 steps, gint64 split) {
     orr_launch_config_put_global(draft, 1, steps, split, "micro-batch x accumulation x replicas");
 }
 
-/* Two of train_batch_size, micro-batch, accumulation and the GPUs give the others. */
+/* A batch, its micro-batch and its accumulation give the GPUs; where these are known, too, they
+ * must agree. */
+static void check_batch(OrrLaunchDraft *draft, gint64 all, gint64 one, gint64 steps, gint64 split) {
+  const char *key = "train-batch-size";
+  if (all % (one * steps) == 0)
+    orr_launch_config_take_gpus(draft, all / (one * steps) * split,
+                                "train_batch_size / micro-batch / accumulation");
+  const gint64 replicas = orr_launch_config_gpus(draft) / split;
+  if (replicas == 0 || all != one * steps * replicas)
+    orr_launch_draft_bad(draft, orr_launch_draft_find(draft, own, key),
+                         "%" G_GINT64_FORMAT " is not micro-batch %" G_GINT64_FORMAT
+                         " x accumulation %" G_GINT64_FORMAT " x %s: DeepSpeed stops there",
+                         all, one, steps, replicas ? "the replicas" : "a number of replicas");
+}
+
+/* Two of train_batch_size, micro-batch, accumulation and the GPUs give the others. With the
+ * Trainer, its arguments count, too (dialect_transformers.c). */
 static void set_batch(OrrLaunchDraft *draft) {
   const char *global = "train-batch-size", *micro = "train-micro-batch-size-per-gpu";
-  const gint64 all = count(draft, global), one = count(draft, micro);
-  const gint64 steps = count(draft, "gradient-accumulation-steps");
-  const gint64 split = MAX(count(draft, "tensor-parallel.autotp-size"), 1) *
-                       MAX(count(draft, "sequence-parallel-size"), 1);
+  const gint64 all = factor(draft, global), one = factor(draft, micro);
+  const gint64 steps = factor(draft, "gradient-accumulation-steps");
+  const gint64 split = MIN(MAX(factor(draft, "tensor-parallel.autotp-size"), 1) *
+                               MAX(factor(draft, "sequence-parallel-size"), 1),
+                           1 << 20);
+  const gboolean is_alone = !orr_launch_config_has_trainer(draft, own);
+  if (orr_launch_config_has(draft, &orr_dialect_transformers)) return;
+  if (is_alone && all > 0 && one > 0 && steps > 0) check_batch(draft, all, one, steps, split);
   if (one > 0) settle(draft, micro);
   if (all > 0) {
     settle(draft, global);
     divide_batch(draft, all, steps, split);
   } else if (one > 0) {
     orr_launch_config_put_global(draft, one, steps, split, "micro-batch x accumulation x replicas");
-  } else if (!orr_launch_config_has_trainer(draft, own) && !set_micro(draft, steps, split)) {
+  } else if (is_alone && !set_micro(draft, steps, split)) {
     assume_batch(draft, steps, split);
   }
 }

@@ -9,6 +9,8 @@
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 
+#define D "%" G_GINT64_FORMAT
+
 static const OrrLaunchDialect *const own = &orr_dialect_transformers;
 
 #include "sim/import/launch/own_keys.inc"
@@ -25,26 +27,86 @@ static gint64 degree(OrrLaunchDraft *draft, const char *name) {
   return text ? MAX(g_ascii_strtoll(text, NULL, 10), 1) : 1;
 }
 
-/* Micro-batches a step and GPU. ms-swift's default makes batches of at least 16 sequences. */
-static gint64 accumulation(OrrLaunchDraft *draft, gint64 micro) {
-  enum { SWIFT_BATCH = 16 };
-  const char *key = "gradient-accumulation-steps";
-  const gint64 together = MAX(micro, 1) * MAX(orr_launch_config_gpus(draft), 1);
-  const gboolean is_swift = g_strcmp0(orr_launch_wrappers_name(draft, own), "ms-swift") == 0;
-  if (is_auto(draft, key)) return 1;
-  return count(draft, key, is_swift ? (SWIFT_BATCH + together - 1) / together : 1);
+/* A number of DeepSpeed's config; 0: "auto", or it is not there. */
+static gint64 of_deepspeed(OrrLaunchDraft *draft, const char *key) {
+  const OrrLaunchDialect *deepspeed = &orr_dialect_deepspeed;
+  return orr_launch_config_says(draft, deepspeed, key, "auto")
+             ? 0
+             : MIN(orr_launch_config_count(draft, deepspeed, key, 0), 1 << 20);
 }
 
-static void set_batch(OrrLaunchDraft *draft) {
-  const char *micro = "per-device-train-batch-size", *length = "max-seq-length";
-  const gint64 one = is_auto(draft, micro) ? 1 : count(draft, micro, 8);
-  if (orr_launch_draft_find(draft, own, micro))
-    orr_launch_config_put_count(draft, own, "workload.batch.micro", one, micro);
+static void refuse_deepspeed(OrrLaunchDraft *draft, const char *key, const char *instead) {
+  OrrLaunchSetting *setting = orr_launch_draft_find(draft, &orr_dialect_deepspeed, key);
+  orr_launch_draft_bad(draft, setting, "%s, but %s: DeepSpeed stops there", setting->value,
+                       instead);
+}
+
+/* The argument @key, which DeepSpeed's config may have as @theirs; 0: neither says it. */
+static gint64 agreed(OrrLaunchDraft *draft, const char *key, const char *theirs) {
+  const gint64 mine = is_auto(draft, key) ? 0 : MIN(count(draft, key, 0), 1 << 20),
+               other = of_deepspeed(draft, theirs);
+  if (mine > 0 && other > 0 && mine != other)
+    refuse_deepspeed(draft, theirs, orr_launch_draft_find(draft, own, key)->written);
+  return mine > 0 ? mine : other;
+}
+
+/* Micro-batches a step and GPU, where nothing says it. ms-swift's default makes batches of at
+ * least 16 sequences. */
+static gint64 default_accumulation(OrrLaunchDraft *draft, gint64 micro) {
+  enum { SWIFT_BATCH = 16 };
+  const gint64 together = MAX(micro, 1) * MAX(orr_launch_config_gpus(draft), 1);
+  const gboolean is_swift = g_strcmp0(orr_launch_wrappers_name(draft, own), "ms-swift") == 0;
+  const gboolean is_left = is_auto(draft, "gradient-accumulation-steps");
+  return is_swift && !is_left ? (SWIFT_BATCH + together - 1) / together : 1;
+}
+
+static void put_micro(OrrLaunchDraft *draft, gint64 micro) {
+  const char *key = "per-device-train-batch-size", *theirs = "train-micro-batch-size-per-gpu",
+             *path = "workload.batch.micro";
+  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, micro);
+  if (orr_launch_draft_find(draft, own, key))
+    orr_launch_config_put(draft, own, path, text, key);
+  else if (of_deepspeed(draft, theirs) > 0)
+    orr_launch_config_put(draft, &orr_dialect_deepspeed, path, text, theirs);
   else
-    orr_launch_draft_set(draft, "workload.batch.micro", "8", NULL, "the Trainer's default");
-  orr_launch_config_put_global(draft, one, accumulation(draft, one),
-                               degree(draft, "tp") * degree(draft, "cp"),
-                               "micro-batch x accumulation x replicas");
+    orr_launch_draft_set(draft, path, text, NULL,
+                         of_deepspeed(draft, "train-batch-size") > 0
+                             ? "train_batch_size / accumulation / replicas"
+                             : "the Trainer's default");
+}
+
+/* Two of DeepSpeed's train_batch_size, micro-batch and accumulation give the third. */
+static void set_batch(OrrLaunchDraft *draft) {
+  const char *micro = "per-device-train-batch-size", *theirs = "train-micro-batch-size-per-gpu",
+             *whole = "train-batch-size";
+  const gint64 split = degree(draft, "tp") * degree(draft, "cp"), all = of_deepspeed(draft, whole);
+  gint64 one = agreed(draft, micro, theirs),
+         steps = agreed(draft, "gradient-accumulation-steps", "gradient-accumulation-steps");
+  if (all > 0 && one > 0 && steps > 0 && all % (one * steps) == 0)
+    orr_launch_config_take_gpus(draft, all / (one * steps) * split,
+                                "train_batch_size / micro-batch / accumulation");
+  if (orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, split);
+  const gint64 replicas = orr_launch_config_gpus(draft) / MAX(split, 1);
+  if (one == 0 && all > 0 && replicas > 0)
+    one = MAX(1, all / (MAX(steps, 1) * replicas));
+  else if (one == 0)
+    one = is_auto(draft, micro) ? 1 : 8;
+  if (steps == 0 && all > 0 && replicas > 0)
+    steps = MAX(1, all / (one * replicas));
+  else if (steps == 0)
+    steps = default_accumulation(draft, one);
+  if (all > 0 && replicas > 0 && all != one * steps * replicas) {
+    g_autofree char *product = g_strdup_printf(D " x " D " x " D " (micro-batch, accumulation, "
+                                                 "replicas) is " D,
+                                               one, steps, replicas, one * steps * replicas);
+    refuse_deepspeed(draft, whole, product);
+  }
+  put_micro(draft, one);
+  orr_launch_config_put_global(draft, one, steps, split, "micro-batch x accumulation x replicas");
+}
+
+static void set_sequence(OrrLaunchDraft *draft) {
+  const char *length = "max-seq-length";
   if (count(draft, length, 0) > 0)
     settle(draft, length);
   else if (orr_launch_draft_variable(draft, "sequence"))
@@ -273,6 +335,7 @@ static void finish(OrrLaunchDraft *draft) {
   const gboolean is_named = orr_launch_draft_find(draft, own, "model-name-or-path") != NULL;
   orr_launch_config_put_model(draft, own, is_named ? "model-name-or-path" : "model-name");
   set_batch(draft);
+  set_sequence(draft);
   set_precision(draft);
   set_recompute(draft);
   settle(draft, "attn-implementation");

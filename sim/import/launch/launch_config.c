@@ -333,6 +333,13 @@ gint64 orr_launch_config_gpus(OrrLaunchDraft *draft) {
   return gpus ? gpus : nodes * orr_launch_config_gpus_of_node(draft);
 }
 
+void orr_launch_config_take_gpus(OrrLaunchDraft *draft, gint64 gpus, const char *why) {
+  const gint64 per_node = draft->gpus_per_node;
+  if (orr_launch_config_gpus(draft) > 0 || (per_node > 0 && gpus % per_node)) return;
+  orr_launch_draft_set_nodes(draft, per_node > 0 ? gpus / per_node : 1, why);
+  if (per_node <= 0) orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
+}
+
 void orr_launch_config_put_global(OrrLaunchDraft *draft, gint64 micro, gint64 accumulation,
                                   gint64 split, const char *remark) {
   if (orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, split);

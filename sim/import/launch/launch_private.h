@@ -120,6 +120,9 @@ void orr_launch_config_assume_zero(OrrLaunchDraft *draft, const char *file);
 gint64 orr_launch_config_gpus(OrrLaunchDraft *draft);
 /* GPUs of a node of --cluster; 0: not known. */
 gint64 orr_launch_config_gpus_of_node(OrrLaunchDraft *draft);
+/* The GPUs are @gpus, by other keys, as @why says: where they are unknown, and whole nodes of what
+ * the launcher says. */
+void orr_launch_config_take_gpus(OrrLaunchDraft *draft, gint64 gpus, const char *why);
 /* workload.batch.global = @micro times @accumulation on each of the replicas of the GPUs that
  * @split share. Asks where the GPUs are unknown. */
 void orr_launch_config_put_global(OrrLaunchDraft *draft, gint64 micro, gint64 accumulation,
