@@ -20,6 +20,9 @@ static const OrrField setting_fields[] = {
     ORR_FIELD_TEXT(OrrStackSetting, "at-most", at_most, NULL,
                    "A path of the scenario that holds a number: the value is not above it.",
                    .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_BOOL(OrrStackSetting, "unless-named", unless_named, "false",
+                   "A choice whose parameters are for workloads that do not name its kind: one "
+                   "that does has the kind's own defaults."),
     ORR_FIELD_TEXT(OrrStackSetting, "source", source, NULL, "Where the value is from."),
     ORR_FIELD_WORD(
         OrrStackSetting, "confidence", confidence, confidence_words, NULL,

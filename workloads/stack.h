@@ -35,10 +35,11 @@ typedef enum {
 } OrrStackConfidence;
 
 typedef struct {
-  char *path;    /* below workload: "engine.host.step" */
-  OrrNode *to;   /* the value, as the workload's document would hold it */
-  char *when;    /* expression; NULL: always */
-  char *at_most; /* the path of a number of the scenario, which bounds the value; or NULL */
+  char *path;            /* below workload: "engine.host.step" */
+  OrrNode *to;           /* the value, as the workload's document would hold it */
+  char *when;            /* expression; NULL: always */
+  char *at_most;         /* the path of a number of the scenario, which bounds the value; or NULL */
+  gboolean unless_named; /* not where the workload names the kind of the choice itself */
   char *source;
   int confidence; /* OrrStackConfidence */
   char *device;   /* for which the value is known; NULL: it does not depend on one */

@@ -128,15 +128,30 @@ static void put_setting(const Laying *laying, const OrrStackSetting *setting,
     orr_diags_error(laying->diags, setting->place, "%s", error->message);
 }
 
-/* {workload: the settings}; without @facts, only those that need no condition. */
-static OrrNode *settings_tree(const Laying *laying, const OrrScenario *facts) {
+/* Whether @workload has the key @path as a name, or as a map with its kind. */
+static gboolean names_kind(const OrrNode *workload, const char *path) {
+  g_auto(GStrv) keys = g_strsplit(path, ".", -1);
+  const OrrNode *node = workload;
+  for (char **key = keys; *key && node; key++)
+    node = node->kind == ORR_NODE_MAP ? orr_node_get(node, *key) : NULL;
+  return node && (node->kind == ORR_NODE_SCALAR || orr_node_get_text(node, "kind"));
+}
+
+static gboolean is_set(const Laying *laying, const OrrStackSetting *setting,
+                       const OrrNode *workload, const OrrScenario *facts) {
+  if (setting->unless_named && names_kind(workload, setting->path)) return FALSE;
+  return !setting->when || (facts && holds(laying, setting, facts));
+}
+
+/* {workload: the settings} for @workload; without @facts, only those that need no condition. */
+static OrrNode *settings_tree(const Laying *laying, const OrrNode *workload,
+                              const OrrScenario *facts) {
   OrrNode *under = orr_node_new_map(laying->owner->place);
-  OrrNode *workload = orr_node_new_map(laying->owner->place);
-  orr_node_set(workload, "kind", orr_node_new_scalar(laying->owner->place, laying->kind));
-  orr_node_set(under, "workload", workload);
+  OrrNode *settings = orr_node_new_map(laying->owner->place);
+  orr_node_set(settings, "kind", orr_node_new_scalar(laying->owner->place, laying->kind));
+  orr_node_set(under, "workload", settings);
   ORR_EACH_POINTER(const OrrStackSetting, setting, laying->stack->settings)
-    if (!setting->when || (facts && holds(laying, setting, facts)))
-      put_setting(laying, setting, facts, under);
+    if (is_set(laying, setting, workload, facts)) put_setting(laying, setting, facts, under);
   return under;
 }
 
@@ -204,12 +219,12 @@ static gboolean has_conditions(const OrrStack *stack) {
 
 static OrrNode *complete(const Laying *laying, const OrrNode *workload) {
   const char *name = laying->stack->name;
-  g_autoptr(OrrNode) first = lay_under(settings_tree(laying, NULL), workload, name);
+  g_autoptr(OrrNode) first = lay_under(settings_tree(laying, workload, NULL), workload, name);
   if (!has_conditions(laying->stack) || orr_diags_n_errors(laying->diags) > 0)
     return g_steal_pointer(&first);
   g_autoptr(OrrScenario) facts = read_facts(laying, first);
   if (!facts) return g_steal_pointer(&first);
-  return lay_under(settings_tree(laying, facts), workload, name);
+  return lay_under(settings_tree(laying, workload, facts), workload, name);
 }
 
 /* The workload as a map with its kind; NULL where that is not known, which reading reports. */

@@ -29,6 +29,12 @@ static const char toy_1[] =
 static const char toy_1_10[] = HEAD "name: toy-1.10\nrelease: \"1.10\"\nbase: toy-1.0\n"
                                     "settings: [{set: engine.host.step, to: 2 ms, " KNOWN "}]\n";
 
+static const char free_1[] =
+    "schema: stack/1\nfamily: free\nkind: serving\nsummary: One.\nname: free-1.0\n"
+    "release: \"1.0\"\nsettings:\n"
+    "  - {set: engine.scheduler, to: {kind: trtllm, batch-wait-timeout-iters: 3}, unless-named: "
+    "true, " KNOWN "}\n";
+
 static const char text[] =
     "schema: scenario/1\nname: t\ncluster: {base: dgx-h100-superpod, nodes: 1}\n"
     "model: llama-3.1-8b\nworkload: {kind: serving, load: {kind: poisson, rate: 1}, requests: 1,"
@@ -125,6 +131,43 @@ static void test_base_and_choices(void) {
   g_autofree char *with = orr_yaml_text(a), *without = orr_yaml_text(b);
   g_assert_nonnull(strstr(with, "batch-wait-timeout-iters: 3"));
   g_assert_null(strstr(without, "batch-wait-timeout-iters: 3"));
+}
+
+static void assert_waits(const char *sets, const char *steps) {
+  g_autofree char *set = g_strconcat("workload.stack=free-1.0;", sets, NULL);
+  g_autoptr(OrrScenario) scenario = good(set);
+  g_autoptr(OrrNode) tree = orr_field_dump(&orr_scenario_table, scenario);
+  g_autofree char *resolved = orr_yaml_text(tree),
+                  *wanted = g_strconcat("batch-wait-timeout-iters: ", steps, NULL);
+  if (!strstr(resolved, wanted)) g_error("'%s' is missing in %s", wanted, resolved);
+}
+
+/* Parameters for scenarios that do not name the kind: one that does has the kind's defaults, and
+ * one that gives a parameter alone keeps the stack's kind. */
+static void test_unless_named(void) {
+  assert_waits("", "3");
+  assert_waits("workload.engine.scheduler=trtllm", "0");
+  assert_waits("workload.engine.scheduler={kind: trtllm, batch-wait-max-tokens-ratio: 0.5}", "0");
+  assert_waits("workload.engine.scheduler.batch-wait-timeout-iters=5", "5");
+}
+
+/* vLLM 0.8 begins with the V1 engine, whose larger sizes are for H100 and H200 alone. */
+static void test_first_v1(void) {
+  static const struct {
+    const char *sets;
+    gint64 tokens, sequences;
+  } rows[] = {{"", 8192, 1024},
+              {";cluster={base: dgx-a100-superpod, nodes: 1}", 2048, 256},
+              {";cluster={base: dgx-h100-superpod, nodes: 1, device: b200}", 2048, 256}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autofree char *sets = g_strconcat("workload.stack=vllm-0.8.5", rows[i].sets, NULL);
+    g_autoptr(OrrScenario) scenario = good(sets);
+    g_assert_cmpstr(serving(scenario)->stack, ==, "vllm-0.8");
+    g_assert_cmpstr(serving(scenario)->engine.scheduler.entry->name, ==, "vllm");
+    g_assert_cmpint(serving(scenario)->engine.prefix_caching, !=, ORR_PREFIX_NONE);
+    g_assert_cmpint(serving(scenario)->engine.max_num_batched_tokens, ==, rows[i].tokens);
+    g_assert_cmpint(serving(scenario)->engine.max_num_seqs, ==, rows[i].sequences);
+  }
 }
 
 static void test_conditions(void) {
@@ -510,12 +553,15 @@ int main(int argc, char **argv) {
   folder = g_dir_make_tmp("orrery-stack-XXXXXX", NULL);
   put("toy-1.0", toy_1);
   put("toy-1.10", toy_1_10);
+  put("free-1.0", free_1);
   const char *folders[] = {folder, NULL};
   library = orr_library_new(folders);
   g_test_add_func("/stack/resolve", test_resolve);
   g_test_add_func("/stack/named-models", test_named_models);
   g_test_add_func("/stack/laid-under", test_laid_under);
   g_test_add_func("/stack/base-and-choices", test_base_and_choices);
+  g_test_add_func("/stack/unless-named", test_unless_named);
+  g_test_add_func("/stack/first-v1", test_first_v1);
   g_test_add_func("/stack/conditions", test_conditions);
   g_test_add_func("/stack/inline", test_inline);
   g_test_add_func("/stack/jobs", test_jobs);
