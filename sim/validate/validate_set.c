@@ -299,11 +299,13 @@ OrrValidateSet *orr_validate_set_read(OrrLibrary *library, const char *name, con
 
 /* --- Rows for a scenario --- */
 
+static const char concurrency_column[] = "concurrency", rate_column[] = "rate_per_s";
+
 /* Columns of `import bench` whose name is neither a setting nor a result, and what they mean. */
 static const struct {
   const char *column, *meaning;
-} bench_columns[] = {{"concurrency", "workload.load.concurrency"},
-                     {"rate_per_s", "workload.load.rate"},
+} bench_columns[] = {{concurrency_column, "workload.load.concurrency"},
+                     {rate_column, "workload.load.rate"},
                      {"requests", "workload.requests"},
                      {"input_tokens", "workload.input.tokens"},
                      {"output_tokens", "workload.output.tokens"},
@@ -342,7 +344,7 @@ static char *meaning_of(const OrrValidateSet *set, const char *name) {
 }
 
 /* A benchmark that sends all requests at once has this rate; its concurrency says what it does. */
-static const char no_rate[] = "inf", rate_column[] = "rate_per_s";
+static const char no_rate[] = "inf";
 
 static gboolean has_rates(const OrrCsv *csv) {
   const int column = orr_csv_column(csv, rate_column);
@@ -354,13 +356,16 @@ static gboolean has_rates(const OrrCsv *csv) {
   return FALSE;
 }
 
-/* The section `validation:` that a set would have. */
+/* The section `validation:` that a set would have. Next to a rate, the concurrency is the most
+ * requests that clients keep in flight. */
 static OrrNode *own_meaning(const OrrValidateSet *set, OrrDiags *diags) {
   g_autoptr(GString) text = g_string_new("columns:\n");
   const gsize empty = text->len;
   for (char **name = set->csv->header; *name; name++) {
     g_autofree char *meaning = meaning_of(set, *name);
-    if (meaning && strcmp(*name, rate_column) == 0 && !has_rates(set->csv))
+    if (strcmp(*name, concurrency_column) == 0 && has_rates(set->csv))
+      g_string_append_printf(text, "  %s: workload.max-concurrency\n", *name);
+    else if (meaning && strcmp(*name, rate_column) == 0 && !has_rates(set->csv))
       g_string_append_printf(text, "  %s: ignore\n", *name);
     else if (meaning)
       g_string_append_printf(text, "  %s: %s\n", *name, meaning);

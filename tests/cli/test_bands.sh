@@ -54,6 +54,12 @@ run run serving-llama-3.1-8b-h100 --db none --measured bench.csv \
   --set 'workload.load={kind: closed-loop, concurrency: 4}' --set workload.requests=40
 check "rows as import bench writes them narrow bands" \
   'grep -q "^source,tool,.*rate_per_s,.*failed" bench.csv && [ $status -eq 0 ] && ! grep -q "bench.csv" said'
+sed 's/"inf"/4/' bench.json > rate.json
+"$orrery" import bench rate.json > rate.csv 2> problem
+run run serving-llama-3.1-8b-h100 --db none --measured rate.csv \
+  --set 'workload.load={kind: poisson, rate: 4}' --set workload.max-concurrency=4 --set workload.requests=40
+check "a rate and a concurrency are a load with a limit" \
+  'grep -q "^source,tool,model,concurrency,rate_per_s" rate.csv && [ $status -eq 0 ] && ! grep -q "rate.csv" said'
 printf 'iteration       10/ 100 | elapsed time per iteration (ms): 3500.0 | throughput per GPU (TFLOP/s/GPU): 130.0 |
 %.0s' 1 2 3 > steps.log
 "$orrery" import bench steps.log > steps.csv 2> problem

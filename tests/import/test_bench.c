@@ -264,6 +264,21 @@ static void test_strategies(void) {
   }
 }
 
+/* A rate, and clients that hold requests back: both are the load. */
+static void test_rate_and_limit(void) {
+  static const char text[] =
+      "{\"backend\": \"vllm\", \"max_concurrency\": 64, \"request_rate\": 4.0, "
+      "\"completed\": 198, \"failed\": 2, \"duration\": 50, \"mean_ttft_ms\": 61.5, "
+      "\"total_input_tokens\": 198000, \"total_output_tokens\": 39600}";
+  g_autoptr(GError) error = NULL;
+  g_autoptr(GPtrArray) results = read_text(text, &error);
+  g_assert_no_error(error);
+  g_autofree char *load = orr_bench_load(results->pdata[0], &error);
+  g_assert_cmpstr(load, ==,
+                  "workload:\n  load: {kind: poisson, rate: 4}\n  max-concurrency: 64\n"
+                  "  requests: 198\n  input: {tokens: 1000}\n  output: {tokens: 200}\n");
+}
+
 /* Medians without the first line; units of thousands; a log that another reader has. */
 static void test_logs(void) {
   static const char nanotron[] =
@@ -362,6 +377,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/bench/logs", test_logs);
   g_test_add_func("/bench/server-log", test_server_log);
   g_test_add_func("/bench/strategies", test_strategies);
+  g_test_add_func("/bench/rate-and-limit", test_rate_and_limit);
   g_test_add_func("/bench/trainers", test_trainers);
   return g_test_run();
 }

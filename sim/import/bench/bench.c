@@ -208,6 +208,14 @@ static void append_key(GString *text, const char *path, double value) {
   if (!isnan(value)) g_string_append_printf(text, "  %s\n", path);
 }
 
+/* Requests at a rate; a benchmark may hold some back. */
+static void append_rate(GString *text, const OrrBenchResult *result) {
+  const double most = result->values[ORR_BENCH_CONCURRENCY];
+  g_string_append_printf(text, "  load: {kind: %s, rate: %.9g}\n",
+                         result->is_even ? "constant" : "poisson", result->values[ORR_BENCH_RATE]);
+  if (most > 0) g_string_append_printf(text, "  max-concurrency: %.0f\n", most);
+}
+
 char *orr_bench_load(const OrrBenchResult *result, GError **error) {
   const double *values = result->values;
   const double requests = values[ORR_BENCH_REQUESTS];
@@ -218,8 +226,7 @@ char *orr_bench_load(const OrrBenchResult *result, GError **error) {
   if (!isnan(concurrency) && (isnan(rate) || isinf(rate)))
     g_string_append_printf(text, "  load: {kind: closed-loop, concurrency: %.0f}\n", concurrency);
   else if (!isnan(rate))
-    g_string_append_printf(text, "  load: {kind: %s, rate: %.9g}\n",
-                           result->is_even ? "constant" : "poisson", rate);
+    append_rate(text, result);
   else {
     g_string_free(text, TRUE);
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
