@@ -191,6 +191,19 @@ static void print_next(const OrrSweepReport *report, const char *file, const cha
            report->view ? report->view : "points", report->sweep + 1 + (gint64)best->point);
 }
 
+/* Why there is no best point among those that were simulated. */
+static void print_none(const OrrSweepReport *report) {
+  const guint64 n = report->by_status[ORR_POINT_OK], failing = report->n_failing;
+  const char *objective = report->n_objectives > 1 ? "all objectives" : "the objective";
+  g_autofree char *count = orr_show_count((gint64)failing);
+  if (failing > 0)
+    printf("  best          none: %s point%s fail%s where %s%s%s\n", count, failing == 1 ? "" : "s",
+           failing == 1 ? "s" : "", report->wheres, failing < n ? "; no other has a value of " : "",
+           failing < n ? objective : "");
+  else
+    printf("  best          none: no point has a value of %s\n", objective);
+}
+
 void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, const char *db) {
   g_autofree char *combinations = orr_show_count((gint64)report->n_combinations);
   g_autofree char *points = orr_show_count((gint64)report->n_points),
@@ -210,9 +223,7 @@ void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, con
   for (guint i = 0; i < report->n_objectives; i++)
     printf("  objective     %s\n", report->objectives[i]);
   orr_show_warnings("  warning       ", report->caveats);
-  if (report->best->len == 0 && report->by_status[ORR_POINT_OK] > 0)
-    printf("  best          none: no point has a value of %s\n",
-           report->n_objectives > 1 ? "all objectives" : "the objective");
+  if (report->best->len == 0 && report->by_status[ORR_POINT_OK] > 0) print_none(report);
   print_points(report, report->best, "best");
   if (report->n_objectives > 1) print_points(report, report->front, "Pareto front");
   print_band_notes(report);

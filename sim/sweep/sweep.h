@@ -111,6 +111,8 @@ typedef struct {
   guint64 n_combinations, n_points, n_done;
   guint64 n_before; /* of n_done: by an earlier run (--resume) */
   guint64 by_status[ORR_N_POINT_STATUSES];
+  char *wheres;      /* the constraints on results: "memory < 80, mfu > 0.4"; NULL: none */
+  guint64 n_failing; /* simulated points that do not satisfy them */
   GArray *excluded;  /* of OrrSweepExclusion: combinations, most frequent reason first */
   GArray *refused;   /* of OrrSweepExclusion: points that are not ok, by reason */
   double seconds;    /* since the first point was given out */

@@ -13,6 +13,16 @@ static void clear_best(gpointer data) {
   ORR_FREE(best->likeness, best->bands);
 }
 
+/* The constraints on results; NULL: there is none. */
+static char *wheres_of(const OrrSweepPlan *plan) {
+  g_autoptr(GPtrArray) texts = g_ptr_array_new();
+  ORR_EACH_POINTER(const OrrSweepRule, rule, plan->wheres)
+    if (rule->after) g_ptr_array_add(texts, rule->text);
+  if (texts->len == 0) return NULL;
+  g_ptr_array_add(texts, NULL);
+  return g_strjoinv(", ", (char **)texts->pdata);
+}
+
 OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan) {
   OrrSweepReport *report = g_new0(OrrSweepReport, 1);
   report->n_combinations = plan->n_combinations;
@@ -21,6 +31,7 @@ OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan) {
   report->n_objectives = plan->objectives->len;
   for (guint i = 0; i < plan->objectives->len; i++)
     report->objectives[i] = g_strdup(((const OrrSweepRule *)plan->objectives->pdata[i])->text);
+  report->wheres = wheres_of(plan);
   report->best = g_array_new(FALSE, TRUE, sizeof(OrrSweepBest));
   report->front = g_array_new(FALSE, TRUE, sizeof(OrrSweepBest));
   report->refused = orr_sweep_reasons_new();
@@ -38,7 +49,7 @@ void orr_sweep_report_free(OrrSweepReport *report) {
   g_array_unref(report->best);
   g_array_unref(report->front);
   for (guint i = 0; i < report->n_objectives; i++) g_free(report->objectives[i]);
-  ORR_FREE(report->hash, report->aside, report->left, report->band_note, report);
+  ORR_FREE(report->hash, report->wheres, report->aside, report->left, report->band_note, report);
 }
 
 /* --- Ranking --- */
@@ -116,7 +127,10 @@ gboolean orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
                               const OrrSweepAnswer *answer, gboolean is_last) {
   report->n_done++;
   report->by_status[answer->status]++;
-  if (answer->status != ORR_POINT_OK) count_refused(report, answer);
+  if (answer->status != ORR_POINT_OK)
+    count_refused(report, answer);
+  else if (!answer->eligible)
+    report->n_failing++;
   if (answer->status != ORR_POINT_OK || !answer->eligible || !is_last) return FALSE;
   for (guint i = 0; i < plan->objectives->len; i++)
     if (isnan(answer->score[i])) return FALSE;

@@ -106,6 +106,10 @@ def check_sweep():
     front = out[out.index("Pareto front"):]
     speeds = [float(line.split()[1].replace(",", "")) for line in front.splitlines()[2:] if re.match(r" +\d+ +\d", line)]
     check("the front is in the order of the first objective", len(speeds) > 2 and speeds == sorted(speeds)[::-1], front)
+    _, none, said = call("sweep", "s.yaml", "--set", "sweep.where=[memory_peak_bytes < 1]", "--db", "none")
+    done = re.search(r"points, (\d+) simulated to the end", none)
+    check("a constraint that every point fails is named", done and
+          f"best          none: {done.group(1)} points fail where memory_peak_bytes < 1\n" in none, none + said)
     _, out, said = call("query", "s.db", "heat-map", "--param", "x=tp")
     check("heat-map takes the last word of a path", "over workload.parallel.tp" in out, out + said)
     _, out, said = call("query", "s.db", "heat-map", "--param", "x=nothing")
