@@ -507,7 +507,7 @@ static const OrrField fields[] = {
     PART(OrrServing, "output", output, orr_lengths_table,
          "Lengths of outputs, if the load does not provide them."),
     COUNT(OrrServing, "shared-prefix", shared_prefix, 0, "0",
-          "Tokens with which all prompts begin."),
+          "Tokens with which all prompts begin: before drawn ones, a part of a trace's."),
     ORR_FIELD_WORD(OrrServing, "sampling", sampling, sampling_words, "all",
                    "What tokens are drawn from: all (greedy too), or the likeliest ones (top-p, "
                    "top-k), for which the engine sorts the logits of each sequence."),

@@ -253,6 +253,28 @@ static void test_repeat(void) {
   g_rmdir(folder);
 }
 
+/* Prompts of a trace begin alike in what they have: 800 of 1,000 tokens are 50 blocks of 16. A load
+ * that says itself what is shared takes no other prefix. */
+static void test_trace_prefix(void) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "alike.csv", NULL);
+  g_assert_true(g_file_set_contents(
+      path, "arrival_s,input_tokens,output_tokens\n0,1000,4\n9,1000,4\n18,1000,4\n", -1, NULL));
+  g_autofree char *sets =
+      g_strdup_printf("workload.engine.prefix-caching=block-hash;workload.shared-prefix=800;"
+                      "workload.requests=0;workload.load={kind: csv, file: %s}",
+                      path);
+  g_autoptr(OrrOutcome) outcome = serving_run(sets);
+  for (guint i = 0; i < 3; i++) {
+    g_assert_cmpint(serving_request(outcome, i)->input_tokens, ==, 1000);
+    g_assert_cmpint(serving_request(outcome, i)->cached_tokens, ==, i ? 800 : 0);
+  }
+  serving_refused("workload.shared-prefix=800;workload.load={kind: sessions, rate: 1}",
+                  "shared-prefix (800) with load sessions: load.system-prompt says");
+  g_remove(path);
+  g_rmdir(folder);
+}
+
 /* Requests at 100 and 109 s come again 9 s after the last one, not after another 100 s. */
 static void test_repeat_late(void) {
   g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
@@ -339,6 +361,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/arrival/shared-spans", test_shared_spans);
   g_test_add_func("/workloads/arrival/repeat", test_repeat);
   g_test_add_func("/workloads/arrival/repeat-late", test_repeat_late);
+  g_test_add_func("/workloads/arrival/trace-prefix", test_trace_prefix);
   g_test_add_func("/workloads/arrival/trace-rate", test_trace_rate);
   g_test_add_func("/workloads/arrival/sharegpt-rate", test_sharegpt_rate);
   g_test_add_func("/workloads/arrival/kinds", test_kinds);

@@ -41,6 +41,8 @@ typedef struct {
   /* Mandatory: open, next. Other functions may be NULL. */
   /* the entry provides lengths */
   gboolean is_trace;
+  /* what says which tokens prompts share ("load.system-prompt"); NULL: nothing does */
+  const char *shares;
   /* it goes on at one mean rate for as many requests as it is asked for */
   gboolean is_endless;
   /* whether a file that begins with @head (text of up to 4 KiB) is a trace of this format; NULL:

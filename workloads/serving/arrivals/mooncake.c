@@ -124,4 +124,5 @@ const OrrArrival orr_arrival_mooncake = {
     .takes = takes,
     .open = open_load,
     ORR_ARRIVAL_OF_TRACE,
+    .shares = "hash_ids of the trace",
 };

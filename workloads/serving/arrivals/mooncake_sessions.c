@@ -297,6 +297,7 @@ const OrrArrival orr_arrival_mooncake_sessions = {
               "Closed loop: recorded sessions of agents, Mooncake's JSON lines with session_id.",
               &table},
     .is_trace = TRUE,
+    .shares = "hash_ids of the trace",
     .open = open_load,
     .next = next,
     .after = after,

@@ -113,6 +113,7 @@ const OrrArrival orr_arrival_sessions = {
     .entry = {"sessions", "Closed loop: conversations whose prompts grow by question and answer.",
               &table},
     .is_trace = TRUE,
+    .shares = "load.system-prompt",
     .is_endless = TRUE,
     .open = open_load,
     .next = next,

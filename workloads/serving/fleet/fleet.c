@@ -68,6 +68,14 @@ static guint draw_group(OrrFleet *fleet) {
   return classes->len - 1;
 }
 
+/* Drawn prompts are longer by the common prefix; a trace's prompts have it already. A task's later
+ * requests have what its steps made of it. */
+static void share_prefix(const OrrServing *params, OrrRequest *request) {
+  if (params->shared_prefix == 0 || request->shared != 0 || request->task) return;
+  request->shared = 1;
+  request->shared_tokens = (gint32)MIN(params->shared_prefix, request->prompt);
+}
+
 /* What the load left open. Lengths without an end of their own are held to what there is room
  * for. */
 static void fill_lengths(OrrFleet *fleet, OrrRequest *request) {
@@ -78,11 +86,8 @@ static void fill_lengths(OrrFleet *fleet, OrrRequest *request) {
                           params->shared_prefix +
                           orr_serving_image_tokens(params, fleet->run.work->world->model);
     request->prompt = (gint32)CLAMP(prompt, 1, MAX(longest - 1, 1));
-    if (params->shared_prefix > 0) {
-      request->shared = 1;
-      request->shared_tokens = (gint32)MIN(params->shared_prefix, request->prompt);
-    }
   }
+  share_prefix(params, request);
   if (request->output == 0) {
     const gint64 output = orr_lengths_draw(&params->output, &fleet->lengths);
     request->output = (gint32)CLAMP(output, 1, MAX(longest - request->prompt, 1));

@@ -72,6 +72,14 @@ static void check_load(const OrrServing *params, OrrPlace place, OrrDiags *diags
     load->check(params->load.params, place, diags);
 }
 
+static void check_prefix(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  const OrrArrival *load = (const OrrArrival *)params->load.entry;
+  if (params->shared_prefix > 0 && load && load->shares)
+    orr_diags_error(diags, orr_node_place_in(place, "shared-prefix"),
+                    "shared-prefix (" D ") with load %s: %s says what prompts share",
+                    params->shared_prefix, load->entry.name, load->shares);
+}
+
 /* Whether a weight of @model is stored in one of the formats. */
 static gboolean is_stored_so(const OrrModel *model, const OrrInferenceShard *shard) {
   for (guint k = 0; k < orr_model_n_layer_kinds(model); k++) {
@@ -105,6 +113,7 @@ void orr_refusals_check(const OrrServing *params, const OrrModel *model, OrrPlac
   orr_exclusions_check(params, model, place, diags);
   check_images(params, place, diags);
   check_load(params, place, diags);
+  check_prefix(params, place, diags);
   check_cross(params, model, place, diags);
   check_weights(params, model, place, diags);
   if (orr_inference_state_bytes(model, &shard, 0, model->layers) > 0)
