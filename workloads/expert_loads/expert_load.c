@@ -9,18 +9,23 @@
  * experts seen in practice. */
 #define DRAWS 256
 
-/* Limits fractions, which sum to 1, to @cap. The excess goes to those below the cap, which may
- * then exceed it in turn. */
+/* Limits fractions, which sum to 1, to @cap. The excess goes to those below the cap, in proportion
+ * or, where all of them are 0, evenly; they may then exceed the cap in turn. */
 static void cap_fractions(double *fractions, gint64 n, double cap) {
   for (gint64 round = 0; round < n; round++) {
     double above = 0, below = 0;
+    gint64 n_below = 0;
     for (gint64 e = 0; e < n; e++) {
       if (fractions[e] > cap * (1 + 1e-12)) above += fractions[e] - cap;
-      if (fractions[e] < cap) below += fractions[e];
+      if (fractions[e] >= cap) continue;
+      below += fractions[e];
+      n_below++;
     }
-    if (above <= 0 || below <= 0) return;
+    if (above <= 0 || n_below == 0) return;
     for (gint64 e = 0; e < n; e++)
-      fractions[e] = fractions[e] < cap ? fractions[e] * (1 + above / below) : cap;
+      fractions[e] = fractions[e] >= cap ? cap
+                     : below > 0         ? fractions[e] * (1 + above / below)
+                                         : above / (double)n_below;
   }
 }
 

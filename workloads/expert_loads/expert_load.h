@@ -20,9 +20,9 @@
  *
  * The step waits for the fullest rank, which multiplies, receives and stores the most tokens. A
  * token chooses an expert at most once, so no fraction exceeds 1 / topk (the excess goes to the
- * other experts in proportion). With a capacity C an expert takes at most C / E and drops the rest:
- * the fullest rank then has at most C times its balanced load, and less than 1 if all experts are
- * full.
+ * other experts in proportion, or evenly where these have none). With a capacity C an expert takes
+ * at most C / E and drops the rest: the fullest rank then has at most C times its balanced load,
+ * and less than 1 if all experts are full.
  *
  * To add one: write workloads/expert_loads/NAME.c with one `const OrrExpertLoadKind` and
  * its line in meson.build. The family's test holds each against its closed form at ep = experts.

@@ -60,6 +60,9 @@ static void test_cap(void) {
   g_assert_cmpfloat_with_epsilon(fullest("{kind: zipf, exponent: 4}", 8, 2, 8), 4, 1e-9);
   g_assert_cmpfloat_with_epsilon(fullest("{kind: histogram, counts: [1, 0, 0, 0]}", 4, 1, 4), 4,
                                  1e-9);
+  /* half of the pairs, and the other half evenly over experts without tokens: 4 / 2 = 2 */
+  g_assert_cmpfloat_with_epsilon(fullest("{kind: histogram, counts: [1, 0, 0, 0]}", 4, 2, 4), 2,
+                                 1e-9);
 }
 
 /* Counts 6, 3, 2, 1 over four experts are 2, 1, 2/3, 1/3 balanced shares. A capacity of 1.5 cuts

@@ -5,6 +5,7 @@
  */
 #include "workloads/serving/fleet/fleet_private.h"
 
+#include "sim/base/idle.h"
 #include "workloads/serving/stations/exclusions.h"
 
 #define D "%" G_GINT64_FORMAT
@@ -80,6 +81,21 @@ static void check_prefix(const OrrServing *params, OrrPlace place, OrrDiags *dia
                     params->shared_prefix, load->entry.name, load->shares);
 }
 
+/* With ep 1 every rank has a slice of all experts: none has more than another. */
+static void check_slices(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  const OrrServingParallel *parallel = &params->parallel;
+  static const char why[] = "with parallel.ep 1 every rank has a slice of all experts";
+  const OrrIdleKey keys[] = {
+      {"parallel.expert-load", parallel->ep == 1, why},
+      {"parallel.expert-placement", parallel->ep == 1, why},
+  };
+  orr_idle_warn(keys, G_N_ELEMENTS(keys), place, diags);
+  if (parallel->ep == 1 && parallel->redundant > 0)
+    orr_diags_error(diags, orr_node_place_in(place, "parallel.redundant-experts"),
+                    "redundant-experts (" D "): %s, and a copy balances nothing: raise ep",
+                    parallel->redundant, why);
+}
+
 /* Whether a weight of @model is stored in one of the formats. */
 static gboolean is_stored_so(const OrrModel *model, const OrrInferenceShard *shard) {
   for (guint k = 0; k < orr_model_n_layer_kinds(model); k++) {
@@ -114,6 +130,7 @@ void orr_refusals_check(const OrrServing *params, const OrrModel *model, OrrPlac
   check_images(params, place, diags);
   check_load(params, place, diags);
   check_prefix(params, place, diags);
+  check_slices(params, place, diags);
   check_cross(params, model, place, diags);
   check_weights(params, model, place, diags);
   if (orr_inference_state_bytes(model, &shard, 0, model->layers) > 0)
