@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "calibration/cost/cost_narrow.h"
 #include "calibration/profile/profile_private.h"
 #include "tests/calibration/calibration_sample.h"
 
@@ -45,6 +46,38 @@ static void test_layouts_and_releases(void) {
   assert_near(product_us(model, ORR_PASS_FORWARD, 1, "cublas-11.4", 0.8), 12, 1e-9);
   assert_near(product_us(model, ORR_PASS_FORWARD, 1, "cublas-1", 0.8), 12.5, 1e-9);
   assert_near(product_us(model, ORR_PASS_WGRAD, 1, "cublas-11", 0.5), 30, 1e-9);
+}
+
+static OrrCost narrow_cost(const char *us, const char *launch) {
+  static const gint64 size = 16384;
+  OrrDevice device = round_device;
+  device.fp8_flops = 2 * device.bf16_flops;
+  g_autofree char *text = g_strdup_printf(
+      "schema: profile/1\nname: p\ndevice: round\nsource: test\n"
+      "constants: {source: test%s}\ngemm:\n"
+      "  - {dtype: bf16, source: s, m: \"16384\", rows: [{n: 16384, k: 16384, us: \"100000\"}]}\n"
+      "  - {dtype: fp8, source: s, m: \"16384\", rows: [{n: 16384, k: 16384, us: \"%s\"}]}\n",
+      launch, us);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_autoptr(OrrCostModel) model = model_of(profile, &device);
+  const OrrOperator op =
+      orr_operator_gemm("test", ORR_PASS_FORWARD, ORR_FP8, (OrrGemmShape){1, size, size, size});
+  return orr_cost_narrow(model, &op);
+}
+
+/* A product in fp8 whose rows hold an engine's cast (1 s): half of the 100 ms of bf16, since its
+ * arithmetic hides the memory, and a cast of 16384^2 elements, 3 bytes each at 0.8 to 1 TB/s: 0.8
+ * to 1 ms. Faster rows, and rows without a cast, answer themselves. */
+static void test_narrow(void) {
+  const OrrCost slow = narrow_cost("1000000", ", fp8-row-launch: 10 us, fp8-row-cast: 1 TB/s"),
+                fast = narrow_cost("40000", ", fp8-row-launch: 10 us, fp8-row-cast: 1 TB/s"),
+                plain = narrow_cost("1000000", "");
+  g_assert_cmpfloat(slow.time_s, >, 50.7e-3);
+  g_assert_cmpfloat(slow.time_s, <, 51.1e-3);
+  g_assert_cmpint(slow.how, ==, ORR_HOW_MODELLED);
+  assert_near(fast.time_s, 40e-3, 1e-9);
+  g_assert_cmpint(fast.how, ==, ORR_HOW_MEASURED);
+  assert_near(plain.time_s, 1, 1e-9);
 }
 
 /* 4 and 16 have rows: 30 and 90 us. Between, the distance from the roofline is on a line over log
@@ -94,6 +127,7 @@ static void test_newest_release(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost-layouts/layouts-and-releases", test_layouts_and_releases);
+  g_test_add_func("/cost-layouts/narrow", test_narrow);
   g_test_add_func("/cost-layouts/newest-release", test_newest_release);
   g_test_add_func("/cost-layouts/batches", test_batches);
   return g_test_run();

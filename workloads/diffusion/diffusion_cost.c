@@ -8,6 +8,8 @@
  */
 #include "workloads/diffusion/diffusion.h"
 
+#include "calibration/cost/cost_narrow.h"
+
 typedef struct {
   const OrrDiffusion *params;
   const OrrWorld *world;
@@ -73,7 +75,7 @@ static OrrCost cost_of(const Costing *costing, const OrrDiffusionStage *stage,
       orr_device_peak_flops(device, steps ? (OrrDtype)params->precision
                                     : params->generator.decoder_format == ORR_FP32 ? ORR_TF32
                                                                                    : ORR_BF16);
-  OrrCost cost = orr_cost_sustained(costing->world->cost, op);
+  OrrCost cost = orr_cost_narrow(costing->world->cost, op);
   cost.time_s = starved_s(costing, op, cost.time_s);
   if (efficiency <= 0 || op->kind != ORR_OPERATOR_GEMM || peak <= 0) return cost;
   const double least_s = decodes ? cost.time_s : op->bytes / device->memory_bytes_per_s;

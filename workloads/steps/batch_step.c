@@ -7,6 +7,7 @@
  */
 #include "workloads/steps/batch_step.h"
 
+#include "calibration/cost/cost_narrow.h"
 #include "workloads/collectives/collective_phases.h"
 
 OrrBatchStep *orr_batch_step_new(const OrrWorkloadKind *kind, const OrrWorld *world) {
@@ -61,7 +62,7 @@ void orr_batch_step_operator(OrrBatchStep *step, const OrrOperator *op, double t
   const OrrCostModel *model = step->world->cost;
   OrrOperator one = *op;
   one.fleet = step->work.n_gpus;
-  const OrrCost cost = orr_cost_sustained(model, &one);
+  const OrrCost cost = orr_cost_narrow(model, &one);
   const OrrTimeKind kind = kind_of(op);
   OrrBatchItem *item = current(step);
   item->seconds[kind] += times * cost.time_s;
