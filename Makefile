@@ -1,8 +1,8 @@
 # Two commands do everything on a fresh Debian 12:
 #   make run    install what is missing, build, run the default scenario, show its answer
-#   make test   the same, then all tests
+#   make test   install what is missing, build, run all tests
 #
-# Others: make build | sanitize | coverage | accuracy | residuals | lint | fuzz | bench | performance | profile ROW | install | deb | image | clean. WERROR=1 makes warnings errors (CI does).
+# Others: make build | sanitize | reached | coverage | accuracy | residuals | lint | fuzz | bench | performance | profile ROW | install | deb | image | clean. WERROR=1 makes warnings errors (CI does).
 
 SCENARIO ?= scenarios/gpt3-175b-1024-a100.yaml
 BUILD ?= build
@@ -17,13 +17,13 @@ CCACHE := $(shell command -v ccache)
 FLAGS := -g1
 MESON_FLAGS := --prefix=$(PREFIX) $(if $(filter 1,$(WERROR)),--werror) $(if $(CCACHE),,-Dprecompiled=true)
 
-.PHONY: deb image run test build setup packages accuracy residuals sanitize sanitized coverage lint fuzz fuzzers bench performance profile install clean
+.PHONY: deb image run test build setup packages accuracy residuals sanitize sanitized reached coverage lint fuzz fuzzers bench performance profile install clean
 
 run: build
 	@$(BUILD)/orrery run $(SCENARIO)
 	@$(BUILD)/orrery validate megatron-sc21
 
-test: run
+test: build
 	@tests/run.sh $(BUILD)
 
 build: $(BUILD)/build.ninja
@@ -38,7 +38,8 @@ setup:
 packages:
 	@echo $(PACKAGES)
 
-# The same tests under the address and undefined-behaviour sanitizers, but for those of documents, in a build of their own.
+# Tests under the address and undefined-behaviour sanitizers, in a build of their own: without the suite of documents, and
+# without the tests that reach no line that others do not reach (tests/reached.py). ALL=1 runs these, too.
 # Undefined behaviour ends the program: what is only reported fails no test. It ends by an illegal instruction, whose place
 # sim/base/sanitizer_options.c prints; texts for each check would double the objects, take a seventh more of the compiler
 # and half of each start of the program. Without -pie, whose addresses each start would write anew.
@@ -46,8 +47,14 @@ packages:
 # fewer or smaller cases.
 SANITIZED := -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Db_pie=false \
 	'-Dc_args=$(FLAGS) -fsanitize-undefined-trap-on-error'
-sanitize: sanitized
-	@ORRERY_TEST_SIZE=small tests/run.sh build-sanitize --no-suite documents
+sanitize: build sanitized
+	@names=$$(tests/sanitized.sh build-sanitize $(ALL)) && ORRERY_TEST_SIZE=small \
+	  $(if $(ALL),,ORR_TEST_SKIP=$(CURDIR)/tests/plain_only.txt ORR_TEST_PLAIN=$(CURDIR)/$(BUILD)/orrery) \
+	  tests/run.sh build-sanitize $$names
+
+# Which tests reach no line that others do not reach: writes tests/plain_only.txt anew. In a build of its own.
+reached: setup
+	@tests/reached.py build-reached
 
 sanitized: setup
 	@test -f build-sanitize/build.ninja || \
@@ -87,7 +94,7 @@ fuzzers: build
 	@test -f build-fuzz/build.ninja || \
 	  CC="$(CCACHE) clang" CXX="$(CCACHE) clang++" meson setup build-fuzz -Dplain=$(CURDIR)/$(BUILD)/liborrery-core.a -Dfuzz=true -Dtests=false $(SANITIZED) \
 	  $(if $(CCACHE),,-Dprecompiled=true) > /dev/null
-	@ninja -C build-fuzz --quiet fuzzers
+	@ninja -C build-fuzz --quiet tests/fuzzers
 
 bench: build
 	@tests/bench/bench.sh $(BUILD)
@@ -120,4 +127,4 @@ install: build
 	@meson install -C $(BUILD) --quiet
 
 clean:
-	rm -rf build build-coverage build-deb build-sanitize build-fuzz build-profile
+	rm -rf build build-coverage build-deb build-sanitize build-fuzz build-profile build-reached

@@ -38,7 +38,7 @@ typedef struct {
 
 static const char *const sample_precisions[] = {"fp32", "fp16", "bf16", NULL};
 
-extern const OrrRegistry sample_pipelines;
+static const OrrRegistry sample_pipelines;
 
 static const OrrField interleaved_fields[] = {
     ORR_FIELD_INT(Interleaved, "chunks", chunks, "2", "Model chunks of a stage.",
@@ -53,7 +53,7 @@ static const OrrEntry sample_gpipe = {"gpipe", "All forward, then all backward."
 static const OrrEntry sample_interleaved = {"interleaved-1f1b", "Chunks in turn | each a stage.",
                                             &interleaved_table};
 static const OrrEntry *const sample_entries[] = {&sample_gpipe, &sample_interleaved, NULL};
-const OrrRegistry sample_pipelines = {"pipeline", sample_entries};
+static const OrrRegistry sample_pipelines = {"pipeline", sample_entries};
 
 static const OrrField batch_fields[] = {
     ORR_FIELD_INT(Batch, "global", global, "512", "Sequences of a step.",

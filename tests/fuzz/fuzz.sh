@@ -8,24 +8,21 @@ here=$(dirname "$0")
 passed=0 failed=0
 
 # One target: its stored inputs each once, then random ones.
-fuzz() { # TARGET NAME
-  local stored=$here/${2//_/-} grown=$build/corpus/$2
-  local options=(-max_len=4096 -timeout=10 -verbosity=0 "-artifact_prefix=$build/crash-$2-")
+fuzz() { # NAME
+  local stored=$here/${1//_/-} grown=$build/corpus/$1
+  local options=(-max_len=4096 -timeout=10 -verbosity=0 "-artifact_prefix=$build/crash-$1-")
+  export ORR_FUZZ_TARGET=$1
   mkdir -p "$grown"
-  "$1" "${options[@]}" "$stored"/* || return 1
-  [ "$seconds" = 0 ] || "$1" "${options[@]}" -max_total_time="$seconds" "$grown" "$stored"
+  "$build/tests/fuzzers" "${options[@]}" "$stored"/* || return 1
+  [ "$seconds" = 0 ] || "$build/tests/fuzzers" "${options[@]}" -max_total_time="$seconds" "$grown" "$stored"
 }
 
-names=()
-for target in "$build"/tests/fuzz_*; do
-  if [ ! -f "$target" ] || [ ! -x "$target" ]; then continue; fi
-  names+=("${target##*/fuzz_}")
-done
+mapfile -t names < <("$build/tests/fuzzers" | sort)
 
 # Two at a time; each leaves its status.
 for name in "${names[@]}"; do
   [ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n
-  { fuzz "$build/tests/fuzz_$name" "$name" > "$build/fuzz-$name.log" 2>&1; echo $? > "$build/fuzz-$name.status"; } &
+  { fuzz "$name" > "$build/fuzz-$name.log" 2>&1; echo $? > "$build/fuzz-$name.status"; } &
 done
 wait
 
