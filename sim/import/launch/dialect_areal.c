@@ -59,7 +59,7 @@ static void put_trainer(OrrLaunchDraft *draft, const Part *part, const OrrLaunch
   put(draft, "workload.update.parallel.pp", part->p, source);
   put(draft, "workload.update.parallel.cp", part->c, source);
   put(draft, "workload.update.parallel.ep", part->e, source);
-  if (strstr(part->backend, "megatron"))
+  if (strstr(part->backend, "megatron") || (!*part->backend && (part->p > 1 || part->e > 1)))
     orr_launch_draft_set(draft, "workload.update.optimizer.sharding.kind", "distributed-optimizer",
                          source, NULL);
 }

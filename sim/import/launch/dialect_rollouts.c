@@ -176,6 +176,7 @@ static void settle_verl(OrrLaunchDraft *draft) {
       !orr_launch_draft_find(draft, &orr_dialect_verl,
                              "actor-rollout-ref.model.enable-gradient-checkpointing"))
     orr_launch_draft_set(draft, "workload.update.recompute", "full", NULL, by_default);
+  orr_launch_trainer_verl_groups(draft);
 }
 
 /* --- The machine --- */

@@ -213,6 +213,22 @@ static void set_maxtext_batch(OrrLaunchDraft *draft) {
                                             : "MaxText's default, 12 of each device");
 }
 
+/* DPO's examples are pairs, and both sequences pass the model together: twice the batch. */
+static void set_pairs(OrrLaunchDraft *draft) {
+  static const char *const paths[] = {"workload.batch.micro", "workload.batch.global"};
+  OrrLaunchSetting *loss = orr_launch_draft_find(draft, &orr_dialect_torchtune, "loss.-component-");
+  if (!loss || !loss->value || !g_str_has_suffix(loss->value, "DPOLoss")) return;
+  orr_launch_draft_judge(draft, loss, ORR_LAUNCH_NOT_SIMULATED,
+                         "DPO: the frozen reference model's forward, a quarter to a third more "
+                         "work, and its weights are missing");
+  for (guint i = 0; i < G_N_ELEMENTS(paths); i++) {
+    if (!orr_launch_draft_get(draft, paths[i])) continue;
+    g_autofree char *text =
+        g_strdup_printf("%" G_GINT64_FORMAT, 2 * MIN(degree(draft, paths[i]), 1 << 30));
+    orr_launch_draft_set(draft, paths[i], text, NULL, "pairs: two sequences of each");
+  }
+}
+
 static void finish(OrrLaunchDraft *draft) {
   const Tree *tree = tree_of(draft);
   const gint64 pp = degree(draft, "workload.parallel.pp");
@@ -251,6 +267,7 @@ static void finish(OrrLaunchDraft *draft) {
       g_strcmp0(orr_launch_draft_get(draft, "workload.optimizer.sharding.kind"), "ddp") == 0)
     orr_launch_draft_set(draft, "workload.optimizer.sharding.kind", "none", NULL,
                          "gradients are reduced after the pipeline's last backward");
+  set_pairs(draft);
 }
 
 #define TREE .kind = "training", .is_trainer = TRUE, .has_own_options = TRUE, .finish = finish

@@ -140,6 +140,7 @@ static const char *lookup(const OrrFormManifest *manifest, const GPtrArray *envi
     if (strncmp(variable->text, name, length) == 0 && variable->text[length] == '=')
       return variable->text + length + 1;
   }
+  if (manifest->group_size && strcmp(name, "LWS_GROUP_SIZE") == 0) return manifest->group_size;
   return orr_launch_draft_variable(manifest->draft, name);
 }
 
@@ -222,6 +223,7 @@ void orr_form_manifest_add_script(OrrFormManifest *manifest, const OrrLaunchComm
       .name = (char *)script->place.file, .text = padded, .length = strlen(padded)};
   g_ptr_array_add(manifest->shells, shell);
   set_variables(shell, like->environment);
+  if (manifest->group_size) orr_shell_set(shell, "LWS_GROUP_SIZE", manifest->group_size);
   orr_shell_run(shell, &source);
   const GPtrArray *commands = orr_shell_commands(shell);
   ORR_EACH_POINTER(OrrLaunchCommand, command, commands) {
@@ -380,17 +382,10 @@ static void note_machine(OrrFormManifest *manifest, const OrrNode *map) {
     orr_launch_draft_add(manifest->draft, &orr_dialect_container, "gpus", gpus->text, gpus->place);
 }
 
-/* Pods where another key than `replicas` counts them: Kubeflow's TrainJob has numNodes, a Job of a
- * JobSet parallelism. */
-static gint64 pods_of(const OrrNode *node, gint64 replicas) {
-  const OrrNode *parallelism = orr_node_get(node, "parallelism");
-  replicas = orr_form_manifest_number(node, "numNodes", replicas);
-  if (!parallelism || parallelism->kind != ORR_NODE_SCALAR) return replicas;
-  return MAX(replicas, 1) * orr_form_manifest_number(node, "parallelism", 1);
-}
-
-/* The launcher of an MPIJob starts its workers. */
+/* The launcher of an MPIJob starts its workers; a group of a LeaderWorkerSet has `size` pods. */
 static void note_workers(OrrFormManifest *manifest, const OrrNode *node) {
+  const OrrNode *group = orr_node_get(node, "leaderWorkerTemplate");
+  if (group) manifest->group_size = orr_node_get_text(group, "size");
   const OrrNode *workers = orr_node_get(orr_node_get(node, "mpiReplicaSpecs"), "Worker");
   if (workers) manifest->n_workers = orr_form_manifest_number(workers, "replicas", 1);
 }
@@ -400,7 +395,7 @@ static void walk(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas
     const OrrNode *deploy = orr_node_get(node, "deploy"); /* of Compose */
     replicas = orr_form_manifest_number(node, "replicas", replicas);
     if (deploy) replicas = orr_form_manifest_number(deploy, "replicas", replicas);
-    replicas = pods_of(node, replicas);
+    replicas = orr_form_manifest_pods(node, replicas);
     note_machine(manifest, node);
     note_workers(manifest, node);
     if (orr_node_get(node, "containers")) manifest->volumes = orr_node_get(node, "volumes");

@@ -51,6 +51,13 @@ void orr_form_manifest_name_weights(const OrrFormManifest *manifest, const OrrNo
   }
 }
 
+gint64 orr_form_manifest_pods(const OrrNode *node, gint64 replicas) {
+  const OrrNode *parallelism = orr_node_get(node, "parallelism");
+  replicas = orr_form_manifest_number(node, "numNodes", replicas);
+  if (!parallelism || parallelism->kind != ORR_NODE_SCALAR) return replicas;
+  return MAX(replicas, 1) * orr_form_manifest_number(node, "parallelism", 1);
+}
+
 gboolean orr_form_manifest_is_prefill(const OrrNode *node) {
   return node->kind == ORR_NODE_MAP && orr_node_get(node, "template") &&
          g_strcmp0(orr_node_get_text(node, "name"), "prefill") == 0;

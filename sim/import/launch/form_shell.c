@@ -47,11 +47,16 @@ static void drop_controls(char *text) {
 
 static void blank_line(char *line, gsize length) { memset(line, ' ', length); }
 
-/* "$ command" and, behind a line that goes on, "> more" of a page: the prompt becomes blanks. */
-static void drop_prompt(const char *text, char *line) {
+/* "$ command" and, behind a line that goes on, "> more" of a page: the prompt becomes blanks. A
+ * script sends its output to a file by "> $LOG": such a line has no option, and none before it has
+ * a prompt (@is_page). Whether this line has one. */
+static gboolean drop_prompt(const char *text, char *line, gboolean is_page) {
   char *c = line + strspn(line, " \t");
   const gboolean goes_on = line - text >= 2 && line[-1] == '\n' && line[-2] == '\\';
-  if ((*c == '$' || *c == '%' || (*c == '>' && goes_on)) && c[1] == ' ') *c = ' ';
+  const gboolean is_second = *c == '>' && goes_on && (is_page || (c[1] && c[2] == '-'));
+  if ((*c != '$' && *c != '%' && !is_second) || c[1] != ' ') return FALSE;
+  *c = ' ';
+  return TRUE;
 }
 
 /* Whether a fence with this word holds commands. */
@@ -81,10 +86,11 @@ static void keep_fences(char *text) {
 
 static char *cleaned(const OrrLaunchSource *source) {
   char *text = g_strdup(source->text);
+  gboolean is_page = FALSE;
   drop_controls(text);
   if (strstr(text, "```")) keep_fences(text);
   for (char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
-    drop_prompt(text, line);
+    is_page = drop_prompt(text, line, is_page);
   return text;
 }
 

@@ -273,11 +273,20 @@ static const char *base_model(OrrLaunchDraft *draft, const char *name) {
   return found;
 }
 
-static gboolean assume_base_model(OrrLaunchDraft *draft, const OrrLaunchSetting *setting) {
-  const char *base = draft->options->strict ? NULL : base_model(draft, setting->value);
-  g_autofree char *why =
-      g_strdup_printf("by the name of %s; --model NAME says another", setting->value);
+static gboolean assume_base_model(OrrLaunchDraft *draft, const char *value) {
+  const char *base = draft->options->strict ? NULL : base_model(draft, value);
+  g_autofree char *why = g_strdup_printf("by the name of %s; --model NAME says another", value);
   return base && orr_launch_draft_assume(draft, "model", base, why, "which model is it?");
+}
+
+/* @value without quotation marks of a text processor and without the slash of a folder. Newly
+ * allocated. */
+static char *plain_name(const char *value) {
+  static const char *const marks[] = {"\u201c", "\u201d", "\u2018", "\u2019"};
+  GString *name = g_string_new(value);
+  for (guint i = 0; i < G_N_ELEMENTS(marks); i++) g_string_replace(name, marks[i], "", 0);
+  while (name->len > 1 && name->str[name->len - 1] == '/') g_string_truncate(name, name->len - 1);
+  return g_string_free(name, FALSE);
 }
 
 void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
@@ -287,10 +296,11 @@ void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *
   if (!setting || setting->is_unresolved || draft->options->model ||
       orr_launch_draft_get(draft, "model") || orr_launch_draft_get(draft, "model.layers"))
     return;
-  const char *name = orr_library_alias(draft->library, "model", setting->value, &words);
+  g_autofree char *plain = plain_name(setting->value);
+  const char *name = orr_library_alias(draft->library, "model", plain, &words);
   if (name)
     orr_launch_draft_set(draft, "model", name, setting, NULL);
-  else if (!assume_base_model(draft, setting))
+  else if (!assume_base_model(draft, plain))
     orr_launch_draft_ask_model(
         draft,
         "which model is '%s'? The library does not have it: add --model NAME, or "

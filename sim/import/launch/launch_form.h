@@ -140,6 +140,7 @@ typedef struct {
   gint64 n_trainers;      /* pods of them */
   gint64 n_workers;       /* pods of an MPIJob's workers, for which its launcher stands; 0: none */
   gint64 gpus;            /* of a container, by its limits; 0: not said */
+  const char *group_size; /* pods of a LeaderWorkerSet's group: LWS_GROUP_SIZE; NULL: none */
   GPtrArray *containers;  /* of OrrLaunchCommand * */
   const OrrNode *volumes; /* of the pod being read; NULL: none */
   gboolean is_prefill;    /* of the role being read */
@@ -160,6 +161,10 @@ void orr_form_manifest_files(OrrFormManifest *manifest, const OrrLaunchSource *w
  * fine. */
 void orr_form_manifest_use(OrrFormManifest *manifest, const OrrNode *node);
 void orr_form_manifest_use_keys(OrrFormManifest *manifest, const OrrNode *map, const char *keys);
+
+/* Pods where another key than `replicas` counts them: Kubeflow's TrainJob has numNodes, a Job of a
+ * JobSet parallelism. */
+gint64 orr_form_manifest_pods(const OrrNode *node, gint64 replicas);
 
 /* Whether @node is a role named prefill, {name: prefill, template: ...} of AIBrix's StormService;
  * its servers of vLLM, the commands from @first on, only prefill. */

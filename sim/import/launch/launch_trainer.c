@@ -280,3 +280,18 @@ void orr_launch_trainer_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
   read_launcher(draft, command, script);
   trainer->read(draft, command, script);
 }
+
+void orr_launch_trainer_verl_groups(OrrLaunchDraft *draft) {
+  static const char kind[] = "workload.update.optimizer.sharding.kind";
+  const OrrLaunchDialect *own = &orr_dialect_verl;
+  const OrrLaunchSetting *size =
+      orr_launch_draft_find(draft, own, "actor-rollout-ref.actor.fsdp-config.fsdp-size");
+  const gint64 group = size ? orr_launch_draft_int(draft, own, size->key, -1) : -1;
+  const gint64 gpus =
+      CLAMP(orr_launch_draft_int(draft, own, "trainer.nnodes", 1), 1, 1 << 20) *
+      CLAMP(orr_launch_draft_int(draft, own, "trainer.n-gpus-per-node", 8), 1, 1 << 20);
+  if (group < 2 || group >= gpus || strcmp(orr_launch_draft_get(draft, kind), "fsdp") != 0) return;
+  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, group);
+  orr_launch_draft_set(draft, kind, "hsdp", size, NULL);
+  orr_launch_draft_set(draft, "workload.update.optimizer.sharding.group", text, size, NULL);
+}

@@ -86,3 +86,7 @@ void orr_dialect_rollouts_finish(OrrLaunchDraft *draft);
  * of @other are irrelevant, because of @why. */
 void orr_dialect_rollouts_choose(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                                  const char *chosen, const char *other, const char *why);
+
+/* launch_trainer.c: groups of verl's fsdp_size GPUs hold the weights, where that is fewer than
+ * all. */
+void orr_launch_trainer_verl_groups(OrrLaunchDraft *draft);
