@@ -9,9 +9,9 @@
  * base_emb_dim 2,048, 16 layers and heads, base_mlp_dim 7,168 and a vocabulary of 32,000), its
  * decoders' get_remat_policy; nemo_automodel/recipes of NVIDIA-NeMo/Automodel;
  * prime_rl/configs/sft.py of PrimeIntellect-ai/prime-rl 0.6 (a batch of 128, one GPU);
- * examples/configs/sft.yaml of NVIDIA-NeMo/RL (32 sequences of 1,024); openrlhf/cli/train_sft.py of
- * OpenRLHF 0.9 (ZeRO-2, 128 sequences of 2,048 in micro-batches of 8, bf16, no adapters). What a
- * config leaves out is assumed: a sequence of 4,096.
+ * examples/configs/sft.yaml of NVIDIA-NeMo/RL (32 sequences of 1,024); openrlhf/cli/train_sft.py
+ * and train_dpo.py of OpenRLHF 0.9 (ZeRO-2, 128 sequences of 2,048, pairs of 512, in micro-batches
+ * of 8, bf16, no adapters). What a config leaves out is assumed: a sequence of 4,096.
  */
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_private.h"
@@ -31,11 +31,12 @@ typedef struct {
 static void set_prime_rl_machine(OrrLaunchDraft *draft);
 static void set_nemo_rl(OrrLaunchDraft *draft);
 static void set_openrlhf(OrrLaunchDraft *draft);
+static void set_maxtext_machine(OrrLaunchDraft *draft);
 
 static const Tree trees[] = {
     {&orr_dialect_nanotron, "zero-1", "4096", NULL},
     {&orr_dialect_torchtune, "fsdp", "4096", NULL},
-    {&orr_dialect_maxtext, "fsdp", "2048", "full", TRUE},
+    {&orr_dialect_maxtext, "fsdp", "2048", "full", TRUE, .set_machine = set_maxtext_machine},
     {&orr_dialect_automodel, "fsdp", "4096", NULL},
     {&orr_dialect_prime_rl_sft, "fsdp", "4096", NULL, .set_machine = set_prime_rl_machine},
     {&orr_dialect_nemo_rl_sft, "fsdp", "1024", NULL, .set_machine = set_nemo_rl, .global = "32",
@@ -168,8 +169,88 @@ static void set_nemo_rl(OrrLaunchDraft *draft) {
   orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
 }
 
+/* Replicas that a config names, where nobody knows how many GPUs shard the weights. */
+static void judge_maxtext_replicas(OrrLaunchDraft *draft) {
+  static const char *const keys[] = {"dcn-data-parallelism", "ici-data-parallelism"};
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+    OrrLaunchSetting *setting = orr_launch_draft_find(draft, &orr_dialect_maxtext, keys[i]);
+    if (setting && orr_launch_draft_int(draft, &orr_dialect_maxtext, keys[i], 1) > 1)
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                             "replicas that hold whole weights: all GPUs shard them");
+  }
+}
+
+/* The product of all degrees is the GPUs, unless one (-1, as base.yml has it for two) takes the
+ * rest; replicas of whole weights lie on the axes `data`. */
+static void set_maxtext_machine(OrrLaunchDraft *draft) {
+  static const struct {
+    const char *key;
+    gint64 fallback;
+    gboolean is_shard, is_replica;
+  } axes[] = {{"dcn-data-parallelism", -1, FALSE, TRUE},
+              {"ici-data-parallelism", 1, FALSE, TRUE},
+              {"ici-fsdp-parallelism", -1, TRUE},
+              {"dcn-fsdp-parallelism", 1, TRUE},
+              {"ici-fsdp-transpose-parallelism", 1, TRUE},
+              {"ici-expert-parallelism", 1, TRUE},
+              {"ici-tensor-parallelism", 1},
+              {"ici-context-parallelism", 1},
+              {"ici-pipeline-parallelism", 1},
+              {"dcn-pipeline-parallelism", 1}};
+  const OrrLaunchDialect *own = &orr_dialect_maxtext;
+  gint64 gpus = 1, shards = 1, replicas = 1;
+  if (orr_launch_draft_int(draft, own, "dcn-tensor-parallelism", 1) != 1) /* or another axis */
+    return judge_maxtext_replicas(draft);
+  for (guint i = 0; i < G_N_ELEMENTS(axes); i++) {
+    const gint64 one = orr_launch_draft_int(draft, own, axes[i].key, axes[i].fallback);
+    if (one < 1) return judge_maxtext_replicas(draft);
+    gpus = MIN(gpus * MIN(one, 1 << 24), 1 << 24);
+    if (axes[i].is_shard) shards = MIN(shards * MIN(one, 1 << 24), 1 << 24);
+    if (axes[i].is_replica) replicas = MIN(replicas * MIN(one, 1 << 24), 1 << 24);
+  }
+  if (replicas > 1 && shards > 1) {
+    g_autofree char *group = g_strdup_printf("%" G_GINT64_FORMAT, shards);
+    orr_launch_draft_set(draft, "workload.optimizer.sharding.kind", "hsdp", NULL,
+                         "replicas on the axes data");
+    orr_launch_draft_set(draft, "workload.optimizer.sharding.group", group, NULL,
+                         "the axes fsdp and expert");
+  }
+  if (orr_launch_config_gpus(draft) > 0) return;
+  orr_launch_draft_set_nodes(draft, 1, "the product of the config's degrees");
+  orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
+}
+
+/* The setting by which a config trains by DPO; NULL: it does not. */
+static OrrLaunchSetting *find_pairs(OrrLaunchDraft *draft) {
+  const OrrLaunchDialect *nemo = &orr_dialect_nemo_rl_sft;
+  OrrLaunchSetting *loss = orr_launch_draft_find(draft, &orr_dialect_torchtune, "loss.-component-");
+  if (loss && loss->value && g_str_has_suffix(loss->value, "DPOLoss")) return loss;
+  OrrLaunchSetting *steps = orr_launch_draft_find(draft, nemo, "dpo.max-num-steps");
+  if (!steps) steps = orr_launch_draft_find(draft, nemo, "dpo.max-num-epochs");
+  return steps ? steps : orr_launch_draft_find(draft, &orr_dialect_openrlhf_sft, "train-dpo");
+}
+
+/* DPO's examples are pairs, and both sequences pass the model together: twice the batch. */
+static void set_pairs(OrrLaunchDraft *draft) {
+  static const char *const paths[] = {"workload.batch.micro", "workload.batch.global"};
+  OrrLaunchSetting *pairs = find_pairs(draft);
+  if (!pairs) return;
+  orr_launch_draft_judge(draft, pairs, ORR_LAUNCH_NOT_SIMULATED,
+                         "DPO: the frozen reference model's forward, a quarter to a third more "
+                         "work, and its weights are missing");
+  for (guint i = 0; i < G_N_ELEMENTS(paths); i++) {
+    if (!orr_launch_draft_get(draft, paths[i])) continue;
+    g_autofree char *text =
+        g_strdup_printf("%" G_GINT64_FORMAT, 2 * MIN(degree(draft, paths[i]), 1 << 30));
+    orr_launch_draft_set(draft, paths[i], text, NULL, "pairs: two sequences of each");
+  }
+}
+
 /* Adapters are of all linear layers where only their rank is given. */
 static void set_openrlhf(OrrLaunchDraft *draft) {
+  if (orr_launch_draft_find(draft, &orr_dialect_openrlhf_sft, "train-dpo") &&
+      !orr_launch_draft_get(draft, "workload.sequence"))
+    orr_launch_draft_set(draft, "workload.sequence", "512", NULL, "train_dpo's default");
   if (!orr_launch_draft_get(draft, "workload.precision"))
     orr_launch_draft_set(draft, "workload.precision", "bf16", NULL, "OpenRLHF's default");
   if (orr_launch_draft_get(draft, "workload.lora.rank") &&
@@ -211,22 +292,6 @@ static void set_maxtext_batch(OrrLaunchDraft *draft) {
                        source && share == 1 ? NULL
                        : source             ? "of each device of a replica"
                                             : "MaxText's default, 12 of each device");
-}
-
-/* DPO's examples are pairs, and both sequences pass the model together: twice the batch. */
-static void set_pairs(OrrLaunchDraft *draft) {
-  static const char *const paths[] = {"workload.batch.micro", "workload.batch.global"};
-  OrrLaunchSetting *loss = orr_launch_draft_find(draft, &orr_dialect_torchtune, "loss.-component-");
-  if (!loss || !loss->value || !g_str_has_suffix(loss->value, "DPOLoss")) return;
-  orr_launch_draft_judge(draft, loss, ORR_LAUNCH_NOT_SIMULATED,
-                         "DPO: the frozen reference model's forward, a quarter to a third more "
-                         "work, and its weights are missing");
-  for (guint i = 0; i < G_N_ELEMENTS(paths); i++) {
-    if (!orr_launch_draft_get(draft, paths[i])) continue;
-    g_autofree char *text =
-        g_strdup_printf("%" G_GINT64_FORMAT, 2 * MIN(degree(draft, paths[i]), 1 << 30));
-    orr_launch_draft_set(draft, paths[i], text, NULL, "pairs: two sequences of each");
-  }
 }
 
 static void finish(OrrLaunchDraft *draft) {
@@ -311,7 +376,7 @@ const OrrLaunchDialect orr_dialect_prime_rl_sft = {
 
 const OrrLaunchDialect orr_dialect_nemo_rl_sft = {
     .name = "nemo-rl-sft",
-    .signs = "sft.max_num_steps sft.max_num_epochs",
+    .signs = "sft.max_num_steps sft.max_num_epochs dpo.max_num_steps dpo.max_num_epochs",
     TREE,
 };
 const OrrLaunchDialect orr_dialect_openrlhf_sft = {
@@ -346,6 +411,7 @@ static gboolean names_script(const OrrLaunchCommand *command, guint script, cons
 /* OpenRLHF's script of 2023 has a name that others have, too. */
 static gboolean knows_openrlhf_sft(const OrrLaunchCommand *command, guint script) {
   return names_script(command, script, "openrlhf.cli.train_sft") ||
+         names_script(command, script, "openrlhf.cli.train_dpo") ||
          (names_script(command, script, "train_sft.py") &&
           has_beginning(command, script, "--micro_train_batch_size"));
 }
@@ -353,11 +419,17 @@ static gboolean knows_openrlhf_sft(const OrrLaunchCommand *command, guint script
 static void read_openrlhf_sft(OrrLaunchDraft *draft, const OrrLaunchCommand *command,
                               guint script) {
   g_autoptr(GPtrArray) rest = g_ptr_array_new();
+  const OrrLaunchWord *word = command->words->pdata[script];
+  if (names_script(command, script, "train_dpo"))
+    orr_launch_draft_add(draft, &orr_dialect_openrlhf_sft, "train-dpo", "true", word->place);
   orr_launch_argv(draft, &orr_dialect_openrlhf_sft, command->words, script + 1, rest);
 }
 
-const OrrLaunchTrainer orr_trainer_openrlhf_sft = {
-    .name = "openrlhf-sft", .scripts = "", .knows = knows_openrlhf_sft, .read = read_openrlhf_sft};
+const OrrLaunchTrainer orr_trainer_openrlhf_sft = {.name = "openrlhf-sft",
+                                                   .scripts = "",
+                                                   .is_named = TRUE,
+                                                   .knows = knows_openrlhf_sft,
+                                                   .read = read_openrlhf_sft};
 
 const OrrLaunchTrainer orr_trainer_maxtext = {
     .name = "maxtext", .scripts = "", .knows = knows_maxtext, .read = read_maxtext};

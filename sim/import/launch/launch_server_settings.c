@@ -115,6 +115,17 @@ static void complete_keys(OrrLaunchDraft *draft, const OrrServerCommand *found, 
     if (!rule_named(draft->settings->pdata[i])) complete_key(draft->settings->pdata[i]);
 }
 
+/* "$CONC" in a file that the script writes, where nobody knows the variable. */
+static void mark_unknown(OrrLaunchDraft *draft, guint first) {
+  for (guint i = first; i < draft->settings->len; i++) {
+    OrrLaunchSetting *setting = draft->settings->pdata[i];
+    const char *name = setting->value && setting->value[0] == '$' ? setting->value + 1 : "";
+    if (!g_ascii_isalpha(*name) || setting->is_unresolved) continue;
+    setting->is_unresolved = TRUE;
+    setting->unresolved = g_strdup(name);
+  }
+}
+
 /* The file that a server's own option names: its keys are settings too. */
 static void add_config(OrrLaunchDraft *draft, const OrrServerCommand *found, const char *option) {
   const OrrLaunchSetting *setting = orr_launch_draft_find(draft, found->dialect, option);
@@ -129,6 +140,7 @@ static void add_config(OrrLaunchDraft *draft, const OrrServerCommand *found, con
       orr_yaml_parse(source->text, source->length, g_intern_string(source->name), draft->diags);
   const guint first = draft->settings->len;
   if (tree) orr_launch_tree(draft, found->dialect, tree, NULL);
+  mark_unknown(draft, first);
   turn_negated(draft, first);
 }
 

@@ -258,7 +258,7 @@ gboolean orr_launch_trainer_refuse(OrrLaunchDraft *draft, const OrrLaunchCommand
   const guint script = script_of(command);
   gboolean by_model = FALSE;
   const OrrLaunchTrainer *trainer = script ? trainer_of(command, script) : NULL;
-  if (trainer && trainer->rolls_out) return FALSE;
+  if (trainer && (trainer->rolls_out || trainer->is_named)) return FALSE;
   const char *what = script ? orr_launch_scripts_other(text_at(command, script), &by_model) : NULL;
   if (!what || (by_model && draft->options->model)) return FALSE;
   orr_diags_error(draft->diags, ((const OrrLaunchWord *)command->words->pdata[script])->place,

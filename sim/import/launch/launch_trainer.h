@@ -20,6 +20,7 @@ typedef struct {
   /* The form whose files it reads itself, with its own options; NULL: none */
   const char *claims;
   gboolean rolls_out; /* its scripts train a loop of rollouts and updates */
+  gboolean is_named;  /* it knows its scripts by their whole names, and reads what they name */
   /* Adds the settings of the words behind @script. */
   void (*read)(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script);
 } OrrLaunchTrainer;
