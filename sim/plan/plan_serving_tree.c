@@ -153,8 +153,9 @@ static const Engine engines[] = {
     {"sglang", "python -m sglang.launch_server --model-path", "--tp-size", "--pp-size",
      "--chunked-prefill-size", NULL, "--kv-cache-dtype", TRUE, "--disaggregation-mode prefill",
      "--disaggregation-mode decode", "--enable-dp-attention --dp-size", "--ep-size", NULL},
-    {"trtllm", "trtllm-serve", "--tp_size", "--pp_size", "--max_num_tokens", "--max_batch_size",
-     "--kv_cache_dtype", FALSE, NULL, NULL, NULL, "--ep_size", NULL},
+    {"trtllm", "trtllm-serve", "--tp_size", "--pp_size",
+     "--enable_chunked_prefill --max_num_tokens", "--max_batch_size", "--kv_cache_dtype", FALSE,
+     NULL, NULL, NULL, "--ep_size", NULL},
 };
 
 static const Engine *engine_of(const char *stack) {

@@ -103,7 +103,7 @@ static void test_dispatch(void) {
           "dispatch");
   g_assert_cmpuint(tables->len, ==, 1);
   const OrrCrossvalTable *table = tables->pdata[0];
-  g_assert_cmpstr(table->label, ==, "l combine");
+  g_assert_cmpstr(table->label, ==, "l combine bf16");
   g_assert_cmpuint(table->points->len, ==, 4);
   g_assert_cmpfloat(orr_crossval_errors(table, -1).worst, <, 1e-9);
 }

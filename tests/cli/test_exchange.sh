@@ -2,7 +2,7 @@
 # test_exchange.sh ORRERY - files for other simulators are written and read back: ASTRA-sim's network, system and layers,
 # flows for htsim with the completion times of its log.
 set -u
-orrery=$1
+orrery=$(realpath "$1") || exit 2
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
