@@ -178,7 +178,7 @@ static void test_promise(void) {
     g_autoptr(OrrResiduals) all = orr_residuals_read(path, NULL);
     g_autoptr(OrrBands) bands = orr_bands_of(all);
     Sums sums = {0};
-    for (guint i = 0; i < all->rows->len; i += test_size(3, 20))
+    for (guint i = 0; i < all->rows->len; i += test_size(3, 9))
       check(all, bands, row_at(all, i), &sums);
     g_test_message(
         "%s: %u answers, %.0f %% inside at width %.2f, with two own rows %.0f %% at %.2f", kinds[k],

@@ -50,7 +50,17 @@ static const char *const refused[] = {"alps-gh200slurm",
                                       "tpu-v6e-sliceslurm-yaml",
                                       "tpu-v6e-sliceslurm",
                                       "tpu-v6e-sliceibnetdiscover",
+                                      "trn1-32xlargeibnetdiscover",
+                                      "trn2-48xlargeibnetdiscover",
+                                      "trn2-ultraserveribnetdiscover",
+                                      "trn2-ultraserverslurm",
+                                      "trn2-ultraserverslurm-yaml",
                                       NULL};
+
+/* What a file that lists nodes by leaf does not tell: leaves of one node each, and a torus within
+ * the node. */
+static const char *const untold[] = {"gaudi2-hls", "gaudi3-hls", "trn1-32xlarge", "trn2-48xlarge",
+                                     NULL};
 
 static void read_cluster(OrrLibrary *library, const OrrNode *tree, OrrCluster *ret_cluster) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -217,8 +227,10 @@ static void round_trip(OrrLibrary *library, const OrrNode *tree, const char *nam
     import_into(library, inside, outside, is_known ? NULL : "h100-sxm", &after);
     if (is_known) g_assert_cmpstr(after.device.name, ==, before.device.name);
     plain(&after);
-    if (before.node.host.network_path == ORR_NETWORK_APART) after.node.host = before.node.host;
-    compare(key, format, &before, &after);
+    if (before.node.host.network_path == ORR_NETWORK_APART)
+      after.node.host.network_path = before.node.host.network_path;
+    if (!g_str_has_prefix(format, "slurm") || !g_strv_contains(untold, name))
+      compare(key, format, &before, &after);
     orr_field_clear(&orr_cluster_table, &after);
   }
   orr_field_clear(&orr_cluster_table, &before);
