@@ -16,7 +16,7 @@ static const OrrField fields[] = {
         "The software platform that programs it: cuda, rocm, cann, hpu, neuron or xla. Stacks "
         "name the platforms that they run on."),
     ORR_FIELD_TEXT(OrrDevice, "noun", noun, "GPU",
-                   "What summaries call one of it: GPU, chip, NPU, accelerator."),
+                   "What summaries call one device: GPU, chip, NPU, accelerator."),
     ORR_FIELD_WORD(OrrDevice, "compute-partition", compute_partition, compute_partitions, "spx",
                    "How the dies of a package appear to software (AMD): spx is one device. The "
                    "others, which make each die or group of dies a device, are refused."),

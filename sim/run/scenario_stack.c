@@ -431,21 +431,24 @@ static OrrNode *engine_of_group(const Laying *laying, const OrrNode *workload,
 }
 
 /* Gives @group the formats of the weights, and between kernels, that @whole has and it does not
- * name; null names the default. */
-static void settle_formats(const OrrNode *whole, OrrNode *group) {
+ * name. Where it names null: what @plain has, a workload that names none. */
+static void settle_formats(const OrrNode *plain, const OrrNode *whole, OrrNode *group) {
   const gboolean is_own = has_format(group);
+  const OrrNode *from = whole;
+  for (const char *const *key = format_keys; *key; key++)
+    if (is_null(orr_node_get(group, *key)) && orr_node_remove(group, *key)) from = plain;
   for (const char *const *key = format_keys; *key; key++) {
-    const OrrNode *shared = orr_node_get(whole, *key);
-    const gboolean is_of_weights = !g_str_equal(*key, "activations");
-    if (shared && !orr_node_get(group, *key) && !(is_own && is_of_weights))
-      orr_node_set(group, *key, orr_node_copy(shared));
-    if (is_null(orr_node_get(group, *key))) orr_node_remove(group, *key);
+    const OrrNode *format = orr_node_get(from, *key);
+    const gboolean is_kept = is_own && from == whole && !g_str_equal(*key, "activations");
+    if (format && !orr_node_get(group, *key) && !is_kept)
+      orr_node_set(group, *key, orr_node_copy(format));
   }
 }
 
 /* Gives the groups of replicas in @whole, which @workload became, formats and engines of their
  * own. */
-static void settle_groups(const Laying *laying, const OrrNode *workload, OrrNode *whole) {
+static void settle_groups(const Laying *laying, const OrrNode *plain, const OrrNode *workload,
+                          OrrNode *whole) {
   const OrrNode *engine = orr_node_get(workload, "engine");
   const OrrNode *groups = orr_node_get(whole, "groups");
   const gboolean has_engine = !engine || engine->kind == ORR_NODE_MAP; /* else reading reports it */
@@ -453,7 +456,7 @@ static void settle_groups(const Laying *laying, const OrrNode *workload, OrrNode
   for (guint i = 0; i < orr_node_length(groups); i++) {
     OrrNode *group = groups->items->pdata[i];
     if (group->kind != ORR_NODE_MAP) continue;
-    settle_formats(whole, group);
+    settle_formats(plain, whole, group);
     OrrNode *own = has_engine ? engine_of_group(laying, workload, group) : NULL;
     if (own) orr_node_set(group, "engine", own);
   }
@@ -466,8 +469,11 @@ static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, gboo
   g_autoptr(OrrNode) workload = section && library ? expand(library, section) : NULL;
   if (!workload) return;
   const guint before = orr_diags_n_errors(diags);
-  const gboolean has_more =
-      put_checkpoint(library, orr_node_get(owner, "model"), workload, is_inner);
+  const OrrNode *model = orr_node_get(owner, "model");
+  g_autoptr(OrrNode) plain = orr_node_new_map(section->place);
+  orr_node_set(plain, "kind", orr_node_new_scalar(section->place, "serving"));
+  put_checkpoint(library, model, plain, is_inner);
+  const gboolean has_more = put_checkpoint(library, model, workload, is_inner);
   g_autoptr(OrrStack) stack = load_stack(library, workload, diags);
   if (stack) {
     const Laying laying = {.library = library,
@@ -477,13 +483,13 @@ static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, gboo
                            .kind = orr_node_get_text(workload, "kind"),
                            .diags = diags};
     OrrNode *whole = complete(&laying, workload);
-    settle_groups(&laying, workload, whole);
+    settle_groups(&laying, plain, workload, whole);
     orr_node_set(owner, "workload", whole);
   } else if (has_more || sections_of(workload) || orr_node_get(workload, "groups") ||
              orr_diags_n_errors(diags) > before) {
     if (orr_diags_n_errors(diags) > before) /* reported: reading must not report it again */
       orr_node_remove(workload, "stack");
-    settle_groups(NULL, workload, workload);
+    settle_groups(NULL, plain, workload, workload);
     orr_node_set(owner, "workload", g_steal_pointer(&workload));
   }
   apply_sections(library, root, owner, diags);

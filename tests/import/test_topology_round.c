@@ -57,10 +57,10 @@ static const char *const refused[] = {"alps-gh200slurm",
                                       "trn2-ultraserverslurm-yaml",
                                       NULL};
 
-/* What a file that lists nodes by leaf does not tell: leaves of one node each, and a torus within
+/* What a file that lists nodes by leaf does not state: leaves of one node each, and a torus within
  * the node. */
-static const char *const untold[] = {"gaudi2-hls", "gaudi3-hls", "trn1-32xlarge", "trn2-48xlarge",
-                                     NULL};
+static const char *const unstated[] = {"gaudi2-hls", "gaudi3-hls", "trn1-32xlarge", "trn2-48xlarge",
+                                       NULL};
 
 static void read_cluster(OrrLibrary *library, const OrrNode *tree, OrrCluster *ret_cluster) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -229,7 +229,7 @@ static void round_trip(OrrLibrary *library, const OrrNode *tree, const char *nam
     plain(&after);
     if (before.node.host.network_path == ORR_NETWORK_APART)
       after.node.host.network_path = before.node.host.network_path;
-    if (!g_str_has_prefix(format, "slurm") || !g_strv_contains(untold, name))
+    if (!g_str_has_prefix(format, "slurm") || !g_strv_contains(unstated, name))
       compare(key, format, &before, &after);
     orr_field_clear(&orr_cluster_table, &after);
   }

@@ -4,32 +4,7 @@
 
 #include "models/inference.h"
 #include "models/transformer.h"
-#include "sim/base/library.h"
-
-static void assert_near(double value, double expected) {
-  g_assert_cmpfloat_with_epsilon(value, expected, 1e-9 * fabs(expected));
-}
-
-static OrrModel zoo(const char *name) {
-  static OrrLibrary *library;
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  OrrModel model;
-  if (!library) library = orr_library_new(NULL);
-  g_autoptr(OrrNode) node =
-      orr_library_load(library, "model", name, (OrrPlace){.file = name}, diags);
-  g_assert_nonnull(node);
-  orr_field_read(&orr_model_table, node, library, diags, &model);
-  orr_model_settle(&model, node->place, diags);
-  return model;
-}
-
-static OrrShard plain(gint64 sequence) {
-  return (OrrShard){.micro_batch = 1,
-                    .sequence = sequence,
-                    .tp = 1,
-                    .attention = ORR_ATTENTION_FUSED,
-                    .dtype = ORR_BF16};
-}
+#include "tests/models/zoo_fixture.h"
 
 /* The indexer's weights: 1,536 x 64 x 128 queries, 7,168 x 128 keys, 7,168 x 64 weights of heads,
  * and a norm of 2 x 128. In the cache 128 bytes and a scale of 4 beside 576

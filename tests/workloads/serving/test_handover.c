@@ -346,8 +346,8 @@ static void test_engines(void) {
   serving_refused(batch, "engine.max-num-batched-tokens (4) is below max-num-seqs (8)");
 }
 
-/* Replicas that decode with weights of 8 bits: the prompts of the others take as before, and null
- * takes a setting of the workload's engine away. */
+/* Replicas that decode with weights of 8 bits: the prompts of the others take as before. null takes
+ * a setting of the workload's engine away, and a format: the published one remains. */
 static void test_formats(void) {
   static const char roles[] = ALONE
       "workload.replicas=1;workload.disaggregation={prefill: 1};workload.engine.host={step: 20 "
@@ -369,6 +369,16 @@ static void test_formats(void) {
   g_assert_cmpfloat(c->ttft.mean, !=, a->ttft.mean);
   g_assert_cmpfloat_with_epsilon(a->tpot.mean - d->tpot.mean, 20e-3, 1e-4);
   serving_refused(both, "exclude each other");
+  static const char published[] =
+      ALONE "model=gpt-oss-20b;workload.replicas=1;workload.disaggregation={prefill: 1};"
+            "workload.groups=[{replicas: 1%s}]%s";
+  g_autofree char *mxfp4 = g_strdup_printf(published, "", ""),
+                  *null = g_strdup_printf(published, ", quantization: null",
+                                          ";workload.quantization=fp8");
+  g_autoptr(OrrOutcome) fifth = serving_run(mxfp4);
+  g_autoptr(OrrOutcome) sixth = serving_run(null);
+  g_assert_cmpfloat_with_epsilon(fifth->result.serving.tpot.mean, sixth->result.serving.tpot.mean,
+                                 1e-9);
 }
 
 int main(int argc, char **argv) {

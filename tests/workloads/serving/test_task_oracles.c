@@ -165,8 +165,8 @@ static gboolean warns(const OrrOutcome *outcome, const char *part) {
   return FALSE;
 }
 
-/* 1,000 tools of 1 s a second keep 1,000 cores busy, 100 keep 100; a node has 112. Indexes that
- * read 512 MB a query, 4,000 a second, read 2,048 GB/s of 614.4. */
+/* 1,000 tools of 1 s per second keep 1,000 cores busy, 100 keep 100; a node has 112. Indexes that
+ * read 512 MB a query, 4,000 per second, read 2,048 GB/s of 614.4. */
 static void test_hosts(void) {
   static const char tools[] = "workload.load={kind: constant, rate: "
                               "%d};workload.requests=%d;workload.tasks={steps: [{name: "
