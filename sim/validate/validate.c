@@ -46,6 +46,7 @@ static OrrValidationRow make_row(const char *set_name, const OrrValidateCase *on
       .source = g_strdup(one->texts[ORR_VALIDATE_SOURCE]),
       .note = g_strdup(one->texts[ORR_VALIDATE_NOTE]),
       .part = g_strdup(one->part),
+      .is_ratio = one->over != NULL,
   };
 }
 
@@ -62,7 +63,8 @@ static void check_gpus(const OrrValidateSet *set, const OrrValidateCase *one,
                                    one->n_gpus, one->n_gpus == 1 ? "" : "s", n);
 }
 
-/* Adds what bands need to know of a row: what it was like, and its answers. */
+/* Adds what bands need to know of a row: what it was like, and its answers. A ratio's error is not
+ * an answer's. */
 static void add_residual(const OrrValidateSet *set, OrrValidation *validation,
                          const OrrValidateCase *one, const OrrValidateAnswer *answer) {
   OrrResidual residual = {.set = g_intern_string(validation->set_name),
@@ -85,7 +87,7 @@ static void add_residual(const OrrValidateSet *set, OrrValidation *validation,
 static void compare(OrrLibrary *library, const OrrValidateSet *set, OrrValidation *validation,
                     const OrrValidateCase *one, const OrrValidateAnswer *answer) {
   if (!answer->ok) return add_refusal(validation, one, answer->reason, answer->failed);
-  add_residual(set, validation, one, answer);
+  if (!one->over) add_residual(set, validation, one, answer);
   g_autofree char *assumed = orr_scenario_stack_assumed(library, one->tree);
   for (guint i = 0; i < one->metrics->len; i++) {
     const OrrField *field = g_array_index(one->metrics, const OrrField *, i);

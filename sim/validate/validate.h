@@ -37,6 +37,9 @@
  *                                    row; a row without a line is refused
  *     together: {ways: {"*": {refuse if <n> == 8 * <ways>: why}}}
  *                                    the row is refused where the condition holds
+ *     values: {against: {CPU: {over: {workload.tier: host}}}}
+ *                                    the row's measurements are ratios: of its result over the
+ *                                    result of its scenario with these settings as well
  *     scale: {forward_ms: 0.001}     a column -> a factor for its numbers
  *
  * A set of costs (`schema: cost-validation/1`, validate_costs.h) compares kernels instead, shape by
@@ -71,6 +74,7 @@ typedef struct {
   /* Not stored: the part of the set, to group errors by (NULL: none); the stack again where the
    * row's scenario names none (orr_scenario_stack_assumed; NULL: it is named) */
   char *part, *assumed;
+  gboolean is_ratio; /* over another scenario's answer: its error is not an answer's */
 } OrrValidationRow;
 
 /* A row that was not compared. */

@@ -9,6 +9,7 @@
 void orr_validate_case_free(OrrValidateCase *one) {
   if (!one) return;
   orr_node_free(one->tree);
+  orr_node_free(one->over);
   for (int i = 0; i < ORR_VALIDATE_N_TEXTS; i++) g_free(one->texts[i]);
   g_array_unref(one->metrics);
   g_array_unref(one->measured);
@@ -71,10 +72,16 @@ static void set_gpus(OrrValidateCase *one, const char *column, const char *text)
     refuse(one, column, text, "not a number of GPUs");
 }
 
+static void set_in(OrrValidateCase *one, OrrNode *tree, const char *column, const char *path,
+                   const char *text) {
+  g_autoptr(GError) error = NULL;
+  if (!orr_field_set(&orr_scenario_table, tree, path, text, &error))
+    refuse(one, column, text, error->message);
+}
+
 static void set_path(OrrValidateCase *one, const char *column, const char *path, const char *text,
                      double scale) {
   g_autofree char *scaled = without_point(text);
-  g_autoptr(GError) error = NULL;
   double value;
   if (scale != 1) {
     if (!read_number(text, scale, &value))
@@ -82,8 +89,7 @@ static void set_path(OrrValidateCase *one, const char *column, const char *path,
     g_free(scaled);
     scaled = orr_quantity_exact(value, ORR_UNIT_NONE);
   }
-  if (!orr_field_set(&orr_scenario_table, one->tree, path, scaled, &error))
-    refuse(one, column, text, error->message);
+  set_in(one, one->tree, column, path, scaled);
 }
 
 /* @text with each <column> replaced by the row's cell; newly allocated. NULL if a cell is empty;
@@ -145,9 +151,10 @@ static void refuse_where(const OrrValidateSet *set, OrrValidateCase *one, const 
 }
 
 /* Applies the settings that a cell stands for: {workload.recompute: full, ...}, {refuse: why} for
- * a row that cannot be simulated, {refuse if CONDITION: why}, {part: NAME}, {gpus: N}. */
+ * a row that cannot be simulated, {refuse if CONDITION: why}, {part: NAME}, {gpus: N}. Settings
+ * `over` are kept in @ret_over, until the row's own are all there. */
 static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
-                      const char *column, const OrrNode *settings) {
+                      const char *column, const OrrNode *settings, const OrrNode **ret_over) {
   for (guint i = 0; i < orr_node_length(settings); i++) {
     const OrrNode *path = settings->keys->pdata[i], *value = settings->items->pdata[i];
     if (strcmp(path->text, "refuse") == 0 && value->kind == ORR_NODE_SCALAR) {
@@ -157,6 +164,8 @@ static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const Orr
     } else if (strcmp(path->text, "part") == 0 && value->kind == ORR_NODE_SCALAR) {
       g_free(one->part);
       one->part = g_strdup(value->text);
+    } else if (strcmp(path->text, "over") == 0 && value->kind == ORR_NODE_MAP) {
+      *ret_over = value;
     } else if (value->kind == ORR_NODE_SCALAR) {
       g_autofree char *text = worked_out(set, one, line, column, value->text);
       if (text && strcmp(path->text, "gpus") == 0)
@@ -234,7 +243,7 @@ static void apply_target(const OrrValidateSet *set, OrrValidateCase *one,
 
 /* Applies one cell. */
 static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
-                  guint i_column) {
+                  guint i_column, const OrrNode **ret_over) {
   const OrrValidateColumn *column = &g_array_index(set->columns, OrrValidateColumn, i_column);
   const char *name = set->csv->header[i_column], *cell = line->cells[i_column];
   const OrrNode *value;
@@ -250,13 +259,13 @@ static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvL
     else if (known && (!is_settings || target->kind == ORR_VALIDATE_GPUS))
       apply_target(set, one, column, target, name, is_settings ? cell : text);
   }
-  if (is_settings) set_paths(set, one, line, name, value);
+  if (is_settings) set_paths(set, one, line, name, value, ret_over);
 }
 
 /* Applies settings by several columns: `together: {isl osl: {128 2048: {workload.requests:
  * 3000}}}`. A row without a line is refused, as an unknown cell of a column is. */
-static void apply_together(const OrrValidateSet *set, OrrValidateCase *one,
-                           const OrrCsvLine *line) {
+static void apply_together(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
+                           const OrrNode **ret_over) {
   const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;
   for (guint i = 0; together && i < orr_node_length(together); i++) {
     const char *names = ((const OrrNode *)together->keys->pdata[i])->text;
@@ -268,10 +277,30 @@ static void apply_together(const OrrValidateSet *set, OrrValidateCase *one,
     }
     const OrrNode *settings = find_line(together->items->pdata[i], cells->str);
     if (settings)
-      set_paths(set, one, line, names, settings);
+      set_paths(set, one, line, names, settings, ret_over);
     else
       refuse_unknown(one, names, cells->str, together->items->pdata[i]);
   }
+}
+
+/* The scenario over whose results the row's are ratios: its own, with @settings as well. Both are
+ * simulated in one process, which has one SimGrid: this one takes the engine without it. */
+static void add_over(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
+                     const OrrNode *settings) {
+  one->over = orr_node_copy(one->tree);
+  set_in(one, one->over, "over", "engine", "fair");
+  for (guint i = 0; i < orr_node_length(settings); i++) {
+    const OrrNode *path = settings->keys->pdata[i], *value = settings->items->pdata[i];
+    if (value->kind != ORR_NODE_SCALAR) {
+      refuse(one, "over", path->text, "takes a single value");
+      continue;
+    }
+    g_autofree char *text = worked_out(set, one, line, "over", value->text);
+    if (text) set_in(one, one->over, "over", path->text, text);
+  }
+  ORR_EACH_VALUE(const OrrField *const, field, one->metrics)
+    if (field->kind != ORR_FIELD_REAL)
+      refuse(one, "over", field->name, "a whole number has no ratio here");
 }
 
 OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLine *line) {
@@ -280,9 +309,11 @@ OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLi
   one->tree = orr_node_copy(set->tree);
   one->metrics = g_array_new(FALSE, FALSE, sizeof(const OrrField *));
   one->measured = g_array_new(FALSE, FALSE, sizeof(double));
+  const OrrNode *over = NULL;
   for (guint i = 0; i < set->columns->len; i++)
-    if (*line->cells[i]) apply(set, one, line, i);
-  apply_together(set, one, line);
+    if (*line->cells[i]) apply(set, one, line, i, &over);
+  apply_together(set, one, line, &over);
+  if (over) add_over(set, one, line, over);
   if (!one->texts[ORR_VALIDATE_LABEL])
     one->texts[ORR_VALIDATE_LABEL] = g_strdup_printf("line %" G_GINT64_FORMAT, one->line);
   if (!one->refused && one->metrics->len == 0) one->refused = g_strdup("nothing was measured");

@@ -32,10 +32,32 @@ static GVariant *pack(gboolean failed, const char *reason, const OrrScenario *sc
       scenario ? orr_scenario_stack_name(&scenario->workload) : "", likeness));
 }
 
-static GVariant *replay(OrrLibrary *library, const OrrNode *tree) {
+/* Divides the metrics of @result by the ones that the case's scenario `over` gives. FALSE with the
+ * reason. */
+static gboolean divide(OrrLibrary *library, const OrrValidateCase *one, OrrResult *result,
+                       GError **error) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, one->over, diags);
+  if (!scenario) {
+    orr_diags_check(diags, error);
+    g_prefix_error(error, "over: ");
+    return FALSE;
+  }
+  g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, error);
+  if (!outcome) {
+    g_prefix_error(error, "over: ");
+    return FALSE;
+  }
+  ORR_EACH_VALUE(const OrrField *const, field, one->metrics)
+    *(double *)(void *)((char *)result + field->offset) /=
+        *(const double *)(const void *)((const char *)&outcome->result + field->offset);
+  return TRUE;
+}
+
+static GVariant *replay(OrrLibrary *library, const OrrValidateCase *one) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
-  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, one->tree, diags);
   if (!scenario) {
     g_autofree char *text = orr_diags_text(diags);
     return pack(FALSE, text, NULL, NULL, "");
@@ -44,6 +66,8 @@ static GVariant *replay(OrrLibrary *library, const OrrNode *tree) {
   if (!outcome) return pack(orr_fault_exit_status(error) != 2, error->message, scenario, NULL, "");
   const OrrLikenessRow row = orr_likeness_of(library, scenario, outcome);
   g_autofree char *likeness = orr_residuals_likeness_text(&row);
+  if (one->over && !divide(library, one, &outcome->result, &error))
+    return pack(orr_fault_exit_status(error) != 2, error->message, scenario, NULL, "");
   return pack(FALSE, "", scenario, outcome, likeness);
 }
 
@@ -60,7 +84,7 @@ static GBytes *work(guint index, void *user, GError **error) {
   (void)error; /* the answer has it */
   const Pool *pool = user;
   const OrrValidateCase *one = pool->cases->pdata[g_array_index(pool->chosen, guint, index)];
-  g_autoptr(GVariant) answer = replay(pool->library, one->tree);
+  g_autoptr(GVariant) answer = replay(pool->library, one);
   return g_variant_get_data_as_bytes(answer);
 }
 

@@ -66,7 +66,7 @@ gboolean orr_validate_has_band(const char *table, const char *metric);
 
 typedef struct {
   gint64 line;
-  OrrNode *tree;
+  OrrNode *tree, *over; /* over: the metrics are ratios over this scenario's; NULL: they are not */
   char *texts[ORR_VALIDATE_N_TEXTS]; /* may be NULL, except the label */
   GArray *metrics;                   /* of const OrrField *, in the set's result table */
   GArray *measured;                  /* of double: the value of each metric */

@@ -183,7 +183,8 @@ GArray *orr_validate_stored_errors(const GPtrArray *validations) {
   ORR_EACH_POINTER(const OrrValidation, one, validations) {
     for (guint r = 0; one->table && r < one->rows->len; r++) {
       const OrrValidationRow *row = &g_array_index(one->rows, OrrValidationRow, r);
-      if (orr_validate_has_band(one->table, row->metric) || !isfinite(row->error)) continue;
+      if (orr_validate_has_band(one->table, row->metric) || !isfinite(row->error) || row->is_ratio)
+        continue;
       OrrKnownError *known = known_of(errors, one, row);
       known->error += (fabs(row->error) - known->error) / (double)++known->rows; /* the mean */
     }

@@ -413,6 +413,35 @@ static void test_replay(void) {
   check_replay(parallel);
 }
 
+/* The last of three rows is the ratio of the second's step to the first's, both simulated alone
+ * as well. Whole numbers have none, and a scenario that cannot run refuses its row. */
+static void test_over(void) {
+  put_set(
+      "over",
+      "validation:\n"
+      "  columns: {global: workload.batch.global, against: label, s: measured.iteration_time_s,\n"
+      "            n: measured.micro_batches}\n"
+      "  values:\n"
+      "    against:\n"
+      "      nothing: {}\n"
+      "      small: {over: {workload.batch.global: '= <global> / 2'}}\n"
+      "      odd: {over: {cluster.gpus: 12}}\n",
+      "global,against,s,n\n8,nothing,1,\n16,nothing,1,\n16,small,2,\n16,small,,2\n"
+      "16,odd,2,\n");
+  g_autoptr(OrrValidation) got = validate("over", 2, NULL);
+  g_assert_cmpuint(got->rows->len, ==, 3);
+  const OrrValidationRow *row = &g_array_index(got->rows, OrrValidationRow, 0);
+  g_assert_cmpfloat(row[1].simulated, >, 1.2 * row[0].simulated);
+  g_assert_cmpfloat_with_epsilon(row[2].simulated, row[1].simulated / row[0].simulated, 1e-12);
+  g_assert_cmpfloat_with_epsilon(row[2].error, row[2].simulated / 2 - 1, 1e-12);
+  g_assert_cmpuint(got->residuals->rows->len, ==, 2); /* bands are of answers, not of ratios */
+  g_assert_cmpuint(got->refusals->len, ==, 2);
+  const OrrValidationRefusal *refused = &g_array_index(got->refusals, OrrValidationRefusal, 0);
+  g_assert_nonnull(strstr(refused[0].reason, "micro-batches"));
+  g_assert_nonnull(strstr(refused[1].reason, "over: "));
+  g_assert_false(refused[0].failed || refused[1].failed);
+}
+
 static void test_other_rows(void) {
   g_autoptr(GError) error = NULL;
   put_set("replay", "", REPLAY);
@@ -527,6 +556,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/validate/wrong-sets", test_wrong_sets);
   g_test_add_func("/validate/unknown-set", test_unknown_set);
   g_test_add_func("/validate/replay", test_replay);
+  g_test_add_func("/validate/over", test_over);
   g_test_add_func("/validate/other-rows", test_other_rows);
   g_test_add_func("/validate/progress", test_progress);
   g_test_add_func("/validate/crash", test_crash);
