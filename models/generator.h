@@ -81,6 +81,7 @@ typedef struct {
   gint64 ulysses, ring, tp; /* attention by heads; by a ring over positions; matrices by columns */
   gint64 shards;            /* GPUs that share the decoder's positions */
   gint64 patches;           /* of the picture; a call computes one; 0: all of it */
+  gint64 displaced;         /* GPUs with a patch each, who give it to the others; 0: one */
   OrrDtype dtype;           /* of the matrices */
   guint8 flash;             /* OrrFlash */
   gboolean compiled;        /* pointwise kernels are fused */

@@ -14,6 +14,14 @@
  * of that part of the picture and the keys and values of all of it: the step before left the other
  * patches'. Text is computed with each patch.
  *
+ * With `displaced` patches (DistriFusion: Li et al. 2024, arXiv 2402.19481) GPUs compute one each
+ * at the same time. After a layer's keys and values, and before a convolution, they gather what the
+ * others need of it in the next step (distrifuser: pp/attn.py, pp/conv2d.py): of a layer of width
+ * d, b pictures of n positions and rows of w positions,
+ *
+ *   attention     keys and values, 2 b n d elements, and a copy that joins them
+ *   convolution   the first and last row of each of N patches, 2 N b w d elements
+ *
  * Text that its GPUs cannot split evenly is computed on each of them (xDiT,
  * split_text_embed_in_sp): Stable Diffusion 3's 77 + 256 tokens.
  *
@@ -101,6 +109,16 @@ static void put_comm(const Out *out, const char *name, OrrOperatorGroup group, O
       times * EXCHANGE_DISPATCHES);
 }
 
+/* Of a gather that kernels do not wait for: a copy into a buffer, the call, the views of the result
+ * (assumed; distrifuser joins the calls of several layers). */
+#define DISPLACED_DISPATCHES 3
+
+static void put_displaced(const Out *out, const char *name, double bytes) {
+  if (out->shape->displaced > 1)
+    put(out, orr_operator_comm(name, ORR_PASS_FORWARD, ORR_GROUP_CP, ORR_COMM_ALL_GATHER, bytes), 1,
+        DISPLACED_DISPATCHES);
+}
+
 /* Dispatches of a part of a ring: a batch of sends and receives, the kernel, the merge of results
  * by their log-sum-exps. Without a ring yunchang calls the same function with one part. */
 #define RING_DISPATCHES 22
@@ -125,6 +143,15 @@ static double rows_of(const Out *out, double picture, double text) {
          (ceil(called(out, picture) / split(out)) + (splits_text(out) ? text / split(out) : text));
 }
 
+/* Keys and values of all patches. */
+static void put_displaced_keys(const Out *out, double picture) {
+  const double elements =
+      2 * (double)out->shape->batch * picture * (double)(out->block->heads * out->block->head_dim);
+  if (out->shape->displaced <= 1) return;
+  put_displaced(out, "gather keys and values", 2 * elements);
+  put_pointwise(out, CONCAT, elements);
+}
+
 /* Attention over @picture positions and @text tokens. A GPU has a part of them. */
 static void put_core(const Out *out, double picture, double text) {
   const OrrBlock *block = out->block;
@@ -136,6 +163,7 @@ static void put_core(const Out *out, double picture, double text) {
   const double tokens = asked / ring + alone;
   const double local = shape->batch * asked / split(out) * heads * block->head_dim;
   const gboolean is_ring = shape->ring > 1;
+  put_displaced_keys(out, picture);
   OrrAttentionShape attention = {.batch = shape->batch,
                                  .q_length = (gint64)fmax(1, ceil(tokens)),
                                  .kv_length = (gint64)fmax(1, ceil(shared / ring + alone / ring)),
@@ -287,6 +315,15 @@ static void put_convolution(const Out *out, double positions, double in, double 
   op->bytes = 2 * (positions * (in + out->block->width) + taps * out->block->width);
 }
 
+/* The first and last row of each patch. */
+static void put_displaced_rows(const Out *out, double channels) {
+  const OrrGeneratorShape *shape = out->shape;
+  const double row = ceil((double)shape->width / out->block->scale);
+  if (out->block->kernel > 1)
+    put_displaced(out, "gather rows",
+                  2 * 2 * (double)(shape->displaced * shape->batch) * row * channels);
+}
+
 static void put_convolutions(const Out *out) {
   const OrrBlock *block = out->block;
   const double positions = ceil(out->shape->batch * orr_generator_positions(block, out->shape) /
@@ -296,10 +333,12 @@ static void put_convolutions(const Out *out) {
     put_pointwise(out, GROUP_NORM, positions * in);
     put_pointwise(out, SILU, positions * in);
   }
+  put_displaced_rows(out, in);
   put_convolution(out, positions, in, (double)block->kernel, (double)block->depth);
   if (block->kind == ORR_BLOCK_CONV) return;
   put_pointwise(out, GROUP_NORM, positions * width);
   put_pointwise(out, SILU, positions * width);
+  put_displaced_rows(out, width);
   put_convolution(out, positions, width, (double)block->kernel, (double)block->depth);
   if (in != width) put_convolution(out, positions, in, 1, 1);
   put_pointwise(out, ADD, positions * width);

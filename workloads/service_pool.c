@@ -3,10 +3,13 @@
  */
 #include "workloads/service_pool.h"
 
+#include "sim/base/pool.h"
+
 struct OrrServicePool {
   OrrServiceParams params;
   OrrRandom random;
-  GQueue waiting;
+  GQueue waiting; /* Job* */
+  OrrPool *jobs;
   gint64 busy;
 };
 
@@ -19,13 +22,15 @@ typedef struct {
 OrrServicePool *orr_service_pool_new(const OrrServiceParams *params) {
   OrrServicePool *pool = g_new0(OrrServicePool, 1);
   pool->params = *params;
+  pool->jobs = orr_pool_new(sizeof(Job), NULL);
   pool->random = orr_random_stream(params->seed, "service");
   return pool;
 }
 
 void orr_service_pool_free(OrrServicePool *pool) {
   if (!pool) return;
-  g_queue_clear_full(&pool->waiting, g_free);
+  g_queue_clear(&pool->waiting);
+  orr_pool_free(pool->jobs);
   g_free(pool);
 }
 
@@ -47,14 +52,14 @@ static void begin(Job *job) {
 
 static void ended(void *user) {
   const Job job = *(Job *)user;
-  g_free(user);
+  orr_pool_give(job.pool->jobs, user);
   job.pool->busy--;
   if (job.pool->waiting.length > 0) begin(g_queue_pop_head(&job.pool->waiting));
   job.pool->params.done(job.pool->params.user, job.request);
 }
 
 static void take(OrrServicePool *pool, void *request, double service_s) {
-  Job *job = g_new(Job, 1);
+  Job *job = orr_pool_take(pool->jobs);
   *job = (Job){pool, request, service_s};
   if (pool->params.workers > 0 && pool->busy >= pool->params.workers)
     g_queue_push_tail(&pool->waiting, job);

@@ -180,6 +180,11 @@ static void add_engines(OrrPage *page, const OrrServing *params, const OrrServin
         page, "tiers", "%s of the hits from host memory, %s from SSD, %s from the remote store",
         orr_page_percent(page, r->prefix_host_rate), orr_page_percent(page, r->prefix_ssd_rate),
         orr_page_percent(page, r->prefix_remote_rate));
+  if (r->ssd_busy + r->store_busy > 0)
+    orr_page_line(page, "reads", "wait %s for SSDs (%s busy), %s for the store (%s busy)",
+                  orr_page_seconds(page, r->ssd_wait_mean_s), orr_page_percent(page, r->ssd_busy),
+                  orr_page_seconds(page, r->store_wait_mean_s),
+                  orr_page_percent(page, r->store_busy));
   if (orr_speculation_of(speculation).tokens > 0)
     orr_page_line(page, "speculation", "%s, " D " tokens, %s accepted: %.2f tokens per step",
                   speculation->entry->name, orr_speculation_of(speculation).tokens,

@@ -20,16 +20,20 @@ static OrrDiffusionResult result_with(const char *keys, const char *sets) {
 
 static OrrDiffusionResult result_of(const char *keys) { return result_with(keys, ""); }
 
-static double call_s(const char *op, double bytes, guint ranks) {
+static double call_with(const char *op, double bytes, guint ranks, const char *sets) {
   g_autofree char *text =
       g_strdup_printf("name: t\ncluster: {base: dgx-h100-superpod, nodes: 0, gpus: 8}\n"
                       "workload: {kind: collectives, stack: none, collective: %s, begin: %.0f B, "
                       "end: %.0f B, ranks: %u}\n",
                       op, bytes, bytes, ranks);
-  OrrOutcome *outcome = ideal_outcome_of(text, "", FALSE);
+  OrrOutcome *outcome = ideal_outcome_of(text, sets, FALSE);
   const double time_s = outcome->result.collectives.time_s;
   orr_outcome_free(outcome);
   return time_s;
+}
+
+static double call_s(const char *op, double bytes, guint ranks) {
+  return call_with(op, bytes, ranks, "");
 }
 
 static void near(double got, double wanted, double tolerance) {
@@ -194,6 +198,49 @@ static void test_pipefusion(void) {
   }
 }
 
+/* Displaced patches of PixArt over four GPUs: each of 28 layers gathers keys and values of two
+ * pictures of 4,096 positions, 4 * 2 * 4096 * 1152 bytes, and a step ends with the gather of the
+ * latent picture. Kernels wait for all of it in steps that warm up, and for the latent picture in
+ * others, where gathers slow them by a quarter of their time at most; with links of 2 GB/s the
+ * gathers take longer than the kernels, and decide. Steps beyond the first ones repeat. */
+static void test_displaced(void) {
+  const char *keys = "generator: pixart-sigma-xl-2, steps: %d, parallel: {displaced: 4, warm-up: "
+                     "%d}";
+  const char *slow = "cluster.device.scale-up-bandwidth=2 GB/s";
+  const double bytes = 4.0 * 2 * 4096 * 1152, keys_s = call_s("all-gather", bytes, 4),
+               latents_s = call_s("all-gather", 2.0 * 2 * 4096 * 4 * 4, 4),
+               slow_s = call_with("all-gather", bytes, 4, slow);
+  g_autofree char *all_warm = g_strdup_printf(keys, 4, 4), *few = g_strdup_printf(keys, 10, 1),
+                  *many = g_strdup_printf(keys, 20, 1);
+  const OrrDiffusionResult warm = result_of(all_warm), short_run = result_of(few),
+                           long_run = result_of(many);
+  near(warm.exposed_comm_s, 4 * (28 * keys_s + latents_s), 1e-3);
+  const double step_s = (long_run.denoise_s - short_run.denoise_s) / 10;
+  const double busy_s = (long_run.gemm_s + long_run.attention_s + long_run.memory_s -
+                         short_run.gemm_s - short_run.attention_s - short_run.memory_s) /
+                        10;
+  g_assert_cmpfloat(step_s, >, 0.99 * (busy_s + latents_s));
+  g_assert_cmpfloat(step_s, <, busy_s + latents_s + 0.25 * 28 * keys_s);
+  near(short_run.denoise_s - 9 * step_s, warm.denoise_s / 4, 0.02); /* one step warms up */
+  const double bound_s =
+      (result_with(many, slow).denoise_s - result_with(few, slow).denoise_s) / 10;
+  near(bound_s, 28 * slow_s, 0.02);
+  g_assert_cmpfloat(bound_s, >, 1.5 * step_s);
+}
+
+/* Convolutions share a picture by displaced patches: SDXL over four of them, and the two passes of
+ * guidance on pairs, computes a quarter of what a pass takes alone, or somewhat more. */
+static void test_displaced_convolutions(void) {
+  const char *size = "generator: sdxl, steps: 8, height: 2048, width: 2048, ";
+  g_autofree char *pair = g_strconcat(size, "parallel: {cfg: 2}", NULL);
+  g_autofree char *eight = g_strconcat(size, "parallel: {cfg: 2, displaced: 4}", NULL);
+  const OrrDiffusionResult two = result_of(pair), all = result_of(eight);
+  g_assert_cmpfloat(all.gemm_s, >, two.gemm_s / 4);
+  g_assert_cmpfloat(all.gemm_s, <, 1.2 * two.gemm_s / 4);
+  near(all.attention_s, two.attention_s / 4, 0.15);
+  g_assert_cmpint(all.n_gpus, ==, 8);
+}
+
 /* Tiles of 512 with a quarter in common: 1 + ceil(512 / 384) = 3 along each side of 1024, so nine
  * of a quarter of the pixels each are decoded. The peak is a tile's, a quarter of the picture's. */
 static void test_tiles(void) {
@@ -262,7 +309,9 @@ static void test_refusals(void) {
       {"generator: flux.1-dev, parallel: {ulysses: 5}", "does not divide the 24 heads"},
       {"generator: flux.1-dev, parallel: {cfg: 2}", "one pass per step"},
       {"generator: sd-3-medium, parallel: {cfg: 3}", "guidance has two passes"},
-      {"generator: sdxl, parallel: {ring: 2}", "only parallel.cfg shares it"},
+      {"generator: sdxl, parallel: {ring: 2}", "only parallel.cfg and displaced share it"},
+      {"generator: flux.1-dev, parallel: {displaced: 2, ulysses: 2}", "goes with cfg alone"},
+      {"generator: sdxl, parallel: {displaced: 2}, offload: prefetch", "goes with cfg alone"},
       {"generator: flux.1-dev, parallel: {ulysses: 4, ring: 4}",
        "needs 16 GPUs: the cluster has 8"},
       {"generator: flux.1-dev, steps: 4, cached-steps: 4", "cached-steps is 4 of 4 steps"},
@@ -274,7 +323,7 @@ static void test_refusals(void) {
       {"generator: flux.1-dev, parallel: {pipefusion: 58}", "flux.1-dev has 57 blocks"},
       {"generator: flux.1-dev, parallel: {pipefusion: 2}, offload: prefetch",
        "goes with offload none or stages"},
-      {"generator: sdxl, parallel: {pipefusion: 2}", "only parallel.cfg shares it"},
+      {"generator: sdxl, parallel: {pipefusion: 2}", "only parallel.cfg and displaced share it"},
       {"generator: flux.1-dev, parallel: {fsdp: true}", "parallel.fsdp needs several GPUs"},
       {"generator: flux.1-dev, parallel: {fsdp: true, tp: 2}", "parallel.fsdp shares whole blocks"},
       {"generator: fluxx", "fluxx"},
@@ -312,6 +361,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/diffusion/prefetch", test_prefetch);
   g_test_add_func("/diffusion/fsdp", test_fsdp);
   g_test_add_func("/diffusion/pipefusion", test_pipefusion);
+  g_test_add_func("/diffusion/displaced", test_displaced);
+  g_test_add_func("/diffusion/displaced-convolutions", test_displaced_convolutions);
   g_test_add_func("/diffusion/tiles", test_tiles);
   g_test_add_func("/diffusion/memory", test_memory);
   g_test_add_func("/diffusion/energy", test_energy);

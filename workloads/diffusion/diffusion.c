@@ -17,26 +17,30 @@ static const char *const offload_words[] = {"none", "stages", "blocks", "prefetc
 
 #define DEGREE(name_, member_, sentence_)                                                          \
   ORR_FIELD_INT(OrrDiffusionParallel, name_, member_, "1", sentence_, .flags = ORR_FIELD_POSITIVE)
-static const OrrFieldTable parallel_table =
-    ORR_FIELDS("diffusion-parallel", "How GPUs share a picture.", OrrDiffusionParallel,
-               DEGREE("ulysses", ulysses, "GPUs that exchange heads for tokens around attention."),
-               DEGREE("ring", ring, "GPUs around which keys and values go."),
-               DEGREE("cfg", cfg, "1, or 2: the two passes of guidance on GPUs of their own."),
-               DEGREE("tp", tp, "GPUs that share each matrix."),
-               DEGREE("pipefusion", pipefusion,
-                      "Stages of a pipeline, each with a part of the backbone's blocks, through "
-                      "which a picture's patches go one after another (PipeFusion)."),
-               ORR_FIELD_INT(OrrDiffusionParallel, "patches", patches, "0",
-                             "Patches of a picture in that pipeline; 0: as many as stages.",
-                             .min = 0, .max = 1e4),
-               ORR_FIELD_INT(OrrDiffusionParallel, "warm-up", warm_up, "1",
-                             "First steps of a pipeline in which the whole picture goes from stage "
-                             "to stage, since no earlier keys and values are there.",
-                             .min = 1, .max = 1e4),
-               ORR_FIELD_BOOL(OrrDiffusionParallel, "fsdp", fsdp, "false",
-                              "Whether each GPU keeps its share of every block of text encoder and "
-                              "backbone; a block's weights are gathered from all GPUs while the "
-                              "block before it runs."));
+static const OrrFieldTable parallel_table = ORR_FIELDS(
+    "diffusion-parallel", "How GPUs share a picture.", OrrDiffusionParallel,
+    DEGREE("ulysses", ulysses, "GPUs that exchange heads for tokens around attention."),
+    DEGREE("ring", ring, "GPUs around which keys and values go."),
+    DEGREE("cfg", cfg, "1, or 2: the two passes of guidance on GPUs of their own."),
+    DEGREE("tp", tp, "GPUs that share each matrix."),
+    DEGREE("pipefusion", pipefusion,
+           "Stages of a pipeline, each with a part of the backbone's blocks, through "
+           "which a picture's patches go one after another (PipeFusion)."),
+    DEGREE("displaced", displaced,
+           "GPUs that compute a patch of the picture each, with the others' keys, "
+           "values and border rows of the step before (DistriFusion)."),
+    ORR_FIELD_INT(OrrDiffusionParallel, "patches", patches, "0",
+                  "Patches of a picture in that pipeline; 0: as many as stages.", .min = 0,
+                  .max = 1e4),
+    ORR_FIELD_INT(OrrDiffusionParallel, "warm-up", warm_up, "1",
+                  "First steps, before earlier keys and values are there: of a pipeline, "
+                  "in which the whole picture goes from stage to stage; of displaced "
+                  "patches, in which GPUs wait for each other in every layer.",
+                  .min = 1, .max = 1e4),
+    ORR_FIELD_BOOL(OrrDiffusionParallel, "fsdp", fsdp, "false",
+                   "Whether each GPU keeps its share of every block of text encoder and "
+                   "backbone; a block's weights are gathered from all GPUs while the "
+                   "block before it runs."));
 
 #define TIME(name_, member_, fallback_, sentence_)                                                 \
   ORR_FIELD_REAL(OrrDiffusionHost, name_, member_, ORR_UNIT_SECONDS, fallback_, sentence_,         \
@@ -125,7 +129,8 @@ gint64 orr_diffusion_steps(const OrrDiffusion *params) {
 
 gint64 orr_diffusion_ranks(const OrrDiffusion *params) {
   const OrrDiffusionParallel *parallel = &params->parallel;
-  return parallel->ulysses * parallel->ring * parallel->cfg * parallel->tp * parallel->pipefusion;
+  return parallel->ulysses * parallel->ring * parallel->cfg * parallel->tp * parallel->pipefusion *
+         parallel->displaced;
 }
 
 gint64 orr_diffusion_patches(const OrrDiffusion *params) {
@@ -195,7 +200,8 @@ OrrGeneratorShape orr_diffusion_shape(const OrrDiffusion *params) {
   shape.ulysses = parallel->ulysses;
   shape.ring = parallel->ring;
   shape.tp = parallel->tp;
-  shape.shards = parallel->ulysses * parallel->ring;
+  shape.shards = parallel->ulysses * parallel->ring * parallel->displaced;
+  shape.patches = shape.displaced = parallel->displaced;
   shape.dtype = (OrrDtype)params->precision;
   shape.compiled = params->compiled;
   shape.fused_heads = params->fused_heads;
@@ -217,10 +223,9 @@ static void check_block(const OrrDiffusion *params, const OrrBlock *block, OrrPl
   if (block->heads > 0 && block->ffn % parallel->tp)
     orr_diags_error(diags, place, "parallel.tp " D " does not divide the feed-forward of " D,
                     parallel->tp, block->ffn);
-  if (block->heads == 0 && orr_diffusion_ranks(params) > parallel->cfg)
+  if (block->heads == 0 && orr_diffusion_ranks(params) > parallel->cfg * parallel->displaced)
     orr_diags_error(diags, place,
-                    "the backbone of %s has convolutions: only parallel.cfg shares it (displaced "
-                    "patches are not simulated)",
+                    "the backbone of %s has convolutions: only parallel.cfg and displaced share it",
                     params->generator.name);
 }
 
@@ -248,6 +253,17 @@ static void check_pipeline(const OrrDiffusion *params, OrrPlace place, OrrDiags 
     orr_diags_error(diags, place, "parallel.pipefusion goes with offload none or stages");
   if (parallel->pipefusion == 1 && parallel->patches > 0)
     orr_diags_error(diags, place, "parallel.patches is for pipefusion above 1");
+}
+
+static void check_displaced(const OrrDiffusion *params, OrrPlace place, OrrDiags *diags) {
+  const OrrDiffusionParallel *parallel = &params->parallel;
+  if (parallel->displaced == 1) return;
+  if (orr_diffusion_ranks(params) > parallel->cfg * parallel->displaced || parallel->fsdp ||
+      params->offload > ORR_OFFLOAD_STAGES)
+    orr_diags_error(
+        diags, place,
+        "parallel.displaced gives each GPU a patch and the whole backbone: it goes with "
+        "cfg alone, and offload none or stages");
 }
 
 static void check_fsdp(const OrrDiffusion *params, OrrPlace place, OrrDiags *diags) {
@@ -300,6 +316,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   check_offload(params, cluster, place, diags);
   check_pipeline(params, place, diags);
   check_fsdp(params, place, diags);
+  check_displaced(params, place, diags);
   for (guint i = 0; i < params->generator.backbone->len; i++)
     check_block(params, params->generator.backbone->pdata[i], place, diags);
   if (params->cached_steps >= orr_diffusion_steps(params))

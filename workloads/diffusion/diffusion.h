@@ -7,8 +7,11 @@
  *
  *   (((guidance * pipefusion + p) * ring + r) * ulysses + u) * tp + t
  *
+ * and with displaced patches guidance * displaced + d.
+ *
  * Every rank is a lane with four streams: kernels and collectives that block; sends of a ring,
- * which run under attention, or to the next stage of a pipeline; weights that come from elsewhere;
+ * which run under attention, to the next stage of a pipeline, or of displaced patches; weights that
+ * come from elsewhere;
  * the host, which launches. Steps are alike: the program has the first
  * two, and the rest repeats (orr_program_repeat).
  *
@@ -25,6 +28,7 @@
 typedef struct {
   gint64 ulysses, ring, cfg, tp;
   gint64 pipefusion, patches, warm_up; /* stages; parts of a picture, 0: as many; steps */
+  gint64 displaced;                    /* GPUs with a patch each, and others' of the step before */
   gboolean fsdp;
 } OrrDiffusionParallel;
 

@@ -21,6 +21,13 @@
  *
  *   stage 0  |1|2|3|4|1|2|..      with M patches, N stages, a patch c on each of them, in T steps:
  *   stage 1    |1|2|3|4|1|..      T max(M, N) c + (min(M, N) - 1) c
+ *
+ * Displaced patches: a layer needs of the other GPUs what they gathered in the step before, so the
+ * gathers of a step run during it on the stream of a ring. With compute c and gathers g of a step,
+ * T steps after the warm-up take T c where c > g, and g each in the long run where g > c.
+ *
+ *   kernels  |--layer 1--|--layer 2--|--layer 1--|--layer 2--|
+ *   ring     |1 |--|2 |--|1 |            ^ waits for gather 1 of the step before
  */
 #include "workloads/collectives/collective_cache.h"
 #include "workloads/collectives/collective_phases.h"
@@ -36,6 +43,11 @@ typedef struct {
   gint64 part, part_stride; /* the stage of a pipeline that is put, -1: all ranks; between two */
   gint64 stride[ORR_N_GROUPS], size[ORR_N_GROUPS];
   GHashTable *plans; /* "op group first bytes" -> GArray of OrrPhase */
+  /* Displaced patches: events of the gathers of the step before + 1, by gather and rank (0: none);
+   * the next gather of the step; whether kernels wait for it. */
+  GArray *gathered; /* of guint32 */
+  guint gather;
+  gboolean is_warm;
 } Compile;
 
 static OrrProgram *program_of(const Compile *c) { return c->work->work.program; }
@@ -168,6 +180,23 @@ static gboolean put_ring(Compile *c, const OrrDiffusionSegment *segment, guint32
   return TRUE;
 }
 
+/* The next layer needs what the other GPUs gave in the step before; this step's goes out meanwhile.
+ */
+static gboolean put_displaced(Compile *c, const OrrOperator *op, GError **error) {
+  OrrProgram *program = program_of(c);
+  const guint at = c->gather++ * c->n;
+  if (!c->is_warm) return join(c, op, c->kernels, error);
+  if (at >= c->gathered->len) g_array_set_size(c->gathered, at + c->n);
+  guint32 *events = &g_array_index(c->gathered, guint32, at);
+  for (guint32 r = 0; r < c->n; r++) {
+    orr_program_wait(program, c->ring[r], record(c, c->kernels[r]));
+    if (events[r] > 0) orr_program_wait(program, c->kernels[r], events[r] - 1);
+  }
+  if (!join(c, op, c->ring, error)) return FALSE;
+  for (guint32 r = 0; r < c->n; r++) events[r] = record(c, c->ring[r]) + 1;
+  return TRUE;
+}
+
 static gboolean put_segment(Compile *c, const char *stage, const OrrDiffusionSegment *segment,
                             GError **error) {
   const double seconds = orr_diffusion_segment_s(segment);
@@ -176,6 +205,7 @@ static gboolean put_segment(Compile *c, const char *stage, const OrrDiffusionSeg
     work_on_all(c, seconds, orr_collective_phases_label(&c->work->work, stage, segment->seconds));
   launch(c, segment->host_s);
   if (segment->comm.kind != ORR_OPERATOR_COMM) return TRUE;
+  if (c->params->parallel.displaced > 1) return put_displaced(c, &segment->comm, error);
   if (segment->parts > 0)
     return put_ring(c, segment, orr_collective_phases_label(&c->work->work, "attention", part),
                     error);
@@ -269,6 +299,7 @@ static gboolean put_gathers(Compile *c, gint64 patches, GError **error) {
 }
 
 static gboolean put_step(Compile *c, GError **error) {
+  c->gather = 0;
   for (gint64 pass = 0; pass < c->work->passes; pass++)
     if (!put_stage(c, "step", &c->work->stages[ORR_STAGE_STEP], error)) return FALSE;
   return put_gathers(c, 1, error);
@@ -350,18 +381,23 @@ static gboolean put_pipeline(Compile *c, GError **error) {
   return TRUE;
 }
 
-/* Two steps stand for all, except where faults come at dates or other jobs run meanwhile. */
+/* Two steps stand for all, except where faults come at dates or other jobs run meanwhile. Of
+ * displaced patches the first one after the warm-up waits for no gather, and the second one may
+ * find the gathers behind: the last two of four stand for the rest. */
 static gboolean put_steps(Compile *c, GError **error) {
   const gint64 steps = c->work->full_steps;
-  const gboolean repeats = !c->world->is_faulty && !c->world->is_shared && steps > 2;
+  const gint64 warm_up = c->params->parallel.displaced > 1 ? orr_diffusion_warm_up(c->params) : 0,
+               first = warm_up > 0 ? warm_up + 4 : 2;
+  const gboolean repeats = !c->world->is_faulty && !c->world->is_shared && steps > first;
   guint32 from = 0, to = 0;
   if (c->work->parts) return put_pipeline(c, error);
-  for (gint64 step = 0; step < (repeats ? 2 : steps); step++) {
+  for (gint64 step = 0; step < (repeats ? first : steps); step++) {
+    c->is_warm = step >= warm_up;
     if (!put_step(c, error)) return FALSE;
     from = to;
     to = meet(c, step == 0 ? "first step" : "second step");
   }
-  if (repeats) orr_program_repeat(program_of(c), from, to, (guint32)(steps - 2));
+  if (repeats) orr_program_repeat(program_of(c), from, to, (guint32)(steps - first));
   return TRUE;
 }
 
@@ -416,8 +452,9 @@ static void set_groups(Compile *c) {
   c->stride[ORR_GROUP_CP_OUTER] = p->tp * p->ulysses;
   c->size[ORR_GROUP_CP_OUTER] = p->ring;
   c->part_stride = p->tp * p->ulysses * p->ring;
+  c->size[ORR_GROUP_CP] *= p->displaced; /* which goes with none of them */
   c->size[ORR_GROUP_ETP] = c->n;
-  c->stride[ORR_GROUP_EP] = p->tp * p->ulysses * p->ring * p->pipefusion;
+  c->stride[ORR_GROUP_EP] = c->part_stride * p->pipefusion * p->displaced;
   c->size[ORR_GROUP_EP] = p->cfg;
 }
 
@@ -444,11 +481,13 @@ OrrWork *orr_diffusion_compile(const void *data, const OrrWorld *world, GError *
   c.ring = c.kernels + c.n;
   c.host = c.ring + c.n;
   c.weights = c.host + c.n;
+  c.gathered = g_array_new(FALSE, TRUE, sizeof(guint32));
   c.plans = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_array_unref);
   set_groups(&c);
   add_lanes(&c);
   const gboolean ok = put_all(&c, error);
   g_hash_table_unref(c.plans);
+  g_array_unref(c.gathered);
   g_free(c.kernels);
   orr_collective_phases_clear(&c.phases);
   if (ok) return &c.work->work;

@@ -15,8 +15,19 @@
  * by one, each as another copy of the expert whose copies have the most; the copies of an expert
  * share its tokens equally. Packed placement knows the loads (DeepSeek's EPLB, eplb.py:
  * replicate_experts and balanced_packing; TensorRT-LLM's balancers have the same two steps): the
- * largest slot first, to the emptiest rank that has room. The plan is taken to know the loads
- * exactly and to keep up.
+ * largest slot first, to the emptiest rank that has room.
+ *
+ * Loads drift: a plan is of some age. The loads as a set stay; which expert has which changes. Each
+ * expert has a normal variable whose order gives the experts their loads, and whose correlation
+ * between two times decays,
+ *
+ *   x(t + a) = r x(t) + sqrt(1 - r^2) z,   r = exp(-a / drift)
+ *
+ * A plan packs x(t), and serves until the next one, `aging` drift times later. The fullest rank is
+ * the mean over plans and over their ages; at r = 1 the packed one, at r = 0 a drawn one.
+ *
+ * A histogram may have counts of each layer: each layer waits for a rank of its own, so the mean
+ * over layers answers (exact where experts' time grows in proportion to their tokens).
  *
  * The step waits for the fullest rank, which multiplies, receives and stores the most tokens. A
  * token chooses an expert at most once, so no fraction exceeds 1 / topk (the excess goes to the
@@ -37,8 +48,9 @@ typedef struct {
   /* Mandatory: loads. Other functions may be NULL. */
   /* NULL, or why it does not fit a model with this number of experts (newly allocated). */
   char *(*refuse)(const void *params, gint64 experts);
-  /* Relative loads of all experts, the largest first; their sum is arbitrary. */
-  void (*loads)(const void *params, gint64 experts, double *ret_loads);
+  /* Relative loads of all experts, in any order; their sum is arbitrary. @layer < n_layers. */
+  void (*loads)(const void *params, gint64 experts, guint layer, double *ret_loads);
+  guint (*n_layers)(const void *params, gint64 experts); /* NULL: one load for all layers */
 } OrrExpertLoadKind;
 
 extern const OrrRegistry orr_expert_load_registry;
@@ -48,9 +60,14 @@ typedef struct {
   double capacity;  /* in multiples of the balanced load; 0: no limit */
   gint64 redundant; /* copies beyond one per expert; experts + redundant are a multiple of ep */
   gboolean packed;  /* by load; FALSE: drawn */
+  double aging;     /* packed: time from a plan to the next, in drift times; 0: it always knows */
 } OrrExpertSpread;
 
 /* The load of the fullest rank as above: 1 or more (dropless), at most the fraction at one
  * expert's cap. @choice NULL or without an entry: balanced. */
 double orr_expert_load_fullest(const OrrChoice *choice, const OrrExpertSpread *spread,
                                guint64 seed);
+
+/* Slots of a layer whose weights the rank with most of them receives at a new plan, mean: it lacks
+ * their experts. 0 unless packed with an aging. */
+double orr_expert_load_moved(const OrrChoice *choice, const OrrExpertSpread *spread, guint64 seed);

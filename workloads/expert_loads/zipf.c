@@ -17,7 +17,8 @@ static const OrrFieldTable table =
                ORR_FIELD_REAL(Params, "exponent", exponent, ORR_UNIT_NONE, "1",
                               "Exponent of Zipf's law; 0: balanced.", .flags = ORR_FIELD_UNSIGNED));
 
-static void loads(const void *params, gint64 experts, double *ret_loads) {
+static void loads(const void *params, gint64 experts, guint layer, double *ret_loads) {
+  (void)layer;
   for (gint64 e = 0; e < experts; e++)
     ret_loads[e] = pow((double)e + 1, -((const Params *)params)->exponent);
 }

@@ -76,21 +76,27 @@ static const OrrFieldTable front_table = ORR_FIELD_TABLE(
 
 static const char *const prefetch_words[] = {"none", "best-effort", "wait-complete", "timeout",
                                              NULL};
+static const char *const ssd_words[] = {"replica", "node", NULL};
 static const OrrField tiers_fields[] = {
     AMOUNT(OrrCacheTiers, "host", host_bytes, "0 B", ORR_UNIT_BYTES,
            "Host memory per replica for blocks; read over each GPU's host link."),
     AMOUNT(OrrCacheTiers, "ssd", ssd_bytes, "0 B", ORR_UNIT_BYTES, "SSD per replica for blocks."),
+    ORR_FIELD_WORD(OrrCacheTiers, "ssd-of", ssd_of, ssd_words, "replica",
+                   "Which replicas' reads queue for one SSD: a replica's alone, or the reads of "
+                   "all replicas whose first GPU is in the same node. Each keeps its own blocks."),
     AMOUNT(OrrCacheTiers, "ssd-bandwidth", ssd_bytes_per_s, "6 GB/s", ORR_UNIT_BYTES_PER_S,
            "Rate at which all ranks of a core read together; one PCIe 4 drive by its datasheet."),
     SECONDS(OrrCacheTiers, "ssd-latency", ssd_latency_s, "100 us",
-            "Latency of the SSD's first byte, once per step."),
+            "Latency of the SSD's first byte, once per read."),
     AMOUNT(OrrCacheTiers, "remote", remote_bytes, "0 B", ORR_UNIT_BYTES,
            "Store on the network, shared by all replicas."),
     AMOUNT(OrrCacheTiers, "remote-bandwidth", remote_bytes_per_s, "0 B/s", ORR_UNIT_BYTES_PER_S,
            "Fixed rate at which a rank reads from it; 0: flows over the fabric, from the servers "
            "of cluster.storage or, without them, from the host memory of all nodes."),
+    COUNT(OrrCacheTiers, "remote-readers", remote_readers, 0, "0",
+          "With remote-bandwidth: reads that the store serves at once; others queue; 0: no limit."),
     SECONDS(OrrCacheTiers, "remote-latency", remote_latency_s, "20 us",
-            "Latency of its first byte, once per step."),
+            "Latency of its first byte, once per read."),
     ORR_FIELD_WORD(
         OrrCacheTiers, "prefetch", prefetch, prefetch_words, "none",
         "Reads from SSD and store to host memory while a request queues (SGLang's HiCache). none: "
@@ -245,6 +251,16 @@ static const OrrField feed_fields[] = {
 static const OrrFieldTable feed_table = ORR_FIELD_TABLE(
     "feed-forward-pool", "Feed-forwards on GPUs of their own.", OrrFeedForwardPool, feed_fields);
 
+static const OrrFieldTable rebalance_table = ORR_FIELDS(
+    "serving-rebalance", "How often a balancer moves experts, while their loads change.",
+    OrrRebalance,
+    SECONDS(OrrRebalance, "interval", interval_s, "0 s",
+            "Time between two plans, each of the loads at that moment; the engine stands still "
+            "while weights move. 0: the plan always knows the loads, and moves nothing."),
+    SECONDS(OrrRebalance, "drift", drift_s, "0 s",
+            "Time in which the correlation of experts' loads falls to 1/e; nobody has published "
+            "one."));
+
 static const char *const expert_placement_words[] = {"drawn", "packed", NULL};
 static const OrrField parallel_fields[] = {
     COUNT(OrrServingParallel, "tp", tp, 1, "1", "Tensor-parallel size."),
@@ -271,6 +287,8 @@ static const OrrField parallel_fields[] = {
                    "drawn",
                    "Where experts are: drawn, as without a balancer, or packed by load, as a "
                    "balancer that knows the loads packs them (EPLB)."),
+    PART(OrrServingParallel, "rebalance", rebalance, rebalance_table,
+         "With expert-placement packed: new plans over time."),
     COUNT(OrrServingParallel, "dp-attention", dp_attention, 1, "1",
           "Ranks of attention data parallelism: engine cores with their own requests that step "
           "together."),

@@ -35,12 +35,19 @@ typedef struct {
 
 typedef enum { ORR_EXPERTS_DRAWN, ORR_EXPERTS_PACKED } OrrExpertPlacement;
 
+/* New plans of where experts are: stations/rebalance.c. */
+typedef struct {
+  double interval_s; /* 0: the plan always knows the loads, and moves nothing */
+  double drift_s;    /* in which the correlation of experts' loads falls to 1/e */
+} OrrRebalance;
+
 typedef struct {
   gint64 tp, pp, dp_attention, ep;
   double imbalance;
   OrrChoice load;   /* of orr_expert_load_registry */
   gint64 redundant; /* copies of experts beyond one of each */
   int placement;    /* OrrExpertPlacement */
+  OrrRebalance rebalance;
   char *all_to_all;
   OrrFeedForwardPool feed;
 } OrrServingParallel;
@@ -196,6 +203,10 @@ OrrInferenceShard orr_serving_feed_shard(const OrrServing *params);
 const OrrDevice *orr_serving_feed_device(const OrrServing *params, const OrrCluster *cluster);
 /* The load of the fullest rank of @model's experts, for OrrInferenceShard.fullest. */
 double orr_serving_fullest(const OrrServing *params, const OrrModel *model);
+/* Seconds for which a replica of @cluster stands still at a new plan: the weights of the experts
+ * that the rank with most new ones lacks, over its link to the others. */
+double orr_serving_rebalance_s(const OrrServing *params, const OrrModel *model,
+                               const OrrCluster *cluster);
 /* orr_serving_shard with that load. */
 OrrInferenceShard orr_serving_loaded_shard(const OrrServing *params, const OrrModel *model);
 OrrLora orr_serving_lora(const OrrServing *params); /* rank 0: no adapters */

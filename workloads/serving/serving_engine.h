@@ -46,9 +46,13 @@ typedef enum {
   ORR_PREFETCH_TIMEOUT
 } OrrPrefetchPolicy;
 
+typedef enum { ORR_SSD_OF_REPLICA, ORR_SSD_OF_NODE } OrrSsdOf;
+
 /* Cache tiers below HBM; see kv.h. */
 typedef struct {
-  int prefetch; /* OrrPrefetchPolicy */
+  int prefetch;          /* OrrPrefetchPolicy */
+  int ssd_of;            /* OrrSsdOf: whose reads queue for one drive */
+  gint64 remote_readers; /* at once, at remote_bytes_per_s each; 0: no limit */
   gint64 prefetch_threshold;
   double host_bytes, ssd_bytes; /* per replica */
   double remote_bytes;          /* shared by all replicas */

@@ -39,14 +39,44 @@ OrrInferenceShard orr_serving_feed_shard(const OrrServing *params) {
   return shard;
 }
 
+static const guint64 expert_seed = 1; /* of where experts are; runs differ in requests alone */
+
+static OrrExpertSpread spread_of(const OrrServing *params, const OrrModel *model) {
+  const OrrRebalance *rebalance = &params->parallel.rebalance;
+  return (OrrExpertSpread){
+      .experts = model->moe.experts,
+      .topk = model->moe.topk,
+      .ep = params->parallel.ep,
+      .redundant = params->parallel.redundant,
+      .packed = params->parallel.placement == ORR_EXPERTS_PACKED,
+      .aging = rebalance->interval_s > 0 ? rebalance->interval_s / rebalance->drift_s : 0};
+}
+
 double orr_serving_fullest(const OrrServing *params, const OrrModel *model) {
-  static const guint64 seed = 1; /* of where experts are; runs of a scenario differ in requests */
-  const OrrExpertSpread spread = {.experts = model->moe.experts,
-                                  .topk = model->moe.topk,
-                                  .ep = params->parallel.ep,
-                                  .redundant = params->parallel.redundant,
-                                  .packed = params->parallel.placement == ORR_EXPERTS_PACKED};
-  return orr_expert_load_fullest(&params->parallel.load, &spread, seed);
+  const OrrExpertSpread spread = spread_of(params, model);
+  return orr_expert_load_fullest(&params->parallel.load, &spread, expert_seed);
+}
+
+/* One expert more on each rank, in all layers. */
+static double slot_bytes(const OrrServing *params, const OrrModel *model) {
+  OrrInferenceShard shard =
+      params->parallel.feed.gpus > 0 ? orr_serving_feed_shard(params) : orr_serving_shard(params);
+  const double before = orr_inference_weight_bytes(model, &shard, 0, model->layers, FALSE, FALSE);
+  shard.redundant += params->parallel.ep;
+  return orr_inference_weight_bytes(model, &shard, 0, model->layers, FALSE, FALSE) - before;
+}
+
+double orr_serving_rebalance_s(const OrrServing *params, const OrrModel *model,
+                               const OrrCluster *cluster) {
+  const OrrExpertSpread spread = spread_of(params, model);
+  const OrrNodeShape *node = &cluster->node;
+  const double inside = cluster->device.scale_up_bytes_per_s * cluster->device.scale_up_efficiency;
+  const double across = node->nics_per_gpu * node->nic_bytes_per_s * node->nic_efficiency;
+  const gboolean is_inside =
+      orr_serving_parallel_gpus(&params->parallel) <= node->scale_up_domain && inside > 0;
+  const double link = is_inside ? inside : across;
+  const double moved = orr_expert_load_moved(&params->parallel.load, &spread, expert_seed);
+  return link > 0 ? moved * slot_bytes(params, model) / link : 0;
 }
 
 OrrInferenceShard orr_serving_loaded_shard(const OrrServing *params, const OrrModel *model) {

@@ -63,6 +63,12 @@ typedef struct {
   double held_s, starting_s;
 } OrrServedReplica;
 
+/* Reads of a tier that queue: cache_tiers.c. */
+typedef struct {
+  double reads, waited_s, busy_s; /* busy_s: of all drives, or of all readers of the store */
+  guint n_servers;                /* 0: no queue */
+} OrrTierUse;
+
 typedef struct OrrServingPaths
     OrrServingPaths;              /* the links that transfers cross: serving_paths.c */
 typedef struct OrrFleet OrrFleet; /* the running fleet: fleet.c */
@@ -141,6 +147,7 @@ typedef struct {
   /* in the pool: images computed, cache hits, requests */
   gint64 images_encoded, image_hits, encodings;
   double encode_s, embedding_bytes, encoder_busy_s;
+  OrrTierUse tier_use[ORR_N_TIERS];
   double area_request_s; /* integral of the number of requests in the system */
   double trust_s[ORR_HOW_OUTSIDE + 1];
   OrrServingParts parts; /* breakdown of the steps */

@@ -6,13 +6,13 @@
 
 static gboolean is_comm(int kind) { return kind >= ORR_TIME_TP_COMM && kind <= ORR_TIME_DP_COMM; }
 
-/* Steps that were left out come after the second one. */
+/* Steps that were left out come after the last one that is replayed. */
 static void fill_stages(const OrrReplayed *replayed, OrrDiffusionResult *r) {
   const OrrDiffusionWork *work = (const OrrDiffusionWork *)replayed->work;
   const GArray *ends = orr_ledger_step_ends(replayed->ledger);
   const OrrRepetition repeated = orr_ledger_repetition(replayed->ledger);
   const double first_s = g_array_index(ends, double, 0);
-  const double last_s = g_array_index(ends, double, repeated.times > 0 ? 2 : work->full_steps);
+  const double last_s = g_array_index(ends, double, work->full_steps - (gint64)repeated.times);
   r->latency_s = replayed->replay.end_s;
   r->text_s = first_s;
   r->denoise_s = last_s - first_s;

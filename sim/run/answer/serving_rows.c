@@ -282,6 +282,14 @@ static void fill_encoders(const OrrServingWork *work, OrrServingResult *result) 
   result->embedding_bytes = work->embedding_bytes;
 }
 
+static void fill_tiers(const OrrServingWork *work, OrrServingResult *result) {
+  const OrrTierUse *ssd = &work->tier_use[ORR_TIER_SSD], *store = &work->tier_use[ORR_TIER_REMOTE];
+  result->ssd_wait_mean_s = ratio(ssd->waited_s, ssd->reads);
+  result->ssd_busy = ratio(ssd->busy_s, ssd->n_servers * work->end_s);
+  result->store_wait_mean_s = ratio(store->waited_s, store->reads);
+  result->store_busy = ratio(store->busy_s, store->n_servers * work->end_s);
+}
+
 static void fill_pools(const OrrServingWork *work, OrrServingResult *result) {
   const OrrServingPoolTimes *pools = &work->pools;
   ORR_EACH(const OrrServedGroup, group, work->groups) {
@@ -550,6 +558,7 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   fill_steady(work, result);
   fill_from_replicas(work, result);
   fill_encoders(work, result);
+  fill_tiers(work, result);
   fill_pools(work, result);
   orr_serving_energy(work, outcome);
   fill_money(replayed, work, outcome);

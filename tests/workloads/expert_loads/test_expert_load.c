@@ -8,6 +8,8 @@
 #include "sim/base/yaml.h"
 #include "workloads/expert_loads/expert_load.h"
 
+extern const OrrExpertLoadKind orr_expert_load_histogram;
+
 typedef struct {
   OrrChoice load;
 } Sample;
@@ -175,6 +177,49 @@ static void test_tables(void) {
   g_assert_cmpstr(finding, ==, NULL);
 }
 
+/* Of two layers the counts follow each other: one is even, the other gives half to one of four, so
+ * its fullest rank has twice the mean, and the mean over layers is 1.5. */
+static void test_layers(void) {
+  const char *two = "{kind: histogram, counts: [5, 5, 5, 5, 1, 6, 2, 3]}";
+  g_assert_cmpfloat_with_epsilon(fullest(two, 4, 1, 4), 1.5, 1e-12);
+  Sample sample = read_load("{kind: histogram, counts: [1, 2, 3, 4, 5, 6]}");
+  g_autofree char *odd = orr_expert_load_histogram.refuse(sample.load.params, 4);
+  g_assert_nonnull(strstr(odd, "histogram has 6 counts, but the model has 4 experts"));
+  orr_field_clear(&table, &sample);
+  sample = read_load("{kind: histogram, counts: [1, 2, 3, 4, 0, 0, 0, 0]}");
+  g_autofree char *none = orr_expert_load_histogram.refuse(sample.load.params, 4);
+  g_assert_nonnull(strstr(none, "the counts of a layer are all 0"));
+  orr_field_clear(&table, &sample);
+}
+
+/* A plan that is always new packs exactly; one that is old beyond all correlation is as good as a
+ * drawn placement; between the two the fullest rank grows with the interval. Of 64 experts without
+ * copies over 8 ranks, a rank of such an old plan has one in eight of its eight experts already, so
+ * it receives seven on average, and the rank with most receives more, but no more than eight. */
+static void test_drift(void) {
+  Sample sample = read_load("lognormal");
+  OrrExpertSpread spread = {.experts = 64, .topk = 1, .ep = 8};
+  const double drawn = orr_expert_load_fullest(&sample.load, &spread, 7);
+  spread.packed = TRUE;
+  const double exact = orr_expert_load_fullest(&sample.load, &spread, 7);
+  g_assert_cmpfloat(orr_expert_load_moved(&sample.load, &spread, 7), ==, 0);
+  spread.aging = 1e-9;
+  g_assert_cmpfloat_with_epsilon(orr_expert_load_fullest(&sample.load, &spread, 7), exact, 1e-3);
+  double before = exact;
+  for (double aging = 0.03; aging < 3; aging *= 4) {
+    spread.aging = aging;
+    const double aged = orr_expert_load_fullest(&sample.load, &spread, 7);
+    g_assert_cmpfloat(aged, >, before);
+    before = aged;
+  }
+  spread.aging = 1e6;
+  g_assert_cmpfloat(fabs(orr_expert_load_fullest(&sample.load, &spread, 7) / drawn - 1), <, 0.03);
+  const double moved = orr_expert_load_moved(&sample.load, &spread, 7);
+  g_assert_cmpfloat(moved, >, 7);
+  g_assert_cmpfloat(moved, <=, 8);
+  orr_field_clear(&table, &sample);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/expert-load/an-expert-a-rank", test_an_expert_a_rank);
@@ -186,5 +231,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/expert-load/lognormal", test_lognormal);
   g_test_add_func("/expert-load/seed", test_seed);
   g_test_add_func("/expert-load/tables", test_tables);
+  g_test_add_func("/expert-load/layers", test_layers);
+  g_test_add_func("/expert-load/drift", test_drift);
   return g_test_run();
 }

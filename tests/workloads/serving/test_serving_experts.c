@@ -242,6 +242,41 @@ static void test_cache_fraction(void) {
                                  (double)part->result.serving.kv_blocks, 1);
 }
 
+/* A replica whose plan ages by half of the drift time from one to the next, and has a new plan
+ * every @interval_s. */
+static double lasts(double interval_s) {
+  g_autofree char *text = g_strdup_printf(
+      "model=qwen3-30b-a3b;workload.engine.kv-blocks=0;workload.input={tokens: 64};"
+      "workload.parallel={dp-attention: 4, ep: 4, expert-load: lognormal, expert-placement: packed,"
+      " rebalance: {interval: %.12g s, drift: %.12g s}};" LOOP,
+      interval_s, 2 * interval_s, 4, 4);
+  g_autoptr(OrrOutcome) outcome = serving_run(text);
+  return outcome->result.serving.duration_s;
+}
+
+/* All steps take the same, since the plans age alike: one new plan costs what its moves take, three
+ * cost three times that. A rank has 32 of the 128 experts of a layer and receives most of them, of
+ * 48 layers of 3 x 2048 x 768 weights in 16 bits, at the 450 GB/s of NVLink or somewhat less. */
+static void test_rebalance(void) {
+  const double none_s = lasts(1e6), once_s = lasts(0.6 * none_s) - none_s,
+               thrice_s = lasts(0.3 * none_s) - none_s;
+  const double most_s = 32 * 48 * 3.0 * 2048 * 768 * 2 / 450e9;
+  g_test_message("a run of %g s, a plan's moves %g s, three %g s", none_s, once_s, thrice_s);
+  g_assert_cmpfloat(once_s, >, 0.3 * most_s);
+  g_assert_cmpfloat(once_s, <, 1.5 * most_s);
+  g_assert_cmpfloat_with_epsilon(thrice_s, 3 * once_s, 1e-6);
+}
+
+static void test_rebalance_refused(void) {
+#define MIXTURE "model=qwen3-30b-a3b;workload.engine.kv-blocks=0;workload.parallel="
+  serving_refused(MIXTURE "{dp-attention: 4, ep: 4, expert-placement: packed, expert-load: "
+                          "lognormal, rebalance: {interval: 5 min}}",
+                  "needs rebalance.drift above 0");
+  serving_refused(MIXTURE "{dp-attention: 4, ep: 4, expert-load: lognormal, rebalance: {interval: "
+                          "5 min, drift: 1 h}}",
+                  "give expert-placement: packed");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-experts/awake", test_awake);
@@ -256,5 +291,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-experts/eager-prompts", test_eager_prompts);
   g_test_add_func("/workloads/serving-experts/balance", test_balance);
   g_test_add_func("/workloads/serving-experts/cache-fraction", test_cache_fraction);
+  g_test_add_func("/workloads/serving-experts/rebalance", test_rebalance);
+  g_test_add_func("/workloads/serving-experts/rebalance-refused", test_rebalance_refused);
   return g_test_run();
 }

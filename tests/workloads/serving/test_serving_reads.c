@@ -2,6 +2,8 @@
  * test_serving_reads.c - the store on the network read as flows, and prefixes that are read while
  * requests queue.
  */
+#include <glib/gstdio.h>
+
 #include "tests/workloads/serving/serving_fixture.h"
 
 static OrrServingResult result_of(const char *sets) {
@@ -165,6 +167,75 @@ static void test_hidden(void) {
   g_assert_cmpfloat(b.ttft.mean, <, a.ttft.mean);
 }
 
+/* --- queues --- */
+
+/* Prompts of 2,064 tokens at these dates, round robin; 2,048 of them are one of two texts. Engines
+ * have room for one: the other is read back from below. */
+static OrrOutcome *with_trace(const char *const *dates_and_texts, const char *sets) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "m.jsonl", NULL);
+  g_autoptr(GString) lines = g_string_new(NULL);
+  for (const char *const *one = dates_and_texts; *one; one += 2)
+    g_string_append_printf(lines,
+                           "{\"timestamp\": %s, \"input_length\": 2064, \"output_length\": 2, "
+                           "\"hash_ids\": [%s]}\n",
+                           one[0], one[1]);
+  g_assert_true(g_file_set_contents(path, lines->str, -1, NULL));
+  g_autofree char *all = g_strdup_printf(
+      "workload.load={kind: mooncake, file: %s};workload.requests=0;workload.parallel.tp=1;"
+      "workload.engine.prefix-caching=block-hash;workload.engine.kv-blocks=130;%s",
+      path, sets);
+  OrrOutcome *outcome = serving_run(all);
+  g_remove(path);
+  g_rmdir(folder);
+  return outcome;
+}
+
+#define READ_BYTES (2048 * 131072.0)
+
+/* Two replicas of a node read the same bytes at once: with an SSD of their own each waits for its
+ * read alone, with one of the node the second one waits for both. The mean wait is half a read. */
+static void test_shared_ssd(void) {
+  static const char *const lines[] = {
+      "0",          "1, 2, 3, 4", "0",          "1, 2, 3, 4", "10000",      "5, 6, 7, 8", "10000",
+      "5, 6, 7, 8", "20000",      "1, 2, 3, 4", "20000",      "1, 2, 3, 4", NULL};
+  static const char tiers[] = "workload.replicas=2;workload.engine.cache-tiers={ssd: 100 GiB, "
+                              "ssd-bandwidth: 1 GB/s, ssd-latency: 1 ms, ssd-of: %s}";
+  g_autofree char *own_text = g_strdup_printf(tiers, "replica");
+  g_autofree char *one_text = g_strdup_printf(tiers, "node");
+  g_autoptr(OrrOutcome) own = with_trace(lines, own_text);
+  g_autoptr(OrrOutcome) one = with_trace(lines, one_text);
+  const double read_s = 1e-3 + READ_BYTES / 1e9;
+  g_assert_cmpint(serving_request(one, 4)->cached_tokens, ==, 2048);
+  g_assert_cmpfloat_with_epsilon(serving_request(one, 5)->ttft_s - serving_request(own, 5)->ttft_s,
+                                 read_s, 1e-9);
+  g_assert_cmpfloat_with_epsilon(serving_request(one, 4)->ttft_s, serving_request(own, 4)->ttft_s,
+                                 1e-9);
+  g_assert_cmpfloat(own->result.serving.ssd_wait_mean_s, ==, 0);
+  g_assert_cmpfloat_with_epsilon(one->result.serving.ssd_wait_mean_s, read_s / 2, 1e-9);
+}
+
+/* A text is in the store when four replicas ask for it at once: each of two readers has two reads,
+ * and the second one waits for the first. Without a limit none waits. */
+static void test_store_readers(void) {
+  static const char *const lines[] = {"0",     "1, 2, 3, 4", "10000", "1, 2, 3, 4",
+                                      "10000", "1, 2, 3, 4", "10000", "1, 2, 3, 4",
+                                      "10000", "1, 2, 3, 4", NULL};
+  static const char tiers[] = "workload.replicas=5;workload.engine.cache-tiers={remote: 100 GiB, "
+                              "remote-bandwidth: 2 GB/s, remote-latency: 3 ms, remote-readers: %d}";
+  g_autofree char *two_text = g_strdup_printf(tiers, 2), *all_text = g_strdup_printf(tiers, 0);
+  g_autoptr(OrrOutcome) two = with_trace(lines, two_text);
+  g_autoptr(OrrOutcome) all = with_trace(lines, all_text);
+  const double read_s = 3e-3 + READ_BYTES / 2e9, begun_s = serving_request(all, 1)->ttft_s;
+  for (guint i = 1; i <= 4; i++) {
+    g_assert_cmpfloat_with_epsilon(serving_request(all, i)->ttft_s, begun_s, 1e-9);
+    g_assert_cmpfloat_with_epsilon(serving_request(two, i)->ttft_s, begun_s + (i > 2 ? read_s : 0),
+                                   1e-9);
+  }
+  g_assert_cmpfloat_with_epsilon(two->result.serving.store_wait_mean_s, read_s / 2, 1e-9);
+  g_assert_cmpfloat(all->result.serving.store_wait_mean_s, ==, 0);
+}
+
 static void test_refused(void) {
   serving_refused("workload.engine.prefix-caching=radix;workload.engine.cache-tiers={ssd: 1 GiB, "
                   "prefetch: timeout}",
@@ -206,6 +277,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-reads/timeout", test_timeout);
   g_test_add_func("/workloads/serving-reads/hidden", test_hidden);
   g_test_add_func("/workloads/serving-reads/laws", test_laws);
+  g_test_add_func("/workloads/serving-reads/shared-ssd", test_shared_ssd);
+  g_test_add_func("/workloads/serving-reads/store-readers", test_store_readers);
   g_test_add_func("/workloads/serving-reads/refused", test_refused);
   g_test_add_func("/workloads/serving-reads/contention", test_contention);
   return g_test_run();

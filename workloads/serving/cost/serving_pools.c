@@ -9,12 +9,15 @@ enum { MOST_MICRO_BATCHES = 64 };
 
 struct OrrServingPools {
   OrrServingCost *attention, *feed;
+  const OrrCostModel *machines[2]; /* of attention's GPUs, of the others */
   const OrrModel *model;
   OrrServingPoolParams params;
   double attention_gpus, tp;
   OrrManyToManyTime out, back;
   double out_bytes, back_bytes; /* of a token */
   GArray *stages;               /* of OrrPoolStage: the layers, and the ends of the model */
+  /* of a micro-batch and a GPU, out and back: what it sends, and for how long */
+  double sent_bytes[2], sent_s[2];
   OrrServingPoolTimes times;
 };
 
@@ -47,6 +50,7 @@ OrrServingPools *orr_serving_pools_new(const OrrServingCostParams *params,
   const gint64 n_attention = tp * MAX(params->shard.dp, 1);
   OrrServingCostParams feed = *params;
   *pools = (OrrServingPools){.attention = attention,
+                             .machines = {params->world->cost, own->world->cost},
                              .model = params->world->model,
                              .params = *own,
                              .attention_gpus = (double)n_attention,
@@ -117,11 +121,13 @@ static double pair_bytes(const OrrServingPools *pools, gint64 layer, double toke
 }
 
 /* Fills the stages; power limits and launches stretch all layers of a pool alike. @tokens: of a
- * core, mean. Returns the seconds of sends one way. */
-static double fill_stages(OrrServingPools *pools, const double stretch[2], double ends_s,
-                          double tokens) {
+ * core, mean. */
+static void fill_stages(OrrServingPools *pools, const double stretch[2], double ends_s,
+                        double tokens) {
   const gint64 n = pools->model->layers;
-  double sends_s = 0;
+  const double gpus = (double)pools->params.gpus;
+  memset(pools->sent_bytes, 0, sizeof pools->sent_bytes);
+  memset(pools->sent_s, 0, sizeof pools->sent_s);
   g_array_set_size(pools->stages, (guint)n + 1);
   for (gint64 l = 0; l < n; l++) {
     OrrPoolStage *stage = &g_array_index(pools->stages, OrrPoolStage, l);
@@ -129,14 +135,16 @@ static double fill_stages(OrrServingPools *pools, const double stretch[2], doubl
         (OrrPoolStage){.attention_s = stretch[0] * orr_serving_cost_layer_s(pools->attention, l),
                        .feed_s = stretch[1] * orr_serving_cost_layer_s(pools->feed, l)};
     if (stage->feed_s <= 0) continue;
-    stage->out_s = pools->out.latency_s +
-                   pools->out.per_byte_s * pair_bytes(pools, l, tokens, pools->out_bytes);
-    stage->back_s = pools->back.latency_s +
-                    pools->back.per_byte_s * pair_bytes(pools, l, tokens, pools->back_bytes);
-    sends_s += stage->out_s;
+    const double out = pair_bytes(pools, l, tokens, pools->out_bytes),
+                 back = pair_bytes(pools, l, tokens, pools->back_bytes);
+    stage->out_s = pools->out.latency_s + pools->out.per_byte_s * out;
+    stage->back_s = pools->back.latency_s + pools->back.per_byte_s * back;
+    pools->sent_bytes[0] += out * gpus;
+    pools->sent_bytes[1] += back * pools->attention_gpus;
+    pools->sent_s[0] += stage->out_s;
+    pools->sent_s[1] += stage->back_s;
   }
   g_array_index(pools->stages, OrrPoolStage, n) = (OrrPoolStage){.attention_s = ends_s};
-  return sends_s;
 }
 
 static double layers_s(const OrrServingPools *pools, const OrrServingCost *cost) {
@@ -145,9 +153,13 @@ static double layers_s(const OrrServingPools *pools, const OrrServingCost *cost)
   return sum_s;
 }
 
-static OrrJoules times(OrrJoules one, double n) {
+/* Of @n micro-batches on a GPU of pool @side: its kernels, and its sends to the other pool. */
+static OrrJoules joules_of(const OrrServingPools *pools, int side, OrrJoules kernels, double n) {
   OrrJoules sum = {0};
-  orr_joules_add(&sum, one, n);
+  orr_joules_add(&sum, kernels, n);
+  orr_joules_add(
+      &sum,
+      orr_cost_energy_link(pools->machines[side], pools->sent_bytes[side], pools->sent_s[side]), n);
   return sum;
 }
 
@@ -168,7 +180,7 @@ OrrStepTime orr_serving_pools_step(OrrServingPools *pools, const OrrStepShape *s
                              fed_s > 0 ? feed.gpu_s / fed_s : 1};
   const double ends_s = stretch[0] * fmax(kernels_s - layers_s(pools, pools->attention), 0);
   const double cores = pools->attention_gpus / pools->tp;
-  const double sends_s = fill_stages(pools, stretch, ends_s, all / cores);
+  fill_stages(pools, stretch, ends_s, all / cores);
   const double step_s = orr_serving_pools_stages_s(
       (const OrrPoolStage *)(gconstpointer)pools->stages->data, pools->stages->len, m);
   const double busy_s =
@@ -177,12 +189,12 @@ OrrStepTime orr_serving_pools_step(OrrServingPools *pools, const OrrStepShape *s
   pools->times.step_s += step_s;
   pools->times.attention_s += m * attention.gpu_s;
   pools->times.feed_s += m * feed.gpu_s;
-  pools->times.sends_s += m * sends_s;
+  pools->times.sends_s += m * pools->sent_s[0];
   return (OrrStepTime){.gpu_s = step_s,
                        .stage_s = step_s,
                        .idle_s = step_s - busy_s,
                        .comm_s = m * attention.comm_s,
                        .attention_s = m * attention.attention_s,
-                       .joules = times(attention.joules, m),
-                       .feed_joules = times(feed.joules, m)};
+                       .joules = joules_of(pools, 0, attention.joules, m),
+                       .feed_joules = joules_of(pools, 1, feed.joules, m)};
 }

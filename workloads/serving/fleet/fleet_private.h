@@ -69,6 +69,7 @@ gboolean orr_objectives_check(const OrrServingRun *run, GError **error);
 
 void orr_refusals_check(const OrrServing *params, const OrrModel *model, OrrPlace place,
                         OrrDiags *diags);
+void orr_refusals_check_tiers(const OrrServing *params, OrrPlace place, OrrDiags *diags);
 /* @own: of one group, with its number of replicas. */
 void orr_refusals_check_host_tier(const OrrServing *own, const OrrCluster *cluster, OrrPlace place,
                                   OrrDiags *diags);

@@ -96,6 +96,18 @@ static void check_slices(const OrrServing *params, OrrPlace place, OrrDiags *dia
                     parallel->redundant, why);
 }
 
+static void check_rebalance(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  const OrrServingParallel *parallel = &params->parallel;
+  const OrrPlace here = orr_node_place_in(place, "parallel.rebalance");
+  if (parallel->rebalance.interval_s <= 0) return;
+  if (parallel->rebalance.drift_s <= 0)
+    orr_diags_error(diags, here, "rebalance.interval needs rebalance.drift above 0");
+  if (parallel->placement != ORR_EXPERTS_PACKED || parallel->ep == 1)
+    orr_diags_error(diags, here,
+                    "rebalance moves experts that are packed by load over several ranks: give "
+                    "expert-placement: packed and ep");
+}
+
 /* Whether a weight of @model is stored in one of the formats. */
 static gboolean is_stored_so(const OrrModel *model, const OrrInferenceShard *shard) {
   for (guint k = 0; k < orr_model_n_layer_kinds(model); k++) {
@@ -131,10 +143,39 @@ void orr_refusals_check(const OrrServing *params, const OrrModel *model, OrrPlac
   check_load(params, place, diags);
   check_prefix(params, place, diags);
   check_slices(params, place, diags);
+  check_rebalance(params, place, diags);
   check_cross(params, model, place, diags);
   check_weights(params, model, place, diags);
   if (orr_inference_state_bytes(model, &shard, 0, model->layers) > 0)
     check_states(params, model, place, diags);
+}
+
+static void warn_idle_tiers(const OrrCacheTiers *tiers, OrrPlace place, OrrDiags *diags) {
+  const OrrIdleKey keys[] = {
+      {"engine.cache-tiers.ssd-of", tiers->ssd_bytes <= 0, "cache-tiers has no ssd"},
+      {"engine.cache-tiers.remote-readers", tiers->remote_bytes_per_s <= 0,
+       "without remote-bandwidth the store's reads are flows, which share links"},
+  };
+  orr_idle_warn(keys, G_N_ELEMENTS(keys), place, diags);
+}
+
+void orr_refusals_check_tiers(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  const OrrCacheTiers *tiers = &params->engine.tiers;
+  if (params->engine.prefix_caching == ORR_PREFIX_NONE &&
+      tiers->host_bytes + tiers->ssd_bytes + tiers->remote_bytes > 0)
+    orr_diags_error(
+        diags, place,
+        "engine.cache-tiers need prefix caching: set engine.prefix-caching to block-hash or radix");
+  if (tiers->prefetch != ORR_PREFETCH_NONE && tiers->host_bytes <= 0)
+    orr_diags_error(
+        diags, place,
+        "engine.cache-tiers.prefetch reads to host memory: give engine.cache-tiers.host");
+  if (tiers->prefetch != ORR_PREFETCH_NONE && tiers->ssd_bytes + tiers->remote_bytes <= 0)
+    orr_diags_error(diags, place,
+                    "engine.cache-tiers.prefetch has nothing to read from: give ssd or remote");
+  if (tiers->ssd_bytes > 0 && tiers->ssd_bytes_per_s <= 0)
+    orr_diags_error(diags, place, "engine.cache-tiers: ssd needs an ssd-bandwidth above 0");
+  warn_idle_tiers(tiers, place, diags);
 }
 
 /* On the fullest node are whole replicas, or its part of one. */

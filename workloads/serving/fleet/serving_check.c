@@ -256,7 +256,7 @@ static void check_formats(const OrrServing *params, const OrrDevice *device, Orr
   }
 }
 
-/* Layers with a state, and images. */
+/* Layers with a state, tiers of the cache, and images. */
 static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlace place,
                         OrrDiags *diags) {
   const OrrInferenceShard shard = orr_serving_shard(params);
@@ -266,21 +266,7 @@ static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlac
                     "engine.speculation: model %s has layers that keep a state, which cannot drop "
                     "rejected tokens: use none",
                     model->name);
-  const OrrCacheTiers *tiers = &params->engine.tiers;
-  if (params->engine.prefix_caching == ORR_PREFIX_NONE &&
-      tiers->host_bytes + tiers->ssd_bytes + tiers->remote_bytes > 0)
-    orr_diags_error(
-        diags, place,
-        "engine.cache-tiers need prefix caching: set engine.prefix-caching to block-hash or radix");
-  if (tiers->prefetch != ORR_PREFETCH_NONE && tiers->host_bytes <= 0)
-    orr_diags_error(
-        diags, place,
-        "engine.cache-tiers.prefetch reads to host memory: give engine.cache-tiers.host");
-  if (tiers->prefetch != ORR_PREFETCH_NONE && tiers->ssd_bytes + tiers->remote_bytes <= 0)
-    orr_diags_error(diags, place,
-                    "engine.cache-tiers.prefetch has nothing to read from: give ssd or remote");
-  if (tiers->ssd_bytes > 0 && tiers->ssd_bytes_per_s <= 0)
-    orr_diags_error(diags, place, "engine.cache-tiers: ssd needs an ssd-bandwidth above 0");
+  orr_refusals_check_tiers(params, place, diags);
   if (params->images > 0 && model->encoder.layers == 0)
     orr_diags_error(diags, place, "images (" D ") of prompts: model %s has no encoder",
                     params->images, model->name);
@@ -473,7 +459,8 @@ static void check_own_engine(const OrrServing *params, const OrrServing *own, co
                    engine->lora.slots != all->lora.slots || engine->lora.skew != all->lora.skew},
       {"cache-tiers",
        tiers->host_bytes != other->host_bytes || tiers->ssd_bytes != other->ssd_bytes ||
-           tiers->remote_bytes != other->remote_bytes || tiers->prefetch != other->prefetch},
+           tiers->remote_bytes != other->remote_bytes || tiers->prefetch != other->prefetch ||
+           tiers->ssd_of != other->ssd_of || tiers->remote_readers != other->remote_readers},
   };
   for (guint i = 0; i < G_N_ELEMENTS(shared); i++)
     if (shared[i].differs)

@@ -1,13 +1,12 @@
 /*
  * step_time.c - how long a step of a replica takes: on its GPUs, on its host, and moving what the
- * batch needs before it begins.
+ * batch needs before it begins. For tiers below host memory it waits: stations/cache_tiers.c.
  *
  *   host = (step + sequence * sequences) / speed of the node's CPU
  *          + time slice * (threads of all servers of the node per core - 1)
  *   GPUs = kernels + sampling * sequences, where requests sample from the likeliest tokens
  *   step = GPUs + host, with asynchronous scheduling max(GPUs + exposed * host, host)
  *   move = bytes of swapped requests, of blocks in host memory and of adapters / host link
- *          + latency + bytes / bandwidth of each tier below host memory
  *          + 2 * copied bytes / memory bandwidth       (copy-on-write)
  */
 #include "workloads/serving/cost/serving_joules.h"
@@ -95,35 +94,12 @@ double orr_serving_run_wake_seconds(const OrrServingRun *run, guint group) {
          bytes / (host_link(&alike->cluster) * alike->cluster.node.host_link_efficiency);
 }
 
-/* Of one rank's bytes; the ranks of a core read at the same time, and share what is not each
- * one's own. */
-static double load_seconds(const OrrServedGroup *alike, OrrTier tier, double rank_bytes,
-                           double host_link_bytes_per_s) {
-  const OrrServing *params = &alike->params;
-  const OrrCacheTiers *tiers = &params->engine.tiers;
-  switch (tier) {
-  case ORR_TIER_HOST:
-    return rank_bytes / host_link_bytes_per_s;
-  case ORR_TIER_SSD:
-    return tiers->ssd_latency_s + rank_bytes * (double)(params->parallel.tp * params->parallel.pp) /
-                                      tiers->ssd_bytes_per_s;
-  default:
-    return tiers->remote_latency_s + rank_bytes / tiers->remote_bytes_per_s;
-  }
-}
-
 double orr_serving_run_move_seconds(const OrrServingRun *run, guint group, const OrrCore *core) {
   const OrrServedGroup *alike = alike_of(run, group);
   const OrrCluster *cluster = &alike->cluster;
   const double link = host_link(cluster);
-  double sum_s = core->swapped_tokens > 0
-                     ? (double)core->swapped_tokens * alike->kv_bytes_per_token / link
-                     : 0;
-  for (int tier = 0; tier < ORR_N_TIERS; tier++)
-    if (core->loaded_tokens[tier] > 0 &&
-        !(tier == ORR_TIER_REMOTE && alike->params.engine.tiers.remote_bytes_per_s <= 0))
-      sum_s += load_seconds(alike, (OrrTier)tier,
-                            (double)core->loaded_tokens[tier] * alike->kv_bytes_per_token, link);
+  const gint64 tokens = core->swapped_tokens + core->loaded_tokens[ORR_TIER_HOST];
+  double sum_s = tokens > 0 ? (double)tokens * alike->kv_bytes_per_token / link : 0;
   /* copy-on-write reads and writes a block of HBM (vLLM, csrc/cache_kernels.cu, copy_blocks) */
   sum_s += 2 * (double)(core->copied_blocks * alike->params.engine.block_size) *
            alike->kv_bytes_per_token / cluster->device.memory_bytes_per_s;

@@ -2,8 +2,10 @@
  * cache_tiers.c - what caches below HBM are read for: by a step that waits, or for a request that
  * queues.
  *
+ *   an SSD                      one read after another, first come, first served: of a replica, or
+ *                               of all replicas of a node (ssd-of)
  *   the store on the network    flows to each rank of a core over the fabric (serving_paths.c);
- *                               with remote-bandwidth a rate
+ *                               with remote-bandwidth a rate, for `remote-readers` at once
  *   prefetch: none              a step begins when what it found is read (LMCache's blocking
  *                               retrieve)
  *             others            found on SSD or in the store by a request that joins the queue,
@@ -17,28 +19,45 @@
  *   wait-complete   when all have; others pass it
  *   timeout         when all have, or after 2 s + 0.1 s for each 1,024 tokens, 30 s at most
  *
- * An SSD reads one batch after another. A batch under way when its request begins comes to its end,
- * and is the last.
+ * A batch under way when its request begins comes to its end, and is the last. Reads for a replica
+ * that is lost end, too.
+ *
+ * Oracle: n reads of s seconds that come to one server at once wait 0, s, ..., (n - 1) s; c readers
+ * begin c of them at once (tests/workloads/serving/test_serving_reads.c).
  *
  *   workload: {engine: {prefix-caching: radix,
  *                       cache-tiers: {host: 100 GiB, remote: 1 TiB, prefetch: timeout}}}
  */
 #include "workloads/serving/stations/station.h"
 #include "workloads/serving/transfers/transfers.h"
+#include "workloads/service_pool.h"
 
 enum { BLOCKS_A_BATCH = 128 }; /* storage_batch_size, cache_controller.py */
 /* PrefetchTimeoutConfig of SGLang since May 2026 (its PR 23309) */
 #define TIMEOUT_BASE_S 2.0
 #define TIMEOUT_1024_TOKENS_S 0.1
 #define TIMEOUT_MOST_S 30.0
+#define ROUNDING_S 1e-9
 
 typedef struct {
   OrrServingRun *run;
   GHashTable *prefetches; /* OrrRequest* -> Prefetch* */
   OrrPool *pool;          /* of Prefetch */
   OrrPool *reads;         /* of Read */
-  double *ssd_free_s;     /* by replica: when its SSD has read all that was begun */
+  OrrPool *fetches;       /* of Fetch */
+  OrrServicePool **ssds;  /* by replica; several may have one */
+  GPtrArray *servers;     /* OrrServicePool*: each SSD, and the store; owned */
+  OrrServicePool *store;
 } CacheTiers;
+
+/* A read that queues for an SSD, or for the store. */
+typedef struct {
+  CacheTiers *tiers;
+  OrrTier tier;
+  double asked_s, takes_s;
+  OrrEngineCall done;
+  void *user;
+} Fetch;
 
 /* Of a step. */
 typedef struct {
@@ -81,6 +100,64 @@ static void stop_prefetch(CacheTiers *tiers, const OrrRequest *request) {
   g_hash_table_remove(tiers->prefetches, request);
 }
 
+/* --- queues --- */
+
+static void fetched(void *user, void *data) {
+  CacheTiers *tiers = user;
+  const Fetch one = *(const Fetch *)data;
+  OrrTierUse *use = &tiers->run->work->tier_use[one.tier];
+  orr_pool_give(tiers->fetches, data);
+  use->reads++;
+  use->busy_s += one.takes_s;
+  const double waited_s = orr_engine_now(tiers->run->engine) - one.asked_s - one.takes_s;
+  if (waited_s > ROUNDING_S) use->waited_s += waited_s;
+  one.done(one.user);
+}
+
+/* Reads @rank_bytes for each rank of a core of @replica. */
+static void fetch(CacheTiers *tiers, const OrrReplica *replica, OrrTier tier, double rank_bytes,
+                  OrrEngineCall done, void *user) {
+  const guint i = orr_replica_index(replica);
+  const OrrServingParallel *parallel = &orr_serving_group(tiers->run->work, i)->params.parallel;
+  const OrrCacheTiers *params = &tiers->run->work->params.engine.tiers;
+  const double takes_s = tier == ORR_TIER_SSD
+                             ? params->ssd_latency_s + rank_bytes *
+                                                           (double)(parallel->tp * parallel->pp) /
+                                                           params->ssd_bytes_per_s
+                             : params->remote_latency_s + rank_bytes / params->remote_bytes_per_s;
+  Fetch *one = orr_pool_take(tiers->fetches);
+  *one = (Fetch){tiers, tier, orr_engine_now(tiers->run->engine), takes_s, done, user};
+  orr_service_pool_add_for(tier == ORR_TIER_SSD ? tiers->ssds[i] : tiers->store, one, takes_s);
+}
+
+static OrrServicePool *add_server(CacheTiers *tiers, OrrTier tier, gint64 workers) {
+  const OrrServiceParams params = {
+      .engine = tiers->run->engine, .workers = workers, .done = fetched, .user = tiers};
+  OrrServicePool *server = orr_service_pool_new(&params);
+  g_ptr_array_add(tiers->servers, server);
+  tiers->run->work->tier_use[tier].n_servers += (guint)workers;
+  return server;
+}
+
+static guint node_of(const OrrServingWork *work, guint replica) {
+  const OrrServedGroup *group = orr_serving_group(work, replica);
+  return (guint)orr_fabric_node(work->world->fabric,
+                                group->first_gpu + ((gint64)replica - group->first) * group->gpus);
+}
+
+static void add_servers(CacheTiers *tiers) {
+  OrrServingWork *work = tiers->run->work;
+  const OrrCacheTiers *params = &work->params.engine.tiers;
+  for (guint i = 0; params->ssd_bytes > 0 && i < work->params.replicas; i++) {
+    guint k = 0;
+    while (params->ssd_of == ORR_SSD_OF_NODE && k < i && node_of(work, k) != node_of(work, i)) k++;
+    tiers->ssds[i] = params->ssd_of == ORR_SSD_OF_NODE && k < i
+                         ? tiers->ssds[k]
+                         : add_server(tiers, ORR_TIER_SSD, 1);
+  }
+  tiers->store = add_server(tiers, ORR_TIER_REMOTE, params->remote_readers);
+}
+
 /* --- a step that waits --- */
 
 static void read_ends(void *user) {
@@ -89,18 +166,28 @@ static void read_ends(void *user) {
   if (read.generation == orr_replica_generation(read.replica)) orr_replica_read_ends(read.replica);
 }
 
-static void planned(gpointer state, OrrReplica *replica) {
-  CacheTiers *tiers = state;
+static void load(CacheTiers *tiers, OrrReplica *replica, guint core, OrrTier tier) {
   const OrrServingWork *work = tiers->run->work;
-  for (guint i = 0; i < orr_replica_n_cores(replica); i++) {
-    const double tokens = (double)orr_replica_core(replica, i)->loaded_tokens[ORR_TIER_REMOTE];
-    const OrrServingPath *path = orr_serving_paths_remote(work, orr_replica_index(replica), i);
-    if (!path || tokens <= 0) continue;
-    Read *read = orr_pool_take(tiers->reads);
-    *read = (Read){tiers, replica, orr_replica_generation(replica)};
-    orr_replica_wait(replica, 1);
+  const guint i = orr_replica_index(replica);
+  const double tokens = (double)orr_replica_core(replica, core)->loaded_tokens[tier];
+  const OrrServingPath *path =
+      tier == ORR_TIER_REMOTE ? orr_serving_paths_remote(work, i, core) : NULL;
+  if (tokens <= 0) return;
+  Read *read = orr_pool_take(tiers->reads);
+  *read = (Read){tiers, replica, orr_replica_generation(replica)};
+  orr_replica_wait(replica, 1);
+  if (path)
     orr_transfers_begin(tiers->run, path, tokens * path->bytes_per_token,
                         work->params.engine.tiers.remote_latency_s, read_ends, read);
+  else
+    fetch(tiers, replica, tier, tokens * orr_serving_group(work, i)->kv_bytes_per_token, read_ends,
+          read);
+}
+
+static void planned(gpointer state, OrrReplica *replica) {
+  for (guint core = 0; core < orr_replica_n_cores(replica); core++) {
+    load(state, replica, core, ORR_TIER_SSD);
+    load(state, replica, core, ORR_TIER_REMOTE);
   }
 }
 
@@ -133,34 +220,6 @@ static void batch_ends(void *user) {
   leave(prefetch);
 }
 
-static const OrrServedGroup *group_of(const Prefetch *prefetch) {
-  return orr_serving_group(prefetch->tiers->run->work, orr_replica_index(prefetch->replica));
-}
-
-static void read_ssd(Prefetch *prefetch, double rank_bytes) {
-  const OrrServingRun *run = prefetch->tiers->run;
-  const OrrServingParallel *parallel = &group_of(prefetch)->params.parallel;
-  const OrrCacheTiers *tiers = &run->work->params.engine.tiers;
-  double *free_s = &prefetch->tiers->ssd_free_s[orr_replica_index(prefetch->replica)];
-  const double bytes = rank_bytes * (double)(parallel->tp * parallel->pp);
-  const double begin_s = fmax(orr_serving_run_now(run), *free_s);
-  *free_s = begin_s + tiers->ssd_latency_s + bytes / tiers->ssd_bytes_per_s;
-  orr_engine_at(run->engine, *free_s, batch_ends, prefetch);
-}
-
-static void read_store(Prefetch *prefetch, double tokens, double rank_bytes) {
-  OrrServingRun *run = prefetch->tiers->run;
-  const OrrCacheTiers *tiers = &run->work->params.engine.tiers;
-  const OrrServingPath *path =
-      orr_serving_paths_remote(run->work, orr_replica_index(prefetch->replica), prefetch->core);
-  if (path)
-    orr_transfers_begin(run, path, tokens * path->bytes_per_token, tiers->remote_latency_s,
-                        batch_ends, prefetch);
-  else
-    orr_engine_after(run->engine, tiers->remote_latency_s + rank_bytes / tiers->remote_bytes_per_s,
-                     batch_ends, prefetch);
-}
-
 /* The next blocks of one tier. */
 static void begin_batch(Prefetch *prefetch) {
   const Wanted *first = &g_array_index(prefetch->wanted, Wanted, prefetch->next);
@@ -169,14 +228,19 @@ static void begin_batch(Prefetch *prefetch) {
   while (prefetch->end < most &&
          g_array_index(prefetch->wanted, Wanted, prefetch->end).tier == first->tier)
     prefetch->end++;
-  const OrrEngineParams *engine = &prefetch->tiers->run->work->params.engine;
-  const double tokens = (double)((prefetch->end - prefetch->next) * engine->block_size);
-  const double rank_bytes = tokens * group_of(prefetch)->kv_bytes_per_token;
+  CacheTiers *tiers = prefetch->tiers;
+  const OrrServingWork *work = tiers->run->work;
+  const guint i = orr_replica_index(prefetch->replica);
+  const double tokens = (double)((prefetch->end - prefetch->next) * work->params.engine.block_size);
+  const OrrServingPath *path =
+      first->tier == ORR_TIER_REMOTE ? orr_serving_paths_remote(work, i, prefetch->core) : NULL;
   prefetch->n_calls++;
-  if (first->tier == ORR_TIER_SSD)
-    read_ssd(prefetch, rank_bytes);
+  if (path)
+    orr_transfers_begin(tiers->run, path, tokens * path->bytes_per_token,
+                        work->params.engine.tiers.remote_latency_s, batch_ends, prefetch);
   else
-    read_store(prefetch, tokens, rank_bytes);
+    fetch(tiers, prefetch->replica, first->tier,
+          tokens * orr_serving_group(work, i)->kv_bytes_per_token, batch_ends, prefetch);
 }
 
 static void time_is_up(void *user) {
@@ -249,11 +313,6 @@ static void opened(gpointer state, OrrReplica *replica, guint core) {
 static void forget(gpointer state, const OrrRequest *request) { stop_prefetch(state, request); }
 static void lose(gpointer state, OrrRequest *request) { stop_prefetch(state, request); }
 
-static void lose_replica(gpointer state, guint i, GPtrArray *requests) {
-  (void)requests;
-  ((CacheTiers *)state)->ssd_free_s[i] = 0;
-}
-
 static gboolean open(OrrStop *stop, GError **error) {
   OrrServingRun *run = stop->route->run;
   CacheTiers *tiers = g_new(CacheTiers, 1);
@@ -262,7 +321,11 @@ static gboolean open(OrrStop *stop, GError **error) {
                         .prefetches = g_hash_table_new(g_direct_hash, g_direct_equal),
                         .pool = orr_pool_new(sizeof(Prefetch), clear_prefetch),
                         .reads = orr_pool_new(sizeof(Read), NULL),
-                        .ssd_free_s = g_new0(double, run->work->params.replicas)};
+                        .fetches = orr_pool_new(sizeof(Fetch), NULL),
+                        .ssds = g_new0(OrrServicePool *, run->work->params.replicas),
+                        .servers =
+                            g_ptr_array_new_with_free_func((GDestroyNotify)orr_service_pool_free)};
+  add_servers(tiers);
   stop->state = tiers;
   return TRUE;
 }
@@ -272,12 +335,13 @@ static void close(gpointer state) {
   g_hash_table_unref(tiers->prefetches);
   orr_pool_free(tiers->pool);
   orr_pool_free(tiers->reads);
-  ORR_FREE(tiers->ssd_free_s, tiers);
+  orr_pool_free(tiers->fetches);
+  g_ptr_array_unref(tiers->servers);
+  ORR_FREE(tiers->ssds, tiers);
 }
 
 static gboolean is_on(const OrrServing *params) {
-  return params->engine.tiers.prefetch != ORR_PREFETCH_NONE ||
-         params->engine.tiers.remote_bytes > 0;
+  return params->engine.tiers.ssd_bytes + params->engine.tiers.remote_bytes > 0;
 }
 
 const OrrStation orr_station_cache_tiers = {
@@ -288,7 +352,6 @@ const OrrStation orr_station_cache_tiers = {
     .close = close,
     .forget = forget,
     .lose = lose,
-    .lose_replica = lose_replica,
     .opened = opened,
     .waits = waits,
     .planned = planned,
