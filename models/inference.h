@@ -154,11 +154,14 @@ void orr_inference_candidates(const OrrModel *model, const OrrInferenceShard *sh
                               gint64 sequences, GArray *operators);
 
 /* Bytes on one rank for layers [first, first + n): of the cache per token; of that, in layers
- * with a window; of the state per sequence; and of the weights. */
+ * with a window; of the last tokens that compressed attention sees one by one, in a ring per
+ * sequence; of the state per sequence; and of the weights. */
 double orr_inference_kv_bytes(const OrrModel *model, const OrrInferenceShard *shard, gint64 first,
                               gint64 n_layers);
 double orr_inference_window_bytes(const OrrModel *model, const OrrInferenceShard *shard,
                                   gint64 first, gint64 n_layers);
+double orr_inference_ring_bytes(const OrrModel *model, const OrrInferenceShard *shard, gint64 first,
+                                gint64 n_layers);
 double orr_inference_state_bytes(const OrrModel *model, const OrrInferenceShard *shard,
                                  gint64 first, gint64 n_layers);
 double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard *shard,

@@ -2,7 +2,8 @@
  * inference_memory.c - bytes of weights, cache and state on one GPU of an engine.
  *
  * The cache has 2 kv d / t elements per token and layer; for latent attention Rk + r, a whole copy
- * on each rank; with an indexer its keys too, in fp8; of compressed attention d for each entry.
+ * on each rank; with an indexer its keys too, in fp8; of compressed attention d for each entry, and
+ * d for each of the last `window.size` tokens, whatever the length.
  * Cross-attention keeps 2 kv S d / t elements per sequence, for S tokens of the encoder.
  * Weights are split over the tensor-parallel group, except latent attention's down-projections,
  * which each rank has, as it has the routers, and routed experts, which are split over all tp dp
@@ -38,6 +39,18 @@ double orr_inference_window_bytes(const OrrModel *model, const OrrInferenceShard
       sum += layer_kv_bytes(model, kind, shard);
   }
   return sum;
+}
+
+double orr_inference_ring_bytes(const OrrModel *model, const OrrInferenceShard *shard, gint64 first,
+                                gint64 n_layers) {
+  double sum = 0;
+  for (gint64 layer = first; layer < first + n_layers; layer++) {
+    const guint kind = orr_model_layer_kind(model, layer);
+    const int mixer = orr_model_kind(model, kind).mixer;
+    if (mixer != ORR_MIXER_CSA && mixer != ORR_MIXER_HCA) continue;
+    sum += (double)(model->window.size * orr_inference_decode_heads(model, kind, shard).head_dim);
+  }
+  return sum * orr_dtype_bytes(shard->kv);
 }
 
 double orr_inference_state_bytes(const OrrModel *model, const OrrInferenceShard *shard,

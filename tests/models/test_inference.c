@@ -355,6 +355,20 @@ static void test_refused(void) {
   assert_refused("mixtral-8x7b", 4, 8, "tp * dp-attention (4) cannot be divided by ep (8)");
 }
 
+/* DeepSeek-V4 Flash: 41 layers of compressed attention keep the last 128 tokens of 512 elements in
+ * 16 bits, whatever the length; its two layers with a window are in the cache. Others keep none. */
+static void test_rings(void) {
+  OrrModel model;
+  const OrrInferenceShard shard = {.tp = 1, .dp = 1, .kv = ORR_BF16};
+  read_model("deepseek-v4-flash", &model);
+  g_assert_cmpfloat(orr_inference_ring_bytes(&model, &shard, 0, 43), ==, 41.0 * 128 * 512 * 2);
+  g_assert_cmpfloat(orr_inference_ring_bytes(&model, &shard, 0, 2), ==, 0);
+  orr_field_clear(&orr_model_table, &model);
+  read_model("deepseek-v3.2", &model);
+  g_assert_cmpfloat(orr_inference_ring_bytes(&model, &shard, 0, model.layers), ==, 0);
+  orr_field_clear(&orr_model_table, &model);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/models/transformer-inference/dense", test_dense);
@@ -369,5 +383,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/models/transformer-inference/cross", test_cross);
   g_test_add_func("/models/transformer-inference/every-matrix", test_every_matrix);
   g_test_add_func("/models/transformer-inference/refused", test_refused);
+  g_test_add_func("/models/transformer-inference/rings", test_rings);
   return g_test_run();
 }

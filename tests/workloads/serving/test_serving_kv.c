@@ -131,6 +131,21 @@ static void test_layout(void) {
   }
 }
 
+/* Rings of a sequence's last tokens take 2.5 blocks whatever its length, and are not a state, so
+ * that steps of prompts may end anywhere. */
+static void test_rings(void) {
+  const OrrKvLayout ring = {.ring_blocks = 2.5}, both = {.state_blocks = 1, .ring_blocks = 2.5},
+                    cached = {.ring_blocks = 2.5, .is_cached = TRUE};
+  g_assert_cmpint(orr_kv_layout_blocks(&ring, 16, 64), ==, 7);     /* 4 + 2.5, whole */
+  g_assert_cmpint(orr_kv_layout_blocks(&both, 16, 64), ==, 8);     /* 4 + 1 + 2.5, whole */
+  g_assert_cmpint(orr_kv_layout_blocks(&cached, 16, 64), ==, 7);   /* 4 + 3 */
+  g_assert_cmpint(orr_kv_layout_blocks(&ring, 16, 6400), ==, 403); /* 400 + 2.5 */
+  g_assert_cmpint(orr_kv_layout_room(&ring, 16, 7), ==, 72);       /* 4.5 blocks */
+  g_autoptr(OrrKv) kv = orr_kv_new(40, 16, ORR_PREFIX_BLOCK_HASH);
+  orr_kv_lay_out(kv, &ring);
+  g_assert_false(orr_kv_keeps_states(kv));
+}
+
 /* A prefix cache of 40 blocks, half of each in layers with a window of 32 tokens, has 80 of the
  * others' alone. 1,008 tokens take 63 of them, and 48 tokens of windows as much as 3; who shares 62
  * needs 1 and the 3 of its own windows. A room's tokens are the most that fit. */
@@ -181,6 +196,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-kv/spans", test_spans);
   g_test_add_func("/workloads/serving-kv/random", test_random);
   g_test_add_func("/workloads/serving-kv/layout", test_layout);
+  g_test_add_func("/workloads/serving-kv/rings", test_rings);
   g_test_add_func("/workloads/serving-kv/cached-windows", test_cached_windows);
   g_test_add_func("/workloads/serving-kv/window-room", test_window_room);
   return g_test_run();

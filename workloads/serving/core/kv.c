@@ -60,7 +60,7 @@ gint64 orr_kv_room(const OrrKv *kv, gint64 blocks) {
 /* --- blocks of tokens --- */
 
 static gboolean is_plain(const OrrKvLayout *layout) {
-  return layout->window_share <= 0 && layout->state_blocks <= 0;
+  return layout->window_share <= 0 && layout->state_blocks <= 0 && layout->ring_blocks <= 0;
 }
 
 /* Of each layer's part of a block. */
@@ -85,11 +85,13 @@ static gint64 whole_blocks(gint64 block_size, gint64 tokens) {
   return (tokens + block_size - 1) / block_size;
 }
 
-/* With a prefix cache: what windows take in addition to a sequence's blocks, and its state. */
+/* With a prefix cache: what windows and rings take in addition to a sequence's blocks, and its
+ * state. */
 static gint64 window_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens) {
-  if (layout->window_share <= 0) return 0;
+  const gint64 ring = (gint64)ceil(layout->ring_blocks / unit_of(layout));
+  if (layout->window_share <= 0) return ring;
   const double kept = kept_tokens(layout, block_size, (double)tokens) / unit_of(layout);
-  return (gint64)ceil(fmax(kept - (double)tokens, 0) / (double)block_size);
+  return ring + (gint64)ceil(fmax(kept - (double)tokens, 0) / (double)block_size);
 }
 
 static gint64 state_blocks(const OrrKvLayout *layout) {
@@ -102,13 +104,14 @@ gint64 orr_kv_layout_blocks(const OrrKvLayout *layout, gint64 block_size, gint64
   if (layout->is_cached)
     return whole_blocks(block_size, tokens) + window_blocks(layout, block_size, tokens) +
            state_blocks(layout);
-  return (gint64)ceil(layout->state_blocks +
+  return (gint64)ceil(layout->state_blocks + layout->ring_blocks +
                       kept_tokens(layout, block_size, (double)tokens) / (double)block_size);
 }
 
 double orr_kv_layout_tokens(const OrrKvLayout *layout, gint64 block_size, double tokens) {
   if (is_plain(layout)) return tokens;
-  return layout->state_blocks * (double)block_size + kept_tokens(layout, block_size, tokens);
+  return (layout->state_blocks + layout->ring_blocks) * (double)block_size +
+         kept_tokens(layout, block_size, tokens);
 }
 
 gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 blocks) {

@@ -89,6 +89,7 @@ typedef struct {
   gint64 window;       /* tokens */
   double window_room;  /* tokens of their pool per token of the others; 0: one pool */
   double state_blocks; /* of a sequence, whatever its length */
+  double ring_blocks;  /* the same, of rings with its last tokens: what a step needs, no state */
   gboolean is_cached;  /* prefix caching: blocks of the layers without a window */
 } OrrKvLayout;
 

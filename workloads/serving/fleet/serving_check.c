@@ -67,7 +67,7 @@ static gint64 longest_request(const OrrServing *params, const OrrModel *model) {
 /* --- memory --- */
 
 typedef struct {
-  double weights, activations, embeddings, budget, kv_per_token, state, adapter;
+  double weights, activations, embeddings, budget, kv_per_token, state, ring, adapter;
   OrrKvLayout layout;
   gint64 blocks, room; /* blocks of the cache; tokens of one request that it holds */
 } Memory;
@@ -113,6 +113,7 @@ static Memory memory_of(const OrrServing *params, const OrrModel *model,
     memory.kv_per_token =
         fmax(memory.kv_per_token, orr_inference_kv_bytes(model, &shard, first, n));
     memory.state = fmax(memory.state, orr_inference_state_bytes(model, &shard, first, n));
+    memory.ring = fmax(memory.ring, orr_inference_ring_bytes(model, &shard, first, n));
     memory.adapter =
         fmax(memory.adapter, orr_inference_adapter_bytes(model, &shard, &lora, first, n));
     windowed = fmax(windowed, orr_inference_window_bytes(model, &shard, first, n));
@@ -128,8 +129,11 @@ static Memory memory_of(const OrrServing *params, const OrrModel *model,
                       params->engine.cache_fraction;
   const double block = memory.kv_per_token * (double)params->engine.block_size;
   if (block > 0)
-    memory.layout = (OrrKvLayout){windowed / memory.kv_per_token, model->window.size,
-                                  params->engine.window_room, memory.state / block,
+    memory.layout = (OrrKvLayout){windowed / memory.kv_per_token,
+                                  model->window.size,
+                                  params->engine.window_room,
+                                  memory.state / block,
+                                  memory.ring / block,
                                   params->engine.prefix_caching != ORR_PREFIX_NONE};
   memory.blocks = params->engine.kv_blocks > 0 ? params->engine.kv_blocks
                                                : (gint64)fmax(0, floor(left / block));
@@ -516,7 +520,7 @@ static void add_group(OrrServingWork *work, const OrrServing *params, guint g) {
                                 .weight_bytes = memory.weights,
                                 .kv_bytes_per_token = memory.kv_per_token,
                                 .activation_bytes = memory.activations,
-                                .state_bytes = memory.state,
+                                .state_bytes = memory.state + memory.ring,
                                 .budget_bytes = memory.budget,
                                 .adapter_bytes = memory.adapter,
                                 .kv_layout = memory.layout};
