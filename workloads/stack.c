@@ -28,6 +28,9 @@ static const OrrField setting_fields[] = {
         OrrStackSetting, "confidence", confidence, confidence_words, NULL,
         "How the value is known: documented (the software's code or manual says it), "
         "measured, fitted (it explains measured rows, which the source names), or assumed."),
+    ORR_FIELD_TEXTS(OrrStackSetting, "fitted-to", fitted_to, "[]",
+                    "The models whose rows a fitted value explains, where no other model's rows "
+                    "test it: error bands of other models are weak, and say so."),
     ORR_FIELD_TEXT(OrrStackSetting, "device", device, NULL,
                    "The device for which the value is known, where it may differ on another: the "
                    "summary of a run on another one says so.",
@@ -244,6 +247,8 @@ static void describe_setting(const OrrStackSetting *setting, GString *out) {
   if (setting->at_most) g_string_append_printf(out, "    at most %s\n", setting->at_most);
   g_string_append_printf(out, "    source  %s (%s%s%s)\n", setting->source,
                          confidence_words[setting->confidence], file ? ", " : "", file ? file : "");
+  g_autofree char *models = g_strjoinv(", ", setting->fitted_to);
+  if (*models) g_string_append_printf(out, "    fitted  to %s alone\n", models);
 }
 
 char *orr_stack_describe(const OrrStack *stack) {

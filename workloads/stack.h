@@ -41,7 +41,8 @@ typedef struct {
   char *at_most;         /* the path of a number of the scenario, which bounds the value; or NULL */
   gboolean unless_named; /* not where the workload names the kind of the choice itself */
   char *source;
-  int confidence; /* OrrStackConfidence */
+  int confidence;   /* OrrStackConfidence */
+  char **fitted_to; /* models whose rows alone determined it; empty: others test it, too */
   char *device;   /* for which the value is known; NULL: it does not depend on one */
   OrrPlace place; /* of the setting in its file */
 } OrrStackSetting;

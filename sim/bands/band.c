@@ -253,6 +253,25 @@ static const char *difference(const OrrBands *bands, const GArray *near,
   return few;
 }
 
+/* The first constant of the question's software that rows of other models alone determined, as a
+ * reason; interned; NULL: there is none. Where rows of the model are left out, so is what they
+ * determined. */
+static const char *fitted_elsewhere(const OrrBandQuestion *question) {
+  const char *model = question->likeness->model;
+  const gboolean is_left_out = question->without_trait == offsetof(OrrLikenessRow, model);
+  g_auto(GStrv) all = g_strsplit(question->likeness->fitted, "+", -1);
+  for (char **one = all; *one; one++) {
+    g_auto(GStrv) words = g_strsplit(*one, " of ", 2); /* the setting, the models */
+    if (!words[0] || !words[1]) continue;
+    g_auto(GStrv) models = g_strsplit(words[1], "/", -1);
+    if (!is_left_out && g_strv_contains((const char *const *)models, model)) continue;
+    g_autofree char *known = g_strjoinv(", ", models);
+    g_autofree char *text = g_strdup_printf("%s was fitted to %s alone", words[0], known);
+    return g_intern_string(text);
+  }
+  return NULL;
+}
+
 /* --- Bounds --- */
 
 double orr_band_log_error(const OrrBands *bands, guint row, guint answer) {
@@ -393,7 +412,12 @@ static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, O
                        GArray **near) {
   const OrrLikenessRow *asked = question->likeness;
   OrrBand band = {.level = question->level, .quality = ORR_BAND_GOOD, .reason = ""};
-  const OrrBandUnseen unseen = orr_band_unseen(bands, *near, asked);
+  OrrBandUnseen unseen = orr_band_unseen(bands, *near, asked);
+  const char *elsewhere = fitted_elsewhere(question);
+  if (elsewhere) {
+    unseen.few = elsewhere;
+    unseen.is_seen = FALSE;
+  }
   const char *few = unseen.few;
   if (!are_near(bands, *near)) return far_band(bands, question, quantity, few, near);
   if (!unseen.is_seen || *missing_extra(bands, *near, asked)) band.quality = ORR_BAND_WEAK;

@@ -63,6 +63,8 @@ static void fill_stack(OrrLibrary *library, const OrrScenario *scenario, OrrLike
   const OrrNode *released = tree ? orr_node_get(tree, "released") : NULL;
   if (family) row->stack = interned(family->text);
   if (released) row->release = year_of(released->text);
+  g_autofree char *fitted = orr_scenario_stack_fitted(library, scenario);
+  row->fitted = interned(fitted);
 }
 
 static gboolean has_mixer(const OrrModel *model, OrrMixer mixer) {

@@ -35,6 +35,11 @@ char *orr_scenario_stack_assumed(OrrLibrary *library, const OrrNode *tree);
 char *orr_scenario_stack_borrowed(OrrLibrary *library, const OrrScenario *scenario,
                                   const char *path);
 
+/* The settings with which the stack gives the workload of @scenario a value that only some models'
+ * rows determined (`fitted-to`): "engine.host.launch of qwen3-32b+driver.sample of a/b"; "": there
+ * are none. Newly allocated. */
+char *orr_scenario_stack_fitted(OrrLibrary *library, const OrrScenario *scenario);
+
 /* Adds an error for each setting of @stack that its kind of workload does not have, and for each
  * path in a condition that no scenario has. */
 void orr_scenario_stack_check(const OrrStack *stack, OrrDiags *diags);

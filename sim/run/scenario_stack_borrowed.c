@@ -1,19 +1,35 @@
 /*
- * scenario_stack_borrowed.c - what a stack's settings know of another device than the scenario's.
+ * scenario_stack_borrowed.c - settings of a stack that are known for other devices, or
+ * for other models, than the scenario's.
  */
 #include "sim/base/quantity.h"
 #include "sim/run/scenario_stack.h"
 #include "workloads/serving/serving.h"
 
-/* Whether the scenario's number at @path is the one of @setting. */
-static gboolean has_value(const OrrScenario *scenario, const char *path,
-                          const OrrStackSetting *setting) {
+/* Whether the scenario's number at the setting's path is the setting's, or its choice of the same
+ * kind. */
+static gboolean has_value(const OrrScenario *scenario, const OrrStackSetting *setting) {
+  g_autofree char *path = g_strconcat("workload.", setting->path, NULL);
   void *data = NULL;
   const OrrField *field =
       orr_field_assign_member(&orr_scenario_table, (void *)scenario, path, &data);
   double own = 0, its = 0;
+  if (field && field->kind == ORR_FIELD_CHOICE) {
+    const OrrEntry *entry =
+        ((const OrrChoice *)(const void *)((char *)data + field->offset))->entry;
+    return entry && g_strcmp0(orr_node_get_text(setting->to, "kind"), entry->name) == 0;
+  }
   return field && orr_field_number(field, data, &own) && setting->to->text &&
          orr_quantity_parse(setting->to->text, field->unit, &its, NULL) && own == its;
+}
+
+/* The stack of the scenario's workload; NULL: it has none. The caller frees it. */
+static OrrStack *stack_of(OrrLibrary *library, const OrrScenario *scenario) {
+  const char *name = orr_scenario_stack_name(&scenario->workload);
+  if (!name || strcmp(name, ORR_STACK_NONE) == 0) return NULL;
+  g_autoptr(OrrDiags) ignored = orr_diags_new(); /* reading the scenario reported them */
+  g_autoptr(OrrNode) section = orr_node_new_scalar((OrrPlace){0}, name);
+  return orr_stack_load(library, section, ignored);
 }
 
 /* Whether the cluster, or a group of replicas, has another device than @device. */
@@ -30,17 +46,24 @@ static gboolean has_other_device(const OrrScenario *scenario, const char *device
 
 char *orr_scenario_stack_borrowed(OrrLibrary *library, const OrrScenario *scenario,
                                   const char *path) {
-  const char *name = orr_scenario_stack_name(&scenario->workload);
-  if (!name || strcmp(name, ORR_STACK_NONE) == 0) return NULL;
-  g_autoptr(OrrDiags) ignored = orr_diags_new();
-  g_autoptr(OrrNode) section = orr_node_new_scalar((OrrPlace){0}, name);
-  g_autoptr(OrrStack) stack = orr_stack_load(library, section, ignored);
-  g_autofree char *whole = g_strconcat("workload.", path, NULL);
+  g_autoptr(OrrStack) stack = stack_of(library, scenario);
   for (guint i = 0; stack && i < stack->settings->len; i++) {
     const OrrStackSetting *setting = stack->settings->pdata[i];
     if (strcmp(setting->path, path) == 0 && setting->device &&
-        has_other_device(scenario, setting->device) && has_value(scenario, whole, setting))
+        has_other_device(scenario, setting->device) && has_value(scenario, setting))
       return g_strdup(setting->device);
   }
   return NULL;
+}
+
+char *orr_scenario_stack_fitted(OrrLibrary *library, const OrrScenario *scenario) {
+  g_autoptr(OrrStack) stack = stack_of(library, scenario);
+  GString *text = g_string_new(NULL);
+  for (guint i = 0; stack && i < stack->settings->len; i++) {
+    const OrrStackSetting *setting = stack->settings->pdata[i];
+    if (!*setting->fitted_to || !has_value(scenario, setting)) continue;
+    g_autofree char *models = g_strjoinv("/", setting->fitted_to);
+    g_string_append_printf(text, "%s%s of %s", text->len ? "+" : "", setting->path, models);
+  }
+  return g_string_free(text, FALSE);
 }

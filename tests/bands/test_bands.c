@@ -16,7 +16,7 @@ static OrrLikenessRow step(void) {
       "training\tmegatron\t2024\th100-sxm\thopper\tdgx-h100-superpod\t8\tscale-up\t"
       "gpt\tdense\t1e10\tbf16\t"
       "step\t1f1b\tnone\tnone\t8\t1\t8\t1\t1\t1\t1\t64\t1\t\t\t2048\t\t\t\t\t0.6\t0.1\t\t0.2\t0.1\t"
-      "0\t0\t0.5\t0.3\t0\t0.2\t0\t\tcompute",
+      "0\t0\t0.5\t0.3\t0\t0.2\t0\t\t\tcompute",
       &row));
   return row;
 }
@@ -27,7 +27,7 @@ static OrrLikenessRow closed_loop(void) {
       "serving\tvllm\t2024\th100-sxm\thopper\tdgx-h100-superpod\t8\t\t"
       "llama\tdense\t8e9\tbf16\t"
       "together\tvllm\t\t\t1\t1\t1\t1\t1\t\t1\t32\t\t32\tclosed-loop\t1000\t200\t0.2\t0.3\t\t0.6\t"
-      "0.2\t\t0.2\t0\t0\t\t0.8\t0.1\t0\t0.1\t0\t\tmemory",
+      "0.2\t\t0.2\t0\t0\t\t0.8\t0.1\t0\t0.1\t0\t\t\tmemory",
       &row));
   return row;
 }
@@ -163,6 +163,22 @@ static void test_sources_needed(void) {
   assert_close(width[4], width[2]);
   g_autoptr(OrrResiduals) own = alike_sets(&like, 1);
   g_assert_cmpint(ask(own, &like, "iteration_time_s", NULL, 0).quality, ==, ORR_BAND_GOOD);
+}
+
+/* A constant that rows of other models alone determined makes a good band weak, with the same
+ * bounds. */
+static void test_fitted_elsewhere(void) {
+  OrrLikenessRow like = step();
+  g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "iteration_time_s");
+  const OrrBand plain = ask(residuals, &like, "iteration_time_s", NULL, 0);
+  like.fitted = (char *)g_intern_string("host.dispatch of gpt/bert+driver.sample of gpt");
+  g_assert_cmpint(ask(residuals, &like, "iteration_time_s", NULL, 0).quality, ==, ORR_BAND_GOOD);
+  like.fitted = (char *)g_intern_string("host.dispatch of gpt/bert+driver.sample of llama/t5");
+  const OrrBand band = ask(residuals, &like, "iteration_time_s", NULL, 0);
+  g_assert_cmpint(band.quality, ==, ORR_BAND_WEAK);
+  g_assert_cmpstr(band.reason, ==, "driver.sample was fitted to llama, t5 alone");
+  assert_close(band.low, plain.low);
+  assert_close(band.high, plain.high);
 }
 
 /* A model that ran on other software, which ran other models: the reason says so. */
@@ -416,6 +432,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/bands/level", test_level);
   g_test_add_func("/bands/sources-needed", test_sources_needed);
   g_test_add_func("/bands/new-on-software", test_new_on_software);
+  g_test_add_func("/bands/fitted-elsewhere", test_fitted_elsewhere);
   g_test_add_func("/bands/left-out", test_left_out);
   g_test_add_func("/bands/rates", test_rates);
   g_test_add_func("/bands/none", test_none);

@@ -17,7 +17,7 @@ static OrrLikenessRow step(void) {
       "training\tmegatron\t2024\th100-sxm\thopper\tdgx-h100-superpod\t8\tscale-up\t"
       "gpt\tdense\t1e10\tbf16\t"
       "step\t1f1b\tnone\tnone\t8\t1\t8\t1\t1\t1\t1\t64\t1\t\t\t2048\t\t\t\t\t0.6\t0.1\t\t0.2\t0.1\t"
-      "0\t0\t0.5\t0.3\t0\t0.2\t0\t\tcompute",
+      "0\t0\t0.5\t0.3\t0\t0.2\t0\t\t\tcompute",
       &row));
   return row;
 }

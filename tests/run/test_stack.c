@@ -287,7 +287,7 @@ static void test_expert_launches(void) {
     gint64 launches, small;
   } rows[] = {{"workload.precision=fp8", 104, 12},
               {"workload.quantization=fp8-block", 104, 12},
-              {"workload.precision=bf16", 57, 0},
+              {"model=qwen3-30b-a3b;workload.precision=bf16", 57, 0},
               {"model=gpt-oss-20b;workload.quantization=mxfp4", 104, 0},
               {"model=gpt-oss-20b;workload.quantization=mxfp4;"
                "cluster={base: dgx-b200-superpod, nodes: 1}",
@@ -434,9 +434,23 @@ static gboolean names_rows(const char *source, const OrrStackSetting *above, cha
   return above && strstr(source, "the same rows") && above->confidence == ORR_STACK_FITTED;
 }
 
-/* Whether @source says what becomes of a model that the fit did not see, or that there is none. */
-static gboolean names_others(const char *source) {
-  return strstr(source, "left out") || strstr(source, "no second model");
+/* Whether @setting says what becomes of a model that the fit did not see, or to which models alone
+ * it was fitted. */
+static gboolean names_others(const OrrStackSetting *setting) {
+  return strstr(setting->source, "left out") || *setting->fitted_to;
+}
+
+/* The first of @models that the library does not have; NULL: it has all. */
+static const char *unknown_model(char **models) {
+  g_auto(GStrv) known = orr_library_names(library, "model");
+  g_auto(GStrv) generators = orr_library_names(library, "generator");
+  g_auto(GStrv) recommenders = orr_library_names(library, "recommender");
+  for (char **model = models; *model; model++)
+    if (!g_strv_contains((const char *const *)known, *model) &&
+        !g_strv_contains((const char *const *)generators, *model) &&
+        !g_strv_contains((const char *const *)recommenders, *model))
+      return *model;
+  return NULL;
 }
 
 /* What is wrong with how @setting is known; NULL: nothing. Newly allocated. Lists what was fitted
@@ -444,16 +458,22 @@ static gboolean names_others(const char *source) {
 static char *finding_of(const OrrStackSetting *setting, const OrrStackSetting *above, char **sets) {
   if (names_a_model(setting->when))
     return g_strdup_printf("the condition of %s names a model: %s", setting->path, setting->when);
-  if (setting->confidence != ORR_STACK_FITTED) return NULL;
+  if (unknown_model(setting->fitted_to))
+    return g_strdup_printf("%s: there is no model '%s'", setting->path,
+                           unknown_model(setting->fitted_to));
+  if (setting->confidence != ORR_STACK_FITTED)
+    return *setting->fitted_to
+               ? g_strdup_printf("%s has fitted-to, but is not fitted", setting->path)
+               : NULL;
   g_test_message("%s:%d: %s, fitted to: %s", setting->place.file, (int)setting->place.line,
                  setting->path, setting->source);
   if (!names_rows(setting->source, above, sets))
     return g_strdup_printf("%s is fitted, and its source names no validation set: %s",
                            setting->path, setting->source);
-  return names_others(setting->source)
+  return names_others(setting)
              ? NULL
-             : g_strdup_printf("%s is fitted, and its source says neither how far off it is on a "
-                               "model that was left out, nor that no second model tests it: %s",
+             : g_strdup_printf("%s is fitted, and neither says its source how far off it is on a "
+                               "model that was left out, nor has it fitted-to: %s",
                                setting->path, setting->source);
 }
 
@@ -481,9 +501,14 @@ static void test_named_rows(void) {
 }
 
 static void test_named_others(void) {
-  g_assert_true(names_others("serving's rows; Kimi-K2.5, left out: 4 % off"));
-  g_assert_true(names_others("rl-verl; no second model tests it"));
-  g_assert_false(names_others("serving's rows of Llama-3.1-70B; other rows confirm it"));
+  char *none[] = {NULL}, *one[] = {(char *)"qwen3-32b", NULL};
+  OrrStackSetting setting = {.source = (char *)"serving's rows; Kimi-K2.5, left out: 4 % off",
+                             .fitted_to = none};
+  g_assert_true(names_others(&setting));
+  setting.source = (char *)"serving's rows of Llama-3.1-70B; other rows confirm it";
+  g_assert_false(names_others(&setting));
+  setting.fitted_to = one;
+  g_assert_true(names_others(&setting));
 }
 
 static char *findings_of(const OrrStack *stack) {
