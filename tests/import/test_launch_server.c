@@ -456,11 +456,16 @@ static void test_together(void) {
        {"kind: priority", "long-prefill-token-threshold: 2048"}},
       {"vllm serve Qwen/Qwen3-32B --scheduling-policy priority --no-enable-chunked-prefill\n",
        {"kind: priority", "chunked-prefill: false"}},
+      {"vllm serve Qwen/Qwen3-32B --no-enable-chunked-prefill --max-model-len 2048\n",
+       {"max-num-batched-tokens: 8192", "chunked-prefill: false"}},
       {"vllm serve Qwen/Qwen3-32B --scheduling-policy fcfs --long-prefill-token-threshold 2048\n",
        {"kind: vllm", "long-prefill-token-threshold: 2048"}},
       {"sglang serve --model-path Qwen/Qwen3-32B --speculative-algorithm EAGLE "
        "--speculative-num-steps 5 --speculative-eagle-topk 8 --speculative-num-draft-tokens 64\n",
        {"num-speculative-tokens: 63", "depth: 5", "branches: 8"}},
+      {"sglang serve --model-path Qwen/Qwen3-32B --speculative-algorithm EAGLE "
+       "--speculative-eagle-topk 4 --speculative-num-draft-tokens 16\n",
+       {"num-speculative-tokens: 15", "depth: 3", "branches: 4"}},
       {"trtllm-serve Qwen/Qwen3-8B --max_num_tokens 2048\n",
        {"kind: trtllm", "chunked-prefill: false"}},
       {"trtllm-serve Qwen/Qwen3-8B --max_num_tokens 2048 --enable_chunked_prefill\n",

@@ -133,6 +133,12 @@ static void test_split(void) {
 typedef void (*Build)(const OrrModel *model, guint kind, const OrrShard *shard, GArray *operators);
 
 /* Names in order, a '*' after backward-by-weight ones, the group of collectives in front. */
+static gboolean has_operator(const GArray *operators, const char *name) {
+  ORR_EACH(const OrrOperator, op, operators)
+    if (strcmp(op->name, name) == 0) return TRUE;
+  return FALSE;
+}
+
 static void assert_names(Build function, const OrrModel *model, guint kind, const OrrShard *shard,
                          const char *expected) {
   g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
@@ -171,6 +177,11 @@ static void test_order_of_deepseek(void) {
       "rms-norm q-down kv-down latent-norm q-up kv-up rope attention projection residual-add "
       "rms-norm router router-topk shared-fc1 swiglu shared-fc2 ep-dispatch expert-sort experts "
       "expert-unsort ep-combine shared-add residual-add");
+  shard.ep = 1; /* no dispatch: tokens are sorted here */
+  g_autoptr(GArray) alone = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_forward(&model, 1, &shard, alone);
+  g_assert_true(has_operator(alone, "permute"));
+  shard.ep = 8;
   shard.sends_tokens = FALSE;
   shard.tp = 4;
   shard.sequence_parallel = TRUE;

@@ -23,24 +23,30 @@ static void test_flops_of_mamba(void) {
  * x once for the states, x and the result for the output; B and C in 16 bits; scores and states in
  * fp32, carried states in 16 bits. Backward, FLOPs: 3 times the scores, twice over G alone to give
  * B and C; 3 products inside a chunk (of x, of the scores, of the decays); 5 with states, one of
- * them the forward's again. */
+ * them the forward's again. Its bytes: 19 reads and writes of B or C, 11 of x, 6 of the scores in
+ * fp32; states 34: 4 and 8 (carried in fp32) for the forward again, 4 and 12 for their gradients, 2
+ * for each of three that read carried ones. */
 static void test_kernels_of_mamba(void) {
   OrrModel model = zoo("nemotron-h-8b");
   OrrShard shard = plain(8192);
   g_autoptr(GArray) forward = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
   g_autoptr(GArray) backward = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
   orr_transformer_layer_recompute(&model, 0, &shard, ORR_MODULE_CORE_ATTN, forward);
-  double bytes = 0, flops = 0;
+  double bytes = 0, flops = 0, back = 0;
   for (guint i = 0; i < forward->len; i++) bytes += g_array_index(forward, OrrOperator, i).bytes;
   assert_near(bytes, 8192.0 * (3 * 2 * 128 * 64 + 4 * 2 * 8 * 128 + 2 * 4 * 8 * 128 +
                                (4 + 4 + 2 + 2) * 128 * 64 * 128 / 128.0));
   orr_transformer_layer_backward(&model, 0, &shard, backward);
   for (guint i = 0; i < backward->len; i++) {
     const OrrOperator *op = &g_array_index(backward, OrrOperator, i);
-    if (g_str_has_prefix(op->name, "scan-")) flops += op->flops;
+    if (!g_str_has_prefix(op->name, "scan-")) continue;
+    flops += op->flops;
+    back += op->bytes;
   }
   assert_near(flops, 8192.0 * (3 * 2 * 128.0 * 8 * 128 + 3 * 2 * 128.0 * 128 * 64 +
                                5 * 2 * 128.0 * 128 * 64));
+  assert_near(back, 8192.0 * (19 * 2 * 8 * 128 + 11 * 2 * 128 * 64 + 6 * 4 * 8 * 128 +
+                              34 * 128 * 64 * 128 / 128.0));
   orr_field_clear(&orr_model_table, &model);
 }
 

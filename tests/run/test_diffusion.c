@@ -166,6 +166,7 @@ static void test_fsdp(void) {
   g_assert_cmpfloat(with.step_s - without.step_s, >, 0.98 * first_s);
   g_assert_cmpfloat(with.step_s - without.step_s, <, first_s + 0.25 * all_s);
   near(without.weight_bytes - with.weight_bytes, 0.75 * (backbone + text) - 2 * block, 1e-6);
+  near(with.decode_s, without.decode_s, 1e-9); /* the decoder is whole on each GPU */
 }
 
 /* PipeFusion of PixArt's 28 equal blocks in four stages. Without patches (all steps warm up) a step
@@ -247,6 +248,48 @@ static void test_displaced_convolutions(void) {
   g_assert_cmpfloat(gemm_s[1], <, 1.3 * gemm_s[0] / 4);
   g_assert_cmpfloat(attention_s[1], >, attention_s[0] / 4);
   g_assert_cmpfloat(attention_s[1], <, 1.5 * attention_s[0] / 4);
+}
+
+/* The sends of a pipeline: without patches the second of two passes follows the first stage by
+ * stage, so a step is five quarters of what one GPU computes in a pass, three sends of (256 tokens
+ * of a picture + 300 of text) of 1,152 in 16 bits for each of 16 pictures, and one of the latent
+ * pictures, 256 * 16 in 16 bits, back to the first stage. Sends slow the kernels next to them. */
+static void test_pipefusion_sends(void) {
+  const char *keys = "generator: pixart-sigma-xl-2, steps: 4, guidance: sequential, batch: 16, "
+                     "height: 256, width: 256%s";
+  g_autofree char *one = g_strdup_printf(keys, ""),
+                  *four = g_strdup_printf(keys, ", parallel: {pipefusion: 4, warm-up: 4}");
+  const OrrDiffusionResult alone = result_of(one), warm = result_of(four);
+  const double sends_s = 3 * call_s("send-recv", 2 * 16 * 1152 * (256.0 + 300), 2) +
+                         call_s("send-recv", 2 * 16 * 256.0 * 16, 2);
+  near(warm.step_s - 5 / 8. * alone.step_s, 1.1 * sends_s, 0.1);
+}
+
+/* A stage keeps keys and values of the whole picture for its part of FLUX's 57 blocks of 3,072, in
+ * 16 bits, where the backbone's peak decides (the decoder works by small tiles). */
+static void test_pipefusion_memory(void) {
+  const char *keys = "generator: flux.1-dev, steps: 2, decode: {tile: 128}, parallel: {pipefusion: "
+                     "%d}";
+  g_autofree char *two = g_strdup_printf(keys, 2), *four = g_strdup_printf(keys, 4);
+  const double kept = 4 * 57 * 3072 * 4096.0;
+  near(result_of(two).activation_bytes - result_of(four).activation_bytes, kept / 2 - kept / 4,
+       1e-6);
+}
+
+/* All four GPUs compute text and decoder, and each its part of a step: all parts are one GPU's
+ * step, where it warms up, too. Steps beyond those that are computed warm nothing up. */
+static void test_pipefusion_flops(void) {
+  const char *alone = "generator: pixart-sigma-xl-2, steps: %d";
+  const char *keys = "generator: pixart-sigma-xl-2, steps: %d, cached-steps: %d, parallel: "
+                     "{pipefusion: 4, patches: 8, warm-up: %d}";
+  g_autofree char *one = g_strdup_printf(alone, 1), *two = g_strdup_printf(alone, 2),
+                  *warm = g_strdup_printf(keys, 10, 5, 10), *four = g_strdup_printf(keys, 4, 0, 1),
+                  *five = g_strdup_printf(keys, 5, 0, 1);
+  const double first = result_of(one).flops, step = result_of(two).flops - first,
+               ends = 4 * (first - step), patched = result_of(five).flops - result_of(four).flops;
+  near(result_of(warm).flops, ends + 5 * step, 1e-9);
+  near(result_of(four).flops, ends + step + 3 * patched, 1e-9);
+  g_assert_cmpfloat(patched, >, step); /* text with every patch */
 }
 
 /* Tiles of 512 with a quarter in common: 1 + ceil(512 / 384) = 3 along each side of 1024, so nine
@@ -371,6 +414,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/diffusion/pipefusion", test_pipefusion);
   g_test_add_func("/diffusion/displaced", test_displaced);
   g_test_add_func("/diffusion/displaced-convolutions", test_displaced_convolutions);
+  g_test_add_func("/diffusion/pipefusion-flops", test_pipefusion_flops);
+  g_test_add_func("/diffusion/pipefusion-memory", test_pipefusion_memory);
+  g_test_add_func("/diffusion/pipefusion-sends", test_pipefusion_sends);
   g_test_add_func("/diffusion/tiles", test_tiles);
   g_test_add_func("/diffusion/memory", test_memory);
   g_test_add_func("/diffusion/energy", test_energy);

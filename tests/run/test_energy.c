@@ -176,6 +176,16 @@ static void test_late(void) {
   }
 }
 
+/* Requests come at once and do not stop, so the watts are the run's, whatever its warm-up leaves
+ * out of the counts. */
+static void test_warm_up(void) {
+  static const char plain[] = ALONE(""), warm[] = ALONE("metrics: {warmup: 1 s}, ");
+  g_autoptr(OrrOutcome) all = run(plain, H100, FALSE);
+  g_autoptr(OrrOutcome) counted = run(warm, H100, FALSE);
+  g_assert_cmpfloat(counted->result.serving.duration_s, <, all->result.serving.duration_s - 0.5);
+  assert_near(counted->result.serving.gpu_power_mean_w, all->result.serving.gpu_power_mean_w, 1e-9);
+}
+
 /* Pictures that take longer than the texts before them: energy, money and rates count until the
  * last picture. */
 static void test_tasks(void) {
@@ -398,6 +408,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/energy/serving", test_serving);
   g_test_add_func("/energy/late", test_late);
   g_test_add_func("/energy/tasks", test_tasks);
+  g_test_add_func("/energy/warm-up", test_warm_up);
   g_test_add_func("/energy/sampling", test_sampling);
   g_test_add_func("/energy/serving-power", test_serving_power);
   g_test_add_func("/energy/prompts", test_prompts);

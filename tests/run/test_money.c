@@ -159,6 +159,16 @@ static void test_serving(void) {
   assert_near(r->money.per_million_tokens, 0.003e6 / r->total_tokens_per_s);
 }
 
+/* A GPU of feed-forwards costs what one of attention does: 3 replicas of 2. */
+static void test_feeds(void) {
+  g_auto(GStrv) parts = g_strsplit(SERVING, "requests: 8, ", 2);
+  g_autofree char *text =
+      g_strconcat(parts[0], "requests: 8, parallel: {feed-forward: {gpus: 1}}, ", parts[1], NULL);
+  g_autoptr(OrrOutcome) outcome = run(text, "prices: {currency: EUR, gpu-hour: 3.6}\n");
+  assert_near(outcome->result.serving.money.per_gpu_hour, 3.6);
+  assert_near(outcome->result.serving.money.per_day, 3.6 * 6 * 24);
+}
+
 /* The kWh are the machine's, at its PUE; where the cluster does not say what its nodes draw besides
  * their GPUs, neither they nor the cost are known. */
 static void test_machine(void) {
@@ -224,6 +234,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/money/campaign", test_campaign);
   g_test_add_func("/money/fidelity", test_fidelity);
   g_test_add_func("/money/serving", test_serving);
+  g_test_add_func("/money/feeds", test_feeds);
   g_test_add_func("/money/machine", test_machine);
   g_test_add_func("/money/energy", test_energy);
   return g_test_run();

@@ -54,6 +54,19 @@ static double rate_of(const char *sets, double share) {
   return capacity->alone.meets;
 }
 
+/* One worker, tasks of 1 s at equal distances, 2 s each at most: 1 per second. A run lasts twenty
+ * time-outs, so at 1.06 per second the last of 42 waits 41 * (1 - 1 / 1.06) = 2.3 s, and too many
+ * are late; in two time-outs nobody would be up to 1.25. */
+static void test_tasks(void) {
+  const double rate = rate_of(
+      "workload.load={kind: constant, rate: 0.5};workload.requests=1;workload.tasks={timeout: 2 s, "
+      "steps: [{name: a, do: {kind: tool, pool: w, time: {kind: constant, mean: 1 s}}}], pools: "
+      "[{name: w, of: {kind: workers, workers: 1}}]}",
+      0.9);
+  g_assert_cmpfloat(rate, >, 0.97);
+  g_assert_cmpfloat(rate, <, 1.06);
+}
+
 /* M/D/1: 1 - rho of the requests do not wait (arrivals see time averages, Wolff 1982). 70 % that
  * begin at once are met to rho = 0.3, 0.03 requests per second of 10 s each; the interval's lower
  * end is asked to be there, which takes off what it is wide: some 5 %. Where a request may wait for
@@ -242,6 +255,7 @@ static void test_refused(void) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/run/capacity/tasks", test_tasks);
   g_test_add_func("/run/capacity/md1", test_md1);
   g_test_add_func("/run/capacity/trace", test_trace);
   g_test_add_func("/run/capacity/doubled", test_doubled);

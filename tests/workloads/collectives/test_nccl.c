@@ -354,7 +354,9 @@ static double over(OrrTransport transport, double bytes, OrrProtocol protocol) {
  * longer than LL's, so 28, with a flush 31; with a rendezvous of 5 us at each hop 36. A pass has 14
  * hops of 5 us and 2 across less one of 5: 127 or 137 us; twice, with the base and the plateau. Of
  * 16 bytes no message is beyond the limit; once a call the rendezvous is not in the plateau. LL has
- * neither: 14 hops of 2 us, 2 of 20, less 2. */
+ * neither: 14 hops of 2 us, 2 of 20, less 2. A transport faster than NCCL's own step changes
+ * nothing. Below 512 KiB a channel alone has data, so a step's message is a 16th of the buffer: one
+ * of 8 KiB is not beyond the limit, one of 8.5 KiB waits at 2 hops of each pass. */
 static void test_transport(void) {
   const OrrTransport slow = {.hop_latency_s = 20e-6},
                      hop = {.hop_latency_s = 20e-6, .flush_s = 3e-6, .rendezvous_s = 5e-6},
@@ -369,6 +371,14 @@ static void test_transport(void) {
                1e-9);
   assert_close(over(hop, 16, ORR_PROTOCOL_SIMPLE), 1.5 * (20e-6 + 2 * 127e-6), 1e-4);
   assert_close(over(hop, 16, ORR_PROTOCOL_LL), 5e-6 + 2 * (28e-6 + 40e-6 - 2e-6), 1e-4);
+  const OrrTransport none = {0}, fast = {.hop_latency_s = 1e-9},
+                     eager = {.hop_latency_s = 20e-6, .flush_s = 3e-6};
+  assert_close(over(fast, S, ORR_PROTOCOL_SIMPLE), over(none, S, ORR_PROTOCOL_SIMPLE), 1e-12);
+  assert_close(over(hop, 16 * 8192, ORR_PROTOCOL_SIMPLE),
+               over(eager, 16 * 8192, ORR_PROTOCOL_SIMPLE), 1e-12);
+  assert_close(over(hop, 16 * 8704, ORR_PROTOCOL_SIMPLE) -
+                   over(eager, 16 * 8704, ORR_PROTOCOL_SIMPLE),
+               1.5 * 2 * 2 * 5e-6, 1e-9);
 }
 
 int main(int argc, char **argv) {

@@ -347,7 +347,8 @@ static void test_engines(void) {
 }
 
 /* Replicas that decode with weights of 8 bits: the prompts of the others take as before. null takes
- * a setting of the workload's engine away, and a format: the published one remains. */
+ * a setting of the workload's engine away, and a format: the published one remains. What the
+ * workload has between kernels goes for a group that names the weights alone. */
 static void test_formats(void) {
   static const char roles[] = ALONE
       "workload.replicas=1;workload.disaggregation={prefill: 1};workload.engine.host={step: 20 "
@@ -369,6 +370,13 @@ static void test_formats(void) {
   g_assert_cmpfloat(c->ttft.mean, !=, a->ttft.mean);
   g_assert_cmpfloat_with_epsilon(a->tpot.mean - d->tpot.mean, 20e-3, 1e-4);
   serving_refused(both, "exclude each other");
+  g_autofree char *wide = g_strconcat(narrow, ";workload.activations=fp32", NULL),
+                  *all_wide = g_strconcat(whole, ";workload.activations=fp32", NULL);
+  g_autoptr(OrrOutcome) of_group = serving_run(wide);
+  g_autoptr(OrrOutcome) of_all = serving_run(all_wide);
+  g_assert_cmpfloat(of_group->result.serving.tpot.mean, >, b->tpot.mean);
+  g_assert_cmpfloat_with_epsilon(of_group->result.serving.tpot.mean,
+                                 of_all->result.serving.tpot.mean, 1e-9);
   static const char published[] =
       ALONE "model=gpt-oss-20b;workload.replicas=1;workload.disaggregation={prefill: 1};"
             "workload.groups=[{replicas: 1%s}]%s";

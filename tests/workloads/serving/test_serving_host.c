@@ -107,6 +107,18 @@ static void test_cache_full(void) {
   g_assert_cmpfloat_with_epsilon(reserves->result.serving.kv_full_requests, 320000. / 200, 1e-6);
 }
 
+/* Attention's data parallelism: each of two cores has a cache of as many blocks, and the requests
+ * of both count. */
+static void test_cache_full_of_cores(void) {
+  static const char load[] = "workload.requests=20;workload.input={tokens: 100};"
+                             "workload.output={tokens: 100};workload.parallel={tp: 2, "
+                             "dp-attention: %d}";
+  g_autofree char *one = g_strdup_printf(load, 1), *two = g_strdup_printf(load, 2);
+  g_autoptr(OrrOutcome) single = serving_run(one), both = serving_run(two);
+  g_assert_cmpfloat_with_epsilon(
+      both->result.serving.kv_full_requests / single->result.serving.kv_full_requests, 2, 1e-6);
+}
+
 /* A prefix of 64 tokens, four blocks, is held once; its 10 tokens beyond a block are each request's
  * own. Of a prefill and two decodes the decodes hold what runs. */
 static void test_cache_full_of_shared(void) {
@@ -161,6 +173,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/serving-host/async-plans-a-step-ahead", test_async_plans_a_step_ahead);
   g_test_add_func("/serving-host/cache-full", test_cache_full);
+  g_test_add_func("/serving-host/cache-full-of-cores", test_cache_full_of_cores);
   g_test_add_func("/serving-host/cache-full-of-shared", test_cache_full_of_shared);
   g_test_add_func("/serving-host/cache-full-of-layers", test_cache_full_of_layers);
   g_test_add_func("/serving-host/neighbours", test_neighbours);

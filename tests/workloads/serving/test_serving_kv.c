@@ -176,6 +176,40 @@ static void test_cached_windows(void) {
   }
 }
 
+/* With a prefix cache, layers with a window of 33 tokens next to as many others: 1,008 tokens take
+ * 63 blocks of 16, and their windows (504 + 49 / 2) / 0.5 - 1,008 = 49 tokens, 4 blocks; a state of
+ * 2.5 whole blocks is 5 of the others' alone. A pool with 0.8 of the windows' tokens: a whole block
+ * is 0.5 + 0.8 * 0.5 = 0.9 of the counted ones. */
+static void test_cached_layout(void) {
+  const OrrKvLayout windows = {.window_share = 0.5, .window = 33, .is_cached = TRUE},
+                    states = {.window_share = 0.5,
+                              .window = 33,
+                              .state_blocks = 2.5,
+                              .is_cached = TRUE},
+                    pools = {
+                        .window_share = 0.5, .window = 33, .window_room = 0.8, .is_cached = TRUE};
+  g_assert_cmpint(orr_kv_layout_blocks(&windows, 16, 1008), ==, 63 + 4);
+  g_assert_cmpint(orr_kv_layout_blocks(&states, 16, 1008), ==, 63 + 4 + 5);
+  g_assert_cmpint(orr_kv_layout_total(&windows, 90), ==, 180);
+  g_assert_cmpint(orr_kv_layout_total(&pools, 90), ==, 100);
+}
+
+/* Windows are taken with a request's first blocks, for all that it will have: 10 tokens of 48 take
+ * a block and the 3 of a whole window. Where only 4 are free, 32 tokens are refused for theirs. */
+static void test_windows_first(void) {
+  const OrrKvLayout layout = {.window_share = 0.5, .window = 32, .is_cached = TRUE};
+  g_autoptr(OrrKv) kv = orr_kv_new(4, 16, ORR_PREFIX_BLOCK_HASH);
+  g_autoptr(OrrKv) small = orr_kv_new(2, 16, ORR_PREFIX_BLOCK_HASH);
+  OrrRequest a = {.prompt = 10, .output = 38, .stream = 1}, b = {.prompt = 32, .output = 16};
+  orr_kv_lay_out(kv, &layout);
+  orr_kv_lay_out(small, &layout);
+  g_assert_true(orr_kv_grow(kv, &a, 10));
+  g_assert_cmpint(orr_kv_n_free(kv), ==, 8 - 1 - 3);
+  g_assert_false(orr_kv_grow(small, &b, 32));
+  g_assert_cmpint(orr_kv_n_free(small), ==, 4);
+  orr_kv_release(kv, &a);
+}
+
 /* Two pools: with 0.8 tokens of windowed layers per token of the others a long sequence takes
  * 0.5 + 0.8 * 0.5 = 0.9 of its tokens, and one within the window 0.9 / 0.8; with 1 all of them. */
 static void test_window_room(void) {
@@ -198,6 +232,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-kv/layout", test_layout);
   g_test_add_func("/workloads/serving-kv/rings", test_rings);
   g_test_add_func("/workloads/serving-kv/cached-windows", test_cached_windows);
+  g_test_add_func("/workloads/serving-kv/cached-layout", test_cached_layout);
+  g_test_add_func("/workloads/serving-kv/windows-first", test_windows_first);
   g_test_add_func("/workloads/serving-kv/window-room", test_window_room);
   return g_test_run();
 }

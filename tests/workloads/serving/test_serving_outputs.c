@@ -216,7 +216,8 @@ static void test_refused(void) {
 
 /* --- how many run --- */
 
-/* Never more requests than there are clients, whatever the stages. One alone is 1 throughout. With
+/* Never more requests than there are clients, whatever the stages. One alone is 1 throughout, with
+ * host time, too. With
  * eight Little's law holds: requests/s times their time; both ends of the run, of ten rounds, have
  * fewer. */
 static void test_pipeline_running(void) {
@@ -226,12 +227,15 @@ static void test_pipeline_running(void) {
       "%d}";
   for (int pp = 1; pp <= 8; pp *= 2) {
     g_autofree char *one = g_strdup_printf(load, pp, 4, 1),
-                    *many = g_strdup_printf(load, pp, 80, 8);
-    g_autoptr(OrrOutcome) alone = serving_run(one), together = serving_run(many);
+                    *many = g_strdup_printf(load, pp, 80, 8),
+                    *host = g_strconcat(one, ";workload.engine.host={step: 5 ms}", NULL);
+    g_autoptr(OrrOutcome) alone = serving_run(one), together = serving_run(many),
+                          hosted = serving_run(host);
     const OrrServingResult *r = &together->result.serving;
     g_test_message("pp %d: %g run, by Little %g", pp, r->running_mean,
                    r->requests_per_s * r->e2e.mean);
     g_assert_cmpfloat_with_epsilon(alone->result.serving.running_mean, 1, 1e-9);
+    g_assert_cmpfloat_with_epsilon(hosted->result.serving.running_mean, 1, 1e-9);
     g_assert_cmpfloat(r->running_mean, <=, 8 + 1e-9);
     g_assert_cmpfloat_with_epsilon(r->running_mean, r->requests_per_s * r->e2e.mean, 0.8);
     g_assert_cmpfloat(r->kv_utilization, <=, r->kv_peak + 1e-9);

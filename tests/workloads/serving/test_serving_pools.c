@@ -203,16 +203,26 @@ static void test_refused(void) {
                   "the feed-forwards of model deepseek-v3 do not fit");
 }
 
-/* Sends between the pools take tokens to the experts: no all-to-all does. */
+/* Sends between the pools take tokens to the experts: no all-to-all does. With ep 1 no rank has
+ * more of the experts than another. */
 static void test_idle(void) {
-  static const char *const sets[] = {
-      "workload.parallel={feed-forward: {gpus: 2}, all-to-all: nccl}",
-      "workload.parallel={all-to-all: nccl}"};
-  for (guint i = 0; i < G_N_ELEMENTS(sets); i++) {
+#define OF_EXPERTS "model=qwen3-30b-a3b;workload.engine.kv-blocks=0;workload.parallel="
+  static const struct {
+    const char *sets, *says; /* NULL: nothing has no effect */
+  } cases[] = {
+      {"workload.parallel={feed-forward: {gpus: 2}, all-to-all: nccl}",
+       "parallel.all-to-all (nccl) has no effect"},
+      {"workload.parallel={all-to-all: nccl}", NULL},
+      {OF_EXPERTS "{expert-placement: packed}", "parallel.expert-placement (packed) has no e"},
+      {OF_EXPERTS "{dp-attention: 2, ep: 2, expert-placement: packed}", NULL},
+  };
+#undef OF_EXPERTS
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autofree char *findings = NULL;
-    g_autoptr(OrrScenario) scenario = serving_scenario(shared_library(), sets[i], &findings);
+    g_autoptr(OrrScenario) scenario = serving_scenario(shared_library(), cases[i].sets, &findings);
     g_assert_nonnull(scenario);
-    g_assert_true((strstr(findings, "parallel.all-to-all (nccl) has no effect") != NULL) == !i);
+    if (cases[i].says ? !strstr(findings, cases[i].says) : strstr(findings, "has no e") != NULL)
+      g_error("'%s' says: %s", cases[i].sets, findings);
   }
 }
 

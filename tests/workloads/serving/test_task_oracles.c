@@ -209,12 +209,29 @@ static void test_models(void) {
   g_assert_cmpfloat(one_s, >, 1e-3);
   g_assert_cmpfloat(one_s, <, 50e-3);
   g_assert_cmpfloat_with_epsilon(later.service_mean_s, one_s + 5e-3, 1e-9);
+  /* a score is a product with the head, 1,024 * 151,936 in 16 bits, at 3.35 TB/s at most */
+  const double head_s = 2 * 1024.0 * 151936 / 3.35e12;
+  const double scored_s = searched(READ(APART, ", scores: true")).service_mean_s - one_s;
+  g_assert_cmpfloat(scored_s, >, head_s);
+  g_assert_cmpfloat(scored_s, <, 2 * head_s);
   g_assert_cmpfloat(both.service_mean_s * 2, >, one_s); /* of servers, per job: half a pass */
   g_assert_cmpfloat(both.service_mean_s, <, one_s);
   g_assert_cmpfloat_with_epsilon(queue.service_mean_s, one_s, 1e-9);
   g_assert_cmpfloat_with_epsilon(queue.wait_mean_s, one_s / 2, 1e-9);
   g_assert_cmpfloat_with_epsilon(two.wait_mean_s, 0, 1e-9);
   g_assert_cmpint(two.gpus, ==, 2);
+}
+
+/* One text above a pass' tokens is one pass all the same. */
+static void test_long_text(void) {
+  static const char read[] = "workload.load={kind: constant, rate: "
+                             "0.1};workload.requests=2;workload.tasks={steps: [{name: "
+                             "e, do: {kind: encode, pool: m, sequences: 1, tokens: {tokens: "
+                             "3000}}}], pools: [{name: m, of: "
+                             "{kind: model, model: qwen3-0.6b, batch: %d}}]}";
+  g_autofree char *small = g_strdup_printf(read, 1000), *large = g_strdup_printf(read, 3000);
+  g_assert_cmpfloat_with_epsilon(searched(small).service_mean_s, searched(large).service_mean_s,
+                                 1e-9);
 }
 
 /* --- generators --- */
@@ -255,6 +272,20 @@ static void test_generators(void) {
     sum_s += searched(sets).service_mean_s;
   }
   g_assert_cmpfloat_with_epsilon(sum_s / one_s, 1, 1e-9);
+}
+
+/* Weights that come a block ahead: copies decide over small pictures, kernels over large ones. */
+static void test_generators_fetch(void) {
+  static const char *const keys[] = {"offload: prefetch, height: 256, width: 256, batch: 1",
+                                     "offload: prefetch, height: 1024, width: 1024, batch: 1"};
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+    g_autofree char *sets = g_strdup_printf(
+        "workload.load={kind: constant, rate: 0.01};workload.requests=2;workload.tasks={steps: "
+        "[{name: draw, do: {kind: make, pool: g}}], pools: [{name: g, of: {kind: generator, make: "
+        "{generator: sd-1.5, steps: 4, host: {dispatch: 1 ns}, %s}}}]}",
+        keys[i]);
+    g_assert_cmpfloat_with_epsilon(searched(sets).service_mean_s / alone_s(keys[i]), 1, 1e-6);
+  }
 }
 
 /* With `wait` the first of a batch that is not full waits for others: two that come 1 s apart are
@@ -348,6 +379,35 @@ static void test_shared_order(void) {
   g_assert_cmpint(pools[1].loads, ==, 1);
 }
 
+/* Two GPUs for both models: each keeps one, so the second is loaded once for all tasks. */
+static void test_shared_pair(void) {
+  g_autoptr(OrrOutcome) outcome = serving_run(
+      "workload.load={kind: closed-loop, concurrency: "
+      "1};workload.requests=5;workload.tasks={steps: "
+      "[{name: a, do: {kind: make, pool: a}}, {name: b, do: {kind: make, pool: b}}], pools: "
+      "[{name: "
+      "a, of: {kind: generator, replicas: 2, make: {generator: sd-1.5, steps: 4}}}, {name: b, "
+      "shares: a, of: {kind: generator, replicas: 2, make: {generator: sdxl, steps: 2}}}]}");
+  const OrrServingTaskPoolRow *pools =
+      (const OrrServingTaskPoolRow *)(const void *)outcome->serving_task_pools->data;
+  g_assert_cmpint(pools[0].loads, ==, 0);
+  g_assert_cmpint(pools[1].loads, ==, 1);
+}
+
+/* Of two steps that answer the first is the first answer: 1 s of 3. */
+static void test_first_answer(void) {
+  g_autoptr(OrrOutcome) outcome = serving_run(
+      "workload.load={kind: constant, rate: 0.1};workload.requests=2;workload.tasks={steps: "
+      "[{name: "
+      "a, answers: true, do: {kind: tool, pool: w, time: {kind: constant, mean: 1 s}}}, {name: b, "
+      "answers: true, do: {kind: tool, pool: w, time: {kind: constant, mean: 2 s}}}], pools: "
+      "[{name: w, of: {kind: workers, workers: 1}}]}");
+  const OrrServingTaskResult *result =
+      &g_array_index(outcome->serving_task_results, OrrServingTaskResult, 0);
+  g_assert_cmpfloat_with_epsilon(result->first.mean, 1, 1e-6);
+  g_assert_cmpfloat_with_epsilon(result->e2e.mean, 3, 1e-6);
+}
+
 static void test_shared_refused(void) {
   serving_refused(SHARE(5, ", shares: c"), "'c' is not an earlier pool");
   serving_refused(SHARE(5, ", shares: b"), "'b' is not an earlier pool");
@@ -358,6 +418,29 @@ static void test_shared_refused(void) {
 }
 
 /* --- recommenders --- */
+
+/* Two rankers on one GPU whose tables stay in host memory: of a load only the dense layers come, in
+ * 16 bits. With biases 13 * 512 + 512 * 256 + 256 * 64 + 64 * 16 + 848 below, and above the 27 * 26
+ * / 2 products and 16 inputs 367 * 512 + 512 * 256 + 256 + 769: 475,985. */
+static void test_shared_rankers(void) {
+  enum { N = 5 };
+  static const char pools[] =
+      "workload.load={kind: closed-loop, concurrency: "
+      "1};workload.requests=5;cluster.node.host-link-"
+      "efficiency=100 %%;workload.tasks={steps: [{name: a, do: {kind: rank, pool: a, items: "
+      "{tokens: "
+      "10}}}, {name: b, do: {kind: rank, pool: b, items: {tokens: 10}}}], pools: [{name: a, of: "
+      "{kind: recommender, make: {recommender: dlrm-criteo-kaggle, mode: inference, tier: host, "
+      "batch: 10}}}, {name: b%s, of: {kind: recommender, make: {recommender: dlrm-criteo-kaggle, "
+      "mode: inference, tier: host, batch: 10}}}]}";
+  g_autofree char *two = g_strdup_printf(pools, ""), *one = g_strdup_printf(pools, ", shares: a");
+  g_autoptr(OrrOutcome) apart = serving_run(two), shared = serving_run(one);
+  const double more_s =
+      g_array_index(shared->serving_task_results, OrrServingTaskResult, 0).e2e.mean -
+      g_array_index(apart->serving_task_results, OrrServingTaskResult, 0).e2e.mean;
+  const double load_s = 2 * 475985 / 63e9;
+  g_assert_cmpfloat_with_epsilon(N * more_s, (2 * N - 1) * load_s, 1e-3 * load_s);
+}
 
 #define RANK(load_, requests_, more_)                                                              \
   "workload.load=" load_ ";workload.requests=" #requests_                                          \
@@ -381,6 +464,13 @@ static void test_recommenders(void) {
   const double one_s = ranked_s(1000), two_s = ranked_s(2000);
   const OrrServingTaskPoolRow alone = searched(RANK("{kind: constant, rate: 1}", 2, ""));
   g_assert_cmpfloat_with_epsilon(alone.service_mean_s / one_s, 1, 1e-6);
+  const OrrServingTaskPoolRow slower = searched(
+      "workload.load={kind: constant, rate: 1};workload.requests=2;workload.tasks={steps: [{name: "
+      "rank, do: {kind: rank, pool: r, items: {tokens: 1000}}}], pools: [{name: r, of: {kind: "
+      "recommender, overhead: 2 ms, make: {recommender: dlrm-criteo-kaggle, mode: inference, "
+      "batch: "
+      "2000, overhead: 1 ms}}}]}");
+  g_assert_cmpfloat_with_epsilon(slower.service_mean_s - alone.service_mean_s, 3e-3, 1e-9);
   const OrrServingTaskPoolRow pairs = searched(RANK("{kind: closed-loop, concurrency: 4}", 4, ""));
   g_assert_cmpfloat_with_epsilon(pairs.service_mean_s / (two_s / 2), 1, 1e-6);
   g_assert_cmpfloat_with_epsilon(pairs.wait_mean_s / (two_s / 2), 1, 1e-6);
@@ -399,12 +489,17 @@ int main(int argc, char **argv) {
   g_test_add_func("/task-oracles/hosts", test_hosts);
   g_test_add_func("/task-oracles/models", test_models);
   g_test_add_func("/task-oracles/generators", test_generators);
+  g_test_add_func("/task-oracles/long-text", test_long_text);
   g_test_add_func("/task-oracles/patience", test_patience);
   g_test_add_func("/task-oracles/md1", test_md1);
+  g_test_add_func("/task-oracles/first-answer", test_first_answer);
   g_test_add_func("/task-oracles/shared-gpus", test_shared_gpus);
+  g_test_add_func("/task-oracles/shared-rankers", test_shared_rankers);
   g_test_add_func("/task-oracles/shared-order", test_shared_order);
+  g_test_add_func("/task-oracles/shared-pair", test_shared_pair);
   g_test_add_func("/task-oracles/shared-refused", test_shared_refused);
   g_test_add_func("/task-oracles/recommenders", test_recommenders);
+  g_test_add_func("/task-oracles/generators-fetch", test_generators_fetch);
   g_test_add_func("/task-oracles/generators-refused", test_generators_refused);
   return g_test_run();
 }

@@ -350,6 +350,8 @@ static void test_idle_settings(void) {
       {"workload.recompute-method=block", "recompute-method (block) has no effect"},
       {"workload.recompute-layers=5", "recompute-layers (5) has no effect: recompute is not full"},
       {"workload.recompute=full;workload.recompute-layers=2", ""},
+      {"workload.recompute=selective;workload.recompute-method=block",
+       "recompute-method (block) has no effect: recompute is not full"},
       {"workload.lora.targets=[fc1]", "lora.targets has no effect: lora.rank is 0"},
       {"workload.lora={rank: 8, targets: [fc1]}", ""},
       {"workload.loader.workers=1", "loader.workers (1) has no effect: loader.sample-time is 0"},
@@ -362,6 +364,7 @@ static void test_idle_settings(void) {
       {"cluster.routing=ecmp;cluster.hash-take=worst;cluster.hash-draws=4", ""},
       {"cluster.queue-pairs=4", "queue-pairs (4) has no effect"},
       {"cluster.routing=ecmp;cluster.queue-pairs=4", ""},
+      {"cluster.routing=static;cluster.queue-pairs=4", ""},
   };
 #undef MIXTURE
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
