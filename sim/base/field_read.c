@@ -71,9 +71,12 @@ static void report_unknown(Reader *reader, const char *what, const OrrNode *node
 
 static void read_bool(Reader *reader, const OrrField *field, const OrrNode *node,
                       gboolean *member) {
-  if (node->kind == ORR_NODE_SCALAR && !node->quoted && strcmp(node->text, "true") == 0)
+  const char *text = node->kind == ORR_NODE_SCALAR && !node->quoted ? node->text : "";
+  if (strcmp(text, "true") == 0)
     *member = TRUE;
-  else if (node->kind != ORR_NODE_SCALAR || node->quoted || strcmp(node->text, "false") != 0)
+  else if (strcmp(text, "false") == 0)
+    *member = FALSE; /* a sweep assigns it over true */
+  else
     report_found(reader, field->name, "true or false", node);
 }
 

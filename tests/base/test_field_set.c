@@ -97,6 +97,29 @@ static void test_refusals(void) {
       "path 'faults.1.at': '1' is not an item of the list 'faults', which has 1 (counted from 0)");
 }
 
+static void assign(Sample *sample, const char *path, const char *text) {
+  void *data = NULL;
+  const OrrField *field = orr_field_assign_member(&sample_table, sample, path, &data);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) node = orr_node_new_scalar((OrrPlace){0}, text);
+  g_assert_true(field && orr_field_is_plain(field) && orr_field_assign(field, node, diags, data));
+}
+
+/* A member that was read takes each value, whatever it had before, as a sweep assigns it. */
+static void test_assign(void) {
+  Sample sample = {0};
+  for (int i = 0; i < 2; i++) {
+    assign(&sample, "overlap", "true");
+    g_assert_true(sample.overlap);
+    assign(&sample, "overlap", "false");
+    g_assert_false(sample.overlap);
+    assign(&sample, "pp", i ? "0" : "8");
+    g_assert_cmpint(sample.pp, ==, i ? 0 : 8);
+    assign(&sample, "precision", i ? "fp32" : "bf16");
+    g_assert_cmpint(sample.precision, ==, i ? 0 : 2);
+  }
+}
+
 static void test_value_is_no_yaml(void) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) root = sample_tree("{name: x}");
@@ -113,6 +136,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/field-set/lists-and-trees", test_lists_and_trees);
   g_test_add_func("/field-set/unset", test_unset);
   g_test_add_func("/field-set/refusals", test_refusals);
+  g_test_add_func("/field-set/assign", test_assign);
   g_test_add_func("/field-set/value-is-no-yaml", test_value_is_no_yaml);
   return g_test_run();
 }
