@@ -221,8 +221,7 @@ double orr_model_matrix_flops(const OrrModel *model, double batch, double sequen
 double orr_model_layer_flops(const OrrModel *model, guint kind, double batch, double sequence);
 double orr_model_core_flops(const OrrModel *model, guint kind, double batch, double sequence);
 
-/* The same plus recomputation: @recompute none adds nothing, selective the attention core's
- * forward, full one forward of all layers (SC21: 96 B s l h^2 (1 + s/(6h) + V/(16 l h))). */
+/* What the backward computes again. */
 typedef enum {
   ORR_RECOMPUTE_NONE,
   ORR_RECOMPUTE_SELECTIVE,
@@ -230,8 +229,6 @@ typedef enum {
   ORR_RECOMPUTE_OPERATORS
 } OrrRecompute;
 extern const char *const orr_recompute_words[]; /* "none", "selective", "full", "operators", NULL */
-double orr_model_hardware_flops(const OrrModel *model, double batch, double sequence,
-                                OrrRecompute recompute);
 
 /* --- the encoder (0 where there is none) --- */
 

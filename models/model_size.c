@@ -323,11 +323,3 @@ double orr_model_matrix_flops(const OrrModel *model, double batch, double sequen
                  model->mtp_layers * kind_core_flops(model, last, 1, batch, sequence);
   return orr_model_flops(model, batch, sequence) / 3 - cores;
 }
-
-double orr_model_hardware_flops(const OrrModel *model, double batch, double sequence,
-                                OrrRecompute recompute) {
-  double flops = orr_model_flops(model, batch, sequence);
-  if (recompute == ORR_RECOMPUTE_SELECTIVE) flops += all_core_flops(model, batch, sequence);
-  if (recompute == ORR_RECOMPUTE_FULL) flops += all_layers_flops(model, batch, sequence);
-  return flops;
-}

@@ -125,14 +125,10 @@ static void test_flops_of_gpt(void) {
     OrrModel model = gpt(shapes[i][0], shapes[i][1], shapes[i][2]);
     assert_near(orr_model_flops(&model, b, s),
                 72 * b * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h)));
-    assert_near(orr_model_hardware_flops(&model, b, s, ORR_RECOMPUTE_FULL),
+    assert_near(orr_model_flops(&model, b, s) + l * orr_model_layer_flops(&model, 0, b, s),
                 96 * b * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h)));
-    assert_near(orr_model_hardware_flops(&model, b, s, ORR_RECOMPUTE_NONE),
-                orr_model_flops(&model, b, s));
-    /* Selective repeats scores and context of each layer, 2 B s^2 h each. */
-    assert_near(orr_model_hardware_flops(&model, b, s, ORR_RECOMPUTE_SELECTIVE) -
-                    orr_model_flops(&model, b, s),
-                4 * b * s * s * l * h);
+    /* A core has scores and context, 2 B s^2 h each. */
+    assert_near(orr_model_core_flops(&model, 0, b, s), 4 * b * s * s * h);
   }
 }
 

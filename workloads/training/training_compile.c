@@ -12,6 +12,9 @@
 #include "workloads/training/training.h"
 #include "workloads/training/training_compile.h"
 
+/* How the names of adapters' products begin. */
+#define ADAPTER "lora-"
+
 static OrrTrainingWork *work_new(const OrrJob *job) {
   OrrTrainingWork *work = g_new0(OrrTrainingWork, 1);
   work->work.kind = &orr_training_kind;
@@ -37,55 +40,87 @@ static OrrTrainingWork *work_new(const OrrJob *job) {
   return work;
 }
 
-/* Products that run again when operators are recomputed one by one, over all ranks of a step: no
- * closed form counts them. */
-static double operators_again_flops(const OrrJob *job) {
+/* FLOPs of products and attention whose names begin with @prefix. */
+static double flops_of(const GArray *operators, const char *prefix) {
+  double flops = 0;
+  ORR_EACH(const OrrOperator, op, operators)
+    if (op->kind != ORR_OPERATOR_MEMORY && g_str_has_prefix(op->name, prefix)) flops += op->flops;
+  return flops;
+}
+
+/* What runs again of a layer, of one micro-batch on one rank; the attention core, which counts as
+ * in the model's FLOPs, is left out. */
+static double operators_again_flops(const OrrJob *job, const OrrLayerSpec *spec) {
+  g_autoptr(GArray) again = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_recompute(job->world->model, spec->kind, orr_job_layer_shard(job, spec),
+                                  spec->modules & ~(guint)ORR_MODULE_CORE_ATTN, again);
+  return flops_of(again, (spec->modules & ORR_MODULE_LAYER) ? ADAPTER : "");
+}
+
+/* What adapters compute of a layer, of one micro-batch on one rank: the model's FLOPs leave it
+ * out. */
+static double adapter_flops(const OrrJob *job, const OrrLayerSpec *spec) {
+  const OrrShard *shard = orr_job_layer_shard(job, spec);
+  g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_forward(job->world->model, spec->kind, shard, own);
+  if (!job->params->evaluation)
+    orr_transformer_layer_backward(job->world->model, spec->kind, shard, own);
+  return flops_of(own, ADAPTER);
+}
+
+/* What runs again in a step of a layer's attention core or of the whole layer, over all ranks.
+ * @pairs: the fraction of the core's pairs that lie within documents. */
+static double layer_again_flops(const OrrJob *job, const OrrLayerSpec *spec, double pairs) {
+  const OrrModel *model = job->world->model;
+  const double batch = job->params->batch.global_size, sequence = job->shard.sequence;
+  const double core = orr_model_core_flops(model, spec->kind, batch, sequence);
+  if (job->shard.frozen_encoder && spec->kind == (guint)orr_model_encoder_kind(model)) return 0;
+  if (spec->modules & ORR_MODULE_LAYER)
+    return orr_model_layer_flops(model, spec->kind, batch, sequence) - core * (1 - pairs);
+  return (spec->modules & ORR_MODULE_CORE_ATTN) ? core * pairs : 0;
+}
+
+/* What layers of @spec compute in a step beyond the model's own FLOPs, over all ranks. */
+static double spec_further_flops(const OrrJob *job, const OrrLayerSpec *spec, double pairs) {
   const double ranks =
       (double)(job->tp * job->cp) * job->params->batch.global_size / job->params->batch.micro;
+  double flops = job->shard.lora.rank > 0 ? ranks * adapter_flops(job, spec) : 0;
+  if (!job->params->evaluation && spec->modules)
+    flops += ranks * operators_again_flops(job, spec) + layer_again_flops(job, spec, pairs);
+  return flops;
+}
+
+static double further_flops(const OrrJob *job, double pairs) {
+  g_autofree double *layers = g_new0(double, job->layout.specs->len);
   double flops = 0;
   for (gint64 b = 0; b < orr_job_n_blocks(job); b++)
-    for (guint i = 0; i < job->layout.blocks[b]->len; i++) {
-      const OrrLayerSpec *spec = orr_job_spec(job, g_array_index(job->layout.blocks[b], guint, i));
-      if (spec->type != ORR_LAYER_TRANSFORMER) continue;
-      g_autoptr(GArray) again = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
-      orr_transformer_layer_recompute(job->world->model, spec->kind, orr_job_layer_shard(job, spec),
-                                      spec->modules, again);
-      for (guint o = 0; o < again->len; o++) flops += g_array_index(again, OrrOperator, o).flops;
-    }
-  return flops * ranks;
+    for (guint i = 0; i < job->layout.blocks[b]->len; i++)
+      layers[g_array_index(job->layout.blocks[b], guint, i)]++;
+  ORR_EACH_AT(i, const OrrLayerSpec, spec, job->layout.specs)
+    if (spec->type == ORR_LAYER_TRANSFORMER && layers[i] > 0)
+      flops += layers[i] * spec_further_flops(job, spec, pairs);
+  return flops;
 }
 
 static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPackedLoads *packed) {
   const OrrModel *model = job->world->model;
   const double batch = job->params->batch.global_size, sequence = job->shard.sequence;
+  const double pairs = packed ? packed->pairs : 1; /* of the attention core, in all of its passes */
+  const double matrix = orr_model_matrix_flops(model, batch, sequence);
   work->model_flops = orr_model_flops(model, batch, sequence);
-  work->hardware_flops = orr_model_hardware_flops(model, batch, sequence, job->params->recompute);
-  if (job->params->recompute == ORR_RECOMPUTE_OPERATORS)
-    work->hardware_flops += operators_again_flops(job);
-  if (job->shard.lora.rank > 0) { /* frozen weights have no products by weight */
-    work->model_flops -= orr_model_matrix_flops(model, batch, sequence);
-    work->hardware_flops -= orr_model_matrix_flops(model, batch, sequence);
-  }
-  if (job->shard.frozen_encoder) { /* of three passes, one */
-    const guint kind = (guint)orr_model_encoder_kind(model);
-    const double forward = (double)orr_model_kind_layers(model, kind) *
+  work->model_flops -= (work->model_flops - 3 * matrix) * (1 - pairs);
+  if (job->params->evaluation) { /* a forward, a third of a step */
+    work->model_flops /= 3;
+  } else {
+    if (job->shard.lora.rank > 0) work->model_flops -= matrix; /* of frozen weights by weight */
+    if (job->shard.frozen_encoder) {                           /* of three passes, one */
+      const guint kind = (guint)orr_model_encoder_kind(model);
+      work->model_flops -= 2 * (double)orr_model_kind_layers(model, kind) *
                            orr_model_layer_flops(model, kind, batch, sequence);
-    work->model_flops -= 2 * forward;
-    work->hardware_flops -=
-        (job->params->recompute == ORR_RECOMPUTE_FULL ? 3 : 2) * forward; /* nor replayed */
+    }
   }
-  if (packed) { /* the attention core has fewer pairs, in all of its passes */
-    const double matrix = 3 * orr_model_matrix_flops(model, batch, sequence);
-    const double core = orr_model_flops(model, batch, sequence) - matrix;
-    work->model_flops -= core * (1 - packed->pairs);
-    work->hardware_flops -= core * (1 - packed->pairs);
-    work->padding = packed->padding;
-  }
-  if (job->params->evaluation) /* a forward, a third of a step */
-    work->model_flops = work->hardware_flops =
-        orr_model_flops(model, batch, sequence) / 3 -
-        (packed ? (1 - packed->pairs) : 0) * (orr_model_flops(model, batch, sequence) / 3 -
-                                              orr_model_matrix_flops(model, batch, sequence));
+  if (packed) work->padding = packed->padding;
+  work->hardware_flops = work->model_flops + further_flops(job, pairs);
   work->peak_flops =
       orr_device_peak_flops(&job->world->cluster->device, job->shard.recipe->forward);
 }
