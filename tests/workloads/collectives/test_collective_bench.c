@@ -84,6 +84,24 @@ static void test_sharp(void) {
                                  0.15 * 1.3);
 }
 
+/* RCCL changes its protocol at sizes, whatever the times are: where it does, a larger call must not
+ * be faster than a smaller one, or the rate of one of the two protocols is wrong. */
+static void test_protocols_of_rccl(void) {
+  static const char *const clusters[] = {"mi300x-roce", "mi355x-roce"};
+  static const char *const ops[] = {"all-reduce", "reduce-scatter", "all-gather"};
+  for (guint i = 0; i < 12; i++) {
+    g_autofree char *sets = g_strdup_printf(
+        "cluster={base: %s, nodes: %u};workload.stack=rccl-2.22;workload.collective=%s;"
+        "workload.begin=64KiB;workload.end=128MiB;workload.factor=2",
+        clusters[i % 2], 1 + i / 2 % 2, ops[i / 4]);
+    g_autoptr(OrrOutcome) outcome = run(sets);
+    for (guint k = 1; k < outcome->nccl_tests->len; k++)
+      if (row_at(outcome, k)->time_s < 0.999 * row_at(outcome, k - 1)->time_s)
+        g_error("%s: %g s, and %g s of half the size", sets, row_at(outcome, k)->time_s,
+                row_at(outcome, k - 1)->time_s);
+  }
+}
+
 /* 1, 4 and 16 MiB of floats; busbw = algbw * 2 * 31/32; a time is the plan's where nothing else
  * runs. */
 static void test_rows(void) {
@@ -183,6 +201,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/collectives/steps", test_steps);
   g_test_add_func("/collectives/racks", test_racks);
   g_test_add_func("/collectives/sharp", test_sharp);
+  g_test_add_func("/collectives/protocols-of-rccl", test_protocols_of_rccl);
   g_test_add_func("/collectives/conventions", test_conventions);
   g_test_add_func("/collectives/groups", test_groups);
   g_test_add_func("/collectives/crowded", test_crowded);
