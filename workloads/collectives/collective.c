@@ -453,11 +453,32 @@ static void over_slower_network(const OrrCollectiveContext *context, const OrrCo
     *measured = (OrrCost){time_s, MAX(measured->how, ORR_HOW_MODELLED)};
 }
 
+/* Rows are of tokens whose experts lie anywhere. If the router limits the domains of a token's
+ * experts, takes off what the transfers that are left out take. */
+static gboolean ask_routed(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                           const OrrCollectivePlan *plan, OrrCost *ret_cost) {
+  const char *library = plan->algorithm->library;
+  if (!call->exchange || call->exchange->most_domains == 0)
+    return ask_library(context, call, library, ret_cost);
+  OrrExpertExchange anywhere = *call->exchange;
+  OrrCollectiveCall other = *call;
+  anywhere.most_domains = 0;
+  other.exchange = &anywhere;
+  if (!ask_library(context, &other, library, ret_cost)) return FALSE;
+  g_autoptr(OrrCollectivePlan) all = plan_by(context, &other, plan->algorithm);
+  const double here_s = all_transfers(context->fabric, plan);
+  const double saved_s = all_transfers(context->fabric, all) - here_s;
+  if (saved_s <= 0) return TRUE;
+  *ret_cost =
+      (OrrCost){MAX(ret_cost->time_s - saved_s, here_s), MAX(ret_cost->how, ORR_HOW_CARRIED)};
+  return TRUE;
+}
+
 /* The same for measured times of a library's own kernels. */
 static void apply_library(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                           OrrCollectivePlan *plan) {
   OrrCost measured;
-  if (!ask_library(context, call, plan->algorithm->library, &measured)) return;
+  if (!ask_routed(context, call, plan, &measured)) return;
   if (orr_collective_are_peers(context->fabric, call->gpus, call->n))
     measured.time_s = over_slower_links(context, plan, measured.time_s);
   else

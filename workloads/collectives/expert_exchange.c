@@ -43,9 +43,10 @@
  * laid out as in the measurement (whole nodes), the measured time replaces the model;
  * TensorRT-LLM's two-sided dispatch is the sum of its prepare and dispatch. The rows are of
  * InfiniBand: another transport adds its messages and what its hop takes beyond that, and the time
- * counts as carried over. Over NICs or switches that are slower than the rows' NICs (`nic-rate`)
- * the bytes take the difference longer, and the time counts as modelled (collective.c,
- * over_slower_network).
+ * counts as carried over. Node-limited routing takes off the time of the transfers that it spares,
+ * which also carries the time over (collective.c, ask_routed). Over NICs or switches that are
+ * slower than the rows' NICs (`nic-rate`) the bytes take the difference longer, and the time counts
+ * as modelled (collective.c, over_slower_network).
  *
  * Only used if forced, because the engine decides which library exchanges. algorithm: deepep
  */
@@ -323,9 +324,6 @@ gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context,
   const OrrExpertExchange *exchange = call->exchange;
   OrrLibraryCall asked = asked_of(call, library);
   OrrCost prepare;
-  if (exchange->most_domains > 0)
-    return FALSE; /* rows are of tokens without node-limited
-                                                 * routing */
   if (orr_cost_library_ranks(context->cost, &asked) != (gint64)call->n ||
       !lies_alike(context, call, &asked) || !orr_cost_library(context->cost, &asked, ret_cost))
     return FALSE;

@@ -135,6 +135,34 @@ static void test_rows(void) {
   g_assert_cmpint(rail->how, ==, ORR_HOW_MODELLED);
 }
 
+/* 16 ranks on two nodes. A router that limits a token's experts to as many nodes, or more, limits
+ * nothing: the row answers. Limited to one node, the row less the transfers that this spares. */
+static void test_limited_rows(void) {
+  g_auto(Machine) machine;
+  machine_init(&machine, 16, 8, 16, 1);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_yaml_parse(rows, strlen(rows), "rows", diags);
+  g_autoptr(OrrProfile) profile = orr_profile_read(tree, NULL, diags);
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrCostModel) cost = orr_cost_model_new(profile, &machine.cluster.device, &error);
+  g_assert_no_error(error);
+  g_autofree gint64 *two = group_new(16, 0, 1);
+  double modelled_s[2] = {0}, measured_s[2] = {0};
+  for (gint64 most = 1; most <= 3; most++) {
+    OrrExpertExchange exchange = exchange_sample;
+    exchange.most_domains = most;
+    const OrrCollectiveCall call = call_of(two, 16, &exchange);
+    g_autoptr(OrrCollectivePlan) modelled = plan_of(&machine, NULL, &call, "deepep");
+    g_autoptr(OrrCollectivePlan) measured = plan_of(&machine, cost, &call, "deepep");
+    modelled_s[most > 1] = modelled->predicted_s;
+    measured_s[most > 1] = measured->predicted_s;
+    g_assert_cmpint(measured->how, ==, most > 1 ? ORR_HOW_MEASURED : ORR_HOW_CARRIED);
+    if (most > 1) assert_close(measured->predicted_s, 9000e-6, 1e-12);
+  }
+  g_assert_cmpfloat(modelled_s[0], <, 0.9 * modelled_s[1]);
+  assert_close(measured_s[1] - measured_s[0], modelled_s[1] - modelled_s[0], 1e-6);
+}
+
 /* Rows of vLLM's all-reduce over links with a fiftieth of the bandwidth that they were measured at:
  * 49 / 50 of the time that each GPU's 2 (n - 1) / n S (two-shot) take over these links come on top,
  * and no call is quicker than its bytes. Over faster links, and over the measured ones, the rows
@@ -230,6 +258,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/expert-exchange/messages", test_messages);
   g_test_add_func("/expert-exchange/node-saves", test_node_saves);
   g_test_add_func("/expert-exchange/rows", test_rows);
+  g_test_add_func("/expert-exchange/limited-rows", test_limited_rows);
   g_test_add_func("/expert-exchange/slower-links", test_slower_links);
   g_test_add_func("/expert-exchange/slower-network", test_slower_network);
   g_test_add_func("/expert-exchange/refusals", test_refusals);
