@@ -27,10 +27,12 @@ static const OrrPostTrainingEnergyRow *row_at(const OrrOutcome *outcome, guint i
   return &g_array_index(outcome->post_training_energies, OrrPostTrainingEnergyRow, i);
 }
 
-/* By phases, by kinds, over time: the same joules. */
+/* By kinds and over time: the same joules of all steps. By phases, by watts and by tokens: the same
+ * joules of a step that counts. */
 static void assert_conserved(const OrrOutcome *outcome) {
   const OrrPostTrainingResult *r = &outcome->result.post_training;
-  const double all_j = r->energy_j_per_step * (double)r->n_steps;
+  const double all_j = r->gpu_energy_compute_j + r->gpu_energy_memory_j + r->gpu_energy_network_j +
+                       r->gpu_energy_idle_j;
   double phases_j = 0, time_j = 0, compute_j = 0;
   for (guint i = 0; i < outcome->post_training_energies->len; i++) {
     const OrrPostTrainingEnergyRow *row = row_at(outcome, i);
@@ -45,9 +47,9 @@ static void assert_conserved(const OrrOutcome *outcome) {
   assert_near(phases_j, r->energy_j_per_step);
   assert_near(time_j, all_j);
   assert_near(compute_j, r->gpu_energy_compute_j);
-  assert_near(r->gpu_energy_compute_j + r->gpu_energy_memory_j + r->gpu_energy_network_j +
-                  r->gpu_energy_idle_j,
-              all_j);
+  assert_near(r->energy_j_per_step, r->gpu_power_mean_w * r->step_time_s);
+  assert_near(r->energy_j_per_step, r->energy_j_per_token * r->tokens_per_s * r->step_time_s);
+  assert_near(row_at(outcome, 0)->seconds, r->step_time_s);
   g_assert_cmpfloat(r->power_swing_w, >, 0);
 }
 

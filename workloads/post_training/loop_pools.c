@@ -120,6 +120,8 @@ void orr_loop_pools_restart(OrrLoop *loop) {
   orr_loop_pools_touch(loop);
   for (int i = 0; i < ORR_N_LOOP_POOL_STATES; i++) loop->history->pool_s[i] = 0;
   loop->history->counted_s = orr_loop_now(loop);
+  orr_loop_sim_joules(loop);
+  loop->history->before = loop->history->joules;
 }
 
 void orr_loop_pools_close(OrrLoop *loop) {

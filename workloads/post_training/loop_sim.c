@@ -223,18 +223,26 @@ static void loop_clear(OrrLoop *loop) {
   orr_loop_sim_free(loop->history);
 }
 
+void orr_loop_sim_joules(OrrLoop *loop) {
+  OrrLoopJoules *joules = &loop->history->joules;
+  joules->pool = joules->helpers = (OrrJoules){0};
+  for (guint i = 0; i < loop->replicas->len; i++)
+    orr_joules_add(i >= loop->input->replicas ? &joules->helpers : &joules->pool,
+                   orr_rollout_replica_totals(orr_loop_replica(loop, i))->joules, 1);
+}
+
 static void add_totals(OrrLoop *loop) {
   OrrLoopHistory *history = loop->history;
   for (guint i = 0; i < loop->replicas->len; i++) {
     const OrrRolloutTotals *totals = orr_rollout_replica_totals(orr_loop_replica(loop, i));
     const gboolean helps = i >= loop->input->replicas;
     *(helps ? &history->helped_s : &history->busy_s) += totals->busy_s;
-    orr_joules_add(helps ? &history->helpers_j : &history->pool_j, totals->joules, 1);
     if (!helps) history->sequence_s += totals->sequence_s;
     history->decoded += totals->decoded;
     history->prompted += totals->prompted;
     history->preemptions += totals->preemptions;
   }
+  orr_loop_sim_joules(loop);
   orr_loop_pools_close(loop);
   history->events = orr_engine_n_events(loop->engine);
 }

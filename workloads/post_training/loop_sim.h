@@ -197,6 +197,11 @@ typedef struct {
   gint64 busy, running, waiting, at_tools, ready; /* engines; sequences of all; groups */
 } OrrLoopLoad;
 
+/* On top of static power. */
+typedef struct {
+  OrrJoules pool, helpers, phase[ORR_N_LOOP_PHASES]; /* of the trainer by phase */
+} OrrLoopJoules;
+
 typedef struct {
   GArray *steps;        /* of OrrLoopStep */
   GArray *spans;        /* of OrrLoopSpan: the trainer's */
@@ -206,11 +211,10 @@ typedef struct {
   /* engine-seconds of the pool from counted_s on, the end of the first of several steps */
   double pool_s[ORR_N_LOOP_POOL_STATES], counted_s;
   double end_s;
-  double busy_s, sequence_s; /* OrrRolloutTotals of the pool */
-  double helped_s;           /* busy seconds of the helpers */
-  /* On top of static power: of the pool, of the helpers, of the trainer by phase; all over time. */
-  OrrJoules pool_j, helpers_j, phase_j[ORR_N_LOOP_PHASES];
-  OrrPowerTime *power;
+  double busy_s, sequence_s;    /* OrrRolloutTotals of the pool */
+  double helped_s;              /* busy seconds of the helpers */
+  OrrLoopJoules joules, before; /* of all steps, and what of it came until counted_s */
+  OrrPowerTime *power;          /* over time */
   double decoded, prompted;
   gint64 preemptions, filtered, dropped; /* times; groups; samples */
   gint64 resumed, moved; /* samples: stopped for new weights; from helpers to the pool */

@@ -92,5 +92,6 @@ void orr_loop_pools_init(OrrLoop *loop);
 void orr_loop_pools_touch(OrrLoop *loop);
 void orr_loop_pools_engine(OrrLoop *loop, guint engine, gboolean is_busy);
 void orr_loop_pools_restart(OrrLoop *loop); /* means begin here */
+void orr_loop_sim_joules(OrrLoop *loop);    /* brings joules of engines up to date */
 void orr_loop_pools_close(OrrLoop *loop);
 void orr_loop_pools_clear(OrrLoop *loop);

@@ -171,7 +171,7 @@ static double pass_s(const OrrLoopInput *input, const OrrLoopPass *pass, const G
 
 static void draw(OrrLoopHistory *history, OrrLoopPhase phase, double at_s, double seconds,
                  OrrJoules joules) {
-  orr_joules_add(&history->phase_j[phase], joules, 1);
+  orr_joules_add(&history->joules.phase[phase], joules, 1);
   if (seconds > 0) orr_power_time_add(history->power, at_s, at_s + seconds, joules);
 }
 

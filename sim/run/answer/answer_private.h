@@ -81,6 +81,10 @@ char *orr_serving_rows_explain(const OrrOutcome *outcome);
 void orr_serving_task_rows(const OrrServingWork *work, double gpus, double per_s,
                            OrrOutcome *outcome);
 
+/* Adds the warnings of a finished serving run, whose result is complete. */
+void orr_serving_warnings(const OrrReplayed *replayed, const OrrServingWork *work,
+                          OrrOutcome *outcome);
+
 /* The energy of a finished serving run's GPUs. */
 
 /* Fills the columns of energy and power, and the rows of `power`; after the rates. NAN, and no
@@ -122,6 +126,8 @@ void orr_cluster_answers(const OrrReplayed *replayed, OrrOutcome *outcome);
 /* OrrRunKind's. */
 void orr_post_training_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 char *orr_post_training_rows_explain(const OrrOutcome *outcome);
+/* The first step that counts in means. */
+guint orr_post_training_rows_first(const OrrPostTrainingWork *work);
 
 /* Joules of post-training by pool, phase and role, power over time, and
  * what a step costs. */

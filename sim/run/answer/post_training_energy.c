@@ -5,8 +5,9 @@
  *   trainer    static power of its GPUs in each phase, and what passes and updates add; engines
  *              that share these GPUs, or help on them, add to rollouts alone
  *
- * Invariants: the rows of post_training_energy add up to energy_j_per_step; the rows of `power`,
- * times their intervals, add up to the energy of all steps.
+ * Means are over the steps that count, as all means of the result: joules per step are watts times
+ * seconds per step. Invariants: the rows of post_training_energy add up to energy_j_per_step; the
+ * rows of `power`, times their intervals, and gpu_energy_* add up to the energy of all steps.
  */
 #include "sim/run/answer/answer_private.h"
 
@@ -15,12 +16,45 @@ static const char *const roles[ORR_N_LOOP_PHASES] = {
     [ORR_LOOP_PHASE_REWARDS] = "reward",      [ORR_LOOP_PHASE_VALUES] = "critic",
     [ORR_LOOP_PHASE_CRITIC] = "critic",       [ORR_LOOP_PHASE_UPDATE] = "actor"};
 
+/* The steps that count, and what was drawn in them on top of static power. */
+typedef struct {
+  guint first, n;
+  double seconds;
+  OrrLoopJoules joules;
+} Counted;
+
+static Counted counted_of(const OrrPostTrainingWork *work) {
+  const OrrLoopHistory *history = work->history;
+  const guint first = orr_post_training_rows_first(work);
+  Counted counted = {first, history->steps->len - first, history->end_s, history->joules};
+  if (first == 0) return counted;
+  counted.seconds -= history->counted_s;
+  orr_joules_add(&counted.joules.pool, history->before.pool, -1);
+  orr_joules_add(&counted.joules.helpers, history->before.helpers, -1);
+  for (int phase = 0; phase < ORR_N_LOOP_PHASES; phase++)
+    orr_joules_add(&counted.joules.phase[phase], history->before.phase[phase], -1);
+  return counted;
+}
+
+static OrrJoules rollouts_of(const OrrLoopJoules *of) {
+  OrrJoules joules = of->pool;
+  orr_joules_add(&joules, of->helpers, 1);
+  return joules;
+}
+
+static OrrJoules all_of(const OrrLoopJoules *of) {
+  OrrJoules joules = rollouts_of(of);
+  for (int phase = 0; phase < ORR_N_LOOP_PHASES; phase++)
+    orr_joules_add(&joules, of->phase[phase], 1);
+  return joules;
+}
+
 /* --- By phase --- */
 
-/* @seconds and @joules of all steps. */
-static void add_row(const OrrPostTrainingWork *work, OrrPostTrainingEnergyRow row, double seconds,
-                    OrrJoules joules, double static_w, OrrOutcome *outcome) {
-  const double n = (double)work->history->steps->len;
+/* @seconds and @joules of the @n steps that count. */
+static void add_row(guint n_steps, OrrPostTrainingEnergyRow row, double seconds, OrrJoules joules,
+                    double static_w, OrrOutcome *outcome) {
+  const double n = (double)n_steps;
   row.seconds = seconds / n;
   row.compute_j = joules.compute / n;
   row.memory_j = joules.memory / n;
@@ -30,23 +64,18 @@ static void add_row(const OrrPostTrainingWork *work, OrrPostTrainingEnergyRow ro
   if (seconds > 0) g_array_append_val(outcome->post_training_energies, row);
 }
 
-static OrrJoules rollouts_of(const OrrLoopHistory *history) {
-  OrrJoules joules = history->pool_j;
-  orr_joules_add(&joules, history->helpers_j, 1);
-  return joules;
-}
-
-static void add_phases(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
-  const OrrLoopHistory *history = work->history;
-  add_row(work, (OrrPostTrainingEnergyRow){"rollouts", "rollout", "engine"}, history->end_s,
-          rollouts_of(history), work->rollout_static_w, outcome);
+static void add_phases(const OrrPostTrainingWork *work, const Counted *counted,
+                       OrrOutcome *outcome) {
+  const GArray *steps = work->history->steps;
+  add_row(counted->n, (OrrPostTrainingEnergyRow){"rollouts", "rollout", "engine"}, counted->seconds,
+          rollouts_of(&counted->joules), work->rollout_static_w, outcome);
   for (int phase = 0; phase < ORR_N_LOOP_PHASES; phase++) {
     double seconds = 0;
-    for (guint i = 0; i < history->steps->len; i++)
-      seconds += g_array_index(history->steps, OrrLoopStep, i).phase_s[phase];
+    for (guint i = counted->first; i < steps->len; i++)
+      seconds += g_array_index(steps, OrrLoopStep, i).phase_s[phase];
     const OrrPostTrainingEnergyRow row = {"trainer", (char *)orr_loop_phase_words[phase],
                                           (char *)roles[phase]};
-    add_row(work, row, seconds, history->phase_j[phase], work->update_static_w, outcome);
+    add_row(counted->n, row, seconds, counted->joules.phase[phase], work->update_static_w, outcome);
   }
 }
 
@@ -76,20 +105,19 @@ static void add_powers(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
 
 /* --- In all --- */
 
-static void fill_energy(const OrrPostTrainingWork *work, OrrPostTrainingResult *r) {
+static void fill_energy(const OrrPostTrainingWork *work, const Counted *counted,
+                        OrrPostTrainingResult *r) {
   const OrrLoopHistory *history = work->history;
   const double idle_w = work->rollout_static_w + work->update_static_w;
   const double unknown = isnan(idle_w) ? NAN : 0;
-  OrrJoules joules = rollouts_of(history);
-  for (int phase = 0; phase < ORR_N_LOOP_PHASES; phase++)
-    orr_joules_add(&joules, history->phase_j[phase], 1);
-  r->gpu_energy_compute_j = joules.compute + unknown;
-  r->gpu_energy_memory_j = joules.memory + unknown;
-  r->gpu_energy_network_j = joules.network + unknown;
+  const OrrJoules all = all_of(&history->joules);
+  r->gpu_energy_compute_j = all.compute + unknown;
+  r->gpu_energy_memory_j = all.memory + unknown;
+  r->gpu_energy_network_j = all.network + unknown;
   r->gpu_energy_idle_j = idle_w * history->end_s;
-  const double all_j = orr_joules_sum(joules) + r->gpu_energy_idle_j;
-  r->energy_j_per_step = all_j / (double)history->steps->len;
-  r->gpu_power_mean_w = all_j / history->end_s;
+  const double joules = orr_joules_sum(all_of(&counted->joules)) + idle_w * counted->seconds;
+  r->energy_j_per_step = joules / (double)counted->n;
+  r->gpu_power_mean_w = joules / counted->seconds;
   r->energy_j_per_token = r->gpu_power_mean_w / r->tokens_per_s;
 }
 
@@ -126,9 +154,10 @@ void orr_post_training_energy(const OrrReplayed *replayed, double responses_per_
                               OrrOutcome *outcome) {
   const OrrPostTrainingWork *work = (const OrrPostTrainingWork *)replayed->work;
   OrrPostTrainingResult *r = &outcome->result.post_training;
-  fill_energy(work, r);
+  const Counted counted = counted_of(work);
+  fill_energy(work, &counted, r);
   if (!isnan(r->gpu_power_mean_w)) {
-    add_phases(work, outcome);
+    add_phases(work, &counted, outcome);
     add_powers(work, outcome);
   }
   orr_power_swing(outcome->powers, &r->power_swing_w, &r->power_ramp_w_per_s);

@@ -9,7 +9,7 @@ static const OrrLoopStep *step_at(const OrrPostTrainingWork *work, guint i) {
 }
 
 /* The first steps fill the pipeline, so means begin after them where there are others. */
-static guint first_counted(const OrrPostTrainingWork *work) {
+guint orr_post_training_rows_first(const OrrPostTrainingWork *work) {
   return work->history->steps->len > work->uncounted ? (guint)work->uncounted : 0;
 }
 
@@ -47,7 +47,7 @@ typedef struct {
 
 static Sums sum_steps(const OrrPostTrainingWork *work, OrrPostTrainingResult *r) {
   Sums sums = {0};
-  for (guint i = first_counted(work); i < work->history->steps->len; i++) {
+  for (guint i = orr_post_training_rows_first(work); i < work->history->steps->len; i++) {
     const OrrLoopStep *step = step_at(work, i);
     sums.n++;
     sums.seconds += step->end_s - step->begin_s;
@@ -121,7 +121,7 @@ static void add_trainer_pool(const OrrPostTrainingWork *work, OrrOutcome *outcom
 
 static void add_rollout_pool(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
   const OrrLoopHistory *history = work->history;
-  const double steps = (double)(history->steps->len - first_counted(work));
+  const double steps = (double)(history->steps->len - orr_post_training_rows_first(work));
   for (int state = 0; state < ORR_N_LOOP_POOL_STATES; state++)
     add_pool_row(outcome, "rollouts",
                  state == ORR_LOOP_POOL_BUSY ? "busy" : orr_loop_pool_words[state],
