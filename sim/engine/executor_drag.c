@@ -32,9 +32,11 @@ static double drag_on(const OrrExecutor *executor, guint32 stream) {
   const OrrOverlaps *overlaps = &executor->overlaps;
   const guint32 lane = executor->streams[stream].lane;
   const OrrInterference *it = &g_array_index(executor->program->lanes, OrrLane, lane).interference;
-  const gboolean copies = g_array_index(executor->program->streams, OrrStream, stream).quiet;
+  const OrrStream *own = &g_array_index(executor->program->streams, OrrStream, stream);
+  const gboolean copies = own->quiet;
   const guint32 n_others = copies ? overlaps->n_flights[lane] : overlaps->n_copies[lane];
   double drag = 1;
+  if (own->of_host) return drag;
   if (overlaps->n_computing[lane] > 0) drag = copies ? it->copy_by_compute : it->comm_by_compute;
   if (n_others > 0) drag = MAX(drag, copies ? it->copy_by_comm : it->comm_by_copy);
   return drag;

@@ -192,6 +192,7 @@ static void change_rate(OrrExecutor *executor, guint32 stream, double now_s) {
 
 /* A comm on @stream begins (@label) or ends (G_MAXUINT32). */
 static void change_flight(OrrExecutor *executor, guint32 stream, guint32 label) {
+  if (g_array_index(executor->program->streams, OrrStream, stream).of_host) return;
   OrrOverlaps *overlaps = &executor->overlaps;
   const guint32 lane = executor->streams[stream].lane;
   const double now_s = orr_engine_now(executor->engine);

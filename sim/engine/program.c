@@ -217,6 +217,13 @@ void orr_program_quiet_stream(OrrProgram *program, guint32 stream) {
     program->n_lost++;
 }
 
+void orr_program_host_stream(OrrProgram *program, guint32 stream) {
+  if (stream < program->streams->len)
+    STREAM(program, stream)->of_host = TRUE;
+  else
+    program->n_lost++;
+}
+
 void orr_program_slow_lane(OrrProgram *program, double at_s, guint32 lane, double factor) {
   ORR_APPEND(program->slowdowns, OrrSlowdown, {at_s, lane, factor});
 }

@@ -143,6 +143,10 @@ void orr_program_interfere(OrrProgram *program, guint32 lane, const OrrInterfere
  * and host work occupy no multiprocessors. */
 void orr_program_quiet_stream(OrrProgram *program, guint32 stream);
 
+/* The comms of @stream are the host's, between its memory and the network: they slow nothing on the
+ * GPU, and nothing there slows them. */
+void orr_program_host_stream(OrrProgram *program, guint32 stream);
+
 /* The fraction of WORK with @label that a slow lane slows; 1 by default. The rest is collectives
  * inside that work. */
 void orr_program_slow_share(OrrProgram *program, guint32 label, double share);

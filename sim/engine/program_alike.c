@@ -94,7 +94,7 @@ static gboolean same_streams(const OrrProgram *a, const OrrProgram *b) {
   gboolean same = a->streams->len == b->streams->len && a->routines->len == b->routines->len;
   for (guint i = 0; same && i < a->streams->len; i++) {
     const OrrStream *x = AT(a->streams, OrrStream, i), *y = AT(b->streams, OrrStream, i);
-    same = x->lane == y->lane && x->quiet == y->quiet &&
+    same = x->lane == y->lane && x->quiet == y->quiet && x->of_host == y->of_host &&
            same_ops(x->ops, x->targets, y->ops, y->targets);
   }
   for (guint i = 0; same && i < a->routines->len; i++) {

@@ -135,6 +135,7 @@ static void merge_streams(OrrProgram *merged, const OrrProgram *part,
     const guint32 to = orr_program_stream(merged, offset->first_lane + stream->lane, stream->name);
     GArray *ops = g_array_index(merged->streams, OrrStream, to).ops;
     if (stream->quiet) orr_program_quiet_stream(merged, to);
+    if (stream->of_host) orr_program_host_stream(merged, to);
     ORR_EACH_VALUE_AT(k, OrrOp, op, stream->ops) {
       op.target = orr_program_target(part, i, k);
       op = merged_op(&op, offset);

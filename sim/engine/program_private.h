@@ -27,8 +27,9 @@ typedef struct {
 typedef struct {
   const char *name;
   guint32 lane;
-  gboolean quiet; /* its comms are copies, see orr_program_quiet_stream */
-  GArray *ops;    /* OrrOp */
+  gboolean quiet;   /* its comms are copies, see orr_program_quiet_stream */
+  gboolean of_host; /* its comms are the host's, see orr_program_host_stream */
+  GArray *ops;      /* OrrOp */
   /* of each op, where `ops` is another stream's (program_share.c); NULL: as the op says */
   guint32 *targets;
   gboolean is_shared; /* another stream has the same `ops` */

@@ -119,6 +119,8 @@ guint32 orr_emitter_stream(OrrEmitter *e, const OrrLaneAt *lane, OrrTrainingStre
   if (*known != G_MAXUINT32) return *known;
   *known = orr_program_stream(e->program, lane->lane, stream_names[stream]);
   if (stream >= ORR_STREAM_TO_HOST) orr_program_quiet_stream(e->program, *known);
+  if (stream == ORR_STREAM_STORAGE || stream == ORR_STREAM_DATA)
+    orr_program_host_stream(e->program, *known);
   return *known;
 }
 

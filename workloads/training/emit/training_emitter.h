@@ -35,8 +35,8 @@ typedef enum {
   ORR_STREAM_SEND_PREV_2,
   ORR_STREAM_RECV_PREV_2,
   ORR_STREAM_RECV_NEXT_2,
-  ORR_STREAM_EP, /* all-to-alls that overlap another micro-batch's compute */
-  ORR_STREAM_STORAGE,
+  ORR_STREAM_EP,      /* all-to-alls that overlap another micro-batch's compute */
+  ORR_STREAM_STORAGE, /* the host's, as the next one: they and the GPU do not slow each other */
   ORR_STREAM_DATA,
   ORR_STREAM_TO_HOST, /* from here on, quiet: they do not slow compute down */
   ORR_STREAM_FROM_HOST,
