@@ -46,6 +46,12 @@ check "a window counts the jobs after the warm-up" '[ "$(number n_counted)" = 1 
 check "or those before the cool-down" '[ "$(number n_counted)" = 1 ] && near "$(number jct_mean_s)" 3600 1e-9'
 "$orrery" run two.yaml --db none --set 'workload.ask={gpus: 4, work: 1 h, at: 10 min}' --json > said 2>&1
 check "a job that is asked about starts when it would" '[ "$(number asked_start_s)" = 7200 ] && [ "$(number asked_wait_s)" = 6600 ]'
+# With passes every 10 h the second job starts at 36,000 s, though a node is free: 11 h of 16 GPUs, not the next pass's 20.
+passes() { "$orrery" run two.yaml --db none --set cluster.nodes=2 --set 'prices={currency: EUR, gpu-hour: 1}' --set "workload.policy={order: fifo, $1}" --json > said 2>&1; }
+passes 'period: 10 h'
+check "the machine is paid until the last end, not until the next pass" 'near "$(number makespan_s)" 39600 1e-9 && near "$(number cost_hardware)" 176 1e-9 && near "$(number utilization)" "$(awk "BEGIN { print 16 / 176 }")" 1e-4'
+passes 'backfill: window, window: {interval: 1 h}'
+check "nor until a window's" 'near "$(number makespan_s)" 3601 1e-9'
 "$orrery" run two.yaml --db none --set prices=example --json > said 2>&1
 check "a machine of known price costs, without its energy" '[ -n "$(number cost_hardware)" ] && grep -q "\"cost_energy\": null" said'
 "$orrery" run two.yaml --db none --trace t.json > said 2>&1

@@ -139,6 +139,11 @@ static guint submit(Run *run, GArray *jobs, guint submitted) {
   return submitted;
 }
 
+/* No job runs, waits or is still to come: the scheduler's own passes are not events then. */
+static gboolean is_over(const OrrGangSim *sim, const GArray *jobs, guint submitted) {
+  return submitted >= jobs->len && sim->running->len == 0 && sim->waiting->len == 0;
+}
+
 static void loop(Run *run, GArray *jobs) {
   OrrGangSim *sim = &run->sim;
   guint submitted = 0;
@@ -146,7 +151,7 @@ static void loop(Run *run, GArray *jobs) {
   sim->now_us = sim->totals.begin_us;
   if (sim->rules->history) sim->rules->history->begin_us = sim->now_us;
   sim->dependents = orr_gang_after_open(jobs);
-  while (!sim->totals.has_given_up &&
+  while (!sim->totals.has_given_up && !is_over(sim, jobs, submitted) &&
          (next_us = next_event_us(run, jobs, submitted)) < G_MAXINT64) {
     advance(sim, next_us);
     end_jobs(run);
