@@ -149,6 +149,8 @@ static void fill_line(OrrPostTrainingParts *parts, OrrPostTrainingLine line) {
   split_as(&t.parallel, orr_post_training_parts_role(p, line));
   if (has_own_shape(orr_post_training_parts_role(p, line))) split_evenly(&t);
   if (!is_training(line)) as_evaluation(&t);
+  /* never trained, so loaded in 16 bits (word "weights"), whatever the actor's masters are */
+  if (line == ORR_LINE_REFERENCE || line == ORR_LINE_REWARDS) t.optimizer.master = 1;
   if (t.sequence == 0) t.sequence = longest_of(parts);
   if (p->packing == ORR_PASS_PACKED) fill_documents(parts, &t);
   const gint64 model_gpus = t.parallel.tp * t.parallel.pp * MAX(t.parallel.cp, 1);

@@ -64,6 +64,39 @@ static void test_memory(void) {
   }
 }
 
+static double peak_of(const char *sharding, const char *gradients) {
+  g_autofree char *sets =
+      g_strdup_printf("workload.evaluation=true;workload.parallel={tp: 1, pp: 1, dp: 16};"
+                      "workload.optimizer.sharding=%s;workload.data-parallel.gradients=%s",
+                      sharding, gradients);
+  g_autoptr(OrrOutcome) outcome = simulate(sets);
+  return outcome->result.training.memory_peak_bytes;
+}
+
+/* Without gradients their format changes nothing, and ZeRO-1 holds the weights that DDP holds. */
+static void test_no_gradients(void) {
+  static const char *const shardings[] = {"ddp", "zero-1", "zero-2", "zero-3", "fsdp"};
+  for (guint i = 0; i < G_N_ELEMENTS(shardings); i++)
+    assert_near(peak_of(shardings[i], "fp32"), peak_of(shardings[i], "same"), 1e-12);
+  assert_near(peak_of("zero-1", "fp32"), peak_of("ddp", "fp32"), 1e-12);
+}
+
+/* FSDP's shards are in fp32, a sixteenth of all parameters here, and count as weights where there
+ * is no optimizer; with 16-bit masters they are half of it. */
+static void test_shards(void) {
+  const double fp32 = peak_of("fsdp", "same");
+  g_autoptr(OrrOutcome) narrow =
+      simulate("workload.evaluation=true;workload.parallel={tp: 1, pp: 1, dp: 16};"
+               "workload.optimizer.sharding=fsdp;workload.optimizer.master=weights;"
+               "workload.data-parallel.gradients=same");
+  g_autoptr(OrrOutcome) whole =
+      simulate("workload.evaluation=true;workload.parallel={tp: 1, pp: 1, dp: 16};"
+               "workload.optimizer.sharding=ddp");
+  const double bytes = g_array_index(whole->memory, OrrMemoryRow, 0).weights_bytes; /* in 16 bits */
+  assert_near(fp32 - narrow->result.training.memory_peak_bytes, bytes / 16, 1e-3);
+  g_assert_cmpfloat(g_array_index(narrow->memory, OrrMemoryRow, 0).weights_bytes, >, bytes / 16);
+}
+
 static gboolean has_collective(const OrrOutcome *outcome, const char *name) {
   for (guint i = 0; i < outcome->collectives->len; i++)
     if (g_str_equal(g_array_index(outcome->collectives, OrrCollectiveRow, i).name, name))
@@ -123,6 +156,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-evaluation/third", test_third);
   g_test_add_func("/training-evaluation/pipeline", test_pipeline);
   g_test_add_func("/training-evaluation/memory", test_memory);
+  g_test_add_func("/training-evaluation/no-gradients", test_no_gradients);
+  g_test_add_func("/training-evaluation/shards", test_shards);
   g_test_add_func("/training-evaluation/communication", test_communication);
   g_test_add_func("/training-evaluation/schedules", test_schedules);
   g_test_add_func("/training-evaluation/refusals", test_refusals);

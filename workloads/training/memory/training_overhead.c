@@ -107,7 +107,7 @@ void orr_training_overhead_fill(const OrrJob *job, double optimized, double grad
   memory->context = overhead->context_bytes;
   memory->workspace = overhead->workspace_bytes;
   memory->communicators = communicators(job, memory->stage);
-  if (overhead->flat_copies)
+  if (overhead->flat_copies && !job->params->evaluation) /* of gradients and updates */
     memory->flat_copies = sharding->gradients_again * gradients + sharding->flat_bytes +
                           sharding->update_bytes * optimized;
 }

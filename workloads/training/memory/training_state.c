@@ -46,6 +46,7 @@ double orr_training_state_gathered(const OrrJob *job, gint64 stage) {
     trained = (parameters - weights.frozen) / parameters;
   }
   if (parameters <= 0) return 0;
+  if (job->params->evaluation) trained = 0; /* no gradient is gathered or reduced */
   const OrrShardingShape shape = {.weight_bytes = stay ? 0 : largest / parameters,
                                   .gradient_bytes = trained * job->gradient_bytes_each,
                                   .autograd_bytes = trained * orr_dtype_bytes(job->shard.dtype)};
@@ -60,23 +61,28 @@ static gboolean holds_narrow_alone(const OrrJob *job) {
 }
 
 /* Where the framework casts an fp32 shard as it gathers, only frozen weights have a shard in the
- * storage format. Narrow copies are made of whole weights only. */
+ * storage format: the others' are of the optimizer, or of an evaluation. Narrow copies are made of
+ * whole weights only. */
 double orr_training_state_weights(const OrrJob *job, OrrWeights weights) {
   const OrrShardingPlan *sharding = &job->sharding;
   const gboolean alone = sharding->master_alone && orr_job_master_bytes(job) > 0 &&
                          orr_dtype_bytes(job->shard.dtype) < 4;
   const double fraction = orr_sharding_weights_fraction(sharding);
+  const double experts = 1.0 / (double)orr_job_shard_ranks(job, ORR_WEIGHTS_EXPERTS);
+  /* fp32 shards count as the optimizer's, and an evaluation has none */
+  const double shards = alone && job->params->evaluation
+                            ? 4 * (weights.dense * fraction + weights.experts * experts)
+                            : 0;
   OrrWeights held = weights;
   held.dense *= alone ? 0 : fraction;
   held.frozen *= fraction;
-  if (sharding->weights)
-    held.experts *= alone ? 0 : 1.0 / (double)orr_job_shard_ranks(job, ORR_WEIGHTS_EXPERTS);
+  if (sharding->weights) held.experts *= alone ? 0 : experts;
   if (sharding->weights && sharding->ranks > 1)
     held.linear *= job->shard.lora.quantised ? fraction : 0;
   if (holds_narrow_alone(job))
-    return orr_transformer_weight_bytes(&job->shard, held) -
+    return shards + orr_transformer_weight_bytes(&job->shard, held) -
            held.linear * orr_dtype_bytes(job->shard.dtype);
-  return orr_transformer_weight_bytes(&job->shard, held);
+  return shards + orr_transformer_weight_bytes(&job->shard, held);
 }
 
 /* Master weights in fp32 and two moments of each parameter; fp32 weights are their own master. */
