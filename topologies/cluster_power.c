@@ -177,6 +177,10 @@ void orr_cluster_power_share_cap(OrrCluster *cluster, OrrPlace place, OrrDiags *
                     "device.power.cap (%.0f W) is not above the %.0f W that the board draws before "
                     "it computes",
                     board->cap_w, board->static_w);
+  if (board->cap_w > cluster->device.tdp_watts && cluster->device.tdp_watts > 0)
+    orr_diags_warning(diags, place,
+                      "device.power.cap (%.0f W) caps nothing: the board's own limit is %.0f W",
+                      board->cap_w, cluster->device.tdp_watts);
   if (!(power->cap_w > 0)) return;
   if (!orr_cluster_power_knows_nodes(power))
     return orr_diags_error(diags, place,

@@ -23,3 +23,10 @@ void orr_idle_warn(const OrrIdleKey *keys, guint n, OrrPlace place, OrrDiags *di
                       keys[i].why);
   }
 }
+
+void orr_idle_warn_item(const OrrIdleKey *keys, guint n, OrrPlace place, const char *list,
+                        guint index, OrrDiags *diags) {
+  const OrrNode *all = given_at(place.node, list);
+  if (all && all->kind == ORR_NODE_LIST && index < orr_node_length(all))
+    orr_idle_warn(keys, n, orr_node_place(all->items->pdata[index]), diags);
+}

@@ -17,3 +17,8 @@ typedef struct {
 /* Warns of each idle key of @keys that the document at @place has itself: not of what a stack or
  * another document gives it. Does nothing where @place has no node. */
 void orr_idle_warn(const OrrIdleKey *keys, guint n, OrrPlace place, OrrDiags *diags);
+
+/* The same of the @index-th map of the list at @list, a key of the document: what the document has
+ * itself. */
+void orr_idle_warn_item(const OrrIdleKey *keys, guint n, OrrPlace place, const char *list,
+                        guint index, OrrDiags *diags);

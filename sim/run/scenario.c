@@ -4,6 +4,7 @@
 #include "sim/run/scenario.h"
 
 #include "sim/base/fault.h"
+#include "sim/base/idle.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario_stack.h"
 #include "workloads/training/training.h"
@@ -176,6 +177,15 @@ static void check_prices(const OrrScenario *scenario, const OrrNode *tree, OrrDi
   orr_prices_check_cluster(&scenario->prices, &scenario->cluster, place, diags);
 }
 
+/* A campaign has checkpoints of its own: of the job's it reads `sharded`. */
+static void check_campaign_job(const OrrNode *tree, OrrDiags *diags) {
+  const char *const own = "a campaign writes campaign.checkpoints and loads them";
+  const OrrIdleKey keys[] = {{"checkpoint.every", TRUE, own},
+                             {"checkpoint.mode", TRUE, own},
+                             {"checkpoint.load", TRUE, own}};
+  orr_idle_warn(keys, G_N_ELEMENTS(keys), place_of(tree, "workload"), diags);
+}
+
 /* A campaign stands above one training job without faults of its own. */
 static void check_campaign(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
   const OrrPlace place = place_of(tree, "campaign");
@@ -186,9 +196,11 @@ static void check_campaign(const OrrScenario *scenario, const OrrNode *tree, Orr
     orr_diags_error(diags, place,
                     "key 'campaign' together with 'faults': a campaign's failures are in "
                     "campaign.failures and campaign.stragglers");
-  else
+  else {
     orr_campaign_check(&scenario->campaign, &scenario->cluster, orr_node_get(tree, "campaign"),
                        diags);
+    check_campaign_job(tree, diags);
+  }
 }
 
 OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *document,

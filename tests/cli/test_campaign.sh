@@ -129,6 +129,11 @@ check "symptoms without detection are refused" 'refused --set "campaign.detectio
 check "a disk without bandwidth is refused" 'refused --set "campaign.checkpoints=[{tier: ssd, interval: 1 h}]" && grep -q node-bandwidth said'
 check "a tier twice is refused" 'refused --set "campaign.checkpoints=[{tier: host, interval: 1 h}, {tier: host, interval: 2 h}]"'
 check "a file system that the cluster lacks is refused" 'refused --set cluster.storage.servers=0 && grep -q cluster.storage said'
+check "a symptom detected twice is refused" 'refused --set "campaign.detection=[{symptom: crash, after: 1 s}, {symptom: hang, after: 1 s}, {symptom: silent-corruption, after: 1 h}, {symptom: crash, after: 1 d}]" && grep -q "second detection of symptom .crash" said'
+idle() { run --set campaign.seeds=1 "$@"; sed -n "s/.*warning: \(.*\) has no effect: .*/\1/p" said | tr -d "'" | sort | tr '\n' ';'; }
+one='{component: gpu, rate-per-hour: 1e-3, scope: gpu, symptom: crash'
+check "settings that change nothing are warned of" 'test "$(idle --set "campaign.failures.processes=[$one, transient: true, repair: 1 h, shape: 2, infant-for: 1 h}]" --set campaign.lemon-detection=1 --set "campaign.maintenance={lasts: 1 h}" --set campaign.recovery.per-rank=0s --set workload.checkpoint.every=9)" = "checkpoint.every (9);detection of symptom hang;detection of symptom silent-corruption;infant-for (1 h);keep (5);lemon-detection (1);maintenance.lasts (1 h);recovery.ranks (quadratic);repair (1 h);shape (2);"'
+check "a rate of 0 is refused, and says so" 'refused --set "campaign.failures.processes=[{component: gpu, rate-per-hour: 0, scope: gpu, symptom: crash}]" && grep -q "needs rate-per-hour above 0" said'
 check "an unknown policy is refused" 'refused --set campaign.policy=requeu && grep -q "requeue" said'
 check "an unknown set of failures is refused" 'refused --set campaign.failures=llama-3-54-day && grep -q "llama-3-54-days" said'
 check "repairs of no length are refused" 'refused --set "campaign.repair=0 s" && grep -q "campaign.repair" said'

@@ -3,6 +3,8 @@
  */
 #include "workloads/campaign/campaign.h"
 
+#include "sim/base/idle.h"
+
 #define SECONDS(type_, key_, member_, fallback_, ...)                                              \
   ORR_FIELD_REAL(type_, key_, member_, ORR_UNIT_SECONDS, fallback_, __VA_ARGS__)
 
@@ -199,14 +201,6 @@ static const OrrCampaignDetection *detection_of(const OrrCampaign *campaign, con
   return detection_or_default(campaign, symptom, &source);
 }
 
-static gboolean is_silent(const OrrFailureProcess *p) {
-  return g_str_equal(p->symptom, "silent-corruption");
-}
-
-static gboolean takes_nodes(const OrrFailureProcess *p) {
-  return !p->transient && p->scope != ORR_FAILURE_SCOPE_JOB && !is_silent(p);
-}
-
 /* The most failures, slow intervals and checkpoints of a run, over all seeds: minutes of time. */
 #define MOST_EVENTS 1e9
 
@@ -258,7 +252,7 @@ static double reach_of(const OrrCampaign *campaign) {
 static void check_silent(const Check *check, const OrrFailureProcess *p) {
   const OrrCampaignDetection *detection = detection_of(check->campaign, p->symptom);
   const double reach_s = reach_of(check->campaign);
-  if (!is_silent(p) || !detection || detection->after_s <= reach_s) return;
+  if (!orr_failures_is_silent(p) || !detection || detection->after_s <= reach_s) return;
   g_autofree char *after = orr_quantity_format(detection->after_s, ORR_UNIT_SECONDS);
   g_autofree char *reach = orr_quantity_format(reach_s, ORR_UNIT_SECONDS);
   orr_diags_warning(check->diags, place_of(check, "checkpoints", G_MAXUINT),
@@ -291,7 +285,7 @@ static gboolean shows_as(const OrrCampaign *campaign, const OrrFailureProcess *p
 static gboolean lacks_repair(const OrrCampaign *campaign, const OrrFailureProcess *p,
                              const char *symptom) {
   (void)symptom;
-  return takes_nodes(p) && p->repair_s <= 0 && campaign->repair_s <= 0;
+  return orr_failures_takes_nodes(p) && p->repair_s <= 0 && campaign->repair_s <= 0;
 }
 
 /* One finding for each symptom, at its first failure. */
@@ -318,11 +312,58 @@ static void check_symptom(const Check *check, guint i) {
                     symptom, after, source);
 }
 
+/* One line per symptom, and only for symptoms that some failure has. */
+static void check_detection(const Check *check) {
+  const GPtrArray *processes = check->campaign->failures.processes;
+  g_autoptr(GPtrArray) seen = g_ptr_array_new(), known = g_ptr_array_new();
+  ORR_EACH_POINTER(const OrrFailureProcess, p, processes)
+    if (!g_ptr_array_find_with_equal_func(known, p->symptom, g_str_equal, NULL))
+      g_ptr_array_add(known, p->symptom);
+  g_ptr_array_add(known, NULL);
+  ORR_EACH_POINTER_AT(i, const OrrCampaignDetection, one, check->campaign->detection) {
+    const OrrPlace place = place_of(check, "detection", i);
+    if (g_ptr_array_find_with_equal_func(seen, one->symptom, g_str_equal, NULL))
+      orr_diags_error(check->diags, place, "a second detection of symptom '%s'", one->symptom);
+    g_ptr_array_add(seen, one->symptom);
+    if (g_strv_contains((const char *const *)known->pdata, one->symptom)) continue;
+    g_autofree char *all = g_strjoinv(", ", (char **)known->pdata);
+    orr_diags_warning(check->diags, place,
+                      "detection of symptom '%s' has no effect: failures show as %s", one->symptom,
+                      all);
+  }
+}
+
+static gboolean has_silent(const OrrCampaign *campaign) {
+  ORR_EACH_POINTER(const OrrFailureProcess, p, campaign->failures.processes)
+    if (orr_failures_is_silent(p)) return TRUE;
+  return FALSE;
+}
+
+/* Settings that nothing here reads: the answer does not move with them. */
+static void check_idle(const Check *check) {
+  const OrrCampaign *campaign = check->campaign;
+  const OrrPlace place = orr_node_place(check->tree);
+  const OrrIdleKey keys[] = {
+      {"lemon-detection",
+       campaign->failures.lemons.fraction <= 0 || campaign->failures.lemons.multiple <= 1,
+       "the failures have no lemons"},
+      {"maintenance.lasts", campaign->maintenance.every_s <= 0, "maintenance.every is 0: none"},
+      {"recovery.ranks", campaign->recovery.per_rank_s <= 0, "recovery.per-rank is 0"},
+  };
+  const OrrIdleKey keep = {"keep", !has_silent(campaign),
+                           "no failure is silent-corruption, and all others need only the newest"};
+  orr_idle_warn(keys, G_N_ELEMENTS(keys), place, check->diags);
+  for (guint i = 0; campaign->checkpoints && i < campaign->checkpoints->len; i++)
+    orr_idle_warn_item(&keep, 1, place, "checkpoints", i, check->diags);
+}
+
 void orr_campaign_check(const OrrCampaign *campaign, const OrrCluster *cluster, const OrrNode *tree,
                         OrrDiags *diags) {
   const Check check = {campaign, tree, diags};
   const OrrPlace place = place_of(&check, "failures", G_MAXUINT);
   check_tiers(&check, cluster);
+  check_detection(&check);
+  check_idle(&check);
   const double events = expected_events(campaign, cluster);
   if (events > MOST_EVENTS)
     orr_diags_error(diags, orr_node_place(tree),
@@ -357,8 +398,8 @@ static OrrCampaignProcess process_of(const OrrCampaign *campaign, const OrrFailu
                               .shape = p->shape,
                               .infant = p->infant,
                               .infant_s = p->infant_s,
-                              .nodes = takes_nodes(p) ? (is_shared ? p->nodes : 1) : 0,
-                              .kills_host = takes_nodes(p),
+                              .nodes = orr_failures_takes_nodes(p) ? (is_shared ? p->nodes : 1) : 0,
+                              .kills_host = orr_failures_takes_nodes(p),
                               .is_rack = is_shared,
                               .is_of_job = p->scope == ORR_FAILURE_SCOPE_JOB,
                               .repair = p->repair,
@@ -366,7 +407,7 @@ static OrrCampaignProcess process_of(const OrrCampaign *campaign, const OrrFailu
                               .repair_sigma = p->repair_sigma,
                               .detect_s = detection->after_s,
                               .diagnose_s = detection->diagnose_s,
-                              .is_silent = is_silent(p)};
+                              .is_silent = orr_failures_is_silent(p)};
 }
 
 void orr_campaign_processes(const OrrCampaign *campaign, const OrrCluster *cluster,

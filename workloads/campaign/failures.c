@@ -3,6 +3,8 @@
  */
 #include "workloads/campaign/failures.h"
 
+#include "sim/base/idle.h"
+
 static const char *const life_words[] = {"exponential", "weibull", "lognormal", NULL};
 static const char *const scope_words[] = {"gpu", "node", "switch", "rack", "job", NULL};
 static const char *const repair_words[] = {"fixed", "exponential", "lognormal", NULL};
@@ -56,19 +58,60 @@ const OrrFieldTable orr_failures_table = ORR_FIELDS(
     ORR_FIELD_SECTION(OrrFailures, "lemons", lemons, &lemon_table, "{}",
                       "Nodes that fail more often; rates then hold for the other nodes."));
 
+gboolean orr_failures_is_silent(const OrrFailureProcess *p) {
+  return g_str_equal(p->symptom, "silent-corruption");
+}
+
+gboolean orr_failures_takes_nodes(const OrrFailureProcess *p) {
+  return !p->transient && p->scope != ORR_FAILURE_SCOPE_JOB && !orr_failures_is_silent(p);
+}
+
+/* What the @i-th process has that nothing reads. */
+static void check_idle(const OrrFailureProcess *p, guint i, OrrPlace place, OrrDiags *diags) {
+  const char *const stays = "no node goes out of service with it";
+  const gboolean takes = orr_failures_takes_nodes(p);
+  const OrrIdleKey keys[] = {
+      {"shape", p->life == ORR_FAILURE_EXPONENTIAL, "an exponential life has rate-per-hour alone"},
+      {"infant-for", p->infant <= 1, "infant-multiple is 1"},
+      {"repair", !takes, stays},
+      {"repair-distribution", !takes, stays},
+      {"repair-sigma", !takes, stays},
+      {"repair-sigma", takes && p->repair != ORR_FAILURE_REPAIR_LOGNORMAL,
+       "repair-distribution is not lognormal"},
+  };
+  orr_idle_warn_item(keys, G_N_ELEMENTS(keys), place, "processes", i, diags);
+}
+
+/* The numbers of its life. */
+static void check_life(const OrrFailureProcess *p, OrrPlace place, OrrDiags *diags) {
+  const gboolean is_exponential = p->life == ORR_FAILURE_EXPONENTIAL;
+  if (is_exponential && p->scale_s > 0)
+    orr_diags_error(diags, place, "%s: an exponential life takes rate-per-hour, and no scale",
+                    p->component);
+  else if (is_exponential && p->rate_per_hour <= 0)
+    orr_diags_error(diags, place,
+                    "%s: an exponential life needs rate-per-hour above 0; leave out a process that "
+                    "never fails",
+                    p->component);
+  if (!is_exponential && (p->scale_s <= 0 || p->rate_per_hour > 0))
+    orr_diags_error(diags, place, "%s: a %s life takes scale and shape, and no rate-per-hour",
+                    p->component, life_words[p->life]);
+}
+
 void orr_failures_check(const OrrFailures *failures, OrrPlace place, OrrDiags *diags) {
-  ORR_EACH_POINTER(const OrrFailureProcess, p, failures->processes) {
-    const gboolean is_exponential = p->life == ORR_FAILURE_EXPONENTIAL;
-    if (is_exponential && (p->rate_per_hour <= 0 || p->scale_s > 0))
-      orr_diags_error(diags, place, "%s: an exponential life takes rate-per-hour, and no scale",
-                      p->component);
-    if (!is_exponential && (p->scale_s <= 0 || p->rate_per_hour > 0))
-      orr_diags_error(diags, place, "%s: a %s life takes scale and shape, and no rate-per-hour",
-                      p->component, life_words[p->life]);
+  ORR_EACH_POINTER_AT(i, const OrrFailureProcess, p, failures->processes) {
+    check_life(p, place, diags);
+    check_idle(p, i, place, diags);
     if (p->infant > 1 && p->infant_s <= 0)
       orr_diags_error(diags, place, "%s: infant-multiple needs infant-for", p->component);
     if (p->nodes > 1 && p->scope != ORR_FAILURE_SCOPE_SWITCH && p->scope != ORR_FAILURE_SCOPE_RACK)
       orr_diags_error(diags, place, "%s: nodes is for scope switch or rack, found %s", p->component,
                       scope_words[p->scope]);
   }
+  const OrrIdleKey keys[] = {
+      {"lemons.multiple", failures->lemons.fraction <= 0, "lemons.fraction is 0: no node is one"},
+      {"lemons.fraction", failures->lemons.multiple <= 1,
+       "lemons.multiple is 1: lemons fail as others do"},
+  };
+  orr_idle_warn(keys, G_N_ELEMENTS(keys), place, diags);
 }

@@ -52,6 +52,11 @@ typedef struct {
   OrrFailureLemons lemons;
 } OrrFailures;
 
+/* The job goes on, and what it computes is worthless. */
+gboolean orr_failures_is_silent(const OrrFailureProcess *p);
+/* Its nodes go out of service until they are repaired. */
+gboolean orr_failures_takes_nodes(const OrrFailureProcess *p);
+
 extern const OrrFieldTable orr_failures_table;
 
 /* Checks what single fields cannot: that each life has its numbers. Findings at @place. */

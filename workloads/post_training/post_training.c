@@ -3,6 +3,7 @@
  */
 #include "workloads/post_training/post_training.h"
 
+#include "sim/base/idle.h"
 #include "workloads/post_training/post_training_parts.h"
 
 #define D "%" G_GINT64_FORMAT
@@ -329,10 +330,40 @@ static void check_rollout(const OrrServing *rollout, OrrPlace place, OrrDiags *d
   orr_field_clear(&orr_serving_table, &defaults);
 }
 
+/* Settings that nothing here reads: the answer does not move with them. */
+static void check_idle(const OrrPostTraining *p, OrrPlace place, OrrDiags *diags) {
+  const OrrRlAlgorithm *algorithm = (const OrrRlAlgorithm *)(gconstpointer)p->algorithm.entry;
+  const OrrServingFormats *formats = &p->rollout.formats;
+  const gboolean is_wide = !orr_quantized((OrrQuantization)formats->quantization) &&
+                           orr_dtype_bytes((OrrDtype)formats->precision) >= ORR_RL_WEIGHT_BYTES;
+  const gboolean calls_tools = orr_lengths_mean(&p->turns.turns) > 1;
+  const char *const tools = "responses have one turn: no tool is called";
+  const OrrIdleKey keys[] = {
+      {"quantized-sync", is_wide, "rollout's weights are in 16 bits"},
+      {"critic", algorithm && !algorithm->has_critic, "the algorithm has no critic"},
+      {"mode.on-update", p->mode.kind == ORR_LOOP_SYNCHRONOUS,
+       "mode is synchronous: nothing is written while weights move"},
+      {"turns.answer", !calls_tools, tools},
+      {"turns.latency", !calls_tools, tools},
+      {"turns.spread", !calls_tools, tools},
+      {"turns.workers", !calls_tools, tools},
+      {"verifier.spread", p->verifier.latency_s <= 0, "verifier.latency is 0"},
+      {"verifier.workers", p->verifier.latency_s <= 0, "verifier.latency is 0"},
+      {"update.steps", TRUE, "steps of the loop are workload.steps"},
+      {"update.run-tokens", TRUE, "run-steps says how long the run is"},
+      {"update.packing", p->packing == ORR_PASS_PACKED, "workload.packing packs the samples"},
+  };
+  orr_idle_warn(keys, G_N_ELEMENTS(keys), place, diags);
+  if (p->update.evaluation)
+    orr_diags_error(diags, orr_node_place_in(place, "update.evaluation"),
+                    "update.evaluation is not for post-training: its update trains");
+}
+
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
                   OrrPlace place, OrrDiags *diags) {
   const OrrPostTraining *p = data;
   const guint before = orr_diags_n_errors(diags);
+  check_idle(p, place, diags);
   check_mode(p, place, diags);
   check_beside(p, cluster, place, diags);
   if (orr_diags_n_errors(diags) == before) check_pools(p, cluster, place, diags);

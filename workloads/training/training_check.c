@@ -6,6 +6,7 @@
 
 #include "sim/base/idle.h"
 #include "workloads/training/cost/training_packing.h"
+#include "workloads/training/emit/training_noise.h"
 #include "workloads/training/job/training_job.h"
 
 #define D "%" G_GINT64_FORMAT
@@ -66,6 +67,10 @@ static void check_load(const Check *check) {
         experts->imbalance, kind->entry.name);
 }
 
+static gboolean is_named(const OrrChoice *choice, const char *name) {
+  return choice->entry && g_str_equal(choice->entry->name, name);
+}
+
 /* Settings that nothing here reads: the answer does not move with them. */
 static void check_idle(const Check *check) {
   const OrrTraining *params = check->params;
@@ -91,6 +96,18 @@ static void check_idle(const Check *check) {
       {"packing.cut", !packed, "packing.documents is absent: a sequence is one document"},
       {"packing.balance", !packed, "packing.documents is absent: a sequence is one document"},
       {"checkpoint.mode", params->checkpoint.every == 0, "checkpoint.every is 0: none is written"},
+      {"checkpoint.sharded", params->checkpoint.every == 0,
+       "checkpoint.every is 0: none is written"},
+      {"data-parallel.bucket", !is_named(&params->optimizer.sharding, "none"),
+       "only sharding none has these buckets"},
+      {"noise.distribution", !orr_training_noise_is_on(&params->noise),
+       "noise.rank and noise.kernel are 0"},
+      {"offload.overlap",
+       params->offload.optimizer <= 0 && !params->offload.parameters &&
+           !params->offload.activations,
+       "nothing is offloaded"},
+      {"nccl.mscclpp", g_strcmp0(check->cluster->device.platform, "rocm") != 0,
+       "only RCCL runs MSCCL++'s kernels"},
   };
   orr_idle_warn(keys, G_N_ELEMENTS(keys), check->place, check->diags);
 }

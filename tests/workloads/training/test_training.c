@@ -356,6 +356,15 @@ static void test_idle_settings(void) {
       {"workload.lora={rank: 8, targets: [fc1]}", ""},
       {"workload.loader.workers=1", "loader.workers (1) has no effect: loader.sample-time is 0"},
       {"workload.packing.cut=true", "packing.cut (true) has no effect"},
+      {"workload.checkpoint.sharded=false", "checkpoint.sharded (false) has no effect"},
+      {"workload.data-parallel.bucket=1MiB;workload.optimizer.sharding=distributed-optimizer",
+       "data-parallel.bucket (1MiB) has no effect: only sharding none"},
+      {"workload.data-parallel.bucket=1MiB", ""},
+      {"workload.noise.distribution=normal", "noise.distribution (normal) has no effect"},
+      {"workload.noise={rank: 1 %, distribution: normal}", ""},
+      {"workload.offload.overlap=false", "offload.overlap (false) has no effect"},
+      {"workload.nccl.mscclpp=true", "nccl.mscclpp (true) has no effect"},
+      {"cluster.device.power.cap=1000W", "device.power.cap (1000 W) caps nothing"},
       {"workload.checkpoint.mode=async", "checkpoint.mode (async) has no effect"},
       {"cluster.hash-draws=10", "hash-draws (10) has no effect: only routing: ecmp hashes"},
       {"cluster.hash-take=worst", "hash-take (worst) has no effect"},
@@ -485,6 +494,50 @@ static void test_lora_leaves_frozen_weights(void) {
   g_assert_cmpfloat(frozen_of("workload.precision=fp8-blockwise").cast_s, >, 0);
 }
 
+/* FLOPs of a step that all GPUs compute beyond the model's. */
+static double further_flops(const char *sets) {
+  const OrrTrainingResult result = simulate(sets).result;
+  return (result.hardware_tflops_per_gpu - result.model_tflops_per_gpu) * 1e12 *
+         result.iteration_time_s * (double)result.n_gpus;
+}
+
+/* What the hardware computes in a step, 64 x 2048 tokens of 16 layers with h = 4096:
+ *
+ *   adapters of rank r     6 r (h + 3 h + h + h) a token and layer: forward and two gradients
+ *   full                   2 (12 h^2) + 4 s h a token and layer, and a third of the adapters' again
+ *   full of 2 layers of 4  half of it
+ *   modules mlp            2 (8 h^2), not the attention core; with core-attn 4 s h besides
+ *   modules layernorm      0
+ *   8 documents packed     an eighth of the core: pairs within documents */
+static void test_hardware_flops(void) {
+  const double s = 2048, h = 4096, tokens = 64 * s * 16;
+  const double adapters = 6 * 64 * 6 * h * tokens, core = 4 * s * h * tokens;
+  const double layers = 24 * h * h * tokens + core;
+#define WHOLE "workload.parallel={tp: 1, pp: 4, dp: 16};"
+#define LORA WHOLE "workload.lora={rank: 64};"
+  assert_close(further_flops(LORA), adapters, 1e-9);
+  assert_close(further_flops(LORA "workload.recompute=full"), layers + adapters * 4 / 3, 1e-9);
+  g_assert_cmpfloat(further_flops(LORA "workload.recompute=operators"), <, layers + adapters);
+  assert_close(further_flops(WHOLE "workload.recompute=full"), layers, 1e-9);
+  assert_close(further_flops(WHOLE "workload.recompute=full;workload.recompute-method=block;"
+                                   "workload.recompute-layers=2"),
+               layers / 2, 1e-9);
+  assert_close(further_flops("workload.recompute=selective"), core, 1e-9);
+  assert_close(further_flops("workload.recompute=selective;workload.recompute-modules=[mlp]"),
+               16 * h * h * tokens, 1e-9);
+  assert_close(
+      further_flops("workload.recompute=selective;workload.recompute-modules=[mlp,core-attn]"),
+      16 * h * h * tokens + core, 1e-9);
+  g_assert_cmpfloat(
+      further_flops("workload.recompute=selective;workload.recompute-modules=[layernorm]"), ==, 0);
+#define PACKED WHOLE "workload.packing={documents: {tokens: 256}};"
+  assert_close(further_flops(PACKED "workload.recompute=selective"), core / 8, 1e-9);
+  assert_close(further_flops(PACKED "workload.recompute=full"), layers - core * 7 / 8, 1e-9);
+#undef PACKED
+#undef LORA
+#undef WHOLE
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training/same-twice", test_same_twice);
@@ -510,6 +563,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training/expert-gradients", test_expert_gradients);
   g_test_add_func("/training/all-to-all-by-turns", test_all_to_all_by_turns);
   g_test_add_func("/training/encoder", test_encoder);
+  g_test_add_func("/training/hardware-flops", test_hardware_flops);
   g_test_add_func("/training/lora", test_lora);
   g_test_add_func("/training/lora-leaves-frozen-weights", test_lora_leaves_frozen_weights);
   g_test_add_func("/training/tables", test_tables);
