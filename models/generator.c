@@ -150,9 +150,12 @@ void orr_generator_settle(const OrrGenerator *generator, OrrPlace place, OrrDiag
                       generator->parameters);
 }
 
+/* Double and single blocks join the text to the picture. */
 static gboolean reads_text(const OrrGenerator *generator) {
   ORR_EACH_POINTER(const OrrBlock, block, generator->backbone)
-    if (block->cross > 0 || block->joint) return TRUE;
+    if (block->cross > 0 || block->joint || block->kind == ORR_BLOCK_DOUBLE ||
+        block->kind == ORR_BLOCK_SINGLE)
+      return TRUE;
   return FALSE;
 }
 
@@ -162,6 +165,7 @@ void orr_generator_check_size(const OrrGenerator *generator, gint64 frames, gint
     orr_diags_error(diags, place, "frames is %" G_GINT64_FORMAT ", but %s makes single pictures",
                     frames, generator->name);
   if (text_tokens > 0 && !reads_text(generator))
-    orr_diags_error(diags, place, "text-tokens is %" G_GINT64_FORMAT ", but %s reads no text",
+    orr_diags_error(diags, place,
+                    "text-tokens is %" G_GINT64_FORMAT ", but the backbone of %s reads no text",
                     text_tokens, generator->name);
 }

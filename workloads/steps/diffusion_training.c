@@ -20,6 +20,7 @@
 #include "workloads/steps/diffusion_training.h"
 
 #include "models/transformer.h"
+#include "sim/base/idle.h"
 #include "workloads/steps/batch_step.h"
 
 static const char *const shards_words[] = {"none", "optimizer", "full", NULL};
@@ -132,6 +133,9 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   (void)model;
   orr_generator_settle(&params->generator, place, diags);
   orr_generator_check_size(&params->generator, params->frames, params->text_tokens, place, diags);
+  const OrrIdleKey gather = {"overlap-gather", params->sharding != ORR_SHARDS_OPTIMIZER,
+                             "sharding is not optimizer"};
+  orr_idle_warn(&gather, 1, place, diags);
   if (orr_diags_n_errors(diags) > before) return;
   for (guint i = 0; i < params->generator.backbone->len; i++)
     check_block(params, params->generator.backbone->pdata[i], place, diags);
