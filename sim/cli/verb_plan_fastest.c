@@ -65,6 +65,8 @@ gboolean orr_verb_plan_fastest(const OrrPlanSweeps *sweeps, const OrrPlanTrainin
   }
   for (guint i = 0; report && i < report->caveats->len; i++)
     orr_caveats_add_text(sweeps->caveats, report->caveats->pdata[i]);
+  g_autofree char *note = orr_plan_training_batch_note(asked, text, orr_options.settings);
+  if (note && report && report->best->len > 0) orr_caveats_add_text(sweeps->caveats, note);
   ret_fastest->why = report ? why_none(report) : g_strdup_printf("no layout can run: %s", none);
   if (!report || report->best->len == 0) return TRUE;
   take_best(report, ret_fastest);

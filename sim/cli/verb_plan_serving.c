@@ -164,7 +164,7 @@ static void clear_question(OrrPlanServing *asked) {
   g_strfreev(asked->clusters);
   g_strfreev(asked->formats);
   g_strfreev(asked->caches);
-  g_free((char *)asked->stack);
+  g_strfreev(asked->stacks);
   orr_plan_trace_free((OrrPlanTrace *)asked->trace);
 }
 
@@ -178,6 +178,29 @@ static gboolean take_trace(OrrLibrary *library, OrrPlanServing *asked, GError **
   return orr_fault_set(
       error, ORR_FAULT_USAGE,
       "--trace %s: its requests have no times, so give --rate X or --gpus N, above 0", trace_file);
+}
+
+/* Software for each machine: what the user names, or what runs on it. A strv. */
+static char **stacks_of(OrrLibrary *library, char **machines) {
+  GPtrArray *stacks = g_ptr_array_new();
+  for (; *machines; machines++)
+    g_ptr_array_add(stacks, orr_plan_serving_stack(library, stack, *machines));
+  g_ptr_array_add(stacks, NULL);
+  return (char **)g_ptr_array_free(stacks, FALSE);
+}
+
+/* The formats of all @stacks, each once. A strv; NULL with @error. */
+static char **all_formats(OrrLibrary *library, char **stacks, GError **error) {
+  g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
+  for (; *stacks; stacks++) {
+    g_auto(GStrv) own = orr_plan_serving_formats(library, model, *stacks, error);
+    if (!own) return NULL;
+    for (char **word = own; *word; word++)
+      if (!g_ptr_array_find_with_equal_func(all, *word, g_str_equal, NULL))
+        g_ptr_array_add(all, g_strdup(*word));
+  }
+  g_ptr_array_add(all, NULL);
+  return (char **)g_ptr_array_free(g_steal_pointer(&all), FALSE);
 }
 
 static gboolean read_question(OrrLibrary *library, OrrPlanServing *ret_asked, GError **error) {
@@ -201,10 +224,12 @@ static gboolean read_question(OrrLibrary *library, OrrPlanServing *ret_asked, GE
     return FALSE;
   ret_asked->clusters = machines_of(library, error);
   if (!ret_asked->clusters) return FALSE;
-  ret_asked->stack = orr_plan_serving_stack(library, stack, ret_asked->clusters[0]);
+  ret_asked->stacks = stacks_of(library, ret_asked->clusters);
+  ret_asked->stack = ret_asked->stacks[0];
   ret_asked->caches = g_strsplit(caches ? caches : "bf16,fp8", ",", -1);
-  ret_asked->formats = formats ? split_formats(formats)
-                               : orr_plan_serving_formats(library, model, ret_asked->stack, error);
+  ret_asked->has_all_formats = !formats;
+  ret_asked->formats =
+      formats ? split_formats(formats) : all_formats(library, ret_asked->stacks, error);
   return ret_asked->formats != NULL;
 }
 
@@ -354,13 +379,14 @@ static int run_on(OrrLibrary *library, const OrrPlanServing *asked, GError **err
     return orr_plan_slurm_submit(path, asked->jobs ? asked->jobs : SLURM_CORES, error) ? 0 : 1;
   g_autoptr(OrrStore) store = path ? orr_store_open(path, error) : NULL;
   if (path && !store) return 1;
+  g_autofree char *stacks = orr_plan_serving_stack_words(asked);
   Plan plan = {.library = library, .asked = asked, .store = store, .layouts = layouts};
   plan.answer = (OrrPlanServingAnswer){
       .asked = asked,
       .layouts = layouts,
       .fleet = &plan.fleet,
       .noun = asked->clusters[1] ? "GPU" : orr_plan_noun(library, asked->clusters[0]),
-      .assumed = orr_verb_plan_assumed(stack, orr_options.settings, asked->stack),
+      .assumed = orr_verb_plan_assumed(stack, orr_options.settings, stacks),
       .file = file,
       .db = path};
   const int status = answer(&plan, error);

@@ -267,6 +267,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (is_slurm) return submit(library, file, db, error);
   g_autoptr(OrrSweepReport) report = orr_verb_plan_sweep(library, file, db, NULL, error);
   if (!report || !check_found(report, error)) return 1;
+  char *note = orr_plan_training_batch_note(&asked, text, orr_options.settings);
+  if (note) g_ptr_array_add(report->caveats, note);
   Plan plan = {.report = report, .best_file = best_file};
   const gboolean is_done = answer(library, &plan, file, db, error);
   ORR_FREE(plan.best_text, plan.launch);
@@ -280,9 +282,10 @@ const OrrCommand orr_verb_plan_training = {
     .usage = "--model NAME --cluster NAME --gpus N [--sequence N] [--batch-tokens N] [-o FILE]",
     .more =
         "Tensor, pipeline, context and expert parallelism, chunks of a stage, micro-batches and "
-        "recomputation are searched; layouts that a lower bound rules out are not simulated. "
-        "The search is a sweep: the file that -o names has it, to be changed and run again, "
-        "and its points are in the database.",
+        "recomputation are searched (context parallelism as long as each GPU has 4,096 tokens of "
+        "a sequence); layouts that a lower bound rules out are not simulated. The search is a "
+        "sweep: the file that -o names has it, to be changed and run again, and its points are in "
+        "the database.",
     .options = options,
     .run = run,
 };

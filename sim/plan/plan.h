@@ -28,11 +28,17 @@ typedef struct {
  * ORR_FAULT_USAGE: an unknown name, or more GPUs than the cluster can have.
  *
  * Axes: tp, powers of two up to the NVLink domain; pp, what divides the layers and powers of two;
- * chunks of a stage; the micro-batch; recomputation; ep where the model has experts; cp where a
- * sequence is longer than 16,384; what the stack's framework shards. The batch is @batch_tokens in
- * sequences, rounded to a multiple of a power of two (and of what is odd in @gpus) of at most a
- * quarter of it, so that layouts divide it. */
+ * chunks of a stage; the micro-batch; recomputation; ep where the model has experts; cp as long as
+ * each GPU has 4,096 tokens of a sequence; what the stack's framework shards. The batch is
+ * @batch_tokens in sequences, rounded to a multiple of a power of two (and of what is odd in @gpus)
+ * of at most a quarter of it, so that layouts divide it. */
 char *orr_plan_training_text(OrrLibrary *library, const OrrPlanTraining *asked, GError **error);
+
+/* What an answer says where the batch of @text, such a document with @settings, is not the one
+ * asked for. Newly allocated; NULL: it is, but for the part of a sequence, or @settings name a
+ * batch. */
+char *orr_plan_training_batch_note(const OrrPlanTraining *asked, const char *text,
+                                   char *const *settings);
 
 /* plan_stack.c: what texts call a device of @cluster: "GPU", "chip" (device.noun). Owned by the
  * library. */

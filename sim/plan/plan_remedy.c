@@ -52,14 +52,16 @@ static void add_chunks(GPtrArray *tries, const OrrTraining *params) {
     add(tries, "workload.pipeline.chunks=%" G_GINT64_FORMAT, chunks);
 }
 
-/* Experts on more GPUs, and products in fp8. */
-static void add_others(GPtrArray *tries, const OrrTraining *params) {
-  for (gint64 factor = 2; factor <= 4; factor *= 2)
-    add(tries, "workload.parallel.ep=%" G_GINT64_FORMAT, MAX(params->parallel.ep, 1) * factor);
+/* Experts on more GPUs, up to one each, and products in fp8. */
+static void add_others(GPtrArray *tries, const OrrTraining *params, const OrrScenario *scenario) {
+  const gint64 most = MIN(scenario->model.moe.experts, orr_cluster_n_gpus(&scenario->cluster));
+  for (gint64 ep = 2 * MAX(params->parallel.ep, 1); ep <= most; ep *= 2)
+    add(tries, "workload.parallel.ep=%" G_GINT64_FORMAT, ep);
   if (params->precision == ORR_PRECISION_BF16) add(tries, "workload.precision=fp8-current");
 }
 
-static GPtrArray *tries_of(const OrrTraining *params) {
+static GPtrArray *tries_of(const OrrScenario *scenario) {
+  const OrrTraining *params = scenario->workload.params;
   static const char *const recomputes[] = {"selective", "full"};
   GPtrArray *tries = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
   const char *sharding = more_sharding(params->optimizer.sharding.entry->name);
@@ -73,7 +75,7 @@ static GPtrArray *tries_of(const OrrTraining *params) {
   if (sharding) add(tries, "workload.optimizer.sharding=%s", sharding);
   if (params->offload.optimizer < 1) add(tries, "workload.offload.optimizer=1");
   add_chunks(tries, params);
-  add_others(tries, params);
+  add_others(tries, params, scenario);
   add_sizes(tries, params, "");
   if (params->recompute < (int)G_N_ELEMENTS(recomputes))
     add_sizes(tries, params, " workload.recompute=full");
@@ -141,7 +143,7 @@ static void replay(OrrLibrary *library, const OrrRunWorld *world, const GPtrArra
 GPtrArray *orr_plan_remedy_list(OrrLibrary *library, const OrrNode *tree,
                                 const OrrScenario *scenario, const OrrPlanPatience *watch,
                                 guint *ret_n_tried) {
-  g_autoptr(GPtrArray) tries = tries_of(scenario->workload.params);
+  g_autoptr(GPtrArray) tries = tries_of(scenario);
   g_autoptr(GPtrArray) settings = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
   g_autoptr(GPtrArray) points = orr_plan_remedy_points(library, tree, tries, settings);
   g_autoptr(GPtrArray) fitting = g_ptr_array_new();

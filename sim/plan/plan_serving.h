@@ -54,9 +54,11 @@ typedef struct {
 typedef struct {
   const char *model;
   const char *stack;               /* of the library; orr_plan_serving_stack() */
+  char **stacks;                   /* strv, of each machine; NULL: `stack` on all */
   const char *prices;              /* NULL: no money */
   char **clusters;                 /* strv, at least one */
   char **formats;                  /* strv of words of workload.quantization, at least one */
+  gboolean has_all_formats;        /* of all stacks: a machine takes its own stack's */
   char **caches;                   /* strv of words of workload.kv-dtype, at least one */
   char **settings;                 /* "workload.engine.max-num-seqs=64": strv; NULL: none */
   gint64 gpus;                     /* what there is; 0: as many as the rate needs */
@@ -151,6 +153,11 @@ void orr_plan_trace_ask(const OrrPlanTrace *trace, OrrPlanServing *asked);
 /* The document of the stack that answers: @asked, or orr_plan_stack's of vllm on @cluster. Newly
  * allocated. */
 char *orr_plan_serving_stack(OrrLibrary *library, const char *asked, const char *cluster);
+
+/* The stack that answers for @layout: borrowed. */
+const char *orr_plan_serving_stack_of(const OrrPlanServing *asked, const OrrPlanLayout *layout);
+/* All stacks that answer, each once: "vllm-0.19, mindie-2.0". Newly allocated. */
+char *orr_plan_serving_stack_words(const OrrPlanServing *asked);
 
 /* The formats to search where nobody names them: the formats of the model's public checkpoints, and
  * dynamic fp8 where the engine has it. A strv. */

@@ -24,6 +24,20 @@ char *orr_plan_serving_stack(OrrLibrary *library, const char *asked, const char 
   return found ? found : g_strdup(asked);
 }
 
+const char *orr_plan_serving_stack_of(const OrrPlanServing *asked, const OrrPlanLayout *layout) {
+  return asked->stacks ? asked->stacks[layout->cluster] : asked->stack;
+}
+
+char *orr_plan_serving_stack_words(const OrrPlanServing *asked) {
+  g_autoptr(GPtrArray) words = g_ptr_array_new();
+  for (char **name = asked->stacks; name && *name; name++)
+    if (!g_ptr_array_find_with_equal_func(words, *name, g_str_equal, NULL))
+      g_ptr_array_add(words, *name);
+  if (words->len == 0) return g_strdup(asked->stack);
+  g_ptr_array_add(words, NULL);
+  return g_strjoinv(", ", (char **)words->pdata);
+}
+
 /* --- Formats and machines --- */
 
 static void add_format(GPtrArray *formats, const char *word) {
@@ -191,10 +205,11 @@ static void add_all_roles(Choice *choice, const GArray *splits) {
     }
 }
 
-static void add_machine(Choice *choice) {
+static void add_machine(Choice *choice, char *const *own_formats) {
   g_autoptr(GArray) splits = splits_of(choice);
   const OrrPlanServing *asked = choice->asked;
-  for (guint format = 0; asked->formats[format]; format++)
+  for (guint format = 0; asked->formats[format]; format++) {
+    if (!g_strv_contains((const char *const *)own_formats, asked->formats[format])) continue;
     for (guint cache = 0; asked->caches[cache]; cache++) {
       choice->layout.format = format;
       choice->layout.cache = cache;
@@ -205,6 +220,7 @@ static void add_machine(Choice *choice) {
       }
       if (!asked->is_whole) add_all_roles(choice, splits);
     }
+  }
 }
 
 GArray *orr_plan_serving_layouts(OrrLibrary *library, const OrrPlanServing *asked, GError **error) {
@@ -219,8 +235,14 @@ GArray *orr_plan_serving_layouts(OrrLibrary *library, const OrrPlanServing *aske
       if (tree) orr_diags_check(diags, error);
       return NULL;
     }
+    g_auto(GStrv) formats =
+        asked->has_all_formats
+            ? orr_plan_serving_formats(library, asked->model,
+                                       orr_plan_serving_stack_of(asked, &one), error)
+            : g_strdupv(asked->formats);
+    if (!formats) return NULL;
     Choice choice = {asked, scenario, one, layouts};
-    add_machine(&choice);
+    add_machine(&choice, formats);
   }
   return g_steal_pointer(&layouts);
 }

@@ -144,7 +144,8 @@ static void say_load(OrrNode *map, const OrrPlanServing *asked) {
 static char *question_text(const OrrPlanServing *asked, guint n_layouts) {
   g_autoptr(OrrNode) map = orr_node_new_map((OrrPlace){"plan serving", 0, 0, NULL});
   say(map, "model", "%s", asked->model);
-  say(map, "stack", "%s", asked->stack);
+  g_autofree char *stacks = orr_plan_serving_stack_words(asked);
+  say(map, "stack", "%s", stacks);
   say(map, "prices", "%s", asked->prices ? asked->prices : "none");
   say_all(map, "clusters", asked->clusters);
   say_all(map, "weights", asked->formats);

@@ -105,10 +105,10 @@ static char *text_of(const OrrPlanServing *asked, const OrrPlanLayout *layout, g
   g_string_append_printf(out,
                          "workload:\n  kind: serving\n  stack: %s\n  quantization: %s\n"
                          "  kv-dtype: %s\n",
-                         asked->stack, asked->formats[layout->format],
+                         orr_plan_serving_stack_of(asked, layout), asked->formats[layout->format],
                          asked->caches[layout->cache]);
   add_replicas(out, asked, layout, cells);
-  add_engine(out, asked->stack, layout->batched_tokens);
+  add_engine(out, orr_plan_serving_stack_of(asked, layout), layout->batched_tokens);
   add_load(out, asked, load);
   return g_string_free(out, FALSE);
 }
@@ -205,7 +205,7 @@ static gboolean add_model(GString *out, const Engine *engine, const OrrModel *mo
 /* Of one role; @role: its options, "" for a replica that does both. */
 static char *line_of(const OrrPlanServing *asked, const OrrPlanLayout *layout,
                      const OrrModel *model, const OrrPlanSplit *split, const char *role) {
-  const Engine *engine = engine_of(asked->stack);
+  const Engine *engine = engine_of(orr_plan_serving_stack_of(asked, layout));
   GString *out = g_string_new(NULL);
   const gboolean is_known = add_model(out, engine, model, asked->formats[layout->format]);
   add_split(out, engine, split);
@@ -229,7 +229,7 @@ static gboolean has_line(const Engine *engine, const OrrPlanLayout *layout) {
 
 char *orr_plan_serving_launch(OrrLibrary *library, const OrrPlanServing *asked,
                               const OrrPlanLayout *layout) {
-  const Engine *engine = engine_of(asked->stack);
+  const Engine *engine = engine_of(orr_plan_serving_stack_of(asked, layout));
   const OrrPlanLoad load = {.rate = 1};
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_plan_serving_tree(library, asked, layout, 1, &load, NULL);

@@ -2,6 +2,7 @@
  * plan_training.c - the sweep over layouts of a training job, as a document that a reader can
  * change and run again.
  */
+#include "sim/base/yaml.h"
 #include "sim/plan/plan.h"
 #include "workloads/stack.h"
 
@@ -9,8 +10,7 @@ enum {
   MOST_PP = 64,
   MOST_CHUNKS = 12,
   MOST_MICRO = 8,
-  LONG_SEQUENCE = 16384, /* beyond it, sequences are split over GPUs, too */
-  LEAST_PART = 4096      /* tokens of a sequence on a GPU */
+  LEAST_PART = 4096 /* tokens of a sequence on a GPU: longer ones are split over GPUs, too */
 };
 static const double default_batch_tokens = 4194304;
 
@@ -103,7 +103,7 @@ static void add_axes(GString *out, const OrrScenario *scenario, const char *stac
     add_list(out, "pp", model->layers, pp);
     add_list(out, "chunks", model->layers, MIN(MOST_CHUNKS, model->layers));
   }
-  if (sequence > LONG_SEQUENCE) add_range(out, "cp", floor_power((double)sequence / LEAST_PART));
+  add_range(out, "cp", floor_power((double)sequence / LEAST_PART));
   if (model->moe.experts > 1)
     add_range(out, "ep", MIN(floor_power((double)model->moe.experts), cluster->gpus));
   add_range(out, "micro-batch", MOST_MICRO);
@@ -121,6 +121,27 @@ static gint64 batch_of(double tokens, gint64 sequence, gint64 gpus) {
   const double wanted = fmax(tokens / (double)sequence, 1);
   const gint64 unit = odd * floor_power(fmax(wanted / 4 / (double)odd, 1));
   return MAX((gint64)round(wanted / (double)unit), 1) * unit;
+}
+
+char *orr_plan_training_batch_note(const OrrPlanTraining *asked, const char *text,
+                                   char *const *settings) {
+  for (; settings && *settings; settings++)
+    if (g_str_has_prefix(*settings, "workload.batch")) return NULL;
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "plan", ignored);
+  const OrrNode *workload = tree ? orr_node_get(tree, "workload") : NULL;
+  const OrrNode *batch = workload ? orr_node_get(workload, "batch") : NULL;
+  const char *global = batch ? orr_node_get_text(batch, "global") : NULL;
+  const char *length = workload ? orr_node_get_text(workload, "sequence") : NULL;
+  const double tokens = asked->batch_tokens > 0 ? asked->batch_tokens : default_batch_tokens;
+  const double sequence = length ? g_ascii_strtod(length, NULL) : 0;
+  const double n = global ? g_ascii_strtod(global, NULL) : 0;
+  if (!(sequence > 0 && n > 0) || fabs(n * sequence - tokens) < sequence) return NULL;
+  return g_strdup_printf("%" G_GINT64_FORMAT
+                         " GPUs train %.0f sequences of %.0f tokens per step, %.0f tokens instead "
+                         "of %.0f: as many as layouts can divide; --set workload.batch.global=N "
+                         "takes another number",
+                         asked->gpus, n, sequence, n * sequence, tokens);
 }
 
 char *orr_plan_training_stack(OrrLibrary *library, const OrrPlanTraining *asked) {

@@ -41,6 +41,12 @@ run run --from-launch line.sh --cluster dgx-h100-superpod --db none --json
 check "the launch line is as fast as the scenario" '[ -n "$own" ] && [ "$(tr "," "\n" < said | sed -n "s/.*\"tokens_per_s\": *//p")" = "$own" ]'
 run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --stack torchtitan-2025.06 --precision fp8-current --prices example --db none -o titan.yaml
 check "other software, another number format, another file" '[ $status -eq 0 ] && grep -q "sharding: \[fsdp\]" titan.yaml && grep -q "^prices: example" titan-best.yaml && grep -q "^  cost  " said && grep -q "precision: fp8-current" titan-best.yaml'
+run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --sequence 8192 --batch-tokens 524288 --db none -o long.yaml
+check "the batch is the one asked for, and nothing is said" '! grep -q "instead of" said'
+speed() { run run long-best.yaml --db none --json "$@"; tr ',' '\n' < said | sed -n 's/.*"tokens_per_s": *//p'; }
+check "no layout with a sequence on two GPUs is faster, nor one with it whole" '[ $status -eq 0 ] && best=$(speed) && two=$(speed --set workload.parallel.tp=1 --set workload.parallel.cp=2 --set workload.batch.micro=1 --set workload.parallel.sequence-parallel=false) && one=$(speed --set workload.parallel.tp=2 --set workload.parallel.cp=1 --set workload.batch.micro=2 --set workload.parallel.sequence-parallel=true) && awk -v b="$best" -v t="$two" -v o="$one" "BEGIN { exit !(t > 0 && o > 0 && b >= t * (1 - 1e-9) && b >= o * (1 - 1e-9)) }"'
+run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 48 --sequence 8192 --batch-tokens 1048576 --db none -o odd.yaml
+check "a batch that layouts cannot divide is another, and the answer says so" '[ $status -eq 0 ] && grep -q "global: 120" odd-best.yaml && grep -q "48 GPUs train 120 sequences of 8192 tokens per step, 983040 tokens instead of 1048576" said'
 rm -f plan*.yaml
 echo mine > mine.yaml
 run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 -o mine.yaml
@@ -141,6 +147,8 @@ check "a device without a machine" 'refuses serving --model llama-3.1-8b --devic
 check "a setting that is searched" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s --set workload.kv-dtype=fp8 && grep -q "limits it: --kv-cache" said'
 
 awk 'BEGIN { print "arrival_s,input_tokens,output_tokens,tenant"; for (i = 0; i < 200; i++) print 5 + (i % 100 < 50 ? i / 2 : i) + 60 * int(i / 100) ","  200 + 37 * i % 800 "," 5 + i % 30 ",a" }' | sort -t, -n > sorted.csv
+run plan serving --model llama-3.1-8b --devices h100-sxm,mi300x --gpus 1 --input 200 --output 20 --ttft 1s --tpot 30ms --precision bf16 --kv-cache bf16 --aggregated --db none -o makers.yaml
+check "each machine has software of its own" '[ $status -eq 0 ] && grep -q "release assumed: vllm-0.19, vllm-rocm-0.11" said && ! grep -q "does not run on" said'
 traced() { run plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --precision bf16 --kv-cache bf16 --aggregated --ttft 200ms --tpot 20ms "$@"; }
 mkdir -p jobs
 traced --gpus 1 --trace sorted.csv --db trace.db -o jobs/traced.yaml
@@ -215,6 +223,10 @@ check "Slurm without a database" '[ $status -eq 2 ] && grep -q "needs a database
 
 run run gpt3-175b-1024-a100 --set workload.recompute=none --db none
 check "what would fit, fastest first, behind SimGrid" '[ $status -eq 0 ] && grep -q "does NOT fit" said && grep -q "would fit     .* per step" said && [ "$(sed -n "s/.*: \([0-9.]*\) s per step.*/\1/p" said | sort -n -c 2>&1)" = "" ]'
+printf '%s\n' 'schema: scenario/1' 'name: moe' 'cluster: {base: dgx-h100-superpod, nodes: 8}' 'model: qwen3-30b-a3b' 'workload: {kind: training, stack: none, parallel: {tp: 1, pp: 1, ep: 1}, batch: {global: 256, micro: 1}, sequence: 4096, optimizer: {kind: adam, sharding: distributed-optimizer}}' > moe.yaml
+run run moe.yaml --db none
+check "of a mixture: its experts over the node's GPUs" '[ $status -eq 0 ] && grep -q "does NOT fit" said && grep -q "^  would fit     ep 8: " said'
+run run gpt3-175b-1024-a100 --set workload.recompute=none --db none
 if ! is_small; then
   took=$(sed -n 's/^  *recompute selective: \([0-9.]*\) s per step.*/\1/p' said)
   run run gpt3-175b-1024-a100 --set workload.recompute=selective --db none
