@@ -80,6 +80,13 @@ check "an unknown cluster" 'refuses two.sh --choose 1 --cluster dgx-h100 && grep
 check "a script that starts nothing" 'echo "ls -l" > ls.sh; refuses ls.sh --cluster dgx-h100-superpod && grep -q "no command starts training or serving" said'
 check "a script that ends too early" 'printf "if true; then\n  vllm serve x\n" > cut.sh; refuses cut.sh --cluster dgx-h100-superpod && grep -q "cut.sh:3:1: error" said'
 check "binary" 'printf "\377\376\000x" > raw.sh; refuses raw.sh --cluster dgx-h100-superpod && grep -q "raw.sh: not a text" said'
+printf '%s\n' 'export NVTE_FLASH_ATTN=0 NVTE_FUSED_ATTN=0 NCCL_NET=Socket' "torchrun --nproc-per-node 8 --nnodes 4 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 128 --bf16 --tensor-model-parallel-size 4 --vocab-size 32000" > nvte.sh
+run import launch nvte.sh --cluster dgx-h100-superpod
+check "Transformer Engine's variables choose the attention kernel" '[ $status -eq 0 ] && grep -q "attention: unfused" said && grep -q "not simulated.*NCCL_NET" said'
+sed 's/NVTE_FLASH_ATTN=0//' nvte.sh > flash.sh; run import launch flash.sh --cluster dgx-h100-superpod
+check "without cuDNN's it is FlashAttention" 'grep -q "attention: flash-2" said'
+sed 's/--bf16/--bf16 --attention-backend fused/' nvte.sh > fused.sh; run import launch fused.sh --cluster dgx-h100-superpod
+check "the line's own choice wins" '! grep -q "attention: " said'
 check "an empty file" ': > empty.sh; refuses empty.sh --cluster dgx-h100-superpod && grep -q "the file is empty" said'
 check "a device that never ends" 'unreadable /dev/zero'
 check "a folder" 'unreadable .'

@@ -298,9 +298,25 @@ static void set_dropout(OrrLaunchDraft *draft) {
       orr_launch_draft_find(draft, own, "hidden-dropout") ? NULL : "Megatron's default: 0.1");
 }
 
+/* Transformer Engine's variables, which --attention-backend sets: 0 takes a kernel away. */
+static void set_attention(OrrLaunchDraft *draft) {
+  const OrrLaunchDialect *environment = &orr_dialect_training_environment;
+  OrrLaunchSetting *flash = orr_launch_draft_find(draft, environment, "nvte-flash-attn");
+  OrrLaunchSetting *fused = orr_launch_draft_find(draft, environment, "nvte-fused-attn");
+  const gboolean no_flash = flash && g_strcmp0(flash->value, "0") == 0;
+  const gboolean no_fused = fused && g_strcmp0(fused->value, "0") == 0;
+  settle(draft, "attention-backend");
+  const char *kernel = no_flash && no_fused ? "unfused" : no_fused ? "flash-2" : NULL;
+  if (flash) orr_launch_draft_judge(draft, flash, ORR_LAUNCH_MAPPED, "workload.attention");
+  if (fused) orr_launch_draft_judge(draft, fused, ORR_LAUNCH_MAPPED, "workload.attention");
+  if (kernel && !orr_launch_draft_find(draft, own, "attention-backend"))
+    orr_launch_draft_set(draft, "workload.attention", kernel, fused, NULL);
+}
+
 static void set_kernels(OrrLaunchDraft *draft) {
   if (is_on(draft, "cross-entropy-loss-fusion")) settle(draft, "cross-entropy-fusion-impl");
-  settle(draft, "no-rope-fusion attention-backend");
+  settle(draft, "no-rope-fusion");
+  set_attention(draft);
   set_launches(draft);
   set_dropout(draft);
 }

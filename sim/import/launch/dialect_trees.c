@@ -294,6 +294,21 @@ static void set_maxtext_batch(OrrLaunchDraft *draft) {
                                             : "MaxText's default, 12 of each device");
 }
 
+/* torchtune makes the model under torch's default dtype, and so its gradients and Adam's moments
+ * (recipes, training.set_default_dtype). Masters on the host are in fp32 here. */
+static void set_tune_state(OrrLaunchDraft *draft) {
+  const OrrLaunchDialect *tune = &orr_dialect_torchtune;
+  const OrrLaunchSetting *dtype = orr_launch_draft_find(draft, tune, "dtype");
+  if (!dtype) return;
+  if (!orr_launch_draft_get(draft, "workload.offload.optimizer"))
+    return orr_launch_draft_settle(draft, tune, "dtype");
+  if (g_strcmp0(dtype->value, "bf16") == 0)
+    orr_launch_draft_remark(draft,
+                            "%s: weights, gradients and the optimizer's state are all in 16 bits; "
+                            "fp32 weights and state are simulated, so memory is overstated",
+                            dtype->written);
+}
+
 static void finish(OrrLaunchDraft *draft) {
   const Tree *tree = tree_of(draft);
   const gint64 pp = degree(draft, "workload.parallel.pp");
@@ -332,6 +347,7 @@ static void finish(OrrLaunchDraft *draft) {
       g_strcmp0(orr_launch_draft_get(draft, "workload.optimizer.sharding.kind"), "ddp") == 0)
     orr_launch_draft_set(draft, "workload.optimizer.sharding.kind", "none", NULL,
                          "gradients are reduced after the pipeline's last backward");
+  set_tune_state(draft);
   set_pairs(draft);
 }
 

@@ -190,8 +190,8 @@ const char *orr_launch_config_word(const OrrLaunchWordPair *pairs, const char *t
 
 /* Our name of a linear layer comes first. The parts of a fused layer count as the whole. */
 static const char *const adapted[] = {
-    "qkv q_proj k_proj v_proj qkv_proj q_a_proj q_b_proj kv_a_proj_with_mqa kv_b_proj "
-    "query_key_value c_attn W_pack Wqkv linear_qkv linear_q_proj linear_kv_proj wq wk wv",
+    ("qkv q_proj k_proj v_proj qkv_proj q_a_proj q_b_proj kv_a_proj_with_mqa kv_b_proj "
+     "query_key_value c_attn W_pack Wqkv linear_qkv linear_q_proj linear_kv_proj wq wk wv"),
     "projection o_proj out_proj output_proj linear_proj dense c_proj wo",
     "fc1 gate_proj up_proj gate_up_proj linear_fc1 dense_h_to_4h c_fc w1 w3",
     "fc2 down_proj linear_fc2 dense_4h_to_h c_proj w2",

@@ -192,7 +192,7 @@ static void judge_engine(OrrLaunchDraft *draft, OrrLaunchDraft *of, OrrLaunchDra
     if (!path || setting->verdict != ORR_LAUNCH_MAPPED || !is_engine(path)) continue;
     if (!all && is_own(path)) continue;
     if (g_strcmp0(orr_launch_draft_get(of, path), orr_launch_draft_get(other, path)) != 0)
-      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, why);
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, "%s", why);
   }
 }
 
