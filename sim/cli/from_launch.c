@@ -50,14 +50,16 @@ static gboolean check_scenario(OrrLibrary *library, const char *text, GError **e
   return FALSE;
 }
 
-char *orr_from_launch_text(OrrLibrary *library, char **files, gboolean account, GError **error) {
+char *orr_from_launch_text(OrrLibrary *library, char **files, gboolean account, GPtrArray *warnings,
+                           GError **error) {
   g_autoptr(OrrLaunchDraft) draft = orr_launch_draft_new(library, &orr_from_launch_asked);
   if (!check_numbers(error) || !add_sources(draft, files, error)) return NULL;
   orr_launch_form_read(draft);
   g_autofree char *text = orr_launch_draft_scenario(draft, error);
   g_autofree char *list =
       account ? orr_launch_draft_account(draft) : orr_launch_draft_warnings(draft);
-  if (text) orr_show_diags(orr_launch_draft_diags(draft)); /* else they are the error */
+  if (text) orr_show_diags_kept(orr_launch_draft_diags(draft), warnings); /* else the error */
   if (text || account) fputs(list, stderr);
+  g_ptr_array_extend_and_steal(warnings, orr_launch_draft_notes(draft));
   return text && check_scenario(library, text, error) ? g_steal_pointer(&text) : NULL;
 }

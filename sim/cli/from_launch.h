@@ -34,6 +34,8 @@ extern OrrLaunchOptions orr_from_launch_asked;
 gboolean orr_from_launch_is_variable(const char *setting);
 
 /* The scenario of @files ("-": stdin; none: stdin) as YAML text that passes `check`, newly
- * allocated. Prints warnings to stderr; with @account, what became of every key. NULL with
- * ORR_FAULT_USAGE, _DOCUMENT or _RESOURCE. */
-char *orr_from_launch_text(OrrLibrary *library, char **files, gboolean account, GError **error);
+ * allocated. Prints warnings to stderr, and appends them to @warnings (of char *, owned); with
+ * @account, prints what became of every key. NULL with ORR_FAULT_USAGE, _DOCUMENT or
+ * _RESOURCE. */
+char *orr_from_launch_text(OrrLibrary *library, char **files, gboolean account, GPtrArray *warnings,
+                           GError **error);

@@ -59,9 +59,10 @@ typedef struct {
   OrrStore *store;      /* NULL: nothing is stored */
   const char *database; /* its path */
   gboolean as_json, keep_spans;
-  guint many_spans;  /* a job with more spans stores none; 0: no limit */
-  const char *label; /* of every job's run; NULL: none */
-  double level;      /* of error bands */
+  guint many_spans;      /* a job with more spans stores none; 0: no limit */
+  const char *label;     /* of every job's run; NULL: none */
+  double level;          /* of error bands */
+  const GPtrArray *said; /* of char *: warnings that are printed, which the answers have, too */
 } OrrRunJobs;
 
 /* Simulates, stores and prints the jobs; returns the exit status. */

@@ -24,6 +24,8 @@ static void print_json(const OrrScenario *scenario, const GPtrArray *jobs) {
     orr_json_write_members(out, job->outcome->kind->result, &job->outcome->result);
     orr_summary_band_json(out, job->outcome);
     orr_summary_faults_json(out, job->outcome);
+    orr_json_write_texts(out, "warnings", (char *const *)job->outcome->warnings->pdata,
+                         job->outcome->warnings->len);
     g_string_append_c(out, '}');
   }
   printf("%s\n]\n", out->str);
@@ -55,11 +57,15 @@ static void print_bands(const GPtrArray *jobs) {
   }
 }
 
-static void print_warnings(const GPtrArray *jobs) {
-  for (guint i = 0; i < jobs->len; i++)
-    for (guint k = 0; k < job_at(jobs, i)->outcome->warnings->len; k++)
+/* Adds to each job what is said of the scenario. */
+static void print_warnings(const GPtrArray *jobs, const GPtrArray *said) {
+  for (guint i = 0; i < jobs->len; i++) {
+    GPtrArray *warnings = job_at(jobs, i)->outcome->warnings;
+    for (guint k = 0; k < warnings->len; k++)
       fprintf(stderr, "warning: job %s: %s\n", job_at(jobs, i)->row.job,
-              (const char *)job_at(jobs, i)->outcome->warnings->pdata[k]);
+              (const char *)warnings->pdata[k]);
+    for (guint k = 0; k < said->len; k++) g_ptr_array_add(warnings, g_strdup(said->pdata[k]));
+  }
 }
 
 /* Prints what faults cost each job. */
@@ -114,8 +120,8 @@ int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJ
   drop_many_spans(jobs, how->many_spans);
   add_bands(library, jobs, how);
   orr_terminal_outlive_reader();
+  print_warnings(jobs, how->said);
   gboolean is_kept = !how->as_json || keep(jobs, how, &run_id, error); /* JSON has the runs' ids */
-  print_warnings(jobs);
   const int lost = report_lost(jobs);
   if (how->as_json) {
     print_json(scenario, jobs);

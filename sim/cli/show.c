@@ -66,6 +66,18 @@ void orr_show_diags(const OrrDiags *diags) {
   has_reason |= orr_diags_n_errors(diags) > 0;
 }
 
+void orr_show_diags_kept(const OrrDiags *diags, GPtrArray *warnings) {
+  g_autofree char *text = orr_diags_text(diags);
+  g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+  for (char **line = lines; *line; line++) {
+    const char *word = strstr(*line, "warning: "), *error = strstr(*line, "error: ");
+    if (!word || (error && error < word)) continue;
+    g_ptr_array_add(warnings, g_strdup_printf("%.*s%s", (int)(word - *line), *line,
+                                              word + strlen("warning: ")));
+  }
+  orr_show_diags(diags);
+}
+
 gboolean orr_show_document(const char *text, const char *output, GError **error) {
   const gboolean is_written = !output || orr_file_write(output, text, -1, error);
   if (!output || !is_written) fputs(text, stdout);

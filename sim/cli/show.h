@@ -14,6 +14,10 @@ void orr_show_problem(const char *format, ...) G_GNUC_PRINTF(1, 2);
 /* Prints the first hundred diagnostics to stderr, and how many more there are. */
 void orr_show_diags(const OrrDiags *diags);
 
+/* The same; appends all warnings to @warnings (of char *, owned), "FILE:LINE:COLUMN: MESSAGE": an
+ * answer has them, too. */
+void orr_show_diags_kept(const OrrDiags *diags, GPtrArray *warnings);
+
 /* Ends a command: prints @error and returns the exit status. Guarantees that stderr holds a reason
  * (an error, a document's errors or a problem) whenever the status is not 0. @what: the verb. */
 int orr_show_end(const char *what, int status, const GError *error);

@@ -33,7 +33,8 @@ static gboolean check_variables(GError **error) {
 static int run(OrrLibrary *library, char **args, GError **error) {
   if (!check_variables(error) || !orr_verb_import_check_paths(args, error)) return 2;
   orr_from_launch_asked.variables = orr_options.settings;
-  g_autofree char *text = orr_from_launch_text(library, args, account, error);
+  g_autoptr(GPtrArray) said = g_ptr_array_new_with_free_func(g_free);
+  g_autofree char *text = orr_from_launch_text(library, args, account, said, error);
   g_autofree char *placed = text ? orr_relative_text(text, orr_options.output) : NULL;
   return text ? orr_verb_import_write(placed, error) : 2;
 }

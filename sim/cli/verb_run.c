@@ -86,12 +86,15 @@ static char **split_variables(void) {
   return g_strv_builder_end(variables);
 }
 
+/* Warnings that reading the scenario and measured rows has printed: the answer has them, too. */
+static GPtrArray *said; /* of char * */
+
 /* The unread scenario of a launch line. NULL with @error. */
 static OrrNode *launch_tree(OrrLibrary *library, char *file, OrrDiags *diags, GError **error) {
   char *files[] = {file, NULL};
   g_auto(GStrv) variables = split_variables();
   orr_from_launch_asked.variables = variables;
-  g_autofree char *text = orr_from_launch_text(library, files, FALSE, error);
+  g_autofree char *text = orr_from_launch_text(library, files, FALSE, said, error);
   g_autofree char *placed = text ? orr_relative_text(text, file) : NULL;
   return text ? orr_yaml_parse(placed, strlen(placed), file, diags) : NULL;
 }
@@ -259,9 +262,12 @@ static void warn_of_absurd(const OrrValidation *own) {
   ORR_EACH(const OrrValidationRow, row, own->rows) {
     const double ratio = row->measured / row->simulated;
     if (ratio < absurd && ratio > 1 / absurd) continue;
-    orr_show_problem("warning: %s:%" G_GINT64_FORMAT ": %s is %.4g measured and %.4g simulated: is "
-                     "it in the same unit (seconds, bytes, tokens), and of this scenario?",
-                     measured, row->row, row->metric, row->measured, row->simulated);
+    char *text = g_strdup_printf("%s:%" G_GINT64_FORMAT
+                                 ": %s is %.4g measured and %.4g simulated: is it in the same unit "
+                                 "(seconds, bytes, tokens), and of this scenario?",
+                                 measured, row->row, row->metric, row->measured, row->simulated);
+    orr_show_problem("warning: %s", text);
+    g_ptr_array_add(said, text);
   }
 }
 
@@ -302,16 +308,17 @@ static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gb
   return outcome;
 }
 
-/* Comes before what stores the run: an answer is not lost on a full disk. */
+/* Comes before what stores the run: an answer is not lost on a full disk. The summary does not
+ * repeat warnings that stderr has; JSON and the database have all. */
 static void print_answer(const OrrScenario *scenario, OrrOutcome *outcome) {
   warn_of_spans(outcome);
+  g_autofree char *text = orr_options.json ? NULL : orr_summary_text(scenario, outcome);
+  g_ptr_array_extend_and_steal(outcome->warnings, g_steal_pointer(&said));
   orr_terminal_outlive_reader();
-  if (orr_options.json) {
-    print_json(scenario, outcome);
-  } else {
-    g_autofree char *text = orr_summary_text(scenario, outcome);
+  if (text)
     fputs(text, stdout);
-  }
+  else
+    print_json(scenario, outcome);
   fflush(stdout);
 }
 
@@ -330,7 +337,8 @@ static int run_jobs(OrrLibrary *library, const OrrScenario *scenario, const char
                           .keep_spans = store && !g_str_equal(spans, "none"),
                           .many_spans = g_str_equal(spans, "auto") ? MANY_SPANS : 0,
                           .label = label,
-                          .level = level};
+                          .level = level,
+                          .said = said};
   return orr_run_jobs(library, scenario, &how, error);
 }
 
@@ -449,8 +457,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = NULL;
+  said = g_ptr_array_new_with_free_func(g_free);
   g_autoptr(OrrScenario) scenario = read_scenario(library, args[0], &tree, diags, error);
-  orr_show_diags(diags);
+  orr_show_diags_kept(diags, said);
   if (!scenario) offer_serving(library, tree, diags);
   if (!scenario || !check_paths(args[0], error)) return 2;
   g_autoptr(OrrStore) store = NULL;

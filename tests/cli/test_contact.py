@@ -171,6 +171,57 @@ def check_errors():
     check("so does its --json", any(wanted in w for w in json.loads(call(*asked, "--json")[1])["warnings"]))
 
 
+def check_truths():
+    """A sweep over true and false answers what runs with them do, in either order."""
+    for values in ("[true, false]", "[false, true]"):
+        with open("truths.yaml", "w", encoding="utf-8") as file:
+            file.write("schema: scenario/1\nname: t\nbase: data-parallel-gpt3-1.3b-64-a100\nsweep:\n  axes: "
+                       f"{{workload.data-parallel.overlap: {values}}}\n  objective: minimize iteration_time_s\n")
+        best = json.loads(call("sweep", "truths.yaml", "--db", "none", "--json")[1])["best"]
+        swept = sorted(one["objectives"][0] for one in best)
+        runs = sorted(json.loads(call("run", "truths.yaml", "--db", "none", "--json", "--set",
+                                      f"workload.data-parallel.overlap={value}")[1])["iteration_time_s"]
+                      for value in ("true", "false"))
+        check(f"a sweep over {values}", len(swept) == 2 and all(abs(a / b - 1) < 1e-6 for a, b in zip(swept, runs))
+              and runs[0] < runs[1], (swept, runs))
+
+
+def warnings_of(*words):
+    return json.loads(call("run", *words, "--db", "warned.db", "--json")[1])["warnings"]
+
+
+def check_warnings():
+    """What stderr warns of stands in the JSON and in the database, too."""
+    said = warnings_of("s.yaml", "--set", "workload.lora.targets=[fc1]")
+    check("--json has warnings of settings", any("lora.targets has no effect: lora.rank is 0" in w for w in said), said)
+    _, out, _ = call("query", "warned.db", "warnings", "--run", "1")
+    check("so has the database", "lora.targets has no effect" in out, out)
+    _, out, err = call("run", "s.yaml", "--set", "workload.lora.targets=[fc1]", "--db", "none")
+    check("the text has them once", (out + err).count("lora.targets has no effect") == 1, out + err)
+    with open("line.sh", "w", encoding="utf-8") as file:
+        file.write("vllm serve Qwen/Qwen3-8B --swap-space 4 --uvicorn-log-level info; vllm bench serve --dataset-name "
+                   "random --random-input-len 64 --random-output-len 8 --max-concurrency 2 --num-prompts 4\n")
+    launch = ("--from-launch", "line.sh", "--cluster", "dgx-h100-superpod")
+    _, _, err = call("run", *launch, "--db", "none")
+    listed = [line for line in err.splitlines() if line.startswith("not simulated")]
+    check("--json has what a launch line leaves out", set(listed) <= set(warnings_of(*launch)), listed)
+    with open("jobs.yaml", "w", encoding="utf-8") as file:
+        file.write("schema: scenario/1\nname: two\ncluster: {base: dgx-h100-superpod, nodes: 2}\njobs:\n" + "".join(
+            f"  - {{name: j{i}, model: llama-3.1-8b, gpus: 8, workload: {{kind: training, parallel: {{tp: 8}}, "
+            "batch: {global: 8, micro: 1}, lora: {targets: [fc1]}}}\n" for i in range(2)))
+    jobs = json.loads(call("run", "jobs.yaml", "--db", "none", "--json")[1])
+    check("so have jobs", all(any("lora.targets" in w for w in job["warnings"]) for job in jobs), jobs)
+    with open("short.csv", "w", encoding="utf-8") as file:
+        file.write("arrival_s,input_tokens,output_tokens\n0,64,8\n1,64,8\n2,64,8\n")
+    with open("short.yaml", "w", encoding="utf-8") as file:
+        file.write(SET.replace("{kind: closed-loop, concurrency: 2}", "{kind: csv, file: short.csv}"))
+    short = [w for w in warnings_of("short.yaml") if "requests is 8, and the trace has 3" in w]
+    check("a trace that is shorter than asked for is a warning", len(short) == 1, short)
+    for enough in ("workload.requests=3", "workload.requests=0", "workload.load.repeat=3"):
+        said = warnings_of("short.yaml", "--set", enough)
+        check(f"one that is not is none: {enough}", not any("the trace has" in w for w in said), said)
+
+
 BARE = """schema: cluster/1
 base: l40s-server
 name: bare-server
@@ -304,6 +355,8 @@ def main():
         check_errors()
         check_caveats()
         check_assumed()
+        check_warnings()
+        check_truths()
         os.chdir("/")
     print(f"1..{count}")
     return 1 if failed else 0

@@ -154,8 +154,9 @@ typedef struct {
   OrrServingPoolTimes pools;
   /* kernels without rows in the profile, for the first group that lacks any; NULL: none */
   char *missing;
-  char *left_out; /* of the load's file: "columns that are not read: a, b"; NULL: nothing */
-  gint64 calls;   /* of the engine */
+  char *left_out;        /* of the load's file: "columns that are not read: a, b"; NULL: nothing */
+  gint64 trace_requests; /* requests that the load's file gives; 0: it has none */
+  gint64 calls;          /* of the engine */
 } OrrServingWork;
 
 /* The relative difference between the integral of the number of requests in the system and the

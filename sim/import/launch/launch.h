@@ -138,6 +138,9 @@ char *orr_launch_draft_scenario(OrrLaunchDraft *draft, GError **error);
 /* A table: verdict, place, key as written, the scenario's key or the reason; then the defaults that
  * decided. Newly allocated. */
 char *orr_launch_draft_account(OrrLaunchDraft *draft);
-/* What a user must know: remarks, keys that are not simulated, and the number of the others. Newly
+/* What a user must know, a line each: remarks, and keys that are not simulated. Of char *; the
+ * caller owns it. */
+GPtrArray *orr_launch_draft_notes(OrrLaunchDraft *draft);
+/* Remarks and keys that are not simulated, as text, and the number of the other keys. Newly
  * allocated. */
 char *orr_launch_draft_warnings(OrrLaunchDraft *draft);

@@ -156,19 +156,31 @@ char *orr_launch_draft_account(OrrLaunchDraft *draft) {
   return g_string_free(text, FALSE);
 }
 
+GPtrArray *orr_launch_draft_notes(OrrLaunchDraft *draft) {
+  GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
+  g_autoptr(GString) text = g_string_new(NULL);
+  g_autoptr(GPtrArray) settings = all_settings(draft);
+  for (guint i = 0; i < draft->remarks->len; i++)
+    g_ptr_array_add(notes, g_strdup(draft->remarks->pdata[i]));
+  append_verdict(text, settings, ORR_LAUNCH_NOT_SIMULATED);
+  g_auto(GStrv) lines = g_strsplit(text->str, "\n", -1);
+  for (char **line = lines; *line; line++)
+    if (**line) g_ptr_array_add(notes, g_strdup(*line));
+  return notes;
+}
+
 char *orr_launch_draft_warnings(OrrLaunchDraft *draft) {
   GString *text = g_string_new(NULL);
   guint n[G_N_ELEMENTS(verdict_words)] = {0};
-  g_autoptr(GPtrArray) settings = all_settings(draft);
+  g_autoptr(GPtrArray) settings = all_settings(draft), notes = orr_launch_draft_notes(draft);
   guint n_read = 0;
   ORR_EACH_POINTER(const OrrLaunchSetting, setting, settings) {
     if (setting->is_default) continue;
     n[setting->verdict]++;
     n_read++;
   }
-  for (guint i = 0; i < draft->remarks->len; i++)
-    g_string_append_printf(text, "%s\n", (char *)draft->remarks->pdata[i]);
-  append_verdict(text, settings, ORR_LAUNCH_NOT_SIMULATED);
+  for (guint i = 0; i < notes->len; i++)
+    g_string_append_printf(text, "%s\n", (char *)notes->pdata[i]);
   g_string_append_printf(text, "%u keys: %u mapped, %u irrelevant, %u not simulated", n_read,
                          n[ORR_LAUNCH_MAPPED], n[ORR_LAUNCH_IRRELEVANT],
                          n[ORR_LAUNCH_NOT_SIMULATED]);

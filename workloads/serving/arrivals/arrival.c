@@ -77,6 +77,8 @@ void orr_trace_leave_out(OrrTrace *trace, const char *key) {
 
 const char *orr_trace_left_out(gconstpointer data) { return ((const OrrTrace *)data)->left_out; }
 
+gint64 orr_trace_requests(gconstpointer data) { return ((const OrrTrace *)data)->requests->len; }
+
 static gboolean is_length(double tokens, const char *what, double least, OrrPlace place,
                           OrrDiags *diags) {
   if (tokens >= least && tokens <= LONGEST && tokens == (double)(gint64)tokens) return TRUE;

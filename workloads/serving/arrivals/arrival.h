@@ -56,6 +56,8 @@ typedef struct {
                     OrrRequest *ret_request); /* NULL: an open load */
   /* "columns that are not read: a, b", of its file; NULL: none, or no function. Borrowed. */
   const char *(*left_out)(gconstpointer state);
+  /* requests that its file gives, of the context's `requests` at most; NULL: there is no file */
+  gint64 (*requests)(gconstpointer state);
   /* of a fixed number of clients: seconds between an answer and the client's next request. NULL:
    * the number of requests in the system has no bound */
   double (*think)(const void *params);
@@ -121,6 +123,7 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
 /* Notes that a key of JSON is not read. */
 void orr_trace_leave_out(OrrTrace *trace, const char *key);
 const char *orr_trace_left_out(gconstpointer trace);
+gint64 orr_trace_requests(gconstpointer trace);
 OrrCycle orr_trace_cycle(gconstpointer trace);
 /* Limits, repeats, rescales and checks the rows, as @file and @context say; @path: for messages.
  * Takes @trace. NULL if there is no request, if there are too many, if times cannot be scaled or

@@ -15,7 +15,8 @@ void orr_arrival_file_check(const void *params, OrrPlace place, OrrDiags *diags)
 /* What all traces of requests have in common, in an OrrArrival; open returns an OrrTrace. */
 #define ORR_ARRIVAL_OF_TRACE                                                                       \
   .is_trace = TRUE, .is_endless = TRUE, .check = orr_arrival_file_check, .next = orr_trace_next,   \
-  .left_out = orr_trace_left_out, .cycle = orr_trace_cycle, .close = orr_trace_free
+  .left_out = orr_trace_left_out, .requests = orr_trace_requests, .cycle = orr_trace_cycle,        \
+  .close = orr_trace_free
 
 /* Reads one line of a CSV; @at: the index of each column, -1 of an optional one that is absent.
  * @zero_s belongs to the row function, 0 at first. */

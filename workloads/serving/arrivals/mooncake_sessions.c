@@ -292,6 +292,10 @@ static const char *left_out(gconstpointer data) {
   return orr_trace_left_out(((const State *)data)->trace);
 }
 
+static gint64 n_requests(gconstpointer data) {
+  return orr_trace_requests(((const State *)data)->trace);
+}
+
 const OrrArrival orr_arrival_mooncake_sessions = {
     .entry = {"mooncake-sessions",
               "Closed loop: recorded sessions of agents, Mooncake's JSON lines with session_id.",
@@ -302,5 +306,6 @@ const OrrArrival orr_arrival_mooncake_sessions = {
     .next = next,
     .after = after,
     .left_out = left_out,
+    .requests = n_requests,
     .close = close_load,
 };

@@ -431,6 +431,8 @@ static gboolean open_load(OrrFleet *fleet, GError **error) {
   fleet->state = fleet->load->open(params->load.params, &context, error);
   if (fleet->state && fleet->load->left_out)
     fleet->run.work->left_out = g_strdup(fleet->load->left_out(fleet->state));
+  if (fleet->state && fleet->load->requests)
+    fleet->run.work->trace_requests = fleet->load->requests(fleet->state);
   if (fleet->state && fleet->load->cycle) fleet->run.work->cycle = fleet->load->cycle(fleet->state);
   return fleet->state != NULL;
 }

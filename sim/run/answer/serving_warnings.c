@@ -1,0 +1,90 @@
+/*
+ * serving_warnings.c - what an answer of serving says of itself: settings that do less than they
+ * seem to, a load that falls behind or is shorter than asked for, costs that nobody measured.
+ */
+#include "sim/run/answer/answer_private.h"
+
+/* Whether classes have different priorities, and the scheduler does not use them. */
+static gboolean idle_priorities(const OrrServing *params) {
+  const OrrScheduler *scheduler = (const OrrScheduler *)params->engine.scheduler.entry;
+  gboolean differ = FALSE;
+  const OrrRequestClass *first = NULL;
+  ORR_EACH_POINTER(const OrrRequestClass, one, params->classes) {
+    if (!first) first = one;
+    differ = differ || one->priority != first->priority;
+  }
+  return differ && !scheduler->by_priority;
+}
+
+/* The engine's memory, and settings that do less than they seem to. */
+static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
+  const OrrServingResult *result = &outcome->result.serving;
+  const double most_bytes = orr_serving_group(work, 0)->cluster.device.memory_bytes;
+  if (result->memory_bytes > most_bytes)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("engine.kv-blocks makes a GPU hold %.3g GiB, %.3g times its memory",
+                        result->memory_bytes / 0x1p30, result->memory_bytes / most_bytes));
+  if (idle_priorities(&work->params))
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("classes: priority changes nothing with engine.scheduler %s: "
+                                    "the scheduler `priority` uses it",
+                                    work->params.engine.scheduler.entry->name));
+  if (work->params.sampling == ORR_SAMPLING_LIKELIEST && orr_serving_sampling_s(&work->params) == 0)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup("sampling: top-p takes no more time than all: engine.host.sampling, the "
+                 "time to sort a sequence's logits, is 0"));
+  if (result->feed_gpus > 0)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup("no measured run has feed-forwards on GPUs of their own: error bands "
+                             "come from engines on one pool"));
+}
+
+/* What the load lacks, or has and nobody reads. */
+static void warn_load(const OrrServingWork *work, OrrOutcome *outcome) {
+  if (work->left_out)
+    g_ptr_array_add(outcome->warnings, g_strdup_printf("the trace has %s", work->left_out));
+  if (work->trace_requests > 0 && work->params.requests > work->trace_requests)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("requests is %" G_GINT64_FORMAT
+                                    ", and the trace has %" G_GINT64_FORMAT
+                                    ": all of it is taken; load.repeat replays it more than once",
+                                    work->params.requests, work->trace_requests));
+}
+
+void orr_serving_warnings(const OrrReplayed *replayed, const OrrServingWork *work,
+                          OrrOutcome *outcome) {
+  const OrrServingResult *result = &outcome->result.serving;
+  double sum = 0;
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += work->trust_s[how];
+  if (result->saturated)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf(
+            "not in steady state: the queue grows by %.3g/s: %.3g requests/s arrive, %.3g are "
+            "served; latencies grow with the length of the run",
+            result->growth_rps, result->offered_rps, result->requests_per_s));
+  if (work->steady.state == ORR_STEADY_MISSES)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("ended early: more requests miss an objective than least-good "
+                                    "(%.4g %%) allows",
+                                    100 * work->params.least_good));
+  if (result->completed + result->rejected + result->failed == 0 && work->tasks->len == 0)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("no request counts: metrics.warmup (%g s) is "
+                                    "longer than the run (%.4g s)",
+                                    work->params.metrics.warmup_s, work->end_s));
+  warn_load(work, outcome);
+  warn_engine(work, outcome);
+  if (work->missing)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("the device's profile holds no %s: it is modelled", work->missing));
+  if (sum > 0 && work->trust_s[ORR_HOW_OUTSIDE] > 0.05 * sum)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("%.0f %% of the steps' time has costs outside the measured range",
+                        100 * work->trust_s[ORR_HOW_OUTSIDE] / sum));
+  orr_replayed_warn_idle(replayed, "serve", outcome);
+}
