@@ -203,7 +203,7 @@ static void test_pipefusion(void) {
  * pictures of 4,096 positions, 4 * 2 * 4096 * 1152 bytes, and a step ends with the gather of the
  * latent picture. Kernels wait for all of it in steps that warm up, and for the latent picture in
  * others, where gathers slow them by a quarter of their time at most; with links of 2 GB/s the
- * gathers take longer than the kernels, and decide. Steps beyond the first ones repeat. */
+ * gathers take longer than the kernels, and decide. */
 static void test_displaced(void) {
   const char *keys = "generator: pixart-sigma-xl-2, steps: %d, parallel: {displaced: 4, warm-up: "
                      "%d}";

@@ -11,9 +11,8 @@
  *
  * Every rank is a lane with four streams: kernels and collectives that block; sends of a ring,
  * which run under attention, to the next stage of a pipeline, or of displaced patches; weights that
- * come from elsewhere;
- * the host, which launches. Steps are alike: the program has the first
- * two, and the rest repeats (orr_program_repeat).
+ * come from elsewhere; the host, which launches. Steps are alike: the program has the first two,
+ * and the rest repeats (orr_program_repeat), but for pipelines and displaced patches.
  *
  * A decoder that works in tiles of t x t pixels, whose neighbours share a part o, computes
  *

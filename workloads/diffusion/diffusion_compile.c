@@ -381,23 +381,22 @@ static gboolean put_pipeline(Compile *c, GError **error) {
   return TRUE;
 }
 
-/* Two steps stand for all, except where faults come at dates or other jobs run meanwhile. Of
- * displaced patches the first one after the warm-up waits for no gather, and the second one may
- * find the gathers behind: the last two of four stand for the rest. */
+/* Two steps stand for all, except where faults come at dates, other jobs run meanwhile, or gathers
+ * of displaced patches are under way from one step to the next. */
 static gboolean put_steps(Compile *c, GError **error) {
   const gint64 steps = c->work->full_steps;
-  const gint64 warm_up = c->params->parallel.displaced > 1 ? orr_diffusion_warm_up(c->params) : 0,
-               first = warm_up > 0 ? warm_up + 4 : 2;
-  const gboolean repeats = !c->world->is_faulty && !c->world->is_shared && steps > first;
+  const gboolean is_displaced = c->params->parallel.displaced > 1;
+  const gboolean repeats =
+      !c->world->is_faulty && !c->world->is_shared && !is_displaced && steps > 2;
   guint32 from = 0, to = 0;
   if (c->work->parts) return put_pipeline(c, error);
-  for (gint64 step = 0; step < (repeats ? first : steps); step++) {
-    c->is_warm = step >= warm_up;
+  for (gint64 step = 0; step < (repeats ? 2 : steps); step++) {
+    c->is_warm = step >= orr_diffusion_warm_up(c->params);
     if (!put_step(c, error)) return FALSE;
     from = to;
     to = meet(c, step == 0 ? "first step" : "second step");
   }
-  if (repeats) orr_program_repeat(program_of(c), from, to, (guint32)(steps - first));
+  if (repeats) orr_program_repeat(program_of(c), from, to, (guint32)(steps - 2));
   return TRUE;
 }
 
