@@ -445,13 +445,15 @@ static double mean_tokens(const OrrServingWork *work, const OrrServedGroup *grou
   return tokens / (double)work->requests->len;
 }
 
-/* Tokens' worth that all requests of a replica share: the full blocks of their common prefix. */
+/* Tokens' worth that all requests of a replica share: the full blocks of their common prefix, but
+ * for the ring that each has. */
 static double shared_tokens(const OrrServingWork *work, const OrrServedGroup *group) {
   const OrrServing *params = &work->params;
   const gint64 block = params->engine.block_size;
   if (params->engine.prefix_caching == ORR_PREFIX_NONE) return 0;
   return orr_kv_layout_tokens(&group->kv_layout, block,
-                              (double)(params->shared_prefix / block * block));
+                              (double)(params->shared_prefix / block * block)) -
+         group->kv_layout.ring_blocks * (double)block;
 }
 
 /* Replicas of @group that hold requests until their last token: prefills hand them over. */

@@ -298,6 +298,24 @@ static void test_formats_of_experts(void) {
   }
 }
 
+static double full_requests(const char *caching) {
+  g_autofree char *sets = g_strdup_printf(
+      "model=deepseek-v4-flash;workload.parallel.tp=8;workload.kv-dtype=fp8;workload.requests=2;"
+      "workload.engine.kv-blocks=0;workload.input={tokens: 1000};workload.output={tokens: 2};"
+      "workload.load={kind: closed-loop, concurrency: 1};workload.engine.prefix-caching=%s",
+      caching);
+  g_autoptr(OrrOutcome) outcome = serving_run(sets);
+  return outcome->result.serving.kv_full_requests;
+}
+
+/* Each request of DeepSeek-V4 has a ring of its last 128 tokens in 41 layers, which no other
+ * shares: a prefix cache that nothing hits is full from as many requests on as one without. */
+static void test_rings(void) {
+  const double plain = full_requests("none"), cached = full_requests("block-hash");
+  g_test_message("full from %g requests on, %g with a prefix cache", plain, cached);
+  g_assert_cmpfloat(fabs(cached / plain - 1), <, 0.1);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-models/laws", test_laws);
@@ -315,5 +333,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-models/profile-activations", test_profile_activations);
   g_test_add_func("/workloads/serving-models/formats-that-lack", test_formats_that_lack);
   g_test_add_func("/workloads/serving-models/formats-of-experts", test_formats_of_experts);
+  g_test_add_func("/workloads/serving-models/rings", test_rings);
   return g_test_run();
 }
