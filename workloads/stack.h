@@ -43,8 +43,8 @@ typedef struct {
   char *source;
   int confidence;   /* OrrStackConfidence */
   char **fitted_to; /* models whose rows alone determined it; empty: others test it, too */
-  char *device;   /* for which the value is known; NULL: it does not depend on one */
-  OrrPlace place; /* of the setting in its file */
+  char *device;     /* for which the value is known; NULL: it does not depend on one */
+  OrrPlace place;   /* of the setting in its file */
 } OrrStackSetting;
 
 typedef struct {
