@@ -108,7 +108,13 @@ static inline void by_block_name(ByBlock *kv, guint32 i, guint64 key) {
   if (kv->blocks[i].key || by_block_find(kv, key) != NOBODY) return;
   kv->blocks[i].key = key;
   g_hash_table_insert(kv->names, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(i + 1));
-  if (kv->tiers) orr_tiers_touch(kv->tiers, key);
+}
+
+/* The last one first: the head of a prompt is the newest of a tier. */
+static inline void by_block_touch(const ByBlock *kv, const ByBlockRequest *one, gint64 begin,
+                                  gint64 end) {
+  for (gint64 i = end; kv->tiers && i-- > begin;)
+    orr_tiers_touch(kv->tiers, by_block_key(kv, one, i));
 }
 
 static inline void by_block_take(ByBlock *kv, GArray *table, gint64 n) {
@@ -169,8 +175,8 @@ static inline void by_block_share(ByBlock *kv, ByBlockRequest *one, gint64 hit) 
     const guint32 block = by_block_find(kv, key);
     by_block_hold(kv, block);
     g_array_append_val(one->table, block);
-    if (kv->tiers) orr_tiers_touch(kv->tiers, key);
   }
+  by_block_touch(kv, one, 0, hit / kv->size);
   for (gint64 k = 0; hit > 0 && k < kv->n_state; k++) {
     const guint32 block = by_block_find(kv, by_block_state_key(key, k));
     by_block_hold(kv, block);
@@ -193,6 +199,8 @@ static inline void by_block_publish(ByBlock *kv, ByBlockRequest *one, gint64 com
   const gint64 end = MIN(one->r.computed / kv->size, (gint64)one->table->len);
   for (gint64 i = computed_before / kv->size; i < end; i++)
     by_block_name(kv, g_array_index(one->table, guint32, i), by_block_key(kv, one, i));
+  const gboolean is_whole = computed_before < one->r.prompt && one->r.computed >= one->r.prompt;
+  by_block_touch(kv, one, is_whole ? 0 : computed_before / kv->size, end);
   if (end == 0 || one->r.computed != end * kv->size || one->state->len == 0) return;
   const guint64 key = by_block_key(kv, one, end - 1);
   if (by_block_has_state(kv, key)) return;
@@ -208,6 +216,7 @@ static inline void by_block_shrink(ByBlock *kv, ByBlockRequest *one, gint64 toke
 }
 
 static inline void by_block_release(ByBlock *kv, ByBlockRequest *one) {
+  by_block_touch(kv, one, 0, MIN(one->r.computed / kv->size, (gint64)one->table->len));
   by_block_drop(kv, one->state, 0);
   by_block_drop(kv, one->table, 0);
 }

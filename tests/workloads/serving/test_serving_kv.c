@@ -210,6 +210,101 @@ static void test_windows_first(void) {
   orr_kv_release(kv, &a);
 }
 
+/* A prefix cache of 20 blocks, half of each in layers with a window of 32 tokens: 40 of the others'
+ * alone. A prompt of 160 tokens takes 10 and 3 for its windows, and its windowed layers 10 with
+ * names. When it ends, the oldest free blocks are 17 without a name, then the windowed ones 0 to 7:
+ * a request that takes these 25 (22 blocks and 3 for its windows) leaves the last window, so that
+ * all 160 tokens are found. One block more takes the windowed block 9: the other layers' blocks are
+ * all there, and nothing is found. */
+static void test_evicted_window(void) {
+  const OrrKvLayout layout = {.window_share = 0.5, .window = 32, .is_cached = TRUE};
+  g_autoptr(OrrKv) kv = orr_kv_new(20, 16, ORR_PREFIX_BLOCK_HASH);
+  OrrRequest a = {.id = 1, .prompt = 160, .output = 1, .stream = 1},
+             again = {.id = 2, .prompt = 176, .output = 1, .stream = 1},
+             other = {.id = 3, .prompt = 352, .output = 1};
+  orr_kv_lay_out(kv, &layout);
+  g_assert_cmpint(orr_kv_n_blocks(kv), ==, 40);
+  g_assert_true(orr_kv_grow(kv, &a, 160));
+  a.computed = 160;
+  orr_kv_publish(kv, &a, 0);
+  g_assert_cmpint(orr_kv_n_free(kv), ==, 27);
+  g_assert_cmpint(orr_kv_lookup(kv, &again), ==, 160);
+  orr_kv_release(kv, &a);
+  g_assert_true(orr_kv_grow(kv, &other, 352));
+  g_assert_cmpint(orr_kv_n_free(kv), ==, 15);
+  g_assert_cmpint(orr_kv_lookup(kv, &again), ==, 160);
+  g_assert_true(orr_kv_grow(kv, &other, 353));
+  g_assert_cmpint(orr_kv_lookup(kv, &again), ==, 0);
+  g_assert_true(orr_kv_check(kv));
+  orr_kv_release(kv, &other);
+  g_assert_cmpint(orr_kv_n_free(kv), ==, 40);
+  g_assert_true(orr_kv_check(kv));
+}
+
+/* Two pools of 0.8: of 20 whole blocks 22 of the others' (20 / 0.9) and 17 of the windows'. A
+ * prompt of 160 tokens holds 3 blocks of the second kind, and its 10 named ones are among the 14
+ * free. Another one of 160 tokens takes 3 without a name, and to name its own the last without a
+ * name and 9 of the first one's: the last window of the first one is gone, though its 10 other
+ * blocks are there. */
+static void test_window_pool(void) {
+  const OrrKvLayout layout = {
+      .window_share = 0.5, .window = 32, .window_room = 0.8, .is_cached = TRUE};
+  g_autoptr(OrrKv) kv = orr_kv_new(20, 16, ORR_PREFIX_RADIX);
+  OrrRequest a = {.id = 1, .prompt = 160, .output = 1, .stream = 1}, again = a,
+             other = {.id = 3, .prompt = 160, .output = 1};
+  again.prompt = 176;
+  orr_kv_lay_out(kv, &layout);
+  g_assert_cmpint(orr_kv_n_blocks(kv), ==, 22);
+  g_assert_true(orr_kv_grow(kv, &a, 160));
+  a.computed = 160;
+  orr_kv_publish(kv, &a, 0);
+  orr_kv_release(kv, &a);
+  g_assert_cmpint(orr_kv_lookup(kv, &again), ==, 160);
+  g_assert_true(orr_kv_grow(kv, &other, 160));
+  other.computed = 160;
+  orr_kv_publish(kv, &other, 0);
+  g_assert_cmpint(orr_kv_n_evicted(kv), ==, 0);
+  g_assert_cmpint(orr_kv_lookup(kv, &again), <, 160);
+  orr_kv_release(kv, &other);
+  g_assert_true(orr_kv_check(kv));
+}
+
+/* What a step will have filled is found by the requests of the same step. */
+static void test_announced(void) {
+  g_autoptr(OrrKv) kv = orr_kv_new(20, 16, ORR_PREFIX_BLOCK_HASH);
+  OrrRequest a = {.id = 1, .prompt = 64, .output = 1, .stream = 1}, b = a;
+  g_assert_true(orr_kv_grow(kv, &a, 64));
+  g_assert_cmpint(orr_kv_lookup(kv, &b), ==, 0);
+  orr_kv_announce(kv, &a, 48);
+  g_assert_cmpint(orr_kv_lookup(kv, &b), ==, 48);
+  a.computed = 64;
+  orr_kv_publish(kv, &a, 0);
+  g_assert_cmpint(orr_kv_lookup(kv, &b), ==, 48); /* never the whole prompt */
+  g_assert_true(orr_kv_check(kv));
+  orr_kv_release(kv, &a);
+}
+
+/* A tier of 3 blocks keeps the head of a prompt of 4, whether it was computed in one step or in
+ * two. */
+static void test_tier_order(void) {
+  for (gint32 first = 64; first >= 32; first -= 32) {
+    g_autoptr(OrrKv) kv = orr_kv_new(20, 16, ORR_PREFIX_BLOCK_HASH);
+    OrrTierStore *store = orr_tier_store_new(3);
+    const OrrTiers tiers = {.stores = {[ORR_TIER_HOST] = store}};
+    OrrRequest a = {.id = 1, .prompt = 64, .output = 1, .stream = 1};
+    orr_kv_back(kv, &tiers);
+    g_assert_true(orr_kv_grow(kv, &a, 64));
+    a.computed = first;
+    orr_kv_publish(kv, &a, 0);
+    a.computed = 64;
+    orr_kv_publish(kv, &a, first);
+    orr_kv_release(kv, &a);
+    for (gint64 i = 0; i < 4; i++)
+      g_assert_cmpint(orr_tier_store_has(store, orr_request_block_key(&a, i, 16)), ==, i < 3);
+    orr_tier_store_free(store);
+  }
+}
+
 /* Two pools: with 0.8 tokens of windowed layers per token of the others a long sequence takes
  * 0.5 + 0.8 * 0.5 = 0.9 of its tokens, and one within the window 0.9 / 0.8; with 1 all of them. */
 static void test_window_room(void) {
@@ -235,5 +330,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-kv/cached-layout", test_cached_layout);
   g_test_add_func("/workloads/serving-kv/windows-first", test_windows_first);
   g_test_add_func("/workloads/serving-kv/window-room", test_window_room);
+  g_test_add_func("/workloads/serving-kv/evicted-window", test_evicted_window);
+  g_test_add_func("/workloads/serving-kv/window-pool", test_window_pool);
+  g_test_add_func("/workloads/serving-kv/announced", test_announced);
+  g_test_add_func("/workloads/serving-kv/tier-order", test_tier_order);
   return g_test_run();
 }

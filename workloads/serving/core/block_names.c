@@ -10,7 +10,7 @@
 #include "sim/base/random.h"
 #include "workloads/serving/core/request.h"
 
-enum { OF_SHARED = 1, OF_SPAN, OF_STREAM, OF_REQUEST, OF_ADAPTER, OF_SAMPLE, OF_STATE };
+enum { OF_SHARED = 1, OF_SPAN, OF_STREAM, OF_REQUEST, OF_ADAPTER, OF_SAMPLE, OF_STATE, OF_WINDOW };
 
 /* The span that token @token of the prompt is in; tokens that no span has are not asked for. */
 static const OrrSpanOfText *span_at(const OrrRequest *request, gint64 token) {
@@ -86,6 +86,8 @@ guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 bl
   const OrrTextBlocks blocks = orr_request_blocks(request, block, block + 1, block_size);
   return orr_text_blocks_key(&blocks, 0);
 }
+
+guint64 orr_block_names_window(guint64 text) { return orr_random_hash3(OF_WINDOW, text, 0); }
 
 OrrTextBlocks orr_text_blocks_state(const OrrTextBlocks *blocks, gint64 i, gint64 n) {
   return (OrrTextBlocks){orr_random_hash3(OF_STATE, blocks->text, (guint64)(blocks->first + i)), 0,

@@ -240,6 +240,7 @@ static gboolean give_sequence(OrrCore *core, OrrRequest *request, gint64 most) {
   const gint64 drafted = guesses(core, request, tokens), all = tokens + drafted;
   const gint32 kept = request->blocks;
   if (!orr_kv_grow(core->kv, request, request->computed + all)) return FALSE;
+  orr_kv_announce(core->kv, request, request->computed + tokens);
   request->scheduled = (gint32)all;
   request->drafted = (gint32)drafted;
   request->kept_blocks = kept;
@@ -329,13 +330,10 @@ void orr_core_preempt(OrrCore *core, OrrRequest *request) {
   g_ptr_array_remove(core->running, request);
   core->more_sequences -= request->most_sequences - 1;
   stop_request(core, request);
-  if (core->limits.preemption == ORR_PREEMPT_SWAP || request->sequences > 1) {
-    request->swapped = TRUE;
-    core->swapped_tokens += swapped_tokens(core, request);
-  } else {
-    request->computed = 0;
-  }
+  request->swapped = core->limits.preemption == ORR_PREEMPT_SWAP || request->sequences > 1;
+  if (request->swapped) core->swapped_tokens += swapped_tokens(core, request);
   orr_kv_release(core->kv, request);
+  if (!request->swapped) request->computed = 0;
   request->preemptions++;
   core->preemptions++;
   core->has_preempted = TRUE;

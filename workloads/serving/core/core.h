@@ -34,6 +34,7 @@ typedef struct {
   /* an admission needs room for the whole prompt, not for its first chunk alone */
   gboolean reserve_prompt;
   OrrPreemption preemption;
+  gint64 groups; /* of attention in the engine, this one among them */
 } OrrCoreLimits;
 
 typedef struct OrrScheduler OrrScheduler;

@@ -11,6 +11,9 @@ struct OrrKv {
   OrrPrefixCaching caching;
   OrrKvLayout layout, cached; /* of counted blocks; of runs */
   gint64 n_state;             /* blocks of a sequence's state, with a prefix cache; 0: no state */
+  double window_units;        /* blocks that windowed layers take for a named one; 0: no windows */
+  gint64 reach;               /* blocks before a hit that windows must have */
+  OrrKv *windows;             /* their own pool; NULL: they are in this one */
   OrrKvRuns *runs;            /* NULL: blocks are only counted */
   GArray *cut;                /* of OrrTextBlocks: what a table has behind where it is changed */
   const OrrTiers *tiers;      /* NULL: none */
@@ -31,6 +34,7 @@ OrrKv *orr_kv_new(gint64 n_blocks, gint64 block_size, OrrPrefixCaching caching) 
 
 void orr_kv_free(OrrKv *kv) {
   if (!kv) return;
+  orr_kv_free(kv->windows);
   orr_kv_runs_free(kv->runs);
   if (kv->cut) g_array_unref(kv->cut);
   g_free(kv);
@@ -57,76 +61,23 @@ gint64 orr_kv_room(const OrrKv *kv, gint64 blocks) {
   return orr_kv_layout_room(&kv->layout, kv->block_size, blocks);
 }
 
-/* --- blocks of tokens --- */
-
-static gboolean is_plain(const OrrKvLayout *layout) {
-  return layout->window_share <= 0 && layout->state_blocks <= 0 && layout->ring_blocks <= 0;
-}
-
-/* Of each layer's part of a block. */
-static double kept_tokens(const OrrKvLayout *layout, gint64 block_size, double tokens) {
-  const double share = layout->window_share, room = layout->window_room;
-  const double in_window = fmin(tokens, (double)(layout->window + block_size));
-  if (room > 0) return (1 - share + room * share) * fmax(tokens, in_window / room);
-  return (1 - share) * tokens + share * in_window;
-}
-
-/* Of a whole block, what its layers without a window take, and their fixed pool. */
-static double unit_of(const OrrKvLayout *layout) {
-  const double share = layout->window_share;
-  return layout->is_cached && share > 0 ? 1 - share + layout->window_room * share : 1;
-}
-
-gint64 orr_kv_layout_total(const OrrKvLayout *layout, gint64 blocks) {
-  return (gint64)floor((double)blocks / unit_of(layout));
-}
+/* --- layout --- */
 
 static gint64 whole_blocks(gint64 block_size, gint64 tokens) {
   return (tokens + block_size - 1) / block_size;
 }
 
-/* With a prefix cache: what windows and rings take in addition to a sequence's blocks, and its
- * state. */
-static gint64 window_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens) {
-  const gint64 ring = (gint64)ceil(layout->ring_blocks / unit_of(layout));
-  if (layout->window_share <= 0) return ring;
-  const double kept = kept_tokens(layout, block_size, (double)tokens) / unit_of(layout);
-  return ring + (gint64)ceil(fmax(kept - (double)tokens, 0) / (double)block_size);
-}
-
-static gint64 state_blocks(const OrrKvLayout *layout) {
-  return (gint64)ceil(layout->state_blocks / unit_of(layout));
-}
-
-gint64 orr_kv_layout_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens) {
-  if (tokens <= 0) return 0;
-  if (is_plain(layout)) return whole_blocks(block_size, tokens);
-  if (layout->is_cached)
-    return whole_blocks(block_size, tokens) + window_blocks(layout, block_size, tokens) +
-           state_blocks(layout);
-  return (gint64)ceil(layout->state_blocks + layout->ring_blocks +
-                      kept_tokens(layout, block_size, (double)tokens) / (double)block_size);
-}
-
-double orr_kv_layout_tokens(const OrrKvLayout *layout, gint64 block_size, double tokens) {
-  if (is_plain(layout)) return tokens;
-  return (layout->state_blocks + layout->ring_blocks) * (double)block_size +
-         kept_tokens(layout, block_size, tokens);
-}
-
-gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 blocks) {
-  if (is_plain(layout)) return MIN(blocks * block_size, (gint64)G_MAXINT32);
-  gint64 low = 0, high = G_MAXINT32; /* blocks of low <= blocks; of high more, or no limit */
-  blocks = orr_kv_layout_total(layout, blocks);
-  if (orr_kv_layout_blocks(layout, block_size, high) <= blocks) return high;
-  while (high - low > 1) {
-    const gint64 middle = low + (high - low) / 2;
-    if (orr_kv_layout_blocks(layout, block_size, middle) <= blocks)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
+/* With as much room for windowed layers as for the others (window_room 1) all tokens are kept, and
+ * a block has both. */
+static void lay_out_windows(OrrKv *kv) {
+  const OrrKvLayout *layout = &kv->cached;
+  const double share = layout->window_share, room = layout->window_room;
+  if (share <= 0 || share >= 1 || room >= 1) return;
+  kv->reach = whole_blocks(kv->block_size, layout->window - 1);
+  kv->window_units = room > 0 ? 1 : share / (1 - share);
+  if (room > 0)
+    kv->windows =
+        orr_kv_new((gint64)floor((double)kv->n * room), kv->block_size, ORR_PREFIX_BLOCK_HASH);
 }
 
 void orr_kv_lay_out(OrrKv *kv, const OrrKvLayout *layout) {
@@ -136,10 +87,11 @@ void orr_kv_lay_out(OrrKv *kv, const OrrKvLayout *layout) {
   }
   kv->cached = *layout;
   kv->cached.is_cached = TRUE;
-  kv->n_state = state_blocks(&kv->cached);
+  kv->n_state = orr_kv_layout_states(&kv->cached);
   kv->n = kv->n_free = orr_kv_layout_total(&kv->cached, kv->n);
   orr_kv_runs_free(kv->runs);
   kv->runs = orr_kv_runs_new(kv->n);
+  lay_out_windows(kv);
 }
 
 gboolean orr_kv_keeps_states(const OrrKv *kv) { return kv->n_state > 0; }
@@ -151,11 +103,6 @@ static void are_gone(const OrrTextBlocks *blocks, void *data) {
   kv->tell(blocks, FALSE, kv->user);
 }
 
-static void touch_tiers(const OrrKv *kv, const OrrTextBlocks *blocks) {
-  for (gint64 i = 0; kv->tiers && i < blocks->n; i++)
-    orr_tiers_touch(kv->tiers, orr_text_blocks_key(blocks, i));
-}
-
 void orr_kv_forget(OrrKv *kv) {
   if (kv->runs && kv->tell) orr_kv_runs_each(kv->runs, are_gone, kv);
 }
@@ -163,6 +110,24 @@ void orr_kv_forget(OrrKv *kv) {
 static OrrTextBlocks blocks_of(const OrrKv *kv, const OrrRequest *request, gint64 begin,
                                gint64 end) {
   return orr_request_blocks(request, begin, end, kv->block_size);
+}
+
+/* Makes blocks [@begin, @end) of @request the newest of the tiers, the first one the newest of all:
+ * what lacks its head is of no use, so a tier loses the tail of a prompt first, as HBM does. So do
+ * LMCache (touch_cache reverses a request's keys), vLLM's LRUOffloadingManager.touch, and SGLang,
+ * which evicts leaves of its tree. */
+static void touch_tiers(OrrKv *kv, const OrrRequest *request, gint64 begin, gint64 end) {
+  if (!kv->tiers) return;
+  g_array_set_size(kv->cut, 0);
+  while (begin < end) {
+    const OrrTextBlocks blocks = blocks_of(kv, request, begin, end);
+    g_array_append_val(kv->cut, blocks);
+    begin += blocks.n;
+  }
+  for (guint k = kv->cut->len; k-- > 0;) {
+    const OrrTextBlocks *blocks = &g_array_index(kv->cut, OrrTextBlocks, k);
+    for (gint64 i = blocks->n; i-- > 0;) orr_tiers_touch(kv->tiers, orr_text_blocks_key(blocks, i));
+  }
 }
 
 /* --- tables --- */
@@ -240,7 +205,6 @@ static void add_named(OrrKv *kv, OrrBlockTable *table, OrrTextBlocks blocks) {
     here.n = orr_kv_runs_lack(kv->runs, &blocks);
     if (here.n > 0) {
       orr_kv_runs_name(kv->runs, &here);
-      touch_tiers(kv, &here);
       if (kv->tell) kv->tell(&here, TRUE, kv->user);
       add(table, &here);
     } else {
@@ -253,22 +217,151 @@ static void add_named(OrrKv *kv, OrrBlockTable *table, OrrTextBlocks blocks) {
 
 /* --- windows --- */
 
+/* Blocks of windowed layers have names of their own: of a text made from the other layers', and as
+ * many as their tokens take. What leaves a window is free but keeps its name until its room is
+ * needed, so that a later prompt may find it. */
+
+static OrrKv *window_pool(OrrKv *kv) { return kv->windows ? kv->windows : kv; }
+
+/* The first of windowed layers' blocks for block @block of a text. */
+static gint64 unit_at(const OrrKv *kv, gint64 block) {
+  return (gint64)floor((double)block * kv->window_units + 1e-9);
+}
+
+static OrrTextBlocks window_names(const OrrKv *kv, const OrrTextBlocks *blocks) {
+  const gint64 first = unit_at(kv, blocks->first);
+  return (OrrTextBlocks){orr_block_names_window(blocks->text), first,
+                         unit_at(kv, blocks->first + blocks->n) - first};
+}
+
+/* How many of @blocks windowed layers keep in their first @units; of those they take none of. */
+static gint64 blocks_in(const OrrKv *kv, const OrrTextBlocks *blocks, gint64 units) {
+  gint64 low = 0, high = blocks->n + 1; /* low fits, high does not */
+  while (high - low > 1) {
+    const gint64 middle = low + (high - low) / 2;
+    if (unit_at(kv, blocks->first + middle) - unit_at(kv, blocks->first) <= units)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* The blocks of @request's text that its windows no longer need when @computed tokens are there. */
+static gint64 left_behind(const OrrKv *kv, gint64 computed) {
+  return MAX(computed / kv->block_size - kv->reach, 0);
+}
+
+/* Where windowed layers' blocks that are missing come from. */
+typedef enum {
+  WINDOWS_TOUCH, /* nowhere: those that are there become the newest */
+  WINDOWS_ADD,   /* the oldest free blocks */
+  WINDOWS_OWN    /* what the request holds without a name, then the oldest free ones */
+} WindowsFrom;
+
+static gint32 *own_blocks(const OrrKv *kv, OrrRequest *request) {
+  return kv->windows ? &request->pool_blocks : &request->window_blocks;
+}
+
+/* Names @names, all of which are missing: the last ones, where there is not enough room. Returns
+ * the ones that it named. */
+static OrrTextBlocks add_windows(OrrKv *kv, OrrRequest *request, OrrTextBlocks names,
+                                 WindowsFrom from) {
+  OrrKv *pool = window_pool(kv);
+  gint32 *held = own_blocks(kv, request);
+  const gint64 own = from == WINDOWS_OWN ? MIN(names.n, *held) : 0;
+  const gint64 fresh = MIN(names.n - own, pool->n_free), skipped = names.n - own - fresh;
+  names.first += skipped;
+  names.n -= skipped;
+  *held -= (gint32)own;
+  take(pool, fresh);
+  if (names.n == 0) return names;
+  orr_kv_runs_name(pool->runs, &names);
+  if (pool->tell) pool->tell(&names, TRUE, pool->user);
+  return names;
+}
+
+/* Makes @names the newest free blocks of windowed layers. */
+static void keep_windows(OrrKv *kv, OrrRequest *request, OrrTextBlocks names, WindowsFrom from) {
+  OrrKv *pool = window_pool(kv);
+  while (names.n > 0) {
+    OrrTextBlocks here = names;
+    here.n = orr_kv_runs_have(pool->runs, &names);
+    if (here.n > 0) {
+      hold(pool, &here);
+    } else {
+      here.n = orr_kv_runs_lack(pool->runs, &names);
+      const gint64 end = here.first + here.n;
+      if (from == WINDOWS_TOUCH)
+        here = (OrrTextBlocks){here.text, end, 0};
+      else
+        here = add_windows(kv, request, here, from);
+    }
+    if (here.n > 0) let_go(pool, &here);
+    names.n -= here.first + here.n - names.first;
+    names.first = here.first + here.n;
+  }
+}
+
+/* The windowed layers' blocks of blocks [@begin, @end) of @request. */
+static void keep_windows_of(OrrKv *kv, OrrRequest *request, gint64 begin, gint64 end,
+                            WindowsFrom from) {
+  while (kv->window_units > 0 && begin < end) {
+    const OrrTextBlocks blocks = blocks_of(kv, request, begin, end);
+    keep_windows(kv, request, window_names(kv, &blocks), from);
+    begin += blocks.n;
+  }
+}
+
+/* The most of @most blocks, which the other layers have, before which windowed layers have what
+ * their windows need (vLLM's SlidingWindowManager.find_longest_cache_hit, SGLang's tombstones). */
+static gint64 most_in_windows(const OrrKv *kv, const OrrRequest *request, gint64 most) {
+  const OrrKvRuns *runs = kv->windows ? kv->windows->runs : kv->runs;
+  gint64 since = 0, found = 0; /* the blocks from `since` on are there */
+  if (kv->window_units <= 0) return most;
+  for (gint64 n = 0; n < most;) {
+    const OrrTextBlocks blocks = blocks_of(kv, request, n, most);
+    const OrrTextBlocks names = window_names(kv, &blocks);
+    const gint64 have = blocks_in(kv, &blocks, orr_kv_runs_have(runs, &names));
+    if (have > 0) {
+      n += have;
+      if (since == 0 || n - since >= kv->reach) found = n;
+    } else {
+      since = n += MAX(blocks_in(kv, &blocks, orr_kv_runs_lack(runs, &names)), 1);
+    }
+  }
+  return found;
+}
+
 /* Blocks that @request's windows will take and it does not hold yet. */
 static gint64 windows_of(const OrrKv *kv, const OrrRequest *request) {
   if (!kv->runs || request->window_blocks > 0) return 0;
-  return window_blocks(&kv->cached, kv->block_size, (gint64)request->prompt + request->output);
+  return orr_kv_layout_windows(&kv->cached, kv->block_size,
+                               (gint64)request->prompt + request->output);
 }
 
+/* In a pool of their own windows take at most the free blocks: the other layers' blocks decide who
+ * runs. */
 static void take_windows(OrrKv *kv, OrrRequest *request) {
   const gint64 n = windows_of(kv, request);
+  if (kv->windows && request->pool_blocks == 0) {
+    const gint64 all = whole_blocks(kv->block_size, (gint64)request->prompt + request->output);
+    request->pool_blocks = (gint32)MIN(MIN(all, kv->reach + 1), kv->windows->n_free);
+    take(kv->windows, request->pool_blocks);
+  }
   if (n <= 0) return;
   take(kv, n);
   request->window_blocks = (gint32)n;
 }
 
+/* The last window keeps its names. */
 static void give_windows(OrrKv *kv, OrrRequest *request) {
+  if (request->blocks > 0)
+    keep_windows_of(kv, request, left_behind(kv, request->computed),
+                    request->computed / kv->block_size, WINDOWS_OWN);
   if (request->window_blocks > 0) let_go(kv, &(OrrTextBlocks){.n = request->window_blocks});
-  request->window_blocks = 0;
+  if (request->pool_blocks > 0) let_go(kv->windows, &(OrrTextBlocks){.n = request->pool_blocks});
+  request->window_blocks = request->pool_blocks = 0;
 }
 
 /* --- states: as a block ended --- */
@@ -311,9 +404,9 @@ static void copy_state(OrrKv *kv, const OrrRequest *request, gint64 i) {
 
 /* --- lookups --- */
 
-gint64 orr_kv_lookup(const OrrKv *kv, const OrrRequest *request) {
-  if (kv->caching == ORR_PREFIX_NONE) return 0;
-  const gint64 most = (orr_request_wanted(request) - 1) / kv->block_size;
+/* Of the first @most blocks, those up to the last kept state (without states: all) before which no
+ * block is missing. */
+static gint64 most_at_state(const OrrKv *kv, const OrrRequest *request, gint64 most) {
   gint64 found = 0;
   for (gint64 n = 0; n < most;) {
     const OrrTextBlocks blocks = blocks_of(kv, request, n, most);
@@ -324,6 +417,15 @@ gint64 orr_kv_lookup(const OrrKv *kv, const OrrRequest *request) {
     if (have < blocks.n) break;
     n += have;
   }
+  return found;
+}
+
+gint64 orr_kv_lookup(const OrrKv *kv, const OrrRequest *request) {
+  if (kv->caching == ORR_PREFIX_NONE) return 0;
+  gint64 most = (orr_request_wanted(request) - 1) / kv->block_size, found;
+  while ((found = most_at_state(kv, request, most)) > 0 &&
+         (most = most_in_windows(kv, request, found)) < found)
+    ;
   return found * kv->block_size;
 }
 
@@ -366,11 +468,12 @@ void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit) {
     const OrrTextBlocks blocks = blocks_of(kv, request, i, n);
     hold(kv, &blocks);
     add(&request->table, &blocks);
-    touch_tiers(kv, &blocks);
     i += blocks.n;
   }
+  touch_tiers(kv, request, 0, n);
   request->blocks += (gint32)n;
   if (hit > 0) copy_state(kv, request, n - 1);
+  keep_windows_of(kv, request, left_behind(kv, hit), n, WINDOWS_TOUCH);
   request->computed = (gint32)hit;
 }
 
@@ -424,12 +527,28 @@ static void name(OrrKv *kv, OrrRequest *request, gint64 begin, gint64 end) {
   }
 }
 
+void orr_kv_announce(OrrKv *kv, OrrRequest *request, gint64 tokens) {
+  if (!kv->runs || kv->n_state > 0) return;
+  const gint64 begin = request->computed / kv->block_size;
+  const gint64 end =
+      MIN(MIN(tokens, orr_request_wanted(request)) / kv->block_size, (gint64)request->blocks);
+  if (begin >= end) return;
+  name(kv, request, begin, end);
+  keep_windows_of(kv, request, begin, end, WINDOWS_ADD);
+}
+
 void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before) {
   if (!kv->runs) return;
   const gint64 begin = computed_before / kv->block_size;
   const gint64 end = MIN(request->computed / kv->block_size, (gint64)request->blocks);
+  const gboolean is_whole =
+      computed_before < request->prompt && request->computed >= request->prompt;
   if (begin < end) name(kv, request, begin, end);
+  touch_tiers(kv, request, is_whole ? 0 : begin, end);
   if (end > 0 && request->computed == end * kv->block_size) keep_state(kv, request, end - 1);
+  keep_windows_of(kv, request, begin, end, WINDOWS_ADD);
+  keep_windows_of(kv, request, left_behind(kv, computed_before), left_behind(kv, request->computed),
+                  WINDOWS_TOUCH);
 }
 
 /* Releases the blocks from @n on. */
@@ -449,6 +568,8 @@ void orr_kv_shrink(OrrKv *kv, OrrRequest *request, gint64 tokens, gint64 least) 
 }
 
 void orr_kv_release(OrrKv *kv, OrrRequest *request) {
+  if (request->blocks > 0)
+    touch_tiers(kv, request, 0, MIN(request->computed / kv->block_size, (gint64)request->blocks));
   give_state(kv, request);
   give_windows(kv, request);
   drop(kv, request, 0);
@@ -466,5 +587,6 @@ gboolean orr_kv_conserves(const OrrKv *kv, gint64 blocks) {
 
 gboolean orr_kv_check(const OrrKv *kv) {
   if (kv->n_free < 0 || kv->n_held < 0 || kv->n_free + kv->n_held != kv->n) return FALSE;
+  if (kv->windows && !orr_kv_check(kv->windows)) return FALSE;
   return !kv->runs || orr_kv_runs_check(kv->runs, kv->n_free);
 }

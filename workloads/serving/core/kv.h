@@ -22,7 +22,19 @@
  *
  * With a prefix cache a block is the other layers' alone, so that there are more, and a sequence
  * holds in addition what its windows take at its last token (vLLM's and SGLang's caches free what
- * leaves a window, and evict it before the rest). A hit asks for the others' blocks alone.
+ * leaves a window). Of windowed layers blocks have names too, w / (1 - w) of them for each of the
+ * others', from when they are computed, and are free: their room may be taken before the prompt's.
+ * What leaves a window, and the last window of a request that ends, becomes the newest. A hit needs
+ * them for the window before its end alone:
+ *
+ *   tokens    | block | block | block | block | block | blo
+ *   others      there   there   there   there   there
+ *   windowed                    there   there             found: 4 blocks, with a window of 32
+ *
+ * They are in one pool with the others' (vLLM) or, with r between 0 and 1, in one of r blocks for
+ * each of theirs (SGLang), where windows hold at most its free ones. What is in a window takes room
+ * twice, held without a name and free with one, and a long step's windowed blocks take none until
+ * its end.
  *
  * A state is kept as it was where a block ended at which a step ended (vLLM's mamba_cache_mode
  * align, its default): ceil(state) blocks, named by all tokens up to there. A sequence has as many
@@ -47,9 +59,9 @@
  *   lookup:  HBM, and from where that ends the first tier that has the next block, until none has
  *
  * Each tier has its own least-recently-used order: a block that is computed or found becomes the
- * newest of every tier. As in LMCache and Mooncake's store, the blocks found are read before the
- * step that computes the rest of the prompt, which waits for them; writing takes no time of the
- * step.
+ * newest of every tier, and the head of a prompt is newer than its tail. As in LMCache and
+ * Mooncake's store, the blocks found are read before the step that computes the rest of the prompt,
+ * which waits for them; writing takes no time of the step.
  *
  *   host     bytes of a rank / its host link
  *   ssd      latency + bytes of all ranks / ssd-bandwidth
@@ -66,6 +78,7 @@ typedef struct OrrTierStore OrrTierStore;
 
 OrrTierStore *orr_tier_store_new(gint64 n_blocks); /* NULL for 0 */
 void orr_tier_store_free(OrrTierStore *store);
+gint64 orr_tier_store_room(const OrrTierStore *store); /* blocks that it holds at most */
 gboolean orr_tier_store_has(const OrrTierStore *store, guint64 key);
 /* makes the key the newest; drops the oldest if the store is full */
 void orr_tier_store_touch(OrrTierStore *store, guint64 key);
@@ -93,7 +106,9 @@ typedef struct {
   gboolean is_cached;  /* prefix caching: blocks of the layers without a window */
 } OrrKvLayout;
 
-/* The blocks that a cache of @blocks whole ones counts. */
+/* kv_layout.c: what a sequence takes.
+ *
+ * The blocks that a cache of @blocks whole ones counts. */
 gint64 orr_kv_layout_total(const OrrKvLayout *layout, gint64 blocks);
 
 gint64 orr_kv_layout_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens);
@@ -101,6 +116,11 @@ gint64 orr_kv_layout_blocks(const OrrKvLayout *layout, gint64 block_size, gint64
 double orr_kv_layout_tokens(const OrrKvLayout *layout, gint64 block_size, double tokens);
 /* The most tokens that @blocks hold; at most G_MAXINT32. */
 gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 blocks);
+
+/* With a prefix cache: what windows and rings take in addition to a sequence's blocks, and its
+ * state. */
+gint64 orr_kv_layout_windows(const OrrKvLayout *layout, gint64 block_size, gint64 tokens);
+gint64 orr_kv_layout_states(const OrrKvLayout *layout);
 
 typedef struct OrrKv OrrKv;
 
@@ -141,6 +161,11 @@ void orr_kv_take(OrrKv *kv, OrrRequest *request, gint64 n);
 /* Gives blocks back, the last ones first, that neither the first @tokens tokens nor @least
  * blocks need. */
 void orr_kv_shrink(OrrKv *kv, OrrRequest *request, gint64 tokens, gint64 least);
+/* Names blocks that a step under way will have filled when @request has @tokens: other requests of
+ * the same step share them (vLLM V1 caches blocks when it allocates them; SGLang holds back what
+ * shares a prefix with another request of the batch, and finds it a step later). Not of layers with
+ * a state. */
+void orr_kv_announce(OrrKv *kv, OrrRequest *request, gint64 tokens);
 /* Names blocks that @request has filled since @computed_before. */
 void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before);
 void orr_kv_release(OrrKv *kv, OrrRequest *request);

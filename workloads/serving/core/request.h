@@ -107,6 +107,7 @@ struct OrrRequest {
   gint32 kept_blocks; /* held before them */
   gint32 blocks;
   gint32 window_blocks;      /* that its windows take; only with a prefix cache */
+  gint32 pool_blocks;        /* that its windows hold of a pool of their own */
   OrrBlockTable table;       /* of its blocks; only with a prefix cache */
   OrrBlockTable state_table; /* blocks of its state; only with a prefix cache that keeps states */
   /* The scheduler's: the least is first, and of equal ones the request that came first. */
@@ -145,5 +146,7 @@ OrrTextBlocks orr_request_blocks(const OrrRequest *request, gint64 block, gint64
 /* The name of a block in one number: of block @i of @blocks, from 0; and of a request's. */
 guint64 orr_text_blocks_key(const OrrTextBlocks *blocks, gint64 i);
 guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 block_size);
+/* What windowed layers keep of blocks of @text has names of a text of its own. */
+guint64 orr_block_names_window(guint64 text);
 /* As the state of its layers was where block @i of @blocks ends: a text of @n blocks. */
 OrrTextBlocks orr_text_blocks_state(const OrrTextBlocks *blocks, gint64 i, gint64 n);

@@ -29,6 +29,8 @@ void orr_tier_store_free(OrrTierStore *store) {
   g_free(store);
 }
 
+gint64 orr_tier_store_room(const OrrTierStore *store) { return store->n_blocks; }
+
 gboolean orr_tier_store_has(const OrrTierStore *store, guint64 key) {
   return store && g_hash_table_contains(store->entries, &key);
 }

@@ -19,8 +19,9 @@
  *   wait-complete   when all have; others pass it
  *   timeout         when all have, or after 2 s + 0.1 s for each 1,024 tokens, 30 s at most
  *
- * A batch under way when its request begins comes to its end, and is the last. Reads for a replica
- * that is lost end, too.
+ * What host memory has of the prompt stays there meanwhile; a prompt that host memory cannot hold
+ * whole is not prefetched. A batch under way when its request begins comes to its end, and is the
+ * last. Reads for a replica that is lost end, too.
  *
  * Oracle: n reads of s seconds that come to one server at once wait 0, s, ..., (n - 1) s; c readers
  * begin c of them at once (tests/workloads/serving/test_serving_reads.c).
@@ -80,12 +81,14 @@ typedef struct {
   guint n_calls;       /* on the calendar */
   guint core;
   GArray *wanted;        /* of Wanted */
+  GArray *here;          /* of guint64: keys of the prompt's blocks that host memory has */
   guint next, end;       /* of the batch under way */
   gboolean is_held_back; /* other requests pass its request */
 } Prefetch;
 
 static void clear_prefetch(gpointer prefetch) {
   if (((Prefetch *)prefetch)->wanted) g_array_unref(((Prefetch *)prefetch)->wanted);
+  if (((Prefetch *)prefetch)->here) g_array_unref(((Prefetch *)prefetch)->here);
 }
 
 static gboolean is_here(const Prefetch *prefetch) {
@@ -204,12 +207,23 @@ static void let_begin(Prefetch *prefetch) {
   orr_replica_notice(prefetch->replica);
 }
 
+static OrrTierStore *host_of(const Prefetch *prefetch) {
+  return orr_replica_tiers(prefetch->replica)->stores[ORR_TIER_HOST];
+}
+
+/* Makes the first @n prefetched blocks, and what host memory has of the prompt, its newest, the
+ * head last: so that they are not evicted for what follows them (SGLang's protect_host). */
+static void keep(const Prefetch *prefetch, guint n) {
+  for (guint i = n; i-- > 0;)
+    orr_tier_store_touch(host_of(prefetch), g_array_index(prefetch->wanted, Wanted, i).key);
+  for (guint i = prefetch->here->len; i-- > 0;)
+    orr_tier_store_touch(host_of(prefetch), g_array_index(prefetch->here, guint64, i));
+}
+
 static void batch_ends(void *user) {
   Prefetch *prefetch = user;
   if (prefetch->generation == orr_replica_generation(prefetch->replica))
-    for (guint i = prefetch->next; i < prefetch->end; i++)
-      orr_tier_store_touch(orr_replica_tiers(prefetch->replica)->stores[ORR_TIER_HOST],
-                           g_array_index(prefetch->wanted, Wanted, i).key);
+    keep(prefetch, prefetch->end);
   prefetch->next = prefetch->end;
   if (is_here(prefetch) && prefetch->next < prefetch->wanted->len) {
     begin_batch(prefetch);
@@ -249,17 +263,22 @@ static void time_is_up(void *user) {
   leave(prefetch);
 }
 
-/* Blocks of @request's prompt that only SSD and store have, up to the first that nobody has. */
+/* Blocks of @request's prompt that host memory has, and that only SSD and store have, up to the
+ * first that nobody has. */
 static void look(const OrrTiers *tiers, const OrrCore *core, const OrrRequest *request,
-                 GArray *wanted) {
+                 GArray *wanted, GArray *here) {
   const gint64 size = orr_kv_block_size(core->kv), most = (orr_request_wanted(request) - 1) / size;
   g_array_set_size(wanted, 0);
+  g_array_set_size(here, 0);
   for (gint64 n = orr_kv_lookup(core->kv, request) / size; n < most; n++) {
     const guint64 key = orr_request_block_key(request, n, size);
     const int tier = orr_tiers_find(tiers, key);
     const Wanted one = {key, (OrrTier)tier};
     if (tier < 0) return;
-    if (tier != ORR_TIER_HOST) g_array_append_val(wanted, one);
+    if (tier != ORR_TIER_HOST)
+      g_array_append_val(wanted, one);
+    else
+      g_array_append_val(here, key);
   }
 }
 
@@ -276,16 +295,20 @@ static void waits(gpointer state, OrrReplica *replica, OrrRequest *request) {
   if (engine->tiers.prefetch == ORR_PREFETCH_NONE) return;
   Prefetch *prefetch = orr_pool_take(tiers->pool);
   GArray *wanted = prefetch->wanted ? prefetch->wanted : g_array_new(FALSE, FALSE, sizeof(Wanted));
+  GArray *here = prefetch->here ? prefetch->here : g_array_new(FALSE, FALSE, sizeof(guint64));
   *prefetch = (Prefetch){.tiers = tiers,
                          .replica = replica,
                          .request = request,
                          .generation = orr_replica_generation(replica),
                          .core = request->core,
-                         .wanted = wanted};
-  look(orr_replica_tiers(replica), orr_replica_core(replica, request->core), request, wanted);
+                         .wanted = wanted,
+                         .here = here};
+  look(orr_replica_tiers(replica), orr_replica_core(replica, request->core), request, wanted, here);
   const double tokens = (double)((gint64)wanted->len * engine->block_size);
-  if (wanted->len == 0 || tokens < (double)engine->tiers.prefetch_threshold)
+  if (wanted->len == 0 || tokens < (double)engine->tiers.prefetch_threshold ||
+      (gint64)wanted->len + here->len > orr_tier_store_room(host_of(prefetch)))
     return orr_pool_give(tiers->pool, prefetch);
+  keep(prefetch, 0);
   g_hash_table_insert(tiers->prefetches, request, prefetch);
   prefetch->is_held_back = engine->tiers.prefetch != ORR_PREFETCH_BEST_EFFORT;
   begin_batch(prefetch);
