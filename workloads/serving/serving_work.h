@@ -105,6 +105,7 @@ typedef struct {
   gint64 places, n_first; /* of all engines; requests with a first token */
   double begin_s, end_s;  /* on the run's clock */
   guint64 gaps, kept;     /* noted since it began; until end_s */
+  guint64 later;          /* tokens after a request's first, written since it began */
   guint64 tokens;         /* written from begin_s to end_s */
   /* of all replicas, up to begin_s and up to end_s */
   OrrJoules begin_joules, end_joules;

@@ -25,6 +25,20 @@ static void test_alone(void) {
   g_assert_cmpfloat_with_epsilon(b->tpot.mean, a->tpot.mean, 1e-12);
 }
 
+/* All requests have 100 tokens, so that the mean of the gaps that their clients see is the mean
+ * time per token, also where the front end makes them wait: 16 clients of one process see a token
+ * each 16 ms. In chunks of 11 the first and 9 more come, so that gaps are 11 steps long. */
+static void test_gaps(void) {
+  g_autoptr(OrrOutcome) slow = loop(16, 64, "chunk: 1 ms", ""), at_once = loop(16, 64, "", ""),
+                        chunks = loop(16, 64, "stream-interval: 11", "");
+  const OrrServingResult *a = &slow->result.serving, *b = &at_once->result.serving,
+                         *c = &chunks->result.serving;
+  g_assert_cmpfloat(a->tpot.mean, >, 15e-3);
+  g_assert_cmpfloat_with_epsilon(a->itl.mean / a->tpot.mean, 1, 1e-5);
+  g_assert_cmpfloat_with_epsilon(b->itl.mean / b->tpot.mean, 1, 1e-5);
+  g_assert_cmpfloat_with_epsilon(c->itl.mean / c->tpot.mean, 11, 1e-3);
+}
+
 /* 200 us a piece let 5,000 pieces a second through, whatever the engine makes: 64 requests are
  * some 7,000. Then all who wait are at the front end: a request of 100 tokens takes 64 * 100 *
  * 200 us = 1.28 s in all, and a tenth more at most, for the loop's prompts are computed in step,
@@ -144,6 +158,7 @@ static void test_laws(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-front/alone", test_alone);
+  g_test_add_func("/workloads/serving-front/gaps", test_gaps);
   g_test_add_func("/workloads/serving-front/limit", test_limit);
   g_test_add_func("/workloads/serving-front/parsing", test_parsing);
   g_test_add_func("/workloads/serving-front/parsing-queues", test_parsing_queues);

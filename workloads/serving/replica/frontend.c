@@ -15,7 +15,8 @@
  * so that a process hands out at most 1 / chunk chunks per second. The engine does not wait for it.
  * A client does: its first token is its first chunk, and its next request comes when its last chunk
  * is seen. A chunk is what `stream-interval` steps gave one request (the first and the last token
- * are not held back).
+ * are not held back). Gaps between tokens are between the chunks that a client sees, as vLLM's
+ * benchmark measures them.
  *
  * A long output costs more where each chunk touches all that was written: SGLang copies a request's
  * output and text for each chunk, vLLM's parsers of reasoning search all earlier tokens.
@@ -92,12 +93,28 @@ static gboolean is_held_back(const OrrFrontEnd *front, const OrrRequest *request
          written < request->output;
 }
 
+gboolean orr_replica_streams_at_once(const OrrReplica *replica) {
+  const OrrFrontEnd *front = front_of(replica);
+  return front->chunk_s <= 0 && front->written_token_s <= 0 && front->interval <= 1;
+}
+
 double orr_replica_stream(OrrReplica *replica, OrrRequest *request, gint32 written, double end_s) {
   const OrrFrontEnd *front = front_of(replica);
   if (is_held_back(front, request, written)) return end_s;
   request->streamed = written;
   const double chunk_s = front->chunk_s + front->written_token_s * written;
   return chunk_s > 0 ? queue_job(replica, request, end_s, chunk_s) : end_s;
+}
+
+void orr_replica_show(OrrReplica *replica, OrrRequest *request, gint32 written, double end_s) {
+  if (is_held_back(front_of(replica), request, written)) return;
+  const gint32 new_tokens = written - request->streamed;
+  const double seen_s = orr_replica_stream(replica, request, written, end_s);
+  if (written > 1)
+    orr_serving_run_note_gaps(replica->run, seen_s - request->seen_s,
+                              orr_serving_run_counts(replica->run, request),
+                              (guint)MAX(new_tokens, 1));
+  request->seen_s = seen_s;
 }
 
 static void deliver(void *user) {
@@ -124,15 +141,11 @@ void orr_replica_on_token(OrrRequest *request, void *user) {
   request->lacking = 0;
   if (!run->streams) return;
   const gboolean is_first = request->first_token_s == now_s;
-  request->seen_s = orr_replica_stream(replica, request, request->generated, now_s);
+  orr_replica_show(replica, request, request->generated, now_s);
   if (is_first) request->first_token_s = request->seen_s;
-  if (request->generated > 1)
-    orr_serving_run_note_gaps(run, now_s - request->last_token_s,
-                              orr_serving_run_counts(run, request));
-  else {
-    orr_serving_run_note_first(run);
-    replica->reports->first_token(replica->reports->user, replica, request);
-  }
+  if (request->generated > 1) return;
+  orr_serving_run_note_first(run);
+  replica->reports->first_token(replica->reports->user, replica, request);
 }
 
 void orr_replica_on_finish(OrrRequest *request, void *user) {

@@ -35,6 +35,7 @@ void orr_replica_open_cores(OrrReplica *replica) {
       .watermark_blocks = (gint64)ceil(engine->watermark * (double)replica->group->n_blocks),
       .reserve_prompt = engine->reserve_prompt,
       .preemption = (OrrPreemption)engine->preemption,
+      .groups = replica->n_cores,
   };
   const guint n_clients = work->params.classes ? work->params.classes->len : 1;
   for (guint i = 0; i < replica->n_cores; i++) {
@@ -238,6 +239,7 @@ static void plan_run(OrrReplica *replica, guint steps) {
 /* The first steps of a run: requests are brought forward to where the step after them begins. */
 static void take_steps(OrrReplica *replica, guint n_steps) {
   OrrCore *core = &replica->cores[0];
+  const gboolean at_once = !replica->run->streams || orr_replica_streams_at_once(replica);
   double begin_s = replica->begin_s;
   guint n_counted = 0;
   for (guint i = 0; i < core->batch->len; i++)
@@ -247,18 +249,23 @@ static void take_steps(OrrReplica *replica, guint n_steps) {
     OrrStepShape shape = core->shape;
     if (k > 0) replica->used_blocks += g_array_index(replica->new_blocks, gint64, k);
     orr_replica_note_step(replica, begin_s, end_s, &shape);
-    if (k > 0) orr_serving_run_note_gaps(replica->run, end_s - begin_s, n_counted);
-    for (guint i = 0; replica->run->streams && i < core->batch->len; i++) {
+    if (k > 0 && at_once)
+      orr_serving_run_note_gaps(replica->run, end_s - begin_s, n_counted, n_counted);
+    for (guint i = 0; !at_once && i < core->batch->len; i++) {
       OrrRequest *request = core->batch->pdata[i];
-      orr_replica_stream(replica, request, request->generated + (gint32)k + 1, end_s);
+      orr_replica_show(replica, request, request->generated + (gint32)k + 1, end_s);
     }
     begin_s = end_s;
   }
   const double first_end_s = end_of(replica, 0);
   ORR_EACH_POINTER(OrrRequest, request, core->batch) {
     const gint32 computed = request->computed;
-    orr_serving_run_note_gaps(replica->run, first_end_s - request->last_token_s,
-                              orr_serving_run_counts(replica->run, request));
+    if (at_once) {
+      const guint counts = orr_serving_run_counts(replica->run, request);
+      orr_serving_run_note_gaps(replica->run, first_end_s - request->last_token_s, counts, counts);
+      request->streamed = request->generated + (gint32)n_steps;
+      request->seen_s = begin_s;
+    }
     orr_kv_grow(core->kv, request, computed + n_steps + 1);
     request->computed += (gint32)n_steps;
     request->generated += (gint32)n_steps;

@@ -86,6 +86,10 @@ gboolean orr_replica_plan_seen(OrrReplica *replica, double now_s); /* all cores,
 
 /* frontend.c */
 void orr_replica_open_front(OrrReplica *replica);
+/* Whether clients see each token when its step ends. */
+gboolean orr_replica_streams_at_once(const OrrReplica *replica);
+/* The client sees what orr_replica_stream says: notes the gap since the chunk before. */
+void orr_replica_show(OrrReplica *replica, OrrRequest *request, gint32 written, double end_s);
 /* TRUE: @request comes to the engine later, by orr_replica_admit. */
 gboolean orr_replica_parse(OrrReplica *replica, OrrRequest *request);
 void orr_replica_admit(OrrReplica *replica, OrrRequest *request); /* it waits at its core */

@@ -60,7 +60,7 @@ void orr_serving_run_note_first(OrrServingRun *run) {
   if (is_full(run->work)) window->end_joules = joules_so_far(run->work);
   window->end_s = now_s;
   window->kept = window->gaps;
-  window->tokens = window->gaps + (guint64)(window->n_first - window->places);
+  window->tokens = window->later + (guint64)(window->n_first - window->places);
 }
 
 void orr_serving_run_note_sum(OrrServingRun *run) {
@@ -155,10 +155,11 @@ gboolean orr_serving_run_close_window(OrrServingRun *run, GError **error) {
   return TRUE;
 }
 
-void orr_serving_run_note_gaps(OrrServingRun *run, double gap_s, guint n) {
+void orr_serving_run_note_gaps(OrrServingRun *run, double gap_s, guint n, guint tokens) {
   OrrTokenWindow *window = &run->work->window;
   if (n == 0 || (is_full(run->work) && window->n_first < window->places)) return;
   window->gaps += n;
+  window->later += tokens;
   GArray *gaps = run->work->gaps;
   OrrTokenGap *last = gaps->len > 0 ? &g_array_index(gaps, OrrTokenGap, gaps->len - 1) : NULL;
   if (last && last->gap_s == (float)gap_s) {
