@@ -20,6 +20,10 @@ static const OrrField setting_fields[] = {
     ORR_FIELD_TEXT(OrrStackSetting, "at-most", at_most, NULL,
                    "A path of the scenario that holds a number: the value is not above it.",
                    .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_TEXT(OrrStackSetting, "times", times, NULL,
+                   "An expression over paths of the scenario, by whose number the value is "
+                   "multiplied; a scenario that lacks one of them does not have the setting.",
+                   .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_BOOL(OrrStackSetting, "unless-named", unless_named, "false",
                    "A choice whose parameters are for workloads that do not name its kind: one "
                    "that does has the kind's own defaults."),
@@ -233,7 +237,7 @@ static gboolean is_replaced(const OrrStack *stack, guint index) {
   const OrrStackSetting *setting = stack->settings->pdata[index];
   for (guint i = index + 1; i < stack->settings->len; i++) {
     const OrrStackSetting *later = stack->settings->pdata[i];
-    if (!later->when && strcmp(later->path, setting->path) == 0) return TRUE;
+    if (!later->when && !later->times && strcmp(later->path, setting->path) == 0) return TRUE;
   }
   return FALSE;
 }
@@ -245,6 +249,7 @@ static void describe_setting(const OrrStackSetting *setting, GString *out) {
   g_string_append_c(out, '\n');
   if (setting->when) g_string_append_printf(out, "    when    %s\n", setting->when);
   if (setting->at_most) g_string_append_printf(out, "    at most %s\n", setting->at_most);
+  if (setting->times) g_string_append_printf(out, "    times   %s\n", setting->times);
   g_string_append_printf(out, "    source  %s (%s%s%s)\n", setting->source,
                          confidence_words[setting->confidence], file ? ", " : "", file ? file : "");
   g_autofree char *models = g_strjoinv(", ", setting->fitted_to);

@@ -12,7 +12,10 @@
  *        source: "vllm/engine/arg_utils.py", confidence: documented}
  *
  * A list of settings follows its base's, and a later setting wins. `set` is a path below
- * `workload`; `when` is an expression (sim/base/expression.h) over paths of the scenario.
+ * `workload`; `when` is an expression (sim/base/expression.h) over paths of the scenario. An amount
+ * that grows with the scenario is a unit `to` and an expression `times`:
+ *
+ *     - {set: engine.reserved, to: 1 MiB, times: 512 + 128 * workload.parallel.tp, ...}
  *
  * A name without a document of its own is resolved by release: FAMILY-VERSION is the newest stack
  * of FAMILY that is not newer than VERSION. Of a version only the leading numbers count: 1.2.0rc6
@@ -39,6 +42,7 @@ typedef struct {
   OrrNode *to;           /* the value, as the workload's document would hold it */
   char *when;            /* expression; NULL: always */
   char *at_most;         /* the path of a number of the scenario, which bounds the value; or NULL */
+  char *times;           /* expression of a number, by which the value is multiplied; or NULL */
   gboolean unless_named; /* not where the workload names the kind of the choice itself */
   char *source;
   int confidence;   /* OrrStackConfidence */

@@ -8,6 +8,7 @@
 #include "sim/run/answer/campaign_rows.h"
 #include "sim/run/faults/faults.h"
 #include "sim/run/scenario.h"
+#include "sim/run/scenario_stack.h"
 #include "sim/run/simulate.h"
 #include "sim/run/world.h"
 #include "workloads/parts.h"
@@ -188,3 +189,29 @@ typedef struct {
  * an array of OrrCampaignReplay in their order, owned; NULL with the @error of one that failed. */
 GArray *orr_campaign_states_replay(const OrrRunWorld *world, const OrrScenario *scenario,
                                    const GArray *states, GError **error);
+
+/* stack_setting.c: one setting of a stack in a scenario. */
+
+/* One workload of a scenario on its way to a complete one. */
+typedef struct {
+  OrrLibrary *library;
+  const OrrNode *root;  /* the scenario */
+  const OrrNode *owner; /* the map that holds model and workload: the scenario, or a job */
+  OrrStack *stack;
+  const char *kind; /* of the workload */
+  OrrDiags *diags;
+} OrrStackLaying;
+
+/* Whether it has a condition, a bound or a factor, which see the scenario. */
+gboolean orr_stack_setting_depends(const OrrStackSetting *setting);
+/* Whether its condition holds, and its factor is known. @facts: the scenario as conditions see it;
+ * NULL: only a setting that has neither holds. */
+gboolean orr_stack_setting_holds(const OrrStackLaying *laying, const OrrStackSetting *setting,
+                                 const OrrScenario *facts);
+/* Its value, or the number of the scenario that bounds it, or its multiple. The caller frees it. */
+OrrNode *orr_stack_setting_value(const OrrStackLaying *laying, const OrrStackSetting *setting,
+                                 const OrrScenario *facts);
+/* Whether it depends on @path. */
+gboolean orr_stack_setting_uses(const OrrStackSetting *setting, const char *path);
+/* Adds an error for each path that no scenario has. */
+void orr_stack_setting_check(const OrrStackLaying *laying, const OrrStackSetting *setting);

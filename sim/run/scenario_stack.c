@@ -1,130 +1,17 @@
 /*
- * scenario_stack.c - builds the tree of a stack's settings, evaluates their conditions, and merges.
+ * scenario_stack.c - builds the tree of a stack's settings and merges it with the workload.
  */
 #include "sim/run/scenario_stack.h"
 
-#include "sim/base/expression.h"
-#include "sim/base/quantity.h"
+#include "sim/run/run_private.h"
 #include "workloads/serving/serving.h"
 
-/* One workload of a scenario on its way to a complete one. */
-typedef struct {
-  OrrLibrary *library;
-  const OrrNode *root;  /* the scenario */
-  const OrrNode *owner; /* the map that holds model and workload: the scenario, or a job */
-  OrrStack *stack;
-  const char *kind; /* of the workload */
-  OrrDiags *diags;
-} Laying;
-
-/* --- Conditions --- */
-
-static gboolean is_name_char(char c) { return g_ascii_isalnum(c) || strchr("._-", c); }
-
-/* The paths in the text of a condition: words with a dot. */
-static char **paths_of(const char *when) {
-  g_autoptr(GStrvBuilder) paths = g_strv_builder_new();
-  for (const char *at = when; *at;) {
-    if (*at == '\'' || *at == '"') {
-      const char *end = strchr(at + 1, *at);
-      at = end ? end + 1 : at + strlen(at);
-    } else if (g_ascii_isalpha(*at)) {
-      gsize length = 0;
-      while (at[length] && is_name_char(at[length])) length++;
-      g_autofree char *word = g_strndup(at, length);
-      if (strchr(word, '.')) g_strv_builder_add(paths, word);
-      at += length;
-    } else {
-      while (*at && is_name_char(*at)) at++; /* a number with its decimals */
-      if (*at && !g_ascii_isalpha(*at) && *at != '\'' && *at != '"') at++;
-    }
-  }
-  return g_strv_builder_end(paths);
-}
-
-/* A path that no scenario with this kind of workload has is an error of the stack. */
-static gboolean check_path(const Laying *laying, const OrrStackSetting *setting, const char *path) {
-  g_autoptr(OrrNode) probe = orr_node_new_map(setting->place);
-  g_autoptr(GError) error = NULL;
-  g_autofree char *kind = g_strdup_printf("{kind: %s}", laying->kind);
-  if (orr_field_set(&orr_scenario_table, probe, "workload", kind, NULL) &&
-      orr_field_set(&orr_scenario_table, probe, path, "1", &error))
-    return TRUE;
-  orr_diags_error(laying->diags, setting->place, "'%s': %s", path, error->message);
-  return FALSE;
-}
-
-static const char *word_of(const OrrField *field, const void *data) {
-  const char *member = (const char *)data + field->offset;
-  if (field->kind == ORR_FIELD_WORD) return field->words[*(const int *)member];
-  if (field->kind == ORR_FIELD_TEXT) return *(char *const *)member;
-  const OrrEntry *entry = ((const OrrChoice *)member)->entry;
-  return entry ? entry->name : NULL;
-}
-
-/* The value at @path of the scenario; FALSE where it does not have that key. */
-static gboolean value_at(const OrrScenario *facts, const char *path, OrrValue *ret_value) {
-  void *data = NULL;
-  const OrrField *field = orr_field_assign_member(&orr_scenario_table, (void *)facts, path, &data);
-  double number = 0;
-  if (!field) return FALSE;
-  if (orr_field_number(field, data, &number)) {
-    const gboolean is_truth = field->kind == ORR_FIELD_BOOL;
-    *ret_value =
-        (OrrValue){.type = is_truth ? ORR_VALUE_TRUTH : ORR_VALUE_NUMBER, .number = number};
-    return TRUE;
-  }
-  if (field->kind != ORR_FIELD_WORD && field->kind != ORR_FIELD_TEXT &&
-      field->kind != ORR_FIELD_CHOICE)
-    return FALSE;
-  const char *word = word_of(field, data);
-  *ret_value = (OrrValue){.type = ORR_VALUE_TEXT, .text = word ? word : ""};
-  return TRUE;
-}
-
-static gboolean holds(const Laying *laying, const OrrStackSetting *setting,
-                      const OrrScenario *facts) {
-  g_auto(GStrv) paths = paths_of(setting->when);
-  const guint n = g_strv_length(paths);
-  g_autofree OrrExpressionName *names = g_new0(OrrExpressionName, n + 1);
-  g_autofree OrrValue *values = g_new0(OrrValue, n + 1);
-  for (guint i = 0; i < n; i++) {
-    if (!check_path(laying, setting, paths[i]) || !value_at(facts, paths[i], &values[i]))
-      return FALSE;
-    names[i] = (OrrExpressionName){paths[i], values[i].type};
-  }
-  g_autoptr(OrrExpression) when =
-      orr_expression_parse(setting->when, setting->place, names, n, laying->diags);
-  if (!when) return FALSE;
-  if (orr_expression_type(when) == ORR_VALUE_TRUTH) return orr_expression_holds(when, values);
-  orr_diags_error(laying->diags, setting->place, "condition '%s' is neither true nor false",
-                  setting->when);
-  return FALSE;
-}
-
-/* --- The tree of settings --- */
-
-/* The setting's value, or the number of the scenario that bounds it. The caller frees it. */
-static OrrNode *value_of(const Laying *laying, const OrrStackSetting *setting,
-                         const OrrScenario *facts) {
-  OrrValue most = {0};
-  double number = 0;
-  char text[G_ASCII_DTOSTR_BUF_SIZE];
-  const gboolean is_bounded = setting->at_most && facts &&
-                              check_path(laying, setting, setting->at_most) &&
-                              value_at(facts, setting->at_most, &most);
-  if (!is_bounded || most.type != ORR_VALUE_NUMBER || setting->to->kind != ORR_NODE_SCALAR ||
-      !orr_quantity_parse(setting->to->text, ORR_UNIT_NONE, &number, NULL) || number <= most.number)
-    return orr_node_copy(setting->to);
-  return orr_node_new_scalar(setting->place,
-                             g_ascii_formatd(text, sizeof text, "%.15g", most.number));
-}
-
-static void put_setting(const Laying *laying, const OrrStackSetting *setting,
+static void put_setting(const OrrStackLaying *laying, const OrrStackSetting *setting,
                         const OrrScenario *facts, OrrNode *under) {
   g_autofree char *path = g_strconcat("workload.", setting->path, NULL);
   g_autoptr(GError) error = NULL;
-  if (!orr_field_put(&orr_scenario_table, under, path, value_of(laying, setting, facts), &error))
+  if (!orr_field_put(&orr_scenario_table, under, path,
+                     orr_stack_setting_value(laying, setting, facts), &error))
     orr_diags_error(laying->diags, setting->place, "%s", error->message);
 }
 
@@ -137,14 +24,14 @@ static gboolean names_kind(const OrrNode *workload, const char *path) {
   return node && (node->kind == ORR_NODE_SCALAR || orr_node_get_text(node, "kind"));
 }
 
-static gboolean is_set(const Laying *laying, const OrrStackSetting *setting,
+static gboolean is_set(const OrrStackLaying *laying, const OrrStackSetting *setting,
                        const OrrNode *workload, const OrrScenario *facts) {
   if (setting->unless_named && names_kind(workload, setting->path)) return FALSE;
-  return !setting->when || (facts && holds(laying, setting, facts));
+  return orr_stack_setting_holds(laying, setting, facts);
 }
 
 /* {workload: the settings} for @workload; without @facts, only those that need no condition. */
-static OrrNode *settings_tree(const Laying *laying, const OrrNode *workload,
+static OrrNode *settings_tree(const OrrStackLaying *laying, const OrrNode *workload,
                               const OrrScenario *facts) {
   OrrNode *under = orr_node_new_map(laying->owner->place);
   OrrNode *settings = orr_node_new_map(laying->owner->place);
@@ -194,7 +81,7 @@ static OrrNode *lay_under(OrrNode *under, const OrrNode *workload, const char *s
 /* --- One workload --- */
 
 /* The scenario as conditions see it; NULL where it cannot be read, which is reported elsewhere. */
-static OrrScenario *read_facts(const Laying *laying, const OrrNode *workload) {
+static OrrScenario *read_facts(const OrrStackLaying *laying, const OrrNode *workload) {
   g_autoptr(OrrNode) tree = orr_node_copy(laying->root);
   g_autoptr(OrrDiags) ignored = orr_diags_new();
   const OrrNode *model = orr_node_get(laying->owner, "model");
@@ -213,18 +100,29 @@ static OrrScenario *read_facts(const Laying *laying, const OrrNode *workload) {
 
 static gboolean has_conditions(const OrrStack *stack) {
   ORR_EACH_POINTER(const OrrStackSetting, setting, stack->settings)
-    if (setting->when || setting->at_most) return TRUE;
+    if (orr_stack_setting_depends(setting)) return TRUE;
   return FALSE;
 }
 
-static OrrNode *complete(const Laying *laying, const OrrNode *workload) {
+/* Factors see what conditions have set. */
+static gboolean has_factors(const OrrStack *stack) {
+  ORR_EACH_POINTER(const OrrStackSetting, setting, stack->settings)
+    if (setting->times) return TRUE;
+  return FALSE;
+}
+
+static OrrNode *complete(const OrrStackLaying *laying, const OrrNode *workload) {
   const char *name = laying->stack->name;
   g_autoptr(OrrNode) first = lay_under(settings_tree(laying, workload, NULL), workload, name);
   if (!has_conditions(laying->stack) || orr_diags_n_errors(laying->diags) > 0)
     return g_steal_pointer(&first);
   g_autoptr(OrrScenario) facts = read_facts(laying, first);
   if (!facts) return g_steal_pointer(&first);
-  return lay_under(settings_tree(laying, workload, facts), workload, name);
+  OrrNode *second = lay_under(settings_tree(laying, workload, facts), workload, name);
+  g_autoptr(OrrScenario) settled = has_factors(laying->stack) ? read_facts(laying, second) : NULL;
+  if (!settled) return second;
+  orr_node_free(second);
+  return lay_under(settings_tree(laying, workload, settled), workload, name);
 }
 
 /* The workload as a map with its kind; NULL where that is not known, which reading reports. */
@@ -403,7 +301,7 @@ static void remove_nulls(OrrNode *map) {
 
 /* The engine of @group: as the stack sets it for a workload with the group's layout, under what
  * @workload and then the group say. @laying NULL: there is no stack. */
-static OrrNode *engine_of_group(const Laying *laying, const OrrNode *workload,
+static OrrNode *engine_of_group(const OrrStackLaying *laying, const OrrNode *workload,
                                 const OrrNode *group) {
   const OrrNode *shared = orr_node_get(workload, "engine"), *own = orr_node_get(group, "engine");
   const OrrNode *parallel = orr_node_get(group, "parallel");
@@ -414,7 +312,7 @@ static OrrNode *engine_of_group(const Laying *laying, const OrrNode *workload,
   if (own) remove_nulls(engine);
   if (!laying) return own ? g_steal_pointer(&engine) : NULL;
   g_autoptr(OrrDiags) ignored = orr_diags_new(); /* reported with the workload */
-  Laying alone = *laying;
+  OrrStackLaying alone = *laying;
   alone.diags = ignored;
   g_autoptr(OrrNode) as_group = orr_node_copy(workload);
   orr_node_remove(as_group, "groups");
@@ -447,8 +345,8 @@ static void settle_formats(const OrrNode *plain, const OrrNode *whole, OrrNode *
 
 /* Gives the groups of replicas in @whole, which @workload became, formats and engines of their
  * own. */
-static void settle_groups(const Laying *laying, const OrrNode *plain, const OrrNode *workload,
-                          OrrNode *whole) {
+static void settle_groups(const OrrStackLaying *laying, const OrrNode *plain,
+                          const OrrNode *workload, OrrNode *whole) {
   const OrrNode *engine = orr_node_get(workload, "engine");
   const OrrNode *groups = orr_node_get(whole, "groups");
   const gboolean has_engine = !engine || engine->kind == ORR_NODE_MAP; /* else reading reports it */
@@ -476,12 +374,12 @@ static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, gboo
   const gboolean has_more = put_checkpoint(library, model, workload, is_inner);
   g_autoptr(OrrStack) stack = load_stack(library, workload, diags);
   if (stack) {
-    const Laying laying = {.library = library,
-                           .root = root,
-                           .owner = owner,
-                           .stack = stack,
-                           .kind = orr_node_get_text(workload, "kind"),
-                           .diags = diags};
+    const OrrStackLaying laying = {.library = library,
+                                   .root = root,
+                                   .owner = owner,
+                                   .stack = stack,
+                                   .kind = orr_node_get_text(workload, "kind"),
+                                   .diags = diags};
     OrrNode *whole = complete(&laying, workload);
     settle_groups(&laying, plain, workload, whole);
     orr_node_set(owner, "workload", whole);
@@ -565,16 +463,14 @@ char *orr_scenario_stack_assumed(OrrLibrary *library, const OrrNode *tree) {
 
 void orr_scenario_stack_check(const OrrStack *stack, OrrDiags *diags) {
   const OrrNode owner = {.kind = ORR_NODE_MAP};
-  const Laying laying = {
+  const OrrStackLaying laying = {
       .owner = &owner, .stack = (OrrStack *)stack, .kind = stack->kind, .diags = diags};
   g_autoptr(OrrNode) under = orr_node_new_map(owner.place);
   g_autofree char *kind = g_strdup_printf("{kind: %s}", stack->kind);
   orr_field_set(&orr_scenario_table, under, "workload", kind, NULL);
   ORR_EACH_POINTER(const OrrStackSetting, setting, stack->settings) {
     put_setting(&laying, setting, NULL, under);
-    g_auto(GStrv) paths = setting->when ? paths_of(setting->when) : NULL;
-    for (char **path = paths; path && *path; path++) check_path(&laying, setting, *path);
-    if (setting->at_most) check_path(&laying, setting, setting->at_most);
+    orr_stack_setting_check(&laying, setting);
   }
 }
 
@@ -582,9 +478,7 @@ void orr_scenario_stack_check(const OrrStack *stack, OrrDiags *diags) {
 
 static gboolean stack_uses(const OrrStack *stack, const char *path) {
   ORR_EACH_POINTER(const OrrStackSetting, setting, stack->settings) {
-    g_auto(GStrv) paths = setting->when ? paths_of(setting->when) : NULL;
-    if (paths && g_strv_contains((const char *const *)paths, path)) return TRUE;
-    if (g_strcmp0(setting->at_most, path) == 0) return TRUE;
+    if (orr_stack_setting_uses(setting, path)) return TRUE;
   }
   return FALSE;
 }

@@ -3,12 +3,16 @@
  * for other models, than the scenario's.
  */
 #include "sim/base/quantity.h"
-#include "sim/run/scenario_stack.h"
+#include "sim/run/run_private.h"
 #include "workloads/serving/serving.h"
 
 /* Whether the scenario's number at the setting's path is the setting's, or its choice of the same
  * kind. */
-static gboolean has_value(const OrrScenario *scenario, const OrrStackSetting *setting) {
+static gboolean has_value(const OrrScenario *scenario, OrrStack *stack,
+                          const OrrStackSetting *setting) {
+  g_autoptr(OrrDiags) ignored = orr_diags_new(); /* reading the scenario reported them */
+  const OrrStackLaying laying = {
+      .stack = stack, .kind = scenario->workload.entry->name, .diags = ignored};
   g_autofree char *path = g_strconcat("workload.", setting->path, NULL);
   void *data = NULL;
   const OrrField *field =
@@ -19,8 +23,9 @@ static gboolean has_value(const OrrScenario *scenario, const OrrStackSetting *se
         ((const OrrChoice *)(const void *)((char *)data + field->offset))->entry;
     return entry && g_strcmp0(orr_node_get_text(setting->to, "kind"), entry->name) == 0;
   }
-  return field && orr_field_number(field, data, &own) && setting->to->text &&
-         orr_quantity_parse(setting->to->text, field->unit, &its, NULL) && own == its;
+  g_autoptr(OrrNode) value = orr_stack_setting_value(&laying, setting, scenario);
+  return field && orr_field_number(field, data, &own) && value->text &&
+         orr_quantity_parse(value->text, field->unit, &its, NULL) && own == its;
 }
 
 /* The stack of the scenario's workload; NULL: it has none. The caller frees it. */
@@ -50,7 +55,7 @@ char *orr_scenario_stack_borrowed(OrrLibrary *library, const OrrScenario *scenar
   for (guint i = 0; stack && i < stack->settings->len; i++) {
     const OrrStackSetting *setting = stack->settings->pdata[i];
     if (strcmp(setting->path, path) == 0 && setting->device &&
-        has_other_device(scenario, setting->device) && has_value(scenario, setting))
+        has_other_device(scenario, setting->device) && has_value(scenario, stack, setting))
       return g_strdup(setting->device);
   }
   return NULL;
@@ -61,7 +66,7 @@ char *orr_scenario_stack_fitted(OrrLibrary *library, const OrrScenario *scenario
   GString *text = g_string_new(NULL);
   for (guint i = 0; stack && i < stack->settings->len; i++) {
     const OrrStackSetting *setting = stack->settings->pdata[i];
-    if (!*setting->fitted_to || !has_value(scenario, setting)) continue;
+    if (!*setting->fitted_to || !has_value(scenario, stack, setting)) continue;
     g_autofree char *models = g_strjoinv("/", setting->fitted_to);
     g_string_append_printf(text, "%s%s of %s", text->len ? "+" : "", setting->path, models);
   }

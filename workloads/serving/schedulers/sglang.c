@@ -3,10 +3,11 @@
  * prefix first.
  *
  * While requests wait and there is room, a step computes prompts alone: at most
- * `chunked-prefill-size` tokens; one prompt of them can be cut. Otherwise it computes decodes. With
- * `enable-mixed-chunk` decodes join a step of prompts, and count among its tokens. The waiting
- * request with the longest prefix in the cache is next (schedule-policy lpm); when more than 128
- * wait, the first to come is, as in SGLang. Admission expects running requests to write
+ * `chunked-prefill-size` tokens, which groups of attention (dp-attention) divide among themselves
+ * (server_args.py, _handle_data_parallelism); one prompt of them can be cut. Otherwise it computes
+ * decodes. With `enable-mixed-chunk` decodes join a step of prompts, and count among its tokens.
+ * The waiting request with the longest prefix in the cache is next (schedule-policy lpm); when more
+ * than 128 wait, the first to come is, as in SGLang. Admission expects running requests to write
  * new_token_ratio of what is left of their outputs. The ratio falls with every decode, from
  * init_new_token_ratio to min_new_token_ratio, and rises again when the cache is full and requests
  * are retracted.
@@ -32,7 +33,9 @@ typedef struct {
 
 static const OrrFieldTable table = ORR_FIELDS(
     "scheduler-sglang", "SGLang: longest cached prefix first, prompts before decodes.", Params,
-    ORR_FIELD_INT(Params, "chunked-prefill-size", chunk, "8192", "Most prompt tokens in a step.",
+    ORR_FIELD_INT(Params, "chunked-prefill-size", chunk, "8192",
+                  "Most prompt tokens in a step, of all groups of attention together: "
+                  "each takes an equal part.",
                   .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_BOOL(Params, "enable-mixed-chunk", mixed_chunk, "false",
                    "Let decodes join a step of prompts."),
@@ -109,7 +112,7 @@ static void plan(OrrCore *core, const void *data, gpointer own) {
   const Params *params = data;
   State *state = own;
   const gint64 budget = core->budget, decodes = params->mixed_chunk ? n_decodes(core) : 0;
-  core->budget = MAX(MIN(core->budget, params->chunk) - decodes, 0);
+  core->budget = MAX(MIN(core->budget, MAX(params->chunk / core->limits.groups, 1)) - decodes, 0);
   for (guint i = 0; i < core->running->len && core->budget > 0;
        i++) { /* continues the prompt that was cut */
     OrrRequest *request = core->running->pdata[i];
