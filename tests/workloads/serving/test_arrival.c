@@ -275,7 +275,8 @@ static void test_trace_prefix(void) {
   g_rmdir(folder);
 }
 
-/* Requests at 100 and 109 s come again 9 s after the last one, not after another 100 s. */
+/* Requests at 100 and 109 s come at 0 and 9 s, and again 9 s after the last one. The rate that is
+ * offered does not depend on when the trace begins: 6 requests in 45 s. */
 static void test_repeat_late(void) {
   g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
   g_autofree char *path = g_build_filename(folder, "late.csv", NULL);
@@ -285,7 +286,8 @@ static void test_repeat_late(void) {
   g_autoptr(OrrOutcome) all = serving_run(sets);
   g_assert_cmpuint(all->serving_requests->len, ==, 6);
   for (guint i = 0; i < 6; i++)
-    g_assert_cmpfloat_with_epsilon(serving_request(all, i)->arrival_s, 100 + 9.0 * i, 1e-9);
+    g_assert_cmpfloat_with_epsilon(serving_request(all, i)->arrival_s, 9.0 * i, 1e-9);
+  g_assert_cmpfloat_with_epsilon(all->result.serving.offered_rps, 6 / 45.0, 1e-9);
   g_remove(path);
   g_rmdir(folder);
 }

@@ -173,7 +173,8 @@ static void repeat(OrrTrace *trace, gint64 times) {
       ORR_APPEND(trace->requests, OrrRequest, replayed(trace, i, (guint64)time, 0, period_s));
 }
 
-/* Times measured under another load are left out. */
+/* The first request comes at 0, for a trace cut from a longer one does not begin with nothing to
+ * do. Times measured under another load are left out. */
 static void scale(OrrTrace *trace, double origin_s, double factor, gboolean is_other) {
   ORR_EACH(OrrRequest, request, trace->requests) {
     const gboolean is_measured = !is_other && request->measured_end_s > 0;
@@ -207,7 +208,7 @@ OrrTrace *orr_trace_finish(OrrTrace *trace, const OrrTraceFile *file,
                         "to replay it at",
                         path, error);
   const double factor = file->rate > 0 ? (n - 1) / span_s / file->rate : 1 / file->speed;
-  scale(trace, is_moved ? first_s : 0, factor, factor != 1 || file->repeat > 1);
+  scale(trace, first_s, factor, factor != 1 || file->repeat > 1);
   trace->is_endless = context->is_endless;
   trace->period_s = span_s * factor * n / MAX(n - 1, 1);
   return trace;

@@ -274,8 +274,10 @@ static void give(State *state, guint i, double at_s, OrrRequest *ret_request) {
 static gboolean next(gpointer data, OrrRequest *ret_request) {
   State *state = data;
   if (state->at >= state->starts->len) return FALSE;
+  const guint first = g_array_index(state->starts, guint, 0); /* comes at 0, as in other traces */
   const guint i = g_array_index(state->starts, guint, state->at++);
-  give(state, i, g_array_index(state->turns, Turn, i).after_s, ret_request);
+  const double begin_s = g_array_index(state->turns, Turn, first).after_s;
+  give(state, i, g_array_index(state->turns, Turn, i).after_s - begin_s, ret_request);
   return TRUE;
 }
 
