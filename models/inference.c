@@ -364,12 +364,13 @@ OrrDtype orr_inference_sent(const OrrInferenceShard *shard) {
 
 double orr_inference_met(const OrrModel *model, guint kind, gint64 groups) {
   const int feed = orr_model_kind(model, kind).feed;
-  const gint64 experts = model->moe.experts, here = experts / groups;
+  const gint64 experts = model->moe.experts;
+  const double here = (double)experts / (double)groups; /* also of ranks that differ by one */
   double none = 1;
   if (feed == ORR_FEED_NONE) return 0;
   if (feed == ORR_FEED_DENSE) return 1 / (double)groups;
   for (gint64 i = 0; i < model->moe.topk; i++)
-    none *= fmax((double)(experts - here - i) / (double)(experts - i), 0);
+    none *= fmax(((double)(experts - i) - here) / (double)(experts - i), 0);
   return 1 - none;
 }
 

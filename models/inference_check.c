@@ -16,16 +16,20 @@ static gint64 expert_tp(const OrrInferenceShard *shard) {
 
 static void check_experts(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place,
                           OrrDiags *diags) {
-  const gint64 ep = expert_ranks(shard);
+  const gint64 ep = expert_ranks(shard), slots = model->moe.experts + shard->redundant;
   if (ep > model->moe.experts)
     orr_diags_error(diags, place, "ep (" D ") is above the " D " experts of model %s", ep,
                     model->moe.experts, model->name);
   else if (group_ranks(shard) % ep)
     orr_diags_error(diags, place, "tp * dp-attention (" D ") cannot be divided by ep (" D ")",
                     group_ranks(shard), ep);
-  else if (model->moe.experts % ep)
-    orr_diags_error(diags, place, "model %s: experts (" D ") cannot be divided by ep (" D ")",
-                    model->name, model->moe.experts, ep);
+  else if (slots % ep)
+    orr_diags_error(diags, place,
+                    "model %s: experts (" D "%s) cannot be divided by ep (" D
+                    "): engines add copies "
+                    "(redundant-experts: " D ")",
+                    model->name, slots, shard->redundant > 0 ? " with their copies" : "", ep,
+                    shard->redundant + ep - slots % ep);
   else if (expert_width(model) % expert_tp(shard))
     orr_diags_error(diags, place,
                     "model %s: experts' ffn (" D ") cannot be divided by tp * dp-attention / ep (" D

@@ -77,6 +77,11 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 /* "batch 12.3, busy 61 %, ..., kv 43 %": what explains the answer. Newly allocated. */
 char *orr_serving_rows_explain(const OrrOutcome *outcome);
 
+/* serving_money.c: fills the result's costs, the machine's rows and the tasks'; after its rates and
+ * its energy. */
+void orr_serving_money(const OrrReplayed *replayed, const OrrServingWork *work,
+                       OrrOutcome *outcome);
+
 /* The rows of its tasks, if it has any; @gpus that are held, mean, at a cost of @per_s. */
 void orr_serving_task_rows(const OrrServingWork *work, double gpus, double per_s,
                            OrrOutcome *outcome);

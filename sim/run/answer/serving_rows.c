@@ -5,7 +5,6 @@
  *   replicas       each keeps sums over its steps (OrrServedReplica); the ratio of two sums is a
  *                  mean over the time of steps: used blocks, running requests, busy time
  *   trace          where the arrivals come from a measured trace: errors against its latencies
- *   prices         cost per output token, of the GPUs for the time that they were held
  */
 #include "sim/run/answer/answer_private.h"
 
@@ -302,60 +301,6 @@ static void fill_pools(const OrrServingWork *work, OrrServingResult *result) {
   result->sends_busy = pools->sends_s / pools->step_s;
 }
 
-/* A price for the time that replicas, encoders and pools of tasks hold their GPUs: others are free
- * for other use. Groups may have devices of their own. @ret_gpus: their mean number. */
-static double hardware_per_s(const OrrReplayed *replayed, const OrrServingWork *work,
-                             double *ret_gpus) {
-  const double encoders =
-      (double)(work->params.encoders.replicas + orr_tasks_gpus(&work->params.tasks, G_MAXUINT));
-  double per_s = orr_money_hardware(replayed->prices, replayed->fabric,
-                                    replayed->cluster->device.name, encoders);
-  *ret_gpus = encoders;
-  for (gint64 i = 0; i < work->params.replicas && work->end_s > 0; i++) {
-    const OrrServedGroup *group = orr_serving_group(work, (guint)i);
-    const double each = work->replicas[i].held_s / work->end_s, held = each * (double)group->gpus;
-    const double feeds = each * (double)group->params.parallel.feed.gpus;
-    per_s +=
-        orr_money_hardware(replayed->prices, replayed->fabric, group->cluster.device.name,
-                           held - feeds) +
-        orr_money_hardware(replayed->prices, replayed->fabric,
-                           orr_serving_feed_device(&group->params, &group->cluster)->name, feeds);
-    *ret_gpus += held;
-  }
-  return per_s;
-}
-
-/* Cores of hosts that are busy, mean over the run. */
-static double host_cores(const OrrServingWork *work) {
-  double busy_s = 0;
-  for (gint64 i = 0; i < work->params.replicas; i++) busy_s += work->replicas[i].host_busy_s;
-  for (guint i = 0; i < work->task_pools->len; i++)
-    busy_s += g_array_index(work->task_pools, OrrServingTaskPoolRow, i).cpu_seconds;
-  return work->end_s > 0 ? busy_s / work->end_s : 0;
-}
-
-static void fill_money(const OrrReplayed *replayed, const OrrServingWork *work,
-                       OrrOutcome *outcome) {
-  OrrServingResult *result = &outcome->result.serving;
-  double gpus = 0;
-  const double hardware = hardware_per_s(replayed, work, &gpus);
-  const OrrMachineLoad load = {gpus, result->gpu_power_mean_w, host_cores(work)};
-  result->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
-  orr_machine_rows_add(replayed->cluster, &result->machine, outcome);
-  const OrrMoneyQuestion question = {.prices = replayed->prices,
-                                     .gpus = gpus,
-                                     .hardware_per_s = hardware,
-                                     .watts = result->machine.all_w,
-                                     .tokens_per_s = result->total_tokens_per_s};
-  result->money = orr_money_of(&question);
-  const double per_s = orr_money_per_s(&result->money, &question);
-  orr_serving_task_rows(work, gpus, per_s, outcome);
-  result->cost_per_million_input_tokens =
-      result->input_tokens_per_s > 0 ? per_s / result->input_tokens_per_s * 1e6 : NAN;
-  result->cost_per_million_output_tokens =
-      result->output_tokens_per_s > 0 ? per_s / result->output_tokens_per_s * 1e6 : NAN;
-}
-
 /* --- Rows --- */
 
 static int compare_ids(const void *a, const void *b) {
@@ -430,17 +375,20 @@ static void add_classes(const OrrServingWork *work, OrrOutcome *outcome) {
   }
 }
 
-/* Tokens' worth of a group's cache that requests hold, on average: as its layers keep them. */
+/* Tokens' worth of a group's cache that requests hold, on average: as its layers keep them. Outputs
+ * of one prompt share it where blocks are found again. */
 static double mean_tokens(const OrrServingWork *work, const OrrServedGroup *group) {
   const OrrServing *params = &work->params;
   const OrrScheduler *scheduler = (const OrrScheduler *)params->engine.scheduler.entry;
+  const gboolean is_shared = params->engine.prefix_caching != ORR_PREFIX_NONE;
+  const double prompts = is_shared ? 1 : (double)params->samples;
+  const double outputs = (double)orr_serving_outputs(params) / prompts;
   double tokens = 0;
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServingRequestRow *row = &g_array_index(work->requests, OrrServedRequest, i).row;
-    tokens += orr_kv_layout_tokens(&group->kv_layout, params->engine.block_size,
-                                   (double)row->input_tokens +
-                                       (double)(row->output_tokens * orr_serving_outputs(params)) *
-                                           (scheduler->reserves ? 1 : 0.5));
+    const double written = (double)row->output_tokens * (scheduler->reserves ? 1 : 0.5);
+    tokens += prompts * orr_kv_layout_tokens(&group->kv_layout, params->engine.block_size,
+                                             (double)row->input_tokens + outputs * written);
   }
   return tokens / (double)work->requests->len;
 }
@@ -490,7 +438,7 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   fill_tiers(work, result);
   fill_pools(work, result);
   orr_serving_energy(work, outcome);
-  fill_money(replayed, work, outcome);
+  orr_serving_money(replayed, work, outcome);
   fill_errors(work, result);
   counted_clear(&counted);
   const OrrServedGroup *first = orr_serving_group(work, 0);

@@ -35,6 +35,10 @@ static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
         outcome->warnings,
         g_strdup("sampling: top-p takes no more time than all: engine.host.sampling, the "
                  "time to sort a sequence's logits, is 0"));
+  if (work->params.start.overhead_s > 0 && result->starts == 0)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("start.overhead (%g s) has no effect: no replica started",
+                                    work->params.start.overhead_s));
   if (result->feed_gpus > 0)
     g_ptr_array_add(outcome->warnings,
                     g_strdup("no measured run has feed-forwards on GPUs of their own: error bands "

@@ -279,6 +279,28 @@ static void test_groups(void) {
   g_assert_cmpint(rows[3].requests, >, rows[0].requests);
 }
 
+/* A prefill on one GPU and a decode on eight are on two nodes, not the decode on both: all of a
+ * prompt's cache, 10,000 tokens of 128 KiB, leaves through the one NIC of the prefill's GPU, 48
+ * GB/s. Three replicas of 3 GPUs on a node of 8 cannot avoid it, which is a warning. */
+static void test_places(void) {
+  g_autoptr(OrrOutcome) outcome = serving_run(
+      "cluster.nodes=2;workload.replicas=1;workload.groups=[{replicas: 1, parallel: {tp: "
+      "8}}];workload.disaggregation={prefill: 1};workload.load={kind: closed-loop, "
+      "concurrency: 1};workload.requests=2;workload.input={tokens: "
+      "10000};workload.output={tokens: 200}");
+  g_assert_cmpfloat_with_epsilon(outcome->result.serving.handover_mean_s, 10000 * 131072 / 48e9,
+                                 1e-4);
+  static const char split[] = "on two nodes, though each has 8";
+  for (int replicas = 2; replicas <= 3; replicas++) {
+    g_autofree char *findings = NULL,
+                    *sets = g_strdup_printf(
+                        "cluster.nodes=2;workload.replicas=%d;workload.parallel={pp: 3}", replicas);
+    g_autoptr(OrrScenario) scenario = serving_scenario(shared_library(), sets, &findings);
+    g_assert_nonnull(scenario);
+    g_assert_true((strstr(findings, split) != NULL) == (replicas == 3));
+  }
+}
+
 /* Groups equal to the first replicas are more replicas of the same kind: nothing in a group's own
  * figures moves. */
 static void test_alike(void) {
@@ -405,6 +427,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/handover/layouts", test_layouts);
   g_test_add_func("/workloads/handover/preempted", test_preempted);
   g_test_add_func("/workloads/handover/groups", test_groups);
+  g_test_add_func("/workloads/handover/places", test_places);
   g_test_add_func("/workloads/handover/engines", test_engines);
   g_test_add_func("/workloads/handover/formats", test_formats);
   g_test_add_func("/workloads/handover/alike", test_alike);

@@ -140,7 +140,7 @@ static void test_expert_load_refused(void) {
       "lognormal}",
       "excludes");
   serving_refused("model=qwen3-30b-a3b;workload.parallel={tp: 8, ep: 8, redundant-experts: 3}",
-                  "131 experts and copies");
+                  "experts (131 with their copies) cannot be divided by ep (8)");
   serving_refused("model=qwen3-30b-a3b;workload.parallel={tp: 8, redundant-experts: 8}",
                   "redundant-experts (8): with parallel.ep 1 every rank has a slice");
   serving_refused("model=llama-3.1-8b;workload.parallel={tp: 8, expert-load: lognormal}",

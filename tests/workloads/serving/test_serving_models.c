@@ -228,7 +228,9 @@ static gboolean warns(const OrrOutcome *outcome, const char *wanted) {
 static void test_formats_that_lack(void) {
   serving_refused("cluster.base=dgx-a100-superpod;workload.quantization=fp8",
                   "does not multiply fp8");
-  serving_refused("workload.quantization=nvfp4", "does not multiply fp4");
+  serving_refused(
+      "workload.quantization=nvfp4",
+      "does not multiply fp4; weights alone may be narrow: quantization nvfp4-weights, ");
   serving_refused("workload.precision=fp4", "does not multiply fp4");
   serving_refused("workload.quantization=awq;workload.precision=fp8", "exclude each other");
   serving_refused("workload.quantization=int8;on-missing=error", "holds no gemm int8");
@@ -316,6 +318,40 @@ static void test_rings(void) {
   g_assert_cmpfloat(fabs(cached / plain - 1), <, 0.1);
 }
 
+/* Keys that nothing reads beside the others, each with what makes it idle; what an engine reads of
+ * them is silent. */
+static void test_idle(void) {
+  static const struct {
+    const char *sets, *wanted;
+  } rows[] = {
+      {"workload.engine.window-room=0.5",
+       "engine.window-room (0.5) has no effect: the model has no "},
+      {"workload.engine.window-room=0.5;model=gemma-2-9b", NULL},
+      {"workload.engine.lora={shape: {rank: 32}}",
+       "engine.lora.shape has no effect: engine.lora.ada"},
+      {"workload.engine.lora={adapters: 2, shape: {rank: 32}}", NULL},
+      {"workload.disaggregation={overhead: 1 s}",
+       "disaggregation.overhead (1 s) has no effect: disa"},
+      {"workload.autoscaling={interval: 1 s}",
+       "autoscaling.interval (1 s) has no effect: autoscali"},
+      {"workload.beam-search={skew: 1}", "beam-search.skew (1) has no effect: beam-search.width"},
+      {"workload.encoders={cache: 100}", "encoders.cache (100) has no effect: encoders.replicas"},
+      {"workload.engine.host={sampling: 1 ms}", "engine.host.sampling (1 ms) has no effect: sampl"},
+      {"workload.engine.host={sampling: 1 ms};workload.sampling=top-p", NULL},
+      {"workload.parallel={all-to-all: nccl}", "parallel.all-to-all (nccl) has no effect: the mod"},
+      {"workload.engine={stage-tensors: 1}", "engine.stage-tensors (1) has no effect: parallel.pp"},
+      {"workload.engine={stage-tensors: 1};workload.parallel={pp: 2}", NULL},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autofree char *findings = NULL;
+    g_autoptr(OrrScenario) scenario = serving_scenario(shared_library(), rows[i].sets, &findings);
+    if (!scenario) g_error("%s: %s", rows[i].sets, findings);
+    if (rows[i].wanted ? !strstr(findings, rows[i].wanted)
+                       : strstr(findings, "has no effect") != NULL)
+      g_error("%s: %s", rows[i].sets, findings);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-models/laws", test_laws);
@@ -334,5 +370,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-models/formats-that-lack", test_formats_that_lack);
   g_test_add_func("/workloads/serving-models/formats-of-experts", test_formats_of_experts);
   g_test_add_func("/workloads/serving-models/rings", test_rings);
+  g_test_add_func("/workloads/serving-models/idle", test_idle);
   return g_test_run();
 }

@@ -212,7 +212,8 @@ static void test_idle(void) {
   } cases[] = {
       {"workload.parallel={feed-forward: {gpus: 2}, all-to-all: nccl}",
        "parallel.all-to-all (nccl) has no effect"},
-      {"workload.parallel={all-to-all: nccl}", NULL},
+      {"workload.parallel={all-to-all: nccl}",
+       "parallel.all-to-all (nccl) has no effect: the model has no experts"},
       {OF_EXPERTS "{expert-placement: packed}", "parallel.expert-placement (packed) has no e"},
       {OF_EXPERTS "{dp-attention: 2, ep: 2, expert-placement: packed}", NULL},
   };

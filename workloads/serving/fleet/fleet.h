@@ -11,11 +11,12 @@ gboolean orr_fleet_finish(OrrWork *work, GError **error);
 void orr_fleet_times(const OrrWork *work, double *ret_end_s, double *ret_answer_s);
 void orr_fleet_free(OrrFleet *fleet); /* NULL is fine */
 
-/* serving_check.c: checks of a serving scenario that span fields, and its compilation. */
+/* serving_check.c: checks of a serving scenario that span fields, and serving_compile.c: its
+ * compilation. */
 
 /* OrrWorkloadKind's. */
 void orr_serving_check(const void *params, const OrrModel *model, const OrrCluster *cluster,
                        OrrPlace place, OrrDiags *diags);
 const char *orr_serving_check_return(const void *params, const OrrCluster *cluster);
-OrrWork *orr_serving_check_compile(const void *params, const OrrWorld *world, GError **error);
-void orr_serving_check_free(OrrWork *work);
+OrrWork *orr_serving_compile(const void *params, const OrrWorld *world, GError **error);
+void orr_serving_compile_free(OrrWork *work);

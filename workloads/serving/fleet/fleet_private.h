@@ -76,6 +76,38 @@ void orr_refusals_check_host_tier(const OrrServing *own, const OrrCluster *clust
 void orr_refusals_check_sleep(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
                               OrrDiags *diags);
 
+/* serving_groups.c: the groups of replicas, and which GPUs they are on. */
+
+/* The parameters of group @g; group 0 belongs to `replicas`, which by default uses the GPUs that
+ * the others leave. */
+OrrServing orr_serving_groups_params(const OrrServing *params, guint g, const OrrCluster *cluster);
+/* @cluster with the group's device, if it has its own. */
+OrrCluster orr_serving_groups_cluster(const OrrServing *params, guint g, const OrrCluster *cluster);
+/* The first GPU of each group. Returns the first group that has a replica on two nodes though one
+ * could hold it, G_MAXUINT: none. */
+guint orr_serving_groups_place(const OrrServing *params, const OrrCluster *cluster,
+                               gint64 *ret_first);
+
+/* serving_memory.c: what a GPU of a group holds, and the size of its cache. */
+
+typedef struct {
+  double weights, activations, embeddings, budget, kv_per_token, state, ring, adapter; /* bytes */
+  OrrKvLayout layout;
+  gint64 blocks, room; /* blocks of the cache; tokens of one request that it holds */
+  /* all layers have a window, and the prefix cache keeps what engines would free */
+  gboolean keeps_windows;
+} OrrServingMemory;
+
+/* Of one GPU; @params and @cluster are a group's. */
+OrrServingMemory orr_serving_memory_of(const OrrServing *params, const OrrModel *model,
+                                       const OrrCluster *cluster);
+/* Tokens: engine.max-model-len, by default the model's context. */
+gint64 orr_serving_memory_longest(const OrrServing *params, const OrrModel *model);
+
+/* serving_idle.c: warns of keys of the document at @place that change nothing. */
+void orr_serving_idle_warn(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                           OrrDiags *diags);
+
 /* served.c: what the client of a request saw, and whether that met its objectives. */
 
 /* Of @request, whose last token is written; on the run's clock. */

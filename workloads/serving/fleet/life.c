@@ -81,6 +81,7 @@ struct OrrLife {
   OrrPool *starts;
   Change *changes, *link_changes;
   guint64 answered, in_time;
+  GPtrArray *homeless; /* OrrRequest*: of replicas lost at this date */
 };
 
 static const OrrServing *params_of(const OrrLife *life) { return &life->run->work->params; }
@@ -195,16 +196,26 @@ void orr_life_first_token(OrrLife *life, double ttft_s) {
 
 /* --- nodes and GPUs --- */
 
+/* After all replicas that are lost at this date: none of them gets the requests of another. */
+static void rehome(void *user) {
+  OrrLife *life = user;
+  g_autoptr(GPtrArray) requests = life->homeless;
+  life->homeless = g_ptr_array_new();
+  for (guint i = 0; i < requests->len; i++)
+    life->reports.homeless(life->reports.user, requests->pdata[i]);
+}
+
 static void lose(One *one) {
-  const OrrLife *life = one->life;
+  OrrLife *life = one->life;
   const State before = one->state;
   one->generation++;
   one->sleeps = FALSE;
   enter(one, DOWN);
   if (before == OFF || before == STARTING) return;
   g_autoptr(GPtrArray) requests = orr_route_lose_replica(life->route, one->index);
-  for (guint i = 0; i < requests->len; i++)
-    life->reports.homeless(life->reports.user, requests->pdata[i]);
+  if (requests->len > 0 && life->homeless->len == 0)
+    orr_engine_after(life->run->engine, 0, rehome, life);
+  for (guint i = 0; i < requests->len; i++) g_ptr_array_add(life->homeless, requests->pdata[i]);
 }
 
 static void slow_down(One *one, gint64 gpu, double factor) {
@@ -220,11 +231,10 @@ static void slow_down(One *one, gint64 gpu, double factor) {
 }
 
 static const OrrServedGroup *group_of(const OrrServingWork *work, gint64 gpu) {
-  guint g = 0;
-  while (g + 1 < work->groups->len &&
-         gpu >= g_array_index(work->groups, OrrServedGroup, g + 1).first_gpu)
-    g++;
-  return &g_array_index(work->groups, OrrServedGroup, g);
+  const OrrServedGroup *of = NULL;
+  ORR_EACH(const OrrServedGroup, group, work->groups)
+    if (gpu >= group->first_gpu && (!of || group->first_gpu > of->first_gpu)) of = group;
+  return of;
 }
 
 static gboolean is_of_station(const OrrRoute *route, const OrrGpuChange *change) {
@@ -428,7 +438,8 @@ OrrLife *orr_life_new(OrrRoute *route, const OrrLifeReports *reports) {
                     .run = run,
                     .reports = *reports,
                     .all = g_new0(One, params->replicas),
-                    .starts = orr_pool_new(sizeof(Start), NULL)};
+                    .starts = orr_pool_new(sizeof(Start), NULL),
+                    .homeless = g_ptr_array_new()};
   for (gint64 i = 0; i < params->replicas; i++)
     life->all[i] = (One){.life = life, .index = (guint)i};
   for (gint64 i = 0; i < params->replicas; i++) route->is_up[i] = FALSE;
@@ -443,6 +454,7 @@ void orr_life_free(OrrLife *life) {
   for (gint64 i = 0; i < params_of(life)->replicas; i++) g_free(life->all[i].slow);
   for (guint i = 0; i < life->n_pools; i++) g_array_unref(life->pools[i].wishes);
   orr_pool_free(life->starts);
+  g_ptr_array_unref(life->homeless);
   ORR_FREE(life->all, life->changes, life->link_changes, life);
 }
 

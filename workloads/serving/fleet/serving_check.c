@@ -1,15 +1,6 @@
 /*
- * serving_check.c - checks whether an engine can be what a scenario requests, and computes the size
- * of its cache.
- *
- *   cache  = memory * gpu-memory-utilization - reserved - weights - activations - embeddings
- *   activations = the larger of
- *                 layers(max-num-batched-tokens)
- *                 hidden states + sampler-peak * max-num-seqs * vocabulary
- *   blocks = floor(cache / (block-size * bytes of a token in the stage's layers))
- *
- * per GPU, as vLLM profiles it at start (v1/worker/gpu_model_runner.py, profile_run): weights are
- * the largest stage's. Where profile-activations is false, activations are not subtracted.
+ * serving_check.c - checks whether an engine can be what a scenario requests. What it computes of
+ * memory is serving_memory.c's.
  */
 #include "workloads/serving/fleet/fleet.h"
 
@@ -18,137 +9,35 @@
 #include "workloads/products.h"
 #include "workloads/serving/fleet/fleet_private.h"
 #include "workloads/serving/tasks/task_run.h"
-#include "workloads/serving/transfers/serving_paths.h"
 
 #define D "%" G_GINT64_FORMAT
-
-/* The parameters of group @g; group 0 belongs to `replicas`, which by default uses the GPUs that
- * the others leave. */
-static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster *cluster) {
-  OrrServing own = *params;
-  const OrrReplicaGroup *group = g > 0 ? params->groups->pdata[g - 1] : NULL;
-  if (group) own.parallel = group->parallel;
-  orr_feed_pool_cap(&own, cluster);
-  if (group) {
-    own.replicas = group->replicas;
-    own.formats = group->formats;
-    if (group->engine.scheduler.entry) own.engine = group->engine;
-    return own;
-  }
-  gint64 left = orr_cluster_n_gpus(cluster);
-  ORR_EACH_POINTER(const OrrReplicaGroup, other, params->groups)
-    left -= other->replicas * orr_serving_parallel_gpus(&other->parallel);
-  left -= params->encoders.replicas + orr_tasks_gpus(&params->tasks, G_MAXUINT);
-  if (own.replicas == 0) own.replicas = MAX(left / orr_serving_parallel_gpus(&own.parallel), 1);
-  return own;
-}
-
-static OrrCluster cluster_of(const OrrServing *params, guint g, const OrrCluster *cluster) {
-  OrrCluster own = *cluster;
-  const OrrReplicaGroup *group = g > 0 ? params->groups->pdata[g - 1] : NULL;
-  if (!group || !group->device.name) return own;
-  const double rack_w = orr_cluster_power_board_cap_w(cluster);
-  own.device = group->device;
-  if (rack_w > 0) own.device.power.cap_w = orr_device_power_limit_w(&own.device.power, rack_w);
-  return own;
-}
 
 static gint64 replicas_of(const OrrServing *params, const OrrCluster *cluster) {
   gint64 sum = 0;
   for (guint g = 0; g < orr_serving_n_groups(params); g++)
-    sum += params_of(params, g, cluster).replicas;
+    sum += orr_serving_groups_params(params, g, cluster).replicas;
   return sum;
-}
-
-static gint64 longest_request(const OrrServing *params, const OrrModel *model) {
-  return params->engine.max_model_len > 0 ? params->engine.max_model_len : model->context;
 }
 
 /* --- memory --- */
 
-typedef struct {
-  double weights, activations, embeddings, budget, kv_per_token, state, ring, adapter;
-  OrrKvLayout layout;
-  gint64 blocks, room; /* blocks of the cache; tokens of one request that it holds */
-} Memory;
-
-/* Adds the drafter, which is on the last stage: at worst together with the largest. */
-static void add_drafter(const OrrServing *params, const OrrModel *model,
-                        const OrrInferenceShard *shard, Memory *memory) {
-  const OrrChoice *choice = &params->engine.speculation;
-  double weights, kv;
-  OrrDraft draft;
-  if (orr_speculation_of(choice).tokens == 0) return;
-  ((const OrrSpeculator *)choice->entry)->draft(choice->params, model, &draft);
-  orr_drafter_memory(&draft, shard, &weights, &kv);
-  memory->weights += weights;
-  memory->kv_per_token += kv;
-}
-
-/* What the start-up's measurement finds in addition to the weights: the layers of a full step or,
- * once those are done, its last hidden states and the sampler of max-num-seqs sequences. */
-static double profiled_bytes(const OrrServing *params, const OrrModel *model,
-                             const OrrInferenceShard *shard) {
-  const OrrEngineParams *engine = &params->engine;
-  const double tokens = (double)engine->max_num_batched_tokens;
-  const double logits =
-      (double)MIN(engine->max_num_seqs, engine->max_num_batched_tokens) * (double)model->vocab;
-  return fmax(orr_inference_activation_bytes(model, shard, engine->max_num_batched_tokens),
-              tokens * (double)model->hidden * orr_dtype_bytes(shard->activations) +
-                  logits * engine->sampler_peak_bytes);
-}
-
-static Memory memory_of(const OrrServing *params, const OrrModel *model,
-                        const OrrCluster *cluster) {
-  const OrrInferenceShard shard = orr_serving_shard(params);
-  const gint64 stage = orr_serving_layers(params, model);
-  Memory memory = {.budget = cluster->device.memory_bytes * params->engine.memory_utilization};
-  const OrrLora lora = orr_serving_lora(params);
-  double windowed = 0;
-  for (gint64 first = 0; first < model->layers; first += stage) {
-    const gint64 n = MIN(stage, model->layers - first);
-    const gboolean is_last = first + n >= model->layers;
-    memory.weights = fmax(memory.weights,
-                          orr_inference_weight_bytes(model, &shard, first, n, first == 0, is_last));
-    memory.kv_per_token =
-        fmax(memory.kv_per_token, orr_inference_kv_bytes(model, &shard, first, n));
-    memory.state = fmax(memory.state, orr_inference_state_bytes(model, &shard, first, n));
-    memory.ring = fmax(memory.ring, orr_inference_ring_bytes(model, &shard, first, n));
-    memory.adapter =
-        fmax(memory.adapter, orr_inference_adapter_bytes(model, &shard, &lora, first, n));
-    windowed = fmax(windowed, orr_inference_window_bytes(model, &shard, first, n));
-  }
-  add_drafter(params, model, &shard, &memory);
-  memory.weights +=
-      memory.adapter * (double)MIN(params->engine.lora.adapters, params->engine.lora.slots);
-  if (params->engine.profiles_activations)
-    memory.activations = profiled_bytes(params, model, &shard);
-  memory.embeddings = orr_encoders_cache_bytes(params, model);
-  const double left = (memory.budget - params->engine.reserved_bytes - memory.weights -
-                       memory.activations - memory.embeddings) *
-                      params->engine.cache_fraction;
-  const double block = memory.kv_per_token * (double)params->engine.block_size;
-  if (block > 0)
-    memory.layout = (OrrKvLayout){windowed / memory.kv_per_token,
-                                  model->window.size,
-                                  params->engine.window_room,
-                                  memory.state / block,
-                                  memory.ring / block,
-                                  params->engine.prefix_caching != ORR_PREFIX_NONE};
-  memory.blocks = params->engine.kv_blocks > 0 ? params->engine.kv_blocks
-                                               : (gint64)fmax(0, floor(left / block));
-  memory.room = orr_kv_layout_room(&memory.layout, params->engine.block_size, memory.blocks);
-  return memory;
-}
-
 static void check_memory(const OrrServing *params, const OrrModel *model, const OrrCluster *cluster,
                          OrrPlace place, OrrDiags *diags) {
-  const Memory memory = memory_of(params, model, cluster);
+  const OrrServingMemory memory = orr_serving_memory_of(params, model, cluster);
   const double gib = 1 << 30;
   const double fixed =
       memory.weights + memory.activations + memory.embeddings + params->engine.reserved_bytes;
   const gboolean fits =
       params->engine.kv_blocks > 0 ? fixed <= cluster->device.memory_bytes : memory.blocks > 0;
+  const double left = memory.budget - fixed;
+  if (!fits && left > 0)
+    return orr_diags_error(
+        diags, place,
+        "the key-value cache has no block: %s gives the engine %.3g GiB more than weights and "
+        "activations take, engine.cache-fraction gives the cache %.4g %% of that, and a block of "
+        "engine.block-size (" D ") tokens takes %.3g GiB",
+        cluster->device.name, left / gib, 100 * params->engine.cache_fraction,
+        params->engine.block_size, memory.kv_per_token * (double)params->engine.block_size / gib);
   g_autofree char *embeddings =
       g_strdup_printf(", %.1f of images' embeddings (encoders.cache)", memory.embeddings / gib);
   if (!fits)
@@ -184,7 +73,7 @@ static void check_lengths(const OrrServing *params, const OrrModel *model, OrrPl
   if (!load || load->is_trace) return;
   orr_lengths_check(&params->input, "input", place, diags);
   orr_lengths_check(&params->output, "output", place, diags);
-  check_room(params, model, longest_request(params, model), "context", place, diags);
+  check_room(params, model, orr_serving_memory_longest(params, model), "context", place, diags);
 }
 
 static void check_host(const OrrServingHost *host, const OrrCluster *cluster, OrrPlace place,
@@ -220,28 +109,44 @@ static void check_engine(const OrrServing *params, const OrrModel *model, OrrPla
                     "engine.max-num-batched-tokens (" D ") is below max-num-seqs (" D ")",
                     engine->max_num_batched_tokens, engine->max_num_seqs);
   if (scheduler && scheduler->keeps_whole && scheduler->keeps_whole(engine->scheduler.params) &&
-      engine->max_num_batched_tokens < longest_request(params, model))
+      engine->max_num_batched_tokens < orr_serving_memory_longest(params, model))
     orr_diags_error(diags, place,
                     "engine.max-num-batched-tokens (" D ") is below the longest request (" D
                     "): without chunked prefill a step must hold a whole one; raise it, or give "
                     "engine.max-model-len",
-                    engine->max_num_batched_tokens, longest_request(params, model));
+                    engine->max_num_batched_tokens, orr_serving_memory_longest(params, model));
   check_algorithm("engine.all-reduce", engine->all_reduce, place, diags);
 }
 
-static void check_products(const OrrDevice *device, const char *what, const char *word,
-                           OrrDtype products, OrrPlace place, OrrDiags *diags) {
-  orr_products_check(device, what, word, products,
-                     "; weights alone may be narrow: quantization awq, gptq, mxfp4 or fp8-weights",
-                     place, diags);
+/* "; weights alone may be narrow: ...": the words whose products are in 16 bits, for @model; the
+ * first is the one of the weights that @word means. Newly allocated. */
+static char *narrow_weights(const OrrModel *model, const char *word) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  g_autofree char *family = g_strndup(word, strcspn(word, "-"));
+  for (int pass = 0; pass < 2; pass++)
+    for (OrrQuantization i = ORR_QUANTIZATION_NONE + 1; i < ORR_N_QUANTIZATIONS; i++) {
+      const OrrQuantized *format = orr_quantized(i);
+      const gboolean is_same = g_str_has_prefix(orr_quantization_words[i], family);
+      if (format->products != ORR_N_DTYPES || is_same != (pass == 0) ||
+          (format->from == ORR_QUANTIZED_EXPERTS && model->moe.experts == 0))
+        continue;
+      g_string_append_printf(text, "%s%s", text->len ? ", " : "", orr_quantization_words[i]);
+    }
+  return g_strdup_printf("; weights alone may be narrow: quantization %s", text->str);
 }
 
-static void check_formats(const OrrServing *params, const OrrDevice *device, OrrPlace place,
-                          OrrDiags *diags) {
+static void check_products(const OrrDevice *device, const OrrModel *model, const char *what,
+                           const char *word, OrrDtype products, OrrPlace place, OrrDiags *diags) {
+  g_autofree char *advice = narrow_weights(model, word);
+  orr_products_check(device, what, word, products, advice, place, diags);
+}
+
+static void check_formats(const OrrServing *params, const OrrModel *model, const OrrDevice *device,
+                          OrrPlace place, OrrDiags *diags) {
   const char *word = orr_quantization_words[params->formats.quantization];
   const OrrInferenceShard shard = orr_serving_shard(params);
   if (!shard.is_quantized)
-    return check_products(device, "precision", orr_dtype_names[params->formats.precision],
+    return check_products(device, model, "precision", orr_dtype_names[params->formats.precision],
                           (OrrDtype)params->formats.precision, place, diags);
   if (params->formats.precision != ORR_BF16)
     orr_diags_error(diags, place,
@@ -249,14 +154,14 @@ static void check_formats(const OrrServing *params, const OrrDevice *device, Orr
                     "the precision",
                     word, orr_dtype_names[params->formats.precision]);
   const OrrQuantized *before = NULL;
-  check_products(device, "activations", orr_dtype_names[params->formats.activations],
+  check_products(device, model, "activations", orr_dtype_names[params->formats.activations],
                  (OrrDtype)params->formats.activations, place, diags);
   for (guint part = 0; part < ORR_N_QUANTIZED_PARTS; part++) {
     const OrrQuantized *format = shard.formats[part];
     if (!format || format == before || format->products == ORR_N_DTYPES) continue;
     before = format;
-    check_products(device, "quantization", orr_quantized_word(format), format->products, place,
-                   diags);
+    check_products(device, model, "quantization", orr_quantized_word(format), format->products,
+                   place, diags);
   }
 }
 
@@ -378,7 +283,8 @@ static void check_expert_load(const OrrServing *params, const OrrModel *model, O
   g_autofree char *why =
       kind->refuse ? kind->refuse(parallel->load.params, model->moe.experts) : NULL;
   if (why) orr_diags_error(diags, place, "parallel.%s", why);
-  if (slots % parallel->ep != 0)
+  if (slots % parallel->ep != 0 &&
+      parallel->feed.gpus > 0) /* else orr_inference_check refuses it */
     orr_diags_error(diags, place,
                     "redundant-experts: " D " experts and copies cannot be split evenly over ep " D,
                     slots, parallel->ep);
@@ -397,8 +303,8 @@ static void check_group(const OrrServing *params, const OrrModel *model, const O
   check_algorithm("parallel.all-to-all", params->parallel.all_to_all, place, diags);
   check_expert_load(params, model, place, diags);
   check_speculation(params, model, place, diags);
-  check_formats(params, &cluster->device, place, diags);
-  if (feed != &cluster->device) check_formats(params, feed, place, diags);
+  check_formats(params, model, &cluster->device, place, diags);
+  if (feed != &cluster->device) check_formats(params, model, feed, place, diags);
 }
 
 static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
@@ -406,7 +312,7 @@ static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrP
   g_autoptr(GString) text = g_string_new(NULL);
   double gpus = 0;
   for (guint g = 0; g < orr_serving_n_groups(params); g++) {
-    const OrrServing own = params_of(params, g, cluster);
+    const OrrServing own = orr_serving_groups_params(params, g, cluster);
     gpus += (double)own.replicas * (double)orr_serving_parallel_gpus(&own.parallel);
     g_string_append_printf(text, "%s" D " * " D " * " D " * " D, g > 0 ? " + " : "", own.replicas,
                            own.parallel.tp, own.parallel.pp, own.parallel.dp_attention);
@@ -429,17 +335,38 @@ static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrP
                     text->str, gpus, orr_cluster_n_gpus(cluster));
 }
 
+static void check_places(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
+                         OrrDiags *diags) {
+  g_autofree gint64 *first = g_new(gint64, orr_serving_n_groups(params));
+  const guint split = orr_serving_groups_place(params, cluster, first);
+  if (split == G_MAXUINT) return;
+  const OrrServing own = orr_serving_groups_params(params, split, cluster);
+  orr_diags_warning(diags, place,
+                    "a replica of " D " GPUs is on two nodes, though each has " D
+                    ": GPUs are taken in order, and no order of the groups avoids it; its "
+                    "collectives cross the network",
+                    orr_serving_parallel_gpus(&own.parallel), cluster->node.gpus);
+}
+
 /* Checks each group's memory, and that the longest request fits the smallest cache. */
 static void check_room_of_groups(const OrrServing *params, const OrrModel *model,
                                  const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const guint before = orr_diags_n_errors(diags);
   gint64 least = G_MAXINT64;
   for (guint g = 0; g < orr_serving_n_groups(params); g++) {
-    const OrrServing own = params_of(params, g, cluster);
-    const OrrCluster machine = cluster_of(params, g, cluster);
+    const OrrServing own = orr_serving_groups_params(params, g, cluster);
+    const OrrCluster machine = orr_serving_groups_cluster(params, g, cluster);
     check_memory(&own, model, &machine, place, diags);
     orr_feed_pool_check_memory(&own, model, &machine, place, diags);
-    least = MIN(least, memory_of(&own, model, &machine).room);
+    const OrrServingMemory memory = orr_serving_memory_of(&own, model, &machine);
+    if (memory.keeps_windows)
+      orr_diags_warning(
+          diags, place,
+          "all layers of model %s have a window: with engine.prefix-caching its cache "
+          "keeps all tokens here, while engines free those that leave the window; "
+          "engine.prefix-caching: none frees them",
+          model->name);
+    least = MIN(least, memory.room);
   }
   if (orr_diags_n_errors(diags) == before)
     check_room(params, model, least, "key-value cache", place, diags);
@@ -481,9 +408,10 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   const OrrServing *params = data;
   const guint before = orr_diags_n_errors(diags);
   const gint64 replicas = replicas_of(params, cluster);
+  orr_serving_idle_warn(params, model, place, diags);
   for (guint g = 0; g < orr_serving_n_groups(params); g++) {
-    const OrrServing own = params_of(params, g, cluster);
-    const OrrCluster machine = cluster_of(params, g, cluster);
+    const OrrServing own = orr_serving_groups_params(params, g, cluster);
+    const OrrCluster machine = orr_serving_groups_cluster(params, g, cluster);
     check_group(&own, model, &machine, place, diags);
     orr_refusals_check_host_tier(&own, &machine, place, diags);
     if (g > 0) check_own_engine(params, &own, model, place, diags);
@@ -499,88 +427,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   check_host(&params->engine.host, cluster, place, diags);
   check_lengths(params, model, place, diags);
   orr_task_check(params, cluster, place, diags);
-  if (orr_diags_n_errors(diags) == before)
-    check_room_of_groups(params, model, cluster, place, diags);
-}
-
-/* --- compilation --- */
-
-static void add_group(OrrServingWork *work, const OrrServing *params, guint g) {
-  const OrrWorld *world = work->world;
-  const OrrServing own = params_of(params, g, world->cluster);
-  const OrrCluster cluster = cluster_of(params, g, world->cluster);
-  const Memory memory = memory_of(&own, world->model, &cluster);
-  const OrrServedGroup group = {.params = own,
-                                .cluster = cluster,
-                                .first = work->params.replicas,
-                                .first_gpu = work->work.n_gpus,
-                                .gpus = orr_serving_parallel_gpus(&own.parallel),
-                                .feed_bytes = orr_feed_pool_bytes(&own, world->model),
-                                .n_blocks = memory.blocks,
-                                .weight_bytes = memory.weights,
-                                .kv_bytes_per_token = memory.kv_per_token,
-                                .activation_bytes = memory.activations,
-                                .state_bytes = memory.state + memory.ring,
-                                .budget_bytes = memory.budget,
-                                .adapter_bytes = memory.adapter,
-                                .kv_layout = memory.layout};
-  g_array_append_val(work->groups, group);
-  work->params.replicas += own.replicas;
-  work->work.n_gpus += own.replicas * group.gpus;
-  work->window.places += own.replicas * own.parallel.dp_attention * own.engine.max_num_seqs;
-  work->longest = MIN(work->longest, memory.room);
-  work->replicas = g_renew(OrrServedReplica, work->replicas, work->params.replicas);
-  for (gint64 i = group.first; i < work->params.replicas; i++)
-    work->replicas[i] = (OrrServedReplica){.group = g};
-}
-
-static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world) {
-  OrrServingWork *work = g_new0(OrrServingWork, 1);
-  work->work = (OrrWork){.kind = &orr_serving_kind,
-                         .fidelity = world->fidelity == ORR_FIDELITY_FULL ? ORR_FIDELITY_FULL
-                                                                          : ORR_FIDELITY_FOLDED};
-  work->params = *params;
-  work->params.replicas = 0;
-  work->own_world = *world;
-  work->world = &work->own_world;
-  work->longest = longest_request(params, world->model);
-  work->requests = g_array_new(FALSE, FALSE, sizeof(OrrServedRequest));
-  work->unserved = g_array_new(FALSE, FALSE, sizeof(OrrUnserved));
-  work->steps = g_array_new(FALSE, FALSE, sizeof(OrrServingStepRow));
-  work->gaps = g_array_new(FALSE, FALSE, sizeof(OrrTokenGap));
-  work->turns = g_array_new(FALSE, FALSE, sizeof(OrrServingTurnRow));
-  work->tasks = g_array_new(FALSE, FALSE, sizeof(OrrServingTaskRow));
-  work->task_steps = g_array_new(FALSE, FALSE, sizeof(OrrServingTaskStepRow));
-  work->task_pools = g_array_new(FALSE, FALSE, sizeof(OrrServingTaskPoolRow));
-  if (params->metrics.step_rows > 0) work->power = orr_power_time_new();
-  work->groups = g_array_new(FALSE, FALSE, sizeof(OrrServedGroup));
-  for (guint g = 0; g < orr_serving_n_groups(params); g++) add_group(work, params, g);
-  work->first_encoder = work->work.n_gpus;
-  work->first_task_gpu = work->first_encoder + params->encoders.replicas;
-  work->work.n_gpus = work->first_task_gpu + orr_tasks_gpus(&params->tasks, G_MAXUINT);
-  return work;
-}
-
-OrrWork *orr_serving_check_compile(const void *data, const OrrWorld *world, GError **error) {
-  OrrServingWork *work = work_new(data, world);
-  if (orr_serving_paths_plan(work, error)) return &work->work;
-  orr_work_free(&work->work);
-  return NULL;
-}
-
-void orr_serving_check_free(OrrWork *base) {
-  OrrServingWork *work = (OrrServingWork *)base;
-  orr_fleet_free(work->fleet);
-  orr_serving_paths_free(work->paths);
-  g_array_unref(work->requests);
-  g_array_unref(work->unserved);
-  g_array_unref(work->steps);
-  g_array_unref(work->gaps);
-  g_array_unref(work->turns);
-  g_array_unref(work->tasks);
-  g_array_unref(work->task_steps);
-  g_array_unref(work->task_pools);
-  g_free(work->power);
-  g_array_unref(work->groups);
-  ORR_FREE(work->replicas, work->missing, work->left_out, work);
+  if (orr_diags_n_errors(diags) > before) return;
+  check_places(params, cluster, place, diags);
+  check_room_of_groups(params, model, cluster, place, diags);
 }
