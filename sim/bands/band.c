@@ -440,8 +440,9 @@ void orr_band_invert(OrrBand *band) {
   band->bias = 1 / (1 + band->bias) - 1;
 }
 
-/* Whether requests arrive by themselves and hardly wait: what is served is then what arrives. */
-static gboolean follows_load(const OrrBandMetric *metric, const OrrLikenessRow *likeness) {
+const char orr_band_follows[] = "throughput follows the offered load";
+
+gboolean orr_band_follows_load(const OrrBandMetric *metric, const OrrLikenessRow *likeness) {
   return metric->quantity == ORR_QUANTITY_SERVED &&
          !g_str_equal(likeness->arrivals, "closed-loop") && likeness->waiting < MUCH_WAITING;
 }
@@ -477,8 +478,8 @@ void orr_band_base_clear(OrrBandBase *base) { g_clear_pointer(&base->near, g_arr
 
 OrrBand orr_band_of_base(const OrrBands *bands, const OrrBandQuestion *question,
                          const OrrBandMetric *metric, const OrrBandBase *base, GArray *sources) {
-  if (follows_load(metric, question->likeness))
-    return orr_band_none(question->level, "throughput follows the offered load");
+  if (orr_band_follows_load(metric, question->likeness))
+    return orr_band_none(question->level, orr_band_follows);
   if (sources && base->band.quality != ORR_BAND_NONE) list_sources(bands, base->near, sources);
   return adapt(metric, base->band);
 }

@@ -149,6 +149,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrBandBase, orr_band_base_clear)
 OrrBand orr_band_of_base(const OrrBands *bands, const OrrBandQuestion *question,
                          const OrrBandMetric *metric, const OrrBandBase *base, GArray *sources);
 
+/* Whether requests arrive by themselves and hardly wait: what is served is then what arrives, and
+ * no error of the simulation moves it; the reason for which there is no band then. */
+gboolean orr_band_follows_load(const OrrBandMetric *metric, const OrrLikenessRow *likeness);
+extern const char orr_band_follows[];
+
 /* The REAL @metric of the outcome's result, as SQL names it; NAN: it has none. */
 double orr_band_result_value(const OrrOutcome *outcome, const char *metric);
 

@@ -208,6 +208,8 @@ OrrRatioBand orr_bands_ask_ratio(const OrrBands *bands, const OrrBandQuestion *q
   const OrrBandMetric *metric = orr_band_metrics_find(question->likeness->kind, question->metric);
   if (!metric || !(ratio > 0))
     return no_ratio(question->level, "no measurement of this result is known");
+  if (orr_band_follows_load(metric, question->likeness) || orr_band_follows_load(metric, other))
+    return no_ratio(question->level, orr_band_follows);
   g_autoptr(GArray) pairs = find_pairs(bands, question, metric->quantity, other);
   if (pairs->len < ORR_BAND_FEWEST ||
       g_array_index(pairs, Pair, ORR_BAND_FEWEST - 1).distance > WEAK_DISTANCE)

@@ -7,6 +7,7 @@
 #include "calibration/profile/profile_errors.h"
 #include "models/generator.h"
 #include "models/recommender.h"
+#include "sim/base/settings.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario_stack.h"
 #include "sim/run/scenario.h"
@@ -275,13 +276,16 @@ static void check_sweep(OrrLibrary *library, const char *path, OrrDiags *diags) 
   if (orr_diags_n_errors(own) > 0) orr_sweep_check_document(library, path, diags);
 }
 
-void orr_documents_check(OrrLibrary *library, const char *path, OrrDiags *diags) {
+void orr_documents_check(OrrLibrary *library, const char *path, char **settings, OrrDiags *diags) {
   const guint n_before = orr_diags_n_errors(diags); /* errors of files checked before */
   g_autoptr(OrrNode) root = orr_yaml_read_file(path, diags);
   const OrrDocumentCode *code = root ? code_of(root, diags) : NULL;
   if (!code || orr_diags_n_errors(diags) > n_before) return;
   g_autoptr(OrrNode) tree = orr_library_read_file(library, code->kind, path, diags);
+  g_autoptr(GError) error = NULL;
   if (!tree) return;
+  if (!orr_settings_apply(code->table, tree, settings, &error))
+    return orr_diags_error(diags, tree->place, "%s", error->message);
   orr_documents_free(code, orr_documents_read(code, library, tree, diags));
   const gboolean is_sweep = code->table == &orr_scenario_table && orr_node_get(tree, "sweep");
   if (is_sweep && orr_diags_n_errors(diags) == n_before) check_sweep(library, path, diags);

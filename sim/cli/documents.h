@@ -30,8 +30,9 @@ gpointer orr_documents_read(const OrrDocumentCode *code, OrrLibrary *library, co
                             OrrDiags *diags);
 void orr_documents_free(const OrrDocumentCode *code, gpointer data);
 
-/* Adds every error in the file at @path to @diags; the file's `schema:` line names its kind. */
-void orr_documents_check(OrrLibrary *library, const char *path, OrrDiags *diags);
+/* Adds every error in the file at @path, changed by @settings ("PATH=VALUE", ..., NULL; NULL:
+ * none), to @diags; the file's `schema:` line names its kind. */
+void orr_documents_check(OrrLibrary *library, const char *path, char **settings, OrrDiags *diags);
 
 /* cluster_load.c: `orrery describe cluster NAME --collective OP`: the load that a collective puts
  * on the links of a cluster. */

@@ -29,10 +29,18 @@ static const char *assumed_for(const OrrBenchResult *result) {
   return (is_training ? &orr_training_kind : &orr_serving_kind)->default_stack;
 }
 
-/* The newest stack of the software that printed @result; NULL: a benchmark's client, or software
- * without a stack. Newly allocated. */
+/* The newest stack of the server that @result is of, else of the software that printed it; NULL: a
+ * benchmark's client, or software without a stack. Newly allocated. */
 static char *stack_of(OrrLibrary *library, const OrrBenchResult *result) {
-  g_autofree char *family = g_strdup(result->tool);
+  static const char *const families[][2] = {
+      {"tensorrt-llm", "trtllm"}, {"trt", "trtllm"}, {"sglang", "sglang"}, {"vllm", "vllm"}};
+  g_autofree char *family = g_strdup(result->server ? result->server : result->tool);
+  for (guint i = 0; result->server && i < G_N_ELEMENTS(families); i++) {
+    if (!g_str_has_prefix(result->server, families[i][0])) continue;
+    g_free(family);
+    family = g_strdup(families[i][1]);
+    break;
+  }
   if (g_str_has_suffix(family, "-bench")) family[strlen(family) - strlen("-bench")] = '\0';
   g_autofree char *newest = g_strconcat(family, "-9999", NULL);
   return orr_stack_resolve(library, newest);
@@ -43,10 +51,15 @@ static char *stack_of(OrrLibrary *library, const OrrBenchResult *result) {
 static char *release_of(OrrLibrary *library, const OrrBenchResult *result, const char *more) {
   const char *assumed = assumed_for(result);
   g_autofree char *own = stack_of(library, result), *text = orr_show_assumed(assumed);
+  if (!own && result->server)
+    return g_strdup_printf(
+        "the result is of a server of %s, which no stack describes: %s is assumed, "
+        "whose scheduler and host are others",
+        result->server, assumed);
   if (!own || strcmp(own, assumed) == 0) return g_strconcat(text, more, NULL);
   return g_strdup_printf("the result is of %s: name workload.stack: %s, or another release, in a "
                          "scenario that replays it; without it, %s is assumed",
-                         result->tool, own, assumed);
+                         result->server ? result->server : result->tool, own, assumed);
 }
 
 /* Results name no release. Each sentence comes once. */

@@ -58,12 +58,22 @@ static const OrrCapacityPoint *deciding(const OrrCapacity *capacity) {
   return found;
 }
 
+/* Runs that ended before a steady state, because it would not meet the objectives: the requests
+ * that they counted until then say nothing about the fraction. */
+static gboolean is_broken_off(const OrrCapacity *capacity, const OrrCapacityPoint *point) {
+  return !point->is_steady && !capacity->load_note;
+}
+
 /* --- JSON --- */
 
-static void add_interval(GString *out, const char *before, const OrrCapacityInterval *interval) {
-  g_string_append_printf(out, "\"%sshare\": %.6g, \"%smargin\": %.3g, \"%smeets\": %s", before,
-                         interval->mean, before, interval->margin, before,
-                         interval->meets ? "true" : "false");
+static void add_interval(GString *out, const char *before, const OrrCapacityInterval *interval,
+                         gboolean is_broken) {
+  if (is_broken)
+    g_string_append_printf(out, "\"%sshare\": null, \"%smargin\": null, ", before, before);
+  else
+    g_string_append_printf(out, "\"%sshare\": %.6g, \"%smargin\": %.3g, ", before, interval->mean,
+                           before, interval->margin);
+  g_string_append_printf(out, "\"%smeets\": %s", before, interval->meets ? "true" : "false");
 }
 
 static void add_sure(GString *out, const OrrCapacity *capacity) {
@@ -92,10 +102,11 @@ static void print_json(const OrrCapacity *capacity, const GPtrArray *warnings) {
   for (guint i = 0; i < capacity->points->len; i++) {
     const OrrCapacityPoint *point = point_at(capacity, i);
     g_string_append_printf(out, "%s\n  {\"rate_rps\": %.6g, ", i ? "," : "", point->rate);
-    add_interval(out, "", &point->alone);
+    const gboolean is_broken = is_broken_off(capacity, point);
+    add_interval(out, "", &point->alone, is_broken);
     if (point->band.quality != ORR_BAND_NONE) {
       g_string_append(out, ", ");
-      add_interval(out, "sure_", &point->sure);
+      add_interval(out, "sure_", &point->sure, is_broken);
     }
     g_string_append_printf(out, ", \"steady\": %s, \"growth_rps\": %.4g, \"residence_s\": %.4g",
                            point->is_steady ? "true" : "false", point->result.growth_rps,
@@ -115,9 +126,13 @@ static gboolean has_bands(const OrrCapacity *capacity) {
   return FALSE;
 }
 
-static void print_interval(const OrrCapacityInterval *interval, gboolean is_last) {
-  printf("   %6.2f %% +- %-5.2f  %-*s", 100 * interval->mean, 100 * interval->margin,
-         is_last ? 0 : 8, interval->meets ? "meets" : "does not");
+static void print_interval(const OrrCapacityInterval *interval, gboolean is_broken,
+                           gboolean is_last) {
+  if (is_broken)
+    printf("          -         ");
+  else
+    printf("   %6.2f %% +- %-5.2f  ", 100 * interval->mean, 100 * interval->margin);
+  printf("%-*s", is_last ? 0 : 8, interval->meets ? "meets" : "does not");
 }
 
 static void print_points(const OrrCapacity *capacity) {
@@ -128,13 +143,16 @@ static void print_points(const OrrCapacity *capacity) {
   for (guint i = 0; i < capacity->points->len; i++) {
     const OrrCapacityPoint *point = point_at(capacity, i);
     printf("%15.4g", point->rate);
-    print_interval(&point->alone, !has);
+    const gboolean is_broken = is_broken_off(capacity, point);
+    print_interval(&point->alone, is_broken, !has);
     if (point->band.quality != ORR_BAND_NONE)
-      print_interval(&point->sure, TRUE);
+      print_interval(&point->sure, is_broken, TRUE);
     else if (has)
       printf("   no band");
     if (point->result.saturated)
       printf("   not in steady state: the queue grows by %.3g/s", point->result.growth_rps);
+    else if (is_broken)
+      printf("   ended early: more miss an objective than %.4g %% allows", 100 * fraction);
     printf("\n");
   }
 }

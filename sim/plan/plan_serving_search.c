@@ -182,9 +182,10 @@ static void look(const Search *search, OrrPlanLayout *layout) {
 
 static OrrPlanBound bound_of(const OrrPlanServing *asked, const OrrCapacityPoint *point) {
   const OrrServingResult *result = &point->result;
-  if (!point->is_steady)
+  if (!point->is_steady && result->missed_tpot != result->missed_ttft)
     return result->missed_tpot > result->missed_ttft ? ORR_PLAN_BOUND_TPOT : ORR_PLAN_BOUND_TTFT;
-  /* where both are met, the few misses vary too much over the seeds: the nearer one it is */
+  /* where both are met, the few misses vary too much over the seeds: the nearer one it is. So it is
+   * of a run that ended early, before the requests that it counts were the late ones */
   const double first = result->ttft.p99 / asked->ttft_s, further = result->tpot.p99 / asked->tpot_s;
   return first > further ? ORR_PLAN_BOUND_TTFT : ORR_PLAN_BOUND_TPOT;
 }
@@ -285,7 +286,9 @@ static void assure(const Search *search, OrrPlanLayout *layout) {
       find(search, layout, cells, &query, (double)cells * layout->rate);
   const OrrCapacityPoint *best = capacity ? orr_capacity_best(capacity) : NULL;
   if (!best) return;
+  const OrrPlanBound bound = bound_at(search->asked, capacity);
   take_fleet(best, cells, layout);
+  if (bound != ORR_PLAN_BOUND_NONE) layout->bound = (gint32)bound;
   const gboolean is_known = best->band.quality != ORR_BAND_NONE;
   layout->sure_rate = is_known ? capacity->sure.meets / (double)cells : NAN;
   layout->ttft_factor = best->band.factors[ORR_LIMIT_TTFT];

@@ -367,6 +367,12 @@ static void test_follows_load(void) {
   g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "output_tokens_per_s");
   const OrrBand band = ask(residuals, &poisson, "output_tokens_per_s", NULL, 0);
   assert_none(&band, "throughput follows the offered load");
+  const OrrBandQuestion question = {
+      .likeness = &poisson, .metric = "output_tokens_per_s", .level = ORR_BAND_LEVEL};
+  g_autoptr(OrrBands) bands = orr_bands_of(residuals);
+  const OrrRatioBand ratio = orr_bands_ask_ratio(bands, &question, &like, 2);
+  g_assert_cmpint(ratio.quality, ==, ORR_BAND_NONE);
+  g_assert_cmpstr(ratio.reason, ==, "throughput follows the offered load");
   g_assert_cmpint(ask(residuals, &like, "output_tokens_per_s", NULL, 0).quality, ==, ORR_BAND_GOOD);
 }
 
