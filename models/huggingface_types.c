@@ -154,7 +154,7 @@ static const OrrHuggingfaceType types[] = {
     {"qwen3_5_moe_text", QWEN3_NEXT, ORR_POSITION_ROPE, QWEN3_5_MOE},
     {"qwen3_5_text", QWEN3_NEXT, ORR_POSITION_ROPE, QWEN3_5},
     {"qwen3_moe", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
-    {"qwen3_next", QWEN3_NEXT, ORR_POSITION_ROPE},
+    {"qwen3_next", QWEN3_NEXT | ORR_HF_OUTPUT_GATE, ORR_POSITION_ROPE},
     {"qwen3_omni_moe", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_omni_moe_text", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_vl", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},

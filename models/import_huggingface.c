@@ -537,6 +537,13 @@ static const OrrNode *inner_config(const OrrHuggingfaceConfig *outer) {
   return NULL;
 }
 
+/* What the type has without a key: the gate has the effect of other types' key. */
+static void warn_type(const OrrHuggingfaceType *type, Unmapped *unmapped) {
+  g_autofree char *line = g_strdup_printf("model_type: %s", type->model_type);
+  if (type->flags & ORR_HF_OUTPUT_GATE)
+    add_effect(unmapped, orr_huggingface_types_effect("attn_output_gate"), line);
+}
+
 /* The warning about a type that is not known. */
 static void warn_generic(const OrrNode *root, Unmapped *unmapped) {
   static const char effect[] =
@@ -573,6 +580,7 @@ char *orr_import_huggingface(const char *path, const char *name, char **ret_left
   name_document(&import, &outer, name, path);
   g_autoptr(OrrNode) quantization = quantization_of(&outer, &config, path);
   if (is_generic) warn_generic(root, &unmapped);
+  warn_type(type, &unmapped);
   map_all(&import, count_layers(&import));
   if (text_config) add_left_out(&config, "text_config.", &unmapped);
   map_tower(&import, &outer, whole, &unmapped);

@@ -279,6 +279,48 @@ static void test_rate_and_limit(void) {
                   "  requests: 198\n  input: {tokens: 1000}\n  output: {tokens: 200}\n");
 }
 
+/* What a load was drawn from, as vLLM and SGLang write it: gaps of a gamma distribution,
+ * lengths from half of the longest on, a rate that grew; and the server, where it is not the
+ * client's own. */
+static void test_drawn(void) {
+#define TAIL "\"completed\": 100, \"total_input_tokens\": 78000, \"total_output_tokens\": 19000}"
+  static const struct {
+    const char *text, *wanted, *server;
+  } rows[] = {
+      {"{\"backend\": \"vllm\", \"mean_ttft_ms\": 9, \"request_rate\": 4.0, \"burstiness\": "
+       "0.5, " TAIL,
+       "  load: {kind: gamma, rate: 4, burstiness: 0.5}\n  requests: 100\n  input: {tokens: 780}\n",
+       NULL},
+      {"{\"backend\": \"openai-chat\", \"mean_ttft_ms\": 9, \"request_rate\": 4.0, \"burstiness\": "
+       "1, " TAIL,
+       "  load: {kind: poisson, rate: 4}\n  requests: 100\n", NULL},
+      {"{\"backend\": \"tensorrt-llm\", \"mean_ttft_ms\": 9, \"request_rate\": 4.0, "
+       "\"ramp_up_strategy\": \"linear\", " TAIL,
+       "# not mapped: the benchmark's rate grew", "tensorrt-llm"},
+      {"{\"backend\": \"sglang-oai\", \"dataset_name\": \"random\", \"mean_e2e_latency_ms\": 9, "
+       "\"request_rate\": 4.0, \"random_input_len\": 1024, \"random_output_len\": 256, "
+       "\"random_range_ratio\": 0.5, " TAIL,
+       "  input: {kind: uniform-up-to, tokens: 1024, ratio: 0.5}\n"
+       "  output: {kind: uniform-up-to, tokens: 256, ratio: 0.5}\n",
+       NULL},
+      {"{\"backend\": \"sglang\", \"dataset_name\": \"random\", \"mean_e2e_latency_ms\": 9, "
+       "\"request_rate\": 4.0, \"random_input_len\": 780, \"random_output_len\": 190, "
+       "\"random_range_ratio\": 1.0, " TAIL,
+       "  input: {tokens: 780}\n  output: {tokens: 190}\n", NULL},
+  };
+#undef TAIL
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GPtrArray) results = read_text(rows[i].text, &error);
+    g_assert_no_error(error);
+    const OrrBenchResult *result = results->pdata[0];
+    g_autofree char *load = orr_bench_load(result, &error);
+    g_assert_no_error(error);
+    if (!strstr(load, rows[i].wanted)) g_error("'%s' is missing in: %s", rows[i].wanted, load);
+    g_assert_cmpstr(result->server, ==, rows[i].server);
+  }
+}
+
 /* Medians without the first line; units of thousands; a log that another reader has. */
 static void test_logs(void) {
   static const char nanotron[] =
@@ -378,6 +420,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/bench/server-log", test_server_log);
   g_test_add_func("/bench/strategies", test_strategies);
   g_test_add_func("/bench/rate-and-limit", test_rate_and_limit);
+  g_test_add_func("/bench/drawn", test_drawn);
   g_test_add_func("/bench/trainers", test_trainers);
   return g_test_run();
 }

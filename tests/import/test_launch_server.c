@@ -466,6 +466,16 @@ static void test_together(void) {
       {"sglang serve --model-path Qwen/Qwen3-32B --speculative-algorithm EAGLE "
        "--speculative-eagle-topk 4 --speculative-num-draft-tokens 16\n",
        {"num-speculative-tokens: 15", "depth: 3", "branches: 4"}},
+      {"sglang serve --model-path meta-llama/Llama-3.1-8B-Instruct --speculative-algorithm EAGLE "
+       "--speculative-draft-model-path x/y\n",
+       {"num-speculative-tokens: 7", "depth: 5", "branches: 4"}},
+      {"vllm serve nvidia/Llama-3.3-70B-Instruct-FP4 -tp 2\n", {"quantization: nvfp4-weights"}},
+      {"vllm serve deepseek-ai/DeepSeek-V3 -dp 32 --enable-expert-parallel --enable-eplb "
+       "--num-redundant-experts 32\n",
+       {"redundant-experts: 32", "expert-placement: packed"}},
+      {"sglang serve --model-path Qwen/Qwen3-8B --enable-hierarchical-cache --hicache-size 30 "
+       "--hicache-storage-backend mooncake --hicache-storage-prefetch-policy timeout\n",
+       {"host: 30 GB"}},
       {"trtllm-serve Qwen/Qwen3-8B --max_num_tokens 2048\n",
        {"kind: trtllm", "chunked-prefill: false"}},
       {"trtllm-serve Qwen/Qwen3-8B --max_num_tokens 2048 --enable_chunked_prefill\n",
@@ -515,7 +525,8 @@ static void test_replicas(void) {
 static void test_manifest_account(void) {
   static const char values[] =
       "servingEngineSpec:\n  modelSpec:\n  - name: chat\n    modelURL: Qwen/Qwen3-8B\n"
-      "    replicaCount: 2\n    requestCPU: 4\n    vllmConfig: {maxModelLen: 8192}\n"
+      "    replicaCount: 2\n    requestCPU: 4\n    vllmConfig: {maxModelLen: 8192, "
+      "tensorParallelSize: 2}\n"
       "    lmcacheConfig: {enabled: true, cpuOffloadingBufferSize: \"20\", kvRole: kv_producer}\n"
       "    env: [{name: TEAM, value: red}, {name: VLLM_LOGGING_LEVEL, value: DEBUG}]\n"
       "    flavour: sweet\nrouterSpec: {routingLogic: prefixaware}\n"
@@ -543,7 +554,7 @@ static void test_manifest_account(void) {
   g_autofree char *scenario = orr_launch_draft_scenario(draft, &error);
   g_assert_no_error(error);
   g_assert_nonnull(strstr(scenario, "router: prefix-aware"));
-  g_assert_nonnull(strstr(scenario, "host: 20 GB"));
+  g_assert_nonnull(strstr(scenario, "host: 40 GiB"));
   g_autofree char *account = orr_launch_draft_account(draft);
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
     if (!strstr(account, rows[i].wanted))

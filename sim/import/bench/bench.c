@@ -62,13 +62,14 @@ OrrBenchResult *orr_bench_result_new(const char *tool, OrrPlace place) {
   OrrBenchResult *result = g_new0(OrrBenchResult, 1);
   result->tool = tool;
   result->place = place;
+  result->burstiness = result->ratio = result->input_longest = result->output_longest = NAN;
   for (int i = 0; i < ORR_BENCH_N_VALUES; i++) result->values[i] = NAN;
   return result;
 }
 
 void orr_bench_result_free(OrrBenchResult *result) {
   if (!result) return;
-  ORR_FREE(result->model, result);
+  ORR_FREE(result->model, result->server, result);
 }
 
 gboolean orr_bench_number(const char *text, double *ret_value) {
@@ -204,16 +205,29 @@ char *orr_bench_csv(const GPtrArray *results) {
   return g_string_free(text, FALSE);
 }
 
-static void append_key(GString *text, const char *path, double value) {
-  if (!isnan(value)) g_string_append_printf(text, "  %s\n", path);
-}
-
 /* Requests at a rate; a benchmark may hold some back. */
 static void append_rate(GString *text, const OrrBenchResult *result) {
-  const double most = result->values[ORR_BENCH_CONCURRENCY];
-  g_string_append_printf(text, "  load: {kind: %s, rate: %.9g}\n",
-                         result->is_even ? "constant" : "poisson", result->values[ORR_BENCH_RATE]);
+  const double most = result->values[ORR_BENCH_CONCURRENCY], rate = result->values[ORR_BENCH_RATE];
+  if (result->burstiness > 0 && result->burstiness != 1)
+    g_string_append_printf(text, "  load: {kind: gamma, rate: %.9g, burstiness: %.9g}\n", rate,
+                           result->burstiness);
+  else
+    g_string_append_printf(text, "  load: {kind: %s, rate: %.9g}\n",
+                           result->is_even ? "constant" : "poisson", rate);
+  if (result->has_ramp)
+    g_string_append(text, "  # not mapped: the benchmark's rate grew (ramp_up_strategy); kind ramp "
+                          "has one that grows with time\n");
   if (most > 0) g_string_append_printf(text, "  max-concurrency: %.0f\n", most);
+}
+
+/* The mean, or the range from which each was drawn. */
+static void append_lengths(GString *text, const char *key, double mean, double longest,
+                           double ratio) {
+  if (longest > 0 && ratio < 1)
+    g_string_append_printf(text, "  %s: {kind: uniform-up-to, tokens: %.0f, ratio: %.9g}\n", key,
+                           longest, ratio);
+  else if (!isnan(mean))
+    g_string_append_printf(text, "  %s: {tokens: %.0f}\n", key, mean);
 }
 
 char *orr_bench_load(const OrrBenchResult *result, GError **error) {
@@ -234,15 +248,10 @@ char *orr_bench_load(const OrrBenchResult *result, GError **error) {
                 result->place.file, result->place.line);
     return NULL;
   }
-  const struct {
-    const char *format;
-    double value;
-  } rest[] = {{"requests: %.0f", requests},
-              {"input: {tokens: %.0f}", values[ORR_BENCH_INPUT_TOKENS]},
-              {"output: {tokens: %.0f}", values[ORR_BENCH_OUTPUT_TOKENS]}};
-  for (guint i = 0; i < G_N_ELEMENTS(rest); i++) {
-    g_autofree char *key = g_strdup_printf(rest[i].format, rest[i].value);
-    append_key(text, key, rest[i].value);
-  }
+  if (!isnan(requests)) g_string_append_printf(text, "  requests: %.0f\n", requests);
+  append_lengths(text, "input", values[ORR_BENCH_INPUT_TOKENS], result->input_longest,
+                 result->ratio);
+  append_lengths(text, "output", values[ORR_BENCH_OUTPUT_TOKENS], result->output_longest,
+                 result->ratio);
   return g_string_free(text, FALSE);
 }

@@ -57,7 +57,13 @@ typedef enum {
 typedef struct {
   const char *tool; /* "vllm" */
   char *model;      /* as the tool printed it; NULL: not printed */
-  gboolean is_even; /* the offered rate has equal gaps, not a Poisson process's */
+  char *server; /* the server that it asked, as the tool calls it: "tensorrt-llm"; NULL: its own,
+                      * or any */
+  gboolean is_even;  /* the offered rate has equal gaps, not a Poisson process's */
+  gboolean has_ramp; /* the rate grew during the run, from and to what this program does not take */
+  double burstiness; /* shape of the gaps' gamma distribution; NaN: a Poisson process */
+  /* Lengths were drawn evenly from `ratio` times these to these; NaN: they were not. */
+  double ratio, input_longest, output_longest;
   OrrPlace place;
   double values[ORR_BENCH_N_VALUES]; /* NaN: not printed */
 } OrrBenchResult;

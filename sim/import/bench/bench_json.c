@@ -354,6 +354,21 @@ static double number_of(const Flat *flat, const char *key) {
   return text && orr_bench_number(text, &number) ? number : NAN;
 }
 
+/* How the load was drawn, as vLLM (burstiness, ramps) and SGLang (lengths) write it. */
+static void put_drawn(OrrBenchResult *result, const Flat *flat) {
+  result->burstiness = number_of(flat, "burstiness");
+  const char *backend = text_of(flat, "backend");
+  if (backend && !g_str_has_prefix(backend, "openai") && !g_str_has_prefix(backend, result->tool))
+    result->server = g_strdup(backend);
+  result->has_ramp = text_of(flat, "ramp_up_strategy") != NULL;
+  if (strcmp(result->tool, "sglang") != 0) return;
+  const char *dataset = text_of(flat, "dataset_name");
+  if (dataset && !g_str_has_prefix(dataset, "random")) return;
+  result->ratio = number_of(flat, "random_range_ratio");
+  result->input_longest = number_of(flat, "random_input_len");
+  result->output_longest = number_of(flat, "random_output_len");
+}
+
 /* InferenceX: the GPUs of one node's server, or of both roles. */
 static void put_per_gpu(OrrBenchResult *result, const Flat *flat) {
   const double prefill = number_of(flat, "num_prefill_gpu"),
@@ -405,6 +420,7 @@ static void add_result(OrrBenchInput *input, const Flat *flat, OrrPlace place) {
   put_latencies(result, flat);
   put_totals(result, flat);
   put_strategy(result, flat);
+  put_drawn(result, flat);
   put_per_gpu(result, flat);
   for (guint i = 0; i < G_N_ELEMENTS(names) && !result->model; i++)
     result->model = g_strdup(text_of(flat, names[i]));

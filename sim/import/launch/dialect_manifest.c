@@ -10,7 +10,8 @@
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 
-/* LMCache's buffers in GB, where it is on. */
+/* LMCache's buffers in units of 2^30 bytes, where it is on; of each rank: orr_launch_serving_finish
+ * multiplies them. */
 static void convert_buffer(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                            const OrrLaunchRule *rule) {
   double size = 0;
@@ -22,7 +23,7 @@ static void convert_buffer(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
   } else if (!orr_launch_serving_number(setting->value, &size) || size < 0) {
     orr_launch_draft_bad(draft, setting, "'%s' is not a size in GB", setting->value);
   } else {
-    g_autofree char *text = g_strdup_printf("%.9g GB", size);
+    g_autofree char *text = g_strdup_printf("%.9g GiB", size);
     orr_launch_draft_set(draft, rule->path, text, setting, NULL);
   }
 }

@@ -155,6 +155,12 @@ static void finish_guidellm(OrrLaunchDraft *draft) {
   if (requests >= 1)
     orr_launch_serving_set(draft, "workload.requests", (gint64)requests, NULL,
                            "of the benchmark's length");
+  OrrLaunchSetting *length = orr_launch_draft_find(draft, dialect, "max-seconds");
+  if (length && requests < 1)
+    orr_launch_draft_judge(
+        draft, length, ORR_LAUNCH_NOT_SIMULATED,
+        "how many requests a closed loop makes in this time is not known before: "
+        "set workload.requests");
   set_tokens(draft, INPUT, "prompt_tokens");
   set_tokens(draft, OUTPUT, "output_tokens");
   judge_data(draft);

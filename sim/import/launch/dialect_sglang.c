@@ -4,8 +4,9 @@
  * Source: python/sglang/srt/server_args.py of v0.4.6, v0.5.9 and of the main branch of 2026.
  *
  * --tp-size counts the GPUs of an engine. With --enable-dp-attention they form --dp-size groups of
- * attention, each of tp / dp GPUs, which divide --max-running-requests and --chunked-prefill-size
- * among themselves; without it, --dp-size engines stand behind one front end.
+ * attention, each of tp / dp GPUs, which divide --max-running-requests among themselves (and
+ * --chunked-prefill-size: the scheduler does); without it, --dp-size engines stand behind one front
+ * end.
  */
 #include "sim/import/launch/launch_private.h"
 
@@ -92,18 +93,30 @@ static void finish_scheduler(OrrLaunchDraft *draft) {
       orr_launch_draft_int(draft, &orr_dialect_sglang, "chunked-prefill-size", 8192);
   if (chunk)
     orr_launch_serving_set(draft, "workload.engine.scheduler.chunked-prefill-size",
-                           tokens > 0 ? MAX(tokens / groups_of(draft), 1) : 1 << 20, chunk,
+                           tokens > 0 ? tokens : groups_of(draft) << 20, chunk,
                            tokens > 0 ? NULL : "prompts are not cut");
   orr_launch_draft_settle(draft, &orr_dialect_sglang, "enable-mixed-chunk schedule-policy");
 }
 
+/* Whether EAGLE drafts SGLang's default tree: it is asked for without numbers, and the model has no
+ * layers of prediction of its own (server_args.py, auto_choose_speculative_params: DeepSeek drafts
+ * a chain of 3 tokens, other models 8 tokens in 5 steps with topk 4). */
+static gboolean drafts_tree(OrrLaunchDraft *draft) {
+  const char *name = orr_launch_draft_value(draft, &orr_dialect_sglang, "speculative-algorithm");
+  return name && g_ascii_strncasecmp(name, "EAGLE", 5) == 0 && !orr_launch_serving_has_mtp(draft) &&
+         !find(draft, "speculative-num-steps") && !find(draft, "speculative-eagle-topk") &&
+         !find(draft, "speculative-num-draft-tokens");
+}
+
 /* A tree of drafts: num-steps passes; each after the first computes topk tokens. */
 static void finish_tree(OrrLaunchDraft *draft, gint64 tokens, gint64 branches) {
-  const gint64 depth = MIN(whole(draft, "speculative-num-steps", 3), tokens);
+  const gint64 depth =
+      MIN(whole(draft, "speculative-num-steps", drafts_tree(draft) ? 5 : 3), tokens);
+  const char *why = drafts_tree(draft) ? "SGLang's default: 5 steps, topk 4, 8 tokens" : NULL;
   orr_launch_serving_set(draft, "workload.engine.speculation.depth", depth,
-                         find(draft, "speculative-num-steps"), NULL);
+                         find(draft, "speculative-num-steps"), why);
   orr_launch_serving_set(draft, "workload.engine.speculation.branches", branches,
-                         find(draft, "speculative-eagle-topk"), NULL);
+                         find(draft, "speculative-eagle-topk"), why);
 }
 
 static void finish_speculation(OrrLaunchDraft *draft) {
@@ -113,8 +126,9 @@ static void finish_speculation(OrrLaunchDraft *draft) {
       orr_launch_draft_find(draft, &orr_dialect_sglang, "speculative-draft-model-path");
   if (!setting) return;
   g_autofree char *name = g_ascii_strup(setting->value ? setting->value : "", -1);
-  const gint64 topk = whole(draft, "speculative-eagle-topk", 1);
-  const gint64 steps = topk > 1 ? whole(draft, "speculative-num-draft-tokens", 4) - 1
+  const gboolean is_tree = drafts_tree(draft);
+  const gint64 topk = whole(draft, "speculative-eagle-topk", is_tree ? 4 : 1);
+  const gint64 steps = topk > 1 ? whole(draft, "speculative-num-draft-tokens", is_tree ? 8 : 4) - 1
                                 : whole(draft, "speculative-num-steps", 3);
   g_autofree char *drafter = g_ascii_strdown(model && model->value ? model->value : "", -1);
   const gboolean is_own =

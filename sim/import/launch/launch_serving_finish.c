@@ -134,6 +134,27 @@ static void set_layout(OrrLaunchDraft *draft, const OrrServingLayout *layout) {
                            is_manifest ? "of the manifest" : NULL);
 }
 
+/* Each rank of an engine has LMCache's buffers (LMCACHE_MAX_LOCAL_CPU_SIZE is a rank's): the
+ * scenario's are a replica's. */
+static void widen_buffers(OrrLaunchDraft *draft) {
+  static const char *const keys[][2] = {
+      {"servingenginespec.modelspec.lmcacheconfig.cpuoffloadingbuffersize",
+       "workload.engine.cache-tiers.host"},
+      {"servingenginespec.modelspec.lmcacheconfig.diskoffloadingbuffersize",
+       "workload.engine.cache-tiers.ssd"}};
+  const gint64 ranks = gpus_of(draft);
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+    const OrrLaunchSetting *setting =
+        orr_launch_draft_find(draft, &orr_dialect_manifest, keys[i][0]);
+    double size = 0;
+    if (ranks < 2 || !setting || !orr_launch_draft_get(draft, keys[i][1]) ||
+        !orr_launch_serving_number(setting->value, &size))
+      continue;
+    g_autofree char *text = g_strdup_printf("%.9g GiB", size * (double)ranks);
+    orr_launch_draft_set(draft, keys[i][1], text, setting, "for each rank of the engine");
+  }
+}
+
 /* --- Servers of one deployment --- */
 
 /* The layout of @draft in one line, "{tp: 8, ep: 8}". Newly allocated. */
@@ -332,6 +353,7 @@ static void set_name(OrrLaunchDraft *draft) {
 
 void orr_launch_serving_finish(OrrLaunchDraft *draft, const OrrServingLayout *layout) {
   set_layout(draft, layout);
+  widen_buffers(draft);
   orr_launch_serving_settle_format(draft);
   widen_context(draft);
   if (draft->role != ORR_LAUNCH_WHOLE) return;

@@ -2,6 +2,7 @@
  * launch_serving_format.c - in which format the weights of a server's checkpoint are.
  */
 #include "models/import_huggingface.h"
+#include "sim/base/quantity.h"
 #include "sim/base/yaml.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
@@ -113,12 +114,58 @@ char *orr_launch_serving_served(OrrLaunchDraft *draft, const OrrLaunchSetting *s
   return strcmp(a, b) == 0 && *words && !*own_words ? g_steal_pointer(&served) : NULL;
 }
 
+/* --- What a device does not multiply --- */
+
+/* The rate of @dtype's products on the cluster's device; @ret_device: its name. NAN: not known, or
+ * no device of CUDA that multiplies bf16. */
+static double products_on(OrrLaunchDraft *draft, const char *dtype, const char **ret_device) {
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  OrrLibrary *library = orr_launch_draft_library(draft);
+  const char *name = orr_launch_draft_options(draft)->cluster;
+  const OrrNode *cluster =
+      name ? orr_library_borrow(library, "cluster", name, (OrrPlace){0}, ignored) : NULL;
+  *ret_device = cluster ? orr_node_get_text(cluster, "device") : NULL;
+  const OrrNode *device =
+      *ret_device ? orr_library_borrow(library, "device", *ret_device, (OrrPlace){0}, ignored)
+                  : NULL;
+  const char *platform = device ? orr_node_get_text(device, "platform") : "none";
+  if (platform && strcmp(platform, "cuda") != 0) return NAN;
+  const char *const keys[] = {"bf16", dtype};
+  double rates[G_N_ELEMENTS(keys)] = {0};
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+    const char *text = orr_node_get_text(device, keys[i]);
+    if (text) orr_quantity_parse(text, ORR_UNIT_FLOP_PER_S, &rates[i], NULL);
+  }
+  return rates[0] > 0 ? rates[1] : NAN;
+}
+
+/* vLLM and SGLang run fp8 and nvfp4 checkpoints on older devices with weights alone in them, by
+ * Marlin (vLLM: fp8_marlin, "Weight-only FP4 compression will be used leveraging the Marlin
+ * kernel"; SGLang: fp8_utils.py). */
+static void settle_marlin(OrrLaunchDraft *draft, const char *format) {
+  static const char *const words[][3] = {{"fp8", "fp8", "fp8-weights"},
+                                         {"fp8-block", "fp8", "fp8-weights"},
+                                         {"nvfp4", "fp4", "nvfp4-weights"}};
+  const char *device = NULL;
+  if (!orr_launch_draft_find(draft, &orr_dialect_vllm, "model") &&
+      !orr_launch_draft_find(draft, &orr_dialect_sglang, "model-path"))
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS(words); i++) {
+    if (strcmp(words[i][0], format) != 0 || products_on(draft, words[i][1], &device) != 0) continue;
+    g_autofree char *remark =
+        g_strdup_printf("weights alone, by Marlin: %s does not multiply %s", device, words[i][1]);
+    orr_launch_draft_set(draft, "workload.quantization", words[i][2], NULL, remark);
+    orr_launch_draft_remark(draft, "%s: %s", format, remark);
+  }
+}
+
 void orr_launch_serving_settle_format(OrrLaunchDraft *draft) {
   const OrrLaunchSource *source = quantization_source(draft);
   if (source && !orr_launch_draft_get(draft, "model.checkpoint")) read_quantization(draft, source);
   const char *format = orr_launch_draft_get(draft, "workload.quantization");
   if (!format) format = orr_launch_serving_format(draft);
   if (!*format || strcmp(format, "none") == 0) return;
+  settle_marlin(draft, format);
   for (guint i = draft->lines->len; i-- > 0;) {
     const OrrLaunchLine *line = draft->lines->pdata[i];
     if (strcmp(line->path, "workload.precision") == 0) g_ptr_array_remove_index(draft->lines, i);
