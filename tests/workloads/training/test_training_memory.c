@@ -297,6 +297,19 @@ static void test_fsdp(void) {
   g_assert_cmpfloat_with_epsilon(a->optimizer_bytes, b->optimizer_bytes, 1);
 }
 
+/* In fp32 the weights are their own masters under every sharding: two moments of 4 bytes. */
+static void test_fsdp_in_fp32(void) {
+#define FLAT "workload.precision=fp32;workload.parallel={tp: 1, pp: 1, dp: 8};workload.optimizer."
+  g_autoptr(OrrOutcome) fsdp = simulate(FLAT "sharding=fsdp");
+  g_autoptr(OrrOutcome) zero = simulate(FLAT "sharding=zero-3");
+  g_autoptr(OrrOutcome) named = simulate(FLAT "sharding=fsdp;workload.optimizer.master=weights");
+#undef FLAT
+  const double bytes = stage_of(fsdp, 0)->optimizer_bytes;
+  g_assert_cmpfloat_with_epsilon(bytes, 2 * stage_of(fsdp, 0)->gradients_bytes, 1);
+  g_assert_cmpfloat_with_epsilon(bytes, stage_of(zero, 0)->optimizer_bytes, 1);
+  g_assert_cmpfloat_with_epsilon(bytes, stage_of(named, 0)->optimizer_bytes, 1);
+}
+
 /* Master weights, and two moments of 2 bytes instead of 4: 8 bytes a parameter instead of 12. */
 static void test_moments(void) {
   g_autoptr(OrrOutcome) fp32 = simulate("");
@@ -405,6 +418,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-memory/steps", test_steps);
   g_test_add_func("/training-memory/loss", test_loss);
   g_test_add_func("/training-memory/fsdp", test_fsdp);
+  g_test_add_func("/training-memory/fsdp-in-fp32", test_fsdp_in_fp32);
   g_test_add_func("/training-memory/moments", test_moments);
   g_test_add_func("/training-memory/own-masters", test_own_masters);
   g_test_add_func("/training-memory/activation-input", test_activation_input);

@@ -33,6 +33,12 @@ static void test_serial(void) {
                6 * p / PCIE + 30 * p / DRAM - none.times[ORR_TIME_OPTIMIZER], 1e-6);
 }
 
+/* Moments in bf16: Adam streams 2 (4 + 2 + 2) + 4 + 2 = 22 bytes a parameter. */
+static void test_moments(void) {
+  const Answer none = simulate(ONE), all = simulate(ONE SERIAL "workload.optimizer.moments=bf16");
+  assert_close(all.times[ORR_TIME_OPTIMIZER], 22 * parameters(&none) / DRAM, 1e-6);
+}
+
 /* Eight GPUs share the node's memory: eight whole updates take eight times as long on it; shared
  * out over them (zero-1) they are one. Two of them share a link for their copies. */
 static void test_shared_memory(void) {
@@ -255,6 +261,7 @@ static void test_refusals(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training-offload/serial", test_serial);
+  g_test_add_func("/training-offload/moments", test_moments);
   g_test_add_func("/training-offload/parameter-bytes", test_parameter_bytes);
   g_test_add_func("/training-offload/parameter-copies", test_parameter_copies);
   g_test_add_func("/training-offload/parameters-of-a-step", test_parameters_of_a_step);

@@ -43,13 +43,10 @@
  *
  * Times with PCIe link and DRAM to itself: N layers whose forward takes f seconds and whose copy
  * takes c > f take 2 f + (N - 2) c until the last one has computed, and N f where c < f. The
- * optimizer takes f P max((24 + g + w) G / DRAM, w / PCIe), with G GPUs per node, and the first
- * slice's Adam or the last slice's copy.
+ * optimizer takes f P max((24 + g + w) G / DRAM, w / PCIe), with G GPUs per node (16 for 24 with
+ * moments in bf16), and the first slice's Adam or the last slice's copy.
  */
 #include "workloads/training/job/training_offload.h"
-
-/* fp32 master weight and two moments, read and written. */
-#define ADAM_STATE_BYTES 24
 
 static const OrrField offload_fields[] = {
     ORR_FIELD_REAL(OrrOffload, "optimizer", optimizer, ORR_UNIT_FRACTION, "0",
@@ -112,5 +109,6 @@ double orr_training_offload_weight_bytes(const OrrJob *job, OrrWeights weights) 
 }
 
 double orr_training_offload_adam_bytes(const OrrJob *job) {
-  return ADAM_STATE_BYTES + job->gradient_bytes_each + orr_dtype_bytes(job->shard.dtype);
+  const double state = 4 + 2 * orr_job_moment_bytes(job); /* fp32 master weight, two moments */
+  return 2 * state + job->gradient_bytes_each + orr_dtype_bytes(job->shard.dtype);
 }

@@ -87,7 +87,7 @@ double orr_training_state_weights(const OrrJob *job, OrrWeights weights) {
 
 /* Master weights in fp32 and two moments of each parameter; fp32 weights are their own master. */
 double orr_training_state_optimizer(const OrrJob *job, double parameters) {
-  const gboolean own = orr_dtype_bytes(job->shard.dtype) == 4 && !job->sharding.master_alone;
+  const gboolean own = orr_dtype_bytes(job->shard.dtype) == 4;
   return parameters * ((own ? 0 : orr_job_master_bytes(job)) + 2 * orr_job_moment_bytes(job));
 }
 
