@@ -225,3 +225,7 @@ guint orr_double_tree_depth(guint n);
  * sum and multicast inside domains. */
 void orr_double_tree_steps(const OrrCollectiveCall *call, const OrrCollectiveLayout *layout,
                            gboolean by_switch, OrrCollectiveSteps *steps);
+
+/* nvls.c. Whether the switches of scale-up domains can sum: the profile of a device whose switches
+ * do has rows of it. TRUE without a profile. */
+gboolean orr_nvls_sums(const OrrCollectiveContext *context);

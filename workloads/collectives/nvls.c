@@ -14,17 +14,24 @@
  *   all-reduce    base + step + (n + 1)/n S/B
  *
  * NCCL 2.27 uses the ring for groups of up to 4 (collectives_nvls_singlenode.csv of the same
- * source), and for all-gather and reduce-scatter. Not chosen if the profile has no row (before
- * Hopper).
+ * source), and for all-gather and reduce-scatter. Refused if the profile has no row (before
+ * Hopper): NCCL ends in an error there.
  *
  * Example:   algorithm: nvls
  */
 #include "workloads/collectives/collective_private.h"
 
+gboolean orr_nvls_sums(const OrrCollectiveContext *context) {
+  OrrNcclCosts row;
+  return !context->cost ||
+         orr_cost_nccl(context->cost, orr_nvls.entry.name, ORR_PROTOCOL_SIMPLE, &row);
+}
+
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
   for (guint i = 1; i < call->n; i++)
     if (!orr_fabric_same_domain(context->fabric, call->gpus[0], call->gpus[i])) return FALSE;
-  return call->op == ORR_ALL_REDUCE && orr_fabric_mesh_links(context->fabric, 0) == 1;
+  return call->op == ORR_ALL_REDUCE && orr_fabric_mesh_links(context->fabric, 0) == 1 &&
+         orr_nvls_sums(context);
 }
 
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
@@ -55,7 +62,7 @@ const OrrCollectiveAlgorithm orr_nvls = {
     .chosen = ORR_CHOSEN_WITH_ROWS,
     .is_released = is_released,
     .least_ranks = 5,
-    .needs = "a group inside one scale-up domain",
+    .needs = "a group inside one scale-up domain whose switch sums: Hopper's or a later one",
     .supports = supports,
     .plan = plan,
     .steps = steps,

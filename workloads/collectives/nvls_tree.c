@@ -23,7 +23,9 @@
 #include "workloads/collectives/collective_private.h"
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  if (call->op != ORR_ALL_REDUCE || orr_fabric_mesh_links(context->fabric, 0) > 1) return FALSE;
+  if (call->op != ORR_ALL_REDUCE || orr_fabric_mesh_links(context->fabric, 0) > 1 ||
+      !orr_nvls_sums(context))
+    return FALSE;
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   return layout.n_domains > 1 && !orr_fabric_spans_nodes(context->fabric);
@@ -68,7 +70,9 @@ const OrrCollectiveAlgorithm orr_nvls_tree = {
               .sentence = "NVSwitches sum inside each node, double binary trees across nodes."},
     .chosen = ORR_CHOSEN_WITH_ROWS,
     .is_released = is_released,
-    .needs = "a group over several scale-up domains, none of which spans nodes",
+    .needs =
+        "a group over several scale-up domains, none of which spans nodes, whose switches sum: "
+        "Hopper's or later ones",
     .supports = supports,
     .plan = plan,
     .steps = steps,

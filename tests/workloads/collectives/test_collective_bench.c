@@ -163,6 +163,22 @@ static void test_crowded(void) {
 }
 
 /* Where an algorithm or a protocol is forced, it is what the rows name. */
+/* No NVSwitch of A100 sums; NCCL ends in an error there. */
+static void test_switch_that_does_not_sum(void) {
+  static const char *const sets[] = {
+      "cluster={base: dgx-a100-superpod, nodes: 1};workload.algorithm=nvls",
+      "cluster={base: dgx-a100-superpod, nodes: 4};workload.algorithm=nvls-tree"};
+  for (guint i = 0; i < 2; i++) {
+    g_autofree char *findings = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(OrrScenario) scenario = scenario_with(shared_library(), sets[i], &findings);
+    g_assert_cmpstr(findings, ==, "");
+    g_autoptr(OrrOutcome) outcome = orr_simulate(shared_library(), scenario, FALSE, &error);
+    g_assert_null(outcome);
+    g_assert_nonnull(strstr(error->message, "Hopper's or "));
+  }
+}
+
 static void test_forced(void) {
   g_autoptr(OrrOutcome) ring = run("workload.algorithm=ring;workload.protocol=simple");
   g_autoptr(OrrOutcome) free_choice = run("");
@@ -206,6 +222,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/collectives/groups", test_groups);
   g_test_add_func("/collectives/crowded", test_crowded);
   g_test_add_func("/collectives/forced", test_forced);
+  g_test_add_func("/collectives/switch-that-does-not-sum", test_switch_that_does_not_sum);
   g_test_add_func("/collectives/refused", test_refused);
   return g_test_run();
 }
