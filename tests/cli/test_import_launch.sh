@@ -87,6 +87,12 @@ sed 's/NVTE_FLASH_ATTN=0//' nvte.sh > flash.sh; run import launch flash.sh --clu
 check "without cuDNN's it is FlashAttention" 'grep -q "attention: flash-2" said'
 sed 's/--bf16/--bf16 --attention-backend fused/' nvte.sh > fused.sh; run import launch fused.sh --cluster dgx-h100-superpod
 check "the line's own choice wins" '! grep -q "attention: " said'
+sed 's/--bf16/--bf16 --use-megatron-fsdp/' flash.sh > whole.sh; run import launch whole.sh --cluster dgx-h100-superpod
+check "Megatron's FSDP shards nothing unless it is told what" 'grep -q "kind: none" said'
+echo 'python3 -m MaxText.train configs/base.yml model_name=llama3.1-8b per_device_batch_size=1 max_target_length=8192 ici_fsdp_parallelism=16 remat_policy=full weight_dtype=bfloat16' > weights.sh; run import launch weights.sh --cluster dgx-h100-superpod --nodes 2
+check "MaxText's weights in bf16 have their state in it, too" 'grep -q "master: weights" said && grep -q "moments: bf16" said && grep -q "gradients: same" said'
+echo 'deepspeed --module openrlhf.cli.train_sft --pretrain meta-llama/Llama-3.1-8B --max_len 8192 --train_batch_size 64 --micro_train_batch_size 1 --zero_stage 3 --param_dtype bf16 --attn_implementation eager' > eager.sh; run import launch eager.sh --cluster dgx-h100-superpod --gpus 8
+check "eager attention is not fused" 'grep -q "attention: unfused" said'
 check "an empty file" ': > empty.sh; refuses empty.sh --cluster dgx-h100-superpod && grep -q "the file is empty" said'
 check "a device that never ends" 'unreadable /dev/zero'
 check "a folder" 'unreadable .'

@@ -187,7 +187,8 @@ static void set_fsdp(OrrLaunchDraft *draft, const char *key) {
   const gboolean is_torch = strcmp(key, "use-torch-fsdp2") == 0;
   const gboolean whole = is_torch || (strategy && strcmp(strategy, "optim_grads_params") == 0);
   const char *from = strategy && !is_torch ? "data-parallel-sharding-strategy" : key;
-  if (!whole && (!strategy || strcmp(strategy, "no_shard") == 0)) return;
+  if (!whole && (!strategy || strcmp(strategy, "no_shard") == 0)) /* Megatron's default */
+    return set_from(draft, "workload.optimizer.sharding.kind", "none", from);
   set_from(draft, "workload.optimizer.sharding.kind", whole ? "fsdp" : "distributed-optimizer",
            from);
   settle(draft, "torch-fsdp2-no-reshard-after-forward");
