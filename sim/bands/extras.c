@@ -71,6 +71,8 @@ static gboolean has_loader(const Run *run) {
 
 static gboolean is_evaluation(const Run *run) { return run->training && run->training->evaluation; }
 
+static gboolean has_reference(const Run *run) { return run->training && run->training->reference; }
+
 static gboolean has_noise(const Run *run) {
   return run->training && (run->training->noise.rank > 0 || run->training->noise.kernel > 0);
 }
@@ -127,6 +129,7 @@ static const struct {
               {"checkpoints", has_checkpoints},
               {"a data loader", has_loader},
               {"evaluation", is_evaluation},
+              {"a reference model", has_reference},
               {"noise", has_noise},
               {"faults", has_faults},
               {"other jobs", has_other_jobs},

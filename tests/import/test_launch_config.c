@@ -486,7 +486,7 @@ static void test_refused(void) {
       {"a.yaml", "schema: scenario/1\nname: x\n", "it looks like a document of Orrery"},
       {"a.txt", "hello world\n", "what is read: A trainer's config in YAML or JSON; "},
       /* open-r1, ms-swift, LLaMA-Factory, axolotl: not training of the next token */
-      {"a.yaml", SWIFT "rlhf_type: dpo\n", "rlhf_type: dpo: training by preferences"},
+      {"a.yaml", SWIFT "rlhf_type: kto\n", "rlhf_type: kto: training by preferences that are not"},
       {"a.yaml", QWEN "stage: rm\n", "stage: rm: training of a reward model"},
       {"a.yaml", AXOLOTL "rl: grpo\n", "rl: grpo: rollouts and updates in one loop"},
   };

@@ -137,6 +137,7 @@ static void split_evenly(OrrTraining *t) {
 /* A pass that trains nothing moves no state. */
 static void as_evaluation(OrrTraining *t) {
   t->evaluation = TRUE;
+  t->reference = FALSE;
   t->offload.optimizer = 0;
   t->offload.activations = 0;
   t->checkpoint.every = 0;

@@ -358,6 +358,11 @@ static const OrrField training_fields[] = {
     ORR_FIELD_BOOL(OrrTraining, "frozen-encoder", frozen_encoder, "false",
                    "Whether the layers of the model's encoder are not trained: they have no "
                    "backward, no gradients and no optimizer states. Its projector is trained."),
+    ORR_FIELD_BOOL(OrrTraining, "reference-forward", reference, "false",
+                   "Whether a frozen copy of the model computes each micro-batch before the model "
+                   "does, as DPO's reference model: one more forward, and the copy's weights, "
+                   "sharded as the model's. With LoRA the copy is the model without its adapters, "
+                   "and takes no memory."),
     SECTION("optimizer", optimizer, optimizer_table, "{}", "The optimizer and its sharding."),
     SECTION("offload", offload, orr_training_offload_table, "{}",
             "What the job keeps in its hosts' memory."),

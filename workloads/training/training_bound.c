@@ -133,7 +133,8 @@ static void fill_blocks(Bound *bound) {
     for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
       const OrrPipelinePlace at = orr_pipeline_place(job->schedule, &job->shape, stage, chunk);
       Block *block = &bound->blocks[at.direction * bound->n_blocks + at.block];
-      *block = (Block){.stage = stage, .forward_s = chunk_s(bound, stage, chunk, ORR_RUN_FORWARD)};
+      const double forward_s = chunk_s(bound, stage, chunk, ORR_RUN_FORWARD);
+      *block = (Block){.stage = stage, .forward_s = (double)orr_job_forwards(job) * forward_s};
       if (!job->params->evaluation)
         block->backward_s = chunk_s(bound, stage, chunk, ORR_RUN_BACKWARD);
     }

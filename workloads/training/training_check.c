@@ -275,6 +275,10 @@ static void check_evaluation(const Check *check) {
         "evaluation keeps neither an optimizer nor activations: leave out offload (optimizer %g, "
         "activations " D ")",
         params->offload.optimizer, params->offload.activations);
+  if (params->reference)
+    orr_diags_error(check->diags, at(check, "evaluation"),
+                    "evaluation has no step that a reference model goes before: leave out "
+                    "reference-forward");
   if (params->checkpoint.every > 0)
     orr_diags_error(check->diags, at(check, "evaluation"),
                     "evaluation changes nothing: leave out checkpoint.every (" D ")",

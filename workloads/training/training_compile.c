@@ -109,8 +109,9 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPacked
   const double matrix = orr_model_matrix_flops(model, batch, sequence);
   work->model_flops = orr_model_flops(model, batch, sequence);
   work->model_flops -= (work->model_flops - 3 * matrix) * (1 - pairs);
-  if (job->params->evaluation) { /* a forward, a third of a step */
-    work->model_flops /= 3;
+  const double forward = work->model_flops / 3;
+  if (job->params->evaluation) {
+    work->model_flops = forward;
   } else {
     if (job->shard.lora.rank > 0) work->model_flops -= matrix; /* of frozen weights by weight */
     if (job->shard.frozen_encoder) {                           /* of three passes, one */
@@ -120,6 +121,7 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPacked
     }
   }
   if (packed) work->padding = packed->padding;
+  if (job->params->reference) work->model_flops += forward;
   work->hardware_flops = work->model_flops + further_flops(job, pairs);
   work->peak_flops =
       orr_device_peak_flops(&job->world->cluster->device, job->shard.recipe->forward);

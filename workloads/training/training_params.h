@@ -171,6 +171,7 @@ typedef struct {
   gint64 sequence; /* tokens; 0: the model's context */
   OrrPacking packing;
   gboolean evaluation; /* forwards only */
+  gboolean reference;  /* a frozen copy of the model goes before each forward */
   int precision;       /* OrrPrecision */
   OrrWideLayers wide;
   gboolean fp8_activation_input;

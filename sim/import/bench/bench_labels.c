@@ -39,6 +39,7 @@ static const struct {
     {"benchmark duration (s)", ORR_BENCH_DURATION, 1},
     {"total input tokens", TOTAL_INPUT, 1},
     {"total generated tokens", TOTAL_OUTPUT, 1},
+    {"total output tokens", TOTAL_OUTPUT, 1},
     {"request throughput (req/s)", ORR_BENCH_REQUEST_RATE, 1},
     {"output token throughput (tok/s)", ORR_BENCH_OUTPUT_RATE, 1},
     {"total token throughput (tok/s)", ORR_BENCH_TOTAL_RATE, 1},
@@ -157,6 +158,8 @@ static void read_line(OrrBenchInput *input, Block *block, char *line, OrrPlace p
     if (strcmp(label, labels[i].label) == 0) put(input, block, i, text, place);
   if ((strcmp(label, "model") == 0 || strcmp(label, "model id") == 0) && !block->result->model)
     block->result->model = g_strdup(text);
+  if (strcmp(label, "backend") == 0 && g_str_has_prefix(text, "sglang"))
+    block->result->tool = "sglang";
 }
 
 static void read(OrrBenchInput *input) {

@@ -53,9 +53,12 @@ static const char *const beside[][2] = {{"Using ", "tokens in paged KV cache"},
 
 static const char vllm_speed[] = "Avg generation throughput: ";
 
+/* "Maximum concurrency for 32,768 tokens per request: 29.06x": the cache holds the product. */
+static const char vllm_most[] = "Maximum concurrency for ";
+
 static const char *tool_of(const char *text) {
   if (strstr(text, vllm_speed) || strstr(text, sizes[0].label) || strstr(text, "# GPU blocks: ") ||
-      strstr(text, "Available KV cache memory: "))
+      strstr(text, "Available KV cache memory: ") || strstr(text, vllm_most))
     return "vllm";
   if (strstr(text, "gen throughput (token/s)") ||
       strstr(text, "KV Cache is allocated. #tokens: ") || strstr(text, "max_total_num_tokens="))
@@ -71,6 +74,14 @@ static gboolean is_other(const char *label, const char *line) {
   for (guint i = 0; i < G_N_ELEMENTS(beside); i++)
     if (strcmp(label, beside[i][0]) == 0) return !strstr(line, beside[i][1]);
   return FALSE;
+}
+
+static void read_most(OrrBenchResult *result, const char *line) {
+  double tokens = 0, requests = 0;
+  if (isnan(result->values[ORR_BENCH_CACHE_TOKENS]) &&
+      orr_bench_steps_number(line, vllm_most, &tokens) &&
+      orr_bench_steps_number(line, "tokens per request: ", &requests))
+    result->values[ORR_BENCH_CACHE_TOKENS] = round(tokens * requests);
 }
 
 static void read_sizes(OrrBenchResult *result, const char *line) {
@@ -160,6 +171,7 @@ static void read(OrrBenchInput *input) {
     const OrrPlace place = {.file = input->file, .line = (int)i + 1, .column = 1};
     if (!result) result = orr_bench_result_new(tool_of(input->text), place);
     read_sizes(result, lines[i]);
+    read_most(result, lines[i]);
     read_speed(engines, lines[i]);
   }
   if (!result) return;

@@ -38,14 +38,14 @@ double orr_bench_steps_median(const GArray *values, guint skipped) {
 
 static guint n_steps(const OrrBenchSteps *steps) {
   const guint n = MAX(steps->seconds->len, steps->tokens->len);
-  return MAX(n, MAX(steps->samples->len, steps->generation->len));
+  return MAX(MAX(n, steps->update->len), MAX(steps->samples->len, steps->generation->len));
 }
 
 static void add_result(OrrBenchInput *input, const OrrBenchSteps *steps, const char *tool,
                        OrrPlace place) {
   const guint n = n_steps(steps);
   if (n == 0) return;
-  const guint skipped = n == 1 ? 0 : CLAMP(n / 10, 1, 10);
+  const guint skipped = MIN(n - 1, CLAMP(n / 10, MAX(steps->warm_up, 1), 10));
   OrrBenchResult *result = orr_bench_result_new(tool, place);
   result->values[ORR_BENCH_ITERATION] = orr_bench_steps_median(steps->seconds, skipped);
   result->values[ORR_BENCH_ITERATIONS] = n - skipped;

@@ -10,6 +10,7 @@ typedef struct {
   GArray *samples, *generation, *update; /* the same */
   double memory, global_batch;           /* NaN: not printed */
   double newest;                         /* the number of the newest step, of readers that ask */
+  guint warm_up;                         /* least number of steps to leave out; 0: one */
 } OrrBenchSteps;
 
 OrrBenchSteps orr_bench_steps_new(void);

@@ -9,6 +9,8 @@
  *                 0/40, SamplesPerSec=83.5, MemAllocated=0.26GB, ...           (until 0.5)
  *   Transformers  {'train_runtime': 123.4, 'train_samples_per_second': 12.3,
  *                  'train_steps_per_second': 0.385, ...}
+ *                 ***** train metrics *****
+ *                   train_steps_per_second = 0.385
  *   verl          step:3 - ... - timing_s/gen:45.1 - timing_s/update_actor:30.2 -
  *                 timing_s/step:98.5
  *   NeMo-RL       Total step time: 28.1s, and "generation: 12.0s", "policy_training: 9.5s" below it
@@ -47,6 +49,7 @@ typedef struct {
     What what;
     double scale; /* to SI */
   } fields[MOST_FIELDS];
+  guint warm_up; /* least number of steps to leave out; 0: one */
 } Trainer;
 
 static const Trainer trainers[] = {
@@ -55,7 +58,8 @@ static const Trainer trainers[] = {
      {{", seconds: ", SECONDS, 1},
       {"TFLOP/s/device: ", TFLOPS, 1},
       {", TFLOP/s: ", TFLOPS, 1}, /* until 2023, of a device, too */
-      {"Tokens/s/device: ", TOKENS, 1}}},
+      {"Tokens/s/device: ", TOKENS, 1}},
+     .warm_up = 2}, /* step 0 compiles, and step 1 only dispatches (MaxText's docs, metrics) */
     {"deepspeed",
      "iter time (s): ",
      {{"iter time (s): ", SECONDS, 1}, {"samples/sec: ", SAMPLES, 1}}},
@@ -72,12 +76,18 @@ static const Trainer trainers[] = {
      "\"train_steps_per_second\": ",
      {{"\"train_steps_per_second\": ", PER_SECOND, 1},
       {"\"train_samples_per_second\": ", SAMPLES, 1}}},
+    {"transformers",
+     "***** train metrics *****",
+     {{"train_steps_per_second", PER_SECOND, 1}, {"train_samples_per_second", SAMPLES, 1}}},
     {"verl",
      "timing_s/step:",
      {{"timing_s/step:", SECONDS, 1},
       {"timing_s/gen:", GENERATION, 1},
       {"timing_s/update_actor:", UPDATE, 1},
       {"perf/throughput:", TOKENS, 1}}},
+    {"verl", /* lines that were thinned */
+     "timing_s/update_actor:",
+     {{"timing_s/gen:", GENERATION, 1}, {"timing_s/update_actor:", UPDATE, 1}}},
     {"nemo-rl",
      "Total step time: ",
      {{"Total step time: ", SECONDS, 1},
@@ -128,7 +138,7 @@ static gboolean number_at(const char *line, const char *label, double *ret_value
   static const char numpy[] = "np.float64(";
   const char *at = strstr(line, label);
   if (!at) return FALSE;
-  at += strlen(label) + strspn(at + strlen(label), " ");
+  at += strlen(label) + strspn(at + strlen(label), " =");
   if (g_str_has_prefix(at, numpy)) at += strlen(numpy);
   if (*at == '\'' || *at == '"') at++; /* the Trainer's, since Transformers 5 */
   const gsize length = strspn(at, "0123456789.,eE+-");
@@ -155,6 +165,7 @@ static void add(OrrBenchSteps *steps, What what, double value) {
 
 static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
   const Trainer *trainer = user;
+  steps->warm_up = trainer->warm_up;
   for (guint k = 0; k < MOST_FIELDS && trainer->fields[k].what != NONE; k++) {
     double value = 0;
     if (number_at(line, trainer->fields[k].label, &value))

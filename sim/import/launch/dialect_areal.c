@@ -18,16 +18,18 @@ static const OrrLaunchDialect *const own = &orr_dialect_areal;
 
 typedef struct {
   gint64 d, t, p, c, e;
+  gint64 experts_t; /* tensor parallelism of experts; 0: nothing says it */
   char *backend;
 } Part;
 
 static void part_clear(Part *part) { g_free(part->backend); }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Part, part_clear)
 
-/* "sglang:d4p1t2": the last of each letter counts, as in "(attn:d4t2|ffn:d2e4)". FALSE: no degree
- * is there. */
+/* "sglang:d4p1t2", or "(attn:d1p2t4|ffn:d1p2t1e4)": attention's degrees, and the experts' e and t.
+ * FALSE: no degree is there. */
 static gboolean read_part(const char *text, Part *ret_part) {
-  Part part = {1, 1, 1, 1, 1, NULL};
+  Part part = {1, 1, 1, 1, 1, 0, NULL};
+  const char *of_experts = strstr(text, "ffn:");
   gboolean is_read = FALSE;
   const char *colon = strpbrk(text, ":.");
   for (const char *at = colon ? colon + 1 : text; *at; at++) {
@@ -35,8 +37,12 @@ static gboolean read_part(const char *text, Part *ret_part) {
     gint64 *degrees[] = {&part.d, &part.t, &part.p, &part.c, &part.e};
     const char *letter = strchr(letters, *at);
     if (!letter || !g_ascii_isdigit(at[1])) continue;
-    *degrees[letter - letters] = CLAMP(g_ascii_strtoll(at + 1, NULL, 10), 1, 1 << 20);
+    const gint64 degree = CLAMP(g_ascii_strtoll(at + 1, NULL, 10), 1, 1 << 20);
     is_read = TRUE;
+    if (of_experts && at > of_experts && *at == 't')
+      part.experts_t = degree;
+    else if (!of_experts || at < of_experts || *at == 'e')
+      *degrees[letter - letters] = degree;
   }
   part.backend = colon ? g_strndup(text, (gsize)(colon - text)) : g_strdup("");
   if (is_read)
@@ -59,6 +65,9 @@ static void put_trainer(OrrLaunchDraft *draft, const Part *part, const OrrLaunch
   put(draft, "workload.update.parallel.pp", part->p, source);
   put(draft, "workload.update.parallel.cp", part->c, source);
   put(draft, "workload.update.parallel.ep", part->e, source);
+  if (part->experts_t == 1 && part->t > 1)
+    orr_launch_draft_set(draft, "workload.update.parallel.etp", "1", source, NULL);
+  put(draft, "workload.update.parallel.etp", part->experts_t, source);
   if (strstr(part->backend, "megatron") || (!*part->backend && (part->p > 1 || part->e > 1)))
     orr_launch_draft_set(draft, "workload.update.optimizer.sharding.kind", "distributed-optimizer",
                          source, NULL);
@@ -134,7 +143,7 @@ static void choose_engine(OrrLaunchDraft *draft, gboolean is_vllm) {
 }
 
 static void finish(OrrLaunchDraft *draft) {
-  g_auto(Part) rollout = {1, 1, 1, 1, 1, NULL}, trainer = {1, 1, 1, 1, 1, NULL};
+  g_auto(Part) rollout = {1, 1, 1, 1, 1, 0, NULL}, trainer = {1, 1, 1, 1, 1, 0, NULL};
   const OrrLaunchSetting *source = NULL;
   if (read_parts(draft, &rollout, &trainer, &source)) {
     put_machine(draft, &rollout, &trainer, source);
@@ -159,6 +168,32 @@ static void finish(OrrLaunchDraft *draft) {
   if (!orr_launch_draft_get(draft, "workload.samples"))
     orr_launch_draft_set(draft, "workload.samples", "1", NULL, "AReaL's default");
   orr_dialect_rollouts_finish(draft);
+}
+
+/* model.backend: "megatron:d2p1t4", or "fsdp" on all GPUs. */
+void orr_dialect_areal_layout(OrrLaunchDraft *draft) {
+  const OrrLaunchDialect *sft = &orr_dialect_areal_sft;
+  const OrrLaunchSetting *backend = orr_launch_draft_find(draft, sft, "model.backend");
+  g_auto(Part) part = {1, 1, 1, 1, 1, 0, NULL};
+  const gboolean is_read = backend && backend->value && read_part(backend->value, &part);
+  const gint64 all = orr_launch_config_count(draft, sft, "cluster.n-nodes", 1) *
+                     orr_launch_config_count(draft, sft, "cluster.n-gpus-per-node", 8);
+  const struct {
+    const char *path;
+    gint64 value;
+  } lines[] = {{"workload.parallel.tp", part.t},
+               {"workload.parallel.pp", part.p},
+               {"workload.parallel.cp", part.c},
+               {"workload.parallel.ep", part.e},
+               {"workload.parallel.etp", part.experts_t}};
+  for (guint i = 0; i < G_N_ELEMENTS(lines); i++)
+    put(draft, lines[i].path, lines[i].value, backend);
+  if (backend && backend->value && strstr(backend->value, "megatron"))
+    orr_launch_draft_set(draft, "workload.optimizer.sharding.kind", "distributed-optimizer",
+                         backend, NULL);
+  if (orr_launch_config_gpus(draft) > 0) return;
+  orr_launch_draft_set_nodes(draft, 1, is_read ? backend->written : "the config's cluster");
+  orr_launch_draft_set_gpus_per_node(draft, is_read ? gpus_of(&part) : all, NULL);
 }
 
 const OrrLaunchDialect orr_dialect_areal = {

@@ -139,9 +139,15 @@ static void set_sharding(OrrLaunchDraft *draft) {
 static void set_offload(OrrLaunchDraft *draft) {
   const char *device = "zero-optimization.offload-optimizer.device";
   const char *ratio = "zero-optimization.offload-optimizer.ratio";
+  const char *parameters = "zero-optimization.offload-param.device";
   settle(draft, device);
   if (is_on(draft, device) && orr_launch_config_text(draft, own, ratio)) settle(draft, ratio);
-  settle(draft, "zero-optimization.offload-param.device");
+  if (is_on(draft, device))
+    settle(draft, parameters);
+  else if (is_on(draft, parameters))
+    orr_launch_config_skip(draft, own, parameters,
+                           "weights in the host's memory without the optimizer: they are on the "
+                           "GPUs here");
 }
 
 /* Gradients are reduced in fp32, or in the format of the weights. */

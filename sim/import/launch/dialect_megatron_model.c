@@ -73,6 +73,7 @@ static Shape shape_of(OrrLaunchDraft *draft) {
                  .heads = number(draft, "num-attention-heads", 0),
                  .experts = number(draft, "num-experts", 0),
                  .vocab = vocab_of(draft)};
+  if (!shape.layers) shape.layers = orr_dialect_megatron_hybrid_layers(draft);
   shape.kv_heads =
       is_on(draft, "group-query-attention") ? number(draft, "num-query-groups", 1) : shape.heads;
   shape.kv_heads = number(draft, "num-key-value-heads", shape.kv_heads); /* Megatron-DeepSpeed */
@@ -346,6 +347,7 @@ void orr_dialect_megatron_model(OrrLaunchDraft *draft) {
   set_kinds(draft);
   set_mla(draft);
   set_moe(draft, &shape);
+  orr_dialect_megatron_hybrid(draft);
   if (orr_dialect_megatron_library(draft) || shape.vocab) return;
   orr_launch_draft_assume_count(draft, "model.vocab", padded_vocab(draft, 50257),
                                 "GPT-2's 50,257 padded, since the input has no size of its "

@@ -3,7 +3,9 @@
  * each with a value, a model by its name, LoRA, and defaults of their own.
  *
  * Source: docs/source_en/Megatron-SWIFT/Command-line-parameters.md of modelscope/ms-swift 3.9 to 4.
- * `megatron rlhf` with GRPO is read by dialect_rollouts.c.
+ * `megatron rlhf` by preferences is read here: pairs, and the reference model's forward in front of
+ * each micro-batch's (swift/megatron/trainers/dpo_trainer.py). Packed rows hold both sequences of
+ * their pairs. With GRPO it is read by dialect_rollouts.c.
  */
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
@@ -53,11 +55,39 @@ static void set_lora(OrrLaunchDraft *draft) {
                          "ms-swift's default: all-linear");
 }
 
-static void begin(OrrLaunchDraft *draft) { set_defaults(draft); }
+/* Megatron's batches count sequences. */
+static void double_batches(OrrLaunchDraft *draft) {
+  static const char *const keys[] = {"micro-batch-size", "global-batch-size"};
+  if (!orr_launch_draft_find(draft, own, "rlhf-type") ||
+      orr_launch_draft_is_on(draft, own, "packing"))
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+    OrrLaunchSetting *setting = orr_launch_draft_find(draft, &orr_dialect_megatron, keys[i]);
+    const gint64 pairs = orr_launch_draft_int(draft, &orr_dialect_megatron, keys[i], 1);
+    char *written = g_strdup_printf("%s: pairs, two sequences of each", setting->written);
+    ORR_FREE(setting->value, setting->written);
+    setting->value = g_strdup_printf("%" G_GINT64_FORMAT, 2 * CLAMP(pairs, 1, 1 << 30));
+    setting->written = written;
+  }
+}
+
+static void begin(OrrLaunchDraft *draft) {
+  set_defaults(draft);
+  double_batches(draft);
+}
+
+static void set_pairs(OrrLaunchDraft *draft) {
+  OrrLaunchSetting *type = orr_launch_draft_find(draft, own, "rlhf-type");
+  if (!type) return;
+  if (g_strcmp0(type->value, "dpo") != 0)
+    return orr_launch_draft_bad(draft, type, "'%s' is not read: dpo and grpo are", type->value);
+  orr_launch_pairs_set(draft, type, &(OrrLaunchPairs){.has_reference = TRUE, .fill_rows = TRUE});
+}
 
 static void finish(OrrLaunchDraft *draft) {
   orr_launch_config_put_model(draft, own, "model");
   set_lora(draft);
+  set_pairs(draft);
 }
 
 const OrrLaunchDialect orr_dialect_megatron_swift = {
@@ -75,8 +105,17 @@ static void read(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint s
   orr_launch_translate(draft, own, first);
 }
 
+/* `megatron rlhf` that has no rewards: dialect_rollouts.c knows the others before. */
+static gboolean knows(const OrrLaunchCommand *command, guint script) {
+  const OrrLaunchWord *word = command->words->pdata[script];
+  const OrrLaunchWord *program = script > 0 ? command->words->pdata[script - 1] : word;
+  return g_str_has_suffix(program->text, "megatron") && strcmp(word->text, "rlhf") == 0;
+}
+
 const OrrLaunchTrainer orr_trainer_megatron_swift = {
     .name = "megatron-swift",
     .scripts = "megatron:sft megatron:pt",
+    .knows = knows,
+    .is_named = TRUE,
     .read = read,
 };

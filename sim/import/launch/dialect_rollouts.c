@@ -405,8 +405,8 @@ static void set_algorithm(OrrLaunchDraft *draft, const Launcher *launcher) {
 /* What Accelerate and DeepSpeed say of the trainer is said of the update, unless the launcher's own
  * keys do. */
 static void adopt_lines(OrrLaunchDraft *draft) {
-  static const char *const keys[] = {"batch.",    "data-parallel.", "offload.", "optimizer.",
-                                     "parallel.", "precision",      "recompute"};
+  static const char *const keys[] = {"batch.",     "data-parallel.", "memory.",   "offload.",
+                                     "optimizer.", "parallel.",      "precision", "recompute"};
   for (guint i = draft->lines->len; i-- > 0;) {
     OrrLaunchLine *line = draft->lines->pdata[i];
     if (!g_str_has_prefix(line->path, "workload.")) continue;
@@ -497,104 +497,3 @@ const OrrLaunchDialect orr_dialect_trl_grpo = {
     .signs = "reward_funcs num_generations",
     ROLLOUTS,
 };
-
-/* --- The command line --- */
-
-static gboolean has_word(const OrrLaunchCommand *command, guint script, const char *beginning) {
-  for (guint i = script; i < command->words->len; i++)
-    if (g_str_has_prefix(((const OrrLaunchWord *)command->words->pdata[i])->text +
-                             strspn(((const OrrLaunchWord *)command->words->pdata[i])->text, "+"),
-                         beginning))
-      return TRUE;
-  return FALSE;
-}
-
-static gboolean knows_verl(const OrrLaunchCommand *command, guint script) {
-  return !has_word(command, script, "verl.trainer.fsdp_sft") &&
-         !has_word(command, script, "verl.trainer.sft") &&
-         (has_word(command, script, "verl.trainer.") ||
-          has_word(command, script, "actor_rollout_ref."));
-}
-
-static void read_verl(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
-  orr_launch_argv_hydra(draft, &orr_dialect_verl, command->words, script + 1);
-}
-
-static gboolean knows_nemo_rl(const OrrLaunchCommand *command, guint script) {
-  return has_word(command, script, "grpo.num_prompts_per_step") ||
-         (has_word(command, script, "policy.") && has_word(command, script, "grpo."));
-}
-
-static void read_nemo_rl(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
-  orr_launch_argv_hydra(draft, &orr_dialect_nemo_rl, command->words, script + 1);
-}
-
-static gboolean knows_openrlhf(const OrrLaunchCommand *command, guint script) {
-  return has_word(command, script, "openrlhf.cli.train_ppo") ||
-         has_word(command, script, "--vllm_num_engines");
-}
-
-static void read_openrlhf(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
-  g_autoptr(GPtrArray) rest = g_ptr_array_new();
-  orr_launch_argv(draft, &orr_dialect_openrlhf, command->words, script + 1, rest);
-}
-
-static gboolean knows_slime(const OrrLaunchCommand *command, guint script) {
-  return has_word(command, script, "--rollout-batch-size") &&
-         has_word(command, script, "--n-samples-per-prompt");
-}
-
-static void read_slime(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
-  g_autoptr(GPtrArray) rest = g_ptr_array_new();
-  const OrrLaunchWord *word = command->words->pdata[script];
-  if (g_str_has_suffix(word->text, "train_async.py"))
-    orr_launch_draft_add(draft, &orr_dialect_slime, "train-async", "true", word->place);
-  orr_launch_argv(draft, &orr_dialect_slime, command->words, script + 1, rest);
-}
-
-static gboolean knows_trl(const OrrLaunchCommand *command, guint script) {
-  return has_word(command, script, "--num_generations") ||
-         has_word(command, script, "--reward_funcs");
-}
-
-static void read_trl(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
-  g_autoptr(GPtrArray) rest = g_ptr_array_new();
-  orr_launch_argv(draft, &orr_dialect_trl_grpo, command->words, script + 1, rest);
-}
-
-static void read_megatron(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
-  g_autoptr(GPtrArray) rest = g_ptr_array_new();
-  orr_launch_argv(draft, &orr_dialect_megatron_grpo, command->words, script + 1, rest);
-}
-
-/* `megatron rlhf` with rewards: a loop. Training by preferences is not one. */
-static gboolean knows_megatron(const OrrLaunchCommand *command, guint script) {
-  return script > 0 && has_word(command, script - 1, "megatron") && knows_trl(command, script);
-}
-
-const OrrLaunchTrainer orr_trainer_verl = {.name = "verl",
-                                           .scripts = "verl.trainer.main_ppo recipe.dapo.main_dapo "
-                                                      "main_ppo.py main_dapo.py",
-                                           .knows = knows_verl,
-                                           .rolls_out = TRUE,
-                                           .read = read_verl};
-const OrrLaunchTrainer orr_trainer_nemo_rl = {.name = "nemo-rl",
-                                              .scripts = "run_grpo*.py",
-                                              .knows = knows_nemo_rl,
-                                              .rolls_out = TRUE,
-                                              .read = read_nemo_rl};
-const OrrLaunchTrainer orr_trainer_openrlhf = {.name = "openrlhf",
-                                               .scripts =
-                                                   "openrlhf.cli.train_ppo* train_ppo_ray.py",
-                                               .knows = knows_openrlhf,
-                                               .rolls_out = TRUE,
-                                               .read = read_openrlhf};
-const OrrLaunchTrainer orr_trainer_slime = {
-    .name = "slime", .scripts = "", .knows = knows_slime, .rolls_out = TRUE, .read = read_slime};
-const OrrLaunchTrainer orr_trainer_megatron_grpo = {
-    .name = "megatron-grpo", .knows = knows_megatron, .rolls_out = TRUE, .read = read_megatron};
-const OrrLaunchTrainer orr_trainer_trl_grpo = {.name = "trl-grpo",
-                                               .scripts = "grpo.py",
-                                               .knows = knows_trl,
-                                               .rolls_out = TRUE,
-                                               .read = read_trl};

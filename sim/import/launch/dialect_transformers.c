@@ -79,12 +79,17 @@ static void put_micro(OrrLaunchDraft *draft, gint64 micro) {
 static void set_batch(OrrLaunchDraft *draft) {
   const char *micro = "per-device-train-batch-size", *theirs = "train-micro-batch-size-per-gpu",
              *whole = "train-batch-size";
-  const gint64 split = degree(draft, "tp") * degree(draft, "cp"), all = of_deepspeed(draft, whole);
+  const gint64 split = degree(draft, "tp") * degree(draft, "cp") * degree(draft, "pp"),
+               all = of_deepspeed(draft, whole), shards = count(draft, "dp-shard-size", 0);
   gint64 one = agreed(draft, micro, theirs),
          steps = agreed(draft, "gradient-accumulation-steps", "gradient-accumulation-steps");
   if (all > 0 && one > 0 && steps > 0 && all % (one * steps) == 0)
     orr_launch_config_take_gpus(draft, all / (one * steps) * split,
                                 "train_batch_size / micro-batch / accumulation");
+  if (shards > 0 && shards < 1 << 20) /* axolotl's world: all degrees and the experts' together */
+    orr_launch_config_take_gpus(
+        draft, shards * MAX(count(draft, "dp-replicate-size", 1), 1) * split * degree(draft, "ep"),
+        "the product of the config's degrees");
   if (orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, split);
   const gint64 replicas = orr_launch_config_gpus(draft) / MAX(split, 1);
   if (one == 0 && all > 0 && replicas > 0)
@@ -142,16 +147,18 @@ static void set_fsdp_config(OrrLaunchDraft *draft) {
   settle(draft, "fsdp-config.activation-checkpointing fsdp-config.offload-params");
 }
 
-/* axolotl's current form: fsdp_version and fsdp_config, without a key `fsdp`. FALSE: it is not
- * there. */
+/* axolotl's current form: fsdp_version and fsdp_config, without a key `fsdp`; or the degrees of
+ * open-instruct. FALSE: neither is there. */
 static gboolean set_fsdp2(OrrLaunchDraft *draft, const char *path) {
   static const char *const signs[] = {"fsdp-version", "fsdp-config.reshard-after-forward",
-                                      "fsdp-config.auto-wrap-policy"};
+                                      "fsdp-config.auto-wrap-policy", "dp-shard-size"};
   const char *strategy = orr_launch_config_text(draft, own, "fsdp-config.sharding-strategy");
   const gboolean is_hybrid =
       count(draft, "dp-replicate-size", 1) > 1 || (strategy && strstr(strategy, "HYBRID"));
   const gboolean is_whole = strategy && strstr(strategy, "NO_SHARD");
-  if (g_strcmp0(orr_launch_wrappers_name(draft, own), "axolotl") != 0) return FALSE;
+  if (g_strcmp0(orr_launch_wrappers_name(draft, own), "axolotl") != 0 &&
+      !orr_launch_draft_find(draft, own, "dp-shard-size"))
+    return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS(signs); i++) {
     if (!orr_launch_draft_find(draft, own, signs[i])) continue;
     orr_launch_config_put(draft, own, path,
@@ -252,6 +259,13 @@ static void set_loss(OrrLaunchDraft *draft) {
   static const char *const keys[] = {"use-liger-kernel", "cut-cross-entropy"};
   const char *tp = orr_launch_draft_get(draft, "workload.parallel.tp");
   const gboolean is_split = tp && !g_str_equal(tp, "1");
+  const char *loss = orr_launch_draft_get(draft, "workload.loss");
+  if (is_split && g_strcmp0(loss, "cut") == 0) { /* by a plugin */
+    orr_launch_draft_set(draft, "workload.loss", "fused", NULL, "logits are split over GPUs");
+    orr_launch_config_skip(draft, own, "plugins",
+                           "a loss without all logits is not simulated with tensor parallelism: "
+                           "taken as loss: fused");
+  }
   if (!is_split) settle(draft, "use-liger-kernel cut-cross-entropy");
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
     if (!is_split || !is_on(draft, keys[i])) continue;
@@ -329,7 +343,15 @@ static void set_recompute(OrrLaunchDraft *draft) {
     orr_launch_config_skip(draft, own, on, "inputs of layers in the host's memory");
 }
 
-static void begin(OrrLaunchDraft *draft) { orr_launch_wrappers_begin(draft, own); }
+static void begin(OrrLaunchDraft *draft) {
+  const OrrLaunchSetting *infers = orr_launch_draft_find(draft, own, "infer-backend");
+  if (infers)
+    orr_diags_error(draft->diags, infers->place,
+                    "%s: a config of inference by LLaMA-Factory, not of training: give the "
+                    "server's command",
+                    infers->written);
+  orr_launch_wrappers_begin(draft, own);
+}
 
 static void finish(OrrLaunchDraft *draft) {
   const gboolean is_named = orr_launch_draft_find(draft, own, "model-name-or-path") != NULL;
@@ -343,6 +365,7 @@ static void finish(OrrLaunchDraft *draft) {
   set_lora(draft);
   set_state(draft);
   set_loss(draft);
+  orr_launch_wrappers_pairs(draft, own);
   if (!draft->options->stack)
     orr_launch_draft_set(draft, "workload.stack", "none", NULL,
                          "no stack of Transformers is known");
@@ -369,8 +392,20 @@ static void ask_file(OrrLaunchDraft *draft, const OrrLaunchWord *word) {
     orr_launch_draft_ask(draft, "what stands in %s? Give it as a file, too", word->text);
 }
 
+/* A script that trains by preferences says so by its name (trl/scripts/dpo.py). open-instruct's
+ * compute the reference's log-probabilities before training and keep them (open_instruct/dpo.py,
+ * dpo_tune_cache.py, dpo_utils.py's build_reference_logprobs_cache). */
+static void read_pairs(OrrLaunchDraft *draft, const OrrLaunchWord *script) {
+  const char *kind = orr_launch_scripts_pairs(script->text);
+  if (!kind) return;
+  orr_launch_draft_add(draft, own, "rl", kind, script->place);
+  if (strstr(script->text, "open_instruct/") && !g_str_has_suffix(script->text, "dpo_tune.py"))
+    orr_launch_draft_add(draft, own, "reference-logprobs-cache", "true", script->place);
+}
+
 static void read(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
   g_autoptr(GPtrArray) rest = g_ptr_array_new();
+  read_pairs(draft, command->words->pdata[script]);
   orr_launch_argv(draft, own, command->words, script + 1, rest);
   for (guint i = 0; i < rest->len; i++) ask_file(draft, rest->pdata[i]);
 }
@@ -390,5 +425,6 @@ const OrrLaunchTrainer orr_trainer_transformers = {
     .name = "transformers",
     .scripts = "run_clm.py run_mlm.py sft.py sft pt train axolotl.cli.train",
     .knows = knows,
+    .takes_pairs = TRUE,
     .read = read,
 };

@@ -38,6 +38,7 @@ static const Tree trees[] = {
     {&orr_dialect_torchtune, "fsdp", "4096", NULL},
     {&orr_dialect_maxtext, "fsdp", "2048", "full", TRUE, .set_machine = set_maxtext_machine},
     {&orr_dialect_automodel, "fsdp", "4096", NULL},
+    {&orr_dialect_areal_sft, "fsdp", "4096", NULL, .set_machine = orr_dialect_areal_layout},
     {&orr_dialect_prime_rl_sft, "fsdp", "4096", NULL, .set_machine = set_prime_rl_machine},
     {&orr_dialect_nemo_rl_sft, "fsdp", "1024", NULL, .set_machine = set_nemo_rl, .global = "32",
      .micro = "1"},
@@ -199,10 +200,16 @@ static void set_maxtext_machine(OrrLaunchDraft *draft) {
               {"dcn-pipeline-parallelism", 1}};
   const OrrLaunchDialect *own = &orr_dialect_maxtext;
   gint64 gpus = 1, shards = 1, replicas = 1;
+  const gboolean says_shards = orr_launch_draft_int(draft, own, "dcn-fsdp-parallelism", 1) > 1 &&
+                               orr_launch_draft_int(draft, own, "ici-fsdp-parallelism", -1) > 0;
   if (orr_launch_draft_int(draft, own, "dcn-tensor-parallelism", 1) != 1) /* or another axis */
     return judge_maxtext_replicas(draft);
   for (guint i = 0; i < G_N_ELEMENTS(axes); i++) {
-    const gint64 one = orr_launch_draft_int(draft, own, axes[i].key, axes[i].fallback);
+    gint64 one = orr_launch_draft_int(draft, own, axes[i].key, axes[i].fallback);
+    if (one == -1 && axes[i].is_replica && says_shards) { /* the hosts that are left */
+      one = 1;
+      orr_launch_draft_remark(draft, "assumed: one replica, on the GPUs that shard the weights");
+    }
     if (one < 1) return judge_maxtext_replicas(draft);
     gpus = MIN(gpus * MIN(one, 1 << 24), 1 << 24);
     if (axes[i].is_shard) shards = MIN(shards * MIN(one, 1 << 24), 1 << 24);
@@ -230,20 +237,9 @@ static OrrLaunchSetting *find_pairs(OrrLaunchDraft *draft) {
   return steps ? steps : orr_launch_draft_find(draft, &orr_dialect_openrlhf_sft, "train-dpo");
 }
 
-/* DPO's examples are pairs, and both sequences pass the model together: twice the batch. */
 static void set_pairs(OrrLaunchDraft *draft) {
-  static const char *const paths[] = {"workload.batch.micro", "workload.batch.global"};
   OrrLaunchSetting *pairs = find_pairs(draft);
-  if (!pairs) return;
-  orr_launch_draft_judge(draft, pairs, ORR_LAUNCH_NOT_SIMULATED,
-                         "DPO: the frozen reference model's forward, a quarter to a third more "
-                         "work, and its weights are missing");
-  for (guint i = 0; i < G_N_ELEMENTS(paths); i++) {
-    if (!orr_launch_draft_get(draft, paths[i])) continue;
-    g_autofree char *text =
-        g_strdup_printf("%" G_GINT64_FORMAT, 2 * MIN(degree(draft, paths[i]), 1 << 30));
-    orr_launch_draft_set(draft, paths[i], text, NULL, "pairs: two sequences of each");
-  }
+  if (pairs) orr_launch_pairs_set(draft, pairs, &(OrrLaunchPairs){.has_reference = TRUE});
 }
 
 /* Adapters are of all linear layers where only their rank is given. */
@@ -390,6 +386,11 @@ const OrrLaunchDialect orr_dialect_prime_rl_sft = {
     TREE,
 };
 
+const OrrLaunchDialect orr_dialect_areal_sft = {
+    .name = "areal-sft",
+    .signs = "model.mb_spec",
+    TREE,
+};
 const OrrLaunchDialect orr_dialect_nemo_rl_sft = {
     .name = "nemo-rl-sft",
     .signs = "sft.max_num_steps sft.max_num_epochs dpo.max_num_steps dpo.max_num_epochs",

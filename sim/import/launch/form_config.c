@@ -95,6 +95,7 @@ static OrrNode *with_defaults(OrrLaunchDraft *draft, OrrLaunchSource *from, OrrN
   const char *extends = orr_node_get_text(tree, "extends");
   g_autoptr(OrrNode) base = orr_node_new_map(tree->place);
   const guint n = list && list->kind == ORR_NODE_LIST ? orr_node_length(list) : 0;
+  if (list && list->kind == ORR_NODE_SCALAR) extends = list->text; /* NeMo-RL's */
   for (guint i = 0; i < MIN(n + (extends != NULL), MAX_FILES); i++) {
     g_autoptr(OrrNode) more = i < n ? read_default(draft, from, list->items->pdata[i])
                                     : read_named(draft, from, extends, NULL);
@@ -103,9 +104,10 @@ static OrrNode *with_defaults(OrrLaunchDraft *draft, OrrLaunchSource *from, OrrN
     orr_node_free(base);
     base = merged;
   }
-  if (n > 0) orr_node_remove(tree, "defaults");
-  if (extends) orr_node_remove(tree, "extends");
-  OrrNode *whole = orr_node_length(base) > 0 ? orr_node_merge(base, tree) : orr_node_copy(tree);
+  const gboolean has_base = orr_node_length(base) > 0;
+  if (n > 0 || (has_base && list)) orr_node_remove(tree, "defaults");
+  if (extends && orr_node_get(tree, "extends")) orr_node_remove(tree, "extends");
+  OrrNode *whole = has_base ? orr_node_merge(base, tree) : orr_node_copy(tree);
   orr_node_free(tree);
   return whole;
 }
@@ -126,6 +128,10 @@ static void read_tree(OrrLaunchDraft *draft, OrrLaunchSource *source, const OrrN
     orr_launch_config_read(draft, config, tree);
   else if (stranger)
     orr_diags_error(draft->diags, document->place, "%s", stranger);
+  else if (orr_node_get_text(document, "defaults"))
+    orr_diags_error(draft->diags, document->place,
+                    "these keys are laid over '%s', which was not given: give it as another FILE",
+                    orr_node_get_text(document, "defaults"));
   else
     refuse(draft, source, document->place);
 }

@@ -387,6 +387,8 @@ static void note_workers(OrrFormManifest *manifest, const OrrNode *node) {
   const OrrNode *group = orr_node_get(node, "leaderWorkerTemplate");
   if (group) manifest->group_size = orr_node_get_text(group, "size");
   const OrrNode *workers = orr_node_get(orr_node_get(node, "mpiReplicaSpecs"), "Worker");
+  if (orr_node_get(node, "roles"))
+    manifest->copies = CLAMP(orr_form_manifest_number(node, "slices", 1), 1, 1 << 20);
   if (workers) manifest->n_workers = orr_form_manifest_number(workers, "replicas", 1);
 }
 
@@ -401,7 +403,7 @@ static void walk(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas
     if (orr_node_get(node, "containers")) manifest->volumes = orr_node_get(node, "volumes");
     if (orr_node_get(node, "image") || orr_node_get(node, "modelFormat") ||
         (orr_node_get(node, "args") && orr_node_get(node, "command")))
-      add_container(manifest, node, replicas);
+      add_container(manifest, node, replicas * MAX(manifest->copies, 1));
   }
   for (guint i = 0; node->kind != ORR_NODE_SCALAR && i < orr_node_length(node); i++) {
     const gboolean was = manifest->is_prefill;

@@ -548,7 +548,9 @@ static gboolean read_options(OrrFormManifest *manifest, const OrrNode *tree) {
 }
 
 gboolean orr_form_manifest_values_is_likely(const char *text) {
-  static const char words[] = "^[ \\t-]*[\"']?(tensor[-_]?parallel[-_]?size|max[-_]?model[-_]?len|"
+  static const char words[] = "^[ "
+                              "\\t-]*[\"']?(tensor[-_]?parallel[-_]?size|max[-_]?model[-_]?len|max["
+                              "-_]num[-_]batched[-_]tokens|"
                               "gpu[-_]?memory[-_]?utilization|mem[-_]fraction[-_]static|"
                               "llm_configs|(sglang|vllm|trtllm)_config|configFile|bash_command)"
                               "[\"']?:";

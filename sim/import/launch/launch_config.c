@@ -273,8 +273,23 @@ static const char *base_model(OrrLaunchDraft *draft, const char *name) {
   return found;
 }
 
+/* The library's model that a folder of the path @value is named for: "saves/qwen3-4b/full/sft". */
+static const char *model_of_folder(OrrLaunchDraft *draft, const char *value) {
+  const char *words = NULL, *found = NULL;
+  g_autofree char *lower = g_ascii_strdown(value, -1);
+  g_auto(GStrv) folders = g_strsplit(lower, "/", -1);
+  for (guint i = g_strv_length(folders); i-- > 0 && !found;) {
+    if (!*folders[i]) continue;
+    g_autofree char *path = orr_library_path(draft->library, "model", folders[i]);
+    found = path ? g_intern_string(folders[i])
+                 : orr_library_alias(draft->library, "model", folders[i], &words);
+  }
+  return found;
+}
+
 static gboolean assume_base_model(OrrLaunchDraft *draft, const char *value) {
   const char *base = draft->options->strict ? NULL : base_model(draft, value);
+  if (!base && !draft->options->strict) base = model_of_folder(draft, value);
   g_autofree char *why = g_strdup_printf("by the name of %s; --model NAME says another", value);
   return base && orr_launch_draft_assume(draft, "model", base, why, "which model is it?");
 }

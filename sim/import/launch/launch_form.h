@@ -139,6 +139,7 @@ typedef struct {
   GPtrArray *trainers;    /* the same: those that train */
   gint64 n_trainers;      /* pods of them */
   gint64 n_workers;       /* pods of an MPIJob's workers, for which its launcher stands; 0: none */
+  gint64 copies;          /* of all roles: slices of a DisaggregatedSet; 0: one */
   gint64 gpus;            /* of a container, by its limits; 0: not said */
   const char *group_size; /* pods of a LeaderWorkerSet's group: LWS_GROUP_SIZE; NULL: none */
   GPtrArray *containers;  /* of OrrLaunchCommand * */

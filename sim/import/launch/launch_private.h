@@ -185,6 +185,8 @@ char *orr_launch_strangers_command(const OrrLaunchCommand *command, gboolean is_
  * of text by the next token, as the object of a sentence; NULL: that, or the name does not say.
  * @ret_by_model: --model NAME says it all the same. */
 const char *orr_launch_scripts_other(const char *script, gboolean *ret_by_model);
+/* "dpo", pairs with a reference model, or "orpo", pairs alone, by the script's name; or NULL. */
+const char *orr_launch_scripts_pairs(const char *script);
 /* Whether the name says that it is a decoder of text. */
 gboolean orr_launch_scripts_is_text(const char *script);
 

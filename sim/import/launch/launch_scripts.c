@@ -11,6 +11,7 @@
   "a loop of rollouts and updates: write a scenario (workload.kind post-training; "                \
   "docs/tutorial)"
 #define PAIRS "by preferences: an example is two sequences, and mostly a reference model runs, too"
+#define EXAMPLES "by preferences that are not pairs: examples are good or bad alone"
 
 /* Words between the signs of a name; "llama*" stands for all that begin so. The first row that has
  * one counts. */
@@ -36,7 +37,8 @@ static const struct {
     {"mamba* hybrid* rwkv* ssm jamba* bamba* nemotronh zamba*",
      "layers with a state, whose pattern the launch line does not map", TRUE},
     {"rl grpo* ppo* rloo* reinforce* dapo gspo rlhf* online", LOOP},
-    {"dpo* kto* orpo* simpo* cpo ipo", PAIRS},
+    {"kto*", EXAMPLES},
+    {"dpo* orpo* simpo* cpo ipo", PAIRS},
     {"reward* rm prm", "a reward model, whose output layer is one number"},
     {"gkd distill distillation kd", "a student with a teacher"},
 };
@@ -74,6 +76,15 @@ const char *orr_launch_scripts_other(const char *script, gboolean *ret_by_model)
         *ret_by_model = others[i].by_model;
         return others[i].what;
       }
+  return NULL;
+}
+
+const char *orr_launch_scripts_pairs(const char *script) {
+  static const char *const kinds[][2] = {{"dpo* ipo", "dpo"}, {"orpo* simpo* cpo", "orpo"}};
+  g_auto(GStrv) words = words_of(script);
+  for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)
+    for (char **word = words; *word; word++)
+      if (is_in(*word, kinds[i][0])) return kinds[i][1];
   return NULL;
 }
 

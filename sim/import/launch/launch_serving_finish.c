@@ -351,11 +351,53 @@ static void set_name(OrrLaunchDraft *draft) {
   }
 }
 
+/* Takes away the lines below @prefix and says @why of the settings that made them. */
+static void drop_lines(OrrLaunchDraft *draft, const char *prefix, const char *why) {
+  gboolean any = FALSE;
+  for (guint i = draft->lines->len; i-- > 0;) {
+    const OrrLaunchLine *line = draft->lines->pdata[i];
+    if (!g_str_has_prefix(line->path, prefix)) continue;
+    g_ptr_array_remove_index(draft->lines, i);
+    any = TRUE;
+  }
+  ORR_EACH_POINTER(OrrLaunchSetting, setting, draft->settings)
+    if (any && setting->rule && setting->rule->path &&
+        g_str_has_prefix(setting->rule->path, prefix))
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, "%s", why);
+}
+
+/* LMCache keeps prefixes of engines that keep none themselves; tiers are simulated only below an
+ * engine's own prefix cache. */
+static void judge_tiers(OrrLaunchDraft *draft) {
+  const char *caching = orr_launch_draft_get(draft, "workload.engine.prefix-caching");
+  if (g_strcmp0(caching, "none") == 0)
+    drop_lines(draft, "workload.engine.cache-tiers",
+               "a tier of cached prefixes under an engine that caches none itself");
+}
+
+/* A checkpoint may have layers of multi-token prediction that the library's model lacks. */
+static void judge_drafts(OrrLaunchDraft *draft) {
+  static const char speculation[] = "workload.engine.speculation";
+  const char *kind = orr_launch_draft_get(draft, "workload.engine.speculation.kind");
+  const char *name =
+      draft->options->model ? draft->options->model : orr_launch_draft_get(draft, "model");
+  g_autofree char *known = name ? orr_launch_serving_known(draft, name) : NULL;
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  const OrrNode *model =
+      known ? orr_library_borrow(draft->library, "model", known, (OrrPlace){0}, ignored) : NULL;
+  const char *layers = model ? orr_node_get_text(model, "mtp-layers") : NULL;
+  if (g_strcmp0(kind, "mtp") == 0 && model && (!layers || strcmp(layers, "0") == 0))
+    drop_lines(draft, speculation,
+               "the library's model has no layers of multi-token prediction: no drafts are made");
+}
+
 void orr_launch_serving_finish(OrrLaunchDraft *draft, const OrrServingLayout *layout) {
   set_layout(draft, layout);
   widen_buffers(draft);
   orr_launch_serving_settle_format(draft);
   widen_context(draft);
+  judge_tiers(draft);
+  judge_drafts(draft);
   if (draft->role != ORR_LAUNCH_WHOLE) return;
   const gint64 gpus = join_parts(draft);
   g_autofree char *own = parallel_text(draft);

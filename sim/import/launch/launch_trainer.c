@@ -100,10 +100,23 @@ static guint program_script(const OrrLaunchCommand *command) {
   return 0;
 }
 
+/* Where the command begins that a scheduler's script starts: "python mason.py --gpus 8 -- torchrun
+ * train.py ..."; 0: there is none. */
+static guint wrapped_command(const OrrLaunchCommand *command) {
+  for (guint i = 1; i + 1 < command->words->len; i++) {
+    const OrrLaunchDialect *dialect = NULL;
+    if (strcmp(text_at(command, i), "--") == 0 &&
+        (launcher_end(command, i + 1, &dialect) || python_script(command, i + 1)))
+      return i + 1;
+  }
+  return 0;
+}
+
 /* The last script or module in the command: what stands in front starts it. 0: none. */
 static guint script_of(const OrrLaunchCommand *command) {
   guint found = program_script(command);
-  for (guint i = 0; i < command->words->len && !found; i++) {
+  const guint first = wrapped_command(command);
+  for (guint i = first; i < command->words->len && !found; i++) {
     const OrrLaunchDialect *dialect = NULL;
     const guint python = python_script(command, i);
     if (python && !launcher_end(command, python, &dialect)) found = python;
@@ -254,13 +267,24 @@ static void read_environment(OrrLaunchDraft *draft, const OrrLaunchCommand *comm
   }
 }
 
+/* Whether Megatron's options list the kinds of layers. */
+static gboolean has_pattern(const OrrLaunchCommand *command) {
+  for (guint i = 0; i < command->words->len; i++)
+    if (g_str_has_prefix(text_at(command, i), "--hybrid-override-pattern") ||
+        g_str_has_prefix(text_at(command, i), "--hybrid-layer-pattern"))
+      return TRUE;
+  return FALSE;
+}
+
 gboolean orr_launch_trainer_refuse(OrrLaunchDraft *draft, const OrrLaunchCommand *command) {
   const guint script = script_of(command);
   gboolean by_model = FALSE;
   const OrrLaunchTrainer *trainer = script ? trainer_of(command, script) : NULL;
   if (trainer && (trainer->rolls_out || trainer->is_named)) return FALSE;
+  if (trainer && trainer->takes_pairs && orr_launch_scripts_pairs(text_at(command, script)))
+    return FALSE;
   const char *what = script ? orr_launch_scripts_other(text_at(command, script), &by_model) : NULL;
-  if (!what || (by_model && draft->options->model)) return FALSE;
+  if (!what || (by_model && (draft->options->model || has_pattern(command)))) return FALSE;
   orr_diags_error(draft->diags, ((const OrrLaunchWord *)command->words->pdata[script])->place,
                   "'%s' trains %s%s", text_at(command, script), what,
                   by_model ? ": add --model NAME" : "");

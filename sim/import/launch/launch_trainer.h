@@ -19,8 +19,9 @@ typedef struct {
   gboolean (*knows)(const OrrLaunchCommand *command, guint script);
   /* The form whose files it reads itself, with its own options; NULL: none */
   const char *claims;
-  gboolean rolls_out; /* its scripts train a loop of rollouts and updates */
-  gboolean is_named;  /* it knows its scripts by their whole names, and reads what they name */
+  gboolean rolls_out;   /* its scripts train a loop of rollouts and updates */
+  gboolean takes_pairs; /* it reads scripts that train by preferences */
+  gboolean is_named;    /* it knows its scripts by their whole names, and reads what they name */
   /* Adds the settings of the words behind @script. */
   void (*read)(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script);
 } OrrLaunchTrainer;
@@ -62,9 +63,26 @@ const char *orr_launch_wrappers_name(OrrLaunchDraft *draft, const OrrLaunchDiale
 /* Whether the tool loads weights in the format of the products; else a key of their own says it. */
 gboolean orr_launch_wrappers_load_narrow(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
 
-/* Adds the tool's defaults for what the input does not say. Training that is not of the next token
- * (GRPO, DPO, a reward model) is an error. */
+/* Adds the tool's defaults for what the input does not say. Training that is neither of the next
+ * token nor of pairs (GRPO, KTO, a reward model) is an error. */
 void orr_launch_wrappers_begin(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
+
+/* Whether the input trains by preferences; if so, makes its batches pairs and adds the reference
+ * model. Call when batches are set. */
+void orr_launch_wrappers_pairs(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
+
+/* launch_pairs.c */
+
+typedef struct {
+  gboolean has_reference; /* a frozen copy of the model computes each micro-batch, too */
+  gboolean fill_rows;     /* the batch counts sequences, or rows that packed pairs fill */
+  const char *why;        /* why there is no reference, a clause; NULL: there is one */
+} OrrLaunchPairs;
+
+/* Training by preferences, as the setting @source says: the batch's lines become pairs, and the
+ * reference model a line. */
+void orr_launch_pairs_set(OrrLaunchDraft *draft, OrrLaunchSetting *source,
+                          const OrrLaunchPairs *pairs);
 
 /* dialect_megatron.c: what Megatron-LM's arguments decide together. */
 
@@ -72,11 +90,18 @@ void orr_launch_wrappers_begin(OrrLaunchDraft *draft, const OrrLaunchDialect *di
 void orr_dialect_megatron_test(OrrLaunchDraft *draft, const OrrNode *tree);
 /* The model: dimensions, or the name of a model of the library that has them all. */
 void orr_dialect_megatron_model(OrrLaunchDraft *draft);
+/* Layers of a hybrid model's pattern; 0: there is none, or an error says what is wrong with it. */
+gint64 orr_dialect_megatron_hybrid_layers(OrrLaunchDraft *draft);
+/* The lines of a hybrid model's layers, where there is a pattern. */
+void orr_dialect_megatron_hybrid(OrrLaunchDraft *draft);
 /* Replaces the model's lines: by a model of the library that agrees with them, or by one of their
  * shape as `base` and the lines that differ. FALSE: there is none, and they stay. */
 gboolean orr_dialect_megatron_library(OrrLaunchDraft *draft);
 /* Batch, pipeline, precision, recomputation, sharding, experts, offload. */
 void orr_dialect_megatron_job(OrrLaunchDraft *draft);
+
+/* dialect_areal.c: the layout and the GPUs of a config of fine-tuning. */
+void orr_dialect_areal_layout(OrrLaunchDraft *draft);
 
 /* dialect_rollouts.c: what launchers of post-training decide alike (dialect_rollouts.c), for those
  * that have more to say. */

@@ -53,30 +53,38 @@ static const struct {
 
 static const char loop[] = "rollouts and updates in one loop: write a scenario (workload.kind "
                            "post-training; docs/tutorial)";
-static const char pairs[] =
-    "training by preferences is not simulated: an example is two sequences, and mostly a "
-    "reference model runs, too";
+static const char examples[] =
+    "training by preferences that are not pairs is not simulated: examples are good or bad alone, "
+    "and prompts with other answers pass the model, too";
 static const char rewards[] = "training of a reward model is not simulated: an example is two "
                               "sequences, and the output layer is one number";
 
 /* Training that is not of the next token. */
-static const struct {
+typedef struct {
   const char *key;
   const char *values; /* NULL: any that switches it on */
-  const char *why;
-} others[] = {
+  const char *why;    /* it is refused; NULL: its examples are pairs */
+  gboolean has_reference;
+} Other;
+
+static const Other others[] = {
     {"num-generations", NULL, loop},
     {"reward-funcs", NULL, loop},
     {"max-completion-length", NULL, loop},
     {"rl", "grpo gdpo", loop},
-    {"rl", "dpo ipo kto orpo simpo bco ebft", pairs},
+    {"rl", "kto bco ebft", examples},
+    {"rl", "dpo ipo", NULL, TRUE},
+    {"rl", "orpo simpo cpo", NULL, FALSE},
     {"reward-model", NULL, rewards},
     {"process-reward-model", NULL, rewards},
     {"rlhf-type", "grpo gkd ppo", loop},
-    {"rlhf-type", "dpo orpo simpo kto cpo", pairs},
+    {"rlhf-type", "kto", examples},
+    {"rlhf-type", "dpo", NULL, TRUE},
+    {"rlhf-type", "orpo simpo cpo", NULL, FALSE},
     {"rlhf-type", "rm", rewards},
     {"stage", "ppo", loop},
-    {"stage", "dpo kto", pairs},
+    {"stage", "kto", examples},
+    {"stage", "dpo", NULL, TRUE},
     {"stage", "rm", rewards},
 };
 
@@ -122,8 +130,10 @@ static void add_defaults(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
   }
 }
 
-static void refuse_others(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
-  ORR_EACH_POINTER(const OrrLaunchSetting, setting, draft->settings) {
+/* The first of @others that the settings of @dialect name; NULL: the next token is trained. */
+static const Other *find_other(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                               OrrLaunchSetting **ret_setting) {
+  ORR_EACH_POINTER(OrrLaunchSetting, setting, draft->settings) {
     for (guint k = 0; setting->dialect == dialect && k < G_N_ELEMENTS(others); k++) {
       if (strcmp(setting->key, others[k].key) != 0) continue;
       g_auto(GStrv) values = g_strsplit(others[k].values ? others[k].values : "", " ", -1);
@@ -131,11 +141,41 @@ static void refuse_others(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect
           others[k].values
               ? setting->value && g_strv_contains((const char *const *)values, setting->value)
               : orr_launch_draft_is_on(draft, dialect, setting->key);
-      if (!is_it) continue;
-      orr_diags_error(draft->diags, setting->place, "%s: %s", setting->written, others[k].why);
-      return; /* one is enough */
+      *ret_setting = setting;
+      if (is_it) return &others[k];
     }
   }
+  return NULL;
+}
+
+static void refuse_others(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
+  OrrLaunchSetting *setting = NULL;
+  const Other *other = find_other(draft, dialect, &setting);
+  if (other && other->why)
+    orr_diags_error(draft->diags, setting->place, "%s: %s", setting->written, other->why);
+}
+
+/* LLaMA-Factory's losses that compare with no reference. */
+static gboolean is_alone(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
+  static const char *const alone[] = {"orpo", "simpo", NULL};
+  const char *loss = orr_launch_draft_value(draft, dialect, "pref-loss");
+  return loss && g_strv_contains(alone, loss);
+}
+
+void orr_launch_wrappers_pairs(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
+  static const char *const off[] = {"precompute-ref-log-probs", "reference-free",
+                                    "reference-logprobs-cache"};
+  OrrLaunchSetting *setting = NULL;
+  const Other *other = find_other(draft, dialect, &setting);
+  if (!other || other->why) return;
+  OrrLaunchPairs pairs = {.has_reference = other->has_reference && !is_alone(draft, dialect),
+                          .why = "the loss compares the two sequences alone"};
+  for (guint i = 0; i < G_N_ELEMENTS(off); i++) {
+    if (!orr_launch_draft_is_on(draft, dialect, off[i])) continue;
+    pairs.has_reference = FALSE;
+    pairs.why = orr_launch_draft_find(draft, dialect, off[i])->written;
+  }
+  orr_launch_pairs_set(draft, setting, &pairs);
 }
 
 void orr_launch_wrappers_begin(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {

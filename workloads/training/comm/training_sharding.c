@@ -201,11 +201,9 @@ static gboolean plan_buckets(const Planner *planner, GError **error) {
 
 /* How often a step gathers the stage's layers of @spec. */
 static gint64 n_gathers(const OrrJob *job, gint64 stage, guint spec) {
-  const gint64 passes =
-      job->sharding.weights
-          ? orr_job_passes(job) * (job->sharding.gathers_again && !job->params->evaluation ? 2 : 1)
-          : 1;
-  return orr_job_n_layers(job, stage, spec) * passes;
+  const gboolean again = job->sharding.gathers_again && !job->params->evaluation;
+  const gint64 passes = orr_job_passes(job) * (orr_job_forwards(job) + again);
+  return orr_job_n_layers(job, stage, spec) * (job->sharding.weights ? passes : 1);
 }
 
 /* Layer by layer, one tensor after the other, in a forward and in a backward. */

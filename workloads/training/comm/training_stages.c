@@ -55,8 +55,8 @@ static gboolean plan_gather(OrrStageTraffic *stages, OrrTraffic *traffic, gint64
   OrrCommPlan gather = {0};
   OrrCalls calls;
   gather_calls(traffic->job, &calls);
-  const gboolean planned =
-      orr_traffic_plan(traffic, "pp-gather", 2 * count, &calls, &gather, error);
+  const gboolean planned = orr_traffic_plan(
+      traffic, "pp-gather", (1 + orr_job_forwards(traffic->job)) * count, &calls, &gather, error);
   orr_calls_clear(&calls);
   stages->gather_s = gather.predicted_s;
   orr_comm_plan_clear(&gather);
@@ -96,7 +96,8 @@ static gboolean plan_transfers(OrrStageTraffic *stages, OrrTraffic *traffic, con
     for (gint64 stage = 0; stage < job->pp; stage++) {
       const gint64 next = (stage + 1) % job->pp;
       if (next == 0 && !wraps) continue;
-      const Pairs forward = {"pp-forward", count, ORR_SEND_RECV, stage, next, bytes};
+      const Pairs forward = {"pp-forward", count, ORR_SEND_RECV,
+                             stage,        next,  bytes * (double)orr_job_forwards(job)};
       const Pairs backward = {"pp-backward", count, ORR_SEND_RECV, next, stage, bytes};
       OrrCommPlan *plan = &stages->transfers[(class * job->pp + stage) * 2];
       if (!plan_pairs(traffic, fold, class, &forward, plan, error)) return FALSE;

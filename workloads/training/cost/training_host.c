@@ -11,7 +11,7 @@
 
 static double layer_s(const OrrTrainingCosts *costs, const OrrJob *job, guint spec) {
   const OrrRun *runs = costs->layers[spec].runs;
-  return runs[ORR_RUN_FORWARD].host_s +
+  return (double)orr_job_forwards(job) * runs[ORR_RUN_FORWARD].host_s +
          (job->params->evaluation ? 0 : runs[ORR_RUN_BACKWARD].host_s);
 }
 

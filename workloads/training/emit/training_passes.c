@@ -4,6 +4,11 @@
  *
  * A pass is emitted whole, or cut where weights must be gathered, where activations are copied to
  * or from the host, and where a bucket of gradients is complete.
+ *
+ * A reference model (reference-forward) computes each micro-batch in a stage right before the model
+ * does, and both models' activations travel together: with f, b the seconds of a forward and a
+ * backward, p equal stages and m micro-batches take (m + p - 1) (2 f + b), as long as with all of
+ * the reference's forwards first.
  */
 #include "workloads/training/emit/training_program.h"
 
@@ -17,13 +22,14 @@ typedef struct {
   gint64 chunk, micro_batch;
   OrrPipelinePlace place;
   const GArray *layers; /* in forward order */
+  gboolean is_frozen;   /* of the reference model */
 } Pass;
 
 static Pass pass_of(const OrrEmitter *e, const OrrLaneAt *lane, gint64 chunk, gint64 micro_batch) {
   const OrrJob *job = e->job;
   return (Pass){chunk, micro_batch,
                 orr_pipeline_place(job->schedule, &job->shape, lane->stage, chunk),
-                orr_job_layers(job, lane->stage, chunk)};
+                orr_job_layers(job, lane->stage, chunk), FALSE};
 }
 
 /* The runs of @pass's layers [from, to), counted in the order of the pass: the forward's, or
@@ -53,13 +59,14 @@ static const char *const run_names[] = {"forward", "backward", "backward-input",
 
 static char *name_of(const OrrEmitter *e, const Pass *pass, OrrRunKind kind, gint64 from,
                      gint64 to) {
+  const char *run = pass->is_frozen ? "reference-forward" : run_names[kind];
   if (to - from < (gint64)pass->layers->len)
-    return g_strdup_printf("%s units %d-%d of block %d", run_names[kind], (int)from, (int)to,
+    return g_strdup_printf("%s units %d-%d of block %d", run, (int)from, (int)to,
                            (int)pass->place.block);
   const char *embedding = has_layer(e, pass, ORR_LAYER_EMBEDDING) ? "+embedding" : "";
   const char *head = has_layer(e, pass, ORR_LAYER_HEAD) ? "+head" : "";
   const gboolean forward = kind == ORR_RUN_FORWARD;
-  return g_strconcat(run_names[kind], forward ? embedding : head, forward ? head : embedding, NULL);
+  return g_strconcat(run, forward ? embedding : head, forward ? head : embedding, NULL);
 }
 
 /* The transfer that @pass receives (@enters), or the one that it sends. */
@@ -92,7 +99,8 @@ static double gather_s(const OrrEmitter *e, const Pass *pass, gboolean backward)
 static void emit_layers(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind,
                         gint64 from, gint64 to) {
   const gboolean receives = from == 0 && kind != ORR_RUN_WEIGHT;
-  const OrrPassKey key = {lane->lane, kind, (guint32)pass->chunk, (guint32)from, (guint32)to};
+  const gint64 chunk = pass->chunk + (pass->is_frozen ? e->job->shape.chunks : 0);
+  const OrrPassKey key = {lane->lane, kind, (guint32)chunk, (guint32)from, (guint32)to};
   if (orr_training_runs_repeat(e, lane, &key, pass->micro_batch)) return;
   g_autoptr(GArray) runs = runs_of(e, pass, kind, from, to);
   g_autofree char *name = name_of(e, pass, kind, from, to);
@@ -201,6 +209,24 @@ static void emit_pass(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, Or
   }
 }
 
+/* The reference model computes what the forward of @pass is about to. Its weights never change, so
+ * only sharded ones are gathered, and nothing of it is kept for a backward. */
+static void emit_reference(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass,
+                           OrrLaneProgress *progress) {
+  const gboolean is_gathering = orr_job_gathers(e->job) && e->job->sharding.weights;
+  const gint64 n = pass->layers->len;
+  Pass frozen = *pass;
+  frozen.is_frozen = TRUE;
+  for (gint64 from = 0, to = n; e->job->params->reference && from < n; from = to) {
+    to = is_gathering ? from + 1 : n;
+    if (is_gathering)
+      orr_training_sharding_emit_gather(e, lane, progress, g_array_index(pass->layers, guint, from),
+                                        FALSE);
+    emit_layers(e, lane, &frozen, ORR_RUN_FORWARD, from, to);
+    if (is_gathering) orr_training_sharding_emit_computed(e, lane, progress);
+  }
+}
+
 /* Which run a step is, other than BOTH. */
 static OrrRunKind run_of(const OrrPipelineStep *step) {
   static const OrrRunKind kinds[] = {
@@ -217,6 +243,7 @@ static void emit_plain(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, O
   const gboolean backward = kind != ORR_RUN_FORWARD, meets = kind != ORR_RUN_WEIGHT;
   if (!backward && pass->place.block == 0) orr_training_loader_take(e, lane, pass->micro_batch);
   if (meets) receive(e, lane, pass, backward);
+  if (!backward) emit_reference(e, lane, pass, progress);
   emit_pass(e, lane, pass, kind, progress);
   if (meets) send(e, lane, pass, backward);
 }
@@ -250,6 +277,7 @@ static void emit_both(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forward,
   if (forward->place.block == 0) orr_training_loader_take(e, lane, forward->micro_batch);
   receive(e, lane, forward, FALSE);
   receive(e, lane, backward, TRUE);
+  emit_reference(e, lane, forward, progress);
   if (e->plan->layers.interleaves && !will_reduce(e, lane, backward, progress)) {
     progress->left[backward->chunk]--;
     emit_interleaved(e, lane, forward, backward);
@@ -290,6 +318,7 @@ void orr_training_passes_emit_slot(OrrEmitter *e, const OrrLaneAt *lane, const O
     const Pass pass = pass_of(e, lane, step->chunk, step->micro_batch);
     if (step->kind == ORR_STEP_FORWARD && pass.place.block == 0)
       orr_training_loader_take(e, lane, pass.micro_batch);
+    if (step->kind == ORR_STEP_FORWARD) emit_reference(e, lane, &pass, progress);
     emit_pass(e, lane, &pass, run_of(step), progress);
   }
   append_send(e, lane, step, -1, sends);

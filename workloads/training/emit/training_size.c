@@ -37,7 +37,7 @@ static double segments_of(const OrrJob *job, const OrrTrainingCosts *costs,
   double segments = 0;
   for (guint spec = 0; spec < costs->n_specs && !plan->layers.all_alone; spec++)
     segments += (double)orr_job_n_layers(job, stage, spec) *
-                (costs->layers[spec].runs[ORR_RUN_FORWARD].segments->len +
+                (orr_job_forwards(job) * costs->layers[spec].runs[ORR_RUN_FORWARD].segments->len +
                  costs->layers[spec].runs[ORR_RUN_BACKWARD].segments->len);
   return segments;
 }
@@ -50,7 +50,8 @@ static double moves_of(const OrrJob *job, gint64 stage) {
   const gboolean each_pass = offloads || job->sharding.weights;
   for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++)
     layers += orr_job_layers(job, stage, chunk)->len;
-  return offloads || orr_job_gathers(job) ? layers * (each_pass ? orr_job_passes(job) : 1) : 0;
+  const gint64 passes = orr_job_forwards(job) * orr_job_passes(job);
+  return offloads || orr_job_gathers(job) ? layers * (each_pass ? passes : 1) : 0;
 }
 
 /* Adds one step of one replica's @stage. */
@@ -58,8 +59,9 @@ static void add_stage(OrrTrainingSize *size, const OrrJob *job, const OrrTrainin
                       const OrrTrainingPlan *plan, gint64 stage) {
   const double segments = segments_of(job, costs, plan, stage), moves = moves_of(job, stage);
   const gboolean is_repeated = orr_training_runs_are_repeated(job, &plan->layers);
-  const double passes = orr_job_passes(job), blocks = 2 * job->shape.chunks * passes;
-  const double transfers = job->pp * job->shape.chunks > 1 ? blocks : 0;
+  const double passes = orr_job_passes(job), sent = 2 * job->shape.chunks * passes;
+  const double blocks = sent * (1 + orr_job_forwards(job)) / 2;
+  const double transfers = job->pp * job->shape.chunks > 1 ? sent : 0;
   const double n_buckets = plan->sharding.buckets[ORR_WEIGHTS_DENSE][stage]->len +
                            plan->sharding.buckets[ORR_WEIGHTS_EXPERTS][stage]->len;
   const double reductions = (job->sharding.reduces_each_pass ? passes : 1) * n_buckets;

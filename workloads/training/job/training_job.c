@@ -201,6 +201,8 @@ gint64 orr_job_passes(const OrrJob *job) {
   return job->shape.micro_batches / orr_pipeline_n_directions(job->schedule);
 }
 
+gint64 orr_job_forwards(const OrrJob *job) { return job->params->reference ? 2 : 1; }
+
 gboolean orr_job_gathers(const OrrJob *job) {
   return job->sharding.ranks > 1 &&
          (job->sharding.weights ||

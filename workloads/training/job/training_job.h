@@ -120,7 +120,8 @@ gboolean orr_job_holds(const OrrJob *job, gint64 stage, OrrLayerType type);
 /* Appends the steps of @stage's schedule (OrrPipelineStep); for an evaluation, only its
  * forwards. */
 void orr_job_steps(const OrrJob *job, gint64 stage, GArray *steps);
-gint64 orr_job_passes(const OrrJob *job); /* micro-batches through each layer per step */
+gint64 orr_job_passes(const OrrJob *job);   /* micro-batches through each layer per step */
+gint64 orr_job_forwards(const OrrJob *job); /* of a micro-batch: the model's, and a reference's */
 
 /* Whether weights are gathered layer by layer: in every pass, or during the step's first
  * forwards. */

@@ -54,7 +54,8 @@ static OrrStageMemory stage_memory(const OrrJob *job, gint64 stage, const GArray
   const OrrWeights weights = orr_job_stage_weights(job, stage);
   const double in_host = orr_training_offload_optimized(job, weights);
   const double optimized = orr_job_optimized(job, weights) - in_host,
-               held = orr_training_state_weights(job, weights);
+               held = orr_training_state_weights(job, weights) +
+                      orr_training_state_reference(job, weights);
   const double held_in_host = job->params->offload.parameters ? held : 0;
   const double stashed = orr_training_moments_host_bytes(job, stage);
   OrrStageMemory row = {

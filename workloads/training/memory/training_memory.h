@@ -42,6 +42,8 @@ gboolean orr_training_moments_have_gradients(const OrrJob *job);
 
 /* Bytes of the rank's own part of @weights. */
 double orr_training_state_weights(const OrrJob *job, OrrWeights weights);
+/* Bytes of the rank's own part of the reference model; 0: there is none. */
+double orr_training_state_reference(const OrrJob *job, OrrWeights weights);
 /* Bytes of weights, and of gradients of a layer, that are whole for a while on a rank of @stage. */
 double orr_training_state_gathered(const OrrJob *job, gint64 stage);
 /* Parameters of @weights whose gradients the rank holds; @in_host: parameters that its host

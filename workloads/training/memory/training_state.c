@@ -85,6 +85,17 @@ double orr_training_state_weights(const OrrJob *job, OrrWeights weights) {
   return shards + orr_transformer_weight_bytes(&job->shard, held);
 }
 
+/* A frozen copy has neither masters nor narrow copies, and is sharded as the model is. An adapted
+ * model without its adapters is its own reference. */
+double orr_training_state_reference(const OrrJob *job, OrrWeights weights) {
+  const OrrShardingPlan *sharding = &job->sharding;
+  const double experts = (double)orr_job_shard_ranks(job, ORR_WEIGHTS_EXPERTS);
+  if (!job->params->reference || job->shard.lora.rank > 0) return 0;
+  return ((weights.dense + weights.frozen) * orr_sharding_weights_fraction(sharding) +
+          weights.experts / (sharding->weights ? experts : 1)) *
+         orr_dtype_bytes(job->shard.dtype);
+}
+
 /* Master weights in fp32 and two moments of each parameter; fp32 weights are their own master. */
 double orr_training_state_optimizer(const OrrJob *job, double parameters) {
   const gboolean own = orr_dtype_bytes(job->shard.dtype) == 4;
