@@ -27,15 +27,13 @@ OrrEngine *orr_engine_new(OrrEngineKind kind, GError **error) {
   engine->class_ = class_of(kind, error);
   orr_calendar_init(&engine->calendar);
   engine->links = g_array_new(FALSE, TRUE, sizeof(OrrEngineLink));
-  engine->transfers = g_ptr_array_new();
-  engine->batch = g_ptr_array_new();
-  engine->spare = g_ptr_array_new_with_free_func(g_free);
   if (!engine->class_ || !engine->class_->open(engine, error)) return NULL;
   return g_steal_pointer(&engine);
 }
 
 static void free_events(OrrEngine *engine) {
-  ORR_EACH_POINTER(OrrTransfer, transfer, engine->transfers) {
+  for (guint i = 0; i < engine->transfers.len; i++) {
+    OrrTransfer *transfer = engine->transfers.pdata[i];
     engine->class_->end(engine, transfer);
     orr_calendar_remove(&engine->calendar, &transfer->event);
     g_free(transfer);
@@ -50,9 +48,8 @@ void orr_engine_free(OrrEngine *engine) {
   for (guint i = 0; i < engine->links->len; i++) g_free(orr_engine_link(engine, i)->name);
   orr_calendar_clear(&engine->calendar);
   g_array_unref(engine->links);
-  g_ptr_array_unref(engine->transfers);
-  g_ptr_array_unref(engine->batch);
-  g_ptr_array_unref(engine->spare);
+  for (guint i = 0; i < engine->spare.len; i++) g_free(engine->spare.pdata[i]);
+  ORR_FREE(engine->transfers.pdata, engine->batch.pdata, engine->spare.pdata);
   orr_spares_clear(&engine->ended);
   g_clear_error(&engine->fault);
   g_free(engine);
@@ -92,9 +89,8 @@ void orr_engine_at(OrrEngine *engine, double date_s, OrrEngineCall call, void *u
     refuse(engine, "a call at %g s, asked for at %g s", date_s, engine->now_s);
     return;
   }
-  OrrEvent *event = engine->spare->len > 0
-                        ? g_ptr_array_steal_index_fast(engine->spare, engine->spare->len - 1)
-                        : g_new(OrrEvent, 1);
+  OrrEvent *event =
+      engine->spare.len > 0 ? engine->spare.pdata[--engine->spare.len] : g_new(OrrEvent, 1);
   *event = (OrrEvent){date_s, engine->n_submitted++, call, user, ORR_NOT_SCHEDULED, FALSE};
   orr_calendar_put(&engine->calendar, event);
 }
@@ -140,11 +136,11 @@ OrrTransfer *orr_engine_transfer(OrrEngine *engine, double size_bytes, const Orr
       .left_bytes = size_bytes,
       .since_s = engine->now_s,
       .drag = 1,
-      .place = engine->transfers->len,
+      .place = engine->transfers.len,
       .n_uses = n_uses,
   };
   memcpy(transfer->uses, uses, n_uses * sizeof *uses);
-  g_ptr_array_add(engine->transfers, transfer);
+  orr_pointers_add(&engine->transfers, transfer);
   transfer->held = !transfer_works(engine, transfer);
   engine->class_->start(engine, transfer);
   return transfer;
@@ -167,7 +163,8 @@ void orr_engine_set_rate(OrrEngine *engine, OrrTransfer *transfer, double rate) 
 /* Changes of links */
 
 static void hold_or_release(OrrEngine *engine, OrrLink link) {
-  ORR_EACH_POINTER(OrrTransfer, transfer, engine->transfers) {
+  for (guint i = 0; i < engine->transfers.len; i++) {
+    OrrTransfer *transfer = engine->transfers.pdata[i];
     gboolean held = !transfer_works(engine, transfer);
     if (held == transfer->held) continue;
     transfer->held = held;
@@ -220,10 +217,9 @@ static void finish_transfer(OrrEngine *engine, OrrTransfer *transfer, double byt
   transfer->ended = TRUE;
   engine->class_->end(engine, transfer);
   count_bytes(engine, transfer, bytes);
-  OrrTransfer *last = g_ptr_array_index(engine->transfers, engine->transfers->len - 1);
+  OrrTransfer *last = engine->transfers.pdata[--engine->transfers.len];
   last->place = transfer->place;
-  engine->transfers->pdata[transfer->place] = last;
-  g_ptr_array_set_size(engine->transfers, engine->transfers->len - 1);
+  engine->transfers.pdata[transfer->place] = last;
 }
 
 /* Takes the events of the next date off the calendar. Transfers end here, before any call, so that
@@ -232,14 +228,15 @@ static void take_batch(OrrEngine *engine) {
   OrrEvent *event = orr_calendar_first(&engine->calendar);
   engine->now_s = MAX(engine->now_s, event->date_s);
   double until_s = engine->now_s * (1 + SAME_DATE);
-  g_ptr_array_set_size(engine->batch, 0);
+  engine->batch.len = 0;
   for (; event != NULL && event->date_s <= until_s; event = orr_calendar_first(&engine->calendar)) {
     orr_calendar_remove(&engine->calendar, event);
-    g_ptr_array_add(engine->batch, event);
+    orr_pointers_add(&engine->batch, event);
     if (event->transfer)
       finish_transfer(engine, (OrrTransfer *)event, ((OrrTransfer *)event)->size_bytes);
   }
-  if (engine->batch->len > 1) g_ptr_array_sort(engine->batch, compare_order);
+  if (engine->batch.len > 1)
+    qsort(engine->batch.pdata, engine->batch.len, sizeof *engine->batch.pdata, compare_order);
 }
 
 /* The fraction of its size that is still to be sent. */
@@ -286,12 +283,12 @@ void orr_engine_rename(OrrEngine *engine, OrrEngineRename rename, void *data) {
     OrrEvent *event = engine->calendar.keys[i].event;
     if (!event->transfer) event->user = rename(event->call, event->user, data);
   }
-  for (guint i = 0; i < engine->transfers->len; i++) {
-    OrrEvent *event = &((OrrTransfer *)g_ptr_array_index(engine->transfers, i))->event;
+  for (guint i = 0; i < engine->transfers.len; i++) {
+    OrrEvent *event = &((OrrTransfer *)engine->transfers.pdata[i])->event;
     event->user = rename(event->call, event->user, data);
   }
-  for (guint i = engine->batch_at; i < engine->batch->len; i++) {
-    OrrEvent *event = g_ptr_array_index(engine->batch, i);
+  for (guint i = engine->batch_at; i < engine->batch.len; i++) {
+    OrrEvent *event = engine->batch.pdata[i];
     event->user = rename(event->call, event->user, data);
   }
 }
@@ -299,7 +296,7 @@ void orr_engine_rename(OrrEngine *engine, OrrEngineRename rename, void *data) {
 gboolean orr_engine_postpone(OrrEngine *engine, double delay_s, OrrEngineConcern concerns,
                              void *data) {
   const OrrCalendar *calendar = &engine->calendar;
-  if (engine->batch_at < engine->batch->len) return FALSE;
+  if (engine->batch_at < engine->batch.len) return FALSE;
   for (guint32 i = 0; i < calendar->n; i++) {
     OrrEvent *event = calendar->keys[i].event;
     if (!concerns(event->call, event->user, data)) continue;
@@ -313,14 +310,15 @@ gboolean orr_engine_postpone(OrrEngine *engine, double delay_s, OrrEngineConcern
 void orr_engine_dispatch(OrrEngine *engine) {
   take_batch(engine);
   /* Callbacks only submit, so the batch does not change during the loop. */
-  ORR_EACH_POINTER_AT(i, OrrEvent, event, engine->batch) {
+  for (guint i = 0; i < engine->batch.len; i++) {
+    OrrEvent *event = engine->batch.pdata[i];
     engine->batch_at = i + 1;
     OrrEngineCall call = event->call;
     void *user = event->user;
     if (event->transfer)
       orr_spares_give(&engine->ended, ((OrrTransfer *)event)->n_uses, event);
     else
-      g_ptr_array_add(engine->spare, event);
+      orr_pointers_add(&engine->spare, event);
     engine->n_events++;
     call(user);
   }
@@ -339,9 +337,9 @@ gboolean orr_engine_next_date(OrrEngine *engine, double *ret_date_s) {
 }
 
 static void set_stuck(const OrrEngine *engine, GError **error) {
-  const OrrTransfer *first = g_ptr_array_index(engine->transfers, 0);
-  for (guint i = 1; i < engine->transfers->len; i++) {
-    const OrrTransfer *transfer = g_ptr_array_index(engine->transfers, i);
+  const OrrTransfer *first = engine->transfers.pdata[0];
+  for (guint i = 1; i < engine->transfers.len; i++) {
+    const OrrTransfer *transfer = engine->transfers.pdata[i];
     if (transfer->event.order < first->event.order) first = transfer;
   }
   const char *name = "none";
@@ -350,7 +348,7 @@ static void set_stuck(const OrrEngine *engine, GError **error) {
       name = orr_engine_link(engine, first->uses[i].link)->name;
   g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
               "at %g s, %u transfers wait for links that stay down; the first is %s", engine->now_s,
-              engine->transfers->len, name);
+              engine->transfers.len, name);
 }
 
 gboolean orr_engine_run(OrrEngine *engine, GError **error) {
@@ -360,7 +358,7 @@ gboolean orr_engine_run(OrrEngine *engine, GError **error) {
     g_propagate_error(error, g_steal_pointer(&engine->fault));
     return FALSE;
   }
-  if (engine->transfers->len > 0) {
+  if (engine->transfers.len > 0) {
     set_stuck(engine, error);
     return FALSE;
   }

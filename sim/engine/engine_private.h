@@ -68,11 +68,11 @@ struct OrrEngine {
   gboolean ran;
   OrrCalendar calendar;
   GArray *links;        /* OrrEngineLink */
-  GPtrArray *transfers; /* OrrTransfer*, in flight, in no order */
-  GPtrArray *batch;     /* events of one date, while they are delivered */
-  guint batch_at;       /* the first of them that is still to be delivered */
-  GPtrArray *spare;     /* OrrEvent of past calls, for reuse */
-  OrrSpares ended;      /* OrrTransfer of the past, by n_uses */
+  OrrPointers transfers; /* OrrTransfer*, in flight, in no order */
+  OrrPointers batch;     /* events of one date, while they are delivered */
+  guint batch_at;        /* the first of them that is still to be delivered */
+  OrrPointers spare;     /* OrrEvent of past calls, for reuse */
+  OrrSpares ended;       /* OrrTransfer of the past, by n_uses */
   GError *fault;        /* the first wrong argument; orr_engine_run returns it */
 };
 

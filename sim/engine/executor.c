@@ -42,30 +42,37 @@ static gint32 tag_of(const OrrExecutor *executor, guint32 stream, const OrrOp *o
   return call ? call->tag : op->tag;
 }
 
+static void keep_span(OrrExecutor *executor, const OrrSpan *span) {
+  OrrSpanBuffer *buffer = &executor->spans;
+  if (buffer->n_kept == buffer->room) {
+    buffer->room = MAX(256, 2 * buffer->room);
+    buffer->kept = g_renew(OrrKeptSpan, buffer->kept, buffer->room);
+  }
+  OrrKeptSpan *kept = &buffer->kept[buffer->n_kept++];
+  kept->span = *span;
+  kept->index = buffer->n++;
+  if (executor->leaper) orr_leaper_note_span(executor);
+}
+
 static void add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, guint32 comm,
                      double begin_s, double started_s, double end_s, guint32 beside) {
   if (orr_executor_is_lost(executor, stream, end_s)) return;
   executor->end_s = MAX(executor->end_s, end_s);
-  OrrSpanBuffer *buffer = &executor->spans;
-  if (buffer->sink == NULL) return;
-  OrrKeptSpan kept = {{stream, op->label, tag_of(executor, stream, op), comm, begin_s, started_s,
-                       end_s, beside, 0, 0, 0},
-                      buffer->n++};
-  g_array_append_val(buffer->kept, kept);
-  if (executor->leaper) orr_leaper_note_span(executor);
+  if (executor->spans.sink == NULL) return;
+  const OrrSpan span = {
+      stream, op->label, tag_of(executor, stream, op), comm, begin_s, started_s, end_s, beside, 0,
+      0,      0};
+  keep_span(executor, &span);
 }
 
 void orr_executor_add_run(OrrExecutor *executor, guint32 stream, guint32 routine, guint32 first,
                           guint32 n_ops, double begin_s, double end_s) {
   const OrrOp *call = orr_executor_call_op(executor, stream);
-  OrrSpanBuffer *buffer = &executor->spans;
   executor->end_s = MAX(executor->end_s, end_s);
-  if (buffer->sink == NULL) return;
+  if (executor->spans.sink == NULL) return;
   const OrrSpan span = {stream, call->label, call->tag, G_MAXUINT32, begin_s, begin_s,
                         end_s,  G_MAXUINT32, routine,   first,       n_ops};
-  const OrrKeptSpan kept = {span, buffer->n++};
-  g_array_append_val(buffer->kept, kept);
-  if (executor->leaper) orr_leaper_note_span(executor);
+  keep_span(executor, &span);
 }
 
 /* Comms */
@@ -250,7 +257,7 @@ static void run_ahead(OrrExecutor *executor, guint32 stream) {
 static void run_ready(OrrExecutor *executor) {
   for (guint32 stream; (stream = take_first(executor->streams, &executor->ready)) != ORR_NOBODY;)
     run_ahead(executor, stream);
-  if (executor->spans.kept->len >= executor->spans.flush_at && !executor->leaper)
+  if (executor->spans.n_kept >= executor->spans.flush_at && !executor->leaper)
     orr_span_buffer_flush(&executor->spans, orr_engine_now(executor->engine));
 }
 
@@ -374,8 +381,7 @@ void orr_executor_free(OrrExecutor *executor) {
   orr_repeats_clear(&executor->repeats);
   orr_leaper_free(executor->leaper);
   orr_executor_clear_changes(executor);
-  g_clear_pointer(&executor->spans.kept, g_array_unref);
-  g_free(executor);
+  ORR_FREE(executor->spans.kept, executor);
 }
 
 /* Options of a brief replay. */
@@ -392,8 +398,7 @@ static OrrExecutor *begin(const OrrProgram *program, OrrEngine *engine, const Br
   }
   g_autoptr(OrrExecutor) executor = g_new0(OrrExecutor, 1);
   *executor = (OrrExecutor){.program = program, .engine = engine};
-  executor->spans = (OrrSpanBuffer){sink, user, g_array_new(FALSE, FALSE, sizeof(OrrKeptSpan)), 0,
-                                    ORR_SPAN_BUFFER};
+  executor->spans = (OrrSpanBuffer){.sink = sink, .user = user, .flush_at = ORR_SPAN_BUFFER};
   if (!add_links(executor, error)) return NULL;
   set_up_states(executor);
   orr_slowdowns_init(&executor->slowdowns, program);

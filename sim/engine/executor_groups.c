@@ -131,8 +131,8 @@ static void use_routine(OrrExecutor *executor, guint32 stream, guint32 routine) 
 void orr_leap_groups_update(OrrExecutor *executor) {
   OrrLeapGroups *groups = &executor->leaper->groups;
   double earliest_s = G_MAXDOUBLE;
-  for (; groups->n_spans < executor->spans.kept->len; groups->n_spans++) {
-    const OrrSpan *span = &g_array_index(executor->spans.kept, OrrKeptSpan, groups->n_spans).span;
+  for (; groups->n_spans < executor->spans.n_kept; groups->n_spans++) {
+    const OrrSpan *span = &executor->spans.kept[groups->n_spans].span;
     groups->started_s = span->started_s;
     if (span->n_ops > 0) use_routine(executor, span->stream, span->routine);
     if (span->comm != G_MAXUINT32) use_comm(executor, span->stream, span->comm);

@@ -52,7 +52,7 @@ typedef struct {
 } Probe;
 
 static const OrrSpan *span_at(const OrrExecutor *executor, guint32 index) {
-  return &g_array_index(executor->spans.kept, OrrKeptSpan, index).span;
+  return &executor->spans.kept[index].span;
 }
 
 /* --- life --- */
@@ -94,8 +94,6 @@ void orr_leaper_init(OrrExecutor *executor, const OrrLeftOut *left_out, OrrLeap 
   leaper->event_stream = nobodies(program->n_events);
   leaper->event_op = nobodies(program->n_events);
   leaper->last = nobodies(program->streams->len);
-  leaper->previous = g_array_new(FALSE, FALSE, sizeof(guint32));
-  leaper->noted = g_array_new(FALSE, FALSE, sizeof(double));
   leaper->calls = g_ptr_array_new_with_free_func(g_free);
   leaper->is_off = !is_possible(program) || !orr_leaper_rewind_init(executor);
   orr_leap_groups_init(executor);
@@ -119,28 +117,26 @@ void orr_leaper_free(OrrLeaper *leaper) {
                             leaper->event_stream, leaper->event_op, leaper->last};
   for (guint i = 0; i < G_N_ELEMENTS(lists); i++) g_free(lists[i]);
   orr_leap_groups_clear(leaper);
-  g_array_unref(leaper->previous);
-  g_array_unref(leaper->noted);
   g_ptr_array_unref(leaper->calls);
   ORR_FREE(leaper->ranges, leaper);
 }
 
 /* --- comparing --- */
 
-static guint32 before(const OrrLeaper *leaper, guint32 span) {
-  return g_array_index(leaper->previous, guint32, span);
+static guint32 before(const OrrExecutor *executor, guint32 span) {
+  return executor->spans.kept[span].previous;
 }
 
 /* The stream's last span that ends by @at_s, from @span backwards; ORR_NO_SPAN: none. */
 static guint32 ended_by(const OrrExecutor *executor, guint32 span, double at_s) {
   while (span != ORR_NO_SPAN && span_at(executor, span)->end_s > at_s)
-    span = before(executor->leaper, span);
+    span = before(executor, span);
   return span;
 }
 
 /* When the span's end was known: a run hands over ops that ended before. */
 static double known_at(const OrrExecutor *executor, guint32 span) {
-  return MAX(span_at(executor, span)->end_s, g_array_index(executor->leaper->noted, double, span));
+  return MAX(span_at(executor, span)->end_s, executor->spans.kept[span].noted_s);
 }
 
 /* Two windows, (at - 2 period, at - period] and (at - period, at]. */
@@ -159,7 +155,7 @@ static double key_of(const Windows *windows, guint32 span) {
 /* The stream's last span within a window's end, from @span backwards; ORR_NO_SPAN: none. */
 static guint32 last_by(const Windows *windows, guint32 span, double at_s) {
   while (span != ORR_NO_SPAN && key_of(windows, span) > at_s)
-    span = before(windows->executor->leaper, span);
+    span = before(windows->executor, span);
   return span;
 }
 
@@ -199,12 +195,12 @@ static gboolean stream_repeats(const Windows *windows, guint32 stream, gboolean 
   guint32 early = last_by(windows, late, from_s);
   gboolean forward = FALSE, backward = FALSE;
   if (late == early && !is_idle(executor, stream)) return FALSE;
-  for (const guint32 end = early; late != end; late = before(leaper, late)) {
+  for (const guint32 end = early; late != end; late = before(executor, late)) {
     if (early == ORR_NO_SPAN) return FALSE;
     if (key_of(windows, early) <= from_s - windows->period_s) return FALSE;
     if (!are_equal(windows, early, late)) return FALSE;
     if (is_compute) note_pass(executor->program, span_at(executor, early), &forward, &backward);
-    early = before(leaper, early);
+    early = before(executor, early);
   }
   if (early != ORR_NO_SPAN && key_of(windows, early) > from_s - windows->period_s) return FALSE;
   return !is_compute || (forward && backward);
@@ -218,7 +214,7 @@ static gboolean find_late(const Windows *windows, guint32 stream, guint32 *ret_s
   guint32 span = last_by(windows, executor->leaper->last[stream], windows->at_s);
   *ret_span = ORR_NO_SPAN;
   for (; span != ORR_NO_SPAN && key_of(windows, span) > from_s;
-       span = before(executor->leaper, span)) {
+       span = before(executor, span)) {
     if (span_at(executor, span)->end_s > from_s) continue;
     if (*ret_span != ORR_NO_SPAN) return FALSE;
     *ret_span = span;
@@ -279,8 +275,8 @@ OrrCommState *orr_leaper_joined(const OrrExecutor *executor, guint32 stream) {
 /* Spans that streams ahead of the engine have already left behind. */
 static void postpone_spans(OrrExecutor *executor, guint32 stream, double at_s, double delay_s) {
   for (guint32 i = executor->leaper->last[stream]; i != ORR_NO_SPAN;
-       i = before(executor->leaper, i)) {
-    OrrSpan *span = &g_array_index(executor->spans.kept, OrrKeptSpan, i).span;
+       i = before(executor, i)) {
+    OrrSpan *span = &executor->spans.kept[i].span;
     if (span->end_s <= at_s) break;
     span->begin_s += delay_s;
     span->started_s += delay_s;
@@ -376,7 +372,7 @@ static gboolean find_cut(const Group *group, double from_s, double to_s, double 
     if (!is_of(group, s)) continue;
     guint32 i = ended_by(executor, executor->leaper->last[s], to_s);
     for (; i != ORR_NO_SPAN && span_at(executor, i)->end_s > from_s;
-         i = before(executor->leaper, i))
+         i = before(executor, i))
       g_array_append_val(ends, span_at(executor, i)->end_s);
   }
   g_array_sort(ends, orr_number_compare);
@@ -428,15 +424,15 @@ static void begin_period(OrrExecutor *executor, guint32 lane) {
 
 void orr_leaper_note_span(OrrExecutor *executor) {
   OrrLeaper *leaper = executor->leaper;
-  const guint32 index = executor->spans.kept->len - 1;
-  OrrSpan *span = &g_array_index(executor->spans.kept, OrrKeptSpan, index).span;
+  const guint32 index = executor->spans.n_kept - 1;
+  OrrKeptSpan *kept = &executor->spans.kept[index];
+  OrrSpan *span = &kept->span;
   const guint32 lane = executor->streams[span->stream].lane;
   OrrLeapLane *state = &leaper->lanes[lane];
   if (leaper->is_off) return;
   if (span->tag >= 0) span->tag += (gint32)(state->n_rewound * leaper->left_out.tags);
-  const double noted_s = orr_engine_now(executor->engine);
-  g_array_append_val(leaper->previous, leaper->last[span->stream]);
-  g_array_append_val(leaper->noted, noted_s);
+  kept->previous = leaper->last[span->stream];
+  kept->noted_s = orr_engine_now(executor->engine);
   leaper->last[span->stream] = index;
   if (span->stream != leaper->compute[lane] || span->tag <= state->last_tag) return;
   state->last_tag = span->tag;

@@ -46,8 +46,6 @@ struct OrrLeaper {
   guint32 *event_lane; /* that records it; with its stream and op */
   guint32 *event_stream, *event_op;
   guint32 *last;    /* by stream: its last span */
-  GArray *previous; /* of guint32, by span: the stream's span before it */
-  GArray *noted;    /* of double, by span: when it was handed over, which may be after its end */
   GPtrArray *calls; /* what calls of the engine are given */
   gboolean is_off;  /* the program changes on the way, or does not repeat */
 };

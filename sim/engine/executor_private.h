@@ -47,6 +47,9 @@ typedef struct {
 typedef struct {
   OrrSpan span;
   guint64 index; /* counts spans, so that the ops of one stream stay in order */
+  /* with a leaper: */
+  double noted_s;   /* when it was handed over, which may be after its end */
+  guint32 previous; /* the stream's span before it */
 } OrrKeptSpan;
 
 /* The number of spans buffered before the final ones are sorted and delivered. */
@@ -57,7 +60,8 @@ typedef struct {
 typedef struct {
   OrrSpanSink sink;
   void *user;
-  GArray *kept; /* OrrKeptSpan */
+  OrrKeptSpan *kept;
+  guint n_kept, room; /* of `kept` */
   guint64 n;
   guint flush_at;
 } OrrSpanBuffer;

@@ -29,14 +29,12 @@ static gboolean settle_spans(OrrKeptSpan *spans, guint n) {
 
 void orr_span_buffer_flush(OrrSpanBuffer *buffer, double before_s) {
   /* Where no stream runs ahead, spans are nearly in order. */
-  if (!settle_spans((OrrKeptSpan *)(void *)buffer->kept->data, buffer->kept->len))
-    g_array_sort(buffer->kept, compare_spans);
+  if (!settle_spans(buffer->kept, buffer->n_kept))
+    qsort(buffer->kept, buffer->n_kept, sizeof *buffer->kept, compare_spans);
   guint n = 0;
-  for (; n < buffer->kept->len; n++) {
-    const OrrSpan *span = &g_array_index(buffer->kept, OrrKeptSpan, n).span;
-    if (span->end_s >= before_s) break;
-    buffer->sink(span, buffer->user);
-  }
-  g_array_remove_range(buffer->kept, 0, n);
-  buffer->flush_at = ORR_SPAN_BUFFER + 2 * buffer->kept->len;
+  for (; n < buffer->n_kept && buffer->kept[n].span.end_s < before_s; n++)
+    buffer->sink(&buffer->kept[n].span, buffer->user);
+  buffer->n_kept -= n;
+  if (n > 0) memmove(buffer->kept, buffer->kept + n, buffer->n_kept * sizeof *buffer->kept);
+  buffer->flush_at = ORR_SPAN_BUFFER + 2 * buffer->n_kept;
 }

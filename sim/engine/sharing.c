@@ -68,7 +68,7 @@ struct OrrSharing {
   GArray *links;     /* of Link */
   GArray *changed;   /* of OrrLink */
   GArray *touched;   /* of OrrLink: the region's links */
-  GPtrArray *region; /* of Flow * */
+  OrrPointers region; /* of Flow * */
   OrrSpares ended;   /* of Flow, by n_uses */
   guint64 round, pass;
   GArray *order;                              /* of guint32: the region's flows by system */
@@ -128,11 +128,15 @@ static void take_off_links(OrrSharing *sharing, Flow *flow) {
 
 /* --- the region --- */
 
+static Flow *flow_at(const OrrSharing *sharing, guint32 place) {
+  return sharing->region.pdata[place];
+}
+
 static void join(OrrSharing *sharing, Flow *flow) {
   if (flow->round == sharing->round) return;
   flow->round = sharing->round;
-  flow->place = sharing->region->len;
-  g_ptr_array_add(sharing->region, flow);
+  flow->place = sharing->region.len;
+  orr_pointers_add(&sharing->region, flow);
 }
 
 static gboolean is_in(const OrrSharing *sharing, const Flow *flow) {
@@ -143,7 +147,7 @@ static gboolean is_in(const OrrSharing *sharing, const Flow *flow) {
  * changed. */
 static void begin_region(OrrSharing *sharing) {
   sharing->round++;
-  g_ptr_array_set_size(sharing->region, 0);
+  sharing->region.len = 0;
   ORR_EACH_VALUE(const OrrLink, index, sharing->changed) {
     Link *link = link_at(sharing, index);
     for (Use *use = link->first; use; use = use->next)
@@ -157,8 +161,8 @@ static void begin_region(OrrSharing *sharing) {
 
 /* All that the region's links reach. */
 static void spread(OrrSharing *sharing) {
-  for (guint i = 0; i < sharing->region->len; i++) {
-    const OrrTransfer *transfer = ((Flow *)sharing->region->pdata[i])->transfer;
+  for (guint i = 0; i < sharing->region.len; i++) {
+    const OrrTransfer *transfer = ((Flow *)sharing->region.pdata[i])->transfer;
     for (guint32 u = 0; u < transfer->n_uses; u++)
       for (Use *use = link_at(sharing, transfer->uses[u].link)->first; use; use = use->next)
         join(sharing, use->flow);
@@ -187,8 +191,8 @@ static void look_at_others(const OrrSharing *sharing, Link *link, OrrLink index)
 static void touch(OrrSharing *sharing, const OrrEngine *engine) {
   sharing->pass++;
   g_array_set_size(sharing->touched, 0);
-  for (guint i = 0; i < sharing->region->len; i++) {
-    const OrrTransfer *transfer = ((Flow *)sharing->region->pdata[i])->transfer;
+  for (guint i = 0; i < sharing->region.len; i++) {
+    const OrrTransfer *transfer = ((Flow *)sharing->region.pdata[i])->transfer;
     for (guint32 u = 0; u < transfer->n_uses; u++) {
       const OrrLink index = transfer->uses[u].link;
       Link *link = link_at(sharing, index);
@@ -207,7 +211,8 @@ static void touch(OrrSharing *sharing, const OrrEngine *engine) {
 }
 
 static void bound_rates(const OrrSharing *sharing) {
-  ORR_EACH_POINTER(Flow, flow, sharing->region) {
+  for (guint i = 0; i < sharing->region.len; i++) {
+    Flow *flow = flow_at(sharing, i);
     const OrrTransfer *transfer = flow->transfer;
     flow->most = G_MAXDOUBLE;
     for (guint32 u = 0; u < transfer->n_uses; u++)
@@ -224,10 +229,6 @@ static gboolean can_bind(const Link *link) {
 }
 
 /* --- systems --- */
-
-static Flow *flow_at(const OrrSharing *sharing, guint32 place) {
-  return sharing->region->pdata[place];
-}
 
 static guint32 leader_of(const OrrSharing *sharing, guint32 place) {
   while (flow_at(sharing, place)->leader != place) {
@@ -255,7 +256,7 @@ static int by_leader(const void *a, const void *b, void *sharing) {
 
 /* Puts the flows of one system next to each other in `order`. */
 static void group(OrrSharing *sharing) {
-  const guint n = sharing->region->len;
+  const guint n = sharing->region.len;
   g_array_set_size(sharing->order, n);
   for (guint32 i = 0; i < n; i++) {
     flow_at(sharing, i)->leader = i;
@@ -325,7 +326,7 @@ static void solve_system(OrrSharing *sharing, guint from, guint to) {
 }
 
 static void solve_region(OrrSharing *sharing) {
-  const guint n = sharing->region->len;
+  const guint n = sharing->region.len;
   bound_rates(sharing);
   group(sharing);
   for (guint from = 0, to; from < n; from = to) {
@@ -347,7 +348,8 @@ static void sum_up(const OrrSharing *sharing, const OrrEngine *engine) {
     Link *link = link_at(sharing, index);
     link->taken = bandwidth_of(engine, index) - link->left;
   }
-  ORR_EACH_POINTER(const Flow, flow, sharing->region) {
+  for (guint i = 0; i < sharing->region.len; i++) {
+    const Flow *flow = flow_at(sharing, i);
     const OrrTransfer *transfer = flow->transfer;
     for (guint32 u = 0; u < transfer->n_uses; u++) {
       Link *link = link_at(sharing, transfer->uses[u].link);
@@ -415,7 +417,7 @@ static OrrLink fullest_of(const OrrSharing *sharing, const OrrEngine *engine, co
 
 /* Whether the region's rates hold in the whole network; otherwise flows joined the region. */
 static gboolean check(OrrSharing *sharing, const OrrEngine *engine) {
-  const guint n = sharing->region->len;
+  const guint n = sharing->region.len;
   sum_up(sharing, engine);
   free_held(sharing, engine);
   for (guint i = 0; i < n; i++) {
@@ -423,7 +425,7 @@ static gboolean check(OrrSharing *sharing, const OrrEngine *engine) {
     flow->bottleneck = bottleneck_of(sharing, engine, flow);
     if (flow->bottleneck == NO_LINK) slow_others(sharing, engine, flow);
   }
-  if (sharing->region->len > n) return FALSE;
+  if (sharing->region.len > n) return FALSE;
   for (guint i = 0; i < n; i++) {
     Flow *flow = flow_at(sharing, i);
     if (flow->bottleneck == NO_LINK) flow->bottleneck = fullest_of(sharing, engine, flow);
@@ -439,7 +441,7 @@ static gboolean solve_alone(const OrrSharing *sharing, const OrrEngine *engine) 
   Flow *flow = flow_at(sharing, 0);
   const OrrTransfer *transfer = flow->transfer;
   double most = G_MAXDOUBLE;
-  if (sharing->region->len > 1) return FALSE;
+  if (sharing->region.len > 1) return FALSE;
   for (guint32 u = 0; u < transfer->n_uses; u++) {
     if (link_at(sharing, transfer->uses[u].link)->n > 1) return FALSE;
     most = MIN(most, bandwidth_of(engine, transfer->uses[u].link) / transfer->uses[u].weight);
@@ -456,14 +458,14 @@ static gboolean solve_alone(const OrrSharing *sharing, const OrrEngine *engine) 
 void orr_sharing_settle(OrrSharing *sharing, OrrEngine *engine) {
   if (sharing->changed->len == 0) return;
   begin_region(sharing);
-  if (sharing->region->len == 0) return;
+  if (sharing->region.len == 0) return;
   for (guint growths = 0; !solve_alone(sharing, engine); growths++) {
     if (growths == MOST_GROWTHS) spread(sharing);
     touch(sharing, engine);
     solve_region(sharing);
     if (check(sharing, engine)) break;
   }
-  for (guint i = 0; i < sharing->region->len; i++)
+  for (guint i = 0; i < sharing->region.len; i++)
     orr_engine_set_rate(engine, flow_at(sharing, i)->transfer, flow_at(sharing, i)->rate);
 }
 
@@ -474,7 +476,6 @@ OrrSharing *orr_sharing_new(OrrSharingSolve solve, void *user) {
   sharing->links = g_array_new(FALSE, TRUE, sizeof(Link));
   sharing->changed = g_array_new(FALSE, FALSE, sizeof(OrrLink));
   sharing->touched = g_array_new(FALSE, FALSE, sizeof(OrrLink));
-  sharing->region = g_ptr_array_new();
   sharing->order = g_array_new(FALSE, FALSE, sizeof(guint32));
   sharing->capacities = g_array_new(FALSE, FALSE, sizeof(double));
   sharing->firsts = g_array_new(FALSE, FALSE, sizeof(guint32));
@@ -488,7 +489,7 @@ void orr_sharing_free(OrrSharing *sharing) {
   GArray *arrays[] = {sharing->links,      sharing->changed, sharing->touched, sharing->order,
                       sharing->capacities, sharing->firsts,  sharing->uses,    sharing->rates};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
-  g_ptr_array_unref(sharing->region);
+  g_free(sharing->region.pdata);
   orr_spares_clear(&sharing->ended);
   g_free(sharing);
 }

@@ -33,6 +33,21 @@ static inline void orr_spares_give(OrrSpares *spares, guint n, void *block) {
   spares->first[n] = block;
 }
 
+/* A list of pointers that grows and shrinks at every event: a GPtrArray's functions are calls into a
+ * library. All zero: empty. */
+typedef struct {
+  gpointer *pdata;
+  guint len, room;
+} OrrPointers;
+
+static inline void orr_pointers_add(OrrPointers *list, gpointer pointer) {
+  if (list->len == list->room) {
+    list->room = MAX(64, 2 * list->room);
+    list->pdata = g_renew(gpointer, list->pdata, list->room);
+  }
+  list->pdata[list->len++] = pointer;
+}
+
 /* Frees the spare blocks. */
 static inline void orr_spares_clear(OrrSpares *spares) {
   for (guint n = 0; n < spares->n; n++)

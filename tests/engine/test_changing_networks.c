@@ -48,7 +48,7 @@ static guint make_uses(OrrLinkUse *uses) {
 /* --- The reference --- */
 
 /* The weight of each transfer on each link, link by link. */
-static double *weights_of(const GPtrArray *transfers) {
+static double *weights_of(const OrrPointers *transfers) {
   double *weights = g_new0(double, N_LINKS *(transfers->len + 1));
   for (guint i = 0; i < transfers->len; i++) {
     const OrrTransfer *transfer = transfers->pdata[i];
@@ -62,7 +62,7 @@ static double *weights_of(const GPtrArray *transfers) {
  * none. @weights: on it. */
 static double level_of(guint link, const double *weights, const double *rates) {
   double left = orr_engine_link(engine, link)->bandwidth, open = 0;
-  for (guint i = 0; i < engine->transfers->len; i++) {
+  for (guint i = 0; i < engine->transfers.len; i++) {
     if (rates[i] < 0)
       open += weights[i];
     else
@@ -72,10 +72,10 @@ static double level_of(guint link, const double *weights, const double *rates) {
 }
 
 static void solve(double *rates) {
-  const guint n = engine->transfers->len;
-  g_autofree double *weights = weights_of(engine->transfers);
-  for (guint i = 0; i < engine->transfers->len; i++)
-    rates[i] = ((const OrrTransfer *)engine->transfers->pdata[i])->held ? 0 : -1;
+  const guint n = engine->transfers.len;
+  g_autofree double *weights = weights_of(&engine->transfers);
+  for (guint i = 0; i < engine->transfers.len; i++)
+    rates[i] = ((const OrrTransfer *)engine->transfers.pdata[i])->held ? 0 : -1;
   for (;;) {
     guint full = N_LINKS;
     double least = 0;
@@ -84,7 +84,7 @@ static void solve(double *rates) {
       if (level >= 0 && (full == N_LINKS || level < least)) full = link, least = level;
     }
     if (full == N_LINKS) return;
-    for (guint i = 0; i < engine->transfers->len; i++)
+    for (guint i = 0; i < engine->transfers.len; i++)
       if (rates[i] < 0 && weights[full * n + i] > 0) rates[i] = least;
   }
 }
@@ -92,13 +92,13 @@ static void solve(double *rates) {
 /* A call at a date of its own sees the rates that held until then. */
 static void look(void *user) {
   (void)user;
-  g_autofree double *rates = g_new(double, engine->transfers->len + 1);
+  g_autofree double *rates = g_new(double, engine->transfers.len + 1);
   solve(rates);
-  for (guint i = 0; i < engine->transfers->len; i++) {
-    const double rate = ((const OrrTransfer *)engine->transfers->pdata[i])->rate;
+  for (guint i = 0; i < engine->transfers.len; i++) {
+    const double rate = ((const OrrTransfer *)engine->transfers.pdata[i])->rate;
     if (fabs(rate - rates[i]) > 1e-9 * rates[i])
       g_error("%s, at %.17g s: transfer %u of %u has %.17g bytes/s, not %.17g", shape->name,
-              orr_engine_now(engine), i, engine->transfers->len, rate, rates[i]);
+              orr_engine_now(engine), i, engine->transfers.len, rate, rates[i]);
     n_rates++;
   }
   n_looks++;
@@ -121,8 +121,8 @@ static void change(void *user) {
   (void)user;
   const guint link = (guint)orr_random_below(&dice, N_LINKS);
   OrrLinkUse uses[MOST_USES];
-  const guint n_flying = engine->transfers->len, kind = (guint)orr_random_below(&dice, 4);
-  OrrTransfer *one = n_flying ? engine->transfers->pdata[orr_random_below(&dice, n_flying)] : NULL;
+  const guint n_flying = engine->transfers.len, kind = (guint)orr_random_below(&dice, 4);
+  OrrTransfer *one = n_flying ? engine->transfers.pdata[orr_random_below(&dice, n_flying)] : NULL;
   if (kind == 0) {
     orr_engine_set_bandwidth(engine, link, bandwidth() * (0.2 + orr_random_unit(&dice)));
   } else if (kind == 1) {
