@@ -1,13 +1,15 @@
 /*
  * collective_cache.c - a hash table from all that a plan depends on to the plan. When the plans
- * hold too many link uses, all of them are dropped: sweeps go on with other calls then.
+ * hold too many link uses, all of them are dropped: sweeps go on with other calls then. Facts are
+ * dropped alike.
  */
 #include "workloads/collectives/collective_cache.h"
 
 #include "sim/base/number.h"
 #include "sim/base/random.h"
 
-#define MOST_USES (1u << 22) /* of all plans: 32 MB */
+#define MOST_USES (1u << 22)  /* of all plans: 32 MB */
+#define MOST_FACTS (1u << 25) /* bytes of their keys and of themselves */
 
 typedef struct {
   const OrrCollectiveAlgorithm *algorithm;
@@ -22,6 +24,8 @@ struct OrrCollectiveCache {
   const OrrCostModel *cost;
   GHashTable *plans; /* Key -> OrrCollectivePlan */
   guint n_uses;
+  GHashTable *facts; /* GBytes -> GBytes */
+  gsize facts_bytes;
 };
 
 static guint hash_key(gconstpointer data) {
@@ -64,12 +68,15 @@ OrrCollectiveCache *orr_collective_cache_new(const OrrFabric *fabric, const OrrC
   cache->cost = cost;
   cache->plans = g_hash_table_new_full(hash_key, equal_keys, free_key,
                                        (GDestroyNotify)orr_collective_plan_free);
+  cache->facts = g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref,
+                                       (GDestroyNotify)g_bytes_unref);
   return cache;
 }
 
 void orr_collective_cache_free(OrrCollectiveCache *cache) {
   if (!cache) return;
   g_hash_table_unref(cache->plans);
+  g_hash_table_unref(cache->facts);
   g_free(cache);
 }
 
@@ -116,4 +123,24 @@ OrrCollectivePlan *orr_collective_cache_plan(OrrCollectiveCache *cache,
   plan = orr_collective_plan(context, call, algorithm, error);
   if (plan) keep(cache, &key, plan);
   return plan;
+}
+
+GBytes *orr_collective_cache_find(const OrrCollectiveCache *cache, const OrrFabric *fabric,
+                                  GBytes *key) {
+  return cache && cache->fabric == fabric ? g_hash_table_lookup(cache->facts, key) : NULL;
+}
+
+void orr_collective_cache_keep(OrrCollectiveCache *cache, const OrrFabric *fabric, GBytes *key,
+                               GBytes *fact) {
+  if (!cache || cache->fabric != fabric) {
+    g_bytes_unref(key);
+    g_bytes_unref(fact);
+    return;
+  }
+  cache->facts_bytes += g_bytes_get_size(key) + g_bytes_get_size(fact);
+  if (cache->facts_bytes > MOST_FACTS) {
+    g_hash_table_remove_all(cache->facts);
+    cache->facts_bytes = g_bytes_get_size(key) + g_bytes_get_size(fact);
+  }
+  g_hash_table_insert(cache->facts, key, fact);
 }

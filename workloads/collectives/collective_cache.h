@@ -23,3 +23,11 @@ OrrCollectivePlan *orr_collective_cache_plan(OrrCollectiveCache *cache,
                                              const OrrCollectiveCall *call,
                                              const OrrCollectiveAlgorithm *algorithm,
                                              GError **error);
+
+/* What else follows from @fabric and @key alone, such as which replicas are alike. NULL: nothing is
+ * kept. */
+GBytes *orr_collective_cache_find(const OrrCollectiveCache *cache, const OrrFabric *fabric,
+                                  GBytes *key);
+/* Takes both. Where @cache is NULL or another fabric's, it keeps nothing. */
+void orr_collective_cache_keep(OrrCollectiveCache *cache, const OrrFabric *fabric, GBytes *key,
+                               GBytes *fact);

@@ -82,9 +82,32 @@ static void test_other_fabric(void) {
   orr_collective_cache_free(cache);
 }
 
+/* Facts are found by equal keys, on their own fabric alone; another one of the same key replaces. */
+static void test_facts(void) {
+  Machine machine, other;
+  machine_init(&machine, 2, 8, 2, 1);
+  machine_init(&other, 2, 8, 2, 1);
+  OrrCollectiveCache *cache = orr_collective_cache_new(machine.fabric, NULL);
+  g_autoptr(GBytes) key = g_bytes_new("key", 3), unknown = g_bytes_new("kez", 3);
+  for (guint i = 0; i < 2; i++) {
+    GBytes *equal = g_bytes_new("key", 3), *fact = g_bytes_new(&i, sizeof i);
+    orr_collective_cache_keep(cache, machine.fabric, equal, fact);
+    g_assert_true(orr_collective_cache_find(cache, machine.fabric, key) == fact);
+  }
+  orr_collective_cache_keep(cache, other.fabric, g_bytes_ref(unknown), g_bytes_new("x", 1));
+  orr_collective_cache_keep(NULL, machine.fabric, g_bytes_ref(unknown), g_bytes_new("x", 1));
+  g_assert_null(orr_collective_cache_find(cache, machine.fabric, unknown));
+  g_assert_null(orr_collective_cache_find(cache, other.fabric, key));
+  g_assert_null(orr_collective_cache_find(NULL, machine.fabric, key));
+  orr_collective_cache_free(cache);
+  machine_clear(&machine);
+  machine_clear(&other);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/collective-cache/random", test_random);
   g_test_add_func("/collective-cache/other-fabric", test_other_fabric);
+  g_test_add_func("/collective-cache/facts", test_facts);
   return g_test_run();
 }

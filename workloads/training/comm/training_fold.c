@@ -19,6 +19,7 @@
  */
 #include "sim/base/number.h"
 #include "sim/base/random.h"
+#include "workloads/collectives/collective_cache.h"
 #include "workloads/training/comm/training_fold.h"
 #include "workloads/training/job/training_groups.h"
 #include "workloads/training/job/training_offload.h"
@@ -121,10 +122,14 @@ static void add_offload_crossings(Refinement *r, guint32 replica, gint64 stage) 
   }
 }
 
+/* Whether the last stage sends to the first. */
+static gboolean wraps(const OrrJob *job) {
+  return job->schedule->blocks == ORR_BLOCKS_LOOP && job->shape.chunks > 1;
+}
+
 static void add_replica(Refinement *r, guint32 replica) {
   const gint64 pp = r->job->pp;
-  const gboolean wraps = r->job->schedule->blocks == ORR_BLOCKS_LOOP && r->job->shape.chunks > 1;
-  const gint64 boundaries = pp == 1 ? 0 : wraps ? pp : pp - 1;
+  const gint64 boundaries = pp == 1 ? 0 : wraps(r->job) ? pp : pp - 1;
   for (gint64 stage = 0; stage < boundaries; stage++) {
     const gint64 next = (stage + 1) % pp;
     add_crossings(r, replica, stage, next, 2 * stage);
@@ -238,6 +243,49 @@ static void fold_by_colour(OrrFold *fold, const OrrJob *job, const guint64 *load
   }
 }
 
+/* --- classes that are kept --- */
+
+/* All that the classes follow from on a machine as built, without files or hosts: where the ranks
+ * are, how they are grouped, and what else loads the links. NULL: something else matters, too. */
+static GBytes *key_of(const OrrJob *job, const guint64 *load) {
+  const OrrMarks *marks = job->world->marks;
+  const gint64 n_ranks = orr_job_replica_ranks(job) * job->dp;
+  const OrrGrouping cp = orr_grouping_of(job, ORR_GROUP_CP),
+                    ep = orr_grouping_of(job, ORR_GROUP_EP);
+  guint64 hash = 0;
+  if ((marks && (marks->gpus || marks->links)) || orr_job_uses_storage(job->params) ||
+      orr_training_offload_is_on(job->params))
+    return NULL;
+  for (gint64 link = 0; load && link < orr_fabric_n_links(job->world->fabric); link++)
+    if (load[link]) hash += orr_random_hash3(load[link], (guint64)link, 8);
+  const gint64 shape[] = {job->pp, job->dp,   job->tp, job->cp,    cp.stride,
+                          cp.size, ep.stride, ep.size, wraps(job), (gint64)hash};
+  const gsize n = G_N_ELEMENTS(shape) + (gsize)(job->pp * n_ranks);
+  gint64 *key = g_new(gint64, n), *at = key + G_N_ELEMENTS(shape);
+  memcpy(key, shape, sizeof shape);
+  for (gint64 stage = 0; stage < job->pp; stage++)
+    for (gint64 rank = 0; rank < n_ranks; rank++) *at++ = orr_job_gpu(job, stage, rank);
+  return g_bytes_new_take(key, n * sizeof *key);
+}
+
+/* Neighbouring points of a sweep differ in what does not move the classes. */
+static void find_classes(OrrFold *fold, const OrrJob *job, const guint64 *load) {
+  OrrCollectiveCache *cache = job->world->plans;
+  const gsize size = job->dp * sizeof *fold->class_of;
+  GBytes *key = cache ? key_of(job, load) : NULL;
+  GBytes *known = key ? orr_collective_cache_find(cache, job->world->fabric, key) : NULL;
+  if (known) {
+    memcpy(fold->class_of, g_bytes_get_data(known, NULL), size);
+    g_bytes_unref(key);
+    fold->n = 0;
+    for (gint64 i = 0; i < job->dp; i++) fold->n = MAX(fold->n, fold->class_of[i] + 1);
+    return;
+  }
+  fold_by_colour(fold, job, load);
+  if (key)
+    orr_collective_cache_keep(cache, job->world->fabric, key, g_bytes_new(fold->class_of, size));
+}
+
 static void list_classes(OrrFold *fold, gint64 dp) {
   memset(fold->size, 0, dp * sizeof *fold->size);
   for (gint64 i = dp - 1; i >= 0; i--) {
@@ -277,7 +325,7 @@ void orr_fold_init(OrrFold *fold, const OrrJob *job, OrrFidelity fidelity, const
       .group_size = g_new0(guint32, job->dp),
   };
   if (fidelity != ORR_FIDELITY_FULL || fold->span > 1) {
-    fold_by_colour(fold, job, load);
+    find_classes(fold, job, load);
     list_classes(fold, job->dp);
     list_groups(fold);
   }
