@@ -64,22 +64,37 @@ static double share_of(const OrrBands *bands, const GArray *near, const OrrLiken
   return sum > 0 ? shared / sum : 0;
 }
 
+/* By row of @near: its campaign, as the first row of it. */
+static guint *campaigns_of(const OrrBands *bands, const GArray *near) {
+  guint *firsts = g_new(guint, near->len + 1);
+  for (guint i = 0; i < near->len; i++) {
+    const OrrResidual *one = orr_band_residual(bands, g_array_index(near, OrrBandNear, i).row);
+    guint k = 0;
+    while (k < i && (firsts[k] != k ||
+                     !orr_band_is_same_campaign(
+                         one, orr_band_residual(bands, g_array_index(near, OrrBandNear, k).row))))
+      k++;
+    firsts[i] = k;
+  }
+  return firsts;
+}
+
 /* How many campaigns of equal weight the weights are worth (Kish 1965, Survey Sampling), and how
  * many where each model of a campaign is one of its own. */
 static void count_sources(const OrrBands *bands, const GArray *near, double *ret_campaigns,
                           double *ret_models) {
+  g_autofree guint *campaign = campaigns_of(bands, near);
   double sum = 0, campaigns = 0, models = 0;
   for (guint i = 0; i < near->len; i++) {
     const OrrBandNear *one = &g_array_index(near, OrrBandNear, i);
-    const OrrResidual *a = orr_band_residual(bands, one->row);
+    const char *model = orr_band_residual(bands, one->row)->likeness.model;
     sum += one->weight;
-    for (guint k = 0; k <= i; k++) {
+    for (guint k = campaign[i]; k <= i; k++) {
+      if (campaign[k] != campaign[i]) continue;
       const OrrBandNear *other = &g_array_index(near, OrrBandNear, k);
-      const OrrResidual *b = orr_band_residual(bands, other->row);
-      if (!orr_band_is_same_campaign(a, b)) continue;
       const double both = (k < i ? 2 : 1) * one->weight * other->weight;
       campaigns += both;
-      models += a->likeness.model == b->likeness.model ? both : 0;
+      models += model == orr_band_residual(bands, other->row)->likeness.model ? both : 0;
     }
   }
   *ret_campaigns = campaigns > 0 ? sum * sum / campaigns : 1;
