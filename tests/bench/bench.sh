@@ -7,7 +7,7 @@ build=$(cd "${1:-build}" && pwd)
 cd "$(dirname "$0")/../.."
 ORRERY_SHIPPED=$PWD
 export ORRERY_SHIPPED
-scratch=$(mktemp -d)
+scratch=$(mktemp -d) began=$(date +%s)
 trap 'rm -rf "$scratch"' EXIT
 ninja -C "$build" orrery bench > "$scratch/log" || { cat "$scratch/log"; exit 1; }
 
@@ -54,4 +54,5 @@ grow scenarios/validation/megatron-sc21.csv > "$scratch/rows.csv"
     printf "%-72s %8d  s, goal at most %d%s\n", what, figure, goal[$0], (figure > goal[$0] ? ": missed" : "")
     printf "%s\t%d\ts\tat most %d\n", what, figure, goal[$0] >> figures
   }' "$build/meson-logs/parts.txt"
+echo "make bench took $(( ($(date +%s) - began + 59) / 60 )) minutes"
 [ -z "${2:-}" ] || mv "$ORRERY_BENCH_FIGURES" "$2"
