@@ -23,18 +23,17 @@
  * 3 to 3.5 % (H100, H200) on average. A hole takes the mean of such rows as one more estimate, and
  * the rows of the nearest groups at the same key heads, batch and length as another. At the ends of
  * the batch axis there is no other: a decode of one sequence over more than 8,192 keys splits them
- * over the GPU, which no larger batch shows (left out, such rows were 22 % off, 21 % too fast; now
- * they are 1 to 3 % off). H100's decodes of head size 512 change their kernel between 512 and 1,024
- * sequences, and the larger batch takes a tenth of the smaller one's time: no line along the batch
- * finds that, but other groups do where they have rows there. The table decides the weight of each
- * estimate (grid.c).
+ * over the GPU, which no larger batch shows (left out, such rows are 1 to 3 % off, 22 % without).
+ * H100's decodes of head size 512 change their kernel between 512 and 1,024 sequences, which other
+ * groups show. The table decides the weight of each estimate (grid.c).
  *
  * A number of key heads beyond the table is looked up at the nearest one, with the batch that gives
  * equal work. Blocks of queries, over all heads and sequences, fill a GPU (FlashAttention-2, Dao
- * 2023, section 3.2): one head of 16,384 tokens leaves half of an H100 idle, one of 131,072 does
- * not. So a prefill beyond the longest row is looked up there twice: with its own batch, and with
- * the batch that gives the same number of blocks. More blocks make no kernel slower, so the faster
- * of the two rates counts.
+ * 2023, section 3.2). So a prefill beyond the longest row is looked up there twice: with its own
+ * batch, and with the batch of as many blocks. More blocks make no kernel slower: the faster counts.
+ *
+ * Where rows of a head size read more than the memory gives (302 of A100's decodes, up to 1.7 times;
+ * the other devices' reach 0.96), no answer is shorter than the roofline's bytes / bandwidth.
  *
  * The backward pass was not measured. It has attention-backward-flops times the forward's FLOPs
  * (2.5: five products for two, FlashAttention-2, Dao 2023, section 4.1) at
@@ -70,15 +69,18 @@ static double matrix_unit_use(const OrrCostModel *model, const Shape *shape) {
   return 2 / (1 / of_keys + 1 / of_values);
 }
 
+static double bytes_of_keys(const Shape *shape) {
+  return shape->batch * shape->head_dim * 2 * shape->kv_heads * shape->length *
+         orr_dtype_bytes(shape->kv_dtype) * (shape->stored > 0 ? shape->stored : 1);
+}
+
 static double attention_roofline_s(const OrrCostModel *model, const Shape *shape) {
   double flops = 4 * shape->batch * shape->heads * pairs_of(shape) * shape->head_dim;
   double of_queries = 2 * shape->heads * shape->queries * fmax(orr_dtype_bytes(shape->dtype), 2);
-  double of_keys = 2 * shape->kv_heads * shape->length * orr_dtype_bytes(shape->kv_dtype);
-  if (shape->stored > 0) of_keys *= shape->stored;
   double rate = model->peak_flops[shape->dtype] * model->constants->attention_efficiency *
                 matrix_unit_use(model, shape);
   return orr_cost_roofline_s(model, flops / rate,
-                             shape->batch * shape->head_dim * (of_queries + of_keys));
+                             shape->batch * shape->head_dim * of_queries + bytes_of_keys(shape));
 }
 
 /* --- building --- */
@@ -95,7 +97,8 @@ typedef struct {
 /* Attention of one head size. */
 struct OrrCostAttention {
   gint64 head_dim;
-  GArray *groups; /* Group, rising */
+  GArray *groups;         /* Group, rising */
+  gboolean beyond_memory; /* a row reads more than the memory gives */
 };
 
 static double group_of(const OrrProfileAttentionRow *row) {
@@ -147,7 +150,14 @@ typedef struct {
   Axes axes; /* owns its key heads */
   OrrGrid *grid;
   GHashTable *means; /* rows of equal work: work_key -> Mean */
+  gboolean beyond_memory;
 } Building;
+
+/* Whether @time_s is too short to read the keys and values beyond the L2, where that is known. */
+static gboolean is_beyond_memory(const OrrDevice *device, const Shape *shape, double time_s) {
+  return device->l2_bytes > 0 &&
+         time_s * device->memory_bytes_per_s < bytes_of_keys(shape) - device->l2_bytes;
+}
 
 static gboolean set_row(const OrrCostModel *model, const OrrProfileAttention *table,
                         const OrrProfileAttentionRow *row, Building *building, GError **error) {
@@ -171,6 +181,7 @@ static gboolean set_row(const OrrCostModel *model, const OrrProfileAttention *ta
     shape.length = g_array_index(axes->length, double, i_length);
     shape.queries = table->phase == ORR_PHASE_PREFILL ? shape.length : 1;
     double ratio = log(time_s / attention_roofline_s(model, &shape));
+    building->beyond_memory |= is_beyond_memory(model->device, &shape, time_s);
     orr_grid_set(building->grid, (guint[]){i_heads, i_batch, i_length}, ratio);
     orr_grid_time(building->grid, (guint[]){i_heads, i_batch, i_length}, time_s,
                   shape.kv_heads * shape.batch * shape.length * shape.queries);
@@ -258,7 +269,7 @@ static Building *building_new(const OrrCostModel *model, const OrrProfileAttenti
                               gint64 head_dim, double group, const Axes *shared, GError **error) {
   Building *building = g_new0(Building, 1);
   const Axes *axes = &building->axes;
-  *building = (Building){head_dim, group, *shared, NULL, NULL};
+  *building = (Building){.head_dim = head_dim, .group = group, .axes = *shared};
   building->means = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
   building->axes.key_heads = axis_of_rows(table, head_dim, group);
   const double *const values[] = {(double *)(void *)axes->key_heads->data,
@@ -329,7 +340,8 @@ static OrrCostAttention *find_head_dim(GPtrArray *built, gint64 head_dim) {
   ORR_EACH_POINTER(OrrCostAttention, attention, built)
     if (attention->head_dim == head_dim) return attention;
   OrrCostAttention *attention = g_new0(OrrCostAttention, 1);
-  *attention = (OrrCostAttention){head_dim, g_array_new(FALSE, FALSE, sizeof(Group))};
+  *attention =
+      (OrrCostAttention){.head_dim = head_dim, .groups = g_array_new(FALSE, FALSE, sizeof(Group))};
   g_array_set_clear_func(attention->groups, group_clear);
   g_ptr_array_add(built, attention);
   return attention;
@@ -372,6 +384,7 @@ static gboolean finish_head_dim(const GPtrArray *groups, GPtrArray *built, GErro
       return orr_fault_set(error, ORR_FAULT_DOCUMENT,
                            "attention: head-dim %" G_GINT64_FORMAT " has no row", head_dim);
     ORR_APPEND(attention->groups, Group, {building->group, g_steal_pointer(&building->grid), 0});
+    attention->beyond_memory |= building->beyond_memory;
   }
   g_array_sort(attention->groups, compare_groups);
   return TRUE;
@@ -458,6 +471,17 @@ static double at_head_dim(const OrrCostAttention *attention, const Shape *shape,
                       : value;
 }
 
+/* @value, a distance from the roofline; of a table with impossible rows no less than where the memory
+ * alone takes the time. */
+static double within_memory(const OrrCostModel *model, const OrrCostAttention *attention,
+                            const Shape *shape, double value) {
+  const double bytes = bytes_of_keys(shape);
+  if (!attention->beyond_memory || bytes <= model->device->l2_bytes) return value;
+  const double memory_s =
+      bytes / (model->device->memory_bytes_per_s * model->constants->memory_efficiency);
+  return fmax(value, log(memory_s / attention_roofline_s(model, shape)));
+}
+
 /* The distance from the roofline; FALSE where there is no table for the phase and format. */
 static gboolean measured_ratio(const OrrCostModel *model, const Shape *shape, double *ret_ratio,
                                OrrGridTrust *ret_trust) {
@@ -476,8 +500,10 @@ static gboolean measured_ratio(const OrrCostModel *model, const Shape *shape, do
   OrrGridTrust trust = ORR_GRID_ROW;
   double fraction =
       blend((double)below->head_dim, (double)above->head_dim, shape->head_dim, &trust);
-  double value = at_head_dim(below, shape, &trust);
-  if (fraction > 0) value = value * (1 - fraction) + fraction * at_head_dim(above, shape, &trust);
+  double value = within_memory(model, below, shape, at_head_dim(below, shape, &trust));
+  if (fraction > 0)
+    value = value * (1 - fraction) +
+            fraction * within_memory(model, above, shape, at_head_dim(above, shape, &trust));
   *ret_ratio = exp(value);
   *ret_trust = trust;
   return TRUE;
