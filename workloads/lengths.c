@@ -51,7 +51,9 @@ const OrrFieldTable orr_lengths_table = ORR_FIELDS(
                    .aliases = kind_aliases),
     ORR_FIELD_INT(OrrLengths, "tokens", tokens, "0",
                   "Mean; for uniform-up-to the largest, for constant every length. For a trace, 0 "
-                  "keeps the trace's own mean.",
+                  "keeps the mean of its quantiles, whose last twentieth is spread up to the "
+                  "longest: 1,380 for prompts of azure-conversation (the trace's 1,155), 67 for "
+                  "outputs of azure-code (28).",
                   .min = 0, .max = 1e8),
     ORR_FIELD_REAL(
         OrrLengths, "ratio", ratio, ORR_UNIT_FRACTION, "0",

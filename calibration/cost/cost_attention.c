@@ -30,10 +30,10 @@
  * A number of key heads beyond the table is looked up at the nearest one, with the batch that gives
  * equal work. Blocks of queries, over all heads and sequences, fill a GPU (FlashAttention-2, Dao
  * 2023, section 3.2). So a prefill beyond the longest row is looked up there twice: with its own
- * batch, and with the batch of as many blocks. More blocks make no kernel slower: the faster counts.
+ * batch, and with the batch of as many blocks. More blocks make no kernel slower.
  *
- * Where rows of a head size read more than the memory gives (302 of A100's decodes, up to 1.7 times;
- * the other devices' reach 0.96), no answer is shorter than the roofline's bytes / bandwidth.
+ * Where rows of a head size read more than the memory gives (302 of A100's decodes, up to 1.7
+ * times; other devices' reach 0.96), no answer is shorter than the roofline's bytes / bandwidth.
  *
  * The backward pass was not measured. It has attention-backward-flops times the forward's FLOPs
  * (2.5: five products for two, FlashAttention-2, Dao 2023, section 4.1) at
@@ -471,8 +471,8 @@ static double at_head_dim(const OrrCostAttention *attention, const Shape *shape,
                       : value;
 }
 
-/* @value, a distance from the roofline; of a table with impossible rows no less than where the memory
- * alone takes the time. */
+/* @value, a distance from the roofline; of a table with impossible rows at least that of the time
+ * that the memory takes. */
 static double within_memory(const OrrCostModel *model, const OrrCostAttention *attention,
                             const Shape *shape, double value) {
   const double bytes = bytes_of_keys(shape);

@@ -116,7 +116,7 @@ static void test_refused_at_once(void) {
 #undef TABLE
 }
 
-/* Decodes of @batch sequences of @length: 8 key heads of 128 in 16 bits, 4,096 bytes a token. */
+/* Decodes of @batch sequences of @length: 8 key heads of 128 in 16 bits, 4,096 bytes per token. */
 static double decode_s(const OrrCostModel *model, gint64 batch, gint64 length) {
   const OrrOperator op = orr_operator_attention("a", ORR_PASS_FORWARD, ORR_BF16,
                                                 (OrrAttentionShape){.batch = batch,
@@ -130,7 +130,7 @@ static double decode_s(const OrrCostModel *model, gint64 batch, gint64 length) {
 }
 
 /* A100's rows read up to 1.7 times what the memory gives: from the L2's 40 MiB on answers take what
- * 85 % of 2.039 TB/s take, below it they are the rows. H100's rows stay as they are. */
+ * 85 % of 2.039 TB/s take, below it they are the rows. H100's rows count unchanged. */
 static void test_within_memory(void) {
   g_autoptr(OrrProfile) a100 = shipped_profile("a100-80gb-sxm"), h100 = shipped_profile("h100-sxm");
   OrrDevice on_a100 = a100_device, on_h100 = h100_device, unknown = h100_device;
