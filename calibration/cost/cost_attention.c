@@ -471,8 +471,8 @@ static double at_head_dim(const OrrCostAttention *attention, const Shape *shape,
                       : value;
 }
 
-/* @value, a distance from the roofline; of a table with impossible rows at least that of the time
- * that the memory takes. */
+/* @value, a distance from the roofline; where its table has impossible rows, at least
+ * as if the memory alone took the time. */
 static double within_memory(const OrrCostModel *model, const OrrCostAttention *attention,
                             const Shape *shape, double value) {
   const double bytes = bytes_of_keys(shape);

@@ -23,8 +23,7 @@ static void ideal_hold(OrrEngine *engine, OrrTransfer *transfer, gboolean held) 
 
 static void ideal_bandwidth_changed(OrrEngine *engine, OrrLink link) {
   (void)link;
-  for (guint i = 0; i < engine->transfers.len; i++)
-    ideal_start(engine, engine->transfers.pdata[i]);
+  for (guint i = 0; i < engine->transfers.len; i++) ideal_start(engine, engine->transfers.pdata[i]);
 }
 
 static gboolean ideal_run(OrrEngine *engine, GError **error) {

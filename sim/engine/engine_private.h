@@ -67,13 +67,13 @@ struct OrrEngine {
   guint64 n_events;
   gboolean ran;
   OrrCalendar calendar;
-  GArray *links;        /* OrrEngineLink */
+  GArray *links;         /* OrrEngineLink */
   OrrPointers transfers; /* OrrTransfer*, in flight, in no order */
   OrrPointers batch;     /* events of one date, while they are delivered */
   guint batch_at;        /* the first of them that is still to be delivered */
   OrrPointers spare;     /* OrrEvent of past calls, for reuse */
   OrrSpares ended;       /* OrrTransfer of the past, by n_uses */
-  GError *fault;        /* the first wrong argument; orr_engine_run returns it */
+  GError *fault;         /* the first wrong argument; orr_engine_run returns it */
 };
 
 extern const OrrEngineClass orr_engine_fair_class;

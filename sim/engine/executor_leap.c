@@ -213,8 +213,7 @@ static gboolean find_late(const Windows *windows, guint32 stream, guint32 *ret_s
   const double from_s = windows->at_s - windows->period_s;
   guint32 span = last_by(windows, executor->leaper->last[stream], windows->at_s);
   *ret_span = ORR_NO_SPAN;
-  for (; span != ORR_NO_SPAN && key_of(windows, span) > from_s;
-       span = before(executor, span)) {
+  for (; span != ORR_NO_SPAN && key_of(windows, span) > from_s; span = before(executor, span)) {
     if (span_at(executor, span)->end_s > from_s) continue;
     if (*ret_span != ORR_NO_SPAN) return FALSE;
     *ret_span = span;
@@ -274,8 +273,7 @@ OrrCommState *orr_leaper_joined(const OrrExecutor *executor, guint32 stream) {
 
 /* Spans that streams ahead of the engine have already left behind. */
 static void postpone_spans(OrrExecutor *executor, guint32 stream, double at_s, double delay_s) {
-  for (guint32 i = executor->leaper->last[stream]; i != ORR_NO_SPAN;
-       i = before(executor, i)) {
+  for (guint32 i = executor->leaper->last[stream]; i != ORR_NO_SPAN; i = before(executor, i)) {
     OrrSpan *span = &executor->spans.kept[i].span;
     if (span->end_s <= at_s) break;
     span->begin_s += delay_s;
@@ -371,8 +369,7 @@ static gboolean find_cut(const Group *group, double from_s, double to_s, double 
   for (guint32 s = 0; s < executor->program->streams->len; s++) {
     if (!is_of(group, s)) continue;
     guint32 i = ended_by(executor, executor->leaper->last[s], to_s);
-    for (; i != ORR_NO_SPAN && span_at(executor, i)->end_s > from_s;
-         i = before(executor, i))
+    for (; i != ORR_NO_SPAN && span_at(executor, i)->end_s > from_s; i = before(executor, i))
       g_array_append_val(ends, span_at(executor, i)->end_s);
   }
   g_array_sort(ends, orr_number_compare);

@@ -65,11 +65,11 @@ typedef struct {
 struct OrrSharing {
   OrrSharingSolve solve;
   void *user;
-  GArray *links;     /* of Link */
-  GArray *changed;   /* of OrrLink */
-  GArray *touched;   /* of OrrLink: the region's links */
+  GArray *links;      /* of Link */
+  GArray *changed;    /* of OrrLink */
+  GArray *touched;    /* of OrrLink: the region's links */
   OrrPointers region; /* of Flow * */
-  OrrSpares ended;   /* of Flow, by n_uses */
+  OrrSpares ended;    /* of Flow, by n_uses */
   guint64 round, pass;
   GArray *order;                              /* of guint32: the region's flows by system */
   GArray *capacities, *firsts, *uses, *rates; /* the system being made */

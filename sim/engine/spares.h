@@ -33,8 +33,8 @@ static inline void orr_spares_give(OrrSpares *spares, guint n, void *block) {
   spares->first[n] = block;
 }
 
-/* A list of pointers that grows and shrinks at every event: a GPtrArray's functions are calls into a
- * library. All zero: empty. */
+/* A list of pointers that grows and shrinks at every event: a GPtrArray's functions are calls into
+ * a library. All zero: empty. */
 typedef struct {
   gpointer *pdata;
   guint len, room;

@@ -82,7 +82,7 @@ static void test_other_fabric(void) {
   orr_collective_cache_free(cache);
 }
 
-/* Facts are found by equal keys, on their own fabric alone; another one of the same key replaces. */
+/* Facts are found by equal keys, on their own fabric alone; another of the same key replaces. */
 static void test_facts(void) {
   Machine machine, other;
   machine_init(&machine, 2, 8, 2, 1);
