@@ -32,24 +32,10 @@
 
 enum { MOST_NODES = 320, N_PAIRS = 60 };
 
+/* Machines and formats, besides tori of TPUs, whose chips are their own switches. */
 static const char *const refused[] = {"alps-gh200slurm",
                                       "alps-gh200slurm-yaml",
-                                      "tpu-v4-sliceslurm-yaml",
                                       "llama3-24k-roceibnetdiscover",
-                                      "tpu-v4-sliceslurm",
-                                      "tpu-v4-sliceibnetdiscover",
-                                      "tpu-7x-sliceslurm-yaml",
-                                      "tpu-7x-sliceslurm",
-                                      "tpu-7x-sliceibnetdiscover",
-                                      "tpu-v5e-sliceslurm-yaml",
-                                      "tpu-v5e-sliceslurm",
-                                      "tpu-v5e-sliceibnetdiscover",
-                                      "tpu-v5p-sliceslurm-yaml",
-                                      "tpu-v5p-sliceslurm",
-                                      "tpu-v5p-sliceibnetdiscover",
-                                      "tpu-v6e-sliceslurm-yaml",
-                                      "tpu-v6e-sliceslurm",
-                                      "tpu-v6e-sliceibnetdiscover",
                                       "trn1-32xlargeibnetdiscover",
                                       "trn2-48xlargeibnetdiscover",
                                       "trn2-ultraserveribnetdiscover",
@@ -217,7 +203,7 @@ static void round_trip(OrrLibrary *library, const OrrNode *tree, const char *nam
   read_cluster(library, tree, &before);
   plain(&before);
   g_autofree char *outside = orr_topology_text(format, &before, &error);
-  if (g_strv_contains(refused, key)) {
+  if (g_str_has_prefix(name, "tpu-") || g_strv_contains(refused, key)) {
     g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
   } else {
     if (!outside) g_error("%s as %s: %s", name, format, error->message);
