@@ -52,7 +52,7 @@ static OrrOutcome *run(const char *scenario, const char *rest, gboolean with_spa
   g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "energy.yaml", diags);
   g_autoptr(OrrScenario) read = orr_scenario_read(library, tree, diags);
   g_autofree char *found = orr_diags_text(diags);
-  g_assert_cmpstr(found, ==, "");
+  if (orr_diags_n_errors(diags)) g_error("%s", found); /* warnings of idle keys are expected */
   OrrOutcome *outcome = orr_simulate(library, read, with_spans, &error);
   g_assert_no_error(error);
   return outcome;

@@ -226,6 +226,10 @@ guint orr_double_tree_depth(guint n);
 void orr_double_tree_steps(const OrrCollectiveCall *call, const OrrCollectiveLayout *layout,
                            gboolean by_switch, OrrCollectiveSteps *steps);
 
+/* nvls.c. Whether it is an all-reduce inside one scale-up domain with a switch. */
+gboolean orr_collective_reduces_inside(const OrrCollectiveContext *context,
+                                       const OrrCollectiveCall *call);
+
 /* nvls.c. Whether the switches of scale-up domains can sum: the profile of a device whose switches
  * do has rows of it. TRUE without a profile. */
 gboolean orr_nvls_sums(const OrrCollectiveContext *context);

@@ -26,7 +26,7 @@ static gboolean is_one_shot(const OrrCollectiveCall *call) {
 }
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  if (orr_nvls.supports(context, call)) return TRUE; /* an all-reduce inside one domain */
+  if (orr_collective_reduces_inside(context, call)) return TRUE;
   return call->op == ORR_ALL_REDUCE && call->n == 2 &&
          orr_collective_are_peers(context->fabric, call->gpus, call->n);
 }

@@ -27,11 +27,15 @@ gboolean orr_nvls_sums(const OrrCollectiveContext *context) {
          orr_cost_nccl(context->cost, orr_nvls.entry.name, ORR_PROTOCOL_SIMPLE, &row);
 }
 
-static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+gboolean orr_collective_reduces_inside(const OrrCollectiveContext *context,
+                                       const OrrCollectiveCall *call) {
   for (guint i = 1; i < call->n; i++)
     if (!orr_fabric_same_domain(context->fabric, call->gpus[0], call->gpus[i])) return FALSE;
-  return call->op == ORR_ALL_REDUCE && orr_fabric_mesh_links(context->fabric, 0) == 1 &&
-         orr_nvls_sums(context);
+  return call->op == ORR_ALL_REDUCE && orr_fabric_mesh_links(context->fabric, 0) == 1;
+}
+
+static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  return orr_collective_reduces_inside(context, call) && orr_nvls_sums(context);
 }
 
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
