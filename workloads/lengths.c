@@ -3,7 +3,7 @@
  *
  * Quantiles of traces at 0, 5, ... 95 %, and of the tail at 96, 97, 98, 99, 99.5, 99.9 and 100 %;
  * between two quantiles the length is linear. Their means are 3 % above (outputs of azure-code) to
- * 0.7 % below those of all requests.
+ * 0.7 % below the means of all requests.
  *   azure-conversation, azure-code   Azure LLM inference traces 2023 (CC-BY-4.0; Patel et al.,
  *                                    Splitwise, ISCA 2024): 19,366 and 8,819 requests of 2023-11-16
  *   mooncake-conversation            Mooncake FAST'25 conversation trace (Apache-2.0; Qin et al.

@@ -50,11 +50,13 @@ static void add_replicas(GString *out, const OrrPlanServing *asked, const OrrPla
   g_string_append(out, "}]\n");
 }
 
-/* The tokens of a step, by the engine's own setting for chunks. */
-static void add_engine(GString *out, const char *stack, gint64 tokens) {
+/* The tokens of a step, by the engine's own setting for chunks: SGLang's is for all groups of
+ * attention together. */
+static void add_engine(GString *out, const char *stack, gint64 tokens, gint64 groups) {
   if (tokens > 0 && g_str_has_prefix(stack, "sglang"))
-    g_string_append_printf(
-        out, "  engine: {scheduler: {kind: sglang, chunked-prefill-size: " D "}}\n", tokens);
+    g_string_append_printf(out,
+                           "  engine: {scheduler: {kind: sglang, chunked-prefill-size: " D "}}\n",
+                           tokens * groups);
   else if (tokens > 0 && tokens < SMALL_STEP)
     g_string_append_printf(out, "  engine: {max-num-batched-tokens: " D ", max-num-seqs: " D "}\n",
                            tokens, tokens / 2);
@@ -108,7 +110,8 @@ static char *text_of(const OrrPlanServing *asked, const OrrPlanLayout *layout, g
                          orr_plan_serving_stack_of(asked, layout), asked->formats[layout->format],
                          asked->caches[layout->cache]);
   add_replicas(out, asked, layout, cells);
-  add_engine(out, orr_plan_serving_stack_of(asked, layout), layout->batched_tokens);
+  add_engine(out, orr_plan_serving_stack_of(asked, layout), layout->batched_tokens,
+             layout->split.dp_attention);
   add_load(out, asked, load);
   return g_string_free(out, FALSE);
 }
