@@ -84,6 +84,77 @@ static const Line offline[] = {
      .account = {"--model_path /ckpt/v1: the model's name says which"}},
     {NULL}};
 
+#define DATASET                                                                                    \
+  "python prepare_dataset.py --stdout token-norm-dist --input-mean 128 --output-mean 64 "          \
+  "--input-stdev 0 --output-stdev 0 --num-requests 300 > d.txt\n"
+#define TRTLLM "trtllm-bench --model meta-llama/Llama-3.1-8B-Instruct "
+
+/* Each program's own defaults, by its name alone, and which of several values is taken. */
+static const Line programs[] = {
+    {.text = DATASET TRTLLM "latency --dataset d.txt\n",
+     H100,
+     .wanted = {"concurrency: 1  # the tool's default", "requests: 300  # --num-requests 300",
+                "tokens: 128  # --input-mean 128", "tokens: 64  # --output-mean 64"},
+     .account = {"mapped         run.sh:2  trtllm-bench latency: workload.load"}},
+    {.text = DATASET TRTLLM "latency --dataset d.txt --concurrency 4\n",
+     H100,
+     .wanted = {"concurrency: 4  # --concurrency 4"}},
+    {.text = DATASET TRTLLM "throughput --dataset d.txt --num_requests 100\n",
+     H100,
+     .wanted = {"concurrency: 100", "requests: 100  # --num_requests 100"},
+     .account = {"mapped         run.sh:2  --num_requests 100: workload.requests",
+                 "overridden     run.sh:1  --num-requests 300: the benchmark runs the first 100"}},
+    {.text = DATASET TRTLLM "throughput --dataset d.txt --num_requests 1000\n",
+     H100,
+     .wanted = {"concurrency: 300", "requests: 300  # --num-requests 300"},
+     .account =
+         {"overridden     run.sh:2  --num_requests 1000: the data set has no more than 300"}},
+    {.text = TRTLLM "prepare-dataset --stdout token-norm-dist --input-mean 128 --output-mean 64 "
+                    "--num-requests 300\n" TRTLLM "throughput --dataset d.txt\n",
+     H100,
+     .wanted = {"concurrency: 300", "requests: 300", "tokens: 128", "tokens: 64"}},
+    {.text =
+         "python3 -m sglang.bench_offline_throughput --model-path Qwen/Qwen3-8B --num-prompts 10 "
+         "--dataset-name random --random-input 500 --random-output 100\n",
+     H100,
+     .wanted = {"kind: uniform-up-to\n    tokens: 500  # --random-input 500\n    ratio: 0",
+                "kind: uniform-up-to\n    tokens: 100  # --random-output 100\n    ratio: 0",
+                "requests: 10"}},
+    {.text = "python3 -m sglang.bench_offline_throughput --model-path Qwen/Qwen3-8B "
+             "--random-input 500 --random-output 100\n",
+     H100,
+     .wanted = {"requests: 1000  # the tool's default", "tokens: 161", "tokens: 338"},
+     .account = {"--random-output 100: only with --dataset-name random"}},
+    {.text = "vllm bench latency --model Qwen/Qwen3-8B\n",
+     H100,
+     .wanted = {"concurrency: 8  # the tool's default", "requests: 8",
+                "tokens: 32  # the tool's default", "tokens: 128  # the tool's default"},
+     .lacks = "assumed"},
+    {.text = "python benchmarks/benchmark_latency.py --model Qwen/Qwen3-8B --batch-size 4\n",
+     H100,
+     .wanted = {"concurrency: 4  # --batch-size 4", "tokens: 32  # the tool's default"}},
+    {.text = "python -m sglang.bench_one_batch --model-path Qwen/Qwen3-8B --batch 2 12 14 "
+             "--input-len 256 512\n",
+     H100,
+     .wanted = {"concurrency: 2  # --batch 2 12 14", "tokens: 256  # --input-len 256 512",
+                "tokens: 16  # the tool's default"},
+     .account = {"--batch has several values: the first is the load, 2 of 2 12 14",
+                 "--input-len has several values: the first is the load, 256 of 256 512"}},
+    {.text = "vllm bench throughput --model Qwen/Qwen3-8B --dataset-name sharegpt --dataset-path "
+             "s.json "
+             "--num-prompts 10 --random-range-ratio 0.5\n",
+     H100,
+     .wanted = {"requests: 10  # --num-prompts 10"},
+     .account = {"not simulated  run.sh:1  --dataset-name sharegpt: lengths of this data set",
+                 "not simulated  run.sh:1  --random-range-ratio 0.5: all lengths are alike"}},
+    {.text = "vllm serve Qwen/Qwen3-8B\nvllm bench serve\n",
+     H100,
+     .wanted = {"requests: 1000  # the tool's default", "tokens: 1024  # the tool's default",
+                "tokens: 128  # the tool's default"},
+     .account = {"mapped         run.sh:2  vllm bench serve: workload.load"},
+     .lacks = "no load"},
+    {NULL}};
+
 #define SERVE "vllm serve meta-llama/Llama-3.1-8B-Instruct\n"
 
 static const Line loads[] = {
@@ -189,6 +260,9 @@ static const Line limits[] = {
   "data.max_prompt_length=1024 data.max_response_length=4096 "                                     \
   "actor_rollout_ref.model.path=Qwen/Qwen2.5-7B actor_rollout_ref.actor.ppo_mini_batch_size=128 "  \
   "actor_rollout_ref.rollout.n=8 trainer.n_gpus_per_node=8 trainer.nnodes=4 "
+#define DYNAMIC                                                                                    \
+  "actor_rollout_ref.actor.use_dynamic_bsz=True "                                                  \
+  "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 actor_rollout_ref.actor."
 #define SLIME                                                                                      \
   "python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate --hf-checkpoint "   \
   "/root/Qwen3-4B --rollout-batch-size 32 --n-samples-per-prompt 8 --rollout-max-response-len "    \
@@ -232,6 +306,42 @@ static const Line rollouts[] = {
                  "enable_activation_offload True: activations in the host's memory",
                  "enable_chunked_prefill False: prompts that are computed whole",
                  "not simulated  run.sh:1  trainer.strange true"}},
+    {.text = VERL DYNAMIC "ulysses_sequence_parallel_size=2 "
+                          "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=8192\n",
+     H100,
+     .wanted = {"micro: 1  # actor_rollout_ref.actor.use_dynamic_bsz True", "sequence: 16384  # "},
+     .account =
+         {"ppo_micro_batch_size_per_gpu 4: actor_rollout_ref.actor.use_dynamic_bsz True fills",
+          "mapped         run.sh:1  actor_rollout_ref.actor.ppo_max_token_len_per_gpu 8192"}},
+    {.text = VERL DYNAMIC "shuffle=False\n",
+     H100,
+     .wanted = {"micro: 1", "sequence: 16384  # the launcher's default"}},
+    {.text = VERL DYNAMIC "ppo_max_token_len_per_gpu=4096\n",
+     H100,
+     .refused =
+         "4096 tokens of a micro-batch are fewer than the longest prompt and response, 5120"},
+    {.text = VERL DYNAMIC "shuffle=False actor_rollout_ref.model.use_remove_padding=False\n",
+     H100,
+     .wanted = {"micro: 4", "packing: padded"},
+     .account = {"use_dynamic_bsz True: micro-batches by tokens of samples that are padded"}},
+    {.text = VERL "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=8192 "
+                  "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4\n",
+     H100,
+     .wanted = {"micro: 4", "sequence: 5120"},
+     .account =
+         {"irrelevant     run.sh:1  actor_rollout_ref.actor.ppo_max_token_len_per_gpu 8192"}},
+    {.file = "grpo.yaml",
+     .text = NEMO_RL "policy.sequence_packing: {enabled: true, train_mb_tokens: 16384}\n"
+                     "policy.train_micro_batch_size: 4\n",
+     H100,
+     .wanted = {"micro: 1", "sequence: 16384"},
+     .account = {"policy.train_micro_batch_size: 4: policy.sequence_packing.enabled: true fills"}},
+    {.file = "grpo.yaml",
+     .text = NEMO_RL "policy.sequence_packing: {enabled: false, train_mb_tokens: 16384}\n"
+                     "policy.train_micro_batch_size: 4\n",
+     H100,
+     .wanted = {"micro: 4", "sequence: 4096"},
+     .account = {"train_mb_tokens: 16384: takes effect with policy.sequence-packing.enabled"}},
     {.text = SLIME "--global-batch-size 256 --num-steps-per-rollout 1\n",
      H100,
      .wanted = {"global: 256  # --global-batch-size 256"}},
@@ -302,6 +412,7 @@ static const Line nodes[] = {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_data_func("/launch-lines/offline", offline, test_lines);
+  g_test_add_data_func("/launch-lines/programs", programs, test_lines);
   g_test_add_data_func("/launch-lines/loads", loads, test_lines);
   g_test_add_data_func("/launch-lines/choice", choices, test_lines);
   g_test_add_data_func("/launch-lines/limits", limits, test_lines);

@@ -41,7 +41,8 @@ double orr_dialect_benchmarks_number(OrrLaunchDraft *draft, const OrrLaunchDiale
   g_auto(GStrv) all = g_strsplit_set(setting->value, ", ", -1);
   const char *first = all[0] ? all[0] : "";
   if (all[0] && all[1])
-    orr_launch_draft_remark(draft, "--%s has several values: the first is the load", setting->key);
+    orr_launch_draft_remark(draft, "--%s has several values: the first is the load, %s of %s",
+                            setting->key, first, setting->value);
   if (g_ascii_strcasecmp(first, "inf") == 0) return fallback;
   if (orr_launch_serving_number(first, &number) && number >= 0) return number;
   orr_launch_draft_bad(draft, setting, "'%s' is not a number", setting->value);
@@ -112,7 +113,9 @@ static void set_sharegpt(OrrLaunchDraft *draft, const Tool *tool) {
   }
   static const char why[] = "mean of ShareGPT (arXiv 2309.06180); the file has the lengths";
   const OrrLaunchSetting *fixed = find(draft, tool, "sharegpt-output-len");
-  const double output = number_of(draft, tool, "sharegpt-output-len", SHAREGPT_OUTPUT);
+  if (fixed && strstr(fixed->key, "random")) fixed = NULL;
+  const double output =
+      number_of(draft, tool, fixed ? "sharegpt-output-len" : NULL, SHAREGPT_OUTPUT);
   orr_launch_draft_set(draft, INPUT ".kind", "exponential", find(draft, tool, "dataset-name"),
                        NULL);
   orr_launch_serving_set(draft, INPUT ".tokens", SHAREGPT_INPUT, NULL, why);
@@ -210,8 +213,8 @@ static void finish_inferencex(OrrLaunchDraft *draft) {
   finish_random(draft, &tool);
 }
 
-static void finish_sglang(OrrLaunchDraft *draft) {
-  const Tool tool = {.dialect = &orr_dialect_sglang_bench,
+void orr_dialect_benchmarks_sglang(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
+  const Tool tool = {.dialect = dialect,
                      .concurrency = "max-concurrency",
                      .is_sharegpt = TRUE,
                      .is_up_to = TRUE,
@@ -219,6 +222,10 @@ static void finish_sglang(OrrLaunchDraft *draft) {
                      .input = 1024,
                      .output = 1024};
   finish_random(draft, &tool);
+}
+
+static void finish_sglang(OrrLaunchDraft *draft) {
+  orr_dialect_benchmarks_sglang(draft, &orr_dialect_sglang_bench);
 }
 
 static void finish_aiperf(OrrLaunchDraft *draft) {

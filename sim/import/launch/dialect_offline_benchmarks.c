@@ -17,14 +17,58 @@
 #define INPUT "workload.input"
 #define OUTPUT "workload.output"
 
+static const char by_default[] = "the tool's default";
+
 /* --- Offline --- */
 
-static void set_length(OrrLaunchDraft *draft, const char *path, const char *key,
+/* What a program takes where its line says nothing; 0: nothing of its own. */
+typedef struct {
+  const char *program;
+  gint64 batch, concurrency, requests, input, output;
+  gboolean is_sglang; /* data sets, lengths and defaults of SGLang's client */
+  gboolean caps;      /* runs at most as many requests as it says of its data set */
+} Program;
+
+/* vllm/benchmarks/latency.py, throughput.py; sglang/bench_one_batch.py, bench_one_batch_server.py,
+ * bench_offline_throughput.py: BenchArgs; tensorrt_llm/bench/benchmark/low_latency.py. */
+static const Program programs[] = {
+    {"vllm bench latency", .batch = 8, .input = 32, .output = 128},
+    {"benchmark_latency.py", .batch = 8, .input = 32, .output = 128},
+    {"vllm bench throughput", .requests = 1000},
+    {"benchmark_throughput.py", .requests = 1000},
+    {"sglang.bench_one_batch", .batch = 1, .input = 1024, .output = 16},
+    {"sglang.bench_one_batch_server", .batch = 1, .input = 1024, .output = 16},
+    {"sglang.bench_offline_throughput", .is_sglang = TRUE},
+    {"trtllm-bench latency", .concurrency = 1, .caps = TRUE},
+    {"trtllm-bench", .caps = TRUE}};
+
+static const Program *program_of(OrrLaunchDraft *draft) {
+  static const Program unknown = {0};
+  const char *name = orr_launch_draft_value(draft, &orr_dialect_offline_bench, "program.name");
+  for (guint i = 0; i < G_N_ELEMENTS(programs); i++)
+    if (g_strcmp0(programs[i].program, name) == 0) return &programs[i];
+  return &unknown;
+}
+
+/* Where the input says @key: on the benchmark's line, else on the data set's. */
+static const OrrLaunchDialect *sayer(OrrLaunchDraft *draft, const char *key) {
+  return orr_launch_draft_find(draft, &orr_dialect_offline_bench, key) ? &orr_dialect_offline_bench
+                                                                       : &orr_dialect_dataset_bench;
+}
+
+static const OrrLaunchSetting *find(OrrLaunchDraft *draft, const char *key) {
+  return orr_launch_draft_find(draft, sayer(draft, key), key);
+}
+
+static double number_of(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
+  return orr_dialect_benchmarks_number(draft, sayer(draft, key), key, (double)fallback);
+}
+
+static void set_length(OrrLaunchDraft *draft, const char *path, const char *key, gint64 fallback,
                        const char *spread_key) {
-  const OrrLaunchDialect *dialect = &orr_dialect_offline_bench;
-  const OrrLaunchSetting *source = orr_launch_draft_find(draft, dialect, key);
-  const double mean = orr_dialect_benchmarks_number(draft, dialect, key, 0);
-  const double spread = orr_dialect_benchmarks_number(draft, dialect, spread_key, 0);
+  const OrrLaunchSetting *source = find(draft, key);
+  const double mean = number_of(draft, key, fallback);
+  const double spread = number_of(draft, spread_key, 0);
   g_autofree char *tokens = g_strconcat(path, ".tokens", NULL);
   g_autofree char *kind = g_strconcat(path, ".kind", NULL);
   g_autofree char *sigma = g_strconcat(path, ".sigma", NULL);
@@ -35,35 +79,72 @@ static void set_length(OrrLaunchDraft *draft, const char *path, const char *key,
     return;
   }
   if (spread > 0) orr_launch_draft_set(draft, kind, "normal", NULL, NULL);
-  orr_launch_serving_set(draft, tokens, (gint64)mean, source, NULL);
+  orr_launch_serving_set(draft, tokens, (gint64)mean, source, source ? NULL : by_default);
   if (spread > 0)
     orr_launch_draft_set(draft, sigma, g_ascii_formatd(text, sizeof text, "%.6g", spread / mean),
-                         orr_launch_draft_find(draft, dialect, spread_key), NULL);
+                         find(draft, spread_key), NULL);
+}
+
+/* A benchmark with a limit runs the first requests of the data set (trtllm-bench --num_requests:
+ * "Minimum between value and length of dataset"). 0: nothing says how many. */
+static double count_requests(OrrLaunchDraft *draft, const Program *program,
+                             const OrrLaunchSetting **ret_source) {
+  static const char key[] = "num-prompts";
+  OrrLaunchSetting *cap = orr_launch_draft_find(draft, &orr_dialect_offline_bench, key),
+                   *given = orr_launch_draft_find(draft, &orr_dialect_dataset_bench, key);
+  const double most = orr_dialect_benchmarks_number(draft, &orr_dialect_offline_bench, key, 0);
+  const double all = orr_dialect_benchmarks_number(draft, &orr_dialect_dataset_bench, key, 0);
+  const gboolean is_capped = most > 0 && (all < 1 || !program->caps || most <= all);
+  *ret_source = is_capped ? cap : given;
+  if (most > 0 && all > 0)
+    orr_launch_draft_judge(draft, is_capped ? given : cap, ORR_LAUNCH_OVERRIDDEN,
+                           is_capped ? "the benchmark runs the first %.0f of them"
+                                     : "the data set has no more than %.0f requests",
+                           is_capped ? most : all);
+  return is_capped ? most : all;
+}
+
+static void set_requests(OrrLaunchDraft *draft, const Program *program) {
+  const OrrLaunchSetting *batch = find(draft, "batch-size"), *clients = find(draft, "concurrency");
+  const OrrLaunchSetting *count = NULL;
+  const double counted = count_requests(draft, program, &count);
+  const double concurrency = number_of(draft, "concurrency", program->concurrency);
+  const double size = number_of(draft, "batch-size", counted > 0 ? 0 : program->batch);
+  const double whole = size > 0 ? size : program->requests > 0 ? (double)program->requests : 1000;
+  const double requests = counted > 0 ? counted : whole;
+  const double at_once = concurrency > 0 ? concurrency : size > 0 ? size : requests;
+  const OrrLaunchSetting *source = concurrency > 0 ? clients : size > 0 ? batch : count;
+  const gboolean is_default = !source && (concurrency > 0 || size > 0);
+  orr_launch_draft_set(draft, LOAD ".kind", "closed-loop", NULL,
+                       concurrency > 0 ? NULL : "all requests at once");
+  orr_launch_serving_set(draft, LOAD ".concurrency", (gint64)MAX(at_once, 1), source,
+                         is_default ? by_default : NULL);
+  orr_launch_serving_set(draft, "workload.requests", (gint64)MAX(requests, 1), count,
+                         count                   ? NULL
+                         : size > 0              ? "one for each place of the batch"
+                         : program->requests > 0 ? by_default
+                                                 : "assumed");
+}
+
+/* Lengths of data sets, and ranges around them, are read of SGLang's lines alone. */
+static void judge_draws(OrrLaunchDraft *draft) {
+  const OrrLaunchDialect *dialect = &orr_dialect_offline_bench;
+  OrrLaunchSetting *ratio = orr_launch_draft_find(draft, dialect, "random-range-ratio");
+  OrrLaunchSetting *data = orr_launch_draft_find(draft, dialect, "dataset-name");
+  if (ratio && number_of(draft, "random-range-ratio", 0) > 0)
+    orr_launch_draft_judge(draft, ratio, ORR_LAUNCH_NOT_SIMULATED, "all lengths are alike");
+  if (data && data->value && !g_str_has_prefix(data->value, "random"))
+    orr_launch_draft_judge(draft, data, ORR_LAUNCH_NOT_SIMULATED,
+                           "lengths of this data set: the given ones, otherwise assumed");
 }
 
 static void finish_offline(OrrLaunchDraft *draft) {
-  const OrrLaunchDialect *dialect = &orr_dialect_offline_bench;
-  const OrrLaunchSetting *batch = orr_launch_draft_find(draft, dialect, "batch-size");
-  const OrrLaunchSetting *clients = orr_launch_draft_find(draft, dialect, "concurrency");
-  const OrrLaunchSetting *count = orr_launch_draft_find(draft, dialect, "num-prompts");
-  const double size = orr_dialect_benchmarks_number(draft, dialect, "batch-size", 0);
-  const double concurrency = orr_dialect_benchmarks_number(draft, dialect, "concurrency", 0);
-  const double requests =
-      orr_dialect_benchmarks_number(draft, dialect, "num-prompts", size > 0 ? size : 1000);
-  const double at_once = concurrency > 0 ? concurrency : size > 0 ? size : requests;
-  orr_launch_draft_set(draft, LOAD ".kind", "closed-loop", NULL,
-                       concurrency > 0 ? NULL : "all requests at once");
-  orr_launch_serving_set(draft, LOAD ".concurrency", (gint64)MAX(at_once, 1),
-                         concurrency > 0 ? clients
-                         : size > 0      ? batch
-                                         : count,
-                         NULL);
-  orr_launch_serving_set(draft, "workload.requests", (gint64)MAX(requests, 1), count,
-                         count      ? NULL
-                         : size > 0 ? "one for each place of the batch"
-                                    : "assumed");
-  set_length(draft, INPUT, "input-len", "input-stdev");
-  set_length(draft, OUTPUT, "output-len", "output-stdev");
+  const Program *program = program_of(draft);
+  if (program->is_sglang) return orr_dialect_benchmarks_sglang(draft, &orr_dialect_offline_bench);
+  set_requests(draft, program);
+  set_length(draft, INPUT, "input-len", program->input, "input-stdev");
+  set_length(draft, OUTPUT, "output-len", program->output, "output-stdev");
+  judge_draws(draft);
 }
 
 /* --- GuideLLM --- */
@@ -168,6 +249,16 @@ static void finish_guidellm(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_offline_bench = {
     .name = "offline-bench",
+    .has_subcommands = TRUE,
+    .is_for_all = TRUE,
+    .kind = "serving",
+    .finish = finish_offline,
+};
+
+const OrrLaunchDialect orr_dialect_dataset_bench = {
+    .name = "dataset-bench",
+    .sentence = "TensorRT-LLM's data sets: prepare_dataset.py, trtllm-bench prepare-dataset.",
+    .table = "offline-bench",
     .has_subcommands = TRUE,
     .is_for_all = TRUE,
     .kind = "serving",

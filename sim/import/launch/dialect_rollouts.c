@@ -22,6 +22,7 @@
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_serving.h"
 
 /* What a launcher has where its input says nothing; 0: it must. */
 typedef struct {
@@ -337,6 +338,67 @@ static void divide_micro(OrrLaunchDraft *draft) {
   set_number(draft, path, MAX(number_at(draft, path, 1) / replicas, 1), source, "of all replicas");
 }
 
+/* Keys that fill micro-batches by tokens: verl's actor (use_dynamic_bsz, dp_actor.py,
+ * update_policy: tokens of a GPU times the GPUs that share a sequence); NeMo-RL's bins. */
+static const struct {
+  const OrrLaunchDialect *dialect;
+  const char *on, *tokens;
+  gint64 fallback;     /* 0: as many as the micro-batch's sequences have */
+  gboolean is_per_gpu; /* the limit is of each GPU that shares a sequence */
+} fills[] = {{&orr_dialect_verl, "actor-rollout-ref.actor.use-dynamic-bsz",
+              "actor-rollout-ref.actor.ppo-max-token-len-per-gpu", 16384, TRUE},
+             {&orr_dialect_nemo_rl, "policy.sequence-packing.enabled",
+              "policy.sequence-packing.train-mb-tokens", 0, FALSE},
+             {&orr_dialect_nemo_rl, "policy.dynamic-batching.enabled",
+              "policy.dynamic-batching.train-mb-tokens", 0, FALSE}};
+
+/* Micro-batches of as many samples as @tokens hold: one long sequence, with samples packed. */
+static void fill_micro(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, guint i,
+                       gint64 tokens) {
+  static const char micro[] = "workload.update.batch.micro";
+  const OrrLaunchSetting *on = orr_launch_draft_find(draft, dialect, fills[i].on);
+  const OrrLaunchSetting *source = orr_launch_draft_find(draft, dialect, fills[i].tokens);
+  OrrLaunchSetting *samples = orr_launch_config_at(draft, micro, FALSE);
+  if (samples)
+    orr_launch_draft_judge(draft, samples, ORR_LAUNCH_IRRELEVANT,
+                           "%s fills micro-batches by their tokens", on->written);
+  set_number(draft, micro, 1, on, NULL);
+  orr_launch_serving_set(draft, "workload.update.sequence", tokens, source,
+                         !source               ? by_default
+                         : fills[i].is_per_gpu ? "on each GPU that shares a sequence"
+                                               : NULL);
+}
+
+/* What fills micro-batches; a limit without its switch says nothing. */
+static void set_fill(OrrLaunchDraft *draft, const Launcher *launcher, gint64 longest) {
+  for (guint i = 0; i < G_N_ELEMENTS(fills); i++) {
+    if (fills[i].dialect != launcher->dialect) continue;
+    OrrLaunchSetting *limit = orr_launch_draft_find(draft, launcher->dialect, fills[i].tokens);
+    OrrLaunchSetting *on = orr_launch_draft_find(draft, launcher->dialect, fills[i].on);
+    if (!on || !orr_launch_draft_is_on(draft, launcher->dialect, fills[i].on)) {
+      if (limit)
+        orr_launch_draft_judge(draft, limit, ORR_LAUNCH_IRRELEVANT, "takes effect with %s",
+                               fills[i].on);
+      continue;
+    }
+    const gint64 each =
+        orr_launch_config_count(draft, launcher->dialect, fills[i].tokens, fills[i].fallback);
+    const gint64 tokens =
+        fills[i].is_per_gpu ? each * degree(draft, "workload.update.parallel.cp") : each;
+    if (g_strcmp0(orr_launch_draft_get(draft, "workload.packing"), "padded") == 0)
+      orr_launch_draft_judge(draft, on, ORR_LAUNCH_NOT_SIMULATED,
+                             "micro-batches by tokens of samples that are padded");
+    else if (tokens > 0 && tokens < longest)
+      orr_launch_draft_bad(draft, limit ? limit : on,
+                           "%" G_GINT64_FORMAT
+                           " tokens of a micro-batch are fewer than the longest "
+                           "prompt and response, %" G_GINT64_FORMAT,
+                           tokens, longest);
+    else if (tokens > 0)
+      fill_micro(draft, launcher->dialect, i, tokens);
+  }
+}
+
 /* The trainer's batch in responses. */
 static void set_batch(OrrLaunchDraft *draft, const Launcher *launcher) {
   const char *path = "workload.update.batch.global";
@@ -434,6 +496,7 @@ static void finish(OrrLaunchDraft *draft) {
   set_mode(draft, launcher);
   set_lengths(draft, launcher);
   set_batch(draft, launcher);
+  set_fill(draft, launcher, degree(draft, "workload.update.sequence"));
   set_defaults(draft, launcher);
   set_algorithm(draft, launcher);
 }

@@ -25,6 +25,7 @@ static const struct {
   const char *words[3];
   const OrrLaunchDialect *dialect;
   const OrrLaunchDialect *load; /* of the same line */
+  const char *subcommand;       /* a word anywhere behind; NULL: any line */
 } programs[] = {
     {{"vllm", "bench", "serve"}, &orr_dialect_vllm_bench},
     {{"vllm", "bench", "throughput"}, &orr_dialect_vllm, &orr_dialect_offline_bench},
@@ -34,8 +35,10 @@ static const struct {
     {{"sglang.bench_offline_throughput"}, &orr_dialect_sglang, &orr_dialect_offline_bench},
     {{"sglang.bench_one_batch"}, &orr_dialect_sglang, &orr_dialect_offline_bench},
     {{"sglang.bench_one_batch_server"}, &orr_dialect_sglang, &orr_dialect_offline_bench},
+    {{"trtllm-bench"}, &orr_dialect_dataset_bench, .subcommand = "prepare-dataset"},
+    {{"trtllm-bench"}, &orr_dialect_trtllm, &orr_dialect_offline_bench, "latency"},
     {{"trtllm-bench"}, &orr_dialect_trtllm, &orr_dialect_offline_bench},
-    {{"prepare_dataset.py"}, &orr_dialect_offline_bench},
+    {{"prepare_dataset.py"}, &orr_dialect_dataset_bench},
     {{"guidellm", "benchmark"}, &orr_dialect_guidellm_bench},
     {{"vllm", "serve"}, &orr_dialect_vllm},
     {{"vllm.entrypoints.openai.api_server"}, &orr_dialect_vllm},
@@ -65,6 +68,21 @@ static const struct {
     {{"aiperf"}, &orr_dialect_aiperf_bench},
 };
 
+static gboolean has_subcommand(const OrrLaunchCommand *command, guint from, const char *word) {
+  for (guint i = from; word && i < command->words->len; i++)
+    if (strcmp(orr_launch_server_word(command, i), word) == 0) return TRUE;
+  return !word;
+}
+
+/* "trtllm-bench latency": the words of row @row, interned. */
+static const char *name_of(guint row) {
+  g_autoptr(GString) name = g_string_new(programs[row].words[0]);
+  for (guint n = 1; n < G_N_ELEMENTS(programs[row].words) && programs[row].words[n]; n++)
+    g_string_append_printf(name, " %s", programs[row].words[n]);
+  if (programs[row].subcommand) g_string_append_printf(name, " %s", programs[row].subcommand);
+  return g_intern_string(name->str);
+}
+
 /* How many words of row @row stand at @at; 0: it is not there. */
 static guint matches(const OrrLaunchCommand *command, guint at, guint row) {
   guint n = 0;
@@ -72,7 +90,7 @@ static guint matches(const OrrLaunchCommand *command, guint at, guint row) {
     const char *text = orr_launch_server_word(command, at + n);
     if (strcmp(n == 0 ? base_name(text) : text, programs[row].words[n]) != 0) return 0;
   }
-  return n;
+  return has_subcommand(command, at + n, programs[row].subcommand) ? n : 0;
 }
 
 /* Words after which a program's name is only a name. */
@@ -91,6 +109,7 @@ static gboolean find_program(const OrrLaunchCommand *command, guint from,
       if (n == 0 || (i > from && names_things(orr_launch_server_word(command, i - 1)))) continue;
       ret_found->dialect = programs[row].dialect;
       ret_found->load = programs[row].load;
+      ret_found->program = name_of(row);
       ret_found->first = i + n;
       return TRUE;
     }
@@ -171,15 +190,6 @@ static void mend_client(const OrrLaunchCommand *command, OrrServerCommand *found
     }
 }
 
-/* `trtllm-bench --model X prepare-dataset ...` writes requests and runs no engine. */
-static void mend_dataset(const OrrLaunchCommand *command, OrrServerCommand *found) {
-  for (guint i = found->first; i < command->words->len; i++)
-    if (strcmp(orr_launch_server_word(command, i), "prepare-dataset") == 0) {
-      found->dialect = &orr_dialect_offline_bench;
-      found->load = NULL;
-    }
-}
-
 gboolean orr_launch_server_recognise(const OrrLaunchCommand *command, OrrServerCommand *ret_found) {
   OrrServerCommand found = {.command = command, .image = command->image};
   if (command->words->len == 0 && !command->image) return FALSE;
@@ -203,7 +213,6 @@ gboolean orr_launch_server_recognise(const OrrLaunchCommand *command, OrrServerC
   }
   if (!found.dialect) return FALSE;
   mend_client(command, &found);
-  mend_dataset(command, &found);
   *ret_found = found;
   return TRUE;
 }

@@ -231,6 +231,16 @@ static void add_words(OrrLaunchDraft *draft, const OrrServerCommand *found, GPtr
   add_load(draft, found->load, load, 0);
 }
 
+/* A benchmark's line is a load by its name alone, with its program's own defaults. */
+static void add_program(OrrLaunchDraft *draft, const OrrServerCommand *found) {
+  const OrrLaunchDialect *load = found->load ? found->load : found->dialect;
+  if (!found->program || load->stack || !g_str_has_suffix(load->name, "-bench")) return;
+  OrrLaunchSetting *setting =
+      orr_launch_draft_add(draft, load, "program.name", found->program, found->place);
+  g_free(setting->written);
+  setting->written = g_strdup(found->program);
+}
+
 void orr_launch_server_settings_add(OrrLaunchDraft *draft, const OrrServerCommand *found) {
   const char *only = found->dialect->only_word, *config = found->dialect->config;
   const gboolean is_client = !found->dialect->stack && !only;
@@ -245,6 +255,7 @@ void orr_launch_server_settings_add(OrrLaunchDraft *draft, const OrrServerComman
   add_words(draft, found, rest);
   complete_keys(draft, found, first);
   add_rest(draft, found, rest);
+  if (found->load || draft->settings->len == first) add_program(draft, found);
   const guint n_argv = draft->settings->len;
   if (found->dialect->stack) add_config(draft, found, config ? config : "config");
   if (!found->dialect->config_wins) move_settings(draft, n_argv, first);

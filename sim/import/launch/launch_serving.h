@@ -21,6 +21,8 @@ void orr_launch_serving_client_model(OrrLaunchDraft *draft, OrrLaunchSetting *se
  * says so. @fallback: it is absent, or inf. */
 double orr_dialect_benchmarks_number(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                                      const char *key, double fallback);
+/* The load of SGLang's clients by the settings of @dialect: data sets, lengths, defaults. */
+void orr_dialect_benchmarks_sglang(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
 /* A whole number, also as vLLM and SGLang read it: 1k is 1,000 and 1K is 1,024. */
 void orr_launch_serving_count(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                               const OrrLaunchRule *rule);
@@ -111,6 +113,7 @@ typedef struct {
   const OrrLaunchCommand *command;
   const OrrLaunchDialect *dialect;
   const OrrLaunchDialect *load; /* of the same line; NULL: none */
+  const char *program;          /* "vllm bench latency", interned; NULL: by its image */
   guint first;                  /* of its arguments, in the command's words */
   const char *image;            /* borrowed; NULL: none */
   OrrPlace place;               /* of its first word */
