@@ -227,7 +227,7 @@ check "what would fit, fastest first, behind SimGrid" '[ $status -eq 0 ] && grep
 printf '%s\n' 'schema: scenario/1' 'name: moe' 'cluster: {base: dgx-h100-superpod, nodes: 8}' 'model: qwen3-30b-a3b' 'workload: {kind: training, stack: none, parallel: {tp: 1, pp: 1, ep: 1}, batch: {global: 256, micro: 1}, sequence: 4096, optimizer: {kind: adam, sharding: distributed-optimizer}}' > moe.yaml
 run run moe.yaml --db none
 check "of a mixture: its experts over the node's GPUs" '[ $status -eq 0 ] && grep -q "does NOT fit" said && grep -q "^  would fit     ep 8: " said'
-run run gpt3-175b-1024-a100 --set workload.recompute=none --db none
+run run $on_256 --set workload.recompute=none
 if ! is_small; then
   took=$(sed -n 's/^  *recompute selective: \([0-9.]*\) s per step.*/\1/p' said)
   run run $on_256 --set workload.recompute=selective
