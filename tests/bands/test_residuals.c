@@ -230,8 +230,9 @@ static gboolean is_refused(const OrrValidateCase *one) {
   return scenario == NULL;
 }
 
-/* Whether a result that the row measures can have a band. */
+/* Whether a result that the row measures can have a band; a ratio of two answers has none. */
 static gboolean has_band(const OrrValidateSet *set, const OrrValidateCase *one) {
+  if (one->over) return FALSE;
   for (guint i = 0; i < one->metrics->len; i++) {
     const OrrField *field = g_array_index(one->metrics, const OrrField *, i);
     g_autofree char *metric = g_strdelimit(g_strdup(field->name), "-", '_');
