@@ -61,6 +61,8 @@ static void test_alone(void) {
   g_assert_cmpfloat_with_epsilon(a->ttft.mean, m->ttft.mean + a->handover_mean_s, 1e-9);
   g_assert_cmpfloat_with_epsilon(a->tpot.mean, m->tpot.mean, 1e-9);
   g_assert_cmpfloat_with_epsilon(a->e2e.mean, m->e2e.mean + a->handover_mean_s, 1e-9);
+  g_assert_cmpfloat_with_epsilon(a->itl.mean, m->itl.mean, 1e-9);
+  g_assert_cmpfloat_with_epsilon(a->itl.mean, a->tpot.mean, 1e-9);
 }
 
 /* Long prompts delay nobody's next token; on one engine they do. */

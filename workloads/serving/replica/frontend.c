@@ -109,9 +109,11 @@ double orr_replica_stream(OrrReplica *replica, OrrRequest *request, gint32 writt
 void orr_replica_show(OrrReplica *replica, OrrRequest *request, gint32 written, double end_s) {
   if (is_held_back(front_of(replica), request, written)) return;
   const gint32 new_tokens = written - request->streamed;
+  /* a first token that another replica wrote was seen when it was written */
+  const double before_s = request->streamed > 0 ? request->seen_s : request->last_token_s;
   const double seen_s = orr_replica_stream(replica, request, written, end_s);
   if (written > 1)
-    orr_serving_run_note_gaps(replica->run, seen_s - request->seen_s,
+    orr_serving_run_note_gaps(replica->run, seen_s - before_s,
                               orr_serving_run_counts(replica->run, request),
                               (guint)MAX(new_tokens, 1));
   request->seen_s = seen_s;
