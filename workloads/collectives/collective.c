@@ -454,7 +454,8 @@ static void over_slower_network(const OrrCollectiveContext *context, const OrrCo
 }
 
 /* Rows are of tokens whose experts lie anywhere. If the router limits the domains of a token's
- * experts, takes off what the transfers that are left out take. */
+ * experts, takes off the time of the transfers that are left out, over the NICs of the rows: with
+ * faster ones the rows hold. */
 static gboolean ask_routed(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                            const OrrCollectivePlan *plan, OrrCost *ret_cost) {
   const char *library = plan->algorithm->library;
@@ -466,8 +467,11 @@ static gboolean ask_routed(const OrrCollectiveContext *context, const OrrCollect
   other.exchange = &anywhere;
   if (!ask_library(context, &other, library, ret_cost)) return FALSE;
   g_autoptr(OrrCollectivePlan) all = plan_by(context, &other, plan->algorithm);
+  const double rate = orr_expert_exchange_nic(context, &other, library);
   const double here_s = all_transfers(context->fabric, plan);
-  const double saved_s = all_transfers(context->fabric, all) - here_s;
+  const double saved_s = rate > 0 ? nic_transfers(context->fabric, all, call->n, rate) -
+                                        nic_transfers(context->fabric, plan, call->n, rate)
+                                  : all_transfers(context->fabric, all) - here_s;
   if (saved_s <= 0) return TRUE;
   *ret_cost =
       (OrrCost){MAX(ret_cost->time_s - saved_s, here_s), MAX(ret_cost->how, ORR_HOW_CARRIED)};

@@ -197,7 +197,8 @@ static void test_slower_links(void) {
  *   w = 4096 * 7168 * 2 B * d / 2 / (24 GB/s)
  *
  * Over NICs with a tenth of the rate the bytes take 10 w, 9 w more; where the switches have half of
- * the NICs' rate, w more; and a row that is too short for the bytes gives way to them. */
+ * the NICs' rate, w more; and a row that is too short for the bytes gives way to them. Tokens that
+ * stay on one node save transfers over the rows' NICs: as much where the NICs are faster. */
 static void test_slower_network(void) {
   static const char text[] =
       "name: p\ndevice: d\nlibraries:\n- {library: deepep, op: dispatch, ranks: 8, hidden: 7168, "
@@ -213,7 +214,11 @@ static void test_slower_network(void) {
                {"24 GB/s", 9000, 1, .1, 1, 9}, {"24 GB/s", 9000, 2, 1, 1, 1},
                {"24 GB/s", 900, 1, 1, 0, 1},   {"0 GB/s", 9000, 1, .1, 0, 10}};
   g_autofree gint64 *gpus = group_new(16, 0, 1);
-  const OrrCollectiveCall call = call_of(gpus, 16, &exchange_sample);
+  OrrExpertExchange routed = exchange_sample;
+  routed.most_domains = 1;
+  const OrrCollectiveCall call = call_of(gpus, 16, &exchange_sample),
+                          limited = call_of(gpus, 16, &routed);
+  double limited_s = 0;
   const double wire_s = 4096 * 7168 * 2.0 * orr_cost_library_copies("deepep", 2, 8, 256) / 2 / NIC;
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autofree char *rows_text = g_strdup_printf(text, cases[i].rate, cases[i].row_us);
@@ -230,6 +235,10 @@ static void test_slower_network(void) {
     assert_close(plan->predicted_s,
                  cases[i].row_part * cases[i].row_us * 1e-6 + cases[i].parts * wire_s, 1e-3);
     g_assert_cmpint(plan->how, ==, cases[i].parts > 0 ? ORR_HOW_MODELLED : ORR_HOW_MEASURED);
+    g_autoptr(OrrCollectivePlan) on_one_node = plan_of(&machine, cost, &limited, "deepep");
+    if (i == 0) limited_s = on_one_node->predicted_s;
+    if (i == 1) assert_close(on_one_node->predicted_s, limited_s, 1e-9);
+    if (i == 0) g_assert_cmpfloat(limited_s, <, plan->predicted_s - 0.2 * wire_s);
   }
 }
 
