@@ -15,7 +15,8 @@ typedef struct {
 } OrrIdleKey;
 
 /* Warns of each idle key of @keys that the document at @place has itself: not of what a stack or
- * another document gives it. Does nothing where @place has no node. */
+ * another document gives it, nor of the file's keys of a section that --set switches off.
+ * Does nothing where @place has no node. */
 void orr_idle_warn(const OrrIdleKey *keys, guint n, OrrPlace place, OrrDiags *diags);
 
 /* The same of the @index-th map of the list at @list, a key of the document: what the document has

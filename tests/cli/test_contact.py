@@ -196,6 +196,11 @@ def check_warnings():
     check("--json has warnings of settings", any("lora.targets has no effect: lora.rank is 0" in w for w in said), said)
     _, out, _ = call("query", "warned.db", "warnings", "--run", "1")
     check("so has the database", "lora.targets has no effect" in out, out)
+    part = "workload.disaggregation"
+    for off, warned in ((f"{part}.prefill=0", 0), (f"{part}={{prefill: 0, transfer: whole}}", 1)):
+        _, out, err = call("run", "serving-1p3d-llama-3.1-8b", "--set", "workload.requests=20", "--set", off, "--db", "none")
+        n = (out + err).count("transfer (whole) has no effect")
+        check(f"a file's keys of a section that --set switches off are not idle: {off}", n == warned, err)
     _, out, err = call("run", "s.yaml", "--set", "workload.lora.targets=[fc1]", "--db", "none")
     check("the text has them once", (out + err).count("lora.targets has no effect") == 1, out + err)
     with open("line.sh", "w", encoding="utf-8") as file:
