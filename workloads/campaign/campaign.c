@@ -148,6 +148,16 @@ static OrrPlace place_of(const Check *check, const char *list, guint index) {
   return orr_node_place(item ? item : check->tree);
 }
 
+static gboolean is_set(OrrPlace place) {
+  return place.file && g_str_has_prefix(place.file, "set ");
+}
+
+/* Whether --set gave the failures, and not what is at @place: other failures than the file's leave
+ * its answers to them idle on purpose. */
+static gboolean has_other_failures(const Check *check, OrrPlace place) {
+  return is_set(place_of(check, "failures", G_MAXUINT)) && !is_set(place);
+}
+
 static void check_tiers(const Check *check, const OrrCluster *cluster) {
   const GPtrArray *specs = check->campaign->checkpoints;
   guint seen = 0;
@@ -325,7 +335,9 @@ static void check_detection(const Check *check) {
     if (g_ptr_array_find_with_equal_func(seen, one->symptom, g_str_equal, NULL))
       orr_diags_error(check->diags, place, "a second detection of symptom '%s'", one->symptom);
     g_ptr_array_add(seen, one->symptom);
-    if (g_strv_contains((const char *const *)known->pdata, one->symptom)) continue;
+    if (g_strv_contains((const char *const *)known->pdata, one->symptom) ||
+        has_other_failures(check, place))
+      continue;
     g_autofree char *all = g_strjoinv(", ", (char **)known->pdata);
     orr_diags_warning(check->diags, place,
                       "detection of symptom '%s' has no effect: failures show as %s", one->symptom,
@@ -354,7 +366,8 @@ static void check_idle(const Check *check) {
                            "no failure is silent-corruption, and all others need only the newest"};
   orr_idle_warn(keys, G_N_ELEMENTS(keys), place, check->diags);
   for (guint i = 0; campaign->checkpoints && i < campaign->checkpoints->len; i++)
-    orr_idle_warn_item(&keep, 1, place, "checkpoints", i, check->diags);
+    if (!has_other_failures(check, place_of(check, "checkpoints", i)))
+      orr_idle_warn_item(&keep, 1, place, "checkpoints", i, check->diags);
 }
 
 void orr_campaign_check(const OrrCampaign *campaign, const OrrCluster *cluster, const OrrNode *tree,
