@@ -142,6 +142,7 @@ static void test_attacks(void) {
     check_refused(attacks[i].name, text, attacks[i].said);
   }
   g_autofree char *yaml = laughs();
+  check_refused("run.sh", "python3 -m\n", "no command starts"); /* the module is missing */
   check_refused("c.yaml", yaml, "too many values");
 }
 

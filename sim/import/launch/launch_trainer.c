@@ -75,6 +75,7 @@ static gboolean names(const OrrLaunchTrainer *trainer, const OrrLaunchCommand *c
 }
 
 static const OrrLaunchTrainer *trainer_of(const OrrLaunchCommand *command, guint script) {
+  if (script >= command->words->len) return NULL; /* "python3 -m" */
   for (const OrrLaunchTrainer *const *trainer = trainers; *trainer; trainer++)
     if (names(*trainer, command, script)) return *trainer;
   for (const OrrLaunchTrainer *const *trainer = trainers; *trainer; trainer++)
