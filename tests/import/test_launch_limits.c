@@ -143,6 +143,7 @@ static void test_attacks(void) {
   }
   g_autofree char *yaml = laughs();
   check_refused("run.sh", "python3 -m\n", "no command starts"); /* the module is missing */
+  check_refused("run.sh", "vllm serve Qwen/Qwen3-8B --cuda-graph-sizes 1e30\n", "is not a size");
   check_refused("c.yaml", yaml, "too many values");
 }
 

@@ -16,6 +16,9 @@ static double letter_factor(char letter) {
   return pow(letter == *found ? 1e3 : 1024, (double)(found - letters + 1));
 }
 
+/* Beyond any size that a line can mean, and within a gint64. */
+#define MOST_NUMBER 1e18
+
 gboolean orr_launch_serving_number(const char *text, double *ret_number) {
   char *end = NULL;
   if (!text || !*text) return FALSE;
@@ -25,6 +28,7 @@ gboolean orr_launch_serving_number(const char *text, double *ret_number) {
     number *= letter_factor(*end);
     if (end[1] || number == 0) return FALSE;
   }
+  if (fabs(number) > MOST_NUMBER) return FALSE;
   *ret_number = number;
   return TRUE;
 }

@@ -46,7 +46,7 @@ void orr_launch_serving_all_to_all(OrrLaunchDraft *draft, OrrLaunchSetting *sett
 void orr_launch_serving_json(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                              const OrrLaunchRule *rule);
 
-/* The number that @text holds, with vLLM's letters. FALSE: none. */
+/* The number that @text holds, with vLLM's letters. FALSE: none, or one beyond 1e18. */
 gboolean orr_launch_serving_number(const char *text, double *ret_number);
 
 /* Adds, for each setting from the @first on whose rule takes JSON, one setting for each of its
