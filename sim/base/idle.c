@@ -16,11 +16,11 @@ static const OrrNode *given_at(const OrrNode *node, const char *path, const OrrN
   return node;
 }
 
-/* Whether --set gave @node (settings.c). */
-static gboolean is_set(const OrrNode *node) {
-  const OrrPlace place = orr_node_place(node);
+gboolean orr_idle_is_set(OrrPlace place) { /* field_set.c names the place */
   return place.file && g_str_has_prefix(place.file, "set ");
 }
+
+static gboolean is_set(const OrrNode *node) { return orr_idle_is_set(orr_node_place(node)); }
 
 /* Whether the file has @node, the idle @key of the section @map, and --set the key of that section
  * that makes it idle, which `why` names: `--set autoscaling.by=none` means the whole section. */

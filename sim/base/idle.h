@@ -14,6 +14,9 @@ typedef struct {
   const char *why; /* a clause: "recompute is not full" */
 } OrrIdleKey;
 
+/* Whether --set, rather than a file, gave what is at @place. */
+gboolean orr_idle_is_set(OrrPlace place);
+
 /* Warns of each idle key of @keys that the document at @place has itself: not of what a stack or
  * another document gives it, nor of the file's keys of a section that --set switches off.
  * Does nothing where @place has no node. */

@@ -148,14 +148,10 @@ static OrrPlace place_of(const Check *check, const char *list, guint index) {
   return orr_node_place(item ? item : check->tree);
 }
 
-static gboolean is_set(OrrPlace place) {
-  return place.file && g_str_has_prefix(place.file, "set ");
-}
-
 /* Whether --set gave the failures, and not what is at @place: other failures than the file's leave
  * its answers to them idle on purpose. */
 static gboolean has_other_failures(const Check *check, OrrPlace place) {
-  return is_set(place_of(check, "failures", G_MAXUINT)) && !is_set(place);
+  return orr_idle_is_set(place_of(check, "failures", G_MAXUINT)) && !orr_idle_is_set(place);
 }
 
 static void check_tiers(const Check *check, const OrrCluster *cluster) {
