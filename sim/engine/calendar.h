@@ -19,14 +19,14 @@ G_BEGIN_DECLS
 
 #define ORR_NOT_SCHEDULED G_MAXUINT32
 
-typedef struct {
+struct OrrEvent {
   double date_s;
   guint64 order;
   OrrEngineCall call;
   void *user;
   guint32 slot;
   gboolean transfer; /* the event is the head of an OrrTransfer */
-} OrrEvent;
+};
 
 typedef struct {
   double date_s;

@@ -84,15 +84,30 @@ static void G_GNUC_PRINTF(2, 3) refuse(OrrEngine *engine, const char *format, ..
 
 double orr_engine_now(const OrrEngine *engine) { return engine->now_s; }
 
-void orr_engine_at(OrrEngine *engine, double date_s, OrrEngineCall call, void *user) {
+OrrEvent *orr_engine_at(OrrEngine *engine, double date_s, OrrEngineCall call, void *user) {
   if (!(date_s >= engine->now_s) || !isfinite(date_s)) {
     refuse(engine, "a call at %g s, asked for at %g s", date_s, engine->now_s);
-    return;
+    return NULL;
   }
   OrrEvent *event =
       engine->spare.len > 0 ? engine->spare.pdata[--engine->spare.len] : g_new(OrrEvent, 1);
   *event = (OrrEvent){date_s, engine->n_submitted++, call, user, ORR_NOT_SCHEDULED, FALSE};
   orr_calendar_put(&engine->calendar, event);
+  return event;
+}
+
+static void make_no_call(void *user G_GNUC_UNUSED) {}
+
+/* An event of this date has left the calendar and stays in the batch. */
+void orr_engine_withdraw(OrrEngine *engine, OrrEvent *event) {
+  if (!event) return;
+  if (event->slot == ORR_NOT_SCHEDULED) {
+    event->call = make_no_call;
+    return;
+  }
+  orr_calendar_remove(&engine->calendar, event);
+  orr_pointers_add(&engine->spare, event);
+  engine->n_events++;
 }
 
 void orr_engine_after(OrrEngine *engine, double delay_s, OrrEngineCall call, void *user) {
@@ -268,8 +283,6 @@ void orr_engine_drag(OrrEngine *engine, OrrTransfer *transfer, double drag) {
   transfer->drag = drag;
   orr_engine_set_rate(engine, transfer, rate);
 }
-
-static void make_no_call(void *user G_GNUC_UNUSED) {}
 
 void orr_engine_drop(OrrEngine *engine, OrrTransfer *transfer) {
   transfer->event.call = make_no_call;

@@ -38,6 +38,7 @@ typedef struct {
   guint32 weight; /* > 0 */
 } OrrLinkUse;
 
+typedef struct OrrEvent OrrEvent; /* a pending call; invalid once it is made or withdrawn */
 typedef void (*OrrEngineCall)(void *user);
 
 OrrEngine *orr_engine_new(OrrEngineKind kind, GError **error);
@@ -60,8 +61,11 @@ gboolean orr_engine_same_date(double now_s, double date_s);
 void orr_engine_after(OrrEngine *engine, double delay_s, OrrEngineCall call, void *user);
 
 /* The same at a date: @date_s >= now, seconds since the start. It is exact to the last bit, unlike
- * now + (date - now). */
-void orr_engine_at(OrrEngine *engine, double date_s, OrrEngineCall call, void *user);
+ * now + (date - now). Returns the call, which can be withdrawn until it is made; NULL after a wrong
+ * argument. */
+OrrEvent *orr_engine_at(OrrEngine *engine, double date_s, OrrEngineCall call, void *user);
+/* Takes back a call that was not made yet; NULL is fine. */
+void orr_engine_withdraw(OrrEngine *engine, OrrEvent *event);
 
 /* Starts a transfer of @size_bytes >= 0 over @uses and calls @done(@user) at its end. @uses is
  * copied, names each link at most once, and can be empty: then the transfer takes no time. Returns
@@ -99,7 +103,8 @@ void orr_engine_set_up(OrrEngine *engine, OrrLink link, gboolean up);
 /* The sum of weight * bytes over the finished transfers on @link; divided by bandwidth * time it
  * is the link's utilisation. */
 double orr_engine_link_bytes(const OrrEngine *engine, OrrLink link);
-guint64 orr_engine_n_events(const OrrEngine *engine); /* calls and completions delivered so far */
+/* calls and completions delivered so far, and calls that were withdrawn */
+guint64 orr_engine_n_events(const OrrEngine *engine);
 
 /* Runs until no event is left. Transfers held at rate 0 for ever are ORR_FAULT_STUCK; the message
  * gives their number and the first link by name. */

@@ -35,18 +35,14 @@ struct OrrExpressRoutine {
 };
 
 struct OrrExpressRun {
+  OrrExecutor *executor;
   gboolean runs;
   gboolean
       occupies; /* holds its links and its lane; FALSE where it was broken on the date of its end */
   guint32 routine, first; /* the op with which the run began */
   double begin_s;
-  guint generation; /* of the end in the calendar; ends of earlier generations are ignored */
+  OrrEvent *end; /* the engine's call at the end, while it runs */
 };
-
-typedef struct {
-  OrrExecutor *executor;
-  guint32 stream, generation;
-} RunEnd;
 
 /* --- set-up --- */
 
@@ -91,9 +87,7 @@ void orr_express_init(OrrExecutor *executor) {
                           .runs = g_new0(OrrExpressRun, program->streams->len + 1),
                           .n_flows = g_new0(guint32, n_links + 1),
                           .on_link = g_new0(guint32, n_links + 1),
-                          .on_lane = g_new0(guint32, program->lanes->len + 1),
-                          .ends = g_ptr_array_new_with_free_func(g_free),
-                          .idle = g_ptr_array_new()};
+                          .on_lane = g_new0(guint32, program->lanes->len + 1)};
   g_autofree guint32 *seen = g_new0(guint32, n_links + 1);
   for (guint32 i = 0; i < program->routines->len; i++) look_at_routine(executor, i, seen);
 }
@@ -103,8 +97,6 @@ void orr_express_clear(OrrExpress *express, const OrrProgram *program) {
     ORR_FREE(express->routines[i].begins, express->routines[i].links);
   }
   ORR_FREE(express->routines, express->runs, express->n_flows, express->on_link, express->on_lane);
-  g_clear_pointer(&express->ends, g_ptr_array_unref);
-  g_clear_pointer(&express->idle, g_ptr_array_unref);
 }
 
 /* --- beginning and ending --- */
@@ -145,36 +137,31 @@ static void hand_out(OrrExecutor *executor, guint32 stream, guint32 end, double 
                          end_s);
 }
 
+static guint32 stream_of(const OrrExpressRun *run) {
+  return (guint32)(run - run->executor->express.runs);
+}
+
 static void run_ends(void *user) {
-  RunEnd *end = user;
-  OrrExecutor *executor = end->executor;
-  OrrExpressRun *run = &executor->express.runs[end->stream];
-  OrrStreamState *state = &executor->streams[end->stream];
-  g_ptr_array_add(executor->express.idle, end);
-  if (!run->runs || run->generation != end->generation) return;
+  OrrExpressRun *run = user;
+  OrrExecutor *executor = run->executor;
+  const guint32 stream = stream_of(run);
+  OrrStreamState *state = &executor->streams[stream];
   const double end_s = run->begin_s + seconds_between(&executor->express.routines[run->routine],
                                                       run->first, state->n_ops);
-  hand_out(executor, end->stream, state->n_ops, end_s);
-  leave(executor, end->stream);
+  hand_out(executor, stream, state->n_ops, end_s);
+  leave(executor, stream);
   run->runs = FALSE;
+  run->end = NULL;
   state->next_op = state->n_ops;
-  orr_executor_go_on(executor, end->stream, end_s);
+  orr_executor_go_on(executor, stream, end_s);
 }
 
 guint32 orr_express_call_stream(OrrEngineCall call, const void *user) {
-  return call == run_ends ? ((const RunEnd *)user)->stream : ORR_NOBODY;
+  return call == run_ends ? stream_of(user) : ORR_NOBODY;
 }
 
 void orr_express_postpone(OrrExecutor *executor, guint32 stream, double delay_s) {
   if (executor->express.routines) executor->express.runs[stream].begin_s += delay_s;
-}
-
-static RunEnd *take_end(OrrExpress *express) {
-  if (express->idle->len > 0)
-    return g_ptr_array_remove_index_fast(express->idle, express->idle->len - 1);
-  RunEnd *end = g_new(RunEnd, 1);
-  g_ptr_array_add(express->ends, end);
-  return end;
 }
 
 /* The BESIDE whose MEET has not been reached at @op; G_MAXUINT32: none. */
@@ -196,12 +183,11 @@ gboolean orr_express_begin(OrrExecutor *executor, guint32 stream, guint32 routin
       state->ops[state->next_op].kind != ORR_OP_BESIDE)
     return FALSE;
   if (!is_free(executor, executor->streams[stream].lane, it)) return FALSE;
-  *run = (OrrExpressRun){TRUE, FALSE, routine, state->next_op, state->now_s, run->generation + 1};
+  *run = (OrrExpressRun){executor, TRUE, FALSE, routine, state->next_op, state->now_s, NULL};
   occupy(executor, stream, stream + 1);
-  RunEnd *end = take_end(express);
-  *end = (RunEnd){executor, stream, run->generation};
   const double end_s = run->begin_s + seconds_between(it, run->first, state->n_ops);
-  orr_engine_at(executor->engine, MAX(end_s, orr_engine_now(executor->engine)), run_ends, end);
+  run->end =
+      orr_engine_at(executor->engine, MAX(end_s, orr_engine_now(executor->engine)), run_ends, run);
   return TRUE;
 }
 
@@ -334,6 +320,7 @@ static void break_run(OrrExecutor *executor, guint32 stream) {
   if (op == state->n_ops) return; /* the run ends now; its event follows */
   const guint32 beside = beside_at(state, op), end = beside == G_MAXUINT32 ? op : beside;
   run->runs = FALSE;
+  orr_engine_withdraw(executor->engine, g_steal_pointer(&run->end));
   hand_out(executor, stream, end, zero_s + routine->begins[end]);
   break_within(&it, op);
 }

@@ -7,10 +7,9 @@
  *     |  rate 1  |  rate 1/x  |  rate 1   |       the integral of the rate is d
  *
  * When a comm starts or ends, the work left on the lane is computed from the rate since the last
- * change, and its end is scheduled again. The previous end stays in the engine's calendar and is
- * ignored, since its generation is outdated.
+ * change, and its end is withdrawn from the engine's calendar and scheduled again.
  *
- * Cost: one engine event per WORK op, and one more per change of its rate. The other direction is
+ * Cost: one engine event per WORK op, and a new date per change of its rate. The other direction is
  * executor_drag.c's.
  */
 #include "sim/engine/executor_private.h"
@@ -49,6 +48,7 @@ void orr_overlaps_init(OrrExecutor *executor) {
   if (!any_is_slowed(program) && !executor->express.routines) return;
   OrrOverlaps *overlaps = &executor->overlaps;
   overlaps->works = g_new0(OrrWorkState, program->streams->len + 1);
+  for (guint s = 0; s < program->streams->len; s++) overlaps->works[s].executor = executor;
   overlaps->drags = orr_executor_drags(program);
   overlaps->n_flights = g_new0(guint32, program->lanes->len + 1);
   overlaps->n_copies = g_new0(guint32, program->lanes->len + 1);
@@ -56,16 +56,12 @@ void orr_overlaps_init(OrrExecutor *executor) {
   overlaps->in_flight = g_new0(gboolean, program->streams->len + 1);
   overlaps->flight_labels = g_new(guint32, program->streams->len + 1);
   for (guint s = 0; s < program->streams->len; s++) overlaps->flight_labels[s] = G_MAXUINT32;
-  overlaps->ends = g_ptr_array_new_with_free_func(g_free);
-  overlaps->idle = g_ptr_array_new();
   list_streams(overlaps, program);
 }
 
 void orr_overlaps_clear(OrrOverlaps *overlaps) {
   ORR_FREE(overlaps->works, overlaps->n_flights, overlaps->n_copies, overlaps->n_computing,
            overlaps->in_flight, overlaps->flight_labels, overlaps->first, overlaps->streams);
-  g_clear_pointer(&overlaps->ends, g_ptr_array_unref);
-  g_clear_pointer(&overlaps->idle, g_ptr_array_unref);
 }
 
 /* Dates nearer than this count as equal, so no comm slows work between them. */
@@ -87,25 +83,27 @@ static void note(OrrExecutor *executor, guint32 stream, double now_s) {
   }
 }
 
+static guint32 stream_of(const OrrWorkState *work) {
+  return (guint32)(work - work->executor->overlaps.works);
+}
+
 static void work_ends(void *user) {
-  OrrWorkEnd *end = user;
-  OrrExecutor *executor = end->executor;
-  OrrWorkState *work = &executor->overlaps.works[end->stream];
-  g_ptr_array_add(executor->overlaps.idle, end);
-  if (!work->working || work->generation != end->generation) return;
-  const guint32 lane = executor->streams[end->stream].lane;
-  const gboolean computes = !is_quiet(executor, end->stream);
+  OrrWorkState *work = user;
+  OrrExecutor *executor = work->executor;
+  const guint32 stream = stream_of(work), lane = executor->streams[stream].lane;
+  const gboolean computes = !is_quiet(executor, stream);
   if (orr_interference_slows_compute(&lane_of(executor, lane)->interference))
-    note(executor, end->stream, work->end_s);
+    note(executor, stream, work->end_s);
   work->working = FALSE;
-  orr_executor_end_work(executor, end->stream, work->begin_s, work->end_s, work->beside);
+  work->end = NULL;
+  orr_executor_end_work(executor, stream, work->begin_s, work->end_s, work->beside);
   /* after the stream's next work has begun: between the two the lane is not idle */
   if (computes && --executor->overlaps.n_computing[lane] == 0 && executor->overlaps.drags)
     orr_executor_drag_change(executor, lane);
 }
 
 guint32 orr_overlaps_call_stream(OrrEngineCall call, const void *user) {
-  return call == work_ends ? ((const OrrWorkEnd *)user)->stream : ORR_NOBODY;
+  return call == work_ends ? stream_of(user) : ORR_NOBODY;
 }
 
 void orr_overlaps_postpone(OrrExecutor *executor, guint32 stream, double delay_s) {
@@ -115,14 +113,6 @@ void orr_overlaps_postpone(OrrExecutor *executor, guint32 stream, double delay_s
   work->since_s += delay_s;
   work->end_s += delay_s;
   work->noted_s += delay_s;
-}
-
-static OrrWorkEnd *take_end(OrrOverlaps *overlaps) {
-  if (overlaps->idle->len > 0)
-    return g_ptr_array_remove_index_fast(overlaps->idle, overlaps->idle->len - 1);
-  OrrWorkEnd *end = g_new(OrrWorkEnd, 1);
-  g_ptr_array_add(overlaps->ends, end);
-  return end;
 }
 
 static double factor_now(const OrrExecutor *executor, guint32 stream, guint32 lane) {
@@ -135,8 +125,7 @@ static double factor_now(const OrrExecutor *executor, guint32 stream, guint32 la
 
 /* Schedules the end of the work, at the rate that the comms in flight leave from @now_s on. */
 static void set_end(OrrExecutor *executor, guint32 stream, double now_s) {
-  OrrOverlaps *overlaps = &executor->overlaps;
-  OrrWorkState *work = &overlaps->works[stream];
+  OrrWorkState *work = &executor->overlaps.works[stream];
   const guint32 lane = executor->streams[stream].lane;
   work->factor = factor_now(executor, stream, lane);
   work->since_s = now_s;
@@ -145,10 +134,9 @@ static void set_end(OrrExecutor *executor, guint32 stream, double now_s) {
           ? orr_slowdowns_work_end(&executor->slowdowns, lane, now_s, work->left_s * work->factor,
                                    orr_executor_fixed_share(executor, stream))
           : now_s + work->left_s * work->factor;
-  OrrWorkEnd *end = take_end(overlaps);
-  *end = (OrrWorkEnd){executor, stream, ++work->generation};
-  orr_engine_at(executor->engine, MAX(work->end_s, orr_engine_now(executor->engine)), work_ends,
-                end);
+  orr_engine_withdraw(executor->engine, work->end);
+  work->end = orr_engine_at(executor->engine, MAX(work->end_s, orr_engine_now(executor->engine)),
+                            work_ends, work);
 }
 
 static void begin_work(OrrExecutor *executor, guint32 stream, double left_s, double now_s) {

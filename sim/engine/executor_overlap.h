@@ -9,6 +9,7 @@
 
 /* Work in progress on a lane whose communication slows work (executor_overlap.c). */
 typedef struct {
+  OrrExecutor *executor;
   gboolean working;
   double begin_s;
   double since_s, left_s; /* work left at since_s */
@@ -17,15 +18,9 @@ typedef struct {
   double noted_s;         /* slowed_by is up to date until here */
   /* the lowest stream of the lane whose comm slowed it; ORR_NOBODY: none */
   guint32 slowed_by;
-  guint32 beside;     /* label of that comm, or G_MAXUINT32 */
-  guint32 generation; /* of end_s; ends of earlier generations are ignored */
+  guint32 beside; /* label of that comm, or G_MAXUINT32 */
+  OrrEvent *end;  /* the engine's call at end_s; NULL: none */
 } OrrWorkState;
-
-/* An engine call at the end of a stream's work; ignored where the end has moved since. */
-typedef struct {
-  OrrExecutor *executor;
-  guint32 stream, generation;
-} OrrWorkEnd;
 
 typedef struct {
   OrrWorkState *works;    /* by stream; NULL: no lane is slowed */
@@ -37,8 +32,6 @@ typedef struct {
   guint32 *flight_labels; /* by stream: label of its comm in flight, or G_MAXUINT32 */
   guint32 *first;         /* by lane, n_lanes + 1: its streams in `streams` */
   guint32 *streams;
-  GPtrArray *ends; /* of OrrWorkEnd: all */
-  GPtrArray *idle; /* the ends that are in no calendar, for reuse */
 } OrrOverlaps;
 
 /* The dates at which each lane's speed changes, in order; rows by lane as in OrrUseRows. */

@@ -96,7 +96,6 @@ typedef struct {
   OrrExpressRun *runs;         /* by stream */
   guint32 *n_flows;            /* by the engine's links: transfers in flight */
   guint32 *on_link, *on_lane;  /* the stream whose run occupies it, plus 1; 0: none */
-  GPtrArray *ends, *idle;      /* as in OrrOverlaps */
 } OrrExpress;
 
 typedef struct OrrLeaper OrrLeaper;

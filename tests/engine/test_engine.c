@@ -133,6 +133,36 @@ static void starts_while_down(gconstpointer data) {
   close_engine();
 }
 
+static OrrEvent *pending;
+
+static void withdraw(void *user) {
+  (void)user;
+  orr_engine_withdraw(engine, g_steal_pointer(&pending));
+}
+
+/* Of calls at 1, 2 and 3 s the second is withdrawn before its date, and of two at 4 s the second by
+ * the first. None of both is made, the last call keeps its place, and each counts as an event. */
+static void withdrawn_calls(gconstpointer data) {
+  open_engine(*(const OrrEngineKind *)data, 0, NULL);
+  pending = orr_engine_at(engine, 2, seen, &watches[1]);
+  orr_engine_at(engine, 1, seen, &watches[0]);
+  orr_engine_withdraw(engine, g_steal_pointer(&pending));
+  orr_engine_withdraw(engine, NULL);
+  orr_engine_at(engine, 3, seen, &watches[2]);
+  orr_engine_at(engine, 4, withdraw, NULL);
+  pending = orr_engine_at(engine, 4, seen, &watches[3]);
+  orr_engine_at(engine, 4, seen, &watches[4]);
+  run();
+  g_assert_cmpuint(watches[0].order, ==, 1);
+  g_assert_cmpuint(watches[1].order, ==, 0);
+  g_assert_cmpuint(watches[2].order, ==, 2);
+  g_assert_cmpuint(watches[3].order, ==, 0);
+  g_assert_cmpuint(watches[4].order, ==, 3);
+  g_assert_cmpfloat(watches[4].at_s, ==, 4);
+  g_assert_cmpuint(orr_engine_n_events(engine), ==, 6);
+  close_engine();
+}
+
 static const Case cases[] = {
     {"two-flows", two_flows, FALSE, FALSE},
     {"chain", chain, FALSE, FALSE},
@@ -143,6 +173,7 @@ static const Case cases[] = {
     {"down-and-up", down_and_up, TRUE, FALSE},
     {"held-flows-take-no-share", held_flows_take_no_share, FALSE, FALSE},
     {"starts-while-down", starts_while_down, TRUE, FALSE},
+    {"withdrawn-calls", withdrawn_calls, TRUE, FALSE},
 };
 
 int main(int argc, char **argv) {
