@@ -146,12 +146,13 @@ static double conv_s(const OrrModuleCall *call, const Rates *rates) {
 }
 
 /* Each element of the state takes part in four multiply-adds for a token of a prompt, in three for
- * one that decodes; it is read and written once in fp32. */
+ * one that decodes; it is read and written once, in fp32 unless the layer says otherwise. */
 static double scan_s(const OrrModuleCall *call, const Rates *rates, gboolean decodes) {
   const OrrProfileModuleLayer *layer = call->layer;
   const double heads = call->batch * call->heads, tokens = heads * call->queries;
+  const double state = layer->state * (layer->state_bytes > 0 ? layer->state_bytes : 4);
   return seconds((decodes ? 6 : 8) * tokens * layer->state, rates->bf16 * scan_efficiency,
-                 2 * tokens * (layer->channels + layer->output) + 8 * heads * layer->state, rates);
+                 2 * tokens * (layer->channels + layer->output) + 2 * heads * state, rates);
 }
 
 static double work_of(const OrrModuleCall *call, const Rates *rates, guint parts) {

@@ -25,8 +25,8 @@ static void add_weights(const OrrLayer *layer, OrrProfileModuleLayer *into) {
 /* A head's channels can be a third of a number, which profiles round. */
 static gboolean is_equal(const OrrProfileModuleLayer *a, const OrrProfileModuleLayer *b) {
   return a->hidden == b->hidden && a->key_width == b->key_width && a->topk == b->topk &&
-         a->ratio == b->ratio && a->state == b->state && fabs(a->channels - b->channels) < 1e-6 &&
-         a->index_heads == b->index_heads;
+         a->ratio == b->ratio && a->state == b->state && a->state_bytes == b->state_bytes &&
+         fabs(a->channels - b->channels) < 1e-6 && a->index_heads == b->index_heads;
 }
 
 static void set_name(const OrrCostModel *cost, OrrProfileModuleLayer *layer) {

@@ -160,7 +160,8 @@ enum {
   ORR_LINEAR_VALUE_HEADS,
   ORR_LINEAR_STATE,
   ORR_LINEAR_HEADS,
-  ORR_LINEAR_GROUPS
+  ORR_LINEAR_GROUPS,
+  ORR_LINEAR_STATE_DTYPE
 };
 
 OrrCost orr_query_module_sparse(const OrrCostModel *cost, const char *name, const double *values);

@@ -85,6 +85,9 @@ const char *orr_query_module_refuse_linear(const double *values) {
   const char *phase = text_of(values[ORR_LINEAR_PHASE]);
   if (strcmp(phase, "context") != 0 && strcmp(phase, "generation") != 0)
     return "phase: want context or generation";
+  const char *state = text_of(values[ORR_LINEAR_STATE_DTYPE]);
+  if (strcmp(state, "float32") != 0 && strcmp(state, "bfloat16") != 0)
+    return "state_dtype: want float32 or bfloat16";
   const gboolean is_delta = values[ORR_LINEAR_VALUE_HEADS] > 0 && values[ORR_LINEAR_KEY_HEADS] > 0;
   const gboolean is_mamba =
       values[ORR_LINEAR_HEADS] > 0 && values[ORR_LINEAR_STATE] > 0 && values[ORR_LINEAR_GROUPS] > 0;
@@ -100,14 +103,18 @@ static OrrProfileModuleLayer linear_layer(const OrrCostModel *cost, const double
   const double heads = values[ORR_LINEAR_VALUE_HEADS], state = values[ORR_LINEAR_STATE];
   const double per_key = heads > 0 ? heads / values[ORR_LINEAR_KEY_HEADS]
                                    : values[ORR_LINEAR_HEADS] / values[ORR_LINEAR_GROUPS];
-  *ret_name = heads > 0 ? g_strdup_printf("gated-delta-%g", per_key)
+  const gboolean halved = strcmp(text_of(values[ORR_LINEAR_STATE_DTYPE]), "bfloat16") == 0;
+  *ret_name = heads > 0 ? g_strdup_printf("gated-delta-%g%s", per_key, halved ? "-bf16" : "")
                         : g_strdup_printf("mamba-2-%g-%g", state, per_key);
   const OrrProfileModuleLayer *known =
       cost->profile ? orr_profile_module_layer(&cost->profile->modules, *ret_name) : NULL;
   if (known) return *known;
   if (heads > 0)
-    return (OrrProfileModuleLayer){
-        .ratio = 1, .channels = 256 / per_key + 128, .state = 128 * 128, .output = 128};
+    return (OrrProfileModuleLayer){.ratio = 1,
+                                   .channels = 256 / per_key + 128,
+                                   .state = 128 * 128,
+                                   .output = 128,
+                                   .state_bytes = halved ? 2 : 0};
   return (OrrProfileModuleLayer){
       .ratio = 1, .channels = 64 + 2 * state / per_key, .state = 64 * state, .output = 64};
 }

@@ -44,7 +44,8 @@ static const OrrFieldTable layer_table = ORR_FIELDS(
     WIDTH("index-weights", index_weights, "0", "Weights of its products."),
     WIDTH("channels", channels, "0", "Channels of the convolution for each head."),
     WIDTH("state", state, "0", "Elements of the state of a head."),
-    WIDTH("output", output, "0", "Width of the result of a head with a state."));
+    WIDTH("output", output, "0", "Width of the result of a head with a state."),
+    WIDTH("state-bytes", state_bytes, "0", "Bytes of an element of the state; 0: 4 (fp32)."));
 
 #define NAME(key_, member_, sentence_)                                                             \
   ORR_FIELD_TEXT(OrrProfileModuleGroup, key_, member_, NULL, sentence_)

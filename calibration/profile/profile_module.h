@@ -40,6 +40,7 @@ typedef struct {
   double window; /* tokens that it also attends to one by one */
   double index_heads, index_width, index_weights;
   double channels, state, output; /* of a head with a state: of its convolution, elements, result */
+  double state_bytes;             /* of an element of the state; 0: 4 */
 } OrrProfileModuleLayer;
 
 typedef struct {

@@ -108,6 +108,20 @@ static void test_modelled(void) {
   assert_near(ask(model, &call).time_s, at_64k, 1e-12);
 }
 
+/* A decode of 2 sequences and 3 heads reads and writes 2 x 3 x 1,000 elements of state: from fp32 to
+ * 2 bytes it saves 2 x 6,000 x 2 bytes at 0.8 TB/s. */
+static void test_state_bytes(void) {
+  g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
+  OrrProfileModuleLayer layer = {.ratio = 1, .channels = 1, .state = 1000, .output = 1};
+  const OrrModuleCall call = {
+      .op = "state-update", .layer = &layer, .heads = 3, .batch = 2, .queries = 1, .keys = 1};
+  const double fp32_s = ask(model, &call).time_s;
+  layer.state_bytes = 2;
+  assert_near((fp32_s - ask(model, &call).time_s) * 1e9, 24000 / 0.8e3, 1e-6);
+  layer.state_bytes = 4; /* the default */
+  assert_near(ask(model, &call).time_s, fp32_s, 1e-15);
+}
+
 /* Every row of the profile's device is predicted once, from the others. */
 static void test_left_out(void) {
   g_autoptr(OrrProfile) profile = sample_profile(rows);
@@ -146,6 +160,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/cost-module/rows", test_rows);
   g_test_add_func("/cost-module/carried", test_carried);
   g_test_add_func("/cost-module/modelled", test_modelled);
+  g_test_add_func("/cost-module/state-bytes", test_state_bytes);
   g_test_add_func("/cost-module/left-out", test_left_out);
   g_test_add_func("/cost-module/refusals", test_refusals);
   return g_test_run();

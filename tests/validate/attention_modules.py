@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Writes attention-modules.yaml from the tables of sparse and linear attention.
 
-usage: attention_modules.py SPARSE.csv LINEAR.csv > attention-modules.yaml
+usage: attention_modules.py SPARSE.csv LINEAR.csv AMD_LINEAR.csv AMD_SPARSE.csv > attention-modules.yaml
 
-Columns are aiconfigurator's. Rows of latency 0 (beneath the source's resolution) are left out. The scales of each table
+Columns are aiconfigurator's, and those of AMD's aiter and Primus: of aiter's decodes the batches nearest to a
+geometric ladder, of Primus the forward passes over compressed entries. Rows of latency 0 (beneath the source's resolution) are left out. The scales of each table
 are the ones that make 260 of its rows, drawn, most likely (calibration/cost/cost_module.c); they are listed here.
 """
 import csv
@@ -17,7 +18,10 @@ DEVICES = [  # name, alias, chip, standing, TB/s, TFLOP/s in bf16, fp8, fp4: as 
     ("b300", "b300_sxm", "blackwell", "b200", 8, 2250, 4500, 12600),
     ("gb200", None, "blackwell", None, 8, 2500, 5000, 10000),
     ("gb300", None, "blackwell", "gb200", 8, 2500, 5000, 15000),
+    ("mi300x", "gfx942", "cdna3", None, 5.325, 1307.4, 2614.9, 2614.9),
+    ("mi355x", "gfx950", "cdna4", None, 8, 2516.6, 5033.2, 10066.3),
 ]
+LADDER = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]  # of sequences
 
 
 def mla(hidden, q, nope, value, index_heads):
@@ -126,7 +130,7 @@ def linear_op(row):
 def read(path):
     with open(path, encoding="utf-8") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        return [row for row in rows if float(row["latency"]) > 0]
+        return [row for row in rows if float(row.get("latency", 1)) > 0]
 
 
 def device_of(system):
@@ -146,6 +150,34 @@ def groups_of(sparse, linear):
         at = (row["num_v_heads"] or row["nheads"], row["batch_size"], row["seq_len"], row["seq_len"])
         groups.setdefault(key, []).append((at, float(row["latency"]) * 1e3))
     return groups
+
+
+def delta_layer(row):
+    """Gated delta rule by aiter: named as aiconfigurator's, and by the state's format where it is not fp32."""
+    per_key = int(row["v_heads"]) / int(row["k_heads"])
+    name, width = f"gated-delta-{per_key:g}", {"float32": 4, "bfloat16": 2}[row["state_dtype"]]
+    if width == 4:
+        return name
+    LAYERS.setdefault(f"{name}-bf16", dict(LAYERS[name], state_bytes=width))
+    return f"{name}-bf16"
+
+
+def add_amd(groups, linear, sparse):
+    shapes = {}
+    for row in linear:  # the chunk-state kernel is a part of a prompt's scan: not comparable
+        if row["op"] == "gated delta rule decode":
+            key = ("state-update", device_of(row["gfx"]), "aiter", "gdr_decode", "bfloat16", "bfloat16",
+                   delta_layer(row), "")
+            shapes.setdefault((key, row["v_heads"]), {})[int(row["batch"])] = float(row["us"])
+    for (key, heads), rows in shapes.items():
+        for batch in sorted({min(rows, key=lambda have: abs(have / rung - 1)) for rung in LADDER}):
+            groups.setdefault(key, []).append(((heads, str(batch), "1", "1"), rows[batch]))
+    for row in sparse:
+        if row["phase"] == "forward" and row["compression"] == "128":
+            key = ("sparse-core", device_of("gfx950"), "primus", row["backend"], "bfloat16", "bfloat16",
+                   "deepseek-v4-flash-hca", "")
+            at = (row["heads"], row["mbs"], row["seq"], row["seq"])
+            groups.setdefault(key, []).append((at, float(row["latency_ms"]) * 1e3))
 
 
 def number(value):
@@ -168,14 +200,18 @@ def print_group(key, rows):
 
 def main():
     groups = groups_of(read(sys.argv[1]), read(sys.argv[2]))
-    print("""# tests/validate/attention_modules.py SPARSE.csv LINEAR.csv > attention-modules.yaml
+    add_amd(groups, read(sys.argv[3]), read(sys.argv[4]))
+    print("""# tests/validate/attention_modules.py SPARSE.csv LINEAR.csv AMD_LINEAR.csv AMD_SPARSE.csv > attention-modules.yaml
 # Sparse attention (DeepSeek-V3.2, GLM-5, DeepSeek-V4) and linear attention (gated delta nets, Mamba-2) on six devices by
 # three engines. NVIDIA aiconfigurator 095f58a51 (2026-08-21, Apache-2.0), aic-core/.../systems/data: rows drawn by hash
 # from the newest version of each table. A row is heads of the rank, sequences, queries and keys of each, microseconds.
+# Engine aiter: ROCm/aiter e4048607a5 (2026-08-22, MIT), gated delta decodes tuned on MI300X and MI355X with states in fp32
+# and in 16 bits (layers -bf16). Engine primus: AMD-AGI/Primus fd1eeabb (2026-08-22), DeepSeek-V4's attention over all
+# compressed entries on MI355X.
 schema: profile/1
 name: attention-modules
 device: a100-80gb-sxm
-source: NVIDIA aiconfigurator 095f58a51 (2026-08-21, Apache-2.0)
+source: NVIDIA aiconfigurator 095f58a51 (2026-08-21, Apache-2.0); AMD's aiter e4048607a5 and Primus fd1eeabb (2026-08-22)
 modules:
   devices:""")
     for name, alias, chip, standing, bandwidth, bf16, fp8, fp4 in DEVICES:
