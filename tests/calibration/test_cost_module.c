@@ -108,8 +108,8 @@ static void test_modelled(void) {
   assert_near(ask(model, &call).time_s, at_64k, 1e-12);
 }
 
-/* A decode of 2 sequences and 3 heads reads and writes 2 x 3 x 1,000 elements of state: from fp32 to
- * 2 bytes it saves 2 x 6,000 x 2 bytes at 0.8 TB/s. */
+/* A decode of 2 sequences and 3 heads reads and writes 2 x 3 x 1,000 elements of state: from fp32
+ * to 2 bytes it saves 2 x 6,000 x 2 bytes at 0.8 TB/s. */
 static void test_state_bytes(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
   OrrProfileModuleLayer layer = {.ratio = 1, .channels = 1, .state = 1000, .output = 1};
