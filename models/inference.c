@@ -501,9 +501,9 @@ void orr_inference_head(const OrrModel *model, const OrrInferenceShard *shard, g
   add_memory(operators, "sampler", ORR_FP32, sequences, model->vocab, 2);
 }
 
+/* Each rank has all logits here, whatever @shard. */
 void orr_inference_candidates(const OrrModel *model, const OrrInferenceShard *shard,
                               gint64 sequences, GArray *operators) {
-  (void)shard; /* each rank has all logits here */
   add_memory(operators, "log-softmax", ORR_FP32, sequences, model->vocab, 2);
   add_memory(operators, "top-k", ORR_FP32, sequences, model->vocab, 1);
   add_memory(operators, "ranks", ORR_FP32, sequences, model->vocab, 1);

@@ -216,7 +216,6 @@ static double between(const OrrGrid *grid, guint at, const Deviation *deviation)
 
 static double nearest(const OrrGrid *grid, guint at, const Deviation *deviation) {
   double sum = 0, weights = 0;
-  (void)deviation;
   for (int axis = 0; axis < ORR_GRID_AXES; axis++) {
     guint index = at / grid->strides[axis] % grid->lengths[axis];
     const double *logs = grid->logs[axis];

@@ -37,7 +37,6 @@ static OrrCost answer_gemm(const OrrCostModel *cost, const char *name, const dou
   OrrOperator op = orr_operator_gemm("query", passes[(int)values[GEMM_LAYOUT]],
                                      gemm_dtype(values[GEMM_DTYPE]), shape);
   op.library = (guint8)values[GEMM_LIBRARY];
-  (void)name;
   return query_operator(cost, &op, values[GEMM_SUSTAINED]);
 }
 
@@ -61,12 +60,10 @@ static OrrCost answer_attention(const OrrCostModel *cost, const double *values, 
 }
 
 static OrrCost answer_prefill(const OrrCostModel *cost, const char *name, const double *values) {
-  (void)name;
   return answer_attention(cost, values, values[ISL], values[ISL]);
 }
 
 static OrrCost answer_decode(const OrrCostModel *cost, const char *name, const double *values) {
-  (void)name;
   return answer_attention(cost, values, 1, values[ISL] + values[STEP]);
 }
 
@@ -80,7 +77,6 @@ enum { MEMORY_BYTES };
 static OrrCost answer_memory(const OrrCostModel *cost, const char *name, const double *values) {
   const OrrOperator op =
       orr_operator_memory("query", ORR_PASS_FORWARD, ORR_BF16, values[MEMORY_BYTES], 0);
-  (void)name;
   return orr_cost_operator(cost, &op);
 }
 
@@ -112,7 +108,6 @@ static OrrCost answer_moe(const OrrCostModel *cost, const char *name, const doub
                              .imbalance = values[MOE_IMBALANCE]};
   const OrrOperator op =
       orr_operator_moe("query", ORR_PASS_FORWARD, (OrrDtype)values[MOE_DTYPE], shape);
-  (void)name;
   return query_operator(cost, &op, values[MOE_SUSTAINED]);
 }
 

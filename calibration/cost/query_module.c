@@ -62,7 +62,6 @@ OrrCost orr_query_module_sparse(const OrrCostModel *cost, const char *name, cons
   g_autofree char *layer = layer_name(model ? model : "", given);
   const OrrProfileModuleLayer *of =
       cost->profile ? orr_profile_module_layer(&cost->profile->modules, layer) : NULL;
-  (void)name;
   if (!of) return refused();
   const OrrModuleCall call = {.op = op_of(given),
                               .device = text_of(values[ORR_SPARSE_SYSTEM]),
@@ -138,6 +137,5 @@ OrrCost orr_query_module_linear(const OrrCostModel *cost, const char *name, cons
                               .batch = values[ORR_LINEAR_BATCH],
                               .queries = values[ORR_LINEAR_TOKENS],
                               .keys = values[ORR_LINEAR_TOKENS]};
-  (void)name;
   return orr_cost_module(cost, &call);
 }

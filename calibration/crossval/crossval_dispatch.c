@@ -98,7 +98,6 @@ static OrrCost query(const OrrCostModel *model, const OrrProfile *profile, guint
 
 static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table,
                     const OrrCrossvalPoint *point) {
-  (void)model, (void)profile, (void)table;
   return point->keys[TOKENS] > 128;
 }
 

@@ -135,7 +135,6 @@ static guint region(const OrrProfileModuleGroup *group) {
   }                                                                                                \
   static guint prefix_##_region(const OrrCostModel *model, const OrrProfile *profile, guint table, \
                                 const OrrCrossvalPoint *point) {                                   \
-    (void)model;                                                                                   \
     return region(group_of(profile, kind_, table, point));                                         \
   }                                                                                                \
   const OrrCrossvalFamily orr_crossval_##prefix_##_attention = {#prefix_ "-attention",             \

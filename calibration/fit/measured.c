@@ -302,7 +302,6 @@ static void write_gemm_table(GString *text, const double *keys) {
 
 static void write_gemm(GString *text, const GArray *points, const char *what, const char *source) {
   const char *library = library_in(source);
-  (void)what; /* attention alone has phases */
   if (points->len) g_string_append(text, "gemm:\n");
   for (guint begin = 0; begin < points->len;) {
     guint end = group_end(points, begin, points->len, GEMM_N);

@@ -42,7 +42,6 @@ static gboolean fake_examine(OrrDoctorFacts *facts, GError **error) {
                             .n_links_up = 18,
                             .persistence = 1,
                             .ecc = 1};
-  (void)error;
   for (guint i = 0; i < FAKE_GPUS; i++) g_array_append_val(facts->gpus, gpu);
   facts->device = g_strdup("Fake analytic device");
   facts->driver = g_strdup("1.0");
@@ -131,7 +130,6 @@ static double slow_down(const OrrShape *shape) {
 
 static gboolean fake_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,
                           GError **error) {
-  (void)error;
   const OrrBenchFacts *facts = &kernel->bench->facts;
   const OrrShapeWork work = kernel->shape.family->work(&kernel->shape, facts);
   const gboolean is_exact = strcmp(kernel->shape.family->entry.name, "interference") == 0;
@@ -163,7 +161,6 @@ static gboolean fake_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTimin
 }
 
 static gboolean fake_verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error) {
-  (void)error;
   const OrrShape *shape = &kernel->shape;
   const gboolean is_memory = strcmp(shape->family->entry.name, "memory") == 0;
   const gboolean is_wrong = is_memory && strcmp(orr_shape_word(shape, "op"), "permute") == 0 &&
@@ -174,19 +171,15 @@ static gboolean fake_verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError *
 
 static void fake_release(OrrKernel *kernel) { g_free(kernel); }
 
-static gboolean fake_agree(OrrBench *bench, gint64 *number, GError **error) {
-  (void)bench, (void)number, (void)error;
-  return TRUE;
-}
+static gboolean fake_agree(OrrBench *bench, gint64 *number, GError **error) { return TRUE; }
 
 static gboolean fake_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job,
                             OrrJobWord *ret_word, GError **error) {
-  (void)bench, (void)error;
   *ret_word = mine ? orr_job_word(0, mine, mine_ends_job) : (OrrJobWord){.rank = -1};
   return TRUE;
 }
 
-static void fake_fail(OrrBench *bench, const char *reason) { (void)bench, (void)reason; }
+static void fake_fail(OrrBench *bench, const char *reason) {}
 
 const OrrDeviceLayer orr_fake_layer = {
     .name = "fake",

@@ -24,7 +24,6 @@ static const gint64 dims[][2] = {{128, 128}, {64, 64}, {192, 128}, {256, 256}};
 static const gint64 heads[] = {4, 8, 16, 32, 64, 128};
 
 static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GArray *shapes) {
-  (void)facts;
   for (guint d = 0; d < G_N_ELEMENTS(dims); d++)
     for (int spread = 0; spread < (d == 0 ? 2 : 1); spread++)
       for (guint h = 0; h < G_N_ELEMENTS(heads); h++)
@@ -39,7 +38,6 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
 }
 
 static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
-  (void)facts;
   const double batch = shape->at[6], both = (double)shape->at[2] + shape->at[3];
   const double share = shape->at[1] ? (batch + 1) / (2 * batch) : 1;
   const double tokens = batch * shape->at[7] * share;

@@ -32,7 +32,6 @@ static const gint64 heads[][2] = {{32, 8}, {64, 8}, {8, 1}, {32, 32}};
 static const gint64 prefixes[] = {0, 2048, 8192, 32768};
 
 static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GArray *shapes) {
-  (void)facts;
   for (guint h = 0; h < G_N_ELEMENTS(heads); h++)
     for (int way = 0; ways[way]; way++)
       for (gint64 chunk = 128; chunk <= 8192; chunk *= 2)
@@ -46,7 +45,6 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
 }
 
 static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
-  (void)facts;
   const double chunk = shape->at[CHUNK], prefix = shape->at[PREFIX], decodes = shape->at[DECODES];
   const double cached = shape->at[LENGTH] * (decodes + 1) / 2, dim = shape->at[HEAD_DIM];
   const double pairs = chunk * prefix + chunk * (chunk + 1) / 2 + cached;

@@ -40,7 +40,6 @@ static void plan_heads(const OrrMeasureFamily *family, GArray *shapes, gint64 *v
 }
 
 static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GArray *shapes) {
-  (void)facts;
   for (guint d = 0; d < G_N_ELEMENTS(dims); d++)
     for (int pass = 0; pass < 2; pass++)
       for (int mask = 0; mask < 2; mask++)
@@ -52,7 +51,6 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
 }
 
 static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
-  (void)facts;
   const double length = shape->at[9], prefix = shape->at[5],
                both = (double)shape->at[3] + shape->at[4];
   const double pairs =

@@ -51,7 +51,6 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
 }
 
 static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
-  (void)facts;
   const double n = shape->at[2], bytes = shape->at[3];
   const double share[] = {2 * (n - 1) / n, (n - 1) / n, (n - 1) / n, 1, 1, (n - 1) / n, 1};
   return (OrrShapeWork){

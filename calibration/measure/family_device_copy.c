@@ -24,7 +24,6 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
 }
 
 static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
-  (void)facts;
   const double bytes = shape->at[1];
   if (shape->at[0] == DEVICE) return (OrrShapeWork){.bytes = 2 * bytes, .dtype = ORR_FP32};
   return (OrrShapeWork){

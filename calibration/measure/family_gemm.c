@@ -86,7 +86,6 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
 static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
   static const OrrDtype peaks[] = {ORR_FP32, ORR_TF32, ORR_FP16, ORR_BF16,
                                    ORR_FP8,  ORR_FP8,  ORR_FP4};
-  (void)facts;
   const OrrDtype dtype = peaks[shape->at[0]];
   const double batch = shape->at[2], m = shape->at[3], n = shape->at[4], k = shape->at[5];
   const double out = dtype == ORR_FP8 || dtype == ORR_FP4 ? 2 : orr_dtype_bytes(dtype);

@@ -73,7 +73,6 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
 }
 
 static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
-  (void)facts;
   const double m = shape->at[4], n = shape->at[5], k = shape->at[6];
   if (shape->at[0] != GEMM)
     return (OrrShapeWork){

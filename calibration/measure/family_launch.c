@@ -16,7 +16,6 @@ static const OrrShapeColumn columns[] = {
     {"way", ways, TRUE}, {"kernels", NULL, FALSE}, {NULL, NULL, FALSE}};
 
 static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GArray *shapes) {
-  (void)facts;
   for (int way = 0; ways[way]; way++)
     for (gint64 kernels = 1; kernels <= (way == 2 ? 1 : 1024); kernels *= 4) {
       const gint64 values[] = {way, kernels};
@@ -25,7 +24,6 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
 }
 
 static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
-  (void)shape, (void)facts;
   return (OrrShapeWork){.dtype = ORR_FP32};
 }
 

@@ -45,7 +45,6 @@ static const OrrShapeColumn columns[] = {{"op", ops, TRUE},
 static const gint64 widths[] = {1024, 2048, 4096, 5120, 8192, 12288, 16384, 28672, 51200, 131072};
 
 static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GArray *shapes) {
-  (void)facts;
   for (int op = 0; ops[op]; op++)
     for (gint64 rows = 1; rows <= 65536; rows *= 4)
       for (guint w = 0; w < G_N_ELEMENTS(widths); w++) {
@@ -55,7 +54,6 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
 }
 
 static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
-  (void)facts;
   const double n = (double)shape->at[2] * shape->at[3], size = shape->at[1] == 0 ? 4 : 2;
   const double beside = shape->at[0] == OP_ADAM ? 24 * n : 0;
   return (OrrShapeWork){.bytes = n * size * elements[shape->at[0]] + beside, .dtype = ORR_FP32};

@@ -59,7 +59,6 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
   static const OrrDtype peaks[] = {ORR_FP16, ORR_BF16, ORR_FP8, ORR_FP8, ORR_FP4};
   const OrrDtype dtype = peaks[shape->at[0]];
   const double operand = orr_dtype_bytes(dtype);
-  (void)facts;
   const double hidden = shape->at[2], inter = shape->at[3], topk = shape->at[4];
   const double experts = (double)shape->at[5] / shape->at[6],
                routed = shape->at[7] * topk / shape->at[6];

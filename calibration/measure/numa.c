@@ -31,7 +31,6 @@ static void prefer(void *memory, gsize bytes, int node) {
   (void)syscall(SYS_mbind, memory, bytes, MODE_PREFERRED, mask, (unsigned long)MOST_NODES,
                 0); /* the call may be forbidden */
 #else
-  (void)memory, (void)bytes, (void)node;
 #endif
 }
 

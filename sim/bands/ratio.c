@@ -106,8 +106,6 @@ static void visit_pairs(const GArray *candidates, VisitPair visit, Search *searc
 
 /* Bins beyond the one in which MOST_CANDIDATES are passed no longer count. */
 static void count_pair(Search *search, const Candidate *a, const Candidate *b, double distance) {
-  (void)a;
-  (void)b;
   search->counts[bin_of(distance)]++;
   for (search->n++; search->n - search->counts[search->last] > MOST_CANDIDATES; search->last--)
     search->n -= search->counts[search->last];

@@ -107,10 +107,7 @@ static GString *read_back(int file) {
   return text;
 }
 
-static void end_with_parent(gpointer user) {
-  (void)user;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-}
+static void end_with_parent(gpointer user) { prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
 static gboolean spawn(const char *const *args, const int files[N_FILES], int *ret_status,
                       GError **reason) {

@@ -118,7 +118,6 @@ static void refusal_clear(gpointer refusal) {
 
 static gboolean keep_refusal(const OrrMeasureRefusal *refusal, void *user, GError **error) {
   Keeper *keeper = user;
-  (void)error;
   keeper->kept.n_passed_over++;
   ORR_APPEND(keeper->refusals, OrrMeasureRefusal,
              {.family = g_strdup(refusal->family),

@@ -44,7 +44,6 @@ static gboolean predict_gemm(const OrrCostModel *model, const OrrShape *shape,
                              const OrrMeasureRow *row, OrrCost *ret_cost) {
   static const OrrPass passes[] = {ORR_PASS_FORWARD, ORR_PASS_DGRAD, ORR_PASS_WGRAD};
   OrrDtype dtype;
-  (void)row;
   if (!dtype_of(shape, &dtype)) return FALSE;
   const OrrOperator op =
       orr_operator_gemm("compared", passes[orr_shape_at(shape, "layout")], dtype,
@@ -79,7 +78,6 @@ static gboolean predict_attention(const OrrCostModel *model, const OrrShape *sha
 static gboolean predict_prefill(const OrrCostModel *model, const OrrShape *shape,
                                 const OrrMeasureRow *row, OrrCost *ret_cost) {
   const gint64 length = orr_shape_at(shape, "length");
-  (void)row;
   const OrrAttentionShape attention = {.q_length = length,
                                        .kv_length = length + orr_shape_at(shape, "prefix"),
                                        .causal = orr_shape_at(shape, "mask") == 0};
@@ -98,7 +96,6 @@ static gboolean predict_decode(const OrrCostModel *model, const OrrShape *shape,
                                const OrrMeasureRow *row, OrrCost *ret_cost) {
   const gint64 batch = orr_shape_at(shape, "batch"), length = orr_shape_at(shape, "length");
   const gint64 mean = orr_shape_at(shape, "spread") ? length * (batch + 1) / (2 * batch) : length;
-  (void)row;
   const OrrAttentionShape attention = {.q_length = 1, .kv_length = MAX(mean, 1), .causal = TRUE};
   return predict_attention(model, shape, ORR_PASS_FORWARD, attention, ret_cost);
 }
@@ -113,7 +110,6 @@ static char *label_moe(const OrrShape *shape) {
 static gboolean predict_moe(const OrrCostModel *model, const OrrShape *shape,
                             const OrrMeasureRow *row, OrrCost *ret_cost) {
   OrrDtype dtype;
-  (void)row;
   if (!dtype_of(shape, &dtype)) return FALSE;
   const OrrOperator op =
       orr_operator_moe("compared", ORR_PASS_FORWARD, dtype,
@@ -138,7 +134,6 @@ static gboolean predict_collective(const OrrCostModel *model, const OrrShape *sh
                                    const OrrMeasureRow *row, OrrCost *ret_cost) {
   static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
                                       "reduce",     "alltoall",   "sendrecv"};
-  (void)row;
   return orr_cost_collective(model, names[orr_shape_at(shape, "op")], orr_shape_at(shape, "ranks"),
                              (double)orr_shape_at(shape, "bytes"), ret_cost);
 }

@@ -64,7 +64,6 @@ static char *model_fact(const void *data) {
 
 static char *model_describe(const void *data, GError **error) {
   const OrrModel *model = data;
-  (void)error;
   double n = orr_model_parameters(model), tokens = (double)model->context;
   g_autofree char *fact = model_fact(model);
   g_autofree char *weights = orr_quantity_format(2 * n, ORR_UNIT_BYTES);
@@ -83,7 +82,6 @@ static char *profile_fact(const void *data) {
 }
 
 static char *profile_describe(const void *data, GError **error) {
-  (void)error;
   g_autofree char *fact = profile_fact(data), *errors = orr_profile_errors_describe(data);
   return g_strdup_printf("%s\n%s", fact, errors);
 }
@@ -116,10 +114,7 @@ static char *workload_fact(const void *data) {
 
 static char *stack_fact(const void *data) { return g_strdup(((const OrrStack *)data)->summary); }
 
-static char *stack_describe(const void *data, GError **error) {
-  (void)error;
-  return orr_stack_describe(data);
-}
+static char *stack_describe(const void *data, GError **error) { return orr_stack_describe(data); }
 
 /* --- Kinds --- */
 

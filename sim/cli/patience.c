@@ -12,7 +12,6 @@
 static OrrStorePatience patience = {.notice_s = 2, .most_s = 60};
 
 static void say(const char *path, double waited_s) {
-  (void)waited_s;
   fprintf(stderr, "orrery: %s is locked by another process: waiting up to %g s\n", path,
           patience.most_s);
   fflush(stderr);

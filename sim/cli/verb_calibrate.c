@@ -54,7 +54,6 @@ typedef struct {
 } Watch;
 
 static void print_note(const char *text, void *user) {
-  (void)user;
   fprintf(stderr, "orrery: skipped: %s\n", text);
 }
 
@@ -172,7 +171,6 @@ static void print_plan(const OrrCalibrateAnswer *answer) {
 
 static int show_plan(OrrLibrary *library, const OrrVerbCalibrate *unused, char **args,
                      GError **error) {
-  (void)library, (void)unused;
   g_auto(GStrv) names = families ? g_strsplit(families, ",", -1) : NULL;
   OrrCalibrateOrder session = {.families = names};
   g_auto(OrrCalibrateAnswer) answer = {0};
@@ -192,7 +190,6 @@ static int show_plan(OrrLibrary *library, const OrrVerbCalibrate *unused, char *
 
 static int export_rows(OrrLibrary *library, const OrrVerbCalibrate *values, char **args,
                        GError **error) {
-  (void)library;
   if (!orr_cli_check_args(args, 1, 1, "calibrate export takes a folder", error)) return 2;
   const OrrPath paths[] = {{"the database", database(), ORR_PATH_READ, TRUE},
                            {"calibrate export", args[0], ORR_PATH_WRITTEN, FALSE, TRUE}};

@@ -129,7 +129,6 @@ int orr_verb_calibrate_report(OrrLibrary *library, const OrrVerbCalibrate *optio
 
 int orr_verb_calibrate_errors(OrrLibrary *library, const OrrVerbCalibrate *options, char **args,
                               GError **error) {
-  (void)options;
   if (!orr_cli_check_args(args, 1, 1, "calibrate errors takes a profile", error)) return 2;
   g_auto(OrrMachine) machine = {NULL, NULL};
   if (!load_machine(library, args[0], &machine)) return 2;

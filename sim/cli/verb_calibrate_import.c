@@ -28,7 +28,6 @@ int orr_verb_calibrate_import(OrrLibrary *library, const OrrVerbCalibrate *optio
                               GError **error) {
   g_autoptr(GDateTime) now = g_date_time_new_now_utc();
   g_autofree char *date = g_date_time_format(now, "%Y-%m-%dT%H:%M:%SZ");
-  (void)library;
   if (!orr_cli_check_args(args, 1, 1, "calibrate import takes a CSV of nsys stats or ncu", error))
     return 2;
   if (!options->fit.device) {

@@ -129,7 +129,6 @@ static const Action actions[] = {
 };
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  (void)library;
   if (!orr_cli_check_args(args, 1, G_MAXUINT,
                           "db takes an action (export, info, log, merge, vacuum) and a database",
                           error))

@@ -19,7 +19,6 @@ static const GOptionEntry options[] = {
 };
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  (void)library;
   if (!orr_cli_check_args(args, 0, 1, "db log takes a database (default: orrery.db)", error))
     return 2;
   if (most < 1 || (orr_options.csv && orr_options.json)) {

@@ -55,7 +55,6 @@ static char *describe(const char *document, const OrrFieldTable *table) {
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  (void)library;
   if (!orr_cli_check_args(
           args, 1, 1, "describe --schema takes one kind of document or table of results", error))
     return 2;

@@ -55,7 +55,6 @@ static GArray *read_files(const char *log, GError **error) {
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  (void)library;
   if (!orr_verb_import_check_source(args, "import flows takes one log", error) ||
       !orr_verb_import_check_paths(args, error))
     return 2;

@@ -21,7 +21,6 @@ static void list_keys(const char *path, const char *what, const char *lines) {
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  (void)library;
   g_autofree char *left_out = NULL, *warnings = NULL;
   if (!orr_verb_import_check_source(args, "import huggingface takes a config.json", error))
     return 2;

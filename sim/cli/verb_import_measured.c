@@ -40,7 +40,6 @@ static gboolean check(const char *folder, GError **error) {
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  (void)library;
   const OrrMeasuredOptions wanted = {.device = device,
                                      .collectives_csv = collectives,
                                      .system = machine,

@@ -32,7 +32,6 @@ static char *table_of(OrrNsys *nsys) {
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  (void)library;
   if (!orr_verb_import_check_source(args, "import nsys takes an SQLite export", error)) return 2;
   if (!orr_verb_import_check_paths(args, error) || !check(error)) return 2;
   g_autoptr(OrrNsys) nsys = orr_nsys_read(args[0], error);

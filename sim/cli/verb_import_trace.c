@@ -109,7 +109,6 @@ static char *jobs_text(const OrrJobReader *reader, const char *path, GError **er
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   char head[4097];
-  (void)library;
   if (!orr_verb_import_check_source(args, "import trace takes one trace", error) ||
       !orr_verb_import_check_paths(args, error))
     return 2;

@@ -247,7 +247,6 @@ typedef struct {
 
 /* Progress, where somebody looks. */
 static void show(const char *what, guint n_done, guint n, void *user) {
-  (void)user;
   if (!isatty(STDERR_FILENO)) return;
   g_autofree char *line = g_strdup_printf("%s: %u of %u", what, n_done, n);
   orr_terminal_line(n_done < n ? line : NULL);
@@ -255,7 +254,6 @@ static void show(const char *what, guint n_done, guint n, void *user) {
 
 static gboolean keep(guint index, const OrrPlanLayout *layout, void *user, GError **error) {
   Plan *plan = user;
-  (void)error;
   if (plan->store && !plan->lost)
     orr_plan_serving_store_layout(plan->store, plan->answer.run, plan->asked, index, layout,
                                   &plan->lost);

@@ -16,7 +16,6 @@ static char **params;
 
 /* `--term` alone means ascii. */
 static gboolean set_terminal(const char *name, const char *value, gpointer user, GError **error) {
-  (void)name, (void)user, (void)error;
   g_free(terminal);
   terminal = g_strdup(value ? value : "ascii");
   return TRUE;
@@ -80,7 +79,6 @@ static gboolean check_paths(const char *database, const char *picture, GError **
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  (void)library;
   if (!orr_cli_check_args(args, 2, 2, "plot takes a database and a name from 'orrery list plots'",
                           error) ||
       !check_terminal(error))

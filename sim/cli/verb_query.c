@@ -65,7 +65,6 @@ static void explain_empty(const char *name, const OrrAnswer *answer, const GArra
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  (void)library;
   if (as_list) return list(args, error);
   if (!orr_cli_check_args(
           args, 2, 2, "query takes a database, and SQL or a name from 'orrery list views'", error))

@@ -14,7 +14,6 @@ static const GOptionEntry options[] = {
 };
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  (void)library;
   gint64 run_id = 0;
   if (!orr_cli_check_args(args, 1, 2, "report takes a database, and optionally the number of a run",
                           error) ||

@@ -361,15 +361,9 @@ enum { MOST_REMEDIES = 5, MOST_REMEDIES_S = 10 };
 
 static volatile sig_atomic_t is_skipped;
 
-static void skip(int signal_number) {
-  (void)signal_number;
-  is_skipped = 1;
-}
+static void skip(int signal_number) { is_skipped = 1; }
 
-static gboolean is_skipping(void *user) {
-  (void)user;
-  return is_skipped != 0;
-}
+static gboolean is_skipping(void *user) { return is_skipped != 0; }
 
 static gboolean is_too_large(const OrrOutcome *outcome) {
   return outcome->kind->result == &orr_training_result_table && !outcome->result.training.fits;

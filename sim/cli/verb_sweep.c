@@ -77,7 +77,6 @@ static gboolean is_drawn;
 static void draw(const OrrSweepReport *report, void *user) {
   static gint64 drawn_us;
   const gint64 now_us = g_get_monotonic_time();
-  (void)user;
   if (report->seconds < 1 || now_us - drawn_us < G_USEC_PER_SEC / 5) return;
   g_autofree char *line = orr_summary_sweep_line(report);
   g_autofree char *whole =

@@ -125,7 +125,6 @@ static void solve(const OrrSharingSystem *system, void *user) {
 /* --- the class --- */
 
 static gboolean fair_open(OrrEngine *engine, GError **error) {
-  (void)error;
   Fair *fair = g_new0(Fair, 1);
   fair->sharing = orr_sharing_new(solve, fair);
   fair->links = g_array_new(FALSE, FALSE, sizeof(Link));
@@ -148,7 +147,6 @@ static void fair_close(OrrEngine *engine) {
 static OrrSharing *sharing_of(const OrrEngine *engine) { return ((Fair *)engine->state)->sharing; }
 
 static gboolean fair_add_link(OrrEngine *engine, OrrLink link, GError **error) {
-  (void)error;
   orr_sharing_add_link(sharing_of(engine), link);
   return TRUE;
 }
@@ -172,7 +170,6 @@ static void fair_bandwidth_changed(OrrEngine *engine, OrrLink link) {
 static void fair_settle(OrrEngine *engine) { orr_sharing_settle(sharing_of(engine), engine); }
 
 static gboolean fair_run(OrrEngine *engine, GError **error) {
-  (void)error;
   for (double date_s; orr_engine_next_date(engine, &date_s);) orr_engine_dispatch(engine);
   return TRUE;
 }

@@ -22,29 +22,21 @@ static void ideal_hold(OrrEngine *engine, OrrTransfer *transfer, gboolean held) 
 }
 
 static void ideal_bandwidth_changed(OrrEngine *engine, OrrLink link) {
-  (void)link;
   for (guint i = 0; i < engine->transfers.len; i++) ideal_start(engine, engine->transfers.pdata[i]);
 }
 
 static gboolean ideal_run(OrrEngine *engine, GError **error) {
-  (void)error;
   for (double date_s; orr_engine_next_date(engine, &date_s);) orr_engine_dispatch(engine);
   return TRUE;
 }
 
-static gboolean ideal_open(OrrEngine *engine, GError **error) {
-  (void)engine, (void)error;
-  return TRUE;
-}
+static gboolean ideal_open(OrrEngine *engine, GError **error) { return TRUE; }
 
-static gboolean ideal_add_link(OrrEngine *engine, OrrLink link, GError **error) {
-  (void)engine, (void)link, (void)error;
-  return TRUE;
-}
+static gboolean ideal_add_link(OrrEngine *engine, OrrLink link, GError **error) { return TRUE; }
 
-static void ideal_nothing(OrrEngine *engine) { (void)engine; }
+static void ideal_nothing(OrrEngine *engine) {}
 
-static void ideal_end(OrrEngine *engine, OrrTransfer *transfer) { (void)engine, (void)transfer; }
+static void ideal_end(OrrEngine *engine, OrrTransfer *transfer) {}
 
 const OrrEngineClass orr_engine_ideal_class = {
     .settings = "ideal",

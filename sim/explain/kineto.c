@@ -330,10 +330,7 @@ static int on_other(void *user) {
   return 1;
 }
 
-static int on_boolean(void *user, int value) {
-  (void)value;
-  return on_other(user);
-}
+static int on_boolean(void *user, int value) { return on_other(user); }
 
 static int on_key(void *user, const unsigned char *text, size_t length) {
   Reader *reader = user;

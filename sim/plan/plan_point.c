@@ -18,7 +18,6 @@ OrrNode *orr_plan_point(OrrLibrary *library, const char *file, char **settings, 
 }
 
 static OrrNode *tree_of(guint index, void *points, GError **error) {
-  (void)error;
   return orr_node_copy(((const GPtrArray *)points)->pdata[index]);
 }
 

@@ -314,7 +314,6 @@ static void answer_one(const Search *search, guint i, OrrPlanLayout *layout) {
 }
 
 static GBytes *work(guint index, void *user, GError **error) {
-  (void)error;
   const Search *search = user;
   const guint n = per_child(search), begin = index * n, end = MIN(begin + n, search->todo->len);
   GByteArray *bytes = g_byte_array_new();

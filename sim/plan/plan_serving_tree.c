@@ -119,7 +119,6 @@ static char *text_of(const OrrPlanServing *asked, const OrrPlanLayout *layout, g
 OrrNode *orr_plan_serving_tree(OrrLibrary *library, const OrrPlanServing *asked,
                                const OrrPlanLayout *layout, gint64 cells, const OrrPlanLoad *load,
                                GError **error) {
-  (void)library;
   g_autofree char *text = text_of(asked, layout, cells, load);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_plan_tree(text, diags);

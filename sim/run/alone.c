@@ -33,7 +33,6 @@ static gboolean replay(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret
 }
 
 static GBytes *work(guint index, void *user, GError **error) {
-  (void)index;
   const Task *task = user;
   OrrAlone alone = {0};
   return replay(task->scenario, task->work, &alone, error) ? g_bytes_new(&alone, sizeof alone)

@@ -26,10 +26,7 @@ static gboolean is_served_together(const OrrBandsCheck *check, gboolean dense) {
          (strcmp(check->residual->likeness.family, "dense") == 0) == dense;
 }
 
-static gboolean is_any(const OrrBandsCheck *check) {
-  (void)check;
-  return TRUE;
-}
+static gboolean is_any(const OrrBandsCheck *check) { return TRUE; }
 
 static gboolean is_good(const OrrBandsCheck *check) { return check->quality == ORR_BAND_GOOD; }
 

@@ -8,7 +8,6 @@
 static gboolean choose(const void *params, const OrrPlacementRequest *request, gint64 n,
                        gint64 *ret_gpus, GError **error) {
   g_autofree gint64 *order = g_new(gint64, request->n_gpus);
-  (void)params;
   for (gint64 gpu = 0; gpu < request->n_gpus; gpu++) order[gpu] = gpu;
   return orr_job_placement_take(request, order, request->n_gpus, n, ret_gpus, error);
 }

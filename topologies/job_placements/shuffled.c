@@ -25,7 +25,6 @@ static gboolean choose(const void *params, const OrrPlacementRequest *request, g
   g_autofree gint64 *nodes = g_new(gint64, n_nodes);
   g_autofree gint64 *order = g_new(gint64, request->n_gpus + 1);
   gint64 n_order = 0;
-  (void)params;
   for (gint64 node = 0; node < n_nodes; node++) nodes[node] = node;
   shuffle(nodes, n_nodes, &random);
   for (gint64 i = 0; i < n_nodes; i++)

@@ -24,7 +24,6 @@ static gboolean choose(const void *params, const OrrPlacementRequest *request, g
                        gint64 *ret_gpus, GError **error) {
   const gint64 per_node = request->cluster->node.gpus, needed = (n + per_node - 1) / per_node;
   g_autoptr(GArray) nodes = free_nodes(request);
-  (void)params;
   if (needed > (gint64)nodes->len)
     return orr_fault_set(
         error, ORR_FAULT_DOCUMENT,

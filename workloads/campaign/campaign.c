@@ -283,14 +283,12 @@ static char *components(const OrrCampaign *campaign, IsOf is_of, const char *sym
 
 static gboolean shows_as(const OrrCampaign *campaign, const OrrFailureProcess *p,
                          const char *symptom) {
-  (void)campaign;
   return g_str_equal(p->symptom, symptom);
 }
 
 /* Takes nodes out of service, nobody says for how long. */
 static gboolean lacks_repair(const OrrCampaign *campaign, const OrrFailureProcess *p,
                              const char *symptom) {
-  (void)symptom;
   return orr_failures_takes_nodes(p) && p->repair_s <= 0 && campaign->repair_s <= 0;
 }
 

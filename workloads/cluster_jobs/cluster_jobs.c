@@ -106,7 +106,6 @@ static void check_sections(const OrrClusterJobs *jobs, const OrrCluster *cluster
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
                   OrrPlace place, OrrDiags *diags) {
   const OrrClusterJobs *jobs = data;
-  (void)model;
   g_autofree const char **kinds = kind_names(jobs);
   orr_cluster_policy_check(&jobs->policy, orr_cluster_refuse_features(jobs, cluster), kinds, place,
                            diags);
@@ -363,7 +362,6 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
 static gboolean begin(OrrWork *data, const OrrLivePlace *place, GError **error) {
   OrrClusterWork *work = (OrrClusterWork *)data;
   OrrGangSpeed *speed = work->rules.speed;
-  (void)place;
   orr_gang_sim_run(&work->rules, work->trace->jobs, &work->totals);
   if (work->totals.has_given_up)
     g_set_error(
@@ -378,11 +376,7 @@ static gboolean begin(OrrWork *data, const OrrLivePlace *place, GError **error) 
   return FALSE;
 }
 
-static gboolean finish(OrrWork *data, GError **error) {
-  (void)data;
-  (void)error;
-  return TRUE;
-}
+static gboolean finish(OrrWork *data, GError **error) { return TRUE; }
 
 static void times(const OrrWork *data, double *ret_end_s, double *ret_answer_s) {
   const OrrClusterWork *work = (const OrrClusterWork *)data;

@@ -140,7 +140,6 @@ static void check_experts(const OrrCollectiveBench *params, OrrPlace place, OrrD
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
                   OrrPlace place, OrrDiags *diags) {
   const OrrCollectiveBench *params = data;
-  (void)model;
   check_group(params, orr_cluster_n_gpus(cluster), place, diags);
   check_sizes(params, place, diags);
   check_experts(params, place, diags);

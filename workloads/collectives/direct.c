@@ -12,7 +12,6 @@
 #include "workloads/collectives/collective_private.h"
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  (void)context;
   return call->op == ORR_SEND_RECV;
 }
 
@@ -27,7 +26,6 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
 
 static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                   OrrCollectiveSteps *ret_steps) {
-  (void)context;
   orr_collective_steps_send(ret_steps, call->gpus[0], call->gpus[1], 0, call->bytes, NULL, 0);
 }
 

@@ -62,7 +62,6 @@ double orr_expert_exchange_bytes(const OrrExpertExchange *exchange) {
 }
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  (void)context;
   return call->op == ORR_ALL_TO_ALL && call->exchange != NULL;
 }
 

@@ -32,7 +32,6 @@
 #include "workloads/collectives/collective_private.h"
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  (void)context;
   return call->op == ORR_ALL_TO_ALL;
 }
 

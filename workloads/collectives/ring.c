@@ -133,7 +133,6 @@ static double add_channels(const Rings *rings) {
 }
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  (void)context;
   return call->op != ORR_ALL_TO_ALL && call->op != ORR_SEND_RECV;
 }
 

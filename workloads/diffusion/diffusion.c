@@ -304,7 +304,6 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   const OrrDiffusion *params = data;
   const gint64 ranks = orr_diffusion_ranks(params), gpus = orr_cluster_n_gpus(cluster);
   const guint before = orr_diags_n_errors(diags);
-  (void)model;
   orr_generator_settle(&params->generator, place, diags);
   orr_generator_check_size(&params->generator, params->frames, 0, place, diags);
   if (orr_diags_n_errors(diags) > before) return;

@@ -9,8 +9,6 @@
 #include "workloads/expert_loads/expert_load.h"
 
 static void loads(const void *params, gint64 experts, guint layer, double *ret_loads) {
-  (void)layer;
-  (void)params;
   for (gint64 e = 0; e < experts; e++) ret_loads[e] = 1;
 }
 

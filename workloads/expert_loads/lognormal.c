@@ -42,7 +42,6 @@ static double normal_quantile(double probability) {
 }
 
 static void loads(const void *params, gint64 experts, guint layer, double *ret_loads) {
-  (void)layer;
   for (gint64 e = 0; e < experts; e++)
     ret_loads[experts - 1 - e] = exp(((const Params *)params)->spread *
                                      normal_quantile(((double)e + 0.5) / (double)experts));

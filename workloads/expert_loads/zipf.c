@@ -18,7 +18,6 @@ static const OrrFieldTable table =
                               "Exponent of Zipf's law; 0: balanced.", .flags = ORR_FIELD_UNSIGNED));
 
 static void loads(const void *params, gint64 experts, guint layer, double *ret_loads) {
-  (void)layer;
   for (gint64 e = 0; e < experts; e++)
     ret_loads[e] = pow((double)e + 1, -((const Params *)params)->exponent);
 }

@@ -392,18 +392,9 @@ static void work_free(OrrWork *base) {
 }
 
 /* The loop has run when the work is compiled. */
-static gboolean begin(OrrWork *work, const OrrLivePlace *place, GError **error) {
-  (void)work;
-  (void)place;
-  (void)error;
-  return TRUE;
-}
+static gboolean begin(OrrWork *work, const OrrLivePlace *place, GError **error) { return TRUE; }
 
-static gboolean finish(OrrWork *work, GError **error) {
-  (void)work;
-  (void)error;
-  return TRUE;
-}
+static gboolean finish(OrrWork *work, GError **error) { return TRUE; }
 
 static void times(const OrrWork *base, double *ret_end_s, double *ret_answer_s) {
   *ret_end_s = ((const OrrPostTrainingWork *)base)->history->end_s;

@@ -130,7 +130,6 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   const OrrDiffusionTraining *params = data;
   const gint64 gpus = orr_cluster_n_gpus(cluster);
   const guint before = orr_diags_n_errors(diags);
-  (void)model;
   orr_generator_settle(&params->generator, place, diags);
   orr_generator_check_size(&params->generator, params->frames, params->text_tokens, place, diags);
   const OrrIdleKey gather = {"overlap-gather", params->sharding != ORR_SHARDS_OPTIMIZER,

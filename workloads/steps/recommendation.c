@@ -137,7 +137,6 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
                   OrrPlace place, OrrDiags *diags) {
   const OrrRecommendation *params = data;
   const gint64 gpus = orr_cluster_n_gpus(cluster);
-  (void)model;
   orr_recommender_check(&params->recommender, place, diags);
   if (params->batch % gpus)
     orr_diags_error(diags, place,

@@ -40,7 +40,6 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
                   OrrPlace place, OrrDiags *diags) {
   const OrrTraceParams *params = data;
   const char *refused = orr_trace_load_refuse(params->file);
-  (void)model;
   if (refused) orr_diags_error(diags, place, "file '%s': %s", params->file, refused);
   for (guint i = 0; i < params->dims->len; i++)
     if (fmod(g_array_index(params->dims, double, i), 1) != 0)

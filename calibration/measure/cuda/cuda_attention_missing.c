@@ -5,7 +5,7 @@
 #include "calibration/measure/cuda/cuda_private.h"
 #include "sim/base/fault.h"
 
-void orr_cudnn_free(OrrCudnn *cudnn) { (void)cudnn; }
+void orr_cudnn_free(OrrCudnn *cudnn) {}
 
 char *orr_cudnn_version(void) { return g_strdup(""); }
 
@@ -14,13 +14,13 @@ static gboolean refuse(GError **error) {
 }
 
 gboolean orr_cuda_prepare_attention_decode(OrrKernel *kernel, GError **error) {
-  return (void)kernel, refuse(error);
+  return refuse(error);
 }
 
 gboolean orr_cuda_prepare_attention_mixed(OrrKernel *kernel, GError **error) {
-  return (void)kernel, refuse(error);
+  return refuse(error);
 }
 
 gboolean orr_cuda_prepare_attention_prefill(OrrKernel *kernel, GError **error) {
-  return (void)kernel, refuse(error);
+  return refuse(error);
 }

@@ -98,7 +98,6 @@ static size_t version_of(const OrrCublas *table) {
 static const char *text_of(const OrrCublas *cublas, cublasStatus_t status) {
 #ifdef ORR_HIP
   static char text[32];
-  (void)cublas;
   g_snprintf(text, sizeof text, "status %d", (int)status);
   return text;
 #else
@@ -247,7 +246,6 @@ static gboolean set_desc(const OrrProduct *product, cublasLtMatmulDescAttributes
 
 static gboolean set_accumulation(const OrrProduct *product, GError **error) {
 #ifdef ORR_HIP
-  (void)product, (void)error;
   return TRUE; /* hipBLASLt has no such choice */
 #else
   const int8_t is_fast = orr_accumulation_is_fast(product->layout == FORWARD);

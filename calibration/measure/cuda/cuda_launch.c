@@ -9,7 +9,6 @@
 enum { STREAM, GRAPH, WAIT };
 
 static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError **error) {
-  (void)kernel, (void)set;
   return orr_cuda_launched(orr_kernel_nothing(stream), "empty kernel", error);
 }
 
@@ -134,7 +133,6 @@ static gboolean time_launch(OrrKernel *kernel, const OrrTimingRule *rule, OrrTim
 }
 
 gboolean orr_cuda_prepare_launch(OrrKernel *kernel, GError **error) {
-  (void)error;
   kernel->launch = launch;
   kernel->time = time_launch;
   return TRUE;

@@ -255,7 +255,4 @@ static const OrrDeviceLayer cuda_layer = {
     .fail = orr_cuda_nccl_fail,
 };
 
-const OrrDeviceLayer *orr_device_layer_find(GError **error) {
-  (void)error;
-  return &cuda_layer;
-}
+const OrrDeviceLayer *orr_device_layer_find(GError **error) { return &cuda_layer; }

@@ -88,17 +88,14 @@ static gboolean ok(cublasStatus_t status, const char *what, GError **error) {
 
 #ifdef ORR_HIP
 enum { HAS_GROUPED = FALSE };
-static void close_grouped(Moe *moe) { (void)moe; }
+static void close_grouped(Moe *moe) {}
 static gboolean open_grouped(Moe *moe, GError **error) {
-  (void)moe;
   return ok(CUBLAS_STATUS_NOT_SUPPORTED, "grouped products", error);
 }
 static gboolean run_groups(const Moe *moe, const Groups *groups, guint set, GError **error) {
-  (void)groups, (void)set;
   return open_grouped((Moe *)moe, error);
 }
 static gboolean prepare_handle(const Moe *moe, cudaStream_t stream, GError **error) {
-  (void)stream;
   return moe->by_expert || open_grouped((Moe *)moe, error);
 }
 #else

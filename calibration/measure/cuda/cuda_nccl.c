@@ -327,15 +327,9 @@ static void give_up(gpointer user) {
   if (bench->nccl) abort_all(bench->nccl);
 }
 
-static gint64 now_us(gpointer user) {
-  (void)user;
-  return g_get_monotonic_time();
-}
+static gint64 now_us(gpointer user) { return g_get_monotonic_time(); }
 
-static void pause_for(gpointer user, gint64 us) {
-  (void)user;
-  g_usleep((gulong)us);
-}
+static void pause_for(gpointer user, gint64 us) { g_usleep((gulong)us); }
 
 gboolean orr_cuda_wait(OrrBench *bench, GError **error) {
   static const OrrStreamCalls calls = {stream_state, is_hopeful, give_up, now_us, pause_for};

@@ -19,7 +19,6 @@ static void add_number(GArray *values, const char *line, const char *label) {
 }
 
 static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
-  (void)user;
   double number = 0;
   gboolean is_step = TRUE;
   if (orr_bench_steps_number(line, "elapsed time per iteration (ms):", &number))

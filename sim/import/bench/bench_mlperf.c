@@ -14,7 +14,6 @@ static gboolean recognise(const OrrBenchInput *input) {
 }
 
 static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
-  (void)user;
   double number = 0;
   if (!strstr(line, ":::MLLOG")) return;
   if (strstr(line, "\"key\": \"global_batch_size\""))

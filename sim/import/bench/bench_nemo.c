@@ -37,7 +37,6 @@ static gboolean number_at(const char *line, const char *label, double *ret_value
 }
 
 static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
-  (void)user;
   double seconds = 0, tflops = 0, batch = 0;
   if (!number_at(line, timing, &seconds) && !bar_time(line, &seconds)) return;
   g_array_append_val(steps->seconds, seconds);

@@ -14,7 +14,6 @@ static gboolean recognise(const OrrBenchInput *input) {
 }
 
 static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
-  (void)user;
   double tokens = 0, memory = 0, tflops = 0, step = 0;
   if (!strstr(line, "step:") || !(orr_bench_steps_number(line, "tps:", &tokens) ||
                                   orr_bench_steps_number(line, "wps:", &tokens)))

@@ -266,7 +266,6 @@ static gboolean set_bound(OrrLaunchDraft *draft, OrrLaunchSetting *setting, cons
 /* Of vLLM: ttft, tpot, e2el (vllm/benchmarks/serve.py, parse_goodput); of AIPerf: by tags. */
 static void convert_goodput(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                             const OrrLaunchRule *rule) {
-  (void)rule;
   g_auto(GStrv) words = g_strsplit(setting->value ? setting->value : "", " ", -1);
   for (char **word = words; *word; word++)
     if (**word && !set_bound(draft, setting, *word))

@@ -72,7 +72,6 @@ static gboolean is_newest(const char *tag) {
 
 static void convert_image(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                           const OrrLaunchRule *rule) {
-  (void)rule;
   const char *image = setting->value ? setting->value : "";
   const char *slash = strrchr(image, '/'), *colon = strchr(slash ? slash : image, ':');
   const char *engine = family_of(image), *tag = colon ? colon + 1 : "latest";
@@ -93,7 +92,6 @@ static void convert_image(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 /* "vllm==0.9.1", "sglang[all]==0.5.6", "sglang[all]>=0.4.6". */
 static void convert_package(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                             const OrrLaunchRule *rule) {
-  (void)rule;
   const char *text = setting->value ? setting->value : "", *version = strpbrk(text, "=<>~");
   const char *family = family_of(text);
   if (family && version && orr_launch_serving_stack(draft, family, version, setting)) return;

@@ -17,14 +17,12 @@ static gint64 count_of(OrrLaunchDraft *draft, const OrrLaunchSetting *setting) {
 }
 
 static void set_nodes(OrrLaunchDraft *draft, OrrLaunchSetting *setting, const OrrLaunchRule *rule) {
-  (void)rule;
   orr_launch_draft_set_nodes(draft, count_of(draft, setting), setting->written);
 }
 
 static void set_processes(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                           const OrrLaunchRule *rule) {
   static const char *const all[] = {"gpu", "auto", NULL};
-  (void)rule;
   if (setting->value && g_strv_contains(all, setting->value))
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "all GPUs of a node");
   else

@@ -198,7 +198,6 @@ void orr_launch_draft_bad(OrrLaunchDraft *draft, const OrrLaunchSetting *setting
 
 void orr_launch_draft_judge(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                             OrrLaunchVerdict verdict, const char *format, ...) {
-  (void)draft;
   va_list values;
   va_start(values, format);
   g_free(setting->remark);

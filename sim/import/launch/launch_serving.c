@@ -176,7 +176,6 @@ static const Word dtypes[] = {
 
 void orr_launch_serving_dtype(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                               const OrrLaunchRule *rule) {
-  (void)rule;
   const Word *word = find_word(dtypes, text_of(setting));
   if (!word) {
     refuse_word(draft, setting, dtypes);
@@ -293,7 +292,6 @@ void orr_launch_serving_client_model(OrrLaunchDraft *draft, OrrLaunchSetting *se
 
 void orr_launch_serving_json(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                              const OrrLaunchRule *rule) {
-  (void)rule;
   orr_launch_draft_judge(draft, setting, ORR_LAUNCH_MAPPED, "its keys follow");
 }
 

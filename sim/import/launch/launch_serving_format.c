@@ -16,10 +16,7 @@ static int recognise(const OrrLaunchSource *source) {
 }
 
 /* Read when the model is known: orr_launch_serving_settle_format. */
-static void read_later(OrrLaunchDraft *draft, OrrLaunchSource *source) {
-  (void)draft;
-  (void)source;
-}
+static void read_later(OrrLaunchDraft *draft, OrrLaunchSource *source) {}
 
 const OrrLaunchForm orr_launch_form_quantization = {
     .name = "quantization",

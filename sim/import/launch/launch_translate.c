@@ -5,7 +5,6 @@
 
 void orr_launch_translate_convert(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                                   const OrrLaunchRule *rule) {
-  (void)rule;
   orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "null: the default");
 }
 

@@ -13,7 +13,6 @@ enum { MOST_SOURCES = 200 };
 static OrrShellTruth run_export(OrrShell *shell, const OrrShellTree *tree,
                                 const OrrShellSimple *simple) {
   gboolean is_keyed = FALSE;
-  (void)simple;
   for (guint i = 1; i < tree->words->len; i++) {
     const OrrShellToken *token = tree->words->pdata[i];
     if (token->kind != ORR_SHELL_WORD) continue;
@@ -32,7 +31,6 @@ static OrrShellTruth run_export(OrrShell *shell, const OrrShellTree *tree,
 
 static OrrShellTruth run_unset(OrrShell *shell, const OrrShellTree *tree,
                                const OrrShellSimple *simple) {
-  (void)tree;
   for (guint i = 1; i < simple->texts->len; i++)
     shell->n_changes += g_hash_table_remove(shell->variables, orr_shell_text_at(simple, i));
   return ORR_SHELL_TRUE;
@@ -42,7 +40,6 @@ static OrrShellTruth run_unset(OrrShell *shell, const OrrShellTree *tree,
 static OrrShellTruth run_let(OrrShell *shell, const OrrShellTree *tree,
                              const OrrShellSimple *simple) {
   gint64 number = 0;
-  (void)tree;
   for (guint i = 1; i < simple->texts->len; i++)
     if (!orr_shell_arithmetic(shell, orr_shell_text_at(simple, i), &number, NULL))
       return ORR_SHELL_UNKNOWN;
@@ -52,7 +49,6 @@ static OrrShellTruth run_let(OrrShell *shell, const OrrShellTree *tree,
 /* set -- a b c: the arguments; other options change nothing here. */
 static OrrShellTruth run_set(OrrShell *shell, const OrrShellTree *tree,
                              const OrrShellSimple *simple) {
-  (void)tree;
   if (g_strcmp0(orr_shell_text_at(simple, 1), "--") != 0) return ORR_SHELL_TRUE;
   GPtrArray *before = shell->arguments;
   orr_shell_set_arguments(shell, simple, 1);
@@ -65,7 +61,6 @@ static OrrShellTruth run_shift(OrrShell *shell, const OrrShellTree *tree,
                                const OrrShellSimple *simple) {
   const char *text = orr_shell_text_at(simple, 1);
   const guint64 n = text ? g_ascii_strtoull(text, NULL, 10) : 1;
-  (void)tree;
   if (!shell->arguments) return ORR_SHELL_TRUE;
   if (n > shell->arguments->len) return ORR_SHELL_FALSE;
   shell->n_changes += n > 0;
@@ -80,7 +75,6 @@ static OrrShellTruth run_break(OrrShell *shell, const OrrShellTree *tree,
                                const OrrShellSimple *simple) {
   const char *text = orr_shell_text_at(simple, 1);
   const guint64 n = text ? g_ascii_strtoull(text, NULL, 10) : 1;
-  (void)tree;
   shell->n_leaves = (guint)CLAMP(n, 1, ORR_SHELL_DEPTH);
   shell->goes_on = strcmp(orr_shell_text_at(simple, 0), "continue") == 0;
   return ORR_SHELL_TRUE;
@@ -88,7 +82,6 @@ static OrrShellTruth run_break(OrrShell *shell, const OrrShellTree *tree,
 
 static OrrShellTruth run_exit(OrrShell *shell, const OrrShellTree *tree,
                               const OrrShellSimple *simple) {
-  (void)tree;
   shell->is_exiting = strcmp(orr_shell_text_at(simple, 0), "exit") == 0;
   shell->is_returning = !shell->is_exiting && shell->n_calls > 0;
   return ORR_SHELL_TRUE;
@@ -105,18 +98,12 @@ static OrrShellTruth run_test(OrrShell *shell, const OrrShellTree *tree,
 
 static OrrShellTruth run_false(OrrShell *shell, const OrrShellTree *tree,
                                const OrrShellSimple *simple) {
-  (void)shell;
-  (void)tree;
-  (void)simple;
   return ORR_SHELL_FALSE;
 }
 
 /* What changes nothing here. */
 static OrrShellTruth run_true(OrrShell *shell, const OrrShellTree *tree,
                               const OrrShellSimple *simple) {
-  (void)shell;
-  (void)tree;
-  (void)simple;
   return ORR_SHELL_TRUE;
 }
 

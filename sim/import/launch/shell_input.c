@@ -132,7 +132,6 @@ static OrrShellTruth read_unknown(OrrShell *shell, const Options *options) {
 
 OrrShellTruth orr_shell_read(OrrShell *shell, const OrrShellTree *tree,
                              const OrrShellSimple *simple) {
-  (void)tree;
   Options options = {.simple = simple, .taking = "adinNptu"};
   read_options(&options);
   OrrShellInput *input = input_for(shell, simple);
@@ -153,7 +152,6 @@ OrrShellTruth orr_shell_read(OrrShell *shell, const OrrShellTree *tree,
 
 OrrShellTruth orr_shell_mapfile(OrrShell *shell, const OrrShellTree *tree,
                                 const OrrShellSimple *simple) {
-  (void)tree;
   Options options = {.simple = simple, .taking = "dnOsuCc"};
   read_options(&options);
   const char *name = orr_shell_text_at(simple, options.next);

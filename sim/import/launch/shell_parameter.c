@@ -147,14 +147,10 @@ static void map_items(Parameter *one,
 }
 
 static char *lower(Parameter *one, const char *item, const void *data) {
-  (void)one;
-  (void)data;
   return g_ascii_strdown(item, -1);
 }
 
 static char *upper(Parameter *one, const char *item, const void *data) {
-  (void)one;
-  (void)data;
   return g_ascii_strup(item, -1);
 }
 

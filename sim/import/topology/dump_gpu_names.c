@@ -56,7 +56,6 @@ static gboolean recognise(const OrrDumpText *text) {
 }
 
 static void read_text(const OrrDumpText *text, OrrDump *dump, OrrDiags *diags) {
-  (void)diags;
   for (guint i = 0; i < text->n_lines && dump->kinds->len < ORR_DUMP_MAX_GPUS; i++) {
     g_autofree char *name = name_in(text->lines[i]);
     if (!name || !*name) continue;

@@ -37,7 +37,6 @@ static gboolean recognise(const OrrDumpText *text) {
 
 static void read_text(const OrrDumpText *text, OrrDump *dump, OrrDiags *diags) {
   g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  (void)diags;
   if (!dump->hosts) dump->hosts = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; i < text->n_lines; i++) {
     char *host = host_of(text->lines[i]);

@@ -127,10 +127,7 @@ static double rate_of(const Node *node, guint i) {
   return ((const OrrDumpPort *)node->ports->pdata[i])->bytes_per_s;
 }
 
-static double ports_of(const Node *node, guint i) {
-  (void)i;
-  return node->ports->len;
-}
+static double ports_of(const Node *node, guint i) { return node->ports->len; }
 
 /* Ports of another rate than most: a second network (storage) where most nodes have some, else
  * cables that came up slowly. */

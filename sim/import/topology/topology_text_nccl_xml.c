@@ -113,7 +113,6 @@ static void add_cpu(const Writer *writer, gint64 cpu, gint64 n) {
 
 static char *write_cluster(const OrrCluster *cluster, GError **error) {
   const OrrNodeShape *node = &cluster->node;
-  (void)error;
   Writer writer = {.text = g_string_new(NULL),
                    .cluster = cluster,
                    .gpu = find_gpu(cluster->device.name),

@@ -10,7 +10,6 @@
 #include "workloads/campaign/policy.h"
 
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
-  (void)params;
   const gboolean in_place = what->is_planned || what->nodes_out == 0;
   ret_plan->loses_host = !in_place;
   ret_plan->reschedule_s = in_place ? what->times->restart_s : what->times->requeue_s;

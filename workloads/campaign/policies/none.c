@@ -8,7 +8,6 @@
 #include "workloads/campaign/policy.h"
 
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
-  (void)params;
   ret_plan->stops = !what->is_planned;
   ret_plan->reschedule_s = what->times->requeue_s;
   ret_plan->initialise_s = what->times->initialise_s;

@@ -18,7 +18,6 @@ static const OrrFieldTable table = ORR_FIELDS("reroute", "Parameters of the poli
                                               Params, ORR_RECOVERY_POLICY_MOST_LOST(Params));
 
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
-  (void)params;
   ret_plan->shrinks = TRUE;
   ret_plan->keeps_progress = TRUE;
   ret_plan->reschedule_s = what->times->restart_s;

@@ -11,7 +11,6 @@
 #include "workloads/campaign/policy.h"
 
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
-  (void)params;
   ret_plan->reschedule_s = what->nodes_out > 0 ? what->times->requeue_s : what->times->restart_s;
   ret_plan->initialise_s = what->times->initialise_s;
 }

@@ -24,7 +24,6 @@ static const OrrFieldTable table = ORR_FIELDS(
                    "The replicas that are left train the whole global batch."));
 
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
-  (void)params;
   ret_plan->shrinks = TRUE;
   ret_plan->reschedule_s = what->times->restart_s;
   ret_plan->initialise_s = what->times->initialise_s;

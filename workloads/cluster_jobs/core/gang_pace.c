@@ -17,7 +17,6 @@ static void each_leaf(OrrGangSpeed *speed, const OrrGangJob *job, OnLeaf call, v
 }
 
 static void add_load(OrrGangSpeed *speed, const OrrGangJob *job, guint leaf, void *user) {
-  (void)user;
   speed->loads[leaf] += job->pace->uplink;
   speed->crossing[leaf]++;
 }

@@ -5,11 +5,7 @@
  */
 #include "workloads/cluster_jobs/core/gang_order.h"
 
-static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
-  (void)question;
-  (void)job;
-  return 0;
-}
+static double key(const OrrGangQuestion *question, const OrrGangJob *job) { return 0; }
 
 const OrrGangOrder orr_gang_fifo = {
     .entry = {"fifo", "First in, first out: by submission.", NULL},

@@ -5,10 +5,7 @@
  */
 #include "workloads/cluster_jobs/core/gang_order.h"
 
-static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
-  (void)question;
-  return -job->priority;
-}
+static double key(const OrrGangQuestion *question, const OrrGangJob *job) { return -job->priority; }
 
 const OrrGangOrder orr_gang_priority = {
     .entry = {"priority", "The trace's highest priority first; running jobs stay.", NULL},

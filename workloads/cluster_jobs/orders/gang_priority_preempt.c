@@ -8,7 +8,6 @@
 
 /* Priorities are whole numbers (job_trace.c). */
 static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
-  (void)question;
   return -2 * job->priority + !job->is_running;
 }
 

@@ -6,7 +6,6 @@
 #include "workloads/cluster_jobs/core/gang_order.h"
 
 static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
-  (void)question;
   return (double)job->work_us;
 }
 

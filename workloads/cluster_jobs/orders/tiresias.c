@@ -18,7 +18,6 @@ static const OrrFieldTable table =
 
 /* The turn is below 2^40 (gang_repack.c). */
 static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
-  (void)question;
   return (double)job->level * 0x1p40 + (double)job->turn;
 }
 

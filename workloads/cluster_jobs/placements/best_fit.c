@@ -8,7 +8,6 @@
 
 static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
                       GArray *shares) {
-  (void)params;
   return orr_gang_bins_place(bins, job->gpus, orr_gang_bins_pick_best, shares);
 }
 

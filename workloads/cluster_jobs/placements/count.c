@@ -9,7 +9,6 @@
 
 static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
                       GArray *shares) {
-  (void)params;
   g_array_set_size(shares, 0);
   if (job->gpus > bins->n_free) return FALSE;
   ORR_APPEND(shares, OrrGangShare, {0, (gint32)job->gpus});

@@ -13,7 +13,6 @@ static guint pick(const OrrGangBins *bins, gint64 gpus, const GArray *taken) {
 
 static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
                       GArray *shares) {
-  (void)params;
   return orr_gang_bins_place(bins, job->gpus, pick, shares);
 }
 

@@ -112,7 +112,6 @@ static gboolean place_at(const OrrGangBins *bins, OrrGangLevel level, gint64 gpu
 
 static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
                       GArray *shares) {
-  (void)params;
   const Part all = {bins, ORR_GANG_ACROSS, 0};
   if (!bins->map || job->gpus <= bins->size) return place_in(&all, job->gpus, shares);
   for (int level = ORR_GANG_DOMAIN; level <= ORR_GANG_ACROSS; level++)

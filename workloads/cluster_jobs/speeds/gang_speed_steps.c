@@ -106,7 +106,6 @@ static OrrTraining training_of(const Template *one, gint64 gpus) {
 
 static void check(const void *data, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const Params *params = data;
-  (void)cluster;
   gboolean has_names = FALSE;
   ORR_EACH_POINTER(Template, one, params->jobs) {
     has_names |= one->names[0] != NULL;

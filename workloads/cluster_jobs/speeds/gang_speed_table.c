@@ -76,8 +76,6 @@ static gboolean pace(const void *data, const OrrWorld *world, const OrrGangClass
   const Levels *levels = levels_of(data, place->model);
   const double slow = levels->slow[place->level];
   const gboolean crosses = place->leaves > 1;
-  (void)world;
-  (void)error;
   for (int i = 0; i < ORR_GANG_N_FREES; i++)
     ret_pace->slow[i] = slow * (1 + (crosses ? levels->network * ((1 << i) - 1) : 0));
   ret_pace->uplink = crosses ? levels->uplink : 0;

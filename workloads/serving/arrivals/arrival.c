@@ -11,7 +11,6 @@
 
 gpointer orr_arrival_open_rate(const void *params, const OrrArrivalContext *context,
                                GError **error) {
-  (void)error;
   OrrRateState *state = g_new0(OrrRateState, 1);
   *state = (OrrRateState){.params = params,
                           .left = context->requests > 0 ? context->requests : 1000,

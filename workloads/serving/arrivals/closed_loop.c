@@ -38,7 +38,6 @@ typedef struct {
 } State;
 
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
-  (void)error;
   const Params *params = data;
   State *state = g_new0(State, 1);
   const gint64 per_client = params->per_client > 0 ? params->per_client : 10;
@@ -59,7 +58,6 @@ static gboolean next(gpointer data, OrrRequest *ret_request) {
 
 static gboolean after(gpointer data, OrrRequest *ended, double now_s, OrrRequest *ret_request) {
   State *state = data;
-  (void)ended;
   if (state->left - state->first <= 0) return FALSE;
   state->left--;
   ret_request->arrival_s = now_s + state->params->think_s;

@@ -38,7 +38,6 @@ static void add_measured(OrrRequest *request, const OrrCsv *csv, const OrrCsvLin
 static void add_row(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line, const int *at,
                     double *zero_s, OrrDiags *diags) {
   double time_s, prompt, output;
-  (void)zero_s;
   if (!orr_csv_number(csv, line, at[0], diags, &time_s) ||
       !orr_csv_number(csv, line, at[1], diags, &prompt) ||
       !orr_csv_number(csv, line, at[2], diags, &output))

@@ -47,7 +47,6 @@ typedef struct {
 } State;
 
 static gpointer open_load(const void *params, const OrrArrivalContext *context, GError **error) {
-  (void)error;
   State *state = g_new0(State, 1);
   *state = (State){.params = params,
                    .context = *context,

@@ -107,10 +107,7 @@ static guint pick(gpointer data, const OrrRequest *request, double now_s) {
   return state->loads.after = best;
 }
 
-static gboolean sees_blocks(const void *params) {
-  (void)params;
-  return TRUE;
-}
+static gboolean sees_blocks(const void *params) { return TRUE; }
 
 /* Each event is heard of a staleness after it. */
 static gboolean dates_blocks(const void *params) {

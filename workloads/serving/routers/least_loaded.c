@@ -31,7 +31,6 @@ static gpointer open_router(const void *data, const OrrRouterView *view) {
 }
 
 static guint pick(gpointer loads, const OrrRequest *request, double now_s) {
-  (void)request;
   return orr_router_loads_least(loads, now_s);
 }
 

@@ -49,7 +49,6 @@ static guint draw(State *state) {
 }
 
 static guint pick(gpointer data, const OrrRequest *request, double now_s) {
-  (void)request;
   State *state = data;
   guint best = draw(state);
   for (gint64 k = 1; k < state->params->choices; k++) {

@@ -13,14 +13,12 @@ typedef struct {
 } State;
 
 static gpointer open_router(const void *params, const OrrRouterView *view) {
-  (void)params;
   State *state = g_new(State, 1);
   *state = (State){*view, 0};
   return state;
 }
 
 static guint pick(gpointer data, const OrrRequest *request, double now_s) {
-  (void)request, (void)now_s;
   State *state = data;
   while (!state->view.is_open(state->view.user, state->turn % state->view.n)) state->turn++;
   return state->turn++ % state->view.n;

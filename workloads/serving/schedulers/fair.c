@@ -12,8 +12,6 @@
 #include "workloads/serving/schedulers/scheduler.h"
 
 static void plan(OrrCore *core, const void *params, gpointer state) {
-  (void)params;
-  (void)state;
   orr_scheduler_running(core, 0);
   orr_scheduler_waiting(core, 0, FALSE, ORR_RESERVE_PROMPT);
 }

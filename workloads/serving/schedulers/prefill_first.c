@@ -10,8 +10,6 @@
 #include "workloads/serving/schedulers/scheduler.h"
 
 static void plan(OrrCore *core, const void *params, gpointer state) {
-  (void)params;
-  (void)state;
   orr_scheduler_whole_prompts(core, ORR_RESERVE_PROMPT);
   if (core->batch->len == 0) orr_scheduler_decodes(core);
 }

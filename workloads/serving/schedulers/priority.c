@@ -13,10 +13,7 @@
 
 /* The load writes a class's priority into the key before the request comes; ties go by order of
  * arrival. */
-static double key(const OrrRequest *request, const void *params) {
-  (void)params;
-  return request->key;
-}
+static double key(const OrrRequest *request, const void *params) { return request->key; }
 
 const OrrScheduler orr_scheduler_priority = {
     .entry = {"priority", "Classes of smaller priority number first, in steps as vLLM's.",

@@ -19,7 +19,6 @@ static const OrrFieldTable table = ORR_FIELDS(
                   .flags = ORR_FIELD_POSITIVE));
 
 static void plan(OrrCore *core, const void *data, gpointer state) {
-  (void)state;
   const Params *params = data;
   const gint64 saved = MAX(core->budget - params->chunk, 0);
   orr_scheduler_decodes(core);

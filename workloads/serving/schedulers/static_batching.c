@@ -20,7 +20,6 @@ static gpointer open(void) { return g_new0(State, 1); }
 
 static void plan(OrrCore *core, const void *params, gpointer data) {
   State *state = data;
-  (void)params;
   state->padding = 0;
   if (core->running->len == 0) {
     orr_scheduler_whole_prompts(core, ORR_RESERVE_ALL);
@@ -32,7 +31,6 @@ static void plan(OrrCore *core, const void *params, gpointer data) {
 }
 
 static gint64 padding(const OrrCore *core, gpointer state) {
-  (void)core;
   return ((const State *)state)->padding;
 }
 

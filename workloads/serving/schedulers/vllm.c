@@ -27,7 +27,6 @@ const OrrFieldTable orr_scheduler_vllm_table =
                              .flags = ORR_FIELD_UNSIGNED));
 
 void orr_scheduler_vllm_plan(OrrCore *core, const void *data, gpointer state) {
-  (void)state;
   const Params *params = data;
   orr_scheduler_running(core, params->longest_chunk);
   if (params->chunked_prefill)

@@ -38,7 +38,6 @@ static void check(const void *data, const OrrModel *target, OrrPlace place, OrrD
 
 static void draft(const void *data, const OrrModel *target, OrrDraft *ret_draft) {
   const Params *params = data;
-  (void)target;
   *ret_draft =
       (OrrDraft){.model = params->model, .has_embedding = TRUE, .has_head = TRUE, .found = 1};
   g_autoptr(OrrDiags) diags = orr_diags_new(); /* check() has reported them */

@@ -22,7 +22,6 @@ static const OrrFieldTable table =
                ORR_SPECULATION_FIELDS(Params, speculation));
 
 static void check(const void *data, const OrrModel *target, OrrPlace place, OrrDiags *diags) {
-  (void)data;
   if (target->mtp_layers == 0)
     orr_diags_error(diags, place,
                     "speculation mtp: model %s has no mtp-layers: use eagle, draft-model or ngram",
@@ -30,7 +29,6 @@ static void check(const void *data, const OrrModel *target, OrrPlace place, OrrD
 }
 
 static void draft(const void *data, const OrrModel *target, OrrDraft *ret_draft) {
-  (void)data;
   const guint last = orr_model_layer_kind(target, target->layers - 1);
   *ret_draft =
       (OrrDraft){.model = orr_speculation_layers(target, last, 1), .joined = 2, .found = 1};

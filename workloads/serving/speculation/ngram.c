@@ -28,7 +28,6 @@ static const OrrFieldTable table = ORR_FIELDS(
 
 static void draft(const void *data, const OrrModel *target, OrrDraft *ret_draft) {
   const Params *params = data;
-  (void)target;
   *ret_draft = (OrrDraft){.found = params->found, .host_sequence_s = params->lookup_s};
 }
 

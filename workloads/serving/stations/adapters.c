@@ -108,7 +108,6 @@ static gboolean may_begin(gpointer state, const OrrRequest *request) {
 
 static void begin(gpointer state, OrrCore *core, const OrrRequest *request) {
   Slots *slots = state;
-  (void)core;
   if (!orr_adapters_hold(slots->adapters, request->adapter)) return;
   ++*slots->all_loads;
   ++*(slots->is_planning ? &slots->loaded : &slots->joined);
@@ -120,7 +119,6 @@ static void end(gpointer state, const OrrRequest *request) {
 
 static void open_plan(gpointer state, OrrCore *core) {
   Slots *slots = state;
-  (void)core;
   slots->loaded = slots->joined;
   slots->joined = 0;
   slots->is_planning = TRUE;
@@ -167,7 +165,6 @@ static gboolean open(OrrStop *stop, GError **error) {
   const OrrServingWork *work = stop->route->run->work;
   const OrrServingLora *lora = &work->params.engine.lora;
   Station *station = g_new(Station, 1);
-  (void)error;
   *station = (Station){.run = stop->route->run,
                        .weights = orr_adapters_weights((guint)lora->adapters, lora->skew),
                        .random = orr_random_stream((guint64)work->world->seed, "adapters")};
@@ -191,7 +188,6 @@ static void check(const OrrServing *params, const OrrModel *model, OrrPlace plac
                   OrrDiags *diags) {
   const OrrServingLora *lora = &params->engine.lora;
   const OrrLora settled = orr_lora_settle(&lora->shape, place, diags);
-  (void)model;
   if (settled.rank == 0)
     orr_diags_error(diags, place,
                     "engine.lora: %" G_GINT64_FORMAT " adapters of rank 0: give shape.rank",

@@ -87,7 +87,6 @@ static void free_beams(gpointer beams) { orr_beams_free(beams); }
 
 static gboolean open(OrrStop *stop, GError **error) {
   BeamForks *forks = g_new(BeamForks, 1);
-  (void)error;
   *forks =
       (BeamForks){.route = stop->route,
                   .beams = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_beams)};
@@ -107,7 +106,6 @@ static void made(gpointer state, OrrRequest *request) {
 
 /* Every sequence of a step lists its best candidates. */
 static void list_candidates(gpointer state, OrrCore *core) {
-  (void)state;
   core->shape.candidates = core->shape.logits;
 }
 

@@ -63,7 +63,6 @@ static void clear_search(gpointer search) {
 
 static gboolean open(OrrStop *stop, GError **error) {
   BeamSearch *station = g_new(BeamSearch, 1);
-  (void)error;
   *station = (BeamSearch){.route = stop->route,
                           .stop = stop,
                           .searches = g_hash_table_new(g_direct_hash, g_direct_equal),
@@ -211,7 +210,6 @@ static gboolean is_on(const OrrServing *params) {
 
 /* Every sequence of a step lists its best candidates. */
 static void list_candidates(gpointer state, OrrCore *core) {
-  (void)state;
   core->shape.candidates = core->shape.logits;
 }
 

@@ -323,7 +323,6 @@ static gboolean may_begin(gpointer state, const OrrRequest *request) {
 }
 
 static void begin(gpointer state, OrrCore *core, const OrrRequest *request) {
-  (void)core;
   stop_prefetch(state, request);
 }
 
@@ -339,7 +338,6 @@ static void lose(gpointer state, OrrRequest *request) { stop_prefetch(state, req
 static gboolean open(OrrStop *stop, GError **error) {
   OrrServingRun *run = stop->route->run;
   CacheTiers *tiers = g_new(CacheTiers, 1);
-  (void)error;
   *tiers = (CacheTiers){.run = run,
                         .prefetches = g_hash_table_new(g_direct_hash, g_direct_equal),
                         .pool = orr_pool_new(sizeof(Prefetch), clear_prefetch),

@@ -524,7 +524,6 @@ extern const OrrStation orr_station_encoders, orr_station_embeddings;
 
 static gboolean open_embeddings(OrrStop *stop, GError **error) {
   Encoders *encoders = orr_route_state(stop->route, &orr_station_encoders);
-  (void)error;
   encoders->embeddings = stop;
   stop->state = encoders;
   return TRUE;
@@ -534,7 +533,6 @@ static void check(const OrrServing *params, const OrrModel *model, OrrPlace plac
                   OrrDiags *diags) {
   const OrrEncoderPool *encoders = &params->encoders;
   const OrrRouter *router = (const OrrRouter *)encoders->router.entry;
-  (void)model;
   if (params->images == 0)
     orr_diags_error(diags, place,
                     "encoders (%" G_GINT64_FORMAT ") have nothing to encode: give images",

@@ -11,43 +11,35 @@ static gboolean has_state(const OrrServing *params, const OrrModel *model) {
 }
 
 gboolean orr_exclusions_samples(const OrrServing *params, const OrrModel *model) {
-  (void)model;
   return params->samples > 1;
 }
 
 gboolean orr_exclusions_speculation(const OrrServing *params, const OrrModel *model) {
-  (void)model;
   return orr_speculation_of(&params->engine.speculation).tokens > 0;
 }
 
 gboolean orr_exclusions_disaggregation(const OrrServing *params, const OrrModel *model) {
-  (void)model;
   return params->disaggregation.prefill > 0;
 }
 
 gboolean orr_exclusions_disaggregation_and_queue(const OrrServing *params, const OrrModel *model) {
-  (void)model;
   return params->disaggregation.prefill > 0 && params->admission.queue >= 0;
 }
 
 gboolean orr_exclusions_encoders_and_disaggregation(const OrrServing *params,
                                                     const OrrModel *model) {
-  (void)model;
   return params->encoders.replicas > 0 && params->disaggregation.prefill > 0;
 }
 
 gboolean orr_exclusions_pushed_and_queue(const OrrServing *params, const OrrModel *model) {
-  (void)model;
   return params->disaggregation.transfer == ORR_TRANSFER_PER_LAYER && params->admission.queue >= 0;
 }
 
 gboolean orr_exclusions_prefix_caching(const OrrServing *params, const OrrModel *model) {
-  (void)model;
   return params->engine.prefix_caching != ORR_PREFIX_NONE;
 }
 
 gboolean orr_exclusions_reserving_scheduler(const OrrServing *params, const OrrModel *model) {
-  (void)model;
   const OrrScheduler *scheduler = (const OrrScheduler *)params->engine.scheduler.entry;
   return scheduler && scheduler->reserves;
 }
@@ -59,7 +51,6 @@ gboolean orr_exclusions_state_or_window(const OrrServing *params, const OrrModel
 }
 
 gboolean orr_exclusions_latent_or_state(const OrrServing *params, const OrrModel *model) {
-  (void)params;
   return model->mla.kv_rank > 0 || model->mamba.heads > 0 || model->linear.key_heads > 0;
 }
 

@@ -134,7 +134,6 @@ static gboolean open(OrrStop *stop, GError **error) {
   const OrrServing *params = &stop->route->run->work->params;
   const guint prefill = (guint)params->disaggregation.prefill, n = (guint)params->replicas;
   OrrGatewayPair *pair = g_new0(OrrGatewayPair, 1);
-  (void)error;
   pair->first = gateway_new(stop, 0, prefill > 0 ? prefill : n, TRUE);
   if (prefill > 0) pair->decode = gateway_new(stop, prefill, n - prefill, FALSE);
   stop->state = pair;

@@ -347,7 +347,6 @@ static void lose_replica(gpointer state, guint replica, GPtrArray *requests) {
 static gboolean open(OrrStop *stop, GError **error) {
   const OrrServing *params = &stop->route->run->work->params;
   Handover *handover = g_new(Handover, 1);
-  (void)error;
   *handover =
       (Handover){.route = stop->route,
                  .run = stop->route->run,

@@ -53,7 +53,6 @@ static gboolean open(OrrStop *stop, GError **error) {
   OrrServingRun *run = stop->route->run;
   Rebalance *rebalance = g_new(Rebalance, 1);
   const gint64 n = run->work->params.replicas;
-  (void)error;
   *rebalance =
       (Rebalance){run, orr_pool_new(sizeof(Move), NULL), g_new0(double, n), g_new0(double, n)};
   for (gint64 i = 0; i < n; i++) {

@@ -34,7 +34,6 @@ static Family *family_of(const Samples *samples, const OrrRequest *request) {
 
 static gboolean open(OrrStop *stop, GError **error) {
   Samples *samples = g_new(Samples, 1);
-  (void)error;
   *samples = (Samples){.route = stop->route,
                        .families = g_hash_table_new(g_direct_hash, g_direct_equal),
                        .pool = orr_pool_new(sizeof(Family), NULL)};
@@ -85,7 +84,6 @@ static void first_token(gpointer state, OrrReplica *replica, OrrRequest *request
 static OrrRequest *leave(gpointer state, OrrReplica *replica, OrrRequest *request) {
   Samples *samples = state;
   Family *family = family_of(samples, request);
-  (void)replica;
   if (!family) return request;
   OrrRequest *first = family->first;
   first->last_token_s = fmax(first->last_token_s, request->seen_s);
@@ -113,7 +111,6 @@ static gboolean is_on(const OrrServing *params) { return params->samples > 1; }
 
 static void check(const OrrServing *params, const OrrModel *model, OrrPlace place,
                   OrrDiags *diags) {
-  (void)model;
   if (params->samples > params->engine.max_num_seqs)
     orr_diags_error(diags, place,
                     "samples (%" G_GINT64_FORMAT

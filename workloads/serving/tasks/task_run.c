@@ -326,7 +326,6 @@ void orr_task_branch_use(OrrTaskBranch *branch, const OrrTaskJob *job, int pool,
 
 static void job_done(void *user, OrrTaskJob *job) {
   OrrTaskBranch *branch = job->branch;
-  (void)user;
   branch->row.wait_s = fmax(job->begin_s - job->asked_s, 0);
   branch->row.service_s = job->work_s;
   branch->row.tokens = job->adds;

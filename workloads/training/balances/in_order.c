@@ -7,7 +7,6 @@
 #include "workloads/training/balances/balance.h"
 
 static void deal(const double *weights, gsize n, gsize k, guint32 *ret_group) {
-  (void)weights;
   for (gsize i = 0; i < n; i++) ret_group[i] = (guint32)(i / (n / k));
 }
 

@@ -27,7 +27,6 @@ static const OrrFieldTable table =
                               "The same for the first bucket.", .flags = ORR_FIELD_POSITIVE));
 
 static char *refuse(const void *params, const OrrShardingShape *shape) {
-  (void)params;
   return orr_sharding_refuse_pipeline("ddp", shape,
                                       "DDP reduces while one backward runs, and a stage has "
                                       "several; use none or distributed-optimizer");
@@ -35,7 +34,6 @@ static char *refuse(const void *params, const OrrShardingShape *shape) {
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
   const Params *p = params;
-  (void)shape;
   *ret_plan = (OrrShardingPlan){.ranks = 1,
                                 .overlap = TRUE,
                                 .gradients_again = 1,

@@ -12,7 +12,6 @@
 #include "workloads/training/sharding/sharding.h"
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
-  (void)params;
   const double bucket = shape->overlap ? shape->bucket_bytes : INFINITY;
   *ret_plan = (OrrShardingPlan){
       .ranks = 1, .overlap = shape->overlap, .bucket_bytes = bucket, .first_bucket_bytes = bucket};

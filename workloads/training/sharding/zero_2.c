@@ -14,7 +14,6 @@
 #include "workloads/training/sharding/zero.h"
 
 static char *refuse(const void *params, const OrrShardingShape *shape) {
-  (void)params;
   return orr_sharding_refuse_pipeline(
       "zero-2", shape,
       "DeepSpeed's pipeline engine keeps whole gradients over micro-batches; use zero-1");

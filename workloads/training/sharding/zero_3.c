@@ -29,7 +29,6 @@
 #include "workloads/training/sharding/zero.h"
 
 static char *refuse(const void *params, const OrrShardingShape *shape) {
-  (void)params;
   return orr_sharding_refuse_pipeline(
       "zero-3", shape, "DeepSpeed's pipeline engine works with stages 0 and 1 only; use zero-1");
 }

@@ -33,13 +33,11 @@ static gboolean gather(const void *params, const OrrTpOverlapCall *call, GArray 
 }
 
 static gboolean scatter(const void *params, const OrrTpOverlapCall *call, GArray *operators) {
-  (void)params;
   orr_tp_overlap_ring_scatter(call, operators);
   return TRUE;
 }
 
 static double ring_s(const void *params, gint64 ranks, double product_s, double comm_s) {
-  (void)params;
   return orr_tp_overlap_ring_s(ranks, product_s, comm_s);
 }
 

@@ -25,7 +25,6 @@ static const OrrFieldTable table = ORR_FIELDS(
                    .min = 0, .max = 1e6));
 
 static gpointer open_pool(const void *params, const OrrTaskPoolHost *host, GError **error) {
-  (void)error;
   return orr_task_servers_new(host, ((const Params *)params)->workers);
 }
 

@@ -120,7 +120,6 @@ static double serve(void *user, double outputs, double tokens) {
   Pool *pool = user;
   const double passes = ceil(outputs / (double)pool->params->batch);
   const Pass *pass = pass_for(pool, (gint64)ceil(outputs / passes));
-  (void)tokens;
   orr_joules_add(&pool->host.books->joules, pass->joules, passes);
   return passes * pass->seconds;
 }
@@ -136,7 +135,6 @@ static gpointer open_pool(const void *data, const OrrTaskPoolHost *host, GError 
   const Params *params = data;
   Pool *pool = g_new0(Pool, 1);
   OrrDiffusionWork counts = {0};
-  (void)error;
   *pool = (Pool){.params = params, .host = *host};
   pool->passes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
   double bytes = 0;

@@ -66,7 +66,6 @@ static double serve(void *user, double queries, double items) {
   OrrJoules joules;
   const double pass_s = orr_recommendation_alone(&pool->params->make, pool->host.world,
                                                  (gint64)ceil(items / passes), &joules);
-  (void)queries;
   orr_joules_add(&pool->host.books->joules, joules, passes);
   return passes * (pass_s + pool->params->overhead_s);
 }
@@ -89,7 +88,6 @@ static double load_s(const Params *params, const OrrTaskPoolHost *host) {
 static gpointer open_pool(const void *data, const OrrTaskPoolHost *host, GError **error) {
   const Params *params = data;
   Pool *pool = g_new0(Pool, 1);
-  (void)error;
   *pool = (Pool){.params = params, .host = *host};
   pool->room =
       orr_task_batches_new(host, &(OrrTaskBatchesParams){.most = (double)params->make.batch,

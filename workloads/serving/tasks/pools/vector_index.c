@@ -163,7 +163,6 @@ static OrrJoules joules_of(const Params *p, const Query *query, const OrrCostMod
 static gpointer open_pool(const void *params, const OrrTaskPoolHost *host, GError **error) {
   const Params *p = params;
   Index *index = g_new0(Index, 1);
-  (void)error;
   *index = (Index){orr_task_servers_new(host, p->workers),
                    host->books,
                    query_of(p),
