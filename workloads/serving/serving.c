@@ -261,6 +261,17 @@ static const OrrFieldTable rebalance_table = ORR_FIELDS(
             "Time in which the correlation of experts' loads falls to 1/e; nobody has published "
             "one."));
 
+static const OrrFieldTable two_batches_table = ORR_FIELDS(
+    "two-batches", "Halves of a step's batch: one computes while the other exchanges its tokens.",
+    OrrTwoBatches,
+    COUNT(OrrTwoBatches, "decodes", decodes, 0, "0",
+          "Tokens of a rank from which on a step that decodes alone is cut; 0: never."),
+    COUNT(OrrTwoBatches, "prompts", prompts, 0, "0",
+          "Tokens of a rank from which on a step with prompts is cut; 0: never."),
+    COUNT(OrrTwoBatches, "held", held, 0, "20",
+          "Multiprocessors that an exchange holds from the other half's kernels, unless it is by "
+          "low-latency kernels; 20 is vLLM's VLLM_DBO_COMM_SMS and DeepEP's num_sms."));
+
 static const char *const expert_placement_words[] = {"drawn", "packed", NULL};
 static const OrrField parallel_fields[] = {
     COUNT(OrrServingParallel, "tp", tp, 1, "1", "Tensor-parallel size."),
@@ -292,6 +303,9 @@ static const OrrField parallel_fields[] = {
     COUNT(OrrServingParallel, "dp-attention", dp_attention, 1, "1",
           "Ranks of attention data parallelism: engine cores with their own requests that step "
           "together."),
+    PART(OrrServingParallel, "two-batches", two_batches, two_batches_table,
+         "Two-batch overlap under dp-attention (SGLang --enable-two-batch-overlap, vLLM "
+         "--enable-dbo)."),
     PART(OrrServingParallel, "feed-forward", feed, feed_table,
          "Feed-forwards apart from attention, on GPUs of their own."),
 };

@@ -49,6 +49,7 @@ typedef struct {
   int placement;    /* OrrExpertPlacement */
   OrrRebalance rebalance;
   char *all_to_all;
+  OrrTwoBatches two_batches;
   OrrFeedForwardPool feed;
 } OrrServingParallel;
 

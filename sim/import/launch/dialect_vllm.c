@@ -96,6 +96,23 @@ static void finish_lora(OrrLaunchDraft *draft) {
                          find(draft, "max-lora-rank"), NULL);
 }
 
+/* Dual batch overlap, with the thresholds of vllm/config/parallel.py. */
+static void finish_batches(OrrLaunchDraft *draft) {
+  static const struct {
+    const char *key, *path;
+    gint64 tokens;
+  } least[] = {{"dbo-decode-token-threshold", "workload.parallel.two-batches.decodes", 32},
+               {"dbo-prefill-token-threshold", "workload.parallel.two-batches.prompts", 512}};
+  const OrrLaunchSetting *on = find(draft, "enable-dbo");
+  if (!orr_launch_draft_is_on(draft, &orr_dialect_vllm, "enable-dbo")) return;
+  for (guint i = 0; i < G_N_ELEMENTS(least); i++) {
+    const OrrLaunchSetting *own = find(draft, least[i].key);
+    const gint64 n = orr_launch_draft_int(draft, &orr_dialect_vllm, least[i].key, least[i].tokens);
+    orr_launch_serving_set(draft, least[i].path, MAX(n, 1), own ? own : on,
+                           own ? NULL : "vLLM's default");
+  }
+}
+
 /* The method that vLLM derives from the draft model's name where none is given
  * (vllm/config/speculative.py). */
 static const char *method_of(OrrLaunchDraft *draft) {
@@ -150,6 +167,7 @@ static void finish(OrrLaunchDraft *draft) {
   finish_scheduler(draft);
   finish_budget(draft);
   finish_lora(draft);
+  finish_batches(draft);
   finish_speculation(draft);
   finish_layout(draft); /* last: it compares servers */
 }

@@ -32,9 +32,37 @@ static void test_closed_forms(void) {
     OrrPoolStage layers[MOST_LAYERS];
     for (guint l = 0; l < n; l++) layers[l] = (OrrPoolStage){a, way, f, way};
     const double hidden = a + f + 2 * way + longest * (m * n - 1);
-    g_assert_cmpfloat_with_epsilon(orr_serving_pools_stages_s(layers, n, m), hidden, 1e-9 * hidden);
+    g_assert_cmpfloat_with_epsilon(orr_serving_batches_stages_s(layers, n, m, FALSE), hidden,
+                                   1e-9 * hidden);
     const double bare = n * (a + f + 2 * way);
-    g_assert_cmpfloat_with_epsilon(orr_serving_pools_stages_s(layers, n, 1), bare, 1e-9 * bare);
+    g_assert_cmpfloat_with_epsilon(orr_serving_batches_stages_s(layers, n, 1, FALSE), bare,
+                                   1e-9 * bare);
+  }
+}
+
+/* Two halves on one set of GPUs: kernels share one resource and both ways the other. Where the ways
+ * hide under kernels (d, c <= a, e), 2 L (a + e) + c; where d = c are the longer ones, the first
+ * half's kernels and then ways without a gap: a + 4 L d. By hand, one layer with a = 3, d = 2, e =
+ * 4, c = 2: a ends at 3, 6; d at 5, 8; e at 10, 14; c at 12, 16. */
+static void test_two_halves(void) {
+  OrrRandom random = orr_random_stream(5, "pools");
+  const OrrPoolStage one = {3, 2, 4, 2};
+  g_assert_cmpfloat(orr_serving_batches_stages_s(&one, 1, 2, TRUE), ==, 16);
+  for (int k = 0; k < 200; k++) {
+    const guint n = 1 + (guint)draw(&random, 0, MOST_LAYERS - 1);
+    const double a = draw(&random, 1, 2), e = draw(&random, 1, 2), shorter = fmin(a, e);
+    const double d = draw(&random, 0, shorter), c = draw(&random, 0, shorter);
+    const double longer = draw(&random, 2, 3);
+    OrrPoolStage hidden[MOST_LAYERS], bare[MOST_LAYERS];
+    for (guint l = 0; l < n; l++) {
+      hidden[l] = (OrrPoolStage){a, d, e, c};
+      bare[l] = (OrrPoolStage){a, longer, e, longer};
+    }
+    const double kernels = 2 * n * (a + e) + c, ways = a + 4 * n * longer;
+    g_assert_cmpfloat_with_epsilon(orr_serving_batches_stages_s(hidden, n, 2, TRUE), kernels,
+                                   1e-9 * kernels);
+    g_assert_cmpfloat_with_epsilon(orr_serving_batches_stages_s(bare, n, 2, TRUE), ways,
+                                   1e-9 * ways);
   }
 }
 
@@ -55,12 +83,12 @@ static void test_bounds(void) {
       feed += layers[l].feed_s;
       alone += layers[l].attention_s + layers[l].out_s + layers[l].feed_s + layers[l].back_s;
     }
-    const double time_s = orr_serving_pools_stages_s(layers, n, m);
+    const double time_s = orr_serving_batches_stages_s(layers, n, m, FALSE);
     g_assert_cmpfloat(time_s, >=, alone * (1 - 1e-12));
     g_assert_cmpfloat(time_s, >=, m * fmax(attention, feed) * (1 - 1e-12));
     g_assert_cmpfloat(time_s, <=, m * alone * (1 + 1e-12));
     for (guint k = 1; k <= m; k++) {
-      const double next = orr_serving_pools_stages_s(layers, n, k);
+      const double next = orr_serving_batches_stages_s(layers, n, k, FALSE);
       g_assert_cmpfloat(next, >, before);
       before = next;
     }
@@ -180,7 +208,36 @@ static void test_devices(void) {
   g_assert_cmpfloat(c->ttft.mean, !=, a->ttft.mean);
 }
 
+/* A batch below the threshold is computed whole. Above it halves read all weights twice, so few
+ * tokens take longer, and the same tokens draw more energy. Prompts over two nodes, whose exchange
+ * takes long, are faster in halves. */
+static void test_two_batches(void) {
+  const OrrServingResult whole = mixture("{dp-attention: 8, ep: 8}"),
+                         below = mixture("{dp-attention: 8, ep: 8, two-batches: {decodes: 1000}}"),
+                         few = mixture("{dp-attention: 8, ep: 8, two-batches: {decodes: 2}}");
+  g_test_message("tpot %g, %g", whole.tpot.mean, few.tpot.mean);
+  g_assert_cmpfloat(below.tpot.mean, ==, whole.tpot.mean);
+  g_assert_cmpfloat(few.tpot.mean, >, whole.tpot.mean);
+  g_assert_cmpfloat(few.gpu_power_mean_w * few.duration_s, >,
+                    whole.gpu_power_mean_w * whole.duration_s);
+#define PROMPTS                                                                                    \
+  "workload.output={tokens: 1};workload.input={tokens: 4096};workload.engine.max-num-batched-"     \
+  "tokens=8192;workload.requests=256;workload.load={kind: closed-loop, concurrency: 256};"
+  g_autoptr(OrrOutcome) one =
+      serving_run(MIXTURE PROMPTS "workload.parallel={dp-attention: 16, ep: 16}");
+  g_autoptr(OrrOutcome) two = serving_run(
+      MIXTURE PROMPTS "workload.parallel={dp-attention: 16, ep: 16, two-batches: {prompts: 2}}");
+#undef PROMPTS
+  g_assert_cmpfloat(two->result.serving.ttft.mean, <, one->result.serving.ttft.mean);
+}
+
 static void test_refused(void) {
+  serving_refused("workload.parallel={pp: 2, two-batches: {decodes: 2}}",
+                  "parallel.two-batches and parallel.pp above 1");
+  serving_refused("workload.parallel={feed-forward: {gpus: 2}, two-batches: {decodes: 2}}",
+                  "feed-forward.micro-batches overlap there");
+  serving_refused("workload.parallel={two-batches: {decodes: 2, held: 132}}",
+                  "leaves none of the 132");
   serving_refused("workload.parallel.feed-forward={device: h20}",
                   "feed-forward.device needs feed-forward.gpus");
   serving_refused("workload.precision=fp8;workload.parallel.feed-forward={gpus: 1, device: "
@@ -214,6 +271,7 @@ static void test_idle(void) {
        "parallel.all-to-all (nccl) has no effect"},
       {"workload.parallel={all-to-all: nccl}",
        "parallel.all-to-all (nccl) has no effect: the model has no experts"},
+      {OF_EXPERTS "{two-batches: {decodes: 2}}", "parallel.two-batches has no effect"},
       {OF_EXPERTS "{expert-placement: packed}", "parallel.expert-placement (packed) has no e"},
       {OF_EXPERTS "{dp-attention: 2, ep: 2, expert-placement: packed}", NULL},
   };
@@ -230,6 +288,8 @@ static void test_idle(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-pools/closed-forms", test_closed_forms);
+  g_test_add_func("/workloads/serving-pools/two-halves", test_two_halves);
+  g_test_add_func("/workloads/serving-pools/two-batches", test_two_batches);
   g_test_add_func("/workloads/serving-pools/bounds", test_bounds);
   g_test_add_func("/workloads/serving-pools/dense-pair", test_dense_pair);
   g_test_add_func("/workloads/serving-pools/energy", test_energy);

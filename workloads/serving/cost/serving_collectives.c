@@ -104,6 +104,11 @@ double orr_serving_collectives_sent(const OrrServingCostParams *params, const Or
   return bytes * (op->comm.op == ORR_COMM_ALL_REDUCE ? 2 : 1) * (n - 1) / n;
 }
 
+gboolean orr_serving_collectives_hold(const OrrServingCostParams *params, gint64 tokens) {
+  const OrrCollectiveAlgorithm *algorithm = choose_exchange(params, tokens);
+  return !algorithm || !g_str_has_suffix(algorithm->entry.name, "-low-latency");
+}
+
 gboolean orr_serving_collectives_try(const OrrServingCostParams *params, GError **error) {
   const OrrModel *model = params->world->model;
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));

@@ -108,6 +108,11 @@ double orr_serving_cost_layer_s(const OrrServingCost *cost, gint64 layer) {
   return cost->kinds[kind_of(&cost->params, model, layer)].layer_s;
 }
 
+OrrPoolStage orr_serving_cost_stage(const OrrServingCost *cost, gint64 layer) {
+  const OrrModel *model = cost->params.world->model;
+  return cost->kinds[kind_of(&cost->params, model, layer)].stage;
+}
+
 OrrServingParts orr_serving_cost_parts(const OrrServingCost *cost) { return cost->parts; }
 
 const double *orr_serving_cost_trust(const OrrServingCost *cost) { return cost->trust; }
@@ -148,6 +153,8 @@ static void sum_states(OrrServingCost *cost, const OrrServingStates *states, Pie
       piece->comm_s += answer.time_s;
     else
       piece->bytes += op->bytes;
+    if (op->kind == ORR_OPERATOR_COMM && g_str_equal(op->name, "combine"))
+      piece->combine_s += answer.time_s;
     piece->kernels++;
   }
   g_array_set_size(cost->operators, 0);
@@ -506,21 +513,6 @@ static void add_adapters(OrrServingCost *cost, gint64 padded, guint adapters, Or
   }
 }
 
-/* The host's time to launch a step kernel by kernel. */
-static double launch_seconds(const OrrServingCost *cost, guint kernels) {
-  const OrrModel *model = cost->params.world->model;
-  const double launch_s =
-      cost->params.launch_s > 0
-          ? cost->params.launch_s
-          : orr_cost_host_launch_s(cost->params.world->cost, ORR_KERNELS_MODERN);
-  gint64 mixtures = 0;
-  for (guint k = 0; k < cost->n_kinds; k++)
-    if (orr_model_kind(model, cost->kinds[k].kind).feed == ORR_FEED_MOE)
-      mixtures += cost->kinds[k].n;
-  return (kernels + (double)(mixtures * cost->params.experts.launches)) * launch_s /
-         cost->params.world->cluster->node.host.cpu_speed;
-}
-
 static void add_images(OrrServingCost *cost, guint images, OrrStepTime *time) {
   if (images == 0) return;
   const Piece *encoded = end_piece(cost, cost->encoder, orr_inference_encoder, images);
@@ -561,13 +553,17 @@ static void add_kind(OrrServingCost *cost, Kind *kind, const OrrStepShape *shape
     orr_joules_add(&time->joules, pieces[i]->joules, n);
   }
   kind->layer_s = layer_s;
+  kind->stage = (OrrPoolStage){.attention_s = layer_s - routed->total_s - shared_s,
+                               .out_s = routed->comm_s - routed->combine_s,
+                               .feed_s = routed->total_s - routed->comm_s + shared->total_s,
+                               .back_s = routed->combine_s};
   time->gpu_s += n * layer_s;
   time->attention_s += n * core_s;
   cost->parts.experts_s += n * (routed->total_s + shared_s);
   time->stage_s += (double)kind->n_of_largest_stage * layer_s;
 }
 
-OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape) {
+OrrStepTime orr_serving_cost_whole(OrrServingCost *cost, const OrrStepShape *shape) {
   OrrStepTime time = {0};
   const gint64 padded = orr_serving_cost_padded(cost, shape);
   const gint64 group =
@@ -580,11 +576,10 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
   add_adapters(cost, padded, shape->adapters, &time, &kernels);
   add_images(cost, shape->images, &time);
   cost->kernels_s = time.gpu_s;
-  if (cost->params.is_eager && !orr_serving_graph_holds(&cost->params, shape)) {
-    const double launches_s = launch_seconds(cost, kernels);
-    time.stage_s = fmax(time.stage_s, launches_s / (double)cost->params.pp);
-    time.gpu_s = fmax(time.gpu_s, launches_s);
-  }
+  const gboolean launches = cost->params.is_eager && !orr_serving_graph_holds(&cost->params, shape);
+  cost->launches_s = launches ? orr_serving_graph_launches_s(cost, kernels) : 0;
+  time.stage_s = fmax(time.stage_s, cost->launches_s / (double)cost->params.pp);
+  time.gpu_s = fmax(time.gpu_s, cost->launches_s);
   orr_serving_joules_stretch(&cost->params, &time);
   add_sends(cost, padded, &time);
   cost->parts.gpu_s += time.gpu_s;

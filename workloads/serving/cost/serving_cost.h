@@ -64,9 +64,21 @@ extern const char *const orr_graph_unit_words[]; /* "tokens", "sequences", NULL 
 typedef enum { ORR_GRAPHS_EVEN, ORR_GRAPHS_POWERS } OrrGraphSizes;
 extern const char *const orr_graph_sizes_words[]; /* "even", "powers-of-two", NULL */
 
+/* What a layer of one micro-batch takes. Without a feed-forward the last three are 0. */
+typedef struct {
+  double attention_s, out_s, feed_s, back_s;
+} OrrPoolStage;
+
+/* Tokens of a rank's step from which on it is cut into two halves: of steps that decode alone, and
+ * of others; 0: never. Multiprocessors that their exchanges hold. */
+typedef struct {
+  gint64 decodes, prompts, held;
+} OrrTwoBatches;
+
 typedef struct {
   const OrrWorld *world;
   OrrInferenceShard shard;
+  OrrTwoBatches two_batches;
   gint64 pp;
   gint64 first_gpu;
   gint64 stage_tensors;  /* that a stage sends to the next for each token */
@@ -102,6 +114,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
  * and one layer of the model. */
 double orr_serving_cost_kernels_s(const OrrServingCost *cost);
 double orr_serving_cost_layer_s(const OrrServingCost *cost, gint64 layer);
+OrrPoolStage orr_serving_cost_stage(const OrrServingCost *cost, gint64 layer);
 /* seconds to encode @images together, alone */
 double orr_serving_cost_images(OrrServingCost *cost, gint64 images);
 /* The tokens that a step computes: @shape's, or in a graph the next captured size:
@@ -178,5 +191,16 @@ OrrJoules orr_serving_modules_joules(const OrrServingModules *modules, const Orr
 OrrCost orr_serving_collectives_cost(const OrrServingCostParams *params, const OrrOperator *op);
 /* Bytes that leave a rank for another one in @op, a COMM. */
 double orr_serving_collectives_sent(const OrrServingCostParams *params, const OrrOperator *op);
+/* Whether the exchange of @tokens per rank holds multiprocessors while it runs. */
+gboolean orr_serving_collectives_hold(const OrrServingCostParams *params, gint64 tokens);
 /* Reports collectives that cannot run before the first step: ORR_FAULT_DOCUMENT. */
 gboolean orr_serving_collectives_try(const OrrServingCostParams *params, GError **error);
+
+/* serving_batches.c: a step's batch in parts. */
+
+/* The share of one of @m micro-batches, whole decodes and prompts. */
+OrrStepShape orr_serving_batches_share(const OrrStepShape *shape, double m);
+/* The time in which @micro_batches go through @n layers, each stage one at a time and in order.
+ * @is_shared: feed-forwards use attention's GPUs, and the way back the way out's links. */
+double orr_serving_batches_stages_s(const OrrPoolStage *layers, guint n, guint micro_batches,
+                                    gboolean is_shared);

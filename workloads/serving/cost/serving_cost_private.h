@@ -18,6 +18,7 @@ enum {
 /* Costs that depend only on a number of tokens (or sequences). */
 typedef struct {
   double total_s, comm_s; /* total_s < 0: not yet computed */
+  double combine_s;       /* of comm_s: experts' results */
   double bytes;           /* bytes that its kernels move */
   double by_how[N_HOWS];
   guint kernels;
@@ -51,7 +52,8 @@ typedef struct {
   GPtrArray *crosses; /* by sequences that begin: keys and values of an encoder's results */
   /* Piece by orr_serving_states_key of prompts; NULL: no state, or no rows of one like it */
   GHashTable *states;
-  double layer_s; /* of one layer, in the last step */
+  double layer_s;     /* of one layer, in the last step */
+  OrrPoolStage stage; /* the same, without overlap of shared experts */
 } Kind;
 
 /* serving_stages.c: sends between stages, per byte that a rank sends: over all boundaries, and over
@@ -75,7 +77,14 @@ struct OrrServingCost {
   OrrServingParts parts;
   double rung_keys[LADDER]; /* of each rung */
   double kernels_s;         /* of the last step, all layers and ends */
+  double launches_s;        /* of the last step, by the host; 0: a graph */
 };
+
+/* A step in one batch. */
+OrrStepTime orr_serving_cost_whole(OrrServingCost *cost, const OrrStepShape *shape);
+
+/* serving_graph.c: the host's time to launch a step kernel by kernel. */
+double orr_serving_graph_launches_s(const OrrServingCost *cost, guint kernels);
 
 /* pp > 1. What one tensor of @tokens takes to be gathered, as operators. */
 OrrServingStages orr_serving_stages(const OrrServingCostParams *params);

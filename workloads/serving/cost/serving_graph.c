@@ -1,7 +1,8 @@
 /*
- * serving_graph.c - a step's size in the engine's unit, and the captured size that holds it.
+ * serving_graph.c - a step's size in the engine's unit, the captured size that holds it, and what
+ * launches take without one.
  */
-#include "workloads/serving/cost/serving_cost.h"
+#include "workloads/serving/cost/serving_cost_private.h"
 
 const char *const orr_graph_unit_words[] = {"tokens", "sequences", NULL};
 const char *const orr_graph_sizes_words[] = {"even", "powers-of-two", NULL};
@@ -39,4 +40,18 @@ gint64 orr_serving_graph_tokens(const OrrServingCostParams *params, const OrrSte
   if (!params->pads || !orr_serving_graph_holds(params, shape)) return tokens;
   const gint64 whole = captured(params, size);
   return size == tokens ? whole : (gint64)ceil(shape->tokens / (double)size * (double)whole);
+}
+
+double orr_serving_graph_launches_s(const OrrServingCost *cost, guint kernels) {
+  const OrrModel *model = cost->params.world->model;
+  const double launch_s =
+      cost->params.launch_s > 0
+          ? cost->params.launch_s
+          : orr_cost_host_launch_s(cost->params.world->cost, ORR_KERNELS_MODERN);
+  gint64 mixtures = 0;
+  for (guint k = 0; k < cost->n_kinds; k++)
+    if (orr_model_kind(model, cost->kinds[k].kind).feed == ORR_FEED_MOE)
+      mixtures += cost->kinds[k].n;
+  return (kernels + (double)(mixtures * cost->params.experts.launches)) * launch_s /
+         cost->params.world->cluster->node.host.cpu_speed;
 }

@@ -5,8 +5,6 @@
 
 #include "workloads/collectives/many_to_many.h"
 
-enum { MOST_MICRO_BATCHES = 64 };
-
 struct OrrServingPools {
   OrrServingCost *attention, *feed;
   const OrrCostModel *machines[2]; /* of attention's GPUs, of the others */
@@ -20,27 +18,6 @@ struct OrrServingPools {
   double sent_bytes[2], sent_s[2];
   OrrServingPoolTimes times;
 };
-
-double orr_serving_pools_stages_s(const OrrPoolStage *layers, guint n, guint micro_batches) {
-  double attention = 0, out = 0, feed = 0, back = 0; /* when each is free */
-  double ready[MOST_MICRO_BATCHES] = {0};            /* when each micro-batch is at attention */
-  double last = 0;
-  const guint m = MIN(micro_batches, MOST_MICRO_BATCHES);
-  for (guint l = 0; l < n; l++)
-    for (guint i = 0; i < m; i++) {
-      const OrrPoolStage *layer = &layers[l];
-      attention = fmax(attention, ready[i]) + layer->attention_s;
-      ready[i] = attention;
-      if (layer->feed_s > 0) {
-        out = fmax(out, attention) + layer->out_s;
-        feed = fmax(feed, out) + layer->feed_s;
-        back = fmax(back, feed) + layer->back_s;
-        ready[i] = back;
-      }
-      last = fmax(last, ready[i]);
-    }
-  return last;
-}
 
 OrrServingPools *orr_serving_pools_new(const OrrServingCostParams *params,
                                        OrrServingCost *attention, const OrrServingPoolParams *own,
@@ -85,28 +62,6 @@ OrrServingCost *orr_serving_pools_feed(OrrServingPools *pools) { return pools->f
 
 const OrrServingPoolTimes *orr_serving_pools_times(const OrrServingPools *pools) {
   return &pools->times;
-}
-
-/* The share of one micro-batch, whole decodes and prompts. */
-static OrrStepShape share_of(const OrrStepShape *shape, double m) {
-  OrrStepShape share = *shape;
-  const double decoded = shape->tokens - shape->chunk;
-  share.chunk /= m;
-  share.chunk_key_sum /= m;
-  share.chunk_pairs /= m;
-  share.n_chunks = (guint)ceil(shape->n_chunks / m);
-  share.decodes = (guint)ceil(shape->decodes / m);
-  share.sequences = (guint)ceil(shape->sequences / m);
-  share.logits = (guint)ceil(shape->logits / m);
-  share.images = (guint)ceil(shape->images / m);
-  share.candidates = (guint)ceil(shape->candidates / m);
-  if (shape->decodes > 0) {
-    share.tokens = share.chunk + decoded * share.decodes / shape->decodes;
-    share.key_sum = shape->key_sum * share.decodes / shape->decodes;
-  } else {
-    share.tokens = share.chunk;
-  }
-  return share;
 }
 
 /* Bytes from one of attention's GPUs to one of the feed-forwards', of @tokens of a core: a rank of
@@ -166,7 +121,7 @@ static OrrJoules joules_of(const OrrServingPools *pools, int side, OrrJoules ker
 OrrStepTime orr_serving_pools_step(OrrServingPools *pools, const OrrStepShape *shape) {
   const OrrInferenceShard *shard = &pools->params.shard;
   const guint m = MIN((guint)pools->params.micro_batches, MAX(shape->decodes + shape->n_chunks, 1));
-  const OrrStepShape share = share_of(shape, m);
+  const OrrStepShape share = orr_serving_batches_share(shape, m);
   const double own = (double)orr_serving_cost_padded(pools->attention, &share);
   const double all = fmax(ceil(shape->group_tokens > 0 ? shape->group_tokens / m : own), 1);
   const double each = ceil(all / (double)MAX(shard->dp, 1));
@@ -181,8 +136,8 @@ OrrStepTime orr_serving_pools_step(OrrServingPools *pools, const OrrStepShape *s
   const double ends_s = stretch[0] * fmax(kernels_s - layers_s(pools, pools->attention), 0);
   const double cores = pools->attention_gpus / pools->tp;
   fill_stages(pools, stretch, ends_s, all / cores);
-  const double step_s = orr_serving_pools_stages_s(
-      (const OrrPoolStage *)(gconstpointer)pools->stages->data, pools->stages->len, m);
+  const double step_s = orr_serving_batches_stages_s(
+      (const OrrPoolStage *)(gconstpointer)pools->stages->data, pools->stages->len, m, FALSE);
   const double busy_s =
       (pools->attention_gpus * attention.gpu_s + (double)pools->params.gpus * feed.gpu_s) * m /
       (pools->attention_gpus + (double)pools->params.gpus);

@@ -26,14 +26,6 @@
 
 #include "workloads/serving/cost/serving_cost.h"
 
-/* What a layer of one micro-batch takes. Without a feed-forward the last three are 0. */
-typedef struct {
-  double attention_s, out_s, feed_s, back_s;
-} OrrPoolStage;
-
-/* The time in which @micro_batches go through @n layers. */
-double orr_serving_pools_stages_s(const OrrPoolStage *layers, guint n, guint micro_batches);
-
 /* Sums over steps: their time, and how long each pool computes in it. */
 typedef struct {
   double step_s, attention_s, feed_s, sends_s;

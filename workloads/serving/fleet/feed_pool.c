@@ -23,6 +23,8 @@ static void check_excluded(const OrrServing *params, OrrPlace place, OrrDiags *d
     gboolean is_on;
     const char *key, *because;
   } excluded[] = {
+      {parallel->two_batches.decodes + parallel->two_batches.prompts > 0, "parallel.two-batches",
+       "feed-forward.micro-batches overlap there"},
       {parallel->pp > 1, "parallel.pp above 1",
        "micro-batches are the pipeline between the two pools"},
       {orr_speculation_of(&params->engine.speculation).tokens > 0, "engine.speculation",

@@ -34,6 +34,7 @@ static OrrServingCostParams cost_params(const OrrServingRun *run, guint g) {
   const OrrServing *params = &g_array_index(run->work->groups, OrrServedGroup, g).params;
   return (OrrServingCostParams){.world = &run->worlds[g],
                                 .shard = orr_serving_loaded_shard(params, run->work->world->model),
+                                .two_batches = params->parallel.two_batches,
                                 .pp = params->parallel.pp,
                                 .kernels = (OrrKernelLibrary)params->engine.kernels,
                                 .nccl = params->engine.nccl,

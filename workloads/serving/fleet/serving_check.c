@@ -290,6 +290,21 @@ static void check_expert_load(const OrrServing *params, const OrrModel *model, O
                     slots, parallel->ep);
 }
 
+static void check_two_batches(const OrrServing *params, const OrrDevice *device, OrrPlace place,
+                              OrrDiags *diags) {
+  const OrrTwoBatches *two = &params->parallel.two_batches;
+  if (two->decodes + two->prompts == 0) return;
+  if (params->parallel.pp > 1)
+    orr_diags_error(diags, place,
+                    "parallel.two-batches and parallel.pp above 1 exclude each other: halves of a "
+                    "pipeline's batches are not modelled");
+  if (two->held >= device->sms)
+    orr_diags_error(diags, place,
+                    "parallel.two-batches.held (" D ") leaves none of the " D
+                    " multiprocessors of %s to the other half",
+                    two->held, device->sms, device->name);
+}
+
 /* Checks that each group can run by itself. */
 static void check_group(const OrrServing *params, const OrrModel *model, const OrrCluster *cluster,
                         OrrPlace place, OrrDiags *diags) {
@@ -300,6 +315,7 @@ static void check_group(const OrrServing *params, const OrrModel *model, const O
   if (params->parallel.pp > model->layers)
     orr_diags_error(diags, place, "pp (" D ") is above the " D " layers of model %s",
                     params->parallel.pp, model->layers, model->name);
+  check_two_batches(params, &cluster->device, place, diags);
   check_algorithm("parallel.all-to-all", params->parallel.all_to_all, place, diags);
   check_expert_load(params, model, place, diags);
   check_speculation(params, model, place, diags);
