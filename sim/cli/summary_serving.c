@@ -39,6 +39,8 @@ static void add_groups(OrrPage *page, const OrrServing *params) {
   ORR_EACH_POINTER(const OrrReplicaGroup, group, params->groups) {
     orr_page_item(page, D " of TP " D " x PP " D, group->replicas, group->parallel.tp,
                   group->parallel.pp);
+    if (group->model.name) orr_page_more(page, " with %s", group->model.name);
+    if (group->shares) orr_page_more(page, " on the same GPUs");
     if (group->device.name && *group->device.name)
       orr_page_more(page, " on %s", group->device.name);
     if (strcmp(format_word(&group->formats), format_word(&params->formats)) != 0)

@@ -303,6 +303,7 @@ static void remove_nulls(OrrNode *map) {
  * @workload and then the group say. @laying NULL: there is no stack. */
 static OrrNode *engine_of_group(const OrrStackLaying *laying, const OrrNode *workload,
                                 const OrrNode *group) {
+  const OrrNode *model = orr_node_get(group, "model");
   const OrrNode *shared = orr_node_get(workload, "engine"), *own = orr_node_get(group, "engine");
   const OrrNode *parallel = orr_node_get(group, "parallel");
   if (own && own->kind != ORR_NODE_MAP) return NULL; /* reading reports it */
@@ -314,6 +315,11 @@ static OrrNode *engine_of_group(const OrrStackLaying *laying, const OrrNode *wor
   g_autoptr(OrrDiags) ignored = orr_diags_new(); /* reported with the workload */
   OrrStackLaying alone = *laying;
   alone.diags = ignored;
+  g_autoptr(OrrNode) owner = model ? orr_node_new_map(group->place) : NULL;
+  if (model) {
+    orr_node_set(owner, "model", orr_node_copy(model));
+    alone.owner = owner;
+  }
   g_autoptr(OrrNode) as_group = orr_node_copy(workload);
   orr_node_remove(as_group, "groups");
   if (parallel) orr_node_set(as_group, "parallel", orr_node_copy(parallel));
@@ -345,7 +351,7 @@ static void settle_formats(const OrrNode *plain, const OrrNode *whole, OrrNode *
 
 /* Gives the groups of replicas in @whole, which @workload became, formats and engines of their
  * own. */
-static void settle_groups(const OrrStackLaying *laying, const OrrNode *plain,
+static void settle_groups(OrrLibrary *library, const OrrStackLaying *laying, const OrrNode *plain,
                           const OrrNode *workload, OrrNode *whole) {
   const OrrNode *engine = orr_node_get(workload, "engine");
   const OrrNode *groups = orr_node_get(whole, "groups");
@@ -354,7 +360,11 @@ static void settle_groups(const OrrStackLaying *laying, const OrrNode *plain,
   for (guint i = 0; i < orr_node_length(groups); i++) {
     OrrNode *group = groups->items->pdata[i];
     if (group->kind != ORR_NODE_MAP) continue;
-    settle_formats(plain, whole, group);
+    const OrrNode *model = orr_node_get(group, "model");
+    g_autoptr(OrrNode) published = orr_node_new_map(group->place); /* formats of its own model */
+    orr_node_set(published, "kind", orr_node_new_scalar(group->place, "serving"));
+    if (model) put_checkpoint(library, model, published, FALSE);
+    settle_formats(model ? published : plain, model ? published : whole, group);
     OrrNode *own = has_engine ? engine_of_group(laying, workload, group) : NULL;
     if (own) orr_node_set(group, "engine", own);
   }
@@ -381,13 +391,13 @@ static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, gboo
                                    .kind = orr_node_get_text(workload, "kind"),
                                    .diags = diags};
     OrrNode *whole = complete(&laying, workload);
-    settle_groups(&laying, plain, workload, whole);
+    settle_groups(library, &laying, plain, workload, whole);
     orr_node_set(owner, "workload", whole);
   } else if (has_more || sections_of(workload) || orr_node_get(workload, "groups") ||
              orr_diags_n_errors(diags) > before) {
     if (orr_diags_n_errors(diags) > before) /* reported: reading must not report it again */
       orr_node_remove(workload, "stack");
-    settle_groups(NULL, plain, workload, workload);
+    settle_groups(library, NULL, plain, workload, workload);
     orr_node_set(owner, "workload", g_steal_pointer(&workload));
   }
   apply_sections(library, root, owner, diags);

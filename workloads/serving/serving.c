@@ -332,6 +332,13 @@ static const OrrField group_fields[] = {
     ORR_FIELD_SECTION(OrrReplicaGroup, "device", device, &orr_device_table, NULL,
                       "Device of their GPUs, in nodes like the others; by default the cluster's.",
                       .document = "device", .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTION(OrrReplicaGroup, "model", model, &orr_model_table, NULL,
+                      "Model that they serve, to requests of the classes that ask it; by default "
+                      "the scenario's.",
+                      .document = "model", .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_BOOL(OrrReplicaGroup, "shares", shares, "false",
+                   "Whether they are on the GPUs of the group before: on each GPU one replica is "
+                   "awake, and another one starts when a request waits for it."),
     ORR_FIELD_SECTION(OrrReplicaGroup, "engine", engine, &engine_table, NULL,
                       "What their engines set differently: batches, graphs, speculation, the host; "
                       "the rest as the workload's engine. Blocks of the cache, prefix caching, "
@@ -342,27 +349,6 @@ static const OrrField group_fields[] = {
 };
 static const OrrFieldTable group_table = ORR_FIELD_TABLE(
     "replica-group", "Replicas that differ from the first ones.", OrrReplicaGroup, group_fields);
-
-static const OrrField slo_fields[] = {
-    SECONDS(OrrSlo, "ttft", ttft_s, "0 s", "Time to the first token, at most; 0: none."),
-    SECONDS(OrrSlo, "tpot", tpot_s, "0 s",
-            "Time per output token after the first, at most; 0: none."),
-    SECONDS(OrrSlo, "e2e", e2e_s, "0 s", "Time to the last token, at most; 0: none."),
-};
-static const OrrFieldTable slo_table =
-    ORR_FIELD_TABLE("slo", "What a request must meet to count as goodput.", OrrSlo, slo_fields);
-
-static const OrrField class_fields[] = {
-    ORR_FIELD_TEXT(OrrRequestClass, "name", name, NULL, "The class's name."),
-    ORR_FIELD_REAL(OrrRequestClass, "share", share, ORR_UNIT_NONE, "1",
-                   "Weight of the class, relative to the other classes.",
-                   .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_INT(OrrRequestClass, "priority", priority, "0",
-                  "Smaller is first, with the scheduler `priority`.", .min = -1e6, .max = 1e6),
-    PART(OrrRequestClass, "slo", slo, slo_table, "Its own objectives; all zero: the workload's."),
-};
-static const OrrFieldTable class_table =
-    ORR_FIELD_TABLE("request-class", "A class of requests.", OrrRequestClass, class_fields);
 
 static const char *const window_words[] = {"all", "full", "steady", NULL};
 
@@ -436,6 +422,8 @@ static const OrrField start_fields[] = {
         "copy over its GPUs' host links."),
     SECONDS(OrrReplicaStart, "wake", wake_s, "0 s",
             "Time of such a start before its weights: memory is mapped, graphs are there."),
+    SECONDS(OrrReplicaStart, "stays", stays_s, "0 s",
+            "Of replicas that share GPUs: how long one stays at least before another gets them."),
 };
 static const OrrFieldTable start_table = ORR_FIELD_TABLE(
     "replica-start", "What it takes until a replica is up.", OrrReplicaStart, start_fields);
@@ -556,8 +544,8 @@ static const OrrField fields[] = {
           "encoders."),
     PART(OrrServing, "encoders", encoders, encoders_table,
          "Images are encoded on GPUs of their own."),
-    PART(OrrServing, "slo", slo, slo_table, "What a request must meet to count as goodput."),
-    ORR_FIELD_SECTIONS(OrrServing, "classes", classes, &class_table, NULL,
+    PART(OrrServing, "slo", slo, orr_slo_table, "What a request must meet to count as goodput."),
+    ORR_FIELD_SECTIONS(OrrServing, "classes", classes, &orr_request_class_table, NULL,
                        "Classes of requests, drawn by their weights.", .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTION(
         OrrServing, "tasks", tasks, &orr_tasks_table, NULL,

@@ -70,6 +70,8 @@ typedef struct {
   gint64 replicas;
   OrrServingParallel parallel;
   OrrDevice device; /* unnamed: the cluster's device */
+  OrrModel model;   /* unnamed: the scenario's */
+  gboolean shares;  /* the GPUs of the group before it: one of their replicas is awake on each */
   /* The workload's with what the group changes (scenario_stack.c merges the two); without a
    * scheduler: the workload's. */
   OrrEngineParams engine;
@@ -82,10 +84,18 @@ typedef struct {
 
 typedef struct {
   char *name;
-  double share;    /* weight among the classes */
-  gint64 priority; /* smaller is first, if the scheduler uses priorities */
-  OrrSlo slo;      /* all zero: the workload's */
+  double share;             /* weight among the classes */
+  gint64 priority;          /* smaller is first, if the scheduler uses priorities */
+  OrrSlo slo;               /* all zero: the workload's */
+  char *model;              /* that it asks; NULL: the scenario's */
+  OrrLengths input, output; /* all zero: the workload's */
 } OrrRequestClass;
+
+/* Lengths of a class, where its document gives any; else @other. */
+static inline const OrrLengths *orr_request_class_lengths(const OrrLengths *own,
+                                                          const OrrLengths *other) {
+  return own->kind != 0 || own->tokens > 0 ? own : other;
+}
 
 typedef enum { ORR_METRICS_VLLM, ORR_METRICS_AIPERF } OrrMetricsDefinition;
 extern const char *const orr_metrics_words[]; /* "vllm", "aiperf", NULL */
@@ -129,6 +139,7 @@ typedef struct {
   gboolean weights, warm;
   gboolean sleeps; /* replicas that are not wanted keep their weights in host memory */
   double wake_s;   /* of a start from there, before the weights */
+  double stays_s;  /* least time from a start on until another replica gets its GPUs */
 } OrrReplicaStart;
 
 typedef enum { ORR_BEAMS_FRONT_END, ORR_BEAMS_ENGINE } OrrBeamsBy;
@@ -218,6 +229,7 @@ guint orr_serving_n_groups(const OrrServing *params);
 gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model);
 /* Whether replicas come and go without faults. */
 gboolean orr_serving_is_eventful(const OrrServing *params);
+gboolean orr_serving_shares(const OrrServing *params); /* whether groups share GPUs */
 gboolean orr_serving_scales(const OrrServing *params); /* whether the number of replicas follows
                                                         * the load */
 
@@ -229,5 +241,6 @@ static inline double orr_serving_sampling_s(const OrrServing *params) {
  * when the last of them has run, after all that share its core. */
 double orr_serving_neighbours_s(const OrrServingHost *host, const OrrCluster *cluster);
 
+extern const OrrFieldTable orr_slo_table, orr_request_class_table; /* serving_classes.c */
 extern const OrrFieldTable orr_serving_table;
 extern const OrrWorkloadKind orr_serving_kind;

@@ -108,7 +108,13 @@ gboolean orr_serving_scales(const OrrServing *params) {
 }
 
 gboolean orr_serving_is_eventful(const OrrServing *params) {
-  return orr_serving_scales(params) || !params->start.warm;
+  return orr_serving_scales(params) || !params->start.warm || orr_serving_shares(params);
+}
+
+gboolean orr_serving_shares(const OrrServing *params) {
+  ORR_EACH_POINTER(const OrrReplicaGroup, group, params->groups)
+    if (group->shares) return TRUE;
+  return FALSE;
 }
 
 /* Linux lets a thread run for a base slice before others of its core: 0.75 ms times 1 + log2(8)

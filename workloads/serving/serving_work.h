@@ -31,6 +31,7 @@ typedef struct {
 typedef struct {
   OrrServing params;             /* the workload's, with the group's replicas and parallel */
   OrrCluster cluster;            /* with the group's device; borrows */
+  OrrModel model;                /* borrows */
   gint64 first, first_gpu, gpus; /* replica; its first GPU; GPUs of each */
   gint64 n_blocks;               /* blocks per core */
   double weight_bytes, kv_bytes_per_token, activation_bytes, budget_bytes; /* per GPU */

@@ -29,6 +29,29 @@ static double static_of(const OrrServedGroup *group) {
          orr_device_power_static_w(&feed->power) * feeds;
 }
 
+/* At its peak, with static power; 0: it held no GPU. */
+static double peak_of(const OrrServingWork *work, gint64 index) {
+  const OrrServedReplica *replica = &work->replicas[index];
+  const double static_w = static_of(orr_serving_group(work, (guint)index));
+  return replica->held_s > 0 ? static_w + replica->peak_dynamic_w : 0;
+}
+
+/* Whether another replica on GPUs of @index draws more at its peak: one of them runs at a time. */
+static gboolean is_outdrawn(const OrrServingWork *work, gint64 index) {
+  const OrrServedGroup *group = orr_serving_group(work, (guint)index);
+  const gint64 first = group->first_gpu + (index - group->first) * group->gpus;
+  const double own_w = peak_of(work, index);
+  for (gint64 i = 0; i < work->params.replicas && orr_serving_shares(&work->params); i++) {
+    const OrrServedGroup *other = orr_serving_group(work, (guint)i);
+    const gint64 at = other->first_gpu + (i - other->first) * other->gpus;
+    const double other_w = peak_of(work, i);
+    if (i != index && at < first + group->gpus && first < at + other->gpus &&
+        (other_w > own_w || (other_w >= own_w && i < index)))
+      return TRUE;
+  }
+  return FALSE;
+}
+
 static void add_replicas(const OrrServingWork *work, Drawn *drawn) {
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedReplica *replica = &work->replicas[i];
@@ -40,7 +63,7 @@ static void add_replicas(const OrrServingWork *work, Drawn *drawn) {
         orr_device_power_is_known(power) &&
         orr_device_power_is_known(&orr_serving_feed_device(&group->params, &group->cluster)->power);
     drawn->static_j += held * static_w * drawn->seconds;
-    drawn->peak_w += held > 0 ? static_w + replica->peak_dynamic_w : 0;
+    drawn->peak_w += is_outdrawn(work, i) ? 0 : peak_of(work, i);
     if (!is_windowed(work)) orr_joules_add(&drawn->joules, replica->joules, 1);
   }
 }

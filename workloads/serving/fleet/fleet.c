@@ -80,17 +80,22 @@ static void share_prefix(const OrrServing *params, OrrRequest *request) {
  * for. */
 static void fill_lengths(OrrFleet *fleet, OrrRequest *request) {
   const OrrServing *params = &fleet->run.work->params;
+  const OrrRequestClass *class =
+      params->classes && params->classes->len > 0 ? params->classes->pdata[request->group] : NULL;
+  const OrrLengths *input =
+      class ? orr_request_class_lengths(&class->input, &params->input) : &params->input;
+  const OrrLengths *output =
+      class ? orr_request_class_lengths(&class->output, &params->output) : &params->output;
   const gint64 longest = fleet->run.work->longest;
   if (request->prompt == 0) {
-    const gint64 prompt = orr_lengths_draw(&params->input, &fleet->lengths) +
-                          params->shared_prefix +
+    const gint64 prompt = orr_lengths_draw(input, &fleet->lengths) + params->shared_prefix +
                           orr_serving_image_tokens(params, fleet->run.work->world->model);
     request->prompt = (gint32)CLAMP(prompt, 1, MAX(longest - 1, 1));
   }
   share_prefix(params, request);
   if (request->output == 0) {
-    const gint64 output = orr_lengths_draw(&params->output, &fleet->lengths);
-    request->output = (gint32)CLAMP(output, 1, MAX(longest - request->prompt, 1));
+    const gint64 drawn = orr_lengths_draw(output, &fleet->lengths);
+    request->output = (gint32)CLAMP(drawn, 1, MAX(longest - request->prompt, 1));
   }
 }
 
@@ -134,13 +139,14 @@ static void arrive(void *user);
  * begins, and no request yet. */
 static void complete(OrrFleet *fleet, OrrRequest *request) {
   const GPtrArray *classes = fleet->run.work->params.classes;
+  const gboolean begins_task = fleet->tasks && !request->task;
+  if (!begins_task) request->group = request->client = (guint16)draw_group(fleet);
   fill_lengths(fleet, request);
-  if (fleet->tasks && !request->task) return;
+  if (begins_task) return;
   if (is_too_long(fleet, request) || is_above_budget(fleet, request)) return;
   request->id = fleet->n_requests++;
   request->sequences = request->most_sequences = 1;
   request->images = (guint32)fleet->run.work->params.images;
-  request->group = request->client = (guint16)draw_group(fleet);
   request->scheduled_s = request->first_token_s = request->last_token_s = -1;
   request->key = 0;
   if (classes && classes->len > 0)
@@ -403,6 +409,10 @@ static void idle(void *user, guint replica) {
   orr_life_idle(((const OrrFleet *)user)->life, replica);
 }
 
+static void wanted(void *user, const gboolean *serves) {
+  orr_life_want(((const OrrFleet *)user)->life, serves);
+}
+
 static gint64 in_system(void *user) { return ((const OrrFleet *)user)->in_system; }
 
 static gboolean expects(void *user) {
@@ -441,6 +451,7 @@ static gboolean open_fleet(OrrFleet *fleet, GError **error) {
   const OrrRouteReports route_reports = {.user = fleet,
                                          .answered = answered,
                                          .idle = idle,
+                                         .wanted = wanted,
                                          .rejected = rejected,
                                          .homeless = homeless,
                                          .ended = ended};

@@ -55,6 +55,8 @@ typedef struct {
 OrrLife *orr_life_new(OrrRoute *route, const OrrLifeReports *reports);
 void orr_life_free(OrrLife *life);                /* NULL is fine, here and below */
 void orr_life_idle(OrrLife *life, guint replica); /* a request has left it */
+/* A request waits, and no replica takes it of those for which @serves is TRUE. */
+void orr_life_want(OrrLife *life, const gboolean *serves);
 void orr_life_first_token(OrrLife *life, double ttft_s);
 void orr_life_close(const OrrLife *life,
                     double end_s); /* adds to the rows what is held until then */
@@ -69,6 +71,9 @@ gboolean orr_objectives_check(const OrrServingRun *run, GError **error);
 
 void orr_refusals_check(const OrrServing *params, const OrrModel *model, OrrPlace place,
                         OrrDiags *diags);
+/* Several models, and groups that share GPUs. */
+void orr_refusals_check_models(const OrrServing *params, const OrrModel *model,
+                               const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
 void orr_refusals_check_tiers(const OrrServing *params, OrrPlace place, OrrDiags *diags);
 /* @own: of one group, with its number of replicas. */
 void orr_refusals_check_host_tier(const OrrServing *own, const OrrCluster *cluster, OrrPlace place,
@@ -83,6 +88,9 @@ void orr_refusals_check_sleep(const OrrServing *params, const OrrCluster *cluste
 OrrServing orr_serving_groups_params(const OrrServing *params, guint g, const OrrCluster *cluster);
 /* @cluster with the group's device, if it has its own. */
 OrrCluster orr_serving_groups_cluster(const OrrServing *params, guint g, const OrrCluster *cluster);
+/* The model of group @g where the scenario's is @model. */
+OrrModel orr_serving_groups_model(const OrrServing *params, guint g, const OrrModel *model);
+gboolean orr_serving_groups_shares(const OrrServing *params, guint g);
 /* The first GPU of each group. Returns the first group that has a replica on two nodes though one
  * could hold it, G_MAXUINT: none. */
 guint orr_serving_groups_place(const OrrServing *params, const OrrCluster *cluster,

@@ -33,7 +33,7 @@ static gboolean open_pools(OrrServingRun *run, guint g, OrrServingCostParams cos
 static OrrServingCostParams cost_params(const OrrServingRun *run, guint g) {
   const OrrServing *params = &g_array_index(run->work->groups, OrrServedGroup, g).params;
   return (OrrServingCostParams){.world = &run->worlds[g],
-                                .shard = orr_serving_loaded_shard(params, run->work->world->model),
+                                .shard = orr_serving_loaded_shard(params, run->worlds[g].model),
                                 .two_batches = params->parallel.two_batches,
                                 .pp = params->parallel.pp,
                                 .kernels = (OrrKernelLibrary)params->engine.kernels,
@@ -59,6 +59,7 @@ static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
   const OrrServing *params = &group->params;
   OrrWorld *world = memcpy(&run->worlds[g], run->work->world, sizeof(OrrWorld));
   world->cluster = &group->cluster;
+  world->model = &group->model;
   if (group->cluster.device.name != run->work->world->cluster->device.name)
     world->cost =
         world->cost_of ? world->cost_of(world->machines, &group->cluster.device, error) : NULL;

@@ -16,6 +16,14 @@
  *
  *   start.wake + weights of a GPU / host link        unless its node is lost meanwhile
  *
+ * Groups that share GPUs have one replica awake on each GPU. A request that no replica of its model
+ * takes wakes another: the one that is OFF and whose GPUs have fewest requests. What is awake there
+ * stays `start.stays` from its start on, finishes its requests and sleeps; then the other one
+ * starts. Replicas that wait for the same GPUs start in the order in which they were wanted, and
+ * requests for one that drains wait for its next turn.
+ *
+ *   requests     A A B A           turn of A: both; B wakes: its one; A wakes again
+ *
  * A replica is lost with any node that holds one of its GPUs. With `on-failure: retry` its requests
  * go to other replicas, which compute the prompt and the tokens generated so far again (Dynamo's
  * request migration); otherwise they fail. A slow GPU slows its replica's kernels from the next
@@ -42,6 +50,7 @@ typedef struct {
   guint generation; /* of its start */
   guint n_lost;     /* of its GPUs */
   gboolean sleeps;  /* OFF, with its weights in host memory */
+  guint64 wanted;   /* OFF: the turn in which it is to start; 0: it is not wanted */
   double since_s;   /* of the state */
   double busy_s;    /* of its row, when the autoscaler last ran */
   double *slow;     /* by GPU: factor on the time of its kernels; NULL: always 1 */
@@ -81,6 +90,7 @@ struct OrrLife {
   OrrPool *starts;
   Change *changes, *link_changes;
   guint64 answered, in_time;
+  guint64 turn;        /* of the replica that was wanted last */
   GPtrArray *homeless; /* OrrRequest*: of replicas lost at this date */
 };
 
@@ -143,6 +153,16 @@ static void enter(One *one, State state) {
              {now_s - life->run->start_s, one->index, (char *)state_words[state]});
 }
 
+static void settle(void *user);
+
+/* Replicas that wait for GPUs may start, requests may want others. Not at once: a replica may be in
+ * the middle of its step's end, and requests of what has started go before. */
+static void notice(OrrLife *life) {
+  if (!orr_serving_shares(params_of(life))) return;
+  orr_route_replica_up(life->route);
+  orr_engine_after(life->run->engine, 0, settle, life);
+}
+
 static void is_started(void *user) {
   Start *start = user;
   One *one = start->one;
@@ -151,6 +171,7 @@ static void is_started(void *user) {
   if (is_void || one->life->run->error || is_over(one->life)) return;
   enter(one, UP);
   orr_route_replica_up(one->life->route);
+  notice(one->life);
 }
 
 static void begin_start(One *one) {
@@ -179,12 +200,81 @@ static void look(void *user) {
   orr_replica_forget(replica);
   one->sleeps = params_of(one->life)->start.sleeps;
   enter(one, OFF);
+  notice(one->life);
 }
 
 /* Not at once: the replica may be in the middle of its step's end. */
 void orr_life_idle(OrrLife *life, guint replica) {
   if (life && life->all[replica].state == DRAINING)
     orr_engine_after(life->run->engine, 0, look, &life->all[replica]);
+}
+
+/* --- replicas that share GPUs --- */
+
+static gint64 first_gpu_of(const One *one, gint64 *ret_n) {
+  const OrrServedGroup *group = orr_serving_group(one->life->run->work, one->index);
+  *ret_n = group->gpus;
+  return group->first_gpu + ((gint64)one->index - group->first) * group->gpus;
+}
+
+static gboolean meets(const One *one, const One *other) {
+  gint64 n, n_other;
+  const gint64 first = first_gpu_of(one, &n), first_other = first_gpu_of(other, &n_other);
+  return one != other && first < first_other + n_other && first_other < first + n;
+}
+
+/* Starts @one once its GPUs are free, and asks what is awake there to leave. */
+static void make_room(One *one) {
+  OrrLife *life = one->life;
+  gboolean is_free = TRUE;
+  for (gint64 i = 0; i < params_of(life)->replicas; i++) {
+    One *other = &life->all[i];
+    if (!meets(one, other)) continue;
+    if (other->wanted > 0 && other->wanted < one->wanted) return;
+    is_free = is_free && !is_held(other->state);
+    if (other->state != UP) continue;
+    const double until_s = other->since_s + params_of(life)->start.stays_s;
+    if (until_s > now(life)) {
+      orr_engine_at(life->run->engine, until_s, settle, life);
+      continue;
+    }
+    enter(other, DRAINING);
+    orr_life_idle(life, other->index);
+  }
+  if (!is_free || one->n_lost > 0) return;
+  one->wanted = 0;
+  begin_start(one);
+}
+
+static void settle(void *user) {
+  OrrLife *life = user;
+  for (gint64 i = 0; !life->run->error && !is_over(life) && i < params_of(life)->replicas; i++)
+    if (life->all[i].wanted > 0) make_room(&life->all[i]);
+}
+
+static gint64 requests_at(const OrrLife *life, const One *one) {
+  gint64 sum = 0;
+  for (gint64 i = 0; i < params_of(life)->replicas; i++)
+    if (meets(one, &life->all[i]))
+      sum += orr_replica_n_requests(life->route->replicas[i]) + (life->all[i].wanted > 0);
+  return sum;
+}
+
+void orr_life_want(OrrLife *life, const gboolean *serves) {
+  One *best = NULL;
+  gint64 least = G_MAXINT64;
+  if (!life || !orr_serving_shares(params_of(life))) return;
+  for (gint64 i = 0; i < params_of(life)->replicas; i++) {
+    One *one = &life->all[i];
+    if (!serves[i]) continue;
+    if (one->state == STARTING || one->wanted > 0) return;
+    if (one->state != OFF || one->n_lost > 0 || requests_at(life, one) >= least) continue;
+    least = requests_at(life, one);
+    best = one;
+  }
+  if (!best) return;
+  best->wanted = ++life->turn;
+  orr_engine_after(life->run->engine, 0, settle, life);
 }
 
 void orr_life_first_token(OrrLife *life, double ttft_s) {
@@ -209,6 +299,7 @@ static void lose(One *one) {
   OrrLife *life = one->life;
   const State before = one->state;
   one->generation++;
+  one->wanted = 0;
   one->sleeps = FALSE;
   enter(one, DOWN);
   if (before == OFF || before == STARTING) return;
@@ -230,11 +321,17 @@ static void slow_down(One *one, gint64 gpu, double factor) {
   orr_replica_slow(one->life->route->replicas[one->index], most);
 }
 
-static const OrrServedGroup *group_of(const OrrServingWork *work, gint64 gpu) {
-  const OrrServedGroup *of = NULL;
-  ORR_EACH(const OrrServedGroup, group, work->groups)
-    if (gpu >= group->first_gpu && (!of || group->first_gpu > of->first_gpu)) of = group;
-  return of;
+/* To @one, at GPU @gpu of it. */
+static void change_one(One *one, gint64 gpu, const OrrGpuChange *it) {
+  if (!it->is_node) return slow_down(one, gpu, it->factor);
+  if (it->factor > 0)
+    one->n_lost--;
+  else if (one->n_lost++ == 0 && one->life->is_open)
+    lose(one);
+  if (it->factor <= 0 || one->n_lost > 0 || one->state != DOWN) return;
+  if (!orr_serving_shares(params_of(one->life))) return begin_start(one);
+  enter(one, OFF); /* until a request wants it */
+  notice(one->life);
 }
 
 static gboolean is_of_station(const OrrRoute *route, const OrrGpuChange *change) {
@@ -253,15 +350,11 @@ static void change(void *user) {
   life->n_changes_left--;
   if (life->run->error || it->gpu >= work->work.n_gpus || is_over(life)) return;
   if (is_of_station(life->route, it)) return;
-  const OrrServedGroup *group = group_of(work, it->gpu);
-  const gint64 gpu = it->gpu - group->first_gpu;
-  One *one = &life->all[group->first + gpu / group->gpus];
-  if (!it->is_node) return slow_down(one, gpu % group->gpus, it->factor);
-  if (it->factor > 0)
-    one->n_lost--;
-  else if (one->n_lost++ == 0 && life->is_open)
-    lose(one);
-  if (it->factor > 0 && one->n_lost == 0 && one->state == DOWN) begin_start(one);
+  ORR_EACH(const OrrServedGroup, group, work->groups) {
+    const gint64 gpu = it->gpu - group->first_gpu;
+    if (gpu >= 0 && gpu < group->params.replicas * group->gpus)
+      change_one(&life->all[group->first + gpu / group->gpus], gpu % group->gpus, it);
+  }
 }
 
 static void links_change(void *user) {
@@ -398,6 +491,12 @@ static void ask(void *user) {
 
 /* --- life --- */
 
+/* GPUs are with the first group that shares them. */
+static void sleep_from_begin(One *one) {
+  one->sleeps = params_of(one->life)->start.sleeps;
+  enter(one, OFF);
+}
+
 static void add_pool(OrrLife *life, guint first, guint n) {
   const OrrServing *params = params_of(life);
   const guint begin = orr_serving_scales(params) ? MIN((guint)params->autoscaling.least, n) : n;
@@ -412,6 +511,8 @@ static void add_pool(OrrLife *life, guint first, guint n) {
     one->since_s = now(life);
     if (one->n_lost > 0)
       enter(one, DOWN);
+    else if (orr_serving_groups_shares(params, life->run->work->replicas[i].group))
+      sleep_from_begin(one);
     else if (i - first < begin && params->start.warm)
       enter(one, UP);
     else if (i - first < begin)

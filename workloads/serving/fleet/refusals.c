@@ -198,10 +198,88 @@ void orr_refusals_check_sleep(const OrrServing *params, const OrrCluster *cluste
       orr_diags_error(diags, place, "start.wake is for start.sleeps: true");
     return;
   }
-  if (params->autoscaling.by.entry && g_str_equal(params->autoscaling.by.entry->name, "none"))
+  if (!orr_serving_scales(params) && !orr_serving_shares(params))
     orr_diags_error(diags, place,
-                    "start.sleeps: replicas sleep when autoscaling does not want them: this "
-                    "workload has autoscaling.by: none");
+                    "start.sleeps: replicas sleep when autoscaling does not want them, or another "
+                    "one their GPUs: this workload has autoscaling.by: none and no groups.shares");
   if (cluster->device.host_link_bytes_per_s <= 0 && cluster->node.host_link_bytes_per_s <= 0)
     orr_diags_error(diags, place, "start.sleeps needs the device's host-link");
+}
+
+/* --- several models --- */
+
+static gboolean is_served(const OrrServing *params, const OrrModel *model, const char *name) {
+  if (g_strcmp0(model->name, name) == 0) return TRUE;
+  ORR_EACH_POINTER(const OrrReplicaGroup, group, params->groups)
+    if (group->model.name && g_str_equal(group->model.name, name)) return TRUE;
+  return FALSE;
+}
+
+static gboolean is_asked(const OrrServing *params, const OrrModel *model, const char *name) {
+  ORR_EACH_POINTER(const OrrRequestClass, class, params->classes)
+    if (g_strcmp0(class->model ? class->model : model->name, name) == 0) return TRUE;
+  return FALSE;
+}
+
+/* What belongs to one model, or to replicas that are always there. */
+static void check_alone(const OrrServing *params, gboolean shares, OrrPlace place,
+                        OrrDiags *diags) {
+  const struct {
+    gboolean is_on;
+    const char *key, *because;
+  } excluded[] = {
+      {params->disaggregation.prefill > 0, "disaggregation", "its pools are of one model"},
+      {params->encoders.replicas > 0, "encoders", "they encode for one model"},
+      {params->images > 0, "images", "they have the tokens of one model"},
+      {params->engine.lora.adapters > 0, "engine.lora", "adapters are of one model"},
+      {params->engine.tiers.remote_bytes > 0, "engine.cache-tiers.remote",
+       "the store does not tell models apart"},
+      {orr_tasks_are_on(&params->tasks), "tasks", "their steps ask one model"},
+      {orr_serving_scales(params), "autoscaling", "it counts replicas, whatever they serve"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(excluded); i++)
+    if (excluded[i].is_on)
+      orr_diags_error(diags, place, "groups.%s and %s exclude each other: %s",
+                      shares ? "shares" : "model", excluded[i].key, excluded[i].because);
+}
+
+static void check_shared_gpus(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
+                              OrrDiags *diags) {
+  gint64 room = 0;
+  for (guint g = 0; g < orr_serving_n_groups(params); g++) {
+    const OrrServing own = orr_serving_groups_params(params, g, cluster);
+    const gint64 gpus = own.replicas * orr_serving_parallel_gpus(&own.parallel);
+    if (!orr_serving_groups_shares(params, g))
+      room = gpus;
+    else if (gpus > room)
+      orr_diags_error(diags, place,
+                      "groups: the replicas of group " D " need " D
+                      " GPUs, and those that they share are " D,
+                      (gint64)g, gpus, room);
+  }
+}
+
+void orr_refusals_check_models(const OrrServing *params, const OrrModel *model,
+                               const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+  const gboolean shares = orr_serving_shares(params);
+  gboolean has_models = FALSE;
+  ORR_EACH_POINTER(const OrrReplicaGroup, group, params->groups) {
+    OrrModel own = group->model;
+    if (!own.name) continue;
+    has_models = TRUE;
+    orr_model_settle(&own, place, diags);
+    if (!is_asked(params, model, own.name))
+      orr_diags_error(diags, place,
+                      "groups: no class of requests asks model %s: give classes, with `model`",
+                      own.name);
+  }
+  ORR_EACH_POINTER(const OrrRequestClass, class, params->classes) {
+    if (class->model && !is_served(params, model, class->model))
+      orr_diags_error(diags, place, "classes: no replicas serve model %s, which class %s asks",
+                      class->model, class->name);
+  }
+  if (params->start.stays_s > 0 && !shares)
+    orr_diags_error(diags, place, "start.stays is for groups.shares: true");
+  if (has_models || shares) check_alone(params, shares, place, diags);
+  if (shares) check_shared_gpus(params, cluster, place, diags);
 }

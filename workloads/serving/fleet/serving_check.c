@@ -52,6 +52,14 @@ static void check_memory(const OrrServing *params, const OrrModel *model, const 
 
 /* --- lengths --- */
 
+/* With the lengths of @class. */
+static OrrServing of_class(const OrrServing *params, const OrrRequestClass *class) {
+  OrrServing own = *params;
+  own.input = *orr_request_class_lengths(&class->input, &params->input);
+  own.output = *orr_request_class_lengths(&class->output, &params->output);
+  return own;
+}
+
 /* Unbounded distributions are limited to the available room; lengths given as numbers are not. */
 static void check_room(const OrrServing *params, const OrrModel *model, gint64 room,
                        const char *of_what, OrrPlace place, OrrDiags *diags) {
@@ -74,6 +82,12 @@ static void check_lengths(const OrrServing *params, const OrrModel *model, OrrPl
   orr_lengths_check(&params->input, "input", place, diags);
   orr_lengths_check(&params->output, "output", place, diags);
   check_room(params, model, orr_serving_memory_longest(params, model), "context", place, diags);
+  ORR_EACH_POINTER(const OrrRequestClass, class, params->classes) {
+    const OrrLengths *input = orr_request_class_lengths(&class->input, &params->input),
+                     *output = orr_request_class_lengths(&class->output, &params->output);
+    if (input != &params->input) orr_lengths_check(input, "classes.input", place, diags);
+    if (output != &params->output) orr_lengths_check(output, "classes.output", place, diags);
+  }
 }
 
 static void check_host(const OrrServingHost *host, const OrrCluster *cluster, OrrPlace place,
@@ -222,7 +236,9 @@ static void check_life(const OrrServing *params, gint64 replicas, const OrrClust
                        OrrPlace place, OrrDiags *diags) {
   const OrrAutoscaling *scaling = &params->autoscaling;
   orr_refusals_check_sleep(params, cluster, place, diags);
-  if (orr_serving_is_eventful(params) && params->start.weights && cluster->storage.servers == 0)
+  const gboolean reads = orr_serving_scales(params) || !params->start.warm ||
+                         (orr_serving_shares(params) && !params->start.sleeps);
+  if (reads && params->start.weights && cluster->storage.servers == 0)
     orr_diags_error(
         diags, place,
         "replicas that start read their weights from a file system, and the cluster has none: give "
@@ -329,6 +345,7 @@ static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrP
   double gpus = 0;
   for (guint g = 0; g < orr_serving_n_groups(params); g++) {
     const OrrServing own = orr_serving_groups_params(params, g, cluster);
+    if (orr_serving_groups_shares(params, g)) continue;
     gpus += (double)own.replicas * (double)orr_serving_parallel_gpus(&own.parallel);
     g_string_append_printf(text, "%s" D " * " D " * " D " * " D, g > 0 ? " + " : "", own.replicas,
                            own.parallel.tp, own.parallel.pp, own.parallel.dp_attention);
@@ -372,20 +389,25 @@ static void check_room_of_groups(const OrrServing *params, const OrrModel *model
   for (guint g = 0; g < orr_serving_n_groups(params); g++) {
     const OrrServing own = orr_serving_groups_params(params, g, cluster);
     const OrrCluster machine = orr_serving_groups_cluster(params, g, cluster);
-    check_memory(&own, model, &machine, place, diags);
-    orr_feed_pool_check_memory(&own, model, &machine, place, diags);
-    const OrrServingMemory memory = orr_serving_memory_of(&own, model, &machine);
+    const OrrModel served = orr_serving_groups_model(params, g, model);
+    check_memory(&own, &served, &machine, place, diags);
+    orr_feed_pool_check_memory(&own, &served, &machine, place, diags);
+    const OrrServingMemory memory = orr_serving_memory_of(&own, &served, &machine);
     if (memory.keeps_windows)
       orr_diags_warning(
           diags, place,
           "all layers of model %s have a window: with engine.prefix-caching its cache "
           "keeps all tokens here, while engines free those that leave the window; "
           "engine.prefix-caching: none frees them",
-          model->name);
-    least = MIN(least, memory.room);
+          served.name);
+    least = MIN(least, MIN(memory.room, orr_serving_memory_longest(&own, &served)));
   }
-  if (orr_diags_n_errors(diags) == before)
-    check_room(params, model, least, "key-value cache", place, diags);
+  if (orr_diags_n_errors(diags) > before) return;
+  check_room(params, model, least, "key-value cache", place, diags);
+  ORR_EACH_POINTER(const OrrRequestClass, class, params->classes) {
+    const OrrServing own = of_class(params, class);
+    check_room(&own, model, least, "key-value cache", place, diags);
+  }
 }
 
 /* What moves between groups, or belongs to the fleet, is one setting of all. */
@@ -428,9 +450,10 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   for (guint g = 0; g < orr_serving_n_groups(params); g++) {
     const OrrServing own = orr_serving_groups_params(params, g, cluster);
     const OrrCluster machine = orr_serving_groups_cluster(params, g, cluster);
-    check_group(&own, model, &machine, place, diags);
+    const OrrModel served = orr_serving_groups_model(params, g, model);
+    check_group(&own, &served, &machine, place, diags);
     orr_refusals_check_host_tier(&own, &machine, place, diags);
-    if (g > 0) check_own_engine(params, &own, model, place, diags);
+    if (g > 0) check_own_engine(params, &own, &served, place, diags);
   }
   check_gpus(params, cluster, place, diags);
   check_engine(params, model, place, diags);
@@ -438,6 +461,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   check_window(params, place, diags);
   check_parts(params, model, place, diags);
   orr_refusals_check(params, model, place, diags);
+  orr_refusals_check_models(params, model, cluster, place, diags);
   check_disaggregation(params, replicas, place, diags);
   check_life(params, replicas, cluster, place, diags);
   check_host(&params->engine.host, cluster, place, diags);

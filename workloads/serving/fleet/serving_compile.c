@@ -12,13 +12,15 @@ static void add_group(OrrServingWork *work, const OrrServing *params, guint g, g
   const OrrWorld *world = work->world;
   const OrrServing own = orr_serving_groups_params(params, g, world->cluster);
   const OrrCluster cluster = orr_serving_groups_cluster(params, g, world->cluster);
-  const OrrServingMemory memory = orr_serving_memory_of(&own, world->model, &cluster);
+  const OrrModel model = orr_serving_groups_model(params, g, world->model);
+  const OrrServingMemory memory = orr_serving_memory_of(&own, &model, &cluster);
   const OrrServedGroup group = {.params = own,
                                 .cluster = cluster,
+                                .model = model,
                                 .first = work->params.replicas,
                                 .first_gpu = first_gpu,
                                 .gpus = orr_serving_parallel_gpus(&own.parallel),
-                                .feed_bytes = orr_feed_pool_bytes(&own, world->model),
+                                .feed_bytes = orr_feed_pool_bytes(&own, &model),
                                 .n_blocks = memory.blocks,
                                 .weight_bytes = memory.weights,
                                 .kv_bytes_per_token = memory.kv_per_token,
@@ -29,9 +31,9 @@ static void add_group(OrrServingWork *work, const OrrServing *params, guint g, g
                                 .kv_layout = memory.layout};
   g_array_append_val(work->groups, group);
   work->params.replicas += own.replicas;
-  work->work.n_gpus += own.replicas * group.gpus;
+  if (!orr_serving_groups_shares(params, g)) work->work.n_gpus += own.replicas * group.gpus;
   work->window.places += own.replicas * own.parallel.dp_attention * own.engine.max_num_seqs;
-  work->longest = MIN(work->longest, memory.room);
+  work->longest = MIN(work->longest, MIN(memory.room, orr_serving_memory_longest(&own, &model)));
   work->replicas = g_renew(OrrServedReplica, work->replicas, work->params.replicas);
   for (gint64 i = group.first; i < work->params.replicas; i++)
     work->replicas[i] = (OrrServedReplica){.group = g};

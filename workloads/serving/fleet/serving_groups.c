@@ -24,7 +24,7 @@ OrrServing orr_serving_groups_params(const OrrServing *params, guint g, const Or
   }
   gint64 left = orr_cluster_n_gpus(cluster);
   ORR_EACH_POINTER(const OrrReplicaGroup, other, params->groups)
-    left -= other->replicas * orr_serving_parallel_gpus(&other->parallel);
+    if (!other->shares) left -= other->replicas * orr_serving_parallel_gpus(&other->parallel);
   left -= params->encoders.replicas + orr_tasks_gpus(&params->tasks, G_MAXUINT);
   if (own.replicas == 0) own.replicas = MAX(left / orr_serving_parallel_gpus(&own.parallel), 1);
   return own;
@@ -39,6 +39,19 @@ OrrCluster orr_serving_groups_cluster(const OrrServing *params, guint g,
   own.device = group->device;
   if (rack_w > 0) own.device.power.cap_w = orr_device_power_limit_w(&own.device.power, rack_w);
   return own;
+}
+
+OrrModel orr_serving_groups_model(const OrrServing *params, guint g, const OrrModel *model) {
+  const OrrReplicaGroup *group = g > 0 ? params->groups->pdata[g - 1] : NULL;
+  if (!group || !group->model.name) return *model;
+  g_autoptr(OrrDiags) ignored = orr_diags_new(); /* refusals.c reports them */
+  OrrModel own = group->model;
+  orr_model_settle(&own, (OrrPlace){0}, ignored);
+  return own;
+}
+
+gboolean orr_serving_groups_shares(const OrrServing *params, guint g) {
+  return g > 0 && ((const OrrReplicaGroup *)params->groups->pdata[g - 1])->shares;
 }
 
 /* --- places --- */
@@ -65,10 +78,13 @@ static guint place(const OrrServing *params, const OrrCluster *cluster, const gu
   for (guint i = 0; i < orr_serving_n_groups(params); i++) {
     const OrrServing own = orr_serving_groups_params(params, order[i], cluster);
     const gint64 gpus = orr_serving_parallel_gpus(&own.parallel);
+    if (orr_serving_groups_shares(params, order[i])) continue;
     if (split == G_MAXUINT && is_split(next, own.replicas, gpus, near)) split = order[i];
     ret_first[order[i]] = next;
     next += own.replicas * gpus;
   }
+  for (guint g = 1; g < orr_serving_n_groups(params); g++)
+    if (orr_serving_groups_shares(params, g)) ret_first[g] = ret_first[g - 1];
   return split;
 }
 

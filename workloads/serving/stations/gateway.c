@@ -9,6 +9,10 @@
  * A replica has room while it is up and has fewer than admission.in-flight requests. A place
  * becomes free when a request ends, and the first of the queue takes it at that time.
  *
+ * Where replicas serve several models, each model has a queue of its own: a request passes others
+ * that wait for a model whose replicas are full or asleep. A request that has to wait asks for a
+ * replica to be woken (life.c).
+ *
  * Oracle: with in-flight c and queue 0 one replica is M/G/c/c, which rejects Erlang's B(c, a)
  * whatever the lengths.
  */
@@ -21,13 +25,46 @@ struct OrrGateway {
   gpointer state;
   guint first, n;
   gint64 in_flight, queue; /* limits; 0 and below 0: none */
-  GQueue waiting;          /* OrrRequest* */
+  GQueue waiting;          /* OrrRequest*, of all models in order of arrival */
+  guint n_rows, row;       /* classes, 1 where all ask one model; the row of the present request */
+  gboolean *serves;        /* by row and replica of all */
+  guint *n_waiting;        /* by row */
   gboolean is_due;         /* a look at the queue is on the calendar */
 };
 
+static const gboolean *serves(const OrrGateway *gateway, guint row) {
+  return gateway->serves + row * (guint)gateway->route->run->work->params.replicas;
+}
+
+static guint row_of(const OrrGateway *gateway, const OrrRequest *request) {
+  return gateway->n_rows > 1 ? request->group : 0;
+}
+
+/* Which replicas serve which classes. */
+static void open_rows(OrrGateway *gateway) {
+  const OrrServingWork *work = gateway->route->run->work;
+  const GPtrArray *classes = work->params.classes;
+  const guint n = (guint)work->params.replicas;
+  gboolean has_models = FALSE;
+  ORR_EACH(const OrrServedGroup, group, work->groups)
+    has_models = has_models || g_strcmp0(group->model.name, work->world->model->name) != 0;
+  gateway->n_rows = has_models ? classes->len : 1;
+  gateway->serves = g_new(gboolean, gateway->n_rows * n);
+  gateway->n_waiting = g_new0(guint, gateway->n_rows);
+  for (guint row = 0; row < gateway->n_rows; row++) {
+    const OrrRequestClass *class = has_models ? classes->pdata[row] : NULL;
+    const char *asked = class && class->model ? class->model : work->world->model->name;
+    for (guint i = 0; i < n; i++)
+      gateway->serves[row * n + i] =
+          !has_models || g_strcmp0(orr_serving_group(work, i)->model.name, asked) == 0;
+  }
+}
+
 static gboolean is_open(void *user, guint i) {
   const OrrGateway *gateway = user;
-  if (!gateway->route->is_up[gateway->first + i]) return FALSE;
+  if (!gateway->route->is_up[gateway->first + i] ||
+      !serves(gateway, gateway->row)[gateway->first + i])
+    return FALSE;
   return gateway->in_flight == 0 ||
          orr_replica_n_requests(gateway->route->replicas[gateway->first + i]) < gateway->in_flight;
 }
@@ -66,6 +103,7 @@ static OrrGateway *gateway_new(const OrrStop *stop, guint first, guint n, gboole
                               .is_open = is_open,
                               .load = load};
   g_queue_init(&gateway->waiting);
+  open_rows(gateway);
   gateway->state = gateway->router->open(params->router.params, &view);
   run->sees_blocks =
       gateway->router->sees_blocks && gateway->router->sees_blocks(params->router.params);
@@ -78,7 +116,7 @@ static void gateway_free(OrrGateway *gateway) {
   if (!gateway) return;
   gateway->router->close(gateway->state);
   g_queue_clear(&gateway->waiting);
-  g_free(gateway);
+  ORR_FREE(gateway->serves, gateway->n_waiting, gateway);
 }
 
 gboolean orr_gateway_any_open(OrrGateway *gateway) {
@@ -90,6 +128,7 @@ gboolean orr_gateway_any_open(OrrGateway *gateway) {
 gint64 orr_gateway_n_waiting(const OrrGateway *gateway) { return gateway->waiting.length; }
 
 guint orr_gateway_pick(OrrGateway *gateway, const OrrRequest *request) {
+  gateway->row = row_of(gateway, request);
   for (guint i = 0; gateway->route->run->sees_blocks && i < gateway->n; i++)
     orr_replica_catch_up(gateway->route->replicas[gateway->first + i]);
   return gateway->first +
@@ -101,23 +140,48 @@ void orr_gateway_send_to(OrrGateway *gateway, OrrRequest *request, guint i) {
   orr_route_go_on(gateway->stop, request);
 }
 
+static gboolean is_open_to(OrrGateway *gateway, guint row) {
+  gateway->row = row;
+  return orr_gateway_any_open(gateway);
+}
+
+static void want(const OrrGateway *gateway, guint row) {
+  const OrrRouteReports *reports = &gateway->route->reports;
+  if (reports->wanted) reports->wanted(reports->user, serves(gateway, row));
+}
+
 gboolean orr_gateway_send(OrrGateway *gateway, OrrRequest *request) {
-  if (gateway->waiting.length == 0 && orr_gateway_any_open(gateway)) {
+  const guint row = row_of(gateway, request);
+  if (gateway->n_waiting[row] == 0 && is_open_to(gateway, row)) {
     orr_gateway_send_to(gateway, request, orr_gateway_pick(gateway, request));
     return TRUE;
   }
   if (gateway->queue >= 0 && (gint64)gateway->waiting.length >= gateway->queue) return FALSE;
   g_queue_push_tail(&gateway->waiting, request);
+  gateway->n_waiting[row]++;
+  want(gateway, row);
   return TRUE;
 }
 
 static void look(void *user) {
   OrrGateway *gateway = user;
   gateway->is_due = FALSE;
-  while (!gateway->route->run->error && gateway->waiting.length > 0 &&
-         orr_gateway_any_open(gateway)) {
-    OrrRequest *request = g_queue_pop_head(&gateway->waiting);
-    orr_gateway_send_to(gateway, request, orr_gateway_pick(gateway, request));
+  g_autofree gboolean *is_blocked = g_new0(gboolean, gateway->n_rows);
+  guint n_open = gateway->n_rows;
+  for (GList *link = gateway->waiting.head; link && n_open > 0 && !gateway->route->run->error;) {
+    GList *next = link->next;
+    OrrRequest *request = link->data;
+    const guint row = row_of(gateway, request);
+    if (!is_blocked[row] && is_open_to(gateway, row)) {
+      g_queue_delete_link(&gateway->waiting, link);
+      gateway->n_waiting[row]--;
+      orr_gateway_send_to(gateway, request, orr_gateway_pick(gateway, request));
+    } else if (!is_blocked[row]) {
+      is_blocked[row] = TRUE;
+      n_open--;
+      want(gateway, row);
+    }
+    link = next;
   }
 }
 

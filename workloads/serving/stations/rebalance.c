@@ -58,8 +58,7 @@ static gboolean open(OrrStop *stop, GError **error) {
   for (gint64 i = 0; i < n; i++) {
     const OrrServedGroup *group = orr_serving_group(run->work, (guint)i);
     rebalance->next_s[i] = group->params.parallel.rebalance.interval_s;
-    rebalance->moves_s[i] =
-        orr_serving_rebalance_s(&group->params, run->work->world->model, &group->cluster);
+    rebalance->moves_s[i] = orr_serving_rebalance_s(&group->params, &group->model, &group->cluster);
   }
   stop->state = rebalance;
   return TRUE;

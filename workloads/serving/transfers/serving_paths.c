@@ -102,8 +102,8 @@ static Shape shape_of(const OrrServingWork *work, guint replica, guint core) {
   const OrrInferenceShard whole = {.tp = 1};
   return (Shape){group->first_gpu + ((gint64)replica - group->first) * group->gpus +
                      core * parallel->tp * parallel->pp,
-                 parallel->tp, parallel->pp, orr_serving_layers(&group->params, work->world->model),
-                 orr_inference_heads(work->world->model, 0, &whole).kv_heads};
+                 parallel->tp, parallel->pp, orr_serving_layers(&group->params, &group->model),
+                 orr_inference_heads(&group->model, 0, &whole).kv_heads};
 }
 
 static gint64 heads_of(const Shape *shape) { return MAX(shape->heads / shape->tp, 1); }
