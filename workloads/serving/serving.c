@@ -77,6 +77,7 @@ static const OrrFieldTable front_table = ORR_FIELD_TABLE(
 static const char *const prefetch_words[] = {"none", "best-effort", "wait-complete", "timeout",
                                              NULL};
 static const char *const ssd_words[] = {"replica", "node", NULL};
+static const char *const write_words[] = {"through", "back", NULL};
 static const OrrField tiers_fields[] = {
     AMOUNT(OrrCacheTiers, "host", host_bytes, "0 B", ORR_UNIT_BYTES,
            "Host memory per replica for blocks; read over each GPU's host link."),
@@ -86,6 +87,12 @@ static const OrrField tiers_fields[] = {
                    "all replicas whose first GPU is in the same node. Each keeps its own blocks."),
     AMOUNT(OrrCacheTiers, "ssd-bandwidth", ssd_bytes_per_s, "6 GB/s", ORR_UNIT_BYTES_PER_S,
            "Rate at which all ranks of a core read together; one PCIe 4 drive by its datasheet."),
+    AMOUNT(OrrCacheTiers, "ssd-write-bandwidth", ssd_write_bytes_per_s, "0 B/s",
+           ORR_UNIT_BYTES_PER_S,
+           "Rate of its writes, which queue with reads; 0: they take none of its time."),
+    ORR_FIELD_WORD(OrrCacheTiers, "ssd-writes", ssd_writes, write_words, "through",
+                   "When blocks go to the SSD: through: when they are computed; back: when host "
+                   "memory drops them."),
     SECONDS(OrrCacheTiers, "ssd-latency", ssd_latency_s, "100 us",
             "Latency of the SSD's first byte, once per read."),
     AMOUNT(OrrCacheTiers, "remote", remote_bytes, "0 B", ORR_UNIT_BYTES,

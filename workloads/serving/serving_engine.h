@@ -47,12 +47,16 @@ typedef enum {
 } OrrPrefetchPolicy;
 
 typedef enum { ORR_SSD_OF_REPLICA, ORR_SSD_OF_NODE } OrrSsdOf;
+/* When a block is written to the SSD: when it is computed, or when host memory drops it. */
+typedef enum { ORR_WRITE_THROUGH, ORR_WRITE_BACK } OrrTierWrites;
 
 /* Cache tiers below HBM; see kv.h. */
 typedef struct {
-  int prefetch;          /* OrrPrefetchPolicy */
-  int ssd_of;            /* OrrSsdOf: whose reads queue for one drive */
-  gint64 remote_readers; /* at once, at remote_bytes_per_s each; 0: no limit */
+  int prefetch;                 /* OrrPrefetchPolicy */
+  int ssd_of;                   /* OrrSsdOf: whose reads queue for one drive */
+  int ssd_writes;               /* OrrTierWrites */
+  double ssd_write_bytes_per_s; /* 0: writes take nothing of the drive's time */
+  gint64 remote_readers;        /* at once, at remote_bytes_per_s each; 0: no limit */
   gint64 prefetch_threshold;
   double host_bytes, ssd_bytes; /* per replica */
   double remote_bytes;          /* shared by all replicas */

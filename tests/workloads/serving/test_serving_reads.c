@@ -215,6 +215,38 @@ static void test_shared_ssd(void) {
   g_assert_cmpfloat_with_epsilon(one->result.serving.ssd_wait_mean_s, read_s / 2, 1e-9);
 }
 
+/* A prompt has 129 blocks; 128 are read back at 10 s. Meanwhile another prompt's 129 are
+ * written, at 0.1 GB/s. Written through, they came to the drive with that prompt, 129 blocks /
+ * rate before its end, and the read waits for the rest. Written back under host memory of one
+ * prompt, the drive has got nothing but the first prompt's blocks. */
+static void test_writes(void) {
+  static const char *const lines[] = {"0",     "1, 2, 3, 4", "9000", "5, 6, 7, 8",
+                                      "10000", "1, 2, 3, 4", NULL};
+  static const char tiers[] = "workload.replicas=1;workload.engine.cache-tiers={ssd: 100 GiB, "
+                              "ssd-bandwidth: 1 GB/s, ssd-latency: 0 s%s}";
+  g_autofree char *free_text = g_strdup_printf(tiers, "");
+  g_autofree char *slow_text = g_strdup_printf(tiers, ", ssd-write-bandwidth: 0.1 GB/s");
+  g_autoptr(OrrOutcome) free = with_trace(lines, free_text);
+  g_autoptr(OrrOutcome) slow = with_trace(lines, slow_text);
+  const double write_s = 129 * 16 * 131072.0 / 0.1e9; /* 2.706 s */
+  const OrrServingRequestRow *second = serving_request(free, 1);
+  const double begun_s = second->arrival_s + second->ttft_s, asked_s = 10;
+  g_assert_cmpint(serving_request(slow, 2)->cached_tokens, ==, 2048);
+  g_assert_cmpfloat_with_epsilon(serving_request(slow, 2)->ttft_s -
+                                     serving_request(free, 2)->ttft_s,
+                                 begun_s + write_s - asked_s, 1e-6);
+  g_assert_cmpfloat(slow->result.serving.ssd_busy, >, free->result.serving.ssd_busy);
+  static const char back[] = "workload.replicas=1;workload.engine.cache-tiers={ssd: 100 GiB, host: "
+                             "%s, ssd-writes: back, ssd-write-bandwidth: 0.1 GB/s}";
+  g_autofree char *large_text = g_strdup_printf(back, "100 GiB");
+  g_autofree char *small_text = g_strdup_printf(back, "280 MB"); /* 133 blocks of 2 MiB */
+  g_autoptr(OrrOutcome) large = with_trace(lines, large_text);
+  g_autoptr(OrrOutcome) small = with_trace(lines, small_text);
+  g_assert_cmpfloat(large->result.serving.ssd_busy, ==, 0);
+  g_assert_cmpfloat(small->result.serving.ssd_busy, >, 0);
+  g_assert_cmpint(serving_request(small, 2)->cached_tokens, ==, 2048);
+}
+
 /* A text is in the store when four replicas ask for it at once: each of two readers has two reads,
  * and the second one waits for the first. Without a limit none waits. */
 static void test_store_readers(void) {
@@ -278,6 +310,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-reads/hidden", test_hidden);
   g_test_add_func("/workloads/serving-reads/laws", test_laws);
   g_test_add_func("/workloads/serving-reads/shared-ssd", test_shared_ssd);
+  g_test_add_func("/workloads/serving-reads/writes", test_writes);
   g_test_add_func("/workloads/serving-reads/store-readers", test_store_readers);
   g_test_add_func("/workloads/serving-reads/refused", test_refused);
   g_test_add_func("/workloads/serving-reads/contention", test_contention);

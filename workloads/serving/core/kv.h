@@ -61,7 +61,8 @@
  * Each tier has its own least-recently-used order: a block that is computed or found becomes the
  * newest of every tier, and the head of a prompt is newer than its tail. As in LMCache and
  * Mooncake's store, the blocks found are read before the step that computes the rest of the prompt,
- * which waits for them; writing takes no time of the step.
+ * which waits for them; writing takes no time of the step. With ssd-writes: back a block comes to
+ * the SSD when host memory drops it, instead of at once.
  *
  *   host     bytes of a rank / its host link
  *   ssd      latency + bytes of all ranks / ssd-bandwidth
@@ -82,6 +83,10 @@ gint64 orr_tier_store_room(const OrrTierStore *store); /* blocks that it holds a
 gboolean orr_tier_store_has(const OrrTierStore *store, guint64 key);
 /* makes the key the newest; drops the oldest if the store is full */
 void orr_tier_store_touch(OrrTierStore *store, guint64 key);
+/* What @store drops goes to @below, which must outlive it; NULL: nowhere. */
+void orr_tier_store_spill(OrrTierStore *store, OrrTierStore *below);
+/* Keys that came to the store since this was last called. */
+gint64 orr_tier_store_take_new(OrrTierStore *store);
 
 /* The tiers of one replica: not owned; NULL for a missing tier. */
 typedef struct {

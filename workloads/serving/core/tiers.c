@@ -12,6 +12,8 @@ struct OrrTierStore {
   gint64 n_blocks;
   GHashTable *entries; /* key -> Entry; owns them */
   GQueue order;        /* oldest first */
+  OrrTierStore *below; /* has what this one drops; NULL: none */
+  gint64 n_new;        /* since orr_tier_store_take_new */
 };
 
 OrrTierStore *orr_tier_store_new(gint64 n_blocks) {
@@ -35,14 +37,27 @@ gboolean orr_tier_store_has(const OrrTierStore *store, guint64 key) {
   return store && g_hash_table_contains(store->entries, &key);
 }
 
+static void drop_oldest(OrrTierStore *store) {
+  const guint64 key = ((const Entry *)g_queue_pop_head_link(&store->order)->data)->key;
+  g_hash_table_remove(store->entries, &key);
+  if (store->below) orr_tier_store_touch(store->below, key);
+}
+
+void orr_tier_store_spill(OrrTierStore *store, OrrTierStore *below) { store->below = below; }
+
+gint64 orr_tier_store_take_new(OrrTierStore *store) {
+  const gint64 n = store->n_new;
+  store->n_new = 0;
+  return n;
+}
+
 void orr_tier_store_touch(OrrTierStore *store, guint64 key) {
   Entry *entry = g_hash_table_lookup(store->entries, &key);
   if (entry) {
     g_queue_unlink(&store->order, &entry->link);
   } else {
-    if ((gint64)store->order.length >= store->n_blocks)
-      g_hash_table_remove(store->entries,
-                          &((const Entry *)g_queue_pop_head_link(&store->order)->data)->key);
+    if ((gint64)store->order.length >= store->n_blocks) drop_oldest(store);
+    store->n_new++;
     entry = g_new0(Entry, 1);
     entry->key = key;
     entry->link.data = entry;
@@ -58,6 +73,10 @@ int orr_tiers_find(const OrrTiers *tiers, guint64 key) {
 }
 
 void orr_tiers_touch(const OrrTiers *tiers, guint64 key) {
-  for (int tier = 0; tier < ORR_N_TIERS; tier++)
-    if (tiers->stores[tier]) orr_tier_store_touch(tiers->stores[tier], key);
+  const OrrTierStore *host = tiers->stores[ORR_TIER_HOST];
+  for (int tier = 0; tier < ORR_N_TIERS; tier++) {
+    OrrTierStore *store = tiers->stores[tier];
+    const gboolean comes_later = host && host->below == store && !orr_tier_store_has(store, key);
+    if (store && !comes_later) orr_tier_store_touch(store, key);
+  }
 }

@@ -173,6 +173,10 @@ void orr_refusals_check_tiers(const OrrServing *params, OrrPlace place, OrrDiags
   if (tiers->prefetch != ORR_PREFETCH_NONE && tiers->ssd_bytes + tiers->remote_bytes <= 0)
     orr_diags_error(diags, place,
                     "engine.cache-tiers.prefetch has nothing to read from: give ssd or remote");
+  if (tiers->ssd_writes == ORR_WRITE_BACK && (tiers->ssd_bytes <= 0 || tiers->host_bytes <= 0))
+    orr_diags_error(diags, place,
+                    "engine.cache-tiers.ssd-writes: back writes what host memory drops to the SSD: "
+                    "give host and ssd");
   if (tiers->ssd_bytes > 0 && tiers->ssd_bytes_per_s <= 0)
     orr_diags_error(diags, place, "engine.cache-tiers: ssd needs an ssd-bandwidth above 0");
   warn_idle_tiers(tiers, place, diags);

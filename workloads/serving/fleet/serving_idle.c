@@ -38,6 +38,7 @@ static void warn_engine(const OrrServing *params, const OrrModel *model, OrrPlac
        "sampling: all sorts no logits"},
       {"engine.cache-tiers.ssd-bandwidth", !has_ssd, no_ssd},
       {"engine.cache-tiers.ssd-latency", !has_ssd, no_ssd},
+      {"engine.cache-tiers.ssd-write-bandwidth", !has_ssd, no_ssd},
       {"engine.cache-tiers.remote-bandwidth", !has_remote, no_remote},
       {"engine.cache-tiers.remote-latency", !has_remote, no_remote},
       {"engine.cache-tiers.prefetch-threshold", tiers->prefetch == ORR_PREFETCH_NONE,

@@ -73,10 +73,17 @@ OrrReplica *orr_replica_new(OrrServingRun *run, gint index, OrrTierStore *remote
   replica->tiers.stores[ORR_TIER_SSD] =
       orr_tier_store_new(orr_serving_run_tier_blocks(run, group, tiers->ssd_bytes));
   replica->tiers.stores[ORR_TIER_REMOTE] = remote;
+  orr_replica_spill(replica);
   replica->tiers.host_alone = tiers->prefetch != ORR_PREFETCH_NONE;
   orr_replica_open_cores(replica);
   orr_replica_open_front(replica);
   return replica;
+}
+
+void orr_replica_spill(OrrReplica *replica) {
+  OrrTierStore *const *stores = replica->tiers.stores;
+  if (replica->run->work->params.engine.tiers.ssd_writes == ORR_WRITE_BACK && stores[ORR_TIER_HOST])
+    orr_tier_store_spill(stores[ORR_TIER_HOST], stores[ORR_TIER_SSD]);
 }
 
 void orr_replica_free(OrrReplica *replica) {

@@ -71,6 +71,7 @@ void orr_replica_lose(OrrReplica *replica, GPtrArray *requests) {
       replica->tiers.stores[ORR_TIER_HOST]); /* the node's memory; its SSD comes back with it */
   replica->tiers.stores[ORR_TIER_HOST] = orr_tier_store_new(orr_serving_run_tier_blocks(
       replica->run, replica->books->group, replica->run->work->params.engine.tiers.host_bytes));
+  orr_replica_spill(replica);
   orr_replica_forget(replica);
   replica->generation++;
   replica->n_requests = replica->prompt_tokens = 0;

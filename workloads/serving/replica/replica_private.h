@@ -76,6 +76,8 @@ void orr_replica_count_steps(OrrReplica *replica, gint64 n, gboolean has_prompts
 void orr_replica_report_chunks(const OrrReplica *replica, double step_s); /* to the fleet */
 void orr_replica_plan(OrrReplica *replica); /* begins every step that can begin now */
 
+/* What host memory drops goes to the SSD, where blocks are written back. */
+void orr_replica_spill(OrrReplica *replica);
 void orr_replica_open_cores(OrrReplica *replica);                /* with empty caches */
 void orr_replica_close_core(OrrReplica *replica, OrrCore *core); /* adds its figures to the row */
 /* what the step that is planned waited for is there */

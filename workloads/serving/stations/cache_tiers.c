@@ -51,7 +51,7 @@ typedef struct {
   OrrServicePool *store;
 } CacheTiers;
 
-/* A read that queues for an SSD, or for the store. */
+/* A read that queues for an SSD, or for the store; without `done` a write to the SSD. */
 typedef struct {
   CacheTiers *tiers;
   OrrTier tier;
@@ -110,8 +110,9 @@ static void fetched(void *user, void *data) {
   const Fetch one = *(const Fetch *)data;
   OrrTierUse *use = &tiers->run->work->tier_use[one.tier];
   orr_pool_give(tiers->fetches, data);
-  use->reads++;
   use->busy_s += one.takes_s;
+  if (!one.done) return;
+  use->reads++;
   const double waited_s = orr_engine_now(tiers->run->engine) - one.asked_s - one.takes_s;
   if (waited_s > ROUNDING_S) use->waited_s += waited_s;
   one.done(one.user);
@@ -131,6 +132,23 @@ static void fetch(CacheTiers *tiers, const OrrReplica *replica, OrrTier tier, do
   Fetch *one = orr_pool_take(tiers->fetches);
   *one = (Fetch){tiers, tier, orr_engine_now(tiers->run->engine), takes_s, done, user};
   orr_service_pool_add_for(tier == ORR_TIER_SSD ? tiers->ssds[i] : tiers->store, one, takes_s);
+}
+
+/* Writes what came to the SSD of @replica since its last step: reads that come later wait. */
+static void write_new(CacheTiers *tiers, const OrrReplica *replica) {
+  const guint i = orr_replica_index(replica);
+  const OrrServedGroup *group = orr_serving_group(tiers->run->work, i);
+  const OrrEngineParams *engine = &tiers->run->work->params.engine;
+  OrrTierStore *ssd = orr_replica_tiers(replica)->stores[ORR_TIER_SSD];
+  const gint64 n = ssd ? orr_tier_store_take_new(ssd) : 0;
+  if (n == 0 || engine->tiers.ssd_write_bytes_per_s <= 0) return;
+  const double bytes =
+      (double)(n * engine->block_size * group->params.parallel.tp * group->params.parallel.pp) *
+      group->kv_bytes_per_token;
+  const double takes_s = bytes / engine->tiers.ssd_write_bytes_per_s;
+  Fetch *one = orr_pool_take(tiers->fetches);
+  *one = (Fetch){tiers, ORR_TIER_SSD, orr_engine_now(tiers->run->engine), takes_s, NULL, NULL};
+  orr_service_pool_add_for(tiers->ssds[i], one, takes_s);
 }
 
 static OrrServicePool *add_server(CacheTiers *tiers, OrrTier tier, gint64 workers) {
@@ -192,6 +210,7 @@ static void planned(gpointer state, OrrReplica *replica) {
     load(state, replica, core, ORR_TIER_SSD);
     load(state, replica, core, ORR_TIER_REMOTE);
   }
+  write_new(state, replica);
 }
 
 /* --- a request that queues --- */
