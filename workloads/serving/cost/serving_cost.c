@@ -90,7 +90,6 @@ void orr_serving_cost_free(OrrServingCost *cost) {
     orr_serving_modules_free(cost->kinds[k].module);
     g_clear_pointer(&cost->kinds[k].states, g_hash_table_unref);
   }
-  g_free(cost->kinds);
   g_ptr_array_unref(cost->embedding);
   g_ptr_array_unref(cost->final_norm);
   g_ptr_array_unref(cost->head);
@@ -98,7 +97,7 @@ void orr_serving_cost_free(OrrServingCost *cost) {
   g_ptr_array_unref(cost->encoder);
   g_ptr_array_unref(cost->gather);
   g_array_unref(cost->operators);
-  g_free(cost);
+  ORR_FREE(cost->kinds, cost);
 }
 
 double orr_serving_cost_kernels_s(const OrrServingCost *cost) { return cost->kernels_s; }
@@ -474,6 +473,7 @@ static void add_ends(OrrServingCost *cost, gint64 padded, const OrrStepShape *sh
   };
   double last_s = 0; /* time of the last stage, the busiest */
   for (guint i = 0; i < G_N_ELEMENTS(ends); i++) {
+    if (ends[i]->kernels == 0) continue;
     time->gpu_s += ends[i]->total_s;
     time->comm_s += ends[i]->comm_s;
     orr_joules_add(&time->joules, ends[i]->joules, 1);
@@ -546,6 +546,7 @@ static void add_kind(OrrServingCost *cost, Kind *kind, const OrrStepShape *shape
   orr_joules_add(&time->joules, shared->joules, n);
   if (kind->has_core) orr_joules_add(&time->joules, core_joules(cost, kind, shape, core_s), n);
   for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) {
+    if (pieces[i]->kernels == 0) continue; /* no operators: adds nothing */
     layer_s += pieces[i]->total_s;
     time->comm_s += n * pieces[i]->comm_s;
     *kernels += (guint)kind->n * pieces[i]->kernels;

@@ -29,6 +29,7 @@ OrrJoules orr_serving_joules_core(const OrrServingCostParams *params,
 }
 
 void orr_serving_joules_sample(const OrrCostModel *model, double sampling_s, OrrStepTime *time) {
+  if (sampling_s <= 0) return;
   const double stretched_s = sampling_s * orr_cost_energy_busy_stretch(model);
   time->gpu_s += stretched_s;
   time->stage_s += stretched_s;
