@@ -4,9 +4,11 @@
  * N domains of m members, one NIC each (for unequal domains see collective_layout.c). The owner of
  * S/m collects its slice inside the domain through the NVSwitch (as in nvls.c), sends it once, and
  * receives the sum of all domains once: a NIC carries S/m in each direction, while a ring carries
- * 2(n-1)/n S/m.
+ * 2(n-1)/n S/m. Where the switch does not sum (A100), members send their slices to the owners,
+ * which send the sums back to each: 2 (m - 1) slices instead of m + 1.
  *
- *   all-reduce   base + 2 steps + alpha + S max(1/m / B_nic, (m + 1)/m / B_scale_up)
+ *   all-reduce   base + 2 steps + alpha + S max(1/m / B_nic, w/m / B_scale_up)
+ *                w = m + 1, or 2 (m - 1)
  *
  * Graham et al., "Scalable hierarchical aggregation protocol (SHArP)", COMHPC 2016. alpha is the
  * path to the root switch and back, independent of the number of nodes: one number in NCCL's tuning
@@ -44,11 +46,12 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_flow_init(&flow, context);
   apply_nvls_fraction(context, &flow);
   const guint m = layout.channels, n_domains = layout.n_domains;
+  const guint slices = orr_nvls_sums(context) ? m + 1 : 2 * (m - 1);
   double inside_s = 0, across_s = 0;
   orr_collective_flow_fill(&flow, call->bytes, call->bytes / m);
   for (guint d = 0; d < n_domains; d++) {
     const guint size = orr_collective_layout_size(&layout, d);
-    double hop_s = orr_collective_flow_switch(&flow, layout.gpus + layout.first[d], size, m + 1);
+    double hop_s = orr_collective_flow_switch(&flow, layout.gpus + layout.first[d], size, slices);
     inside_s = MAX(inside_s, hop_s);
     for (guint i = 0; i < m; i++) {
       gint64 here = orr_collective_layout_gpu(&layout, d, i);

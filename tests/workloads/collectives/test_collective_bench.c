@@ -84,6 +84,15 @@ static void test_sharp(void) {
                                  0.15 * 1.3);
 }
 
+/* An A100's NVSwitch does not sum: each GPU sends 7 of its 8 slices of 4 GiB to their owners and
+ * its own sum back 7 times, at no more than 300 GB/s. NICs alone need less: 4 GiB / 8 / 25 GB/s. */
+static void test_sharp_without_nvls(void) {
+  g_autoptr(OrrOutcome) sharp =
+      run("cluster={base: dgx-a100-superpod, nodes: 4};workload.begin=4GiB;workload.end=4GiB;"
+          "workload.algorithm=collnet");
+  g_assert_cmpfloat(row_at(sharp, 0)->time_s, >, 14. / 8 * 4294967296. / 300e9);
+}
+
 /* RCCL changes its protocol at sizes, whatever the times are: where it does, a larger call must not
  * be faster than a smaller one, or the rate of one of the two protocols is wrong. */
 static void test_protocols_of_rccl(void) {
@@ -217,6 +226,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/collectives/steps", test_steps);
   g_test_add_func("/collectives/racks", test_racks);
   g_test_add_func("/collectives/sharp", test_sharp);
+  g_test_add_func("/collectives/sharp-without-nvls", test_sharp_without_nvls);
   g_test_add_func("/collectives/protocols-of-rccl", test_protocols_of_rccl);
   g_test_add_func("/collectives/conventions", test_conventions);
   g_test_add_func("/collectives/groups", test_groups);
