@@ -142,7 +142,7 @@ static void put_near(GArray *nearest, const OrrBandNear *one) {
 static GArray *find_near(const OrrBands *bands, const OrrBandQuestion *question,
                          OrrQuantity quantity) {
   GArray *nearest = g_array_sized_new(FALSE, FALSE, sizeof(OrrBandNear), MOST_ROWS);
-  const OrrDistancePoint asked = orr_distance_point(question->likeness);
+  const OrrDistancePoint asked = orr_distance_point_for(question->likeness, quantity);
   for (guint i = 0; i < bands->residuals->rows->len; i++) {
     OrrBandNear near = {.row = i};
     double added;
@@ -208,7 +208,8 @@ static const char *missing_extra(const OrrBands *bands, const GArray *near,
 static const struct {
   size_t offset;
   const char *what;
-} traits[] = {{offsetof(OrrLikenessRow, device), "on this device"},
+} traits[] = {{offsetof(OrrLikenessRow, kind), "of such work"}, /* watts of other work may speak */
+              {offsetof(OrrLikenessRow, device), "on this device"},
               {offsetof(OrrLikenessRow, stack), "of this software"},
               {offsetof(OrrLikenessRow, family), "of such a model"},
               {offsetof(OrrLikenessRow, format), "in this number format"},
@@ -245,9 +246,9 @@ static const char *difference(const OrrBands *bands, const GArray *near,
   for (guint i = 0; i < G_N_ELEMENTS(traits); i++)
     for (guint k = i + 1; k < G_N_ELEMENTS(traits); k++) {
       if (any_shares(bands, near, asked, i, k)) continue;
-      const gboolean is_device = i == 0; /* reads best at the end */
+      const gboolean is_device = traits[i].offset == offsetof(OrrLikenessRow, device);
       g_autofree char *text = g_strconcat("no measured run ", traits[is_device ? k : i].what, " ",
-                                          traits[is_device ? i : k].what, NULL);
+                                          traits[is_device ? i : k].what, NULL); /* device last */
       return g_intern_string(text);
     }
   return few;
@@ -407,12 +408,37 @@ static OrrBand far_band(const OrrBands *bands, const OrrBandQuestion *question,
   return band;
 }
 
+/* The band of the rows @near at the highest level for which their weights give bounds. */
+static OrrBand highest_band(const OrrBands *bands, const GArray *near, const Widening *widening) {
+  double sum = 0;
+  for (guint i = 0; i < near->len; i++) sum += g_array_index(near, OrrBandNear, i).weight;
+  OrrBand band = {.level = fmax((sum - 1) / (sum + 1) - 1e-9, 0)};
+  find_bounds(bands, near, widening, &band);
+  return band;
+}
+
+/* The band at a level for which the weights of near rows give no bounds: they come from all rows,
+ * and hold the near rows' own. What is expected does not depend on the level. */
+static OrrBand beyond_near(const OrrBands *bands, const OrrBandQuestion *question,
+                           OrrQuantity quantity, const Widening *widening, GArray **near) {
+  const OrrBand inner = highest_band(bands, *near, widening);
+  OrrBand band = far_band(bands, question, quantity, "", near);
+  if (band.quality == ORR_BAND_NONE || !has_bounds(&inner)) return band;
+  band.low = fmin(band.low, inner.low);
+  band.high = fmax(band.high, inner.high);
+  band.middle = inner.middle;
+  band.bias = inner.bias;
+  band.sided = inner.sided;
+  band.reason = g_intern_static_string("too few near runs for this level: all measured runs speak");
+  return band;
+}
+
 /* The band of a time; *@near has the nearest that speak for it, and then what the band rests on. */
 static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, OrrQuantity quantity,
                        GArray **near) {
   const OrrLikenessRow *asked = question->likeness;
   OrrBand band = {.level = question->level, .quality = ORR_BAND_GOOD, .reason = ""};
-  OrrBandUnseen unseen = orr_band_unseen(bands, *near, asked);
+  OrrBandUnseen unseen = orr_band_unseen(bands, *near, asked, quantity);
   const char *elsewhere = fitted_elsewhere(question);
   if (elsewhere) {
     unseen.few = elsewhere;
@@ -424,7 +450,7 @@ static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, O
   const double factor = unseen.wider * widening_of(asked->kind, orr_band_distance(*near));
   const Widening widening = {factor, factor, unseen.n_campaigns};
   find_bounds(bands, *near, &widening, &band);
-  if (!has_bounds(&band)) return far_band(bands, question, quantity, few, near);
+  if (!has_bounds(&band)) return beyond_near(bands, question, quantity, &widening, near);
   band.n_rows = count_heavy(*near);
   if (band.quality == ORR_BAND_WEAK) band.reason = difference(bands, *near, asked, few);
   return band;

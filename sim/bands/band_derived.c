@@ -3,6 +3,8 @@
  *
  *   product    value = constant * base ^ power, so its bounds are the base's as factors of it: a
  *              cost is a price times a time, the days of a run are steps times a step
+ *   watts      joules are watts times a time, and two such errors have nothing to do with each
+ *              other: the half widths of their logarithms add in quadrature
  *   energy     the fraction f of a cost that pays for energy follows the energy of the work, the
  *              rest the base. Both bounds are taken together, as if both errors had one cause,
  *              which is the widest. Energy without a band is taken at the power as computed
@@ -16,30 +18,46 @@
 
 typedef struct {
   const char *table, *metric, *base;
-  int power; /* 1 or -1 */
-  const char *energy;
+  int power;          /* 1 or -1 */
+  const char *energy; /* of costs: the band of the work's energy; may be NULL */
+  const char *watts;  /* of joules: the band that the base's is multiplied with; may be NULL */
 } Derived;
 
+#define WATTS "gpu_power_mean_w"
+
+/* Joules come before the costs that rest on them. */
 static const Derived all_derived[] = {
-    {"training_result", "cost_per_step", "iteration_time_s", 1, NULL},
-    {"training_result", "cost_per_million_tokens", "iteration_time_s", 1, NULL},
-    {"training_result", "cost_per_run", "iteration_time_s", 1, NULL},
-    {"training_result", "run_days", "iteration_time_s", 1, NULL},
+    {"training_result", "energy_j_per_step", "iteration_time_s", 1, NULL, WATTS},
+    {"training_result", "energy_j_per_token", "iteration_time_s", 1, NULL, WATTS},
+    {"post_training_result", "energy_j_per_step", "step_time_s", 1, NULL, WATTS},
+    {"post_training_result", "energy_j_per_token", "step_time_s", 1, NULL, WATTS},
+    {"step_result", "energy_j_per_sample", "step_s", 1, NULL, WATTS},
+    {"diffusion_result", "energy_j_per_output", "latency_s", 1, NULL, WATTS},
+    {"campaign_result", "energy_j_per_token", "step_s", 1, NULL, WATTS},
+    {"serving_result", "energy_j_per_token", "energy_j_per_output_token", 1, NULL, NULL},
+    {"serving_result", "energy_j_per_request", "energy_j_per_output_token", 1, NULL, NULL},
+    {"training_result", "cost_per_step", "iteration_time_s", 1, "energy_j_per_step", NULL},
+    {"training_result", "cost_per_million_tokens", "iteration_time_s", 1, "energy_j_per_step",
+     NULL},
+    {"training_result", "cost_per_run", "iteration_time_s", 1, "energy_j_per_step", NULL},
+    {"training_result", "run_days", "iteration_time_s", 1, NULL, NULL},
     {"serving_result", "cost_per_million_tokens", "output_tokens_per_s", -1,
-     "energy_j_per_output_token"},
+     "energy_j_per_output_token", NULL},
     {"serving_result", "cost_per_million_input_tokens", "output_tokens_per_s", -1,
-     "energy_j_per_output_token"},
+     "energy_j_per_output_token", NULL},
     {"serving_result", "cost_per_million_output_tokens", "output_tokens_per_s", -1,
-     "energy_j_per_output_token"},
-    {"post_training_result", "cost_per_step", "step_time_s", 1, NULL},
-    {"post_training_result", "cost_per_million_tokens", "step_time_s", 1, NULL},
-    {"post_training_result", "cost_per_million_response_tokens", "step_time_s", 1, NULL},
-    {"post_training_result", "cost_per_run", "step_time_s", 1, NULL},
-    {"post_training_result", "run_days", "step_time_s", 1, NULL},
-    {"campaign_result", "tokens", "step_s", -1, NULL},
-    {"campaign_result", "tokens_per_s", "step_s", -1, NULL},
-    {"campaign_result", "tokens_per_day", "step_s", -1, NULL},
-    {"campaign_result", "cost_per_million_tokens", "step_s", 1, NULL},
+     "energy_j_per_output_token", NULL},
+    {"post_training_result", "cost_per_step", "step_time_s", 1, "energy_j_per_step", NULL},
+    {"post_training_result", "cost_per_million_tokens", "step_time_s", 1, "energy_j_per_step",
+     NULL},
+    {"post_training_result", "cost_per_million_response_tokens", "step_time_s", 1,
+     "energy_j_per_step", NULL},
+    {"post_training_result", "cost_per_run", "step_time_s", 1, "energy_j_per_step", NULL},
+    {"post_training_result", "run_days", "step_time_s", 1, NULL, NULL},
+    {"campaign_result", "tokens", "step_s", -1, NULL, NULL},
+    {"campaign_result", "tokens_per_s", "step_s", -1, NULL, NULL},
+    {"campaign_result", "tokens_per_day", "step_s", -1, NULL, NULL},
+    {"campaign_result", "cost_per_million_tokens", "step_s", 1, "energy_j_per_token", NULL},
 };
 
 static const Derived *find(const OrrOutcome *outcome, const char *metric) {
@@ -100,6 +118,39 @@ static void add_energy(const Derived *derived, const OrrOutcome *outcome, OrrBan
   if (*energy->reason) make_weak(row, energy->reason); /* "" for good */
 }
 
+/* --- Joules --- */
+
+/* log @bound / @middle of both, in quadrature, on one side of the middle. */
+static double farther(double a_middle, double a, double b_middle, double b) {
+  return hypot(log(a / a_middle), log(b / b_middle));
+}
+
+/* Multiplies @factors with the band of the watts. FALSE: it has none, and so has the product. */
+static gboolean add_watts(const Derived *derived, const OrrOutcome *outcome, OrrBandRow *row,
+                          Factors *factors) {
+  const OrrBandRow *watts = orr_bands_row(outcome, derived->watts);
+  if (!watts || isnan(watts->low)) {
+    row->quality = (char *)orr_band_quality_words[ORR_BAND_NONE];
+    row->reason = watts ? watts->reason : (char *)"no measured run says what its GPUs draw";
+    row->low = row->high = row->expected = NAN;
+    return FALSE;
+  }
+  const Factors of = factors_of(watts, 1);
+  const double below = farther(factors->middle, factors->low, of.middle, of.low),
+               above = farther(factors->middle, factors->high, of.middle, of.high);
+  factors->middle *= of.middle;
+  factors->low = factors->middle * exp(-below);
+  factors->high = factors->middle * exp(above);
+  g_autofree char *both = g_strdup_printf("%s, %s", derived->base, derived->watts);
+  row->rests_on = (char *)g_intern_string(both);
+  row->bias = (1 + row->bias) * (1 + watts->bias) - 1;
+  if (*watts->reason) { /* "" for good; what is known least */
+    row->quality = (char *)orr_band_quality_words[ORR_BAND_WEAK];
+    row->reason = watts->reason;
+  }
+  return TRUE;
+}
+
 /* --- Campaigns --- */
 
 /* The mean error of campaigns' goodput where it was measured, and the number of its rows; 0: no
@@ -143,6 +194,7 @@ static OrrBandRow row_of(OrrLibrary *library, const Derived *derived, const OrrO
     return row;
   }
   Factors factors = factors_of(base, derived->power);
+  if (derived->watts && !add_watts(derived, outcome, &row, &factors)) return row;
   add_energy(derived, outcome, &row, &factors);
   if (strcmp(derived->table, "campaign_result") == 0)
     add_goodput(library, base->level, &row, &factors);

@@ -68,7 +68,7 @@ GArray *orr_band_far_rows(const OrrBands *bands, const OrrBandQuestion *question
   GArray *all = g_array_new(FALSE, FALSE, sizeof(OrrBandNear));
   g_autoptr(GArray) campaigns = g_array_new(FALSE, FALSE, sizeof(Campaign));
   g_autofree guint *campaign_of_row = g_new(guint, bands->residuals->rows->len + 1);
-  const OrrDistancePoint asked = orr_distance_point(question->likeness);
+  const OrrDistancePoint asked = orr_distance_point_for(question->likeness, quantity);
   double least = INFINITY;
   for (guint i = 0; i < bands->residuals->rows->len; i++) {
     OrrBandNear near = {.row = i};

@@ -26,6 +26,8 @@ typedef struct {
   OrrQuantity quantity;
   gboolean is_rate; /* larger is faster */
   gboolean is_tail; /* a percentile above the median */
+  /* Nobody measured it for this kind of work: only rows of other kinds speak for it. */
+  gboolean is_borrowed;
 } OrrBandMetric;
 
 /* NULL: no band. */

@@ -31,9 +31,12 @@ typedef struct {
   double numbers[ORR_DISTANCE_TERMS];
   const char *texts[ORR_DISTANCE_TERMS];
   guint32 extras, unlike; /* orr_extras_bits; of them orr_extras_unlike */
+  guint64 terms;          /* a bit for each term that counts */
 } OrrDistancePoint;
 
 OrrDistancePoint orr_distance_point(const OrrLikenessRow *row);
+/* For a question about @quantity: of watts, only some terms count. */
+OrrDistancePoint orr_distance_point_for(const OrrLikenessRow *row, OrrQuantity quantity);
 
 double orr_distance(const OrrDistancePoint *a, const OrrDistancePoint *b);
 
@@ -123,7 +126,7 @@ typedef struct {
 
 /* Of @near, sorted and with weights. */
 OrrBandUnseen orr_band_unseen(const OrrBands *bands, const GArray *near,
-                              const OrrLikenessRow *asked);
+                              const OrrLikenessRow *asked, OrrQuantity quantity);
 
 /* All measured answers that speak for @quantity, heaviest first; of OrrBandNear, whose weights sum
  * to much more than 1. *@ret_n: campaigns of equal weight that the weights are worth. */

@@ -20,6 +20,43 @@ double orr_band_result_value(const OrrOutcome *outcome, const char *metric) {
   return NAN;
 }
 
+/* --- The boards' limit --- */
+
+static void add_limit(const void *section, void *user) {
+  const OrrDevice *device = section;
+  double *most_w = user;
+  const double limit_w = orr_device_power_limit_w(&device->power, device->tdp_watts);
+  if (device->name) *most_w = fmax(*most_w, limit_w > 0 ? limit_w : INFINITY);
+}
+
+static gint64 count_of_gpus(const OrrOutcome *outcome) {
+  const OrrFieldTable *table = outcome->kind->result;
+  for (size_t i = 0; i < table->n_fields; i++)
+    if (g_str_equal(table->fields[i].name, "n-gpus"))
+      return *(const gint64 *)(const void *)((const char *)&outcome->result +
+                                             table->fields[i].offset);
+  return 0;
+}
+
+/* What all GPUs draw at their boards' limits, of several devices at the highest; INFINITY: it is
+ * not known. */
+static double limit_of(const OrrScenario *scenario, const OrrOutcome *outcome) {
+  double most_w = 0;
+  orr_field_each(&orr_scenario_table, scenario, &orr_device_table, add_limit, &most_w);
+  const double limit_w = most_w * (double)count_of_gpus(outcome);
+  return limit_w > 0 ? limit_w : INFINITY;
+}
+
+/* No board draws more than its limit, however far off other devices' answers were. */
+static void stay_below(OrrBand *band, double most) {
+  if (!(band->high > most)) return; /* or none */
+  if (band->low >= most) band->low *= most / band->high;
+  band->high = most;
+  band->middle = fmin(band->middle, most);
+}
+
+/* --- Bands --- */
+
 static void add_sources(const char *metric, const GArray *sources, OrrOutcome *outcome) {
   for (guint i = 0; i < MIN(sources->len, MOST_SOURCES); i++) {
     const OrrBandSource *source = &g_array_index(sources, OrrBandSource, i);
@@ -41,6 +78,7 @@ static void add_sources(const char *metric, const GArray *sources, OrrOutcome *o
 typedef struct {
   const OrrBands *bands;
   const OrrOwnRows *own;
+  double limit_w; /* of all GPUs; INFINITY: not known */
 } Rests;
 
 /* @bases: by quantity; those without an array are not asked yet. */
@@ -53,6 +91,7 @@ static void add_band(const Rests *rests, const OrrBandQuestion *question,
   if (!base->near) orr_band_base_init(base, rests->bands, question, metric->quantity);
   OrrBand band = orr_band_of_base(rests->bands, question, metric, base, sources);
   if (rests->own) orr_own_rows_narrow(rests->own, question, &band);
+  if (metric->quantity == ORR_QUANTITY_POWER) stay_below(&band, fmax(rests->limit_w / value, 1));
   const OrrBandRow row = {.metric = (char *)question->metric,
                           .value = value,
                           .low = value * band.low,
@@ -122,7 +161,7 @@ void orr_bands_add_own(OrrLibrary *library, const OrrScenario *scenario, OrrOutc
     return g_ptr_array_add(outcome->warnings,
                            g_strdup_printf("no error bands: %s", error->message));
   g_autoptr(OrrOwnRows) own_rows = own ? orr_own_rows_new(bands, own) : NULL;
-  const Rests rests = {bands, own_rows};
+  const Rests rests = {bands, own_rows, limit_of(scenario, outcome)};
   add_bands(&rests, &likeness, level, outcome);
   add_sizes(&rests, &likeness, level, outcome);
   orr_band_derived_add(library, outcome);

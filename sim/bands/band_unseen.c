@@ -138,7 +138,7 @@ static double wider_of(const Factors *factors, const Seen *seen, double distance
 }
 
 OrrBandUnseen orr_band_unseen(const OrrBands *bands, const GArray *near,
-                              const OrrLikenessRow *asked) {
+                              const OrrLikenessRow *asked, OrrQuantity quantity) {
   const Factors *factors = factors_of(asked);
   const Seen seen = look(bands, near, asked);
   const double distance = orr_band_distance(near);
@@ -147,6 +147,7 @@ OrrBandUnseen orr_band_unseen(const OrrBands *bands, const GArray *near,
     gboolean is;
     const char *text;
   } lacks[] = {{!factors->is_tested, "few campaigns measured such work"},
+               {!is_own && quantity == ORR_QUANTITY_POWER, "one laboratory measured most watts"},
                {!seen.device, "few measured runs on this device"},
                {!seen.stack, "few measured runs of this software"},
                {!seen.pair, "few measured runs of this software on this device"},

@@ -64,6 +64,17 @@ static const Term terms[] = {
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(terms) <= ORR_DISTANCE_TERMS);
 
+/* What decides how far watts are off: the board, what keeps it busy, and the data. The same kernels
+ * draw the same whichever engine, network or layout they run under. */
+static const size_t watts_members[] = {
+    offsetof(OrrLikenessRow, device),     offsetof(OrrLikenessRow, architecture),
+    offsetof(OrrLikenessRow, bound),      offsetof(OrrLikenessRow, model),
+    offsetof(OrrLikenessRow, parameters), offsetof(OrrLikenessRow, batch),
+    offsetof(OrrLikenessRow, input),      offsetof(OrrLikenessRow, gemm),
+    offsetof(OrrLikenessRow, attention),  offsetof(OrrLikenessRow, experts),
+    offsetof(OrrLikenessRow, memory),     offsetof(OrrLikenessRow, comm),
+    offsetof(OrrLikenessRow, host),       offsetof(OrrLikenessRow, bubble)};
+
 /* Of each extra; too few rows have any for a search to find it. */
 #define EXTRA_WEIGHT 2.0
 #define OCTAVES_IF_ABSENT 3.0
@@ -72,8 +83,21 @@ G_STATIC_ASSERT(G_N_ELEMENTS(terms) <= ORR_DISTANCE_TERMS);
 /* From this fraction on a cache counts as full. */
 #define FULL_CACHE 0.95
 
+static gboolean is_of_watts(const Term *term) {
+  gboolean is = FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS(watts_members); i++) is |= watts_members[i] == term->offset;
+  return is;
+}
+
+OrrDistancePoint orr_distance_point_for(const OrrLikenessRow *row, OrrQuantity quantity) {
+  OrrDistancePoint point = orr_distance_point(row);
+  for (guint i = 0; i < G_N_ELEMENTS(terms) && quantity == ORR_QUANTITY_POWER; i++)
+    if (!is_of_watts(&terms[i])) point.terms &= ~(G_GUINT64_CONSTANT(1) << i);
+  return point;
+}
+
 OrrDistancePoint orr_distance_point(const OrrLikenessRow *row) {
-  OrrDistancePoint point = {.extras = orr_extras_bits(row->extras)};
+  OrrDistancePoint point = {.extras = orr_extras_bits(row->extras), .terms = ~(guint64)0};
   point.unlike = orr_extras_unlike(point.extras);
   for (guint i = 0; i < G_N_ELEMENTS(terms); i++) {
     const void *member = (const char *)row + terms[i].offset;
@@ -106,6 +130,7 @@ static double extras_distance(guint32 a, guint32 b) {
 double orr_distance_within(const OrrDistancePoint *a, const OrrDistancePoint *b, double limit) {
   double sum = extras_distance(a->unlike, b->unlike);
   for (guint i = 0; i < G_N_ELEMENTS(terms); i++) {
+    if (!(a->terms & b->terms & (G_GUINT64_CONSTANT(1) << i))) continue;
     sum += terms[i].weight * (terms[i].kind == TEXT
                                   ? text_distance(a->texts[i], b->texts[i])
                                   : number_distance(terms[i].kind, a->numbers[i], b->numbers[i]));

@@ -312,7 +312,7 @@ static OrrResiduals *read_kind(OrrLibrary *library, const char *kind, GError **e
   return path ? orr_residuals_read(path, error) : orr_residuals_new();
 }
 
-/* The metric of the power of @kind's GPUs; NULL: nobody measured it. */
+/* The metric of the power of @kind's GPUs; NULL: it has no band. */
 static const char *power_of(const char *kind) {
   for (const OrrBandMetric *one = orr_band_metrics; one->kind; one++)
     if (one->quantity == ORR_QUANTITY_POWER && strcmp(one->kind, kind) == 0) return one->metric;
@@ -336,7 +336,8 @@ OrrResiduals *orr_residuals_for(OrrLibrary *library, const char *kind, GError **
   g_autoptr(OrrResiduals) residuals = read_kind(library, kind, error);
   if (!residuals || !power_of(kind)) return g_steal_pointer(&residuals);
   for (const OrrBandMetric *one = orr_band_metrics; one->kind; one++) {
-    if (one->quantity != ORR_QUANTITY_POWER || strcmp(one->kind, kind) == 0) continue;
+    if (one->quantity != ORR_QUANTITY_POWER || one->is_borrowed || strcmp(one->kind, kind) == 0)
+      continue;
     g_autoptr(OrrResiduals) others = read_kind(library, one->kind, error);
     if (!others) return NULL;
     add_rows(residuals, others, one->metric);

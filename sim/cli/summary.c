@@ -198,8 +198,8 @@ static void add_training(OrrPage *page, const OrrScenario *scenario, const OrrOu
   add_speed(page, scenario, outcome);
   add_step_times(page, outcome);
   add_padding(page, r);
-  orr_summary_energy(page, orr_page_text(page, "%.3g J per token", r->energy_j_per_token),
-                     r->gpu_power_mean_w, &r->machine);
+  orr_summary_energy(page, outcome, orr_page_text(page, "%.3g J per token", r->energy_j_per_token),
+                     "energy_j_per_token", r->gpu_power_mean_w, &r->machine);
   add_bounds(page, outcome);
   add_memory(page, outcome);
   add_costs(page, outcome);

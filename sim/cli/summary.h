@@ -62,10 +62,11 @@ void orr_summary_costs(OrrPage *page, const OrrOutcome *outcome, const double *s
 /* "8 GPUs (h100-sxm) of dgx-h100". */
 void orr_summary_machine(OrrPage *page, const OrrScenario *scenario, gint64 n_gpus);
 
-/* "1.2 J per token; GPUs draw 4.1 kW, the machine 545 kW without its network": begins with @joules,
- * leaves out the machine where its power is not known, and all where the GPUs' is not. */
-void orr_summary_energy(OrrPage *page, const char *joules, double gpus_w,
-                        const OrrMachinePower *machine);
+/* "1.2 J per token (1.0 to 1.5; weak: ...); GPUs draw 4.1 kW (3.5 to 4.9 kW), the machine 545 kW
+ * without its network": begins with @joules and the band of @metric, leaves out bands that there
+ * are not, the machine where its power is not known, and all where the GPUs' is not. */
+void orr_summary_energy(OrrPage *page, const OrrOutcome *outcome, const char *joules,
+                        const char *metric, double gpus_w, const OrrMachinePower *machine);
 
 /* summary_band.c: error bands as people read them: an answer with as many digits as its band
  * supports, and the band in words.

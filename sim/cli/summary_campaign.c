@@ -72,8 +72,9 @@ void orr_summary_campaign(OrrPage *page, const OrrScenario *scenario, const OrrO
                 r->tokens / 1e12, orr_page_seconds(page, r->effective_s), r->tokens_per_day / 1e9);
   add_token_band(page, orr_bands_row(outcome, "tokens"));
   add_failures(page, r);
-  orr_summary_energy(page, orr_page_text(page, "%.3g J per token kept", r->energy_j_per_token),
-                     r->gpu_power_mean_w, &r->machine);
+  orr_summary_energy(page, outcome,
+                     orr_page_text(page, "%.3g J per token kept", r->energy_j_per_token),
+                     "energy_j_per_token", r->gpu_power_mean_w, &r->machine);
   if (*lost) orr_page_line(page, "lost to", "%s", lost);
   add_causes(page, outcome->campaign_losses);
   orr_page_line(page, "nodes out",

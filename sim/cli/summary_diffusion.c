@@ -49,6 +49,7 @@ void orr_summary_diffusion(OrrPage *page, const OrrScenario *scenario, const Orr
   orr_page_line(page, "memory", "%s of weights, at least %s of activations, of %s: it %s",
                 orr_page_bytes(page, r->weight_bytes), orr_page_bytes(page, r->activation_bytes),
                 orr_page_bytes(page, room), used > room ? "does not fit" : "fits");
-  orr_summary_energy(page, orr_page_text(page, "%.4g J per output", r->energy_j_per_output),
-                     r->gpu_power_mean_w, &r->machine);
+  orr_summary_energy(page, outcome,
+                     orr_page_text(page, "%.4g J per output", r->energy_j_per_output),
+                     "energy_j_per_output", r->gpu_power_mean_w, &r->machine);
 }

@@ -153,10 +153,22 @@ void orr_summary_machine(OrrPage *page, const OrrScenario *scenario, gint64 n_gp
                 scenario->cluster.device.name, scenario->cluster.name);
 }
 
-void orr_summary_energy(OrrPage *page, const char *joules, double gpus_w,
-                        const OrrMachinePower *machine) {
+/* " (60 to 75 kW)": why, the band of the joules says, which rests on it. */
+static void add_watts_range(OrrPage *page, const OrrOutcome *outcome) {
+  const OrrBandRow *row = orr_bands_row(outcome, "gpu_power_mean_w");
+  if (row && row->low > 0)
+    orr_page_more(page, " (%s)",
+                  orr_page_keep(page, orr_summary_band_range(row->value, row->low, row->high,
+                                                             ORR_UNIT_WATTS)));
+}
+
+void orr_summary_energy(OrrPage *page, const OrrOutcome *outcome, const char *joules,
+                        const char *metric, double gpus_w, const OrrMachinePower *machine) {
   if (isnan(gpus_w)) return;
-  orr_page_line(page, "energy", "%s; GPUs draw %s", joules, orr_page_watts(page, gpus_w));
+  orr_page_line(page, "energy", "%s", joules);
+  orr_summary_band_more(page, outcome, metric, ORR_UNIT_NONE);
+  orr_page_more(page, "; GPUs draw %s", orr_page_watts(page, gpus_w));
+  add_watts_range(page, outcome);
   if (!isnan(machine->all_w))
     orr_page_more(page, ", the machine %s%s", orr_page_watts(page, machine->all_w),
                   orr_page_keep(page, orr_cluster_power_left_out(machine)));

@@ -3,6 +3,8 @@
  */
 #include "sim/cli/summary.h"
 
+#include "sim/bands/band.h"
+
 #include "workloads/post_training/post_training.h"
 
 #define D "%" G_GINT64_FORMAT
@@ -90,11 +92,21 @@ static void add_roles(OrrPage *page, const GArray *rows) {
   orr_page_more(page, ")");
 }
 
+/* " (30 to 42; weak: ...)", in megajoules as the answer before it. */
+static void add_joules_range(OrrPage *page, const OrrBandRow *row) {
+  if (!row || !(row->low > 0)) return;
+  orr_page_more(page, " (%s%s%s)",
+                orr_page_keep(page, orr_summary_band_range(row->value / 1e6, row->low / 1e6,
+                                                           row->high / 1e6, ORR_UNIT_NONE)),
+                *row->reason ? "; weak: " : "", row->reason);
+}
+
 static void add_energy(OrrPage *page, const OrrOutcome *outcome) {
   const OrrPostTrainingResult *r = &outcome->result.post_training;
   if (isnan(r->gpu_power_mean_w)) return;
   orr_page_line(page, "energy", "%.3g kW of GPUs, %.3g MJ per step", r->gpu_power_mean_w / 1e3,
                 r->energy_j_per_step / 1e6);
+  add_joules_range(page, orr_bands_row(outcome, "energy_j_per_step"));
   add_roles(page, outcome->post_training_energies);
   if (!isnan(r->machine.all_w))
     orr_page_more(page, "; the machine %.3g kW%s", r->machine.all_w / 1e3,

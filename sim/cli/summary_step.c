@@ -24,6 +24,7 @@ void orr_summary_step(OrrPage *page, const OrrScenario *scenario, const OrrOutco
   orr_page_line(page, "memory",
                 "%s of weights, gradients and the optimizer's state; activations are not counted",
                 orr_page_bytes(page, r->model_bytes));
-  orr_summary_energy(page, orr_page_text(page, "%.4g J per sample", r->energy_j_per_sample),
-                     r->gpu_power_mean_w, &r->machine);
+  orr_summary_energy(page, outcome,
+                     orr_page_text(page, "%.4g J per sample", r->energy_j_per_sample),
+                     "energy_j_per_sample", r->gpu_power_mean_w, &r->machine);
 }

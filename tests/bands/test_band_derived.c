@@ -124,12 +124,50 @@ static void test_campaign(void) {
   g_assert_false(orr_band_is_derived(outcome, "step_s"));
 }
 
+/* A step of 2 s, 0.9 to 1.25 of the answer, at watts of 0.8 to 1.1 of theirs: both errors have
+ * causes of their own, so the half widths of the logarithms add in quadrature on each side. Half of
+ * the cost pays for energy: 0.5 x 0.9 + 0.5 x the joules' lower bound. */
+static void test_joules(void) {
+  g_autoptr(OrrOutcome) outcome = outcome_of(orr_kinds_named("training"));
+  OrrTrainingResult *r = &outcome->result.training;
+  const double low = exp(-hypot(log(0.9), log(0.8))), high = exp(hypot(log(1.25), log(1.1)));
+  r->energy_j_per_step = 1000;
+  r->cost_per_step = 4;
+  r->energy_j_per_token = r->run_days = r->cost_per_run = r->money.per_million_tokens = NAN;
+  r->money.per_gpu_hour = 2;
+  r->money.energy_per_gpu_hour = 1;
+  add(outcome, "iteration_time_s", 2, 0.9, 1.25);
+  add(outcome, "gpu_power_mean_w", 500, 0.8, 1.1);
+  orr_band_derived_add(library, outcome);
+  assert_band(outcome, "energy_j_per_step", 1000 * low, 1000 * high, "good",
+              "iteration_time_s, gpu_power_mean_w");
+  assert_band(outcome, "cost_per_step", 4 * (0.45 + low / 2), 4 * (0.625 + high / 2), "good",
+              "iteration_time_s, energy_j_per_step");
+}
+
+/* Watts without a band leave joules without one. */
+static void test_joules_without_watts(void) {
+  g_autoptr(OrrOutcome) outcome = outcome_of(orr_kinds_named("training"));
+  OrrTrainingResult *r = &outcome->result.training;
+  r->energy_j_per_step = 1000;
+  r->energy_j_per_token = r->run_days = r->cost_per_run = r->money.per_million_tokens = NAN;
+  r->cost_per_step = NAN;
+  add(outcome, "iteration_time_s", 2, 0.9, 1.25);
+  orr_band_derived_add(library, outcome);
+  const OrrBandRow *row = orr_bands_row(outcome, "energy_j_per_step");
+  g_assert_nonnull(row);
+  g_assert_true(isnan(row->low) && isnan(row->high));
+  g_assert_cmpstr(row->quality, ==, "none");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   library = orr_library_new(NULL);
   g_test_add_func("/band-derived/rent", test_rent);
   g_test_add_func("/band-derived/power-without-band", test_power_without_band);
   g_test_add_func("/band-derived/energy", test_energy);
+  g_test_add_func("/band-derived/joules", test_joules);
+  g_test_add_func("/band-derived/joules-without-watts", test_joules_without_watts);
   g_test_add_func("/band-derived/none", test_none);
   g_test_add_func("/band-derived/campaign", test_campaign);
   const int status = g_test_run();

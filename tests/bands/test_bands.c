@@ -419,6 +419,59 @@ static void test_stale(void) {
   g_assert_null(orr_bands_stale(none)); /* a library without residuals has none that are stale */
 }
 
+/* Bounds at a higher level hold the bounds at a lower one, also where near rows have none and all
+ * rows speak, and what is expected is the same at all levels. 39 near rows give bounds up to
+ * 38 / 40; the 240 others have other errors, about -0.5. */
+static void test_levels(void) {
+  const double levels[] = {0.3, 0.5, 0.8, 0.9, 0.94, 0.96, 0.98};
+  const OrrLikenessRow like = step();
+  OrrLikenessRow far = like;
+  OrrBand got[G_N_ELEMENTS(levels)];
+  far.format = (char *)g_intern_string("fp8");
+  far.bound = (char *)g_intern_string("network");
+  far.device = (char *)g_intern_string("b200");
+  far.stack = (char *)g_intern_string("other");
+  far.cluster = (char *)g_intern_string("other");
+  far.sharding = (char *)g_intern_string("zero-3");
+  far.ep = 64;
+  g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "iteration_time_s");
+  for (guint i = 0; i < 240; i++)
+    add(residuals, i % 2 ? "d" : "e", i / 2 + 1, &far, "iteration_time_s", -0.01 * (i % 100));
+  g_autoptr(OrrBands) bands = orr_bands_of(residuals);
+  const OrrBandQuestion question = {.likeness = &like, .metric = "iteration_time_s"};
+  orr_bands_ask_levels(bands, &question, levels, G_N_ELEMENTS(levels), got);
+  for (guint i = 0; i < G_N_ELEMENTS(levels); i++) {
+    g_assert_cmpint(got[i].quality, !=, ORR_BAND_NONE);
+    assert_close(got[i].middle, got[0].middle);
+    g_assert_cmpfloat(got[i].low, <=, got[i].middle);
+    g_assert_cmpfloat(got[i].high, >=, got[i].middle);
+    g_assert_cmpfloat(got[i].low, <=, got[MAX(i, 1) - 1].low);
+    g_assert_cmpfloat(got[i].high, >=, got[MAX(i, 1) - 1].high);
+  }
+  g_assert_cmpstr(got[6].reason, ==, "too few near runs for this level: all measured runs speak");
+}
+
+/* What served models draw speaks for training on the same board, and only as a weak band: engine,
+ * network and layout do not change what a board draws, another board does. */
+static void test_watts(void) {
+  OrrLikenessRow like = step(), served = closed_loop();
+  const char *metric = "gpu_power_mean_w";
+  g_autoptr(OrrResiduals) residuals = three_sets(&served, 13, metric);
+  const OrrBand band = ask(residuals, &like, metric, NULL, 0);
+  g_assert_cmpint(band.quality, ==, ORR_BAND_WEAK);
+  g_assert_cmpstr(band.reason, ==, "no measured run of such work");
+  like.cluster = (char *)g_intern_string("another");
+  like.format = (char *)g_intern_string("fp8");
+  like.tp = 64;
+  assert_close(ask(residuals, &like, metric, NULL, 0).low, band.low);
+  g_autoptr(OrrResiduals) others = three_sets(&served, 13, metric);
+  for (guint i = 0; i < 26; i++) add(residuals, i % 2 ? "d" : "e", i + 1, &served, metric, -0.5);
+  served.device = (char *)g_intern_string("b200");
+  for (guint i = 0; i < 26; i++) add(others, i % 2 ? "d" : "e", i + 1, &served, metric, -0.5);
+  g_assert_cmpfloat(ask(others, &like, metric, NULL, 0).middle, >,
+                    ask(residuals, &like, metric, NULL, 0).middle);
+}
+
 /* Results that are seconds, bytes, joules or watts are larger where they are worse; all others are
  * rates. */
 static void test_metrics(void) {
@@ -450,6 +503,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/bands/follows-load", test_follows_load);
   g_test_add_func("/bands/sources", test_sources);
   g_test_add_func("/bands/stale", test_stale);
+  g_test_add_func("/bands/levels", test_levels);
+  g_test_add_func("/bands/watts", test_watts);
   g_test_add_func("/bands/metrics", test_metrics);
   return g_test_run();
 }

@@ -26,6 +26,22 @@ echo "$named; $copied; $other" > said
 check "a copied machine has the same band, another one has another" \
   '[ -n "$named" ] && [ "$named" = "$copied" ] && [ "$named" != "$other" ]'
 
+# --- Watts and joules ---
+
+"$orrery" run megatron-sc21-1.7b --db none --json --band 0.99 > said 2> problem; status=$?
+check "watts stay below the boards' limit, and joules rest on them and the step" '[ $status -eq 0 ] && python3 -c "
+import json
+got = json.load(open(\"said\"))
+assert got[\"gpu_power_mean_w\"] < got[\"gpu_power_mean_w_high\"] <= 32 * 400 * (1 + 1e-9)
+assert got[\"gpu_power_mean_w_low\"] <= got[\"gpu_power_mean_w_expected\"] <= got[\"gpu_power_mean_w_high\"]
+joules = [one for one in got[\"bands\"] if one[\"metric\"] == \"energy_j_per_token\"][0]
+assert joules[\"rests_on\"] == \"iteration_time_s, gpu_power_mean_w\" and joules[\"quality\"] == \"weak\"
+assert joules[\"low\"] < joules[\"value\"] < joules[\"high\"]
+"'
+"$orrery" run megatron-sc21-1.7b --db none > said 2>&1
+check "the summary prints both" \
+  'grep -q "^  energy .* J per token (0.0[0-9]* to 0.0[0-9]*; weak: no measured run of such work); GPUs draw .* kW (.* kW)" said'
+
 # --- Own rows ---
 
 band_width() { python3 -c "
