@@ -66,7 +66,8 @@ static gboolean is_plain(const char *word) {
   return *word && !*c;
 }
 
-char *orr_gnuplot_command(const char *const *args) {
+/* The command "gnuplot -d ARGS", quoted for a shell where a word needs it. Newly allocated. */
+static char *gnuplot_command(const char *const *args) {
   GString *line = g_string_new("gnuplot -d");
   for (; *args; args++) {
     g_autofree char *quoted = is_plain(*args) ? g_strdup(*args) : g_shell_quote(*args);
@@ -149,8 +150,7 @@ gboolean orr_gnuplot_run(const char *const *args, const char *data, const char *
 void orr_gnuplot_leave(const char *const *args, const char *output, const char *data,
                        const char *script, GError **error) {
   g_autofree char *data_path = g_strconcat(output, ".dat", NULL),
-                  *script_path = g_strconcat(output, ".gp", NULL),
-                  *command = orr_gnuplot_command(args);
+                  *script_path = g_strconcat(output, ".gp", NULL), *command = gnuplot_command(args);
   g_autoptr(GError) first = error ? g_steal_pointer(error) : NULL, second = NULL;
   if (orr_file_write(data_path, data, -1, &second) &&
       (!script || orr_file_write(script_path, script, -1, &second)))

@@ -33,9 +33,6 @@ char *orr_gnuplot_path(const char *path);
 #define ORR_GNUPLOT_SCRIPT "/dev/fd/4"
 #define ORR_GNUPLOT_PICTURE "/dev/stdout"
 
-/* The command "gnuplot -d ARGS", quoted for a shell where a word needs it. Newly allocated. */
-char *orr_gnuplot_command(const char *const *args);
-
 /* Runs gnuplot with @args (NULL-terminated, without the program's name), ignoring the user's
  * ~/.gnuplot. It reads @data and @script (NULL: none) under the names above. *@ret_picture is its
  * stdout, newly allocated. No file is written, so that a command that is killed leaves none;

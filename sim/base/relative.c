@@ -24,7 +24,10 @@ static char *walk(char **from, char **to, guint n) {
   return g_string_free(path, FALSE);
 }
 
-char *orr_relative_path(const char *path, const char *document) {
+/* @path, which counts from the working directory, as a document at @document says it: unchanged
+ * where both mean the same folder, else with "../", or absolute where only the root is above both.
+ * Newly allocated. */
+static char *relative_path(const char *path, const char *document) {
   g_autofree char *here = g_get_current_dir(), *folder = g_path_get_dirname(document);
   g_autofree char *from = g_canonicalize_filename(folder, NULL),
                   *to = g_canonicalize_filename(path, NULL), *real = realpath(from, NULL);
@@ -87,7 +90,7 @@ static char *rewrite(const char *text, const Search *search) {
   g_ptr_array_sort(search->found, compare_places);
   for (guint i = search->found->len; i-- > 0;) { /* from the end: places before it stay */
     const OrrNode *node = search->found->pdata[i];
-    g_autofree char *path = orr_relative_path(node->text, search->document);
+    g_autofree char *path = relative_path(node->text, search->document);
     const char *at = find_text(out->str, node);
     const gssize offset = at ? at - out->str : -1;
     if (offset < 0) continue;

@@ -14,11 +14,6 @@
 
 #include "sim/base/ground.h"
 
-/* @path, which counts from the working directory, as a document at @document says it: unchanged
- * where both mean the same folder, else with "../", or absolute where only the root is above both.
- * Newly allocated. */
-char *orr_relative_path(const char *path, const char *document);
-
 /* The YAML text @text with its paths as a document at @document says them; the rest is unchanged,
  * comments too. @document NULL, or a text that cannot be parsed: a copy. Newly allocated. */
 char *orr_relative_text(const char *text, const char *document);

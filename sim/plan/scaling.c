@@ -36,7 +36,8 @@ static const OrrScalingLaw laws[] = {
      .most_parameters = 8.7e9},
 };
 
-char *orr_scaling_law_names(void) {
+/* "besiroglu-2024, hoffmann-2022, ...": newly allocated. */
+static char *scaling_law_names(void) {
   GString *names = g_string_new(laws[0].name);
   for (guint i = 1; i < G_N_ELEMENTS(laws); i++)
     g_string_append_printf(names, ", %s", laws[i].name);
@@ -46,7 +47,7 @@ char *orr_scaling_law_names(void) {
 const OrrScalingLaw *orr_scaling_law(const char *name, GError **error) {
   for (guint i = 0; i < G_N_ELEMENTS(laws); i++)
     if (g_str_equal(laws[i].name, name)) return &laws[i];
-  g_autofree char *names = orr_scaling_law_names();
+  g_autofree char *names = scaling_law_names();
   return orr_fault_null(error, ORR_FAULT_USAGE, "unknown scaling law '%s' (allowed: %s)", name,
                         names);
 }

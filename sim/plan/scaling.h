@@ -28,8 +28,6 @@ typedef struct {
 
 /* The law of @name. NULL with ORR_FAULT_USAGE and the names that are known. */
 const OrrScalingLaw *orr_scaling_law(const char *name, GError **error);
-/* "besiroglu-2024, hoffmann-2022, ...": newly allocated. */
-char *orr_scaling_law_names(void);
 
 /* The loss of @parameters after @tokens. @unique: how many different tokens there are (INFINITY:
  * none repeats). */

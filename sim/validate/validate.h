@@ -170,9 +170,6 @@ char *orr_validate_stored_difference(OrrLibrary *library, const OrrValidation *v
  * ...": their sets refuse them now, or are gone. NULL: nothing. Newly allocated. */
 char *orr_validate_stored_lost(const GPtrArray *validations, const char *folder);
 
-/* The mean errors of the results without a band, by set and part: of OrrKnownError. */
-GArray *orr_validate_stored_errors(const GPtrArray *validations);
-
 /* Writes @folder/KIND.csv for each kind of workload, from @validations (OrrValidation *). All files
  * are replaced together, when the last one is complete; on an error none is. errors.csv, of the
  * results without a band, follows. */

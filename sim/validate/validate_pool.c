@@ -90,7 +90,7 @@ static GBytes *work(guint index, void *user, GError **error) {
 
 /* --- In the parent --- */
 
-void orr_validate_answer_free(OrrValidateAnswer *answer) {
+static void validate_answer_free(OrrValidateAnswer *answer) {
   if (!answer) return;
   ORR_FREE(answer->reason, answer->time_parts, answer->memory_parts, answer->engine,
            answer->fidelity, answer->stack, answer);
@@ -149,7 +149,7 @@ static void warm(const Pool *pool) {
 
 GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jobs,
                                  OrrValidationProgress progress, void *user) {
-  GPtrArray *answers = g_ptr_array_new_with_free_func((GDestroyNotify)orr_validate_answer_free);
+  GPtrArray *answers = g_ptr_array_new_with_free_func((GDestroyNotify)validate_answer_free);
   g_autoptr(GArray) chosen = g_array_new(FALSE, FALSE, sizeof(guint));
   g_ptr_array_set_size(answers, (int)cases->len);
   ORR_EACH_POINTER_AT(i, const OrrValidateCase, one, cases) {

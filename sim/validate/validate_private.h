@@ -91,8 +91,6 @@ typedef struct {
   OrrLikenessRow likeness;
 } OrrValidateAnswer;
 
-void orr_validate_answer_free(OrrValidateAnswer *answer);
-
 /* Simulates @cases (OrrValidateCase *), @jobs at once (0: one per core). Returns an
  * OrrValidateAnswer * for each, in the order of @cases. */
 GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jobs,

@@ -178,7 +178,8 @@ static OrrKnownError *known_of(GArray *errors, const OrrValidation *validation,
   return &g_array_index(errors, OrrKnownError, errors->len - 1);
 }
 
-GArray *orr_validate_stored_errors(const GPtrArray *validations) {
+/* The mean errors of the results without a band, by set and part: of OrrKnownError. */
+static GArray *validate_stored_errors(const GPtrArray *validations) {
   GArray *errors = orr_known_errors_new();
   ORR_EACH_POINTER(const OrrValidation, one, validations) {
     for (guint r = 0; one->table && r < one->rows->len; r++) {
@@ -193,7 +194,7 @@ GArray *orr_validate_stored_errors(const GPtrArray *validations) {
 }
 
 static gboolean write_errors(const GPtrArray *validations, const char *folder, GError **error) {
-  g_autoptr(GArray) errors = orr_validate_stored_errors(validations);
+  g_autoptr(GArray) errors = validate_stored_errors(validations);
   g_autofree char *text = orr_known_errors_text(errors), *path = path_of(folder, "errors", ".csv");
   return g_file_set_contents(path, text, -1, error);
 }

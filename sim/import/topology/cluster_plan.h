@@ -120,9 +120,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrFabricGraph, orr_fabric_graph_free)
 
 const char *orr_fabric_graph_name(const OrrFabricGraph *graph, guint at);
 
-/* Compares names in such a way that leaf2 comes before leaf10. */
-int orr_fabric_graph_compare(const char *a, const char *b);
-
 /* fabric_shape.c: which kind of fabric a graph is: a fat-tree, rails, or cables by name.
  *
  * A shape is proposed from counts and kept only if the fabric that Orrery builds from it has the

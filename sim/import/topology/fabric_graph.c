@@ -32,7 +32,8 @@ void orr_fabric_graph_free(OrrFabricGraph *graph) {
   g_free(graph);
 }
 
-int orr_fabric_graph_compare(const char *a, const char *b) {
+/* Compares names in such a way that leaf2 comes before leaf10. */
+static int fabric_graph_compare(const char *a, const char *b) {
   while (*a && *b) {
     if (g_ascii_isdigit(*a) && g_ascii_isdigit(*b)) {
       char *end_a, *end_b;
@@ -60,7 +61,7 @@ static void note(OrrFabricGraph *graph, char *text) { g_ptr_array_add(graph->not
 
 static int compare_ports(gconstpointer a, gconstpointer b) {
   const OrrDumpPort *x = *(const OrrDumpPort *const *)a, *y = *(const OrrDumpPort *const *)b;
-  return orr_fabric_graph_compare(x->nic ? x->nic : "", y->nic ? y->nic : "");
+  return fabric_graph_compare(x->nic ? x->nic : "", y->nic ? y->nic : "");
 }
 
 /* The node that a port is of: ibstat's host, where it lists the adapter. */
@@ -247,9 +248,8 @@ static void add_cables(OrrFabricGraph *graph, const guint *number) {
 
 static int compare_names(gconstpointer a, gconstpointer b, gpointer data) {
   const OrrDumpFabric *from = data;
-  return orr_fabric_graph_compare(
-      g_array_index(from->switches, OrrDumpSwitch, *(const guint *)a).name,
-      g_array_index(from->switches, OrrDumpSwitch, *(const guint *)b).name);
+  return fabric_graph_compare(g_array_index(from->switches, OrrDumpSwitch, *(const guint *)a).name,
+                              g_array_index(from->switches, OrrDumpSwitch, *(const guint *)b).name);
 }
 
 /* Keeps switches that lead to nodes, in the natural order of their names. Returns the number of
@@ -345,7 +345,7 @@ static int compare_nodes(gconstpointer a, gconstpointer b) {
   if (x->part != y->part) return x->part < y->part ? -1 : 1;
   if (x->pod != y->pod) return x->pod < y->pod ? -1 : 1;
   if (x->leaf != y->leaf) return x->leaf < y->leaf ? -1 : 1;
-  return orr_fabric_graph_compare(x->name, y->name);
+  return fabric_graph_compare(x->name, y->name);
 }
 
 /* @pods: the parts without the highest level. In them a leaf's rank is its number. */

@@ -77,7 +77,6 @@ gint64 orr_serving_run_tier_blocks(const OrrServingRun *run, guint group, double
 
 /* --- rows: tally.c --- */
 
-void orr_serving_run_note_step(OrrServingRun *run, const OrrServingStepRow *row);
 /* @n gaps alike that clients saw, with @tokens in the chunks at their ends. */
 void orr_serving_run_note_gaps(OrrServingRun *run, double gap_s, guint n, guint tokens);
 /* A request's first token is written. */

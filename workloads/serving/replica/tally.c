@@ -7,7 +7,7 @@
 
 /* Every stride-th step is kept; where there are twice too many, every other one is left: rows
  * stay evenly spaced. */
-void orr_serving_run_note_step(OrrServingRun *run, const OrrServingStepRow *row) {
+static void serving_run_note_step(OrrServingRun *run, const OrrServingStepRow *row) {
   const gint64 wanted = run->work->params.metrics.step_rows;
   GArray *steps = run->work->steps;
   if (wanted == 0 || run->seen_steps++ % run->step_stride != 0) return;
@@ -192,7 +192,7 @@ void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s,
                                  .waiting = waiting,
                                  .kv_utilization = (double)replica->used_blocks /
                                                    orr_served_group_blocks(replica->group)};
-  orr_serving_run_note_step(replica->run, &row);
+  serving_run_note_step(replica->run, &row);
 }
 
 void orr_replica_close_core(OrrReplica *replica, OrrCore *core) {

@@ -70,7 +70,8 @@ GArray *orr_adapters_weights(guint n, double skew) {
   return weights;
 }
 
-guint orr_adapters_draw(const GArray *weights, OrrRandom *random) {
+/* From 1; 0 where there are none. */
+static guint adapters_draw(const GArray *weights, OrrRandom *random) {
   if (weights->len == 0) return 0;
   const double place = orr_random_unit(random) * g_array_index(weights, double, weights->len - 1);
   guint low = 0, high = weights->len - 1; /* the first whose sum is above place */
@@ -179,7 +180,7 @@ static void close(gpointer state) {
 
 static void made(gpointer state, OrrRequest *request) {
   Station *station = state;
-  request->adapter = orr_adapters_draw(station->weights, &station->random);
+  request->adapter = adapters_draw(station->weights, &station->random);
 }
 
 static gboolean is_on(const OrrServing *params) { return params->engine.lora.adapters > 0; }

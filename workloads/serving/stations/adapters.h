@@ -25,6 +25,5 @@ gboolean orr_adapters_hold(OrrAdapters *adapters, guint adapter);
 void orr_adapters_release(OrrAdapters *adapters, guint adapter);
 
 /* Which one a request has: adapter i of @n is asked for in proportion to i^-skew. The weights up
- * to each, of double; free with g_array_unref. The draw is from 1; 0 where there are none. */
+ * to each, of double; free with g_array_unref. */
 GArray *orr_adapters_weights(guint n, double skew);
-guint orr_adapters_draw(const GArray *weights, OrrRandom *random);
