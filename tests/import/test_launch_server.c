@@ -147,7 +147,7 @@ static const Line lines[] = {
      NULL,
      "aws-p5en",
      {"dp-attention: 8", "kind: mtp", "num-speculative-tokens: 2", "max-num-seqs: 32",
-      "cuda-graph-max-size: 32", "longest-prefix-first: false", "nodes: 1"}},
+      "cuda-graph-max-size: 32", "longest-prefix-first: false", "decodes: 2", "nodes: 1"}},
     {"serve-vllm-prefill-decode.sh",
      NULL,
      "dgx-h100-superpod",
