@@ -50,7 +50,7 @@ const OrrFieldTable orr_device_power_table = ORR_FIELDS(
                    .max = 1));
 
 double orr_device_power_link_j(const OrrDevicePower *power, double bytes, double time_s) {
-  if (time_s <= 0 || !orr_device_power_is_known(power)) return 0;
+  if (!orr_device_power_is_known(power)) return 0;
   const double clock = power->clock > 0 ? power->clock : 1;
   const double voltage = orr_device_power_voltage(power, clock), square = voltage * voltage;
   return power->active_w * square * clock * time_s +

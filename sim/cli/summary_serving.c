@@ -193,7 +193,6 @@ static void add_engines(OrrPage *page, const OrrServing *params, const OrrServin
                   orr_page_percent(page, r->acceptance_rate), r->tokens_per_check);
 }
 
-/* The peak is of engines alone, so it is left out where pools of tasks draw power as well. */
 static void add_energy(OrrPage *page, const OrrOutcome *outcome) {
   const OrrServingResult *r = &outcome->result.serving;
   if (isnan(r->gpu_power_mean_w)) return;
@@ -201,7 +200,7 @@ static void add_energy(OrrPage *page, const OrrOutcome *outcome) {
   if (r->completed > 0)
     orr_page_more(page, "%.3g J per output token; ", r->energy_j_per_output_token);
   orr_page_more(page, "GPUs draw %s on average", orr_page_watts(page, r->gpu_power_mean_w));
-  if (outcome->serving_task_pools->len == 0)
+  if (!isnan(r->gpu_power_peak_w))
     orr_page_more(page, ", at most %s", orr_page_watts(page, r->gpu_power_peak_w));
 }
 

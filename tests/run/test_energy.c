@@ -187,7 +187,7 @@ static void test_warm_up(void) {
 }
 
 /* Pictures that take longer than the texts before them: energy, money and rates count until the
- * last picture. */
+ * last picture. The peak is unknown, for the time of each picture's passes is not kept. */
 static void test_tasks(void) {
   g_autoptr(OrrOutcome) outcome = run(
       "schema: scenario/1\nname: tasks\nmodel: qwen3-0.6b\nprices: {currency: EUR, gpu-hour: 3.6}\n"
@@ -205,6 +205,28 @@ static void test_tasks(void) {
                   s->gpu_energy_idle_j,
               1e-9);
   assert_near(s->cost_per_million_output_tokens * 8e-6, t->cost_per_task, 1e-9);
+  g_assert_true(isnan(s->gpu_power_peak_w));
+}
+
+/* Caches that are handed over, and hidden states between the stages of an engine, cost joules per
+ * byte: 52 to leave over NVLink, and 2 x (50 + 53) pJ to read and write both ends' memories. */
+static void test_sent(void) {
+  static const char over[] = SERVING_OF("disaggregation: {prefill: 1}, "),
+                    stages[] = SERVING_OF("parallel: {pp: 2}, ");
+  g_autoptr(OrrOutcome) apart = run(SERVING, H100, FALSE);
+  g_autoptr(OrrOutcome) handed = run(over, H100, FALSE);
+  g_autoptr(OrrOutcome) sent = run(stages, H100, FALSE);
+  const OrrServingResult *s = &handed->result.serving;
+  g_assert_cmpfloat(apart->result.serving.gpu_energy_network_j, ==, 0);
+  assert_near(s->handover_bytes, 32.0 * 512 * 131072, 1e-12);
+  assert_near(s->gpu_energy_network_j, s->handover_bytes * 258e-12, 1e-9);
+  /* 32 prompts of 512 tokens and 31 further tokens, 4096 numbers of two bytes each */
+  g_assert_cmpfloat(sent->result.serving.gpu_energy_network_j, >=,
+                    32 * (512 + 31) * 4096 * 2 * 258e-12);
+  double network = 0;
+  ORR_EACH(const OrrPowerRow, row, handed->powers)
+    network += row->network_w * (row->end_s - row->begin_s);
+  assert_near(network, s->gpu_energy_network_j, 1e-9);
 }
 
 /* The integral of the rows is the energy of each kind; static power is drawn at all times. With
@@ -408,6 +430,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/energy/serving", test_serving);
   g_test_add_func("/energy/late", test_late);
   g_test_add_func("/energy/tasks", test_tasks);
+  g_test_add_func("/energy/sent", test_sent);
   g_test_add_func("/energy/warm-up", test_warm_up);
   g_test_add_func("/energy/sampling", test_sampling);
   g_test_add_func("/energy/serving-power", test_serving_power);

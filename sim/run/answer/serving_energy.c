@@ -77,14 +77,15 @@ static void add_encoders(const OrrServingWork *work, Drawn *drawn) {
   drawn->peak_w += n * (orr_device_power_static_w(power) + power->active_w);
 }
 
-/* Pools of tasks: static power, and what their passes and searches draw. */
+/* Pools of tasks: static power, and what their passes and searches draw. When each pass runs is not
+ * kept, so the peak of all GPUs is not known. */
 static void add_task_pools(const OrrServingWork *work, Drawn *drawn) {
   const OrrDevicePower *power = &work->world->cluster->device.power;
   const double n = (double)orr_tasks_gpus(&work->params.tasks, G_MAXUINT);
   if (n == 0) return;
   drawn->static_j += n * orr_device_power_static_w(power) * drawn->seconds;
   orr_joules_add(&drawn->joules, work->task_joules, 1);
-  drawn->peak_w += n * orr_device_power_static_w(power);
+  drawn->peak_w = NAN;
 }
 
 static Drawn drawn_of(const OrrServingWork *work, double counted_s) {

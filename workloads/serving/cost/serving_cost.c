@@ -491,7 +491,9 @@ static void add_sends(OrrServingCost *cost, gint64 padded, OrrStepTime *time) {
       end_piece(cost, cost->gather, orr_serving_stages_gather, params->stage_slices ? padded : 0);
   cost->trust[ORR_HOW_MODELLED] +=
       orr_serving_stages_add(&cost->stages, params, padded, gather->total_s, time);
-  add_trust(cost, gather, (double)((params->pp - 1) * params->stage_tensors));
+  const double n = (double)((params->pp - 1) * params->stage_tensors);
+  orr_joules_add(&time->joules, gather->joules, n);
+  add_trust(cost, gather, n);
 }
 
 /* Not cached: both numbers change from step to step. */

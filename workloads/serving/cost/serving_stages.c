@@ -61,5 +61,7 @@ double orr_serving_stages_add(const OrrServingStages *stages, const OrrServingCo
       (pp > 2 ? 2 : 1) * send_seconds(&stages->slowest, bytes) + tensors * gather_s;
   time->gpu_s += time->sends_s;
   time->comm_s += time->sends_s;
+  orr_joules_add(&time->joules,
+                 orr_cost_energy_link(params->world->cost, (pp - 1) * bytes, sends_s), 1);
   return sends_s;
 }

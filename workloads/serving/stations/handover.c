@@ -161,6 +161,16 @@ static void idle(const Handover *handover, guint replica) {
   handover->route->reports.idle(handover->route->reports.user, replica);
 }
 
+/* No kernel runs for it: joules of the bytes alone, at the replica that they leave. */
+static void draw(const Handed *handed, double bytes, double took_s) {
+  const OrrServingRun *run = handed->handover->run;
+  OrrServedReplica *books = &run->work->replicas[handed->from];
+  const OrrJoules joules = orr_cost_energy_link(run->worlds[books->group].cost, bytes, 0);
+  const double end_s = orr_serving_run_now(run) - run->start_s;
+  orr_joules_add(&books->joules, joules, 1);
+  if (run->work->power) orr_power_time_add(run->work->power, end_s - took_s, end_s, joules);
+}
+
 static void finish(Handed *handed) {
   Handover *handover = handed->handover;
   OrrServingWork *work = handover->run->work;
@@ -173,7 +183,9 @@ static void finish(Handed *handed) {
   request->last_token_s += *took_s;
   orr_route_answered(handover->route, request, request->first_token_s);
   work->handover_s += *took_s;
-  work->handover_bytes += bytes_of(handed, (double)handed->tokens, TRUE) * path_of(handed)->n_units;
+  const double bytes = bytes_of(handed, (double)handed->tokens, TRUE) * path_of(handed)->n_units;
+  work->handover_bytes += bytes;
+  draw(handed, bytes, *took_s);
   g_hash_table_remove(handover->of_request, request);
   orr_replica_release(replica_at(handover, handed->from), &handed->copy);
   idle(handover, handed->from);
