@@ -63,8 +63,8 @@ void orr_summary_costs(OrrPage *page, const OrrOutcome *outcome, const double *s
 void orr_summary_machine(OrrPage *page, const OrrScenario *scenario, gint64 n_gpus);
 
 /* "1.2 J per token (1.0 to 1.5; weak: ...); GPUs draw 4.1 kW (3.5 to 4.9 kW), the machine 545 kW
- * without its network": begins with @joules and the band of @metric, leaves out bands that there
- * are not, the machine where its power is not known, and all where the GPUs' is not. */
+ * without its network": begins with @joules and the band of @metric, if there is one; without the
+ * machine where its power is unknown, without the line where the GPUs' is. */
 void orr_summary_energy(OrrPage *page, const OrrOutcome *outcome, const char *joules,
                         const char *metric, double gpus_w, const OrrMachinePower *machine);
 

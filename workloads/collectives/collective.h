@@ -55,6 +55,9 @@ typedef struct {
 /* The buffer of an all-to-all that sends a token to each of its experts, in bytes: tokens * topk
  * * hidden elements. */
 double orr_expert_exchange_bytes(const OrrExpertExchange *exchange);
+/* Whether the kernels @library send each token directly to its experts, by NICs and without
+ * multiprocessors that wait: the ones whose name ends in -low-latency. */
+gboolean orr_expert_exchange_is_direct(const char *library);
 
 typedef struct {
   OrrCollectiveOp op;

@@ -56,6 +56,10 @@ enum {
   RESOLUTION = 4096
 }; /* weights are whole numbers; the larger of the two edges gets this weight */
 
+gboolean orr_expert_exchange_is_direct(const char *library) {
+  return g_str_has_suffix(library, "-low-latency");
+}
+
 double orr_expert_exchange_bytes(const OrrExpertExchange *exchange) {
   return exchange->tokens * (double)(exchange->hidden * exchange->topk) *
          exchange->bytes_per_element;
@@ -95,7 +99,7 @@ static Exchange exchange_of(const OrrExpertExchange *experts, const char *librar
       n_domains > 1 ? orr_cost_library_copies(library, most, experts->topk, reached) : 0;
   const double token_bytes = experts->tokens * (double)experts->hidden * experts->bytes_per_element;
   return (Exchange){.layout = layout,
-                    .low_latency = g_str_has_suffix(library, "-low-latency"),
+                    .low_latency = orr_expert_exchange_is_direct(library),
                     .rank_bytes = token_bytes * copies / n,
                     .domain_fraction = met / n_domains,
                     .token_bytes = token_bytes};
@@ -177,7 +181,7 @@ static double message_time(const OrrCollectiveContext *context, const OrrCollect
                            const char *library, const OrrCollectiveLayout *layout) {
   const double per_s = orr_fabric_messages_per_s(context->fabric),
                away = 1 - 1.0 / layout->n_domains;
-  if (per_s <= 0 || !g_str_has_suffix(library, "-low-latency")) return 0;
+  if (per_s <= 0 || !orr_expert_exchange_is_direct(library)) return 0;
   return call->exchange->tokens * (double)call->exchange->topk * away / per_s;
 }
 

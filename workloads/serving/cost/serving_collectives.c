@@ -106,7 +106,7 @@ double orr_serving_collectives_sent(const OrrServingCostParams *params, const Or
 
 gboolean orr_serving_collectives_hold(const OrrServingCostParams *params, gint64 tokens) {
   const OrrCollectiveAlgorithm *algorithm = choose_exchange(params, tokens);
-  return !algorithm || !g_str_has_suffix(algorithm->entry.name, "-low-latency");
+  return !algorithm || !orr_expert_exchange_is_direct(algorithm->entry.name);
 }
 
 gboolean orr_serving_collectives_try(const OrrServingCostParams *params, GError **error) {
