@@ -132,13 +132,13 @@ typedef struct {
   GArray *turns;       /* OrrServingTurnRow; empty if replicas do not come and go */
   OrrPowerTime *power; /* of all replicas, on top of static power; NULL: metrics.step-rows is 0 */
   OrrServedReplica *replicas;
-  double end_s, last_arrival_s;
+  double end_s, first_arrival_s, last_arrival_s;
+  gint64 arrived;       /* requests that were sent to the fleet */
   double client_wait_s; /* of requests that waited at the client for max-concurrency, in all */
   gint64 backlog_at_last_arrival;
-  gint64 unfinished; /* requests in the system when the run was cut */
-  gint64 retried;    /* requests of lost replicas that went on elsewhere */
-  double failed_s;   /* time that failed requests spent in the system */
-  gint64 handovers;  /* of caches; seconds from prompts' ends till they were over, bytes */
+  gint64 retried;   /* requests of lost replicas that went on elsewhere */
+  double failed_s;  /* time that failed requests spent in the system */
+  gint64 handovers; /* of caches; seconds from prompts' ends till they were over, bytes */
   double handover_s, handover_bytes;
   gint64 first_encoder;  /* GPU of the first encoder; the others follow */
   gint64 first_task_gpu; /* of the pools of tasks, in their order, after the encoders */

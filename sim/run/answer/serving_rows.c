@@ -118,6 +118,11 @@ static void fill_latencies(OrrServingWork *work, Counted *counted, OrrServingRes
                     : orr_latencies_of_gaps(work->gaps);
 }
 
+/* From the first arrival to the last; 0: all come at once. */
+static double arrivals_s(const OrrServingWork *work) {
+  return work->last_arrival_s - work->first_arrival_s;
+}
+
 static double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 /* Whether waits grew until the last arrival in a run too short for a steady state, by more than a
@@ -125,7 +130,7 @@ static double ratio(double part, double whole) { return whole > 0 ? part / whole
  * requests and exceeds 1 s, and the run needs 5 % more time after the last arrival. */
 static gboolean waits_grow(const OrrServingWork *work) {
   const OrrArrival *load = (const OrrArrival *)work->params.load.entry;
-  if (load->after || work->requests->len < 20) return FALSE;
+  if (load->after || work->requests->len < 20 || arrivals_s(work) <= 0) return FALSE;
   double quarter[4] = {0};
   guint n[4] = {0};
   for (guint i = 0; i < work->requests->len; i++) {
@@ -137,15 +142,15 @@ static gboolean waits_grow(const OrrServingWork *work) {
   for (int q = 0; q < 4; q++) quarter[q] /= MAX(n[q], 1);
   const double last_s = work->end_s - work->last_arrival_s;
   return quarter[3] > 1.2 * quarter[2] && quarter[2] > 1.2 * quarter[1] && quarter[3] > 1 &&
-         last_s > 0.05 * work->last_arrival_s;
+         last_s > 0.05 * arrivals_s(work);
 }
 
-/* Requests that were left at the last arrival, per second until then. */
+/* Requests that were left at the last arrival, per second since the first. */
 static double left_per_s(const OrrServingWork *work) {
   guint left = 0;
   for (guint i = 0; i < work->requests->len; i++)
     left += g_array_index(work->requests, OrrServedRequest, i).left_s > work->last_arrival_s;
-  return left / work->last_arrival_s;
+  return left / arrivals_s(work);
 }
 
 /* Rates of the steady state, which the rest of the run does not change. */
@@ -197,12 +202,9 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted,
   result->client_wait_mean_s = ratio(work->client_wait_s, work->requests->len);
   result->requests_per_s = (double)counted->n / duration_s;
   result->goodput_rps = (double)counted->good / duration_s;
+  result->offered_rps = arrivals_s(work) > 0 ? (double)(work->arrived - 1) / arrivals_s(work) : NAN;
   if (work->cycle.period_s > 0)
     result->offered_rps = (double)work->cycle.requests / work->cycle.period_s;
-  else if (work->last_arrival_s > 0)
-    result->offered_rps =
-        (double)((gint64)(work->requests->len + work->unserved->len) + work->unfinished) /
-        work->last_arrival_s;
 }
 
 /* Sums over the replicas. */

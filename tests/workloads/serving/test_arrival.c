@@ -276,7 +276,7 @@ static void test_trace_prefix(void) {
 }
 
 /* Requests at 100 and 109 s come at 0 and 9 s, and again 9 s after the last one. The rate that is
- * offered does not depend on when the trace begins: 6 requests in 45 s. */
+ * offered does not depend on when the trace begins: 5 gaps in 45 s. */
 static void test_repeat_late(void) {
   g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
   g_autofree char *path = g_build_filename(folder, "late.csv", NULL);
@@ -287,7 +287,36 @@ static void test_repeat_late(void) {
   g_assert_cmpuint(all->serving_requests->len, ==, 6);
   for (guint i = 0; i < 6; i++)
     g_assert_cmpfloat_with_epsilon(serving_request(all, i)->arrival_s, 9.0 * i, 1e-9);
-  g_assert_cmpfloat_with_epsilon(all->result.serving.offered_rps, 6 / 45.0, 1e-9);
+  g_assert_cmpfloat_with_epsilon(all->result.serving.offered_rps, 5 / 45.0, 1e-9);
+  g_remove(path);
+  g_rmdir(folder);
+}
+
+/* Five per second offer five, however few come. One request, and forty at once that wait for each
+ * other, have no rate, and so nothing that arrives faster than it is served. */
+static void test_offered(void) {
+  static const int n[] = {2, 3, 100};
+  g_autoptr(OrrOutcome) one =
+      serving_run("workload.load={kind: constant, rate: 5};workload.requests=1");
+  g_assert_true(isnan(one->result.serving.offered_rps));
+  for (guint i = 0; i < G_N_ELEMENTS(n); i++) {
+    g_autofree char *sets =
+        g_strdup_printf("workload.load={kind: constant, rate: 5};workload.requests=%d", n[i]);
+    g_autoptr(OrrOutcome) outcome = serving_run(sets);
+    g_assert_cmpfloat_with_epsilon(outcome->result.serving.offered_rps, 5, 1e-9);
+  }
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "burst.csv", NULL);
+  g_autoptr(GString) text = g_string_new("arrival_s,input_tokens,output_tokens\n");
+  for (int i = 0; i < 40; i++) g_string_append(text, "0,100,500\n");
+  g_assert_true(g_file_set_contents(path, text->str, -1, NULL));
+  g_autofree char *sets = g_strdup_printf(
+      "workload.requests=0;workload.engine.max-num-seqs=1;workload.load={kind: csv, file: %s}",
+      path);
+  g_autoptr(OrrOutcome) burst = serving_run(sets);
+  g_assert_cmpint(burst->result.serving.completed, ==, 40);
+  g_assert_true(isnan(burst->result.serving.offered_rps));
+  g_assert_false(burst->result.serving.saturated);
   g_remove(path);
   g_rmdir(folder);
 }
@@ -363,6 +392,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/arrival/shared-spans", test_shared_spans);
   g_test_add_func("/workloads/arrival/repeat", test_repeat);
   g_test_add_func("/workloads/arrival/repeat-late", test_repeat_late);
+  g_test_add_func("/workloads/arrival/offered", test_offered);
   g_test_add_func("/workloads/arrival/trace-prefix", test_trace_prefix);
   g_test_add_func("/workloads/arrival/trace-rate", test_trace_rate);
   g_test_add_func("/workloads/arrival/sharegpt-rate", test_sharegpt_rate);

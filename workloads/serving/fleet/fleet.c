@@ -170,6 +170,7 @@ static void note_unserved(OrrFleet *fleet, const OrrRequest *request, gboolean i
 static void enter(OrrFleet *fleet, OrrRequest *request) {
   OrrServingWork *work = fleet->run.work;
   work->last_arrival_s = request->arrival_s - fleet->run.start_s;
+  if (work->arrived++ == 0) work->first_arrival_s = work->last_arrival_s;
   if (orr_route_enter(&fleet->route, request)) {
     count_area(fleet, request, 1);
   } else {
@@ -485,7 +486,6 @@ static gboolean close_replicas(OrrFleet *fleet, GError **error) {
 static void take_cut(OrrFleet *fleet) {
   OrrServingWork *work = fleet->run.work;
   g_clear_error(&fleet->run.error);
-  work->unfinished = fleet->in_system;
   work->failed_s += (double)fleet->in_system * fleet->area_since_s - fleet->arrivals_s;
   for (gint64 i = 0; i < work->params.replicas; i++) {
     orr_replica_close(fleet->route.replicas[i], NULL);
