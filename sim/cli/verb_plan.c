@@ -75,7 +75,9 @@ gboolean orr_verb_plan_check(const char *path, GError **error) {
 static char *with_settings(const char *text, char *const *settings, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_plan_tree(text, diags);
-  if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) return NULL;
+  if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error) ||
+      !orr_sweep_check_settings(tree, settings, error))
+    return NULL;
   g_autofree char *yaml = orr_yaml_text(tree);
   g_autofree char *head = g_strndup(text, strcspn(text, "\n"));
   return g_strdup_printf("%s\n%s", head, yaml);

@@ -170,5 +170,9 @@ typedef struct {
  * could not be written; stored points stay, and --resume continues. */
 OrrSweepReport *orr_sweep(OrrLibrary *library, const OrrSweepOrder *order, GError **error);
 
+/* FALSE with ORR_FAULT_USAGE where one of @settings ("path=value"; may be NULL) gives a value that
+ * each point of the sweep of @tree, an unread scenario, replaces by one of its axes. */
+gboolean orr_sweep_check_settings(const OrrNode *tree, char *const *settings, GError **error);
+
 /* Adds to @diags every error that orr_sweep would find in the sweep: section of @file. */
 void orr_sweep_check_document(OrrLibrary *library, const char *file, OrrDiags *diags);

@@ -146,7 +146,8 @@ OrrSweepPlan *orr_sweep_plan_new(OrrLibrary *library, const char *file, char **s
   g_autoptr(OrrSweepPlan) plan = plan_new(library, file);
   GError *failure = NULL;
   plan->tree = orr_scenario_tree(library, file, diags);
-  if (!plan->tree || !orr_settings_apply(&orr_scenario_table, plan->tree, settings, error))
+  if (!plan->tree || !orr_settings_apply(&orr_scenario_table, plan->tree, settings, error) ||
+      !orr_sweep_check_settings(plan->tree, settings, error))
     return NULL;
   const OrrNode *found = orr_node_get(plan->tree, "sweep");
   if (!found || found->kind != ORR_NODE_MAP) {

@@ -4,6 +4,8 @@
  */
 #include "sim/sweep/sweep_private.h"
 
+#include "sim/base/fault.h"
+#include "sim/base/yaml.h"
 #include "sim/run/scenario_stack.h"
 #include "sim/sweep/sweep_axis.h"
 #include "sim/sweep/sweep_facts.h"
@@ -14,7 +16,11 @@ static const OrrSweepAxis *axis_at(const OrrSweepPlan *plan, guint i) {
 
 /* --- dp --- */
 
-/* The names of all axes as @sweep has them, before the axes are read. */
+static const char *const whole_space[] = {
+    "tp", "pp", "cp", "ep", "schedule", "chunks", "micro-batch", "recompute", "sharding", NULL};
+
+/* The names of all axes as @sweep has them, before the axes are read; without ep of a whole
+ * space, which dense models do not have. */
 static GPtrArray *written_names(const OrrNode *sweep) {
   GPtrArray *names = g_ptr_array_new();
   const OrrNode *axes = orr_node_get(sweep, "axes"), *space = orr_node_get(sweep, "space");
@@ -23,7 +29,8 @@ static GPtrArray *written_names(const OrrNode *sweep) {
   for (guint i = 0; space && space->kind == ORR_NODE_LIST && i < orr_node_length(space); i++)
     if (((const OrrNode *)space->items->pdata[i])->text)
       g_ptr_array_add(names, ((const OrrNode *)space->items->pdata[i])->text);
-  if (space && space->kind == ORR_NODE_SCALAR) g_ptr_array_add(names, (char *)"tp");
+  for (guint i = 0; space && space->kind == ORR_NODE_SCALAR && whole_space[i]; i++)
+    if (!g_str_equal(whole_space[i], "ep")) g_ptr_array_add(names, (char *)whole_space[i]);
   return names;
 }
 
@@ -51,6 +58,64 @@ gboolean orr_sweep_plan_axes_open_dp(OrrSweepPlan *plan, const OrrNode *sweep, O
   g_autoptr(OrrNode) open = orr_node_new_scalar(plan->tree->place, "0");
   return orr_field_assign(field, open, diags, data) &&
          orr_field_set(&orr_scenario_table, plan->tree, dp, open->text, error);
+}
+
+/* --- Settings --- */
+
+/* What @setting gives the field at @path, "VALUE" if a part of it; NULL: nothing. Newly
+ * allocated. */
+static OrrNode *given_by(const char *setting, const char *path) {
+  const size_t length = strcspn(setting, "="), whole = strlen(path);
+  const gboolean is_below =
+      length > whole && setting[whole] == '.' && !strncmp(setting, path, whole);
+  const gboolean is_above =
+      length < whole && path[length] == '.' && !strncmp(setting, path, length);
+  if (!is_below && !is_above && !(length == whole && !strncmp(setting, path, whole))) return NULL;
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  const char *value = setting + length + 1;
+  g_autoptr(OrrNode) node = orr_yaml_parse(value, strlen(value), "set", ignored);
+  if (!is_above)
+    return is_below ? orr_node_new_scalar((OrrPlace){0}, "VALUE") : g_steal_pointer(&node);
+  g_auto(GStrv) keys = g_strsplit(path + length + 1, ".", -1);
+  const OrrNode *found = node;
+  for (char **key = keys; found && *key; key++)
+    if (found->kind == ORR_NODE_MAP)
+      found = orr_node_get(found, *key);
+    else if (!g_str_equal(*key, "kind") || key[1]) /* a single word names the kind */
+      found = NULL;
+  return found ? orr_node_copy(found) : NULL;
+}
+
+static gboolean refuse(const char *setting, const char *name, const OrrNode *value,
+                       GError **error) {
+  const char *text = value->kind == ORR_NODE_SCALAR ? value->text : "VALUE";
+  g_autofree char *hint =
+      strchr(name, '.')
+          ? g_strdup("change its values in the section sweep")
+          : g_strdup_printf("--set 'sweep.axes.%s=[%s]' gives it one value", name, text);
+  return orr_fault_set(
+      error, ORR_FAULT_USAGE,
+      "--set %s: the axes of the sweep decide %s, so this would change nothing: %s", setting, name,
+      hint);
+}
+
+gboolean orr_sweep_check_settings(const OrrNode *tree, char *const *settings, GError **error) {
+  const OrrNode *sweep = orr_node_get(tree, "sweep");
+  if (!sweep || sweep->kind != ORR_NODE_MAP) return TRUE;
+  g_autoptr(GPtrArray) names = written_names(sweep);
+  for (guint i = 0; i < names->len; i++)
+    if (is_split(orr_sweep_axis_path(names->pdata[i]))) {
+      g_ptr_array_add(names, (char *)"dp"); /* is open then */
+      break;
+    }
+  for (; settings && *settings; settings++)
+    for (guint i = 0; i < names->len; i++) {
+      g_autoptr(OrrNode) given = given_by(*settings, orr_sweep_axis_path(names->pdata[i]));
+      const gboolean is_open_dp = given && g_str_equal(names->pdata[i], "dp") && given->text &&
+                                  g_str_equal(given->text, "0");
+      if (given && !is_open_dp) return refuse(*settings, names->pdata[i], given, error);
+    }
+  return TRUE;
 }
 
 /* --- Axes --- */
@@ -113,9 +178,6 @@ static void add_axis(OrrSweepPlan *plan, const char *name, OrrPlace place, const
   g_ptr_array_add(plan->axes, axis);
   check_axis(plan, axis, diags);
 }
-
-static const char *const whole_space[] = {
-    "tp", "pp", "cp", "ep", "schedule", "chunks", "micro-batch", "recompute", "sharding", NULL};
 
 /* Whether the model has experts, which ep distributes. */
 static gboolean has_experts(const OrrSweepPlan *plan) {

@@ -52,6 +52,10 @@ echo mine > mine.yaml
 run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 -o mine.yaml
 check "a file of one's own is not replaced" '[ $status -eq 2 ] && grep -q "was not made by plan" said && [ "$(cat mine.yaml)" = mine ]'
 run plan training --model llama-3.1-70b --cluster dgx-h100-superpod --gpus 8 --db none -o small.yaml
+for set in workload.parallel.tp=8 'workload.parallel={cp: 1, tp: 8}' workload.parallel.dp=2 workload.optimizer.sharding=fsdp; do
+  check "a setting that is searched: $set" 'refuses training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --set "$set" && grep -q "sweep.axes.*gives it one value" said'
+done
+check "another key beside it" 'run plan training --model llama-3.1-70b --cluster dgx-h100-superpod --gpus 8 --set workload.parallel.dp=0 --set "workload.optimizer={moments: bf16}" --db none -o small.yaml; grep -q "no layout" said'
 check "nothing fits" '[ $status -eq 2 ] && grep -q "no layout .* works; most: .*does not fit" said'
 
 # --- GPUs ---
