@@ -1,5 +1,5 @@
--- What is the result of the run: step time, latencies, goodput, waits, or the best point of a sweep?
--- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu, memory_peak_bytes, fits, bubble_fraction, exposed_comm_fraction, n_gpus, tp, pp, dp, cp, micro_batches, layer_forward_s, layer_backward_s, costs_outside); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, goodput_rps, requests_per_s, output_tokens_per_s, output_tokens_per_s_per_gpu, running_mean, gpu_busy, kv_utilization, kv_peak, prefix_hit_rate, preemptions, saturated, n_gpus, replicas); campaign_result(goodput, goodput_low, goodput_high, tokens_per_day, tokens_per_s, tokens, duration_s, effective_s, step_s, failures, mttf_s, restarts, checkpoints, stall_s, out_p50, out_p99, stopped, seeds, n_gpus); cluster_result(utilization, useful, makespan_s, wait_mean_s, wait_p50_s, wait_p95_s, wait_p99_s, jct_mean_s, jct_p50_s, jct_p95_s, jct_p99_s, slowdown_jain, idle_while_waiting, gpu_hours, overhead_gpu_hours, preemptions, most_waiting, n_jobs, n_timed_out, n_left_out, n_gpus); post_training_result(step_time_s, tokens_per_s, tokens_per_s_per_gpu, samples_per_s, rollout_s, rollout_tail, rollout_wait_s, update_s, weight_sync_s, switch_s, old_log_probs_s, reference_s, data_s, rollout_busy, trainer_busy, response_tokens_mean, response_tokens_most, staleness_mean, update_memory_bytes, rollout_memory_bytes, fits, gpu_power_mean_w, energy_j_per_step, rollout_gpus, update_gpus, replicas, n_gpus); sweep(n_points, n_combinations, objective); sweep_point(rung, status, eligible, objective_1); band(metric, low, high, expected, quality)
+-- What is the result of the run: step time, latencies, goodput, waits, bandwidths, or the best point of a sweep?
+-- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu, memory_peak_bytes, fits, bubble_fraction, exposed_comm_fraction, n_gpus, tp, pp, dp, cp, micro_batches, layer_forward_s, layer_backward_s, costs_outside); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, goodput_rps, requests_per_s, output_tokens_per_s, output_tokens_per_s_per_gpu, running_mean, gpu_busy, kv_utilization, kv_peak, prefix_hit_rate, preemptions, saturated, n_gpus, replicas); campaign_result(goodput, goodput_low, goodput_high, tokens_per_day, tokens_per_s, tokens, duration_s, effective_s, step_s, failures, mttf_s, restarts, checkpoints, stall_s, out_p50, out_p99, stopped, seeds, n_gpus); cluster_result(utilization, useful, makespan_s, wait_mean_s, wait_p50_s, wait_p95_s, wait_p99_s, jct_mean_s, jct_p50_s, jct_p95_s, jct_p99_s, slowdown_jain, idle_while_waiting, gpu_hours, overhead_gpu_hours, preemptions, most_waiting, n_jobs, n_timed_out, n_left_out, n_gpus); post_training_result(step_time_s, tokens_per_s, tokens_per_s_per_gpu, samples_per_s, rollout_s, rollout_tail, rollout_wait_s, update_s, weight_sync_s, switch_s, old_log_probs_s, reference_s, data_s, rollout_busy, trainer_busy, response_tokens_mean, response_tokens_most, staleness_mean, update_memory_bytes, rollout_memory_bytes, fits, gpu_power_mean_w, energy_j_per_step, rollout_gpus, update_gpus, replicas, n_gpus); diffusion_result(latency_s, outputs_per_s, text_s, denoise_s, step_s, decode_s, gemm_s, attention_s, memory_s, exposed_comm_s, wait_s, tflops_per_gpu, weight_bytes, activation_bytes, gpu_power_mean_w, energy_j_per_output, batch, n_gpus); step_result(step_s, samples_per_s, samples_per_s_per_gpu, gemm_s, attention_s, memory_s, optimizer_s, host_memory_s, exposed_comm_s, wait_s, tflops_per_gpu, model_bytes, gpu_power_mean_w, energy_j_per_sample, batch, n_gpus); collectives_result(time_s, algbw_bytes_per_s, busbw_bytes_per_s, size_bytes, mean_busbw_bytes_per_s, gpu_power_mean_w, energy_j_per_call, n_sizes, n_ranks, n_groups, n_gpus); trace_result(time_s, compute_s, modelled_fraction, host_s, exposed_comm_s, wait_s, exposed_comm_fraction, comm_bytes, n_collectives, n_sends, n_nodes, n_gpus); sweep(n_points, n_combinations, objective); sweep_point(rung, status, eligible, objective_1); band(metric, low, high, expected, quality)
 -- rows-from: any run but validations
 -- metric: name of the result, as in the tables of results, such as training_result, and of sweep
 -- value: the value, in the given unit
@@ -14,6 +14,10 @@ serving AS (SELECT * FROM serving_result WHERE run_id = :run),
 campaign AS (SELECT * FROM campaign_result WHERE run_id = :run),
 cluster AS (SELECT * FROM cluster_result WHERE run_id = :run),
 post_training AS (SELECT * FROM post_training_result WHERE run_id = :run),
+diffusion AS (SELECT * FROM diffusion_result WHERE run_id = :run),
+step AS (SELECT * FROM step_result WHERE run_id = :run),
+collectives AS (SELECT * FROM collectives_result WHERE run_id = :run),
+traced AS (SELECT * FROM trace_result WHERE run_id = :run),
 asked AS (SELECT run_id AS id, n_points, n_combinations, objective FROM sweep WHERE run_id = :run),
 last AS (SELECT max(p.rung) AS rung FROM asked JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points),
 found AS (
@@ -139,12 +143,69 @@ metric (position, source, name, value, meaning) AS (
   SELECT 102, 'post_training_result', 'update_gpus', update_gpus, NULL FROM post_training UNION ALL
   SELECT 103, 'post_training_result', 'replicas', replicas, NULL FROM post_training UNION ALL
   SELECT 104, 'post_training_result', 'n_gpus', n_gpus, NULL FROM post_training UNION ALL
-  SELECT 105, 'sweep', 'best', best, text FROM found UNION ALL
-  SELECT 106, 'sweep', 'n_combinations', n_combinations, NULL FROM found UNION ALL
-  SELECT 107, 'sweep', 'n_points', n_points, NULL FROM found UNION ALL
-  SELECT 108, 'sweep', 'done', done, 'Points that are stored.' FROM found UNION ALL
-  SELECT 109, 'sweep', 'answered', answered, 'Of them, those that were simulated to the end.' FROM found UNION ALL
-  SELECT 110, 'sweep', 'eligible', eligible, 'Of them, those that are compared: of the last rung, and the constraints on results hold.' FROM found
+  SELECT 105, 'diffusion_result', 'latency_s', latency_s, NULL FROM diffusion UNION ALL
+  SELECT 106, 'diffusion_result', 'outputs_per_s', outputs_per_s, NULL FROM diffusion UNION ALL
+  SELECT 107, 'diffusion_result', 'text_s', text_s, NULL FROM diffusion UNION ALL
+  SELECT 108, 'diffusion_result', 'denoise_s', denoise_s, NULL FROM diffusion UNION ALL
+  SELECT 109, 'diffusion_result', 'step_s', step_s, NULL FROM diffusion UNION ALL
+  SELECT 110, 'diffusion_result', 'decode_s', decode_s, NULL FROM diffusion UNION ALL
+  SELECT 111, 'diffusion_result', 'gemm_s', gemm_s, NULL FROM diffusion UNION ALL
+  SELECT 112, 'diffusion_result', 'attention_s', attention_s, NULL FROM diffusion UNION ALL
+  SELECT 113, 'diffusion_result', 'memory_s', memory_s, NULL FROM diffusion UNION ALL
+  SELECT 114, 'diffusion_result', 'exposed_comm_s', exposed_comm_s, NULL FROM diffusion UNION ALL
+  SELECT 115, 'diffusion_result', 'wait_s', wait_s, NULL FROM diffusion UNION ALL
+  SELECT 116, 'diffusion_result', 'tflops_per_gpu', tflops_per_gpu, NULL FROM diffusion UNION ALL
+  SELECT 117, 'diffusion_result', 'weight_bytes', weight_bytes, NULL FROM diffusion UNION ALL
+  SELECT 118, 'diffusion_result', 'activation_bytes', activation_bytes, NULL FROM diffusion UNION ALL
+  SELECT 119, 'diffusion_result', 'gpu_power_mean_w', gpu_power_mean_w, NULL FROM diffusion UNION ALL
+  SELECT 120, 'diffusion_result', 'energy_j_per_output', energy_j_per_output, NULL FROM diffusion UNION ALL
+  SELECT 121, 'diffusion_result', 'batch', batch, NULL FROM diffusion UNION ALL
+  SELECT 122, 'diffusion_result', 'n_gpus', n_gpus, NULL FROM diffusion UNION ALL
+  SELECT 123, 'step_result', 'step_s', step_s, NULL FROM step UNION ALL
+  SELECT 124, 'step_result', 'samples_per_s', samples_per_s, NULL FROM step UNION ALL
+  SELECT 125, 'step_result', 'samples_per_s_per_gpu', samples_per_s_per_gpu, NULL FROM step UNION ALL
+  SELECT 126, 'step_result', 'gemm_s', gemm_s, NULL FROM step UNION ALL
+  SELECT 127, 'step_result', 'attention_s', attention_s, NULL FROM step UNION ALL
+  SELECT 128, 'step_result', 'memory_s', memory_s, NULL FROM step UNION ALL
+  SELECT 129, 'step_result', 'optimizer_s', optimizer_s, NULL FROM step UNION ALL
+  SELECT 130, 'step_result', 'host_memory_s', host_memory_s, NULL FROM step UNION ALL
+  SELECT 131, 'step_result', 'exposed_comm_s', exposed_comm_s, NULL FROM step UNION ALL
+  SELECT 132, 'step_result', 'wait_s', wait_s, NULL FROM step UNION ALL
+  SELECT 133, 'step_result', 'tflops_per_gpu', tflops_per_gpu, NULL FROM step UNION ALL
+  SELECT 134, 'step_result', 'model_bytes', model_bytes, NULL FROM step UNION ALL
+  SELECT 135, 'step_result', 'gpu_power_mean_w', gpu_power_mean_w, NULL FROM step UNION ALL
+  SELECT 136, 'step_result', 'energy_j_per_sample', energy_j_per_sample, NULL FROM step UNION ALL
+  SELECT 137, 'step_result', 'batch', batch, NULL FROM step UNION ALL
+  SELECT 138, 'step_result', 'n_gpus', n_gpus, NULL FROM step UNION ALL
+  SELECT 139, 'collectives_result', 'time_s', time_s, NULL FROM collectives UNION ALL
+  SELECT 140, 'collectives_result', 'algbw_bytes_per_s', algbw_bytes_per_s, NULL FROM collectives UNION ALL
+  SELECT 141, 'collectives_result', 'busbw_bytes_per_s', busbw_bytes_per_s, NULL FROM collectives UNION ALL
+  SELECT 142, 'collectives_result', 'size_bytes', size_bytes, NULL FROM collectives UNION ALL
+  SELECT 143, 'collectives_result', 'mean_busbw_bytes_per_s', mean_busbw_bytes_per_s, NULL FROM collectives UNION ALL
+  SELECT 144, 'collectives_result', 'gpu_power_mean_w', gpu_power_mean_w, NULL FROM collectives UNION ALL
+  SELECT 145, 'collectives_result', 'energy_j_per_call', energy_j_per_call, NULL FROM collectives UNION ALL
+  SELECT 146, 'collectives_result', 'n_sizes', n_sizes, NULL FROM collectives UNION ALL
+  SELECT 147, 'collectives_result', 'n_ranks', n_ranks, NULL FROM collectives UNION ALL
+  SELECT 148, 'collectives_result', 'n_groups', n_groups, NULL FROM collectives UNION ALL
+  SELECT 149, 'collectives_result', 'n_gpus', n_gpus, NULL FROM collectives UNION ALL
+  SELECT 150, 'trace_result', 'time_s', time_s, NULL FROM traced UNION ALL
+  SELECT 151, 'trace_result', 'compute_s', compute_s, NULL FROM traced UNION ALL
+  SELECT 152, 'trace_result', 'modelled_fraction', modelled_fraction, NULL FROM traced UNION ALL
+  SELECT 153, 'trace_result', 'host_s', host_s, NULL FROM traced UNION ALL
+  SELECT 154, 'trace_result', 'exposed_comm_s', exposed_comm_s, NULL FROM traced UNION ALL
+  SELECT 155, 'trace_result', 'wait_s', wait_s, NULL FROM traced UNION ALL
+  SELECT 156, 'trace_result', 'exposed_comm_fraction', exposed_comm_fraction, NULL FROM traced UNION ALL
+  SELECT 157, 'trace_result', 'comm_bytes', comm_bytes, NULL FROM traced UNION ALL
+  SELECT 158, 'trace_result', 'n_collectives', n_collectives, NULL FROM traced UNION ALL
+  SELECT 159, 'trace_result', 'n_sends', n_sends, NULL FROM traced UNION ALL
+  SELECT 160, 'trace_result', 'n_nodes', n_nodes, NULL FROM traced UNION ALL
+  SELECT 161, 'trace_result', 'n_gpus', n_gpus, NULL FROM traced UNION ALL
+  SELECT 162, 'sweep', 'best', best, text FROM found UNION ALL
+  SELECT 163, 'sweep', 'n_combinations', n_combinations, NULL FROM found UNION ALL
+  SELECT 164, 'sweep', 'n_points', n_points, NULL FROM found UNION ALL
+  SELECT 165, 'sweep', 'done', done, 'Points that are stored.' FROM found UNION ALL
+  SELECT 166, 'sweep', 'answered', answered, 'Of them, those that were simulated to the end.' FROM found UNION ALL
+  SELECT 167, 'sweep', 'eligible', eligible, 'Of them, those that are compared: of the last rung, and the constraints on results hold.' FROM found
 )
 SELECT
   m.name AS metric,

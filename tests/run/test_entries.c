@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "calibration/measure/family.h"
+#include "results/store.h"
 #include "sim/base/field.h"
+#include "sim/run/answer/kinds.h"
 #include "sim/sweep/sampler.h"
 #include "topologies/fabric.h"
 #include "topologies/job_placement.h"
@@ -117,8 +119,21 @@ static void test_families(void) {
   }
 }
 
+/* Each kind of workload is in the view `summary`, so that no run is without a result there. */
+static void test_summary(void) {
+  const OrrView *view = orr_view_find("summary");
+  for (guint i = 0; orr_workload_registry.entries[i]; i++) {
+    const OrrRegistry *registry = &orr_workload_registry;
+    const OrrRunKind *kind = orr_kinds_named(registry->entries[i]->name);
+    g_autofree char *table = g_strdelimit(g_strdup(kind->result->name), "-", '_');
+    g_autofree char *rows = g_strdup_printf("FROM %s WHERE run_id = :run", table);
+    if (!strstr(view->sql, rows)) complain(registry, registry->entries[i], "is not in summary.sql");
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/entries/families", test_families);
+  g_test_add_func("/entries/summary", test_summary);
   return g_test_run();
 }
