@@ -126,23 +126,23 @@ static double arrivals_s(const OrrServingWork *work) {
 static double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 /* Whether waits grew until the last arrival in a run too short for a steady state, by more than a
- * passing burst: the mean wait rises by 20 % from quarter to quarter in the second half of the
- * requests and exceeds 1 s, and the run needs 5 % more time after the last arrival. */
+ * passing burst: in the second half the mean number that waits rises by 20 % from quarter to
+ * quarter, and by Little's law a wait exceeds 1 s; and the run needs 5 % more time after the last
+ * arrival. The number, unlike the waits of single requests, does not depend on who goes first. */
 static gboolean waits_grow(const OrrServingWork *work) {
   const OrrArrival *load = (const OrrArrival *)work->params.load.entry;
-  if (load->after || work->requests->len < 20 || arrivals_s(work) <= 0) return FALSE;
-  double quarter[4] = {0};
-  guint n[4] = {0};
+  const double quarter_s = arrivals_s(work) / 4, last_s = work->end_s - work->last_arrival_s;
+  if (load->after || work->requests->len < 20 || quarter_s <= 0) return FALSE;
+  double waiting_s[4] = {0}; /* in each quarter, of all requests */
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServingRequestRow *row = &g_array_index(work->requests, OrrServedRequest, i).row;
-    const guint q = MIN((guint)(4.0 * (double)row->request / work->requests->len), 3);
-    quarter[q] += row->queue_s;
-    n[q]++;
+    const double came_s = row->arrival_s - work->first_arrival_s;
+    for (int q = 0; q < 4; q++)
+      waiting_s[q] +=
+          fmax(0, fmin(came_s + row->queue_s, (q + 1) * quarter_s) - fmax(came_s, q * quarter_s));
   }
-  for (int q = 0; q < 4; q++) quarter[q] /= MAX(n[q], 1);
-  const double last_s = work->end_s - work->last_arrival_s;
-  return quarter[3] > 1.2 * quarter[2] && quarter[2] > 1.2 * quarter[1] && quarter[3] > 1 &&
-         last_s > 0.05 * arrivals_s(work);
+  return waiting_s[3] > 1.2 * waiting_s[2] && waiting_s[2] > 1.2 * waiting_s[1] &&
+         waiting_s[3] > work->requests->len / 4.0 && last_s > 4 * 0.05 * quarter_s;
 }
 
 /* Requests that were left at the last arrival, per second since the first. */

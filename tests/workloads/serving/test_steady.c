@@ -72,6 +72,25 @@ static void test_length(void) {
                     1.02 * steady->result.serving.gpu_power_mean_w);
 }
 
+/* Half more than four servers do, too short for a steady state: who goes first does not
+ * change the verdict. */
+static void test_order(void) {
+  static const char *const schedulers[] = {"vllm", "priority", "fair"};
+  double growth = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(schedulers); i++) {
+    g_autofree char *sets = g_strdup_printf(
+        "workload.load={kind: poisson, rate: 0.6};workload.requests=200;"
+        "workload.engine.scheduler=%s;workload.classes=[{name: a, share: 1, priority: 0}, "
+        "{name: b, share: 3, priority: 5}]",
+        schedulers[i]);
+    g_autoptr(OrrOutcome) outcome = four_servers("", sets);
+    const OrrServingResult *result = &outcome->result.serving;
+    if (i == 0) growth = result->growth_rps;
+    g_assert_true(result->saturated);
+    g_assert_cmpfloat_with_epsilon(result->growth_rps, growth, 1e-9);
+  }
+}
+
 /* M/D/4 at nine tenths of what it serves is steady for every seed; the queue of twice as much grows
  * by the difference, which is seen before a thousand requests have left. */
 static void test_overload(void) {
@@ -288,6 +307,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/steady/closed-thinking", test_closed_thinking);
   g_test_add_func("/workloads/serving/steady/closed-turns", test_closed_turns);
   g_test_add_func("/workloads/serving/steady/client-limit", test_client_limit);
+  g_test_add_func("/workloads/serving/steady/order", test_order);
   g_test_add_func("/workloads/serving/steady/refused", test_refused);
   return g_test_run();
 }
