@@ -10,6 +10,7 @@ Whatever stands between `<!-- accuracy: NAME -->` and `<!-- /accuracy -->` on an
   costs SET          a table of a cost validation set: kernels by region, the range over profiles
   bands WHAT         coverage and width of error bands by group, with WHAT left out (`validate --bands --leave WHAT`)
   bands ratios       what bands of ratios decide, by axis and by group
+  bands choices      how often choices by the point and by the upper end break a bound when measured
   SET[/PART] WHAT [METRIC] [~LABELS]   figures within a sentence, of the rows whose labels match; WHAT is n, mape, bias,
                      median, worst, within-15, range (least to greatest error), or, of one row, simulated or measured
 --check changes nothing, prints what would change, and exits with 1 if anything would. --quick runs only the sets that
@@ -249,6 +250,16 @@ def bands(what, validation):
                       f"{number(row['coverage_80'], '.0%')} | {number(row['width_80'], '.2f')} | {number(row['apart_80'], '.2f')} |"
                       for row in rows if row["pairs"]]
         return lines
+    if what == "choices":
+        found = validation.bands("--pairs", "0")["choices"]
+        lines = ["| Bound | Choices by the point | Broken | Choices by the upper end | Broken | Output kept |", "|---|---|---|---|---|---|"]
+        for row in found["bounds"]:
+            if row["point"]:
+                broken = [number(row[f"broken_{by}"] / row[by] if row[by] else None, ".0%") for by in ("point", "upper")]
+                lines.append(f"| {row['name']} | {row['point']} | {broken[0]} | {row['upper']} | {broken[1]} | "
+                             f"{number(row['kept'], '.0%')} |")
+        return [*lines, f"| no bound | {found['questions']} | {number(found['regret_point'], '.1%')} less | {found['questions']} | "
+                        f"{number(found['regret_lower'], '.1%')} less | - |"]
     lines = ["| Group | Answers | Good | Weak | None | Inside 80 % | Inside 50 % | Width | Constant | Ratio |",
              "|---|---|---|---|---|---|---|---|---|---|"]
     for row in validation.bands("--pairs", "0", "--leave", what)["sums"]:

@@ -5,6 +5,7 @@
 
 #include "sim/base/json_write.h"
 #include "sim/cli/page.h"
+#include "sim/validate/validate_choices.h"
 
 enum { NAME_WIDTH = 27, MOST_OUTSIDE = 20 };
 
@@ -117,6 +118,33 @@ static void add_all_pair_lines(OrrPage *page, const GArray *pairs, const GPtrArr
   add_pair_lines(page, pairs, sets, BY_GROUP);
 }
 
+/* --- Choices --- */
+
+static const char *broken_of(OrrPage *page, guint n, guint n_broken) {
+  return n == 0 ? "-" : orr_page_text(page, "%u (%.0f %%)", n_broken, 100.0 * n_broken / n);
+}
+
+static void add_choices(OrrPage *page, const OrrValidateBands *bands) {
+  g_autoptr(GArray) choices = orr_validate_choices_new(bands);
+  const OrrChoicesRegret regret = orr_validate_choices_regret(bands);
+  guint n = 0;
+  ORR_EACH(const OrrChoices, one, choices) n += one->n_point;
+  if (n == 0) return;
+  orr_page_add(page, "choices among measured rows, by the point and by the upper end of the 80 %% "
+                     "band; broken: measured to miss the bound; kept: of the point's output\n");
+  orr_page_add(page, "  %-*s %6s  %12s  %9s  %12s  %6s\n", NAME_WIDTH, "bound", "point", "broken",
+               "upper end", "broken", "kept");
+  ORR_EACH(const OrrChoices, one, choices)
+    if (one->n_point > 0)
+      orr_page_add(page, "  %-*s %6u  %12s  %9u  %12s  %6s\n", NAME_WIDTH, one->name, one->n_point,
+                   broken_of(page, one->n_point, one->broken_point), one->n_upper,
+                   broken_of(page, one->n_upper, one->broken_upper), percent(page, one->kept));
+  orr_page_add(page,
+               "  without a bound, %u questions: the point's choice gives %.1f %% less than "
+               "the best measured row, the best lower end's %.1f %%\n",
+               regret.n, 100 * regret.point, 100 * regret.lower);
+}
+
 /* --- Rows of a file --- */
 
 /* The band of @check at the default level, in the result's unit. */
@@ -153,6 +181,7 @@ void orr_summary_bands_text(const OrrValidateBands *bands, const GArray *pairs) 
   add_all_lines(page, bands, sets);
   if (bands->leave == ORR_VALIDATE_BANDS_NOTHING) add_outside(page, bands);
   if (pairs->len > 0) add_all_pair_lines(page, pairs, sets);
+  add_choices(page, bands);
   orr_page_print(page);
 }
 
@@ -223,6 +252,23 @@ static void add_all_pairs(GString *out, const char *name, GArray *summaries) {
   g_array_unref(summaries);
 }
 
+static void add_all_choices(GString *out, const OrrValidateBands *bands) {
+  g_autoptr(GArray) choices = orr_validate_choices_new(bands);
+  const OrrChoicesRegret regret = orr_validate_choices_regret(bands);
+  orr_json_write_array(out, "bounds");
+  ORR_EACH(const OrrChoices, one, choices) {
+    orr_json_write_element(out, "\n  ");
+    orr_json_write_text(out, "name", one->name);
+    ORR_JSON_NUMBERS(out, {"point", one->n_point}, {"broken_point", one->broken_point},
+                     {"upper", one->n_upper}, {"broken_upper", one->broken_upper},
+                     {"kept", one->kept});
+    g_string_append_c(out, '}');
+  }
+  g_string_append_c(out, ']');
+  ORR_JSON_NUMBERS(out, {"questions", regret.n}, {"regret_point", regret.point},
+                   {"regret_lower", regret.lower});
+}
+
 void orr_summary_bands_json(const OrrValidateBands *bands, const GArray *pairs) {
   g_autoptr(GString) out = g_string_new("{");
   g_autoptr(GPtrArray) sets = orr_coverage_sets(bands);
@@ -243,5 +289,8 @@ void orr_summary_bands_json(const OrrValidateBands *bands, const GArray *pairs) 
   add_all_pairs(out, "axes", pairs_by(pairs, sets, BY_AXIS));
   g_string_append(out, ",\n ");
   add_all_pairs(out, "sums", pairs_by(pairs, sets, BY_GROUP));
+  g_string_append(out, "},\n ");
+  orr_json_write_object(out, "choices");
+  add_all_choices(out, bands);
   printf("%s}}\n", out->str);
 }

@@ -70,6 +70,21 @@ static void print_searched(const OrrPlanServingAnswer *answer) {
   printf("\n");
 }
 
+/* Which of both rates the answer rests on. */
+static void print_decides(const OrrPlanServingAnswer *answer) {
+  const OrrPlanLayout *best = layout_at(answer, 0);
+  if (orr_plan_serving_is_promised(answer->asked, best))
+    printf(
+        "  decides       the upper ends of the bands: layout 1 serves %.4g requests/s with 90 %% "
+        "confidence, %.4g by the simulation alone\n",
+        best->fleet_sure_rate, best->fleet_rate);
+  else
+    printf("  decides       the simulation alone: %s\n",
+           isnan(best->sure_rate) ? "no measured run says how far off latencies are"
+           : best->sure_rate > 0  ? "with 90 % confidence the GPUs are too few for this rate"
+                                  : "with 90 % confidence no rate meets the objectives");
+}
+
 /* --- The fleet --- */
 
 /* Joules where the device has a power model, money where there are prices. */
@@ -144,6 +159,7 @@ void orr_summary_plan_serving_print(const OrrPlanServingAnswer *answer) {
   orr_show_warnings("  warning       ", answer->warnings);
   print_head(answer);
   for (guint i = 0; i < MIN(answer->ranked->len, ORR_PLAN_BEST); i++) print_layout(answer, i);
+  print_decides(answer);
   print_fleet(answer);
   printf("  scenario      %s\n", answer->file);
   print_launch(answer);
@@ -238,6 +254,9 @@ void orr_summary_plan_serving_json(const OrrPlanServingAnswer *answer) {
   orr_json_write_text(out, "launch", answer->launch);
   orr_json_write_text(out, "release_assumed", answer->assumed);
   add_trace(out, answer->asked->trace);
+  orr_json_write_text(
+      out, "decides",
+      orr_plan_serving_is_promised(answer->asked, layout_at(answer, 0)) ? "band" : "simulation");
   ORR_JSON_NUMBERS(out, {"goodput_rps", fleet->goodput_rps}, {"growth_rps", fleet->growth_rps},
                    {"good_fraction", fleet->goodput_rps / fleet->requests_per_s},
                    {"ttft_p99_s", fleet->ttft.p99}, {"tpot_p99_s", fleet->tpot.p99},

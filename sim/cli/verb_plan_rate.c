@@ -19,8 +19,8 @@ static const GOptionEntry options[] = {
     ORR_OPTION_REAL("share", fraction,
                     "Fraction of the requests that must meet all objectives (default 0.99)"),
     ORR_OPTION_REAL("confidence", confidence,
-                    "Probability with which a measurement meets the objectives at the second rate "
-                    "printed (default 0.9)"),
+                    "Probability with which a measurement meets the objectives at the rate that is "
+                    "promised (default 0.9)"),
     ORR_OPTION_REAL("tolerance", tolerance, "Relative precision of the result (default 0.02)"),
     ORR_OPTION_INT("seeds", seeds, "Runs per rate, 2 to 10 (default 4)"),
     ORR_OPTION_JSON("one JSON object"),
@@ -58,6 +58,17 @@ static const OrrCapacityPoint *deciding(const OrrCapacity *capacity) {
   return found;
 }
 
+/* Whether a band says how much slower measured runs may be: its upper end then decides, else the
+ * simulation does. */
+static gboolean bands_decide(const OrrCapacity *capacity) {
+  return deciding(capacity)->band.quality != ORR_BAND_NONE;
+}
+
+/* The rate that is promised; 0: none is. */
+static double promised(const OrrCapacity *capacity) {
+  return bands_decide(capacity) ? capacity->sure.meets : capacity->alone.meets;
+}
+
 /* Runs that ended before a steady state, because it would not meet the objectives: the requests
  * that they counted until then say nothing about the fraction. */
 static gboolean is_broken_off(const OrrCapacity *capacity, const OrrCapacityPoint *point) {
@@ -81,6 +92,9 @@ static void add_sure(GString *out, const OrrCapacity *capacity) {
   g_string_append_printf(out, "\"confidence\": %g", confidence);
   orr_json_write_number(out, "sure_rate_rps",
                         capacity->sure.meets > 0 ? capacity->sure.meets : NAN);
+  orr_json_write_text(out, "decides", bands_decide(capacity) ? "band" : "simulation");
+  orr_json_write_number(out, "promised_rate_rps",
+                        promised(capacity) > 0 ? promised(capacity) : NAN);
   orr_json_write_text(out, "band_quality", orr_band_quality_words[band->quality]);
   orr_json_write_text(out, "band_reason", band->reason);
   for (int k = 0; k < ORR_N_LIMITS; k++)
@@ -167,21 +181,31 @@ static char *factors_text(const OrrCapacityBand *band) {
   return g_string_free(text, FALSE);
 }
 
+/* The rate that is promised where bands say how far off latencies may be. */
 static void print_sure(const OrrCapacity *capacity) {
   const OrrCapacityBand *band = &deciding(capacity)->band;
-  printf("with %.4g %% confidence ", 100 * confidence);
-  if (band->quality == ORR_BAND_NONE) {
-    printf("no rate can be named: %s\n", band->reason);
-  } else {
-    g_autofree char *factors = factors_text(band);
-    if (capacity->sure.meets > 0)
-      printf("%.4g requests/s: ", capacity->sure.meets);
-    else
-      printf("no rate meets the objectives: ");
-    printf("measured latencies are at most %s%s%s\n", factors,
-           band->quality == ORR_BAND_WEAK ? "; weak, " : "", band->reason);
-  }
-  if (capacity->band_note) printf("warning: error bands: %s\n", capacity->band_note);
+  g_autofree char *factors = factors_text(band);
+  if (capacity->sure.meets > 0)
+    printf("capacity %.4g requests/s with %.4g %% confidence", capacity->sure.meets,
+           100 * confidence);
+  else
+    printf("no rate meets the objectives with %.4g %% confidence", 100 * confidence);
+  printf("; the upper ends of the bands decide: measured latencies are at most %s%s%s\n", factors,
+         band->quality == ORR_BAND_WEAK ? "; weak, " : "", band->reason);
+}
+
+static void print_alone(const OrrCapacity *capacity) {
+  printf("%s%s%.4g requests/s by the simulation alone", bands_decide(capacity) ? "" : "capacity ",
+         capacity->alone.fails > 0 ? "" : "above ", capacity->alone.meets);
+  if (capacity->alone.fails > 0)
+    printf(": %.4g%% of requests within objectives, by the lower end of a 95 %% interval over %d "
+           "seeds; %.4g is too many\n",
+           100 * fraction, seeds, capacity->alone.fails);
+  else
+    printf(": every rate tried meets the objectives\n");
+  if (!bands_decide(capacity))
+    printf("it decides, for no rate can be named with %.4g %% confidence: %s\n", 100 * confidence,
+           deciding(capacity)->band.reason);
 }
 
 /* What the rate was measured over. */
@@ -209,15 +233,10 @@ static void print_window(const OrrCapacity *capacity) {
 static void print_text(const OrrCapacity *capacity, const GPtrArray *warnings) {
   print_points(capacity);
   if (capacity->alone.meets == 0) return orr_show_warnings("warning: ", warnings);
-  if (capacity->alone.fails > 0)
-    printf("capacity %.4g requests/s by the simulation: %.4g%% of requests within objectives, by "
-           "the lower end of a 95 %% interval over %d seeds; %.4g is too many\n",
-           capacity->alone.meets, 100 * fraction, seeds, capacity->alone.fails);
-  else
-    printf("capacity above %.4g requests/s: every rate tried meets the objectives\n",
-           capacity->alone.meets);
+  if (bands_decide(capacity)) print_sure(capacity);
+  print_alone(capacity);
+  if (capacity->band_note) printf("warning: error bands: %s\n", capacity->band_note);
   print_window(capacity);
-  print_sure(capacity);
   orr_show_warnings("warning: ", warnings);
 }
 
@@ -226,6 +245,21 @@ static void add_caveats(OrrCaveats *caveats, OrrLibrary *library, const OrrNode 
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrScenario) scenario = orr_scenario_read_fields(library, tree, diags);
   if (scenario) orr_caveats_add(caveats, scenario);
+}
+
+/* A rate is promised, or the error says what none meets. */
+static gboolean check_found(const OrrCapacity *capacity, GError **error) {
+  if (promised(capacity) > 0) return TRUE;
+  if (capacity->alone.meets > 0)
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "no rate meets the objectives with %.4g %% confidence, only %.4g "
+                         "requests/s by the simulation alone: --confidence takes less",
+                         100 * confidence, capacity->alone.meets);
+  const OrrCapacityPoint *last = point_at(capacity, capacity->points->len - 1);
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "no rate meets the objectives: at %.3g requests/s %.2f %% of requests are "
+                       "within them, and --share demands %.4g %%",
+                       last->rate, 100 * last->alone.mean, 100 * fraction);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -251,14 +285,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     orr_caveats_add_text(caveats, text);
   }
   (orr_options.json ? print_json : print_text)(capacity, orr_caveats_texts(caveats));
-  if (capacity->alone.meets > 0) return 0;
-  const OrrCapacityPoint *last =
-      &g_array_index(capacity->points, OrrCapacityPoint, capacity->points->len - 1);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "no rate meets the objectives: at %.3g requests/s %.2f %% of requests are within "
-              "them, and --share demands %.4g %%",
-              last->rate, 100 * last->alone.mean, 100 * fraction);
-  return 2;
+  return check_found(capacity, error) ? 0 : 2;
 }
 
 const OrrCommand orr_verb_plan_rate = {
@@ -279,9 +306,10 @@ const OrrCommand orr_verb_plan_rate = {
         "rate meets the objectives when the lower end of the 95 % confidence interval "
         "of the fraction of requests within them is at least --share. Exit status 2 when no rate "
         "does.\n"
-        "The simulation can be off: at the second rate a measurement meets the objectives with "
-        "probability --confidence; latencies are multiplied by the upper bounds of their error "
-        "bands there.",
+        "The simulation can be off, so the upper ends of the error bands decide: at the first rate "
+        "printed a measurement meets the objectives with probability --confidence, with latencies "
+        "multiplied by the upper bounds of their bands there. The rate by the simulation alone is "
+        "printed below it, and decides where no measured run is like the scenario.",
     .options = options,
     .run = run,
 };

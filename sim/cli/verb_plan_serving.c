@@ -313,11 +313,11 @@ static void add_caveats(const Plan *plan, const OrrOutcome *outcome, OrrCaveats 
   }
 }
 
-/* Prints the answer with the fleet of the best layout, at the rate asked for or at what it
- * serves. */
+/* Prints the answer with the fleet of the best layout, at the rate asked for or at what it is
+ * promised to serve. */
 static gboolean verify(Plan *plan, const OrrPlanLayout *best, GError **error) {
   const OrrPlanServing *asked = plan->asked;
-  const OrrPlanLoad load = {.rate = asked->rate > 0 ? asked->rate : best->fleet_rate};
+  const OrrPlanLoad load = {.rate = orr_plan_serving_fleet_load(asked, best)};
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree =
       orr_plan_serving_tree(plan->library, asked, best, best->replicas, &load, error);
@@ -415,7 +415,8 @@ const OrrCommand orr_verb_plan_serving = {
             "would bring it among the best five is left there. Then the fleet of the best one is "
             "simulated. With --rate the layout of the fewest GPUs is the best, otherwise the one "
             "of the most requests, by the rate that a measurement reaches with 90 % confidence: "
-            "that counts, where measured runs say it, not the simulated one next to it. A trace is "
+            "the upper ends of the error bands decide, where measured runs say them, not the "
+            "simulated rate next to it, and the fleet is simulated at that rate. A trace is "
             "replayed end to end until a steady state lasts ten times as long as a request stays; "
             "--set workload.requests=N takes its first N requests.",
     .options = options,

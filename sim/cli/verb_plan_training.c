@@ -1,6 +1,7 @@
 /*
  * verb_plan_training.c - orrery plan training: which layout trains fastest on a number of GPUs.
  */
+#include "sim/bands/band.h"
 #include "sim/base/json_write.h"
 #include "sim/base/uncertain.h"
 #include "sim/base/fault.h"
@@ -37,6 +38,8 @@ typedef struct {
   const OrrSweepReport *report;
   guint n;                              /* points that are shown */
   OrrStudyAnswer *answers;              /* [n] */
+  OrrBand memory[SHOWN];                /* of their peak memory */
+  guint chosen;                         /* the fastest of them whose memory's upper end fits */
   char *best_file, *best_text, *launch; /* launch: NULL where none is known */
 } Plan;
 
@@ -81,6 +84,14 @@ static const char *apart_at(const Plan *plan, guint i) {
                                                               : "";
 }
 
+/* Whether a measured run fits, too, as far as bands say. */
+static gboolean upper_end_fits(const Plan *plan, guint i) {
+  const OrrTrainingResult *answer = &plan->answers[i].result.training;
+  const double room = answer->memory_peak_bytes + answer->headroom_bytes;
+  return plan->memory[i].quality == ORR_BAND_NONE ||
+         answer->memory_peak_bytes * plan->memory[i].high <= room;
+}
+
 static void print_points(const Plan *plan) {
   int width = 30; /* of the bands */
   for (guint i = 0; i < plan->n; i++) {
@@ -108,6 +119,33 @@ static void print_why(const Plan *plan) {
   }
 }
 
+/* "71.2 GiB of 79.6" */
+static char *room_text(const Plan *plan, guint i) {
+  const OrrTrainingResult *answer = &plan->answers[i].result.training;
+  return g_strdup_printf("%.1f GiB of %.1f",
+                         answer->memory_peak_bytes * plan->memory[i].high / 1073741824,
+                         (answer->memory_peak_bytes + answer->headroom_bytes) / 1073741824);
+}
+
+/* The upper end of memory's band decides what fits; nothing limits the speed, so the simulation
+ * decides what is fastest. */
+static void print_decides(const Plan *plan) {
+  const OrrBand *memory = &plan->memory[plan->chosen];
+  g_autofree char *first = room_text(plan, 0), *room = room_text(plan, plan->chosen);
+  printf("  decides       ");
+  if (memory->quality == ORR_BAND_NONE)
+    printf("the simulation alone, for memory has no band: %s\n", memory->reason);
+  else if (!upper_end_fits(plan, plan->chosen))
+    printf("the simulation alone, for no upper end of memory's band fits here: layout 1's is %s\n",
+           room);
+  else if (plan->chosen > 0)
+    printf("the upper end of memory's band: layout 1's is %s; layout %u is the fastest that "
+           "fits, %s\n",
+           first, plan->chosen + 1, room);
+  else
+    printf("the upper end of memory's band fits, %s; the simulation says which is fastest\n", room);
+}
+
 static void print_cost(OrrLibrary *library, const OrrTrainingResult *best) {
   const char *prices = orr_verb_plan_asked.prices;
   if (!prices) return;
@@ -132,12 +170,18 @@ static void print_text(OrrLibrary *library, const Plan *plan, const char *file, 
   orr_show_warnings("  warning       ", report->caveats);
   print_points(plan);
   print_why(plan);
-  print_cost(library, &plan->answers[0].result.training);
-  printf("  scenario      %s, of the best; %s has the whole search\n", plan->best_file, file);
+  print_decides(plan);
+  print_cost(library, &plan->answers[plan->chosen].result.training);
+  printf("  scenario      %s, of layout %u; %s has the whole search\n", plan->best_file,
+         plan->chosen + 1, file);
   if (plan->launch) printf("  launch        as Megatron-LM's arguments:\n%s", plan->launch);
   if (db && report->sweep)
     printf("  stored        sweep %" G_GINT64_FORMAT " in %s\n", report->sweep, db);
   printf("  next          orrery run %s\n", plan->best_file);
+}
+
+static gboolean is_decided_by_band(const Plan *plan) {
+  return plan->memory[plan->chosen].quality != ORR_BAND_NONE && upper_end_fits(plan, plan->chosen);
 }
 
 static void print_json(OrrLibrary *library, const Plan *plan, const char *file) {
@@ -149,7 +193,9 @@ static void print_json(OrrLibrary *library, const Plan *plan, const char *file) 
   orr_json_write_text(out, "release_assumed", assumed);
   ORR_JSON_NUMBERS(out, {"combinations", (double)plan->report->n_combinations},
                    {"points", (double)plan->report->n_points},
-                   {"simulated", (double)plan->report->by_status[ORR_POINT_OK]});
+                   {"simulated", (double)plan->report->by_status[ORR_POINT_OK]},
+                   {"chosen", plan->chosen + 1.0});
+  orr_json_write_text(out, "decides", is_decided_by_band(plan) ? "band" : "simulation");
   orr_json_write_array(out, "best");
   for (guint i = 0; i < plan->n; i++) {
     const OrrTrainingResult *answer = &plan->answers[i].result.training;
@@ -160,6 +206,8 @@ static void print_json(OrrLibrary *library, const Plan *plan, const char *file) 
                            "%.17g, \"memory_peak_bytes\": %.17g",
                            answer->tokens_per_s, answer->iteration_time_s, answer->mfu,
                            answer->memory_peak_bytes);
+    orr_json_write_number(out, "memory_peak_bytes_high",
+                          answer->memory_peak_bytes * plan->memory[i].high);
     orr_json_write_text(out, "layout", layout);
     g_string_append_c(out, '}');
   }
@@ -181,9 +229,25 @@ static void describe_best(OrrLibrary *library, Plan *plan, const OrrNode *tree, 
   g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
   g_autofree char *yaml = orr_yaml_text(tree);
   g_autofree char *text =
-      g_strdup_printf("# Made by orrery plan training: the best point of %s.\n%s", file, yaml);
+      g_strdup_printf("# Made by orrery plan training: the chosen point of %s.\n%s", file, yaml);
   plan->launch = scenario ? orr_plan_launch(scenario) : NULL;
   plan->best_text = g_steal_pointer(&text);
+}
+
+static OrrBand memory_of(const OrrBands *bands, const OrrSweepBest *one) {
+  if (!bands) return orr_band_none(ORR_BAND_LEVEL, "the measured rows cannot be read");
+  if (!one->likeness) return orr_band_none(ORR_BAND_LEVEL, "the point's likeness was not stored");
+  const OrrBandQuestion question = {
+      .likeness = one->likeness, .metric = "memory_peak_bytes", .level = ORR_BAND_LEVEL};
+  return orr_bands_ask(bands, &question, NULL);
+}
+
+static void choose(OrrLibrary *library, Plan *plan) {
+  g_autoptr(OrrBands) bands = orr_bands_new(library, "training", NULL); /* the sweep says why not */
+  for (guint i = 0; i < plan->n; i++) plan->memory[i] = memory_of(bands, best_at(plan, i));
+  for (plan->chosen = 0; plan->chosen < plan->n; plan->chosen++)
+    if (upper_end_fits(plan, plan->chosen)) return;
+  plan->chosen = 0;
 }
 
 static gboolean simulate_best(OrrLibrary *library, Plan *plan, const char *file, GError **error) {
@@ -196,7 +260,8 @@ static gboolean simulate_best(OrrLibrary *library, Plan *plan, const char *file,
   }
   plan->answers = orr_plan_simulate(library, points, (guint)orr_options.n_jobs, error);
   if (!plan->answers) return FALSE;
-  describe_best(library, plan, points->pdata[0], file);
+  choose(library, plan);
+  describe_best(library, plan, points->pdata[plan->chosen], file);
   return TRUE;
 }
 
@@ -283,7 +348,9 @@ const OrrCommand orr_verb_plan_training = {
     .more =
         "Tensor, pipeline, context and expert parallelism, chunks of a stage, micro-batches and "
         "recomputation are searched (context parallelism as long as each GPU has 4,096 tokens of "
-        "a sequence); layouts that a lower bound rules out are not simulated. The search is a "
+        "a sequence); layouts that a lower bound rules out are not simulated. The fastest layout "
+        "whose memory fits is chosen: where measured runs say how far off memory is, by the upper "
+        "end of its error band. The search is a "
         "sweep: the file that -o names has it, to be changed and run again, and its points are in "
         "the database.",
     .options = options,

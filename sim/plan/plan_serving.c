@@ -38,11 +38,19 @@ typedef struct {
   const GArray *layouts;
 } Ranking;
 
+gboolean orr_plan_serving_is_promised(const OrrPlanServing *asked, const OrrPlanLayout *layout) {
+  return is_sure(layout) && layout->fleet_sure_rate >= asked->rate * (1 - 1e-9);
+}
+
+double orr_plan_serving_fleet_load(const OrrPlanServing *asked, const OrrPlanLayout *layout) {
+  if (asked->rate > 0) return asked->rate;
+  return orr_plan_serving_is_promised(asked, layout) ? layout->fleet_sure_rate : layout->fleet_rate;
+}
+
 /* Layouts that answer with confidence come first, then those that were asked for it and answer by
  * the simulated rate alone, then the others. */
 static int standing(const OrrPlanServing *asked, const OrrPlanLayout *layout) {
-  const gboolean answers = is_sure(layout) && layout->fleet_sure_rate >= asked->rate * (1 - 1e-9);
-  return answers ? 0 : layout->is_assured ? 1 : 2;
+  return orr_plan_serving_is_promised(asked, layout) ? 0 : layout->is_assured ? 1 : 2;
 }
 
 /* Of two that serve as much, the one with fewer GPUs, then the first. */

@@ -23,7 +23,8 @@
  *
  *  5. The best layouts are then asked for the rate that holds with confidence, as whole fleets of
  *     up to eight cells, which `orrery plan rate` would answer alike. That rate orders them and
- *     sizes the fleet (plan_serving.c); a layout without one comes behind.
+ *     sizes the fleet (plan_serving.c); a layout without one comes behind. Layouts whose simulated
+ *     rate is above the best such rate are asked, too, up to three times as many as are shown.
  *  6. A trace is replayed end to end until there is a steady state (serving/fleet/steady.c), its
  *     times of arrival scaled to each rate that is tried.
  *
@@ -206,6 +207,11 @@ gboolean orr_plan_serving_search(OrrLibrary *library, const OrrPlanServing *aske
 /* Cells for the question, from the rates with confidence; where there is none, or the GPUs are too
  * few for it, from the simulated ones. */
 void orr_plan_serving_size(const OrrPlanServing *asked, OrrPlanLayout *layout);
+/* Whether the upper ends of its bands say that @layout's fleet answers the question. */
+gboolean orr_plan_serving_is_promised(const OrrPlanServing *asked, const OrrPlanLayout *layout);
+/* Requests/s of its whole fleet: the rate asked for, or what it is promised to serve; where nothing
+ * is promised, what it serves by the simulation alone. */
+double orr_plan_serving_fleet_load(const OrrPlanServing *asked, const OrrPlanLayout *layout);
 /* Indices (guint) of the measured layouts that answer the question, best first: those with a rate
  * that holds with confidence, by the fewest GPUs or the highest such rate of all GPUs, then the
  * others by their simulated rates. */

@@ -13,7 +13,14 @@
 #include "workloads/serving/serving.h"
 #include "workloads/serving/speculation/speculation.h"
 
-enum { LONE_REQUESTS = 2, BURST = 32, SEEDS = 2, LOOKS_PER_CHILD = 8, LEADERS = 8 };
+enum {
+  LONE_REQUESTS = 2,
+  BURST = 32,
+  SEEDS = 2,
+  LOOKS_PER_CHILD = 8,
+  LEADERS = 8,
+  ASSURED = 3 * ORR_PLAN_BEST
+};
 static const double TOLERANCE = 0.05, CONFIDENCE = 0.9, STEP = 1.4;
 /* Of a layout's estimate: where its search begins. */
 static const double GUESS = 0.8;
@@ -474,19 +481,44 @@ static gboolean measure_all(Search *search, GError **error) {
   return FALSE;
 }
 
+/* Whether @layout, which was not asked for confidence, could be promised more than @best is: its
+ * rate with confidence is hardly above the simulated one. */
+static gboolean could_be_better(const Search *search, const OrrPlanLayout *layout,
+                                const OrrPlanLayout *best) {
+  if (!orr_plan_serving_is_promised(search->asked, best)) return TRUE;
+  if (search->asked->rate > 0) return layout->replicas * layout->gpus < best->replicas * best->gpus;
+  return layout->fleet_rate > best->fleet_sure_rate;
+}
+
+/* The layouts to ask for confidence: the best, as many as are shown, and after these the ones that
+ * could be promised more than the best answer so far. An earlier search may have asked some. */
+static void next_assured(Search *search) {
+  g_autoptr(GArray) ranked = orr_plan_serving_rank(search->asked, search->layouts);
+  guint n_assured = 0;
+  for (guint i = 0; i < ranked->len; i++)
+    n_assured += layout_at(search, g_array_index(ranked, guint, i))->is_assured;
+  g_array_set_size(search->todo, 0);
+  for (guint i = 0; i < ranked->len && search->todo->len < ORR_PLAN_BEST; i++) {
+    const guint index = g_array_index(ranked, guint, i);
+    const OrrPlanLayout *layout = layout_at(search, index),
+                        *best = layout_at(search, g_array_index(ranked, guint, 0));
+    if (!layout->is_assured && n_assured + search->todo->len < ASSURED &&
+        (i < ORR_PLAN_BEST || could_be_better(search, layout, best)))
+      g_array_append_val(search->todo, index);
+  }
+}
+
 /* The best are asked for with confidence. */
 static gboolean assure_best(Search *search, GError **error) {
-  g_autoptr(GArray) ranked = orr_plan_serving_rank(search->asked, search->layouts);
-  g_array_set_size(search->todo, 0);
-  for (guint i = 0; i < MIN(ranked->len, ORR_PLAN_BEST); i++) {
-    const guint index = g_array_index(ranked, guint, i);
-    if (!layout_at(search, index)->is_assured) g_array_append_val(search->todo, index);
-  }
   search->is_sure = TRUE;
   search->doing = "confidence";
-  search->n_before = 0;
-  search->n_all = search->todo->len;
-  return search->todo->len == 0 || run_round(search, error);
+  for (guint round = 0; round < ASSURED / ORR_PLAN_BEST; round++) {
+    next_assured(search);
+    search->n_before = 0;
+    search->n_all = search->todo->len;
+    if (search->todo->len > 0 && !run_round(search, error)) return FALSE;
+  }
+  return TRUE;
 }
 
 /* --- What children share --- */

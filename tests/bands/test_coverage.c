@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "sim/validate/validate_bands.h"
+#include "sim/validate/validate_choices.h"
 #include "tests/base/test_size.h"
 
 #define PROMISED_80 0.75, 0.85
@@ -188,6 +189,37 @@ static void test_pairs(void) {
   g_assert_cmpfloat(all.coverage, >=, 0.74); /* 80 % is promised; 79 % of 4,028 are */
 }
 
+/* --- Choices --- */
+
+static const OrrChoices *find_choices(const GArray *choices, const char *name) {
+  ORR_EACH(const OrrChoices, one, choices)
+    if (g_str_equal(one->name, name)) return one;
+  g_error("no bound '%s'", name);
+}
+
+/* Where a bound is given, fewer than a fifth of the rows that the upper end of the band chooses
+ * were measured to miss it, and fewer than of the point's; without a bound the point's choice gives
+ * less than 3 % away, and the lower end's more than that: so the point decides there. */
+static void test_choices(void) {
+  static const char *const kinds[] = {"all tpot", "all ttft", "all days"};
+  const OrrValidateBands *bands = ask_all(ORR_VALIDATE_BANDS_SET);
+  g_autoptr(GArray) choices = orr_validate_choices_new(bands);
+  for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
+    const OrrChoices *one = find_choices(choices, kinds[i]);
+    g_test_message("%s: %u of %u broken by the point, %u of %u by the upper end, %.0f %% kept",
+                   one->name, one->broken_point, one->n_point, one->broken_upper, one->n_upper,
+                   100 * one->kept);
+    g_assert_cmpuint(one->n_upper, >, 80);
+    g_assert_cmpfloat(one->broken_upper, <, 0.2 * one->n_upper);
+    g_assert_cmpuint(one->broken_upper * one->n_point, <, one->broken_point * one->n_upper);
+    g_assert_cmpfloat(one->kept, >, 0.6);
+  }
+  const OrrChoicesRegret regret = orr_validate_choices_regret(bands);
+  g_assert_cmpuint(regret.n, >, 80);
+  g_assert_cmpfloat(regret.point, <, 0.03);
+  g_assert_cmpfloat(regret.point, <, regret.lower);
+}
+
 /* --- The statistics themselves, on checks made by hand --- */
 
 static OrrBandsCheck check(double log_error, double low, double high) {
@@ -248,17 +280,83 @@ static void test_pair_statistics(void) {
   g_assert_cmpstr(stack.name, ==, "stack");
 }
 
+/* One row of a question: clients at a closed loop whose answers have 101 tokens. */
+typedef struct {
+  OrrResidual residual;
+  OrrResidualAnswer first, token;
+} Row;
+
+static void fill_row(Row *row, double clients, double simulated_s, double measured_s) {
+  static const char *const text = "x";
+  row->residual = (OrrResidual){.set = "s"};
+  row->residual.likeness = (OrrLikenessRow){.arrivals = (char *)"closed-loop",
+                                            .model = (char *)text,
+                                            .device = (char *)text,
+                                            .stack = (char *)text,
+                                            .gpus = 1,
+                                            .load = clients,
+                                            .input = 100,
+                                            .output = 101};
+  row->first = (OrrResidualAnswer){"ttft_mean_s", 0.1, 0.1};
+  row->token = (OrrResidualAnswer){"tpot_mean_s", measured_s, simulated_s};
+}
+
+static void add_answer(GArray *checks, const Row *row, const OrrResidualAnswer *answer,
+                       double high) {
+  OrrBandsCheck one = check(0, -0.1, high);
+  one.residual = &row->residual;
+  one.answer = answer;
+  one.metric = orr_band_metrics_find("serving", answer->metric);
+  g_array_append_val(checks, one);
+}
+
+/* 8 clients take 10 ms for a token, measured 11, and 16 clients 14 ms, measured 16; bands reach to
+ * 1.2 times. With at most 15 ms the point takes 16 clients, which were measured to miss it; their
+ * upper end is 16.8 ms, so the upper end takes 8 clients, at 12 ms. Measured, 8 clients have 8 x
+ * 101 / (0.1 + 100 x 0.011) = 673.3 tokens/s, 16 have 950.6: 70.8 % is kept. At 10 ms the upper end
+ * of 8 clients is too late; at 20 ms all meet the bound, and nothing is to be chosen. Without a
+ * bound both take 16 clients, the best. */
+static void test_choices_by_hand(void) {
+  Row rows[2];
+  fill_row(&rows[0], 8, 0.010, 0.011);
+  fill_row(&rows[1], 16, 0.014, 0.016);
+  OrrValidateBands bands = {.checks = g_array_new(FALSE, FALSE, sizeof(OrrBandsCheck))};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    add_answer(bands.checks, &rows[i], &rows[i].first, 0);
+    add_answer(bands.checks, &rows[i], &rows[i].token, log(1.2));
+  }
+  g_autoptr(GArray) choices = orr_validate_choices_new(&bands);
+  const OrrChoices *at_15 = find_choices(choices, "tpot 15 ms"),
+                   *at_10 = find_choices(choices, "tpot 10 ms"),
+                   *at_20 = find_choices(choices, "tpot 20 ms");
+  g_assert_cmpuint(at_15->n_point, ==, 1);
+  g_assert_cmpuint(at_15->broken_point, ==, 1);
+  g_assert_cmpuint(at_15->n_upper, ==, 1);
+  g_assert_cmpuint(at_15->broken_upper, ==, 0);
+  g_assert_cmpfloat_with_epsilon(at_15->kept, (8 / 1.2) / (16 / 1.7), 1e-12);
+  g_assert_cmpuint(at_10->n_point, ==, 1);
+  g_assert_cmpuint(at_10->n_upper, ==, 0);
+  g_assert_cmpuint(at_20->n_point, ==, 0);
+  const OrrChoicesRegret regret = orr_validate_choices_regret(&bands);
+  g_assert_cmpuint(regret.n, ==, 1);
+  g_assert_cmpfloat(regret.point, ==, 0);
+  g_assert_cmpfloat(regret.lower, ==, 0);
+  g_array_unref(bands.checks);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   library = orr_library_new((const char *const[]){NULL});
   g_test_add_func("/coverage/statistics", test_statistics);
   g_test_add_func("/coverage/pair-statistics", test_pair_statistics);
+  g_test_add_func("/coverage/choices-by-hand", test_choices_by_hand);
   g_test_add_func("/coverage/own-set-left-out", test_own_set_left_out);
   if (test_size(TRUE, FALSE)) { /* the same code for other rows left out */
     g_test_add_func("/coverage/own-row-left-out", test_own_row_left_out);
     g_test_add_func("/coverage/others-left-out", test_others_left_out);
   }
   g_test_add_func("/coverage/pairs", test_pairs);
+  g_test_add_func("/coverage/choices", test_choices);
   const int status = g_test_run();
   for (guint i = 0; i < G_N_ELEMENTS(asked); i++)
     if (asked[i]) orr_validate_bands_free(asked[i]);

@@ -254,8 +254,16 @@ static void test_sure_first(void) {
     for (guint i = 0; i < ranked->len; i++)
       g_assert_cmpuint(g_array_index(ranked, guint, i), ==, order[i]);
   }
+  const OrrPlanServing ten = {.rate = 10, .gpus = 8}, all_gpus = {.gpus = 8};
+  g_assert_true(orr_plan_serving_is_promised(&ten, at(layouts, 1)));
+  g_assert_false(orr_plan_serving_is_promised(&ten, at(layouts, 2)));
+  g_assert_cmpfloat(orr_plan_serving_fleet_load(&ten, at(layouts, 1)), ==, 10);
   g_assert_cmpint(at(layouts, 0)->replicas, ==, 3);
   g_assert_cmpint(at(layouts, 1)->replicas, ==, 2);
+  for (guint i = 0; i < 3; i++)
+    orr_plan_serving_size(&all_gpus, &g_array_index(layouts, OrrPlanLayout, i));
+  g_assert_cmpfloat(orr_plan_serving_fleet_load(&all_gpus, at(layouts, 1)), ==, 8 * 5);
+  g_assert_cmpfloat(orr_plan_serving_fleet_load(&all_gpus, at(layouts, 2)), ==, 8 * 7);
   /* two GPUs are too few for the first one's three cells: it answers by its simulated rate */
   const OrrPlanServing few = {.rate = 10, .gpus = 2};
   g_autoptr(GArray) ranked = orr_plan_serving_rank(&few, layouts);
