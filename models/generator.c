@@ -23,6 +23,9 @@ static const OrrFieldTable block_table = ORR_FIELDS(
     FLAG("gated", gated, "Whether the feed-forward has a gate, a third matrix."),
     SIZE("cross", cross, "0", 0, 1e6,
          "Width of the text that cross-attention reads; 0: no cross-attention."),
+    SIZE("text-width", text_width, "0", 0, 1e6,
+         "Width of the text's stream in a double block, whose feed-forward is narrower likewise; "
+         "0: as width."),
     SIZE("tokens", tokens, "0", 0, 1e7, "Tokens of text that it works on; 0: the picture."),
     FLAG("joint", joint, "Whether a transformer works on the text's tokens and the picture's."),
     FLAG("dual", dual, "Whether a double block has a second attention over the picture."),
@@ -79,15 +82,30 @@ static double convolution_weights(const OrrBlock *block, double in) {
   return in * block->width * block->kernel * block->kernel * block->depth;
 }
 
-/* The modulation of a stream is a matrix from its width to 6 vectors (9 with a second attention,
- * 3 where attention and feed-forward share it). */
+OrrBlock orr_generator_text_block(const OrrBlock *block) {
+  OrrBlock text = *block;
+  if (block->text_width == 0) return text;
+  text.width = block->text_width;
+  text.ffn = block->ffn * block->text_width / block->width;
+  return text;
+}
+
+static double double_weights(const OrrBlock *block) {
+  const OrrBlock text = orr_generator_text_block(block);
+  const double w = (double)block->width, t = (double)text.width;
+  const double attention = attention_weights(block, w);
+  return attention + feed_weights(block) + attention_weights(&text, t) + feed_weights(&text) +
+         (block->dual ? attention + 3 * w * w : 0) + (block->modulated ? 6 * w * (w + t) : 0);
+}
+
+/* The modulation of a stream is a matrix from the picture's width to 6 vectors (9 with a second
+ * attention, 3 where attention and feed-forward share it). */
 static double block_weights(const OrrBlock *block) {
   const double w = (double)block->width, in = (double)(block->in ? block->in : block->width);
   const double attention = block->heads ? attention_weights(block, w) : 0;
   switch (block->kind) {
   case ORR_BLOCK_DOUBLE:
-    return 2 * (attention + feed_weights(block)) + (block->dual ? attention + 3 * w * w : 0) +
-           (block->modulated ? 12 * w * w : 0);
+    return double_weights(block);
   case ORR_BLOCK_SINGLE:
     return attention + feed_weights(block) + (block->modulated ? 3 * w * w : 0);
   case ORR_BLOCK_RESNET:

@@ -9,7 +9,8 @@
  *                `tokens`: over that number of tokens of text. `joint`: over text and picture
  *                together
  *   double       picture and text have weights of their own and meet in one attention (MM-DiT);
- *                `dual`: a second attention over the picture alone (Stable Diffusion 3.5 medium)
+ *                `dual`: a second attention over the picture alone (Stable Diffusion 3.5 medium);
+ *                `text-width`: the text's stream and feed-forward are narrower (Mochi)
  *   single       attention and feed-forward read one norm, over text and picture (Flux)
  *   resnet       two convolutions with norms, from `in` to `width` channels
  *   conv         one convolution
@@ -44,6 +45,7 @@ typedef struct {
   gint64 ffn;                                     /* inner width; 0: no feed-forward */
   gboolean gated;                                 /* the feed-forward has a gate (GEGLU, SwiGLU) */
   gint64 cross;                                   /* width of the text it reads; 0: none */
+  gint64 text_width;                              /* of a double block's text; 0: width */
   gint64 tokens;                                  /* of text; 0: positions of the picture */
   gboolean joint, dual, modulated, qk_norm, rope;
   gint64 scale, every;      /* pixels and frames per position */
@@ -73,6 +75,8 @@ void orr_generator_check_size(const OrrGenerator *generator, gint64 frames, gint
 /* Weights of a list of blocks, without biases and norms. */
 double orr_generator_parameters(const GPtrArray *blocks);
 double orr_generator_block_parameters(const OrrBlock *block); /* of one of its `count` */
+/* A double block as its text's stream sees it. */
+OrrBlock orr_generator_text_block(const OrrBlock *block);
 
 /* What one call of the backbone makes, and its share of it on one GPU. */
 typedef struct {

@@ -54,14 +54,16 @@ void orr_generator_backward(const GArray *forward, GArray *backward) {
   }
 }
 
-/* A matrix from the width to the vectors of each picture: 12 w for the two streams of a double
- * block, 3 w for a single one (generator.c counts the same). */
+/* A matrix from the width to the vectors of each picture: 6 w for each of the two streams of a
+ * double block, 3 w for a single one (generator.c counts the same). */
 gboolean orr_generator_modulation(const OrrBlock *block, const OrrGeneratorShape *shape,
                                   OrrOperator *ret_op) {
-  const gint64 vectors = block->kind == ORR_BLOCK_DOUBLE ? 12 : 3;
+  const gint64 results = block->kind == ORR_BLOCK_DOUBLE
+                             ? 6 * (block->width + orr_generator_text_block(block).width)
+                             : 3 * block->width;
   const OrrGemmShape gemm = {.batch = 1,
                              .m = shape->batch,
-                             .n = MAX(1, vectors * block->width / shape->tp),
+                             .n = MAX(1, results / shape->tp),
                              .k = block->width};
   if (!block->modulated || block->kind == ORR_BLOCK_TRANSFORMER) return FALSE;
   *ret_op = orr_operator_gemm("modulation", ORR_PASS_FORWARD, shape->dtype, gemm);

@@ -271,21 +271,23 @@ static void put_double(const Out *out) {
   const double picture = orr_generator_positions(out->block, out->shape);
   const double text = (double)out->shape->text_tokens;
   const double rows[] = {rows_of(out, picture, 0), rows_of(out, 0, text)};
+  const OrrBlock words = orr_generator_text_block(out->block);
+  const Out streams[] = {*out, {&words, out->shape, out->operators}};
   for (guint i = 0; i < 2; i++) {
-    put_norm(out, rows[i]);
-    put_inputs(out, rows[i]);
+    put_norm(&streams[i], rows[i]);
+    put_inputs(&streams[i], rows[i]);
   }
   put_pointwise(out, CONCAT,
                 3 * (rows[0] + rows[1]) * out->block->heads * out->block->head_dim /
                     (double)out->shape->tp);
   put_core(out, picture, text);
-  for (guint i = 0; i < 2; i++) put_output(out, rows[i]);
+  for (guint i = 0; i < 2; i++) put_output(&streams[i], rows[i]);
   if (out->block->dual) {
     put_inputs(out, rows[0]);
     put_core(out, picture, 0);
     put_output(out, rows[0]);
   }
-  for (guint i = 0; i < 2; i++) put_feed(out, rows[i]);
+  for (guint i = 0; i < 2; i++) put_feed(&streams[i], rows[i]);
 }
 
 static void put_single(const Out *out) {

@@ -181,10 +181,9 @@ static const struct {
     {"sparse_attention_config sparse_attn* moba_* nsa_* compress_ratios compress_rope_theta",
      "attention is sparse, or its cache is compressed. All keys are computed and kept here, so "
      "long prompts and caches are overstated"},
-    {"attn_output_gate attention_output_gate gated_attention use_gated_attention gating "
-     "use_head_wise_attn_gate mla_use_output_gate",
-     "each attention layer has an output gate as wide as its queries, which is left out: weights "
-     "and time are slightly understated"},
+    {"gated_attention use_gated_attention gating use_head_wise_attn_gate",
+     "each attention layer has an output gate, which is left out: weights and time are slightly "
+     "understated"},
     {"vision_config visual vision_tower mm_vision_tower vit_config",
      "the vision tower is left out: its weights, and all the time of images"},
     {"audio_config sound_config speech_config talker_config code2wav_config audio_encoder*",
@@ -195,9 +194,6 @@ static const struct {
      "the embedding tables of each layer are left out: weights are understated"},
     {"altup_* laurel_rank hc_* num_hyper_connections",
      "more than one residual stream, whose matrices and traffic are left out: time is understated"},
-    {"linear_attn_config", "Kimi Delta Attention has a gate for each channel; its layers are taken "
-                           "as gated delta layers with a gate for each head, so weights and time "
-                           "are slightly understated"},
     {"swa_num_attention_heads swa_num_key_value_heads swa_head_dim swa_v_head_dim global_head_dim "
      "num_global_key_value_heads attention_other_setting num_attention_heads_per_layer",
      "layers with and without a window have different heads, and all are taken alike: caches and "

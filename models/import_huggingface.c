@@ -124,6 +124,9 @@ static void map_form(const Import *import) {
   if (qkv_bias) orr_huggingface_config_set_flag(import->model, "qkv-bias", TRUE);
   if (flag(import, "use_qk_norm|qk_norm|qk_layernorm", flags & ORR_HF_QK_NORM))
     orr_huggingface_config_set_flag(import->model, "qk-norm", TRUE);
+  if (flag(import, "attn_output_gate|attention_output_gate|mla_use_output_gate",
+           flags & ORR_HF_OUTPUT_GATE))
+    orr_huggingface_config_set_flag(import->model, "output-gate", TRUE);
   if (flags & ORR_HF_POST_NORMS) orr_huggingface_config_set_flag(import->model, "post-norms", TRUE);
   if (flag(import, "use_parallel_residual", flags & ORR_HF_PARALLEL))
     orr_huggingface_config_set_flag(import->model, "parallel-blocks", TRUE);
@@ -188,11 +191,16 @@ static void map_delta(const Import *import) {
                                              {"key-dim", "head_dim"},
                                              {"value-dim", "head_dim"},
                                              {"conv", "short_conv_kernel_size"}};
-  const OrrNode *map = orr_node_get(import->config->map, "linear_attn_config");
-  if (!map || map->kind != ORR_NODE_MAP) return;
+  const OrrNode *map = orr_huggingface_config_map(import->config, "linear_attn_config");
+  if (!map) return;
   const OrrHuggingfaceConfig inner = {map, import->config->used, import->config->diags};
   OrrNode *linear = orr_huggingface_config_section(&inner, pairs, G_N_ELEMENTS(pairs));
-  orr_huggingface_config_set_text(linear, "kind", "gated-delta");
+  const gboolean is_full = orr_huggingface_config_flag(&inner, "use_full_rank_gate", FALSE);
+  orr_huggingface_config_set_text(linear, "kind", "kimi-delta");
+  orr_huggingface_config_set_number(
+      linear, "low-rank",
+      (is_full ? 1 : 2) * orr_huggingface_config_number(&inner, "head_dim", 0));
+  orr_huggingface_config_set_flag(linear, "full-gate", is_full);
   orr_node_set(import->model, "linear-attention", linear);
 }
 
@@ -537,13 +545,6 @@ static const OrrNode *inner_config(const OrrHuggingfaceConfig *outer) {
   return NULL;
 }
 
-/* What the type has without a key: the gate has the effect of other types' key. */
-static void warn_type(const OrrHuggingfaceType *type, Unmapped *unmapped) {
-  g_autofree char *line = g_strdup_printf("model_type: %s", type->model_type);
-  if (type->flags & ORR_HF_OUTPUT_GATE)
-    add_effect(unmapped, orr_huggingface_types_effect("attn_output_gate"), line);
-}
-
 /* The warning about a type that is not known. */
 static void warn_generic(const OrrNode *root, Unmapped *unmapped) {
   static const char effect[] =
@@ -580,7 +581,6 @@ char *orr_import_huggingface(const char *path, const char *name, char **ret_left
   name_document(&import, &outer, name, path);
   g_autoptr(OrrNode) quantization = quantization_of(&outer, &config, path);
   if (is_generic) warn_generic(root, &unmapped);
-  warn_type(type, &unmapped);
   map_all(&import, count_layers(&import));
   if (text_config) add_left_out(&config, "text_config.", &unmapped);
   map_tower(&import, &outer, whole, &unmapped);

@@ -4,6 +4,7 @@
  *   layer    norm, qkv [T, (a + 2 kv) d / t], rope, core, out [T, h], all-reduce, norm, gate-up [T,
  *            2 f / t], swiglu, down [T, h], all-reduce or norm, router [T, E], router-topk,
  *            all-reduce; apart: experts of T tokens, shared experts as an MLP
+ *            (queries from a compressed form: qkv, latent-norm, q-up; gated results: output-gate)
  *   latent   norm, qkv-down, latent-norm, q-up, rope, projection, all-reduce; prompts:
  *            kv-up [keys, a (n + v) / t], since the latent of all that they see is expanded;
  *            decodes: q-absorb, v-absorb
@@ -11,7 +12,8 @@
  *            prompts are absorbed too, since each query has its own keys (FlashMLA, sparse)
  *   compressed  norm, qkv-down, latent-norm, q-up, rope, compress, out-down, projection,
  *            all-reduce; csa: the indexer's products
- *   state    norm, in, gated-norm, out, all-reduce; prompts: conv, scan (transformer_state.c);
+ *   state    norm, [token-shift], in, [low, up], gated-norm, out, all-reduce; prompts: conv, scan
+ *            (transformer_state.c);
  *            decodes: conv-update, state-update, which reads and writes the state
  *   ends     embedding, all-reduce; final norm; logits [S, V / t], gather, sampler
  */
@@ -154,6 +156,13 @@ OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind,
 
 /* --- mixers --- */
 
+static void add_output_gate(const OrrInferenceShard *shard, const OrrLayer *layer, gint64 tokens,
+                            GArray *operators) {
+  if (orr_layer_matrix(layer, "gate")) add_linear(shard, layer, "gate", tokens, operators);
+  if (layer->gated)
+    add_memory(operators, "output-gate", shard->activations, tokens, layer->context, 3);
+}
+
 /* Both down-projections are one product (vLLM and SGLang: fused_qkv_a_proj; TensorRT-LLM:
  * Fuse_A_GEMM). The operators' bytes count weights in the products' format. */
 static void add_latent(const OrrModel *model, const OrrInferenceShard *shard, const OrrLayer *layer,
@@ -167,6 +176,7 @@ static void add_latent(const OrrModel *model, const OrrInferenceShard *shard, co
   add_memory(operators, "latent-norm", shard->activations, tokens, ranks, 2);
   add_product(shard, up->part, operators, up->served, (OrrGemmShape){1, tokens, up->out, up->in});
   add_memory(operators, "rope", shard->activations, tokens, (layer->heads + 1) * mla->rope_dim, 2);
+  add_output_gate(shard, layer, tokens, operators);
   add_product(shard, out->part, operators, out->served,
               (OrrGemmShape){1, tokens, out->out, out->in});
 }
@@ -198,16 +208,28 @@ static void add_attention(const OrrModel *model, const OrrInferenceShard *shard,
                           const OrrLayer *layer, gint64 tokens, GArray *operators) {
   const gint64 turned = layer->q + layer->kv;
   add_linear(shard, layer, "qkv", tokens, operators);
+  if (orr_layer_matrix(layer, "q-up")) {
+    add_memory(operators, "latent-norm", shard->activations, tokens, model->mla.q_rank, 2);
+    add_linear(shard, layer, "q-up", tokens, operators);
+  }
   if (model->qk_norm) add_memory(operators, "qk-norm", shard->activations, tokens, turned, 2);
   if (model->position == ORR_POSITION_ROPE)
     add_memory(operators, "rope", shard->activations, tokens, turned, 2);
+  add_output_gate(shard, layer, tokens, operators);
   add_linear(shard, layer, "projection", tokens, operators);
 }
 
 static void add_state(const OrrInferenceShard *shard, const OrrLayer *layer, gint64 tokens,
                       GArray *operators) {
   const gboolean mamba = layer->kind.mixer == ORR_MIXER_MAMBA;
+  if (layer->scan.shift > 0)
+    add_memory(operators, "token-shift", shard->activations, tokens, layer->hidden,
+               ORR_SHIFT_MOVES);
   add_linear(shard, layer, mamba ? "mamba-in" : "linear-in", tokens, operators);
+  if (orr_layer_matrix(layer, "linear-low")) {
+    add_linear(shard, layer, "linear-low", tokens, operators);
+    add_linear(shard, layer, "linear-up", tokens, operators);
+  }
   add_memory(operators, "gated-norm", shard->activations, tokens, layer->scan.out, 3);
   add_linear(shard, layer, mamba ? "mamba-out" : "linear-out", tokens, operators);
 }
@@ -344,8 +366,12 @@ static void add_mlp(const OrrInferenceShard *shard, const OrrLayer *layer, const
 static void add_router(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
                        GArray *operators) {
   const OrrMoe *moe = &model->moe;
-  add_gemm(operators, "router", shard->activations, tokens, moe->experts, model->hidden);
-  add_memory(operators, "router-topk", ORR_FP32, tokens, moe->experts, 3);
+  const gint64 scored = moe->experts + moe->zero_experts;
+  add_gemm(operators, "router", shard->activations, tokens, scored, model->hidden);
+  add_memory(operators, "router-topk", ORR_FP32, tokens, scored, 3);
+  if (moe->latent == 0) return;
+  add_gemm(operators, "latent-down", shard->activations, tokens, moe->latent, model->hidden);
+  add_gemm(operators, "latent-up", shard->activations, tokens, model->hidden, moe->latent);
 }
 
 void orr_inference_shared_experts(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
@@ -414,17 +440,23 @@ void orr_inference_layer(const OrrModel *model, guint kind, const OrrInferenceSh
                                                                 operators);
 }
 
+/* Width in which routed experts work. */
+static gint64 expert_input(const OrrModel *model) {
+  return model->moe.latent > 0 ? model->moe.latent : model->hidden;
+}
+
 /* Each rank sends its own tokens to their experts in the experts' format, and receives results
  * in 16 bits. */
 static void add_exchange(const OrrModel *model, const OrrInferenceShard *shard, const char *name,
                          OrrDtype dtype, gint64 tokens, GArray *operators) {
   const gint64 ranks = shard->tp * shard->dp, own = (tokens + ranks - 1) / ranks;
+  const gint64 width = expert_input(model);
   OrrOperator op =
       orr_operator_comm(name, ORR_PASS_FORWARD, ORR_GROUP_EP, ORR_COMM_ALL_TO_ALL,
-                        (double)(own * model->hidden * model->moe.topk) * orr_dtype_bytes(dtype));
+                        (double)(own * width * model->moe.topk) * orr_dtype_bytes(dtype));
   op.dtype = (guint8)dtype;
   op.comm.tokens = own;
-  op.comm.hidden = model->hidden;
+  op.comm.hidden = width;
   op.comm.topk = model->moe.topk;
   op.comm.experts = model->moe.experts;
   add(operators, op);
@@ -440,7 +472,7 @@ void orr_inference_experts(const OrrModel *model, guint kind, const OrrInference
   OrrOperator op = orr_operator_moe(
       "experts", ORR_PASS_FORWARD, products,
       (OrrMoeShape){.tokens = tokens,
-                    .hidden = model->hidden,
+                    .hidden = expert_input(model),
                     .inter = moe->ffn > 0 ? moe->ffn : model->ffn,
                     .topk = moe->topk,
                     .experts = moe->experts,

@@ -133,8 +133,8 @@ static double mixer_elements(const OrrModel *model, guint kind, const OrrInferen
   return (double)(layer.q + layer.kv + layer.value);
 }
 
-static double feed_elements(const OrrModel *model, const OrrInferenceShard *shard) {
-  const double inner = (double)model->ffn / (double)shard->tp;
+static double feed_elements(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
+  const double inner = (double)orr_layer(model, kind, 1, 1, 1).ffn / (double)shard->tp;
   return (orr_activation_is_gated(model->activation) ? 3 : 2) * inner;
 }
 
@@ -154,7 +154,7 @@ double orr_inference_activation_bytes(const OrrModel *model, const OrrInferenceS
     if ((gint64)kind == orr_model_encoder_kind(model)) continue;
     if (shard->part != ORR_PART_FEED) widest = fmax(widest, mixer_elements(model, kind, shard));
     if (shard->part == ORR_PART_MIXER) continue;
-    if (feed == ORR_FEED_DENSE) widest = fmax(widest, feed_elements(model, shard));
+    if (feed == ORR_FEED_DENSE) widest = fmax(widest, feed_elements(model, kind, shard));
     if (feed == ORR_FEED_MOE) widest = fmax(widest, expert_elements(model, shard));
   }
   return (double)tokens * (2 * (double)model->hidden + widest) *

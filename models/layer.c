@@ -18,9 +18,15 @@ static double norm_parameters(const OrrLayer *layer) {
 /* --- mixers --- */
 
 static void add_attention(OrrLayer *layer, const OrrModel *model) {
-  add(layer, (OrrMatrix){"qkv", "qkv", layer->hidden, layer->q + 2 * layer->kv, ORR_SPLIT_COLUMN,
-                         ORR_QUANTIZED_MIXER, ORR_LORA_QKV, .bias = layer->bias || model->qkv_bias,
-                         .pieces = {{"wq", layer->q}, {"wk", layer->kv}, {"wv", layer->value}}});
+  const gint64 low = layer->causal ? model->mla.q_rank : 0, q = low ? low : layer->q;
+  const gint64 gated = layer->gated ? q + layer->q : q;
+  add(layer, (OrrMatrix){"qkv", "qkv", layer->hidden, gated + 2 * layer->kv,
+                         low ? ORR_SPLIT_NONE : ORR_SPLIT_COLUMN, ORR_QUANTIZED_MIXER, ORR_LORA_QKV,
+                         .bias = layer->bias || model->qkv_bias,
+                         .pieces = {{"wq", gated}, {"wk", layer->kv}, {"wv", layer->value}}});
+  if (low)
+    add(layer, (OrrMatrix){"q-up", "q-up", low, layer->q, ORR_SPLIT_COLUMN, ORR_QUANTIZED_MIXER});
+  layer->vectors += (double)low;
   add(layer, (OrrMatrix){"projection", "attention-out", layer->q, layer->hidden, ORR_SPLIT_ROW,
                          ORR_QUANTIZED_MIXER, ORR_LORA_PROJECTION, .bias = layer->bias});
   if (model->qk_norm && layer->causal) layer->vectors += 2.0 * (double)layer->head_dim;
@@ -37,6 +43,9 @@ static void add_latent(OrrLayer *layer, const OrrMla *mla) {
                          ORR_QUANTIZED_MIXER, ORR_LORA_QKV});
   add(layer, (OrrMatrix){"kv-up", "kv-up", mla->kv_rank, up, ORR_SPLIT_COLUMN, ORR_QUANTIZED_MIXER,
                          ORR_LORA_QKV});
+  if (layer->gated)
+    add(layer, (OrrMatrix){"gate", "output-gate", h, layer->context, ORR_SPLIT_COLUMN,
+                           ORR_QUANTIZED_MIXER});
   add(layer, (OrrMatrix){"projection", "projection", layer->context, h, ORR_SPLIT_ROW,
                          ORR_QUANTIZED_MIXER, ORR_LORA_PROJECTION});
   layer->vectors += (double)(mla->q_rank + mla->kv_rank);
@@ -56,7 +65,8 @@ static void add_indexer(OrrLayer *layer, const OrrModel *model, gint64 q_rank, g
   layer->vectors += 2.0 * (double)d;
 }
 
-/* Of a layer's entries: their keys and their gates; csa's overlap by half and so have both twice
+/* A rank has whole groups, so neither out-down's input nor its result is summed over ranks.
+ * Of a layer's entries: their keys and their gates; csa's overlap by half and so have both twice
  * (DeepSeek-V4, inference/model.py, Compressor). Vectors: norms of queries and keys, a sink for
  * each head, positions within an entry, the norm of entries. */
 static void add_compressed(OrrLayer *layer, const OrrModel *model, gint64 tp) {
@@ -69,7 +79,7 @@ static void add_compressed(OrrLayer *layer, const OrrModel *model, gint64 tp) {
   add(layer, (OrrMatrix){"kv-down", "kv-down", h, d, ORR_SPLIT_NONE, ORR_QUANTIZED_MIXER});
   add(layer, (OrrMatrix){"q-up", "q-up", compressed->q_rank, layer->q, ORR_SPLIT_COLUMN,
                          ORR_QUANTIZED_MIXER});
-  add(layer, (OrrMatrix){"out-down", "out-down", layer->q, compressed->rank, ORR_SPLIT_COLUMN,
+  add(layer, (OrrMatrix){"out-down", "out-down", layer->q, compressed->rank, ORR_SPLIT_ROW,
                          ORR_QUANTIZED_MIXER});
   add(layer,
       (OrrMatrix){"projection", "projection", share(compressed->groups, tp) * compressed->rank, h,
@@ -98,11 +108,15 @@ static OrrScan mamba_scan(const OrrMamba *mamba, gint64 tp) {
   const gint64 out = heads * mamba->head_dim, conv = out + 2 * groups * mamba->state;
   return (OrrScan){heads,        groups,      mamba->state,       mamba->head_dim,
                    mamba->chunk, mamba->conv, out + conv + heads, conv,
-                   out,          FALSE};
+                   out};
 }
 
-static OrrScan linear_scan(const OrrLinear *linear, gint64 tp) {
-  const gboolean delta = linear->kind == ORR_LINEAR_GATED_DELTA;
+/* Kimi's heads have one gate, how much they learn; gated delta's a decay too. Low-rank projections
+ * make Kimi's decays and, without a whole matrix, output gates; RWKV-7's decays, rates, mix of
+ * values and output gates. RWKV's mixer and feed-forward both keep a token. */
+static OrrScan linear_scan(const OrrLinear *linear, gint64 hidden, gint64 tp) {
+  static const gint64 gates[] = {[ORR_LINEAR_GATED_DELTA] = 2, [ORR_LINEAR_KIMI_DELTA] = 1, 0};
+  const gboolean mixes = linear->kind == ORR_LINEAR_RWKV_7;
   const gint64 heads = share(linear->value_heads, tp),
                keys = share(linear->key_heads, tp) * linear->key_dim;
   const gint64 out = heads * linear->value_dim, conv = 2 * keys + out;
@@ -112,28 +126,48 @@ static OrrScan linear_scan(const OrrLinear *linear, gint64 tp) {
                    linear->value_dim,
                    linear->chunk,
                    linear->conv,
-                   conv + out + (delta ? 2 * heads : 0),
+                   conv + (linear->full_gate ? out : 0) + gates[linear->kind] * heads,
                    linear->conv ? conv : 0,
                    out,
-                   delta};
+                   linear->kind,
+                   gates[linear->kind] * heads,
+                   linear->low_rank == 0 ? 0
+                   : mixes               ? 4
+                                         : 1 + !linear->full_gate,
+                   mixes ? 2 * hidden : 0};
 }
 
-/* Vectors. Mamba: the convolution with its bias; A, D and the bias of dt for each head; the gated
- * norm. Gated delta: the convolution; A and the bias of dt; a norm of a head's width. Lightning: a
- * norm of all values. */
+/* Beside the convolution. Gated delta: A and the bias of dt for each head, a norm of a head's width;
+ * Kimi's has the bias for each channel. Lightning: a norm of all values. RWKV-7: six mixes of
+ * tokens and one in the feed-forward, three biases of decays and rates, three weights of keys, a
+ * norm with its bias. */
+static double linear_vectors(const OrrScan *scan) {
+  if (scan->kind == ORR_LINEAR_RWKV_7) return (double)(15 * scan->out);
+  if (scan->kind == ORR_LINEAR_KIMI_DELTA)
+    return (double)(scan->heads + scan->heads * scan->key + scan->value);
+  return (double)(scan->kind == ORR_LINEAR_GATED_DELTA ? 2 * scan->heads + scan->value : scan->out);
+}
+
+/* Vectors. The convolution; Mamba: with its bias; A, D and the bias of dt for each head; the gated
+ * norm. */
 static void add_scan(OrrLayer *layer, const OrrModel *model, gint64 tp) {
   const gboolean mamba = layer->kind.mixer == ORR_MIXER_MAMBA;
-  const OrrScan scan = mamba ? mamba_scan(&model->mamba, tp) : linear_scan(&model->linear, tp);
+  const OrrScan scan = mamba ? mamba_scan(&model->mamba, tp)
+                             : linear_scan(&model->linear, layer->hidden, tp);
+  const gint64 low = mamba ? 0 : model->linear.low_rank;
   layer->scan = scan;
   add(layer, (OrrMatrix){mamba ? "mamba-in" : "linear-in", "state-in", layer->hidden, scan.in,
                          ORR_SPLIT_COLUMN, ORR_QUANTIZED_MIXER});
+  if (low) {
+    add(layer, (OrrMatrix){"linear-low", "linear-low", layer->hidden, low, ORR_SPLIT_NONE,
+                           ORR_QUANTIZED_MIXER});
+    add(layer, (OrrMatrix){"linear-up", "linear-up", low, scan.out, ORR_SPLIT_COLUMN,
+                           ORR_QUANTIZED_MIXER});
+  }
   add(layer, (OrrMatrix){mamba ? "mamba-out" : "linear-out", "state-out", scan.out, layer->hidden,
                          ORR_SPLIT_ROW, ORR_QUANTIZED_MIXER});
   layer->vectors += (double)((scan.taps + mamba) * scan.conv);
-  if (mamba)
-    layer->vectors += (double)(3 * scan.heads + scan.out);
-  else
-    layer->vectors += (double)(scan.delta ? 2 * scan.heads + scan.value : scan.out);
+  layer->vectors += mamba ? (double)(3 * scan.heads + scan.out) : linear_vectors(&scan);
 }
 
 static void add_mixer(OrrLayer *layer, const OrrModel *model, gint64 tp) {
@@ -179,8 +213,8 @@ static void add_experts(OrrLayer *layer, const OrrModel *model, gint64 tp, gint6
   const gint64 h = layer->hidden, gates = gates_of(layer->activation);
   const gint64 w = moe->latent ? moe->latent : h, shared = divide_up(moe->shared_ffn, tp);
   const gint64 f = (moe->ffn ? moe->ffn : model->ffn) / etp;
-  add(layer, (OrrMatrix){"router", "router", h, moe->experts, ORR_SPLIT_NONE, ORR_QUANTIZED_FEED,
-                         .bias = layer->bias, .plain = TRUE});
+  add(layer, (OrrMatrix){"router", "router", h, moe->experts + moe->zero_experts, ORR_SPLIT_NONE,
+                         ORR_QUANTIZED_FEED, .bias = layer->bias, .plain = TRUE});
   if (moe->latent) {
     add(layer, (OrrMatrix){"latent-down", "latent-down", h, w, ORR_SPLIT_NONE, ORR_QUANTIZED_FEED,
                            .plain = TRUE});
@@ -219,7 +253,10 @@ static void set_widths(OrrLayer *layer, const OrrModel *model, gint64 tp) {
   layer->kv = layer->kv_heads * layer->head_dim;
   layer->value = layer->kv_heads * layer->value_dim;
   layer->context = layer->heads * layer->value_dim;
-  layer->ffn = divide_up(encodes ? encoder->ffn : model->ffn, tp);
+  layer->ffn = divide_up(encodes           ? encoder->ffn
+                         : layer->kind.ffn ? layer->kind.ffn
+                                           : model->ffn,
+                         tp);
   layer->fc1_width = gates_of(layer->activation) * layer->ffn;
 }
 
@@ -236,6 +273,7 @@ OrrLayer orr_layer(const OrrModel *model, guint kind, gint64 tp, gint64 ep, gint
   layer.causal = !encodes;
   layer.bias = encodes || model->bias;
   layer.latent = !encodes && model->mla.kv_rank > 0;
+  layer.gated = !encodes && model->output_gate;
   layer.compressed = !encodes && model->compressed.ratio > 0;
   layer.activation = encodes ? encoder->activation : model->activation;
   layer.norm = encodes ? encoder->norm : model->norm;

@@ -11,9 +11,11 @@
  * With q = heads * head_dim, kv = kv_heads * head_dim, f = ffn, r and w as in model.h, t = tp:
  *
  *   attention         qkv          h -> (q + 2 kv) / t         projection  q / t -> h
+ *                     (an output gate: q / t wider)
+ *     factorized      qkv          h -> Rq + 2 kv (whole)      q-up        Rq -> q / t
  *   latent attention  q-down       h -> Rq                     kv-down     h -> Rk + r
  *                     q-up         Rq or h -> a (n + r) / t    kv-up       Rk -> a (n + v) / t
- *                     projection   a v / t -> h
+ *                     projection   a v / t -> h               gate        h -> a v / t
  *   indexer           index-q      Rq or h -> i d                index-k     h -> d
  *                     index-weights h -> i                      (whole on each rank)
  *   compressed        q-down       h -> Rq                     kv-down     h -> d
@@ -25,7 +27,9 @@
  *                     projection   q / t -> h                  (w: width of the encoder's result)
  *   Mamba-2           mamba-in     h -> (2 d + 2 g N + H) / t  mamba-out   d / t -> h
  *   linear attention  linear-in    h -> (2 K + 2 V) / t        linear-out  V / t -> h
- *                     (gated delta: two gates for each value head more)
+ *                     (gated delta: two gates for each value head more; Kimi's: one, and without
+ *                     a full gate K + 2 V; RWKV-7: K + 2 V, K = V = h)
+ *                     linear-low   h -> R (whole)              linear-up   R -> V / t
  *   dense             fc1          h -> f / t (gated: 2 f / t) fc2         f / t -> h
  *   experts           router       h -> E                      shared-gate h -> 1
  *                     shared-fc1, shared-fc2                   as dense
@@ -66,8 +70,19 @@ typedef struct {
   gint64 chunk;
   gint64 taps;          /* of the convolution */
   gint64 in, conv, out; /* widths of the first projection, of the convolution, and of the output */
-  gboolean delta;
+  int kind;             /* OrrLinearKind */
+  gint64 gates;         /* of `in`, numbers of a head */
+  gint64 ups;           /* results of the low-rank projections */
+  gint64 shift;         /* numbers that the next token reads of this one (RWKV's token shift) */
 } OrrScan;
+
+static inline gboolean orr_scan_is_delta(const OrrScan *scan) {
+  return scan->kind != ORR_LINEAR_LIGHTNING;
+}
+/* Whether each channel of a key has a decay of its own. */
+static inline gboolean orr_scan_has_channels(const OrrScan *scan) {
+  return scan->kind >= ORR_LINEAR_KIMI_DELTA;
+}
 
 enum { ORR_MAX_MATRICES = 20 };
 
@@ -77,6 +92,7 @@ typedef struct {
   gboolean bias, causal;
   gboolean latent;     /* multi-head latent attention */
   gboolean compressed; /* DeepSeek-V4's */
+  gboolean gated;      /* attention has an output gate */
   gint64 hidden;
   gint64 heads, kv_heads;     /* MLA: each head has its own key */
   gint64 head_dim, value_dim; /* sizes of a key and of a value */

@@ -12,7 +12,7 @@ const char *const orr_activation_words[] = {"gelu", "swiglu",       "geglu",
 
 static const char *const norm_words[] = {"layernorm", "rmsnorm", NULL};
 static const char *const position_words[] = {"learned", "rope", "alibi", "none", NULL};
-static const char *const linear_words[] = {"lightning", "gated-delta", NULL};
+static const char *const linear_words[] = {"lightning", "gated-delta", "kimi-delta", "rwkv-7", NULL};
 
 #define SIZE(type_, name_, member_, fallback_, most_, sentence_)                                   \
   ORR_FIELD_INT(type_, name_, member_, fallback_, sentence_, .min = 0, .max = most_)
@@ -25,11 +25,14 @@ static const char *const linear_words[] = {"lightning", "gated-delta", NULL};
                  .flags = ORR_FIELD_UNSIGNED)
 
 static const OrrFieldTable mla_table = ORR_FIELDS(
-    "mla", "Multi-head latent attention (DeepSeek-V2).", OrrMla,
+    "mla",
+    "Multi-head latent attention (DeepSeek-V2); with `q-lora-rank` alone, attention whose "
+    "queries are made from a compressed form (Step-3).",
+    OrrMla,
     SIZE(OrrMla, "q-lora-rank", q_rank, "0", 1e6,
          "Width of the compressed query; 0: queries are not compressed."),
     SIZE(OrrMla, "kv-lora-rank", kv_rank, "0", 1e6,
-         "Width of the compressed key and value; 0: the model has no latent attention."),
+         "Width of the compressed key and value; 0: keys and values are not compressed."),
     SIZE(OrrMla, "qk-nope-head-dim", nope_dim, "128", 1e5,
          "Width of the part of a head's query and key without position."),
     SIZE(OrrMla, "qk-rope-head-dim", rope_dim, "64", 1e5,
@@ -49,7 +52,10 @@ static const OrrFieldTable moe_table = ORR_FIELDS(
                    "Whether gate and value of a routed expert are limited before the activation."),
     SIZE(OrrMoe, "latent", latent, "0", 1e6,
          "Width that routed experts work in, between a projection down and one up; 0: the "
-         "residual stream's."));
+         "residual stream's."),
+    SIZE(OrrMoe, "zero-experts", zero_experts, "0", 1e5,
+         "Experts that compute nothing, which the router scores too; `topk` counts the others, "
+         "in the mean."));
 
 static const OrrFieldTable window_table = ORR_FIELDS(
     "window", "Attention with a limited range.", OrrWindow,
@@ -73,7 +79,8 @@ static const OrrFieldTable mamba_table =
 static const OrrFieldTable linear_table = ORR_FIELDS(
     "linear-attention", "Attention with a state instead of a cache.", OrrLinear,
     ORR_FIELD_WORD(OrrLinear, "kind", kind, linear_words, "lightning",
-                   "Lightning attention (MiniMax-01), or the gated delta rule (Qwen3-Next)."),
+                   "Lightning attention (MiniMax-01), the gated delta rule (Qwen3-Next), Kimi Delta "
+                   "Attention, or RWKV-7's time mixing."),
     SIZE(OrrLinear, "key-heads", key_heads, "0", 1e5,
          "Heads of queries and keys; 0: the model has no such layers."),
     SIZE(OrrLinear, "value-heads", value_heads, "0", 1e5, "Heads of values; 0: same as key-heads."),
@@ -81,7 +88,12 @@ static const OrrFieldTable linear_table = ORR_FIELDS(
     SIZE(OrrLinear, "value-dim", value_dim, "128", 1e5, "Width of a value."),
     SIZE(OrrLinear, "conv", conv, "0", 1e3,
          "Taps of the causal convolution over q, k and v; 0: none."),
-    SIZE(OrrLinear, "chunk", chunk, "64", 1e5, "Tokens that kernels compute as one product."));
+    SIZE(OrrLinear, "chunk", chunk, "64", 1e5, "Tokens that kernels compute as one product."),
+    SIZE(OrrLinear, "low-rank", low_rank, "0", 1e6,
+         "Inner widths of the low-rank projections that make decays, rates and gates, added up."),
+    ORR_FIELD_BOOL(OrrLinear, "full-gate", full_gate, "true",
+                   "Whether the output gate is a whole matrix; false: it is one of the low-rank "
+                   "projections, or there is none."));
 
 static const OrrFieldTable sparse_table = ORR_FIELDS(
     "sparse-attention", "Attention to the entries that score best.", OrrSparse,
@@ -180,6 +192,8 @@ const OrrFieldTable orr_model_table = ORR_FIELDS(
                    "Whether QKV has a bias even if other linear layers have none."),
     ORR_FIELD_BOOL(OrrModel, "qk-norm", qk_norm, "false",
                    "Whether each head's query and key are normed."),
+    ORR_FIELD_BOOL(OrrModel, "output-gate", output_gate, "false",
+                   "Whether attention's result is multiplied by a gate as wide as itself."),
     ORR_FIELD_BOOL(OrrModel, "post-norms", post_norms, "false",
                    "Whether a norm follows each block too."),
     ORR_FIELD_BOOL(
@@ -203,9 +217,8 @@ const OrrFieldTable orr_model_table = ORR_FIELDS(
         OrrModel, "layout", layout, "[]",
         "Kinds of layers in order, each `[COUNT] MIXER+FEED-FORWARD` or one of both: "
         "attention, window, mamba, linear, sparse (chooses keys), shared (uses an "
-        "earlier layer's choice), csa, hca, cross; dense, moe. The list repeats to the last "
-        "layer. Empty: attention+moe "
-        "where there are "
+        "earlier layer's choice), csa, hca, cross; dense, moe. `dense:WIDTH` has an inner width of "
+        "its own. The list repeats to the last layer. Empty: attention+moe where there are "
         "experts, else attention+dense."),
     ORR_FIELD_TEXTS(
         OrrModel, "not-modelled", not_modelled, NULL,

@@ -12,6 +12,7 @@
  *   layout: [5 window+dense, attention+dense]         Gemma 3: five local layers, one global, and
  *                                                     again
  *   layout: [mamba, dense, mamba, attention, dense]   Nemotron-H: blocks of one part
+ *   layout: [attention+dense, 2 dense:14336]          Nemotron Super: a width of its own
  *
  * An encoder tower of its own width can precede the layers, and multi-token-prediction layers can
  * follow them.
@@ -81,6 +82,7 @@ typedef enum { ORR_FEED_NONE, ORR_FEED_DENSE, ORR_FEED_MOE, ORR_N_FEEDS } OrrFee
 typedef struct {
   guint8 mixer; /* OrrMixer */
   guint8 feed;  /* OrrFeed */
+  gint32 ffn;   /* inner width of a dense feed-forward; 0: the model's */
 } OrrLayerKind;
 
 enum { ORR_MAX_LAYER_KINDS = 32, ORR_MAX_LAYOUT = 512 };
@@ -115,7 +117,8 @@ typedef struct {
   gboolean bias;       /* of linear layers and layer norms (GPT: yes; Llama: no) */
   gboolean qkv_bias;   /* QKV has a bias even without `bias` (Qwen2) */
   gboolean qk_norm;    /* a norm on each head's query and key (Qwen3, Gemma 3) */
-  gboolean post_norms; /* a norm after each block too (Gemma 2, Gemma 3) */
+  gboolean output_gate; /* a gate as wide as the attention's result (Qwen3-Next, Kimi-K3) */
+  gboolean post_norms;  /* a norm after each block too (Gemma 2, Gemma 3) */
   gboolean parallel;   /* attention and MLP run in parallel after one norm (GPT-J, PaLM) */
   OrrMla mla;
   OrrMoe moe;

@@ -1,7 +1,8 @@
 /*
  * model_layout.c - reads `layout`, which states the kind of each layer.
  *
- * `layout` is a list of items `[COUNT] WORD[+WORD]`: a mixer and a feed-forward, or one of them.
+ * `layout` is a list of items `[COUNT] WORD[+WORD]`: a mixer and a feed-forward, or one of them. A
+ * dense feed-forward can have a width of its own, `dense:WIDTH`.
  * Settled, it is a table of kinds in the order of their first layer, and the kind of each layer of
  * one round of the list.
  */
@@ -35,7 +36,8 @@ static void complain(Reading *reading, const char *item, const char *why) {
   reading->fine = FALSE;
   orr_diags_error(reading->diags, reading->place,
                   "layout '%s': %s; an item is [COUNT] MIXER+FEED-FORWARD, or one of both: "
-                  "attention, window, mamba, linear, sparse, shared, csa, hca, cross; dense, moe",
+                  "attention, window, mamba, linear, sparse, shared, csa, hca, cross; dense, "
+                  "dense:WIDTH, moe",
                   item, why);
 }
 
@@ -51,7 +53,13 @@ static gboolean read_word(const char *word, OrrLayerKind *kind) {
       kind->feed = (guint8)feed;
       return TRUE;
     }
-  return FALSE;
+  guint64 width;
+  if (kind->feed || !g_str_has_prefix(word, "dense:") ||
+      !g_ascii_string_to_unsigned(word + strlen("dense:"), 10, 1, 100000000, &width, NULL))
+    return FALSE;
+  kind->feed = ORR_FEED_DENSE;
+  kind->ffn = (gint32)width;
+  return TRUE;
 }
 
 /* The section that a part of @kind needs and the model lacks; NULL: none. */
@@ -93,15 +101,15 @@ static gboolean read_kind(Reading *reading, const char *item, const char *text,
 }
 
 static gboolean same_kind(OrrLayerKind a, OrrLayerKind b) {
-  return a.mixer == b.mixer && a.feed == b.feed;
+  return a.mixer == b.mixer && a.feed == b.feed && a.ffn == b.ffn;
 }
 
 static void append(Reading *reading, const char *item, gint64 count, OrrLayerKind kind) {
   OrrModelLayout *layout = &reading->model->settled;
   guint at = 0;
   while (at < layout->n_kinds && !same_kind(layout->kinds[at], kind)) at++;
-  if (at == layout->n_kinds)
-    layout->kinds[layout->n_kinds++] = kind; /* the words make at most 29 kinds */
+  if (at == ORR_MAX_LAYER_KINDS) return complain(reading, item, "there are more than 32 kinds");
+  if (at == layout->n_kinds) layout->kinds[layout->n_kinds++] = kind;
   if (count < 1 || count > ORR_MAX_LAYOUT - layout->length)
     return complain(reading, item, "a round of the layout is 1 to 512 layers");
   for (gint64 i = 0; i < count; i++) layout->at[layout->length++] = (guint8)at;
@@ -175,6 +183,7 @@ gint64 orr_model_encoder_kind(const OrrModel *model) {
 char *orr_model_kind_name(const OrrModel *model, guint kind) {
   OrrLayerKind parts = orr_model_kind(model, kind);
   if (parts.mixer == ORR_MIXER_ENCODER) return g_strdup("encoder");
-  return g_strdup_printf("%s%s%s", mixer_words[parts.mixer], parts.mixer && parts.feed ? "+" : "",
-                         feed_words[parts.feed]);
+  g_autofree char *width = parts.ffn ? g_strdup_printf(":%d", parts.ffn) : g_strdup("");
+  return g_strdup_printf("%s%s%s%s", mixer_words[parts.mixer], parts.mixer && parts.feed ? "+" : "",
+                         feed_words[parts.feed], width);
 }

@@ -7,10 +7,11 @@
 
 /* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434): queries, and keys with values,
  * are made from compressed forms; one part of each key, common to all heads, carries the
- * position. */
+ * position. With q_rank alone only queries are: multi-matrix factorization attention (Step-3, arXiv
+ * 2507.19427), whose keys and values are plain. */
 typedef struct {
   gint64 q_rank;   /* 0: queries come from the residual stream */
-  gint64 kv_rank;  /* 0: no latent attention */
+  gint64 kv_rank;  /* 0: keys and values are not compressed */
   gint64 nope_dim; /* part of a head's query and key without position */
   gint64 rope_dim; /* part with position */
   gint64 value_dim;
@@ -26,6 +27,7 @@ typedef struct {
   /* Width in which the experts compute; 0: the residual stream's (LatentMoE projects down and
    * up). */
   gint64 latent;
+  gint64 zero_experts; /* that the router scores too, and that compute nothing (LongCat-Flash) */
 } OrrMoe;
 
 /* The range of layers with the mixer `window`: each token sees the last `size` tokens or, chunked,
@@ -45,7 +47,12 @@ typedef struct {
   gint64 chunk; /* tokens that a kernel computes as one product */
 } OrrMamba;
 
-typedef enum { ORR_LINEAR_LIGHTNING, ORR_LINEAR_GATED_DELTA } OrrLinearKind;
+typedef enum {
+  ORR_LINEAR_LIGHTNING,
+  ORR_LINEAR_GATED_DELTA,
+  ORR_LINEAR_KIMI_DELTA, /* a decay for each channel of a key (Kimi Linear, arXiv 2510.26692) */
+  ORR_LINEAR_RWKV_7      /* the same with vectors of its own for removal (arXiv 2503.14456) */
+} OrrLinearKind;
 
 /* Linear attention: a state of key_dim x value_dim per head instead of a cache. */
 typedef struct {
@@ -56,6 +63,8 @@ typedef struct {
   gint64 value_dim;
   gint64 conv; /* taps over q, k and v; 0: none */
   gint64 chunk;
+  gint64 low_rank; /* sum of the inner widths of projections that make decays, rates and gates */
+  gboolean full_gate; /* the output gate is a whole matrix, none of these projections */
 } OrrLinear;
 
 /* Sparse attention: each query attends to the entries of the cache that score best. An indexer of

@@ -18,7 +18,8 @@
  *   compressed         entries instead of tokens: s / r, or the best t of them, and the window's
  *   cross-attention    4 S q                (S tokens of the encoder's result)
  *   Mamba-2            7 d N                (d = H P; Megatron-LM, training.py, mamba_layer_flops)
- *   gated delta        2 c (2 K + V) + 8 V v                  (the same, gdn_layer_flops)
+ *   gated delta        2 c (2 K + V) + 8 V v                  (the same, gdn_layer_flops; Kimi's and
+ *                      RWKV-7's states are read, written and corrected the same)
  *   lightning          4 H k v + 2 C H (k + v)                (arXiv 2501.08313; chunks of C)
  */
 #include "models/layer.h"
@@ -175,7 +176,7 @@ double orr_model_state_bytes(const OrrModel *model, guint kind, double element_b
   if (layer.kind.mixer == ORR_MIXER_CROSS)
     return element_bytes * 2 * (double)(layer.kv * model->cross.tokens);
   return 4 * (double)(scan->out * scan->key) +
-         element_bytes * (double)(MAX(0, scan->taps - 1) * scan->conv);
+         element_bytes * (double)(MAX(0, scan->taps - 1) * scan->conv + scan->shift);
 }
 
 double orr_model_kv_bytes_per_token(const OrrModel *model, double element_bytes) {
@@ -220,7 +221,7 @@ static double index_flops(const OrrModel *model, const OrrLayer *layer, double t
 
 static double linear_core_flops(const OrrScan *scan, double tokens) {
   const double taps = (double)(scan->taps * scan->conv), state = (double)(scan->out * scan->value);
-  if (scan->delta) return 2 * tokens * (taps + 4 * state);
+  if (orr_scan_is_delta(scan)) return 2 * tokens * (taps + 4 * state);
   double key = scan->key, value = scan->value;
   return tokens * scan->heads * (4 * key * value + 2.0 * scan->chunk * (key + value));
 }

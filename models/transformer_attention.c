@@ -45,12 +45,16 @@ static OrrOperator fused(const OrrTransformerView *view, OrrPass pass, double ba
 
 static OrrOperator fused_attention(const OrrTransformerView *view, OrrPass pass) {
   const OrrSparse *sparse = &view->model->sparse;
-  const gboolean is_sparse = orr_mixer_is_sparse(view->layer.kind.mixer);
-  const gint64 size = is_sparse ? sparse->topk * sparse->block : view->model->window.size,
-               s = view->sequence, value = view->layer.latent ? view->model->mla.value_dim : 0;
+  const int mixer = view->layer.kind.mixer;
+  const gboolean is_sparse = orr_mixer_is_sparse(mixer),
+                 is_compressed = mixer == ORR_MIXER_CSA || mixer == ORR_MIXER_HCA;
+  const gint64 size = is_compressed ? orr_transformer_compressed_window(view)
+                      : is_sparse   ? sparse->topk * sparse->block
+                                    : view->model->window.size;
+  const gint64 s = view->sequence, value = view->layer.latent ? view->model->mla.value_dim : 0;
   const double sequences = (double)view->sequences;
-  if ((is_sparse || view->layer.kind.mixer == ORR_MIXER_WINDOW) && size > 0 && size < s) {
-    const gboolean is_chunked = view->model->window.chunked && !is_sparse;
+  if ((is_sparse || is_compressed || mixer == ORR_MIXER_WINDOW) && size > 0 && size < s) {
+    const gboolean is_chunked = view->model->window.chunked && mixer == ORR_MIXER_WINDOW;
     double windows = is_chunked ? (double)s / size : 2.0 * s / size - 1;
     OrrOperator op = fused(view, pass, sequences * windows, size, is_sparse ? value : 0);
     op.bytes = fused(view, pass, sequences, s, is_sparse ? value : 0).bytes;
@@ -163,14 +167,31 @@ static void put_qkv_bias(const OrrTransformerView *view, GArray *operators, OrrP
   if (!forward) orr_transformer_put_bias_grad(view, operators, qkv->bias, elements);
 }
 
+void orr_transformer_put_output_gate(const OrrTransformerView *view, GArray *operators,
+                                     OrrPass pass) {
+  if (view->layer.gated)
+    orr_transformer_put_memory(view, operators, "output-gate", pass,
+                               (double)view->tokens * (double)view->layer.context,
+                               pass == ORR_PASS_FORWARD ? 3 : 5, 0);
+}
+
+static void put_low_norm(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  if (orr_layer_matrix(&view->layer, "q-up"))
+    orr_transformer_put_norm_of(view, operators, "latent-norm", pass,
+                                view->own_tokens * (double)view->model->mla.q_rank);
+}
+
 static const OrrTransformerStep steps[] = {
     {.matrix = "qkv"},
+    {put_low_norm},
+    {.matrix = "q-up"},
     {put_qkv_bias},
     {put_qk_norm},
     {put_rope},
     {orr_transformer_put_index_products},
     {orr_transformer_put_index_scores, .modules = ORR_MODULE_CORE_ATTN},
     {orr_transformer_put_core, .modules = ORR_MODULE_CORE_ATTN},
+    {orr_transformer_put_output_gate},
     {.matrix = "projection"},
 };
 const OrrTransformerBlock orr_transformer_attention = {steps, G_N_ELEMENTS(steps), TRUE, TRUE};

@@ -37,6 +37,10 @@ static void check_heads(const Check *check) {
   gint64 tp = check->shard->tp, kv = MAX(1, model->kv_heads);
   check_divides(check, model->heads, "attention heads", "tp", tp);
   check_divides(check, model->ffn, "columns of the MLP", "tp", tp);
+  for (guint kind = 0; kind < orr_model_n_layer_kinds(model); kind++)
+    check_divides(check, orr_model_kind(model, kind).ffn, "columns of an MLP", "tp", tp);
+  if (model->compressed.ratio > 0)
+    check_divides(check, model->compressed.groups, "groups of the output projection", "tp", tp);
   if (!model->mla.kv_rank && (tp <= kv || tp % kv))
     check_divides(check, kv, "key-value heads", "tp", tp);
   if (model->mamba.heads)
@@ -106,10 +110,6 @@ static void check_context(const Check *check) {
 
 static void check_sparse(const Check *check) {
   const OrrModel *model = check->model;
-  if (model->compressed.ratio > 0)
-    orr_diags_error(check->diags, check->place,
-                    "model %s has compressed attention, which training does not support yet",
-                    model->name);
   if (model->cross.tokens > 0)
     orr_diags_error(check->diags, check->place,
                     "model %s has cross-attention, which training does not support yet",
@@ -122,6 +122,10 @@ static void check_sparse(const Check *check) {
   if (model->sparse.topk > 0 && check->shard->attention == ORR_ATTENTION_UNFUSED)
     orr_diags_error(check->diags, check->place,
                     "attention: unfused does not support sparse attention: use attention: fused");
+  if (model->compressed.ratio > 0 && check->shard->attention == ORR_ATTENTION_UNFUSED)
+    orr_diags_error(
+        check->diags, check->place,
+        "attention: unfused does not support compressed attention: use attention: fused");
 }
 
 static void check_experts(const Check *check) {

@@ -15,6 +15,7 @@
  *                 r) / t
  *   -- end --
  *   attention     a / t heads of n + r, values of v
+ *   [gate, output-gate   GEMM h -> a v / t, and 3 T a v / t: where results are gated (Kimi-K3)]
  *   projection    GEMM   a v / t -> h     rows
  *
  * Without compression of queries (DeepSeek-V2-Lite) there is no q-down, and q-up is h -> a (n + r)
@@ -56,6 +57,8 @@ static const OrrTransformerStep steps[] = {
     {orr_transformer_put_index_products},
     {orr_transformer_put_index_scores, .modules = ORR_MODULE_CORE_ATTN},
     {orr_transformer_put_core, .modules = ORR_MODULE_CORE_ATTN},
+    {.matrix = "gate"},
+    {orr_transformer_put_output_gate},
     {.matrix = "projection"},
 };
 const OrrTransformerBlock orr_transformer_latent = {steps, G_N_ELEMENTS(steps), FALSE, TRUE};

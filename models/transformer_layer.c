@@ -69,6 +69,7 @@ static const OrrTransformerBlock *mixer_of(const OrrTransformerView *view) {
   case ORR_MIXER_LINEAR:
     return &orr_transformer_state;
   default:
+    if (view->layer.compressed) return &orr_transformer_compressed;
     return view->layer.latent ? &orr_transformer_latent : &orr_transformer_attention;
   }
 }

@@ -94,6 +94,9 @@ static void keep_attention(const OrrTransformerView *view, guint modules, GArray
   const double kv = orr_transformer_is_unfused(view) ? view->layer.q : view->layer.kv,
                tokens = view->tokens;
   const double e = view->element_bytes;
+  if (orr_layer_matrix(&view->layer, "q-up"))
+    orr_transformer_keep(kept, "latent-norm",
+                         view->own_tokens * (double)view->model->mla.q_rank * 2 * e);
   if (!(modules & ORR_MODULE_LAYERNORM))
     orr_transformer_keep(kept, "qkv", input_bytes(view, "qkv", column_elements(view), FALSE));
   orr_transformer_keep(kept, "qkv", adapter_bytes(view, "qkv"));
@@ -104,6 +107,38 @@ static void keep_attention(const OrrTransformerView *view, guint modules, GArray
   orr_transformer_keep(kept, "projection",
                        input_bytes(view, "projection", tokens * view->layer.q, TRUE) +
                            adapter_bytes(view, "projection"));
+}
+
+/* The gate and what it makes of the attention's result, which is kept too. */
+static void keep_output_gate(const OrrTransformerView *view, GArray *kept) {
+  if (view->layer.gated)
+    orr_transformer_keep(
+        kept, "output-gate",
+        2 * (double)view->tokens * (double)view->layer.context * view->element_bytes);
+}
+
+/* The compressed forms before and after their norm; keys and gates of entries, and entries; queries;
+ * the attention's result and what out-down makes of it. */
+static void keep_compressed(const OrrTransformerView *view, guint modules, GArray *kept) {
+  const double tokens = (double)view->tokens, e = view->element_bytes, own = view->own_tokens;
+  const double ranks =
+      own * (double)(view->model->compressed.q_rank + view->layer.head_dim);
+  const OrrMatrix *compress = orr_layer_matrix(&view->layer, "compress");
+  if (!(modules & ORR_MODULE_LAYERNORM))
+    orr_transformer_keep(kept, "latent-down",
+                         input_bytes(view, "kv-down", orr_transformer_own_elements(view), FALSE));
+  orr_transformer_keep(kept, "latent-norm", ranks * e);
+  if (compress) orr_transformer_keep(kept, "entries", own * (double)compress->out * e);
+  if (!(modules & ORR_MODULE_MLA_UP_PROJ)) {
+    orr_transformer_keep(kept, "latent-up", input_bytes(view, "q-up", ranks, FALSE));
+    orr_transformer_keep(kept, "attention", tokens * (double)(view->layer.q + view->layer.kv) * e);
+  }
+  if (!(modules & ORR_MODULE_CORE_ATTN)) orr_transformer_keep(kept, "attention", core_bytes(view));
+  orr_transformer_keep(kept, "out-down",
+                       input_bytes(view, "out-down", tokens * (double)view->layer.q, TRUE));
+  const OrrMatrix *projection = orr_layer_matrix(&view->layer, "projection");
+  orr_transformer_keep(kept, "projection",
+                       input_bytes(view, "projection", tokens * (double)projection->in, FALSE));
 }
 
 /* Queries and keys of the indexer, and the chosen positions. */
@@ -134,7 +169,7 @@ static void keep_latent(const OrrTransformerView *view, guint modules, GArray *k
                        input_bytes(view, "projection", tokens * view->layer.context, TRUE));
 }
 
-/* The gated delta rule's two gates of each head are not counted. */
+/* Gates of a head are not counted. RWKV's mixer reads six mixes of the norm's result. */
 static void keep_scan(const OrrTransformerView *view, guint modules, GArray *kept) {
   const OrrScan *scan = &view->layer.scan;
   const gboolean mamba = view->layer.kind.mixer == ORR_MIXER_MAMBA;
@@ -142,8 +177,13 @@ static void keep_scan(const OrrTransformerView *view, guint modules, GArray *kep
   if (!(modules & ORR_MODULE_LAYERNORM))
     orr_transformer_keep(
         kept, "scan-in",
-        input_bytes(view, mamba ? "mamba-in" : "linear-in", column_elements(view), FALSE));
-  orr_transformer_keep(kept, "scan", tokens * (scan->in - (scan->delta ? 2 * scan->heads : 0)) * e);
+        input_bytes(view, mamba ? "mamba-in" : "linear-in",
+                    column_elements(view) * (scan->shift > 0 ? 6 : 1), FALSE));
+  orr_transformer_keep(kept, "scan",
+                       tokens * (double)(scan->in - scan->gates + scan->ups * scan->out) * e);
+  if (scan->ups > 0)
+    orr_transformer_keep(kept, "scan-in",
+                         view->own_tokens * (double)view->model->linear.low_rank * e);
   if (!(modules & ORR_MODULE_CORE_ATTN))
     orr_transformer_keep(kept, "scan", tokens * (scan->conv + scan->out) * e);
   orr_transformer_keep(
@@ -160,7 +200,10 @@ static void keep_mixer(const OrrTransformerView *view, guint modules, GArray *ke
     keep_scan(view, modules, kept);
     break;
   default:
-    (view->layer.latent ? keep_latent : keep_attention)(view, modules, kept);
+    (view->layer.compressed ? keep_compressed
+     : view->layer.latent   ? keep_latent
+                            : keep_attention)(view, modules, kept);
+    keep_output_gate(view, kept);
     keep_indexer(view, modules, kept);
   }
 }
@@ -195,7 +238,8 @@ static void keep_moe(const OrrTransformerView *view, guint modules, GArray *kept
   if (!(modules & ORR_MODULE_LAYERNORM) || (modules & ORR_MODULE_MOE))
     orr_transformer_keep(kept, "router", r.tokens * view->layer.hidden * e);
   if (modules & ORR_MODULE_MOE) return;
-  orr_transformer_keep(kept, "router", 4 * r.tokens * view->model->moe.experts);
+  orr_transformer_keep(kept, "router",
+                       4 * r.tokens * (view->model->moe.experts + view->model->moe.zero_experts));
   orr_transformer_keep(kept, "latent", 2 * e * r.tokens * view->model->moe.latent);
   orr_transformer_keep(kept, "experts-fc1",
                        input_bytes(view, "experts-fc1", r.local * r.width, FALSE));

@@ -239,7 +239,10 @@ static void put_plain(const OrrTransformerView *view, GArray *operators, const c
 static void put_router(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   OrrTransformerRouting r = orr_transformer_routing(view);
   OrrOperator topk = orr_operator_memory("router-topk", pass, ORR_FP32,
-                                         3 * 4 * r.tokens * view->model->moe.experts, 0);
+                                         3 * 4 * r.tokens *
+                                             (view->model->moe.experts +
+                                              view->model->moe.zero_experts),
+                                         0);
   if (pass == ORR_PASS_FORWARD) put_plain(view, operators, "router", pass);
   g_array_append_val(operators, topk);
   if (pass != ORR_PASS_FORWARD) put_plain(view, operators, "router", pass);

@@ -186,7 +186,15 @@ typedef struct {
 extern const OrrTransformerBlock orr_transformer_attention; /* transformer_attention.c */
 /* One kernel over the view's sequences and heads, within the layer's window where it has one. */
 void orr_transformer_put_fused(const OrrTransformerView *view, GArray *operators, OrrPass pass);
-extern const OrrTransformerBlock orr_transformer_latent; /* transformer_latent.c */
+extern const OrrTransformerBlock orr_transformer_latent;     /* transformer_latent.c */
+extern const OrrTransformerBlock orr_transformer_compressed; /* transformer_sparse.c */
+/* A window with as many pairs of query and entry as a compressed layer has. */
+gint64 orr_transformer_compressed_window(const OrrTransformerView *view);
+/* The product of the core's result with its gate, where it has one. */
+void orr_transformer_put_output_gate(const OrrTransformerView *view, GArray *operators,
+                                     OrrPass pass);
+/* Reads and writes of RWKV's token shift, for each number of the stream. */
+#define ORR_SHIFT_MOVES 9
 extern const OrrTransformerBlock orr_transformer_state;  /* transformer_state.c */
 
 /* transformer_attention.c */

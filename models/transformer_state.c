@@ -19,6 +19,9 @@
  *   scan-...      likewise; gated delta (Yang et al. 2024, arXiv 2412.06464) also solves a
  *                 triangular system of its keys in each chunk
  *   gated-norm, linear-out
+ *   Kimi Delta Attention and RWKV-7 also make decays and gates by low-rank projections:
+ *   linear-low    GEMM  h -> R                        whole on each rank
+ *   linear-up     GEMM  R -> V                        columns
  *
  * A kernel of a scan has FLOPs, and bytes in the formats in which its tensors cross memory: 16-bit
  * inputs and results, fp32 scores (mamba_ssm stores C B^T for each group; Flash Linear Attention
@@ -76,6 +79,20 @@ static const Kernel linear_kernels[] = {
     {"scan-values", TRUE, FALSE, 1, 1, 1, 2, 2, 0, 2},
 };
 
+/* RWKV-7 (fla/ops/generalized_delta_rule/dplr): what a state forgets and what it learns have keys of
+ * their own, so there are four kinds of scores and one product with states more. */
+static const Kernel rwkv_kernels[] = {
+    {"scan-scores", FALSE, TRUE, 4, 0, 0, 4, 0, 4 * 4, 0},
+    {"scan-system", FALSE, TRUE, 0, 0, 0, 0, 0, 6, 0}, /* its inverse */
+    {"scan-system", FALSE, FALSE, 1, 2, 0, 2, 2, 2 + 4, 0},
+    {"scan-states", FALSE, FALSE, 0, 0, 3, 3, 3, 0, 2},
+    {"scan-output", FALSE, TRUE, 0, 2, 1, 1, 3, 2 * 4, 2},
+    {"scan-values", TRUE, FALSE, 0, 2, 1, 2, 3, 2 * 4, 2},
+    {"scan-states", TRUE, FALSE, 0, 0, 4, 4, 3, 0, 2},
+    {"scan-keys", TRUE, FALSE, 8, 2, 4, 8, 4, 4 * 4, 4}, /* dr, dk, da, db */
+    {"scan-system", TRUE, FALSE, 5, 2, 0, 3, 4, 2, 0},
+};
+
 static const Kernel delta_kernels[] = {
     {"scan-scores", FALSE, TRUE, 1, 0, 0, 1, 0, 4, 0},
     {"scan-system", FALSE, TRUE, 0, 0, 0, 0, 0, 6, 0}, /* its inverse */
@@ -99,11 +116,15 @@ static void put_kernel(const OrrTransformerView *view, const Kernel *kernel, Orr
   const double c = (double)MAX(1, MIN(scan.chunk, view->sequence)), tokens = (double)view->tokens;
   const double key = (double)scan.key, value = (double)scan.value;
   const double groups = tokens * (double)scan.groups, heads = tokens * (double)scan.heads;
+  /* who reads keys reads their channels' decays too, in fp32 */
+  const double decays =
+      orr_scan_has_channels(&scan) && kernel->keys > 0 ? 4 / view->element_bytes : 0;
   const double flops = 2 * (groups * kernel->c_key * c * key + heads * kernel->c_value * c * value +
                             heads * kernel->state * key * value);
   const gboolean again = pass != ORR_PASS_FORWARD && !kernel->backward;
   const double bytes =
-      view->element_bytes * (groups * kernel->keys * key + heads * kernel->values * value) +
+      view->element_bytes *
+          (groups * (kernel->keys + decays) * key + heads * kernel->values * value) +
       groups * kernel->scores * c + heads * states_bytes(kernel, again) * key * value / c;
   ORR_APPEND(operators, OrrOperator,
              orr_operator_memory(kernel->name, again ? ORR_PASS_FORWARD : pass, view->shard->dtype,
@@ -111,11 +132,16 @@ static void put_kernel(const OrrTransformerView *view, const Kernel *kernel, Orr
 }
 
 void orr_transformer_put_scan(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  const gboolean mamba = view->layer.kind.mixer == ORR_MIXER_MAMBA, delta = view->layer.scan.delta;
-  const Kernel *kernels = mamba ? mamba_kernels : delta ? delta_kernels : linear_kernels;
-  const guint n = mamba   ? G_N_ELEMENTS(mamba_kernels)
-                  : delta ? G_N_ELEMENTS(delta_kernels)
-                          : G_N_ELEMENTS(linear_kernels);
+  static const struct {
+    const Kernel *kernels;
+    guint n;
+  } scans[] = {[ORR_LINEAR_LIGHTNING] = {linear_kernels, G_N_ELEMENTS(linear_kernels)},
+               [ORR_LINEAR_GATED_DELTA] = {delta_kernels, G_N_ELEMENTS(delta_kernels)},
+               [ORR_LINEAR_KIMI_DELTA] = {delta_kernels, G_N_ELEMENTS(delta_kernels)},
+               [ORR_LINEAR_RWKV_7] = {rwkv_kernels, G_N_ELEMENTS(rwkv_kernels)}};
+  const gboolean mamba = view->layer.kind.mixer == ORR_MIXER_MAMBA;
+  const Kernel *kernels = mamba ? mamba_kernels : scans[view->layer.scan.kind].kernels;
+  const guint n = mamba ? G_N_ELEMENTS(mamba_kernels) : scans[view->layer.scan.kind].n;
   for (guint i = 0; i < n; i++)
     if (pass == ORR_PASS_FORWARD ? !kernels[i].backward : !kernels[i].once)
       put_kernel(view, &kernels[i], pass, operators);
@@ -143,6 +169,15 @@ static void put_conv(const OrrTransformerView *view, GArray *operators, OrrPass 
   orr_transformer_put_memory(view, operators, name, ORR_PASS_FORWARD, elements, 2, 0);
   if (pass != ORR_PASS_FORWARD)
     orr_transformer_put_memory(view, operators, name, pass, elements, 3, 0);
+}
+
+/* A token is mixed with the one before it, once for each of the mixer's six inputs and once for the
+ * feed-forward's. Backward: the gradients of these are read, of the stream's written. */
+static void put_shift(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  if (view->layer.scan.shift > 0)
+    orr_transformer_put_memory(view, operators, "token-shift", pass,
+                               (double)view->tokens * (double)view->layer.hidden,
+                               ORR_SHIFT_MOVES + (pass != ORR_PASS_FORWARD), 0);
 }
 
 /* Whether tensors have the sequence first, as Megatron-Core's. */
@@ -174,8 +209,11 @@ static void put_gated_norm(const OrrTransformerView *view, GArray *operators, Or
 
 /* A layer has the matrices of one of both mixers. */
 static const OrrTransformerStep steps[] = {
+    {put_shift},
     {.matrix = "mamba-in"},
     {.matrix = "linear-in"},
+    {.matrix = "linear-low"},
+    {.matrix = "linear-up"},
     {put_exchange_in},
     {put_layout_in},
     {put_conv},

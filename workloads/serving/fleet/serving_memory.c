@@ -74,8 +74,13 @@ OrrServingMemory orr_serving_memory_of(const OrrServing *params, const OrrModel 
   const double left = (memory.budget - params->engine.reserved_bytes - memory.weights -
                        memory.activations - memory.embeddings) *
                       params->engine.cache_fraction;
-  const double block = memory.kv_per_token * (double)params->engine.block_size;
-  if (block > 0)
+  /* without a cache a block is a state, and a sequence's only one: a window of no further token */
+  const gboolean is_state = memory.kv_per_token <= 0;
+  const double block =
+      is_state ? memory.state : memory.kv_per_token * (double)params->engine.block_size;
+  if (is_state)
+    memory.layout = (OrrKvLayout){.window_share = 1};
+  else
     memory.layout = (OrrKvLayout){windowed / memory.kv_per_token,
                                   model->window.size,
                                   params->engine.window_room,
