@@ -30,6 +30,7 @@ static const OrrFieldTable block_table = ORR_FIELDS(
     FLAG("joint", joint, "Whether a transformer works on the text's tokens and the picture's."),
     FLAG("dual", dual, "Whether a double block has a second attention over the picture."),
     FLAG("modulated", modulated, "Whether time and text scale, shift and gate its streams."),
+    FLAG("no-shift", no_shift, "Whether they scale and gate alone: a third of the vectors less."),
     FLAG("qk-norm", qk_norm, "Whether each head's query and key are normed."),
     FLAG("rope", rope, "Whether queries and keys are rotated."),
     SIZE("scale", scale, "1", 1, 1e4, "Pixels per position, on each side."),
@@ -94,12 +95,14 @@ static double double_weights(const OrrBlock *block) {
   const OrrBlock text = orr_generator_text_block(block);
   const double w = (double)block->width, t = (double)text.width;
   const double attention = attention_weights(block, w);
+  const double vectors = (double)orr_generator_vectors(block);
   return attention + feed_weights(block) + attention_weights(&text, t) + feed_weights(&text) +
-         (block->dual ? attention + 3 * w * w : 0) + (block->modulated ? 6 * w * (w + t) : 0);
+         (block->dual ? attention + vectors * w * w : 0) +
+         (block->modulated ? 2 * vectors * w * (w + t) : 0);
 }
 
 /* The modulation of a stream is a matrix from the picture's width to 6 vectors (9 with a second
- * attention, 3 where attention and feed-forward share it). */
+ * attention, 3 where attention and feed-forward share it); without a shift to 4 (6, 2). */
 static double block_weights(const OrrBlock *block) {
   const double w = (double)block->width, in = (double)(block->in ? block->in : block->width);
   const double attention = block->heads ? attention_weights(block, w) : 0;
@@ -107,7 +110,8 @@ static double block_weights(const OrrBlock *block) {
   case ORR_BLOCK_DOUBLE:
     return double_weights(block);
   case ORR_BLOCK_SINGLE:
-    return attention + feed_weights(block) + (block->modulated ? 3 * w * w : 0);
+    return attention + feed_weights(block) +
+           (block->modulated ? (double)orr_generator_vectors(block) * w * w : 0);
   case ORR_BLOCK_RESNET:
     return convolution_weights(block, in) + convolution_weights(block, w) + (in != w ? in * w : 0);
   case ORR_BLOCK_CONV:

@@ -47,7 +47,7 @@ typedef struct {
   gint64 cross;                                   /* width of the text it reads; 0: none */
   gint64 text_width;                              /* of a double block's text; 0: width */
   gint64 tokens;                                  /* of text; 0: positions of the picture */
-  gboolean joint, dual, modulated, qk_norm, rope;
+  gboolean joint, dual, modulated, no_shift, qk_norm, rope;
   gint64 scale, every;      /* pixels and frames per position */
   gint64 in, kernel, depth; /* of convolutions; in 0: width; depth: taps in time */
 } OrrBlock;
@@ -75,6 +75,10 @@ void orr_generator_check_size(const OrrGenerator *generator, gint64 frames, gint
 /* Weights of a list of blocks, without biases and norms. */
 double orr_generator_parameters(const GPtrArray *blocks);
 double orr_generator_block_parameters(const OrrBlock *block); /* of one of its `count` */
+/* Vectors that modulate each of a stream's norms and its result: shift, scale, gate. */
+static inline gint64 orr_generator_vectors(const OrrBlock *block) {
+  return block->no_shift ? 2 : 3;
+}
 /* A double block as its text's stream sees it. */
 OrrBlock orr_generator_text_block(const OrrBlock *block);
 

@@ -54,17 +54,16 @@ void orr_generator_backward(const GArray *forward, GArray *backward) {
   }
 }
 
-/* A matrix from the width to the vectors of each picture: 6 w for each of the two streams of a
- * double block, 3 w for a single one (generator.c counts the same). */
+/* A matrix from the width to the vectors of each picture: 6 w (without a shift 4 w) for each of the
+ * two streams of a double block, 3 w (2 w) for a single one (generator.c counts the same). */
 gboolean orr_generator_modulation(const OrrBlock *block, const OrrGeneratorShape *shape,
                                   OrrOperator *ret_op) {
-  const gint64 results = block->kind == ORR_BLOCK_DOUBLE
-                             ? 6 * (block->width + orr_generator_text_block(block).width)
-                             : 3 * block->width;
-  const OrrGemmShape gemm = {.batch = 1,
-                             .m = shape->batch,
-                             .n = MAX(1, results / shape->tp),
-                             .k = block->width};
+  const gint64 widths = block->kind == ORR_BLOCK_DOUBLE
+                            ? 2 * (block->width + orr_generator_text_block(block).width)
+                            : block->width;
+  const gint64 results = orr_generator_vectors(block) * widths;
+  const OrrGemmShape gemm = {
+      .batch = 1, .m = shape->batch, .n = MAX(1, results / shape->tp), .k = block->width};
   if (!block->modulated || block->kind == ORR_BLOCK_TRANSFORMER) return FALSE;
   *ret_op = orr_operator_gemm("modulation", ORR_PASS_FORWARD, shape->dtype, gemm);
   return TRUE;
