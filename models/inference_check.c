@@ -56,16 +56,23 @@ static void check_states(const OrrModel *model, gint64 tp, OrrPlace place, OrrDi
 static void check_kinds(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place,
                         OrrDiags *diags) {
   const gboolean feeds = shard->part != ORR_PART_MIXER, mixes = shard->part != ORR_PART_FEED;
-  gboolean has_experts = FALSE, has_dense = FALSE;
+  gboolean has_experts = FALSE, has_dense = FALSE, has_mixer = FALSE;
   for (gint64 layer = 0; layer < model->layers; layer++) {
     const OrrLayerKind kind = orr_model_kind(model, orr_model_layer_kind(model, layer));
     has_experts |= kind.feed == ORR_FEED_MOE;
     has_dense |= kind.feed == ORR_FEED_DENSE;
+    has_mixer |= kind.mixer != ORR_MIXER_NONE;
     if (feeds && kind.ffn % shard->tp)
-      return orr_diags_error(
-          diags, place, "model %s: ffn (%d) of a layer cannot be divided by tp (" D ")",
-          model->name, kind.ffn, shard->tp);
+      return orr_diags_error(diags, place,
+                             "model %s: ffn (%d) of a layer cannot be divided by tp (" D ")",
+                             model->name, kind.ffn, shard->tp);
   }
+  if (mixes && !has_mixer)
+    orr_diags_error(
+        diags, place,
+        "model %s has no layer with a key-value cache or a state: nothing of a sequence "
+        "would be kept from one token to the next",
+        model->name);
   if (has_experts && model->moe.latent > 0 && shard->part != ORR_PART_WHOLE)
     orr_diags_error(diags, place,
                     "model %s has experts of a latent width, which servers of attention or of "

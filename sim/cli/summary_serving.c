@@ -71,9 +71,12 @@ static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrOutco
   const gint64 n_own = r->replicas - n_differing(params);
   orr_page_line(page, "model", "%s in ", scenario->model.name);
   add_formats(page, params);
-  orr_page_more(page, ", %s of weights per GPU, key-value cache of %s tokens",
-                orr_page_bytes(page, r->weights_bytes),
-                orr_page_count(page, (double)(r->kv_blocks * params->engine.block_size)));
+  orr_page_more(page, ", %s of weights per GPU, ", orr_page_bytes(page, r->weights_bytes));
+  if (orr_model_kv_bytes_per_token(&scenario->model, 1) > 0)
+    orr_page_more(page, "key-value cache of %s tokens",
+                  orr_page_count(page, (double)(r->kv_blocks * params->engine.block_size)));
+  else
+    orr_page_more(page, "states of %s requests", orr_page_count(page, (double)r->kv_blocks));
   if (!isnan(r->kv_full_requests))
     orr_page_more(page, ", full from %s requests on", orr_page_count(page, r->kv_full_requests));
   if (outcome->reserve_of && params->engine.kv_blocks == 0)

@@ -101,6 +101,7 @@ guint orr_serving_groups_place(const OrrServing *params, const OrrCluster *clust
 typedef struct {
   double weights, activations, embeddings, budget, kv_per_token, state, ring, adapter; /* bytes */
   OrrKvLayout layout;
+  double block;        /* bytes of a block; of a model without a cache, of a sequence's state */
   gint64 blocks, room; /* blocks of the cache; tokens of one request that it holds */
   /* all layers have a window, and the prefix cache keeps what engines would free */
   gboolean keeps_windows;

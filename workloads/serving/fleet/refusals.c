@@ -18,6 +18,11 @@ static void check_states(const OrrServing *params, const OrrModel *model, OrrPla
   const OrrScheduler *scheduler = (const OrrScheduler *)engine->scheduler.entry;
   const OrrCacheTiers *tiers = &engine->tiers;
   const gboolean keeps = engine->prefix_caching != ORR_PREFIX_NONE;
+  if (keeps && orr_model_kv_bytes_per_token(model, 1) <= 0)
+    orr_diags_error(diags, place,
+                    "engine.prefix-caching of model %s, whose layers keep states alone: no layer "
+                    "has a key-value cache, of whose blocks prompts could share some: use none",
+                    model->name);
   if (keeps && scheduler && scheduler->without_chunks)
     orr_diags_error(diags, place,
                     "engine.prefix-caching of model %s, whose layers keep a state: scheduler %s "

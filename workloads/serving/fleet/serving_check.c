@@ -30,14 +30,18 @@ static void check_memory(const OrrServing *params, const OrrModel *model, const 
   const gboolean fits =
       params->engine.kv_blocks > 0 ? fixed <= cluster->device.memory_bytes : memory.blocks > 0;
   const double left = memory.budget - fixed;
+  g_autofree char *block = memory.kv_per_token > 0
+                               ? g_strdup_printf("a block of engine.block-size (" D ") tokens",
+                                                 params->engine.block_size)
+                               : g_strdup("the state of a sequence");
   if (!fits && left > 0)
     return orr_diags_error(
         diags, place,
         "the key-value cache has no block: %s gives the engine %.3g GiB more than weights and "
-        "activations take, engine.cache-fraction gives the cache %.4g %% of that, and a block of "
-        "engine.block-size (" D ") tokens takes %.3g GiB",
-        cluster->device.name, left / gib, 100 * params->engine.cache_fraction,
-        params->engine.block_size, memory.kv_per_token * (double)params->engine.block_size / gib);
+        "activations take, engine.cache-fraction gives the cache %.4g %% of that, and %s takes "
+        "%.3g GiB",
+        cluster->device.name, left / gib, 100 * params->engine.cache_fraction, block,
+        memory.block / gib);
   g_autofree char *embeddings =
       g_strdup_printf(", %.1f of images' embeddings (encoders.cache)", memory.embeddings / gib);
   if (!fits)

@@ -5,7 +5,8 @@
  *   activations = the larger of
  *                 layers(max-num-batched-tokens)
  *                 hidden states + sampler-peak * max-num-seqs * vocabulary
- *   blocks = floor(cache / (block-size * bytes of a token in the stage's layers))
+ *   blocks = floor(cache / (block-size * bytes of a token in the stage's layers)); where no layer
+ *            has a cache, floor(cache / bytes of a sequence's state)
  *
  * per GPU, as vLLM profiles it at start (v1/worker/gpu_model_runner.py, profile_run): weights are
  * the largest stage's. Where profile-activations is false, activations are not subtracted.
@@ -44,6 +45,27 @@ static double profiled_bytes(const OrrServing *params, const OrrModel *model,
                   logits * engine->sampler_peak_bytes);
 }
 
+/* Without a cache a block is a state, and a sequence's only one: a window of no further token. */
+static void lay_out(const OrrServing *params, const OrrModel *model, double windowed,
+                    OrrServingMemory *memory) {
+  const OrrEngineParams *engine = &params->engine;
+  memory->block = memory->kv_per_token * (double)engine->block_size;
+  if (memory->block > 0)
+    memory->layout = (OrrKvLayout){windowed / memory->kv_per_token,
+                                   model->window.size,
+                                   engine->window_room,
+                                   memory->state / memory->block,
+                                   memory->ring / memory->block,
+                                   engine->prefix_caching != ORR_PREFIX_NONE};
+  else
+    memory->layout = (OrrKvLayout){.window_share = 1};
+  if (memory->block <= 0) memory->block = memory->state;
+  /* a prefix cache counts the other layers' blocks: where there are none it keeps all tokens */
+  memory->keeps_windows = memory->layout.is_cached && memory->layout.window_share >= 1 - 1e-9 &&
+                          memory->layout.window_room < 1;
+  if (memory->keeps_windows) memory->layout.window_room = 1;
+}
+
 OrrServingMemory orr_serving_memory_of(const OrrServing *params, const OrrModel *model,
                                        const OrrCluster *cluster) {
   const OrrInferenceShard shard = orr_serving_shard(params);
@@ -74,25 +96,10 @@ OrrServingMemory orr_serving_memory_of(const OrrServing *params, const OrrModel 
   const double left = (memory.budget - params->engine.reserved_bytes - memory.weights -
                        memory.activations - memory.embeddings) *
                       params->engine.cache_fraction;
-  /* without a cache a block is a state, and a sequence's only one: a window of no further token */
-  const gboolean is_state = memory.kv_per_token <= 0;
-  const double block =
-      is_state ? memory.state : memory.kv_per_token * (double)params->engine.block_size;
-  if (is_state)
-    memory.layout = (OrrKvLayout){.window_share = 1};
-  else
-    memory.layout = (OrrKvLayout){windowed / memory.kv_per_token,
-                                  model->window.size,
-                                  params->engine.window_room,
-                                  memory.state / block,
-                                  memory.ring / block,
-                                  params->engine.prefix_caching != ORR_PREFIX_NONE};
-  /* a prefix cache counts the other layers' blocks: where there are none it keeps all tokens */
-  memory.keeps_windows = memory.layout.is_cached && memory.layout.window_share >= 1 - 1e-9 &&
-                         memory.layout.window_room < 1;
-  if (memory.keeps_windows) memory.layout.window_room = 1;
+  lay_out(params, model, windowed, &memory);
   memory.blocks = params->engine.kv_blocks > 0 ? params->engine.kv_blocks
-                                               : (gint64)fmax(0, floor(left / block));
+                  : memory.block > 0           ? (gint64)fmax(0, floor(left / memory.block))
+                                               : 0;
   memory.room = orr_kv_layout_room(&memory.layout, params->engine.block_size, memory.blocks);
   return memory;
 }
