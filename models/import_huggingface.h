@@ -23,7 +23,7 @@ enum {
   ORR_HF_PARALLEL = 1 << 7,
   ORR_HF_SHARED_GATE = 1 << 8,
   ORR_HF_ALTERNATES = 1 << 9,  /* every other layer has a window, if layer_types is absent */
-  ORR_HF_OUTPUT_GATE = 1 << 10 /* its attention has an output gate, which no key says */
+  ORR_HF_OUTPUT_GATE = 1 << 10 /* its attention has an output gate, if no key says otherwise */
 };
 
 typedef struct {

@@ -84,10 +84,9 @@ static void add_product(const OrrInferenceShard *shard, OrrQuantizedPart part, G
   add(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, dtype, shape));
 }
 
-/* The product of @tokens tokens with the matrix @name of @layer. */
-static void add_linear(const OrrInferenceShard *shard, const OrrLayer *layer, const char *name,
-                       gint64 tokens, GArray *operators) {
-  const OrrMatrix *matrix = orr_layer_matrix(layer, name);
+/* The product of @tokens tokens with one matrix. */
+static void add_matrix(const OrrInferenceShard *shard, const OrrMatrix *matrix, gint64 tokens,
+                       GArray *operators) {
   const OrrQuantized *format = shard->formats[matrix->part];
   add_product(shard, matrix->part, operators, matrix->served,
               (OrrGemmShape){1, tokens, matrix->out, matrix->in});
@@ -97,6 +96,14 @@ static void add_linear(const OrrInferenceShard *shard, const OrrLayer *layer, co
     op->bytes -=
         (orr_dtype_bytes((OrrDtype)op->dtype) - stored) * (double)matrix->in * (double)matrix->out;
   op->gemm.stored.blocks = format && format->blocks && op->dtype == (guint8)format->products;
+}
+
+/* With the matrix @name of @layer; with each where several have that name. */
+static void add_linear(const OrrInferenceShard *shard, const OrrLayer *layer, const char *name,
+                       gint64 tokens, GArray *operators) {
+  for (guint i = 0; i < layer->n_matrices; i++)
+    if (strcmp(layer->matrices[i].name, name) == 0)
+      add_matrix(shard, &layer->matrices[i], tokens, operators);
 }
 
 static void add_all_reduce(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
@@ -158,7 +165,7 @@ OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind,
 
 static void add_output_gate(const OrrInferenceShard *shard, const OrrLayer *layer, gint64 tokens,
                             GArray *operators) {
-  if (orr_layer_matrix(layer, "gate")) add_linear(shard, layer, "gate", tokens, operators);
+  add_linear(shard, layer, "gate", tokens, operators);
   if (layer->gated)
     add_memory(operators, "output-gate", shard->activations, tokens, layer->context, 3);
 }
@@ -226,10 +233,8 @@ static void add_state(const OrrInferenceShard *shard, const OrrLayer *layer, gin
     add_memory(operators, "token-shift", shard->activations, tokens, layer->hidden,
                ORR_SHIFT_MOVES);
   add_linear(shard, layer, mamba ? "mamba-in" : "linear-in", tokens, operators);
-  if (orr_layer_matrix(layer, "linear-low")) {
-    add_linear(shard, layer, "linear-low", tokens, operators);
-    add_linear(shard, layer, "linear-up", tokens, operators);
-  }
+  add_linear(shard, layer, "linear-low", tokens, operators);
+  add_linear(shard, layer, "linear-up", tokens, operators);
   add_memory(operators, "gated-norm", shard->activations, tokens, layer->scan.out, 3);
   add_linear(shard, layer, mamba ? "mamba-out" : "linear-out", tokens, operators);
 }

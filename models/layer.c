@@ -17,15 +17,27 @@ static double norm_parameters(const OrrLayer *layer) {
 
 /* --- mixers --- */
 
+/* The output gate where it is a matrix of its own. */
+static void add_gate(OrrLayer *layer) {
+  if (layer->gated)
+    add(layer, (OrrMatrix){"gate", "output-gate", layer->hidden, layer->context, ORR_SPLIT_COLUMN,
+                           ORR_QUANTIZED_MIXER});
+}
+
+/* Beside queries from a compressed form keys and values are whole on each rank (vLLM,
+ * step3_text.py: a replicated product makes all three). */
 static void add_attention(OrrLayer *layer, const OrrModel *model) {
-  const gint64 low = layer->causal ? model->mla.q_rank : 0, q = low ? low : layer->q;
-  const gint64 gated = layer->gated ? q + layer->q : q;
-  add(layer, (OrrMatrix){"qkv", "qkv", layer->hidden, gated + 2 * layer->kv,
-                         low ? ORR_SPLIT_NONE : ORR_SPLIT_COLUMN, ORR_QUANTIZED_MIXER, ORR_LORA_QKV,
-                         .bias = layer->bias || model->qkv_bias,
-                         .pieces = {{"wq", gated}, {"wk", layer->kv}, {"wv", layer->value}}});
-  if (low)
+  const gint64 low = layer->causal ? model->mla.q_rank : 0;
+  const gint64 q = low ? low : layer->gated ? 2 * layer->q : layer->q;
+  const gint64 kv = low ? model->kv_heads * layer->head_dim : layer->kv;
+  add(layer,
+      (OrrMatrix){"qkv", "qkv", layer->hidden, q + 2 * kv, low ? ORR_SPLIT_NONE : ORR_SPLIT_COLUMN,
+                  ORR_QUANTIZED_MIXER, ORR_LORA_QKV, .bias = layer->bias || model->qkv_bias,
+                  .pieces = {{"wq", q}, {"wk", kv}, {"wv", kv}}});
+  if (low) {
     add(layer, (OrrMatrix){"q-up", "q-up", low, layer->q, ORR_SPLIT_COLUMN, ORR_QUANTIZED_MIXER});
+    add_gate(layer);
+  }
   layer->vectors += (double)low;
   add(layer, (OrrMatrix){"projection", "attention-out", layer->q, layer->hidden, ORR_SPLIT_ROW,
                          ORR_QUANTIZED_MIXER, ORR_LORA_PROJECTION, .bias = layer->bias});
@@ -43,9 +55,7 @@ static void add_latent(OrrLayer *layer, const OrrMla *mla) {
                          ORR_QUANTIZED_MIXER, ORR_LORA_QKV});
   add(layer, (OrrMatrix){"kv-up", "kv-up", mla->kv_rank, up, ORR_SPLIT_COLUMN, ORR_QUANTIZED_MIXER,
                          ORR_LORA_QKV});
-  if (layer->gated)
-    add(layer, (OrrMatrix){"gate", "output-gate", h, layer->context, ORR_SPLIT_COLUMN,
-                           ORR_QUANTIZED_MIXER});
+  add_gate(layer);
   add(layer, (OrrMatrix){"projection", "projection", layer->context, h, ORR_SPLIT_ROW,
                          ORR_QUANTIZED_MIXER, ORR_LORA_PROJECTION});
   layer->vectors += (double)(mla->q_rank + mla->kv_rank);
@@ -116,7 +126,7 @@ static OrrScan mamba_scan(const OrrMamba *mamba, gint64 tp) {
  * values and output gates. RWKV's mixer and feed-forward both keep a token. */
 static OrrScan linear_scan(const OrrLinear *linear, gint64 hidden, gint64 tp) {
   static const gint64 gates[] = {[ORR_LINEAR_GATED_DELTA] = 2, [ORR_LINEAR_KIMI_DELTA] = 1, 0};
-  const gboolean mixes = linear->kind == ORR_LINEAR_RWKV_7;
+  const gint64 ups[] = {[ORR_LINEAR_KIMI_DELTA] = 1 + !linear->full_gate, [ORR_LINEAR_RWKV_7] = 4};
   const gint64 heads = share(linear->value_heads, tp),
                keys = share(linear->key_heads, tp) * linear->key_dim;
   const gint64 out = heads * linear->value_dim, conv = 2 * keys + out;
@@ -131,15 +141,13 @@ static OrrScan linear_scan(const OrrLinear *linear, gint64 hidden, gint64 tp) {
                    out,
                    linear->kind,
                    gates[linear->kind] * heads,
-                   linear->low_rank == 0 ? 0
-                   : mixes               ? 4
-                                         : 1 + !linear->full_gate,
-                   mixes ? 2 * hidden : 0};
+                   ups[linear->kind],
+                   linear->kind == ORR_LINEAR_RWKV_7 ? 2 * hidden : 0};
 }
 
-/* Beside the convolution. Gated delta: A and the bias of dt for each head, a norm of a head's width;
- * Kimi's has the bias for each channel. Lightning: a norm of all values. RWKV-7: six mixes of
- * tokens and one in the feed-forward, three biases of decays and rates, three weights of keys, a
+/* Beside the convolution. Gated delta: A and the bias of dt for each head, a norm of a head's
+ * width; Kimi's has the bias for each channel. Lightning: a norm of all values. RWKV-7: six mixes
+ * of tokens and one in the feed-forward, three biases of decays and rates, three weights of keys, a
  * norm with its bias. */
 static double linear_vectors(const OrrScan *scan) {
   if (scan->kind == ORR_LINEAR_RWKV_7) return (double)(15 * scan->out);
@@ -148,22 +156,27 @@ static double linear_vectors(const OrrScan *scan) {
   return (double)(scan->kind == ORR_LINEAR_GATED_DELTA ? 2 * scan->heads + scan->value : scan->out);
 }
 
+/* The low-rank projections: one product makes their inner forms, and one more each result. */
+static void add_low_rank(OrrLayer *layer, gint64 low, const OrrScan *scan) {
+  if (scan->ups == 0) return;
+  add(layer, (OrrMatrix){"linear-low", "linear-low", layer->hidden, low, ORR_SPLIT_NONE,
+                         ORR_QUANTIZED_MIXER});
+  for (gint64 i = 0; i < scan->ups; i++)
+    add(layer,
+        (OrrMatrix){"linear-up", "linear-up", low * (i + 1) / scan->ups - low * i / scan->ups,
+                    scan->out, ORR_SPLIT_COLUMN, ORR_QUANTIZED_MIXER});
+}
+
 /* Vectors. The convolution; Mamba: with its bias; A, D and the bias of dt for each head; the gated
  * norm. */
 static void add_scan(OrrLayer *layer, const OrrModel *model, gint64 tp) {
   const gboolean mamba = layer->kind.mixer == ORR_MIXER_MAMBA;
-  const OrrScan scan = mamba ? mamba_scan(&model->mamba, tp)
-                             : linear_scan(&model->linear, layer->hidden, tp);
-  const gint64 low = mamba ? 0 : model->linear.low_rank;
+  const OrrScan scan =
+      mamba ? mamba_scan(&model->mamba, tp) : linear_scan(&model->linear, layer->hidden, tp);
   layer->scan = scan;
   add(layer, (OrrMatrix){mamba ? "mamba-in" : "linear-in", "state-in", layer->hidden, scan.in,
                          ORR_SPLIT_COLUMN, ORR_QUANTIZED_MIXER});
-  if (low) {
-    add(layer, (OrrMatrix){"linear-low", "linear-low", layer->hidden, low, ORR_SPLIT_NONE,
-                           ORR_QUANTIZED_MIXER});
-    add(layer, (OrrMatrix){"linear-up", "linear-up", low, scan.out, ORR_SPLIT_COLUMN,
-                           ORR_QUANTIZED_MIXER});
-  }
+  add_low_rank(layer, model->linear.low_rank, &scan);
   add(layer, (OrrMatrix){mamba ? "mamba-out" : "linear-out", "state-out", scan.out, layer->hidden,
                          ORR_SPLIT_ROW, ORR_QUANTIZED_MIXER});
   layer->vectors += (double)((scan.taps + mamba) * scan.conv);

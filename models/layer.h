@@ -13,6 +13,7 @@
  *   attention         qkv          h -> (q + 2 kv) / t         projection  q / t -> h
  *                     (an output gate: q / t wider)
  *     factorized      qkv          h -> Rq + 2 kv (whole)      q-up        Rq -> q / t
+ *                     (an output gate: a matrix of its own, h -> q / t)
  *   latent attention  q-down       h -> Rq                     kv-down     h -> Rk + r
  *                     q-up         Rq or h -> a (n + r) / t    kv-up       Rk -> a (n + v) / t
  *                     projection   a v / t -> h               gate        h -> a v / t
@@ -29,7 +30,8 @@
  *   linear attention  linear-in    h -> (2 K + 2 V) / t        linear-out  V / t -> h
  *                     (gated delta: two gates for each value head more; Kimi's: one, and without
  *                     a full gate K + 2 V; RWKV-7: K + 2 V, K = V = h)
- *                     linear-low   h -> R (whole)              linear-up   R -> V / t
+ *                     linear-low   h -> R (whole)              linear-up   R / n -> V / t
+ *                     (n results, each a row of that name)
  *   dense             fc1          h -> f / t (gated: 2 f / t) fc2         f / t -> h
  *   experts           router       h -> E                      shared-gate h -> 1
  *                     shared-fc1, shared-fc2                   as dense
@@ -112,7 +114,7 @@ typedef struct {
  * whole experts, and each over @etp ranks. With 1, 1, 1 the whole layer. */
 OrrLayer orr_layer(const OrrModel *model, guint kind, gint64 tp, gint64 ep, gint64 etp);
 
-/* NULL: the layer has no such matrix. */
+/* The first of that name; NULL: the layer has no such matrix. */
 const OrrMatrix *orr_layer_matrix(const OrrLayer *layer, const char *name);
 
 /* Weights of one row, and its biases; of routed experts, of @experts of them. */

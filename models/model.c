@@ -12,7 +12,8 @@ const char *const orr_activation_words[] = {"gelu", "swiglu",       "geglu",
 
 static const char *const norm_words[] = {"layernorm", "rmsnorm", NULL};
 static const char *const position_words[] = {"learned", "rope", "alibi", "none", NULL};
-static const char *const linear_words[] = {"lightning", "gated-delta", "kimi-delta", "rwkv-7", NULL};
+static const char *const linear_words[] = {"lightning", "gated-delta", "kimi-delta", "rwkv-7",
+                                           NULL};
 
 #define SIZE(type_, name_, member_, fallback_, most_, sentence_)                                   \
   ORR_FIELD_INT(type_, name_, member_, fallback_, sentence_, .min = 0, .max = most_)
@@ -79,8 +80,8 @@ static const OrrFieldTable mamba_table =
 static const OrrFieldTable linear_table = ORR_FIELDS(
     "linear-attention", "Attention with a state instead of a cache.", OrrLinear,
     ORR_FIELD_WORD(OrrLinear, "kind", kind, linear_words, "lightning",
-                   "Lightning attention (MiniMax-01), the gated delta rule (Qwen3-Next), Kimi Delta "
-                   "Attention, or RWKV-7's time mixing."),
+                   "Lightning attention (MiniMax-01), the gated delta rule (Qwen3-Next), Kimi "
+                   "Delta Attention, or RWKV-7's time mixing."),
     SIZE(OrrLinear, "key-heads", key_heads, "0", 1e5,
          "Heads of queries and keys; 0: the model has no such layers."),
     SIZE(OrrLinear, "value-heads", value_heads, "0", 1e5, "Heads of values; 0: same as key-heads."),
@@ -294,6 +295,9 @@ static void settle_moe(OrrModel *model, OrrPlace place, OrrDiags *diags) {
                     moe->topk, moe->experts);
 }
 
+/* One for each result of the low-rank projections. */
+#define LEAST_LOW_RANK 4
+
 static void settle_states(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   OrrLinear *linear = &model->linear;
   check_multiple(&(Multiple){"mamba.heads", model->mamba.heads, "mamba.groups", model->mamba.groups,
@@ -304,6 +308,13 @@ static void settle_states(OrrModel *model, OrrPlace place, OrrDiags *diags) {
                              "linear-attention.key-heads", linear->key_heads,
                              "each key head serves equally many value heads"},
                  place, diags);
+  const gboolean is_low = linear->kind >= ORR_LINEAR_KIMI_DELTA;
+  if (linear->key_heads > 0 && (is_low ? linear->low_rank < LEAST_LOW_RANK : linear->low_rank > 0))
+    orr_diags_error(diags, place,
+                    "'linear-attention.low-rank' is %" G_GINT64_FORMAT ": of kind %s it is %s",
+                    linear->low_rank, linear_words[linear->kind],
+                    is_low ? "4 or more, the inner widths of decays, rates and gates"
+                           : "0, since no low-rank projections make its gates");
 }
 
 static void settle_compressed(OrrModel *model, OrrPlace place, OrrDiags *diags) {
@@ -311,6 +322,10 @@ static void settle_compressed(OrrModel *model, OrrPlace place, OrrDiags *diags) 
   if (model->sparse.topk && model->sparse.block < 1)
     orr_diags_error(diags, place, "'sparse-attention.block' wants 1 or more tokens");
   if (!compressed->ratio) return;
+  if (model->output_gate)
+    orr_diags_error(diags, place,
+                    "'output-gate' and 'compressed-attention' exclude each other: no layer of "
+                    "compressed attention has such a gate");
   if (compressed->heavy < 1 || compressed->groups < 1 || compressed->rank < 1 ||
       compressed->q_rank < 1)
     orr_diags_error(diags, place,

@@ -114,12 +114,12 @@ typedef struct {
   int position;   /* OrrPosition */
   gboolean yarn;  /* rotary embeddings are stretched and scaled as in YaRN (arXiv 2309.00071) */
   gboolean tied_embeddings;
-  gboolean bias;       /* of linear layers and layer norms (GPT: yes; Llama: no) */
-  gboolean qkv_bias;   /* QKV has a bias even without `bias` (Qwen2) */
-  gboolean qk_norm;    /* a norm on each head's query and key (Qwen3, Gemma 3) */
+  gboolean bias;        /* of linear layers and layer norms (GPT: yes; Llama: no) */
+  gboolean qkv_bias;    /* QKV has a bias even without `bias` (Qwen2) */
+  gboolean qk_norm;     /* a norm on each head's query and key (Qwen3, Gemma 3) */
   gboolean output_gate; /* a gate as wide as the attention's result (Qwen3-Next, Kimi-K3) */
   gboolean post_norms;  /* a norm after each block too (Gemma 2, Gemma 3) */
-  gboolean parallel;   /* attention and MLP run in parallel after one norm (GPT-J, PaLM) */
+  gboolean parallel;    /* attention and MLP run in parallel after one norm (GPT-J, PaLM) */
   OrrMla mla;
   OrrMoe moe;
   OrrWindow window;

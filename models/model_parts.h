@@ -63,7 +63,7 @@ typedef struct {
   gint64 value_dim;
   gint64 conv; /* taps over q, k and v; 0: none */
   gint64 chunk;
-  gint64 low_rank; /* sum of the inner widths of projections that make decays, rates and gates */
+  gint64 low_rank;    /* sum of the inner widths of projections that make decays, rates and gates */
   gboolean full_gate; /* the output gate is a whole matrix, none of these projections */
 } OrrLinear;
 

@@ -18,8 +18,8 @@
  *   compressed         entries instead of tokens: s / r, or the best t of them, and the window's
  *   cross-attention    4 S q                (S tokens of the encoder's result)
  *   Mamba-2            7 d N                (d = H P; Megatron-LM, training.py, mamba_layer_flops)
- *   gated delta        2 c (2 K + V) + 8 V v                  (the same, gdn_layer_flops; Kimi's and
- *                      RWKV-7's states are read, written and corrected the same)
+ *   gated delta        2 c (2 K + V) + 8 V v                  (the same, gdn_layer_flops; Kimi's
+ *                      and RWKV-7's states are read, written and corrected the same)
  *   lightning          4 H k v + 2 C H (k + v)                (arXiv 2501.08313; chunks of C)
  */
 #include "models/layer.h"

@@ -207,13 +207,19 @@ static void put_forward(const OrrTransformerView *view, GArray *operators,
   orr_transformer_put_memory(view, operators, "lora-add", ORR_PASS_FORWARD, (double)rows * n, 3, 0);
 }
 
-static void put_reduce(const OrrTransformerView *view, GArray *operators, gint64 k) {
+void orr_transformer_put_reduce(const OrrTransformerView *view, GArray *operators, double width) {
   if (view->sequence_parallel)
     orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_DGRAD,
-                             ORR_COMM_REDUCE_SCATTER, k);
+                             ORR_COMM_REDUCE_SCATTER, width);
   else
     orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_DGRAD, ORR_COMM_ALL_REDUCE,
-                             k);
+                             width);
+}
+
+void orr_transformer_put_gather(const OrrTransformerView *view, GArray *operators, double width) {
+  if (view->sequence_parallel)
+    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD,
+                             ORR_COMM_ALL_GATHER, width);
 }
 
 /* The adapter's part of dx and the gradients of B; the gradients of A follow the reduction of
@@ -252,7 +258,7 @@ static void put_backward(const OrrTransformerView *view, GArray *operators,
     put_dgrad(view, operators, products[i].name, rows, products[i].n, k);
   orr_transformer_put_grad_sum(view, operators, n_products, (double)rows * k);
   if (adapter) put_adapter_backward(view, operators, rows, n, k);
-  if (column) put_reduce(view, operators, k);
+  if (column) orr_transformer_put_reduce(view, operators, (double)k);
   for (guint i = 0; !frozen && i < n_products; i++)
     put_wgrad(view, operators, products[i].name, product_dtype(view, ORR_PASS_WGRAD),
               (OrrGemmShape){1, rows, products[i].n, k});
@@ -268,8 +274,10 @@ void orr_transformer_put_matrix(const OrrTransformerView *view, GArray *operator
 
 void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operators, const char *name,
                                 OrrPass pass) {
-  const OrrMatrix *matrix = orr_layer_matrix(&view->layer, name);
-  if (matrix) orr_transformer_put_matrix(view, operators, matrix, pass);
+  const OrrMatrix *matrices = view->layer.matrices;
+  for (guint i = 0; i < view->layer.n_matrices; i++)
+    if (strcmp(matrices[i].name, name) == 0)
+      orr_transformer_put_matrix(view, operators, &matrices[i], pass);
 }
 
 /* --- norms, biases, activation --- */

@@ -4,7 +4,13 @@
  * With a window of W tokens over s, each token sees itself and the W - 1 tokens before it. The
  * pairs of query and key are W s - W^2 / 2, exactly as many as 2 s / W - 1 causal sequences of W
  * have, so it is costed as that number of sequences (rounded up); chunked, as s / W. Bytes are the
- * real tensors'. Unfused attention does not support windows (orr_transformer_check).
+ * real tensors'. Unfused attention does not support windows (orr_transformer_check). Compressed
+ * attention (transformer_sparse.c) with P pairs in all is costed as n sequences of sqrt(2 P / n).
+ *
+ * Queries from a compressed form (Step-3, arXiv 2507.19427): a rank makes it, and all keys and
+ * values, of its own tokens, and with sequence parallelism these are gathered, T (Rq + 2 kv), not
+ * the stream (T h more where a gate reads it). Backward: all ranks' heads have a part in the
+ * gradients of keys and values, T 2 kv, which are summed.
  */
 #include "models/transformer_private.h"
 
@@ -43,17 +49,27 @@ static OrrOperator fused(const OrrTransformerView *view, OrrPass pass, double ba
   return orr_operator_attention("attention", pass, view->shard->dtype, shape);
 }
 
+/* All pairs together are those of n causal sequences, as many as windows of as many pairs would
+ * have. Short sequences have more pairs than without compression: an entry beside its tokens. */
+static OrrOperator fused_compressed(const OrrTransformerView *view, OrrPass pass) {
+  const double s = (double)view->sequence, pairs = orr_transformer_compressed_pairs(view);
+  const double window = s - sqrt(fmax(s * s - 2 * pairs, 0));
+  const double all = 2 * pairs * (double)view->sequences;
+  const double n = fmax(1, round(all / (window * window)));
+  OrrOperator op = fused(view, pass, n, (gint64)fmax(1, round(sqrt(all / n))), 0);
+  op.bytes = fused(view, pass, (double)view->sequences, view->sequence, 0).bytes;
+  return op;
+}
+
 static OrrOperator fused_attention(const OrrTransformerView *view, OrrPass pass) {
   const OrrSparse *sparse = &view->model->sparse;
   const int mixer = view->layer.kind.mixer;
-  const gboolean is_sparse = orr_mixer_is_sparse(mixer),
-                 is_compressed = mixer == ORR_MIXER_CSA || mixer == ORR_MIXER_HCA;
-  const gint64 size = is_compressed ? orr_transformer_compressed_window(view)
-                      : is_sparse   ? sparse->topk * sparse->block
-                                    : view->model->window.size;
+  const gboolean is_sparse = orr_mixer_is_sparse(mixer);
+  const gint64 size = is_sparse ? sparse->topk * sparse->block : view->model->window.size;
   const gint64 s = view->sequence, value = view->layer.latent ? view->model->mla.value_dim : 0;
   const double sequences = (double)view->sequences;
-  if ((is_sparse || is_compressed || mixer == ORR_MIXER_WINDOW) && size > 0 && size < s) {
+  if (mixer == ORR_MIXER_CSA || mixer == ORR_MIXER_HCA) return fused_compressed(view, pass);
+  if ((is_sparse || mixer == ORR_MIXER_WINDOW) && size > 0 && size < s) {
     const gboolean is_chunked = view->model->window.chunked && mixer == ORR_MIXER_WINDOW;
     double windows = is_chunked ? (double)s / size : 2.0 * s / size - 1;
     OrrOperator op = fused(view, pass, sequences * windows, size, is_sparse ? value : 0);
@@ -159,7 +175,8 @@ static void put_qk_norm(const OrrTransformerView *view, GArray *operators, OrrPa
 /* Eager: the bias is a kernel of its own, and so is the concatenation of the three gradients. */
 static void put_qkv_bias(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   const OrrMatrix *qkv = orr_layer_matrix(&view->layer, "qkv");
-  const double elements = (double)view->tokens * (double)qkv->out;
+  const double rows = qkv->split == ORR_SPLIT_NONE ? view->own_tokens : (double)view->tokens;
+  const double elements = rows * (double)qkv->out;
   const gboolean forward = pass == ORR_PASS_FORWARD;
   if (orr_transformer_is_eager(view) && (qkv->bias || !forward))
     orr_transformer_put_memory(view, operators, forward ? "qkv-bias" : "qkv-grad-concat", pass,
@@ -181,17 +198,31 @@ static void put_low_norm(const OrrTransformerView *view, GArray *operators, OrrP
                                 view->own_tokens * (double)view->model->mla.q_rank);
 }
 
+static void put_low_gather(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  const double q_rank = (double)view->model->mla.q_rank;
+  const double keys = 2 * (double)(view->model->kv_heads * view->layer.head_dim);
+  if (!orr_layer_matrix(&view->layer, "q-up")) return;
+  if (pass == ORR_PASS_FORWARD)
+    orr_transformer_put_gather(
+        view, operators, q_rank + keys + (view->layer.gated ? (double)view->layer.hidden : 0));
+  else
+    orr_transformer_put_reduce(view, operators, keys);
+}
+
 static const OrrTransformerStep steps[] = {
     {.matrix = "qkv"},
-    {put_low_norm},
-    {.matrix = "q-up"},
     {put_qkv_bias},
+    {put_low_norm},
+    {put_low_gather},
+    {.matrix = "q-up"},
     {put_qk_norm},
     {put_rope},
     {orr_transformer_put_index_products},
     {orr_transformer_put_index_scores, .modules = ORR_MODULE_CORE_ATTN},
     {orr_transformer_put_core, .modules = ORR_MODULE_CORE_ATTN},
+    {.matrix = "gate"},
     {orr_transformer_put_output_gate},
     {.matrix = "projection"},
 };
 const OrrTransformerBlock orr_transformer_attention = {steps, G_N_ELEMENTS(steps), TRUE, TRUE};
+const OrrTransformerBlock orr_transformer_factorized = {steps, G_N_ELEMENTS(steps), FALSE, TRUE};

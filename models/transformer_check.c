@@ -122,6 +122,12 @@ static void check_sparse(const Check *check) {
   if (model->sparse.topk > 0 && check->shard->attention == ORR_ATTENTION_UNFUSED)
     orr_diags_error(check->diags, check->place,
                     "attention: unfused does not support sparse attention: use attention: fused");
+  if (model->compressed.ratio > 0 && model->sparse.topk == 0 && MAX(1, check->shard->cp) > 1)
+    orr_diags_error(
+        check->diags, check->place,
+        "cp = %" G_GINT64_FORMAT
+        " and compressed attention, which cannot be split by sequence here: set cp to 1",
+        check->shard->cp);
   if (model->compressed.ratio > 0 && check->shard->attention == ORR_ATTENTION_UNFUSED)
     orr_diags_error(
         check->diags, check->place,

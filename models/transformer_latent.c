@@ -8,7 +8,8 @@
  *                                         all heads
  *   -- mla-up-proj: what that module recomputes --
  *   latent-norm   2 own (Rq + Rk)
- *   [tp-all-gather of the compressed forms: sequence parallelism only, T (Rq + Rk + r)]
+ *   [tp-all-gather of the compressed forms: sequence parallelism only, T (Rq + Rk + r), and T h
+ *                 where a gate reads the norm's result]
  *   q-up          GEMM   Rq -> a (n + r) / t      columns
  *   kv-up         GEMM   Rk -> a (n + v) / t      columns
  *   rope          2 T (a r / t + r), then the common key is laid beside each head's own: 2 T a (n +
@@ -33,10 +34,11 @@ static void put_norm(const OrrTransformerView *view, GArray *operators, OrrPass 
 
 static void put_gather(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   const OrrMla *mla = &view->model->mla;
-  const gint64 queries = mla->q_rank ? mla->q_rank : view->layer.hidden;
-  if (pass == ORR_PASS_FORWARD && view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", pass, ORR_COMM_ALL_GATHER,
-                             (double)(queries + mla->kv_rank + mla->rope_dim));
+  const gboolean reads_stream = mla->q_rank == 0 || view->layer.gated;
+  const gint64 stream = reads_stream ? view->layer.hidden : 0;
+  if (pass == ORR_PASS_FORWARD)
+    orr_transformer_put_gather(view, operators,
+                               (double)(stream + mla->q_rank + mla->kv_rank + mla->rope_dim));
 }
 
 static void put_rope(const OrrTransformerView *view, GArray *operators, OrrPass pass) {

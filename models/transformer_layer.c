@@ -70,7 +70,9 @@ static const OrrTransformerBlock *mixer_of(const OrrTransformerView *view) {
     return &orr_transformer_state;
   default:
     if (view->layer.compressed) return &orr_transformer_compressed;
-    return view->layer.latent ? &orr_transformer_latent : &orr_transformer_attention;
+    if (view->layer.latent) return &orr_transformer_latent;
+    return orr_layer_matrix(&view->layer, "q-up") ? &orr_transformer_factorized
+                                                  : &orr_transformer_attention;
   }
 }
 

@@ -46,10 +46,13 @@ static double input_bytes(const OrrTransformerView *view, const char *name, doub
   return elements * (own + (shared ? view->element_bytes : 0));
 }
 
-/* Elements of a column-parallel layer's input that are kept. */
+/* Tokens of a column-parallel layer's input that are kept, and elements of the stream. */
+static double column_tokens(const OrrTransformerView *view) {
+  return view->shard->keeps_gathered ? (double)view->tokens : view->own_tokens;
+}
+
 static double column_elements(const OrrTransformerView *view) {
-  return view->shard->keeps_gathered ? (double)view->tokens * view->layer.hidden
-                                     : orr_transformer_own_elements(view);
+  return column_tokens(view) * (double)view->layer.hidden;
 }
 
 /* An adapter's middle. */
@@ -89,16 +92,26 @@ static double core_bytes(const OrrTransformerView *view) {
 
 /* --- mixers --- */
 
+/* The compressed form of queries before its norm, and after it as the next product's input. */
+static void keep_low(const OrrTransformerView *view, GArray *kept) {
+  const double rank = (double)view->model->mla.q_rank;
+  if (!orr_layer_matrix(&view->layer, "q-up")) return;
+  orr_transformer_keep(kept, "latent-norm", view->own_tokens * rank * view->element_bytes);
+  orr_transformer_keep(kept, "q-up", input_bytes(view, "q-up", column_tokens(view) * rank, FALSE));
+}
+
 /* Unfused attention keeps keys and values repeated for each query head. */
 static void keep_attention(const OrrTransformerView *view, guint modules, GArray *kept) {
   const double kv = orr_transformer_is_unfused(view) ? view->layer.q : view->layer.kv,
                tokens = view->tokens;
   const double e = view->element_bytes;
-  if (orr_layer_matrix(&view->layer, "q-up"))
-    orr_transformer_keep(kept, "latent-norm",
-                         view->own_tokens * (double)view->model->mla.q_rank * 2 * e);
+  const gboolean is_whole = orr_layer_matrix(&view->layer, "qkv")->split == ORR_SPLIT_NONE;
   if (!(modules & ORR_MODULE_LAYERNORM))
-    orr_transformer_keep(kept, "qkv", input_bytes(view, "qkv", column_elements(view), FALSE));
+    orr_transformer_keep(
+        kept, "qkv",
+        input_bytes(view, "qkv",
+                    is_whole ? orr_transformer_own_elements(view) : column_elements(view), FALSE));
+  keep_low(view, kept);
   orr_transformer_keep(kept, "qkv", adapter_bytes(view, "qkv"));
   if (view->model->qk_norm && view->layer.causal)
     orr_transformer_keep(kept, "qk-norm", tokens * (view->layer.q + view->layer.kv) * e);
@@ -109,20 +122,24 @@ static void keep_attention(const OrrTransformerView *view, guint modules, GArray
                            adapter_bytes(view, "projection"));
 }
 
-/* The gate and what it makes of the attention's result, which is kept too. */
+/* The gate and what it makes of the attention's result, which is kept too. A gate with a matrix of
+ * its own reads the stream that the down-projections keep, or keeps it gathered. */
 static void keep_output_gate(const OrrTransformerView *view, GArray *kept) {
-  if (view->layer.gated)
-    orr_transformer_keep(
-        kept, "output-gate",
-        2 * (double)view->tokens * (double)view->layer.context * view->element_bytes);
+  const double own = orr_transformer_own_elements(view);
+  if (!view->layer.gated) return;
+  orr_transformer_keep(kept, "output-gate",
+                       2 * (double)view->tokens * (double)view->layer.context *
+                           view->element_bytes);
+  if (orr_layer_matrix(&view->layer, "gate") && column_elements(view) > own)
+    orr_transformer_keep(kept, "output-gate",
+                         input_bytes(view, "gate", column_elements(view), FALSE));
 }
 
-/* The compressed forms before and after their norm; keys and gates of entries, and entries; queries;
- * the attention's result and what out-down makes of it. */
+/* The compressed forms before and after their norm; keys and gates of entries, and entries;
+ * queries; the attention's result and what out-down makes of it. */
 static void keep_compressed(const OrrTransformerView *view, guint modules, GArray *kept) {
   const double tokens = (double)view->tokens, e = view->element_bytes, own = view->own_tokens;
-  const double ranks =
-      own * (double)(view->model->compressed.q_rank + view->layer.head_dim);
+  const double ranks = own * (double)(view->model->compressed.q_rank + view->layer.head_dim);
   const OrrMatrix *compress = orr_layer_matrix(&view->layer, "compress");
   if (!(modules & ORR_MODULE_LAYERNORM))
     orr_transformer_keep(kept, "latent-down",
@@ -175,15 +192,16 @@ static void keep_scan(const OrrTransformerView *view, guint modules, GArray *kep
   const gboolean mamba = view->layer.kind.mixer == ORR_MIXER_MAMBA;
   const double tokens = view->tokens, e = view->element_bytes;
   if (!(modules & ORR_MODULE_LAYERNORM))
-    orr_transformer_keep(
-        kept, "scan-in",
-        input_bytes(view, mamba ? "mamba-in" : "linear-in",
-                    column_elements(view) * (scan->shift > 0 ? 6 : 1), FALSE));
+    orr_transformer_keep(kept, "scan-in",
+                         input_bytes(view, mamba ? "mamba-in" : "linear-in",
+                                     column_elements(view) * (scan->shift > 0 ? 6 : 1), FALSE));
   orr_transformer_keep(kept, "scan",
                        tokens * (double)(scan->in - scan->gates + scan->ups * scan->out) * e);
   if (scan->ups > 0)
     orr_transformer_keep(kept, "scan-in",
-                         view->own_tokens * (double)view->model->linear.low_rank * e);
+                         input_bytes(view, "linear-up",
+                                     column_tokens(view) * (double)view->model->linear.low_rank,
+                                     FALSE));
   if (!(modules & ORR_MODULE_CORE_ATTN))
     orr_transformer_keep(kept, "scan", tokens * (scan->conv + scan->out) * e);
   orr_transformer_keep(

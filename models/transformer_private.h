@@ -85,9 +85,14 @@ void orr_transformer_put_group_comm(GArray *operators, const char *name, OrrPass
  * layer gathers its input again and reduces its input's gradient. */
 void orr_transformer_put_matrix(const OrrTransformerView *view, GArray *operators,
                                 const OrrMatrix *matrix, OrrPass pass);
-/* The layer's matrix @name, where it has one. */
+/* The layer's matrices @name, where it has such. */
 void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operators, const char *name,
                                 OrrPass pass);
+
+/* Forward, under sequence parallelism: gathers @width elements of each token, which ranks have of
+ * their own tokens. Backward: sums a gradient of @width elements of each token over the ranks. */
+void orr_transformer_put_gather(const OrrTransformerView *view, GArray *operators, double width);
+void orr_transformer_put_reduce(const OrrTransformerView *view, GArray *operators, double width);
 
 /* A product in the storage format on @rows tokens, without casts or adapters (router, output
  * layer): forward, or its whole backward. */
@@ -168,7 +173,7 @@ OrrTransformerView orr_transformer_repeated(const OrrTransformerView *view);
 /* A part of a block: forward, or its whole backward for any other pass. */
 typedef void (*OrrTransformerPart)(const OrrTransformerView *view, GArray *operators, OrrPass pass);
 
-/* One step of a block: a part, or the layer's matrix of that name, where it has one. */
+/* One step of a block: a part, or the layer's matrices of that name, where it has such. */
 typedef struct {
   OrrTransformerPart put;
   const char *matrix;
@@ -183,19 +188,20 @@ typedef struct {
   gboolean reduces; /* ends with a row-parallel one: its result is summed */
 } OrrTransformerBlock;
 
-extern const OrrTransformerBlock orr_transformer_attention; /* transformer_attention.c */
+extern const OrrTransformerBlock orr_transformer_attention;  /* transformer_attention.c */
+extern const OrrTransformerBlock orr_transformer_factorized; /* the same, with compressed queries */
 /* One kernel over the view's sequences and heads, within the layer's window where it has one. */
 void orr_transformer_put_fused(const OrrTransformerView *view, GArray *operators, OrrPass pass);
 extern const OrrTransformerBlock orr_transformer_latent;     /* transformer_latent.c */
 extern const OrrTransformerBlock orr_transformer_compressed; /* transformer_sparse.c */
-/* A window with as many pairs of query and entry as a compressed layer has. */
-gint64 orr_transformer_compressed_window(const OrrTransformerView *view);
+/* Pairs of query and entry of one sequence in a compressed layer. */
+double orr_transformer_compressed_pairs(const OrrTransformerView *view);
 /* The product of the core's result with its gate, where it has one. */
 void orr_transformer_put_output_gate(const OrrTransformerView *view, GArray *operators,
                                      OrrPass pass);
 /* Reads and writes of RWKV's token shift, for each number of the stream. */
 #define ORR_SHIFT_MOVES 9
-extern const OrrTransformerBlock orr_transformer_state;  /* transformer_state.c */
+extern const OrrTransformerBlock orr_transformer_state; /* transformer_state.c */
 
 /* transformer_attention.c */
 /* The indexer of sparse attention (transformer_sparse.c); nothing for layers without one. */

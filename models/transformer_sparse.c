@@ -18,7 +18,9 @@
  *
  *   q-down, kv-down   GEMM   h -> Rq, h -> d          whole on each rank
  *   latent-norm       2 own (Rq + d)
- *   [tp-all-gather    of both and of entries: sequence parallelism only, T (Rq + d + d / r)]
+ *   [tp-all-gather    of both and of entries: sequence parallelism only, T (Rq + d + d / r);
+ *                     backward the gradients of keys and entries, T (d + d / r), are summed, since
+ *                     all ranks' heads have a part in them]
  *   q-up              GEMM   Rq -> a d / t            columns
  *   rope              2 T (a / t + 1) of the widths with position
  *   compress          GEMM   h -> 2 e d               each entry's keys and gates, whole
@@ -29,8 +31,8 @@
  *   projection        GEMM   g o / t -> h             rows
  *
  * A query i sees its window and i / r entries, topk of them at most. All pairs P of a sequence of s
- * tokens are as many as a window W = s - sqrt(s^2 - 2 P) has, W s - W^2 / 2, so the core is costed
- * as attention with that window.
+ * tokens are as many as a window W = s - sqrt(s^2 - 2 P) has, W s - W^2 / 2 (where P is above s^2 /
+ * 2, as many as a longer sequence without one), and the core is costed by them.
  */
 #include "models/transformer_private.h"
 
@@ -48,10 +50,10 @@ void orr_transformer_put_index_products(const OrrTransformerView *view, GArray *
 void orr_transformer_put_index_scores(const OrrTransformerView *view, GArray *operators,
                                       OrrPass pass) {
   const OrrSparse *sparse = &view->model->sparse;
-  const gint64 s = view->sequence,
-               half = MAX(1, s / 2 / (view->layer.kind.mixer == ORR_MIXER_CSA
-                                          ? view->model->compressed.ratio
-                                          : 1));
+  const gint64 s = view->sequence, half = MAX(1, s / 2 /
+                                                     (view->layer.kind.mixer == ORR_MIXER_CSA
+                                                          ? view->model->compressed.ratio
+                                                          : 1));
   const OrrGemmShape shape = {view->sequences, s, half, sparse->index_heads * sparse->index_dim};
   if (!has_indexer(view)) return;
   for (int i = 0; i < (pass == ORR_PASS_FORWARD ? 1 : 2); i++)
@@ -76,17 +78,16 @@ static double pairs_of(double s, double most) {
   return s * seen - seen * seen / 2;
 }
 
-gint64 orr_transformer_compressed_window(const OrrTransformerView *view) {
+double orr_transformer_compressed_pairs(const OrrTransformerView *view) {
   const double s = (double)view->sequence, r = entry_tokens(view);
   const double top = view->layer.kind.mixer == ORR_MIXER_CSA ? (double)view->model->sparse.topk : 0;
-  const double pairs = pairs_of(s, (double)view->model->window.size) + r * pairs_of(s / r, top);
-  return (gint64)round(s - sqrt(fmax(s * s - 2 * pairs, 0)));
+  return pairs_of(s, (double)view->model->window.size) + r * pairs_of(s / r, top);
 }
 
 static void put_compressed_norm(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  orr_transformer_put_norm_of(
-      view, operators, "latent-norm", pass,
-      view->own_tokens * (double)(view->model->compressed.q_rank + view->layer.head_dim));
+  orr_transformer_put_norm_of(view, operators, "latent-norm", pass,
+                              view->own_tokens *
+                                  (double)(view->model->compressed.q_rank + view->layer.head_dim));
 }
 
 static gboolean has_entries(const OrrTransformerView *view) {
@@ -96,9 +97,11 @@ static gboolean has_entries(const OrrTransformerView *view) {
 static void put_compressed_gather(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   const double d = (double)view->layer.head_dim,
                entries = has_entries(view) ? d / entry_tokens(view) : 0;
-  if (pass == ORR_PASS_FORWARD && view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", pass, ORR_COMM_ALL_GATHER,
-                             (double)view->model->compressed.q_rank + d + entries);
+  if (pass == ORR_PASS_FORWARD)
+    orr_transformer_put_gather(view, operators,
+                               (double)view->model->compressed.q_rank + d + entries);
+  else
+    orr_transformer_put_reduce(view, operators, d + entries);
 }
 
 static void put_compressed_rope(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
@@ -110,11 +113,10 @@ static void put_compressed_rope(const OrrTransformerView *view, GArray *operator
 static void put_entries(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   const OrrMatrix *compress = orr_layer_matrix(&view->layer, "compress");
   if (!compress) return;
-  orr_transformer_put_memory(
-      view, operators, "entries", pass,
-      view->own_tokens *
-          ((double)compress->out + (double)view->layer.head_dim / entry_tokens(view)),
-      pass == ORR_PASS_FORWARD ? 1 : 2, 0);
+  orr_transformer_put_memory(view, operators, "entries", pass,
+                             view->own_tokens * ((double)compress->out +
+                                                 (double)view->layer.head_dim / entry_tokens(view)),
+                             pass == ORR_PASS_FORWARD ? 1 : 2, 0);
 }
 
 static const OrrTransformerStep steps[] = {

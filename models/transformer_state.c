@@ -1,6 +1,6 @@
 /*
  * transformer_state.c - mixers with a state instead of a cache: Mamba-2, lightning attention, the
- * gated delta rule.
+ * gated delta rule, Kimi Delta Attention, RWKV-7's time mixing.
  *
  * All work in chunks of C tokens: inside a chunk by products like attention's, between chunks by a
  * state of each head. On one rank, with H heads of width P over state N and G groups (all over tp):
@@ -19,9 +19,11 @@
  *   scan-...      likewise; gated delta (Yang et al. 2024, arXiv 2412.06464) also solves a
  *                 triangular system of its keys in each chunk
  *   gated-norm, linear-out
- *   Kimi Delta Attention and RWKV-7 also make decays and gates by low-rank projections:
- *   linear-low    GEMM  h -> R                        whole on each rank
- *   linear-up     GEMM  R -> V                        columns
+ *   Kimi Delta Attention and RWKV-7 also make decays and gates, n results, by low-rank projections:
+ *   linear-low    GEMM  h -> R                        whole on each rank, on own tokens
+ *   [tp-all-gather                                    sequence parallelism only, T R]
+ *   linear-up     n GEMMs  R / n -> V                 columns
+ *   RWKV-7 first mixes each token with the one before it, token-shift, 9 T h (put_shift)
  *
  * A kernel of a scan has FLOPs, and bytes in the formats in which its tensors cross memory: 16-bit
  * inputs and results, fp32 scores (mamba_ssm stores C B^T for each group; Flash Linear Attention
@@ -79,8 +81,8 @@ static const Kernel linear_kernels[] = {
     {"scan-values", TRUE, FALSE, 1, 1, 1, 2, 2, 0, 2},
 };
 
-/* RWKV-7 (fla/ops/generalized_delta_rule/dplr): what a state forgets and what it learns have keys of
- * their own, so there are four kinds of scores and one product with states more. */
+/* RWKV-7 (fla/ops/generalized_delta_rule/dplr): what a state forgets and what it learns have keys
+ * of their own, so there are four kinds of scores and one product with states more. */
 static const Kernel rwkv_kernels[] = {
     {"scan-scores", FALSE, TRUE, 4, 0, 0, 4, 0, 4 * 4, 0},
     {"scan-system", FALSE, TRUE, 0, 0, 0, 0, 0, 6, 0}, /* its inverse */
@@ -180,6 +182,11 @@ static void put_shift(const OrrTransformerView *view, GArray *operators, OrrPass
                                ORR_SHIFT_MOVES + (pass != ORR_PASS_FORWARD), 0);
 }
 
+static void put_low_gather(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  if (pass == ORR_PASS_FORWARD && view->layer.scan.ups > 0)
+    orr_transformer_put_gather(view, operators, (double)view->model->linear.low_rank);
+}
+
 /* Whether tensors have the sequence first, as Megatron-Core's. */
 static gboolean is_sequence_first(const OrrTransformerView *view) {
   return view->shard->layers == ORR_LAYERS_MEGATRON && view->layer.kind.mixer == ORR_MIXER_MAMBA;
@@ -213,6 +220,7 @@ static const OrrTransformerStep steps[] = {
     {.matrix = "mamba-in"},
     {.matrix = "linear-in"},
     {.matrix = "linear-low"},
+    {put_low_gather},
     {.matrix = "linear-up"},
     {put_exchange_in},
     {put_layout_in},
