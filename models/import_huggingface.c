@@ -198,8 +198,7 @@ static void map_delta(const Import *import) {
   const gboolean is_full = orr_huggingface_config_flag(&inner, "use_full_rank_gate", FALSE);
   orr_huggingface_config_set_text(linear, "kind", "kimi-delta");
   orr_huggingface_config_set_number(
-      linear, "low-rank",
-      (is_full ? 1 : 2) * orr_huggingface_config_number(&inner, "head_dim", 0));
+      linear, "low-rank", (is_full ? 1 : 2) * orr_huggingface_config_number(&inner, "head_dim", 0));
   orr_huggingface_config_set_flag(linear, "full-gate", is_full);
   orr_node_set(import->model, "linear-attention", linear);
 }

@@ -49,8 +49,8 @@ static OrrOperator fused(const OrrTransformerView *view, OrrPass pass, double ba
   return orr_operator_attention("attention", pass, view->shard->dtype, shape);
 }
 
-/* All pairs together are those of n causal sequences, as many as windows of as many pairs would
- * have. Short sequences have more pairs than without compression: an entry beside its tokens. */
+/* n causal sequences that have all pairs together; n is the number of windows that would have them.
+ * Short sequences have more pairs than without compression: an entry beside its tokens. */
 static OrrOperator fused_compressed(const OrrTransformerView *view, OrrPass pass) {
   const double s = (double)view->sequence, pairs = orr_transformer_compressed_pairs(view);
   const double window = s - sqrt(fmax(s * s - 2 * pairs, 0));

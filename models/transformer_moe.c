@@ -238,11 +238,9 @@ static void put_plain(const OrrTransformerView *view, GArray *operators, const c
  * (megatron/core/transformer/moe/moe_utils.py, RouterGatingLinearFunction). */
 static void put_router(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   OrrTransformerRouting r = orr_transformer_routing(view);
-  OrrOperator topk = orr_operator_memory("router-topk", pass, ORR_FP32,
-                                         3 * 4 * r.tokens *
-                                             (view->model->moe.experts +
-                                              view->model->moe.zero_experts),
-                                         0);
+  OrrOperator topk = orr_operator_memory(
+      "router-topk", pass, ORR_FP32,
+      3 * 4 * r.tokens * (view->model->moe.experts + view->model->moe.zero_experts), 0);
   if (pass == ORR_PASS_FORWARD) put_plain(view, operators, "router", pass);
   g_array_append_val(operators, topk);
   if (pass != ORR_PASS_FORWARD) put_plain(view, operators, "router", pass);

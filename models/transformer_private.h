@@ -85,7 +85,7 @@ void orr_transformer_put_group_comm(GArray *operators, const char *name, OrrPass
  * layer gathers its input again and reduces its input's gradient. */
 void orr_transformer_put_matrix(const OrrTransformerView *view, GArray *operators,
                                 const OrrMatrix *matrix, OrrPass pass);
-/* The layer's matrices @name, where it has such. */
+/* The layer's matrices of the name @name; it can have none. */
 void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operators, const char *name,
                                 OrrPass pass);
 
@@ -173,7 +173,7 @@ OrrTransformerView orr_transformer_repeated(const OrrTransformerView *view);
 /* A part of a block: forward, or its whole backward for any other pass. */
 typedef void (*OrrTransformerPart)(const OrrTransformerView *view, GArray *operators, OrrPass pass);
 
-/* One step of a block: a part, or the layer's matrices of that name, where it has such. */
+/* One step of a block: a part, or the layer's matrices of that name; it can have none. */
 typedef struct {
   OrrTransformerPart put;
   const char *matrix;

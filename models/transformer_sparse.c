@@ -72,7 +72,7 @@ static double entry_tokens(const OrrTransformerView *view) {
   return (double)(view->layer.kind.mixer == ORR_MIXER_CSA ? compressed->ratio : compressed->heavy);
 }
 
-/* Pairs of query and key among @s, of which a query sees the last @most at most. */
+/* Pairs of query and key among @s; a query sees the last @most keys at most. */
 static double pairs_of(double s, double most) {
   const double seen = most > 0 ? fmin(most, s) : s;
   return s * seen - seen * seen / 2;

@@ -157,7 +157,8 @@ static void put_exchange(const OrrTransformerView *view, GArray *operators, OrrP
 }
 
 static void put_exchange_in(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  put_exchange(view, operators, pass, view->layer.scan.in);
+  const OrrScan *scan = &view->layer.scan;
+  put_exchange(view, operators, pass, (double)(scan->in + scan->ups * scan->out));
 }
 
 static void put_exchange_out(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
@@ -174,7 +175,7 @@ static void put_conv(const OrrTransformerView *view, GArray *operators, OrrPass 
 }
 
 /* A token is mixed with the one before it, once for each of the mixer's six inputs and once for the
- * feed-forward's. Backward: the gradients of these are read, of the stream's written. */
+ * feed-forward's. Backward: gradients of all seven are read, the stream's is written. */
 static void put_shift(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   if (view->layer.scan.shift > 0)
     orr_transformer_put_memory(view, operators, "token-shift", pass,
