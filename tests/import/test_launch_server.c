@@ -175,8 +175,9 @@ static const Line lines[] = {
     {"serve-vllm-awq-lora.sh",
      NULL,
      "dgx-h100-superpod",
-     {"adapters: 3", "max-loras: 2", "rank: 32", "cuda-graph-max-size: 0", "chunked-prefill: true",
-      "model: Qwen/Qwen2.5-7B-Instruct-AWQ", "kind: poisson"}},
+     {"adapters: 3", "max-loras: 2", "rank: 32", "targets: [qkv, projection, fc1, fc2]",
+      "cuda-graph-max-size: 0", "chunked-prefill: true", "model: Qwen/Qwen2.5-7B-Instruct-AWQ",
+      "kind: poisson"}},
 };
 
 /* Whether @text has @line, indented or not, followed by its end or a comment. */

@@ -80,7 +80,8 @@ static void finish_scheduler(OrrLaunchDraft *draft) {
   if (is_long) orr_launch_draft_settle(draft, &orr_dialect_vllm, threshold);
 }
 
-/* Adapters: the modules that are listed, else as many as fit at once. */
+/* Adapters: the modules that are listed, else as many as fit at once. Every linear layer has slots
+ * and kernels, whatever the adapters have (vllm/lora/model_manager.py, _create_lora_modules). */
 static void finish_lora(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *modules = find(draft, "lora-modules"), *on = find(draft, "enable-lora");
   const gint64 slots = orr_launch_draft_int(draft, &orr_dialect_vllm, "max-loras", 1);
@@ -94,6 +95,8 @@ static void finish_lora(OrrLaunchDraft *draft) {
                          find(draft, "max-loras"), NULL);
   orr_launch_serving_set(draft, "workload.engine.lora.shape.rank", rank,
                          find(draft, "max-lora-rank"), NULL);
+  orr_launch_draft_set(draft, "workload.engine.lora.shape.targets", "[qkv, projection, fc1, fc2]",
+                       on, "slots of every linear layer");
 }
 
 /* Dual batch overlap, with the thresholds of vllm/config/parallel.py. */
