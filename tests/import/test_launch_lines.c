@@ -287,6 +287,18 @@ static const Line rollouts[] = {
      H100,
      .wanted = {"packing: packed", "balance: tokens"},
      .lacks = "cuda-graph"},
+    {.text = VERL "actor_rollout_ref.actor.fsdp_config.param_offload=True "
+                  "actor_rollout_ref.actor.fsdp_config.optimizer_offload=True\n",
+     H100,
+     .wanted = {"offload: all"}},
+    {.text = VERL "actor_rollout_ref.actor.megatron.param_offload=False "
+                  "actor_rollout_ref.actor.megatron.optimizer_offload=True\n",
+     H100,
+     .wanted = {"offload: optimizer"}},
+    {.text = VERL "actor_rollout_ref.actor.fsdp_config.param_offload=True\n",
+     H100,
+     .wanted = {"offload: none"},
+     .account = {"param_offload True: weights in host memory without the optimizer"}},
     {.text = VERL "actor_rollout_ref.rollout.multi_turn.enable=True "
                   "actor_rollout_ref.rollout.multi_turn.max_assistant_turns=5\n",
      H100,
@@ -352,6 +364,14 @@ static const Line rollouts[] = {
     {.text = SLIME "--global-batch-size 300 --num-steps-per-rollout 1\n",
      H100,
      .refused = "'300' is not 256, a rollout's responses / num_steps_per_rollout"},
+    {.file = "nanotron.yaml",
+     .text = "model:\n  model_config: {hidden_size: 4096, intermediate_size: 14336, "
+             "num_hidden_layers: 32, num_attention_heads: 32, num_key_value_heads: 8, vocab_size: "
+             "128256, max_position_embeddings: 8192}\nparallelism: {dp: 1, tp: 8, pp: 1, tp_mode: "
+             "REDUCE_SCATTER, tp_recompute_allgather: false}\ntokens: {micro_batch_size: 2, "
+             "sequence_length: 8192, batch_accumulation_per_replica: 16}\n",
+     H100,
+     .wanted = {"keep-gathered: true"}},
     {.file = "grpo.yaml",
      .text = NEMO_RL "policy.generation:\n  max_new_tokens: 4096\n",
      H100,

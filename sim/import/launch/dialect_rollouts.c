@@ -164,6 +164,28 @@ static void settle_slime(OrrLaunchDraft *draft) {
   if (n > 1) set_number(draft, groups, n, orr_launch_config_at(draft, groups, FALSE), NULL);
 }
 
+/* What verl's actor keeps in host memory during rollouts; both are off where a line lacks them. The
+ * weights alone are not simulated. */
+static void set_offload(OrrLaunchDraft *draft) {
+  static const char weights[] = "actor-rollout-ref.actor.fsdp-config.param-offload";
+  static const char optimizer[] = "actor-rollout-ref.actor.fsdp-config.optimizer-offload";
+  const OrrLaunchDialect *own = &orr_dialect_verl;
+  OrrLaunchSetting *of_weights = orr_launch_draft_find(draft, own, weights);
+  const OrrLaunchSetting *of_optimizer = orr_launch_draft_find(draft, own, optimizer);
+  const gboolean weights_go = of_weights && orr_launch_draft_is_on(draft, own, weights);
+  const gboolean optimizer_goes = of_optimizer && orr_launch_draft_is_on(draft, own, optimizer);
+  const OrrLaunchSetting *source = of_optimizer ? of_optimizer : of_weights;
+  if (weights_go && !optimizer_goes)
+    orr_launch_draft_judge(draft, of_weights, ORR_LAUNCH_NOT_SIMULATED,
+                           "weights in host memory without the optimizer");
+  if (source)
+    orr_launch_draft_set(draft, "workload.offload",
+                         !optimizer_goes ? "none"
+                         : weights_go    ? "all"
+                                         : "optimizer",
+                         source, NULL);
+}
+
 /* verl's trainer is FSDP, or Megatron by the name of its config. */
 static void settle_verl(OrrLaunchDraft *draft) {
   static const char sharding[] = "workload.update.optimizer.sharding.kind";
@@ -178,6 +200,7 @@ static void settle_verl(OrrLaunchDraft *draft) {
                              "actor-rollout-ref.model.enable-gradient-checkpointing"))
     orr_launch_draft_set(draft, "workload.update.recompute", "full", NULL, by_default);
   orr_launch_trainer_verl_groups(draft);
+  set_offload(draft);
 }
 
 /* --- The machine --- */
