@@ -33,6 +33,7 @@ static const Section sections[] = {
     {.view = "latencies", .heading = "Latencies"},
     {.view = "inputs", .heading = "Uncertain inputs"},
     {.view = "serving-classes", .heading = "Classes of requests"},
+    {.view = "serving-regions", .heading = "Regions"},
     {.view = "warnings", .heading = "Warnings"},
     {.view = "front", .heading = "Pareto front", .kind = "sweep", .show = SHOW_PICTURE},
     {.view = "sensitivity", .heading = "Effect of each axis", .kind = "sweep"},

@@ -40,6 +40,7 @@ static void add_groups(OrrPage *page, const OrrServing *params) {
     orr_page_item(page, D " of TP " D " x PP " D, group->replicas, group->parallel.tp,
                   group->parallel.pp);
     if (group->model.name) orr_page_more(page, " with %s", group->model.name);
+    if (group->region) orr_page_more(page, " in %s", group->region);
     if (group->shares) orr_page_more(page, " on the same GPUs");
     if (group->device.name && *group->device.name)
       orr_page_more(page, " on %s", group->device.name);
@@ -107,6 +108,22 @@ static void add_fleet(OrrPage *page, const OrrServing *params, const OrrServingR
     orr_page_line(
         page, "hand-over", "%s of cache sent from prefill to decode, complete %s after the prompt",
         orr_page_bytes(page, r->handover_bytes), orr_page_seconds(page, r->handover_mean_s));
+}
+
+static void add_regions(OrrPage *page, const OrrOutcome *outcome) {
+  const OrrServingRegionRow *first = NULL;
+  ORR_EACH(const OrrServingRegionRow, row, outcome->serving_regions) {
+    orr_page_line(page, first ? "" : "regions", "%s (%s): %s", row->region,
+                  orr_page_things(page, row->replicas, "replica"),
+                  orr_page_things(page, row->completed, "request"));
+    if (!first) first = row;
+    if (row->completed > 0)
+      orr_page_more(page, ", %s served elsewhere, ttft %s on average",
+                    orr_page_percent(page, (double)row->away / (double)row->completed),
+                    orr_page_seconds(page, row->ttft_mean_s));
+    if (row->replicas > 0)
+      orr_page_more(page, "; GPUs busy %s", orr_page_percent(page, row->gpu_busy));
+  }
 }
 
 static void add_encoders(OrrPage *page, const OrrServing *params, const OrrServingResult *r) {
@@ -235,6 +252,7 @@ void orr_summary_serving(OrrPage *page, const OrrScenario *scenario, const OrrOu
   add_pools(page, r);
   add_encoders(page, params, r);
   add_fleet(page, params, r);
+  add_regions(page, outcome);
   add_energy(page, outcome);
   orr_summary_costs(page, outcome, outcome->trust, sum, 0.0005, "steps'");
 }

@@ -343,6 +343,10 @@ static const OrrField group_fields[] = {
                       "Model that they serve, to requests of the classes that ask it; by default "
                       "the scenario's.",
                       .document = "model", .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_TEXT(OrrReplicaGroup, "region", region, NULL,
+                   "Region in which they are, one of `regions`; by default the first, in which the "
+                   "replicas of no group are.",
+                   .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_BOOL(OrrReplicaGroup, "shares", shares, "false",
                    "Whether they are on the GPUs of the group before: on each GPU one replica is "
                    "awake, and another one starts when a request waits for it."),
@@ -554,6 +558,11 @@ static const OrrField fields[] = {
     PART(OrrServing, "slo", slo, orr_slo_table, "What a request must meet to count as goodput."),
     ORR_FIELD_SECTIONS(OrrServing, "classes", classes, &orr_request_class_table, NULL,
                        "Classes of requests, drawn by their weights.", .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrServing, "regions", regions, &orr_region_table, NULL,
+                       "Where clients and replicas are; by default all are in one place.",
+                       .flags = ORR_FIELD_OPTIONAL),
+    PART(OrrServing, "between-regions", between, orr_between_regions_table,
+         "How requests get from region to region."),
     ORR_FIELD_SECTION(
         OrrServing, "tasks", tasks, &orr_tasks_table, NULL,
         "Requests are small programs: turns, tools, searches, branches. The load says "

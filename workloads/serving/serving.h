@@ -71,6 +71,7 @@ typedef struct {
   OrrServingParallel parallel;
   OrrDevice device; /* unnamed: the cluster's device */
   OrrModel model;   /* unnamed: the scenario's */
+  char *region;     /* NULL: the first */
   gboolean shares;  /* the GPUs of the group before it: one of their replicas is awake on each */
   /* The workload's with what the group changes (scenario_stack.c merges the two); without a
    * scheduler: the workload's. */
@@ -96,6 +97,30 @@ static inline const OrrLengths *orr_request_class_lengths(const OrrLengths *own,
                                                           const OrrLengths *other) {
   return own->kind != 0 || own->tokens > 0 ? own : other;
 }
+
+/* A place where clients and replicas are. */
+typedef struct {
+  char *name;
+  double share;                     /* of the load, relative to the other regions */
+  double later_s;                   /* of its day */
+  double kwh, carbon_grams_per_kwh; /* of its energy; 0: as prices say */
+} OrrRegion;
+
+typedef struct {
+  char *from, *to;
+  double time_s, bytes_per_s; /* both ways together; of a prompt's way, 0: no limit */
+} OrrRoundTrip;
+
+typedef enum { ORR_REGIONS_NEAREST, ORR_REGIONS_ANY } OrrRegionOrder;
+
+/* How requests get from region to region: stations/regions.c. */
+typedef struct {
+  GPtrArray *round_trips; /* OrrRoundTrip*; NULL: none */
+  int order;              /* OrrRegionOrder */
+  int spill_by;           /* OrrRouterLoad */
+  gint64 spill_at;        /* load at which a replica is full; 0: by admission alone */
+  double token_bytes;
+} OrrBetweenRegions;
 
 typedef enum { ORR_METRICS_VLLM, ORR_METRICS_AIPERF } OrrMetricsDefinition;
 extern const char *const orr_metrics_words[]; /* "vllm", "aiperf", NULL */
@@ -190,7 +215,9 @@ typedef struct {
   OrrBeamSearch beams;
   OrrSlo slo;
   GPtrArray *classes; /* OrrRequestClass*; NULL: one */
-  OrrTasks tasks;     /* without steps: a request is one turn */
+  GPtrArray *regions; /* OrrRegion*; NULL: all are in one place */
+  OrrBetweenRegions between;
+  OrrTasks tasks; /* without steps: a request is one turn */
   OrrServingMetricsParams metrics;
   /* a request that waits longer ends the run, because the queue diverges; 0: never */
   double most_queue_s;
@@ -241,6 +268,20 @@ static inline double orr_serving_sampling_s(const OrrServing *params) {
  * when the last of them has run, after all that share its core. */
 double orr_serving_neighbours_s(const OrrServingHost *host, const OrrCluster *cluster);
 
+/* --- regions: serving_regions.c --- */
+
+static inline guint orr_serving_n_regions(const OrrServing *params) { /* 0: one place */
+  return params->regions ? params->regions->len : 0;
+}
+/* Where the replicas of group @g are, from 0. */
+guint orr_serving_group_region(const OrrServing *params, guint g);
+/* Between two regions, either way; NULL: not given. */
+const OrrRoundTrip *orr_serving_round_trip(const OrrServing *params, guint from, guint to);
+/* The regions of clients; its arrays are the caller's. */
+OrrClientRegions orr_serving_clients(const OrrServing *params);
+void orr_serving_regions_check(const OrrServing *params, OrrPlace place, OrrDiags *diags);
+
+extern const OrrFieldTable orr_region_table, orr_between_regions_table;
 extern const OrrFieldTable orr_slo_table, orr_request_class_table; /* serving_classes.c */
 extern const OrrFieldTable orr_serving_table;
 extern const OrrWorkloadKind orr_serving_kind;

@@ -12,7 +12,7 @@
 /* A finished request: the row that its client would write, without the name of its class. */
 typedef struct {
   OrrServingRequestRow row;
-  guint16 group;
+  guint16 group, region;               /* as OrrRequest has them */
   gboolean first_is_good, gap_is_good; /* ttft, tpot; where nothing is asked, too */
   double end_s;                        /* its last token, before it is written to the client */
   /* When it left; then, of the requests in the system or waiting at a client: how many, and the
@@ -78,6 +78,7 @@ typedef struct OrrFleet OrrFleet; /* the running fleet: fleet.c */
 typedef struct {
   double arrival_s, at_s; /* on the run's clock */
   gboolean is_failed;
+  guint16 region; /* as OrrRequest.region */
 } OrrUnserved;
 
 typedef enum {

@@ -86,6 +86,16 @@ void orr_serving_money(const OrrReplayed *replayed, const OrrServingWork *work,
 void orr_serving_task_rows(const OrrServingWork *work, double gpus, double per_s,
                            OrrOutcome *outcome);
 
+/* serving_region_rows.c: a row for each region; after the money. */
+void orr_serving_region_rows(const OrrReplayed *replayed, const OrrServingWork *work,
+                             OrrOutcome *outcome);
+/* @prices with what its regions pay for a kWh, and its carbon: means by what their GPUs draw. */
+OrrPrices orr_serving_region_rows_prices(const OrrServingWork *work, const OrrPrices *prices);
+
+/* Whether a request that came and left then counts: in a steady window what leaves in it, otherwise
+ * what comes after the warm-up. */
+gboolean orr_serving_rows_count(const OrrServingWork *work, double arrival_s, double left_s);
+
 /* Adds the warnings of a finished serving run, whose result is complete. */
 void orr_serving_warnings(const OrrReplayed *replayed, const OrrServingWork *work,
                           OrrOutcome *outcome);
@@ -95,6 +105,8 @@ void orr_serving_warnings(const OrrReplayed *replayed, const OrrServingWork *wor
 /* Fills the columns of energy and power, and the rows of `power`; after the rates. NAN, and no
  * rows, where a group's device has no power model. */
 void orr_serving_energy(const OrrServingWork *work, OrrOutcome *outcome);
+/* Joules of a replica's GPUs over the run, static power included; NAN: no power model. */
+double orr_serving_energy_of(const OrrServingWork *work, gint64 replica);
 
 /* The rows of a cluster of jobs: a row per job, and statistics by size and queue. */
 

@@ -68,6 +68,16 @@ static void add_replicas(const OrrServingWork *work, Drawn *drawn) {
   }
 }
 
+double orr_serving_energy_of(const OrrServingWork *work, gint64 replica) {
+  const OrrServedReplica *one = &work->replicas[replica];
+  const OrrServedGroup *group = orr_serving_group(work, (guint)replica);
+  const OrrDevice *feed = orr_serving_feed_device(&group->params, &group->cluster);
+  if (!orr_device_power_is_known(&group->cluster.device.power) ||
+      !orr_device_power_is_known(&feed->power))
+    return NAN;
+  return static_of(group) * one->held_s + orr_joules_sum(one->joules);
+}
+
 static void add_encoders(const OrrServingWork *work, Drawn *drawn) {
   const OrrDevicePower *power = &work->world->cluster->device.power;
   const double n = (double)work->params.encoders.replicas;

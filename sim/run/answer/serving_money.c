@@ -44,7 +44,8 @@ void orr_serving_money(const OrrReplayed *replayed, const OrrServingWork *work,
   const OrrMachineLoad load = {gpus, result->gpu_power_mean_w, host_cores(work)};
   result->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
   orr_machine_rows_add(replayed->cluster, &result->machine, outcome);
-  const OrrMoneyQuestion question = {.prices = replayed->prices,
+  const OrrPrices prices = orr_serving_region_rows_prices(work, replayed->prices);
+  const OrrMoneyQuestion question = {.prices = &prices,
                                      .gpus = gpus,
                                      .hardware_per_s = hardware,
                                      .watts = result->machine.all_w,

@@ -38,8 +38,7 @@ static void counted_clear(Counted *counted) {
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
 }
 
-/* A steady window counts what leaves in it; otherwise all that arrive after the warm-up count. */
-static gboolean counts(const OrrServingWork *work, double arrival_s, double left_s) {
+gboolean orr_serving_rows_count(const OrrServingWork *work, double arrival_s, double left_s) {
   if (work->params.metrics.window != ORR_WINDOW_STEADY)
     return arrival_s >= work->params.metrics.warmup_s;
   return left_s > work->steady.begin_s && left_s <= work->steady.end_s;
@@ -49,7 +48,7 @@ static gboolean counts(const OrrServingWork *work, double arrival_s, double left
 static void count_requests(const OrrServingWork *work, guint group, Counted *counted) {
   ORR_EACH(const OrrServedRequest, request, work->requests) {
     const OrrServingRequestRow *row = &request->row;
-    if (!counts(work, row->arrival_s, request->left_s) ||
+    if (!orr_serving_rows_count(work, row->arrival_s, request->left_s) ||
         (group != G_MAXUINT && request->group != group))
       continue;
     g_array_append_val(counted->ttft, row->ttft_s);
@@ -182,7 +181,7 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted,
   const double duration_s = fmax(counted->last_s - counted->first_s, 1e-12);
   result->completed = (gint64)counted->n;
   ORR_EACH(const OrrUnserved, one, work->unserved)
-    if (counts(work, one->arrival_s, one->at_s))
+    if (orr_serving_rows_count(work, one->arrival_s, one->at_s))
       (*(one->is_failed ? &result->failed : &result->rejected))++;
   result->retried = work->retried;
   result->handover_bytes = work->handover_bytes;
@@ -321,9 +320,11 @@ static void add_requests(OrrServingWork *work, OrrOutcome *outcome) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
     OrrServingRequestRow row = request->row;
     if (work->params.metrics.window == ORR_WINDOW_STEADY &&
-        !counts(work, row.arrival_s, request->left_s))
+        !orr_serving_rows_count(work, row.arrival_s, request->left_s))
       continue;
     row.group = interned(class_name(&work->params, request->group));
+    if (row.from_region) row.from_region = interned(row.from_region);
+    if (row.in_region) row.in_region = interned(row.in_region);
     g_array_append_val(outcome->serving_requests, row);
   }
 }
@@ -465,6 +466,7 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   orr_outcome_take(&outcome->serving_steps, work->steps);
   add_replicas(work, outcome);
   add_classes(work, outcome);
+  orr_serving_region_rows(replayed, work, outcome);
   orr_outcome_take(&outcome->serving_turns, work->turns);
   orr_replayed_add_links(replayed, outcome);
 }

@@ -14,8 +14,16 @@ gpointer orr_arrival_open_rate(const void *params, const OrrArrivalContext *cont
   OrrRateState *state = g_new0(OrrRateState, 1);
   *state = (OrrRateState){.params = params,
                           .left = context->requests > 0 ? context->requests : 1000,
-                          .random = orr_random_stream(context->seed, "arrivals")};
+                          .random = orr_random_stream(context->seed, "arrivals"),
+                          .clients = context->clients};
   return state;
+}
+
+guint16 orr_client_regions_draw(const OrrClientRegions *clients, const double *weights,
+                                double place) {
+  guint i = 0;
+  while (i + 1 < clients->n && (weights[i] <= 0 || place >= weights[i])) place -= weights[i++];
+  return (guint16)(i + 1);
 }
 
 /* --- traces --- */

@@ -19,6 +19,16 @@
 #include "workloads/lengths.h"
 #include "workloads/serving/core/request.h"
 
+/* The regions where clients are, 0: one place. weights: their parts of the load, sum 1. */
+typedef struct {
+  guint n;
+  double *weights, *later_s; /* later_s: by how much the day of each is later */
+} OrrClientRegions;
+
+/* The region, from 1, in which part @place of @weights lies, 0 <= @place < their sum. */
+guint16 orr_client_regions_draw(const OrrClientRegions *clients, const double *weights,
+                                double place);
+
 /* The inputs of an entry. */
 typedef struct {
   gint64 requests;     /* maximum number of requests; 0: all of a trace, otherwise 1000 */
@@ -27,6 +37,7 @@ typedef struct {
   guint64 seed;
   char *const *folders; /* folders to search for traces (workload.h) */
   gint64 longest;       /* maximum tokens of prompt and output together; 0: no limit */
+  OrrClientRegions clients;
 } OrrArrivalContext;
 
 /* An endless load whose requests come again every period_s, at the same distances and with the same
@@ -45,6 +56,8 @@ typedef struct {
   const char *shares;
   /* it goes on at one mean rate for as many requests as it is asked for */
   gboolean is_endless;
+  /* its rate follows the time of day, which may be later in some regions (context.clients) */
+  gboolean has_days;
   /* whether a file that begins with @head (text of up to 4 KiB) is a trace of this format; NULL:
    * the load has no file, or its format is the one of all other files */
   gboolean (*takes)(const char *head);
@@ -87,6 +100,7 @@ typedef struct {
   gint64 left;
   double now_s;
   OrrRandom random;
+  OrrClientRegions clients; /* borrowed */
 } OrrRateState;
 
 gpointer orr_arrival_open_rate(const void *params, const OrrArrivalContext *context,

@@ -68,6 +68,7 @@ struct OrrRequest {
   guint32 sample;        /* which output of its prompt, from 0 */
   guint16 group;         /* class of the load */
   guint16 client;        /* whom fairness and affinity go by */
+  guint16 region;        /* where its client is, from 1; 0: not drawn, or there are no regions */
   gint32 prompt, output; /* tokens; output >= 1 */
   guint32 images;        /* of its prompt, that its first step is to encode */
   guint32 adapter;       /* from 1; 0: none */
@@ -86,6 +87,8 @@ struct OrrRequest {
   /* When the first and the last token came, in a trace of a measured run; 0: not measured. */
   double measured_first_s, measured_end_s;
   double arrival_s;
+  double out_s;       /* of its way to replicas, until its first step */
+  double back_s;      /* of the way of its tokens to its client */
   double added_s;     /* when it last came to its engine core */
   double scheduled_s; /* first */
   double first_token_s;

@@ -23,7 +23,8 @@ struct OrrFleet {
   OrrTaskRun *tasks; /* NULL: what arrives is a request */
   OrrRequest *due;   /* known in advance, on the calendar; NULL: none */
   OrrPool *followers;
-  OrrRandom lengths, groups;
+  OrrRandom lengths, groups, regions;
+  OrrClientRegions clients;
   guint32 n_requests;
   gint64 in_system, n_following; /* requests; those that will follow another one's end */
   double area_since_s;
@@ -66,6 +67,15 @@ static guint draw_group(OrrFleet *fleet) {
     if (place < 0) return i;
   }
   return classes->len - 1;
+}
+
+/* Where the load does not say so: by the regions' shares. What follows a request comes from where
+ * that came from. */
+static void draw_region(OrrFleet *fleet, OrrRequest *request) {
+  const OrrClientRegions *clients = &fleet->clients;
+  if (clients->n > 0 && request->region == 0)
+    request->region =
+        orr_client_regions_draw(clients, clients->weights, orr_random_unit(&fleet->regions));
 }
 
 /* Drawn prompts are longer by the common prefix; a trace's prompts have it already. A task's later
@@ -140,6 +150,7 @@ static void arrive(void *user);
 static void complete(OrrFleet *fleet, OrrRequest *request) {
   const GPtrArray *classes = fleet->run.work->params.classes;
   const gboolean begins_task = fleet->tasks && !request->task;
+  draw_region(fleet, request);
   if (!begins_task) request->group = request->client = (guint16)draw_group(fleet);
   fill_lengths(fleet, request);
   if (begins_task) return;
@@ -163,7 +174,7 @@ static void follow_up(OrrFleet *fleet, OrrRequest *request, const OrrServingRequ
 static void note_unserved(OrrFleet *fleet, const OrrRequest *request, gboolean is_failed) {
   const double start_s = fleet->run.start_s, now_s = orr_serving_run_now(&fleet->run);
   ORR_APPEND(fleet->run.work->unserved, OrrUnserved,
-             {request->arrival_s - start_s, now_s - start_s, is_failed});
+             {request->arrival_s - start_s, now_s - start_s, is_failed, request->region});
   orr_watch_unserved(&fleet->watch);
 }
 
@@ -256,7 +267,7 @@ static void follow(void *user) {
 
 static void check_queue(OrrFleet *fleet, const OrrRequest *request) {
   const double limit_s = fleet->run.work->params.most_queue_s,
-               waited_s = request->scheduled_s - request->arrival_s;
+               waited_s = request->scheduled_s - request->arrival_s - request->out_s;
   if (limit_s <= 0 || waited_s <= limit_s || fleet->run.error) return;
   g_set_error(&fleet->run.error, ORR_FAULT, ORR_FAULT_STUCK,
               "the queue diverges: request %u waited %.3g s for its first step (longest-queue: "
@@ -303,8 +314,11 @@ static void put(OrrFleet *fleet, OrrRequest *request) {
 
 static gboolean load_after(OrrFleet *fleet, OrrRequest *ended, OrrRequest *ret_next) {
   *ret_next = (OrrRequest){0};
-  return !fleet->is_over && fleet->load->after &&
-         fleet->load->after(fleet->state, ended, orr_engine_now(fleet->run.engine), ret_next);
+  if (fleet->is_over || !fleet->load->after ||
+      !fleet->load->after(fleet->state, ended, orr_engine_now(fleet->run.engine), ret_next))
+    return FALSE;
+  ret_next->region = ended->region;
+  return TRUE;
 }
 
 static void put_copy(OrrFleet *fleet, const OrrRequest *next) {
@@ -436,7 +450,8 @@ static gboolean open_load(OrrFleet *fleet, GError **error) {
                                      .output = &params->output,
                                      .seed = (guint64)work->world->seed,
                                      .folders = work->world->folders,
-                                     .longest = work->longest};
+                                     .longest = work->longest,
+                                     .clients = fleet->clients};
   for (guint i = 0; params->classes && i < params->classes->len; i++)
     fleet->weights += ((const OrrRequestClass *)params->classes->pdata[i])->share;
   fleet->state = fleet->load->open(params->load.params, &context, error);
@@ -524,6 +539,7 @@ void orr_fleet_free(OrrFleet *fleet) {
   if (fleet->state) fleet->load->close(fleet->state);
   if (fleet->run.sums) g_array_unref(fleet->run.sums);
   g_queue_clear(&fleet->unsent);
+  ORR_FREE(fleet->clients.weights, fleet->clients.later_s);
   orr_group_costs_free(&fleet->run);
   g_clear_error(&fleet->run.error);
   g_free(fleet);
@@ -542,6 +558,8 @@ gboolean orr_fleet_begin(OrrWork *base, const OrrLivePlace *place, GError **erro
                       .followers = orr_pool_new(sizeof(Follower), NULL),
                       .lengths = orr_random_stream(seed, "lengths"),
                       .groups = orr_random_stream(seed, "classes"),
+                      .regions = orr_random_stream(seed, "regions"),
+                      .clients = orr_serving_clients(&work->params),
                       .area_since_s = place->start_s,
                       .load = (const OrrArrival *)work->params.load.entry};
   work->fleet = fleet;

@@ -39,19 +39,22 @@ OrrServedRequest orr_served_row(const OrrServingRun *run, const OrrRequest *requ
   const double start_s = run->start_s, token_s = params->engine.host.token_s;
   const double arrival_s = request->arrival_s - start_s;
   const double end_s = request->last_token_s - start_s;
-  OrrServedRequest all = {.row = {.request = request->id,
-                                  .replica = request->replica,
-                                  .arrival_s = arrival_s,
-                                  .queue_s = request->scheduled_s - start_s - arrival_s,
-                                  .ttft_s = request->first_token_s - start_s - arrival_s + token_s,
-                                  .e2e_s = end_s - arrival_s + token_s,
-                                  .input_tokens = request->prompt,
-                                  .output_tokens = request->output,
-                                  .cached_tokens = request->hit,
-                                  .preemptions = request->preemptions,
-                                  .handover_s = NAN},
-                          .group = request->group,
-                          .end_s = end_s};
+  OrrServedRequest all = {
+      .row = {.request = request->id,
+              .replica = request->replica,
+              .arrival_s = arrival_s,
+              .queue_s = request->scheduled_s - start_s - arrival_s - request->out_s,
+              .ttft_s = request->first_token_s - start_s - arrival_s + token_s,
+              .e2e_s = end_s - arrival_s + token_s,
+              .input_tokens = request->prompt,
+              .output_tokens = request->output,
+              .cached_tokens = request->hit,
+              .preemptions = request->preemptions,
+              .handover_s = NAN,
+              .network_s = NAN},
+      .group = request->group,
+      .region = request->region,
+      .end_s = end_s};
   OrrServingRequestRow *row = &all.row;
   if (request->output > 1) row->tpot_s = (row->e2e_s - row->ttft_s) / (request->output - 1);
   set_measured(request, row);

@@ -385,6 +385,29 @@ static void check_places(const OrrServing *params, const OrrCluster *cluster, Or
                     orr_serving_parallel_gpus(&own.parallel), cluster->node.gpus);
 }
 
+/* Replicas of two regions cannot be in one node. */
+static void check_region_nodes(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
+                               OrrDiags *diags) {
+  const gint64 node = cluster->node.gpus;
+  g_autofree gint64 *first = g_new(gint64, orr_serving_n_groups(params));
+  orr_serving_groups_place(params, cluster, first);
+  for (guint g = 1; g < orr_serving_n_groups(params); g++)
+    for (guint k = 0; k < g && orr_serving_n_regions(params) > 0; k++) {
+      const guint a = first[k] < first[g] ? k : g, b = a == k ? g : k;
+      const OrrServing own = orr_serving_groups_params(params, a, cluster);
+      const gint64 last = first[a] + own.replicas * orr_serving_parallel_gpus(&own.parallel) - 1;
+      const guint in_a = orr_serving_group_region(params, a),
+                  in_b = orr_serving_group_region(params, b);
+      if (in_a == in_b || last / node < first[b] / node) continue;
+      orr_diags_error(diags, orr_node_place_in(place, "groups"),
+                      "regions: node " D " has replicas of %s and of %s: give the replicas of each "
+                      "region whole nodes (" D " GPUs each), or set cluster.node.gpus",
+                      first[b] / node, ((const OrrRegion *)params->regions->pdata[in_a])->name,
+                      ((const OrrRegion *)params->regions->pdata[in_b])->name, node);
+      return;
+    }
+}
+
 /* Checks each group's memory, and that the longest request fits the smallest cache. */
 static void check_room_of_groups(const OrrServing *params, const OrrModel *model,
                                  const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
@@ -462,6 +485,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   check_gpus(params, cluster, place, diags);
   check_engine(params, model, place, diags);
   check_admission(params, place, diags);
+  orr_serving_regions_check(params, place, diags);
   check_window(params, place, diags);
   check_parts(params, model, place, diags);
   orr_refusals_check(params, model, place, diags);
@@ -473,5 +497,6 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   orr_task_check(params, cluster, place, diags);
   if (orr_diags_n_errors(diags) > before) return;
   check_places(params, cluster, place, diags);
+  check_region_nodes(params, cluster, place, diags);
   check_room_of_groups(params, model, cluster, place, diags);
 }

@@ -514,13 +514,17 @@ void orr_replica_add_output(OrrReplica *replica, OrrRequest *output) {
   if (replica->reports->waits) g_queue_push_tail(&replica->newcomers, output);
 }
 
+void orr_replica_seat(OrrReplica *replica, OrrRequest *request) {
+  request->core = (guint16)(least_loaded(replica) - replica->cores);
+}
+
 void orr_replica_take(OrrReplica *replica, OrrRequest *request) {
   enter(replica, request);
   if (replica->run->sees_blocks) {
     request->lacking = request->prompt - (gint32)orr_replica_cached(replica, request);
     replica->prompt_tokens += request->lacking;
   }
-  request->core = (guint16)(least_loaded(replica) - replica->cores);
+  orr_replica_seat(replica, request);
 }
 
 void orr_replica_queue(OrrReplica *replica, OrrRequest *request) {

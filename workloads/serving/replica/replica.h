@@ -45,6 +45,8 @@ gboolean orr_replica_close(OrrReplica *replica, GError **error);
 
 void orr_replica_take(OrrReplica *replica, OrrRequest *request);
 void orr_replica_queue(OrrReplica *replica, OrrRequest *request); /* one that it has taken */
+/* Chooses the core of @request, which it has taken and which has come later. */
+void orr_replica_seat(OrrReplica *replica, OrrRequest *request);
 /* A further output of a request that it has: takes and queues it. */
 void orr_replica_add_output(OrrReplica *replica, OrrRequest *output);
 /* Counts @change requests that it has, but that are in no core. */

@@ -13,6 +13,15 @@
  * that wait for a model whose replicas are full or asleep. A request that has to wait asks for a
  * replica to be woken (life.c).
  *
+ * Of a fleet in several regions (between-regions.order: nearest) the router sees one region at a
+ * time, as if there were no others:
+ *
+ *   regions by round trip from the client    near [full]  middle [has room]  far
+ *                                                              ^ its replicas below spill-at
+ *
+ * the first that has a replica with room; where all have reached spill-at, the first with a replica
+ * that admission leaves open.
+ *
  * Oracle: with in-flight c and queue 0 one replica is M/G/c/c, which rejects Erlang's B(c, a)
  * whatever the lengths.
  */
@@ -29,8 +38,13 @@ struct OrrGateway {
   guint n_rows, row;       /* classes, 1 where all ask one model; the row of the present request */
   gboolean *serves;        /* by row and replica of all */
   guint *n_waiting;        /* by row */
+  guint *near;             /* by region of a client: all regions, the nearest first; NULL: any */
+  guint region;            /* whose replicas are seen; ALL */
+  gint64 full;             /* load at which they are not; 0: none */
   gboolean is_due;         /* a look at the queue is on the calendar */
 };
+
+#define ALL G_MAXUINT
 
 static const gboolean *serves(const OrrGateway *gateway, guint row) {
   return gateway->serves + row * (guint)gateway->route->run->work->params.replicas;
@@ -60,10 +74,48 @@ static void open_rows(OrrGateway *gateway) {
   }
 }
 
+static double round_trip_s(const OrrServing *params, guint from, guint to) {
+  const OrrRoundTrip *trip = orr_serving_round_trip(params, from, to);
+  return trip ? trip->time_s : 0;
+}
+
+/* Equally near ones in the document's order. */
+static void order_regions(OrrGateway *gateway) {
+  const OrrServing *params = &gateway->route->run->work->params;
+  const guint n = orr_serving_n_regions(params);
+  gateway->region = ALL;
+  if (n == 0 || params->between.order == ORR_REGIONS_ANY) return;
+  gateway->near = g_new(guint, n * n);
+  for (guint from = 0; from < n; from++) {
+    guint *order = gateway->near + from * n;
+    for (guint i = 0; i < n; i++) {
+      guint k = i;
+      for (; k > 0 && round_trip_s(params, from, order[k - 1]) > round_trip_s(params, from, i); k--)
+        order[k] = order[k - 1];
+      order[k] = i;
+    }
+  }
+  gateway->route->run->sees_blocks |=
+      params->between.spill_at > 0 && params->between.spill_by == ORR_LOAD_KV_BLOCKS;
+}
+
+static gint64 load(void *user, guint i, OrrRouterLoad by);
+
+/* Whether replica @i is in the region that is seen, and not full. */
+static gboolean is_seen(OrrGateway *gateway, guint i) {
+  const OrrServingWork *work = gateway->route->run->work;
+  if (gateway->region == ALL) return TRUE;
+  if (orr_serving_group_region(&work->params, work->replicas[gateway->first + i].group) !=
+      gateway->region)
+    return FALSE;
+  return gateway->full == 0 ||
+         load(gateway, i, (OrrRouterLoad)work->params.between.spill_by) < gateway->full;
+}
+
 static gboolean is_open(void *user, guint i) {
-  const OrrGateway *gateway = user;
+  OrrGateway *gateway = user;
   if (!gateway->route->is_up[gateway->first + i] ||
-      !serves(gateway, gateway->row)[gateway->first + i])
+      !serves(gateway, gateway->row)[gateway->first + i] || !is_seen(gateway, i))
     return FALSE;
   return gateway->in_flight == 0 ||
          orr_replica_n_requests(gateway->route->replicas[gateway->first + i]) < gateway->in_flight;
@@ -107,6 +159,7 @@ static OrrGateway *gateway_new(const OrrStop *stop, guint first, guint n, gboole
   gateway->state = gateway->router->open(params->router.params, &view);
   run->sees_blocks =
       gateway->router->sees_blocks && gateway->router->sees_blocks(params->router.params);
+  order_regions(gateway);
   run->dates_blocks =
       gateway->router->dates_blocks && gateway->router->dates_blocks(params->router.params);
   return gateway;
@@ -116,7 +169,7 @@ static void gateway_free(OrrGateway *gateway) {
   if (!gateway) return;
   gateway->router->close(gateway->state);
   g_queue_clear(&gateway->waiting);
-  ORR_FREE(gateway->serves, gateway->n_waiting, gateway);
+  ORR_FREE(gateway->serves, gateway->n_waiting, gateway->near, gateway);
 }
 
 gboolean orr_gateway_any_open(OrrGateway *gateway) {
@@ -127,10 +180,26 @@ gboolean orr_gateway_any_open(OrrGateway *gateway) {
 
 gint64 orr_gateway_n_waiting(const OrrGateway *gateway) { return gateway->waiting.length; }
 
+/* The region that @request goes to is the one that is seen. Without one that has room: all. */
+static void look_near(OrrGateway *gateway, const OrrRequest *request) {
+  const OrrServing *params = &gateway->route->run->work->params;
+  const guint n = orr_serving_n_regions(params);
+  if (!gateway->near) return;
+  for (int pass = 0; pass < 2; pass++) {
+    gateway->full = pass == 0 ? params->between.spill_at : 0;
+    for (guint k = 0; k < n; k++) {
+      gateway->region = gateway->near[(request->region - 1u) * n + k];
+      if (orr_gateway_any_open(gateway)) return;
+    }
+  }
+  gateway->region = ALL;
+}
+
 guint orr_gateway_pick(OrrGateway *gateway, const OrrRequest *request) {
   gateway->row = row_of(gateway, request);
   for (guint i = 0; gateway->route->run->sees_blocks && i < gateway->n; i++)
     orr_replica_catch_up(gateway->route->replicas[gateway->first + i]);
+  look_near(gateway, request);
   return gateway->first +
          gateway->router->pick(gateway->state, request, orr_serving_run_now(gateway->route->run));
 }
@@ -140,8 +209,10 @@ void orr_gateway_send_to(OrrGateway *gateway, OrrRequest *request, guint i) {
   orr_route_go_on(gateway->stop, request);
 }
 
+/* In any region. */
 static gboolean is_open_to(OrrGateway *gateway, guint row) {
   gateway->row = row;
+  gateway->region = ALL;
   return orr_gateway_any_open(gateway);
 }
 

@@ -24,7 +24,8 @@ static gboolean is_own(const OrrRoute *route, const OrrRequest *request) {
 
 static void first_token(void *user, OrrReplica *replica, OrrRequest *request) {
   OrrRoute *route = user;
-  if (!is_own(route, request)) orr_route_answered(route, request, request->seen_s);
+  if (!is_own(route, request))
+    orr_route_answered(route, request, request->seen_s + request->back_s);
   EACH_STOP(route, stop)
   if (stop->station->first_token) stop->station->first_token(stop->state, replica, request);
 }
@@ -47,6 +48,8 @@ static void ended(void *user, OrrReplica *replica, OrrRequest *request) {
 
 static void delivered(void *user, OrrRequest *request) {
   const OrrRoute *route = user;
+  EACH_STOP(route, stop)
+  if (stop->station->bring && stop->station->bring(stop->state, request)) return;
   route->reports.ended(route->reports.user, request);
 }
 
@@ -163,6 +166,7 @@ OrrRequest *orr_route_another(OrrRoute *route, const OrrRequest *first, guint32 
   *request = (OrrRequest){.id = first->id,
                           .group = first->group,
                           .client = first->client,
+                          .region = first->region,
                           .prompt = first->prompt,
                           .output = first->output,
                           .sequences = 1,
@@ -173,6 +177,8 @@ OrrRequest *orr_route_another(OrrRoute *route, const OrrRequest *first, guint32 
                           .n_spans = first->n_spans,
                           .spans = first->spans,
                           .arrival_s = first->arrival_s,
+                          .out_s = first->out_s,
+                          .back_s = first->back_s,
                           .scheduled_s = first->scheduled_s,
                           .first_token_s = -1,
                           .last_token_s = -1,

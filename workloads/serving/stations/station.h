@@ -1,7 +1,8 @@
 /*
  * station.h - what a request crosses between its arrival and its end.
  *
- *   enter      encoders > samples > handover > gateway > embeddings > beam search > a core's queue
+ *   enter      encoders > samples > handover > gateway > regions > embeddings > beam search >
+ *              a core's queue
  *   leave      the same stations in the same order, once the engine is done with the request
  *
  * A route has the stations that a workload's document switches on, so that a plain chat request
@@ -63,6 +64,9 @@ struct OrrStation {
   /* The engine is done with @request. Returns what leaves: @request, the request that it was an
    * output of, or NULL where that goes on. */
   OrrRequest *(*leave)(gpointer state, OrrReplica *replica, OrrRequest *request);
+  /* Its last token is written. TRUE: the station brings it to its client, and then reports
+   * `ended` itself. */
+  gboolean (*bring)(gpointer state, OrrRequest *request);
   void (*add_row)(gpointer state, const OrrRequest *request, OrrServingRequestRow *row);
   void (*forget)(gpointer state, const OrrRequest *request);
   /* The replica of @request is lost: it enters again, or fails. */
