@@ -13,7 +13,7 @@
  *   power_law_a  tokens of the experts are a draw of E from the density x^-a on [lo, hi], scaled to
  *                T k in all (NVIDIA aiconfigurator, collect_moe.py: lo = 1, hi = 0.8 T where T k >
  *                E, else 0.01 and 2). With the quantiles Q(u) = (A u + B)^(1/(1-a)), B = lo^(1-a),
- *                A = hi^(1-a) - B, the fullest expert holds the mean of Q over the last 1/E of u,
+ *                A = hi^(1-a) - B (of a = 1 Q(u) = lo (hi/lo)^u), the fullest expert holds the mean of Q over the last 1/E of u,
  *                at most T; the fullest rank is taken to hold that expert and its fraction of the
  *                rest, and experts with x tokens expected are active with 1 - exp(-x).
  *
@@ -97,17 +97,28 @@ static Load drawn_load(const OrrMoeShape *shape, const Layer *layer) {
 
 /* The density x^-a between two ends, as quantiles. */
 typedef struct {
-  double slope, start, power; /* Q(u) = (slope u + start)^power */
+  double slope, start, power; /* Q(u) = (slope u + start)^power; of 1/x: exp(slope u + start) */
 } Law;
 
+static gboolean is_near(double a, double b) { return fabs(a - b) < 1e-9; }
+
 static Law law_of(double exponent, double low, double high) {
+  if (is_near(exponent, 1)) return (Law){log(high / low), log(low), INFINITY};
   double start = pow(low, 1 - exponent);
   return (Law){pow(high, 1 - exponent) - start, start, 1 / (1 - exponent)};
 }
 
+static double quantile(const Law *law, double u) {
+  const double at = law->slope * u + law->start;
+  return isinf(law->power) ? exp(at) : pow(at, law->power);
+}
+
 /* Integral of the quantiles from 0 to @u, up to a constant. */
 static double law_integral(const Law *law, double u) {
-  return pow(law->slope * u + law->start, law->power + 1) / ((law->power + 1) * law->slope);
+  const double at = law->slope * u + law->start;
+  if (isinf(law->power)) return exp(at) / law->slope;
+  if (is_near(law->power, -1)) return log(at) / law->slope;
+  return pow(at, law->power + 1) / ((law->power + 1) * law->slope);
 }
 
 static Load power_law_load(const Layer *layer, double tokens, double exponent) {
@@ -121,8 +132,7 @@ static Load power_law_load(const Layer *layer, double tokens, double exponent) {
   double others = experts > 1 ? (total - fullest) / (experts - 1) : 0, active = fmin(1, fullest);
   for (int i = 0; i < QUANTILES && local > 1; i++) {
     double u = (i + 0.5) / QUANTILES * (1 - fraction);
-    active +=
-        (local - 1) / QUANTILES * (1 - exp(-scale * pow(law.slope * u + law.start, law.power)));
+    active += (local - 1) / QUANTILES * (1 - exp(-scale * quantile(&law, u)));
   }
   return (Load){fmax(1, fullest + (local - 1) * others), fmax(1, active)};
 }

@@ -421,18 +421,25 @@ static const char *library_device(const char *driver_name) {
   return device ? device : orr_device_driver_device(whole);
 }
 
+char *orr_nccl_tests_other_device(const char *driver_name, const char *device) {
+  const char *named = driver_name ? library_device(driver_name) : NULL;
+  if (!driver_name || !orr_device_driver_names(device)) return NULL;
+  if (!named)
+    return g_strdup_printf("the log was measured on %s, which the library does not have, and not "
+                           "on %s",
+                           driver_name, device);
+  if (strcmp(named, device) == 0) return NULL;
+  return g_strdup_printf("the log was measured on %s, which is %s, not %s", driver_name, named,
+                         device);
+}
+
 static void check_device(const Reader *reader, const Run *run) {
   const char *device = reader->order->device;
-  if (!device) return;
-  const char *named = run->device ? library_device(run->device) : NULL;
-  if (run->device && !named && orr_device_driver_names(device))
-    orr_diags_error(reader->diags, run->place,
-                    "the log was measured on %s, which the library does not have, and not on %s: "
-                    "name a document of your own with --device",
-                    run->device, device);
-  if (named && strcmp(named, device) != 0 && orr_device_driver_names(device))
-    orr_diags_error(reader->diags, run->place, "the log was measured on %s, which is %s, not %s",
-                    run->device, named, device);
+  g_autofree char *other = device ? orr_nccl_tests_other_device(run->device, device) : NULL;
+  if (other)
+    orr_diags_error(reader->diags, run->place, "%s%s", other,
+                    library_device(run->device) ? ""
+                                                : ": name a document of your own with --device");
 }
 
 static void check_run(const Reader *reader, guint i) {

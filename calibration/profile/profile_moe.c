@@ -47,7 +47,7 @@ gboolean orr_profile_moe_imbalance(const char *distribution, double *ret_imbalan
     return FALSE;
   char *end;
   double exponent = g_ascii_strtod(distribution + strlen(law), &end);
-  if (*end || !(exponent > 0 && exponent < 2) || exponent == 1) return FALSE;
+  if (*end || !(exponent > 0 && exponent < 2)) return FALSE;
   *ret_imbalance = exponent;
   return TRUE;
 }
@@ -74,7 +74,7 @@ void orr_profile_moe_check(const OrrProfileMoe *moe, const OrrNode *map, GHashTa
   double imbalance;
   if (!orr_profile_moe_imbalance(moe->distribution, &imbalance))
     orr_diags_error(diags, orr_node_get(map, "distribution")->place,
-                    "distribution is '%s': want balanced or power_law_A, 0 < A < 2, not 1",
+                    "distribution is '%s': want balanced or power_law_A, 0 < A < 2",
                     moe->distribution);
   guint n_tokens = orr_profile_check_axis(map, "tokens", moe->tokens, diags);
   for (guint i = 0; i < moe->rows->len; i++)

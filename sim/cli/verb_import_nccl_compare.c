@@ -127,7 +127,15 @@ static gboolean compare(OrrLibrary *library, const char *cluster, gboolean in_pl
     return orr_fault_set(error, ORR_FAULT_DOCUMENT, "the log has no %s times",
                          in_place ? "in-place" : "out-of-place");
   g_autoptr(OrrScenario) whole = orr_nccl_curve_scenario(library, &one->question, NULL, error);
-  if (!whole || !place(one, &whole->cluster, error)) return FALSE;
+  if (!whole) return FALSE;
+  g_autofree char *other =
+      orr_nccl_tests_other_device(one->run->device, whole->cluster.device.name);
+  if (other)
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "%s of cluster %s: compare it with a machine "
+                         "of its own GPUs",
+                         other, cluster);
+  if (!place(one, &whole->cluster, error)) return FALSE;
   find_sizes(one);
   return diagnose(library, one, error);
 }

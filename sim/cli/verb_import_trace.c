@@ -97,10 +97,11 @@ static char *jobs_text(const OrrJobReader *reader, const char *path, GError **er
   }
   GString *text = g_string_new(NULL);
   g_string_append_printf(text,
-                         "# %u jobs of up to %" G_GINT64_FORMAT
-                         " GPUs in %.4g h, %.5g GPU-hours; %u jobs without GPUs are left out\n",
-                         trace->jobs->len, most, (double)last_us / (3600.0 * ORR_GANG_US_PER_S),
-                         gpu_hours, trace->n_without_gpus);
+                         "# %u job%s of up to %" G_GINT64_FORMAT
+                         " GPUs in %.4g h, %.5g GPU-hours; %u job%s without GPUs left out\n",
+                         trace->jobs->len, trace->jobs->len == 1 ? "" : "s", most,
+                         (double)last_us / (3600.0 * ORR_GANG_US_PER_S), gpu_hours,
+                         trace->n_without_gpus, trace->n_without_gpus == 1 ? "" : "s");
   for (guint i = 0; i < trace->assumed->len; i++)
     g_string_append_printf(text, "# assumed: %s\n", (char *)trace->assumed->pdata[i]);
   g_string_append_printf(text, "workload:\n  kind: cluster\n  jobs: \"%s\"\n", path);

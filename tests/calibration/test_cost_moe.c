@@ -49,6 +49,20 @@ static void test_balanced(void) {
               10 + sqrt(compute_us * compute_us + memory_us * memory_us), 1e-12);
 }
 
+/* The law's quantiles are a power of u, but for the exponent 1 an exponential, and their integral for
+ * the exponent 2 a logarithm: the time has no jump there. */
+static void test_law_has_no_jump(void) {
+  g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
+  OrrProfileMoeRow row = {
+      .hidden = 1024, .inter = 512, .topk = 8, .experts = 256, .tp = 1, .ep = 8};
+  for (int exponent = 1; exponent <= 2; exponent++)
+    for (gint64 tokens = 4; tokens <= 4096; tokens *= 32) {
+      const double at = moe_cost(model, ORR_BF16, exponent, tokens, &row).time_s;
+      assert_near(at, moe_cost(model, ORR_BF16, exponent - 1e-5, tokens, &row).time_s, 1e-4);
+      assert_near(at, moe_cost(model, ORR_BF16, exponent + 1e-5, tokens, &row).time_s, 1e-4);
+    }
+}
+
 /* As above, but 4 tokens that draw: 4 of their 8 pairs are on a rank, whose 4 experts they wake
  * to 4 (1 - 0.75^4) = 2.73, where dealt out they wake all. By the row of that layer, 3/2 of the
  * formula at any number of tokens: so is the answer. */
@@ -279,6 +293,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/cost-moe/balanced", test_balanced);
   g_test_add_func("/cost-moe/drawn", test_drawn);
   g_test_add_func("/cost-moe/power-law", test_power_law);
+  g_test_add_func("/cost-moe/law-has-no-jump", test_law_has_no_jump);
   g_test_add_func("/cost-moe/gate", test_gate);
   g_test_add_func("/cost-moe/nothing", test_nothing);
   g_test_add_func("/cost-moe/rows-are-answered", test_rows_are_answered);

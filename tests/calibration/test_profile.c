@@ -93,7 +93,7 @@ static void test_bad_profiles(void) {
 static void test_bad_moe(void) {
   assert_findings(MOE "skewed\n  rows: []\n",
                   "distribution is 'skewed': want balanced or power_law_A");
-  assert_findings(MOE "power_law_1\n  rows: []\n", "distribution is 'power_law_1'");
+  assert_findings(MOE "power_law_2\n  rows: []\n", "distribution is 'power_law_2'");
   assert_findings(MOE "balanced\n  rows:\n  - {hidden: 8, inter: 8, topk: 1, experts: 4, tp: 1, "
                       "ep: 3, us: \"1 2\"}\n",
                   "ep must divide experts");

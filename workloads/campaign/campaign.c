@@ -406,6 +406,9 @@ static OrrCampaignProcess process_of(const OrrCampaign *campaign, const OrrFailu
                               .infant = p->infant,
                               .infant_s = p->infant_s,
                               .nodes = orr_failures_takes_nodes(p) ? (is_shared ? p->nodes : 1) : 0,
+                              .struck = is_shared                            ? p->nodes
+                                        : p->scope == ORR_FAILURE_SCOPE_NODE ? 1
+                                                                             : 0,
                               .kills_host = orr_failures_takes_nodes(p),
                               .is_rack = is_shared,
                               .is_of_job = p->scope == ORR_FAILURE_SCOPE_JOB,

@@ -47,12 +47,13 @@ typedef struct {
   GArray *slows;       /* of Slow */
   GArray *corruptions; /* of Corruption */
   double now_s, progress_s, planned_s;
-  double together_s;          /* a replica that is apart rejoins; INFINITY: none is */
+  double together_s;          /* when replicas that are apart rejoin; INFINITY: none is */
   gint64 free, out, missing;  /* spares; nodes out of service; nodes that the job lacks */
   gint64 lemons, free_lemons; /* of the job's nodes; of the spares */
   OrrRandom lots;             /* which node is a lemon */
   OrrRandom finds;            /* which lemon is found out */
-  gboolean has_apart, stopped;
+  gint64 apart;               /* replicas that copy their state from others */
+  gboolean stopped;
 } Sim;
 
 static const OrrCampaignProcess *process_at(const Sim *sim, guint i) {
@@ -69,12 +70,14 @@ static void lose(Sim *sim, guint cause, int phase, double seconds) {
   g_array_index(sim->history->lost, double, cause *ORR_N_PHASES + (guint)phase) += seconds;
 }
 
-static gint64 replicas_lost(const Sim *sim) {
+/* Replicas that have a part on one of @nodes nodes, which hold whole ones. */
+static gint64 replicas_on(const Sim *sim, gint64 nodes) {
   const OrrCampaignInput *in = sim->input;
-  gint64 lost = 0;
-  if (in->replicas > 0 && sim->missing > 0)
-    lost = (sim->missing * in->replicas + in->nodes - 1) / in->nodes;
-  return MAX(lost, sim->has_apart ? 1 : 0);
+  return in->replicas > 0 ? (nodes * in->replicas + in->nodes - 1) / in->nodes : 0;
+}
+
+static gint64 replicas_lost(const Sim *sim) {
+  return MAX(replicas_on(sim, sim->missing), sim->apart);
 }
 
 static void note(Sim *sim, double begin_s, int phase, guint cause) {
@@ -244,29 +247,34 @@ static void idle(Sim *sim, double to_s, int phase, guint cause) {
 
 /* --- Recovery --- */
 
-static OrrRecoveryPlan make_plan(const Sim *sim, gboolean is_planned) {
+/* Whether the failure of @cause leaves no replica that is healthy. */
+static gboolean loses_all(const Sim *sim, guint cause) {
+  const gint64 replicas = sim->input->replicas;
+  return process_at(sim, cause - ORR_N_CAUSES)->is_of_job || replicas <= 1 ||
+         replicas_lost(sim) >= replicas;
+}
+
+static OrrRecoveryPlan make_plan(const Sim *sim, gboolean is_planned, gboolean all_lost) {
   OrrRecoveryPlan plan = {0};
-  const OrrRecoveryCase what = {is_planned, sim->missing, sim->free, sim->input->step_s,
-                                &sim->input->times};
+  const OrrRecoveryCase what = {is_planned, all_lost,           sim->missing,
+                                sim->free,  sim->input->step_s, &sim->input->times};
   sim->input->policy->plan(sim->input->policy_params, &what, &plan);
   return plan;
 }
 
 static gint64 most_lost(const Sim *sim) { return (gint64)sim->input->shrunk->len - 1; }
 
-/* Spares take the places of lost nodes; without enough, the job shrinks or waits. */
-static void fill_places(Sim *sim, const OrrRecoveryPlan *plan, guint cause) {
+/* Spares take the places of lost nodes; without enough, the job shrinks or waits. FALSE: for ever. */
+static gboolean fill_places(Sim *sim, const OrrRecoveryPlan *plan, guint cause) {
   while (sim->now_s < sim->input->duration_s) {
     take_back(sim);
     take_spares(sim);
-    if (sim->missing == 0 || (plan->shrinks && replicas_lost(sim) <= most_lost(sim))) return;
-    if (isinf(next_back(sim))) { /* nobody repairs them */
-      sim->stopped = TRUE;
-      return;
-    }
+    if (sim->missing == 0 || (plan->shrinks && replicas_lost(sim) <= most_lost(sim))) return TRUE;
+    if (isinf(next_back(sim))) return FALSE; /* nobody repairs them */
     idle(sim, next_back(sim), ORR_PHASE_WAIT, cause);
     absorb(sim);
   }
+  return TRUE;
 }
 
 /* One phase of a recovery that a failure interrupts: FALSE, with its process in @cause. */
@@ -295,17 +303,37 @@ static void roll_back(Sim *sim, double to_s, guint cause) {
     g_array_index(events, OrrCampaignEvent, events->len - 1).progress_s = to_s;
 }
 
+/* Replicas that the failure of @cause took, with the nodes that are out of service. */
+static gint64 struck_replicas(const Sim *sim, guint cause) {
+  const gint64 struck = process_at(sim, cause - ORR_N_CAUSES)->struck;
+  return MAX(replicas_on(sim, MAX(sim->missing, struck)), 1);
+}
+
+/* The campaign ends: what remains of it is the newest sound checkpoint that outlives the job. */
+static void give_up(Sim *sim, double sound_s, guint cause) {
+  sim->stopped = TRUE;
+  orr_campaign_checkpoints_end(sim->checkpoints);
+  roll_back(
+      sim,
+      orr_campaign_checkpoints_find(sim->checkpoints, least(sound_s, sim->progress_s)).progress_s,
+      cause);
+}
+
 /* From the decision to the first step; FALSE: a failure came between. */
-static gboolean start_again(Sim *sim, gboolean is_planned, double sound_s, guint *cause) {
-  const OrrRecoveryPlan plan = make_plan(sim, is_planned);
-  if (plan.stops) sim->stopped = TRUE;
+static gboolean start_again(Sim *sim, gboolean is_planned, gboolean all_lost, double sound_s,
+                            guint *cause) {
+  const OrrRecoveryPlan plan = make_plan(sim, is_planned, all_lost);
+  if (plan.stops) give_up(sim, sound_s, *cause);
   if (sim->stopped) return TRUE;
-  if (plan.apart_s > 0 && !is_planned) {
-    sim->has_apart = TRUE;
+  const gint64 apart = plan.apart_s > 0 && !is_planned ? struck_replicas(sim, *cause) : 0;
+  if (!fill_places(sim, &plan, *cause)) give_up(sim, sound_s, *cause);
+  if (sim->stopped) return TRUE;
+  if (apart > most_lost(sim)) { /* the others wait for them */
+    if (!step_through(sim, plan.apart_s, ORR_PHASE_INITIALISE, cause)) return FALSE;
+  } else if (apart > 0) {
+    sim->apart = MAX(sim->apart, apart);
     sim->together_s = sim->now_s + plan.apart_s;
   }
-  fill_places(sim, &plan, *cause);
-  if (sim->stopped) return TRUE;
   if (plan.loses_host) orr_campaign_checkpoints_end(sim->checkpoints);
   if (!step_through(sim, plan.reschedule_s, ORR_PHASE_RESCHEDULE, cause) ||
       !step_through(sim, plan.initialise_s, ORR_PHASE_INITIALISE, cause))
@@ -331,7 +359,7 @@ static void begin_attempt(Sim *sim) {
 
 /* @sound_s: later checkpoints are corrupt. */
 static void recover(Sim *sim, guint cause, gboolean is_planned, double sound_s) {
-  gboolean is_running = FALSE;
+  gboolean is_running = FALSE, all_lost = FALSE;
   while (!is_running && !sim->stopped && sim->now_s < sim->input->duration_s) {
     if (!is_planned) {
       const OrrCampaignProcess *p = process_at(sim, cause - ORR_N_CAUSES);
@@ -341,7 +369,8 @@ static void recover(Sim *sim, guint cause, gboolean is_planned, double sound_s) 
       idle(sim, sim->now_s + p->diagnose_s, ORR_PHASE_DIAGNOSE, cause);
       absorb(sim);
     }
-    is_running = start_again(sim, is_planned, sound_s, &cause);
+    all_lost = all_lost || (!is_planned && loses_all(sim, cause));
+    is_running = start_again(sim, is_planned, all_lost, sound_s, &cause);
     if (!is_running) is_planned = FALSE;
   }
   if (!sim->stopped) begin_attempt(sim);
@@ -442,7 +471,7 @@ static void end_slows(Sim *sim) {
 
 static void rejoin(Sim *sim) {
   const double restart_s = sim->input->times.restart_s + sim->input->times.initialise_s;
-  sim->has_apart = FALSE;
+  sim->apart = 0;
   sim->together_s = INFINITY;
   const gint64 before = sim->missing;
   take_spares(sim);

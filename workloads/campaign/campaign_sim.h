@@ -50,6 +50,7 @@ typedef struct {
   /* the rate is @infant times as high in the first @infant_s of each attempt; 0: it is not */
   double infant, infant_s;
   gint64 nodes;        /* nodes that go out of service; 0: the job restarts where it is */
+  gint64 struck;       /* nodes on which all processes end; 0: one GPU's */
   gboolean kills_host; /* what those nodes or the job hold in host memory is lost */
   gboolean is_rack;    /* neighbours go together, peers among them */
   gboolean is_of_job;  /* strikes the job as a whole: as often where nodes are missing */

@@ -21,6 +21,7 @@ typedef struct {
 /* What has happened. */
 typedef struct {
   gboolean is_planned;
+  gboolean all_lost; /* no healthy replica is left to go on or to copy from */
   gint64 nodes_out;  /* of the job's nodes, gone now */
   gint64 nodes_free; /* spares that can take their places */
   double step_s;

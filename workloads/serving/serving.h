@@ -257,6 +257,7 @@ gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model);
 /* Whether replicas come and go without faults. */
 gboolean orr_serving_is_eventful(const OrrServing *params);
 gboolean orr_serving_shares(const OrrServing *params); /* whether groups share GPUs */
+gboolean orr_serving_groups_shares(const OrrServing *params, guint g); /* with the one before */
 gboolean orr_serving_scales(const OrrServing *params); /* whether the number of replicas follows
                                                         * the load */
 

@@ -51,8 +51,9 @@ typedef struct {
       accepted; /* decodes; draft tokens checked in them; accepted draft tokens */
   /* GPU time computing; waiting for the host; in collectives (part of busy_s) */
   double busy_s, host_s, comm_s;
-  double uneven_s;    /* of a pipeline's stages: waiting for the slowest one, and sends */
-  double host_busy_s; /* cores of its hosts: engine cores and front end */
+  double uneven_s;     /* of a pipeline's stages: waiting for the slowest one, and sends */
+  double host_busy_s;  /* cores of its hosts: engine cores and front end */
+  double front_busy_s; /* the processes of its front end, in all */
   /* of its GPUs, on top of their static power; the step that draws most */
   OrrJoules joules;
   double peak_dynamic_w;

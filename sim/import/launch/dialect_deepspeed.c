@@ -20,7 +20,13 @@ static gint64 count(OrrLaunchDraft *draft, const char *key) {
 
 /* The same for a factor of the batch or the layout: products of them stay numbers. */
 static gint64 factor(OrrLaunchDraft *draft, const char *key) {
-  return MIN(count(draft, key), 1 << 20);
+  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, key);
+  const gboolean is_said = orr_launch_config_text(draft, own, key) && !is_auto(draft, key);
+  const gint64 n = count(draft, key);
+  if (is_said && setting && !setting->is_unresolved && n < 1)
+    orr_launch_draft_bad(draft, setting, "'%s' is not positive: DeepSpeed stops there",
+                         setting->value);
+  return CLAMP(n, 0, 1 << 20);
 }
 
 static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
@@ -94,7 +100,7 @@ static void set_batch(OrrLaunchDraft *draft) {
   const char *global = "train-batch-size", *micro = "train-micro-batch-size-per-gpu";
   const gint64 all = factor(draft, global), one = factor(draft, micro);
   const gint64 steps = factor(draft, "gradient-accumulation-steps");
-  const gint64 split = MIN(MAX(factor(draft, "tensor-parallel.autotp-size"), 1) *
+  const gint64 split = MIN(CLAMP(count(draft, "tensor-parallel.autotp-size"), 1, 1 << 20) *
                                MAX(factor(draft, "sequence-parallel-size"), 1),
                            1 << 20);
   const gboolean is_alone = !orr_launch_config_has_trainer(draft, own);
@@ -166,6 +172,9 @@ static void finish(OrrLaunchDraft *draft) {
   const gboolean is_alone = !orr_launch_config_has_trainer(draft, own);
   const char *sequence = orr_launch_draft_variable(draft, "sequence");
   judge_auto(draft);
+  if (is_on(draft, "bf16.enabled") && is_on(draft, "fp16.enabled"))
+    orr_launch_draft_bad(draft, orr_launch_draft_find(draft, own, "bf16.enabled"),
+                         "bf16 and fp16 cannot both be enabled: DeepSpeed stops there");
   if (is_on(draft, "bf16.enabled") || is_on(draft, "fp16.enabled"))
     settle(draft, "fp16.enabled bf16.enabled");
   else if (is_alone && (is_auto(draft, "bf16.enabled") || is_auto(draft, "fp16.enabled")))

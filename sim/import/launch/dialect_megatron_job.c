@@ -51,6 +51,12 @@ static void set_batch(OrrLaunchDraft *draft) {
 
 /* --- Pipeline --- */
 
+/* What stages share out: with the switches, embedding and loss count as a layer each. */
+static gint64 counted_layers(OrrLaunchDraft *draft) {
+  return number(draft, "num-layers", 0) + is_on(draft, "account-for-embedding-in-pipeline-split") +
+         is_on(draft, "account-for-loss-in-pipeline-split");
+}
+
 /* A layout of more blocks than stages has as many chunks, too. */
 static gint64 chunks_of(OrrLaunchDraft *draft) {
   const gint64 pp = number(draft, "pipeline-model-parallel-size", 1);
@@ -60,7 +66,31 @@ static gint64 chunks_of(OrrLaunchDraft *draft) {
   const gint64 layers = number(draft, "num-layers-per-virtual-pipeline-stage", 0);
   const gint64 stages = number(draft, "num-virtual-stages-per-pipeline-rank", 0);
   if (stages) return stages;
-  return layers && pp ? MAX(1, number(draft, "num-layers", 0) / pp / layers) : 1;
+  return layers && pp ? MAX(1, counted_layers(draft) / pp / layers) : 1;
+}
+
+/* Stages of equal depth, and chunks of equal depth, or Megatron stops (validate_args of
+ * megatron/training/arguments.py; TransformerConfig). @key is what says how many chunks. */
+static void check_chunks(OrrLaunchDraft *draft, const char *key) {
+  static const char *const uneven[] = {
+      "pipeline-model-parallel-layout", "decoder-first-pipeline-num-layers",
+      "decoder-last-pipeline-num-layers", "standalone-embedding-stage"};
+  const gint64 per_chunk = number(draft, "num-layers-per-virtual-pipeline-stage", 0);
+  const gint64 stages = number(draft, "num-virtual-stages-per-pipeline-rank", 0);
+  const gint64 pp = number(draft, "pipeline-model-parallel-size", 1);
+  const gint64 layers = counted_layers(draft);
+  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, key);
+  const gint64 into = stages ? stages : per_chunk;
+  for (guint i = 0; i < G_N_ELEMENTS(uneven); i++)
+    if (orr_launch_draft_find(draft, own, uneven[i])) return;
+  if (!setting || layers < 1 || pp < 1 || into < 1) return;
+  if (layers % pp || layers / pp % into)
+    orr_launch_draft_bad(draft, setting,
+                         "%" G_GINT64_FORMAT " layers on %" G_GINT64_FORMAT
+                         " stages do not divide into %s%" G_GINT64_FORMAT
+                         "%s: Megatron stops there",
+                         layers, pp, stages ? "" : "chunks of ", into,
+                         stages ? " chunks for each stage" : " layers");
 }
 
 static void set_pipeline(OrrLaunchDraft *draft) {
@@ -70,6 +100,7 @@ static void set_pipeline(OrrLaunchDraft *draft) {
                     : orr_launch_draft_find(draft, own, "num-virtual-stages-per-pipeline-rank")
                         ? "num-virtual-stages-per-pipeline-rank"
                         : "num-layers-per-virtual-pipeline-stage";
+  check_chunks(draft, key);
   if (chunks > 1) {
     set_from(draft, "workload.pipeline.kind", "interleaved-1f1b", key);
     set_number(draft, "workload.pipeline.chunks", chunks, key);

@@ -93,7 +93,7 @@ static void finish_scheduler(OrrLaunchDraft *draft) {
       orr_launch_draft_int(draft, &orr_dialect_sglang, "chunked-prefill-size", 8192);
   if (chunk)
     orr_launch_serving_set(draft, "workload.engine.scheduler.chunked-prefill-size",
-                           tokens > 0 ? tokens : groups_of(draft) << 20, chunk,
+                           MAX(tokens, 0), chunk,
                            tokens > 0 ? NULL : "prompts are not cut");
   orr_launch_draft_settle(draft, &orr_dialect_sglang, "enable-mixed-chunk schedule-policy");
 }

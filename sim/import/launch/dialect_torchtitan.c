@@ -64,7 +64,14 @@ static void set_world(OrrLaunchDraft *draft) {
   const gint64 shards = count(draft, "parallelism.data-parallel-shard-degree", -1);
   const gint64 all =
       shards * split_of(draft) * count(draft, "parallelism.data-parallel-replicate-degree", 1);
-  if (shards < 1 || orr_launch_config_gpus(draft) > 0) return;
+  const gint64 gpus = orr_launch_config_gpus(draft);
+  if (shards > 0 && gpus > 0 && gpus != all)
+    orr_launch_draft_bad(
+        draft, orr_launch_draft_find(draft, own, "parallelism.data-parallel-shard-degree"),
+        "the degrees multiply to %" G_GINT64_FORMAT " GPUs, and there are %" G_GINT64_FORMAT
+        ": torchtitan stops there",
+        all, gpus);
+  if (shards < 1 || gpus > 0) return;
   orr_launch_draft_set_nodes(draft, 1, "the product of the config's degrees");
   orr_launch_draft_set_gpus_per_node(draft, all, NULL);
 }
@@ -126,11 +133,20 @@ static void set_pipeline(OrrLaunchDraft *draft) {
                          "stages by their number of layers: two stages on a rank are simulated");
 }
 
+/* compile.components: what is compiled, of the layers ("model") and the loss; both by default. */
+static gboolean compiles(OrrLaunchDraft *draft, const char *component) {
+  const char *all = orr_launch_config_text(draft, own, "compile.components");
+  return is_on(draft, "training.compile") && (!all || strstr(all, component));
+}
+
 static void set_axes(OrrLaunchDraft *draft) {
   const char *etp = "parallelism.expert-tensor-parallel-degree";
+  const char *async = "parallelism.enable-async-tensor-parallel";
+  if (is_on(draft, async) && !compiles(draft, "model"))
+    orr_launch_draft_bad(draft, orr_launch_draft_find(draft, own, async),
+                         "async TP requires compile: torchtitan stops there");
   settle(draft, "parallelism.context-parallel-rotate-method");
-  if (count(draft, "parallelism.tensor-parallel-degree", 1) > 1)
-    settle(draft, "parallelism.enable-async-tensor-parallel");
+  if (count(draft, "parallelism.tensor-parallel-degree", 1) > 1) settle(draft, async);
   if (count(draft, etp, 0) > 0 && count(draft, "parallelism.expert-parallel-degree", 1) > 1)
     settle(draft, etp);
   settle(draft, "parallelism.expert-parallel-comm-backend");
@@ -179,12 +195,6 @@ static void set_layers(OrrLaunchDraft *draft) {
   if (stack && !g_str_has_prefix(stack, "torchtitan"))
     orr_launch_draft_set(draft, "workload.layers", "torch", NULL,
                          "torchtitan's layers are PyTorch's, whatever --stack says");
-}
-
-/* compile.components: what is compiled, of the layers ("model") and the loss; both by default. */
-static gboolean compiles(OrrLaunchDraft *draft, const char *component) {
-  const char *all = orr_launch_config_text(draft, own, "compile.components");
-  return is_on(draft, "training.compile") && (!all || strstr(all, component));
 }
 
 static void set_rest(OrrLaunchDraft *draft) {

@@ -166,6 +166,12 @@ static OrrLaunchLine *find_line(OrrLaunchDraft *draft, const char *path) {
   return NULL;
 }
 
+/* No engine captures graphs once a switch has turned them off, whatever sizes others give, and in
+ * whatever order they stand. */
+static gboolean is_off(const OrrLaunchLine *line) {
+  return g_str_has_suffix(line->path, "cuda-graph-max-size") && strcmp(line->value, "0") == 0;
+}
+
 void orr_launch_draft_set(OrrLaunchDraft *draft, const char *path, const char *value,
                           const OrrLaunchSetting *source, const char *remark) {
   OrrLaunchLine *line = find_line(draft, path);
@@ -173,6 +179,8 @@ void orr_launch_draft_set(OrrLaunchDraft *draft, const char *path, const char *v
     line = g_new0(OrrLaunchLine, 1);
     line->path = g_strdup(path);
     g_ptr_array_add(draft->lines, line);
+  } else if (is_off(line)) {
+    return;
   }
   ORR_FREE(line->value, line->comment);
   line->value = g_strdup(value);

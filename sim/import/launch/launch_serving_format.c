@@ -151,8 +151,9 @@ static void settle_marlin(OrrLaunchDraft *draft, const char *format) {
     if (strcmp(words[i][0], format) != 0 || products_on(draft, words[i][1], &device) != 0) continue;
     g_autofree char *remark =
         g_strdup_printf("weights alone, by Marlin: %s does not multiply %s", device, words[i][1]);
+    orr_launch_draft_remark(draft, "%s: %s", words[i][0], remark);
     orr_launch_draft_set(draft, "workload.quantization", words[i][2], NULL, remark);
-    orr_launch_draft_remark(draft, "%s: %s", format, remark);
+    return; /* @format may have been the line's own text */
   }
 }
 

@@ -262,10 +262,14 @@ static void fill_from_replicas(const OrrServingWork *work, OrrServingResult *res
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedReplica *replica = &work->replicas[i];
     const double blocks = orr_served_group_blocks(orr_serving_group(work, (guint)i));
+    const OrrFrontEnd *front = &orr_serving_group(work, (guint)i)->params.engine.front;
     add_replica(replica, blocks, &sums);
     result->preemptions += replica->preemptions;
     result->adapter_loads += replica->adapter_loads;
     result->starts += replica->starts;
+    result->front_end_busy =
+        fmax(result->front_end_busy,
+             ratio(replica->front_busy_s / (double)front->processes, replica->held_s));
     result->steps += replica->steps;
     result->kv_peak = fmax(result->kv_peak, replica->peak_blocks / blocks);
   }
@@ -413,18 +417,22 @@ static double holders(const OrrServingWork *work, const OrrServedGroup *group) {
   return (double)(group->params.replicas - CLAMP(prefills, 0, group->params.replicas));
 }
 
-/* NAN: none completed. */
+/* NAN: none completed. Of groups that share GPUs one is awake on each: the smallest counts. */
 static double full_requests(const OrrServingWork *work) {
-  double full = 0;
+  double full = 0, awake = 0;
   if (work->requests->len == 0) return NAN;
-  ORR_EACH(const OrrServedGroup, group, work->groups) {
+  ORR_EACH_AT(i, const OrrServedGroup, group, work->groups) {
     const double shared = shared_tokens(work, group);
     const double room = (double)(group->n_blocks * group->params.parallel.dp_attention *
                                  work->params.engine.block_size) -
                         shared;
-    full += holders(work, group) * fmax(room, 0) / fmax(mean_tokens(work, group) - shared, 1);
+    const double here =
+        holders(work, group) * fmax(room, 0) / fmax(mean_tokens(work, group) - shared, 1);
+    const gboolean shares = orr_serving_groups_shares(&work->params, i);
+    full += shares ? 0 : awake;
+    awake = shares ? fmin(awake, here) : here;
   }
-  return full;
+  return full + awake;
 }
 
 void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {

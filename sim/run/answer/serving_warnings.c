@@ -17,6 +17,33 @@ static gboolean idle_priorities(const OrrServing *params) {
 }
 
 /* The engine's memory, and settings that do less than they seem to. */
+/* The rate is then 1 / their time, whatever the GPUs, the model or its format. */
+static void warn_front_end(const OrrServingWork *work, OrrOutcome *outcome) {
+  const double busy = outcome->result.serving.front_end_busy;
+  if (busy > 0.95)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("the front end is busy %.0f %% of the time and sets the rate: "
+                                    "engine.front-end says how long it takes for a request, a "
+                                    "token of a prompt and a chunk, and has more processes",
+                                    100 * fmin(busy, 1)));
+}
+
+static void warn_starts(const OrrServingWork *work, OrrOutcome *outcome) {
+  const gint64 ended = outcome->result.serving.starts;
+  gint64 begun = 0;
+  ORR_EACH(const OrrServingTurnRow, turn, work->turns)
+    begun += strcmp(turn->state, "starting") == 0;
+  if (begun > ended)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+                                    " starts of replicas did not end in this run",
+                                    begun - ended, begun));
+  else if (work->params.start.overhead_s > 0 && ended == 0)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("start.overhead (%g s) has no effect: no replica started",
+                                    work->params.start.overhead_s));
+}
+
 static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   const double most_bytes = orr_serving_group(work, 0)->cluster.device.memory_bytes;
@@ -35,10 +62,8 @@ static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
         outcome->warnings,
         g_strdup("sampling: top-p takes no more time than all: engine.host.sampling, the "
                  "time to sort a sequence's logits, is 0"));
-  if (work->params.start.overhead_s > 0 && result->starts == 0)
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("start.overhead (%g s) has no effect: no replica started",
-                                    work->params.start.overhead_s));
+  warn_starts(work, outcome);
+  warn_front_end(work, outcome);
   if (result->feed_gpus > 0)
     g_ptr_array_add(outcome->warnings,
                     g_strdup("no measured run has feed-forwards on GPUs of their own: error bands "
@@ -66,8 +91,8 @@ void orr_serving_warnings(const OrrReplayed *replayed, const OrrServingWork *wor
     g_ptr_array_add(
         outcome->warnings,
         g_strdup_printf(
-            "not in steady state: the queue grows by %.3g/s: %.3g requests/s arrive, %.3g are "
-            "served; latencies grow with the length of the run",
+            "not in steady state: the queue grows by %.3g/s at the end; over the run %.3g "
+            "requests/s arrive, %.3g are served; latencies grow with the length of the run",
             result->growth_rps, result->offered_rps, result->requests_per_s));
   if (work->steady.state == ORR_STEADY_MISSES)
     g_ptr_array_add(outcome->warnings,

@@ -26,6 +26,8 @@ static void test_alternate(void) {
   const OrrServingResult *of[] = {&a->result.serving, &b->result.serving};
   gboolean awake = FALSE; /* whether b's is */
   gint64 starts = 0;
+  g_assert_cmpfloat_with_epsilon(outcome->result.serving.kv_full_requests,
+                                 fmin(of[0]->kv_full_requests, of[1]->kv_full_requests), 1e-6);
   for (guint i = 0; i < 40; i++) {
     const OrrServingRequestRow *row = serving_request(outcome, i);
     const OrrServingResult *alone = of[is_b(row)];
@@ -47,6 +49,8 @@ static void test_apart(void) {
   g_autoptr(OrrOutcome) b =
       serving_run("model=qwen3-8b;workload.input={tokens: 64};workload.output={tokens: 8};" ALONE);
   g_assert_cmpint(outcome->result.serving.n_gpus, ==, 2);
+  g_assert_cmpfloat_with_epsilon(outcome->result.serving.kv_full_requests,
+                                 2 * b->result.serving.kv_full_requests, 1e-6);
   for (guint i = 0; i < 40; i++) {
     const OrrServingRequestRow *row = serving_request(outcome, i);
     g_assert_cmpint(row->replica, ==, is_b(row));

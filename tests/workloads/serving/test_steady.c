@@ -46,6 +46,20 @@ static void test_little(void) {
   }
 }
 
+/* Of 0.4 requests per second that four servers answer, 0.3 and 0.34 arrive, or 0.2 in bursts:
+ * waves that come and go. None is an overload, whatever the seed. */
+static void test_waves(void) {
+  static const char *const loads[] = {"{kind: poisson, rate: 0.3}", "{kind: poisson, rate: 0.34}",
+                                      "{kind: gamma, rate: 0.2, burstiness: 0.25}"};
+  for (guint i = 0; i < G_N_ELEMENTS(loads); i++)
+    for (int seed = 1; seed <= 12; seed++) {
+      g_autofree char *sets =
+          g_strdup_printf("seed=%d;workload.load=%s;workload.requests=400", seed, loads[i]);
+      g_autoptr(OrrOutcome) outcome = four_servers(", window: steady", sets);
+      if (!outcome->result.serving.steady) g_error("%s, seed %d: an overload", loads[i], seed);
+    }
+}
+
 /* Poisson arrivals at 10 per second leave at 10 per second, however long the run is; start and end
  * of 400 requests make the whole run's rate lower. */
 static void test_length(void) {
@@ -297,6 +311,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/steady/trace", test_trace);
   g_test_add_func("/workloads/serving/steady/little", test_little);
   g_test_add_func("/workloads/serving/steady/length", test_length);
+  g_test_add_func("/workloads/serving/steady/waves", test_waves);
   g_test_add_func("/workloads/serving/steady/overload", test_overload);
   g_test_add_func("/workloads/serving/steady/short-overload", test_short_overload);
   g_test_add_func("/workloads/serving/steady/misses", test_misses);

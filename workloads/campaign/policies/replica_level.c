@@ -6,7 +6,8 @@
  *
  * Costs: the interrupted step, then the step with fewer replicas until the replica rejoins, and
  * after that where no spare is left until a node is back. Nothing is loaded or computed anew
- * (torchft's per-step fault tolerance).
+ * (torchft's per-step fault tolerance). A failure of the whole job leaves no replica to copy from:
+ * it costs what restart costs.
  */
 #include "workloads/campaign/policy.h"
 
@@ -24,9 +25,14 @@ static const OrrFieldTable table =
 
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
   ret_plan->shrinks = TRUE;
-  ret_plan->keeps_progress = TRUE;
-  ret_plan->initialise_s = what->step_s / 2; /* the interrupted step, on average */
-  ret_plan->apart_s = ((const Params *)params)->rejoin_s;
+  ret_plan->keeps_progress = !what->all_lost;
+  if (what->all_lost) {
+    ret_plan->reschedule_s = what->times->restart_s;
+    ret_plan->initialise_s = what->times->initialise_s;
+  } else {
+    ret_plan->initialise_s = what->step_s / 2; /* the interrupted step, on average */
+    ret_plan->apart_s = ((const Params *)params)->rejoin_s;
+  }
 }
 
 static gint64 most_lost(const void *params) { return ((const Params *)params)->most_lost; }

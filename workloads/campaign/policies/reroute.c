@@ -6,7 +6,7 @@
  *
  * ReCycle (SOSP 2024) and Oobleck (SOSP 2023). The step with fewer replicas is replayed with the
  * same sequences per replica, and its time counted per token. ReCycle's use of bubbles is not
- * modelled, so this bounds its step from above.
+ * modelled, so this bounds its step from above. A failure of the whole job costs what restart costs.
  */
 #include "workloads/campaign/policy.h"
 
@@ -19,9 +19,9 @@ static const OrrFieldTable table = ORR_FIELDS("reroute", "Parameters of the poli
 
 static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
   ret_plan->shrinks = TRUE;
-  ret_plan->keeps_progress = TRUE;
+  ret_plan->keeps_progress = !what->all_lost;
   ret_plan->reschedule_s = what->times->restart_s;
-  ret_plan->initialise_s = what->times->initialise_s + what->step_s / 2;
+  ret_plan->initialise_s = what->times->initialise_s + (what->all_lost ? 0 : what->step_s / 2);
 }
 
 static gint64 most_lost(const void *params) { return ((const Params *)params)->most_lost; }

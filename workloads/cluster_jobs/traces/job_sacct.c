@@ -8,7 +8,7 @@
  * Columns in any order; Elapsed and Timelimit (D-HH:MM:SS) in place of the raw ones (seconds,
  * minutes), or End - Start where neither is there; ReqTRES where AllocTRES is empty. A job without
  * an end (still running, or never started) is left out where the elapsed time is End - Start. Steps
- * (17.batch) are passed over. A job without gres/gpu uses none. A file is known by "JobID" and '|'
+ * (17.batch) are passed over. A job without gres/gpu or gres/gpu:TYPE uses none. A file is known by "JobID" and '|'
  * in its first line.
  */
 #include "workloads/cluster_jobs/traces/job_trace.h"
@@ -61,12 +61,17 @@ static double span_of(const char *text) {
   return 86400 * days + sum;
 }
 
-/* "gres/gpu=8" of a list; 0: none. */
+/* "gres/gpu=8" of a list, else the sum of "gres/gpu:h100=4,gres/gpu:a100=4"; 0: none. */
 static double gpus_of(const char *tres) {
   g_auto(GStrv) parts = g_strsplit(tres, ",", -1);
-  for (guint i = 0; parts[i]; i++)
-    if (g_str_has_prefix(parts[i], "gres/gpu=")) return g_ascii_strtod(parts[i] + 9, NULL);
-  return 0;
+  double of_types = 0;
+  for (guint i = 0; parts[i]; i++) {
+    const char *equals = strchr(parts[i], '=');
+    if (g_str_has_prefix(parts[i], "gres/gpu=")) return g_ascii_strtod(equals + 1, NULL);
+    if (g_str_has_prefix(parts[i], "gres/gpu:") && equals)
+      of_types += g_ascii_strtod(equals + 1, NULL);
+  }
+  return of_types;
 }
 
 typedef struct {

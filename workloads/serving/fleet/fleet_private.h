@@ -90,7 +90,6 @@ OrrServing orr_serving_groups_params(const OrrServing *params, guint g, const Or
 OrrCluster orr_serving_groups_cluster(const OrrServing *params, guint g, const OrrCluster *cluster);
 /* The model of group @g where the scenario's is @model. */
 OrrModel orr_serving_groups_model(const OrrServing *params, guint g, const OrrModel *model);
-gboolean orr_serving_groups_shares(const OrrServing *params, guint g);
 /* The first GPU of each group. Returns the first group that has a replica on two nodes though one
  * could hold it, G_MAXUINT: none. */
 guint orr_serving_groups_place(const OrrServing *params, const OrrCluster *cluster,

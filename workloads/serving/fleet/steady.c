@@ -30,7 +30,7 @@ static const double most_residences = 30;
 static const double growth_that_counts = 0.2, growth_of_overload = 0.5;
 /* Of the requests that arrive, what an overload leaves behind at least to be seen early. */
 static const double overload_seen_early = 0.05;
-static const double sigmas = 3;
+static const double sigmas = 3, sigmas_early = 4;
 /* Student, two-sided 95 %, with 8 and 9 degrees of freedom (NIST/SEMATECH 1.3.6.7.2). */
 static const double student_8 = 2.306, student_9 = 2.262;
 /* The same, 99.9 %. */
@@ -151,17 +151,34 @@ static double quarter(const Run *run) {
   return period_s > 0 ? fmax(floor(quarter_s / period_s), 1) * period_s : quarter_s;
 }
 
-/* Per second, of an overload that the last two quarters of the run show; 0: none. */
+/* The variance of the arrivals in an interval, of their mean: 1 for a Poisson process, 0 for a
+ * constant rate, more for bursts (the index of dispersion for counts, Cox and Lewis 1966). */
+static double dispersion(const Run *run) {
+  const double width_s = run->until_s / GRID, mean = arrivals_by(run, run->until_s) / GRID;
+  double squares = 0, before = 0;
+  for (int k = 1; k <= GRID; k++) {
+    const double now = arrivals_by(run, k * width_s);
+    squares += pow(now - before - mean, 2);
+    before = now;
+  }
+  return squares / (GRID - 1) / mean;
+}
+
+/* Per second, of an overload that the last two quarters of the run show; 0: none. Of a queue that
+ * is full, arrivals and departures add to chance; and a run looks at itself many times. */
 static double growth_early(const Run *run) {
   const double quarter_s = quarter(run), half_s = run->until_s - 2 * quarter_s;
   const double third_s = run->until_s - quarter_s;
   if (half_s < 0 || run->is_bounded) return 0;
   const double before = in_system_at(run, third_s) - in_system_at(run, half_s);
   const double now = in_system_at(run, run->until_s) - in_system_at(run, third_s);
-  const double arrived = arrivals_by(run, run->until_s) - arrivals_by(run, third_s);
-  const gboolean grows = now > overload_seen_early * arrived && now > sigmas * sqrt(2 * arrived);
-  /* at the start of a run that will be steady the growth falls from quarter to quarter */
-  const gboolean lasts = now + sigmas * sqrt(2 * arrived) / 4 > before && now > 0.9 * before;
+  const double arrived = arrivals_by(run, run->until_s) - arrivals_by(run, half_s);
+  const double chance = sqrt((1 + dispersion(run)) * arrived);
+  const gboolean grows =
+      now > overload_seen_early * arrived / 2 && before + now > sigmas_early * chance;
+  /* at the start of a run that will be steady the growth falls from quarter to quarter; an overload
+   * of one quarter alone is a wave */
+  const gboolean lasts = now > 0.9 * before && before > now / 3;
   return grows && lasts && (has_settled(run) || is_full(run)) ? (before + now) / (2 * quarter_s)
                                                               : 0;
 }

@@ -45,6 +45,7 @@ static double queue_job(OrrReplica *replica, const OrrRequest *request, double a
   double *free_s = &replica->front_free_s[request->id % (guint)front_of(replica)->processes];
   const double job_s = seconds / orr_serving_run_cpu_speed(replica->run, replica->books->group);
   replica->books->host_busy_s += job_s;
+  replica->books->front_busy_s += job_s;
   *free_s = fmax(*free_s, at_s) + job_s;
   return *free_s;
 }

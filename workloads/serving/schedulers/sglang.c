@@ -35,8 +35,8 @@ static const OrrFieldTable table = ORR_FIELDS(
     "scheduler-sglang", "SGLang: longest cached prefix first, prompts before decodes.", Params,
     ORR_FIELD_INT(Params, "chunked-prefill-size", chunk, "8192",
                   "Most prompt tokens in a step, of all groups of attention together: "
-                  "each takes an equal part.",
-                  .flags = ORR_FIELD_POSITIVE),
+                  "each takes an equal part. 0: prompts are not cut.",
+                  .min = 0, .max = 1e9),
     ORR_FIELD_BOOL(Params, "enable-mixed-chunk", mixed_chunk, "false",
                    "Let decodes join a step of prompts."),
     ORR_FIELD_BOOL(
@@ -112,7 +112,8 @@ static void plan(OrrCore *core, const void *data, gpointer own) {
   const Params *params = data;
   State *state = own;
   const gint64 budget = core->budget, decodes = params->mixed_chunk ? n_decodes(core) : 0;
-  core->budget = MAX(MIN(core->budget, MAX(params->chunk / core->limits.groups, 1)) - decodes, 0);
+  const gint64 most = params->chunk > 0 ? MAX(params->chunk / core->limits.groups, 1) : G_MAXINT64;
+  core->budget = MAX(MIN(core->budget, most) - decodes, 0);
   for (guint i = 0; i < core->running->len && core->budget > 0;
        i++) { /* continues the prompt that was cut */
     OrrRequest *request = core->running->pdata[i];
