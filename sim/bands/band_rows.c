@@ -2,10 +2,12 @@
  * band_rows.c - adds to an outcome the rows of its bands: what the answer is like, one band for
  * each result that can have one, and the measured rows that speak for it.
  */
+#include "sim/bands/band_cluster.h"
 #include "sim/bands/band_private.h"
 #include "sim/bands/caveats.h"
 #include "sim/bands/own_rows.h"
 #include "sim/run/answer/run_kind.h"
+#include "workloads/cluster_jobs/cluster_jobs.h"
 
 /* As many as people read. */
 #define MOST_SOURCES 20
@@ -152,6 +154,8 @@ void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome 
 void orr_bands_add_own(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
                        double level, const OrrResiduals *own) {
   add_caveats(library, scenario, outcome);
+  if (outcome->kind->kind == &orr_cluster_jobs_kind)
+    return orr_band_cluster_add(library, scenario, outcome, level);
   if (!orr_band_metrics_has(outcome->kind->kind->entry.name)) return;
   const OrrLikenessRow likeness = orr_likeness_of(library, scenario, outcome);
   g_autoptr(GError) error = NULL;

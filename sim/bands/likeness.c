@@ -430,3 +430,23 @@ OrrLikenessRow orr_likeness_of(OrrLibrary *library, const OrrScenario *scenario,
   row.bound = interned(bound_of(&row));
   return row;
 }
+
+OrrLikenessRow orr_likeness_of_all_reduce(const OrrScenario *scenario, const OrrOutcome *outcome,
+                                          gint64 gpus, double bytes) {
+  OrrLikenessRow row = empty_row();
+  row.kind = interned("collectives");
+  fill_machine(scenario, &row);
+  row.stack = interned("nccl");
+  row.format = interned("fp32");
+  row.form = interned("all-reduce");
+  row.method = interned("ring");
+  row.gpus = (double)gpus;
+  row.nodes = nodes_of(&scenario->cluster, gpus);
+  row.size = bytes;
+  row.comm = row.modelled = 1;
+  row.measured = row.interpolated = row.carried = row.outside = 0;
+  fill_network(&scenario->cluster, &row);
+  row.extras = (char *)orr_extras_of(scenario, outcome);
+  row.bound = interned("network");
+  return row;
+}

@@ -13,6 +13,11 @@
 OrrLikenessRow orr_likeness_of(OrrLibrary *library, const OrrScenario *scenario,
                                const OrrOutcome *outcome);
 
+/* The likeness of NCCL's all-reduce of @bytes over the first @gpus GPUs of @scenario's machine;
+ * @outcome is of another workload there. */
+OrrLikenessRow orr_likeness_of_all_reduce(const OrrScenario *scenario, const OrrOutcome *outcome,
+                                          gint64 gpus, double bytes);
+
 /* The likeness of one size of a run of collectives whose last size has @whole. */
 OrrLikenessRow orr_likeness_of_size(const OrrLikenessRow *whole, const OrrOutcome *outcome,
                                     const OrrNcclTestRow *test);

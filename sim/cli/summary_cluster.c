@@ -1,6 +1,7 @@
 /*
  * summary_cluster.c - the lines of a cluster of jobs.
  */
+#include "sim/bands/band.h"
 #include "sim/cli/summary.h"
 
 #include "workloads/cluster_jobs/cluster_jobs.h"
@@ -31,6 +32,23 @@ static void add_policy(OrrPage *page, const OrrClusterPolicy *policy) {
     orr_page_item(page, "%s backfill", orr_backfill_words[policy->backfill]);
   if (policy->queues->len > 0)
     orr_page_item(page, "%s", orr_page_things(page, policy->queues->len, "queue"));
+}
+
+/* How far off waits may be, or why nothing says so. */
+static void add_bands(OrrPage *page, const OrrOutcome *outcome) {
+  static const char *const lines[][2] = {
+      {"wait_mean_s", "wait mean"}, {"jct_mean_s", "completion mean"}, {"makespan_s", "makespan"}};
+  const char *label = "bands";
+  const OrrBandRow *last = orr_bands_row(outcome, "makespan_s");
+  if (last && isnan(last->low)) return orr_page_line(page, label, "none: %s", last->reason);
+  for (guint i = 0; i < G_N_ELEMENTS(lines); i++) {
+    const OrrBandRow *row = orr_bands_row(outcome, lines[i][0]);
+    if (!row) continue;
+    orr_page_line(page, label, "%-15s  %s to %s", lines[i][1], time_text(page, row->low),
+                  time_text(page, row->high));
+    label = "";
+  }
+  if (last) orr_page_more(page, "; %s: %s", last->quality, last->reason);
 }
 
 static void add_sizes(OrrPage *page, const OrrOutcome *outcome) {
@@ -151,6 +169,7 @@ void orr_summary_cluster(OrrPage *page, const OrrScenario *scenario, const OrrOu
   if (!isnan(r->offered_load)) orr_page_item(page, "offered load %.2f", r->offered_load);
   add_times(page, "completion", &r->jct);
   add_times(page, "wait", &r->wait);
+  add_bands(page, outcome);
   add_sizes(page, outcome);
   add_use(page, outcome, r);
   if (!speed->is_given) add_places(page, r);

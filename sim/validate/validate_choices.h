@@ -4,7 +4,8 @@
  *
  *   serving   rows of one set, model, device, software and lengths, in closed loops; the most
  *             output per GPU with a time to the first token, or between tokens, of at most the
- *             bound. The output is clients x tokens / (ttft + (tokens - 1) tpot), measured as simulated
+ *             bound. The output is clients x tokens / (ttft + (tokens - 1) tpot), measured or
+ *             simulated
  *   training  rows of one set, model, device, software and sequence; the fewest GPUs that reach a
  *             part of the rate of the fastest measured row
  *

@@ -48,6 +48,9 @@ typedef struct OrrGangSpeed OrrGangSpeed;
 typedef struct {
   OrrEntry entry;
   gboolean is_given; /* run times are the trace's: nothing is asked */
+  /* Why its speeds have no band: nothing is simulated, or nothing measured says how far off it is.
+   * NULL: what a place adds is simulated time on the network. */
+  const char *(*why_no_band)(const void *params);
   /* Findings at @place. Optional. */
   void (*check)(const void *params, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
   /* Fills @ret_pace. FALSE with @error. */

@@ -253,10 +253,18 @@ static gboolean pace(const void *data, const OrrWorld *world, const OrrGangClass
   return TRUE;
 }
 
+static const char *why_no_band(const void *data) {
+  const Params *params = data;
+  return params->reference.device.name
+             ? "speeds compare two machines, and no measured run says how far off that is"
+             : NULL;
+}
+
 const OrrGangSpeedKind orr_gang_speed_steps = {
     .entry = {"steps", "Run times follow a training step, replayed on the nodes that a gang got.",
               &table},
     .check = check,
+    .why_no_band = why_no_band,
     .pace = pace,
     .resized = resized,
 };

@@ -83,9 +83,14 @@ static gboolean pace(const void *data, const OrrWorld *world, const OrrGangClass
   return TRUE;
 }
 
+static const char *why_no_band(const void *data) {
+  return "speeds by place are the scenario's, not simulated";
+}
+
 const OrrGangSpeedKind orr_gang_speed_table = {
     .entry = {"table",
               "Multiples of the trace's run times, by the part of the machine that holds the gang.",
               &table},
+    .why_no_band = why_no_band,
     .pace = pace,
 };
