@@ -110,6 +110,10 @@ static gboolean has_replicas(const Run *run) {
   return run->serving && run->served->replicas > 1 && run->serving->disaggregation.prefill == 0;
 }
 
+static gboolean has_regions(const Run *run) {
+  return run->serving && orr_serving_n_regions(run->serving) > 0;
+}
+
 /* --- The table --- */
 
 static const struct {
@@ -125,6 +129,7 @@ static const struct {
               {"cache tiers", has_tiers},
               {"autoscaling", scales},
               {"several replicas", has_replicas, TRUE},
+              {"clients in regions", has_regions},
               {"offload", has_offload},
               {"checkpoints", has_checkpoints},
               {"a data loader", has_loader},

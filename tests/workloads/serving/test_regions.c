@@ -200,6 +200,19 @@ static void test_shares(void) {
   conserve(outcome, 2000);
 }
 
+/* Each region takes its turns by itself, however clients of both alternate. */
+static void test_turns(void) {
+  g_autoptr(OrrOutcome) outcome = serving_run(
+      TWO "cluster.nodes=4;workload.replicas=2;workload.groups=[{replicas: 2, parallel: {tp: 8}, "
+          "region: b}]");
+  gint64 n[4];
+  for (guint i = 0; i < 4; i++)
+    n[i] = g_array_index(outcome->serving_replicas, OrrServingReplicaRow, i).requests;
+  g_assert_cmpint(ABS(n[0] - n[1]), <=, 1);
+  g_assert_cmpint(ABS(n[2] - n[3]), <=, 1);
+  conserve(outcome, 400);
+}
+
 static double erlang_b(guint places, double a) {
   double b = 1;
   for (guint c = 1; c <= places; c++) b = a * b / (c + a * b);
@@ -323,6 +336,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/regions/lost-and-resumed", test_lost_and_resumed);
   g_test_add_func("/workloads/regions/lost", test_lost);
   g_test_add_func("/workloads/regions/shares", test_shares);
+  g_test_add_func("/workloads/regions/turns", test_turns);
   g_test_add_func("/workloads/regions/erlang", test_erlang);
   g_test_add_func("/workloads/regions/days", test_days);
   g_test_add_func("/workloads/regions/conversations", test_conversations);

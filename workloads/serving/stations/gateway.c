@@ -13,8 +13,8 @@
  * that wait for a model whose replicas are full or asleep. A request that has to wait asks for a
  * replica to be woken (life.c).
  *
- * Of a fleet in several regions (between-regions.order: nearest) the router sees one region at a
- * time, as if there were no others:
+ * Of a fleet in several regions (between-regions.order: nearest) each region has a router of its
+ * own, and the request goes to one of them:
  *
  *   regions by round trip from the client    near [full]  middle [has room]  far
  *                                                              ^ its replicas below spill-at
@@ -31,8 +31,8 @@ struct OrrGateway {
   const OrrStop *stop;
   OrrRoute *route;
   const OrrRouter *router;
-  gpointer state;
-  guint first, n;
+  gpointer *states; /* of the router: one, or, of regions one at a time, one for each */
+  guint n_states, first, n;
   gint64 in_flight, queue; /* limits; 0 and below 0: none */
   GQueue waiting;          /* OrrRequest*, of all models in order of arrival */
   guint n_rows, row;       /* classes, 1 where all ask one model; the row of the present request */
@@ -137,6 +137,21 @@ static gint64 load(void *user, guint i, OrrRouterLoad by) {
   return orr_replica_claimed_blocks(replica);
 }
 
+static void open_router(OrrGateway *gateway, const OrrRouterView *view) {
+  const OrrServing *params = &gateway->route->run->work->params;
+  gateway->n_states = gateway->near ? orr_serving_n_regions(params) : 1;
+  gateway->states = g_new(gpointer, gateway->n_states);
+  for (guint i = 0; i < gateway->n_states; i++) {
+    OrrRouterView own = *view;
+    own.seed += i;
+    gateway->states[i] = gateway->router->open(params->router.params, &own);
+  }
+}
+
+static gpointer state_of(const OrrGateway *gateway, guint region) {
+  return gateway->states[gateway->near && region != ALL ? region : 0];
+}
+
 static OrrGateway *gateway_new(const OrrStop *stop, guint first, guint n, gboolean is_limited) {
   OrrServingRun *run = stop->route->run;
   const OrrServing *params = &run->work->params;
@@ -156,10 +171,10 @@ static OrrGateway *gateway_new(const OrrStop *stop, guint first, guint n, gboole
                               .load = load};
   g_queue_init(&gateway->waiting);
   open_rows(gateway);
-  gateway->state = gateway->router->open(params->router.params, &view);
   run->sees_blocks =
       gateway->router->sees_blocks && gateway->router->sees_blocks(params->router.params);
   order_regions(gateway);
+  open_router(gateway, &view);
   run->dates_blocks =
       gateway->router->dates_blocks && gateway->router->dates_blocks(params->router.params);
   return gateway;
@@ -167,9 +182,9 @@ static OrrGateway *gateway_new(const OrrStop *stop, guint first, guint n, gboole
 
 static void gateway_free(OrrGateway *gateway) {
   if (!gateway) return;
-  gateway->router->close(gateway->state);
+  for (guint i = 0; i < gateway->n_states; i++) gateway->router->close(gateway->states[i]);
   g_queue_clear(&gateway->waiting);
-  ORR_FREE(gateway->serves, gateway->n_waiting, gateway->near, gateway);
+  ORR_FREE(gateway->states, gateway->serves, gateway->n_waiting, gateway->near, gateway);
 }
 
 gboolean orr_gateway_any_open(OrrGateway *gateway) {
@@ -200,8 +215,8 @@ guint orr_gateway_pick(OrrGateway *gateway, const OrrRequest *request) {
   for (guint i = 0; gateway->route->run->sees_blocks && i < gateway->n; i++)
     orr_replica_catch_up(gateway->route->replicas[gateway->first + i]);
   look_near(gateway, request);
-  return gateway->first +
-         gateway->router->pick(gateway->state, request, orr_serving_run_now(gateway->route->run));
+  return gateway->first + gateway->router->pick(state_of(gateway, gateway->region), request,
+                                                orr_serving_run_now(gateway->route->run));
 }
 
 void orr_gateway_send_to(OrrGateway *gateway, OrrRequest *request, guint i) {
@@ -303,9 +318,11 @@ static void blocks(gpointer state, guint replica, const OrrTextBlocks *changed, 
   const OrrGatewayPair *pair = state;
   const OrrGateway *gateway =
       pair->decode && replica >= pair->decode->first ? pair->decode : pair->first;
+  const OrrServingWork *work = gateway->route->run->work;
+  const guint region = orr_serving_group_region(&work->params, work->replicas[replica].group);
   if (gateway->router->on_blocks)
-    gateway->router->on_blocks(gateway->state, replica - gateway->first, changed, is_there,
-                               orr_serving_run_now(gateway->route->run));
+    gateway->router->on_blocks(state_of(gateway, region), replica - gateway->first, changed,
+                               is_there, orr_serving_run_now(gateway->route->run));
 }
 
 const OrrStation orr_station_gateway = {
