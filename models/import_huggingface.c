@@ -116,7 +116,9 @@ static void map_form(const Import *import) {
   map_activation(import);
   orr_huggingface_config_set_text(import->model, "norm",
                                   flags & ORR_HF_RMS_NORM ? "rmsnorm" : "layernorm");
-  orr_huggingface_config_set_text(import->model, "position", positions[import->type->position]);
+  orr_huggingface_config_set_text(import->model, "position",
+                                  flag(import, "alibi", FALSE) ? "alibi"
+                                                               : positions[import->type->position]);
   if (has_yarn(import)) orr_huggingface_config_set_flag(import->model, "yarn", TRUE);
   orr_huggingface_config_set_flag(import->model, "tied-embeddings",
                                   flag(import, "tie_word_embeddings", flags & ORR_HF_TIED));
@@ -128,7 +130,7 @@ static void map_form(const Import *import) {
            flags & ORR_HF_OUTPUT_GATE))
     orr_huggingface_config_set_flag(import->model, "output-gate", TRUE);
   if (flags & ORR_HF_POST_NORMS) orr_huggingface_config_set_flag(import->model, "post-norms", TRUE);
-  if (flag(import, "use_parallel_residual", flags & ORR_HF_PARALLEL))
+  if (flag(import, "use_parallel_residual|parallel_attn", flags & ORR_HF_PARALLEL))
     orr_huggingface_config_set_flag(import->model, "parallel-blocks", TRUE);
 }
 

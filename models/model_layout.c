@@ -8,6 +8,8 @@
  */
 #include "models/model.h"
 
+#include "sim/base/idle.h"
+
 static const char *const mixer_words[ORR_N_MIXERS + 1] = {
     [ORR_MIXER_NONE] = "",           [ORR_MIXER_ATTENTION] = "attention",
     [ORR_MIXER_WINDOW] = "window",   [ORR_MIXER_MAMBA] = "mamba",
@@ -138,6 +140,34 @@ static OrrLayerKind plain_kind(const OrrModel *model) {
   return (OrrLayerKind){ORR_MIXER_ATTENTION, model->moe.experts ? ORR_FEED_MOE : ORR_FEED_DENSE};
 }
 
+static gboolean has_mixer(const OrrModel *model, int mixer) {
+  for (guint i = 0; i < MAX(1, model->settled.n_kinds); i++)
+    if (orr_model_kind(model, i).mixer == mixer) return TRUE;
+  return FALSE;
+}
+
+/* Sections of layers that the layout does not have. */
+static void warn_idle(const OrrModel *model, OrrPlace place, OrrDiags *diags) {
+  const gboolean csa = has_mixer(model, ORR_MIXER_CSA), hca = has_mixer(model, ORR_MIXER_HCA);
+  const gboolean sparse =
+      csa || has_mixer(model, ORR_MIXER_SPARSE) || has_mixer(model, ORR_MIXER_SHARED);
+  const OrrIdleKey keys[] = {
+      {"window", model->window.size > 0 && !csa && !hca && !has_mixer(model, ORR_MIXER_WINDOW),
+       "no layer of layout is 'window'"},
+      {"mamba", model->mamba.heads > 0 && !has_mixer(model, ORR_MIXER_MAMBA),
+       "no layer of layout is 'mamba'"},
+      {"linear-attention", model->linear.key_heads > 0 && !has_mixer(model, ORR_MIXER_LINEAR),
+       "no layer of layout is 'linear'"},
+      {"sparse-attention", model->sparse.topk > 0 && !sparse,
+       "no layer of layout is 'sparse', 'shared' or 'csa'"},
+      {"compressed-attention", model->compressed.ratio > 0 && !csa && !hca,
+       "no layer of layout is 'csa' or 'hca'"},
+      {"cross-attention", model->cross.tokens > 0 && !has_mixer(model, ORR_MIXER_CROSS),
+       "no layer of layout is 'cross'"},
+  };
+  orr_idle_warn(keys, G_N_ELEMENTS(keys), place, diags);
+}
+
 void orr_model_settle_layout(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   Reading reading = {model, place, diags, TRUE};
   model->settled = (OrrModelLayout){0};
@@ -146,6 +176,7 @@ void orr_model_settle_layout(OrrModel *model, OrrPlace place, OrrDiags *diags) {
     drop_unused(model);
   else
     model->settled = (OrrModelLayout){0};
+  if (reading.fine) warn_idle(model, place, diags);
 }
 
 /* --- queries --- */

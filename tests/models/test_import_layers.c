@@ -70,6 +70,25 @@ static void test_window_layers(void) {
   }
 }
 
+/* Falcon's first models have the blocks one after another, and positions by ALiBi. */
+static void test_falcon(void) {
+  static const char *const words[] = {"false", "true"};
+  for (guint i = 0; i < 2; i++) {
+    g_autoptr(GError) error = NULL;
+    g_autofree char *json = g_strdup_printf(
+        "{\"model_type\": \"falcon\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
+        "\"num_attention_heads\": 4, \"vocab_size\": 100, \"parallel_attn\": %s, \"alibi\": %s}",
+        words[i], words[1 - i]);
+    g_autofree char *path = written(json), *left_out = NULL, *warnings = NULL;
+    g_autofree char *text = orr_import_huggingface(path, NULL, &left_out, &warnings, &error);
+    g_unlink(path);
+    g_assert_no_error(error);
+    g_assert_cmpstr(left_out, ==, "");
+    g_assert_true((strstr(text, "parallel-blocks: true") != NULL) == (i == 1));
+    g_assert_nonnull(strstr(text, i == 1 ? "position: rope" : "position: alibi"));
+  }
+}
+
 /* More heads of keys than of queries; a number in quotes. */
 static void test_refused(void) {
   static const char *const cases[][2] = {
@@ -99,6 +118,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/import-layers/experts", test_layers_with_experts);
   g_test_add_func("/import-layers/window-layers", test_window_layers);
+  g_test_add_func("/import-layers/falcon", test_falcon);
   g_test_add_func("/import-layers/refused", test_refused);
   return g_test_run();
 }

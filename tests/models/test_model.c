@@ -27,7 +27,7 @@ static gboolean read_model(const char *text, OrrModel *ret_model, OrrDiags *diag
   g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "m.yaml", diags);
   g_assert_nonnull(node);
   gboolean fine = orr_field_read(&orr_model_table, node, NULL, diags, ret_model);
-  orr_model_settle(ret_model, node->place, diags);
+  orr_model_settle(ret_model, orr_node_place(node), diags);
   return fine && !orr_diags_n_errors(diags);
 }
 
@@ -72,6 +72,8 @@ static void test_complaints(void) {
   assert_complaint(
       "{layers: 2, hidden: 64, heads: 4, vocab: 100, context: 32, parameters: 70e9}",
       "warning: these dimensions make 1.085e+05 parameters, but 'parameters' is 7e+10");
+  assert_complaint("{layers: 2, hidden: 64, heads: 4, vocab: 100, context: 32, window: {size: 8}}",
+                   "warning: window has no effect: no layer of layout is 'window'");
   assert_complaint("{layers: 0, hidden: 64, heads: 4, vocab: 100, context: 32}", "layers");
   assert_complaint("{hidden: 64, heads: 4, vocab: 100, context: 32}", "layers");
 }
