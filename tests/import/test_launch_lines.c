@@ -405,10 +405,13 @@ static const Line ray[] = {
     {NULL}};
 
 #define SLURM(n_, gpus_)                                                                           \
-  "#SBATCH --nodes=" n_ "\n#SBATCH --gpus-per-node=" gpus_                                         \
-  "\nsrun python pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 "     \
-  "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 4 --global-batch-size "     \
-  "256 --bf16 --vocab-size 51200\n"
+  SRUN("#SBATCH --nodes=" n_ "\n#SBATCH --gpus-per-node=" gpus_ "\n", "python")
+#define SRUN(headers_, options_)                                                                   \
+  headers_                                                                                         \
+      "srun " options_                                                                             \
+      " pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 "              \
+      "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 4 --global-batch-size " \
+      "256 --bf16 --vocab-size 51200\n"
 
 /* The launcher's nodes stay: fewer full ones would have fewer NICs. */
 static const Line nodes[] = {
@@ -427,6 +430,20 @@ static const Line nodes[] = {
      .options = {.cluster = "dgx-h100-superpod", .nodes = 2},
      .wanted = {"nodes: 2  # --nodes"},
      .lacks = "as the launcher has them"},
+    {.text = SRUN("#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\n#SBATCH --ntasks-per-node=8\n",
+                  "-n 16 python"),
+     H100,
+     .wanted = {"nodes: 4  # #SBATCH --nodes, tasks of srun", "gpus: 4"}},
+    {.text = SRUN("#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\n#SBATCH --ntasks-per-node=2\n",
+                  "python"),
+     H100,
+     .wanted = {"gpus: 2"}},
+    {.text = SRUN("#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\n#SBATCH --ntasks-per-node=1\n",
+                  "torchrun --nproc-per-node 8"),
+     H100,
+     .wanted = {"nodes: 4"},
+     .lacks = "tasks of srun"},
+    {.text = SRUN("#SBATCH --gpus=16\n#SBATCH --nodes=4\n", "python"), H100, .wanted = {"gpus: 4"}},
     {NULL}};
 
 int main(int argc, char **argv) {

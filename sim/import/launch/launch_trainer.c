@@ -152,19 +152,39 @@ static void read_launcher(OrrLaunchDraft *draft, const OrrLaunchCommand *command
   }
 }
 
-/* srun -N 4 --gpus-per-node 8 */
-static void read_scheduler(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
-  static const char *const options[] = {"-N", "--nodes", "--gpus-per-node", "--ntasks-per-node"};
+/* Without a launcher, each task of srun is a process with a GPU of its own. One task per node may
+ * start the others itself. */
+static void count_tasks(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
+  const OrrLaunchDialect *launcher = NULL;
+  const gint64 nodes = MAX(draft->nodes, 1), tasks = draft->tasks;
   for (guint i = 0; i < script; i++)
+    if (launcher_end(command, i, &launcher)) return;
+  const gint64 each = tasks > 0 && tasks % nodes == 0 ? tasks / nodes : draft->tasks_per_node;
+  if (each > 1 && (draft->gpus_per_node < 1 || each < draft->gpus_per_node))
+    orr_launch_draft_set_gpus_per_node(draft, each, "tasks of srun");
+}
+
+/* srun -N 4 -n 32 --gpus-per-node 8 */
+static void read_scheduler(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
+  static const char *const options[] = {
+      "-N", "--nodes", "--gpus-per-node", "--ntasks-per-node", "--ntasks", "-n"};
+  gboolean is_srun = FALSE;
+  for (guint i = 0; i < script; i++) {
+    const char *text = text_at(command, i);
+    is_srun = is_srun || strcmp(text, "srun") == 0;
     for (guint k = 0; k < G_N_ELEMENTS(options); k++) {
-      const char *text = text_at(command, i);
       const gsize n = strlen(options[k]);
       if (strncmp(text, options[k], n) != 0 || (text[n] && text[n] != '=')) continue;
       const gint64 value =
           g_ascii_strtoll(text[n] ? text + n + 1 : text_at(command, i + 1), NULL, 10);
-      if (value > 0 && k < 2) orr_launch_draft_set_nodes(draft, value, options[k]);
-      if (value > 0 && k >= 2) orr_launch_draft_set_gpus_per_node(draft, value, options[k]);
+      if (value < 1 || (k >= 4 && !is_srun)) continue;
+      if (k < 2) orr_launch_draft_set_nodes(draft, value, options[k]);
+      if (k == 2 || k == 3) orr_launch_draft_set_gpus_per_node(draft, value, options[k]);
+      if (k == 3) draft->tasks_per_node = value;
+      if (k >= 4) draft->tasks = value;
     }
+  }
+  if (is_srun) count_tasks(draft, command, script);
 }
 
 /* mpirun -np 16: a process on each GPU, where nothing says on which nodes. */

@@ -1,7 +1,8 @@
 /*
- * shell_headers.c - the lines "#SBATCH --nodes=4" of a script: nodes and GPUs, and the variables
- * that Slurm sets from them.
+ * shell_headers.c - the lines "#SBATCH --nodes=4" of a script: nodes, GPUs and tasks, and the
+ * variables that Slurm sets from them.
  */
+#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/shell.h"
 
 typedef struct {
@@ -15,7 +16,9 @@ static const Header headers[] = {
     {"--ntasks-per-node", "SLURM_NTASKS_PER_NODE"},
     {"--ntasks -n", "SLURM_NTASKS SLURM_NPROCS"},
     {"--cpus-per-task -c", "SLURM_CPUS_PER_TASK"},
+    {"--gpus -G", "SLURM_GPUS"},
 };
+enum { NODES, GPUS_PER_NODE, TASKS_PER_NODE, TASKS, CPUS, GPUS };
 
 /* The last number of "gpu:h100:8", "8", "2-4": what follows the last ':' or '-'. */
 static gint64 last_number(const char *text) {
@@ -33,8 +36,19 @@ static void apply_header(OrrLaunchDraft *draft, OrrShell *shell, const Header *h
       g_strdup_printf("#SBATCH %.*s", (int)strcspn(header->options, " "), header->options);
   if (number <= 0) return;
   for (char **name = names; *name; name++) orr_shell_set(shell, *name, text);
-  if (header == &headers[0]) orr_launch_draft_set_nodes(draft, number, from);
-  if (header == &headers[1]) orr_launch_draft_set_gpus_per_node(draft, number, from);
+  if (header == &headers[NODES]) orr_launch_draft_set_nodes(draft, number, from);
+  if (header == &headers[GPUS_PER_NODE]) orr_launch_draft_set_gpus_per_node(draft, number, from);
+  if (header == &headers[TASKS_PER_NODE]) draft->tasks_per_node = number;
+  if (header == &headers[TASKS]) draft->tasks = number;
+  if (header == &headers[GPUS]) draft->all_gpus = number;
+}
+
+/* "--gpus=16" counts the GPUs of all nodes: where no header counts them by node. */
+static void divide_gpus(OrrLaunchDraft *draft) {
+  const gint64 gpus = draft->all_gpus;
+  if (gpus < 1 || draft->gpus_per_node > 0 || gpus % MAX(draft->nodes, 1) != 0) return;
+  if (draft->nodes < 1) orr_launch_draft_set_nodes(draft, 1, "#SBATCH --gpus");
+  orr_launch_draft_set_gpus_per_node(draft, gpus / draft->nodes, "#SBATCH --gpus");
 }
 
 static void read_header(OrrLaunchDraft *draft, OrrShell *shell, const char *line) {
@@ -54,4 +68,5 @@ void orr_shell_headers(OrrShell *shell, OrrLaunchDraft *draft, const char *text)
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
   for (char **line = lines; *line; line++)
     if (g_str_has_prefix(*line, "#SBATCH")) read_header(draft, shell, *line + strlen("#SBATCH"));
+  divide_gpus(draft);
 }
