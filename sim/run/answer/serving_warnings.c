@@ -72,6 +72,7 @@ static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
 
 /* What the load lacks, or has and nobody reads. */
 static void warn_load(const OrrServingWork *work, OrrOutcome *outcome) {
+  const OrrServingResult *result = &outcome->result.serving;
   if (work->left_out)
     g_ptr_array_add(outcome->warnings, g_strdup_printf("the trace has %s", work->left_out));
   if (work->trace_requests > 0 && work->params.requests > work->trace_requests)
@@ -80,6 +81,14 @@ static void warn_load(const OrrServingWork *work, OrrOutcome *outcome) {
                                     ", and the trace has %" G_GINT64_FORMAT
                                     ": all of it is taken; load.repeat replays it more than once",
                                     work->params.requests, work->trace_requests));
+  if (result->client_wait_mean_s > result->e2e.mean)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("requests wait %.3g s at their clients, on average, until fewer than "
+                        "max-concurrency (%" G_GINT64_FORMAT
+                        ") are in flight: rates, offered_rps too, are what this limit lets "
+                        "through, not the load's",
+                        result->client_wait_mean_s, work->params.max_concurrency));
 }
 
 void orr_serving_warnings(const OrrReplayed *replayed, const OrrServingWork *work,

@@ -287,6 +287,10 @@ static void test_client_limit(void) {
   g_assert_cmpfloat(result->ttft.p99, <, 2.1);
   g_assert_cmpfloat(result->e2e.p99, <, 11.1);
   g_assert_cmpfloat(result->client_wait_mean_s, >, 30); /* 0 to 90 s */
+  guint n_said = 0;
+  for (guint i = 0; i < open->warnings->len; i++)
+    n_said += strstr(open->warnings->pdata[i], "than max-concurrency (4) are in flight") != NULL;
+  g_assert_cmpuint(n_said, ==, 1);
   g_assert_cmpfloat(result->littles_law_error, <, 1e-9);
   g_assert_cmpfloat_with_epsilon(result->duration_s / closed->result.serving.duration_s, 1, 0.02);
   g_autoptr(OrrOutcome) without =
