@@ -15,8 +15,8 @@ static gboolean is_b(const OrrServingRequestRow *row) { return row->group[0] == 
 
 /* By hand: one GPU, two models, one client that asks one after the other. The engine of the model
  * that was asked last is awake. A request for it takes what it takes on a GPU of its own; one for
- * the other model waits for 1 s and that model's weights over PCIe, 63 GB/s: the other engine is
- * idle and leaves at once. */
+ * the other model waits for 1 s and the weights of both over PCIe, 63 GB/s: the other engine is
+ * idle, and its weights leave at once. */
 static void test_alternate(void) {
   g_autoptr(OrrOutcome) outcome = serving_run(TWO("1", "true") SLEEPS ALONE);
   g_autoptr(OrrOutcome) a =
@@ -24,6 +24,7 @@ static void test_alternate(void) {
   g_autoptr(OrrOutcome) b =
       serving_run("model=qwen3-8b;workload.input={tokens: 64};workload.output={tokens: 8};" ALONE);
   const OrrServingResult *of[] = {&a->result.serving, &b->result.serving};
+  const double both_s = (of[0]->weights_bytes + of[1]->weights_bytes) / 63e9;
   gboolean awake = FALSE; /* whether b's is */
   gint64 starts = 0;
   g_assert_cmpfloat_with_epsilon(outcome->result.serving.kv_full_requests,
@@ -31,7 +32,7 @@ static void test_alternate(void) {
   for (guint i = 0; i < 40; i++) {
     const OrrServingRequestRow *row = serving_request(outcome, i);
     const OrrServingResult *alone = of[is_b(row)];
-    const double wake_s = is_b(row) != awake ? 1 + alone->weights_bytes / 63e9 : 0;
+    const double wake_s = is_b(row) != awake ? 1 + both_s : 0;
     starts += is_b(row) != awake;
     awake = is_b(row);
     g_assert_cmpint(row->replica, ==, is_b(row));

@@ -11,8 +11,8 @@
  *
  * A start takes `start.overhead` (a container, CUDA's context, graphs); then each GPU reads its
  * weights from the file system, as a flow that contends with all others on the fabric. With
- * `start.sleeps` a replica that was up keeps its weights in host memory while it is OFF, and its
- * next start takes
+ * `start.sleeps` a replica that was up copies its weights to host memory before it is OFF, keeps
+ * them there, and its next start takes
  *
  *   start.wake + weights of a GPU / host link        unless its node is lost meanwhile
  *
@@ -50,6 +50,7 @@ typedef struct {
   guint generation; /* of its start */
   guint n_lost;     /* of its GPUs */
   gboolean sleeps;  /* OFF, with its weights in host memory */
+  double copied_s;  /* DRAINING: when its weights will be there; 0: they do not go yet */
   guint64 wanted;   /* OFF: the turn in which it is to start; 0: it is not wanted */
   double since_s;   /* of the state */
   double busy_s;    /* of its row, when the autoscaler last ran */
@@ -147,6 +148,7 @@ static void enter(One *one, State state) {
   }
   if (state == STARTING) life->n_starting++;
   one->state = state;
+  one->copied_s = 0;
   life->route->is_up[one->index] = state == UP;
   one->since_s = now_s;
   ORR_APPEND(life->run->work->turns, OrrServingTurnRow,
@@ -196,7 +198,14 @@ static void begin_start(One *one) {
 static void look(void *user) {
   One *one = user;
   OrrReplica *replica = one->life->route->replicas[one->index];
-  if (one->state != DRAINING || !orr_replica_is_empty(replica) || one->life->run->error) return;
+  OrrServingRun *run = one->life->run;
+  if (one->state != DRAINING || !orr_replica_is_empty(replica) || run->error) return;
+  if (params_of(one->life)->start.sleeps && one->copied_s == 0) {
+    one->copied_s =
+        now(one->life) + orr_serving_run_sleep_seconds(run, run->work->replicas[one->index].group);
+    orr_engine_at(run->engine, one->copied_s, look, one);
+  }
+  if (now(one->life) < one->copied_s) return;
   orr_replica_forget(replica);
   one->sleeps = params_of(one->life)->start.sleeps;
   enter(one, OFF);

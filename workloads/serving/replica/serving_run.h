@@ -67,7 +67,8 @@ double orr_serving_run_step_seconds(const OrrServingRun *run, guint group, doubl
 /* Before the batch of @core begins: moving swapped requests, blocks from tiers below HBM, adapters
  * and copies of beams' blocks. */
 double orr_serving_run_move_seconds(const OrrServingRun *run, guint group, const OrrCore *core);
-/* A start of a replica whose weights are in host memory. */
+/* A replica's weights go to host memory; and a start of a replica whose weights are there. */
+double orr_serving_run_sleep_seconds(const OrrServingRun *run, guint group);
 double orr_serving_run_wake_seconds(const OrrServingRun *run, guint group);
 /* Writes the tokens that the experts of all @cores get together into the shapes of their steps. */
 void orr_serving_run_sum_experts(const OrrServingRun *run, guint group, OrrCore *cores,

@@ -87,11 +87,14 @@ static double host_link(const OrrCluster *cluster) {
                                                  : cluster->device.host_link_bytes_per_s;
 }
 
-double orr_serving_run_wake_seconds(const OrrServingRun *run, guint group) {
+double orr_serving_run_sleep_seconds(const OrrServingRun *run, guint group) {
   const OrrServedGroup *alike = alike_of(run, group);
   const double bytes = fmax(alike->weight_bytes, alike->feed_bytes);
-  return alike->params.start.wake_s +
-         bytes / (host_link(&alike->cluster) * alike->cluster.node.host_link_efficiency);
+  return bytes / (host_link(&alike->cluster) * alike->cluster.node.host_link_efficiency);
+}
+
+double orr_serving_run_wake_seconds(const OrrServingRun *run, guint group) {
+  return alike_of(run, group)->params.start.wake_s + orr_serving_run_sleep_seconds(run, group);
 }
 
 double orr_serving_run_move_seconds(const OrrServingRun *run, guint group, const OrrCore *core) {
