@@ -276,6 +276,7 @@ static inline guint orr_serving_n_regions(const OrrServing *params) { /* 0: one 
 }
 /* Where the replicas of group @g are, from 0. */
 guint orr_serving_group_region(const OrrServing *params, guint g);
+gboolean orr_serving_region_has_replicas(const OrrServing *params, guint region);
 /* Between two regions, either way; NULL: not given. */
 const OrrRoundTrip *orr_serving_round_trip(const OrrServing *params, guint from, guint to);
 /* The regions of clients; its arrays are the caller's. */

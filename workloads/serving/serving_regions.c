@@ -87,6 +87,12 @@ guint orr_serving_group_region(const OrrServing *params, guint g) {
   return group && group->region ? find(params, group->region) : 0;
 }
 
+gboolean orr_serving_region_has_replicas(const OrrServing *params, guint region) {
+  for (guint g = 0; g < orr_serving_n_groups(params); g++)
+    if (orr_serving_group_region(params, g) == region) return TRUE;
+  return FALSE;
+}
+
 const OrrRoundTrip *orr_serving_round_trip(const OrrServing *params, guint from, guint to) {
   const char *a = region_at(params, from)->name, *b = region_at(params, to)->name;
   ORR_EACH_POINTER(const OrrRoundTrip, trip, params->between.round_trips)
@@ -144,15 +150,23 @@ static void check_regions(const OrrServing *params, OrrPlace place, OrrDiags *di
     orr_diags_error(diags, here, "regions: no region has clients: give one a `share` above 0");
 }
 
-static gboolean has_replicas(const OrrServing *params, guint region) {
-  for (guint g = 0; g < orr_serving_n_groups(params); g++)
-    if (orr_serving_group_region(params, g) == region) return TRUE;
-  return FALSE;
+/* Each region is one pool of replicas. */
+static void check_scaling(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  for (guint g = 1; g < orr_serving_n_groups(params) && orr_serving_scales(params); g++) {
+    const guint region = orr_serving_group_region(params, g);
+    if (region == orr_serving_group_region(params, g - 1)) continue;
+    for (guint k = 0; k + 1 < g; k++)
+      if (orr_serving_group_region(params, k) == region)
+        return orr_diags_error(diags, orr_node_place_in(place, "groups"),
+                               "groups: with autoscaling the groups of a region follow each other, "
+                               "and between those in %s there is one in another region",
+                               region_at(params, region)->name);
+  }
 }
 
 /* Whether requests may go from one region to the other. */
 static gboolean crosses(const OrrServing *params, guint from, guint to) {
-  return region_at(params, from)->share > 0 && has_replicas(params, to);
+  return region_at(params, from)->share > 0 && orr_serving_region_has_replicas(params, to);
 }
 
 /* Each pair that a request can cross is given, and none twice. */
@@ -204,5 +218,7 @@ void orr_serving_regions_check(const OrrServing *params, OrrPlace place, OrrDiag
   }
   if (n == 0) return;
   check_regions(params, place, diags);
-  if (orr_diags_n_errors(diags) == before) check_trips(params, place, diags);
+  if (orr_diags_n_errors(diags) > before) return;
+  check_trips(params, place, diags);
+  check_scaling(params, place, diags);
 }

@@ -213,6 +213,39 @@ static void test_turns(void) {
   conserve(outcome, 400);
 }
 
+/* Each region is scaled by its own load: a grows as it does alone, and b, which has no clients,
+ * keeps one of its three replicas. With two places in each replica requests wait for a, or go to
+ * b's first; those that wait are a's load. */
+static void test_scaling(void) {
+#define SCALES                                                                                     \
+  "workload.parallel.tp=8;workload.input={tokens: 64};workload.output={tokens: 200};"              \
+  "workload.load={kind: poisson, rate: 20};workload.start={overhead: 2 s, weights: false};"        \
+  "workload.autoscaling={by: {kind: queue, target: 4}, interval: 1 s, down-after: 5 s};"           \
+  "workload.router=least-loaded;workload.replicas=3;"
+#define SIX_NODES                                                                                  \
+  TWO FROM_A SCALES "cluster.nodes=6;workload.groups=[{replicas: 3, parallel: {tp: 8}, region: "   \
+                    "b}];"
+  g_autoptr(OrrOutcome) alone = serving_run(SCALES "cluster.nodes=3");
+  g_autoptr(OrrOutcome) both = serving_run(SIX_NODES);
+  g_autoptr(OrrOutcome) full = serving_run(SIX_NODES "workload.admission.in-flight=2");
+  g_autoptr(OrrOutcome) any = serving_run(SIX_NODES "workload.between-regions.order=any");
+  g_assert_cmpint(alone->result.serving.starts, >, 1);
+  g_assert_cmpint(both->result.serving.starts, ==, alone->result.serving.starts);
+  for (guint i = 0; i < 400; i++) {
+    g_assert_cmpint(serving_request(both, i)->replica, ==, serving_request(alone, i)->replica);
+    CLOSE(serving_request(both, i)->ttft_s, serving_request(alone, i)->ttft_s);
+  }
+  ORR_EACH(const OrrServingTurnRow, turn, both->serving_turns)
+    g_assert_false(turn->replica > 3 && strcmp(turn->state, "starting") == 0);
+  ORR_EACH(const OrrServingTurnRow, turn, full->serving_turns)
+    g_assert_false(turn->replica > 3 && strcmp(turn->state, "starting") == 0);
+  g_assert_cmpint(full->result.serving.starts, >=, 2);
+  g_assert_cmpint(any->result.serving.starts, >, alone->result.serving.starts);
+  conserve(both, 400);
+  conserve(full, 400);
+  conserve(any, 400);
+}
+
 static double erlang_b(guint places, double a) {
   double b = 1;
   for (guint c = 1; c <= places; c++) b = a * b / (c + a * b);
@@ -322,8 +355,9 @@ static void test_refused(void) {
                   "node 0 has replicas of a and of b");
   serving_refused(TWO "workload.disaggregation.prefill=1",
                   "regions and disaggregation exclude each other");
-  serving_refused(TWO "workload.autoscaling={by: queue};workload.start.weights=false",
-                  "regions and autoscaling exclude each other");
+  serving_refused(TWO "workload.autoscaling={by: queue};workload.start.weights=false;cluster.nodes="
+                      "3;workload.groups=[{parallel: {tp: 8}, region: b}, {parallel: {tp: 8}}]",
+                  "between those in a there is one in another region");
 }
 
 int main(int argc, char **argv) {
@@ -337,6 +371,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/regions/lost", test_lost);
   g_test_add_func("/workloads/regions/shares", test_shares);
   g_test_add_func("/workloads/regions/turns", test_turns);
+  g_test_add_func("/workloads/regions/scaling", test_scaling);
   g_test_add_func("/workloads/regions/erlang", test_erlang);
   g_test_add_func("/workloads/regions/days", test_days);
   g_test_add_func("/workloads/regions/conversations", test_conversations);

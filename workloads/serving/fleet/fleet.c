@@ -414,9 +414,9 @@ static void homeless(void *user, OrrRequest *request) {
                         "on-failure: retry and no admission.queue");
 }
 
-static void answered(void *user, double ttft_s) {
+static void answered(void *user, const OrrRequest *request, double ttft_s) {
   OrrFleet *fleet = user;
-  orr_life_first_token(fleet->life, ttft_s);
+  orr_life_first_token(fleet->life, (guint)request->replica, ttft_s);
   take_answer(fleet, orr_watch_first_token(&fleet->watch, ttft_s));
 }
 

@@ -57,7 +57,7 @@ void orr_life_free(OrrLife *life);                /* NULL is fine, here and belo
 void orr_life_idle(OrrLife *life, guint replica); /* a request has left it */
 /* A request waits, and no replica takes it of those for which @serves is TRUE. */
 void orr_life_want(OrrLife *life, const gboolean *serves);
-void orr_life_first_token(OrrLife *life, double ttft_s);
+void orr_life_first_token(OrrLife *life, guint replica, double ttft_s);
 void orr_life_close(const OrrLife *life,
                     double end_s); /* adds to the rows what is held until then */
 

@@ -24,6 +24,9 @@
  *
  *   requests     A A B A           turn of A: both; B wakes: its one; A wakes again
  *
+ * Replicas are scaled together: all, those that prefill and those that decode, or, of a fleet in
+ * several regions with a router each, those in one region.
+ *
  * A replica is lost with any node that holds one of its GPUs. With `on-failure: retry` its requests
  * go to other replicas, which compute the prompt and the tokens generated so far again (Dynamo's
  * request migration); otherwise they fail. A slow GPU slows its replica's kernels from the next
@@ -61,8 +64,9 @@ typedef struct {
 typedef struct {
   OrrLife *life;
   guint first, n;
-  GArray *wishes;       /* of Wish: of the last down-after */
-  double asked_s, up_s; /* of the replicas, until then and since */
+  guint64 answered, in_time; /* first tokens since the autoscaler last ran */
+  GArray *wishes;            /* of Wish: of the last down-after */
+  double asked_s, up_s;      /* of the replicas, until then and since */
 } Pool;
 
 typedef struct {
@@ -85,12 +89,11 @@ struct OrrLife {
   OrrServingRun *run;
   OrrLifeReports reports;
   One *all;
-  Pool pools[2];
+  Pool *pools;
   guint n_pools, n_starting, n_changes_left;
   gboolean is_open; /* the job has begun */
   OrrPool *starts;
   Change *changes, *link_changes;
-  guint64 answered, in_time;
   guint64 turn;        /* of the replica that was wanted last */
   GPtrArray *homeless; /* OrrRequest*: of replicas lost at this date */
 };
@@ -103,8 +106,19 @@ static gboolean is_held(State state) {
   return state == STARTING || state == UP || state == DRAINING;
 }
 
+/* Each region of a fleet has its own pool where it has its own router. */
+static gboolean is_by_region(const OrrServing *params) {
+  return orr_serving_n_regions(params) > 0 && params->between.order == ORR_REGIONS_NEAREST;
+}
+
+static guint region_of(const OrrLife *life, guint index) {
+  return orr_serving_group_region(params_of(life), life->run->work->replicas[index].group);
+}
+
 static Pool *pool_of(OrrLife *life, guint index) {
-  return &life->pools[life->n_pools > 1 && index >= life->pools[1].first];
+  guint i = life->n_pools - 1;
+  while (life->pools[i].first > index) i--;
+  return &life->pools[i];
 }
 
 /* The last request has ended: later events of replicas are not part of the run. */
@@ -286,11 +300,15 @@ void orr_life_want(OrrLife *life, const gboolean *serves) {
   orr_engine_after(life->run->engine, 0, settle, life);
 }
 
-void orr_life_first_token(OrrLife *life, double ttft_s) {
+void orr_life_first_token(OrrLife *life, guint replica, double ttft_s) {
   if (!life) return;
   const double asked_s = params_of(life)->slo.ttft_s;
-  life->answered++;
-  life->in_time += asked_s <= 0 || ttft_s <= asked_s;
+  for (guint i = 0; i < life->n_pools; i++) {
+    Pool *pool = &life->pools[i];
+    if (is_by_region(params_of(life)) && pool != pool_of(life, replica)) continue;
+    pool->answered++;
+    pool->in_time += asked_s <= 0 || ttft_s <= asked_s;
+  }
 }
 
 /* --- nodes and GPUs --- */
@@ -411,10 +429,13 @@ static guint count(const OrrLife *life, const Pool *pool, State state) {
 static OrrPoolView view_of(OrrLife *life, Pool *pool) {
   const OrrGatewayPair *gateways = orr_gateway_pair(life->route);
   OrrPoolView view = {
-      .n_up = count(life, pool, UP), .answered = life->answered, .in_time = life->in_time};
+      .n_up = count(life, pool, UP), .answered = pool->answered, .in_time = pool->in_time};
   double busy_s = 0, up_s = pool->up_s;
   view.n_started = view.n_up + count(life, pool, STARTING);
-  view.requests = orr_gateway_n_waiting(pool->first == 0 ? gateways->first : gateways->decode);
+  view.requests =
+      is_by_region(params_of(life))
+          ? orr_gateway_n_waiting_near(gateways->first, region_of(life, pool->first))
+          : orr_gateway_n_waiting(pool->first == 0 ? gateways->first : gateways->decode);
   for (guint i = pool->first; i < pool->first + pool->n; i++) {
     One *one = &life->all[i];
     const double all_s = life->run->work->replicas[i].busy_s;
@@ -427,6 +448,7 @@ static OrrPoolView view_of(OrrLife *life, Pool *pool) {
   view.busy = up_s > 0 ? fmin(busy_s / up_s, 1) : 0;
   pool->asked_s = now(life);
   pool->up_s = 0;
+  pool->answered = pool->in_time = 0;
   return view;
 }
 
@@ -493,7 +515,6 @@ static void ask(void *user) {
   OrrLife *life = user;
   if (life->run->error) return;
   for (guint i = 0; i < life->n_pools; i++) scale(life, &life->pools[i]);
-  life->answered = life->in_time = 0;
   life->run->next_look_s = G_MAXDOUBLE;
   if (goes_on(life)) ask_later(life);
 }
@@ -534,7 +555,11 @@ static void open_pools(void *user) {
   const OrrServing *params = params_of(life);
   const guint prefill = (guint)params->disaggregation.prefill, n = (guint)params->replicas;
   life->is_open = TRUE;
-  add_pool(life, 0, prefill > 0 ? prefill : n);
+  for (guint i = 0, next; i < n && is_by_region(params); i = next) {
+    for (next = i + 1; next < n && region_of(life, next) == region_of(life, i);) next++;
+    add_pool(life, i, next - i);
+  }
+  if (life->n_pools == 0) add_pool(life, 0, prefill > 0 ? prefill : n);
   if (prefill > 0) add_pool(life, prefill, n - prefill);
   if (orr_serving_scales(params)) ask_later(life);
 }
@@ -548,6 +573,7 @@ OrrLife *orr_life_new(OrrRoute *route, const OrrLifeReports *reports) {
                     .run = run,
                     .reports = *reports,
                     .all = g_new0(One, params->replicas),
+                    .pools = g_new0(Pool, orr_serving_n_groups(params) + 1),
                     .starts = orr_pool_new(sizeof(Start), NULL),
                     .homeless = g_ptr_array_new()};
   for (gint64 i = 0; i < params->replicas; i++)
@@ -565,7 +591,7 @@ void orr_life_free(OrrLife *life) {
   for (guint i = 0; i < life->n_pools; i++) g_array_unref(life->pools[i].wishes);
   orr_pool_free(life->starts);
   g_ptr_array_unref(life->homeless);
-  ORR_FREE(life->all, life->changes, life->link_changes, life);
+  ORR_FREE(life->all, life->pools, life->changes, life->link_changes, life);
 }
 
 void orr_life_close(const OrrLife *life, double end_s) {

@@ -74,8 +74,10 @@ static void open_rows(OrrGateway *gateway) {
   }
 }
 
-static double round_trip_s(const OrrServing *params, guint from, guint to) {
+/* Regions without replicas come last. */
+static double distance(const OrrServing *params, guint from, guint to) {
   const OrrRoundTrip *trip = orr_serving_round_trip(params, from, to);
+  if (!orr_serving_region_has_replicas(params, to)) return G_MAXDOUBLE;
   return trip ? trip->time_s : 0;
 }
 
@@ -90,7 +92,7 @@ static void order_regions(OrrGateway *gateway) {
     guint *order = gateway->near + from * n;
     for (guint i = 0; i < n; i++) {
       guint k = i;
-      for (; k > 0 && round_trip_s(params, from, order[k - 1]) > round_trip_s(params, from, i); k--)
+      for (; k > 0 && distance(params, from, order[k - 1]) > distance(params, from, i); k--)
         order[k] = order[k - 1];
       order[k] = i;
     }
@@ -194,6 +196,14 @@ gboolean orr_gateway_any_open(OrrGateway *gateway) {
 }
 
 gint64 orr_gateway_n_waiting(const OrrGateway *gateway) { return gateway->waiting.length; }
+
+gint64 orr_gateway_n_waiting_near(const OrrGateway *gateway, guint region) {
+  const guint n = orr_serving_n_regions(&gateway->route->run->work->params);
+  gint64 sum = 0;
+  for (const GList *link = gateway->waiting.head; link; link = link->next)
+    sum += gateway->near[(((const OrrRequest *)link->data)->region - 1u) * n] == region;
+  return sum;
+}
 
 /* The region that @request goes to is the one that is seen. Without one that has room: all. */
 static void look_near(OrrGateway *gateway, const OrrRequest *request) {

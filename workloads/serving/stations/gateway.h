@@ -25,3 +25,5 @@ guint orr_gateway_pick(OrrGateway *gateway, const OrrRequest *request); /* whate
 void orr_gateway_notice(OrrGateway *gateway);
 gboolean orr_gateway_any_open(OrrGateway *gateway);
 gint64 orr_gateway_n_waiting(const OrrGateway *gateway);
+/* Of clients to whom @region is the nearest with replicas. */
+gint64 orr_gateway_n_waiting_near(const OrrGateway *gateway, guint region);

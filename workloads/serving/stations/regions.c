@@ -170,9 +170,6 @@ static gboolean searches(const OrrServing *params, const OrrModel *model) {
 static gboolean has_tasks(const OrrServing *params, const OrrModel *model) {
   return orr_tasks_are_on(&params->tasks);
 }
-static gboolean scales(const OrrServing *params, const OrrModel *model) {
-  return orr_serving_scales(params);
-}
 static gboolean shares(const OrrServing *params, const OrrModel *model) {
   return orr_serving_shares(params);
 }
@@ -187,7 +184,6 @@ static const OrrStationExclusion exclusions[] = {
     {"images", has_images, "their bytes on the way from a client are not known"},
     {"beam-search", searches, "its front end has no region"},
     {"tasks", has_tasks, "their tools and pools have no region"},
-    {"autoscaling", scales, "it counts replicas, wherever they are"},
     {"groups.shares", shares, "what wakes a replica does not look at its region"},
     {"engine.cache-tiers.remote", has_store, "its store is one for all regions"},
     {0}};

@@ -258,5 +258,5 @@ void orr_route_add_row(const OrrRoute *route, const OrrRequest *request,
 }
 
 void orr_route_answered(const OrrRoute *route, const OrrRequest *request, double at_s) {
-  route->reports.answered(route->reports.user, at_s - request->arrival_s);
+  route->reports.answered(route->reports.user, request, at_s - request->arrival_s);
 }

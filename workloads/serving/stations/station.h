@@ -100,8 +100,9 @@ extern const OrrStation *const orr_station_all[]; /* in the order of the route; 
 /* What a route reports to its fleet. */
 typedef struct {
   void *user;
-  void (*answered)(void *user, double ttft_s); /* a request has its first token */
-  void (*idle)(void *user, guint replica);     /* a request has left the replica */
+  /* @request has its first token */
+  void (*answered)(void *user, const OrrRequest *request, double ttft_s);
+  void (*idle)(void *user, guint replica); /* a request has left the replica */
   /* a request waits, and none of the replicas that serve it takes it */
   void (*wanted)(void *user, const gboolean *serves);
   void (*rejected)(void *user, OrrRequest *request); /* by a station that it reached later */
