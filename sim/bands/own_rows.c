@@ -229,6 +229,9 @@ static const Plan plans[] = {
     {"serving", "2 runs at half and twice the load", AT(load), AT(batch), 0.5, 2, FALSE, FALSE},
     {"serving", "2 runs with prompts half and twice as long", AT(input), 0, 0.5, 2, FALSE, FALSE},
     {"serving", "2 runs of models half and twice as large", AT(parameters), 0, 0.5, 2, TRUE, FALSE},
+    {"diffusion", "2 batches of this very run, on two days", 0, 0, 1, 1, FALSE, FALSE},
+    {"diffusion", "2 batches of half and twice the size", AT(batch), 0, 0.5, 2, FALSE, FALSE},
+    {"diffusion", "2 batches with half and twice the tokens", AT(input), 0, 0.5, 2, FALSE, FALSE},
     {"collectives", "2 nccl-tests rows of this size, on two days", 0, 0, 1, 1, FALSE, FALSE},
     {"collectives", "2 nccl-tests rows at 1/16 and 16 times this size", AT(size), 0, 0.0625, 16,
      FALSE, FALSE},
@@ -250,6 +253,12 @@ static OrrLikenessRow scaled(const OrrLikenessRow *asked, const Plan *plan, doub
 static int compare_advice(const void *a, const void *b) {
   const OrrOwnAdvice *p = a, *q = b;
   return (p->width > q->width) - (p->width < q->width);
+}
+
+gboolean orr_own_rows_is_tested(const char *kind) {
+  for (guint i = 0; i < G_N_ELEMENTS(plans); i++)
+    if (g_str_equal(plans[i].kind, kind)) return TRUE;
+  return FALSE;
 }
 
 GArray *orr_own_rows_advice(const OrrLikenessRow *asked) {

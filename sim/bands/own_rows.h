@@ -42,5 +42,9 @@ typedef struct {
   double width;
 } OrrOwnAdvice;
 
+/* Whether enough campaigns of @kind were measured to test what own rows are worth there
+ * (tests/bands/test_own_rows.c); others have no advice. */
+gboolean orr_own_rows_is_tested(const char *kind);
+
 /* For an answer like @asked, what narrows its band most first. Of OrrOwnAdvice. */
 GArray *orr_own_rows_advice(const OrrLikenessRow *asked);

@@ -287,10 +287,26 @@ static OrrValidation *simulate_own(OrrLibrary *library, const OrrNode *tree, con
   return orr_fault_null(error, ORR_FAULT_USAGE, "%s: no row narrows a band", measured);
 }
 
+/* Why no rows can be named that would narrow the bands; NULL: some can. */
+static const char *why_no_advice(const OrrOutcome *outcome) {
+  const OrrLikenessRow *likeness = (const OrrLikenessRow *)(const void *)outcome->likenesses->data;
+  if (outcome->likenesses->len == 0) return "results of this kind have no rows of their own";
+  const char *reason = "results of this kind have no bands";
+  ORR_EACH(const OrrBandRow, row, outcome->bands) {
+    if (isfinite(row->low))
+      return orr_own_rows_is_tested(likeness->kind)
+                 ? NULL
+                 : "too few runs of one campaign were measured to test what more of them are worth";
+    reason = row->reason;
+  }
+  return reason;
+}
+
 /* What to measure, the best first. */
 static void print_advice(const OrrOutcome *outcome) {
-  if (outcome->likenesses->len == 0) {
-    printf("  measure       nothing: results of this kind have no bands from measured rows\n");
+  const char *why = why_no_advice(outcome);
+  if (why) {
+    printf("  measure       nothing is known to narrow these bands: %s\n", why);
     return;
   }
   g_autoptr(GArray) advice =

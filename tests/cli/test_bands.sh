@@ -83,6 +83,10 @@ run run megatron-sc21-1.7b --db none --measured steps.csv
 check "so do rows of training" 'grep -q tflops_per_gpu steps.csv && [ $status -eq 0 ] && ! grep -q "steps.csv" said'
 "$orrery" run megatron-sc21-1.7b --db none --narrow > said 2>&1
 check "--narrow says what to measure" 'grep -q "measure .*2 steps of this very run.* of their width" said'
+"$orrery" run flux-1-h100 --db none --narrow > said 2>&1
+check "--narrow says what to measure of pictures" 'grep -q "measure .*2 batches of this very run.* of their width" said'
+"$orrery" run rl-grpo-deepseek-v3-256-h100 --db none --narrow > said 2>&1
+check "--narrow says why it names nothing" 'grep -q "measure .*nothing is known to narrow these bands: too few runs" said'
 
 # --- What bands promise ---
 
