@@ -63,3 +63,19 @@ void orr_huggingface_sparse_map(const OrrHuggingfaceConfig *config, gint64 layer
  * shared with an indexer, window, csa or hca by `compress_ratios`, else @plain. */
 const char *orr_huggingface_sparse_mixer(const OrrHuggingfaceConfig *config, gint64 layer,
                                          const char *plain);
+
+/* huggingface_states.c: layers with a state. */
+
+/* Sets `mamba` or `linear-attention` of the document @model where @config has their keys. */
+void orr_huggingface_states_map(const OrrHuggingfaceConfig *config, OrrNode *model);
+/* Whether the layers are RWKV-7's. */
+gboolean orr_huggingface_states_is_rwkv(const OrrHuggingfaceConfig *config);
+
+/* huggingface_blocks.c: layers that an architecture search made. */
+
+/* Whether @config says each of its layers by itself. */
+gboolean orr_huggingface_blocks_are_given(const OrrHuggingfaceConfig *config);
+/* Writes the kinds of @layers layers to @ret_kinds, interned, and sets `kv-heads` and `ffn` of the
+ * document @model. Errors go to the config's diags; kinds are then incomplete. */
+void orr_huggingface_blocks_kinds(const OrrHuggingfaceConfig *config, gint64 layers,
+                                  const char **ret_kinds, OrrNode *model);

@@ -17,7 +17,8 @@
  *   attn_layer_indices        attention; all other layers are Mamba-2's (Bamba)
  *   linear_attn_config        kda_layers, counted from 1: linear attention (Kimi Linear)
  *   mlp_layer_types           dense, sparse
- *   moe_layers_enum           "3,4,5": the layers with experts (Step)
+ *   moe_layers_enum           "3,4,5" or a list: the layers with experts (Step)
+ *   block_configs             each layer by itself (huggingface_blocks.c)
  *   moe_layer_start_index, moe_layer_end_index
  *                             the first and the last layer with experts (ERNIE)
  *   first_k_dense_replace, moe_layer_freq, decoder_sparse_step, mlp_only_layers,
@@ -214,6 +215,7 @@ static const char *mixer_by_list(const Reading *reading, gint64 i) {
 }
 
 static const char *plain_mixer_of(const Reading *reading, gint64 i) {
+  if (orr_huggingface_states_is_rwkv(reading->config)) return "linear";
   const char *word = item(take(reading, "layer_types"), i),
              *linear = item(take(reading, "attn_type_list"), i);
   const char *listed = word ? NULL : mixer_by_list(reading, i);
@@ -268,6 +270,8 @@ static const char *feed_of(const Reading *reading, gint64 i) {
   if (type && has_experts(reading)) return strcmp(type, "dense") == 0 ? "dense" : "moe";
   if (is_text(enumerated) && has_experts(reading))
     return stands_in(enumerated->text, i) ? "moe" : "dense";
+  if (orr_node_length(enumerated) > 0 && has_experts(reading))
+    return holds(enumerated, i) ? "moe" : "dense";
   gint64 first = number(reading, "first_k_dense_replace|moe_layer_start_index", 0),
          step = number(reading, "decoder_sparse_step|moe_layer_interval", 1);
   gint64 interleave = number(reading, "interleave_moe_layer_step", 1);
@@ -308,19 +312,33 @@ static char **compress(const char *const *kinds, gint64 layers) {
   return (char **)g_ptr_array_free(items, FALSE);
 }
 
+/* Two of attention and a dense feed-forward, then the experts of both. */
+static const char *shortcut_kind(gint64 i) { return i % 3 == 2 ? "moe" : "attention+dense"; }
+
+/* The kind of each layer of one mixer and one feed-forward. */
+static void read_pairs(const Reading *reading, const char **ret_kinds) {
+  for (gint64 i = 0; i < reading->layers; i++) {
+    g_autofree char *kind = g_strdup_printf("%s+%s", mixer_of(reading, i), feed_of(reading, i));
+    ret_kinds[i] = g_intern_string(kind);
+  }
+}
+
 char **orr_huggingface_layers_layout(const OrrHuggingfaceConfig *config,
-                                     const OrrHuggingfaceType *type, gint64 layers) {
+                                     const OrrHuggingfaceType *type, gint64 layers,
+                                     OrrNode *model) {
   const Reading reading = {config, type, layers};
   const guint before = orr_diags_n_errors(config->diags);
   check_lists(&reading);
   check_numbers(&reading);
   if (orr_diags_n_errors(config->diags) > before) return NULL;
   g_autofree const char **kinds = g_new0(const char *, layers + 1);
-  if (!read_blocks(&reading, kinds))
-    for (gint64 i = 0; i < layers; i++) {
-      g_autofree char *kind = g_strdup_printf("%s+%s", mixer_of(&reading, i), feed_of(&reading, i));
-      kinds[i] = g_intern_string(kind);
-    }
+  if (orr_huggingface_blocks_are_given(config))
+    orr_huggingface_blocks_kinds(config, layers, kinds, model);
+  else if (type->flags & ORR_HF_SHORTCUT)
+    for (gint64 i = 0; i < layers; i++) kinds[i] = shortcut_kind(i);
+  else if (!read_blocks(&reading, kinds))
+    read_pairs(&reading, kinds);
+  if (orr_diags_n_errors(config->diags) > before) return NULL;
   gboolean plain =
       period_of(kinds, layers) == 1 &&
       strcmp(kinds[0], has_experts(&reading) ? "attention+moe" : "attention+dense") == 0;

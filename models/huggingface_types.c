@@ -10,7 +10,7 @@
 
 #define LLAMA (ORR_HF_GATED | ORR_HF_RMS_NORM)
 #define GPT (ORR_HF_BIAS | ORR_HF_TIED)
-#define QWEN3_NEXT (LLAMA | ORR_HF_QK_NORM | ORR_HF_SHARED_GATE)
+#define QWEN3_NEXT (LLAMA | ORR_HF_QK_NORM | ORR_HF_SHARED_GATE | ORR_HF_OUTPUT_GATE)
 
 /* Defaults of configuration classes (configuration_TYPE.py), for those that occur inside other
  * configs. */
@@ -46,6 +46,12 @@
   "{" QWEN3_5_LINEAR "hidden_size: 2048, num_hidden_layers: 40, num_key_value_heads: 2, "          \
   "moe_intermediate_size: 512, shared_expert_intermediate_size: 512, num_experts_per_tok: 8, "     \
   "num_experts: 256}"
+
+#define STEP3                                                                                      \
+  "{hidden_size: 7168, intermediate_size: 18432, num_attention_heads: 64, "                        \
+  "num_attention_groups: 1, num_hidden_layers: 61, max_seq_len: 65536, vocab_size: 128815, "       \
+  "moe_intermediate_size: 5120, moe_num_experts: 48, moe_top_k: 3, share_expert_dim: 5120, "       \
+  "share_q_dim: 2048, head_dim: 256}"
 
 static const OrrHuggingfaceType types[] = {
     {"apertus", ORR_HF_RMS_NORM | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
@@ -114,6 +120,7 @@ static const OrrHuggingfaceType types[] = {
     {"llava", LLAMA, ORR_POSITION_ROPE},
     {"llava_next", LLAMA, ORR_POSITION_ROPE},
     {"llava_onevision", LLAMA, ORR_POSITION_ROPE},
+    {"longcat_flash", LLAMA | ORR_HF_SHORTCUT, ORR_POSITION_ROPE},
     {"mimo", LLAMA | ORR_HF_QKV_BIAS, ORR_POSITION_ROPE},
     {"mimo_v2_flash", LLAMA, ORR_POSITION_ROPE},
     {"minicpm", LLAMA | ORR_HF_TIED, ORR_POSITION_ROPE},
@@ -130,6 +137,7 @@ static const OrrHuggingfaceType types[] = {
     {"mixtral", LLAMA, ORR_POSITION_ROPE},
     {"mpt", ORR_HF_TIED, ORR_POSITION_LEARNED},
     {"nemotron", 0, ORR_POSITION_ROPE},
+    {"nemotron-nas", LLAMA, ORR_POSITION_ROPE},
     {"nemotron_h", ORR_HF_RMS_NORM, ORR_POSITION_NONE},
     {"olmo", LLAMA, ORR_POSITION_ROPE},
     {"olmo2", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
@@ -154,17 +162,20 @@ static const OrrHuggingfaceType types[] = {
     {"qwen3_5_moe_text", QWEN3_NEXT, ORR_POSITION_ROPE, QWEN3_5_MOE},
     {"qwen3_5_text", QWEN3_NEXT, ORR_POSITION_ROPE, QWEN3_5},
     {"qwen3_moe", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
-    {"qwen3_next", QWEN3_NEXT | ORR_HF_OUTPUT_GATE, ORR_POSITION_ROPE},
+    {"qwen3_next", QWEN3_NEXT, ORR_POSITION_ROPE},
     {"qwen3_omni_moe", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_omni_moe_text", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_vl", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_vl_moe", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_vl_moe_text", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_vl_text", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
+    {"rwkv7", 0, ORR_POSITION_NONE},
     {"seed_oss", LLAMA, ORR_POSITION_ROPE},
     {"smollm3", LLAMA | ORR_HF_TIED, ORR_POSITION_ROPE},
     {"stablelm", ORR_HF_GATED, ORR_POSITION_ROPE},
     {"starcoder2", ORR_HF_BIAS | ORR_HF_TIED, ORR_POSITION_ROPE},
+    {"step3_text", LLAMA, ORR_POSITION_ROPE, STEP3},
+    {"step3_vl", LLAMA, ORR_POSITION_ROPE},
     {"step3p5", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"step3p7", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
 };
@@ -192,6 +203,15 @@ static const struct {
      "some layers share the cache of another one: the cache is overstated"},
     {"hidden_size_per_layer_input vocab_size_per_layer_input",
      "the embedding tables of each layer are left out: weights are understated"},
+    {"attn_res_*",
+     "each block adds weighted results of earlier blocks (attention residuals): their traffic is "
+     "left out, so the time between products is understated"},
+    {"decay_low_rank_dim",
+     "kernels that norm keys, make rates and add the first layer's values are left out, so the "
+     "time between products is understated"},
+    {"zero_expert_num",
+     "each token is taken to choose the mean number of experts that compute; a layer's experts "
+     "follow its dense feed-forwards, so the time of dispatch and combine is not hidden"},
     {"altup_* laurel_rank hc_* num_hyper_connections",
      "more than one residual stream, whose matrices and traffic are left out: time is understated"},
     {"swa_num_attention_heads swa_num_key_value_heads swa_head_dim swa_v_head_dim global_head_dim "
@@ -214,16 +234,12 @@ static const struct {
 static const struct {
   const char *keys, *what;
 } foreign[] = {
-    {"block_configs",
-     "layers that differ in width or lack a part (an architecture found by search)"},
-    {"attn_res_block_size", "attention residuals (Kimi K3)"},
-    {"zero_expert_num", "two attentions and two MLPs in a layer, and experts that compute nothing "
-                        "(LongCat-Flash)"},
     {"conv_L_cache", "layers of short convolutions (LFM2)"},
     {"attn_layer_period mamba_dt_rank mamba_d_ssm",
      "layers of Mamba 1, or of Mamba and attention side by side"},
     {"ssm_cfg time_mix_extra_dim rwkv_version attention_hidden_size",
      "layers with a state of another kind (Mamba 1, RWKV)"},
+    {"attn.layers", "layers of attention between layers of RWKV"},
     {"attn_config.kv_n_heads", "sections of keys that are not read (DBRX: the library has dbrx)"},
     {"is_encoder_decoder encoder_layers", "an encoder before the decoder"},
     {"layer_group_size", "lightning attention in groups of layers"},
@@ -232,50 +248,52 @@ static const struct {
 /* Numerics, tokens, bookkeeping, initialisation, dropout rates, how a router scores. */
 static const char harmless[] =
     " _attn_implementation _attn_implementation_autoset _experts_implementation _name_or_path "
-    "add_cross_attention add_full_attention_sink_bias add_swa_attention_sink_bias architectures "
-    "att_impl_type attention_dropout attention_multiplier attention_probs_dropout_prob "
-    "attention_softmax_in_fp32 attention_value_scale attn_logit_softcapping attn_pdrop attn_scale "
-    "attn_temperature_tuning audio_token_id auto_map aux_loss_alpha bad_words_ids "
+    "activation_situ_beta activation_situ_linear_beta add_cross_attention "
+    "add_full_attention_sink_bias add_swa_attention_sink_bias architectures att_impl_type "
+    "attention_dropout attention_method attention_multiplier attention_probs_dropout_prob "
+    "attention_softmax_in_fp32 attention_value_scale attn_logit_softcapping attn_mode attn_pdrop "
+    "attn_scale attn_temperature_tuning audio_token_id auto_map aux_loss_alpha bad_words_ids "
     "begin_suppress_tokens boa_token_id boi_token_id boi_token_index bos_token_id "
     "cache_implementation chunk_size_feed_forward classifier_dropout clip_qkv "
     "cross_attention_hidden_size decoder_start_token_id diversity_penalty do_sample dtype "
     "early_stopping emb_pdrop embd_pdrop embedding_multiplier embedding_multiplier_scale "
     "encoder_no_repeat_ngram_size eoa_token_id eoa_token_index eoi_token_id eoi_token_index "
-    "eos_token_id ep_size exponential_decay_length_penalty final_logit_softcapping finetuning_task "
-    "floor_scale for_llm_compressor forced_bos_token_id forced_eos_token_id full_attn_mod "
-    "gradient_checkpointing hidden_dropout hidden_dropout_prob hidden_dropout_rate id2label "
-    "ignore_index image_token_id image_token_index init_std initial_context_length "
-    "initializer_factor initializer_range input_jitter_noise interpolate_factor is_decoder "
-    "label2id latent_moe_use_norm layer_norm_eps layer_norm_epsilon layer_switch layernorm_alpha "
-    "layernorm_epsilon length_penalty lm_head_bias logit_scale logits_scaling mamba_dt_init_floor "
-    "mamba_dt_limit mamba_dt_max mamba_dt_min mamba_dt_rank mamba_hidden_act mamba_ssm_cache_dtype "
-    "mamba_ssm_dtype masked_softmax_fusion max_length max_seq_len max_window_layers min_length "
-    "mla_use_nope mm_tokens_per_image model_max_length model_type moe_apply_router_weight_on_input "
-    "moe_dtype moe_gate_act moe_norm_min moe_renormalize moe_routed_scaling_factor "
-    "moe_router_activation moe_router_activation_func moe_router_enable_expert_bias "
-    "moe_router_scaling_factor moe_use_aux_free mtp_use_dedicated_embeddings n_group "
-    "need_fp32_gate no_repeat_ngram_size no_rope_layer_interval norm_eps norm_epsilon "
-    "norm_expert_weight norm_topk_prob num_beam_groups num_beams num_expert_group "
-    "num_experts_per_group num_logits_to_keep num_return_sequences offset_alibi "
-    "order_of_interleaved_layers original_max_position_embeddings output_attentions "
-    "output_hidden_states output_router_logits output_scores pad_token_id partial_rotary_factor "
-    "partial_rotary_factors position_embedding_type prefix pretraining_tp problem_type "
-    "projection_dim projector_hidden_act pruned_heads qk_norm_type query_pre_attn_scalar "
-    "remove_invalid_values repetition_penalty rescale_prenorm_residual resid_pdrop "
-    "residual_dropout residual_in_fp32 residual_multiplier return_dict return_dict_in_generate "
-    "rms_norm_eps rope_interleave rope_local_base_freq rope_parameters rope_ratio rope_scaling "
-    "rope_theta rope_traditional rotary_dim rotary_emb_base rotary_pct routed_scaling_factor "
-    "router_aux_loss_coef router_jitter_noise score_function scoring_func sep_token_id seq_aux "
-    "slow_but_exact special_token_ids suppress_tokens swa_rope_theta swiglu_alpha swiglu_limit "
-    "swiglu_limits swiglu_limits_shared task_specific_params temperature tf_legacy_loss "
-    "tie_encoder_decoder time_step_floor time_step_limit time_step_max time_step_min "
-    "time_step_rank tokenizer_class top_k top_p topk_group topk_method torch_dtype torchscript "
-    "transformers_version typical_p unsloth_fixed unsloth_version use_bfloat16 "
-    "use_bidirectional_attention use_cache use_gemma_norm use_grouped_topk use_moe "
-    "use_moe_router_bias use_return_dict use_rmsnorm use_routing_bias use_sliding_window "
-    "video_token_id video_token_index vision_end_token_id vision_feature_layer "
-    "vision_feature_select_strategy vision_start_token_id vision_token_id "
-    "yarn_only_types z_loss_coefficient ";
+    "eos_token_id ep_size exponential_decay_length_penalty final_logit_softcapping "
+    "finetuning_task floor_scale for_llm_compressor forced_bos_token_id forced_eos_token_id "
+    "full_attn_mod fuse_cross_entropy fuse_norm gradient_checkpointing hidden_dropout "
+    "hidden_dropout_prob hidden_dropout_rate id2label ignore_index image_token_id "
+    "image_token_index init_std initial_context_length initializer_factor initializer_range "
+    "input_jitter_noise interpolate_factor is_decoder label2id latent_moe_use_norm layer_norm_eps "
+    "layer_norm_epsilon layer_switch layernorm_alpha layernorm_epsilon length_penalty "
+    "lm_head_bias logit_scale logits_scaling mamba_dt_init_floor mamba_dt_limit mamba_dt_max "
+    "mamba_dt_min mamba_dt_rank mamba_hidden_act mamba_ssm_cache_dtype mamba_ssm_dtype "
+    "masked_softmax_fusion max_length max_position_embedding max_seq_len max_window_layers "
+    "min_length mla_scale_kv_lora mla_scale_q_lora mla_use_nope mm_tokens_per_image "
+    "model_max_length model_type moe_apply_router_weight_on_input moe_dtype moe_gate_act "
+    "moe_norm_min moe_renormalize moe_routed_scaling_factor moe_router_activation "
+    "moe_router_activation_func moe_router_enable_expert_bias moe_router_scaling_factor "
+    "moe_use_aux_free mtp_use_dedicated_embeddings n_group need_fp32_gate no_repeat_ngram_size "
+    "no_rope_layer_interval norm_bias norm_eps norm_epsilon norm_expert_weight norm_first "
+    "norm_topk_prob num_beam_groups num_beams num_expert_group num_experts_per_group "
+    "num_logits_to_keep num_return_sequences offset_alibi order_of_interleaved_layers "
+    "original_max_position_embeddings output_attentions output_hidden_states output_router_logits "
+    "output_scores pad_token_id partial_rotary_factor partial_rotary_factors "
+    "position_embedding_type prefix pretraining_tp problem_type projection_dim "
+    "projector_hidden_act pruned_heads qk_norm_type query_pre_attn_scalar remove_invalid_values "
+    "repetition_penalty rescale_prenorm_residual resid_pdrop residual_dropout residual_in_fp32 "
+    "residual_multiplier return_dict return_dict_in_generate rms_norm_eps rope_interleave "
+    "rope_local_base_freq rope_parameters rope_ratio rope_scaling rope_theta rope_traditional "
+    "rotary_dim rotary_emb_base rotary_pct routed_scaling_factor router_aux_loss_coef router_bias "
+    "router_jitter_noise score_function scoring_func sep_token_id seq_aux slow_but_exact "
+    "special_token_ids suppress_tokens swa_rope_theta swiglu_alpha swiglu_limit swiglu_limits "
+    "swiglu_limits_shared task_specific_params temperature tf_legacy_loss tie_encoder_decoder "
+    "time_step_floor time_step_limit time_step_max time_step_min time_step_rank tokenizer_class "
+    "top_k top_p topk_group topk_method torch_dtype torchscript transformers_version typical_p "
+    "unsloth_fixed unsloth_version use_bfloat16 use_bidirectional_attention use_cache "
+    "use_gemma_norm use_grouped_topk use_moe use_moe_router_bias use_return_dict use_rmsnorm "
+    "use_routing_bias use_sliding_window video_token_id video_token_index vision_end_token_id "
+    "vision_feature_layer vision_feature_select_strategy vision_start_token_id vision_token_id "
+    "yarn_only_types z_loss_coefficient zero_expert_type ";
 
 const OrrHuggingfaceType *orr_huggingface_type(const char *model_type) {
   for (guint i = 0; i < G_N_ELEMENTS(types); i++)

@@ -60,9 +60,19 @@ static void map_kv_heads(const Import *import) {
     orr_huggingface_config_set_number(import->model, "kv-heads", n);
 }
 
+/* RWKV's configs may say the width of a head alone. */
+static gint64 need_heads(const Import *import, gint64 hidden) {
+  static const char keys[] = "num_attention_heads|n_head|n_heads|num_heads";
+  const gboolean is_rwkv = orr_huggingface_states_is_rwkv(import->config);
+  const gint64 width = is_rwkv ? number(import, "head_dim", 64) : 0;
+  if (width < 1 || number(import, keys, 0) > 0) return need(import, "heads", keys);
+  orr_huggingface_config_set_number(import->model, "heads", hidden / width);
+  return hidden / width;
+}
+
 static void map_sizes(const Import *import) {
   gint64 hidden = need(import, "hidden", "hidden_size|n_embd|d_model");
-  gint64 heads = need(import, "heads", "num_attention_heads|n_head|n_heads"), expansion;
+  gint64 heads = need_heads(import, hidden), expansion;
   map_kv_heads(import);
   gint64 head_dim = number(import, "head_dim|attention_head_dim|kv_channels", 0);
   if (head_dim && head_dim * heads != hidden && !number(import, "kv_lora_rank", 0))
@@ -70,7 +80,8 @@ static void map_sizes(const Import *import) {
   gint64 dense = number(import, "intermediate_size_mlp|dense_intermediate_size", 0);
   gint64 ffn =
       dense ? dense : number(import, "intermediate_size|n_inner|ffn_dim|ffn_hidden_size", 0);
-  if (!ffn && (expansion = number(import, "expansion_ratio", 0)) > 0) ffn = expansion * hidden;
+  if (!ffn && (expansion = number(import, "expansion_ratio|hidden_ratio", 0)) > 0)
+    ffn = expansion * hidden;
   if (ffn) orr_huggingface_config_set_number(import->model, "ffn", ffn);
   need(import, "vocab", "vocab_size|padded_vocab_size");
   if (strcmp(import->type->model_type, "falcon") == 0 &&
@@ -90,7 +101,7 @@ static void map_activation(const Import *import) {
   gboolean gated = import->type->flags & ORR_HF_GATED, is_gelu = strstr(word, "gelu") != NULL;
   if (gated)
     activation = is_gelu ? "geglu" : "swiglu";
-  else if (strstr(word, "relu2"))
+  else if (strstr(word, "relu2") || strcmp(word, "sqrelu") == 0)
     activation = "squared-relu";
   else if (strcmp(word, "relu") == 0 || (!found && strcmp(import->type->model_type, "opt") == 0))
     activation = "relu";
@@ -140,6 +151,12 @@ static void map_latent(const Import *import) {
                                              {"qk-nope-head-dim", "qk_nope_head_dim"},
                                              {"qk-rope-head-dim", "qk_rope_head_dim"},
                                              {"v-head-dim", "v_head_dim"}};
+  const gint64 query = number(import, "share_q_dim", 0); /* Step-3: of queries alone */
+  if (query > 0) {
+    OrrNode *map = orr_node_new_map((OrrPlace){0});
+    orr_huggingface_config_set_number(map, "q-lora-rank", query);
+    orr_node_set(import->model, "mla", map);
+  }
   if (number(import, "kv_lora_rank", 0) <= 0) return;
   orr_huggingface_config_find(import->config, "qk_head_dim"); /* marks it as read: the sum of two
                                                                * others */
@@ -148,14 +165,26 @@ static void map_latent(const Import *import) {
                orr_huggingface_config_section(import->config, pairs, G_N_ELEMENTS(pairs)));
 }
 
+/* Of the experts that a token chooses, as many compute as there are among all, in the mean. The key
+ * stays unread, so that its effect is reported. */
+static void map_zero_experts(const Import *import, OrrNode *moe) {
+  const gint64 zero = number(import, "zero_expert_num", 0),
+               experts = number(import, ORR_HF_EXPERTS, 0), chosen = number(import, ORR_HF_TOPK, 0);
+  if (zero < 1) return;
+  const double topk = (double)(chosen * experts) / (double)(experts + zero);
+  orr_huggingface_config_set_number(moe, "zero-experts", zero);
+  orr_huggingface_config_set_number(moe, "topk", MAX(1, (gint64)round(topk)));
+  g_hash_table_remove(import->config->used, "zero_expert_num");
+}
+
 static void map_experts(const Import *import) {
   static const OrrHuggingfacePair pairs[] = {
       {"experts", ORR_HF_EXPERTS},
-      {"topk", "num_experts_per_tok|num_experts_per_token|moe_topk|experts_per_token|moe_top_k|"
-               "moe_k|top_k_experts"},
+      {"topk", ORR_HF_TOPK},
       {"latent", "moe_latent_size|routed_expert_hidden_size"}};
   if (number(import, ORR_HF_EXPERTS, 0) <= 1) return;
   OrrNode *moe = orr_huggingface_config_section(import->config, pairs, G_N_ELEMENTS(pairs));
+  map_zero_experts(import, moe);
   gint64 ffn = number(import,
                       "moe_intermediate_size|expert_ffn_hidden_size|moe_ffn_hidden_size|"
                       "expert_intermediate_size",
@@ -187,64 +216,9 @@ static void map_experts(const Import *import) {
   orr_node_set(import->model, "moe", moe);
 }
 
-/* Kimi Delta Attention. */
-static void map_delta(const Import *import) {
-  static const OrrHuggingfacePair pairs[] = {{"key-heads", "num_heads"},
-                                             {"key-dim", "head_dim"},
-                                             {"value-dim", "head_dim"},
-                                             {"conv", "short_conv_kernel_size"}};
-  const OrrNode *map = orr_huggingface_config_map(import->config, "linear_attn_config");
-  if (!map) return;
-  const OrrHuggingfaceConfig inner = {map, import->config->used, import->config->diags};
-  OrrNode *linear = orr_huggingface_config_section(&inner, pairs, G_N_ELEMENTS(pairs));
-  const gboolean is_full = orr_huggingface_config_flag(&inner, "use_full_rank_gate", FALSE);
-  orr_huggingface_config_set_text(linear, "kind", "kimi-delta");
-  orr_huggingface_config_set_number(
-      linear, "low-rank", (is_full ? 1 : 2) * orr_huggingface_config_number(&inner, "head_dim", 0));
-  orr_huggingface_config_set_flag(linear, "full-gate", is_full);
-  orr_node_set(import->model, "linear-attention", linear);
-}
-
-static void map_states(const Import *import) {
-  static const OrrHuggingfacePair mamba[] = {
-      {"heads", "mamba_num_heads|mamba_n_heads"},
-      {"head-dim", "mamba_head_dim|mamba_d_head"},
-      {"state", "ssm_state_size|mamba_state_dim|mamba_d_state"},
-      {"groups", "n_groups|mamba_num_groups|mamba_n_groups"},
-      {"conv", "conv_kernel|mamba_d_conv"},
-      {"chunk", "chunk_size|mamba_chunk_size"}};
-  static const OrrHuggingfacePair linear[] = {{"key-heads", "linear_num_key_heads"},
-                                              {"value-heads", "linear_num_value_heads"},
-                                              {"key-dim", "linear_key_head_dim"},
-                                              {"value-dim", "linear_value_head_dim"},
-                                              {"conv", "linear_conv_kernel_dim"}};
-  if (number(import, "mamba_num_heads|mamba_n_heads", 0) > 0) {
-    orr_huggingface_config_find(import->config,
-                                "expand|mamba_expand|use_mamba_kernels|use_conv_bias|"
-                                "mamba_proj_bias|mamba_conv_bias|use_bias|mlp_bias");
-    orr_node_set(import->model, "mamba",
-                 orr_huggingface_config_section(import->config, mamba, G_N_ELEMENTS(mamba)));
-  }
-  if (number(import, "linear_num_key_heads", 0) > 0) {
-    OrrNode *map = orr_huggingface_config_section(import->config, linear, G_N_ELEMENTS(linear));
-    orr_huggingface_config_set_text(map, "kind", "gated-delta");
-    orr_node_set(import->model, "linear-attention", map);
-  } else if (orr_huggingface_config_list(import->config, "attn_type_list")) {
-    OrrNode *map = orr_node_new_map((OrrPlace){0});
-    gint64 heads = number(import, "num_attention_heads", 1),
-           head_dim = number(import, "head_dim", 128);
-    orr_huggingface_config_set_text(map, "kind", "lightning");
-    orr_huggingface_config_set_number(map, "key-heads", heads);
-    orr_huggingface_config_set_number(map, "key-dim", head_dim);
-    orr_huggingface_config_set_number(map, "value-dim", head_dim);
-    orr_huggingface_config_set_number(map, "chunk",
-                                      256); /* BLOCK of MiniMax-Text-01's lightning attention */
-    orr_node_set(import->model, "linear-attention", map);
-  }
-}
-
 static void map_layout(const Import *import, gint64 layers) {
-  g_auto(GStrv) layout = orr_huggingface_layers_layout(import->config, import->type, layers);
+  g_auto(GStrv) layout =
+      orr_huggingface_layers_layout(import->config, import->type, layers, import->model);
   OrrNode *list = orr_node_new_list((OrrPlace){0});
   gboolean windows = FALSE;
   for (guint i = 0; layout && layout[i]; i++) {
@@ -449,8 +423,7 @@ static void map_all(const Import *import, gint64 layers) {
   map_form(import);
   map_latent(import);
   map_experts(import);
-  map_states(import);
-  map_delta(import);
+  orr_huggingface_states_map(import->config, import->model);
   orr_huggingface_sparse_map(import->config, MIN(layers, ORR_MAX_LAYOUT), import->model);
   map_layout(import, MIN(layers, ORR_MAX_LAYOUT));
   may(import, "mtp-layers", "num_nextn_predict_layers|num_mtp_modules|mtp_num_hidden_layers");
@@ -460,6 +433,12 @@ static void map_all(const Import *import, gint64 layers) {
 static gint64 count_layers(const Import *import) {
   static const char keys[] = "num_hidden_layers|n_layer|n_layers|num_layers";
   static const char *const lists[] = {"layers_block_type", "layer_types", "attn_type_list"};
+  const gint64 threes = import->type->flags & ORR_HF_SHORTCUT ? number(import, "num_layers", 0) : 0;
+  if (threes > 0) {
+    number(import, keys, 0);
+    orr_huggingface_config_set_number(import->model, "layers", 3 * threes);
+    return 3 * threes;
+  }
   for (guint i = 0; !orr_huggingface_config_find(import->config, keys) && i < G_N_ELEMENTS(lists);
        i++) {
     const OrrNode *list = orr_huggingface_config_list(import->config, lists[i]);

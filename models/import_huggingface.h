@@ -22,8 +22,9 @@ enum {
   ORR_HF_POST_NORMS = 1 << 6,
   ORR_HF_PARALLEL = 1 << 7,
   ORR_HF_SHARED_GATE = 1 << 8,
-  ORR_HF_ALTERNATES = 1 << 9,  /* every other layer has a window, if layer_types is absent */
-  ORR_HF_OUTPUT_GATE = 1 << 10 /* its attention has an output gate, if no key says otherwise */
+  ORR_HF_ALTERNATES = 1 << 9,   /* every other layer has a window, if layer_types is absent */
+  ORR_HF_OUTPUT_GATE = 1 << 10, /* its attention has an output gate, if no key says otherwise */
+  ORR_HF_SHORTCUT = 1 << 11     /* each of num_layers is two layers and experts (LongCat-Flash) */
 };
 
 typedef struct {
@@ -38,6 +39,10 @@ typedef struct {
 /* Spellings of one key, for orr_huggingface_config_find. */
 #define ORR_HF_EXPERTS                                                                             \
   "num_experts|num_local_experts|n_routed_experts|moe_num_experts|num_moe_experts"
+
+#define ORR_HF_TOPK                                                                                \
+  "num_experts_per_tok|num_experts_per_token|moe_topk|experts_per_token|moe_top_k|moe_k|"          \
+  "top_k_experts"
 
 /* NULL: unknown. */
 const OrrHuggingfaceType *orr_huggingface_type(const char *model_type);
@@ -57,9 +62,10 @@ const char *orr_huggingface_types_effect(const char *key);
 OrrNode *orr_huggingface_json_read(const char *path, OrrDiags *diags, GError **error);
 
 /* The kinds of layers by @config, as items of `layout`; NULL where all are equal, or where a
- * list is wrong (an error in its diags). Free with g_strfreev. */
+ * list is wrong (an error in its diags). Where each layer says its own widths, those that are alike
+ * in all are set in the document @model. Free with g_strfreev. */
 char **orr_huggingface_layers_layout(const OrrHuggingfaceConfig *config,
-                                     const OrrHuggingfaceType *type, gint64 layers);
+                                     const OrrHuggingfaceType *type, gint64 layers, OrrNode *model);
 
 /* The `encoder` that @config, a vision_config, describes; @whole: the model_type around it.
  * NULL: an unknown tower. */

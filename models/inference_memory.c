@@ -55,13 +55,14 @@ double orr_inference_ring_bytes(const OrrModel *model, const OrrInferenceShard *
 
 double orr_inference_state_bytes(const OrrModel *model, const OrrInferenceShard *shard,
                                  gint64 first, gint64 n_layers) {
-  double sum = 0;
+  double sum = 0, whole = 0; /* RWKV's shift reads a token at full width on each rank */
   for (gint64 layer = first; layer < first + n_layers; layer++) {
     const guint kind = orr_model_layer_kind(model, layer);
     const OrrDtype format = orr_inference_source(model, kind) > 0 ? shard->kv : shard->activations;
     sum += orr_model_state_bytes(model, kind, orr_dtype_bytes(format));
+    whole += orr_dtype_bytes(format) * (double)orr_layer(model, kind, 1, 1, 1).scan.shift;
   }
-  return sum / (double)shard->tp;
+  return (sum - whole) / (double)shard->tp + whole;
 }
 
 /* fp4 has a scale of one byte per 16 weights (NVFP4); fp8's scales are negligible. */
@@ -72,14 +73,24 @@ static double weight_size(const OrrInferenceShard *shard, OrrQuantizedPart part)
   return quantized ? quantized->weight_bytes : orr_dtype_bytes(shard->activations);
 }
 
-/* Routers are whole on each rank, in 16 bits. Vectors and other plain matrices count as parts of
- * the feed-forward. */
+/* Routers, and projections to the experts' width and back, which are whole on each rank, in 16 bits
+ * (vLLM, ReplicatedLinear). */
+static double router_weights(const OrrLayer *layer) {
+  static const char *const names[] = {"router", "latent-down", "latent-up"};
+  double sum = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+    const OrrMatrix *matrix = orr_layer_matrix(layer, names[i]);
+    sum += matrix ? orr_matrix_weights(matrix, 1) : 0;
+  }
+  return sum;
+}
+
+/* Vectors and other plain matrices count as parts of the feed-forward. */
 static double layer_weight_bytes(const OrrModel *model, guint kind,
                                  const OrrInferenceShard *shard) {
   const OrrLayer layer = orr_layer(model, kind, 1, 1, 1);
   const double tp = (double)shard->tp, plain = orr_dtype_bytes(shard->activations);
-  const OrrMatrix *router = orr_layer_matrix(&layer, "router");
-  const double routers = router ? orr_matrix_weights(router, 1) : 0;
+  const double routers = router_weights(&layer);
   double parts[ORR_N_QUANTIZED_PARTS] = {0}, whole = 0;
   for (guint i = 0; i < layer.n_matrices; i++) {
     const OrrMatrix *matrix = &layer.matrices[i];

@@ -36,6 +36,20 @@ static void near(double got, double wanted) {
   if (!(fabs(got - wanted) <= 1e-12 * fabs(wanted))) g_error("%.9g is not %.9g", got, wanted);
 }
 
+/* Of a shipped document's backbone. */
+static double shipped_parameters(const char *name) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  const OrrPlace place = {name, 0, 0};
+  g_autoptr(OrrNode) tree = orr_library_load(library, "generator", name, place, diags);
+  OrrGenerator generator;
+  orr_field_read(&orr_generator_table, tree, library, diags, &generator);
+  orr_generator_settle(&generator, place, diags);
+  const double parameters = orr_generator_parameters(generator.backbone);
+  orr_field_clear(&orr_generator_table, &generator);
+  return parameters;
+}
+
 static const OrrBlock hunyuan = {.kind = ORR_BLOCK_DOUBLE,
                                  .width = 3072,
                                  .heads = 24,
@@ -61,6 +75,32 @@ static void test_double(void) {
   near(sum_of(&hunyuan, &clip, ORR_OPERATOR_GEMM), 2 * n * 12 * d * d);
   near(sum_of(&hunyuan, &clip, ORR_OPERATOR_ATTENTION), 4 * n * n * d);
   near(sum_of(&hunyuan, &clip, ORR_OPERATOR_COMM), 0);
+}
+
+/* Mochi 1 (genmoai/mochi, joint_model/asymm_models_joint.py): 163 frames are 28 of the latents, 30
+ * x 53 positions each, 44,520. The text's 256 tokens are 1,536 wide and meet the video in attention
+ * of 3,072; its feed-forward is half as wide. A block has 4 vectors of modulation for each stream,
+ * made from the video's width; 48 blocks have 9.97 billion of the model's 10.03. */
+static void test_narrow_text(void) {
+  const OrrBlock mochi = {.kind = ORR_BLOCK_DOUBLE,
+                          .width = 3072,
+                          .text_width = 1536,
+                          .heads = 24,
+                          .kv_heads = 24,
+                          .head_dim = 128,
+                          .ffn = 8192,
+                          .gated = TRUE,
+                          .modulated = TRUE,
+                          .scale = 16,
+                          .every = 6};
+  const OrrGeneratorShape clip = shape_of(480, 848, 163, 256);
+  const double w = 3072, t = 1536, n = 44520;
+  const double video = 4 * w * w + 3 * w * 8192, text = 3 * t * w + w * t + 3 * t * 4096;
+  near(orr_generator_positions(&mochi, &clip), n);
+  near(sum_of(&mochi, &clip, ORR_OPERATOR_GEMM), 2 * n * video + 2 * 256 * text);
+  near(sum_of(&mochi, &clip, ORR_OPERATOR_ATTENTION), 4 * (n + 256) * (n + 256) * w);
+  near(shipped_parameters("mochi-1-preview"), 48 * (video + text + 4 * w * (w + t)));
+  g_assert_cmpfloat_with_epsilon(48 * (video + text + 4 * w * (w + t)) / 10.03e9, 1, 0.01);
 }
 
 /* Four GPUs by heads: a quarter of each, and four exchanges of a quarter of the tokens, 16 bits. */
@@ -168,6 +208,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/generator/positions", test_positions);
   g_test_add_func("/generator/double", test_double);
+  g_test_add_func("/generator/narrow-text", test_narrow_text);
   g_test_add_func("/generator/ulysses", test_ulysses);
   g_test_add_func("/generator/ring", test_ring);
   g_test_add_func("/generator/text-that-does-not-split", test_text_that_does_not_split);

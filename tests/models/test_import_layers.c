@@ -114,11 +114,65 @@ static void test_refused(void) {
   }
 }
 
+/* Each layer by itself. 2 x 1.5 x 384 / 3 = 384 becomes a multiple of 256: 512. */
+#define BLOCK(attention, ffn) "{\"attention\": {" attention "}, \"ffn\": {" ffn "}}"
+#define HEADS "\"n_heads_in_group\": 2"
+#define NONE "\"no_op\": true"
+
+static char *import_blocks(const char *blocks, GError **error) {
+  g_autofree char *left_out = NULL, *warnings = NULL;
+  g_autofree char *json = g_strdup_printf(
+      "{\"model_type\": \"nemotron-nas\", \"num_hidden_layers\": 3, \"hidden_size\": 384, "
+      "\"vocab_size\": 9, \"num_attention_heads\": 4, \"max_position_embeddings\": 8,\n"
+      "\"block_configs\": [%s]}",
+      blocks);
+  g_autofree char *path = written(json);
+  char *text = orr_import_huggingface(path, NULL, &left_out, &warnings, error);
+  g_unlink(path);
+  return text;
+}
+
+static void test_blocks(void) {
+  static const char *const refused[][2] = {
+      {BLOCK(HEADS, NONE), "'block_configs' must be a list of the model's 3 layers"},
+      {"1, 2, 3", "json:2:19: error: 'block_configs': layer 0 is not a map"},
+      {BLOCK(HEADS, NONE) ", " BLOCK(NONE, NONE) ", " BLOCK(HEADS, NONE),
+       "layer 1 has neither attention nor a feed-forward"},
+      {BLOCK(HEADS, NONE) ", " BLOCK("\"n_heads_in_group\": 4", NONE) ", " BLOCK(HEADS, NONE),
+       "layer 1 has another n_heads_in_group than earlier ones"},
+      {BLOCK(HEADS, "\"ffn_mult\": -1") ", " BLOCK(HEADS, NONE) ", " BLOCK(HEADS, NONE),
+       "layer 0 has a feed-forward without intermediate_size whose ffn_mult is not a number"},
+      {BLOCK(HEADS, "\"replace_with_linear\": true, \"intermediate_size\": 8") ", " BLOCK(
+           HEADS, NONE) ", " BLOCK(HEADS, NONE),
+       "layer 0 has a linear layer in place of a part"},
+      {BLOCK(HEADS ", \"window_length\": 8", NONE) ", " BLOCK(HEADS, NONE) ", " BLOCK(HEADS, NONE),
+       "layer 0 has attention with a window"},
+      {"{\"ffn\": {}}, 1, 2", "layer 0 has no map 'attention'"},
+      {BLOCK("\"no_op\": 1", NONE) ", 1, 2", "'no_op' must be true or false, found '1'"},
+  };
+  g_autoptr(GError) error = NULL;
+  g_autofree char *text =
+      import_blocks(BLOCK(HEADS, "\"ffn_mult\": 1.5") ", " BLOCK(
+                        NONE, "\"intermediate_size\": 640") ", " BLOCK(HEADS, NONE),
+                    &error);
+  g_assert_no_error(error);
+  if (!strstr(text, "- attention+dense:512\n- dense\n- attention\n") ||
+      !strstr(text, "\nffn: 640\n") || !strstr(text, "\nkv-heads: 2\n"))
+    g_error("layers, ffn or kv-heads are wrong in:\n%s", text);
+  for (guint i = 0; i < G_N_ELEMENTS(refused); i++) {
+    g_autoptr(GError) own = NULL;
+    g_autofree char *document = import_blocks(refused[i][0], &own);
+    if (document || !strstr(own->message, refused[i][1]))
+      g_error("'%s' is missing in:\n%s", refused[i][1], document ? document : own->message);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/import-layers/experts", test_layers_with_experts);
   g_test_add_func("/import-layers/window-layers", test_window_layers);
   g_test_add_func("/import-layers/falcon", test_falcon);
+  g_test_add_func("/import-layers/blocks", test_blocks);
   g_test_add_func("/import-layers/refused", test_refused);
   return g_test_run();
 }

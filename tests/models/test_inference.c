@@ -310,10 +310,22 @@ static double product_flops(const OrrModel *model, guint kind, const OrrInferenc
 }
 
 static void test_every_matrix(void) {
-  static const char *const names[] = {"llama-3.1-8b",       "deepseek-v3",   "deepseek-v2-lite",
-                                      "qwen3-next-80b-a3b", "nemotron-h-8b", "gemma-3-27b",
-                                      "minimax-text-01",    "gpt-oss-20b",   "qwen2.5-7b",
-                                      "llama-4-maverick"};
+  static const char *const names[] = {"llama-3.1-8b",
+                                      "deepseek-v3",
+                                      "deepseek-v2-lite",
+                                      "qwen3-next-80b-a3b",
+                                      "nemotron-h-8b",
+                                      "gemma-3-27b",
+                                      "minimax-text-01",
+                                      "gpt-oss-20b",
+                                      "qwen2.5-7b",
+                                      "llama-4-maverick",
+                                      "kimi-k3",
+                                      "longcat-flash",
+                                      "step3",
+                                      "rwkv-7-1.5b",
+                                      "kimi-linear-48b-a3b",
+                                      "llama-3.3-nemotron-super-49b"};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
     OrrModel model;
     read_model(names[i], &model);

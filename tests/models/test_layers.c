@@ -28,7 +28,14 @@ static const char *const whole[] = {"deepseek-v3",
                                     "bloom-176b",
                                     "palm-540b",
                                     "qwen2.5-7b",
-                                    "minimax-m2"};
+                                    "minimax-m2",
+                                    "kimi-k3",
+                                    "kimi-linear-48b-a3b",
+                                    "llama-3.3-nemotron-super-49b",
+                                    "longcat-flash",
+                                    "step3",
+                                    "rwkv-7-1.5b",
+                                    "deepseek-v4-flash"};
 
 /* Every parameter is on some rank: with all groups of one, layers and ends are
  * orr_model_parameters. */

@@ -57,7 +57,33 @@ static void test_layout_is_cut(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
+/* Widths of their own: kinds that differ in width alone are two, 3 w h weights each where gated. */
+static void test_layout_widths(void) {
+  OrrModel model = read_model("{layers: 6, hidden: 64, heads: 4, vocab: 9, context: 32, ffn: 128, "
+                              "activation: swiglu, bias: false, norm: rmsnorm, "
+                              "layout: [attention+dense, 2 dense:96, dense]}",
+                              NULL);
+  static const guint kinds[] = {0, 1, 1, 2, 0, 1};
+  g_assert_cmpuint(orr_model_n_layer_kinds(&model), ==, 3);
+  for (gint64 i = 0; i < 6; i++) g_assert_cmpuint(orr_model_layer_kind(&model, i), ==, kinds[i]);
+  g_autofree char *name = orr_model_kind_name(&model, 1);
+  g_assert_cmpstr(name, ==, "dense:96");
+  g_assert_cmpfloat(orr_model_layer_parameters(&model, 1), ==, 3 * 96 * 64 + 64);
+  g_assert_cmpfloat(orr_model_layer_parameters(&model, 2), ==, 3 * 128 * 64 + 64);
+  orr_field_clear(&orr_model_table, &model);
+}
+
 static void test_layout_complaints(void) {
+  assert_complaint("[\"dense:0\"]", "m.yaml:1:1: error: layout 'dense:0': unknown 'dense:0'");
+  assert_complaint("[\"dense:x\"]", "dense, dense:WIDTH, moe");
+  assert_complaint("[\"dense:64:64\"]", "unknown 'dense:64:64'");
+  assert_complaint("[\"dense:1000000000\"]", "unknown 'dense:1000000000'");
+  assert_complaint("[\"attention:64\"]", "unknown 'attention:64'");
+  GString *many = g_string_new("[");
+  for (int i = 1; i <= 33; i++) g_string_append_printf(many, "\"dense:%d\",", i);
+  g_string_append(many, "dense]");
+  assert_complaint(many->str, "there are more than 32 kinds");
+  g_string_free(many, TRUE);
   assert_complaint("[atention]", "unknown 'atention', did you mean 'attention'?");
   assert_complaint("[attention+moe]", "the model has no 'moe' with 'experts'");
   assert_complaint("[window]", "the model has no 'window' with 'size'");
@@ -77,6 +103,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/layout/kinds", test_layout);
   g_test_add_func("/layout/is-cut", test_layout_is_cut);
+  g_test_add_func("/layout/widths", test_layout_widths);
   g_test_add_func("/layout/complaints", test_layout_complaints);
   return g_test_run();
 }

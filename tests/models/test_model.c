@@ -75,6 +75,21 @@ static void test_complaints(void) {
   assert_complaint("{layers: 2, hidden: 64, heads: 4, vocab: 100, context: 32, window: {size: 8}}",
                    "warning: window has no effect: no layer of layout is 'window'");
   assert_complaint("{layers: 0, hidden: 64, heads: 4, vocab: 100, context: 32}", "layers");
+  assert_complaint("{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, layout: [linear], "
+                   "linear-attention: {kind: rwkv-7, key-heads: 4, low-rank: 3}}",
+                   "'linear-attention.low-rank' is 3: of kind rwkv-7 it is 4 or more");
+  assert_complaint(
+      "{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, layout: [linear], "
+      "linear-attention: {kind: gated-delta, key-heads: 4, low-rank: 8}}",
+      "m.yaml:1:1: error: 'linear-attention.low-rank' is 8: of kind gated-delta it is 0");
+  assert_complaint(
+      "{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, output-gate: true, "
+      "compressed-attention: {ratio: 4, heavy-ratio: 128, q-lora-rank: 8, o-groups: 2, "
+      "o-lora-rank: 8}}",
+      "'output-gate' and 'compressed-attention' exclude each other");
+  assert_complaint("{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, "
+                   "linear-attention: {kind: rwkv-8}}",
+                   "lightning, gated-delta, kimi-delta, rwkv-7");
   assert_complaint("{hidden: 64, heads: 4, vocab: 100, context: 32}", "layers");
 }
 

@@ -132,6 +132,12 @@ static const struct {
     {"qwen3.5-397b-a17b", 397, 17, 0},
     {"nemotron-nano-12b-v2", 12.31, 0, 0},
     {"nemotron-3-super-120b-a12b", 120.6, 12.7, 0},
+    {"kimi-k3", 2800, 104, 1},
+    {"longcat-flash", 560, 27, 1},
+    {"step3", 316, 38, 1},
+    {"llama-3.3-nemotron-super-49b", 49.87, 0, 0},
+    {"rwkv-7-1.5b", 1.527, 0, 0},
+    {"rwkv-7-0.4b", 0.4508, 0, 0},
 };
 
 static void test_published_counts(void) {

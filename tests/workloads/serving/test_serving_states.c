@@ -156,6 +156,75 @@ static void test_bytes(void) {
   g_assert_cmpfloat_with_epsilon(ranks, brief, 1e-3 * brief);
 }
 
+/* --- states alone --- */
+
+#define RWKV "model=rwkv-7-1.5b;"
+/* Of a request: 24 layers of 32 states of 64 x 64 in fp32 and two tokens of 2,048 in 16 bits. */
+#define RWKV_STATE (24 * (4.0 * 32 * 64 * 64 + 2.0 * 2 * 2048))
+
+/* Room for 16 states is room for 16 requests, as long as they may be: 16 of them run, as where
+ * max-num-seqs is 16, and none is preempted. A GPU of 80 GiB without kv-blocks has room for as many
+ * states as fit beside the weights. */
+static void test_room_for_states(void) {
+  static const char load[] =
+      RWKV "workload.load={kind: closed-loop, concurrency: 32};workload.requests=96;"
+           "workload.input={kind: fixed, tokens: %d};workload.output={kind: fixed, tokens: 64};"
+           "workload.engine.kv-blocks=%d;workload.engine.max-num-seqs=%d";
+  for (int tokens = 16; tokens < 4000; tokens += 3900) {
+    g_autofree char *room = g_strdup_printf(load, tokens, 16, 64);
+    g_autofree char *seqs = g_strdup_printf(load, tokens, 64, 16);
+    g_autoptr(OrrOutcome) a = serving_run(room);
+    g_autoptr(OrrOutcome) b = serving_run(seqs);
+    g_assert_cmpint(a->result.serving.completed, ==, 96);
+    g_assert_cmpint(a->result.serving.preemptions, ==, 0);
+    g_assert_cmpfloat(a->result.serving.kv_peak, ==, 1);
+    g_assert_cmpfloat(b->result.serving.kv_peak, ==, 0.25);
+    g_assert_cmpfloat_with_epsilon(a->result.serving.e2e.mean / b->result.serving.e2e.mean, 1,
+                                   1e-9);
+    g_assert_cmpfloat(a->result.serving.littles_law_error, <, 1e-9);
+  }
+  g_autoptr(OrrOutcome) whole = serving_run(RWKV "workload.engine.kv-blocks=0;workload.requests=1");
+  const OrrServingResult *result = &whole->result.serving;
+  const double used = (double)result->kv_blocks * RWKV_STATE + result->weights_bytes;
+  g_test_message("%" G_GINT64_FORMAT " states", result->kv_blocks);
+  g_assert_cmpfloat(used, <, 80e9);
+  g_assert_cmpfloat(used, >, 0.8 * 80e9);
+}
+
+/* A step that decodes takes as long behind 16 tokens as behind 4,000. */
+static void test_length_does_not_matter(void) {
+  static const char load[] =
+      RWKV "workload.load={kind: closed-loop, concurrency: 1};workload.requests=2;"
+           "workload.input={kind: fixed, tokens: %d};workload.output={kind: fixed, tokens: 64}";
+  g_autofree char *brief = g_strdup_printf(load, 16), *lengthy = g_strdup_printf(load, 4000);
+  g_autoptr(OrrOutcome) a = serving_run(brief);
+  g_autoptr(OrrOutcome) b = serving_run(lengthy);
+  g_assert_cmpfloat_with_epsilon(a->result.serving.itl.p50 / b->result.serving.itl.p50, 1, 1e-9);
+  g_assert_cmpfloat(b->result.serving.ttft.p50, >, 2 * a->result.serving.ttft.p50);
+}
+
+/* A state is handed over once, whatever the prompt. */
+static void test_states_handed_over(void) {
+  static const char load[] =
+      RWKV "workload.replicas=2;workload.disaggregation.prefill=1;workload.output={tokens: 8};"
+           "workload.load={kind: constant, rate: 0.5};workload.requests=10;"
+           "workload.input={kind: fixed, tokens: %d}";
+  g_autofree char *brief = g_strdup_printf(load, 100), *lengthy = g_strdup_printf(load, 3000);
+  g_assert_cmpfloat_with_epsilon(bytes_of(brief) / (10 * RWKV_STATE), 1, 1e-9);
+  g_assert_cmpfloat_with_epsilon(bytes_of(lengthy) / (10 * RWKV_STATE), 1, 1e-9);
+}
+
+static void test_states_alone_refused(void) {
+  serving_refused(RWKV "workload.engine.prefix-caching=block-hash",
+                  "test.yaml:7:3: error: engine.prefix-caching of model rwkv-7-1.5b, whose layers "
+                  "keep states alone");
+  serving_refused(RWKV "workload.engine.prefix-caching=radix;workload.engine.scheduler=sglang",
+                  "no layer has a key-value cache, of whose blocks prompts could share some");
+  serving_refused(RWKV "workload.parallel.tp=3", "test.yaml:7:3: error: ");
+  serving_refused("model={base: llama-3.1-8b, layout: [dense], parameters: 0}",
+                  "has no layer with a key-value cache or a state");
+}
+
 static void test_refused(void) {
   serving_refused(MODEL "workload.engine.scheduler=prefill-first", "Chunked prefill is required");
   serving_refused(MODEL "workload.engine.block-size=16384", "must be <= max_num_batched_tokens");
@@ -176,6 +245,10 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-states/conversations", test_conversations);
   g_test_add_func("/workloads/serving-states/laws", test_laws);
   g_test_add_func("/workloads/serving-states/bytes", test_bytes);
+  g_test_add_func("/workloads/serving-states/room-for-states", test_room_for_states);
+  g_test_add_func("/workloads/serving-states/length-does-not-matter", test_length_does_not_matter);
+  g_test_add_func("/workloads/serving-states/states-handed-over", test_states_handed_over);
+  g_test_add_func("/workloads/serving-states/states-alone-refused", test_states_alone_refused);
   g_test_add_func("/workloads/serving-states/refused", test_refused);
   return g_test_run();
 }
