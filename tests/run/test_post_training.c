@@ -336,6 +336,7 @@ static void test_bad(void) {
   refuses(LOOP("mode: {kind: asynchronous, staleness: 1}"), "set pools.rollout-gpus");
   refuses(LOOP("pools: {rollout-gpus: 16}, sync: broadcast"), "leaves no GPU to train");
   refuses(ROLLOUT("samples: 4"), "rollout.samples is not for rollouts");
+  refuses(ROLLOUT("regions: [{name: a}]"), "rollout.regions is not for rollouts");
   refuses(ROLLOUT("disaggregation: {prefill: 4}"), "rollout.disaggregation is not");
   refuses(ROLLOUT("engine: {cache-tiers: {host: 1 GiB}}"), "rollout.engine.cache-tiers is not");
   refuses(LOOP("pools: {rollout-gpus: 8}"), "sync ipc: its engines share");
