@@ -223,6 +223,10 @@ double orr_model_matrix_flops(const OrrModel *model, double batch, double sequen
 /* FLOPs of a forward pass: of a layer, and of its attention core alone. */
 double orr_model_layer_flops(const OrrModel *model, guint kind, double batch, double sequence);
 double orr_model_core_flops(const OrrModel *model, guint kind, double batch, double sequence);
+/* The same: a layer's routed experts, and all of the model's. */
+double orr_model_layer_routed_flops(const OrrModel *model, guint kind, double batch,
+                                    double sequence);
+double orr_model_routed_flops(const OrrModel *model, double batch, double sequence);
 
 /* What the backward computes again. */
 typedef enum {

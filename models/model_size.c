@@ -279,6 +279,20 @@ double orr_model_core_flops(const OrrModel *model, guint kind, double batch, dou
   return kind_core_flops(model, kind, 1, batch, sequence);
 }
 
+double orr_model_layer_routed_flops(const OrrModel *model, guint kind, double batch,
+                                    double sequence) {
+  const OrrLayer layer = whole(model, kind);
+  return 2 * batch * sequence * (layer_weights(&layer, model->moe.topk) - layer_weights(&layer, 0));
+}
+
+double orr_model_routed_flops(const OrrModel *model, double batch, double sequence) {
+  double sum = 0;
+  for (gint64 layer = 0; layer < model->layers + model->mtp_layers; layer++)
+    sum += orr_model_layer_routed_flops(
+        model, orr_model_layer_kind(model, MIN(layer, model->layers - 1)), batch, sequence);
+  return sum;
+}
+
 static double all_core_flops(const OrrModel *model, double batch, double sequence) {
   double sum = 0;
   for (guint kind = 0; kind < orr_model_n_layer_kinds(model); kind++)

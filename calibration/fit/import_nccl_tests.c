@@ -519,7 +519,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Reader, reader_free)
 
 static void free_run(gpointer data) {
   OrrNcclTestsRun *run = data;
-  ORR_FREE(run->op, run->device, run->type, run->version);
+  ORR_FREE(run->op, run->device, run->type, run->redop, run->version);
   g_array_unref(run->rows);
   g_free(run);
 }
@@ -536,6 +536,7 @@ static OrrNcclTestsRun *shown(Run *run) {
   copy->op = g_strdup(run->op);
   copy->device = g_strdup(run->device);
   copy->type = g_strdup(run->type);
+  copy->redop = g_strdup(run->redop);
   copy->version = g_strdup(run->version);
   copy->n_ranks = run->n_ranks;
   copy->n_hosts = g_hash_table_size(run->hosts);

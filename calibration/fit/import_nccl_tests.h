@@ -57,6 +57,7 @@ typedef struct {
   char *op;      /* as nccl-tests names it */
   char *device;  /* as the driver names it; NULL: not printed */
   char *type;    /* number format: "float" */
+  char *redop;   /* "sum", "none"; NULL: not printed */
   char *version; /* of NCCL; NULL: not printed */
   guint n_ranks;
   guint n_hosts; /* 0: not printed */

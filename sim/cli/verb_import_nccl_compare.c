@@ -10,17 +10,20 @@
 #include "sim/cli/show.h"
 #include "sim/cli/verb_import.h"
 #include "sim/nccl/nccl_diagnosis.h"
+#include "workloads/collectives/collective_bench.h"
 
 /* A run of the log and its answer. */
 typedef struct {
   const OrrNcclTestsRun *run;
   OrrNcclCurveQuestion question;
+  char **settings;  /* of the question */
   GArray *measured; /* of OrrNcclMeasured */
   OrrNcclCurve *healthy;
   OrrNcclDiagnosis *diagnosis;
 } Compared;
 
 static void compared_clear(Compared *one) {
+  g_clear_pointer(&one->settings, g_strfreev);
   g_clear_pointer(&one->measured, g_array_unref);
   g_clear_pointer(&one->healthy, orr_nccl_curve_free);
   g_clear_pointer(&one->diagnosis, orr_nccl_diagnosis_free);
@@ -107,14 +110,32 @@ static gboolean diagnose(OrrLibrary *library, Compared *one, GError **error) {
   return TRUE;
 }
 
+/* What the log says of its reduction and number format, where we have them, and then --set's: other
+ * reductions have other kernels. */
+static char **settings_of(const OrrNcclTestsRun *run) {
+  static const char *const types[][2] = {
+      {"half", "fp16"},    {"bfloat16", "bf16"}, {"int8", "int8"},    {"uint8", "int8"},
+      {"fp8_e4m3", "fp8"}, {"f8e4m3", "fp8"},    {"fp8_e5m2", "fp8"}, {"f8e5m2", "fp8"}};
+  g_autoptr(GStrvBuilder) all = g_strv_builder_new();
+  g_autofree char *redop = g_strdup_printf("workload.redop=%s", run->redop ? run->redop : "sum");
+  if (run->redop && g_strv_contains(orr_redop_words, run->redop)) g_strv_builder_add(all, redop);
+  for (guint i = 0; i < G_N_ELEMENTS(types); i++) {
+    g_autofree char *dtype = g_strdup_printf("workload.dtype=%s", types[i][1]);
+    if (g_strcmp0(run->type, types[i][0]) == 0) g_strv_builder_add(all, dtype);
+  }
+  if (orr_options.settings) g_strv_builder_addv(all, (const char **)orr_options.settings);
+  return g_strv_builder_end(all);
+}
+
 static gboolean compare(OrrLibrary *library, const char *cluster, gboolean in_place, Compared *one,
                         GError **error) {
+  one->settings = settings_of(one->run);
   one->question = (OrrNcclCurveQuestion){.cluster = cluster,
                                          .stride = 1,
                                          .begin_bytes = 8,
                                          .end_bytes = 8,
                                          .factor = 2,
-                                         .settings = orr_options.settings};
+                                         .settings = one->settings};
   one->measured = measured_of(one->run, in_place);
   if (!find_op(one->run->op, &one->question.op))
     return orr_fault_set(error, ORR_FAULT_DOCUMENT, "'%s' is not simulated", one->run->op);

@@ -236,6 +236,23 @@ static void async(void) {
   g_assert_cmpfloat(3 * slow.iteration_s, >, 2 * slow.rows[0].wall_s);
 }
 
+/* Reading a step's data ahead is hidden where it is shorter than the step, and sets its time where it
+ * is longer, however many steps are simulated: 2 GB each for 64 sequences from a server of 10 GB/s
+ * are 12.8 s. */
+static void reads_ahead(void) {
+  const char *const servers =
+      "max-nodes: 0, storage: {servers: 1, server-bandwidth: 10 GB/s, node-bandwidth: 200 GB/s}";
+  const Answer none = fine("auto", ONE_STAGE, servers, "");
+  for (int steps = 1; steps <= 3; steps++) {
+    g_autofree char *little = g_strdup_printf(", steps: %d, data-bytes: 1 MB", steps);
+    g_autofree char *much = g_strdup_printf(", steps: %d, data-bytes: 2 GB", steps);
+    const Answer hidden = fine("auto", ONE_STAGE, servers, little);
+    const Answer bound = fine("auto", ONE_STAGE, servers, much);
+    g_assert_cmpfloat_with_epsilon(hidden.iteration_s, none.iteration_s, 1e-6 * none.iteration_s);
+    g_assert_cmpfloat_with_epsilon(bound.iteration_s / bound.rows[0].wall_s, 1, 1e-3);
+  }
+}
+
 /* On an oversubscribed compute fabric, an asynchronous write takes bandwidth from the gradient
  * reduction of the next step; on a network of its own it does not. */
 static void contends(void) {
@@ -281,6 +298,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/storage/folded-is-full", folded_is_full);
   g_test_add_func("/storage/scales", scales);
   g_test_add_func("/storage/async", async);
+  g_test_add_func("/storage/reads-ahead", reads_ahead);
   g_test_add_func("/storage/contends", contends);
   g_test_add_func("/storage/refusals", refusals);
   return g_test_run();

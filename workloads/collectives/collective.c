@@ -277,6 +277,8 @@ static OrrCollectivePlan *plan_chosen(const OrrCollectiveContext *context,
                                       const OrrCollectiveAlgorithm *algorithm) {
   gboolean by_rows = algorithm->chosen == ORR_CHOSEN_WITH_ROWS ||
                      (context->cost && orr_cost_has_nccl(context->cost));
+  /* NCCL has rings alone for these two (src/graph/tuning.cc) */
+  if ((call->op == ORR_BROADCAST || call->op == ORR_REDUCE) && !algorithm->is_first) return NULL;
   if (!is_released(context->nccl, algorithm) || call->n < algorithm->least_ranks ||
       !algorithm->supports(context, call))
     return NULL;
@@ -555,8 +557,16 @@ static void refuse(const OrrCollectiveContext *context, const OrrCollectiveCall 
 OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context,
                                        const OrrCollectiveCall *call,
                                        const OrrCollectiveAlgorithm *algorithm, GError **error) {
+  const gboolean is_fast =
+      call->protocol == ORR_PROTOCOL_LL || call->protocol == ORR_PROTOCOL_LL128;
   if (algorithm && !algorithm->supports(context, call)) {
     refuse(context, call, algorithm, error);
+    return NULL;
+  }
+  if (algorithm && algorithm->is_simple_only && is_fast) {
+    orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                  "collective algorithm '%s' has the protocol simple alone, not %s",
+                  algorithm->entry.name, orr_protocol_words[call->protocol]);
     return NULL;
   }
   if (call->n < 2) return plan_new(algorithm ? algorithm : first());

@@ -133,7 +133,8 @@ struct OrrCollectiveAlgorithm {
   gboolean (*is_released)(const OrrNccl *nccl);
   /* library of the profile's `libraries` whose rows give its times; NULL: NCCL */
   const char *library;
-  guint least_ranks; /* smallest group for which the planner chooses it; 0: any */
+  gboolean is_simple_only; /* has the protocol Simple alone: LL and LL128 are refused */
+  guint least_ranks;       /* smallest group for which the planner chooses it; 0: any */
   /* what it needs of the group or the call, e.g. "a group inside one ..."; NULL: nothing */
   const char *needs;
   gboolean (*supports)(const OrrCollectiveContext *context, const OrrCollectiveCall *call);

@@ -137,12 +137,26 @@ static void check_experts(const OrrCollectiveBench *params, OrrPlace place, OrrD
     orr_diags_error(diags, place, "topk " D " is above experts " D, params->topk, params->experts);
 }
 
+/* Whether NVLS has a kernel for the reduction (ncclNvlsSupported, src/include/device.h: sums of
+ * fp32, sums and extremes of 16 bits). A mean is a sum that each rank scales first. */
+static gboolean sums_in_switch(const OrrCollectiveBench *params) {
+  const char *redop = orr_redop_words[params->redop];
+  const gboolean is_extreme = g_str_equal(redop, "max") || g_str_equal(redop, "min");
+  if (params->dtype == ORR_FP32 || params->dtype == ORR_TF32) return g_str_equal(redop, "sum");
+  return (params->dtype == ORR_FP16 || params->dtype == ORR_BF16) &&
+         (is_extreme || g_str_equal(redop, "sum"));
+}
+
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
                   OrrPlace place, OrrDiags *diags) {
   const OrrCollectiveBench *params = data;
   check_group(params, orr_cluster_n_gpus(cluster), place, diags);
   check_sizes(params, place, diags);
   check_experts(params, place, diags);
+  if (g_str_has_prefix(params->algorithm, "nvls") && !sums_in_switch(params))
+    orr_diags_error(
+        diags, place, "algorithm %s has no kernel for redop %s in %s: NCCL takes others",
+        params->algorithm, orr_redop_words[params->redop], orr_dtype_names[params->dtype]);
   if (g_str_equal(params->algorithm, "auto") ||
       orr_registry_find(&orr_collective_registry, params->algorithm))
     return;
@@ -367,6 +381,7 @@ static OrrBenchWork *work_new(const OrrCollectiveBench *params, const OrrWorld *
   work->work.links = g_array_new(FALSE, FALSE, sizeof(guint32));
   work->work.fidelity = ORR_FIDELITY_FULL;
   work->params = *params;
+  if (!sums_in_switch(params)) work->params.nccl.nvls = work->params.nccl.nvls_tree = FALSE;
   work->params.algorithm = NULL; /* the scenario owns it */
   work->n_groups = (guint)params->groups;
   work->n_ranks = (guint)n_ranks_of(params, orr_cluster_n_gpus(world->cluster));

@@ -73,6 +73,7 @@ const OrrCollectiveAlgorithm orr_collnet = {
               .sentence = "The network's switches sum (SHARP): each NIC sends its slice once."},
     .chosen = ORR_CHOSEN_NEVER,
     .needs = "a group over several scale-up domains, and a transport with in-network-reduction",
+    .is_simple_only = TRUE,
     .supports = supports,
     .plan = plan,
     .oracle = oracle,

@@ -67,6 +67,7 @@ const OrrCollectiveAlgorithm orr_nvls = {
     .is_released = is_released,
     .least_ranks = 5,
     .needs = "a group inside one scale-up domain whose switch sums: Hopper's or a later one",
+    .is_simple_only = TRUE,
     .supports = supports,
     .plan = plan,
     .steps = steps,

@@ -73,6 +73,7 @@ const OrrCollectiveAlgorithm orr_nvls_tree = {
     .needs =
         "a group over several scale-up domains, none of which spans nodes, whose switches sum: "
         "Hopper's or later ones",
+    .is_simple_only = TRUE,
     .supports = supports,
     .plan = plan,
     .steps = steps,

@@ -9,8 +9,8 @@
  *
  *   all-gather, reduce-scatter    base + ceil(log2 n) alpha + (n-1)/n S/B
  *
- * NCCL supports one rank per node, and so does this entry: one member per domain. No published rows
- * could be fitted, so it must be forced.
+ * NCCL supports one rank per node (ncclPatEnable, src/graph/tuning.cc), and so does this entry: one
+ * member per node and per domain. No published rows could be fitted, so it must be forced.
  *
  * Example:   algorithm: pat
  */
@@ -20,6 +20,10 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   if (call->op != ORR_ALL_GATHER && call->op != ORR_REDUCE_SCATTER) return FALSE;
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  for (guint i = 1; i < call->n; i++) /* ranks are in the order of their nodes */
+    if (orr_fabric_node(context->fabric, call->gpus[i]) ==
+        orr_fabric_node(context->fabric, call->gpus[i - 1]))
+      return FALSE;
   return layout.equal && layout.channels == 1;
 }
 
@@ -53,7 +57,8 @@ const OrrCollectiveAlgorithm orr_pat = {
               .sentence = "Trees from every rank at once: a ring's bytes in log2 n steps."},
     .chosen = ORR_CHOSEN_NEVER,
     .is_released = is_released,
-    .needs = "one member in each scale-up domain",
+    .needs = "one member in each node and each scale-up domain",
+    .is_simple_only = TRUE,
     .supports = supports,
     .plan = plan,
     .oracle = oracle,

@@ -68,6 +68,12 @@ static double adapter_flops(const OrrJob *job, const OrrLayerSpec *spec) {
   return flops_of(own, ADAPTER);
 }
 
+/* Of the pairs that the router chooses, the multiple that experts multiply: all that are kept, and
+ * what pads them to a capacity. */
+static double multiplied(const OrrJob *job) {
+  return job->shard.capacity > 0 ? job->shard.capacity : job->kept;
+}
+
 /* What runs again in a step of a layer's attention core or of the whole layer, over all ranks.
  * @pairs: the fraction of the core's pairs that lie within documents. */
 static double layer_again_flops(const OrrJob *job, const OrrLayerSpec *spec, double pairs) {
@@ -76,7 +82,8 @@ static double layer_again_flops(const OrrJob *job, const OrrLayerSpec *spec, dou
   const double core = orr_model_core_flops(model, spec->kind, batch, sequence);
   if (job->shard.frozen_encoder && spec->kind == (guint)orr_model_encoder_kind(model)) return 0;
   if (spec->modules & ORR_MODULE_LAYER)
-    return orr_model_layer_flops(model, spec->kind, batch, sequence) - core * (1 - pairs);
+    return orr_model_layer_flops(model, spec->kind, batch, sequence) - core * (1 - pairs) -
+           orr_model_layer_routed_flops(model, spec->kind, batch, sequence) * (1 - multiplied(job));
   return (spec->modules & ORR_MODULE_CORE_ATTN) ? core * pairs : 0;
 }
 
@@ -122,7 +129,15 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPacked
   }
   if (packed) work->padding = packed->padding;
   if (job->params->reference) work->model_flops += forward;
-  work->hardware_flops = work->model_flops + further_flops(job, pairs);
+  const int passes = (job->params->evaluation    ? 1
+                      : job->shard.lora.rank > 0 ? 2
+                                                 : 3) +
+                     (job->params->reference ? 1 : 0);
+  const double routed = passes * orr_model_routed_flops(model, batch, sequence);
+  work->model_flops -= routed * (1 - job->kept);
+  work->dropped = model->moe.experts > 0 ? 1 - job->kept : 0;
+  work->hardware_flops =
+      work->model_flops + routed * (multiplied(job) - job->kept) + further_flops(job, pairs);
   work->peak_flops =
       orr_device_peak_flops(&job->world->cluster->device, job->shard.recipe->forward);
 }

@@ -250,8 +250,14 @@ static void add_left_out(const OrrReplayed *replayed, OrrOutcome *outcome) {
                                   n > 3 ? "repeat" : "repeats", n > 3 ? "were" : "was", n - 1));
 }
 
-static void add_warnings(const OrrCluster *cluster, OrrOutcome *outcome) {
+static void add_warnings(const OrrTrainingWork *work, const OrrCluster *cluster,
+                         OrrOutcome *outcome) {
   const OrrTrainingResult *r = &outcome->result.training;
+  if (work->dropped > 1e-9)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("experts.capacity drops %.3g %% of the routed tokens: they are "
+                                    "in tokens/s, and not in TFLOP/s, MFU and HFU",
+                                    100 * work->dropped));
   if (r->costs_outside > 0)
     g_ptr_array_add(
         outcome->warnings,
@@ -284,7 +290,7 @@ void orr_training_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   orr_training_energy_add_power(replayed, outcome);
   add_storage(work, replayed, outcome);
   fill_result(work, replayed, outcome);
-  add_warnings(replayed->cluster, outcome);
+  add_warnings(work, replayed->cluster, outcome);
   add_left_out(replayed, outcome);
 }
 

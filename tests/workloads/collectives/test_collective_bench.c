@@ -54,6 +54,38 @@ static void test_steps(void) {
     g_assert_cmpfloat_with_epsilon(row_at(steps, i)->time_s / row_at(flow, i)->time_s, 1, 0.02);
 }
 
+static const char *algorithm_of(const char *sets) {
+  g_autoptr(OrrOutcome) outcome = run(sets);
+  return g_intern_string(row_at(outcome, 2)->algorithm);
+}
+
+/* NCCL has NVLS for sums of fp32, sums and extremes of 16 bits (ncclNvlsSupported), and rings alone
+ * for broadcast and reduce (tuning.cc): no other plan is taken for them, at any size. */
+static void test_kernels(void) {
+  static const struct {
+    const char *sets;
+    gboolean sums;
+  } rows[] = {{"workload.redop=sum", TRUE},
+              {"workload.redop=sum;workload.dtype=bf16", TRUE},
+              {"workload.redop=max;workload.dtype=fp16", TRUE},
+              {"workload.redop=max", FALSE},
+              {"workload.redop=prod;workload.dtype=bf16", FALSE},
+              {"workload.redop=avg;workload.dtype=bf16", FALSE},
+              {"workload.redop=sum;workload.dtype=fp8", FALSE},
+              {"workload.redop=sum;workload.dtype=int8", FALSE}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
+    for (int nodes = 1; nodes <= 4; nodes += 3) {
+      g_autofree char *sets = g_strdup_printf("cluster.nodes=%d;workload.begin=64 MiB;workload.end="
+                                              "1 GiB;%s",
+                                              nodes, rows[i].sets);
+      g_assert_cmpint(g_str_has_prefix(algorithm_of(sets), "nvls"), ==, rows[i].sums);
+    }
+  g_assert_cmpstr(
+      algorithm_of("workload.collective=broadcast;workload.begin=8 B;workload.end=128 B"), ==,
+      "ring");
+  g_assert_cmpstr(algorithm_of("workload.collective=reduce"), ==, "ring");
+}
+
 /* Rings over 32 GPUs of an NVL72: NVIDIA shows 680 GB/s (GTC25 S72583 slide 12). The efficiency
  * of groups of 2 and 4 does not hold for them. The tree over 20 racks: 512 MiB to 16 GiB as
  * CoreWeave measured, within 3 %. */
@@ -224,6 +256,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/collectives/rows", test_rows);
   g_test_add_func("/collectives/steps", test_steps);
+  g_test_add_func("/collectives/kernels", test_kernels);
   g_test_add_func("/collectives/racks", test_racks);
   g_test_add_func("/collectives/sharp", test_sharp);
   g_test_add_func("/collectives/sharp-without-nvls", test_sharp_without_nvls);

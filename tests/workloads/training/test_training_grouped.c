@@ -94,6 +94,32 @@ static void test_imbalance(void) {
   g_assert_cmpfloat(uneven.step_s, >, even.step_s);
 }
 
+/* Half of the capacity that is needed: half of the routed pairs are dropped, and half of the routed
+ * products are in the model's FLOPs. By hand, of a layer's three passes: 6 of each weight, 8 experts
+ * of 3 x 7168 x 2048 weights in each layer of experts. Padded to twice the
+ * need, hardware multiplies as many again. */
+static void test_dropped(void) {
+  const double tokens = 64 * 4096.0, routed = 6 * tokens * 8 * 3 * 7168 * 2048;
+  double model[3], hardware[3];
+  static const char *const sets[] = {"", "workload.experts.capacity=0.5",
+                                     "workload.experts={capacity: 2, pad-to-capacity: true}"};
+  for (guint i = 0; i < G_N_ELEMENTS(sets); i++) {
+    g_autoptr(OrrOutcome) outcome = ideal_outcome_of(scenario_text, sets[i], FALSE);
+    const OrrTrainingResult *r = &outcome->result.training;
+    model[i] = r->model_tflops_per_gpu * 1e12 * r->iteration_time_s * 64;
+    hardware[i] = r->hardware_tflops_per_gpu * 1e12 * r->iteration_time_s * 64;
+    g_assert_cmpint(outcome->warnings->len > 0 &&
+                        strstr(outcome->warnings->pdata[0], "drops 50 % of the routed") != NULL,
+                    ==, i == 1);
+  }
+  const double layers = (model[0] - model[1]) / (routed / 2);
+  g_test_message("%g routed layers", layers);
+  g_assert_cmpfloat_with_epsilon(layers, round(layers), 1e-6);
+  g_assert_cmpfloat(layers, >=, 1);
+  g_assert_cmpfloat_with_epsilon(model[2], model[0], 1e-9 * model[0]);
+  g_assert_cmpfloat_with_epsilon((hardware[2] - hardware[0]) / routed, layers, 1e-6);
+}
+
 /* Zipf's law over 256 experts, four a rank: the fullest rank's part of everything. Equal counts
  * are balanced exactly; padded to a capacity, experts have as many whatever they are wanted; cut
  * to one, the fullest rank has no more than that, and a capacity that nobody reaches changes
@@ -211,6 +237,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-grouped/rate", test_rate);
   g_test_add_func("/training-grouped/sharing-out", test_sharing_out);
   g_test_add_func("/training-grouped/imbalance", test_imbalance);
+  g_test_add_func("/training-grouped/dropped", test_dropped);
   g_test_add_func("/training-grouped/load", test_load);
   g_test_add_func("/training-grouped/order", test_order);
   g_test_add_func("/training-grouped/two-steps", test_two_steps);

@@ -36,4 +36,5 @@ void orr_training_update_emit(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgr
 
 void orr_training_storage_emit_load(OrrEmitter *e, const OrrLaneAt *lane);       /* before step 0 */
 void orr_training_storage_emit_data(OrrEmitter *e, const OrrLaneAt *lane);       /* before a step */
+void orr_training_storage_emit_last_data(OrrEmitter *e, const OrrLaneAt *lane);  /* at its end */
 void orr_training_storage_emit_checkpoint(OrrEmitter *e, const OrrLaneAt *lane); /* after it */

@@ -29,17 +29,23 @@ void orr_training_storage_emit_load(OrrEmitter *e, const OrrLaneAt *lane) {
   meet(e, compute, &e->loaded);
 }
 
-/* The first step's data is requested at the start, any other's when the step before it begins. */
+/* A step's data is requested when the step before it begins: the first step's was read before the
+ * run, and what the last step requests is read to its end, so that each step is one of many. */
 void orr_training_storage_emit_data(OrrEmitter *e, const OrrLaneAt *lane) {
   if (!e->plan->storage || e->plan->storage[lane->lane].data.n_phases == 0) return;
   const OrrCommPlan *plan = &e->plan->storage[lane->lane].data;
   const guint32 compute = orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE),
                 data = orr_emitter_stream(e, lane, ORR_STREAM_DATA);
-  if (e->step == 0) join(e, data, plan, ORR_STORAGE_USE_DATA, 0);
-  orr_emitter_wait_for(e, data, compute);
-  if (e->step + 1 >= e->job->params->steps) return;
+  if (e->step > 0) orr_emitter_wait_for(e, data, compute);
   orr_emitter_wait_for(e, compute, data);
   join(e, data, plan, ORR_STORAGE_USE_DATA, (gint32)e->step + 1);
+}
+
+void orr_training_storage_emit_last_data(OrrEmitter *e, const OrrLaneAt *lane) {
+  if (!e->plan->storage || e->plan->storage[lane->lane].data.n_phases == 0) return;
+  if (e->step + 1 == e->job->params->steps)
+    orr_emitter_wait_for(e, orr_emitter_stream(e, lane, ORR_STREAM_DATA),
+                         orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE));
 }
 
 void orr_training_storage_emit_checkpoint(OrrEmitter *e, const OrrLaneAt *lane) {

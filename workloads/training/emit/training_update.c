@@ -76,6 +76,7 @@ static void emit_optimizer(OrrEmitter *e, const OrrLaneAt *lane) {
 
 static void emit_end(OrrEmitter *e, const OrrLaneAt *lane) {
   orr_training_loader_refill(e, lane);
+  orr_training_storage_emit_last_data(e, lane);
   orr_program_work(e->program, orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE), 0,
                    orr_program_label(e->program, "step", "step"), -1);
 }

@@ -75,17 +75,13 @@ OrrShardingShape orr_job_sharding_shape(const OrrTraining *params, const OrrClus
   };
 }
 
-/* How many times the mean load the fullest rank of experts has; padded to a capacity, all are
- * equal. */
-static double fullest_of(const OrrTraining *params, const OrrWorld *world) {
+/* How many times the mean load the fullest of @ep ranks of experts has; of one rank, what the
+ * capacity leaves of all. */
+static double fullest_of(const OrrTraining *params, const OrrWorld *world, gint64 ep) {
   const OrrMoe *moe = &world->model->moe;
-  const OrrExpertDispatch *experts = &params->experts;
-  if (experts->capacity > 0 && experts->pads) return 1;
-  const OrrExpertSpread spread = {.experts = moe->experts,
-                                  .topk = moe->topk,
-                                  .ep = params->parallel.ep,
-                                  .capacity = experts->capacity};
-  return orr_expert_load_fullest(&experts->load, &spread, world->seed);
+  const OrrExpertSpread spread = {
+      .experts = moe->experts, .topk = moe->topk, .ep = ep, .capacity = params->experts.capacity};
+  return orr_expert_load_fullest(&params->experts.load, &spread, world->seed);
 }
 
 gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *world,
@@ -112,7 +108,8 @@ gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *wo
   sharding->plan(params->optimizer.sharding.params, &shape, &job->sharding);
   if (!params->data_parallel.overlap) /* overrules the sharding's own overlap */
     job->sharding.overlap = FALSE;
-  job->shard.fullest = fullest_of(params, world);
+  job->shard.fullest = job->shard.capacity > 0 ? 1 : fullest_of(params, world, p->ep);
+  job->kept = fullest_of(params, world, 1);
   /* Sharded gradients are not added up: each is new. */
   job->shard.main_grad_bytes = job->sharding.gradients ? 0 : job->gradient_bytes_each;
   job->wide = job->shard;
