@@ -13,9 +13,10 @@
  *   power_law_a  tokens of the experts are a draw of E from the density x^-a on [lo, hi], scaled to
  *                T k in all (NVIDIA aiconfigurator, collect_moe.py: lo = 1, hi = 0.8 T where T k >
  *                E, else 0.01 and 2). With the quantiles Q(u) = (A u + B)^(1/(1-a)), B = lo^(1-a),
- *                A = hi^(1-a) - B (of a = 1 Q(u) = lo (hi/lo)^u), the fullest expert holds the mean of Q over the last 1/E of u,
- *                at most T; the fullest rank is taken to hold that expert and its fraction of the
- *                rest, and experts with x tokens expected are active with 1 - exp(-x).
+ *                A = hi^(1-a) - B (of a = 1 Q(u) = lo (hi/lo)^u), the fullest expert holds the mean
+ *                of Q over the last 1/E of u, at most T; the fullest rank is taken to hold that
+ *                expert and its fraction of the rest, and experts with x tokens expected are active
+ *                with 1 - exp(-x).
  *
  * Roofline. t = overhead + sqrt((2 p pairs hidden width / (peak e))^2 + (bytes / bandwidth)^2),
  * with p products per expert (3, or 2 without a gate). The bytes are the weights of the active

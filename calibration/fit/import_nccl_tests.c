@@ -421,7 +421,7 @@ static const char *library_device(const char *driver_name) {
   return device ? device : orr_device_driver_device(whole);
 }
 
-char *orr_nccl_tests_other_device(const char *driver_name, const char *device) {
+char *orr_nccl_tests_log_other_device(const char *driver_name, const char *device) {
   const char *named = driver_name ? library_device(driver_name) : NULL;
   if (!driver_name || !orr_device_driver_names(device)) return NULL;
   if (!named)
@@ -435,7 +435,7 @@ char *orr_nccl_tests_other_device(const char *driver_name, const char *device) {
 
 static void check_device(const Reader *reader, const Run *run) {
   const char *device = reader->order->device;
-  g_autofree char *other = device ? orr_nccl_tests_other_device(run->device, device) : NULL;
+  g_autofree char *other = device ? orr_nccl_tests_log_other_device(run->device, device) : NULL;
   if (other)
     orr_diags_error(reader->diags, run->place, "%s%s", other,
                     library_device(run->device) ? ""

@@ -77,5 +77,5 @@ void orr_nccl_tests_log_free(OrrNcclTestsLog *log);
 
 /* Why a log that names @driver_name was not measured on the library's @device; NULL: it may have
  * been. @driver_name may be NULL. Newly allocated. */
-char *orr_nccl_tests_other_device(const char *driver_name, const char *device);
+char *orr_nccl_tests_log_other_device(const char *driver_name, const char *device);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrNcclTestsLog, orr_nccl_tests_log_free)

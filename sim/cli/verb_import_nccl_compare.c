@@ -150,7 +150,7 @@ static gboolean compare(OrrLibrary *library, const char *cluster, gboolean in_pl
   g_autoptr(OrrScenario) whole = orr_nccl_curve_scenario(library, &one->question, NULL, error);
   if (!whole) return FALSE;
   g_autofree char *other =
-      orr_nccl_tests_other_device(one->run->device, whole->cluster.device.name);
+      orr_nccl_tests_log_other_device(one->run->device, whole->cluster.device.name);
   if (other)
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
                          "%s of cluster %s: compare it with a machine "

@@ -49,8 +49,8 @@ static void test_balanced(void) {
               10 + sqrt(compute_us * compute_us + memory_us * memory_us), 1e-12);
 }
 
-/* The law's quantiles are a power of u, but for the exponent 1 an exponential, and their integral for
- * the exponent 2 a logarithm: the time has no jump there. */
+/* The law's quantiles are a power of u, but for the exponent 1 an exponential, and their integral
+ * for the exponent 2 a logarithm: the time has no jump there. */
 static void test_law_has_no_jump(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
   OrrProfileMoeRow row = {

@@ -236,9 +236,9 @@ static void async(void) {
   g_assert_cmpfloat(3 * slow.iteration_s, >, 2 * slow.rows[0].wall_s);
 }
 
-/* Reading a step's data ahead is hidden where it is shorter than the step, and sets its time where it
- * is longer, however many steps are simulated: 2 GB each for 64 sequences from a server of 10 GB/s
- * are 12.8 s. */
+/* Reading a step's data ahead is hidden where it is shorter than the step, and sets its time where
+ * it is longer, however many steps are simulated: 2 GB each for 64 sequences from a server of 10
+ * GB/s are 12.8 s. */
 static void reads_ahead(void) {
   const char *const servers =
       "max-nodes: 0, storage: {servers: 1, server-bandwidth: 10 GB/s, node-bandwidth: 200 GB/s}";

@@ -264,7 +264,8 @@ static OrrRecoveryPlan make_plan(const Sim *sim, gboolean is_planned, gboolean a
 
 static gint64 most_lost(const Sim *sim) { return (gint64)sim->input->shrunk->len - 1; }
 
-/* Spares take the places of lost nodes; without enough, the job shrinks or waits. FALSE: for ever. */
+/* Spares take the places of lost nodes; without enough, the job shrinks or waits. FALSE: for ever.
+ * */
 static gboolean fill_places(Sim *sim, const OrrRecoveryPlan *plan, guint cause) {
   while (sim->now_s < sim->input->duration_s) {
     take_back(sim);

@@ -92,9 +92,8 @@ static void finish_scheduler(OrrLaunchDraft *draft) {
   const gint64 tokens =
       orr_launch_draft_int(draft, &orr_dialect_sglang, "chunked-prefill-size", 8192);
   if (chunk)
-    orr_launch_serving_set(draft, "workload.engine.scheduler.chunked-prefill-size",
-                           MAX(tokens, 0), chunk,
-                           tokens > 0 ? NULL : "prompts are not cut");
+    orr_launch_serving_set(draft, "workload.engine.scheduler.chunked-prefill-size", MAX(tokens, 0),
+                           chunk, tokens > 0 ? NULL : "prompts are not cut");
   orr_launch_draft_settle(draft, &orr_dialect_sglang, "enable-mixed-chunk schedule-policy");
 }
 

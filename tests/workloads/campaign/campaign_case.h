@@ -71,3 +71,20 @@ static inline void add_tier(Case *c, int kind, double interval_s, double stall_s
                                 .keep = 2};
   g_array_append_val(c->tiers, tier);
 }
+
+static inline double lost_in_all(const OrrCampaignHistory *history) {
+  double sum = 0;
+  for (guint i = 0; i < history->lost->len; i++) sum += g_array_index(history->lost, double, i);
+  return sum;
+}
+
+static inline double mean_progress(const Case *c, guint n) {
+  double sum = 0;
+  for (guint seed = 1; seed <= n; seed++) {
+    g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c->in, seed, FALSE);
+    g_assert_cmpfloat_with_epsilon(history->wall_s, history->progress_s + lost_in_all(history),
+                                   1e-3);
+    sum += history->progress_s / history->wall_s;
+  }
+  return sum / n;
+}

@@ -95,9 +95,9 @@ static void test_imbalance(void) {
 }
 
 /* Half of the capacity that is needed: half of the routed pairs are dropped, and half of the routed
- * products are in the model's FLOPs. By hand, of a layer's three passes: 6 of each weight, 8 experts
- * of 3 x 7168 x 2048 weights in each layer of experts. Padded to twice the
- * need, hardware multiplies as many again. */
+ * products are in the model's FLOPs. By hand, of a layer's three passes: 6 of each weight, 8
+ * experts of 3 x 7168 x 2048 weights in each layer of experts. Padded to twice the need, hardware
+ * multiplies as many again. */
 static void test_dropped(void) {
   const double tokens = 64 * 4096.0, routed = 6 * tokens * 8 * 3 * 7168 * 2048;
   double model[3], hardware[3];

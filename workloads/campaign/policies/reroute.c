@@ -6,7 +6,8 @@
  *
  * ReCycle (SOSP 2024) and Oobleck (SOSP 2023). The step with fewer replicas is replayed with the
  * same sequences per replica, and its time counted per token. ReCycle's use of bubbles is not
- * modelled, so this bounds its step from above. A failure of the whole job costs what restart costs.
+ * modelled, so this bounds its step from above. A failure of the whole job costs what restart
+ * costs.
  */
 #include "workloads/campaign/policy.h"
 

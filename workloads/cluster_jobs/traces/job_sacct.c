@@ -8,8 +8,8 @@
  * Columns in any order; Elapsed and Timelimit (D-HH:MM:SS) in place of the raw ones (seconds,
  * minutes), or End - Start where neither is there; ReqTRES where AllocTRES is empty. A job without
  * an end (still running, or never started) is left out where the elapsed time is End - Start. Steps
- * (17.batch) are passed over. A job without gres/gpu or gres/gpu:TYPE uses none. A file is known by "JobID" and '|'
- * in its first line.
+ * (17.batch) are passed over. A job without gres/gpu or gres/gpu:TYPE uses none. A file is known by
+ * "JobID" and '|' in its first line.
  */
 #include "workloads/cluster_jobs/traces/job_trace.h"
 

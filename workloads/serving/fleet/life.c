@@ -155,12 +155,10 @@ static void enter(One *one, State state) {
   const double now_s = now(life), spent_s = now_s - one->since_s;
   if (is_held(one->state)) row->held_s += spent_s;
   if (one->state == UP || one->state == DRAINING) pool_of(life, one->index)->up_s += spent_s;
-  if (one->state == STARTING) life->n_starting--;
-  if (one->state == STARTING && state == UP) {
-    row->starts++;
-    row->starting_s += spent_s;
-  }
-  if (state == STARTING) life->n_starting++;
+  const gboolean has_started = one->state == STARTING && state == UP;
+  row->starts += has_started;
+  row->starting_s += has_started ? spent_s : 0;
+  life->n_starting += (state == STARTING) - (one->state == STARTING);
   one->state = state;
   one->copied_s = 0;
   life->route->is_up[one->index] = state == UP;

@@ -70,7 +70,7 @@ typedef struct {
   const OrrWorld *world;
   OrrShard shard;
   OrrShard wide; /* likewise, of layers in the storage format */
-  double kept; /* of the pairs of a token and an expert, the fraction that no capacity drops */
+  double kept;   /* of the pairs of a token and an expert, the fraction that no capacity drops */
   OrrPipelineShape shape;
   const OrrPipelineKind *schedule;
   OrrPlacement placement;
