@@ -122,7 +122,7 @@ static const Word quantizations[] = {
     {"modelopt_fp4", "nvfp4"},
     {"modelopt_mixed", NULL},
     {"nvfp4", "nvfp4"},
-    {"petit_nvfp4", "nvfp4"},
+    {"petit_nvfp4", "nvfp4-weights"},
     {"mxfp4", "mxfp4"},
     {"mxfp8", NULL},
     {"compressed_tensors", ""},

@@ -231,6 +231,9 @@ static void test_formats_that_lack(void) {
   serving_refused(
       "workload.quantization=nvfp4",
       "does not multiply fp4; weights alone may be narrow: quantization nvfp4-weights, ");
+  serving_refused(
+      "cluster.base=mi355x-roce;workload.quantization=nvfp4;workload.stack=none",
+      "multiplies mxfp4, and not nvfp4; weights alone may be narrow: quantization nvfp4-");
   serving_refused("workload.precision=fp4", "does not multiply fp4");
   serving_refused("workload.quantization=awq;workload.precision=fp8", "exclude each other");
   serving_refused("workload.quantization=int8;on-missing=error", "holds no gemm int8");

@@ -156,6 +156,10 @@ static char *narrow_weights(const OrrModel *model, const char *word) {
 static void check_products(const OrrDevice *device, const OrrModel *model, const char *what,
                            const char *word, OrrDtype products, OrrPlace place, OrrDiags *diags) {
   g_autofree char *advice = narrow_weights(model, word);
+  /* AMD, CDNA 4 instruction set: fp4 in blocks of 32 with E8M0 scales, which is MXFP4 */
+  if (products == ORR_FP4 && g_str_equal(word, "nvfp4") && g_strcmp0(device->platform, "rocm") == 0)
+    orr_diags_error(diags, place, "%s nvfp4: device %s multiplies mxfp4, and not nvfp4%s", what,
+                    device->name, advice);
   orr_products_check(device, what, word, products, advice, place, diags);
 }
 
