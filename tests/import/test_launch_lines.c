@@ -192,6 +192,30 @@ static const Line loads[] = {
      .wanted = {"concurrency: 16", "kind: normal", "    tokens: 256", "sigma: 0.25", "most: 400",
                 "    tokens: 128"},
      .account = {"--rate has several values: the first is the load"}},
+    {.text = SERVE "inference-perf --config_file c.yaml\n",
+     H100,
+     .account = {"--config_file c.yaml: this client's load is not read", "16 clients are assumed"}},
+    {.text = SERVE "locust -f x.py --users 10 --headless a b\n",
+     H100,
+     .account = {"--users 10: this client's load is not read"}},
+    {.text = SERVE "guidellm benchmark --target x --profile throughput --max-requests 100 --data "
+                   "prompt_tokens=100,output_tokens=64\n",
+     H100,
+     .wanted = {"concurrency: 100"},
+     .lacks = "one client is taken"},
+    {.text = SERVE "guidellm benchmark --target x --rate-type throughput --data "
+                   "prompt_tokens=100,output_tokens=64\n",
+     H100,
+     .wanted = {"concurrency: 512"}},
+    {.text = SERVE "guidellm benchmark --target x --rate-type sweep --max-requests 100 --data "
+                   "prompt_tokens=100,output_tokens=64\n",
+     H100,
+     .account = {"--rate-type sweep: several loads: one client is taken"}},
+    {.text = SERVE "vllm bench serve --dataset-name hf --dataset-path x/y --hf-output-len 2000 "
+                   "--lora-modules a b c\n",
+     H100,
+     .wanted = {"    tokens: 2000  # --hf-output-len 2000"},
+     .account = {"which adapters the client asks for"}},
     {.text = SERVE
      "guidellm benchmark --target x --rate-type constant --rate 4 --max-seconds 60 --data "
      "prompt_tokens=100,prompt_tokens_min=50,prompt_tokens_max=150,output_tokens=64,"
@@ -413,6 +437,11 @@ static const Line ray[] = {
       "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 4 --global-batch-size " \
       "256 --bf16 --vocab-size 51200\n"
 
+#define INCLUDE(hosts_)                                                                            \
+  "deepspeed --include " hosts_                                                                    \
+  " train.py --model_name_or_path meta-llama/Llama-3.1-8B --per_device_train_batch_size 2 "        \
+  "--max_seq_length 2048\n"
+
 /* The launcher's nodes stay: fewer full ones would have fewer NICs. */
 static const Line nodes[] = {
     {.text = SLURM("8", "4"),
@@ -443,6 +472,9 @@ static const Line nodes[] = {
      H100,
      .wanted = {"nodes: 4"},
      .lacks = "tasks of srun"},
+    {.text = INCLUDE("localhost:0,1"), H100, .wanted = {"gpus: 2  # --include"}},
+    {.text = INCLUDE("'a:0,1,2,3@b:0,1,2,3'"), H100, .wanted = {"nodes: 2", "gpus: 4"}},
+    {.text = INCLUDE("'a:0,1@b:0,1,2,3'"), H100, .account = {"nodes with unlike numbers of GPUs"}},
     {.text = SRUN("#SBATCH --gpus=16\n#SBATCH --nodes=4\n", "python"), H100, .wanted = {"gpus: 4"}},
     {NULL}};
 

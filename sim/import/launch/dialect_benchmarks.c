@@ -306,3 +306,10 @@ const OrrLaunchDialect orr_dialect_aiperf_bench = {
     .kind = "serving",
     .finish = finish_aiperf,
 };
+
+const OrrLaunchDialect orr_dialect_other_client = {
+    .name = "other-client",
+    .is_for_all = TRUE,
+    .has_subcommands = TRUE,
+    .kind = "serving",
+};

@@ -29,9 +29,27 @@ static void set_processes(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
     orr_launch_draft_set_gpus_per_node(draft, count_of(draft, setting), setting->written);
 }
 
+/* DeepSpeed's "host:0,1@other:0,1": the GPUs of each host; without a colon all of them. */
+static void set_included(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                         const OrrLaunchRule *rule) {
+  g_auto(GStrv) hosts = g_strsplit(setting->value ? setting->value : "", "@", -1);
+  gint64 each = 0;
+  for (guint i = 0; hosts[i]; i++) {
+    const char *colon = strchr(hosts[i], ':');
+    g_auto(GStrv) gpus = g_strsplit(colon ? colon + 1 : "", ",", -1);
+    if (i > 0 && g_strv_length(gpus) != each)
+      return orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                                    "nodes with unlike numbers of GPUs");
+    each = g_strv_length(gpus);
+  }
+  orr_launch_draft_set_nodes(draft, MAX(g_strv_length(hosts), 1), setting->written);
+  if (each > 0) orr_launch_draft_set_gpus_per_node(draft, each, NULL);
+}
+
 static const OrrLaunchConverter torchrun_converters[] = {
     {"nodes", set_nodes},
     {"processes", set_processes},
+    {"included", set_included},
     {NULL, NULL},
 };
 

@@ -210,6 +210,10 @@ static void judge_data(OrrLaunchDraft *draft) {
                              "'%s': prompts are drawn by prompt_tokens alone", others[i]);
 }
 
+/* What --rate-type throughput has in flight unless --rate says so (guidellm/settings.py,
+ * max_concurrency). */
+enum { FULL_CLIENTS = 512 };
+
 static void finish_guidellm(OrrLaunchDraft *draft) {
   const OrrLaunchDialect *dialect = &orr_dialect_guidellm_bench;
   OrrLaunchSetting *type = orr_launch_draft_find(draft, dialect, "rate-type");
@@ -226,12 +230,22 @@ static void finish_guidellm(OrrLaunchDraft *draft) {
     orr_launch_draft_set(draft, LOAD ".rate", g_ascii_formatd(text, sizeof text, "%.6g", rate),
                          rate_setting, NULL);
   } else {
-    const gboolean is_loop = strcmp(kind, "concurrent") == 0;
+    const gboolean is_loop = strcmp(kind, "concurrent") == 0,
+                   is_full = strcmp(kind, "throughput") == 0;
+    const double most = rate_setting || is_loop ? rate : FULL_CLIENTS;
+    const double full = requests >= 1 ? MIN(most, requests) : most;
     orr_launch_draft_set(draft, LOAD ".kind", "closed-loop", type, NULL);
-    orr_launch_serving_set(draft, LOAD ".concurrency", is_loop ? (gint64)MAX(rate, 1) : 1,
-                           is_loop ? rate_setting : NULL, NULL);
-    if (!is_loop && strcmp(kind, "synchronous") != 0)
+    orr_launch_serving_set(draft, LOAD ".concurrency",
+                           (gint64)MAX(is_full   ? full
+                                       : is_loop ? rate
+                                                 : 1,
+                                       1),
+                           is_loop || is_full ? rate_setting : NULL, NULL);
+    if (!is_loop && !is_full && strcmp(kind, "synchronous") != 0)
       orr_launch_draft_remark(draft, "a %s is several loads: one client is taken", kind);
+    if (type && strcmp(kind, "sweep") == 0)
+      orr_launch_draft_judge(draft, type, ORR_LAUNCH_NOT_SIMULATED,
+                             "several loads: one client is taken");
   }
   if (requests >= 1)
     orr_launch_serving_set(draft, "workload.requests", (gint64)requests, NULL,
