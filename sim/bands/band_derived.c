@@ -153,24 +153,12 @@ static gboolean add_watts(const Derived *derived, const OrrOutcome *outcome, Orr
 
 /* --- Campaigns --- */
 
-/* The mean error of campaigns' goodput where it was measured, and the number of its rows; 0: no
- * row. */
-static double goodput_error(OrrLibrary *library, gint64 *ret_rows) {
-  g_autoptr(GArray) errors = orr_known_errors_read(library, NULL);
-  double sum = 0;
-  *ret_rows = 0;
-  for (guint i = 0; errors && i < errors->len; i++) {
-    const OrrKnownError *one = &g_array_index(errors, OrrKnownError, i);
-    if (strcmp(one->table, "campaign_result") != 0 || strcmp(one->metric, "goodput") != 0) continue;
-    sum += one->error * (double)one->rows;
-    *ret_rows += one->rows;
-  }
-  return *ret_rows > 0 ? sum / (double)*ret_rows : 0;
-}
-
 static void add_goodput(OrrLibrary *library, double level, OrrBandRow *row, Factors *factors) {
-  gint64 n;
-  const double error = goodput_error(library, &n), bound = error * -log1p(-level);
+  gint64 n = 0;
+  g_autoptr(GArray) errors = orr_known_errors_read(library, NULL);
+  const double mean =
+      errors ? orr_known_errors_mean(errors, "campaign_result", "goodput", "", &n) : NAN;
+  const double error = n > 0 ? mean : 0, bound = orr_known_errors_bound(error, level);
   factors->low = factors->middle * exp(-hypot(log(factors->middle / factors->low), bound));
   factors->high = factors->middle * exp(hypot(log(factors->high / factors->middle), bound));
   g_autofree char *reason = g_strdup_printf("goodput was measured on %" G_GINT64_FORMAT

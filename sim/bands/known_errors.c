@@ -72,6 +72,20 @@ GArray *orr_known_errors_read(OrrLibrary *library, GError **error) {
   return orr_diags_check(diags, error) ? g_steal_pointer(&errors) : NULL;
 }
 
+double orr_known_errors_mean(const GArray *errors, const char *table, const char *metric,
+                             const char *part, gint64 *ret_rows) {
+  double sum = 0;
+  *ret_rows = 0;
+  ORR_EACH(const OrrKnownError, one, errors) {
+    if (strcmp(one->table, table) != 0 || strcmp(one->metric, metric) != 0 ||
+        strcmp(one->part, part) != 0)
+      continue;
+    sum += one->error * (double)one->rows;
+    *ret_rows += one->rows;
+  }
+  return *ret_rows > 0 ? sum / (double)*ret_rows : NAN;
+}
+
 /* --- Words --- */
 
 static gboolean is_asked(const OrrKnownError *one, const char *table, const char *metric,

@@ -31,6 +31,15 @@ GArray *orr_known_errors_read(OrrLibrary *library, GError **error);
 char *orr_known_errors_text(GArray *errors);
 GArray *orr_known_errors_new(void);
 
+/* The mean error of @metric of @part over all sets, and the number of its rows; NAN: no row. */
+double orr_known_errors_mean(const GArray *errors, const char *table, const char *metric,
+                             const char *part, gint64 *ret_rows);
+
+/* A bound of |log error| at @level, if it has Laplace's distribution with @mean. */
+static inline double orr_known_errors_bound(double mean, double level) {
+  return mean * -log1p(-level);
+}
+
 /* "stall_s (storage) is off by 79 % on average, ..." for each result of @table with an error above
  * the limit whose part is "" or among @parts (strv; NULL: of any part): a strv, newly allocated.
  * @metric NULL: all results. */

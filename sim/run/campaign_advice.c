@@ -12,6 +12,7 @@ const char *const orr_campaign_advice_topics[] = {"checkpoints", "spares", "poli
 
 typedef struct {
   const OrrScenario *scenario;
+  const double *stall_upper; /* by tier */
   OrrCampaignAdvice *advice;
 } Adviser;
 
@@ -37,11 +38,28 @@ static Tally simulate(const Adviser *adviser, const OrrCampaignInput *input) {
   return tally;
 }
 
+/* The goodput with stalls as long as measured ones may be; NAN: nothing says how long. */
+static double simulate_late(const Adviser *adviser, const OrrCampaignInput *input) {
+  OrrCampaignInput late = *input;
+  g_autoptr(GArray) tiers = g_array_copy((GArray *)input->tiers);
+  gboolean is_known = FALSE;
+  ORR_EACH_AT(i, OrrCampaignTier, tier, tiers) {
+    const OrrCampaignCheckpointSpec *spec = adviser->scenario->campaign.checkpoints->pdata[i];
+    const double upper = adviser->stall_upper[tier->kind];
+    if (isnan(upper)) continue;
+    tier->stall_s = spec->planning_s + (tier->stall_s - spec->planning_s) * upper; /* is given */
+    is_known = TRUE;
+  }
+  late.tiers = tiers;
+  return is_known ? simulate(adviser, &late).goodput : NAN;
+}
+
 static void add_row(const Adviser *adviser, const OrrCampaignInput *input,
                     OrrCampaignAdviceRow row) {
   OrrCampaignAdvice *advice = adviser->advice;
   row.goodput = row.is_now ? advice->goodput : simulate(adviser, input).goodput;
   row.gain = row.goodput - advice->goodput;
+  row.late_goodput = row.is_now ? advice->late_goodput : simulate_late(adviser, input);
   g_array_append_val(advice->rows, row);
 }
 
@@ -63,9 +81,12 @@ static void advise_tier(const Adviser *adviser, OrrCampaignReady *ready, guint i
   const gint64 keep = tier->keep;
   const double now_s = tier->interval_s, mttf_s = adviser->advice->mttf_s;
   const char *name = orr_campaign_tier_words[tier->kind];
-  const OrrCampaignAdviceTier forms = {name, tier->stall_s, now_s,
+  const OrrCampaignAdviceTier forms = {name,
+                                       tier->stall_s,
+                                       now_s,
                                        orr_campaign_formulas_young_s(tier->stall_s, mttf_s),
-                                       orr_campaign_formulas_daly_s(tier->stall_s, mttf_s)};
+                                       orr_campaign_formulas_daly_s(tier->stall_s, mttf_s),
+                                       adviser->stall_upper[tier->kind]};
   g_array_append_val(adviser->advice->tiers, forms);
   range_of(forms.young_s, now_s, &from, &to);
   for (int k = from; k <= to; k++) {
@@ -205,7 +226,7 @@ static gboolean advise_policy(const Adviser *adviser, const OrrRunWorld *world,
   if (ok) {
     add_row(adviser, &ready.input, row);
   } else if (is_refused) {
-    row.goodput = row.gain = NAN;
+    row.goodput = row.gain = row.late_goodput = NAN;
     row.refusal = g_strdup(why->message);
     g_array_append_val(adviser->advice->rows, row);
   } else {
@@ -242,6 +263,7 @@ static void fill_now(const Adviser *adviser, const OrrCampaignReady *ready) {
   const Tally now = simulate(adviser, &ready->input);
   advice->seeds = adviser->scenario->campaign.seeds;
   advice->goodput = now.goodput;
+  advice->late_goodput = simulate_late(adviser, &ready->input);
   advice->duration_s = now.wall_s / (double)advice->seeds;
   advice->mttf_s = now.failures > 0 ? now.wall_s / now.failures : INFINITY;
   advice->spares_p50 = orr_campaign_formulas_spares(&ready->input, 0.5);
@@ -254,9 +276,9 @@ static void fill_now(const Adviser *adviser, const OrrCampaignReady *ready) {
 }
 
 OrrCampaignAdvice *orr_campaign_advice(OrrLibrary *library, const OrrScenario *scenario,
-                                       GError **error) {
+                                       const double *stall_upper, GError **error) {
   g_autoptr(OrrCampaignAdvice) advice = advice_new();
-  const Adviser adviser = {scenario, advice};
+  const Adviser adviser = {scenario, stall_upper, advice};
   g_auto(OrrCampaignReady) ready = {0};
   g_autoptr(OrrRunWorld) world = orr_run_world_new(library, scenario, error);
   if (!world || !orr_simulate_campaign_ready(world, scenario, &ready, error)) return NULL;
