@@ -2,8 +2,9 @@
 """together.py ORRERY: rules of scheduling, speed by place and failures, each with the others, over drawn jobs.
 
 What holds of all: every job ends after its submission, and starts after the job that it waits for has ended; the jobs
-stopped at a limit are those whose work exceeds it; no node has more than its GPUs in use; spans of jobs add up to
-the GPU-hours in use; GPU-hours add up to the cluster's. Ends with status 1 where something does not.
+stopped at a limit are those whose work exceeds it; no node has more than its GPUs in use; no gang changes nodes at no
+cost, unless it is elastic; spans of jobs add up to the GPU-hours in use; GPU-hours add up to the cluster's. Ends with
+status 1 where something does not.
 """
 import os
 import random
@@ -131,7 +132,7 @@ def job_problems(db, waits, cut):
         yield f"{stopped} jobs are stopped at a limit, {cut} have less time than work"
 
 
-def problems(db, has_nodes):
+def problems(db, has_nodes, is_elastic):
     jobs, makespan, used, useful = db.execute("SELECT n_jobs, makespan_s, gpu_hours, useful FROM cluster_result").fetchone()
     hours = dict(db.execute("SELECT what, gpu_hours FROM cluster_hours"))
     all_hours = NODES * GPUS * makespan / 3600
@@ -148,6 +149,9 @@ def problems(db, has_nodes):
     held = sum((last - first + 1) * gpus * (end - begin) for begin, end, first, last, gpus in spans) / 3600
     if abs(held - used) > 1e-6 * used:
         yield f"spans add up to {held} of {used} GPU-hours"
+    moved = db.execute("SELECT count(*) FROM cluster_span WHERE why = 'moved'").fetchone()[0]
+    if moved and not is_elastic:
+        yield f"{moved} times a gang changes its nodes at no cost"
     if overlap(spans) > GPUS:
         yield f"{overlap(spans)} GPUs in use on a node"
 
@@ -164,7 +168,7 @@ def main():
             found = [done.stdout[-400:]]
             if done.returncode == 0:
                 with sqlite3.connect(os.path.join(work, "r.db")) as db:
-                    found = [*problems(db, "rounds" not in more), *job_problems(db, waits, cut)]
+                    found = [*problems(db, "rounds" not in more, "elastic" in more), *job_problems(db, waits, cut)]
                     counts = db.execute("SELECT preemptions, failures FROM cluster_result").fetchone()
                     print(f"{name}: {counts[0]} preemptions, {counts[1]} failures")
             print("".join(f"  {text}\n" for text in found), end="")

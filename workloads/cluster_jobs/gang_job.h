@@ -103,9 +103,10 @@ typedef struct {
   gboolean is_timed_out; /* its limit cuts its work */
   gboolean is_suspended; /* preempted; it keeps its place in memory and goes on there */
   gboolean is_running;
-  gboolean goes_on; /* within a pass that places all anew: it ran until now */
-  GArray *shares;   /* of OrrGangShare, while it runs; NULL: it never ran */
-  guint n_nodes;    /* of its last start */
+  gboolean goes_on;   /* within a pass that gives out all places: it ran until now */
+  gboolean is_chosen; /* within a pass of an order that preempts: it is to run */
+  GArray *shares;     /* of OrrGangShare, while it runs; NULL: it never ran */
+  guint n_nodes;      /* of its last start */
   /* What its place does to it (gang_speed.h); 0 and NULL where run times are as given. */
   double slow; /* times as long as without its place does its work take now */
   const struct OrrGangPace *pace;

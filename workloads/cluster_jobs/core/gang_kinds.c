@@ -86,10 +86,15 @@ double orr_gang_kinds_speed(const OrrGangSim *sim, const OrrGangJob *job, guint 
   return pow((double)gpus / (double)job->asked_gpus, rules->scaling > 0 ? rules->scaling : 1);
 }
 
+guint orr_gang_kinds_at(const OrrGangSim *sim, const GArray *shares) {
+  const guint bin = g_array_index(shares, OrrGangShare, 0).bin;
+  guint kind = 0;
+  while (bin >= sim->first_bins[kind + 1]) kind++;
+  return kind;
+}
+
 void orr_gang_kinds_begin(const OrrGangSim *sim, OrrGangJob *job) {
-  const guint bin = g_array_index(job->shares, OrrGangShare, 0).bin;
-  job->kind = 0;
-  while (bin >= sim->first_bins[job->kind + 1]) job->kind++;
+  job->kind = orr_gang_kinds_at(sim, job->shares);
   job->rate = rate_on(sim, job, job->kind);
   if (job->gpus != job->asked_gpus)
     job->rate *= orr_gang_kinds_speed(sim, job, job->kind, job->gpus);

@@ -3,9 +3,9 @@
  *
  * An order is an entry. Its key says which job comes first: the lowest key, then the earlier
  * submission, then the lower number. A key may drift while a job waits, with its age or with what
- * its user has received. An order that preempts empties the cluster at every event and places all
- * jobs, waiting and running, anew in its order; a running job that finds no place goes back to the
- * queue with the work that it has left.
+ * its user has received. An order that preempts chooses at every event among all jobs, waiting and
+ * running (gang_repack.c); a running job that loses its nodes goes back to the queue with the work
+ * that it has left.
  *
  * To add one: write orders/NAME.c with a `const OrrGangOrder` and its line in meson.build;
  * tests/workloads/cluster_jobs/test_gang_sim.c walks all.

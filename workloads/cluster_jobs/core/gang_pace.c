@@ -47,14 +47,6 @@ static void change_pace(OrrGangSim *sim, OrrGangJob *job, double slow) {
   job->end_us = sim->now_us + llround((double)left_us * slow / job->rate);
 }
 
-static int compare_ends(gconstpointer a, gconstpointer b) {
-  const OrrGangJob *x = *(OrrGangJob *const *)a, *y = *(OrrGangJob *const *)b;
-  if (x->end_us != y->end_us) return x->end_us < y->end_us ? -1 : 1;
-  if (x->submit_us != y->submit_us) return x->submit_us < y->submit_us ? -1 : 1;
-  if (x->number != y->number) return x->number < y->number ? -1 : 1;
-  return x < y ? -1 : x > y;
-}
-
 void orr_gang_pace(OrrGangSim *sim) {
   OrrGangSpeed *speed = sim->rules->speed;
   gboolean has_changed = FALSE;
@@ -67,5 +59,5 @@ void orr_gang_pace(OrrGangSim *sim) {
     change_pace(sim, job, slow);
     has_changed = TRUE;
   }
-  if (has_changed) g_ptr_array_sort(sim->running, compare_ends);
+  if (has_changed) orr_gang_sim_sort_running(sim);
 }

@@ -1,6 +1,6 @@
 /*
  * gang_spans.c - spans as a row of bytes. A span is coded against what the one before lets expect,
- * as orders that preempt place one job after the other:
+ * as jobs start one after the other on the next nodes:
  *
  *   end       4 bytes, filled when it ends: 1 + the place of its time among the times, and why
  *   flags     which of the following are there

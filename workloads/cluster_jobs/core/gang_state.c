@@ -28,6 +28,14 @@ int orr_gang_sim_compare(const OrrGangSim *sim, const OrrGangJob *a, const OrrGa
   return orr_gang_sim_compare_fifo(a, b);
 }
 
+static int compare_ends(gconstpointer a, gconstpointer b) {
+  const OrrGangJob *x = *(OrrGangJob *const *)a, *y = *(OrrGangJob *const *)b;
+  if (x->end_us != y->end_us) return x->end_us < y->end_us ? -1 : 1;
+  return orr_gang_sim_compare_fifo(x, y);
+}
+
+void orr_gang_sim_sort_running(OrrGangSim *sim) { g_ptr_array_sort(sim->running, compare_ends); }
+
 /* Inserts by binary search, so that the running jobs stay in the order of their ends. */
 static void add_running(OrrGangSim *sim, OrrGangJob *job) {
   guint low = 0, high = sim->running->len;

@@ -50,6 +50,7 @@ int orr_gang_sim_compare(const OrrGangSim *sim, const OrrGangJob *a, const OrrGa
 /* Where usage makes keys drift: puts the waiting jobs in order again. */
 void orr_gang_sim_sort_waiting(OrrGangSim *sim);
 
+void orr_gang_sim_sort_running(OrrGangSim *sim); /* again by end: ends have moved */
 /* Starts @job at sim->shares, which gang_room.c has set. It is no longer in the queue. */
 void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job);
 /* Counts the time and the energy of @job, which runs, until now. */
@@ -92,6 +93,7 @@ guint orr_gang_kinds_of(const OrrGangSim *sim, const OrrGangJob *job, guint kind
 gint64 orr_gang_kinds_largest(const OrrGangSim *sim);
 /* The speed of @job with @gpus of kind @kind, relative to the GPUs it asked for on that kind. */
 double orr_gang_kinds_speed(const OrrGangSim *sim, const OrrGangJob *job, guint kind, gint64 gpus);
+guint orr_gang_kinds_at(const OrrGangSim *sim, const GArray *shares); /* the kind of these GPUs */
 /* Sets kind, rate, start and end of @job, which starts at its shares. */
 void orr_gang_kinds_begin(const OrrGangSim *sim, OrrGangJob *job);
 

@@ -93,7 +93,7 @@ static gboolean shrink(OrrGangSim *sim, OrrGangJob *job) {
 }
 
 static gboolean restarts(OrrGangSim *sim, OrrGangJob *job) {
-  if (sim->rules->order->preempts) return FALSE; /* the pass places all anew */
+  if (sim->rules->order->preempts) return FALSE; /* the pass gives it a place */
   switch (orr_gang_failures_rules(sim->rules->failures)->on_failure) {
   case ORR_GANG_FAIL_REPLACE:
     return replace(sim, job);
