@@ -130,6 +130,54 @@ static void test_dated(void) {
       "v");
 }
 
+static gboolean assumes(const OrrJobTrace *trace, const char *text) {
+  ORR_EACH_POINTER(const char, note, trace->assumed)
+    if (strstr(note, text)) return TRUE;
+  return FALSE;
+}
+
+/* Slurm's jobs that never started do not count as gangs of 0 s: 18, cancelled while it waited, and
+ * tasks of the array 19. The components of job 20 are one. Job 21 failed in its first second. */
+static void test_slurm(void) {
+  g_autoptr(OrrJobTrace) trace = read_text(
+      ".txt",
+      "JobID|Submit|Start|End|Elapsed|State|AllocTRES|ReqTRES\n"
+      "17|2026-01-01T00:00:00|2026-01-01T00:10:00|2026-01-01T01:10:00|01:00:00|COMPLETED|"
+      "gres/gpu=8|gres/gpu=8\n"
+      "18|2026-01-01T00:00:05|Unknown|2026-01-01T00:01:00|00:00:00|CANCELLED by 7||gres/gpu=8\n"
+      "19_[2-5]|2026-01-01T00:00:06|Unknown|Unknown|00:00:00|PENDING||gres/gpu=8\n"
+      "20+0|2026-01-01T00:00:10|2026-01-01T00:10:00|2026-01-01T00:40:00|00:30:00|COMPLETED|"
+      "gres/gpu=4|gres/gpu=4\n"
+      "20+1|2026-01-01T00:00:10|2026-01-01T00:10:00|2026-01-01T01:10:00|01:00:00|COMPLETED|"
+      "gres/gpu=8|gres/gpu=8\n"
+      "21|2026-01-01T00:00:20|2026-01-01T00:10:00|2026-01-01T00:10:00|00:00:00|FAILED|"
+      "gres/gpu=1|gres/gpu=1\n"
+      "22|2026-01-01T00:00:30|2026-01-01T00:10:00|Unknown|00:20:00|RUNNING|gres/gpu=1|gres/gpu=1\n",
+      NULL, NULL);
+  static const char *const ids[] = {"17", "20+0", "21", "22"};
+  static const gint64 gpus[] = {8, 12, 1, 1}, work_s[] = {3600, 3600, 0, 1200};
+  g_assert_cmpuint(trace->jobs->len, ==, G_N_ELEMENTS(ids));
+  for (guint i = 0; i < G_N_ELEMENTS(ids); i++) {
+    g_assert_cmpstr(job_at(trace, i)->id, ==, ids[i]);
+    g_assert_cmpint(job_at(trace, i)->gpus, ==, gpus[i]);
+    g_assert_cmpint(job_at(trace, i)->work_us, ==, work_s[i] * 1000000);
+  }
+  g_assert_true(assumes(trace, "never started, which are left out: 2"));
+  g_assert_true(assumes(trace, "heterogeneous"));
+  g_assert_true(assumes(trace, "still run"));
+}
+
+/* A file that does not say whether a job of 0 s started. */
+static void test_slurm_unknown(void) {
+  g_autoptr(OrrJobTrace) trace =
+      read_text(".txt",
+                "JobID|Submit|Elapsed|ReqTRES\n1|2026-01-01T00:00:00|00:00:00|gres/gpu=1\n"
+                "2|2026-01-01T00:00:00|00:00:01|gres/gpu=1\n",
+                NULL, NULL);
+  g_assert_cmpuint(trace->jobs->len, ==, 2);
+  g_assert_true(assumes(trace, "may never have started"));
+}
+
 static void test_bad_dates(void) {
   static const char *const texts[] = {
       "job_id,gpu_num,submit_time,duration\n1,8,yesterday,5\n",
@@ -396,6 +444,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/job_trace/after-left-out", test_after_left_out);
   g_test_add_func("/job_trace/dated", test_dated);
   g_test_add_func("/job_trace/never-began", test_never_began);
+  g_test_add_func("/job_trace/slurm", test_slurm);
+  g_test_add_func("/job_trace/slurm-unknown", test_slurm_unknown);
   g_test_add_func("/job_trace/bad-dates", test_bad_dates);
   g_test_add_func("/job_trace/errors", test_errors);
   g_test_add_func("/job_trace/phases", test_job_phases);

@@ -6,10 +6,17 @@
  *   17|ann|gpu|2026-01-01T00:10:00|3600|120|billing=64,cpu=64,gres/gpu=8,node=1
  *
  * Columns in any order; Elapsed and Timelimit (D-HH:MM:SS) in place of the raw ones (seconds,
- * minutes), or End - Start where neither is there; ReqTRES where AllocTRES is empty. A job without
- * an end (still running, or never started) is left out where the elapsed time is End - Start. Steps
+ * minutes), or End - Start where neither is there; ReqTRES where AllocTRES is empty. Steps
  * (17.batch) are passed over. A job without gres/gpu or gres/gpu:TYPE uses none. A file is known by
  * "JobID" and '|' in its first line.
+ *
+ * A job that never started is left out: it took no time, and its Start is not a date, its State
+ * is PENDING, or its AllocTRES is empty. Array tasks that wait are one line, 17_[2-5]. Where the
+ * file cannot say it, a job of 0 s counts, with a note. So does a job that still runs, with its
+ * time so far; it is left out where the elapsed time is End - Start.
+ *
+ * The components of a heterogeneous job (17+0, 17+1) start together: they are one gang, with all
+ * their GPUs and the longest of their times.
  */
 #include "workloads/cluster_jobs/traces/job_trace.h"
 
@@ -27,11 +34,12 @@ typedef enum {
   LIMIT,
   TRES,
   ASKED,
+  STATE,
   N_COLUMNS
 } Column;
 static const char *const names[N_COLUMNS] = {
     "JobID", "User", "Partition",    "JobName",   "Submit",    "ElapsedRaw", "Elapsed",
-    "Start", "End",  "TimelimitRaw", "Timelimit", "AllocTRES", "ReqTRES"};
+    "Start", "End",  "TimelimitRaw", "Timelimit", "AllocTRES", "ReqTRES",    "State"};
 
 static gboolean takes(const char *head) {
   const char *end = strchr(head, '\n');
@@ -78,6 +86,8 @@ typedef struct {
   int at[N_COLUMNS];
   char **cells;
   guint n;
+  GHashTable *gangs; /* a heterogeneous job to its place in the trace, from 1 */
+  guint n_never_started;
 } Line;
 
 static const char *cell(const Line *line, Column column) {
@@ -97,10 +107,12 @@ static double time_of(const Line *line, Column raw, double unit_s, Column dated)
   return *text ? span_of(text) : -1;
 }
 
-/* Whether the job ran from a start to an end: dates, not "Unknown" or "None". */
-static gboolean has_ended(const Line *line) {
-  return g_ascii_isdigit(*cell(line, START)) && g_ascii_isdigit(*cell(line, END));
+static gboolean is_date(const Line *line, Column column) {
+  return g_ascii_isdigit(*cell(line, column));
 }
+
+/* Whether the job ran from a start to an end: dates, not "Unknown" or "None". */
+static gboolean has_ended(const Line *line) { return is_date(line, START) && is_date(line, END); }
 
 /* The job's elapsed seconds; FALSE with a finding. */
 static gboolean elapsed_of(OrrJobTrace *trace, const Line *line, OrrPlace place, OrrDiags *diags,
@@ -122,21 +134,70 @@ static gboolean elapsed_of(OrrJobTrace *trace, const Line *line, OrrPlace place,
   return *ret_s >= 0;
 }
 
-static void add_line(OrrJobTrace *trace, const Line *line, OrrPlace place, OrrDiags *diags) {
+/* Of a job that took @elapsed_s. */
+static gboolean never_started(const Line *line, double elapsed_s) {
+  return elapsed_s == 0 && ((line->at[START] >= 0 && !is_date(line, START)) ||
+                            g_str_has_prefix(cell(line, STATE), "PENDING") ||
+                            (line->at[TRES] >= 0 && !*cell(line, TRES)));
+}
+
+/* What the file leaves open. */
+static void note(OrrJobTrace *trace, const Line *line, double elapsed_s) {
+  if (elapsed_s == 0 && line->at[START] < 0 && line->at[STATE] < 0 && line->at[TRES] < 0)
+    orr_job_trace_assume(
+        trace, "jobs of 0 s, which may never have started, and count (Start would say it)");
+  if (g_str_has_prefix(cell(line, STATE), "RUNNING") || (line->at[END] >= 0 && !is_date(line, END)))
+    orr_job_trace_assume(trace, "jobs that still run, with their time so far as their work");
+}
+
+/* Adds @job, or its GPUs to its gang. */
+static void add_job(OrrJobTrace *trace, const Line *line, const OrrJobLine *job, OrrPlace place,
+                    OrrDiags *diags) {
+  const char *plus = strchr(job->id, '+');
+  const guint before = trace->jobs->len;
+  g_autofree char *number =
+      plus ? g_strdup_printf("%.*s %s", (int)(plus - job->id), job->id, cell(line, SUBMIT)) : NULL;
+  const guint known = number ? GPOINTER_TO_UINT(g_hash_table_lookup(line->gangs, number)) : 0;
+  orr_job_trace_add(trace, job, place, diags);
+  if (!number || trace->jobs->len == before) return;
+  if (known == 0) {
+    g_hash_table_insert(line->gangs, g_steal_pointer(&number), GUINT_TO_POINTER(before + 1));
+    return;
+  }
+  OrrGangJob *gang = &g_array_index(trace->jobs, OrrGangJob, known - 1);
+  const OrrGangJob *part = &g_array_index(trace->jobs, OrrGangJob, before);
+  gang->gpus += part->gpus;
+  gang->work_us = MAX(gang->work_us, part->work_us);
+  gang->limit_us = MAX(gang->limit_us, part->limit_us);
+  g_array_set_size(trace->jobs, before);
+  orr_job_trace_assume(trace, "heterogeneous jobs (17+0, 17+1), each as one gang of all its GPUs");
+}
+
+static void add_line(OrrJobTrace *trace, Line *line, OrrPlace place, OrrDiags *diags) {
   const char *id = cell(line, ID);
   const char *tres = *cell(line, TRES) ? cell(line, TRES) : cell(line, ASKED);
   OrrJobLine job = {ORR_JOB_LINE_NONE, .id = id, .user = cell(line, USER),
                     .queue = cell(line, QUEUE), .model = cell(line, NAME)};
   const gboolean is_by_dates = line->at[ELAPSED_RAW] < 0 && line->at[ELAPSED] < 0;
   if (strchr(id, '.')) return;
-  if (is_by_dates && !has_ended(line))
-    return orr_job_trace_assume(trace, "jobs without an end, which are left out");
+  if (is_by_dates && !has_ended(line)) {
+    if (is_date(line, START))
+      orr_job_trace_assume(trace, "jobs without an end, which are left out");
+    else
+      line->n_never_started++;
+    return;
+  }
   if (!orr_job_trace_date(trace, cell(line, SUBMIT), place, diags, &job.submit_s)) return;
   const double limit_s = time_of(line, LIMIT_RAW, 60, LIMIT);
   if (!elapsed_of(trace, line, place, diags, &job.work_s)) return;
+  if (never_started(line, job.work_s)) {
+    line->n_never_started++;
+    return;
+  }
+  note(trace, line, job.work_s);
   job.limit_s = MAX(limit_s, 0); /* UNLIMITED, Partition_Limit: none that is known */
   job.gpus = gpus_of(tres);
-  orr_job_trace_add(trace, &job, place, diags);
+  add_job(trace, line, &job, place, diags);
 }
 
 static gboolean read_header(Line *line, char **header, OrrPlace place, OrrDiags *diags) {
@@ -158,7 +219,8 @@ static gboolean read_header(Line *line, char **header, OrrPlace place, OrrDiags 
 
 static void read_lines(OrrJobTrace *trace, char *text, const char *path, OrrDiags *diags) {
   OrrPlace place = {.file = g_intern_string(path), .column = 1};
-  Line line = {{0}};
+  g_autoptr(GHashTable) gangs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  Line line = {.gangs = gangs};
   for (char *at = text, *next; at; at = next) {
     next = strchr(at, '\n');
     if (next) *next++ = '\0';
@@ -173,6 +235,10 @@ static void read_lines(OrrJobTrace *trace, char *text, const char *path, OrrDiag
     line.n = g_strv_length(cells);
     add_line(trace, &line, place, diags);
   }
+  if (line.n_never_started == 0) return;
+  g_autofree char *left_out =
+      g_strdup_printf("jobs that never started, which are left out: %u", line.n_never_started);
+  orr_job_trace_assume(trace, left_out);
 }
 
 static gboolean read_jobs(OrrJobTrace *trace, const char *path, OrrDiags *diags, GError **error) {
