@@ -128,6 +128,7 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPacked
     }
   }
   if (packed) work->padding = packed->padding;
+  if (packed) work->left_out = packed->left_out;
   if (job->params->reference) work->model_flops += forward;
   const int passes = (job->params->evaluation    ? 1
                       : job->shard.lora.rank > 0 ? 2

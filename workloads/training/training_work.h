@@ -85,6 +85,7 @@ typedef struct {
   double hardware_flops; /* likewise, with recomputation */
   double peak_flops;     /* of one GPU */
   double padding;        /* fraction of the tokens that belong to no document */
+  double left_out;       /* fraction of the documents' tokens that no sequence holds */
   double dropped;        /* of the pairs of a token and an expert, by experts.capacity */
   double host_s;         /* of CPU cores per step and rank, mean: launches, preparing data */
   /* One layer: compute, tensor-parallel collectives and recomputation. */

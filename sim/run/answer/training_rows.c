@@ -258,6 +258,12 @@ static void add_warnings(const OrrTrainingWork *work, const OrrCluster *cluster,
                     g_strdup_printf("experts.capacity drops %.3g %% of the routed tokens: they are "
                                     "in tokens/s, and not in TFLOP/s, MFU and HFU",
                                     100 * work->dropped));
+  if (work->left_out > 0.01)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("packing trains %.3g %% of the documents' tokens: documents "
+                                    "longer than a sequence end with it, and packing.cut: true "
+                                    "continues them in the next",
+                                    100 * (1 - work->left_out)));
   if (r->costs_outside > 0)
     g_ptr_array_add(
         outcome->warnings,

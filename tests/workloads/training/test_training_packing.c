@@ -72,6 +72,19 @@ static void test_padding(void) {
   g_assert_cmpfloat(packed("{documents: {tokens: 20000}}").result.padding_fraction, ==, 0);
 }
 
+/* Documents of 20,000 tokens: a sequence of 8,192 holds 40.96 % of one, or with `cut` all of it. */
+static void test_too_long(void) {
+  static const char *const sets[] = {"workload.packing={documents: {tokens: 20000}}",
+                                     "workload.packing={documents: {tokens: 20000}, cut: true}"};
+  for (guint i = 0; i < G_N_ELEMENTS(sets); i++) {
+    g_autoptr(OrrOutcome) outcome = ideal_outcome_of(scenario_text, sets[i], FALSE);
+    guint n = 0;
+    for (guint k = 0; k < outcome->warnings->len; k++)
+      n += g_str_has_prefix(outcome->warnings->pdata[k], "packing trains 41 % of the documents'");
+    g_assert_cmpuint(n, ==, i == 0);
+  }
+}
+
 /* Days and tokens/s count the 5,000 tokens of each sequence's document, not its 8,192. */
 static void test_real_tokens(void) {
   const Answer plain = simulate("workload.run-tokens=1e12"),
@@ -223,6 +236,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-packing/balance-of-equals", test_balance_of_equals);
   g_test_add_func("/training-packing/refusals", test_refusals);
   g_test_add_func("/training-packing/images", test_images);
+  g_test_add_func("/training-packing/too-long", test_too_long);
   g_test_add_func("/training-packing/images-fit", test_images_fit);
   return g_test_run();
 }

@@ -140,10 +140,11 @@ static void pack(const OrrJob *job, const Ladder *ladder, Source *source, gsize 
   sequences->seconds[at] = sequences->pairs[at] = sequences->images[at] = 0;
   while (room > 0) {
     if (source->left == 0) {
-      source->left = MAX(1, orr_lengths_draw(&packing->documents, &source->random));
-      source->images = draw_images(job, source, source->left);
+      const gint64 drawn = MAX(1, orr_lengths_draw(&packing->documents, &source->random));
+      source->images = draw_images(job, source, drawn);
+      source->left = packing->cut ? drawn : MIN(drawn, job->shard.sequence);
+      loads->left_out += (double)(drawn - source->left);
     }
-    if (!packing->cut) source->left = MIN(source->left, job->shard.sequence);
     if (!packing->cut && source->left > room) break;
     const gint64 length = MIN(source->left, room);
     sequences->seconds[at] += seconds_of(ladder, (double)length);
@@ -245,6 +246,7 @@ OrrPackedLoads *orr_packed_loads_new(const OrrJob *job) {
   if (!has_images(job)) g_clear_pointer(&loads->images, g_free);
   loads->mean = sum / sequences / seconds_of(&ladder, s);
   loads->pairs /= sequences * s * s;
+  loads->left_out /= loads->left_out + sequences * s - loads->padding;
   loads->padding /= sequences * s;
   return loads;
 }

@@ -19,6 +19,8 @@ typedef struct {
   /* pairs of queries and keys, as a fraction of one document's s^2, before causality */
   double pairs;
   double padding; /* tokens, as a fraction of all */
+  /* of the documents' tokens, what longer ones than a sequence lose */
+  double left_out;
 } OrrPackedLoads;
 
 OrrPackedLoads *orr_packed_loads_new(const OrrJob *job); /* NULL: not packed */
