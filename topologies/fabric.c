@@ -71,7 +71,7 @@ static gboolean check_routing(const OrrFabric *fabric, GError **error) {
   if (detours && (!fabric->plan || !fabric->kind->detour))
     return orr_fault_set(
         error, ORR_FAULT_DOCUMENT,
-        "routing %s takes detours through other groups, which fabric %s lacks: use it on a "
+        "routing %s takes detours over third groups or routers, which fabric %s lacks: use it on a "
         "dragonfly or dragonfly-plus, or routing ideal, ecmp, adaptive or static",
         orr_routing_words[cluster->routing], fabric->kind->entry.name);
   const gboolean apart = fabric->plan && fabric->kind->reaches && fabric->n_ports > 1 &&

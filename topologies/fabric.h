@@ -25,7 +25,8 @@
  *             `queue-pairs`
  *   static    destination mod k: one shortest route, the same for all who send to that port
  *             (InfiniBand's tables)
- *   valiant   spread over detours through every other group of a dragonfly, then on to the receiver
+ *   valiant   spread over detours through every other group of a dragonfly, or every other router
+ *             of the group if both ends are in one, then on to the receiver
  *   ugal      shortest or detour, whichever split leaves the busiest link of the collective the
  *             least to carry
  *

@@ -45,8 +45,8 @@ typedef struct {
    * number of switches on it. The digits of @hash, in mixed radix, select among equal routes. */
   guint (*route)(gconstpointer plan, gint64 src_port, gint64 dst_port, guint64 hash,
                  GArray *links /* of guint32 */);
-  /* The same through a third group, which holds neither port; NULL: the fabric has no such
-   * routes. Without a third group this is `route`. */
+  /* The same through a third group, which holds neither port, or, inside a group, through a third
+   * switch; NULL: the fabric has no such routes. Without a third one this is `route`. */
   guint (*detour)(gconstpointer plan, gint64 src_port, gint64 dst_port, guint64 hash,
                   GArray *links);
   /* The number of hashes (0, 1, ...) that spread a flow evenly over all its routes; NULL: 1

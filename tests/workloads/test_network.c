@@ -239,6 +239,64 @@ static void test_ugal_splits(void) {
   g_assert_cmpfloat(seconds[2], <, 0.5 * seconds[0]);
 }
 
+/* Eight GPUs of a node each send to one of another node, and back: a ring that takes them in turn.
+ * A node has a router, or a leaf, of its own. In units of what one flow takes over its NIC. */
+static double node_to_node(const char *fabric, const char *routing, gint64 other) {
+  g_auto(Machine) machine;
+  machine_on(&machine, other + 1, 1, fabric, routing);
+  gint64 gpus[16];
+  for (gint64 i = 0; i < 16; i++) gpus[i] = i / 2 + (i % 2) * other * 8;
+  g_autoptr(OrrCollectivePlan) plan = plan_on(&machine, ORR_ALL_GATHER, 16e9, gpus, 16, "ring");
+  return transfer_of(plan) / (15e9 / NIC);
+}
+
+/* Two routers of a group of a have one cable and a - 2 detours: a flow of each of p hosts takes
+ * max(1, p / (1 + a - 2)); over detours alone p / (a - 2). Eighths reach the first bound at a = 5
+ * and 9, and where the NICs are it. */
+static void test_detours_inside_a_group(void) {
+  static const struct {
+    gint64 routers;
+    double ideal, valiant, ugal;
+  } cases[] = {{2, 8, 8, 8},      {3, 8, 8, 4},  {5, 8, 8. / 3, 2},
+               {9, 8, 8. / 7, 1}, {17, 8, 1, 1}, {32, 8, 1, 1}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+    for (int groups = 1; groups <= 7; groups += 3) {
+      g_autofree char *fabric = g_strdup_printf(
+          "{kind: dragonfly, hosts-per-router: 8, routers-per-group: %d, global-per-router: 3, "
+          "groups: %d}",
+          (int)cases[i].routers, groups);
+      if (groups > 3 * cases[i].routers + 1) continue;
+      assert_close(node_to_node(fabric, "ideal", 1), cases[i].ideal, 1e-9);
+      assert_close(node_to_node(fabric, "valiant", 1), cases[i].valiant, groups == 1 ? 1e-9 : 0.13);
+      assert_close(node_to_node(fabric, "ugal", 1), cases[i].ugal, groups == 1 ? 1e-9 : 0.13);
+    }
+}
+
+/* One flow needs no detour: it takes one cable, as wide as its NIC. */
+static void test_one_flow_takes_no_detour(void) {
+  g_auto(Machine) machine;
+  machine_on(&machine, 2, 1,
+             "{kind: dragonfly, hosts-per-router: 8, routers-per-group: 5, global-per-router: 1}",
+             "ugal");
+  static const gint64 ends[] = {0, 8};
+  g_autoptr(OrrCollectivePlan) plan = plan_on(&machine, ORR_SEND_RECV, 1e9, ends, 2, "direct");
+  assert_close(transfer_of(plan), 1e9 / NIC, 1e-9);
+  /* the NICs and the cable */
+  g_assert_cmpuint(g_array_index(plan->phases, OrrCollectivePhase, 0).n_uses, ==, 3);
+}
+
+/* Where valiant has no detour it takes all shortest routes: all cables between two groups (2 leave
+ * the sender's router, 2 each of its three neighbours); all spines inside a leaf-spine group. */
+static void test_valiant_without_detours(void) {
+  const char *two = "{kind: dragonfly, hosts-per-router: 8, routers-per-group: 4, "
+                    "global-per-router: 2, groups: 2}",
+             *spines = "{kind: dragonfly-plus, hosts-per-leaf: 8, leaves-per-group: 2, "
+                       "spines-per-group: 8, global-per-spine: 1, groups: 3}";
+  assert_close(node_to_node(two, "valiant", 4), 2., 1e-9);
+  assert_close(node_to_node(spines, "valiant", 1), 1., 1e-9);
+  assert_close(node_to_node(spines, "ugal", 1), 1., 1e-9);
+}
+
 /* --- Rails --- */
 
 static double on_rails(const char *fabric, OrrCollectiveOp op, const char *algorithm) {
@@ -367,6 +425,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/network/dragonfly/valiant", test_valiant_on_adversarial_traffic);
   g_test_add_func("/network/dragonfly/ugal", test_ugal_takes_the_better);
   g_test_add_func("/network/dragonfly/ugal-splits", test_ugal_splits);
+  g_test_add_func("/network/dragonfly/detours-inside", test_detours_inside_a_group);
+  g_test_add_func("/network/dragonfly/one-flow", test_one_flow_takes_no_detour);
+  g_test_add_func("/network/dragonfly/no-detours", test_valiant_without_detours);
   g_test_add_func("/network/rails/rail-only", test_rail_only);
   g_test_add_func("/network/rails/forwarding", test_forwarding);
   g_test_add_func("/network/transport/headers", test_headers);

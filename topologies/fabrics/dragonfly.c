@@ -14,7 +14,9 @@
  * switch_groups.h says where each global cable leads, and how routes are chosen.
  *
  *   shortest route     at most 4 switches: local, global, local
- *   valiant, ugal      at most 7: the same to a third group, and on from where it is entered
+ *   valiant, ugal      at most 7: the same to a third group, and on from where it is entered.
+ *                      Inside a group 3: over one of its a - 2 other routers, so that two routers
+ *                      have 1 + (a - 2) cables for each other, not 1
  *   bisection          (g/2)^2 * cables between two groups * rate, g even; one direction. g odd: a
  *                      group is cut in two, and its a/2 routers' local and global cables with it:
  *                      ((g-1)/2)^2 c + (g-1)/2 c + a^2/4. Where groups hold together, a >= 2 h:
@@ -101,6 +103,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   add_local(plan);
   orr_switch_groups_join(&plan->groups, 0, (guint)params->groups.global, plan->spec.global_rate,
                          GLOBAL);
+  plan->groups.all_joined = TRUE;
   if (orr_switch_groups_close(&plan->groups, 1, error)) return plan;
   plan_free(plan);
   return NULL;

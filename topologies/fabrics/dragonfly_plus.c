@@ -13,7 +13,8 @@
  *
  *   shortest route     at most 4 switches: leaf, spine, global, spine, leaf; the spine is one with
  *                      a cable there
- *   valiant, ugal      at most 7: over a third group's spine
+ *   valiant, ugal      at most 7: over a third group's spine. Inside a group the shortest ones,
+ *                      which use all cables of both leaves already
  *   bisection          (g/2)^2 * cables between two groups * rate, g even (one direction); one
  *                      group: L S / 2 * rate of the leaf-spine cables. g odd: a group is cut in
  *                      two: ((g-1)/2)^2 c + (g-1)/2 c + L S / 2

@@ -80,12 +80,37 @@ void orr_switch_groups_join(OrrSwitchGroups *groups, guint first_exit, guint exi
     }
 }
 
+/* The most that one of @n_routes carries of @n_hashes hashes, relative to an even spread: 1 or
+ * more. */
+static double unevenness(guint n_hashes, guint n_routes) {
+  return (double)((n_hashes + n_routes - 1) / n_routes) * n_routes / n_hashes;
+}
+
+/* Of the numbers of hashes up to MOST_PATHS that take each of @n_a and each of @n_b routes, the
+ * smallest one that spreads best over both. */
+static guint hashes_over(guint n_a, guint n_b) {
+  guint best = MAX(n_a, n_b);
+  double least = INFINITY;
+  for (guint n = best; n <= MOST_PATHS; n++) {
+    const double uneven = MAX(unevenness(n, n_a), unevenness(n, n_b));
+    if (uneven < least * (1 - 1e-9)) best = n, least = uneven;
+  }
+  return best;
+}
+
+static gboolean detours_inside(const OrrSwitchGroups *groups) {
+  return groups->all_joined && groups->size > 2;
+}
+
 /* The number of hashes is a multiple of the radices of both digits: the number of routes inside a
  * group, and the number of cables between groups. */
 gboolean orr_switch_groups_close(OrrSwitchGroups *groups, guint inside, GError **error) {
   guint between = MAX(groups->between, 1), both = inside;
   while (both % between != 0) both += inside;
   groups->graph.n_paths = both <= MOST_PATHS ? both : MAX(inside, between);
+  const guint out = groups->n_groups > 2 ? groups->n_groups - 2 : groups->graph.n_paths,
+              in = detours_inside(groups) ? groups->size - 2 : inside;
+  groups->n_detours = hashes_over(MIN(out, MOST_PATHS), MIN(in, MOST_PATHS));
   return orr_switch_graph_close(&groups->graph, error);
 }
 
@@ -121,18 +146,36 @@ guint orr_switch_groups_route(const OrrSwitchGroups *groups, guint src, guint ds
   return 1 + links->len - before;
 }
 
-/* Different pairs begin with different third groups and cables, so that all are used evenly if
- * there are fewer hashes than detours. */
+/* One of @n but @a and @b, which differ. */
+static guint next_third(guint64 *hash, guint n, guint a, guint b) {
+  guint third = next_digit(hash, n - 2);
+  if (third >= MIN(a, b)) third++;
+  return third >= MAX(a, b) ? third + 1 : third;
+}
+
+/* Over another switch of the group. */
+static guint detour_inside(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash,
+                           GArray *links) {
+  const guint size = groups->size, before = links->len;
+  hash += src + dst;
+  const guint over = src / size * size + next_third(&hash, size, src % size, dst % size);
+  orr_switch_graph_walk(&groups->graph, src, over, size, &hash, links);
+  orr_switch_graph_walk(&groups->graph, over, dst, size, &hash, links);
+  return 1 + links->len - before;
+}
+
+/* Different pairs begin with different third switches, third groups and cables, so that all are
+ * used evenly also if the number of hashes is not a multiple of theirs. */
 guint orr_switch_groups_detour(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash,
                                GArray *links) {
   const guint before = links->len, from = src / groups->size, to = dst / groups->size;
+  if (from == to && src != dst && detours_inside(groups))
+    return detour_inside(groups, src, dst, hash, links);
   if (from == to || groups->n_groups < 3)
     return orr_switch_groups_route(groups, src, dst, hash, links);
   const guint64 salt = src + dst;
   hash += salt;
-  guint over = next_digit(&hash, groups->n_groups - 2);
-  if (over >= MIN(from, to)) over++;
-  if (over >= MAX(from, to)) over++;
+  const guint over = next_third(&hash, groups->n_groups, from, to);
   hash += salt;
   guint at = enter(groups, src, over, next_digit(&hash, groups->between), &hash, links);
   hash += salt;
@@ -142,8 +185,7 @@ guint orr_switch_groups_detour(const OrrSwitchGroups *groups, guint src, guint d
 }
 
 guint orr_switch_groups_n_detours(gconstpointer plan) {
-  const OrrSwitchGroups *groups = plan;
-  return groups->n_groups > 2 ? MIN(groups->n_groups - 2, MOST_PATHS) : 1;
+  return ((const OrrSwitchGroups *)plan)->n_detours;
 }
 
 double orr_switch_groups_bisection(const OrrSwitchGroups *groups, double global_bytes_per_s,

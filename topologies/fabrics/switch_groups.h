@@ -5,8 +5,11 @@
  *   shortest route   inside a group: shortest. To another group: one of the cables that join the
  *                    two (a digit of the hash), by the shortest way to its near end, and from its
  *                    far end. Never over a third group.
- *   detour           the same to a third group, and from where that is entered on to the receiver's
- *                    (Valiant; Kim, Dally, Scott, Abts, ISCA 2008, section 4.1)
+ *   detour           to another group: the same to a third group, and from where that is entered on
+ *                    to the receiver's (Valiant; Kim, Dally, Scott, Abts, ISCA 2008, section 4.1).
+ *                    Inside a group whose switches are all joined: over a third switch of the group
+ *                    (De Sensi et al., SC20, section II: Slingshot's packets take such paths). If
+ *                    there is no third one: shortest.
  *
  * With g groups of q exits each, exit i leads to the (1 + i mod (g-1))-th group after its own. If
  * there are more exits than other groups, cables i / (g-1) are parallel, and exits left over after
@@ -65,6 +68,8 @@ typedef struct {
   guint n_groups, size; /* group s has the switches from s * size on */
   guint between;        /* cables between two groups */
   guint32 *global;      /* link ids: [from][to][copy] */
+  gboolean all_joined;  /* each switch of a group to each other one; set it before the close */
+  guint n_detours;      /* see OrrFabricKind */
 } OrrSwitchGroups;
 
 void orr_switch_groups_init(OrrSwitchGroups *groups, const OrrCluster *cluster, guint n_groups,
