@@ -175,6 +175,13 @@ void orr_engine_set_rate(OrrEngine *engine, OrrTransfer *transfer, double rate) 
   }
 }
 
+void orr_engine_began(OrrEngine *engine, OrrTransfer *transfer, double since_s, double rate) {
+  transfer->since_s = since_s;
+  transfer->rate = rate;
+  transfer->event.date_s = since_s + transfer->left_bytes / rate;
+  orr_calendar_put(&engine->calendar, &transfer->event);
+}
+
 /* Changes of links */
 
 static void hold_or_release(OrrEngine *engine, OrrLink link) {

@@ -73,6 +73,10 @@ void orr_engine_withdraw(OrrEngine *engine, OrrEvent *event);
 OrrTransfer *orr_engine_transfer(OrrEngine *engine, double size_bytes, const OrrLinkUse *uses,
                                  guint n_uses, OrrEngineCall done, void *user);
 
+/* The transfer, which has just been started, has run at @rate (bytes/s) since @since_s, a date in
+ * the past: it ends as if it had been started then. */
+void orr_engine_began(OrrEngine *engine, OrrTransfer *transfer, double since_s, double rate);
+
 /* Moves a transfer in flight to another path. The fraction of its size that is left becomes the
  * same fraction of @size_bytes over @uses. @transfer becomes invalid; returns its replacement,
  * like orr_engine_transfer. */

@@ -80,8 +80,8 @@ void orr_executor_add_run(OrrExecutor *executor, guint32 stream, guint32 routine
 static void comm_goes_on(void *user);
 static void run_ready(OrrExecutor *executor);
 
-/* @share: the fraction of the phase's bytes that is left. */
-static void send_rest(OrrCommState *comm, double share) {
+static void start_transfer(void *user) {
+  OrrCommState *comm = user;
   OrrExecutor *executor = comm->executor;
   guint n_uses;
   if (orr_executor_comm_is_lost(executor, comm, orr_engine_now(executor->engine))) return;
@@ -91,12 +91,10 @@ static void send_rest(OrrCommState *comm, double share) {
   executor->n_transfers++;
   orr_express_begin_flow(executor, uses, n_uses);
   comm->transfer =
-      orr_engine_transfer(executor->engine, share * phase->bytes, uses, n_uses, comm_goes_on, comm);
+      orr_engine_transfer(executor->engine, phase->bytes, uses, n_uses, comm_goes_on, comm);
   if (comm->drag > 1 && comm->transfer)
     orr_engine_drag(executor->engine, comm->transfer, comm->drag);
 }
-
-static void start_transfer(void *user) { send_rest(user, 1); }
 
 static void end_comm(OrrExecutor *executor, OrrCommState *comm, double end_s) {
   guint32 index = (guint32)(comm - executor->comms);
@@ -167,26 +165,36 @@ static void join_comm(OrrExecutor *executor, guint32 stream, guint32 index) {
   if (arrive(executor, stream, comm)) go_on_from(executor, comm, comm->started_s);
 }
 
-/* Continues a comm with @left_s left, alone on its links, in its current phase. */
-static void join_within(OrrExecutor *executor, guint32 stream, guint32 index, double left_s) {
-  OrrCommState *comm = &executor->comms[index];
+double orr_executor_rate_alone(const OrrExecutor *executor, guint32 path) {
+  guint n;
+  const OrrLinkUse *uses = orr_use_rows_get(&executor->program->kept, path, &n);
+  double rate = G_MAXDOUBLE;
+  for (guint i = 0; i < n; i++)
+    rate = MIN(rate, orr_program_link_bandwidth(executor->program, uses[i].link) / uses[i].weight);
+  return rate;
+}
+
+void orr_executor_join_since(OrrExecutor *executor, guint32 stream) {
+  OrrCommState *comm = &executor->comms[orr_stream_op(&executor->streams[stream])->target];
+  const double now_s = orr_engine_now(executor->engine);
   arrive(executor, stream, comm);
-  double end_s =
-      orr_engine_now(executor->engine) + left_s; /* end of the phase; from the last one backwards */
-  for (comm->phase = comm->n_phases; comm->phase-- > 0;) {
-    const OrrPhase *phase = &comm->phases[comm->phase];
-    const double bytes_s =
-        phase->path == ORR_NO_PATH
-            ? 0
-            : phase->bytes * orr_program_seconds_a_byte(executor->program, phase->path);
-    if (left_s < bytes_s) return send_rest(comm, left_s / bytes_s);
-    left_s -= bytes_s;
-    end_s -= bytes_s;
-    if (left_s <= phase->latency_s || comm->phase == 0) break;
-    left_s -= phase->latency_s;
-    end_s -= phase->latency_s;
+  for (double at_s = comm->started_s;;) {
+    guint32 next = comm->phase;
+    double begin_s = at_s;
+    for (; next < comm->n_phases; next++) {
+      begin_s += comm->phases[next].latency_s;
+      if (comm->phases[next].path != ORR_NO_PATH && comm->phases[next].bytes > 0) break;
+    }
+    if (next == comm->n_phases || begin_s > now_s) return go_on_from(executor, comm, at_s);
+    const double rate = orr_executor_rate_alone(executor, comm->phases[next].path);
+    at_s = begin_s + comm->phases[next].bytes / rate;
+    comm->phase = next;
+    if (at_s > now_s) {
+      start_transfer(comm);
+      return orr_engine_began(executor->engine, comm->transfer, begin_s, rate);
+    }
+    comm->phase++;
   }
-  go_on_from(executor, comm, end_s - comm->phases[comm->phase].latency_s);
 }
 
 static void record_event(OrrExecutor *executor, double at_s, OrrEventState *event) {
@@ -265,10 +273,6 @@ void orr_executor_go_on(OrrExecutor *executor, guint32 stream, double now_s) {
   executor->streams[stream].now_s = now_s;
   orr_stream_list_append(executor->streams, &executor->ready, stream);
   run_ready(executor);
-}
-
-void orr_executor_join_within(OrrExecutor *executor, guint32 stream, double left_s) {
-  join_within(executor, stream, orr_stream_op(&executor->streams[stream])->target, left_s);
 }
 
 void orr_executor_add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, double begin_s,

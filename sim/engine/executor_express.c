@@ -17,20 +17,30 @@
  *     breaks the run first.
  *  2. A lane with a run on it has no communication in flight on its other streams, where that would
  *     slow it.
- *  3. A run that is broken within rounding of an op's end is broken at that end.
  *
  * The result is exact: while the set of active transfers does not change, rates and factors are
- * constant, and the factors of a run are 1. Only rounding differs from a replay op by op.
+ * constant, and the factors of a run are 1 but beside its own collectives. The dates of a run are
+ * the sums that a replay op by op makes, in the same order, so they are equal to the last bit:
+ * pipelines that amplify rounding come out alike.
  */
 #include "sim/engine/executor_private.h"
 
-/* Dates nearer than this fraction of the time count as equal (as in executor_overlap.c). */
+/* Work that a comm has slowed for less than this fraction of the time is not named after it (as in
+ * executor_overlap.c). */
 #define SAME_DATE 1e-12
+
+/* A delay, and after it the bytes of a transfer that is alone on its links. */
+typedef struct {
+  double latency_s, transfer_s;
+} Leg;
 
 /* A routine, each op alone. */
 struct OrrExpressRoutine {
-  double *begins; /* begin of each op, and the end: orr_program_routine_begins */
-  guint32 *links; /* the engine's numbers, each once */
+  const OrrOp *ops;
+  GArray *legs;        /* of Leg: of all ops' comms, one for each phase */
+  guint32 *first_legs; /* by op, and the end */
+  double beside;       /* how many times as long work takes beside a comm */
+  guint32 *links;      /* the engine's numbers, each once */
   guint n_links;
 };
 
@@ -40,7 +50,8 @@ struct OrrExpressRun {
   gboolean
       occupies; /* holds its links and its lane; FALSE where it was broken on the date of its end */
   guint32 routine, first; /* the op with which the run began */
-  double begin_s;
+  double *dates; /* begin of each op from the first on, and the end; as long as the longest */
+  guint32 n_dates;
   OrrEvent *end; /* the engine's call at the end, while it runs */
 };
 
@@ -61,15 +72,39 @@ static void add_links(const OrrExecutor *executor, guint32 comm, GArray *links, 
   }
 }
 
+static void add_legs(const OrrExecutor *executor, guint32 comm, GArray *legs) {
+  guint n;
+  const OrrPhase *phases = orr_program_phases(executor->program, comm, &n);
+  for (guint i = 0; i < n; i++) {
+    const gboolean moves = phases[i].path != ORR_NO_PATH && phases[i].bytes > 0;
+    ORR_APPEND(legs, Leg,
+               {phases[i].latency_s,
+                moves ? phases[i].bytes / orr_executor_rate_alone(executor, phases[i].path) : 0});
+  }
+}
+
+static double beside_of(const OrrExecutor *executor, guint32 routine) {
+  const guint32 stream = orr_program_routine(executor->program, routine)->stream;
+  return g_array_index(executor->program->lanes, OrrLane, executor->streams[stream].lane)
+      .interference.compute_by_comm;
+}
+
 static void look_at_routine(const OrrExecutor *executor, guint32 routine, guint32 *seen) {
   OrrExpressRoutine *it = &executor->express.routines[routine];
   guint n;
   const OrrOp *ops = orr_program_routine_ops(executor->program, routine, &n);
   GArray *links = g_array_new(FALSE, FALSE, sizeof(guint32));
-  for (guint i = 0; i < n; i++)
-    if (ops[i].kind == ORR_OP_COMM || ops[i].kind == ORR_OP_BESIDE)
-      add_links(executor, ops[i].target, links, seen, routine + 1);
-  it->begins = orr_program_routine_begins(executor->program, routine);
+  *it = (OrrExpressRoutine){.ops = ops,
+                            .legs = g_array_new(FALSE, FALSE, sizeof(Leg)),
+                            .first_legs = g_new(guint32, n + 1),
+                            .beside = beside_of(executor, routine)};
+  for (guint i = 0; i < n; i++) {
+    it->first_legs[i] = it->legs->len;
+    if (ops[i].kind != ORR_OP_COMM && ops[i].kind != ORR_OP_BESIDE) continue;
+    add_legs(executor, ops[i].target, it->legs);
+    add_links(executor, ops[i].target, links, seen, routine + 1);
+  }
+  it->first_legs[n] = it->legs->len;
   it->n_links = links->len;
   it->links = (guint32 *)(void *)g_array_free(links, FALSE);
 }
@@ -94,8 +129,10 @@ void orr_express_init(OrrExecutor *executor) {
 
 void orr_express_clear(OrrExpress *express, const OrrProgram *program) {
   for (guint i = 0; express->routines && i < program->routines->len; i++) {
-    ORR_FREE(express->routines[i].begins, express->routines[i].links);
+    g_array_unref(express->routines[i].legs);
+    ORR_FREE(express->routines[i].first_legs, express->routines[i].links);
   }
+  for (guint i = 0; express->runs && i < program->streams->len; i++) g_free(express->runs[i].dates);
   ORR_FREE(express->routines, express->runs, express->n_flows, express->on_link, express->on_lane);
 }
 
@@ -126,15 +163,56 @@ static gboolean is_free(const OrrExecutor *executor, guint32 lane,
   return TRUE;
 }
 
-static double seconds_between(const OrrExpressRoutine *routine, guint32 first, guint32 end) {
-  return routine->begins[end] - routine->begins[first];
+/* The end of the op's comm, which begins at @at_s. */
+static double flight_end(const OrrExpressRoutine *routine, guint32 op, double at_s) {
+  for (guint32 i = routine->first_legs[op]; i < routine->first_legs[op + 1]; i++) {
+    const Leg *leg = &g_array_index(routine->legs, Leg, i);
+    at_s += leg->latency_s;
+    at_s += leg->transfer_s;
+  }
+  return at_s;
 }
 
-static void hand_out(OrrExecutor *executor, guint32 stream, guint32 end, double end_s) {
+/* How much of work of @duration_s that begins at @begin_s is left when the flight ends. */
+static double left_after(const OrrExpressRoutine *routine, double duration_s, double begin_s,
+                         double flight_end_s) {
+  return MAX(duration_s - (flight_end_s - begin_s) / routine->beside, 0);
+}
+
+/* The end of work beside a flight, as executor_overlap.c computes it. */
+static double work_end(const OrrExpressRoutine *routine, double duration_s, double begin_s,
+                       double flight_end_s) {
+  if (begin_s >= flight_end_s || routine->beside == 1) return begin_s + duration_s;
+  const double slowed_s = begin_s + duration_s * routine->beside;
+  if (flight_end_s >= slowed_s) return slowed_s;
+  return flight_end_s + left_after(routine, duration_s, begin_s, flight_end_s);
+}
+
+/* Sets the dates of the run's ops; its first one begins at @at_s. */
+static void set_dates(OrrExpressRun *run, guint32 n_ops, double at_s) {
+  const OrrExpressRoutine *routine = &run->executor->express.routines[run->routine];
+  double flight_end_s = at_s;
+  if (run->n_dates <= n_ops) {
+    run->n_dates = n_ops + 1;
+    run->dates = g_renew(double, run->dates, run->n_dates);
+  }
+  for (guint32 i = run->first; i < n_ops; i++) {
+    const OrrOp *op = &routine->ops[i];
+    run->dates[i] = at_s;
+    if (op->kind == ORR_OP_WORK) at_s = work_end(routine, op->duration_s, at_s, flight_end_s);
+    if (op->kind == ORR_OP_COMM) at_s = flight_end(routine, i, at_s);
+    if (op->kind == ORR_OP_BESIDE) flight_end_s = flight_end(routine, i, at_s);
+    if (op->kind == ORR_OP_MEET) at_s = MAX(at_s, flight_end_s);
+  }
+  run->dates[n_ops] = at_s;
+}
+
+/* The span of the run's ops before @end. */
+static void hand_out(OrrExecutor *executor, guint32 stream, guint32 end) {
   const OrrExpressRun *run = &executor->express.runs[stream];
   if (end > run->first)
-    orr_executor_add_run(executor, stream, run->routine, run->first, end - run->first, run->begin_s,
-                         end_s);
+    orr_executor_add_run(executor, stream, run->routine, run->first, end - run->first,
+                         run->dates[run->first], run->dates[end]);
 }
 
 static guint32 stream_of(const OrrExpressRun *run) {
@@ -146,9 +224,8 @@ static void run_ends(void *user) {
   OrrExecutor *executor = run->executor;
   const guint32 stream = stream_of(run);
   OrrStreamState *state = &executor->streams[stream];
-  const double end_s = run->begin_s + seconds_between(&executor->express.routines[run->routine],
-                                                      run->first, state->n_ops);
-  hand_out(executor, stream, state->n_ops, end_s);
+  const double end_s = run->dates[state->n_ops];
+  hand_out(executor, stream, state->n_ops);
   leave(executor, stream);
   run->runs = FALSE;
   run->end = NULL;
@@ -161,7 +238,10 @@ guint32 orr_express_call_stream(OrrEngineCall call, const void *user) {
 }
 
 void orr_express_postpone(OrrExecutor *executor, guint32 stream, double delay_s) {
-  if (executor->express.routines) executor->express.runs[stream].begin_s += delay_s;
+  OrrExpressRun *run = executor->express.routines ? &executor->express.runs[stream] : NULL;
+  const guint32 n_ops = executor->streams[stream].n_ops;
+  for (guint32 i = run && run->runs ? run->first : n_ops + 1; i <= n_ops; i++)
+    run->dates[i] += delay_s;
 }
 
 /* The BESIDE whose MEET has not been reached at @op; G_MAXUINT32: none. */
@@ -183,23 +263,31 @@ gboolean orr_express_begin(OrrExecutor *executor, guint32 stream, guint32 routin
       state->ops[state->next_op].kind != ORR_OP_BESIDE)
     return FALSE;
   if (!is_free(executor, executor->streams[stream].lane, it)) return FALSE;
-  *run = (OrrExpressRun){executor, TRUE, FALSE, routine, state->next_op, state->now_s, NULL};
+  *run = (OrrExpressRun){.executor = executor,
+                         .runs = TRUE,
+                         .routine = routine,
+                         .first = state->next_op,
+                         .dates = run->dates,
+                         .n_dates = run->n_dates};
   occupy(executor, stream, stream + 1);
-  const double end_s = run->begin_s + seconds_between(it, run->first, state->n_ops);
+  set_dates(run, state->n_ops, state->now_s);
   run->end =
-      orr_engine_at(executor->engine, MAX(end_s, orr_engine_now(executor->engine)), run_ends, run);
+      orr_engine_at(executor->engine,
+                    MAX(run->dates[state->n_ops], orr_engine_now(executor->engine)), run_ends, run);
   return TRUE;
 }
 
 /* --- breaking --- */
 
-/* The op in progress @at_s seconds into the routine; n_ops: none. */
-static guint32 op_at(const OrrExpressRoutine *routine, guint32 n_ops, guint32 first, double at_s,
-                     double same_s) {
-  guint32 low = first, high = n_ops;
+/* The op in progress now; n_ops: none. Dates that are the engine's now up to rounding are past, as
+ * they are where each op has an event. */
+static guint32 op_now(const OrrExpressRun *run, guint32 n_ops) {
+  const double now_s = orr_engine_now(run->executor->engine);
+  guint32 low = run->first, high = n_ops;
   while (low < high) {
     const guint32 middle = (low + high) / 2;
-    if (routine->begins[middle + 1] > at_s + same_s)
+    const double end_s = run->dates[middle + 1];
+    if (end_s > now_s && !orr_engine_same_date(now_s, end_s))
       high = middle;
     else
       low = middle + 1;
@@ -207,122 +295,90 @@ static guint32 op_at(const OrrExpressRoutine *routine, guint32 n_ops, guint32 fi
   return low;
 }
 
-/* The place at which a run is broken. */
-typedef struct {
-  OrrExecutor *executor;
-  guint32 stream;
-  const double *begins; /* of the routine's ops */
-  double zero_s; /* date of the routine's begin, as if it had run from there without a break */
-  double at_s;   /* now, relative to zero_s */
-  double same_s;
-} Break;
-
 /* Brings the helper to its state at this time: in its comm, or past it. */
-static void send_helper(const Break *it, guint32 beside, double flight_end) {
-  OrrStreamState *state = &it->executor->streams[it->stream];
-  const guint32 helper = orr_executor_call_helper(it->executor, it->stream);
-  const double begin_s = it->zero_s + it->begins[beside];
-  orr_executor_call_send_helper(it->executor, it->stream, beside, begin_s);
-  if (flight_end > it->at_s + it->same_s)
-    return orr_executor_join_within(it->executor, helper, flight_end - it->at_s);
-  orr_executor_add_span(it->executor, helper, &state->ops[beside], begin_s, it->zero_s + flight_end,
-                        G_MAXUINT32);
-  it->executor->streams[helper].now_s = it->zero_s + flight_end;
-  orr_executor_call_helped(it->executor, helper);
+static void send_helper(OrrExecutor *executor, guint32 stream, guint32 beside, double end_s) {
+  const OrrStreamState *state = &executor->streams[stream];
+  const guint32 helper = orr_executor_call_helper(executor, stream);
+  const double begin_s = executor->express.runs[stream].dates[beside];
+  orr_executor_call_send_helper(executor, stream, beside, begin_s);
+  if (end_s > orr_engine_now(executor->engine)) return orr_executor_join_since(executor, helper);
+  orr_executor_add_span(executor, helper, &state->ops[beside], begin_s, end_s, G_MAXUINT32);
+  executor->streams[helper].now_s = end_s;
+  orr_executor_call_helped(executor, helper);
+}
+
+/* The op in progress, beside a comm that ends at @end_s. */
+static void go_on_beside(OrrExecutor *executor, guint32 stream, guint32 op, double end_s,
+                         guint32 label) {
+  const OrrExpressRun *run = &executor->express.runs[stream];
+  const OrrExpressRoutine *routine = &executor->express.routines[run->routine];
+  const double begin_s = run->dates[op], duration_s = routine->ops[op].duration_s;
+  OrrStreamState *state = &executor->streams[stream];
+  state->now_s = begin_s;
+  if (routine->ops[op].kind == ORR_OP_MEET)
+    state->waiting = TRUE;
+  else if (end_s > orr_engine_now(executor->engine) || end_s <= begin_s || routine->beside == 1)
+    orr_overlaps_resume_work(executor, stream, duration_s, begin_s, ORR_NOBODY, G_MAXUINT32);
+  else
+    orr_overlaps_resume_work(executor, stream, left_after(routine, duration_s, begin_s, end_s),
+                             end_s, orr_executor_call_helper(executor, stream), label);
 }
 
 /* Work from BESIDE to @op: completed ops get their spans; the op in progress continues. */
-static void work_beside(const Break *it, guint32 beside, guint32 op, double flight_end) {
-  OrrExecutor *executor = it->executor;
-  OrrStreamState *state = &executor->streams[it->stream];
-  const guint32 lane = executor->streams[it->stream].lane, label = state->ops[beside].label;
-  const double factor =
-      g_array_index(executor->program->lanes, OrrLane, lane).interference.compute_by_comm;
-  for (guint32 i = beside + 1; i <= op; i++) {
-    const double begin = it->begins[i], end = it->begins[i + 1];
-    const gboolean is_slowed =
-        factor > 1 && MIN(i < op ? end : it->at_s, flight_end) - begin > it->same_s;
-    if (i < op) {
-      orr_executor_add_span(executor, it->stream, &state->ops[i], it->zero_s + begin,
-                            it->zero_s + end, is_slowed ? label : G_MAXUINT32);
-      continue;
-    }
-    state->now_s = it->zero_s + begin;
-    const double slow_s = MAX(MIN(end, flight_end) - it->at_s, 0), left_s = end - it->at_s;
-    if (state->ops[i].kind == ORR_OP_WORK)
-      orr_overlaps_resume_work(executor, it->stream, left_s - slow_s + slow_s / factor,
-                               is_slowed ? orr_executor_call_helper(executor, it->stream)
-                                         : ORR_NOBODY,
-                               is_slowed ? label : G_MAXUINT32);
-    else
-      state->waiting = TRUE; /* MEET */
-  }
-}
-
-static void break_within(const Break *it, guint32 op) {
-  OrrExecutor *executor = it->executor;
-  OrrStreamState *state = &executor->streams[it->stream];
-  const guint32 beside = beside_at(state, op);
-  const double left_s = it->begins[op + 1] - it->at_s;
-  state->next_op = op + 1;
-  if (beside != G_MAXUINT32) {
-    const double flight_end =
-        it->begins[beside] + orr_program_comm_alone(executor->program, state->ops[beside].target);
-    send_helper(it, beside, flight_end);
-    work_beside(it, beside, op, flight_end);
-    return;
-  }
-  state->now_s = it->zero_s + it->begins[op];
-  if (state->ops[op].kind == ORR_OP_COMM)
-    orr_executor_join_within(executor, it->stream, left_s);
-  else
-    orr_overlaps_resume_work(executor, it->stream, left_s, ORR_NOBODY, G_MAXUINT32);
-}
-
-static Break break_now(OrrExecutor *executor, guint32 stream) {
+static void work_beside(OrrExecutor *executor, guint32 stream, guint32 beside, guint32 op) {
   const OrrExpressRun *run = &executor->express.runs[stream];
   const OrrExpressRoutine *routine = &executor->express.routines[run->routine];
-  const double now_s = orr_engine_now(executor->engine),
-               zero_s = run->begin_s - routine->begins[run->first];
-  return (Break){
-      executor,         stream, routine->begins, zero_s, MAX(now_s, run->begin_s) - zero_s,
-      SAME_DATE * now_s};
+  const OrrOp *ops = executor->streams[stream].ops;
+  const double *dates = run->dates, end_s = flight_end(routine, beside, dates[beside]);
+  const double same_s = SAME_DATE * orr_engine_now(executor->engine);
+  send_helper(executor, stream, beside, end_s);
+  for (guint32 i = beside + 1; i < op; i++) {
+    const gboolean is_slowed = routine->beside > 1 && MIN(dates[i + 1], end_s) - dates[i] > same_s;
+    orr_executor_add_span(executor, stream, &ops[i], dates[i], dates[i + 1],
+                          is_slowed ? ops[beside].label : G_MAXUINT32);
+  }
+  go_on_beside(executor, stream, op, end_s, ops[beside].label);
+}
+
+static void break_within(OrrExecutor *executor, guint32 stream, guint32 op) {
+  const OrrExpressRun *run = &executor->express.runs[stream];
+  OrrStreamState *state = &executor->streams[stream];
+  const guint32 beside = beside_at(state, op);
+  state->next_op = op + 1;
+  if (beside != G_MAXUINT32) return work_beside(executor, stream, beside, op);
+  state->now_s = run->dates[op];
+  if (state->ops[op].kind == ORR_OP_COMM)
+    orr_executor_join_since(executor, stream);
+  else
+    orr_overlaps_resume_work(executor, stream, state->ops[op].duration_s, state->now_s, ORR_NOBODY,
+                             G_MAXUINT32);
 }
 
 guint32 orr_express_op(OrrExecutor *executor, guint32 stream) {
   const OrrExpressRun *run = executor->express.runs ? &executor->express.runs[stream] : NULL;
   const OrrStreamState *state = &executor->streams[stream];
   if (!run || !run->runs || !run->occupies) return G_MAXUINT32;
-  const Break it = break_now(executor, stream);
-  const guint32 op = op_at(&executor->express.routines[run->routine], state->n_ops, run->first,
-                           it.at_s, it.same_s);
+  const guint32 op = op_now(run, state->n_ops);
   return op < state->n_ops && beside_at(state, op) == G_MAXUINT32 ? op : G_MAXUINT32;
 }
 
 void orr_express_split(OrrExecutor *executor, guint32 stream) {
   const guint32 op = orr_express_op(executor, stream);
-  OrrExpressRun *run = &executor->express.runs[stream];
-  const double begin_s =
-      run->begin_s + seconds_between(&executor->express.routines[run->routine], run->first, op);
-  hand_out(executor, stream, op, begin_s);
-  run->first = op;
-  run->begin_s = begin_s;
+  hand_out(executor, stream, op);
+  executor->express.runs[stream].first = op;
 }
 
 static void break_run(OrrExecutor *executor, guint32 stream) {
   OrrExpressRun *run = &executor->express.runs[stream];
   const OrrStreamState *state = &executor->streams[stream];
-  const OrrExpressRoutine *routine = &executor->express.routines[run->routine];
-  const Break it = break_now(executor, stream);
-  const double zero_s = it.zero_s;
-  const guint32 op = op_at(routine, state->n_ops, run->first, it.at_s, it.same_s);
+  const guint32 op = op_now(run, state->n_ops);
   leave(executor, stream);
   if (op == state->n_ops) return; /* the run ends now; its event follows */
-  const guint32 beside = beside_at(state, op), end = beside == G_MAXUINT32 ? op : beside;
+  const guint32 beside = beside_at(state, op);
   run->runs = FALSE;
   orr_engine_withdraw(executor->engine, g_steal_pointer(&run->end));
-  hand_out(executor, stream, end, zero_s + routine->begins[end]);
-  break_within(&it, op);
+  hand_out(executor, stream, beside == G_MAXUINT32 ? op : beside);
+  break_within(executor, stream, op);
 }
 
 void orr_express_meet_lane(OrrExecutor *executor, guint32 lane) {

@@ -158,9 +158,9 @@ void orr_overlaps_begin_work(OrrExecutor *executor, guint32 stream, double durat
   begin_work(executor, stream, duration_s, executor->streams[stream].now_s);
 }
 
-void orr_overlaps_resume_work(OrrExecutor *executor, guint32 stream, double left_s, guint32 beside,
-                              guint32 label) {
-  begin_work(executor, stream, left_s, orr_engine_now(executor->engine));
+void orr_overlaps_resume_work(OrrExecutor *executor, guint32 stream, double left_s, double since_s,
+                              guint32 beside, guint32 label) {
+  begin_work(executor, stream, left_s, since_s);
   executor->overlaps.works[stream].slowed_by = beside;
   executor->overlaps.works[stream].beside = label;
 }

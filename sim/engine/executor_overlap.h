@@ -59,10 +59,10 @@ double orr_slowdowns_work_between(const OrrSlowdowns *slowdowns, guint32 lane, d
 void orr_overlaps_init(OrrExecutor *executor);
 void orr_overlaps_clear(OrrOverlaps *overlaps);
 void orr_overlaps_begin_work(OrrExecutor *executor, guint32 stream, double duration_s);
-/* The same for work that began before and has @left_s left now; so far the comm on
- * stream @beside has slowed it (ORR_NOBODY: none has). */
-void orr_overlaps_resume_work(OrrExecutor *executor, guint32 stream, double left_s, guint32 beside,
-                              guint32 label);
+/* The same for work that began before: nothing has changed on its lane since @since_s, when it had
+ * @left_s left; until then the comm on stream @beside has slowed it (ORR_NOBODY: none has). */
+void orr_overlaps_resume_work(OrrExecutor *executor, guint32 stream, double left_s, double since_s,
+                              guint32 beside, guint32 label);
 void orr_overlaps_begin_flight(OrrExecutor *executor, guint32 stream, guint32 label);
 void orr_overlaps_end_flight(OrrExecutor *executor, guint32 stream);
 /* See orr_executor_comm_call_stream (executor_private.h). */

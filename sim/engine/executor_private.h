@@ -205,13 +205,15 @@ void orr_express_end_flow(OrrExecutor *executor, const OrrLinkUse *uses, guint n
 void orr_express_meet_lane(OrrExecutor *executor, guint32 lane);
 
 /* Back from express (executor.c): the span of @n_ops ops, or of one; the stream goes on after
- * its op, at @now_s; it is in the comm of its op since its now_s, and so much of that is left. */
+ * its op, at @now_s; it is in the comm of its op since its now_s, alone on its links. */
 void orr_executor_add_run(OrrExecutor *executor, guint32 stream, guint32 routine, guint32 first,
                           guint32 n_ops, double begin_s, double end_s);
 void orr_executor_go_on(OrrExecutor *executor, guint32 stream, double now_s);
 void orr_executor_add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, double begin_s,
                            double end_s, guint32 beside);
-void orr_executor_join_within(OrrExecutor *executor, guint32 stream, double left_s);
+void orr_executor_join_since(OrrExecutor *executor, guint32 stream);
+/* bytes/s of a transfer that is alone on @path, as engines compute it */
+double orr_executor_rate_alone(const OrrExecutor *executor, guint32 path);
 
 /* Repetitions that the program leaves out (executor_repeat.c). Comm @comm ends at @end_s. */
 void orr_repeats_init(OrrExecutor *executor);

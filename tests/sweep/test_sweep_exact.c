@@ -54,6 +54,60 @@ static void test_steady(void) {
                 "2");
 }
 
+/* The largest difference of steps between the database's first sweep and its others. */
+static double worst_step(const char *db) {
+  g_autofree char *worst =
+      ask(db, "SELECT max(abs(a.iteration_time_s / b.iteration_time_s - 1)) FROM training_result a"
+              " JOIN sweep_point p ON p.run_id = a.run_id"
+              " JOIN sweep_point q ON q.point = p.point AND q.sweep != p.sweep AND p.sweep = 1"
+              " JOIN training_result b ON b.run_id = q.run_id");
+  return g_ascii_strtod(worst, NULL);
+}
+
+/* A mixture whose experts' groups cross nodes, of replicas that are alike: passes are routines, and
+ * what a sweep replays in one event each is what SimGrid replays op by op. */
+#define EXPERTS_SCENARIO                                                                           \
+  "schema: scenario/1\n"                                                                           \
+  "name: experts\n"                                                                                \
+  "cluster: {base: dgx-h100-superpod, nodes: 8}\n"                                                 \
+  "model: {layers: 8, hidden: 1024, heads: 16, vocab: 8192, context: 2048, "                       \
+  "moe: {experts: 32, topk: 2, ffn: 512, shared-ffn: 512}, "                                       \
+  "layout: [2 attention+dense, 6 attention+moe]}\n"                                                \
+  "workload:\n"                                                                                    \
+  "  kind: training\n  stack: none\n"                                                              \
+  "  parallel: {tp: 1, pp: 2, ep: 16}\n"                                                           \
+  "  batch: {global: 1024, micro: 1}\n"                                                            \
+  "sweep:\n"                                                                                       \
+  "  axes:\n"                                                                                      \
+  "    pp: [1, 2, 4]\n"                                                                            \
+  "    schedule: [1f1b, zb-h1, interleaved-1f1b]\n"                                                \
+  "    chunks: [1, 2]\n"                                                                           \
+  "    workload.experts.shared-expert-overlap: [true, false]\n"                                    \
+  "    workload.pipeline-comm.overlap-p2p: [true, false]\n"                                        \
+  "    recompute: [none, full]\n"
+
+static void test_experts(void) {
+  g_autofree char *file = sweep_fresh("experts.yaml"), *db = sweep_fresh("experts.db");
+  g_autoptr(GError) error = NULL;
+  char *settings[] = {(char *)"engine=simgrid", NULL};
+  OrrSweepOrder order = {
+      .file = file, .db = db, .jobs = 2, .settings = settings, .whole_steps = TRUE};
+  g_assert_true(g_file_set_contents(file, EXPERTS_SCENARIO, -1, NULL));
+  g_autoptr(OrrSweepReport) whole = orr_sweep(sweep_library, &order, &error);
+  g_assert_no_error(error);
+  order.settings = NULL;
+  order.whole_steps = FALSE;
+  g_autoptr(OrrSweepReport) brief = orr_sweep(sweep_library, &order, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(brief->by_status[ORR_POINT_OK], >, 20);
+  g_assert_cmpuint(brief->by_status[ORR_POINT_OK], ==, whole->by_status[ORR_POINT_OK]);
+  g_assert_cmpfloat(worst_step(db), <, 1e-9);
+  assert_answer(db,
+                "SELECT sum((sweep = 2) * events) * 8 < sum((sweep = 1) * events) FROM "
+                "training_result JOIN sweep_point USING (run_id)",
+                "1");
+}
+
 /* 64 GPUs, tensor parallelism over nodes too: what a sweep says of each point, and which it
  * finds best, is what whole steps on SimGrid say. */
 #define SPLITS_OF_64                                                                               \
@@ -85,12 +139,7 @@ static void test_best_of_64(void) {
                      *known = &g_array_index(all->best, OrrSweepBest, 0);
   g_assert_cmpuint(best->point, ==, known->point);
   g_assert_cmpfloat_with_epsilon(best->score[0] / known->score[0], 1, 1e-9);
-  g_autofree char *worst =
-      ask(db, "SELECT max(abs(a.iteration_time_s / b.iteration_time_s - 1)) FROM training_result a"
-              " JOIN sweep_point p ON p.run_id = a.run_id"
-              " JOIN sweep_point q ON q.point = p.point AND q.sweep != p.sweep AND p.sweep = 1"
-              " JOIN training_result b ON b.run_id = q.run_id");
-  g_assert_cmpfloat(g_ascii_strtod(worst, NULL), <, 1e-9);
+  g_assert_cmpfloat(worst_step(db), <, 1e-9);
   assert_answer(db, "SELECT count(DISTINCT substr(engine, 1, 5)) FROM run WHERE kind = 'training'",
                 "3");
 }
@@ -99,6 +148,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   sweep_set_up();
   g_test_add_func("/run/sweep/steady", test_steady);
+  g_test_add_func("/run/sweep/experts", test_experts);
   g_test_add_func("/run/sweep/best-of-64", test_best_of_64);
   const int failed = g_test_run();
   sweep_tear_down();

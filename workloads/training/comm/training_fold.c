@@ -369,3 +369,7 @@ guint orr_fold_leader(const OrrFold *fold, guint lane, gint64 span) {
     if (fold->group_of[leader] == fold->group_of[class]) return lane - class + leader;
   return lane;
 }
+
+gboolean orr_fold_meets_none(const OrrFold *fold, gint64 span) {
+  return span == 1 || fold->n_groups == fold->n;
+}

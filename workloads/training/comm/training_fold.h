@@ -35,3 +35,6 @@ gint64 *orr_fold_group_ranks(const OrrFold *fold, const OrrJob *job, guint class
 /* The lane that represents all lanes that meet @lane in collectives of @span replicas: itself, or
  * the first lane of its group. */
 guint orr_fold_leader(const OrrFold *fold, guint lane, gint64 span);
+/* Whether no lane meets another one in collectives of @span replicas: one lane stands for all
+ * replicas of each group. */
+gboolean orr_fold_meets_none(const OrrFold *fold, gint64 span);

@@ -135,6 +135,9 @@ void orr_run_time_add_segment(OrrRunTime *time, const OrrLayerTraffic *layers, g
 /* Adds only the host's part of @run, when its segments are already added. */
 void orr_run_time_add_host(OrrRunTime *time, const OrrLayerTraffic *layers, guint lane,
                            const OrrRun *run);
+/* Whether the host would add the same to each of the next runs like @run. */
+gboolean orr_run_time_is_steady(const OrrRunTime *time, const OrrLayerTraffic *layers, guint lane,
+                                const OrrRun *run);
 
 /* The kind of time of a group's collectives. */
 OrrTimeKind orr_run_time_kind(int group);

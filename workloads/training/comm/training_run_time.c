@@ -46,14 +46,19 @@ static OrrRunTime gpu_time(const OrrLayerTraffic *layers, guint lane, const OrrR
   return once;
 }
 
+static double sum_of(const OrrRunTime *time) {
+  double sum = 0;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += time->seconds[kind];
+  return sum;
+}
+
 /* What the host adds to @times runs, each of @once on the GPU. */
 static void add_host(OrrRunTime *time, const OrrRun *run, gint64 times, const OrrRunTime *once) {
-  double sum = 0;
+  const double sum = sum_of(once);
   if (run->serial) {
     time->seconds[ORR_TIME_HOST] += (double)times * run->host_s;
     return;
   }
-  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += once->seconds[kind];
   if (run->syncs) {
     const double ahead_s = run->experts_s - run->experts_host_s,
                  rest_s = sum - run->host_s - ahead_s;
@@ -70,6 +75,13 @@ void orr_run_time_add_host(OrrRunTime *time, const OrrLayerTraffic *layers, guin
                            const OrrRun *run) {
   const OrrRunTime once = gpu_time(layers, lane, run);
   add_host(time, run, 1, &once);
+}
+
+/* Else each run uses up some of the backlog, and the run at which it ends waits for the host. */
+gboolean orr_run_time_is_steady(const OrrRunTime *time, const OrrLayerTraffic *layers, guint lane,
+                                const OrrRun *run) {
+  const OrrRunTime once = gpu_time(layers, lane, run);
+  return run->serial || run->syncs || time->backlog_s == 0 || sum_of(&once) >= run->host_s;
 }
 
 void orr_run_time_add(OrrRunTime *time, const OrrLayerTraffic *layers, guint lane,

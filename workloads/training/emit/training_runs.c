@@ -67,7 +67,7 @@ static guint32 group_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment
   const OrrCommPlan *plan = orr_layer_traffic_of(&e->plan->layers, lane->lane, segment);
   *ret_label =
       orr_emitter_comm_label(e, orr_layer_traffic_name(segment), orr_run_time_kind(segment->group));
-  return orr_grouping_span(e->job, segment->group) == 1
+  return orr_fold_meets_none(&e->plan->fold, orr_grouping_span(e->job, segment->group))
              ? orr_program_comm(e->program, 1, plan->phases, plan->n_phases)
              : shared_comm(e, lane, plan);
 }
@@ -176,7 +176,26 @@ static void emit_run(PendingWork *pending, const OrrRun *run) {
   orr_run_time_add_host(&pending->time, &pending->e->plan->layers, pending->lane->lane, run);
 }
 
-/* Equal layers of a routine are emitted once, and follow one another as often as there are. */
+/* Of @most equal layers of a routine, emits those that the host also treats alike once, to follow
+ * one another. How many these are: one, outside routines. */
+static gint64 emit_layers(PendingWork *pending, const OrrRun *run, gint64 most) {
+  OrrEmitter *e = pending->e;
+  const OrrLayerTraffic *layers = &e->plan->layers;
+  const guint lane = pending->lane->lane;
+  const gboolean loops =
+      e->is_in_routine && orr_run_time_is_steady(&pending->time, layers, lane, run);
+  const guint32 compute = orr_emitter_stream(e, pending->lane, ORR_STREAM_COMPUTE);
+  pending->n = 0;
+  if (loops) orr_program_begin_loop(e->program, compute);
+  emit_run(pending, run);
+  flush(pending);
+  if (!loops) return 1;
+  orr_program_end_loop(e->program, compute, most);
+  for (gint64 k = 1; k < most; k++) orr_run_time_add_host(&pending->time, layers, lane, run);
+  memset(pending->time.seconds, 0, sizeof pending->time.seconds); /* in the loop already */
+  return most;
+}
+
 static void emit_segments(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassRuns *pass,
                           gint32 tag) {
   const double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = pass->extra_pp_s};
@@ -185,16 +204,8 @@ static void emit_segments(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassRun
   for (guint i = 0; i < pass->n; i++) {
     const gint64 count = pass->runs[i].count;
     g_autofree char *name = numbered(pass->name, '.', i);
-    if (e->is_in_routine)
-      orr_program_begin_loop(e->program, orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE));
-    for (gint64 k = 0; k < (e->is_in_routine ? MIN(count, 1) : count); k++) {
-      pending.name = name;
-      pending.n = 0;
-      emit_run(&pending, pass->runs[i].run);
-      flush(&pending);
-    }
-    if (e->is_in_routine)
-      orr_program_end_loop(e->program, orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE), count);
+    pending.name = name;
+    for (gint64 k = 0; k < count;) k += emit_layers(&pending, pass->runs[i].run, count - k);
   }
 }
 
@@ -218,13 +229,15 @@ static gboolean equal_keys(gconstpointer a, gconstpointer b) {
 }
 
 /* Passes are equal where only the lane itself takes part in them, and neither noise nor documents
- * make them differ. */
+ * make them differ. Experts' groups span replicas; where these are alike, one lane stands for
+ * all. */
 gboolean orr_training_runs_are_repeated(const OrrJob *job, const OrrLayerTraffic *layers) {
   if (orr_training_noise_is_on(&job->params->noise) || layers->interleaves ||
       orr_training_packing_is_on(&job->params->packing))
     return FALSE;
   for (int group = 0; group < ORR_N_GROUPS; group++)
-    if (!layers->alone[group] && orr_grouping_span(job, group) > 1) return FALSE;
+    if (!layers->alone[group] && !orr_fold_meets_none(layers->fold, orr_grouping_span(job, group)))
+      return FALSE;
   return TRUE;
 }
 
