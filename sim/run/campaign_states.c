@@ -90,10 +90,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Variant, variant_clear)
 
 static void keep_storage(const OrrOutcome *outcome, OrrCampaignReplay *replay) {
   ORR_EACH(const OrrStorageRow, row, outcome->storage) {
-    if (g_str_equal(row->name, "checkpoint-write")) {
-      replay->write_s = row->wall_s;
-      replay->bytes = row->bytes;
-    }
+    if (g_str_equal(row->name, "checkpoint-write")) replay->write_s = row->wall_s;
     if (g_str_equal(row->name, "checkpoint-load")) replay->load_s = row->wall_s;
     if (g_str_equal(row->name, "checkpoint-snapshot")) replay->snapshot_s = row->wall_s;
   }
@@ -106,6 +103,7 @@ static OrrCampaignReplay take(const Variant *variant, const OrrOutcome *outcome)
       .step_s = result->iteration_time_s,
       .tokens = result->tokens_per_s * result->iteration_time_s * variant->trained,
       .draw = {result->gpu_power_mean_w, result->machine, result->money.hardware_per_gpu_hour},
+      .bytes = result->checkpoint_bytes,
       .n_gpus = result->n_gpus,
       .events = result->events,
       .replicas = replicas_of(&variant->scenario)};

@@ -1,7 +1,7 @@
 /*
  * simulate_campaign.c - fills the campaign's input from replays.
  *
- *   shard        bytes of a checkpoint over the GPUs: 14 bytes per parameter (training_storage.c)
+ *   shard        bytes of a checkpoint (training_storage.c) over the GPUs
  *   host         stall shard / host link                       load the same
  *   peer         then written: shard / NIC                     load: that and the host link
  *   ssd          then written: a node's shards / its disks     load the same and the host link
@@ -14,9 +14,6 @@
 #include "sim/run/run_private.h"
 
 #include "workloads/training/training.h"
-/* Bytes of a checkpoint per parameter: 16-bit weights, fp32 master weights and moments. */
-#define CHECKPOINT_BYTES 14.0
-
 /* --- States --- */
 
 static void add_state(GArray *states, OrrCampaignState state) { g_array_append_val(states, state); }
@@ -96,8 +93,7 @@ static char *idle_policy(const OrrCampaignInput *in) {
 static void add_tiers(const OrrScenario *scenario, const OrrCampaignReplay *healthy,
                       const OrrCampaignReplay *storage, OrrCampaignReady *ready) {
   const GPtrArray *specs = scenario->campaign.checkpoints;
-  const double shard_bytes =
-      CHECKPOINT_BYTES * orr_model_parameters(&scenario->model) / (double)healthy->n_gpus;
+  const double shard_bytes = healthy->bytes / (double)healthy->n_gpus;
   ORR_EACH_POINTER(const OrrCampaignCheckpointSpec, spec, specs) {
     OrrCampaignTier tier = {.kind = spec->tier,
                             .interval_s = spec->interval_s,
@@ -119,8 +115,7 @@ static void add_tiers(const OrrScenario *scenario, const OrrCampaignReplay *heal
                 .stall_s = tier.stall_s,
                 .write_s = tier.write_s,
                 .load_s = tier.load_s,
-                .bytes = spec->tier == ORR_SAVED_STORAGE ? storage->bytes
-                                                         : shard_bytes * (double)healthy->n_gpus});
+                .bytes = healthy->bytes});
   }
 }
 

@@ -91,6 +91,9 @@ stall() { run --set "campaign.checkpoints=[{tier: $1, interval: 1 h, mode: sync,
 short=$(stall storage 0s); long=$(stall storage 100s)
 # Failures cut a few saves short.
 check "a save with planning stalls as much longer" 'near "$(awk -v a="$long" -v b="$short" "BEGIN { print a - b }")" 100 1e-2'
+# Adapters alone are saved, on every tier as many bytes: 16 x (in + out) of each matrix, 14 bytes each.
+bytes() { "$orrery" run small.yaml --db bytes.db --set campaign.seeds=2 --set "workload.lora={rank: 16}" --set "campaign.checkpoints=[{tier: $1, interval: 1 h}]" > said 2>&1; "$orrery" query bytes.db "SELECT bytes FROM campaign_state WHERE state = 'checkpoint-$1'" | tail -n 1; rm -f bytes.db; }
+check "a tier in memory holds what storage holds" 'near "$(bytes host)" "$(bytes storage)" 1e-9 && below "$(bytes host)" 1e9'
 stall peer 0s > peer
 check "a synchronous save to a peer warns of what is not modelled" 'grep -q "is not modelled" said'
 nic() { goodput --set "campaign.stragglers=[{fault: {kind: nic, gpu: 3, bandwidth: $1 %}, mtbf: 12 h, lasts: 6 h}]"; }

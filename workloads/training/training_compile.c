@@ -198,6 +198,7 @@ static void note_storage(OrrTrainingWork *work, const OrrJob *job) {
                               checkpoint->load, job->params->data_bytes > 0};
   for (int use = 0; use < ORR_N_STORAGE_USES; use++)
     work->storage_bytes[use] = is_used[use] ? orr_training_storage_bytes(job, use) : 0;
+  work->checkpoint_bytes = orr_training_storage_bytes(job, ORR_STORAGE_USE_WRITE);
   const gint64 steps = job->params->steps,
                n = checkpoint->every > 0 ? steps / checkpoint->every : 0;
   const gint64 counts[] = {n, n, 1, steps};

@@ -104,5 +104,6 @@ typedef struct {
   GArray *lane_replica;   /* of gint64: the first replica of each lane's class */
   /* Bytes of one checkpoint, one load or one step's data, over all GPUs; 0: not used. */
   double storage_bytes[ORR_N_STORAGE_USES];
+  double checkpoint_bytes; /* whether or not one is written */
   gint64 storage_counts[ORR_N_STORAGE_USES];
 } OrrTrainingWork;

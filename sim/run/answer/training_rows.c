@@ -215,6 +215,7 @@ static void fill_sizes(OrrTrainingResult *r, const OrrTrainingWork *work) {
   r->cp = work->cp;
   r->micro_batches = work->shape.micro_batches;
   r->padding_fraction = work->padding;
+  r->checkpoint_bytes = work->checkpoint_bytes;
 }
 
 static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed,
