@@ -266,6 +266,18 @@ guint32 orr_fabric_mesh_links(const OrrFabric *fabric, guint32 link) {
   return link < fabric->host_base ? (guint32)MAX(fabric->cluster->device.scale_up_links, 1) : 1;
 }
 
+gint64 orr_fabric_link_nic(const OrrFabric *fabric, guint32 link) {
+  if (link < fabric->host_base) return link / 2 / fabric->gpus_per_nic;
+  if (link < fabric->inside_base[0]) return (link - fabric->host_base) / 2 / fabric->gpus_per_nic;
+  return link < fabric->nic_base || link >= fabric->net_base
+             ? -1
+             : ((gint64)link - fabric->nic_base) / 2 / fabric->lanes;
+}
+
+gint64 orr_fabric_nics_of_node(const OrrFabric *fabric) {
+  return MAX(fabric->cluster->node.gpus / fabric->gpus_per_nic, 1);
+}
+
 const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link) {
   if (link < fabric->host_base) return "scale-up";
   if (link < fabric->inside_base[0]) return "host";

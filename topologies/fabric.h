@@ -102,6 +102,10 @@ double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link); /* effe
  * other link. */
 guint32 orr_fabric_mesh_links(const OrrFabric *fabric, guint32 link);
 gint64 orr_fabric_domain_size(const OrrFabric *fabric); /* GPUs of a scale-up domain */
+/* The NIC, or the NICs of one GPU, that the GPU with this link sends by, or that the link belongs
+ * to; numbered node by node. -1: a link of no GPU and no NIC. */
+gint64 orr_fabric_link_nic(const OrrFabric *fabric, guint32 link);
+gint64 orr_fabric_nics_of_node(const OrrFabric *fabric); /* counted so; 1 or more */
 /* "gpu12.nic.tx", "leaf3-spine0.up"; newly allocated */
 char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link);
 /* Adds the link to @program, which asks the fabric for its name if it needs it. */

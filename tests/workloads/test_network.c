@@ -272,17 +272,37 @@ static void test_detours_inside_a_group(void) {
     }
 }
 
-/* One flow needs no detour: it takes one cable, as wide as its NIC. */
+/* One flow of two whole nodes needs no detour: a ring in the order of GPUs crosses once each way,
+ * over one cable as wide as its NIC. */
 static void test_one_flow_takes_no_detour(void) {
   g_auto(Machine) machine;
   machine_on(&machine, 2, 1,
              "{kind: dragonfly, hosts-per-router: 8, routers-per-group: 5, global-per-router: 1}",
              "ugal");
-  static const gint64 ends[] = {0, 8};
-  g_autoptr(OrrCollectivePlan) plan = plan_on(&machine, ORR_SEND_RECV, 1e9, ends, 2, "direct");
-  assert_close(transfer_of(plan), 1e9 / NIC, 1e-9);
-  /* the NICs and the cable */
-  g_assert_cmpuint(g_array_index(plan->phases, OrrCollectivePhase, 0).n_uses, ==, 3);
+  g_autofree gint64 *gpus = group_new(16, 0, 1);
+  g_autoptr(OrrCollectivePlan) plan = plan_on(&machine, ORR_ALL_GATHER, 16e9, gpus, 16, "ring");
+  const OrrCollectivePhase *phase = phase_of(plan, 0);
+  guint cables = 0;
+  for (guint u = 0; u < phase->n_uses; u++)
+    cables += strcmp(orr_fabric_link_kind(machine.fabric, phase->uses[u].link), "fabric") == 0;
+  g_assert_cmpuint(cables, ==, 2);
+}
+
+/* Eight flows of eight communicators, as of tensor-parallel ranks: each leaves room for the other
+ * ones of its node, so that together they take what one communicator of all would. */
+static void test_communicators_alike(void) {
+  g_auto(Machine) machine;
+  machine_on(&machine, 2, 1,
+             "{kind: dragonfly, hosts-per-router: 8, routers-per-group: 5, global-per-router: 1}",
+             "ugal");
+  g_autoptr(GPtrArray) plans =
+      g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
+  for (gint64 i = 0; i < 8; i++) {
+    const gint64 ends[] = {i, 8 + i};
+    g_ptr_array_add(plans, plan_on(&machine, ORR_SEND_RECV, NIC, ends, 2, "direct"));
+    assert_close(transfer_of(plans->pdata[i]), 1., 1e-9);
+  }
+  assert_close(busiest_of_all(&machine, plans), 2., 1e-9);
 }
 
 /* Where valiant has no detour it takes all shortest routes: all cables between two groups (2 leave
@@ -427,6 +447,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/network/dragonfly/ugal-splits", test_ugal_splits);
   g_test_add_func("/network/dragonfly/detours-inside", test_detours_inside_a_group);
   g_test_add_func("/network/dragonfly/one-flow", test_one_flow_takes_no_detour);
+  g_test_add_func("/network/dragonfly/alike", test_communicators_alike);
   g_test_add_func("/network/dragonfly/no-detours", test_valiant_without_detours);
   g_test_add_func("/network/rails/rail-only", test_rail_only);
   g_test_add_func("/network/rails/forwarding", test_forwarding);

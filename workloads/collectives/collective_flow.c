@@ -315,18 +315,17 @@ static guint32 weigh_incast(OrrCollectiveFlow *flow) {
   return scale;
 }
 
-/* The members of the domain that has most of them in this phase. */
-static guint most_members(const OrrCollectiveFlow *flow) {
-  g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL); /* GPU + 1 */
+/* The members of the block of @each that has most of them in this phase. @member_of: the number of
+ * the member whose link it is, or -1. */
+static guint most_members(const OrrCollectiveFlow *flow,
+                          gint64 (*member_of)(const OrrFabric *fabric, guint32 link), gint64 each) {
+  g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL); /* member + 1 */
   g_autoptr(GHashTable) members = g_hash_table_new(NULL, NULL);
-  const gint64 domain = orr_fabric_domain_size(flow->fabric);
   guint most = 0;
   for (guint i = 0; i < flow->uses->len; i++) {
-    const guint32 link = g_array_index(flow->uses, OrrLinkUse, i).link, gpu = link / 2;
-    if (orr_fabric_mesh_links(flow->fabric, link) == 1 ||
-        !g_hash_table_add(seen, GUINT_TO_POINTER(gpu + 1)))
-      continue;
-    gpointer key = GUINT_TO_POINTER((guint)(gpu / domain + 1));
+    const gint64 member = member_of(flow->fabric, g_array_index(flow->uses, OrrLinkUse, i).link);
+    if (member < 0 || !g_hash_table_add(seen, GUINT_TO_POINTER((guint)member + 1))) continue;
+    gpointer key = GUINT_TO_POINTER((guint)(member / each + 1));
     const guint n = GPOINTER_TO_UINT(g_hash_table_lookup(members, key)) + 1;
     g_hash_table_insert(members, key, GUINT_TO_POINTER(n));
     most = MAX(most, n);
@@ -334,11 +333,15 @@ static guint most_members(const OrrCollectiveFlow *flow) {
   return most;
 }
 
+static gint64 mesh_gpu(const OrrFabric *fabric, guint32 link) {
+  return orr_fabric_mesh_links(fabric, link) == 1 ? -1 : (gint64)link / 2;
+}
+
 /* In a mesh, m members of a domain have m - 1 of each GPU's links to each other. RCCL runs that
  * many rings in parallel, and an all-to-all sends over all of them at once: either way a member has
  * (m - 1) / links of its rate. Returns the factor by which all weights were scaled. */
 static guint32 weigh_mesh(OrrCollectiveFlow *flow) {
-  const guint members = most_members(flow);
+  const guint members = most_members(flow, mesh_gpu, orr_fabric_domain_size(flow->fabric));
   if (members < 2) return 1;
   ORR_EACH_AT(i, OrrLinkUse, use, flow->uses) {
     const guint32 links = orr_fabric_mesh_links(flow->fabric, use->link),
@@ -362,12 +365,21 @@ static guint32 split_weight(const OrrCollectiveFlow *flow, guint i, guint detour
   return (SPLITS - detoured) * flow->n_detours * shortest + detoured * flow->n_paths * detour;
 }
 
-static double busiest(const OrrCollectiveFlow *flow, guint detoured) {
+/* The communicators like this one that the NICs of a node serve at once: tensor-parallel ranks each
+ * have a data-parallel group of their own, and a stage's GPUs all send to the next one's. */
+static double communicators_alike(const OrrCollectiveFlow *flow) {
+  const gint64 nics = orr_fabric_nics_of_node(flow->fabric);
+  return MAX(1, (double)nics / MAX(most_members(flow, orr_fabric_link_nic, nics), 1));
+}
+
+/* The time of the busiest link per byte. Links between switches carry @alike times their load. */
+static double busiest(const OrrCollectiveFlow *flow, guint detoured, double alike) {
   double most = 0;
   for (guint i = 0; i < flow->uses->len; i++) {
     guint32 link = g_array_index(flow->uses, OrrLinkUse, i).link;
-    most =
-        MAX(most, split_weight(flow, i, detoured) / orr_fabric_link_bandwidth(flow->fabric, link));
+    const double load =
+        split_weight(flow, i, detoured) * (orr_fabric_link_nic(flow->fabric, link) < 0 ? alike : 1);
+    most = MAX(most, load / orr_fabric_link_bandwidth(flow->fabric, link));
   }
   return most;
 }
@@ -375,9 +387,10 @@ static double busiest(const OrrCollectiveFlow *flow, guint detoured) {
 /* Chooses the smallest number of eighths that minimizes the load of the busiest link; drops
  * links without load. */
 static void split_detours(OrrCollectiveFlow *flow) {
+  const double alike = communicators_alike(flow);
   guint best = 0, kept = 0;
   for (guint detoured = 1; detoured <= SPLITS; detoured++)
-    if (busiest(flow, detoured) < busiest(flow, best) * (1 - 1e-9)) best = detoured;
+    if (busiest(flow, detoured, alike) < busiest(flow, best, alike) * (1 - 1e-9)) best = detoured;
   for (guint i = 0; i < flow->uses->len; i++) {
     OrrLinkUse use = {g_array_index(flow->uses, OrrLinkUse, i).link, split_weight(flow, i, best)};
     if (use.weight > 0) g_array_index(flow->uses, OrrLinkUse, kept++) = use;
