@@ -431,7 +431,31 @@ static void drop_overlap(OrrLaunchDraft *draft) {
     orr_launch_draft_set(draft, overlap, "none", NULL, "it needs sequence parallelism");
 }
 
+static void refuse_key(OrrLaunchDraft *draft, gboolean is_refused, const char *key,
+                       const char *why) {
+  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, key);
+  if (is_refused && setting) orr_launch_draft_bad(draft, setting, "%s: Megatron stops there", why);
+}
+
+/* Pairs of options that validate_args (megatron/training/arguments.py) or TransformerConfig
+ * refuses. Other trainers give Megatron options of their own in addition. */
+static void check_pairs(OrrLaunchDraft *draft) {
+  const gboolean has_method = orr_launch_draft_find(draft, own, "recompute-method") != NULL;
+  static const char granularity[] = "recompute-granularity";
+  if (!is_launch_line(draft) || orr_launch_config_has(draft, &orr_dialect_megatron_swift)) return;
+  refuse_key(draft, is_value(draft, granularity, "full") && !has_method, granularity,
+             "full recomputation needs --recompute-method");
+  refuse_key(draft, is_value(draft, granularity, "selective"), "recompute-method",
+             "selective recomputation does not take a method");
+  refuse_key(draft,
+             is_on(draft, "use-distributed-optimizer") && is_on(draft, "overlap-param-gather") &&
+                 !is_on(draft, "overlap-grad-reduce") && !fsdp_key(draft),
+             "overlap-param-gather", "it needs --overlap-grad-reduce");
+  refuse_key(draft, is_on(draft, "bf16") && is_on(draft, "fp16"), "fp16", "with --bf16");
+}
+
 void orr_dialect_megatron_job(OrrLaunchDraft *draft) {
+  check_pairs(draft);
   set_stack(draft);
   set_batch(draft);
   set_parallel(draft);

@@ -573,7 +573,8 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   for (guint i = 0; trees && i < trees->len; i++)
     orr_form_manifest_files(&manifest, source, trees->pdata[i]);
   for (guint i = 0; trees && i < trees->len; i++) read_tree(&manifest, trees->pdata[i]);
-  if (commands->len > 0) orr_launch_server_group_read(draft, commands);
+  if (commands->len > 0 && !orr_launch_strangers_refuse(draft, containers, commands))
+    orr_launch_server_group_read(draft, commands);
   note_variables(&manifest, draft);
   for (guint i = 0; commands->len > 0 && trees && i < trees->len; i++)
     account_for(&manifest, trees->pdata[i], prefix_of(trees->pdata[i]), &n_keys);

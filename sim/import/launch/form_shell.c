@@ -193,7 +193,7 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   ask_loops(draft, is_training ? trainers : servers, is_training);
   if (is_training)
     orr_launch_trainer_read(draft, trainers);
-  else if (servers->len)
+  else if (servers->len && !orr_launch_strangers_refuse(draft, commands, servers))
     orr_launch_server_group_read(draft, servers);
   else if (orr_diags_n_errors(orr_launch_draft_diags(draft)) == 0)
     refuse(draft, source, shell);

@@ -9,9 +9,13 @@
  *      2020, ZeRO, section 3.1: 16 with Adam in mixed precision; 18 with gradients in fp32) over
  *      all of them, in a number of whole nodes that is a power of two;
  *   3. share the global batch evenly, where the input says it: fewer replicas if need be.
+ *
+ * GPUs of a benchmark whose server the input does not have: the fewest of one node, a power of two,
+ * that hold the weights in the same 60 %; tensor parallelism over all of them.
  */
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_serving.h"
 
 static const double state_bytes = 18, usable = 0.6;
 
@@ -55,12 +59,17 @@ static double parameters_of(OrrLaunchDraft *draft) {
   return model ? number_of(orr_node_get_text(model, "parameters"), ORR_UNIT_NONE) : 0;
 }
 
-/* The fewest GPUs that hold the state of training. An adapter's base is held once, in 2 bytes. */
-static double gpus_for_state(OrrLaunchDraft *draft, const OrrNode *cluster) {
+/* The GPUs that hold @bytes for each parameter. */
+static double gpus_for(OrrLaunchDraft *draft, const OrrNode *cluster, double bytes) {
   const OrrNode *device = document(draft, "device", orr_node_get_text(cluster, "device"));
   const double memory = device ? number_of(orr_node_get_text(device, "memory"), ORR_UNIT_BYTES) : 0;
-  const double bytes = orr_launch_draft_get(draft, "workload.lora.rank") ? 2 : state_bytes;
   return memory > 0 ? parameters_of(draft) * bytes / (usable * memory) : 0;
+}
+
+/* The fewest GPUs that hold the state of training. An adapter's base is held once, in 2 bytes. */
+static double gpus_for_state(OrrLaunchDraft *draft, const OrrNode *cluster) {
+  return gpus_for(draft, cluster,
+                  orr_launch_draft_get(draft, "workload.lora.rank") ? 2 : state_bytes);
 }
 
 static gint64 degree(OrrLaunchDraft *draft, const char *path) {
@@ -107,6 +116,25 @@ static gint64 fewest_gpus(OrrLaunchDraft *draft, const OrrNode *cluster, gint64 
   return MAX(1, nodes * per_node / unit) * unit;
 }
 
+/* FALSE: a node of @per_node GPUs does not hold the model. */
+static gboolean assume_engine(OrrLaunchDraft *draft, const OrrNode *cluster, gint64 per_node) {
+  const double bytes = *orr_launch_serving_format(draft) ? 1 : 2;
+  const double least = gpus_for(draft, cluster, bytes);
+  gint64 gpus = 1;
+  while ((double)gpus < least) gpus *= 2;
+  if (gpus > per_node) return FALSE;
+  g_autofree char *why =
+      g_strdup_printf("assumed: %" G_GINT64_FORMAT
+                      " GPU%s: the fewest that hold %.0f byte%s per parameter in 60 %% "
+                      "of their memory, since the input does not have the server's line",
+                      gpus, gpus == 1 ? "" : "s", bytes, bytes == 1 ? "" : "s");
+  orr_launch_draft_remark(draft, "%s; --gpus N says otherwise", why);
+  orr_launch_draft_set_nodes(draft, 1, why);
+  orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
+  if (gpus > 1) orr_launch_serving_set(draft, "workload.parallel.tp", gpus, NULL, "assumed");
+  return TRUE;
+}
+
 gboolean orr_launch_draft_assume_gpus(OrrLaunchDraft *draft, gint64 split) {
   const OrrNode *cluster = document(draft, "cluster", draft->options->cluster);
   const char *text = cluster ? orr_node_get_text(orr_node_get(cluster, "node"), "gpus") : NULL;
@@ -114,6 +142,8 @@ gboolean orr_launch_draft_assume_gpus(OrrLaunchDraft *draft, gint64 split) {
   const gint64 unit = common_multiple(model, degree(draft, "workload.parallel.pp") *
                                                  degree(draft, "workload.parallel.ep"));
   if (per_node < 1 || unit > 1 << 22 || draft->options->strict) return FALSE;
+  if (g_strcmp0(orr_launch_draft_get(draft, "workload.kind"), "serving") == 0)
+    return assume_engine(draft, cluster, per_node);
   if (draft->gpus_per_node > 0) {
     assume_nodes(draft, unit);
     return TRUE;

@@ -179,6 +179,12 @@ char *orr_launch_strangers_config(const OrrNode *tree);
 gboolean orr_launch_strangers_is_likely(const char *text);
 /* @is_trainer: @command is one of a trainer that is read, by its arguments. */
 char *orr_launch_strangers_command(const OrrLaunchCommand *command, gboolean is_trainer);
+/* Errors for servers among @commands (of OrrLaunchCommand *) that are not read, where @read, those
+ * that are, have none: a benchmark without its server would be answered for an assumed one. Remarks
+ * for those beside a server that is read, and for benchmarks that are not. TRUE: there are errors.
+ */
+gboolean orr_launch_strangers_refuse(OrrLaunchDraft *draft, const GPtrArray *commands,
+                                     const GPtrArray *read);
 
 /* launch_scripts.c: what a training script trains, by its name: pretrain_bert.py takes the
  * arguments of a GPT and trains another model. To add one: a word in a table. */

@@ -1,0 +1,1 @@
+text-generation-launcher --model-id meta-llama/Llama-3.3-70B-Instruct --num-shard 4 --quantize fp8; vllm bench serve --dataset-name random --random-input-len 1000 --random-output-len 100 --max-concurrency 16 --num-prompts 160
