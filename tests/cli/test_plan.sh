@@ -4,6 +4,7 @@
 set -u
 orrery=$(realpath "$1") || exit 1
 growth=$(realpath "$(dirname "$0")/../bench/scenarios/growth.yaml") || exit 1
+residuals=$(realpath "$(dirname "$0")/../../calibration/residuals/training.csv") || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 n=0
@@ -64,7 +65,7 @@ bloom() { run plan training --model bloom-176b --cluster jean-zay-a100 --gpus 38
 bloom
 check "the upper end of memory fits" '[ $status -eq 0 ] && grep -q "decides  *the upper end of memory.s band fits" said && grep -q "bloom-best.yaml, of layout 1;" said'
 mkdir -p more/calibration/residuals
-awk '{ if (match($0, /memory_peak_bytes:[0-9.e+]+:/)) { n = substr($0, RSTART + 18, RLENGTH - 19); $0 = substr($0, 1, RSTART + 17) sprintf("%.6g", 1.2 * n) substr($0, RSTART + RLENGTH - 1) } print }' "$ORRERY_SHIPPED/calibration/residuals/training.csv" > more/calibration/residuals/training.csv
+awk '{ if (match($0, /memory_peak_bytes:[0-9.e+]+:/)) { n = substr($0, RSTART + 18, RLENGTH - 19); $0 = substr($0, 1, RSTART + 17) sprintf("%.6g", 1.2 * n) substr($0, RSTART + RLENGTH - 1) } print }' "$residuals" > more/calibration/residuals/training.csv
 bloom --library more
 check "the upper end of memory chooses another layout than the simulation" '[ $status -eq 0 ] && grep -q "decides  *the upper end of memory.s band: layout 1.s is 8[0-9.]* GiB of 80.0; layout 3 is the fastest that fits" said && grep -q "bloom-best.yaml, of layout 3;" said'
 bloom --library more --json

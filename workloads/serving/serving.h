@@ -23,6 +23,7 @@
 #include "workloads/serving/autoscalers/autoscaler.h"
 #include "workloads/serving/routers/router.h"
 #include "workloads/serving/serving_engine.h"
+#include "workloads/serving/serving_regions.h"
 #include "workloads/serving/tasks/task_params.h"
 #include "workloads/workload.h"
 
@@ -98,30 +99,6 @@ static inline const OrrLengths *orr_request_class_lengths(const OrrLengths *own,
   return own->kind != 0 || own->tokens > 0 ? own : other;
 }
 
-/* A place where clients and replicas are. */
-typedef struct {
-  char *name;
-  double share;                     /* of the load, relative to the other regions */
-  double later_s;                   /* of its day */
-  double kwh, carbon_grams_per_kwh; /* of its energy; 0: as prices say */
-} OrrRegion;
-
-typedef struct {
-  char *from, *to;
-  double time_s, bytes_per_s; /* both ways together; of a prompt's way, 0: no limit */
-} OrrRoundTrip;
-
-typedef enum { ORR_REGIONS_NEAREST, ORR_REGIONS_ANY } OrrRegionOrder;
-
-/* How requests get from region to region: stations/regions.c. */
-typedef struct {
-  GPtrArray *round_trips; /* OrrRoundTrip*; NULL: none */
-  int order;              /* OrrRegionOrder */
-  int spill_by;           /* OrrRouterLoad */
-  gint64 spill_at;        /* load at which a replica is full; 0: by admission alone */
-  double token_bytes;
-} OrrBetweenRegions;
-
 typedef enum { ORR_METRICS_VLLM, ORR_METRICS_AIPERF } OrrMetricsDefinition;
 extern const char *const orr_metrics_words[]; /* "vllm", "aiperf", NULL */
 
@@ -189,7 +166,7 @@ typedef enum { ORR_SAMPLING_ALL, ORR_SAMPLING_LIKELIEST } OrrServingSampling;
 
 typedef enum { ORR_FAILURE_RETRY, ORR_FAILURE_FAIL } OrrOnFailure;
 
-typedef struct {
+struct OrrServing {
   OrrEngineParams engine;
   OrrServingParallel parallel;
   gint64 replicas;
@@ -225,7 +202,7 @@ typedef struct {
    * does not reach it is ended early; 0: none is asked for. */
   double least_good;
   char *stack; /* name of the software stack, whose defaults are in the members above */
-} OrrServing;
+};
 
 static inline gint64
 orr_serving_outputs(const OrrServing *params) { /* of a prompt, that its client gets */
@@ -258,8 +235,7 @@ gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model);
 gboolean orr_serving_is_eventful(const OrrServing *params);
 gboolean orr_serving_shares(const OrrServing *params); /* whether groups share GPUs */
 gboolean orr_serving_groups_shares(const OrrServing *params, guint g); /* with the one before */
-gboolean orr_serving_scales(const OrrServing *params); /* whether the number of replicas follows
-                                                        * the load */
+gboolean orr_serving_scales(const OrrServing *params); /* replicas follow the load */
 
 /* What the GPUs take to find the likeliest tokens of a sequence, at full clock, in seconds. */
 static inline double orr_serving_sampling_s(const OrrServing *params) {
@@ -269,21 +245,6 @@ static inline double orr_serving_sampling_s(const OrrServing *params) {
  * when the last of them has run, after all that share its core. */
 double orr_serving_neighbours_s(const OrrServingHost *host, const OrrCluster *cluster);
 
-/* --- regions: serving_regions.c --- */
-
-static inline guint orr_serving_n_regions(const OrrServing *params) { /* 0: one place */
-  return params->regions ? params->regions->len : 0;
-}
-/* Where the replicas of group @g are, from 0. */
-guint orr_serving_group_region(const OrrServing *params, guint g);
-gboolean orr_serving_region_has_replicas(const OrrServing *params, guint region);
-/* Between two regions, either way; NULL: not given. */
-const OrrRoundTrip *orr_serving_round_trip(const OrrServing *params, guint from, guint to);
-/* The regions of clients; its arrays are the caller's. */
-OrrClientRegions orr_serving_clients(const OrrServing *params);
-void orr_serving_regions_check(const OrrServing *params, OrrPlace place, OrrDiags *diags);
-
-extern const OrrFieldTable orr_region_table, orr_between_regions_table;
 extern const OrrFieldTable orr_slo_table, orr_request_class_table; /* serving_classes.c */
 extern const OrrFieldTable orr_serving_table;
 extern const OrrWorkloadKind orr_serving_kind;

@@ -82,6 +82,10 @@ static guint find(const OrrServing *params, const char *name) {
   return G_MAXUINT;
 }
 
+guint orr_serving_n_regions(const OrrServing *params) {
+  return params->regions ? params->regions->len : 0;
+}
+
 guint orr_serving_group_region(const OrrServing *params, guint g) {
   const OrrReplicaGroup *group = g > 0 ? params->groups->pdata[g - 1] : NULL;
   return group && group->region ? find(params, group->region) : 0;
