@@ -229,8 +229,7 @@ void orr_transformer_put_moe_activation(const OrrTransformerView *view, GArray *
 /* transformer_memory.c: adds @bytes to the entry of @operator in @kept, of OrrKeptBytes. */
 void orr_transformer_keep(GArray *kept, const char *operator, double bytes);
 
-/* transformer_keep.c: the results that ORR_MODULE_OPERATORS keeps of one layer for one
- * micro-batch. */
+/* transformer_keep.c: what ORR_MODULE_OPERATORS keeps of one layer for one micro-batch. */
 void orr_transformer_keep_results(const OrrModel *model, guint kind, const OrrShard *shard,
                                   GArray *kept);
 
@@ -245,8 +244,6 @@ typedef struct {
   gint64 width;  /* in which experts compute: hidden, or the latent width */
   gint64 ffn;    /* of a whole expert */
   gint64 shared; /* this rank's width of the shared experts */
-  /* All tp ranks have all tokens (no sequence parallelism): nothing is dispatched, and a sum
-   * follows. */
-  gboolean replicated;
+  gboolean replicated; /* all tp ranks have all tokens: nothing is dispatched, a sum follows */
 } OrrTransformerRouting;
 OrrTransformerRouting orr_transformer_routing(const OrrTransformerView *view);
