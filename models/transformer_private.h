@@ -241,9 +241,9 @@ typedef struct {
   double local;     /* pairs computed by this rank's experts */
   double group;     /* tokens of the whole expert-parallel group */
   gint64 ep, etp;
-  gint64 width;  /* in which experts compute: hidden, or the latent width */
-  gint64 ffn;    /* of a whole expert */
-  gint64 shared; /* this rank's width of the shared experts */
+  gint64 width;        /* in which experts compute: hidden, or the latent width */
+  gint64 ffn;          /* of a whole expert */
+  gint64 shared;       /* this rank's width of the shared experts */
   gboolean replicated; /* all tp ranks have all tokens: nothing is dispatched, a sum follows */
 } OrrTransformerRouting;
 OrrTransformerRouting orr_transformer_routing(const OrrTransformerView *view);
