@@ -106,11 +106,9 @@ static void print_fleet(const OrrPlanServingAnswer *answer) {
   const OrrServingResult *fleet = answer->fleet;
   g_autofree char *ttft = orr_quantity_format(fleet->ttft.p99, ORR_UNIT_SECONDS);
   g_autofree char *tpot = orr_quantity_format(fleet->tpot.p99, ORR_UNIT_SECONDS);
-  printf("  fleet         %.4g requests/s offered, %.4g answered: %.1f %% within the objectives; "
-         "ttft p99 %s, "
+  printf("  fleet         %.4g requests/s offered: %.1f %% within the objectives; ttft p99 %s, "
          "tpot p99 %s, %.0f output tokens/s per %s\n",
-         fleet->offered_rps, fleet->requests_per_s,
-         100 * fleet->goodput_rps / fleet->requests_per_s, ttft, tpot,
+         fleet->offered_rps, 100 * fleet->goodput_rps / fleet->requests_per_s, ttft, tpot,
          fleet->output_tokens_per_s_per_gpu, answer->noun);
   if (!fleet->saturated && fleet->goodput_rps < answer->asked->fraction * fleet->requests_per_s)
     printf("  warning       the whole fleet misses the objectives: give it a lower rate\n");

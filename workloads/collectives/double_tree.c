@@ -30,7 +30,8 @@
  *   broadcast, reduce   launch + (D' alpha_across + 2(m-1) alpha_inside) + S max(1/m / B_nic, 1 /
  *                       B_scale_up)
  *
- * Broadcast and reduce follow Sanders: the root domain stands outside, the two trees are over the
+ * NCCL has trees for all-reduce alone, so the other two are taken by name only. They follow
+ * Sanders: the root domain stands outside, the two trees are over the
  * N-1 others and the root feeds both, so D' = 1 + depth of N-1. The root's domain has one chain
  * from the root through all members.
  *

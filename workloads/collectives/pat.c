@@ -10,7 +10,8 @@
  *   all-gather, reduce-scatter    base + ceil(log2 n) alpha + (n-1)/n S/B
  *
  * NCCL supports one rank per node (ncclPatEnable, src/graph/tuning.cc), and so does this entry: one
- * member per node and per domain. No published rows could be fitted, so it must be forced.
+ * member per node and per domain. Releases that have it (nccl.pat) choose it by its time; no
+ * published rows could be fitted.
  *
  * Example:   algorithm: pat
  */

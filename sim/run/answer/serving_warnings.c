@@ -20,11 +20,11 @@ static gboolean idle_priorities(const OrrServing *params) {
 /* The rate is then 1 / their time, whatever the GPUs, the model or its format. */
 static void warn_front_end(const OrrServingWork *work, OrrOutcome *outcome) {
   const double busy = outcome->result.serving.front_end_busy;
-  if (busy > 0.95)
+  if (busy > 0.9)
     g_ptr_array_add(outcome->warnings,
                     g_strdup_printf("the front end is busy %.0f %% of the time and sets the rate: "
-                                    "engine.front-end says how long it takes for a request, a "
-                                    "token of a prompt and a chunk, and has more processes",
+                                    "engine.front-end has its times for a request, a token of a "
+                                    "prompt and a chunk, and the number of its processes",
                                     100 * fmin(busy, 1)));
 }
 

@@ -59,6 +59,12 @@ static inline OrrOutcome *serving_run(const char *sets) {
   return outcome;
 }
 
+static inline gboolean serving_warns(const OrrOutcome *outcome, const char *text) {
+  for (guint i = 0; i < outcome->warnings->len; i++)
+    if (strstr(outcome->warnings->pdata[i], text)) return TRUE;
+  return FALSE;
+}
+
 static inline void serving_refused(const char *sets, const char *wanted) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrOutcome) outcome = serving_try(sets, &error);

@@ -33,6 +33,19 @@ static void test_cold_start(void) {
   check_books(c, 1);
 }
 
+/* A start of 1,000 s that the load's growth asks for does not end in a run of some 20 s. */
+static void test_unfinished_starts(void) {
+  static const char grows[] =
+      NO_FILES "workload.replicas=4;workload.requests=400;workload.load={kind: ramp, from: 5, to: "
+               "40, duration: 20 s};workload.autoscaling={by: {kind: queue, target: 4}, least: 1, "
+               "interval: 1 s};workload.engine.host={step: 50 ms};";
+  g_autofree char *sets = g_strconcat(grows, "workload.start.overhead=1000 s", NULL);
+  g_autoptr(OrrOutcome) outcome = serving_run(sets);
+  g_assert_cmpint(outcome->result.serving.starts, ==, 0);
+  g_assert_true(serving_warns(outcome, "starts of replicas did not end in this run"));
+  g_assert_false(serving_warns(outcome, "has no effect: no replica started"));
+}
+
 /* Two that start at once have half of the server each. The one test here with links that are
  * shared. */
 static void test_cold_starts_share(void) {
@@ -305,6 +318,7 @@ static void test_nic_down(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/fleet-life/cold-start", test_cold_start);
+  g_test_add_func("/workloads/fleet-life/unfinished-starts", test_unfinished_starts);
   g_test_add_func("/workloads/fleet-life/cold-starts-share", test_cold_starts_share);
   g_test_add_func("/workloads/fleet-life/queue", test_queue);
   g_test_add_func("/workloads/fleet-life/slo", test_slo);

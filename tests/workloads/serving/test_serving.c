@@ -483,27 +483,21 @@ static void test_no_classes(void) {
   assert_equal_rows(none, empty);
 }
 
-static gboolean warns(const OrrOutcome *outcome, const char *text) {
-  for (guint i = 0; i < outcome->warnings->len; i++)
-    if (strstr(outcome->warnings->pdata[i], text)) return TRUE;
-  return FALSE;
-}
-
 /* Blocks may be asked for beyond the memory, to see what more of it would do: it is said. 1e6
  * blocks of 16 tokens of 128 KiB are 2 TiB. */
 static void test_more_blocks_than_memory(void) {
   g_autoptr(OrrOutcome) fits = serving_run("workload.engine.kv-blocks=1000");
   g_autoptr(OrrOutcome) above = serving_run("workload.engine.kv-blocks=1000000");
   g_assert_cmpuint(fits->warnings->len, ==, above->warnings->len - 1);
-  g_assert_true(warns(above, "engine.kv-blocks makes a GPU hold"));
+  g_assert_true(serving_warns(above, "engine.kv-blocks makes a GPU hold"));
 }
 
 /* The node has 8 GPUs: GPUs beyond the replicas are named as idle. */
 static void test_idle_gpus(void) {
   g_autoptr(OrrOutcome) all = serving_run("workload.replicas=8");
   g_autoptr(OrrOutcome) some = serving_run("workload.replicas=2");
-  g_assert_false(warns(all, "idle"));
-  g_assert_true(warns(some, "2 of 8 GPUs serve; the others idle and are not counted"));
+  g_assert_false(serving_warns(all, "idle"));
+  g_assert_true(serving_warns(some, "2 of 8 GPUs serve; the others idle and are not counted"));
 }
 
 /* A client that asks nine times as often does not make the other one wait. */

@@ -52,6 +52,10 @@ static void test_limit(void) {
   g_assert_cmpfloat(b->output_tokens_per_s, <, 5000);
   g_assert_cmpfloat(b->output_tokens_per_s, >, 4500);
   g_assert_cmpfloat_with_epsilon(b->e2e.mean, 64 * 100 * 200e-6, 0.128);
+  g_assert_cmpfloat_with_epsilon(b->front_end_busy, b->output_tokens_per_s * 200e-6, 1e-3);
+  g_assert_cmpfloat(a->front_end_busy, ==, 0);
+  g_assert_true(serving_warns(with, "the front end is busy"));
+  g_assert_false(serving_warns(without, "the front end is busy"));
 }
 
 /* Before the engine hears of a lone request its prompt of 100 tokens is parsed: 5 ms and 10 us per
