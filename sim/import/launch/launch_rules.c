@@ -75,7 +75,9 @@ const OrrLaunchRule *orr_launch_rule_at(const OrrLaunchDialect *dialect, guint i
   return i < rules->len ? &g_array_index(rules, OrrLaunchRule, i) : NULL;
 }
 
+/* Most patterns already differ from the key in the first character. */
 static gboolean matches(const Pattern *pattern, const char *key) {
+  if (pattern->before > 0 && *pattern->text != *key) return FALSE;
   if (strncmp(pattern->text, key, pattern->before) != 0) return FALSE;
   return pattern->before + 1 == pattern->length || g_pattern_match_simple(pattern->text, key);
 }
