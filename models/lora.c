@@ -19,27 +19,42 @@ const OrrFieldTable orr_lora_table = ORR_FIELDS(
         "Whether frozen linear layers are stored in NF4 and expanded to 16 bits for each "
         "product (QLoRA)."));
 
-static guint bit_of(const char *word, OrrPlace place, OrrDiags *diags) {
+/* 0: there is no such target. */
+static guint bit_of(const char *word) {
   for (guint i = 0; targets[i]; i++)
     if (strcmp(word, targets[i]) == 0) return 1u << i;
-  const char *near = orr_diag_nearest_word(word, targets);
-  if (diags)
-    orr_diags_error(diags, place,
-                    "lora.targets: unknown '%s'%s%s%s (allowed: qkv, projection, fc1, fc2)", word,
-                    near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
   return 0;
 }
 
-OrrLora orr_lora_settle(const OrrLoraFields *asked, OrrPlace place, OrrDiags *diags) {
+OrrLora orr_lora_settle(const OrrLoraFields *asked) {
   OrrLora lora = {.rank = asked->rank, .quantised = asked->quantised};
   for (guint i = 0; asked->targets && asked->targets[i]; i++)
-    lora.targets |= bit_of(asked->targets[i], place, diags);
-  if (diags && lora.quantised && !lora.rank)
+    lora.targets |= bit_of(asked->targets[i]);
+  return lora;
+}
+
+static void check_target(const char *word, OrrPlace place, OrrDiags *diags) {
+  if (bit_of(word)) return;
+  const char *near = orr_diag_nearest_word(word, targets);
+  orr_diags_error(diags, place,
+                  "lora.targets: unknown '%s'%s%s%s (allowed: qkv, projection, fc1, fc2)", word,
+                  near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+void orr_lora_check(const OrrLoraFields *asked, gint64 hidden, OrrPlace place, OrrDiags *diags) {
+  for (guint i = 0; asked->targets && asked->targets[i]; i++)
+    check_target(asked->targets[i], place, diags);
+  if (asked->quantised && !asked->rank)
     orr_diags_error(diags, place, "lora.quantised needs adapters: set lora.rank to 1 or more");
-  if (diags && lora.rank && !lora.targets)
+  if (asked->rank > hidden)
+    orr_diags_error(diags, place,
+                    "lora.rank (%" G_GINT64_FORMAT
+                    ") is above the model's hidden size (%" G_GINT64_FORMAT
+                    "): such adapters are larger than the matrices they stand for",
+                    asked->rank, hidden);
+  if (asked->rank && !orr_lora_settle(asked).targets)
     orr_diags_error(diags, place,
                     "lora.rank is %" G_GINT64_FORMAT
                     ", but lora.targets names no layer: nothing is trained",
-                    lora.rank);
-  return lora;
+                    asked->rank);
 }

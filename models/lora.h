@@ -32,5 +32,8 @@ typedef struct {
 
 extern const OrrFieldTable orr_lora_table;
 
-/* @diags may be NULL: then unknown targets are ignored. */
-OrrLora orr_lora_settle(const OrrLoraFields *fields, OrrPlace place, OrrDiags *diags);
+/* Unknown targets are ignored: orr_lora_check finds them. */
+OrrLora orr_lora_settle(const OrrLoraFields *fields);
+
+/* Adds what is wrong with @fields on a model of @hidden to @diags. */
+void orr_lora_check(const OrrLoraFields *fields, gint64 hidden, OrrPlace place, OrrDiags *diags);

@@ -202,16 +202,19 @@ static void test_lora_section(void) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   OrrPlace place = {.file = "s.yaml", .line = 1, .column = 1};
   char *words[] = {"qkv", "fc2", NULL}, *wrong[] = {"qvk", NULL}, *none[] = {NULL};
-  OrrLora lora = orr_lora_settle(&(OrrLoraFields){16, words, FALSE}, place, diags);
+  OrrLora lora = orr_lora_settle(&(OrrLoraFields){16, words, FALSE});
+  orr_lora_check(&(OrrLoraFields){4096, words, FALSE}, 4096, place, diags);
   g_assert_cmpuint(lora.targets, ==, ORR_LORA_QKV | ORR_LORA_FC2);
   g_assert_cmpuint(orr_diags_n_errors(diags), ==, 0);
-  orr_lora_settle(&(OrrLoraFields){16, wrong, FALSE}, place, diags);
-  orr_lora_settle(&(OrrLoraFields){16, none, FALSE}, place, diags);
-  orr_lora_settle(&(OrrLoraFields){0, words, TRUE}, place, diags);
+  orr_lora_check(&(OrrLoraFields){16, wrong, FALSE}, 4096, place, diags);
+  orr_lora_check(&(OrrLoraFields){16, none, FALSE}, 4096, place, diags);
+  orr_lora_check(&(OrrLoraFields){0, words, TRUE}, 4096, place, diags);
+  orr_lora_check(&(OrrLoraFields){4097, words, FALSE}, 4096, place, diags);
   g_autofree char *text = orr_diags_text(diags);
   g_assert_nonnull(strstr(
       text,
       "lora.targets: unknown 'qvk': did you mean 'qkv'? (allowed: qkv, projection, fc1, fc2)"));
+  g_assert_nonnull(strstr(text, "lora.rank (4097) is above the model's hidden size (4096)"));
   g_assert_nonnull(strstr(text, "lora.rank is 16, but lora.targets names no layer"));
   g_assert_nonnull(strstr(text, "lora.quantised needs adapters"));
   g_autofree char *lint = orr_field_lint(&orr_lora_table);

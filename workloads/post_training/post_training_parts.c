@@ -198,11 +198,30 @@ static const char *key_of(OrrPostTrainingLine line) {
   return keys[line];
 }
 
+/* Each replica needs a sample of each batch; NeMo RL and verl stop where shares are unequal. */
+static void check_shares(const OrrPostTrainingParts *parts, OrrPlace place, OrrDiags *diags) {
+  const gint64 samples = parts->params->prompts * parts->params->samples;
+  const gint64 batch = MIN(parts->params->update.batch.global_size, samples);
+  const gint64 replicas = parts->dp[ORR_LINE_UPDATE];
+  if (batch < replicas)
+    orr_diags_error(diags, place,
+                    "update.batch.global: a batch of %" G_GINT64_FORMAT
+                    " samples is less than one for each of the %" G_GINT64_FORMAT " replicas",
+                    batch, replicas);
+  else if (batch % replicas != 0)
+    orr_diags_warning(diags, place,
+                      "update.batch.global: a batch of %" G_GINT64_FORMAT
+                      " samples gives %" G_GINT64_FORMAT
+                      " replicas unequal shares; NeMo RL and verl stop there",
+                      batch, replicas);
+}
+
 void orr_post_training_parts_check(const OrrPostTrainingParts *parts, OrrPlace place,
                                    OrrDiags *diags) {
   const OrrPostTraining *p = parts->params;
   orr_serving_kind.check(&parts->rollout, parts->model, &parts->rollout_cluster,
                          orr_node_place_in(place, "rollout"), diags);
+  check_shares(parts, orr_node_place_in(place, "update.batch.global"), diags);
   for (OrrPostTrainingLine line = 0; line < ORR_N_LINES; line++) {
     const OrrPostTrainingRole *role = orr_post_training_parts_role(p, line);
     const OrrPlace at = orr_node_place_in(place, key_of(line));

@@ -95,7 +95,7 @@ gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model) {
 
 OrrLora orr_serving_lora(const OrrServing *params) {
   const OrrServingLora *lora = &params->engine.lora;
-  return lora->adapters > 0 ? orr_lora_settle(&lora->shape, (OrrPlace){0}, NULL) : (OrrLora){0};
+  return lora->adapters > 0 ? orr_lora_settle(&lora->shape) : (OrrLora){0};
 }
 
 gint64 orr_serving_image_tokens(const OrrServing *params, const OrrModel *model) {

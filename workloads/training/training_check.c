@@ -291,7 +291,7 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   check_order(&check);
   check_precision(&check);
   check_wide(&check);
-  orr_lora_settle(&check.params->lora, at(&check, "lora"), diags);
+  orr_lora_check(&check.params->lora, model->hidden, at(&check, "lora"), diags);
   if (check.params->frozen_encoder && model->encoder.layers == 0)
     orr_diags_error(diags, at(&check, "frozen-encoder"), "frozen-encoder: model %s has no encoder",
                     model->name);

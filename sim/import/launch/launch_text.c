@@ -118,11 +118,20 @@ static const char *meaning_of(const OrrLaunchSetting *setting) {
 
 /* The settings of @draft and of its parts. */
 static GPtrArray *all_settings(OrrLaunchDraft *draft) {
-  GPtrArray *all = g_ptr_array_new();
+  g_autoptr(GPtrArray) all = g_ptr_array_new();
+  g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  GPtrArray *once = g_ptr_array_new();
   g_ptr_array_extend(all, draft->settings, NULL, NULL);
   ORR_EACH_POINTER(const OrrLaunchDraft, part, draft->parts)
     g_ptr_array_extend(all, part->settings, NULL, NULL);
-  return all;
+  ORR_EACH_POINTER(OrrLaunchSetting, setting, all)
+    if (setting->is_default ||
+        g_hash_table_add(seen, g_strdup_printf("%d %p %d %d %s", setting->verdict,
+                                               (const void *)setting->place.file,
+                                               setting->place.line, setting->place.column,
+                                               setting->written)))
+      g_ptr_array_add(once, setting);
+  return once;
 }
 
 static void append_setting(GString *text, const OrrLaunchSetting *setting) {

@@ -188,12 +188,12 @@ static gboolean is_on(const OrrServing *params) { return params->engine.lora.ada
 static void check(const OrrServing *params, const OrrModel *model, OrrPlace place,
                   OrrDiags *diags) {
   const OrrServingLora *lora = &params->engine.lora;
-  const OrrLora settled = orr_lora_settle(&lora->shape, place, diags);
-  if (settled.rank == 0)
+  orr_lora_check(&lora->shape, model->hidden, place, diags);
+  if (lora->shape.rank == 0)
     orr_diags_error(diags, place,
                     "engine.lora: %" G_GINT64_FORMAT " adapters of rank 0: give shape.rank",
                     lora->adapters);
-  if (settled.quantised)
+  if (lora->shape.quantised)
     orr_diags_error(diags, place, "engine.lora: shape.quantised is of training: use quantization");
 }
 

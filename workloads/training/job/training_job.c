@@ -40,7 +40,7 @@ OrrShard orr_job_shard(const OrrTraining *params, const OrrModel *model) {
       .kernels = params->kernels,
       .dtype = recipe->storage,
       .recipe = recipe,
-      .lora = orr_lora_settle(&params->lora, (OrrPlace){0}, NULL),
+      .lora = orr_lora_settle(&params->lora),
       .frozen_encoder = params->frozen_encoder,
       .capacity = params->experts.pads ? params->experts.capacity : 0,
       .imbalance = params->experts.imbalance,
