@@ -1,7 +1,7 @@
 -- What differs in the results of two runs? Results that are 0 in both are skipped.
--- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, mfu, hfu, bubble_fraction, exposed_comm_fraction, memory_peak_bytes, fits, n_gpus, cost_per_gpu_hour, cost_per_step, cost_per_million_tokens, cost_per_run); collectives_result(time_s, algbw_bytes_per_s, busbw_bytes_per_s, size_bytes, mean_busbw_bytes_per_s, n_ranks); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, itl_mean_s, itl_p99_s, e2e_mean_s, e2e_p99_s, queue_mean_s, output_tokens_per_s, output_tokens_per_s_per_gpu, requests_per_s, goodput_rps, kv_utilization, kv_peak, prefix_hit_rate, preemptions, running_mean, gpu_busy, comm_fraction, energy_j_per_output_token, cost_per_gpu_hour, cost_per_million_input_tokens, cost_per_million_output_tokens, saturated, n_gpus, replicas); cluster_result(jct_mean_s, jct_p50_s, jct_p95_s, jct_p99_s, wait_mean_s, wait_p50_s, wait_p95_s, wait_p99_s, makespan_s, utilization, useful, idle_while_waiting, fragmentation, largest_gang, slowdown_jain, rho_mean, rho_max, placement_slowdown, ettr, preemptions, failures, gpu_hours, overhead_gpu_hours, failed_gpu_hours, gpu_power_mean_w, energy_kwh, cost_hardware, cost_energy, cost_per_useful_gpu_hour, most_waiting, n_timed_out, n_left_out, n_jobs, n_gpus); post_training_result(step_time_s, tokens_per_s, tokens_per_s_per_gpu, samples_per_s, rollout_s, rollout_tail, rollout_wait_s, switch_s, data_s, old_log_probs_s, reference_s, rewards_s, values_s, critic_update_s, update_s, weight_sync_s, rollout_busy, rollout_sequences, rollout_help, trainer_busy, staleness_mean, staleness_most, computed_again, preemptions, samples_dropped, samples_resumed, rollout_memory_bytes, update_memory_bytes, fits, energy_j_per_step, gpu_power_mean_w, rollout_gpus, update_gpus, replicas, n_gpus)
+-- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, mfu, hfu, bubble_fraction, exposed_comm_fraction, memory_peak_bytes, fits, n_gpus, cost_per_gpu_hour, cost_per_step, cost_per_million_tokens, cost_per_run); collectives_result(time_s, algbw_bytes_per_s, busbw_bytes_per_s, size_bytes, mean_busbw_bytes_per_s, n_ranks); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, itl_mean_s, itl_p99_s, e2e_mean_s, e2e_p99_s, queue_mean_s, output_tokens_per_s, output_tokens_per_s_per_gpu, requests_per_s, goodput_rps, kv_utilization, kv_peak, prefix_hit_rate, preemptions, running_mean, gpu_busy, comm_fraction, energy_j_per_output_token, cost_per_gpu_hour, cost_per_million_input_tokens, cost_per_million_output_tokens, saturated, n_gpus, replicas, task_p50_s, task_p99_s, tasks_within); cluster_result(jct_mean_s, jct_p50_s, jct_p95_s, jct_p99_s, wait_mean_s, wait_p50_s, wait_p95_s, wait_p99_s, makespan_s, utilization, useful, idle_while_waiting, fragmentation, largest_gang, slowdown_jain, rho_mean, rho_max, placement_slowdown, ettr, preemptions, failures, gpu_hours, overhead_gpu_hours, failed_gpu_hours, gpu_power_mean_w, energy_kwh, cost_hardware, cost_energy, cost_per_useful_gpu_hour, most_waiting, n_timed_out, n_left_out, n_jobs, n_gpus); post_training_result(step_time_s, tokens_per_s, tokens_per_s_per_gpu, samples_per_s, rollout_s, rollout_tail, rollout_wait_s, switch_s, data_s, old_log_probs_s, reference_s, rewards_s, values_s, critic_update_s, update_s, weight_sync_s, rollout_busy, rollout_sequences, rollout_help, trainer_busy, staleness_mean, staleness_most, computed_again, preemptions, samples_dropped, samples_resumed, rollout_memory_bytes, update_memory_bytes, fits, energy_j_per_step, gpu_power_mean_w, rollout_gpus, update_gpus, replicas, n_gpus); campaign_result(goodput, goodput_low, goodput_high, goodput_p5, goodput_p95, duration_s, effective_s, tokens, tokens_per_s, tokens_per_day, step_s, failures, restarts, mttf_s, checkpoints, stall_s, out_p50, out_p99, stopped, cost, cost_lost, energy_j_per_token, gpu_power_mean_w, n_gpus); diffusion_result(latency_s, outputs_per_s, text_s, denoise_s, step_s, decode_s, gemm_s, attention_s, memory_s, exposed_comm_s, wait_s, offload_s, tflops_per_gpu, weight_bytes, activation_bytes, energy_j_per_output, gpu_power_mean_w, cost_per_gpu_hour, cost_per_day, batch, n_gpus); step_result(step_s, samples_per_s, samples_per_s_per_gpu, gemm_s, attention_s, memory_s, exposed_comm_s, host_memory_s, optimizer_s, wait_s, tflops_per_gpu, model_bytes, energy_j_per_sample, gpu_power_mean_w, cost_per_gpu_hour, cost_per_day, batch, n_gpus); serving_task_result(tasks_per_hour, done, e2e_mean_s, e2e_p50_s, e2e_p99_s, first_mean_s, first_p99_s, turns_mean, input_tokens_mean, cached_tokens_mean, output_tokens_mean, in_flight_mean, gpu_seconds_mean, cpu_cores_mean, cost_per_task, rejected, timeouts, over_turns, over_tokens, over_context, tasks)
 -- takes: other (the run to compare with; the previous run of the same kind when not given)
--- rows-from: two runs of training, serving, collectives, post-training or clusters of jobs
+-- rows-from: two runs of one kind
 -- metric: name of the result
 -- other: value in the other run
 -- this: value in this run
@@ -17,6 +17,10 @@ training AS (SELECT t.* FROM training_result t JOIN pair ON t.run_id IN (pair.th
 collectives AS (SELECT c.* FROM collectives_result c JOIN pair ON c.run_id IN (pair.this, pair.other)),
 serving AS (SELECT s.* FROM serving_result s JOIN pair ON s.run_id IN (pair.this, pair.other)),
 post AS (SELECT p.* FROM post_training_result p JOIN pair ON p.run_id IN (pair.this, pair.other)),
+campaign AS (SELECT r.* FROM campaign_result r JOIN pair ON r.run_id IN (pair.this, pair.other)),
+diffusion AS (SELECT r.* FROM diffusion_result r JOIN pair ON r.run_id IN (pair.this, pair.other)),
+step AS (SELECT r.* FROM step_result r JOIN pair ON r.run_id IN (pair.this, pair.other)),
+task AS (SELECT r.* FROM serving_task_result r JOIN pair ON r.run_id IN (pair.this, pair.other)),
 cluster AS (SELECT c.* FROM cluster_result c JOIN pair ON c.run_id IN (pair.this, pair.other)),
 fact (run_id, position, table_name, name, value) AS (
   SELECT run_id, 1, 'training_result', 'iteration_time_s', iteration_time_s FROM training UNION ALL
@@ -135,7 +139,94 @@ fact (run_id, position, table_name, name, value) AS (
   SELECT run_id, 114, 'cluster_result', 'n_timed_out', n_timed_out FROM cluster UNION ALL
   SELECT run_id, 115, 'cluster_result', 'n_left_out', n_left_out FROM cluster UNION ALL
   SELECT run_id, 116, 'cluster_result', 'n_jobs', n_jobs FROM cluster UNION ALL
-  SELECT run_id, 117, 'cluster_result', 'n_gpus', n_gpus FROM cluster
+  SELECT run_id, 117, 'cluster_result', 'n_gpus', n_gpus FROM cluster UNION ALL
+  SELECT run_id, 118, 'serving_result', 'task_p50_s', task_p50_s FROM serving UNION ALL
+  SELECT run_id, 119, 'serving_result', 'task_p99_s', task_p99_s FROM serving UNION ALL
+  SELECT run_id, 120, 'serving_result', 'tasks_within', tasks_within FROM serving UNION ALL
+  SELECT run_id, 121, 'campaign_result', 'goodput', goodput FROM campaign UNION ALL
+  SELECT run_id, 122, 'campaign_result', 'goodput_low', goodput_low FROM campaign UNION ALL
+  SELECT run_id, 123, 'campaign_result', 'goodput_high', goodput_high FROM campaign UNION ALL
+  SELECT run_id, 124, 'campaign_result', 'goodput_p5', goodput_p5 FROM campaign UNION ALL
+  SELECT run_id, 125, 'campaign_result', 'goodput_p95', goodput_p95 FROM campaign UNION ALL
+  SELECT run_id, 126, 'campaign_result', 'duration_s', duration_s FROM campaign UNION ALL
+  SELECT run_id, 127, 'campaign_result', 'effective_s', effective_s FROM campaign UNION ALL
+  SELECT run_id, 128, 'campaign_result', 'tokens', tokens FROM campaign UNION ALL
+  SELECT run_id, 129, 'campaign_result', 'tokens_per_s', tokens_per_s FROM campaign UNION ALL
+  SELECT run_id, 130, 'campaign_result', 'tokens_per_day', tokens_per_day FROM campaign UNION ALL
+  SELECT run_id, 131, 'campaign_result', 'step_s', step_s FROM campaign UNION ALL
+  SELECT run_id, 132, 'campaign_result', 'failures', failures FROM campaign UNION ALL
+  SELECT run_id, 133, 'campaign_result', 'restarts', restarts FROM campaign UNION ALL
+  SELECT run_id, 134, 'campaign_result', 'mttf_s', mttf_s FROM campaign UNION ALL
+  SELECT run_id, 135, 'campaign_result', 'checkpoints', checkpoints FROM campaign UNION ALL
+  SELECT run_id, 136, 'campaign_result', 'stall_s', stall_s FROM campaign UNION ALL
+  SELECT run_id, 137, 'campaign_result', 'out_p50', out_p50 FROM campaign UNION ALL
+  SELECT run_id, 138, 'campaign_result', 'out_p99', out_p99 FROM campaign UNION ALL
+  SELECT run_id, 139, 'campaign_result', 'stopped', stopped FROM campaign UNION ALL
+  SELECT run_id, 140, 'campaign_result', 'cost', cost FROM campaign UNION ALL
+  SELECT run_id, 141, 'campaign_result', 'cost_lost', cost_lost FROM campaign UNION ALL
+  SELECT run_id, 142, 'campaign_result', 'energy_j_per_token', energy_j_per_token FROM campaign UNION ALL
+  SELECT run_id, 143, 'campaign_result', 'gpu_power_mean_w', gpu_power_mean_w FROM campaign UNION ALL
+  SELECT run_id, 144, 'campaign_result', 'n_gpus', n_gpus FROM campaign UNION ALL
+  SELECT run_id, 145, 'diffusion_result', 'latency_s', latency_s FROM diffusion UNION ALL
+  SELECT run_id, 146, 'diffusion_result', 'outputs_per_s', outputs_per_s FROM diffusion UNION ALL
+  SELECT run_id, 147, 'diffusion_result', 'text_s', text_s FROM diffusion UNION ALL
+  SELECT run_id, 148, 'diffusion_result', 'denoise_s', denoise_s FROM diffusion UNION ALL
+  SELECT run_id, 149, 'diffusion_result', 'step_s', step_s FROM diffusion UNION ALL
+  SELECT run_id, 150, 'diffusion_result', 'decode_s', decode_s FROM diffusion UNION ALL
+  SELECT run_id, 151, 'diffusion_result', 'gemm_s', gemm_s FROM diffusion UNION ALL
+  SELECT run_id, 152, 'diffusion_result', 'attention_s', attention_s FROM diffusion UNION ALL
+  SELECT run_id, 153, 'diffusion_result', 'memory_s', memory_s FROM diffusion UNION ALL
+  SELECT run_id, 154, 'diffusion_result', 'exposed_comm_s', exposed_comm_s FROM diffusion UNION ALL
+  SELECT run_id, 155, 'diffusion_result', 'wait_s', wait_s FROM diffusion UNION ALL
+  SELECT run_id, 156, 'diffusion_result', 'offload_s', offload_s FROM diffusion UNION ALL
+  SELECT run_id, 157, 'diffusion_result', 'tflops_per_gpu', tflops_per_gpu FROM diffusion UNION ALL
+  SELECT run_id, 158, 'diffusion_result', 'weight_bytes', weight_bytes FROM diffusion UNION ALL
+  SELECT run_id, 159, 'diffusion_result', 'activation_bytes', activation_bytes FROM diffusion UNION ALL
+  SELECT run_id, 160, 'diffusion_result', 'energy_j_per_output', energy_j_per_output FROM diffusion UNION ALL
+  SELECT run_id, 161, 'diffusion_result', 'gpu_power_mean_w', gpu_power_mean_w FROM diffusion UNION ALL
+  SELECT run_id, 162, 'diffusion_result', 'cost_per_gpu_hour', cost_per_gpu_hour FROM diffusion UNION ALL
+  SELECT run_id, 163, 'diffusion_result', 'cost_per_day', cost_per_day FROM diffusion UNION ALL
+  SELECT run_id, 164, 'diffusion_result', 'batch', batch FROM diffusion UNION ALL
+  SELECT run_id, 165, 'diffusion_result', 'n_gpus', n_gpus FROM diffusion UNION ALL
+  SELECT run_id, 166, 'step_result', 'step_s', step_s FROM step UNION ALL
+  SELECT run_id, 167, 'step_result', 'samples_per_s', samples_per_s FROM step UNION ALL
+  SELECT run_id, 168, 'step_result', 'samples_per_s_per_gpu', samples_per_s_per_gpu FROM step UNION ALL
+  SELECT run_id, 169, 'step_result', 'gemm_s', gemm_s FROM step UNION ALL
+  SELECT run_id, 170, 'step_result', 'attention_s', attention_s FROM step UNION ALL
+  SELECT run_id, 171, 'step_result', 'memory_s', memory_s FROM step UNION ALL
+  SELECT run_id, 172, 'step_result', 'exposed_comm_s', exposed_comm_s FROM step UNION ALL
+  SELECT run_id, 173, 'step_result', 'host_memory_s', host_memory_s FROM step UNION ALL
+  SELECT run_id, 174, 'step_result', 'optimizer_s', optimizer_s FROM step UNION ALL
+  SELECT run_id, 175, 'step_result', 'wait_s', wait_s FROM step UNION ALL
+  SELECT run_id, 176, 'step_result', 'tflops_per_gpu', tflops_per_gpu FROM step UNION ALL
+  SELECT run_id, 177, 'step_result', 'model_bytes', model_bytes FROM step UNION ALL
+  SELECT run_id, 178, 'step_result', 'energy_j_per_sample', energy_j_per_sample FROM step UNION ALL
+  SELECT run_id, 179, 'step_result', 'gpu_power_mean_w', gpu_power_mean_w FROM step UNION ALL
+  SELECT run_id, 180, 'step_result', 'cost_per_gpu_hour', cost_per_gpu_hour FROM step UNION ALL
+  SELECT run_id, 181, 'step_result', 'cost_per_day', cost_per_day FROM step UNION ALL
+  SELECT run_id, 182, 'step_result', 'batch', batch FROM step UNION ALL
+  SELECT run_id, 183, 'step_result', 'n_gpus', n_gpus FROM step UNION ALL
+  SELECT run_id, 184, 'serving_task_result', 'tasks_per_hour', tasks_per_hour FROM task UNION ALL
+  SELECT run_id, 185, 'serving_task_result', 'done', done FROM task UNION ALL
+  SELECT run_id, 186, 'serving_task_result', 'e2e_mean_s', e2e_mean_s FROM task UNION ALL
+  SELECT run_id, 187, 'serving_task_result', 'e2e_p50_s', e2e_p50_s FROM task UNION ALL
+  SELECT run_id, 188, 'serving_task_result', 'e2e_p99_s', e2e_p99_s FROM task UNION ALL
+  SELECT run_id, 189, 'serving_task_result', 'first_mean_s', first_mean_s FROM task UNION ALL
+  SELECT run_id, 190, 'serving_task_result', 'first_p99_s', first_p99_s FROM task UNION ALL
+  SELECT run_id, 191, 'serving_task_result', 'turns_mean', turns_mean FROM task UNION ALL
+  SELECT run_id, 192, 'serving_task_result', 'input_tokens_mean', input_tokens_mean FROM task UNION ALL
+  SELECT run_id, 193, 'serving_task_result', 'cached_tokens_mean', cached_tokens_mean FROM task UNION ALL
+  SELECT run_id, 194, 'serving_task_result', 'output_tokens_mean', output_tokens_mean FROM task UNION ALL
+  SELECT run_id, 195, 'serving_task_result', 'in_flight_mean', in_flight_mean FROM task UNION ALL
+  SELECT run_id, 196, 'serving_task_result', 'gpu_seconds_mean', gpu_seconds_mean FROM task UNION ALL
+  SELECT run_id, 197, 'serving_task_result', 'cpu_cores_mean', cpu_cores_mean FROM task UNION ALL
+  SELECT run_id, 198, 'serving_task_result', 'cost_per_task', cost_per_task FROM task UNION ALL
+  SELECT run_id, 199, 'serving_task_result', 'rejected', rejected FROM task UNION ALL
+  SELECT run_id, 200, 'serving_task_result', 'timeouts', timeouts FROM task UNION ALL
+  SELECT run_id, 201, 'serving_task_result', 'over_turns', over_turns FROM task UNION ALL
+  SELECT run_id, 202, 'serving_task_result', 'over_tokens', over_tokens FROM task UNION ALL
+  SELECT run_id, 203, 'serving_task_result', 'over_context', over_context FROM task UNION ALL
+  SELECT run_id, 204, 'serving_task_result', 'tasks', tasks FROM task
 ),
 side AS (
   SELECT

@@ -6,47 +6,60 @@
 
 #include "sim/bands/inputs.h"
 #include "sim/base/json_write.h"
-#include "sim/run/answer/run_kind.h"
 
-/* The results that the line lists, by kind of workload. */
+/* The results that the line lists, where the answer has them; the first one with a width is the one
+ * whose causes are listed. */
 static const struct {
-  const char *kind, *metric, *label;
+  const char *metric, *label;
   OrrUnit unit;
   const char *suffix;
 } mains[] = {
-    {"collectives", "time_s", "time", ORR_UNIT_SECONDS, ""},
-    {"serving", "ttft_mean_s", "ttft mean", ORR_UNIT_SECONDS, ""},
-    {"serving", "tpot_mean_s", "tpot mean", ORR_UNIT_SECONDS, ""},
-    {"serving", "output_tokens_per_s", "output", ORR_UNIT_NONE, " tokens/s"},
-    {"training", "iteration_time_s", "iteration", ORR_UNIT_SECONDS, ""},
-    {"training", "memory_peak_bytes", "memory", ORR_UNIT_BYTES, ""},
+    {"goodput", "goodput", ORR_UNIT_FRACTION, ""}, /* campaigns */
+    {"jct_mean_s", "completion mean", ORR_UNIT_SECONDS, ""},
+    {"wait_mean_s", "wait mean", ORR_UNIT_SECONDS, ""},
+    {"iteration_time_s", "iteration", ORR_UNIT_SECONDS, ""},
+    {"step_time_s", "step", ORR_UNIT_SECONDS, ""}, /* post-training */
+    {"step_s", "step", ORR_UNIT_SECONDS, ""},
+    {"latency_s", "latency", ORR_UNIT_SECONDS, ""},
+    {"time_s", "time", ORR_UNIT_SECONDS, ""},
+    {"ttft_mean_s", "ttft mean", ORR_UNIT_SECONDS, ""},
+    {"tpot_mean_s", "tpot mean", ORR_UNIT_SECONDS, ""},
+    {"output_tokens_per_s", "output", ORR_UNIT_NONE, " tokens/s"},
+    {"task_p50_s", "tasks p50", ORR_UNIT_SECONDS, ""},
+    {"memory_peak_bytes", "memory", ORR_UNIT_BYTES, ""},
 };
-
-/* The first of mains that the outcome has a spread of; NULL: none. */
-static const OrrInputSpreadRow *main_spread(const OrrOutcome *outcome) {
-  for (guint i = 0; i < G_N_ELEMENTS(mains); i++)
-    if (g_str_equal(mains[i].kind, outcome->kind->kind->entry.name))
-      return orr_inputs_spread(outcome, mains[i].metric);
-  return NULL;
-}
 
 /* Whether the ends of the spread differ in four digits, as many as are printed. */
 static gboolean has_width(const OrrInputSpreadRow *row) {
   return row->p90 - row->p10 > 1e-4 * ABS(row->value);
 }
 
+/* The first of mains that has a width; NULL: none. */
+static const OrrInputSpreadRow *main_spread(const OrrOutcome *outcome) {
+  for (guint i = 0; i < G_N_ELEMENTS(mains); i++) {
+    const OrrInputSpreadRow *row = orr_inputs_spread(outcome, mains[i].metric);
+    if (row && has_width(row)) return row;
+  }
+  return NULL;
+}
+
+static const char *no_spread(const OrrOutcome *outcome) {
+  ORR_EACH(const OrrInputSpreadRow, row, outcome->input_spreads)
+    if (has_width(row)) return "no spread of the main results (view inputs has the others)";
+  return "no spread";
+}
+
 static void add_spreads(OrrPage *page, const OrrOutcome *outcome) {
   guint n = 0;
   orr_page_line(page, "inputs", "%s", "");
   for (guint i = 0; i < G_N_ELEMENTS(mains); i++) {
-    if (!g_str_equal(mains[i].kind, outcome->kind->kind->entry.name)) continue;
     const OrrInputSpreadRow *row = orr_inputs_spread(outcome, mains[i].metric);
     if (!row || !has_width(row)) continue;
     g_autofree char *range = orr_summary_band_range(row->value, row->p10, row->p90, mains[i].unit);
     orr_page_item(page, "%s %s%s", mains[i].label, range, mains[i].suffix);
     n++;
   }
-  if (n == 0) orr_page_more(page, "no spread");
+  if (n == 0) orr_page_more(page, "%s", no_spread(outcome));
 }
 
 static guint count(const OrrOutcome *outcome, const char *status) {
@@ -96,7 +109,7 @@ void orr_summary_inputs(OrrPage *page, const OrrOutcome *outcome) {
   add_spreads(page, outcome);
   add_counts(page, outcome);
   const OrrInputSpreadRow *row = main_spread(outcome);
-  if (row && has_width(row)) add_effects(page, outcome, row->metric);
+  if (row) add_effects(page, outcome, row->metric);
 }
 
 static void add_rows(GString *out, const char *name, const OrrOutcome *outcome,

@@ -32,8 +32,13 @@ static const char *assumed_for(const OrrBenchResult *result) {
 /* The newest stack of the server that @result is of, else of the software that printed it; NULL: a
  * benchmark's client, or software without a stack. Newly allocated. */
 static char *stack_of(OrrLibrary *library, const OrrBenchResult *result) {
-  static const char *const families[][2] = {
-      {"tensorrt-llm", "trtllm"}, {"trt", "trtllm"}, {"sglang", "sglang"}, {"vllm", "vllm"}};
+  static const char *const families[][2] = {{"tensorrt-llm", "trtllm"},
+                                            {"trt", "trtllm"},
+                                            {"sglang", "sglang"},
+                                            {"vllm", "vllm"},
+                                            {"dynamo-trt", "dynamo-trtllm"},
+                                            {"dynamo-sglang", "sglang"},
+                                            {"dynamo-vllm", "vllm"}};
   g_autofree char *family = g_strdup(result->server ? result->server : result->tool);
   for (guint i = 0; result->server && i < G_N_ELEMENTS(families); i++) {
     if (!g_str_has_prefix(result->server, families[i][0])) continue;

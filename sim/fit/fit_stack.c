@@ -295,7 +295,7 @@ static gboolean read_constants(OrrLibrary *library, const OrrNode *tree, OrrFit 
   const OrrFitConstant exposed = {.path = "engine.host.exposed", .unit = ""};
   const OrrNode *host = orr_node_get(orr_node_get(workload, "engine"), "host");
   fit->is_exposed = host && g_strcmp0(orr_node_get_text(host, "async"), "true") == 0;
-  for (guint k = 0; fit->is_exposed && k < 2; k++)
+  for (guint k = 0; fit->is_exposed && k < ORR_FIT_N_HOST; k++)
     fit->constants[k].before *= constant_of(workload, &exposed);
   const char *stack = orr_node_get_text(workload, "stack");
   fit->stack = g_strdup(stack ? stack : "none");

@@ -55,7 +55,7 @@ extern const char *const orr_fit_columns[ORR_FIT_N_COLUMNS + 1]; /* NULL-termina
  * absent one, a cell that is not a number, a row that measured nothing, no row) or _RESOURCE. */
 GPtrArray *orr_fit_rows_read(const char *path, GError **error);
 
-enum { ORR_FIT_MOST = 5 };
+enum { ORR_FIT_MOST = 5, ORR_FIT_N_HOST = 2 }; /* the first of serving are times of the host */
 
 typedef struct {
   const char *path;   /* below workload */

@@ -15,6 +15,13 @@ static guint n_fitted(const OrrFit *fit) {
   return n;
 }
 
+/* Once the host's times count in full, those that were not fitted are written as they were felt. */
+static gboolean is_written(const OrrFit *fit, guint k) {
+  const OrrFitConstant *constant = &fit->constants[k];
+  return constant->is_fitted ||
+         (fit->is_exposed && n_fitted(fit) > 0 && k < ORR_FIT_N_HOST && !isnan(constant->after));
+}
+
 char *orr_fit_stack_document(const OrrFit *fit, const char *rows, const char *date) {
   g_autofree char *base = g_path_get_basename(rows);
   GString *text = g_string_new("schema: stack/1\n");
@@ -30,13 +37,15 @@ char *orr_fit_stack_document(const OrrFit *fit, const char *rows, const char *da
   g_string_append_c(text, '\n');
   for (guint k = 0; k < fit->n_constants; k++) {
     const OrrFitConstant *constant = &fit->constants[k];
-    if (!constant->is_fitted) continue;
+    if (!is_written(fit, k)) continue;
     g_autofree char *value = value_text(constant, constant->after);
     g_string_append_printf(
         text,
-        "  - {set: %s, to: %s, source: \"orrery calibrate stack, %s, %u row%s, %s\", "
+        "  - {set: %s, to: %s, source: \"orrery calibrate stack%s, %s, %u row%s, %s\", "
         "confidence: fitted}\n",
-        constant->path, value, base, fit->n_rows, fit->n_rows == 1 ? "" : "s", date);
+        constant->path, value,
+        constant->is_fitted ? "" : ": as before, the part that GPUs wait for", base, fit->n_rows,
+        fit->n_rows == 1 ? "" : "s", date);
   }
   if (fit->is_exposed && n_fitted(fit) > 0)
     g_string_append(

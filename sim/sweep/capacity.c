@@ -118,6 +118,7 @@ static void judge(const Search *search, const OrrScenario *scenario, const OrrOu
   const double n = counted(result);
   answer->fraction = search->timeout_s > 0 ? result->tasks_within : orr_capacity_fraction(result);
   answer->result = *result;
+  if (search->timeout_s > 0) answer->result.steady_good_error = NAN; /* of requests, not of tasks */
   const gboolean is_asked = search->query->confidence > 0 && search->timeout_s == 0;
   answer->band = (OrrCapacityBand){.factors = {NAN, NAN, NAN},
                                    .quality = is_asked ? ORR_BAND_GOOD : ORR_BAND_NONE};

@@ -82,6 +82,13 @@ void orr_loop_launch(OrrLoop *loop) {
   while (may_launch(loop)) launch_group(loop);
 }
 
+/* Of an ended round too few groups were kept: the next one has as many as the first. */
+static void launch_round(OrrLoop *loop) {
+  loop->ended = 0;
+  loop->nine_tenths_s = NAN;
+  for (gint64 i = 0; i < loop->input->prompts; i++) launch_group(loop);
+}
+
 static void count_end(OrrLoop *loop) {
   const gint64 all = loop->input->prompts * loop->input->samples;
   if (++loop->ended * 10 >= all * 9 && isnan(loop->nine_tenths_s))
@@ -136,10 +143,13 @@ static void scored(void *user, void *request) {
   if (group->is_filtered) {
     loop->history->filtered++;
     loop->launched--;
-    orr_loop_launch(loop);
+    if (!orr_loop_has_rounds(loop)) orr_loop_launch(loop);
   } else {
     g_queue_push_tail(&loop->ready, GUINT_TO_POINTER(number));
   }
+  if (orr_loop_round_is_open(loop)) return;
+  if (orr_loop_has_rounds(loop) && (gint64)loop->ready.length < loop->input->prompts)
+    return launch_round(loop);
   orr_loop_train(loop);
 }
 

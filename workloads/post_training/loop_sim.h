@@ -8,8 +8,12 @@
  *
  * with staleness 0 in synchronous mode, where the groups beyond `prompts` of a step come from
  * over-sampling: what has not ended when enough have is dropped, or goes on with the next weights
- * (APRIL, arXiv 2509.18521). The trainer takes `prompts` groups for a step in the order in which
- * they were scored, or with streaming some at a time, computes its passes, and sends the weights.
+ * (APRIL, arXiv 2509.18521). Groups whose rewards are all equal (DAPO) are dropped. Where rollouts
+ * run ahead or are over-sampled, another group is launched for each; otherwise whole rounds of
+ * `prompts` groups follow, each after the last response of the one before, until enough are kept,
+ * and those beyond `prompts` are thrown away, as verl (gen_batch) and NeMo RL do. The trainer
+ * takes `prompts` groups for a step in the order in which they were scored, or with streaming some
+ * at a time, computes its passes, and sends the weights.
  * On shared GPUs it begins when the last rollout of the step has ended.
  *
  * While weights move, replicas stop. After it they go on with their caches (keep), compute their

@@ -68,6 +68,17 @@ typedef struct {
   GArray *stretches; /* of OrrLoopStretch, by engine */
 } OrrLoop;
 
+/* Synchronous loops sample again in whole rounds of `prompts` groups (loop_sim.h). */
+static inline gboolean orr_loop_has_rounds(const OrrLoop *loop) {
+  const OrrLoopMode *mode = &loop->input->mode;
+  return loop->input->filtered > 0 && mode->kind == ORR_LOOP_SYNCHRONOUS && mode->oversampling <= 0;
+}
+
+/* Whether responses of a round are still written or scored. */
+static inline gboolean orr_loop_round_is_open(const OrrLoop *loop) {
+  return orr_loop_has_rounds(loop) && loop->in_flight + loop->at_verifier > 0;
+}
+
 static inline double orr_loop_now(const OrrLoop *loop) { return orr_engine_now(loop->engine); }
 
 static inline OrrRolloutReplica *orr_loop_replica(const OrrLoop *loop, guint i) {

@@ -87,7 +87,7 @@ static void end_rollouts(OrrLoop *loop) {
   loop->step.tail_s = is_synchronous && !isnan(loop->nine_tenths_s)
                           ? orr_loop_now(loop) - loop->nine_tenths_s
                           : NAN;
-  if (!is_synchronous || mode->oversampling <= 0) return;
+  if (!is_synchronous || (mode->oversampling <= 0 && !orr_loop_has_rounds(loop))) return;
   if (mode->unfinished == ORR_LOOP_RESUME)
     stop_unfinished(loop);
   else
@@ -215,6 +215,7 @@ void orr_loop_train(OrrLoop *loop) {
   const OrrLoopInput *input = loop->input;
   const gint64 needed = MIN(trained_at_once(input), input->prompts - loop->taken);
   if (loop->trainer != TRAINER_IDLE || (gint64)loop->ready.length < needed || loop->is_over) return;
+  if (orr_loop_round_is_open(loop)) return;
   orr_loop_pools_touch(loop);
   const gboolean is_first = loop->taken == 0, switches = loop->helpers_up || input->is_colocated;
   if (loop->taken + needed == input->prompts) end_rollouts(loop);

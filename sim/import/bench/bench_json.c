@@ -137,7 +137,7 @@ static const struct {
     /* AIPerf, GenAI-Perf */
     {"time_to_first_token.*", ORR_BENCH_TTFT_MEAN, 0, "avg p50 p90 p99"},
     {"ttft.*", ORR_BENCH_TTFT_MEAN, 0, "avg p50 - p99"},
-    {"inter_token_latency.*", ORR_BENCH_TPOT_MEAN, 0, "avg p50 - p99"},
+    {"inter_token_latency.*", ORR_BENCH_TPOT_MEAN, 0, "avg p50 p90 p99"},
     {"request_latency.*", ORR_BENCH_E2E_MEAN, 0, "avg p50 p99"},
     /* vllm bench latency; trtllm-bench --report_json */
     {"*", ORR_BENCH_E2E_MEAN, 1, "avg_latency percentiles.50 percentiles.99"},
@@ -358,6 +358,7 @@ static double number_of(const Flat *flat, const char *key) {
 static void put_drawn(OrrBenchResult *result, const Flat *flat) {
   result->burstiness = number_of(flat, "burstiness");
   const char *backend = text_of(flat, "backend");
+  if (!backend) backend = text_of(flat, "framework"); /* InferenceX */
   if (backend && !g_str_has_prefix(backend, "openai") && !g_str_has_prefix(backend, result->tool))
     result->server = g_strdup(backend);
   result->has_ramp = text_of(flat, "ramp_up_strategy") != NULL;

@@ -23,6 +23,7 @@ static void set_fsdp(OrrLaunchDraft *draft) {
   const char *reshard = "fsdp-config.fsdp-reshard-after-forward";
   const char *replicas = "parallelism-config.parallelism-config-dp-replicate-size";
   const char *shards = "parallelism-config.parallelism-config-dp-shard-size";
+  const char *contexts = "parallelism-config.parallelism-config-cp-size"; /* mesh dp_shard_cp */
   const char *when = orr_launch_config_text(draft, own, reshard);
   if (when && strchr(when, '_')) strategy = reshard; /* a strategy's name, as of Accelerate 1.8 */
   const char *text = orr_launch_config_text(draft, own, strategy);
@@ -40,7 +41,7 @@ static void set_fsdp(OrrLaunchDraft *draft) {
                         key);
   if (hybrid && count(draft, shards, 0) > 1)
     orr_launch_config_put_count(draft, own, "workload.optimizer.sharding.group",
-                                count(draft, shards, 0), shards);
+                                count(draft, shards, 0) * count(draft, contexts, 1), shards);
   if (keeps || (orr_launch_draft_find(draft, own, reshard) && !is_on(draft, reshard)))
     orr_launch_config_put(draft, own, "workload.optimizer.sharding.reshard-after-forward", "false",
                           keeps ? strategy : reshard);

@@ -33,6 +33,7 @@ static const struct {
     {"bias", "disable-bias-linear"},
     {"qkv-bias", "add-qkv-bias"},
     {"qk-norm", "qk-layernorm"},
+    {"parallel-blocks", ""}, /* no argument of Megatron's makes them; GPT-NeoX has one */
     {"mtp-layers", "mtp-num-layers"},
     {"mla.q-lora-rank", "q-lora-rank"},
     {"mla.qk-nope-head-dim", "qk-head-dim"},

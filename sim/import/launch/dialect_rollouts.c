@@ -70,6 +70,7 @@ static const struct {
     {&orr_dialect_nemo_rl, "workload.rollout.engine.gpu-memory-utilization", "0.6"},
     {&orr_dialect_nemo_rl, "workload.update.optimizer.sharding.kind", "fsdp"},
     {&orr_dialect_openrlhf, "workload.algorithm", "ppo"},
+    {&orr_dialect_openrlhf, "workload.packing", "padded"},
     {&orr_dialect_openrlhf, "workload.update.batch.micro", "4"},
     {&orr_dialect_openrlhf, "workload.rollout.engine.gpu-memory-utilization", "0.95"},
     {&orr_dialect_openrlhf, "workload.update.optimizer.sharding.kind", "zero-2"},
@@ -81,7 +82,8 @@ static const struct {
     {&orr_dialect_megatron_grpo, "workload.update.optimizer.sharding.kind",
      "distributed-optimizer"},
     {&orr_dialect_trl_grpo, "workload.rollout.engine.gpu-memory-utilization", "0.3"},
-    {&orr_dialect_trl_grpo, "workload.update.optimizer.sharding.kind", "zero-3"}};
+    {&orr_dialect_trl_grpo, "workload.packing", "padded"},
+    {&orr_dialect_trl_grpo, "workload.update.optimizer.sharding.kind", "ddp"}};
 
 static const char by_default[] = "the launcher's default";
 
@@ -146,15 +148,25 @@ static void settle_nemo_rl(OrrLaunchDraft *draft) {
   static const char dtensor[] =
       "policy.dtensor-cfg.tensor-parallel-size policy.dtensor-cfg.context-parallel-size "
       "policy.dtensor-cfg.activation-checkpointing";
-  const gboolean is_megatron =
-      orr_launch_draft_is_on(draft, &orr_dialect_nemo_rl, "policy.megatron-cfg.enabled");
-  orr_dialect_rollouts_choose(draft, &orr_dialect_nemo_rl, is_megatron ? megatron : dtensor,
+  static const char packs[] = "policy.sequence-packing.enabled";
+  const OrrLaunchDialect *own = &orr_dialect_nemo_rl;
+  const gboolean is_megatron = orr_launch_draft_is_on(draft, own, "policy.megatron-cfg.enabled");
+  orr_dialect_rollouts_choose(draft, own, is_megatron ? megatron : dtensor,
                               is_megatron ? dtensor : megatron,
                               "of the trainer that is not enabled");
+  if (!orr_launch_draft_is_on(draft, own, packs) &&
+      !orr_launch_draft_is_on(draft, own, "policy.dynamic-batching.enabled"))
+    orr_launch_draft_set(draft, "workload.packing", "padded",
+                         orr_launch_draft_find(draft, own, packs), "neither packs samples");
 }
 
-/* An engine's GPUs are split by tensors within each of SGLang's groups of attention. */
+/* An engine's GPUs are split by tensors within each of SGLang's groups of attention. Megatron's
+ * experts are split like its other layers where nothing says otherwise. */
 static void settle_slime(OrrLaunchDraft *draft) {
+  if (number_at(draft, "workload.update.parallel.ep", 1) > 1 &&
+      number_at(draft, "workload.update.parallel.etp", 0) < 1)
+    set_number(draft, "workload.update.parallel.etp",
+               number_at(draft, "workload.update.parallel.tp", 1), NULL, "Megatron's default");
   static const char engine[] = "workload.rollout.parallel.tp";
   static const char groups[] = "workload.rollout.parallel.dp-attention";
   const gint64 gpus = number_at(draft, engine, 0), n = number_at(draft, groups, 1);

@@ -112,6 +112,7 @@ static void set_sharding(OrrLaunchDraft *draft) {
     return orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", "ddp", replicas);
   if (n > 1) {
     orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", "hsdp", replicas);
+    group *= count(draft, "parallelism.context-parallel-degree", 1); /* its mesh dp_shard_cp */
     orr_launch_config_put_count(draft, own, "workload.optimizer.sharding.group", MAX(group, 0),
                                 replicas);
   } else {
@@ -183,6 +184,9 @@ static void set_precision(OrrLaunchDraft *draft) {
         draft, own, "workload.precision",
         recipe && g_str_has_prefix(recipe, "rowwise") ? "fp8-rowwise" : "fp8-current", key);
   if (is_8) settle(draft, "float8.enable-fsdp-float8-all-gather");
+  if (is_8 && !orr_launch_draft_get(draft, "workload.optimizer.sharding.narrow-gather"))
+    orr_launch_draft_set(draft, "workload.optimizer.sharding.narrow-gather", "false", NULL,
+                         "torchtitan's default");
   if (converters && strstr(converters, "mx") && !is_8)
     orr_launch_config_put(draft, own, "workload.precision", "mxfp8", "model.converters");
   /* with training.dtype the model, and so its gradients and Adam's moments, are in bf16 */

@@ -168,7 +168,8 @@ static gboolean set_fsdp2(OrrLaunchDraft *draft, const char *path) {
                           signs[i]);
     if (is_hybrid && count(draft, "dp-shard-size", 0) > 1)
       orr_launch_config_put_count(draft, own, "workload.optimizer.sharding.group",
-                                  count(draft, "dp-shard-size", 0), "dp-shard-size");
+                                  count(draft, "dp-shard-size", 0) * degree(draft, "cp"),
+                                  "dp-shard-size");
     return TRUE;
   }
   return FALSE;
@@ -230,6 +231,9 @@ static void set_lora(OrrLaunchDraft *draft) {
   OrrLaunchSetting *source = orr_launch_draft_find(draft, own, "lora-rank");
   guint i = 0;
   if (!has_adapters(draft)) {
+    if (kind && !strstr(kind, "full"))
+      orr_launch_config_skip(draft, own, "finetuning-type",
+                             "another way to train a part of the weights: all are trained");
     if (source)
       orr_launch_draft_judge(draft, source, ORR_LAUNCH_IRRELEVANT,
                              "no key switches adapters on: all weights are trained");

@@ -32,12 +32,13 @@ static void set_prime_rl_machine(OrrLaunchDraft *draft);
 static void set_nemo_rl(OrrLaunchDraft *draft);
 static void set_openrlhf(OrrLaunchDraft *draft);
 static void set_maxtext_machine(OrrLaunchDraft *draft);
+static void set_automodel_machine(OrrLaunchDraft *draft);
 
 static const Tree trees[] = {
     {&orr_dialect_nanotron, "zero-1", "4096", NULL},
     {&orr_dialect_torchtune, "fsdp", "4096", NULL},
     {&orr_dialect_maxtext, "fsdp", "2048", "full", TRUE, .set_machine = set_maxtext_machine},
-    {&orr_dialect_automodel, "fsdp", "4096", NULL},
+    {&orr_dialect_automodel, "fsdp", "4096", NULL, .set_machine = set_automodel_machine},
     {&orr_dialect_areal_sft, "fsdp", "4096", NULL, .set_machine = orr_dialect_areal_layout},
     {&orr_dialect_prime_rl_sft, "fsdp", "4096", NULL, .set_machine = set_prime_rl_machine},
     {&orr_dialect_nemo_rl_sft, "fsdp", "1024", NULL, .set_machine = set_nemo_rl, .global = "32",
@@ -170,6 +171,26 @@ static void set_nemo_rl(OrrLaunchDraft *draft) {
   orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
 }
 
+/* AutoModel's mesh: replicas of groups that shard, over the sequence's parts, too. */
+static void set_automodel_machine(OrrLaunchDraft *draft) {
+  static const char key[] = "distributed.dp-replicate-size",
+                    group[] = "workload.optimizer.sharding";
+  const OrrLaunchDialect *own = &orr_dialect_automodel;
+  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, key);
+  const gint64 gpus = orr_launch_config_gpus(draft);
+  const gint64 apart =
+      degree(draft, "workload.parallel.tp") * degree(draft, "workload.parallel.pp");
+  const gint64 replicas = orr_launch_config_count(draft, own, key, 1);
+  if (!setting || replicas < 2) return;
+  if (gpus % (apart * replicas) != 0 || gpus < apart * replicas)
+    return orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                                  "groups of replicas that shard: all GPUs do");
+  g_autofree char *kind = g_strconcat(group, ".kind", NULL);
+  g_autofree char *size = g_strconcat(group, ".group", NULL);
+  orr_launch_config_put(draft, own, kind, "hsdp", key);
+  orr_launch_config_put_count(draft, own, size, gpus / (apart * replicas), key);
+}
+
 /* Replicas that a config names, where nobody knows how many GPUs shard the weights. */
 static void judge_maxtext_replicas(OrrLaunchDraft *draft) {
   static const char *const keys[] = {"dcn-data-parallelism", "ici-data-parallelism"};
@@ -181,39 +202,59 @@ static void judge_maxtext_replicas(OrrLaunchDraft *draft) {
   }
 }
 
+/* Axes of MaxText's mesh, with base.yml's degrees. */
+static const struct {
+  const char *key;
+  gint64 fallback;
+  gboolean is_shard, is_replica;
+} maxtext_axes[] = {{"dcn-data-parallelism", -1, FALSE, TRUE},
+                    {"ici-data-parallelism", 1, FALSE, TRUE},
+                    {"ici-fsdp-parallelism", -1, TRUE},
+                    {"dcn-fsdp-parallelism", 1, TRUE},
+                    {"ici-fsdp-transpose-parallelism", 1, TRUE},
+                    {"ici-expert-parallelism", 1, TRUE},
+                    {"ici-tensor-parallelism", 1},
+                    {"ici-context-parallelism", 1},
+                    {"ici-pipeline-parallelism", 1},
+                    {"dcn-pipeline-parallelism", 1}};
+
+/* The degree of an axis. The only one of -1 takes the GPUs that are left, where all are known. */
+static gint64 degree_of(OrrLaunchDraft *draft, guint axis) {
+  const OrrLaunchDialect *own = &orr_dialect_maxtext;
+  const gint64 all = orr_launch_config_gpus(draft);
+  gint64 others = 1;
+  guint n_open = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(maxtext_axes); i++) {
+    const gint64 one =
+        orr_launch_draft_int(draft, own, maxtext_axes[i].key, maxtext_axes[i].fallback);
+    if (i == axis && one != -1) return one;
+    n_open += one == -1;
+    others = MIN(others * CLAMP(one, 1, 1 << 24), 1 << 24);
+  }
+  return n_open == 1 && all >= others && all % others == 0 ? all / others : -1;
+}
+
 /* The product of all degrees is the GPUs, unless one (-1, as base.yml has it for two) takes the
  * rest; replicas of whole weights lie on the axes `data`. */
 static void set_maxtext_machine(OrrLaunchDraft *draft) {
-  static const struct {
-    const char *key;
-    gint64 fallback;
-    gboolean is_shard, is_replica;
-  } axes[] = {{"dcn-data-parallelism", -1, FALSE, TRUE},
-              {"ici-data-parallelism", 1, FALSE, TRUE},
-              {"ici-fsdp-parallelism", -1, TRUE},
-              {"dcn-fsdp-parallelism", 1, TRUE},
-              {"ici-fsdp-transpose-parallelism", 1, TRUE},
-              {"ici-expert-parallelism", 1, TRUE},
-              {"ici-tensor-parallelism", 1},
-              {"ici-context-parallelism", 1},
-              {"ici-pipeline-parallelism", 1},
-              {"dcn-pipeline-parallelism", 1}};
   const OrrLaunchDialect *own = &orr_dialect_maxtext;
   gint64 gpus = 1, shards = 1, replicas = 1;
   const gboolean says_shards = orr_launch_draft_int(draft, own, "dcn-fsdp-parallelism", 1) > 1 &&
                                orr_launch_draft_int(draft, own, "ici-fsdp-parallelism", -1) > 0;
+  if (g_strcmp0(orr_launch_draft_get(draft, "workload.optimizer.sharding.kind"), "ddp") == 0)
+    orr_launch_draft_settle(draft, own, "shard-optimizer-over-data");
   if (orr_launch_draft_int(draft, own, "dcn-tensor-parallelism", 1) != 1) /* or another axis */
     return judge_maxtext_replicas(draft);
-  for (guint i = 0; i < G_N_ELEMENTS(axes); i++) {
-    gint64 one = orr_launch_draft_int(draft, own, axes[i].key, axes[i].fallback);
-    if (one == -1 && axes[i].is_replica && says_shards) { /* the hosts that are left */
+  for (guint i = 0; i < G_N_ELEMENTS(maxtext_axes); i++) {
+    gint64 one = degree_of(draft, i);
+    if (one == -1 && maxtext_axes[i].is_replica && says_shards) { /* the hosts that are left */
       one = 1;
       orr_launch_draft_remark(draft, "assumed: one replica, on the GPUs that shard the weights");
     }
     if (one < 1) return judge_maxtext_replicas(draft);
     gpus = MIN(gpus * MIN(one, 1 << 24), 1 << 24);
-    if (axes[i].is_shard) shards = MIN(shards * MIN(one, 1 << 24), 1 << 24);
-    if (axes[i].is_replica) replicas = MIN(replicas * MIN(one, 1 << 24), 1 << 24);
+    if (maxtext_axes[i].is_shard) shards = MIN(shards * MIN(one, 1 << 24), 1 << 24);
+    if (maxtext_axes[i].is_replica) replicas = MIN(replicas * MIN(one, 1 << 24), 1 << 24);
   }
   if (replicas > 1 && shards > 1) {
     g_autofree char *group = g_strdup_printf("%" G_GINT64_FORMAT, shards);

@@ -250,8 +250,9 @@ void orr_launch_config_mlp_targets(OrrLaunchDraft *draft, OrrLaunchSetting *sett
 /* Words of a name that make another model of it. */
 static gboolean is_other(const char *words) {
   return g_regex_match_simple(
-      "(^|-)([0-9.]+[bm]|a[0-9.]+b|vl|vision|audio|omni|moe|distill|draft|mtp|embed.*|"
-      "rerank.*|[0-9]+x[0-9]+.*|q[0-9].*|e[0-9]b)(-|$)",
+      "(^|-)([0-9.]+[bm][0-9]*|a[0-9.]+b|vl|vision|audio|omni|moe|distill|draft|mtp|embed.*|"
+      "mini|nano|micro|tiny|small|medium|large|x+l|lite|flash|air|plus|max|ultra|super|rerank.*|[0-"
+      "9]+x[0-9]+.*|q[0-9].*|e[0-9]b)(-|$)",
       words, G_REGEX_CASELESS, 0);
 }
 
@@ -287,6 +288,14 @@ static const char *model_of_folder(OrrLaunchDraft *draft, const char *value) {
   return found;
 }
 
+/* The library's model of this very name, whatever its case; NULL. */
+static const char *model_of_name(OrrLaunchDraft *draft, const char *name) {
+  g_autofree char *lower = g_ascii_strdown(name, -1);
+  g_autofree char *path =
+      strchr(name, '/') ? NULL : orr_library_path(draft->library, "model", lower);
+  return path ? g_intern_string(lower) : NULL;
+}
+
 static gboolean assume_base_model(OrrLaunchDraft *draft, const char *value) {
   const char *base = draft->options->strict ? NULL : base_model(draft, value);
   if (!base && !draft->options->strict) base = model_of_folder(draft, value);
@@ -312,7 +321,8 @@ void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *
       orr_launch_draft_get(draft, "model") || orr_launch_draft_get(draft, "model.layers"))
     return;
   g_autofree char *plain = plain_name(setting->value);
-  const char *name = orr_library_alias(draft->library, "model", plain, &words);
+  const char *name = model_of_name(draft, plain);
+  if (!name) name = orr_library_alias(draft->library, "model", plain, &words);
   if (name)
     orr_launch_draft_set(draft, "model", name, setting, NULL);
   else if (!assume_base_model(draft, plain))

@@ -126,10 +126,10 @@ static GPtrArray *all_settings(OrrLaunchDraft *draft) {
     g_ptr_array_extend(all, part->settings, NULL, NULL);
   ORR_EACH_POINTER(OrrLaunchSetting, setting, all)
     if (setting->is_default ||
-        g_hash_table_add(seen, g_strdup_printf("%d %p %d %d %s", setting->verdict,
-                                               (const void *)setting->place.file,
-                                               setting->place.line, setting->place.column,
-                                               setting->written)))
+        g_hash_table_add(seen,
+                         g_strdup_printf("%d %p %d %d %s", setting->verdict,
+                                         (const void *)setting->place.file, setting->place.line,
+                                         setting->place.column, setting->written)))
       g_ptr_array_add(once, setting);
   return once;
 }

@@ -85,6 +85,9 @@ void orr_serving_money(const OrrReplayed *replayed, const OrrServingWork *work,
 /* The rows of its tasks, if it has any; @gpus that are held, mean, at a cost of @per_s. */
 void orr_serving_task_rows(const OrrServingWork *work, double gpus, double per_s,
                            OrrOutcome *outcome);
+/* Tasks per second by which those in flight grow; 0: they do not, or nothing says so. */
+double orr_serving_task_rows_growth(const OrrServingWork *work);
+void orr_serving_task_rows_warn(const OrrServingWork *work, OrrOutcome *outcome);
 
 /* serving_region_rows.c: a row for each region; after the money. */
 void orr_serving_region_rows(const OrrReplayed *replayed, const OrrServingWork *work,

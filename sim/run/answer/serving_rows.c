@@ -162,9 +162,10 @@ static void fill_steady(const OrrServingWork *work, OrrServingResult *result) {
     n++;
     tokens += (double)(request->row.output_tokens * orr_serving_outputs(&work->params));
   }
-  result->steady = steady->state == ORR_STEADY_HOLDS;
+  const double tasks = orr_serving_task_rows_growth(work);
+  result->steady = steady->state == ORR_STEADY_HOLDS && tasks == 0;
   const gboolean waits = steady->state == ORR_STEADY_SHORT && waits_grow(work);
-  result->saturated = waits || steady->state == ORR_STEADY_GROWS;
+  result->saturated = waits || steady->state == ORR_STEADY_GROWS || tasks > 0;
   result->steady_begin_s = steady->begin_s;
   result->steady_end_s = steady->end_s;
   result->steady_requests_per_s = result->steady ? n / window_s : NAN;
@@ -173,7 +174,7 @@ static void fill_steady(const OrrServingWork *work, OrrServingResult *result) {
   result->steady_good_error = result->steady ? steady->good_error : NAN;
   result->residence_s = steady->residence_s;
   result->in_system_mean = steady->in_system;
-  result->growth_rps = waits ? left_per_s(work) : steady->growth_rps;
+  result->growth_rps = tasks > 0 ? tasks : waits ? left_per_s(work) : steady->growth_rps;
 }
 
 static void fill_rates(const OrrServingWork *work, const Counted *counted,

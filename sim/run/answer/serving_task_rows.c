@@ -92,6 +92,40 @@ static void add_samples(const OrrServingWork *work, OrrOutcome *outcome) {
     if (row->task % step_stride == 0) g_array_append_val(outcome->serving_task_steps, *row);
 }
 
+/* Whether tasks take a fifth longer from quarter to quarter of the arrivals, after the first one,
+ * and 1 s longer in all, and the run goes on after the last arrival for more than a twentieth of
+ * the time of all arrivals: a pool, or the engines, cannot follow. */
+double orr_serving_task_rows_growth(const OrrServingWork *work) {
+  const OrrArrival *load = (const OrrArrival *)work->params.load.entry;
+  const guint n = work->tasks->len;
+  if (load->after || n < 40) return 0;
+  const OrrServingTaskRow *rows = (const OrrServingTaskRow *)(const void *)work->tasks->data;
+  const double first_s = rows[0].arrival_s, last_s = rows[n - 1].arrival_s;
+  double mean_s[4] = {0};
+  guint left = 0;
+  for (guint i = 0; i < n; i++) {
+    mean_s[MIN(4 * i / n, 3)] += rows[i].e2e_s / (n / 4.0);
+    left += rows[i].arrival_s + rows[i].e2e_s > last_s;
+  }
+  const gboolean grows =
+      mean_s[3] > 1.2 * mean_s[2] && mean_s[2] > 1.2 * mean_s[1] && mean_s[3] - mean_s[1] > 1;
+  return grows && work->end_s - last_s > 0.05 * (last_s - first_s) && last_s > first_s
+             ? left / (last_s - first_s)
+             : 0;
+}
+
+void orr_serving_task_rows_warn(const OrrServingWork *work, OrrOutcome *outcome) {
+  const guint n = work->tasks->len;
+  const OrrServingTaskRow *last = &g_array_index(work->tasks, OrrServingTaskRow, n - 1);
+  const double over_s =
+      last->arrival_s - g_array_index(work->tasks, OrrServingTaskRow, 0).arrival_s;
+  g_ptr_array_add(
+      outcome->warnings,
+      g_strdup_printf("not in steady state: %.3g tasks/s arrive, and those in flight grow by "
+                      "%.3g/s; the times of tasks grow with the length of the run",
+                      n / over_s, orr_serving_task_rows_growth(work)));
+}
+
 /* Means over the run, which the hosts must have at least. */
 static void warn_hosts(const OrrServingWork *work, OrrOutcome *outcome) {
   const OrrCluster *cluster = work->world->cluster;

@@ -96,7 +96,9 @@ void orr_serving_warnings(const OrrReplayed *replayed, const OrrServingWork *wor
   const OrrServingResult *result = &outcome->result.serving;
   double sum = 0;
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += work->trust_s[how];
-  if (result->saturated)
+  if (result->saturated && orr_serving_task_rows_growth(work) > 0)
+    orr_serving_task_rows_warn(work, outcome);
+  else if (result->saturated)
     g_ptr_array_add(
         outcome->warnings,
         g_strdup_printf(

@@ -8,10 +8,12 @@
 static const OrrFieldTable table = ORR_FIELDS(
     "algorithm-dapo", "Dynamic sampling policy optimization.", OrrRlPasses,
     ORR_RL_ALGORITHM_FIELDS("false"),
-    ORR_FIELD_REAL(OrrRlPasses, "filtered", filtered, ORR_UNIT_FRACTION, "0",
-                   "Fraction of the groups whose rewards are all equal: dropped, and others "
-                   "rolled out instead (dynamic sampling).",
-                   .min = 0, .max = 0.95));
+    ORR_FIELD_REAL(
+        OrrRlPasses, "filtered", filtered, ORR_UNIT_FRACTION, "0",
+        "Fraction of the groups whose rewards are all equal: dropped (dynamic sampling). "
+        "In turns, rounds of all prompts follow until enough are kept; ahead or "
+        "over-sampled, one other for each.",
+        .min = 0, .max = 0.95));
 
 const OrrRlAlgorithm orr_rl_dapo = {
     .entry = {"dapo", "GRPO without a reference model; groups of equal rewards can be dropped.",

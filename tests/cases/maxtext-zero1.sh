@@ -1,0 +1,1 @@
+python3 -m MaxText.train MaxText/configs/base.yml model_name=llama2-70b per_device_batch_size=2 max_target_length=4096 ici_fsdp_parallelism=1 ici_data_parallelism=-1 shard_optimizer_over_data=True ici_tensor_parallelism=4 remat_policy=full dataset_type=synthetic hardware=gpu
