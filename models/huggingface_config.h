@@ -55,6 +55,11 @@ void orr_huggingface_config_set_flag(OrrNode *map, const char *key, gboolean val
 
 /* huggingface_sparse.c: sparse and compressed attention of a Hugging Face config. */
 
+/* Adds the widths of latent attention that @config leaves out to @mla, where the class of @type has
+ * others than the document's defaults, which are DeepSeek's: MiniCPM3 divides its width among its
+ * heads (modeling_minicpm.py). Of other classes a missing width is an error. */
+void orr_huggingface_sparse_fill(const OrrHuggingfaceConfig *config, const char *type,
+                                 OrrNode *mla);
 /* Sets `sparse-attention` and `compressed-attention` of the document @model where @config has
  * their keys; @layers of them. */
 void orr_huggingface_sparse_map(const OrrHuggingfaceConfig *config, gint64 layers, OrrNode *model);

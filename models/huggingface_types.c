@@ -245,6 +245,11 @@ static const struct {
     {"layer_group_size", "lightning attention in groups of layers"},
 };
 
+/* Classes without an output layer over the vocabulary, unless the second list has them. */
+static const char *const headless[] = {"*ForSequenceClassification", "*ForTokenClassification",
+                                       "*RewardModel", "*Model"};
+static const char *const headed[] = {"*LMHeadModel", "*LMModel", "*ChatModel", "ChatGLMModel"};
+
 /* Numerics, tokens, bookkeeping, initialisation, dropout rates, how a router scores. */
 static const char harmless[] =
     " _attn_implementation _attn_implementation_autoset _experts_implementation _name_or_path "
@@ -353,4 +358,15 @@ const char *orr_huggingface_types_foreign(const OrrNode *config) {
 gboolean orr_huggingface_types_is_harmless(const char *key) {
   g_autofree char *word = g_strconcat(" ", key, " ", NULL);
   return !strchr(key, ' ') && strstr(harmless, word) != NULL;
+}
+
+static gboolean matches_any(const char *const *patterns, guint n, const char *text) {
+  for (guint i = 0; i < n; i++)
+    if (g_pattern_match_simple(patterns[i], text)) return TRUE;
+  return FALSE;
+}
+
+gboolean orr_huggingface_types_lacks_head(const char *name) {
+  return matches_any(headless, G_N_ELEMENTS(headless), name) &&
+         !matches_any(headed, G_N_ELEMENTS(headed), name);
 }

@@ -161,8 +161,9 @@ static void map_latent(const Import *import) {
   orr_huggingface_config_find(import->config, "qk_head_dim"); /* marks it as read: the sum of two
                                                                * others */
   orr_node_remove(import->model, "kv-heads");
-  orr_node_set(import->model, "mla",
-               orr_huggingface_config_section(import->config, pairs, G_N_ELEMENTS(pairs)));
+  OrrNode *mla = orr_huggingface_config_section(import->config, pairs, G_N_ELEMENTS(pairs));
+  orr_huggingface_sparse_fill(import->config, import->type->model_type, mla);
+  orr_node_set(import->model, "mla", mla);
 }
 
 /* Of the experts that a token chooses, as many compute as there are among all, in the mean. The key
@@ -357,14 +358,18 @@ static void check_document(OrrNode *model, const OrrNode *quantization, const ch
   orr_field_clear(&orr_model_table, &read);
 }
 
+/* "XForCausalLM"; "": the config @root names none. */
+static const char *class_of(const OrrNode *root) {
+  const OrrNode *list = orr_node_get(root, "architectures");
+  const gboolean has_one = list && list->kind == ORR_NODE_LIST && orr_node_length(list) > 0;
+  const OrrNode *first = has_one ? list->items->pdata[0] : NULL;
+  return first && first->kind == ORR_NODE_SCALAR ? first->text : "";
+}
+
 /* A language model whose keys are the usual ones, by its class: "XForCausalLM". */
 static gboolean is_decoder(const OrrHuggingfaceConfig *config, const OrrNode *text_config) {
-  const OrrNode *list = orr_node_get(config->map, "architectures");
   const OrrNode *keys = text_config ? text_config : config->map;
-  const OrrNode *first = list && list->kind == ORR_NODE_LIST && orr_node_length(list) > 0
-                             ? list->items->pdata[0]
-                             : NULL;
-  const char *name = first && first->kind == ORR_NODE_SCALAR ? first->text : "";
+  const char *name = class_of(config->map);
   return (g_str_has_suffix(name, "ForCausalLM") || (text_config && *name)) &&
          orr_node_get(keys, "num_hidden_layers") && orr_node_get(keys, "hidden_size") &&
          orr_node_get(keys, "num_attention_heads") &&
@@ -525,6 +530,16 @@ static const OrrNode *inner_config(const OrrHuggingfaceConfig *outer) {
   return NULL;
 }
 
+/* Without an output layer the weights are right if it shares the embedding's. */
+static void map_headless(const Import *import, const OrrNode *root, Unmapped *unmapped) {
+  static const char effect[] = "the class has no output layer over the vocabulary: no weights of "
+                               "one are counted, but its time and activations are";
+  g_autofree char *line = g_strdup_printf("architectures: %s", class_of(root));
+  if (!orr_huggingface_types_lacks_head(class_of(root))) return;
+  orr_huggingface_config_set_flag(import->model, "tied-embeddings", TRUE);
+  add_effect(unmapped, effect, line);
+}
+
 /* The warning about a type that is not known. */
 static void warn_generic(const OrrNode *root, Unmapped *unmapped) {
   static const char effect[] =
@@ -562,6 +577,7 @@ char *orr_import_huggingface(const char *path, const char *name, char **ret_left
   g_autoptr(OrrNode) quantization = quantization_of(&outer, &config, path);
   if (is_generic) warn_generic(root, &unmapped);
   map_all(&import, count_layers(&import));
+  map_headless(&import, root, &unmapped);
   if (text_config) add_left_out(&config, "text_config.", &unmapped);
   map_tower(&import, &outer, whole, &unmapped);
   add_left_out(&outer, "", &unmapped);

@@ -54,6 +54,8 @@ char *orr_huggingface_type_names(void); /* "bloom, cohere, ..."; newly allocated
 const char *orr_huggingface_types_nearest(const char *model_type); /* or NULL */
 /* Whether @key affects neither time nor memory. */
 gboolean orr_huggingface_types_is_harmless(const char *key);
+/* Whether the class @name ("MistralModel") has no output layer over the vocabulary. */
+gboolean orr_huggingface_types_lacks_head(const char *name);
 /* What a reader must know where @key is not mapped: a clause, which answers are wrong by it and in
  * which direction. Keys of one cause share it. NULL: not known. */
 const char *orr_huggingface_types_effect(const char *key);

@@ -5,9 +5,9 @@
  * on each rank; with an indexer its keys too, in fp8; of compressed attention d for each entry, and
  * d for each of the last `window.size` tokens, whatever the length.
  * Cross-attention keeps 2 kv S d / t elements per sequence, for S tokens of the encoder.
- * Weights are split over the tensor-parallel group, except latent attention's down-projections,
- * which each rank has, as it has the routers, and routed experts, which are split over all tp dp
- * ranks.
+ * Weights are split over the tensor-parallel group, except latent attention's down-projections and
+ * plain matrices (routers, an indexer's weights), which each rank has, and routed experts, which
+ * are split over all tp dp ranks.
  */
 #include "models/inference.h"
 #include "models/layer.h"
@@ -73,38 +73,29 @@ static double weight_size(const OrrInferenceShard *shard, OrrQuantizedPart part)
   return quantized ? quantized->weight_bytes : orr_dtype_bytes(shard->activations);
 }
 
-/* Routers, and projections to the experts' width and back, which are whole on each rank, in 16 bits
- * (vLLM, ReplicatedLinear). */
-static double router_weights(const OrrLayer *layer) {
-  static const char *const names[] = {"router", "latent-down", "latent-up"};
-  double sum = 0;
-  for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
-    const OrrMatrix *matrix = orr_layer_matrix(layer, names[i]);
-    sum += matrix ? orr_matrix_weights(matrix, 1) : 0;
-  }
-  return sum;
-}
-
-/* Vectors and other plain matrices count as parts of the feed-forward. */
+/* Plain matrices (routers, an indexer's weights, the projections to entries of a compressed cache)
+ * are whole on each rank, in 16 bits (vLLM, ReplicatedLinear). Vectors count as parts of the
+ * feed-forward. */
 static double layer_weight_bytes(const OrrModel *model, guint kind,
                                  const OrrInferenceShard *shard) {
   const OrrLayer layer = orr_layer(model, kind, 1, 1, 1);
-  const double tp = (double)shard->tp, plain = orr_dtype_bytes(shard->activations);
-  const double routers = router_weights(&layer);
-  double parts[ORR_N_QUANTIZED_PARTS] = {0}, whole = 0;
+  const double tp = (double)shard->tp;
+  double parts[ORR_N_QUANTIZED_PARTS] = {0}, whole = 0, plain = 0;
   for (guint i = 0; i < layer.n_matrices; i++) {
     const OrrMatrix *matrix = &layer.matrices[i];
-    double *sum = matrix->split == ORR_SPLIT_NONE ? &whole : &parts[matrix->part];
-    if (!matrix->plain) *sum += orr_matrix_weights(matrix, layer.experts);
+    double *sum = matrix->plain                     ? &plain
+                  : matrix->split == ORR_SPLIT_NONE ? &whole
+                                                    : &parts[matrix->part];
+    *sum += orr_matrix_weights(matrix, layer.experts);
   }
   const double mixer = parts[ORR_QUANTIZED_MIXER], shared = parts[ORR_QUANTIZED_SHARED],
                experts = parts[ORR_QUANTIZED_EXPERTS],
                copies =
                    layer.experts > 0 ? 1 + (double)shard->redundant / (double)layer.experts : 1;
   const double feed =
-      orr_model_layer_parameters(model, kind) - experts - shared - routers - whole - mixer;
-  const double attends =
-      (mixer / tp + whole) * weight_size(shard, ORR_QUANTIZED_MIXER) + routers * plain;
+      orr_model_layer_parameters(model, kind) - experts - shared - plain - whole - mixer;
+  const double attends = (mixer / tp + whole) * weight_size(shard, ORR_QUANTIZED_MIXER) +
+                         plain * orr_dtype_bytes(shard->activations);
   const double feeds = feed / tp * weight_size(shard, ORR_QUANTIZED_FEED) +
                        shared / tp * weight_size(shard, ORR_QUANTIZED_SHARED) +
                        copies * experts / (tp * (double)MAX(shard->dp, 1)) *

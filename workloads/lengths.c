@@ -56,8 +56,9 @@ const OrrFieldTable orr_lengths_table = ORR_FIELDS(
                    "The distribution, or the trace from which lengths are drawn.",
                    .aliases = kind_aliases),
     ORR_FIELD_INT(OrrLengths, "tokens", tokens, "0",
-                  "Mean; for uniform-up-to the largest, for constant every length. For a trace, 0 "
-                  "keeps the mean of its quantiles, which is within 3 % of the trace's.",
+                  "Mean, before lengths are limited to least and most and to the context; for "
+                  "uniform-up-to the largest, for constant every length. For a trace, 0 keeps the "
+                  "mean of its quantiles, which is within 3 % of the trace's.",
                   .min = 0, .max = 1e8),
     ORR_FIELD_REAL(
         OrrLengths, "ratio", ratio, ORR_UNIT_FRACTION, "0",
@@ -199,8 +200,39 @@ gint64 orr_lengths_largest(const OrrLengths *lengths) {
   return most;
 }
 
-void orr_lengths_check(const OrrLengths *lengths, const char *what, OrrPlace place,
+/* Over one row of draws, so that without a cut the two sums are one. */
+static double cut_mean(const OrrLengths *lengths, gint64 room) {
+  enum { N_DRAWS = 2000 };
+  const gint64 least = MAX(lengths->least, 1), own = lengths->most > 0 ? lengths->most : room;
+  OrrRandom random = orr_random_stream(1, "cut");
+  double sum = 0, cut = 0;
+  for (int i = 0; i < N_DRAWS; i++) {
+    const double tokens = draw(lengths, &random);
+    sum += tokens;
+    cut += CLAMP(tokens, (double)least, (double)MAX(MIN(own, room), least));
+  }
+  return sum > 0 ? orr_lengths_mean(lengths) * cut / sum : 0;
+}
+
+/* A mean that somebody gave, and that limits move. */
+static void warn_cut(const OrrLengths *lengths, gint64 room, const char *what, OrrPlace place,
+                     OrrDiags *diags) {
+  static const double that_counts = 0.02;
+  const double given = lengths->kind == PERCENTILES ? lengths->mean : (double)lengths->tokens;
+  if (given <= 0 || lengths->kind == CONSTANT) return;
+  const double mean = orr_lengths_mean(lengths), cut = cut_mean(lengths, room);
+  if (fabs(cut / mean - 1) > that_counts)
+    orr_diags_warning(
+        diags, place,
+        "%s: lengths of kind %s with a mean of %.4g tokens are limited to [%" G_GINT64_FORMAT
+        ", %" G_GINT64_FORMAT "]: the mean of those simulated is about %.3g",
+        what, kind_words[lengths->kind], mean, MAX(lengths->least, 1),
+        lengths->most > 0 ? MIN(lengths->most, room) : room, cut);
+}
+
+void orr_lengths_check(const OrrLengths *lengths, gint64 room, const char *what, OrrPlace place,
                        OrrDiags *diags) {
+  const guint n_errors = orr_diags_n_errors(diags);
   if (lengths->kind == PERCENTILES &&
       !(0 < lengths->p10 && lengths->p10 <= lengths->p50 && lengths->p50 <= lengths->p90))
     orr_diags_error(diags, place, "%s: percentiles lengths need 0 < p10 <= p50 <= p90", what);
@@ -220,4 +252,5 @@ void orr_lengths_check(const OrrLengths *lengths, const char *what, OrrPlace pla
     orr_diags_error(diags, place,
                     "%s: most (%" G_GINT64_FORMAT ") is below least (%" G_GINT64_FORMAT ")", what,
                     lengths->most, lengths->least);
+  if (orr_diags_n_errors(diags) == n_errors) warn_cut(lengths, MAX(room, 1), what, place, diags);
 }

@@ -222,9 +222,8 @@ static gboolean advise_policy(const Adviser *adviser, const OrrRunWorld *world,
   g_autoptr(GError) why = NULL;
   const gboolean ok = replay_policy(world, &other, entry, params, &row, &ready, &why);
   const gboolean is_refused = g_error_matches(why, ORR_FAULT, ORR_FAULT_DOCUMENT);
-  if (params) orr_field_clear(entry->params, params);
   if (ok) {
-    add_row(adviser, &ready.input, row);
+    add_row(adviser, &ready.input, row); /* reads @params */
   } else if (is_refused) {
     row.goodput = row.gain = row.late_goodput = NAN;
     row.refusal = g_strdup(why->message);
@@ -233,6 +232,7 @@ static gboolean advise_policy(const Adviser *adviser, const OrrRunWorld *world,
     g_free(row.choice);
     g_propagate_error(error, g_steal_pointer(&why));
   }
+  if (params) orr_field_clear(entry->params, params);
   return ok || is_refused;
 }
 

@@ -381,6 +381,30 @@ static void test_rings(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
+/* Of two ranks each has the whole of what is not split and half of the rest: twice a rank of two,
+ * less the one of one, is the former. Every matrix that the table does not split is whole: in a
+ * layer of V4 its projections to entries and its indexer's, V3.2's indexer's, a shared gate. */
+static void test_whole_matrices(void) {
+  static const char *const models[] = {"deepseek-v4-flash", "deepseek-v3.2", "qwen1.5-moe-a2.7b"};
+  for (guint m = 0; m < G_N_ELEMENTS(models); m++) {
+    OrrModel model;
+    read_model(models[m], &model);
+    const guint kind = orr_model_layer_kind(&model, model.layers - 1);
+    const OrrLayer layer = orr_layer(&model, kind, 1, 1, 1);
+    double whole = 0, bytes[2];
+    for (guint i = 0; i < layer.n_matrices; i++)
+      if (layer.matrices[i].split == ORR_SPLIT_NONE)
+        whole += orr_matrix_weights(&layer.matrices[i], 1);
+    for (gint64 tp = 1; tp <= 2; tp++) {
+      const OrrInferenceShard shard = {
+          .tp = tp, .dp = 1, .weights = ORR_BF16, .activations = ORR_BF16};
+      bytes[tp - 1] = orr_inference_weight_bytes(&model, &shard, model.layers - 1, 1, FALSE, FALSE);
+    }
+    g_assert_cmpfloat_with_epsilon((2 * bytes[1] - bytes[0]) / (2 * whole), 1, 1e-9);
+    orr_field_clear(&orr_model_table, &model);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/models/transformer-inference/dense", test_dense);
@@ -396,5 +420,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/models/transformer-inference/every-matrix", test_every_matrix);
   g_test_add_func("/models/transformer-inference/refused", test_refused);
   g_test_add_func("/models/transformer-inference/rings", test_rings);
+  g_test_add_func("/models/transformer-inference/whole-matrices", test_whole_matrices);
   return g_test_run();
 }

@@ -8,8 +8,9 @@
  *        v
  *   run_until_trouble ...
  *
- * While the job trains, progress grows by 1/slow a second; `slow` is the product of what replays
- * found for the stragglers of the moment and for the replicas that are missing.
+ * While the job trains, progress grows by 1/slow a second; `slow` is what a replay found for the
+ * worst straggler of the moment, times the same for the replicas that are missing. A step waits for
+ * its slowest part: of two that are slow at once, or one that is slow twice, the worse counts.
  *
  * The nodes that the job has fail whether it trains or waits; nodes in repair and spares do not.
  * With m of n nodes missing a process of nodes has (n - m) / n of its hazard: exact for nodes that
@@ -151,7 +152,8 @@ static gint64 draw_lemons(Sim *sim, gint64 taken, gint64 nodes, gint64 lemons, d
   return found;
 }
 
-static gboolean knows_lemons(const OrrCampaignProcess *p) { return p->nodes == 1 && !p->is_rack; }
+/* Whether a process strikes single nodes, whether or not they go out of service. */
+static gboolean knows_lemons(const OrrCampaignProcess *p) { return !p->is_of_job && !p->is_rack; }
 
 /* At @at_s the job's nodes are others, and so is how often they fail. */
 static void scale_rates(Sim *sim, double at_s) {
@@ -159,7 +161,7 @@ static void scale_rates(Sim *sim, double at_s) {
   const double worse = (double)sim->lemons * (sim->input->lemon_multiple - 1);
   for (guint i = 0; i < sim->n_draws; i++) {
     OrrCampaignDraw *draw = &sim->draws[i];
-    if (draw->process->is_of_job) continue;
+    if (draw->process->is_of_job) continue; /* stragglers, too */
     const double factor = (present + (knows_lemons(draw->process) ? worse : 0)) / n;
     if (draw->next_s > at_s)
       orr_campaign_draw_scale(draw, at_s, factor);
@@ -379,15 +381,24 @@ static void recover(Sim *sim, guint cause, gboolean is_planned, double sound_s) 
 
 /* --- Training --- */
 
-static double slowness(const Sim *sim) {
-  double slow = g_array_index(sim->input->shrunk, double, MIN(replicas_lost(sim), most_lost(sim)));
-  for (guint i = 0; i < sim->slows->len; i++) slow *= g_array_index(sim->slows, Slow, i).slow;
-  return slow;
+/* The worst straggler of the moment; NULL: there is none. */
+static const Slow *worst(const Sim *sim) {
+  const Slow *found = NULL;
+  ORR_EACH(const Slow, one, sim->slows)
+    if (!found || one->slow > found->slow) found = one;
+  return found;
 }
 
-/* Whose slowness it is: the first straggler's, or the missing replica's. */
+static double slowness(const Sim *sim) {
+  const Slow *straggler = worst(sim);
+  return g_array_index(sim->input->shrunk, double, MIN(replicas_lost(sim), most_lost(sim))) *
+         (straggler ? straggler->slow : 1);
+}
+
+/* Whose slowness it is: the worst straggler's, or the missing replica's. */
 static guint slow_cause(const Sim *sim) {
-  return sim->slows->len > 0 ? g_array_index(sim->slows, Slow, 0).cause : ORR_CAUSE_REJOIN;
+  const Slow *straggler = worst(sim);
+  return straggler ? straggler->cause : ORR_CAUSE_REJOIN;
 }
 
 static double next_slow_end(const Sim *sim) {

@@ -85,8 +85,8 @@ typedef struct {
   double duration_s, goal_s; /* ends after this time, or this progress; INFINITY: no goal */
   double step_s;             /* a healthy step */
   gint64 nodes, spares, replicas;
-  /* nodes, spares included, that fail @lemon_multiple times as often: processes that take one node
-   * give the rate of the others; a fraction of 0: none */
+  /* nodes, spares included, that fail @lemon_multiple times as often: processes that strike single
+   * nodes give the rate of the others; a fraction of 0: none */
   double lemon_fraction, lemon_multiple;
   double lemon_found;      /* probability that a lemon which failed comes back as another node */
   const GArray *processes; /* of OrrCampaignProcess */

@@ -255,7 +255,8 @@ static void check_lengths(const OrrPostTraining *p, OrrPlace place, OrrDiags *di
     const OrrLengths *lengths;
   } all[] = {{"prompt", &p->prompt}, {"response", &p->response}, {"turns.number", &p->turns.turns}};
   for (guint i = 0; i < G_N_ELEMENTS(all); i++)
-    orr_lengths_check(all[i].lengths, all[i].key, orr_node_place_in(place, all[i].key), diags);
+    orr_lengths_check(all[i].lengths, G_MAXINT32, all[i].key, orr_node_place_in(place, all[i].key),
+                      diags);
 }
 
 static void check_beside(const OrrPostTraining *p, const OrrCluster *cluster, OrrPlace place,

@@ -15,10 +15,10 @@ typedef struct {
   guint16 group, region;               /* as OrrRequest has them */
   gboolean first_is_good, gap_is_good; /* ttft, tpot; where nothing is asked, too */
   double end_s;                        /* its last token, before it is written to the client */
-  /* When it left; then, of the requests in the system or waiting at a client: how many, and the
-   * integral of their number. */
-  double left_s, area_s;
-  gint32 in_system;
+  /* When it left; then, of the requests in the system or waiting at a client, and of the latter
+   * alone: how many, and the integral of their number. */
+  double left_s, area_s[2];
+  gint32 number[2];
 } OrrServedRequest;
 
 /* `n` gaps between tokens of equal length. */
@@ -94,7 +94,8 @@ typedef struct {
   gint32 state;          /* OrrSteadyState */
   double begin_s, end_s; /* the window, on the run's clock; of a short run what there is of it */
   double residence_s;    /* mean time in the system of the requests that left last */
-  double in_system;      /* requests in the system over the window, mean */
+  double in_system;      /* requests in the system over the window, or at their clients; mean */
+  double at_clients;     /* of them, waiting at their clients */
   double growth_rps;     /* of that number, per second, where it grows; else 0 */
   /* standard error of the fraction within the objectives, where one is asked for; NAN: the window
    * does not show it */

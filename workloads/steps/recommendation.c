@@ -121,8 +121,26 @@ static void check_host(const OrrRecommendation *params, const OrrCluster *cluste
   if (refusal) orr_diags_error(diags, place, "%s", refusal);
 }
 
+/* How many rows answer a fraction of the lookups depends on how uneven lookups are, which no key
+ * says. */
+static void check_cache(const OrrRecommendation *params, gint64 gpus, OrrPlace place,
+                        OrrDiags *diags) {
+  const double rows = params->cached * orr_table_placement_shared_bytes(params) / (double)gpus;
+  if (params->tier == ORR_TABLES_IN_HBM || params->cached <= 0) return;
+  if (params->cached >= 1)
+    return orr_diags_error(diags, place,
+                           "cached: a cache that answers every lookup holds every row: give tier: "
+                           "hbm, or less than 100 %%");
+  orr_diags_warning(diags, place,
+                    "cached: the cache of rows is not in the answer's memory: if all rows are "
+                    "looked up alike, %.3g %% of the lookups need %.3g GiB on each GPU, less if a "
+                    "few rows are looked up more",
+                    100 * params->cached, rows / 0x1p30);
+}
+
 static void check_tier(const OrrRecommendation *params, const OrrCluster *cluster, OrrPlace place,
                        OrrDiags *diags) {
+  check_cache(params, MAX(orr_cluster_n_gpus(cluster), 1), place, diags);
   if (params->tier == ORR_TABLES_IN_HBM && params->cached > 0)
     orr_diags_error(diags, place, "cached is for tier: host and tier: ssd");
   if (params->tier != ORR_TABLES_ON_DRIVES && params->host_cached > 0)

@@ -10,7 +10,7 @@ static const OrrLaunchDialect *const own = &orr_dialect_accelerate;
 
 #include "sim/import/launch/own_keys.inc"
 
-/* num_processes counts the GPUs of all machines. */
+/* num_processes counts the GPUs of all machines. Before the trainer's keys make a global batch. */
 static void set_machine(OrrLaunchDraft *draft) {
   const gint64 gpus = count(draft, "num-processes", 0), nodes = count(draft, "num-machines", 1);
   if (gpus < 1 || nodes < 1) return;
@@ -96,7 +96,6 @@ static void assume_script(OrrLaunchDraft *draft) {
 
 static void finish(OrrLaunchDraft *draft) {
   const char *file = orr_launch_config_text(draft, own, "config-file");
-  set_machine(draft);
   if (file && !orr_launch_form_source(draft, file))
     orr_launch_config_skip(draft, own, "config-file",
                            "it was not given: add it to the command line");
@@ -115,6 +114,7 @@ static void finish(OrrLaunchDraft *draft) {
 const OrrLaunchDialect orr_dialect_accelerate = {
     .name = "accelerate",
     .kind = "training",
+    .begin = set_machine,
     .finish = finish,
     .signs = "distributed_type compute_environment fsdp_config deepspeed_config parallelism_config",
 };

@@ -279,6 +279,7 @@ static const OrrLaunchConverter converters[] = {{"goodput", convert_goodput}, {N
 
 const OrrLaunchDialect orr_dialect_vllm_bench = {
     .name = "vllm-bench",
+    .port = "8000",
     .converters = converters,
     .kind = "serving",
     .finish = finish_vllm,
@@ -295,6 +296,7 @@ const OrrLaunchDialect orr_dialect_inferencex_bench = {
 
 const OrrLaunchDialect orr_dialect_sglang_bench = {
     .name = "sglang-bench",
+    .port = "30000",
     .takes_no_words = TRUE,
     .kind = "serving",
     .finish = finish_sglang,

@@ -188,6 +188,7 @@ const OrrLaunchDialect orr_dialect_sglang = {
     .name = "sglang",
     .kind = "serving",
     .stack = "sglang",
+    .port = "30000",
     .has_model_option = TRUE,
     .client = &orr_dialect_sglang_bench,
     .converters = converters,

@@ -131,6 +131,7 @@ const OrrLaunchDialect orr_dialect_trtllm = {
     .name = "trtllm",
     .kind = "serving",
     .stack = "trtllm",
+    .port = "8000",
     .config = "extra-llm-api-options",
     .config_wins = TRUE,
     .is_written_in_full = TRUE,

@@ -181,6 +181,7 @@ const OrrLaunchDialect orr_dialect_vllm = {
     .name = "vllm",
     .kind = "serving",
     .stack = "vllm",
+    .port = "8000",
     .converters = converters,
     .finish = finish,
 };

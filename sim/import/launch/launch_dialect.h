@@ -113,7 +113,9 @@ struct OrrLaunchDialect {
   gboolean takes_no_words;        /* a word without dashes is an error */
   gboolean has_subcommands;       /* a word without dashes is one, and says nothing */
   gboolean is_for_all;            /* what it says holds for each server of the input */
+  gboolean shares_load;           /* among the servers of the input: a router */
   const char *only_word;          /* the key of the one word that the command is read for */
+  const char *port;               /* where it listens, or asks, if it does not say; NULL: unknown */
   const OrrLaunchDialect *client; /* the client that some start by this server's command */
   /* Before the rules: adds the program's defaults that decide. May be NULL. */
   void (*begin)(OrrLaunchDraft *draft);

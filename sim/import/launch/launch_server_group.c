@@ -85,6 +85,19 @@ static gboolean is_further_node(OrrLaunchDraft *draft) {
   return has_key(draft, "headless");
 }
 
+/* The port of a server, or the one that a benchmark asks, by an option or an address. Newly
+ * allocated; NULL: unknown. */
+static char *port_of(OrrLaunchDraft *own, const OrrServerCommand *found) {
+  static const char *const keys[] = {"port", "base-url", "url", "u", "target", NULL};
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, own->settings) {
+    if (!setting->value || !g_strv_contains(keys, setting->key)) continue;
+    const char *colon = strrchr(setting->value, ':'), *digits = colon ? colon + 1 : setting->value;
+    const gsize n = strspn(digits, "0123456789");
+    return n > 0 ? g_strndup(digits, n) : NULL;
+  }
+  return g_strdup(found->dialect->port);
+}
+
 /* The settings of @found in a draft of their own, which the caller frees. */
 static OrrLaunchDraft *draft_of(OrrLaunchDraft *draft, const OrrServerCommand *found) {
   OrrLaunchDraft *own = orr_launch_draft_new(draft->library, draft->options);
@@ -99,12 +112,13 @@ static OrrLaunchDraft *draft_of(OrrLaunchDraft *draft, const OrrServerCommand *f
 typedef struct {
   const OrrServerCommand *found;
   char *essence, *text; /* what matters; all words */
+  char *port;           /* where it listens; NULL: unknown */
   gboolean prefills, is_further_node;
 } Server;
 
 static void clear_server(gpointer data) {
   Server *server = data;
-  ORR_FREE(server->essence, server->text);
+  ORR_FREE(server->essence, server->text, server->port);
 }
 
 /* The command as it was written. Newly allocated. */
@@ -134,7 +148,8 @@ static void note_server(OrrLaunchDraft *draft, GArray *servers, const OrrServerC
                            MOST_SERVERS);
   g_autoptr(OrrLaunchDraft) own = draft_of(draft, found);
   ORR_APPEND(servers, Server,
-             {found, essence(own), g_steal_pointer(&text), prefills(own), is_further_node(own)});
+             {found, essence(own), g_steal_pointer(&text), port_of(own, found), prefills(own),
+              is_further_node(own)});
 }
 
 static GArray *servers_of(OrrLaunchDraft *draft, const GArray *founds) {
@@ -241,6 +256,39 @@ static void add_rest_of_input(OrrLaunchDraft *draft, const GArray *founds, OrrPl
                             made->is_of_load ? "; --choose N takes the Nth" : "");
 }
 
+/* Whether something shares the load among servers: a router, or servers that prefill for others. */
+static gboolean is_shared(const GArray *founds, const GArray *servers) {
+  ORR_EACH(const OrrServerCommand, found, founds)
+    if (found->dialect->shares_load) return TRUE;
+  ORR_EACH(const Server, server, servers)
+    if (server->prefills || server->is_further_node) return TRUE;
+  return FALSE;
+}
+
+/* Of several servers the benchmark asks the one at its port: the others are left out. */
+static void keep_asked(OrrLaunchDraft *draft, const GArray *founds, GArray *servers) {
+  const OrrServerCommand *load = load_of(founds, (OrrPlace){0}, 0);
+  if (!load || servers->len < 2 || count_loads(founds) > 1 || draft->options->choice > 0 ||
+      is_shared(founds, servers))
+    return;
+  g_autoptr(OrrLaunchDraft) own = draft_of(draft, load);
+  g_autofree char *port = port_of(own, load);
+  guint asked = 0, n_asked = 0;
+  ORR_EACH_AT(i, const Server, server, servers) {
+    if (!port || g_strcmp0(server->port, port) != 0) continue;
+    asked = i;
+    n_asked++;
+  }
+  if (n_asked != 1) return;
+  orr_launch_draft_remark(draft,
+                          "the benchmark asks port %s: the server of line %d; %u others are left "
+                          "out, since nothing shares the load among them",
+                          port, g_array_index(servers, Server, asked).found->place.line,
+                          servers->len - 1);
+  g_array_remove_range(servers, asked + 1, servers->len - asked - 1);
+  g_array_remove_range(servers, 0, asked);
+}
+
 void orr_launch_server_group_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
   g_autoptr(GArray) founds = g_array_new(FALSE, TRUE, sizeof(OrrServerCommand));
   for (guint i = 0; i < commands->len; i++) {
@@ -253,6 +301,7 @@ void orr_launch_server_group_read(OrrLaunchDraft *draft, const GPtrArray *comman
       orr_diags_error(draft->diags, found.place, "a command of more than %d words", MOST_WORDS);
   }
   g_autoptr(GArray) servers = servers_of(draft, founds);
+  keep_asked(draft, founds, servers);
   const Choice made = choose(draft, servers, count_loads(founds));
   const OrrServerCommand *found =
       made.main < servers->len ? g_array_index(servers, Server, made.main).found : NULL;

@@ -231,10 +231,11 @@ static void add_words(OrrLaunchDraft *draft, const OrrServerCommand *found, GPtr
   add_load(draft, found->load, load, 0);
 }
 
-/* A benchmark's line is a load by its name alone, with its program's own defaults. */
+/* A benchmark's line is a load, and a router's a router, by its name alone, with its program's own
+ * defaults. */
 static void add_program(OrrLaunchDraft *draft, const OrrServerCommand *found) {
   const OrrLaunchDialect *load = found->load ? found->load : found->dialect;
-  if (!found->program || load->stack || !g_str_has_suffix(load->name, "-bench")) return;
+  if (!found->program || load->stack || !orr_launch_rule_find(load, "program.name")) return;
   OrrLaunchSetting *setting =
       orr_launch_draft_add(draft, load, "program.name", found->program, found->place);
   g_free(setting->written);

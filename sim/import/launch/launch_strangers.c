@@ -36,9 +36,6 @@ static const struct {
     {"LMDeploy", "", "lmdeploy", not_simulated, .is_server = TRUE},
     {"Triton", "", "tritonserver launch_triton_server", not_simulated, .is_server = TRUE},
     {"NVIDIA NIM", "", "nvcr.io/nim/", "write the line of the engine in it", .is_server = TRUE},
-    {"SGLang's router with its servers", "", "sglang_router.launch_server",
-     "write python -m sglang.launch_server --dp-size N, and sglang_router.launch_router",
-     .is_server = TRUE},
 };
 
 static gboolean has_key(const OrrNode *tree, const char *path) {

@@ -202,23 +202,28 @@ static void read_mpi(OrrLaunchDraft *draft, const OrrLaunchCommand *command, gui
   }
 }
 
-/* NNODES and NPROC_PER_NODE of ms-swift and LLaMA-Factory, which start torchrun themselves; else
- * the GPUs that CUDA_VISIBLE_DEVICES lists. */
-static void read_processes(OrrLaunchDraft *draft, const OrrLaunchCommand *command) {
+/* The GPUs that CUDA_VISIBLE_DEVICES lists, where nothing else counts them; @starts_torchrun: by
+ * NNODES and NPROC_PER_NODE, as ms-swift and LLaMA-Factory do. */
+static void read_processes(OrrLaunchDraft *draft, const OrrLaunchCommand *command,
+                           gboolean starts_torchrun) {
   gint64 nodes = 0, per_node = 0, visible = 0;
   for (guint i = 0; command->environment && i < command->environment->len; i++) {
     const char *text = ((const OrrLaunchWord *)command->environment->pdata[i])->text;
     const char *value = strchr(text, '=') ? strchr(text, '=') + 1 : "";
-    if (g_str_has_prefix(text, "NNODES=")) nodes = g_ascii_strtoll(value, NULL, 10);
-    if (g_str_has_prefix(text, "NPROC_PER_NODE=")) per_node = g_ascii_strtoll(value, NULL, 10);
+    const gint64 number = starts_torchrun ? g_ascii_strtoll(value, NULL, 10) : 0;
+    if (g_str_has_prefix(text, "NNODES=")) nodes = number;
+    if (g_str_has_prefix(text, "NPROC_PER_NODE=")) per_node = number;
     if (!g_str_has_prefix(text, "CUDA_VISIBLE_DEVICES=")) continue;
     g_auto(GStrv) devices = g_strsplit(value, ",", -1);
     visible = g_ascii_isdigit(*value) ? (gint64)g_strv_length(devices) : 0;
   }
   if (per_node < 1) per_node = visible;
-  if (per_node < 1 || per_node > 1024 || draft->gpus_per_node > 0) return;
-  orr_launch_draft_set_nodes(draft, CLAMP(nodes, 1, 1 << 20), "NNODES");
-  orr_launch_draft_set_gpus_per_node(draft, per_node, "NPROC_PER_NODE");
+  if (draft->gpus_per_node > 0) return;
+  if (nodes > 0 || (per_node > 0 && draft->nodes < 1))
+    orr_launch_draft_set_nodes(draft, CLAMP(nodes, 1, 1 << 20), nodes > 0 ? "NNODES" : NULL);
+  if (per_node > 0 && per_node <= 1024)
+    orr_launch_draft_set_gpus_per_node(
+        draft, per_node, per_node == visible ? "CUDA_VISIBLE_DEVICES" : "NPROC_PER_NODE");
 }
 
 static char *shown(const OrrLaunchCommand *command) {
@@ -321,7 +326,7 @@ void orr_launch_trainer_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
   orr_launch_form_read_configs(draft, trainer->claims); /* what the line says overrides them */
   read_scheduler(draft, command, script);
   read_mpi(draft, command, script);
-  if (program_script(command) > 0) read_processes(draft, command);
+  read_processes(draft, command, program_script(command) > 0);
   read_launcher(draft, command, script);
   trainer->read(draft, command, script);
 }

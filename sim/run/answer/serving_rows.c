@@ -173,7 +173,7 @@ static void fill_steady(const OrrServingWork *work, OrrServingResult *result) {
   result->steady_margin = result->steady ? steady->margin : NAN;
   result->steady_good_error = result->steady ? steady->good_error : NAN;
   result->residence_s = steady->residence_s;
-  result->in_system_mean = steady->in_system;
+  result->in_system_mean = steady->in_system - steady->at_clients;
   result->growth_rps = tasks > 0 ? tasks : waits ? left_per_s(work) : steady->growth_rps;
 }
 

@@ -180,6 +180,21 @@ static void test_lemons(void) {
   case_clear(&c);
 }
 
+/* The same where no node goes out of service: all 10 lemons are always there. */
+static void test_lemons_kept(void) {
+  Case c = case_new("restart");
+  add_process(&c, "gpu", DAY / 4, 0);
+  c.in.lemon_fraction = 0.1;
+  c.in.lemon_multiple = 11;
+  gint64 n = 0;
+  for (guint seed = 1; seed <= 100; seed++) {
+    g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, seed, FALSE);
+    n += history->n_failures;
+  }
+  g_assert_cmpfloat_with_epsilon((double)n, 24000, 465);
+  case_clear(&c);
+}
+
 /* The same lemons, and each is replaced by another node once it has failed. The job fails 4 times a
  * day without lemons, each node 0.04 times, each lemon 0.44 times until it is found. In 30 days:
  *
@@ -471,6 +486,25 @@ static void test_slow(void) {
   case_clear(&c);
 }
 
+/* One GPU that is slow 10 days of each 10 is slow, not slow twice: M/G/infinity with a mean of 1,
+ * so it is healthy exp(-1) of the time and loses a half of the rest: 31.6 %. 10 days of each 30
+ * begin with none: (1/30) times the integral of (1 - exp(-min(t, 10) / 10)) / 2 over 30 days is
+ * (10 exp(-1) + 20 (1 - exp(-1))) / 60 = 27.2 %. */
+static void test_slow_at_once(void) {
+  Case c = case_new("restart");
+  const OrrCampaignProcess slow = {
+      .name = "gpu", .n = 1, .is_of_job = TRUE, .scale_s = 10 * DAY, .slow = 2, .slow_s = 10 * DAY};
+  g_array_append_val(c.processes, slow);
+  double slow_s = 0, wall_s = 0;
+  for (guint seed = 1; seed <= 400; seed++) {
+    g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, seed, FALSE);
+    slow_s += orr_campaign_sim_lost(history, ORR_N_CAUSES, ORR_PHASE_SLOW);
+    wall_s += history->wall_s;
+  }
+  g_assert_cmpfloat_with_epsilon(slow_s / wall_s, 0.272, 0.02);
+  case_clear(&c);
+}
+
 /* Found after 1000 s: the job goes back before the corruption, so at least 1000 s are lost. */
 static void test_silent(void) {
   Case c = case_new("restart");
@@ -497,6 +531,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/campaign/repairs", test_repairs);
   g_test_add_func("/campaign/no-failure-in-repair", test_no_failure_in_repair);
   g_test_add_func("/campaign/lemons", test_lemons);
+  g_test_add_func("/campaign/lemons-kept", test_lemons_kept);
   g_test_add_func("/campaign/found-lemons", test_found_lemons);
   g_test_add_func("/campaign/lemon-spares", test_lemon_spares);
   g_test_add_func("/campaign/infants", test_infants);
@@ -510,6 +545,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/campaign/none-keeps-checkpoints", test_none_keeps_checkpoints);
   g_test_add_func("/campaign/none", test_none);
   g_test_add_func("/campaign/slow", test_slow);
+  g_test_add_func("/campaign/slow-at-once", test_slow_at_once);
   g_test_add_func("/campaign/silent", test_silent);
   return g_test_run();
 }

@@ -266,11 +266,14 @@ static void test_young(void) {
   set_free(set);
 }
 
-/* One node of eight is a lemon, nine times as bad: 9 of 16 strikes are its. */
-static void test_lemons(void) {
-  OrrFailures *set = set_new(
-      (OrrFailureProcess){.rate_per_hour = 0.01, .scope = ORR_FAILURE_SCOPE_NODE, .repair_s = 60},
-      (OrrFailureLemons){.fraction = 0.125, .multiple = 9});
+/* One node of eight is a lemon, nine times as bad: 9 of 16 strikes are its. @is_transient: nodes
+ * stay in service. */
+static void test_lemons(gconstpointer is_transient) {
+  OrrFailures *set = set_new((OrrFailureProcess){.rate_per_hour = 0.01,
+                                                 .scope = ORR_FAILURE_SCOPE_NODE,
+                                                 .transient = GPOINTER_TO_INT(is_transient),
+                                                 .repair_s = 60},
+                             (OrrFailureLemons){.fraction = 0.125, .multiple = 9});
   const OrrGangFailureRules failing = {.set = set, .repair_s = 1, .seed = 1};
   OrrGangFailures *failures = orr_gang_failures_new(&failing, N_NODES, N_GPUS);
   enum { N = 10000 };
@@ -352,7 +355,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/gang_failures/daly", test_daly);
   g_test_add_func("/gang_failures/young-interval", test_young_interval);
   g_test_add_func("/gang_failures/young", test_young);
-  g_test_add_func("/gang_failures/lemons", test_lemons);
+  g_test_add_data_func("/gang_failures/lemons", GINT_TO_POINTER(FALSE), test_lemons);
+  g_test_add_data_func("/gang_failures/lemons-kept", GINT_TO_POINTER(TRUE), test_lemons);
   g_test_add_func("/gang_failures/blast", test_blast);
   g_test_add_func("/gang_failures/never-ends", test_never_ends);
   return g_test_run();

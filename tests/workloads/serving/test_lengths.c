@@ -16,7 +16,7 @@ static OrrLengths read_lengths(const char *text, char **ret_findings) {
   g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "lengths", diags);
   g_assert_nonnull(node);
   orr_field_read(&orr_lengths_table, node, NULL, diags, &lengths);
-  orr_lengths_check(&lengths, "input", node->place, diags);
+  orr_lengths_check(&lengths, G_MAXINT32, "input", node->place, diags);
   *ret_findings = orr_diags_n_errors(diags) ? orr_diags_text(diags) : NULL;
   return lengths;
 }
@@ -135,6 +135,32 @@ static void test_alias(void) {
   g_assert_nonnull(strstr(schema, "\"fixed\""));
 }
 
+/* Exponential lengths of mean m that are limited to c have the mean m (1 - exp(-c / m)): of 1,000,
+ * limited to 1,500, it is 777. The document's limit counts as the caller's does. A trace's own
+ * mean, and limits that nothing reaches, give no warning. */
+static void test_cut(void) {
+  static const struct {
+    const char *text;
+    gint64 room;
+    const char *said;
+  } rows[] = {{"{kind: exponential, tokens: 1000, most: 1500}", G_MAXINT32, "about 7"},
+              {"{kind: exponential, tokens: 1000}", 1500, "about 7"},
+              {"{kind: exponential, tokens: 1000}", 100000, NULL},
+              {"{kind: lognormal, tokens: 1000, sigma: 0.5}", 100000, NULL},
+              {"{kind: azure-code-in, most: 1000}", G_MAXINT32, NULL}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    OrrLengths lengths;
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    g_autoptr(OrrNode) node = orr_yaml_parse(rows[i].text, strlen(rows[i].text), "lengths", diags);
+    orr_field_read(&orr_lengths_table, node, NULL, diags, &lengths);
+    orr_lengths_check(&lengths, rows[i].room, "input", node->place, diags);
+    g_autofree char *text = orr_diags_text(diags);
+    g_assert_cmpint(orr_diags_n_errors(diags), ==, 0);
+    g_assert_cmpint(strstr(text, "limited to") != NULL, ==, rows[i].said != NULL);
+    if (rows[i].said) g_assert_nonnull(strstr(text, rows[i].said));
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/lengths/ranges", test_ranges);
@@ -142,5 +168,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/lengths/percentiles", test_percentiles);
   g_test_add_func("/lengths/refused", test_refused);
   g_test_add_func("/lengths/alias", test_alias);
+  g_test_add_func("/lengths/cut", test_cut);
   return g_test_run();
 }

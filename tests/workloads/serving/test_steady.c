@@ -245,6 +245,17 @@ static void test_closed(void) {
   g_assert_cmpfloat_with_epsilon(outcome->result.serving.requests_per_s, 0.4, 0.01);
 }
 
+/* All arrive at once, and four are sent at a time: the others wait at their clients and are not in
+ * the system, which has as many as in the closed loop, by Little's law, too. */
+static void test_clients(void) {
+  g_autoptr(OrrOutcome) outcome = four_servers(
+      "",
+      "workload.load={kind: poisson, rate: 1e5};workload.max-concurrency=4;workload.requests=200");
+  const OrrServingResult *result = &outcome->result.serving;
+  g_assert_cmpfloat_with_epsilon(result->in_system_mean, 4, 0.1);
+  g_assert_cmpfloat_with_epsilon(result->requests_per_s * result->residence_s, 4, 0.1);
+}
+
 /* Eight clients that think for 30 s: the first four are served at once, the others 10 s later, and
  * none waits from then on. X = N / (R + Z) = 8 / 40 s. The number in the system swings between 0
  * and 4: in an overload it would grow. */
@@ -323,6 +334,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/steady/empty-batch", test_empty_batch);
   g_test_add_func("/workloads/serving/steady/all-good", test_all_good);
   g_test_add_func("/workloads/serving/steady/closed", test_closed);
+  g_test_add_func("/workloads/serving/steady/clients", test_clients);
   g_test_add_func("/workloads/serving/steady/closed-thinking", test_closed_thinking);
   g_test_add_func("/workloads/serving/steady/closed-turns", test_closed_turns);
   g_test_add_func("/workloads/serving/steady/client-limit", test_client_limit);

@@ -30,8 +30,7 @@ static OrrCampaignProcess drawn_process(const OrrGangFailures *failures, const O
                                         guint32 nodes) {
   const double per_node =
       p->scope == ORR_FAILURE_SCOPE_GPU ? (double)failures->gpus_per_node : 1.0 / nodes;
-  const gboolean has_lemons = nodes == 1 && !p->transient;
-  const double weight = has_lemons ? failures->weight : failures->n_nodes;
+  const double weight = nodes == 1 ? failures->weight : failures->n_nodes;
   const gboolean is_exponential = p->life == ORR_FAILURE_EXPONENTIAL;
   return (OrrCampaignProcess){.name = p->component,
                               .life = p->life,
@@ -122,7 +121,7 @@ gboolean orr_gang_failures_strike(OrrGangFailures *failures, gint64 now_us,
                                   OrrGangStrike *ret_strike) {
   Process *next = next_process(failures);
   if (!next || whole_us(next->draw.next_s) > now_us) return FALSE;
-  const guint node = pick_node(failures, next->nodes == 1 && !next->process->transient);
+  const guint node = pick_node(failures, next->nodes == 1);
   const guint first = node - node % next->nodes;
   *ret_strike = (OrrGangStrike){.at_us = now_us,
                                 .first = first,

@@ -12,6 +12,9 @@
  *   dominant-share   the least dominant share over weight (DRF, Ghodsi et al., NSDI 2011): the
  *                    largest fraction that a queue has of the cluster's GPUs, CPUs or memory
  *
+ * Where queues take GPUs back, jobs within their queue's quota come before those that borrow, as in
+ * Kueue: what borrows would otherwise start and be taken from in one pass.
+ *
  * A preempted job may fit elsewhere, so the pass is repeated after a preemption.
  *
  * With backfill `easy` jobs start in order until one finds no room; that one is promised a start at
@@ -35,13 +38,15 @@ static gboolean try(OrrGangSim *sim, OrrGangJob *job) {
 
 /* --- Turns --- */
 
-static void pass_in_order(OrrGangSim *sim) {
+/* @borrows FALSE: only jobs with which their queue stays within its quota. */
+static void pass_in_order(OrrGangSim *sim, gboolean borrows) {
   const gboolean skips = sim->rules->blocked == ORR_BLOCKED_SKIP;
   guint kept = 0, n_tried = 0;
+  memset(sim->is_blocked, 0, sizeof(gboolean) * sim->tree.n);
   ORR_EACH_POINTER(OrrGangJob, job, sim->waiting) {
     const gboolean is_tried = !sim->is_blocked[job->queue_index] &&
                               (sim->rules->depth == 0 || n_tried++ < sim->rules->depth);
-    if (is_tried && try(sim, job)) continue;
+    if (is_tried && (borrows || orr_gang_victims_is_within(sim, job)) && try(sim, job)) continue;
     if (is_tried && !skips) sim->is_blocked[job->queue_index] = TRUE;
     sim->waiting->pdata[kept++] = job;
   }
@@ -145,12 +150,14 @@ static void run(OrrGangSim *sim) {
   for (guint n = 0; n < MOST_PASSES && sim->waiting->len > 0; n++) {
     memset(sim->is_blocked, 0, sizeof(gboolean) * sim->tree.n);
     if (sim->tree.n > 1) find_shares(sim);
-    if (sim->rules->backfill == ORR_BACKFILL_EASY)
+    if (sim->rules->backfill == ORR_BACKFILL_EASY) {
       pass_until_blocked(sim);
-    else if (sim->rules->between == ORR_BETWEEN_ORDER || sim->tree.n == 1)
-      pass_in_order(sim);
-    else
+    } else if (sim->rules->between == ORR_BETWEEN_ORDER || sim->tree.n == 1) {
+      if (sim->tree.n > 1 && orr_gang_victims_any(sim->rules)) pass_in_order(sim, FALSE);
+      pass_in_order(sim, TRUE);
+    } else {
       pass_by_share(sim);
+    }
     if (orr_gang_sim_requeue(sim) == 0) break;
   }
   orr_gang_sim_count_waiting(sim);

@@ -24,6 +24,8 @@ gint64 orr_gang_preempt_stated(gint64 of_job_us, gint64 of_policy_us);
 /* gang_victims.c: finds running jobs whose GPUs @job may take, preempts them and starts it. FALSE:
  * there are none, and nothing has changed. */
 gboolean orr_gang_victims_take(OrrGangSim *sim, OrrGangJob *job);
+/* Whether the queue of @job stays within its quota with it. */
+gboolean orr_gang_victims_is_within(const OrrGangSim *sim, const OrrGangJob *job);
 /* Whether any rule takes GPUs from running jobs. */
 gboolean orr_gang_victims_any(const OrrGangRules *rules);
 /* When a running job may become a victim next; G_MAXINT64: never. */

@@ -55,8 +55,7 @@ gint64 orr_gang_victims_next_us(const OrrGangSim *sim) {
 
 /* --- Candidates --- */
 
-/* Whether the queue of @job stays within its quota with it. */
-static gboolean is_within(const OrrGangSim *sim, const OrrGangJob *job) {
+gboolean orr_gang_victims_is_within(const OrrGangSim *sim, const OrrGangJob *job) {
   guint kinds[ORR_GANG_KINDS];
   const guint n = orr_gang_kinds_of(sim, job, kinds);
   for (guint i = 0; i < n; i++)
@@ -92,10 +91,10 @@ static gboolean may_reclaim(const OrrGangSim *sim, const OrrGangJob *job, const 
   const guint own = job->queue_index, other = victim->queue_index;
   switch (reclaim_of_job(sim, job)) {
   case ORR_RECLAIM_LOWER_PRIORITY:
-    return victim->priority < job->priority && is_within(sim, job) &&
+    return victim->priority < job->priority && orr_gang_victims_is_within(sim, job) &&
            orr_gang_queues_borrows(&sim->tree, other, own);
   case ORR_RECLAIM_OVER_QUOTA:
-    return is_within(sim, job) && orr_gang_queues_borrows(&sim->tree, other, own);
+    return orr_gang_victims_is_within(sim, job) && orr_gang_queues_borrows(&sim->tree, other, own);
   case ORR_RECLAIM_OVER_FAIR_SHARE:
     return is_within_share(sim, job) && orr_gang_queues_is_over_share(&sim->tree, other, own);
   case ORR_RECLAIM_FAIR_SHARING:

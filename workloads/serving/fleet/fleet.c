@@ -292,8 +292,10 @@ static void ended(void *user, OrrRequest *request) {
   orr_route_add_row(&fleet->route, request, &all.row);
   count_area(fleet, request, -1);
   all.left_s = orr_serving_run_now(&fleet->run) - fleet->run.start_s;
-  all.area_s = fleet->run.work->area_request_s + fleet->unsent_area_s;
-  all.in_system = (gint32)(fleet->in_system + n_unsent(fleet));
+  all.area_s[1] = fleet->unsent_area_s;
+  all.area_s[0] = fleet->run.work->area_request_s + all.area_s[1];
+  all.number[1] = (gint32)n_unsent(fleet);
+  all.number[0] = (gint32)fleet->in_system + all.number[1];
   g_array_append_val(fleet->run.work->requests, all);
   check_queue(fleet, request);
   take_answer(fleet, orr_watch_left(&fleet->watch, all.row.good));

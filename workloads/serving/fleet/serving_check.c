@@ -83,14 +83,17 @@ static void check_lengths(const OrrServing *params, const OrrModel *model, OrrPl
                           OrrDiags *diags) {
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
   if (!load || load->is_trace) return;
-  orr_lengths_check(&params->input, "input", place, diags);
-  orr_lengths_check(&params->output, "output", place, diags);
-  check_room(params, model, orr_serving_memory_longest(params, model), "context", place, diags);
+  const gint64 longest = orr_serving_memory_longest(params, model);
+  const gint64 room = longest - params->shared_prefix - orr_serving_image_tokens(params, model);
+  orr_lengths_check(&params->input, room - 1, "input", place, diags);
+  orr_lengths_check(&params->output, room - 1, "output", place, diags);
+  check_room(params, model, longest, "context", place, diags);
   ORR_EACH_POINTER(const OrrRequestClass, class, params->classes) {
     const OrrLengths *input = orr_request_class_lengths(&class->input, &params->input),
                      *output = orr_request_class_lengths(&class->output, &params->output);
-    if (input != &params->input) orr_lengths_check(input, "classes.input", place, diags);
-    if (output != &params->output) orr_lengths_check(output, "classes.output", place, diags);
+    if (input != &params->input) orr_lengths_check(input, room - 1, "classes.input", place, diags);
+    if (output != &params->output)
+      orr_lengths_check(output, room - 1, "classes.output", place, diags);
   }
 }
 

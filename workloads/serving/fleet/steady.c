@@ -39,6 +39,7 @@ static const double student_8_sure = 5.041;
 typedef struct {
   const OrrServedRequest *rows;
   guint n;
+  int of; /* 0: requests in the system or at their clients, 1: at their clients */
   double until_s;
   OrrCycle cycle;         /* of the load; 0, 0: it has none */
   gboolean is_bounded;    /* a fixed number of clients: no overload grows */
@@ -71,11 +72,13 @@ static double area_at(const Run *run, double at_s) {
   const guint n = left_by(run, at_s);
   const OrrServedRequest *first = run->rows, *before = n > 0 ? &run->rows[n - 1] : NULL;
   if (!before) /* the number grows evenly up to the first that leaves */
-    return first->left_s > 0 ? first->area_s * pow(at_s / first->left_s, 2) : 0;
-  if (n == run->n) return before->area_s + (at_s - before->left_s) * before->in_system;
+    return first->left_s > 0 ? first->area_s[run->of] * pow(at_s / first->left_s, 2) : 0;
+  if (n == run->n)
+    return before->area_s[run->of] + (at_s - before->left_s) * before->number[run->of];
   const OrrServedRequest *after = &run->rows[n];
-  return before->area_s + (after->area_s - before->area_s) * (at_s - before->left_s) /
-                              (after->left_s - before->left_s);
+  const double more_s = after->area_s[run->of] - before->area_s[run->of];
+  return before->area_s[run->of] +
+         more_s * (at_s - before->left_s) / (after->left_s - before->left_s);
 }
 
 static double mean_between(const Run *run, double from_s, double to_s) {
@@ -84,7 +87,7 @@ static double mean_between(const Run *run, double from_s, double to_s) {
 
 static double in_system_at(const Run *run, double at_s) {
   const guint n = left_by(run, at_s);
-  return n > 0 ? run->rows[n - 1].in_system : 0;
+  return n > 0 ? run->rows[n - 1].number[0] : 0;
 }
 
 /* Mean time in the system of the requests [from, to). */
@@ -338,6 +341,12 @@ static void judge_replays(const Run *run, const OrrServing *params, OrrSteady *s
     steady->growth_rps = growth / window_s;
 }
 
+static double at_clients(const Run *run, const OrrSteady *steady) {
+  Run clients = *run;
+  clients.of = 1;
+  return mean_between(&clients, steady->begin_s, steady->end_s);
+}
+
 OrrSteady orr_steady_of(const OrrServingWork *work, double until_s) {
   const GArray *rows = work->requests;
   const OrrArrival *load = (const OrrArrival *)work->params.load.entry;
@@ -363,8 +372,10 @@ OrrSteady orr_steady_of(const OrrServingWork *work, double until_s) {
     judge_replays(&run, &work->params, &steady);
   else if (steady.growth_rps == 0 && is_long(&run, &work->params, &steady))
     judge_slope(&run, &steady);
-  if (steady.growth_rps == 0) return steady;
-  steady.state = ORR_STEADY_GROWS;
-  steady.begin_s = fmin(steady.begin_s, until_s / 2);
+  if (steady.growth_rps > 0) {
+    steady.state = ORR_STEADY_GROWS;
+    steady.begin_s = fmin(steady.begin_s, until_s / 2);
+  }
+  steady.at_clients = at_clients(&run, &steady);
   return steady;
 }

@@ -23,7 +23,9 @@ static const OrrFieldTable table = ORR_FIELDS(
     "router-session-affinity", "What stays together.", Params,
     ORR_FIELD_WORD(
         Params, "by", by, by_words, "session",
-        "What stays together: conversations, classes, or prompts with the same beginning."));
+        "What stays together: conversations, classes, or prompts with the same beginning (a "
+        "shared prefix, or the first block of a trace's prompt). A request without one goes to the "
+        "replica with the fewest requests."));
 
 typedef struct {
   By by;
@@ -40,7 +42,9 @@ static gpointer open_router(const void *params, const OrrRouterView *view) {
 static guint64 key_of(const State *state, const OrrRequest *request) {
   if (state->by == BY_CLASS) return (guint64)request->group + 1;
   if (state->by == BY_SESSION) return request->stream;
-  return request->shared ? request->shared : request->n_spans > 0 ? request->spans[0].id : 0;
+  if (request->shared) return request->shared;
+  return request->n_spans > 0 ? orr_random_hash3(request->spans[0].id, 0, 0)
+                              : 0; /* ids begin at 0 */
 }
 
 static guint pick(gpointer data, const OrrRequest *request, double now_s) {

@@ -33,7 +33,7 @@ void orr_task_check_program(const OrrTaskCheck *check, const char *name) {
 void orr_task_check_lengths(const OrrTaskCheck *check, const OrrLengths *lengths, const char *what,
                             gboolean is_required) {
   if (is_required || lengths->tokens > 0 || lengths->kind != 0)
-    orr_lengths_check(lengths, what, check->place, check->diags);
+    orr_lengths_check(lengths, G_MAXINT32, what, check->place, check->diags);
 }
 
 /* --- steps --- */

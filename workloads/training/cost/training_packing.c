@@ -279,9 +279,9 @@ void orr_training_packing_check(const OrrTraining *params, const OrrModel *model
                                 OrrDiags *diags) {
   const OrrLengths *documents = &params->packing.documents;
   if (documents->kind != 0 || documents->tokens > 0) /* the document gives lengths */
-    orr_lengths_check(documents, "packing.documents", place, diags);
+    orr_lengths_check(documents, G_MAXINT32, "packing.documents", place, diags);
   if (orr_lengths_mean(&params->packing.images) > 0) {
-    orr_lengths_check(&params->packing.images, "packing.images", place, diags);
+    orr_lengths_check(&params->packing.images, G_MAXINT32, "packing.images", place, diags);
     if (model->encoder.layers == 0 || !orr_training_packing_is_on(&params->packing))
       orr_diags_error(diags, place,
                       "packing.images needs a model with an encoder, and packing.documents");
