@@ -40,8 +40,7 @@ static Link *link_at(const Fair *fair, guint32 link) {
 /* --- the heap --- */
 
 static void push(GArray *heap, Next next) {
-  guint at = heap->len;
-  g_array_append_val(heap, next);
+  guint at = heap->len++; /* solve has made room */
   Next *all = (Next *)(void *)heap->data;
   for (; at > 0 && next.rate < all[(at - 1) / 2].rate; at = (at - 1) / 2)
     all[at] = all[(at - 1) / 2];
@@ -61,7 +60,7 @@ static void sift_down(GArray *heap, Next next) {
 
 static void pop(GArray *heap) {
   const Next last = g_array_index(heap, Next, heap->len - 1);
-  g_array_set_size(heap, heap->len - 1);
+  heap->len--;
   if (heap->len > 0) sift_down(heap, last);
 }
 
@@ -105,7 +104,8 @@ static void fill(Fair *fair, const OrrSharingSystem *system, guint32 link, doubl
 static void solve(const OrrSharingSystem *system, void *user) {
   Fair *fair = user;
   sort_by_link(fair, system);
-  g_array_set_size(fair->heap, 0);
+  g_array_set_size(fair->heap, system->n_links);
+  fair->heap->len = 0;
   for (guint32 t = 0; t < system->n_transfers; t++) system->rates[t] = -1; /* open */
   for (guint32 l = 0; l < system->n_links; l++)
     push(fair->heap, (Next){link_at(fair, l)->left / (double)link_at(fair, l)->weight, l});

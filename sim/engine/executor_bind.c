@@ -14,12 +14,6 @@
 
 #define SLACK 1e-12 /* of a bandwidth */
 
-/* A narrower link, as a share. */
-typedef struct {
-  guint n;      /* of the remaining paths */
-  double times; /* what they put on l, over what they put on it */
-} Share;
-
 static double bandwidth_of(const OrrExecutor *executor, guint32 link) {
   return orr_program_link_bandwidth(executor->program, link);
 }
@@ -32,7 +26,7 @@ static guint weight_on(const OrrLinkUse *uses, guint n, guint32 link) {
 
 /* Counts the remaining @paths on each narrower link; the best is returned, G_MAXUINT32: none. */
 static guint32 best_share(const OrrExecutor *executor, guint32 link, const GArray *paths,
-                          Share *shares) {
+                          OrrLinkShare *shares) {
   const double most = bandwidth_of(executor, link);
   guint32 best = G_MAXUINT32;
   for (guint p = 0; p < paths->len; p++) {
@@ -52,12 +46,13 @@ static guint32 best_share(const OrrExecutor *executor, guint32 link, const GArra
 }
 
 /* Forgets the counts, and takes the paths over @best off the list. */
-static void take_share(const OrrExecutor *executor, guint32 best, GArray *paths, Share *shares) {
+static void take_share(const OrrExecutor *executor, guint32 best, GArray *paths,
+                       OrrLinkShare *shares) {
   guint n_kept = 0;
   ORR_EACH_VALUE(const guint32, path, paths) {
     guint n;
     const OrrLinkUse *uses = orr_program_path_kept(executor->program, path, &n);
-    for (guint i = 0; i < n; i++) shares[uses[i].link] = (Share){0};
+    for (guint i = 0; i < n; i++) shares[uses[i].link] = (OrrLinkShare){0};
     if (weight_on(uses, n, best) == 0) g_array_index(paths, guint32, n_kept++) = path;
   }
   g_array_set_size(paths, n_kept);
@@ -65,7 +60,7 @@ static void take_share(const OrrExecutor *executor, guint32 best, GArray *paths,
 
 gboolean orr_leaper_link_can_bind(const OrrExecutor *executor, guint32 link, GArray *paths) {
   const double most = (1 + SLACK) * bandwidth_of(executor, link);
-  g_autofree Share *shares = g_new0(Share, executor->program->links->len + 1);
+  OrrLinkShare *shares = executor->leaper->groups.shares; /* take_share leaves zeros */
   double sum = 0;
   while (paths->len > 0 && sum <= most) {
     const guint32 best = best_share(executor, link, paths, shares);

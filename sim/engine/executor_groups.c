@@ -160,12 +160,13 @@ void orr_leap_groups_init(OrrExecutor *executor) {
                       .seen_routines = g_new0(guint8, program->routines->len + 1),
                       .seen = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
                       .uses = g_array_new(FALSE, FALSE, sizeof(PathUse)),
-                      .last_path = nobodies(program->streams->len)};
+                      .last_path = nobodies(program->streams->len),
+                      .shares = g_new0(OrrLinkShare, program->links->len + 1)};
 }
 
 void orr_leap_groups_clear(OrrLeaper *leaper) {
   OrrLeapGroups *groups = &leaper->groups;
-  ORR_FREE(groups->parent, groups->comm_lane, groups->seen_routines);
+  ORR_FREE(groups->parent, groups->comm_lane, groups->seen_routines, groups->shares);
   g_hash_table_unref(groups->seen);
   g_array_unref(groups->uses);
   g_free(groups->last_path);

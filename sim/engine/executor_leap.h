@@ -22,16 +22,23 @@ typedef struct {
   OrrLeap *leap;
 } OrrLeapLane;
 
+/* A narrower link, as a share of another one's bandwidth (executor_bind.c). */
+typedef struct {
+  guint n;      /* of the remaining paths */
+  double times; /* what they put on the other link, over what they put on it */
+} OrrLinkShare;
+
 /* Lanes that concern each other (executor_groups.c). */
 typedef struct {
   guint32 *parent;    /* of lanes, as a forest */
   guint32 *comm_lane; /* by comm: a lane that joined it */
   guint8 *seen_routines;
-  GHashTable *seen;   /* of guint64: (stream, path) */
-  GArray *uses;       /* the same, in order */
-  guint32 *last_path; /* by stream: the newest of them */
-  guint n_spans;      /* that the groups know */
-  gboolean is_new;    /* uses were added */
+  GHashTable *seen;     /* of guint64: (stream, path) */
+  GArray *uses;         /* the same, in order */
+  guint32 *last_path;   /* by stream: the newest of them */
+  OrrLinkShare *shares; /* by link: zeros between two questions */
+  guint n_spans;        /* that the groups know */
+  gboolean is_new;      /* uses were added */
   gboolean is_broken;
   double started_s; /* of the span that is looked at */
 } OrrLeapGroups;

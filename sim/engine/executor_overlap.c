@@ -34,6 +34,8 @@ static void list_streams(OrrOverlaps *overlaps, const OrrProgram *program) {
   const guint n_lanes = program->lanes->len, n_streams = program->streams->len;
   overlaps->first = g_new0(guint32, n_lanes + 1);
   overlaps->streams = g_new0(guint32, n_streams + 1);
+  overlaps->workers = g_new0(guint32, n_streams + 1);
+  overlaps->n_workers = g_new0(guint32, n_lanes + 1);
   for (guint32 s = 0; s < n_streams; s++)
     overlaps->first[orr_program_stream_lane(program, s) + 1]++;
   for (guint lane = 0; lane < n_lanes; lane++) overlaps->first[lane + 1] += overlaps->first[lane];
@@ -61,7 +63,8 @@ void orr_overlaps_init(OrrExecutor *executor) {
 
 void orr_overlaps_clear(OrrOverlaps *overlaps) {
   ORR_FREE(overlaps->works, overlaps->n_flights, overlaps->n_copies, overlaps->n_computing,
-           overlaps->in_flight, overlaps->flight_labels, overlaps->first, overlaps->streams);
+           overlaps->in_flight, overlaps->flight_labels, overlaps->first, overlaps->streams,
+           overlaps->workers, overlaps->n_workers);
 }
 
 /* Dates nearer than this count as equal, so no comm slows work between them. */
@@ -139,8 +142,20 @@ static void set_end(OrrExecutor *executor, guint32 stream, double now_s) {
                             work_ends, work);
 }
 
+/* Few of a lane's streams ever work: only these are asked when a flight begins or ends. */
+static void list_worker(OrrExecutor *executor, guint32 stream) {
+  const OrrOverlaps *overlaps = &executor->overlaps;
+  const guint32 lane = executor->streams[stream].lane;
+  guint32 *workers = overlaps->workers + overlaps->first[lane];
+  guint32 at = overlaps->n_workers[lane]++;
+  for (; at > 0 && workers[at - 1] > stream; at--) workers[at] = workers[at - 1];
+  workers[at] = stream;
+  overlaps->works[stream].is_listed = TRUE;
+}
+
 static void begin_work(OrrExecutor *executor, guint32 stream, double left_s, double now_s) {
   OrrWorkState *work = &executor->overlaps.works[stream];
+  if (!work->is_listed) list_worker(executor, stream);
   work->working = TRUE;
   work->begin_s = executor->streams[stream].now_s;
   work->left_s = left_s;
@@ -188,15 +203,16 @@ static void change_flight(OrrExecutor *executor, guint32 stream, guint32 label) 
   const gboolean copies = is_quiet(executor, stream), begins = label != G_MAXUINT32;
   const gboolean slows = (copies ? it->compute_by_copy : it->compute_by_comm) > 1;
   guint32 *n = copies ? &overlaps->n_copies[lane] : &overlaps->n_flights[lane];
+  const guint32 *workers = overlaps->workers + overlaps->first[lane];
   if (slows && begins) orr_express_meet_lane(executor, lane);
-  for (guint32 i = overlaps->first[lane]; slows && i < overlaps->first[lane + 1]; i++)
-    if (overlaps->works[overlaps->streams[i]].working) note(executor, overlaps->streams[i], now_s);
+  for (guint32 i = 0; slows && i < overlaps->n_workers[lane]; i++)
+    if (overlaps->works[workers[i]].working) note(executor, workers[i], now_s);
   if (!copies || slows) overlaps->flight_labels[stream] = label;
   overlaps->in_flight[stream] = begins;
   *n += begins ? 1 : -1;
   if (*n != (begins ? 1 : 0)) return;
-  for (guint32 i = overlaps->first[lane]; slows && i < overlaps->first[lane + 1]; i++)
-    change_rate(executor, overlaps->streams[i], now_s);
+  for (guint32 i = 0; slows && i < overlaps->n_workers[lane]; i++)
+    change_rate(executor, workers[i], now_s);
   if (overlaps->drags) orr_executor_drag_change(executor, lane);
 }
 

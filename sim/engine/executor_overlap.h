@@ -11,6 +11,7 @@
 typedef struct {
   OrrExecutor *executor;
   gboolean working;
+  gboolean is_listed; /* among the lane's workers */
   double begin_s;
   double since_s, left_s; /* work left at since_s */
   double factor;          /* of duration, since since_s */
@@ -32,6 +33,8 @@ typedef struct {
   guint32 *flight_labels; /* by stream: label of its comm in flight, or G_MAXUINT32 */
   guint32 *first;         /* by lane, n_lanes + 1: its streams in `streams` */
   guint32 *streams;
+  guint32 *workers;   /* by lane, from `first` on: its streams that have begun work, ascending */
+  guint32 *n_workers; /* by lane */
 } OrrOverlaps;
 
 /* The dates at which each lane's speed changes, in order; rows by lane as in OrrUseRows. */

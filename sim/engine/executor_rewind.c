@@ -30,32 +30,38 @@ static gboolean comms_are_alike(const OrrProgram *program, guint32 a, guint32 b)
   return alike;
 }
 
-static gboolean has_tag(const OrrOp *op) {
+static inline gboolean has_tag(const OrrOp *op) {
   return op->tag >= 0 && op->kind != ORR_OP_RECORD && op->kind != ORR_OP_WAIT;
 }
 
-/* Whether op @j of the stream is op @i again, one period later. */
-static gboolean is_again(const OrrProgram *program, guint32 stream, guint i, guint j, gint64 tags) {
+/* A stream's ops, in which a period is looked for. */
+typedef struct {
+  const OrrProgram *program;
+  guint32 stream;
+  const OrrOp *ops;
   guint n;
-  const OrrOp *ops = orr_program_ops(program, stream, &n);
-  const OrrOp *a = &ops[i], *b = &ops[j];
+  gint64 tags; /* of a period */
+} Search;
+
+/* Whether op @j of the stream is op @i again, one period later. */
+static inline gboolean is_again(const Search *search, guint i, guint j) {
+  const OrrOp *a = &search->ops[i], *b = &search->ops[j];
   if (a->kind != b->kind) return FALSE;
   if (a->kind == ORR_OP_RECORD || a->kind == ORR_OP_WAIT) return TRUE;
   if (a->label != b->label || a->duration_s != b->duration_s || !has_tag(a) ||
-      b->tag - a->tag != tags)
+      b->tag - a->tag != search->tags)
     return FALSE;
   if (a->kind == ORR_OP_CALL) return a->target == b->target;
-  return a->kind != ORR_OP_COMM || comms_are_alike(program, orr_program_target(program, stream, i),
-                                                   orr_program_target(program, stream, j));
+  return a->kind != ORR_OP_COMM ||
+         comms_are_alike(search->program, orr_program_target(search->program, search->stream, i),
+                         orr_program_target(search->program, search->stream, j));
 }
 
 /* Where the ops around @at repeat @n_ops later. */
-static OrrRange range_around(const OrrProgram *program, guint32 stream, guint at, guint n_ops,
-                             gint64 tags) {
-  guint n, first = at, end = at + n_ops + 1;
-  orr_program_ops(program, stream, &n);
-  while (first > 0 && is_again(program, stream, first - 1, first - 1 + n_ops, tags)) first--;
-  while (end < n && is_again(program, stream, end - n_ops, end, tags)) end++;
+static OrrRange range_around(const Search *search, guint at, guint n_ops) {
+  guint first = at, end = at + n_ops + 1;
+  while (first > 0 && is_again(search, first - 1, first - 1 + n_ops)) first--;
+  while (end < search->n && is_again(search, end - n_ops, end)) end++;
   return (OrrRange){first, end, n_ops};
 }
 
@@ -64,16 +70,17 @@ static OrrRange range_around(const OrrProgram *program, guint32 stream, guint at
  * repeat. */
 static gboolean find_range(const OrrProgram *program, guint32 stream, gint64 tags,
                            OrrRange *ret_range) {
-  guint n;
-  const OrrOp *ops = orr_program_ops(program, stream, &n);
+  Search search = {.program = program, .stream = stream, .tags = tags};
+  const OrrOp *ops = search.ops = orr_program_ops(program, stream, &search.n);
+  const guint n = search.n;
   guint at = n / 2;
   *ret_range = (OrrRange){0};
   while (at < n && !has_tag(&ops[at])) at++;
   while (at > 0 && (at == n || !has_tag(&ops[at]))) at--;
   if (at == n || !has_tag(&ops[at])) return TRUE; /* no micro-batches */
   for (guint other = at + 1; other < n; other++) {
-    if (!is_again(program, stream, at, other, tags)) continue;
-    const OrrRange range = range_around(program, stream, at, other - at, tags);
+    if (!is_again(&search, at, other)) continue;
+    const OrrRange range = range_around(&search, at, other - at);
     if (range.end - range.first > ret_range->end - ret_range->first) *ret_range = range;
   }
   return ret_range->end - ret_range->first >= 2 * ret_range->n_ops && ret_range->n_ops > 0;

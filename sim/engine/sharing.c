@@ -66,13 +66,16 @@ struct OrrSharing {
   OrrSharingSolve solve;
   void *user;
   GArray *links;      /* of Link */
-  GArray *changed;    /* of OrrLink */
-  GArray *touched;    /* of OrrLink: the region's links */
+  OrrNumbers changed; /* of OrrLink */
+  OrrNumbers touched; /* of OrrLink: the region's links */
   OrrPointers region; /* of Flow * */
   OrrSpares ended;    /* of Flow, by n_uses */
   guint64 round, pass;
-  GArray *order;                              /* of guint32: the region's flows by system */
-  GArray *capacities, *firsts, *uses, *rates; /* the system being made */
+  OrrNumbers order, next; /* the region's flows by system; where the next of each goes */
+  /* the system being made */
+  GArray *capacities, *uses, *rates;
+  OrrNumbers firsts;
+  guint n_capacities, n_uses;
 };
 
 static Link *link_at(const OrrSharing *sharing, OrrLink link) {
@@ -89,7 +92,7 @@ static void note_change(OrrSharing *sharing, OrrLink link) {
   Link *it = link_at(sharing, link);
   if (it->changed) return;
   it->changed = TRUE;
-  g_array_append_val(sharing->changed, link);
+  orr_numbers_add(&sharing->changed, link);
 }
 
 static void put_on_links(OrrSharing *sharing, Flow *flow) {
@@ -148,7 +151,7 @@ static gboolean is_in(const OrrSharing *sharing, const Flow *flow) {
 static void begin_region(OrrSharing *sharing) {
   sharing->round++;
   sharing->region.len = 0;
-  ORR_EACH_VALUE(const OrrLink, index, sharing->changed) {
+  ORR_EACH_VALUE(const OrrLink, index, &sharing->changed) {
     Link *link = link_at(sharing, index);
     for (Use *use = link->first; use; use = use->next)
       if (link->has_new_bandwidth || use->flow->bottleneck == NO_LINK ||
@@ -156,7 +159,7 @@ static void begin_region(OrrSharing *sharing) {
         join(sharing, use->flow);
     link->changed = link->has_new_bandwidth = FALSE;
   }
-  g_array_set_size(sharing->changed, 0);
+  sharing->changed.len = 0;
 }
 
 /* All that the region's links reach. */
@@ -190,7 +193,7 @@ static void look_at_others(const OrrSharing *sharing, Link *link, OrrLink index)
 
 static void touch(OrrSharing *sharing, const OrrEngine *engine) {
   sharing->pass++;
-  g_array_set_size(sharing->touched, 0);
+  sharing->touched.len = 0;
   for (guint i = 0; i < sharing->region.len; i++) {
     const OrrTransfer *transfer = ((Flow *)sharing->region.pdata[i])->transfer;
     for (guint32 u = 0; u < transfer->n_uses; u++) {
@@ -201,12 +204,12 @@ static void touch(OrrSharing *sharing, const OrrEngine *engine) {
         link->n_region = link->n_held = link->first_flow = 0;
         link->left = bandwidth_of(engine, index);
         link->fastest = link->fastest_here = link->demand = link->taken = 0;
-        g_array_append_val(sharing->touched, index);
+        orr_numbers_add(&sharing->touched, index);
       }
       link->n_region++;
     }
   }
-  ORR_EACH_VALUE(const OrrLink, index, sharing->touched)
+  ORR_EACH_VALUE(const OrrLink, index, &sharing->touched)
     look_at_others(sharing, link_at(sharing, index), index);
 }
 
@@ -248,20 +251,22 @@ static void lead_together(OrrSharing *sharing, Flow *flow, Link *link) {
   flow_at(sharing, MAX(a, b))->leader = MIN(a, b);
 }
 
-static int by_leader(const void *a, const void *b, void *sharing) {
-  const guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
-  const guint32 p = flow_at(sharing, x)->leader, q = flow_at(sharing, y)->leader;
-  return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
+/* Lists the flows in `order`, by leader and then by place. */
+static void list_by_leader(OrrSharing *sharing) {
+  const guint n = sharing->region.len;
+  orr_numbers_set_size(&sharing->order, n);
+  orr_numbers_set_size(&sharing->next, n + 1);
+  guint32 *next = sharing->next.data; /* by leader: the place of its next flow */
+  memset(next, 0, (n + 1) * sizeof *next);
+  for (guint32 i = 0; i < n; i++) next[flow_at(sharing, i)->leader + 1]++;
+  for (guint32 i = 0; i < n; i++) next[i + 1] += next[i];
+  for (guint32 i = 0; i < n; i++) sharing->order.data[next[flow_at(sharing, i)->leader]++] = i;
 }
 
 /* Puts the flows of one system next to each other in `order`. */
 static void group(OrrSharing *sharing) {
   const guint n = sharing->region.len;
-  g_array_set_size(sharing->order, n);
-  for (guint32 i = 0; i < n; i++) {
-    flow_at(sharing, i)->leader = i;
-    g_array_index(sharing->order, guint32, i) = i;
-  }
+  for (guint32 i = 0; i < n; i++) flow_at(sharing, i)->leader = i;
   for (guint32 i = 0; i < n; i++) {
     const OrrTransfer *transfer = flow_at(sharing, i)->transfer;
     for (guint32 u = 0; u < transfer->n_uses; u++) {
@@ -271,16 +276,17 @@ static void group(OrrSharing *sharing) {
     }
   }
   for (guint32 i = 0; i < n; i++) flow_at(sharing, i)->leader = leader_of(sharing, i);
-  if (n > 1) g_array_sort_with_data(sharing->order, by_leader, sharing);
+  list_by_leader(sharing);
 }
 
+/* solve_system has made room for all uses, and for as many capacities. */
 static void add_use(OrrSharing *sharing, guint32 index, guint32 weight) {
-  ORR_APPEND(sharing->uses, OrrLinkUse, {index, weight});
+  g_array_index(sharing->uses, OrrLinkUse, sharing->n_uses++) = (OrrLinkUse){index, weight};
 }
 
 static guint32 add_capacity(OrrSharing *sharing, double capacity) {
-  g_array_append_val(sharing->capacities, capacity);
-  return sharing->capacities->len - 1;
+  g_array_index(sharing->capacities, double, sharing->n_capacities) = capacity;
+  return sharing->n_capacities++;
 }
 
 /* Adds a flow with the links that it shares, and a link of its own where those do not bound it as
@@ -288,7 +294,7 @@ static guint32 add_capacity(OrrSharing *sharing, double capacity) {
 static void add_flow(OrrSharing *sharing, const Flow *flow) {
   const OrrTransfer *transfer = flow->transfer;
   double alone = G_MAXDOUBLE, shared = G_MAXDOUBLE;
-  g_array_append_val(sharing->firsts, sharing->uses->len);
+  orr_numbers_add(&sharing->firsts, sharing->n_uses);
   for (guint32 u = 0; u < transfer->n_uses; u++) {
     Link *link = link_at(sharing, transfer->uses[u].link);
     const guint32 weight = transfer->uses[u].weight;
@@ -304,25 +310,30 @@ static void add_flow(OrrSharing *sharing, const Flow *flow) {
   if (alone < shared) add_use(sharing, add_capacity(sharing, alone), 1);
 }
 
+static Flow *flow_in_order(const OrrSharing *sharing, guint i) {
+  return flow_at(sharing, sharing->order.data[i]);
+}
+
 /* Solves the system of the flows @from to @to of `order`. */
 static void solve_system(OrrSharing *sharing, guint from, guint to) {
-  g_array_set_size(sharing->capacities, 0);
-  g_array_set_size(sharing->firsts, 0);
-  g_array_set_size(sharing->uses, 0);
+  guint most_uses = 0;
   for (guint i = from; i < to; i++)
-    add_flow(sharing, flow_at(sharing, g_array_index(sharing->order, guint32, i)));
-  g_array_append_val(sharing->firsts, sharing->uses->len);
+    most_uses += flow_in_order(sharing, i)->transfer->n_uses + 1; /* and a link of its own */
+  g_array_set_size(sharing->capacities, most_uses);
+  g_array_set_size(sharing->uses, most_uses);
+  sharing->n_capacities = sharing->n_uses = sharing->firsts.len = 0;
+  for (guint i = from; i < to; i++) add_flow(sharing, flow_in_order(sharing, i));
+  orr_numbers_add(&sharing->firsts, sharing->n_uses);
   g_array_set_size(sharing->rates, to - from);
   const OrrSharingSystem system = {.n_transfers = to - from,
-                                   .n_links = sharing->capacities->len,
-                                   .n_uses = sharing->uses->len,
+                                   .n_links = sharing->n_capacities,
+                                   .n_uses = sharing->n_uses,
                                    .capacities = (double *)(void *)sharing->capacities->data,
-                                   .first_uses = (guint32 *)(void *)sharing->firsts->data,
+                                   .first_uses = sharing->firsts.data,
                                    .uses = (OrrLinkUse *)(void *)sharing->uses->data,
                                    .rates = (double *)(void *)sharing->rates->data};
   sharing->solve(&system, sharing->user);
-  for (guint i = from; i < to; i++)
-    flow_at(sharing, g_array_index(sharing->order, guint32, i))->rate = system.rates[i - from];
+  for (guint i = from; i < to; i++) flow_in_order(sharing, i)->rate = system.rates[i - from];
 }
 
 static void solve_region(OrrSharing *sharing) {
@@ -330,10 +341,9 @@ static void solve_region(OrrSharing *sharing) {
   bound_rates(sharing);
   group(sharing);
   for (guint from = 0, to; from < n; from = to) {
-    Flow *first = flow_at(sharing, g_array_index(sharing->order, guint32, from));
+    Flow *first = flow_in_order(sharing, from);
     for (to = from + 1; to < n; to++)
-      if (flow_at(sharing, g_array_index(sharing->order, guint32, to))->leader != first->leader)
-        break;
+      if (flow_in_order(sharing, to)->leader != first->leader) break;
     if (to == from + 1)
       first->rate = first->most;
     else
@@ -344,7 +354,7 @@ static void solve_region(OrrSharing *sharing) {
 /* --- the check --- */
 
 static void sum_up(const OrrSharing *sharing, const OrrEngine *engine) {
-  ORR_EACH_VALUE(const OrrLink, index, sharing->touched) {
+  ORR_EACH_VALUE(const OrrLink, index, &sharing->touched) {
     Link *link = link_at(sharing, index);
     link->taken = bandwidth_of(engine, index) - link->left;
   }
@@ -365,7 +375,7 @@ static gboolean is_full(const Link *link, double bandwidth) {
 
 /* Others that have their bottleneck on a link that lost that role. */
 static void free_held(OrrSharing *sharing, const OrrEngine *engine) {
-  ORR_EACH_VALUE(const OrrLink, index, sharing->touched) {
+  ORR_EACH_VALUE(const OrrLink, index, &sharing->touched) {
     Link *link = link_at(sharing, index);
     const gboolean holds = is_full(link, bandwidth_of(engine, index)) &&
                            link->fastest_here <= link->fastest * (1 + TOLERANCE);
@@ -456,7 +466,7 @@ static gboolean solve_alone(const OrrSharing *sharing, const OrrEngine *engine) 
 }
 
 void orr_sharing_settle(OrrSharing *sharing, OrrEngine *engine) {
-  if (sharing->changed->len == 0) return;
+  if (sharing->changed.len == 0) return;
   begin_region(sharing);
   if (sharing->region.len == 0) return;
   for (guint growths = 0; !solve_alone(sharing, engine); growths++) {
@@ -474,11 +484,7 @@ OrrSharing *orr_sharing_new(OrrSharingSolve solve, void *user) {
   sharing->solve = solve;
   sharing->user = user;
   sharing->links = g_array_new(FALSE, TRUE, sizeof(Link));
-  sharing->changed = g_array_new(FALSE, FALSE, sizeof(OrrLink));
-  sharing->touched = g_array_new(FALSE, FALSE, sizeof(OrrLink));
-  sharing->order = g_array_new(FALSE, FALSE, sizeof(guint32));
   sharing->capacities = g_array_new(FALSE, FALSE, sizeof(double));
-  sharing->firsts = g_array_new(FALSE, FALSE, sizeof(guint32));
   sharing->uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
   sharing->rates = g_array_new(FALSE, FALSE, sizeof(double));
   return sharing;
@@ -486,10 +492,10 @@ OrrSharing *orr_sharing_new(OrrSharingSolve solve, void *user) {
 
 void orr_sharing_free(OrrSharing *sharing) {
   if (!sharing) return;
-  GArray *arrays[] = {sharing->links,      sharing->changed, sharing->touched, sharing->order,
-                      sharing->capacities, sharing->firsts,  sharing->uses,    sharing->rates};
+  GArray *arrays[] = {sharing->links, sharing->capacities, sharing->uses, sharing->rates};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
-  g_free(sharing->region.pdata);
+  ORR_FREE(sharing->region.pdata, sharing->changed.data, sharing->touched.data, sharing->order.data,
+           sharing->next.data, sharing->firsts.data);
   orr_spares_clear(&sharing->ended);
   g_free(sharing);
 }

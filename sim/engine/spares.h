@@ -48,6 +48,29 @@ static inline void orr_pointers_add(OrrPointers *list, gpointer pointer) {
   list->pdata[list->len++] = pointer;
 }
 
+/* A list of numbers of the same kind, which ORR_EACH_VALUE walks. */
+typedef struct {
+  guint32 *data;
+  guint len, room;
+} OrrNumbers;
+
+static inline void orr_numbers_add(OrrNumbers *list, guint32 number) {
+  if (list->len == list->room) {
+    list->room = MAX(64, 2 * list->room);
+    list->data = g_renew(guint32, list->data, list->room);
+  }
+  list->data[list->len++] = number;
+}
+
+/* New numbers are undefined. */
+static inline void orr_numbers_set_size(OrrNumbers *list, guint n) {
+  if (n > list->room) {
+    list->room = MAX(n, 2 * list->room);
+    list->data = g_renew(guint32, list->data, list->room);
+  }
+  list->len = n;
+}
+
 /* Frees the spare blocks. */
 static inline void orr_spares_clear(OrrSpares *spares) {
   for (guint n = 0; n < spares->n; n++)

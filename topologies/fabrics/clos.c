@@ -284,23 +284,29 @@ static gint64 draw(guint64 *hash, gint64 n) {
   return digit;
 }
 
+/* The links of a route, which are appended to the caller's array at once. */
+typedef struct {
+  guint32 links[4];
+  guint n;
+} Route;
+
 static void append(const OrrClos *clos, gboolean core, gboolean down, gint64 owner, gint64 index,
-                   GArray *links) {
+                   Route *route) {
   Link link = {.core = core, .down = down, .owner = owner, .index = clos->spec.ideal ? 0 : index};
-  ORR_APPEND(links, guint32, put_together(clos, link));
+  route->links[route->n++] = put_together(clos, link);
 }
 
 /* Appends the links up to a core and down to the other pod; returns a spine there that is linked
  * to the core. */
 static gint64 cross_core(const OrrClos *clos, gint64 src_pod, gint64 dst_pod, gint64 spine,
-                         guint64 *hash, GArray *links) {
+                         guint64 *hash, Route *route) {
   gint64 peers = clos->spines / clos->core_groups, parallel = clos->spine_up / clos->cores;
   guint64 mine = *hash; /* by destination, the cable down is the destination's too */
   gint64 up = draw(hash, clos->spine_up);
   gint64 dst_spine = core_group(clos, spine) * peers + draw(hash, peers);
   gint64 down = up / parallel * parallel + draw(clos->spec.by_destination ? &mine : hash, parallel);
-  append(clos, TRUE, FALSE, src_pod, spine * clos->spine_up + up, links);
-  append(clos, TRUE, TRUE, dst_pod, dst_spine * clos->spine_up + down, links);
+  append(clos, TRUE, FALSE, src_pod, spine * clos->spine_up + up, route);
+  append(clos, TRUE, TRUE, dst_pod, dst_spine * clos->spine_up + down, route);
   return dst_spine;
 }
 
@@ -311,10 +317,12 @@ guint orr_clos_route(const OrrClos *clos, gint64 src_leaf, gint64 dst_leaf, guin
   gint64 parallel = clos->leaf_up / clos->spines;
   guint64 mine = hash;
   gint64 up = draw(&hash, clos->leaf_up), spine = up / parallel;
-  append(clos, FALSE, FALSE, src_leaf, up, links);
-  if (src_pod != dst_pod) spine = cross_core(clos, src_pod, dst_pod, spine, &hash, links);
+  Route route = {.n = 0};
+  append(clos, FALSE, FALSE, src_leaf, up, &route);
+  if (src_pod != dst_pod) spine = cross_core(clos, src_pod, dst_pod, spine, &hash, &route);
   append(clos, FALSE, TRUE, dst_leaf,
-         spine * parallel + draw(clos->spec.by_destination ? &mine : &hash, parallel), links);
+         spine * parallel + draw(clos->spec.by_destination ? &mine : &hash, parallel), &route);
+  g_array_append_vals(links, route.links, route.n);
   return src_pod == dst_pod ? 3 : 5;
 }
 

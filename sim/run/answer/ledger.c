@@ -89,7 +89,7 @@ void orr_ledger_free(OrrLedger *ledger) {
   g_free(ledger);
 }
 
-static Label *label_of(OrrLedger *ledger, guint32 index) {
+static void add_labels(OrrLedger *ledger, guint32 index) {
   const OrrProgram *program = ledger->work->program;
   while (ledger->labels->len <= index) {
     const char *category = orr_program_label_category(program, ledger->labels->len);
@@ -98,6 +98,10 @@ static Label *label_of(OrrLedger *ledger, guint32 index) {
       if (g_str_equal(category, orr_time_words[kind])) label.kind = kind;
     g_array_append_val(ledger->labels, label);
   }
+}
+
+static inline Label *label_of(OrrLedger *ledger, guint32 index) {
+  if (index >= ledger->labels->len) add_labels(ledger, index);
   return &g_array_index(ledger->labels, Label, index);
 }
 
@@ -119,7 +123,7 @@ static void close_gap(Account *account, double until_s) {
   }
   account->seconds[ORR_TIME_BUBBLE] += MAX(until_s - account->clock_s, 0);
   account->clock_s = MAX(until_s, account->clock_s);
-  g_array_set_size(account->flights, 0);
+  account->flights->len = 0;
 }
 
 static void add_step_end(OrrLedger *ledger, Account *account, double end_s) {
