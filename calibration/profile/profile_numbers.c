@@ -46,8 +46,8 @@ static gboolean parse_number(const char *text, gboolean holes, const char **ret_
 
 GArray *orr_profile_numbers(const char *text, gboolean holes, GError **error) {
   /* Most numbers have five letters and a blank; a tenth of a page is lost at most. */
-  g_autoptr(GArray) numbers =
-      g_array_sized_new(FALSE, FALSE, sizeof(double), (guint)(strlen(text) / 4 + 1));
+  const guint room = (guint)(strlen(text) / 4 + 1);
+  g_autoptr(GArray) numbers = g_array_sized_new(FALSE, FALSE, sizeof(double), room);
   while (TRUE) {
     while (g_ascii_isspace(*text)) text++;
     if (!*text) return g_steal_pointer(&numbers);
@@ -57,7 +57,10 @@ GArray *orr_profile_numbers(const char *text, gboolean holes, GError **error) {
       return orr_fault_null(error, ORR_FAULT_DOCUMENT,
                             "value %u is '%.*s': want a number above 0%s", numbers->len + 1,
                             (int)MIN(strcspn(text, " \t\r\n"), 40), text, holes ? " or '-'" : "");
-    g_array_append_val(numbers, value);
+    if (numbers->len < room)
+      g_array_index(numbers, double, numbers->len++) = value;
+    else
+      g_array_append_val(numbers, value);
     text = end;
   }
 }

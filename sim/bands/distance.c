@@ -128,15 +128,18 @@ static double extras_distance(guint32 a, guint32 b) {
 }
 
 double orr_distance_within(const OrrDistancePoint *a, const OrrDistancePoint *b, double limit) {
+  const guint64 both = a->terms & b->terms;
   double sum = extras_distance(a->unlike, b->unlike);
-  for (guint i = 0; i < G_N_ELEMENTS(terms); i++) {
-    if (!(a->terms & b->terms & (G_GUINT64_CONSTANT(1) << i))) continue;
-    sum += terms[i].weight * (terms[i].kind == TEXT
-                                  ? text_distance(a->texts[i], b->texts[i])
-                                  : number_distance(terms[i].kind, a->numbers[i], b->numbers[i]));
-    if (sum > limit) return INFINITY;
+  guint i = 0;
+  for (; terms[i].kind == TEXT; i++) /* texts come first */
+    if (a->texts[i] != b->texts[i] && (both >> i & 1)) sum += terms[i].weight;
+  for (; sum <= limit && i < G_N_ELEMENTS(terms); i++) {
+    if (!(both >> i & 1)) continue;
+    const double apart = fabs(a->numbers[i] - b->numbers[i]); /* NAN: one of them is absent */
+    sum += terms[i].weight *
+           (isnan(apart) ? number_distance(terms[i].kind, a->numbers[i], b->numbers[i]) : apart);
   }
-  return sum;
+  return sum > limit ? INFINITY : sum;
 }
 
 double orr_distance(const OrrDistancePoint *a, const OrrDistancePoint *b) {

@@ -258,18 +258,36 @@ static gboolean read_row(char *line, const Place *place, OrrResidual *ret_residu
   return TRUE;
 }
 
-static gboolean read_line(char *line, const Place *place, OrrResiduals *residuals, GError **error) {
+/* @metric: only rows that may have an answer of that name are read; NULL: all are. */
+static gboolean read_line(char *line, const Place *place, const char *metric,
+                          OrrResiduals *residuals, GError **error) {
   static const char revision[] = "# model-revision: ";
   OrrResidual residual = {0};
   const guint n = residuals->rows->len;
   if (g_str_has_prefix(line, revision))
     residuals->revision = g_ascii_strtoll(line + strlen(revision), NULL, 10);
-  if (*line == '\0' || *line == '#') return TRUE;
+  if (*line == '\0' || *line == '#' || (metric && !strstr(line, metric))) return TRUE;
   if (n == MAX_ROWS) return fail(place, error, "found more than %d rows", MAX_ROWS);
   if (n > 0) residual = g_array_index(residuals->rows, OrrResidual, n - 1);
   if (!read_row(line, place, &residual, error)) return FALSE;
   g_array_append_val(residuals->rows, residual);
   return TRUE;
+}
+
+/* Whether all of @text is ASCII without zeros, eight letters at a time: nearly every file is, and
+ * GLib looks at each letter. */
+static gboolean is_ascii(const char *text, gsize length) {
+  const guint64 ones = G_GUINT64_CONSTANT(0x0101010101010101), tops = ones << 7;
+  guint64 wrong = 0;
+  gsize i = 0;
+  for (; i + sizeof ones <= length; i += sizeof ones) {
+    guint64 word;
+    memcpy(&word, text + i, sizeof word);
+    wrong |=
+        (word | (word - ones)) & tops; /* a letter above 127, or 0, from which 1 was borrowed */
+  }
+  for (; i < length; i++) wrong |= text[i] <= 0;
+  return wrong == 0;
 }
 
 /* The file's text, without the last line's end; NULL: it cannot be read, or is not text. */
@@ -280,11 +298,12 @@ static char *read_text(const char *path, GError **error) {
     g_prefix_error(error, "%s: ", path);
     return NULL;
   }
-  if (g_utf8_validate(text, (gssize)length, NULL)) return g_steal_pointer(&text);
+  if (is_ascii(text, length) || g_utf8_validate(text, (gssize)length, NULL))
+    return g_steal_pointer(&text);
   return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s: not UTF-8 text", path);
 }
 
-OrrResiduals *orr_residuals_read(const char *path, GError **error) {
+static OrrResiduals *read_rows(const char *path, const char *metric, GError **error) {
   g_autoptr(OrrResiduals) residuals = orr_residuals_new();
   g_autoptr(GString) header = g_string_new(NULL);
   g_autofree char *text = read_text(path, error);
@@ -300,16 +319,21 @@ OrrResiduals *orr_residuals_read(const char *path, GError **error) {
       fail(&place, error, "not the header of this version: set,row,part,label,...,answers");
       return NULL;
     }
-    if (!read_line(line, &place, residuals, error)) return NULL;
+    if (!read_line(line, &place, metric, residuals, error)) return NULL;
   }
   return text ? g_steal_pointer(&residuals) : NULL;
 }
 
+OrrResiduals *orr_residuals_read(const char *path, GError **error) {
+  return read_rows(path, NULL, error);
+}
+
 /* --- All that speak for one kind --- */
 
-static OrrResiduals *read_kind(OrrLibrary *library, const char *kind, GError **error) {
+static OrrResiduals *read_kind(OrrLibrary *library, const char *kind, const char *metric,
+                               GError **error) {
   g_autofree char *path = orr_residuals_path(library, kind);
-  return path ? orr_residuals_read(path, error) : orr_residuals_new();
+  return path ? read_rows(path, metric, error) : orr_residuals_new();
 }
 
 /* The metric of the power of @kind's GPUs; NULL: it has no band. */
@@ -333,12 +357,12 @@ static void add_rows(OrrResiduals *to, const OrrResiduals *from, const char *met
 }
 
 OrrResiduals *orr_residuals_for(OrrLibrary *library, const char *kind, GError **error) {
-  g_autoptr(OrrResiduals) residuals = read_kind(library, kind, error);
+  g_autoptr(OrrResiduals) residuals = read_kind(library, kind, NULL, error);
   if (!residuals || !power_of(kind)) return g_steal_pointer(&residuals);
   for (const OrrBandMetric *one = orr_band_metrics; one->kind; one++) {
     if (one->quantity != ORR_QUANTITY_POWER || one->is_borrowed || strcmp(one->kind, kind) == 0)
       continue;
-    g_autoptr(OrrResiduals) others = read_kind(library, one->kind, error);
+    g_autoptr(OrrResiduals) others = read_kind(library, one->kind, one->metric, error);
     if (!others) return NULL;
     add_rows(residuals, others, one->metric);
   }

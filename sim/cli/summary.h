@@ -124,6 +124,8 @@ void orr_summary_band_json(GString *out, const OrrOutcome *outcome);
 
 /* @file: the scenario as on the command line. @db: where the points are stored, or NULL. */
 void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, const char *db);
+/* How often steady states of pipelines were skipped, and why they were not. */
+void orr_summary_sweep_looks(const OrrSweepReport *report);
 void orr_summary_sweep_json(const OrrSweepReport *report);
 
 /* The progress line: "[####....] 120 of 400, 210/s, 2 s left, best 28.37". Newly allocated. */

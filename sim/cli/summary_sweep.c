@@ -204,6 +204,17 @@ static void print_none(const OrrSweepReport *report) {
     printf("  best          none: no point has a value of %s\n", objective);
 }
 
+void orr_summary_sweep_looks(const OrrSweepReport *report) {
+  guint64 sum = 0;
+  for (guint i = 0; i < ORR_N_LEAP_LOOKS; i++) sum += report->looks[i];
+  printf("  steady state  skipped %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " times\n",
+         report->looks[ORR_LEAP_TAKEN], sum);
+  for (guint i = ORR_LEAP_TAKEN + 1; i < ORR_N_LEAP_LOOKS; i++)
+    if (report->looks[i] > 0)
+      printf("    not         %" G_GUINT64_FORMAT " times: %s\n", report->looks[i],
+             orr_leap_words[i]);
+}
+
 void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, const char *db) {
   g_autofree char *combinations = orr_show_count((gint64)report->n_combinations);
   g_autofree char *points = orr_show_count((gint64)report->n_points),

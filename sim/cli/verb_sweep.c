@@ -14,7 +14,7 @@
 #include "sim/cli/summary.h"
 
 static char *executor, *timeout, *shard;
-static gboolean collect, resume, status, whole_steps, yes;
+static gboolean collect, resume, status, verbose, whole_steps, yes;
 static gint task = -1;
 static guint shard_number, n_shards; /* of --shard; 0: none */
 
@@ -38,6 +38,8 @@ static const GOptionEntry options[] = {
     ORR_OPTION_FLAG(
         "whole-steps", whole_steps,
         "Replay every micro-batch instead of extrapolating the steady state of a pipeline"),
+    ORR_OPTION_FLAG("verbose", verbose,
+                    "Print how often a pipeline's steady state was skipped, and why it was not"),
     ORR_OPTION_FLAG("yes", yes, "Allow more points than sweep.most"),
     ORR_OPTION_JSON("the report as one JSON object"),
     {NULL},
@@ -169,6 +171,7 @@ static int finish(const OrrSweepReport *report, const char *file, const char *db
     orr_summary_sweep_json(report);
   else
     orr_summary_sweep_print(report, file, db);
+  if (verbose && !orr_options.json) orr_summary_sweep_looks(report);
   if (n_shards > 0 && report->is_whole && !orr_options.json)
     printf(
         "  shard         %u of %u; when all have run: orrery db merge WHOLE.db SHARD.db..., then "
@@ -278,7 +281,7 @@ const OrrCommand orr_verb_sweep = {
     .group = "Sweep",
     .sentence = "Simulate many configurations of a scenario and report the best.",
     .usage = "FILE [--set PATH=VALUE]... [--db FILE] [-j N] [--executor slurm] [--shard I/N] "
-             "[--resume] [--timeout TIME] [--yes] "
+             "[--resume] [--timeout TIME] [--verbose] [--yes] "
              "[--json]\n"
              "       orrery sweep --status|--collect [--db FILE] [--json]",
     .more =

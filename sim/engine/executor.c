@@ -443,6 +443,7 @@ gboolean orr_executor_end(OrrExecutor *executor, gboolean has_run, double *link_
   if (ret_replay != NULL)
     *ret_replay = (OrrReplay){executor->end_s, orr_engine_n_events(executor->engine),
                               executor->n_transfers, orr_leaper_n_left(executor)};
+  if (ret_replay != NULL) orr_leaper_count_looks(executor, ret_replay->looks);
   return TRUE;
 }
 

@@ -27,11 +27,27 @@ typedef struct {
 
 typedef void (*OrrSpanSink)(const OrrSpan *span, void *user);
 
+/* What became of each date at which lanes might have been taken ahead (executor_leap.c). */
+typedef enum {
+  ORR_LEAP_TAKEN,
+  ORR_LEAP_DATED,   /* something changes at given dates: nothing is looked at */
+  ORR_LEAP_NO_LOOP, /* some stream's ops do not repeat */
+  ORR_LEAP_LENGTHS, /* the last periods took different times */
+  ORR_LEAP_FIRST,   /* the first lane's ops are not those of a period ago, that much later */
+  ORR_LEAP_OTHERS,  /* other lanes' are not */
+  ORR_LEAP_CROWDED, /* ops end so close to each other that rounding could change their order */
+  ORR_LEAP_AT_ONCE, /* the engine has more to do at that date */
+  ORR_LEAP_FEW,     /* what is left is less than the period */
+  ORR_N_LEAP_LOOKS
+} OrrLeapLook;
+extern const char *const orr_leap_words[]; /* by OrrLeapLook: for people */
+
 typedef struct {
   double end_s;     /* the end of the last op */
   guint64 n_events; /* engine events */
   guint64 n_transfers;
-  gint64 n_left_out; /* periods of lanes that were left out and not made up for */
+  gint64 n_left_out;               /* periods of lanes that were left out and not made up for */
+  guint64 looks[ORR_N_LEAP_LOOKS]; /* how many ended so */
 } OrrReplay;
 
 /* Replays the sealed @program on a new @engine; the executor adds the program's links to it. @sink

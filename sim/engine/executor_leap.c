@@ -55,6 +55,27 @@ static const OrrSpan *span_at(const OrrExecutor *executor, guint32 index) {
   return &executor->spans.kept[index].span;
 }
 
+/* --- why lanes were not taken ahead --- */
+
+const char *const orr_leap_words[] = {"taken ahead",
+                                      "faults, slow GPUs or losses have dates",
+                                      "some stream's operations do not repeat",
+                                      "the last periods took different times",
+                                      "the first lane did not repeat its operations' dates",
+                                      "other lanes did not repeat theirs",
+                                      "operations end within rounding of each other",
+                                      "more happens on the same date",
+                                      "fewer periods are left than one of the machine spans",
+                                      NULL};
+
+static void note_look(const OrrExecutor *executor, OrrLeapLook look) {
+  executor->leaper->looks[look]++;
+}
+
+void orr_leaper_count_looks(const OrrExecutor *executor, guint64 *ret_looks) {
+  if (executor->leaper) memcpy(ret_looks, executor->leaper->looks, sizeof executor->leaper->looks);
+}
+
 /* --- life --- */
 
 static guint32 *nobodies(gsize n) {
@@ -95,7 +116,9 @@ void orr_leaper_init(OrrExecutor *executor, const OrrLeftOut *left_out, OrrLeap 
   leaper->event_op = nobodies(program->n_events);
   leaper->last = nobodies(program->streams->len);
   leaper->calls = g_ptr_array_new_with_free_func(g_free);
-  leaper->is_off = !is_possible(program) || !orr_leaper_rewind_init(executor);
+  const gboolean is_dated = !is_possible(program);
+  leaper->is_off = is_dated || !orr_leaper_rewind_init(executor);
+  if (leaper->is_off) note_look(executor, is_dated ? ORR_LEAP_DATED : ORR_LEAP_NO_LOOP);
   orr_leap_groups_init(executor);
 }
 
@@ -330,7 +353,10 @@ static void leap(const Probe *probe, const Windows *windows, guint32 group) {
   Group all = {executor, group};
   const gint64 times = times_left(&all, probe->k);
   const double now_s = orr_engine_now(executor->engine), later_s = (double)times * probe->period_s;
-  if (times == 0 || !orr_engine_postpone(executor->engine, later_s, concerns, &all)) return;
+  if (times == 0) return note_look(executor, ORR_LEAP_FEW);
+  if (!orr_engine_postpone(executor->engine, later_s, concerns, &all))
+    return note_look(executor, ORR_LEAP_AT_ONCE);
+  note_look(executor, ORR_LEAP_TAKEN);
   if (windows->by_knowledge) split_runs(windows, &all);
   postpone(&all, later_s);
   for (guint32 lane = 0; lane < executor->program->lanes->len; lane++) {
@@ -354,7 +380,8 @@ static void look(void *user) {
     windows.by_knowledge = TRUE;
     repeats = group_repeats(&windows, group);
   }
-  if (repeats) leap(probe, &windows, group);
+  if (!repeats) return note_look(probe->executor, ORR_LEAP_OTHERS);
+  leap(probe, &windows, group);
 }
 
 /* --- when to look --- */
@@ -388,7 +415,8 @@ static void schedule(OrrExecutor *executor, guint32 lane, guint k, double period
   const double now_s = orr_engine_now(executor->engine);
   const Group group = {executor, orr_leaper_group(leaper, lane)};
   double cut_s = 0;
-  if (!find_cut(&group, now_s - period_s, now_s - period_s / 2, &cut_s)) return;
+  if (!find_cut(&group, now_s - period_s, now_s - period_s / 2, &cut_s))
+    return note_look(executor, ORR_LEAP_CROWDED);
   Probe *probe = g_new(Probe, 1);
   *probe = (Probe){executor, lane, k, period_s};
   g_ptr_array_add(leaper->calls, probe);
@@ -405,18 +433,20 @@ static double end_of_begin(const OrrExecutor *executor, const OrrLeapLane *lane,
 static void begin_period(OrrExecutor *executor, guint32 lane) {
   OrrLeaper *leaper = executor->leaper;
   const OrrLeapLane *state = &leaper->lanes[lane];
+  OrrLeapLook look = ORR_LEAP_LENGTHS;
+  if (state->begins->len <= 2) return; /* no two periods yet */
   for (guint k = 1; k <= MOST_PERIODS && 2 * k < state->begins->len; k++) {
-    if (state->n_left < k) return;
+    if (state->n_left < k) break;
     const double at_s = end_of_begin(executor, state, 0);
     const double period_s = at_s - end_of_begin(executor, state, k);
     const double other_s = at_s - period_s - end_of_begin(executor, state, 2 * k);
     const Windows windows = {executor, at_s, period_s, k * leaper->left_out.tags, FALSE};
-    if (fabs(period_s - other_s) > TOLERANCE * period_s ||
-        !stream_repeats(&windows, leaper->compute[lane], TRUE))
-      continue;
-    schedule(executor, lane, k, period_s);
-    return;
+    if (fabs(period_s - other_s) > TOLERANCE * period_s) continue;
+    if (stream_repeats(&windows, leaper->compute[lane], TRUE))
+      return schedule(executor, lane, k, period_s);
+    look = ORR_LEAP_FIRST;
   }
+  note_look(executor, look);
 }
 
 void orr_leaper_note_span(OrrExecutor *executor) {

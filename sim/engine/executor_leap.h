@@ -55,6 +55,7 @@ struct OrrLeaper {
   guint32 *last;    /* by stream: its last span */
   GPtrArray *calls; /* what calls of the engine are given */
   gboolean is_off;  /* the program changes on the way, or does not repeat */
+  guint64 looks[ORR_N_LEAP_LOOKS];
 };
 
 void orr_leap_groups_init(OrrExecutor *executor);

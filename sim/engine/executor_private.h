@@ -226,6 +226,8 @@ gboolean orr_repeats_add(OrrExecutor *executor, double *link_bytes, GError **err
 void orr_leaper_init(OrrExecutor *executor, const OrrLeftOut *left_out, OrrLeap *leaps);
 /* Periods that are still left out, of all lanes. */
 gint64 orr_leaper_n_left(OrrExecutor *executor);
+/* How each look at lanes ended: OrrReplay.looks. */
+void orr_leaper_count_looks(const OrrExecutor *executor, guint64 *ret_looks);
 void orr_leaper_free(OrrLeaper *leaper);
 /* The last span of the buffer is new. */
 void orr_leaper_note_span(OrrExecutor *executor);

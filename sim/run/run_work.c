@@ -76,6 +76,8 @@ static gboolean replay_briefly(const OrrRunWork *run, OrrReplayed *replayed, Orr
   g_autoptr(OrrEngine) engine = choose_engine(run, outcome, error);
   if (!engine) return FALSE;
   if (!replay_ops(run, engine, leaps, replayed, error)) return FALSE;
+  for (guint i = 0; run->simulation->looks && i < ORR_N_LEAP_LOOKS; i++)
+    run->simulation->looks[i] += replayed->replay.looks[i];
   if (replayed->replay.n_left_out > 0) {
     if (run->simulation->too_short)
       *run->simulation->too_short = TRUE;

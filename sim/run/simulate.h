@@ -63,6 +63,7 @@ typedef struct {
   /* Set where the shortened step leaves too little to repeat: the run then returns NULL without an
    * error, and the caller tries attempt + 1. */
   gboolean *too_short;
+  guint64 *looks; /* ORR_N_LEAP_LOOKS: a brief run adds its OrrReplay.looks; NULL: not wanted */
 } OrrSimulation;
 
 typedef struct {

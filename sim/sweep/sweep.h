@@ -113,6 +113,7 @@ typedef struct {
   guint64 by_status[ORR_N_POINT_STATUSES];
   char *wheres;      /* the constraints on results: "memory < 80, mfu > 0.4"; NULL: none */
   guint64 n_failing; /* simulated points that do not satisfy them */
+  guint64 looks[ORR_N_LEAP_LOOKS]; /* of the points simulated now: see OrrReplay */
   GArray *excluded;  /* of OrrSweepExclusion: combinations, most frequent reason first */
   GArray *refused;   /* of OrrSweepExclusion: points that are not ok, by reason */
   double seconds;    /* since the first point was given out */

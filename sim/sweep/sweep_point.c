@@ -130,7 +130,8 @@ static gboolean attempt(Point *point, guint shorten) {
                                  .user = &state,
                                  .brief = TRUE,
                                  .shorten = shorten,
-                                 .too_short = &too_short};
+                                 .too_short = &too_short,
+                                 .looks = point->answer.looks};
   g_autoptr(OrrOutcome) outcome = orr_simulate_in(orr_sweep_variants_world(point->variants, NULL),
                                                   point->scenario, &options, &error);
   if (state.child > 0) return wait_for(state.child, &point->answer, point->send, point->user);

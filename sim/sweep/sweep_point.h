@@ -31,7 +31,8 @@ typedef struct {
   double least_s;      /* of a bound and of a pruned point: seconds that a step takes at least */
   double memory_bytes; /* that the fullest GPU needs; 0: not known before a simulation */
   OrrResult result;
-  OrrSweepLikeness likeness; /* all zero: not known */
+  OrrSweepLikeness likeness;       /* all zero: not known */
+  guint64 looks[ORR_N_LEAP_LOOKS]; /* see OrrReplay; not stored */
   char engine[96];
   char reason[ORR_REASON_BYTES]; /* why the point is not ok */
 } OrrSweepAnswer;

@@ -127,6 +127,7 @@ gboolean orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
                               const OrrSweepAnswer *answer, gboolean is_last) {
   report->n_done++;
   report->by_status[answer->status]++;
+  for (guint i = 0; i < ORR_N_LEAP_LOOKS; i++) report->looks[i] += answer->looks[i];
   if (answer->status != ORR_POINT_OK)
     count_refused(report, answer);
   else if (!answer->eligible)

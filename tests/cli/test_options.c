@@ -119,6 +119,7 @@ static void test_sweep(void) {
   assert_refused("sweep swept.yaml --db none -j 1", 2, "pass --yes to run all");
   assert_fine("sweep swept.yaml --db none -j 1 --yes", "2 of 2 points");
   assert_fine("sweep swept.yaml --db none -j 1 --yes --whole-steps", "2 of 2 points");
+  assert_fine("sweep swept.yaml --db none -j 1 --yes --verbose", "steady state  skipped");
   assert_fine("sweep swept.yaml --db none -j 1 --yes --timeout 20s", "2 of 2 points");
   assert_refused("sweep swept.yaml --timeout 0s", 2, "--timeout takes a time above 0");
   assert_refused("sweep --task 0 --db r.db", 1, "no sweep was submitted");

@@ -218,6 +218,18 @@ typedef struct {
   guint n_leaps, n_made_up, n_failed;
 } Counts;
 
+/* Each leap is a look that was taken, and where no lane leapt every look has a reason. */
+static void check_looks(const OrrProgram *program, const Replayed *it) {
+  gboolean has_leapt = FALSE;
+  for (guint lane = 0; lane < orr_program_n_lanes(program); lane++)
+    has_leapt |= it->leaps[lane].times > 0;
+  guint64 n_refused = 0;
+  for (guint i = ORR_LEAP_TAKEN + 1; i < ORR_N_LEAP_LOOKS; i++) n_refused += it->replay.looks[i];
+  g_assert_cmpint(it->replay.looks[ORR_LEAP_TAKEN] > 0, ==, has_leapt);
+  g_assert_true(has_leapt || n_refused > 0);
+  g_assert_cmpuint(it->replay.looks[ORR_LEAP_DATED], ==, 0);
+}
+
 static void check(const Job *job, gint64 n_left_out, Counts *counts) {
   Job shorter = *job;
   shorter.micro_batches -= n_left_out;
@@ -226,6 +238,7 @@ static void check(const Job *job, gint64 n_left_out, Counts *counts) {
   const guint n = orr_program_n_streams(whole);
   g_autofree Sum *x = g_new0(Sum, n), *y = g_new0(Sum, n);
   g_test_message("seed %" G_GUINT64_FORMAT, job->seed);
+  check_looks(part, &b);
   if (b.replay.n_left_out > 0) {
     counts->n_failed++;
   } else {

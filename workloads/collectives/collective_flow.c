@@ -252,42 +252,55 @@ static gboolean is_host_link(const char *kind) {
   return g_str_equal(kind, "host") || g_str_equal(kind, "node");
 }
 
-/* Whether some of @uses are links of the network. */
+/* Whether some of @uses are links of the network. Neighbours in the list are often of one kind,
+ * whose text is then the same. */
 static gboolean leaves_node(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses) {
+  const char *before = NULL;
   for (guint i = 0; i < n_uses; i++) {
     const char *kind = orr_fabric_link_kind(fabric, uses[i].link);
-    if (!g_str_equal(kind, "scale-up") && !is_host_link(kind)) return TRUE;
+    if (kind != before && !g_str_equal(kind, "scale-up") && !is_host_link(kind)) return TRUE;
+    before = kind;
   }
   return FALSE;
 }
 
 /* PCIe on the way to a NIC has no loss of its own: node.host-link-efficiency is what NCCL reaches
  * on it. */
-static double efficiency(const OrrNcclCosts *costs, const OrrFabric *fabric, guint32 link,
-                         gboolean is_network) {
-  const char *kind = orr_fabric_link_kind(fabric, link);
+static double efficiency(const OrrNcclCosts *costs, const char *kind, gboolean is_network) {
   if (is_host_link(kind)) return is_network ? 1 : costs->scale_up_efficiency;
   return g_str_equal(kind, "scale-up") ? costs->scale_up_efficiency : costs->scale_out_efficiency;
 }
 
-double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses,
-                               const OrrNcclCosts *costs) {
+/* @ret_plain_s: without @costs. */
+static double per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses,
+                       const OrrNcclCosts *costs, double *ret_plain_s) {
   const gboolean is_network = costs && leaves_node(fabric, uses, n_uses);
-  double per_byte_s = 0;
+  const char *before = NULL;
+  double per_byte_s = 0, share = 1;
+  *ret_plain_s = 0;
   for (guint i = 0; i < n_uses; i++) {
-    double share = costs ? efficiency(costs, fabric, uses[i].link, is_network) : 1;
-    double link_s = uses[i].weight / (orr_fabric_link_bandwidth(fabric, uses[i].link) * share);
-    per_byte_s = MAX(per_byte_s, link_s);
+    const char *kind = costs ? orr_fabric_link_kind(fabric, uses[i].link) : NULL;
+    const double bandwidth = orr_fabric_link_bandwidth(fabric, uses[i].link);
+    if (kind != before) share = efficiency(costs, kind, is_network);
+    before = kind;
+    per_byte_s = MAX(per_byte_s, uses[i].weight / (bandwidth * share));
+    *ret_plain_s = MAX(*ret_plain_s, uses[i].weight / bandwidth);
   }
   return per_byte_s;
+}
+
+double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses,
+                               const OrrNcclCosts *costs) {
+  double plain_s;
+  return per_byte(fabric, uses, n_uses, costs, &plain_s);
 }
 
 /* The time that the protocol takes beyond the bandwidth of the links. */
 static double shortfall(const OrrCollectiveFlow *flow, const OrrCollectivePhase *phase) {
   if (flow->costs.scale_up_efficiency == 1 && flow->costs.scale_out_efficiency == 1) return 0;
-  return phase->bytes *
-         (orr_collective_per_byte(flow->fabric, phase->uses, phase->n_uses, &flow->costs) -
-          orr_collective_per_byte(flow->fabric, phase->uses, phase->n_uses, NULL));
+  double plain_s;
+  const double slow_s = per_byte(flow->fabric, phase->uses, phase->n_uses, &flow->costs, &plain_s);
+  return phase->bytes * (slow_s - plain_s);
 }
 
 enum {

@@ -196,8 +196,29 @@ static gint64 most_moved(const Slot *first, const gint64 *from, const Slot *seco
 
 /* --- Answers --- */
 
+static gboolean are_equal(const Slot *slots, gint64 n) {
+  for (gint64 i = 1; i < n; i++)
+    if (slots[i].load != slots[0].load) return FALSE;
+  return TRUE;
+}
+
+/* The mean of the fullest rank over placements. Where all slots are equal, so are all placements;
+ * but later layers go on with the random numbers (@is_last: there are none). */
+static double mean_of_draws(Slot *slots, gint64 n, gint64 ep, gboolean is_last, OrrRandom *random) {
+  const gboolean is_even = is_last && are_equal(slots, n);
+  double fullest = 0, one = fullest_sum(slots, n, ep);
+  for (guint draw = 0; draw < DRAWS; draw++) {
+    if (!is_even) {
+      shuffle(random, slots, n);
+      one = fullest_sum(slots, n, ep);
+    }
+    fullest += one / DRAWS;
+  }
+  return fullest;
+}
+
 static double fullest_of_layer(const OrrExpertLoadKind *kind, const void *params, guint layer,
-                               const OrrExpertSpread *spread, OrrRandom *random) {
+                               gboolean is_last, const OrrExpertSpread *spread, OrrRandom *random) {
   const gint64 ep = MAX(1, spread->ep), n = spread->experts + spread->redundant;
   g_autofree double *fractions = fractions_of(kind, params, layer, spread);
   if (spread->packed && spread->aging > 0) {
@@ -206,12 +227,7 @@ static double fullest_of_layer(const OrrExpertLoadKind *kind, const void *params
   }
   g_autofree Slot *slots = replicate(fractions, fractions, spread->experts, n);
   if (spread->packed) return packed_most(slots, n, ep, NULL) * (double)ep;
-  double fullest = 0;
-  for (guint draw = 0; draw < DRAWS; draw++) {
-    shuffle(random, slots, n);
-    fullest += fullest_sum(slots, n, ep) / DRAWS;
-  }
-  return fullest * (double)ep;
+  return mean_of_draws(slots, n, ep, is_last, random) * (double)ep;
 }
 
 double orr_expert_load_fullest(const OrrChoice *choice, const OrrExpertSpread *spread,
@@ -223,7 +239,7 @@ double orr_expert_load_fullest(const OrrChoice *choice, const OrrExpertSpread *s
   OrrRandom random = orr_random_stream(seed, "expert-load");
   double sum = 0;
   for (guint layer = 0; layer < layers; layer++)
-    sum += fullest_of_layer(kind, choice->params, layer, spread, &random);
+    sum += fullest_of_layer(kind, choice->params, layer, layer + 1 == layers, spread, &random);
   return sum / (double)layers;
 }
 
