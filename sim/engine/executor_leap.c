@@ -122,6 +122,10 @@ void orr_leaper_init(OrrExecutor *executor, const OrrLeftOut *left_out, OrrLeap 
   orr_leap_groups_init(executor);
 }
 
+gboolean orr_leaper_gives_up(const OrrExecutor *executor) {
+  return executor->leaper && executor->leaper->is_off;
+}
+
 gint64 orr_leaper_n_left(OrrExecutor *executor) {
   const OrrLeaper *leaper = executor->leaper;
   gint64 n = 0;

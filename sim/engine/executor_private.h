@@ -224,6 +224,8 @@ gboolean orr_repeats_add(OrrExecutor *executor, double *link_bytes, GError **err
 
 /* Fast-forward (executor_leap.c): makes executor->leaper. @leaps: of the caller, by lane. */
 void orr_leaper_init(OrrExecutor *executor, const OrrLeftOut *left_out, OrrLeap *leaps);
+/* Whether it is known from the start that periods stay left out. */
+gboolean orr_leaper_gives_up(const OrrExecutor *executor);
 /* Periods that are still left out, of all lanes. */
 gint64 orr_leaper_n_left(OrrExecutor *executor);
 /* How each look at lanes ended: OrrReplay.looks. */
