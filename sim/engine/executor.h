@@ -33,8 +33,8 @@ typedef enum {
   ORR_LEAP_DATED,   /* something changes at given dates: nothing is looked at */
   ORR_LEAP_NO_LOOP, /* some stream's ops do not repeat */
   ORR_LEAP_LENGTHS, /* the last periods took different times */
-  ORR_LEAP_FIRST,   /* the first lane's ops are not those of a period ago, that much later */
-  ORR_LEAP_OTHERS,  /* other lanes' are not */
+  ORR_LEAP_FIRST,   /* the first lane's ops do not repeat a period later */
+  ORR_LEAP_OTHERS,  /* other lanes' ops do not */
   ORR_LEAP_CROWDED, /* ops end so close to each other that rounding could change their order */
   ORR_LEAP_AT_ONCE, /* the engine has more to do at that date */
   ORR_LEAP_FEW,     /* what is left is less than the period */
