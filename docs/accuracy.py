@@ -251,7 +251,7 @@ def bands(what, validation):
                       for row in rows if row["pairs"]]
         return lines
     if what == "choices":
-        found = validation.bands("--pairs", "0")["choices"]
+        found = validation.bands("--pairs", "0", "--leave", "set")["choices"]
         lines = ["| Bound | Choices by the point | Broken | Choices by the upper end | Broken | Output kept |", "|---|---|---|---|---|---|"]
         for row in found["bounds"]:
             if row["point"]:

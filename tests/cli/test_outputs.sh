@@ -129,12 +129,11 @@ check "a reader that leaves after a line does not keep the run from being stored
 
 # --- plan: its files are checked before the search; its answer is printed although they cannot be written
 asked="--model llama-3.1-8b --cluster dgx-h100-superpod"
-before=$(date +%s)
 "$orrery" plan training $asked --gpus 8 --db none -o nowhere/plan.yaml > said 2>&1
 check "plan training -o into no folder: exit 1 before the search" '[ $? -eq 1 ] && grep -q "there is no folder nowhere" said'
 "$orrery" plan serving $asked --gpus 1 --input 500 --output 50 --ttft 1s --tpot 50ms -o nowhere/plan.yaml --db none > said 2>&1
 check "plan serving -o into no folder: exit 1 before the search" \
-  '[ $? -eq 1 ] && grep -q "there is no folder nowhere" said && [ $(($(date +%s) - before)) -lt 30 ]'
+  '[ $? -eq 1 ] && grep -q "there is no folder nowhere" said && ! grep -q searched said'
 echo mine > mine-best.yaml
 "$orrery" plan training $asked --gpus 8 --db none -o mine.yaml > said 2>&1
 check "a file that plan did not make is refused before the search, exit 2" \
