@@ -78,7 +78,8 @@ char *orr_plot_script(const OrrPlot *plot, const char *title, const char *data_p
                          (guint)G_N_ELEMENTS(colours), blocks);
   g_string_append(
       script,
-      "short(value) = abs(value) < 1000 ? sprintf(\"%.4g\", value) : gprintf(\"%.1s%c\", value)\n");
+      "short(value) = abs(value) < 1000 ? sprintf(\"%.4g\", value) : gprintf(\"%.1s%c\", value)\n"
+      "axis(most) = most < 1000 ? \"%g\" : \"%.1s%c\"\n");
   g_string_append_printf(script, "dot(series) = %s\n",
                          strcmp(terminal, "dumb") == 0 ? "series + 1" : "7");
   g_string_append(script, plot->script);

@@ -337,13 +337,12 @@ gboolean orr_store_check_run(const OrrStore *store, GError **error) {
   return orr_fault_set(error, ORR_FAULT_INTERNAL, "%s: no run is being written", store->path);
 }
 
-/* The number in @text, which can be followed by a unit ("4.5e+11 B/s"). */
+/* The number in @text, in the base unit of the unit that follows it: 300 of "5 min". */
 static gboolean number_of(const char *text, double *ret_number) {
-  char *end = NULL;
-  double number = text ? g_ascii_strtod(text, &end) : NAN;
-  if (!isfinite(number) || end == text || (*end != '\0' && *end != ' ')) return FALSE;
-  *ret_number = number;
-  return TRUE;
+  if (!text || g_ascii_isalpha(*text)) return FALSE; /* a word, without nine attempts */
+  for (OrrUnit unit = ORR_UNIT_NONE; unit < ORR_N_UNITS; unit++)
+    if (orr_quantity_parse(text, unit, ret_number, NULL)) return TRUE;
+  return FALSE;
 }
 
 gboolean orr_store_add_param(OrrStore *store, const char *path, const char *text, GError **error) {

@@ -196,7 +196,7 @@ static void report_unknown(OrrLibrary *library, const OrrNode *name, OrrDiags *d
 
 /* Replaces the scalar @name by the name of the document that answers for it. */
 static gboolean resolve(OrrLibrary *library, OrrNode *name, OrrDiags *diags) {
-  if (strchr(name->text, '/')) return TRUE; /* a file */
+  if (g_str_has_suffix(name->text, ".yaml")) return TRUE; /* a file */
   char *resolved = orr_stack_resolve(library, name->text);
   if (!resolved) {
     report_unknown(library, name, diags);

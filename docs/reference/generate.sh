@@ -102,10 +102,17 @@ table() {
     WHERE table_name = '$1' ORDER BY rowid"
 }
 
-# A table is made when its first row is stored: one run with a trace and one validation set of each kind make them all.
+# A table is made when its first row is stored: a run of each kind, one of them with a trace, and one validation set of
+# each kind make them all but a few that take long.
 tables() {
   "$orrery" run gpt3-175b-1024-a100 --db "$work/runs.db" --trace "$work/trace.json" > "$work/log" 2>&1
-  "$orrery" run serving-llama-3.1-8b-h100 --db "$work/runs.db" > "$work/log" 2>&1
+  for scenario in serving-llama-3.1-8b-h100 rag-pipeline-llama-3.1-8b-h100 campaign-llama-3.1-405b-16384-h100 \
+    jobs-placement-nvl72 rl-grpo-qwen3-30b-a3b-32-h100 dlrm-dcnv2-8-b200 nccl-tests-dgx-a100-4 two-jobs-one-uplink \
+    planes-lost-link-128-h100 ecmp-all-reduce-128-h100 trace-broadcast-8-h100 checkpoints-gpt3-175b-1024-a100; do
+    "$orrery" run "$scenario" --db "$work/runs.db" > "$work/log" 2>&1
+  done
+  "$orrery" run flux-1-h100 --set 'workload.steps={value: 28, low: 10, high: 50}' --label fewer \
+    --db "$work/runs.db" > "$work/log" 2>&1
   "$orrery" validate korthikanti-layers --db "$work/runs.db" > "$work/log" 2>&1
   "$orrery" validate gemm --profile a100-80gb-sxm --db "$work/runs.db" > "$work/log" 2>&1
   "$orrery" calibrate --device fake --families collective,launch --budget 20s --db "$work/runs.db" > "$work/log" 2>&1
@@ -119,7 +126,9 @@ A results database is one SQLite file: `run` has one row per run; every other ta
 (seconds, bytes, bytes per second). A table is created when its first row is stored: `span` only by `run --trace`,
 `validation_row` and `cost_error` only by `validate`, `kernel_sample`, `kernel_refusal` and `kernel_session` only by
 `calibrate`, `sweep`, `sweep_excluded` and `sweep_point` only by `sweep`, `plan_layout`, `plan_rate` and `plan_sure` only by
-`plan serving`. Every database has the same sentences, in `metric_def`.
+`plan serving`. In `metric_def` a database has the sentences of its own tables. `orrery describe --schema NAME` prints any
+table, also the few that are not below: `explain_step`, `explain_kind`, `explain_difference`, `queue`, `serving_region` and
+`serving_turn`.
 END
   column "SELECT DISTINCT table_name FROM metric_def ORDER BY table_name" > "$work/tables"
   while read -r name; do table "$name"; done < "$work/tables"

@@ -1,4 +1,4 @@
-# Tokens trained and kept over time, next to a job without failures; below, the hours lost by phase.
+# Tokens trained and kept over time, next to a job without failures; on the right axis, the hours lost by phase.
 set xlabel "days"
 set ylabel "trillion tokens"
 set y2label "hours lost"

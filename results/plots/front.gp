@@ -2,9 +2,11 @@
 # Labels show the run of every few points of the front; orrery query DB front lists them all. Whiskers are error bands.
 # A cross marks what measurements would most likely show, where the point lies outside its band.
 outside(y, low, high) = y < low || y > high
-stats data index 0 using (name_x = strcol(3), name_y = strcol(4), 1) nooutput
+most_x = most_y = 0
+stats data index 0 using (name_x = strcol(3), name_y = strcol(4), most_x = $1 > most_x ? $1 : most_x, most_y = $2 > most_y ? $2 : most_y, 1) nooutput
 few = 1 + int(STATS_records / 12)
-set format xy "%.1s%c"
+set format x axis(most_x)
+set format y axis(most_y)
 set xlabel name_x
 set ylabel name_y
 set key tmargin right horizontal

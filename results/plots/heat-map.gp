@@ -1,6 +1,7 @@
 # The best result over two axes. An empty field has no run that fits into memory and satisfies the constraints.
-stats data index 0 using (name_x = strcol(6), name_y = strcol(7), name_value = strcol(8), 1) nooutput
-set format cb "%.1s%c"
+most = 0
+stats data index 0 using (name_x = strcol(6), name_y = strcol(7), name_value = strcol(8), most = valid(3) && $3 > most ? $3 : most, 1) nooutput
+set format cb axis(most)
 set xlabel name_x
 set ylabel name_y
 set cblabel name_value

@@ -7,7 +7,7 @@
 -- gpu_hours: GPU-hours that they held
 -- jct_mean_h: completion time, mean, hours
 -- jct_p95_h: 95th percentile
--- wait_mean_h: wait, mean, hours
+-- wait_mean_h: wait, mean, hours: in the queue, and for checkpoints, restarts and work done again
 -- wait_p50_h: median
 -- wait_p95_h: 95th percentile
 -- wait_p99_h: 99th percentile

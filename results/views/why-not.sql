@@ -2,7 +2,7 @@
 -- reads: sweep(n_points); sweep_point(status, reason, eligible, memory_bytes, least_s)
 -- rows-from: sweeps with points that were refused, do not fit, failed, were pruned or violate a constraint
 -- status: unfit (memory), pruned (by its bound), refused, failed, crashed, timeout, or ineligible (a constraint on results)
--- reason: what was found; of ineligible points empty
+-- reason: what was found; of ineligible points the constraint that they violate
 -- points: points with this status and reason
 -- percent: percentage of all completed points
 -- nearest_run: the point that needs least memory (unfit), has the smallest bound (pruned), or comes first

@@ -123,6 +123,14 @@ void orr_caveats_add_others(OrrCaveats *caveats, const OrrScenario *scenario) {
   add_results(caveats, scenario);
 }
 
+void orr_caveats_add_values(OrrCaveats *caveats, const OrrScenario *scenario) {
+  const guint n = scenario->uncertain->len;
+  if (n == 0) return;
+  g_autofree char *text = g_strdup_printf(
+      "uncertain inputs, at their values: %u; 'orrery run' propagates their bounds", n);
+  orr_caveats_add_text(caveats, text);
+}
+
 void orr_caveats_add(OrrCaveats *caveats, const OrrScenario *scenario) {
   orr_field_each(&orr_scenario_table, scenario, &orr_device_table, add_device, caveats);
   orr_caveats_add_others(caveats, scenario);

@@ -27,6 +27,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCaveats, orr_caveats_free)
 void orr_caveats_add(OrrCaveats *caveats, const OrrScenario *scenario);
 void orr_caveats_add_others(OrrCaveats *caveats, const OrrScenario *scenario);
 
+/* Adds that uncertain inputs count at their values: for verbs that replay nothing. */
+void orr_caveats_add_values(OrrCaveats *caveats, const OrrScenario *scenario);
+
 /* Adds @text unless it is there. */
 void orr_caveats_add_text(OrrCaveats *caveats, const char *text);
 

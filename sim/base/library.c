@@ -177,10 +177,8 @@ static void kind_folders(const char *folder, const OrrDocumentKind *kind, char *
 /* A name is not a path: no name reaches a file outside the library's folders. */
 static gboolean is_name(const char *name) { return *name && *name != '.' && !strchr(name, '/'); }
 
-/* "./glm45.yaml", "../models/glm45.yaml", "/home/me/glm45.yaml": a file in place of a name. */
-static gboolean is_path(const char *name) {
-  return strchr(name, '/') && g_str_has_suffix(name, ".yaml");
-}
+/* "glm45.yaml", "../models/glm45.yaml", "/home/me/glm45.yaml": a file in place of a name. */
+static gboolean is_path(const char *name) { return g_str_has_suffix(name, ".yaml"); }
 
 /* Paths in a document are relative to its folder; paths of the command line to the working
  * directory. */

@@ -39,8 +39,8 @@ OrrLibrary *orr_library_new(const char *const *folders);
 void orr_library_free(OrrLibrary *library);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrLibrary, orr_library_free)
 
-/* Wherever a name is expected, a path that contains a '/' and ends in .yaml names a file instead.
- * It is relative to the folder of the document that holds it (`model: ./glm45.yaml`), or to the
+/* Wherever a name is expected, a text that ends in .yaml names a file instead.
+ * It is relative to the folder of the document that holds it (`model: glm45.yaml`), or to the
  * working directory where it comes from the command line. */
 
 /* The document of that kind and name, merged with its bases; `base` is removed. The caller owns

@@ -42,7 +42,8 @@ static char *relative_path(const char *path, const char *document) {
 /* --- Texts --- */
 
 static gboolean is_document(const char *text) {
-  return strchr(text, '/') && g_str_has_suffix(text, ".yaml");
+  return g_str_has_suffix(text, ".yaml") &&
+         (strchr(text, '/') || g_file_test(text, G_FILE_TEST_IS_REGULAR));
 }
 
 static gboolean is_data(const char *text) {

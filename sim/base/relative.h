@@ -7,7 +7,7 @@
  *
  *   --cluster ./machines/mine.yaml -o jobs/x.yaml        cluster: {base: ../machines/mine.yaml}
  *
- * What names a file: a scalar with a '/' that ends in .yaml, as for sim/base/library.h; and a
+ * What names a file: a scalar that ends in .yaml (library.h), and has a '/' or is a file; and a
  * relative path with a '/', or with the ending of a table or trace, to a file that exists.
  */
 #pragma once

@@ -2,6 +2,7 @@
  * summary.c - the summary of a run: each function appends one line, which begins with a label of at
  * most 12 letters.
  */
+#include "sim/cli/options.h"
 #include "sim/cli/summary.h"
 
 #include "sim/bands/band.h"
@@ -248,9 +249,20 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome) {
   return orr_page_end(page);
 }
 
+char *orr_summary_settings(char *const *settings) {
+  GString *text = g_string_new(NULL);
+  for (; settings && *settings; settings++) {
+    g_autofree char *quoted =
+        strpbrk(*settings, " {}[]*'\"") ? g_shell_quote(*settings) : g_strdup(*settings);
+    g_string_append_printf(text, " --set %s", quoted);
+  }
+  return g_string_free(text, FALSE);
+}
+
 char *orr_summary_stored(const OrrOutcome *outcome, const char *file, const char *database,
                          gint64 run_id) {
   OrrPage *page = orr_page_new();
+  g_autofree char *settings = orr_summary_settings(orr_options.settings);
   if (database) {
     g_autofree char *quoted = strchr(database, ' ') ? g_shell_quote(database) : g_strdup(database);
     orr_page_line(page, "stored", "run %" G_GINT64_FORMAT " in %s", run_id, database);
@@ -259,7 +271,7 @@ char *orr_summary_stored(const OrrOutcome *outcome, const char *file, const char
   } else {
     orr_page_line(page, "stored", "nowhere");
     if (file)
-      orr_page_line(page, "next", "orrery run %s --json", file);
+      orr_page_line(page, "next", "orrery run %s%s --json", file, settings);
     else
       orr_page_line(page, "next", "the same command with --json");
   }

@@ -19,6 +19,10 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome);
 char *orr_summary_stored(const OrrOutcome *outcome, const char *file, const char *database,
                          gint64 run_id);
 
+/* " --set 'a={b: 1}' --set c=2": @settings (NULL: none) for a command to run next; newly
+ * allocated. */
+char *orr_summary_settings(char *const *settings);
+
 /* --- The lines of each kind of workload --- */
 
 typedef void OrrSummaryPart(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome);

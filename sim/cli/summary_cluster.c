@@ -141,8 +141,9 @@ static void add_asked(OrrPage *page, const OrrClusterAsk *ask, const OrrClusterR
   if (isnan(r->asked_start_s))
     orr_page_line(page, "asked", "the job asks for more GPUs than the cluster has");
   else
-    orr_page_line(page, "asked", D " GPUs submitted at %.1f h start at %.1f h, after %.1f h",
-                  ask->gpus, ask->at_s / 3600, r->asked_start_s / 3600, r->asked_wait_s / 3600);
+    orr_page_line(page, "asked", D " GPUs submitted at %s start at %s, after %s", ask->gpus,
+                  time_text(page, ask->at_s), time_text(page, r->asked_start_s),
+                  time_text(page, r->asked_wait_s));
 }
 
 static void add_machine(OrrPage *page, const OrrScenario *scenario, const OrrClusterResult *r) {
@@ -169,6 +170,7 @@ void orr_summary_cluster(OrrPage *page, const OrrScenario *scenario, const OrrOu
   if (!isnan(r->offered_load)) orr_page_item(page, "offered load %.2f", r->offered_load);
   add_times(page, "completion", &r->jct);
   add_times(page, "wait", &r->wait);
+  if (r->overhead_gpu_hours > 0) orr_page_item(page, "with checkpoints, restarts and lost work");
   add_bands(page, outcome);
   add_sizes(page, outcome);
   add_use(page, outcome, r);

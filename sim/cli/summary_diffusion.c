@@ -21,6 +21,8 @@ static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrDiffu
   if (parallel->pipefusion > 1)
     orr_page_item(page, "PipeFusion of %d stages, patches: %d", (int)parallel->pipefusion,
                   (int)orr_diffusion_patches(params));
+  if (parallel->displaced > 1)
+    orr_page_item(page, "displaced patches on %d GPUs", (int)parallel->displaced);
   if (parallel->fsdp) orr_page_item(page, "weights sharded over all");
 }
 

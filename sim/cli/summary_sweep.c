@@ -178,29 +178,28 @@ static void print_next(const OrrSweepReport *report, const char *file, const cha
   const OrrSweepBest *best =
       report->best->len > 0 ? &g_array_index(report->best, OrrSweepBest, 0) : NULL;
   if (best && best->again) {
-    printf("  again         orrery run %s", file);
-    for (char **setting = best->again; *setting; setting++) {
-      g_autofree char *quoted =
-          strpbrk(*setting, " {}'\"") ? g_shell_quote(*setting) : g_strdup(*setting);
-      printf(" --set %s", quoted);
-    }
-    printf("\n");
+    g_autofree char *settings = orr_summary_settings(best->again);
+    printf("  again         orrery run %s%s\n", file, settings);
   }
   if (db && best)
     printf("  next          orrery query %s %s --run %" G_GINT64_FORMAT "\n", db,
            report->view ? report->view : "points", report->sweep + 1 + (gint64)best->point);
 }
 
-/* Why there is no best point among those that were simulated. */
-static void print_none(const OrrSweepReport *report) {
+/* The points that were simulated and cannot be the best, and why there is none where there is
+ * none. */
+static void print_failing(const OrrSweepReport *report) {
   const guint64 n = report->by_status[ORR_POINT_OK], failing = report->n_failing;
+  const gboolean is_none = report->best->len == 0 && n > 0, is_all = is_none && failing == n;
   const char *objective = report->n_objectives > 1 ? "all objectives" : "the objective";
   g_autofree char *count = orr_show_count((gint64)failing);
   if (failing > 0)
-    printf("  best          none: %s point%s fail%s where %s%s%s\n", count, failing == 1 ? "" : "s",
-           failing == 1 ? "s" : "", report->wheres, failing < n ? "; no other has a value of " : "",
-           failing < n ? objective : "");
-  else
+    printf("  %s%s point%s fail%s where %s%s%s\n",
+           is_none ? "best          none: " : "left out      ", count, failing == 1 ? "" : "s",
+           failing == 1 ? "s" : "", report->wheres,
+           is_none && !is_all ? "; no other has a value of " : "",
+           is_none && !is_all ? objective : "");
+  else if (is_none)
     printf("  best          none: no point has a value of %s\n", objective);
 }
 
@@ -223,9 +222,6 @@ void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, con
   const double fresh = (double)(report->n_done - report->n_before);
   printf("  space         %s combinations, %s points\n", combinations, points);
   print_reasons(report->excluded, "excluded", "combinations");
-  if (report->n_uncertain > 0)
-    printf("  inputs        %u uncertain, at their values: 'orrery run' propagates their bounds\n",
-           report->n_uncertain);
   printf("  done          %s of %s points, %s simulated to the end", done, points, ok);
   if (report->n_before) printf(", %" G_GUINT64_FORMAT " of them before", report->n_before);
   printf("; %.1f s, %.0f points/s\n", report->seconds,
@@ -234,7 +230,7 @@ void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, con
   for (guint i = 0; i < report->n_objectives; i++)
     printf("  objective     %s\n", report->objectives[i]);
   orr_show_warnings("  warning       ", report->caveats);
-  if (report->best->len == 0 && report->by_status[ORR_POINT_OK] > 0) print_none(report);
+  print_failing(report);
   print_points(report, report->best, "best");
   if (report->n_objectives > 1) print_points(report, report->front, "Pareto front");
   print_band_notes(report);
@@ -318,6 +314,7 @@ void orr_summary_sweep_json(const OrrSweepReport *report) {
                    {"n_points", (double)report->n_points}, {"n_done", (double)report->n_done},
                    {"n_before", (double)report->n_before});
   orr_summary_sweep_statuses_json(out, report->by_status);
+  orr_json_write_int(out, "n_left_out", (gint64)report->n_failing);
   if (report->sweep) orr_json_write_int(out, "run", report->sweep);
   orr_json_write_number(out, "seconds", report->seconds);
   orr_json_write_texts(out, "objectives", report->objectives, report->n_objectives);

@@ -94,13 +94,10 @@ static int describe_load(const OrrCluster *cluster, GError **error) {
 
 /* The prices of --prices, checked against @cluster; NULL with the reason on stderr. */
 static OrrPrices *read_prices(OrrLibrary *library, const OrrCluster *cluster) {
-  const gboolean is_here = !strchr(query.prices, '/') && g_str_has_suffix(query.prices, ".yaml") &&
-                           g_file_test(query.prices, G_FILE_TEST_EXISTS);
-  g_autofree char *name = g_strconcat(is_here ? "./" : "", query.prices, NULL);
   const OrrDocumentCode *code = orr_documents_find("prices");
   g_autoptr(OrrDiags) diags = orr_diags_new();
   const OrrPlace place = {"--prices", 0, 0};
-  g_autoptr(OrrNode) tree = orr_library_load(library, "prices", name, place, diags);
+  g_autoptr(OrrNode) tree = orr_library_load(library, "prices", query.prices, place, diags);
   OrrPrices *prices = tree ? orr_documents_read(code, library, tree, diags) : NULL;
   if (prices) orr_prices_check_cluster(prices, cluster, tree->place, diags);
   orr_show_diags(diags);
@@ -220,9 +217,9 @@ static int describe_plot(const OrrPlot *one) {
   return 0;
 }
 
-/* A path, as wherever a document is named: with a '/' and ending in .yaml. */
+/* A file, as wherever a document is named. */
 static gboolean is_file(const OrrCatalog *catalog, const char *name) {
-  return catalog->document && strchr(name, '/') && g_str_has_suffix(name, ".yaml");
+  return catalog->document && g_str_has_suffix(name, ".yaml");
 }
 
 static int describe_launch_format(const OrrCatalog *catalog, OrrLibrary *library, const char *name,
@@ -235,11 +232,6 @@ static int describe_launch_format(const OrrCatalog *catalog, OrrLibrary *library
   return 0;
 }
 
-static gboolean is_local_file(const OrrCatalog *catalog, const char *name) {
-  return catalog->document && !strchr(name, '/') && g_str_has_suffix(name, ".yaml") &&
-         g_file_test(name, G_FILE_TEST_EXISTS);
-}
-
 static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(
           args, 2, 2, "describe takes a kind and a name, e.g. cluster dgx-h100-superpod", error))
@@ -247,8 +239,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const OrrCatalog *catalog = orr_catalog_find(args[0], error);
   if (!catalog) return 2;
   if (!check_query(catalog->singular, error)) return 2;
-  g_autofree char *here = is_local_file(catalog, args[1]) ? g_strconcat("./", args[1], NULL) : NULL;
-  const char *name = here ? here : args[1];
+  const char *name = args[1];
   const OrrEntry *entry = catalog->registry ? orr_registry_find(catalog->registry, name) : NULL;
   const OrrView *view = strcmp(catalog->singular, "view") == 0 ? orr_view_find(name) : NULL;
   const OrrPlot *picture = strcmp(catalog->singular, "plot") == 0 ? orr_plot_find(name) : NULL;

@@ -98,7 +98,8 @@ static char *jobs_text(const OrrJobReader *reader, const char *path, GError **er
   GString *text = g_string_new(NULL);
   g_string_append_printf(text,
                          "# %u job%s of up to %" G_GINT64_FORMAT
-                         " GPUs in %.4g h, %.5g GPU-hours; %u job%s without GPUs left out\n",
+                         " GPUs in %.4g h, %.5g GPU-hours; %u job%s without GPUs or run time left "
+                         "out\n",
                          trace->jobs->len, trace->jobs->len == 1 ? "" : "s", most,
                          (double)last_us / (3600.0 * ORR_GANG_US_PER_S), gpu_hours,
                          trace->n_without_gpus, trace->n_without_gpus == 1 ? "" : "s");

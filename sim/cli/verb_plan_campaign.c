@@ -155,7 +155,9 @@ static void print_text(const OrrScenario *scenario, const OrrCampaignAdvice *adv
   printf("%s\n  now %.2f %% goodput, mean of %" G_GINT64_FORMAT
          " seeds; mean time to failure %s; each line changes one thing\n",
          scenario->name, 100 * advice->goodput, advice->seeds, mttf);
-  if (!isnan(advice->ettr)) printf("  E[ETTR] by its formula %.2f %%\n", 100 * advice->ettr);
+  if (!isnan(advice->ettr))
+    printf("  E[ETTR] by its formula, of a job that restarts from its checkpoints, %.2f %%\n",
+           100 * advice->ettr);
   print_decides(advice);
   for (guint i = 0; i < advice->rows->len; i++) {
     const OrrCampaignAdviceRow *row = row_at(advice, i);
@@ -206,6 +208,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!advice) return orr_fault_exit_status(error ? *error : NULL);
   g_autoptr(OrrCaveats) caveats = orr_caveats_new(library);
   orr_caveats_add(caveats, scenario);
+  orr_caveats_add_values(caveats, scenario);
   const GPtrArray *warnings = orr_caveats_texts(caveats);
   if (orr_options.json)
     print_json(advice, warnings);

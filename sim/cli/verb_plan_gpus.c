@@ -4,6 +4,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/uncertain.h"
 #include "sim/cli/show.h"
+#include "sim/cli/summary.h"
 #include "sim/cli/verb_plan.h"
 
 static char *tokens_text, *devices;
@@ -60,6 +61,7 @@ typedef struct {
   char **machines; /* clusters, strv */
   char *refused;   /* why the last size was refused; NULL: it was not */
   double tokens;
+  gint64 largest; /* the largest size that was not refused */
 } Search;
 
 /* A machine may not have every size: a slice of a torus does not. What is refused twice in the same
@@ -107,6 +109,7 @@ static gboolean attempt(Search *search, gint64 gpus, Try *ret_try, GError **erro
     g_propagate_error(error, g_steal_pointer(&reason));
     return FALSE;
   }
+  search->largest = MAX(search->largest, gpus);
   if (fastest.tokens_per_s > 0) {
     ret_try->tokens_per_s = fastest.tokens_per_s;
     ret_try->days = search->tokens / (fastest.tokens_per_s * useful) / 86400;
@@ -160,9 +163,11 @@ static gboolean find(Search *search, gint64 per_node, Try *ret_found, GError **e
 
 /* --- The answer --- */
 
-static gboolean say_none(GError **error) {
-  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "no number of GPUs up to 1,048,576 is fast enough");
+static gboolean say_none(const Search *search, GError **error) {
+  g_autofree char *largest = orr_show_count(search->largest);
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT, "no number of GPUs up to %s is fast enough%s",
+                       largest,
+                       search->refused ? ", and more were refused: the table above says why" : "");
 }
 
 static void print_stack(const Search *search) {
@@ -173,7 +178,7 @@ static void print_stack(const Search *search) {
 }
 
 static gboolean answer_one(const Search *search, const Try *found, GError **error) {
-  if (found->gpus == 0) return say_none(error);
+  if (found->gpus == 0) return say_none(search, error);
   printf("%" G_GINT64_FORMAT " %ss train %s tokens in %.3g days", found->gpus,
          orr_plan_noun(search->sweeps.library, search->asked.cluster), tokens_text, found->days);
   g_autofree char *note =
@@ -211,7 +216,7 @@ static gboolean compare(const Search *search, const Try *founds, GError **error)
   g_autoptr(GPtrArray) points = g_ptr_array_new();
   for (guint i = 0; search->machines[i]; i++)
     if (founds[i].gpus) g_ptr_array_add(points, founds[i].point);
-  if (points->len == 0) return say_none(error);
+  if (points->len == 0) return say_none(search, error);
   OrrStudyAnswer *answers =
       orr_plan_simulate(search->sweeps.library, points, (guint)orr_options.n_jobs, error);
   if (!answers) return FALSE;
@@ -250,12 +255,30 @@ static gboolean search_all(Search *search, Try *founds, GError **error) {
   return (is_one && !search->asked.prices) || compare(search, founds, error);
 }
 
+/* The options that `plan training` needs to ask about the same training; newly allocated. */
+static char *options_again(void) {
+  const OrrPlanOptions *asked = &orr_verb_plan_asked;
+  const char *const texts[][2] = {{"stack", asked->stack},
+                                  {"precision", asked->precision},
+                                  {"prices", asked->prices},
+                                  {"batch-tokens", asked->batch_tokens}};
+  GString *out = g_string_new(NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(texts); i++)
+    if (texts[i][1]) g_string_append_printf(out, " --%s %s", texts[i][0], texts[i][1]);
+  if (asked->sequence) g_string_append_printf(out, " --sequence %d", asked->sequence);
+  g_autofree char *settings = orr_summary_settings(orr_options.settings);
+  g_string_append(out, settings);
+  return g_string_free(out, FALSE);
+}
+
 static void print_end(const Search *search, const Try *founds) {
+  g_autofree char *again = options_again();
   orr_show_warnings("warning: ", orr_caveats_texts(search->sweeps.caveats));
   for (guint i = 0; search->machines[i]; i++)
     if (founds[i].gpus)
-      printf("%s orrery plan training --model %s --cluster %s --gpus %" G_GINT64_FORMAT "\n",
-             i ? "     " : "next:", search->asked.model, search->machines[i], founds[i].gpus);
+      printf("%s orrery plan training --model %s --cluster %s --gpus %" G_GINT64_FORMAT "%s\n",
+             i ? "     " : "next:", search->asked.model, search->machines[i], founds[i].gpus,
+             again);
 }
 
 /* --cluster A,B or --devices A,B as clusters. */

@@ -244,7 +244,9 @@ static void print_text(const OrrCapacity *capacity, const GPtrArray *warnings) {
 static void add_caveats(OrrCaveats *caveats, OrrLibrary *library, const OrrNode *tree) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrScenario) scenario = orr_scenario_read_fields(library, tree, diags);
-  if (scenario) orr_caveats_add(caveats, scenario);
+  if (!scenario) return;
+  orr_caveats_add(caveats, scenario);
+  orr_caveats_add_values(caveats, scenario);
 }
 
 /* A rate is promised, or the error says what none meets. */

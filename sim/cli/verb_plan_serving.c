@@ -309,7 +309,9 @@ static void add_caveats(const Plan *plan, const OrrOutcome *outcome, OrrCaveats 
         orr_plan_serving_tree(plan->library, plan->asked, layout, layout->replicas, &load, NULL);
     g_autoptr(OrrScenario) scenario =
         tree ? orr_scenario_read_fields(plan->library, tree, diags) : NULL;
-    if (scenario) orr_caveats_add(caveats, scenario);
+    if (!scenario) continue;
+    orr_caveats_add(caveats, scenario);
+    orr_caveats_add_values(caveats, scenario);
   }
 }
 

@@ -114,10 +114,9 @@ typedef struct {
   char *wheres;      /* the constraints on results: "memory < 80, mfu > 0.4"; NULL: none */
   guint64 n_failing; /* simulated points that do not satisfy them */
   guint64 looks[ORR_N_LEAP_LOOKS]; /* of the points simulated now: see OrrReplay */
-  GArray *excluded;  /* of OrrSweepExclusion: combinations, most frequent reason first */
-  GArray *refused;   /* of OrrSweepExclusion: points that are not ok, by reason */
-  double seconds;    /* since the first point was given out */
-  guint n_uncertain; /* numbers with bounds (uncertain.h); points take their value */
+  GArray *excluded; /* of OrrSweepExclusion: combinations, most frequent reason first */
+  GArray *refused;  /* of OrrSweepExclusion: points that are not ok, by reason */
+  double seconds;   /* since the first point was given out */
   guint n_objectives;
   char *objectives[ORR_SWEEP_MOST_OBJECTIVES];
   /* Of OrrSweepBest: eligible points of the last rung, best first by the first objective. */

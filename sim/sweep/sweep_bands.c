@@ -206,6 +206,7 @@ static void add_caveats(OrrCaveats *caveats, const GArray *points, const OrrSwee
 void orr_sweep_bands_caveats(OrrSweepReport *report, const OrrSweepPlan *plan,
                              OrrSweepVariants *variants) {
   g_autoptr(OrrCaveats) caveats = orr_caveats_new(plan->library);
+  orr_caveats_add_values(caveats, plan->base);
   add_caveats(caveats, report->best, plan, variants);
   add_caveats(caveats, report->front, plan, variants);
   const GPtrArray *texts = orr_caveats_texts(caveats);

@@ -32,14 +32,19 @@ static void set_fault(OrrSweepAnswer *answer, const GError *error) {
              error->message);
 }
 
-static void judge(const OrrSweepPlan *plan, OrrValue *values, OrrSweepAnswer *answer) {
+/* The first constraint on results that does not hold; NULL: all hold. */
+static const OrrSweepRule *judge(const OrrSweepPlan *plan, OrrValue *values,
+                                 OrrSweepAnswer *answer) {
+  const OrrSweepRule *violated = NULL;
   orr_sweep_facts_fill_result(plan, &answer->result, values);
-  answer->eligible = TRUE;
   ORR_EACH_POINTER(const OrrSweepRule, rule, plan->wheres)
-    if (rule->after && !orr_expression_holds(rule->expression, values)) answer->eligible = FALSE;
+    if (!violated && rule->after && !orr_expression_holds(rule->expression, values))
+      violated = rule;
+  answer->eligible = !violated;
   for (guint i = 0; i < plan->objectives->len; i++)
     answer->score[i] = orr_expression_number(
         ((const OrrSweepRule *)plan->objectives->pdata[i])->expression, values);
+  return violated;
 }
 
 /* --- A child for SimGrid --- */
@@ -113,7 +118,8 @@ static void fill(Point *point, const OrrOutcome *outcome) {
   answer->folded = g_strcmp0(outcome->fidelity, "folded") == 0;
   memcpy(answer->seconds, outcome->time_by_kind, sizeof answer->seconds);
   g_strlcpy(answer->engine, outcome->engine, sizeof answer->engine);
-  judge(point->plan, point->values, answer);
+  const OrrSweepRule *violated = judge(point->plan, point->values, answer);
+  if (violated) orr_sweep_reasons_copy(answer->reason, violated->text);
   if (!orr_sweep_report_add(point->seen, point->plan, answer, TRUE)) return;
   const OrrLikenessRow likeness = orr_likeness_of(point->plan->library, point->scenario, outcome);
   orr_sweep_likeness_pack(&likeness, &answer->likeness);

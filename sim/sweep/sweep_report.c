@@ -27,7 +27,6 @@ OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan) {
   OrrSweepReport *report = g_new0(OrrSweepReport, 1);
   report->n_combinations = plan->n_combinations;
   report->hash = g_strdup(plan->hash);
-  report->n_uncertain = plan->base->uncertain->len;
   report->n_objectives = plan->objectives->len;
   for (guint i = 0; i < plan->objectives->len; i++)
     report->objectives[i] = g_strdup(((const OrrSweepRule *)plan->objectives->pdata[i])->text);

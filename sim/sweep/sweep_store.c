@@ -74,7 +74,8 @@ const OrrFieldTable orr_sweep_point_table = ORR_FIELDS(
     ORR_FIELD_WORD(PointRow, "status", status, orr_point_words, NULL,
                    "ok; unfit: its memory does not fit, so it was not simulated; refused; failed; "
                    "crashed; timeout; pruned: its bound rules it out, so it was not simulated."),
-    ORR_COLUMN_TEXT(PointRow, "reason", reason, "Why the point is not ok."),
+    ORR_COLUMN_TEXT(PointRow, "reason", reason,
+                    "Why the point is not ok; of an ok point the constraint that it violates."),
     ORR_FIELD_BOOL(PointRow, "eligible", eligible, NULL,
                    "Whether the point is ok and satisfies the constraints on results."),
     ORR_FIELD_REAL(PointRow, "objective-1", score[0], ORR_UNIT_NONE, NULL,
@@ -209,7 +210,7 @@ static gboolean add_rows(OrrStore *store, const OrrSweepPlan *plan, gint64 sweep
                   (gint64)answer->point,
                   answer->rung,
                   answer->status,
-                  ok ? NULL : (char *)answer->reason,
+                  *answer->reason ? (char *)answer->reason : NULL,
                   answer->eligible,
                   {NAN, NAN, NAN, NAN},
                   answer->status == ORR_POINT_PRUNED ? answer->least_s : NAN,

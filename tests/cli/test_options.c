@@ -202,7 +202,7 @@ static void test_inputs(void) {
   assert_refused(jobs, 2, "-j takes a number above 0");
   assert_fine("sweep sweep-gpt3-6.7b-64-a100 --db none --set 'sweep.sampler={kind: random, "
               "points: 1}' --set 'cluster.device.memory={value: 80 GB, low: 70 GB, high: 90 GB}'",
-              "1 uncertain, at their values");
+              "uncertain inputs, at their values: 1");
 }
 
 /* A document by itself can have bounds where a scenario propagates them. */

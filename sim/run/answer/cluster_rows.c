@@ -209,7 +209,7 @@ static void add_warnings(const OrrClusterWork *work, OrrOutcome *outcome) {
              : "",
          work->rules.placement->refuse ? ", or for a slice that is not a box of its cubes" : "");
   if (work->trace->n_without_gpus > 0)
-    warn(outcome, "%u jobs use no GPU: left out", work->trace->n_without_gpus);
+    warn(outcome, "%u jobs use no GPU or have no run time: left out", work->trace->n_without_gpus);
   if (work->n_waiting > 0)
     warn(outcome, "left out with jobs that they wait for: %u jobs", work->n_waiting);
   if (r->n_timed_out > 0)

@@ -7,9 +7,10 @@
  *   scheduled_time
  *   openb-pod-0000,12000,16384,1,1000,,LS,Running,0,12537496,0
  *
- *   id_job,...,time_submit,time_start,time_end,...,gres_used
- *   1,...,1609459200,1609459260,1609462860,...,gpu:volta:2
+ *   id_job,...,time_submit,time_start,time_end,timelimit,...,gres_used
+ *   1,...,1609459200,1609459260,1609462860,1440,...,gpu:volta:2
  *
+ * timelimit is Slurm's: minutes; its two largest numbers mean that there is none.
  * A pod runs from scheduled_time to deletion_time. A part of a GPU (gpu_milli below 1000) counts as
  * a whole one, which the answer says.
  */
@@ -18,9 +19,10 @@
 
 /* Dates of Unix begin here, 2001; openb's times begin with the trace. */
 static const double from_s = 1e9;
+static const double no_limit = 4294967294; /* Slurm's NO_VAL; INFINITE is one more */
 
 typedef struct {
-  int id, user, queue, gpus, milli, used, submit, begin, end;
+  int id, user, queue, gpus, milli, used, submit, begin, end, limit;
 } Columns;
 
 static gboolean takes(const char *head) {
@@ -43,7 +45,8 @@ static gboolean find_columns(const OrrCsv *csv, Columns *columns, OrrDiags *diag
                        .used = orr_csv_column(csv, "gres_used"),
                        .submit = column(csv, "creation_time", "time_submit"),
                        .begin = column(csv, "scheduled_time", "time_start"),
-                       .end = column(csv, "deletion_time", "time_end")};
+                       .end = column(csv, "deletion_time", "time_end"),
+                       .limit = orr_csv_column(csv, "timelimit")};
   const gboolean is_whole = (columns->gpus >= 0 || columns->used >= 0) && columns->submit >= 0 &&
                             columns->begin >= 0 && columns->end >= 0;
   if (!is_whole)
@@ -86,6 +89,11 @@ static void add_line(OrrJobTrace *trace, const OrrCsv *csv, const OrrCsvLine *li
   else if (!orr_csv_number(csv, line, at->begin, diags, &begin) ||
            !orr_csv_number(csv, line, at->end, diags, &end))
     return;
+  double minutes = 0;
+  if (at->limit >= 0 && *line->cells[at->limit] &&
+      !orr_csv_number(csv, line, at->limit, diags, &minutes))
+    return;
+  job.limit_s = minutes > 0 && minutes < no_limit ? 60 * minutes : 0;
   const gboolean is_dated = job.submit_s >= from_s, has_run = !is_dated || (begin > 0 && end > 0);
   if (is_dated) job.submit_s -= from_s; /* the first job's becomes 0 */
   job.work_s = has_run ? MAX(end - begin, 0) : 0;
@@ -99,7 +107,8 @@ static gboolean read_jobs(OrrJobTrace *trace, const char *path, OrrDiags *diags,
   if (!csv) return FALSE;
   if (!find_columns(csv, &columns, diags)) return TRUE;
   trace->is_dated = TRUE;
-  orr_job_trace_assume(trace, "no time limits: schedulers know each job's run time");
+  if (columns.limit < 0)
+    orr_job_trace_assume(trace, "no time limits: schedulers know each job's run time");
   ORR_EACH_POINTER(const OrrCsvLine, line, csv->lines)
     if (line->cells) add_line(trace, csv, line, &columns, diags);
   return TRUE;

@@ -19,15 +19,18 @@ static void report_unknown(const OrrTaskCheck *check, const char *what, const ch
 void orr_task_check_pool(const OrrTaskCheck *check, const char *name, const char *kind) {
   const int index = orr_tasks_pool_index(check->tasks, name);
   if (index < 0) return report_unknown(check, "pool", name, check->tasks->pools);
-  const OrrEntry *entry = ((const OrrTaskPool *)check->tasks->pools->pdata[index])->of.entry;
+  OrrTaskPool *pool = check->tasks->pools->pdata[index];
+  const OrrEntry *entry = pool->of.entry;
+  g_hash_table_add(check->named, pool);
   if (entry && strcmp(entry->name, kind) != 0)
     orr_diags_error(check->diags, check->place, "pool '%s' is of %s: this step needs one of %s",
                     name, entry->name, kind);
 }
 
 void orr_task_check_program(const OrrTaskCheck *check, const char *name) {
-  if (!orr_tasks_program(check->tasks, name))
-    report_unknown(check, "program", name, check->tasks->programs);
+  const OrrTaskProgram *program = orr_tasks_program(check->tasks, name);
+  if (!program) return report_unknown(check, "program", name, check->tasks->programs);
+  g_hash_table_add(check->named, (gpointer)program);
 }
 
 void orr_task_check_lengths(const OrrTaskCheck *check, const OrrLengths *lengths, const char *what,
@@ -47,11 +50,11 @@ static OrrPlace entry_place(OrrPlace place, const char *path, guint i) {
 }
 
 static void check_steps(const OrrTasks *tasks, const GPtrArray *steps, OrrPlace place,
-                        const char *path, OrrDiags *diags) {
+                        const char *path, GHashTable *named, OrrDiags *diags) {
   if (!steps || steps->len == 0) orr_diags_error(diags, place, "%s: there is no step", path);
   ORR_EACH_POINTER_AT(i, const OrrTaskStep, step, steps) {
     const OrrTaskStepKind *kind = (const OrrTaskStepKind *)step->does.entry;
-    const OrrTaskCheck check = {tasks, entry_place(place, path, i), diags};
+    const OrrTaskCheck check = {tasks, entry_place(place, path, i), diags, named};
     if (kind && kind->check) kind->check(step->does.params, &check);
   }
 }
@@ -81,13 +84,23 @@ static void check_names(const GPtrArray *list, OrrPlace place, const char *path,
                         *(char *const *)list->pdata[i]);
 }
 
-static void check_programs(const OrrTasks *tasks, OrrPlace place, OrrDiags *diags) {
+static void check_programs(const OrrTasks *tasks, OrrPlace place, GHashTable *named,
+                           OrrDiags *diags) {
   ORR_EACH_POINTER_AT(i, const OrrTaskProgram, program, tasks->programs) {
     const OrrPlace own = entry_place(place, "tasks.programs", i);
-    check_steps(tasks, program->steps, own, "steps", diags);
+    check_steps(tasks, program->steps, own, "steps", named, diags);
     if (reaches(tasks, program, program, tasks->programs->len))
       orr_diags_error(diags, own, "program '%s' calls itself: it would never end", program->name);
   }
+}
+
+/* What no step names does nothing. */
+static void check_named(const GPtrArray *list, OrrPlace place, const char *path, GHashTable *named,
+                        OrrDiags *diags) {
+  for (guint i = 0; list && i < list->len; i++)
+    if (!g_hash_table_contains(named, list->pdata[i]))
+      orr_diags_warning(diags, entry_place(place, path, i), "%s: no step names '%s'", path,
+                        *(char *const *)list->pdata[i]);
 }
 
 static gint64 gpus_of(const OrrTaskPool *pool) {
@@ -179,10 +192,13 @@ void orr_task_check(const OrrServing *params, const OrrCluster *cluster, OrrPlac
                     OrrDiags *diags) {
   const OrrTasks *tasks = &params->tasks;
   if (!orr_tasks_are_on(tasks)) return;
-  check_steps(tasks, tasks->steps, place, "tasks.steps", diags);
+  g_autoptr(GHashTable) named = g_hash_table_new(NULL, NULL);
+  check_steps(tasks, tasks->steps, place, "tasks.steps", named, diags);
   check_names(tasks->programs, place, "tasks.programs", diags);
   check_names(tasks->pools, place, "tasks.pools", diags);
-  check_programs(tasks, place, diags);
+  check_programs(tasks, place, named, diags);
+  check_named(tasks->programs, place, "tasks.programs", named, diags);
+  check_named(tasks->pools, place, "tasks.pools", named, diags);
   check_pools(tasks, cluster, place, diags);
   check_load(params, place, diags);
   check_excluded(params, place, diags);

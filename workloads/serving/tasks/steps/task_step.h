@@ -13,6 +13,7 @@ typedef struct {
   const OrrTasks *tasks;
   OrrPlace place; /* of the step */
   OrrDiags *diags;
+  GHashTable *named; /* a set of the pools and programs that steps name */
 } OrrTaskCheck;
 
 typedef struct {
