@@ -95,10 +95,9 @@ static void assume_script(OrrLaunchDraft *draft) {
 }
 
 static void finish(OrrLaunchDraft *draft) {
-  const char *file = orr_launch_config_text(draft, own, "config-file");
-  if (file && !orr_launch_form_source(draft, file))
-    orr_launch_config_skip(draft, own, "config-file",
-                           "it was not given: add it to the command line");
+  const char *named = orr_launch_config_text(draft, own, "accelerate-config");
+  orr_launch_config_miss_file(draft, own, "config-file");
+  if (named && strchr(named, '.')) orr_launch_config_miss_file(draft, own, "accelerate-config");
   settle(draft, "mixed-precision");
   if (is_on(draft, "use-fsdp") || orr_launch_config_says(draft, own, "distributed-type", "FSDP"))
     set_fsdp(draft);

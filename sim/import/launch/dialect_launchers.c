@@ -55,6 +55,7 @@ static const OrrLaunchConverter torchrun_converters[] = {
 
 const OrrLaunchDialect orr_dialect_torchrun = {
     .name = "torchrun",
+    .is_one_node = TRUE,
     .converters = torchrun_converters,
 };
 

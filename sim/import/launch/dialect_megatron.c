@@ -9,6 +9,7 @@
 #include "sim/import/launch/launch_private.h"
 
 static void finish(OrrLaunchDraft *draft) {
+  if (orr_launch_config_has(draft, &orr_dialect_slime)) return; /* the model's options alone */
   orr_dialect_megatron_model(draft);
   orr_dialect_megatron_job(draft);
 }

@@ -301,7 +301,7 @@ static void set_kinds(OrrLaunchDraft *draft) {
 
 static void set_dimensions(OrrLaunchDraft *draft, const Shape *shape) {
   const gint64 channels = number(draft, "kv-channels", 0), mtp = number(draft, "mtp-num-layers", 0);
-  const gint64 sequence = number(draft, "seq-length", 0);
+  const gint64 sequence = MAX(number(draft, "seq-length", 0), 1); /* slime's have none */
   set(draft, "model.name", "from-the-launch-line", NULL, NULL);
   set_number(draft, "model.layers", shape->layers, "num-layers", NULL);
   set_number(draft, "model.hidden", shape->hidden, "hidden-size", NULL);
@@ -317,6 +317,20 @@ static void set_dimensions(OrrLaunchDraft *draft, const Shape *shape) {
   if (mtp) set_number(draft, "model.mtp-layers", mtp, "mtp-num-layers", NULL);
 }
 
+/* Says where the launch line has other dimensions than @model, which a setting names. */
+static void judge_dimensions(OrrLaunchDraft *draft, const OrrNode *model, const char *name) {
+  static const char *const pairs[][2] = {
+      {"num-layers", "layers"}, {"hidden-size", "hidden"}, {"num-attention-heads", "heads"}};
+  if (draft->options->model) return; /* who asks knows */
+  for (guint i = 0; i < G_N_ELEMENTS(pairs); i++) {
+    OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, pairs[i][0]);
+    const gint64 theirs = member(model, pairs[i][1], 0);
+    if (setting && theirs > 0 && number(draft, pairs[i][0], theirs) != theirs)
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                             "%s, which the input names, has %" G_GINT64_FORMAT, name, theirs);
+  }
+}
+
 /* The model that something else names: --model, or a recipe. TRUE: there is one. */
 static gboolean has_named_model(OrrLaunchDraft *draft) {
   const char *name = orr_launch_draft_options(draft)->model;
@@ -329,6 +343,7 @@ static gboolean has_named_model(OrrLaunchDraft *draft) {
                                                    (OrrPlace){0}, ignored)
                               : NULL;
   if (model) judge_layout(draft, model);
+  if (model) judge_dimensions(draft, model, name);
   return name != NULL;
 }
 

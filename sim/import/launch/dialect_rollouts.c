@@ -62,6 +62,7 @@ static const struct {
   const char *path, *value;
 } defaults[] = {
     {&orr_dialect_verl, "workload.algorithm", "ppo"},
+    {&orr_dialect_verl, "workload.offload", "none"},
     {&orr_dialect_verl, "workload.rollout.parallel.tp", "2"},
     {&orr_dialect_verl, "workload.rollout.engine.gpu-memory-utilization", "0.5"},
     {&orr_dialect_verl, "workload.rollout.engine.max-num-seqs", "1024"},
@@ -70,6 +71,7 @@ static const struct {
     {&orr_dialect_nemo_rl, "workload.rollout.engine.gpu-memory-utilization", "0.6"},
     {&orr_dialect_nemo_rl, "workload.update.optimizer.sharding.kind", "fsdp"},
     {&orr_dialect_openrlhf, "workload.algorithm", "ppo"},
+    {&orr_dialect_openrlhf, "workload.offload", "none"},
     {&orr_dialect_openrlhf, "workload.packing", "padded"},
     {&orr_dialect_openrlhf, "workload.update.batch.micro", "4"},
     {&orr_dialect_openrlhf, "workload.rollout.engine.gpu-memory-utilization", "0.95"},
@@ -77,12 +79,15 @@ static const struct {
     {&orr_dialect_slime, "workload.update.optimizer.sharding.kind", "distributed-optimizer"},
     {&orr_dialect_areal, "workload.update.optimizer.sharding.kind", "fsdp"},
     {&orr_dialect_prime_rl, "workload.update.optimizer.sharding.kind", "fsdp"},
+    {&orr_dialect_megatron_grpo, "workload.offload", "none"},
     {&orr_dialect_megatron_grpo, "workload.rollout.engine.gpu-memory-utilization", "0.9"},
     {&orr_dialect_megatron_grpo, "workload.update.batch.micro", "1"},
     {&orr_dialect_megatron_grpo, "workload.update.optimizer.sharding.kind",
      "distributed-optimizer"},
     {&orr_dialect_trl_grpo, "workload.rollout.engine.gpu-memory-utilization", "0.3"},
+    {&orr_dialect_trl_grpo, "workload.offload", "none"},
     {&orr_dialect_trl_grpo, "workload.packing", "padded"},
+    {&orr_dialect_trl_grpo, "workload.update.recompute", "full"},
     {&orr_dialect_trl_grpo, "workload.update.optimizer.sharding.kind", "ddp"}};
 
 static const char by_default[] = "the launcher's default";
@@ -161,7 +166,8 @@ static void settle_nemo_rl(OrrLaunchDraft *draft) {
 }
 
 /* An engine's GPUs are split by tensors within each of SGLang's groups of attention. Megatron's
- * experts are split like its other layers where nothing says otherwise. */
+ * experts are split like its other layers where nothing says otherwise; its options are the model
+ * where no checkpoint of a known one is named. */
 static void settle_slime(OrrLaunchDraft *draft) {
   if (number_at(draft, "workload.update.parallel.ep", 1) > 1 &&
       number_at(draft, "workload.update.parallel.etp", 0) < 1)
@@ -169,6 +175,7 @@ static void settle_slime(OrrLaunchDraft *draft) {
                number_at(draft, "workload.update.parallel.tp", 1), NULL, "Megatron's default");
   static const char engine[] = "workload.rollout.parallel.tp";
   static const char groups[] = "workload.rollout.parallel.dp-attention";
+  orr_dialect_megatron_model(draft);
   const gint64 gpus = number_at(draft, engine, 0), n = number_at(draft, groups, 1);
   if (gpus > 0)
     set_number(draft, engine, n > 1 && gpus % n == 0 ? gpus / n : gpus,
@@ -233,12 +240,19 @@ static gint64 pool_of(OrrLaunchDraft *draft, const Launcher *launcher) {
   return count * MAX(nodes, 1);
 }
 
+/* The launcher's own setting for @path: what starts its processes counts them in another way. */
+static const OrrLaunchSetting *own_at(OrrLaunchDraft *draft, const Launcher *launcher,
+                                      const char *path) {
+  const OrrLaunchSetting *setting = orr_launch_config_at(draft, path, FALSE);
+  return setting && setting->dialect == launcher->dialect ? setting : NULL;
+}
+
 static void set_machine(OrrLaunchDraft *draft, const Launcher *launcher) {
-  const gint64 nodes = number_at(draft, "cluster.nodes", 0);
-  const gint64 gpus = number_at(draft, "cluster.gpus", 0);
+  const OrrLaunchSetting *by_nodes = own_at(draft, launcher, "cluster.nodes"),
+                         *by_gpus = own_at(draft, launcher, "cluster.gpus");
+  const gint64 nodes = by_nodes ? number_at(draft, "cluster.nodes", 0) : 0;
+  const gint64 gpus = by_gpus ? number_at(draft, "cluster.gpus", 0) : 0;
   const gint64 pool = pool_of(draft, launcher);
-  const OrrLaunchSetting *by_nodes = orr_launch_config_at(draft, "cluster.nodes", FALSE),
-                         *by_gpus = orr_launch_config_at(draft, "cluster.gpus", FALSE);
   if (nodes > 0) orr_launch_draft_set_nodes(draft, nodes, by_nodes->written);
   if (gpus > 0) orr_launch_draft_set_gpus_per_node(draft, gpus, by_gpus->written);
   if (gpus > 0 && draft->nodes < 1) orr_launch_draft_set_nodes(draft, 1, "1 node");
@@ -276,6 +290,9 @@ static void set_mode(OrrLaunchDraft *draft, const Launcher *launcher) {
 static void lengthen_context(OrrLaunchDraft *draft, gint64 needed) {
   g_autoptr(OrrDiags) ignored = orr_diags_new();
   const char *name = orr_launch_draft_get(draft, "model");
+  const char *own = orr_launch_draft_get(draft, "model.context"); /* of the line's dimensions */
+  if (own && g_ascii_strtoll(own, NULL, 10) < needed)
+    set_number(draft, "model.context", needed, NULL, "as long as the launcher's sequences");
   const OrrNode *model =
       name ? orr_library_borrow(draft->library, "model", name, (OrrPlace){0}, ignored) : NULL;
   const char *text = model ? orr_node_get_text(model, "context") : NULL;
@@ -534,6 +551,7 @@ static void finish(OrrLaunchDraft *draft) {
   set_fill(draft, launcher, degree(draft, "workload.update.sequence"));
   set_defaults(draft, launcher);
   set_algorithm(draft, launcher);
+  if (launcher->counts_steps) orr_launch_config_miss_file(draft, launcher->dialect, "config");
 }
 
 void orr_dialect_rollouts_finish(OrrLaunchDraft *draft) { finish(draft); }
@@ -557,33 +575,9 @@ const OrrLaunchDialect orr_dialect_openrlhf = {
     .name = "openrlhf",
     ROLLOUTS,
 };
-/* num_steps_per_rollout: a rollout's responses are this many batches. slime stops where another
- * global_batch_size is given, too (slime/utils/arguments.py). */
-static void begin_slime(OrrLaunchDraft *draft) {
-  const OrrLaunchDialect *own = &orr_dialect_slime;
-  const OrrLaunchSetting *steps = orr_launch_draft_find(draft, own, "num-steps-per-rollout");
-  const OrrLaunchSetting *given = orr_launch_draft_find(draft, own, "global-batch-size");
-  const gint64 n = orr_launch_draft_int(draft, own, "num-steps-per-rollout", 0);
-  if (n < 1) return;
-  const gint64 responses = orr_launch_draft_int(draft, own, "rollout-batch-size", 32) *
-                           orr_launch_draft_int(draft, own, "n-samples-per-prompt", 8);
-  const gint64 global = MAX(responses / n, 1);
-  if (given && orr_launch_draft_int(draft, own, "global-batch-size", global) != global)
-    orr_launch_draft_bad(draft, given,
-                         "'%s' is not %" G_GINT64_FORMAT ", a rollout's responses / "
-                         "num_steps_per_rollout",
-                         given->value, global);
-  if (given) return;
-  g_autofree char *batch = g_strdup_printf("%" G_GINT64_FORMAT, global);
-  OrrLaunchSetting *setting =
-      orr_launch_draft_add(draft, own, "global-batch-size", batch, steps->place);
-  g_free(setting->written);
-  setting->written = g_strdup_printf("a rollout's responses / %s", steps->written);
-}
-
 const OrrLaunchDialect orr_dialect_slime = {
     .name = "slime",
-    .begin = begin_slime,
+    .begin = orr_dialect_rollouts_commands_slime,
     ROLLOUTS,
 };
 const OrrLaunchDialect orr_dialect_megatron_grpo = {

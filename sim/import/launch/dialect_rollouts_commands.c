@@ -55,7 +55,33 @@ static void read_slime(OrrLaunchDraft *draft, const OrrLaunchCommand *command, g
   const OrrLaunchWord *word = command->words->pdata[script];
   if (g_str_has_suffix(word->text, "train_async.py"))
     orr_launch_draft_add(draft, &orr_dialect_slime, "train-async", "true", word->place);
+  const guint first = draft->settings->len;
   orr_launch_argv(draft, &orr_dialect_slime, command->words, script + 1, rest);
+  orr_launch_translate(draft, &orr_dialect_slime, first);
+}
+
+/* num_steps_per_rollout: a rollout's responses are this many batches. slime stops where another
+ * global_batch_size is given, too (slime/utils/arguments.py). */
+void orr_dialect_rollouts_commands_slime(OrrLaunchDraft *draft) {
+  const OrrLaunchDialect *own = &orr_dialect_slime;
+  const OrrLaunchSetting *steps = orr_launch_draft_find(draft, own, "num-steps-per-rollout");
+  const OrrLaunchSetting *given = orr_launch_draft_find(draft, own, "global-batch-size");
+  const gint64 n = orr_launch_draft_int(draft, own, "num-steps-per-rollout", 0);
+  if (n < 1) return;
+  const gint64 responses = orr_launch_draft_int(draft, own, "rollout-batch-size", 32) *
+                           orr_launch_draft_int(draft, own, "n-samples-per-prompt", 8);
+  const gint64 global = MAX(responses / n, 1);
+  if (given && orr_launch_draft_int(draft, own, "global-batch-size", global) != global)
+    orr_launch_draft_bad(draft, given,
+                         "'%s' is not %" G_GINT64_FORMAT ", a rollout's responses / "
+                         "num_steps_per_rollout",
+                         given->value, global);
+  if (given) return;
+  g_autofree char *batch = g_strdup_printf("%" G_GINT64_FORMAT, global);
+  OrrLaunchSetting *setting =
+      orr_launch_draft_add(draft, own, "global-batch-size", batch, steps->place);
+  g_free(setting->written);
+  setting->written = g_strdup_printf("a rollout's responses / %s", steps->written);
 }
 
 static gboolean knows_trl(const OrrLaunchCommand *command, guint script) {
@@ -66,6 +92,7 @@ static gboolean knows_trl(const OrrLaunchCommand *command, guint script) {
 static void read_trl(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
   g_autoptr(GPtrArray) rest = g_ptr_array_new();
   orr_launch_argv(draft, &orr_dialect_trl_grpo, command->words, script + 1, rest);
+  orr_launch_trainer_hand_on(draft, &orr_dialect_trl_grpo, command, script);
 }
 
 static void read_megatron(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
@@ -100,7 +127,7 @@ const OrrLaunchTrainer orr_trainer_slime = {
 const OrrLaunchTrainer orr_trainer_megatron_grpo = {
     .name = "megatron-grpo", .knows = knows_megatron, .rolls_out = TRUE, .read = read_megatron};
 const OrrLaunchTrainer orr_trainer_trl_grpo = {.name = "trl-grpo",
-                                               .scripts = "grpo.py",
+                                               .scripts = "grpo.py trl.scripts.grpo trl:grpo",
                                                .knows = knows_trl,
                                                .rolls_out = TRUE,
                                                .read = read_trl};

@@ -64,16 +64,10 @@ static void set_world(OrrLaunchDraft *draft) {
   const gint64 shards = count(draft, "parallelism.data-parallel-shard-degree", -1);
   const gint64 all =
       shards * split_of(draft) * count(draft, "parallelism.data-parallel-replicate-degree", 1);
-  const gint64 gpus = orr_launch_config_gpus(draft);
-  if (shards > 0 && gpus > 0 && gpus != all)
-    orr_launch_draft_bad(
-        draft, orr_launch_draft_find(draft, own, "parallelism.data-parallel-shard-degree"),
-        "the degrees multiply to %" G_GINT64_FORMAT " GPUs, and there are %" G_GINT64_FORMAT
-        ": torchtitan stops there",
-        all, gpus);
-  if (shards < 1 || gpus > 0) return;
-  orr_launch_draft_set_nodes(draft, 1, "the product of the config's degrees");
-  orr_launch_draft_set_gpus_per_node(draft, all, NULL);
+  if (shards > 0)
+    orr_launch_config_take_world(
+        draft, orr_launch_draft_find(draft, own, "parallelism.data-parallel-shard-degree"), all,
+        "torchtitan");
 }
 
 /* torchtitan cuts a rank's batch into micro-batches for a pipeline alone: until 2025-03 into as

@@ -370,6 +370,7 @@ static void finish(OrrLaunchDraft *draft) {
   set_state(draft);
   set_loss(draft);
   orr_launch_wrappers_pairs(draft, own);
+  orr_launch_config_miss_file(draft, own, "config");
   if (!draft->options->stack)
     orr_launch_draft_set(draft, "workload.stack", "none", NULL,
                          "no stack of Transformers is known");
@@ -407,10 +408,21 @@ static void read_pairs(OrrLaunchDraft *draft, const OrrLaunchWord *script) {
     orr_launch_draft_add(draft, own, "reference-logprobs-cache", "true", script->place);
 }
 
+/* TRL's scripts have its defaults, whatever their arguments are; open-r1's build on them. */
+static void read_trl(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
+  const OrrLaunchWord *word = command->words->pdata[script];
+  const OrrLaunchWord *program = script ? command->words->pdata[script - 1] : word;
+  if (g_str_has_prefix(word->text, "trl.scripts.") || strstr(word->text, "trl/scripts/") ||
+      strstr(word->text, "open_r1/") || strcmp(program->text, "trl") == 0)
+    orr_launch_draft_add(draft, own, "trl-script", word->text, word->place);
+}
+
 static void read(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
   g_autoptr(GPtrArray) rest = g_ptr_array_new();
   read_pairs(draft, command->words->pdata[script]);
+  read_trl(draft, command, script);
   orr_launch_argv(draft, own, command->words, script + 1, rest);
+  orr_launch_trainer_hand_on(draft, own, command, script);
   for (guint i = 0; i < rest->len; i++) ask_file(draft, rest->pdata[i]);
 }
 

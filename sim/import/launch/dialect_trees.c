@@ -218,6 +218,14 @@ static const struct {
                     {"ici-pipeline-parallelism", 1},
                     {"dcn-pipeline-parallelism", 1}};
 
+/* An axis whose degree the input has, for an error's place. */
+static const OrrLaunchSetting *maxtext_axis(OrrLaunchDraft *draft) {
+  OrrLaunchSetting *setting = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS(maxtext_axes) && !setting; i++)
+    setting = orr_launch_draft_find(draft, &orr_dialect_maxtext, maxtext_axes[i].key);
+  return setting;
+}
+
 /* The degree of an axis. The only one of -1 takes the GPUs that are left, where all are known. */
 static gint64 degree_of(OrrLaunchDraft *draft, guint axis) {
   const OrrLaunchDialect *own = &orr_dialect_maxtext;
@@ -231,7 +239,13 @@ static gint64 degree_of(OrrLaunchDraft *draft, guint axis) {
     n_open += one == -1;
     others = MIN(others * CLAMP(one, 1, 1 << 24), 1 << 24);
   }
-  return n_open == 1 && all >= others && all % others == 0 ? all / others : -1;
+  if (n_open == 1 && all >= others && all % others == 0) return all / others;
+  if (n_open == 1 && all > 0 && maxtext_axis(draft))
+    orr_launch_draft_bad(draft, maxtext_axis(draft),
+                         "the degrees multiply to %" G_GINT64_FORMAT
+                         " devices, and there are %" G_GINT64_FORMAT ": MaxText stops there",
+                         others, all);
+  return -1;
 }
 
 /* The product of all degrees is the GPUs, unless one (-1, as base.yml has it for two) takes the
@@ -239,16 +253,19 @@ static gint64 degree_of(OrrLaunchDraft *draft, guint axis) {
 static void set_maxtext_machine(OrrLaunchDraft *draft) {
   const OrrLaunchDialect *own = &orr_dialect_maxtext;
   gint64 gpus = 1, shards = 1, replicas = 1;
-  const gboolean says_shards = orr_launch_draft_int(draft, own, "dcn-fsdp-parallelism", 1) > 1 &&
-                               orr_launch_draft_int(draft, own, "ici-fsdp-parallelism", -1) > 0;
+  const gboolean says_slice = orr_launch_draft_int(draft, own, "ici-fsdp-parallelism", -1) > 0,
+                 says_shards =
+                     says_slice && orr_launch_draft_int(draft, own, "dcn-fsdp-parallelism", 1) > 1;
   if (g_strcmp0(orr_launch_draft_get(draft, "workload.optimizer.sharding.kind"), "ddp") == 0)
     orr_launch_draft_settle(draft, own, "shard-optimizer-over-data");
   if (orr_launch_draft_int(draft, own, "dcn-tensor-parallelism", 1) != 1) /* or another axis */
     return judge_maxtext_replicas(draft);
   for (guint i = 0; i < G_N_ELEMENTS(maxtext_axes); i++) {
+    const char *key = maxtext_axes[i].key;
     gint64 one = degree_of(draft, i);
-    if (one == -1 && maxtext_axes[i].is_replica && says_shards) { /* the hosts that are left */
-      one = 1;
+    const gboolean is_left = says_shards || (says_slice && g_str_has_prefix(key, "dcn-"));
+    if (one == -1 && maxtext_axes[i].is_replica && is_left && orr_launch_config_gpus(draft) < 1) {
+      one = 1; /* the slices or hosts that are left */
       orr_launch_draft_remark(draft, "assumed: one replica, on the GPUs that shard the weights");
     }
     if (one < 1) return judge_maxtext_replicas(draft);
@@ -263,9 +280,8 @@ static void set_maxtext_machine(OrrLaunchDraft *draft) {
     orr_launch_draft_set(draft, "workload.optimizer.sharding.group", group, NULL,
                          "the axes fsdp and expert");
   }
-  if (orr_launch_config_gpus(draft) > 0) return;
-  orr_launch_draft_set_nodes(draft, 1, "the product of the config's degrees");
-  orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
+  if (maxtext_axis(draft) || orr_launch_config_gpus(draft) < 1)
+    orr_launch_config_take_world(draft, maxtext_axis(draft), gpus, "MaxText");
 }
 
 /* The setting by which a config trains by DPO; NULL: it does not. */
@@ -299,9 +315,12 @@ static void set_openrlhf(OrrLaunchDraft *draft) {
 /* All degrees together are the GPUs, where the config says how many replicas there are. */
 static void set_machine(OrrLaunchDraft *draft, gint64 split) {
   const gint64 replicas = count_at(draft, "workload.parallel.dp", 0);
-  if (replicas < 1 || orr_launch_config_gpus(draft) > 0) return;
-  orr_launch_draft_set_nodes(draft, 1, "the product of the config's degrees");
-  orr_launch_draft_set_gpus_per_node(draft, replicas * split, NULL);
+  const gint64 experts = orr_launch_config_has(draft, &orr_dialect_nanotron) /* beside dp */
+                             ? degree(draft, "workload.parallel.ep")
+                             : 1;
+  if (replicas > 0)
+    orr_launch_config_take_world(draft, orr_launch_config_at(draft, "workload.parallel.dp", TRUE),
+                                 MIN(replicas, 1 << 24) * split * MAX(experts, 1), "the trainer");
 }
 
 /* MaxText counts the batch by devices, whatever they share: a step trains devices x

@@ -415,27 +415,6 @@ static void walk(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas
 
 /* --- Tasks of SkyPilot and dstack --- */
 
-/* "H100:8", "{H100: 8}": the GPU, and the number of them as variables of the script. */
-static void note_accelerators(OrrFormManifest *manifest, const OrrNode *node,
-                              GPtrArray *variables) {
-  static const char *const names[] = {"SKYPILOT_NUM_GPUS_PER_NODE", "DSTACK_GPUS_NUM",
-                                      "DSTACK_GPUS_PER_NODE", NULL};
-  const gboolean is_map = node && node->kind == ORR_NODE_MAP && node->keys->len > 0;
-  const OrrNode *first = is_map ? node->keys->pdata[0] : node;
-  if (!first || first->kind != ORR_NODE_SCALAR) return;
-  const OrrNode *value = is_map ? node->items->pdata[0] : NULL;
-  const char *colon = strrchr(first->text, ':');
-  const char *count = value && value->kind == ORR_NODE_SCALAR ? value->text
-                      : colon                                 ? colon + 1
-                                                              : "1";
-  orr_launch_draft_add(manifest->draft, &orr_dialect_container, "gpu-product", first->text,
-                       first->place);
-  for (const char *const *name = names; *name; name++) {
-    g_autofree char *text = g_strdup_printf("%s=%s", *name, count);
-    orr_form_manifest_add_word(variables, text, first->place);
-  }
-}
-
 /* A script under @key: one text, or a list of commands. */
 static void add_commands(OrrFormManifest *manifest, const OrrLaunchCommand *like,
                          const OrrNode *node) {
@@ -455,7 +434,10 @@ static gboolean read_task(OrrFormManifest *manifest, const OrrNode *tree) {
   if (!run && !commands) return FALSE;
   OrrLaunchCommand *like = orr_form_manifest_command();
   g_ptr_array_add(manifest->containers, like);
-  note_accelerators(manifest, gpus ? gpus : orr_node_get(resources, "gpu"), like->environment);
+  orr_form_manifest_accelerators(manifest, gpus ? gpus : orr_node_get(resources, "gpu"),
+                                 like->environment);
+  orr_form_manifest_nodes(manifest, tree, "num_nodes", like->environment); /* SkyPilot's */
+  orr_form_manifest_nodes(manifest, tree, "nodes", like->environment);     /* dstack's */
   orr_form_manifest_add_environment(like->environment, orr_node_get(tree, "envs"));
   orr_form_manifest_add_environment(like->environment, orr_node_get(tree, "env"));
   like->image = orr_node_get_text(tree, "image");

@@ -154,7 +154,14 @@ static OrrLaunchCommand *add_role(OrrFormManifest *manifest, const OrrNode *mode
 /* modelArtifacts.name, decode and prefill. Those who prefill read it by their section alone. */
 static gboolean read_model_service(OrrFormManifest *manifest, const OrrNode *tree) {
   static const char *const roles[] = {"prefill", "decode"};
-  const OrrNode *model = orr_node_get(orr_node_get(tree, "modelArtifacts"), "name");
+  const OrrNode *artifacts = orr_node_get(tree, "modelArtifacts");
+  const OrrNode *model = orr_node_get(artifacts, "name"), *uri = orr_node_get(artifacts, "uri");
+  if (!model && uri && uri->kind == ORR_NODE_SCALAR && g_str_has_prefix(uri->text, "hf://")) {
+    OrrNode *name = orr_node_new_scalar(uri->place, uri->text + strlen("hf://"));
+    g_ptr_array_add(manifest->documents, name);
+    orr_form_manifest_use(manifest, uri);
+    model = name;
+  }
   if (!model || model->kind != ORR_NODE_SCALAR) return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS(roles); i++) {
     const OrrNode *role = orr_node_get(tree, roles[i]);

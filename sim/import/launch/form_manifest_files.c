@@ -1,6 +1,6 @@
 /*
  * form_manifest_files.c - the files of a ConfigMap that its containers name, and the
- * weights of the host that they mount, and roles by name.
+ * weights of the host that they mount, and roles by name; what SkyPilot's and dstack's tasks have.
  */
 #include "sim/import/launch/launch_private.h"
 
@@ -73,5 +73,43 @@ void orr_form_manifest_mark_prefill(OrrFormManifest *manifest, guint first, OrrP
     }
     if (is_vllm && !is_marked)
       orr_form_manifest_add_word(command->words, "--is-prefill-worker", place);
+  }
+}
+
+/* --- Tasks of SkyPilot and dstack --- */
+
+/* "H100:8", "{H100: 8}": the GPU, and the number of them as variables of the script. */
+void orr_form_manifest_accelerators(OrrFormManifest *manifest, const OrrNode *node,
+                                    GPtrArray *variables) {
+  static const char *const names[] = {"SKYPILOT_NUM_GPUS_PER_NODE", "DSTACK_GPUS_NUM",
+                                      "DSTACK_GPUS_PER_NODE", NULL};
+  const gboolean is_map = node && node->kind == ORR_NODE_MAP && node->keys->len > 0;
+  const OrrNode *first = is_map ? node->keys->pdata[0] : node;
+  if (!first || first->kind != ORR_NODE_SCALAR) return;
+  const OrrNode *value = is_map ? node->items->pdata[0] : NULL;
+  const char *colon = strrchr(first->text, ':');
+  const char *count = value && value->kind == ORR_NODE_SCALAR ? value->text
+                      : colon                                 ? colon + 1
+                                                              : "1";
+  orr_launch_draft_add(manifest->draft, &orr_dialect_container, "gpu-product", first->text,
+                       first->place);
+  for (const char *const *name = names; *name; name++) {
+    g_autofree char *text = g_strdup_printf("%s=%s", *name, count);
+    orr_form_manifest_add_word(variables, text, first->place);
+  }
+}
+
+/* The nodes of a task, for its job and as variables of its script. */
+void orr_form_manifest_nodes(OrrFormManifest *manifest, const OrrNode *tree, const char *key,
+                             GPtrArray *variables) {
+  static const char *const names[] = {"SKYPILOT_NUM_NODES", "DSTACK_NODES_NUM", NULL};
+  const OrrNode *node = orr_node_get(tree, key);
+  const gint64 nodes = orr_form_manifest_number(tree, key, 0);
+  if (!node || nodes < 1) return;
+  manifest->n_workers = nodes;
+  orr_form_manifest_use(manifest, node);
+  for (const char *const *name = names; *name; name++) {
+    g_autofree char *text = g_strdup_printf("%s=%" G_GINT64_FORMAT, *name, nodes);
+    orr_form_manifest_add_word(variables, text, node->place);
   }
 }

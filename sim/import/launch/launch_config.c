@@ -180,6 +180,13 @@ void orr_launch_config_skip(OrrLaunchDraft *draft, const OrrLaunchDialect *diale
   if (setting) orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, "%s", why);
 }
 
+void orr_launch_config_miss_file(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                 const char *key) {
+  const char *file = orr_launch_config_text(draft, dialect, key);
+  if (file && !orr_launch_form_source(draft, file))
+    orr_launch_config_skip(draft, dialect, key, "it was not given: add it to the command line");
+}
+
 const char *orr_launch_config_word(const OrrLaunchWordPair *pairs, const char *theirs) {
   for (; theirs && pairs->theirs; pairs++)
     if (g_ascii_strcasecmp(pairs->theirs, theirs) == 0) return pairs->ours;
@@ -313,9 +320,15 @@ static char *plain_name(const char *value) {
   return g_string_free(name, FALSE);
 }
 
+/* Whether options of Megatron have the model's dimensions. */
+static gboolean has_dimensions(OrrLaunchDraft *draft) {
+  return orr_launch_draft_find(draft, &orr_dialect_megatron, "num-layers") &&
+         orr_launch_draft_find(draft, &orr_dialect_megatron, "hidden-size");
+}
+
 void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                                  const char *key) {
-  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, dialect, key);
+  OrrLaunchSetting *setting = orr_launch_draft_find(draft, dialect, key);
   const char *words = NULL;
   if (!setting || setting->is_unresolved || draft->options->model ||
       orr_launch_draft_get(draft, "model") || orr_launch_draft_get(draft, "model.layers"))
@@ -325,6 +338,9 @@ void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *
   if (!name) name = orr_library_alias(draft->library, "model", plain, &words);
   if (name)
     orr_launch_draft_set(draft, "model", name, setting, NULL);
+  else if (has_dimensions(draft))
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT,
+                           "weights of the model whose dimensions the line has");
   else if (!assume_base_model(draft, plain))
     orr_launch_draft_ask_model(
         draft,
@@ -373,6 +389,20 @@ void orr_launch_config_take_gpus(OrrLaunchDraft *draft, gint64 gpus, const char 
   if (orr_launch_config_gpus(draft) > 0 || (per_node > 0 && gpus % per_node)) return;
   orr_launch_draft_set_nodes(draft, per_node > 0 ? gpus / per_node : 1, why);
   if (per_node <= 0) orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
+}
+
+void orr_launch_config_take_world(OrrLaunchDraft *draft, const OrrLaunchSetting *source,
+                                  gint64 gpus, const char *program) {
+  const gint64 known = orr_launch_config_gpus(draft);
+  if (known < 1) {
+    orr_launch_draft_set_nodes(draft, 1, "the product of the config's degrees");
+    orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
+  } else if (known != gpus) {
+    orr_launch_draft_bad(draft, source,
+                         "the degrees multiply to %" G_GINT64_FORMAT
+                         " GPUs, and there are %" G_GINT64_FORMAT ": %s stops there",
+                         gpus, known, program);
+  }
 }
 
 void orr_launch_config_put_global(OrrLaunchDraft *draft, gint64 micro, gint64 accumulation,

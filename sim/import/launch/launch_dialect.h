@@ -105,6 +105,7 @@ struct OrrLaunchDialect {
   void (*read)(OrrLaunchDraft *draft, const OrrNode *tree);
   /* Says batch and sequence, or asks for them: what stands around it need not */
   gboolean is_trainer;
+  gboolean is_one_node; /* of a launcher: where no key of it says how many */
   /* Of the command lines of a server, or of its load: */
   const char *config;             /* the option that names a file of more keys; NULL: "config" */
   gboolean config_wins;           /* over options of the line */

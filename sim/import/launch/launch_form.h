@@ -198,6 +198,13 @@ void orr_form_manifest_add_script(OrrFormManifest *manifest, const OrrLaunchComm
 /* The whole number at @key, at most a million; else @fallback. */
 gint64 orr_form_manifest_number(const OrrNode *map, const char *key, gint64 fallback);
 
+/* Tasks of SkyPilot and dstack: the GPU that @node names, and the nodes that @tree has at @key, for
+ * the job and as @variables (of OrrLaunchWord *) of its script. */
+void orr_form_manifest_accelerators(OrrFormManifest *manifest, const OrrNode *node,
+                                    GPtrArray *variables);
+void orr_form_manifest_nodes(OrrFormManifest *manifest, const OrrNode *tree, const char *key,
+                             GPtrArray *variables);
+
 /* Reads @tree where it describes a server by options of its engine. FALSE: it does not. */
 gboolean orr_form_manifest_read_values(OrrFormManifest *manifest, const OrrNode *tree);
 /* Whether @text has a line with such options. */

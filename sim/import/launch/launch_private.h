@@ -125,6 +125,13 @@ gint64 orr_launch_config_gpus_of_node(OrrLaunchDraft *draft);
 /* The GPUs are @gpus, by other keys, as @why says: where they are unknown, and whole nodes of what
  * the launcher says. */
 void orr_launch_config_take_gpus(OrrLaunchDraft *draft, gint64 gpus, const char *why);
+/* Warns where the file that setting @key names was not given. */
+void orr_launch_config_miss_file(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                 const char *key);
+/* The degrees of a config multiply to @gpus; @source is one of them. Where others are known it is
+ * an error: @program stops there. */
+void orr_launch_config_take_world(OrrLaunchDraft *draft, const OrrLaunchSetting *source,
+                                  gint64 gpus, const char *program);
 /* workload.batch.global = @micro times @accumulation on each of the replicas of the GPUs that
  * @split share. Asks where the GPUs are unknown. */
 void orr_launch_config_put_global(OrrLaunchDraft *draft, gint64 micro, gint64 accumulation,

@@ -286,6 +286,17 @@ static void drop_unresolved(OrrLaunchDraft *draft) {
   }
 }
 
+/* The finish of dialects of post-training, or of all others: a loop takes over what its trainer's
+ * launcher has set. */
+static void finish(OrrLaunchDraft *draft, gboolean of_loops) {
+  ORR_EACH_POINTER_AT(i, const OrrLaunchSetting, setting, draft->settings) {
+    const OrrLaunchDialect *dialect = setting->dialect;
+    if (dialect->finish && is_first(draft, i) &&
+        (g_strcmp0(dialect->kind, "post-training") == 0) == of_loops)
+      dialect->finish(draft);
+  }
+}
+
 void orr_launch_draft_apply(OrrLaunchDraft *draft) {
   drop_unresolved(draft);
   for (guint i = 0, n_read = draft->settings->len; i < n_read; i++) {
@@ -297,6 +308,6 @@ void orr_launch_draft_apply(OrrLaunchDraft *draft) {
   const guint n = draft->settings->len;
   for (guint i = 0; i < n; i++) judge(draft, i, overridden[i]);
   for (guint i = 0; i < draft->parts->len; i++) orr_launch_draft_apply(draft->parts->pdata[i]);
-  ORR_EACH_POINTER_AT(i, const OrrLaunchSetting, setting, draft->settings)
-    if (setting->dialect->finish && is_first(draft, i)) setting->dialect->finish(draft);
+  finish(draft, FALSE);
+  finish(draft, TRUE);
 }

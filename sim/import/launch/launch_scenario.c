@@ -4,6 +4,7 @@
  */
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_private.h"
+#include "topologies/fabrics/sizes.h"
 #include "workloads/stack.h"
 
 static void set_number(OrrLaunchDraft *draft, const char *path, gint64 number, const char *from) {
@@ -100,6 +101,39 @@ static void complete_size(OrrLaunchDraft *draft, const char *name) {
   if (!options->gpus && !options->nodes) remark_nodes(draft, name, per_node);
 }
 
+/* Fewer chips than a torus has are a slice of their own: of powers of two, the nearest to a
+ * cube, as Google Cloud's topologies of TPUs are. */
+static void set_slice(OrrLaunchDraft *draft, const char *name) {
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  gint64 size[3] = {1, 1, 1}, whole = 1, made = 1;
+  const gint64 per_node = MAX(node_number(draft, name, "gpus"), 1);
+  const char *some = orr_launch_draft_get(draft, "cluster.gpus"),
+             *nodes = orr_launch_draft_get(draft, "cluster.nodes");
+  const gint64 gpus = some ? g_ascii_strtoll(some, NULL, 10)
+                           : (nodes ? g_ascii_strtoll(nodes, NULL, 10) : 0) * per_node;
+  const OrrNode *tree = orr_library_borrow(draft->library, "cluster", name, (OrrPlace){0}, ignored);
+  const OrrNode *fabric = tree ? orr_node_get(tree, "fabric") : NULL;
+  const char *shape = fabric ? orr_node_get_text(fabric, "shape") : NULL;
+  if (!shape || g_strcmp0(orr_node_get_text(fabric, "kind"), "torus") != 0) return;
+  const guint n = orr_sizes_parse("shape", shape, 3, size, NULL);
+  const gint64 chips = (gpus + per_node - 1) / per_node * per_node;
+  for (guint i = 0; i < n; i++) whole *= size[i];
+  if (n < 1 || chips < 1 || chips >= whole || (chips & (chips - 1)) != 0) return;
+  for (guint i = 0; i < n; i++) size[i] = 1;
+  for (; made < chips; made *= 2) {
+    guint least = 0;
+    for (guint i = 1; i < n; i++)
+      if (size[i] < size[least]) least = i;
+    size[least] *= 2;
+  }
+  g_autoptr(GString) text = g_string_new(NULL);
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf(text, "%s%" G_GINT64_FORMAT, i ? "x" : "", size[i]);
+  orr_launch_draft_assume(draft, "cluster.fabric.shape", text->str,
+                          "a slice of its own, with links around each axis",
+                          "which shape has the slice? Give --cluster FILE with fabric.shape");
+}
+
 static void complete_cluster(OrrLaunchDraft *draft) {
   const char *name = draft->options->cluster;
   if (name) orr_launch_draft_set(draft, "cluster.base", name, NULL, "--cluster");
@@ -109,6 +143,7 @@ static void complete_cluster(OrrLaunchDraft *draft) {
                                 "on which cluster? Add --cluster NAME ('orrery list clusters')");
   if (!orr_launch_draft_get(draft, "cluster.nodes") && !orr_launch_draft_get(draft, "cluster.gpus"))
     complete_size(draft, name);
+  set_slice(draft, name);
 }
 
 static void complete_model(OrrLaunchDraft *draft) {
@@ -134,6 +169,7 @@ static const OrrLaunchDialect *deciding(const OrrLaunchDraft *draft, gboolean by
 
 static void complete_workload(OrrLaunchDraft *draft) {
   const OrrLaunchDialect *kind = deciding(draft, FALSE), *stack = deciding(draft, TRUE);
+  if (kind && stack && g_strcmp0(kind->kind, stack->kind) != 0) stack = NULL;
   if (kind && !orr_launch_draft_get(draft, "workload.kind"))
     orr_launch_draft_set(draft, "workload.kind", kind->kind, NULL, kind->name);
   if (draft->options->stack) {

@@ -148,6 +148,10 @@ static void read_launcher(OrrLaunchDraft *draft, const OrrLaunchCommand *command
     g_autoptr(GPtrArray) options = g_ptr_array_new();
     for (guint k = first; k < script; k++) g_ptr_array_add(options, command->words->pdata[k]);
     orr_launch_argv(draft, dialect, options, 0, NULL);
+    if (dialect->is_one_node && draft->nodes < 1 &&
+        !orr_launch_draft_find(draft, dialect, "nnodes") &&
+        orr_launch_draft_find(draft, dialect, "nproc-per-node"))
+      orr_launch_draft_set_nodes(draft, 1, "1 node, the launcher's default");
     return;
   }
 }
@@ -329,6 +333,19 @@ void orr_launch_trainer_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
   read_processes(draft, command, program_script(command) > 0);
   read_launcher(draft, command, script);
   trainer->read(draft, command, script);
+}
+
+void orr_launch_trainer_hand_on(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                const OrrLaunchCommand *command, guint script) {
+  g_autofree char *program = g_path_get_basename(script ? text_at(command, script - 1) : "");
+  if (strcmp(program, "trl") != 0) return;
+  ORR_EACH_POINTER(OrrLaunchSetting, setting, draft->settings) {
+    const OrrLaunchRule *rule = orr_launch_rule_find(dialect, setting->key);
+    const gboolean is_own = rule && strcmp(rule->keys, "*") != 0;
+    if (setting->dialect == dialect && !is_own &&
+        orr_launch_rule_find(&orr_dialect_accelerate, setting->key))
+      setting->dialect = &orr_dialect_accelerate;
+  }
 }
 
 void orr_launch_trainer_verl_groups(OrrLaunchDraft *draft) {

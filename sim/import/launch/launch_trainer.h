@@ -113,6 +113,14 @@ void orr_dialect_rollouts_finish(OrrLaunchDraft *draft);
 void orr_dialect_rollouts_choose(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                                  const char *chosen, const char *other, const char *why);
 
+/* dialect_rollouts_commands.c: the batch of slime that other keys of it say. */
+void orr_dialect_rollouts_commands_slime(OrrLaunchDraft *draft);
+
+/* launch_trainer.c: settings of @dialect that are options of `accelerate launch`, and not of the
+ * script, become its, where TRL's program starts @script: it hands them on. */
+void orr_launch_trainer_hand_on(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                const OrrLaunchCommand *command, guint script);
+
 /* launch_trainer.c: groups of verl's fsdp_size GPUs hold the weights, where that is fewer than
  * all. */
 void orr_launch_trainer_verl_groups(OrrLaunchDraft *draft);

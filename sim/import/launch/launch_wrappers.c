@@ -26,7 +26,7 @@ static const struct {
     {"ms-swift", "tuner-type train-type sft-type rlhf-type split-dataset-ratio", "", TRUE},
     {"TRL",
      "assistant-only-loss completion-only-loss packing-strategy dataset-text-field "
-     "dataset-num-proc",
+     "dataset-num-proc trl-script",
      "max-seq-length", FALSE},
 };
 

@@ -167,8 +167,21 @@ static gboolean plan_graph(Planner *planner, GError **error) {
 
 /* --- GPUs and nodes that no dump shows --- */
 
+static gboolean is_tray(const Planner *planner) {
+  return strstr(planner->node.device, "gb200") || strstr(planner->node.device, "gb300");
+}
+
+/* Whether NVLink joins the trays of a block of Slurm's. */
+static gboolean joins_block(const Planner *planner) {
+  return planner->fabric && planner->fabric->block > 0 && is_tray(planner);
+}
+
 static void plan_gpus(Planner *planner) {
   OrrNodePlan *node = &planner->node;
+  if (node->is_domain_assumed && !joins_block(planner))
+    ask(planner, g_strdup_printf("Which GPUs does NVLink join? No dump shows it; assumed all " I64
+                                 " of a node, if the device has NVLink. --scale-up-domain N",
+                                 node->domain));
   if (node->gpus == 0) {
     node->gpus = node->nics > 1 ? node->nics : 8;
     node->gpus_said = g_strdup("QUESTION: assumed");
@@ -238,21 +251,21 @@ static gboolean check_sharing(const Planner *planner, GError **error) {
  * hosts is one where NCCL merged them. */
 static void plan_domain(Planner *planner) {
   OrrNodePlan *node = &planner->node;
-  const gboolean is_tray = strstr(node->device, "gb200") || strstr(node->device, "gb300");
   if (planner->answers->domain) return;
   if (node->nodes > 1 && node->domain == node->gpus && node->mesh == 0) {
     node->domain = node->gpus * node->nodes;
     g_free(node->domain_said);
     node->domain_said =
         g_strdup_printf("NCCL merges " I64 " hosts that share an NVLink domain", node->nodes);
-  } else if (planner->fabric && planner->fabric->block > 0 && is_tray) {
+  } else if (joins_block(planner)) {
     node->domain = node->gpus * planner->fabric->block;
     g_free(node->domain_said);
     node->domain_said = g_strdup("a block of Slurm's topology/block");
-  } else if ((planner->fabric && planner->fabric->block > 0) || is_tray) {
-    ask(planner, g_strdup_printf("Does NVLink span nodes%s? Assumed domains of " I64
-                                 " GPUs. --scale-up-domain N",
-                                 is_tray ? " (NVL72)" : ", as blocks of Slurm do", node->domain));
+  } else if ((planner->fabric && planner->fabric->block > 0) || is_tray(planner)) {
+    ask(planner,
+        g_strdup_printf("Does NVLink span nodes%s? Assumed domains of " I64
+                        " GPUs. --scale-up-domain N",
+                        is_tray(planner) ? " (NVL72)" : ", as blocks of Slurm do", node->domain));
   }
 }
 

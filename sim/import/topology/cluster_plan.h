@@ -45,7 +45,8 @@ typedef struct {
   guint mesh;             /* other GPUs that they join without a switch; 0: not a mesh */
   gint64 gpus, domain;    /* gpus: of a node; domain: of a scale-up domain */
   char *gpus_said, *domain_said;
-  gint64 nics; /* of a node */
+  gboolean is_domain_assumed; /* no dump shows NVLinks */
+  gint64 nics;                /* of a node */
   char *nics_said;
   gboolean is_nics_assumed;
   double nic_bytes_per_s;

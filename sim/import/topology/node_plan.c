@@ -369,9 +369,7 @@ static gboolean plan_domain(const Planner *planner, const OrrDumpNode *const all
   if (!node) {
     plan->domain = plan->gpus;
     plan->domain_said = g_strdup("QUESTION: no dump shows NVLinks");
-    ask(planner, g_strdup_printf("Which GPUs does NVLink join? No dump shows it; assumed all " I64
-                                 " of a node, if the device has NVLink. --scale-up-domain N",
-                                 plan->gpus));
+    plan->is_domain_assumed = TRUE;
     return TRUE;
   }
   if (!check_loners(node, error)) return FALSE;

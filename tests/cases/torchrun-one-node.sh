@@ -1,0 +1,1 @@
+kubectl exec pod -- torchrun --nproc_per_node 4 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 2 --global-batch-size 64 --bf16 --vocab-size 50304 --tensor-model-parallel-size 8

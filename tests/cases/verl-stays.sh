@@ -1,0 +1,1 @@
+python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen3-8B algorithm.adv_estimator=grpo actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4
