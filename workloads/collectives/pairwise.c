@@ -20,8 +20,10 @@
  *
  *   launch + (n-1) alpha + S/n * max(m (N-1) / B_nic, (m-1) N / B_scale_up)
  *
- * If domains differ in size, data for member i of another domain leaves from member i modulo the
- * sender's members.
+ * If domains differ in size, a smaller domain has no member on some rails. Data for such a rail
+ * leave through the NICs of their senders and change rails in the network (src/graph/topo.cc,
+ * ncclTopoGetNetDev: PXN takes the local GPU next to the receiver's rail, if the group has one
+ * there). 8 + 7 members: each NIC of the 7 sends 7 units on its rail and 1 to the eighth, 8 in all.
  *
  * alpha is the most expensive path of a pair, once per round (with several members per domain: one
  * hop inside and one across). This needs N^2 m + N m^2 routes rather than n^2, and N m + m^2 on a
@@ -40,7 +42,7 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
 static guint parts_for(const OrrCollectiveLayout *layout, guint d, guint i) {
   guint parts = 1;
   for (guint r = 1; r < layout->n_domains; r++)
-    parts += orr_collective_layout_behind(layout, d, i, (d + r) % layout->n_domains);
+    parts += i < orr_collective_layout_size(layout, (d + r) % layout->n_domains);
   return parts;
 }
 
@@ -62,6 +64,23 @@ static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *lay
   return dearest_s;
 }
 
+/* Adds what domain @d's members send to member @i of domain @to: all of it from the member on that
+ * rail, if there is one. Returns the most expensive hop. */
+static double add_to(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, guint d, guint to,
+                     guint i) {
+  const guint m = orr_collective_layout_size(layout, d);
+  const gint64 dst = orr_collective_layout_gpu(layout, to, i);
+  double dearest_s = 0;
+  if (i < m)
+    return orr_collective_flow_edge(flow, orr_collective_layout_gpu(layout, d, i), dst, 0, m);
+  for (guint own = 0; own < m; own++) {
+    const gint64 src = orr_collective_layout_gpu(layout, d, own);
+    double hop_s = orr_collective_flow_edge(flow, src, dst, 0, 1);
+    dearest_s = MAX(dearest_s, hop_s);
+  }
+  return dearest_s;
+}
+
 /* Adds the pairs of domains, rail by rail, for all members of the sender's domain, one of the
  * first @n_counted. Returns the most expensive hop. */
 static double add_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout,
@@ -69,11 +88,9 @@ static double add_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *lay
   double dearest_s = 0;
   for (guint d = 0; d < n_counted; d++)
     for (guint r = 1; r < layout->n_domains; r++) {
-      const guint to = (d + r) % layout->n_domains, m = orr_collective_layout_size(layout, d);
+      const guint to = (d + r) % layout->n_domains;
       for (guint i = 0; i < orr_collective_layout_size(layout, to); i++) {
-        const gint64 src = orr_collective_layout_gpu(layout, d, i),
-                     dst = orr_collective_layout_gpu(layout, to, i);
-        double hop_s = orr_collective_flow_edge(flow, src, dst, 0, m);
+        double hop_s = add_to(flow, layout, d, to, i);
         dearest_s = MAX(dearest_s, hop_s);
       }
     }
@@ -134,8 +151,24 @@ typedef struct {
   const OrrCollectiveLayout *layout;
   OrrCollectiveSteps *steps;
   double part_bytes;
-  guint32 *last, *needs; /* by position in the layout; scratch */
+  /* by position in the layout: the last send on the member's rail, and off it; scratch */
+  guint32 *last, *apart, *needs;
 } Rounds;
+
+/* Sends the slices of domain @d for the members of @to on whose rails it has no member: each from
+ * its own sender, in turns, beside what the sender's rail carries. */
+static void step_apart(const Rounds *rounds, guint d, guint to) {
+  const OrrCollectiveLayout *layout = rounds->layout;
+  const guint m = orr_collective_layout_size(layout, d), first = layout->first[d];
+  const guint size = orr_collective_layout_size(layout, to), lacking = size > m ? size - m : 0;
+  for (guint turn = 0; turn < lacking; turn++)
+    for (guint i = 0; i < m; i++) {
+      guint32 *last = &rounds->apart[first + i];
+      const gint64 dst = orr_collective_layout_gpu(layout, to, m + (i + turn) % lacking);
+      *last = orr_collective_steps_send(rounds->steps, layout->gpus[first + i], dst, 0,
+                                        rounds->part_bytes, last, *last != ORR_NO_SEND);
+    }
+}
 
 /* Sends all slices of domain @d for the GPU @to: first to the member @at that forwards them. */
 static void step_message(const Rounds *rounds, guint d, guint at, gint64 to) {
@@ -154,14 +187,17 @@ static void step_message(const Rounds *rounds, guint d, guint at, gint64 to) {
 static void step_across(const OrrCollectiveLayout *layout, double part_bytes,
                         OrrCollectiveSteps *ret_steps) {
   const guint n_domains = layout->n_domains, n = layout->first[n_domains];
-  g_autofree guint32 *last = orr_collective_steps_nothing(n), *needs = g_new0(guint32, n);
-  const Rounds rounds = {layout, ret_steps, part_bytes, last, needs};
+  g_autofree guint32 *last = orr_collective_steps_nothing(n),
+                     *apart = orr_collective_steps_nothing(n), *needs = g_new0(guint32, n);
+  const Rounds rounds = {layout, ret_steps, part_bytes, last, apart, needs};
   for (guint r = 1; r < n_domains; r++)
     for (guint d = 0; d < n_domains; d++) {
       const guint to = (d + r) % n_domains;
-      for (guint i = 0; i < orr_collective_layout_size(layout, to); i++)
-        step_message(&rounds, d, i % orr_collective_layout_size(layout, d),
-                     orr_collective_layout_gpu(layout, to, i));
+      const guint rails =
+          MIN(orr_collective_layout_size(layout, d), orr_collective_layout_size(layout, to));
+      for (guint i = 0; i < rails; i++)
+        step_message(&rounds, d, i, orr_collective_layout_gpu(layout, to, i));
+      step_apart(&rounds, d, to);
     }
 }
 

@@ -87,6 +87,21 @@ static void test_pairwise(void) {
                11 * 3.5e-6 + 8 * S / 12 / NIC, 1e-12);
 }
 
+/* All-to-all of 8 + s: on the s common rails each NIC of the smaller node sends s parts, and each of
+ * its members sends a part of its own to each of the 8 - s GPUs whose rail it lacks: 8 parts. Through
+ * one NIC alone those would be s + s (8 - s). A lacking GPU receives s parts, and a NIC of the larger
+ * node sends 8. */
+static void test_pairwise_lacks_rails(void) {
+  g_auto(Machine) machine;
+  machine_init(&machine, 2, 8, 2, 1);
+  for (guint small = 1; small < 8; small++) {
+    g_autofree gint64 *gpus = two_nodes(8, small);
+    const guint n = 8 + small;
+    assert_close(time_of(&machine, ORR_ALL_TO_ALL, gpus, n, "pairwise"),
+                 (n - 1) * 3.5e-6 + 8 * S / n / NIC, 1e-12);
+  }
+}
+
 /* One more member in the smaller node never makes it slower, up to equal numbers: there is one
  * NIC more, until the chain through the larger node binds. NVLSTree over 8 + s is NVLSTree over
  * s + s: the switch sums 8 as it sums s. */
@@ -229,6 +244,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/collective-unequal/ring-few", test_ring_few);
   g_test_add_func("/collective-unequal/trees", test_trees);
   g_test_add_func("/collective-unequal/pairwise", test_pairwise);
+  g_test_add_func("/collective-unequal/pairwise-lacks-rails", test_pairwise_lacks_rails);
   g_test_add_func("/collective-unequal/monotone", test_monotone);
   g_test_add_func("/collective-unequal/shared-nic", test_shared_nic);
   g_test_add_func("/collective-unequal/racks", test_racks);
