@@ -90,7 +90,7 @@ const OrrFieldTable orr_cluster_table = ORR_FIELDS(
     ORR_FIELD_WORD(OrrCluster, "routing", routing, orr_routing_words, "ideal",
                    "How flows use routes of equal length: ideal and adaptive spread packets over "
                    "all, ecmp hashes each queue pair to one (seeded), static selects by "
-                   "destination; valiant and ugal take detours on a dragonfly."),
+                   "destination; valiant and ugal take detours on a dragonfly or a hyperx."),
     ORR_FIELD_CHOICE(OrrCluster, "transport", transport, &orr_transport_registry, "measured",
                      "What carries messages over the network, and what it changes in the measured "
                      "efficiencies and latencies."),

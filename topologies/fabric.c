@@ -72,7 +72,7 @@ static gboolean check_routing(const OrrFabric *fabric, GError **error) {
     return orr_fault_set(
         error, ORR_FAULT_DOCUMENT,
         "routing %s takes detours over third groups or routers, which fabric %s lacks: use it on a "
-        "dragonfly or dragonfly-plus, or routing ideal, ecmp, adaptive or static",
+        "dragonfly, dragonfly-plus or hyperx, or routing ideal, ecmp, adaptive or static",
         orr_routing_words[cluster->routing], fabric->kind->entry.name);
   const gboolean apart = fabric->plan && fabric->kind->reaches && fabric->n_ports > 1 &&
                          !fabric->kind->reaches(fabric->plan, 0, 1);

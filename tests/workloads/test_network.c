@@ -272,6 +272,26 @@ static void test_detours_inside_a_group(void) {
     }
 }
 
+/* A row of a HyperX is like a group; two switches apart along both axes have one route for each
+ * order of the axes, and detours over each third switch of both: 8/2, 8/6, and a quarter of the
+ * flow on the former makes both alike. */
+static void test_detours_in_a_row(void) {
+  static const struct {
+    const char *shape;
+    gint64 other;
+    double ideal, valiant, ugal;
+  } cases[] = {{"2", 1, 8, 8, 8},        {"3", 1, 8, 8, 4},        {"5", 1, 8, 8. / 3, 2},
+               {"9", 1, 8, 8. / 7, 1},   {"5x5", 1, 8, 8. / 3, 2}, {"5x5", 5, 8, 8. / 3, 2},
+               {"5x5", 6, 4, 8. / 6, 1}, {"5x2", 1, 8, 8. / 3, 2}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *fabric =
+        g_strdup_printf("{kind: hyperx, shape: %s, hosts-per-switch: 8}", cases[i].shape);
+    assert_close(node_to_node(fabric, "ideal", cases[i].other), cases[i].ideal, 1e-9);
+    assert_close(node_to_node(fabric, "valiant", cases[i].other), cases[i].valiant, 1e-9);
+    assert_close(node_to_node(fabric, "ugal", cases[i].other), cases[i].ugal, 1e-9);
+  }
+}
+
 /* One flow of two whole nodes needs no detour: a ring in the order of GPUs crosses once each way,
  * over one cable as wide as its NIC. */
 static void test_one_flow_takes_no_detour(void) {
@@ -434,8 +454,36 @@ static void test_no_reduction(void) {
   g_assert_false(((const OrrCollectiveAlgorithm *)collnet)->supports(&context, &call));
 }
 
+/* Without bytes a collective takes its hops: 2 us of a NIC, 0.5 us for each switch, one under a
+ * leaf and three over two, and 1 us inside a node of 8. A tree goes up and down log2 N levels
+ * and 7 GPUs, a ring passes all but the cheapest of 8 N hops twice, pairwise has n - 1 rounds of a hop
+ * inside and one across. */
+static void test_floors_by_hops(void) {
+  for (guint nodes = 2; nodes <= 16; nodes *= 2)
+    for (guint switches = 1; switches <= 3; switches += 2) {
+      g_auto(Machine) machine;
+      machine_init(&machine, nodes, 8, switches == 1 ? nodes : 1, 1);
+      const double hop_s = 2e-6 + switches * 0.5e-6, levels = log2(nodes);
+      const guint n = 8 * nodes;
+      g_autofree gint64 *gpus = group_new(n, 0, 1);
+      const struct {
+        const char *algorithm;
+        OrrCollectiveOp op;
+        double floor_s;
+      } cases[] = {{"tree", ORR_ALL_REDUCE, 2 * (levels * hop_s + 7e-6)},
+                   {"ring", ORR_ALL_REDUCE, 2 * (nodes * hop_s + nodes * 7e-6 - 1e-6)},
+                   {"pairwise", ORR_ALL_TO_ALL, (n - 1) * (hop_s + 1e-6)}};
+      for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(OrrCollectivePlan) plan =
+            plan_on(&machine, cases[i].op, 0, gpus, n, cases[i].algorithm);
+        assert_close(plan->predicted_s, cases[i].floor_s, 1e-12);
+      }
+    }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/network/floors-by-hops", test_floors_by_hops);
   g_test_add_func("/network/oversubscription", test_oversubscription);
   g_test_add_func("/network/ecmp/collides", test_ecmp_collides);
   g_test_add_func("/network/ecmp/queue-pairs", test_queue_pairs_spread);
@@ -446,6 +494,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/network/dragonfly/ugal", test_ugal_takes_the_better);
   g_test_add_func("/network/dragonfly/ugal-splits", test_ugal_splits);
   g_test_add_func("/network/dragonfly/detours-inside", test_detours_inside_a_group);
+  g_test_add_func("/network/hyperx/detours", test_detours_in_a_row);
   g_test_add_func("/network/dragonfly/one-flow", test_one_flow_takes_no_detour);
   g_test_add_func("/network/dragonfly/alike", test_communicators_alike);
   g_test_add_func("/network/dragonfly/no-detours", test_valiant_without_detours);

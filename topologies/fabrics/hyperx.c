@@ -12,6 +12,9 @@
  *
  *   shortest route   one hop an axis in which the ends differ, in any order: at most L + 1
  *                    switches, L! routes
+ *   valiant, ugal    two hops for each such axis, over one of the row's S - 2 other switches: at
+ *                    most 2 L + 1 switches (the paper's DAL takes at most one such detour an axis).
+ *                    Two switches of a row then have K (1 + S - 2) cables for each other, not K
  *   bisection        min over axes of  K S_i^2/4 * (switches / S_i) * rate = switches * S_i / 4 * K
  *                    * rate, S_i even; one direction
  *
@@ -23,7 +26,7 @@
 
 #define I64 "%" G_GINT64_FORMAT
 
-enum { MOST_AXES = 4 };
+enum { MOST_AXES = 4, MOST_DETOURS = 64 };
 
 typedef struct {
   char *shape;
@@ -128,6 +131,39 @@ static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GAr
                                 links);
 }
 
+/* A third switch of each row that the route passes; a row of two has none. Different pairs begin
+ * with different axes and thirds. */
+static guint detour(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
+  const Plan *plan = data;
+  const gint64 from = src / plan->params->hosts, to = dst / plan->params->hosts;
+  const guint before = links->len, salted = (guint)((hash + (guint64)(from + to)) % G_MAXUINT32);
+  gint64 at = from;
+  for (guint i = 0; i < plan->n_axes; i++) {
+    const guint axis = (salted + i) % plan->n_axes;
+    gint64 stride = 1;
+    for (guint below = 0; below < axis; below++) stride *= plan->size[below];
+    const gint64 size = plan->size[axis], here = at / stride % size, there = to / stride % size;
+    if (here == there) continue;
+    guint64 digits = salted / plan->n_axes;
+    const gint64 over =
+        size > 2 ? (gint64)orr_switch_graph_third(&digits, (guint)size, (guint)here, (guint)there)
+                 : there;
+    const gint64 third = at + (over - here) * stride, next = at + (there - here) * stride;
+    orr_switch_graph_route(&plan->graph, (guint)at, (guint)third, hash, links);
+    orr_switch_graph_route(&plan->graph, (guint)third, (guint)next, hash, links);
+    at = next;
+  }
+  return 1 + links->len - before;
+}
+
+/* Each axis first, with each third switch of its row. */
+static guint n_detours(gconstpointer data) {
+  const Plan *plan = data;
+  gint64 thirds = 1;
+  for (guint axis = 0; axis < plan->n_axes; axis++) thirds = MAX(thirds, plan->size[axis] - 2);
+  return plan->n_axes * (guint)MIN(thirds, MOST_DETOURS / plan->n_axes);
+}
+
 static void levels(gconstpointer data, GArray *ret_levels) {
   const Plan *plan = data;
   const double cables = (double)(n_neighbours(plan) * plan->params->cables);
@@ -183,6 +219,8 @@ const OrrFabricKind orr_hyperx = {
                   "Switches on a grid, each joined to all others of its row along each axis.",
               .params = &params_table},
     ORR_SWITCH_GRAPH_KIND,
+    .detour = detour,
+    .n_detours = n_detours,
     .n_orbits = n_orbits,
     .orbit = orbit,
 };

@@ -121,6 +121,13 @@ static gboolean is_nearer(const Search *search, guint at, guint32 link) {
          (!search->block || to / search->block == at / search->block);
 }
 
+guint orr_switch_graph_third(guint64 *hash, guint n, guint a, guint b) {
+  guint third = (guint)(*hash % (n - 2));
+  *hash /= n - 2;
+  if (third >= MIN(a, b)) third++;
+  return third >= MAX(a, b) ? third + 1 : third;
+}
+
 /* A link from @at that leads one hop nearer; the next digit of @hash selects among them. */
 static guint32 next_link(const Search *search, guint at, guint64 *hash) {
   const OrrSwitchGraph *graph = search->graph;

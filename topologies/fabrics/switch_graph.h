@@ -57,6 +57,10 @@ guint orr_switch_graph_route(const OrrSwitchGraph *graph, guint src, guint dst, 
 void orr_switch_graph_walk(const OrrSwitchGraph *graph, guint src, guint dst, guint block,
                            guint64 *hash, GArray *links);
 
+/* One of @n switches, groups or places of a row other than @a and @b, which differ; takes a digit
+ * off @hash. @n: 3 or more. */
+guint orr_switch_graph_third(guint64 *hash, guint n, guint a, guint b);
+
 /* hops between switches */
 guint orr_switch_graph_distance(const OrrSwitchGraph *graph, guint src, guint dst);
 

@@ -146,19 +146,13 @@ guint orr_switch_groups_route(const OrrSwitchGroups *groups, guint src, guint ds
   return 1 + links->len - before;
 }
 
-/* One of @n but @a and @b, which differ. */
-static guint next_third(guint64 *hash, guint n, guint a, guint b) {
-  guint third = next_digit(hash, n - 2);
-  if (third >= MIN(a, b)) third++;
-  return third >= MAX(a, b) ? third + 1 : third;
-}
-
 /* Over another switch of the group. */
 static guint detour_inside(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash,
                            GArray *links) {
   const guint size = groups->size, before = links->len;
   hash += src + dst;
-  const guint over = src / size * size + next_third(&hash, size, src % size, dst % size);
+  const guint over =
+      src / size * size + orr_switch_graph_third(&hash, size, src % size, dst % size);
   orr_switch_graph_walk(&groups->graph, src, over, size, &hash, links);
   orr_switch_graph_walk(&groups->graph, over, dst, size, &hash, links);
   return 1 + links->len - before;
@@ -175,7 +169,7 @@ guint orr_switch_groups_detour(const OrrSwitchGroups *groups, guint src, guint d
     return orr_switch_groups_route(groups, src, dst, hash, links);
   const guint64 salt = src + dst;
   hash += salt;
-  const guint over = next_third(&hash, groups->n_groups, from, to);
+  const guint over = orr_switch_graph_third(&hash, groups->n_groups, from, to);
   hash += salt;
   guint at = enter(groups, src, over, next_digit(&hash, groups->between), &hash, links);
   hash += salt;
