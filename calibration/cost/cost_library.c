@@ -302,6 +302,7 @@ static GArray *rows_of_kernel(const OrrCostModel *model, guint first) {
                   .kind = crosses ? first_like(model, i, TRUE) : i,
                   .size = g_array_index(library->size, double, k),
                   .volume = crosses ? library->shape.copies : 1,
+                  .is_bytes = library->row->hidden == 0,
                   .time_s = g_array_index(library->us, double, k) * 1e-6});
   }
   return rows;

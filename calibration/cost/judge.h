@@ -23,10 +23,11 @@
 #include "calibration/cost/cost.h"
 
 typedef struct {
-  guint curve;   /* rows of one curve differ in size alone */
-  guint kind;    /* from 0; only rows of one kind are compared, and a curve has one kind */
-  double size;   /* of the call: tokens, bytes, rows of a product */
-  double volume; /* what the call moves or computes per unit of size, in any unit of the kind */
+  guint curve;       /* rows of one curve differ in size alone */
+  guint kind;        /* from 0; only rows of one kind are compared, and a curve has one kind */
+  double size;       /* of the call: tokens, bytes, rows of a product */
+  double volume;     /* what the call moves or computes per unit of size, in any unit of the kind */
+  gboolean is_bytes; /* of an engine's own all-reduce: no tiles to fill, no protocol to switch */
   double time_s;
   /* Set by orr_judge_rows. */
   double log_time, log_work;

@@ -1,6 +1,7 @@
 /*
  * import_nccl_write.c - what was read of a log of nccl-tests, as a profile or as rows.
  */
+#include "calibration/cost/judge.h"
 #include "calibration/fit/import_nccl_tests.h"
 #include "calibration/fit/measured_private.h"
 
@@ -31,6 +32,22 @@ static void append_failed(const Source *source, GString *text) {
     g_string_append_printf(text, "# Left out, for the test failed: %s.\n", source->log->failed);
 }
 
+/* The rows that answers will not use, since others of the log contradict them (judge.c): often the
+ * first, whose time holds what the first calls set up. */
+static void append_excluded(GString *text, const OrrNcclTestsRun *run) {
+  g_autoptr(GArray) judged = g_array_new(FALSE, TRUE, sizeof(OrrJudgedRow));
+  ORR_EACH(const OrrNcclTestsRow, row, run->rows)
+    ORR_APPEND(judged, OrrJudgedRow, {.size = row->bytes, .volume = 1, .time_s = row->us * 1e-6});
+  orr_judge_rows(judged);
+  ORR_EACH_AT(i, const OrrJudgedRow, row, judged) {
+    if (!row->is_aside) continue;
+    g_autofree char *witness =
+        g_strdup_printf("%.0f bytes", g_array_index(judged, OrrJudgedRow, row->witness).size);
+    g_autofree char *why = orr_judge_aside(judged, i, witness).why;
+    g_string_append_printf(text, "    # %.0f bytes are %s\n", row->size, why);
+  }
+}
+
 static char *write_profile(const Source *source, const char *path) {
   const OrrNcclTestsRun *first = source->log->runs->pdata[0];
   g_autofree char *file = g_path_get_basename(path);
@@ -54,6 +71,7 @@ static char *write_profile(const Source *source, const char *path) {
   ORR_EACH_POINTER(const OrrNcclTestsRun, run, source->log->runs) {
     g_array_sort(run->rows, compare_rows);
     g_string_append_printf(text, "  - op: %s\n    ranks: %u\n", run->op, run->n_ranks);
+    append_excluded(text, run);
     append_list(text, "bytes", run->rows, FALSE);
     append_list(text, "us", run->rows, TRUE);
   }

@@ -156,6 +156,20 @@ static void test_failed(void) {
   g_assert_cmpuint(profile->collectives->len, ==, 1);
 }
 
+/* The first call of a log set up its connections: 983 us for 8 bytes, where 16 and 32 take 167 and 168.
+ * The row is written, with the reason why no answer uses it. */
+static void test_excluded(void) {
+  g_autofree char *text = good(STARTS RANK0 RANK1 HEADINGS ROW("8", "983", "166")
+                                   ROW("16", "167", "166") ROW("32", "168", "166"),
+                               &plain);
+  g_assert_nonnull(strstr(text,
+                          "    # 8 bytes are excluded: the row here says 983 us, but 16 bytes, 2 "
+                          "times the work, takes 167 us\n"));
+  g_assert_nonnull(strstr(text, "us: \"983 167 168\""));
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_assert_cmpuint(profile->collectives->len, ==, 1);
+}
+
 /* Over 3 ranks a bus bandwidth of 4/3 is all_reduce's alone; a fragment lists no ranks. */
 static void test_unnamed(void) {
   const OrrNcclTestsOrder order = {.device = "h100-sxm", .ranks = 3};
@@ -311,6 +325,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/nccl-tests/contradictions", test_contradictions);
   g_test_add_func("/nccl-tests/empty-column", test_empty_column);
   g_test_add_func("/nccl-tests/failed", test_failed);
+  g_test_add_func("/nccl-tests/excluded", test_excluded);
   g_test_add_func("/nccl-tests/unnamed", test_unnamed);
   g_test_add_func("/nccl-tests/two-runs", test_two_runs);
   g_test_add_func("/nccl-tests/refused", test_refused);

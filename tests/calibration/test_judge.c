@@ -47,6 +47,49 @@ static void test_spike(void) {
   }
 }
 
+/* Of an all-reduce. 1, 2, 7.5, 5, 16, 32 us at 1 to 32: the third falls to the fourth, 1.5 times, and no
+ * other row contradicts either. The power law from 2 to 5 us, over a factor of 4, puts the third at
+ * 3.2, off by 2.4; from 7.5 to 16 the fourth at 11, off by 2.2: the third goes. 1.24 times is within
+ * the tolerance, tokens have 2, and a curve that does the same says that it is the kernel. The first
+ * row, 3 us, is put at 1 by the next two, which have 2 and 4: off by 3. */
+static void test_neighbours(void) {
+  static const struct {
+    double us[N_SIZES];
+    gboolean is_bytes;
+    guint aside; /* its index */
+  } cases[] = {{{1, 2, 7.5, 5, 16, 32}, TRUE, 2},      {{1, 2, 7.5, 5, 16, 32}, FALSE, NONE},
+               {{1, 2, 5.2, 4.2, 16, 32}, TRUE, NONE}, {{1, 2, 4.2, 3, 20, 40}, TRUE, 3},
+               {{3, 2, 4, 8, 16, 32}, TRUE, 0},        {{1, 2, 4, 8, 16, 12}, TRUE, 5}};
+  for (guint copies = 1; copies <= 2; copies++)
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+      g_autoptr(GArray) rows = g_array_new(FALSE, TRUE, sizeof(OrrJudgedRow));
+      for (guint c = 0; c < copies; c++) add_curve(rows, c, c, sizes, 1, NONE, 1);
+      for (guint k = 0; k < rows->len; k++) {
+        g_array_index(rows, OrrJudgedRow, k).time_s = 1e-6 * cases[i].us[k % N_SIZES];
+        g_array_index(rows, OrrJudgedRow, k).is_bytes = cases[i].is_bytes;
+      }
+      const gboolean goes = cases[i].aside != NONE && copies == 1;
+      g_assert_cmpuint(orr_judge_rows(rows), ==, goes);
+      if (goes) g_assert_true(is_aside(rows, cases[i].aside));
+    }
+}
+
+/* vLLM's all-reduce over 8 B200: 256 KiB took 25.8 us, 1 MiB 17.2, 32 KiB 8.2. Answered between the
+ * latter two, with the reason. */
+static void test_all_reduce(void) {
+  g_autoptr(OrrProfile) profile = shipped_profile("b200");
+  g_autoptr(OrrCostModel) model = model_of(profile, &h100_device);
+  double before_s = 0;
+  for (double bytes = 32768; bytes <= 8388608; bytes *= 2) {
+    const OrrLibraryCall call = {"vllm", "all_reduce", 8, bytes, 0, 0, 0, NULL};
+    OrrCost cost;
+    g_assert_true(orr_cost_library(model, &call, &cost));
+    g_assert_cmpfloat(cost.time_s, >, before_s);
+    g_assert_cmpint(cost.aside != NULL, ==, bytes > 32768 && bytes < 1048576);
+    before_s = cost.time_s;
+  }
+}
+
 /* A protocol switch: from 8 on everything takes three times as long. Rows below and above
  * contradict one another, as many on each side, so none is excluded. */
 static void test_step(void) {
@@ -172,6 +215,8 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/judge/spike", test_spike);
   g_test_add_func("/judge/step", test_step);
+  g_test_add_func("/judge/neighbours", test_neighbours);
+  g_test_add_func("/judge/all-reduce", test_all_reduce);
   g_test_add_func("/judge/repeated", test_repeated);
   g_test_add_func("/judge/curves", test_curves);
   g_test_add_func("/judge/collective", test_collective);
