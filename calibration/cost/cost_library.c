@@ -10,7 +10,8 @@
  *   bytes of a token   u = hidden * d
  *   copies             d = R (1 - C(E - E/R, k) / C(E, k))     once to each rank that holds one of
  *                                                              its k experts
- *                      d = k                                   low-latency: once to each expert
+ *                      d = k                                   low-latency, pplx-garden: once to
+ *                                                              each expert
  *   log t = sum w log t_i(T u / u_i) / sum w,   w = 1 / (distance + 0.05)^2        (Shepard 1968)
  *
  * with R ranks and E experts; a token draws k of them uniformly. Across N nodes (`gpus-per-node`)
@@ -34,6 +35,7 @@
  * several numbers of nodes are compared with one another, and each curve with itself. An estimate
  * takes the row's place: from the curve's other rows on both sides of it, else from other shapes.
  */
+#include "calibration/cost/cost_library.h"
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 #include "calibration/cost/judge.h"
@@ -71,10 +73,14 @@ static gboolean rises(const GArray *axis) {
 
 /* --- shapes --- */
 
+gboolean orr_cost_library_is_direct(const char *library) {
+  return g_str_has_suffix(library, "-low-latency") || g_str_equal(library, "pplx-garden");
+}
+
 double orr_cost_library_copies(const char *library, gint64 n_ranks, gint64 topk, gint64 experts) {
   gint64 here = experts / MAX(n_ranks, 1); /* experts per rank */
   double none = 1; /* probability that a rank holds none of the k: C(E - here, k) / C(E, k) */
-  if (g_str_has_suffix(library, "-low-latency") || here < 1) return (double)MAX(topk, 1);
+  if (orr_cost_library_is_direct(library) || here < 1) return (double)MAX(topk, 1);
   for (gint64 i = 0; i < topk && none > 0; i++)
     none *= MAX((double)(experts - here - i) / (double)(experts - i), 0);
   return (double)n_ranks * (1 - none);
@@ -153,6 +159,24 @@ gint64 orr_cost_library_ranks(const OrrCostModel *model, const OrrLibraryCall *c
     if (nearest == 0 || row->ranks < nearest) nearest = row->ranks;
   }
   return nearest;
+}
+
+gboolean orr_cost_library_nearest(const OrrCostModel *model, const OrrLibraryCall *call,
+                                  OrrLibraryRows *ret_rows) {
+  OrrLibraryRows best = {0, 0, 0};
+  double best_ratio = INFINITY;
+  for (guint i = 0; model->libraries && i < model->libraries->len; i++) {
+    const OrrProfileLibrary *row = ((const OrrCostLibrary *)model->libraries->pdata[i])->row;
+    const double ratio = fabs(log((double)row->ranks / (double)call->n_ranks));
+    const gboolean crosses = row->gpus_per_node > 0, best_crosses = best.gpus_per_node > 0;
+    if (!is_kernel(row, call) || (crosses && row->nic_bytes_per_s <= 0) ||
+        (crosses == best_crosses ? ratio >= best_ratio : best_crosses))
+      continue;
+    best = (OrrLibraryRows){row->ranks, row->gpus_per_node, row->nic_bytes_per_s};
+    best_ratio = ratio;
+  }
+  if (best.ranks > 0) *ret_rows = best;
+  return best.ranks > 0;
 }
 
 double orr_cost_library_nic(const OrrCostModel *model, const OrrLibraryCall *call) {

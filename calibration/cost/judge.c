@@ -35,11 +35,12 @@
  * A kink that another curve of the table has at the same size in the same direction is the
  * kernel's, not the measurement's, and stays, too.
  *
- * In a curve of an engine's own all-reduce, which fills no tiles and has no protocols, a row can take
- * more than 1.3 times as long as the next larger one: the first law is broken, and no third row decides. The one that lies farther from a power law through the
- * rows next to it goes: of vLLM's all-reduces over 8 B200, 8, 26, 17 and 39 us at 32 and 256 KiB, 1
- * and 8 MiB, the second, which its neighbours put at 13; the third is nearer to their 31. At an end
- * of the curve the two rows next to it decide.
+ * In a curve of an engine's own all-reduce, which fills no tiles and has no protocols, a row can
+ * take more than 1.3 times as long as the next larger one: the first law is broken, and no third
+ * row decides. The one that lies farther from a power law through the rows next to it goes: of
+ * vLLM's all-reduces over 8 B200, 8, 26, 17 and 39 us at 32 and 256 KiB, 1 and 8 MiB, the second,
+ * which its neighbours put at 13; the third is nearer to their 31. At an end of the curve the two
+ * rows next to it decide.
  */
 #include "calibration/cost/judge.h"
 

@@ -94,7 +94,7 @@ const OrrFieldTable orr_profile_choice_table = ORR_FIELD_TABLE(
 static const OrrField library_fields[] = {
     ORR_FIELD_TEXT(OrrProfileLibrary, "library", library, NULL,
                    "Library of the kernel: vllm, trtllm, deepep, deepep-low-latency, "
-                   "mori, trtllm-two-sided, trtllm-one-sided."),
+                   "mori, pplx-garden, trtllm-two-sided, trtllm-one-sided."),
     ORR_FIELD_TEXT(OrrProfileLibrary, "op", op, NULL,
                    "Operation: all_reduce, dispatch, combine, prepare, combine_low_precision."),
     ORR_FIELD_TEXT(

@@ -156,8 +156,8 @@ static void test_failed(void) {
   g_assert_cmpuint(profile->collectives->len, ==, 1);
 }
 
-/* The first call of a log set up its connections: 983 us for 8 bytes, where 16 and 32 take 167 and 168.
- * The row is written, with the reason why no answer uses it. */
+/* The first call of a log set up its connections: 983 us for 8 bytes, where 16 and 32 take 167
+ * and 168. The row is written, with the reason why no answer uses it. */
 static void test_excluded(void) {
   g_autofree char *text = good(STARTS RANK0 RANK1 HEADINGS ROW("8", "983", "166")
                                    ROW("16", "167", "166") ROW("32", "168", "166"),

@@ -47,11 +47,11 @@ static void test_spike(void) {
   }
 }
 
-/* Of an all-reduce. 1, 2, 7.5, 5, 16, 32 us at 1 to 32: the third falls to the fourth, 1.5 times, and no
- * other row contradicts either. The power law from 2 to 5 us, over a factor of 4, puts the third at
- * 3.2, off by 2.4; from 7.5 to 16 the fourth at 11, off by 2.2: the third goes. 1.24 times is within
- * the tolerance, tokens have 2, and a curve that does the same says that it is the kernel. The first
- * row, 3 us, is put at 1 by the next two, which have 2 and 4: off by 3. */
+/* Of an all-reduce. 1, 2, 7.5, 5, 16, 32 us at 1 to 32: the third falls to the fourth, 1.5 times,
+ * and no other row contradicts either. The power law from 2 to 5 us, over a factor of 4, puts the
+ * third at 3.2, off by 2.4; from 7.5 to 16 the fourth at 11, off by 2.2: the third goes. 1.24
+ * times is within the tolerance, tokens have 2, and a curve that does the same says that it is
+ * the kernel. The first row, 3 us, is put at 1 by the next two, which have 2 and 4: off by 3. */
 static void test_neighbours(void) {
   static const struct {
     double us[N_SIZES];
@@ -74,8 +74,8 @@ static void test_neighbours(void) {
     }
 }
 
-/* vLLM's all-reduce over 8 B200: 256 KiB took 25.8 us, 1 MiB 17.2, 32 KiB 8.2. Answered between the
- * latter two, with the reason. */
+/* vLLM's all-reduce over 8 B200: 256 KiB took 25.8 us, 1 MiB 17.2, 32 KiB 8.2. Answered between
+ * the latter two, with the reason. */
 static void test_all_reduce(void) {
   g_autoptr(OrrProfile) profile = shipped_profile("b200");
   g_autoptr(OrrCostModel) model = model_of(profile, &h100_device);

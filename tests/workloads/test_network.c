@@ -455,9 +455,9 @@ static void test_no_reduction(void) {
 }
 
 /* Without bytes a collective takes its hops: 2 us of a NIC, 0.5 us for each switch, one under a
- * leaf and three over two, and 1 us inside a node of 8. A tree goes up and down log2 N levels
- * and 7 GPUs, a ring passes all but the cheapest of 8 N hops twice, pairwise has n - 1 rounds of a hop
- * inside and one across. */
+ * leaf and three over two, and 1 us inside a node of 8. A tree goes up and down log2 N levels and
+ * 7 GPUs, a ring passes all but the cheapest of 8 N hops twice, pairwise has n - 1 rounds of a
+ * hop inside and one across. */
 static void test_floors_by_hops(void) {
   for (guint nodes = 2; nodes <= 16; nodes *= 2)
     for (guint switches = 1; switches <= 3; switches += 2) {

@@ -56,7 +56,7 @@ typedef struct {
  * * hidden elements. */
 double orr_expert_exchange_bytes(const OrrExpertExchange *exchange);
 /* Whether the kernels @library send each token directly to its experts, by NICs and without
- * multiprocessors that wait: the ones whose name ends in -low-latency. */
+ * multiprocessors that wait: low-latency kernels and pplx-garden's. */
 gboolean orr_expert_exchange_is_direct(const char *library);
 
 typedef struct {

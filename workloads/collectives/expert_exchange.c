@@ -1,12 +1,13 @@
 /*
  * expert_exchange.c - all-to-alls of tokens, sent to their experts (dispatch) and back (combine):
- * DeepEP's normal and low-latency kernels (github deepseek-ai/DeepEP), MORI's (ROCm/mori), and
- * TensorRT-LLM's over NVLink.
+ * DeepEP's normal and low-latency kernels (github deepseek-ai/DeepEP), pplx-garden's
+ * (perplexityai/pplx-garden), MORI's (ROCm/mori), and TensorRT-LLM's over NVLink.
  *
  * T tokens per rank, hidden size h, e bytes per element, k of E experts per token, n ranks in N
  * domains of m:
  *
- *   to each expert (low-latency)   a rank sends k / n of T h e to each rank, straight
+ *   to each expert (low-latency,   a rank sends k / n of T h e to each rank, straight
+ *     pplx-garden)
  *   to each rank once (others)     to each other domain once, on the rail of the sender, and from
  *                                  there over NVLink to each rank there that holds an expert of the
  *                                  token
@@ -15,19 +16,29 @@
  *                                                     many of R equal
  *                      (rail 0)                              parts of the experts one token meets
  *
- *   of a pair in a domain      T h e d(n) / m    NVLink;   low-latency   T h e k / n
- *   of a rail, to a domain     T h e d(N) / N    NIC;      low-latency   T h e k / n * m
+ *   of a pair in a domain      T h e d(n) / m    NVLink;   to each expert   T h e k / n
+ *   of a rail, to a domain     T h e d(N) / N    NIC;      to each expert   T h e k / n * m
  *
- *   launch + alpha + max((m-1) pair / B_scale_up, (N-1) rail / B_nic)
+ *   rest + max((m-1) pair / B_scale_up, (N-1) rail / B_nic) + messages
  *
- * Low-latency kernels send each token to each of its experts as a message of its own, k T
- * (N-1)/N to other domains. Where the transport has a message-rate, a NIC takes these one after
- * another, on top of their bytes:
+ * rest is what the kernel takes beyond its transfers: launches, layout, copies to and from buffers,
+ * hops. Over nodes, where the profile has rows of the kernel over another number of ranks, it is
+ * the nearest row's time without the transfers of that row, which the same formula gives for its
+ * ranks, over the NICs of the rows (`nic-rate`) or the device's links; rows inside a domain also
+ * miss the hop across. Otherwise it is launch + alpha.
  *
- *   + k T (N-1)/N / (message-rate * NICs of a GPU)
+ * Where the transport has a message-rate, a NIC takes a rank's messages one after another, on top
+ * of their bytes:
+ *
+ *   low-latency    one for each token and expert: k T (N-1)/N
+ *   deepep         one for each chunk of tokens to a domain: T d(N) (N-1)/N / chunk, with the
+ *                  chunks of deep_ep/buffer.py (get_dispatch_config, get_combine_config)
+ *   pplx-garden    dispatch: counts to each rank, tokens to each rank of other domains,
+ *                  (n-1) + (n-m); combine: tokens by each NIC, (n-m) NICs
+ *                  (p2p-all-to-all/src/a2a_worker.rs)
  *
  * Checked, not fitted: the rate of EFA comes from streams of messages of UCCL's benchmark, and
- * predicts UCCL's low-latency dispatch and combine over it (validation set exchange-libraries).
+ * predicts UCCL's and pplx-garden's exchanges over it (validation set exchange-libraries).
  *
  * Node-limited routing first chooses M domains: then d(M) and d(M m) apply over the experts of M
  * domains, M / N of E.
@@ -35,9 +46,9 @@
  * If domains differ in size, each holds experts in proportion to its members. What member i sends
  * to a smaller domain arrives at member i modulo that domain's members.
  *
- * All sends are in flight at once: alpha is one hop inside and one across. Low-latency kernels
- * cross rails in the network; the model puts their bytes on the sender's rail, which loads NICs
- * equally and spines less.
+ * All sends are in flight at once: alpha is one hop inside and one across. Kernels that send to
+ * each expert cross rails in the network; the model puts their bytes on the sender's rail, which
+ * loads NICs equally and spines less.
  *
  * If the profile has rows of the kernel (`libraries`) for this number of ranks, and the group is
  * laid out as in the measurement (whole nodes), the measured time replaces the model;
@@ -50,6 +61,7 @@
  *
  * Only used if forced, because the engine decides which library exchanges. algorithm: deepep
  */
+#include "calibration/cost/cost_library.h"
 #include "workloads/collectives/collective_private.h"
 
 enum {
@@ -57,7 +69,7 @@ enum {
 }; /* weights are whole numbers; the larger of the two edges gets this weight */
 
 gboolean orr_expert_exchange_is_direct(const char *library) {
-  return g_str_has_suffix(library, "-low-latency");
+  return orr_cost_library_is_direct(library);
 }
 
 double orr_expert_exchange_bytes(const OrrExpertExchange *exchange) {
@@ -79,7 +91,7 @@ static gboolean supports_nvlink(const OrrCollectiveContext *context,
 /* The traffic of one rank's tokens: see above. */
 typedef struct {
   const OrrCollectiveLayout *layout;
-  gboolean low_latency;
+  gboolean direct;        /* straight to the rank of each expert */
   double rank_bytes;      /* bytes to each rank */
   double domain_fraction; /* fraction of the tokens sent once to each other domain of mean size */
   double token_bytes;
@@ -99,7 +111,7 @@ static Exchange exchange_of(const OrrExpertExchange *experts, const char *librar
       n_domains > 1 ? orr_cost_library_copies(library, most, experts->topk, reached) : 0;
   const double token_bytes = experts->tokens * (double)experts->hidden * experts->bytes_per_element;
   return (Exchange){.layout = layout,
-                    .low_latency = orr_expert_exchange_is_direct(library),
+                    .direct = orr_expert_exchange_is_direct(library),
                     .rank_bytes = token_bytes * copies / n,
                     .domain_fraction = met / n_domains,
                     .token_bytes = token_bytes};
@@ -110,7 +122,7 @@ static Exchange exchange_of(const OrrExpertExchange *experts, const char *librar
 static double pair_bytes(const Exchange *exchange, guint d, guint i) {
   guint sources = 1;
   if (orr_collective_layout_size(exchange->layout, d) == 1) return 0;
-  for (guint other = 0; !exchange->low_latency && other < exchange->layout->n_domains; other++)
+  for (guint other = 0; !exchange->direct && other < exchange->layout->n_domains; other++)
     sources += other == d ? 0 : orr_collective_layout_behind(exchange->layout, d, i, other);
   return sources * exchange->rank_bytes;
 }
@@ -123,9 +135,8 @@ static double rail_bytes(const Exchange *exchange, guint d) {
   const double of_mean =
       layout->equal ? 1 : size * layout->n_domains / layout->first[layout->n_domains];
   if (layout->n_domains == 1) return 0;
-  return exchange->low_latency
-             ? exchange->rank_bytes * size
-             : exchange->token_bytes * fmin(exchange->domain_fraction * of_mean, 1);
+  return exchange->direct ? exchange->rank_bytes * size
+                          : exchange->token_bytes * fmin(exchange->domain_fraction * of_mean, 1);
 }
 
 static void settle_unit(Exchange *exchange) {
@@ -176,13 +187,129 @@ static double add_across(OrrCollectiveFlow *flow, const Exchange *exchange) {
   return dearest_s;
 }
 
+/* --- messages --- */
+
+static double messages_by_token(const OrrCollectiveCall *call, const Exchange *exchange,
+                                double nics) {
+  return call->exchange->tokens * (double)call->exchange->topk *
+         (1 - 1.0 / exchange->layout->n_domains);
+}
+
+/* Tokens that one message to a domain holds, by number of ranks (deep_ep/buffer.py, 04b06f7a). */
+static const struct {
+  guint ranks;
+  double dispatch, combine;
+} chunks[] = {{16, 20, 28}, {24, 32, 20}, {64, 28, 20}, {128, 32, 12}, {G_MAXUINT, 12, 8}};
+
+static double messages_by_chunk(const OrrCollectiveCall *call, const Exchange *exchange,
+                                double nics) {
+  guint at = 0;
+  while (chunks[at].ranks < call->n) at++;
+  return call->exchange->tokens * exchange->domain_fraction * (exchange->layout->n_domains - 1) /
+         (call->exchange->is_combine ? chunks[at].combine : chunks[at].dispatch);
+}
+
+static double messages_by_rank(const OrrCollectiveCall *call, const Exchange *exchange,
+                               double nics) {
+  const double away = call->n * (1 - 1.0 / exchange->layout->n_domains);
+  return call->exchange->is_combine ? away * nics : call->n - 1 + away;
+}
+
+static const struct {
+  const char *library;
+  double (*messages)(const OrrCollectiveCall *call, const Exchange *exchange, double nics);
+} senders[] = {{"deepep", messages_by_chunk},
+               {"deepep-low-latency", messages_by_token},
+               {"pplx-garden", messages_by_rank}};
+
 /* The time that the transport's NICs take for a rank's messages to other domains. */
 static double message_time(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
-                           const char *library, const OrrCollectiveLayout *layout) {
+                           const char *library, const Exchange *exchange) {
   const double per_s = orr_fabric_messages_per_s(context->fabric),
-               away = 1 - 1.0 / layout->n_domains;
-  if (per_s <= 0 || !orr_expert_exchange_is_direct(library)) return 0;
-  return call->exchange->tokens * (double)call->exchange->topk * away / per_s;
+               nics = per_s / orr_fabric_transport(context->fabric)->message_rate_per_s;
+  if (per_s <= 0 || exchange->layout->n_domains == 1) return 0;
+  for (guint i = 0; i < G_N_ELEMENTS(senders); i++)
+    if (g_str_equal(senders[i].library, library))
+      return senders[i].messages(call, exchange, nics) / per_s;
+  return 0;
+}
+
+static const char *format_sent(const OrrExpertExchange *exchange) {
+  const double bytes = exchange->bytes_per_element;
+  return orr_dtype_names[bytes >= 2 ? ORR_BF16 : bytes >= 1 ? ORR_FP8 : ORR_FP4];
+}
+
+static gboolean is_by_format(const char *library) {
+  return g_str_has_prefix(library, "trtllm") || g_str_equal(library, "mori");
+}
+
+/* The call as rows name it. They differ by the format of the experts (TensorRT-LLM), or by what is
+ * sent, if the profile has rows of that; others stand for every format, but not MORI's. */
+static OrrLibraryCall asked_of(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                               const char *library) {
+  const OrrExpertExchange *exchange = call->exchange;
+  OrrLibraryCall asked = {.library = library,
+                          .op = exchange->is_combine ? "combine" : "dispatch",
+                          .dtype = g_str_has_prefix(library, "trtllm")
+                                       ? orr_dtype_names[exchange->experts_dtype]
+                                       : format_sent(exchange),
+                          .n_ranks = call->n,
+                          .size = exchange->tokens,
+                          .hidden = exchange->hidden,
+                          .topk = exchange->topk,
+                          .experts = exchange->experts};
+  if (!is_by_format(library) && context->cost && orr_cost_library_ranks(context->cost, &asked) == 0)
+    asked.dtype = NULL;
+  return asked;
+}
+
+/* --- the kernel beyond its transfers --- */
+
+/* What a hop of the transport takes beyond InfiniBand's, over which rows were measured. */
+static double more_of_hop(const OrrCollectiveContext *context) {
+  return fmax(orr_fabric_transport(context->fabric)->hop_latency_s -
+                  orr_cost_collective_constants(context->cost).scale_out_step_s,
+              0);
+}
+
+/* The time of @asked's rows, with what comes before it; FALSE: none. */
+static gboolean rows_time(const OrrCollectiveContext *context, const OrrLibraryCall *asked,
+                          OrrCost *ret_cost) {
+  OrrLibraryCall before = *asked;
+  OrrCost prepare;
+  before.op = "prepare";
+  if (!orr_cost_library(context->cost, asked, ret_cost)) return FALSE;
+  if (g_str_equal(asked->op, "dispatch") && orr_cost_library(context->cost, &before, &prepare)) {
+    ret_cost->time_s += prepare.time_s;
+    ret_cost->how = MAX(ret_cost->how, prepare.how);
+  }
+  return TRUE;
+}
+
+static double scale_up_rate(const OrrCollectiveContext *context) {
+  return orr_fabric_link_bandwidth(context->fabric, 0); /* the first GPU's scale-up link */
+}
+
+/* What the kernel takes beyond its transfers over nodes, launch and hops included, by the rows of
+ * the nearest number of ranks; 0 without rows, and inside a domain. @across_s: the hop to another
+ * domain, which rows inside a domain lack. */
+static double rest_of_rows(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                           const char *library, const Exchange *exchange, double across_s) {
+  OrrLibraryCall asked = asked_of(context, call, library);
+  OrrLibraryRows rows;
+  OrrCost cost;
+  if (!context->cost || asked.size <= 0 || exchange->layout->n_domains == 1 ||
+      !orr_cost_library_nearest(context->cost, &asked, &rows))
+    return 0;
+  asked.n_ranks = rows.ranks;
+  if (!rows_time(context, &asked, &cost)) return 0;
+  const gboolean between = rows.gpus_per_node > 0;
+  const gint64 ends = between ? MAX(rows.ranks / rows.gpus_per_node, 1) : rows.ranks;
+  const double copies = orr_cost_library_copies(library, ends, asked.topk, asked.experts),
+               rate = between ? rows.nic_bytes_per_s : scale_up_rate(context);
+  const double transfers_s =
+      exchange->token_bytes * copies * ((double)ends - 1) / (double)ends / rate;
+  return fmax(cost.time_s - transfers_s, 0) + (between ? more_of_hop(context) : across_s);
 }
 
 static void plan_by(const char *library, const OrrCollectiveContext *context,
@@ -193,10 +320,10 @@ static void plan_by(const char *library, const OrrCollectiveContext *context,
   orr_collective_flow_init(&flow, context);
   Exchange exchange = exchange_of(call->exchange, library, &layout);
   settle_unit(&exchange);
-  const double alpha_s = add_inside(&flow, &exchange);
-  const double across_s = add_across(&flow, &exchange);
-  orr_collective_flow_finish(&flow,
-                             alpha_s + across_s + message_time(context, call, library, &layout),
+  const double alpha_s = add_inside(&flow, &exchange), across_s = add_across(&flow, &exchange);
+  const double rest_s = rest_of_rows(context, call, library, &exchange, across_s);
+  const double latency_s = fmax(alpha_s + across_s, rest_s - flow.costs.base_s);
+  orr_collective_flow_finish(&flow, latency_s + message_time(context, call, library, &exchange),
                              exchange.unit_bytes, phases);
 }
 
@@ -221,6 +348,7 @@ static double oracle_by(const char *library, const OrrCollectiveCall *call, doub
 KERNEL(deepep, "deepep")
 KERNEL(low_latency, "deepep-low-latency")
 KERNEL(mori, "mori")
+KERNEL(pplx_garden, "pplx-garden")
 KERNEL(one_sided, "trtllm-one-sided")
 KERNEL(two_sided, "trtllm-two-sided")
 
@@ -250,6 +378,15 @@ const OrrCollectiveAlgorithm orr_mori = {
     .needs = TOKENS,
     .supports = supports,
     KERNELS("mori", mori)};
+const OrrCollectiveAlgorithm orr_pplx_garden = {
+    .entry =
+        {"pplx-garden",
+         "pplx-garden's kernels: each token goes directly to each of its experts, in one message "
+         "to each rank.",
+         NULL},
+    .needs = TOKENS,
+    .supports = supports,
+    KERNELS("pplx-garden", pplx_garden)};
 const OrrCollectiveAlgorithm orr_trtllm_one_sided = {
     .entry = {"trtllm-one-sided",
               "TensorRT-LLM's one-sided all-to-all over NVLink: each token goes once to each rank.",
@@ -286,55 +423,26 @@ static void add_transport(const OrrCollectiveContext *context, const OrrCollecti
                           const char *library, OrrCost *cost) {
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
-  const double hop_s = orr_fabric_transport(context->fabric)->hop_latency_s -
-                       orr_cost_collective_constants(context->cost).scale_out_step_s;
-  const double more_s =
-      message_time(context, call, library, &layout) + (layout.n_domains > 1 ? fmax(hop_s, 0) : 0);
+  const Exchange exchange = exchange_of(call->exchange, library, &layout);
+  const double more_s = message_time(context, call, library, &exchange) +
+                        (layout.n_domains > 1 ? more_of_hop(context) : 0);
   cost->time_s += more_s;
   if (more_s > 0) cost->how = MAX(cost->how, ORR_HOW_CARRIED);
 }
 
-/* The format by which the rows of a library differ: of the experts, or of what is sent; NULL: they
- * do not. */
-static const char *format_of(const OrrExpertExchange *exchange, const char *library) {
-  if (g_str_has_prefix(library, "trtllm")) return orr_dtype_names[exchange->experts_dtype];
-  if (!g_str_equal(library, "mori")) return NULL;
-  const double bytes = exchange->bytes_per_element;
-  return orr_dtype_names[bytes >= 2 ? ORR_BF16 : bytes >= 1 ? ORR_FP8 : ORR_FP4];
-}
-
-static OrrLibraryCall asked_of(const OrrCollectiveCall *call, const char *library) {
-  const OrrExpertExchange *exchange = call->exchange;
-  return (OrrLibraryCall){.library = library,
-                          .op = exchange->is_combine ? "combine" : "dispatch",
-                          .dtype = format_of(exchange, library),
-                          .n_ranks = call->n,
-                          .size = exchange->tokens,
-                          .hidden = exchange->hidden,
-                          .topk = exchange->topk,
-                          .experts = exchange->experts};
-}
-
 double orr_expert_exchange_nic(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                                const char *library) {
-  const OrrLibraryCall asked = asked_of(call, library);
+  const OrrLibraryCall asked = asked_of(context, call, library);
   return orr_cost_library_nic(context->cost, &asked);
 }
 
 gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context,
                                       const OrrCollectiveCall *call, const char *library,
                                       OrrCost *ret_cost) {
-  const OrrExpertExchange *exchange = call->exchange;
-  OrrLibraryCall asked = asked_of(call, library);
-  OrrCost prepare;
+  const OrrLibraryCall asked = asked_of(context, call, library);
   if (orr_cost_library_ranks(context->cost, &asked) != (gint64)call->n ||
-      !lies_alike(context, call, &asked) || !orr_cost_library(context->cost, &asked, ret_cost))
+      !lies_alike(context, call, &asked) || !rows_time(context, &asked, ret_cost))
     return FALSE;
-  asked.op = "prepare";
-  if (!exchange->is_combine && orr_cost_library(context->cost, &asked, &prepare)) {
-    ret_cost->time_s += prepare.time_s;
-    ret_cost->how = MAX(ret_cost->how, prepare.how);
-  }
   add_transport(context, call, library, ret_cost);
   return TRUE;
 }

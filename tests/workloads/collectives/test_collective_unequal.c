@@ -87,10 +87,10 @@ static void test_pairwise(void) {
                11 * 3.5e-6 + 8 * S / 12 / NIC, 1e-12);
 }
 
-/* All-to-all of 8 + s: on the s common rails each NIC of the smaller node sends s parts, and each of
- * its members sends a part of its own to each of the 8 - s GPUs whose rail it lacks: 8 parts. Through
- * one NIC alone those would be s + s (8 - s). A lacking GPU receives s parts, and a NIC of the larger
- * node sends 8. */
+/* All-to-all of 8 + s: on the s common rails each NIC of the smaller node sends s parts, and each
+ * of its members sends a part of its own to each of the 8 - s GPUs whose rail it lacks: 8 parts.
+ * Through one NIC alone those would be s + s (8 - s). A lacking GPU receives s parts, and a NIC
+ * of the larger node sends 8. */
 static void test_pairwise_lacks_rails(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 2, 8, 2, 1);

@@ -6,8 +6,8 @@
 
 #include "calibration/profile/profile.h"
 
-static const char *const names[] = {"deepep", "deepep-low-latency", "trtllm-one-sided",
-                                    "trtllm-two-sided"};
+static const char *const names[] = {"deepep", "deepep-low-latency", "pplx-garden",
+                                    "trtllm-one-sided", "trtllm-two-sided"};
 
 static const OrrExpertExchange exchange_sample = {.tokens = 4096,
                                                   .hidden = 7168,
@@ -48,35 +48,50 @@ static void test_closed_form(void) {
     const OrrCollectiveAlgorithm *algorithm = algorithm_of(names[i]);
     g_autoptr(OrrCollectivePlan) plan = plan_of(&machine, NULL, &near, names[i]);
     assert_close(plan->predicted_s, algorithm->oracle(&near, SCALE_UP_HOP, SCALE_UP), 1e-12);
-    if (i > 1) continue; /* over NVLink alone */
+    if (i > 2) continue; /* over NVLink alone */
     g_autoptr(OrrCollectivePlan) wide = plan_of(&machine, NULL, &far, names[i]);
     assert_close(wide->predicted_s, algorithm->oracle(&far, NIC_HOP, NIC), 1e-12);
   }
 }
 
-/* 8 nodes of one member each, and NICs of one and two million messages per second: 4,096 tokens
- * go to 8 experts, 7/8 of them elsewhere: 28,672 messages take 28.7 and 14.3 ms more. The normal
- * kernels batch tokens, and inside a domain no NIC counts. */
+/* 8 nodes of one member each, and NICs of one and two million messages per second. Low-latency:
+ * 4,096 tokens go to 8 experts, 7/8 of them elsewhere: 28,672 messages take 28.7 and 14.3 ms more.
+ * DeepEP's normal kernels put 20 tokens for a node into one, and a node holds an expert of a token
+ * with 1 - C(224, 8) / C(256, 8). pplx-garden sends counts and tokens to each of 7 others, and in a
+ * combine tokens alone. Inside a domain no NIC counts. */
 static void test_messages(void) {
-  static const char *const libraries[] = {"deepep-low-latency", "deepep", "deepep-low-latency"};
+  OrrExpertExchange back = exchange_sample;
+  back.is_combine = TRUE;
   g_autofree gint64 *inside = group_new(8, 0, 1), *across = group_new(8, 3, 8);
   const OrrCollectiveCall near = call_of(inside, 8, &exchange_sample),
-                          far = call_of(across, 8, &exchange_sample);
-  const OrrCollectiveCall *const calls[] = {&far, &far, &near};
-  for (double rate = 1e6; rate <= 2e6; rate += 1e6) {
-    const double more_s[] = {4096 * 8 * 7 / 8.0 / rate, 0, 0};
-    g_auto(Machine) machine;
-    machine_init(&machine, 8, 8, 8, 1);
-    OrrTransport *transport = machine.cluster.transport.params;
-    for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
+                          far = call_of(across, 8, &exchange_sample),
+                          far_back = call_of(across, 8, &back);
+  const double met = orr_cost_library_copies("deepep", 8, 8, 256);
+  const struct {
+    const char *library;
+    const OrrCollectiveCall *call;
+    double messages;
+  } cases[] = {{"deepep-low-latency", &far, 4096 * 8 * 7 / 8.},
+               {"deepep", &far, 4096 * met / 8 * 7 / 20},
+               {"deepep", &far_back, 4096 * met / 8 * 7 / 28},
+               {"pplx-garden", &far, 14},
+               {"pplx-garden", &far_back, 7},
+               {"deepep-low-latency", &near, 0},
+               {"pplx-garden", &near, 0}};
+  for (double rate = 1e6; rate <= 2e6; rate += 1e6)
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+      g_auto(Machine) machine;
+      machine_init(&machine, 8, 8, 8, 1);
+      OrrTransport *transport = machine.cluster.transport.params;
       transport->message_rate_per_s = 0;
-      g_autoptr(OrrCollectivePlan) free = plan_of(&machine, NULL, calls[i], libraries[i]);
+      g_autoptr(OrrCollectivePlan) free = plan_of(&machine, NULL, cases[i].call, cases[i].library);
       transport->message_rate_per_s = rate;
-      g_autoptr(OrrCollectivePlan) counted = plan_of(&machine, NULL, calls[i], libraries[i]);
-      const double hop_s = calls[i] == &far ? 1 / rate : 0; /* the hop itself has one, too */
-      assert_close(counted->predicted_s, free->predicted_s + more_s[i] + hop_s, 1e-9);
+      g_autoptr(OrrCollectivePlan) counted =
+          plan_of(&machine, NULL, cases[i].call, cases[i].library);
+      const double hop_s = cases[i].call == &near ? 0 : 1 / rate; /* the hop has one, too */
+      assert_close(counted->predicted_s, free->predicted_s + cases[i].messages / rate + hop_s,
+                   1e-9);
     }
-  }
 }
 
 /* 4 nodes of 8. To other nodes go 3/4 of a token's copies: deepep sends one to each node that it
@@ -133,6 +148,43 @@ static void test_rows(void) {
   assert_close(two_sided->predicted_s, 330e-6, 1e-12);
   g_assert_cmpint(two_sided->how, ==, ORR_HOW_MEASURED);
   g_assert_cmpint(rail->how, ==, ORR_HOW_MODELLED);
+}
+
+/* Without rows of their number of ranks kernels take what the nearest rows leave beyond their own
+ * transfers, and the transfers of the asked group. pplx-garden, 2,048 tokens to 8 experts each,
+ * 1,000 us over 8 ranks of a domain: 7/8 of 8 copies crossed NVLink there; of 16 ranks on 2 nodes
+ * half of them cross the NICs. DeepEP over 24 ranks takes what 16 took over NICs of 24 GB/s
+ * beyond d(2) / 2 copies, not what 8 in a domain did: the tokens meet d(3) nodes. */
+static void test_nearest_rows(void) {
+  static const char text[] =
+      "name: p\ndevice: d\nlibraries:\n"
+      "- {library: pplx-garden, op: dispatch, ranks: 8, hidden: 7168, topk: 8, experts: 256, size: "
+      "\"1 2048\", us: \"20 1000\"}\n"
+      "- {library: deepep, op: dispatch, ranks: 8, hidden: 7168, topk: 8, experts: 264, size: "
+      "\"1 2048\", us: \"20 700\"}\n"
+      "- {library: deepep, op: dispatch, ranks: 16, gpus-per-node: 8, nic-rate: 24 GB/s, hidden: "
+      "7168, "
+      "topk: 8, experts: 264, size: \"1 2048\", us: \"40 4000\"}\n";
+  g_auto(Machine) machine;
+  machine_init(&machine, 16, 8, 16, 1);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "rows", diags);
+  g_autoptr(OrrProfile) profile = orr_profile_read(tree, NULL, diags);
+  g_autoptr(OrrCostModel) cost = orr_cost_model_new(profile, &machine.cluster.device, NULL);
+  OrrExpertExchange straight = exchange_sample, forwarded = exchange_sample;
+  straight.tokens = forwarded.tokens = 2048;
+  forwarded.experts = 264;
+  const double token_bytes = 2048 * 7168 * 2.0;
+  g_autofree gint64 *gpus = group_new(24, 0, 1);
+  const OrrCollectiveCall two = call_of(gpus, 16, &straight), three = call_of(gpus, 24, &forwarded);
+  g_autoptr(OrrCollectivePlan) direct = plan_of(&machine, cost, &two, "pplx-garden");
+  g_autoptr(OrrCollectivePlan) by_nodes = plan_of(&machine, cost, &three, "deepep");
+  assert_close(direct->predicted_s,
+               1000e-6 - token_bytes * 7 / SCALE_UP + token_bytes * 4 / NIC + NIC_HOP, 2e-3);
+  assert_close(by_nodes->predicted_s,
+               4000e-6 - token_bytes * orr_cost_library_copies("deepep", 2, 8, 264) / 2 / NIC +
+                   token_bytes * orr_cost_library_copies("deepep", 3, 8, 264) * 2 / 3 / NIC,
+               2e-3);
 }
 
 /* 16 ranks on two nodes. A router that limits a token's experts to as many nodes, or more, limits
@@ -268,6 +320,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/expert-exchange/node-saves", test_node_saves);
   g_test_add_func("/expert-exchange/rows", test_rows);
   g_test_add_func("/expert-exchange/limited-rows", test_limited_rows);
+  g_test_add_func("/expert-exchange/nearest-rows", test_nearest_rows);
   g_test_add_func("/expert-exchange/slower-links", test_slower_links);
   g_test_add_func("/expert-exchange/slower-network", test_slower_network);
   g_test_add_func("/expert-exchange/refusals", test_refusals);
