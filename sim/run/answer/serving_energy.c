@@ -151,7 +151,10 @@ static void add_static(const OrrServingWork *work, GArray *rows) {
     const OrrServedGroup *group = orr_serving_group(work, (guint)i);
     hold_replica(work, i, static_of(group), rows);
   }
-  hold(rows, n * orr_device_power_static_w(&encoder->power), 0, work->end_s);
+  hold(rows,
+       (n + (double)orr_tasks_gpus(&work->params.tasks, G_MAXUINT)) *
+           orr_device_power_static_w(&encoder->power),
+       0, work->end_s);
 }
 
 /* When each encoder works is not kept: their energy is spread over the run. */

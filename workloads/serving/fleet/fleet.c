@@ -523,6 +523,8 @@ gboolean orr_fleet_finish(OrrWork *base, GError **error) {
     return FALSE;
   work->end_s = fleet->area_since_s - fleet->run.start_s;
   if (fleet->tasks) orr_task_run_close(fleet->tasks);
+  if (work->power) /* to the end of the run; when a pool's passes ran is not kept */
+    orr_power_time_add(work->power, 0, work->end_s, work->task_joules);
   if (!fleet->is_over) work->steady = orr_steady_of(work, work->last_arrival_s);
   if (!orr_serving_run_close_window(&fleet->run, error)) return FALSE;
   if (!orr_serving_run_check_law(&fleet->run, error)) return FALSE;
