@@ -117,7 +117,8 @@ const char *orr_page_quantity(OrrPage *page, double value, OrrUnit unit) {
 }
 
 const char *orr_page_seconds(OrrPage *page, double value) {
-  return orr_page_quantity(page, value, ORR_UNIT_SECONDS);
+  /* what rounding leaves of 0 s */
+  return orr_page_quantity(page, ABS(value) < 1e-12 ? 0 : value, ORR_UNIT_SECONDS);
 }
 
 const char *orr_page_bytes(OrrPage *page, double value) {

@@ -30,7 +30,7 @@ static void add_result(OrrPage *page, const OrrServingTaskResult *r) {
     orr_page_line(page, "first answer", "mean %s, p50 %s, p90 %s, p99 %s",
                   orr_page_seconds(page, r->first.mean), orr_page_seconds(page, r->first.p50),
                   orr_page_seconds(page, r->first.p90), orr_page_seconds(page, r->first.p99));
-  orr_page_line(page, "a task", "%.3g generations, %s prompt tokens (%s cached), %s output tokens",
+  orr_page_line(page, "a task", "%.4g generations, %s prompt tokens (%s cached), %s output tokens",
                 r->turns_mean, orr_page_count(page, r->input_tokens_mean),
                 orr_page_percent(page, r->cached_tokens_mean / fmax(r->input_tokens_mean, 1)),
                 orr_page_count(page, r->output_tokens_mean));

@@ -123,7 +123,7 @@ missing() { "$orrery" query "$1" "SELECT ratio FROM campaign_state WHERE state =
 "$orrery" run small.yaml --db e.db --set campaign.seeds=1 --set 'campaign.policy={kind: shrink}' > said 2>&1
 check "the whole batch on fewer replicas takes a micro-batch longer" 'near "$(missing b.db)" 1.25 0.01 && near "$(missing e.db)" 1.032 0.02'
 check "corruption found after all sound checkpoints are gone is warned of" \
-  'run --set campaign.seeds=1 --set "campaign.detection=[{symptom: crash, after: 1 s}, {symptom: hang, after: 1 s}, {symptom: silent-corruption, after: 6 h}]"; grep -q "warning: cosmic-ray corrupts silently and is found after 360 min, and the checkpoints that are kept reach back 300 min" said'
+  'run --set campaign.seeds=1 --set "campaign.detection=[{symptom: crash, after: 1 s}, {symptom: hang, after: 1 s}, {symptom: silent-corruption, after: 6 h}]"; grep -q "warning: cosmic-ray corrupts silently and is found after 360 min, and the checkpoints that are kept reach back 240 min" said'
 { sed 's/seeds: 20/seeds: 4/' small.yaml; echo 'sweep: {axes: {campaign.spares: [0, 6]}, objective: maximize goodput}'; } > sweep.yaml
 "$orrery" sweep sweep.yaml --db s.db > said 2>&1
 check "a sweep finds that spares help" 'grep -A3 -w spares said | grep -q "spares=6"'

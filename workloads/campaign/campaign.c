@@ -244,11 +244,12 @@ static double expected_events(const OrrCampaign *campaign, const OrrCluster *clu
   return events * (double)campaign->seeds;
 }
 
-/* Progress that the kept checkpoints of the tier that reaches back furthest cover. */
+/* Progress that the kept checkpoints of the tier that reaches back furthest cover for certain: the
+ * oldest of k is at least k - 1 intervals old. */
 static double reach_of(const OrrCampaign *campaign) {
   double reach_s = 0;
   ORR_EACH_POINTER(const OrrCampaignCheckpointSpec, spec, campaign->checkpoints) {
-    reach_s = fmax(reach_s, (double)spec->keep * spec->interval_s);
+    reach_s = fmax(reach_s, (double)(spec->keep - 1) * spec->interval_s);
   }
   return reach_s;
 }
@@ -263,8 +264,8 @@ static void check_silent(const Check *check, const OrrFailureProcess *p) {
   g_autofree char *reach = orr_quantity_format(reach_s, ORR_UNIT_SECONDS);
   orr_diags_warning(check->diags, place_of(check, "checkpoints", G_MAXUINT),
                     "%s corrupts silently and is found after %s, and the checkpoints that are kept "
-                    "reach back %s: no sound one is left, and training begins anew; raise keep "
-                    "to interval * keep > %s",
+                    "reach back %s for certain: where no sound one is left, training begins anew; "
+                    "raise keep to interval * (keep - 1) >= %s",
                     p->component, after, reach, after);
 }
 

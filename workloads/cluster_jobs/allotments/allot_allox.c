@@ -9,6 +9,9 @@
  * from the last starts, and keeps its kind until it ends; all others are matched anew next time. On
  * one kind this is shortest processing time first. p is what is left at the present speed.
  *
+ * A GPU that the matching leaves idle goes to any waiting job, as in Gavel's rounds, which then
+ * keeps its kind: the mean is longer than the matching's where all jobs belong on a faster kind.
+ *
  * AlloX has jobs of one GPU. A gang is matched as one here, too, and starts where its kind has room
  * for all of it. Of many waiting jobs the first 256 by submission are matched, which bounds the
  * time of a matching.

@@ -3,6 +3,7 @@
  */
 #include "workloads/serving/tasks/task_run.h"
 
+#include "workloads/serving/tasks/pools/task_pool.h"
 #include "workloads/serving/tasks/steps/task_step.h"
 
 /* --- what steps call --- */
@@ -25,6 +26,22 @@ void orr_task_check_pool(const OrrTaskCheck *check, const char *name, const char
   if (entry && strcmp(entry->name, kind) != 0)
     orr_diags_error(check->diags, check->place, "pool '%s' is of %s: this step needs one of %s",
                     name, entry->name, kind);
+}
+
+void orr_task_check_reading(const OrrTaskCheck *check, const char *name, const char *kind,
+                            const OrrLengths *lengths) {
+  const int index = orr_tasks_pool_index(check->tasks, name);
+  const OrrTaskPool *pool = index < 0 ? NULL : check->tasks->pools->pdata[index];
+  const OrrTaskPoolKind *reader = pool ? (const OrrTaskPoolKind *)pool->of.entry : NULL;
+  orr_task_check_pool(check, name, kind);
+  orr_task_check_lengths(check, lengths, "tokens", TRUE);
+  if (!reader || !reader->longest) return;
+  const gint64 longest = reader->longest(pool->of.params), largest = orr_lengths_largest(lengths);
+  if (longest > 0 && largest < G_MAXINT32 && largest > longest)
+    orr_diags_error(check->diags, check->place,
+                    "a sequence of up to %" G_GINT64_FORMAT
+                    " tokens is longer than what pool '%s' can read, %" G_GINT64_FORMAT,
+                    largest, name, longest);
 }
 
 void orr_task_check_program(const OrrTaskCheck *check, const char *name) {

@@ -142,6 +142,7 @@ static void add(gpointer state, OrrTaskJob *job) {
 }
 
 static gint64 replicas(const void *params) { return ((const Params *)params)->replicas; }
+static gint64 longest(const void *params) { return ((const Params *)params)->model.context; }
 
 const OrrTaskPoolKind orr_task_pool_model = {
     .entry = {"model", "Replicas of a model that reads: embeddings, rerankers.", &table},
@@ -150,6 +151,7 @@ const OrrTaskPoolKind orr_task_pool_model = {
     .add = add,
     .servers = replicas,
     .gpus = replicas,
+    .longest = longest,
     .has_batches = TRUE,
     .close = close_pool,
 };

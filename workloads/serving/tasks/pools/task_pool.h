@@ -60,6 +60,7 @@ typedef struct {
   void (*add)(gpointer state, OrrTaskJob *job); /* the caller keeps it until done */
   gint64 (*servers)(const void *params);        /* 0: no limit */
   gint64 (*gpus)(const void *params);           /* NULL: none */
+  gint64 (*longest)(const void *params);        /* tokens of a sequence, at most; NULL: no limit */
   double (*cores)(const void *params);          /* of a busy server; NULL: none */
   gboolean has_batches;                         /* other pools of such kinds may share its GPUs */
   void (*close)(gpointer state);

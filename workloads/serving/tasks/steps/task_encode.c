@@ -25,8 +25,7 @@ static const OrrFieldTable table = ORR_FIELDS(
 
 static void check(const void *data, const OrrTaskCheck *check) {
   const Params *params = data;
-  orr_task_check_pool(check, params->pool, "model");
-  orr_task_check_lengths(check, &params->tokens, "tokens", TRUE);
+  orr_task_check_reading(check, params->pool, "model", &params->tokens);
   orr_task_check_lengths(check, &params->adds, "adds", FALSE);
 }
 

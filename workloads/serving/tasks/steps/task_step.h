@@ -29,6 +29,10 @@ typedef struct {
 /* Errors where there is no pool @name of kind @kind, or no program @name. */
 void orr_task_check_pool(const OrrTaskCheck *check, const char *name, const char *kind);
 void orr_task_check_program(const OrrTaskCheck *check, const char *name);
+/* The same for a step that has pool @name read sequences of @lengths: one that is longer than the
+ * context of what reads is an error, too. */
+void orr_task_check_reading(const OrrTaskCheck *check, const char *name, const char *kind,
+                            const OrrLengths *lengths);
 /* An error where @lengths are given and cannot be drawn; @is_required: or not given. */
 void orr_task_check_lengths(const OrrTaskCheck *check, const OrrLengths *lengths, const char *what,
                             gboolean is_required);
