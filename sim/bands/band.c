@@ -381,12 +381,12 @@ static gboolean has_bounds(const OrrBand *band) { return band->low > 1e-300 && b
 
 /* The band from all rows, where none is near enough; they replace *@near, which has the nearest. */
 static OrrBand far_band(const OrrBands *bands, const OrrBandQuestion *question,
-                        OrrQuantity quantity, const char *few, GArray **near) {
+                        OrrQuantity quantity, const OrrBandUnseen *unseen, GArray **near) {
   OrrBand band = {.level = question->level, .quality = ORR_BAND_WEAK};
   double n = 0;
   if ((*near)->len == 0)
     return orr_band_none(question->level, g_intern_static_string("nothing like it was measured"));
-  band.reason = far_reason(difference(bands, *near, question->likeness, few));
+  band.reason = far_reason(difference(bands, *near, question->likeness, unseen->few));
   GArray *all = orr_band_far_rows(bands, question, quantity, &n);
   /* about one campaign does not say how campaigns differ, and bounds need a row beyond each */
   if (n < 1.5 || all->len < fmax(ORR_BAND_FEWEST, 2 / (1 - band.level))) {
@@ -394,8 +394,8 @@ static OrrBand far_band(const OrrBands *bands, const OrrBandQuestion *question,
     return orr_band_none(question->level,
                          g_intern_static_string("too few measured runs for this level"));
   }
-  const Widening widening = {orr_band_far_widening(n, band.level),
-                             orr_band_far_widening(n, SHAPED_LEVEL), n};
+  const Widening widening = {unseen->far_wider * orr_band_far_widening(n, band.level),
+                             unseen->far_wider * orr_band_far_widening(n, SHAPED_LEVEL), n};
   find_bounds(bands, all, &widening, &band);
   if (!has_bounds(&band)) {
     g_array_unref(all);
@@ -420,9 +420,10 @@ static OrrBand highest_band(const OrrBands *bands, const GArray *near, const Wid
 /* The band at a level for which the weights of near rows give no bounds: they come from all rows,
  * and hold the near rows' own. What is expected does not depend on the level. */
 static OrrBand beyond_near(const OrrBands *bands, const OrrBandQuestion *question,
-                           OrrQuantity quantity, const Widening *widening, GArray **near) {
+                           OrrQuantity quantity, const OrrBandUnseen *unseen,
+                           const Widening *widening, GArray **near) {
   const OrrBand inner = highest_band(bands, *near, widening);
-  OrrBand band = far_band(bands, question, quantity, "", near);
+  OrrBand band = far_band(bands, question, quantity, unseen, near);
   if (band.quality == ORR_BAND_NONE || !has_bounds(&inner)) return band;
   band.low = fmin(band.low, inner.low);
   band.high = fmax(band.high, inner.high);
@@ -444,15 +445,14 @@ static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, O
     unseen.few = elsewhere;
     unseen.is_seen = FALSE;
   }
-  const char *few = unseen.few;
-  if (!are_near(bands, *near)) return far_band(bands, question, quantity, few, near);
+  if (!are_near(bands, *near)) return far_band(bands, question, quantity, &unseen, near);
   if (!unseen.is_seen || *missing_extra(bands, *near, asked)) band.quality = ORR_BAND_WEAK;
   const double factor = unseen.wider * widening_of(asked->kind, orr_band_distance(*near));
   const Widening widening = {factor, factor, unseen.n_campaigns};
   find_bounds(bands, *near, &widening, &band);
-  if (!has_bounds(&band)) return beyond_near(bands, question, quantity, &widening, near);
+  if (!has_bounds(&band)) return beyond_near(bands, question, quantity, &unseen, &widening, near);
   band.n_rows = count_heavy(*near);
-  if (band.quality == ORR_BAND_WEAK) band.reason = difference(bands, *near, asked, few);
+  if (band.quality == ORR_BAND_WEAK) band.reason = difference(bands, *near, asked, unseen.few);
   return band;
 }
 

@@ -117,6 +117,7 @@ static inline gboolean orr_band_shares_text(const OrrLikenessRow *a, const OrrLi
 /* band_unseen.c: what hardly any near row shares with a question. */
 typedef struct {
   double wider;     /* how much wider it makes the bounds, 1 or more */
+  double far_wider; /* bounds from all rows: what comes of kernels by the datasheet */
   const char *few;  /* what too few rows share, or else what differs; static */
   gboolean is_seen; /* whether enough is seen for a good band */
   /* of equal weight, that the weights are worth (Kish 1965); INFINITY where some of them are of the

@@ -305,6 +305,35 @@ static void test_unlike_few(void) {
   assert_none(&sure, "too few measured runs for this level");
 }
 
+/* Kernels by the datasheet of an architecture that no row has: bounds are 1.3 times as wide for
+ * training (band_unseen.c), next to rows that differ in nothing else and far from all rows. Rows of
+ * the architecture, or kernels that were measured, take that away. */
+static void test_datasheet(void) {
+  OrrLikenessRow like = step(), other, far;
+  like.modelled = 0.8;
+  like.measured = like.interpolated = 0.1;
+  other = like;
+  other.architecture = (char *)g_intern_static_string("another");
+  g_autoptr(OrrResiduals) near = three_sets(&other, 13, "iteration_time_s");
+  OrrBand band = ask(near, &like, "iteration_time_s", NULL, 0);
+  assert_close(log(band.high), 0.20 + 1.3 * scaling() * 0.16);
+  assert_close(log(band.low), 0.20 - 1.3 * scaling() * 0.16);
+  g_assert_cmpint(band.quality, ==, ORR_BAND_WEAK);
+  far = other;
+  far.gpus = far.nodes = far.tp = far.pp = 1e12;
+  g_autoptr(OrrResiduals) all = three_sets(&far, 13, "iteration_time_s");
+  band = ask(all, &like, "iteration_time_s", NULL, 0);
+  assert_close(log(band.high), 0.20 + 1.3 * 1.6 * 0.16);
+  like.modelled = 0.6;
+  band = ask(near, &like, "iteration_time_s", NULL, 0);
+  assert_bounds(&band, 0.04, 0.20, 0.36);
+  far.architecture = like.architecture;
+  like.modelled = 0.8;
+  g_autoptr(OrrResiduals) seen = three_sets(&far, 13, "iteration_time_s");
+  band = ask(seen, &like, "iteration_time_s", NULL, 0);
+  assert_close(log(band.high), 0.20 + 1.6 * 0.16);
+}
+
 /* With growing distance the quality never rises, and the reason says what differs, then that all
  * rows are far. */
 static void test_weak(void) {
@@ -497,6 +526,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/bands/none", test_none);
   g_test_add_func("/bands/unlike", test_unlike);
   g_test_add_func("/bands/unlike-few", test_unlike_few);
+  g_test_add_func("/bands/datasheet", test_datasheet);
   g_test_add_func("/bands/weak", test_weak);
   g_test_add_func("/bands/near-rows-weigh-more", test_near_rows_weigh_more);
   g_test_add_func("/bands/tails", test_tails);

@@ -25,7 +25,7 @@ static const Promise own_set_left_out[] = {
     {"all", 0.75, 0.86, 0.45, 0.57},
     {"good", 0.85, 0.99, 0.55, 0.80}, /* several sources hold more than they promise */
     {"weak", PROMISED_80, PROMISED_50},
-    {"training steps", 0.75, 0.91, 0.45, 0.58},
+    {"training steps", 0.75, 0.91, 0.45, 0.59}, /* TPUs hold 79 % at 50 % */
     {"dense serving", 0.75, 0.88, 0.45, 0.58},
     {"mixture serving", 0.75, 0.88, 0.45, 0.58},
     {"disaggregated serving", 0.75, 0.90, 0.45, 0.63},

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """unseen.py - what the factors of sim/bands/band_unseen.c for a device, software, cluster or model that hardly any near row
-shares, and for few campaigns, rest on, from calibration/residuals. For developers; it needs python3-numpy. A minute.
+shares, for kernels by a datasheet, and for few campaigns, rest on, from calibration/residuals. For developers; it needs python3-numpy. A minute.
 
 Every measured answer is asked for its band with its row, set, campaign (set, software, model, device, cluster), model,
 software, device and cluster left out in turn. Of each, the factor that the bounds lack is the measurement's distance from
@@ -14,8 +14,8 @@ import fit
 import numpy as np
 
 KINDS = (*fit.KINDS, "diffusion")
-TRAITS = ("device", "stack", "cluster", "model", "few")  # members of Factors
-LITTLE = 0.02  # band_unseen.c
+TRAITS = ("device", "stack", "cluster", "datasheet", "model", "few")  # members of Factors
+LITTLE, MOSTLY_MODELLED = 0.02, 0.7  # band_unseen.c
 LEAVE = {"row": ("set", "row"), "set": ("set",), "campaign": ("set", "stack", "model", "device", "cluster"),
          "model": ("model",), "stack": ("stack",), "device": ("device",), "cluster": ("cluster",)}
 SLOPES = {"training": 0.02, "serving": 0.05, "collectives": 0.4, "diffusion": 0}  # band.c, widening_of
@@ -41,10 +41,12 @@ def unseen(rows, order, weight, distance):
         code = codes(rows, columns)
         return (weight * (code[order] == code[:, None])).sum(1) / weight.sum(1) < LITTLE
     device, stack, cluster = lacks("device"), lacks("stack"), lacks("cluster")
+    modelled = np.array([float(row["modelled"] or 0) for row in rows])
+    datasheet = lacks("architecture") & (modelled >= MOSTLY_MODELLED)
     model = lacks("model") & (distance <= 4)
     few = lacks("device", "stack", "model", "cluster") * np.maximum(
         2 / count_of(codes(rows, ("set", "stack", "device")), order, weight) - 1, 0)
-    return np.stack([device, stack, cluster & ~device, model, few], 1)
+    return np.stack([device, stack, cluster & ~device, datasheet, model, few], 1)
 
 
 def nearest(questions, distances):
