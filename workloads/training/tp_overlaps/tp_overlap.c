@@ -22,8 +22,9 @@ static void put_product(const OrrTpOverlapCall *call, gint64 i, gint64 n, GArray
 
 static void put_comm(const OrrTpOverlapCall *call, const char *name, OrrOperatorComm comm,
                      double fraction, guint8 n_overlap, GArray *operators) {
-  OrrOperator slice = orr_operator_comm(name, call->comm.pass, call->comm.comm.group, comm,
-                                        call->comm.bytes * fraction);
+  OrrOperator slice =
+      orr_operator_comm(name, call->comm.pass, call->comm.comm.group, comm,
+                        call->comm.bytes * fraction * (call->sent > 0 ? call->sent : 1));
   slice.comm.n_overlap = n_overlap;
   g_array_append_val(operators, slice);
 }
@@ -33,6 +34,16 @@ void orr_tp_overlap_ring_gather(const OrrTpOverlapCall *call, GArray *operators)
     if (i + 1 < call->ranks)
       put_comm(call, "tp-send-recv", ORR_COMM_SEND_RECV, 1.0 / (double)call->ranks, 1, operators);
     put_product(call, i, call->ranks, operators);
+  }
+}
+
+void orr_tp_overlap_paired_gather(const OrrTpOverlapCall *call, GArray *operators) {
+  const gint64 pairs = call->ranks / 2;
+  const double slice = 1.0 / (double)call->ranks;
+  put_comm(call, "tp-send-recv", ORR_COMM_SEND_RECV, slice, 0, operators);
+  for (gint64 i = 0; i < pairs; i++) {
+    if (i + 1 < pairs) put_comm(call, "tp-send-recv", ORR_COMM_SEND_RECV, 2 * slice, 1, operators);
+    put_product(call, i, pairs, operators);
   }
 }
 
@@ -60,6 +71,10 @@ void orr_tp_overlap_pipelined_scatter(const OrrTpOverlapCall *call, gint64 slice
 
 double orr_tp_overlap_ring_s(gint64 ranks, double product_s, double comm_s) {
   return product_s + (double)(ranks - 1) * fmax(product_s, comm_s);
+}
+
+double orr_tp_overlap_paired_s(gint64 ranks, double product_s, double comm_s) {
+  return comm_s / 2 + orr_tp_overlap_ring_s(ranks / 2, product_s, comm_s);
 }
 
 double orr_tp_overlap_pipelined_s(gint64 slices, double product_s, double comm_s) {

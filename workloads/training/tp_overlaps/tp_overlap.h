@@ -8,6 +8,8 @@
  *
  *   gather, ring exchange     send 0   send 1   ...             t slices: (t - 1) max(g, c) + g
  *                             x0 w     x1 w     ...  x(t-1) w
+ *   gather, in pairs          send 0   send 1,2 ...             t / 2 pairs of slices:
+ *                                      x0,1 w   x2,3 w ...      c + (t / 2 - 1) 2 max(g, c) + 2 g
  *   scatter, ring exchange             send 0   ...             t slices: g + (t - 1) max(g, c),
  *                             x0 w     x1 w     ...  x(t-1) w   and the sum of partial results
  *   scatter, pipelined                 scatter 0  ...  scatter  k slices: g + (k - 1) max(g, c) + c
@@ -33,6 +35,7 @@ typedef struct {
   OrrOperator product, comm;
   gint64 ranks;  /* t: ranks of the tensor-parallel group, two or more */
   double step_s; /* what a slice of the product waits for flags, events and its launch */
+  double sent;   /* bytes on the links over the collective's own; 0: 1 */
 } OrrTpOverlapCall;
 
 typedef struct {
@@ -53,10 +56,13 @@ typedef struct {
 
 extern const OrrRegistry orr_tp_overlap_registry;
 
-/* The three pictures above. */
+/* The pictures above. In pairs the number of ranks must be even. */
 void orr_tp_overlap_ring_gather(const OrrTpOverlapCall *call, GArray *operators);
+void orr_tp_overlap_paired_gather(const OrrTpOverlapCall *call, GArray *operators);
 void orr_tp_overlap_ring_scatter(const OrrTpOverlapCall *call, GArray *operators);
 void orr_tp_overlap_pipelined_scatter(const OrrTpOverlapCall *call, gint64 slices,
                                       GArray *operators);
 double orr_tp_overlap_ring_s(gint64 ranks, double product_s, double comm_s);
+/* @product_s and @comm_s of a pair of slices; the first exchange is of one. */
+double orr_tp_overlap_paired_s(gint64 ranks, double product_s, double comm_s);
 double orr_tp_overlap_pipelined_s(gint64 slices, double product_s, double comm_s);

@@ -6,6 +6,7 @@
  * follow, and both take as long as the longer one; any other communication blocks.
  */
 #include <math.h>
+#include <string.h>
 
 #include "sim/base/yaml.h"
 #include "workloads/training/tp_overlaps/tp_overlap.h"
@@ -23,13 +24,15 @@ static OrrTpOverlapCall call_of(OrrOperatorComm comm, gint64 ranks) {
   };
 }
 
-/* Seconds, if every product takes @product_s and every communication @comm_s; sums of parts are
- * left out. */
-static double run(const GArray *operators, double product_s, double comm_s) {
-  double now_s = 0, arrives_s = 0;
+/* Seconds, if every product takes @product_s and the first communication @first_s, others by
+ * their bytes; sums of parts are left out. */
+static double run(const GArray *operators, double product_s, double first_s) {
+  double now_s = 0, arrives_s = 0, first_bytes = 0;
   guint beside = 0;
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind == ORR_OPERATOR_COMM && first_bytes <= 0) first_bytes = op->bytes;
+    const double comm_s = op->kind == ORR_OPERATOR_COMM ? first_s * op->bytes / first_bytes : 0;
     if (op->kind == ORR_OPERATOR_GEMM) now_s += product_s;
     if (op->kind == ORR_OPERATOR_COMM && op->comm.n_overlap == 0) now_s += comm_s;
     if (op->kind == ORR_OPERATOR_COMM && op->comm.n_overlap > 0) arrives_s = now_s + comm_s;
@@ -132,14 +135,20 @@ static void test_pieces_are_of_the_product(void) {
   g_assert_cmpuint(n, ==, 4);
 }
 
+static void *params_of(const char *text) {
+  const OrrFieldTable *table = orr_tp_overlap_userbuffers.entry.params;
+  void *params = g_malloc0(table->size);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "test.yaml", diags);
+  orr_field_read(table, node, NULL, diags, params);
+  g_assert_cmpuint(orr_diags_n_errors(diags), ==, 0);
+  return params;
+}
+
 /* Each slice of userbuffers waits for `step`; the closed forms have it in g. */
 static void test_step(void) {
   const OrrTpOverlapKind *kind = &orr_tp_overlap_userbuffers;
-  g_autofree void *params = g_malloc0(kind->entry.params->size);
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) node = orr_yaml_parse("{step: 30 us}", 13, "test.yaml", diags);
-  orr_field_read(kind->entry.params, node, NULL, diags, params);
-  g_assert_cmpuint(orr_diags_n_errors(diags), ==, 0);
+  g_autofree void *params = params_of("{step: 30 us}");
   const OrrTpOverlapCall call = call_of(ORR_COMM_ALL_GATHER, 4);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   g_assert_true(kind->gather(params, &call, operators));
@@ -151,11 +160,50 @@ static void test_step(void) {
   orr_field_clear(kind->entry.params, params);
 }
 
+/* 8 ranks in pairs: one slice, then 3 exchanges of two next to 4 products of two. Slices of g = 1,
+ * c = 3: 3 + 3 * 6 + 2 = 23; g = 2, c = 1/2: 1/2 + 3 * 4 + 4 = 16.5; each pair waits for `step`
+ * once. 3 ranks make no pairs. */
+static void test_pairs(void) {
+  const OrrTpOverlapKind *kind = &orr_tp_overlap_userbuffers;
+  g_autofree void *params = params_of("{aggregate: true, step: 0 s}");
+  const OrrTpOverlapCall even = call_of(ORR_COMM_ALL_GATHER, 8),
+                         odd = call_of(ORR_COMM_ALL_GATHER, 3);
+  g_autoptr(GArray) paired = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  g_autoptr(GArray) single = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  g_assert_true(kind->gather(params, &even, paired));
+  g_assert_true(kind->gather(params, &odd, single));
+  assert_whole(&even, paired, TRUE);
+  assert_whole(&odd, single, TRUE);
+  g_assert_cmpfloat_with_epsilon(kind->gather_s(params, 8, 1, 3), 23, 1e-12);
+  g_assert_cmpfloat_with_epsilon(kind->gather_s(params, 8, 2, 0.5), 16.5, 1e-12);
+  g_assert_cmpfloat_with_epsilon(run(paired, 2, 3), 23, 1e-12);
+  g_assert_cmpfloat_with_epsilon(run(paired, 4, 0.5), 16.5, 1e-12);
+  g_assert_cmpfloat_with_epsilon(run(single, 1, 3), kind->gather_s(params, 3, 1, 3), 1e-12);
+  g_autofree void *stepped = params_of("{aggregate: true, step: 1 s}");
+  g_assert_cmpfloat_with_epsilon(kind->gather_s(stepped, 8, 2, 0.5), 20.5, 1e-12);
+  orr_field_clear(kind->entry.params, params);
+  orr_field_clear(kind->entry.params, stepped);
+}
+
+/* Results in 8 bits are half of the bytes of a pipelined scatter. */
+static void test_fp8_scatter(void) {
+  const OrrTpOverlapKind *kind = &orr_tp_overlap_userbuffers;
+  g_autofree void *params = params_of("{fp8-scatter: true}");
+  const OrrTpOverlapCall scatter = call_of(ORR_COMM_REDUCE_SCATTER, 8);
+  g_autoptr(GArray) scattered = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  g_assert_true(kind->scatter(params, &scatter, scattered));
+  g_assert_cmpfloat_with_epsilon(sum_of(scattered, ORR_OPERATOR_COMM, FALSE),
+                                 scatter.comm.bytes / 2, 1e-6);
+  orr_field_clear(kind->entry.params, params);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/tp-overlap/pieces", test_pieces);
   g_test_add_func("/tp-overlap/pieces-are-of-the-product", test_pieces_are_of_the_product);
   g_test_add_func("/tp-overlap/step", test_step);
+  g_test_add_func("/tp-overlap/pairs", test_pairs);
+  g_test_add_func("/tp-overlap/fp8-scatter", test_fp8_scatter);
   g_test_add_func("/tp-overlap/closed-forms", test_closed_forms);
   g_test_add_func("/tp-overlap/rows-that-do-not-divide", test_rows_that_do_not_divide);
   return g_test_run();
