@@ -18,8 +18,11 @@
 #define LITTLE 0.02
 #define MUCH 0.3
 
-/* From this fraction of the cost on, modelled kernels are what an answer rests on. */
+/* From this fraction of the cost on, modelled kernels are what an answer rests on; and the weight
+ * from which rows of the architecture say how far off such kernels are: with less, the factor takes
+ * the power of what is missing. */
 #define MOSTLY_MODELLED 0.7
+#define ENOUGH 0.2
 
 /* Sources that a good band needs: campaigns, and campaigns of one model each. */
 #define FEWEST_CAMPAIGNS 2.0
@@ -29,7 +32,7 @@ typedef struct {
   const char *kind;
   gboolean is_tested; /* whether bands keep their promise with whole sets and models left out */
   double device, stack, cluster; /* cluster: where the device is seen */
-  double datasheet;              /* where no kernel of such an architecture was measured */
+  double datasheet;              /* where kernels are modelled and no row has the architecture */
   double model;                  /* where rows are near */
   /* Where one campaign has all the weight, and none is of the question's model, software, device
    * and cluster together: how it differs from others is then not seen. */
@@ -109,9 +112,10 @@ static void count_sources(const OrrBands *bands, const GArray *near, double *ret
 
 typedef struct {
   /* whether a near row of some weight has it */
-  gboolean device, architecture, stack, model, cluster, transport;
-  gboolean pair, ran; /* software and device together; model and software together */
-  double own;         /* weight of rows that share model, software, device and cluster */
+  gboolean device, stack, model, cluster, transport;
+  double architecture; /* weight of rows that share it */
+  gboolean pair, ran;  /* software and device together; model and software together */
+  double own;          /* weight of rows that share model, software, device and cluster */
   double n_campaigns, n_of_models;
 } Seen;
 
@@ -123,7 +127,7 @@ static Seen look(const OrrBands *bands, const GArray *near, const OrrLikenessRow
                       ran[] = {OFFSET(model), OFFSET(stack), 0},
                       own[] = {OFFSET(device), OFFSET(stack), OFFSET(model), OFFSET(cluster)};
   Seen seen = {.device = share_of(bands, near, asked, device) >= LITTLE,
-               .architecture = share_of(bands, near, asked, architecture) >= LITTLE,
+               .architecture = share_of(bands, near, asked, architecture),
                .stack = share_of(bands, near, asked, stack) >= LITTLE,
                .model = share_of(bands, near, asked, model) >= LITTLE,
                .cluster = share_of(bands, near, asked, cluster) >= LITTLE,
@@ -148,15 +152,16 @@ OrrBandUnseen orr_band_unseen(const OrrBands *bands, const GArray *near,
   const Factors *factors = factors_of(asked);
   const Seen seen = look(bands, near, asked);
   const double distance = orr_band_distance(near);
-  const gboolean is_datasheet = !seen.architecture && asked->modelled >= MOSTLY_MODELLED;
-  const double datasheet = is_datasheet ? factors->datasheet : 1;
+  const double unknown =
+      asked->modelled >= MOSTLY_MODELLED ? fmax(1 - seen.architecture / ENOUGH, 0) : 0;
+  const double datasheet = pow(factors->datasheet, unknown);
   const gboolean is_own = *asked->model && seen.own >= MUCH && distance <= ORR_BAND_GOOD_DISTANCE;
   const struct {
     gboolean is;
     const char *text;
   } lacks[] = {{!factors->is_tested, "few campaigns measured such work"},
                {!is_own && quantity == ORR_QUANTITY_POWER, "one laboratory measured most watts"},
-               {is_datasheet, "most kernel times follow from a datasheet"},
+               {unknown > 0, "most kernel times follow from a datasheet"},
                {!seen.device, "few measured runs on this device"},
                {!seen.stack, "few measured runs of this software"},
                {!seen.pair, "few measured runs of this software on this device"},

@@ -334,6 +334,29 @@ static void test_datasheet(void) {
   assert_close(log(band.high), 0.20 + 1.6 * 0.16);
 }
 
+/* 3 rows of the architecture and 36 of another, 0.2 away (distance.c), have 3 / (3 + 36 w) = 0.0958
+ * of the weight, w = exp(-1.5 (0.2 / 0.5)^2): the factor's power is 1 - 0.0958 / 0.2 = 0.521. Just
+ * below the 70 % that are mostly modelled there is no factor, and nothing else differs. */
+static void test_datasheet_in_part(void) {
+  OrrLikenessRow like = step(), other;
+  like.modelled = 0.7;
+  like.measured = 0.2;
+  like.interpolated = 0.1;
+  other = like;
+  other.architecture = (char *)g_intern_static_string("another");
+  g_autoptr(OrrResiduals) residuals = three_sets(&other, 13, "iteration_time_s");
+  for (guint i = 0; i < 3; i++)
+    g_array_index(residuals->rows, OrrResidual, 18 + i).likeness.architecture = like.architecture;
+  const OrrBand wide = ask(residuals, &like, "iteration_time_s", NULL, 0);
+  like.modelled = 0.7 - 1e-6;
+  const OrrBand narrow = ask(residuals, &like, "iteration_time_s", NULL, 0);
+  g_assert_cmpint(wide.quality, ==, ORR_BAND_WEAK);
+  g_assert_cmpstr(wide.reason, ==, "most kernel times follow from a datasheet");
+  g_assert_cmpint(narrow.quality, ==, ORR_BAND_GOOD);
+  g_assert_cmpfloat_with_epsilon(log(wide.high / wide.low) / log(narrow.high / narrow.low),
+                                 pow(1.3, 0.521), 1e-3);
+}
+
 /* With growing distance the quality never rises, and the reason says what differs, then that all
  * rows are far. */
 static void test_weak(void) {
@@ -527,6 +550,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/bands/unlike", test_unlike);
   g_test_add_func("/bands/unlike-few", test_unlike_few);
   g_test_add_func("/bands/datasheet", test_datasheet);
+  g_test_add_func("/bands/datasheet-in-part", test_datasheet_in_part);
   g_test_add_func("/bands/weak", test_weak);
   g_test_add_func("/bands/near-rows-weigh-more", test_near_rows_weigh_more);
   g_test_add_func("/bands/tails", test_tails);

@@ -15,7 +15,7 @@ import numpy as np
 
 KINDS = (*fit.KINDS, "diffusion")
 TRAITS = ("device", "stack", "cluster", "datasheet", "model", "few")  # members of Factors
-LITTLE, MOSTLY_MODELLED = 0.02, 0.7  # band_unseen.c
+LITTLE, MOSTLY_MODELLED, ENOUGH = 0.02, 0.7, 0.2  # band_unseen.c
 LEAVE = {"row": ("set", "row"), "set": ("set",), "campaign": ("set", "stack", "model", "device", "cluster"),
          "model": ("model",), "stack": ("stack",), "device": ("device",), "cluster": ("cluster",)}
 SLOPES = {"training": 0.02, "serving": 0.05, "collectives": 0.4, "diffusion": 0}  # band.c, widening_of
@@ -37,12 +37,15 @@ def count_of(code, order, weight):
 
 def unseen(rows, order, weight, distance):
     """By how much each of TRAITS applies, from 0 to 1: whether near rows of some weight lack it."""
-    def lacks(*columns):
+    def share(*columns):
         code = codes(rows, columns)
-        return (weight * (code[order] == code[:, None])).sum(1) / weight.sum(1) < LITTLE
+        return (weight * (code[order] == code[:, None])).sum(1) / weight.sum(1)
+
+    def lacks(*columns):
+        return share(*columns) < LITTLE
     device, stack, cluster = lacks("device"), lacks("stack"), lacks("cluster")
     modelled = np.array([float(row["modelled"] or 0) for row in rows])
-    datasheet = lacks("architecture") & (modelled >= MOSTLY_MODELLED)
+    datasheet = np.maximum(1 - share("architecture") / ENOUGH, 0) * (modelled >= MOSTLY_MODELLED)
     model = lacks("model") & (distance <= 4)
     few = lacks("device", "stack", "model", "cluster") * np.maximum(
         2 / count_of(codes(rows, ("set", "stack", "device")), order, weight) - 1, 0)
