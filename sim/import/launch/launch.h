@@ -60,6 +60,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrLaunchDraft, orr_launch_draft_free)
  * once. */
 gboolean orr_launch_draft_draw(OrrLaunchDraft *draft, gsize bytes, OrrPlace place);
 
+/* How much readings have done in this thread: bytes copied, characters of a script passed over,
+ * steps run, settings and patterns that keys were compared with. Tests hold it below a bound, in
+ * place of a time. */
+guint64 orr_launch_draft_work(void);
+void orr_launch_draft_worked(gsize n); /* adds @n to it */
+
 OrrDiags *orr_launch_draft_diags(OrrLaunchDraft *draft);
 OrrLibrary *orr_launch_draft_library(OrrLaunchDraft *draft);
 const OrrLaunchOptions *orr_launch_draft_options(OrrLaunchDraft *draft);

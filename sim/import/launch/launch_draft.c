@@ -57,10 +57,17 @@ void orr_launch_draft_free(OrrLaunchDraft *draft) {
   ORR_FREE(draft->nodes_from, draft->gpus_from, draft);
 }
 
+static _Thread_local guint64 work;
+
+guint64 orr_launch_draft_work(void) { return work; }
+
+void orr_launch_draft_worked(gsize n) { work += n; }
+
 gboolean orr_launch_draft_draw(OrrLaunchDraft *draft, gsize bytes, OrrPlace place) {
   gsize *drawn = draft->budget;
   if (*drawn > MOST_DRAWN) return FALSE;
   *drawn += MIN(bytes, MOST_DRAWN + 1);
+  orr_launch_draft_worked(MIN(bytes, MOST_DRAWN + 1));
   if (*drawn > MOST_DRAWN)
     orr_diags_error(draft->diags, place,
                     "the input grows to more than 16 MiB: a loop or a variable that doubles makes "
@@ -120,6 +127,7 @@ OrrLaunchSetting *orr_launch_draft_find(OrrLaunchDraft *draft, const OrrLaunchDi
   const OrrLaunchRule *rule = NULL;
   for (guint i = draft->settings->len; i-- > 0;) {
     OrrLaunchSetting *setting = draft->settings->pdata[i];
+    orr_launch_draft_worked(1);
     if (dialect && setting->dialect != dialect) continue;
     if (setting->dialect != looked_up) {
       looked_up = setting->dialect;

@@ -87,6 +87,7 @@ const OrrLaunchRule *orr_launch_rule_find(const OrrLaunchDialect *dialect, const
   const OrrLaunchRule *found = g_hash_table_lookup(all->keys, key);
   gsize best = 0;
   if (found) return found;
+  orr_launch_draft_worked(all->patterns->len);
   ORR_EACH(const Pattern, pattern, all->patterns) {
     if (pattern->length <= best || !matches(pattern, key)) continue;
     best = pattern->length;

@@ -205,6 +205,7 @@ static OrrShellTruth run_redirected(OrrShell *shell, const OrrShellTree *tree) {
 
 OrrShellTruth orr_shell_run_tree(OrrShell *shell, const OrrShellTree *tree) {
   if (shell->is_over) return ORR_SHELL_FALSE;
+  orr_launch_draft_worked(1);
   if (++shell->n_steps > MOST_STEPS) {
     orr_shell_stop(shell, tree->place, "more than 100,000 steps");
     return ORR_SHELL_FALSE;

@@ -80,7 +80,11 @@ static const char *part_end(const char *at, guint depth) {
   }
 }
 
-const char *orr_shell_part_end(const char *at) { return part_end(at, 0); }
+const char *orr_shell_part_end(const char *at) {
+  const char *end = part_end(at, 0);
+  orr_launch_draft_worked((gsize)(end - at));
+  return end;
+}
 
 /* --- Lines --- */
 
@@ -155,6 +159,7 @@ static void read_body(Lexer *lexer, OrrShellToken *token) {
   token->is_literal = strcmp(delimiter, token->raw) != 0;
   while (*lexer->at) {
     const gsize length = strcspn(lexer->at, "\n");
+    orr_launch_draft_worked(length + 1);
     g_autofree char *line = g_strndup(lexer->at, length);
     const char *end = lexer->at;
     lexer->at += length;
