@@ -256,7 +256,7 @@ def test_attempt_after_failure(folder):
     assert first[0][0] == 1 and "did not end" in first[0][1], first
     with open(os.path.join(folder, "orrery-nccl-job-0-failed"), encoding="utf-8") as file:
         assert "rank 0" in file.read()
-    for code, out in outcomes(ranks(folder, 2, "collective", "8s")):
+    for code, out in outcomes(ranks(folder, 2, "collective", "3s")):
         assert code == 0, out
 
 

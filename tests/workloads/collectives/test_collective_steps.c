@@ -195,7 +195,7 @@ static void test_trees(void) {
       {"nvls", ORR_ALL_REDUCE, 1, 8, 1, 1e10, ONE_LEAF, 1, 0.02},
       {"nvls-tree", ORR_ALL_REDUCE, 4, 32, 1, 1e10, ONE_LEAF, 1, 0.02},
       {"nvls-tree", ORR_ALL_REDUCE, 4, 32, 1, 1e4, ONE_LEAF, 1, 0.02},
-      {"nvls-tree", ORR_ALL_REDUCE, 8, 64, 1, 1e10, ONE_LEAF, 1, 0.02},
+      {"nvls-tree", ORR_ALL_REDUCE, 5, 40, 1, 1e10, ONE_LEAF, 1, 0.02},
   };
   check_all(cases, G_N_ELEMENTS(cases));
 }
