@@ -182,8 +182,8 @@ static void kept_links(void) {
   assert_stands_for(program, (guint32[]){1, 2, 1, 0}, 4);
 }
 
-/* 200,000 links in 1,000 classes fold in a fraction of a second; a pairwise comparison would
- * take hours. */
+/* 200,000 links in 1,000 classes fold in a fraction of a second; a pairwise comparison would take
+ * hours, which the test's time-out ends. */
 static void many_links(void) {
   g_autoptr(OrrProgram) program = orr_program_new();
   const guint n_links = 200000, n_classes = 1000;
@@ -196,9 +196,7 @@ static void many_links(void) {
     send(program, stream, orr_program_path(program, uses, n), 1);
     send(program, stream, orr_program_path(program, uses, n), 1);
   }
-  g_test_timer_start();
   seal(program);
-  g_assert_cmpfloat(g_test_timer_elapsed(), <, 5);
   g_assert_cmpuint(orr_program_n_kept_links(program), ==, n_classes);
   guint64 stands_for = 0;
   for (guint32 i = 0; i < n_links; i++) stands_for += orr_program_link_stands_for(program, i);
