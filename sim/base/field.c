@@ -1,7 +1,7 @@
 /*
  * field.c - field tables: look-up, defaults, clearing, visiting. The other uses of a table are in
  * field_read.c, field_dump.c, field_set.c, field_assign.c, field_docs.c, field_schema.c and
- * field_lint.c.
+ * tests/base/field_lint.h.
  *
  * Invariants:
  *  1. orr_field_clear accepts a struct of zero bytes, and one that a reader filled only in part.

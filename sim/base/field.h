@@ -173,10 +173,3 @@ char *orr_field_markdown(const OrrFieldTable *table);
 char *orr_field_registry_markdown(const OrrRegistry *registry);
 char *orr_field_json_schema(const OrrFieldTable *table, const char *document);
 char *orr_field_registry_json_schema(const OrrRegistry *registry, const char *document);
-
-/* Checks the table and everything that it leads to: every field has a sentence that ends in a
- * period, a kebab-case name, the members that its kind needs, and a default that can be read;
- * entries of a registry have name and sentence, and are in alphabetical order. One finding per
- * line, newly allocated; NULL without findings. The tests of each folder call it for their
- * tables. */
-char *orr_field_lint(const OrrFieldTable *table);

@@ -228,6 +228,3 @@ double orr_program_seconds_a_byte(const OrrProgram *program, guint32 path);
 /* seconds with its links to itself; after seal */
 double orr_program_comm_alone(const OrrProgram *program, guint32 comm);
 guint32 orr_program_comm_members(const OrrProgram *program, guint32 comm);
-
-/* The whole program as text, one op per line, for tests and debugging. Newly allocated. */
-char *orr_program_text(const OrrProgram *program);

@@ -1,6 +1,7 @@
 /*
  * test_field.c - look-up, defaults and clearing of field tables, and their lint.
  */
+#include "tests/base/field_lint.h"
 #include "tests/base/field_sample.h"
 
 /* The fallbacks of the sample, worked out: 400 Gb/s = 400e9 / 8 = 5e10 B/s; 90 % = 0.9; bf16 is

@@ -10,6 +10,7 @@
 #include "calibration/profile/profile_errors.h"
 #include "calibration/profile/profile_private.h"
 #include "sim/base/fault.h"
+#include "tests/base/field_lint.h"
 #include "tests/calibration/calibration_sample.h"
 
 static char *folder;

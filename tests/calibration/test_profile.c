@@ -1,6 +1,7 @@
 /* test_profile.c - reading profiles: numbers, defaults, and one clear finding for each way to be
  * wrong. */
 #include "calibration/profile/profile_private.h"
+#include "tests/base/field_lint.h"
 #include "tests/calibration/calibration_sample.h"
 
 #include <math.h>

@@ -7,6 +7,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/engine/program.h"
+#include "tests/engine/program_text.h"
 
 #define USES(...) ((const OrrLinkUse[]){__VA_ARGS__})
 #define PATH(program, ...)                                                                         \
@@ -46,7 +47,7 @@ static void text(void) {
   orr_program_join(program, comm, reduce, orr_program_label(program, "all-reduce", "dp"), -1);
   orr_program_fault(program, 4, 1, 0.5);
   seal(program);
-  g_autofree char *written = orr_program_text(program);
+  g_autofree char *written = program_text(program);
   /* The link with the fault is kept whatever it is; the other one stands for itself. */
   g_assert_cmpstr(written, ==,
                   "link 0 \"up\" 1e+09 B/s, stands for 1\n"
@@ -86,7 +87,7 @@ static char *text_of_layers(gint64 n, gboolean is_loop) {
   add_layer(program, stream, path);
   orr_program_call(program, stream, orr_program_end_routine(program, stream), 0, 4);
   seal(program);
-  return orr_program_text(program);
+  return program_text(program);
 }
 
 /* A loop is what its ops are when they are written out: comms of their own, in the same order. */
@@ -125,7 +126,7 @@ static void empty(void) {
   seal(program);
   g_assert_true(orr_program_uncontended(program));
   g_assert_cmpuint(orr_program_n_kept_links(program), ==, 0);
-  g_autofree char *written = orr_program_text(program);
+  g_autofree char *written = program_text(program);
   g_assert_cmpstr(written, ==, "");
 }
 

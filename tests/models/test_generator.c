@@ -5,6 +5,7 @@
 
 #include "models/generator.h"
 #include "sim/base/library.h"
+#include "tests/base/field_lint.h"
 
 static OrrGeneratorShape shape_of(gint64 height, gint64 width, gint64 frames, gint64 text) {
   return (OrrGeneratorShape){.batch = 1,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/transformer.h"
+#include "tests/base/field_lint.h"
 
 static const OrrModel llama_8b = {.layers = 32,
                                   .hidden = 4096,

@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "tests/base/field_lint.h"
 #include "tests/workloads/scenario_fixture.h"
 #include "workloads/diffusion/diffusion.h"
 

@@ -9,6 +9,7 @@
 #include "sim/base/field.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/sweep/sampler.h"
+#include "tests/base/field_lint.h"
 #include "topologies/fabric.h"
 #include "topologies/job_placement.h"
 #include "topologies/machine_fault.h"

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "tests/base/field_lint.h"
 #include "tests/workloads/scenario_fixture.h"
 #include "workloads/steps/diffusion_training.h"
 #include "workloads/steps/recommendation.h"

@@ -7,6 +7,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/library.h"
 #include "sim/base/yaml.h"
+#include "tests/base/field_lint.h"
 #include "topologies/machine_fault.h"
 #include "tests/run/shared_library.h"
 

@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "tests/base/field_lint.h"
 #include "tests/topologies/cluster_fixture.h"
 #include "topologies/prices.h"
 

@@ -11,6 +11,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/validate/validate_private.h"
+#include "tests/base/field_lint.h"
 
 static char *folder; /* a user's library, flat: FOLDER/validation/NAME.yaml */
 static OrrLibrary *library;

@@ -8,6 +8,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/validate/validate_costs.h"
+#include "tests/base/field_lint.h"
 
 static char *folder;
 static OrrLibrary *library;

@@ -7,6 +7,7 @@
 
 #include "calibration/measure/family.h"
 #include "sim/base/fault.h"
+#include "tests/base/field_lint.h"
 
 static const OrrMeasureFamily *const *families(void) {
   return (const OrrMeasureFamily *const *)orr_measure_registry.entries;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/base/yaml.h"
+#include "tests/base/field_lint.h"
 #include "workloads/expert_loads/expert_load.h"
 
 extern const OrrExpertLoadKind orr_expert_load_histogram;

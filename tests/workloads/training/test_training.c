@@ -4,6 +4,7 @@
  *
  * Each simulation runs in a child of its own: SimGrid allows one engine a process.
  */
+#include "tests/base/field_lint.h"
 #include "tests/workloads/training/training_fixture.h"
 
 static void test_same_twice(void) {

@@ -1,6 +1,8 @@
 /*
- * program_text.c - prints a program as text, one item per line, for tests and debugging.
+ * program_text.h - prints a program as text, one item per line.
  */
+#pragma once
+
 #include "sim/engine/program_private.h"
 
 static void add_links(GString *text, const OrrProgram *program) {
@@ -96,7 +98,7 @@ static void add_streams(GString *text, const OrrProgram *program) {
   }
 }
 
-char *orr_program_text(const OrrProgram *program) {
+static char *program_text(const OrrProgram *program) {
   GString *text = g_string_new(NULL);
   add_links(text, program);
   add_paths(text, program);

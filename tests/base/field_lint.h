@@ -1,6 +1,9 @@
 /*
- * field_lint.c - checks the rules that every field table must keep.
+ * field_lint.h - checks the rules that every field table must keep; the tests of each folder call
+ * it for their tables.
  */
+#pragma once
+
 #include "sim/base/field_private.h"
 
 static const size_t member_sizes[] = {
@@ -19,7 +22,7 @@ static const size_t member_sizes[] = {
 
 /* Lower case letters, digits, dots and single dashes. Dots are for versions in names:
  * "llama-3.1". */
-static gboolean is_kebab(const char *name) {
+static gboolean is_key(const char *name) {
   gsize length = name ? strlen(name) : 0;
   return length && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") == length &&
          *name != '-' && name[length - 1] != '-' && !strstr(name, "--");
@@ -72,7 +75,7 @@ static void check_fallback(GString *out, const char *where, const OrrFieldTable 
 static void check_field(GString *out, const OrrFieldTable *table, size_t i) {
   const OrrField *field = &table->fields[i];
   g_autofree char *where = g_strdup_printf("%s.%s", table->name, field->name ? field->name : "?");
-  if (!is_kebab(field->name) || strchr(field->name, '.')) { /* a dot would break paths */
+  if (!is_key(field->name) || strchr(field->name, '.')) { /* a dot would break paths */
     g_string_append_printf(out, "%s: its name is not in kebab-case\n", where);
     return;
   }
@@ -91,7 +94,7 @@ static void check_table(GString *out, const OrrFieldTable *table) {
 static void check_entry(GString *out, const OrrRegistry *registry, guint i) {
   const OrrEntry *entry = registry->entries[i];
   g_autofree char *where = g_strdup_printf("%s: %s", registry->family, entry->name);
-  if (!is_kebab(entry->name))
+  if (!is_key(entry->name))
     g_string_append_printf(out, "%s: its name is not in kebab-case\n", where);
   check_sentence(out, where, entry->sentence);
   if (i > 0 && strcmp(registry->entries[i - 1]->name, entry->name) >= 0)
@@ -101,7 +104,11 @@ static void check_entry(GString *out, const OrrRegistry *registry, guint i) {
   if (entry->params) check_table(out, entry->params);
 }
 
-char *orr_field_lint(const OrrFieldTable *table) {
+/* Checks the table and everything that it leads to: every field has a sentence that ends in a
+ * period, a kebab-case name, the members that its kind needs, and a default that can be read;
+ * entries of a registry have name and sentence, and are in alphabetical order. One finding per
+ * line, newly allocated; NULL without findings. */
+static char *orr_field_lint(const OrrFieldTable *table) {
   g_auto(OrrFieldDefinitions) definitions = {0};
   g_autoptr(GString) out = g_string_new(NULL);
   const OrrFieldDefinition *definition;
