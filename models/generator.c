@@ -63,10 +63,10 @@ const OrrFieldTable orr_generator_table = ORR_FIELDS(
     BLOCKS("decoder", decoder, "[]", "The VAE's decoder, which runs once."),
     ORR_FIELD_WORD(OrrGenerator, "decoder-format", decoder_format, orr_dtype_names, "bf16",
                    "Number format of the decoder; fp32: its products are in tf32."),
-    ORR_FIELD_REAL(OrrGenerator, "parameters", parameters, ORR_UNIT_NONE, "0",
-                   "Published parameters of the backbone, against which its sizes are checked; 0: "
-                   "not given.",
-                   .flags = ORR_FIELD_UNSIGNED));
+    ORR_UNSIGNED_REAL(
+        OrrGenerator, "parameters", parameters, ORR_UNIT_NONE, "0",
+        "Published parameters of the backbone, against which its sizes are checked; 0: "
+        "not given."));
 
 /* Of one attention, from a stream of @width: queries, keys, values, the result. */
 static double attention_weights(const OrrBlock *block, double from) {
@@ -143,9 +143,8 @@ static void settle_block(OrrBlock *block, const char *list, guint i, OrrPlace pl
   if (block->heads == 0) return;
   if (block->head_dim == 0 && block->width % block->heads)
     orr_diags_error(diags, place,
-                    "%s block %u: width %" G_GINT64_FORMAT
-                    " is not a multiple of heads %" G_GINT64_FORMAT ": give 'head-dim'",
-                    list, i + 1, block->width, block->heads);
+                    "%s block %u: width %ld is not a multiple of heads %ld: give 'head-dim'", list,
+                    i + 1, block->width, block->heads);
   if (block->head_dim == 0) block->head_dim = MAX(1, block->width / block->heads);
   if (block->kv_heads == 0) block->kv_heads = block->heads;
 }
@@ -184,10 +183,9 @@ static gboolean reads_text(const OrrGenerator *generator) {
 void orr_generator_check_size(const OrrGenerator *generator, gint64 frames, gint64 text_tokens,
                               OrrPlace place, OrrDiags *diags) {
   if (frames > 1 && generator->frames <= 1)
-    orr_diags_error(diags, place, "frames is %" G_GINT64_FORMAT ", but %s makes single pictures",
-                    frames, generator->name);
+    orr_diags_error(diags, place, "frames is %ld, but %s makes single pictures", frames,
+                    generator->name);
   if (text_tokens > 0 && !reads_text(generator))
-    orr_diags_error(diags, place,
-                    "text-tokens is %" G_GINT64_FORMAT ", but the backbone of %s reads no text",
+    orr_diags_error(diags, place, "text-tokens is %ld, but the backbone of %s reads no text",
                     text_tokens, generator->name);
 }

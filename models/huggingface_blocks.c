@@ -11,7 +11,7 @@
  * in groups of n_heads_in_group, alike in all layers. Linear layers in place of a part, and layers
  * without either, are refused.
  */
-#include "models/huggingface_config.h"
+#include "models/import_huggingface.h"
 
 enum { WIDTH_STEP = 256 };
 
@@ -22,8 +22,8 @@ typedef struct {
 } Reading;
 
 static void refuse(const Reading *reading, const char *what) {
-  orr_diags_error(reading->config->diags, reading->place->place,
-                  "'block_configs': layer %" G_GINT64_FORMAT " %s", reading->layer, what);
+  orr_diags_error(reading->config->diags, reading->place->place, "'block_configs': layer %ld %s",
+                  reading->layer, what);
 }
 
 gboolean orr_huggingface_blocks_are_given(const OrrHuggingfaceConfig *config) {
@@ -80,8 +80,7 @@ static gint64 read_width(const Reading *reading, gint64 hidden) {
 }
 
 static const char *kind_of(gint64 group, gint64 width, gint64 widest) {
-  g_autofree char *feed =
-      width == widest ? g_strdup("dense") : g_strdup_printf("dense:%" G_GINT64_FORMAT, width);
+  g_autofree char *feed = width == widest ? g_strdup("dense") : g_strdup_printf("dense:%ld", width);
   g_autofree char *kind = g_strdup_printf("%s%s%s", group ? "attention" : "",
                                           group && width ? "+" : "", width ? feed : "");
   return g_intern_string(kind);
@@ -110,9 +109,8 @@ void orr_huggingface_blocks_kinds(const OrrHuggingfaceConfig *config, gint64 lay
   g_autofree gint64(*parts)[2] = g_malloc0_n((gsize)layers + 1, sizeof(*parts));
   gint64 group = 0, widest = 0;
   if (list->kind != ORR_NODE_LIST || (gint64)orr_node_length(list) != layers)
-    return orr_diags_error(
-        config->diags, list->place,
-        "'block_configs' must be a list of the model's %" G_GINT64_FORMAT " layers", layers);
+    return orr_diags_error(config->diags, list->place,
+                           "'block_configs' must be a list of the model's %ld layers", layers);
   for (gint64 i = 0; i < layers && orr_diags_n_errors(config->diags) == before; i++) {
     read_layer(config, list->items->pdata[i], i, hidden, &group, parts[i]);
     widest = MAX(widest, parts[i][1]);

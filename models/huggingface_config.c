@@ -2,7 +2,7 @@
  * huggingface_config.c - looks up keys under their several names, reads their values, and reports
  * values of the wrong kind.
  */
-#include "models/huggingface_config.h"
+#include "models/import_huggingface.h"
 
 enum { MOST_ITEMS = 100000 }; /* the largest number of layers of a model (models/model.c) */
 
@@ -123,7 +123,7 @@ void orr_huggingface_config_set_text(OrrNode *map, const char *key, const char *
 }
 
 void orr_huggingface_config_set_number(OrrNode *map, const char *key, gint64 value) {
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  g_autofree char *text = g_strdup_printf("%ld", value);
   orr_huggingface_config_set_text(map, key, text);
 }
 

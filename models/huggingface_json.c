@@ -3,7 +3,6 @@
  * which Python's writer prints, are texts.
  */
 #include "models/import_huggingface.h"
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/base/json.h"
 

@@ -29,7 +29,6 @@
  * repeats.
  */
 #include "models/import_huggingface.h"
-#include "models/huggingface_config.h"
 
 typedef struct {
   const OrrHuggingfaceConfig *config;
@@ -70,8 +69,7 @@ static void check_length(const Reading *reading, const char *key, const OrrNode 
                          gint64 length) {
   if (length < reading->layers)
     orr_diags_error(reading->config->diags, node->place,
-                    "'%s' has %" G_GINT64_FORMAT " layers, and the model has %" G_GINT64_FORMAT,
-                    key, length, reading->layers);
+                    "'%s' has %ld layers, and the model has %ld", key, length, reading->layers);
 }
 
 static void check_words(const Reading *reading, const char *key, const OrrNode *list,
@@ -305,8 +303,7 @@ static char **compress(const char *const *kinds, gint64 layers) {
   for (gint64 i = 0, run; i < period; i += run) {
     for (run = 1; i + run < period && kinds[i + run] == kinds[i]; run++)
       ;
-    g_ptr_array_add(items, run > 1 ? g_strdup_printf("%" G_GINT64_FORMAT " %s", run, kinds[i])
-                                   : g_strdup(kinds[i]));
+    g_ptr_array_add(items, run > 1 ? g_strdup_printf("%ld %s", run, kinds[i]) : g_strdup(kinds[i]));
   }
   g_ptr_array_add(items, NULL);
   return (char **)g_ptr_array_free(items, FALSE);

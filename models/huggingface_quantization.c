@@ -210,7 +210,7 @@ static guint count_named(const Names *names, const OrrModel *model, gint64 layer
     g_auto(GStrv) spellings = g_strsplit(matrices[i].names, " ", -1);
     gboolean found = FALSE;
     for (char **spelling = spellings; *spelling && !found; spelling++) {
-      g_autofree char *name = g_strdup_printf("layers.%" G_GINT64_FORMAT ".%s", layer, *spelling);
+      g_autofree char *name = g_strdup_printf("layers.%ld.%s", layer, *spelling);
       found = has_name(names, layer, name);
     }
     named += found;
@@ -286,13 +286,12 @@ static OrrQuantization integers(const Reading *reading, gint64 bits, gint64 size
                                 gboolean both) {
   if (bits == 8) return both ? ORR_QUANTIZATION_INT8 : ORR_QUANTIZATION_INT8_WEIGHTS;
   if (bits != 4) {
-    note(reading, "weights of %" G_GINT64_FORMAT " bits are not known: counted in 16", bits);
+    note(reading, "weights of %ld bits are not known: counted in 16", bits);
     return ORR_QUANTIZATION_NONE;
   }
   if (both) note(reading, "products of 4-bit weights and 8-bit inputs are counted in 16 bits");
   if (size == 32 && !has_zero) return ORR_QUANTIZATION_INT4_32;
-  if (size != 128 && size > 0)
-    note(reading, "groups of %" G_GINT64_FORMAT " are counted as groups of 128", size);
+  if (size != 128 && size > 0) note(reading, "groups of %ld are counted as groups of 128", size);
   return has_zero ? ORR_QUANTIZATION_AWQ : ORR_QUANTIZATION_GPTQ;
 }
 
@@ -305,8 +304,7 @@ static OrrQuantization floats(const Reading *reading, gint64 bits, gint64 size, 
     return ORR_QUANTIZATION_MXFP4;
   }
   if (bits == 4) return both ? ORR_QUANTIZATION_NVFP4 : ORR_QUANTIZATION_NVFP4_WEIGHTS;
-  note(reading, "floating-point weights of %" G_GINT64_FORMAT " bits are not known: counted in 16",
-       bits);
+  note(reading, "floating-point weights of %ld bits are not known: counted in 16", bits);
   return ORR_QUANTIZATION_NONE;
 }
 
@@ -504,9 +502,7 @@ static int usual(const Reading *reading, const LayerFormats *formats, guint part
   for (int word = 0; word < ORR_N_QUANTIZATIONS; word++)
     if (n[word] > n[most]) most = word;
   if (n[most] < all)
-    note(reading,
-         "%s is in %s in %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-         " layers: counted so in all of them",
+    note(reading, "%s is in %s in %ld of %ld layers: counted so in all of them",
          orr_quantized_part_words[part], orr_quantization_words[most], n[most], all);
   return all > 0 ? most : -1;
 }

@@ -9,7 +9,7 @@
  *                    multi-token prediction
  *   q_lora_rank, o_groups, o_lora_rank, qk_rope_head_dim   its projections
  */
-#include "models/huggingface_config.h"
+#include "models/import_huggingface.h"
 
 static gint64 number(const OrrHuggingfaceConfig *config, const char *key, gint64 fallback) {
   return orr_huggingface_config_number(config, key, fallback);
@@ -59,8 +59,7 @@ static void check_ratios(const OrrHuggingfaceConfig *config, gint64 layers, gint
   const OrrNode *list = orr_huggingface_config_list(config, "compress_ratios");
   if (least > 0 && (gint64)orr_node_length(list) < layers)
     orr_diags_error(config->diags, list->place,
-                    "'compress_ratios' has %u items: want one for each of the %" G_GINT64_FORMAT
-                    " layers",
+                    "'compress_ratios' has %u items: want one for each of the %ld layers",
                     orr_node_length(list), layers);
   for (gint64 i = 0; least > 0 && i < (gint64)orr_node_length(list); i++) {
     const gint64 ratio = ratio_at(config, i);

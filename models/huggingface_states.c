@@ -9,7 +9,7 @@
  *   decay_low_rank_dim, a_low_rank_dim, v_low_rank_dim, gate_low_rank_dim
  *                                         RWKV-7; head_dim is a head's width
  */
-#include "models/huggingface_config.h"
+#include "models/import_huggingface.h"
 
 static gint64 number(const OrrHuggingfaceConfig *config, const char *keys, gint64 fallback) {
   return orr_huggingface_config_number(config, keys, fallback);

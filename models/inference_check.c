@@ -3,8 +3,6 @@
  */
 #include "models/inference.h"
 
-#define D "%" G_GINT64_FORMAT
-
 static gint64 expert_width(const OrrModel *model) {
   return model->moe.ffn > 0 ? model->moe.ffn : model->ffn;
 }
@@ -18,37 +16,35 @@ static void check_experts(const OrrModel *model, const OrrInferenceShard *shard,
                           OrrDiags *diags) {
   const gint64 ep = expert_ranks(shard), slots = model->moe.experts + shard->redundant;
   if (ep > model->moe.experts)
-    orr_diags_error(diags, place, "ep (" D ") is above the " D " experts of model %s", ep,
+    orr_diags_error(diags, place, "ep (%ld) is above the %ld experts of model %s", ep,
                     model->moe.experts, model->name);
   else if (group_ranks(shard) % ep)
-    orr_diags_error(diags, place, "tp * dp-attention (" D ") cannot be divided by ep (" D ")",
+    orr_diags_error(diags, place, "tp * dp-attention (%ld) cannot be divided by ep (%ld)",
                     group_ranks(shard), ep);
   else if (slots % ep)
     orr_diags_error(diags, place,
-                    "model %s: experts (" D "%s) cannot be divided by ep (" D
-                    "): engines add copies "
-                    "(redundant-experts: " D ")",
+                    "model %s: experts (%ld%s) cannot be divided by ep (%ld): engines add copies "
+                    "(redundant-experts: %ld)",
                     model->name, slots, shard->redundant > 0 ? " with their copies" : "", ep,
                     shard->redundant + ep - slots % ep);
   else if (expert_width(model) % expert_tp(shard))
-    orr_diags_error(diags, place,
-                    "model %s: experts' ffn (" D ") cannot be divided by tp * dp-attention / ep (" D
-                    ")",
-                    model->name, expert_width(model), expert_tp(shard));
+    orr_diags_error(
+        diags, place,
+        "model %s: experts' ffn (%ld) cannot be divided by tp * dp-attention / ep (%ld)",
+        model->name, expert_width(model), expert_tp(shard));
   if (model->moe.shared_ffn % shard->tp)
-    orr_diags_error(diags, place, "model %s: shared-ffn (" D ") cannot be divided by tp (" D ")",
+    orr_diags_error(diags, place, "model %s: shared-ffn (%ld) cannot be divided by tp (%ld)",
                     model->name, model->moe.shared_ffn, shard->tp);
 }
 
 static void check_states(const OrrModel *model, gint64 tp, OrrPlace place, OrrDiags *diags) {
   const gint64 mamba = model->mamba.heads, linear = model->linear.value_heads;
   if (mamba > 0 && (tp > mamba || mamba % tp))
-    orr_diags_error(diags, place, "model %s: mamba's heads (" D ") cannot be divided by tp (" D ")",
+    orr_diags_error(diags, place, "model %s: mamba's heads (%ld) cannot be divided by tp (%ld)",
                     model->name, mamba, tp);
   if (linear > 0 && (tp > linear || linear % tp))
     orr_diags_error(diags, place,
-                    "model %s: linear attention's value-heads (" D ") cannot be divided by tp (" D
-                    ")",
+                    "model %s: linear attention's value-heads (%ld) cannot be divided by tp (%ld)",
                     model->name, linear, tp);
 }
 
@@ -64,7 +60,7 @@ static void check_kinds(const OrrModel *model, const OrrInferenceShard *shard, O
     has_mixer |= kind.mixer != ORR_MIXER_NONE;
     if (feeds && kind.ffn % shard->tp)
       return orr_diags_error(diags, place,
-                             "model %s: ffn (%d) of a layer cannot be divided by tp (" D ")",
+                             "model %s: ffn (%d) of a layer cannot be divided by tp (%ld)",
                              model->name, kind.ffn, shard->tp);
   }
   if (mixes && !has_mixer)
@@ -79,8 +75,8 @@ static void check_kinds(const OrrModel *model, const OrrInferenceShard *shard, O
                     "experts alone do not support yet",
                     model->name);
   if (feeds && has_dense && model->ffn % shard->tp)
-    orr_diags_error(diags, place, "model %s: ffn (" D ") cannot be divided by tp (" D ")",
-                    model->name, model->ffn, shard->tp);
+    orr_diags_error(diags, place, "model %s: ffn (%ld) cannot be divided by tp (%ld)", model->name,
+                    model->ffn, shard->tp);
   if (feeds && has_experts) check_experts(model, shard, place, diags);
   if (mixes) check_states(model, shard->tp, place, diags);
 }
@@ -89,14 +85,14 @@ void orr_inference_check(const OrrModel *model, const OrrInferenceShard *shard, 
                          OrrDiags *diags) {
   const gint64 tp = shard->part == ORR_PART_FEED ? 1 : shard->tp;
   if (tp > model->heads)
-    orr_diags_error(diags, place, "tp (" D ") is above the " D " attention heads of model %s", tp,
+    orr_diags_error(diags, place, "tp (%ld) is above the %ld attention heads of model %s", tp,
                     model->heads, model->name);
   else if (model->heads % tp)
-    orr_diags_error(diags, place, "model %s: heads (" D ") cannot be divided by tp (" D ")",
+    orr_diags_error(diags, place, "model %s: heads (%ld) cannot be divided by tp (%ld)",
                     model->name, model->heads, tp);
   else if (model->kv_heads % tp && tp % model->kv_heads)
     orr_diags_error(diags, place,
-                    "model %s: of kv-heads (" D ") and tp (" D ") one must divide the other",
+                    "model %s: of kv-heads (%ld) and tp (%ld) one must divide the other",
                     model->name, model->kv_heads, tp);
   check_kinds(model, shard, place, diags);
 }

@@ -48,13 +48,11 @@ void orr_lora_check(const OrrLoraFields *asked, gint64 hidden, OrrPlace place, O
     orr_diags_error(diags, place, "lora.quantised needs adapters: set lora.rank to 1 or more");
   if (asked->rank > hidden)
     orr_diags_error(diags, place,
-                    "lora.rank (%" G_GINT64_FORMAT
-                    ") is above the model's hidden size (%" G_GINT64_FORMAT
-                    "): such adapters are larger than the matrices they stand for",
+                    "lora.rank (%ld) is above the model's hidden size (%ld): such adapters are "
+                    "larger than the matrices they stand for",
                     asked->rank, hidden);
   if (asked->rank && !orr_lora_settle(asked).targets)
     orr_diags_error(diags, place,
-                    "lora.rank is %" G_GINT64_FORMAT
-                    ", but lora.targets names no layer: nothing is trained",
+                    "lora.rank is %ld, but lora.targets names no layer: nothing is trained",
                     asked->rank);
 }

@@ -11,7 +11,7 @@ const char *const orr_activation_words[] = {"gelu", "swiglu",       "geglu",
                                             "relu", "squared-relu", NULL};
 
 static const char *const norm_words[] = {"layernorm", "rmsnorm", NULL};
-static const char *const position_words[] = {"learned", "rope", "alibi", "none", NULL};
+const char *const orr_position_words[] = {"learned", "rope", "alibi", "none", NULL};
 static const char *const linear_words[] = {"lightning", "gated-delta", "kimi-delta", "rwkv-7",
                                            NULL};
 
@@ -155,8 +155,7 @@ static const OrrFieldTable encoder_table = ORR_FIELDS(
 const OrrFieldTable orr_model_table = ORR_FIELDS(
     "model", "The dimensions of a transformer, or of another stack of the same parts.", OrrModel,
     ORR_FIELD_TEXT(OrrModel, "name", name, "unnamed", "Name of the model in results."),
-    ORR_FIELD_TEXT(OrrModel, "source", source, NULL, "Source of the dimensions.",
-                   .flags = ORR_FIELD_OPTIONAL),
+    ORR_COLUMN_TEXT(OrrModel, "source", source, "Source of the dimensions."),
     ORR_FIELD_TEXTS(
         OrrModel, "aliases", aliases, "[]",
         "Other names, such as its id on Hugging Face; a format after a blank (`ID fp8`) is "
@@ -181,7 +180,7 @@ const OrrFieldTable orr_model_table = ORR_FIELDS(
     ORR_FIELD_WORD(OrrModel, "norm", norm, norm_words, "layernorm",
                    "Normalisation before each block."),
     ORR_FIELD_WORD(
-        OrrModel, "position", position, position_words, "learned",
+        OrrModel, "position", position, orr_position_words, "learned",
         "Position encoding: a learned embedding, rotary (RoPE) on queries and keys, a slope on "
         "scores, or none."),
     ORR_FIELD_BOOL(OrrModel, "yarn", yarn, "false",
@@ -266,10 +265,8 @@ typedef struct {
 
 static void check_multiple(const Multiple *multiple, OrrPlace place, OrrDiags *diags) {
   if (multiple->divisor > 0 && multiple->value % multiple->divisor)
-    orr_diags_error(diags, place,
-                    "'%s' %" G_GINT64_FORMAT " is not a multiple of '%s' %" G_GINT64_FORMAT ": %s",
-                    multiple->what, multiple->value, multiple->of, multiple->divisor,
-                    multiple->advice);
+    orr_diags_error(diags, place, "'%s' %ld is not a multiple of '%s' %ld: %s", multiple->what,
+                    multiple->value, multiple->of, multiple->divisor, multiple->advice);
 }
 
 static void settle_heads(OrrModel *model, OrrPlace place, OrrDiags *diags) {
@@ -290,8 +287,8 @@ static void settle_moe(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   if (!moe->ffn) moe->ffn = model->ffn;
   if (moe->topk < 1 || moe->topk > moe->experts)
     orr_diags_error(diags, place,
-                    "'moe.topk' is %" G_GINT64_FORMAT ", but there are %" G_GINT64_FORMAT
-                    " experts: a token goes to 1 or more of them, to each once",
+                    "'moe.topk' is %ld, but there are %ld experts: a token goes to 1 or more of "
+                    "them, to each once",
                     moe->topk, moe->experts);
 }
 
@@ -310,8 +307,7 @@ static void settle_states(OrrModel *model, OrrPlace place, OrrDiags *diags) {
                  place, diags);
   const gboolean is_low = linear->kind >= ORR_LINEAR_KIMI_DELTA;
   if (linear->key_heads > 0 && (is_low ? linear->low_rank < LEAST_LOW_RANK : linear->low_rank > 0))
-    orr_diags_error(diags, place,
-                    "'linear-attention.low-rank' is %" G_GINT64_FORMAT ": of kind %s it is %s",
+    orr_diags_error(diags, place, "'linear-attention.low-rank' is %ld: of kind %s it is %s",
                     linear->low_rank, linear_words[linear->kind],
                     is_low ? "4 or more, the inner widths of decays, rates and gates"
                            : "0, since no low-rank projections make its gates");
@@ -342,8 +338,7 @@ static void settle_encoder(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   if (model->cross.tokens > 0 && encoder->layers > 0 &&
       (double)model->cross.tokens != orr_encoder_tokens(model))
     orr_diags_error(diags, place,
-                    "'cross-attention.tokens' is %" G_GINT64_FORMAT
-                    ", but the encoder makes %.0f of an input",
+                    "'cross-attention.tokens' is %ld, but the encoder makes %.0f of an input",
                     model->cross.tokens, orr_encoder_tokens(model));
   if (!encoder->layers) return;
   if (!encoder->ffn) encoder->ffn = 4 * encoder->hidden;

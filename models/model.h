@@ -140,7 +140,7 @@ typedef struct {
 } OrrModel;
 
 extern const OrrFieldTable orr_model_table;
-extern const char *const orr_activation_words[];
+extern const char *const orr_activation_words[], *const orr_position_words[];
 
 /* Fills the members that default to others (kv_heads, head_dim, ffn, layout) and checks
  * divisibility; findings at @place. An unsettled model has one kind of layer. */

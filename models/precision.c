@@ -42,7 +42,7 @@
  * gathers). fp8-blockwise dispatches tokens to experts in fp8, as DeepEP does; the others in 16
  * bits (Megatron's all-to-all dispatcher).
  */
-#include "models/precision.h"
+#include "models/transformer_shard.h"
 
 const char *const orr_precision_words[] = {
     [ORR_PRECISION_FP16] = "fp16",

@@ -113,8 +113,7 @@ const OrrFieldTable orr_weight_formats_table = ORR_FIELDS(
 
 const OrrFieldTable orr_released_table = ORR_FIELDS(
     "released-checkpoint", "The format in which a model's checkpoint is published.", OrrReleased,
-    ORR_FIELD_TEXT(OrrReleased, "source", source, NULL, "Source of the format.",
-                   .flags = ORR_FIELD_OPTIONAL),
+    ORR_COLUMN_TEXT(OrrReleased, "source", source, "Source of the format."),
     ORR_FIELD_WORD(OrrReleased, "quantization", quantization, orr_quantization_words, "none",
                    "How the layers' weights are stored and multiplied; none: in 16 bits."),
     ORR_FIELD_SECTION(OrrReleased, "weights", weights, &orr_weight_formats_table, "{}",

@@ -66,8 +66,7 @@ void orr_recommender_check(const OrrRecommender *model, OrrPlace place, OrrDiags
   if (is_sequence) return;
   if (model->dense < 1) orr_diags_error(diags, place, "'dense' wants 1 or more numbers");
   if (bottom->len == 0 || g_array_index(bottom, double, bottom->len - 1) != (double)model->width)
-    orr_diags_error(diags, place,
-                    "the last layer of 'bottom' must have the tables' width, %" G_GINT64_FORMAT,
+    orr_diags_error(diags, place, "the last layer of 'bottom' must have the tables' width, %ld",
                     model->width);
 }
 

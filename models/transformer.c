@@ -14,7 +14,7 @@
  *     dgrad  dx[m,k] = dy[m,n] (w^T)[k,n]^T      m x k over n
  *     wgrad  dw[n,k] = (dy^T)[n,m] (x^T)[k,m]^T  n x k over m
  *
- * Narrow recipes (precision.h) cast x before the forward product and dy before the backward's, once
+ * Narrow recipes (precision.c) cast x before the forward product and dy before the backward's, once
  * each. A frozen layer has no wgrad. An adapter of rank r adds B (A x): forward r over k and n over
  * r, backward the same by data and by weight; the two sums with the frozen product are elementwise
  * (3 moves). In a column-parallel layer each rank has a whole A and a part of B; in a row-parallel

@@ -16,18 +16,16 @@ static void check_divides(const Check *check, gint64 value, const char *what, co
                           gint64 size) {
   if (size > 0 && value % size)
     orr_diags_error(check->diags, check->place,
-                    "%" G_GINT64_FORMAT " %s cannot be split over %s = %" G_GINT64_FORMAT
-                    ": %s must divide them",
-                    value, what, by, size, by);
+                    "%ld %s cannot be split over %s = %ld: %s must divide them", value, what, by,
+                    size, by);
 }
 
 static gboolean check_sizes(const Check *check) {
   const OrrShard *shard = check->shard;
   if (shard->tp >= 1 && shard->micro_batch >= 1 && shard->sequence >= 1) return TRUE;
   orr_diags_error(check->diags, check->place,
-                  "tp %" G_GINT64_FORMAT ", micro-batch %" G_GINT64_FORMAT
-                  ", sequence %" G_GINT64_FORMAT ": each must be 1 or more",
-                  shard->tp, shard->micro_batch, shard->sequence);
+                  "tp %ld, micro-batch %ld, sequence %ld: each must be 1 or more", shard->tp,
+                  shard->micro_batch, shard->sequence);
   return FALSE;
 }
 
@@ -63,14 +61,12 @@ static void check_sequence(const Check *check) {
                   shard->tp);
   if (model->position == ORR_POSITION_LEARNED && shard->sequence > model->context)
     orr_diags_error(check->diags, check->place,
-                    "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT
-                    " learned positions",
+                    "sequence %ld is longer than the model's %ld learned positions",
                     shard->sequence, model->context);
   if (model->encoder.layers &&
       orr_encoder_decoder_tokens(model) * model->encoder.images > (double)shard->sequence)
     orr_diags_error(check->diags, check->place,
-                    "%" G_GINT64_FORMAT
-                    " images make %.0f tokens, more than the sequence's %" G_GINT64_FORMAT,
+                    "%ld images make %.0f tokens, more than the sequence's %ld",
                     model->encoder.images,
                     orr_encoder_decoder_tokens(model) * model->encoder.images, shard->sequence);
 }
@@ -79,11 +75,10 @@ static void check_hierarchy(const Check *check, gint64 cp, gint64 tp) {
   gint64 inner = MAX(1, check->shard->cp_inner);
   if (check->shard->context != ORR_CONTEXT_HIERARCHICAL) return;
   if (inner == 1 || inner >= cp || cp % inner != 0)
-    return orr_diags_error(
-        check->diags, check->place,
-        "context: hierarchical wants a context-inner that divides cp = %" G_GINT64_FORMAT
-        " and is neither 1 nor all of it, found %" G_GINT64_FORMAT,
-        cp, inner);
+    return orr_diags_error(check->diags, check->place,
+                           "context: hierarchical wants a context-inner that divides cp = %ld and "
+                           "is neither 1 nor all of it, found %ld",
+                           cp, inner);
   check_divides(check, check->model->heads, "attention heads (hierarchical context parallelism)",
                 "tp * context-inner", tp * inner);
 }
@@ -94,16 +89,15 @@ static void check_context(const Check *check) {
   gint64 cp = MAX(1, shard->cp), tp = MAX(1, shard->tp);
   if (cp == 1) return;
   if (shard->attention == ORR_ATTENTION_UNFUSED)
-    orr_diags_error(check->diags, check->place, "cp = %" G_GINT64_FORMAT " wants fused attention",
-                    cp);
+    orr_diags_error(check->diags, check->place, "cp = %ld wants fused attention", cp);
   if (shard->context == ORR_CONTEXT_ALL_TO_ALL)
     check_divides(check, check->model->heads, "attention heads (all-to-all context parallelism)",
                   "tp * cp", tp * cp);
   check_hierarchy(check, cp, tp);
   if (check->model->window.size > 0 && shard->context != ORR_CONTEXT_ALL_TO_ALL)
     orr_diags_error(check->diags, check->place,
-                    "cp = %" G_GINT64_FORMAT " and windows of %" G_GINT64_FORMAT
-                    " tokens: attention that does not reach all tokens cannot be split by sequence "
+                    "cp = %ld and windows of %ld tokens: attention that does not reach all tokens "
+                    "cannot be split by sequence "
                     "here; set context to all-to-all, which splits heads, or cp to 1",
                     cp, check->model->window.size);
 }
@@ -116,8 +110,8 @@ static void check_sparse(const Check *check) {
                     model->name);
   if (model->sparse.topk > 0 && MAX(1, check->shard->cp) > 1)
     orr_diags_error(check->diags, check->place,
-                    "cp = %" G_GINT64_FORMAT " and sparse attention: a choice of %" G_GINT64_FORMAT
-                    " keys cannot be split by sequence here; set cp to 1",
+                    "cp = %ld and sparse attention: a choice of %ld keys cannot be split by "
+                    "sequence here; set cp to 1",
                     check->shard->cp, model->sparse.topk);
   if (model->sparse.topk > 0 && check->shard->attention == ORR_ATTENTION_UNFUSED)
     orr_diags_error(check->diags, check->place,
@@ -125,8 +119,7 @@ static void check_sparse(const Check *check) {
   if (model->compressed.ratio > 0 && model->sparse.topk == 0 && MAX(1, check->shard->cp) > 1)
     orr_diags_error(
         check->diags, check->place,
-        "cp = %" G_GINT64_FORMAT
-        " and compressed attention, which cannot be split by sequence here: set cp to 1",
+        "cp = %ld and compressed attention, which cannot be split by sequence here: set cp to 1",
         check->shard->cp);
   if (model->compressed.ratio > 0 && check->shard->attention == ORR_ATTENTION_UNFUSED)
     orr_diags_error(
@@ -141,36 +134,35 @@ static void check_experts(const Check *check) {
   if (!moe->experts) {
     if (ep > 1 || etp > 1)
       orr_diags_error(check->diags, check->place,
-                      "ep = %" G_GINT64_FORMAT ", etp = %" G_GINT64_FORMAT
-                      ", but the model has no experts: set both to 1, or choose a model with 'moe'",
+                      "ep = %ld, etp = %ld, but the model has no experts: set both to 1, or choose "
+                      "a model with 'moe'",
                       ep, etp);
     return;
   }
   if (ep > moe->experts)
     orr_diags_error(check->diags, check->place,
-                    "ep = %" G_GINT64_FORMAT " is more than the model's %" G_GINT64_FORMAT
-                    " experts: each rank holds at least one",
+                    "ep = %ld is more than the model's %ld experts: each rank holds at least one",
                     ep, moe->experts);
   else
     check_divides(check, moe->experts, "experts", "ep", ep);
   check_divides(check, moe->ffn ? moe->ffn : check->model->ffn, "columns of an expert", "etp", etp);
   check_divides(check, moe->shared_ffn, "columns of the shared experts", "tp", tp);
   if (tp > 1 && !shard->sequence_parallel && ep * etp != tp)
-    orr_diags_error(check->diags, check->place,
-                    "tp = %" G_GINT64_FORMAT
-                    " with experts wants sequence-parallel: true, as Megatron does (or ep * etp "
-                    "= tp, found %" G_GINT64_FORMAT " * %" G_GINT64_FORMAT ")",
-                    tp, ep, etp);
+    orr_diags_error(
+        check->diags, check->place,
+        "tp = %ld with experts wants sequence-parallel: true, as Megatron does (or ep * etp "
+        "= tp, found %ld * %ld)",
+        tp, ep, etp);
 }
 
 static void check_kernels(const Check *check) {
   const OrrShard *shard = check->shard;
   if (shard->attention != ORR_ATTENTION_UNFUSED) return;
   if (check->model->window.size > 0 && check->model->window.size < shard->sequence)
-    orr_diags_error(check->diags, check->place,
-                    "attention: unfused knows no windows, the model's are of %" G_GINT64_FORMAT
-                    " tokens: use attention: fused",
-                    check->model->window.size);
+    orr_diags_error(
+        check->diags, check->place,
+        "attention: unfused knows no windows, the model's are of %ld tokens: use attention: fused",
+        check->model->window.size);
   if (check->model->mla.kv_rank)
     orr_diags_error(check->diags, check->place,
                     "attention: unfused does not support latent attention: use attention: fused");

@@ -342,7 +342,7 @@ void orr_transformer_mtp_kept(const OrrModel *model, const OrrShard *shard, guin
 
 double orr_transformer_kept_sum(const GArray *kept) {
   double sum = 0;
-  for (guint i = 0; i < kept->len; i++) sum += g_array_index(kept, OrrKeptBytes, i).bytes;
+  ORR_EACH(const OrrKeptBytes, one, kept) sum += one->bytes;
   return sum;
 }
 
@@ -411,8 +411,7 @@ double orr_transformer_layer_gradient_bytes(const OrrModel *model, guint kind,
   g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
   orr_transformer_layer_backward(model, kind, shard, operators);
   double most = 0;
-  for (guint i = 0; i < operators->len; i++)
-    most = MAX(most, gradient_elements(&view, &g_array_index(operators, OrrOperator, i)));
+  ORR_EACH(OrrOperator, operator, operators) most = MAX(most, gradient_elements(&view, operator));
   return view.element_bytes * (most + orr_transformer_own_elements(&view));
 }
 

@@ -6,8 +6,7 @@
  * table rounds what has a point or an exponent to six significant digits, and leaves integers
  * alone. NULL is "-" in a table, an empty field in CSV (an empty text is ""), null in JSON.
  */
-#include "results/answer_real.h"
-#include "results/store.h"
+#include "results/store_private.h"
 
 OrrAnswer *orr_answer_new(const char *const *columns, const gboolean *is_number) {
   OrrAnswer *answer = g_new0(OrrAnswer, 1);

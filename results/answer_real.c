@@ -11,7 +11,7 @@
  * rounded number reads back as the same double where it is less than half a unit of m away, that is
  * half of 5^k before the shift; at just half, where m is even.
  */
-#include "results/answer_real.h"
+#include "results/store_private.h"
 
 typedef unsigned __int128 Wide;
 

@@ -1,7 +1,7 @@
 /*
  * foreign.c - settings, limits and checks for a connection to a database that is not trusted.
  */
-#include "results/foreign.h"
+#include "results/store_private.h"
 
 enum { STEPS_BETWEEN_LOOKS = 1000, MOST_TEXT_BYTES = 1 << 24 };
 

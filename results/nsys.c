@@ -5,8 +5,7 @@
 
 #include <stdarg.h>
 
-#include "results/foreign.h"
-#include "sim/base/fault.h"
+#include "results/store_private.h"
 #include "sim/base/number.h"
 
 enum { MOST_ERRORS = 100 };
@@ -106,8 +105,7 @@ static gboolean finish(const Reader *reader, sqlite3_stmt *statement, int status
 static gboolean goes_on(const Reader *reader, gint64 n_rows) {
   if (n_rows > reader->limits->most_rows)
     orr_diags_error(reader->diags, place_of(reader),
-                    "holds more than %" G_GINT64_FORMAT " rows: profile a shorter time",
-                    reader->limits->most_rows);
+                    "holds more than %ld rows: profile a shorter time", reader->limits->most_rows);
   return n_rows <= reader->limits->most_rows && orr_diags_n_errors(reader->diags) < MOST_ERRORS;
 }
 
@@ -150,7 +148,7 @@ static void close_kernel(OrrNsys *nsys, char **name, GArray *times, GHashTable *
                           .median_us = median_of(times)};
   *name = NULL;
   g_hash_table_remove_all(streams);
-  for (guint i = 0; i < times->len; i++) kernel.total_us += g_array_index(times, double, i);
+  ORR_EACH_VALUE(const double, value, times) kernel.total_us += value;
   kernel.least_us = g_array_index(times, double, 0);
   kernel.most_us = g_array_index(times, double, times->len - 1);
   g_array_append_val(nsys->kernels, kernel);
@@ -181,9 +179,7 @@ static gboolean check_kernel(const Reader *reader, sqlite3_stmt *row) {
                       : sqlite3_column_type(row, 1) != SQLITE_TEXT ? "has a name that is not text"
                       : sqlite3_column_int(row, 4)                 ? "is a duplicate"
                                                                    : NULL;
-  if (wrong)
-    orr_diags_error(reader->diags, place_of(reader), "kernel of row %" G_GINT64_FORMAT " %s", id,
-                    wrong);
+  if (wrong) orr_diags_error(reader->diags, place_of(reader), "kernel of row %ld %s", id, wrong);
   return !wrong;
 }
 
@@ -386,12 +382,12 @@ char *orr_nsys_kernels_csv(const OrrNsys *nsys) {
                               kernel->median_us, kernel->least_us, kernel->most_us};
     g_auto(GStrv) parts = g_strsplit(kernel->name, "\"", -1);
     g_autofree char *quoted = g_strjoinv("\"\"", parts);
-    g_string_append_printf(text, "\"%s\",%" G_GINT64_FORMAT, quoted, kernel->calls);
+    g_string_append_printf(text, "\"%s\",%ld", quoted, kernel->calls);
     for (guint k = 0; k < G_N_ELEMENTS(numbers); k++) {
       g_string_append_c(text, ',');
       append_number(text, numbers[k]);
     }
-    g_string_append_printf(text, ",%s,%" G_GINT64_FORMAT "\n", kernel->family, kernel->streams);
+    g_string_append_printf(text, ",%s,%ld\n", kernel->family, kernel->streams);
   }
   return g_string_free(text, FALSE);
 }
@@ -420,8 +416,8 @@ char *orr_nsys_collectives_csv(const OrrNsys *nsys, const char *system, gint64 n
   ORR_EACH_POINTER_AT(i, const OrrNsysCollective, call, calls) {
     g_array_append_val(times, call->us);
     if (i + 1 < calls->len && compare_calls(&calls->pdata[i], &calls->pdata[i + 1]) == 0) continue;
-    g_string_append_printf(text, "%s,nccl_perf,half,,%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",",
-                           system, call->op, n_ranks, call->bytes);
+    g_string_append_printf(text, "%s,nccl_perf,half,,%s,%ld,%ld,", system, call->op, n_ranks,
+                           call->bytes);
     append_number(text, median_of(times));
     g_string_append_c(text, '\n');
     g_array_set_size(times, 0);

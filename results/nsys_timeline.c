@@ -3,7 +3,7 @@
  */
 #include "results/nsys.h"
 
-#include "results/foreign.h"
+#include "results/store_private.h"
 
 enum { MOST_ROWS = 50000000, MOST_S = 600, MOST_ERRORS = 20 };
 
@@ -47,7 +47,7 @@ static void take(Reader *reader, sqlite3_stmt *row, OrrNsysSort sort) {
       : !name       ? "has a name that StringIds does not hold"
                     : NULL;
   if (wrong)
-    return orr_diags_error(reader->diags, reader->place, "row %" G_GINT64_FORMAT " %s",
+    return orr_diags_error(reader->diags, reader->place, "row %ld %s",
                            (gint64)sqlite3_column_int64(row, 0), wrong);
   const OrrNsysEvent event = {.sort = sort,
                               .name = name,

@@ -6,7 +6,6 @@
  * validations.
  */
 #include "results/report_private.h"
-#include "sim/base/fault.h"
 
 typedef enum { SHOW_TABLE, SHOW_TILES, SHOW_PICTURE } Show; /* tiles: a table below them too */
 

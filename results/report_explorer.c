@@ -116,8 +116,8 @@ static void append_best(GString *sql, OrrStore *store, gint64 sweep, char **obje
     g_string_append_printf(
         sql,
         " OR p.run_id IN (SELECT b.run_id FROM sweep t JOIN sweep_point b ON b.run_id BETWEEN "
-        "t.run_id + 1 AND t.run_id + t.n_points WHERE t.run_id = %" G_GINT64_FORMAT
-        " AND b.eligible AND b.%s IS NOT NULL ORDER BY b.%s %s LIMIT %d)",
+        "t.run_id + 1 AND t.run_id + t.n_points WHERE t.run_id = %ld AND b.eligible AND b.%s IS "
+        "NOT NULL ORDER BY b.%s %s LIMIT %d)",
         sweep, column, column, is_more ? "DESC" : "ASC", N_BEST);
   }
 }
@@ -129,16 +129,12 @@ static char *condition_of(OrrStore *store, gint64 sweep, gint64 n, char **object
   GString *sql = g_string_new(NULL);
   if (n <= MOST_POINTS) return g_string_free(sql, FALSE);
   const gint64 below = (gint64)(4294967296.0 * MOST_POINTS / (double)n);
-  g_string_append_printf(
-      sql, " AND ((p.run_id - %" G_GINT64_FORMAT ") * 2654435769 %% 4294967296 < %" G_GINT64_FORMAT,
-      sweep, below);
+  g_string_append_printf(sql, " AND ((p.run_id - %ld) * 2654435769 %% 4294967296 < %ld", sweep,
+                         below);
   append_best(sql, store, sweep, objectives);
   if (orr_store_has_column(store, "sweep_band", "point_run"))
     g_string_append_printf(
-        sql,
-        " OR p.run_id IN (SELECT point_run FROM sweep_band b WHERE b.run_id = %" G_GINT64_FORMAT
-        ")",
-        sweep);
+        sql, " OR p.run_id IN (SELECT point_run FROM sweep_band b WHERE b.run_id = %ld)", sweep);
   g_string_append_c(sql, ')');
   return g_string_free(sql, FALSE);
 }
@@ -345,8 +341,8 @@ static gboolean append_head(GString *out, OrrStore *store, gint64 sweep, const G
   g_autoptr(OrrAnswer) run =
       orr_store_query(store, "SELECT file FROM run WHERE id = :run", sweep, error);
   if (!run || run->rows->len == 0) return FALSE;
-  g_string_append_printf(out, "{\"sweep\":%" G_GINT64_FORMAT ",\"points\":%u,", sweep, n_points);
-  if (n_all > n_points) g_string_append_printf(out, "\"of\":%" G_GINT64_FORMAT ",", n_all);
+  g_string_append_printf(out, "{\"sweep\":%ld,\"points\":%u,", sweep, n_points);
+  if (n_all > n_points) g_string_append_printf(out, "\"of\":%ld,", n_all);
   append_pair(out, "file", ((char **)run->rows->pdata[0])[0]);
   g_string_append(out, ",\"objectives\":[");
   for (guint k = 0; objectives[k]; k++) {
@@ -365,8 +361,8 @@ static void append_heading(GString *html, guint n_points, gint64 n_all) {
   else
     g_string_append_printf(
         html,
-        "<h2>Points</h2>\n<p class=\"note\">%u of the %" G_GINT64_FORMAT
-        " points: an even sample, the %d best by each objective, and those with error bands. The "
+        "<h2>Points</h2>\n<p class=\"note\">%u of the %ld points: an even sample, the %d best by "
+        "each objective, and those with error bands. The "
         "tables and pictures above count all points; <code>orrery query DB points</code> lists "
         "them.</p>\n",
         n_points, n_all, N_BEST);

@@ -15,9 +15,7 @@
  *  5. A closed database is one file: the last writer applies the log and leaves WAL mode, so that
  *     the database can be read from a read-only folder.
  */
-#include "results/foreign.h"
 #include "results/store_private.h"
-#include "sim/base/fault.h"
 
 /* The tables of every database; field tables create the others (store_rows.c). */
 static const char schema_sql[] =

@@ -3,11 +3,9 @@
  * points of a sweep compare), and rows that have become superfluous.
  */
 #include "results/store_private.h"
-#include "sim/base/fault.h"
 
 gboolean orr_store_begin_again(OrrStore *store, gint64 run_id, GError **error) {
-  g_autofree char *sql =
-      g_strdup_printf("SELECT count(*) FROM run WHERE id = %" G_GINT64_FORMAT, run_id);
+  g_autofree char *sql = g_strdup_printf("SELECT count(*) FROM run WHERE id = %ld", run_id);
   gint64 n = 0;
   if (!orr_store_ask_number(store, sql, &n, error)) return FALSE;
   if (n == 0 || store->run_id || !store->in_batch)
@@ -32,13 +30,10 @@ gboolean orr_store_remove_rows(OrrStore *store, const OrrFieldTable *table, gint
                                const GArray *kept, GError **error) {
   if (!orr_store_has_column(store, table->name, NULL)) return TRUE;
   g_autoptr(GString) sql = g_string_new(NULL);
-  g_string_printf(sql,
-                  "DELETE FROM \"%s\" WHERE run_id BETWEEN %" G_GINT64_FORMAT
-                  " AND %" G_GINT64_FORMAT " AND run_id NOT IN (",
+  g_string_printf(sql, "DELETE FROM \"%s\" WHERE run_id BETWEEN %ld AND %ld AND run_id NOT IN (",
                   table->name, from, to);
   for (guint i = 0; kept && i < kept->len; i++)
-    g_string_append_printf(sql, "%s%" G_GINT64_FORMAT, i > 0 ? ", " : "",
-                           g_array_index(kept, gint64, i));
+    g_string_append_printf(sql, "%s%ld", i > 0 ? ", " : "", g_array_index(kept, gint64, i));
   g_string_append_c(sql, ')');
   return orr_store_exec(store, sql->str, error);
 }

@@ -3,10 +3,8 @@
  */
 #include <glib/gstdio.h>
 
-#include "results/foreign.h"
 #include "results/store_private.h"
-#include "sim/base/fault.h"
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 
 /* A row of two cells in one block, as an answer frees it. */
 static char **row_of(const char *first, const char *second) {
@@ -49,9 +47,9 @@ gboolean orr_store_vacuum(OrrStore *store, GError **error) {
 }
 
 gboolean orr_store_remove_run(OrrStore *store, gint64 run_id, GError **error) {
-  g_autofree char *view = g_strdup_printf("points_%" G_GINT64_FORMAT, run_id); /* of a sweep */
+  g_autofree char *view = g_strdup_printf("points_%ld", run_id); /* of a sweep */
   g_autofree char *sql = g_strdup_printf(
-      "DELETE FROM run WHERE id = %" G_GINT64_FORMAT "%s%s", run_id,
+      "DELETE FROM run WHERE id = %ld%s%s", run_id,
       g_strcmp0(orr_foreign_kind(store->db, view), "view") == 0 ? "; DROP VIEW " : "",
       g_strcmp0(orr_foreign_kind(store->db, view), "view") == 0 ? view : "");
   return orr_store_exec(store, sql, error);

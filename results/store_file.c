@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "results/store_private.h"
-#include "sim/base/fault.h"
 
 enum {
   HEADER_BYTES = 100,
@@ -68,9 +67,8 @@ static gboolean size_check(const char *path, const guint8 *header, gint64 size, 
     if (access(beside, F_OK) == 0) return TRUE;
   }
   return orr_fault_set(error, ORR_FAULT_RESOURCE,
-                       "%s: is truncated: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-                       " bytes exist; the file was not changed",
-                       path, size, bytes);
+                       "%s: is truncated: %ld of %ld bytes exist; the file was not changed", path,
+                       size, bytes);
 }
 
 gboolean orr_store_file_check(const char *path, gboolean *ret_fresh, GError **error) {

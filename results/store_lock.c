@@ -15,7 +15,6 @@
 #include <glib/gstdio.h>
 
 #include "results/store_private.h"
-#include "sim/base/fault.h"
 
 enum { BRIEFLY_MS = 2000, MOST_ASIDE = 1000 };
 

@@ -21,7 +21,6 @@
 #include <sys/stat.h>
 
 #include "results/store_private.h"
-#include "sim/base/fault.h"
 
 typedef struct {
   OrrStore *store, *source;
@@ -127,7 +126,7 @@ static gboolean add_run(Merge *merge, sqlite3_stmt *run, gint64 here, gboolean h
     sqlite3_bind_value(merge->insert, i + 1, sqlite3_column_value(run, i));
   if (has_origin && sqlite3_column_type(run, AT_ORIGIN) == SQLITE_NULL) {
     g_autofree char *name = g_path_get_basename(merge->source->path);
-    g_autofree char *origin = g_strdup_printf("%s, run %" G_GINT64_FORMAT, name, there);
+    g_autofree char *origin = g_strdup_printf("%s, run %ld", name, there);
     sqlite3_bind_text(merge->insert, AT_ORIGIN + 1, origin, -1, SQLITE_TRANSIENT);
   }
   orr_transfer_note(&merge->transfer, there, here, TRUE);

@@ -12,7 +12,6 @@
  * orr_store_points_view makes the view points_S of it in the database; the report's explorer asks
  * the same SELECT itself, since a view in a stranger's database can say anything.
  */
-#include "results/foreign.h"
 #include "results/store_private.h"
 
 static const char *const facts[] = {"point",       "run",         "rung",        "status",
@@ -152,7 +151,7 @@ char *orr_store_points_select(const GPtrArray *columns, gint64 sweep, const gboo
   }
   g_string_append_printf(sql,
                          "\nFROM sweep s\nJOIN sweep_point p ON p.run_id BETWEEN s.run_id + 1 AND "
-                         "s.run_id + s.n_points\n%sWHERE s.run_id = %" G_GINT64_FORMAT,
+                         "s.run_id + s.n_points\n%sWHERE s.run_id = %ld",
                          joins->str, sweep);
   g_string_free(joins, TRUE);
   return g_string_free(sql, FALSE);
@@ -163,15 +162,15 @@ char *orr_store_points_select(const GPtrArray *columns, gint64 sweep, const gboo
 gboolean orr_store_points_view(OrrStore *store, gint64 sweep, GError **error) {
   g_autoptr(GPtrArray) columns = orr_store_points_columns(store, sweep, error);
   if (!columns) return FALSE;
-  g_autofree char *name = g_strdup_printf("points_%" G_GINT64_FORMAT, sweep);
+  g_autofree char *name = g_strdup_printf("points_%ld", sweep);
   const char *kind = orr_foreign_kind(store->db, name);
   if (columns->len == 0 || g_strcmp0(kind, "table") == 0 || g_strcmp0(kind, "virtual table") == 0)
     return TRUE;
   g_autofree char *select = orr_store_points_select(columns, sweep, NULL);
-  g_autofree char *sql = g_strdup_printf("DROP VIEW IF EXISTS \"%s\";\nCREATE VIEW \"%s\" AS\n"
-                                         "-- Points of the sweep of run %" G_GINT64_FORMAT
-                                         ": a column per axis and per result.\n%s",
-                                         name, name, sweep, select);
+  g_autofree char *sql =
+      g_strdup_printf("DROP VIEW IF EXISTS \"%s\";\nCREATE VIEW \"%s\" AS\n"
+                      "-- Points of the sweep of run %ld: a column per axis and per result.\n%s",
+                      name, name, sweep, select);
   return orr_store_exec(store, sql, error);
 }
 

@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include "results/store.h"
+#include "sim/base/ground.h"
 
 #define ORR_STORE_APPLICATION_ID 0x4f525259 /* "ORRY" */
 #define ORR_STORE_VERSION 2
@@ -155,3 +156,36 @@ gboolean orr_transfer_is_same(const OrrTransfer *transfer, gint64 there, gint64 
 
 /* Copies the rows of every run that is taken; columns that hold runs' numbers are mapped. */
 gboolean orr_transfer_rows(const OrrTransfer *transfer, GError **error);
+
+/* answer_real.c: real numbers as text, for answers of many cells.
+ *
+ * Both functions write the very bytes that printf would, tens of times faster where the number lies
+ * between 1e-11 and 1e16; elsewhere, and in the rare cases that need it, they call printf. */
+
+/* Enough for both. */
+#define ORR_ANSWER_REAL_SIZE 48
+
+/* The shortest text that reads back as @value, which is finite: %.15g, else %.16g, else %.17g, with
+ * a point or an exponent to mark it as a real number ("10.0"). Returns its length. */
+gsize orr_answer_real(double value, char text[ORR_ANSWER_REAL_SIZE]);
+
+/* @number, which orr_answer_real wrote, as %.6g writes it. Returns its length. */
+gsize orr_answer_real_short(const char *number, char text[ORR_ANSWER_REAL_SIZE]);
+
+/* foreign.c: opens SQLite databases from strangers safely: results databases, and exports of
+ * Nsight Systems.
+ *
+ * Reading such a file executes its schema: views (endless where recursive), generated columns,
+ * virtual tables; writing executes triggers. orr_foreign_distrust follows the list in
+ * https://www.sqlite.org/security.html. */
+
+/* Disables triggers, functions with side effects in the schema, and writes to SQLite's own
+ * tables. */
+void orr_foreign_distrust(sqlite3 *db);
+
+/* Makes statements on @db end with SQLITE_INTERRUPT after @until_us (of g_get_monotonic_time), and
+ * with SQLITE_TOOBIG at a text above 16 MiB. @until_us must live as long as @db. */
+void orr_foreign_limit(sqlite3 *db, const gint64 *until_us);
+
+/* What the name refers to: "table", "view", "virtual table", or NULL where it does not exist. */
+const char *orr_foreign_kind(sqlite3 *db, const char *name);

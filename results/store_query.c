@@ -5,10 +5,8 @@
  * value), and SQLite itself must report the statement as read-only. A query is one statement, so
  * that nothing hides behind a semicolon.
  */
-#include "results/answer_real.h"
 #include "results/store_private.h"
 #include "sim/base/diag.h"
-#include "sim/base/fault.h"
 
 /* PRAGMAs that only read; those in the second list only without a value. */
 static const char *const telling_pragmas[] = {"table_info",      "table_xinfo", "table_list",
@@ -129,9 +127,7 @@ static gboolean resolve_run(const OrrStore *store, gint64 run_id, const char *st
   if (kinds) sqlite3_bind_text(stmt, 2, kinds, -1, SQLITE_STATIC);
   if (sqlite3_step(stmt) != SQLITE_ROW) return orr_store_fail(store, "cannot be read", error);
   if (run_id != 0 && !sqlite3_column_int(stmt, 1))
-    return orr_fault_set(error, ORR_FAULT_USAGE,
-                         "%s: there is no run %" G_GINT64_FORMAT
-                         "; the newest is %" G_GINT64_FORMAT,
+    return orr_fault_set(error, ORR_FAULT_USAGE, "%s: there is no run %ld; the newest is %ld",
                          store->path, run_id, (gint64)sqlite3_column_int64(stmt, 2));
   *ret_run_id = run_id ? run_id : sqlite3_column_int64(stmt, 0);
   return TRUE;

@@ -10,7 +10,6 @@
  * A table from an older Orrery gains the columns it lacks, which are NULL in the older runs.
  */
 #include "results/store_private.h"
-#include "sim/base/fault.h"
 
 /* Rows of one INSERT, where as many are left: what SQLite does once for each statement takes as
  * long as a row. 16 * 100 columns are far below its 32,766 parameters. */

@@ -4,8 +4,6 @@
  */
 #include "results/store_private.h"
 
-#include "sim/base/fault.h"
-
 typedef struct {
   char *name;
   gboolean is_run; /* holds a run's number: mapped, not compared */

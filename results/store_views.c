@@ -6,7 +6,6 @@
  * what is missing (views.c) only as long as it is missing. A database can come from a stranger: a
  * table that has the name of a view is left alone, and Orrery itself never reads these views.
  */
-#include "results/foreign.h"
 #include "results/store_private.h"
 
 static const OrrView stored[] = {

@@ -5,8 +5,6 @@
 
 #include "topologies/fabric_private.h"
 
-#define I64 "%" G_GINT64_FORMAT
-
 const char *const orr_bill_words[] = {
     "node", "gpu", "nic", "scale-up-switch", "switch", "cable", "optic", "storage-server", NULL};
 
@@ -193,14 +191,13 @@ char *orr_bill_text(const OrrBill *bill) {
   for (guint i = 0; i < bill->items->len; i++) {
     const OrrBillItem *item = item_at(bill, i);
     const gboolean is_switch = item->kind == ORR_BILL_SWITCH;
-    g_autofree char *ports = is_switch ? g_strdup_printf(I64, item->ports) : g_strdup("-");
-    g_autofree char *used = is_switch ? g_strdup_printf(I64, item->used) : g_strdup("-");
+    g_autofree char *ports = is_switch ? g_strdup_printf("%ld", item->ports) : g_strdup("-");
+    g_autofree char *used = is_switch ? g_strdup_printf("%ld", item->used) : g_strdup("-");
     g_autofree char *rate = item->bytes_per_s > 0
                                 ? g_strdup_printf("%.5g", item->bytes_per_s * 8 / 1e9)
                                 : g_strdup("-");
-    g_string_append_printf(text, "%-15s  %-12s %10" G_GINT64_FORMAT " %10s %12s %10s\n",
-                           orr_bill_words[item->kind], item->layer ? item->layer : "-", item->count,
-                           ports, used, rate);
+    g_string_append_printf(text, "%-15s  %-12s %10ld %10s %12s %10s\n", orr_bill_words[item->kind],
+                           item->layer ? item->layer : "-", item->count, ports, used, rate);
   }
   return g_string_free(text, FALSE);
 }

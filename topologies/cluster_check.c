@@ -9,28 +9,25 @@ static void check_counts(const OrrCluster *cluster, OrrPlace place, OrrDiags *di
   const gint64 nodes = orr_cluster_n_nodes(cluster), n_gpus = nodes * cluster->node.gpus;
   if (nodes == 0) orr_diags_error(diags, place, "the cluster has neither nodes nor gpus: give one");
   if (cluster->max_nodes && nodes > cluster->max_nodes)
-    orr_diags_error(diags, place,
-                    "nodes is %" G_GINT64_FORMAT ", but the fabric was built for %" G_GINT64_FORMAT
-                    " (max-nodes; 0 builds as many as `nodes`)",
-                    nodes, cluster->max_nodes);
+    orr_diags_error(
+        diags, place,
+        "nodes is %ld, but the fabric was built for %ld (max-nodes; 0 builds as many as `nodes`)",
+        nodes, cluster->max_nodes);
   if (cluster->gpus > n_gpus)
-    orr_diags_error(diags, place,
-                    "gpus is %" G_GINT64_FORMAT ", but %" G_GINT64_FORMAT
-                    " nodes of %" G_GINT64_FORMAT " hold only %" G_GINT64_FORMAT,
-                    cluster->gpus, nodes, cluster->node.gpus, n_gpus);
+    orr_diags_error(diags, place, "gpus is %ld, but %ld nodes of %ld hold only %ld", cluster->gpus,
+                    nodes, cluster->node.gpus, n_gpus);
 }
 
 static void check_domain(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   gint64 domain = cluster->node.scale_up_domain, gpus = cluster->node.gpus;
   if (domain % gpus != 0 && gpus % domain != 0)
-    orr_diags_error(diags, place,
-                    "scale-up-domain is %" G_GINT64_FORMAT ": it must divide the %" G_GINT64_FORMAT
-                    " GPUs of a node, or be a multiple of them",
-                    domain, gpus);
+    orr_diags_error(
+        diags, place,
+        "scale-up-domain is %ld: it must divide the %ld GPUs of a node, or be a multiple of them",
+        domain, gpus);
   if (domain > 1 && !(cluster->device.scale_up_bytes_per_s > 0))
     orr_diags_error(diags, place,
-                    "scale-up-domain is %" G_GINT64_FORMAT
-                    ", but device %s has no scale-up links: it must be 1",
+                    "scale-up-domain is %ld, but device %s has no scale-up links: it must be 1",
                     domain, cluster->device.name ? cluster->device.name : "?");
 }
 
@@ -41,7 +38,7 @@ static void check_nics(const OrrCluster *cluster, OrrPlace place, OrrDiags *diag
   if (!whole && !(shared && cluster->node.gpus % llround(sharers) == 0))
     orr_diags_error(diags, place,
                     "nics-per-gpu is %g: it must be a whole number, or 1/n with n a divisor of the "
-                    "%" G_GINT64_FORMAT " GPUs of a node",
+                    "%ld GPUs of a node",
                     nics, cluster->node.gpus);
 }
 

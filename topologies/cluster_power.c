@@ -190,7 +190,7 @@ void orr_cluster_power_share_cap(OrrCluster *cluster, OrrPlace place, OrrDiags *
   if (board_w <= board->static_w)
     orr_diags_error(diags, place,
                     "power.cap leaves %.0f W for a node: its rest draws %.0f W when busy and each "
-                    "of its %" G_GINT64_FORMAT " boards %.0f W before it computes",
+                    "of its %ld boards %.0f W before it computes",
                     power->cap_w / (double)power->cap_nodes, busy_rest_w(cluster),
                     cluster->node.gpus, board->static_w);
   else if (!(board->cap_w > 0) || board_w < board->cap_w)

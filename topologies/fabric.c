@@ -43,22 +43,20 @@ static gboolean check_domains(const OrrFabric *fabric, GError **error) {
   const OrrNodeShape *node = &fabric->cluster->node;
   if (node->scale_up_domain > node->gpus && !fabric->kind->spans_nodes)
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                         "a scale-up-domain of %" G_GINT64_FORMAT
-                         " GPUs spans nodes of %" G_GINT64_FORMAT
-                         ": the fabric must be {kind: nvlink-domain, scale-out: %s}",
+                         "a scale-up-domain of %ld GPUs spans nodes of %ld: the fabric must be "
+                         "{kind: nvlink-domain, scale-out: %s}",
                          node->scale_up_domain, node->gpus, fabric->kind->entry.name);
   const gint64 links = fabric->cluster->device.scale_up_links;
   if (links > 0 && node->scale_up_domain > links + 1)
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                         "a scale-up-domain of %" G_GINT64_FORMAT
-                         " GPUs: a mesh of %" G_GINT64_FORMAT
-                         " links (device %s, scale-up-links) joins at most %" G_GINT64_FORMAT,
+                         "a scale-up-domain of %ld GPUs: a mesh of %ld links (device %s, "
+                         "scale-up-links) joins at most %ld",
                          node->scale_up_domain, links, fabric->cluster->device.name, links + 1);
   if (!fabric->n_ports && fabric->n_gpus > MAX(node->scale_up_domain, node->gpus))
-    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                         "nics-per-gpu is %g, but %" G_GINT64_FORMAT
-                         " nodes need a network: it must be greater than 0",
-                         node->nics_per_gpu, orr_cluster_n_nodes(fabric->cluster));
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
+        "nics-per-gpu is %g, but %ld nodes need a network: it must be greater than 0",
+        node->nics_per_gpu, orr_cluster_n_nodes(fabric->cluster));
   return TRUE;
 }
 
@@ -77,11 +75,11 @@ static gboolean check_routing(const OrrFabric *fabric, GError **error) {
   const gboolean apart = fabric->plan && fabric->kind->reaches && fabric->n_ports > 1 &&
                          !fabric->kind->reaches(fabric->plan, 0, 1);
   if (apart && cluster->node.scale_up_domain % cluster->node.gpus != 0)
-    return orr_fault_set(
-        error, ORR_FAULT_DOCUMENT,
-        "fabric %s has no links between rails: scale-up-domain (%" G_GINT64_FORMAT
-        ") must hold whole nodes of %" G_GINT64_FORMAT " GPUs, which forward to each other (PXN)",
-        fabric->kind->entry.name, cluster->node.scale_up_domain, cluster->node.gpus);
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "fabric %s has no links between rails: scale-up-domain (%ld) must hold "
+                         "whole nodes of %ld GPUs, which forward to each other (PXN)",
+                         fabric->kind->entry.name, cluster->node.scale_up_domain,
+                         cluster->node.gpus);
   return TRUE;
 }
 
@@ -97,11 +95,11 @@ static gboolean count_ports(OrrFabric *fabric, gint64 *ret_ports, GError **error
   *ret_ports = nodes * per_node;
   fabric->server_port = *ret_ports - servers;
   if (fabric->server_port >= fabric->n_ports) return TRUE;
-  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "%" G_GINT64_FORMAT " storage servers and the ports of %" G_GINT64_FORMAT
-                       " nodes do not fit the fabric, which was built for %" G_GINT64_FORMAT
-                       " nodes: raise max-nodes, or attach storage by its own network",
-                       servers, orr_cluster_n_nodes(cluster), nodes);
+  return orr_fault_set(
+      error, ORR_FAULT_DOCUMENT,
+      "%ld storage servers and the ports of %ld nodes do not fit the fabric, which was built for "
+      "%ld nodes: raise max-nodes, or attach storage by its own network",
+      servers, orr_cluster_n_nodes(cluster), nodes);
 }
 
 static gboolean make_plan(OrrFabric *fabric, GError **error) {
@@ -114,7 +112,7 @@ static gboolean make_plan(OrrFabric *fabric, GError **error) {
   if (!fabric->plan &&
       cluster->max_nodes >
           orr_cluster_n_nodes(cluster)) /* else the numbers that follow would surprise */
-    g_prefix_error(error, "for max-nodes, %" G_GINT64_FORMAT ": ", cluster->max_nodes);
+    g_prefix_error(error, "for max-nodes, %ld: ", cluster->max_nodes);
   if (!fabric->plan) g_prefix_error(error, "fabric %s: ", fabric->kind->entry.name);
   return fabric->plan != NULL;
 }
@@ -128,10 +126,10 @@ static gboolean number_links(OrrFabric *fabric, GError **error) {
   fabric->memory_base = fabric->storage_base + orr_fabric_n_storage_links(fabric);
   fabric->n_links = fabric->memory_base + orr_fabric_n_memory_links(fabric);
   if (fabric->n_links < G_MAXUINT32) return TRUE;
-  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "the cluster has %" G_GINT64_FORMAT
-                       " links: at most %u can be numbered; use fewer nodes or routing: ideal",
-                       fabric->n_links, G_MAXUINT32);
+  return orr_fault_set(
+      error, ORR_FAULT_DOCUMENT,
+      "the cluster has %ld links: at most %u can be numbered; use fewer nodes or routing: ideal",
+      fabric->n_links, G_MAXUINT32);
 }
 
 OrrFabric *orr_fabric_new(const OrrCluster *cluster, guint64 seed, GError **error) {
@@ -288,8 +286,7 @@ const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link) {
 }
 
 static char *end_name(const char *owner, gint64 index, const char *what) {
-  return g_strdup_printf("%s%" G_GINT64_FORMAT ".%s.%s", owner, index / 2, what,
-                         index % 2 ? "rx" : "tx");
+  return g_strdup_printf("%s%ld.%s.%s", owner, index / 2, what, index % 2 ? "rx" : "tx");
 }
 
 /* Shared NICs are numbered by themselves; the ports of one GPU are numbered within it. */
@@ -297,13 +294,13 @@ static char *port_name(const OrrFabric *fabric, gint64 index) {
   if (fabric->gpus_per_nic > 1) return end_name("nic", index, "net");
   if (fabric->lanes == 1) return end_name("gpu", index, "nic");
   const gint64 port = index / 2;
-  return g_strdup_printf("gpu%" G_GINT64_FORMAT ".nic%" G_GINT64_FORMAT ".%s", port / fabric->lanes,
-                         port % fabric->lanes, index % 2 ? "rx" : "tx");
+  return g_strdup_printf("gpu%ld.nic%ld.%s", port / fabric->lanes, port % fabric->lanes,
+                         index % 2 ? "rx" : "tx");
 }
 
 char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link) {
   if (link >= fabric->memory_base)
-    return g_strdup_printf("node%" G_GINT64_FORMAT ".memory", link - fabric->memory_base);
+    return g_strdup_printf("node%ld.memory", link - fabric->memory_base);
   if (link >= fabric->storage_base)
     return orr_fabric_storage_link_name(fabric, link - fabric->storage_base);
   if (link < fabric->host_base) return end_name("gpu", link, "nvlink");

@@ -3,7 +3,6 @@
  */
 #include "topologies/fabric_private.h"
 
-#define I64 "%" G_GINT64_FORMAT
 #define LABEL "%-11s"
 
 static void clear_level(gpointer level) {
@@ -62,13 +61,13 @@ guint orr_fabric_diameter(const OrrFabric *fabric) {
 
 static void add_machine(GString *text, const OrrCluster *cluster) {
   gint64 used = orr_cluster_n_gpus(cluster), built = orr_cluster_n_built_nodes(cluster);
-  g_string_append_printf(text, LABEL "%s: " I64 " nodes of " I64 " x %s, " I64 " GPUs", "machine",
+  g_string_append_printf(text, LABEL "%s: %ld nodes of %ld x %s, %ld GPUs", "machine",
                          cluster->name, orr_cluster_n_nodes(cluster), cluster->node.gpus,
                          cluster->device.name, orr_cluster_n_nodes(cluster) * cluster->node.gpus);
   if (used != orr_cluster_n_nodes(cluster) * cluster->node.gpus)
-    g_string_append_printf(text, ", " I64 " of them used", used);
+    g_string_append_printf(text, ", %ld of them used", used);
   if (built != orr_cluster_n_nodes(cluster))
-    g_string_append_printf(text, "; fabric built for " I64 " nodes, " I64 " GPUs", built,
+    g_string_append_printf(text, "; fabric built for %ld nodes, %ld GPUs", built,
                            built * cluster->node.gpus);
   g_string_append_c(text, '\n');
 }
@@ -91,12 +90,12 @@ static void add_scale_up(GString *text, const OrrCluster *cluster) {
     g_string_append_printf(text, LABEL "none: GPUs of a node communicate over PCIe\n", "scale-up");
     return;
   }
-  g_string_append_printf(text, LABEL "domains of " I64 " GPUs, ", "scale-up", domain);
+  g_string_append_printf(text, LABEL "domains of %ld GPUs, ", "scale-up", domain);
   add_rate(text, device->scale_up_bytes_per_s * device->scale_up_efficiency,
            device->scale_up_bytes_per_s);
   g_string_append(text, " per GPU each way");
   if (device->scale_up_links > 0)
-    g_string_append_printf(text, ", a mesh: to one GPU 1/" I64 " of it", device->scale_up_links);
+    g_string_append_printf(text, ", a mesh: to one GPU 1/%ld of it", device->scale_up_links);
   add_latency(text, cluster->node.scale_up_latency_s);
 }
 
@@ -106,9 +105,9 @@ static void add_nic(GString *text, const OrrFabric *fabric, const OrrCluster *cl
   g_string_append_printf(text, LABEL "%g per GPU, ", "nic", node->nics_per_gpu);
   add_rate(text, node->nic_bytes_per_s * node->nic_efficiency * fraction, node->nic_bytes_per_s);
   g_string_append(text, " each way");
-  if (node->ports_per_nic > 1) g_string_append_printf(text, ", " I64 " ports", node->ports_per_nic);
+  if (node->ports_per_nic > 1) g_string_append_printf(text, ", %ld ports", node->ports_per_nic);
   if (fabric->lanes > 1)
-    g_string_append_printf(text, ", " I64 " separate ports per GPU", fabric->lanes);
+    g_string_append_printf(text, ", %ld separate ports per GPU", fabric->lanes);
   add_latency(text, node->nic_latency_s);
 }
 
@@ -132,7 +131,7 @@ static void add_host(GString *text, const OrrFabric *fabric, const OrrCluster *c
         orr_quantity_format(orr_fabric_host_link_bandwidth(fabric, first), ORR_UNIT_BYTES_PER_S);
     g_string_append_printf(text, "; %s ", rate);
     if (kind == ORR_HOST_SWITCH)
-      g_string_append_printf(text, "a PCIe switch of " I64 " GPUs", host->gpus_per_switch);
+      g_string_append_printf(text, "a PCIe switch of %ld GPUs", host->gpus_per_switch);
     else
       g_string_append(text, names[kind]);
   }
@@ -141,11 +140,12 @@ static void add_host(GString *text, const OrrFabric *fabric, const OrrCluster *c
 
 static void add_level(GString *text, const OrrFabricLevel *level) {
   g_autofree char *rate = orr_quantity_format(level->link_bytes_per_s, ORR_UNIT_BYTES_PER_S);
-  g_autofree char *below = level->switches ? g_strdup_printf(I64, level->switches) : g_strdup("-");
+  g_autofree char *below =
+      level->switches ? g_strdup_printf("%ld", level->switches) : g_strdup("-");
   g_autofree char *above =
-      level->switches_above ? g_strdup_printf(I64, level->switches_above) : g_strdup("-");
-  g_string_append_printf(text, LABEL "%10s %10s %10" G_GINT64_FORMAT " %13s %8.4g : 1\n",
-                         level->name, below, above, level->links, rate, level->oversubscription);
+      level->switches_above ? g_strdup_printf("%ld", level->switches_above) : g_strdup("-");
+  g_string_append_printf(text, LABEL "%10s %10s %10ld %13s %8.4g : 1\n", level->name, below, above,
+                         level->links, rate, level->oversubscription);
 }
 
 static void add_levels(GString *text, const OrrFabric *fabric) {
@@ -166,7 +166,7 @@ static void add_hops(GString *text, const OrrFabric *fabric) {
   g_string_append_printf(text, LABEL "from GPU 0: ", "hops");
   for (int hops = 0; hops < MAX_HOPS; hops++) {
     if (!reached[hops]) continue;
-    g_string_append_printf(text, "%s" I64 " GPUs over %d switch%s", separator, reached[hops], hops,
+    g_string_append_printf(text, "%s%ld GPUs over %d switch%s", separator, reached[hops], hops,
                            hops == 1 ? "" : "es");
     separator = ", ";
   }
@@ -189,7 +189,7 @@ char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster) {
   g_string_append_printf(text, LABEL "%s, one direction, of the whole fabric\n", "bisection",
                          bisection);
   add_hops(text, fabric);
-  g_string_append_printf(text, LABEL I64 " to simulate\n", "links", orr_fabric_n_links(fabric));
+  g_string_append_printf(text, LABEL "%ld to simulate\n", "links", orr_fabric_n_links(fabric));
   g_autoptr(OrrBill) bill = orr_bill_new(fabric);
   g_autofree char *counts = orr_bill_text(bill);
   g_string_append(text, counts);

@@ -12,8 +12,6 @@
  */
 #include "topologies/fabric_private.h"
 
-#define I64 "%" G_GINT64_FORMAT
-
 static const OrrNodeShape *node_of(const OrrFabric *fabric) { return &fabric->cluster->node; }
 
 static gint64 gpus_per_bridge(const OrrNodeShape *node) {
@@ -117,7 +115,7 @@ char *orr_fabric_host_link_name(const OrrFabric *fabric, gint64 link) {
                                                          {"nic", "slot.tx", "slot.rx"}};
   const int kind = kind_of(fabric, link);
   const gint64 at = link - fabric->inside_base[kind];
-  return g_strdup_printf("%s" I64 ".%s", names[kind][0], at / 2, names[kind][1 + at % 2]);
+  return g_strdup_printf("%s%ld.%s", names[kind][0], at / 2, names[kind][1 + at % 2]);
 }
 
 /* --- Routes --- */

@@ -34,10 +34,9 @@ double orr_fabric_storage_link_bandwidth(const OrrFabric *fabric, gint64 link) {
 char *orr_fabric_storage_link_name(const OrrFabric *fabric, gint64 link) {
   const gint64 n_nodes = n_node_links(fabric), server = link - n_nodes;
   if (link < n_nodes)
-    return g_strdup_printf("node%" G_GINT64_FORMAT ".storage.%s", link / 2, link % 2 ? "rx" : "tx");
+    return g_strdup_printf("node%ld.storage.%s", link / 2, link % 2 ? "rx" : "tx");
   if (server < 2 * storage_of(fabric)->servers)
-    return g_strdup_printf("server%" G_GINT64_FORMAT ".storage.%s", server / 2,
-                           server % 2 ? "out" : "in");
+    return g_strdup_printf("server%ld.storage.%s", server / 2, server % 2 ? "out" : "in");
   return g_strdup_printf("all.storage.%s", server % 2 ? "out" : "in");
 }
 

@@ -64,10 +64,7 @@ const OrrFieldTable orr_host_shape_table = ORR_FIELD_TABLE(
 
 static void check_divides(const char *key, gint64 n, gint64 gpus, OrrPlace place, OrrDiags *diags) {
   if (n > 0 && gpus % n != 0)
-    orr_diags_error(diags, place,
-                    "%s is %" G_GINT64_FORMAT ": it must divide the %" G_GINT64_FORMAT
-                    " GPUs of a node",
-                    key, n, gpus);
+    orr_diags_error(diags, place, "%s is %ld: it must divide the %ld GPUs of a node", key, n, gpus);
 }
 
 void orr_host_shape_check(const OrrHostShape *host, gint64 gpus, OrrPlace place, OrrDiags *diags) {
@@ -76,8 +73,7 @@ void orr_host_shape_check(const OrrHostShape *host, gint64 gpus, OrrPlace place,
   check_divides("gpus-per-bridge", bridged, gpus, place, diags);
   if (switched > 0 && bridged > 0 && bridged % switched != 0)
     orr_diags_error(diags, place,
-                    "gpus-per-bridge is %" G_GINT64_FORMAT
-                    ": it must be a multiple of the %" G_GINT64_FORMAT " GPUs of a switch",
+                    "gpus-per-bridge is %ld: it must be a multiple of the %ld GPUs of a switch",
                     bridged, switched);
   if (host->network_path == ORR_NETWORK_SWITCH && switched == 0)
     orr_diags_error(diags, place,

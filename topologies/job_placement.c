@@ -5,8 +5,6 @@
 
 #include "sim/base/fault.h"
 
-#define D "%" G_GINT64_FORMAT
-
 static gboolean check(const OrrPlacementRequest *request, const gint64 *gpus, gint64 n,
                       GError **error) {
   g_autofree gboolean *mine = g_new0(gboolean, request->n_gpus + 1);
@@ -17,7 +15,7 @@ static gboolean check(const OrrPlacementRequest *request, const gint64 *gpus, gi
                                                                 : NULL;
     if (why)
       return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                           "job %s: GPU " D " %s (the cluster has GPUs 0 to " D ")", request->job,
+                           "job %s: GPU %ld %s (the cluster has GPUs 0 to %ld)", request->job,
                            gpus[i], why, request->n_gpus - 1);
     mine[gpus[i]] = TRUE;
   }
@@ -38,8 +36,8 @@ gboolean orr_job_placement_take(const OrrPlacementRequest *request, const gint64
     if (!request->taken[order[i]]) ret_gpus[found++] = order[i];
   if (found == n) return TRUE;
   return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "job %s needs " D " GPUs and only " D
-                       " are free: use fewer jobs, smaller jobs or more cluster.nodes",
+                       "job %s needs %ld GPUs and only %ld are free: use fewer jobs, smaller jobs "
+                       "or more cluster.nodes",
                        request->job, n, found);
 }
 
@@ -48,8 +46,8 @@ char *orr_job_placement_text(const gint64 *gpus, gint64 n) {
   for (gint64 i = 0; i < n;) {
     gint64 end = i + 1;
     while (end < n && gpus[end] == gpus[end - 1] + 1) end++;
-    g_string_append_printf(text, "%s" D, i > 0 ? ", " : "", gpus[i]);
-    if (end > i + 1) g_string_append_printf(text, "-" D, gpus[end - 1]);
+    g_string_append_printf(text, "%s%ld", i > 0 ? ", " : "", gpus[i]);
+    if (end > i + 1) g_string_append_printf(text, "-%ld", gpus[end - 1]);
     i = end;
   }
   return g_string_free(text, FALSE);

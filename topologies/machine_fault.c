@@ -22,9 +22,7 @@ gboolean orr_machine_fault_pick(const OrrFaultTarget *target, const char *what, 
                 "which %s? Name one, or give the fault an mtbf to draw one", what);
   else if (number >= n)
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "%s %" G_GINT64_FORMAT " does not exist (the machine has 0 to %" G_GINT64_FORMAT
-                ")",
-                what, number, n - 1);
+                "%s %ld does not exist (the machine has 0 to %ld)", what, number, n - 1);
   *ret_number = number;
   return number >= 0 && number < n;
 }

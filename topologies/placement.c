@@ -31,8 +31,7 @@ static gboolean check_sizes(const gint64 size[ORR_N_AXES], GError **error) {
     if (size[axis] < 1 || size[axis] > G_MAXINT32 / n)
       return orr_fault_set(
           error, ORR_FAULT_DOCUMENT,
-          "%s is %" G_GINT64_FORMAT
-          ": it must be 1 or more, and the axes together may have at most %d ranks",
+          "%s is %ld: it must be 1 or more, and the axes together may have at most %d ranks",
           axis_names[axis], size[axis], G_MAXINT32);
     n *= size[axis];
   }

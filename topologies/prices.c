@@ -227,9 +227,8 @@ void orr_prices_check(const OrrPrices *prices, OrrPlace place, OrrDiags *diags) 
 
 /* "a switch of 64 ports at 400 Gb/s"; newly allocated. */
 static char *item_text(const OrrBillItem *item) {
-  g_autofree char *ports = item->ports > 0
-                               ? g_strdup_printf(" of %" G_GINT64_FORMAT " ports", item->ports)
-                               : g_strdup("");
+  g_autofree char *ports =
+      item->ports > 0 ? g_strdup_printf(" of %ld ports", item->ports) : g_strdup("");
   return g_strdup_printf("%s%s%s at %.5g Gb/s (%s)", item->copper ? "copper " : "",
                          orr_bill_words[item->kind], ports, item->bytes_per_s * 8 / 1e9,
                          item->layer);
@@ -293,7 +292,7 @@ char *orr_prices_text(const OrrPrices *prices, const OrrBill *bill, const OrrClu
     const OrrBillItem *item = item_at(bill, i);
     const double each = orr_prices_item(prices, item, device), all = each * (double)item->count;
     if (item->kind >= ORR_BILL_NIC && item->kind <= ORR_BILL_OPTIC && !isnan(all)) network += all;
-    g_string_append_printf(text, "%-15s  %-12s %10" G_GINT64_FORMAT, orr_bill_words[item->kind],
+    g_string_append_printf(text, "%-15s  %-12s %10ld", orr_bill_words[item->kind],
                            item->layer ? item->layer : "-", item->count);
     add_money(text, each);
     add_money(text, all);

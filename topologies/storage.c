@@ -49,7 +49,6 @@ void orr_storage_check(const OrrStorage *storage, OrrPlace place, OrrDiags *diag
     orr_diags_error(diags, place,
                     "storage is attached to the compute fabric: node-bandwidth does not apply");
   if (storage->stripes > storage->servers)
-    orr_diags_error(diags, place,
-                    "stripes is %" G_GINT64_FORMAT ", but there are %" G_GINT64_FORMAT " servers",
-                    storage->stripes, storage->servers);
+    orr_diags_error(diags, place, "stripes is %ld, but there are %ld servers", storage->stripes,
+                    storage->servers);
 }

@@ -222,12 +222,11 @@ static void warn_cut(const OrrLengths *lengths, gint64 room, const char *what, O
   if (given <= 0 || lengths->kind == CONSTANT) return;
   const double mean = orr_lengths_mean(lengths), cut = cut_mean(lengths, room);
   if (fabs(cut / mean - 1) > that_counts)
-    orr_diags_warning(
-        diags, place,
-        "%s: lengths of kind %s with a mean of %.4g tokens are limited to [%" G_GINT64_FORMAT
-        ", %" G_GINT64_FORMAT "]: the mean of those simulated is about %.3g",
-        what, kind_words[lengths->kind], mean, MAX(lengths->least, 1),
-        lengths->most > 0 ? MIN(lengths->most, room) : room, cut);
+    orr_diags_warning(diags, place,
+                      "%s: lengths of kind %s with a mean of %.4g tokens are limited to [%ld, "
+                      "%ld]: the mean of those simulated is about %.3g",
+                      what, kind_words[lengths->kind], mean, MAX(lengths->least, 1),
+                      lengths->most > 0 ? MIN(lengths->most, room) : room, cut);
 }
 
 void orr_lengths_check(const OrrLengths *lengths, gint64 room, const char *what, OrrPlace place,
@@ -249,8 +248,7 @@ void orr_lengths_check(const OrrLengths *lengths, gint64 room, const char *what,
     orr_diags_warning(diags, place, "%s: ratio has no effect: lengths of kind %s have none", what,
                       kind_words[lengths->kind]);
   if (lengths->most > 0 && lengths->most < lengths->least)
-    orr_diags_error(diags, place,
-                    "%s: most (%" G_GINT64_FORMAT ") is below least (%" G_GINT64_FORMAT ")", what,
-                    lengths->most, lengths->least);
+    orr_diags_error(diags, place, "%s: most (%ld) is below least (%ld)", what, lengths->most,
+                    lengths->least);
   if (orr_diags_n_errors(diags) == n_errors) warn_cut(lengths, MAX(room, 1), what, place, diags);
 }

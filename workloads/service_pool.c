@@ -3,7 +3,7 @@
  */
 #include "workloads/service_pool.h"
 
-#include "sim/base/pool.h"
+#include "sim/base/children.h"
 
 struct OrrServicePool {
   OrrServiceParams params;

@@ -12,18 +12,15 @@ static const OrrField setting_fields[] = {
     ORR_FIELD_TEXT(OrrStackSetting, "set", path, NULL,
                    "The key that it sets: a path below `workload`."),
     ORR_FIELD_TREE(OrrStackSetting, "to", to, NULL, "The value."),
-    ORR_FIELD_TEXT(
-        OrrStackSetting, "when", when, NULL,
+    ORR_COLUMN_TEXT(
+        OrrStackSetting, "when", when,
         "The scenarios for which it is set: an expression over paths of the scenario; by "
-        "default all.",
-        .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_TEXT(OrrStackSetting, "at-most", at_most, NULL,
-                   "A path of the scenario that holds a number: the value is not above it.",
-                   .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_TEXT(OrrStackSetting, "times", times, NULL,
-                   "An expression over paths of the scenario, by whose number the value is "
-                   "multiplied; a scenario that lacks one of them does not have the setting.",
-                   .flags = ORR_FIELD_OPTIONAL),
+        "default all."),
+    ORR_COLUMN_TEXT(OrrStackSetting, "at-most", at_most,
+                    "A path of the scenario that holds a number: the value is not above it."),
+    ORR_COLUMN_TEXT(OrrStackSetting, "times", times,
+                    "An expression over paths of the scenario, by whose number the value is "
+                    "multiplied; a scenario that lacks one of them does not have the setting."),
     ORR_FIELD_BOOL(OrrStackSetting, "unless-named", unless_named, "false",
                    "A choice whose parameters are for workloads that do not name its kind: one "
                    "that does has the kind's own defaults."),
@@ -35,10 +32,9 @@ static const OrrField setting_fields[] = {
     ORR_FIELD_TEXTS(OrrStackSetting, "fitted-to", fitted_to, "[]",
                     "The models whose rows a fitted value explains, where no other model's rows "
                     "test it: error bands of other models are weak, and say so."),
-    ORR_FIELD_TEXT(OrrStackSetting, "device", device, NULL,
-                   "The device for which the value is known, where it may differ on another: the "
-                   "summary of a run on another one says so.",
-                   .flags = ORR_FIELD_OPTIONAL),
+    ORR_COLUMN_TEXT(OrrStackSetting, "device", device,
+                    "The device for which the value is known, where it may differ on another: the "
+                    "summary of a run on another one says so."),
 };
 static const OrrFieldTable setting_table =
     ORR_FIELD_TABLE("stack-setting", "One default of a stack.", OrrStackSetting, setting_fields);
@@ -49,8 +45,7 @@ static const OrrField stack_fields[] = {
     ORR_FIELD_TEXT(OrrStack, "release", release, NULL,
                    "The first release that it describes, in numbers and dots; later ones are "
                    "described by it too, until the next stack of the family."),
-    ORR_FIELD_TEXT(OrrStack, "released", released, NULL, "When that was, as YYYY-MM.",
-                   .flags = ORR_FIELD_OPTIONAL),
+    ORR_COLUMN_TEXT(OrrStack, "released", released, "When that was, as YYYY-MM."),
     ORR_FIELD_TEXT(OrrStack, "kind", kind, NULL, "The kind of workload that it is a default for."),
     ORR_FIELD_TEXT(OrrStack, "summary", summary, NULL, "What it is, in one sentence."),
     ORR_FIELD_TEXTS(OrrStack, "platforms", platforms, "[cuda]",

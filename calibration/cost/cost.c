@@ -13,7 +13,6 @@
 
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
-#include "sim/base/fault.h"
 
 const char *const orr_how_words[] = {"measured", "interpolated", "carried-over",
                                      "modelled", "outside",      NULL};

@@ -43,7 +43,6 @@
  */
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
-#include "sim/base/fault.h"
 
 typedef struct {
   OrrProfilePhase phase;
@@ -328,8 +327,8 @@ void orr_cost_attention_free(OrrCostAttention *attention) {
 void orr_cost_attention_count(const OrrCostAttention *attention, guint *ret_asides,
                               guint *ret_rows) {
   *ret_asides = *ret_rows = 0;
-  for (guint i = 0; i < attention->groups->len; i++) {
-    const OrrGrid *grid = grid_of(&g_array_index(attention->groups, Group, i));
+  ORR_EACH(Group, group, attention->groups) {
+    const OrrGrid *grid = grid_of(group);
     *ret_asides += orr_grid_n_aside(grid);
     *ret_rows += orr_grid_n_rows(grid);
   }
@@ -381,8 +380,8 @@ static gboolean finish_head_dim(const GPtrArray *groups, GPtrArray *built, GErro
   for (guint i = 0; i < groups->len; i++) hint_cells(groups, i);
   ORR_EACH_POINTER(Building, building, groups) {
     if (orr_grid_n_rows(building->grid) == 0)
-      return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                           "attention: head-dim %" G_GINT64_FORMAT " has no row", head_dim);
+      return orr_fault_set(error, ORR_FAULT_DOCUMENT, "attention: head-dim %ld has no row",
+                           head_dim);
     ORR_APPEND(attention->groups, Group, {building->group, g_steal_pointer(&building->grid), 0});
     attention->beyond_memory |= building->beyond_memory;
   }

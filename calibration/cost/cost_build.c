@@ -14,7 +14,6 @@
  */
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
-#include "sim/base/fault.h"
 #include "sim/base/number.h"
 
 /* Reports a defect: invariant 2 does not hold. */
@@ -190,8 +189,8 @@ static gboolean group_has_number(const OrrProfileAttention *table,
 static gboolean check_attention(const OrrProfileAttention *table, GError **error) {
   ORR_EACH_POINTER(const OrrProfileAttentionRow, row, table->rows) {
     if (has_number(row->us) || group_has_number(table, row)) continue;
-    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                         "attention: head-dim %" G_GINT64_FORMAT " has no row", row->head_dim);
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT, "attention: head-dim %ld has no row",
+                         row->head_dim);
   }
   return TRUE;
 }

@@ -33,9 +33,7 @@
  */
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
-#include "calibration/cost/judge.h"
 #include "calibration/profile/profile_nccl.h"
-#include "sim/base/fault.h"
 
 /* 24 of 31.5 GB/s (Gen4), 48 of 63 (Gen5), as NCCL's topology model has it; the same as the
  * cluster's host-link-efficiency. */

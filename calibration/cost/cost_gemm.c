@@ -59,7 +59,6 @@
  */
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
-#include "sim/base/fault.h"
 
 typedef struct {
   int m, n;

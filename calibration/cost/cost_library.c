@@ -38,9 +38,7 @@
 #include "calibration/cost/cost_library.h"
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
-#include "calibration/cost/judge.h"
 #include "calibration/profile/profile_nccl.h"
-#include "sim/base/fault.h"
 
 enum { NEIGHBOURS = 3 };
 static const double expert_weight = 0.1, message_weight = 0.5, softening = 0.05;
@@ -337,8 +335,8 @@ static OrrAside aside_of(const OrrCostModel *model, const GArray *rows, guint at
                      *other = &g_array_index(rows, OrrJudgedRow, row->witness);
   const OrrProfileLibrary *of =
       ((const OrrCostLibrary *)model->libraries->pdata[other->curve])->row;
-  g_autofree char *witness = g_strdup_printf("%" G_GINT64_FORMAT " ranks, %.0f %s", of->ranks,
-                                             other->size, of->hidden > 0 ? "tokens" : "bytes");
+  g_autofree char *witness = g_strdup_printf("%ld ranks, %.0f %s", of->ranks, other->size,
+                                             of->hidden > 0 ? "tokens" : "bytes");
   return orr_judge_aside(rows, at, witness);
 }
 
@@ -390,7 +388,7 @@ static void judge(const OrrCostModel *model) {
   g_autoptr(GArray) removed = g_array_new(FALSE, FALSE, sizeof(Removed));
   for (guint i = 0; i < model->libraries->len; i++)
     if (first_like(model, i, FALSE) == i) remove_rows(model, i, removed);
-  for (guint i = 0; i < removed->len; i++) estimate(model, &g_array_index(removed, Removed, i));
+  ORR_EACH(Removed, one, removed) estimate(model, one);
   for (guint i = removed->len; i-- > 0;) insert(&g_array_index(removed, Removed, i));
 }
 

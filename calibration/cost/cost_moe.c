@@ -33,8 +33,6 @@
  */
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
-#include "calibration/cost/judge.h"
-#include "calibration/profile/profile_moe.h"
 
 enum { FEATURES = 8, NEAREST = 3, QUANTILES = 8 };
 
@@ -306,8 +304,7 @@ OrrCostMoe *orr_cost_moe_build(const OrrCostModel *model, const OrrProfileMoe *t
   moe->tokens = orr_profile_numbers(table->tokens, FALSE, error);
   if (!moe->tokens) return NULL;
   orr_profile_moe_imbalance(table->distribution, &moe->imbalance);
-  for (guint i = 0; i < moe->tokens->len; i++)
-    ORR_APPEND(moe->log_tokens, double, log(g_array_index(moe->tokens, double, i)));
+  ORR_EACH_VALUE(const double, value, moe->tokens) ORR_APPEND(moe->log_tokens, double, log(value));
   g_autoptr(GArray) judged = g_array_new(FALSE, TRUE, sizeof(OrrJudgedRow));
   for (guint i = 0; i < table->rows->len; i++)
     if (!add_curve(model, moe, table->rows->pdata[i], judged, error)) return NULL;

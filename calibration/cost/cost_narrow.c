@@ -1,10 +1,9 @@
 /*
  * cost_narrow.c - compares rows with a cast in them and 16-bit rows at a narrow roofline.
  */
-#include "calibration/cost/cost_narrow.h"
+#include "calibration/cost/cost_tables.h"
 
 #include "calibration/cost/cost_private.h"
-#include "calibration/cost/cost_tables.h"
 
 static gboolean rows_cast(const OrrCostModel *model, const OrrOperator *op) {
   const OrrProfileConstants *c = model->constants;

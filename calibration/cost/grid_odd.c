@@ -176,8 +176,7 @@ static void set_aside(OrrGrid *grid) {
   g_autoptr(GArray) cells = g_array_new(FALSE, FALSE, sizeof(guint)),
                     judged = judge_odd(grid, cells);
   guint n_contradicted = 0;
-  for (guint i = 0; i < judged->len; i++)
-    n_contradicted += !isnan(g_array_index(judged, OrrGridAside, i).times_slower);
+  ORR_EACH(const OrrGridAside, one, judged) n_contradicted += !isnan(one->times_slower);
   const gboolean is_disturbed = 4 * n_contradicted > 3 * judged->len;
   grid->aside = g_array_new(FALSE, FALSE, sizeof(OrrGridAside));
   ORR_EACH_AT(i, const OrrGridAside, aside, judged) {

@@ -42,7 +42,7 @@
  * which its neighbours put at 13; the third is nearer to their 31. At an end of the curve the two
  * rows next to it decide.
  */
-#include "calibration/cost/judge.h"
+#include "calibration/cost/cost_tables.h"
 
 #include "sim/base/quantity.h"
 

@@ -6,7 +6,6 @@
 
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
-#include "sim/base/fault.h"
 
 /* --- operators --- */
 

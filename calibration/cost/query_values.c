@@ -3,9 +3,7 @@
  */
 #include "calibration/cost/cost_private.h"
 
-#include "calibration/profile/profile_format.h"
 #include "calibration/profile/profile_moe.h"
-#include "sim/base/fault.h"
 
 static gboolean parse_word(OrrQueryKeyKind kind, const char *text, double *ret_value) {
   if (kind == ORR_QUERY_YES_NO) {

@@ -1,10 +1,9 @@
 /*
  * crossval_plot.c - writes the points of cross-validation as blocks for gnuplot, and runs it.
  */
-#include "calibration/crossval/crossval_plot.h"
+#include "calibration/crossval/crossval.h"
 
-#include "sim/base/fault.h"
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 #include "sim/base/gnuplot.h"
 
 enum { MAX_POINTS = 1500 };

@@ -89,8 +89,7 @@ static gboolean see_all_reduces(const OrrProfile *profile, Line *line, GError **
     g_autoptr(GArray) us = orr_profile_numbers(row->us, FALSE, error);
     if (!us) return FALSE;
     double steps = 2 * (double)(row->ranks - 1), shortest_s = INFINITY;
-    for (guint k = 0; k < us->len; k++)
-      shortest_s = fmin(shortest_s, g_array_index(us, double, k) * 1e-6);
+    ORR_EACH_VALUE(const double, value, us) shortest_s = fmin(shortest_s, value * 1e-6);
     *line = (Line){line->n + 1, line->x + steps, line->y + shortest_s, line->xx + steps * steps,
                    line->xy + steps * shortest_s};
   }

@@ -1,7 +1,7 @@
 /*
  * import_nccl_write.c - what was read of a log of nccl-tests, as a profile or as rows.
  */
-#include "calibration/cost/judge.h"
+#include "calibration/cost/cost_tables.h"
 #include "calibration/fit/import_nccl_tests.h"
 #include "calibration/fit/measured_private.h"
 

@@ -15,10 +15,9 @@
 
 #include "calibration/cost/grid.h"
 #include "calibration/fit/measured_private.h"
-#include "calibration/profile/profile_format.h"
+#include "calibration/profile/profile.h"
 #include "calibration/profile/profile_private.h"
 #include "models/operator.h"
-#include "sim/base/fault.h"
 
 /* --- points --- */
 
@@ -205,8 +204,8 @@ static Point key_of(const Point *point, const Layout *layout) {
 static void take_faster(GArray *points, const GArray *others, const Layout *layout) {
   g_autoptr(GHashTable) known = /* only looked up, never iterated */
       g_hash_table_new_full(point_hash, same_point, g_free, NULL);
-  for (guint i = 0; i < others->len; i++) {
-    Point key = key_of(&g_array_index(others, Point, i), layout);
+  ORR_EACH(Point, one, others) {
+    Point key = key_of(one, layout);
     const Point *faster = g_hash_table_lookup(known, &key);
     if (!faster || key.us < faster->us) g_hash_table_add(known, g_memdup2(&key, sizeof key));
   }

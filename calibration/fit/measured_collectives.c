@@ -65,8 +65,8 @@ static void read_samples(const OrrCsv *csv, const char *system, GArray *samples,
 }
 
 static gboolean any_versioned(const GArray *samples) {
-  for (guint i = 0; i < samples->len; i++)
-    if (g_array_index(samples, Sample, i).versioned) return TRUE;
+  ORR_EACH(const Sample, sample, samples)
+    if (sample->versioned) return TRUE;
   return FALSE;
 }
 

@@ -13,9 +13,8 @@
  */
 #include "calibration/cost/grid.h"
 #include "calibration/fit/measured_private.h"
-#include "calibration/profile/profile_format.h"
+#include "calibration/profile/profile.h"
 #include "models/operator.h"
-#include "sim/base/fault.h"
 
 typedef struct {
   int library, dtype, blocks;

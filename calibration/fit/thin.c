@@ -5,7 +5,6 @@
 
 #include "calibration/crossval/crossval_private.h"
 #include "calibration/profile/profile_moe.h"
-#include "sim/base/fault.h"
 
 enum { GEMM, ATTENTION, MOE, N_KINDS, ROUNDS = 12 };
 

@@ -2,7 +2,6 @@
  * cuda_missing.c - replaces cuda/ in an Orrery that was built without CUDA and ROCm.
  */
 #include "calibration/measure/device_layer.h"
-#include "sim/base/fault.h"
 
 const OrrDeviceLayer *orr_device_layer_find(GError **error) {
   return orr_fault_null(

@@ -148,7 +148,7 @@ static OrrDoctorWord judge_links(const OrrDoctorGpu *gpu, GString *text) {
   if (up < 0 || down < 0) return ORR_DOCTOR_UNKNOWN;
   if (up + down == 0) g_string_append(text, "none: collectives use PCIe");
   if (up + down == 0) return ORR_DOCTOR_OK;
-  g_string_append_printf(text, "%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " up", up, up + down);
+  g_string_append_printf(text, "%ld of %ld up", up, up + down);
   if (down == 0) return ORR_DOCTOR_OK;
   g_string_append(text, ": collectives are slower than on a sound node");
   return ORR_DOCTOR_PROBLEM;
@@ -159,7 +159,7 @@ static OrrDoctorWord judge_processes(const OrrDoctorGpu *gpu, GString *text) {
   if (gpu->n_others == 0) g_string_append(text, "none");
   if (gpu->n_others == 0) return ORR_DOCTOR_OK;
   g_string_append_printf(text,
-                         "%" G_GINT64_FORMAT " on the GPU: end them, they take memory bandwidth, "
+                         "%ld on the GPU: end them, they take memory bandwidth, "
                          "SMs and power (nvidia-smi --query-compute-apps=pid,used_memory)",
                          gpu->n_others);
   return ORR_DOCTOR_PROBLEM;
@@ -246,8 +246,7 @@ static void judge_fabric(const OrrDoctorFacts *facts, GPtrArray *findings) {
     add(findings, ORR_DOCTOR_OK, "GPUDirect",
         "no InfiniBand or RoCE adapter: collectives between nodes would use sockets");
   else if (how)
-    add(findings, ORR_DOCTOR_OK, "GPUDirect", "%s, %" G_GINT64_FORMAT " adapters", how,
-        facts->n_fabric_adapters);
+    add(findings, ORR_DOCTOR_OK, "GPUDirect", "%s, %ld adapters", how, facts->n_fabric_adapters);
   else if (facts->dma_buf < 0)
     add(findings, ORR_DOCTOR_UNKNOWN, "GPUDirect",
         "nvidia_peermem is not loaded, and the driver does not say whether it has dma-buf");

@@ -14,7 +14,6 @@
 #include "calibration/measure/accumulation.h"
 #include "calibration/measure/family.h"
 #include "calibration/measure/timing.h"
-#include "sim/base/fault.h"
 #include "sim/base/random.h"
 
 enum { FAKE_GPUS = 8 };

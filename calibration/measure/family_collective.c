@@ -62,7 +62,7 @@ static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *t
                                          "reduce",     "alltoall",   "sendrecv"};
   static const char *const dtype_words[] = {"float", "half", "bfloat16", "fp8"};
   g_autofree char *system = orr_measure_row_device_name(row->device);
-  g_string_append_printf(text, "%s,nccl_perf,%s,%s,%s,%d,%" G_GINT64_FORMAT ",%.6g\n", system,
+  g_string_append_printf(text, "%s,nccl_perf,%s,%s,%s,%d,%ld,%.6g\n", system,
                          dtype_words[shape->at[1]], row->ccl, op_words[shape->at[0]],
                          (int)shape->at[2], shape->at[3], row->median_us);
   return TRUE;

@@ -101,12 +101,9 @@ static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *t
   const char *dtype = words[shape->at[0]];
   const char *release = row->blas && *row->blas ? row->blas : NULL;
   if (!dtype) return FALSE;
-  g_string_append_printf(text,
-                         "%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT
-                         ",%s,%" G_GINT64_FORMAT ",%s%s,%.6g\n",
-                         dtype, shape->at[3], shape->at[4], shape->at[5], layouts[shape->at[1]],
-                         shape->at[2], release ? "cublas-" : "", release ? release : "",
-                         row->median_us);
+  g_string_append_printf(text, "%s,%ld,%ld,%ld,%s,%ld,%s%s,%.6g\n", dtype, shape->at[3],
+                         shape->at[4], shape->at[5], layouts[shape->at[1]], shape->at[2],
+                         release ? "cublas-" : "", release ? release : "", row->median_us);
   return TRUE;
 }
 

@@ -1,10 +1,8 @@
 /*
  * measure_export.c - sorts rows into the CSV files of their families and writes each file as text.
  */
-#include "calibration/measure/measure_export.h"
 
 #include "calibration/measure/family.h"
-#include "sim/base/fault.h"
 
 typedef struct {
   OrrShape shape;
@@ -109,7 +107,7 @@ static void write_general(GHashTable *files, const Known *known) {
     if (family->columns[c].words)
       g_string_append_printf(text, "%s,", family->columns[c].words[known->shape.at[c]]);
     else
-      g_string_append_printf(text, "%" G_GINT64_FORMAT ",", known->shape.at[c]);
+      g_string_append_printf(text, "%ld,", known->shape.at[c]);
   g_string_append_printf(text, "%.6g\n", known->row->median_us);
 }
 

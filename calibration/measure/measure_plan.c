@@ -5,7 +5,7 @@
  * its points is marked, and each candidate its nearest measured points, so a step costs one
  * distance for each shape of a slice.
  */
-#include "calibration/measure/measure_plan.h"
+#include "calibration/measure/measure_session.h"
 
 enum { NEIGHBOURS = 6 };
 
@@ -23,7 +23,7 @@ typedef struct {
       /* position: log2 of each interpolated number, scaled to [0, 1] within the slice */
       [ORR_SHAPE_COLUMNS];
   double roofline_s, residual; /* log(time / roofline), once measured */
-  double disagreement;         /* e of measure_plan.h, once measured */
+  double disagreement;         /* e of measure_session.h, once measured */
   State state;
   Near near; /* without itself */
 } Candidate;

@@ -4,8 +4,6 @@
  */
 #include "calibration/measure/measure_session.h"
 
-#include "sim/base/fault.h"
-
 const OrrTimingRule orr_timing_default = {.warm_up_s = 0.02,
                                           .burst_s = 0.12,
                                           .min_repeats = 7,
@@ -138,9 +136,8 @@ static gboolean take_word(Session *session, const OrrShape *shape, const OrrJobW
   if (!refuse(session, shape, word, error)) return FALSE;
   orr_measure_plan_drop(session->plan, shape);
   if (!word->ends_job) return TRUE;
-  g_autofree char *who = word->rank != session->facts->rank
-                             ? g_strdup_printf("rank %" G_GINT64_FORMAT ": ", word->rank)
-                             : g_strdup("");
+  g_autofree char *who =
+      word->rank != session->facts->rank ? g_strdup_printf("rank %ld: ", word->rank) : g_strdup("");
   return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s%s %s: %s", who, shape->family->entry.name,
                        text, word->reason);
 }

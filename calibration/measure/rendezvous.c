@@ -7,8 +7,6 @@
 #include <glib/gstdio.h>
 #include <sys/stat.h>
 
-#include "sim/base/fault.h"
-
 enum { LOOKS_PER_SIGN = 10 /* a fifth of a second */, LATE_US = 500000 };
 
 static const struct {
@@ -46,7 +44,7 @@ static gboolean check_alone(GError **error) {
     if (!read_number(launchers[i].started, &n, error)) return FALSE;
     if (n > 1)
       return orr_fault_set(error, ORR_FAULT_RESOURCE,
-                           "%" G_GINT64_FORMAT " processes were started (%s), and "
+                           "%ld processes were started (%s), and "
                            "ORRERY_RENDEZVOUS is not set, so each would measure the same GPU: set "
                            "it to a folder that all of them see, or start one process",
                            n, launchers[i].started);
@@ -63,8 +61,7 @@ static gint64 time_of(const char *file) {
 /* The time of the folder's file system, which may be another machine's. 0 if nothing can be written
  * there: the first exchange will say so. */
 static gint64 folder_time(const OrrRendezvous *rendezvous) {
-  g_autofree char *probe =
-      g_strdup_printf("%s-began-%" G_GINT64_FORMAT, rendezvous->file, rendezvous->rank);
+  g_autofree char *probe = g_strdup_printf("%s-began-%ld", rendezvous->file, rendezvous->rank);
   const gint64 ns = g_file_set_contents(probe, "", 0, NULL) ? time_of(probe) : 0;
   g_unlink(probe);
   return MAX(ns, 0);
@@ -88,9 +85,8 @@ gboolean orr_rendezvous_init(OrrRendezvous *ret_rendezvous, GError **error) {
     if (g_getenv(launchers[i].local) && !read_number(launchers[i].local, &found.local_rank, error))
       return FALSE;
     if (found.rank >= found.n_ranks)
-      return orr_fault_set(error, ORR_FAULT_RESOURCE,
-                           "%s is %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " ranks",
-                           launchers[i].rank, found.rank, found.n_ranks);
+      return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s is %ld of %ld ranks", launchers[i].rank,
+                           found.rank, found.n_ranks);
     if (found.n_ranks > 1) found.file = file_of(folder, launchers[i].job, launchers[i].step);
     break;
   }
@@ -119,14 +115,13 @@ static gboolean try_read(const char *file, void *bytes, gsize n) {
 /* "FILE-WORD" or, of one rank, "FILE-WORD-RANK". */
 static char *beside(const OrrRendezvous *rendezvous, const char *word, gint64 rank) {
   return rank < 0 ? g_strdup_printf("%s-%s", rendezvous->file, word)
-                  : g_strdup_printf("%s-%s-%" G_GINT64_FORMAT, rendezvous->file, word, rank);
+                  : g_strdup_printf("%s-%s-%ld", rendezvous->file, word, rank);
 }
 
 void orr_rendezvous_fail(const OrrRendezvous *rendezvous, const char *reason) {
   if (!rendezvous->file) return;
   g_autofree char *file = beside(rendezvous, "failed", -1);
-  g_autofree char *text =
-      g_strdup_printf("rank %" G_GINT64_FORMAT ": %s", rendezvous->rank, reason);
+  g_autofree char *text = g_strdup_printf("rank %ld: %s", rendezvous->rank, reason);
   if (is_fresh(rendezvous, file)) return;
   write_bytes(file, text, strlen(text), NULL);
   g_usleep(LATE_US); /* for ranks that begin a little later, to which the first one is old */
@@ -147,8 +142,8 @@ static gboolean may_wait_on(const OrrRendezvous *rendezvous, gint64 until_us, do
   if (failed)
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", failed);
   else if (g_get_monotonic_time() > until_us)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "rank %" G_GINT64_FORMAT " waited %g s for %s", rendezvous->rank, timeout_s, what);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "rank %ld waited %g s for %s",
+                rendezvous->rank, timeout_s, what);
   else
     return g_usleep(20000), TRUE; /* a shared file system sends no notification */
   return FALSE;
@@ -162,7 +157,7 @@ static char *missing_ranks(const OrrRendezvous *rendezvous) {
   for (gint64 rank = 0; rank < rendezvous->n_ranks; rank++) {
     g_autofree char *file = beside(rendezvous, "here", rank);
     if (is_fresh(rendezvous, file)) continue;
-    if (n++ < 3) g_string_append_printf(text, "%s%" G_GINT64_FORMAT, n > 1 ? ", " : "", rank);
+    if (n++ < 3) g_string_append_printf(text, "%s%ld", n > 1 ? ", " : "", rank);
   }
   if (n > 3) g_string_append_printf(text, " and %u more", n - 3);
   return n ? g_strdup_printf("rank%s %s", n > 1 ? "s" : "", text->str) : NULL;

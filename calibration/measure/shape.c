@@ -4,7 +4,6 @@
 #include "calibration/measure/shape.h"
 
 #include "calibration/measure/family.h"
-#include "sim/base/fault.h"
 
 char *orr_shape_text(const OrrShape *shape) {
   GString *text = g_string_new(NULL);
@@ -14,7 +13,7 @@ char *orr_shape_text(const OrrShape *shape) {
     if (column->words)
       g_string_append(text, column->words[shape->at[c]]);
     else
-      g_string_append_printf(text, "%" G_GINT64_FORMAT, shape->at[c]);
+      g_string_append_printf(text, "%ld", shape->at[c]);
   }
   return g_string_free(text, FALSE);
 }

@@ -3,8 +3,6 @@
  */
 #include "calibration/measure/stream_wait.h"
 
-#include "sim/base/fault.h"
-
 enum { LOOK_US = 250000, EAGER_LOOKS = 1000, PAUSE_US = 50 };
 
 static gboolean may_wait(const OrrStreamCalls *calls, gpointer user, int stream, gint64 until_us,

@@ -10,7 +10,6 @@
 
 #include "calibration/profile/profile_moe.h"
 #include "calibration/profile/profile_nccl.h"
-#include "calibration/profile/profile_errors.h"
 #include "calibration/profile/profile_private.h"
 #include "calibration/profile/profile_serving.h"
 #include "models/operator.h"
@@ -20,23 +19,19 @@
 /* Of another kernel, which may be the faster one. */
 
 static const OrrField constants_fields[] = {
-    ORR_FIELD_REAL(OrrProfileConstants, "kernel-overhead", kernel_overhead_s, ORR_UNIT_SECONDS,
-                   "2.5 us",
-                   "Time of a modelled kernel beyond its work: the shortest measured kernel's.",
-                   .flags = ORR_FIELD_UNSIGNED),
-    ORR_FIELD_REAL(OrrProfileConstants, "host-launch", host_launch_s, ORR_UNIT_SECONDS, "5 us",
-                   "CPU time between two kernels that a framework launches one by one.",
-                   .flags = ORR_FIELD_UNSIGNED),
-    ORR_FIELD_REAL(OrrProfileConstants, "operator-dispatch", operator_dispatch_s, ORR_UNIT_SECONDS,
-                   "0 us",
-                   "CPU time of one operator that a current training framework dispatches, "
-                   "including autograd's part; 0: host-launch.",
-                   .flags = ORR_FIELD_UNSIGNED),
-    ORR_FIELD_REAL(OrrProfileConstants, "eager-operator", eager_operator_s, ORR_UNIT_SECONDS,
-                   "10 us",
-                   "CPU time of one operator that PyTorch of 2021-22 dispatches eagerly, including "
-                   "autograd's part.",
-                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_UNSIGNED_REAL(OrrProfileConstants, "kernel-overhead", kernel_overhead_s, ORR_UNIT_SECONDS,
+                      "2.5 us",
+                      "Time of a modelled kernel beyond its work: the shortest measured kernel's."),
+    ORR_UNSIGNED_REAL(OrrProfileConstants, "host-launch", host_launch_s, ORR_UNIT_SECONDS, "5 us",
+                      "CPU time between two kernels that a framework launches one by one."),
+    ORR_UNSIGNED_REAL(OrrProfileConstants, "operator-dispatch", operator_dispatch_s,
+                      ORR_UNIT_SECONDS, "0 us",
+                      "CPU time of one operator that a current training framework dispatches, "
+                      "including autograd's part; 0: host-launch."),
+    ORR_UNSIGNED_REAL(
+        OrrProfileConstants, "eager-operator", eager_operator_s, ORR_UNIT_SECONDS, "10 us",
+        "CPU time of one operator that PyTorch of 2021-22 dispatches eagerly, including "
+        "autograd's part."),
     ORR_FIELD_REAL(OrrProfileConstants, "eager-operators", eager_operators, ORR_UNIT_NONE, "5.5",
                    "Operators that eager software dispatches per kernel, including operators "
                    "without a kernel.",
@@ -58,20 +53,20 @@ static const OrrField constants_fields[] = {
                    "Most of the memory bandwidth that a kernel of a training framework reaches, "
                    "whatever memory-efficiency and `kernels` say.",
                    .min = 0.01, .max = 1),
-    ORR_FIELD_REAL(OrrProfileConstants, "fp8-row-launch", fp8_row_launch_s, ORR_UNIT_SECONDS,
-                   "0 us", "Launch time of that cast, in fp8.", .flags = ORR_FIELD_UNSIGNED),
-    ORR_FIELD_REAL(OrrProfileConstants, "fp8-row-cast", fp8_row_cast, ORR_UNIT_BYTES_PER_S, "0 B/s",
-                   "Rate at which the cast inside the "
-                   "fp8"
-                   " rows of `gemm` reads its 16-bit input; 0: the rows have no cast.",
-                   .flags = ORR_FIELD_UNSIGNED),
-    ORR_FIELD_REAL(OrrProfileConstants, "fp4-row-launch", fp4_row_launch_s, ORR_UNIT_SECONDS,
-                   "0 us", "Launch time of that cast, in fp4.", .flags = ORR_FIELD_UNSIGNED),
-    ORR_FIELD_REAL(OrrProfileConstants, "fp4-row-cast", fp4_row_cast, ORR_UNIT_BYTES_PER_S, "0 B/s",
-                   "Rate at which the cast inside the "
-                   "fp4"
-                   " rows of `gemm` reads its 16-bit input; 0: the rows have no cast.",
-                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_UNSIGNED_REAL(OrrProfileConstants, "fp8-row-launch", fp8_row_launch_s, ORR_UNIT_SECONDS,
+                      "0 us", "Launch time of that cast, in fp8."),
+    ORR_UNSIGNED_REAL(OrrProfileConstants, "fp8-row-cast", fp8_row_cast, ORR_UNIT_BYTES_PER_S,
+                      "0 B/s",
+                      "Rate at which the cast inside the "
+                      "fp8"
+                      " rows of `gemm` reads its 16-bit input; 0: the rows have no cast."),
+    ORR_UNSIGNED_REAL(OrrProfileConstants, "fp4-row-launch", fp4_row_launch_s, ORR_UNIT_SECONDS,
+                      "0 us", "Launch time of that cast, in fp4."),
+    ORR_UNSIGNED_REAL(OrrProfileConstants, "fp4-row-cast", fp4_row_cast, ORR_UNIT_BYTES_PER_S,
+                      "0 B/s",
+                      "Rate at which the cast inside the "
+                      "fp4"
+                      " rows of `gemm` reads its 16-bit input; 0: the rows have no cast."),
     ORR_FIELD_REAL(OrrProfileConstants, "fp8-exact-sums", fp8_exact_sums, ORR_UNIT_NONE, "1",
                    "How many times as long products in fp8 take without fast accumulation, as "
                    "gradients are computed: partial sums are promoted to fp32 all along.",
@@ -113,10 +108,9 @@ static const OrrField constants_fields[] = {
                    ORR_UNIT_FRACTION, "50 %",
                    "Fraction of the peak rate that fused attention reaches on long sequences.",
                    .min = 0.01, .max = 1),
-    ORR_FIELD_REAL(
+    ORR_POSITIVE_REAL(
         OrrProfileConstants, "attention-backward-flops", attention_backward_flops, ORR_UNIT_NONE,
-        "2.5", "FLOPs of the backward pass of fused attention, as a multiple of the forward pass.",
-        .flags = ORR_FIELD_POSITIVE),
+        "2.5", "FLOPs of the backward pass of fused attention, as a multiple of the forward pass."),
     ORR_FIELD_REAL(
         OrrProfileConstants, "attention-backward-efficiency", attention_backward_efficiency,
         ORR_UNIT_FRACTION, "86 %",
@@ -156,20 +150,17 @@ static const OrrField constants_fields[] = {
     ORR_FIELD_REAL(OrrProfileConstants, "moe-efficiency", moe_efficiency, ORR_UNIT_FRACTION, "60 %",
                    "Fraction of the peak rate that the grouped products of routed experts reach.",
                    .min = 0.01, .max = 1),
-    ORR_FIELD_REAL(OrrProfileConstants, "moe-overhead", moe_overhead_s, ORR_UNIT_SECONDS, "10 us",
-                   "Time of routed experts beyond their products: sorting tokens, launching "
-                   "several kernels, summing over experts.",
-                   .flags = ORR_FIELD_UNSIGNED),
-    ORR_FIELD_REAL(OrrProfileConstants, "collective-launch", collective_launch_s, ORR_UNIT_SECONDS,
-                   "8 us", "A collective's launch and first synchronisation.",
-                   .flags = ORR_FIELD_UNSIGNED),
-    ORR_FIELD_REAL(OrrProfileConstants, "scale-up-step", scale_up_step_s, ORR_UNIT_SECONDS, "1 us",
-                   "One step of a collective between neighbours in a domain.",
-                   .flags = ORR_FIELD_UNSIGNED),
-    ORR_FIELD_REAL(OrrProfileConstants, "scale-out-step", scale_out_step_s, ORR_UNIT_SECONDS,
-                   "4 us",
-                   "One step of a collective over the network, on top of the route's own latency.",
-                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_UNSIGNED_REAL(OrrProfileConstants, "moe-overhead", moe_overhead_s, ORR_UNIT_SECONDS,
+                      "10 us",
+                      "Time of routed experts beyond their products: sorting tokens, launching "
+                      "several kernels, summing over experts."),
+    ORR_UNSIGNED_REAL(OrrProfileConstants, "collective-launch", collective_launch_s,
+                      ORR_UNIT_SECONDS, "8 us", "A collective's launch and first synchronisation."),
+    ORR_UNSIGNED_REAL(OrrProfileConstants, "scale-up-step", scale_up_step_s, ORR_UNIT_SECONDS,
+                      "1 us", "One step of a collective between neighbours in a domain."),
+    ORR_UNSIGNED_REAL(
+        OrrProfileConstants, "scale-out-step", scale_out_step_s, ORR_UNIT_SECONDS, "4 us",
+        "One step of a collective over the network, on top of the route's own latency."),
     ORR_COLUMN_TEXT(OrrProfileConstants, "source", source, "Where the constants come from."),
 };
 static const OrrMovedKey constants_moved[] = {{"gemm-eager-rate", "products.rate of the stack"},
@@ -187,10 +178,8 @@ const OrrFieldTable orr_profile_constants_table = {
 
 static const OrrFieldTable gemm_row_table =
     ORR_FIELDS("profile-gemm-row", "One (n, k) of a GEMM table.", OrrProfileGemmRow,
-               ORR_FIELD_INT(OrrProfileGemmRow, "n", n, NULL, "Columns of the result.",
-                             .flags = ORR_FIELD_POSITIVE),
-               ORR_FIELD_INT(OrrProfileGemmRow, "k", k, NULL, "Length of the inner product.",
-                             .flags = ORR_FIELD_POSITIVE),
+               ORR_POSITIVE_INT(OrrProfileGemmRow, "n", n, NULL, "Columns of the result."),
+               ORR_POSITIVE_INT(OrrProfileGemmRow, "k", k, NULL, "Length of the inner product."),
                ORR_FIELD_TEXT(OrrProfileGemmRow, "us", us, NULL,
                               "Microseconds, one per m; '-': not measured."));
 
@@ -206,8 +195,7 @@ static const OrrFieldTable gemm_table = ORR_FIELDS(
                    "The product of a linear layer: forward y[m,n] = x w^T over k inputs; dgrad "
                    "dx[m,n] = dy w over k outputs; wgrad dw[m,n] = dy^T x over k tokens. Layouts "
                    "without rows take forward's."),
-    ORR_FIELD_INT(OrrProfileGemm, "batch", batch, "1", "Products of one call.",
-                  .flags = ORR_FIELD_POSITIVE),
+    ORR_POSITIVE_INT(OrrProfileGemm, "batch", batch, "1", "Products of one call."),
     ORR_COLUMN_TEXT(OrrProfileGemm, "release", release,
                     "Release of the library of products, such as cublas-12.8.4; a workload that "
                     "names it (products.release) takes these rows first. Absent: not stated."),
@@ -243,17 +231,14 @@ static const OrrFieldTable library_gemm_table = ORR_FIELDS(
 
 static const char *const phase_words[] = {"prefill", "decode", NULL};
 
-static const OrrFieldTable attention_row_table =
-    ORR_FIELDS("profile-attention-row", "One head size and number of heads in an attention table.",
-               OrrProfileAttentionRow,
-               ORR_FIELD_INT(OrrProfileAttentionRow, "head-dim", head_dim, NULL, "Size of a head.",
-                             .flags = ORR_FIELD_POSITIVE),
-               ORR_FIELD_INT(OrrProfileAttentionRow, "heads", heads, NULL, "Query heads.",
-                             .flags = ORR_FIELD_POSITIVE),
-               ORR_FIELD_INT(OrrProfileAttentionRow, "kv-heads", kv_heads, NULL,
-                             "Key and value heads.", .flags = ORR_FIELD_POSITIVE),
-               ORR_FIELD_TEXT(OrrProfileAttentionRow, "us", us, NULL,
-                              "Microseconds, batch by batch, one per length; '-': not measured."));
+static const OrrFieldTable attention_row_table = ORR_FIELDS(
+    "profile-attention-row", "One head size and number of heads in an attention table.",
+    OrrProfileAttentionRow,
+    ORR_POSITIVE_INT(OrrProfileAttentionRow, "head-dim", head_dim, NULL, "Size of a head."),
+    ORR_POSITIVE_INT(OrrProfileAttentionRow, "heads", heads, NULL, "Query heads."),
+    ORR_POSITIVE_INT(OrrProfileAttentionRow, "kv-heads", kv_heads, NULL, "Key and value heads."),
+    ORR_FIELD_TEXT(OrrProfileAttentionRow, "us", us, NULL,
+                   "Microseconds, batch by batch, one per length; '-': not measured."));
 
 static const OrrFieldTable attention_table = ORR_FIELDS(
     "profile-attention", "Measured fused attention.", OrrProfileAttention,
@@ -274,8 +259,8 @@ enum { MOST_LAID = 16 };
 static const OrrFieldTable collective_table = ORR_FIELDS(
     "profile-collective", "A measured collective in one domain.", OrrProfileCollective,
     ORR_FIELD_TEXT(OrrProfileCollective, "op", op, NULL, "The collective as nccl-tests names it."),
-    ORR_FIELD_INT(OrrProfileCollective, "ranks", ranks, NULL,
-                  "Number of devices, in one scale-up domain.", .flags = ORR_FIELD_POSITIVE),
+    ORR_POSITIVE_INT(OrrProfileCollective, "ranks", ranks, NULL,
+                     "Number of devices, in one scale-up domain."),
     ORR_FIELD_TEXT(OrrProfileCollective, "bytes", bytes, NULL,
                    "Sizes as nccl-tests counts them, rising."),
     ORR_FIELD_TEXT(OrrProfileCollective, "us", us, NULL, "Microseconds, one per size."),
@@ -314,49 +299,40 @@ const OrrFieldTable orr_profile_table = ORR_FIELDS(
                     "Where the rows come from and under which licence."),
     ORR_FIELD_SECTION(OrrProfile, "constants", constants, &orr_profile_constants_table, "{}",
                       "What stands in for rows that nobody measured."),
-    ORR_FIELD_SECTIONS(
-        OrrProfile, "kernels", kernels, &kernel_table, NULL,
-        "Kernels bound by memory bandwidth; the first entry that names an operator applies.",
-        .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrProfile, "gemm", gemm, &gemm_table, NULL,
-                       "Matrix products, one table per number format.",
-                       .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(
-        OrrProfile, "library-gemm", library_gemm, &library_gemm_table, NULL,
+    ORR_OPTIONAL_SECTIONS(
+        OrrProfile, "kernels", kernels, &kernel_table,
+        "Kernels bound by memory bandwidth; the first entry that names an operator applies."),
+    ORR_OPTIONAL_SECTIONS(OrrProfile, "gemm", gemm, &gemm_table,
+                          "Matrix products, one table per number format."),
+    ORR_OPTIONAL_SECTIONS(
+        OrrProfile, "library-gemm", library_gemm, &library_gemm_table,
         "Matrix products by the kernels of one library, in addition to `gemm`; a base's "
-        "tables stay.",
-        .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrProfile, "attention", attention, &attention_table, NULL,
-                       "Fused attention.", .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrProfile, "collectives", collectives, &collective_table, NULL,
-                       "Collectives inside a scale-up domain.", .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrProfile, "moe", moe, &orr_profile_moe_table, NULL,
-                       "Grouped products of a rank's routed experts, one table per number format "
-                       "and distribution of tokens.",
-                       .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrProfile, "nccl", nccl, &orr_profile_nccl_table, NULL,
-                       "NCCL's algorithms and protocols, for calls that nobody measured.",
-                       .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrProfile, "choices", choices, &orr_profile_choice_table, NULL,
-                       "What the device's library takes for a call, whatever the times are: the "
-                       "first row that fits; where none does, the least expected time.",
-                       .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrProfile, "libraries", libraries, &orr_profile_library_table, NULL,
-                       "Collectives of other libraries: custom all-reduces, DeepEP.",
-                       .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrProfile, "token-kernels", token_kernels, &orr_profile_token_kernel_table,
-                       NULL, "Small kernels of a serving engine over the tokens of a step.",
-                       .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(
-        OrrProfile, "batch-attention", batch_attention, &orr_profile_batch_attention_table, NULL,
-        "Attention in the steps of a serving engine, prompt chunks and decodes together.",
-        .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTION(OrrProfile, "modules", modules, &orr_profile_modules_table, NULL,
-                      "Sparse and linear attention, as scattered rows of several devices.",
-                      .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrProfile, "errors", errors, &orr_profile_errors_table, NULL,
-                       "Errors of the answers for rows that were left out, by table and region.",
-                       .flags = ORR_FIELD_OPTIONAL));
+        "tables stay."),
+    ORR_OPTIONAL_SECTIONS(OrrProfile, "attention", attention, &attention_table, "Fused attention."),
+    ORR_OPTIONAL_SECTIONS(OrrProfile, "collectives", collectives, &collective_table,
+                          "Collectives inside a scale-up domain."),
+    ORR_OPTIONAL_SECTIONS(
+        OrrProfile, "moe", moe, &orr_profile_moe_table,
+        "Grouped products of a rank's routed experts, one table per number format "
+        "and distribution of tokens."),
+    ORR_OPTIONAL_SECTIONS(OrrProfile, "nccl", nccl, &orr_profile_nccl_table,
+                          "NCCL's algorithms and protocols, for calls that nobody measured."),
+    ORR_OPTIONAL_SECTIONS(OrrProfile, "choices", choices, &orr_profile_choice_table,
+                          "What the device's library takes for a call, whatever the times are: the "
+                          "first row that fits; where none does, the least expected time."),
+    ORR_OPTIONAL_SECTIONS(OrrProfile, "libraries", libraries, &orr_profile_library_table,
+                          "Collectives of other libraries: custom all-reduces, DeepEP."),
+    ORR_OPTIONAL_SECTIONS(OrrProfile, "token-kernels", token_kernels,
+                          &orr_profile_token_kernel_table,
+                          "Small kernels of a serving engine over the tokens of a step."),
+    ORR_OPTIONAL_SECTIONS(
+        OrrProfile, "batch-attention", batch_attention, &orr_profile_batch_attention_table,
+        "Attention in the steps of a serving engine, prompt chunks and decodes together."),
+    ORR_OPTIONAL_SECTION(OrrProfile, "modules", modules, &orr_profile_modules_table,
+                         "Sparse and linear attention, as scattered rows of several devices."),
+    ORR_OPTIONAL_SECTIONS(
+        OrrProfile, "errors", errors, &orr_profile_errors_table,
+        "Errors of the answers for rows that were left out, by table and region."));
 
 /* --- checks --- */
 
@@ -364,7 +340,7 @@ char *orr_profile_gemm_label(const OrrProfileGemm *gemm) {
   GString *text = g_string_new(orr_dtype_names[gemm->dtype]);
   if (gemm->layout != ORR_GEMM_FORWARD)
     g_string_append_printf(text, " %s", orr_gemm_layout_words[gemm->layout]);
-  if (gemm->batch > 1) g_string_append_printf(text, " batch %" G_GINT64_FORMAT, gemm->batch);
+  if (gemm->batch > 1) g_string_append_printf(text, " batch %ld", gemm->batch);
   if (gemm->release) g_string_append_printf(text, " %s", gemm->release);
   return g_string_free(text, FALSE);
 }
@@ -376,10 +352,8 @@ static void check_gemm(const OrrProfileGemm *gemm, const char *what, const OrrNo
   ORR_EACH_POINTER_AT(i, const OrrProfileGemmRow, row, gemm->rows) {
     const OrrNode *row_map = orr_node_get(map, "rows")->items->pdata[i];
     orr_profile_check_row(row_map, row->us, n_m, TRUE, diags);
-    orr_profile_check_unique(
-        seen,
-        g_strdup_printf("gemm %s n %" G_GINT64_FORMAT " k %" G_GINT64_FORMAT, what, row->n, row->k),
-        row_map, diags);
+    orr_profile_check_unique(seen, g_strdup_printf("gemm %s n %ld k %ld", what, row->n, row->k),
+                             row_map, diags);
   }
 }
 
@@ -404,8 +378,7 @@ static void check_attention(const OrrProfileAttention *attention, const OrrNode 
                       "kv-heads must divide heads");
     orr_profile_check_unique(
         seen,
-        g_strdup_printf("attention %s %s/%s head-dim %" G_GINT64_FORMAT " heads %" G_GINT64_FORMAT
-                        " kv-heads %" G_GINT64_FORMAT,
+        g_strdup_printf("attention %s %s/%s head-dim %ld heads %ld kv-heads %ld",
                         phase_words[attention->phase], orr_dtype_names[attention->dtype],
                         orr_dtype_names[attention->kv_dtype], row->head_dim, row->heads,
                         row->kv_heads),

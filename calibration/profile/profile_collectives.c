@@ -56,9 +56,9 @@ void orr_profile_check_collective(const OrrProfileCollective *row, const OrrNode
                                   GHashTable *seen, OrrDiags *diags) {
   orr_profile_check_row(map, row->us, orr_profile_check_axis(map, "bytes", row->bytes, diags),
                         FALSE, diags);
-  g_autofree char *layer = g_strdup_printf(" over %" G_GINT64_FORMAT " bases", row->laid_over);
-  orr_profile_check_unique(seen,
-                           g_strdup_printf("%s over %" G_GINT64_FORMAT " ranks%s", row->op,
-                                           row->ranks, row->laid_over > 0 ? layer : ""),
-                           map, diags);
+  g_autofree char *layer = g_strdup_printf(" over %ld bases", row->laid_over);
+  orr_profile_check_unique(
+      seen,
+      g_strdup_printf("%s over %ld ranks%s", row->op, row->ranks, row->laid_over > 0 ? layer : ""),
+      map, diags);
 }

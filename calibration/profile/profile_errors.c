@@ -1,7 +1,6 @@
 /*
  * profile_errors.c - the field table of the section `errors`, and its text for `orrery describe`.
  */
-#include "calibration/profile/profile_errors.h"
 
 #include "calibration/profile/profile_private.h"
 
@@ -13,9 +12,8 @@ const OrrFieldTable orr_profile_errors_table = ORR_FIELDS(
         OrrProfileErrors, "region", region, NULL,
         "The limit of the shapes (latency, memory, compute); outside: beyond the range of "
         "the rest of the table; all: any."),
-    ORR_FIELD_INT(OrrProfileErrors, "shapes", shapes, NULL,
-                  "Number of rows left out, a seventh of the shapes at a time.",
-                  .flags = ORR_FIELD_POSITIVE),
+    ORR_POSITIVE_INT(OrrProfileErrors, "shapes", shapes, NULL,
+                     "Number of rows left out, a seventh of the shapes at a time."),
     ORR_FIELD_REAL(OrrProfileErrors, "mape", mape, ORR_UNIT_FRACTION, NULL,
                    "Mean absolute error; error: modelled over measured, minus one."),
     ORR_FIELD_REAL(OrrProfileErrors, "bias", bias, ORR_UNIT_FRACTION, NULL, "Mean of the errors."),
@@ -36,10 +34,9 @@ char *orr_profile_errors_describe(const OrrProfile *profile) {
                          "region", "shapes", "mape", "bias", "median", "p90");
   ORR_EACH_POINTER(const OrrProfileErrors, row, profile->errors) {
     gboolean is_all = strcmp(row->region, "all") == 0;
-    g_string_append_printf(
-        text, "  %-28s %-11s %8" G_GINT64_FORMAT " %6.1f %% %+6.1f %% %6.1f %% %6.1f %%\n",
-        is_all ? row->kernels : "", row->region, row->shapes, 100 * row->mape, 100 * row->bias,
-        100 * row->median, 100 * row->p90);
+    g_string_append_printf(text, "  %-28s %-11s %8ld %6.1f %% %+6.1f %% %6.1f %% %6.1f %%\n",
+                           is_all ? row->kernels : "", row->region, row->shapes, 100 * row->mape,
+                           100 * row->bias, 100 * row->median, 100 * row->p90);
   }
   return g_string_free(text, FALSE);
 }

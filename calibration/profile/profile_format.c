@@ -1,7 +1,7 @@
 /*
  * profile_format.c - number formats by the words of collectors: PyTorch's, aiconfigurator's, ours.
  */
-#include "calibration/profile/profile_format.h"
+#include "calibration/profile/profile.h"
 
 gboolean orr_profile_format(const char *word, OrrDtype *ret_dtype) {
   static const struct {

@@ -19,8 +19,8 @@ static const OrrFieldTable device_table = ORR_FIELDS(
                    "The generation of its chip; devices of one chip run the same kernels."),
     ORR_COLUMN_TEXT(OrrProfileModuleDevice, "standing", standing,
                     "The device whose profile lists the errors of these rows. Absent: itself."),
-    ORR_FIELD_REAL(OrrProfileModuleDevice, "bandwidth", bandwidth_bytes_per_s, ORR_UNIT_BYTES_PER_S,
-                   NULL, "Bandwidth of its memory.", .flags = ORR_FIELD_POSITIVE),
+    ORR_POSITIVE_REAL(OrrProfileModuleDevice, "bandwidth", bandwidth_bytes_per_s,
+                      ORR_UNIT_BYTES_PER_S, NULL, "Bandwidth of its memory."),
     RATE("bf16", bf16_flops), RATE("fp8", fp8_flops), RATE("fp4", fp4_flops));
 
 #define WIDTH(key_, member_, fallback_, sentence_)                                                 \
@@ -69,9 +69,8 @@ static const OrrFieldTable table_table = ORR_FIELDS(
     ORR_FIELD_TEXT(OrrProfileModuleTable, "name", name, NULL, "Name of the table."),
     ORR_FIELD_TEXT(OrrProfileModuleTable, "kind", kind, NULL, "sparse or linear."),
     ORR_FIELD_TEXT(OrrProfileModuleTable, "source", source, NULL, "Who measured it, with what."),
-    ORR_FIELD_REAL(OrrProfileModuleTable, "floor", floor_s, ORR_UNIT_SECONDS, NULL,
-                   "The shortest time, beneath which no work brings a call.",
-                   .flags = ORR_FIELD_POSITIVE),
+    ORR_POSITIVE_REAL(OrrProfileModuleTable, "floor", floor_s, ORR_UNIT_SECONDS, NULL,
+                      "The shortest time, beneath which no work brings a call."),
     ORR_FIELD_REALS(OrrProfileModuleTable, "scales", scales, ORR_UNIT_NONE, NULL,
                     "Doublings of sequences, queries, keys, heads and work over which errors of "
                     "the roofline stay alike.",
@@ -80,21 +79,20 @@ static const OrrFieldTable table_table = ORR_FIELDS(
                     "Squared distance to a row of another device, chip, engine, kernel, weights' "
                     "format, cache's format, layer, mode, op.",
                     .min = 0, .max = 100),
-    ORR_FIELD_REAL(OrrProfileModuleTable, "variance", variance, ORR_UNIT_NONE, NULL,
-                   "Variance of the logarithm of time over roofline.", .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_REAL(OrrProfileModuleTable, "noise", noise, ORR_UNIT_NONE, NULL,
-                   "Variance of repeated measurements.", .flags = ORR_FIELD_POSITIVE),
+    ORR_POSITIVE_REAL(OrrProfileModuleTable, "variance", variance, ORR_UNIT_NONE, NULL,
+                      "Variance of the logarithm of time over roofline."),
+    ORR_POSITIVE_REAL(OrrProfileModuleTable, "noise", noise, ORR_UNIT_NONE, NULL,
+                      "Variance of repeated measurements."),
     ORR_FIELD_SECTIONS(OrrProfileModuleTable, "groups", groups, &group_table, NULL,
                        "The rows, by kernel."));
 
-const OrrFieldTable orr_profile_modules_table =
-    ORR_FIELDS("profile-modules", "Measured sparse and linear attention.", OrrProfileModules,
-               ORR_FIELD_SECTIONS(OrrProfileModules, "devices", devices, &device_table, NULL,
-                                  "The devices of the rows.", .flags = ORR_FIELD_OPTIONAL),
-               ORR_FIELD_SECTIONS(OrrProfileModules, "layers", layers, &layer_table, NULL,
-                                  "The layers of the rows.", .flags = ORR_FIELD_OPTIONAL),
-               ORR_FIELD_SECTIONS(OrrProfileModules, "tables", tables, &table_table, NULL,
-                                  "The rows.", .flags = ORR_FIELD_OPTIONAL));
+const OrrFieldTable orr_profile_modules_table = ORR_FIELDS(
+    "profile-modules", "Measured sparse and linear attention.", OrrProfileModules,
+    ORR_OPTIONAL_SECTIONS(OrrProfileModules, "devices", devices, &device_table,
+                          "The devices of the rows."),
+    ORR_OPTIONAL_SECTIONS(OrrProfileModules, "layers", layers, &layer_table,
+                          "The layers of the rows."),
+    ORR_OPTIONAL_SECTIONS(OrrProfileModules, "tables", tables, &table_table, "The rows."));
 
 const OrrProfileModuleDevice *orr_profile_module_device(const OrrProfileModules *modules,
                                                         const char *name) {

@@ -7,18 +7,12 @@
 
 static const OrrFieldTable row_table = ORR_FIELDS(
     "profile-moe-row", "One layer and its split in a table of experts.", OrrProfileMoeRow,
-    ORR_FIELD_INT(OrrProfileMoeRow, "hidden", hidden, NULL, "Size of a token.",
-                  .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_INT(OrrProfileMoeRow, "inter", inter, NULL, "Inner size of a whole expert.",
-                  .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_INT(OrrProfileMoeRow, "topk", topk, NULL, "Experts that each token goes to.",
-                  .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_INT(OrrProfileMoeRow, "experts", experts, NULL, "Experts of the layer.",
-                  .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_INT(OrrProfileMoeRow, "tp", tp, NULL, "Ranks that each expert is split over.",
-                  .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_INT(OrrProfileMoeRow, "ep", ep, NULL, "Ranks that the experts are split over.",
-                  .flags = ORR_FIELD_POSITIVE),
+    ORR_POSITIVE_INT(OrrProfileMoeRow, "hidden", hidden, NULL, "Size of a token."),
+    ORR_POSITIVE_INT(OrrProfileMoeRow, "inter", inter, NULL, "Inner size of a whole expert."),
+    ORR_POSITIVE_INT(OrrProfileMoeRow, "topk", topk, NULL, "Experts that each token goes to."),
+    ORR_POSITIVE_INT(OrrProfileMoeRow, "experts", experts, NULL, "Experts of the layer."),
+    ORR_POSITIVE_INT(OrrProfileMoeRow, "tp", tp, NULL, "Ranks that each expert is split over."),
+    ORR_POSITIVE_INT(OrrProfileMoeRow, "ep", ep, NULL, "Ranks that the experts are split over."),
     ORR_FIELD_INT(OrrProfileMoeRow, "projections", projections, "3",
                   "Products of an expert: 3 with a gate (SwiGLU), 2 without (squared ReLU).",
                   .min = 2, .max = 3),
@@ -61,9 +55,7 @@ static void check_moe_row(const OrrProfileMoe *moe, const OrrProfileMoeRow *row,
     orr_diags_error(diags, map->place, "topk must not be above experts");
   orr_profile_check_unique(
       seen,
-      g_strdup_printf("moe %s %s hidden %" G_GINT64_FORMAT " inter %" G_GINT64_FORMAT
-                      " topk %" G_GINT64_FORMAT " experts %" G_GINT64_FORMAT " tp %" G_GINT64_FORMAT
-                      " ep %" G_GINT64_FORMAT,
+      g_strdup_printf("moe %s %s hidden %ld inter %ld topk %ld experts %ld tp %ld ep %ld",
                       orr_dtype_names[moe->dtype], moe->distribution, row->hidden, row->inter,
                       row->topk, row->experts, row->tp, row->ep),
       map, diags);

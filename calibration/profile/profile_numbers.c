@@ -2,7 +2,6 @@
  * profile_numbers.c - reads the numbers of an axis or of a row of latencies.
  */
 #include "calibration/profile/profile_private.h"
-#include "sim/base/fault.h"
 
 /* A profile has tens of thousands of plain decimals, and strtod (with GLib's care for locales)
  * would take most of the time of reading one. Up to 15 digits are exact in a double, and so are

@@ -9,17 +9,16 @@
 const OrrFieldTable orr_profile_token_kernel_table = ORR_FIELDS(
     "profile-token-kernel", "A small kernel over the tokens of a step.", OrrProfileTokenKernel,
     ORR_FIELD_TEXT(OrrProfileTokenKernel, "operator", operator_name, NULL, "Name of the operator."),
-    ORR_FIELD_INT(OrrProfileTokenKernel, "width", width, NULL,
-                  "Elements per token: hidden size, inner size or vocabulary.",
-                  .flags = ORR_FIELD_POSITIVE),
+    ORR_POSITIVE_INT(OrrProfileTokenKernel, "width", width, NULL,
+                     "Elements per token: hidden size, inner size or vocabulary."),
     ORR_FIELD_TEXT(OrrProfileTokenKernel, "tokens", tokens, NULL, "The axis of tokens, rising."),
     ORR_FIELD_TEXT(OrrProfileTokenKernel, "us", us, NULL,
                    "Microseconds, one per number of tokens."));
 
 static const OrrFieldTable chunk_table = ORR_FIELDS(
     "profile-batch-chunk", "Attention of steps with one size of chunk.", OrrProfileBatchChunk,
-    ORR_FIELD_INT(OrrProfileBatchChunk, "chunk", chunk, NULL,
-                  "Prompt tokens of the step; 0: decodes only.", .flags = ORR_FIELD_UNSIGNED),
+    ORR_UNSIGNED_INT(OrrProfileBatchChunk, "chunk", chunk, NULL,
+                     "Prompt tokens of the step; 0: decodes only."),
     ORR_COLUMN_TEXT(OrrProfileBatchChunk, "prefill-keys", prefill_keys,
                     "Mean keys that a prompt token sees, history + chunk / 2, rising; only where "
                     "there is a chunk."),
@@ -56,25 +55,22 @@ const OrrFieldTable orr_profile_batch_attention_table = ORR_FIELDS(
                    "Number format of the queries."),
     ORR_FIELD_WORD(OrrProfileBatchAttention, "kv-dtype", kv_dtype, orr_dtype_names, NULL,
                    "Number format of the keys and values."),
-    ORR_FIELD_INT(OrrProfileBatchAttention, "head-dim", head_dim, NULL, "Size of a head.",
-                  .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_INT(OrrProfileBatchAttention, "heads", heads, NULL, "Query heads of a rank.",
-                  .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_INT(OrrProfileBatchAttention, "kv-heads", kv_heads, NULL,
-                  "Key and value heads of a rank.", .flags = ORR_FIELD_POSITIVE),
+    ORR_POSITIVE_INT(OrrProfileBatchAttention, "head-dim", head_dim, NULL, "Size of a head."),
+    ORR_POSITIVE_INT(OrrProfileBatchAttention, "heads", heads, NULL, "Query heads of a rank."),
+    ORR_POSITIVE_INT(OrrProfileBatchAttention, "kv-heads", kv_heads, NULL,
+                     "Key and value heads of a rank."),
     ORR_FIELD_TEXT(OrrProfileBatchAttention, "source", source, NULL, "Who measured it, with what."),
     ORR_FIELD_SECTIONS(OrrProfileBatchAttention, "chunks", chunks, &chunk_table, NULL,
                        "The measured chunks, rising, 0 first."),
-    ORR_FIELD_SECTIONS(OrrProfileBatchAttention, "skew", skew, &skew_table, NULL,
-                       "Cost of decodes of unequal contexts.", .flags = ORR_FIELD_OPTIONAL));
+    ORR_OPTIONAL_SECTIONS(OrrProfileBatchAttention, "skew", skew, &skew_table,
+                          "Cost of decodes of unequal contexts."));
 
 void orr_profile_token_kernel_check(const OrrProfileTokenKernel *kernel, const OrrNode *map,
                                     GHashTable *seen, OrrDiags *diags) {
   orr_profile_check_row(map, kernel->us,
                         orr_profile_check_axis(map, "tokens", kernel->tokens, diags), FALSE, diags);
   orr_profile_check_unique(
-      seen, g_strdup_printf("%s of width %" G_GINT64_FORMAT, kernel->operator_name, kernel->width),
-      map, diags);
+      seen, g_strdup_printf("%s of width %ld", kernel->operator_name, kernel->width), map, diags);
 }
 
 /* Checks a row whose key is not "us". */
@@ -123,8 +119,7 @@ void orr_profile_batch_attention_check(const OrrProfileBatchAttention *attention
     check_named_row(node, "shares", skew->shares, n_decodes * n_rates * n_longest, diags);
   }
   orr_profile_check_unique(seen,
-                           g_strdup_printf("batch-attention %s %s of %" G_GINT64_FORMAT
-                                           " and %" G_GINT64_FORMAT " heads of %" G_GINT64_FORMAT,
+                           g_strdup_printf("batch-attention %s %s of %ld and %ld heads of %ld",
                                            orr_dtype_names[attention->dtype],
                                            orr_dtype_names[attention->kv_dtype], attention->heads,
                                            attention->kv_heads, attention->head_dim),

@@ -32,8 +32,8 @@ const char *const orr_band_quality_words[] = {"none", "weak", "good", NULL};
 /* --- Life --- */
 
 static char *stale_text(gint64 revision) {
-  g_autofree char *old = revision > 0 ? g_strdup_printf("revision %" G_GINT64_FORMAT, revision)
-                                      : g_strdup("an unknown revision");
+  g_autofree char *old =
+      revision > 0 ? g_strdup_printf("revision %ld", revision) : g_strdup("an unknown revision");
   return g_strdup_printf("error bands are stale: their measured rows were simulated with %s of the "
                          "model, this is revision %d; `make residuals` simulates them anew",
                          old, ORR_MODEL_REVISION);

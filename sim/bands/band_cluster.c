@@ -149,8 +149,7 @@ static OrrBand network_band(OrrLibrary *library, const OrrScenario *scenario,
   const OrrBandQuestion question = {.likeness = &likeness, .metric = "time_s", .level = level};
   OrrBand band = orr_bands_ask(bands, &question, NULL);
   g_autofree char *reason = g_strdup_printf(
-      "what a place adds is taken to be as far off as an all-reduce over %" G_GINT64_FORMAT
-      " GPUs%s%s",
+      "what a place adds is taken to be as far off as an all-reduce over %ld GPUs%s%s",
       largest_changed(outcome), *band.reason ? ": " : "", band.reason);
   band.reason = g_intern_string(reason);
   return band;

@@ -161,9 +161,8 @@ static void add_goodput(OrrLibrary *library, double level, OrrBandRow *row, Fact
   const double error = n > 0 ? mean : 0, bound = orr_known_errors_bound(error, level);
   factors->low = factors->middle * exp(-hypot(log(factors->middle / factors->low), bound));
   factors->high = factors->middle * exp(hypot(log(factors->high / factors->middle), bound));
-  g_autofree char *reason = g_strdup_printf("goodput was measured on %" G_GINT64_FORMAT
-                                            " runs, off by %.0f %% on average",
-                                            n, 100 * error);
+  g_autofree char *reason = g_strdup_printf(
+      "goodput was measured on %ld runs, off by %.0f %% on average", n, 100 * error);
   row->quality = (char *)orr_band_quality_words[ORR_BAND_WEAK];
   row->reason = (char *)g_intern_string(reason);
 }

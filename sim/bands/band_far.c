@@ -55,8 +55,8 @@ static void share_weights(GArray *all, const guint *campaign_of_row, GArray *cam
 /* How many campaigns of equal weight the weights are worth (Kish 1965, Survey Sampling). */
 static double count_of_weights(const GArray *campaigns) {
   double sum = 0, squares = 0;
-  for (guint k = 0; k < campaigns->len; k++) {
-    const double weight = g_array_index(campaigns, Campaign, k).weight;
+  ORR_EACH(const Campaign, campaign, campaigns) {
+    const double weight = campaign->weight;
     sum += weight;
     squares += weight * weight;
   }

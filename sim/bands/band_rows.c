@@ -113,8 +113,7 @@ static void add_band(const Rests *rests, const OrrBandQuestion *question,
 /* Fills the bounds of each size of a run of collectives. */
 static void add_sizes(const Rests *rests, const OrrLikenessRow *likeness, double level,
                       OrrOutcome *outcome) {
-  for (guint i = 0; i < outcome->nccl_tests->len; i++) {
-    OrrNcclTestRow *test = &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i);
+  ORR_EACH(OrrNcclTestRow, test, outcome->nccl_tests) {
     const OrrLikenessRow one = orr_likeness_of_size(likeness, outcome, test);
     const OrrBandQuestion question = {.likeness = &one, .metric = "time_s", .level = level};
     OrrBand band = orr_bands_ask(rests->bands, &question, NULL);
@@ -173,9 +172,7 @@ void orr_bands_add_own(OrrLibrary *library, const OrrScenario *scenario, OrrOutc
 }
 
 const OrrBandRow *orr_bands_row(const OrrOutcome *outcome, const char *metric) {
-  for (guint i = 0; i < outcome->bands->len; i++) {
-    const OrrBandRow *row = &g_array_index(outcome->bands, OrrBandRow, i);
+  ORR_EACH(const OrrBandRow, row, outcome->bands)
     if (g_str_equal(row->metric, metric)) return row;
-  }
   return NULL;
 }

@@ -4,7 +4,7 @@
  *
  *   {value, low, high} --design--> n values of each --n replays--> results --> spreads, effects
  *
- * The design is a Latin hypercube (latin.h): each input takes the middle of each of n equally
+ * The design is a Latin hypercube (latin.c): each input takes the middle of each of n equally
  * probable intervals once, so that with one input the quantiles of a linear result are exact. Which
  * values meet is drawn at random: of 64 draws, the one whose inputs are least correlated.
  *

@@ -7,7 +7,7 @@
  * inputs.
  */
 #include "sim/bands/inputs.h"
-#include "sim/base/latin.h"
+#include "sim/base/random.h"
 
 enum { MOST_DEALS = 64 };
 

@@ -4,7 +4,6 @@
 #include "sim/bands/known_errors.h"
 
 #include "sim/base/csv.h"
-#include "sim/base/fault.h"
 #include "sim/bands/residuals.h"
 #include "workloads/campaign/campaign.h"
 
@@ -38,8 +37,8 @@ char *orr_known_errors_text(GArray *errors) {
   g_array_sort(errors, compare);
   g_string_append_printf(out, "%s\n", header);
   ORR_EACH(const OrrKnownError, one, errors)
-    g_string_append_printf(out, "%s,%s,%s,%s,%" G_GINT64_FORMAT ",%.3f\n", one->table, one->metric,
-                           one->part, one->set, one->rows, one->error);
+    g_string_append_printf(out, "%s,%s,%s,%s,%ld,%.3f\n", one->table, one->metric, one->part,
+                           one->set, one->rows, one->error);
   return g_string_free(out, FALSE);
 }
 
@@ -105,8 +104,7 @@ char **orr_known_errors_words(OrrLibrary *library, const char *table, const char
     if (!is_asked(one, table, metric, parts)) continue;
     g_autofree char *part = *one->part ? g_strdup_printf(" (%s)", one->part) : g_strdup("");
     g_autofree char *text = g_strdup_printf(
-        "%s%s is off by %.0f %% on average where it was measured (%" G_GINT64_FORMAT
-        " row%s of validation set %s)",
+        "%s%s is off by %.0f %% on average where it was measured (%ld row%s of validation set %s)",
         one->metric, part, 100 * one->error, one->rows, one->rows == 1 ? "" : "s", one->set);
     g_strv_builder_add(words, text);
   }

@@ -102,8 +102,8 @@ static double nodes_of(const OrrCluster *cluster, gint64 gpus) {
 static char *machine_text(const OrrCluster *cluster, gboolean has_network) {
   const OrrNodeShape *node = &cluster->node;
   GString *text = g_string_new(NULL);
-  g_string_printf(text, "%" G_GINT64_FORMAT " %s in domains of %" G_GINT64_FORMAT, node->gpus,
-                  cluster->device.name, node->scale_up_domain);
+  g_string_printf(text, "%ld %s in domains of %ld", node->gpus, cluster->device.name,
+                  node->scale_up_domain);
   if (has_network)
     g_string_append_printf(text, "; %.0f Gb/s %s %s",
                            8e-9 * node->nics_per_gpu * node->nic_bytes_per_s,
@@ -211,10 +211,8 @@ static void fill_training(const OrrScenario *scenario, const OrrOutcome *outcome
   row->cp = (double)result->cp;
   fill_training_times(outcome, row);
   begin_hows(row);
-  for (guint i = 0; i < outcome->operators->len; i++) {
-    const OrrOperatorRow *op = &g_array_index(outcome->operators, OrrOperatorRow, i);
+  ORR_EACH(const OrrOperatorRow, op, outcome->operators)
     add_how(row, how_of(outcome, op->how), op->seconds_total);
-  }
   end_hows(row);
 }
 
@@ -233,9 +231,7 @@ static double load_of(const OrrChoice *load) {
 
 static double host_fraction(const OrrOutcome *outcome) {
   double host = 0, busy = 0;
-  for (guint i = 0; i < outcome->serving_replicas->len; i++) {
-    const OrrServingReplicaRow *replica =
-        &g_array_index(outcome->serving_replicas, OrrServingReplicaRow, i);
+  ORR_EACH(const OrrServingReplicaRow, replica, outcome->serving_replicas) {
     host += replica->host_fraction;
     busy += replica->gpu_busy;
   }
@@ -298,8 +294,7 @@ static void fill_collectives(const OrrScenario *scenario, const OrrOutcome *outc
   row->size = result->size_bytes;
   row->comm = 1;
   begin_hows(row);
-  for (guint i = 0; i < outcome->nccl_tests->len; i++) {
-    const OrrNcclTestRow *test = &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i);
+  ORR_EACH(const OrrNcclTestRow, test, outcome->nccl_tests) {
     row->method = test->algorithm;
     add_how(row, how_of(outcome, test->how), 1);
   }

@@ -8,9 +8,7 @@
 #include "sim/bands/residuals.h"
 
 #include "sim/bands/band_metrics.h"
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
-#include "sim/base/file_write.h"
 
 /* Columns before the likeness; `answers` is the last. */
 enum { COLUMN_SET, COLUMN_ROW, COLUMN_PART, COLUMN_LABEL, N_COLUMNS_BEFORE };
@@ -150,7 +148,7 @@ static void append_header(GString *out) {
 
 static void append_row(GString *out, const OrrResidual *residual) {
   append_plain(out, residual->set);
-  g_string_append_printf(out, ",%" G_GINT64_FORMAT ",", residual->row);
+  g_string_append_printf(out, ",%ld,", residual->row);
   append_plain(out, residual->part);
   g_string_append_c(out, ',');
   append_plain(out, residual->label);
@@ -198,9 +196,8 @@ static gboolean fail(const Place *place, GError **error, const char *format, ...
   va_start(arguments, format);
   g_autofree char *what = g_strdup_vprintf(format, arguments);
   va_end(arguments);
-  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "%s:%" G_GINT64_FORMAT ": %s; `make residuals` writes the file", place->path,
-                       place->line, what);
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT, "%s:%ld: %s; `make residuals` writes the file",
+                       place->path, place->line, what);
 }
 
 /* "METRIC:MEASURED:SIMULATED", cut in place. @ret_answer may have the metric of the row above. */

@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "sim/base/arrays.h"
-#include "sim/base/fault.h"
 
 typedef struct {
   guint index;

@@ -4,7 +4,6 @@
  */
 #include "sim/base/csv.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 
 static void line_free(OrrCsvLine *line) {

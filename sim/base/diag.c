@@ -9,8 +9,6 @@
  */
 #include "sim/base/diag.h"
 
-#include "sim/base/fault.h"
-
 #define MESSAGE_MAX_BYTES 2000
 #define WORD_MAX_BYTES                                                                             \
   100 /* longer words are nobody's misspelling, and edit distance is quadratic */
@@ -109,8 +107,7 @@ static void append_diag(GString *text, const Diag *diag) {
 
 char *orr_diags_text(const OrrDiags *diags) {
   g_autoptr(GPtrArray) sorted = g_ptr_array_sized_new(diags->all->len);
-  for (guint i = 0; i < diags->all->len; i++)
-    g_ptr_array_add(sorted, &g_array_index(diags->all, Diag, i));
+  ORR_EACH(Diag, diag, diags->all) g_ptr_array_add(sorted, diag);
   g_ptr_array_sort(sorted, compare);
   GString *text = g_string_new(NULL);
   for (guint i = 0; i < sorted->len; i++) append_diag(text, g_ptr_array_index(sorted, i));

@@ -27,7 +27,7 @@ char *orr_field_text(const OrrField *field, const void *data) {
   case ORR_FIELD_BOOL:
     return g_strdup(*(const gboolean *)member ? "true" : "false");
   case ORR_FIELD_INT:
-    return g_strdup_printf("%" G_GINT64_FORMAT, *(const gint64 *)member);
+    return g_strdup_printf("%ld", *(const gint64 *)member);
   case ORR_FIELD_REAL:
     return orr_quantity_exact(*(const double *)member, field->unit);
   case ORR_FIELD_TEXT:

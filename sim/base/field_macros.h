@@ -63,7 +63,18 @@
   ORR_FIELD_MAKE(ORR_FIELD_TREE, key_, ORR_FIELD_AT(type_, member_, OrrNode * : 0), fallback_,     \
                  __VA_ARGS__)
 
-/* A column of a result row: a field without a default. The database holds NULL where it is absent.
+/* The same with `.flags`: numbers of 0 or more, and above 0; a table that may be absent. */
+#define ORR_UNSIGNED_INT(...) ORR_FIELD_INT(__VA_ARGS__, .flags = ORR_FIELD_UNSIGNED)
+#define ORR_UNSIGNED_REAL(...) ORR_FIELD_REAL(__VA_ARGS__, .flags = ORR_FIELD_UNSIGNED)
+#define ORR_POSITIVE_INT(...) ORR_FIELD_INT(__VA_ARGS__, .flags = ORR_FIELD_POSITIVE)
+#define ORR_POSITIVE_REAL(...) ORR_FIELD_REAL(__VA_ARGS__, .flags = ORR_FIELD_POSITIVE)
+#define ORR_OPTIONAL_SECTION(type_, key_, member_, table_, ...)                                    \
+  ORR_FIELD_SECTION(type_, key_, member_, table_, NULL, __VA_ARGS__, .flags = ORR_FIELD_OPTIONAL)
+#define ORR_OPTIONAL_SECTIONS(type_, key_, member_, table_, ...)                                   \
+  ORR_FIELD_SECTIONS(type_, key_, member_, table_, NULL, __VA_ARGS__, .flags = ORR_FIELD_OPTIONAL)
+
+/* A column of a result row, or an optional key: a field without a default. The database holds NULL
+ * where it is absent.
  * For a column that is never NULL, write ORR_FIELD_INT(..., NULL, "Sentence.") and so on. */
 #define ORR_COLUMN_BOOL(type_, key_, member_, ...)                                                 \
   ORR_FIELD_BOOL(type_, key_, member_, NULL, __VA_ARGS__, .flags = ORR_FIELD_OPTIONAL)

@@ -6,7 +6,6 @@
  * allowed, the tree holds the entry or document chosen so far. The walk works on a copy, so that a
  * wrong path changes nothing.
  */
-#include "sim/base/fault.h"
 #include "sim/base/field_private.h"
 #include "sim/base/yaml.h"
 

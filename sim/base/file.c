@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/paths.h"
 
 static void close_file(int *file) {

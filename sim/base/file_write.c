@@ -1,7 +1,7 @@
 /*
  * file_write.c - finds out what a path names, and replaces it or writes into it.
  */
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/paths.h"
 
 static void close_file(int *file) {

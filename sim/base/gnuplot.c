@@ -11,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/base/fault.h"
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 
 static gboolean has_control(const char *text) {
   while (*text && !g_ascii_iscntrl(*text)) text++;

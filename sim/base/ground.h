@@ -1,6 +1,6 @@
 /*
- * ground.h - what nearly every file uses: GLib, and the C library's numbers and texts. A header
- * that needs GLib includes this one; a source gets it with its first header.
+ * ground.h - what nearly every file uses: GLib, the C library's numbers and texts, and faults. A
+ * header that needs GLib includes this one; a source gets it with its first header.
  */
 #pragma once
 
@@ -9,3 +9,5 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/base/fault.h"

@@ -55,7 +55,7 @@ void orr_json_write_numbers(GString *out, const OrrJsonNumber *numbers, guint n)
 
 void orr_json_write_int(GString *out, const char *name, gint64 value) {
   begin(out, name);
-  g_string_append_printf(out, "%" G_GINT64_FORMAT, value);
+  g_string_append_printf(out, "%ld", value);
 }
 
 void orr_json_write_bool(GString *out, const char *name, gboolean value) {

@@ -1,7 +1,7 @@
 /*
  * latin.c - repeats the values of each axis equally often and shuffles them, axis by axis.
  */
-#include "sim/base/latin.h"
+#include "sim/base/random.h"
 
 void orr_latin_deal(const guint *n_values, guint n_axes, guint n, guint *values,
                     OrrRandom *random) {

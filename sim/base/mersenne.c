@@ -5,7 +5,7 @@
  *   w[i]   = w[i + 397] xor (y >> 1) xor (y odd ? 0x9908b0df : 0)
  *   output = w[i], tempered by four shifts
  */
-#include "sim/base/mersenne.h"
+#include "sim/base/random.h"
 
 enum { MIDDLE = 397 };
 

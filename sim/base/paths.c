@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/base/fault.h"
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 
 enum { MOST_LINKS = 40 }; /* as Linux follows (path_resolution(7)) */
 

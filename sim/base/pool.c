@@ -1,7 +1,7 @@
 /*
  * pool.c - a list of all objects, and a stack of the free ones.
  */
-#include "sim/base/pool.h"
+#include "sim/base/children.h"
 
 struct OrrPool {
   gsize size;

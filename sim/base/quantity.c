@@ -8,8 +8,6 @@
  */
 #include "sim/base/quantity.h"
 
-#include "sim/base/fault.h"
-
 typedef struct {
   OrrUnit unit;
   const char *symbol;

@@ -1,7 +1,7 @@
 /*
  * relative.c - finds the scalars of a text that are paths, and replaces them where they stand.
  */
-#include "sim/base/relative.h"
+#include "sim/base/paths.h"
 
 #include "sim/base/yaml.h"
 

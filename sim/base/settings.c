@@ -3,8 +3,7 @@
  */
 #include "sim/base/settings.h"
 
-#include "sim/base/fault.h"
-#include "sim/base/relative.h"
+#include "sim/base/paths.h"
 
 static gboolean apply(const OrrFieldTable *table, OrrNode *tree, const char *setting,
                       GError **error) {

@@ -27,7 +27,6 @@
 #include <glib/gstdio.h>
 #include <unistd.h>
 
-#include "sim/base/file.h"
 #include "sim/base/installation.h"
 #include "sim/base/yaml.h"
 

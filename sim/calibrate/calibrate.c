@@ -9,7 +9,6 @@
 
 #include "calibration/measure/measure_visit.h"
 #include "results/store.h"
-#include "sim/base/fault.h"
 
 #ifndef ORR_VERSION
 #define ORR_VERSION "unknown"

@@ -9,7 +9,6 @@
 #pragma once
 
 #include "calibration/crossval/crossval.h"
-#include "calibration/measure/measure_export.h"
 #include "calibration/measure/measure_row.h"
 #include "calibration/measure/measure_session.h"
 #include "sim/base/library.h"
@@ -149,7 +148,7 @@ GArray *orr_calibrate_rows_of(const char *db, const char *device, GError **error
  * if needed, and returns the files (OrrExportFile). */
 GPtrArray *orr_calibrate_rows_write(const GArray *rows, const char *folder, GError **error);
 
-/* Writes the CSV files of measure_export.h into @folder, which is created if needed, and returns
+/* Writes the CSV files of measure_export.c into @folder, which is created if needed, and returns
  * them (OrrExportFile). @device: as above; NULL when the database has rows of one device only. */
 GPtrArray *orr_calibrate_rows_export(const char *db, const char *device, const char *folder,
                                      GError **error);

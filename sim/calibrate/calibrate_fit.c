@@ -7,8 +7,6 @@
 #include <glib/gstdio.h>
 
 #include "calibration/fit/fit.h"
-#include "sim/base/fault.h"
-#include "sim/run/machine.h"
 
 /* The temporary folder with the rows of a database. */
 typedef struct {

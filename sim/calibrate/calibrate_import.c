@@ -6,7 +6,6 @@
 
 #include "results/store.h"
 #include "sim/base/csv.h"
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/calibrate/calibrate.h"
 
@@ -377,9 +376,8 @@ gboolean orr_calibrate_import_store(const OrrCalibrateImport *import, const char
                              .fidelity = "measured"};
   g_autoptr(OrrStore) store = orr_store_open(db, error);
   if (!store || !orr_store_begin_run(store, &facts, NULL, error)) return FALSE;
-  for (guint i = 0; i < import->rows->len; i++)
-    if (!orr_store_add_row(store, &orr_measure_row_table,
-                           &g_array_index(import->rows, OrrMeasureRow, i), error)) {
+  ORR_EACH(OrrMeasureRow, row, import->rows)
+    if (!orr_store_add_row(store, &orr_measure_row_table, row, error)) {
       orr_store_abandon_run(store);
       return FALSE;
     }

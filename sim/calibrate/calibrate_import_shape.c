@@ -96,10 +96,8 @@ static gboolean product_shape(const char *range, const char *kernel, OrrShape *r
     return refuse(ret_reason, "its sizes do not make a product");
   if (!format) return refuse(ret_reason, "the kernel's name does not say the format");
   if (!layout) return refuse(ret_reason, "the kernel's name does not say the layout");
-  g_autofree char *text =
-      g_strdup_printf("dtype=%s layout=%s batch=%" G_GINT64_FORMAT " m=%" G_GINT64_FORMAT
-                      " n=%" G_GINT64_FORMAT " k=%" G_GINT64_FORMAT,
-                      format, layout, batch, m, n, k);
+  g_autofree char *text = g_strdup_printf("dtype=%s layout=%s batch=%ld m=%ld n=%ld k=%ld", format,
+                                          layout, batch, m, n, k);
   return orr_shape_parse(orr_family_find("gemm"), text, ret_shape, NULL) ||
          refuse(ret_reason, "its sizes do not make a product");
 }

@@ -144,7 +144,7 @@ static void add_rows(GString *text, const GArray *rows) {
       text, "family,shape,median_us,best_us,spread,repeats,calls,method,setting,watts,sm_clock_mhz,"
             "memory_clock_mhz,sustained_us,sustained_sm_clock_mhz,throttle,"
             "sustained_throttle,sustained_gpus,verified,max_error,harness,date\n");
-  for (guint i = 0; i < rows->len; i++) add_row(text, &g_array_index(rows, OrrMeasureRow, i));
+  ORR_EACH(OrrMeasureRow, row, rows) add_row(text, row);
 }
 
 /* --- The report --- */

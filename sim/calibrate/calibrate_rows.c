@@ -9,8 +9,7 @@
 #include <glib/gstdio.h>
 
 #include "results/store.h"
-#include "sim/base/fault.h"
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 
 static void row_clear(gpointer row) { orr_field_clear(&orr_measure_row_table, row); }
 
@@ -112,8 +111,8 @@ static gboolean is_device(const OrrMeasureRow *row, const char *device) {
 
 /* Whether all rows come from one device that the library does not have. */
 static gboolean is_one_unknown(const GArray *rows) {
-  for (guint i = 0; i < rows->len; i++) {
-    const char *device = g_array_index(rows, OrrMeasureRow, i).device;
+  ORR_EACH(const OrrMeasureRow, row, rows) {
+    const char *device = row->device;
     if (orr_measure_row_device_is_shipped(device) ||
         strcmp(device, g_array_index(rows, OrrMeasureRow, 0).device) != 0)
       return FALSE;

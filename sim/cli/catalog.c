@@ -8,7 +8,6 @@
 
 #include "calibration/measure/family.h"
 #include "results/plot.h"
-#include "sim/cli/cli.h"
 #include "sim/sweep/sampler.h"
 #include "sim/sweep/sweep.h"
 #include "sim/validate/validate_costs.h"
@@ -29,7 +28,6 @@
 #include "workloads/training/tp_overlaps/tp_overlap.h"
 #include "workloads/serving/speculation/speculation.h"
 #include "workloads/serving/tasks/task_params.h"
-#include "sim/import/launch/launch.h"
 
 const OrrCatalog orr_catalogs[] = {
     {"allotments", "allotment", "which part of each kind of GPU a job should have, in rounds", NULL,

@@ -8,10 +8,6 @@
 
 #include <signal.h>
 
-#include "sim/base/fault.h"
-#include "sim/cli/terminal.h"
-#include "sim/cli/show.h"
-
 #ifndef ORR_VERSION
 #define ORR_VERSION "unknown" /* meson.build defines it */
 #endif

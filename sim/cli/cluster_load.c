@@ -5,7 +5,6 @@
 #include "sim/cli/documents.h"
 
 #include "sim/base/settings.h"
-#include "sim/cli/cli.h"
 #include "workloads/collectives/collective_load.h"
 
 gboolean orr_cluster_query_is_set(const OrrClusterQuery *query) {

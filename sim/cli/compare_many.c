@@ -12,10 +12,9 @@ OrrAnswer *orr_compare_many_inputs(OrrStore *store, const gint64 *runs, guint n,
   g_autoptr(GString) sql = g_string_new("SELECT path");
   g_autoptr(GString) list = g_string_new(NULL);
   for (guint i = 0; i < n; i++) {
-    g_string_append_printf(
-        sql, ", max(iif(run_id = %" G_GINT64_FORMAT ", value, NULL)) AS run_%" G_GINT64_FORMAT,
-        runs[i], runs[i]);
-    g_string_append_printf(list, "%s%" G_GINT64_FORMAT, i > 0 ? ", " : "", runs[i]);
+    g_string_append_printf(sql, ", max(iif(run_id = %ld, value, NULL)) AS run_%ld", runs[i],
+                           runs[i]);
+    g_string_append_printf(list, "%s%ld", i > 0 ? ", " : "", runs[i]);
   }
   g_string_append_printf(sql,
                          " FROM param WHERE run_id IN (%s) GROUP BY path HAVING count(DISTINCT "
@@ -55,7 +54,7 @@ enum { METRIC, OTHER, THIS, CHANGE, UNIT }; /* columns of compare-results */
 
 static gboolean add_run(OrrStore *store, const gint64 *runs, guint n, guint i, GPtrArray *rows,
                         GPtrArray *kept, GError **error) {
-  g_autofree char *first = g_strdup_printf("%" G_GINT64_FORMAT, runs[0]);
+  g_autofree char *first = g_strdup_printf("%ld", runs[0]);
   const OrrBinding other = {"other", first};
   OrrAnswer *answer = orr_store_ask(store, "compare-results", runs[i], &other, 1, error);
   if (!answer) return FALSE;
@@ -124,7 +123,7 @@ static OrrAnswer *columns_of(const gint64 *runs, guint n, guint each) {
   g_strv_builder_add_many(names, "metric", "unit", NULL);
   for (guint i = 0; i < n; i++)
     for (guint part = 0; part < each; part++) {
-      g_autofree char *name = g_strdup_printf("run_%" G_GINT64_FORMAT "%s", runs[i], parts[part]);
+      g_autofree char *name = g_strdup_printf("run_%ld%s", runs[i], parts[part]);
       g_strv_builder_add(names, name);
       is_number[2 + each * i + part] = each > 1;
     }

@@ -156,11 +156,10 @@ static char *verdict_text(const OrrVerdict *verdict, const OrrRatioBand *band,
     return g_strdup_printf("statistically tied: %.2f to %.2f times as %s (%s)", low, high,
                            is_memory ? "small" : "fast", how);
   const gboolean is_better = better > 1;
-  return g_strdup_printf("run %" G_GINT64_FORMAT " is %.2f times %s (%.2f to %.2f, %s)%s", run,
-                         is_better ? better : 1 / better,
-                         is_memory ? (is_better ? "smaller" : "larger")
-                                   : (is_better ? "faster" : "slower"),
-                         is_better ? low : 1 / high, is_better ? high : 1 / low, how, sure);
+  return g_strdup_printf(
+      "run %ld is %.2f times %s (%.2f to %.2f, %s)%s", run, is_better ? better : 1 / better,
+      is_memory ? (is_better ? "smaller" : "larger") : (is_better ? "faster" : "slower"),
+      is_better ? low : 1 / high, is_better ? high : 1 / low, how, sure);
 }
 
 static void add_verdict(const OrrBands *bands, const OrrLikenessRow *likeness, OrrVerdict verdict,
@@ -196,10 +195,10 @@ static const char *step_metric(OrrStore *store, const gint64 *runs, OrrVerdicts 
   const double other = step_tokens(store, runs[0]), this = step_tokens(store, runs[1]);
   if (isnan(other) || isnan(this) || fabs(this / other - 1) < 1e-6) return "iteration_time_s";
   g_autofree char *before = g_steal_pointer(&all->note);
-  all->note = g_strdup_printf(
-      "a step has %.4g tokens in run %" G_GINT64_FORMAT ", %.4g in run %" G_GINT64_FORMAT
-      ": tokens per second are compared, not the time of a step%s%s",
-      other, runs[0], this, runs[1], before ? "\n" : "", before ? before : "");
+  all->note =
+      g_strdup_printf("a step has %.4g tokens in run %ld, %.4g in run %ld: tokens per second are "
+                      "compared, not the time of a step%s%s",
+                      other, runs[0], this, runs[1], before ? "\n" : "", before ? before : "");
   return "tokens_per_s";
 }
 
@@ -240,7 +239,7 @@ OrrVerdicts *orr_compare_verdict_new(OrrLibrary *library, OrrStore *store, gint6
     g_autoptr(GError) failed = NULL;
     g_autofree OrrLikenessRow *row = orr_sweep_likeness_read(store, runs[i], &failed);
     if (!row && !failed) {
-      all->note = g_strdup_printf("run %" G_GINT64_FORMAT " does not say what it is like: it is of "
+      all->note = g_strdup_printf("run %ld does not say what it is like: it is of "
                                   "an earlier version, a point that its sweep did not show, or of "
                                   "a kind without measurements",
                                   runs[i]);
@@ -253,7 +252,7 @@ OrrVerdicts *orr_compare_verdict_new(OrrLibrary *library, OrrStore *store, gint6
     }
     likeness[i] = *row;
     if (is_disturbed)
-      all->note = g_strdup_printf("run %" G_GINT64_FORMAT " shared its machine or met faults, as "
+      all->note = g_strdup_printf("run %ld shared its machine or met faults, as "
                                   "no measured run did",
                                   runs[i]);
     if (all->note) return g_steal_pointer(&all);

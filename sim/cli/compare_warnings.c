@@ -24,7 +24,7 @@ static void add(GArray *all, gint64 run, const char *text) {
   while (i < all->len && strcmp(g_array_index(all, Shared, i).text, text) != 0) i++;
   if (i == all->len) ORR_APPEND(all, Shared, {g_strdup(text), g_string_new(NULL), 0});
   Shared *shared = &g_array_index(all, Shared, i);
-  g_string_append_printf(shared->runs, "%s%" G_GINT64_FORMAT, shared->n++ ? ", " : "", run);
+  g_string_append_printf(shared->runs, "%s%ld", shared->n++ ? ", " : "", run);
 }
 
 static const char *cell(const OrrAnswer *answer, guint row, guint column) {

@@ -4,7 +4,7 @@
  */
 #include "sim/cli/documents.h"
 
-#include "calibration/profile/profile_errors.h"
+#include "calibration/profile/profile.h"
 #include "models/generator.h"
 #include "models/recommender.h"
 #include "sim/base/settings.h"
@@ -36,9 +36,8 @@ static char *device_fact(const void *data) {
 
 static char *cluster_fact(const void *data) {
   const OrrCluster *cluster = data;
-  return g_strdup_printf("%" G_GINT64_FORMAT " nodes of %" G_GINT64_FORMAT " %s, %s",
-                         cluster->nodes, cluster->node.gpus, cluster->device.name,
-                         cluster->fabric.entry->name);
+  return g_strdup_printf("%ld nodes of %ld %s, %s", cluster->nodes, cluster->node.gpus,
+                         cluster->device.name, cluster->fabric.entry->name);
 }
 
 static char *cluster_describe(const void *data, GError **error) {
@@ -55,9 +54,7 @@ static char *prices_fact(const void *data) {
 
 static char *model_fact(const void *data) {
   const OrrModel *model = data;
-  return g_strdup_printf("%.4g billion parameters: %" G_GINT64_FORMAT
-                         " layers, hidden %" G_GINT64_FORMAT ", %" G_GINT64_FORMAT
-                         " heads, context %" G_GINT64_FORMAT,
+  return g_strdup_printf("%.4g billion parameters: %ld layers, hidden %ld, %ld heads, context %ld",
                          orr_model_parameters(model) / 1e9, model->layers, model->hidden,
                          model->heads, model->context);
 }
@@ -128,8 +125,7 @@ static void settle_generator(void *data, OrrPlace place, OrrDiags *diags) {
 
 static char *generator_fact(const void *data) {
   const OrrGenerator *generator = data;
-  return g_strdup_printf("%.3g billion parameters in the backbone, %" G_GINT64_FORMAT
-                         " x %" G_GINT64_FORMAT "%s, %" G_GINT64_FORMAT " steps",
+  return g_strdup_printf("%.3g billion parameters in the backbone, %ld x %ld%s, %ld steps",
                          orr_generator_parameters(generator->backbone) / 1e9, generator->height,
                          generator->width, generator->frames > 1 ? ", video" : "",
                          generator->steps);

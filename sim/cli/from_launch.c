@@ -1,11 +1,9 @@
 /*
  * from_launch.c - reads launch lines, prints what they leave out, and checks their scenario.
  */
-#include "sim/cli/from_launch.h"
+#include "sim/cli/documents.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/yaml.h"
-#include "sim/cli/show.h"
 #include "sim/import/launch/launch_form.h"
 #include "sim/run/scenario.h"
 

@@ -1,9 +1,8 @@
 /*
  * options.c - what the shared options say.
  */
-#include "sim/cli/options.h"
+#include "sim/cli/cli.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/settings.h"
 #include "sim/run/scenario.h"
 

@@ -3,7 +3,7 @@
  */
 #include "sim/cli/page.h"
 
-#include "sim/cli/show.h"
+#include "sim/cli/cli.h"
 
 struct OrrPage {
   GString *text;

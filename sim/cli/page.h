@@ -48,7 +48,7 @@ const char *orr_page_quantity(OrrPage *page, double value, OrrUnit unit); /* qua
 const char *orr_page_seconds(OrrPage *page, double value);
 const char *orr_page_bytes(OrrPage *page, double value);
 const char *orr_page_watts(OrrPage *page, double value);
-const char *orr_page_percent(OrrPage *page, double fraction);         /* show.h */
+const char *orr_page_percent(OrrPage *page, double fraction);         /* cli.h */
 const char *orr_page_count(OrrPage *page, double count);              /* rounded */
 const char *orr_page_things(OrrPage *page, gint64 n, const char *of); /* "1 GPU", "2 GPUs" */
 

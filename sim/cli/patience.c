@@ -2,10 +2,9 @@
  * patience.c - the notice that a store prints while it waits for a lock, and the command to run
  * after a wait in vain.
  */
-#include "sim/cli/terminal.h"
 
 #include "sim/base/quantity.h"
-#include "sim/cli/show.h"
+#include "sim/cli/cli.h"
 
 /* One minute: longer than any Orrery process holds the lock (a sweep commits every quarter of a
  * second), and short enough for a person who left a transaction open in another window. */

@@ -7,8 +7,6 @@
 
 #include <glib/gstdio.h>
 
-#include "sim/base/fault.h"
-#include "sim/cli/cli.h"
 #include "sim/sweep/slurm.h"
 
 gboolean orr_plan_slurm_asked(const char *executor, const char *db, gboolean *ret_is,

@@ -2,7 +2,7 @@
  * progress.c - draws the progress line at most five times per second, from the caller's updates or,
  * with the newest of them, from a thread.
  */
-#include "sim/cli/terminal.h"
+#include "sim/cli/cli.h"
 
 #include <unistd.h>
 
@@ -26,10 +26,9 @@ static void draw(OrrProgress *progress, guint done, guint total, gint64 now_us) 
   gint64 seconds = (now_us - progress->begin_us) / G_USEC_PER_SEC;
   for (int i = 0; total > 0 && i < BAR; i++)
     bar[i] = (guint64)i * total < (guint64)done * BAR ? '#' : '.';
-  g_autofree char *line =
-      total > 0 ? g_strdup_printf("%s [%s] %u of %u, %" G_GINT64_FORMAT " s ", progress->what, bar,
-                                  done, total, seconds)
-                : g_strdup_printf("%s, %" G_GINT64_FORMAT " s ", progress->what, seconds);
+  g_autofree char *line = total > 0 ? g_strdup_printf("%s [%s] %u of %u, %ld s ", progress->what,
+                                                      bar, done, total, seconds)
+                                    : g_strdup_printf("%s, %ld s ", progress->what, seconds);
   orr_terminal_line(line);
   progress->drawn_us = now_us;
   progress->is_drawn = TRUE;

@@ -3,7 +3,6 @@
  */
 #include "sim/cli/page.h"
 
-#include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 
 static void binding_clear(gpointer data) {

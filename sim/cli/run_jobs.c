@@ -2,12 +2,10 @@
  * run_jobs.c - simulates the jobs of a scenario together, stores one run per job, and prints a
  * table or JSON.
  */
-#include "sim/cli/page.h"
 
 #include "sim/bands/band.h"
 #include "sim/base/json_write.h"
-#include "sim/cli/terminal.h"
-#include "sim/cli/show.h"
+#include "sim/cli/cli.h"
 #include "sim/cli/summary.h"
 #include "sim/run/scenario_stack.h"
 
@@ -37,7 +35,7 @@ static void print_table(const OrrScenario *scenario, const GPtrArray *jobs) {
          "start", "alone", "together", "slowdown");
   for (guint i = 0; i < jobs->len; i++) {
     const OrrJobRow *row = &job_at(jobs, i)->row;
-    printf("  %-16s %-12s %6" G_GINT64_FORMAT " %8.4g s %10.5g s %10.5g s %8.3fx\n", row->job,
+    printf("  %-16s %-12s %6ld %8.4g s %10.5g s %10.5g s %8.3fx\n", row->job,
            job_at(jobs, i)->outcome->kind->kind->entry.name, row->n_gpus, row->start_s,
            row->alone_s, row->together_s, row->slowdown);
   }
@@ -134,8 +132,7 @@ int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJ
   if (!how->as_json) is_kept = keep(jobs, how, &run_id, error);
   if (!is_kept) return 1;
   if (how->store && !how->as_json)
-    printf("\n  stored        runs %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
-           " in %s\n  next          orrery query %s jobs\n",
+    printf("\n  stored        runs %ld to %ld in %s\n  next          orrery query %s jobs\n",
            run_id, run_id + jobs->len - 1, orr_store_path(how->store), orr_store_path(how->store));
   return MAX(lost, orr_patience_end_store(how->database, how->store));
 }

@@ -2,12 +2,11 @@
  * show.c - prints to stdout and stderr, and remembers whether stderr got a reason: a command must
  * not fail in silence.
  */
-#include "sim/cli/show.h"
+#include "sim/cli/cli.h"
 
 #include <stdarg.h>
 
-#include "sim/base/fault.h"
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 
 #define MAX_DIAGS 100
 
@@ -100,7 +99,7 @@ char *orr_show_signed_percent(double fraction) {
 }
 
 char *orr_show_count(gint64 count) {
-  g_autofree char *digits = g_strdup_printf("%" G_GINT64_FORMAT, count);
+  g_autofree char *digits = g_strdup_printf("%ld", count);
   GString *out = g_string_new(NULL);
   gsize n = strlen(digits);
   for (gsize i = 0; i < n; i++) {

@@ -2,10 +2,10 @@
  * summary.c - the summary of a run: each function appends one line, which begins with a label of at
  * most 12 letters.
  */
-#include "sim/cli/options.h"
 #include "sim/cli/summary.h"
 
 #include "sim/bands/band.h"
+#include "sim/cli/cli.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/scenario_stack.h"
 #include "workloads/training/training.h"
@@ -18,7 +18,7 @@ static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrTrain
   orr_summary_machine(page, scenario, r->n_gpus);
   orr_page_line(page, "parallel", "TP %d x PP %d x DP %d", (int)r->tp, (int)r->pp, (int)r->dp);
   if (r->cp > 1) orr_page_more(page, " x CP %d", (int)r->cp);
-  orr_page_item(page, "%" G_GINT64_FORMAT " micro-batches per step", r->micro_batches);
+  orr_page_item(page, "%ld micro-batches per step", r->micro_batches);
 }
 
 /* The number format whose peak rate is the base of MFU and HFU. */
@@ -129,8 +129,7 @@ static void add_memory(OrrPage *page, const OrrOutcome *outcome) {
   const OrrTrainingResult *r = &outcome->result.training;
   const double host = r->host_memory_peak_bytes;
   double capacity = 0;
-  for (guint i = 0; i < outcome->memory->len; i++)
-    capacity = MAX(capacity, g_array_index(outcome->memory, OrrMemoryRow, i).capacity_bytes);
+  ORR_EACH(const OrrMemoryRow, row, outcome->memory) capacity = MAX(capacity, row->capacity_bytes);
   add_fit(page, "memory",
           banded(page, outcome, "memory_peak_bytes", r->memory_peak_bytes, ORR_UNIT_BYTES),
           capacity, "", r->headroom_bytes);
@@ -155,8 +154,7 @@ static void add_costs(OrrPage *page, const OrrOutcome *outcome) {
 /* Adds ", 16 classes for 1,024 ranks": the lanes simulated, and the ranks that they represent. */
 static void add_folding(OrrPage *page, const OrrOutcome *outcome) {
   gint64 ranks = 0;
-  for (guint i = 0; i < outcome->lanes->len; i++)
-    ranks += g_array_index(outcome->lanes, OrrLaneRow, i).multiplicity;
+  ORR_EACH(const OrrLaneRow, row, outcome->lanes) ranks += row->multiplicity;
   orr_page_more(page, ", %s %s for %s ranks", orr_page_count(page, outcome->lanes->len),
                 outcome->lanes->len == 1 ? "class" : "classes",
                 orr_page_count(page, (double)ranks));
@@ -265,9 +263,9 @@ char *orr_summary_stored(const OrrOutcome *outcome, const char *file, const char
   g_autofree char *settings = orr_summary_settings(orr_options.settings);
   if (database) {
     g_autofree char *quoted = strchr(database, ' ') ? g_shell_quote(database) : g_strdup(database);
-    orr_page_line(page, "stored", "run %" G_GINT64_FORMAT " in %s", run_id, database);
-    orr_page_line(page, "next", "orrery query %s %s --run %" G_GINT64_FORMAT, quoted,
-                  outcome->kind->view, run_id);
+    orr_page_line(page, "stored", "run %ld in %s", run_id, database);
+    orr_page_line(page, "next", "orrery query %s %s --run %ld", quoted, outcome->kind->view,
+                  run_id);
   } else {
     orr_page_line(page, "stored", "nowhere");
     if (file)

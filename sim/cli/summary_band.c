@@ -6,7 +6,7 @@
 #include "sim/cli/summary.h"
 
 #include "sim/bands/band.h"
-#include "sim/cli/show.h"
+#include "sim/cli/cli.h"
 #include "sim/run/answer/run_kind.h"
 
 /* --- Digits --- */
@@ -107,8 +107,8 @@ char *orr_summary_band_range(double value, double low, double high, OrrUnit unit
 static char *why_text(const OrrOutcome *outcome, const OrrBandRow *row) {
   if (g_str_equal(row->quality, orr_band_quality_words[ORR_BAND_WEAK]))
     return g_strdup_printf("; weak: %s", row->reason);
-  return g_strdup_printf(", %.3g %% band from %" G_GINT64_FORMAT " measured %s like this one",
-                         100 * row->level, row->rows, measured_word(outcome));
+  return g_strdup_printf(", %.3g %% band from %ld measured %s like this one", 100 * row->level,
+                         row->rows, measured_word(outcome));
 }
 
 static gboolean is_none(const OrrBandRow *row) {
@@ -218,8 +218,7 @@ static void add_headline(GString *out, const OrrBandRow *row) {
 
 void orr_summary_band_json(GString *out, const OrrOutcome *outcome) {
   if (outcome->bands->len == 0) return;
-  for (guint i = 0; i < outcome->bands->len; i++)
-    add_bounds(out, &g_array_index(outcome->bands, OrrBandRow, i));
+  ORR_EACH(OrrBandRow, row, outcome->bands) add_bounds(out, row);
   add_headline(out, &g_array_index(outcome->bands, OrrBandRow, 0));
   orr_json_write_rows(out, "bands", &orr_band_table, outcome->bands, "\n  ");
 }

@@ -5,7 +5,6 @@
 
 #include "sim/base/json_write.h"
 #include "sim/cli/page.h"
-#include "sim/validate/validate_choices.h"
 
 enum { NAME_WIDTH = 27, MOST_OUTSIDE = 20 };
 
@@ -165,11 +164,10 @@ static void add_outside(OrrPage *page, const OrrValidateBands *bands) {
   ORR_EACH(const OrrBandsCheck, check, bands->checks) {
     if (!is_outside(check) || ++n > MOST_OUTSIDE) continue;
     const OrrBandsBounds band = values_of(check);
-    orr_page_add(
-        page,
-        "  outside, line %" G_GINT64_FORMAT ", %s: %s measured %.4g, band %.4g to %.4g (%s)\n",
-        check->residual->row, check->residual->label, check->answer->metric,
-        check->answer->measured, band.low, band.high, orr_band_quality_words[check->quality]);
+    orr_page_add(page, "  outside, line %ld, %s: %s measured %.4g, band %.4g to %.4g (%s)\n",
+                 check->residual->row, check->residual->label, check->answer->metric,
+                 check->answer->measured, band.low, band.high,
+                 orr_band_quality_words[check->quality]);
   }
   if (n > MOST_OUTSIDE)
     orr_page_add(page, "  and %u more outside; --json lists all\n", n - MOST_OUTSIDE);
@@ -238,16 +236,14 @@ static void add_row(GString *out, const OrrBandsCheck *check) {
 
 static void add_all_coverages(GString *out, const char *name, GArray *coverages) {
   orr_json_write_array(out, name);
-  for (guint i = 0; i < coverages->len; i++)
-    add_coverage(out, &g_array_index(coverages, OrrCoverage, i));
+  ORR_EACH(OrrCoverage, coverage, coverages) add_coverage(out, coverage);
   g_string_append_c(out, ']');
   g_array_unref(coverages);
 }
 
 static void add_all_pairs(GString *out, const char *name, GArray *summaries) {
   orr_json_write_array(out, name);
-  for (guint i = 0; i < summaries->len; i++)
-    add_pairs(out, &g_array_index(summaries, OrrPairsSummary, i));
+  ORR_EACH(OrrPairsSummary, summary, summaries) add_pairs(out, summary);
   g_string_append_c(out, ']');
   g_array_unref(summaries);
 }
@@ -280,8 +276,7 @@ void orr_summary_bands_json(const OrrValidateBands *bands, const GArray *pairs) 
   add_all_coverages(out, "sums", coverages_of(bands, NULL));
   g_string_append(out, ",\n ");
   orr_json_write_array(out, "rows");
-  for (guint i = 0; i < bands->checks->len; i++)
-    add_row(out, &g_array_index(bands->checks, OrrBandsCheck, i));
+  ORR_EACH(OrrBandsCheck, check, bands->checks) add_row(out, check);
   g_string_append(out, "],\n ");
   orr_json_write_object(out, "pairs");
   add_all_pairs(out, "sets", pairs_by(pairs, sets, BY_SET));

@@ -6,8 +6,6 @@
 
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
-#define D "%" G_GINT64_FORMAT
-
 /* "1,234 s" or "20.6 h": hours from two on. */
 static const char *time_text(OrrPage *page, double time_s) {
   return time_s >= 7200 ? orr_page_text(page, "%.1f h", time_s / 3600)
@@ -56,18 +54,16 @@ static void add_sizes(OrrPage *page, const OrrOutcome *outcome) {
                 "wait mean", "wait p95", "wait p99");
   ORR_EACH(const OrrClusterSizeRow, row, outcome->cluster_sizes) {
     if (strcmp(row->grouping, "gpus") != 0) continue;
-    orr_page_line(page, "", "%8s %8" G_GINT64_FORMAT " %11.0f %11s %11s %11s", row->name,
-                  row->n_jobs, row->gpu_hours, time_text(page, row->wait.mean),
-                  time_text(page, row->wait.p95), time_text(page, row->wait.p99));
+    orr_page_line(page, "", "%8s %8ld %11.0f %11s %11s %11s", row->name, row->n_jobs,
+                  row->gpu_hours, time_text(page, row->wait.mean), time_text(page, row->wait.p95),
+                  time_text(page, row->wait.p99));
   }
 }
 
 /* GPU-hours of the row @what of the view hours. */
 static double hours_of(const OrrOutcome *outcome, const char *what) {
-  for (guint i = 0; i < outcome->cluster_hours->len; i++) {
-    const OrrClusterHoursRow *row = &g_array_index(outcome->cluster_hours, OrrClusterHoursRow, i);
+  ORR_EACH(const OrrClusterHoursRow, row, outcome->cluster_hours)
     if (strcmp(row->what, what) == 0) return row->gpu_hours;
-  }
   return 0;
 }
 
@@ -141,7 +137,7 @@ static void add_asked(OrrPage *page, const OrrClusterAsk *ask, const OrrClusterR
   if (isnan(r->asked_start_s))
     orr_page_line(page, "asked", "the job asks for more GPUs than the cluster has");
   else
-    orr_page_line(page, "asked", D " GPUs submitted at %s start at %s, after %s", ask->gpus,
+    orr_page_line(page, "asked", "%ld GPUs submitted at %s start at %s, after %s", ask->gpus,
                   time_text(page, ask->at_s), time_text(page, r->asked_start_s),
                   time_text(page, r->asked_wait_s));
 }
@@ -154,7 +150,7 @@ static void add_machine(OrrPage *page, const OrrScenario *scenario, const OrrClu
     orr_page_line(page, "machine", "%s", orr_page_things(page, r->n_gpus, "GPU"));
   ORR_EACH_POINTER(const OrrClusterKind, kind, kinds) {
     const gint64 each = kind->gpus > 0 ? kind->gpus : scenario->cluster.node.gpus;
-    orr_page_item(page, D " %s", kind->nodes * each, kind->name);
+    orr_page_item(page, "%ld %s", kind->nodes * each, kind->name);
   }
 }
 
@@ -177,8 +173,8 @@ void orr_summary_cluster(OrrPage *page, const OrrScenario *scenario, const OrrOu
   if (!speed->is_given) add_places(page, r);
   if (processes && processes->len > 0)
     orr_page_line(page, "failures",
-                  D " struck, " D " times a job stopped; %.0f GPU-hours lost, ETTR %.3f",
-                  r->strikes, r->failures, r->failed_gpu_hours, r->ettr);
+                  "%ld struck, %ld times a job stopped; %.0f GPU-hours lost, ETTR %.3f", r->strikes,
+                  r->failures, r->failed_gpu_hours, r->ettr);
   add_power(page, r);
   add_money(page, scenario->prices.currency, r);
   if (params->ask.gpus > 0) add_asked(page, &params->ask, r);

@@ -36,8 +36,8 @@ static const char *rate_text(OrrPage *page, const OrrNcclTestRow *row, double by
 static void add_size(OrrPage *page, const OrrNcclTestRow *row) {
   g_autofree char *note =
       orr_uncertain_note_after(row->time_s, row->low_s, row->high_s, row->expected_s);
-  orr_page_add(page, "%12" G_GINT64_FORMAT "  %12" G_GINT64_FORMAT "  %8s  %6s  %6" G_GINT64_FORMAT,
-               row->size_bytes, row->count, type_name(row->type), row->redop, row->root);
+  orr_page_add(page, "%12ld  %12ld  %8s  %6s  %6ld", row->size_bytes, row->count,
+               type_name(row->type), row->redop, row->root);
   orr_page_add(page, "  %7s  %6s  %6s  %7s  %7s  %s %s, %s%s\n", time_text(page, row, row->time_s),
                rate_text(page, row, row->algbw_bytes_per_s),
                rate_text(page, row, row->busbw_bytes_per_s), time_text(page, row, row->low_s),
@@ -48,15 +48,14 @@ void orr_summary_collectives(OrrPage *page, const OrrScenario *scenario,
                              const OrrOutcome *outcome) {
   const OrrCollectivesResult *r = &outcome->result.collectives;
   g_autofree char *band = orr_summary_band_text(outcome, "time_s", ORR_UNIT_SECONDS, TRUE);
-  orr_page_line(page, "machine", "%s (%s) of %s, %" G_GINT64_FORMAT " group%s of %" G_GINT64_FORMAT,
+  orr_page_line(page, "machine", "%s (%s) of %s, %ld group%s of %ld",
                 orr_page_things(page, r->n_gpus, "GPU"), scenario->cluster.device.name,
                 scenario->cluster.name, r->n_groups, r->n_groups == 1 ? "" : "s", r->n_ranks);
   orr_page_add(page, "#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %7s  %7s  chosen, how known\n",
                "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "low", "high");
   orr_page_add(page, "#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %7s  %7s\n", "(B)", "(elements)",
                "", "", "", "(us)", "(GB/s)", "(GB/s)", "(us)", "(us)");
-  for (guint i = 0; i < outcome->nccl_tests->len; i++)
-    add_size(page, &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i));
+  ORR_EACH(OrrNcclTestRow, row, outcome->nccl_tests) add_size(page, row);
   if (band) orr_page_add(page, "# Band of the last size: %s\n", band);
   if (!isnan(r->gpu_power_mean_w))
     orr_page_add(page, "# Energy of the last size: %.4g J per call, GPUs draw %s\n",

@@ -10,9 +10,7 @@ static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrDiffu
   const OrrDiffusionParallel *parallel = &params->parallel;
   orr_page_line(page, "model", "%s, %.4g billion parameters in the backbone",
                 params->generator.name, orr_generator_parameters(params->generator.backbone) / 1e9);
-  orr_page_line(page, "asked",
-                "%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
-                ", %" G_GINT64_FORMAT " frames, %" G_GINT64_FORMAT " steps; %.0f tokens each",
+  orr_page_line(page, "asked", "%ld of %ld x %ld, %ld frames, %ld steps; %.0f tokens each",
                 r->batch, shape.height, shape.width, shape.frames, orr_diffusion_steps(params),
                 r->tokens);
   orr_summary_machine(page, scenario, r->n_gpus);

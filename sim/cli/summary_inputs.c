@@ -64,8 +64,8 @@ static void add_spreads(OrrPage *page, const OrrOutcome *outcome) {
 
 static guint count(const OrrOutcome *outcome, const char *status) {
   guint n = 0;
-  for (guint i = 0; i < outcome->input_replays->len; i++)
-    n += g_str_equal(g_array_index(outcome->input_replays, OrrInputReplayRow, i).status, status);
+  ORR_EACH(const OrrInputReplayRow, row, outcome->input_replays)
+    n += g_str_equal(row->status, status);
   return n;
 }
 

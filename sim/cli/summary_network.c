@@ -24,8 +24,7 @@ static void add_queue(OrrPage *page, const OrrQueueRow *row) {
 }
 
 void orr_summary_network(OrrPage *page, const OrrOutcome *outcome) {
-  for (guint i = 0; i < outcome->queues->len; i++)
-    add_queue(page, &g_array_index(outcome->queues, OrrQueueRow, i));
+  ORR_EACH(OrrQueueRow, one, outcome->queues) add_queue(page, one);
   const guint n = outcome->hash_spreads->len;
   if (n == 0) return;
   const OrrHashSpreadRow *row = &g_array_index(outcome->hash_spreads, OrrHashSpreadRow, n - 1);

@@ -4,9 +4,6 @@
 #include "sim/cli/verb_plan.h"
 
 #include "sim/base/json_write.h"
-#include "sim/cli/show.h"
-
-#define D "%" G_GINT64_FORMAT
 
 static const OrrPlanLayout *layout_at(const OrrPlanServingAnswer *answer, guint rank) {
   const guint index = g_array_index(answer->ranked, guint, rank);
@@ -49,17 +46,16 @@ static void print_layout(const OrrPlanServingAnswer *answer, guint rank) {
   g_autofree char *cost = number_text(at->cost_per_million_output_tokens);
   g_autofree char *band = band_of(layout);
   g_autofree char *words = orr_plan_serving_words(answer->asked, layout);
-  printf("  %u %5" G_GINT64_FORMAT " %8" G_GINT64_FORMAT "  %10.4g  %9s  %9s  %9s  %8.0f %8s",
-         rank + 1, layout->replicas * layout->gpus, layout->replicas, layout->fleet_rate, sure,
-         ttft, tpot, at->output_tokens_per_s_per_gpu, watts);
+  printf("  %u %5ld %8ld  %10.4g  %9s  %9s  %9s  %8.0f %8s", rank + 1,
+         layout->replicas * layout->gpus, layout->replicas, layout->fleet_rate, sure, ttft, tpot,
+         at->output_tokens_per_s_per_gpu, watts);
   if (answer->currency) printf("  %8s", cost);
   printf("  %-14s  %-5s  %s\n", band, orr_plan_bound_words[layout->bound], words);
 }
 
 static void print_searched(const OrrPlanServingAnswer *answer) {
   guint by[ORR_N_PLAN_STATUSES] = {0};
-  for (guint i = 0; i < answer->layouts->len; i++)
-    by[g_array_index(answer->layouts, OrrPlanLayout, i).status]++;
+  ORR_EACH(OrrPlanLayout, item, answer->layouts) by[item->status]++;
   printf(
       "  searched      %u layout%s in %.1f s: %u cannot run, %u too slow for one request, %u worse "
       "than the best, %u measured",
@@ -166,8 +162,8 @@ void orr_summary_plan_serving_print(const OrrPlanServingAnswer *answer) {
 
 void orr_summary_plan_serving_stored(const OrrPlanServingAnswer *answer) {
   if (answer->db) {
-    printf("  stored        plan %" G_GINT64_FORMAT " in %s, its fleet is run %" G_GINT64_FORMAT
-           "; orrery query %s plan has every layout\n",
+    printf("  stored        plan %ld in %s, its fleet is run %ld; orrery query %s plan has every "
+           "layout\n",
            answer->run, answer->db, answer->fleet_run, answer->db);
     printf("  pareto        orrery plot %s plan-pareto\n", answer->db);
   }

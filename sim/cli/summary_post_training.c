@@ -7,8 +7,6 @@
 
 #include "workloads/post_training/post_training.h"
 
-#define D "%" G_GINT64_FORMAT
-
 /* With @digits digits, and all digits before the point: "67.1 s", "41000 s". */
 static const char *seconds_of(OrrPage *page, double value, int digits) {
   return value < pow(10, digits) ? orr_page_text(page, "%.*g s", digits, value)
@@ -22,7 +20,7 @@ static void add_machine(OrrPage *page, const OrrScenario *scenario, const OrrOut
   orr_page_line(page, "machine", "%s (%s) of %s", orr_page_things(page, r->n_gpus, "GPU"), own,
                 scenario->cluster.name);
   if (p->pools.rollout_gpus > 0)
-    orr_page_more(page, ": " D " roll out (%s), " D " train", r->rollout_gpus, roll ? roll : own,
+    orr_page_more(page, ": %ld roll out (%s), %ld train", r->rollout_gpus, roll ? roll : own,
                   r->update_gpus);
   else
     orr_page_more(page, ", shared by rollouts and updates");
@@ -34,7 +32,7 @@ static void add_work(OrrPage *page, const OrrPostTraining *p, const OrrPostTrain
   if (p->mode.kind == ORR_LOOP_ASYNCHRONOUS)
     orr_page_more(page, " (staleness %g, %s)", p->mode.staleness,
                   orr_loop_on_update_words[p->mode.on_update]);
-  orr_page_more(page, ", " D " prompts x " D " responses of %.0f tokens (most " D ")", p->prompts,
+  orr_page_more(page, ", %ld prompts x %ld responses of %.0f tokens (most %ld)", p->prompts,
                 p->samples, r->response_tokens_mean, r->response_tokens_most);
 }
 
@@ -54,7 +52,7 @@ static void add_phases(OrrPage *page, const OrrPostTrainingResult *r) {
 }
 
 static void add_rollouts(OrrPage *page, const OrrPostTrainingResult *r) {
-  orr_page_line(page, "rollouts", D " engines, busy %.0f %% of the time", r->replicas,
+  orr_page_line(page, "rollouts", "%ld engines, busy %.0f %% of the time", r->replicas,
                 100 * r->rollout_busy);
   if (!isnan(r->rollout_tail))
     orr_page_more(page, "; %.0f %% of %s for the last tenth of responses", 100 * r->rollout_tail,
@@ -81,8 +79,7 @@ static void add_roles(OrrPage *page, const GArray *rows) {
   static const char *const roles[] = {"engine", "actor", "reference", "reward", "critic"};
   double all_j = 0;
   orr_page_more(page, " (");
-  for (guint i = 0; i < rows->len; i++)
-    all_j += g_array_index(rows, OrrPostTrainingEnergyRow, i).joules;
+  ORR_EACH(const OrrPostTrainingEnergyRow, one, rows) all_j += one->joules;
   for (guint k = 0; k < G_N_ELEMENTS(roles); k++) {
     double joules = 0;
     ORR_EACH(const OrrPostTrainingEnergyRow, row, rows)

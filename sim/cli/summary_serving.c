@@ -6,8 +6,6 @@
 
 #include "workloads/serving/serving.h"
 
-#define D "%" G_GINT64_FORMAT
-
 /* @name: of the metrics, "ttft". */
 static void add_latencies(OrrPage *page, const OrrOutcome *outcome, const char *name,
                           const OrrLatencies *all) {
@@ -37,7 +35,7 @@ static const char *format_word(const OrrServingFormats *formats) {
 /* Adds ", 3 of TP 2 x PP 1 on a100-80gb-sxm in fp8" for each group. */
 static void add_groups(OrrPage *page, const OrrServing *params) {
   ORR_EACH_POINTER(const OrrReplicaGroup, group, params->groups) {
-    orr_page_item(page, D " of TP " D " x PP " D, group->replicas, group->parallel.tp,
+    orr_page_item(page, "%ld of TP %ld x PP %ld", group->replicas, group->parallel.tp,
                   group->parallel.pp);
     if (group->model.name) orr_page_more(page, " with %s", group->model.name);
     if (group->region) orr_page_more(page, " in %s", group->region);
@@ -61,9 +59,9 @@ static void add_formats(OrrPage *page, const OrrServing *params) {
                     format ? orr_quantized_word(format) : plain);
   }
   if (shard.is_quantized && shard.plain_first > 0)
-    orr_page_item(page, "first layers (" D ") in %s", shard.plain_first, plain);
+    orr_page_item(page, "first layers (%ld) in %s", shard.plain_first, plain);
   if (shard.is_quantized && shard.plain_last > 0)
-    orr_page_item(page, "last layers (" D ") in %s", shard.plain_last, plain);
+    orr_page_item(page, "last layers (%ld) in %s", shard.plain_last, plain);
 }
 
 static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
@@ -82,7 +80,7 @@ static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrOutco
     orr_page_more(page, ", full from %s requests on", orr_page_count(page, r->kv_full_requests));
   if (outcome->reserve_of && params->engine.kv_blocks == 0)
     orr_page_more(page, "; engine.reserved was measured on %s only", outcome->reserve_of);
-  orr_page_line(page, "machine", "%s (%s) of %s: " D " replica%s of TP " D " x PP " D,
+  orr_page_line(page, "machine", "%s (%s) of %s: %ld replica%s of TP %ld x PP %ld",
                 orr_page_things(page, r->n_gpus, "GPU"), scenario->cluster.device.name,
                 scenario->cluster.name, n_own, n_own == 1 ? "" : "s", r->tp, r->pp);
   add_groups(page, params);
@@ -95,14 +93,14 @@ static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrOutco
 static void add_fleet(OrrPage *page, const OrrServing *params, const OrrServingResult *r) {
   if (r->replicas > 1 || r->rejected > 0)
     orr_page_line(page, "fleet",
-                  "router %s, busiest replica %.2f of the mean, " D " requests rejected",
+                  "router %s, busiest replica %.2f of the mean, %ld requests rejected",
                   params->router.entry->name, r->replica_imbalance, r->rejected);
   if (r->starts > 0 || r->failed > 0 || r->retried > 0 ||
       r->replicas_mean < (1 - 1e-9) * (double)r->replicas) {
-    orr_page_line(page, "replicas", "%.3g of " D " in use on average; " D " started",
-                  r->replicas_mean, r->replicas, r->starts);
+    orr_page_line(page, "replicas", "%.3g of %ld in use on average; %ld started", r->replicas_mean,
+                  r->replicas, r->starts);
     if (r->starts > 0) orr_page_more(page, ", %s each", orr_page_seconds(page, r->start_mean_s));
-    orr_page_more(page, "; " D " requests retried, " D " failed", r->retried, r->failed);
+    orr_page_more(page, "; %ld requests retried, %ld failed", r->retried, r->failed);
   }
   if (r->handover_bytes > 0)
     orr_page_line(
@@ -129,8 +127,8 @@ static void add_regions(OrrPage *page, const OrrOutcome *outcome) {
 static void add_encoders(OrrPage *page, const OrrServing *params, const OrrServingResult *r) {
   if (params->encoders.replicas == 0) return;
   orr_page_line(page, "encoders",
-                D ", router %s, busy %s, cache hits %s; %s of embeddings, ready "
-                  "%s after the request",
+                "%ld, router %s, busy %s, cache hits %s; %s of embeddings, ready "
+                "%s after the request",
                 params->encoders.replicas, params->encoders.router.entry->name,
                 orr_page_percent(page, r->encoder_busy), orr_page_percent(page, r->image_hit_rate),
                 orr_page_bytes(page, r->embedding_bytes), orr_page_seconds(page, r->encode_mean_s));
@@ -193,7 +191,7 @@ static void add_throughput(OrrPage *page, const OrrOutcome *outcome) {
 static void add_engines(OrrPage *page, const OrrServing *params, const OrrServingResult *r) {
   const OrrChoice *speculation = &params->engine.speculation;
   orr_page_line(page, "engines",
-                "batch %.1f, GPUs busy %s, cache used %s, prefix hits %s, " D " preemptions",
+                "batch %.1f, GPUs busy %s, cache used %s, prefix hits %s, %ld preemptions",
                 r->running_mean, orr_page_percent(page, r->gpu_busy),
                 orr_page_percent(page, r->kv_utilization),
                 orr_page_percent(page, r->prefix_hit_rate), r->preemptions);
@@ -208,7 +206,7 @@ static void add_engines(OrrPage *page, const OrrServing *params, const OrrServin
                   orr_page_seconds(page, r->store_wait_mean_s),
                   orr_page_percent(page, r->store_busy));
   if (orr_speculation_of(speculation).tokens > 0)
-    orr_page_line(page, "speculation", "%s, " D " tokens, %s accepted: %.2f tokens per step",
+    orr_page_line(page, "speculation", "%s, %ld tokens, %s accepted: %.2f tokens per step",
                   speculation->entry->name, orr_speculation_of(speculation).tokens,
                   orr_page_percent(page, r->acceptance_rate), r->tokens_per_check);
 }

@@ -4,7 +4,7 @@
 #include "sim/cli/summary.h"
 
 #include "sim/base/json_write.h"
-#include "sim/cli/show.h"
+#include "sim/cli/cli.h"
 
 static const char *const state_words[] = {"queued", "running", "done", "cancelled", "failed"};
 G_STATIC_ASSERT(G_N_ELEMENTS(state_words) == ORR_N_SLURM_STATES);
@@ -25,8 +25,7 @@ void orr_summary_slurm_print(const OrrSlurmStatus *status, const char *db) {
     printf("  submitted     job %s, %u task%s; job %s merges%s", status->job, status->n_tasks,
            status->n_tasks == 1 ? "" : "s", status->merge_job ? status->merge_job : "(none)",
            status->submission > 1 ? "" : "\n");
-  if (status->job && status->submission > 1)
-    printf("; submission %" G_GINT64_FORMAT "\n", status->submission);
+  if (status->job && status->submission > 1) printf("; submission %ld\n", status->submission);
   for (int state = 0; state < ORR_N_SLURM_STATES; state++)
     g_string_append_printf(tasks, "%s%u %s", state > 0 ? ", " : "", status->by_state[state],
                            state_words[state]);
@@ -35,8 +34,7 @@ void orr_summary_slurm_print(const OrrSlurmStatus *status, const char *db) {
   printf("  points        %s of %s done\n", n_done, n_points);
   print_reasons(status->refused);
   if (status->is_whole)
-    printf("  stored        run %" G_GINT64_FORMAT " in %s: all points are merged\n", status->sweep,
-           db);
+    printf("  stored        run %ld in %s: all points are merged\n", status->sweep, db);
   else
     printf("  next          orrery sweep --status --db %s\n", db);
 }

@@ -7,7 +7,7 @@
 #include "sim/cli/summary.h"
 
 #include "sim/base/settings.h"
-#include "sim/cli/show.h"
+#include "sim/cli/cli.h"
 
 #define N_REASONS 6
 #define BAR 24
@@ -23,8 +23,8 @@ static char *settings_text(const OrrSweepBest *one) {
 /* --- Bands --- */
 
 static gboolean has_band(const GArray *points, guint objective) {
-  for (guint k = 0; k < points->len; k++) {
-    const OrrSweepBands *bands = g_array_index(points, OrrSweepBest, k).bands;
+  ORR_EACH(const OrrSweepBest, best, points) {
+    const OrrSweepBands *bands = best->bands;
     if (bands && bands->of[objective].quality != ORR_BAND_NONE) return TRUE;
   }
   return FALSE;
@@ -32,8 +32,8 @@ static gboolean has_band(const GArray *points, guint objective) {
 
 static guint count_apart(const GArray *points, OrrSweepApart apart) {
   guint n = 0;
-  for (guint k = 0; k < points->len; k++) {
-    const OrrSweepBands *bands = g_array_index(points, OrrSweepBest, k).bands;
+  ORR_EACH(const OrrSweepBest, best, points) {
+    const OrrSweepBands *bands = best->bands;
     n += bands && bands->apart == apart;
   }
   return n;
@@ -88,8 +88,8 @@ static Columns columns_of(const OrrSweepReport *report, const GArray *points, gu
   columns.width = MAX(12, (int)g_utf8_strlen(columns.heading, -1));
   if (!has_band(points, i)) return columns;
   columns.band_width = 26;
-  for (guint k = 0; k < points->len; k++) {
-    g_autofree char *band = band_text(objective, &g_array_index(points, OrrSweepBest, k), i);
+  ORR_EACH(OrrSweepBest, best, points) {
+    g_autofree char *band = band_text(objective, best, i);
     columns.band_width = MAX(columns.band_width, (int)strlen(band));
   }
   return columns;
@@ -150,7 +150,7 @@ static void print_points(const OrrSweepReport *report, const GArray *points, con
   print_head(report, columns, compared);
   ORR_EACH(const OrrSweepBest, one, points) {
     g_autofree char *settings = settings_text(one);
-    printf("    %8" G_GINT64_FORMAT, report->sweep + (report->sweep ? 1 : 0) + (gint64)one->point);
+    printf("    %8ld", report->sweep + (report->sweep ? 1 : 0) + (gint64)one->point);
     for (guint i = 0; i < report->n_objectives; i++) print_number(report, &columns[i], one, i);
     g_autofree char *apart = apart_text(one);
     if (compared) printf("  %-18s", apart);
@@ -160,7 +160,7 @@ static void print_points(const OrrSweepReport *report, const GArray *points, con
 
 static void print_reasons(const GArray *reasons, const char *what, const char *noun) {
   guint64 n = 0;
-  for (guint i = 0; i < reasons->len; i++) n += g_array_index(reasons, OrrSweepExclusion, i).n;
+  ORR_EACH(const OrrSweepExclusion, exclusion, reasons) n += exclusion->n;
   if (n == 0) return;
   g_autofree char *count = orr_show_count((gint64)n);
   printf("  %-13s %s %s\n", what, count, noun);
@@ -182,7 +182,7 @@ static void print_next(const OrrSweepReport *report, const char *file, const cha
     printf("  again         orrery run %s%s\n", file, settings);
   }
   if (db && best)
-    printf("  next          orrery query %s %s --run %" G_GINT64_FORMAT "\n", db,
+    printf("  next          orrery query %s %s --run %ld\n", db,
            report->view ? report->view : "points", report->sweep + 1 + (gint64)best->point);
 }
 
@@ -234,7 +234,7 @@ void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, con
   print_points(report, report->best, "best");
   if (report->n_objectives > 1) print_points(report, report->front, "Pareto front");
   print_band_notes(report);
-  if (db) printf("  stored        run %" G_GINT64_FORMAT " in %s\n", report->sweep, db);
+  if (db) printf("  stored        run %ld in %s\n", report->sweep, db);
   print_next(report, file, db);
 }
 

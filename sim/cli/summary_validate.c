@@ -6,7 +6,7 @@
 
 #include "sim/base/json_write.h"
 #include "sim/base/quantity.h"
-#include "sim/cli/show.h"
+#include "sim/cli/cli.h"
 
 enum { N_WORST = 3, N_WORST_OF_PARTS = 10 };
 
@@ -49,7 +49,7 @@ static void print_rows(const OrrValidation *validation) {
     print_row(row_at(validation, i), label_width, metric_width);
   for (guint i = 0; i < validation->refusals->len; i++) {
     const OrrValidationRefusal *refusal = refusal_at(validation, i);
-    printf("  %s (line %" G_GINT64_FORMAT "): %s: %s\n", refusal->label, refusal->row,
+    printf("  %s (line %ld): %s: %s\n", refusal->label, refusal->row,
            refusal->failed ? "failed" : "refused", refusal->reason);
   }
 }
@@ -70,8 +70,7 @@ static void print_costs(const OrrValidation *validation) {
   for (guint i = 0; i < validation->costs->len; i++) {
     const OrrCostError *row = cost_at(validation, i);
     gboolean is_all = strcmp(row->region, "all") == 0;
-    printf("  %-*s  %-*s  %-11s  %8" G_GINT64_FORMAT
-           "  %5.1f %%  %+5.1f %%  %5.1f %%  %5.1f %%  %6.1f %%%s\n",
+    printf("  %-*s  %-*s  %-11s  %8ld  %5.1f %%  %+5.1f %%  %5.1f %%  %5.1f %%  %6.1f %%%s\n",
            profile_width, is_all ? row->profile : "", kernels_width, is_all ? row->kernels : "",
            row->region, row->n, 100 * row->mape, 100 * row->bias, 100 * row->median, 100 * row->p90,
            100 * row->worst, is_all && !row->met ? "  misses the target" : "");

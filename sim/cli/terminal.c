@@ -7,7 +7,7 @@
  * most 2 bytes wait.
  */
 #define _GNU_SOURCE /* fopencookie */
-#include "sim/cli/terminal.h"
+#include "sim/cli/cli.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
 #include "sim/cli/verb_validate.h"
 
 #include "calibration/crossval/crossval.h"
-#include "sim/cli/show.h"
+#include "sim/cli/cli.h"
 
 enum { N_WORST = 10 };
 
@@ -70,7 +70,7 @@ static void take_errors(const OrrValidation *validation, gboolean memory, GArray
 
 static double near_fraction(const GArray *errors) {
   guint n = 0;
-  for (guint i = 0; i < errors->len; i++) n += fabs(g_array_index(errors, double, i)) <= NEAR;
+  ORR_EACH_VALUE(const double, value, errors) n += fabs(value) <= NEAR;
   return (double)n / errors->len;
 }
 
@@ -137,9 +137,8 @@ static void print_refusals(GPtrArray *validations) {
   g_autoptr(GArray) reasons = g_array_new(FALSE, FALSE, sizeof(Reason));
   g_array_set_clear_func(reasons, clear_reason);
   ORR_EACH_POINTER(const OrrValidation, one, validations) {
-    for (guint k = 0; k < one->refusals->len; k++)
-      count_reason(reasons, one->set_name,
-                   g_array_index(one->refusals, OrrValidationRefusal, k).reason);
+    ORR_EACH(const OrrValidationRefusal, refusal, one->refusals)
+      count_reason(reasons, one->set_name, refusal->reason);
   }
   if (reasons->len > 0) printf("refused\n");
   ORR_EACH(const Reason, reason, reasons)
@@ -164,8 +163,8 @@ static void print_worst(GPtrArray *validations) {
   for (guint i = 0; i < MIN(rows->len, N_WORST); i++) {
     const OrrValidationRow *row = rows->pdata[i];
     g_autofree char *error = orr_show_signed_percent(orr_validate_group_error(row));
-    printf("  %9s  %s, line %" G_GINT64_FORMAT ", %s, %s: %s\n", error, row->set_name, row->row,
-           row->label, is_memory(row) ? "memory" : "time", row->explanation);
+    printf("  %9s  %s, line %ld, %s, %s: %s\n", error, row->set_name, row->row, row->label,
+           is_memory(row) ? "memory" : "time", row->explanation);
   }
 }
 

@@ -2,13 +2,7 @@
  * verb_calibrate.c - orrery calibrate [ACTION]: measures the kernels of this machine's GPUs, and
  * makes profiles from the rows. Actions with profiles are in verb_calibrate_fit.c.
  */
-#include "sim/base/fault.h"
 #include "sim/base/paths.h"
-#include "sim/calibrate/calibrate.h"
-#include "sim/cli/cli.h"
-#include "sim/cli/options.h"
-#include "sim/cli/terminal.h"
-#include "sim/cli/show.h"
 #include "sim/cli/verb_calibrate_fit.h"
 
 static char *budget, *families;

@@ -3,11 +3,8 @@
  * of one kernel or collective, and how it is known.
  */
 #include "calibration/cost/query.h"
-#include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/options.h"
-#include "sim/cli/show.h"
 #include "sim/run/machine.h"
 
 static char *rows;

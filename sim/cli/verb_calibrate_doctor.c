@@ -1,7 +1,6 @@
 /*
  * verb_calibrate_doctor.c - orrery calibrate --doctor: what would spoil a measurement here.
  */
-#include "sim/cli/show.h"
 #include "sim/cli/verb_calibrate_fit.h"
 
 static const char *const words[] = {"ok", "note", "problem", "unknown"};

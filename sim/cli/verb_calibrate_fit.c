@@ -4,9 +4,7 @@
  */
 #include "sim/cli/verb_calibrate_fit.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/paths.h"
-#include "sim/cli/show.h"
 
 /* Loads the machine that argument @name of an action stands for, and prints what is wrong with
  * it. */

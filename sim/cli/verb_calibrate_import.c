@@ -2,7 +2,6 @@
  * verb_calibrate_import.c - orrery calibrate import FILE.csv: reports of nsys and ncu become rows
  * of the database.
  */
-#include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/calibrate/calibrate_import.h"
 #include "sim/cli/verb_calibrate_fit.h"

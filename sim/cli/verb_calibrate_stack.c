@@ -2,12 +2,8 @@
  * verb_calibrate_stack.c - orrery calibrate stack SCENARIO --rows ROWS: a stack's constants from
  * measured rows of one installation.
  */
-#include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/options.h"
-#include "sim/cli/show.h"
-#include "sim/cli/terminal.h"
 #include "sim/fit/fit_stack.h"
 
 static char *rows_path;

@@ -1,10 +1,7 @@
 /*
  * verb_check.c - orrery check FILE...: reports every error in documents without running them.
  */
-#include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
-#include "sim/cli/options.h"
-#include "sim/cli/show.h"
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(args, 1, G_MAXUINT, "check takes files", error)) return 2;

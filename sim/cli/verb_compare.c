@@ -3,13 +3,10 @@
  * of two runs differ, each table a view (compare-inputs, compare-results, compare-time); or the
  * inputs and results of three and more side by side (compare_many.c).
  */
-#include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/verb_compare.h"
-#include "sim/cli/options.h"
 #include "sim/cli/page.h"
-#include "sim/cli/show.h"
 
 static const GOptionEntry options[] = {
     ORR_OPTION_JSON("one JSON object: the tables as arrays, and verdicts"),

@@ -2,16 +2,11 @@
  * verb_compare_trace.c - orrery compare --trace [SCENARIO] [--trace FILE]: compares a measured step
  * with the simulated one.
  */
-#include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/base/paths.h"
 #include "sim/base/quantity.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/options.h"
-#include "sim/cli/terminal.h"
-#include "sim/cli/show.h"
 #include "sim/explain/explain.h"
-#include "sim/run/outcome_store.h"
 #include "sim/run/simulate.h"
 
 static char *trace, *step;

@@ -3,11 +3,8 @@
  */
 #include <glib/gstdio.h>
 
-#include "results/store.h"
-#include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/options.h"
 
 static const GOptionEntry options[] = {
     ORR_OPTION('o', FILENAME, "output", orr_options.output, "DIR",
@@ -82,16 +79,13 @@ static gboolean merge_all(OrrStore *store, char **paths, OrrMergeFacts *facts, G
 
 static void print_merged(char **paths, const OrrMergeFacts *facts) {
   for (guint i = 0; paths[i]; i++) {
-    printf("%s: %" G_GINT64_FORMAT " %s added", paths[i], facts[i].runs,
-           facts[i].runs == 1 ? "run" : "runs");
-    if (facts[i].points) printf(", %" G_GINT64_FORMAT " points of sweeps", facts[i].points);
-    if (facts[i].duplicates)
-      printf("; %" G_GINT64_FORMAT " exist already and are skipped", facts[i].duplicates);
+    printf("%s: %ld %s added", paths[i], facts[i].runs, facts[i].runs == 1 ? "run" : "runs");
+    if (facts[i].points) printf(", %ld points of sweeps", facts[i].points);
+    if (facts[i].duplicates) printf("; %ld exist already and are skipped", facts[i].duplicates);
     if (facts[i].differing)
-      printf(
-          "; %" G_GINT64_FORMAT
-          " have the hash of an existing one but different rows (runs are added, points are not)",
-          facts[i].differing);
+      printf("; %ld have the hash of an existing one but different rows (runs are added, points "
+             "are not)",
+             facts[i].differing);
     printf("\n");
   }
 }

@@ -2,10 +2,7 @@
  * verb_db_log.c - orrery db log [DB]: the runs of a database, newest first, with their labels and
  * answers (view log).
  */
-#include "results/store.h"
-#include "sim/base/fault.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/options.h"
 
 static gint most = 20;
 static gboolean with_points;

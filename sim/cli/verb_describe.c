@@ -1,18 +1,12 @@
 /*
  * verb_describe.c - orrery describe KIND NAME: prints one document, registry entry or view in full.
  */
-#include "calibration/crossval/crossval_plot.h"
+#include "calibration/crossval/crossval.h"
 #include "results/plot.h"
-#include "results/store.h"
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/base/paths.h"
 #include "sim/base/yaml.h"
-#include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
-#include "sim/cli/options.h"
-#include "sim/cli/show.h"
-#include "sim/import/launch/launch.h"
 #include "sim/import/topology/topology_text.h"
 #include "sim/run/machine.h"
 #include "topologies/fabric.h"

@@ -2,9 +2,7 @@
  * verb_describe_schema.c - orrery describe --schema KIND: prints the fields of a kind of document
  * or of a table of results, from the same field tables that read and write them.
  */
-#include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
-#include "sim/cli/options.h"
 #include "sim/plan/plan_serving.h"
 #include "results/rows/rows.h"
 #include "sim/sweep/sweep.h"

@@ -3,11 +3,8 @@
  */
 #include "sim/cli/verb_import.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/paths.h"
-#include "sim/cli/from_launch.h"
-#include "sim/cli/options.h"
-#include "sim/cli/show.h"
+#include "sim/cli/documents.h"
 
 char *orr_verb_import_device;
 

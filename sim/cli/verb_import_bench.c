@@ -1,9 +1,6 @@
 /*
  * verb_import_bench.c - orrery import bench FILE...: results of benchmarks become rows, or a load.
  */
-#include "sim/base/fault.h"
-#include "sim/cli/options.h"
-#include "sim/cli/show.h"
 #include "sim/cli/verb_import.h"
 #include "sim/import/bench/bench.h"
 #include "workloads/serving/serving.h"

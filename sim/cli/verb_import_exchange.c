@@ -2,8 +2,7 @@
  * verb_import_exchange.c - orrery import exchange FILE...: files of other simulators become
  * documents.
  */
-#include "sim/cli/from_launch.h"
-#include "sim/cli/options.h"
+#include "sim/cli/documents.h"
 #include "sim/cli/verb_import.h"
 #include "sim/import/exchange/exchange_format.h"
 

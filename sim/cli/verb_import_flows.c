@@ -2,9 +2,7 @@
  * verb_import_flows.c - orrery import flows LOG --sent NAME.flows.csv: flow completion times of a
  * packet simulator next to the times of flows that share links.
  */
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
-#include "sim/cli/options.h"
 #include "sim/cli/verb_import.h"
 #include "workloads/trace/flow_list.h"
 

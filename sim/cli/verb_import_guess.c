@@ -6,9 +6,7 @@
  * requests or jobs; a model's config.json alone; at last a launch line or config, whose reader says
  * what it does not know.
  */
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
-#include "sim/cli/show.h"
 #include "sim/cli/verb_import.h"
 #include "sim/import/bench/bench.h"
 #include "sim/import/exchange/exchange_format.h"

@@ -3,7 +3,6 @@
  * document.
  */
 #include "models/import_huggingface.h"
-#include "sim/cli/options.h"
 #include "sim/cli/verb_import.h"
 
 static char *name;

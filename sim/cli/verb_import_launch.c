@@ -2,10 +2,9 @@
  * verb_import_launch.c - orrery import launch [FILE... | -]: a pasted launch line or config becomes
  * a scenario.
  */
-#include "sim/base/fault.h"
-#include "sim/base/relative.h"
-#include "sim/cli/from_launch.h"
-#include "sim/cli/options.h"
+#include "sim/base/paths.h"
+#include "sim/base/number.h"
+#include "sim/cli/documents.h"
 #include "sim/cli/verb_import.h"
 
 static gboolean account;

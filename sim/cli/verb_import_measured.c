@@ -2,9 +2,7 @@
  * verb_import_measured.c - orrery import measured SOURCE: tables of kernels become a profile.
  */
 #include "calibration/fit/measured.h"
-#include "sim/base/fault.h"
 #include "sim/base/paths.h"
-#include "sim/cli/options.h"
 #include "sim/cli/verb_import.h"
 
 static char *device, *collectives, *machine, *base, *same_chip;

@@ -3,11 +3,8 @@
  *
  *   sizes of the log -> healthy curve with bands -> judged sizes -> faults that have such a curve
  */
-#include "sim/base/fault.h"
 #include "sim/base/json_write.h"
-#include "sim/cli/options.h"
 #include "sim/cli/page.h"
-#include "sim/cli/show.h"
 #include "sim/cli/verb_import.h"
 #include "sim/nccl/nccl_diagnosis.h"
 #include "workloads/collectives/collective_bench.h"
@@ -83,11 +80,11 @@ static gboolean place(Compared *one, const OrrCluster *cluster, GError **error) 
   one->question.nodes = hosts;
   one->question.ranks = ranks;
   if (ranks % hosts != 0 || each > gpus || (hosts > 1 && gpus % each != 0))
-    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                         "%" G_GINT64_FORMAT " ranks on %" G_GINT64_FORMAT
-                         " hosts: want as many on each, and a number that divides the "
-                         "%" G_GINT64_FORMAT " GPUs of a node of %s",
-                         ranks, hosts, gpus, cluster->name);
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
+        "%ld ranks on %ld hosts: want as many on each, and a number that divides the "
+        "%ld GPUs of a node of %s",
+        ranks, hosts, gpus, cluster->name);
   one->question.stride = hosts > 1 ? gpus / each : 1;
   return TRUE;
 }

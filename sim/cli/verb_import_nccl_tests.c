@@ -2,10 +2,7 @@
  * verb_import_nccl_tests.c - orrery import nccl-tests SOURCE: a log becomes rows of a profile, or,
  * with a cluster, is compared with what that machine should reach.
  */
-#include "calibration/fit/import_nccl_tests.h"
-#include "sim/base/fault.h"
-#include "sim/cli/from_launch.h"
-#include "sim/cli/options.h"
+#include "sim/cli/documents.h"
 #include "sim/cli/verb_import.h"
 
 static char *base, *op, *cluster;

@@ -2,8 +2,6 @@
  * verb_import_nsys.c - orrery import nsys SOURCE: an export of Nsight Systems becomes a table.
  */
 #include "results/nsys.h"
-#include "sim/base/fault.h"
-#include "sim/cli/options.h"
 #include "sim/cli/verb_import.h"
 
 static gint64 ranks;

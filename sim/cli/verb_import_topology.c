@@ -1,11 +1,9 @@
 /*
  * verb_import_topology.c - orrery import topology FILE...: dumps of a machine become a cluster.
  */
-#include "sim/base/fault.h"
+#include "sim/base/paths.h"
 #include "sim/base/quantity.h"
-#include "sim/base/relative.h"
-#include "sim/cli/options.h"
-#include "sim/cli/show.h"
+#include "sim/base/number.h"
 #include "sim/cli/verb_import.h"
 #include "sim/import/topology/cluster_plan.h"
 
@@ -33,8 +31,8 @@ static const GOptionEntry options[] = {
 
 static gboolean check_count(const char *option, gint64 value, gint64 most, GError **error) {
   if (value >= 0 && value <= most) return TRUE;
-  return orr_fault_set(error, ORR_FAULT_USAGE,
-                       "%s takes a whole number from 1 to %" G_GINT64_FORMAT, option, most);
+  return orr_fault_set(error, ORR_FAULT_USAGE, "%s takes a whole number from 1 to %ld", option,
+                       most);
 }
 
 /* A name is written into YAML: letters, digits, '-', '_' and '.'. */

@@ -2,10 +2,7 @@
  * verb_import_trace.c - orrery import trace FILE: a trace of requests or of jobs becomes the
  * workload of a scenario that replays it, with what the trace holds as comments.
  */
-#include "sim/base/fault.h"
 #include "sim/base/registry.h"
-#include "sim/cli/options.h"
-#include "sim/cli/show.h"
 #include "sim/cli/verb_import.h"
 #include "workloads/cluster_jobs/traces/job_trace.h"
 #include "workloads/serving/arrivals/arrival.h"
@@ -69,15 +66,13 @@ static char *requests_text(const OrrArrival *arrival, const char *path, GError *
                            arrival->entry.name, path);
   if (!orr_trace_facts(arrival, &file, 0, folders, &facts, error)) return NULL;
   GString *text = g_string_new(NULL);
-  g_string_append_printf(text, "# %" G_GINT64_FORMAT " requests", facts.requests);
+  g_string_append_printf(text, "# %ld requests", facts.requests);
   if (facts.rate > 0 && isfinite(facts.rate))
     g_string_append_printf(text, ", %.4g per second as recorded", facts.rate);
-  g_string_append_printf(text,
-                         "; prompts of %.0f tokens on average (%" G_GINT64_FORMAT
-                         " to %" G_GINT64_FORMAT "), outputs of %.0f (%" G_GINT64_FORMAT
-                         " to %" G_GINT64_FORMAT ")\n",
-                         facts.mean_prompt, facts.shortest_prompt, facts.longest_prompt,
-                         facts.mean_output, facts.shortest_output, facts.longest_output);
+  g_string_append_printf(
+      text, "; prompts of %.0f tokens on average (%ld to %ld), outputs of %.0f (%ld to %ld)\n",
+      facts.mean_prompt, facts.shortest_prompt, facts.longest_prompt, facts.mean_output,
+      facts.shortest_output, facts.longest_output);
   if (facts.left_out) g_string_append_printf(text, "# %s\n", facts.left_out);
   g_string_append_printf(text, "workload:\n  kind: serving\n  load: {kind: %s, file: \"%s\"}\n",
                          arrival->entry.name, path);
@@ -97,8 +92,8 @@ static char *jobs_text(const OrrJobReader *reader, const char *path, GError **er
   }
   GString *text = g_string_new(NULL);
   g_string_append_printf(text,
-                         "# %u job%s of up to %" G_GINT64_FORMAT
-                         " GPUs in %.4g h, %.5g GPU-hours; %u job%s without GPUs or run time left "
+                         "# %u job%s of up to %ld GPUs in %.4g h, %.5g GPU-hours; %u job%s without "
+                         "GPUs or run time left "
                          "out\n",
                          trace->jobs->len, trace->jobs->len == 1 ? "" : "s", most,
                          (double)last_us / (3600.0 * ORR_GANG_US_PER_S), gpu_hours,

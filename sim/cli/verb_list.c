@@ -2,12 +2,8 @@
  * verb_list.c - orrery list [KIND]: prints the names in a catalog with one sentence each, or the
  * catalogs.
  */
-#include "sim/base/fault.h"
 #include "sim/base/json_write.h"
-#include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
-#include "sim/cli/options.h"
-#include "sim/cli/show.h"
 
 static const GOptionEntry options[] = {
     ORR_OPTION_JSON("an array of JSON objects"),

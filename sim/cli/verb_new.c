@@ -5,13 +5,10 @@
  * be uncommented where yours differs. Without, a scenario or sweep that runs, with every other key
  * of its workload, its default and what it means as comments.
  */
-#include "sim/base/fault.h"
-#include "sim/base/relative.h"
+#include "sim/base/paths.h"
+#include "sim/base/number.h"
 #include "sim/base/yaml.h"
-#include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
-#include "sim/cli/options.h"
-#include "sim/cli/show.h"
 #include "workloads/stack.h"
 #include "workloads/workload.h"
 

@@ -5,13 +5,12 @@
 
 #include <unistd.h>
 
-#include "sim/base/fault.h"
-#include "sim/base/file_write.h"
-#include "sim/base/relative.h"
+#include "sim/base/paths.h"
+#include "sim/base/file.h"
+#include "sim/base/number.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/summary.h"
-#include "sim/cli/terminal.h"
 
 OrrPlanOptions orr_verb_plan_asked;
 

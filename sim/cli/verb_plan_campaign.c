@@ -5,12 +5,9 @@
 #include "sim/bands/band.h"
 #include "sim/bands/caveats.h"
 #include "sim/bands/known_errors.h"
-#include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/base/quantity.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/options.h"
-#include "sim/cli/show.h"
 #include "sim/run/campaign_advice.h"
 
 static const GOptionEntry options[] = {
@@ -89,8 +86,8 @@ static void print_head(const OrrCampaignAdvice *advice, const OrrCampaignAdviceR
   if (row->topic == ORR_ADVICE_CHECKPOINTS)
     print_tier(advice, row->subject);
   else if (row->topic == ORR_ADVICE_SPARES)
-    printf("spare nodes (M/G/infinity: %" G_GINT64_FORMAT " suffice half of the time, "
-           "%" G_GINT64_FORMAT " for 99 %%)\n",
+    printf("spare nodes (M/G/infinity: %ld suffice half of the time, "
+           "%ld for 99 %%)\n",
            advice->spares_p50, advice->spares_p99);
   else
     printf("%s\n", row->topic == ORR_ADVICE_POLICY
@@ -152,8 +149,8 @@ static void print_text(const OrrScenario *scenario, const OrrCampaignAdvice *adv
                        const GPtrArray *warnings) {
   g_autofree char *mttf = orr_quantity_format(advice->mttf_s, ORR_UNIT_SECONDS);
   double best = 0;
-  printf("%s\n  now %.2f %% goodput, mean of %" G_GINT64_FORMAT
-         " seeds; mean time to failure %s; each line changes one thing\n",
+  printf("%s\n  now %.2f %% goodput, mean of %ld seeds; mean time to failure %s; each line changes "
+         "one thing\n",
          scenario->name, 100 * advice->goodput, advice->seeds, mttf);
   if (!isnan(advice->ettr))
     printf("  E[ETTR] by its formula, of a job that restarts from its checkpoints, %.2f %%\n",

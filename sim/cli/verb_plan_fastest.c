@@ -3,7 +3,7 @@
  */
 #include <glib/gstdio.h>
 
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 #include "sim/cli/verb_plan.h"
 
 gboolean orr_verb_plan_sweeps_begin(OrrPlanSweeps *sweeps, OrrLibrary *library, GError **error) {

@@ -1,9 +1,7 @@
 /*
  * verb_plan_gpus.c - orrery plan gpus: the fewest GPUs that train a number of tokens in time.
  */
-#include "sim/base/fault.h"
 #include "sim/base/uncertain.h"
-#include "sim/cli/show.h"
 #include "sim/cli/summary.h"
 #include "sim/cli/verb_plan.h"
 
@@ -83,12 +81,12 @@ static char *band_of(const Try *one) {
 /* @why: where no layout works. */
 static void print_try(const Try *one, const char *why) {
   if (isinf(one->days)) {
-    printf("%8" G_GINT64_FORMAT "  %12s  %8s  %-18s  %s\n", one->gpus, "-", "-", "-", why);
+    printf("%8ld  %12s  %8s  %-18s  %s\n", one->gpus, "-", "-", "-", why);
   } else {
     g_autofree char *band = band_of(one);
     g_autofree char *note = orr_uncertain_note_after(one->days, one->low, one->high, one->expected);
-    printf("%8" G_GINT64_FORMAT "  %12.4g  %8.4g  %-18s  %s%s\n", one->gpus, one->tokens_per_s,
-           one->days, band, verdict_of(one), note);
+    printf("%8ld  %12.4g  %8.4g  %-18s  %s%s\n", one->gpus, one->tokens_per_s, one->days, band,
+           verdict_of(one), note);
   }
   fflush(stdout); /* a search takes a while */
 }
@@ -179,7 +177,7 @@ static void print_stack(const Search *search) {
 
 static gboolean answer_one(const Search *search, const Try *found, GError **error) {
   if (found->gpus == 0) return say_none(search, error);
-  printf("%" G_GINT64_FORMAT " %ss train %s tokens in %.3g days", found->gpus,
+  printf("%ld %ss train %s tokens in %.3g days", found->gpus,
          orr_plan_noun(search->sweeps.library, search->asked.cluster), tokens_text, found->days);
   g_autofree char *note =
       orr_uncertain_note_after(found->days, found->low, found->high, found->expected);
@@ -204,8 +202,7 @@ static void print_machine(const Search *search, const char *machine, const Try *
   const double all = search->tokens / useful; /* as many as the machine could train in that time */
   g_autofree char *energy = amount(answer->energy_j_per_token * all / 3.6e9);
   g_autofree char *cost = amount(answer->money.per_million_tokens * all / 1e6);
-  printf("%-24s %8" G_GINT64_FORMAT "  %8s  %-18s  %12s", machine, found->gpus, in_days, band,
-         energy);
+  printf("%-24s %8ld  %8s  %-18s  %12s", machine, found->gpus, in_days, band, energy);
   if (search->asked.prices) printf("  %12s", cost);
   printf("  %s\n", verdict_of(found));
 }
@@ -276,7 +273,7 @@ static void print_end(const Search *search, const Try *founds) {
   orr_show_warnings("warning: ", orr_caveats_texts(search->sweeps.caveats));
   for (guint i = 0; search->machines[i]; i++)
     if (founds[i].gpus)
-      printf("%s orrery plan training --model %s --cluster %s --gpus %" G_GINT64_FORMAT "%s\n",
+      printf("%s orrery plan training --model %s --cluster %s --gpus %ld%s\n",
              i ? "     " : "next:", search->asked.model, search->machines[i], founds[i].gpus,
              again);
 }

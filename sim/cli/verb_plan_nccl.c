@@ -2,10 +2,7 @@
  * verb_plan_nccl.c - orrery plan nccl: what nccl-tests must print on a machine, with bounds: the
  * table of an acceptance test.
  */
-#include "sim/base/fault.h"
-#include "sim/base/quantity.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/options.h"
 #include "sim/cli/summary.h"
 #include "sim/nccl/nccl_diagnosis.h"
 #include "sim/run/scenario_stack.h"
@@ -124,8 +121,8 @@ static void add_row(OrrAnswer *answer, const OrrNcclCurveQuestion *question, gin
   const double least = bus * us / high, most = bus * us / low;
   const double typical = bus * point->time_s / point->typical_s;
   const gint64 ranks = question->ranks ? question->ranks : question->nodes * gpus_per_node;
-  char *cells[] = {g_strdup_printf("%" G_GINT64_FORMAT, question->nodes),
-                   g_strdup_printf("%" G_GINT64_FORMAT, ranks),
+  char *cells[] = {g_strdup_printf("%ld", question->nodes),
+                   g_strdup_printf("%ld", ranks),
                    g_strdup(orr_collective_words[question->op]),
                    g_strdup_printf("%.0f", point->bytes),
                    number(us, low, high),
@@ -165,13 +162,12 @@ static int answer(OrrLibrary *library, const OrrScenario *scenario,
     const OrrNcclCurve *curve = curves->pdata[i];
     if (curve->error) {
       g_propagate_prefixed_error(error, g_error_copy(curve->error),
-                                 "%s over %" G_GINT64_FORMAT " nodes: ",
-                                 orr_collective_words[questions[i].op], questions[i].nodes);
+                                 "%s over %ld nodes: ", orr_collective_words[questions[i].op],
+                                 questions[i].nodes);
       return 1;
     }
-    for (guint k = 0; k < curve->points->len; k++)
-      add_row(table, &questions[i], scenario->cluster.node.gpus,
-              &g_array_index(curve->points, OrrNcclCurvePoint, k));
+    ORR_EACH(OrrNcclCurvePoint, point, curve->points)
+      add_row(table, &questions[i], scenario->cluster.node.gpus, point);
   }
   print_head(scenario);
   g_autofree char *text = orr_options_answer(table);
@@ -195,7 +191,7 @@ static void add_knob_rows(OrrAnswer *table, const OrrNcclCurveQuestion *question
                           const OrrNcclCurve *curve) {
   ORR_EACH_AT(i, const OrrNcclCurvePoint, point, curve->points) {
     const double healthy_s = g_array_index(healthy->points, OrrNcclCurvePoint, i).time_s;
-    char *cells[] = {g_strdup_printf("%" G_GINT64_FORMAT, question->nodes),
+    char *cells[] = {g_strdup_printf("%ld", question->nodes),
                      g_strdup(orr_collective_words[question->op]),
                      g_strdup_printf("%.0f", point->bytes),
                      g_strdup(suspect ? suspect->fault->name : "none"),

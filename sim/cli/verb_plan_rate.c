@@ -4,11 +4,8 @@
  * that it tried.
  */
 #include "sim/bands/caveats.h"
-#include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/options.h"
-#include "sim/cli/show.h"
 #include "sim/sweep/capacity.h"
 
 static double fraction = 0.99, tolerance = 0.02, confidence = 0.9;

@@ -2,13 +2,10 @@
  * verb_plan_scaling.c - orrery plan scaling: which model a machine trains best in some weeks.
  *
  * Sizes of one shape are simulated in the fastest layout that the GPUs have for each. A scaling law
- * (sim/plan/scaling.h) says what the tokens of that time make of them.
+ * (sim/plan/scaling.c) says what the tokens of that time make of them.
  */
-#include "sim/base/fault.h"
 #include "sim/base/json_write.h"
-#include "sim/cli/show.h"
 #include "sim/cli/verb_plan.h"
-#include "sim/plan/scaling.h"
 
 static const char shape[] = "llama-3.1-8b";
 static const char default_law[] = "besiroglu-2024", default_repeats[] = "muennighoff-2023";

@@ -5,16 +5,11 @@
 #include <unistd.h>
 
 #include "sim/bands/band.h"
-#include "sim/bands/caveats.h"
-#include "sim/base/fault.h"
-#include "sim/base/file_write.h"
-#include "sim/base/relative.h"
+#include "sim/base/paths.h"
+#include "sim/base/file.h"
+#include "sim/base/number.h"
 #include "sim/base/yaml.h"
-#include "sim/cli/options.h"
-#include "sim/cli/terminal.h"
 #include "sim/cli/verb_plan.h"
-#include "sim/plan/plan_serving.h"
-#include "sim/run/outcome_store.h"
 #include "sim/run/simulate.h"
 
 enum { SLURM_CORES = 8 };

@@ -4,16 +4,11 @@
 #include "sim/bands/band.h"
 #include "sim/base/json_write.h"
 #include "sim/base/uncertain.h"
-#include "sim/base/fault.h"
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
-#include "sim/cli/options.h"
 #include "sim/cli/verb_plan.h"
-#include "sim/cli/show.h"
 #include "sim/cli/summary.h"
-#include "sim/cli/terminal.h"
-#include "sim/plan/plan.h"
 
 enum { SHOWN = 5 };
 
@@ -175,8 +170,7 @@ static void print_text(OrrLibrary *library, const Plan *plan, const char *file, 
   printf("  scenario      %s, of layout %u; %s has the whole search\n", plan->best_file,
          plan->chosen + 1, file);
   if (plan->launch) printf("  launch        as Megatron-LM's arguments:\n%s", plan->launch);
-  if (db && report->sweep)
-    printf("  stored        sweep %" G_GINT64_FORMAT " in %s\n", report->sweep, db);
+  if (db && report->sweep) printf("  stored        sweep %ld in %s\n", report->sweep, db);
   printf("  next          orrery run %s\n", plan->best_file);
 }
 

@@ -2,12 +2,10 @@
  * verb_plot.c - orrery plot DB NAME: draws a view of a results database with gnuplot.
  */
 #include "results/plot.h"
-#include "sim/base/fault.h"
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 #include "sim/base/paths.h"
 #include "sim/base/gnuplot.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/options.h"
 #include "sim/cli/page.h"
 
 static gint64 run_id;

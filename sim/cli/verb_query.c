@@ -1,9 +1,7 @@
 /*
  * verb_query.c - orrery query DB SQL-or-VIEW: queries a results database.
  */
-#include "results/store.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/options.h"
 #include "sim/cli/page.h"
 
 static gint64 run_id;

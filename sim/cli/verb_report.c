@@ -2,10 +2,9 @@
  * verb_report.c - orrery report DB [RUN]: writes a run as one HTML page.
  */
 #include "results/report.h"
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/options.h"
 #include "sim/cli/page.h"
 
 static const GOptionEntry options[] = {

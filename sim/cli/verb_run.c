@@ -8,26 +8,16 @@
 #include "sim/bands/band.h"
 #include "sim/bands/inputs.h"
 #include "sim/bands/own_rows.h"
-#include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/base/memory.h"
 #include "sim/base/paths.h"
-#include "sim/base/quantity.h"
-#include "sim/base/relative.h"
+#include "sim/base/number.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
-#include "sim/cli/cli.h"
-#include "sim/cli/from_launch.h"
-#include "sim/cli/options.h"
-#include "sim/cli/terminal.h"
-#include "sim/cli/page.h"
-#include "sim/cli/show.h"
+#include "sim/cli/documents.h"
 #include "sim/cli/summary.h"
 #include "sim/plan/plan.h"
-#include "sim/run/exchange.h"
-#include "sim/run/outcome_store.h"
 #include "sim/run/scenario_stack.h"
-#include "sim/run/simulate.h"
 #include "sim/validate/validate.h"
 
 static char *trace, *fidelity;
@@ -262,10 +252,10 @@ static void warn_of_absurd(const OrrValidation *own) {
   ORR_EACH(const OrrValidationRow, row, own->rows) {
     const double ratio = row->measured / row->simulated;
     if (ratio < absurd && ratio > 1 / absurd) continue;
-    char *text = g_strdup_printf("%s:%" G_GINT64_FORMAT
-                                 ": %s is %.4g measured and %.4g simulated: is it in the same unit "
-                                 "(seconds, bytes, tokens), and of this scenario?",
-                                 measured, row->row, row->metric, row->measured, row->simulated);
+    char *text =
+        g_strdup_printf("%s:%ld: %s is %.4g measured and %.4g simulated: is it in the same unit "
+                        "(seconds, bytes, tokens), and of this scenario?",
+                        measured, row->row, row->metric, row->measured, row->simulated);
     orr_show_problem("warning: %s", text);
     g_ptr_array_add(said, text);
   }
@@ -280,8 +270,7 @@ static OrrValidation *simulate_own(OrrLibrary *library, const OrrNode *tree, con
   g_autoptr(OrrValidation) own = orr_validate(library, &order, error);
   if (!own) return NULL;
   ORR_EACH(const OrrValidationRefusal, one, own->refusals)
-    orr_show_problem("%s:%" G_GINT64_FORMAT ": the row does not speak: %s", measured, one->row,
-                     one->reason);
+    orr_show_problem("%s:%ld: the row does not speak: %s", measured, one->row, one->reason);
   warn_of_absurd(own);
   if (own->residuals->rows->len > 0) return g_steal_pointer(&own);
   return orr_fault_null(error, ORR_FAULT_USAGE, "%s: no row narrows a band", measured);
@@ -450,9 +439,9 @@ static void offer_serving(OrrLibrary *library, const OrrNode *tree, const OrrDia
     g_autofree char *text = orr_plan_remedy_text(remedy);
     g_autofree char *ttft = orr_quantity_format(remedy->ttft_s, ORR_UNIT_SECONDS);
     g_autofree char *tpot = orr_quantity_format(remedy->tpot_s, ORR_UNIT_SECONDS);
-    printf("  %s %s, %" G_GINT64_FORMAT " GPU%s: ttft %s, tpot %s%s\n",
-           i ? "             " : "would fit    ", text, remedy->gpus, remedy->gpus > 1 ? "s" : "",
-           ttft, tpot, remedy->is_slow ? "; it falls behind the load" : "");
+    printf("  %s %s, %ld GPU%s: ttft %s, tpot %s%s\n", i ? "             " : "would fit    ", text,
+           remedy->gpus, remedy->gpus > 1 ? "s" : "", ttft, tpot,
+           remedy->is_slow ? "; it falls behind the load" : "");
   }
 }
 

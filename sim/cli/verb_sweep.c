@@ -5,12 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/options.h"
-#include "sim/cli/terminal.h"
-#include "sim/cli/show.h"
 #include "sim/cli/summary.h"
 
 static char *executor, *timeout, *shard;

@@ -2,12 +2,8 @@
  * verb_validate.c - orrery validate [SET...]: simulates published measurements and prints the
  * errors.
  */
-#include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/options.h"
-#include "sim/cli/terminal.h"
-#include "sim/cli/show.h"
 #include "sim/cli/verb_validate.h"
 #include "sim/validate/validate_costs.h"
 
@@ -95,8 +91,8 @@ static int status_of(const OrrValidation *all) {
     if (n++ == 0) first = refusal_at(all, i);
   }
   if (first)
-    orr_show_problem("%u row%s failed; %s (line %" G_GINT64_FORMAT "): %s", n, n == 1 ? "" : "s",
-                     first->label, first->row, first->reason);
+    orr_show_problem("%u row%s failed; %s (line %ld): %s", n, n == 1 ? "" : "s", first->label,
+                     first->row, first->reason);
   return first ? 1 : 0;
 }
 

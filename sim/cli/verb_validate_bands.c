@@ -4,9 +4,7 @@
  */
 #include "sim/cli/verb_validate.h"
 
-#include "sim/base/fault.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/show.h"
 
 gboolean orr_verb_validate_bands_check(const char *leave, gboolean has_rows, GError **error) {
   if (leave && !g_strv_contains(orr_validate_bands_leave_words, leave))

@@ -4,7 +4,6 @@
  *   yaml-tree FOLDER FILE.yaml...    writes FOLDER/FILE.yaml.tree of each
  */
 #include "sim/base/file.h"
-#include "sim/base/file_write.h"
 #include "sim/base/yaml.h"
 #include "sim/base/yaml_tree.h"
 

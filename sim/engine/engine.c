@@ -3,9 +3,7 @@
  * engine_private.h for the states of a transfer.
  */
 #include "sim/base/arrays.h"
-#include "sim/engine/engine_load.h"
-
-#include "sim/base/fault.h"
+#include "sim/engine/engine_private.h"
 
 /* Dates this close to each other, relative to the time, are one: they differ by rounding only (a
  * double holds 1.1e-16), and rule 3 of engine.h orders them by submission. */

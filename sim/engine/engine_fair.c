@@ -2,7 +2,7 @@
  * engine_fair.c - transfers share links max-min fairly, like SimGrid's but solved here, in less
  * time.
  *
- * A system (sharing.h) is solved by progressive filling (Bertsekas and Gallager, Data Networks,
+ * A system (sharing.c) is solved by progressive filling (Bertsekas and Gallager, Data Networks,
  * 6.5.2): all rates grow together until the link with the least B / sum of weights is full; the
  * rates of its transfers are then fixed, and the bandwidth that they take is subtracted from their
  * other links. The solution is unique, so it equals SimGrid's up to rounding
@@ -13,7 +13,7 @@
  * links by that rate finds the next one: a link whose rate rose since it was put there goes back.
  * A system with n uses takes O(n log n).
  */
-#include "sim/engine/sharing.h"
+#include "sim/engine/engine_private.h"
 
 typedef struct {
   double left;    /* bandwidth left by fixed transfers */

@@ -17,9 +17,8 @@
  */
 #include <dlfcn.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/installation.h"
-#include "sim/engine/engine_load.h"
+#include "sim/engine/engine_private.h"
 
 /* meson defines these for this file alone. */
 #ifndef ORR_LIB_DIR

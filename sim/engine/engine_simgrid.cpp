@@ -38,7 +38,7 @@
 #include <simgrid/version.h>
 
 #include "sim/base/fault.h"
-#include "sim/engine/engine_load.h"
+#include "sim/engine/engine_private.h"
 
 #if SIMGRID_VERSION < 33200 || SIMGRID_VERSION >= 33300
 #error "The adapter is written for SimGrid 3.32 (Debian 12): check the declaration of "

@@ -24,7 +24,6 @@
  *
  * Dates are sums and maxima in program order, so all engines compute the same numbers.
  */
-#include "sim/base/fault.h"
 #include "sim/engine/executor_private.h"
 
 /* Lists of streams */

@@ -29,10 +29,9 @@ static guint32 best_share(const OrrExecutor *executor, guint32 link, const GArra
                           OrrLinkShare *shares) {
   const double most = bandwidth_of(executor, link);
   guint32 best = G_MAXUINT32;
-  for (guint p = 0; p < paths->len; p++) {
+  ORR_EACH_VALUE(const guint32, value, paths) {
     guint n;
-    const OrrLinkUse *uses =
-        orr_program_path_kept(executor->program, g_array_index(paths, guint32, p), &n);
+    const OrrLinkUse *uses = orr_program_path_kept(executor->program, value, &n);
     const double weight = weight_on(uses, n, link);
     for (guint i = 0; i < n; i++) {
       const guint32 other = uses[i].link;

@@ -20,10 +20,8 @@
 #include "sim/engine/executor_private.h"
 
 gboolean orr_executor_drags(const OrrProgram *program) {
-  for (guint lane = 0; lane < program->lanes->len; lane++)
-    if (orr_interference_slows_transfers(
-            &g_array_index(program->lanes, OrrLane, lane).interference))
-      return TRUE;
+  ORR_EACH(OrrLane, lane, program->lanes)
+    if (orr_interference_slows_transfers(&lane->interference)) return TRUE;
   return FALSE;
 }
 

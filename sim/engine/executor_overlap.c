@@ -23,9 +23,8 @@ static gboolean is_quiet(const OrrExecutor *executor, guint32 stream) {
 }
 
 static gboolean any_is_slowed(const OrrProgram *program) {
-  for (guint lane = 0; lane < program->lanes->len; lane++)
-    if (orr_interference_slows_compute(&g_array_index(program->lanes, OrrLane, lane).interference))
-      return TRUE;
+  ORR_EACH(OrrLane, one, program->lanes)
+    if (orr_interference_slows_compute(&one->interference)) return TRUE;
   return orr_executor_drags(program);
 }
 

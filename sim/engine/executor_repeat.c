@@ -16,7 +16,6 @@
  * checked. The sink gets the spans of the ops that the program has, at the dates of the replay: who
  * keeps dates moves those after `to` (sim/run/answer/ledger.c).
  */
-#include "sim/base/fault.h"
 #include "sim/engine/executor_private.h"
 
 void orr_repeats_init(OrrExecutor *executor) {

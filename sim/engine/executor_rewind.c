@@ -222,8 +222,8 @@ static OrrEventState *awaited(const OrrExecutor *executor, guint32 stream, gbool
 }
 
 static void move_waiters(OrrExecutor *executor, const GArray *streams) {
-  for (guint i = 0; i < streams->len; i++) {
-    OrrEventState *event = awaited(executor, g_array_index(streams, guint32, i), FALSE);
+  ORR_EACH_VALUE(const guint32, value, streams) {
+    OrrEventState *event = awaited(executor, value, FALSE);
     if (event) event->waiters = (OrrStreamList){ORR_NOBODY, ORR_NOBODY};
   }
   ORR_EACH_VALUE(const guint32, stream, streams) {
@@ -254,11 +254,9 @@ static void take_back(OrrExecutor *executor, guint32 first) {
   g_autoptr(GArray) streams = g_array_new(FALSE, FALSE, sizeof(guint32));
   for (guint32 s = 0; s < executor->program->streams->len; s++)
     if (coupled_of(leaper, executor->streams[s].lane) == first) g_array_append_val(streams, s);
-  for (guint i = 0; i < streams->len; i++)
-    move_events(executor, g_array_index(streams, guint32, i));
+  ORR_EACH_VALUE(const guint32, value, streams) move_events(executor, value);
   move_waiters(executor, streams);
-  for (guint i = 0; i < streams->len; i++)
-    move_comm(executor, g_array_index(streams, guint32, i), moved);
+  ORR_EACH_VALUE(const guint32, number, streams) move_comm(executor, number, moved);
   if (g_hash_table_size(moved) > 0) orr_engine_rename(executor->engine, moved_user, moved);
   ORR_EACH_VALUE(const guint32, stream, streams) {
     OrrStreamState *state = &executor->streams[stream];

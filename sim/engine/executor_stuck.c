@@ -14,7 +14,6 @@
  *     stage 1/compute, op 0: comm 3 "send", 1 of 2 there; still to come: stage 0/compute
  *     at its op 7
  */
-#include "sim/base/fault.h"
 #include "sim/engine/executor_private.h"
 
 /* Lines and missing members printed in full; the others are only counted. */

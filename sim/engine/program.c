@@ -373,10 +373,6 @@ const OrrLinkUse *orr_program_path_kept(const OrrProgram *program, guint32 path,
   return orr_use_rows_get(&program->kept, path, ret_n);
 }
 
-double orr_program_seconds_a_byte(const OrrProgram *program, guint32 path) {
-  return program->seconds_a_byte[path];
-}
-
 double orr_program_comm_alone(const OrrProgram *program, guint32 comm) {
   guint n_phases = 0;
   const OrrPhase *phases = orr_program_phases(program, comm, &n_phases);

@@ -195,7 +195,6 @@ guint orr_program_n_paths(const OrrProgram *program);
 guint orr_program_n_uses(const OrrProgram *program); /* of links, over all paths as given */
 guint orr_program_n_links(const OrrProgram *program);
 guint orr_program_n_kept_links(const OrrProgram *program); /* after seal */
-guint orr_program_n_routines(const OrrProgram *program);
 /* of all streams; a CALL counts as the ops of its routine */
 guint64 orr_program_n_ops(const OrrProgram *program);
 const char *orr_program_lane_name(const OrrProgram *program, guint32 lane);
@@ -223,8 +222,6 @@ const OrrLinkUse *orr_program_path_uses(const OrrProgram *program, guint32 path,
 const OrrLinkUse *
 orr_program_path_kept(const OrrProgram *program, guint32 path,
                       guint *ret_n); /* after seal: over the links that are kept */
-/* of a transfer that is alone on it; after seal */
-double orr_program_seconds_a_byte(const OrrProgram *program, guint32 path);
 /* seconds with its links to itself; after seal */
 double orr_program_comm_alone(const OrrProgram *program, guint32 comm);
 guint32 orr_program_comm_members(const OrrProgram *program, guint32 comm);

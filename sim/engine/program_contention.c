@@ -103,7 +103,7 @@ static void clear_sets(GArray **sets, guint n) {
 static guint hash_set(gconstpointer key) {
   const GArray *set = key;
   guint hash = set->len;
-  for (guint i = 0; i < set->len; i++) hash = hash * 31 + g_array_index(set, guint32, i);
+  ORR_EACH_VALUE(const guint32, value, set) hash = hash * 31 + value;
   return hash;
 }
 

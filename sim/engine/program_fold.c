@@ -139,8 +139,7 @@ static void keep_rows(OrrProgram *program, const gboolean *used) {
 }
 
 void orr_program_fold(OrrProgram *program) {
-  for (guint i = 0; i < program->faults->len; i++)
-    orr_program_keep_link(program, g_array_index(program->faults, OrrFault, i).link);
+  ORR_EACH(const OrrFault, fault, program->faults) orr_program_keep_link(program, fault->link);
   g_autofree gboolean *used = used_paths(program);
   g_autofree guint32 *starts = column_starts(program, used);
   g_autofree OrrLinkUse *entries = transpose(program, used, starts);

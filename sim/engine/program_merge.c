@@ -113,8 +113,7 @@ OrrSpan orr_program_part_span(const OrrSpan *span, const OrrProgramOffset *offse
 #pragma GCC diagnostic pop
 
 static void merge_ops(GArray *merged, const GArray *ops, const OrrProgramOffset *offset) {
-  for (guint i = 0; i < ops->len; i++)
-    ORR_APPEND(merged, OrrOp, merged_op(&g_array_index(ops, OrrOp, i), offset));
+  ORR_EACH(OrrOp, op, ops) ORR_APPEND(merged, OrrOp, merged_op(op, offset));
 }
 
 static void merge_routines(OrrProgram *merged, const OrrProgram *part,

@@ -4,7 +4,6 @@
  * While a routine is being built, `outer` holds the stream's own ops, and ops added to the stream
  * go to the routine.
  */
-#include "sim/base/fault.h"
 #include "sim/engine/program_private.h"
 
 static OrrStream *stream_at(const OrrProgram *program, guint32 stream) {
@@ -65,8 +64,6 @@ void orr_program_end_loop(OrrProgram *program, guint32 stream, gint64 times) {
       op->target = comm_again(program, op->target);
   }
 }
-
-guint orr_program_n_routines(const OrrProgram *program) { return program->routines->len; }
 
 const OrrOp *orr_program_routine_ops(const OrrProgram *program, guint32 routine, guint *ret_n) {
   const GArray *ops =

@@ -4,7 +4,6 @@
  * After a seal, every index in ops, phases and paths exists, every duration and size is finite and
  * not negative, each comm has its joins and each event its record. So the executor checks nothing.
  */
-#include "sim/base/fault.h"
 #include "sim/engine/program_private.h"
 
 static gboolean G_GNUC_PRINTF(2, 3) wrong(GError **error, const char *format, ...) {

@@ -1,6 +1,6 @@
 /*
  * sharing.c - finds the region of a change, reduces it to systems and checks their solutions.
- * sharing.h has the method.
+ * engine_private.h has the method.
  *
  *   link -> first use <-> use <-> use        transfer -> its uses, one array
  *
@@ -13,10 +13,9 @@
  *
  * Sums over the transfers of a link are computed anew each time, so rounding does not accumulate.
  */
-#include "sim/engine/sharing.h"
+#include "sim/engine/engine_private.h"
 
 #include "sim/base/arrays.h"
-#include "sim/engine/spares.h"
 
 /* Relative: above the rounding of sums (1e-13 with a thousand doubles) and SimGrid's precision
  * (1e-12), far below the 1e-9 to which tests/engine holds dates. */

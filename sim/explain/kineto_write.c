@@ -4,7 +4,7 @@
  */
 #include "sim/explain/explain.h"
 
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 
 /* Steps of the first part stand on a process of their own, as the host's. */
 enum { HOST_PID = 1000000 };

@@ -3,7 +3,6 @@
  */
 #include "sim/explain/explain.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/number.h"
 #include "sim/run/answer/run_kind.h"
 
@@ -251,8 +250,8 @@ static void add_steps(OrrTimeline *timeline, const OrrOutcome *outcome) {
 
 static double median_step(const OrrOutcome *outcome) {
   g_autoptr(GArray) seconds = g_array_new(FALSE, FALSE, sizeof(double));
-  for (guint i = 0; i < outcome->serving_steps->len; i++)
-    g_array_append_val(seconds, g_array_index(outcome->serving_steps, OrrServingStepRow, i).step_s);
+  ORR_EACH(const OrrServingStepRow, row, outcome->serving_steps)
+    g_array_append_val(seconds, row->step_s);
   if (seconds->len == 0) return 0;
   g_array_sort(seconds, orr_number_compare);
   return g_array_index(seconds, double, (seconds->len - 1) / 2);

@@ -90,8 +90,8 @@ void orr_timeline_sort(OrrTimeline *timeline) {
 
 gint64 orr_timeline_device(const OrrTimeline *timeline) {
   gint64 least = -1;
-  for (guint i = 0; i < timeline->events->len; i++) {
-    const gint64 device = g_array_index(timeline->events, OrrTimelineEvent, i).device;
+  ORR_EACH(const OrrTimelineEvent, event, timeline->events) {
+    const gint64 device = event->device;
     if (least < 0 || device < least) least = device;
   }
   return MAX(least, 0);

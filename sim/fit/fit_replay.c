@@ -4,7 +4,6 @@
  */
 #include "sim/fit/fit_stack.h"
 
-#include "sim/base/fault.h"
 #include "sim/study/study.h"
 
 typedef struct {

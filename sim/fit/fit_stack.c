@@ -3,7 +3,6 @@
  */
 #include "sim/fit/fit_stack.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario.h"

@@ -2,7 +2,7 @@
  * nccl_curve.c - makes the scenario of a question, and replays scenarios in children, which answer
  * with their points.
  */
-#include "sim/nccl/nccl_curve.h"
+#include "sim/nccl/nccl_diagnosis.h"
 
 #include "sim/bands/band.h"
 #include "sim/base/children.h"
@@ -28,12 +28,11 @@ static char *text_of(const OrrNcclCurveQuestion *q) {
   g_autofree char *cluster = quoted(q->cluster);
   g_autofree char *step =
       q->step_bytes > 0 ? g_strdup_printf("  step: %.0f B\n", q->step_bytes) : g_strdup("");
-  g_autofree char *nodes =
-      q->nodes > 0 ? g_strdup_printf(", nodes: %" G_GINT64_FORMAT, q->nodes) : g_strdup("");
+  g_autofree char *nodes = q->nodes > 0 ? g_strdup_printf(", nodes: %ld", q->nodes) : g_strdup("");
   return g_strdup_printf("schema: scenario/1\nname: nccl-tests\ncluster: {base: %s%s}\n"
                          "workload:\n  kind: collectives\n  collective: %s\n"
                          "  begin: %.0f B\n  end: %.0f B\n  factor: %.17g\n%s"
-                         "  ranks: %" G_GINT64_FORMAT "\n  stride: %" G_GINT64_FORMAT "\n",
+                         "  ranks: %ld\n  stride: %ld\n",
                          cluster, nodes, orr_collective_words[q->op], q->begin_bytes, q->end_bytes,
                          q->factor, step, q->ranks, q->stride);
 }
@@ -90,9 +89,8 @@ static GBytes *work(guint index, void *user, GError **error) {
   if (!outcome) return NULL;
   if (order->has_band) orr_bands_add(replays->library, scenario, outcome, ORR_BAND_LEVEL);
   g_autoptr(GArray) points = g_array_new(FALSE, FALSE, sizeof(OrrNcclCurvePoint));
-  for (guint i = 0; i < outcome->nccl_tests->len; i++) {
-    const OrrNcclCurvePoint point =
-        point_of(&g_array_index(outcome->nccl_tests, OrrNcclTestRow, i));
+  ORR_EACH(OrrNcclTestRow, row, outcome->nccl_tests) {
+    const OrrNcclCurvePoint point = point_of(row);
     g_array_append_val(points, point);
   }
   return g_bytes_new(points->data, points->len * sizeof(OrrNcclCurvePoint));

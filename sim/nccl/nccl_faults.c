@@ -67,9 +67,8 @@ static char *percent(double left) { return g_strdup_printf("at %g %%", 100 * lef
 static const double fractions[] = {0.75, 0.5, 0.25, 0.1};
 
 static char *nic_fault(gint64 gpu, double left) {
-  return g_strdup_printf("{at: 0 s, fault: {kind: nic, gpu: %" G_GINT64_FORMAT
-                         ", bandwidth: %g %%}}",
-                         gpu, 100 * left);
+  return g_strdup_printf("{at: 0 s, fault: {kind: nic, gpu: %ld, bandwidth: %g %%}}", gpu,
+                         100 * left);
 }
 
 static void add_missing_nic(const Add *at) {
@@ -131,10 +130,10 @@ static void add_uplink(const Add *at) {
 }
 
 static void add_host_path(const Add *at, gint64 gpus) {
-  add(at, g_strdup_printf("%" G_GINT64_FORMAT " GPU%s per PCIe uplink", gpus, gpus == 1 ? "" : "s"),
+  add(at, g_strdup_printf("%ld GPU%s per PCIe uplink", gpus, gpus == 1 ? "" : "s"),
       g_strdup("cluster.node.gpudirect-rdma=false"),
       g_strdup("cluster.node.host.network-path=bridge"),
-      g_strdup_printf("cluster.node.host.gpus-per-switch=%" G_GINT64_FORMAT, gpus),
+      g_strdup_printf("cluster.node.host.gpus-per-switch=%ld", gpus),
       g_strdup_printf("cluster.node.host.switch-bandwidth=%.0f B/s",
                       pcie_of(at->site->cluster) / 2),
       NULL);
@@ -196,8 +195,8 @@ static void add_collisions(const Add *at) {
 static void add_one_qp(const Add *at) {
   const OrrCluster *cluster = at->site->cluster;
   if (crosses_network(at) && cluster->routing == ORR_ROUTING_ECMP && cluster->queue_pairs > 1)
-    add(at, g_strdup_printf("1 of %" G_GINT64_FORMAT, cluster->queue_pairs),
-        g_strdup("cluster.queue-pairs=1"), NULL);
+    add(at, g_strdup_printf("1 of %ld", cluster->queue_pairs), g_strdup("cluster.queue-pairs=1"),
+        NULL);
 }
 
 static void add_no_pxn(const Add *at) {

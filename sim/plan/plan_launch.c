@@ -49,7 +49,7 @@ static void add_layer_pattern(Line *line, const OrrModel *model) {
          i + n < model->layers && layout->kinds[layout->at[(i + n) % layout->length]].feed == feed;)
       n++;
     has_dense = has_dense || feed != ORR_FEED_MOE;
-    g_string_append_printf(text, "%s[%d]*%" G_GINT64_FORMAT, i ? "+" : "", feed == ORR_FEED_MOE, n);
+    g_string_append_printf(text, "%s[%d]*%ld", i ? "+" : "", feed == ORR_FEED_MOE, n);
   }
   if (has_dense) add(line, "--moe-layer-freq '(%s)'", text->str);
 }
@@ -57,11 +57,10 @@ static void add_layer_pattern(Line *line, const OrrModel *model) {
 static void add_moe(Line *line, const OrrModel *model) {
   const OrrMoe *moe = &model->moe;
   if (moe->experts < 1) return;
-  add(line, "--num-experts %" G_GINT64_FORMAT, moe->experts);
-  add(line, "--moe-router-topk %" G_GINT64_FORMAT, moe->topk);
-  if (moe->ffn) add(line, "--moe-ffn-hidden-size %" G_GINT64_FORMAT, moe->ffn);
-  if (moe->shared_ffn)
-    add(line, "--moe-shared-expert-intermediate-size %" G_GINT64_FORMAT, moe->shared_ffn);
+  add(line, "--num-experts %ld", moe->experts);
+  add(line, "--moe-router-topk %ld", moe->topk);
+  if (moe->ffn) add(line, "--moe-ffn-hidden-size %ld", moe->ffn);
+  if (moe->shared_ffn) add(line, "--moe-shared-expert-intermediate-size %ld", moe->shared_ffn);
   add_layer_pattern(line, model);
   add(line, "%s",
       is_at(line, "workload.experts.dispatch", "deepep") ? "--moe-enable-deepep"
@@ -71,28 +70,27 @@ static void add_moe(Line *line, const OrrModel *model) {
 static void add_attention(Line *line, const OrrModel *model) {
   if (model->mla.kv_rank) {
     add(line, "--multi-latent-attention");
-    if (model->mla.q_rank) add(line, "--q-lora-rank %" G_GINT64_FORMAT, model->mla.q_rank);
-    add(line, "--kv-lora-rank %" G_GINT64_FORMAT, model->mla.kv_rank);
-    add(line, "--qk-head-dim %" G_GINT64_FORMAT, model->mla.nope_dim);
-    add(line, "--qk-pos-emb-head-dim %" G_GINT64_FORMAT, model->mla.rope_dim);
-    add(line, "--v-head-dim %" G_GINT64_FORMAT, model->mla.value_dim);
+    if (model->mla.q_rank) add(line, "--q-lora-rank %ld", model->mla.q_rank);
+    add(line, "--kv-lora-rank %ld", model->mla.kv_rank);
+    add(line, "--qk-head-dim %ld", model->mla.nope_dim);
+    add(line, "--qk-pos-emb-head-dim %ld", model->mla.rope_dim);
+    add(line, "--v-head-dim %ld", model->mla.value_dim);
   } else if (model->kv_heads && model->kv_heads != model->heads) {
     add(line, "--group-query-attention");
-    add(line, "--num-query-groups %" G_GINT64_FORMAT, model->kv_heads);
+    add(line, "--num-query-groups %ld", model->kv_heads);
   }
-  if (model->head_dim && !model->mla.kv_rank)
-    add(line, "--kv-channels %" G_GINT64_FORMAT, model->head_dim);
+  if (model->head_dim && !model->mla.kv_rank) add(line, "--kv-channels %ld", model->head_dim);
   if (model->qkv_bias) add(line, "--add-qkv-bias");
   if (model->qk_norm) add(line, "--qk-layernorm");
 }
 
 static void add_model(Line *line) {
   const OrrModel *model = &line->scenario->model;
-  add(line, "--num-layers %" G_GINT64_FORMAT, model->layers);
-  if (model->mtp_layers) add(line, "--mtp-num-layers %" G_GINT64_FORMAT, model->mtp_layers);
-  add(line, "--hidden-size %" G_GINT64_FORMAT, model->hidden);
-  add(line, "--num-attention-heads %" G_GINT64_FORMAT, model->heads);
-  if (model->ffn) add(line, "--ffn-hidden-size %" G_GINT64_FORMAT, model->ffn);
+  add(line, "--num-layers %ld", model->layers);
+  if (model->mtp_layers) add(line, "--mtp-num-layers %ld", model->mtp_layers);
+  add(line, "--hidden-size %ld", model->hidden);
+  add(line, "--num-attention-heads %ld", model->heads);
+  if (model->ffn) add(line, "--ffn-hidden-size %ld", model->ffn);
   add_attention(line, model);
   add_moe(line, model);
   if (is_at(line, "model.activation", "swiglu")) add(line, "--swiglu");
@@ -101,8 +99,8 @@ static void add_model(Line *line) {
   if (is_at(line, "model.position", "rope")) add(line, "--position-embedding-type rope");
   if (!model->bias) add(line, "--disable-bias-linear");
   if (!model->tied_embeddings) add(line, "--untie-embeddings-and-output-weights");
-  add(line, "--vocab-size %" G_GINT64_FORMAT, model->vocab);
-  add(line, "--max-position-embeddings %" G_GINT64_FORMAT, model->context);
+  add(line, "--vocab-size %ld", model->vocab);
+  add(line, "--max-position-embeddings %ld", model->context);
 }
 
 /* --- Layout --- */
@@ -111,11 +109,11 @@ static void add_pipeline(Line *line) {
   const gint64 pp = number_at(line, "workload.parallel.pp");
   const gint64 chunks = number_at(line, "workload.pipeline.chunks");
   const gint64 layers = line->scenario->model.layers;
-  if (pp > 1) add(line, "--pipeline-model-parallel-size %" G_GINT64_FORMAT, pp);
+  if (pp > 1) add(line, "--pipeline-model-parallel-size %ld", pp);
   if (chunks > 1 && layers % (pp * chunks) == 0)
-    add(line, "--num-layers-per-virtual-pipeline-stage %" G_GINT64_FORMAT, layers / (pp * chunks));
+    add(line, "--num-layers-per-virtual-pipeline-stage %ld", layers / (pp * chunks));
   else if (chunks > 1)
-    add(line, "--num-virtual-stages-per-pipeline-rank %" G_GINT64_FORMAT, chunks);
+    add(line, "--num-virtual-stages-per-pipeline-rank %ld", chunks);
   if (is_at(line, "workload.pipeline-comm.overlap-p2p", "false") && chunks > 1)
     add(line, "--no-overlap-p2p-communication");
 }
@@ -227,8 +225,8 @@ char *orr_plan_launch(const OrrScenario *scenario) {
   const char *stack = text_at(&line, "workload.stack.name");
   if (!is_megatron(*stack ? stack : text_at(&line, "workload.stack"))) return NULL;
   const gint64 gpus = orr_cluster_n_gpus(cluster), per_node = MIN(cluster->node.gpus, gpus);
-  add(&line, "torchrun --nproc-per-node %" G_GINT64_FORMAT, per_node);
-  add(&line, "--nnodes %" G_GINT64_FORMAT, (gpus + per_node - 1) / per_node);
+  add(&line, "torchrun --nproc-per-node %ld", per_node);
+  add(&line, "--nnodes %ld", (gpus + per_node - 1) / per_node);
   add(&line, "pretrain_gpt.py");
   add_parallel(&line);
   add_batch(&line);

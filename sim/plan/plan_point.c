@@ -1,7 +1,6 @@
 /*
  * plan_point.c - the best points of a plan's sweep, simulated again one by one.
  */
-#include "sim/base/fault.h"
 #include "sim/base/settings.h"
 #include "sim/plan/plan.h"
 

@@ -41,22 +41,22 @@ static void add_sizes(GPtrArray *tries, const OrrTraining *params, const char *a
   } sizes[] = {{"tp", parallel->tp}, {"pp", parallel->pp}, {"cp", parallel->cp}};
   for (guint i = 0; i < G_N_ELEMENTS(sizes); i++)
     for (gint64 factor = 2; factor <= 4; factor *= 2)
-      add(tries, "workload.parallel.dp=0 workload.parallel.%s=%" G_GINT64_FORMAT "%s",
-          sizes[i].name, MAX(sizes[i].value, 1) * factor, also);
+      add(tries, "workload.parallel.dp=0 workload.parallel.%s=%ld%s", sizes[i].name,
+          MAX(sizes[i].value, 1) * factor, also);
 }
 
 /* Fewer chunks per stage hold fewer micro-batches' activations. */
 static void add_chunks(GPtrArray *tries, const OrrTraining *params) {
   const OrrPipelineKind *kind = (const OrrPipelineKind *)params->pipeline.entry;
   for (gint64 chunks = kind->chunks(params->pipeline.params) / 2; chunks >= 1; chunks /= 2)
-    add(tries, "workload.pipeline.chunks=%" G_GINT64_FORMAT, chunks);
+    add(tries, "workload.pipeline.chunks=%ld", chunks);
 }
 
 /* Experts on more GPUs, up to one each, and products in fp8. */
 static void add_others(GPtrArray *tries, const OrrTraining *params, const OrrScenario *scenario) {
   const gint64 most = MIN(scenario->model.moe.experts, orr_cluster_n_gpus(&scenario->cluster));
   for (gint64 ep = 2 * MAX(params->parallel.ep, 1); ep <= most; ep *= 2)
-    add(tries, "workload.parallel.ep=%" G_GINT64_FORMAT, ep);
+    add(tries, "workload.parallel.ep=%ld", ep);
   if (params->precision == ORR_PRECISION_BF16) add(tries, "workload.precision=fp8-current");
 }
 
@@ -71,7 +71,7 @@ static GPtrArray *tries_of(const OrrScenario *scenario) {
       add(tries, "workload.optimizer.sharding=%s workload.recompute=%s", sharding, recomputes[i]);
   }
   for (gint64 micro = params->batch.micro / 2; micro >= 1; micro /= 2)
-    add(tries, "workload.batch.micro=%" G_GINT64_FORMAT, micro);
+    add(tries, "workload.batch.micro=%ld", micro);
   if (sharding) add(tries, "workload.optimizer.sharding=%s", sharding);
   if (params->offload.optimizer < 1) add(tries, "workload.offload.optimizer=1");
   add_chunks(tries, params);

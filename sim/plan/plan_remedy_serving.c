@@ -5,8 +5,6 @@
 #include "sim/plan/plan.h"
 #include "workloads/serving/serving.h"
 
-#define D "%" G_GINT64_FORMAT
-
 enum { REQUESTS = 100, MOST_FACTOR = 16 };
 
 /* The scenario, and what a change would have to stay within. */
@@ -29,13 +27,13 @@ static void add_split(Asked *asked, OrrServingParallel split, const char *also) 
   const gint64 had = MAX(asked->params->replicas, 1);
   const gint64 replicas = MIN(had, MAX(asked->gpus / gpus, 1));
   GString *text = g_string_new(NULL);
-  if (split.tp != own->tp) g_string_append_printf(text, "workload.parallel.tp=" D " ", split.tp);
-  if (split.pp != own->pp) g_string_append_printf(text, "workload.parallel.pp=" D " ", split.pp);
+  if (split.tp != own->tp) g_string_append_printf(text, "workload.parallel.tp=%ld ", split.tp);
+  if (split.pp != own->pp) g_string_append_printf(text, "workload.parallel.pp=%ld ", split.pp);
   if (split.dp_attention != own->dp_attention)
-    g_string_append_printf(text, "workload.parallel.dp-attention=" D " ", split.dp_attention);
-  if (split.ep != own->ep) g_string_append_printf(text, "workload.parallel.ep=" D " ", split.ep);
-  if (replicas != had) g_string_append_printf(text, "workload.replicas=" D " ", replicas);
-  if (gpus > asked->gpus) g_string_append_printf(text, "cluster.nodes=0 cluster.gpus=" D " ", gpus);
+    g_string_append_printf(text, "workload.parallel.dp-attention=%ld ", split.dp_attention);
+  if (split.ep != own->ep) g_string_append_printf(text, "workload.parallel.ep=%ld ", split.ep);
+  if (replicas != had) g_string_append_printf(text, "workload.replicas=%ld ", replicas);
+  if (gpus > asked->gpus) g_string_append_printf(text, "cluster.nodes=0 cluster.gpus=%ld ", gpus);
   g_string_append(text, also);
   g_ptr_array_add(asked->tries, g_strsplit(g_strchomp(text->str), " ", -1));
   g_string_free(text, TRUE);

@@ -2,7 +2,6 @@
  * plan_scaled.c - a model of other size and the same shape, for plans that choose the size.
  */
 #include "models/model.h"
-#include "sim/base/fault.h"
 #include "sim/plan/plan.h"
 
 /* NULL, or what a larger or smaller one would not follow from (static). */
@@ -44,10 +43,8 @@ char *orr_plan_scaled_model(OrrLibrary *library, const char *base, double factor
       orr_fault_set(error, ORR_FAULT_USAGE, "--model %s has %s: its shape is not scaled", base,
                     other);
     else
-      text = g_strdup_printf("{base: %s, name: \"%s x %.4g\", layers: %" G_GINT64_FORMAT
-                             ", hidden: %" G_GINT64_FORMAT ", heads: %" G_GINT64_FORMAT
-                             ", kv-heads: %" G_GINT64_FORMAT ", head-dim: %" G_GINT64_FORMAT
-                             ", ffn: %" G_GINT64_FORMAT ", parameters: %.0f}",
+      text = g_strdup_printf("{base: %s, name: \"%s x %.4g\", layers: %ld, hidden: %ld, heads: "
+                             "%ld, kv-heads: %ld, head-dim: %ld, ffn: %ld, parameters: %.0f}",
                              base, model.name, factor, model.layers, model.hidden, model.heads,
                              model.kv_heads, model.head_dim, model.ffn, *ret_parameters);
   }

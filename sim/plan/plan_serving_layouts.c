@@ -2,7 +2,6 @@
  * plan_serving_layouts.c - the layouts of an engine that a question could have, in an order that
  * depends on the question alone.
  */
-#include "sim/base/fault.h"
 #include "sim/plan/plan.h"
 #include "sim/plan/plan_serving.h"
 #include "workloads/stack.h"
@@ -196,10 +195,8 @@ static void add_roles(Choice *choice, const OrrPlanSplit *prefill, const OrrPlan
 /* Pipelines hold a request longer than they speed it up: roles have none. Only decodes have pools
  * of feed-forwards. */
 static void add_all_roles(Choice *choice, const GArray *splits) {
-  for (guint i = 0; i < splits->len; i++)
-    for (guint j = 0; j < splits->len; j++) {
-      const OrrPlanSplit *prefill = &g_array_index(splits, OrrPlanSplit, i);
-      const OrrPlanSplit *decode = &g_array_index(splits, OrrPlanSplit, j);
+  ORR_EACH(const OrrPlanSplit, prefill, splits)
+    ORR_EACH(const OrrPlanSplit, decode, splits) {
       if (prefill->pp == 1 && decode->pp == 1 && prefill->feed_gpus == 0)
         add_roles(choice, prefill, decode);
     }
@@ -250,25 +247,22 @@ GArray *orr_plan_serving_layouts(OrrLibrary *library, const OrrPlanServing *aske
 /* --- Words --- */
 
 static void add_words(GString *text, const OrrPlanSplit *split) {
-  g_string_append_printf(text, "tp %" G_GINT64_FORMAT, split->tp);
-  if (split->pp > 1) g_string_append_printf(text, ", pp %" G_GINT64_FORMAT, split->pp);
+  g_string_append_printf(text, "tp %ld", split->tp);
+  if (split->pp > 1) g_string_append_printf(text, ", pp %ld", split->pp);
   if (split->dp_attention > 1)
-    g_string_append_printf(text, ", dp-attention %" G_GINT64_FORMAT, split->dp_attention);
-  if (split->ep > 1) g_string_append_printf(text, ", ep %" G_GINT64_FORMAT, split->ep);
+    g_string_append_printf(text, ", dp-attention %ld", split->dp_attention);
+  if (split->ep > 1) g_string_append_printf(text, ", ep %ld", split->ep);
   if (split->feed_gpus > 0)
-    g_string_append_printf(text,
-                           " with %" G_GINT64_FORMAT " GPUs of feed-forwards, %" G_GINT64_FORMAT
-                           " micro-batches",
+    g_string_append_printf(text, " with %ld GPUs of feed-forwards, %ld micro-batches",
                            split->feed_gpus, split->micro_batches);
 }
 
 char *orr_plan_serving_split(const OrrPlanLayout *layout) {
   GString *text = g_string_new(NULL);
-  if (layout->prefill)
-    g_string_append_printf(text, "%" G_GINT64_FORMAT " prefill ", layout->prefill);
+  if (layout->prefill) g_string_append_printf(text, "%ld prefill ", layout->prefill);
   add_words(text, &layout->split);
   if (layout->prefill) {
-    g_string_append_printf(text, " + %" G_GINT64_FORMAT " decode ", layout->decoders);
+    g_string_append_printf(text, " + %ld decode ", layout->decoders);
     add_words(text, &layout->decode);
   }
   return g_string_free(text, FALSE);
@@ -278,7 +272,7 @@ char *orr_plan_serving_words(const OrrPlanServing *asked, const OrrPlanLayout *l
   g_autofree char *split = orr_plan_serving_split(layout);
   const char *format = asked->formats[layout->format];
   return g_strdup_printf(
-      "%s, weights %s, cache %s, %" G_GINT64_FORMAT " tokens per step%s%s", split,
+      "%s, weights %s, cache %s, %ld tokens per step%s%s", split,
       strcmp(format, "none") == 0 ? "bf16" : format, asked->caches[layout->cache],
       layout->batched_tokens, g_strv_length(asked->clusters) > 1 ? ", " : "",
       g_strv_length(asked->clusters) > 1 ? asked->clusters[layout->cluster] : "");

@@ -5,7 +5,6 @@
  * Each layout is answered in a process of its own, all of whose runs are on the engine `fair`; a
  * process can have many of it.
  */
-#include "sim/base/fault.h"
 #include "sim/plan/plan_serving.h"
 #include "sim/base/children.h"
 #include "sim/run/simulate.h"
@@ -231,8 +230,7 @@ static void take_capacity(const OrrPlanServing *asked, OrrPlanLayout *layout,
                           const OrrCapacity *capacity, double least) {
   const OrrCapacityPoint *best = orr_capacity_best(capacity);
   layout->bound = (gint32)bound_at(asked, capacity);
-  for (guint i = 0; i < capacity->points->len; i++)
-    note_rate(layout, &g_array_index(capacity->points, OrrCapacityPoint, i));
+  ORR_EACH(OrrCapacityPoint, point, capacity->points) note_rate(layout, point);
   layout->status = least > 0 && !best ? ORR_PLAN_PRUNED : ORR_PLAN_MEASURED;
   layout->rate = best ? best->rate : 0;
   layout->fails = capacity->alone.fails;
@@ -495,8 +493,7 @@ static gboolean could_be_better(const Search *search, const OrrPlanLayout *layou
 static void next_assured(Search *search) {
   g_autoptr(GArray) ranked = orr_plan_serving_rank(search->asked, search->layouts);
   guint n_assured = 0;
-  for (guint i = 0; i < ranked->len; i++)
-    n_assured += layout_at(search, g_array_index(ranked, guint, i))->is_assured;
+  ORR_EACH_VALUE(const guint, value, ranked) n_assured += layout_at(search, value)->is_assured;
   g_array_set_size(search->todo, 0);
   for (guint i = 0; i < ranked->len && search->todo->len < ORR_PLAN_BEST; i++) {
     const guint index = g_array_index(ranked, guint, i);

@@ -135,8 +135,8 @@ static void say_load(OrrNode *map, const OrrPlanServing *asked) {
     say(map, "trace-kind", "%s", trace->kind);
     say(map, "trace-sha256", "%s", trace->hash);
   } else {
-    say(map, "input", "%" G_GINT64_FORMAT, asked->input_tokens);
-    say(map, "output", "%" G_GINT64_FORMAT, asked->output_tokens);
+    say(map, "input", "%ld", asked->input_tokens);
+    say(map, "output", "%ld", asked->output_tokens);
   }
 }
 
@@ -151,7 +151,7 @@ static char *question_text(const OrrPlanServing *asked, guint n_layouts) {
   say_all(map, "weights", asked->formats);
   say_all(map, "caches", asked->caches);
   say_all(map, "set", asked->settings);
-  say(map, "gpus", "%" G_GINT64_FORMAT, asked->gpus);
+  say(map, "gpus", "%ld", asked->gpus);
   say(map, "rate", "%.17g", asked->rate);
   say_load(map, asked);
   say(map, "ttft", "%.17g s", asked->ttft_s);

@@ -1,14 +1,13 @@
 /*
  * plan_serving_trace.c - the trace of requests that a question has as its load.
  */
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/plan/plan_serving.h"
 
 #define REQUESTS "workload.requests="
 
 /* As a scenario names it: "a.csv" is "./a.csv", so that one in another folder can name it, too
- * (sim/base/relative.h). What the library has keeps its name. */
+ * (sim/base/number.h). What the library has keeps its name. */
 static char *name_of(const char *file) {
   const gboolean is_here = g_file_test(file, G_FILE_TEST_IS_REGULAR);
   return is_here && !strchr(file, G_DIR_SEPARATOR) ? g_build_filename(".", file, NULL)

@@ -5,8 +5,6 @@
 #include "sim/plan/plan.h"
 #include "sim/plan/plan_serving.h"
 
-#define D "%" G_GINT64_FORMAT
-
 enum {
   SMALL_STEP =
       1024 /* tokens; engines refuse steps of fewer than max-num-seqs, 1,024 on large GPUs */
@@ -19,13 +17,13 @@ enum {
 /* --- The scenario --- */
 
 static void add_parallel(GString *out, const OrrPlanServing *asked, const OrrPlanSplit *split) {
-  g_string_append_printf(out, "{tp: " D, split->tp);
-  if (split->pp > 1) g_string_append_printf(out, ", pp: " D, split->pp);
+  g_string_append_printf(out, "{tp: %ld", split->tp);
+  if (split->pp > 1) g_string_append_printf(out, ", pp: %ld", split->pp);
   if (split->dp_attention > 1)
-    g_string_append_printf(out, ", dp-attention: " D, split->dp_attention);
-  if (split->ep > 1) g_string_append_printf(out, ", ep: " D, split->ep);
+    g_string_append_printf(out, ", dp-attention: %ld", split->dp_attention);
+  if (split->ep > 1) g_string_append_printf(out, ", ep: %ld", split->ep);
   if (split->feed_gpus > 0)
-    g_string_append_printf(out, ", feed-forward: {gpus: " D ", micro-batches: " D "%s%s}",
+    g_string_append_printf(out, ", feed-forward: {gpus: %ld, micro-batches: %ld%s%s}",
                            split->feed_gpus, split->micro_batches,
                            asked->feed_device ? ", device: " : "",
                            asked->feed_device ? asked->feed_device : "");
@@ -38,14 +36,14 @@ static void add_replicas(GString *out, const OrrPlanServing *asked, const OrrPla
   g_string_append(out, "  parallel: ");
   add_parallel(out, asked, &layout->split);
   if (layout->prefill == 0) {
-    g_string_append_printf(out, "\n  replicas: " D "\n", cells);
+    g_string_append_printf(out, "\n  replicas: %ld\n", cells);
     return;
   }
-  g_string_append_printf(out, "\n  replicas: " D "\n  disaggregation: {prefill: " D "}\n",
+  g_string_append_printf(out, "\n  replicas: %ld\n  disaggregation: {prefill: %ld}\n",
                          cells * (layout->prefill + (alike ? layout->decoders : 0)),
                          cells * layout->prefill);
   if (alike) return;
-  g_string_append_printf(out, "  groups: [{replicas: " D ", parallel: ", cells * layout->decoders);
+  g_string_append_printf(out, "  groups: [{replicas: %ld, parallel: ", cells * layout->decoders);
   add_parallel(out, asked, &layout->decode);
   g_string_append(out, "}]\n");
 }
@@ -54,19 +52,17 @@ static void add_replicas(GString *out, const OrrPlanServing *asked, const OrrPla
  * attention together. */
 static void add_engine(GString *out, const char *stack, gint64 tokens, gint64 groups) {
   if (tokens > 0 && g_str_has_prefix(stack, "sglang"))
-    g_string_append_printf(out,
-                           "  engine: {scheduler: {kind: sglang, chunked-prefill-size: " D "}}\n",
-                           tokens * groups);
+    g_string_append_printf(
+        out, "  engine: {scheduler: {kind: sglang, chunked-prefill-size: %ld}}\n", tokens * groups);
   else if (tokens > 0 && tokens < SMALL_STEP)
-    g_string_append_printf(out, "  engine: {max-num-batched-tokens: " D ", max-num-seqs: " D "}\n",
+    g_string_append_printf(out, "  engine: {max-num-batched-tokens: %ld, max-num-seqs: %ld}\n",
                            tokens, tokens / 2);
   else if (tokens > 0)
-    g_string_append_printf(out, "  engine: {max-num-batched-tokens: " D "}\n", tokens);
+    g_string_append_printf(out, "  engine: {max-num-batched-tokens: %ld}\n", tokens);
 }
 
 static void add_lengths(GString *out, gint64 input, gint64 output) {
-  g_string_append_printf(out, "  input: {tokens: " D "}\n  output: {tokens: " D "}\n", input,
-                         output);
+  g_string_append_printf(out, "  input: {tokens: %ld}\n  output: {tokens: %ld}\n", input, output);
 }
 
 /* A rate is run until it is steady, and its requests have the objectives of the question. */
@@ -80,12 +76,12 @@ static void add_load(GString *out, const OrrPlanServing *asked, const OrrPlanLoa
                            "  slo: {ttft: %.6g s, tpot: %.6g s}\n",
                            kind, load->rate, asked->ttft_s, asked->tpot_s);
   else if (trace && load->clients > 1)
-    g_string_append_printf(out, "  load: {kind: %s, speed: %g}\n  requests: " D "\n", kind, AT_ONCE,
+    g_string_append_printf(out, "  load: {kind: %s, speed: %g}\n  requests: %ld\n", kind, AT_ONCE,
                            MIN(load->requests, trace->facts.requests));
   else
     g_string_append_printf(out,
-                           "  load: {kind: closed-loop, concurrency: " D "}\n"
-                           "  requests: " D "\n",
+                           "  load: {kind: closed-loop, concurrency: %ld}\n"
+                           "  requests: %ld\n",
                            load->clients, load->requests);
   if (!trace)
     add_lengths(out, asked->input_tokens, asked->output_tokens);
@@ -99,7 +95,7 @@ static char *text_of(const OrrPlanServing *asked, const OrrPlanLayout *layout, g
   g_string_append_printf(out,
                          "name: Serving %s\n"
                          "question: Does it meet its objectives?\n"
-                         "cluster: {base: %s, nodes: 0, gpus: " D "}\n"
+                         "cluster: {base: %s, nodes: 0, gpus: %ld}\n"
                          "model: %s\n",
                          asked->model, asked->clusters[layout->cluster], cells * layout->gpus,
                          asked->model);
@@ -178,7 +174,7 @@ static char *checkpoint(const OrrModel *model, const char *format) {
 }
 
 static void add_size(GString *out, const char *option, gint64 size) {
-  if (size > 1) g_string_append_printf(out, " %s " D, option, size);
+  if (size > 1) g_string_append_printf(out, " %s %ld", option, size);
 }
 
 /* vLLM counts ranks of data parallelism apart from tp, SGLang among its GPUs. */
@@ -211,10 +207,10 @@ static char *line_of(const OrrPlanServing *asked, const OrrPlanLayout *layout,
   GString *out = g_string_new(NULL);
   const gboolean is_known = add_model(out, engine, model, asked->formats[layout->format]);
   add_split(out, engine, split);
-  g_string_append_printf(out, " %s " D, engine->tokens,
+  g_string_append_printf(out, " %s %ld", engine->tokens,
                          layout->batched_tokens * (engine->over_all ? 1 : split->dp_attention));
   if (engine->sequences && layout->batched_tokens < SMALL_STEP)
-    g_string_append_printf(out, " %s " D, engine->sequences, layout->batched_tokens / 2);
+    g_string_append_printf(out, " %s %ld", engine->sequences, layout->batched_tokens / 2);
   if (strcmp(asked->caches[layout->cache], "fp8") == 0)
     g_string_append_printf(out, " %s fp8", engine->cache);
   if (*role) g_string_append_printf(out, " %s", role);
@@ -243,9 +239,9 @@ char *orr_plan_serving_launch(OrrLibrary *library, const OrrPlanServing *asked,
   g_autofree char *other =
       apart ? line_of(asked, layout, &scenario->model, &layout->decode, engine->decode) : NULL;
   if (!one || (apart && !other)) return NULL;
-  return apart ? g_strdup_printf("# servers that prefill: " D "\n%s\n# servers that decode: " D
-                                 "\n%s\n",
-                                 layout->prefill * MAX(layout->replicas, 1), one,
-                                 layout->decoders * MAX(layout->replicas, 1), other)
-               : g_strdup_printf("%s\n", one);
+  return apart
+             ? g_strdup_printf("# servers that prefill: %ld\n%s\n# servers that decode: %ld\n%s\n",
+                               layout->prefill * MAX(layout->replicas, 1), one,
+                               layout->decoders * MAX(layout->replicas, 1), other)
+             : g_strdup_printf("%s\n", one);
 }

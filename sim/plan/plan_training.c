@@ -42,11 +42,9 @@ static const char *title_of(const OrrPlanTraining *asked) {
  * @nodes is 0. */
 static char *base_text(const OrrPlanTraining *asked, const char *stack, gint64 nodes) {
   g_autofree char *size =
-      nodes ? g_strdup_printf(", nodes: %" G_GINT64_FORMAT ", gpus: %" G_GINT64_FORMAT, nodes,
-                              asked->gpus)
-            : g_strdup("");
+      nodes ? g_strdup_printf(", nodes: %ld, gpus: %ld", nodes, asked->gpus) : g_strdup("");
   return g_strdup_printf("schema: scenario/1\n"
-                         "name: Training %s on %" G_GINT64_FORMAT " GPUs\n"
+                         "name: Training %s on %ld GPUs\n"
                          "cluster: {base: %s%s}\nmodel: %s\nworkload:\n  kind: training\n"
                          "  stack: %s\n  batch: {global: 1, micro: 1}\n",
                          title_of(asked), asked->gpus, asked->cluster, size, asked->model, stack);
@@ -71,15 +69,13 @@ static gint64 floor_power(double value) {
 }
 
 static void add_range(GString *out, const char *name, gint64 most) {
-  if (most > 1)
-    g_string_append_printf(out, "    %s: {powers-of: 2, to: %" G_GINT64_FORMAT "}\n", name, most);
+  if (most > 1) g_string_append_printf(out, "    %s: {powers-of: 2, to: %ld}\n", name, most);
 }
 
 static void add_list(GString *out, const char *name, gint64 whole, gint64 most) {
   g_string_append_printf(out, "    %s: [1", name);
   for (gint64 i = 2; i <= most; i++)
-    if (whole % i == 0 || floor_power((double)i) == i)
-      g_string_append_printf(out, ", %" G_GINT64_FORMAT, i);
+    if (whole % i == 0 || floor_power((double)i) == i) g_string_append_printf(out, ", %ld", i);
   g_string_append(out, "]\n");
 }
 
@@ -137,11 +133,11 @@ char *orr_plan_training_batch_note(const OrrPlanTraining *asked, const char *tex
   const double sequence = length ? g_ascii_strtod(length, NULL) : 0;
   const double n = global ? g_ascii_strtod(global, NULL) : 0;
   if (!(sequence > 0 && n > 0) || fabs(n * sequence - tokens) < sequence) return NULL;
-  return g_strdup_printf("%" G_GINT64_FORMAT
-                         " GPUs train %.0f sequences of %.0f tokens per step, %.0f tokens instead "
-                         "of %.0f: as many as layouts can divide; --set workload.batch.global=N "
-                         "takes another number",
-                         asked->gpus, n, sequence, n * sequence, tokens);
+  return g_strdup_printf(
+      "%ld GPUs train %.0f sequences of %.0f tokens per step, %.0f tokens instead "
+      "of %.0f: as many as layouts can divide; --set workload.batch.global=N "
+      "takes another number",
+      asked->gpus, n, sequence, n * sequence, tokens);
 }
 
 char *orr_plan_training_stack(OrrLibrary *library, const OrrPlanTraining *asked) {
@@ -160,16 +156,16 @@ static char *document(const OrrPlanTraining *asked, const OrrScenario *scenario,
       out,
       "# Made by orrery plan training. Change it, and run it again with orrery sweep.\n"
       "schema: scenario/1\n"
-      "name: Training %s on %" G_GINT64_FORMAT " GPUs\n"
+      "name: Training %s on %ld GPUs\n"
       "question: Which layout trains fastest?\n"
-      "cluster: {base: %s, nodes: %" G_GINT64_FORMAT ", gpus: %" G_GINT64_FORMAT "}\n"
+      "cluster: {base: %s, nodes: %ld, gpus: %ld}\n"
       "model: %s\n"
       "%s%s%s"
       "workload:\n"
       "  kind: training\n"
       "  stack: %s\n"
-      "  sequence: %" G_GINT64_FORMAT "\n"
-      "  batch: {global: %" G_GINT64_FORMAT ", micro: 1}\n"
+      "  sequence: %ld\n"
+      "  batch: {global: %ld, micro: 1}\n"
       "  precision: %s\n"
       "sweep:\n",
       title_of(asked), asked->gpus, asked->cluster, cluster->nodes, asked->gpus, asked->model,

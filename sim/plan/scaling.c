@@ -1,9 +1,7 @@
 /*
- * scaling.c - the laws, and sizes that follow from them (scaling.h).
+ * scaling.c - the laws, and sizes that follow from them (plan.h).
  */
-#include "sim/plan/scaling.h"
-
-#include "sim/base/fault.h"
+#include "sim/plan/plan.h"
 
 /* Alphabetical. */
 static const OrrScalingLaw laws[] = {

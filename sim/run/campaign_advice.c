@@ -3,10 +3,9 @@
  */
 #include "sim/run/campaign_advice.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/run/run_private.h"
-#include "workloads/campaign/campaign_formulas.h"
+#include "workloads/campaign/campaign_sim.h"
 
 const char *const orr_campaign_advice_topics[] = {"checkpoints", "spares", "policy", "half", NULL};
 
@@ -123,7 +122,7 @@ static void advise_spares(const Adviser *adviser, OrrCampaignReady *ready) {
     ready->input.spares = spares[i];
     add_row(adviser, &ready->input,
             (OrrCampaignAdviceRow){.topic = ORR_ADVICE_SPARES,
-                                   .choice = g_strdup_printf("%" G_GINT64_FORMAT, spares[i]),
+                                   .choice = g_strdup_printf("%ld", spares[i]),
                                    .value = (double)spares[i],
                                    .is_now = spares[i] == now});
   }
@@ -190,7 +189,7 @@ static gboolean spare_a_node(const OrrCampaignInput *input, const OrrEntry *entr
     return FALSE;
   G_STRUCT_MEMBER(gint64, data, field->offset) = in_node;
   g_free(row->choice);
-  row->choice = g_strdup_printf("%s, %" G_GINT64_FORMAT " lost", entry->name, in_node);
+  row->choice = g_strdup_printf("%s, %ld lost", entry->name, in_node);
   return TRUE;
 }
 

@@ -4,7 +4,6 @@
  */
 #include "sim/run/run_private.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/children.h"
 #include "workloads/training/training.h"
 
@@ -132,9 +131,8 @@ static gboolean replay_one(const Task *task, const OrrCampaignState *state,
   const gint64 replicas = replicas_of(task->scenario);
   if (state->kind == ORR_STATE_SHRUNK && state->lost >= replicas)
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                         "policy %s: found a job of %" G_GINT64_FORMAT
-                         " replica%s, needs more than it can "
-                         "lose, %" G_GINT64_FORMAT,
+                         "policy %s: found a job of %ld replica%s, needs more than it can "
+                         "lose, %ld",
                          task->scenario->campaign.policy.entry->name, replicas,
                          replicas == 1 ? "" : "s", state->lost);
   variant_init(&variant, task->scenario, state);

@@ -2,12 +2,10 @@
  * exchange.c - a scenario's ranks as files of other tools: compiled with every communication as an
  * operation, replayed by our own sharing of links, since a process has one SimGrid engine.
  */
-#include "sim/run/exchange.h"
+#include "sim/run/simulate.h"
 
-#include "sim/base/fault.h"
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 #include "sim/engine/executor.h"
-#include "sim/run/world.h"
 #include "workloads/trace/et.h"
 #include "workloads/trace/flow_list.h"
 #include "workloads/trace/goal.h"

@@ -6,17 +6,14 @@
 const OrrFieldTable orr_job_spec_table = ORR_FIELDS(
     "job", "One of several workloads that share a machine.", OrrJobSpec,
     ORR_FIELD_TEXT(OrrJobSpec, "name", name, NULL, "Name of the job in results."),
-    ORR_FIELD_SECTION(OrrJobSpec, "model", model, &orr_model_table, NULL,
-                      "Its model; a workload of collectives needs none.", .document = "model",
-                      .flags = ORR_FIELD_OPTIONAL),
+    ORR_OPTIONAL_SECTION(OrrJobSpec, "model", model, &orr_model_table,
+                         "Its model; a workload of collectives needs none.", .document = "model"),
     ORR_FIELD_CHOICE(OrrJobSpec, "workload", workload, &orr_workload_registry, NULL,
                      "Its workload.", .document = "workload"),
-    ORR_FIELD_INT(OrrJobSpec, "gpus", gpus, NULL, "Number of GPUs that it gets.",
-                  .flags = ORR_FIELD_POSITIVE),
+    ORR_POSITIVE_INT(OrrJobSpec, "gpus", gpus, NULL, "Number of GPUs that it gets."),
     ORR_FIELD_CHOICE(OrrJobSpec, "placement", placement, &orr_job_placement_registry, "packed",
                      "Which free GPUs it gets; jobs are placed in the order of the list."),
-    ORR_FIELD_REAL(OrrJobSpec, "start", start_s, ORR_UNIT_SECONDS, "0 s", "When it starts.",
-                   .flags = ORR_FIELD_UNSIGNED));
+    ORR_UNSIGNED_REAL(OrrJobSpec, "start", start_s, ORR_UNIT_SECONDS, "0 s", "When it starts."));
 
 static OrrJobSpec *spec_at(const OrrScenario *scenario, guint index) {
   return scenario->jobs->pdata[index];
@@ -102,8 +99,7 @@ static void check_job(OrrScenario *scenario, guint index, const OrrNode *tree, O
                     spec->name, kind->entry.name);
   if (spec->gpus > n_gpus)
     orr_diags_error(diags, place_of(tree, index, "gpus"),
-                    "job %s needs %" G_GINT64_FORMAT " GPUs: the cluster has %" G_GINT64_FORMAT,
-                    spec->name, spec->gpus, n_gpus);
+                    "job %s needs %ld GPUs: the cluster has %ld", spec->name, spec->gpus, n_gpus);
   if (orr_diags_n_errors(diags) > before) return;
   const OrrScenario one = orr_jobs_scenario(scenario, index);
   kind->check(spec->workload.params, &spec->model, &one.cluster, place_of(tree, index, "workload"),

@@ -2,7 +2,7 @@
  * outcome_store.c - stores a run: first the facts that identify it, then the resolved scenario as
  * parameters, then the rows of its answer. A run that cannot be stored whole is abandoned.
  */
-#include "sim/run/outcome_store.h"
+#include "sim/run/simulate.h"
 
 #ifndef ORR_VERSION
 #define ORR_VERSION "unknown"

@@ -4,7 +4,6 @@
 #include "sim/run/run_private.h"
 
 #include "sim/base/children.h"
-#include "topologies/job_placement.h"
 #include "workloads/collectives/collective_bench.h"
 
 struct OrrPartRuns {

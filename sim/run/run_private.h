@@ -4,7 +4,6 @@
 #pragma once
 
 #include "sim/engine/executor.h"
-#include "sim/run/answer/campaign_costs.h"
 #include "sim/run/answer/campaign_rows.h"
 #include "sim/run/faults/faults.h"
 #include "sim/run/scenario.h"

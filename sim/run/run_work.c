@@ -2,7 +2,6 @@
  * run_work.c - replays one work on the engine that fits (simulate.h), and has its kind make
  * the answer.
  */
-#include "sim/base/fault.h"
 #include "sim/run/run_private.h"
 
 OrrEngine *orr_run_work_engine(const OrrScenario *scenario, const OrrProgram *program,

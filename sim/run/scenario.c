@@ -3,7 +3,6 @@
  */
 #include "sim/run/scenario.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/idle.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario_stack.h"
@@ -14,29 +13,25 @@ static const char *const engine_words[] = {"auto", "simgrid", "ideal", "fair", N
 const OrrFieldTable orr_scenario_table = ORR_FIELDS(
     "scenario", "One run: a machine, a model, a workload.", OrrScenario,
     ORR_FIELD_TEXT(OrrScenario, "name", name, NULL, "Name of the scenario in results."),
-    ORR_FIELD_TEXT(OrrScenario, "question", question, NULL,
-                   "The question that the scenario answers.", .flags = ORR_FIELD_OPTIONAL),
+    ORR_COLUMN_TEXT(OrrScenario, "question", question, "The question that the scenario answers."),
     ORR_FIELD_SECTION(OrrScenario, "cluster", cluster, &orr_cluster_table, NULL, "The machine.",
                       .document = "cluster"),
-    ORR_FIELD_SECTION(OrrScenario, "model", model, &orr_model_table, NULL,
-                      "The model; a workload of collectives needs none.", .document = "model",
-                      .flags = ORR_FIELD_OPTIONAL),
+    ORR_OPTIONAL_SECTION(OrrScenario, "model", model, &orr_model_table,
+                         "The model; a workload of collectives needs none.", .document = "model"),
     ORR_FIELD_CHOICE(OrrScenario, "workload", workload, &orr_workload_registry, NULL,
                      "What runs on the machine.", .document = "workload",
                      .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrScenario, "jobs", jobs, &orr_job_spec_table, NULL,
-                       "Several workloads that share the machine, instead of model and workload.",
-                       .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTIONS(OrrScenario, "faults", faults, &orr_fault_spec_table, NULL,
-                       "What goes wrong with the machine, at a time or at a rate.",
-                       .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTION(
-        OrrScenario, "campaign", campaign, &orr_campaign_table, NULL,
-        "Weeks of the workload, which is training: failures, recoveries, checkpoints, goodput.",
-        .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_SECTION(OrrScenario, "prices", prices, &orr_prices_table, NULL,
-                      "What GPUs, networks and energy cost; absent: no money is computed.",
-                      .document = "prices", .flags = ORR_FIELD_OPTIONAL),
+    ORR_OPTIONAL_SECTIONS(
+        OrrScenario, "jobs", jobs, &orr_job_spec_table,
+        "Several workloads that share the machine, instead of model and workload."),
+    ORR_OPTIONAL_SECTIONS(OrrScenario, "faults", faults, &orr_fault_spec_table,
+                          "What goes wrong with the machine, at a time or at a rate."),
+    ORR_OPTIONAL_SECTION(
+        OrrScenario, "campaign", campaign, &orr_campaign_table,
+        "Weeks of the workload, which is training: failures, recoveries, checkpoints, goodput."),
+    ORR_OPTIONAL_SECTION(OrrScenario, "prices", prices, &orr_prices_table,
+                         "What GPUs, networks and energy cost; absent: no money is computed.",
+                         .document = "prices"),
     ORR_FIELD_WORD(
         OrrScenario, "fidelity", fidelity, orr_fidelity_words, "auto",
         "Replay equivalent ranks once (folded), replay every rank (full), or choose (auto)."),
@@ -49,8 +44,8 @@ const OrrFieldTable orr_scenario_table = ORR_FIELDS(
         OrrScenario, "on-missing", on_missing, orr_on_missing_words, "fallback",
         "What to do about a device, operator or number format that no profile holds: use another "
         "one or the datasheet and flag it in the results (fallback), or refuse to run (error)."),
-    ORR_FIELD_INT(OrrScenario, "seed", seed, "1", "Seed of all random streams and of ECMP's hash.",
-                  .flags = ORR_FIELD_UNSIGNED),
+    ORR_UNSIGNED_INT(OrrScenario, "seed", seed, "1",
+                     "Seed of all random streams and of ECMP's hash."),
     ORR_FIELD_TREE(OrrScenario, "validation", validation, NULL,
                    "Meaning of the columns of a validation set's table.",
                    .flags = ORR_FIELD_OPTIONAL),
@@ -256,8 +251,7 @@ static void check_faults(const OrrScenario *scenario, const OrrNode *tree, OrrDi
     orr_diags_error(diags, place_of(tree, "faults"),
                     "a workload of kind %s takes no faults of the scenario.", kind->entry.name);
   g_autoptr(GArray) returns = orr_faults_check(&faults, tree, diags);
-  for (guint i = 0; i < returns->len; i++)
-    check_return(scenario, &g_array_index(returns, OrrNodeReturn, i), diags);
+  ORR_EACH(OrrNodeReturn, one, returns) check_return(scenario, one, diags);
 }
 
 OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {

@@ -6,7 +6,6 @@
 #include "sim/run/simulate.h"
 
 #include "sim/run/run_private.h"
-#include "sim/run/scenario_stack.h"
 
 static OrrWorld world_of(const OrrRunWorld *machine, const OrrScenario *scenario,
                          const OrrSimulation *simulation) {

@@ -95,3 +95,21 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *world, const OrrScenario *scenari
  * 5), so callers that run several scenarios fork. */
 OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans,
                          GError **error);
+
+/* exchange.c: writes what a scenario's ranks do as files of other tools. */
+
+/* Whether @path names such a file: NAME.cm, NAME.et, NAME.goal, NAME.txt. */
+gboolean orr_exchange_is_asked(const char *path);
+
+/* Replays @scenario, which must be a training step, once more, rank by rank, and writes the Chakra
+ * traces NAME.0.et, NAME.1.et, ... and NAME.groups.json, the schedule NAME.goal, layers as text
+ * NAME.txt, or the connection matrix NAME.cm with its NAME.flows.csv. */
+gboolean orr_exchange_write(OrrLibrary *library, const OrrScenario *scenario, const char *path,
+                            GError **error);
+
+/* outcome_store.c: one run in the results database: the run itself, its parameters, all its
+ * rows. */
+
+/* @file: where the scenario was read from. On failure the store keeps nothing of the run. */
+gboolean orr_outcome_store(const OrrOutcome *outcome, const OrrScenario *scenario, const char *file,
+                           OrrStore *store, gint64 *ret_run_id, GError **error);

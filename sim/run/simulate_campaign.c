@@ -85,9 +85,9 @@ static char *idle_policy(const OrrCampaignInput *in) {
   const gint64 most = (gint64)in->shrunk->len - 1;
   const gint64 in_node = orr_simulate_campaign_in_node(in);
   if (!in->policy->most_lost || in_node <= most) return NULL;
-  return g_strdup_printf("policy %s never goes on without a node: a node has %" G_GINT64_FORMAT
-                         " replicas, and most-lost is %" G_GINT64_FORMAT,
-                         in->policy->entry.name, in_node, most);
+  return g_strdup_printf(
+      "policy %s never goes on without a node: a node has %ld replicas, and most-lost is %ld",
+      in->policy->entry.name, in_node, most);
 }
 
 static void add_tiers(const OrrScenario *scenario, const OrrCampaignReplay *healthy,
@@ -132,8 +132,7 @@ static double ratio_of(const OrrCampaignReplay *replay, const OrrCampaignReplay 
 
 static char *state_name(const OrrCampaignState *state) {
   if (state->kind == ORR_STATE_SLOW) return g_strdup_printf("%s", state->fault->entry->name);
-  return g_strdup_printf("%" G_GINT64_FORMAT " replica%s missing", state->lost,
-                         state->lost == 1 ? "" : "s");
+  return g_strdup_printf("%ld replica%s missing", state->lost, state->lost == 1 ? "" : "s");
 }
 
 static void add_steps(const GArray *states, const GArray *replays, OrrCampaignReady *ready) {

@@ -11,7 +11,6 @@
  */
 #include "sim/run/run_private.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/random.h"
 #include "workloads/serving/serving_work.h"
 
@@ -133,8 +132,7 @@ void orr_simulate_faults_warn(const OrrWork *work, const GPtrArray *outages, GPt
   gboolean any = FALSE;
   for (guint i = 0; i < outages->len; i++) {
     const GArray *effects = ((const OrrOutage *)outages->pdata[i])->effects;
-    for (guint k = 0; k < effects->len; k++)
-      any |= g_array_index(effects, OrrFaultEffect, k).kind == ORR_FAULT_EFFECT_LINK;
+    ORR_EACH(const OrrFaultEffect, effect, effects) any |= effect->kind == ORR_FAULT_EFFECT_LINK;
   }
   if (!any || !orr_work_is_live(work) || feels_links(work)) return;
   g_ptr_array_add(
@@ -212,8 +210,7 @@ static gboolean check_loss(const Faulty *faulty, const OrrOutcome *outcome, GErr
   const OrrOutage *loss = orr_outages_loss(faulty->outages, &job);
   guint whole = 0;
   if (!loss || loss->begin_s >= outcome->job->end_s) return TRUE;
-  for (guint i = 0; i < outcome->steps->len; i++)
-    whole += g_array_index(outcome->steps, OrrStepRow, i).end_s <= loss->begin_s;
+  ORR_EACH(const OrrStepRow, row, outcome->steps) whole += row->end_s <= loss->begin_s;
   return orr_fault_set(error, ORR_FAULT_STUCK,
                        "%s at %g s: the job stopped in step %u, with %u of %u steps complete",
                        loss->what, loss->begin_s, whole, whole, outcome->steps->len);
@@ -224,7 +221,7 @@ static void note_end(const Faulty *faulty, double end_s, OrrOutcome *outcome) {
   outcome->job = outcome->own_job = row;
   *row = (OrrJobRow){.job = (char *)g_intern_string(faulty->scenario->name),
                      .n_gpus = faulty->work->n_gpus,
-                     .gpus = g_strdup_printf("0-%" G_GINT64_FORMAT, faulty->work->n_gpus - 1),
+                     .gpus = g_strdup_printf("0-%ld", faulty->work->n_gpus - 1),
                      .end_s = end_s,
                      .together_s = end_s,
                      .alone_s = faulty->clean.end_s,

@@ -12,7 +12,6 @@
 #include "sim/run/run_private.h"
 
 #include "sim/engine/program_merge.h"
-#include "sim/run/outcome_store.h"
 
 typedef struct {
   const OrrJobSpec *spec;

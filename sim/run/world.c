@@ -5,8 +5,6 @@
  */
 #include "sim/run/world.h"
 
-#include "sim/base/fault.h"
-
 /* Loads the profile of @device into @machine and makes its cost model. With on-missing: error, a
  * device whose costs are not its own measurements is refused. */
 static OrrCostModel *find_costs(OrrRunWorld *world, const OrrDevice *device, OrrMachine *machine,

@@ -32,7 +32,7 @@ char *orr_sweep_batch_path(const OrrSweepBatch *batch, const char *name) {
 }
 
 char *orr_sweep_batch_task_path(const OrrSweepBatch *batch, gint64 task, const char *tail) {
-  g_autofree char *name = g_strdup_printf("task-%" G_GINT64_FORMAT ".%s", task, tail);
+  g_autofree char *name = g_strdup_printf("task-%ld.%s", task, tail);
   return orr_sweep_batch_path(batch, name);
 }
 
@@ -199,7 +199,7 @@ gboolean orr_sweep_batch_write_script(const OrrSweepBatch *batch, const OrrLibra
 
 void orr_sweep_batch_note_begin(const OrrSweepBatch *batch, gint64 task) {
   g_autofree char *path = orr_sweep_batch_task_path(batch, task, "begun");
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT "\n", batch->submission);
+  g_autofree char *text = g_strdup_printf("%ld\n", batch->submission);
   g_file_set_contents(path, text, -1, NULL);
 }
 

@@ -59,7 +59,7 @@ static char *select_sql(gint64 run) {
     else
       g_string_append_printf(sql, "iif(%s IS NULL, NULL, printf('%%!.17g', %s))", column, column);
   }
-  g_string_append_printf(sql, " FROM likeness WHERE run_id = %" G_GINT64_FORMAT, run);
+  g_string_append_printf(sql, " FROM likeness WHERE run_id = %ld", run);
   return g_string_free(sql, FALSE);
 }
 

@@ -259,10 +259,11 @@ static gboolean check_count(const Sweep *sweep, GError **error) {
                          sweep->order->file, report->n_combinations, reasons);
   }
   if (report->n_points <= (guint64)most || sweep->order->yes) return TRUE;
-  return orr_fault_set(error, ORR_FAULT_USAGE,
-                       "the sweep has %" G_GUINT64_FORMAT " points, more than %" G_GINT64_FORMAT
-                       " (sweep.most): pass --yes to run all, or set a sampler to run some",
-                       report->n_points, most);
+  return orr_fault_set(
+      error, ORR_FAULT_USAGE,
+      "the sweep has %" G_GUINT64_FORMAT
+      " points, more than %ld (sweep.most): pass --yes to run all, or set a sampler to run some",
+      report->n_points, most);
 }
 
 /* --- The sweep --- */

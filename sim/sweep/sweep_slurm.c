@@ -117,8 +117,7 @@ gboolean orr_sweep_slurm_task(OrrLibrary *library, const char *db, gint64 task,
   g_autoptr(OrrSweepBatch) batch = orr_sweep_batch_load(db, error);
   if (!batch) return FALSE;
   if (task >= batch->tasks)
-    return orr_fault_set(error, ORR_FAULT_USAGE,
-                         "--task %" G_GINT64_FORMAT ": the tasks are 0 to %" G_GINT64_FORMAT, task,
+    return orr_fault_set(error, ORR_FAULT_USAGE, "--task %ld: the tasks are 0 to %ld", task,
                          batch->tasks - 1);
   g_autofree char *shard = orr_sweep_batch_task_path(batch, task, "db"),
                   *known = orr_sweep_batch_path(batch, "known");

@@ -273,7 +273,7 @@ gboolean orr_sweep_store_find(OrrStore *store, const OrrSweepPlan *plan, gint64 
   if (!has_sweeps(store)) return TRUE;
   g_autofree char *sql =
       g_strdup_printf("SELECT run.id, sweep.n_points FROM run JOIN sweep ON sweep.run_id = run.id"
-                      " WHERE run.hash = '%s' AND %" G_GINT64_FORMAT " IN (0, run.id)"
+                      " WHERE run.hash = '%s' AND %ld IN (0, run.id)"
                       " ORDER BY run.id DESC LIMIT 1",
                       plan->hash, run);
   g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, error);
@@ -295,8 +295,7 @@ gboolean orr_sweep_store_visit(OrrStore *store, gint64 sweep, guint64 n_points, 
     g_autofree char *sql =
         g_strdup_printf("SELECT point, rung, status, eligible, objective_1, objective_2, "
                         "objective_3, objective_4, reason FROM sweep_point"
-                        " WHERE run_id > %" G_GINT64_FORMAT " AND run_id <= %" G_GINT64_FORMAT
-                        " AND sweep = %" G_GINT64_FORMAT " ORDER BY run_id",
+                        " WHERE run_id > %ld AND run_id <= %ld AND sweep = %ld ORDER BY run_id",
                         sweep + (gint64)from, sweep + (gint64)MIN(from + WINDOW, n_points), sweep);
     g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, error);
     if (!answer) return FALSE;

@@ -38,7 +38,7 @@ static char *submit_array(const OrrSweepBatch *batch, const OrrSlurm *slurm, GEr
   g_autoptr(GPtrArray) options = common_options(batch, slurm, error);
   if (!options) return NULL;
   g_autofree char *array = orr_slurm_array(batch->is_submitted, (guint)batch->tasks);
-  g_autofree char *cpus = g_strdup_printf("%" G_GINT64_FORMAT, batch->cpus);
+  g_autofree char *cpus = g_strdup_printf("%ld", batch->cpus);
   g_autofree char *out = orr_sweep_batch_path(batch, "task-%a.out"),
                   *script = orr_sweep_batch_path(batch, "batch");
   add_option(options, "array", array);

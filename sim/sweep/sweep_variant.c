@@ -220,7 +220,7 @@ char *orr_sweep_variants_check(OrrSweepVariants *variants) {
 static char *world_key(const OrrScenario *scenario) {
   g_autoptr(OrrNode) cluster = orr_field_dump(&orr_cluster_table, &scenario->cluster);
   g_autofree char *text = orr_yaml_text(cluster);
-  return g_strdup_printf("%" G_GINT64_FORMAT " %d %s", scenario->seed, scenario->on_missing, text);
+  return g_strdup_printf("%ld %d %s", scenario->seed, scenario->on_missing, text);
 }
 
 const OrrRunWorld *orr_sweep_variants_world(OrrSweepVariants *variants, GError **error) {

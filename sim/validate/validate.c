@@ -58,8 +58,7 @@ static void check_gpus(const OrrValidateSet *set, const OrrValidateCase *one,
   if (n == one->n_gpus) return;
   answer->ok = FALSE;
   g_free(answer->reason);
-  answer->reason = g_strdup_printf("the row was measured on %" G_GINT64_FORMAT
-                                   " GPU%s, and its scenario uses %" G_GINT64_FORMAT,
+  answer->reason = g_strdup_printf("the row was measured on %ld GPU%s, and its scenario uses %ld",
                                    one->n_gpus, one->n_gpus == 1 ? "" : "s", n);
 }
 
@@ -130,10 +129,8 @@ typedef struct {
 
 static gboolean store_rows(OrrStore *store, const Run *run, GError **error) {
   const OrrValidation *validation = run->validation;
-  for (guint i = 0; i < validation->rows->len; i++)
-    if (!orr_store_add_row(store, &orr_validation_row_table,
-                           &g_array_index(validation->rows, OrrValidationRow, i), error))
-      return FALSE;
+  ORR_EACH(OrrValidationRow, row, validation->rows)
+    if (!orr_store_add_row(store, &orr_validation_row_table, row, error)) return FALSE;
   for (guint i = 0; i < run->cases->len; i++) {
     const OrrValidateAnswer *answer = run->answers->pdata[i];
     if (!answer->ok &&

@@ -4,7 +4,6 @@
 #include "sim/validate/validate_bands.h"
 
 #include "sim/bands/conformal.h"
-#include "sim/base/fault.h"
 #include "sim/base/registry.h"
 #include "workloads/workload.h"
 
@@ -90,8 +89,8 @@ const OrrBands *orr_validate_bands_of_kind(const OrrValidateBands *bands, const 
 }
 
 const char *orr_validate_bands_stale(const OrrValidateBands *bands) {
-  for (guint i = 0; i < bands->kinds->len; i++) {
-    const char *stale = orr_bands_stale(g_array_index(bands->kinds, OrrBandsKind, i).bands);
+  ORR_EACH(const OrrBandsKind, kind, bands->kinds) {
+    const char *stale = orr_bands_stale(kind->bands);
     if (stale) return stale;
   }
   return NULL;

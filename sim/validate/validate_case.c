@@ -179,16 +179,14 @@ static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const Orr
 
 /* Whether the column itself says what a number in it means: it sets a path, or is a measurement. */
 static gboolean takes_numbers(const OrrValidateColumn *column) {
-  for (guint i = 0; i < column->targets->len; i++)
-    if (g_array_index(column->targets, OrrValidateTarget, i).kind >= ORR_VALIDATE_MEASURED)
-      return TRUE;
+  ORR_EACH(const OrrValidateTarget, target, column->targets)
+    if (target->kind >= ORR_VALIDATE_MEASURED) return TRUE;
   return FALSE;
 }
 
 static gboolean is_measured(const OrrValidateColumn *column) {
-  for (guint i = 0; i < column->targets->len; i++)
-    if (g_array_index(column->targets, OrrValidateTarget, i).kind == ORR_VALIDATE_MEASURED)
-      return TRUE;
+  ORR_EACH(const OrrValidateTarget, target, column->targets)
+    if (target->kind == ORR_VALIDATE_MEASURED) return TRUE;
   return FALSE;
 }
 
@@ -315,7 +313,7 @@ OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLi
   apply_together(set, one, line, &over);
   if (over) add_over(set, one, line, over);
   if (!one->texts[ORR_VALIDATE_LABEL])
-    one->texts[ORR_VALIDATE_LABEL] = g_strdup_printf("line %" G_GINT64_FORMAT, one->line);
+    one->texts[ORR_VALIDATE_LABEL] = g_strdup_printf("line %ld", one->line);
   if (!one->refused && one->metrics->len == 0) one->refused = g_strdup("nothing was measured");
   return one;
 }

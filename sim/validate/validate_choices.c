@@ -2,7 +2,7 @@
  * validate_choices.c - finds measured rows that answer one question, and lets the point and the
  * upper end of the band choose among them.
  */
-#include "sim/validate/validate_choices.h"
+#include "sim/validate/validate.h"
 
 typedef enum { BY_POINT, BY_UPPER, MEASURED, N_VIEWS } View;
 

@@ -22,11 +22,10 @@ const OrrFieldTable orr_cost_validation_table = ORR_FIELDS(
     ORR_FIELD_TEXTS(
         OrrCostValidation, "operators", operators, NULL,
         "Operators that predict the rows of --rows: the first whose columns the table has."),
-    ORR_FIELD_REAL(OrrCostValidation, "target-mape", target_mape, ORR_UNIT_FRACTION, NULL,
-                   "Target: the mean of |error| is at most this.", .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_REAL(OrrCostValidation, "target-p90", target_p90, ORR_UNIT_FRACTION, NULL,
-                   "Target: the 90th percentile of |error| is at most this.",
-                   .flags = ORR_FIELD_POSITIVE));
+    ORR_POSITIVE_REAL(OrrCostValidation, "target-mape", target_mape, ORR_UNIT_FRACTION, NULL,
+                      "Target: the mean of |error| is at most this."),
+    ORR_POSITIVE_REAL(OrrCostValidation, "target-p90", target_p90, ORR_UNIT_FRACTION, NULL,
+                      "Target: the 90th percentile of |error| is at most this."));
 
 gboolean orr_validate_costs_is(OrrLibrary *library, const char *set) {
   g_autofree char *path = orr_validation_path(library, set);
@@ -55,10 +54,8 @@ static gboolean read_set(OrrLibrary *library, const char *path, OrrCostValidatio
 
 static gboolean store_rows(OrrStore *database, const OrrValidation *validation, gboolean with_rows,
                            GError **error) {
-  for (guint i = 0; i < validation->costs->len; i++)
-    if (!orr_store_add_row(database, &orr_cost_error_table,
-                           &g_array_index(validation->costs, OrrCostError, i), error))
-      return FALSE;
+  ORR_EACH(OrrCostError, one, validation->costs)
+    if (!orr_store_add_row(database, &orr_cost_error_table, one, error)) return FALSE;
   for (guint i = 0; with_rows && i < validation->rows->len; i++)
     if (!orr_store_add_row(database, &orr_validation_row_table,
                            &g_array_index(validation->rows, OrrValidationRow, i), error))

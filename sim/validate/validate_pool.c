@@ -4,8 +4,6 @@
  */
 #include "sim/validate/validate_private.h"
 
-#include "sim/bands/residuals.h"
-#include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/run/answer/training_rows.h"
 #include "sim/base/children.h"
@@ -137,8 +135,8 @@ static void show_progress(guint n_done, void *user) {
 /* Each machine once. */
 static void warm(const Pool *pool) {
   g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  for (guint i = 0; i < pool->chosen->len; i++) {
-    const OrrValidateCase *one = pool->cases->pdata[g_array_index(pool->chosen, guint, i)];
+  ORR_EACH_VALUE(const guint, value, pool->chosen) {
+    const OrrValidateCase *one = pool->cases->pdata[value];
     const OrrNode *cluster = orr_node_get(one->tree, "cluster");
     if (!cluster || !g_hash_table_add(seen, orr_yaml_text(cluster))) continue;
     g_autoptr(OrrDiags) diags = orr_diags_new();

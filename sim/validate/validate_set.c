@@ -4,7 +4,6 @@
  */
 #include "sim/validate/validate_private.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/run/answer/kinds.h"
 
@@ -209,9 +208,8 @@ static void read_columns(OrrValidateSet *set, OrrDiags *diags) {
   check_values(set, diags);
   check_together(set, diags);
   ORR_EACH(const OrrValidateColumn, column, set->columns) {
-    for (guint k = 0; k < column->targets->len; k++)
-      if (g_array_index(column->targets, OrrValidateTarget, k).kind == ORR_VALIDATE_MEASURED)
-        return;
+    ORR_EACH(const OrrValidateTarget, target, column->targets)
+      if (target->kind == ORR_VALIDATE_MEASURED) return;
   }
   orr_diags_error(diags, line->place,
                   "no column measured.METRIC, so there is nothing to compare with");

@@ -4,9 +4,7 @@
  */
 #include <unistd.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/registry.h"
-#include "sim/bands/band_metrics.h"
 #include "sim/bands/known_errors.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/validate/validate_private.h"
@@ -115,8 +113,7 @@ static void count_lost(const OrrResiduals *old, const OrrResiduals *fresh, guint
   for (guint i = 0; i < old->rows->len; i++) {
     const OrrResidual *row = row_at(old, i);
     if (orr_validate_stored_find(fresh, row)) continue;
-    if ((*ret_n)++ == 0)
-      *ret_first = g_strdup_printf("%s, line %" G_GINT64_FORMAT, row->set, row->row);
+    if ((*ret_n)++ == 0) *ret_first = g_strdup_printf("%s, line %ld", row->set, row->row);
   }
 }
 

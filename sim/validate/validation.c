@@ -136,8 +136,7 @@ void orr_validation_free(OrrValidation *validation) {
 
 void orr_validation_summarise(OrrValidation *validation) {
   g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
-  for (guint i = 0; i < validation->rows->len; i++)
-    g_array_append_val(errors, g_array_index(validation->rows, OrrValidationRow, i).error);
+  ORR_EACH(const OrrValidationRow, row, validation->rows) g_array_append_val(errors, row->error);
   orr_validation_set_errors(validation, orr_errors_of(errors));
 }
 

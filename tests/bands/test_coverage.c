@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "sim/validate/validate_bands.h"
-#include "sim/validate/validate_choices.h"
+#include "sim/validate/validate.h"
 #include "tests/base/test_size.h"
 
 #define PROMISED_80 0.75, 0.85

@@ -188,8 +188,7 @@ static void test_lost(void) {
   const OrrResidual last = *row_at(one->residuals, 1);
   g_array_set_size(one->residuals->rows, 1);
   g_autofree char *lost = orr_validate_stored_lost(validations, folder);
-  g_autofree char *named =
-      g_strdup_printf("gone, the first %s, line %" G_GINT64_FORMAT ":", last.set, last.row);
+  g_autofree char *named = g_strdup_printf("gone, the first %s, line %ld:", last.set, last.row);
   g_assert_true(g_str_has_prefix(lost, "1 row of "));
   g_assert_nonnull(strstr(lost, named));
 }
@@ -216,7 +215,7 @@ static void assert_measured(const OrrValidateSet *set, const OrrValidateCase *on
     const double measured = g_array_index(one->measured, double, i);
     if (answer && fabs(answer->measured / measured - 1) < 1e-4) continue;
     if (!answer && i >= ORR_RESIDUAL_ANSWERS) continue;
-    g_error("%s, line %" G_GINT64_FORMAT ": the table of the set says %s = %g, calibration/"
+    g_error("%s, line %ld: the table of the set says %s = %g, calibration/"
             "residuals another value or none: run `make residuals`",
             set->name, one->line, metric, measured);
   }
@@ -257,7 +256,7 @@ static guint compare_set(const char *name) {
       assert_measured(set, one, stored);
     else if (has_band(set, one) && !is_refused(one)) {
       n_missing++;
-      g_test_message("%s, line %" G_GINT64_FORMAT " is not stored", name, one->line);
+      g_test_message("%s, line %ld is not stored", name, one->line);
     }
     orr_validate_case_free(one);
   }
@@ -325,8 +324,7 @@ static void compare_sample(const char *name, guint nth) {
     for (guint k = 0; k < G_N_ELEMENTS(kinds) && !stored; k++)
       stored = orr_validate_stored_find(shipped[k], row);
     if (!stored || !orr_validate_stored_same(stored, row))
-      g_error("%s, line %" G_GINT64_FORMAT
-              " (%s): the model gives %g for %s, calibration/residuals "
+      g_error("%s, line %ld (%s): the model gives %g for %s, calibration/residuals "
               "holds %g: the model has moved, so raise ORR_MODEL_REVISION (sim/bands/residuals.h) "
               "and run `make residuals`",
               name, row->row, row->label, row->answers[0].simulated, row->answers[0].metric,

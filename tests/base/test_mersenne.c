@@ -1,5 +1,5 @@
 /* test_mersenne.c - the generator's known answers, and Python's module random's. */
-#include "sim/base/mersenne.h"
+#include "sim/base/random.h"
 
 /* ISO C++ (26.6.6, predefined generators): the 10,000th number of a default mt19937, which is
  * seeded by the number 5489, is 4123659995. Its seeding is the first loop of orr_mersenne_init. */

@@ -29,12 +29,11 @@ static double figure(gconstpointer data) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   g_autoptr(OrrNode) tree = orr_scenario_tree(library, file, diags);
   if (ask->requests > 0) {
-    set(tree, "workload.requests", "%" G_GINT64_FORMAT, ask->requests);
-    set(tree, "workload.load", "{kind: poisson, rate: %" G_GINT64_FORMAT "}", 10 * ask->engines);
-    set(tree, "workload.input", "{kind: azure-conversation-in, most: %" G_GINT64_FORMAT "}", 16000);
-    set(tree, "workload.output", "{kind: azure-conversation-out, most: %" G_GINT64_FORMAT "}",
-        2000);
-    set(tree, "cluster.gpus", "%" G_GINT64_FORMAT, ask->engines);
+    set(tree, "workload.requests", "%ld", ask->requests);
+    set(tree, "workload.load", "{kind: poisson, rate: %ld}", 10 * ask->engines);
+    set(tree, "workload.input", "{kind: azure-conversation-in, most: %ld}", 16000);
+    set(tree, "workload.output", "{kind: azure-conversation-out, most: %ld}", 2000);
+    set(tree, "cluster.gpus", "%ld", ask->engines);
   }
   g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
   orr_diags_check(diags, &error);
@@ -54,8 +53,7 @@ int main(int argc, char **argv) {
   static const gint64 requests[] = {1000, 10000, 100000, 1000000};
   double seconds[G_N_ELEMENTS(requests)];
   for (guint i = 0; i < G_N_ELEMENTS(requests); i++) {
-    g_autofree char *what =
-        g_strdup_printf("serving: %" G_GINT64_FORMAT " requests on 8 engines", requests[i]);
+    g_autofree char *what = g_strdup_printf("serving: %ld requests on 8 engines", requests[i]);
     seconds[i] = bench_in_child(figure, &(Ask){requests[i], 8, FALSE});
     bench_row(what, seconds[i], "s");
   }
@@ -64,8 +62,8 @@ int main(int argc, char **argv) {
   bench_row("serving: a million requests, memory", bench_in_child(figure, &(Ask){1000000, 8, TRUE}),
             "MiB");
   for (gint64 engines = 1; engines <= 8; engines *= 2) {
-    g_autofree char *what = g_strdup_printf(
-        "serving: 100,000 requests on %" G_GINT64_FORMAT " engines, 10/s each", engines);
+    g_autofree char *what =
+        g_strdup_printf("serving: 100,000 requests on %ld engines, 10/s each", engines);
     bench_row(what, bench_in_child(figure, &(Ask){100000, engines, FALSE}), "s");
   }
   return 0;

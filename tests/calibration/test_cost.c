@@ -408,8 +408,7 @@ static void test_other_groups(void) {
                    "- phase: decode\n  dtype: bf16\n  kv-dtype: bf16\n  source: s\n"
                    "  batch: \"1 4 16\"\n  length: \"512 8192\"\n  rows:\n");
   for (gint64 heads = 4; heads <= 16; heads *= 2) {
-    g_string_append_printf(
-        text, "  - {head-dim: 128, heads: %" G_GINT64_FORMAT ", kv-heads: 1, us: \"", heads);
+    g_string_append_printf(text, "  - {head-dim: 128, heads: %ld, kv-heads: 1, us: \"", heads);
     for (gint64 batch = 1; batch <= 16; batch *= 4)
       for (gint64 length = 512; length <= 8192; length *= 16) {
         OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16,

@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "calibration/cost/cost_narrow.h"
+#include "calibration/cost/cost_tables.h"
 #include "calibration/profile/profile_private.h"
 #include "tests/calibration/calibration_sample.h"
 

@@ -6,8 +6,8 @@
 
 #include <glib/gstdio.h>
 
-#include "calibration/crossval/crossval_plot.h"
-#include "calibration/profile/profile_errors.h"
+#include "calibration/crossval/crossval.h"
+#include "calibration/profile/profile.h"
 #include "calibration/profile/profile_private.h"
 #include "sim/base/fault.h"
 #include "tests/base/field_lint.h"

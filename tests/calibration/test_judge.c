@@ -1,7 +1,7 @@
 /* test_judge.c - rows that contradict the others of their kind, and what answers in their place. */
 #include <math.h>
 
-#include "calibration/cost/judge.h"
+#include "calibration/cost/cost_tables.h"
 #include "tests/calibration/calibration_sample.h"
 
 /* Adds a curve of its own volume over @sizes (ends with 0) whose times are size * volume us, but

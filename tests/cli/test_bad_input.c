@@ -332,7 +332,7 @@ static void test_too_much_says_what_would_do(void) {
   g_assert_nonnull(batch);
   const gint64 most = g_ascii_strtoll(batch + strlen("workload.batch.global "), NULL, 10);
   g_autofree char *more =
-      g_strdup_printf("%s --set workload.batch.global=%" G_GINT64_FORMAT, full, most + 2 * 128);
+      g_strdup_printf("%s --set workload.batch.global=%ld", full, most + 2 * 128);
   g_autofree char *of_more = refusal(more);
   assert_has(of_more, "operations (replicas: 128 of 128, micro-batches: ");
   assert_has(of_more, "of memory, and the limit is 381.5 MiB: ");

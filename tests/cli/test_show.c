@@ -2,7 +2,7 @@
  * test_show.c - a command that fails says why: by an error, by the errors of a document, or by a
  * problem. One that says nothing is a defect, and says at least that.
  */
-#include "sim/cli/show.h"
+#include "sim/cli/cli.h"
 
 #include <stdlib.h>
 

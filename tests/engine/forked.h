@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/engine/engine_load.h"
+#include "sim/engine/engine_private.h"
 
 static inline void forked(void (*body)(gconstpointer data), gconstpointer data) {
   fflush(NULL); /* or the child would print the parent's buffer again */

@@ -3,7 +3,7 @@
  * cycle.
  */
 #include "sim/base/fault.h"
-#include "sim/engine/engine_load.h"
+#include "sim/engine/engine_private.h"
 #include "tests/engine/engine_fixture.h"
 
 static void now_again(void *user) {

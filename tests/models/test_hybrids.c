@@ -305,7 +305,7 @@ static void assert_gathers(const char *name, gint64 layer, const char *forward,
       if (strcmp(op->name, wanted) == 0)
         g_string_append_printf(texts[i], " %g", op->bytes / (2 * 4096));
   }
-  g_test_message("%s, layer %" G_GINT64_FORMAT, name, layer);
+  g_test_message("%s, layer %ld", name, layer);
   g_assert_cmpstr(texts[0]->str, ==, forward);
   g_assert_cmpstr(texts[1]->str, ==, backward);
   orr_field_clear(&orr_model_table, &model);

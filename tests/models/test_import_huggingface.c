@@ -377,10 +377,8 @@ static char *checkpoint_text(const OrrModel *model) {
     if (weights->parts[part] > 0)
       g_string_append_printf(text, " %s=%s", orr_quantized_part_words[part],
                              orr_quantization_words[weights->parts[part] - 1]);
-  if (weights->plain_first > 0)
-    g_string_append_printf(text, " first=%" G_GINT64_FORMAT, weights->plain_first);
-  if (weights->plain_last > 0)
-    g_string_append_printf(text, " last=%" G_GINT64_FORMAT, weights->plain_last);
+  if (weights->plain_first > 0) g_string_append_printf(text, " first=%ld", weights->plain_first);
+  if (weights->plain_last > 0) g_string_append_printf(text, " last=%ld", weights->plain_last);
   return g_string_free(text, FALSE);
 }
 

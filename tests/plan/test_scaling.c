@@ -6,7 +6,6 @@
 
 #include "sim/base/fault.h"
 #include "sim/plan/plan.h"
-#include "sim/plan/scaling.h"
 #include "tests/run/shared_library.h"
 
 static const OrrScalingLaw *law_of(const char *name) {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "results/answer_real.h"
+#include "results/store_private.h"
 #include "sim/base/random.h"
 
 /* The definition: the first of three precisions that reads back. */

@@ -87,27 +87,24 @@ static gint64 process_of(int p) { return (gint64)p << 24; }
 static void add_kernel(GString *sql, int p, int name, int stream, int launch, gint64 start_ns,
                        gint64 us) {
   g_string_append_printf(sql,
-                         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (%" G_GINT64_FORMAT
-                         ", %" G_GINT64_FORMAT ", %d, 1, NULL, %d, %d, %" G_GINT64_FORMAT
-                         ", %d, %d, NULL, 1, 0, 168, 132, 1, 1, 384, 1, 1, 0,"
+                         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (%ld, %ld, %d, 1, NULL, "
+                         "%d, %d, %ld, %d, %d, NULL, 1, 0, 168, 132, 1, 1, 384, 1, 1, 0,"
                          " 0, 0, 0, %d, 102400, NULL, 0);",
                          start_ns, start_ns + 1000 * us, p - 1, stream, launch, process_of(p), name,
                          name, launch);
   g_string_append_printf(
-      sql,
-      "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, 0, %" G_GINT64_FORMAT
-      ", %d, 40, 0, NULL);",
+      sql, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, 0, %ld, %d, 40, 0, NULL);",
       1000 * launch, 1000 * launch + 10, process_of(p) | 7, launch);
 }
 
 /* A push-pop range (59) of a process around its launches [first, last]. */
 static void add_range(GString *sql, int p, int name, const char *json, const char *json_id,
                       int first, int last) {
-  g_string_append_printf(
-      sql,
-      "INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, NULL, NULL, NULL, NULL, %" G_GINT64_FORMAT
-      ", NULL, %d, 1, NULL, NULL, NULL, NULL, NULL, NULL, %s, %s, NULL);",
-      1000 * first - 5, 1000 * last + 50, process_of(p) | 7, name, json_id, json);
+  g_string_append_printf(sql,
+                         "INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, NULL, NULL, NULL, NULL, %ld, "
+                         "NULL, %d, 1, NULL, NULL, NULL, NULL, NULL, NULL, %s, %s, NULL);",
+                         1000 * first - 5, 1000 * last + 50, process_of(p) | 7, name, json_id,
+                         json);
 }
 
 /* Each process p runs kernels 1 to 4, 7, 8 on stream 7 for 10, 20 ... 60 us (p = 2: 2 us more), an

@@ -8,7 +8,7 @@
 #include <glib/gstdio.h>
 #include <math.h>
 
-#include "sim/run/exchange.h"
+#include "sim/run/simulate.h"
 #include "tests/workloads/scenario_fixture.h"
 #include "workloads/trace/protobuf.h"
 

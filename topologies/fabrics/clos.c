@@ -14,8 +14,6 @@
 
 #include "sim/base/fault.h"
 
-#define I64 "%" G_GINT64_FORMAT
-
 /* --- Planning --- */
 
 OrrClosSpec orr_clos_spec(const OrrCluster *cluster, const OrrClosParams *params, gint64 n_ports,
@@ -71,9 +69,8 @@ static gboolean plan_leaf(OrrClos *clos, GError **error) {
       from_below / (spec->params.oversubscription * (double)clos->leaf_up);
   if (down + clos->leaf_up <= spec->params.radix) return TRUE;
   return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "a leaf with " I64 " NICs below and " I64 " links up needs " I64
-                       " ports, but radix is " I64 ": at most " I64
-                       " NICs fit at this oversubscription",
+                       "a leaf with %ld NICs below and %ld links up needs %ld ports, but radix is "
+                       "%ld: at most %ld NICs fit at this oversubscription",
                        down, clos->leaf_up, down + clos->leaf_up, spec->params.radix,
                        orr_clos_widest_leaf(spec, 1) * spec->port_links);
 }
@@ -97,16 +94,15 @@ static void plan_pods(OrrClos *clos) {
 static gboolean refuse_spines(const OrrClos *clos, GError **error) {
   const OrrClosSpec *spec = &clos->spec;
   if (spec->params.levels == 2)
-    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                         "two levels of " I64 "-port switches join at most " I64 " leaves of " I64
-                         " ports, but " I64 " leaves are needed for " I64
-                         " ports: use levels: 3, a larger radix or more ports a leaf",
-                         spec->params.radix, spec->params.radix, spec->leaf_ports,
-                         clos->leaves_per_pod, spec->n_ports);
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
+        "two levels of %ld-port switches join at most %ld leaves of %ld ports, but %ld leaves are "
+        "needed for %ld ports: use levels: 3, a larger radix or more ports a leaf",
+        spec->params.radix, spec->params.radix, spec->leaf_ports, clos->leaves_per_pod,
+        spec->n_ports);
   return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "a spine that joins " I64 " leaves needs at least " I64
-                       " ports, but radix is " I64
-                       ": use smaller pods, a larger radix or more core-oversubscription",
+                       "a spine that joins %ld leaves needs at least %ld ports, but radix is %ld: "
+                       "use smaller pods, a larger radix or more core-oversubscription",
                        clos->leaves_per_pod, spine_ports(clos, clos->leaves_per_pod, clos->leaf_up),
                        spec->params.radix);
 }
@@ -148,12 +144,12 @@ static gboolean plan_cores(OrrClos *clos, GError **error) {
       clos->cores = cores;
     }
   if (clos->cores) return TRUE;
-  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "three levels of " I64 "-port switches join at most " I64 " pods of " I64
-                       " ports, but " I64 " pods are needed for " I64
-                       " ports: use a larger radix, larger pods or more oversubscription",
-                       spec->params.radix, spec->params.radix,
-                       clos->leaves_per_pod * spec->leaf_ports, clos->pods, spec->n_ports);
+  return orr_fault_set(
+      error, ORR_FAULT_DOCUMENT,
+      "three levels of %ld-port switches join at most %ld pods of %ld ports, but %ld pods are "
+      "needed for %ld ports: use a larger radix, larger pods or more oversubscription",
+      spec->params.radix, spec->params.radix, clos->leaves_per_pod * spec->leaf_ports, clos->pods,
+      spec->n_ports);
 }
 
 gboolean orr_clos_init(OrrClos *clos, const OrrClosSpec *spec, GError **error) {
@@ -224,15 +220,15 @@ static gint64 leaf_pod(const OrrClos *clos, gint64 leaf) {
 }
 
 static char *parallel_suffix(gint64 n, gint64 i) {
-  return n > 1 ? g_strdup_printf("#" I64, i) : g_strdup("");
+  return n > 1 ? g_strdup_printf("#%ld", i) : g_strdup("");
 }
 
 static char *leaf_link_name(const OrrClos *clos, Link link) {
   const char *direction = link.down ? "down" : "up";
-  if (clos->spec.ideal) return g_strdup_printf("leaf" I64 "-spines.%s", link.owner, direction);
+  if (clos->spec.ideal) return g_strdup_printf("leaf%ld-spines.%s", link.owner, direction);
   gint64 parallel = clos->leaf_up / clos->spines;
   g_autofree char *suffix = parallel_suffix(parallel, link.index % parallel);
-  return g_strdup_printf("leaf" I64 "-spine" I64 "%s.%s", link.owner,
+  return g_strdup_printf("leaf%ld-spine%ld%s.%s", link.owner,
                          leaf_pod(clos, link.owner) * clos->spines + link.index / parallel, suffix,
                          direction);
 }
@@ -244,11 +240,11 @@ static gint64 core_group(const OrrClos *clos, gint64 spine) {
 
 static char *core_link_name(const OrrClos *clos, Link link) {
   const char *direction = link.down ? "down" : "up";
-  if (clos->spec.ideal) return g_strdup_printf("pod" I64 "-cores.%s", link.owner, direction);
+  if (clos->spec.ideal) return g_strdup_printf("pod%ld-cores.%s", link.owner, direction);
   gint64 parallel = clos->spine_up / clos->cores;
   gint64 spine = link.index / clos->spine_up, at = link.index % clos->spine_up;
   g_autofree char *suffix = parallel_suffix(parallel, at % parallel);
-  return g_strdup_printf("spine" I64 "-core" I64 "%s.%s", link.owner * clos->spines + spine,
+  return g_strdup_printf("spine%ld-core%ld%s.%s", link.owner * clos->spines + spine,
                          core_group(clos, spine) * clos->cores + at / parallel, suffix, direction);
 }
 

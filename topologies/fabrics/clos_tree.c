@@ -38,8 +38,6 @@
 #include "topologies/fabrics/sizes.h"
 #include "topologies/fabric.h"
 
-#define I64 "%" G_GINT64_FORMAT
-
 enum { MOST_LEVELS = 4 };
 
 typedef struct {
@@ -133,16 +131,14 @@ static gboolean check_ports(const Plan *plan, const gint64 down[], gint64 port_l
   for (guint l = 1; plan->params->radix && l <= plan->n_levels; l++) {
     gint64 needed = ports_of(plan, l, down, port_links);
     if (needed <= plan->params->radix) continue;
-    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                         "a switch of level %u with " I64 " links down and " I64 " up needs " I64
-                         " ports, but radix is " I64,
-                         l, needed - plan->level[l].up, plan->level[l].up, needed,
-                         plan->params->radix);
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
+        "a switch of level %u with %ld links down and %ld up needs %ld ports, but radix is %ld", l,
+        needed - plan->level[l].up, plan->level[l].up, needed, plan->params->radix);
   }
   if (plan->level[plan->n_levels].subtrees == 1) return TRUE;
-  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "down: %s joins " I64 " ports, but " I64 " are needed", plan->params->down,
-                       plan->level[plan->n_levels].ports, plan->n_ports);
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT, "down: %s joins %ld ports, but %ld are needed",
+                       plan->params->down, plan->level[plan->n_levels].ports, plan->n_ports);
 }
 
 static void number_links(Plan *plan) {
@@ -161,10 +157,10 @@ static gboolean split_ports(Plan *plan, const OrrNodeShape *node, double port_by
   if (!plan->by_port) return TRUE;
   plan->n_ports = (plan->n_ports + plan->planes - 1) / plan->planes;
   if (each % plan->planes == 0) return TRUE;
-  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "planes is " I64 ", but a GPU has " I64
-                       " separate ports: they must be a multiple of the planes",
-                       plan->planes, each);
+  return orr_fault_set(
+      error, ORR_FAULT_DOCUMENT,
+      "planes is %ld, but a GPU has %ld separate ports: they must be a multiple of the planes",
+      plan->planes, each);
 }
 
 static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
@@ -260,9 +256,9 @@ static double link_bandwidth(gconstpointer data, gint64 id) {
  * "spines0". */
 static char *switch_name(const Plan *plan, guint l, gint64 subtree, gint64 index) {
   static const char *const names[MOST_LEVELS + 1] = {NULL, "leaf", "spine", "core", "top"};
-  if (l == 1) return g_strdup_printf("leaf" I64, subtree);
-  if (plan->trunks) return g_strdup_printf("%ss" I64, names[l], subtree);
-  return g_strdup_printf("%s" I64 "_" I64, names[l], subtree, index);
+  if (l == 1) return g_strdup_printf("leaf%ld", subtree);
+  if (plan->trunks) return g_strdup_printf("%ss%ld", names[l], subtree);
+  return g_strdup_printf("%s%ld_%ld", names[l], subtree, index);
 }
 
 static char *link_name(gconstpointer data, gint64 id) {
@@ -272,7 +268,7 @@ static char *link_name(gconstpointer data, gint64 id) {
   const Level *level = &plan->level[link.l];
   const char *direction = link.down ? "down" : "up";
   const gboolean several = plan->planes > 1 && (plan->by_port || !plan->trunks);
-  g_autofree char *plane = several ? g_strdup_printf("plane" I64 ":", link.plane) : g_strdup("");
+  g_autofree char *plane = several ? g_strdup_printf("plane%ld:", link.plane) : g_strdup("");
   gint64 here = link.index / level->up, port = link.index % level->up;
   gint64 above = here * (level->up / level->cables) + port / level->cables;
   gint64 up_tree = link.subtree * level->ports / (level + 1)->ports;
@@ -280,7 +276,7 @@ static char *link_name(gconstpointer data, gint64 id) {
   g_autofree char *high = plan->trunks ? g_strdup(trunk_ends[link.l + 1])
                                        : switch_name(plan, link.l + 1, up_tree, above);
   const gboolean numbered = level->cables > 1 && !plan->trunks;
-  g_autofree char *copy = numbered ? g_strdup_printf("#" I64, port % level->cables) : g_strdup("");
+  g_autofree char *copy = numbered ? g_strdup_printf("#%ld", port % level->cables) : g_strdup("");
   return g_strdup_printf("%s%s-%s%s.%s", plane, low, high, copy, direction);
 }
 

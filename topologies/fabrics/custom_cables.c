@@ -17,8 +17,6 @@
 #include "sim/base/fault.h"
 #include "topologies/fabrics/switch_graph.h"
 
-#define I64 "%" G_GINT64_FORMAT
-
 typedef struct {
   char *name;
   gint64 ports;
@@ -107,8 +105,8 @@ static gboolean place_ports(Plan *plan, GHashTable *numbers, GError **error) {
         plan->port_switch[port] = number_of(numbers, host_at(plan->params, i)->name);
   if (port == plan->n_ports) return TRUE;
   return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "hosts names " I64 " ports, but the machine has " I64 " NIC ports to attach",
-                       port, plan->n_ports);
+                       "hosts names %ld ports, but the machine has %ld NIC ports to attach", port,
+                       plan->n_ports);
 }
 
 static gboolean add_cables(Plan *plan, GHashTable *numbers, const OrrNodeShape *node,
@@ -149,8 +147,8 @@ static gboolean check_radix(Plan *plan, gint64 port_links, GError **error) {
   for (guint s = 0; plan->params->radix && s < plan->graph.n_switches; s++) {
     if (used[s] <= plan->params->radix) continue;
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                         "switch '%s' has " I64 " ports in use, but radix is " I64,
-                         plan->graph.names[s], used[s], plan->params->radix);
+                         "switch '%s' has %ld ports in use, but radix is %ld", plan->graph.names[s],
+                         used[s], plan->params->radix);
   }
   return TRUE;
 }

@@ -27,8 +27,6 @@
 #include "sim/base/fault.h"
 #include "topologies/fabrics/switch_groups.h"
 
-#define I64 "%" G_GINT64_FORMAT
-
 typedef struct {
   OrrGroupsParams groups;
   gint64 hosts, routers;
@@ -62,8 +60,8 @@ static gboolean check(const Plan *plan, gint64 port_links, GError **error) {
   if (params->hosts < 1 || params->routers < 1)
     text = g_strdup("hosts-per-router and routers-per-group must be 1 or more");
   else if (used > params->groups.radix)
-    text = g_strdup_printf("a router with " I64 " NICs, " I64 " routers of its group and " I64
-                           " global cables needs " I64 " ports, but radix is " I64,
+    text = g_strdup_printf("a router with %ld NICs, %ld routers of its group and %ld global cables "
+                           "needs %ld ports, but radix is %ld",
                            params->hosts * port_links, params->routers - 1, params->groups.global,
                            used, params->groups.radix);
   if (text) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);

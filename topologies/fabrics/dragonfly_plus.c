@@ -25,8 +25,6 @@
 #include "sim/base/fault.h"
 #include "topologies/fabrics/switch_groups.h"
 
-#define I64 "%" G_GINT64_FORMAT
-
 typedef struct {
   OrrGroupsParams groups;
   gint64 hosts, leaves, spines;
@@ -64,13 +62,12 @@ static gboolean check(const Plan *plan, gint64 port_links, GError **error) {
   if (params->hosts < 1 || params->leaves < 1 || params->spines < 1)
     text = g_strdup("hosts-per-leaf, leaves-per-group and spines-per-group must be 1 or more");
   else if (leaf > params->groups.radix)
-    text = g_strdup_printf("a leaf with " I64 " NICs and " I64 " spines needs " I64
-                           " ports, but radix is " I64,
+    text = g_strdup_printf("a leaf with %ld NICs and %ld spines needs %ld ports, but radix is %ld",
                            params->hosts * port_links, params->spines, leaf, params->groups.radix);
   else if (spine > params->groups.radix)
-    text = g_strdup_printf("a spine with " I64 " leaves and " I64 " global cables needs " I64
-                           " ports, but radix is " I64,
-                           params->leaves, params->groups.global, spine, params->groups.radix);
+    text = g_strdup_printf(
+        "a spine with %ld leaves and %ld global cables needs %ld ports, but radix is %ld",
+        params->leaves, params->groups.global, spine, params->groups.radix);
   if (text) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
   return !text && orr_switch_groups_check(&plan->spec, &params->groups, params->spines, "spines",
                                           params->hosts * params->leaves, error);

@@ -53,8 +53,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   OrrClosSpec spec = orr_clos_spec(cluster, &params->clos, n_ports, port_bytes_per_s);
   if (params->nodes_per_leaf && params->leaf_ports)
     return orr_fault_null(error, ORR_FAULT_DOCUMENT,
-                          "nodes-per-leaf is %" G_GINT64_FORMAT
-                          " and leaf-ports is %" G_GINT64_FORMAT ": give one of them",
+                          "nodes-per-leaf is %ld and leaf-ports is %ld: give one of them",
                           params->nodes_per_leaf, params->leaf_ports);
   spec.leaf_ports =
       params->nodes_per_leaf ? params->nodes_per_leaf * node_ports : params->leaf_ports;

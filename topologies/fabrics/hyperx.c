@@ -24,8 +24,6 @@
 #include "topologies/fabrics/sizes.h"
 #include "topologies/fabrics/switch_graph.h"
 
-#define I64 "%" G_GINT64_FORMAT
-
 enum { MOST_AXES = 4, MOST_DETOURS = 64 };
 
 typedef struct {
@@ -72,14 +70,14 @@ static gboolean check(const Plan *plan, gint64 port_links, GError **error) {
   const Params *params = plan->params;
   const gint64 used = params->hosts * port_links + n_neighbours(plan) * params->cables;
   if (used > params->radix)
-    return orr_fault_set(
-        error, ORR_FAULT_DOCUMENT,
-        "a switch with " I64 " NICs and " I64 " cables needs " I64 " ports, but radix is " I64,
-        params->hosts * port_links, n_neighbours(plan) * params->cables, used, params->radix);
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "a switch with %ld NICs and %ld cables needs %ld ports, but radix is %ld",
+                         params->hosts * port_links, n_neighbours(plan) * params->cables, used,
+                         params->radix);
   if (n_switches(plan) * params->hosts >= plan->n_ports && n_switches(plan) <= 1000000) return TRUE;
   return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "shape %s has " I64 " switches of " I64 " ports, but " I64
-                       " ports are needed, of at most 1000000 switches",
+                       "shape %s has %ld switches of %ld ports, but %ld ports are needed, of at "
+                       "most 1000000 switches",
                        params->shape, n_switches(plan), params->hosts, plan->n_ports);
 }
 

@@ -91,7 +91,7 @@ static char *link_name(gconstpointer data, gint64 link) {
   const Plan *plan = data;
   const gint64 n = orr_clos_n_links(&plan->clos);
   g_autofree char *name = orr_clos_link_name(&plan->clos, link % n);
-  return g_strdup_printf("rail%" G_GINT64_FORMAT ":%s", link / n, name);
+  return g_strdup_printf("rail%ld:%s", link / n, name);
 }
 
 /* Each rail names its links as clos.h does, with the rail as a prefix. */
@@ -99,7 +99,7 @@ static void trunks(gconstpointer data, const char *name, gboolean is_switch, GAr
   const Plan *plan = data;
   const gint64 n = orr_clos_n_links(&plan->clos);
   for (gint64 rail = 0; rail < plan->rails; rail++) {
-    g_autofree char *prefix = g_strdup_printf("rail%" G_GINT64_FORMAT ":", rail);
+    g_autofree char *prefix = g_strdup_printf("rail%ld:", rail);
     const guint first = parts->len;
     if (!g_str_has_prefix(name, prefix)) continue;
     orr_clos_trunks(&plan->clos, name + strlen(prefix), is_switch, parts);

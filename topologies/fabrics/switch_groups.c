@@ -6,8 +6,6 @@
 
 #include "sim/base/fault.h"
 
-#define I64 "%" G_GINT64_FORMAT
-
 enum { MOST_PATHS = 64 };
 
 OrrGroupsSpec orr_switch_groups_spec(const OrrCluster *cluster, const OrrGroupsParams *params,
@@ -30,12 +28,11 @@ gboolean orr_switch_groups_check(const OrrGroupsSpec *spec, const OrrGroupsParam
   const gint64 most = exits * params->global + 1;
   g_autofree char *text = NULL;
   if (spec->n_groups > most)
-    text = g_strdup_printf(I64 " groups, but " I64 " %s of " I64 " global cables reach at most " I64
-                               " others",
+    text = g_strdup_printf("%ld groups, but %ld %s of %ld global cables reach at most %ld others",
                            spec->n_groups, exits, switches, params->global, most - 1);
   else if (spec->n_groups * group_ports < spec->n_ports)
-    text = g_strdup_printf(I64 " groups of " I64 " ports are too few for " I64 " ports",
-                           spec->n_groups, group_ports, spec->n_ports);
+    text = g_strdup_printf("%ld groups of %ld ports are too few for %ld ports", spec->n_groups,
+                           group_ports, spec->n_ports);
   if (text) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
   return !text;
 }

@@ -37,8 +37,6 @@
 #include "topologies/fabrics/sizes.h"
 #include "topologies/fabric.h"
 
-#define I64 "%" G_GINT64_FORMAT
-
 enum { AXES = 3, MOST_ROUTES = 8, REACH = 2 };
 
 typedef struct {
@@ -171,22 +169,21 @@ static gboolean check(const Plan *plan, const Params *params, const OrrCluster *
     text = g_strdup("ports are separate: a chip of a torus routes between its ports, which are one "
                     "(ports: bonded)");
   else if (plan->slice > 1000000)
-    text =
-        g_strdup_printf("shape %s has " I64 " chips: at most 1000000", params->shape, plan->slice);
+    text = g_strdup_printf("shape %s has %ld chips: at most 1000000", params->shape, plan->slice);
   else if (params->twisted && !can_twist(plan))
     text = g_strdup_printf(
         "shape %s cannot be twisted: its axes must be a and 2a, e.g. 4x4x8 or 4x8x8",
         params->shape);
   else if (plan->n_ports % plan->slice != 0 && plan->n_ports > plan->slice)
-    text = g_strdup_printf(I64 " chips are not a whole number of slices of %s (" I64 " chips)",
+    text = g_strdup_printf("%ld chips are not a whole number of slices of %s (%ld chips)",
                            plan->n_ports, params->shape, plan->slice);
   else if (plan->n_ports < plan->slice)
-    text = g_strdup_printf(I64 " chips do not fill a slice of %s (" I64
-                               " chips): set max-nodes, nodes or shape",
-                           plan->n_ports, params->shape, plan->slice);
+    text = g_strdup_printf(
+        "%ld chips do not fill a slice of %s (%ld chips): set max-nodes, nodes or shape",
+        plan->n_ports, params->shape, plan->slice);
   else if (orr_cluster_n_gpus(cluster) > plan->slice && plan->dcn_rate <= 0)
-    text = g_strdup_printf("the job has " I64 " chips, a slice of %s has " I64
-                           ", and no links lead from slice to slice (dcn-bandwidth is 0)",
+    text = g_strdup_printf("the job has %ld chips, a slice of %s has %ld, and no links lead from "
+                           "slice to slice (dcn-bandwidth is 0)",
                            orr_cluster_n_gpus(cluster), params->shape, plan->slice);
   if (text) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
   return !text;
@@ -307,15 +304,14 @@ static double link_bandwidth(gconstpointer data, gint64 link) {
 static char *link_name(gconstpointer data, gint64 link) {
   const Plan *plan = data;
   const gint64 beyond = link - n_torus_links(plan);
-  if (beyond >= 0)
-    return g_strdup_printf(beyond % 2 ? "dcn>chip" I64 : "chip" I64 ">dcn", beyond / 2);
+  if (beyond >= 0) return g_strdup_printf(beyond % 2 ? "dcn>chip%ld" : "chip%ld>dcn", beyond / 2);
   const gint64 chip = link / (2 * plan->n_axes), base = chip / plan->slice * plan->slice;
   const int axis = plan->axes[link % (2 * plan->n_axes) / 2], back = (int)(link % 2);
   gint64 at[AXES];
   place_of(plan, chip - base, at);
   move(plan, at, axis, back ? -1 : 1);
-  return g_strdup_printf("chip" I64 ">chip" I64 ".%c%c", chip, base + chip_at(plan, at),
-                         "xyz"[axis], back ? '-' : '+');
+  return g_strdup_printf("chip%ld>chip%ld.%c%c", chip, base + chip_at(plan, at), "xyz"[axis],
+                         back ? '-' : '+');
 }
 
 static double switch_latency(gconstpointer data) { return ((const Plan *)data)->switch_latency_s; }

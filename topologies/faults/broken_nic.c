@@ -32,9 +32,9 @@ static gboolean strike(const void *data, const OrrFaultTarget *target, GArray *e
                               error))
     return FALSE;
   orr_machine_fault_add_links(effects, orr_fabric_nic(target->fabric, gpu), 1 - params->bandwidth);
-  *ret_what = params->bandwidth > 0 ? g_strdup_printf("NIC of GPU %" G_GINT64_FORMAT " at %g %%",
-                                                      gpu, 100 * params->bandwidth)
-                                    : g_strdup_printf("NIC of GPU %" G_GINT64_FORMAT " down", gpu);
+  *ret_what = params->bandwidth > 0
+                  ? g_strdup_printf("NIC of GPU %ld at %g %%", gpu, 100 * params->bandwidth)
+                  : g_strdup_printf("NIC of GPU %ld down", gpu);
   return TRUE;
 }
 

@@ -27,7 +27,7 @@ static gboolean strike(const void *data, const OrrFaultTarget *target, GArray *e
                               error))
     return FALSE;
   g_array_append_val(effects, effect);
-  *ret_what = g_strdup_printf("node %" G_GINT64_FORMAT " lost", effect.index);
+  *ret_what = g_strdup_printf("node %ld lost", effect.index);
   return TRUE;
 }
 

@@ -29,8 +29,7 @@ static gboolean strike(const void *data, const OrrFaultTarget *target, GArray *e
                               &effect.index, error))
     return FALSE;
   g_array_append_val(effects, effect);
-  *ret_what =
-      g_strdup_printf("GPU %" G_GINT64_FORMAT " %g %% slower", effect.index, 100 * params->slower);
+  *ret_what = g_strdup_printf("GPU %ld %g %% slower", effect.index, 100 * params->slower);
   return TRUE;
 }
 

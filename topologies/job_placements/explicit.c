@@ -42,18 +42,15 @@ static gboolean choose(const void *data, const OrrPlacementRequest *request, gin
     if (last >= request->n_gpus) { /* before any counting: a range can name 2^63 GPUs */
       return orr_fault_set(
           error, ORR_FAULT_DOCUMENT,
-          "job %s: '%s' names GPUs that do not exist (the cluster has GPUs 0 to %" G_GINT64_FORMAT
-          ")",
-          request->job, *text, request->n_gpus - 1);
+          "job %s: '%s' names GPUs that do not exist (the cluster has GPUs 0 to %ld)", request->job,
+          *text, request->n_gpus - 1);
     }
     for (gint64 gpu = first; gpu <= last; gpu++, found++)
       if (found < n) ret_gpus[found] = gpu;
   }
   if (found == n) return TRUE;
   return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "job %s needs %" G_GINT64_FORMAT
-                       " GPUs and its placement names %" G_GINT64_FORMAT,
-                       request->job, n, found);
+                       "job %s needs %ld GPUs and its placement names %ld", request->job, n, found);
 }
 
 const OrrJobPlacementKind orr_placement_explicit = {

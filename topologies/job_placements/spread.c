@@ -25,11 +25,10 @@ static gboolean choose(const void *params, const OrrPlacementRequest *request, g
   const gint64 per_node = request->cluster->node.gpus, needed = (n + per_node - 1) / per_node;
   g_autoptr(GArray) nodes = free_nodes(request);
   if (needed > (gint64)nodes->len)
-    return orr_fault_set(
-        error, ORR_FAULT_DOCUMENT,
-        "job %s needs %" G_GINT64_FORMAT
-        " whole nodes and only %u are free: use fewer jobs, smaller jobs or more cluster.nodes",
-        request->job, needed, nodes->len);
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "job %s needs %ld whole nodes and only %u are free: use fewer jobs, "
+                         "smaller jobs or more cluster.nodes",
+                         request->job, needed, nodes->len);
   for (gint64 i = 0; i < n; i++) {
     const gint64 node = g_array_index(nodes, gint64, i / per_node * nodes->len / needed);
     ret_gpus[i] = node * per_node + i % per_node;

@@ -48,8 +48,7 @@ double orr_campaign_checkpoints_next(const OrrCampaignCheckpoints *c) {
 /* Drops the oldest finished ones beyond `keep`. */
 static void trim(Saved *one, double now_s) {
   guint n_ready = 0;
-  for (guint i = 0; i < one->copies->len; i++)
-    n_ready += g_array_index(one->copies, Copy, i).ready_s <= now_s;
+  ORR_EACH(const Copy, copy, one->copies) n_ready += copy->ready_s <= now_s;
   while (n_ready-- > (guint)one->tier->keep) g_array_remove_index(one->copies, 0);
 }
 

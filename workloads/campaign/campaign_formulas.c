@@ -2,7 +2,7 @@
  * campaign_formulas.c - Young, Daly, E[ETTR], and the distribution of nodes in repair as a
  * convolution of Poisson ones.
  */
-#include "workloads/campaign/campaign_formulas.h"
+#include "workloads/campaign/campaign_sim.h"
 
 enum { MOST_OUT = 8192 };
 

@@ -115,8 +115,7 @@ static void pass(Sim *sim, double to_s) {
 
 static double next_back(const Sim *sim) {
   double back_s = INFINITY;
-  for (guint i = 0; i < sim->repairs->len; i++)
-    back_s = least(back_s, g_array_index(sim->repairs, Repair, i).back_s);
+  ORR_EACH(const Repair, repair, sim->repairs) back_s = least(back_s, repair->back_s);
   return back_s;
 }
 
@@ -403,15 +402,14 @@ static guint slow_cause(const Sim *sim) {
 
 static double next_slow_end(const Sim *sim) {
   double end_s = INFINITY;
-  for (guint i = 0; i < sim->slows->len; i++)
-    end_s = least(end_s, g_array_index(sim->slows, Slow, i).end_s);
+  ORR_EACH(const Slow, slow, sim->slows) end_s = least(end_s, slow->end_s);
   return end_s;
 }
 
 static double next_found(const Sim *sim) {
   double found_s = INFINITY;
-  for (guint i = 0; i < sim->corruptions->len; i++)
-    found_s = least(found_s, g_array_index(sim->corruptions, Corruption, i).found_s);
+  ORR_EACH(const Corruption, corruption, sim->corruptions)
+    found_s = least(found_s, corruption->found_s);
   return found_s;
 }
 

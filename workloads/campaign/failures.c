@@ -50,10 +50,8 @@ static const OrrFieldTable lemon_table = ORR_FIELDS(
 
 const OrrFieldTable orr_failures_table = ORR_FIELDS(
     "failures", "What fails, how often, and how it shows.", OrrFailures,
-    ORR_FIELD_TEXT(OrrFailures, "name", name, NULL, "Name of the set.",
-                   .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_TEXT(OrrFailures, "source", source, NULL, "Where the rates were published.",
-                   .flags = ORR_FIELD_OPTIONAL),
+    ORR_COLUMN_TEXT(OrrFailures, "name", name, "Name of the set."),
+    ORR_COLUMN_TEXT(OrrFailures, "source", source, "Where the rates were published."),
     ORR_FIELD_SECTIONS(OrrFailures, "processes", processes, &process_table, NULL, "What fails."),
     ORR_FIELD_SECTION(OrrFailures, "lemons", lemons, &lemon_table, "{}",
                       "Nodes that fail more often; rates then hold for the other nodes."));

@@ -3,17 +3,15 @@
  */
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
-#include "sim/base/fault.h"
-
 static const OrrFieldTable kind_table = ORR_FIELDS(
     "cluster-kind", "Nodes with one kind of GPU.", OrrClusterKind,
     ORR_FIELD_TEXT(OrrClusterKind, "name", name, NULL, "The kind, as a trace has it: v100."),
     ORR_FIELD_INT(OrrClusterKind, "nodes", nodes, NULL, "Its nodes.", .min = 1, .max = 1e6),
     ORR_FIELD_INT(OrrClusterKind, "gpus", gpus, "0", "GPUs of a node; 0: the cluster's.", .min = 0,
                   .max = 1e4),
-    ORR_FIELD_REAL(OrrClusterKind, "speed", speed, ORR_UNIT_NONE, "1",
-                   "Work of a job per time, relative to its run time in the trace.",
-                   .flags = ORR_FIELD_POSITIVE, .min = 1e-6, .max = 1e6));
+    ORR_POSITIVE_REAL(OrrClusterKind, "speed", speed, ORR_UNIT_NONE, "1",
+                      "Work of a job per time, relative to its run time in the trace.", .min = 1e-6,
+                      .max = 1e6));
 
 const OrrFieldTable orr_cluster_jobs_table = ORR_FIELDS(
     "cluster-jobs", "The jobs of a trace on a cluster, under a policy.", OrrClusterJobs,
@@ -37,13 +35,13 @@ const OrrFieldTable orr_cluster_jobs_table = ORR_FIELDS(
                    "How fast each model trains on each kind and number of GPUs: a CSV with model, "
                    "gpus (or scale_factor), gpu_type, steps_per_s; empty: kinds differ by their "
                    "speed alone."),
-    ORR_FIELD_REAL(OrrClusterJobs, "node-cpus", node_cpus, ORR_UNIT_NONE, "0",
-                   "CPUs of a node, which jobs with a column cpus share, counted over the "
-                   "cluster; 0: not counted.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
-    ORR_FIELD_REAL(OrrClusterJobs, "node-memory", node_memory_bytes, ORR_UNIT_BYTES, "0 B",
-                   "Memory of a node, the same with a column memory_gb; 0 B: not counted.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e16),
+    ORR_UNSIGNED_REAL(OrrClusterJobs, "node-cpus", node_cpus, ORR_UNIT_NONE, "0",
+                      "CPUs of a node, which jobs with a column cpus share, counted over the "
+                      "cluster; 0: not counted.",
+                      .min = 0, .max = 1e6),
+    ORR_UNSIGNED_REAL(OrrClusterJobs, "node-memory", node_memory_bytes, ORR_UNIT_BYTES, "0 B",
+                      "Memory of a node, the same with a column memory_gb; 0 B: not counted.",
+                      .min = 0, .max = 1e16),
     ORR_FIELD_CHOICE(OrrClusterJobs, "speed", speed, &orr_gang_speed_registry, "given",
                      "Run times: the trace's, or as a gang's place lets it."),
     ORR_FIELD_SECTION(OrrClusterJobs, "failures", failures, &orr_cluster_failures_table, "{}",
@@ -74,10 +72,8 @@ static void check_kinds(const OrrClusterJobs *jobs, const OrrCluster *cluster, O
     orr_diags_error(diags, place, "kinds: there are %u, want at most %d", jobs->kinds->len,
                     ORR_GANG_KINDS);
   if (jobs->kinds->len > 0 && gpus != orr_cluster_n_gpus(cluster))
-    orr_diags_error(diags, place,
-                    "kinds have %" G_GINT64_FORMAT " GPUs and the cluster %" G_GINT64_FORMAT
-                    ": want as many",
-                    gpus, orr_cluster_n_gpus(cluster));
+    orr_diags_error(diags, place, "kinds have %ld GPUs and the cluster %ld: want as many", gpus,
+                    orr_cluster_n_gpus(cluster));
   if (*jobs->throughputs && jobs->kinds->len == 0)
     orr_diags_error(diags, place,
                     "throughputs are by kind of GPU: want kinds, with the names of the table");
@@ -116,8 +112,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
     orr_diags_error(diags, place, "generate.models throughputs: want workload.throughputs");
   check_sections(jobs, cluster, place, diags);
   if (orr_cluster_n_gpus(cluster) % cluster->node.gpus != 0)
-    orr_diags_error(diags, place,
-                    "a cluster of jobs has whole nodes: want gpus of nodes x %" G_GINT64_FORMAT,
+    orr_diags_error(diags, place, "a cluster of jobs has whole nodes: want gpus of nodes x %ld",
                     cluster->node.gpus);
 }
 
@@ -221,9 +216,9 @@ static OrrJobTrace *read_trace(const OrrClusterJobs *params, const char *path, G
 }
 
 static void set_rates(OrrClusterWork *work, const OrrClusterJobs *params) {
-  for (guint i = 0; i < work->trace->jobs->len; i++)
+  ORR_EACH(OrrGangJob, job, work->trace->jobs)
     for (guint k = 0; k < work->kinds->len; k++)
-      g_array_index(work->trace->jobs, OrrGangJob, i).rates[k] =
+      job->rates[k] =
           params->kinds->len > 0 ? ((const OrrClusterKind *)params->kinds->pdata[k])->speed : 1;
 }
 
@@ -248,9 +243,8 @@ static gboolean apply_speeds(OrrClusterWork *work, GError **error) {
   const OrrGangThroughputs *speeds = work->speeds;
   if (!speeds) return has_run_times(work, error);
   guint n_missing = 0;
-  for (guint i = 0; i < work->trace->jobs->len; i++)
-    n_missing += !orr_gang_throughputs_apply(speeds, work->rules.kinds, work->rules.n_kinds,
-                                             &g_array_index(work->trace->jobs, OrrGangJob, i));
+  ORR_EACH(OrrGangJob, job, work->trace->jobs)
+    n_missing += !orr_gang_throughputs_apply(speeds, work->rules.kinds, work->rules.n_kinds, job);
   g_autofree char *text =
       g_strdup_printf("%u jobs whose model and gang the throughputs lack: left out", n_missing);
   if (n_missing > 0) orr_job_trace_assume(work->trace, text);

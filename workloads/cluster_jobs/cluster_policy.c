@@ -9,19 +9,20 @@
 static const OrrFieldTable preemption_table = ORR_FIELDS(
     "cluster-preemption", "Who is stopped for another job, and what that costs.",
     OrrClusterPreemption,
-    ORR_FIELD_REAL(OrrClusterPreemption, "checkpoint", checkpoint_s, ORR_UNIT_SECONDS, "0 s",
-                   "Work from one checkpoint to the next, of jobs whose trace has no checkpoint_s: "
-                   "a preempted job loses what it worked since the last; 0 s: nothing is lost.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
-    ORR_FIELD_REAL(OrrClusterPreemption, "checkpoint-cost", checkpoint_cost_s, ORR_UNIT_SECONDS,
-                   "0 s",
-                   "Time that each checkpoint takes, in which the job does not work, of jobs whose "
-                   "trace has no checkpoint_cost_s.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
-    ORR_FIELD_REAL(OrrClusterPreemption, "restart", restart_s, ORR_UNIT_SECONDS, "0 s",
-                   "Time that a preempted job takes to run again, of jobs whose trace has no "
-                   "restart_s.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
+    ORR_UNSIGNED_REAL(
+        OrrClusterPreemption, "checkpoint", checkpoint_s, ORR_UNIT_SECONDS, "0 s",
+        "Work from one checkpoint to the next, of jobs whose trace has no checkpoint_s: "
+        "a preempted job loses what it worked since the last; 0 s: nothing is lost.",
+        .min = 0, .max = ORR_GANG_MOST_S),
+    ORR_UNSIGNED_REAL(
+        OrrClusterPreemption, "checkpoint-cost", checkpoint_cost_s, ORR_UNIT_SECONDS, "0 s",
+        "Time that each checkpoint takes, in which the job does not work, of jobs whose "
+        "trace has no checkpoint_cost_s.",
+        .min = 0, .max = ORR_GANG_MOST_S),
+    ORR_UNSIGNED_REAL(OrrClusterPreemption, "restart", restart_s, ORR_UNIT_SECONDS, "0 s",
+                      "Time that a preempted job takes to run again, of jobs whose trace has no "
+                      "restart_s.",
+                      .min = 0, .max = ORR_GANG_MOST_S),
     ORR_FIELD_WORD(OrrClusterPreemption, "charge", charge, orr_charge_words, "preempted",
                    "Who pays: preempted jobs; or, at every event, all running ones their restart, "
                    "as simulators do that start every job again."),
@@ -38,9 +39,9 @@ static const OrrFieldTable preemption_table = ORR_FIELDS(
                     "Which running jobs are preempted first, by the first criterion in which they "
                     "differ: borrowing (its queue is above its quota), lowest-priority, newest, "
                     "least-lost (GPU time since a checkpoint), fewest-gpus, most-gpus."),
-    ORR_FIELD_REAL(OrrClusterPreemption, "min-run", min_run_s, ORR_UNIT_SECONDS, "0 s",
-                   "Time from its start in which no job is preempted; a queue may state more.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
+    ORR_UNSIGNED_REAL(OrrClusterPreemption, "min-run", min_run_s, ORR_UNIT_SECONDS, "0 s",
+                      "Time from its start in which no job is preempted; a queue may state more.",
+                      .min = 0, .max = ORR_GANG_MOST_S),
     ORR_FIELD_INT(OrrClusterPreemption, "consolidate", consolidate, "0",
                   "Most pods, one for each node of a gang, that move to other nodes so that a "
                   "waiting job fits into GPUs that are free but scattered; each moved job pays its "
@@ -49,34 +50,35 @@ static const OrrFieldTable preemption_table = ORR_FIELDS(
 
 const OrrFieldTable orr_cluster_plan_window_table = ORR_FIELDS(
     "cluster-plan-window", "Backfill by window.", OrrClusterPlanWindow,
-    ORR_FIELD_REAL(OrrClusterPlanWindow, "ahead", ahead_s, ORR_UNIT_SECONDS, "1 d",
-                   "Starts later than this are not planned (Slurm's bf_window, 1,440 min).",
-                   .flags = ORR_FIELD_POSITIVE, .min = 1e-6, .max = ORR_GANG_MOST_S),
-    ORR_FIELD_REAL(OrrClusterPlanWindow, "resolution", resolution_s, ORR_UNIT_SECONDS, "60 s",
-                   "Ends are rounded up to it (bf_resolution, 60 s); 0 s: exact.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
-    ORR_FIELD_REAL(OrrClusterPlanWindow, "interval", interval_s, ORR_UNIT_SECONDS, "30 s",
-                   "Time from plan to plan (bf_interval, 30 s); 0 s: at every event.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
+    ORR_POSITIVE_REAL(OrrClusterPlanWindow, "ahead", ahead_s, ORR_UNIT_SECONDS, "1 d",
+                      "Starts later than this are not planned (Slurm's bf_window, 1,440 min).",
+                      .min = 1e-6, .max = ORR_GANG_MOST_S),
+    ORR_UNSIGNED_REAL(OrrClusterPlanWindow, "resolution", resolution_s, ORR_UNIT_SECONDS, "60 s",
+                      "Ends are rounded up to it (bf_resolution, 60 s); 0 s: exact.", .min = 0,
+                      .max = 1e6),
+    ORR_UNSIGNED_REAL(OrrClusterPlanWindow, "interval", interval_s, ORR_UNIT_SECONDS, "30 s",
+                      "Time from plan to plan (bf_interval, 30 s); 0 s: at every event.", .min = 0,
+                      .max = 1e6),
     ORR_FIELD_INT(OrrClusterPlanWindow, "depth", depth, "500",
                   "Jobs that are planned (bf_max_job_test, 500); 0: all.", .min = 0, .max = 1e9));
 
 static const OrrFieldTable rounds_table = ORR_FIELDS(
     "cluster-rounds", "Scheduling in rounds over kinds of GPUs.", OrrClusterRounds,
-    ORR_FIELD_REAL(OrrClusterRounds, "length", length_s, ORR_UNIT_SECONDS, "0 s",
-                   "Length of a round (6 min in Gavel, 2 min in Shockwave); 0 s: no rounds.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
+    ORR_UNSIGNED_REAL(OrrClusterRounds, "length", length_s, ORR_UNIT_SECONDS, "0 s",
+                      "Length of a round (6 min in Gavel, 2 min in Shockwave); 0 s: no rounds.",
+                      .min = 0, .max = 1e6),
     ORR_FIELD_CHOICE(OrrClusterRounds, "allotment", allotment, &orr_gang_allotment_registry,
                      "max-min", "Which fraction of time each job should have each kind of GPU."),
-    ORR_FIELD_REAL(OrrClusterRounds, "reset", reset_s, ORR_UNIT_SECONDS, "1000 s",
-                   "Least time from one computation of these fractions to the next (1,920 s in "
-                   "Gavel's simulator, 1,000 s in Shockwave's).",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e9),
-    ORR_FIELD_REAL(OrrClusterRounds, "start", start_s, ORR_UNIT_SECONDS, "0 s",
-                   "Time that a job takes to start in a round after one in which it did not run, "
-                   "its first, too, besides preemption.restart (Shockwave: 20 s simulated, 10.9 s "
-                   "the mean of 100 measured).",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6));
+    ORR_UNSIGNED_REAL(OrrClusterRounds, "reset", reset_s, ORR_UNIT_SECONDS, "1000 s",
+                      "Least time from one computation of these fractions to the next (1,920 s in "
+                      "Gavel's simulator, 1,000 s in Shockwave's).",
+                      .min = 0, .max = 1e9),
+    ORR_UNSIGNED_REAL(
+        OrrClusterRounds, "start", start_s, ORR_UNIT_SECONDS, "0 s",
+        "Time that a job takes to start in a round after one in which it did not run, "
+        "its first, too, besides preemption.restart (Shockwave: 20 s simulated, 10.9 s "
+        "the mean of 100 measured).",
+        .min = 0, .max = 1e6));
 
 static const char *const kind_choice_words[] = {"first", "fastest", NULL};
 
@@ -85,10 +87,8 @@ static const char *const reclaim_words[] = {"never",           "lower-priority",
 
 const OrrFieldTable orr_cluster_policy_table = ORR_FIELDS(
     "cluster-policy", "How a cluster decides which job starts, and where.", OrrClusterPolicy,
-    ORR_FIELD_TEXT(OrrClusterPolicy, "name", name, NULL, "The policy's name in the library.",
-                   .flags = ORR_FIELD_OPTIONAL),
-    ORR_FIELD_TEXT(OrrClusterPolicy, "source", source, NULL, "Where its settings are from.",
-                   .flags = ORR_FIELD_OPTIONAL),
+    ORR_COLUMN_TEXT(OrrClusterPolicy, "name", name, "The policy's name in the library."),
+    ORR_COLUMN_TEXT(OrrClusterPolicy, "source", source, "Where its settings are from."),
     ORR_FIELD_CHOICE(OrrClusterPolicy, "order", order, &orr_gang_order_registry, "fifo",
                      "The order in which waiting jobs are tried."),
     ORR_FIELD_CHOICE(OrrClusterPolicy, "placement", placement, &orr_gang_placement_registry,
@@ -116,15 +116,15 @@ const OrrFieldTable orr_cluster_policy_table = ORR_FIELDS(
     ORR_FIELD_WORD(OrrClusterPolicy, "elastic", elastic, orr_elastic_words, "none",
                    "Gangs with min_gpus and max_gpus get a size anew at every event: all their "
                    "fewest, and what is left equally, or where it speeds up most."),
-    ORR_FIELD_REAL(OrrClusterPolicy, "scaling", scaling, ORR_UNIT_NONE, "1",
-                   "A gang of g GPUs that asked for a works at (g / a) to this power, where no "
-                   "table of throughputs says it.",
-                   .flags = ORR_FIELD_POSITIVE, .min = 0.01, .max = 2),
-    ORR_FIELD_REAL(
+    ORR_POSITIVE_REAL(OrrClusterPolicy, "scaling", scaling, ORR_UNIT_NONE, "1",
+                      "A gang of g GPUs that asked for a works at (g / a) to this power, where no "
+                      "table of throughputs says it.",
+                      .min = 0.01, .max = 2),
+    ORR_UNSIGNED_REAL(
         OrrClusterPolicy, "limit", limit_s, ORR_UNIT_SECONDS, "0 s",
         "Run time at which any job is stopped, whatever limit it has; 0 s: none. On kinds "
         "of GPUs, where no rounds are: the run time at the trace's speed.",
-        .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
+        .min = 0, .max = ORR_GANG_MOST_S),
     ORR_FIELD_WORD(OrrClusterPolicy, "kind-choice", kind_choice, kind_choice_words, "first",
                    "The kind of GPU for a job: the first of workload.kinds on which it fits, or "
                    "the fastest."),
@@ -132,10 +132,10 @@ const OrrFieldTable orr_cluster_policy_table = ORR_FIELDS(
         OrrClusterPolicy, "rounds", rounds, &rounds_table, "{}",
         "Rounds in which all GPUs are assigned again, as Gavel does. GPUs are counted; "
         "order, placement, queues and backfill are refused with them."),
-    ORR_FIELD_REAL(OrrClusterPolicy, "period", period_s, ORR_UNIT_SECONDS, "0 s",
-                   "Time from one pass over the queue to the next, if something has happened; "
-                   "0 s: a pass at every event.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
+    ORR_UNSIGNED_REAL(OrrClusterPolicy, "period", period_s, ORR_UNIT_SECONDS, "0 s",
+                      "Time from one pass over the queue to the next, if something has happened; "
+                      "0 s: a pass at every event.",
+                      .min = 0, .max = 1e6),
     ORR_FIELD_INT(OrrClusterPolicy, "depth", depth, "0", "Most jobs that a pass tries; 0: all.",
                   .min = 0, .max = 1e9));
 

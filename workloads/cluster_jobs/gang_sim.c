@@ -174,8 +174,8 @@ static void open_accounts(OrrGangSim *sim, GArray *jobs) {
   orr_gang_accounts_init(&sim->accounts,
                          order->half_life_s(sim->rules->order_params) * ORR_GANG_US_PER_S, jobs);
   orr_gang_accounts_rank(&sim->accounts, 0);
-  for (guint i = 0; i < jobs->len; i++)
-    sim->most_priority = fmax(sim->most_priority, g_array_index(jobs, OrrGangJob, i).priority);
+  ORR_EACH(const OrrGangJob, job, jobs)
+    sim->most_priority = fmax(sim->most_priority, job->priority);
 }
 
 static void reset(const OrrGangRules *rules, GArray *jobs) {

@@ -81,8 +81,6 @@ gint64 orr_collective_bench_count(const OrrCollectiveBench *params, double bytes
 
 /* --- Checks --- */
 
-#define D "%" G_GINT64_FORMAT
-
 static gint64 n_ranks_of(const OrrCollectiveBench *params, gint64 n_gpus) {
   return params->ranks ? params->ranks : MAX(n_gpus / MAX(params->stride, params->groups), 1);
 }
@@ -100,14 +98,13 @@ static void check_group(const OrrCollectiveBench *params, gint64 n_gpus, OrrPlac
   gint64 n_ranks = n_ranks_of(params, n_gpus), needed = gpus_needed(params, n_ranks);
   if (needed > n_gpus)
     orr_diags_error(diags, place,
-                    D " groups of " D " ranks at stride " D " need " D " GPUs: the cluster has " D,
+                    "%ld groups of %ld ranks at stride %ld need %ld GPUs: the cluster has %ld",
                     params->groups, n_ranks, params->stride, needed, n_gpus);
   if (params->collective == ORR_SEND_RECV && n_ranks != 2)
-    orr_diags_error(diags, place, "send-recv needs 2 ranks, a sender and a receiver: ranks is " D,
+    orr_diags_error(diags, place, "send-recv needs 2 ranks, a sender and a receiver: ranks is %ld",
                     n_ranks);
   if (params->root >= n_ranks)
-    orr_diags_error(diags, place, "root " D " is not one of the " D " ranks", params->root,
-                    n_ranks);
+    orr_diags_error(diags, place, "root %ld is not one of the %ld ranks", params->root, n_ranks);
 }
 
 static guint n_sizes_of(const OrrCollectiveBench *params) {
@@ -134,7 +131,7 @@ static void check_experts(const OrrCollectiveBench *params, OrrPlace place, OrrD
     orr_diags_error(diags, place, "experts is for all-to-all: the collective is %s",
                     orr_collective_words[params->collective]);
   if (params->topk > params->experts)
-    orr_diags_error(diags, place, "topk " D " is above experts " D, params->topk, params->experts);
+    orr_diags_error(diags, place, "topk %ld is above experts %ld", params->topk, params->experts);
 }
 
 /* Whether NVLS has a kernel for the reduction (ncclNvlsSupported, src/include/device.h: sums of

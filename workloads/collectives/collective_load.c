@@ -124,8 +124,8 @@ OrrCollectiveLoad *orr_collective_load(const OrrFabric *fabric, const OrrCollect
 
 static void add_row(GString *text, const OrrLoadRow *row) {
   if (row->used == 0) return;
-  g_autofree char *links = g_strdup_printf("%" G_GINT64_FORMAT, row->links);
-  g_autofree char *used = g_strdup_printf("%" G_GINT64_FORMAT, row->used);
+  g_autofree char *links = g_strdup_printf("%ld", row->links);
+  g_autofree char *used = g_strdup_printf("%ld", row->used);
   g_autofree char *flows_mean = g_strdup_printf("%.4g", row->flows_mean);
   g_autofree char *flows_most = g_strdup_printf("%.0f", row->flows_most);
   g_autofree char *busy_mean = orr_quantity_format(row->busy_mean_s, ORR_UNIT_SECONDS);

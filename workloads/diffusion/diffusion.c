@@ -16,7 +16,7 @@ static const char *const attention_words[] = {"as-measured", "flash-2", NULL};
 static const char *const offload_words[] = {"none", "stages", "blocks", "prefetch", NULL};
 
 #define DEGREE(name_, member_, sentence_)                                                          \
-  ORR_FIELD_INT(OrrDiffusionParallel, name_, member_, "1", sentence_, .flags = ORR_FIELD_POSITIVE)
+  ORR_POSITIVE_INT(OrrDiffusionParallel, name_, member_, "1", sentence_)
 static const OrrFieldTable parallel_table = ORR_FIELDS(
     "diffusion-parallel", "How GPUs share a picture.", OrrDiffusionParallel,
     DEGREE("ulysses", ulysses, "GPUs that exchange heads for tokens around attention."),
@@ -210,18 +210,16 @@ OrrGeneratorShape orr_diffusion_shape(const OrrDiffusion *params) {
 
 /* --- Checks --- */
 
-#define D "%" G_GINT64_FORMAT
-
 static void check_block(const OrrDiffusion *params, const OrrBlock *block, OrrPlace place,
                         OrrDiags *diags) {
   const OrrDiffusionParallel *parallel = &params->parallel;
   if (block->heads % (parallel->ulysses * parallel->tp))
     orr_diags_error(diags, place,
-                    "parallel.ulysses " D " x tp " D " does not divide the " D
-                    " heads of %s: each GPU needs whole heads (use ring instead)",
+                    "parallel.ulysses %ld x tp %ld does not divide the %ld heads of %s: each GPU "
+                    "needs whole heads (use ring instead)",
                     parallel->ulysses, parallel->tp, block->heads, params->generator.name);
   if (block->heads > 0 && block->ffn % parallel->tp)
-    orr_diags_error(diags, place, "parallel.tp " D " does not divide the feed-forward of " D,
+    orr_diags_error(diags, place, "parallel.tp %ld does not divide the feed-forward of %ld",
                     parallel->tp, block->ffn);
   if (block->heads == 0 && orr_diffusion_ranks(params) > parallel->cfg * parallel->displaced)
     orr_diags_error(diags, place,
@@ -231,7 +229,7 @@ static void check_block(const OrrDiffusion *params, const OrrBlock *block, OrrPl
 
 static void check_cfg(const OrrDiffusion *params, OrrPlace place, OrrDiags *diags) {
   if (params->parallel.cfg > 2)
-    orr_diags_error(diags, place, "parallel.cfg is " D ": guidance has two passes (1 or 2)",
+    orr_diags_error(diags, place, "parallel.cfg is %ld: guidance has two passes (1 or 2)",
                     params->parallel.cfg);
   if (params->parallel.cfg == 2 && orr_diffusion_guidance(params) == ORR_GUIDANCE_NONE)
     orr_diags_error(diags, place, "parallel.cfg is 2, but %s has one pass per step (no guidance)",
@@ -243,7 +241,7 @@ static void check_pipeline(const OrrDiffusion *params, OrrPlace place, OrrDiags 
   gint64 blocks = 0;
   ORR_EACH_POINTER(const OrrBlock, block, params->generator.backbone) blocks += block->count;
   if (parallel->pipefusion > blocks)
-    orr_diags_error(diags, place, "parallel.pipefusion " D ": %s has " D " blocks",
+    orr_diags_error(diags, place, "parallel.pipefusion %ld: %s has %ld blocks",
                     parallel->pipefusion, params->generator.name, blocks);
   if (parallel->pipefusion > 1 && parallel->ring > 1)
     orr_diags_error(diags, place,
@@ -308,7 +306,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   orr_generator_check_size(&params->generator, params->frames, 0, place, diags);
   if (orr_diags_n_errors(diags) > before) return;
   if (ranks > gpus)
-    orr_diags_error(diags, place, "parallel needs " D " GPUs: the cluster has " D, ranks, gpus);
+    orr_diags_error(diags, place, "parallel needs %ld GPUs: the cluster has %ld", ranks, gpus);
   orr_products_check(&cluster->device, "precision", orr_dtype_names[params->precision],
                      (OrrDtype)params->precision, "", place, diags);
   check_cfg(params, place, diags);
@@ -319,7 +317,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   for (guint i = 0; i < params->generator.backbone->len; i++)
     check_block(params, params->generator.backbone->pdata[i], place, diags);
   if (params->cached_steps >= orr_diffusion_steps(params))
-    orr_diags_error(diags, place, "cached-steps is " D " of " D " steps: the first one is computed",
+    orr_diags_error(diags, place, "cached-steps is %ld of %ld steps: the first one is computed",
                     params->cached_steps, orr_diffusion_steps(params));
 }
 

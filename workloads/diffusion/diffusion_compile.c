@@ -89,8 +89,8 @@ static OrrCollectiveOp collective_of(const OrrOperator *op) {
 
 /* The phases of @op among the group whose first rank is @first. */
 static const GArray *phases_of(Compile *c, const OrrOperator *op, gint64 first, GError **error) {
-  g_autofree char *key = g_strdup_printf("%d %d %" G_GINT64_FORMAT " %.0f", op->comm.op,
-                                         op->comm.group, first, op->bytes);
+  g_autofree char *key =
+      g_strdup_printf("%d %d %ld %.0f", op->comm.op, op->comm.group, first, op->bytes);
   GArray *phases = g_hash_table_lookup(c->plans, key);
   if (phases) return phases;
   const gint64 n = c->size[op->comm.group], stride = c->stride[op->comm.group];

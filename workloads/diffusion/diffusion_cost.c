@@ -8,7 +8,7 @@
  */
 #include "workloads/diffusion/diffusion.h"
 
-#include "calibration/cost/cost_narrow.h"
+#include "calibration/cost/cost_tables.h"
 
 typedef struct {
   const OrrDiffusion *params;

@@ -29,7 +29,7 @@ static char *refuse(const void *params, gint64 experts) {
   if (!counts) return NULL; /* reported elsewhere */
   if (counts->len == 0 || (gint64)counts->len % experts != 0)
     return g_strdup_printf("experts.load histogram has %u counts, but the model has "
-                           "%" G_GINT64_FORMAT " experts: give one of each, or of each and layer",
+                           "%ld experts: give one of each, or of each and layer",
                            counts->len, experts);
   for (guint i = 0; i < counts->len; i++) {
     if (count_at(params, i) < 0)

@@ -14,8 +14,8 @@ typedef struct {
 
 static const OrrFieldTable table =
     ORR_FIELDS("zipf", "Parameters of Zipf's law.", Params,
-               ORR_FIELD_REAL(Params, "exponent", exponent, ORR_UNIT_NONE, "1",
-                              "Exponent of Zipf's law; 0: balanced.", .flags = ORR_FIELD_UNSIGNED));
+               ORR_UNSIGNED_REAL(Params, "exponent", exponent, ORR_UNIT_NONE, "1",
+                                 "Exponent of Zipf's law; 0: balanced."));
 
 static void loads(const void *params, gint64 experts, guint layer, double *ret_loads) {
   for (gint64 e = 0; e < experts; e++)

@@ -3,7 +3,6 @@
  *
  * All events are calls of an engine without links (ORR_ENGINE_IDEAL).
  */
-#include "sim/base/fault.h"
 #include "workloads/post_training/loop_state.h"
 
 const char *const orr_loop_kind_words[] = {"synchronous", "asynchronous", NULL};
@@ -270,10 +269,10 @@ OrrLoopHistory *orr_loop_sim(const OrrLoopInput *input, GError **error) {
     if (loop.is_over)
       history = g_steal_pointer(&loop.history);
     else
-      g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
-                  "the loop stops in step %u: %u groups are ready, %" G_GINT64_FORMAT
-                  " are needed, and no more come",
-                  loop.history->steps->len + 1, loop.ready.length, input->prompts - loop.taken);
+      g_set_error(
+          error, ORR_FAULT, ORR_FAULT_STUCK,
+          "the loop stops in step %u: %u groups are ready, %ld are needed, and no more come",
+          loop.history->steps->len + 1, loop.ready.length, input->prompts - loop.taken);
   }
   loop_clear(&loop);
   return history;

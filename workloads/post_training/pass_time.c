@@ -40,7 +40,7 @@ static double fullest(const OrrPassShape *shape, const GArray *tokens) {
 double orr_pass_time_micro_batches(const OrrPassShape *shape, const GArray *tokens) {
   if (shape->packing == ORR_PASS_PACKED) return fullest(shape, tokens) / shape->micro_tokens;
   gint64 longest = 0;
-  for (guint i = 0; i < tokens->len; i++) longest = MAX(longest, g_array_index(tokens, gint64, i));
+  ORR_EACH_VALUE(const gint64, value, tokens) longest = MAX(longest, value);
   const double each = ceil((double)tokens->len / (double)shape->replicas);
   return ceil(each / (double)shape->micro) * (double)longest / shape->padded_tokens;
 }

@@ -6,8 +6,6 @@
 #include "sim/base/idle.h"
 #include "workloads/post_training/post_training_parts.h"
 
-#define D "%" G_GINT64_FORMAT
-
 static const char *const offload_words[] = {"none", "optimizer", "all", NULL};
 
 static const OrrFieldTable mode_table = ORR_FIELDS(
@@ -219,7 +217,7 @@ static void check_hybrid(const OrrPostTraining *p, gint64 all, OrrPlace at, OrrD
                     "take turns");
   else if (own < all && (all - own) % engine != 0)
     orr_diags_error(diags, at,
-                    "pools.hybrid: the " D " GPUs that train are not whole engines of " D " GPUs",
+                    "pools.hybrid: the %ld GPUs that train are not whole engines of %ld GPUs",
                     all - own, engine);
   if (p->pools.rollout_device.name)
     orr_diags_error(diags, at, "pools.hybrid: all engines are equal: leave out rollout-device");
@@ -232,13 +230,13 @@ static void check_pools(const OrrPostTraining *p, const OrrCluster *cluster, Orr
   const gint64 engine = orr_post_training_parts_engine_gpus(p);
   const OrrPlace at = orr_node_place_in(place, "pools");
   if (own >= all)
-    orr_diags_error(diags, at, "pools.rollout-gpus " D " leaves no GPU to train: there are " D, own,
+    orr_diags_error(diags, at, "pools.rollout-gpus %ld leaves no GPU to train: there are %ld", own,
                     all);
   else if ((own > 0 ? own : all) % engine != 0)
-    orr_diags_error(diags, at,
-                    D " GPUs to roll out are not whole engines of tp * pp * dp-attention = " D
-                      " GPUs",
-                    own > 0 ? own : all, engine);
+    orr_diags_error(
+        diags, at,
+        "%ld GPUs to roll out are not whole engines of tp * pp * dp-attention = %ld GPUs",
+        own > 0 ? own : all, engine);
   if (own == 0 && p->pools.rollout_device.name)
     orr_diags_error(diags, at,
                     "pools.rollout-device needs GPUs of its own: set pools.rollout-gpus");
@@ -264,8 +262,8 @@ static void check_beside(const OrrPostTraining *p, const OrrCluster *cluster, Or
   const OrrWeightSync *sync = (const OrrWeightSync *)(gconstpointer)p->sync.entry;
   const OrrPlace at = orr_node_place_in(place, "beside");
   if (p->beside.gpus >= orr_cluster_n_gpus(cluster))
-    orr_diags_error(diags, at, "beside.gpus " D " leaves no GPU: the cluster has " D,
-                    p->beside.gpus, orr_cluster_n_gpus(cluster));
+    orr_diags_error(diags, at, "beside.gpus %ld leaves no GPU: the cluster has %ld", p->beside.gpus,
+                    orr_cluster_n_gpus(cluster));
   else if (p->beside.gpus > 0 && !sync->sends)
     orr_diags_error(diags, at,
                     "beside: sync %s sends nothing over the fabric: there is nothing to slow",

@@ -9,10 +9,6 @@
  */
 #include "workloads/post_training/post_training_parts.h"
 
-#include "sim/base/fault.h"
-#include "workloads/collectives/collective_bench.h"
-#include "workloads/parts.h"
-
 void orr_post_training_compile_check(const OrrPostTraining *params, const OrrModel *model,
                                      const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   g_autoptr(OrrPostTrainingParts) parts = orr_post_training_parts_new(params, model, cluster);

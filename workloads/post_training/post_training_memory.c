@@ -3,8 +3,6 @@
  */
 #include "workloads/post_training/post_training_parts.h"
 
-#include "sim/base/fault.h"
-
 /* Whose state a line uses. */
 static const char *const roles[ORR_N_LINES] = {"actor",  "actor",  "reference",
                                                "reward", "critic", "critic"};

@@ -204,15 +204,14 @@ static void check_shares(const OrrPostTrainingParts *parts, OrrPlace place, OrrD
   const gint64 batch = MIN(parts->params->update.batch.global_size, samples);
   const gint64 replicas = parts->dp[ORR_LINE_UPDATE];
   if (batch < replicas)
-    orr_diags_error(diags, place,
-                    "update.batch.global: a batch of %" G_GINT64_FORMAT
-                    " samples is less than one for each of the %" G_GINT64_FORMAT " replicas",
-                    batch, replicas);
+    orr_diags_error(
+        diags, place,
+        "update.batch.global: a batch of %ld samples is less than one for each of the %ld replicas",
+        batch, replicas);
   else if (batch % replicas != 0)
     orr_diags_warning(diags, place,
-                      "update.batch.global: a batch of %" G_GINT64_FORMAT
-                      " samples gives %" G_GINT64_FORMAT
-                      " replicas unequal shares; NeMo RL and verl stop there",
+                      "update.batch.global: a batch of %ld samples gives %ld replicas unequal "
+                      "shares; NeMo RL and verl stop there",
                       batch, replicas);
 }
 

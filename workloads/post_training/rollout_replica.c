@@ -372,8 +372,8 @@ void orr_rollout_replica_empty(OrrRolloutReplica *r, GPtrArray *ret_samples) {
   abort_segment(r);
   r->evictions++;
   finish_due(r);
-  for (guint i = 0; i < r->joining->len; i++) {
-    sample = sample_of(r, g_array_index(r->joining, guint32, i));
+  ORR_EACH_VALUE(const guint32, value, r->joining) {
+    sample = sample_of(r, value);
     release(r, sample);
     g_ptr_array_add(ret_samples, sample);
   }

@@ -7,7 +7,7 @@
  */
 #include "workloads/steps/batch_step.h"
 
-#include "calibration/cost/cost_narrow.h"
+#include "calibration/cost/cost_tables.h"
 #include "workloads/collectives/collective_phases.h"
 
 OrrBatchStep *orr_batch_step_new(const OrrWorkloadKind *kind, const OrrWorld *world) {
@@ -141,8 +141,8 @@ typedef struct {
 } Compile;
 
 static const GArray *phases_of(Compile *c, const OrrBatchItem *item, GError **error) {
-  g_autofree char *key = g_strdup_printf("%d %" G_GINT64_FORMAT " %" G_GINT64_FORMAT " %.0f",
-                                         item->op, item->group.n, item->group.stride, item->bytes);
+  g_autofree char *key =
+      g_strdup_printf("%d %ld %ld %.0f", item->op, item->group.n, item->group.stride, item->bytes);
   GArray *phases = g_hash_table_lookup(c->plans, key);
   if (phases) return phases;
   g_autofree gint64 *gpus = g_new(gint64, item->group.n);

@@ -109,8 +109,6 @@ OrrGeneratorShape orr_diffusion_training_shape(const OrrDiffusionTraining *param
 
 /* --- Checks --- */
 
-#define D "%" G_GINT64_FORMAT
-
 static void check_block(const OrrDiffusionTraining *params, const OrrBlock *block, OrrPlace place,
                         OrrDiags *diags) {
   const OrrDiffusionTrainingParallel *parallel = &params->parallel;
@@ -121,7 +119,7 @@ static void check_block(const OrrDiffusionTraining *params, const OrrBlock *bloc
                     params->generator.name);
   else if (block->heads % sharing(params))
     orr_diags_error(diags, place,
-                    "parallel.ulysses " D " x tp " D " does not divide the " D " heads of %s",
+                    "parallel.ulysses %ld x tp %ld does not divide the %ld heads of %s",
                     parallel->ulysses, parallel->tp, block->heads, params->generator.name);
 }
 
@@ -139,13 +137,13 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   for (guint i = 0; i < params->generator.backbone->len; i++)
     check_block(params, params->generator.backbone->pdata[i], place, diags);
   if (gpus % sharing(params))
-    orr_diags_error(diags, place, "parallel needs a multiple of " D " GPUs: the cluster has " D,
+    orr_diags_error(diags, place, "parallel needs a multiple of %ld GPUs: the cluster has %ld",
                     sharing(params), gpus);
   else if (params->batch % (gpus / sharing(params)))
-    orr_diags_error(diags, place, "a batch of " D " cannot be dealt to " D " groups of GPUs evenly",
+    orr_diags_error(diags, place, "a batch of %ld cannot be dealt to %ld groups of GPUs evenly",
                     params->batch, gpus / sharing(params));
   else if (params->micro_batch && own_batch(params, gpus) % params->micro_batch)
-    orr_diags_error(diags, place, "micro-batch " D " does not divide the " D " pictures of a GPU",
+    orr_diags_error(diags, place, "micro-batch %ld does not divide the %ld pictures of a GPU",
                     params->micro_batch, own_batch(params, gpus));
 }
 
@@ -317,8 +315,7 @@ static void put_optimizer(Making *making) {
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   orr_transformer_optimizer(parameters, ORR_BF16, (OrrAdamBytes){4, 4}, operators);
   orr_batch_step_work(making->step, "optimizer");
-  for (guint i = 0; i < operators->len; i++)
-    orr_batch_step_operator(making->step, &g_array_index(operators, OrrOperator, i), 1, 1);
+  ORR_EACH(OrrOperator, operator, operators) orr_batch_step_operator(making->step, operator, 1, 1);
 }
 
 static void put_text(Making *making, const OrrGeneratorShape *shape) {

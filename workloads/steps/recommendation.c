@@ -157,15 +157,12 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   const gint64 gpus = orr_cluster_n_gpus(cluster);
   orr_recommender_check(&params->recommender, place, diags);
   if (params->batch % gpus)
-    orr_diags_error(diags, place,
-                    "a batch of %" G_GINT64_FORMAT " cannot be dealt to %" G_GINT64_FORMAT
-                    " GPUs evenly",
+    orr_diags_error(diags, place, "a batch of %ld cannot be dealt to %ld GPUs evenly",
                     params->batch, gpus);
   if (params->sharding == ORR_TABLES_COLUMNS && params->recommender.width % gpus)
     orr_diags_error(
         diags, place,
-        "sharding: column needs a number of GPUs that divides the width %" G_GINT64_FORMAT
-        ": the cluster has %" G_GINT64_FORMAT,
+        "sharding: column needs a number of GPUs that divides the width %ld: the cluster has %ld",
         params->recommender.width, gpus);
   check_tier(params, cluster, place, diags);
 }

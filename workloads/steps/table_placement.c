@@ -98,8 +98,8 @@ static Load deal(const OrrRecommendation *params, GArray *tables, gint64 n, doub
 
 /* Splits the hottest shard that more GPUs can share; FALSE: there is none. */
 static gboolean split(GArray *tables, gint64 n) {
-  for (guint t = 0; t < tables->len; t++) { /* sorted by deal */
-    Sharded *sharded = &g_array_index(tables, Sharded, t);
+  ORR_EACH(Sharded, one, tables) { /* sorted by deal */
+    Sharded *sharded = one;
     if (sharded->parts * 2 > n) continue;
     sharded->parts *= 2;
     return TRUE;
@@ -123,8 +123,7 @@ static Load spread(const OrrRecommendation *params, const GArray *tables, gint64
   const gboolean unsummed = params->sharding == ORR_TABLES_LOOKUPS;
   Load all = {0};
   double apart = 0; /* vectors that are not pooled */
-  for (guint t = 0; t < tables->len; t++) {
-    const Sharded *sharded = &g_array_index(tables, Sharded, t);
+  ORR_EACH(const Sharded, sharded, tables) {
     const Load one = shard_of(params, sharded, 0);
     add(&all, &one);
     if (!sharded->table->pooled) apart += one.vectors;

@@ -1,7 +1,6 @@
 /*
  * et_read.c - a Chakra execution trace becomes a rank of a graph (et.h).
  */
-#include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/trace/et.h"
 #include "workloads/trace/protobuf.h"

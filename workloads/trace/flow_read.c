@@ -1,7 +1,6 @@
 /*
  * flow_read.c - reads the table of flows and the log of htsim (flow_list.h).
  */
-#include "sim/base/fault.h"
 #include "workloads/trace/flow_list.h"
 
 enum { MOST_FLOWS = 2000000, N_COLUMNS = 6, MOST_SHOWN = 60 };

@@ -1,7 +1,6 @@
 /*
  * flow_write.c - the flows of a graph, and the files for htsim (flow_list.h).
  */
-#include "sim/base/fault.h"
 #include "workloads/trace/flow_list.h"
 #include "workloads/trace/goal.h"
 
@@ -41,10 +40,8 @@ static gboolean add_sends(Maker *maker, const OrrCollectiveCall *call, GHashTabl
   g_autoptr(GString) remarks = g_string_new(NULL);
   g_autoptr(OrrCollectiveSteps) steps = orr_goal_steps(maker->context, call, remarks, error);
   if (!steps) return FALSE;
-  for (guint i = 0; i < steps->sends->len; i++) {
-    const OrrStepSend *send = &g_array_index(steps->sends, OrrStepSend, i);
+  ORR_EACH(const OrrStepSend, send, steps->sends)
     add_bytes(maker, pairs, send->src, send->dst, send->bytes);
-  }
   return maker->flows->len <= MOST_FLOWS ||
          orr_fault_set(error, ORR_FAULT_DOCUMENT,
                        "the matrix would have more than %d flows: write a smaller job", MOST_FLOWS);

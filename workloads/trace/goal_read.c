@@ -1,8 +1,6 @@
 /*
  * goal_read.c - a schedule in GOAL becomes a graph (goal.h). Node ids are lines.
  */
-#include "sim/base/fault.h"
-#include "workloads/collectives/collective.h"
 #include "workloads/trace/goal.h"
 
 enum { MOST_RANKS = 1 << 17, MOST_TOKEN = 64 };
@@ -28,10 +26,10 @@ typedef struct {
 static gboolean wrong(const Reader *reader, GError **error, const char *allowed) {
   g_autofree char *found = g_strndup(reader->token, MIN(reader->length, MOST_TOKEN));
   g_autofree char *shown = g_utf8_make_valid(found, -1);
-  return orr_fault_set(
-      error, ORR_FAULT_DOCUMENT, "%s:%" G_GINT64_FORMAT ":%d: expected %s, found %s%s%s",
-      reader->file, reader->line, (int)(reader->token - reader->line_begin) + 1, allowed,
-      *shown ? "'" : "", *shown ? shown : "the end of the line", *shown ? "'" : "");
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT, "%s:%ld:%d: expected %s, found %s%s%s",
+                       reader->file, reader->line, (int)(reader->token - reader->line_begin) + 1,
+                       allowed, *shown ? "'" : "", *shown ? shown : "the end of the line",
+                       *shown ? "'" : "");
 }
 
 /* --- Tokens --- */

@@ -5,7 +5,6 @@
  * receives r<i>_<k>, then e<i>, which waits for all of them; those that depend on it wait for e<i>.
  * Every send has a tag of its own, so that it meets the right receive.
  */
-#include "sim/base/fault.h"
 #include "workloads/trace/goal.h"
 
 enum { MOST_SENDS = 5000000 };
@@ -58,8 +57,8 @@ static void write_node(const Writer *writer, guint32 rank, guint32 index) {
 /* --- Collectives --- */
 
 static gboolean is_between_ranks(const OrrCollectiveSteps *steps) {
-  for (guint i = 0; i < steps->sends->len; i++)
-    if (g_array_index(steps->sends, OrrStepSend, i).dst < 0) return FALSE;
+  ORR_EACH(const OrrStepSend, send, steps->sends)
+    if (send->dst < 0) return FALSE;
   return TRUE;
 }
 

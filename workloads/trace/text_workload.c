@@ -3,7 +3,6 @@
  */
 #include "workloads/trace/text_workload.h"
 
-#include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
 
 enum { MOST_RANKS = 1 << 17, MOST_NODES = 1 << 23, MOST_TOKEN = 64 };
@@ -53,10 +52,10 @@ typedef struct {
 static gboolean wrong(const Reader *reader, GError **error, const char *allowed) {
   g_autofree char *found = g_strndup(reader->token, MIN(reader->length, MOST_TOKEN));
   g_autofree char *shown = g_utf8_make_valid(found, -1);
-  return orr_fault_set(
-      error, ORR_FAULT_DOCUMENT, "%s:%" G_GINT64_FORMAT ":%d: expected %s, found %s%s%s",
-      reader->file, reader->line, (int)(reader->token - reader->line_begin) + 1, allowed,
-      *shown ? "'" : "", *shown ? shown : "the end of the line", *shown ? "'" : "");
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT, "%s:%ld:%d: expected %s, found %s%s%s",
+                       reader->file, reader->line, (int)(reader->token - reader->line_begin) + 1,
+                       allowed, *shown ? "'" : "", *shown ? shown : "the end of the line",
+                       *shown ? "'" : "");
 }
 
 /* --- Tokens --- */
@@ -153,8 +152,7 @@ static gboolean read_first_line(Reader *reader, GError **error) {
 
 static gboolean check_group(const Reader *reader, const char *what, gint64 size, GError **error) {
   if (size >= 1 && reader->ranks % size == 0) return TRUE;
-  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "%s: %s is %" G_GINT64_FORMAT ": it divides the %" G_GINT64_FORMAT " ranks",
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT, "%s: %s is %ld: it divides the %ld ranks",
                        reader->file, what, size, reader->ranks);
 }
 
@@ -272,7 +270,7 @@ static guint32 group_of(const Writer *writer, Group group, gint64 *ret_size) {
   static const char *const words[] = {"all", "model", "data", "experts", "data-of-experts"};
   *ret_size = sizes[group];
   if (sizes[group] == reader->ranks) return ORR_GRAPH_ALL;
-  g_autofree char *name = g_strdup_printf("%s%" G_GINT64_FORMAT, words[group], names[group]);
+  g_autofree char *name = g_strdup_printf("%s%ld", words[group], names[group]);
   return orr_work_graph_group(reader->graph, name);
 }
 
@@ -332,8 +330,7 @@ static void add_weights(Writer *writer, const Layer *layer) {
 static void write_rank(const Reader *reader, gint64 number) {
   Writer writer = {reader, orr_work_graph_add_rank(reader->graph, reader->file), number, 0};
   const GArray *layers = reader->layers;
-  for (guint i = 0; i < layers->len; i++)
-    add_in_line(&writer, &g_array_index(layers, Layer, i), FORWARD);
+  ORR_EACH(Layer, one, layers) add_in_line(&writer, one, FORWARD);
   for (guint i = layers->len; i-- > 0;) {
     const Layer *layer = &g_array_index(layers, Layer, i);
     add_in_line(&writer, layer, INPUT);

@@ -18,7 +18,6 @@
  * next to it. Kernels of several streams follow one another. All-reduces of 4 B (ranks that
  * wait for each other) are left out where the format has no group for them.
  */
-#include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/trace/text_workload.h"
 

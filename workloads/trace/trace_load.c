@@ -3,7 +3,6 @@
  */
 #include "workloads/trace/trace_work.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/base/json.h"
 #include "workloads/trace/goal.h"
@@ -32,8 +31,8 @@ static char *find(const char *path, char *const *folders) {
 
 static char *find_rank(const OrrTraceLoad *load, gint64 rank) {
   const char *suffix = strrchr(load->file, '.');
-  g_autofree char *name = g_strdup_printf("%.*s.%" G_GINT64_FORMAT "%s", (int)(suffix - load->file),
-                                          load->file, rank, suffix);
+  g_autofree char *name =
+      g_strdup_printf("%.*s.%ld%s", (int)(suffix - load->file), load->file, rank, suffix);
   return find(name, load->folders);
 }
 
@@ -133,8 +132,8 @@ static gboolean settle_ranks(const OrrTraceLoad *load, GPtrArray *files, GError 
   if (n < files->len) g_ptr_array_set_size(files, (gint)n);
   if (n > files->len && !load->symmetric)
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                         "workload.ranks is %" G_GINT64_FORMAT
-                         ", and there are files of %u ranks: give the others, or symmetric: true "
+                         "workload.ranks is %ld, and there are files of %u ranks: give the others, "
+                         "or symmetric: true "
                          "if they do what the first rank does",
                          n, files->len);
   while (files->len < n) g_ptr_array_add(files, g_strdup(files->pdata[0]));
@@ -159,10 +158,9 @@ static OrrWorkGraph *read_goal(const char *text, gsize length, const char *path,
   OrrWorkGraph *graph = orr_goal_read(text, length, path, error);
   if (graph && ranks > 0 && ranks != graph->ranks->len) {
     orr_work_graph_free(graph);
-    return orr_fault_null(error, ORR_FAULT_DOCUMENT,
-                          "workload.ranks is %" G_GINT64_FORMAT
-                          ": a schedule in GOAL says itself how many there are",
-                          ranks);
+    return orr_fault_null(
+        error, ORR_FAULT_DOCUMENT,
+        "workload.ranks is %ld: a schedule in GOAL says itself how many there are", ranks);
   }
   return graph;
 }

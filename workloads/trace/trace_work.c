@@ -5,7 +5,6 @@
  */
 #include "workloads/trace/trace_work.h"
 
-#include "sim/base/fault.h"
 #include "workloads/collectives/collective_cache.h"
 
 static const OrrFieldTable table = ORR_FIELDS(
@@ -16,9 +15,9 @@ static const OrrFieldTable table = ORR_FIELDS(
                    "and so on, the same as JSON, NAME.json, a schedule in GOAL, NAME.goal, or "
                    "layers as ASTRA-sim 1 and SimAI have them, NAME.txt. A path from the "
                    "document's folder, from one of the library's, or from the working directory."),
-    ORR_FIELD_INT(OrrTraceParams, "ranks", ranks, "0",
-                  "Ranks that are replayed; 0: as many as there are files, or as the text says.",
-                  .flags = ORR_FIELD_UNSIGNED),
+    ORR_UNSIGNED_INT(
+        OrrTraceParams, "ranks", ranks, "0",
+        "Ranks that are replayed; 0: as many as there are files, or as the text says."),
     ORR_FIELD_BOOL(OrrTraceParams, "symmetric", symmetric, "false",
                    "Ranks without a file do what the first rank does."),
     ORR_FIELD_TEXT(OrrTraceParams, "groups", groups, "",
@@ -30,11 +29,12 @@ static const OrrFieldTable table = ORR_FIELDS(
     ORR_FIELD_WORD(OrrTraceParams, "dtype", dtype, orr_dtype_names, "bf16",
                    "Number format whose peak rate num_ops run at where no time was recorded."),
     ORR_NCCL_FIELD(OrrTraceParams),
-    ORR_FIELD_SECTION(OrrTraceParams, "recorded-on", recorded_on, &orr_device_table, NULL,
-                      "The device that the trace was recorded on: where it is another one than "
-                      "the cluster's, recorded times are multiplied by the ratio of both rooflines "
-                      "of num_ops and tensor_size; absent: times are taken as recorded.",
-                      .document = "device", .flags = ORR_FIELD_OPTIONAL));
+    ORR_OPTIONAL_SECTION(
+        OrrTraceParams, "recorded-on", recorded_on, &orr_device_table,
+        "The device that the trace was recorded on: where it is another one than "
+        "the cluster's, recorded times are multiplied by the ratio of both rooflines "
+        "of num_ops and tensor_size; absent: times are taken as recorded.",
+        .document = "device"));
 
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
                   OrrPlace place, OrrDiags *diags) {
@@ -46,9 +46,8 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
       orr_diags_error(diags, place, "dims are whole numbers of ranks, found %g",
                       g_array_index(params->dims, double, i));
   if (params->ranks > orr_cluster_n_gpus(cluster))
-    orr_diags_error(diags, place,
-                    "ranks is %" G_GINT64_FORMAT ": the cluster has %" G_GINT64_FORMAT " GPUs",
-                    params->ranks, orr_cluster_n_gpus(cluster));
+    orr_diags_error(diags, place, "ranks is %ld: the cluster has %ld GPUs", params->ranks,
+                    orr_cluster_n_gpus(cluster));
 }
 
 /* --- Times --- */
@@ -179,8 +178,7 @@ static guint call_row(Compile *c, const OrrCollectiveCall *call, const OrrCollec
                       .bytes = call->bytes,
                       .predicted_s = plan->predicted_s,
                       .how = plan->how};
-  for (guint k = 0; k < plan->phases->len; k++)
-    row.latency_s += g_array_index(plan->phases, OrrCollectivePhase, k).latency_s;
+  ORR_EACH(const OrrCollectivePhase, phase, plan->phases) row.latency_s += phase->latency_s;
   g_array_append_val(calls, row);
   return calls->len - 1;
 }
@@ -518,8 +516,8 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
   if (!graph) return NULL;
   if (graph->ranks->len > orr_fabric_n_gpus(world->fabric))
     return orr_fault_null(error, ORR_FAULT_DOCUMENT,
-                          "%s: the trace has %u ranks, the cluster %" G_GINT64_FORMAT " GPUs",
-                          params->file, graph->ranks->len, orr_fabric_n_gpus(world->fabric));
+                          "%s: the trace has %u ranks, the cluster %ld GPUs", params->file,
+                          graph->ranks->len, orr_fabric_n_gpus(world->fabric));
   OrrTraceWork *work = work_new(graph, world, params->recorded_on.name);
   Compile c = {.work = work, .params = params, .world = world, .graph = graph};
   if (compile_graph(&c, error)) return &work->work;

@@ -3,8 +3,6 @@
  */
 #include "workloads/trace/work_graph.h"
 
-#include "sim/base/fault.h"
-
 static void rank_free(gpointer data) {
   OrrGraphRank *rank = data;
   g_free(rank->file);

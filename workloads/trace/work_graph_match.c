@@ -2,7 +2,6 @@
  * work_graph_match.c - finds the communications of a graph: which sends, receives and collectives
  * of different ranks belong together.
  */
-#include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/trace/work_graph.h"
 
@@ -194,8 +193,7 @@ static gboolean refuse_lonely(const OrrWorkGraph *graph, const Side *side, GErro
   const OrrGraphNode *node = node_at(graph, side->rank, side->node);
   return orr_fault_set(error, ORR_FAULT_DOCUMENT,
                        "rank %u, node " ID
-                       ": nothing %s from rank %u to rank %u with tag %" G_GINT64_FORMAT
-                       " meets this %s",
+                       ": nothing %s from rank %u to rank %u with tag %ld meets this %s",
                        side->rank, node->id, side->is_receive ? "sent" : "received", side->from,
                        side->to, side->tag, side->is_receive ? "receive" : "send");
 }

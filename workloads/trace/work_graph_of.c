@@ -6,7 +6,6 @@
  */
 #include "workloads/trace/work_graph.h"
 
-#include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/work_calls.h"
 

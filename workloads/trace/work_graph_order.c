@@ -7,7 +7,6 @@
  */
 #include "workloads/trace/work_graph.h"
 
-#include "sim/base/fault.h"
 #include "sim/engine/calendar.h"
 
 #define NO_QUEUE G_MAXUINT32
@@ -145,8 +144,7 @@ static void begin_run(Run *run) {
 }
 
 static void end_run(Run *run) {
-  for (guint i = 0; i < run->queues->len; i++)
-    orr_calendar_clear(&g_array_index(run->queues, Queue, i).ready);
+  ORR_EACH(Queue, queue, run->queues) orr_calendar_clear(&queue->ready);
   orr_calendar_clear(&run->running);
   g_array_unref(run->queues);
   g_array_unref(run->unblocked);
@@ -205,8 +203,8 @@ static void try_queue(Run *run, guint32 number) {
 }
 
 static void unblock(Run *run) {
-  for (guint i = 0; i < run->unblocked->len; i++) {
-    const guint32 item = g_array_index(run->unblocked, guint32, i), queue = run->queue_of[item];
+  ORR_EACH_VALUE(const guint32, item, run->unblocked) {
+    const guint32 queue = run->queue_of[item];
     const OrrGraphNode *node = node_of(run, item);
     if (queue == NO_QUEUE) {
       begin(run, item);

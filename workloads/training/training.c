@@ -155,17 +155,15 @@ static const OrrFieldTable split_table =
                     OrrPipelineSplit, split_fields);
 
 static const OrrField expert_fields[] = {
-    ORR_FIELD_REAL(OrrExpertDispatch, "capacity", capacity, ORR_UNIT_NONE, "0",
-                   "Most tokens that an expert accepts, as a multiple of its balanced load; the "
-                   "rest is dropped (moe-expert-capacity-factor). 0: no limit.",
-                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_UNSIGNED_REAL(OrrExpertDispatch, "capacity", capacity, ORR_UNIT_NONE, "0",
+                      "Most tokens that an expert accepts, as a multiple of its balanced load; the "
+                      "rest is dropped (moe-expert-capacity-factor). 0: no limit."),
     ORR_FIELD_BOOL(OrrExpertDispatch, "pad-to-capacity", pads, "false",
                    "Pad every expert to the capacity, so that all shapes are equal "
                    "(moe-pad-expert-input-to-capacity; GShard)."),
-    ORR_FIELD_REAL(OrrExpertDispatch, "imbalance", imbalance, ORR_UNIT_NONE, "0",
-                   "Exponent of the power law of tokens over experts under which aiconfigurator "
-                   "measured kernels; 0: load decides.",
-                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_UNSIGNED_REAL(OrrExpertDispatch, "imbalance", imbalance, ORR_UNIT_NONE, "0",
+                      "Exponent of the power law of tokens over experts under which aiconfigurator "
+                      "measured kernels; 0: load decides."),
     ORR_FIELD_CHOICE(OrrExpertDispatch, "load", load, &orr_expert_load_registry, "balanced",
                      "How tokens spread over experts; the scenario's seed draws which experts are "
                      "on one rank."),
@@ -228,11 +226,10 @@ static const OrrField data_parallel_fields[] = {
         OrrDataParallel, "overlap", overlap, "true",
         "Reduce gradients bucket by bucket during the last backward (ZeRO-2, ZeRO-3, FSDP: during "
         "every one); false: wait for each reduction, whatever the sharding."),
-    ORR_FIELD_REAL(OrrDataParallel, "bucket", bucket_bytes, ORR_UNIT_BYTES, "25 MiB",
-                   "Bytes of gradients that are reduced together when reduction overlaps, for "
-                   "sharding none; the other shardings have buckets of their own "
-                   "(optimizer.sharding).",
-                   .flags = ORR_FIELD_POSITIVE),
+    ORR_POSITIVE_REAL(OrrDataParallel, "bucket", bucket_bytes, ORR_UNIT_BYTES, "25 MiB",
+                      "Bytes of gradients that are reduced together when reduction overlaps, for "
+                      "sharding none; the other shardings have buckets of their own "
+                      "(optimizer.sharding)."),
     ORR_FIELD_WORD(
         OrrDataParallel, "gradients", gradients, gradient_words, "fp32",
         "The format in which gradients are kept and reduced: fp32, or the same as the weights."),
@@ -330,10 +327,9 @@ static const OrrField training_fields[] = {
         "before (CUDA_LAUNCH_BLOCKING=1); as graphs, one launch for a run of kernels (CUDA "
         "graphs); or as graphs-but-experts, since routing decides the experts' sizes (Megatron's "
         "cuda-graph-modules)."),
-    ORR_FIELD_REAL(OrrTraining, "host-operators", host_operators, ORR_UNIT_NONE, "1",
-                   "How many operators the framework's host dispatches for each one that is "
-                   "modelled: views, allocations, autograd's nodes.",
-                   .flags = ORR_FIELD_POSITIVE),
+    ORR_POSITIVE_REAL(OrrTraining, "host-operators", host_operators, ORR_UNIT_NONE, "1",
+                      "How many operators the framework's host dispatches for each one that is "
+                      "modelled: views, allocations, autograd's nodes."),
     ORR_FIELD_BOOL(OrrTraining, "dropout", dropout, "false", "Whether dropout kernels run."),
     ORR_FIELD_WORD(
         OrrTraining, "recompute", recompute, orr_recompute_words, "none",
@@ -384,10 +380,10 @@ static const OrrField training_fields[] = {
             "GPU memory that libraries take for themselves; 0: do not count it."),
     SECTION("checkpoint", checkpoint, checkpoint_table, "{}",
             "Checkpoints on the cluster's storage."),
-    ORR_FIELD_REAL(OrrTraining, "data-bytes", data_bytes, ORR_UNIT_BYTES, "0 B",
-                   "Bytes of one sequence (or image) on the cluster's storage, read a step ahead; "
-                   "0: not modelled.",
-                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_UNSIGNED_REAL(
+        OrrTraining, "data-bytes", data_bytes, ORR_UNIT_BYTES, "0 B",
+        "Bytes of one sequence (or image) on the cluster's storage, read a step ahead; "
+        "0: not modelled."),
     SECTION("loader", loader, orr_training_loader_table, "{}",
             "Data that the hosts prepare during training."),
     SECTION("noise", noise, orr_training_noise_table, "{}",

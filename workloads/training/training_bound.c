@@ -146,8 +146,8 @@ static void fill_blocks(Bound *bound) {
 static gboolean splits_backwards(const OrrJob *job) {
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
   orr_job_steps(job, 0, steps);
-  for (guint i = 0; i < steps->len; i++)
-    if (g_array_index(steps, OrrPipelineStep, i).kind == ORR_STEP_BACKWARD_WEIGHT) return TRUE;
+  ORR_EACH(const OrrPipelineStep, step, steps)
+    if (step->kind == ORR_STEP_BACKWARD_WEIGHT) return TRUE;
   return FALSE;
 }
 

@@ -9,8 +9,6 @@
 #include "workloads/training/emit/training_noise.h"
 #include "workloads/training/job/training_job.h"
 
-#define D "%" G_GINT64_FORMAT
-
 typedef struct {
   const OrrTraining *params;
   const OrrModel *model;
@@ -34,12 +32,11 @@ static void check_axes(const Check *check) {
   if (p->ep == 1 && etp == 1) return;
   if (all % block != 0)
     orr_diags_error(check->diags, at(check, "parallel"),
-                    "etp * ep (" D " * " D ") must divide the tp * cp * dp = " D " GPUs of a stage",
-                    etp, p->ep, all);
+                    "etp * ep (%ld * %ld) must divide the tp * cp * dp = %ld GPUs of a stage", etp,
+                    p->ep, all);
   else if (block % replica != 0 && replica % block != 0)
     orr_diags_error(check->diags, at(check, "parallel"),
-                    "etp * ep (" D " * " D ") must divide tp * cp (" D " * " D
-                    ") or be a multiple of it",
+                    "etp * ep (%ld * %ld) must divide tp * cp (%ld * %ld) or be a multiple of it",
                     etp, p->ep, p->tp, p->cp);
 }
 
@@ -116,7 +113,7 @@ static void check_context(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
   if (p->context_inner > 1 && p->context != ORR_CONTEXT_HIERARCHICAL)
     orr_diags_error(check->diags, at(check, "parallel.context-inner"),
-                    "parallel.context-inner (" D ") needs context: hierarchical, but context is %s",
+                    "parallel.context-inner (%ld) needs context: hierarchical, but context is %s",
                     p->context_inner, orr_context_words[p->context]);
 }
 
@@ -135,15 +132,15 @@ static void check_gpus(const Check *check) {
   const gint64 n_gpus = orr_cluster_n_gpus(check->cluster);
   const gint64 dp = orr_job_replicas(check->params, n_gpus);
   const gint64 all = p->tp * p->cp * p->pp * dp;
-  g_autofree char *cp = p->cp > 1 ? g_strdup_printf(D " * ", p->cp) : g_strdup("");
+  g_autofree char *cp = p->cp > 1 ? g_strdup_printf("%ld * ", p->cp) : g_strdup("");
   if (all != n_gpus)
     orr_diags_error(check->diags, at(check, "parallel"),
-                    "tp * %spp * dp = " D " * %s" D " * " D " = " D " GPUs, but the cluster has " D
-                    " in use: change parallel, cluster.nodes or cluster.gpus",
+                    "tp * %spp * dp = %ld * %s%ld * %ld = %ld GPUs, but the cluster has %ld in "
+                    "use: change parallel, cluster.nodes or cluster.gpus",
                     p->cp > 1 ? "cp * " : "", p->tp, cp, p->pp, dp, all, n_gpus);
   else if (n_gpus > MOST_GPUS)
     orr_diags_error(check->diags, at(check, "parallel"),
-                    "the job has " D " GPUs, and the limit is %d", n_gpus, MOST_GPUS);
+                    "the job has %ld GPUs, and the limit is %d", n_gpus, MOST_GPUS);
 }
 
 static void check_split(const Check *check, const OrrPipelineKind *schedule,
@@ -175,12 +172,11 @@ static void check_schedule(const Check *check) {
   check_split(check, schedule, &shape);
   if (shape.chunks > 1 && shape.stages == 1)
     orr_diags_error(check->diags, at(check, "pipeline"),
-                    "pipeline.chunks is " D " but pp is 1: chunks need a pipeline", shape.chunks);
+                    "pipeline.chunks is %ld but pp is 1: chunks need a pipeline", shape.chunks);
   const gint64 per_round = params->batch.micro * dp;
   if (params->batch.global_size % per_round != 0)
     return orr_diags_error(check->diags, at(check, "batch"),
-                           "batch.global (" D ") cannot be divided by batch.micro * dp (" D " * " D
-                           ")",
+                           "batch.global (%ld) cannot be divided by batch.micro * dp (%ld * %ld)",
                            params->batch.global_size, params->batch.micro, dp);
   shape.micro_batches = params->batch.global_size / per_round;
   g_autofree char *refusal = schedule->refuse(&shape);
@@ -249,8 +245,7 @@ static void check_wide(const Check *check) {
   const gint64 layers = check->model->layers;
   if (wide->first + wide->last > layers)
     orr_diags_error(check->diags, at(check, "wide-layers"),
-                    "wide-layers: first (" D ") and last (" D ") are more than the model's " D
-                    " layers",
+                    "wide-layers: first (%ld) and last (%ld) are more than the model's %ld layers",
                     wide->first, wide->last, layers);
   else if ((wide->first || wide->last || wide->mtp) &&
            !orr_precision_casts(orr_precision_recipe(check->params->precision)))
@@ -273,7 +268,7 @@ static void check_evaluation(const Check *check) {
     orr_diags_error(
         check->diags, at(check, "evaluation"),
         "evaluation keeps neither an optimizer nor activations: leave out offload (optimizer %g, "
-        "activations " D ")",
+        "activations %ld)",
         params->offload.optimizer, params->offload.activations);
   if (params->reference)
     orr_diags_error(check->diags, at(check, "evaluation"),
@@ -281,7 +276,7 @@ static void check_evaluation(const Check *check) {
                     "reference-forward");
   if (params->checkpoint.every > 0)
     orr_diags_error(check->diags, at(check, "evaluation"),
-                    "evaluation changes nothing: leave out checkpoint.every (" D ")",
+                    "evaluation changes nothing: leave out checkpoint.every (%ld)",
                     params->checkpoint.every);
 }
 

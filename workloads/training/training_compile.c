@@ -4,7 +4,6 @@
  *
  *   job -> costs -> plan -> (too large?) -> operations         and memory, which needs only the job
  */
-#include "sim/base/fault.h"
 #include "workloads/training/comm/training_plan.h"
 #include "workloads/training/emit/training_program.h"
 #include "workloads/training/emit/training_emitter.h"
@@ -174,19 +173,17 @@ static gboolean settle_fidelity(const OrrJob *job, OrrFidelity *ret_fidelity, GE
   const gboolean packs = orr_training_packing_is_on(&job->params->packing);
   if ((!packs && !orr_training_noise_is_on(&job->params->noise)) || job->dp == 1) return TRUE;
   if (packs && job->world->fidelity == ORR_FIDELITY_FOLDED) {
-    g_set_error(
-        error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-        "workload.packing gives each of the %" G_GINT64_FORMAT
-        " replicas different documents, so they cannot be folded: set fidelity auto or full",
-        job->dp);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "workload.packing gives each of the %ld replicas different documents, so they "
+                "cannot be folded: set fidelity auto or full",
+                job->dp);
     return FALSE;
   }
   if (job->world->fidelity == ORR_FIDELITY_FOLDED)
-    return orr_fault_set(
-        error, ORR_FAULT_DOCUMENT,
-        "workload.noise (rank %g, kernel %g) makes every one of the %" G_GINT64_FORMAT
-        " replicas different, so they cannot be folded: set fidelity auto or full",
-        job->params->noise.rank, job->params->noise.kernel, job->dp);
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "workload.noise (rank %g, kernel %g) makes every one of the %ld replicas "
+                         "different, so they cannot be folded: set fidelity auto or full",
+                         job->params->noise.rank, job->params->noise.kernel, job->dp);
   *ret_fidelity = ORR_FIDELITY_FULL;
   return TRUE;
 }

@@ -9,8 +9,6 @@
 #include "workloads/training/job/training_job.h"
 #include "workloads/training/job/training_offload.h"
 
-#define D "%" G_GINT64_FORMAT
-
 /* --- sharding --- */
 
 static gboolean orders_ep_after_dp(const OrrTraining *params) {
@@ -28,21 +26,21 @@ static char *refuse_experts(const OrrTraining *params, const OrrModel *model,
   const gint64 etp = orr_job_shard(params, model).etp, ep = params->parallel.ep,
                copy = plan->ranks * params->parallel.tp;
   if (kind->refuses_expert_parallel && ep > 1)
-    return g_strdup_printf("optimizer.sharding %s does not work with expert parallelism (ep is " D
-                           "): %s",
-                           kind->entry.name, ep, kind->refuses_expert_parallel);
+    return g_strdup_printf(
+        "optimizer.sharding %s does not work with expert parallelism (ep is %ld): %s",
+        kind->entry.name, ep, kind->refuses_expert_parallel);
   if (plan->ranks == 1 || plan->ranks == shape->ranks) return NULL;
   if (orders_ep_after_dp(params))
     return g_strdup_printf(
-        "optimizer.sharding %s keeps each copy of the model on " D
-        " consecutive ranks, but parallel.order (%s) has ep after dp: expert groups would span "
+        "optimizer.sharding %s keeps each copy of the model on %ld consecutive ranks, but "
+        "parallel.order (%s) has ep after dp: expert groups would span "
         "copies",
         kind->entry.name, copy, params->parallel.order);
   if (copy % (etp * ep) == 0) return NULL;
-  return g_strdup_printf("optimizer.sharding %s: the " D " * " D
-                         " ranks of one copy (group * tp) cannot be divided by etp * ep (" D " * " D
-                         "): expert groups would span copies",
-                         kind->entry.name, plan->ranks, params->parallel.tp, etp, ep);
+  return g_strdup_printf(
+      "optimizer.sharding %s: the %ld * %ld ranks of one copy (group * tp) cannot be divided by "
+      "etp * ep (%ld * %ld): expert groups would span copies",
+      kind->entry.name, plan->ranks, params->parallel.tp, etp, ep);
 }
 
 static char *refuse_offloaded_masters(const OrrTraining *params) {
@@ -138,13 +136,13 @@ char *orr_training_refusals_overlap(const OrrTraining *params, const OrrCluster 
   const OrrParallel *p = &params->parallel;
   if (!kind || (!kind->gather && !kind->scatter) || p->tp == 1) return NULL;
   if (!p->sequence_parallel)
-    return g_strdup_printf("parallel.tp-comm-overlap %s (tp is " D
-                           ") needs sequence-parallel: true: it splits gathers and scatters, not "
+    return g_strdup_printf("parallel.tp-comm-overlap %s (tp is %ld) needs sequence-parallel: true: "
+                           "it splits gathers and scatters, not "
                            "all-reduces",
                            kind->entry.name, p->tp);
   if (leaves_domain(params, cluster))
-    return g_strdup_printf("parallel.tp-comm-overlap %s writes to peers over NVLink: tp (" D
-                           ", order %s) must stay inside a scale-up domain of " D " GPUs",
+    return g_strdup_printf("parallel.tp-comm-overlap %s writes to peers over NVLink: tp (%ld, "
+                           "order %s) must stay inside a scale-up domain of %ld GPUs",
                            kind->entry.name, p->tp, p->order, cluster->node.scale_up_domain);
   return NULL;
 }
@@ -155,8 +153,8 @@ char *orr_training_refusals_overlap(const OrrTraining *params, const OrrCluster 
 static gboolean splits_backwards(const OrrPipelineKind *schedule, const OrrPipelineShape *shape) {
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
   schedule->steps(shape, 0, steps);
-  for (guint i = 0; i < steps->len; i++) {
-    const int kind = g_array_index(steps, OrrPipelineStep, i).kind;
+  ORR_EACH(const OrrPipelineStep, step, steps) {
+    const int kind = step->kind;
     if (kind != ORR_STEP_FORWARD && kind != ORR_STEP_BACKWARD) return TRUE;
   }
   return FALSE;
@@ -168,8 +166,8 @@ char *orr_training_refusals_offload(const OrrTraining *params, const OrrCluster 
   const OrrPipelineKind *schedule = (const OrrPipelineKind *)params->pipeline.entry;
   if (!orr_training_offload_is_on(params)) return NULL;
   if (!(cluster->node.host.memory_bytes > 0))
-    return g_strdup_printf("offload (optimizer %g, activations " D
-                           ") needs host memory, and cluster %s does not say that its nodes have "
+    return g_strdup_printf("offload (optimizer %g, activations %ld) needs host memory, and cluster "
+                           "%s does not say that its nodes have "
                            "any: set cluster.node.host.memory and memory-bandwidth",
                            offload->optimizer, offload->activations, cluster->name);
   if (offload->optimizer > 0 && orr_pipeline_n_directions(schedule) > 1)
@@ -194,9 +192,9 @@ char *orr_training_refusals_offloaded_layers(const OrrTraining *params, const gi
                                              gint64 n_blocks) {
   const gint64 most = largest(layers, n_blocks);
   if (params->offload.activations <= most) return NULL;
-  return g_strdup_printf("offload.activations is " D
-                         " layers of each chunk, and the largest chunk has " D,
-                         params->offload.activations, most);
+  return g_strdup_printf(
+      "offload.activations is %ld layers of each chunk, and the largest chunk has %ld",
+      params->offload.activations, most);
 }
 
 char *orr_training_refusals_recomputed_layers(const OrrTraining *params, const gint64 *layers,
@@ -205,8 +203,8 @@ char *orr_training_refusals_recomputed_layers(const OrrTraining *params, const g
   if (params->recompute != ORR_RECOMPUTE_FULL ||
       params->recompute_method != ORR_RECOMPUTE_UNIFORM || params->recompute_layers <= most)
     return NULL;
-  return g_strdup_printf("recompute-layers is " D
-                         " layers from one input (recompute-method uniform), and the largest chunk "
-                         "has " D,
+  return g_strdup_printf("recompute-layers is %ld layers from one input (recompute-method "
+                         "uniform), and the largest chunk "
+                         "has %ld",
                          params->recompute_layers, most);
 }

@@ -100,9 +100,53 @@ char *orr_bench_csv(const GPtrArray *results);
  * is not of serving, or says neither concurrency nor rate. */
 char *orr_bench_load(const OrrBenchResult *result, GError **error);
 
+/* A table bench_*.csv of keys or labels as it was compiled in (results/embed.sh). */
+typedef struct {
+  const char *name, *sentence, *text;
+} OrrBenchTable;
+
+/* A key, or a label, gives a value. */
+typedef struct {
+  const char *key;
+  int value;    /* OrrBenchValue, or from ORR_BENCH_N_VALUES on a word of the reader's own */
+  double scale; /* to SI; 0: the unit stands next to the number */
+} OrrBenchKey;
+
+/* The keys of the table @name, of OrrBenchKey. @more: values of the reader's own; or NULL. Newly
+ * allocated; the program keeps its texts. */
+GArray *orr_bench_keys(const char *name, const char *const *more);
+
 /* "1,799.53" -> 1799.53. FALSE: not a number ("N/A", "xxx.xx"). */
 gboolean orr_bench_number(const char *text, double *ret_value);
 
 extern const OrrBenchReader orr_bench_guidellm, orr_bench_json, orr_bench_labels, orr_bench_loadgen,
     orr_bench_megatron, orr_bench_mlperf, orr_bench_nemo, orr_bench_offline, orr_bench_server_log,
     orr_bench_table, orr_bench_torchtitan, orr_bench_trainers, orr_bench_trtllm;
+
+/* bench_steps.c: times of training steps, from which the first are left out. */
+
+typedef struct {
+  GArray *seconds, *tflops, *tokens;     /* of double; steps, in order */
+  GArray *samples, *generation, *update; /* the same */
+  double memory, global_batch;           /* NaN: not printed */
+  double newest;                         /* the number of the newest step, of readers that ask */
+  guint warm_up;                         /* least number of steps to leave out; 0: one */
+} OrrBenchSteps;
+
+OrrBenchSteps orr_bench_steps_new(void);
+void orr_bench_steps_clear(OrrBenchSteps *steps);
+
+/* Adds to @steps what @line says of a step, if it is the line of one. @user: the reader's own. */
+typedef void (*OrrBenchStepLine)(OrrBenchSteps *steps, const char *line, gconstpointer user);
+
+/* Reads all lines, and all states of progress bars, which carriage returns divide. Appends a result
+ * if there are steps: medians of all but the first tenth of the steps, at least one and at most ten
+ * (first steps compile, tune and allocate). */
+void orr_bench_steps_read(OrrBenchInput *input, const char *tool, OrrBenchStepLine read_line,
+                          gconstpointer user);
+
+/* The median of all but the first @skipped; NaN where nothing is left. */
+double orr_bench_steps_median(const GArray *values, guint skipped);
+
+/* The number behind @label in @line ("elapsed time per iteration (ms):"). FALSE: not there. */
+gboolean orr_bench_steps_number(const char *line, const char *label, double *ret_value);

@@ -7,7 +7,7 @@
  *
  * Megatron-DeepSpeed writes seconds ("(s)") and "TFLOPs:", GPT-NeoX "approx flops per GPU:".
  */
-#include "sim/import/bench/bench_steps.h"
+#include "sim/import/bench/bench.h"
 
 static gboolean recognise(const OrrBenchInput *input) {
   return strstr(input->text, "elapsed time per iteration") != NULL;

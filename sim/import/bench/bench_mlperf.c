@@ -7,7 +7,7 @@
  * log has only the throughput, in samples per second, it is the global batch divided by that.
  * submission_platform is not trusted: templates leave it wrong.
  */
-#include "sim/import/bench/bench_steps.h"
+#include "sim/import/bench/bench.h"
 
 static gboolean recognise(const OrrBenchInput *input) {
   return strstr(input->text, ":::MLLOG") != NULL;

@@ -7,7 +7,7 @@
  *
  * The last, of NeMo 1.x without step timing, has the bar's own running mean of a step alone.
  */
-#include "sim/import/bench/bench_steps.h"
+#include "sim/import/bench/bench.h"
 
 static const char timing[] = "train_step_timing in s";
 

@@ -24,7 +24,7 @@
  * sglang/srt/managers/scheduler.py and mem_cache/memory_pool.py, SGLang 0.4 to 0.5; TensorRT-LLM
  * 0.9 to 1.1.
  */
-#include "sim/import/bench/bench_steps.h"
+#include "sim/import/bench/bench.h"
 
 enum { OLD_BLOCK = 16 }; /* tokens; vLLM's default until it logged tokens */
 

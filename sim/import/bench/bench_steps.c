@@ -1,7 +1,7 @@
 /*
  * bench_steps.c - times of training steps: medians without the warm-up.
  */
-#include "sim/import/bench/bench_steps.h"
+#include "sim/import/bench/bench.h"
 
 #include "sim/base/number.h"
 

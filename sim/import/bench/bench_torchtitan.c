@@ -6,7 +6,7 @@
  * "wps" in older versions. tps counts tokens per second and GPU; the log has no step times. Where
  * all ranks log, the first line of a step counts: another rank's is the same step.
  */
-#include "sim/import/bench/bench_steps.h"
+#include "sim/import/bench/bench.h"
 
 static gboolean recognise(const OrrBenchInput *input) {
   return g_regex_match_simple("step: *[0-9]+ .*memory: *[0-9.]+GiB.*(tps|wps): *[0-9]", input->text,

@@ -26,7 +26,7 @@
  * Sources: the print statements of each project's trainer in 2025 and 2026. verl's perf/throughput
  * counts tokens of prompts and responses per second and GPU.
  */
-#include "sim/import/bench/bench_steps.h"
+#include "sim/import/bench/bench.h"
 
 typedef enum {
   NONE,

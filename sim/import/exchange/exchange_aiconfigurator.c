@@ -110,9 +110,8 @@ static char *device_of(OrrExchange *exchange, const OrrNode *experiment) {
 static void write_cluster(OrrExchange *exchange, const OrrNode *experiment, const char *device,
                           gint64 gpus) {
   if (exchange->answers->cluster)
-    g_string_append_printf(
-        exchange->text, "cluster: {base: %s, device: %s, nodes: 0, gpus: %" G_GINT64_FORMAT "}\n",
-        exchange->answers->cluster, device, gpus);
+    g_string_append_printf(exchange->text, "cluster: {base: %s, device: %s, nodes: 0, gpus: %ld}\n",
+                           exchange->answers->cluster, device, gpus);
   else
     orr_diags_error(exchange->diags, experiment->place,
                     "a system has a device, %s, and no fabric: add --cluster NAME", device);
@@ -163,13 +162,11 @@ static void write_parallel(OrrExchange *exchange, const OrrNode *worker, GString
   for (guint i = 0; i < G_N_ELEMENTS(axes); i++) {
     g_autoptr(GArray) values = values_of(exchange, worker, axes[i].key);
     const gint64 first = values->len ? g_array_index(values, gint64, 0) : 1;
-    g_string_append_printf(exchange->text, "%s%s: %" G_GINT64_FORMAT, i ? ", " : "", axes[i].ours,
-                           first);
+    g_string_append_printf(exchange->text, "%s%s: %ld", i ? ", " : "", axes[i].ours, first);
     if (values->len < 2) continue;
     g_string_append_printf(sweep, "    workload.parallel.%s: [", axes[i].ours);
     for (guint k = 0; k < values->len; k++)
-      g_string_append_printf(sweep, "%s%" G_GINT64_FORMAT, k ? ", " : "",
-                             g_array_index(values, gint64, k));
+      g_string_append_printf(sweep, "%s%ld", k ? ", " : "", g_array_index(values, gint64, k));
     g_string_append(sweep, "]\n");
   }
   g_string_append(exchange->text, "}\n");
@@ -192,8 +189,8 @@ static void write_precision(OrrExchange *exchange, const OrrNode *worker) {
 
 /* The question of the whole experiment. */
 static char *plan_of(const char *model, const char *cluster, gint64 gpus, const double load[4]) {
-  return g_strdup_printf("orrery plan serving --model %s --cluster %s --gpus %" G_GINT64_FORMAT
-                         " --input %.0f --output %.0f --ttft %gms --tpot %gms",
+  return g_strdup_printf("orrery plan serving --model %s --cluster %s --gpus %ld --input %.0f "
+                         "--output %.0f --ttft %gms --tpot %gms",
                          model, cluster ? cluster : "NAME", gpus, load[0], load[1], load[2],
                          load[3]);
 }

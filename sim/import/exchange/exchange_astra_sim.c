@@ -117,7 +117,7 @@ static void write_torus(OrrExchange *exchange, const Network *network, const cha
   g_autoptr(GString) shape = g_string_new(NULL);
   for (guint i = 0; i < network->n; i++) {
     npus *= network->of[i].npus;
-    g_string_append_printf(shape, "%s%" G_GINT64_FORMAT, i ? "x" : "", network->of[i].npus);
+    g_string_append_printf(shape, "%s%ld", i ? "x" : "", network->of[i].npus);
     if (network->of[i].gb_per_s != network->of[0].gb_per_s)
       orr_diags_error(exchange->diags, ((const OrrNode *)exchange->trees->pdata[0])->place,
                       "a torus has one bandwidth for all links");
@@ -125,7 +125,7 @@ static void write_torus(OrrExchange *exchange, const Network *network, const cha
       orr_diags_error(exchange->diags, ((const OrrNode *)exchange->trees->pdata[0])->place,
                       "a ring of a torus has 3 NPUs or more");
   }
-  g_string_append_printf(out, "%snodes: %" G_GINT64_FORMAT "\n%snode:\n", indent, npus, indent);
+  g_string_append_printf(out, "%snodes: %ld\n%snode:\n", indent, npus, indent);
   g_string_append_printf(out,
                          "%s  gpus: 1\n%s  scale-up-domain: 1\n%s  nics-per-gpu: %u\n"
                          "%s  nic-bandwidth: %.10g GB/s\n%s  nic-efficiency: 1\n"
@@ -148,8 +148,7 @@ static void check_switched(OrrExchange *exchange, const Network *network) {
   for (guint i = 1; i < network->n; i++)
     if (network->of[i].shape == RING && network->of[i].npus > 2)
       orr_diags_error(exchange->diags, place,
-                      "a ring of %" G_GINT64_FORMAT
-                      " nodes over another dimension has no document: "
+                      "a ring of %ld nodes over another dimension has no document: "
                       "Switch, FullyConnected or a ring of 2 has",
                       network->of[i].npus);
   if (network->n == 3 && network->of[2].gb_per_s > network->of[1].gb_per_s)
@@ -176,8 +175,8 @@ static void write_fabric(GString *out, const Network *network, const char *inden
                          "%s  host: {network-path: apart}\n",
                          indent, indent, each, indent, indent, near_ns - switch_ns, indent);
   g_string_append_printf(out,
-                         "%sfabric:\n%s  kind: fat-tree\n%s  nodes-per-leaf: %" G_GINT64_FORMAT "\n"
-                         "%s  radix: %" G_GINT64_FORMAT "\n%s  switch-latency: %.10g ns\n",
+                         "%sfabric:\n%s  kind: fat-tree\n%s  nodes-per-leaf: %ld\n"
+                         "%s  radix: %ld\n%s  switch-latency: %.10g ns\n",
                          indent, indent, indent, nodes->npus, indent, radix, indent, switch_ns);
   if (pods && pods->gb_per_s < nodes->gb_per_s)
     g_string_append_printf(out, "%s  oversubscription: %.10g\n", indent,
@@ -191,8 +190,8 @@ static void write_switched(OrrExchange *exchange, const Network *network, const 
   check_switched(exchange, network);
   for (guint i = 1; i < network->n; i++) nodes *= network->of[i].npus;
   g_string_append_printf(out,
-                         "%snodes: %" G_GINT64_FORMAT "\n%snode:\n%s  gpus: %" G_GINT64_FORMAT "\n"
-                         "%s  scale-up-domain: %" G_GINT64_FORMAT "\n"
+                         "%snodes: %ld\n%snode:\n%s  gpus: %ld\n"
+                         "%s  scale-up-domain: %ld\n"
                          "%s  scale-up-latency: %.10g ns\n",
                          indent, nodes, indent, indent, node->npus, indent, node->npus, indent,
                          one_way_ns(node));

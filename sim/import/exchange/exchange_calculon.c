@@ -45,18 +45,15 @@ static gint64 count(OrrExchange *exchange, const OrrNode *map, const char *key, 
 
 static void write_model(OrrExchange *exchange, const OrrNode *app) {
   GString *out = exchange->text;
-  g_string_append_printf(out,
-                         "model:\n  name: %s\n  layers: %" G_GINT64_FORMAT
-                         "\n  hidden: %" G_GINT64_FORMAT "\n  heads: %" G_GINT64_FORMAT "\n",
+  g_string_append_printf(out, "model:\n  name: %s\n  layers: %ld\n  hidden: %ld\n  heads: %ld\n",
                          "calculon", count(exchange, app, "num_blocks", NAN),
                          count(exchange, app, "hidden", NAN),
                          count(exchange, app, "attn_heads", NAN));
   if (orr_node_get(app, "attn_size"))
-    g_string_append_printf(out, "  head-dim: %" G_GINT64_FORMAT "\n",
-                           count(exchange, app, "attn_size", NAN));
+    g_string_append_printf(out, "  head-dim: %ld\n", count(exchange, app, "attn_size", NAN));
   g_string_append_printf(out,
-                         "  ffn: %" G_GINT64_FORMAT "\n  vocab: 51200  # not in Calculon: GPT-2's\n"
-                         "  context: %" G_GINT64_FORMAT "\n",
+                         "  ffn: %ld\n  vocab: 51200  # not in Calculon: GPT-2's\n"
+                         "  context: %ld\n",
                          count(exchange, app, "feedforward", NAN),
                          count(exchange, app, "seq_size", NAN));
   orr_exchange_note(exchange, "Calculon has no embeddings: a vocabulary of 51200 is assumed");
@@ -85,17 +82,15 @@ static void write_nodes(OrrExchange *exchange, const OrrNode *inner, const OrrNo
   const double latency_s = orr_exchange_number(exchange, outer, "latency", 0, 1, 0);
   const double efficiency = orr_exchange_number(exchange, outer, "efficiency", 1e-6, 1, 1);
   if (procs % size != 0 && procs > size)
-    orr_diags_error(exchange->diags, inner->place,
-                    "num_procs %" G_GINT64_FORMAT " do not fill nodes of %" G_GINT64_FORMAT, procs,
+    orr_diags_error(exchange->diags, inner->place, "num_procs %ld do not fill nodes of %ld", procs,
                     size);
-  g_string_append_printf(exchange->text,
-                         "  nodes: %" G_GINT64_FORMAT "\n  node:\n    gpus: %" G_GINT64_FORMAT
-                         "\n    scale-up-domain: %" G_GINT64_FORMAT "\n    nics-per-gpu: 1\n"
-                         "    nic-bandwidth: %.10g GB/s\n    nic-efficiency: %.10g\n"
-                         "    nic-latency: %.10g s\n  fabric: fat-tree\n",
-                         MAX(1, procs / size), MIN(size, procs), MIN(size, procs),
-                         orr_exchange_number(exchange, outer, "bandwidth", 1e-3, 1e6, NAN),
-                         efficiency, latency_s);
+  g_string_append_printf(
+      exchange->text,
+      "  nodes: %ld\n  node:\n    gpus: %ld\n    scale-up-domain: %ld\n    nics-per-gpu: 1\n"
+      "    nic-bandwidth: %.10g GB/s\n    nic-efficiency: %.10g\n"
+      "    nic-latency: %.10g s\n  fabric: fat-tree\n",
+      MAX(1, procs / size), MIN(size, procs), MIN(size, procs),
+      orr_exchange_number(exchange, outer, "bandwidth", 1e-3, 1e6, NAN), efficiency, latency_s);
   orr_exchange_note(exchange,
                     "efficiencies of matrix, vector and memory, processor_usage, ops, mem2: "
                     "the device's profile has measured kernels and collectives");
@@ -124,8 +119,7 @@ static void write_cluster(OrrExchange *exchange, gint64 procs) {
   for (guint i = 0; i < exchange->trees->len; i++)
     if (is_system(exchange->trees->pdata[i])) system = exchange->trees->pdata[i];
   if (exchange->answers->cluster)
-    g_string_append_printf(exchange->text,
-                           "cluster: {base: %s, nodes: 0, gpus: %" G_GINT64_FORMAT "}\n",
+    g_string_append_printf(exchange->text, "cluster: {base: %s, nodes: 0, gpus: %ld}\n",
                            exchange->answers->cluster, procs);
   else if (system)
     write_system(exchange, system, procs);
@@ -177,13 +171,11 @@ static void write_layout(OrrExchange *exchange, const OrrNode *run) {
     orr_diags_error(exchange->diags, run->place,
                     "num_procs is not tensor_par x pipeline_par x data_par");
   g_string_append_printf(exchange->text,
-                         "  parallel: {tp: %" G_GINT64_FORMAT ", pp: %" G_GINT64_FORMAT
-                         ", dp: %" G_GINT64_FORMAT ", sequence-parallel: %s%s}\n",
-                         tp, pp, dp, sequence ? "true" : "false",
+                         "  parallel: {tp: %ld, pp: %ld, dp: %ld, sequence-parallel: %s%s}\n", tp,
+                         pp, dp, sequence ? "true" : "false",
                          overlaps ? ", tp-comm-overlap: userbuffers" : ", tp-comm-overlap: none");
   if (pp > 1 && chunks > 1)
-    g_string_append_printf(exchange->text,
-                           "  pipeline: {kind: interleaved-1f1b, chunks: %" G_GINT64_FORMAT "}\n",
+    g_string_append_printf(exchange->text, "  pipeline: {kind: interleaved-1f1b, chunks: %ld}\n",
                            chunks);
 }
 
@@ -211,9 +203,9 @@ static void write_job(OrrExchange *exchange, const OrrNode *run) {
                     "scenario is");
   g_string_append(exchange->text, "workload:\n  kind: training\n");
   write_layout(exchange, run);
-  g_string_append_printf(
-      exchange->text, "  batch: {global: %" G_GINT64_FORMAT ", micro: %" G_GINT64_FORMAT "}\n",
-      count(exchange, run, "batch_size", NAN), count(exchange, run, "microbatch_size", NAN));
+  g_string_append_printf(exchange->text, "  batch: {global: %ld, micro: %ld}\n",
+                         count(exchange, run, "batch_size", NAN),
+                         count(exchange, run, "microbatch_size", NAN));
   write_precision(exchange, run);
   write_recompute(exchange, run);
   g_string_append_printf(exchange->text, "  optimizer: {sharding: %s}\n",

@@ -5,7 +5,6 @@
 
 #include <stdarg.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/base/yaml_foreign.h"
 

@@ -55,7 +55,7 @@ static void set_deepspeed(OrrLaunchDraft *draft) {
   const char *path = orr_launch_config_text(draft, own, file);
   OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, stage);
   if (setting && (n < 0 || n > 3)) orr_launch_draft_bad(draft, setting, "a stage is 0 to 3");
-  g_autofree char *kind = g_strdup_printf("zero-%" G_GINT64_FORMAT, CLAMP(n, 1, 3));
+  g_autofree char *kind = g_strdup_printf("zero-%ld", CLAMP(n, 1, 3));
   if (path && !orr_launch_form_source(draft, path)) orr_launch_config_assume_zero(draft, path);
   if (path) return;
   orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", n ? kind : "none",

@@ -12,7 +12,6 @@
  * Source: docs/tutorial and examples/math of inclusionAI/AReaL, 0.3 to 1.0.
  */
 #include "sim/import/launch/launch_trainer.h"
-#include "sim/import/launch/launch_private.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_areal;
 
@@ -56,7 +55,7 @@ static gint64 gpus_of(const Part *part) { return part->d * part->t * part->p * p
 
 static void put(OrrLaunchDraft *draft, const char *path, gint64 value,
                 const OrrLaunchSetting *source) {
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  g_autofree char *text = g_strdup_printf("%ld", value);
   if (value > 1) orr_launch_draft_set(draft, path, text, source, NULL);
 }
 
@@ -76,7 +75,7 @@ static void put_trainer(OrrLaunchDraft *draft, const Part *part, const OrrLaunch
 /* Engines and trainer share nothing: the GPUs are theirs together. */
 static void put_machine(OrrLaunchDraft *draft, const Part *rollout, const Part *trainer,
                         const OrrLaunchSetting *source) {
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, gpus_of(rollout));
+  g_autofree char *text = g_strdup_printf("%ld", gpus_of(rollout));
   orr_launch_draft_set(draft, "workload.pools.rollout-gpus", text, source, NULL);
   put(draft, "workload.rollout.parallel.tp", rollout->t, source);
   put(draft, "workload.rollout.parallel.pp", rollout->p, source);
@@ -112,10 +111,8 @@ static void note_cluster(OrrLaunchDraft *draft, gint64 allocated) {
   const gint64 all = orr_launch_config_count(draft, own, "cluster.n-nodes", 1) *
                      orr_launch_config_count(draft, own, "cluster.n-gpus-per-node", 8);
   if (all != allocated)
-    orr_launch_draft_remark(draft,
-                            "assumed: the allocation's %" G_GINT64_FORMAT
-                            " GPUs; the config's cluster has %" G_GINT64_FORMAT,
-                            allocated, all);
+    orr_launch_draft_remark(
+        draft, "assumed: the allocation's %ld GPUs; the config's cluster has %ld", allocated, all);
 }
 
 static void set_batch(OrrLaunchDraft *draft) {
@@ -126,8 +123,7 @@ static void set_batch(OrrLaunchDraft *draft) {
   if (prompts < 1)
     orr_launch_draft_ask(draft, "how many prompts has a step? The config has no "
                                 "train_dataset.batch_size");
-  g_autofree char *global =
-      g_strdup_printf("%" G_GINT64_FORMAT, MAX(prompts * samples / MAX(n, 1), 1));
+  g_autofree char *global = g_strdup_printf("%ld", MAX(prompts * samples / MAX(n, 1), 1));
   orr_launch_draft_set(draft, "workload.update.batch.global", global, NULL,
                        "a step's samples / ppo_n_minibatches (4 by default)");
   if (tokens > 0)
@@ -154,7 +150,7 @@ static void finish(OrrLaunchDraft *draft) {
     choose_engine(draft, strstr(rollout.backend, "vllm") != NULL);
     if (!orr_launch_draft_find(draft, own, "async-training")) {
       const gint64 far = orr_launch_config_count(draft, own, "rollout.max-head-offpolicyness", 0);
-      g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, far);
+      g_autofree char *text = g_strdup_printf("%ld", far);
       if (far > 0) {
         orr_launch_draft_set(draft, "workload.mode.kind", "asynchronous", NULL, "AReaL's default");
         orr_launch_config_put(draft, own, "workload.mode.staleness", text,

@@ -9,7 +9,6 @@
  * recipe sets has the keys of Megatron-Bridge's YAML (dialect_nemo.c). Where the recipe was not
  * given, what the line leaves out becomes a question: the layout is the recipe's.
  */
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/recipe.h"
 
@@ -122,15 +121,13 @@ static void judge_nodes(OrrLaunchDraft *draft) {
   const gint64 per_node = orr_launch_config_gpus_of_node(draft);
   const gint64 n = whole(draft, "num-gpus"), started = draft->nodes * draft->gpus_per_node;
   if (setting && per_node > 0 && whole(draft, "gpus-per-node") != per_node)
-    orr_launch_draft_judge(
-        draft, setting, ORR_LAUNCH_NOT_SIMULATED,
-        "nodes of another size than the cluster's, which have %" G_GINT64_FORMAT " GPUs", per_node);
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                           "nodes of another size than the cluster's, which have %ld GPUs",
+                           per_node);
   if (all && n > 0 && started > 0 && n != started)
     orr_launch_draft_judge(draft, all, ORR_LAUNCH_NOT_SIMULATED,
-                           "the job has %" G_GINT64_FORMAT " GPUs: %" G_GINT64_FORMAT
-                           " nodes (%s) of %" G_GINT64_FORMAT " (%s)",
-                           started, draft->nodes, draft->nodes_from, draft->gpus_per_node,
-                           draft->gpus_from);
+                           "the job has %ld GPUs: %ld nodes (%s) of %ld (%s)", started,
+                           draft->nodes, draft->nodes_from, draft->gpus_per_node, draft->gpus_from);
 }
 
 static void finish(OrrLaunchDraft *draft) {

@@ -6,7 +6,6 @@
  * Another product's tag is that product's: LMCache's, OpenShift AI's, Dynamo's, a month of NVIDIA's
  * (25.09-py3). There the newest stack answers, with a remark.
  */
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 
 static const char *family_of(const char *image) {

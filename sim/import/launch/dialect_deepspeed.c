@@ -61,8 +61,7 @@ static void divide_batch(OrrLaunchDraft *draft, gint64 all, gint64 steps, gint64
   if (orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, split);
   const gint64 replicas = orr_launch_config_gpus(draft) / split;
   if (replicas < 1 || orr_launch_draft_get(draft, "workload.batch.micro")) return;
-  g_autofree char *text =
-      g_strdup_printf("%" G_GINT64_FORMAT, MAX(1, all / MAX(steps, 1) / replicas));
+  g_autofree char *text = g_strdup_printf("%ld", MAX(1, all / MAX(steps, 1) / replicas));
   orr_launch_draft_set(draft, "workload.batch.micro", text, NULL,
                        "train_batch_size / accumulation / GPUs");
 }
@@ -88,10 +87,10 @@ static void check_batch(OrrLaunchDraft *draft, gint64 all, gint64 one, gint64 st
                                 "train_batch_size / micro-batch / accumulation");
   const gint64 replicas = orr_launch_config_gpus(draft) / split;
   if (replicas == 0 || all != one * steps * replicas)
-    orr_launch_draft_bad(draft, orr_launch_draft_find(draft, own, key),
-                         "%" G_GINT64_FORMAT " is not micro-batch %" G_GINT64_FORMAT
-                         " x accumulation %" G_GINT64_FORMAT " x %s: DeepSpeed stops there",
-                         all, one, steps, replicas ? "the replicas" : "a number of replicas");
+    orr_launch_draft_bad(
+        draft, orr_launch_draft_find(draft, own, key),
+        "%ld is not micro-batch %ld x accumulation %ld x %s: DeepSpeed stops there", all, one,
+        steps, replicas ? "the replicas" : "a number of replicas");
 }
 
 /* Two of train_batch_size, micro-batch, accumulation and the GPUs give the others. With the
@@ -127,7 +126,7 @@ static void set_sharding(OrrLaunchDraft *draft) {
   const gint64 stage =
       orr_launch_config_says(draft, own, stage_key, "true") ? 1 : count(draft, stage_key);
   g_autofree char *kind =
-      stage ? g_strdup_printf("zero-%" G_GINT64_FORMAT, CLAMP(stage, 1, 3)) : g_strdup("none");
+      stage ? g_strdup_printf("zero-%ld", CLAMP(stage, 1, 3)) : g_strdup("none");
   OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, stage_key);
   if (setting && (stage < 0 || stage > 3))
     orr_launch_draft_bad(draft, setting, "a stage is 0 to 3");

@@ -15,8 +15,8 @@ static char *library_mpt(OrrLaunchDraft *draft) {
   OrrLibrary *library = orr_launch_draft_library(draft);
   g_autoptr(OrrDiags) ignored = orr_diags_new();
   g_auto(GStrv) names = orr_library_names(library, "model");
-  g_autofree char *layers = g_strdup_printf("%" G_GINT64_FORMAT, count(draft, "model.n-layers", 0));
-  g_autofree char *hidden = g_strdup_printf("%" G_GINT64_FORMAT, count(draft, "model.d-model", 0));
+  g_autofree char *layers = g_strdup_printf("%ld", count(draft, "model.n-layers", 0));
+  g_autofree char *hidden = g_strdup_printf("%ld", count(draft, "model.d-model", 0));
   for (char **name = names; *name; name++) {
     if (!g_str_has_prefix(*name, "mpt-")) continue;
     const OrrNode *tree = orr_library_borrow(library, "model", *name, (OrrPlace){0}, ignored);
@@ -50,8 +50,8 @@ static void set_kinds(OrrLaunchDraft *draft) {
 static void set_dimensions(OrrLaunchDraft *draft) {
   const gint64 hidden = count(draft, "model.d-model", 0);
   const gint64 ffn = count(draft, "model.ffn-config.ffn-hidden-size", 0);
-  g_autofree char *width = g_strdup_printf(
-      "%" G_GINT64_FORMAT, ffn ? ffn : hidden * count(draft, "model.expansion-ratio", 4));
+  g_autofree char *width =
+      g_strdup_printf("%ld", ffn ? ffn : hidden * count(draft, "model.expansion-ratio", 4));
   orr_launch_draft_set(draft, "model.name", "from-the-config", NULL, NULL);
   settle(draft, "model.n-layers model.d-model model.n-heads model.attn-config.kv-n-heads");
   orr_launch_draft_set(draft, "model.ffn", width, NULL, "model.expansion_ratio or ffn_hidden_size");

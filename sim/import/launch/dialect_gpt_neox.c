@@ -20,8 +20,7 @@ static void set_global(OrrLaunchDraft *draft) {
   OrrLaunchSetting *source = orr_launch_draft_find(draft, other, "micro-batch-size");
   if (orr_launch_draft_find(draft, other, "global-batch-size") || !source) return;
   if (split < 1 || gpus < split) return; /* Megatron's finish asks */
-  g_autofree char *text =
-      g_strdup_printf("%" G_GINT64_FORMAT, micro * MAX(steps, 1) * (gpus / split));
+  g_autofree char *text = g_strdup_printf("%ld", micro * MAX(steps, 1) * (gpus / split));
   orr_launch_translate_add(draft, "global-batch-size", text, source);
 }
 
@@ -29,9 +28,8 @@ static void set_global(OrrLaunchDraft *draft) {
 static void set_experts(OrrLaunchDraft *draft, const OrrLaunchSetting *experts) {
   const gboolean is_old = g_str_has_prefix(experts->written, "num");
   const OrrLaunchSetting *every = orr_launch_draft_find(draft, own, "moe-expert-interval");
-  g_autofree char *interval =
-      g_strdup_printf("%" G_GINT64_FORMAT,
-                      orr_launch_config_count(draft, own, "moe-expert-interval", is_old ? 2 : 1));
+  g_autofree char *interval = g_strdup_printf(
+      "%ld", orr_launch_config_count(draft, own, "moe-expert-interval", is_old ? 2 : 1));
   if (strcmp(interval, "1") != 0)
     orr_launch_translate_add(draft, "moe-layer-freq", interval, every ? every : experts);
   if (strcmp(interval, "1") != 0 && !every)
@@ -64,8 +62,7 @@ static void set_model(OrrLaunchDraft *draft) {
     width = 4 * orr_launch_config_count(draft, &orr_dialect_megatron, "hidden-size", 0);
   if (width > 0) {
     /* a gated layer is two thirds as wide, and in two halves */
-    g_autofree char *text =
-        g_strdup_printf("%" G_GINT64_FORMAT, is_gated ? width * 2 / 3 / 2 : width);
+    g_autofree char *text = g_strdup_printf("%ld", is_gated ? width * 2 / 3 / 2 : width);
     orr_launch_translate_add(draft, "ffn-hidden-size", text, ffn ? ffn : activation);
   }
 }

@@ -7,7 +7,6 @@
  * stack 0.1.7, of vLLM's and llm-d's charts; KServe 0.16; the Compose specification; SkyPilot and
  * dstack.
  */
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 
 /* LMCache's buffers in units of 2^30 bytes, where it is on; of each rank: orr_launch_serving_finish

@@ -6,8 +6,6 @@
  */
 #include "sim/import/launch/launch_trainer.h"
 
-#include "sim/import/launch/launch_private.h"
-
 static void finish(OrrLaunchDraft *draft) {
   if (orr_launch_config_has(draft, &orr_dialect_slime)) return; /* the model's options alone */
   orr_dialect_megatron_model(draft);

@@ -7,7 +7,6 @@
  * Defaults are Megatron-LM's (megatron/training/arguments.py): state 128, head 64, 8 groups; heads
  * 2 h / 64; a convolution over 4 tokens and chunks of 128 (megatron/core/ssm/mamba_mixer.py).
  */
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_megatron;
@@ -84,8 +83,7 @@ void orr_dialect_megatron_hybrid(OrrLaunchDraft *draft) {
     const gint64 usual =
         sizes[i].fallback ? sizes[i].fallback : 2 * number(draft, "hidden-size", 0) / head;
     const OrrLaunchSetting *source = orr_launch_draft_find(draft, own, sizes[i].key);
-    g_autofree char *value =
-        g_strdup_printf("%" G_GINT64_FORMAT, number(draft, sizes[i].key, usual));
+    g_autofree char *value = g_strdup_printf("%ld", number(draft, sizes[i].key, usual));
     orr_launch_draft_set(draft, sizes[i].path, value, source, source ? NULL : "Megatron's default");
   }
   orr_launch_draft_set(draft, "model.mamba.conv", "4", NULL, "Megatron's default");

@@ -2,7 +2,6 @@
  * dialect_megatron_job.c - what several of Megatron's arguments decide together: batch, pipeline,
  * precision, recomputation, sharding, experts, launches.
  */
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 #include "workloads/training/job/training_job.h"
 
@@ -22,7 +21,7 @@ static void set_from(OrrLaunchDraft *draft, const char *path, const char *value,
 }
 
 static void set_number(OrrLaunchDraft *draft, const char *path, gint64 value, const char *key) {
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  g_autofree char *text = g_strdup_printf("%ld", value);
   set_from(draft, path, text, key);
 }
 
@@ -85,12 +84,10 @@ static void check_chunks(OrrLaunchDraft *draft, const char *key) {
     if (orr_launch_draft_find(draft, own, uneven[i])) return;
   if (!setting || layers < 1 || pp < 1 || into < 1) return;
   if (layers % pp || layers / pp % into)
-    orr_launch_draft_bad(draft, setting,
-                         "%" G_GINT64_FORMAT " layers on %" G_GINT64_FORMAT
-                         " stages do not divide into %s%" G_GINT64_FORMAT
-                         "%s: Megatron stops there",
-                         layers, pp, stages ? "" : "chunks of ", into,
-                         stages ? " chunks for each stage" : " layers");
+    orr_launch_draft_bad(
+        draft, setting, "%ld layers on %ld stages do not divide into %s%ld%s: Megatron stops there",
+        layers, pp, stages ? "" : "chunks of ", into,
+        stages ? " chunks for each stage" : " layers");
 }
 
 static void set_pipeline(OrrLaunchDraft *draft) {

@@ -15,7 +15,6 @@
  * Configs that are laid over recipes (NeMo, Megatron-Bridge, Primus) state only what they have.
  */
 #include "models/model.h"
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_megatron;

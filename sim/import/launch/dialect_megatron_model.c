@@ -7,7 +7,6 @@
  */
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_trainer.h"
-#include "sim/import/launch/launch_private.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_megatron;
 
@@ -28,7 +27,7 @@ static void set(OrrLaunchDraft *draft, const char *path, const char *value, cons
 
 static void set_number(OrrLaunchDraft *draft, const char *path, gint64 value, const char *key,
                        const char *remark) {
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  g_autofree char *text = g_strdup_printf("%ld", value);
   set(draft, path, text, key, remark);
 }
 
@@ -178,8 +177,7 @@ static GArray *moe_layers(OrrLaunchDraft *draft, const OrrLaunchSetting *setting
   if (end > setting->value && !*end && every > 0) {
     for (gint64 i = 0; i < n_layers; i++) ORR_APPEND(layers, gint64, i % every == 0);
   } else if (!read_sum(&pattern, layers) || *pattern.at || layers->len != n_layers) {
-    orr_launch_draft_bad(draft, setting,
-                         "'%s' is neither a number nor a list of %" G_GINT64_FORMAT " layers",
+    orr_launch_draft_bad(draft, setting, "'%s' is neither a number nor a list of %ld layers",
                          setting->value, n_layers);
     return NULL;
   }
@@ -327,7 +325,7 @@ static void judge_dimensions(OrrLaunchDraft *draft, const OrrNode *model, const 
     const gint64 theirs = member(model, pairs[i][1], 0);
     if (setting && theirs > 0 && number(draft, pairs[i][0], theirs) != theirs)
       orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
-                             "%s, which the input names, has %" G_GINT64_FORMAT, name, theirs);
+                             "%s, which the input names, has %ld", name, theirs);
   }
 }
 

@@ -7,7 +7,6 @@
  * each micro-batch's (swift/megatron/trainers/dpo_trainer.py). Packed rows hold both sequences of
  * their pairs. With GRPO it is read by dialect_rollouts.c.
  */
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_megatron_swift;
@@ -66,7 +65,7 @@ static void double_batches(OrrLaunchDraft *draft) {
     const gint64 pairs = orr_launch_draft_int(draft, &orr_dialect_megatron, keys[i], 1);
     char *written = g_strdup_printf("%s: pairs, two sequences of each", setting->written);
     ORR_FREE(setting->value, setting->written);
-    setting->value = g_strdup_printf("%" G_GINT64_FORMAT, 2 * CLAMP(pairs, 1, 1 << 30));
+    setting->value = g_strdup_printf("%ld", 2 * CLAMP(pairs, 1, 1 << 30));
     setting->written = written;
   }
 }

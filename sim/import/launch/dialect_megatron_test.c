@@ -10,7 +10,6 @@
  *
  * Source: tests/functional_tests/shell_test_utils/_run_training.sh of NVIDIA/Megatron-LM.
  */
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 
 /* Options of models other than a GPT, by how they begin. */

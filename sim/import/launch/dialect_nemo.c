@@ -100,8 +100,7 @@ static void begin(OrrLaunchDraft *draft) {
   const gint64 devices = last_of(draft, "trainer.devices"), gpus = last_of(draft, "trainer.gpus");
   if (nodes > 0 && is_allotted(draft->nodes_from) && draft->nodes != nodes)
     orr_launch_draft_remark(draft,
-                            "trainer.num_nodes counts, %" G_GINT64_FORMAT
-                            " nodes, and not %s, which says %" G_GINT64_FORMAT,
+                            "trainer.num_nodes counts, %ld nodes, and not %s, which says %ld",
                             nodes, draft->nodes_from, draft->nodes);
   if (nodes > 0) orr_launch_draft_set_nodes(draft, nodes, "trainer.num_nodes");
   if (devices > 0)
@@ -122,7 +121,7 @@ static void judge_machine(OrrLaunchDraft *draft) {
     const gint64 said = setting ? last_of(draft, setting->key) : 0;
     if (said > 0 && rows[i].counts > 0 && said != rows[i].counts)
       orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
-                             "the launcher's %" G_GINT64_FORMAT " counts (%s)", rows[i].counts,
+                             "the launcher's %ld counts (%s)", rows[i].counts,
                              rows[i].from ? rows[i].from : "");
   }
 }

@@ -10,7 +10,6 @@
  * is the engine's. A batch is a closed loop of as many clients, one request each; without a batch
  * or a concurrency all requests come at once.
  */
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 
 #define LOAD "workload.load"

@@ -22,7 +22,7 @@ static void put(OrrLaunchDraft *draft, const char *path, const char *value, cons
 
 static void put_count(OrrLaunchDraft *draft, const char *path, gint64 value, const char *key,
                       const char *otherwise) {
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  g_autofree char *text = g_strdup_printf("%ld", value);
   put(draft, path, text, key, otherwise);
 }
 

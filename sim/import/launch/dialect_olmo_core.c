@@ -114,7 +114,7 @@ static void set_sharding(OrrLaunchDraft *draft, gint64 split) {
   if (g_strcmp0(kind, "hsdp") != 0) return;
   const gint64 node = orr_launch_config_gpus_of_node(draft);
   const gint64 group = shards > 0 ? shards : groups > 0 ? replicas / groups : MAX(node, 1);
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, CLAMP(group, 1, MAX(replicas, 1)));
+  g_autofree char *text = g_strdup_printf("%ld", CLAMP(group, 1, MAX(replicas, 1)));
   orr_launch_draft_set(draft, "workload.optimizer.sharding.group", text, NULL,
                        shards > 0 || groups > 0 ? "shard_degree, or replicas / num_replicas"
                                                 : "OLMo-core's default: a node");

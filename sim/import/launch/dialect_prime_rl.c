@@ -14,12 +14,11 @@
  * reference model, and the engines' log-probabilities for the old ones.
  */
 #include "sim/import/launch/launch_trainer.h"
-#include "sim/import/launch/launch_private.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_prime_rl;
 
 static void set(OrrLaunchDraft *draft, const char *path, gint64 value, const char *remark) {
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  g_autofree char *text = g_strdup_printf("%ld", value);
   orr_launch_draft_set(draft, path, text, NULL, remark);
 }
 

@@ -21,7 +21,6 @@
  */
 #include "sim/base/quantity.h"
 #include "sim/import/launch/launch_trainer.h"
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 
 /* What a launcher has where its input says nothing; 0: it must. */
@@ -106,7 +105,7 @@ static gint64 number_at(OrrLaunchDraft *draft, const char *path, gint64 fallback
 
 static void set_number(OrrLaunchDraft *draft, const char *path, gint64 value,
                        const OrrLaunchSetting *source, const char *remark) {
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  g_autofree char *text = g_strdup_printf("%ld", value);
   orr_launch_draft_set(draft, path, text, source, source ? NULL : remark);
 }
 
@@ -300,13 +299,12 @@ static void lengthen_context(OrrLaunchDraft *draft, gint64 needed) {
   if (!text || !orr_quantity_parse(text, ORR_UNIT_NONE, &context, NULL) ||
       (double)needed <= context)
     return;
-  for (guint i = 0; i < draft->lines->len; i++) {
-    OrrLaunchLine *line = draft->lines->pdata[i];
+  ORR_EACH_POINTER(OrrLaunchLine, line, draft->lines) {
     if (strcmp(line->path, "model") != 0) continue;
     g_free(line->path);
     line->path = g_strdup("model.base");
   }
-  g_autofree char *value = g_strdup_printf("%" G_GINT64_FORMAT, needed);
+  g_autofree char *value = g_strdup_printf("%ld", needed);
   orr_launch_draft_set(draft, "model.context", value, NULL,
                        "assumed: as long as the launcher's sequences");
   orr_launch_draft_remark(draft,
@@ -341,7 +339,7 @@ static gint64 longest_response(OrrLaunchDraft *draft, gint64 response, gint64 wh
   const gint64 rest = MAX(whole - prompt, 1);
   if (longest)
     orr_launch_draft_judge(draft, longest, ORR_LAUNCH_MAPPED,
-                           "at most %" G_GINT64_FORMAT ", which the mean prompt leaves of the "
+                           "at most %ld, which the mean prompt leaves of the "
                            "longest sequence",
                            rest);
   return rest;
@@ -442,9 +440,8 @@ static void set_fill(OrrLaunchDraft *draft, const Launcher *launcher, gint64 lon
                              "micro-batches by tokens of samples that are padded");
     else if (tokens > 0 && tokens < longest)
       orr_launch_draft_bad(draft, limit ? limit : on,
-                           "%" G_GINT64_FORMAT
-                           " tokens of a micro-batch are fewer than the longest "
-                           "prompt and response, %" G_GINT64_FORMAT,
+                           "%ld tokens of a micro-batch are fewer than the longest "
+                           "prompt and response, %ld",
                            tokens, longest);
     else if (tokens > 0)
       fill_micro(draft, launcher->dialect, i, tokens);
@@ -487,8 +484,7 @@ static gboolean is_zero(const char *text) {
  * skips it turns it off. */
 static gboolean has_reference(OrrLaunchDraft *draft, const Launcher *launcher) {
   gboolean any = FALSE, says = FALSE;
-  for (guint i = 0; i < draft->settings->len; i++) {
-    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, draft->settings) {
     const char *path = setting->rule ? setting->rule->path : NULL;
     if (g_strcmp0(path, "workload.algorithm.reference") != 0) continue;
     const gboolean is_on = orr_launch_draft_is_on(draft, setting->dialect, setting->key) &&

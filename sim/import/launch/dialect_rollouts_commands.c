@@ -4,7 +4,6 @@
  * dialect_rollouts.c has the dialects, and what their settings decide together.
  */
 #include "sim/import/launch/launch_trainer.h"
-#include "sim/import/launch/launch_private.h"
 
 static gboolean has_word(const OrrLaunchCommand *command, guint script, const char *beginning) {
   for (guint i = script; i < command->words->len; i++)
@@ -73,11 +72,11 @@ void orr_dialect_rollouts_commands_slime(OrrLaunchDraft *draft) {
   const gint64 global = MAX(responses / n, 1);
   if (given && orr_launch_draft_int(draft, own, "global-batch-size", global) != global)
     orr_launch_draft_bad(draft, given,
-                         "'%s' is not %" G_GINT64_FORMAT ", a rollout's responses / "
+                         "'%s' is not %ld, a rollout's responses / "
                          "num_steps_per_rollout",
                          given->value, global);
   if (given) return;
-  g_autofree char *batch = g_strdup_printf("%" G_GINT64_FORMAT, global);
+  g_autofree char *batch = g_strdup_printf("%ld", global);
   OrrLaunchSetting *setting =
       orr_launch_draft_add(draft, own, "global-batch-size", batch, steps->place);
   g_free(setting->written);

@@ -66,7 +66,7 @@ static void finish_layout(OrrLaunchDraft *draft) {
                              .dp_from = find(draft, "dp-size")};
   layout.ep = orr_launch_serving_has_experts(draft) ? experts_of(draft, tp, &layout.ep_from) : 1;
   if (tp % groups != 0)
-    orr_launch_draft_bad(draft, layout.dp_from, "does not divide --tp-size, %" G_GINT64_FORMAT, tp);
+    orr_launch_draft_bad(draft, layout.dp_from, "does not divide --tp-size, %ld", tp);
   orr_launch_draft_settle(draft, &orr_dialect_sglang, "deepep-mode");
   orr_launch_serving_finish(draft, &layout);
 }

@@ -5,7 +5,6 @@
  * from 2024-06 to 2026-02, when it dropped TOML. Keys moved: training.batch_size became
  * training.local_batch_size, the degrees went from [training] and [experimental] to [parallelism].
  */
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_torchtitan;

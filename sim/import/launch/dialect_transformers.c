@@ -6,10 +6,7 @@
  * Source: src/transformers/training_args.py, trl/trainer/sft_config.py,
  * LLaMA-Factory/src/llamafactory/hparams, axolotl/utils/schemas/config.py.
  */
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
-
-#define D "%" G_GINT64_FORMAT
 
 static const OrrLaunchDialect *const own = &orr_dialect_transformers;
 
@@ -63,7 +60,7 @@ static gint64 default_accumulation(OrrLaunchDraft *draft, gint64 micro) {
 static void put_micro(OrrLaunchDraft *draft, gint64 micro) {
   const char *key = "per-device-train-batch-size", *theirs = "train-micro-batch-size-per-gpu",
              *path = "workload.batch.micro";
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, micro);
+  g_autofree char *text = g_strdup_printf("%ld", micro);
   if (orr_launch_draft_find(draft, own, key))
     orr_launch_config_put(draft, own, path, text, key);
   else if (of_deepspeed(draft, theirs) > 0)
@@ -101,8 +98,8 @@ static void set_batch(OrrLaunchDraft *draft) {
   else if (steps == 0)
     steps = default_accumulation(draft, one);
   if (all > 0 && replicas > 0 && all != one * steps * replicas) {
-    g_autofree char *product = g_strdup_printf(D " x " D " x " D " (micro-batch, accumulation, "
-                                                 "replicas) is " D,
+    g_autofree char *product = g_strdup_printf("%ld x %ld x %ld (micro-batch, accumulation, "
+                                               "replicas) is %ld",
                                                one, steps, replicas, one * steps * replicas);
     refuse_deepspeed(draft, whole, product);
   }

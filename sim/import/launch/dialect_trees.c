@@ -14,7 +14,6 @@
  * of 8, bf16, no adapters). What a config leaves out is assumed: a sequence of 4,096.
  */
 #include "sim/base/quantity.h"
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 #include "workloads/stack.h"
 
@@ -241,10 +240,9 @@ static gint64 degree_of(OrrLaunchDraft *draft, guint axis) {
   }
   if (n_open == 1 && all >= others && all % others == 0) return all / others;
   if (n_open == 1 && all > 0 && maxtext_axis(draft))
-    orr_launch_draft_bad(draft, maxtext_axis(draft),
-                         "the degrees multiply to %" G_GINT64_FORMAT
-                         " devices, and there are %" G_GINT64_FORMAT ": MaxText stops there",
-                         others, all);
+    orr_launch_draft_bad(
+        draft, maxtext_axis(draft),
+        "the degrees multiply to %ld devices, and there are %ld: MaxText stops there", others, all);
   return -1;
 }
 
@@ -274,7 +272,7 @@ static void set_maxtext_machine(OrrLaunchDraft *draft) {
     if (maxtext_axes[i].is_replica) replicas = MIN(replicas * MIN(one, 1 << 24), 1 << 24);
   }
   if (replicas > 1 && shards > 1) {
-    g_autofree char *group = g_strdup_printf("%" G_GINT64_FORMAT, shards);
+    g_autofree char *group = g_strdup_printf("%ld", shards);
     orr_launch_draft_set(draft, "workload.optimizer.sharding.kind", "hsdp", NULL,
                          "replicas on the axes data");
     orr_launch_draft_set(draft, "workload.optimizer.sharding.group", group, NULL,
@@ -339,11 +337,10 @@ static void set_maxtext_batch(OrrLaunchDraft *draft) {
     return orr_launch_draft_bad(draft, source, "'%s' is not a number of sequences", source->value);
   const double micro = of_device * (double)share;
   if (micro != (double)(gint64)micro)
-    return orr_launch_draft_bad(draft, source,
-                                "%g sequences of each of %" G_GINT64_FORMAT
-                                " devices are not a whole number for a replica",
-                                of_device, share);
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, (gint64)micro);
+    return orr_launch_draft_bad(
+        draft, source, "%g sequences of each of %ld devices are not a whole number for a replica",
+        of_device, share);
+  g_autofree char *text = g_strdup_printf("%ld", (gint64)micro);
   orr_launch_draft_set(draft, "workload.batch.micro", text, source,
                        source && share == 1 ? NULL
                        : source             ? "of each device of a replica"

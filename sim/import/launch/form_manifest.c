@@ -14,7 +14,6 @@
  */
 #include "sim/base/quantity.h"
 #include "sim/base/yaml_foreign.h"
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/shell.h"
 

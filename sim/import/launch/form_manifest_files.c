@@ -109,7 +109,7 @@ void orr_form_manifest_nodes(OrrFormManifest *manifest, const OrrNode *tree, con
   manifest->n_workers = nodes;
   orr_form_manifest_use(manifest, node);
   for (const char *const *name = names; *name; name++) {
-    g_autofree char *text = g_strdup_printf("%s=%" G_GINT64_FORMAT, *name, nodes);
+    g_autofree char *text = g_strdup_printf("%s=%ld", *name, nodes);
     orr_form_manifest_add_word(variables, text, node->place);
   }
 }

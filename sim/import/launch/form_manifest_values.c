@@ -213,8 +213,8 @@ static void add_benchmark(OrrFormManifest *manifest, const OrrNode *benchmark) {
     add_word(command, options[i][1], value->place);
     add_word(command, value->text, value->place);
   }
-  g_autofree char *clients = g_strdup_printf("%" G_GINT64_FORMAT, most);
-  g_autofree char *prompts = g_strdup_printf("%" G_GINT64_FORMAT, 5 * most);
+  g_autofree char *clients = g_strdup_printf("%ld", most);
+  g_autofree char *prompts = g_strdup_printf("%ld", 5 * most);
   add_word(command, "--max-concurrency", list->place);
   add_word(command, clients, list->place);
   add_word(command, "--num-prompts", list->place);

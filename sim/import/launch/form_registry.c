@@ -94,9 +94,8 @@ static const Function *function_named(const GPtrArray *functions, const char *na
 
 /* A function that makes a config: it returns one. */
 static gboolean makes_config(const Function *function) {
-  for (guint i = 0; i < function->statements->len; i++)
-    if (g_str_has_prefix(g_array_index(function->statements, Statement, i).text, "return "))
-      return function->name[0] != '_';
+  ORR_EACH(const Statement, statement, function->statements)
+    if (g_str_has_prefix(statement->text, "return ")) return function->name[0] != '_';
   return FALSE;
 }
 

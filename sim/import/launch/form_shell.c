@@ -2,7 +2,6 @@
  * form_shell.c - a shell script, a launch line, or a page of documentation with either.
  */
 #include "sim/import/launch/launch_trainer.h"
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/shell.h"
 
 /* --- Recognising --- */

@@ -14,7 +14,6 @@
  * that hold the weights in the same 60 %; tensor parallelism over all of them.
  */
 #include "sim/base/quantity.h"
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 
 static const double state_bytes = 18, usable = 0.6;
@@ -34,7 +33,7 @@ gboolean orr_launch_draft_assume(OrrLaunchDraft *draft, const char *path, const 
 
 gboolean orr_launch_draft_assume_count(OrrLaunchDraft *draft, const char *path, gint64 value,
                                        const char *why, const char *question) {
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  g_autofree char *text = g_strdup_printf("%ld", value);
   return orr_launch_draft_assume(draft, path, text, why, question);
 }
 
@@ -101,8 +100,7 @@ static gint64 replicas_of(OrrLaunchDraft *draft, gint64 wanted) {
 static void assume_nodes(OrrLaunchDraft *draft, gint64 unit) {
   const gint64 n = (unit + draft->gpus_per_node - 1) / draft->gpus_per_node;
   g_autofree char *why =
-      g_strdup_printf("assumed: %" G_GINT64_FORMAT " node%s, the fewest that hold the layout", n,
-                      n == 1 ? "" : "s");
+      g_strdup_printf("assumed: %ld node%s, the fewest that hold the layout", n, n == 1 ? "" : "s");
   orr_launch_draft_remark(draft, "%s; --nodes N says otherwise", why);
   orr_launch_draft_set_nodes(draft, n, why);
 }
@@ -124,8 +122,7 @@ static gboolean assume_engine(OrrLaunchDraft *draft, const OrrNode *cluster, gin
   while ((double)gpus < least) gpus *= 2;
   if (gpus > per_node) return FALSE;
   g_autofree char *why =
-      g_strdup_printf("assumed: %" G_GINT64_FORMAT
-                      " GPU%s: the fewest that hold %.0f byte%s per parameter in 60 %% "
+      g_strdup_printf("assumed: %ld GPU%s: the fewest that hold %.0f byte%s per parameter in 60 %% "
                       "of their memory, since the input does not have the server's line",
                       gpus, gpus == 1 ? "" : "s", bytes, bytes == 1 ? "" : "s");
   orr_launch_draft_remark(draft, "%s; --gpus N says otherwise", why);
@@ -151,9 +148,8 @@ gboolean orr_launch_draft_assume_gpus(OrrLaunchDraft *draft, gint64 split) {
   const gint64 most = fewest_gpus(draft, cluster, unit, per_node);
   const gint64 gpus = replicas_of(draft, most / model) * model;
   g_autofree char *why =
-      g_strdup_printf("assumed: %" G_GINT64_FORMAT
-                      " GPUs: the fewest whole nodes that hold the layout (%" G_GINT64_FORMAT
-                      " a replica) and 18 bytes per parameter in 60 %% of their memory",
+      g_strdup_printf("assumed: %ld GPUs: the fewest whole nodes that hold the layout (%ld a "
+                      "replica) and 18 bytes per parameter in 60 %% of their memory",
                       gpus, model);
   orr_launch_draft_remark(draft, "%s; --gpus N or --nodes N says otherwise", why);
   orr_launch_draft_set_nodes(draft, 1, why);

@@ -170,7 +170,7 @@ void orr_launch_config_put(OrrLaunchDraft *draft, const OrrLaunchDialect *dialec
 
 void orr_launch_config_put_count(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                                  const char *path, gint64 value, const char *key) {
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  g_autofree char *text = g_strdup_printf("%ld", value);
   orr_launch_config_put(draft, dialect, path, text, key);
 }
 
@@ -399,8 +399,7 @@ void orr_launch_config_take_world(OrrLaunchDraft *draft, const OrrLaunchSetting 
     orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
   } else if (known != gpus) {
     orr_launch_draft_bad(draft, source,
-                         "the degrees multiply to %" G_GINT64_FORMAT
-                         " GPUs, and there are %" G_GINT64_FORMAT ": %s stops there",
+                         "the degrees multiply to %ld GPUs, and there are %ld: %s stops there",
                          gpus, known, program);
   }
 }
@@ -414,6 +413,6 @@ void orr_launch_config_put_global(OrrLaunchDraft *draft, gint64 micro, gint64 ac
                                 "on how many GPUs? Add --gpus N or --nodes N: the global batch "
                                 "follows from it");
   g_autofree char *text =
-      g_strdup_printf("%" G_GINT64_FORMAT, MAX(micro, 1) * MAX(accumulation, 1) * (gpus / split));
+      g_strdup_printf("%ld", MAX(micro, 1) * MAX(accumulation, 1) * (gpus / split));
   orr_launch_draft_set(draft, "workload.batch.global", text, NULL, remark);
 }

@@ -1,7 +1,6 @@
 /*
  * launch_convert.c - converts values of settings by the rows of a dialect's table.
  */
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 
 static void convert_copy(OrrLaunchDraft *draft, OrrLaunchSetting *setting,

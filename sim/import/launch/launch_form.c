@@ -3,7 +3,6 @@
  */
 #include "sim/import/launch/launch_form.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/import/launch/launch_private.h"
 

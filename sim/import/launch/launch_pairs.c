@@ -9,13 +9,11 @@
  */
 #include "sim/import/launch/launch_trainer.h"
 
-#include "sim/import/launch/launch_private.h"
-
 static void double_line(OrrLaunchDraft *draft, const char *path) {
   const char *text = orr_launch_draft_get(draft, path);
   if (!text) return;
   const gint64 pairs = CLAMP(g_ascii_strtoll(text, NULL, 10), 1, 1 << 30);
-  g_autofree char *sequences = g_strdup_printf("%" G_GINT64_FORMAT, 2 * pairs);
+  g_autofree char *sequences = g_strdup_printf("%ld", 2 * pairs);
   orr_launch_draft_set(draft, path, sequences, NULL, "pairs: two sequences of each");
 }
 

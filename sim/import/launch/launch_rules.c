@@ -53,8 +53,7 @@ static Spellings *spellings_new(const OrrLaunchDialect *dialect) {
   all->patterns = g_array_new(FALSE, FALSE, sizeof(Pattern));
   g_autoptr(OrrDiags) ignored = orr_diags_new();
   all->rules = orr_launch_table_rules(dialect, ignored);
-  for (guint i = 0; i < all->rules->len; i++)
-    add_spellings(all, &g_array_index(all->rules, OrrLaunchRule, i));
+  ORR_EACH(OrrLaunchRule, rule, all->rules) add_spellings(all, rule);
   return all;
 }
 

@@ -8,7 +8,7 @@
 #include "workloads/stack.h"
 
 static void set_number(OrrLaunchDraft *draft, const char *path, gint64 number, const char *from) {
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, number);
+  g_autofree char *text = g_strdup_printf("%ld", number);
   orr_launch_draft_set(draft, path, text, NULL, from);
 }
 
@@ -61,20 +61,20 @@ static void keep_nodes(OrrLaunchDraft *draft, const char *name, gint64 per_node,
   if (node_number(draft, name, "scale-up-domain") == per_node)
     set_number(draft, "cluster.node.scale-up-domain", draft->gpus_per_node, "the node's GPUs");
   orr_launch_draft_remark(draft,
-                          "assumed: %" G_GINT64_FORMAT " nodes of %" G_GINT64_FORMAT
-                          " GPUs, as the launcher has them, each GPU with its own NICs; a node of "
-                          "%s has %" G_GINT64_FORMAT,
+                          "assumed: %ld nodes of %ld GPUs, as the launcher has them, each GPU with "
+                          "its own NICs; a node of "
+                          "%s has %ld",
                           draft->nodes, draft->gpus_per_node, name, per_node);
 }
 
 /* The launcher's nodes are larger than the cluster's. */
 static void remark_nodes(OrrLaunchDraft *draft, const char *name, gint64 per_node) {
   if (draft->nodes > 1 && per_node > 0 && draft->gpus_per_node > per_node)
-    orr_launch_draft_remark(draft,
-                            "assumed: the launcher's %" G_GINT64_FORMAT
-                            " nodes of %" G_GINT64_FORMAT " GPUs are nodes of %s, which have "
-                            "%" G_GINT64_FORMAT,
-                            draft->nodes, draft->gpus_per_node, name, per_node);
+    orr_launch_draft_remark(
+        draft,
+        "assumed: the launcher's %ld nodes of %ld GPUs are nodes of %s, which have "
+        "%ld",
+        draft->nodes, draft->gpus_per_node, name, per_node);
 }
 
 static void complete_size(OrrLaunchDraft *draft, const char *name) {
@@ -127,8 +127,7 @@ static void set_slice(OrrLaunchDraft *draft, const char *name) {
     size[least] *= 2;
   }
   g_autoptr(GString) text = g_string_new(NULL);
-  for (guint i = 0; i < n; i++)
-    g_string_append_printf(text, "%s%" G_GINT64_FORMAT, i ? "x" : "", size[i]);
+  for (guint i = 0; i < n; i++) g_string_append_printf(text, "%s%ld", i ? "x" : "", size[i]);
   orr_launch_draft_assume(draft, "cluster.fabric.shape", text->str,
                           "a slice of its own, with links around each axis",
                           "which shape has the slice? Give --cluster FILE with fabric.shape");

@@ -195,7 +195,7 @@ static Choice choose(OrrLaunchDraft *draft, const GArray *servers, guint n_loads
   const guint most = made.is_of_load ? n_loads : MAX(servers->len, 1);
   if (choice < 0 || choice > most)
     orr_diags_error(draft->diags, (OrrPlace){.file = g_intern_string("--choose")},
-                    "%" G_GINT64_FORMAT " is above the input's %u %s%s", choice, most,
+                    "%ld is above the input's %u %s%s", choice, most,
                     made.is_of_load ? "benchmark" : "server", most == 1 ? "" : "s");
   else if (choice > 0 && !made.is_of_load && servers->len > 0)
     made.main = (guint)choice - 1;

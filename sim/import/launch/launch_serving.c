@@ -39,7 +39,7 @@ static const char *text_of(const OrrLaunchSetting *setting) {
 
 void orr_launch_serving_set(OrrLaunchDraft *draft, const char *path, gint64 number,
                             const OrrLaunchSetting *source, const char *remark) {
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, number);
+  g_autofree char *text = g_strdup_printf("%ld", number);
   orr_launch_draft_set(draft, path, text, source, remark);
 }
 

@@ -3,10 +3,7 @@
  * how servers of one deployment share the work, and which load a scenario without one gets.
  */
 #include "sim/base/quantity.h"
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
-
-#define D "%" G_GINT64_FORMAT
 
 /* The load of a server without a benchmark: said in a remark, meant to be replaced. */
 enum { DEFAULT_CLIENTS = 16, DEFAULT_PROMPT = 1024, DEFAULT_OUTPUT = 1024 };
@@ -291,7 +288,7 @@ static void set_groups(OrrLaunchDraft *draft, OrrLaunchDraft *prefill, gint64 pr
     return orr_launch_serving_set(draft, "workload.replicas", prefills + decodes, NULL,
                                   "those that prefill and those that decode");
   g_autoptr(GString) groups = g_string_new(NULL);
-  g_string_printf(groups, "[{replicas: " D, decodes);
+  g_string_printf(groups, "[{replicas: %ld", decodes);
   if (strcmp(own, "{}") != 0) g_string_append_printf(groups, ", parallel: %s", own);
   if (paths->len > 0) g_string_append(groups, ", ");
   add_own(groups, draft, paths, "workload.");

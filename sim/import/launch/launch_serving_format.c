@@ -4,7 +4,6 @@
 #include "models/import_huggingface.h"
 #include "sim/base/quantity.h"
 #include "sim/base/yaml.h"
-#include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_serving.h"
 
 /* --- hf_quant_config.json --- */

@@ -3,8 +3,6 @@
  */
 #include "sim/import/launch/launch_trainer.h"
 
-#include "sim/import/launch/launch_private.h"
-
 /* To add one: see launch_trainer.h. The last whose `knows` is not NULL may take what no name
  * tells. */
 static const OrrLaunchTrainer *const trainers[] = {
@@ -358,7 +356,7 @@ void orr_launch_trainer_verl_groups(OrrLaunchDraft *draft) {
       CLAMP(orr_launch_draft_int(draft, own, "trainer.nnodes", 1), 1, 1 << 20) *
       CLAMP(orr_launch_draft_int(draft, own, "trainer.n-gpus-per-node", 8), 1, 1 << 20);
   if (group < 2 || group >= gpus || strcmp(orr_launch_draft_get(draft, kind), "fsdp") != 0) return;
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, group);
+  g_autofree char *text = g_strdup_printf("%ld", group);
   orr_launch_draft_set(draft, kind, "hsdp", size, NULL);
   orr_launch_draft_set(draft, "workload.update.optimizer.sharding.group", text, size, NULL);
 }

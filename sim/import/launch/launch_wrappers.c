@@ -12,8 +12,6 @@
  */
 #include "sim/import/launch/launch_trainer.h"
 
-#include "sim/import/launch/launch_private.h"
-
 /* In the order in which they are tried. */
 static const struct {
   const char *name, *signs; /* keys, any of which only this tool has */

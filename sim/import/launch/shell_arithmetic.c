@@ -49,7 +49,7 @@ static Target read_target(Sum *sum) {
   sum->at += n;
   if (*sum->at != '[') return target;
   sum->at++;
-  target.index = g_strdup_printf("%" G_GINT64_FORMAT, read_assignment(sum));
+  target.index = g_strdup_printf("%ld", read_assignment(sum));
   if (!take(sum, "]")) fail(sum, NULL);
   return target;
 }
@@ -70,7 +70,7 @@ static gint64 value_of(Sum *sum, const Target *target) {
 
 static gint64 store(Sum *sum, const Target *target, gint64 number) {
   if (sum->is_bad || sum->n_dead > 0) return number;
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, number);
+  g_autofree char *text = g_strdup_printf("%ld", number);
   if (target->index)
     orr_shell_assign_item(sum->shell, target->name, target->index, text, (OrrPlace){0});
   else

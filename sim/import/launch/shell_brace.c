@@ -68,9 +68,9 @@ static void add_sequence(Braces *braces, const char *raw, gsize before, const Se
     return orr_shell_stop(braces->shell, braces->place, "'%.60s' has more than 10,000 words", raw);
   for (guint64 i = 0; i < n && !braces->shell->is_over; i++) {
     const gint64 value = sequence->first + (gint64)i * sequence->step;
-    g_autofree char *text =
-        sequence->is_letter ? g_strdup_printf("%c", (char)value)
-                            : g_strdup_printf("%0*" G_GINT64_FORMAT, (int)sequence->width, value);
+    g_autofree char *text = sequence->is_letter
+                                ? g_strdup_printf("%c", (char)value)
+                                : g_strdup_printf("%0*ld", (int)sequence->width, value);
     add_joined(braces, raw, before, text, after);
   }
 }

@@ -137,7 +137,7 @@ static void put_arithmetic(Out *out, const char *text) {
   gint64 number = 0;
   g_autofree char *unresolved = NULL;
   if (orr_shell_arithmetic(out->shell, text, &number, &unresolved)) {
-    g_autofree char *digits = g_strdup_printf("%" G_GINT64_FORMAT, number);
+    g_autofree char *digits = g_strdup_printf("%ld", number);
     put_value(out, digits);
     return;
   }

@@ -31,7 +31,7 @@ static void apply_header(OrrLaunchDraft *draft, OrrShell *shell, const Header *h
                          const char *value) {
   const gint64 number = last_number(value);
   g_auto(GStrv) names = g_strsplit(header->variables, " ", -1);
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, number);
+  g_autofree char *text = g_strdup_printf("%ld", number);
   g_autofree char *from =
       g_strdup_printf("#SBATCH %.*s", (int)strcspn(header->options, " "), header->options);
   if (number <= 0) return;

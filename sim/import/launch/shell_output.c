@@ -101,11 +101,11 @@ static char *print_seq(const Call *call) {
     orr_shell_stop(call->shell, call->place, "seq prints more than %d numbers", MOST_NUMBERS);
     return NULL;
   }
-  g_autofree char *longest = g_strdup_printf("%" G_GINT64_FORMAT, MAX(ABS(first), ABS(last)));
+  g_autofree char *longest = g_strdup_printf("%ld", MAX(ABS(first), ABS(last)));
   const int width = is_padded ? (int)strlen(longest) : 0;
   GString *text = g_string_new(NULL);
   for (gint64 at = first; step > 0 ? at <= last : at >= last; at += step)
-    g_string_append_printf(text, "%s%0*" G_GINT64_FORMAT, at == first ? "" : separator, width, at);
+    g_string_append_printf(text, "%s%0*ld", at == first ? "" : separator, width, at);
   if (text->len) g_string_append_c(text, '\n');
   return g_string_free(text, FALSE);
 }
@@ -114,7 +114,7 @@ static char *print_expr(const Call *call) {
   g_autofree char *text = joined(call, 1);
   gint64 number = 0;
   if (!orr_shell_arithmetic(call->shell, text, &number, NULL)) return NULL;
-  return g_strdup_printf("%" G_GINT64_FORMAT "\n", number);
+  return g_strdup_printf("%ld\n", number);
 }
 
 /* cat, cat FILE... of files that were given or written. */

@@ -3,8 +3,6 @@
  */
 #include "sim/import/launch/toml.h"
 
-#include "sim/import/launch/toml_private.h"
-
 static OrrNode *read_value(OrrToml *toml, guint depth);
 
 static void skip_blanks(OrrToml *toml) {

@@ -1,7 +1,7 @@
 /*
  * toml_text.c - TOML's texts in quotes: "basic", 'literal', and both in three quotes.
  */
-#include "sim/import/launch/toml_private.h"
+#include "sim/import/launch/toml.h"
 
 enum { LONG_LINE = 4096 }; /* bytes after which columns count bytes, so that places stay cheap */
 

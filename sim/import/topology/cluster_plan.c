@@ -3,12 +3,9 @@
  */
 #include "sim/import/topology/cluster_plan.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/base/yaml.h"
 #include "topologies/cluster.h"
-
-#define I64 "%" G_GINT64_FORMAT
 
 typedef struct {
   OrrDump *dump;
@@ -94,14 +91,13 @@ static gboolean check_answers(const Planner *planner, GError **error) {
   const OrrTopologyAnswers *answers = planner->answers;
   const gboolean has_cables = planner->graph && !planner->graph->from->is_tree;
   if (answers->gpus && planner->node.is_seen && answers->gpus != planner->node.gpus)
-    return misuse(error, g_strdup_printf("--gpus-per-node is " I64 ", but the dumps show " I64
-                                         " GPUs in a node",
-                                         answers->gpus, planner->node.gpus));
-  if (answers->nics && has_cables && answers->nics != planner->graph->n_ports)
     return misuse(error,
-                  g_strdup_printf("--nics-per-node is " I64 ", but nodes have %u ports on the "
-                                  "fabric",
-                                  answers->nics, planner->graph->n_ports));
+                  g_strdup_printf("--gpus-per-node is %ld, but the dumps show %ld GPUs in a node",
+                                  answers->gpus, planner->node.gpus));
+  if (answers->nics && has_cables && answers->nics != planner->graph->n_ports)
+    return misuse(error, g_strdup_printf("--nics-per-node is %ld, but nodes have %u ports on the "
+                                         "fabric",
+                                         answers->nics, planner->graph->n_ports));
   if (answers->oversubscription > 0 && has_cables)
     return misuse(error, g_strdup("--oversubscription is for fabrics whose cables are not shown: "
                                   "these are counted"));
@@ -120,10 +116,10 @@ static void take_ports(Planner *planner) {
   OrrNodePlan *node = &planner->node;
   const gint64 ports = planner->graph->n_ports;
   if (node->is_seen && node->nics && node->nics != ports && !planner->answers->nics)
-    orr_dump_note(planner->dump,
-                  "nodes have " I64 " ports on the fabric, and " I64
-                  " NICs from the inside: the fabric counts",
-                  ports, node->nics);
+    orr_dump_note(
+        planner->dump,
+        "nodes have %ld ports on the fabric, and %ld NICs from the inside: the fabric counts",
+        ports, node->nics);
   node->nics = ports;
   node->is_nics_assumed = FALSE;
   g_free(node->nics_said);
@@ -141,8 +137,8 @@ static void take_ports(Planner *planner) {
 }
 
 static gboolean has_rates(const OrrDumpFabric *fabric) {
-  for (guint i = 0; i < fabric->ports->len; i++)
-    if (g_array_index(fabric->ports, OrrDumpPort, i).bytes_per_s > 0) return TRUE;
+  ORR_EACH(const OrrDumpPort, port, fabric->ports)
+    if (port->bytes_per_s > 0) return TRUE;
   return FALSE;
 }
 
@@ -179,14 +175,14 @@ static gboolean joins_block(const Planner *planner) {
 static void plan_gpus(Planner *planner) {
   OrrNodePlan *node = &planner->node;
   if (node->is_domain_assumed && !joins_block(planner))
-    ask(planner, g_strdup_printf("Which GPUs does NVLink join? No dump shows it; assumed all " I64
-                                 " of a node, if the device has NVLink. --scale-up-domain N",
+    ask(planner, g_strdup_printf("Which GPUs does NVLink join? No dump shows it; assumed all %ld "
+                                 "of a node, if the device has NVLink. --scale-up-domain N",
                                  node->domain));
   if (node->gpus == 0) {
     node->gpus = node->nics > 1 ? node->nics : 8;
     node->gpus_said = g_strdup("QUESTION: assumed");
     ask(planner, g_strdup_printf("How many GPUs in a node? No dump shows a node from the inside; "
-                                 "assumed " I64 ". --gpus-per-node N, or give topo -m as well",
+                                 "assumed %ld. --gpus-per-node N, or give topo -m as well",
                                  node->gpus));
   }
   if (node->domain == 0) {
@@ -201,7 +197,7 @@ static void plan_gpus(Planner *planner) {
   }
   if (node->is_nics_assumed)
     ask(planner, g_strdup_printf("How many NICs of a node carry traffic between nodes? No dump "
-                                 "shows them; assumed " I64 ". --nics-per-node N",
+                                 "shows them; assumed %ld. --nics-per-node N",
                                  node->nics));
 }
 
@@ -226,9 +222,9 @@ static gboolean plan_nodes(Planner *planner, GError **error) {
                                  : hosts                 ? "the host file"
                                                          : "");
   if (built && planner->nodes > built)
-    return refuse(error, g_strdup_printf("--nodes is " I64 ", but the fabric has " I64
-                                         " nodes of this kind",
-                                         planner->nodes, built));
+    return refuse(error,
+                  g_strdup_printf("--nodes is %ld, but the fabric has %ld nodes of this kind",
+                                  planner->nodes, built));
   if (built > planner->nodes) planner->max_nodes = built;
   if (!built && !hosts && !planner->answers->nodes && planner->node.nodes <= 1)
     ask(planner, g_strdup("How many nodes, and what joins them? The dumps show one from the "
@@ -240,11 +236,11 @@ static gboolean plan_nodes(Planner *planner, GError **error) {
 static gboolean check_sharing(const Planner *planner, GError **error) {
   const gint64 gpus = planner->node.gpus, nics = planner->node.nics;
   if (nics % gpus == 0 || gpus % nics == 0) return TRUE;
-  return refuse(
-      error, g_strdup_printf(I64 " GPUs cannot share " I64 " ports of a node evenly: a node has a "
-                                 "whole number of NICs for each GPU, or of GPUs for each NIC "
-                                 "(--gpus-per-node, --nics-per-node)",
-                             gpus, nics));
+  return refuse(error,
+                g_strdup_printf("%ld GPUs cannot share %ld ports of a node evenly: a node has a "
+                                "whole number of NICs for each GPU, or of GPUs for each NIC "
+                                "(--gpus-per-node, --nics-per-node)",
+                                gpus, nics));
 }
 
 /* A block of topology/block is an NVLink domain where nodes are NVL72's trays; a file of several
@@ -256,16 +252,15 @@ static void plan_domain(Planner *planner) {
     node->domain = node->gpus * node->nodes;
     g_free(node->domain_said);
     node->domain_said =
-        g_strdup_printf("NCCL merges " I64 " hosts that share an NVLink domain", node->nodes);
+        g_strdup_printf("NCCL merges %ld hosts that share an NVLink domain", node->nodes);
   } else if (joins_block(planner)) {
     node->domain = node->gpus * planner->fabric->block;
     g_free(node->domain_said);
     node->domain_said = g_strdup("a block of Slurm's topology/block");
   } else if ((planner->fabric && planner->fabric->block > 0) || is_tray(planner)) {
-    ask(planner,
-        g_strdup_printf("Does NVLink span nodes%s? Assumed domains of " I64
-                        " GPUs. --scale-up-domain N",
-                        is_tray(planner) ? " (NVL72)" : ", as blocks of Slurm do", node->domain));
+    ask(planner, g_strdup_printf(
+                     "Does NVLink span nodes%s? Assumed domains of %ld GPUs. --scale-up-domain N",
+                     is_tray(planner) ? " (NVL72)" : ", as blocks of Slurm do", node->domain));
   }
 }
 
@@ -377,8 +372,8 @@ static gboolean add_device(GString *text, const Planner *planner, GError **error
 static void add_node(GString *text, const Planner *planner) {
   const OrrNodePlan *node = &planner->node;
   g_string_append(text, "node:\n");
-  add_line(text, node->gpus_said, "  gpus: " I64, node->gpus);
-  add_line(text, node->domain_said, "  scale-up-domain: " I64, node->domain);
+  add_line(text, node->gpus_said, "  gpus: %ld", node->gpus);
+  add_line(text, node->domain_said, "  scale-up-domain: %ld", node->domain);
   add_line(text, node->nics_said, "  nics-per-gpu: %.10g", (double)node->nics / (double)node->gpus);
   if (node->nics > node->gpus && planner->graph && !planner->graph->from->is_tree &&
       planner->graph->bonded == 1)
@@ -387,9 +382,9 @@ static void add_node(GString *text, const Planner *planner) {
   if (!node->gpus_per_switch && !node->gpus_per_bridge) return;
   g_string_append(text, "  host:\n");
   if (node->gpus_per_switch)
-    add_line(text, "under one PCIe switch", "    gpus-per-switch: " I64, node->gpus_per_switch);
+    add_line(text, "under one PCIe switch", "    gpus-per-switch: %ld", node->gpus_per_switch);
   if (node->gpus_per_bridge)
-    add_line(text, "on one NUMA node", "    gpus-per-bridge: " I64, node->gpus_per_bridge);
+    add_line(text, "on one NUMA node", "    gpus-per-bridge: %ld", node->gpus_per_bridge);
 }
 
 static void add_fabric(GString *text, const Planner *planner) {
@@ -422,9 +417,9 @@ static gboolean write_document(Planner *planner, char **files, GError **error) {
                          planner->answers->name ? planner->answers->name : "imported", names);
   const gboolean fine = add_device(text, planner, error);
   if (fine) {
-    add_line(text, planner->nodes_said, "nodes: " I64, planner->nodes);
+    add_line(text, planner->nodes_said, "nodes: %ld", planner->nodes);
     if (planner->max_nodes)
-      add_line(text, planner->fabric->format, "max-nodes: " I64, planner->max_nodes);
+      add_line(text, planner->fabric->format, "max-nodes: %ld", planner->max_nodes);
     add_node(text, planner);
     add_fabric(text, planner);
   }

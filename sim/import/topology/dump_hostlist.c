@@ -3,8 +3,6 @@
  */
 #include "sim/import/topology/dump.h"
 
-#include "sim/base/fault.h"
-
 typedef struct {
   GPtrArray *names;
   guint max;

@@ -77,9 +77,7 @@ static guint device_of(Reader *reader, const char *id, gboolean is_switch, const
 
 /* --- Cables --- */
 
-static char *key_of(End end) {
-  return g_strdup_printf("%u %" G_GINT64_FORMAT, end.device, end.port);
-}
+static char *key_of(End end) { return g_strdup_printf("%u %ld", end.device, end.port); }
 
 /* Whether the cable is new. The other end lists it again; a port with two peers is counted. */
 static gboolean join_ends(Reader *reader, End a, End b) {
@@ -348,7 +346,7 @@ static void read_text(const OrrDumpText *text, OrrDump *dump, OrrDiags *diags) {
                    .switches = g_hash_table_new(g_direct_hash, g_direct_equal)};
   g_autoptr(GArray) cables = g_array_new(FALSE, FALSE, sizeof(Cable));
   read_lines(&reader, cables);
-  for (guint i = 0; i < cables->len; i++) add_cable(&reader, &g_array_index(cables, Cable, i));
+  ORR_EACH(Cable, cable, cables) add_cable(&reader, cable);
   check(&reader);
   g_ptr_array_unref(reader.devices);
   g_hash_table_unref(reader.by_id);

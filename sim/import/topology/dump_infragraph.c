@@ -80,8 +80,7 @@ static gint64 count_of(const Reader *reader, const OrrNode *map, gint64 most) {
   char *end = NULL;
   const gint64 count = text ? g_ascii_strtoll(text, &end, 10) : 1;
   if ((!text || (end != text && !*end)) && count >= 1 && count <= most) return count;
-  orr_diags_error(reader->diags, place_of(map),
-                  "count takes whole numbers from 1 to %" G_GINT64_FORMAT, most);
+  orr_diags_error(reader->diags, place_of(map), "count takes whole numbers from 1 to %ld", most);
   return 0;
 }
 
@@ -183,8 +182,7 @@ static double rate_of(const Reader *reader, const OrrNode *edge) {
 }
 
 static char *name_of(const End *end) {
-  return g_strdup_printf("%s%" G_GINT64_FORMAT, orr_node_get_text(end->instance, "name"),
-                         end->number);
+  return g_strdup_printf("%s%ld", orr_node_get_text(end->instance, "name"), end->number);
 }
 
 static void add_pair(Reader *reader, const OrrNode *edge, const End *a, const End *b, double rate) {
@@ -197,7 +195,7 @@ static void add_pair(Reader *reader, const OrrNode *edge, const End *a, const En
     return orr_dump_fabric_cable(reader->fabric, orr_dump_fabric_switch(reader->fabric, from),
                                  orr_dump_fabric_switch(reader->fabric, to), 1, rate);
   const End *host = a_is_host ? a : b;
-  g_autofree char *nic = g_strdup_printf("%s%" G_GINT64_FORMAT, host->name, host->component);
+  g_autofree char *nic = g_strdup_printf("%s%ld", host->name, host->component);
   orr_dump_fabric_port(reader->fabric, a_is_host ? from : to, nic,
                        orr_dump_fabric_switch(reader->fabric, a_is_host ? to : from), rate);
 }
@@ -227,8 +225,7 @@ static void add_nics(Reader *reader, OrrDumpNode *node) {
     if (g_strcmp0(orr_node_get_text(component, "choice"), "nic") != 0) continue;
     const gint64 count = count_of(reader, component, ORR_DUMP_MAX_NICS);
     for (gint64 k = 0; k < count; k++) {
-      g_autofree char *name =
-          g_strdup_printf("%s%" G_GINT64_FORMAT, orr_node_get_text(component, "name"), k);
+      g_autofree char *name = g_strdup_printf("%s%ld", orr_node_get_text(component, "name"), k);
       OrrDumpNic *nic = orr_dump_node_add_nic(node, name);
       ORR_EACH(const OrrDumpPort, port, reader->fabric->ports)
         if (g_strcmp0(port->nic, name) == 0) nic->bytes_per_s = port->bytes_per_s;
@@ -242,7 +239,7 @@ static void add_node(Reader *reader) {
   const gint64 count = count_of(reader, component, ORR_DUMP_MAX_GPUS);
   OrrDumpNode *node = orr_dump_add_node(reader->dump, "InfraGraph", place_of(reader->server));
   for (gint64 i = 0; i < count; i++) {
-    g_autofree char *id = g_strdup_printf("GPU%" G_GINT64_FORMAT, i);
+    g_autofree char *id = g_strdup_printf("GPU%ld", i);
     orr_dump_node_add_gpu(node, id)->kind.name = g_strdup(description ? description : "");
   }
   add_nics(reader, node);

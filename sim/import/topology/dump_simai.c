@@ -86,14 +86,14 @@ static gboolean is_nvswitch(const Header *h, gint64 node) {
 }
 
 static guint switch_of(const Links *links, gint64 node) {
-  g_autofree char *name = g_strdup_printf("switch%" G_GINT64_FORMAT, node);
+  g_autofree char *name = g_strdup_printf("switch%ld", node);
   return orr_dump_fabric_switch(links->fabric, name);
 }
 
 static void add_port(const Links *links, gint64 gpu, gint64 at, double rate) {
   const gint64 per = links->header->per_server;
-  g_autofree char *server = g_strdup_printf("server%" G_GINT64_FORMAT, gpu / per);
-  g_autofree char *nic = g_strdup_printf("nic%" G_GINT64_FORMAT, gpu % per);
+  g_autofree char *server = g_strdup_printf("server%ld", gpu / per);
+  g_autofree char *nic = g_strdup_printf("nic%ld", gpu % per);
   orr_dump_fabric_port(links->fabric, server, nic, switch_of(links, at), rate);
 }
 
@@ -136,7 +136,7 @@ static void read_links(const OrrDumpText *text, Links *links, OrrDiags *diags) {
 static void add_node(const OrrDumpText *text, const Header *h, const Links *links, OrrDump *dump) {
   OrrDumpNode *node = orr_dump_add_node(dump, "SimAI", orr_dump_place(text, 1, 1));
   for (gint64 i = 0; i < h->per_server; i++) {
-    g_autofree char *id = g_strdup_printf("GPU%" G_GINT64_FORMAT, i);
+    g_autofree char *id = g_strdup_printf("GPU%ld", i);
     OrrDumpGpu *gpu = orr_dump_node_add_gpu(node, id);
     gpu->kind.name = g_strdup(h->gpu);
   }

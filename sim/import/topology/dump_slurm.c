@@ -167,8 +167,7 @@ static void check_blocks(const Builder *builder) {
     least = MIN(least, n);
     if (n < tree->block)
       orr_diags_error(builder->diags, switch_at(tree, i)->place,
-                      "block '%.60s' has %" G_GINT64_FORMAT
-                      " nodes, fewer than the %" G_GINT64_FORMAT " of BlockSizes",
+                      "block '%.60s' has %ld nodes, fewer than the %ld of BlockSizes",
                       switch_at(tree, i)->name, n, tree->block);
   }
   builder->fabric->block = least;
@@ -178,8 +177,7 @@ static void check_blocks(const Builder *builder) {
     orr_dump_fabric_cable(builder->fabric, s, top, 0, 0);
   if (tree->block && least > tree->block)
     orr_dump_note(builder->dump,
-                  "BlockSizes plans jobs in %" G_GINT64_FORMAT
-                  " nodes of a block of %" G_GINT64_FORMAT ": a job's choice",
+                  "BlockSizes plans jobs in %ld nodes of a block of %ld: a job's choice",
                   tree->block, least);
 }
 

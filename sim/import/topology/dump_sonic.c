@@ -148,8 +148,7 @@ static void read_config(Reader *reader, const OrrNode *tree) {
 
 /* The fabric of the files before, whose cables are given. */
 static OrrDumpFabric *fabric_of(OrrDump *dump, GHashTable *joined, OrrPlace place) {
-  for (guint i = 0; i < dump->fabrics->len; i++) {
-    OrrDumpFabric *fabric = dump->fabrics->pdata[i];
+  ORR_EACH_POINTER(OrrDumpFabric, fabric, dump->fabrics) {
     if (strcmp(fabric->format, "sonic") != 0) continue;
     ORR_EACH(const OrrDumpCable, cable, fabric->cables) {
       const char *a = g_array_index(fabric->switches, OrrDumpSwitch, cable->a).name;

@@ -9,8 +9,6 @@
  */
 #include "sim/import/topology/cluster_plan.h"
 
-#include "sim/base/fault.h"
-
 typedef struct {
   const char *name;
   GPtrArray *ports; /* OrrDumpPort, borrowed */
@@ -194,8 +192,7 @@ static guint *count_neighbours(const OrrDumpFabric *from, const GPtrArray *nodes
 /* All switches but those whose nodes were all left out: leaves of storage or of login nodes. */
 static void keep_leaves(const OrrDumpFabric *from, const GPtrArray *nodes, gboolean *kept) {
   for (guint s = 0; s < from->switches->len; s++) kept[s] = TRUE;
-  for (guint i = 0; i < from->ports->len; i++)
-    kept[g_array_index(from->ports, OrrDumpPort, i).at] = FALSE;
+  ORR_EACH(OrrDumpPort, port, from->ports) kept[port->at] = FALSE;
   ORR_EACH_POINTER(const Node, node, nodes) {
     for (guint i = 0; i < node->ports->len; i++)
       kept[((OrrDumpPort *)node->ports->pdata[i])->at] = TRUE;

@@ -8,11 +8,8 @@
  */
 #include "sim/import/topology/cluster_plan.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "topologies/fabric.h"
-
-#define I64 "%" G_GINT64_FORMAT
 
 void orr_fabric_shape_clear(OrrFabricShape *shape) {
   g_clear_pointer(&shape->yaml, g_free);
@@ -202,18 +199,18 @@ static char *propose(const OrrFabricGraph *graph, const Counts *counts, gint64 r
                                         : "rail-optimized";
   g_string_append_printf(text, "  kind: %s\n", kind);
   if (counts->levels == 3) g_string_append(text, "  levels: 3\n");
-  g_string_append_printf(text, "  radix: " I64 "\n", radix);
+  g_string_append_printf(text, "  radix: %ld\n", radix);
   if (fabs(leaf - 1) > 1e-9) g_string_append_printf(text, "  oversubscription: %.10g\n", leaf);
   if (counts->levels == 3 && fabs(core - 1) > 1e-9)
     g_string_append_printf(text, "  core-oversubscription: %.10g\n", core);
   if (counts->leaf_rate > 0 && counts->leaf_rate != graph->port_bytes_per_s)
     add_rate(text, "link-bandwidth", counts->leaf_rate);
   if (counts->is_rail && !counts->is_apart)
-    g_string_append_printf(text, "  nodes-per-group: " I64 "\n", counts->group);
+    g_string_append_printf(text, "  nodes-per-group: %ld\n", counts->group);
   else
-    g_string_append_printf(text, "  nodes-per-leaf: " I64 "\n", counts->group);
+    g_string_append_printf(text, "  nodes-per-leaf: %ld\n", counts->group);
   if (counts->levels == 3 && counts->pod > 0)
-    g_string_append_printf(text, "  %s: " I64 "\n",
+    g_string_append_printf(text, "  %s: %ld\n",
                            counts->is_rail ? "groups-per-pod" : "leaves-per-pod", counts->pod);
   return g_string_free(text, FALSE);
 }
@@ -224,15 +221,15 @@ static char *propose_clos(const OrrFabricGraph *graph, const Counts *counts, gin
   GString *text = g_string_new(NULL);
   const gint64 pod = counts->levels == 3 ? counts->pod : counts->leaves;
   const double leaf = leaf_ratio(graph, counts), core = core_ratio(counts);
-  g_string_append_printf(text, "  kind: clos\n  down: " I64, counts->leaf_ports);
-  if (counts->levels > 1) g_string_append_printf(text, "x" I64, pod);
-  if (counts->levels > 2) g_string_append_printf(text, "x" I64, (counts->leaves + pod - 1) / pod);
+  g_string_append_printf(text, "  kind: clos\n  down: %ld", counts->leaf_ports);
+  if (counts->levels > 1) g_string_append_printf(text, "x%ld", pod);
+  if (counts->levels > 2) g_string_append_printf(text, "x%ld", (counts->leaves + pod - 1) / pod);
   g_string_append_c(text, '\n');
   if (counts->levels == 2 && fabs(leaf - 1) > 1e-9)
     g_string_append_printf(text, "  oversubscription: \"%.10g\"\n", leaf);
   if (counts->levels == 3 && (fabs(leaf - 1) > 1e-9 || fabs(core - 1) > 1e-9))
     g_string_append_printf(text, "  oversubscription: \"%.10gx%.10g\"\n", leaf, core);
-  if (radix) g_string_append_printf(text, "  radix: " I64 "\n", radix);
+  if (radix) g_string_append_printf(text, "  radix: %ld\n", radix);
   if (counts->leaf_rate > 0 && counts->leaf_rate != graph->port_bytes_per_s)
     add_rate(text, "link-bandwidth", counts->leaf_rate);
   return g_string_free(text, FALSE);
@@ -248,8 +245,8 @@ static OrrFabric *build(const char *yaml, gint64 n_nodes, gint64 gpus, gint64 ni
       "schema: cluster/1\nname: probe\ndevice: {name: probe, architecture: probe, sms: 1, memory: "
       "1 GiB, memory-bandwidth: 1 TB/s, scale-up-bandwidth: 100 GB/s, scale-up-efficiency: 1, "
       "host-link-bandwidth: 1 GB/s}\n"
-      "nodes: " I64 "\nrouting: ecmp\nnode:\n  gpus: " I64 "\n  scale-up-domain: " I64
-      "\n  nics-per-gpu: %.17g\n  nic-efficiency: 1\n  nic-bandwidth: %.17g B/s\nfabric:\n%s",
+      "nodes: %ld\nrouting: ecmp\nnode:\n  gpus: %ld\n  scale-up-domain: %ld\n  nics-per-gpu: "
+      "%.17g\n  nic-efficiency: 1\n  nic-bandwidth: %.17g B/s\nfabric:\n%s",
       n_nodes, gpus, gpus, (double)nics / (double)gpus, rate > 0 ? rate : 1e9, yaml);
   g_autoptr(OrrNode) root = orr_yaml_parse(text, strlen(text), "the proposed fabric", diags);
   memset(cluster, 0, sizeof *cluster);
@@ -303,7 +300,7 @@ static gboolean verify(const char *yaml, const OrrFabricGraph *graph, const Coun
 /* "; 2 leaves", "; 1 leaf" */
 static void say_count(GString *text, const char *before, gint64 n, const char *one,
                       const char *many) {
-  g_string_append_printf(text, "%s" I64 " %s", before, n, n == 1 ? one : many);
+  g_string_append_printf(text, "%s%ld %s", before, n, n == 1 ? one : many);
 }
 
 static void say(OrrFabricShape *shape, const OrrFabricGraph *graph, const Counts *counts,
@@ -327,7 +324,7 @@ static void say(OrrFabricShape *shape, const OrrFabricGraph *graph, const Counts
   if (counts->levels > 2) g_string_append_printf(text, ", %.3g:1 at a spine", core_ratio(counts));
   say_count(text, "; at most ", counts->widest, "port of a switch in use",
             "ports of a switch in use");
-  if (radix) g_string_append_printf(text, ", which fits a radix of " I64, radix);
+  if (radix) g_string_append_printf(text, ", which fits a radix of %ld", radix);
   shape->said = g_string_free(text, FALSE);
 }
 
@@ -387,7 +384,7 @@ static void add_cable_list(GString *text, const OrrFabricGraph *graph) {
     g_string_append_printf(text, "    - {from: \"%s\", to: \"%s\"",
                            orr_fabric_graph_name(graph, cable->a),
                            orr_fabric_graph_name(graph, cable->b));
-    if (cable->count != 1) g_string_append_printf(text, ", count: " I64, cable->count);
+    if (cable->count != 1) g_string_append_printf(text, ", count: %ld", cable->count);
     if (cable->bytes_per_s > 0 && cable->bytes_per_s != graph->port_bytes_per_s)
       g_string_append_printf(text, ", bandwidth: %.10g Gb/s", cable->bytes_per_s * 8 / 1e9);
     g_string_append(text, "}\n");

@@ -4,8 +4,6 @@
  */
 #include "sim/import/topology/cluster_plan.h"
 
-#define I64 "%" G_GINT64_FORMAT
-
 /* Marks the switches above the last node: in a Clos that is not full, they may have less below. */
 static gboolean *find_last(const OrrFabricGraph *graph) {
   gboolean *is_last = g_new0(gboolean, graph->n_switches + 1);
@@ -57,19 +55,18 @@ static void write_rails(GString *text, const gint64 down[8], guint levels,
   for (guint l = MAX(levels, 2); l <= 3; l++)
     for (guint i = 0; i < G_N_ELEMENTS(radixes); i++) {
       if (l == 2 && levels == 2 && radixes[i] > 144) break; /* then three levels of switches */
-      g_string_printf(text,
-                      "  kind: rail-optimized\n  levels: %u\n  radix: " I64
-                      "\n  nodes-per-group: " I64 "\n",
-                      l, radixes[i], down[1]);
-      if (levels == 3) g_string_append_printf(text, "  groups-per-pod: " I64 "\n", down[2]);
+      g_string_printf(
+          text, "  kind: rail-optimized\n  levels: %u\n  radix: %ld\n  nodes-per-group: %ld\n", l,
+          radixes[i], down[1]);
+      if (levels == 3) g_string_append_printf(text, "  groups-per-pod: %ld\n", down[2]);
       if (orr_fabric_shape_builds(text->str, graph->n_nodes, answers)) return;
     }
 }
 
 static void write_tree(GString *text, const gint64 down[8], guint levels, gint64 nics,
                        double oversubscription) {
-  g_string_append_printf(text, "  kind: clos\n  down: " I64, down[1] * nics);
-  for (guint l = 2; l <= levels; l++) g_string_append_printf(text, "x" I64, down[l]);
+  g_string_append_printf(text, "  kind: clos\n  down: %ld", down[1] * nics);
+  for (guint l = 2; l <= levels; l++) g_string_append_printf(text, "x%ld", down[l]);
   g_string_append_c(text, '\n');
   if (oversubscription > 1 && levels > 1) {
     g_string_append_printf(text, "  oversubscription: \"%.10g", oversubscription);
@@ -107,7 +104,7 @@ static void write_uneven(GString *text, const OrrFabricGraph *graph,
     const guint low = graph->level[cable->a] < graph->level[cable->b] ? cable->a : cable->b,
                 high = low == cable->a ? cable->b : cable->a;
     const double wanted = (double)(below[low] * answers->nics) / MAX(1, answers->oversubscription);
-    g_string_append_printf(text, "    - {from: \"%s\", to: \"%s\", count: " I64 "}\n",
+    g_string_append_printf(text, "    - {from: \"%s\", to: \"%s\", count: %ld}\n",
                            orr_fabric_graph_name(graph, low), orr_fabric_graph_name(graph, high),
                            (gint64)CLAMP(llround(wanted), 1, 65536));
   }
@@ -123,10 +120,10 @@ void orr_fabric_tree_init(OrrFabricShape *shape, const OrrFabricGraph *graph,
   if (levels >= 1 && levels <= 3 && answers->nics > 1 && down[1] * answers->nics > WIDEST_SWITCH) {
     write_rails(text, down, levels, graph, answers);
     shape->is_rail = TRUE;
-    shape->said = g_strdup_printf("a tree of %u levels; " I64 " nodes of " I64
-                                  " NICs are more than a switch has ports: a "
-                                  "leaf of the file is taken as a group of rails",
-                                  levels, down[1], answers->nics);
+    shape->said = g_strdup_printf(
+        "a tree of %u levels; %ld nodes of %ld NICs are more than a switch has ports: a "
+        "leaf of the file is taken as a group of rails",
+        levels, down[1], answers->nics);
   } else if (levels >= 1 && levels <= 4) {
     write_tree(text, down, levels, answers->nics, answers->oversubscription);
     shape->said = g_strdup_printf("a tree of %u levels with equally many children at each", levels);

@@ -7,10 +7,6 @@
  */
 #include "sim/import/topology/cluster_plan.h"
 
-#include "sim/base/fault.h"
-
-#define I64 "%" G_GINT64_FORMAT
-
 typedef struct {
   OrrNodePlan *plan;
   OrrDump *dump;
@@ -63,8 +59,7 @@ static GPtrArray *different(const OrrDump *dump, const char *format, guint *ret_
   GPtrArray *nodes = g_ptr_array_new();
   g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   *ret_n = 0;
-  for (guint i = 0; i < dump->nodes->len; i++) {
-    OrrDumpNode *node = dump->nodes->pdata[i];
+  ORR_EACH_POINTER(OrrDumpNode, node, dump->nodes) {
     if (strcmp(node->format, format) != 0 || node->gpus->len == 0) continue;
     ++*ret_n;
     if (g_hash_table_add(seen, fingerprint(node))) g_ptr_array_add(nodes, node);
@@ -225,8 +220,7 @@ static gboolean plan_device(const Planner *planner, const OrrDumpNode *const all
   g_autofree char *shown = NULL;
   g_autoptr(GPtrArray) found = orr_known_gpu_match(&kind, &shown);
   if (planner->answers->device) return take_answer(planner, &kind, error);
-  for (guint i = 0; i < found->len; i++) {
-    const OrrKnownGpu *gpu = found->pdata[i];
+  ORR_EACH_POINTER(const OrrKnownGpu, gpu, found) {
     if (!gpu->device || !has_device(planner->library, gpu->device)) continue;
     take_device(planner, found, gpu);
     return TRUE;
@@ -354,7 +348,7 @@ static gboolean check_loners(const OrrDumpNode *node, GError **error) {
 static char *domain_text(const OrrNodePlan *plan, const OrrDumpNode *node) {
   g_autofree char *place = orr_node_plan_place(node->place);
   if (plan->domain > 1)
-    return g_strdup_printf("%s: %u NVLinks of each GPU join every pair of " I64 "%s", place,
+    return g_strdup_printf("%s: %u NVLinks of each GPU join every pair of %ld%s", place,
                            plan->links, plan->domain, plan->mesh > 1 ? ", without a switch" : "");
   return g_strdup_printf(any_joined(node)
                              ? "%s: NVLink joins some pairs of GPUs, in no blocks of one size"
@@ -378,8 +372,8 @@ static gboolean plan_domain(const Planner *planner, const OrrDumpNode *const all
   plan->domain_said = domain_text(plan, node);
   if (plan->domain < plan->gpus && any_joined(node))
     orr_dump_note(planner->dump,
-                  "NVLink does not join every pair of GPUs: domains of " I64
-                  " are written, and what joins two of them over NVLink is not simulated",
+                  "NVLink does not join every pair of GPUs: domains of %ld are written, and what "
+                  "joins two of them over NVLink is not simulated",
                   plan->domain);
   return TRUE;
 }
@@ -448,8 +442,8 @@ static void plan_nics(const Planner *planner) {
     plan->nics = even_nics(n, plan->gpus);
     plan->nics_said = g_strdup_printf("%s: %u NIC%s", place, n, n == 1 ? "" : "s");
     if (plan->nics < n)
-      ask(planner, g_strdup_printf("Which of the %u NICs carry traffic between nodes? " I64
-                                   " of them divide evenly over the GPUs. --nics-per-node N",
+      ask(planner, g_strdup_printf("Which of the %u NICs carry traffic between nodes? %ld of them "
+                                   "divide evenly over the GPUs. --nics-per-node N",
                                    n, plan->nics));
   } else {
     assume_nics(planner);

@@ -1,11 +1,7 @@
 /*
  * topology_cables.c - lists the switches and cables of a cluster's fabric.
  */
-#include "sim/import/topology/topology_cables.h"
-
-#include "sim/base/fault.h"
-
-#define I64 "%" G_GINT64_FORMAT
+#include "sim/import/topology/topology_text.h"
 
 static guint switch_of(OrrTopologyCables *of, const char *name) {
   const guint known = GPOINTER_TO_UINT(g_hash_table_lookup(of->numbers, name));
@@ -39,7 +35,7 @@ static void collect_cables(OrrTopologyCables *of) {
 static guint leaf_of(OrrTopologyCables *of, gint64 gpu, gint64 lane, gint64 port) {
   const OrrFabricKind *kind = (const OrrFabricKind *)of->cluster.fabric.entry;
   g_autofree char *leaf = orr_fabric_leaf(of->fabric, gpu, lane);
-  g_autofree char *alone = g_strdup_printf("leaf" I64, kind->reaches ? port : 0);
+  g_autofree char *alone = g_strdup_printf("leaf%ld", kind->reaches ? port : 0);
   return switch_of(of, leaf ? leaf : alone);
 }
 

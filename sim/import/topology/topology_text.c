@@ -4,7 +4,6 @@
 #include "sim/import/topology/topology_text.h"
 
 #include "sim/base/diag.h"
-#include "sim/base/fault.h"
 
 extern const OrrTopologyText orr_topology_text_astra_sim, orr_topology_text_astra_sim_system,
     orr_topology_text_ibnetdiscover, orr_topology_text_infragraph, orr_topology_text_nccl_xml,

@@ -12,9 +12,7 @@
  * choice among algorithms and its protocols have no place there. Its endpoint-delay of 10 ns and
  * the rest are of ASTRA-sim's own examples (inputs/system).
  */
-#include "sim/base/fault.h"
 #include "sim/import/topology/topology_text.h"
-#include "topologies/fabric.h"
 
 typedef struct {
   gint64 npus;

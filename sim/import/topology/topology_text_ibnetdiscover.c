@@ -8,12 +8,8 @@
  * fat-tree's links are given the rate at which its oversubscription holds exactly), any other rate
  * is refused.
  */
-#include "sim/base/fault.h"
 #include "sim/import/topology/dump.h"
-#include "sim/import/topology/topology_cables.h"
 #include "sim/import/topology/topology_text.h"
-
-#define I64 "%" G_GINT64_FORMAT
 
 typedef struct {
   const OrrTopologyCables *of;
@@ -96,8 +92,8 @@ static char *print(const Writer *writer, GError **error) {
   if (!speed || !add_cables(writer, error)) return NULL;
   for (guint nic = 0; nic < writer->of->leaves->len; nic++) add_nic(writer, nic, speed, adapters);
   GString *text = g_string_new(NULL);
-  g_string_append_printf(text, "#\n# Topology file: %s, " I64 " nodes\n#\n",
-                         writer->of->cluster.name, writer->of->cluster.nodes);
+  g_string_append_printf(text, "#\n# Topology file: %s, %ld nodes\n#\n", writer->of->cluster.name,
+                         writer->of->cluster.nodes);
   for (guint i = 0; i < writer->of->switches->len; i++) {
     g_string_append_printf(text, "\nSwitch\t%u \"S-" GUID "\"\t\t# \"MF0;", writer->used[i],
                            switch_guid(i));

@@ -6,7 +6,6 @@
  * Not carried: efficiencies, latencies, transport, routing; what PCIe joins. Where NVLink spans
  * nodes, servers are nodes and NVLink joins a node's GPUs only, which a comment says.
  */
-#include "sim/import/topology/topology_cables.h"
 #include "sim/import/topology/topology_text.h"
 
 typedef struct {
@@ -109,8 +108,7 @@ static void add_server(GString *text, const OrrTopologyCables *of) {
   const guint nics = of->leaves->len / (guint)of->cluster.nodes;
   g_string_append_printf(text,
                          "devices:\n- name: server\n  components:\n"
-                         "  - {name: xpu, choice: xpu, count: %" G_GINT64_FORMAT
-                         ", description: %s}\n"
+                         "  - {name: xpu, choice: xpu, count: %ld, description: %s}\n"
                          "  - {name: nic, choice: nic, count: %u}\n",
                          node->gpus, of->cluster.device.name, nics);
   if (node->scale_up_domain > 1)
@@ -132,8 +130,8 @@ static char *print(const Writer *writer, const OrrCluster *cluster) {
   add_server(text, of);
   g_string_append_printf(text,
                          "- name: switch\n  components: [{name: port, choice: port, count: %u}]\n"
-                         "instances:\n- {name: host, device: server, count: %" G_GINT64_FORMAT
-                         "}\n- {name: sw, device: switch, count: %u}\nlinks:\n",
+                         "instances:\n- {name: host, device: server, count: %ld}\n- {name: sw, "
+                         "device: switch, count: %u}\nlinks:\n",
                          ports, of->cluster.nodes, of->switches->len);
   for (guint i = 0; i < writer->rates->len; i++)
     g_string_append_printf(

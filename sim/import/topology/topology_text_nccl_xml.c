@@ -10,8 +10,6 @@
 #include "sim/import/topology/cluster_plan.h"
 #include "sim/import/topology/topology_text.h"
 
-#define I64 "%" G_GINT64_FORMAT
-
 typedef struct {
   GString *text;
   const OrrCluster *cluster;
@@ -64,7 +62,7 @@ static void add_gpu(const Writer *writer, guint level, gint64 gpu) {
   if (!writer->gpu) return line(writer, level, "<pci busid=\"%s\" class=\"0x030200\"/>", bus);
   line(writer, level, "<pci busid=\"%s\" class=\"0x030200\" vendor=\"0x10de\" device=\"0x%04x\">",
        bus, writer->gpu->ids[0]);
-  line(writer, level + 1, "<gpu dev=\"" I64 "\" sm=\"%d\" rank=\"" I64 "\" gdr=\"%d\">", gpu,
+  line(writer, level + 1, "<gpu dev=\"%ld\" sm=\"%d\" rank=\"%ld\" gdr=\"%d\">", gpu,
        writer->gpu->sm, writer->host * writer->gpus + gpu, writer->cluster->node.gpudirect_rdma);
   add_links(writer, level + 2, gpu);
   line(writer, level + 1, "</gpu>");
@@ -81,8 +79,8 @@ static void add_nic(const Writer *writer, guint level, gint64 nic) {
   line(writer, level + 1, "<nic>");
   for (gint64 port = 0; port < ports; port++)
     line(writer, level + 2,
-         "<net name=\"mlx5_" I64 "\" dev=\"" I64 "\" speed=\"%.10g\" port=\"" I64 "\" gdr=\"%d\"/>",
-         nic, nic, mbit, port + 1, writer->cluster->node.gpudirect_rdma);
+         "<net name=\"mlx5_%ld\" dev=\"%ld\" speed=\"%.10g\" port=\"%ld\" gdr=\"%d\"/>", nic, nic,
+         mbit, port + 1, writer->cluster->node.gpudirect_rdma);
   line(writer, level + 1, "</nic>");
   line(writer, level, "</pci>");
 }
@@ -98,9 +96,9 @@ static void add_devices(const Writer *writer, guint level, gint64 first, gint64 
 static void add_cpu(const Writer *writer, gint64 cpu, gint64 n) {
   const gint64 each = writer->cluster->node.host.gpus_per_switch;
   if (writer->domain > writer->gpus)
-    line(writer, 1, "<cpu host_hash=\"0x" I64 "\" numaid=\"" I64 "\">", writer->host + 1, cpu);
+    line(writer, 1, "<cpu host_hash=\"0x%ld\" numaid=\"%ld\">", writer->host + 1, cpu);
   else
-    line(writer, 1, "<cpu numaid=\"" I64 "\">", cpu);
+    line(writer, 1, "<cpu numaid=\"%ld\">", cpu);
   for (gint64 first = cpu * n; each > 0 && first < (cpu + 1) * n; first += each) {
     line(writer, 2, "<pci busid=\"ffff:ff:%02" G_GINT64_MODIFIER "x.0\" class=\"0x060400\">",
          first / each);

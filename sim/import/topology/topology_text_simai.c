@@ -7,8 +7,6 @@
  * Not carried: efficiencies, transport, routing, PCIe, racks whose NVLink spans nodes (refused).
  * The error rate of links is 0.
  */
-#include "sim/base/fault.h"
-#include "sim/import/topology/topology_cables.h"
 #include "sim/import/topology/topology_text.h"
 
 typedef struct {

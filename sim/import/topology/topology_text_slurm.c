@@ -11,12 +11,8 @@
  *
  * Networks without levels (dragonfly, torus, hyperx) have no such tree and are refused.
  */
-#include "sim/base/fault.h"
 #include "sim/import/topology/dump.h"
 #include "sim/import/topology/topology_text.h"
-#include "topologies/fabric.h"
-
-#define I64 "%" G_GINT64_FORMAT
 
 extern const OrrTopologyText orr_topology_text_slurm, orr_topology_text_slurm_yaml;
 
@@ -100,8 +96,7 @@ static char *name_of(guint level, guint member) {
 
 static char *list_of(const GArray *group, guint l) {
   g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-  for (guint k = 0; k < group->len; k++)
-    g_ptr_array_add(names, name_of(l, g_array_index(group, guint, k)));
+  ORR_EACH_VALUE(const guint, value, group) g_ptr_array_add(names, name_of(l, value));
   g_ptr_array_add(names, NULL);
   return orr_dump_hostlist_text((const char *const *)names->pdata);
 }
@@ -137,7 +132,7 @@ static char *write_tree(const OrrCluster *from, gboolean as_yaml, GError **error
   if (!is_tree(fabric, &cluster)) return refuse(from, error);
   const guint n = find_levels(fabric, &cluster, levels);
   GString *text = g_string_new(NULL);
-  g_string_append_printf(text, "# %s: " I64 " nodes\n", from->name, cluster.nodes);
+  g_string_append_printf(text, "# %s: %ld nodes\n", from->name, cluster.nodes);
   if (as_yaml)
     g_string_append_printf(
         text, "- topology: %s\n  cluster_default: true\n  tree:\n    switches:\n", from->name);

@@ -1,10 +1,9 @@
 /*
  * campaign_costs.c - watts by the time that the job computes and waits, and their price.
  */
-#include "sim/run/answer/campaign_costs.h"
+#include "sim/run/answer/campaign_rows.h"
 
 #include "sim/run/answer/answer_private.h"
-#include "workloads/campaign/campaign_sim.h"
 
 /* The fraction of the campaign's time in which GPUs compute. */
 static double busy_of(const OrrOutcome *outcome) {

@@ -138,8 +138,7 @@ static void fill_spread(const OrrOutcome *outcome, OrrCampaignResult *r) {
     stopped += row->stopped;
   }
   r->goodput = sum / n;
-  for (guint i = 0; i < goodputs->len; i++)
-    squares += pow(g_array_index(goodputs, double, i) - r->goodput, 2);
+  ORR_EACH_VALUE(const double, value, goodputs) squares += pow(value - r->goodput, 2);
   const double half = n > 1 ? student_t(n - 1) * sqrt(squares / (n - 1) / n) : NAN;
   g_array_sort(goodputs, orr_number_compare);
   g_array_sort(most, orr_number_compare);

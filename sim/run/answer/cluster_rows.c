@@ -76,9 +76,7 @@ static void group_add(Group *group, const OrrGangJob *job) {
 }
 
 typedef char *(*NameOf)(const OrrGangJob *job);
-static char *size_of(const OrrGangJob *job) {
-  return g_strdup_printf("%" G_GINT64_FORMAT, job->asked_gpus);
-}
+static char *size_of(const OrrGangJob *job) { return g_strdup_printf("%ld", job->asked_gpus); }
 static char *queue_of(const OrrGangJob *job) { return g_strdup(*job->queue ? job->queue : "none"); }
 
 /* Sizes by number, queues by name. */
@@ -191,7 +189,7 @@ static void warn(OrrOutcome *outcome, const char *format, ...) {
 
 static guint count_cancelled(const GArray *jobs) {
   guint n = 0;
-  for (guint i = 0; i < jobs->len; i++) n += g_array_index(jobs, OrrGangJob, i).is_cancelled;
+  ORR_EACH(const OrrGangJob, job, jobs) n += job->is_cancelled;
   return n;
 }
 
@@ -213,12 +211,11 @@ static void add_warnings(const OrrClusterWork *work, OrrOutcome *outcome) {
   if (work->n_waiting > 0)
     warn(outcome, "left out with jobs that they wait for: %u jobs", work->n_waiting);
   if (r->n_timed_out > 0)
-    warn(
-        outcome,
-        "a time limit stopped %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-        " jobs before their work was done: their times end there, and their %.3g GPU-hours are not "
-        "useful",
-        r->n_timed_out, r->n_jobs, work->totals.timed_out / ORR_GANG_US_PER_S / 3600);
+    warn(outcome,
+         "a time limit stopped %ld of %ld jobs before their work was done: their times end there, "
+         "and their %.3g GPU-hours are not "
+         "useful",
+         r->n_timed_out, r->n_jobs, work->totals.timed_out / ORR_GANG_US_PER_S / 3600);
   const guint n_cancelled = count_cancelled(work->trace->jobs);
   if (n_cancelled > 0)
     warn(outcome, "%u jobs were cancelled by a preemption: their times end there", n_cancelled);

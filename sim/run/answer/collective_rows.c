@@ -84,8 +84,7 @@ static void fill_energy(const OrrReplayed *replayed, OrrOutcome *outcome) {
 
 static void add_warnings(const OrrBenchWork *work, OrrOutcome *outcome) {
   guint n = 0;
-  for (guint i = 0; i < work->sizes->len; i++)
-    n += g_array_index(work->sizes, OrrBenchSize, i).how == ORR_HOW_OUTSIDE;
+  ORR_EACH(const OrrBenchSize, size, work->sizes) n += size->how == ORR_HOW_OUTSIDE;
   if (n > 0)
     g_ptr_array_add(outcome->warnings,
                     g_strdup_printf("%u sizes lie outside the measured range of the profile", n));

@@ -112,8 +112,7 @@ void orr_link_time_add(const OrrReplayed *replayed, OrrOutcome *outcome) {
   tally->repeated = orr_ledger_repetition(replayed->ledger);
   choose_links(tally, replayed);
   g_autofree gboolean *seen = g_new0(gboolean, orr_program_n_comms(tally->program) + 1);
-  for (guint i = 0; i < replayed->spans->len; i++) { /* each of its members has a span: count one */
-    const OrrSpan *span = &g_array_index(replayed->spans, OrrSpan, i);
+  ORR_EACH(const OrrSpan, span, replayed->spans) { /* each of its members has a span: count one */
     if (span->comm == G_MAXUINT32 || seen[span->comm]) continue;
     seen[span->comm] = orr_program_comm_members(tally->program, span->comm) > 1;
     add_comm(tally, span);

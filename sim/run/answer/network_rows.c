@@ -28,14 +28,15 @@ static void add_queue(const OrrFabric *fabric, const OrrQueueUse *use, OrrOutcom
                  .marked = use->marked,
              });
   if (use->left_out > 0)
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("queues: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-                                    " phases have too many sends to integrate, and are max-min "
-                                    "flows",
-                                    use->left_out, use->phases));
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf(
+            "queues: %ld of %ld phases have too many sends to integrate, and are max-min "
+            "flows",
+            use->left_out, use->phases));
   if (use->stuck > 0)
     g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("queues: in %" G_GINT64_FORMAT " phases pauses wait for each "
+                    g_strdup_printf("queues: in %ld phases pauses wait for each "
                                     "other in a circle (a deadlock without virtual lanes), so they "
                                     "keep the time of max-min flows",
                                     use->stuck));

@@ -129,8 +129,8 @@ static void add_rollout_pool(const OrrPostTrainingWork *work, OrrOutcome *outcom
 }
 
 static gboolean fits(const OrrPostTrainingWork *work) {
-  for (guint i = 0; i < work->memory->len; i++)
-    if (!g_array_index(work->memory, OrrPostTrainingMemoryRow, i).fits) return FALSE;
+  ORR_EACH(const OrrPostTrainingMemoryRow, row, work->memory)
+    if (!row->fits) return FALSE;
   return TRUE;
 }
 

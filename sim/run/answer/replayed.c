@@ -52,8 +52,7 @@ void orr_replayed_warn_idle(const OrrReplayed *replayed, const char *verb, OrrOu
   const gint64 used = replayed->work->n_gpus, all = orr_cluster_n_gpus(replayed->cluster);
   if (used < all)
     g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-                                    " GPUs %s%s; the others idle and are not counted",
+                    g_strdup_printf("%ld of %ld GPUs %s%s; the others idle and are not counted",
                                     used, all, verb, used == 1 ? "s" : ""));
 }
 

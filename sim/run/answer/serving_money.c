@@ -31,8 +31,7 @@ static double hardware_per_s(const OrrReplayed *replayed, const OrrServingWork *
 static double host_cores(const OrrServingWork *work) {
   double busy_s = 0;
   for (gint64 i = 0; i < work->params.replicas; i++) busy_s += work->replicas[i].host_busy_s;
-  for (guint i = 0; i < work->task_pools->len; i++)
-    busy_s += g_array_index(work->task_pools, OrrServingTaskPoolRow, i).cpu_seconds;
+  ORR_EACH(const OrrServingTaskPoolRow, row, work->task_pools) busy_s += row->cpu_seconds;
   return work->end_s > 0 ? busy_s / work->end_s : 0;
 }
 

@@ -42,8 +42,7 @@ static void count(OrrServingTaskResult *result, const OrrServingTaskRow *row, Su
 
 static double cpu_seconds(const OrrServingWork *work) {
   double sum_s = 0;
-  for (guint i = 0; i < work->task_pools->len; i++)
-    sum_s += g_array_index(work->task_pools, OrrServingTaskPoolRow, i).cpu_seconds;
+  ORR_EACH(const OrrServingTaskPoolRow, row, work->task_pools) sum_s += row->cpu_seconds;
   return sum_s;
 }
 
@@ -52,8 +51,7 @@ static void add_result(const OrrServingWork *work, double gpus, double per_s, Or
                .first = g_array_new(FALSE, FALSE, sizeof(double)),
                .first_s = G_MAXDOUBLE};
   OrrServingTaskResult result = {.tasks = work->tasks->len};
-  for (guint i = 0; i < work->tasks->len; i++)
-    count(&result, &g_array_index(work->tasks, OrrServingTaskRow, i), &sums);
+  ORR_EACH(OrrServingTaskRow, row, work->tasks) count(&result, row, &sums);
   const double for_s = fmax(work->end_s - sums.first_s, 1e-12), done = (double)result.done;
   result.e2e = orr_latencies_of(sums.e2e);
   result.first = orr_latencies_of(sums.first);

@@ -35,8 +35,7 @@ static void warn_starts(const OrrServingWork *work, OrrOutcome *outcome) {
     begun += strcmp(turn->state, "starting") == 0;
   if (begun > ended)
     g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-                                    " starts of replicas did not end in this run",
+                    g_strdup_printf("%ld of %ld starts of replicas did not end in this run",
                                     begun - ended, begun));
   else if (work->params.start.overhead_s > 0 && ended == 0)
     g_ptr_array_add(outcome->warnings,
@@ -77,18 +76,17 @@ static void warn_load(const OrrServingWork *work, OrrOutcome *outcome) {
     g_ptr_array_add(outcome->warnings, g_strdup_printf("the trace has %s", work->left_out));
   if (work->trace_requests > 0 && work->params.requests > work->trace_requests)
     g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("requests is %" G_GINT64_FORMAT
-                                    ", and the trace has %" G_GINT64_FORMAT
-                                    ": all of it is taken; load.repeat replays it more than once",
+                    g_strdup_printf("requests is %ld, and the trace has %ld: all of it is taken; "
+                                    "load.repeat replays it more than once",
                                     work->params.requests, work->trace_requests));
   if (result->client_wait_mean_s > result->e2e.mean)
     g_ptr_array_add(
         outcome->warnings,
-        g_strdup_printf("requests wait %.3g s at their clients, on average, until fewer than "
-                        "max-concurrency (%" G_GINT64_FORMAT
-                        ") are in flight: rates, offered_rps too, are what this limit lets "
-                        "through, not the load's",
-                        result->client_wait_mean_s, work->params.max_concurrency));
+        g_strdup_printf(
+            "requests wait %.3g s at their clients, on average, until fewer than "
+            "max-concurrency (%ld) are in flight: rates, offered_rps too, are what this limit lets "
+            "through, not the load's",
+            result->client_wait_mean_s, work->params.max_concurrency));
 }
 
 void orr_serving_warnings(const OrrReplayed *replayed, const OrrServingWork *work,

@@ -9,7 +9,7 @@
  * on each stage's first lane, power on the first lane, and the use of the busiest links, which are
  * one more process.
  */
-#include "sim/base/file_write.h"
+#include "sim/base/file.h"
 #include "sim/run/answer/answer_private.h"
 
 static void add_text(GString *out, const char *text) {
@@ -122,8 +122,7 @@ static void add_end(GString *out, const char *phase, guint id, const OrrSpanRow 
 static void add_arrows(GString *out, const OrrOutcome *outcome, GPtrArray *streams) {
   gint64 n_stages = 1;
   guint id = 0;
-  for (guint i = 0; i < outcome->lanes->len; i++)
-    n_stages = MAX(n_stages, g_array_index(outcome->lanes, OrrLaneRow, i).stage + 1);
+  ORR_EACH(const OrrLaneRow, row, outcome->lanes) n_stages = MAX(n_stages, row->stage + 1);
   g_autoptr(GHashTable) receives = find_receives(outcome, n_stages);
   for (guint i = 0; i < outcome->spans->len && g_hash_table_size(receives) > 0; i++) {
     const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);

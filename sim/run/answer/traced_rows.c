@@ -85,8 +85,7 @@ static void add_warnings(const OrrTraceWork *work, OrrOutcome *outcome) {
     g_ptr_array_add(outcome->warnings, g_strdup(work->notes->pdata[i]));
   if (work->n_unknown > 0)
     g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("%" G_GINT64_FORMAT
-                                    " kernels have neither a time nor num_ops and tensor_size: "
+                    g_strdup_printf("%ld kernels have neither a time nor num_ops and tensor_size: "
                                     "they take no time",
                                     work->n_unknown));
   if (work->modelled_s > 0)

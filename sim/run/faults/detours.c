@@ -4,8 +4,6 @@
  */
 #include "sim/run/faults/faults.h"
 
-#include "sim/base/fault.h"
-
 /* A run compiles its communications for at most this many sets of dead links. */
 #define MOST_DETOURS 64
 
@@ -78,8 +76,8 @@ static void free_fabric(gpointer fabric) {
 
 GPtrArray *orr_detours_fabrics(const GArray *detours, const OrrFabric *fabric) {
   GPtrArray *fabrics = g_ptr_array_new_with_free_func(free_fabric);
-  for (guint d = 0; d < detours->len; d++) {
-    GHashTable *dead = g_array_index(detours, OrrDetour, d).dead;
+  ORR_EACH(const OrrDetour, detour, detours) {
+    GHashTable *dead = detour->dead;
     g_ptr_array_add(fabrics, dead ? orr_fabric_avoiding(fabric, dead) : NULL);
   }
   return fabrics;

@@ -33,8 +33,7 @@ static GArray *dates_of(const OrrIntervals *affected, const GArray *detours) {
     g_autoptr(GArray) more = orr_intervals_dates(affected, i);
     g_array_append_vals(dates, more->data, more->len);
   }
-  for (guint d = 0; d < detours->len; d++)
-    g_array_append_val(dates, g_array_index(detours, OrrDetour, d).at_s);
+  ORR_EACH(const OrrDetour, detour, detours) g_array_append_val(dates, detour->at_s);
   orr_intervals_sort_dates(dates);
   return dates;
 }
@@ -46,8 +45,7 @@ GArray *orr_fabric_changes_find(const GPtrArray *outages, const GArray *detours,
   orr_intervals_init(&affected);
   for (guint i = 0; i < outages->len; i++) orr_intervals_add_links(&affected, outages->pdata[i]);
   g_autoptr(GArray) dates = dates_of(&affected, detours);
-  for (guint i = 0; i < dates->len; i++) {
-    const double at_s = g_array_index(dates, double, i);
+  ORR_EACH_VALUE(const double, at_s, dates) {
     const OrrFabric *routed = routed_at(detours, fabrics, fabric, at_s);
     g_autoptr(GHashTable) left = left_at(&affected, at_s);
     g_autoptr(GHashTable) none = g_hash_table_new(g_direct_hash, g_direct_equal);

@@ -3,8 +3,6 @@
  */
 #include "sim/run/faults/faults.h"
 
-#include "sim/base/fault.h"
-
 /* More outages of one fault mean that its mtbf is a mistake. */
 #define MOST_OUTAGES 100000
 

@@ -1,14 +1,14 @@
 /*
  * latin-hypercube - points that spread over every axis (McKay, Beckman, Conover 1979).
  *
- * A design of n points (latin.h) tries every value of an axis n / values times (give or take one),
+ * A design of n points (random.h) tries every value of an axis n / values times (give or take one),
  * whatever the other axes do. Combinations that the constraints exclude, and repetitions, are
  * dropped, and further designs are added until there are n points, or 64 designs: constraints that
  * exclude nearly everything leave fewer than n points.
  *
  *   sampler: {kind: latin-hypercube, points: 200}
  */
-#include "sim/base/latin.h"
+#include "sim/base/random.h"
 #include "sim/sweep/sampler.h"
 
 typedef struct {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibration/measure/measure_plan.h"
+#include "calibration/measure/measure_session.h"
 
 /* Sixteen points on one axis, bytes 1, 3, 7 ... 65535: log2(1 + bytes) is 1 ... 16, scaled to 0,
  * 1/15 ... 1. */

@@ -61,8 +61,8 @@ static void test_published_sizes(void) {
   static const gint64 sizes[] = {8, 36, 72, 576};
   for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
     const gint64 size = sizes[i];
-    g_autofree char *domain = g_strdup_printf("%" G_GINT64_FORMAT, size);
-    g_autofree char *nodes = g_strdup_printf("%" G_GINT64_FORMAT, 2 * size / 4);
+    g_autofree char *domain = g_strdup_printf("%ld", size);
+    g_autofree char *nodes = g_strdup_printf("%ld", 2 * size / 4);
     FIXTURE(fixture, 1, "nodes", nodes, "node.scale-up-domain", domain, "fabric",
             "{kind: nvlink-domain, scale-out: {kind: fat-tree, levels: 3}}");
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));

@@ -1,7 +1,6 @@
 /*
  * test_campaign_formulas.c - closed forms of nodes in repair, and hazards of young attempts.
  */
-#include "workloads/campaign/campaign_formulas.h"
 
 #include "tests/workloads/campaign/campaign_case.h"
 #include "workloads/campaign/campaign_sim.h"

@@ -5,7 +5,6 @@
 
 #include "tests/workloads/campaign/campaign_case.h"
 #include "workloads/campaign/campaign_sim.h"
-#include "workloads/campaign/campaign_formulas.h"
 
 /* The first strike of the only process, and the one after it. */
 static void strikes(const Case *c, guint64 seed, double *ret_first_s, double *ret_second_s) {

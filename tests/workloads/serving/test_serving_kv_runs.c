@@ -28,7 +28,7 @@ typedef struct {
   do {                                                                                             \
     const gint64 a__ = (a_), b__ = (b_);                                                           \
     if (a__ != b__)                                                                                \
-      g_error("seed %u, operation %u: %s is %" G_GINT64_FORMAT " in runs, %" G_GINT64_FORMAT       \
+      g_error("seed %u, operation %u: %s is %ld in runs, %ld"                                      \
               " by block",                                                                         \
               pair->seed, pair->operation, #a_, a__, b__);                                         \
   } while (FALSE)

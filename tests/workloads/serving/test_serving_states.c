@@ -186,7 +186,7 @@ static void test_room_for_states(void) {
   g_autoptr(OrrOutcome) whole = serving_run(RWKV "workload.engine.kv-blocks=0;workload.requests=1");
   const OrrServingResult *result = &whole->result.serving;
   const double used = (double)result->kv_blocks * RWKV_STATE + result->weights_bytes;
-  g_test_message("%" G_GINT64_FORMAT " states", result->kv_blocks);
+  g_test_message("%ld states", result->kv_blocks);
   g_assert_cmpfloat(used, <, 80e9);
   g_assert_cmpfloat(used, >, 0.8 * 80e9);
 }

@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "sim/base/mersenne.h"
 #include "sim/base/random.h"
 #include "workloads/cluster_jobs/core/gang_rules.h"
 

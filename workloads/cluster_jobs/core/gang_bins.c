@@ -52,8 +52,8 @@ gboolean orr_gang_bins_has_room(const OrrGangBins *bins, gint64 gpus) {
 }
 
 gboolean orr_gang_bins_holds(const GArray *shares, guint bin) {
-  for (guint i = 0; i < shares->len; i++)
-    if (g_array_index(shares, OrrGangShare, i).bin == bin) return TRUE;
+  ORR_EACH(const OrrGangShare, share, shares)
+    if (share->bin == bin) return TRUE;
   return FALSE;
 }
 
@@ -100,7 +100,7 @@ gboolean orr_gang_bins_place_within(const OrrGangBins *bins, guint first, guint 
   view.free = bins->free + first;
   view.first = 0;
   if (!orr_gang_bins_place(&view, gpus, pick, shares)) return FALSE;
-  for (guint i = 0; i < shares->len; i++) g_array_index(shares, OrrGangShare, i).bin += first;
+  ORR_EACH(OrrGangShare, share, shares) share->bin += first;
   return TRUE;
 }
 

@@ -81,8 +81,8 @@ OrrGangLevel orr_gang_map_level(const OrrGangMap *map, const GArray *shares) {
 
 guint orr_gang_map_n_parts(const OrrGangMap *map, const GArray *shares, OrrGangLevel level) {
   g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-  for (guint i = 0; i < shares->len; i++) {
-    const guint bin = g_array_index(shares, OrrGangShare, i).bin;
+  ORR_EACH(const OrrGangShare, share, shares) {
+    const guint bin = share->bin;
     g_hash_table_add(seen, GUINT_TO_POINTER(map->part_of[level][bin]));
   }
   return g_hash_table_size(seen);

@@ -21,8 +21,7 @@ static gboolean fits_kind(OrrGangSim *sim, const OrrGangBins *bins, const OrrGan
                       .free = bins->free + first};
   if (sim->n_kinds > 1) view.n_free = orr_gang_bins_free(&view, 0, view.n);
   if (job->gpus > view.n_free || !place(sim, &view, job)) return FALSE;
-  for (guint i = 0; i < sim->shares->len; i++)
-    g_array_index(sim->shares, OrrGangShare, i).bin += first;
+  ORR_EACH(OrrGangShare, share, sim->shares) share->bin += first;
   return TRUE;
 }
 

@@ -58,9 +58,9 @@ const OrrGangPace *orr_gang_speed_pace(OrrGangSpeed *speed, const OrrGangJob *jo
   place.leaves = power_of_two(orr_gang_map_n_parts(map, job->shares, ORR_GANG_LEAF));
   place.shares = job->shares;
   place.most_in_leaf = orr_gang_map_most(map, job->shares, ORR_GANG_LEAF);
-  g_autofree char *key = g_strdup_printf(
-      "%s\n%" G_GINT64_FORMAT " %" G_GINT64_FORMAT " %d %u %" G_GINT64_FORMAT, place.model,
-      place.gpus, place.asked, place.level, place.leaves, place.most_in_leaf);
+  g_autofree char *key =
+      g_strdup_printf("%s\n%ld %ld %d %u %ld", place.model, place.gpus, place.asked, place.level,
+                      place.leaves, place.most_in_leaf);
   OrrGangAnswer *answer = g_hash_table_lookup(speed->answers, key);
   if (!answer) {
     answer = ask(speed, &place);
@@ -81,8 +81,7 @@ gboolean orr_gang_speed_resized(OrrGangSpeed *speed, const OrrGangJob *job, gint
                                 double *ret_speed) {
   if (!speed->kind->resized) return FALSE;
   const OrrGangClass place = {.model = job->model, .gpus = gpus, .asked = job->asked_gpus};
-  g_autofree char *key = g_strdup_printf("%s\n%" G_GINT64_FORMAT " %" G_GINT64_FORMAT, place.model,
-                                         place.gpus, place.asked);
+  g_autofree char *key = g_strdup_printf("%s\n%ld %ld", place.model, place.gpus, place.asked);
   const double *known = g_hash_table_lookup(speed->sizes, key);
   if (!known) {
     const double found = ask_size(speed, &place);

@@ -18,7 +18,7 @@ void orr_gang_throughputs_free(OrrGangThroughputs *speeds) {
 }
 
 static char *key_of(const char *model, gint64 gpus, const char *kind) {
-  return g_strdup_printf("%s\n%" G_GINT64_FORMAT "\n%s", model, gpus, kind);
+  return g_strdup_printf("%s\n%ld\n%s", model, gpus, kind);
 }
 
 const char *const *orr_gang_throughputs_models(const OrrGangThroughputs *speeds) {

@@ -13,11 +13,11 @@ typedef struct {
 
 static const OrrFieldTable table = ORR_FIELDS(
     "order-fair-share", "Least decayed usage first.", Params,
-    ORR_FIELD_REAL(
+    ORR_UNSIGNED_REAL(
         Params, "half-life", half_life_s, ORR_UNIT_SECONDS, "7 d",
         "Time in which past usage loses half of its weight (PriorityDecayHalfLife); 0 s: "
         "it keeps it.",
-        .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S));
+        .min = 0, .max = ORR_GANG_MOST_S));
 
 static double half_life(const void *params) { return ((const Params *)params)->half_life_s; }
 

@@ -27,14 +27,14 @@ static const OrrFieldTable table = ORR_FIELDS(
            "Weight of the fraction of the cluster asked for (PriorityWeightJobSize)."),
     WEIGHT("priority", priority,
            "Weight of the trace's column priority, relative to its highest (PriorityWeightQOS)."),
-    ORR_FIELD_REAL(Params, "max-age", max_age_s, ORR_UNIT_SECONDS, "7 d",
-                   "Wait after which a job's age no longer grows (PriorityMaxAge).",
-                   .flags = ORR_FIELD_POSITIVE, .min = 1e-6, .max = ORR_GANG_MOST_S),
-    ORR_FIELD_REAL(
+    ORR_POSITIVE_REAL(Params, "max-age", max_age_s, ORR_UNIT_SECONDS, "7 d",
+                      "Wait after which a job's age no longer grows (PriorityMaxAge).", .min = 1e-6,
+                      .max = ORR_GANG_MOST_S),
+    ORR_UNSIGNED_REAL(
         Params, "half-life", half_life_s, ORR_UNIT_SECONDS, "7 d",
         "Time in which past usage loses half of its weight (PriorityDecayHalfLife); 0 s: "
         "it keeps it.",
-        .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S));
+        .min = 0, .max = ORR_GANG_MOST_S));
 
 static double half_life(const void *params) { return ((const Params *)params)->half_life_s; }
 

@@ -49,9 +49,8 @@ static const OrrFieldTable table = ORR_FIELDS(
                    "Cubes along x, y and z of the pod, for fixed cables."),
     ORR_FIELD_BOOL(Params, "circuits", circuits, "true",
                    "Whether optical circuit switches join the cubes; else fixed cables do."),
-    ORR_FIELD_REAL(Params, "reconfigure", reconfigure_s, ORR_UNIT_SECONDS, "0 s",
-                   "Time at the start of a gang of several cubes until its circuits are up.",
-                   .flags = ORR_FIELD_UNSIGNED));
+    ORR_UNSIGNED_REAL(Params, "reconfigure", reconfigure_s, ORR_UNIT_SECONDS, "0 s",
+                      "Time at the start of a gang of several cubes until its circuits are up."));
 
 static guint n_cubes(const OrrGangBins *bins, const Params *params) {
   return (bins->n + (guint)params->nodes - 1) / (guint)params->nodes;
@@ -173,8 +172,8 @@ static char *refuse(const void *data, gint64 n_nodes) {
   if (!orr_sizes_parse("grid", params->grid, AXES, grid, &error)) return g_strdup(error->message);
   const double wanted = (double)grid[0] * (double)grid[1] * (double)grid[2] * (double)params->nodes;
   if (wanted <= (double)n_nodes) return NULL;
-  return g_strdup_printf("grid %s of cubes of %" G_GINT64_FORMAT " nodes has %.0f nodes: the "
-                         "cluster has %" G_GINT64_FORMAT,
+  return g_strdup_printf("grid %s of cubes of %ld nodes has %.0f nodes: the "
+                         "cluster has %ld",
                          params->grid, params->nodes, wanted, n_nodes);
 }
 

@@ -130,8 +130,8 @@ static void serve(OrrGangSim *sim, const GArray *nodes, int sign) {
 }
 
 static gboolean sits_on(const OrrGangJob *job, const OrrGangStrike *strike) {
-  for (guint i = 0; i < job->shares->len; i++) {
-    const guint bin = g_array_index(job->shares, OrrGangShare, i).bin;
+  ORR_EACH(const OrrGangShare, share, job->shares) {
+    const guint bin = share->bin;
     if (bin >= strike->first && bin < strike->first + strike->n) return TRUE;
   }
   return FALSE;

@@ -26,7 +26,6 @@
  * The reference is the step on the first GPUs of the reference cluster, or of this machine: a job
  * takes its traced time there.
  */
-#include "sim/base/fault.h"
 #include "workloads/cluster_jobs/core/gang_speed.h"
 #include "workloads/parts.h"
 #include "workloads/training/training.h"
@@ -57,16 +56,17 @@ static const OrrFieldTable template_table = ORR_FIELDS(
         "Its training, as a workload of kind training describes it; batch.global is "
         "of one data-parallel replica, and tp and ep are at most what divides the gang."));
 
-static const OrrFieldTable table = ORR_FIELDS(
-    "cluster-speed-steps", "Run times from replayed training steps.", Params,
-    ORR_FIELD_SECTIONS(
-        Params, "jobs", jobs, &template_table, NULL,
-        "What gangs do, by their model in the trace and their size: the entry for the "
-        "model with the largest from-gpus that the gang reaches."),
-    ORR_FIELD_SECTION(Params, "reference", reference, &orr_cluster_table, NULL,
-                      "The cluster on whose first GPUs a job takes the time that its trace states; "
-                      "absent: this one.",
-                      .document = "cluster", .flags = ORR_FIELD_OPTIONAL));
+static const OrrFieldTable table =
+    ORR_FIELDS("cluster-speed-steps", "Run times from replayed training steps.", Params,
+               ORR_FIELD_SECTIONS(
+                   Params, "jobs", jobs, &template_table, NULL,
+                   "What gangs do, by their model in the trace and their size: the entry for the "
+                   "model with the largest from-gpus that the gang reaches."),
+               ORR_OPTIONAL_SECTION(
+                   Params, "reference", reference, &orr_cluster_table,
+                   "The cluster on whose first GPUs a job takes the time that its trace states; "
+                   "absent: this one.",
+                   .document = "cluster"));
 
 /* Of the entries for @name, NULL: for no model, the last that a gang of @gpus reaches. */
 static const Template *largest_of(const Params *params, const char *name, gint64 gpus) {
@@ -85,8 +85,8 @@ static const Template *template_of(const Params *params, const OrrGangClass *pla
   if (!own) own = largest_of(params, NULL, place->asked);
   if (!own)
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "speed.jobs has no entry for model '%s' and a gang of %" G_GINT64_FORMAT
-                " GPUs: want one with from-gpus: 1, for that model or for none",
+                "speed.jobs has no entry for model '%s' and a gang of %ld GPUs: want one with "
+                "from-gpus: 1, for that model or for none",
                 place->model ? place->model : "", place->asked);
   return own;
 }
@@ -160,7 +160,7 @@ static gboolean reference_s(const Params *params, const Replay *own, gint64 n, d
   if (params->reference.device.name) there.part.cluster = &params->reference;
   if (n > orr_cluster_n_gpus(there.part.cluster))
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                         "speed.reference has fewer GPUs than a gang of %" G_GINT64_FORMAT, n);
+                         "speed.reference has fewer GPUs than a gang of %ld", n);
   if (!replay(&there, gpus, &whole, 1, &times, error)) return FALSE;
   *ret_s = times.seconds;
   return TRUE;
@@ -196,8 +196,7 @@ static gboolean check_room(const Replay *own, double gpu_bytes, GError **error) 
 }
 
 static char *name_of(const Template *one, gint64 gpus) {
-  return g_strdup_printf("%s on %" G_GINT64_FORMAT " GPUs", one->model.name ? one->model.name : "",
-                         gpus);
+  return g_strdup_printf("%s on %ld GPUs", one->model.name ? one->model.name : "", gpus);
 }
 
 /* Samples per second of a gang of @gpus at the reference. */

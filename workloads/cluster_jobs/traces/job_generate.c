@@ -11,8 +11,6 @@
  */
 #include "workloads/cluster_jobs/traces/job_trace.h"
 
-#include "sim/base/fault.h"
-#include "sim/base/mersenne.h"
 #include "sim/base/random.h"
 
 static const char *const arrival_words[] = {"poisson", "even", "at-once", NULL};
@@ -24,24 +22,24 @@ static const char *const number_words[] = {"streams", "python", NULL};
 const OrrFieldTable orr_job_generate_table = ORR_FIELDS(
     "cluster-generate", "Jobs drawn from distributions.", OrrJobGenerate,
     ORR_FIELD_INT(OrrJobGenerate, "n", n, "1000", "Jobs.", .min = 1, .max = 1e7),
-    ORR_FIELD_REAL(OrrJobGenerate, "load", load, ORR_UNIT_FRACTION, "0.8",
-                   "GPU time that jobs ask for, over the cluster's while they are submitted.",
-                   .flags = ORR_FIELD_POSITIVE, .min = 1e-6, .max = 1e6),
-    ORR_FIELD_REAL(OrrJobGenerate, "gap", gap_s, ORR_UNIT_SECONDS, "0 s",
-                   "The mean time between submissions; 0 s: what the load asks for.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e8),
+    ORR_POSITIVE_REAL(OrrJobGenerate, "load", load, ORR_UNIT_FRACTION, "0.8",
+                      "GPU time that jobs ask for, over the cluster's while they are submitted.",
+                      .min = 1e-6, .max = 1e6),
+    ORR_UNSIGNED_REAL(OrrJobGenerate, "gap", gap_s, ORR_UNIT_SECONDS, "0 s",
+                      "The mean time between submissions; 0 s: what the load asks for.", .min = 0,
+                      .max = 1e8),
     ORR_FIELD_WORD(OrrJobGenerate, "arrivals", arrivals, arrival_words, "poisson",
                    "Submissions: at random, evenly, or all at second 0."),
     ORR_FIELD_WORD(OrrJobGenerate, "durations", durations, duration_words, "lognormal",
                    "The distribution of run times; philly: as Gavel draws them, four of five jobs "
                    "log-uniform from 32 to 1,000 minutes, the others from there to 10,000, with a "
                    "mean of 16.8 h."),
-    ORR_FIELD_REAL(OrrJobGenerate, "mean", mean_s, ORR_UNIT_SECONDS, "4 h", "The mean run time.",
-                   .flags = ORR_FIELD_POSITIVE, .min = 1e-6, .max = 1e8),
-    ORR_FIELD_REAL(
+    ORR_POSITIVE_REAL(OrrJobGenerate, "mean", mean_s, ORR_UNIT_SECONDS, "4 h", "The mean run time.",
+                      .min = 1e-6, .max = 1e8),
+    ORR_UNSIGNED_REAL(
         OrrJobGenerate, "sigma", sigma, ORR_UNIT_NONE, "2",
-        "The standard deviation of the logarithm of run times, where they are lognormal.",
-        .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 5),
+        "The standard deviation of the logarithm of run times, where they are lognormal.", .min = 0,
+        .max = 5),
     ORR_FIELD_REALS(OrrJobGenerate, "gpus", gpus, ORR_UNIT_NONE, "[1, 2, 4, 8]", "Sizes of gangs.",
                     .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_REALS(OrrJobGenerate, "weights", weights, ORR_UNIT_NONE, "[]",
@@ -193,11 +191,10 @@ static gboolean check_models(const OrrJobGenerate *generate, const OrrJobGround 
     while (*models && !(orr_gang_throughputs_find(ground->speeds, *models, gpus, ground->kind) > 0))
       models++;
     if (*models) continue;
-    return orr_fault_set(
-        error, ORR_FAULT_DOCUMENT,
-        "workload.generate.models: the throughputs have no model for %" G_GINT64_FORMAT
-        " GPUs of kind '%s', in which run times are drawn",
-        gpus, ground->kind);
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "workload.generate.models: the throughputs have no model for %ld GPUs of "
+                         "kind '%s', in which run times are drawn",
+                         gpus, ground->kind);
   }
   return TRUE;
 }
@@ -215,7 +212,7 @@ OrrJobTrace *orr_job_generate(const OrrJobGenerate *generate, const OrrJobGround
   double now_s = 0;
   draws_init(&draws, generate, ground);
   for (gint64 i = 0; i < generate->n; i++) {
-    g_autofree char *id = g_strdup_printf("%" G_GINT64_FORMAT, i + 1);
+    g_autofree char *id = g_strdup_printf("%ld", i + 1);
     OrrJobLine line = {ORR_JOB_LINE_NONE, .id = id, .submit_s = now_s, .gpus = draw_gpus(&draws)};
     line.work_s = draw_duration_s(&draws);
     if (has_models) draw_model(&draws, n_models, &line);

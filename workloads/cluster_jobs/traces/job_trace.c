@@ -3,7 +3,6 @@
  */
 #include "workloads/cluster_jobs/traces/job_trace.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 
 /* The most GPUs of one job: beyond any cluster, and their sums stay exact. */
@@ -163,13 +162,12 @@ gboolean orr_job_trace_date(OrrJobTrace *trace, const char *text, OrrPlace place
 
 static void begin_at_zero(GArray *jobs) {
   const gint64 first_us = g_array_index(jobs, OrrGangJob, 0).submit_us;
-  for (guint i = 0; i < jobs->len; i++) g_array_index(jobs, OrrGangJob, i).submit_us -= first_us;
+  ORR_EACH(OrrGangJob, job, jobs) job->submit_us -= first_us;
 }
 
 static gboolean finish(OrrJobTrace *trace, const char *path, GError **error) {
   double sum_s = 0;
-  for (guint i = 0; i < trace->jobs->len; i++)
-    sum_s += (double)g_array_index(trace->jobs, OrrGangJob, i).work_us / ORR_GANG_US_PER_S;
+  ORR_EACH(const OrrGangJob, one, trace->jobs) sum_s += (double)one->work_us / ORR_GANG_US_PER_S;
   if (trace->jobs->len == 0)
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: no job%s", path,
                 trace->n_other_queues > 0 ? " of workload.queue" : "");

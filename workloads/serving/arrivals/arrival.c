@@ -113,7 +113,7 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
     return orr_diags_error(
         diags, place,
         "a request of %g + %g tokens is longer than the context or the key-value cache "
-        "(%" G_GINT64_FORMAT ")",
+        "(%ld)",
         prompt, output, trace->longest);
   ORR_APPEND(trace->requests, OrrRequest,
              {.arrival_s = time_s, .prompt = (gint32)prompt, .output = (gint32)output});

@@ -192,10 +192,10 @@ static void add_turn(Reading *reading, Row *row, OrrPlace place) {
   if ((row->found & (PROMPT | OUTPUT)) != (PROMPT | OUTPUT))
     return orr_diags_error(reading->diags, place, "a turn needs input_length and output_length");
   if (row->ids->len > row->prompt / (double)reading->params->block + 2)
-    return orr_diags_error(reading->diags, place,
-                           "%u hash_ids for a prompt of %.0f tokens: blocks of %" G_GINT64_FORMAT
-                           " tokens are expected (block)",
-                           row->ids->len, row->prompt, reading->params->block);
+    return orr_diags_error(
+        reading->diags, place,
+        "%u hash_ids for a prompt of %.0f tokens: blocks of %ld tokens are expected (block)",
+        row->ids->len, row->prompt, reading->params->block);
   if (!time_of(row, session, &time_s, place, reading->diags)) return;
   orr_trace_add(state->trace, 0, prompt, row->output, place, reading->diags);
   if (state->trace->requests->len == i) return;

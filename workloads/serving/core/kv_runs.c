@@ -3,7 +3,7 @@
  */
 #include "workloads/serving/core/kv.h"
 
-#include "sim/base/pool.h"
+#include "sim/base/children.h"
 
 typedef struct Text Text;
 typedef struct Run Run;

@@ -9,8 +9,6 @@
 
 #include "sim/base/idle.h"
 
-#define D "%" G_GINT64_FORMAT
-
 double orr_feed_pool_bytes(const OrrServing *params, const OrrModel *model) {
   if (params->parallel.feed.gpus == 0) return 0;
   const OrrInferenceShard shard = orr_serving_feed_shard(params);
@@ -57,8 +55,8 @@ void orr_feed_pool_check(const OrrServing *params, const OrrModel *model, OrrPla
       orr_diags_error(diags, place, "parallel.feed-forward.device needs feed-forward.gpus");
     if (parallel->feed.micro_batches > 1)
       orr_diags_error(diags, place,
-                      "parallel.feed-forward.micro-batches (" D
-                      ") go between two pools: give feed-forward.gpus, or 1",
+                      "parallel.feed-forward.micro-batches (%ld) go between two pools: give "
+                      "feed-forward.gpus, or 1",
                       parallel->feed.micro_batches);
     return;
   }
@@ -66,7 +64,7 @@ void orr_feed_pool_check(const OrrServing *params, const OrrModel *model, OrrPla
   check_idle(params, place, diags);
   if (parallel->feed.gpus % parallel->ep)
     return orr_diags_error(diags, place,
-                           "parallel.feed-forward.gpus (" D ") cannot be divided by ep (" D ")",
+                           "parallel.feed-forward.gpus (%ld) cannot be divided by ep (%ld)",
                            parallel->feed.gpus, parallel->ep);
   const OrrInferenceShard shard = orr_serving_feed_shard(params);
   orr_inference_check(model, &shard, place, diags);
@@ -86,8 +84,8 @@ void orr_feed_pool_check_memory(const OrrServing *params, const OrrModel *model,
                budget = device->memory_bytes * params->engine.memory_utilization;
   if (weights + activations + params->engine.reserved_bytes > budget)
     orr_diags_error(diags, place,
-                    "the feed-forwards of model %s do not fit: each of " D
-                    " GPUs holds %.1f GiB of weights, %.1f of activations and %.1f reserved, of "
+                    "the feed-forwards of model %s do not fit: each of %ld GPUs holds %.1f GiB of "
+                    "weights, %.1f of activations and %.1f reserved, of "
                     "%.1f GiB that %s gives the engine: raise parallel.feed-forward.gpus, or lower "
                     "the precision",
                     model->name, parallel->feed.gpus, weights / gib, activations / gib,

@@ -125,7 +125,7 @@ static gboolean is_above_budget(OrrFleet *fleet, const OrrRequest *request) {
     g_set_error(
         &fleet->run.error, ORR_FAULT, ORR_FAULT_DOCUMENT,
         "the prompt of request %u of %d tokens is longer than engine.max-num-batched-tokens "
-        "(%" G_GINT64_FORMAT "), and the scheduler %s without chunked-prefill refuses it",
+        "(%ld), and the scheduler %s without chunked-prefill refuses it",
         fleet->n_requests + 1, request->prompt, engine->max_num_batched_tokens,
         scheduler->entry.name);
   return TRUE;
@@ -136,7 +136,7 @@ static gboolean is_too_long(OrrFleet *fleet, const OrrRequest *request) {
   if ((gint64)request->prompt + request->output <= work->longest) return FALSE;
   if (!fleet->run.error)
     g_set_error(&fleet->run.error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "request %u of %d + %d tokens is longer than %s of %" G_GINT64_FORMAT " tokens",
+                "request %u of %d + %d tokens is longer than %s of %ld tokens",
                 fleet->n_requests + 1, request->prompt, request->output,
                 work->longest < context_of(work) ? "the key-value cache" : "the context",
                 work->longest);
@@ -272,7 +272,7 @@ static void check_queue(OrrFleet *fleet, const OrrRequest *request) {
   g_set_error(&fleet->run.error, ORR_FAULT, ORR_FAULT_STUCK,
               "the queue diverges: request %u waited %.3g s for its first step (longest-queue: "
               "%.3g s); %u requests "
-              "had ended by then, %" G_GINT64_FORMAT " were in the system",
+              "had ended by then, %ld were in the system",
               request->id + 1, waited_s, limit_s, fleet->run.work->requests->len, fleet->in_system);
 }
 
@@ -490,8 +490,7 @@ static gboolean close_replicas(OrrFleet *fleet, GError **error) {
     if (!orr_replica_close(fleet->route.replicas[i], error)) return FALSE;
   if (fleet->in_system > 0)
     return orr_fault_set(error, ORR_FAULT_STUCK,
-                         "%" G_GINT64_FORMAT
-                         " requests wait for ever: no replica is left that could take them",
+                         "%ld requests wait for ever: no replica is left that could take them",
                          fleet->in_system);
   for (gint64 i = 0; i < work->params.replicas && !fleet->life; i++)
     work->replicas[i].held_s = fleet->area_since_s - fleet->run.start_s;

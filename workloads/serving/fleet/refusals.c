@@ -8,8 +8,6 @@
 #include "sim/base/idle.h"
 #include "workloads/serving/stations/exclusions.h"
 
-#define D "%" G_GINT64_FORMAT
-
 /* Layers that keep a state. What vLLM 0.19 refuses is refused in its words (config/vllm.py,
  * nixl_connector.py). */
 static void check_states(const OrrServing *params, const OrrModel *model, OrrPlace place,
@@ -31,9 +29,9 @@ static void check_states(const OrrServing *params, const OrrModel *model, OrrPla
                     model->name, scheduler->entry.name);
   if (keeps && engine->block_size > engine->max_num_batched_tokens)
     orr_diags_error(diags, place,
-                    "engine.block-size (" D
-                    ") of model %s, whose layers keep a state (vLLM: \"In Mamba cache align "
-                    "mode, block_size must be <= max_num_batched_tokens\", here " D ")",
+                    "engine.block-size (%ld) of model %s, whose layers keep a state (vLLM: \"In "
+                    "Mamba cache align "
+                    "mode, block_size must be <= max_num_batched_tokens\", here %ld)",
                     engine->block_size, model->name, engine->max_num_batched_tokens);
   if (keeps && tiers->host_bytes + tiers->ssd_bytes + tiers->remote_bytes > 0)
     orr_diags_error(
@@ -65,7 +63,7 @@ static void check_cross(const OrrServing *params, const OrrModel *model, OrrPlac
 static void check_images(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   if (params->encoders.replicas == 0 && params->distinct_images > 0)
     orr_diags_error(diags, place,
-                    "distinct-images (" D ") without encoders: engines encode what they see; give "
+                    "distinct-images (%ld) without encoders: engines encode what they see; give "
                     "encoders.replicas",
                     params->distinct_images);
 }
@@ -82,7 +80,7 @@ static void check_prefix(const OrrServing *params, OrrPlace place, OrrDiags *dia
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
   if (params->shared_prefix > 0 && load && load->shares)
     orr_diags_error(diags, orr_node_place_in(place, "shared-prefix"),
-                    "shared-prefix (" D ") with load %s: %s says what prompts share",
+                    "shared-prefix (%ld) with load %s: %s says what prompts share",
                     params->shared_prefix, load->entry.name, load->shares);
 }
 
@@ -97,7 +95,7 @@ static void check_slices(const OrrServing *params, OrrPlace place, OrrDiags *dia
   orr_idle_warn(keys, G_N_ELEMENTS(keys), place, diags);
   if (parallel->ep == 1 && parallel->redundant > 0)
     orr_diags_error(diags, orr_node_place_in(place, "parallel.redundant-experts"),
-                    "redundant-experts (" D "): %s, and a copy balances nothing: raise ep",
+                    "redundant-experts (%ld): %s, and a copy balances nothing: raise ep",
                     parallel->redundant, why);
 }
 
@@ -261,10 +259,10 @@ static void check_shared_gpus(const OrrServing *params, const OrrCluster *cluste
     if (!orr_serving_groups_shares(params, g))
       room = gpus;
     else if (gpus > room)
-      orr_diags_error(diags, place,
-                      "groups: the replicas of group " D " need " D
-                      " GPUs, and those that they share are " D,
-                      (gint64)g, gpus, room);
+      orr_diags_error(
+          diags, place,
+          "groups: the replicas of group %ld need %ld GPUs, and those that they share are %ld",
+          (gint64)g, gpus, room);
   }
 }
 

@@ -10,8 +10,6 @@
 #include "workloads/serving/fleet/fleet_private.h"
 #include "workloads/serving/tasks/task_run.h"
 
-#define D "%" G_GINT64_FORMAT
-
 static gint64 replicas_of(const OrrServing *params, const OrrCluster *cluster) {
   gint64 sum = 0;
   for (guint g = 0; g < orr_serving_n_groups(params); g++)
@@ -30,10 +28,10 @@ static void check_memory(const OrrServing *params, const OrrModel *model, const 
   const gboolean fits =
       params->engine.kv_blocks > 0 ? fixed <= cluster->device.memory_bytes : memory.blocks > 0;
   const double left = memory.budget - fixed;
-  g_autofree char *block = memory.kv_per_token > 0
-                               ? g_strdup_printf("a block of engine.block-size (" D ") tokens",
-                                                 params->engine.block_size)
-                               : g_strdup("the state of a sequence");
+  g_autofree char *block =
+      memory.kv_per_token > 0
+          ? g_strdup_printf("a block of engine.block-size (%ld) tokens", params->engine.block_size)
+          : g_strdup("the state of a sequence");
   if (!fits && left > 0)
     return orr_diags_error(
         diags, place,
@@ -46,8 +44,8 @@ static void check_memory(const OrrServing *params, const OrrModel *model, const 
       g_strdup_printf(", %.1f of images' embeddings (encoders.cache)", memory.embeddings / gib);
   if (!fits)
     orr_diags_error(diags, place,
-                    "model %s does not fit: a GPU of tp " D " and pp " D
-                    " holds %.1f GiB of weights, %.1f of activations%s and %.1f reserved, of %.1f "
+                    "model %s does not fit: a GPU of tp %ld and pp %ld holds %.1f GiB of weights, "
+                    "%.1f of activations%s and %.1f reserved, of %.1f "
                     "GiB that %s gives the engine: raise tp or pp, or lower the precision",
                     model->name, params->parallel.tp, params->parallel.pp, memory.weights / gib,
                     memory.activations / gib, memory.embeddings > 0 ? embeddings : "",
@@ -73,8 +71,8 @@ static void check_room(const OrrServing *params, const OrrModel *model, gint64 r
   if (load && !load->is_trace && prompt < G_MAXINT32 && output < G_MAXINT32 &&
       prompt + params->shared_prefix + orr_serving_image_tokens(params, model) + output > room)
     orr_diags_error(diags, place,
-                    "a request of up to " D " + " D " tokens is longer than the %s of " D
-                    " tokens: give input.most or output.most",
+                    "a request of up to %ld + %ld tokens is longer than the %s of %ld tokens: give "
+                    "input.most or output.most",
                     prompt + params->shared_prefix + orr_serving_image_tokens(params, model),
                     output, of_what, room);
 }
@@ -122,18 +120,17 @@ static void check_engine(const OrrServing *params, const OrrModel *model, OrrPla
   const OrrScheduler *scheduler = (const OrrScheduler *)engine->scheduler.entry;
   if (engine->max_model_len > model->context)
     orr_diags_error(diags, place,
-                    "engine.max-model-len (" D ") is above the context (" D ") of model %s",
+                    "engine.max-model-len (%ld) is above the context (%ld) of model %s",
                     engine->max_model_len, model->context, model->name);
   if (scheduler && !scheduler->without_chunks &&
       engine->max_num_batched_tokens < engine->max_num_seqs)
-    orr_diags_error(diags, place,
-                    "engine.max-num-batched-tokens (" D ") is below max-num-seqs (" D ")",
+    orr_diags_error(diags, place, "engine.max-num-batched-tokens (%ld) is below max-num-seqs (%ld)",
                     engine->max_num_batched_tokens, engine->max_num_seqs);
   if (scheduler && scheduler->keeps_whole && scheduler->keeps_whole(engine->scheduler.params) &&
       engine->max_num_batched_tokens < orr_serving_memory_longest(params, model))
     orr_diags_error(diags, place,
-                    "engine.max-num-batched-tokens (" D ") is below the longest request (" D
-                    "): without chunked prefill a step must hold a whole one; raise it, or give "
+                    "engine.max-num-batched-tokens (%ld) is below the longest request (%ld): "
+                    "without chunked prefill a step must hold a whole one; raise it, or give "
                     "engine.max-model-len",
                     engine->max_num_batched_tokens, orr_serving_memory_longest(params, model));
   check_algorithm("engine.all-reduce", engine->all_reduce, place, diags);
@@ -202,7 +199,7 @@ static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlac
                     model->name);
   orr_refusals_check_tiers(params, place, diags);
   if (params->images > 0 && model->encoder.layers == 0)
-    orr_diags_error(diags, place, "images (" D ") of prompts: model %s has no encoder",
+    orr_diags_error(diags, place, "images (%ld) of prompts: model %s has no encoder",
                     params->images, model->name);
 }
 
@@ -218,8 +215,8 @@ static void check_speculation(const OrrServing *params, const OrrModel *model, O
   orr_speculation_check(choice, model, place, diags);
   if (speculation.tokens >= params->engine.max_num_batched_tokens)
     orr_diags_error(diags, place,
-                    "num-speculative-tokens (" D
-                    ") and one more do not go into a step of max-num-batched-tokens (" D ")",
+                    "num-speculative-tokens (%ld) and one more do not go into a step of "
+                    "max-num-batched-tokens (%ld)",
                     speculation.tokens, params->engine.max_num_batched_tokens);
   if (orr_diags_n_errors(diags) > before) return;
   ((const OrrSpeculator *)choice->entry)->draft(choice->params, model, &draft);
@@ -231,10 +228,10 @@ static void check_disaggregation(const OrrServing *params, gint64 replicas, OrrP
   const OrrDisaggregation *apart = &params->disaggregation;
   if (apart->prefill == 0) return;
   if (apart->prefill >= replicas)
-    orr_diags_error(diags, place,
-                    "disaggregation.prefill (" D ") leaves none of the " D
-                    " replicas to decode: give at most " D,
-                    apart->prefill, replicas, replicas - 1);
+    orr_diags_error(
+        diags, place,
+        "disaggregation.prefill (%ld) leaves none of the %ld replicas to decode: give at most %ld",
+        apart->prefill, replicas, replicas - 1);
 }
 
 const char *orr_serving_check_return(const void *params, const OrrCluster *cluster) {
@@ -255,7 +252,7 @@ static void check_life(const OrrServing *params, gint64 replicas, const OrrClust
         "replicas that start read their weights from a file system, and the cluster has none: give "
         "cluster.storage, or start.weights: false");
   if (scaling->least > replicas)
-    orr_diags_error(diags, place, "autoscaling.least (" D ") is above the " D " replicas",
+    orr_diags_error(diags, place, "autoscaling.least (%ld) is above the %ld replicas",
                     scaling->least, replicas);
   if (scaling->by.entry && g_str_equal(scaling->by.entry->name, "slo") && params->slo.ttft_s <= 0)
     orr_diags_error(diags, place, "autoscaling by slo needs slo.ttft, its target");
@@ -265,7 +262,7 @@ static void check_life(const OrrServing *params, gint64 replicas, const OrrClust
 static void check_admission(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   if (params->admission.queue >= 0 && params->admission.in_flight == 0)
     orr_diags_error(diags, place,
-                    "admission.queue (" D ") limits nothing without admission.in-flight: give both",
+                    "admission.queue (%ld) limits nothing without admission.in-flight: give both",
                     params->admission.queue);
 }
 
@@ -295,7 +292,7 @@ static void check_expert_load(const OrrServing *params, const OrrModel *model, O
                       "parallel.imbalance (%g) has no effect: model %s has no experts",
                       parallel->imbalance, model->name);
   if (parallel->ep > 1 && model->moe.experts == 0)
-    orr_diags_warning(diags, place, "parallel.ep (" D ") has no effect: model %s has no experts",
+    orr_diags_warning(diags, place, "parallel.ep (%ld) has no effect: model %s has no experts",
                       parallel->ep, model->name);
   if (!kind || (kind->is_even && parallel->redundant == 0)) return;
   if (parallel->imbalance > 0)
@@ -313,7 +310,7 @@ static void check_expert_load(const OrrServing *params, const OrrModel *model, O
   if (slots % parallel->ep != 0 &&
       parallel->feed.gpus > 0) /* else orr_inference_check refuses it */
     orr_diags_error(diags, place,
-                    "redundant-experts: " D " experts and copies cannot be split evenly over ep " D,
+                    "redundant-experts: %ld experts and copies cannot be split evenly over ep %ld",
                     slots, parallel->ep);
 }
 
@@ -327,8 +324,8 @@ static void check_two_batches(const OrrServing *params, const OrrDevice *device,
                     "pipeline's batches are not modelled");
   if (two->held >= device->sms)
     orr_diags_error(diags, place,
-                    "parallel.two-batches.held (" D ") leaves none of the " D
-                    " multiprocessors of %s to the other half",
+                    "parallel.two-batches.held (%ld) leaves none of the %ld multiprocessors of %s "
+                    "to the other half",
                     two->held, device->sms, device->name);
 }
 
@@ -340,7 +337,7 @@ static void check_group(const OrrServing *params, const OrrModel *model, const O
   orr_inference_check(model, &shard, place, diags);
   orr_feed_pool_check(params, model, place, diags);
   if (params->parallel.pp > model->layers)
-    orr_diags_error(diags, place, "pp (" D ") is above the " D " layers of model %s",
+    orr_diags_error(diags, place, "pp (%ld) is above the %ld layers of model %s",
                     params->parallel.pp, model->layers, model->name);
   check_two_batches(params, &cluster->device, place, diags);
   check_algorithm("parallel.all-to-all", params->parallel.all_to_all, place, diags);
@@ -358,25 +355,26 @@ static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrP
     const OrrServing own = orr_serving_groups_params(params, g, cluster);
     if (orr_serving_groups_shares(params, g)) continue;
     gpus += (double)own.replicas * (double)orr_serving_parallel_gpus(&own.parallel);
-    g_string_append_printf(text, "%s" D " * " D " * " D " * " D, g > 0 ? " + " : "", own.replicas,
+    g_string_append_printf(text, "%s%ld * %ld * %ld * %ld", g > 0 ? " + " : "", own.replicas,
                            own.parallel.tp, own.parallel.pp, own.parallel.dp_attention);
     if (own.parallel.feed.gpus > 0)
-      g_string_append_printf(text, " + feed-forwards " D " * " D, own.replicas,
+      g_string_append_printf(text, " + feed-forwards %ld * %ld", own.replicas,
                              own.parallel.feed.gpus);
   }
   if (params->encoders.replicas > 0) {
     gpus += (double)params->encoders.replicas;
-    g_string_append_printf(text, " + encoders " D, params->encoders.replicas);
+    g_string_append_printf(text, " + encoders %ld", params->encoders.replicas);
   }
   if (orr_tasks_gpus(&params->tasks, G_MAXUINT) > 0) {
     gpus += (double)orr_tasks_gpus(&params->tasks, G_MAXUINT);
-    g_string_append_printf(text, " + pools of tasks " D, orr_tasks_gpus(&params->tasks, G_MAXUINT));
+    g_string_append_printf(text, " + pools of tasks %ld",
+                           orr_tasks_gpus(&params->tasks, G_MAXUINT));
   }
   if (gpus > (double)orr_cluster_n_gpus(cluster))
-    orr_diags_error(diags, place,
-                    "replicas * tp * pp * dp-attention = %s = %.0f GPUs, but the cluster has " D
-                    " in use",
-                    text->str, gpus, orr_cluster_n_gpus(cluster));
+    orr_diags_error(
+        diags, place,
+        "replicas * tp * pp * dp-attention = %s = %.0f GPUs, but the cluster has %ld in use",
+        text->str, gpus, orr_cluster_n_gpus(cluster));
 }
 
 static void check_places(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
@@ -386,8 +384,8 @@ static void check_places(const OrrServing *params, const OrrCluster *cluster, Or
   if (split == G_MAXUINT) return;
   const OrrServing own = orr_serving_groups_params(params, split, cluster);
   orr_diags_warning(diags, place,
-                    "a replica of " D " GPUs is on two nodes, though each has " D
-                    ": GPUs are taken in order, and no order of the groups avoids it; its "
+                    "a replica of %ld GPUs is on two nodes, though each has %ld: GPUs are taken in "
+                    "order, and no order of the groups avoids it; its "
                     "collectives cross the network",
                     orr_serving_parallel_gpus(&own.parallel), cluster->node.gpus);
 }
@@ -407,8 +405,8 @@ static void check_region_nodes(const OrrServing *params, const OrrCluster *clust
                   in_b = orr_serving_group_region(params, b);
       if (in_a == in_b || last / node < first[b] / node) continue;
       orr_diags_error(diags, orr_node_place_in(place, "groups"),
-                      "regions: node " D " has replicas of %s and of %s: give the replicas of each "
-                      "region whole nodes (" D " GPUs each), or set cluster.node.gpus",
+                      "regions: node %ld has replicas of %s and of %s: give the replicas of each "
+                      "region whole nodes (%ld GPUs each), or set cluster.node.gpus",
                       first[b] / node, ((const OrrRegion *)params->regions->pdata[in_a])->name,
                       ((const OrrRegion *)params->regions->pdata[in_b])->name, node);
       return;

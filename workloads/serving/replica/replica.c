@@ -575,8 +575,7 @@ gboolean orr_replica_close(OrrReplica *replica, GError **error) {
                            "blocks of the key-value cache were lost or made");
   }
   if (replica->n_requests == 0) return TRUE;
-  return orr_fault_set(error, ORR_FAULT_STUCK,
-                       "replica %d: %" G_GINT64_FORMAT " requests wait for ever: %s",
+  return orr_fault_set(error, ORR_FAULT_STUCK, "replica %d: %ld requests wait for ever: %s",
                        replica->index, replica->n_requests,
                        replica->is_cut ? "faults took a link that its engine needs, and no route "
                                          "goes around it"

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "sim/base/pool.h"
+#include "sim/base/children.h"
 #include "workloads/serving/core/core.h"
 #include "workloads/serving/serving_work.h"
 

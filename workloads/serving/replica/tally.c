@@ -132,9 +132,8 @@ static gboolean refuse_empty(const OrrServingRun *run, GError **error) {
   const OrrTokenWindow *window = &run->work->window;
   return orr_fault_set(
       error, ORR_FAULT_DOCUMENT,
-      "workload.metrics.window: full: the %" G_GINT64_FORMAT
-      " places of the engines (max-num-seqs of all) are never all taken: %" G_GINT64_FORMAT
-      " requests came; give more requests, or window: all",
+      "workload.metrics.window: full: the %ld places of the engines (max-num-seqs of all) are "
+      "never all taken: %ld requests came; give more requests, or window: all",
       window->places, window->n_first);
 }
 

@@ -31,8 +31,8 @@ static void check(const void *data, const OrrModel *target, OrrPlace place, OrrD
   orr_model_settle(&model, place, diags);
   if (model.vocab > target->vocab)
     orr_diags_error(diags, place,
-                    "speculation draft-model: %s has a vocabulary of %" G_GINT64_FORMAT
-                    ", %s one of %" G_GINT64_FORMAT ": drafts must be in the model's own tokens",
+                    "speculation draft-model: %s has a vocabulary of %ld, %s one of %ld: drafts "
+                    "must be in the model's own tokens",
                     model.name, model.vocab, target->name, target->vocab);
 }
 

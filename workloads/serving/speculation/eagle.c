@@ -34,10 +34,10 @@ static const OrrFieldTable table = ORR_FIELDS(
 static void check(const void *data, const OrrModel *target, OrrPlace place, OrrDiags *diags) {
   const Params *params = data;
   if (params->vocab > target->vocab)
-    orr_diags_error(diags, place,
-                    "speculation eagle: draft-vocab (%" G_GINT64_FORMAT
-                    ") is above the vocabulary (%" G_GINT64_FORMAT ") of model %s",
-                    params->vocab, target->vocab, target->name);
+    orr_diags_error(
+        diags, place,
+        "speculation eagle: draft-vocab (%ld) is above the vocabulary (%ld) of model %s",
+        params->vocab, target->vocab, target->name);
 }
 
 static void draft(const void *data, const OrrModel *target, OrrDraft *ret_draft) {

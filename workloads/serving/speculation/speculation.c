@@ -19,11 +19,10 @@ void orr_speculation_check(const OrrChoice *choice, const OrrModel *target, OrrP
     orr_diags_error(diags, place, "speculation %s: give either acceptance or acceptance-trace%s",
                     choice->entry->name, has_probabilities ? ", not both" : "");
   if (speculation.depth > speculation.tokens)
-    orr_diags_error(diags, place,
-                    "speculation %s: depth (%" G_GINT64_FORMAT
-                    ") is above num-speculative-tokens (%" G_GINT64_FORMAT
-                    "), all tokens of a tree",
-                    choice->entry->name, speculation.depth, speculation.tokens);
+    orr_diags_error(
+        diags, place,
+        "speculation %s: depth (%ld) is above num-speculative-tokens (%ld), all tokens of a tree",
+        choice->entry->name, speculation.depth, speculation.tokens);
   if (speculation.branches > 1 && speculation.depth == 0)
     orr_diags_error(diags, place, "speculation %s: branches are of a tree: give depth",
                     choice->entry->name);

@@ -190,8 +190,7 @@ static void check(const OrrServing *params, const OrrModel *model, OrrPlace plac
   const OrrServingLora *lora = &params->engine.lora;
   orr_lora_check(&lora->shape, model->hidden, place, diags);
   if (lora->shape.rank == 0)
-    orr_diags_error(diags, place,
-                    "engine.lora: %" G_GINT64_FORMAT " adapters of rank 0: give shape.rank",
+    orr_diags_error(diags, place, "engine.lora: %ld adapters of rank 0: give shape.rank",
                     lora->adapters);
   if (lora->shape.quantised)
     orr_diags_error(diags, place, "engine.lora: shape.quantised is of training: use quantization");

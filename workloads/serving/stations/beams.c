@@ -19,15 +19,13 @@ struct OrrBeams {
 void orr_beams_check(gint64 width, gint64 max_num_seqs, gint64 vocab, OrrPlace place,
                      OrrDiags *diags) {
   if (width > max_num_seqs)
-    orr_diags_error(diags, place,
-                    "beam-search.width (%" G_GINT64_FORMAT
-                    ") is above engine.max-num-seqs (%" G_GINT64_FORMAT ")",
+    orr_diags_error(diags, place, "beam-search.width (%ld) is above engine.max-num-seqs (%ld)",
                     width, max_num_seqs);
   if (2 * width > vocab)
-    orr_diags_error(diags, place,
-                    "beam-search.width (%" G_GINT64_FORMAT
-                    "): twice as many candidates are above the vocabulary (%" G_GINT64_FORMAT ")",
-                    width, vocab);
+    orr_diags_error(
+        diags, place,
+        "beam-search.width (%ld): twice as many candidates are above the vocabulary (%ld)", width,
+        vocab);
 }
 
 OrrBeams *orr_beams_new(guint width, gint64 prompt, gint64 block_size, double skew, guint64 seed) {

@@ -534,8 +534,7 @@ static void check(const OrrServing *params, const OrrModel *model, OrrPlace plac
   const OrrEncoderPool *encoders = &params->encoders;
   const OrrRouter *router = (const OrrRouter *)encoders->router.entry;
   if (params->images == 0)
-    orr_diags_error(diags, place,
-                    "encoders (%" G_GINT64_FORMAT ") have nothing to encode: give images",
+    orr_diags_error(diags, place, "encoders (%ld) have nothing to encode: give images",
                     encoders->replicas);
   if (router && router->on_blocks)
     orr_diags_error(diags, place,

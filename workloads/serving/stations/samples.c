@@ -112,9 +112,7 @@ static gboolean is_on(const OrrServing *params) { return params->samples > 1; }
 static void check(const OrrServing *params, const OrrModel *model, OrrPlace place,
                   OrrDiags *diags) {
   if (params->samples > params->engine.max_num_seqs)
-    orr_diags_error(diags, place,
-                    "samples (%" G_GINT64_FORMAT
-                    ") of a prompt are above engine.max-num-seqs (%" G_GINT64_FORMAT ")",
+    orr_diags_error(diags, place, "samples (%ld) of a prompt are above engine.max-num-seqs (%ld)",
                     params->samples, params->engine.max_num_seqs);
 }
 

@@ -39,8 +39,7 @@ void orr_task_check_reading(const OrrTaskCheck *check, const char *name, const c
   const gint64 longest = reader->longest(pool->of.params), largest = orr_lengths_largest(lengths);
   if (longest > 0 && largest < G_MAXINT32 && largest > longest)
     orr_diags_error(check->diags, check->place,
-                    "a sequence of up to %" G_GINT64_FORMAT
-                    " tokens is longer than what pool '%s' can read, %" G_GINT64_FORMAT,
+                    "a sequence of up to %ld tokens is longer than what pool '%s' can read, %ld",
                     largest, name, longest);
 }
 

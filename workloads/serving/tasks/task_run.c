@@ -378,7 +378,7 @@ static gboolean check_changes(const OrrServingWork *work, GError **error) {
     const gint64 gpu = g_array_index(changes, OrrGpuChange, i).gpu;
     if (gpu >= work->first_task_gpu && gpu < work->work.n_gpus)
       return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                           "GPU %" G_GINT64_FORMAT " belongs to a pool of tasks: faults of pools "
+                           "GPU %ld belongs to a pool of tasks: faults of pools "
                            "are not simulated",
                            gpu);
   }

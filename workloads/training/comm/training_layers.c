@@ -122,8 +122,7 @@ static gint64 count_of(const Planner *planner, gint64 stage, const OrrSegment *s
     gint64 each = 0;
     for (int kind = ORR_RUN_FORWARD; kind <= ORR_RUN_BACKWARD; kind++) {
       const GArray *segments = costs->layers[spec].runs[kind].segments;
-      for (guint i = 0; i < segments->len; i++)
-        each += is_same(&g_array_index(segments, OrrSegment, i), segment);
+      ORR_EACH(OrrSegment, one, segments) each += is_same(one, segment);
     }
     count += each * orr_job_n_layers(job, stage, spec) * orr_job_passes(job);
   }
@@ -159,8 +158,7 @@ static gboolean plan_run(const Planner *planner, guint lane, const OrrRun *run, 
 
 static void clear_lane(OrrLayerTraffic *layers, guint lane) {
   GArray *comms = layers->comms[lane];
-  for (guint i = 0; i < comms->len; i++)
-    orr_comm_plan_clear(&g_array_index(comms, GroupComm, i).plan);
+  ORR_EACH(GroupComm, comm, comms) orr_comm_plan_clear(&comm->plan);
   g_array_set_size(comms, 0);
 }
 

@@ -29,7 +29,7 @@ static guint32 plan_path(OrrTraffic *traffic, const OrrFold *fold, guint lane, R
   g_autofree guint32 *weights = g_new0(guint32, orr_fabric_n_links(job->world->fabric));
   g_autoptr(GArray) links = crossed_links(job, fold, lane, route);
   g_autoptr(GArray) uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
-  for (guint i = 0; i < links->len; i++) weights[g_array_index(links, guint32, i)]++;
+  ORR_EACH_VALUE(const guint32, value, links) weights[value]++;
   for (guint i = 0; i < links->len; i++) {
     const OrrLinkUse use = {g_array_index(links, guint32, i),
                             weights[g_array_index(links, guint32, i)]};

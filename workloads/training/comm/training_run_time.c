@@ -41,8 +41,8 @@ void orr_run_time_add_segment(OrrRunTime *time, const OrrLayerTraffic *layers, g
 
 static OrrRunTime gpu_time(const OrrLayerTraffic *layers, guint lane, const OrrRun *run) {
   OrrRunTime once = {0};
-  for (guint i = 0; i < run->segments->len; i++)
-    orr_run_time_add_segment(&once, layers, lane, &g_array_index(run->segments, OrrSegment, i));
+  ORR_EACH(OrrSegment, segment, run->segments)
+    orr_run_time_add_segment(&once, layers, lane, segment);
   return once;
 }
 

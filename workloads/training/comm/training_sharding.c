@@ -62,10 +62,10 @@ static gboolean plan_stage(OrrTraffic *traffic, gint64 stage, const Request *req
 /* One collective per tensor, one after the other; the request's bytes are an element's. */
 static gboolean plan_tensors(OrrTraffic *traffic, const Request *request, const GArray *tensors,
                              OrrCommPlan *ret_plan, GError **error) {
-  for (guint i = 0; i < tensors->len; i++) {
+  ORR_EACH_VALUE(const double, value, tensors) {
     OrrCommPlan one = {0};
     Request tensor = *request;
-    tensor.call.bytes = g_array_index(tensors, double, i) * request->call.bytes;
+    tensor.call.bytes = value * request->call.bytes;
     if (!plan_stage(traffic, 0, &tensor, &one, error)) return FALSE;
     orr_comm_plan_append(ret_plan, &one);
   }

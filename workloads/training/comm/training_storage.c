@@ -103,8 +103,7 @@ static void add_use(Loads *loads, guint32 link, guint32 weight) {
 }
 
 static void forget_uses(Loads *loads) {
-  for (guint u = 0; u < loads->uses->len; u++)
-    loads->slots[g_array_index(loads->uses, OrrLinkUse, u).link] = 0;
+  ORR_EACH(OrrLinkUse, use, loads->uses) loads->slots[use->link] = 0;
   g_array_set_size(loads->uses, 0);
   loads->latency_s = 0;
 }
@@ -116,14 +115,13 @@ static void add_gpu(Loads *loads, gint64 gpu, Route route) {
   GArray *links = loads->links;
   g_array_set_size(links, 0);
   if (route & VIA_HOST) orr_fabric_host_route(fabric, gpu, route & IS_READ, links);
-  for (guint k = 0; k < links->len; k++)
-    add_use(loads, g_array_index(links, guint32, k), (guint32)stripes);
+  ORR_EACH_VALUE(const guint32, value, links) add_use(loads, value, (guint32)stripes);
   for (gint64 i = 0; i < stripes && (route & VIA_SERVERS); i++) {
     g_array_set_size(links, 0);
     const double latency_s = orr_fabric_storage_route(
         fabric, gpu, orr_storage_server(storage_of(loads->job), gpu, i), route & IS_READ, links);
     loads->latency_s = MAX(loads->latency_s, latency_s);
-    for (guint k = 0; k < links->len; k++) add_use(loads, g_array_index(links, guint32, k), 1);
+    ORR_EACH_VALUE(const guint32, number, links) add_use(loads, number, 1);
   }
 }
 

@@ -89,8 +89,7 @@ static GArray *sum_uses(OrrTraffic *traffic, const GPtrArray *plans, guint k) {
       *slot = uses->len;
     }
   }
-  for (guint u = 0; u < uses->len; u++)
-    *slot_of(traffic, g_array_index(uses, OrrLinkUse, u).link) = 0;
+  ORR_EACH(const OrrLinkUse, one, uses) *slot_of(traffic, one->link) = 0;
   return uses;
 }
 
@@ -120,9 +119,8 @@ static void fill_plan(OrrTraffic *traffic, const GPtrArray *plans, OrrCommPlan *
 
 static void note_row(OrrTraffic *traffic, const char *name, gint64 count,
                      const OrrCollectiveCall *call, const OrrCollectivePlan *plan) {
-  for (guint i = 0; i < traffic->collectives->len; i++)
-    if (g_str_equal(g_array_index(traffic->collectives, OrrPlannedCollective, i).name, name))
-      return;
+  ORR_EACH(const OrrPlannedCollective, collective, traffic->collectives)
+    if (g_str_equal(collective->name, name)) return;
   OrrPlannedCollective row = {
       .name = name,
       .op = orr_collective_words[call->op],
@@ -133,8 +131,7 @@ static void note_row(OrrTraffic *traffic, const char *name, gint64 count,
       .predicted_s = plan->predicted_s,
       .how = plan->how,
   };
-  for (guint k = 0; k < plan->phases->len; k++)
-    row.latency_s += g_array_index(plan->phases, OrrCollectivePhase, k).latency_s;
+  ORR_EACH(const OrrCollectivePhase, phase, plan->phases) row.latency_s += phase->latency_s;
   g_array_append_val(traffic->collectives, row);
 }
 

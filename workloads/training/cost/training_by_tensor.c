@@ -66,8 +66,8 @@ GArray *orr_training_by_tensor_regathered(const OrrJob *job, guint spec, const G
 static void add_lists(const OrrJob *job, const GArray *tensors, double operators, double copies,
                       double element_bytes, double seconds[ORR_N_TIMES]) {
   const double slice_s = operators * orr_cost_host_launch_s(job->world->cost, ORR_KERNELS_MODERN);
-  for (guint i = 0; i < tensors->len; i++) {
-    const double bytes = copies * element_bytes * g_array_index(tensors, double, i);
+  ORR_EACH_VALUE(const double, value, tensors) {
+    const double bytes = copies * element_bytes * value;
     const OrrOperator moves =
         orr_operator_memory("list-copies", ORR_PASS_FORWARD, job->shard.dtype, bytes, 0);
     seconds[ORR_TIME_HOST] += (double)job->sharding.ranks * slice_s;

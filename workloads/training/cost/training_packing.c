@@ -294,8 +294,8 @@ void orr_training_packing_check(const OrrTraining *params, const OrrModel *model
         "use fused or flash-2");
   if (model->window.size > 0)
     orr_diags_error(diags, place,
-                    "packing: model %s has windows of %" G_GINT64_FORMAT
-                    " tokens, and packed documents are not modelled with windows: leave out "
+                    "packing: model %s has windows of %ld tokens, and packed documents are not "
+                    "modelled with windows: leave out "
                     "packing",
                     model->name, model->window.size);
 }

@@ -164,10 +164,9 @@ static void add_batch(const Refused *refused, GString *text) {
   if (most < job->pp) return;                         /* the pipeline would not fill */
   gint64 larger = micro * ((now + most - 1) / most);
   while (now * micro % larger) larger++;
-  add_remedy(text, "workload.batch.global %" G_GINT64_FORMAT " or less (now %" G_GINT64_FORMAT ")",
-             most * micro * job->dp, job->params->batch.global_size);
-  add_remedy(text, "workload.batch.micro %" G_GINT64_FORMAT " or more (now %" G_GINT64_FORMAT ")",
-             larger, micro);
+  add_remedy(text, "workload.batch.global %ld or less (now %ld)", most * micro * job->dp,
+             job->params->batch.global_size);
+  add_remedy(text, "workload.batch.micro %ld or more (now %ld)", larger, micro);
 }
 
 static char *remedies(const Refused *refused, const OrrTrainingSize *size) {
@@ -175,9 +174,7 @@ static char *remedies(const Refused *refused, const OrrTrainingSize *size) {
   g_autoptr(GString) text = g_string_new(NULL);
   add_folding(refused, text);
   const gint64 fewer = steps > 1 ? most_that_fits(refused, steps, TRUE) : 0;
-  if (fewer > 0)
-    add_remedy(text, "workload.steps %" G_GINT64_FORMAT " or less (now %" G_GINT64_FORMAT ")",
-               fewer, steps);
+  if (fewer > 0) add_remedy(text, "workload.steps %ld or less (now %ld)", fewer, steps);
   add_batch(refused, text);
   add_memory(refused, size, text);
   if (text->len == 0)
@@ -200,8 +197,7 @@ gboolean orr_training_limit_check(const OrrJob *job, const OrrTrainingCosts *cos
   return orr_fault_set(
       error, ORR_FAULT_DOCUMENT,
       "the replay would take about %s of memory, and the limit is %s: %.3g operations "
-      "(replicas: %u of %" G_GINT64_FORMAT "%s%s, micro-batches: %" G_GINT64_FORMAT
-      ", steps: %" G_GINT64_FORMAT "). What would help: %s",
+      "(replicas: %u of %ld%s%s, micro-batches: %ld, steps: %ld). What would help: %s",
       bytes, limit, size.ops, plan->fold.n, job->dp, cause ? ", all different because of " : "",
       cause ? cause : "", job->shape.micro_batches, job->params->steps, advice);
 }

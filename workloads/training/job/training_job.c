@@ -175,7 +175,7 @@ gint64 orr_job_n_layers(const OrrJob *job, gint64 stage, guint spec) {
   gint64 n = 0;
   for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
     const GArray *layers = orr_job_layers(job, stage, chunk);
-    for (guint i = 0; i < layers->len; i++) n += g_array_index(layers, guint, i) == spec;
+    ORR_EACH_VALUE(const guint, value, layers) n += value == spec;
   }
   return n;
 }

@@ -22,10 +22,7 @@
  * Multi-token-prediction layers come after all others, in the head's block unless a layout has
  * them in an earlier one; the head's block computes their logits.
  */
-#include "sim/base/fault.h"
 #include "workloads/training/job/training_job.h"
-
-#define D "%" G_GINT64_FORMAT
 
 /* --- the layout's text --- */
 
@@ -123,7 +120,7 @@ static gboolean cut_by_text(const OrrTraining *params, const OrrModel *model, gi
   if (wrong) return refuse_text(params, error, wrong);
   g_auto(GStrv) blocks = g_strsplit(text->str, "|", -1);
   if (g_strv_length(blocks) != (guint)n_blocks) {
-    g_autofree char *why = g_strdup_printf("it has %u blocks, and pp * chunks makes " D,
+    g_autofree char *why = g_strdup_printf("it has %u blocks, and pp * chunks makes %ld",
                                            g_strv_length(blocks), n_blocks);
     return refuse_text(params, error, why);
   }
@@ -139,7 +136,7 @@ static gboolean cut_by_text(const OrrTraining *params, const OrrModel *model, gi
   }
   if (sum == model->layers) return TRUE;
   g_autofree char *why =
-      g_strdup_printf("it has " D " layers, and model %s has " D, sum, model->name, model->layers);
+      g_strdup_printf("it has %ld layers, and model %s has %ld", sum, model->name, model->layers);
   return refuse_text(params, error, why);
 }
 
@@ -155,9 +152,8 @@ static gboolean cut_ends(const OrrTraining *params, const OrrModel *model,
       (others == 0 ? rest != 0 : rest % (others * v) != 0))
     return orr_fault_set(
         error, ORR_FAULT_DOCUMENT,
-        "pipeline-split: first (" D ") and last (" D ") leave " D " of %s's " D " layers to " D
-        " stages of " D
-        " chunks: all three must be divisible by chunks, the rest also by the stages, and "
+        "pipeline-split: first (%ld) and last (%ld) leave %ld of %s's %ld layers to %ld stages of "
+        "%ld chunks: all three must be divisible by chunks, the rest also by the stages, and "
         "the schedule must place chunks in a loop",
         first, last, rest, model->name, model->layers, others, v);
   for (gint64 b = 0; b < n_blocks; b++) {
@@ -201,10 +197,10 @@ static gboolean cut_evenly(const OrrTraining *params, const OrrModel *model,
   if ((all % n_blocks != 0 && !params->split.fill) || each < (n_blocks == 1 ? n_ends : 1) ||
       last < 1) {
     g_autofree char *counted =
-        n_ends ? g_strdup_printf(" with embedding or loss counted (" D ")", n_ends) : g_strdup("");
+        n_ends ? g_strdup_printf(" with embedding or loss counted (%ld)", n_ends) : g_strdup("");
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                         "model %s: layers (" D ")%s cannot be divided by pp * chunks (" D " * " D
-                         "): see workload.pipeline-split for uneven stages",
+                         "model %s: layers (%ld)%s cannot be divided by pp * chunks (%ld * %ld): "
+                         "see workload.pipeline-split for uneven stages",
                          model->name, model->layers, counted, shape->stages,
                          n_blocks / shape->stages);
   }

@@ -111,8 +111,7 @@ double orr_training_kept_by_block(const OrrJob *job, const GArray *layers, gbool
 
 static double most_of(const OrrJob *job, const GArray *layers, OrrLayerBytes what) {
   double most = 0;
-  for (guint i = 0; i < layers->len; i++)
-    most = MAX(most, bytes_of(job, g_array_index(layers, guint, i), what));
+  ORR_EACH_VALUE(const guint, value, layers) most = MAX(most, bytes_of(job, value, what));
   return most;
 }
 

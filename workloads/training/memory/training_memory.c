@@ -120,9 +120,8 @@ gboolean orr_training_memory_footprint(const void *params, const OrrWorld *world
     orr_training_memory(&job, &(OrrMemoryRows){stages, NULL, NULL});
     footprint.host_bytes = orr_training_memory_host_peak(&job, stages);
   }
-  for (guint i = 0; i < stages->len; i++)
-    footprint.gpu_bytes =
-        MAX(footprint.gpu_bytes, orr_stage_memory_total(&g_array_index(stages, OrrStageMemory, i)));
+  ORR_EACH(OrrStageMemory, memory, stages)
+    footprint.gpu_bytes = MAX(footprint.gpu_bytes, orr_stage_memory_total(memory));
   orr_job_clear(&job);
   if (is_job) *ret_footprint = footprint;
   return is_job;

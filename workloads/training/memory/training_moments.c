@@ -35,8 +35,8 @@ gboolean orr_training_moments_have_gradients(const OrrJob *job) {
 static double chunk_gradient_bytes(const OrrJob *job, gint64 stage, gint64 chunk) {
   const GArray *layers = orr_job_layers(job, stage, chunk);
   double parameters = 0;
-  for (guint i = 0; i < layers->len; i++) {
-    const OrrWeights weights = orr_job_layer_weights(job, stage, g_array_index(layers, guint, i));
+  ORR_EACH_VALUE(const guint, value, layers) {
+    const OrrWeights weights = orr_job_layer_weights(job, stage, value);
     parameters += weights.dense + weights.experts;
   }
   return parameters * job->gradient_bytes_each;

@@ -44,11 +44,11 @@ const OrrFieldTable orr_training_overhead_table = ORR_FIELDS(
           "NCCL's buffers for a group that calls all-to-all; with experts.dispatch: deepep, "
           "DeepEP's own buffers are counted instead."),
     BYTES("workspace", workspace_bytes, "32 MiB", "cuBLAS's workspace."),
-    ORR_FIELD_REAL(
+    ORR_UNSIGNED_REAL(
         OrrOverhead, "fragmentation", fragmentation, ORR_UNIT_NONE, "0.15",
         "Fraction of the allocator's memory for activations, buffers and temporary tensors "
         "that is gaps between them.",
-        .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 0.9),
+        .min = 0, .max = 0.9),
     ORR_FIELD_WORD(
         OrrOverhead, "allocator", allocator, allocator_words, "caching",
         "PyTorch's allocator: caching, whose segments have gaps (fragmentation), or expandable "

@@ -2,7 +2,7 @@
  * training_state - weights, gradients and optimizer state of a rank, in bytes.
  *
  *   weights      parameters * 2 (fp16, bf16), and narrow copies; frozen ones only as narrow copies,
- *                or in NF4 (models/precision.h)
+ *                or in NF4 (models/precision.c)
  *   gradients    trained parameters * 2 or 4, according to data-parallel.gradients
  *   optimizer    parameters * 12: fp32 master weights and Adam's two moments; 8 where weights are
  *                fp32 themselves or their own masters; 4 less with moments in bf16

@@ -32,11 +32,11 @@ static gint64 chunks(const void *params G_GNUC_UNUSED) { return 2; }
 static char *refuse(const OrrPipelineShape *shape) {
   const gint64 p = shape->stages, m = shape->micro_batches;
   if (shape->chunks != 2) return g_strdup("dualpipe has two chunks per stage");
-  if (p % 2) return g_strdup_printf("dualpipe needs an even pp, but it is %" G_GINT64_FORMAT, p);
+  if (p % 2) return g_strdup_printf("dualpipe needs an even pp, but it is %ld", p);
   if (m % 2 == 0 && m >= 2 * p) return NULL;
-  return g_strdup_printf("dualpipe needs an even number of micro-batches, 2 pp = %" G_GINT64_FORMAT
-                         " or more, but there are %" G_GINT64_FORMAT,
-                         2 * p, m);
+  return g_strdup_printf(
+      "dualpipe needs an even number of micro-batches, 2 pp = %ld or more, but there are %ld",
+      2 * p, m);
 }
 
 enum { OWN, OPPOSITE };

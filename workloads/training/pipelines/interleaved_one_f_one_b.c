@@ -57,23 +57,20 @@ static gint64 group_of(const OrrPipelineShape *shape) {
   return shape->group ? shape->group : shape->stages;
 }
 
-#define D "%" G_GINT64_FORMAT
-
 static char *refuse(const OrrPipelineShape *shape) {
   const gint64 p = shape->stages, m = shape->micro_batches, g = group_of(shape);
   if (shape->pairs && shape->chunks == 1 && p > 1)
-    return g_strdup_printf("interleaved-1f1b: pair over " D " stages needs chunks of 2 or more", p);
+    return g_strdup_printf("interleaved-1f1b: pair over %ld stages needs chunks of 2 or more", p);
   if (shape->chunks == 1) return NULL;
   if (g < p)
-    return g_strdup_printf("interleaved-1f1b: group is " D ", but must be pp (" D ") or more", g,
-                           p);
+    return g_strdup_printf("interleaved-1f1b: group is %ld, but must be pp (%ld) or more", g, p);
   if (m % g == 0 || (m >= g && m % g >= p)) return NULL;
   if (g == p)
-    return g_strdup_printf("interleaved-1f1b needs the number of micro-batches (" D
-                           ") to be a multiple of pp (" D ")",
-                           m, p);
-  return g_strdup_printf("interleaved-1f1b: " D " micro-batches in groups of " D " leave " D
-                         " for the last group: it must have none, or pp (" D ") or more",
+    return g_strdup_printf(
+        "interleaved-1f1b needs the number of micro-batches (%ld) to be a multiple of pp (%ld)", m,
+        p);
+  return g_strdup_printf("interleaved-1f1b: %ld micro-batches in groups of %ld leave %ld for the "
+                         "last group: it must have none, or pp (%ld) or more",
                          m, g, m % g, p);
 }
 

@@ -32,8 +32,7 @@ static char *refuse(const OrrPipelineShape *shape) {
   const gint64 least = 2 * shape->stages - 1;
   if (shape->chunks != 2) return g_strdup("zb-v has two chunks per stage");
   if (shape->micro_batches >= least) return NULL;
-  return g_strdup_printf("zb-v needs 2 pp - 1 = %" G_GINT64_FORMAT
-                         " micro-batches or more, but there are %" G_GINT64_FORMAT,
+  return g_strdup_printf("zb-v needs 2 pp - 1 = %ld micro-batches or more, but there are %ld",
                          least, shape->micro_batches);
 }
 

@@ -20,11 +20,10 @@ typedef struct {
 
 static const OrrFieldTable table =
     ORR_FIELDS("ddp", "Parameters of PyTorch's DDP.", Params,
-               ORR_FIELD_REAL(Params, "bucket", bucket_bytes, ORR_UNIT_BYTES, "25 MiB",
-                              "Bytes of gradients reduced together (bucket_cap_mb).",
-                              .flags = ORR_FIELD_POSITIVE),
-               ORR_FIELD_REAL(Params, "first-bucket", first_bucket_bytes, ORR_UNIT_BYTES, "1 MiB",
-                              "The same for the first bucket.", .flags = ORR_FIELD_POSITIVE));
+               ORR_POSITIVE_REAL(Params, "bucket", bucket_bytes, ORR_UNIT_BYTES, "25 MiB",
+                                 "Bytes of gradients reduced together (bucket_cap_mb)."),
+               ORR_POSITIVE_REAL(Params, "first-bucket", first_bucket_bytes, ORR_UNIT_BYTES,
+                                 "1 MiB", "The same for the first bucket."));
 
 static char *refuse(const void *params, const OrrShardingShape *shape) {
   return orr_sharding_refuse_pipeline("ddp", shape,

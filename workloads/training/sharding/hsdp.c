@@ -20,8 +20,7 @@ static gint64 group_of(const OrrFullyShardedParams *params, const OrrShardingSha
 static char *refuse(const void *params, const OrrShardingShape *shape) {
   const gint64 group = group_of(params, shape);
   if (shape->ranks % group == 0) return NULL;
-  return g_strdup_printf("hsdp: the data-parallel ranks (%" G_GINT64_FORMAT
-                         ") cannot be divided by its group (%" G_GINT64_FORMAT ")",
+  return g_strdup_printf("hsdp: the data-parallel ranks (%ld) cannot be divided by its group (%ld)",
                          shape->ranks, group);
 }
 

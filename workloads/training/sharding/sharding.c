@@ -46,7 +46,6 @@ double orr_sharding_gathered_bytes(const OrrShardingPlan *plan, const OrrShardin
 char *orr_sharding_refuse_pipeline(const char *name, const OrrShardingShape *shape,
                                    const char *why) {
   if (shape->stages == 1) return NULL;
-  return g_strdup_printf(
-      "optimizer.sharding %s does not work with a pipeline (pp is %" G_GINT64_FORMAT "): %s", name,
-      shape->stages, why);
+  return g_strdup_printf("optimizer.sharding %s does not work with a pipeline (pp is %ld): %s",
+                         name, shape->stages, why);
 }

@@ -54,10 +54,9 @@ static const OrrFieldTable table = ORR_FIELDS(
                    "Whether a pipelined scatter of 16-bit results sends 8 bits (fp8_buf)."),
     ORR_FIELD_INT(Params, "pieces", slices, "4", "Slices of a pipelined scatter (num_splits).",
                   .min = 1, .max = 64),
-    ORR_FIELD_REAL(Params, "step", step_s, ORR_UNIT_SECONDS, "0 s",
-                   "Time between two slices in which nothing is multiplied: flags, events and "
-                   "launches of three streams.",
-                   .flags = ORR_FIELD_UNSIGNED));
+    ORR_UNSIGNED_REAL(Params, "step", step_s, ORR_UNIT_SECONDS, "0 s",
+                      "Time between two slices in which nothing is multiplied: flags, events and "
+                      "launches of three streams."));
 
 static gboolean is_paired(const Params *params, gint64 ranks) {
   return params->aggregates && ranks % 2 == 0;

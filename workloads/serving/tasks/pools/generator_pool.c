@@ -84,8 +84,8 @@ static void check(const void *data, const OrrCluster *cluster, OrrPlace place, O
   orr_diffusion_counts(&most, &work);
   if (work.weight_bytes + work.activation_bytes > cluster->device.memory_bytes)
     orr_diags_error(diags, place,
-                    "%s with a batch of %" G_GINT64_FORMAT
-                    " needs at least %.1f GiB of weights and activations: a GPU has %.1f GiB",
+                    "%s with a batch of %ld needs at least %.1f GiB of weights and activations: a "
+                    "GPU has %.1f GiB",
                     params->make.generator.name, params->batch,
                     (work.weight_bytes + work.activation_bytes) / 0x1p30,
                     cluster->device.memory_bytes / 0x1p30);

@@ -114,13 +114,9 @@ static void check(const void *params, const OrrCluster *cluster, OrrPlace place,
   g_autofree char *size = orr_quantity_format(bytes, ORR_UNIT_BYTES),
                   *most = orr_quantity_format(room, ORR_UNIT_BYTES);
   if (p->probes > p->lists)
-    orr_diags_error(diags, place,
-                    "probes (%" G_GINT64_FORMAT ") is above the %" G_GINT64_FORMAT " lists",
-                    p->probes, p->lists);
+    orr_diags_error(diags, place, "probes (%ld) is above the %ld lists", p->probes, p->lists);
   if (p->type == IVF && p->lists > p->vectors)
-    orr_diags_error(diags, place,
-                    "lists (%" G_GINT64_FORMAT ") is above the %" G_GINT64_FORMAT
-                    " vectors: each list needs one",
+    orr_diags_error(diags, place, "lists (%ld) is above the %ld vectors: each list needs one",
                     p->lists, p->vectors);
   if (p->type == HNSW && p->on == ON_GPU)
     orr_diags_error(diags, place, "type hnsw on gpu is not modelled: use ivf or flat, or cpu");
