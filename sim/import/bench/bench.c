@@ -3,7 +3,8 @@
  */
 #include "sim/import/bench/bench.h"
 
-#include "sim/base/fault.h"
+#include "sim/base/arrays.h"
+#include "sim/base/csv.h"
 #include "sim/base/file.h"
 
 const OrrBenchReader *const orr_bench_readers[] = {
@@ -55,6 +56,44 @@ static const char *const columns[ORR_BENCH_N_VALUES] = {
     [ORR_BENCH_CACHE_BYTES] = "kv_cache_bytes",
     [ORR_BENCH_IN_FLIGHT] = "in_flight",
 };
+
+extern const OrrBenchTable orr_bench_tables[];
+
+/* Every value of the tables is a column, or one of @more. */
+static int value_of(const char *name, const char *const *more) {
+  for (int i = 0; i < ORR_BENCH_N_VALUES; i++)
+    if (strcmp(columns[i], name) == 0) return i;
+  for (int i = 0; more && more[i]; i++)
+    if (strcmp(more[i], name) == 0) return ORR_BENCH_N_VALUES + i;
+  g_assert_not_reached();
+}
+
+static double scale_of(const char *text) {
+  if (strcmp(text, "1/60") == 0) return 1.0 / 60;
+  return strcmp(text, "unit") == 0 ? 0 : *text ? g_ascii_strtod(text, NULL) : 1;
+}
+
+GArray *orr_bench_keys(const char *name, const char *const *more) {
+  enum { KEY, VALUE, SCALE, WORDS };
+  const OrrBenchTable *table = orr_bench_tables;
+  while (strcmp(table->name, name) != 0) table++;
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrCsv) csv = orr_csv_parse(table->text, name, diags);
+  g_assert(csv && csv->header && orr_diags_n_errors(diags) == 0);
+  GArray *keys = g_array_new(FALSE, FALSE, sizeof(OrrBenchKey));
+  ORR_EACH_POINTER(const OrrCsvLine, line, csv->lines) {
+    if (!line->cells) continue;
+    g_auto(GStrv) words = g_strsplit(line->cells[WORDS], " ", -1);
+    g_auto(GStrv) ends = g_strsplit(line->cells[KEY], *words ? "*" : "\n", 2);
+    const int value = value_of(line->cells[VALUE], more);
+    const double scale = scale_of(line->cells[SCALE]);
+    if (!*words) ORR_APPEND(keys, OrrBenchKey, {g_strdup(ends[0]), value, scale});
+    for (int k = 0; words[k]; k++)
+      ORR_APPEND(keys, OrrBenchKey,
+                 {g_strconcat(ends[0], words[k], ends[1], NULL), value + k, scale});
+  }
+  return keys;
+}
 
 /* --- Results --- */
 

@@ -16,163 +16,6 @@
 
 enum { MOST_DEPTH = 6, MOST_KEYS = 20000 };
 
-/* A key (levels joined by dots) gives a value; several may. @scale: to SI. Names without a
- * unit come before those with one. */
-typedef struct {
-  const char *key;
-  int value;
-  double scale;
-} Key;
-
-static const Key keys[] = {
-    {"max_concurrency", ORR_BENCH_CONCURRENCY, 1},
-    {"conc", ORR_BENCH_CONCURRENCY, 1},
-    {"input_config.loadgen.concurrency", ORR_BENCH_CONCURRENCY, 1},
-    {"request_rate", ORR_BENCH_RATE, 1},
-    {"input_config.loadgen.request_rate", ORR_BENCH_RATE, 1},
-    {"completed", ORR_BENCH_REQUESTS, 1},
-    {"request_count.avg", ORR_BENCH_REQUESTS, 1},
-    {"failed", ORR_BENCH_FAILED, 1},
-    {"error_request_count.avg", ORR_BENCH_FAILED, 1},
-    {"duration", ORR_BENCH_DURATION, 1},
-    {"benchmark_duration.avg", ORR_BENCH_DURATION, 1},
-    {"random_input_len", ORR_BENCH_INPUT_TOKENS, 1},
-    {"isl", ORR_BENCH_INPUT_TOKENS, 1},
-    {"input_sequence_length.avg", ORR_BENCH_INPUT_TOKENS, 1},
-    {"random_output_len", ORR_BENCH_OUTPUT_TOKENS, 1},
-    {"osl", ORR_BENCH_OUTPUT_TOKENS, 1},
-    {"output_sequence_length.avg", ORR_BENCH_OUTPUT_TOKENS, 1},
-    {"request_throughput", ORR_BENCH_REQUEST_RATE, 1},
-    {"request_throughput.avg", ORR_BENCH_REQUEST_RATE, 1},
-    {"output_throughput", ORR_BENCH_OUTPUT_RATE, 1},
-    {"output_token_throughput.avg", ORR_BENCH_OUTPUT_RATE, 1},
-    {"total_token_throughput", ORR_BENCH_TOTAL_RATE, 1},
-    {"total_throughput", ORR_BENCH_TOTAL_RATE, 1},
-    /* vllm bench throughput, latency */
-    {"num_requests", ORR_BENCH_REQUESTS, 1},
-    {"elapsed_time", ORR_BENCH_DURATION, 1},
-    {"requests_per_second", ORR_BENCH_REQUEST_RATE, 1},
-    {"tokens_per_second", ORR_BENCH_TOTAL_RATE, 1},
-    /* trtllm-bench --report_json */
-    {"request_info.num_requests", ORR_BENCH_REQUESTS, 1},
-    {"request_info.avg_input_length", ORR_BENCH_INPUT_TOKENS, 1},
-    {"request_info.avg_output_length", ORR_BENCH_OUTPUT_TOKENS, 1},
-    {"performance.request_throughput_req_s", ORR_BENCH_REQUEST_RATE, 1},
-    {"performance.system_output_throughput_tok_s", ORR_BENCH_OUTPUT_RATE, 1},
-    {"performance.system_total_throughput_tok_s", ORR_BENCH_TOTAL_RATE, 1},
-    {"performance.total_latency_ms", ORR_BENCH_DURATION, 1e-3},
-    /* LLMPerf; its latency between tokens counts the first one, too, and is left out */
-    {"num_concurrent_requests", ORR_BENCH_CONCURRENCY, 1},
-    {"results_num_completed_requests", ORR_BENCH_REQUESTS, 1},
-    {"results_number_errors", ORR_BENCH_FAILED, 1},
-    {"results_number_input_tokens_mean", ORR_BENCH_INPUT_TOKENS, 1},
-    {"results_number_output_tokens_mean", ORR_BENCH_OUTPUT_TOKENS, 1},
-    {"results_num_completed_requests_per_min", ORR_BENCH_REQUEST_RATE, 1.0 / 60},
-    {"results_mean_output_throughput_token_per_s", ORR_BENCH_OUTPUT_RATE, 1},
-    /* GuideLLM, an item of `benchmarks` */
-    {"duration", ORR_BENCH_DURATION, 1},
-    {"metrics.request_totals.successful", ORR_BENCH_REQUESTS, 1},
-    {"metrics.request_totals.errored", ORR_BENCH_FAILED, 1},
-    {"request_totals.successful", ORR_BENCH_REQUESTS, 1},
-    {"request_totals.errored", ORR_BENCH_FAILED, 1},
-    {"metrics.request_concurrency.successful.mean", ORR_BENCH_IN_FLIGHT, 1},
-    {"metrics.prompt_token_count.successful.mean", ORR_BENCH_INPUT_TOKENS, 1},
-    {"metrics.output_token_count.successful.mean", ORR_BENCH_OUTPUT_TOKENS, 1},
-    {"metrics.requests_per_second.successful.mean", ORR_BENCH_REQUEST_RATE, 1},
-    {"metrics.output_tokens_per_second.successful.mean", ORR_BENCH_OUTPUT_RATE, 1},
-    {"metrics.tokens_per_second.successful.mean", ORR_BENCH_TOTAL_RATE, 1},
-    /* inference-perf */
-    {"load_summary.requested_rate", ORR_BENCH_RATE, 1},
-    {"load_summary.concurrency", ORR_BENCH_CONCURRENCY, 1},
-    {"successes.count", ORR_BENCH_REQUESTS, 1},
-    {"failures.count", ORR_BENCH_FAILED, 1},
-    {"successes.prompt_len.mean", ORR_BENCH_INPUT_TOKENS, 1},
-    {"successes.output_len.mean", ORR_BENCH_OUTPUT_TOKENS, 1},
-    {"successes.throughput.requests_per_sec", ORR_BENCH_REQUEST_RATE, 1},
-    {"successes.throughput.output_tokens_per_sec", ORR_BENCH_OUTPUT_RATE, 1},
-    {"successes.throughput.total_tokens_per_sec", ORR_BENCH_TOTAL_RATE, 1},
-    /* llm-d's benchmark report */
-    {"metrics.time.duration", ORR_BENCH_DURATION, 1},
-    {"metrics.requests.total", ORR_BENCH_REQUESTS, 1},
-    {"metrics.requests.failures", ORR_BENCH_FAILED, 1},
-    {"metrics.requests.input_length.mean", ORR_BENCH_INPUT_TOKENS, 1},
-    {"metrics.requests.output_length.mean", ORR_BENCH_OUTPUT_TOKENS, 1},
-    {"metrics.throughput.requests_per_sec", ORR_BENCH_REQUEST_RATE, 1},
-    {"metrics.throughput.output_tokens_per_sec", ORR_BENCH_OUTPUT_RATE, 1},
-    {"metrics.throughput.total_tokens_per_sec", ORR_BENCH_TOTAL_RATE, 1},
-    {"metrics.throughput.request_rate.mean", ORR_BENCH_REQUEST_RATE, 1},
-    {"metrics.throughput.output_token_rate.mean", ORR_BENCH_OUTPUT_RATE, 1},
-    {"metrics.throughput.total_token_rate.mean", ORR_BENCH_TOTAL_RATE, 1},
-    {"scenario.load.standardized.concurrency", ORR_BENCH_CONCURRENCY, 1},
-    {"scenario.load.standardized.rate_qps", ORR_BENCH_RATE, 1},
-    {"run.time.duration", ORR_BENCH_DURATION, 1},
-    /* AI-Hypercomputer/inference-benchmark */
-    {"metrics.request_rate", ORR_BENCH_RATE, 1},
-    {"metrics.num_prompts_succeeded", ORR_BENCH_REQUESTS, 1},
-    {"metrics.benchmark_time", ORR_BENCH_DURATION, 1},
-    {"metrics.avg_input_len", ORR_BENCH_INPUT_TOKENS, 1},
-    {"metrics.avg_output_len", ORR_BENCH_OUTPUT_TOKENS, 1},
-    {"metrics.throughput_rps", ORR_BENCH_REQUEST_RATE, 1},
-    {"metrics.throughput", ORR_BENCH_OUTPUT_RATE, 1},
-    {"metrics.tokens_per_sec", ORR_BENCH_TOTAL_RATE, 1},
-};
-
-/* Keys of latencies: each of @words in the place of '*' is the key of one value, from @mean on in
- * the order of OrrBenchValue; '-': the tool has none. */
-static const struct {
-  const char *key;
-  int mean;
-  double scale;
-  const char *words;
-} latencies[] = {
-    /* vLLM, SGLang, InferenceX */
-    {"*_ttft_ms", ORR_BENCH_TTFT_MEAN, 1e-3, "mean median p90 p99"},
-    {"*_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3, "mean median p90 p99"},
-    {"*_itl_ms", ORR_BENCH_ITL_MEAN, 1e-3, "mean median p99"},
-    {"*_e2el_ms", ORR_BENCH_E2E_MEAN, 1e-3, "mean median p99"},
-    {"*_e2e_latency_ms", ORR_BENCH_E2E_MEAN, 1e-3, "mean median p99"},
-    {"*_ttft", ORR_BENCH_TTFT_MEAN, 1, "mean median - p99"},
-    {"*_tpot", ORR_BENCH_TPOT_MEAN, 1, "mean median - p99"},
-    {"*_e2el", ORR_BENCH_E2E_MEAN, 1, "mean median p99"},
-    /* AIPerf, GenAI-Perf */
-    {"time_to_first_token.*", ORR_BENCH_TTFT_MEAN, 0, "avg p50 p90 p99"},
-    {"ttft.*", ORR_BENCH_TTFT_MEAN, 0, "avg p50 - p99"},
-    {"inter_token_latency.*", ORR_BENCH_TPOT_MEAN, 0, "avg p50 p90 p99"},
-    {"request_latency.*", ORR_BENCH_E2E_MEAN, 0, "avg p50 p99"},
-    /* vllm bench latency; trtllm-bench --report_json */
-    {"*", ORR_BENCH_E2E_MEAN, 1, "avg_latency percentiles.50 percentiles.99"},
-    {"performance.*_request_latency_ms", ORR_BENCH_E2E_MEAN, 1e-3, "avg"},
-    {"streaming_metrics.*_ttft_ms", ORR_BENCH_TTFT_MEAN, 1e-3, "avg"},
-    {"streaming_metrics.*_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3, "avg"},
-    {"performance.streaming_metrics.*_ttft_ms", ORR_BENCH_TTFT_MEAN, 1e-3, "avg"},
-    {"performance.streaming_metrics.*_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3, "avg"},
-    /* LLMPerf */
-    {"results_ttft_s_*", ORR_BENCH_TTFT_MEAN, 1, "mean quantiles_p50 quantiles_p90 quantiles_p99"},
-    {"results_end_to_end_latency_s_*", ORR_BENCH_E2E_MEAN, 1, "mean quantiles_p50 quantiles_p99"},
-    /* GuideLLM */
-    {"metrics.time_to_first_token_ms.successful.*", ORR_BENCH_TTFT_MEAN, 1e-3,
-     "mean median percentiles.p90 percentiles.p99"},
-    {"metrics.inter_token_latency_ms.successful.*", ORR_BENCH_TPOT_MEAN, 1e-3,
-     "mean median percentiles.p90 percentiles.p99"},
-    {"metrics.request_latency.successful.*", ORR_BENCH_E2E_MEAN, 1, "mean median percentiles.p99"},
-    /* inference-perf */
-    {"successes.latency.time_to_first_token.*", ORR_BENCH_TTFT_MEAN, 1, "mean median p90 p99"},
-    {"successes.latency.time_per_output_token.*", ORR_BENCH_TPOT_MEAN, 1, "mean median p90 p99"},
-    {"successes.latency.request_latency.*", ORR_BENCH_E2E_MEAN, 1, "mean median p99"},
-    {"successes.latency.time_to_first_token.*", ORR_BENCH_TTFT_MEAN, 1, "- p50"},
-    {"successes.latency.time_per_output_token.*", ORR_BENCH_TPOT_MEAN, 1, "- p50"},
-    {"successes.latency.request_latency.*", ORR_BENCH_E2E_MEAN, 1, "- p50"},
-    /* llm-d's benchmark report */
-    {"metrics.latency.time_to_first_token.*", ORR_BENCH_TTFT_MEAN, 0, "mean p50 p90 p99"},
-    {"metrics.latency.time_per_output_token.*", ORR_BENCH_TPOT_MEAN, 0, "mean p50 p90 p99"},
-    {"metrics.latency.request_latency.*", ORR_BENCH_E2E_MEAN, 0, "mean p50 p99"},
-    /* inference-benchmark; milliseconds, too, where the name has no unit, in 2024 */
-    {"metrics.*_TTFT_ms", ORR_BENCH_TTFT_MEAN, 1e-3, "avg median p90 p99"},
-    {"metrics.*_ITL_ms", ORR_BENCH_ITL_MEAN, 1e-3, "avg median p99"},
-    {"metrics.*_latency_ms", ORR_BENCH_E2E_MEAN, 1e-3, "avg median p99"},
-    {"metrics.*_latency", ORR_BENCH_E2E_MEAN, 1e-3, "avg median p99"},
-};
-
 /* llm-d's report since 0.2 has its measurements below this, with names alike. */
 static const char request_performance[] = "results.request_performance.aggregate.";
 
@@ -284,7 +127,13 @@ static gboolean duration_of(const char *text, double *ret_seconds) {
   return *ret_seconds > 0;
 }
 
-static void put_value(OrrBenchResult *result, const Flat *flat, const Key *key) {
+static const GArray *keys(void) {
+  static GArray *all = NULL;
+  if (!all) all = orr_bench_keys("bench_json", NULL);
+  return all;
+}
+
+static void put_value(OrrBenchResult *result, const Flat *flat, const OrrBenchKey *key) {
   const char *text = text_of(flat, key->key);
   double number = 0;
   if (!text || !isnan(result->values[key->value])) return;
@@ -293,17 +142,6 @@ static void put_value(OrrBenchResult *result, const Flat *flat, const Key *key) 
   else if (orr_bench_number(text, &number) || duration_of(text, &number))
     result->values[key->value] =
         number * (key->scale > 0 ? key->scale : unit_scale(flat, key->key));
-}
-
-static void put_latencies(OrrBenchResult *result, const Flat *flat) {
-  for (guint i = 0; i < G_N_ELEMENTS(latencies); i++) {
-    g_auto(GStrv) words = g_strsplit(latencies[i].words, " ", -1);
-    g_auto(GStrv) ends = g_strsplit(latencies[i].key, "*", 2);
-    for (int k = 0; words[k]; k++) {
-      g_autofree char *key = g_strconcat(ends[0], words[k], ends[1], NULL);
-      put_value(result, flat, &(Key){key, latencies[i].mean + k, latencies[i].scale});
-    }
-  }
 }
 
 /* Means per request from the tokens of all requests. */
@@ -339,7 +177,7 @@ static void put_strategy(OrrBenchResult *result, const Flat *flat) {
     if (!type) continue;
     for (guint k = 0; k < G_N_ELEMENTS(asked); k++) {
       g_autofree char *key = g_strconcat(places[i], ".", asked[k].key, NULL);
-      put_value(result, flat, &(Key){key, asked[k].value, 1});
+      put_value(result, flat, &(OrrBenchKey){key, asked[k].value, 1});
     }
     if (strcmp(type, "synchronous") == 0) result->values[ORR_BENCH_CONCURRENCY] = 1;
     if (strcmp(type, "throughput") == 0) result->values[ORR_BENCH_RATE] = INFINITY;
@@ -417,8 +255,7 @@ static void add_result(OrrBenchInput *input, const Flat *flat, OrrPlace place) {
                                       "scenario.model.name",
                                       "scenario.stack.standardized.model.name"};
   OrrBenchResult *result = orr_bench_result_new(tool_of(flat), place);
-  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) put_value(result, flat, &keys[i]);
-  put_latencies(result, flat);
+  ORR_EACH(const OrrBenchKey, key, keys()) put_value(result, flat, key);
   put_totals(result, flat);
   put_strategy(result, flat);
   put_drawn(result, flat);

@@ -22,57 +22,14 @@
  */
 #include "sim/import/bench/bench.h"
 
-enum { TOTAL_INPUT = ORR_BENCH_N_VALUES, TOTAL_OUTPUT, MODEL };
+enum { TOTAL_INPUT = ORR_BENCH_N_VALUES, TOTAL_OUTPUT };
 
-static const struct {
-  const char *label;
-  int value; /* OrrBenchValue, or one of those above */
-  double scale;
-} labels[] = {
-    {"traffic request rate", ORR_BENCH_RATE, 1},
-    {"request rate configured (rps)", ORR_BENCH_RATE, 1},
-    {"max request concurrency", ORR_BENCH_CONCURRENCY, 1},
-    {"max reqeuest concurrency", ORR_BENCH_CONCURRENCY, 1},
-    {"maximum request concurrency", ORR_BENCH_CONCURRENCY, 1},
-    {"successful requests", ORR_BENCH_REQUESTS, 1},
-    {"failed requests", ORR_BENCH_FAILED, 1},
-    {"benchmark duration (s)", ORR_BENCH_DURATION, 1},
-    {"total input tokens", TOTAL_INPUT, 1},
-    {"total generated tokens", TOTAL_OUTPUT, 1},
-    {"total output tokens", TOTAL_OUTPUT, 1},
-    {"request throughput (req/s)", ORR_BENCH_REQUEST_RATE, 1},
-    {"output token throughput (tok/s)", ORR_BENCH_OUTPUT_RATE, 1},
-    {"total token throughput (tok/s)", ORR_BENCH_TOTAL_RATE, 1},
-    {"total throughput (tok/s)", ORR_BENCH_TOTAL_RATE, 1},
-    {"mean ttft (ms)", ORR_BENCH_TTFT_MEAN, 1e-3},
-    {"median ttft (ms)", ORR_BENCH_TTFT_P50, 1e-3},
-    {"p90 ttft (ms)", ORR_BENCH_TTFT_P90, 1e-3},
-    {"p99 ttft (ms)", ORR_BENCH_TTFT_P99, 1e-3},
-    {"mean tpot (ms)", ORR_BENCH_TPOT_MEAN, 1e-3},
-    {"median tpot (ms)", ORR_BENCH_TPOT_P50, 1e-3},
-    {"p90 tpot (ms)", ORR_BENCH_TPOT_P90, 1e-3},
-    {"p99 tpot (ms)", ORR_BENCH_TPOT_P99, 1e-3},
-    {"mean itl (ms)", ORR_BENCH_ITL_MEAN, 1e-3},
-    {"median itl (ms)", ORR_BENCH_ITL_P50, 1e-3},
-    {"p99 itl (ms)", ORR_BENCH_ITL_P99, 1e-3},
-    {"mean e2e latency (ms)", ORR_BENCH_E2E_MEAN, 1e-3},
-    {"median e2e latency (ms)", ORR_BENCH_E2E_P50, 1e-3},
-    {"p99 e2e latency (ms)", ORR_BENCH_E2E_P99, 1e-3},
-    {"mean e2el (ms)", ORR_BENCH_E2E_MEAN, 1e-3},
-    {"median e2el (ms)", ORR_BENCH_E2E_P50, 1e-3},
-    {"p99 e2el (ms)", ORR_BENCH_E2E_P99, 1e-3},
-    {"successful/total requests", ORR_BENCH_REQUESTS, 1},
-    {"total time (s)", ORR_BENCH_DURATION, 1},
-    {"requests/min", ORR_BENCH_REQUEST_RATE, 1.0 / 60},
-    {"output_tokens/min", ORR_BENCH_OUTPUT_RATE, 1.0 / 60},
-    {"tokens/min", ORR_BENCH_TOTAL_RATE, 1.0 / 60},
-    {"average time to first token (s)", ORR_BENCH_TTFT_MEAN, 1},
-    {"average inter-token latency (s)", ORR_BENCH_ITL_MEAN, 1},
-    {"average time per output token (s)", ORR_BENCH_TPOT_MEAN, 1},
-    {"average milliseconds/request (includes waiting time on server)", ORR_BENCH_E2E_MEAN, 1e-3},
-    {"average input length", ORR_BENCH_INPUT_TOKENS, 1},
-    {"average output length", ORR_BENCH_OUTPUT_TOKENS, 1},
-};
+static const GArray *labels(void) {
+  static const char *const totals[] = {"all_input_tokens", "all_output_tokens", NULL};
+  static GArray *all = NULL;
+  if (!all) all = orr_bench_keys("bench_labels", totals);
+  return all;
+}
 
 /* Units behind a number, and as they stand in the labels. */
 static const char *const units[][2] = {
@@ -120,9 +77,10 @@ static gboolean marked_number(const char *text, double *ret_value) {
   return *rest && strchr("</#", *rest) && orr_bench_number(number, ret_value);
 }
 
-static void put(OrrBenchInput *input, Block *block, guint label, const char *text, OrrPlace place) {
+static void put(OrrBenchInput *input, Block *block, const OrrBenchKey *label, const char *text,
+                OrrPlace place) {
   double number = 0;
-  const int value = labels[label].value;
+  const int value = label->value;
   const gboolean is_burst = value == ORR_BENCH_RATE && g_ascii_strcasecmp(text, "inf") == 0;
   if (is_burst) {
     block->result->values[value] = INFINITY;
@@ -130,13 +88,13 @@ static void put(OrrBenchInput *input, Block *block, guint label, const char *tex
              g_ascii_strcasecmp(text, "nan") == 0) {
     return;
   } else if (!orr_bench_number(text, &number) && !marked_number(text, &number)) {
-    orr_diags_error(input->diags, place, "'%s' is not a number: '%s'", labels[label].label, text);
+    orr_diags_error(input->diags, place, "'%s' is not a number: '%s'", label->key, text);
   } else if (value == TOTAL_INPUT) {
     block->total_input = number;
   } else if (value == TOTAL_OUTPUT) {
     block->total_output = number;
   } else {
-    block->result->values[value] = number == 0 ? 0 : number * labels[label].scale; /* no -0 */
+    block->result->values[value] = number == 0 ? 0 : number * label->scale; /* no -0 */
   }
 }
 
@@ -154,8 +112,8 @@ static void read_line(OrrBenchInput *input, Block *block, char *line, OrrPlace p
     break;
   }
   g_autofree char *label = g_strconcat(name, unit, NULL);
-  for (guint i = 0; i < G_N_ELEMENTS(labels); i++)
-    if (strcmp(label, labels[i].label) == 0) put(input, block, i, text, place);
+  ORR_EACH(const OrrBenchKey, known, labels())
+    if (strcmp(label, known->key) == 0) put(input, block, known, text, place);
   if ((strcmp(label, "model") == 0 || strcmp(label, "model id") == 0) && !block->result->model)
     block->result->model = g_strdup(text);
   if (strcmp(label, "backend") == 0 && g_str_has_prefix(text, "sglang"))
