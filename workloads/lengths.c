@@ -219,7 +219,7 @@ static void warn_cut(const OrrLengths *lengths, gint64 room, const char *what, O
                      OrrDiags *diags) {
   static const double that_counts = 0.02;
   const double given = lengths->kind == PERCENTILES ? lengths->mean : (double)lengths->tokens;
-  if (given <= 0 || lengths->kind == CONSTANT) return;
+  if (given <= 0 || lengths->kind == CONSTANT || lengths->is_derived) return;
   const double mean = orr_lengths_mean(lengths), cut = cut_mean(lengths, room);
   if (fabs(cut / mean - 1) > that_counts)
     orr_diags_warning(diags, place,

@@ -27,8 +27,9 @@ typedef struct {
   gint64 tokens;
   double ratio, sigma;
   gint64 p10, p50, p90;
-  double mean;        /* percentiles; 0: their own */
-  gint64 least, most; /* limits; most 0: no limit */
+  double mean;         /* percentiles; 0: their own */
+  gint64 least, most;  /* limits; most 0: no limit */
+  gboolean is_derived; /* no document's: of other lengths, which are checked themselves */
 } OrrLengths;
 
 extern const OrrFieldTable orr_lengths_table;

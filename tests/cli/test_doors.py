@@ -136,7 +136,8 @@ def add_cases(orrery, table, inputs):
     """The cases, each by its own command and patterns (tests/cli/test_cases.py holds them right)."""
     import test_cases
     with open(os.path.join(test_cases.CASES, "index.csv"), encoding="utf-8", newline="") as file:
-        lines = [line for line in csv.DictReader(file) if os.path.exists(os.path.join(inputs, "cases", line["files"].split()[0]))]
+        lines = [line for line in csv.DictReader(file)
+                 if line["files"] and os.path.exists(os.path.join(inputs, "cases", line["files"].split()[0]))]
     for line in lines:
         right = not test_cases.faults_of(line, orrery)
         verb = " ".join(line["command"].split()[1:3])

@@ -174,7 +174,7 @@ static void test_hybrid(void) {
   g_assert_true(isnan(apart.rollout_help));
   /* ahead of the trainer, what helpers have not finished moves to the other pool */
   const OrrPostTrainingResult ahead =
-      run(LOOP_OF("kind: lognormal, tokens: 500, sigma: 1, most: 3000",
+      run(LOOP_OF("kind: lognormal, tokens: 500, sigma: 0.9, most: 3500",
                   "pools: {rollout-gpus: 8, hybrid: true}, sync: broadcast, "
                   "mode: {kind: asynchronous, staleness: 1}"));
   g_assert_cmpint(ahead.samples_moved, >, 0);
@@ -214,7 +214,7 @@ static void test_ahead(void) {
 
 /* Of twice the groups the first half is taken; the rest is dropped, so the tail is shorter. */
 static void test_over_sampling(void) {
-#define SPREAD "kind: lognormal, tokens: 500, sigma: 1, most: 3000"
+#define SPREAD "kind: lognormal, tokens: 500, sigma: 0.9, most: 3500"
   const OrrPostTrainingResult all = run(LOOP_OF(SPREAD, "epochs: 1"));
   const OrrPostTrainingResult cut = run(LOOP_OF(SPREAD, "mode: {over-sampling: 1}"));
   g_assert_cmpint(all.samples_dropped, ==, 0);

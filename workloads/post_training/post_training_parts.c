@@ -95,6 +95,7 @@ static void fill_rollout(OrrPostTrainingParts *parts, const OrrCluster *cluster)
   parts->rollout.requests = p->prompts * p->samples;
   parts->rollout.input = p->prompt;
   parts->rollout.output = p->response;
+  parts->rollout.input.is_derived = parts->rollout.output.is_derived = TRUE;
 }
 
 static gint64 longest_of(const OrrPostTrainingParts *parts) {
@@ -113,6 +114,7 @@ static void fill_documents(const OrrPostTrainingParts *parts, OrrTraining *t) {
   const double tokens = documents.tokens > 0 ? (double)documents.tokens * all / mean : all;
   documents.tokens = MAX(llround(tokens), 1);
   documents.mean = all;
+  documents.is_derived = TRUE;
   documents.least = 1;
   documents.most = MIN(longest_of(parts), t->sequence);
   t->packing.documents = documents;
