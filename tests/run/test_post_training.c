@@ -320,7 +320,7 @@ static void test_turns(void) {
 static void test_tools_before_tail(void) {
   g_autoptr(OrrOutcome) outcome =
       run_all(HEAD "workload: {kind: post-training, prompts: 2, samples: 1, "
-                   "prompt: {kind: lognormal, tokens: 400, sigma: 1, most: 2000}, "
+                   "prompt: {kind: lognormal, tokens: 400, sigma: 0.8, most: 2000}, "
                    "response: {tokens: 250}, rollout: {" ENGINE "}, pools: {rollout-gpus: 8}, "
                    "sync: broadcast, steps: 2, "
                    "turns: {number: {tokens: 2}, answer: {tokens: 50}, latency: 10 s}, "
