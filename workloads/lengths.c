@@ -217,14 +217,14 @@ static double cut_mean(const OrrLengths *lengths, gint64 room) {
 /* A mean that somebody gave, and that limits move. */
 static void warn_cut(const OrrLengths *lengths, gint64 room, const char *what, OrrPlace place,
                      OrrDiags *diags) {
-  static const double that_counts = 0.02;
+  static const double that_counts = 0.05;
   const double given = lengths->kind == PERCENTILES ? lengths->mean : (double)lengths->tokens;
   if (given <= 0 || lengths->kind == CONSTANT || lengths->is_derived) return;
   const double mean = orr_lengths_mean(lengths), cut = cut_mean(lengths, room);
   if (fabs(cut / mean - 1) > that_counts)
     orr_diags_warning(diags, place,
                       "%s: lengths of kind %s with a mean of %.4g tokens are limited to [%ld, "
-                      "%ld]: the mean of those simulated is about %.3g",
+                      "%ld]: the mean of those simulated is about %.4g",
                       what, kind_words[lengths->kind], mean, MAX(lengths->least, 1),
                       lengths->most > 0 ? MIN(lengths->most, room) : room, cut);
 }
