@@ -38,7 +38,7 @@ gint64 orr_lengths_draw(const OrrLengths *lengths, OrrRandom *random);
 double orr_lengths_mean(const OrrLengths *lengths);    /* before rounding and limits */
 gint64 orr_lengths_largest(const OrrLengths *lengths); /* the largest possible length;
                                                         * G_MAXINT32: no limit */
-/* Reports what is wrong, and a given mean that limits move by more than 2 %. @room: tokens that a
+/* Reports what is wrong, and a given mean that limits move by more than 5 %. @room: tokens that a
  * length can have at most, whatever the document says; G_MAXINT32: any. */
 void orr_lengths_check(const OrrLengths *lengths, gint64 room, const char *what, OrrPlace place,
                        OrrDiags *diags);
