@@ -96,15 +96,14 @@ void orr_huggingface_sparse_map(const OrrHuggingfaceConfig *config, gint64 layer
   map_compressed(config, layers, model);
 }
 
-void orr_huggingface_sparse_fill(const OrrHuggingfaceConfig *config, const char *type,
-                                 OrrNode *mla) {
+void orr_huggingface_sparse_fill(const OrrHuggingfaceConfig *config, guint flags, OrrNode *mla) {
   static const char *const widths[] = {"qk-nope-head-dim", "qk-rope-head-dim", "v-head-dim"};
   const gint64 width = orr_huggingface_config_number(config, "hidden_size", 0),
                heads = orr_huggingface_config_number(config, "num_attention_heads", 1);
-  if (strcmp(type, "minicpm3") == 0 && !orr_node_get(mla, "v-head-dim"))
+  if (flags & ORR_HF_EVEN_VALUES && !orr_node_get(mla, "v-head-dim"))
     orr_huggingface_config_set_number(mla, "v-head-dim", width / MAX(1, heads));
   for (guint i = 0; i < G_N_ELEMENTS(widths); i++)
-    if (!orr_node_get(mla, widths[i]) && !g_str_has_prefix(type, "deepseek"))
+    if (!orr_node_get(mla, widths[i]) && !(flags & ORR_HF_MLA_WIDTHS))
       orr_diags_error(config->diags, config->map->place,
                       "latent attention lacks the key of %s, whose default is not known",
                       widths[i]);

@@ -162,7 +162,7 @@ static void map_latent(const Import *import) {
                                                                * others */
   orr_node_remove(import->model, "kv-heads");
   OrrNode *mla = orr_huggingface_config_section(import->config, pairs, G_N_ELEMENTS(pairs));
-  orr_huggingface_sparse_fill(import->config, import->type->model_type, mla);
+  orr_huggingface_sparse_fill(import->config, import->type->flags, mla);
   orr_node_set(import->model, "mla", mla);
 }
 

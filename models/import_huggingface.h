@@ -63,11 +63,9 @@ void orr_huggingface_config_set_flag(OrrNode *map, const char *key, gboolean val
 
 /* huggingface_sparse.c: sparse and compressed attention of a Hugging Face config. */
 
-/* Adds the widths of latent attention that @config leaves out to @mla, where the class of @type has
- * others than the document's defaults, which are DeepSeek's: MiniCPM3 divides its width among its
- * heads (modeling_minicpm.py). Of other classes a missing width is an error. */
-void orr_huggingface_sparse_fill(const OrrHuggingfaceConfig *config, const char *type,
-                                 OrrNode *mla);
+/* Adds the widths of latent attention that @config leaves out to @mla, as the type's @flags say.
+ * Without such a flag a missing width is an error. */
+void orr_huggingface_sparse_fill(const OrrHuggingfaceConfig *config, guint flags, OrrNode *mla);
 
 /* Sets `sparse-attention` and `compressed-attention` of the document @model where @config has
  * their keys; @layers of them. */
@@ -109,7 +107,9 @@ enum {
   ORR_HF_SHARED_GATE = 1 << 8,
   ORR_HF_ALTERNATES = 1 << 9,   /* every other layer has a window, if layer_types is absent */
   ORR_HF_OUTPUT_GATE = 1 << 10, /* its attention has an output gate, if no key says otherwise */
-  ORR_HF_SHORTCUT = 1 << 11     /* each of num_layers is two layers and experts (LongCat-Flash) */
+  ORR_HF_SHORTCUT = 1 << 11,    /* each of num_layers is two layers and experts (LongCat-Flash) */
+  ORR_HF_EVEN_VALUES = 1 << 12, /* heads of latent attention share its width, without v_head_dim */
+  ORR_HF_MLA_WIDTHS = 1 << 13   /* widths that its configs leave out are the document's defaults */
 };
 
 typedef struct {

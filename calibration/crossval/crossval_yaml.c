@@ -1,6 +1,6 @@
 /*
  * crossval_yaml.c - writes the errors that cross-validation found as the section `errors` of a
- * profile (profile_errors.h).
+ * profile (profile.h).
  */
 #include "calibration/crossval/crossval.h"
 

@@ -3,7 +3,7 @@
  *
  * The tables come from orr_measured_import. To them it adds the constants that the rows
  * determine, each with how it was found, and the errors of a cross-validation with these constants
- * (crossval.h, profile_errors.h):
+ * (crossval.h, profile.h):
  *
  *   kernel-overhead       the shortest GEMM row
  *   gemm-efficiency       the best rate of a GEMM row, as a share of its format's peak

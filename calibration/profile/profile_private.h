@@ -122,7 +122,7 @@ struct OrrProfile {
   GPtrArray *token_kernels;   /* OrrProfileTokenKernel* (profile_serving.h) */
   GPtrArray *batch_attention; /* OrrProfileBatchAttention* */
   OrrProfileModules modules;  /* sparse and linear attention; without tables: none */
-  GPtrArray *errors;          /* OrrProfileErrors* (profile_errors.h); NULL: not stated */
+  GPtrArray *errors;          /* OrrProfileErrors* (profile.h); NULL: not stated */
 };
 
 /* @node is a profile merged with its bases. Returns a tree that shares parts with it, whose

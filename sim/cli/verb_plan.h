@@ -52,7 +52,7 @@ char *orr_verb_plan_currency(OrrLibrary *library, const char *prices);
 gboolean orr_verb_plan_check(const char *path, GError **error);
 
 /* Makes the scenario *@text, whose first line stays, ready to be written to @file: applies
- * @settings (--set; NULL: none), and rewrites the paths of the command line (number.h). */
+ * @settings (--set; NULL: none), and rewrites the paths of the command line (paths.h). */
 gboolean orr_verb_plan_set(char **text, char *const *settings, const char *file, GError **error);
 
 /* A sweep of @file that shows its progress; a sweep of the same document in @db goes on.

@@ -7,7 +7,7 @@
 #define REQUESTS "workload.requests="
 
 /* As a scenario names it: "a.csv" is "./a.csv", so that one in another folder can name it, too
- * (sim/base/number.h). What the library has keeps its name. */
+ * (sim/base/paths.h). What the library has keeps its name. */
 static char *name_of(const char *file) {
   const gboolean is_here = g_file_test(file, G_FILE_TEST_IS_REGULAR);
   return is_here && !strchr(file, G_DIR_SEPARATOR) ? g_build_filename(".", file, NULL)
