@@ -32,6 +32,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 QUICK = {"megatron-sc21", "campaigns-checkpoints", "korthikanti-layers", "training-vtrain-multi", "training-megatron-h100", "training-sc21-zero3",
          "training-torchtitan", "serving-splitwise", "serving-vllm-llama-3.1-8b"}
+QUICK_BANDS = {"set", "choices"}  # the others come from the same residuals
 MEMORY = ("memory_peak_bytes", "allocator_peak_bytes")
 RATES = ("tokens_per_s", "tokens_per_s_per_gpu", "hardware_tflops_per_gpu", "model_tflops_per_gpu")  # of training
 
@@ -357,7 +358,7 @@ def rows_of(name, old, validation, quick):
         return training(old, validation, quick)
     if kind == "serving":
         return serving(old, validation, quick)
-    if kind == "bands" and not (quick and names == ["ratios"]):
+    if kind == "bands" and (names[0] in QUICK_BANDS or not quick):
         return bands(names[0], validation)
     if quick:
         return [None] * len(old)
