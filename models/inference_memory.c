@@ -5,9 +5,9 @@
  * on each rank; with an indexer its keys too, in fp8; of compressed attention d for each entry, and
  * d for each of the last `window.size` tokens, whatever the length.
  * Cross-attention keeps 2 kv S d / t elements per sequence, for S tokens of the encoder.
- * Weights are split over the tensor-parallel group, except latent attention's down-projections and
- * plain matrices (routers, an indexer's weights), which each rank has, and routed experts, which
- * are split over all tp dp ranks.
+ * Weights are split over the tensor-parallel group, except latent attention's down-projections,
+ * plain matrices (routers, an indexer's weights) and norms, which each rank has, and routed
+ * experts, which are split over all tp dp ranks.
  */
 #include "models/inference.h"
 #include "models/layer.h"
@@ -73,34 +73,25 @@ static double weight_size(const OrrInferenceShard *shard, OrrQuantizedPart part)
   return quantized ? quantized->weight_bytes : orr_dtype_bytes(shard->activations);
 }
 
-/* Plain matrices (routers, an indexer's weights, the projections to entries of a compressed cache)
- * are whole on each rank, in 16 bits (vLLM, ReplicatedLinear). Vectors count as parts of the
- * feed-forward. */
+/* Of a rank. Plain matrices (routers, an indexer's weights, the projections to entries of a
+ * compressed cache) are whole on each rank, in 16 bits (vLLM, ReplicatedLinear), as are norms and
+ * the biases of matrices split along their inputs; where ranks outnumber the key-value heads, so is
+ * a head's key and value. Norms and routers run where the mixer does. */
 static double layer_weight_bytes(const OrrModel *model, guint kind,
                                  const OrrInferenceShard *shard) {
-  const OrrLayer layer = orr_layer(model, kind, 1, 1, 1);
-  const double tp = (double)shard->tp;
-  double parts[ORR_N_QUANTIZED_PARTS] = {0}, whole = 0, plain = 0;
+  const OrrLayer layer = orr_layer(model, kind, shard->tp, 1, 1);
+  const double plain = orr_dtype_bytes(shard->activations),
+               experts = (layer.experts + (layer.experts > 0 ? (double)shard->redundant : 0)) /
+                         (double)(shard->tp * MAX(shard->dp, 1));
+  double mixer = layer.vectors * plain, feed = 0;
   for (guint i = 0; i < layer.n_matrices; i++) {
     const OrrMatrix *matrix = &layer.matrices[i];
-    double *sum = matrix->plain                     ? &plain
-                  : matrix->split == ORR_SPLIT_NONE ? &whole
-                                                    : &parts[matrix->part];
-    *sum += orr_matrix_weights(matrix, layer.experts);
+    double *sum = matrix->part == ORR_QUANTIZED_MIXER || matrix->plain ? &mixer : &feed;
+    *sum += orr_matrix_weights(matrix, experts) *
+                (matrix->plain ? plain : weight_size(shard, matrix->part)) +
+            orr_matrix_biases(matrix, experts) * plain;
   }
-  const double mixer = parts[ORR_QUANTIZED_MIXER], shared = parts[ORR_QUANTIZED_SHARED],
-               experts = parts[ORR_QUANTIZED_EXPERTS],
-               copies =
-                   layer.experts > 0 ? 1 + (double)shard->redundant / (double)layer.experts : 1;
-  const double feed =
-      orr_model_layer_parameters(model, kind) - experts - shared - plain - whole - mixer;
-  const double attends = (mixer / tp + whole) * weight_size(shard, ORR_QUANTIZED_MIXER) +
-                         plain * orr_dtype_bytes(shard->activations);
-  const double feeds = feed / tp * weight_size(shard, ORR_QUANTIZED_FEED) +
-                       shared / tp * weight_size(shard, ORR_QUANTIZED_SHARED) +
-                       copies * experts / (tp * (double)MAX(shard->dp, 1)) *
-                           weight_size(shard, ORR_QUANTIZED_EXPERTS);
-  return (shard->part == ORR_PART_FEED ? 0 : attends) + (shard->part == ORR_PART_MIXER ? 0 : feeds);
+  return (shard->part == ORR_PART_FEED ? 0 : mixer) + (shard->part == ORR_PART_MIXER ? 0 : feed);
 }
 
 double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard *shard,

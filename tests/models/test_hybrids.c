@@ -190,16 +190,16 @@ static void test_states(void) {
 }
 
 /* The second layer of Kimi-K3, with a state and experts, on 8 ranks in 16 bits. Whole on each: the
- * low-rank projection of decays, the router and both projections of the experts' width; an eighth
- * of all else. */
+ * low-rank projection of decays, the router, both projections of the experts' width, the norms of a
+ * head and of the layer; an eighth of all else. */
 static void test_weights_of_ranks(void) {
   const double h = 7168, v = 96 * 128, latent = 3584;
   const OrrInferenceShard shard = {
       .tp = 8, .weights = ORR_BF16, .activations = ORR_BF16, .kv = ORR_BF16};
   OrrModel model = zoo("kimi-k3");
-  const double whole = h * 128 + h * 896 + 2 * h * latent;
+  const double whole = h * 128 + h * 896 + 2 * h * latent + 128 + 2 * h;
   const double split = 3 * h * v + h * 96 + 128 * v + h * v + v * h + 3 * h * 6144 +
-                       896. * 3 * latent * 3072 + 4 * 3 * v + 96 + v + 128 + 2 * h;
+                       896. * 3 * latent * 3072 + 4 * 3 * v + 96 + v;
   assert_near(orr_inference_weight_bytes(&model, &shard, 1, 1, FALSE, FALSE),
               2 * (whole + split / 8));
   orr_field_clear(&orr_model_table, &model);

@@ -56,8 +56,9 @@ static void test_dense(void) {
   g_assert_cmpfloat_with_epsilon(orr_inference_weight_bytes(&model, &one, 0, 32, TRUE, TRUE),
                                  2 * 8030261248.0, 1e4);
   OrrInferenceShard fp8 = shard_of(1, ORR_FP8);
+  /* the ends and the norms keep two bytes */
   g_assert_cmpfloat_with_epsilon(orr_inference_weight_bytes(&model, &fp8, 0, 32, TRUE, TRUE),
-                                 8030261248.0 + 2 * 128256.0 * 4096, 1e5);
+                                 8030261248.0 + 2 * 128256.0 * 4096 + 64 * 4096, 1e4);
   orr_field_clear(&orr_model_table, &model);
 }
 
@@ -117,8 +118,9 @@ static void test_narrow_mlp(void) {
 
 /* Llama 3.1 405B as Meta publishes it in fp8: only the feed-forwards of layers 2 to 125 have a
  * byte. Attention has 16,384 (2 * 16,384 + 2 * 1,024) weights, a feed-forward 3 * 16,384 * 53,248,
- * each end 128,256 * 16,384. On one of 8 ranks: 56.7 GiB, where vLLM 0.5.3 printed 57.75 with 16
- * key-value heads (vllm-project/vllm 6746). With all layers in fp8 it would be 47.7. */
+ * each end 128,256 * 16,384; each rank has both norms of a layer. On one of 8 ranks: 56.7 GiB,
+ * where vLLM 0.5.3 printed 57.75 with 16 key-value heads (vllm-project/vllm 6746). With all layers
+ * in fp8 it would be 47.7. */
 static void test_plain_ends(void) {
   OrrModel model;
   read_model("llama-3.1-405b-fp8", &model);
@@ -127,9 +129,10 @@ static void test_plain_ends(void) {
                          &model.checkpoint.weights);
   const double attention = 16384.0 * (2 * 16384 + 2 * 1024), feed = 3 * 16384.0 * 53248;
   const double expected =
-      (2 * 126 * attention + 124 * feed + 2 * 2 * feed + 2 * 2 * 128256.0 * 16384) / 8;
+      (2 * 126 * attention + 124 * feed + 2 * 2 * feed + 2 * 2 * 128256.0 * 16384) / 8 +
+      2 * 126 * 2 * 16384.0;
   const double bytes = orr_inference_weight_bytes(&model, &shard, 0, 126, TRUE, TRUE);
-  g_assert_cmpfloat_with_epsilon(bytes / expected, 1, 1e-4);
+  g_assert_cmpfloat_with_epsilon(bytes / expected, 1, 1e-9);
   g_assert_cmpfloat_with_epsilon(bytes / (1 << 30), 56.7, 0.05);
   /* of 16 ranks on two stages the first and the last layer are on different ones */
   g_assert_true(orr_inference_is_plain(&model, &shard, 0));
@@ -383,18 +386,23 @@ static void test_rings(void) {
 
 /* Of two ranks each has the whole of what is not split and half of the rest: twice a rank of two,
  * less the one of one, is the former. Every matrix that the table does not split is whole: in a
- * layer of V4 its projections to entries and its indexer's, V3.2's indexer's, a shared gate. */
+ * layer of V4 its projections to entries and its indexer's, V3.2's indexer's, a shared gate. So are
+ * norms (V4 has a number for each head too) and the biases of matrices split along their inputs. */
 static void test_whole_matrices(void) {
-  static const char *const models[] = {"deepseek-v4-flash", "deepseek-v3.2", "qwen1.5-moe-a2.7b"};
+  static const char *const models[] = {"deepseek-v4-flash", "deepseek-v3.2", "qwen1.5-moe-a2.7b",
+                                       "qwen2.5-7b",        "gpt-oss-20b",   "gpt3-175b"};
   for (guint m = 0; m < G_N_ELEMENTS(models); m++) {
     OrrModel model;
     read_model(models[m], &model);
     const guint kind = orr_model_layer_kind(&model, model.layers - 1);
     const OrrLayer layer = orr_layer(&model, kind, 1, 1, 1);
-    double whole = 0, bytes[2];
-    for (guint i = 0; i < layer.n_matrices; i++)
-      if (layer.matrices[i].split == ORR_SPLIT_NONE)
-        whole += orr_matrix_weights(&layer.matrices[i], 1);
+    double whole = 2 * orr_layer(&model, kind, 2, 1, 1).vectors - layer.vectors, bytes[2];
+    for (guint i = 0; i < layer.n_matrices; i++) {
+      const OrrMatrix *matrix = &layer.matrices[i];
+      if (matrix->split == ORR_SPLIT_NONE) whole += orr_matrix_weights(matrix, 1);
+      if (matrix->split != ORR_SPLIT_COLUMN && matrix->part != ORR_QUANTIZED_EXPERTS)
+        whole += orr_matrix_biases(matrix, 1);
+    }
     for (gint64 tp = 1; tp <= 2; tp++) {
       const OrrInferenceShard shard = {
           .tp = tp, .dp = 1, .weights = ORR_BF16, .activations = ORR_BF16};
@@ -403,6 +411,21 @@ static void test_whole_matrices(void) {
     g_assert_cmpfloat_with_epsilon((2 * bytes[1] - bytes[0]) / (2 * whole), 1, 1e-9);
     orr_field_clear(&orr_model_table, &model);
   }
+}
+
+/* A layer of Llama 3.1 8B (h 4,096, 32 heads, 8 of keys of 128 each, f 14,336) on each of 16 ranks:
+ * two heads' queries, a copy of one key and one value, the products split by 16, and two whole
+ * norms, in 16 bits beside fp8 as well. */
+static void test_more_ranks_than_keys(void) {
+  OrrModel model;
+  read_model("llama-3.1-8b", &model);
+  const double products = 4096.0 * (2 + 2 * 1) * 128 + 4096.0 * 4096 / 16 + 3 * 4096.0 * 14336 / 16;
+  const OrrInferenceShard wide = shard_of(16, ORR_BF16), narrow = shard_of(16, ORR_FP8);
+  g_assert_cmpfloat(orr_inference_weight_bytes(&model, &wide, 0, 1, FALSE, FALSE), ==,
+                    2 * (products + 2 * 4096));
+  g_assert_cmpfloat(orr_inference_weight_bytes(&model, &narrow, 0, 1, FALSE, FALSE), ==,
+                    products + 2 * 2 * 4096);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 int main(int argc, char **argv) {
@@ -421,5 +444,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/models/transformer-inference/refused", test_refused);
   g_test_add_func("/models/transformer-inference/rings", test_rings);
   g_test_add_func("/models/transformer-inference/whole-matrices", test_whole_matrices);
+  g_test_add_func("/models/transformer-inference/more-ranks-than-keys", test_more_ranks_than_keys);
   return g_test_run();
 }
