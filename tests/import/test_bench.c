@@ -91,7 +91,8 @@ static void test_offline(void) {
   "Total num prompt tokens:  1024000\nTotal num output tokens:  " total "\n"
   static const char latency[] =
       "Avg latency: 1.5 seconds\n10% percentile latency: 1.4 seconds\n"
-      "50% percentile latency: 1.45 seconds\n99% percentile latency: 2 seconds\n";
+      "50% percentile latency: 1.45 seconds\n90% percentile latency: 1.75 seconds\n"
+      "99% percentile latency: 2 seconds\n";
   check("Processed prompts: 100%|#| 1000/1000 [00:43<00:00]\n" THROUGHPUT("128000"), 0,
         ORR_BENCH_INPUT_TOKENS, 1024);
   check(THROUGHPUT("128000"), 0, ORR_BENCH_REQUESTS, 1000);
@@ -99,6 +100,7 @@ static void test_offline(void) {
   check(THROUGHPUT("12800000") THROUGHPUT("128000"), 1, ORR_BENCH_OUTPUT_TOKENS, 128);
   check("Throughput: 81.74 requests/s, 20926.37 tokens/s\n", 0, ORR_BENCH_TOTAL_RATE, 20926.37);
   check(latency, 0, ORR_BENCH_E2E_P50, 1.45);
+  check(latency, 0, ORR_BENCH_E2E_P90, 1.75);
   check(latency, 0, ORR_BENCH_E2E_P99, 2);
   check("==== Offline Throughput Benchmark Result ====\nSuccessful requests: 8\n", 0,
         ORR_BENCH_RATE, INFINITY);
@@ -140,9 +142,11 @@ static void test_json(void) {
   /* AIPerf, after a line of its log */
   static const char aiperf[] =
       "INFO done\n{\"time_to_first_token\": {\"unit\": \"ms\", \"avg\": 30.0, \"p99\": 44.0}, "
-      "\"request_latency\": {\"unit\": \"us\", \"avg\": 5e5}, \"request_count\": {\"avg\": 7}}";
+      "\"request_latency\": {\"unit\": \"us\", \"avg\": 5e5, \"p90\": 8e5}, \"request_count\": "
+      "{\"avg\": 7}}";
   check(aiperf, 0, ORR_BENCH_TTFT_P99, 0.044);
   check(aiperf, 0, ORR_BENCH_E2E_MEAN, 0.5);
+  check(aiperf, 0, ORR_BENCH_E2E_P90, 0.8);
   check(aiperf, 0, ORR_BENCH_REQUESTS, 7);
   check_refused("{\"mean_ttft_ms\": 1, ", "b.txt:1:");
   check_refused("{\"completed\": 0, \"mean_ttft_ms\": 0}", "no request of this run was completed");

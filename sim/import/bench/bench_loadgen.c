@@ -27,6 +27,7 @@ static const struct {
     {"completed tokens per second", ORR_BENCH_OUTPUT_RATE, 1},
     {"mean latency (ns)", ORR_BENCH_E2E_MEAN, 1e-9},
     {"50.00 percentile latency (ns)", ORR_BENCH_E2E_P50, 1e-9},
+    {"90.00 percentile latency (ns)", ORR_BENCH_E2E_P90, 1e-9},
     {"99.00 percentile latency (ns)", ORR_BENCH_E2E_P99, 1e-9},
     {"mean first token latency (ns)", ORR_BENCH_TTFT_MEAN, 1e-9},
     {"50.00 percentile first token latency (ns)", ORR_BENCH_TTFT_P50, 1e-9},

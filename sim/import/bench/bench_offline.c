@@ -38,6 +38,7 @@ static const struct {
   OrrBenchValue value;
 } latencies[] = {{"Avg latency: ", ORR_BENCH_E2E_MEAN},
                  {"50% percentile latency: ", ORR_BENCH_E2E_P50},
+                 {"90% percentile latency: ", ORR_BENCH_E2E_P90},
                  {"99% percentile latency: ", ORR_BENCH_E2E_P99}};
 
 /* The current run. */

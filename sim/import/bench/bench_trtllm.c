@@ -42,6 +42,7 @@ static const struct {
     {"[tpot] p90", ORR_BENCH_TPOT_P90, 1e-3},
     {"[tpot] p99", ORR_BENCH_TPOT_P99, 1e-3},
     {"[latency] p50", ORR_BENCH_E2E_P50, 1e-3},
+    {"[latency] p90", ORR_BENCH_E2E_P90, 1e-3},
     {"[latency] p99", ORR_BENCH_E2E_P99, 1e-3},
 };
 
