@@ -4,61 +4,60 @@
 #include "sim/bands/band_metrics.h"
 
 #define LATENCIES(name, quantity)                                                                  \
-  {"serving", name "_mean_s", quantity, FALSE, FALSE, FALSE},                                      \
-      {"serving", name "_p50_s", quantity, FALSE, FALSE, FALSE},                                   \
-      {"serving", name "_p90_s", quantity, FALSE, TRUE, FALSE},                                    \
-      {"serving", name "_p95_s", quantity, FALSE, TRUE, FALSE}, {                                  \
-    "serving", name "_p99_s", quantity, FALSE, TRUE, FALSE                                         \
+  {"serving", name "_mean_s", quantity}, {"serving", name "_p50_s", quantity},                     \
+      {"serving", name "_p90_s", quantity, .is_tail = TRUE},                                       \
+      {"serving", name "_p95_s", quantity, .is_tail = TRUE}, {                                     \
+    "serving", name "_p99_s", quantity, .is_tail = TRUE                                            \
   }
 
 /* Watts of a GPU are the device's: what serving and pictures draw speaks for other work, too. */
 #define BORROWED_POWER(kind)                                                                       \
-  { kind, "gpu_power_mean_w", ORR_QUANTITY_POWER, FALSE, FALSE, TRUE }
+  { kind, "gpu_power_mean_w", ORR_QUANTITY_POWER, .is_borrowed = TRUE }
 
 const OrrBandMetric orr_band_metrics[] = {
-    {"collectives", "time_s", ORR_QUANTITY_CALL, FALSE, FALSE, FALSE},
-    {"collectives", "algbw_bytes_per_s", ORR_QUANTITY_CALL, TRUE, FALSE, FALSE},
-    {"collectives", "busbw_bytes_per_s", ORR_QUANTITY_CALL, TRUE, FALSE, FALSE},
-    {"diffusion", "latency_s", ORR_QUANTITY_STEP, FALSE, FALSE, FALSE},
-    {"diffusion", "outputs_per_s", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
-    {"diffusion", "gpu_power_mean_w", ORR_QUANTITY_POWER, FALSE, FALSE, FALSE},
-    {"diffusion-training", "step_s", ORR_QUANTITY_STEP, FALSE, FALSE, FALSE},
-    {"diffusion-training", "samples_per_s", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
-    {"diffusion-training", "samples_per_s_per_gpu", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
+    {"collectives", "time_s", ORR_QUANTITY_CALL},
+    {"collectives", "algbw_bytes_per_s", ORR_QUANTITY_CALL, .is_rate = TRUE},
+    {"collectives", "busbw_bytes_per_s", ORR_QUANTITY_CALL, .is_rate = TRUE},
+    {"diffusion", "latency_s", ORR_QUANTITY_STEP},
+    {"diffusion", "outputs_per_s", ORR_QUANTITY_STEP, .is_rate = TRUE},
+    {"diffusion", "gpu_power_mean_w", ORR_QUANTITY_POWER},
+    {"diffusion-training", "step_s", ORR_QUANTITY_STEP},
+    {"diffusion-training", "samples_per_s", ORR_QUANTITY_STEP, .is_rate = TRUE},
+    {"diffusion-training", "samples_per_s_per_gpu", ORR_QUANTITY_STEP, .is_rate = TRUE},
     BORROWED_POWER("diffusion-training"),
-    {"post-training", "step_time_s", ORR_QUANTITY_STEP, FALSE, FALSE, FALSE},
-    {"post-training", "tokens_per_s", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
-    {"post-training", "tokens_per_s_per_gpu", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
-    {"post-training", "samples_per_s", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
+    {"post-training", "step_time_s", ORR_QUANTITY_STEP},
+    {"post-training", "tokens_per_s", ORR_QUANTITY_STEP, .is_rate = TRUE},
+    {"post-training", "tokens_per_s_per_gpu", ORR_QUANTITY_STEP, .is_rate = TRUE},
+    {"post-training", "samples_per_s", ORR_QUANTITY_STEP, .is_rate = TRUE},
     BORROWED_POWER("post-training"),
-    {"recommendation", "step_s", ORR_QUANTITY_STEP, FALSE, FALSE, FALSE},
-    {"recommendation", "samples_per_s", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
-    {"recommendation", "samples_per_s_per_gpu", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
+    {"recommendation", "step_s", ORR_QUANTITY_STEP},
+    {"recommendation", "samples_per_s", ORR_QUANTITY_STEP, .is_rate = TRUE},
+    {"recommendation", "samples_per_s_per_gpu", ORR_QUANTITY_STEP, .is_rate = TRUE},
     BORROWED_POWER("recommendation"),
     LATENCIES("ttft", ORR_QUANTITY_FIRST),
     LATENCIES("tpot", ORR_QUANTITY_TOKEN),
     LATENCIES("itl", ORR_QUANTITY_TOKEN),
     LATENCIES("e2e", ORR_QUANTITY_REQUEST),
-    {"serving", "output_tokens_per_s", ORR_QUANTITY_SERVED, TRUE, FALSE, FALSE},
-    {"serving", "total_tokens_per_s", ORR_QUANTITY_SERVED, TRUE, FALSE, FALSE},
-    {"serving", "output_tokens_per_s_per_gpu", ORR_QUANTITY_SERVED, TRUE, FALSE, FALSE},
-    {"serving", "requests_per_s", ORR_QUANTITY_SERVED, TRUE, FALSE, FALSE},
-    {"serving", "energy_j_per_output_token", ORR_QUANTITY_ENERGY, FALSE, FALSE, FALSE},
-    {"serving", "gpu_power_mean_w", ORR_QUANTITY_POWER, FALSE, FALSE, FALSE},
-    {"training", "iteration_time_s", ORR_QUANTITY_STEP, FALSE, FALSE, FALSE},
-    {"training", "step_s", ORR_QUANTITY_STEP, FALSE, FALSE, FALSE}, /* a campaign's healthy step */
-    {"training", "tokens_per_s", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
-    {"training", "tokens_per_s_per_gpu", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
-    {"training", "model_tflops_per_gpu", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
-    {"training", "hardware_tflops_per_gpu", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
-    {"training", "mfu", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
-    {"training", "hfu", ORR_QUANTITY_STEP, TRUE, FALSE, FALSE},
-    {"training", "layer_forward_s", ORR_QUANTITY_STEP, FALSE, FALSE, FALSE},
-    {"training", "layer_backward_s", ORR_QUANTITY_STEP, FALSE, FALSE, FALSE},
-    {"training", "memory_peak_bytes", ORR_QUANTITY_MEMORY, FALSE, FALSE, FALSE},
-    {"training", "allocator_peak_bytes", ORR_QUANTITY_MEMORY, FALSE, FALSE, FALSE},
+    {"serving", "output_tokens_per_s", ORR_QUANTITY_SERVED, .is_rate = TRUE},
+    {"serving", "total_tokens_per_s", ORR_QUANTITY_SERVED, .is_rate = TRUE},
+    {"serving", "output_tokens_per_s_per_gpu", ORR_QUANTITY_SERVED, .is_rate = TRUE},
+    {"serving", "requests_per_s", ORR_QUANTITY_SERVED, .is_rate = TRUE},
+    {"serving", "energy_j_per_output_token", ORR_QUANTITY_ENERGY},
+    {"serving", "gpu_power_mean_w", ORR_QUANTITY_POWER},
+    {"training", "iteration_time_s", ORR_QUANTITY_STEP},
+    {"training", "step_s", ORR_QUANTITY_STEP}, /* a campaign's healthy step */
+    {"training", "tokens_per_s", ORR_QUANTITY_STEP, .is_rate = TRUE},
+    {"training", "tokens_per_s_per_gpu", ORR_QUANTITY_STEP, .is_rate = TRUE},
+    {"training", "model_tflops_per_gpu", ORR_QUANTITY_STEP, .is_rate = TRUE},
+    {"training", "hardware_tflops_per_gpu", ORR_QUANTITY_STEP, .is_rate = TRUE},
+    {"training", "mfu", ORR_QUANTITY_STEP, .is_rate = TRUE},
+    {"training", "hfu", ORR_QUANTITY_STEP, .is_rate = TRUE},
+    {"training", "layer_forward_s", ORR_QUANTITY_STEP},
+    {"training", "layer_backward_s", ORR_QUANTITY_STEP},
+    {"training", "memory_peak_bytes", ORR_QUANTITY_MEMORY},
+    {"training", "allocator_peak_bytes", ORR_QUANTITY_MEMORY},
     BORROWED_POWER("training"),
-    {NULL, NULL, 0, FALSE, FALSE, FALSE},
+    {NULL},
 };
 
 const OrrBandMetric *orr_band_metrics_find(const char *kind, const char *metric) {
