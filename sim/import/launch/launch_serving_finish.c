@@ -131,6 +131,22 @@ static void set_layout(OrrLaunchDraft *draft, const OrrServingLayout *layout) {
                            is_manifest ? "of the manifest" : NULL);
 }
 
+/* An engine stops where its node shows fewer GPUs than its ranks there want. */
+static void judge_visible(OrrLaunchDraft *draft, const OrrServingLayout *layout) {
+  static const char *const keys[] = {"cuda.visible-devices", "hip.visible-devices"};
+  const gint64 gpus = gpus_of(draft) * layout->replicas;
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+    OrrLaunchSetting *setting = orr_launch_draft_find(draft, &orr_dialect_environment, keys[i]);
+    if (!setting || setting->is_unresolved || !setting->value) continue;
+    g_auto(GStrv) devices = g_strsplit(setting->value, ",", -1);
+    if (g_strv_length(devices) < gpus)
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                             "fewer GPUs than the %ld of the layout, unless other nodes have the "
+                             "rest: %ld are simulated",
+                             gpus, gpus);
+  }
+}
+
 /* Each rank of an engine has LMCache's buffers (LMCACHE_MAX_LOCAL_CPU_SIZE is a rank's): the
  * scenario's are a replica's. */
 static void widen_buffers(OrrLaunchDraft *draft) {
@@ -390,6 +406,7 @@ static void judge_drafts(OrrLaunchDraft *draft) {
 
 void orr_launch_serving_finish(OrrLaunchDraft *draft, const OrrServingLayout *layout) {
   set_layout(draft, layout);
+  judge_visible(draft, layout);
   widen_buffers(draft);
   orr_launch_serving_settle_format(draft);
   widen_context(draft);
