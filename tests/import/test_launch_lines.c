@@ -323,6 +323,13 @@ static const Line rollouts[] = {
      H100,
      .wanted = {"offload: none"},
      .account = {"param_offload True: weights in host memory without the optimizer"}},
+    {.text = VERL "actor_rollout_ref.rollout.free_cache_engine=False\n",
+     H100,
+     .wanted = {"sleep: false"}},
+    {.text = SLIME "--global-batch-size 256\n", H100, .wanted = {"offload: all"}},
+    {.text = SLIME "--global-batch-size 256 --no-offload-train --no-offload-rollout\n",
+     H100,
+     .wanted = {"offload: none", "sleep: false"}},
     {.text = VERL "actor_rollout_ref.rollout.multi_turn.enable=True "
                   "actor_rollout_ref.rollout.multi_turn.max_assistant_turns=5\n",
      H100,

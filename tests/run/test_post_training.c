@@ -299,6 +299,28 @@ static void test_roles(void) {
   g_assert_cmpfloat_with_epsilon(c->update_s, a->update_s, 1e-9);
 }
 
+/* An engine that does not sleep has its GPU's memory in every phase of a trainer that shares it, in
+ * none of one with GPUs of its own; times stay. */
+static void test_sleep(void) {
+  g_autoptr(OrrOutcome) asleep = run_all(LOOP("epochs: 1"));
+  g_autoptr(OrrOutcome) awake = run_all(LOOP("epochs: 1, sleep: false"));
+  g_autoptr(OrrOutcome) apart =
+      run_all(LOOP("epochs: 1, pools: {rollout-gpus: 8}, sync: broadcast"));
+  g_autoptr(OrrOutcome) apart_awake =
+      run_all(LOOP("epochs: 1, pools: {rollout-gpus: 8}, sync: broadcast, sleep: false"));
+  const double engine = asleep->result.post_training.rollout_memory_bytes;
+  g_assert_cmpfloat(engine, >, 0);
+  static const char *const phases[] = {"update", "old-log-probs"};
+  for (guint i = 0; i < G_N_ELEMENTS(phases); i++)
+    g_assert_cmpfloat(memory_of(awake, phases[i])->total_bytes -
+                          memory_of(asleep, phases[i])->total_bytes,
+                      ==, engine);
+  g_assert_cmpfloat(memory_of(apart_awake, "update")->total_bytes, ==,
+                    memory_of(apart, "update")->total_bytes);
+  g_assert_cmpfloat(awake->result.post_training.step_time_s, ==,
+                    asleep->result.post_training.step_time_s);
+}
+
 /* A tool of 10 s between two turns: rollouts take at least that longer. Two turns of half the
  * length write as many tokens. */
 static void test_turns(void) {
@@ -384,6 +406,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/post-training/hybrid", test_hybrid);
   g_test_add_func("/post-training/unfinished", test_unfinished);
   g_test_add_func("/post-training/roles", test_roles);
+  g_test_add_func("/post-training/sleep", test_sleep);
   g_test_add_func("/post-training/as-serving", test_as_serving);
   g_test_add_func("/post-training/ahead", test_ahead);
   g_test_add_func("/post-training/over-sampling", test_over_sampling);

@@ -158,6 +158,9 @@ const OrrFieldTable orr_post_training_table = ORR_FIELDS(
     ORR_FIELD_WORD(OrrPostTraining, "offload", offload, offload_words, "optimizer",
                    "What a trainer that shares its GPUs keeps in host memory during rollouts: "
                    "nothing, optimizer state and gradients, or all."),
+    ORR_FIELD_BOOL(OrrPostTraining, "sleep", sleeps, "true",
+                   "Whether engines that share the trainer's GPUs leave their memory to it during "
+                   "updates, as in vLLM's sleep mode; false: weights and cache stay."),
     ORR_FIELD_REAL(OrrPostTraining, "wake", wake_s, ORR_UNIT_SECONDS, "0 s",
                    "Time to wake engines that share the trainer's GPUs, and to put them to sleep.",
                    .flags = ORR_FIELD_UNSIGNED),

@@ -73,12 +73,13 @@ typedef struct {
   OrrLoopVerifier verifier;
   OrrPostTrainingPools pools;
   OrrLoopCosts costs;
-  OrrChoice sync; /* of orr_weight_sync_registry */
-  int balance;    /* OrrPassBalance */
-  int packing;    /* OrrPassPacking */
-  gint64 epochs;  /* updates over the same samples */
-  int offload;    /* OrrPostTrainingOffload */
-  double wake_s;  /* of an engine, and of putting it to sleep */
+  OrrChoice sync;  /* of orr_weight_sync_registry */
+  int balance;     /* OrrPassBalance */
+  int packing;     /* OrrPassPacking */
+  gint64 epochs;   /* updates over the same samples */
+  int offload;     /* OrrPostTrainingOffload */
+  gboolean sleeps; /* engines leave a shared GPU during updates */
+  double wake_s;   /* of an engine, and of putting it to sleep */
   gboolean quantized_sync;
   OrrPostTrainingRole critic, reference, reward; /* reward: unnamed: the verifier alone */
   OrrPostTrainingBeside beside;

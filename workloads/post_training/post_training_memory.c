@@ -41,12 +41,13 @@ static void add_row(OrrPostTrainingMemoryRow *row, const OrrCluster *cluster, GA
   g_array_append_vals(memory, row, 1);
 }
 
-static void add_trainer(const OrrPostTrainingParts *parts, OrrPostTrainingLine line,
+/* @engine: bytes of an engine that stays meanwhile. */
+static void add_trainer(const OrrPostTrainingParts *parts, OrrPostTrainingLine line, double engine,
                         GArray *memory) {
   const OrrPostTrainingPass *pass = &parts->passes[line];
   if (!pass->is_there) return;
   const double working = fmax(pass->peak_bytes - pass->state_bytes - pass->process_bytes, 0);
-  const double states = resident(parts, line);
+  const double states = resident(parts, line) + engine;
   add_row(&(OrrPostTrainingMemoryRow){.pool = "trainer",
                                       .phase = (char *)phases[line],
                                       .role = (char *)roles[line],
@@ -79,6 +80,7 @@ static gboolean shares(const OrrPostTraining *p) {
 GArray *orr_post_training_memory_new(const OrrPostTrainingParts *parts, double engine_bytes) {
   GArray *memory = g_array_new(FALSE, FALSE, sizeof(OrrPostTrainingMemoryRow));
   const double left = shares(parts->params) ? left_behind(parts) : 0;
+  const double stays = shares(parts->params) && !parts->params->sleeps ? engine_bytes : 0;
   add_row(&(OrrPostTrainingMemoryRow){.pool = "rollouts",
                                       .phase = "rollout",
                                       .role = "engine",
@@ -88,7 +90,7 @@ GArray *orr_post_training_memory_new(const OrrPostTrainingParts *parts, double e
   static const OrrPostTrainingLine order[] = {ORR_LINE_FORWARD, ORR_LINE_REFERENCE,
                                               ORR_LINE_REWARDS, ORR_LINE_VALUES,
                                               ORR_LINE_CRITIC,  ORR_LINE_UPDATE};
-  for (guint i = 0; i < G_N_ELEMENTS(order); i++) add_trainer(parts, order[i], memory);
+  for (guint i = 0; i < G_N_ELEMENTS(order); i++) add_trainer(parts, order[i], stays, memory);
   return memory;
 }
 

@@ -71,20 +71,24 @@ static const struct {
     {&orr_dialect_nemo_rl, "workload.update.optimizer.sharding.kind", "fsdp"},
     {&orr_dialect_openrlhf, "workload.algorithm", "ppo"},
     {&orr_dialect_openrlhf, "workload.offload", "none"},
+    {&orr_dialect_openrlhf, "workload.sleep", "false"},
     {&orr_dialect_openrlhf, "workload.packing", "padded"},
     {&orr_dialect_openrlhf, "workload.update.batch.micro", "4"},
     {&orr_dialect_openrlhf, "workload.rollout.engine.gpu-memory-utilization", "0.95"},
     {&orr_dialect_openrlhf, "workload.update.optimizer.sharding.kind", "zero-2"},
+    {&orr_dialect_slime, "workload.offload", "all"},
     {&orr_dialect_slime, "workload.update.optimizer.sharding.kind", "distributed-optimizer"},
     {&orr_dialect_areal, "workload.update.optimizer.sharding.kind", "fsdp"},
     {&orr_dialect_prime_rl, "workload.update.optimizer.sharding.kind", "fsdp"},
     {&orr_dialect_megatron_grpo, "workload.offload", "none"},
+    {&orr_dialect_megatron_grpo, "workload.sleep", "false"},
     {&orr_dialect_megatron_grpo, "workload.rollout.engine.gpu-memory-utilization", "0.9"},
     {&orr_dialect_megatron_grpo, "workload.update.batch.micro", "1"},
     {&orr_dialect_megatron_grpo, "workload.update.optimizer.sharding.kind",
      "distributed-optimizer"},
     {&orr_dialect_trl_grpo, "workload.rollout.engine.gpu-memory-utilization", "0.3"},
     {&orr_dialect_trl_grpo, "workload.offload", "none"},
+    {&orr_dialect_trl_grpo, "workload.sleep", "false"},
     {&orr_dialect_trl_grpo, "workload.packing", "padded"},
     {&orr_dialect_trl_grpo, "workload.update.recompute", "full"},
     {&orr_dialect_trl_grpo, "workload.update.optimizer.sharding.kind", "ddp"}};
@@ -121,10 +125,16 @@ static gboolean is_above_tokens(OrrLaunchDraft *draft, const char *path, const c
          degree(draft, tokens) < g_ascii_strtoll(value, NULL, 10);
 }
 
+/* Who leaves GPUs to whom, where both have GPUs of their own. */
+static gboolean is_void(OrrLaunchDraft *draft, const char *path) {
+  return orr_launch_draft_get(draft, "workload.pools.rollout-gpus") &&
+         (g_str_equal(path, "workload.offload") || g_str_equal(path, "workload.sleep"));
+}
+
 static void set_defaults(OrrLaunchDraft *draft, const Launcher *launcher) {
   for (guint i = 0; i < G_N_ELEMENTS(defaults); i++)
     if (defaults[i].dialect == launcher->dialect &&
-        !orr_launch_draft_get(draft, defaults[i].path) &&
+        !orr_launch_draft_get(draft, defaults[i].path) && !is_void(draft, defaults[i].path) &&
         !is_above_tokens(draft, defaults[i].path, defaults[i].value))
       orr_launch_draft_set(draft, defaults[i].path, defaults[i].value, NULL, by_default);
 }
