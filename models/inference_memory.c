@@ -112,31 +112,61 @@ double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard
   return sum + (shard->part == ORR_PART_FEED ? 0 : ends * plain / (double)shard->tp);
 }
 
-/* What a part holds at once beside the layer's input and residual, in elements per token:
+/* What a part holds at once beside the layer's input and residual, in bytes per token of a rank;
+ * an activation has a bytes:
  *
- *   attention     q, k, v
- *   feed-forward  gate, up and what the activation makes of them: 3 f / t
- *   experts       k copies of the wider of the inner products' output and the hidden width, and of
- *                 the inner width: the workspaces of the fused kernel (vLLM, fused_moe.py: cache13
- *                 of max(2 f, h), cache2 of f; SGLang has the same); and their sum, h
+ *   attention     a (q + k + v)
+ *   feed-forward  a times gate, up and what the activation makes of them: 3 f / t
+ *   experts       D (k (a max(2 f, h) + copy) + a h): of each of a token's k pairs the wider of
+ *                 both products' outputs, and what the products read; and the pairs' sum
+ *
+ *                   16 bits  copy = a f (vLLM and SGLang, fused_moe.py: cache13, cache2)
+ *                   8, 4     copy = w max(f, h), since rows are laid out by expert first; w is the
+ *                            format's bytes, or a where scales are by blocks (TensorRT-LLM,
+ *                            moe_kernels.cu, getWorkspaceDeviceBufferSizes; vLLM,
+ *                            deep_gemm_moe.py)
+ *
+ *                 With D groups of attention data parallelism a rank's kernels get the tokens of
+ *                 all of them, and have room for every pair (TensorRT-LLM, fused_moe_cutlass.py:
+ *                 max_num_tokens *= world_size). DeepSeek-V3 in fp8 by blocks with D = 8 and
+ *                 8,192 tokens: 8 * 8192 * 8 * 28 KiB = 14.0 GiB (its pull request 18322 reports
+ *                 14.02).
  */
-static double mixer_elements(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
+static double mixer_bytes(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
   if (!orr_inference_attends(model, kind)) return 0;
   const OrrLayer layer = orr_layer(model, kind, shard->tp, 1, 1);
-  return (double)(layer.q + layer.kv + layer.value);
+  return (double)(layer.q + layer.kv + layer.value) * orr_dtype_bytes(shard->activations);
 }
 
-static double feed_elements(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
+static double feed_bytes(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
   const double inner = (double)orr_layer(model, kind, 1, 1, 1).ffn / (double)shard->tp;
-  return (orr_activation_is_gated(model->activation) ? 3 : 2) * inner;
+  return (orr_activation_is_gated(model->activation) ? 3 : 2) * inner *
+         orr_dtype_bytes(shard->activations);
 }
 
-static double expert_elements(const OrrModel *model, const OrrInferenceShard *shard) {
+/* What the experts' products read of a pair. */
+static double pair_copy_bytes(const OrrModel *model, const OrrInferenceShard *shard, double inner) {
+  const OrrQuantized *quantized =
+      shard->is_quantized ? shard->formats[ORR_QUANTIZED_EXPERTS] : NULL;
+  const OrrDtype products = quantized             ? quantized->products
+                            : shard->is_quantized ? shard->activations
+                                                  : shard->weights;
+  const double wide = orr_dtype_bytes(shard->activations);
+  if (products == ORR_N_DTYPES || orr_dtype_bytes(products) >= wide) return wide * inner;
+  return (quantized && quantized->blocks ? wide : orr_dtype_bytes(products)) *
+         fmax(inner, (double)model->hidden);
+}
+
+static double expert_bytes(const OrrModel *model, const OrrInferenceShard *shard) {
   const OrrMoe *moe = &model->moe;
-  const double ranks = (double)(shard->tp * MAX(shard->dp, 1)), ep = (double)MAX(shard->ep, 1);
-  const double inner = (double)(moe->ffn > 0 ? moe->ffn : model->ffn) * ep / ranks;
+  const double groups = (double)MAX(shard->dp, 1), wide = orr_dtype_bytes(shard->activations);
+  const double inner = (double)(moe->ffn > 0 ? moe->ffn : model->ffn) * (double)MAX(shard->ep, 1) /
+                       ((double)shard->tp * groups);
   const double up = (orr_activation_is_gated(model->activation) ? 2 : 1) * inner;
-  return (double)moe->topk * (fmax(up, (double)model->hidden) + inner) + (double)model->hidden;
+  const double pair = wide * fmax(up, (double)model->hidden) + pair_copy_bytes(model, shard, inner);
+  /* a pool of feed-forwards is asked for the tokens that it gets */
+  return (shard->part == ORR_PART_FEED ? 1 : groups) *
+         ((double)moe->topk * pair + wide * (double)model->hidden);
 }
 
 double orr_inference_activation_bytes(const OrrModel *model, const OrrInferenceShard *shard,
@@ -145,11 +175,11 @@ double orr_inference_activation_bytes(const OrrModel *model, const OrrInferenceS
   for (guint kind = 0; kind < orr_model_n_layer_kinds(model); kind++) {
     const int feed = orr_model_kind(model, kind).feed;
     if ((gint64)kind == orr_model_encoder_kind(model)) continue;
-    if (shard->part != ORR_PART_FEED) widest = fmax(widest, mixer_elements(model, kind, shard));
+    if (shard->part != ORR_PART_FEED) widest = fmax(widest, mixer_bytes(model, kind, shard));
     if (shard->part == ORR_PART_MIXER) continue;
-    if (feed == ORR_FEED_DENSE) widest = fmax(widest, feed_elements(model, kind, shard));
-    if (feed == ORR_FEED_MOE) widest = fmax(widest, expert_elements(model, shard));
+    if (feed == ORR_FEED_DENSE) widest = fmax(widest, feed_bytes(model, kind, shard));
+    if (feed == ORR_FEED_MOE) widest = fmax(widest, expert_bytes(model, shard));
   }
-  return (double)tokens * (2 * (double)model->hidden + widest) *
-         orr_dtype_bytes(shard->activations);
+  return (double)tokens *
+         (2 * (double)model->hidden * orr_dtype_bytes(shard->activations) + widest);
 }

@@ -146,7 +146,11 @@ static void test_plain_ends(void) {
 
 /* What a step of 8,192 tokens holds at once. Qwen3-235B-A22B on 4 ranks: 2 * 4,096 of input and
  * residual, and of the experts 8 copies of 4,096 (wider than 2 * 1,536 / 4) and of 384, and their
- * sum of 4,096: 48,128 elements per token. Llama 3.1 8B on one: 2 * 4,096 + 3 * 14,336. */
+ * sum of 4,096: 48,128 elements per token. Llama 3.1 8B on one: 2 * 4,096 + 3 * 14,336.
+ * DeepSeek-V3 in fp8 by blocks on 8 groups of attention of one rank each: a rank's experts get the
+ * tokens of all groups, with 8 pairs each of 2 * 7,168 elements (TensorRT-LLM's pull request 18322
+ * reports a workspace of 14.02 GiB) and their sum; and there are the rank's own input and residual.
+ * In fp8 without blocks what the products read has one byte. */
 static void test_activations(void) {
   OrrModel model;
   read_model("qwen3-235b-a22b", &model);
@@ -157,6 +161,16 @@ static void test_activations(void) {
   shard = shard_of(1, ORR_BF16);
   g_assert_cmpfloat(orr_inference_activation_bytes(&model, &shard, 8192), ==,
                     8192 * (2 * 4096.0 + 3 * 14336.0) * 2);
+  orr_field_clear(&orr_model_table, &model);
+  read_model("deepseek-v3", &model);
+  shard = shard_of(1, ORR_FP8);
+  shard.dp = shard.ep = 8;
+  const double rest = 8192 * 2 * (2 * 7168.0 + 8 * 7168), pairs = 8 * 8192 * 8 * 7168.0;
+  g_assert_cmpfloat(orr_inference_activation_bytes(&model, &shard, 8192), ==, rest + 3 * pairs);
+  orr_inference_quantize(&shard, ORR_QUANTIZATION_FP8_BLOCK, &(OrrWeightFormats){0});
+  const double bytes = orr_inference_activation_bytes(&model, &shard, 8192);
+  g_assert_cmpfloat(bytes, ==, rest + 4 * pairs);
+  g_assert_cmpfloat_with_epsilon((bytes - rest) / (1 << 30), 14.02, 0.05);
   orr_field_clear(&orr_model_table, &model);
 }
 
