@@ -162,6 +162,18 @@ char **orr_catalog_names(const OrrCatalog *catalog, OrrLibrary *library) {
   return g_strv_builder_end(names);
 }
 
+/* Whether a profile has rows of exchanges of tokens; `libraries` also holds all-reduces. */
+static gboolean has_exchanges(const OrrNode *profile) {
+  const OrrNode *rows = orr_node_get(profile, "libraries");
+  for (guint i = 0; rows && i < orr_node_length(rows); i++)
+    if (orr_node_get(rows->items->pdata[i], "hidden")) return TRUE;
+  return FALSE;
+}
+
+static void add_word(GString *words, const char *word) {
+  g_string_append_printf(words, "%s%s", words->len ? ", " : "", word);
+}
+
 /* Which of a device's kernels are measured: "measured: products, experts", "measured on h100-sxm:
  * ..." or that its datasheet is all there is. */
 static char *device_kernels(OrrLibrary *library, const OrrDevice *device) {
@@ -178,7 +190,8 @@ static char *device_kernels(OrrLibrary *library, const OrrDevice *device) {
   g_autoptr(GString) words = g_string_new(NULL);
   for (guint i = 0; profile && i < G_N_ELEMENTS(tables); i++)
     if (orr_node_get(profile, tables[i].keys[0]) || orr_node_get(profile, tables[i].keys[1]))
-      g_string_append_printf(words, "%s%s", words->len ? ", " : "", tables[i].word);
+      add_word(words, tables[i].word);
+  if (profile && has_exchanges(profile)) add_word(words, "exchanges of tokens");
   if (words->len == 0) return g_strdup("from its datasheet");
   const gboolean is_own = g_strcmp0(of, device->name) == 0;
   return g_strdup_printf("measured%s%s: %s", is_own ? "" : " on ", is_own ? "" : of, words->str);
