@@ -1,16 +1,15 @@
 /*
- * dialect_bridge.c - Megatron-Bridge: its recipes in Python, and the lines that start one.
+ * dialect_bridge.c - Megatron-Bridge: the lines that start one of its recipes.
  *
  *   torchrun ... run_recipe.py --recipe llama3_8b_pretrain_config -tp 2 train.global_batch_size=64
  *   python setup_experiment.py --model_recipe_name llama3_70b --num_gpus 64 --gpu h100 -c bf16
  *
  * Source: scripts/training, scripts/performance and src/megatron/bridge/{recipes,perf_recipes} of
- * NVIDIA-NeMo/Megatron-Bridge, 0.1 to 0.6; NVIDIA/dgxc-benchmarking starts the second form. What a
- * recipe sets has the keys of Megatron-Bridge's YAML (dialect_nemo.c). Where the recipe was not
- * given, what the line leaves out becomes a question: the layout is the recipe's.
+ * NVIDIA-NeMo/Megatron-Bridge, 0.1 to 0.6; NVIDIA/dgxc-benchmarking starts the second form.
+ * Overrides have the keys of Megatron-Bridge's YAML (dialect_nemo.c). A recipe is a Python program,
+ * which is not run: a layout or a batch that the line leaves out becomes a question.
  */
 #include "sim/import/launch/launch_trainer.h"
-#include "sim/import/launch/recipe.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_bridge;
 
@@ -108,8 +107,7 @@ static void ask_layout(OrrLaunchDraft *draft) {
   if (is_left)
     orr_launch_draft_ask(draft,
                          "what does the recipe %s set? The line leaves out a part of the layout "
-                         "or the batch: give the recipe's Python file, too, or add -tp, -pp, -mb, "
-                         "-gb and -sl to the line",
+                         "or the batch: add -tp, -pp, -mb, -gb and -sl to the line",
                          recipe ? recipe : "of Megatron-Bridge");
 }
 
@@ -146,7 +144,7 @@ const OrrLaunchDialect orr_dialect_bridge = {
     .finish = finish,
 };
 
-/* --- Recipes --- */
+/* --- The command line --- */
 
 /* GPUs and device of "..._64gpu_h100_...". */
 static void note_gpus(OrrLaunchDraft *draft, const char *name) {
@@ -158,7 +156,7 @@ static void note_gpus(OrrLaunchDraft *draft, const char *name) {
   orr_launch_draft_set_gpus_per_node(draft, g_ascii_strtoll(text, NULL, 10), "the recipe's name");
 }
 
-/* What Megatron-Bridge's own base of all recipes sets, where its file was not given. */
+/* What Megatron-Bridge's own base of all recipes sets. */
 static void add_defaults(OrrLaunchDraft *draft, OrrPlace place) {
   static const char *const defaults[][2] = {
       {"mixed-precision", "bf16_mixed"},   {"ddp.use-distributed-optimizer", "true"},
@@ -171,100 +169,6 @@ static void add_defaults(OrrLaunchDraft *draft, OrrPlace place) {
     setting->written = g_strdup_printf("%s: %s, of all recipes", defaults[i][0], defaults[i][1]);
   }
 }
-
-static void add_settings(OrrLaunchDraft *draft, const GPtrArray *settings) {
-  ORR_EACH_POINTER(const OrrRecipeSetting, from, settings) {
-    OrrLaunchSetting *setting =
-        orr_launch_draft_add(draft, &orr_dialect_nemo, from->key, from->value, from->place);
-    g_free(setting->written);
-    setting->written = g_strdup_printf("cfg.%s = %s", from->key, from->value);
-  }
-}
-
-static gboolean has_model(const GPtrArray *settings) {
-  for (guint i = 0; i < settings->len; i++)
-    if (strcmp(((const OrrRecipeSetting *)settings->pdata[i])->key, "model") == 0) return TRUE;
-  return FALSE;
-}
-
-/* Adds recipe @name. FALSE: there is none. */
-static gboolean add_recipe(OrrLaunchDraft *draft, OrrRecipes *recipes, const char *name,
-                           const char *file) {
-  const OrrPlace place = {.file = g_intern_string(file), .line = 1, .column = 1};
-  const guint first = draft->settings->len;
-  GPtrArray *missing = NULL;
-  g_autoptr(GPtrArray) settings = orr_recipes_settings(recipes, name, &missing);
-  if (!settings) return FALSE;
-  add_defaults(draft, place);
-  add_settings(draft, settings);
-  g_autofree char *model = has_model(settings) ? NULL : library_name(draft, name);
-  if (model) {
-    OrrLaunchSetting *setting =
-        orr_launch_draft_add(draft, &orr_dialect_nemo, "model", model, place);
-    g_free(setting->written);
-    setting->written = g_strdup(name);
-  }
-  for (guint i = 0; i < missing->len; i++)
-    orr_launch_draft_remark(draft, "not seen: %s. What it sets is missing: add its file",
-                            (char *)missing->pdata[i]);
-  g_ptr_array_unref(missing);
-  orr_launch_translate(draft, &orr_dialect_nemo, first);
-  note_gpus(draft, name);
-  return TRUE;
-}
-
-/* All files of recipes among the sources; NULL: there are none. They count as read. */
-static OrrRecipes *read_recipes(OrrLaunchDraft *draft) {
-  OrrRecipes *recipes = NULL;
-  ORR_EACH_POINTER(OrrLaunchSource, source, draft->sources) {
-    const gboolean is_python = g_str_has_suffix(source->name, ".py");
-    if (!is_python && !orr_recipes_is_likely(source->text)) continue;
-    if (!recipes) recipes = orr_recipes_new();
-    orr_recipes_add(recipes, source->text, source->name);
-    source->is_used = TRUE;
-  }
-  return recipes;
-}
-
-/* Number options.choice, the one of --set recipe=NAME, or the only one; NULL with an error. */
-static const char *choose(OrrLaunchDraft *draft, const OrrRecipes *recipes, const char *file) {
-  const OrrPlace place = {.file = g_intern_string(file)};
-  const char *named = orr_launch_draft_variable(draft, "recipe");
-  const gint64 choice = draft->options->choice;
-  g_autoptr(GPtrArray) names = orr_recipes_names(recipes);
-  if (named) return named;
-  if (names->len == 1) return names->pdata[0];
-  if (choice >= 1 && choice <= names->len) return names->pdata[choice - 1];
-  g_autoptr(GString) text = g_string_new(NULL);
-  for (guint i = 0; i < names->len && i < 40; i++)
-    g_string_append_printf(text, "%s%u: %s", i ? ", " : "", i + 1, (char *)names->pdata[i]);
-  orr_diags_error(draft->diags, place,
-                  names->len ? "several recipes: add --choose N or --set recipe=NAME (%s)"
-                             : "no function here is a recipe, whose name ends in _config%s",
-                  text->str);
-  return NULL;
-}
-
-static int recognise(const OrrLaunchSource *source) {
-  return orr_recipes_is_likely(source->text) ? 94 : 0;
-}
-
-static void read_form(OrrLaunchDraft *draft, OrrLaunchSource *source) {
-  g_autoptr(OrrRecipes) recipes = read_recipes(draft);
-  const char *name = recipes ? choose(draft, recipes, source->name) : NULL;
-  if (name && !add_recipe(draft, recipes, name, source->name))
-    orr_diags_error(draft->diags, (OrrPlace){.file = g_intern_string(source->name)},
-                    "no recipe is called '%s'", name);
-}
-
-const OrrLaunchForm orr_launch_form_recipe = {
-    .name = "recipe",
-    .sentence = "Recipes of Megatron-Bridge in Python.",
-    .recognise = recognise,
-    .read = read_form,
-};
-
-/* --- The command line --- */
 
 /* "train.global_batch_size=64" */
 static void add_override(OrrLaunchDraft *draft, const OrrLaunchWord *word) {
@@ -308,16 +212,13 @@ static void note_machine(OrrLaunchDraft *draft) {
 
 static void read(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
   g_autoptr(GPtrArray) rest = g_ptr_array_new();
-  g_autoptr(OrrRecipes) recipes = read_recipes(draft);
   const guint first = draft->settings->len;
   orr_launch_argv(draft, own, command->words, script + 1, rest);
   const char *name = text_of(draft, "recipe");
   const OrrLaunchWord *word = command->words->pdata[script];
-  if (recipes && name && !add_recipe(draft, recipes, name, word->place.file))
-    orr_launch_draft_remark(draft, "no given file has the recipe '%s'", name);
-  if (name && !recipes) note_gpus(draft, name);
+  if (name) note_gpus(draft, name);
   const guint behind = draft->settings->len;
-  if (!recipes) add_defaults(draft, word->place);
+  add_defaults(draft, word->place);
   for (guint i = 0; i < rest->len; i++) add_override(draft, rest->pdata[i]);
   orr_launch_translate(draft, &orr_dialect_nemo, behind);
   orr_launch_translate(draft, own, first);

@@ -15,7 +15,7 @@
  * Source: src/scripts/train and src/olmo_core/train/train_module of allenai/OLMo-core, 1.8 to 2.4.
  */
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/recipe.h"
+#include "sim/import/launch/python.h"
 
 enum { MOST_DEPTH = 12, MOST_STEPS = 20000 };
 
@@ -128,14 +128,14 @@ static void add(Run *run, const char *key, const char *value, OrrPlace place) {
 static void flatten(Run *run, const char *path, const char *inner, OrrPlace place) {
   if (run->depth >= MOST_DEPTH || !orr_launch_draft_draw(run->draft, strlen(inner), place)) return;
   run->depth++;
-  g_auto(GStrv) arguments = orr_recipe_parts(inner);
+  g_auto(GStrv) arguments = orr_python_parts(inner);
   for (char **argument = arguments; *argument; argument++) {
-    const char *equals = orr_recipe_find(*argument, '=');
+    const char *equals = orr_python_find(*argument, '=');
     if (!equals) continue;
     g_autofree char *word = g_strndup(*argument, (gsize)(equals - *argument));
     g_autofree char *key = g_strconcat(path, ".", g_strstrip(word), NULL);
     g_autofree char *right = g_strdup(equals + 1);
-    g_autofree char *below = NULL, *name = orr_recipe_call(g_strstrip(right), &below);
+    g_autofree char *below = NULL, *name = orr_python_call(g_strstrip(right), &below);
     g_autofree char *value = plain(run, right);
     const gboolean is_config = name && (strstr(name, "Config") || strstr(name, "WSD"));
     if (is_config) add(run, key, name, place);
@@ -154,7 +154,7 @@ static void add_model(Run *run, const char *name, const char *inner, OrrPlace pl
 }
 
 static void read_call(Run *run, const char *text, OrrPlace place) {
-  g_autofree char *inner = NULL, *name = orr_recipe_call(text, &inner);
+  g_autofree char *inner = NULL, *name = orr_python_call(text, &inner);
   if (!name) return;
   if (g_str_has_prefix(name, "TransformerConfig.")) add_model(run, name, inner, place);
   for (guint i = 0; i < G_N_ELEMENTS(calls); i++)
@@ -164,7 +164,7 @@ static void read_call(Run *run, const char *text, OrrPlace place) {
 /* "x = f(...)", "return f(...)", "f(...)", "config.a = x", "NAME = 1024 * 4096". */
 static void read_statement(Run *run, const char *text, OrrPlace place) {
   const gboolean returns = g_str_has_prefix(text, "return ");
-  const char *equals = returns ? NULL : orr_recipe_find(text, '=');
+  const char *equals = returns ? NULL : orr_python_find(text, '=');
   const gboolean is_augmented = equals && equals > text && strchr("+-*/", equals[-1]);
   g_autofree char *left = g_strndup(text, equals ? (gsize)(equals - text) : 0);
   g_autofree char *right = g_strdup(returns  ? text + strlen("return ")
@@ -192,7 +192,7 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   int line = 1;
   for (const char *c = source->text; *c;) {
     const OrrPlace place = {.file = file, .line = line, .column = 1};
-    g_autofree char *text = orr_recipe_line(&c, &line);
+    g_autofree char *text = orr_python_line(&c, &line);
     if (*g_strstrip(text)) read_statement(&run, text, place);
   }
   g_hash_table_unref(run.constants);

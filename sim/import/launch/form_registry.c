@@ -20,7 +20,7 @@
  * Source: torchtitan/models/llama3/config_registry.py and its siblings of pytorch/torchtitan, 2026.
  */
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/recipe.h"
+#include "sim/import/launch/python.h"
 
 enum { MOST_DEPTH = 12, MOST_FUNCTIONS = 400, MOST_STEPS = 20000 };
 
@@ -73,7 +73,7 @@ static GPtrArray *read_functions(const OrrLaunchSource *source) {
   int line = 1;
   for (const char *c = source->text; *c && functions->len < MOST_FUNCTIONS;) {
     const OrrPlace place = {.file = file, .line = line, .column = 1};
-    g_autofree char *text = orr_recipe_line(&c, &line);
+    g_autofree char *text = orr_python_line(&c, &line);
     const gboolean is_inside = text[0] == ' ' || text[0] == '\t';
     if (!*g_strstrip(text)) continue;
     if (!is_inside) function = function_of(text, place);
@@ -148,7 +148,7 @@ static void add_converter(Run *run, const char *name, char **arguments, OrrPlace
   if (strcmp(prefix, "quantize.grouped-mm") != 0)
     add(run, "model.converters", is_mx ? "[mx]" : "[float8]", place);
   for (char **argument = arguments; *argument; argument++) {
-    const char *equals = orr_recipe_find(*argument, '=');
+    const char *equals = orr_python_find(*argument, '=');
     if (!equals) continue;
     g_autofree char *word = g_strndup(*argument, (gsize)(equals - *argument));
     g_autofree char *key = g_strconcat(prefix, ".", g_strstrip(word), NULL);
@@ -175,7 +175,7 @@ static void flatten(Run *run, const char *path, const char *text, OrrPlace place
 
 static void flatten_arguments(Run *run, const char *path, char **arguments, OrrPlace place) {
   for (char **argument = arguments; *argument; argument++) {
-    const char *equals = orr_recipe_find(*argument, '=');
+    const char *equals = orr_python_find(*argument, '=');
     if (!equals) continue;
     g_autofree char *word = g_strndup(*argument, (gsize)(equals - *argument));
     g_autofree char *below = g_strconcat(path, *path ? "." : "", g_strstrip(word), NULL);
@@ -193,16 +193,16 @@ static gboolean is_list(const char *text) {
 static void flatten(Run *run, const char *path, const char *text, OrrPlace place) {
   if (run->depth >= MOST_DEPTH || !orr_launch_draft_draw(run->draft, strlen(text), place)) return;
   run->depth++;
-  g_autofree char *inner = NULL, *name = orr_recipe_call(text, &inner);
+  g_autofree char *inner = NULL, *name = orr_python_call(text, &inner);
   if (name) {
-    g_auto(GStrv) arguments = orr_recipe_parts(inner);
+    g_auto(GStrv) arguments = orr_python_parts(inner);
     add_call(run, path, name, arguments, place);
     if (strcmp(name, "model_registry") != 0 &&
         !g_str_has_prefix(path, "model_converters.converters"))
       flatten_arguments(run, path, arguments, place);
   } else if (is_list(text) && strstr(text, ".Config(")) {
     g_autofree char *items = g_strndup(text + 1, strlen(text) - 2);
-    g_auto(GStrv) parts = orr_recipe_parts(items);
+    g_auto(GStrv) parts = orr_python_parts(items);
     for (char **part = parts; *part; part++) flatten(run, path, *part, place);
   } else {
     g_autofree char *key = key_of(path), *value = plain(text);
@@ -215,11 +215,11 @@ static void flatten(Run *run, const char *path, const char *text, OrrPlace place
 static void run_statement(Run *run, const Statement *statement) {
   const char *text = statement->text;
   const gboolean returns = g_str_has_prefix(text, "return ");
-  const char *equals = returns ? NULL : orr_recipe_find(text, '=');
+  const char *equals = returns ? NULL : orr_python_find(text, '=');
   g_autofree char *left = equals ? g_strndup(text, (gsize)(equals - text)) : g_strdup("");
   g_autofree char *right = g_strdup(returns ? text + strlen("return ") : equals ? equals + 1 : "");
   const char *dot = strchr(g_strstrip(left), '.');
-  g_autofree char *inner = NULL, *name = orr_recipe_call(g_strstrip(right), &inner);
+  g_autofree char *inner = NULL, *name = orr_python_call(g_strstrip(right), &inner);
   const Function *other = name ? function_named(run->functions, name) : NULL;
   if (g_str_has_prefix(text, "if ") || g_str_has_prefix(text, "for ") ||
       g_str_has_prefix(text, "del "))

@@ -6,11 +6,17 @@
 #include "sim/base/file.h"
 #include "sim/import/launch/launch_private.h"
 
-const OrrLaunchForm *const orr_launch_forms[] = {
-    &orr_launch_form_config,       &orr_launch_form_disaggregated, &orr_launch_form_dockerfile,
-    &orr_launch_form_huggingface,  &orr_launch_form_manifest,      &orr_launch_form_olmo_core,
-    &orr_launch_form_quantization, &orr_launch_form_recipe,        &orr_launch_form_registry,
-    &orr_launch_form_shell,        &orr_launch_form_toml,          NULL};
+const OrrLaunchForm *const orr_launch_forms[] = {&orr_launch_form_config,
+                                                 &orr_launch_form_disaggregated,
+                                                 &orr_launch_form_dockerfile,
+                                                 &orr_launch_form_huggingface,
+                                                 &orr_launch_form_manifest,
+                                                 &orr_launch_form_olmo_core,
+                                                 &orr_launch_form_quantization,
+                                                 &orr_launch_form_registry,
+                                                 &orr_launch_form_shell,
+                                                 &orr_launch_form_toml,
+                                                 NULL};
 
 OrrLaunchSource *orr_launch_form_add_text(OrrLaunchDraft *draft, const char *name, const char *text,
                                           gsize length) {

@@ -84,7 +84,6 @@ extern const OrrLaunchForm orr_launch_form_huggingface;
 extern const OrrLaunchForm orr_launch_form_manifest;
 extern const OrrLaunchForm orr_launch_form_olmo_core;
 extern const OrrLaunchForm orr_launch_form_quantization;
-extern const OrrLaunchForm orr_launch_form_recipe;
 extern const OrrLaunchForm orr_launch_form_registry;
 extern const OrrLaunchForm orr_launch_form_shell;
 extern const OrrLaunchForm orr_launch_form_toml;
