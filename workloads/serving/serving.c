@@ -481,14 +481,9 @@ static const OrrField encoders_fields[] = {
 static const OrrFieldTable encoders_table = ORR_FIELD_TABLE(
     "encoder-pool", "Images are encoded on GPUs of their own.", OrrEncoderPool, encoders_fields);
 
-static const char *const beams_words[] = {"front-end", "engine", NULL};
 static const OrrField beams_fields[] = {
     COUNT(OrrBeamSearch, "width", width, 1, "1",
           "Beams per request, all of which its client gets; 1: no search."),
-    ORR_FIELD_WORD(
-        OrrBeamSearch, "by", by, beams_words, "front-end",
-        "What searches: the front end, with one request of one token per beam and step (vLLM from "
-        "0.6.3 on), or the engine, whose sequences fork (vLLM before)."),
     ORR_FIELD_REAL(OrrBeamSearch, "skew", skew, ORR_UNIT_NONE, "0",
                    "Exponent of the power law by which beams continue better ones; 0: all equally.",
                    .min = 0, .max = 10),

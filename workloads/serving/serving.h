@@ -144,8 +144,6 @@ typedef struct {
   double stays_s;  /* least time from a start on until another replica gets its GPUs */
 } OrrReplicaStart;
 
-typedef enum { ORR_BEAMS_FRONT_END, ORR_BEAMS_ENGINE } OrrBeamsBy;
-
 /* See encoders.c. */
 typedef struct {
   gint64 replicas;     /* one GPU each; 0: replicas encode images themselves */
@@ -157,7 +155,6 @@ typedef struct {
 /* See beam_search.c. */
 typedef struct {
   gint64 width; /* 1: none */
-  int by;       /* OrrBeamsBy */
   double skew;
 } OrrBeamSearch;
 

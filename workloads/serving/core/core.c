@@ -62,7 +62,6 @@ void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrSchedule
                     .scheduler_params = scheduler_params,
                     .kv = kv,
                     .hooks = g_array_new(FALSE, FALSE, sizeof(Hook)),
-                    .sequencing = &orr_core_one_sequence,
                     .sees_until_s = INFINITY};
   core->n_queues = scheduler->is_fair ? MAX(n_clients, 1) : 1;
   core->running = g_ptr_array_new();
@@ -191,15 +190,13 @@ void orr_core_take_all(OrrCore *core, GPtrArray *requests) {
 
 static void count(OrrCore *core, const OrrRequest *request, int sign) {
   OrrStepShape *shape = &core->shape;
-  const gint64 n = request->sequences;
-  const gint32 sequences = sign * (gint32)n, logits = sequences * (1 + request->drafted);
   const double tokens = request->scheduled, before = request->computed;
-  shape->tokens += sign * tokens * (double)n;
-  shape->sequences += (guint)sequences;
-  shape->logits += (guint)logits;
+  shape->tokens += sign * tokens;
+  shape->sequences += (guint)sign;
+  shape->logits += (guint)(sign * (1 + request->drafted));
   if (orr_request_decodes(request)) {
-    shape->decodes += (guint)sequences;
-    shape->key_sum += sign * (double)n * (before + tokens);
+    shape->decodes += (guint)sign;
+    shape->key_sum += sign * (before + tokens);
     return;
   }
   shape->n_chunks += (guint)sign;
@@ -228,12 +225,7 @@ static gint64 up_to_block(const OrrCore *core, const OrrRequest *request, gint64
   return MAX(MIN(end - end % size, last) - begin, 0);
 }
 
-void orr_core_schedule(OrrCore *core, OrrRequest *request) {
-  g_ptr_array_add(core->batch, request);
-  count(core, request, 1);
-}
-
-static gboolean give_sequence(OrrCore *core, OrrRequest *request, gint64 most) {
+gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 most) {
   const gint64 tokens = up_to_block(core, request, request->computed, most);
   if (tokens == 0)
     return TRUE; /* not in this step: what is left of it does not reach the end of a block */
@@ -245,12 +237,9 @@ static gboolean give_sequence(OrrCore *core, OrrRequest *request, gint64 most) {
   request->drafted = (gint32)drafted;
   request->kept_blocks = kept;
   core->budget -= all;
-  orr_core_schedule(core, request);
+  g_ptr_array_add(core->batch, request);
+  count(core, request, 1);
   return TRUE;
-}
-
-gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens) {
-  return core->sequencing->give(core, request, tokens);
 }
 
 /* Loads the blocks up to @end from the tiers below HBM; @from: tokens from each tier. */
@@ -260,22 +249,6 @@ static void load(OrrCore *core, OrrRequest *request, gint64 end, const gint64 *f
     core->loaded_tokens[tier] += from[tier];
     core->tier_tokens[tier] += from[tier];
   }
-}
-
-static gint64 sequence_needs(const OrrCore *core, const OrrRequest *request, gint64 tokens,
-                             gint64 hit) {
-  return orr_kv_needed(core->kv, request, tokens, hit);
-}
-
-static void take_sequence(OrrCore *core, OrrRequest *request, gint64 tokens) {
-  orr_kv_grow(core->kv, request, tokens);
-}
-
-const OrrCoreSequencing orr_core_one_sequence = {
-    .give = give_sequence, .needed = sequence_needs, .take = take_sequence};
-
-static gint64 swapped_tokens(const OrrCore *core, const OrrRequest *request) {
-  return request->sequences > 1 ? request->blocks * orr_kv_block_size(core->kv) : request->computed;
 }
 
 gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolean whole,
@@ -292,18 +265,15 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   const gint64 checked =
       core->limits.reserve_prompt ? MAX(room, orr_request_wanted(request)) : room;
   if (tokens <= 0 || (whole && tokens < left)) return FALSE;
-  const gint64 taken = (gint64)core->running->len + core->late_seats + core->more_sequences;
-  if (taken + request->most_sequences > core->limits.max_sequences) return FALSE;
+  if ((gint64)core->running->len + core->late_seats >= core->limits.max_sequences) return FALSE;
   const gint64 kept =
       core->late_blocks + (core->running->len > 0 ? core->limits.watermark_blocks : 0);
-  if (core->sequencing->needed(core, request, checked, hit) + kept > orr_kv_n_free(core->kv))
-    return FALSE;
+  if (orr_kv_needed(core->kv, request, checked, hit) + kept > orr_kv_n_free(core->kv)) return FALSE;
   heap_remove(core->waiting[queue_of(core, request)], request);
   core->n_waiting--;
   core->waiting_tokens -= orr_request_wanted(request);
   request->state = ORR_REQUEST_RUNNING;
   g_ptr_array_add(core->running, request);
-  core->more_sequences += request->most_sequences - 1;
   begin_request(core, request);
   if (hit > 0) orr_kv_share(core->kv, request, hit);
   if (below > 0) load(core, request, begin, from);
@@ -314,8 +284,8 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   core->hit_tokens += hit + below;
   core->looked_up_tokens += resumes ? 0 : left + hit + below;
   request->swapped = FALSE;
-  core->sequencing->take(core, request, room);
-  if (resumes) core->swapped_tokens += swapped_tokens(core, request);
+  orr_kv_grow(core->kv, request, room);
+  if (resumes) core->swapped_tokens += request->computed;
   if (core->n_queues > 1) core->served[queue_of(core, request)] += (double)left;
   return orr_core_give(core, request, tokens);
 }
@@ -323,15 +293,14 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
 void orr_core_preempt(OrrCore *core, OrrRequest *request) {
   if (request->scheduled > 0) { /* it was given its turn already: take that back */
     count(core, request, -1);
-    core->budget += request->scheduled * request->sequences;
+    core->budget += request->scheduled;
     g_ptr_array_remove(core->batch, request);
     request->scheduled = request->drafted = 0;
   }
   g_ptr_array_remove(core->running, request);
-  core->more_sequences -= request->most_sequences - 1;
   stop_request(core, request);
-  request->swapped = core->limits.preemption == ORR_PREEMPT_SWAP || request->sequences > 1;
-  if (request->swapped) core->swapped_tokens += swapped_tokens(core, request);
+  request->swapped = core->limits.preemption == ORR_PREEMPT_SWAP;
+  if (request->swapped) core->swapped_tokens += request->computed;
   orr_kv_release(core->kv, request);
   if (!request->swapped) request->computed = 0;
   request->preemptions++;
@@ -438,7 +407,6 @@ gboolean orr_core_plan(OrrCore *core, double now_s) {
   core->budget = core->limits.max_batched_tokens;
   core->has_preempted = FALSE;
   core->swapped_tokens = 0;
-  core->copied_blocks = 0;
   core->host_link_bytes = 0;
   for (int tier = 0; tier < ORR_N_TIERS; tier++) core->loaded_tokens[tier] = 0;
   if (core->running->len == 0 && core->n_waiting == 0) return FALSE;
@@ -471,7 +439,6 @@ static gint32 check_guesses(OrrCore *core, OrrRequest *request) {
 
 static void end_request(OrrCore *core, OrrRequest *request) {
   request->state = ORR_REQUEST_FINISHED;
-  core->more_sequences -= request->most_sequences - 1;
   stop_request(core, request);
   if (is_kept(core, request)) {
     core->n_kept++; /* until its cache is elsewhere */
@@ -497,14 +464,11 @@ void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, O
     const gboolean is_first = request->generated == 0;
     request->generated += wrote;
     if (core->n_queues > 1) /* an output token counts twice (VTC) */
-      core->served[queue_of(core, request)] += 2.0 * wrote * (double)request->sequences;
+      core->served[queue_of(core, request)] += 2.0 * wrote;
     if (is_first) request->first_token_s = now_s;
     token(request, user);
     request->last_token_s = now_s;
-    if (request->generated < request->output) {
-      if (core->sequencing->token) core->sequencing->token(core, request);
-      continue;
-    }
+    if (request->generated < request->output) continue;
     end_request(core, request);
     has_finished = TRUE;
   }

@@ -53,24 +53,13 @@ typedef struct {
   void (*close)(gpointer state);
 } OrrCoreHooks;
 
-/* How requests take room: as one sequence each, or as several that fork. */
-typedef struct {
-  gboolean (*give)(OrrCore *core, OrrRequest *request, gint64 tokens); /* see orr_core_give */
-  /* Blocks that an admission takes for @tokens tokens, @hit of them cached. */
-  gint64 (*needed)(const OrrCore *core, const OrrRequest *request, gint64 tokens, gint64 hit);
-  void (*take)(OrrCore *core, OrrRequest *request, gint64 tokens); /* takes them */
-  void (*token)(OrrCore *core, OrrRequest *request); /* wrote a token, and goes on; NULL: nothing */
-} OrrCoreSequencing;
-
 struct OrrCore {
   OrrCoreLimits limits;
   const OrrScheduler *scheduler;
   const void *scheduler_params;
   gpointer scheduler_state; /* NULL: it has none; owned */
   OrrKv *kv;
-  GArray *hooks;                       /* of the stations */
-  const OrrCoreSequencing *sequencing; /* orr_core_one_sequence, or a station's */
-  gpointer sequencing_state;
+  GArray *hooks;             /* of the stations */
   const OrrDrafter *drafter; /* NULL: speculation is off; not owned */
   GPtrArray *running;        /* in order of admission */
   GPtrArray **
@@ -81,13 +70,11 @@ struct OrrCore {
   GPtrArray *aside;
   gint64 waiting_tokens; /* that waiting requests will hold when they begin */
   double *served;        /* by queue: what fairness counts */
-  gint64 more_sequences; /* of running requests, beyond one each */
   /* The batch that is planned, or runs. */
   GPtrArray *batch; /* requests with `scheduled` > 0 */
   OrrStepShape shape;
   gint64 budget;                     /* tokens left */
   gint64 swapped_tokens;             /* moved between host and device by this batch */
-  gint64 copied_blocks;              /* of beams, before this batch */
   double host_link_bytes;            /* of adapters, over the host link before this batch */
   gint64 loaded_tokens[ORR_N_TIERS]; /* of prompts, from tiers below HBM, before this batch */
   /* What the plan does not know yet, since it was made when the step before it began
@@ -110,7 +97,6 @@ void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrSchedule
                    const void *scheduler_params, guint n_clients, OrrKv *kv);
 void orr_core_clear(OrrCore *core);
 void orr_core_hook(OrrCore *core, const OrrCoreHooks *hooks, gpointer state);
-extern const OrrCoreSequencing orr_core_one_sequence;
 
 void orr_core_add(OrrCore *core, OrrRequest *request); /* it waits */
 
@@ -142,12 +128,10 @@ void orr_core_take_all(OrrCore *core, GPtrArray *requests);
  * vLLM does (scheduler.py: "Scheduling would exceed max_loras, skip"). */
 OrrRequest *orr_core_first(OrrCore *core);
 
-/* Puts @tokens of a running request into the batch, with room for them, and a decode's guesses with
- * them as far as the budget goes; of a prompt whose states are kept, those up to the end of a
- * block, perhaps none. FALSE, and nothing done, without room. */
-gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens);
-/* For a sequencing's `give`: @request, whose `scheduled` is set, is in the batch. */
-void orr_core_schedule(OrrCore *core, OrrRequest *request);
+/* Puts at most @most tokens of a running request into the batch, with room for them, and a decode's
+ * guesses with them as far as the budget goes; of a prompt whose states are kept, those up to the
+ * end of a block, perhaps none. FALSE, and nothing done, without room. */
+gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 most);
 
 /* Moves a waiting request to the running with at most @most tokens of what its prefix cache
  * lacks; whole: all of it or nothing. @reserve_tokens: tokens for which room is taken at once (0:

@@ -72,8 +72,6 @@ struct OrrRequest {
   gint32 prompt, output; /* tokens; output >= 1 */
   guint32 images;        /* of its prompt, that its first step is to encode */
   guint32 adapter;       /* from 1; 0: none */
-  gint32 sequences;      /* that it decodes as now */
-  gint32 most_sequences; /* that it will decode as */
   /* What the prompt begins with, for prefix caches. Equal keys mean equal tokens up to there. */
   guint64 stream; /* conversation that prompt and output continue; 0: none */
   const OrrTextFork

@@ -156,7 +156,6 @@ static void complete(OrrFleet *fleet, OrrRequest *request) {
   if (begins_task) return;
   if (is_too_long(fleet, request) || is_above_budget(fleet, request)) return;
   request->id = fleet->n_requests++;
-  request->sequences = request->most_sequences = 1;
   request->images = (guint32)fleet->run.work->params.images;
   request->scheduled_s = request->first_token_s = request->last_token_s = -1;
   request->key = 0;

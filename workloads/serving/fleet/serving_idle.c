@@ -75,7 +75,6 @@ static void warn_fleet(const OrrServing *params, const OrrModel *model, OrrPlace
       {"encoders.batch", !encodes, no_encoder},
       {"encoders.router", !encodes, no_encoder},
       {"encoders.overhead", !encodes, no_encoder},
-      {"beam-search.by", !searches, no_beam},
       {"beam-search.skew", !searches, no_beam},
   };
   orr_idle_warn(keys, G_N_ELEMENTS(keys), place, diags);

@@ -187,7 +187,7 @@ static guint run_length(const OrrReplica *replica) {
   if (replica->run->work->work.fidelity == ORR_FIDELITY_FULL || replica->run->dates_blocks ||
       replica->n_cores > 1 || core->n_waiting > 0 || core->has_preempted || core->shape.chunk > 0 ||
       core->batch->len != core->running->len || core->shape.decodes != core->batch->len ||
-      core->drafter || orr_kv_keeps_states(core->kv) || core->more_sequences > 0)
+      core->drafter || orr_kv_keeps_states(core->kv))
     return 1;
   gint64 steps = LONGEST_RUN;
   ORR_EACH_POINTER(const OrrRequest, request, core->batch) {

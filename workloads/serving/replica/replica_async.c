@@ -25,12 +25,11 @@
 
 void orr_replica_finish_unseen(OrrReplica *replica, guint i) {
   OrrCore *core = &replica->cores[i];
-  const gint64 seats = (gint64)core->running->len + core->more_sequences,
-               n_free = orr_kv_n_free(core->kv);
+  const gint64 seats = core->running->len, n_free = orr_kv_n_free(core->kv);
   orr_replica_finish_step(replica, i, core->batch);
   if (!replica->group->params.engine.host.async) return;
   core->sees_until_s = replica->begin_s;
-  core->late_seats = seats - (gint64)core->running->len - core->more_sequences;
+  core->late_seats = seats - (gint64)core->running->len;
   core->late_blocks = core->late_seats > 0 ? MAX(orr_kv_n_free(core->kv) - n_free, 0) : 0;
 }
 

@@ -64,8 +64,8 @@ double orr_serving_run_cpu_speed(const OrrServingRun *run, guint group); /* of o
 /* Both, one after the other or at once. */
 double orr_serving_run_step_seconds(const OrrServingRun *run, guint group, double gpu_s,
                                     double host_s);
-/* Before the batch of @core begins: moving swapped requests, blocks from tiers below HBM, adapters
- * and copies of beams' blocks. */
+/* Before the batch of @core begins: moving swapped requests, blocks from tiers below HBM and
+ * adapters. */
 double orr_serving_run_move_seconds(const OrrServingRun *run, guint group, const OrrCore *core);
 /* A replica's weights go to host memory; and a start of a replica whose weights are there. */
 double orr_serving_run_sleep_seconds(const OrrServingRun *run, guint group);

@@ -99,12 +99,8 @@ double orr_serving_run_wake_seconds(const OrrServingRun *run, guint group) {
 
 double orr_serving_run_move_seconds(const OrrServingRun *run, guint group, const OrrCore *core) {
   const OrrServedGroup *alike = alike_of(run, group);
-  const OrrCluster *cluster = &alike->cluster;
-  const double link = host_link(cluster);
+  const double link = host_link(&alike->cluster);
   const gint64 tokens = core->swapped_tokens + core->loaded_tokens[ORR_TIER_HOST];
-  double sum_s = tokens > 0 ? (double)tokens * alike->kv_bytes_per_token / link : 0;
-  /* copy-on-write reads and writes a block of HBM (vLLM, csrc/cache_kernels.cu, copy_blocks) */
-  sum_s += 2 * (double)(core->copied_blocks * alike->params.engine.block_size) *
-           alike->kv_bytes_per_token / cluster->device.memory_bytes_per_s;
+  const double sum_s = tokens > 0 ? (double)tokens * alike->kv_bytes_per_token / link : 0;
   return sum_s + core->host_link_bytes / link;
 }

@@ -18,9 +18,6 @@
  * with the last. The client gets all beams. No beam ends before the others (ignore_eos).
  *
  *   workload: {beam-search: {width: 4}, engine: {prefix-caching: block-hash}}
- *
- * `by: engine` is vLLM to 0.6.2: width sequences of one request, whose blocks fork
- * (beam_forks.c).
  */
 #include "workloads/serving/stations/station.h"
 #include "workloads/serving/stations/exclusions.h"
@@ -204,9 +201,7 @@ static gboolean is_bound(gpointer state, const OrrRequest *request) {
   return search && search->first != request;
 }
 
-static gboolean is_on(const OrrServing *params) {
-  return params->beams.width > 1 && params->beams.by == ORR_BEAMS_FRONT_END;
-}
+static gboolean is_on(const OrrServing *params) { return params->beams.width > 1; }
 
 /* Every sequence of a step lists its best candidates. */
 static void list_candidates(gpointer state, OrrCore *core) {

@@ -35,21 +35,6 @@ gboolean orr_exclusions_pushed_and_queue(const OrrServing *params, const OrrMode
   return params->disaggregation.transfer == ORR_TRANSFER_PER_LAYER && params->admission.queue >= 0;
 }
 
-gboolean orr_exclusions_prefix_caching(const OrrServing *params, const OrrModel *model) {
-  return params->engine.prefix_caching != ORR_PREFIX_NONE;
-}
-
-gboolean orr_exclusions_reserving_scheduler(const OrrServing *params, const OrrModel *model) {
-  const OrrScheduler *scheduler = (const OrrScheduler *)params->engine.scheduler.entry;
-  return scheduler && scheduler->reserves;
-}
-
-gboolean orr_exclusions_state_or_window(const OrrServing *params, const OrrModel *model) {
-  const OrrInferenceShard shard = orr_serving_shard(params);
-  return has_state(params, model) ||
-         orr_inference_window_bytes(model, &shard, 0, model->layers) > 0;
-}
-
 gboolean orr_exclusions_latent_or_state(const OrrServing *params, const OrrModel *model) {
   return model->mla.kv_rank > 0 || model->mamba.heads > 0 || model->linear.key_heads > 0;
 }

@@ -13,10 +13,6 @@ gboolean orr_exclusions_disaggregation_and_queue(const OrrServing *params, const
 gboolean orr_exclusions_encoders_and_disaggregation(const OrrServing *params,
                                                     const OrrModel *model);
 gboolean orr_exclusions_pushed_and_queue(const OrrServing *params, const OrrModel *model);
-gboolean orr_exclusions_prefix_caching(const OrrServing *params, const OrrModel *model);
-gboolean orr_exclusions_reserving_scheduler(const OrrServing *params, const OrrModel *model);
-/* Layers of the model whose keys and values are not a block for each block-size tokens. */
-gboolean orr_exclusions_state_or_window(const OrrServing *params, const OrrModel *model);
 gboolean orr_exclusions_latent_or_state(const OrrServing *params, const OrrModel *model);
 gboolean orr_exclusions_cached_state(const OrrServing *params, const OrrModel *model);
 gboolean orr_exclusions_groups_with_state(const OrrServing *params, const OrrModel *model);

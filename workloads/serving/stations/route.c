@@ -153,7 +153,7 @@ gpointer orr_route_state(const OrrRoute *route, const OrrStation *station) {
 
 OrrRequest *orr_route_new_request(OrrRoute *route) {
   OrrRequest *request = orr_pool_take(route->requests);
-  *request = (OrrRequest){.sequences = 1, .most_sequences = 1};
+  *request = (OrrRequest){0};
   return request;
 }
 
@@ -169,8 +169,6 @@ OrrRequest *orr_route_another(OrrRoute *route, const OrrRequest *first, guint32 
                           .region = first->region,
                           .prompt = first->prompt,
                           .output = first->output,
-                          .sequences = 1,
-                          .most_sequences = 1,
                           .stream = first->stream,
                           .shared = first->shared,
                           .shared_tokens = first->shared_tokens,

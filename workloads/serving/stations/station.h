@@ -188,13 +188,6 @@ void orr_beams_check(gint64 width, gint64 max_num_seqs, gint64 vocab, OrrPlace p
 OrrBeams *orr_beams_new(guint width, gint64 prompt, gint64 block_size, double skew, guint64 seed);
 void orr_beams_free(OrrBeams *beams); /* NULL is fine */
 
-guint orr_beams_width(const OrrBeams *beams);
-/* Blocks that all beams have together, without the prompt's whole ones; after append room for a
- * token of each. */
-gint64 orr_beams_blocks(const OrrBeams *beams);
-gint64
-orr_beams_fresh(const OrrBeams *beams); /* blocks that append would take: copies and new ones */
-gint64 orr_beams_copies(const OrrBeams *beams); /* copies among them */
 void orr_beams_append(OrrBeams *beams); /* nothing where there is room for the next token already */
 void orr_beams_fork(OrrBeams *beams);   /* the tokens that there was room for are there */
 /* The block of @beam that holds token @block * size of its sequence, not a whole one of the
