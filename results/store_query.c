@@ -6,7 +6,6 @@
  * that nothing hides behind a semicolon.
  */
 #include "results/store_private.h"
-#include "sim/base/diag.h"
 
 /* PRAGMAs that only read; those in the second list only without a value. */
 static const char *const telling_pragmas[] = {"table_info",      "table_xinfo", "table_list",

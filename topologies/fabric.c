@@ -14,7 +14,6 @@
  */
 #include "topologies/fabric.h"
 
-#include "sim/base/fault.h"
 #include "topologies/fabric_private.h"
 
 /* The transport of a cluster that was not read from a document. */

@@ -3,8 +3,6 @@
  */
 #include "topologies/job_placement.h"
 
-#include "sim/base/fault.h"
-
 static gboolean check(const OrrPlacementRequest *request, const gint64 *gpus, gint64 n,
                       GError **error) {
   g_autofree gboolean *mine = g_new0(gboolean, request->n_gpus + 1);

@@ -3,8 +3,6 @@
  */
 #include "topologies/machine_fault.h"
 
-#include "sim/base/fault.h"
-
 gboolean orr_machine_fault_strike(const OrrChoice *choice, const OrrFaultTarget *target,
                                   GArray *effects, char **ret_what, GError **error) {
   return ((const OrrMachineFaultKind *)choice->entry)

@@ -7,8 +7,6 @@
  */
 #include "topologies/placement.h"
 
-#include "sim/base/fault.h"
-
 static const char *const axis_names[] = {"tp", "cp", "dp", "pp", NULL};
 
 static int find_axis(const char *name) {

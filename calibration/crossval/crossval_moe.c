@@ -3,7 +3,6 @@
  * Other splits of the same layer stay.
  */
 #include "calibration/crossval/crossval_private.h"
-#include "calibration/profile/profile_moe.h"
 
 enum { TOKENS, HIDDEN, INTER, TOPK, EXPERTS, TP, EP };
 static const char *const keys[] = {

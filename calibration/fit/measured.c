@@ -15,9 +15,7 @@
 
 #include "calibration/cost/grid.h"
 #include "calibration/fit/measured_private.h"
-#include "calibration/profile/profile.h"
 #include "calibration/profile/profile_private.h"
-#include "models/operator.h"
 
 /* --- points --- */
 

@@ -13,8 +13,6 @@
  */
 #include "calibration/cost/grid.h"
 #include "calibration/fit/measured_private.h"
-#include "calibration/profile/profile.h"
-#include "models/operator.h"
 
 typedef struct {
   int library, dtype, blocks;

@@ -26,7 +26,6 @@
 
 #include "sim/base/children.h"
 #include "sim/bands/band_private.h"
-#include "sim/run/simulate.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
 #define PROBE_BYTES (256.0 * 1024 * 1024)

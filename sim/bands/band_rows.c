@@ -6,7 +6,6 @@
 #include "sim/bands/band_private.h"
 #include "sim/bands/caveats.h"
 #include "sim/bands/own_rows.h"
-#include "sim/run/answer/run_kind.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
 /* As many as people read. */

@@ -8,7 +8,6 @@
 #include "sim/run/answer/kinds.h"
 #include "sim/run/machine.h"
 #include "sim/run/scenario_stack.h"
-#include "workloads/campaign/campaign.h"
 
 struct OrrCaveats {
   OrrLibrary *library;

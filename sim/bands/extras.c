@@ -4,7 +4,6 @@
  */
 #include "sim/bands/band_private.h"
 
-#include "sim/run/answer/run_kind.h"
 #include "workloads/collectives/collective_bench.h"
 #include "workloads/serving/serving.h"
 #include "workloads/training/training.h"

@@ -9,7 +9,6 @@
  */
 #include "sim/bands/band_private.h"
 #include "sim/base/number.h"
-#include "sim/run/answer/run_kind.h"
 
 /* --- Statistics of n numbers --- */
 

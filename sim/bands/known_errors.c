@@ -5,7 +5,6 @@
 
 #include "sim/base/csv.h"
 #include "sim/bands/residuals.h"
-#include "workloads/campaign/campaign.h"
 
 static const char header[] = "table,metric,part,set,rows,error";
 enum { TABLE, METRIC, PART, SET, ROWS, ERROR, N_COLUMNS };

@@ -11,7 +11,6 @@
  */
 #include "sim/bands/likeness.h"
 
-#include "models/quantization.h"
 #include "sim/bands/band_private.h"
 #include "sim/run/scenario_stack.h"
 #include "sim/run/answer/campaign_rows.h"

@@ -4,10 +4,7 @@
  */
 #include "sim/cli/summary.h"
 
-#include "sim/bands/band.h"
 #include "sim/cli/cli.h"
-#include "sim/run/answer/kinds.h"
-#include "sim/run/scenario_stack.h"
 #include "workloads/training/training.h"
 
 /* --- Training --- */

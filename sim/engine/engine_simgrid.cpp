@@ -37,7 +37,6 @@
 #include <simgrid/s4u/NetZone.hpp>
 #include <simgrid/version.h>
 
-#include "sim/base/fault.h"
 #include "sim/engine/engine_private.h"
 
 #if SIMGRID_VERSION < 33200 || SIMGRID_VERSION >= 33300

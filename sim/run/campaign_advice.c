@@ -3,9 +3,7 @@
  */
 #include "sim/run/campaign_advice.h"
 
-#include "sim/base/quantity.h"
 #include "sim/run/run_private.h"
-#include "workloads/campaign/campaign_sim.h"
 
 const char *const orr_campaign_advice_topics[] = {"checkpoints", "spares", "policy", "half", NULL};
 

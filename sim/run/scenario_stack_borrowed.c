@@ -2,7 +2,6 @@
  * scenario_stack_borrowed.c - settings of a stack that are known for other devices, or
  * for other models, than the scenario's.
  */
-#include "sim/base/quantity.h"
 #include "sim/run/run_private.h"
 #include "workloads/serving/serving.h"
 

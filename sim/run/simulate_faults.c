@@ -11,7 +11,6 @@
  */
 #include "sim/run/run_private.h"
 
-#include "sim/base/random.h"
 #include "workloads/serving/serving_work.h"
 
 /* After this many rounds of refining, every replica is replayed. */

@@ -11,8 +11,6 @@
  */
 #include "sim/run/run_private.h"
 
-#include "sim/engine/program_merge.h"
-
 typedef struct {
   const OrrJobSpec *spec;
   OrrScenario scenario;

@@ -5,7 +5,6 @@
 #include "sim/run/run_private.h"
 
 #include "sim/base/expression.h"
-#include "sim/base/quantity.h"
 
 /* --- Conditions --- */
 

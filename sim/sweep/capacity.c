@@ -7,7 +7,6 @@
 #include "sim/sweep/capacity.h"
 
 #include "sim/base/children.h"
-#include "sim/base/fault.h"
 #include "sim/run/simulate.h"
 #include "workloads/serving/serving.h"
 

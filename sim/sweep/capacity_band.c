@@ -4,7 +4,6 @@
  */
 #include "sim/sweep/capacity_band.h"
 
-#include "sim/bands/likeness.h"
 #include "workloads/serving/serving.h"
 
 const char *const orr_capacity_limits[] = {"ttft", "tpot", "e2e", NULL};

@@ -4,7 +4,6 @@
 #include "sim/sweep/slurm.h"
 
 #include "sim/base/arrays.h"
-#include "sim/base/fault.h"
 
 gboolean orr_slurm_check(GError **error) {
   static const char *const programs[] = {"sbatch", "squeue"};

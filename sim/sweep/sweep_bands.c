@@ -5,7 +5,6 @@
 
 #include "sim/bands/caveats.h"
 #include "sim/sweep/sweep_facts.h"
-#include "sim/sweep/sweep_likeness.h"
 
 /* --- Rows --- */
 

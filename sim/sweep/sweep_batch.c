@@ -11,7 +11,6 @@
 
 #include <glib/gstdio.h>
 
-#include "sim/base/fault.h"
 #include "sim/sweep/sweep_reasons.h"
 
 #define GROUP "sweep"

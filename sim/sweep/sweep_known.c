@@ -8,7 +8,6 @@
  */
 #include "sim/sweep/sweep_known.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 
 static void add_line(const OrrSweepAnswer *answer, void *user) {

@@ -4,7 +4,6 @@
  */
 #include "sim/sweep/sweep_private.h"
 
-#include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario_stack.h"
 #include "sim/sweep/sweep_axis.h"

@@ -16,10 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/bands/likeness.h"
-#include "sim/base/fault.h"
 #include "sim/sweep/sweep_facts.h"
-#include "sim/sweep/sweep_plan.h"
 #include "sim/sweep/sweep_report.h"
 
 static void set_status(OrrSweepAnswer *answer, OrrPointStatus status, const char *reason) {

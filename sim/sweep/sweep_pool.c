@@ -22,7 +22,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/base/fault.h"
 #include "sim/sweep/sweep_report.h"
 
 #define AHEAD_S 0.05

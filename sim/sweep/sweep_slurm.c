@@ -5,8 +5,6 @@
 
 #include <unistd.h>
 
-#include "sim/base/fault.h"
-#include "results/store.h"
 #include "sim/sweep/sweep_submit.h"
 
 #define NOTE_US G_USEC_PER_SEC

@@ -11,7 +11,6 @@
 
 #include "sim/sweep/sampler.h"
 #include "sim/sweep/sweep_combination.h"
-#include "sim/sweep/sweep_plan.h"
 
 typedef struct {
   gint64 n_points, n_combinations;

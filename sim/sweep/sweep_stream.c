@@ -9,7 +9,6 @@
 #include "sim/sweep/sweep_axis.h"
 #include "sim/sweep/sweep_combination.h"
 #include "sim/sweep/sweep_facts.h"
-#include "sim/sweep/sweep_reasons.h"
 
 struct OrrSweepStream {
   const OrrSweepPlan *plan;

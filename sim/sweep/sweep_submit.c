@@ -4,7 +4,6 @@
  */
 #include "sim/sweep/sweep_submit.h"
 
-#include "sim/base/fault.h"
 #include "sim/sweep/sweep_known.h"
 
 static void add_option(GPtrArray *options, const char *name, const char *value) {

@@ -4,8 +4,6 @@
 #include "sim/validate/validate_bands.h"
 
 #include "sim/bands/conformal.h"
-#include "sim/base/registry.h"
-#include "workloads/workload.h"
 
 const char *const orr_validate_bands_leave_words[] = {"set",   "row",    "nothing", "model",
                                                       "stack", "device", "cluster", NULL};

@@ -5,7 +5,6 @@
 #include "sim/validate/validate_private.h"
 
 #include "calibration/cost/query.h"
-#include "sim/run/machine.h"
 
 /* --- Shapes --- */
 

@@ -5,7 +5,6 @@
 #include "sim/validate/validate_private.h"
 
 #include "sim/base/yaml.h"
-#include "sim/run/answer/kinds.h"
 
 static const char *const text_words[ORR_VALIDATE_N_TEXTS] = {"label", "source", "note"};
 static const char measured_prefix[] = "measured.";

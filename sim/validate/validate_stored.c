@@ -6,7 +6,6 @@
 
 #include "sim/base/registry.h"
 #include "sim/bands/known_errors.h"
-#include "sim/run/answer/kinds.h"
 #include "sim/validate/validate_private.h"
 #include "workloads/workload.h"
 

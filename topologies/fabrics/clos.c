@@ -12,8 +12,6 @@
  */
 #include "topologies/fabrics/clos.h"
 
-#include "sim/base/fault.h"
-
 /* --- Planning --- */
 
 OrrClosSpec orr_clos_spec(const OrrCluster *cluster, const OrrClosParams *params, gint64 n_ports,

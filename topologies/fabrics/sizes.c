@@ -3,8 +3,6 @@
  */
 #include "topologies/fabrics/sizes.h"
 
-#include "sim/base/fault.h"
-
 #define MOST 1e6
 
 /* Parses the numbers of @text in [1, MOST] and returns how many there are; -1 if @text is

@@ -9,8 +9,6 @@
  */
 #include "topologies/fabrics/switch_graph.h"
 
-#include "sim/base/fault.h"
-
 enum { FAR = 255 };
 
 /* --- Life --- */

@@ -4,8 +4,6 @@
  */
 #include "topologies/fabrics/switch_groups.h"
 
-#include "sim/base/fault.h"
-
 enum { MOST_PATHS = 64 };
 
 OrrGroupsSpec orr_switch_groups_spec(const OrrCluster *cluster, const OrrGroupsParams *params,

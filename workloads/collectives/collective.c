@@ -29,8 +29,6 @@
  */
 #include "workloads/collectives/collective_private.h"
 
-#include "sim/base/fault.h"
-
 const char *const orr_collective_words[] = {"all-reduce", "all-gather", "reduce-scatter",
                                             "broadcast",  "reduce",     "all-to-all",
                                             "send-recv",  NULL};

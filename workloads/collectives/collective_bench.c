@@ -4,7 +4,6 @@
  */
 #include "workloads/collectives/collective_bench.h"
 
-#include "sim/base/dtype.h"
 #include "workloads/collectives/collective_steps.h"
 
 enum { MOST_SIZES = 10000 };

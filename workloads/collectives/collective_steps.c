@@ -4,7 +4,6 @@
  */
 #include "workloads/collectives/collective_steps.h"
 
-#include "sim/base/fault.h"
 #include "workloads/collectives/collective_private.h"
 
 /* A send is an operation of a program with its events: about 250 bytes. */

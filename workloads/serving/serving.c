@@ -4,7 +4,6 @@
 #include "workloads/serving/serving.h"
 
 #include "workloads/expert_loads/expert_load.h"
-#include "workloads/serving/cost/serving_experts.h"
 #include "workloads/serving/fleet/fleet.h"
 
 const char *const orr_metrics_words[] = {"vllm", "aiperf", NULL};

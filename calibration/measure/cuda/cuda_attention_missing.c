@@ -3,7 +3,6 @@
  * cuDNN headers, and in HIP builds.
  */
 #include "calibration/measure/cuda/cuda_private.h"
-#include "sim/base/fault.h"
 
 void orr_cudnn_free(OrrCudnn *cudnn) {}
 

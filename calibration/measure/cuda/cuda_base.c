@@ -6,7 +6,6 @@
 #include "calibration/measure/cuda/kernel.h"
 #include "calibration/measure/numa.h"
 #include "calibration/measure/rotation.h"
-#include "sim/base/fault.h"
 
 /* --- Checks --- */
 

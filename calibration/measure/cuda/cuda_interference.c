@@ -15,7 +15,6 @@
  * With NCCL as companion, no call waits for the whole device: orr_cuda_wait has a time limit.
  */
 #include "calibration/measure/cuda/cuda_private.h"
-#include "sim/base/fault.h"
 
 enum { GEMM, TO_DEVICE, TO_HOST, WITHIN, ALL_REDUCE };
 enum { REPEATS = 15, TRIES = 6, BEGIN = 0, END, STARTED, ENDED, N_EVENTS };

@@ -8,7 +8,6 @@
 #include "calibration/measure/cuda/vendor.h"
 #include "calibration/measure/numa.h"
 #include "calibration/measure/rotation.h"
-#include "sim/base/fault.h"
 #include "sim/base/random.h"
 
 /* By family, in the order of family.c's array. */

@@ -6,7 +6,6 @@
 
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/vendor.h"
-#include "sim/base/fault.h"
 
 static void *open_any(const char *const *files) {
   for (const char *const *file = files; *file; file++) {

@@ -10,7 +10,6 @@
 #include "calibration/measure/cuda/vendor.h"
 
 #include "calibration/measure/stream_wait.h"
-#include "sim/base/fault.h"
 
 enum { WAIT_S = 120, TALK_BYTES = 1024 };
 enum { MAIN_STREAM, BESIDE_STREAM, FIRST_GPU_STREAM }; /* the streams to wait for */

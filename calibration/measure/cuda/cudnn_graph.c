@@ -6,8 +6,6 @@
 
 #include <stdbool.h> /* cuDNN's BOOLEAN attributes are that wide */
 
-#include "sim/base/fault.h"
-
 enum { MOST_TENSORS = 48, MOST_OPERATIONS = 40, MOST_ENGINES = 16 };
 
 struct OrrCudnn {

@@ -3,7 +3,6 @@
  */
 #include "sim/import/bench/bench.h"
 
-#include "sim/base/arrays.h"
 #include "sim/base/csv.h"
 #include "sim/base/file.h"
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "sim/import/launch/launch.h"
-#include "sim/import/launch/launch_form.h"
 #include "sim/import/launch/launch_private.h"
 
 typedef struct {

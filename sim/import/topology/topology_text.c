@@ -3,8 +3,6 @@
  */
 #include "sim/import/topology/topology_text.h"
 
-#include "sim/base/diag.h"
-
 extern const OrrTopologyText orr_topology_text_astra_sim, orr_topology_text_astra_sim_system,
     orr_topology_text_ibnetdiscover, orr_topology_text_infragraph, orr_topology_text_nccl_xml,
     orr_topology_text_simai, orr_topology_text_slurm, orr_topology_text_slurm_yaml;

@@ -4,8 +4,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include "workloads/collectives/collective_bench.h"
-
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 
 static OrrNcclTestRow test_row(const OrrBenchWork *work, const OrrBenchSize *size, double time_s,

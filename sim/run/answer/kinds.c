@@ -6,13 +6,10 @@
 
 #include "sim/run/answer/answer_private.h"
 #include "sim/run/answer/training_rows.h"
-#include "workloads/collectives/collective_bench.h"
 #include "workloads/diffusion/diffusion.h"
-#include "workloads/serving/serving.h"
 #include "workloads/steps/diffusion_training.h"
 #include "workloads/steps/recommendation.h"
 #include "workloads/trace/trace_work.h"
-#include "workloads/training/training.h"
 
 /* TABLE_groups: the latencies of each table. */
 static const char *const latency_members[] = {"mean", "p50", "p90", "p95", "p99", NULL};

@@ -3,8 +3,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include "topologies/bill.h"
-
 static void add(OrrOutcome *outcome, const OrrMachinePower *machine, const char *part,
                 double pieces, double watts) {
   const OrrPowerPartRow row = {.position = outcome->power_parts->len + 1,

@@ -8,8 +8,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include "workloads/serving/schedulers/scheduler.h"
-
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 
 /* --- Requests --- */

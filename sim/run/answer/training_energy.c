@@ -12,8 +12,6 @@
  */
 #include "sim/run/answer/answer_private.h"
 
-#include "workloads/training/training_work.h"
-
 typedef struct {
   double end_s;
   OrrJoules bins[ORR_POWER_BINS];

@@ -11,7 +11,6 @@
 #include "sim/run/answer/training_rows.h"
 
 #include "sim/run/answer/answer_private.h"
-#include "workloads/training/training.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 

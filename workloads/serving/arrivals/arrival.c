@@ -4,7 +4,6 @@
 #include "workloads/serving/arrivals/arrival.h"
 
 #include "sim/base/csv.h"
-#include "sim/base/fault.h"
 #include "sim/base/file.h"
 
 /* --- rates --- */

@@ -4,7 +4,6 @@
 #include "workloads/serving/cost/drafter.h"
 
 #include "sim/base/csv.h"
-#include "sim/base/fault.h"
 #include "sim/base/random.h"
 #include "workloads/serving/arrivals/arrival.h"
 

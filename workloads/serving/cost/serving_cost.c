@@ -4,7 +4,6 @@
  */
 #include "workloads/serving/cost/serving_cost_private.h"
 
-#include "workloads/serving/cost/serving_experts.h"
 #include "workloads/serving/cost/serving_joules.h"
 
 static guint kind_of(const OrrServingCostParams *params, const OrrModel *model, gint64 layer) {

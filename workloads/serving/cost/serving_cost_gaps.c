@@ -1,9 +1,7 @@
 /*
  * serving_cost_gaps.c - the kernels of a step that have no rows in the profile.
  */
-#include "sim/base/fault.h"
 #include "workloads/serving/cost/serving_cost_private.h"
-#include "workloads/serving/cost/serving_experts.h"
 
 static void note_missing(const OrrServingCost *cost, const OrrOperator *op, GPtrArray *missing) {
   const OrrCostModel *model = cost->params.world->cost;

@@ -8,7 +8,6 @@
  */
 #include "workloads/serving/fleet/fleet.h"
 
-#include "sim/base/fault.h"
 #include "workloads/serving/fleet/fleet_private.h"
 #include "workloads/serving/stations/gateway.h"
 #include "workloads/serving/tasks/task_run.h"

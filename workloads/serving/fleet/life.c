@@ -39,7 +39,6 @@
  */
 #include "workloads/serving/fleet/fleet_private.h"
 
-#include "workloads/serving/autoscalers/autoscaler.h"
 #include "workloads/serving/stations/gateway.h"
 #include "workloads/serving/transfers/transfers.h"
 

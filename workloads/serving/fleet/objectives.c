@@ -1,7 +1,6 @@
 /*
  * objectives.c - checks whether the objectives of a scenario can be met at all.
  */
-#include "sim/base/fault.h"
 #include "workloads/serving/fleet/fleet_private.h"
 
 /* The least over the groups of replicas. */

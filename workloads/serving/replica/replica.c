@@ -13,7 +13,6 @@
  * of steps at the first end that is not before it. The answer equals single steps', to the last bit
  * (tests/workloads/serving/test_serving.c); `fidelity: full` takes single steps.
  */
-#include "sim/base/fault.h"
 #include "workloads/serving/replica/replica_private.h"
 
 enum { LONGEST_RUN = 1024 };

@@ -2,7 +2,6 @@
  * tally.c - what a step of a replica takes, and what replicas write down for the fleet:
  * sampled steps and gaps between tokens; and whether they add up.
  */
-#include "sim/base/fault.h"
 #include "workloads/serving/replica/replica_private.h"
 
 /* Every stride-th step is kept; where there are twice too many, every other one is left: rows

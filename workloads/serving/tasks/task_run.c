@@ -3,7 +3,6 @@
  */
 #include "workloads/serving/tasks/task_run.h"
 
-#include "sim/base/fault.h"
 #include "workloads/serving/tasks/steps/task_step.h"
 
 typedef enum { RUNNING, DONE, TIMEOUT, TURNS, TOKENS, CONTEXT, REJECTED } Outcome;

@@ -18,7 +18,6 @@
  * merge two classes (probability below 1e-10 for a million replicas).
  */
 #include "sim/base/number.h"
-#include "sim/base/random.h"
 #include "workloads/collectives/collective_cache.h"
 #include "workloads/training/comm/training_fold.h"
 #include "workloads/training/job/training_groups.h"

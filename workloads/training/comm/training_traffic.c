@@ -6,7 +6,6 @@
  * same phases, and a link that several of them cross carries the sum of their weights. That is
  * exact where the groups move in lock-step, which is what a lane means.
  */
-#include "sim/base/random.h"
 #include "workloads/collectives/collective_cache.h"
 #include "workloads/training/comm/training_traffic.h"
 

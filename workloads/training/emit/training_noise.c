@@ -16,7 +16,6 @@
  * the end of each piece of work: the last one counts. Lanes of other stages and replicas meet where
  * the program makes them communicate, so no two of them are equal any more.
  */
-#include "sim/base/random.h"
 #include "workloads/training/emit/training_noise.h"
 
 typedef struct {
