@@ -24,9 +24,9 @@ static void set_fsdp(OrrLaunchDraft *draft) {
   const char *replicas = "parallelism-config.parallelism-config-dp-replicate-size";
   const char *shards = "parallelism-config.parallelism-config-dp-shard-size";
   const char *contexts = "parallelism-config.parallelism-config-cp-size"; /* mesh dp_shard_cp */
-  const char *when = orr_launch_config_text(draft, own, reshard);
+  const char *when = text_of(draft, reshard);
   if (when && strchr(when, '_')) strategy = reshard; /* a strategy's name, as of Accelerate 1.8 */
-  const char *text = orr_launch_config_text(draft, own, strategy);
+  const char *text = text_of(draft, strategy);
   const gboolean hybrid =
       (text && (strstr(text, "HYBRID") || g_ascii_strtoll(text, NULL, 10) >= 4)) ||
       count(draft, replicas, 1) > 1;
@@ -42,7 +42,7 @@ static void set_fsdp(OrrLaunchDraft *draft) {
   if (hybrid && count(draft, shards, 0) > 1)
     orr_launch_config_put_count(draft, own, "workload.optimizer.sharding.group",
                                 count(draft, shards, 0) * count(draft, contexts, 1), shards);
-  if (keeps || (orr_launch_draft_find(draft, own, reshard) && !is_on(draft, reshard)))
+  if (keeps || (find(draft, reshard) && !is_on(draft, reshard)))
     orr_launch_config_put(draft, own, "workload.optimizer.sharding.reshard-after-forward", "false",
                           keeps ? strategy : reshard);
   settle(draft, "fsdp-config.fsdp-activation-checkpointing fsdp-config.fsdp-offload-params");
@@ -51,9 +51,9 @@ static void set_fsdp(OrrLaunchDraft *draft) {
 static void set_deepspeed(OrrLaunchDraft *draft) {
   const char *stage = "deepspeed-config.zero-stage",
              *file = "deepspeed-config.deepspeed-config-file";
-  const gint64 n = count(draft, stage, orr_launch_draft_find(draft, own, file) ? 0 : 2);
-  const char *path = orr_launch_config_text(draft, own, file);
-  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, stage);
+  const gint64 n = count(draft, stage, find(draft, file) ? 0 : 2);
+  const char *path = text_of(draft, file);
+  OrrLaunchSetting *setting = find(draft, stage);
   if (setting && (n < 0 || n > 3)) orr_launch_draft_bad(draft, setting, "a stage is 0 to 3");
   g_autofree char *kind = g_strdup_printf("zero-%ld", CLAMP(n, 1, 3));
   if (path && !orr_launch_form_source(draft, path)) orr_launch_config_assume_zero(draft, path);
@@ -95,14 +95,14 @@ static void assume_script(OrrLaunchDraft *draft) {
 }
 
 static void finish(OrrLaunchDraft *draft) {
-  const char *named = orr_launch_config_text(draft, own, "accelerate-config");
+  const char *named = text_of(draft, "accelerate-config");
   orr_launch_config_miss_file(draft, own, "config-file");
   if (named && strchr(named, '.')) orr_launch_config_miss_file(draft, own, "accelerate-config");
   settle(draft, "mixed-precision");
   if (is_on(draft, "use-fsdp") || orr_launch_config_says(draft, own, "distributed-type", "FSDP"))
     set_fsdp(draft);
   else if (orr_launch_config_says(draft, own, "distributed-type", "DEEPSPEED") ||
-           orr_launch_draft_find(draft, own, "deepspeed-config.zero-stage"))
+           find(draft, "deepspeed-config.zero-stage"))
     set_deepspeed(draft);
   else if (orr_launch_config_says(draft, own, "distributed-type", "MULTI_GPU"))
     orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", "ddp",

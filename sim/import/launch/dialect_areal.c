@@ -15,6 +15,8 @@
 
 static const OrrLaunchDialect *const own = &orr_dialect_areal;
 
+#include "sim/import/launch/own_keys.inc"
+
 typedef struct {
   gint64 d, t, p, c, e;
   gint64 experts_t; /* tensor parallelism of experts; 0: nothing says it */
@@ -55,8 +57,7 @@ static gint64 gpus_of(const Part *part) { return part->d * part->t * part->p * p
 
 static void put(OrrLaunchDraft *draft, const char *path, gint64 value,
                 const OrrLaunchSetting *source) {
-  g_autofree char *text = g_strdup_printf("%ld", value);
-  if (value > 1) orr_launch_draft_set(draft, path, text, source, NULL);
+  if (value > 1) orr_launch_draft_set_number(draft, path, value, source, NULL);
 }
 
 static void put_trainer(OrrLaunchDraft *draft, const Part *part, const OrrLaunchSetting *source) {
@@ -75,8 +76,7 @@ static void put_trainer(OrrLaunchDraft *draft, const Part *part, const OrrLaunch
 /* Engines and trainer share nothing: the GPUs are theirs together. */
 static void put_machine(OrrLaunchDraft *draft, const Part *rollout, const Part *trainer,
                         const OrrLaunchSetting *source) {
-  g_autofree char *text = g_strdup_printf("%ld", gpus_of(rollout));
-  orr_launch_draft_set(draft, "workload.pools.rollout-gpus", text, source, NULL);
+  orr_launch_draft_set_number(draft, "workload.pools.rollout-gpus", gpus_of(rollout), source, NULL);
   put(draft, "workload.rollout.parallel.tp", rollout->t, source);
   put(draft, "workload.rollout.parallel.pp", rollout->p, source);
   orr_launch_draft_set_nodes(draft, 1, "GPUs of the engines and of the trainer");
@@ -86,8 +86,8 @@ static void put_machine(OrrLaunchDraft *draft, const Part *rollout, const Part *
 /* Both parts of the allocation. FALSE: an error or a question is made. */
 static gboolean read_parts(OrrLaunchDraft *draft, Part *rollout, Part *trainer,
                            const OrrLaunchSetting **ret_source) {
-  OrrLaunchSetting *mode = orr_launch_draft_find(draft, own, "allocation-mode");
-  const char *actor = orr_launch_config_text(draft, own, "actor.backend");
+  OrrLaunchSetting *mode = find(draft, "allocation-mode");
+  const char *actor = text_of(draft, "actor.backend");
   const char *text = mode && mode->value ? mode->value : "";
   g_auto(GStrv) halves = g_strsplit(text, "+", 2);
   *ret_source = mode;
@@ -108,24 +108,24 @@ static gboolean read_parts(OrrLaunchDraft *draft, Part *rollout, Part *trainer,
 
 /* The allocation counts, whatever the cluster has. */
 static void note_cluster(OrrLaunchDraft *draft, gint64 allocated) {
-  const gint64 all = orr_launch_config_count(draft, own, "cluster.n-nodes", 1) *
-                     orr_launch_config_count(draft, own, "cluster.n-gpus-per-node", 8);
+  const gint64 all =
+      count(draft, "cluster.n-nodes", 1) * count(draft, "cluster.n-gpus-per-node", 8);
   if (all != allocated)
     orr_launch_draft_remark(
         draft, "assumed: the allocation's %ld GPUs; the config's cluster has %ld", allocated, all);
 }
 
 static void set_batch(OrrLaunchDraft *draft) {
-  const gint64 n = orr_launch_config_count(draft, own, "actor.ppo-n-minibatches", 4);
-  const gint64 samples = orr_launch_config_count(draft, own, "gconfig.n-samples", 1);
-  const gint64 prompts = orr_launch_config_count(draft, own, "train-dataset.batch-size", 0);
-  const gint64 tokens = orr_launch_config_count(draft, own, "actor.mb-spec.max-tokens-per-mb", 0);
+  const gint64 n = count(draft, "actor.ppo-n-minibatches", 4);
+  const gint64 samples = count(draft, "gconfig.n-samples", 1);
+  const gint64 prompts = count(draft, "train-dataset.batch-size", 0);
+  const gint64 tokens = count(draft, "actor.mb-spec.max-tokens-per-mb", 0);
   if (prompts < 1)
     orr_launch_draft_ask(draft, "how many prompts has a step? The config has no "
                                 "train_dataset.batch_size");
-  g_autofree char *global = g_strdup_printf("%ld", MAX(prompts * samples / MAX(n, 1), 1));
-  orr_launch_draft_set(draft, "workload.update.batch.global", global, NULL,
-                       "a step's samples / ppo_n_minibatches (4 by default)");
+  orr_launch_draft_set_number(draft, "workload.update.batch.global",
+                              MAX(prompts * samples / MAX(n, 1), 1), NULL,
+                              "a step's samples / ppo_n_minibatches (4 by default)");
   if (tokens > 0)
     orr_launch_config_put_count(draft, own, "workload.update.sequence", tokens,
                                 "actor.mb-spec.max-tokens-per-mb");
@@ -144,12 +144,12 @@ static void finish(OrrLaunchDraft *draft) {
   if (read_parts(draft, &rollout, &trainer, &source)) {
     put_machine(draft, &rollout, &trainer, source);
     note_cluster(draft, gpus_of(&rollout) + gpus_of(&trainer));
-    const OrrLaunchSetting *own_key = orr_launch_draft_find(draft, own, "actor.backend");
+    const OrrLaunchSetting *own_key = find(draft, "actor.backend");
     put_trainer(draft, &trainer,
                 own_key && strpbrk(own_key->value, "0123456789") ? own_key : source);
     choose_engine(draft, strstr(rollout.backend, "vllm") != NULL);
-    if (!orr_launch_draft_find(draft, own, "async-training")) {
-      const gint64 far = orr_launch_config_count(draft, own, "rollout.max-head-offpolicyness", 0);
+    if (!find(draft, "async-training")) {
+      const gint64 far = count(draft, "rollout.max-head-offpolicyness", 0);
       g_autofree char *text = g_strdup_printf("%ld", far);
       if (far > 0) {
         orr_launch_draft_set(draft, "workload.mode.kind", "asynchronous", NULL, "AReaL's default");
@@ -159,7 +159,7 @@ static void finish(OrrLaunchDraft *draft) {
     }
   }
   set_batch(draft);
-  if (orr_launch_draft_find(draft, own, "critic.path"))
+  if (find(draft, "critic.path"))
     orr_launch_config_put(draft, own, "workload.algorithm", "ppo", "critic.path");
   if (!orr_launch_draft_get(draft, "workload.samples"))
     orr_launch_draft_set(draft, "workload.samples", "1", NULL, "AReaL's default");

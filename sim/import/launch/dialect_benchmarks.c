@@ -90,11 +90,11 @@ static void set_load(OrrLaunchDraft *draft, const Tool *tool) {
     set_real(draft, LOAD ".concurrency", clients, find(draft, tool, tool->concurrency));
   } else {
     orr_launch_draft_set(draft, LOAD ".kind", "closed-loop", NULL, "no rate: all at once");
-    orr_launch_serving_set(draft, LOAD ".concurrency", (gint64)MAX(prompts, 1), count, NULL);
+    orr_launch_draft_set_number(draft, LOAD ".concurrency", (gint64)MAX(prompts, 1), count, NULL);
   }
   if (prompts > 0)
-    orr_launch_serving_set(draft, "workload.requests", (gint64)prompts, count,
-                           count ? NULL : "the tool's default");
+    orr_launch_draft_set_number(draft, "workload.requests", (gint64)prompts, count,
+                                count ? NULL : "the tool's default");
 }
 
 /* --- Lengths --- */
@@ -118,9 +118,9 @@ static void set_sharegpt(OrrLaunchDraft *draft, const Tool *tool) {
       number_of(draft, tool, fixed ? "sharegpt-output-len" : NULL, SHAREGPT_OUTPUT);
   orr_launch_draft_set(draft, INPUT ".kind", "exponential", find(draft, tool, "dataset-name"),
                        NULL);
-  orr_launch_serving_set(draft, INPUT ".tokens", SHAREGPT_INPUT, NULL, why);
+  orr_launch_draft_set_number(draft, INPUT ".tokens", SHAREGPT_INPUT, NULL, why);
   if (!fixed) orr_launch_draft_set(draft, OUTPUT ".kind", "exponential", NULL, NULL);
-  orr_launch_serving_set(draft, OUTPUT ".tokens", (gint64)output, fixed, fixed ? NULL : why);
+  orr_launch_draft_set_number(draft, OUTPUT ".tokens", (gint64)output, fixed, fixed ? NULL : why);
   orr_launch_draft_remark(draft, "lengths are drawn around the means of ShareGPT");
 }
 
@@ -145,8 +145,8 @@ static void set_lengths(OrrLaunchDraft *draft, const Tool *tool, const char *pat
     return;
   }
   if (is_drawn) orr_launch_draft_set(draft, kind_path, kind, NULL, NULL);
-  orr_launch_serving_set(draft, tokens_path, (gint64)mean, source,
-                         source ? NULL : "the tool's default");
+  orr_launch_draft_set_number(draft, tokens_path, (gint64)mean, source,
+                              source ? NULL : "the tool's default");
   if (is_drawn) set_real(draft, ratio_path, is_normal ? ratio / mean : ratio, spread);
 }
 
@@ -160,10 +160,10 @@ static void set_sonnet(OrrLaunchDraft *draft, const Tool *tool) {
   if (n_input <= n_prefix)
     orr_launch_draft_bad(draft, input ? input : prefix,
                          "the input is not longer than its prefix of %.0f tokens", n_prefix);
-  orr_launch_serving_set(draft, INPUT ".tokens", (gint64)(n_input - n_prefix), input,
-                         "less the prefix");
+  orr_launch_draft_set_number(draft, INPUT ".tokens", (gint64)(n_input - n_prefix), input,
+                              "less the prefix");
   set_lengths(draft, tool, OUTPUT, "sonnet-output-len", 150, NULL);
-  orr_launch_serving_set(draft, "workload.shared-prefix", (gint64)n_prefix, prefix, NULL);
+  orr_launch_draft_set_number(draft, "workload.shared-prefix", (gint64)n_prefix, prefix, NULL);
 }
 
 static gboolean is_of_sharegpt(OrrLaunchDraft *draft, const Tool *tool) {

@@ -13,9 +13,7 @@
 
 static const OrrLaunchDialect *const own = &orr_dialect_bridge;
 
-static const char *text_of(OrrLaunchDraft *draft, const char *key) {
-  return orr_launch_config_text(draft, own, key);
-}
+#include "sim/import/launch/own_keys.inc"
 
 static gint64 whole(OrrLaunchDraft *draft, const char *key) {
   const char *text = text_of(draft, key);
@@ -60,7 +58,7 @@ static void set_model(OrrLaunchDraft *draft) {
         size && i == 2 ? g_strdup_printf("%s_%s_config", written, size) : g_strdup(written);
     g_autofree char *name = library_name(draft, whole);
     if (name)
-      orr_launch_draft_set(draft, "model", name, orr_launch_draft_find(draft, own, keys[i]), NULL);
+      orr_launch_draft_set(draft, "model", name, find(draft, keys[i]), NULL);
     else
       orr_launch_draft_ask_model(draft, "which model is '%s'? Add --model NAME", written);
     return;
@@ -114,8 +112,8 @@ static void ask_layout(OrrLaunchDraft *draft) {
 /* The size of a node is the cluster's; how many GPUs a job has is the launcher's word, and whole
  * nodes. */
 static void judge_nodes(OrrLaunchDraft *draft) {
-  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "gpus-per-node");
-  OrrLaunchSetting *all = orr_launch_draft_find(draft, own, "num-gpus");
+  OrrLaunchSetting *setting = find(draft, "gpus-per-node");
+  OrrLaunchSetting *all = find(draft, "num-gpus");
   const gint64 per_node = orr_launch_config_gpus_of_node(draft);
   const gint64 n = whole(draft, "num-gpus"), started = draft->nodes * draft->gpus_per_node;
   if (setting && per_node > 0 && whole(draft, "gpus-per-node") != per_node)
@@ -130,7 +128,7 @@ static void judge_nodes(OrrLaunchDraft *draft) {
 
 static void finish(OrrLaunchDraft *draft) {
   const char *dtype = text_of(draft, "compute-dtype");
-  const OrrLaunchSetting *source = orr_launch_draft_find(draft, own, "compute-dtype");
+  const OrrLaunchSetting *source = find(draft, "compute-dtype");
   set_model(draft);
   judge_nodes(draft);
   ask_layout(draft);

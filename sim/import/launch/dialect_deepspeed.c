@@ -61,9 +61,8 @@ static void divide_batch(OrrLaunchDraft *draft, gint64 all, gint64 steps, gint64
   if (orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, split);
   const gint64 replicas = orr_launch_config_gpus(draft) / split;
   if (replicas < 1 || orr_launch_draft_get(draft, "workload.batch.micro")) return;
-  g_autofree char *text = g_strdup_printf("%ld", MAX(1, all / MAX(steps, 1) / replicas));
-  orr_launch_draft_set(draft, "workload.batch.micro", text, NULL,
-                       "train_batch_size / accumulation / GPUs");
+  orr_launch_draft_set_number(draft, "workload.batch.micro", MAX(1, all / MAX(steps, 1) / replicas),
+                              NULL, "train_batch_size / accumulation / GPUs");
 }
 
 /* A config whose batch is the script's. */

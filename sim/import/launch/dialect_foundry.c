@@ -28,10 +28,10 @@ static char *library_mpt(OrrLaunchDraft *draft) {
 }
 
 static gboolean is_plain_mpt(OrrLaunchDraft *draft) {
-  const char *tied = orr_launch_config_text(draft, own, "model.tie-word-embeddings");
+  const char *tied = text_of(draft, "model.tie-word-embeddings");
   if (tied && !is_on(draft, "model.tie-word-embeddings")) return FALSE;
-  return !orr_launch_config_text(draft, own, "model.attn-config.kv-n-heads") &&
-         !orr_launch_config_text(draft, own, "model.ffn-config.ffn-hidden-size") &&
+  return !text_of(draft, "model.attn-config.kv-n-heads") &&
+         !text_of(draft, "model.ffn-config.ffn-hidden-size") &&
          !is_on(draft, "model.attn-config.rope") && count(draft, "model.expansion-ratio", 4) == 4;
 }
 
@@ -64,7 +64,7 @@ static void set_dimensions(OrrLaunchDraft *draft) {
 
 static void set_model(OrrLaunchDraft *draft) {
   if (draft->options->model) return;
-  if (orr_launch_config_text(draft, own, "model.pretrained-model-name-or-path"))
+  if (text_of(draft, "model.pretrained-model-name-or-path"))
     return orr_launch_config_put_model(draft, own, "model.pretrained-model-name-or-path");
   if (count(draft, "model.n-layers", 0) == 0 || count(draft, "model.d-model", 0) == 0) return;
   g_autofree char *name = is_plain_mpt(draft) ? library_mpt(draft) : NULL;
@@ -76,7 +76,7 @@ static void set_model(OrrLaunchDraft *draft) {
 
 static void set_batch(OrrLaunchDraft *draft) {
   const char *micro = "device-train-microbatch-size", *global = "global-train-batch-size";
-  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, micro);
+  const OrrLaunchSetting *setting = find(draft, micro);
   const gint64 gpus = orr_launch_config_gpus(draft), all = count(draft, global, 0);
   if (all > 0)
     settle(draft, global);

@@ -8,11 +8,13 @@
 
 static const OrrLaunchDialect *const own = &orr_dialect_gpt_neox;
 
+#include "sim/import/launch/own_keys.inc"
+
 static void set_global(OrrLaunchDraft *draft) {
   const OrrLaunchDialect *other = &orr_dialect_megatron;
   const gint64 micro = orr_launch_config_count(draft, other, "micro-batch-size", 0);
-  const gint64 steps = orr_launch_config_count(draft, own, "gradient-accumulation-steps", 1);
-  const gint64 split = MAX(1, orr_launch_config_count(draft, own, "pipe-parallel-size", 1)) *
+  const gint64 steps = count(draft, "gradient-accumulation-steps", 1);
+  const gint64 split = MAX(1, count(draft, "pipe-parallel-size", 1)) *
                        orr_launch_config_count(draft, other, "tensor-model-parallel-size", 1) *
                        orr_launch_config_count(draft, other, "context-parallel-size", 1);
   if (steps > 1 && orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, split);
@@ -27,9 +29,9 @@ static void set_global(OrrLaunchDraft *draft) {
 /* `num_experts` is of releases until 2.0, whose experts are in every second layer. */
 static void set_experts(OrrLaunchDraft *draft, const OrrLaunchSetting *experts) {
   const gboolean is_old = g_str_has_prefix(experts->written, "num");
-  const OrrLaunchSetting *every = orr_launch_draft_find(draft, own, "moe-expert-interval");
-  g_autofree char *interval = g_strdup_printf(
-      "%ld", orr_launch_config_count(draft, own, "moe-expert-interval", is_old ? 2 : 1));
+  const OrrLaunchSetting *every = find(draft, "moe-expert-interval");
+  g_autofree char *interval =
+      g_strdup_printf("%ld", count(draft, "moe-expert-interval", is_old ? 2 : 1));
   if (strcmp(interval, "1") != 0)
     orr_launch_translate_add(draft, "moe-layer-freq", interval, every ? every : experts);
   if (strcmp(interval, "1") != 0 && !every)
@@ -42,16 +44,16 @@ static void set_experts(OrrLaunchDraft *draft, const OrrLaunchSetting *experts) 
 }
 
 static void set_model(OrrLaunchDraft *draft) {
-  const OrrLaunchSetting *vocab = orr_launch_draft_find(draft, own, "vocab-file");
-  const OrrLaunchSetting *activation = orr_launch_draft_find(draft, own, "activation");
-  const OrrLaunchSetting *ffn = orr_launch_draft_find(draft, own, "intermediate-size");
+  const OrrLaunchSetting *vocab = find(draft, "vocab-file");
+  const OrrLaunchSetting *activation = find(draft, "activation");
+  const OrrLaunchSetting *ffn = find(draft, "intermediate-size");
   const OrrLaunchSetting *kv =
       orr_launch_draft_find(draft, &orr_dialect_megatron, "num-query-groups");
   const OrrLaunchSetting *experts =
       orr_launch_draft_find(draft, &orr_dialect_megatron, "num-experts");
   const gboolean is_gated = activation && (strcmp(activation->value, "swiglu") == 0 ||
                                            strcmp(activation->value, "geglu") == 0);
-  gint64 width = orr_launch_config_count(draft, own, "intermediate-size", 0);
+  gint64 width = count(draft, "intermediate-size", 0);
   if (vocab && strstr(vocab->value, "20B_tokenizer"))
     orr_launch_translate_add(draft, "vocab-size", "50277", vocab);
   if (experts && orr_launch_draft_int(draft, &orr_dialect_megatron, "num-experts", 1) > 1)
@@ -68,7 +70,7 @@ static void set_model(OrrLaunchDraft *draft) {
 }
 
 static void set_precision(OrrLaunchDraft *draft) {
-  const OrrLaunchSetting *precision = orr_launch_draft_find(draft, own, "precision");
+  const OrrLaunchSetting *precision = find(draft, "precision");
   if (precision && strcmp(precision->value, "bfloat16") == 0)
     orr_launch_translate_add(draft, "bf16", "true", precision);
   if (precision && strcmp(precision->value, "fp16") == 0)
@@ -104,7 +106,7 @@ static void set_attention(OrrLaunchDraft *draft) {
 static void finish(OrrLaunchDraft *draft) {
   static const OrrLaunchWordPair positions[] = {
       {"rotary", "rope"}, {"sinusoidal", "learned"}, {NULL, NULL}};
-  const OrrLaunchSetting *stages = orr_launch_draft_find(draft, own, "pipe-parallel-size");
+  const OrrLaunchSetting *stages = find(draft, "pipe-parallel-size");
   orr_launch_translate_value(draft, "position-embedding-type", positions);
   set_global(draft);
   if (stages && strcmp(stages->value, "0") != 0) {
@@ -115,13 +117,13 @@ static void finish(OrrLaunchDraft *draft) {
   set_attention(draft);
   set_precision(draft);
   const char *bucket = "zero-optimization.reduce-bucket-size";
-  const gboolean has_size = orr_launch_config_count(draft, own, bucket, 0) > 0;
+  const gboolean has_size = count(draft, bucket, 0) > 0;
   const char *stage = orr_launch_draft_value(draft, &orr_dialect_megatron, "zero-stage");
   if (stage && strcmp(stage, "0") != 0) {
-    orr_launch_draft_settle(draft, own, "zero-optimization.overlap-comm");
-    if (has_size) orr_launch_draft_settle(draft, own, bucket);
+    settle(draft, "zero-optimization.overlap-comm");
+    if (has_size) settle(draft, bucket);
   }
-  orr_launch_draft_settle(draft, own, "zero-optimization.offload-optimizer.device");
+  settle(draft, "zero-optimization.offload-optimizer.device");
   if (!draft->options->stack)
     orr_launch_draft_set(draft, "workload.stack", "gpt-neox-2022.11", NULL,
                          "the newest known of GPT-NeoX");

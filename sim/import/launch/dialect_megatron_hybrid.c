@@ -19,7 +19,7 @@ static const struct {
 } letters[] = {{'M', "mamba"}, {'*', "attention"}, {'-', "dense"}, {'E', "moe"}};
 
 static OrrLaunchSetting *find_pattern(OrrLaunchDraft *draft) {
-  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "hybrid-layer-pattern");
+  OrrLaunchSetting *setting = find(draft, "hybrid-layer-pattern");
   return setting && setting->value && !setting->is_unresolved ? setting : NULL;
 }
 
@@ -82,9 +82,9 @@ void orr_dialect_megatron_hybrid(OrrLaunchDraft *draft) {
   for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
     const gint64 usual =
         sizes[i].fallback ? sizes[i].fallback : 2 * number(draft, "hidden-size", 0) / head;
-    const OrrLaunchSetting *source = orr_launch_draft_find(draft, own, sizes[i].key);
-    g_autofree char *value = g_strdup_printf("%ld", number(draft, sizes[i].key, usual));
-    orr_launch_draft_set(draft, sizes[i].path, value, source, source ? NULL : "Megatron's default");
+    const OrrLaunchSetting *source = find(draft, sizes[i].key);
+    orr_launch_draft_set_number(draft, sizes[i].path, number(draft, sizes[i].key, usual), source,
+                                source ? NULL : "Megatron's default");
   }
   orr_launch_draft_set(draft, "model.mamba.conv", "4", NULL, "Megatron's default");
   orr_launch_draft_set(draft, "model.mamba.chunk", "128", NULL, "Megatron's default");

@@ -16,18 +16,18 @@ static gboolean is_value(OrrLaunchDraft *draft, const char *key, const char *val
 
 /* Sets @path from the setting of @key; nothing where the input does not have it. */
 static void set_from(OrrLaunchDraft *draft, const char *path, const char *value, const char *key) {
-  const OrrLaunchSetting *source = orr_launch_draft_find(draft, own, key);
+  const OrrLaunchSetting *source = find(draft, key);
   if (source) orr_launch_draft_set(draft, path, value, source, NULL);
 }
 
 static void set_number(OrrLaunchDraft *draft, const char *path, gint64 value, const char *key) {
-  g_autofree char *text = g_strdup_printf("%ld", value);
-  set_from(draft, path, text, key);
+  const OrrLaunchSetting *source = find(draft, key);
+  if (source) orr_launch_draft_set_number(draft, path, value, source, NULL);
 }
 
 /* A value that nothing here simulates: a warning instead of a line. */
 static void skip(OrrLaunchDraft *draft, const char *key, const char *why) {
-  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, key);
+  OrrLaunchSetting *setting = find(draft, key);
   if (setting) orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, "%s", why);
 }
 
@@ -78,10 +78,10 @@ static void check_chunks(OrrLaunchDraft *draft, const char *key) {
   const gint64 stages = number(draft, "num-virtual-stages-per-pipeline-rank", 0);
   const gint64 pp = number(draft, "pipeline-model-parallel-size", 1);
   const gint64 layers = counted_layers(draft);
-  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, key);
+  const OrrLaunchSetting *setting = find(draft, key);
   const gint64 into = stages ? stages : per_chunk;
   for (guint i = 0; i < G_N_ELEMENTS(uneven); i++)
-    if (orr_launch_draft_find(draft, own, uneven[i])) return;
+    if (find(draft, uneven[i])) return;
   if (!setting || layers < 1 || pp < 1 || into < 1) return;
   if (layers % pp || layers / pp % into)
     orr_launch_draft_bad(
@@ -94,7 +94,7 @@ static void set_pipeline(OrrLaunchDraft *draft) {
   const gint64 chunks = chunks_of(draft);
   const char *layout = orr_launch_draft_value(draft, own, "pipeline-model-parallel-layout");
   const char *key = layout ? "pipeline-model-parallel-layout"
-                    : orr_launch_draft_find(draft, own, "num-virtual-stages-per-pipeline-rank")
+                    : find(draft, "num-virtual-stages-per-pipeline-rank")
                         ? "num-virtual-stages-per-pipeline-rank"
                         : "num-layers-per-virtual-pipeline-stage";
   check_chunks(draft, key);
@@ -151,7 +151,7 @@ static void set_precision(OrrLaunchDraft *draft) {
   for (guint i = 0; i < G_N_ELEMENTS(eights); i++)
     if (is_on(draft, eights[i]))
       set_from(draft, "workload.precision", fp8_recipe(draft),
-               orr_launch_draft_find(draft, own, "fp8-recipe") ? "fp8-recipe" : eights[i]);
+               find(draft, "fp8-recipe") ? "fp8-recipe" : eights[i]);
   settle(draft,
          "fp4-format grad-reduce-in-bf16 accumulate-allreduce-grads-in-fp32 main-grads-dtype");
 }
@@ -164,11 +164,11 @@ static void set_wide_layers(OrrLaunchDraft *draft) {
   } ends[] = {{"num-layers-at-start-in-bf16", "workload.wide-layers.first"},
               {"num-layers-at-end-in-bf16", "workload.wide-layers.last"}};
   const gboolean on = is_on(draft, flag);
-  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, flag);
+  OrrLaunchSetting *setting = find(draft, flag);
   if (setting && !on)
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "no layer is left out");
   for (guint i = 0; i < G_N_ELEMENTS(ends); i++) {
-    setting = orr_launch_draft_find(draft, own, ends[i].key);
+    setting = find(draft, ends[i].key);
     if (on)
       set_number(draft, ends[i].path, number(draft, ends[i].key, 1), setting ? ends[i].key : flag);
     else if (setting)
@@ -269,7 +269,7 @@ static void set_groups(OrrLaunchDraft *draft, gboolean deepep) {
   const char *both[] = {groups, most};
   if (deepep) settle(draft, most);
   for (guint i = 0; i < G_N_ELEMENTS(both); i++) {
-    OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, both[i]);
+    OrrLaunchSetting *setting = find(draft, both[i]);
     if (setting && !deepep)
       orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT,
                              "without DeepEP each copy of a token is sent on its own");
@@ -321,10 +321,9 @@ static void set_dropout(OrrLaunchDraft *draft) {
     const char *text = orr_launch_draft_value(draft, own, keys[i]);
     any = any || !text || g_ascii_strtod(text, NULL) > 0;
   }
-  orr_launch_draft_set(
-      draft, "workload.dropout", any ? "true" : "false",
-      orr_launch_draft_find(draft, own, "hidden-dropout"),
-      orr_launch_draft_find(draft, own, "hidden-dropout") ? NULL : "Megatron's default: 0.1");
+  orr_launch_draft_set(draft, "workload.dropout", any ? "true" : "false",
+                       find(draft, "hidden-dropout"),
+                       find(draft, "hidden-dropout") ? NULL : "Megatron's default: 0.1");
 }
 
 /* Transformer Engine's variables, which --attention-backend sets: 0 takes a kernel away. */
@@ -338,7 +337,7 @@ static void set_attention(OrrLaunchDraft *draft) {
   const char *kernel = no_flash && no_fused ? "unfused" : no_fused ? "flash-2" : NULL;
   if (flash) orr_launch_draft_judge(draft, flash, ORR_LAUNCH_MAPPED, "workload.attention");
   if (fused) orr_launch_draft_judge(draft, fused, ORR_LAUNCH_MAPPED, "workload.attention");
-  if (kernel && !orr_launch_draft_find(draft, own, "attention-backend"))
+  if (kernel && !find(draft, "attention-backend"))
     orr_launch_draft_set(draft, "workload.attention", kernel, fused, NULL);
 }
 
@@ -430,14 +429,14 @@ static void drop_overlap(OrrLaunchDraft *draft) {
 
 static void refuse_key(OrrLaunchDraft *draft, gboolean is_refused, const char *key,
                        const char *why) {
-  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, key);
+  const OrrLaunchSetting *setting = find(draft, key);
   if (is_refused && setting) orr_launch_draft_bad(draft, setting, "%s: Megatron stops there", why);
 }
 
 /* Pairs of options that validate_args (megatron/training/arguments.py) or TransformerConfig
  * refuses. Other trainers give Megatron options of their own in addition. */
 static void check_pairs(OrrLaunchDraft *draft) {
-  const gboolean has_method = orr_launch_draft_find(draft, own, "recompute-method") != NULL;
+  const gboolean has_method = find(draft, "recompute-method") != NULL;
   static const char granularity[] = "recompute-granularity";
   if (!is_launch_line(draft) || orr_launch_config_has(draft, &orr_dialect_megatron_swift)) return;
   refuse_key(draft, is_value(draft, granularity, "full") && !has_method, granularity,

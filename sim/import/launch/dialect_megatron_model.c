@@ -21,7 +21,7 @@ typedef struct {
 /* Sets a line from the setting of @key, or with a remark where the input does not have it. */
 static void set(OrrLaunchDraft *draft, const char *path, const char *value, const char *key,
                 const char *remark) {
-  const OrrLaunchSetting *source = key ? orr_launch_draft_find(draft, own, key) : NULL;
+  const OrrLaunchSetting *source = key ? find(draft, key) : NULL;
   orr_launch_draft_set(draft, path, value, source, source ? NULL : remark);
 }
 
@@ -206,7 +206,7 @@ static gboolean has_layers(const OrrNode *model, const GArray *layers, gboolean 
 
 /* Sets the layout of a model whose experts are in every layer where nothing is said. */
 static void set_layout(OrrLaunchDraft *draft, gint64 n_layers) {
-  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "moe-layer-freq");
+  const OrrLaunchSetting *setting = find(draft, "moe-layer-freq");
   g_autoptr(GArray) layers = moe_layers(draft, setting, n_layers);
   gboolean is_plain = TRUE;
   g_autoptr(OrrNode) every = orr_node_new_map((OrrPlace){0});
@@ -218,7 +218,7 @@ static void set_layout(OrrLaunchDraft *draft, gint64 n_layers) {
 /* Warns where the launch line has experts in other layers than @model, which something else
  * names. */
 static void judge_layout(OrrLaunchDraft *draft, const OrrNode *model) {
-  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "moe-layer-freq");
+  OrrLaunchSetting *setting = find(draft, "moe-layer-freq");
   const gboolean has_experts = member(orr_node_get(model, "moe"), "experts", 0) > 0;
   g_autoptr(GArray) layers = moe_layers(draft, setting, member(model, "layers", 0));
   gboolean is_plain = TRUE;
@@ -234,7 +234,7 @@ static void judge_layout(OrrLaunchDraft *draft, const OrrNode *model) {
 
 static void set_moe(OrrLaunchDraft *draft, const Shape *shape) {
   const gint64 shared = number(draft, "moe-shared-expert-intermediate-size", 0);
-  OrrLaunchSetting *layers = orr_launch_draft_find(draft, own, "moe-layer-freq");
+  OrrLaunchSetting *layers = find(draft, "moe-layer-freq");
   if (shape->experts == 0 && layers)
     orr_launch_draft_judge(draft, layers, ORR_LAUNCH_IRRELEVANT, "the model has no experts");
   if (shape->experts == 0) return;
@@ -321,7 +321,7 @@ static void judge_dimensions(OrrLaunchDraft *draft, const OrrNode *model, const 
       {"num-layers", "layers"}, {"hidden-size", "hidden"}, {"num-attention-heads", "heads"}};
   if (draft->options->model) return; /* who asks knows */
   for (guint i = 0; i < G_N_ELEMENTS(pairs); i++) {
-    OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, pairs[i][0]);
+    OrrLaunchSetting *setting = find(draft, pairs[i][0]);
     const gint64 theirs = member(model, pairs[i][1], 0);
     if (setting && theirs > 0 && number(draft, pairs[i][0], theirs) != theirs)
       orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,

@@ -11,6 +11,8 @@
 
 static const OrrLaunchDialect *const own = &orr_dialect_megatron_swift;
 
+#include "sim/import/launch/own_keys.inc"
+
 static const struct {
   const char *key, *value;
   const char *unless; /* another key that decides it; or NULL */
@@ -45,10 +47,10 @@ static void set_defaults(OrrLaunchDraft *draft) {
 static void set_lora(OrrLaunchDraft *draft) {
   const char *type = orr_launch_draft_value(draft, own, "tuner-type");
   if (g_strcmp0(type, "lora") != 0) return;
-  const OrrLaunchSetting *rank = orr_launch_draft_find(draft, own, "lora-rank");
+  const OrrLaunchSetting *rank = find(draft, "lora-rank");
   orr_launch_draft_set(draft, "workload.lora.rank", rank && rank->value ? rank->value : "8", rank,
                        rank ? NULL : "ms-swift's default");
-  orr_launch_draft_settle(draft, own, "target-modules");
+  settle(draft, "target-modules");
   if (!orr_launch_draft_get(draft, "workload.lora.targets"))
     orr_launch_draft_set(draft, "workload.lora.targets", "[qkv, projection, fc1, fc2]", NULL,
                          "ms-swift's default: all-linear");
@@ -57,9 +59,7 @@ static void set_lora(OrrLaunchDraft *draft) {
 /* Megatron's batches count sequences. */
 static void double_batches(OrrLaunchDraft *draft) {
   static const char *const keys[] = {"micro-batch-size", "global-batch-size"};
-  if (!orr_launch_draft_find(draft, own, "rlhf-type") ||
-      orr_launch_draft_is_on(draft, own, "packing"))
-    return;
+  if (!find(draft, "rlhf-type") || is_on(draft, "packing")) return;
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
     OrrLaunchSetting *setting = orr_launch_draft_find(draft, &orr_dialect_megatron, keys[i]);
     const gint64 pairs = orr_launch_draft_int(draft, &orr_dialect_megatron, keys[i], 1);
@@ -76,7 +76,7 @@ static void begin(OrrLaunchDraft *draft) {
 }
 
 static void set_pairs(OrrLaunchDraft *draft) {
-  OrrLaunchSetting *type = orr_launch_draft_find(draft, own, "rlhf-type");
+  OrrLaunchSetting *type = find(draft, "rlhf-type");
   if (!type) return;
   if (g_strcmp0(type->value, "dpo") != 0)
     return orr_launch_draft_bad(draft, type, "'%s' is not read: dpo and grpo are", type->value);

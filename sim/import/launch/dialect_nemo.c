@@ -15,7 +15,7 @@ static const OrrLaunchDialect *const own = &orr_dialect_nemo;
 #include "sim/import/launch/own_keys.inc"
 
 static void set_precision(OrrLaunchDraft *draft) {
-  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "trainer.precision");
+  const OrrLaunchSetting *setting = find(draft, "trainer.precision");
   const char *const eight = "model.fp8-hybrid";
   const gboolean is_bf16 = setting && strstr(setting->value, "bf16");
   const gboolean is_fp16 = setting && !is_bf16 && strstr(setting->value, "16");
@@ -24,7 +24,7 @@ static void set_precision(OrrLaunchDraft *draft) {
   else if (is_bf16 || is_fp16)
     orr_launch_translate_add(draft, is_bf16 ? "bf16" : "fp16", "true", setting);
   if (!is_on(draft, "model.fp8")) return;
-  setting = orr_launch_draft_find(draft, own, is_on(draft, eight) ? eight : "model.fp8");
+  setting = find(draft, is_on(draft, eight) ? eight : "model.fp8");
   orr_launch_translate_add(draft, "fp8-format", "hybrid", setting);
 }
 
@@ -36,8 +36,8 @@ static void set_model(OrrLaunchDraft *draft) {
                                             {"fast-geglu", "geglu"},
                                             {"squared-relu", "squared-relu"},
                                             {NULL, NULL}};
-  const OrrLaunchSetting *activation = orr_launch_draft_find(draft, own, "model.activation");
-  const OrrLaunchSetting *norm = orr_launch_draft_find(draft, own, "model.normalization");
+  const OrrLaunchSetting *activation = find(draft, "model.activation");
+  const OrrLaunchSetting *norm = find(draft, "model.normalization");
   const OrrLaunchSetting *kv =
       orr_launch_draft_find(draft, &orr_dialect_megatron, "num-query-groups");
   const char *gate = activation ? orr_launch_config_word(gates, activation->value) : NULL;
@@ -49,8 +49,8 @@ static void set_model(OrrLaunchDraft *draft) {
 
 static void set_optimizer(OrrLaunchDraft *draft) {
   const char *key = "model.optim.name", *sync = "model.optim.grad-sync-dtype";
-  const OrrLaunchSetting *name = orr_launch_draft_find(draft, own, key);
-  const OrrLaunchSetting *dtype = orr_launch_draft_find(draft, own, sync);
+  const OrrLaunchSetting *name = find(draft, key);
+  const OrrLaunchSetting *dtype = find(draft, sync);
   if (name && strstr(name->value, "distributed"))
     orr_launch_translate_add(draft, "use-distributed-optimizer", "true", name);
   if (dtype && strcmp(dtype->value, "bf16") == 0)
@@ -61,7 +61,7 @@ static void set_optimizer(OrrLaunchDraft *draft) {
 
 /* A recipe of Megatron-Bridge names its model. */
 static void set_name(OrrLaunchDraft *draft) {
-  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "model");
+  const OrrLaunchSetting *setting = find(draft, "model");
   if (!setting || draft->options->model) return;
   g_autofree char *path = orr_library_path(draft->library, "model", setting->value);
   if (path)
@@ -117,7 +117,7 @@ static void judge_machine(OrrLaunchDraft *draft) {
   } rows[] = {{"trainer.num-nodes", draft->nodes_from, draft->nodes},
               {"trainer.devices", draft->gpus_from, draft->gpus_per_node}};
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
-    OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, rows[i].key);
+    OrrLaunchSetting *setting = find(draft, rows[i].key);
     const gint64 said = setting ? last_of(draft, setting->key) : 0;
     if (said > 0 && rows[i].counts > 0 && said != rows[i].counts)
       orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,

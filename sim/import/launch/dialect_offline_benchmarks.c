@@ -73,12 +73,12 @@ static void set_length(OrrLaunchDraft *draft, const char *path, const char *key,
   g_autofree char *sigma = g_strconcat(path, ".sigma", NULL);
   char text[G_ASCII_DTOSTR_BUF_SIZE];
   if (mean < 1) {
-    orr_launch_serving_set(draft, tokens, 1024, NULL, "assumed");
+    orr_launch_draft_set_number(draft, tokens, 1024, NULL, "assumed");
     orr_launch_draft_remark(draft, "no lengths: prompts or outputs of 1,024 tokens are assumed");
     return;
   }
   if (spread > 0) orr_launch_draft_set(draft, kind, "normal", NULL, NULL);
-  orr_launch_serving_set(draft, tokens, (gint64)mean, source, source ? NULL : by_default);
+  orr_launch_draft_set_number(draft, tokens, (gint64)mean, source, source ? NULL : by_default);
   if (spread > 0)
     orr_launch_draft_set(draft, sigma, g_ascii_formatd(text, sizeof text, "%.6g", spread / mean),
                          find(draft, spread_key), NULL);
@@ -116,13 +116,13 @@ static void set_requests(OrrLaunchDraft *draft, const Program *program) {
   const gboolean is_default = !source && (concurrency > 0 || size > 0);
   orr_launch_draft_set(draft, LOAD ".kind", "closed-loop", NULL,
                        concurrency > 0 ? NULL : "all requests at once");
-  orr_launch_serving_set(draft, LOAD ".concurrency", (gint64)MAX(at_once, 1), source,
-                         is_default ? by_default : NULL);
-  orr_launch_serving_set(draft, "workload.requests", (gint64)MAX(requests, 1), count,
-                         count                   ? NULL
-                         : size > 0              ? "one for each place of the batch"
-                         : program->requests > 0 ? by_default
-                                                 : "assumed");
+  orr_launch_draft_set_number(draft, LOAD ".concurrency", (gint64)MAX(at_once, 1), source,
+                              is_default ? by_default : NULL);
+  orr_launch_draft_set_number(draft, "workload.requests", (gint64)MAX(requests, 1), count,
+                              count                   ? NULL
+                              : size > 0              ? "one for each place of the batch"
+                              : program->requests > 0 ? by_default
+                                                      : "assumed");
 }
 
 /* Lengths of data sets, and ranges around them, are read of SGLang's lines alone. */
@@ -181,7 +181,7 @@ static void set_tokens(OrrLaunchDraft *draft, const char *path, const char *name
   g_autofree char *kind = g_strconcat(path, ".kind", NULL);
   g_autofree char *tokens_path = g_strconcat(path, ".tokens", NULL);
   if (tokens < 1) {
-    orr_launch_serving_set(draft, tokens_path, 1024, NULL, "assumed");
+    orr_launch_draft_set_number(draft, tokens_path, 1024, NULL, "assumed");
     orr_launch_draft_remark(draft, "no lengths: prompts or outputs of 1,024 tokens are assumed");
     return;
   }
@@ -190,7 +190,7 @@ static void set_tokens(OrrLaunchDraft *draft, const char *path, const char *name
   const double mean = is_even ? (low + high) / 2 : tokens;
   if (is_even || deviation > 0)
     orr_launch_draft_set(draft, kind, is_even ? "uniform" : "normal", NULL, NULL);
-  orr_launch_serving_set(draft, tokens_path, (gint64)mean, data, NULL);
+  orr_launch_draft_set_number(draft, tokens_path, (gint64)mean, data, NULL);
   if (is_even) set_part(draft, path, "ratio", (high - low) / (high + low), data);
   if (deviation <= 0) return;
   set_part(draft, path, "sigma", deviation / mean, data);
@@ -234,12 +234,12 @@ static void finish_guidellm(OrrLaunchDraft *draft) {
     const double most = rate_setting || is_loop ? rate : FULL_CLIENTS;
     const double full = requests >= 1 ? MIN(most, requests) : most;
     orr_launch_draft_set(draft, LOAD ".kind", "closed-loop", type, NULL);
-    orr_launch_serving_set(draft, LOAD ".concurrency",
-                           (gint64)MAX(is_full   ? full
-                                       : is_loop ? rate
-                                                 : 1,
-                                       1),
-                           is_loop || is_full ? rate_setting : NULL, NULL);
+    orr_launch_draft_set_number(draft, LOAD ".concurrency",
+                                (gint64)MAX(is_full   ? full
+                                            : is_loop ? rate
+                                                      : 1,
+                                            1),
+                                is_loop || is_full ? rate_setting : NULL, NULL);
     if (!is_loop && !is_full && strcmp(kind, "synchronous") != 0)
       orr_launch_draft_remark(draft, "a %s is several loads: one client is taken", kind);
     if (type && strcmp(kind, "sweep") == 0)
@@ -247,8 +247,8 @@ static void finish_guidellm(OrrLaunchDraft *draft) {
                              "several loads: one client is taken");
   }
   if (requests >= 1)
-    orr_launch_serving_set(draft, "workload.requests", (gint64)requests, NULL,
-                           "of the benchmark's length");
+    orr_launch_draft_set_number(draft, "workload.requests", (gint64)requests, NULL,
+                                "of the benchmark's length");
   OrrLaunchSetting *length = orr_launch_draft_find(draft, dialect, "max-seconds");
   if (length && requests < 1)
     orr_launch_draft_judge(

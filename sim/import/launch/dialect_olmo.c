@@ -16,7 +16,7 @@ static gboolean says(OrrLaunchDraft *draft, const char *key, const char *value) 
 
 static void put(OrrLaunchDraft *draft, const char *path, const char *value, const char *key,
                 const char *otherwise) {
-  const OrrLaunchSetting *source = orr_launch_draft_find(draft, own, key);
+  const OrrLaunchSetting *source = find(draft, key);
   orr_launch_draft_set(draft, path, value, source, source ? NULL : otherwise);
 }
 
@@ -29,7 +29,7 @@ static void put_count(OrrLaunchDraft *draft, const char *path, gint64 value, con
 /* --- The model --- */
 
 static gboolean is_gated(OrrLaunchDraft *draft) {
-  const char *type = orr_launch_config_text(draft, own, "model.activation-type");
+  const char *type = text_of(draft, "model.activation-type");
   return !type || strcmp(type, "swiglu") == 0;
 }
 

@@ -49,7 +49,7 @@ static void set_shape(OrrLaunchDraft *draft, guint i, const OrrLaunchSetting *fa
 }
 
 static void set_model(OrrLaunchDraft *draft) {
-  const OrrLaunchSetting *factory = orr_launch_draft_find(draft, own, "model.factory");
+  const OrrLaunchSetting *factory = find(draft, "model.factory");
   const char *name = factory ? orr_launch_config_word(known, factory->value) : NULL;
   const gboolean differs =
       orr_launch_draft_get(draft, "model.kv-heads") || orr_launch_draft_get(draft, "model.layers");
@@ -67,7 +67,7 @@ static gint64 sequence_of(OrrLaunchDraft *draft) {
   static const char *const keys[] = {"main.sequence-length", "dataset.sequence-length",
                                      "train.max-sequence-length"};
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
-    const char *text = orr_launch_config_text(draft, own, keys[i]);
+    const char *text = text_of(draft, keys[i]);
     const gint64 value = text ? g_ascii_strtoll(text, NULL, 10) : 0;
     if (value < 1) continue;
     orr_launch_config_put_count(draft, own, "workload.sequence", value, keys[i]);
@@ -80,7 +80,7 @@ static gint64 sequence_of(OrrLaunchDraft *draft) {
 
 /* The script's number of tokens under @key in sequences, 0: not said. */
 static gint64 sequences(OrrLaunchDraft *draft, const char *key, gint64 sequence) {
-  const char *text = orr_launch_config_text(draft, own, key);
+  const char *text = text_of(draft, key);
   return text ? g_ascii_strtoll(text, NULL, 10) / sequence : 0;
 }
 
@@ -114,10 +114,10 @@ static void set_sharding(OrrLaunchDraft *draft, gint64 split) {
   if (g_strcmp0(kind, "hsdp") != 0) return;
   const gint64 node = orr_launch_config_gpus_of_node(draft);
   const gint64 group = shards > 0 ? shards : groups > 0 ? replicas / groups : MAX(node, 1);
-  g_autofree char *text = g_strdup_printf("%ld", CLAMP(group, 1, MAX(replicas, 1)));
-  orr_launch_draft_set(draft, "workload.optimizer.sharding.group", text, NULL,
-                       shards > 0 || groups > 0 ? "shard_degree, or replicas / num_replicas"
-                                                : "OLMo-core's default: a node");
+  orr_launch_draft_set_number(draft, "workload.optimizer.sharding.group",
+                              CLAMP(group, 1, MAX(replicas, 1)), NULL,
+                              shards > 0 || groups > 0 ? "shard_degree, or replicas / num_replicas"
+                                                       : "OLMo-core's default: a node");
 }
 
 static void finish(OrrLaunchDraft *draft) {

@@ -17,14 +17,15 @@
 
 static const OrrLaunchDialect *const own = &orr_dialect_prime_rl;
 
+#include "sim/import/launch/own_keys.inc"
+
 static void set(OrrLaunchDraft *draft, const char *path, gint64 value, const char *remark) {
-  g_autofree char *text = g_strdup_printf("%ld", value);
-  orr_launch_draft_set(draft, path, text, NULL, remark);
+  orr_launch_draft_set_number(draft, path, value, NULL, remark);
 }
 
 /* How many numbers "[0, 1, 2]" has. */
 static gint64 n_ids(OrrLaunchDraft *draft, const char *key) {
-  const char *text = orr_launch_config_text(draft, own, key);
+  const char *text = text_of(draft, key);
   gint64 n = 0;
   for (const char *at = text; at && *at; at++) n += g_ascii_isdigit(*at) && !g_ascii_isdigit(at[1]);
   return n;
@@ -32,9 +33,9 @@ static gint64 n_ids(OrrLaunchDraft *draft, const char *key) {
 
 /* GPUs of the trainer or of the engines; 0: not said. */
 static gint64 gpus_of(OrrLaunchDraft *draft, const char *nodes, const char *gpus, const char *ids) {
-  const gint64 per_node = orr_launch_config_count(draft, own, "deployment.gpus-per-node", 8);
-  const gint64 whole = orr_launch_config_count(draft, own, nodes, 0) * per_node;
-  const gint64 some = orr_launch_config_count(draft, own, gpus, 0);
+  const gint64 per_node = count(draft, "deployment.gpus-per-node", 8);
+  const gint64 whole = count(draft, nodes, 0) * per_node;
+  const gint64 some = count(draft, gpus, 0);
   return whole > 0 ? whole : some > 0 ? some : n_ids(draft, ids);
 }
 
@@ -53,19 +54,18 @@ static void set_machine(OrrLaunchDraft *draft) {
 }
 
 static void set_batch(OrrLaunchDraft *draft) {
-  const gint64 samples = orr_launch_config_count(draft, own, "orchestrator.group-size", 1);
-  const gint64 batch = orr_launch_config_count(draft, own, "orchestrator.batch-size", 128);
+  const gint64 samples = count(draft, "orchestrator.group-size", 1);
+  const gint64 batch = count(draft, "orchestrator.batch-size", 128);
   const gint64 prompts = MAX(batch / MAX(samples, 1), 1);
   set(draft, "workload.prompts", prompts, "batch_size / rollouts_per_example");
   set(draft, "workload.samples", samples,
-      orr_launch_draft_find(draft, own, "orchestrator.group-size") ? "of a prompt"
-                                                                   : "the launcher's default");
+      find(draft, "orchestrator.group-size") ? "of a prompt" : "the launcher's default");
   set(draft, "workload.update.batch.global", prompts * samples, "all samples of a step");
 }
 
 static void finish(OrrLaunchDraft *draft) {
-  const gint64 level = orr_launch_config_count(draft, own, "max-async-level", 1);
-  const gint64 longest = orr_launch_config_count(draft, own, "seq-len", 2048);
+  const gint64 level = count(draft, "max-async-level", 1);
+  const gint64 longest = count(draft, "seq-len", 2048);
   set_machine(draft);
   set_batch(draft);
   set(draft, "workload.update.sequence", longest, "seq_len (2048 by default)");

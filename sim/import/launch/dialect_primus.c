@@ -15,6 +15,8 @@
 
 static const OrrLaunchDialect *const own = &orr_dialect_primus;
 
+#include "sim/import/launch/own_keys.inc"
+
 /* --- The model --- */
 
 /* "llama3.1_70B.yaml" -> "llama-3.1-70b", "mixtral_8x7B_v0.1" -> "mixtral-8x7b". @apart: a hyphen
@@ -75,7 +77,7 @@ static void change_model(OrrLaunchDraft *draft, const char *name, const OrrLaunc
 }
 
 static void set_model(OrrLaunchDraft *draft) {
-  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "model");
+  const OrrLaunchSetting *setting = find(draft, "model");
   const gboolean has_dimensions =
       orr_launch_draft_find(draft, &orr_dialect_megatron, "hidden-size") != NULL;
   if (!setting || setting->is_unresolved || draft->options->model || has_dimensions) return;
@@ -93,7 +95,7 @@ static void set_model(OrrLaunchDraft *draft) {
 /* --- What Primus's defaults differ from Megatron's in --- */
 
 static void set_default(OrrLaunchDraft *draft, const char *key, const char *value) {
-  const OrrLaunchSetting *source = orr_launch_draft_find(draft, own, "model");
+  const OrrLaunchSetting *source = find(draft, "model");
   if (!source || orr_launch_draft_find(draft, &orr_dialect_megatron, key)) return;
   orr_launch_translate_add(draft, key, value, source);
   OrrLaunchSetting *setting = orr_launch_draft_find(draft, &orr_dialect_megatron, key);

@@ -109,20 +109,14 @@ static gint64 number_at(OrrLaunchDraft *draft, const char *path, gint64 fallback
 
 static void set_number(OrrLaunchDraft *draft, const char *path, gint64 value,
                        const OrrLaunchSetting *source, const char *remark) {
-  g_autofree char *text = g_strdup_printf("%ld", value);
-  orr_launch_draft_set(draft, path, text, source, source ? NULL : remark);
-}
-
-static gint64 degree(OrrLaunchDraft *draft, const char *path) {
-  const char *text = orr_launch_draft_get(draft, path);
-  return text ? CLAMP(g_ascii_strtoll(text, NULL, 10), 1, 1 << 20) : 1;
+  orr_launch_draft_set_number(draft, path, value, source, source ? NULL : remark);
 }
 
 /* The engine lowers its own number of sequences to the tokens of a step. */
 static gboolean is_above_tokens(OrrLaunchDraft *draft, const char *path, const char *value) {
   static const char tokens[] = "workload.rollout.engine.max-num-batched-tokens";
   return g_str_has_suffix(path, ".max-num-seqs") && orr_launch_draft_get(draft, tokens) &&
-         degree(draft, tokens) < g_ascii_strtoll(value, NULL, 10);
+         orr_launch_draft_degree(draft, tokens) < g_ascii_strtoll(value, NULL, 10);
 }
 
 /* Who leaves GPUs to whom, where both have GPUs of their own. */
@@ -242,7 +236,8 @@ static gint64 pool_of(OrrLaunchDraft *draft, const Launcher *launcher) {
                                : launcher->shares_by_itself;
   if (!pool || shares) return 0;
   const gint64 count = number_at(draft, "workload.pools.rollout-gpus", 0);
-  if (strstr(pool->key, "engines")) return count * degree(draft, "workload.rollout.parallel.tp");
+  if (strstr(pool->key, "engines"))
+    return count * orr_launch_draft_degree(draft, "workload.rollout.parallel.tp");
   if (!g_str_has_suffix(pool->key, "resources.gpus-per-node")) return count;
   const gint64 nodes = orr_launch_config_count(
       draft, launcher->dialect, "policy.generation.colocated.resources.num-nodes", 1);
@@ -314,13 +309,12 @@ static void lengthen_context(OrrLaunchDraft *draft, gint64 needed) {
     g_free(line->path);
     line->path = g_strdup("model.base");
   }
-  g_autofree char *value = g_strdup_printf("%ld", needed);
-  orr_launch_draft_set(draft, "model.context", value, NULL,
-                       "assumed: as long as the launcher's sequences");
+  orr_launch_draft_set_number(draft, "model.context", needed, NULL,
+                              "assumed: as long as the launcher's sequences");
   orr_launch_draft_remark(draft,
-                          "assumed: a context of %s tokens, since the launcher's sequences are as "
+                          "assumed: a context of %ld tokens, since the launcher's sequences are as "
                           "long; the library's model has %s",
-                          value, text);
+                          needed, text);
 }
 
 /* Turns of a response: verl's config has the most of them only. 1: there is one. */
@@ -423,10 +417,10 @@ static void fill_micro(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, g
     orr_launch_draft_judge(draft, samples, ORR_LAUNCH_IRRELEVANT,
                            "%s fills micro-batches by their tokens", on->written);
   set_number(draft, micro, 1, on, NULL);
-  orr_launch_serving_set(draft, "workload.update.sequence", tokens, source,
-                         !source               ? by_default
-                         : fills[i].is_per_gpu ? "on each GPU that shares a sequence"
-                                               : NULL);
+  orr_launch_draft_set_number(draft, "workload.update.sequence", tokens, source,
+                              !source               ? by_default
+                              : fills[i].is_per_gpu ? "on each GPU that shares a sequence"
+                                                    : NULL);
 }
 
 /* What fills micro-batches; a limit without its switch says nothing. */
@@ -443,8 +437,9 @@ static void set_fill(OrrLaunchDraft *draft, const Launcher *launcher, gint64 lon
     }
     const gint64 each =
         orr_launch_config_count(draft, launcher->dialect, fills[i].tokens, fills[i].fallback);
-    const gint64 tokens =
-        fills[i].is_per_gpu ? each * degree(draft, "workload.update.parallel.cp") : each;
+    const gint64 tokens = fills[i].is_per_gpu
+                              ? each * orr_launch_draft_degree(draft, "workload.update.parallel.cp")
+                              : each;
     if (g_strcmp0(orr_launch_draft_get(draft, "workload.packing"), "padded") == 0)
       orr_launch_draft_judge(draft, on, ORR_LAUNCH_NOT_SIMULATED,
                              "micro-batches by tokens of samples that are padded");
@@ -554,7 +549,7 @@ static void finish(OrrLaunchDraft *draft) {
   set_mode(draft, launcher);
   set_lengths(draft, launcher);
   set_batch(draft, launcher);
-  set_fill(draft, launcher, degree(draft, "workload.update.sequence"));
+  set_fill(draft, launcher, orr_launch_draft_degree(draft, "workload.update.sequence"));
   set_defaults(draft, launcher);
   set_algorithm(draft, launcher);
   if (launcher->counts_steps) orr_launch_config_miss_file(draft, launcher->dialect, "config");

@@ -12,6 +12,10 @@
 
 #include "sim/import/launch/launch_serving.h"
 
+static const OrrLaunchDialect *const own = &orr_dialect_sglang;
+
+#include "sim/import/launch/own_keys.inc"
+
 /* --- Converters --- */
 
 /* Weights and cache share this fraction of the memory; what is outside is not reserved again. */
@@ -24,16 +28,8 @@ static void convert_static(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 
 /* --- Finish --- */
 
-static const OrrLaunchSetting *find(OrrLaunchDraft *draft, const char *key) {
-  return orr_launch_draft_find(draft, &orr_dialect_sglang, key);
-}
-
 static gint64 whole(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
-  return MAX(orr_launch_draft_int(draft, &orr_dialect_sglang, key, fallback), 1);
-}
-
-static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
-  return orr_launch_draft_is_on(draft, &orr_dialect_sglang, key);
+  return MAX(number(draft, key, fallback), 1);
 }
 
 /* Groups of attention that divide an engine's GPUs. */
@@ -67,7 +63,7 @@ static void finish_layout(OrrLaunchDraft *draft) {
   layout.ep = orr_launch_serving_has_experts(draft) ? experts_of(draft, tp, &layout.ep_from) : 1;
   if (tp % groups != 0)
     orr_launch_draft_bad(draft, layout.dp_from, "does not divide --tp-size, %ld", tp);
-  orr_launch_draft_settle(draft, &orr_dialect_sglang, "deepep-mode");
+  settle(draft, "deepep-mode");
   orr_launch_serving_finish(draft, &layout);
 }
 
@@ -76,11 +72,11 @@ static void finish_limits(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *running = find(draft, "max-running-requests");
   const OrrLaunchSetting *tokens = find(draft, "max-total-tokens");
   if (running)
-    orr_launch_serving_set(draft, "workload.engine.max-num-seqs",
-                           MAX(whole(draft, "max-running-requests", 1) / groups, 1), running,
-                           groups > 1 ? "for each group of attention" : NULL);
+    orr_launch_draft_set_number(draft, "workload.engine.max-num-seqs",
+                                MAX(whole(draft, "max-running-requests", 1) / groups, 1), running,
+                                groups > 1 ? "for each group of attention" : NULL);
   if (tokens)
-    orr_launch_serving_set(
+    orr_launch_draft_set_number(
         draft, "workload.engine.kv-blocks",
         MAX(whole(draft, "max-total-tokens", 1) / whole(draft, "page-size", 1), 1), tokens, NULL);
 }
@@ -89,19 +85,18 @@ static void finish_scheduler(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *chunk = find(draft, "chunked-prefill-size");
   if (!find(draft, "schedule-policy") && !chunk && !find(draft, "enable-mixed-chunk")) return;
   orr_launch_draft_set(draft, "workload.engine.scheduler.kind", "sglang", NULL, NULL);
-  const gint64 tokens =
-      orr_launch_draft_int(draft, &orr_dialect_sglang, "chunked-prefill-size", 8192);
+  const gint64 tokens = number(draft, "chunked-prefill-size", 8192);
   if (chunk)
-    orr_launch_serving_set(draft, "workload.engine.scheduler.chunked-prefill-size", MAX(tokens, 0),
-                           chunk, tokens > 0 ? NULL : "prompts are not cut");
-  orr_launch_draft_settle(draft, &orr_dialect_sglang, "enable-mixed-chunk schedule-policy");
+    orr_launch_draft_set_number(draft, "workload.engine.scheduler.chunked-prefill-size",
+                                MAX(tokens, 0), chunk, tokens > 0 ? NULL : "prompts are not cut");
+  settle(draft, "enable-mixed-chunk schedule-policy");
 }
 
 /* Whether EAGLE drafts SGLang's default tree: it is asked for without numbers, and the model has no
  * layers of prediction of its own (server_args.py, auto_choose_speculative_params: DeepSeek drafts
  * a chain of 3 tokens, other models 8 tokens in 5 steps with topk 4). */
 static gboolean drafts_tree(OrrLaunchDraft *draft) {
-  const char *name = orr_launch_draft_value(draft, &orr_dialect_sglang, "speculative-algorithm");
+  const char *name = orr_launch_draft_value(draft, own, "speculative-algorithm");
   return name && g_ascii_strncasecmp(name, "EAGLE", 5) == 0 && !orr_launch_serving_has_mtp(draft) &&
          !find(draft, "speculative-num-steps") && !find(draft, "speculative-eagle-topk") &&
          !find(draft, "speculative-num-draft-tokens");
@@ -112,17 +107,15 @@ static void finish_tree(OrrLaunchDraft *draft, gint64 tokens, gint64 branches) {
   const gint64 depth =
       MIN(whole(draft, "speculative-num-steps", drafts_tree(draft) ? 5 : 3), tokens);
   const char *why = drafts_tree(draft) ? "SGLang's default: 5 steps, topk 4, 8 tokens" : NULL;
-  orr_launch_serving_set(draft, "workload.engine.speculation.depth", depth,
-                         find(draft, "speculative-num-steps"), why);
-  orr_launch_serving_set(draft, "workload.engine.speculation.branches", branches,
-                         find(draft, "speculative-eagle-topk"), why);
+  orr_launch_draft_set_number(draft, "workload.engine.speculation.depth", depth,
+                              find(draft, "speculative-num-steps"), why);
+  orr_launch_draft_set_number(draft, "workload.engine.speculation.branches", branches,
+                              find(draft, "speculative-eagle-topk"), why);
 }
 
 static void finish_speculation(OrrLaunchDraft *draft) {
-  OrrLaunchSetting *setting =
-      orr_launch_draft_find(draft, &orr_dialect_sglang, "speculative-algorithm");
-  OrrLaunchSetting *model =
-      orr_launch_draft_find(draft, &orr_dialect_sglang, "speculative-draft-model-path");
+  OrrLaunchSetting *setting = find(draft, "speculative-algorithm");
+  OrrLaunchSetting *model = find(draft, "speculative-draft-model-path");
   if (!setting) return;
   g_autofree char *name = g_ascii_strup(setting->value ? setting->value : "", -1);
   const gboolean is_tree = drafts_tree(draft);
@@ -164,13 +157,14 @@ static void finish_lora(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *paths = find(draft, "lora-paths");
   if (!paths || !paths->value) return;
   g_auto(GStrv) names = g_strsplit(paths->value, " ", -1);
-  orr_launch_serving_set(draft, "workload.engine.lora.adapters", (gint64)g_strv_length(names),
-                         paths, NULL);
-  orr_launch_serving_set(draft, "workload.engine.lora.max-loras",
-                         whole(draft, "max-loras-per-batch", 8), find(draft, "max-loras-per-batch"),
-                         NULL);
-  orr_launch_serving_set(draft, "workload.engine.lora.shape.rank",
-                         whole(draft, "max-lora-rank", 16), find(draft, "max-lora-rank"), NULL);
+  orr_launch_draft_set_number(draft, "workload.engine.lora.adapters", (gint64)g_strv_length(names),
+                              paths, NULL);
+  orr_launch_draft_set_number(draft, "workload.engine.lora.max-loras",
+                              whole(draft, "max-loras-per-batch", 8),
+                              find(draft, "max-loras-per-batch"), NULL);
+  orr_launch_draft_set_number(draft, "workload.engine.lora.shape.rank",
+                              whole(draft, "max-lora-rank", 16), find(draft, "max-lora-rank"),
+                              NULL);
 }
 
 static void finish(OrrLaunchDraft *draft) {

@@ -39,8 +39,8 @@ static void set_model(OrrLaunchDraft *draft) {
                                               {"gpt_oss 20b", "gpt-oss-20b"},
                                               {"gpt_oss 120b", "gpt-oss-120b"},
                                               {NULL, NULL}};
-  const char *name = orr_launch_config_text(draft, own, "model.name");
-  const char *flavor = orr_launch_config_text(draft, own, "model.flavor");
+  const char *name = text_of(draft, "model.name");
+  const char *flavor = text_of(draft, "model.flavor");
   g_autofree char *both = g_strdup_printf("%s %s", name ? name : "llama3", flavor ? flavor : "");
   const char *ours = orr_launch_config_word(flavors, both);
   if (draft->options->model || orr_launch_draft_get(draft, "model")) return;
@@ -64,9 +64,8 @@ static void set_world(OrrLaunchDraft *draft) {
   const gint64 all =
       shards * split_of(draft) * count(draft, "parallelism.data-parallel-replicate-degree", 1);
   if (shards > 0)
-    orr_launch_config_take_world(
-        draft, orr_launch_draft_find(draft, own, "parallelism.data-parallel-shard-degree"), all,
-        "torchtitan");
+    orr_launch_config_take_world(draft, find(draft, "parallelism.data-parallel-shard-degree"), all,
+                                 "torchtitan");
 }
 
 /* torchtitan cuts a rank's batch into micro-batches for a pipeline alone: until 2025-03 into as
@@ -77,7 +76,7 @@ static void set_batch(OrrLaunchDraft *draft) {
   const gint64 local = count(draft, key, 8),
                pp = count(draft, "parallelism.pipeline-parallel-degree", 1);
   const gint64 old = count(draft, "experimental.pipeline-parallel-microbatches", 0);
-  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, key);
+  const OrrLaunchSetting *setting = find(draft, key);
   const gboolean is_old = setting && strcmp(setting->key, "training.batch-size") == 0;
   gint64 micro = local;
   if (pp > 1 && (is_old || old)) micro = local / MAX(old ? old : pp, 1);
@@ -129,7 +128,7 @@ static void set_pipeline(OrrLaunchDraft *draft) {
 
 /* compile.components: what is compiled, of the layers ("model") and the loss; both by default. */
 static gboolean compiles(OrrLaunchDraft *draft, const char *component) {
-  const char *all = orr_launch_config_text(draft, own, "compile.components");
+  const char *all = text_of(draft, "compile.components");
   return is_on(draft, "training.compile") && (!all || strstr(all, component));
 }
 
@@ -137,7 +136,7 @@ static void set_axes(OrrLaunchDraft *draft) {
   const char *etp = "parallelism.expert-tensor-parallel-degree";
   const char *async = "parallelism.enable-async-tensor-parallel";
   if (is_on(draft, async) && !compiles(draft, "model"))
-    orr_launch_draft_bad(draft, orr_launch_draft_find(draft, own, async),
+    orr_launch_draft_bad(draft, find(draft, async),
                          "async TP requires compile: torchtitan stops there");
   settle(draft, "parallelism.context-parallel-rotate-method");
   if (count(draft, "parallelism.tensor-parallel-degree", 1) > 1) settle(draft, async);
@@ -150,8 +149,7 @@ static void set_axes(OrrLaunchDraft *draft) {
 
 static void set_recompute(OrrLaunchDraft *draft) {
   const char *mode = "activation-checkpoint.mode";
-  const char *option =
-      orr_launch_config_text(draft, own, "activation-checkpoint.selective-ac-option");
+  const char *option = text_of(draft, "activation-checkpoint.selective-ac-option");
   settle(draft, mode);
   if (option && g_ascii_isdigit(*option) && orr_launch_config_says(draft, own, mode, "selective")) {
     orr_launch_config_put(draft, own, "workload.recompute",
@@ -164,8 +162,8 @@ static void set_recompute(OrrLaunchDraft *draft) {
 }
 
 static void set_precision(OrrLaunchDraft *draft) {
-  const char *converters = orr_launch_config_text(draft, own, "model.converters");
-  const char *recipe = orr_launch_config_text(draft, own, "float8.recipe-name");
+  const char *converters = text_of(draft, "model.converters");
+  const char *recipe = text_of(draft, "float8.recipe-name");
   const gboolean is_8 =
       is_on(draft, "float8.enable-float8-linear") || (converters && (strstr(converters, "float8")));
   const char *key = is_on(draft, "float8.enable-float8-linear") ? "float8.enable-float8-linear"
@@ -200,10 +198,10 @@ static void set_rest(OrrLaunchDraft *draft) {
   settle(draft, "training.compile");
   const gboolean is_compiled = is_on(draft, "training.compile");
   if (!compiles(draft, "model")) {
-    orr_launch_draft_set(
-        draft, "workload.compile", "false",
-        orr_launch_draft_find(draft, own, is_compiled ? "compile.components" : "training.compile"),
-        is_compiled ? "the layers are not compiled" : "compile is off, as by default");
+    orr_launch_draft_set(draft, "workload.compile", "false",
+                         find(draft, is_compiled ? "compile.components" : "training.compile"),
+                         is_compiled ? "the layers are not compiled"
+                                     : "compile is off, as by default");
     set_layers(draft);
   }
   if (!compiles(draft, "loss")) /* components/loss.py: build_cross_entropy_loss */
@@ -212,7 +210,7 @@ static void set_rest(OrrLaunchDraft *draft) {
                              ? "not compiled: the loss copies fp32 logits"
                              : "compile is off, as by default: the loss copies fp32 logits");
   for (guint i = 0; i < G_N_ELEMENTS(old); i++) {
-    const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, old[i]);
+    const OrrLaunchSetting *setting = find(draft, old[i]);
     if (setting && strcmp(setting->key, old[i]) == 0 && !draft->options->stack)
       orr_launch_draft_set(draft, "workload.stack", "torchtitan-2024.12", setting, "a key of 2024");
   }
@@ -226,7 +224,7 @@ static gboolean has_file(const OrrLaunchDraft *draft) {
 
 /* Without its config a launch line would be one of torchtitan's defaults. */
 static void ask_config(OrrLaunchDraft *draft) {
-  const char *path = orr_launch_config_text(draft, own, "job.config-file");
+  const char *path = text_of(draft, "job.config-file");
   if (path && !has_file(draft) && !orr_launch_form_source(draft, path))
     orr_launch_draft_ask(draft, "what stands in %s? Give it as a file, too", path);
 }

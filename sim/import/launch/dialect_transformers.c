@@ -20,8 +20,7 @@ static gboolean is_auto(OrrLaunchDraft *draft, const char *key) {
 
 static gint64 degree(OrrLaunchDraft *draft, const char *name) {
   g_autofree char *path = g_strconcat("workload.parallel.", name, NULL);
-  const char *text = orr_launch_draft_get(draft, path);
-  return text ? MAX(g_ascii_strtoll(text, NULL, 10), 1) : 1;
+  return orr_launch_draft_degree(draft, path);
 }
 
 /* A number of DeepSpeed's config; 0: "auto", or it is not there. */
@@ -43,7 +42,7 @@ static gint64 agreed(OrrLaunchDraft *draft, const char *key, const char *theirs)
   const gint64 mine = is_auto(draft, key) ? 0 : MIN(count(draft, key, 0), 1 << 20),
                other = of_deepspeed(draft, theirs);
   if (mine > 0 && other > 0 && mine != other)
-    refuse_deepspeed(draft, theirs, orr_launch_draft_find(draft, own, key)->written);
+    refuse_deepspeed(draft, theirs, find(draft, key)->written);
   return mine > 0 ? mine : other;
 }
 
@@ -61,7 +60,7 @@ static void put_micro(OrrLaunchDraft *draft, gint64 micro) {
   const char *key = "per-device-train-batch-size", *theirs = "train-micro-batch-size-per-gpu",
              *path = "workload.batch.micro";
   g_autofree char *text = g_strdup_printf("%ld", micro);
-  if (orr_launch_draft_find(draft, own, key))
+  if (find(draft, key))
     orr_launch_config_put(draft, own, path, text, key);
   else if (of_deepspeed(draft, theirs) > 0)
     orr_launch_config_put(draft, &orr_dialect_deepspeed, path, text, theirs);
@@ -126,7 +125,7 @@ static void set_sequence(OrrLaunchDraft *draft) {
 static gboolean set_named_zero(OrrLaunchDraft *draft) {
   static const char *const names[] = {"zero0", "zero1",         "zero2", "zero2_offload",
                                       "zero3", "zero3_offload", NULL};
-  const char *name = orr_launch_config_text(draft, own, "deepspeed");
+  const char *name = text_of(draft, "deepspeed");
   if (!name || !g_strv_contains(names, name)) return FALSE;
   settle(draft, "deepspeed");
   return TRUE;
@@ -135,7 +134,7 @@ static gboolean set_named_zero(OrrLaunchDraft *draft) {
 /* The keys of fsdp_config, FSDP 1's with "fsdp_" before them. */
 static void set_fsdp_config(OrrLaunchDraft *draft) {
   const char *reshard = "fsdp-config.reshard-after-forward";
-  const char *value = orr_launch_config_text(draft, own, reshard);
+  const char *value = text_of(draft, reshard);
   const gboolean keeps = value && !strstr(value, "FULL_SHARD") &&
                          (!is_on(draft, reshard) || strstr(value, "SHARD_GRAD_OP"));
   if (keeps)
@@ -149,15 +148,15 @@ static void set_fsdp_config(OrrLaunchDraft *draft) {
 static gboolean set_fsdp2(OrrLaunchDraft *draft, const char *path) {
   static const char *const signs[] = {"fsdp-version", "fsdp-config.reshard-after-forward",
                                       "fsdp-config.auto-wrap-policy", "dp-shard-size"};
-  const char *strategy = orr_launch_config_text(draft, own, "fsdp-config.sharding-strategy");
+  const char *strategy = text_of(draft, "fsdp-config.sharding-strategy");
   const gboolean is_hybrid =
       count(draft, "dp-replicate-size", 1) > 1 || (strategy && strstr(strategy, "HYBRID"));
   const gboolean is_whole = strategy && strstr(strategy, "NO_SHARD");
   if (g_strcmp0(orr_launch_wrappers_name(draft, own), "axolotl") != 0 &&
-      !orr_launch_draft_find(draft, own, "dp-shard-size"))
+      !find(draft, "dp-shard-size"))
     return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS(signs); i++) {
-    if (!orr_launch_draft_find(draft, own, signs[i])) continue;
+    if (!find(draft, signs[i])) continue;
     orr_launch_config_put(draft, own, path,
                           is_whole    ? "ddp"
                           : is_hybrid ? "hsdp"
@@ -173,8 +172,8 @@ static gboolean set_fsdp2(OrrLaunchDraft *draft, const char *path) {
 }
 
 static void set_sharding(OrrLaunchDraft *draft) {
-  const char *fsdp = orr_launch_config_text(draft, own, "fsdp");
-  const char *file = orr_launch_config_text(draft, own, "deepspeed");
+  const char *fsdp = text_of(draft, "fsdp");
+  const char *file = text_of(draft, "deepspeed");
   const char *path = "workload.optimizer.sharding.kind";
   settle(draft, "zero-stage offload"); /* of DeepSpeed's examples */
   set_fsdp_config(draft);
@@ -211,21 +210,21 @@ static const struct {
 
 /* Whether the input trains adapters. A rank alone says so, unless a tool has a switch for them. */
 static gboolean has_adapters(OrrLaunchDraft *draft) {
-  const char *kind = orr_launch_config_text(draft, own, "finetuning-type");
-  if (orr_launch_draft_find(draft, own, "finetuning-type")) return kind && strstr(kind, "lora");
+  const char *kind = text_of(draft, "finetuning-type");
+  if (find(draft, "finetuning-type")) return kind && strstr(kind, "lora");
   for (guint i = 0; i < 2; i++)
-    if (orr_launch_draft_find(draft, own, adapters[i].key)) return is_on(draft, adapters[i].key);
+    if (find(draft, adapters[i].key)) return is_on(draft, adapters[i].key);
   if (orr_launch_wrappers_name(draft, own) || count(draft, "lora-rank", 0) < 1) return FALSE;
   orr_launch_draft_remark(draft, "%s alone is taken for training of adapters",
-                          orr_launch_draft_find(draft, own, "lora-rank")->written);
+                          find(draft, "lora-rank")->written);
   return TRUE;
 }
 
 static void set_lora(OrrLaunchDraft *draft) {
   static const char rank[] = "workload.lora.rank", targets[] = "workload.lora.targets";
-  const char *kind = orr_launch_config_text(draft, own, "finetuning-type");
+  const char *kind = text_of(draft, "finetuning-type");
   const gboolean narrow = is_on(draft, "load-in-4bit") || (kind && g_str_equal(kind, "qlora"));
-  OrrLaunchSetting *source = orr_launch_draft_find(draft, own, "lora-rank");
+  OrrLaunchSetting *source = find(draft, "lora-rank");
   guint i = 0;
   if (!has_adapters(draft)) {
     if (kind && !strstr(kind, "full"))
@@ -236,7 +235,7 @@ static void set_lora(OrrLaunchDraft *draft) {
                              "no key switches adapters on: all weights are trained");
     return;
   }
-  while (i + 1 < G_N_ELEMENTS(adapters) && !orr_launch_draft_find(draft, own, adapters[i].key)) i++;
+  while (i + 1 < G_N_ELEMENTS(adapters) && !find(draft, adapters[i].key)) i++;
   orr_launch_draft_set(draft, rank, adapters[i].rank, NULL, adapters[i].why);
   if (count(draft, "lora-rank", 0) > 0)
     orr_launch_config_put_count(draft, own, rank, count(draft, "lora-rank", 0), "lora-rank");
@@ -284,7 +283,7 @@ static void set_loss(OrrLaunchDraft *draft) {
 
 /* The key by which weights are loaded in 16 bits; NULL: in fp32. */
 static const char *narrow_key(OrrLaunchDraft *draft) {
-  const char *type = orr_launch_config_text(draft, own, "torch-dtype");
+  const char *type = text_of(draft, "torch-dtype");
   const gboolean as_products = orr_launch_wrappers_load_narrow(draft, own);
   if (is_on(draft, "pure-bf16")) return "pure-bf16";
   if (type) return strstr(type, "16") || g_str_equal(type, "half") ? "torch-dtype" : NULL;
@@ -294,7 +293,7 @@ static const char *narrow_key(OrrLaunchDraft *draft) {
 
 static gboolean is_by_deepspeed(OrrLaunchDraft *draft) {
   const char *kind = orr_launch_draft_get(draft, "workload.optimizer.sharding.kind");
-  return orr_launch_config_text(draft, own, "deepspeed") ||
+  return text_of(draft, "deepspeed") ||
          orr_launch_draft_find(draft, &orr_dialect_deepspeed, "zero-optimization.stage") ||
          orr_launch_draft_find(draft, &orr_dialect_accelerate, "deepspeed-config.zero-stage") ||
          (kind && g_str_has_prefix(kind, "zero"));
@@ -327,7 +326,7 @@ static void set_state(OrrLaunchDraft *draft) {
         draft,
         "%s: weights, gradients and the optimizer's state are all in 16 bits; "
         "fp32 weights and state are simulated, so memory is overstated",
-        orr_launch_draft_find(draft, own, key)->written);
+        find(draft, key)->written);
   orr_launch_config_put(draft, own, "workload.optimizer.master", "weights", key);
   orr_launch_config_put(draft, own, "workload.optimizer.moments", "bf16", key);
   orr_launch_config_put(draft, own, "workload.data-parallel.gradients", "same", key);
@@ -335,7 +334,7 @@ static void set_state(OrrLaunchDraft *draft) {
 
 static void set_recompute(OrrLaunchDraft *draft) {
   const char *on = "gradient-checkpointing", *off = "disable-gradient-checkpointing";
-  const gboolean is_factory = orr_launch_draft_find(draft, own, off) != NULL;
+  const gboolean is_factory = find(draft, off) != NULL;
   const char *key = is_factory && !is_on(draft, off)  ? off
                     : !is_factory && is_on(draft, on) ? on
                                                       : NULL;
@@ -345,7 +344,7 @@ static void set_recompute(OrrLaunchDraft *draft) {
 }
 
 static void begin(OrrLaunchDraft *draft) {
-  const OrrLaunchSetting *infers = orr_launch_draft_find(draft, own, "infer-backend");
+  const OrrLaunchSetting *infers = find(draft, "infer-backend");
   if (infers)
     orr_diags_error(draft->diags, infers->place,
                     "%s: a config of inference by LLaMA-Factory, not of training: give the "
@@ -355,7 +354,7 @@ static void begin(OrrLaunchDraft *draft) {
 }
 
 static void finish(OrrLaunchDraft *draft) {
-  const gboolean is_named = orr_launch_draft_find(draft, own, "model-name-or-path") != NULL;
+  const gboolean is_named = find(draft, "model-name-or-path") != NULL;
   orr_launch_config_put_model(draft, own, is_named ? "model-name-or-path" : "model-name");
   set_batch(draft);
   set_sequence(draft);

@@ -57,11 +57,6 @@ static gint64 count_at(OrrLaunchDraft *draft, const char *path, gint64 fallback)
   return orr_launch_draft_int(draft, setting->dialect, setting->key, fallback);
 }
 
-static gint64 degree(OrrLaunchDraft *draft, const char *path) {
-  const char *text = orr_launch_draft_get(draft, path);
-  return text ? MAX(g_ascii_strtoll(text, NULL, 10), 1) : 1;
-}
-
 /* MaxText's own model, where no name is given: its dimensions, or base.yml's. */
 static void set_maxtext_model(OrrLaunchDraft *draft) {
   static const struct {
@@ -177,8 +172,8 @@ static void set_automodel_machine(OrrLaunchDraft *draft) {
   const OrrLaunchDialect *own = &orr_dialect_automodel;
   OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, key);
   const gint64 gpus = orr_launch_config_gpus(draft);
-  const gint64 apart =
-      degree(draft, "workload.parallel.tp") * degree(draft, "workload.parallel.pp");
+  const gint64 apart = orr_launch_draft_degree(draft, "workload.parallel.tp") *
+                       orr_launch_draft_degree(draft, "workload.parallel.pp");
   const gint64 replicas = orr_launch_config_count(draft, own, key, 1);
   if (!setting || replicas < 2) return;
   if (gpus % (apart * replicas) != 0 || gpus < apart * replicas)
@@ -272,11 +267,10 @@ static void set_maxtext_machine(OrrLaunchDraft *draft) {
     if (maxtext_axes[i].is_replica) replicas = MIN(replicas * MIN(one, 1 << 24), 1 << 24);
   }
   if (replicas > 1 && shards > 1) {
-    g_autofree char *group = g_strdup_printf("%ld", shards);
     orr_launch_draft_set(draft, "workload.optimizer.sharding.kind", "hsdp", NULL,
                          "replicas on the axes data");
-    orr_launch_draft_set(draft, "workload.optimizer.sharding.group", group, NULL,
-                         "the axes fsdp and expert");
+    orr_launch_draft_set_number(draft, "workload.optimizer.sharding.group", shards, NULL,
+                                "the axes fsdp and expert");
   }
   if (maxtext_axis(draft) || orr_launch_config_gpus(draft) < 1)
     orr_launch_config_take_world(draft, maxtext_axis(draft), gpus, "MaxText");
@@ -314,7 +308,7 @@ static void set_openrlhf(OrrLaunchDraft *draft) {
 static void set_machine(OrrLaunchDraft *draft, gint64 split) {
   const gint64 replicas = count_at(draft, "workload.parallel.dp", 0);
   const gint64 experts = orr_launch_config_has(draft, &orr_dialect_nanotron) /* beside dp */
-                             ? degree(draft, "workload.parallel.ep")
+                             ? orr_launch_draft_degree(draft, "workload.parallel.ep")
                              : 1;
   if (replicas > 0)
     orr_launch_config_take_world(draft, orr_launch_config_at(draft, "workload.parallel.dp", TRUE),
@@ -328,8 +322,8 @@ static void set_machine(OrrLaunchDraft *draft, gint64 split) {
 static void set_maxtext_batch(OrrLaunchDraft *draft) {
   const char *key = "per-device-batch-size";
   const OrrLaunchSetting *source = orr_launch_draft_find(draft, &orr_dialect_maxtext, key);
-  const gint64 share =
-      degree(draft, "workload.parallel.tp") * degree(draft, "workload.parallel.cp");
+  const gint64 share = orr_launch_draft_degree(draft, "workload.parallel.tp") *
+                       orr_launch_draft_degree(draft, "workload.parallel.cp");
   double of_device = 12;
   if (source && (source->is_unresolved || !source->value)) return;
   if (source && (!orr_quantity_parse(source->value, ORR_UNIT_NONE, &of_device, NULL) ||
@@ -340,11 +334,10 @@ static void set_maxtext_batch(OrrLaunchDraft *draft) {
     return orr_launch_draft_bad(
         draft, source, "%g sequences of each of %ld devices are not a whole number for a replica",
         of_device, share);
-  g_autofree char *text = g_strdup_printf("%ld", (gint64)micro);
-  orr_launch_draft_set(draft, "workload.batch.micro", text, source,
-                       source && share == 1 ? NULL
-                       : source             ? "of each device of a replica"
-                                            : "MaxText's default, 12 of each device");
+  orr_launch_draft_set_number(draft, "workload.batch.micro", (gint64)micro, source,
+                              source && share == 1 ? NULL
+                              : source             ? "of each device of a replica"
+                                                   : "MaxText's default, 12 of each device");
 }
 
 /* torchtune makes the model under torch's default dtype, and so its gradients and Adam's moments
@@ -364,9 +357,9 @@ static void set_tune_state(OrrLaunchDraft *draft) {
 
 static void finish(OrrLaunchDraft *draft) {
   const Tree *tree = tree_of(draft);
-  const gint64 pp = degree(draft, "workload.parallel.pp");
-  const gint64 split =
-      degree(draft, "workload.parallel.tp") * pp * degree(draft, "workload.parallel.cp");
+  const gint64 pp = orr_launch_draft_degree(draft, "workload.parallel.pp");
+  const gint64 split = orr_launch_draft_degree(draft, "workload.parallel.tp") * pp *
+                       orr_launch_draft_degree(draft, "workload.parallel.cp");
   if (!tree) return;
   set_model(draft);
   if (tree->set_machine) tree->set_machine(draft);
@@ -388,11 +381,11 @@ static void finish(OrrLaunchDraft *draft) {
     orr_launch_draft_set(draft, "workload.recompute", tree->recompute, NULL,
                          "the trainer's default");
   if (!orr_launch_draft_get(draft, "workload.batch.global"))
-    orr_launch_config_put_global(draft,
-                                 degree(draft, "workload.batch.micro") * (tree->by_device ? pp : 1),
-                                 count_at(draft, "workload.batch.global", 1), split,
-                                 tree->by_device ? "sequences of a device x accumulation x devices"
-                                                 : "micro-batch x accumulation x replicas");
+    orr_launch_config_put_global(
+        draft, orr_launch_draft_degree(draft, "workload.batch.micro") * (tree->by_device ? pp : 1),
+        count_at(draft, "workload.batch.global", 1), split,
+        tree->by_device ? "sequences of a device x accumulation x devices"
+                        : "micro-batch x accumulation x replicas");
   if (!orr_launch_draft_get(draft, "workload.optimizer.sharding.kind"))
     orr_launch_draft_set(draft, "workload.optimizer.sharding.kind", tree->sharding, NULL,
                          "the trainer's default");

@@ -13,16 +13,16 @@
 
 #include "sim/import/launch/launch_serving.h"
 
-/* --- Converters --- */
+static const OrrLaunchDialect *const own = &orr_dialect_trtllm;
 
-static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
-  return orr_launch_draft_is_on(draft, &orr_dialect_trtllm, key);
-}
+#include "sim/import/launch/own_keys.inc"
+
+/* --- Converters --- */
 
 /* trtllm-bench has the model's name and, with --model_path, the folder of its checkpoint. */
 static void convert_path(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                          const OrrLaunchRule *rule) {
-  if (orr_launch_draft_find(draft, &orr_dialect_trtllm, "model"))
+  if (find(draft, "model"))
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the model's name says which");
   else
     orr_launch_serving_model(draft, setting, rule);
@@ -32,12 +32,8 @@ static const OrrLaunchConverter converters[] = {{"path", convert_path}, {NULL, N
 
 /* --- Finish --- */
 
-static const OrrLaunchSetting *find(OrrLaunchDraft *draft, const char *key) {
-  return orr_launch_draft_find(draft, &orr_dialect_trtllm, key);
-}
-
 static gint64 whole(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
-  return MAX(orr_launch_draft_int(draft, &orr_dialect_trtllm, key, fallback), 1);
+  return MAX(number(draft, key, fallback), 1);
 }
 
 static void finish_layout(OrrLaunchDraft *draft) {
@@ -63,7 +59,7 @@ static void finish_chunks(OrrLaunchDraft *draft) {
   if (!find(draft, key) && orr_launch_config_has(draft, &orr_dialect_offline_bench)) return;
   orr_launch_draft_set(draft, "workload.engine.scheduler.kind", "trtllm", NULL, NULL);
   if (find(draft, key))
-    orr_launch_draft_settle(draft, &orr_dialect_trtllm, key);
+    settle(draft, key);
   else
     orr_launch_draft_set(draft, "workload.engine.scheduler.chunked-prefill", "false", NULL,
                          "no --enable_chunked_prefill");
@@ -76,16 +72,13 @@ static void finish_scheduler(OrrLaunchDraft *draft) {
       (is_balanced && find(draft, balance)))
     orr_launch_draft_set(draft, "workload.engine.scheduler.kind", "trtllm", NULL, NULL);
   finish_chunks(draft);
-  orr_launch_draft_settle(draft, &orr_dialect_trtllm,
-                          "batch-wait-timeout-iters batch-wait-max-tokens-ratio");
-  if (is_balanced) orr_launch_draft_settle(draft, &orr_dialect_trtllm, balance);
+  orr_launch_draft_settle(draft, own, "batch-wait-timeout-iters batch-wait-max-tokens-ratio");
+  if (is_balanced) settle(draft, balance);
 }
 
 static void finish_speculation(OrrLaunchDraft *draft) {
-  OrrLaunchSetting *kind =
-      orr_launch_draft_find(draft, &orr_dialect_trtllm, "speculative-config.decoding-type");
-  OrrLaunchSetting *model =
-      orr_launch_draft_find(draft, &orr_dialect_trtllm, "speculative-config.speculative-model-dir");
+  OrrLaunchSetting *kind = find(draft, "speculative-config.decoding-type");
+  OrrLaunchSetting *model = find(draft, "speculative-config.speculative-model-dir");
   if (!kind) return;
   g_autofree char *name = g_ascii_strup(kind->value ? kind->value : "", -1);
   const gint64 tokens = whole(draft, "speculative-config.max-draft-len", 1);
@@ -121,9 +114,9 @@ static void finish(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *tokens = find(draft, "kv-cache-config.max-tokens");
   const gint64 block = whole(draft, "kv-cache-config.tokens-per-block", 32);
   if (tokens)
-    orr_launch_serving_set(draft, "workload.engine.kv-blocks",
-                           MAX(whole(draft, "kv-cache-config.max-tokens", 1) / block, 1), tokens,
-                           NULL);
+    orr_launch_draft_set_number(draft, "workload.engine.kv-blocks",
+                                MAX(whole(draft, "kv-cache-config.max-tokens", 1) / block, 1),
+                                tokens, NULL);
   finish_layout(draft); /* last: it compares servers */
 }
 

@@ -13,6 +13,10 @@
 
 #include "sim/import/launch/launch_serving.h"
 
+static const OrrLaunchDialect *const own = &orr_dialect_vllm;
+
+#include "sim/import/launch/own_keys.inc"
+
 /* --- Converters --- */
 
 static void convert_graph_mode(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
@@ -31,18 +35,14 @@ static void convert_graph_mode(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 
 /* --- Finish --- */
 
-static const OrrLaunchSetting *find(OrrLaunchDraft *draft, const char *key) {
-  return orr_launch_draft_find(draft, &orr_dialect_vllm, key);
-}
-
 static gint64 whole(OrrLaunchDraft *draft, const char *key) {
-  return MAX(orr_launch_draft_int(draft, &orr_dialect_vllm, key, 1), 1);
+  return MAX(number(draft, key, 1), 1);
 }
 
 static void finish_layout(OrrLaunchDraft *draft) {
   const gint64 dp = whole(draft, "data-parallel-size");
   const gboolean has_experts = orr_launch_serving_has_experts(draft);
-  OrrLaunchSetting *ep = orr_launch_draft_find(draft, &orr_dialect_vllm, "enable-expert-parallel");
+  OrrLaunchSetting *ep = find(draft, "enable-expert-parallel");
   OrrServingLayout layout = {.tp = whole(draft, "tensor-parallel-size"),
                              .pp = whole(draft, "pipeline-parallel-size"),
                              .dp_attention = has_experts ? dp : 1,
@@ -54,7 +54,7 @@ static void finish_layout(OrrLaunchDraft *draft) {
                              .ep_from = ep};
   if (ep && !has_experts)
     orr_launch_draft_judge(draft, ep, ORR_LAUNCH_IRRELEVANT, "the model has no experts");
-  else if (orr_launch_draft_is_on(draft, &orr_dialect_vllm, "enable-expert-parallel"))
+  else if (is_on(draft, "enable-expert-parallel"))
     layout.ep = layout.tp * dp;
   if (layout.replicas > 1)
     orr_launch_draft_set(draft, "workload.router", "least-loaded", layout.dp_from,
@@ -63,9 +63,9 @@ static void finish_layout(OrrLaunchDraft *draft) {
 }
 
 static void finish_scheduler(OrrLaunchDraft *draft) {
-  OrrLaunchSetting *policy = orr_launch_draft_find(draft, &orr_dialect_vllm, "scheduling-policy");
+  OrrLaunchSetting *policy = find(draft, "scheduling-policy");
   const char *threshold = "long-prefill-token-threshold";
-  const gboolean is_long = orr_launch_draft_int(draft, &orr_dialect_vllm, threshold, 0) > 0;
+  const gboolean is_long = number(draft, threshold, 0) > 0;
   const gboolean has_chunks = find(draft, "enable-chunked-prefill") || is_long;
   const char *kind = policy && policy->value ? policy->value : "fcfs";
   const gboolean is_ranked = strcmp(kind, "priority") == 0;
@@ -76,25 +76,25 @@ static void finish_scheduler(OrrLaunchDraft *draft) {
   if (!has_chunks) return;
   orr_launch_draft_set(draft, "workload.engine.scheduler.kind", is_ranked ? kind : "vllm",
                        is_ranked ? policy : NULL, NULL);
-  orr_launch_draft_settle(draft, &orr_dialect_vllm, "enable-chunked-prefill");
-  if (is_long) orr_launch_draft_settle(draft, &orr_dialect_vllm, threshold);
+  settle(draft, "enable-chunked-prefill");
+  if (is_long) settle(draft, threshold);
 }
 
 /* Adapters: the modules that are listed, else as many as fit at once. Every linear layer has slots
  * and kernels, whatever the adapters have (vllm/lora/model_manager.py, _create_lora_modules). */
 static void finish_lora(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *modules = find(draft, "lora-modules"), *on = find(draft, "enable-lora");
-  const gint64 slots = orr_launch_draft_int(draft, &orr_dialect_vllm, "max-loras", 1);
-  const gint64 rank = orr_launch_draft_int(draft, &orr_dialect_vllm, "max-lora-rank", 16);
-  if (!orr_launch_draft_is_on(draft, &orr_dialect_vllm, "enable-lora")) return;
+  const gint64 slots = number(draft, "max-loras", 1);
+  const gint64 rank = number(draft, "max-lora-rank", 16);
+  if (!is_on(draft, "enable-lora")) return;
   g_auto(GStrv) names = g_strsplit(modules ? modules->value : "", " ", -1);
   const gint64 n = modules ? (gint64)g_strv_length(names) : slots;
-  orr_launch_serving_set(draft, "workload.engine.lora.adapters", MAX(n, 1), modules ? modules : on,
-                         modules ? NULL : "as many as fit at once");
-  orr_launch_serving_set(draft, "workload.engine.lora.max-loras", MAX(slots, 1),
-                         find(draft, "max-loras"), NULL);
-  orr_launch_serving_set(draft, "workload.engine.lora.shape.rank", rank,
-                         find(draft, "max-lora-rank"), NULL);
+  orr_launch_draft_set_number(draft, "workload.engine.lora.adapters", MAX(n, 1),
+                              modules ? modules : on, modules ? NULL : "as many as fit at once");
+  orr_launch_draft_set_number(draft, "workload.engine.lora.max-loras", MAX(slots, 1),
+                              find(draft, "max-loras"), NULL);
+  orr_launch_draft_set_number(draft, "workload.engine.lora.shape.rank", rank,
+                              find(draft, "max-lora-rank"), NULL);
   orr_launch_draft_set(draft, "workload.engine.lora.shape.targets", "[qkv, projection, fc1, fc2]",
                        on, "slots of every linear layer");
 }
@@ -107,20 +107,20 @@ static void finish_batches(OrrLaunchDraft *draft) {
   } least[] = {{"dbo-decode-token-threshold", "workload.parallel.two-batches.decodes", 32},
                {"dbo-prefill-token-threshold", "workload.parallel.two-batches.prompts", 512}};
   const OrrLaunchSetting *on = find(draft, "enable-dbo");
-  if (!orr_launch_draft_is_on(draft, &orr_dialect_vllm, "enable-dbo")) return;
+  if (!is_on(draft, "enable-dbo")) return;
   for (guint i = 0; i < G_N_ELEMENTS(least); i++) {
-    const OrrLaunchSetting *own = find(draft, least[i].key);
-    const gint64 n = orr_launch_draft_int(draft, &orr_dialect_vllm, least[i].key, least[i].tokens);
-    orr_launch_serving_set(draft, least[i].path, MAX(n, 1), own ? own : on,
-                           own ? NULL : "vLLM's default");
+    const OrrLaunchSetting *said = find(draft, least[i].key);
+    const gint64 n = number(draft, least[i].key, least[i].tokens);
+    orr_launch_draft_set_number(draft, least[i].path, MAX(n, 1), said ? said : on,
+                                said ? NULL : "vLLM's default");
   }
 }
 
 /* The method that vLLM derives from the draft model's name where none is given
  * (vllm/config/speculative.py). */
 static const char *method_of(OrrLaunchDraft *draft) {
-  const char *given = orr_launch_draft_value(draft, &orr_dialect_vllm, "speculative-config.method");
-  const char *model = orr_launch_draft_value(draft, &orr_dialect_vllm, "speculative-config.model");
+  const char *given = orr_launch_draft_value(draft, own, "speculative-config.method");
+  const char *model = orr_launch_draft_value(draft, own, "speculative-config.model");
   g_autofree char *lower = g_ascii_strdown(model ? model : "", -1);
   if (given) return given;
   if (strstr(lower, "eagle3")) return "eagle3";
@@ -131,11 +131,9 @@ static const char *method_of(OrrLaunchDraft *draft) {
 }
 
 static void finish_speculation(OrrLaunchDraft *draft) {
-  OrrLaunchSetting *tokens =
-      orr_launch_draft_find(draft, &orr_dialect_vllm, "num-speculative-tokens");
-  OrrLaunchSetting *model =
-      orr_launch_draft_find(draft, &orr_dialect_vllm, "speculative-config.model");
-  OrrLaunchSetting *any = orr_launch_draft_find(draft, &orr_dialect_vllm, "speculative-method");
+  OrrLaunchSetting *tokens = find(draft, "num-speculative-tokens");
+  OrrLaunchSetting *model = find(draft, "speculative-config.model");
+  OrrLaunchSetting *any = find(draft, "speculative-method");
   any = any ? any : tokens ? tokens : model;
   if (!any) return;
   const char *method = method_of(draft);
@@ -159,11 +157,11 @@ static void finish_speculation(OrrLaunchDraft *draft) {
 static void finish_budget(OrrLaunchDraft *draft) {
   enum { LEAST = 8192 };
   const OrrLaunchSetting *chunks = find(draft, "enable-chunked-prefill");
-  if (!chunks || orr_launch_draft_is_on(draft, &orr_dialect_vllm, "enable-chunked-prefill")) return;
+  if (!chunks || is_on(draft, "enable-chunked-prefill")) return;
   if (!find(draft, "max-num-batched-tokens"))
-    orr_launch_serving_set(draft, "workload.engine.max-num-batched-tokens",
-                           MAX(orr_launch_serving_longest(draft), LEAST), chunks,
-                           "whole prompts: as many as the longest request");
+    orr_launch_draft_set_number(draft, "workload.engine.max-num-batched-tokens",
+                                MAX(orr_launch_serving_longest(draft), LEAST), chunks,
+                                "whole prompts: as many as the longest request");
 }
 
 static void finish(OrrLaunchDraft *draft) {

@@ -106,7 +106,11 @@ void orr_launch_draft_settle(OrrLaunchDraft *draft, const OrrLaunchDialect *dial
  * call for the same path replaces the earlier. */
 void orr_launch_draft_set(OrrLaunchDraft *draft, const char *path, const char *value,
                           const OrrLaunchSetting *source, const char *remark);
+void orr_launch_draft_set_number(OrrLaunchDraft *draft, const char *path, gint64 number,
+                                 const OrrLaunchSetting *source, const char *remark);
 const char *orr_launch_draft_get(OrrLaunchDraft *draft, const char *path); /* NULL: not set */
+/* The whole number that @path was set to, at least 1; 1 where it was not set. */
+gint64 orr_launch_draft_degree(OrrLaunchDraft *draft, const char *path);
 /* An error in the value of @setting: "run.sh:4:3: error: --tp-size: 'x' is not a number". */
 void orr_launch_draft_bad(OrrLaunchDraft *draft, const OrrLaunchSetting *setting,
                           const char *format, ...) G_GNUC_PRINTF(3, 4);

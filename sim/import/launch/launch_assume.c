@@ -71,11 +71,6 @@ static double gpus_for_state(OrrLaunchDraft *draft, const OrrNode *cluster) {
                   orr_launch_draft_get(draft, "workload.lora.rank") ? 2 : state_bytes);
 }
 
-static gint64 degree(OrrLaunchDraft *draft, const char *path) {
-  const char *text = orr_launch_draft_get(draft, path);
-  return text ? CLAMP(g_ascii_strtoll(text, NULL, 10), 1, 1 << 20) : 1;
-}
-
 static gint64 common_multiple(gint64 a, gint64 b) {
   gint64 x = a, y = b;
   while (y) {
@@ -89,7 +84,7 @@ static gint64 common_multiple(gint64 a, gint64 b) {
 /* At most as many replicas of @unit GPUs as share the global batch evenly. */
 static gint64 replicas_of(OrrLaunchDraft *draft, gint64 wanted) {
   const char *global = orr_launch_draft_get(draft, "workload.batch.global");
-  const gint64 micro = degree(draft, "workload.batch.micro");
+  const gint64 micro = orr_launch_draft_degree(draft, "workload.batch.micro");
   const gint64 batch = global ? g_ascii_strtoll(global, NULL, 10) : 0;
   for (gint64 n = MIN(wanted, batch); batch > 0 && n > 0; n--)
     if (batch % (n * micro) == 0) return n;
@@ -128,7 +123,7 @@ static gboolean assume_engine(OrrLaunchDraft *draft, const OrrNode *cluster, gin
   orr_launch_draft_remark(draft, "%s; --gpus N says otherwise", why);
   orr_launch_draft_set_nodes(draft, 1, why);
   orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
-  if (gpus > 1) orr_launch_serving_set(draft, "workload.parallel.tp", gpus, NULL, "assumed");
+  if (gpus > 1) orr_launch_draft_set_number(draft, "workload.parallel.tp", gpus, NULL, "assumed");
   return TRUE;
 }
 
@@ -136,8 +131,9 @@ gboolean orr_launch_draft_assume_gpus(OrrLaunchDraft *draft, gint64 split) {
   const OrrNode *cluster = document(draft, "cluster", draft->options->cluster);
   const char *text = cluster ? orr_node_get_text(orr_node_get(cluster, "node"), "gpus") : NULL;
   const gint64 per_node = (gint64)number_of(text, ORR_UNIT_NONE), model = MAX(split, 1);
-  const gint64 unit = common_multiple(model, degree(draft, "workload.parallel.pp") *
-                                                 degree(draft, "workload.parallel.ep"));
+  const gint64 unit =
+      common_multiple(model, orr_launch_draft_degree(draft, "workload.parallel.pp") *
+                                 orr_launch_draft_degree(draft, "workload.parallel.ep"));
   if (per_node < 1 || unit > 1 << 22 || draft->options->strict) return FALSE;
   if (g_strcmp0(orr_launch_draft_get(draft, "workload.kind"), "serving") == 0)
     return assume_engine(draft, cluster, per_node);

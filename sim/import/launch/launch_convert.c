@@ -27,7 +27,7 @@ static void set_int(OrrLaunchDraft *draft, const OrrLaunchSetting *setting,
   const gint64 number = orr_launch_draft_int(draft, setting->dialect, setting->key, 0);
   if (orr_diags_n_errors(draft->diags) > n_errors) return;
   if (number >= least)
-    orr_launch_serving_set(draft, rule->path, number, setting, NULL);
+    orr_launch_draft_set_number(draft, rule->path, number, setting, NULL);
   else if (number < 0)
     orr_launch_draft_bad(draft, setting, "'%s' is below 0", setting->value);
 }
@@ -79,7 +79,7 @@ static void convert_largest(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
       return orr_launch_draft_bad(draft, setting, "'%s' is not a size", *word);
     largest = MAX(largest, size);
   }
-  orr_launch_serving_set(draft, rule->path, (gint64)largest, setting, NULL);
+  orr_launch_draft_set_number(draft, rule->path, (gint64)largest, setting, NULL);
 }
 
 static gboolean is_case(const OrrLaunchCase *one, const char *value, gboolean is_on) {

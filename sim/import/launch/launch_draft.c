@@ -198,9 +198,20 @@ void orr_launch_draft_set(OrrLaunchDraft *draft, const char *path, const char *v
     line->comment = g_strdup(source ? source->written : remark);
 }
 
+void orr_launch_draft_set_number(OrrLaunchDraft *draft, const char *path, gint64 number,
+                                 const OrrLaunchSetting *source, const char *remark) {
+  g_autofree char *text = g_strdup_printf("%ld", number);
+  orr_launch_draft_set(draft, path, text, source, remark);
+}
+
 const char *orr_launch_draft_get(OrrLaunchDraft *draft, const char *path) {
   const OrrLaunchLine *line = find_line(draft, path);
   return line ? line->value : NULL;
+}
+
+gint64 orr_launch_draft_degree(OrrLaunchDraft *draft, const char *path) {
+  const char *text = orr_launch_draft_get(draft, path);
+  return text ? CLAMP(g_ascii_strtoll(text, NULL, 10), 1, 1 << 20) : 1;
 }
 
 void orr_launch_draft_bad(OrrLaunchDraft *draft, const OrrLaunchSetting *setting,

@@ -13,8 +13,7 @@ static void double_line(OrrLaunchDraft *draft, const char *path) {
   const char *text = orr_launch_draft_get(draft, path);
   if (!text) return;
   const gint64 pairs = CLAMP(g_ascii_strtoll(text, NULL, 10), 1, 1 << 30);
-  g_autofree char *sequences = g_strdup_printf("%ld", 2 * pairs);
-  orr_launch_draft_set(draft, path, sequences, NULL, "pairs: two sequences of each");
+  orr_launch_draft_set_number(draft, path, 2 * pairs, NULL, "pairs: two sequences of each");
 }
 
 void orr_launch_pairs_set(OrrLaunchDraft *draft, OrrLaunchSetting *source,

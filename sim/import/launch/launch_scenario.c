@@ -8,8 +8,7 @@
 #include "workloads/stack.h"
 
 static void set_number(OrrLaunchDraft *draft, const char *path, gint64 number, const char *from) {
-  g_autofree char *text = g_strdup_printf("%ld", number);
-  orr_launch_draft_set(draft, path, text, NULL, from);
+  orr_launch_draft_set_number(draft, path, number, NULL, from);
 }
 
 static gboolean has_below(const OrrLaunchDraft *draft, const char *path) {
@@ -36,17 +35,12 @@ static void set_gpus(OrrLaunchDraft *draft, gint64 gpus, gint64 per_node, const 
   set_number(draft, "cluster.gpus", gpus, from);
 }
 
-static gint64 degree(OrrLaunchDraft *draft, const char *path) {
-  const char *text = orr_launch_draft_get(draft, path);
-  return text ? CLAMP(g_ascii_strtoll(text, NULL, 10), 1, 1 << 20) : 1;
-}
-
 static void assume_size(OrrLaunchDraft *draft) {
   const OrrLaunchOptions *options = draft->options;
   if (options->gpus || options->nodes || draft->nodes > 0) return;
-  orr_launch_draft_assume_gpus(draft, degree(draft, "workload.parallel.tp") *
-                                          degree(draft, "workload.parallel.pp") *
-                                          degree(draft, "workload.parallel.cp"));
+  orr_launch_draft_assume_gpus(draft, orr_launch_draft_degree(draft, "workload.parallel.tp") *
+                                          orr_launch_draft_degree(draft, "workload.parallel.pp") *
+                                          orr_launch_draft_degree(draft, "workload.parallel.cp"));
 }
 
 /* The launcher has several nodes with fewer GPUs than the cluster's: fewer full nodes would have

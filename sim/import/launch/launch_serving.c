@@ -37,12 +37,6 @@ static const char *text_of(const OrrLaunchSetting *setting) {
   return setting->value ? setting->value : "";
 }
 
-void orr_launch_serving_set(OrrLaunchDraft *draft, const char *path, gint64 number,
-                            const OrrLaunchSetting *source, const char *remark) {
-  g_autofree char *text = g_strdup_printf("%ld", number);
-  orr_launch_draft_set(draft, path, text, source, remark);
-}
-
 void orr_launch_serving_count(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                               const OrrLaunchRule *rule) {
   static const char *const automatic[] = {"auto", "none", "null", "-1", NULL};
@@ -53,7 +47,7 @@ void orr_launch_serving_count(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
   else if (!orr_launch_serving_number(text_of(setting), &number) || number < 0 || number > 1e12)
     orr_launch_draft_bad(draft, setting, "'%s' is not a number of at least 0", text_of(setting));
   else
-    orr_launch_serving_set(draft, rule->path, (gint64)number, setting, NULL);
+    orr_launch_draft_set_number(draft, rule->path, (gint64)number, setting, NULL);
 }
 
 void orr_launch_serving_fraction(OrrLaunchDraft *draft, OrrLaunchSetting *setting,

@@ -96,10 +96,6 @@ void orr_launch_serving_speculate(OrrLaunchDraft *draft, const OrrLaunchSetting 
 /* Drafts of a small model, which @source names. */
 void orr_launch_serving_draft_model(OrrLaunchDraft *draft, OrrLaunchSetting *source, gint64 tokens);
 
-/* Sets @path to @number, said by @source. */
-void orr_launch_serving_set(OrrLaunchDraft *draft, const char *path, gint64 number,
-                            const OrrLaunchSetting *source, const char *remark);
-
 /* The stack of @family for the version in @text ("v0.9.1", "1.1.0rc2.post2"), said by @source.
  * FALSE: @text names no version. */
 gboolean orr_launch_serving_stack(OrrLaunchDraft *draft, const char *family, const char *text,

@@ -63,7 +63,7 @@ static void widen_context(OrrLaunchDraft *draft) {
   g_free(model->path);
   model->path = g_strdup("model.base");
   g_autofree char *why = g_strdup_printf("the server takes more than the model's own %s", text);
-  orr_launch_serving_set(draft, "model.context", asked, NULL, why);
+  orr_launch_draft_set_number(draft, "model.context", asked, NULL, why);
 }
 
 /* --- The load --- */
@@ -90,9 +90,9 @@ static void assume_load(OrrLaunchDraft *draft) {
   const gint64 prompt = MIN(DEFAULT_PROMPT, longest / 2);
   const gint64 output = MIN(DEFAULT_OUTPUT, longest / 4);
   orr_launch_draft_set(draft, "workload.load.kind", "closed-loop", NULL, why);
-  orr_launch_serving_set(draft, "workload.load.concurrency", DEFAULT_CLIENTS, NULL, why);
-  orr_launch_serving_set(draft, "workload.input.tokens", MAX(prompt, 1), NULL, why);
-  orr_launch_serving_set(draft, "workload.output.tokens", MAX(output, 1), NULL, why);
+  orr_launch_draft_set_number(draft, "workload.load.concurrency", DEFAULT_CLIENTS, NULL, why);
+  orr_launch_draft_set_number(draft, "workload.input.tokens", MAX(prompt, 1), NULL, why);
+  orr_launch_draft_set_number(draft, "workload.output.tokens", MAX(output, 1), NULL, why);
   orr_launch_draft_remark(
       draft, "no load: %d clients are assumed; change it, or paste the benchmark's line too",
       DEFAULT_CLIENTS);
@@ -105,7 +105,7 @@ static const char *const parallel_keys[] = {"tp", "pp", "dp-attention", "ep", "a
 static void set_parallel(OrrLaunchDraft *draft, const char *key, gint64 number,
                          const OrrLaunchSetting *source, const char *remark) {
   g_autofree char *path = g_strdup_printf("workload.parallel.%s", key);
-  if (number > 1) orr_launch_serving_set(draft, path, number, source, remark);
+  if (number > 1) orr_launch_draft_set_number(draft, path, number, source, remark);
 }
 
 static gint64 gpus_of(OrrLaunchDraft *draft) {
@@ -126,9 +126,9 @@ static void set_layout(OrrLaunchDraft *draft, const OrrServingLayout *layout) {
   const gint64 replicas = layout->replicas * MAX(draft->replicas, 1);
   const gboolean is_manifest = draft->replicas > 1;
   if (replicas > 1)
-    orr_launch_serving_set(draft, "workload.replicas", replicas,
-                           is_manifest ? NULL : layout->dp_from,
-                           is_manifest ? "of the manifest" : NULL);
+    orr_launch_draft_set_number(draft, "workload.replicas", replicas,
+                                is_manifest ? NULL : layout->dp_from,
+                                is_manifest ? "of the manifest" : NULL);
 }
 
 /* An engine stops where its node shows fewer GPUs than its ranks there want. */
@@ -301,15 +301,15 @@ static void set_groups(OrrLaunchDraft *draft, OrrLaunchDraft *prefill, gint64 pr
   judge_engine(draft, prefill, draft, FALSE,
                "all engines share one setting: the decoding servers'");
   if (strcmp(own, other) == 0 && paths->len == 0)
-    return orr_launch_serving_set(draft, "workload.replicas", prefills + decodes, NULL,
-                                  "those that prefill and those that decode");
+    return orr_launch_draft_set_number(draft, "workload.replicas", prefills + decodes, NULL,
+                                       "those that prefill and those that decode");
   g_autoptr(GString) groups = g_string_new(NULL);
   g_string_printf(groups, "[{replicas: %ld", decodes);
   if (strcmp(own, "{}") != 0) g_string_append_printf(groups, ", parallel: %s", own);
   if (paths->len > 0) g_string_append(groups, ", ");
   add_own(groups, draft, paths, "workload.");
   g_string_append(groups, "}]");
-  orr_launch_serving_set(draft, "workload.replicas", prefills, NULL, "those that prefill");
+  orr_launch_draft_set_number(draft, "workload.replicas", prefills, NULL, "those that prefill");
   orr_launch_draft_set(draft, "workload.groups", groups->str, NULL, "those that decode");
   copy_parallel(draft, prefill);
   ORR_EACH_POINTER(const char, path, paths) take(draft, prefill, path);
@@ -341,10 +341,10 @@ static gint64 join_parts(OrrLaunchDraft *draft) {
   const gint64 gpus = decodes * own + (prefill ? prefills * gpus_of(prefill) : 0);
   if (prefill) {
     set_groups(draft, prefill, prefills, decodes);
-    orr_launch_serving_set(draft, "workload.disaggregation.prefill", prefills, NULL,
-                           "the servers that only prefill");
+    orr_launch_draft_set_number(draft, "workload.disaggregation.prefill", prefills, NULL,
+                                "the servers that only prefill");
   } else if (decodes > replicas_of(draft)) {
-    orr_launch_serving_set(draft, "workload.replicas", decodes, NULL, "equal servers");
+    orr_launch_draft_set_number(draft, "workload.replicas", decodes, NULL, "equal servers");
   }
   if (!prefill) judge_roles(draft);
   return gpus;
@@ -435,7 +435,7 @@ void orr_launch_serving_speculate(OrrLaunchDraft *draft, const OrrLaunchSetting 
   g_autofree char *tokens_path = g_strconcat(path, "num-speculative-tokens", NULL);
   g_autofree char *acceptance = g_strconcat(path, "acceptance", NULL);
   orr_launch_draft_set(draft, kind_path, kind, source, NULL);
-  orr_launch_serving_set(draft, tokens_path, MAX(tokens, 1), NULL, NULL);
+  orr_launch_draft_set_number(draft, tokens_path, MAX(tokens, 1), NULL, NULL);
   orr_launch_draft_set(draft, acceptance, "[0.75, 0.7, 0.65]", NULL,
                        "assumed: the server's log has the rate of your prompts");
   for (char **pair = pairs; *pair; pair++) {

@@ -356,7 +356,6 @@ void orr_launch_trainer_verl_groups(OrrLaunchDraft *draft) {
       CLAMP(orr_launch_draft_int(draft, own, "trainer.nnodes", 1), 1, 1 << 20) *
       CLAMP(orr_launch_draft_int(draft, own, "trainer.n-gpus-per-node", 8), 1, 1 << 20);
   if (group < 2 || group >= gpus || strcmp(orr_launch_draft_get(draft, kind), "fsdp") != 0) return;
-  g_autofree char *text = g_strdup_printf("%ld", group);
   orr_launch_draft_set(draft, kind, "hsdp", size, NULL);
-  orr_launch_draft_set(draft, "workload.update.optimizer.sharding.group", text, size, NULL);
+  orr_launch_draft_set_number(draft, "workload.update.optimizer.sharding.group", group, size, NULL);
 }
