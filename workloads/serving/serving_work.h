@@ -130,6 +130,7 @@ typedef struct {
   GArray *steps;    /* OrrServingStepRow, sampled */
   GArray *gaps;     /* OrrTokenGap */
   OrrTokenWindow window;
+  OrrChain chain; /* of the load; 1, 0, 0: each request comes by itself */
   OrrCycle cycle; /* of a load that repeats itself until there is a steady state; else 0, 0 */
   OrrSteady steady;
   GArray *turns;       /* OrrServingTurnRow; empty if replicas do not come and go */

@@ -40,6 +40,13 @@ typedef struct {
   OrrClientRegions clients;
 } OrrArrivalContext;
 
+/* Requests that follow from one another: a conversation's, or a client's from one to its next. */
+typedef struct {
+  double requests,
+      pauses_s;    /* of one, on average, and seconds in which it has none in the system */
+  double bunching; /* E(n^2) / E(n) of its n requests; 0: not asked */
+} OrrChain;
+
 /* An endless load whose requests come again every period_s, at the same distances and with the same
  * lengths. 0, 0: none such. */
 typedef struct {
@@ -71,9 +78,9 @@ typedef struct {
   const char *(*left_out)(gconstpointer state);
   /* requests that its file gives, of the context's `requests` at most; NULL: there is no file */
   gint64 (*requests)(gconstpointer state);
-  /* of a fixed number of clients: seconds between an answer and the client's next request. NULL:
-   * the number of requests in the system has no bound */
-  double (*think)(const void *params);
+  gboolean is_bounded; /* a fixed number of clients: that of requests in the system has a bound */
+  /* NULL: no request follows from another one */
+  OrrChain (*chain)(gconstpointer state);
   /* of a load that is open and endless; NULL: it does not repeat itself */
   OrrCycle (*cycle)(gconstpointer state);
   void (*close)(gpointer state);

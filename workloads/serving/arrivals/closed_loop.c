@@ -64,7 +64,9 @@ static gboolean after(gpointer data, OrrRequest *ended, double now_s, OrrRequest
   return TRUE;
 }
 
-static double think(const void *params) { return ((const Params *)params)->think_s; }
+static OrrChain chain(gconstpointer state) {
+  return (OrrChain){1, ((const State *)state)->params->think_s, 0};
+}
 
 const OrrArrival orr_arrival_closed_loop = {
     .entry = {"closed-loop", "Closed loop: a number of requests kept in flight.", &table},
@@ -72,6 +74,7 @@ const OrrArrival orr_arrival_closed_loop = {
     .open = open_load,
     .next = next,
     .after = after,
-    .think = think,
+    .is_bounded = TRUE,
+    .chain = chain,
     .close = g_free,
 };

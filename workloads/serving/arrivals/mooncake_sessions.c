@@ -298,6 +298,19 @@ static gint64 n_requests(gconstpointer data) {
   return orr_trace_requests(((const State *)data)->trace);
 }
 
+static OrrChain chain(gconstpointer data) {
+  const State *state = data;
+  double pauses_s = 0, squares = 0;
+  ORR_EACH(guint, first, state->starts) {
+    double n = 1;
+    for (guint i = *first; (i = g_array_index(state->turns, Turn, i).next) != NONE; n++)
+      pauses_s += g_array_index(state->turns, Turn, i).after_s;
+    squares += n * n;
+  }
+  const double sessions = state->starts->len, turns = state->turns->len;
+  return (OrrChain){turns / sessions, pauses_s / sessions, squares / turns};
+}
+
 const OrrArrival orr_arrival_mooncake_sessions = {
     .entry = {"mooncake-sessions",
               "Closed loop: recorded sessions of agents, Mooncake's JSON lines with session_id.",
@@ -307,6 +320,7 @@ const OrrArrival orr_arrival_mooncake_sessions = {
     .open = open_load,
     .next = next,
     .after = after,
+    .chain = chain,
     .left_out = left_out,
     .requests = n_requests,
     .close = close_load,

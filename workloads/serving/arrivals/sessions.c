@@ -103,6 +103,12 @@ static void close_load(gpointer data) {
   g_free(state);
 }
 
+/* E(n^2) of a geometric distribution of mean m is m (2 m - 1). */
+static OrrChain chain(gconstpointer state) {
+  const Params *params = ((const State *)state)->params;
+  return (OrrChain){params->turns, (params->turns - 1) * params->think_s, 2 * params->turns - 1};
+}
+
 static double oracle(const void *data) {
   const Params *params = data;
   return params->rate * params->turns;
@@ -117,6 +123,7 @@ const OrrArrival orr_arrival_sessions = {
     .open = open_load,
     .next = next,
     .after = after,
+    .chain = chain,
     .close = close_load,
     .oracle = oracle,
 };

@@ -459,6 +459,8 @@ static gboolean open_load(OrrFleet *fleet, GError **error) {
     fleet->run.work->left_out = g_strdup(fleet->load->left_out(fleet->state));
   if (fleet->state && fleet->load->requests)
     fleet->run.work->trace_requests = fleet->load->requests(fleet->state);
+  fleet->run.work->chain =
+      fleet->state && fleet->load->chain ? fleet->load->chain(fleet->state) : (OrrChain){1, 0, 0};
   if (fleet->state && fleet->load->cycle) fleet->run.work->cycle = fleet->load->cycle(fleet->state);
   return fleet->state != NULL;
 }

@@ -43,7 +43,7 @@ typedef struct {
   double until_s;
   OrrCycle cycle;         /* of the load; 0, 0: it has none */
   gboolean is_bounded;    /* a fixed number of clients: no overload grows */
-  double think_s;         /* of those clients, between two requests */
+  OrrChain chain;         /* requests that follow from one another */
   const GArray *unserved; /* of OrrUnserved */
 } Run;
 
@@ -107,9 +107,10 @@ static double mser(const double *means, int from) {
   return squares / (n * n);
 }
 
-/* What an event of the run lasts: a request's stay, or a client's from request to request. */
+/* What an event of the run lasts: a request's stay, a client's time from request to request, or a
+ * conversation, for the number of conversations, and what they have said, settles no sooner. */
 static double turn_of(const Run *run, const OrrSteady *steady) {
-  return steady->residence_s + run->think_s;
+  return run->chain.requests * steady->residence_s + run->chain.pauses_s;
 }
 
 static double warmup(const Run *run, double turn_s) {
@@ -148,6 +149,16 @@ static gboolean is_full(const Run *run) {
   return run->n - from >= FEWEST_EARLY && waited > stayed / 2;
 }
 
+/* Whether conversations have begun and ended long enough: their number grows from none for as long
+ * as one lasts. Waits do not count, for those of an overload grow with the run. */
+static gboolean has_chains(const Run *run) {
+  double alone_s = 0;
+  for (guint i = 0; i < run->n; i++)
+    alone_s += run->rows[i].left_s - run->rows[i].row.arrival_s - run->rows[i].row.queue_s;
+  const double more_s = (run->chain.requests - 1) * alone_s / run->n + run->chain.pauses_s;
+  return run->until_s > PAST_START * more_s;
+}
+
 /* A quarter of the run; of a trace, which has waves, whole replays. */
 static double quarter(const Run *run) {
   const double quarter_s = run->until_s / 4, period_s = run->cycle.period_s;
@@ -155,7 +166,9 @@ static double quarter(const Run *run) {
 }
 
 /* The variance of the arrivals in an interval, of their mean: 1 for a Poisson process, 0 for a
- * constant rate, more for bursts (the index of dispersion for counts, Cox and Lewis 1966). */
+ * constant rate, more for bursts (the index of dispersion for counts, Cox and Lewis 1966). Those of
+ * conversations are spread over them: over long intervals it is E(n^2) / E(n) of their n requests
+ * (a Poisson cluster process, Daley and Vere-Jones 2003, 6.3). */
 static double dispersion(const Run *run) {
   const double width_s = run->until_s / GRID, mean = arrivals_by(run, run->until_s) / GRID;
   double squares = 0, before = 0;
@@ -164,7 +177,7 @@ static double dispersion(const Run *run) {
     squares += pow(now - before - mean, 2);
     before = now;
   }
-  return squares / (GRID - 1) / mean;
+  return fmax(squares / (GRID - 1) / mean, run->chain.bunching);
 }
 
 /* Per second, of an overload that the last two quarters of the run show; 0: none. Of a queue that
@@ -182,8 +195,9 @@ static double growth_early(const Run *run) {
   /* at the start of a run that will be steady the growth falls from quarter to quarter; an overload
    * of one quarter alone is a wave */
   const gboolean lasts = now > 0.9 * before && before > now / 3;
-  return grows && lasts && (has_settled(run) || is_full(run)) ? (before + now) / (2 * quarter_s)
-                                                              : 0;
+  return grows && lasts && has_chains(run) && (has_settled(run) || is_full(run))
+             ? (before + now) / (2 * quarter_s)
+             : 0;
 }
 
 typedef struct {
@@ -354,8 +368,8 @@ OrrSteady orr_steady_of(const OrrServingWork *work, double until_s) {
              .n = rows->len,
              .until_s = until_s,
              .cycle = work->cycle,
-             .is_bounded = load->think != NULL,
-             .think_s = load->think ? load->think(work->params.load.params) : 0,
+             .is_bounded = load->is_bounded,
+             .chain = work->chain,
              .unserved = work->unserved};
   OrrSteady steady = {.state = ORR_STEADY_SHORT, .end_s = until_s};
   run.n = left_by(&run, until_s);
