@@ -72,6 +72,11 @@ static gboolean is_broken_off(const OrrCapacity *capacity, const OrrCapacityPoin
   return !point->is_steady && !capacity->load_note;
 }
 
+/* What the fraction is of: a conversation's requests are judged one by one. */
+static const char *judged(const OrrCapacity *capacity) {
+  return g_str_equal(capacity->rate_of, "tasks") ? "tasks" : "requests";
+}
+
 /* --- JSON --- */
 
 static void add_interval(GString *out, const char *before, const OrrCapacityInterval *interval,
@@ -102,8 +107,9 @@ static void add_sure(GString *out, const OrrCapacity *capacity) {
 
 static void print_json(const OrrCapacity *capacity, const GPtrArray *warnings) {
   g_autoptr(GString) out = g_string_new(NULL);
-  g_string_append_printf(out, "{\"rate_rps\": %.6g, \"fails_rps\": %.6g, \"share\": %g, ",
-                         capacity->alone.meets, capacity->alone.fails, fraction);
+  g_string_append_printf(
+      out, "{\"rate_of\": \"%s\", \"rate_rps\": %.6g, \"fails_rps\": %.6g, \"share\": %g, ",
+      capacity->rate_of, capacity->alone.meets, capacity->alone.fails, fraction);
   add_sure(out, capacity);
   if (capacity->trace_requests > 0) {
     orr_json_write_int(out, "trace_requests", capacity->trace_requests);
@@ -148,7 +154,8 @@ static void print_interval(const OrrCapacityInterval *interval, gboolean is_brok
 
 static void print_points(const OrrCapacity *capacity) {
   const gboolean has = has_bands(capacity);
-  printf("     requests/s   within objectives");
+  g_autofree char *head = g_strconcat(capacity->rate_of, "/s", NULL);
+  printf("%15s   within objectives", head);
   if (has) printf("             with %.4g %% confidence", 100 * confidence);
   printf("\n");
   for (guint i = 0; i < capacity->points->len; i++) {
@@ -183,7 +190,7 @@ static void print_sure(const OrrCapacity *capacity) {
   const OrrCapacityBand *band = &deciding(capacity)->band;
   g_autofree char *factors = factors_text(band);
   if (capacity->sure.meets > 0)
-    printf("capacity %.4g requests/s with %.4g %% confidence", capacity->sure.meets,
+    printf("capacity %.4g %s/s with %.4g %% confidence", capacity->sure.meets, capacity->rate_of,
            100 * confidence);
   else
     printf("no rate meets the objectives with %.4g %% confidence", 100 * confidence);
@@ -192,12 +199,12 @@ static void print_sure(const OrrCapacity *capacity) {
 }
 
 static void print_alone(const OrrCapacity *capacity) {
-  printf("%s%s%.4g requests/s by the simulation alone", bands_decide(capacity) ? "" : "capacity ",
-         capacity->alone.fails > 0 ? "" : "above ", capacity->alone.meets);
+  printf("%s%s%.4g %s/s by the simulation alone", bands_decide(capacity) ? "" : "capacity ",
+         capacity->alone.fails > 0 ? "" : "above ", capacity->alone.meets, capacity->rate_of);
   if (capacity->alone.fails > 0)
-    printf(": %.4g%% of requests within objectives, by the lower end of a 95 %% interval over %d "
-           "seeds; %.4g is too many\n",
-           100 * fraction, seeds, capacity->alone.fails);
+    printf(": %.4g%% of %s within objectives, by the lower end of a 95 %% interval over %d seeds; "
+           "%.4g is too many\n",
+           100 * fraction, judged(capacity), seeds, capacity->alone.fails);
   else
     printf(": every rate tried meets the objectives\n");
   if (!bands_decide(capacity))
@@ -252,13 +259,14 @@ static gboolean check_found(const OrrCapacity *capacity, GError **error) {
   if (capacity->alone.meets > 0)
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
                          "no rate meets the objectives with %.4g %% confidence, only %.4g "
-                         "requests/s by the simulation alone: --confidence takes less",
-                         100 * confidence, capacity->alone.meets);
+                         "%s/s by the simulation alone: --confidence takes less",
+                         100 * confidence, capacity->alone.meets, capacity->rate_of);
   const OrrCapacityPoint *last = point_at(capacity, capacity->points->len - 1);
   return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                       "no rate meets the objectives: at %.3g requests/s %.2f %% of requests are "
+                       "no rate meets the objectives: at %.3g %s/s %.2f %% of %s are "
                        "within them, and --share demands %.4g %%",
-                       last->rate, 100 * last->alone.mean, 100 * fraction);
+                       last->rate, capacity->rate_of, 100 * last->alone.mean, judged(capacity),
+                       100 * fraction);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {

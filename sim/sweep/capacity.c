@@ -51,10 +51,11 @@ typedef struct {
   OrrNode *tree;
   const OrrCapacityQuery *query;
   const OrrBands *bands;
-  gsize rate_offset;  /* of the rate in the load's parameters */
-  gboolean is_steady; /* the load has a steady state */
-  double timeout_s;   /* of tasks: what counts is which are done within it; 0: no tasks */
-  gint64 requests;    /* tasks of a run, at least */
+  const char *rate_of; /* what that rate counts */
+  gsize rate_offset;   /* of the rate in the load's parameters */
+  gboolean is_steady;  /* the load has a steady state */
+  double timeout_s;    /* of tasks: what counts is which are done within it; 0: no tasks */
+  gint64 requests;     /* tasks of a run, at least */
   gboolean is_trace;
   OrrTraceFacts trace; /* where is_trace */
   Ready ready[MOST_SEEDS];
@@ -269,7 +270,7 @@ static const Answer *first_unsteady(const Answer *answers, guint n) {
 static void note(OrrCapacityRange *range, double rate, gboolean meets) {
   if (meets)
     range->meets = fmax(range->meets, rate);
-  else
+  else if (rate > range->meets)
     range->fails = range->fails > 0 ? fmin(range->fails, rate) : rate;
 }
 
@@ -429,7 +430,9 @@ static double first_rate(Search *search, GError **error) {
     return fail_document(error, "plan rate needs an objective: set workload.slo.ttft, tpot or e2e, "
                                 "or for tasks workload.tasks.timeout");
   search->rate_offset = field->offset;
-  search->is_steady = ((const OrrArrival *)params->load.entry)->is_endless && !has_tasks;
+  const OrrArrival *load = (const OrrArrival *)params->load.entry;
+  search->is_steady = load->is_endless && !has_tasks;
+  search->rate_of = has_tasks ? "tasks" : load->rate_of ? load->rate_of : "requests";
   if (!read_trace(search, scenario, error)) return 0;
   const double rate = *(const double *)((const char *)params->load.params + field->offset);
   return rate > 0 || !search->is_trace ? rate : search->trace.rate;
@@ -483,6 +486,7 @@ OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapa
     return NULL;
   }
   g_autoptr(OrrCapacity) capacity = g_new0(OrrCapacity, 1);
+  capacity->rate_of = search.rate_of;
   capacity->trace_requests = search.trace.requests;
   capacity->trace_rate = search.trace.rate;
   capacity->left_out = g_strdup(search.trace.left_out);

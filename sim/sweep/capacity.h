@@ -63,7 +63,8 @@ typedef struct {
 } OrrCapacityPoint;
 
 typedef struct {
-  GArray *points; /* OrrCapacityPoint, in the order tried */
+  GArray *points;      /* OrrCapacityPoint, in the order tried */
+  const char *rate_of; /* what its rates count: "requests", "tasks" */
   OrrCapacityRange alone, sure;
   char *band_note;       /* why the bands cannot be trusted; NULL: they can */
   gint64 trace_requests; /* of a trace, which is replayed until there is a steady state; else 0 */

@@ -78,7 +78,8 @@ typedef struct {
   const char *(*left_out)(gconstpointer state);
   /* requests that its file gives, of the context's `requests` at most; NULL: there is no file */
   gint64 (*requests)(gconstpointer state);
-  gboolean is_bounded; /* a fixed number of clients: that of requests in the system has a bound */
+  const char *rate_of; /* what its rate counts, in the plural; NULL: requests */
+  gboolean is_bounded; /* its clients are a fixed number: so requests in the system have a bound */
   /* NULL: no request follows from another one */
   OrrChain (*chain)(gconstpointer state);
   /* of a load that is open and endless; NULL: it does not repeat itself */

@@ -119,6 +119,7 @@ const OrrArrival orr_arrival_sessions = {
               &table},
     .is_trace = TRUE,
     .shares = "load.system-prompt",
+    .rate_of = "conversations",
     .is_endless = TRUE,
     .open = open_load,
     .next = next,

@@ -150,7 +150,7 @@ static gboolean is_full(const Run *run) {
 }
 
 /* Whether conversations have begun and ended long enough: their number grows from none for as long
- * as one lasts. Waits do not count, for those of an overload grow with the run. */
+ * as one lasts. Waits do not count: an overload's grow with the run. */
 static gboolean has_chains(const Run *run) {
   double alone_s = 0;
   for (guint i = 0; i < run->n; i++)
@@ -166,9 +166,9 @@ static double quarter(const Run *run) {
 }
 
 /* The variance of the arrivals in an interval, of their mean: 1 for a Poisson process, 0 for a
- * constant rate, more for bursts (the index of dispersion for counts, Cox and Lewis 1966). Those of
- * conversations are spread over them: over long intervals it is E(n^2) / E(n) of their n requests
- * (a Poisson cluster process, Daley and Vere-Jones 2003, 6.3). */
+ * constant rate, more for bursts (the index of dispersion for counts, Cox and Lewis 1966). A
+ * conversation spreads its n requests over long intervals, in which it is E(n^2) / E(n) (a Poisson
+ * cluster process, Daley and Vere-Jones 2003, 6.3). */
 static double dispersion(const Run *run) {
   const double width_s = run->until_s / GRID, mean = arrivals_by(run, run->until_s) / GRID;
   double squares = 0, before = 0;
@@ -180,6 +180,11 @@ static double dispersion(const Run *run) {
   return fmax(squares / (GRID - 1) / mean, run->chain.bunching);
 }
 
+/* The standard error of arrivals and departures in which @arrived came. */
+static double chance_of(const Run *run, double arrived) {
+  return sqrt((1 + dispersion(run)) * arrived);
+}
+
 /* Per second, of an overload that the last two quarters of the run show; 0: none. Of a queue that
  * is full, arrivals and departures add to chance; and a run looks at itself many times. */
 static double growth_early(const Run *run) {
@@ -189,9 +194,8 @@ static double growth_early(const Run *run) {
   const double before = in_system_at(run, third_s) - in_system_at(run, half_s);
   const double now = in_system_at(run, run->until_s) - in_system_at(run, third_s);
   const double arrived = arrivals_by(run, run->until_s) - arrivals_by(run, half_s);
-  const double chance = sqrt((1 + dispersion(run)) * arrived);
-  const gboolean grows =
-      now > overload_seen_early * arrived / 2 && before + now > sigmas_early * chance;
+  const gboolean grows = now > overload_seen_early * arrived / 2 &&
+                         before + now > sigmas_early * chance_of(run, arrived);
   /* at the start of a run that will be steady the growth falls from quarter to quarter; an overload
    * of one quarter alone is a wave */
   const gboolean lasts = now > 0.9 * before && before > now / 3;
@@ -222,13 +226,21 @@ static Slope slope_over(const Run *run, const OrrSteady *steady) {
   return (Slope){slope / width_s, error / width_s, sum > 0 ? slope * BATCHES / (sum / BATCHES) : 0};
 }
 
+/* Whether conversations, which bring their requests over many batches, may have made the slope by
+ * chance: of other loads the batches' errors tell. */
+static gboolean is_wave(const Run *run, const OrrSteady *steady, double per_s) {
+  const double arrived = arrivals_by(run, steady->end_s) - arrivals_by(run, steady->begin_s);
+  return run->chain.bunching > 0 &&
+         per_s * (steady->end_s - steady->begin_s) < sigmas * chance_of(run, arrived);
+}
+
 /* Of a window that is long enough. */
 static void judge_slope(const Run *run, OrrSteady *steady) {
   const Slope slope = slope_over(run, steady);
   const gboolean grows =
       slope.relative > growth_that_counts && slope.per_s > student_8 * slope.error;
   if (!run->is_bounded && slope.relative > growth_of_overload &&
-      slope.per_s > student_8_sure * slope.error)
+      slope.per_s > student_8_sure * slope.error && !is_wave(run, steady, slope.per_s))
     steady->growth_rps = slope.per_s;
   else if (!grows)
     steady->state = ORR_STEADY_HOLDS;
