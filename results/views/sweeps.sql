@@ -5,7 +5,7 @@
 -- scenario: the scenario's name
 -- sampler: what chose the points
 -- n_combinations: combinations of the axes' values
--- n_points: number of points; an upper bound where the sampler has rungs
+-- n_points: number of points
 -- done: points that are stored
 -- percent: done as a percentage of all points
 -- answered: points simulated to the end

@@ -1,9 +1,8 @@
 /*
  * sampler.h - chooses which combinations of a sweep become points.
  *
- * A sampler is a registry entry. It chooses the points of the first rung among the combinations
- * that pass the constraints. A sampler with several rungs (successive halving) also decides how
- * many points of a rung reach the next one, and with which settings each rung changes the scenario.
+ * A sampler is a registry entry. It chooses the points among the combinations that pass the
+ * constraints.
  *
  * To add one: write sim/sweep/samplers/NAME.c with one `const OrrSampler` and its line in
  * meson.build.
@@ -26,14 +25,8 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
-  /* All functions may be NULL. */
-  /* The points of the first rung, in order: an array of guint64. May be NULL: all combinations that
-   * pass are points. */
+  /* The points in order: an array of guint64. NULL: all combinations that pass are points. */
   GArray *(*choose)(const void *params, const OrrSampleSpace *space, OrrRandom *random);
-  /* May be NULL: there is one rung. */
-  guint (*n_rungs)(const void *params);
-  guint64 (*survivors)(const void *params, guint64 n);    /* of the n points of a rung */
-  const OrrNode *(*rung)(const void *params, guint rung); /* paths and values; NULL: none */
 } OrrSampler;
 
 extern const OrrRegistry orr_sampler_registry;

@@ -17,9 +17,8 @@
  *     sampler: {kind: random, points: 500}
  *
  *   combination   a number that selects one value of each axis (the first axis varies slowest)
- *   point         a combination that passes the constraints and the workload's own checks, at one
- *                 rung of the sampler; points are numbered from 0 in the sampler's order, whatever
- *                 process simulates them
+ *   point         a combination that passes the constraints and the workload's own checks; points
+ *                 are numbered from 0 in the sampler's order, whatever process simulates them
  *
  * Combinations that a constraint or a check excludes are counted by reason; they are not points. A
  * point whose memory does not fit is a point, but is not simulated.
@@ -119,7 +118,7 @@ typedef struct {
   double seconds;   /* since the first point was given out */
   guint n_objectives;
   char *objectives[ORR_SWEEP_MOST_OBJECTIVES];
-  /* Of OrrSweepBest: eligible points of the last rung, best first by the first objective. */
+  /* Of OrrSweepBest: eligible points, best first by the first objective. */
   GArray *best;
   /* Of OrrSweepBest: the Pareto front of several objectives; empty for one objective, and where
    * points of the front can be pruned. */

@@ -190,14 +190,13 @@ gboolean orr_sweep_bands_fill(OrrSweepReport *report, const OrrSweepPlan *plan, 
 
 /* --- Caveats --- */
 
-/* The settings of a rung change how long a point runs, not on which device. */
 static void add_caveats(OrrCaveats *caveats, const GArray *points, const OrrSweepPlan *plan,
                         OrrSweepVariants *variants) {
   g_autofree OrrValue *values = g_new0(OrrValue, plan->names->len);
   ORR_EACH(const OrrSweepBest, one, points) {
     g_autofree char *reason = NULL;
     const OrrScenario *scenario =
-        orr_sweep_variants_scenario(variants, one->combination, 0, values, &reason);
+        orr_sweep_variants_scenario(variants, one->combination, values, &reason);
     if (scenario) orr_caveats_add(caveats, scenario);
   }
 }

@@ -26,11 +26,6 @@ static const char *value_text(const OrrSweepPlan *plan, guint64 combination, int
   return axis < 0 ? NULL : orr_sweep_combination_value(plan, combination, (guint)axis)->text;
 }
 
-const OrrNode *orr_sweep_combination_rung(const OrrSweepPlan *plan, guint rung) {
-  const OrrSampler *sampler = (const OrrSampler *)plan->section.sampler.entry;
-  return sampler->rung ? sampler->rung(plan->section.sampler.params, rung) : NULL;
-}
-
 /* schedule and chunks are one choice of the document: only some schedules take chunks, and such a
  * schedule with one chunk is 1F1B. */
 static char *pipeline_of(const char *schedule, const char *chunks, char **ret_refusal) {

@@ -30,6 +30,3 @@ typedef gboolean (*OrrSweepCommand)(const char *axes, const char *setting, void 
                                     GError **error);
 gboolean orr_sweep_combination_commands(const OrrSweepPlan *plan, OrrSweepCommand add, void *user,
                                         GError **error);
-
-/* The settings that the sampler adds at @rung, a map; NULL: none. */
-const OrrNode *orr_sweep_combination_rung(const OrrSweepPlan *plan, guint rung);

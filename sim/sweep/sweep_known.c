@@ -1,20 +1,14 @@
 /*
- * sweep_known.c - which points are answered, and their scores, as a text file. With it the tasks of
- * a sweep on Slurm know which points are done and which reach the next rung, without opening the
+ * sweep_known.c - which points are answered, as a text file: the number of one on each line, in
+ * order. With it the tasks of a sweep on Slurm know which points are done without opening the
  * database, which only its writer may open.
- *
- *   POINT RUNG STATUS ELIGIBLE SCORE    one line per point, in order; 17 digits restore a double
- *                                       exactly
  */
 #include "sim/sweep/sweep_known.h"
 
 #include "sim/base/file.h"
 
 static void add_line(const OrrSweepAnswer *answer, void *user) {
-  char score[G_ASCII_DTOSTR_BUF_SIZE];
-  g_string_append_printf(user, "%" G_GUINT64_FORMAT " %u %d %d %s\n", answer->point, answer->rung,
-                         answer->status, answer->eligible,
-                         g_ascii_dtostr(score, sizeof score, answer->score[0]));
+  g_string_append_printf(user, "%" G_GUINT64_FORMAT "\n", answer->point);
 }
 
 gboolean orr_sweep_known_write(const char *path, OrrStore *store, gint64 sweep, guint64 n_points,
@@ -29,16 +23,10 @@ gboolean orr_sweep_known_write(const char *path, OrrStore *store, gint64 sweep, 
 /* FALSE at the end, or for a line that is not valid. */
 static gboolean read_line(char **at, OrrSweepAnswer *ret_answer) {
   char *end = *at;
-  OrrSweepAnswer one = {0};
-  one.point = g_ascii_strtoull(*at, &end, 10);
-  if (end == *at) return FALSE;
-  one.rung = (guint32)g_ascii_strtoull(end, &end, 10);
-  one.status = (gint32)g_ascii_strtoll(end, &end, 10);
-  one.eligible = (gint32)g_ascii_strtoll(end, &end, 10);
-  one.score[0] = g_ascii_strtod(end, &end);
-  if (*end != '\n' || one.status < 0 || one.status >= ORR_N_POINT_STATUSES) return FALSE;
+  const guint64 point = g_ascii_strtoull(*at, &end, 10);
+  if (end == *at || *end != '\n') return FALSE;
   *at = end + 1;
-  *ret_answer = one;
+  *ret_answer = (OrrSweepAnswer){.point = point};
   return TRUE;
 }
 

@@ -10,6 +10,5 @@
 gboolean orr_sweep_known_write(const char *path, OrrStore *store, gint64 sweep, guint64 n_points,
                                GError **error);
 
-/* Calls @visit for each point in the file. Of the answer only point, rung, status, eligible and
- * score[0] are set. */
+/* Calls @visit for each point in the file. Of the answer only the point is set. */
 gboolean orr_sweep_known_visit(const char *path, OrrSweepVisit visit, void *user, GError **error);

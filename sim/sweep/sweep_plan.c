@@ -84,23 +84,6 @@ static void count_combinations(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiag
     }
 }
 
-static void check_rungs(const OrrSweepPlan *plan, OrrDiags *diags) {
-  const OrrSampler *sampler = (const OrrSampler *)plan->section.sampler.entry;
-  const guint n = sampler->n_rungs ? sampler->n_rungs(plan->section.sampler.params) : 0;
-  for (guint r = 0; r < n; r++) {
-    const OrrNode *rung = orr_sweep_combination_rung(plan, r);
-    g_autoptr(OrrNode) copy = orr_node_copy(plan->tree);
-    for (guint i = 0; rung && i < orr_node_length(rung); i++) {
-      const OrrNode *key = rung->keys ? rung->keys->pdata[i] : NULL, *value = rung->items->pdata[i];
-      g_autoptr(GError) error = NULL;
-      if (!key || value->kind != ORR_NODE_SCALAR)
-        orr_diags_error(diags, rung->place, "rungs: each rung is a map of paths and single values");
-      else if (!orr_field_set(&orr_scenario_table, copy, key->text, value->text, &error))
-        orr_diags_error(diags, key->place, "rungs: %s", error->message);
-    }
-  }
-}
-
 static void hash_plan(OrrSweepPlan *plan, const OrrNode *sweep) {
   g_autofree char *base = orr_scenario_resolved(plan->base), *own = orr_yaml_text(sweep);
   g_auto(GStrv) lines = g_strsplit(own, "\n", -1);
@@ -135,7 +118,6 @@ static gboolean read_plan(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *di
   add_names(plan);
   orr_sweep_plan_rules_add(plan, sweep, diags);
   orr_sweep_prune_check(plan, sweep, diags);
-  check_rungs(plan, diags);
   count_combinations(plan, sweep, diags);
   hash_plan(plan, sweep);
   return orr_diags_n_errors(diags) == 0;

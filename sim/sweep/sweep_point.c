@@ -117,7 +117,7 @@ static void fill(Point *point, const OrrOutcome *outcome) {
   g_strlcpy(answer->engine, outcome->engine, sizeof answer->engine);
   const OrrSweepRule *violated = judge(point->plan, point->values, answer);
   if (violated) orr_sweep_reasons_copy(answer->reason, violated->text);
-  if (!orr_sweep_report_add(point->seen, point->plan, answer, TRUE)) return;
+  if (!orr_sweep_report_add(point->seen, point->plan, answer)) return;
   const OrrLikenessRow likeness = orr_likeness_of(point->plan->library, point->scenario, outcome);
   orr_sweep_likeness_pack(&likeness, &answer->likeness);
 }
@@ -185,8 +185,8 @@ static void simulate(Point *point) {
  * answer. */
 static const OrrScenario *check(Point *point, const OrrSweepTask *task) {
   g_autofree char *finding = NULL;
-  const OrrScenario *scenario = orr_sweep_variants_scenario(point->variants, task->combination,
-                                                            task->rung, point->values, &finding);
+  const OrrScenario *scenario =
+      orr_sweep_variants_scenario(point->variants, task->combination, point->values, &finding);
   if (scenario) finding = orr_sweep_variants_check(point->variants);
   if (!finding) return scenario;
   set_status(&point->answer, ORR_POINT_REFUSED, finding);
@@ -202,8 +202,7 @@ void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan, O
                  .values = values,
                  .send = send,
                  .user = user};
-  point.answer =
-      (OrrSweepAnswer){.point = task->point, .combination = task->combination, .rung = task->rung};
+  point.answer = (OrrSweepAnswer){.point = task->point, .combination = task->combination};
   point.scenario = check(&point, task);
   const gboolean runs = point.scenario && fits(variants, point.scenario, &point.answer);
   if (runs && task->work == ORR_SWEEP_SIMULATE) return simulate(&point);

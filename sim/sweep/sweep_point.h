@@ -13,14 +13,12 @@ typedef enum { ORR_SWEEP_SIMULATE, ORR_SWEEP_BOUND } OrrSweepWork;
 
 typedef struct {
   guint64 point, combination;
-  guint32 rung;
   gint32 work; /* OrrSweepWork */
 } OrrSweepTask;
 
 /* Everything that the rows of a point need, as plain bytes that cross a pipe. */
 typedef struct {
   guint64 point, combination;
-  guint32 rung;
   gint32 status;   /* OrrPointStatus */
   gint32 eligible; /* the point is ok and satisfies the constraints on results */
   gint32 folded;
@@ -46,6 +44,6 @@ typedef void (*OrrSweepSend)(const OrrSweepAnswer *answer, void *user);
  * or with the answer of one that cannot. ORR_SWEEP_SIMULATE: simulates it and calls @send once with
  * the answer: in this process, or in a child that is forked when the point needs a SimGrid engine.
  * The answer has a likeness, which takes 10 to 150 us, only if the point enters @seen, the report
- * of what this process simulated at this rung. */
+ * of what this process simulated. */
 void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan, OrrSweepReport *seen,
                          const OrrSweepTask *task, OrrSweepSend send, void *user);

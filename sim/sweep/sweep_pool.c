@@ -92,15 +92,9 @@ static void keep_memory(void) {
 static void worker_main(const Pool *pool, int from_parent, int to_parent) {
   OrrSweepReport *seen = orr_sweep_report_new(pool->plan);
   OrrSweepTask task;
-  guint32 rung = 0;
   keep_memory();
   while (read_all(from_parent, &task, sizeof task)) {
     if (pool->crew->before) pool->crew->before(&task, pool->crew->user);
-    if (task.rung != rung) {
-      orr_sweep_report_free(seen);
-      seen = orr_sweep_report_new(pool->plan);
-      rung = task.rung;
-    }
     orr_sweep_point_run(pool->variants, pool->plan, seen, &task, send_answer, &to_parent);
   }
   _exit(0);
@@ -234,10 +228,8 @@ static gboolean take_answer(Pool *pool, Worker *worker, const OrrSweepAnswer *an
 static gboolean record(Pool *pool, Worker *worker, OrrPointStatus status, const char *reason,
                        GError **error) {
   const Given *given = g_queue_peek_head(&worker->given);
-  OrrSweepAnswer answer = {.point = given->task.point,
-                           .combination = given->task.combination,
-                           .rung = given->task.rung,
-                           .status = (gint32)status};
+  OrrSweepAnswer answer = {
+      .point = given->task.point, .combination = given->task.combination, .status = (gint32)status};
   g_strlcpy(answer.reason, reason, sizeof answer.reason);
   return take_answer(pool, worker, &answer, error);
 }

@@ -84,17 +84,11 @@ static char *all_timed(void) {
 
 void orr_sweep_prune_check(const OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *diags) {
   const OrrNode *key = orr_node_get(sweep, "prune");
-  const OrrSampler *sampler = (const OrrSampler *)plan->section.sampler.entry;
   if (plan->section.prune == ORR_PRUNE_NONE || !key) return;
   if (!plan->kind->outline)
     return orr_diags_error(diags, key->place,
                            "prune: no bound of a %s workload is known: remove it, or set none",
                            plan->kind->kind->entry.name);
-  if (sampler->n_rungs && sampler->n_rungs(plan->section.sampler.params) > 1)
-    orr_diags_error(diags, key->place,
-                    "prune: the sampler %s compares the points of its rungs, which must all be "
-                    "simulated: set prune: none, or another sampler",
-                    plan->section.sampler.entry->name);
   ORR_EACH_POINTER(const OrrSweepRule, rule, plan->objectives) {
     if (can_bound(plan, rule)) continue;
     g_autofree char *allowed = all_timed();
@@ -152,12 +146,11 @@ void orr_sweep_prune_free(OrrSweepPrune *prune) {
 }
 
 void orr_sweep_prune_recall(OrrSweepPrune *prune, const OrrSweepAnswer *answer) {
-  orr_sweep_report_add(prune->seen, prune->plan, answer, TRUE);
+  orr_sweep_report_add(prune->seen, prune->plan, answer);
 }
 
 void orr_sweep_prune_add(OrrSweepPrune *prune, const OrrSweepAnswer *bound) {
-  Candidate one = {
-      {bound->point, bound->combination, bound->rung, ORR_SWEEP_SIMULATE}, bound->least_s, {0}};
+  Candidate one = {{bound->point, bound->combination, ORR_SWEEP_SIMULATE}, bound->least_s, {0}};
   memcpy(one.score, bound->score, sizeof one.score);
   g_array_append_val(prune->candidates, one);
 }
@@ -271,7 +264,7 @@ static gboolean merge(OrrSweepPrune *prune) {
   while (prune->n_merged + ORR_PRUNE_WINDOW <= prune->chosen->len) {
     Chosen *one = &g_array_index(prune->chosen, Chosen, prune->n_merged);
     if (!one->answer) return FALSE;
-    orr_sweep_report_add(prune->seen, prune->plan, one->answer, TRUE);
+    orr_sweep_report_add(prune->seen, prune->plan, one->answer);
     g_clear_pointer(&one->answer, g_free);
     prune->n_merged++;
   }
@@ -289,7 +282,6 @@ gboolean orr_sweep_prune_choose(OrrSweepPrune *prune, OrrSweepAnswer *ret_answer
     }
     *ret_answer = (OrrSweepAnswer){.point = one->task.point,
                                    .combination = one->task.combination,
-                                   .rung = one->task.rung,
                                    .status = ORR_POINT_PRUNED,
                                    .least_s = one->least_s};
     g_strlcpy(ret_answer->reason, reason, sizeof ret_answer->reason);

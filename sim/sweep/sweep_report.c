@@ -123,7 +123,7 @@ static void count_refused(OrrSweepReport *report, const OrrSweepAnswer *answer) 
 }
 
 gboolean orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
-                              const OrrSweepAnswer *answer, gboolean is_last) {
+                              const OrrSweepAnswer *answer) {
   report->n_done++;
   report->by_status[answer->status]++;
   for (guint i = 0; i < ORR_N_LEAP_LOOKS; i++) report->looks[i] += answer->looks[i];
@@ -131,7 +131,7 @@ gboolean orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
     count_refused(report, answer);
   else if (!answer->eligible)
     report->n_failing++;
-  if (answer->status != ORR_POINT_OK || !answer->eligible || !is_last) return FALSE;
+  if (answer->status != ORR_POINT_OK || !answer->eligible) return FALSE;
   for (guint i = 0; i < plan->objectives->len; i++)
     if (isnan(answer->score[i])) return FALSE;
   const gboolean is_best = add_best(report, plan, answer);

@@ -7,10 +7,9 @@
 
 OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan);
 
-/* Counts an answer. @is_last: it is of the last rung, whose points are ranked. Returns whether the
- * report shows the point now. */
+/* Counts an answer. Returns whether the report shows the point now. */
 gboolean orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
-                              const OrrSweepAnswer *answer, gboolean is_last);
+                              const OrrSweepAnswer *answer);
 
 /* Objective @i of @score as a quantity to minimize. */
 double orr_sweep_report_cost(const OrrSweepPlan *plan, const double *score, guint i);

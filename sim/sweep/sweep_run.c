@@ -1,6 +1,6 @@
 /*
- * sweep_run.c - runs a sweep from its document to its report: takes points in order, rung after
- * rung, and stores their answers.
+ * sweep_run.c - runs a sweep from its document to its report: takes points in order, and stores
+ * their answers.
  *
  * Rows are committed together, a few times per second. When the process dies, --resume simulates
  * the points that were not committed. A point is identified by its number in the sampler's order,
@@ -19,7 +19,8 @@
 typedef struct {
   const OrrSweepOrder *order;
   const OrrSweepPlan *plan;
-  OrrSweepRungs *rungs;
+  OrrSweepStream *stream;
+  guint64 next;    /* the number of its next point */
   OrrStore *store; /* NULL: nothing is stored */
   OrrSweepReport *report;
   GByteArray *done; /* one bit per point */
@@ -53,43 +54,14 @@ static gboolean is_mine(const Sweep *sweep, guint64 point) {
   return order->look || order->n_shards == 0 || point % order->n_shards == order->shard;
 }
 
-typedef struct {
-  Sweep *sweep;
-  guint64 from, to;
-} Recall;
-
-static void recall_score(const OrrSweepAnswer *answer, void *user) {
-  const Recall *recall = user;
-  if (answer->point >= recall->from && answer->point < recall->to &&
-      answer->status == ORR_POINT_OK && answer->eligible)
-    orr_sweep_rungs_score(recall->sweep->rungs, answer->point, answer->score[0]);
-}
-
-/* Scores of points of the rung that earlier runs or other processes simulated. */
-static void recall_scores(Sweep *sweep) {
-  Recall recall = {.sweep = sweep};
-  orr_sweep_rungs_range(sweep->rungs, &recall.from, &recall.to);
-  g_autoptr(OrrStore) own =
-      sweep->report->aside ? orr_store_open_read(sweep->order->db, NULL) : NULL;
-  if (sweep->report->n_before > 0 && sweep->store)
-    orr_sweep_store_visit(own ? own : sweep->store, sweep->report->sweep, recall.to, recall_score,
-                          &recall, NULL);
-  if (sweep->order->known) orr_sweep_known_visit(sweep->order->known, recall_score, &recall, NULL);
-}
-
 static gboolean next_point(Sweep *sweep, OrrSweepTask *ret_task) {
-  while (TRUE) {
-    while (orr_sweep_rungs_next(sweep->rungs, ret_task)) {
-      orr_sweep_report_settings(sweep->report, sweep->plan, ret_task->point, ret_task->combination);
-      if (is_done(sweep, ret_task->point))
-        orr_sweep_rungs_answered(sweep->rungs);
-      else if (is_mine(sweep, ret_task->point))
-        return TRUE;
-    }
-    if (!orr_sweep_rungs_can_climb(sweep->rungs)) return FALSE;
-    recall_scores(sweep);
-    orr_sweep_rungs_climb(sweep->rungs);
+  guint64 combination;
+  while (orr_sweep_stream_next(sweep->stream, &combination)) {
+    *ret_task = (OrrSweepTask){sweep->next++, combination, ORR_SWEEP_SIMULATE};
+    orr_sweep_report_settings(sweep->report, sweep->plan, ret_task->point, combination);
+    if (!is_done(sweep, ret_task->point) && is_mine(sweep, ret_task->point)) return TRUE;
   }
+  return FALSE;
 }
 
 /* --- Pruning: first the bounds of all points, then those to simulate --- */
@@ -141,14 +113,10 @@ static gboolean store_answer(Sweep *sweep, const OrrSweepAnswer *answer, gboolea
 }
 
 static gboolean keep_answer(Sweep *sweep, const OrrSweepAnswer *answer, GError **error) {
-  const gboolean counts = answer->status == ORR_POINT_OK && answer->eligible;
-  const gboolean is_shown = orr_sweep_report_add(
-      sweep->report, sweep->plan, answer, orr_sweep_rungs_is_last(sweep->rungs, answer->rung));
+  const gboolean is_shown = orr_sweep_report_add(sweep->report, sweep->plan, answer);
   if (!store_answer(sweep, answer, is_shown, error)) return FALSE;
   set_done(sweep, answer->point);
-  orr_sweep_rungs_answered(sweep->rungs);
   orr_sweep_report_settings(sweep->report, sweep->plan, answer->point, answer->combination);
-  if (counts) orr_sweep_rungs_score(sweep->rungs, answer->point, answer->score[0]);
   return sweep->in_batch < BATCH_POINTS || end_batch(sweep, error);
 }
 
@@ -195,8 +163,7 @@ static void recall_point(const OrrSweepAnswer *answer, void *user) {
   set_done(sweep, answer->point);
   sweep->report->n_before++;
   if (sweep->prune) orr_sweep_prune_recall(sweep->prune, answer);
-  orr_sweep_report_add(sweep->report, sweep->plan, answer,
-                       orr_sweep_rungs_is_last(sweep->rungs, answer->rung));
+  orr_sweep_report_add(sweep->report, sweep->plan, answer);
 }
 
 static void recall_known(const OrrSweepAnswer *answer, void *user) {
@@ -238,9 +205,8 @@ static gboolean begin(Sweep *sweep, GError **error) {
 static void count_points(const OrrSweepPlan *plan, OrrSweepVariants *variants,
                          OrrSweepReport *report) {
   g_autoptr(OrrSweepStream) stream = orr_sweep_stream_new(plan, variants);
-  guint64 n = 0, combination;
-  while (orr_sweep_stream_next(stream, &combination)) n++;
-  report->n_points = orr_sweep_rungs_count(plan, n);
+  guint64 combination;
+  while (orr_sweep_stream_next(stream, &combination)) report->n_points++;
   report->excluded = orr_sweep_stream_excluded(stream);
 }
 
@@ -341,7 +307,7 @@ static gboolean run(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
 }
 
 static void clear(Sweep *sweep) {
-  orr_sweep_rungs_free(sweep->rungs);
+  orr_sweep_stream_free(sweep->stream);
   orr_sweep_prune_free(sweep->prune);
   g_clear_pointer(&sweep->store, orr_store_free);
   g_byte_array_unref(sweep->done);
@@ -372,7 +338,7 @@ OrrSweepReport *orr_sweep(OrrLibrary *library, const OrrSweepOrder *order, GErro
   gboolean fine = open_store(&sweep, error);
   if (fine) count_points(plan, variants, report);
   if (fine && (fine = check_count(&sweep, error))) {
-    sweep.rungs = orr_sweep_rungs_new(plan, variants);
+    sweep.stream = orr_sweep_stream_new(plan, variants);
     if (!order->look) sweep.prune = orr_sweep_prune_new(plan);
     fine = run(&sweep, variants, error);
   }

@@ -8,8 +8,8 @@
  *             (--dependency=afterany), and collects
  *   task K    simulates the points p with p % tasks == K into its own database task-K.db (a shard),
  *             and continues with the points that are missing there
- *   collect   merges the shards, and submits again the tasks that have points left: because they
- *             were killed, ran out of time, or a rung of the sampler made new points
+ *   collect   merges the shards, and submits again the tasks that have points left, because they
+ *             were killed or ran out of time
  *
  *   submitted -> tasks run -> collected -> complete: the shards are removed
  *        ^                       |
@@ -34,7 +34,7 @@ typedef struct {
   char *file, *db, *folder;
   char *job, *merge_job;
   gint64 submission; /* from 1 */
-  guint64 n_points;  /* an upper bound when the sampler has rungs */
+  guint64 n_points;
   guint64 by_status[ORR_N_POINT_STATUSES];
   guint64 n_done;
   GArray *refused; /* of OrrSweepExclusion: points that are not ok, by reason */

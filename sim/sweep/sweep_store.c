@@ -69,7 +69,7 @@ const OrrFieldTable orr_sweep_point_table = ORR_FIELDS(
     ORR_FIELD_INT(PointRow, "sweep", sweep, NULL, "The run of the sweep.", .flags = ORR_FIELD_RUN),
     ORR_FIELD_INT(PointRow, "point", point, NULL, "The number of the point in the sweep, from 0."),
     ORR_FIELD_INT(PointRow, "rung", rung, NULL,
-                  "The rung of the sampler; the last rung has the result."),
+                  "0; in databases of 0.1.0 the rung of the sampler, whose last has the result."),
     ORR_FIELD_WORD(PointRow, "status", status, orr_point_words, NULL,
                    "ok; unfit: its memory does not fit, so it was not simulated; refused; failed; "
                    "crashed; timeout; pruned: its bound rules it out, so it was not simulated."),
@@ -148,13 +148,8 @@ gboolean orr_sweep_store_begin(OrrStore *store, const OrrSweepPlan *plan, guint6
 /* --- A point --- */
 
 /* The settings of the point, as the document of its run. */
-static char *settings_text(const OrrSweepPlan *plan, const OrrSweepAnswer *answer,
-                           char *const *settings) {
+static char *settings_text(char *const *settings) {
   GString *text = g_string_new("# The scenario of the sweep with\n");
-  const OrrNode *rung = orr_sweep_combination_rung(plan, answer->rung);
-  for (guint i = 0; rung && i < orr_node_length(rung); i++)
-    g_string_append_printf(text, "%s: %s\n", ((const OrrNode *)rung->keys->pdata[i])->text,
-                           ((const OrrNode *)rung->items->pdata[i])->text);
   for (; *settings; settings++) {
     const char *equals = strchr(*settings, '=');
     g_string_append_printf(text, "%.*s: %s\n", (int)(equals - *settings), *settings, equals + 1);
@@ -164,7 +159,7 @@ static char *settings_text(const OrrSweepPlan *plan, const OrrSweepAnswer *answe
 
 static char *hash_point(const OrrSweepPlan *plan, const OrrSweepAnswer *answer) {
   g_autofree char *text =
-      g_strdup_printf("%s %u %" G_GUINT64_FORMAT, plan->hash, answer->rung, answer->combination);
+      g_strdup_printf("%s 0 %" G_GUINT64_FORMAT, plan->hash, answer->combination);
   return g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
 }
 
@@ -207,7 +202,7 @@ static gboolean add_rows(OrrStore *store, const OrrSweepPlan *plan, gint64 sweep
   const gboolean ok = answer->status == ORR_POINT_OK;
   PointRow row = {sweep,
                   (gint64)answer->point,
-                  answer->rung,
+                  0,
                   answer->status,
                   *answer->reason ? (char *)answer->reason : NULL,
                   answer->eligible,
@@ -232,7 +227,7 @@ gboolean orr_sweep_store_point(OrrStore *store, const OrrSweepPlan *plan, gint64
                                const OrrSweepAnswer *answer, gboolean with_likeness,
                                GError **error) {
   g_auto(GStrv) settings = orr_sweep_combination_settings(plan, answer->combination);
-  g_autofree char *text = settings_text(plan, answer, settings), *hash = hash_point(plan, answer);
+  g_autofree char *text = settings_text(settings), *hash = hash_point(plan, answer);
   const OrrRunFacts facts = {
       .scenario = plan->base->name,
       .kind = plan->base->workload.entry->name,
@@ -292,7 +287,7 @@ gboolean orr_sweep_store_visit(OrrStore *store, gint64 sweep, guint64 n_points, 
   if (!known) return FALSE;
   for (guint64 from = 0; number_at(known, 0, 0) > 0 && from < n_points; from += WINDOW) {
     g_autofree char *sql =
-        g_strdup_printf("SELECT point, rung, status, eligible, objective_1, objective_2, "
+        g_strdup_printf("SELECT point, status, eligible, objective_1, objective_2, "
                         "objective_3, objective_4, reason FROM sweep_point"
                         " WHERE run_id > %ld AND run_id <= %ld AND sweep = %ld ORDER BY run_id",
                         sweep + (gint64)from, sweep + (gint64)MIN(from + WINDOW, n_points), sweep);
@@ -300,13 +295,12 @@ gboolean orr_sweep_store_visit(OrrStore *store, gint64 sweep, guint64 n_points, 
     if (!answer) return FALSE;
     ORR_EACH_POINTER_AT(r, char *, row, answer->rows) {
       OrrSweepAnswer one = {.point = (guint64)number_at(answer, r, 0),
-                            .rung = (guint32)number_at(answer, r, 1),
-                            .eligible = (gint32)number_at(answer, r, 3)};
-      while (orr_point_words[one.status] && strcmp(orr_point_words[one.status], row[2]) != 0)
+                            .eligible = (gint32)number_at(answer, r, 2)};
+      while (orr_point_words[one.status] && strcmp(orr_point_words[one.status], row[1]) != 0)
         one.status++;
       for (guint i = 0; i < ORR_SWEEP_MOST_OBJECTIVES; i++)
-        one.score[i] = row[4 + i] ? g_ascii_strtod(row[4 + i], NULL) : NAN;
-      if (row[8]) g_strlcpy(one.reason, row[8], sizeof one.reason);
+        one.score[i] = row[3 + i] ? g_ascii_strtod(row[3 + i], NULL) : NAN;
+      if (row[7]) g_strlcpy(one.reason, row[7], sizeof one.reason);
       visit(&one, user);
     }
   }

@@ -21,7 +21,7 @@ gboolean orr_sweep_store_point(OrrStore *store, const OrrSweepPlan *plan, gint64
 gboolean orr_sweep_store_find(OrrStore *store, const OrrSweepPlan *plan, gint64 run,
                               gint64 *ret_sweep, guint64 *ret_n_points, GError **error);
 
-/* Calls @visit for each point of @sweep in the database, in order. Of the answer only point, rung,
+/* Calls @visit for each point of @sweep in the database, in order. Of the answer only point,
  * status, eligible, score and reason are set. */
 typedef void (*OrrSweepVisit)(const OrrSweepAnswer *answer, void *user);
 gboolean orr_sweep_store_visit(OrrStore *store, gint64 sweep, guint64 n_points, OrrSweepVisit visit,

@@ -97,7 +97,7 @@ static gboolean passes_all(OrrSweepStream *stream, guint64 combination) {
   }
   g_autofree char *finding = NULL;
   const char *where = NULL;
-  if (orr_sweep_variants_scenario(stream->variants, combination, 0, stream->values, &finding) &&
+  if (orr_sweep_variants_scenario(stream->variants, combination, stream->values, &finding) &&
       !(where = failed_where(stream)))
     finding = orr_sweep_variants_check(stream->variants);
   g_autofree char *kind = finding ? orr_sweep_reasons_kind(finding)

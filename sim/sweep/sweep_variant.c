@@ -97,8 +97,7 @@ static gboolean set(Variant *variant, const char *path, const char *text) {
   return FALSE;
 }
 
-static gboolean set_structural(const OrrSweepPlan *plan, Variant *variant, guint64 combination,
-                               guint rung) {
+static gboolean set_structural(const OrrSweepPlan *plan, Variant *variant, guint64 combination) {
   if (plan->schedule_axis >= 0 || plan->chunks_axis >= 0) {
     g_autofree char *pipeline =
         orr_sweep_combination_pipeline(plan, combination, &variant->refusal);
@@ -110,11 +109,6 @@ static gboolean set_structural(const OrrSweepPlan *plan, Variant *variant, guint
     if (!set(variant, axis->path, orr_sweep_combination_value(plan, combination, i)->text))
       return FALSE;
   }
-  const OrrNode *settings = orr_sweep_combination_rung(plan, rung);
-  for (guint i = 0; settings && i < orr_node_length(settings); i++)
-    if (!set(variant, ((const OrrNode *)settings->keys->pdata[i])->text,
-             ((const OrrNode *)settings->items->pdata[i])->text))
-      return FALSE;
   return TRUE;
 }
 
@@ -130,10 +124,10 @@ static void find_plain(const OrrSweepPlan *plan, Variant *variant) {
   }
 }
 
-static Variant *variant_new(OrrSweepVariants *variants, guint64 combination, guint rung) {
+static Variant *variant_new(OrrSweepVariants *variants, guint64 combination) {
   Variant *variant = g_new0(Variant, 1);
   variant->tree = orr_node_copy(variants->plan->tree);
-  if (!set_structural(variants->plan, variant, combination, rung)) return variant;
+  if (!set_structural(variants->plan, variant, combination)) return variant;
   variant->scenario =
       orr_scenario_read_fields(variants->plan->library, variant->tree, variants->diags);
   if (variant->scenario)
@@ -144,24 +138,24 @@ static Variant *variant_new(OrrSweepVariants *variants, guint64 combination, gui
   return variant;
 }
 
-static void make_key(OrrSweepVariants *variants, guint64 combination, guint rung) {
+static void make_key(OrrSweepVariants *variants, guint64 combination) {
   const OrrSweepPlan *plan = variants->plan;
-  g_string_printf(variants->key, "%u", rung);
+  g_string_truncate(variants->key, 0);
   for (guint i = 0; i < plan->n_axes; i++)
     if (!((const OrrSweepAxis *)plan->axes->pdata[i])->is_plain)
       g_string_append_printf(variants->key, ",%u",
                              orr_sweep_combination_index(plan, combination, i));
 }
 
-static Variant *variant_of(OrrSweepVariants *variants, guint64 combination, guint rung) {
-  make_key(variants, combination, rung);
+static Variant *variant_of(OrrSweepVariants *variants, guint64 combination) {
+  make_key(variants, combination);
   Variant *variant = g_hash_table_lookup(variants->variants, variants->key->str);
   if (variant) return variant;
   if (g_hash_table_size(variants->variants) >= MOST_VARIANTS) {
     g_hash_table_remove_all(variants->worlds);
     g_hash_table_remove_all(variants->variants);
   }
-  variant = variant_new(variants, combination, rung);
+  variant = variant_new(variants, combination);
   g_hash_table_insert(variants->variants, g_strdup(variants->key->str), variant);
   return variant;
 }
@@ -196,8 +190,8 @@ static gboolean assign(OrrSweepVariants *variants, Variant *variant, guint64 com
 }
 
 OrrScenario *orr_sweep_variants_scenario(OrrSweepVariants *variants, guint64 combination,
-                                         guint rung, OrrValue *ret_values, char **ret_reason) {
-  Variant *variant = variant_of(variants, combination, rung);
+                                         OrrValue *ret_values, char **ret_reason) {
+  Variant *variant = variant_of(variants, combination);
   variants->last = variant;
   *ret_reason = NULL;
   if (!variant->scenario) {

@@ -13,11 +13,11 @@ OrrSweepVariants *orr_sweep_variants_new(const OrrSweepPlan *plan);
 void orr_sweep_variants_free(OrrSweepVariants *variants);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrSweepVariants, orr_sweep_variants_free)
 
-/* The scenario of @combination with the settings of @rung, unchecked; owned by @variants, valid
- * until the next call. Writes facts and axes into @ret_values (plan->names->len values). NULL:
- * *@ret_reason (newly allocated) is the reason. */
+/* The scenario of @combination, unchecked; owned by @variants, valid until the next call. Writes
+ * facts and axes into @ret_values (plan->names->len values). NULL: *@ret_reason (newly allocated)
+ * is the reason. */
 OrrScenario *orr_sweep_variants_scenario(OrrSweepVariants *variants, guint64 combination,
-                                         guint rung, OrrValue *ret_values, char **ret_reason);
+                                         OrrValue *ret_values, char **ret_reason);
 
 /* Checks the scenario of the last call. NULL, or the first error, newly allocated. */
 char *orr_sweep_variants_check(OrrSweepVariants *variants);

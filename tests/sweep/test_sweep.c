@@ -367,45 +367,6 @@ static void test_latin_hypercube(void) {
                 "10");
 }
 
-/* 58 points, a quarter of them (15, rounded up) again: the best of all is among them, as time
- * without contention is a lower bound that is met here. */
-static void test_halving(void) {
-  g_autofree char *file = sweep_put("halving.yaml", SWEEP_AXES "  sampler: successive-halving\n");
-  g_autofree char *grid = sweep_put("grid.yaml", SWEEP_AXES);
-  g_autofree char *db = sweep_fresh("halving.db"), *again = sweep_fresh("again.db");
-  g_autoptr(OrrSweepReport) all = sweep_run(grid, NULL, 2, FALSE);
-  g_autoptr(OrrSweepReport) report = sweep_run(file, db, 2, FALSE);
-  g_assert_cmpuint(report->n_done, ==, 58 + 15);
-  assert_answer(db, "SELECT count(*) FROM sweep_point WHERE rung = 1", "15");
-  assert_answer(db, "SELECT min(point) FROM sweep_point WHERE rung = 1", "58");
-  const OrrSweepBest *x = &g_array_index(all->best, OrrSweepBest, 0),
-                     *y = &g_array_index(report->best, OrrSweepBest, 0);
-  g_assert_cmpfloat(x->score[0], ==, y->score[0]);
-  g_assert_true(g_strv_equal((const char *const *)x->settings, (const char *const *)y->settings));
-  orr_sweep_report_free(sweep_run(file, again, 1, FALSE));
-  g_autofree char *a = sweep_dump(db), *b = sweep_dump(again);
-  g_assert_cmpstr(a, ==, b);
-}
-
-/* Interrupted in the first rung and in the second: the survivors are the same. */
-static void test_halving_resume(void) {
-  g_autofree char *file = sweep_put("halving.yaml", SWEEP_AXES "  sampler: successive-halving\n");
-  g_autofree char *db = sweep_fresh("halves.db"), *whole = sweep_fresh("whole.db");
-  const OrrSweepOrder order = {
-      .file = file, .db = db, .jobs = 2, .interrupted = &stop, .progress = stop_soon};
-  stop = 0;
-  g_autoptr(GError) error = NULL;
-  orr_sweep_report_free(orr_sweep(sweep_library, &order, &error));
-  g_assert_no_error(error);
-  g_autoptr(OrrSweepReport) rest = sweep_run(file, db, 2, TRUE);
-  g_assert_cmpuint(rest->n_done, ==, 58 + 15);
-  orr_sweep_report_free(sweep_run(file, whole, 2, FALSE));
-  g_autofree char *a = sweep_dump(db), *b = sweep_dump(whole);
-  g_assert_cmpstr(a, ==, b);
-  g_autoptr(OrrSweepReport) nothing = sweep_run(file, db, 2, TRUE);
-  g_assert_cmpuint(nothing->n_before, ==, 58 + 15);
-}
-
 /* --- Numbers of runs --- */
 
 /* A run that is stored while a sweep is not whole takes no number of the sweep's. */
@@ -487,8 +448,6 @@ static void test_bad_input(void) {
       {"sweep: {axis: {tp: [1]}}\n", "unknown key 'axis' in sweep: did you mean 'axes'?"},
       {"sweep: {axes: {tp: [3, 5]}}\n",
        "none of the 2 combinations can run:\n  2 tp * pp * cp does not divide the GPUs"},
-      {"sweep: {axes: {tp: [1]}, sampler: {kind: successive-halving, rungs: [{engin: ideal}]}}\n",
-       "rungs: path 'engin': unknown key 'engin'"},
       {"sweep: {space: some}\n", "space takes the word all"},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
@@ -541,8 +500,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/run/sweep/needs", test_needs);
   g_test_add_func("/run/sweep/random", test_random);
   g_test_add_func("/run/sweep/latin-hypercube", test_latin_hypercube);
-  g_test_add_func("/run/sweep/halving", test_halving);
-  g_test_add_func("/run/sweep/halving-resume", test_halving_resume);
   g_test_add_func("/run/sweep/reserved", test_reserved);
   g_test_add_func("/run/sweep/bad-input", test_bad_input);
   g_test_add_func("/run/sweep/bad-resume", test_bad_resume);

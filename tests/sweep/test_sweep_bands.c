@@ -154,17 +154,6 @@ static void test_objectives_without_bands(void) {
   }
 }
 
-/* Each rung's points are ranked by themselves in every worker: an earlier one's points, which are
- * cheaper, must not keep a likeness from the last one's. */
-static void test_rungs(void) {
-  g_autofree char *file = sweep_put("rungs.yaml", SWEEP_AXES "  sampler: successive-halving\n");
-  g_autofree char *db = sweep_fresh("rungs.db");
-  g_autoptr(OrrSweepReport) report = sweep_run(file, db, 3, FALSE);
-  for (guint p = 0; p < report->best->len; p++) g_assert_nonnull(best_at(report, p)->likeness);
-  g_autofree char *n = g_strdup_printf("%u", report->best->len);
-  assert_answer(db, "SELECT count(*) FROM likeness", n);
-}
-
 /* There and back; a text that does not fit leaves no likeness rather than half of one. */
 static void test_packed(void) {
   g_autofree char *file = sweep_put("packed.yaml", SWEEP_AXES);
@@ -187,7 +176,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/sweep/bands/unequal-errors", test_unequal_errors);
   g_test_add_func("/sweep/bands/bad-file", test_bad_file);
   g_test_add_func("/sweep/bands/objectives-without", test_objectives_without_bands);
-  g_test_add_func("/sweep/bands/rungs", test_rungs);
   g_test_add_func("/sweep/bands/packed", test_packed);
   const int status = g_test_run();
   sweep_tear_down();

@@ -208,9 +208,6 @@ static void test_refused(void) {
                  "no bound of 'maximize iteration_time_s' is known");
   assert_refused(SWEEP_AXES "  prune: front\n  objective: [maximize mfu, maximize mfu - tp]\n",
                  "no bound of 'maximize mfu - tp' is known");
-  assert_refused(SWEEP_AXES "  prune: best\n  sampler: {kind: successive-halving, rungs: "
-                            "[{workload.batch.global: 16}, {workload.batch.global: 32}]}\n",
-                 "compares the points of its rungs");
   assert_refused(SWEEP_AXES "  prune: most\n", "prune");
 }
 

@@ -33,7 +33,6 @@ sweep:
 YAML
 }
 scenario > grid.yaml
-(scenario; echo '  sampler: {kind: successive-halving, points: 24, keep: 0.5, rungs: [{workload.batch.global: 8}, {}]}') > rungs.yaml
 (scenario; echo '  prune: best') > pruned.yaml
 
 # shards DOCUMENT TAG N I...: the shards I of N.
@@ -60,13 +59,6 @@ check "a shard that never ran: --resume simulates its points" \
   '[ $status -eq 0 ] && grep -q "58 of 58 points, 58 simulated to the end, 39 of them before" said && same two.db local.db'
 run sweep grid.yaml --shard 2/3 --db grid-2.db --resume -j 1
 check "a shard that is complete" '[ $status -eq 0 ] && grep -q "19 of 58 points, 19 simulated to the end, 19 of them before" said'
-
-"$orrery" sweep rungs.yaml --db rungs-local.db -j 1 > said 2>&1
-shards rungs.yaml rungs 2 1 2
-run db merge rungs-whole.db rungs-1.db rungs-2.db
-check "a sampler by rungs: shards simulate the first rung" '[ ! -e failed ] && [ "$(points rungs-whole.db)" = 24 ]'
-run sweep rungs.yaml --db rungs-whole.db --resume -j 1
-check "and --resume the others: the same rows" '[ $status -eq 0 ] && same rungs-whole.db rungs-local.db'
 
 shards pruned.yaml pruned 4 1 2 3 4
 run db merge pruned-whole.db pruned-1.db pruned-2.db pruned-3.db pruned-4.db

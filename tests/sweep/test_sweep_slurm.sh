@@ -32,7 +32,6 @@ sweep:
 END
 }
 (scenario; echo '  slurm: {tasks: 5, cpus: 2, partition: main, time: 00:10:00, extra: --comment=orrery}') > grid.yaml
-(scenario; echo '  slurm: {tasks: 3}'; echo '  sampler: {kind: successive-halving, points: 24, keep: 0.5, rungs: [{workload.batch.global: 8}, {}]}') > rungs.yaml
 (scenario; echo '  slurm: {partition: nowhere}') > nowhere.yaml
 
 # --- No Slurm ---
@@ -138,7 +137,7 @@ resume() { scontrol update nodename="$(hostname -s)" state=resume; }
 # --- What each sweep is to be, run here ---
 sed 's/tasks: 5/tasks: 1/' grid.yaml > one.yaml
 sed 's/tasks: 5/tasks: 40/' grid.yaml > many.yaml
-for name in grid one many rungs; do "$orrery" sweep $name.yaml --db $name-local.db -j 2 > said 2>&1; done
+for name in grid one many; do "$orrery" sweep $name.yaml --db $name-local.db -j 2 > said 2>&1; done
 
 # A task that is killed with its script as soon as its database is there: the first time only.
 cat > fragile <<END
@@ -168,7 +167,6 @@ check "submitted: a job array of five tasks, and a job that merges" \
   '[ $status = 0 ] && grep -q "submitted     job [0-9]*, 5 tasks; job [0-9]* merges" said'
 submit one.yaml one.db
 submit many.yaml many.db
-submit rungs.yaml rungs.db
 submit grid.yaml fragile.db "$work/fragile"
 submit grid.yaml hopeless.db "$work/hopeless"
 "$orrery" sweep grid.yaml --executor slurm --resume --db begun.db > said 2>&1
@@ -187,8 +185,6 @@ check "collecting again changes nothing, and shows what was found" '[ $status = 
 for tasks in one many; do
   check "the same rows whatever the number of tasks: $tasks" 'whole $tasks.db && same $tasks-local.db $tasks.db'
 done
-check "a sampler by rungs: a submission a rung, the same rows" \
-  'whole rungs.db && [ "$(field submission)" = 2 ] && same rungs-local.db rungs.db'
 check "what was missing of a sweep that ran here is there" 'whole begun.db && same grid-local.db begun.db'
 
 # --- Killed, and hopeless ---
