@@ -12,6 +12,10 @@
  * With it every chip also has a link to a data-centre network that does not block: its part of its
  * host's NIC. Routes from slice to slice use that alone.
  *
+ * Open axes: an axis shorter than closes-from is a line, without links from one end to the other: a
+ * slice of 2x2x1 has one cable between two neighbours, not two. A TPU's cables close axes of 4 (v4,
+ * v5p, Ironwood) or of a whole pod (16 of v5e and v6e).
+ *
  * Twisted: for a x a x 2a and a x 2a x 2a (2D: a x 2a) the links that close a short axis come back
  * shifted by a along the long ones (Camara, Moreto, Vallejo, Beivide, Miguel-Alonso, Martinez,
  * Navaridas, "Twisted torus topologies for enhanced interconnection networks", TPDS 2010; TPU v4
@@ -23,7 +27,8 @@
  * that lead to the receiver, each in every order of the axes. A flow is spread evenly over all of
  * them (the mean of many packets of dimension-order routing); under ecmp a hash selects one.
  *
- *   bisection, plain     2 * chips / longest axis * rate    one direction, even longest axis
+ *   bisection, plain     2 * chips / longest axis * rate    one direction, even longest axis; half
+ *                                                           of it across an open axis
  *              twisted   min over axes j of (2 chips / D_j + sum over short axes i twisted along j
  *                        of chips / D_i) * rate
  *   links                axes * chips cables
@@ -42,6 +47,7 @@ enum { AXES = 3, MOST_ROUTES = 8, REACH = 2 };
 typedef struct {
   char *shape;
   gboolean twisted;
+  gint64 closes_from;
   double link_bytes_per_s, switch_latency_s, dcn_bytes_per_s;
 } Params;
 
@@ -57,6 +63,7 @@ typedef struct {
 
 typedef struct {
   gint64 size[AXES], twist[AXES][AXES]; /* closing axis i shifts axis j by twist[i][j] */
+  gboolean open[AXES];                  /* a line: its ends are not joined */
   gint64 slice, n_ports;
   double rate, port_rate, switch_latency_s, dcn_rate;
   Routes *routes; /* indexed by displacement, as a chip number */
@@ -71,6 +78,9 @@ static const OrrFieldTable params_table = ORR_FIELDS(
     ORR_FIELD_BOOL(Params, "twisted", twisted, "false",
                    "Close short axes with a shift along axes twice as long (TPU v4): shapes a x a "
                    "x 2a and a x 2a x 2a."),
+    ORR_FIELD_INT(Params, "closes-from", closes_from, "0",
+                  "Least chips along an axis whose ends are joined; shorter axes are open lines.",
+                  .flags = ORR_FIELD_UNSIGNED, .max = 1000000),
     ORR_FIELD_REAL(Params, "link-bandwidth", link_bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 B/s",
                    "Nominal rate of a link between neighbours, one direction; 0: the NIC's.",
                    .flags = ORR_FIELD_UNSIGNED),
@@ -110,10 +120,14 @@ static int length_of(const Displacement *displacement) {
 }
 
 /* Keeps @displacement if it is as short as those found so far, and drops the others if it is
- * shorter. An axis of one chip has no links. */
+ * shorter. An axis of one chip has no links; on an open one the route is the difference of places,
+ * kept here modulo the axis (step_along). */
 static void consider(const Plan *plan, Routes *routes, const Displacement *displacement) {
   for (int axis = 0; axis < AXES; axis++)
-    if (plan->size[axis] == 1 && displacement->step[axis] != 0) return;
+    if ((plan->size[axis] == 1 && displacement->step[axis] != 0) ||
+        (plan->open[axis] &&
+         (displacement->step[axis] < 0 || displacement->step[axis] >= plan->size[axis])))
+      return;
   if (routes->n > 0 && length_of(displacement) > length_of(&routes->routes[0])) return;
   if (routes->n > 0 && length_of(displacement) < length_of(&routes->routes[0])) routes->n = 0;
   if (routes->n < MOST_ROUTES) routes->routes[routes->n++] = *displacement;
@@ -174,6 +188,10 @@ static gboolean check(const Plan *plan, const Params *params, const OrrCluster *
     text = g_strdup_printf(
         "shape %s cannot be twisted: its axes must be a and 2a, e.g. 4x4x8 or 4x8x8",
         params->shape);
+  else if (params->twisted && (plan->open[0] || plan->open[1] || plan->open[2]))
+    text =
+        g_strdup_printf("shape %s cannot be twisted: axes shorter than closes-from (%ld) are open",
+                        params->shape, params->closes_from);
   else if (plan->n_ports % plan->slice != 0 && plan->n_ports > plan->slice)
     text = g_strdup_printf("%ld chips are not a whole number of slices of %s (%ld chips)",
                            plan->n_ports, params->shape, plan->slice);
@@ -218,6 +236,8 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   plan->port_rate = port_bytes_per_s;
   plan->switch_latency_s = params->switch_latency_s;
   plan->dcn_rate = params->dcn_bytes_per_s * cluster->node.nic_efficiency;
+  for (int axis = 0; axis < AXES; axis++)
+    plan->open[axis] = plan->size[axis] > 1 && plan->size[axis] < params->closes_from;
   if (!check(plan, params, cluster, error)) return NULL;
   if (params->twisted) set_twist(plan);
   for (int axis = 0; axis < AXES; axis++)
@@ -263,6 +283,12 @@ static const Routes *routes_between(const Plan *plan, const gint64 from[AXES], g
   return &plan->routes[chip_at(plan, to)];
 }
 
+/* On an open axis the way on ends at the last chip: a chip before the sender is back from it. */
+static int step_along(const Plan *plan, const Displacement *displacement, int axis, gint64 at) {
+  const int step = displacement->step[axis];
+  return plan->open[axis] && at + step >= plan->size[axis] ? step - (int)plan->size[axis] : step;
+}
+
 /* Through the hosts' NICs: a switch of the data-centre network and a host at each end. */
 static guint route_dcn(const Plan *plan, gint64 src, gint64 dst, GArray *links) {
   const guint32 ends[] = {(guint32)(n_torus_links(plan) + 2 * src),
@@ -283,9 +309,11 @@ static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GAr
   const Routes *routes = routes_between(plan, at, dst - base);
   const Displacement *displacement = &routes->routes[hash % routes->n];
   const guint *order = orders[hash / routes->n % plan->n_orders];
-  for (guint i = 0; i < plan->n_axes; i++) /* two axes have two orders, the first two of the
-                                            * table */
-    append_steps(plan, base, at, order[i], displacement->step[plan->axes[order[i]]], links);
+  for (guint i = 0; i < plan->n_axes; i++) { /* two axes have two orders, the first two of the
+                                              * table */
+    const int axis = plan->axes[order[i]];
+    append_steps(plan, base, at, order[i], step_along(plan, displacement, axis, at[axis]), links);
+  }
   return 1 + links->len - before;
 }
 
@@ -324,6 +352,7 @@ static void shape(gconstpointer data, gint64 ret_shape[3]) {
 /* A shift of all chips maps a link onto every other link of its axis and direction. */
 static guint n_orbits(gconstpointer data) {
   const Plan *plan = data;
+  if (plan->open[0] || plan->open[1] || plan->open[2]) return 0; /* ends of a line differ */
   if (plan->dcn_rate > 0) return 2 * plan->n_axes + 2;
   return plan->n_ports == plan->slice ? 2 * plan->n_axes : 0;
 }
@@ -336,6 +365,11 @@ static guint orbit(gconstpointer data, gint64 link) {
 
 /* --- Description --- */
 
+/* Cables along @axis, of all slices. */
+static gint64 n_cables(const Plan *plan, int axis) {
+  return plan->n_ports - (plan->open[axis] ? plan->n_ports / plan->size[axis] : 0);
+}
+
 static void levels(gconstpointer data, GArray *ret_levels) {
   const Plan *plan = data;
   for (int axis = 0; axis < AXES; axis++) {
@@ -343,7 +377,7 @@ static void levels(gconstpointer data, GArray *ret_levels) {
     ORR_APPEND(ret_levels, OrrFabricLevel,
                {.name = g_strdup_printf("axis %c", "xyz"[axis]),
                 .switches = plan->n_ports,
-                .links = plan->n_ports,
+                .links = n_cables(plan, axis),
                 .link_bytes_per_s = plan->rate,
                 .oversubscription = 1});
   }
@@ -363,8 +397,8 @@ static void bill(gconstpointer data, OrrBill *ret_bill) {
   for (int axis = 0; axis < AXES; axis++) {
     g_autofree char *name = g_strdup_printf("axis %c", "xyz"[axis]);
     if (plan->size[axis] > 1)
-      orr_bill_add_cables(ret_bill, name, ORR_BILL_NO_SWITCH, ORR_BILL_NO_SWITCH, plan->n_ports,
-                          plan->rate);
+      orr_bill_add_cables(ret_bill, name, ORR_BILL_NO_SWITCH, ORR_BILL_NO_SWITCH,
+                          n_cables(plan, axis), plan->rate);
   }
 }
 
@@ -373,7 +407,7 @@ static double bisection(gconstpointer data) {
   const double chips = (double)plan->slice;
   double least = (double)plan->n_ports * plan->port_rate / 2;
   for (int j = 0; j < AXES; j++) {
-    double cut = 2 * chips / (double)plan->size[j];
+    double cut = (plan->open[j] ? 1 : 2) * chips / (double)plan->size[j];
     for (int i = 0; i < AXES; i++)
       if (plan->twist[i][j]) cut += chips / (double)plan->size[i];
     if (plan->size[j] > 1) least = MIN(least, cut * plan->rate);

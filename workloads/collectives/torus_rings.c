@@ -28,6 +28,10 @@
  * twisted torus, rings of a short axis close after two rounds; the model counts one round of D_i
  * chips.
  *
+ * On an open axis (topologies/fabrics/torus.c) a ring comes back over the links of the other
+ * direction: each link carries the rings of both, and the bucket takes twice as long, as a line's
+ * bytes do. It still takes D - 1 rounds of hops between neighbours.
+ *
  * Neither is NCCL's: where the profile has rows of NCCL's algorithms (`nccl`), as on GPUs, both
  * must be forced. Elsewhere, as on TPUs, the planner chooses them where they are the fastest.
  * algorithm: bucket
@@ -97,20 +101,20 @@ static gint64 stride_of(const Torus *torus, gint64 axis) {
   return stride;
 }
 
-/* Adds all rings along @axis, with @weight units per hop; returns the latency of D - 1 hops.
- * @back: in negative direction. */
+/* Adds all rings along @axis, with @weight units per hop; returns the latency of D - 1 hops between
+ * neighbours. @back: in negative direction. */
 static double add_axis(OrrCollectiveFlow *flow, const Torus *torus, gint64 axis, gboolean back,
                        guint32 weight) {
   const gint64 stride = stride_of(torus, axis), size = torus->size[axis];
-  double dearest_s = 0;
+  double least_s = INFINITY;
   for (gint64 chip = 0; chip < torus->call->n; chip++) {
     const gint64 at = chip / stride % size, step = back ? size - 1 : 1;
     const gint64 next = chip + ((at + step) % size - at) * stride;
     double hop_s =
         orr_collective_flow_edge(flow, torus->call->gpus[chip], torus->call->gpus[next], 0, weight);
-    dearest_s = MAX(dearest_s, hop_s);
+    least_s = MIN(least_s, hop_s);
   }
-  return (double)(size - 1) * dearest_s;
+  return (double)(size - 1) * least_s;
 }
 
 /* The bytes that a chip sends, of @bytes, in stage @i of a part whose axes begin with axis

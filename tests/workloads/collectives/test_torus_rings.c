@@ -52,6 +52,35 @@ static void test_closed_forms(void) {
   }
 }
 
+/* Open axes, on which the links of a direction carry the bucket's rings of both: twice (n-1)/n S /
+ * (2 d), 7/8 S on a line of 8 and 7/24 S in 2x2x2. As many hops as on closed axes. 4x4 that closes
+ * from 4 on is the torus. The bisection of a line is one cable, and its ends are 7 hops apart. */
+static void test_open_axes(void) {
+  static const struct {
+    const char *shape, *from;
+    guint chips;
+    double hops, share;
+  } axes[] = {
+      {"8", "16", 8, 7, 7. / 8}, {"2x2x2", "4", 8, 3, 7. / 24}, {"4x4", "4", 16, 6, 15. / 16 / 4}};
+  for (guint i = 0; i < G_N_ELEMENTS(axes); i++) {
+    g_auto(Machine) machine;
+    g_autofree char *fabric =
+        g_strdup_printf("{kind: torus, shape: %s, closes-from: %s, link-bandwidth: 1 GB/s}",
+                        axes[i].shape, axes[i].from);
+    g_autofree gint64 *gpus = group_new(axes[i].chips, 0, 1);
+    machine_init_on(&machine, axes[i].chips / 8, 1, fabric, 1);
+    g_autoptr(OrrCollectivePlan) plan =
+        plan_on(&machine, ORR_ALL_GATHER, 1e9, gpus, axes[i].chips, "bucket");
+    assert_close(plan->predicted_s - latency_of(plan), axes[i].share * 1e9 / LINK, 1e-3);
+    assert_close(latency_of(plan), axes[i].hops * HOP, 1e-9);
+  }
+  g_auto(Machine) line;
+  machine_init_on(&line, 1, 1, "{kind: torus, shape: 8, closes-from: 16, link-bandwidth: 1 GB/s}",
+                  1);
+  assert_close(orr_fabric_bisection(line.fabric), LINK, 1e-9);
+  g_assert_cmpuint(orr_fabric_diameter(line.fabric), ==, 8);
+}
+
 /* A flat ring over the chips in order: fewer bytes than none, but n - 1 hops and one link a
  * chip. */
 static void test_fewer_hops_than_a_ring(void) {
@@ -162,6 +191,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/torus-rings/whole-torus", test_needs_the_whole_torus);
   g_test_add_func("/torus-rings/whole-axes", test_whole_axes);
   g_test_add_func("/torus-rings/axes-apart", test_axes_are_apart);
+  g_test_add_func("/torus-rings/open-axes", test_open_axes);
   g_test_add_func("/torus-rings/slices", test_slices);
   return g_test_run();
 }
