@@ -183,10 +183,11 @@ gboolean orr_cluster_spans_store(const OrrClusterSpans *spans, OrrStore *store, 
 /* latencies.c: mean and percentiles of times. Percentiles are linear between the two nearest ranks
  * (numpy's default). */
 
-/* The latencies of @values (of double), which it sorts; all 0 where there are none. */
+/* The latencies of @values (of double), which it sorts; all NaN where there are none. */
 OrrLatencies orr_latencies_of(GArray *values);
 
-/* The same for @gaps (of OrrTokenGap); each stands for many equal values. Sorts them. */
+/* The same for @gaps (of OrrTokenGap); each stands for many equal values. Sorts them. All 0 where
+ * there are none. */
 OrrLatencies orr_latencies_of_gaps(GArray *gaps);
 
 /* link_time.c: how busy the busiest links were over time, computed from the spans of a replay. */

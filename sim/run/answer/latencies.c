@@ -15,7 +15,7 @@ static double percentile(const double *sorted, guint n, double fraction) {
 OrrLatencies orr_latencies_of(GArray *values) {
   const guint n = values->len;
   double *data = (double *)(void *)values->data, sum = 0;
-  if (n == 0) return (OrrLatencies){0};
+  if (n == 0) return (OrrLatencies){NAN, NAN, NAN, NAN, NAN};
   qsort(data, n, sizeof *data, orr_number_compare);
   for (guint i = 0; i < n; i++) sum += data[i];
   return (OrrLatencies){sum / n, percentile(data, n, 0.5), percentile(data, n, 0.9),
