@@ -131,6 +131,8 @@ static void test_offload(void) {
   near(stages.offload_s, (backbone + others) / link, 1e-3);
   near(blocks.offload_s, (2 * backbone + others) / link, 1e-3);
   near(stages.latency_s - none.latency_s, stages.offload_s, 1e-3);
+  near(stages.denoise_s - none.denoise_s, backbone / link, 1e-3);
+  near(stages.step_s, none.step_s, 1e-3);
   near(blocks.latency_s - none.latency_s, blocks.offload_s, 1e-3);
   near(stages.weight_bytes, backbone, 1e-9);
   near(blocks.weight_bytes, 2 * 36 * d2, 1e-9);

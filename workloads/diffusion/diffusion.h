@@ -119,6 +119,7 @@ typedef struct {
 typedef struct {
   OrrWork work; /* first */
   OrrDiffusionStage stages[ORR_N_STAGES];
+  double steps_copy_s; /* of the backbone's weights, before the mark of the first step */
   /* PipeFusion: the backbone's part of each stage of the pipeline, over whole pictures, then over
    * patches; 2 pipefusion of them. Else NULL. */
   GArray *parts; /* of OrrDiffusionStage */

@@ -214,14 +214,15 @@ static gboolean put_segment(Compile *c, const char *stage, const OrrDiffusionSeg
   return TRUE;
 }
 
-/* All of a stage's weights come from the host before it. */
-static void put_copy(Compile *c, const OrrDiffusionStage *stage) {
+/* All of a stage's weights come from the host before it. Returns the seconds. */
+static double put_copy(Compile *c, const OrrDiffusionStage *stage) {
   const double copy_s = c->params->offload == ORR_OFFLOAD_STAGES
                             ? orr_diffusion_copy_s(c->world->cluster, stage->weight_bytes)
                             : 0;
   const double seconds[ORR_N_TIMES] = {[ORR_TIME_OFFLOAD] = copy_s};
   if (copy_s > 0)
     work_on_all(c, copy_s, orr_collective_phases_label(&c->work->work, "weights", seconds));
+  return copy_s;
 }
 
 /* Begins to fetch the weights of the first segment from @i on that waits for some, when kernels
@@ -412,7 +413,7 @@ static gboolean put_all(Compile *c, GError **error) {
   const OrrDiffusionStage *stages = c->work->stages;
   put_copy(c, &stages[ORR_STAGE_TEXT]);
   if (!put_stage(c, "text", &stages[ORR_STAGE_TEXT], error)) return FALSE;
-  put_copy(c, &stages[ORR_STAGE_STEP]);
+  c->work->steps_copy_s = put_copy(c, &stages[ORR_STAGE_STEP]);
   meet(c, "text encoded");
   if (!put_steps(c, error)) return FALSE;
   put_copy(c, &stages[ORR_STAGE_DECODER]);

@@ -11,13 +11,14 @@ static void fill_stages(const OrrReplayed *replayed, OrrDiffusionResult *r) {
   const OrrDiffusionWork *work = (const OrrDiffusionWork *)replayed->work;
   const GArray *ends = orr_ledger_step_ends(replayed->ledger);
   const OrrRepetition repeated = orr_ledger_repetition(replayed->ledger);
-  const double first_s = g_array_index(ends, double, 0);
+  const double copy_s = work->steps_copy_s;
+  const double first_s = g_array_index(ends, double, 0) - copy_s;
   const double last_s = g_array_index(ends, double, work->full_steps - (gint64)repeated.times);
   r->latency_s = replayed->replay.end_s;
   r->text_s = first_s;
   r->denoise_s = last_s - first_s;
   if (repeated.times > 0) r->denoise_s += repeated.times * (repeated.to_s - repeated.from_s);
-  r->step_s = r->denoise_s / (double)work->full_steps;
+  r->step_s = (r->denoise_s - copy_s) / (double)work->full_steps;
   r->decode_s = r->latency_s - r->text_s - r->denoise_s;
 }
 
