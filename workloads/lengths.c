@@ -200,18 +200,47 @@ gint64 orr_lengths_largest(const OrrLengths *lengths) {
   return most;
 }
 
+static double above(double z) { return erfc(z / M_SQRT2) / 2; } /* of a normal distribution */
+
+/* The part of lengths above @x > 0. NaN: of a kind whose tail is short. */
+static double part_above(const OrrLengths *lengths, double x) {
+  const double relative = x / (double)lengths->tokens, sigma = fmax(lengths->sigma, 1e-9);
+  if (lengths->kind == EXPONENTIAL) return exp(-relative);
+  if (lengths->kind == NORMAL) return above((relative - 1) / sigma);
+  if (lengths->kind == LOGNORMAL) return above(log(relative) / sigma + sigma / 2);
+  if (lengths->kind != PERCENTILES) return NAN;
+  const double p50 = (double)lengths->p50;
+  const double scale = orr_lengths_mean(lengths) / mean_of_percentiles(lengths);
+  const double own = half_sigma(p50, (double)(x < scale * p50 ? lengths->p10 : lengths->p90));
+  return above(log(x / (scale * p50)) / fmax(own, 1e-9));
+}
+
 /* Over one row of draws, so that without a cut the two sums are one. */
-static double cut_mean(const OrrLengths *lengths, gint64 room) {
+static double drawn_mean(const OrrLengths *lengths, double low, double high) {
   enum { N_DRAWS = 2000 };
-  const gint64 least = MAX(lengths->least, 1), own = lengths->most > 0 ? lengths->most : room;
   OrrRandom random = orr_random_stream(1, "cut");
   double sum = 0, cut = 0;
   for (int i = 0; i < N_DRAWS; i++) {
     const double tokens = draw(lengths, &random);
     sum += tokens;
-    cut += CLAMP(tokens, (double)least, (double)MAX(MIN(own, room), least));
+    cut += CLAMP(tokens, low, high);
   }
   return sum > 0 ? orr_lengths_mean(lengths) * cut / sum : 0;
+}
+
+/* Of lengths limited to [a, b]: a + the integral of the part above x from a to b. Points are dense
+ * at a. Draws of a heavy tail would not tell the mean. */
+static double cut_mean(const OrrLengths *lengths, gint64 room) {
+  enum { N_POINTS = 4000 };
+  const gint64 least = MAX(lengths->least, 1), own = lengths->most > 0 ? lengths->most : room;
+  const double low = (double)least, range = (double)MAX(MIN(own, room), least) - low;
+  double sum = 0;
+  if (isnan(part_above(lengths, low))) return drawn_mean(lengths, low, low + range);
+  for (int i = 0; i < N_POINTS; i++) {
+    const double t = (i + 0.5) / N_POINTS;
+    sum += part_above(lengths, low + range * t * t) * 2 * t;
+  }
+  return low + range * sum / N_POINTS;
 }
 
 /* A mean that somebody gave, and that limits move. */

@@ -136,15 +136,21 @@ static void test_alias(void) {
 }
 
 /* Exponential lengths of mean m that are limited to c have the mean m (1 - exp(-c / m)): of 1,000,
- * limited to 1,500, it is 777. The document's limit counts as the caller's does. A trace's own
+ * limited to 1,500, it is 776.9. Lognormal ones have m Phi(z - s) + c (1 - Phi(z)), where z is
+ * (ln c - ln m + s^2 / 2) / s; half of a normal distribution's are cut to the mean, and lose
+ * s m / sqrt(2 pi) on average. The document's limit counts as the caller's does. A trace's own
  * mean, and limits that nothing reaches, give no warning. */
 static void test_cut(void) {
   static const struct {
     const char *text;
     gint64 room;
     const char *said;
-  } rows[] = {{"{kind: exponential, tokens: 1000, most: 1500}", G_MAXINT32, "about 7"},
-              {"{kind: exponential, tokens: 1000}", 1500, "about 7"},
+  } rows[] = {{"{kind: exponential, tokens: 1000, most: 1500}", G_MAXINT32, "about 776.9"},
+              {"{kind: exponential, tokens: 1000}", 1500, "about 776.9"},
+              {"{kind: lognormal, tokens: 1000, sigma: 1, most: 500}", G_MAXINT32, "about 404.7"},
+              {"{kind: lognormal, tokens: 1000, sigma: 1}", 2000, "about 809.4"},
+              {"{kind: lognormal, tokens: 1000, sigma: 2, most: 3000}", G_MAXINT32, "about 508.1"},
+              {"{kind: normal, tokens: 1000, sigma: 0.3}", 1000, "about 880."},
               {"{kind: exponential, tokens: 1000}", 100000, NULL},
               {"{kind: lognormal, tokens: 1000, sigma: 0.5}", 100000, NULL},
               {"{kind: azure-code-in, most: 1000}", G_MAXINT32, NULL}};
