@@ -28,6 +28,8 @@ static void add_product(Grouped *grouped, double batch, double m, double n, doub
   product.gemm.stored.sum_bytes = op->moe.stored.sum_bytes;
   product.gemm.stored.cast_apart = op->moe.stored.cast_apart;
   product.fleet = op->fleet;
+  product.release = op->release;
+  product.rate = op->rate;
   add(grouped, product);
 }
 

@@ -54,6 +54,17 @@ static void test_rate(void) {
   g_assert_cmpfloat(answer.flops_per_s[1], >, 0.5 * 1223e12);
 }
 
+/* A library of products at half of the rows' rate has them everywhere, in the experts as well:
+ * their products take twice as long, unless the profile's fused kernels, which are not of this
+ * library, are faster then; their activation takes as long as before. */
+static void test_library(void) {
+  const Answer usual = simulate("workload.precision=bf16"),
+               slow = simulate("workload.precision=bf16;workload.products.release=cublas-0;"
+                               "workload.products.rate=50 %");
+  g_assert_cmpfloat(slow.experts_s, >, 1.5 * usual.experts_s);
+  g_assert_cmpfloat(slow.experts_s, <=, 2 * usual.experts_s);
+}
+
 static double grouped_s(const OrrCostModel *model, gint64 projections, gboolean without_last) {
   const OrrOperator op = orr_operator_moe("experts", ORR_PASS_FORWARD, ORR_BF16,
                                           (OrrMoeShape){.tokens = 65536,
@@ -235,6 +246,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training-grouped/without-last", test_without_last);
   g_test_add_func("/training-grouped/rate", test_rate);
+  g_test_add_func("/training-grouped/library", test_library);
   g_test_add_func("/training-grouped/sharing-out", test_sharing_out);
   g_test_add_func("/training-grouped/imbalance", test_imbalance);
   g_test_add_func("/training-grouped/dropped", test_dropped);
