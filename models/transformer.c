@@ -24,12 +24,14 @@
 
 const char *const orr_attention_words[] = {"unfused",      "fused",   "flash-2",
                                            "flash-triton", "flash-1", NULL};
-const char *const orr_loss_words[] = {"megatron", "torch", "fused", "chunked", "cut", NULL};
+const char *const orr_loss_words[] = {"megatron", "torch",        "fused", "chunked",
+                                      "cut",      "torch-narrow", NULL};
 const char *const orr_context_words[] = {"p2p",          "all-gather",    "all-to-all",
                                          "hierarchical", "gathered-ring", NULL};
 const char *const orr_layers_words[] = {"megatron", "torch", NULL};
-const char *const orr_module_words[] = {"core-attn", "layernorm",      "mla-up-proj", "mlp", "moe",
-                                        "moe-act",   "shared-experts", "fc1",         NULL};
+const char *const orr_module_words[] = {"core-attn",  "layernorm", "mla-up-proj",    "mlp",
+                                        "moe",        "moe-act",   "shared-experts", "fc1",
+                                        "projection", NULL};
 
 /* --- view --- */
 

@@ -31,12 +31,13 @@ enum {
   ORR_MODULE_MOE_ACT = 1 << 5,        /* the routed experts' activation */
   ORR_MODULE_SHARED_EXPERTS = 1 << 6, /* shared experts */
   ORR_MODULE_FC1 = 1 << 7,            /* a dense feed-forward without its second product */
+  ORR_MODULE_PROJECTION = 1 << 8,     /* attention's last product */
   ORR_MODULE_OPERATORS = 1 << 29,     /* everything but some operators' results
                                        * (transformer_keep.c) */
   ORR_MODULE_LAYER = 1 << 30          /* the whole layer: full recomputation */
 };
 /* The words of the bits, from bit 0: "core-attn", "layernorm", "mla-up-proj", "mlp", "moe",
- * "moe-act", "shared-experts", "fc1". */
+ * "moe-act", "shared-experts", "fc1", "projection". */
 extern const char *const orr_module_words[];
 /* None: 0; selective: the attention core; full: the layer. */
 guint orr_transformer_recompute_modules(OrrRecompute recompute);

@@ -222,7 +222,7 @@ static const OrrTransformerStep steps[] = {
     {orr_transformer_put_core, .modules = ORR_MODULE_CORE_ATTN},
     {.matrix = "gate"},
     {orr_transformer_put_output_gate},
-    {.matrix = "projection"},
+    {.matrix = "projection", .modules = ORR_MODULE_PROJECTION},
 };
 const OrrTransformerBlock orr_transformer_attention = {steps, G_N_ELEMENTS(steps), TRUE, TRUE};
 const OrrTransformerBlock orr_transformer_factorized = {steps, G_N_ELEMENTS(steps), FALSE, TRUE};

@@ -138,13 +138,16 @@ static void put_logits_pass(const OrrTransformerView *view, GArray *operators, c
 /* Kernels over the logits, in bytes per logit of a 2-byte format. Megatron's
  * _VocabParallelCrossEntropy on output.float(): cast 2 + 4, max 4; subtract 4 + 4, exp 4 + 4,
  * sum 4; divide 4 + 4: 38 in total. PyTorch's on the same: cast 2 + 4, log-softmax 3 times 4 +
- * 4. Fused: one read for the maximum and one for the sum. */
+ * 4; narrow, log-softmax alone, 3 times 2 + 2. Fused: one read for the maximum and one for the
+ * sum. */
 static void put_cross_entropy(const OrrTransformerView *view, GArray *operators) {
   if (view->shard->loss == ORR_LOSS_CUT) return; /* in the registers of the product */
   if (view->shard->loss != ORR_LOSS_MEGATRON) {
     const double cast = view->element_bytes + 4, once = view->element_bytes;
     put_logits_pass(view, operators, "cross-entropy", ORR_PASS_FORWARD,
-                    view->shard->loss == ORR_LOSS_TORCH ? cast + 16 : 2 * once);
+                    view->shard->loss == ORR_LOSS_TORCH          ? cast + 16
+                    : view->shard->loss == ORR_LOSS_TORCH_NARROW ? 4 * once
+                                                                 : 2 * once);
     for (int i = 0; i < 3; i++) put_loss_comm(view, operators);
     return;
   }
@@ -206,10 +209,11 @@ static void put_logits_backward(const OrrTransformerView *view, GArray *operator
 
 /* softmax - 1 at the target touches one logit per token; times the loss' gradient 4 + 4, cast
  * back 4 + 2. PyTorch's: zeros except at the target 4, log-softmax' backward 8 + 4, cast back 4
- * + 2. Fused: read and written in their own format. */
+ * + 2; narrow 2, 4 + 2. Fused: read and written in their own format. */
 static double loss_backward_bytes(const OrrTransformerView *view) {
   const double cast_back = 4 + view->element_bytes;
   if (view->shard->loss == ORR_LOSS_FUSED) return 2 * view->element_bytes;
+  if (view->shard->loss == ORR_LOSS_TORCH_NARROW) return 4 * view->element_bytes;
   return (view->shard->loss == ORR_LOSS_TORCH ? 4 + 8 + 4 : 8) + cast_back;
 }
 

@@ -307,14 +307,13 @@ void orr_transformer_embedding_kept(const OrrModel *model, const OrrShard *shard
 
 /* Section 4.3: the final norm's input 2 s b h, the output layer's input 2 s b h, the logits in
  * fp32 4 s b v (split by t): with sequence parallelism 4 s b h / t (1 + v / h). Of PyTorch's
- * loss the log-softmax is kept, 4 bytes too; a fused one reads the logits again. With the output
- * layer in the loss no logits are kept: its input's gradient (chunked), or the input and a
- * log-sum-exp per token (cut). */
+ * loss the log-softmax is kept, 4 bytes too (narrow: in the logits' format); a fused one reads the
+ * logits again. With the output layer in the loss no logits are kept: its input's gradient
+ * (chunked), or the input and a log-sum-exp per token (cut). */
 void orr_transformer_head_kept(const OrrModel *model, const OrrShard *shard, GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
-  const double logit = orr_loss_is_linear(shard->loss) ? 0
-                       : shard->loss == ORR_LOSS_FUSED ? view.element_bytes
-                                                       : 4;
+  const gboolean own = shard->loss == ORR_LOSS_FUSED || shard->loss == ORR_LOSS_TORCH_NARROW;
+  const double logit = orr_loss_is_linear(shard->loss) ? 0 : own ? view.element_bytes : 4;
   orr_transformer_keep(kept, "final-norm",
                        view.element_bytes * orr_transformer_own_elements(&view));
   orr_transformer_keep(kept, "logits", view.element_bytes * column_elements(&view));
@@ -380,17 +379,18 @@ double orr_transformer_mtp_activation_bytes(const OrrModel *model, const OrrShar
 }
 
 /* A logit's gradient in the storage format; before it, PyTorch's: the log-softmax's and its
- * input's, in fp32 both. Over tensor-parallel ranks
+ * input's, in fp32 both (narrow: in the logits' format). Over tensor-parallel ranks
  * (torch.distributed.tensor.parallel.loss_parallel) the gradient is (targets + exp(x)) times the
  * loss': three numbers a logit beside x at once. Of chunks, one chunk's logits; of a cut loss, the
  * gradient of its input. */
 double orr_transformer_head_gradient_bytes(const OrrModel *model, const OrrShard *shard) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
-  double torch = view.tp > 1 ? 3 * 4 : 2 * 4;
+  const gboolean torch = shard->loss == ORR_LOSS_TORCH || shard->loss == ORR_LOSS_TORCH_NARROW;
+  const double number = shard->loss == ORR_LOSS_TORCH ? 4 : view.element_bytes;
   if (shard->loss == ORR_LOSS_CUT) return view.element_bytes * view.tokens * view.layer.hidden;
   if (shard->loss == ORR_LOSS_CHUNKED)
     return view.element_bytes * (double)orr_transformer_loss_chunk(&view) * view.vocab;
-  return (shard->loss == ORR_LOSS_TORCH ? torch : view.element_bytes) * view.tokens * view.vocab;
+  return number * (!torch ? 1 : view.tp > 1 ? 3 : 2) * view.tokens * view.vocab;
 }
 
 /* Elements of results that a product by data reads and writes: its gradients; 0 of any other

@@ -99,21 +99,22 @@ typedef enum {
 extern const char *const orr_context_words[];
 
 /* How the loss is computed from the logits: by Megatron's vocabulary-parallel cross entropy, in
- * place on one fp32 copy; by PyTorch's on fp32 logits, out of place; by one kernel that reads
- * the logits in their format and keeps no copy (compiled, flash-attn, Transformer Engine); or
- * together with the output layer, so that all logits never exist at once: in chunks of tokens
- * whose gradients are computed at once (Liger's fused linear cross entropy, Hsu et al. 2024, arXiv
- * 2410.10989), or by tiles that the backward computes again (cut cross entropy, Wijmans et al.
- * 2024, arXiv 2411.09009). */
+ * place on one fp32 copy; by PyTorch's, out of place, on fp32 logits or (narrow) on the logits in
+ * their own format; by one kernel that reads the logits in their format and keeps no copy
+ * (compiled, flash-attn, Transformer Engine); or together with the output layer, so that all
+ * logits never exist at once: in chunks of tokens whose gradients are computed at once (Liger's
+ * fused linear cross entropy, Hsu et al. 2024, arXiv 2410.10989), or by tiles that the backward
+ * computes again (cut cross entropy, Wijmans et al. 2024, arXiv 2411.09009). */
 typedef enum {
   ORR_LOSS_MEGATRON,
   ORR_LOSS_TORCH,
   ORR_LOSS_FUSED,
   ORR_LOSS_CHUNKED,
-  ORR_LOSS_CUT
+  ORR_LOSS_CUT,
+  ORR_LOSS_TORCH_NARROW
 } OrrLoss;
-extern const char
-    *const orr_loss_words[]; /* "megatron", "torch", "fused", "chunked", "cut", NULL */
+/* "megatron", "torch", "fused", "chunked", "cut", "torch-narrow", NULL */
+extern const char *const orr_loss_words[];
 
 /* Whether the loss includes the output layer. */
 static inline gboolean orr_loss_is_linear(OrrLoss loss) {

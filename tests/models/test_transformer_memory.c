@@ -127,6 +127,20 @@ static void test_linear_losses(void) {
   g_assert_cmpfloat(orr_transformer_logits_bytes(&model, &shard), ==, 0);
 }
 
+/* PyTorch's loss keeps the log-softmax, and its backward holds two numbers per logit: 4 bytes each,
+ * or 2 where the logits are not widened. */
+static void test_torch_losses(void) {
+  OrrModel model = gpt(48, 6144, 64);
+  OrrShard shard = megatron(4, 1, FALSE);
+  const double tokens = 4.0 * 2048, ends = 2 * 2 * tokens * 6144, logits = tokens * 51200;
+  shard.loss = ORR_LOSS_TORCH;
+  assert_near(orr_transformer_head_activation_bytes(&model, &shard), ends + 4 * logits);
+  assert_near(orr_transformer_head_gradient_bytes(&model, &shard), 2 * 4 * logits);
+  shard.loss = ORR_LOSS_TORCH_NARROW;
+  assert_near(orr_transformer_head_activation_bytes(&model, &shard), ends + 2 * logits);
+  assert_near(orr_transformer_head_gradient_bytes(&model, &shard), 2 * 2 * logits);
+}
+
 /* Llama 3 8B, bf16, Flash, no dropout, one token's elements: residual stream 4 * 4096; q, k, v,
  * context 2 * 4096 + 2 * 1024; gate, up and their product 3 * 14336; and 4 bytes of log-sum-exp
  * for each of 32 heads. */
@@ -223,6 +237,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/transformer-memory/figure-7", test_figure_7);
   g_test_add_func("/transformer-memory/ends", test_ends);
   g_test_add_func("/transformer-memory/linear-losses", test_linear_losses);
+  g_test_add_func("/transformer-memory/torch-losses", test_torch_losses);
   g_test_add_func("/transformer-memory/llama", test_llama);
   g_test_add_func("/transformer-memory/operators", test_operators);
   g_test_add_func("/transformer-memory/keep-gathered", test_keep_gathered);

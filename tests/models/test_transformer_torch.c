@@ -162,6 +162,36 @@ static void test_evaluated_chunks(void) {
   }
 }
 
+/* Bytes per logit of PyTorch's loss: the cast 2 + 4, log-softmax 3 x 4 + 4; backward the zeros 4,
+ * 8 + 4, the cast 4 + 2. On logits in their own format no cast, and 2 for each 4. */
+static void test_loss_bytes(void) {
+  static const struct {
+    OrrLoss loss;
+    double bytes;
+  } cases[] = {{ORR_LOSS_TORCH, 22 + 22}, {ORR_LOSS_TORCH_NARROW, 8 + 8}};
+  OrrShard shard = shard_of(ORR_LAYERS_TORCH, ORR_PRECISION_BF16);
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    shard.loss = cases[i].loss;
+    g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+    orr_transformer_head_forward(&llama_8b, &shard, operators);
+    orr_transformer_head_backward(&llama_8b, &shard, operators);
+    double bytes = 0;
+    for (guint o = 0; o < operators->len; o++)
+      if (strcmp(g_array_index(operators, OrrOperator, o).name, "cross-entropy") == 0)
+        bytes += g_array_index(operators, OrrOperator, o).bytes;
+    g_assert_cmpfloat(bytes, ==, cases[i].bytes * 16384 * 128256);
+  }
+}
+
+/* XLA's save_qkv_proj replays attention's last product too: 16,384 tokens x 4,096 over 4,096. */
+static void test_replayed_projection(void) {
+  OrrShard shard = shard_of(ORR_LAYERS_MEGATRON, ORR_PRECISION_BF16);
+  g_autoptr(GArray) again = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_recompute(&llama_8b, 0, &shard, ORR_MODULE_PROJECTION, again);
+  g_assert_cmpuint(again->len, ==, 1);
+  g_assert_cmpfloat(g_array_index(again, OrrOperator, 0).flops, ==, 2.0 * 16384 * 4096 * 4096);
+}
+
 /* What a recomputed layer of experts runs again: all up to the experts' first products. Two of
  * three products are 2/3 of the work; nothing follows them, and tokens go to their experts once
  * more but do not come back. */
@@ -195,5 +225,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/transformer-torch/uncompiled", test_uncompiled);
   g_test_add_func("/transformer-torch/uncompiled-layer-norm", test_uncompiled_layer_norm);
   g_test_add_func("/transformer-torch/evaluated-chunks", test_evaluated_chunks);
+  g_test_add_func("/transformer-torch/loss-bytes", test_loss_bytes);
+  g_test_add_func("/transformer-torch/replayed-projection", test_replayed_projection);
   return g_test_run();
 }

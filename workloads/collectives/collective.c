@@ -454,20 +454,23 @@ static void over_slower_network(const OrrCollectiveContext *context, const OrrCo
 }
 
 /* Rows are of tokens whose experts lie anywhere. If the router limits the domains of a token's
- * experts, takes off the time of the transfers that are left out, over the NICs of the rows: with
- * faster ones the rows hold. */
+ * experts, or chooses neighbours, takes off the time of the transfers that are left out, inside a
+ * domain over its links, else over the NICs of the rows: with faster ones the rows hold. */
 static gboolean ask_routed(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                            const OrrCollectivePlan *plan, OrrCost *ret_cost) {
   const char *library = plan->algorithm->library;
-  if (!call->exchange || call->exchange->most_domains == 0)
+  if (!call->exchange || (call->exchange->most_domains == 0 && !call->exchange->in_turn))
     return ask_library(context, call, library, ret_cost);
   OrrExpertExchange anywhere = *call->exchange;
   OrrCollectiveCall other = *call;
   anywhere.most_domains = 0;
+  anywhere.in_turn = FALSE;
   other.exchange = &anywhere;
   if (!ask_library(context, &other, library, ret_cost)) return FALSE;
   g_autoptr(OrrCollectivePlan) all = plan_by(context, &other, plan->algorithm);
-  const double rate = orr_expert_exchange_nic(context, &other, library);
+  const double rate = orr_collective_are_peers(context->fabric, call->gpus, call->n)
+                          ? 0
+                          : orr_expert_exchange_nic(context, &other, library);
   const double here_s = all_transfers(context->fabric, plan);
   const double saved_s = rate > 0 ? nic_transfers(context->fabric, all, call->n, rate) -
                                         nic_transfers(context->fabric, plan, call->n, rate)

@@ -50,6 +50,7 @@ typedef struct {
   gboolean is_combine; /* FALSE: dispatch */
   /* a token's experts lie in at most this many domains (node-limited routing); 0: any */
   gint64 most_domains;
+  gboolean in_turn; /* a token's experts are the next topk in order; FALSE: drawn */
 } OrrExpertExchange;
 
 /* The buffer of an all-to-all that sends a token to each of its experts, in bytes: tokens * topk

@@ -41,7 +41,7 @@ static gboolean equal_exchanges(const OrrExpertExchange *a, const OrrExpertExcha
   return a->tokens == b->tokens && a->hidden == b->hidden && a->topk == b->topk &&
          a->experts == b->experts && a->bytes_per_element == b->bytes_per_element &&
          a->experts_dtype == b->experts_dtype && a->is_combine == b->is_combine &&
-         a->most_domains == b->most_domains;
+         a->most_domains == b->most_domains && a->in_turn == b->in_turn;
 }
 
 static gboolean equal_calls(const OrrCollectiveCall *a, const OrrCollectiveCall *b) {

@@ -41,7 +41,8 @@
  * predicts UCCL's and pplx-garden's exchanges over it (validation set exchange-libraries).
  *
  * Node-limited routing first chooses M domains: then d(M) and d(M m) apply over the experts of M
- * domains, M / N of E.
+ * domains, M / N of E. In turn, token i has the experts k i to k i + k - 1 (modulo E): d(R) is then
+ * the mean number of the R parts that such a run touches.
  *
  * If domains differ in size, each holds experts in proportion to its members. What member i sends
  * to a smaller domain arrives at member i modulo that domain's members.
@@ -98,17 +99,38 @@ typedef struct {
   double unit_bytes; /* bytes per unit of weight */
 } Exchange;
 
+/* Of @parts equal parts of the experts, the mean number that a run of topk touches. Runs begin at
+ * multiples of topk, modulo the number of experts, and so at all multiples of the two's common
+ * divisor. */
+static double parts_in_turn(const OrrExpertExchange *experts, gint64 parts) {
+  const gint64 here = MAX(experts->experts / MAX(parts, 1), 1), topk = experts->topk;
+  gint64 touched = 0, runs = 0, first = 0;
+  do {
+    touched += MIN((first + topk - 1) / here - first / here + 1, parts);
+    first = (first + topk) % experts->experts;
+    runs++;
+  } while (first != 0);
+  return (double)touched / (double)runs;
+}
+
+/* How many of @parts equal parts of @reached experts one token meets. */
+static double parts_met(const OrrExpertExchange *experts, const char *library, gint64 parts,
+                        gint64 reached) {
+  if (experts->in_turn && !orr_expert_exchange_is_direct(library))
+    return parts_in_turn(experts, parts);
+  return orr_cost_library_copies(library, parts, experts->topk, reached);
+}
+
 static Exchange exchange_of(const OrrExpertExchange *experts, const char *library,
                             const OrrCollectiveLayout *layout) {
   const guint n_domains = layout->n_domains, n = layout->first[n_domains];
-  const guint most =
-      experts->most_domains > 0 ? MIN((guint)experts->most_domains, n_domains) : n_domains;
+  const guint most = experts->most_domains > 0 && !experts->in_turn
+                         ? MIN((guint)experts->most_domains, n_domains)
+                         : n_domains;
   const gint64 reached =
       experts->experts * most / n_domains; /* experts of the domains that a token can choose from */
-  const double copies =
-      orr_cost_library_copies(library, n * most / n_domains, experts->topk, reached);
-  const double met =
-      n_domains > 1 ? orr_cost_library_copies(library, most, experts->topk, reached) : 0;
+  const double copies = parts_met(experts, library, n * most / n_domains, reached);
+  const double met = n_domains > 1 ? parts_met(experts, library, most, reached) : 0;
   const double token_bytes = experts->tokens * (double)experts->hidden * experts->bytes_per_element;
   return (Exchange){.layout = layout,
                     .direct = orr_expert_exchange_is_direct(library),
@@ -330,7 +352,7 @@ static void plan_by(const char *library, const OrrCollectiveContext *context,
 static double oracle_by(const char *library, const OrrCollectiveCall *call, double alpha_s,
                         double bytes_per_s) {
   const OrrExpertExchange *exchange = call->exchange;
-  double copies = orr_cost_library_copies(library, call->n, exchange->topk, exchange->experts);
+  double copies = parts_met(exchange, library, call->n, exchange->experts);
   double token = exchange->tokens * (double)exchange->hidden * exchange->bytes_per_element;
   return alpha_s + token * copies * (call->n - 1.0) / call->n / bytes_per_s;
 }

@@ -19,6 +19,7 @@ static const char *const moments_words[] = {"fp32", "bf16", NULL};
 static const char *const master_words[] = {"fp32", "weights", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
 static const char *const dispatch_words[] = {"flat", "deepep", "hierarchical", NULL};
+static const char *const choice_words[] = {"drawn", "in-turn", NULL};
 static const char *const glue_words[] = {"fused", "apart", NULL};
 static const char *const launches_words[] = {"ahead", "blocking", "graphs", "graphs-but-experts",
                                              NULL};
@@ -179,6 +180,10 @@ static const OrrField expert_fields[] = {
                   "Most nodes that a token's experts lie on (DeepSeek-V3: 4), which deepep uses; "
                   "0: any number.",
                   .min = 0, .max = 1e6),
+    ORR_FIELD_WORD(OrrExpertDispatch, "choice", choice, choice_words, "drawn",
+                   "Which experts each token has, as deepep sends it: drawn, any that its nodes "
+                   "hold; in-turn, the next ones in order, which are neighbours (gates of "
+                   "benchmarks that balance exactly: NeMo AutoModel's FakeBalancedGate)."),
     ORR_FIELD_BOOL(OrrExpertDispatch, "gather-map", gathers_map, "false",
                    "With deepep: before each dispatch every rank gathers where all tokens go, a "
                    "byte for each token and expert (HybridEP)."),
@@ -298,7 +303,10 @@ static const OrrField training_fields[] = {
     ORR_FIELD_WORD(
         OrrTraining, "loss", loss, orr_loss_words, "megatron",
         "The cross entropy: megatron (in place on fp32 logits), torch (PyTorch's on fp32 logits, "
-        "three copies at the peak), fused (compiled or one kernel: reads the logits in their own "
+        "three copies at the peak), torch-narrow (PyTorch's on the logits in their own format: "
+        "NeMo "
+        "AutoModel's fp32_upcast: false), fused (compiled or one kernel: reads the logits in their "
+        "own "
         "format), chunked (with the output layer, in chunks of tokens: Liger), or cut (with the "
         "output layer, by tiles: cut cross entropy)."),
     ORR_FIELD_WORD(
@@ -340,7 +348,7 @@ static const OrrField training_fields[] = {
         OrrTraining, "recompute-modules", recompute_modules, "[core-attn]",
         "What selective recomputation replays: core-attn, layernorm, mla-up-proj, mlp, "
         "moe, moe-act, shared-experts (Megatron's recompute-modules); fc1, a feed-forward without "
-        "its second product, as XLA replays it."),
+        "its second product, and projection, attention's last product, as XLA replays them."),
     ORR_FIELD_WORD(
         OrrTraining, "recompute-method", recompute_method, method_words, "uniform",
         "For full recomputation: uniform, all layers, from the input of every "

@@ -75,12 +75,15 @@ static void check_idle(const Check *check) {
   const OrrModel *model = check->model;
   const gboolean routed = model->moe.experts > 0, deepep = experts->dispatch == ORR_DISPATCH_DEEPEP,
                  full = params->recompute == ORR_RECOMPUTE_FULL,
-                 packed = orr_training_packing_is_on(&params->packing);
+                 packed = orr_training_packing_is_on(&params->packing),
+                 in_turn = experts->choice == ORR_CHOICE_IN_TURN;
   g_autofree char *dense = g_strdup_printf("model %s has no experts", model->name);
   g_autofree char *unshared = g_strdup_printf("model %s has no shared experts", model->name);
   const OrrIdleKey keys[] = {
       {"experts", !routed, dense},
       {"experts.nodes", routed && !deepep, "only dispatch: deepep sends one copy for each node"},
+      {"experts.nodes", routed && deepep && in_turn, "choice: in-turn decides the nodes"},
+      {"experts.choice", routed && !deepep, "only dispatch: deepep sends one copy for each rank"},
       {"experts.gather-map", routed && !deepep, "only dispatch: deepep gathers it"},
       {"experts.shared-expert-overlap", routed && model->moe.shared_ffn == 0, unshared},
       {"recompute-modules", params->recompute != ORR_RECOMPUTE_SELECTIVE,

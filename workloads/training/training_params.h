@@ -50,6 +50,7 @@ typedef struct {
 } OrrPipelineComm;
 
 typedef enum { ORR_DISPATCH_FLAT, ORR_DISPATCH_DEEPEP, ORR_DISPATCH_HIERARCHICAL } OrrDispatch;
+typedef enum { ORR_CHOICE_DRAWN, ORR_CHOICE_IN_TURN } OrrExpertChoice;
 
 /* Work beside a product: done by it, or by kernels of its own. */
 typedef enum { ORR_GLUE_FUSED, ORR_GLUE_APART } OrrGlue;
@@ -63,6 +64,7 @@ typedef struct {
   gboolean shared_expert_overlap;
   int dispatch;         /* OrrDispatch */
   gint64 nodes;         /* most nodes that a token's experts lie on; 0: any number */
+  int choice;           /* OrrExpertChoice */
   gboolean gathers_map; /* with DeepEP's dispatch */
   gboolean router_fp32;
   int bias, clamp, padding; /* OrrGlue */

@@ -110,6 +110,39 @@ static void test_node_saves(void) {
   assert_close(each->predicted_s, SCALE_UP_HOP + NIC_HOP + token * 8 * 3 / 4 / NIC, 1e-3);
 }
 
+/* Experts in turn. The 8 experts of 256 that one token has are all on one rank of 32 (8 on each):
+ * it goes to one node of 4. With 6, runs begin at every even expert: of a rank's 8 experts the runs
+ * from 0 and 2 stay, those from 4 and 6 touch the next rank (1.5 ranks on average), and of a node's
+ * 64 the runs from 60 and 62 leave it, 2 of 32 (1.0625 nodes). Of 8 ranks in one domain, with 32
+ * experts each, 2 of 16 runs touch two (1.125). */
+static void test_in_turn(void) {
+  static const struct {
+    gint64 topk;
+    double nodes, ranks_of_8;
+  } cases[] = {{8, 1, 1}, {6, 1.0625, 1.125}};
+  g_auto(Machine) machine;
+  machine_init(&machine, 4, 8, 4, 1);
+  g_autofree gint64 *gpus = group_new(32, 0, 1);
+  const double token = 4096 * 7168 * 2.0;
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    OrrExpertExchange exchange = exchange_sample;
+    exchange.topk = cases[i].topk;
+    exchange.in_turn = TRUE;
+    const OrrCollectiveCall call = call_of(gpus, 32, &exchange), near = call_of(gpus, 8, &exchange);
+    g_autoptr(OrrCollectivePlan) across = plan_of(&machine, NULL, &call, "deepep");
+    assert_close(across->predicted_s, SCALE_UP_HOP + NIC_HOP + token * cases[i].nodes * 3 / 4 / NIC,
+                 1e-3);
+    g_autoptr(OrrCollectivePlan) inside = plan_of(&machine, NULL, &near, "deepep");
+    assert_close(inside->predicted_s, SCALE_UP_HOP + token * cases[i].ranks_of_8 * 7 / 8 / SCALE_UP,
+                 1e-9);
+    exchange.in_turn = FALSE;
+    g_autoptr(OrrCollectivePlan) drawn = plan_of(&machine, NULL, &near, "deepep-low-latency");
+    exchange.in_turn = TRUE;
+    g_autoptr(OrrCollectivePlan) direct = plan_of(&machine, NULL, &near, "deepep-low-latency");
+    assert_close(direct->predicted_s, drawn->predicted_s, 1e-12); /* one copy for each expert */
+  }
+}
+
 static const char rows[] =
     "schema: profile/1\nname: p\ndevice: d\nlibraries:\n"
     "- {library: deepep, op: dispatch, ranks: 8, hidden: 7168, topk: 8, experts: 256, size: \"1 "
@@ -213,6 +246,12 @@ static void test_limited_rows(void) {
   }
   g_assert_cmpfloat(modelled_s[0], <, 0.9 * modelled_s[1]);
   assert_close(measured_s[1] - measured_s[0], modelled_s[1] - modelled_s[0], 1e-6);
+  OrrExpertExchange in_turn = exchange_sample; /* 8 of 256 over 16 ranks: each token on one rank */
+  in_turn.in_turn = TRUE;
+  const OrrCollectiveCall call = call_of(two, 16, &in_turn);
+  g_autoptr(OrrCollectivePlan) modelled = plan_of(&machine, NULL, &call, "deepep");
+  g_autoptr(OrrCollectivePlan) measured = plan_of(&machine, cost, &call, "deepep");
+  assert_close(measured_s[1] - measured->predicted_s, modelled_s[1] - modelled->predicted_s, 1e-6);
 }
 
 /* Rows of vLLM's all-reduce over links with a fiftieth of the bandwidth that they were measured at:
@@ -318,6 +357,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/expert-exchange/closed-form", test_closed_form);
   g_test_add_func("/expert-exchange/messages", test_messages);
   g_test_add_func("/expert-exchange/node-saves", test_node_saves);
+  g_test_add_func("/expert-exchange/in-turn", test_in_turn);
   g_test_add_func("/expert-exchange/rows", test_rows);
   g_test_add_func("/expert-exchange/limited-rows", test_limited_rows);
   g_test_add_func("/expert-exchange/nearest-rows", test_nearest_rows);

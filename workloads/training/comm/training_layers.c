@@ -69,7 +69,8 @@ static OrrExpertExchange exchange_of(const OrrJob *job, const OrrSegment *segmen
                              .bytes_per_element = each,
                              .experts_dtype = shard->recipe->forward,
                              .is_combine = each / pairs > 0.999 * orr_dtype_bytes(shard->dtype),
-                             .most_domains = job->params->experts.nodes};
+                             .most_domains = job->params->experts.nodes,
+                             .in_turn = job->params->experts.choice == ORR_CHOICE_IN_TURN};
 }
 
 /* The calls of @segment's group, in the replicas that @lane represents. */
