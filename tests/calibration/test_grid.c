@@ -155,6 +155,36 @@ static void test_disturbed_table(void) {
   assert_at(sound, 8, 32, log(1.5), ORR_GRID_ROW);
 }
 
+/* Time b for 1 to 16 rows, since tiles are not full, but 1.5 b for one row, 1.2 b in the line
+ * @mild; and 1.5 b for 8 rows in the line @kept (5: none). */
+static OrrGrid *first_rows_but(guint kept, guint mild) {
+  static const double axis[] = {1, 2, 4, 8, 16}, one[] = {1};
+  const double *const axes[] = {axis, axis, one};
+  OrrGrid *grid = orr_grid_new(axes, (const guint[]){5, 5, 1});
+  for (guint i = 0; i < 5; i++)
+    for (guint j = 0; j < 5; j++) {
+      const double factor = i == 0 ? (j == mild ? 1.2 : 1.5) : i == 3 && j == kept ? 1.5 : 1;
+      orr_grid_set(grid, (const guint[]){i, j, 0}, log(factor));
+      orr_grid_time(grid, (const guint[]){i, j, 0}, axis[j] * factor, axis[i] * axis[j]);
+    }
+  g_assert_true(orr_grid_fill(grid));
+  return grid;
+}
+
+/* A column of slow first rows agrees with itself, and is excluded all the same, with the row that
+ * is 1.2 times as long, which alone would stay; a row that one of the next three supports stays. */
+static void test_first_rows(void) {
+  g_autoptr(OrrGrid) grid = first_rows_but(5, 3);
+  g_assert_cmpuint(orr_grid_n_aside(grid), ==, 5);
+  assert_at(grid, 1, 4, 0, ORR_GRID_BETWEEN);
+  const OrrGridAside *aside = orr_grid_aside_at(grid, (const double[]){1, 8, 1});
+  g_assert_cmpfloat_with_epsilon(aside->times_slower, 1.2, 1e-12);
+  g_assert_cmpfloat(aside->witness[0], ==, 2);
+  g_autoptr(OrrGrid) supported = first_rows_but(2, 5);
+  g_assert_cmpuint(orr_grid_n_aside(supported), ==, 4);
+  assert_at(supported, 1, 4, log(1.5), ORR_GRID_ROW);
+}
+
 static void test_no_value(void) {
   g_autoptr(OrrGrid) grid = new_grid();
   g_assert_false(orr_grid_fill(grid));
@@ -177,6 +207,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/grid/one-value", test_one_value);
   g_test_add_func("/grid/hint", test_hint);
   g_test_add_func("/grid/odd-row", test_odd_row);
+  g_test_add_func("/grid/first-rows", test_first_rows);
   g_test_add_func("/grid/contradicted", test_contradicted);
   g_test_add_func("/grid/disturbed-table", test_disturbed_table);
   g_test_add_func("/grid/no-value", test_no_value);
