@@ -51,8 +51,7 @@ static gboolean read_whole(const OrrNode *node, gint64 *ret_value) {
 static const OrrNode *only_item(const OrrNode *node) {
   if (!node || node->kind != ORR_NODE_LIST || orr_node_length(node) == 0) return node;
   const OrrNode *first = node->items->pdata[0];
-  for (guint i = 0; i < orr_node_length(node); i++) {
-    const OrrNode *item = node->items->pdata[i];
+  ORR_EACH_ITEM(item, node) {
     if (item->kind != ORR_NODE_SCALAR || strcmp(item->text, first->text) != 0) return node;
   }
   return first;
@@ -92,8 +91,7 @@ const OrrNode *orr_huggingface_config_list(const OrrHuggingfaceConfig *config, c
                     orr_node_length(node), MOST_ITEMS);
     return NULL;
   }
-  for (guint i = 0; i < orr_node_length(node); i++) {
-    const OrrNode *item = node->items->pdata[i];
+  ORR_EACH_ITEM(item, node) {
     if (item->kind == ORR_NODE_SCALAR) continue;
     refuse(config, keys, item, "a list of numbers or words");
     return NULL;

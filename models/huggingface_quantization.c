@@ -106,8 +106,7 @@ static void add_name(Names *names, const char *text) {
 }
 
 static void add_list(Names *names, const OrrNode *list) {
-  for (guint i = 0; list && list->kind == ORR_NODE_LIST && i < orr_node_length(list); i++) {
-    const OrrNode *item = list->items->pdata[i];
+  ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_LIST, list)) {
     if (item->kind != ORR_NODE_SCALAR) continue;
     if (names->parts->len + names->patterns->len < MOST_PATTERNS)
       add_name(names, item->text);
@@ -323,8 +322,7 @@ static OrrQuantization group_word(const Reading *reading, const OrrNode *group) 
 
 static void read_groups(Reading *reading) {
   const OrrNode *groups = section_of(reading->config, "config_groups");
-  for (guint i = 0; groups && groups->kind == ORR_NODE_MAP && i < orr_node_length(groups); i++) {
-    const OrrNode *one = groups->items->pdata[i];
+  ORR_EACH_ITEM(one, orr_node_as(ORR_NODE_MAP, groups)) {
     const OrrNode *targets = section_of(one, "targets");
     Group *group = add_group(reading, group_word(reading, one));
     if (group && targets) add_list(&group->targets, targets);
@@ -364,14 +362,14 @@ static OrrQuantization algorithm(const Reading *reading, const char *text) {
 /* {"model.layers.0.mlp.up_proj": {"quant_algo": "FP8"}, ...}: a group for each algorithm. */
 static void read_layers(Reading *reading, const OrrNode *layers) {
   g_autoptr(GHashTable) groups = g_hash_table_new(g_str_hash, g_str_equal);
-  for (guint i = 0; layers->kind == ORR_NODE_MAP && i < orr_node_length(layers); i++) {
-    const char *text = text_of(layers->items->pdata[i], "quant_algo");
+  ORR_EACH_PAIR(key, value, layers) {
+    const char *text = text_of(value, "quant_algo");
     gpointer found = NULL;
     if (!g_hash_table_lookup_extended(groups, text, NULL, &found)) {
       found = add_group(reading, algorithm(reading, text));
       g_hash_table_insert(groups, (char *)text, found);
     }
-    if (found) add_name(&((Group *)found)->targets, ((OrrNode *)layers->keys->pdata[i])->text);
+    if (found) add_name(&((Group *)found)->targets, key->text);
   }
 }
 
@@ -398,12 +396,11 @@ static void read_integers(Reading *reading) {
   const gint64 bits = number_of(config, "bits", number_of(config, "w_bit", 4));
   const gint64 size = number_of(config, "group_size", number_of(config, "q_group_size", 128));
   add_all(reading, integers(reading, bits, size, has_zero, FALSE));
-  for (guint i = 0; dynamic && dynamic->kind == ORR_NODE_MAP && i < orr_node_length(dynamic); i++) {
-    const char *text = ((OrrNode *)dynamic->keys->pdata[i])->text;
-    if (g_str_has_prefix(text, "-:"))
-      add_expression(&reading->plain, text + strlen("-:"));
+  ORR_EACH_KEY(key, dynamic) {
+    if (g_str_has_prefix(key->text, "-:"))
+      add_expression(&reading->plain, key->text + strlen("-:"));
     else
-      note(reading, "dynamic: other bits for '%.60s' are counted as the bits of all", text);
+      note(reading, "dynamic: other bits for '%.60s' are counted as the bits of all", key->text);
   }
   if (is_true(config, "lm_head")) note(reading, "lm_head: the output layer is counted in 16 bits");
 }

@@ -135,8 +135,7 @@ char **orr_stack_on(OrrLibrary *library, const char *kind, const char *platform)
 static void collect(const OrrNode *list, OrrNode *all) {
   if (!list || list->kind != ORR_NODE_LIST) return;
   collect(list->replaced, all);
-  for (guint i = 0; i < orr_node_length(list); i++)
-    orr_node_append(all, orr_node_ref(list->items->pdata[i]));
+  ORR_EACH_ITEM(item, list) orr_node_append(all, orr_node_ref(item));
 }
 
 static void check_kind(const OrrStack *stack, OrrPlace place, OrrDiags *diags) {

@@ -24,8 +24,8 @@ static guint depth_of(const OrrNode *list) {
 
 static void append_rows(OrrNode *into, const OrrNode *list) {
   g_autofree char *depth = g_strdup_printf("%u", depth_of(list));
-  for (guint i = 0; i < orr_node_length(list); i++) {
-    OrrNode *row = orr_node_copy(list->items->pdata[i]);
+  ORR_EACH_ITEM(item, list) {
+    OrrNode *row = orr_node_copy(item);
     if (row->kind == ORR_NODE_MAP && list->replaced)
       orr_node_set(row, "laid-over", orr_node_new_scalar(row->place, depth));
     orr_node_append(into, row);
@@ -46,8 +46,7 @@ OrrNode *orr_profile_lay_gemm(const OrrNode *node) {
   if (!own || !own->replaced) return NULL;
   OrrNode *all = orr_node_new_list(own->place), *laid = orr_node_copy_top(node);
   for (const OrrNode *list = own; list; list = list->replaced)
-    for (guint i = 0; i < orr_node_length(list); i++)
-      orr_node_append(all, orr_node_ref(list->items->pdata[i]));
+    ORR_EACH_ITEM(item, list) orr_node_append(all, orr_node_ref(item));
   orr_node_set(laid, "library-gemm", all);
   return laid;
 }

@@ -48,9 +48,8 @@ static OrrNode *dump_choice(const OrrChoice *choice) {
   orr_node_set(map, "kind", scalar(choice->entry->name));
   if (!choice->entry->params || !choice->params) return map;
   g_autoptr(OrrNode) params = dump_table(choice->entry->params, choice->params);
-  for (guint i = 0; i < orr_node_length(params); i++) {
-    const OrrNode *key = params->keys->pdata[i];
-    orr_node_set(map, key->text, orr_node_copy(params->items->pdata[i]));
+  ORR_EACH_PAIR(key, value, params) {
+    orr_node_set(map, key->text, orr_node_copy(value));
   }
   return map;
 }
@@ -121,8 +120,8 @@ OrrNode *orr_field_dump(const OrrFieldTable *table, const void *data) {
 /* --- paths and texts --- */
 
 static gboolean is_list_of_scalars(const OrrNode *node) {
-  for (guint i = 0; i < orr_node_length(node); i++)
-    if (((const OrrNode *)node->items->pdata[i])->kind != ORR_NODE_SCALAR) return FALSE;
+  ORR_EACH_ITEM(item, node)
+    if (item->kind != ORR_NODE_SCALAR) return FALSE;
   return node->kind == ORR_NODE_LIST;
 }
 

@@ -161,8 +161,7 @@ static void read_word(Reader *reader, const OrrField *field, const OrrNode *node
 
 static gboolean check_bounds_keys(Reader *reader, const OrrField *field, const OrrNode *node) {
   const guint before = orr_diags_n_errors(reader->diags);
-  for (guint i = 0; i < orr_node_length(node); i++) {
-    const OrrNode *key = node->keys->pdata[i];
+  ORR_EACH_KEY(key, node) {
     if (g_strv_contains(orr_node_uncertain_keys, key->text)) continue;
     g_autofree char *hint = orr_field_hint(key->text, orr_node_uncertain_keys);
     orr_diags_error(reader->diags, key->place, "unknown key '%s' in the bounds of '%s'%s",
@@ -241,8 +240,7 @@ static void read_uncertain(Reader *reader, const OrrField *field, const OrrNode 
 static void read_texts(Reader *reader, const OrrField *field, const OrrNode *node, char ***member) {
   if (!want_kind(reader, field->name, node, ORR_NODE_LIST, "a list")) return;
   g_autoptr(GPtrArray) texts = g_ptr_array_new();
-  for (guint i = 0; i < orr_node_length(node); i++) {
-    const OrrNode *item = node->items->pdata[i];
+  ORR_EACH_ITEM(item, node) {
     if (want_kind(reader, field->name, item, ORR_NODE_SCALAR, "a list of texts"))
       g_ptr_array_add(texts, g_strdup(item->text));
   }
@@ -254,9 +252,9 @@ static void read_reals(Reader *reader, const OrrField *field, const OrrNode *nod
                        GArray **member) {
   if (!want_kind(reader, field->name, node, ORR_NODE_LIST, "a list")) return;
   *member = g_array_new(FALSE, FALSE, sizeof(double));
-  for (guint i = 0; i < orr_node_length(node); i++) {
+  ORR_EACH_ITEM(item, node) {
     double value = 0;
-    read_real(reader, field, node->items->pdata[i], &value);
+    read_real(reader, field, item, &value);
     g_array_append_val(*member, value);
   }
 }
@@ -343,8 +341,7 @@ static void report_unknown_keys(Reader *reader, const OrrFieldTable *table, cons
                                 const OrrNode *node, int extra_keys) {
   g_autofree const char **names =
       orr_field_names(table, extra_keys & KEYS_OF_CHOICE ? "kind" : NULL);
-  for (guint i = 0; i < orr_node_length(node); i++) {
-    const OrrNode *key = node->keys->pdata[i];
+  ORR_EACH_KEY(key, node) {
     if (g_strv_contains((const char *const *)names, key->text)) continue;
     if ((extra_keys & KEYS_OF_DOCUMENT) &&
         (strcmp(key->text, "schema") == 0 || strcmp(key->text, "base") == 0))

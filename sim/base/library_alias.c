@@ -87,8 +87,7 @@ static void read_document(OrrLibraryAliases *aliases, OrrLibrary *library, const
   g_autoptr(OrrDiags) diags = orr_diags_new(); /* ignored: a broken file is reported when used */
   g_autoptr(OrrNode) root = path ? orr_yaml_read_file(path, diags) : NULL;
   const OrrNode *list = root && root->kind == ORR_NODE_MAP ? orr_node_get(root, "aliases") : NULL;
-  for (guint i = 0; list && list->kind == ORR_NODE_LIST && i < orr_node_length(list); i++) {
-    const OrrNode *item = list->items->pdata[i];
+  ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_LIST, list)) {
     if (item->kind == ORR_NODE_SCALAR) add_alias(aliases, item->text, document, ret_conflict);
   }
 }

@@ -41,6 +41,10 @@ void orr_node_free(OrrNode *node); /* with all children nobody else owns; NULL i
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrNode, orr_node_free)
 
 guint orr_node_length(const OrrNode *node); /* entries of a list or map, 0 for a scalar */
+/* @node, NULL where it is NULL or of another kind */
+static inline const OrrNode *orr_node_as(OrrNodeKind kind, const OrrNode *node) {
+  return node && node->kind == kind ? node : NULL;
+}
 /* NULL where the key is absent or @map is not a map */
 OrrNode *orr_node_get(const OrrNode *map, const char *key);
 const char *orr_node_get_text(const OrrNode *map, const char *key); /* a scalar's text, or NULL */
@@ -50,6 +54,22 @@ void orr_node_set(OrrNode *map, const char *key, OrrNode *value);
 gboolean orr_node_remove(OrrNode *map, const char *key); /* TRUE where the key existed */
 /* ignores places and quotes; the order of keys counts */
 gboolean orr_node_equal(const OrrNode *a, const OrrNode *b);
+
+/* Loops over the items of a list or the values of a map, and over a map's keys with their values. A
+ * scalar, and NULL, have none. `break` and `continue` work as in a plain loop (arrays.h).
+ *
+ *   ORR_EACH_ITEM(item, list) n += strlen(item->text);
+ *   ORR_EACH_PAIR(key, value, map) printf("%s: %s\n", key->text, value->text); */
+#define ORR_EACH_ITEM(item_, node_)                                                                \
+  ORR_EACH_POINTER(const OrrNode, item_, (node_) ? (node_)->items : NULL)
+#define ORR_EACH_KEY(key_, map_) ORR_EACH_POINTER(const OrrNode, key_, (map_) ? (map_)->keys : NULL)
+#define ORR_EACH_PAIR(key_, value_, map_)                                                          \
+  for (guint key_##_at = 0, key_##_goes_on = TRUE;                                                 \
+       key_##_goes_on && key_##_at < orr_node_length(orr_node_as(ORR_NODE_MAP, map_));             \
+       key_##_goes_on = !key_##_goes_on, key_##_at++)                                              \
+    for (const OrrNode *key_ = (map_)->keys->pdata[key_##_at],                                     \
+                       *value_ = (map_)->items->pdata[key_##_at];                                  \
+         key_##_goes_on; key_##_goes_on = !key_##_goes_on)
 
 /* A number with bounds, {value: 4, low: 3, high: 5}, whole or not: a map with one of these keys. No
  * field of a scenario has such a name (tests/run/test_uncertain_scenario.c). */

@@ -165,8 +165,8 @@ char **orr_catalog_names(const OrrCatalog *catalog, OrrLibrary *library) {
 /* Whether a profile has rows of exchanges of tokens; `libraries` also holds all-reduces. */
 static gboolean has_exchanges(const OrrNode *profile) {
   const OrrNode *rows = orr_node_get(profile, "libraries");
-  for (guint i = 0; rows && i < orr_node_length(rows); i++)
-    if (orr_node_get(rows->items->pdata[i], "hidden")) return TRUE;
+  ORR_EACH_ITEM(item, rows)
+    if (orr_node_get(item, "hidden")) return TRUE;
   return FALSE;
 }
 

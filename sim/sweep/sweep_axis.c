@@ -163,8 +163,7 @@ static gboolean read_map(Reading *r) {
                {"from", read_range, {"from", "to", "step", NULL}}};
   for (guint i = 0; i < G_N_ELEMENTS(forms); i++) {
     if (!orr_node_get(r->spec, forms[i].key)) continue;
-    for (guint k = 0; k < orr_node_length(r->spec); k++) {
-      const OrrNode *key = r->spec->keys->pdata[k];
+    ORR_EACH_KEY(key, r->spec) {
       if (g_strv_contains(forms[i].keys, key->text)) continue;
       g_autofree char *allowed = g_strjoinv(", ", (char **)forms[i].keys);
       orr_diags_error(r->diags, key->place, "axis %s: unknown key '%s' (allowed: %s)",
@@ -230,8 +229,7 @@ static gboolean read_all(Reading *r, OrrPlace place) {
 /* --- The axis --- */
 
 static gboolean read_list(Reading *r) {
-  for (guint i = 0; i < orr_node_length(r->spec); i++) {
-    const OrrNode *item = r->spec->items->pdata[i];
+  ORR_EACH_ITEM(item, r->spec) {
     if (item->kind != ORR_NODE_SCALAR) {
       orr_diags_error(r->diags, item->place, "axis %s: a value is a single word or number",
                       r->axis->name);

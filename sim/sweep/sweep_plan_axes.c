@@ -25,9 +25,8 @@ static GPtrArray *written_names(const OrrNode *sweep) {
   const OrrNode *axes = orr_node_get(sweep, "axes"), *space = orr_node_get(sweep, "space");
   for (guint i = 0; axes && axes->keys && i < axes->keys->len; i++)
     g_ptr_array_add(names, ((const OrrNode *)axes->keys->pdata[i])->text);
-  for (guint i = 0; space && space->kind == ORR_NODE_LIST && i < orr_node_length(space); i++)
-    if (((const OrrNode *)space->items->pdata[i])->text)
-      g_ptr_array_add(names, ((const OrrNode *)space->items->pdata[i])->text);
+  ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_LIST, space))
+    if (item->text) g_ptr_array_add(names, item->text);
   for (guint i = 0; space && space->kind == ORR_NODE_SCALAR && whole_space[i]; i++)
     if (!g_str_equal(whole_space[i], "ep")) g_ptr_array_add(names, (char *)whole_space[i]);
   return names;
@@ -194,10 +193,8 @@ static gboolean has_experts(const OrrSweepPlan *plan) {
 
 static gboolean is_axis(const OrrSweepPlan *plan, const char *name) {
   const OrrNode *axes = plan->section.axes;
-  for (guint i = 0; axes && i < orr_node_length(axes); i++)
-    if (g_str_equal(orr_sweep_axis_path(((const OrrNode *)axes->keys->pdata[i])->text),
-                    orr_sweep_axis_path(name)))
-      return TRUE;
+  ORR_EACH_KEY(key, axes)
+    if (g_str_equal(orr_sweep_axis_path(key->text), orr_sweep_axis_path(name))) return TRUE;
   return FALSE;
 }
 
@@ -207,8 +204,7 @@ static void add_space(OrrSweepPlan *plan, OrrDiags *diags) {
   if (!space) return;
   g_autoptr(OrrNode) all = orr_node_new_scalar(space->place, "all");
   if (space->kind == ORR_NODE_LIST) {
-    for (guint i = 0; i < orr_node_length(space); i++) {
-      const OrrNode *item = space->items->pdata[i];
+    ORR_EACH_ITEM(item, space) {
       if (item->kind != ORR_NODE_SCALAR)
         orr_diags_error(diags, item->place, "space takes short names of axes");
       else if (!is_axis(plan, item->text))
@@ -230,9 +226,8 @@ void orr_sweep_plan_axes_add(OrrSweepPlan *plan, OrrDiags *diags) {
   add_space(plan, diags);
   if (axes && axes->kind != ORR_NODE_MAP)
     return orr_diags_error(diags, axes->place, "axes takes a map of paths and their values");
-  for (guint i = 0; axes && i < orr_node_length(axes); i++) {
-    const OrrNode *key = axes->keys->pdata[i];
-    add_axis(plan, key->text, key->place, axes->items->pdata[i], diags);
+  ORR_EACH_PAIR(key, value, axes) {
+    add_axis(plan, key->text, key->place, value, diags);
   }
   plan->n_axes = plan->axes->len;
 }

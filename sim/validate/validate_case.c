@@ -155,8 +155,7 @@ static void refuse_where(const OrrValidateSet *set, OrrValidateCase *one, const 
  * `over` are kept in @ret_over, until the row's own are all there. */
 static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
                       const char *column, const OrrNode *settings, const OrrNode **ret_over) {
-  for (guint i = 0; i < orr_node_length(settings); i++) {
-    const OrrNode *path = settings->keys->pdata[i], *value = settings->items->pdata[i];
+  ORR_EACH_PAIR(path, value, settings) {
     if (strcmp(path->text, "refuse") == 0 && value->kind == ORR_NODE_SCALAR) {
       if (!one->refused) one->refused = g_strdup(value->text);
     } else if (g_str_has_prefix(path->text, refuse_if) && value->kind == ORR_NODE_SCALAR) {
@@ -196,13 +195,13 @@ static const OrrNode *find_line(const OrrNode *lines, const char *cell) {
   const OrrNode *best = orr_node_get(lines, cell);
   gsize most = 0;
   if (best) return best;
-  for (guint i = 0; i < orr_node_length(lines); i++) {
-    const char *key = ((const OrrNode *)lines->keys->pdata[i])->text;
-    const gsize length = strlen(key);
-    if (length == 0 || key[length - 1] != '*' || strncmp(key, cell, length - 1) != 0) continue;
+  ORR_EACH_PAIR(key, value, lines) {
+    const gsize length = strlen(key->text);
+    if (length == 0 || key->text[length - 1] != '*' || strncmp(key->text, cell, length - 1) != 0)
+      continue;
     if (best && length <= most) continue;
     most = length;
-    best = lines->items->pdata[i];
+    best = value;
   }
   return best;
 }
@@ -265,19 +264,18 @@ static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvL
 static void apply_together(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
                            const OrrNode **ret_over) {
   const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;
-  for (guint i = 0; together && i < orr_node_length(together); i++) {
-    const char *names = ((const OrrNode *)together->keys->pdata[i])->text;
-    g_auto(GStrv) columns = g_strsplit(names, " ", -1);
+  ORR_EACH_PAIR(key, value, together) {
+    g_auto(GStrv) columns = g_strsplit(key->text, " ", -1);
     g_autoptr(GString) cells = g_string_new(NULL);
     for (char **name = columns; *name; name++) {
       g_autofree char *cell = without_point(line->cells[orr_csv_column(set->csv, *name)]);
       g_string_append_printf(cells, "%s%s", name > columns ? " " : "", cell);
     }
-    const OrrNode *settings = find_line(together->items->pdata[i], cells->str);
+    const OrrNode *settings = find_line(value, cells->str);
     if (settings)
-      set_paths(set, one, line, names, settings, ret_over);
+      set_paths(set, one, line, key->text, settings, ret_over);
     else
-      refuse_unknown(one, names, cells->str, together->items->pdata[i]);
+      refuse_unknown(one, key->text, cells->str, value);
   }
 }
 
@@ -287,8 +285,7 @@ static void add_over(const OrrValidateSet *set, OrrValidateCase *one, const OrrC
                      const OrrNode *settings) {
   one->over = orr_node_copy(one->tree);
   set_in(one, one->over, "over", "engine", "fair");
-  for (guint i = 0; i < orr_node_length(settings); i++) {
-    const OrrNode *path = settings->keys->pdata[i], *value = settings->items->pdata[i];
+  ORR_EACH_PAIR(path, value, settings) {
     if (value->kind != ORR_NODE_SCALAR) {
       refuse(one, "over", path->text, "takes a single value");
       continue;

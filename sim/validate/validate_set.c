@@ -105,9 +105,7 @@ static void read_column(OrrValidateSet *set, const char *name, OrrPlace place, O
     add_target(set, &column, name, name, place, diags);
   else if (meaning->kind == ORR_NODE_SCALAR)
     add_target(set, &column, meaning->text, name, meaning->place, diags);
-  for (guint i = 0; meaning && meaning->kind == ORR_NODE_LIST && i < orr_node_length(meaning);
-       i++) {
-    const OrrNode *item = meaning->items->pdata[i];
+  ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_LIST, meaning)) {
     if (item->kind == ORR_NODE_SCALAR)
       add_target(set, &column, item->text, name, item->place, diags);
   }
@@ -124,8 +122,7 @@ static void check_keys(const OrrNode *meaning, OrrDiags *diags) {
   if (meaning->kind != ORR_NODE_MAP)
     return orr_diags_error(diags, meaning->place,
                            "'validation' takes a map of columns, group, scale, together, values");
-  for (guint i = 0; i < orr_node_length(meaning); i++) {
-    const OrrNode *key = meaning->keys->pdata[i], *value = meaning->items->pdata[i];
+  ORR_EACH_PAIR(key, value, meaning) {
     const char *nearest = orr_diag_nearest_word(key->text, known);
     if (!g_strv_contains(known, key->text))
       orr_diags_error(diags, key->place,
@@ -143,10 +140,9 @@ static void check_keys(const OrrNode *meaning, OrrDiags *diags) {
 /* Checks that every <column> in @value, a text or a map of paths or conditions and texts, is in the
  * table. */
 static void check_references(const OrrValidateSet *set, const OrrNode *value, OrrDiags *diags) {
-  for (guint i = 0; value->kind == ORR_NODE_MAP && i < orr_node_length(value); i++) {
-    check_references(set, value->keys->pdata[i], diags);
-    if (((const OrrNode *)value->items->pdata[i])->kind == ORR_NODE_SCALAR)
-      check_references(set, value->items->pdata[i], diags);
+  ORR_EACH_PAIR(key, below, value) {
+    check_references(set, key, diags);
+    if (below->kind == ORR_NODE_SCALAR) check_references(set, below, diags);
   }
   const char *open =
       value->kind == ORR_NODE_SCALAR ? orr_validate_set_reference(value->text) : NULL;
@@ -162,13 +158,11 @@ static void check_references(const OrrValidateSet *set, const OrrNode *value, Or
 
 static void check_values(const OrrValidateSet *set, OrrDiags *diags) {
   const OrrNode *values = set->meaning ? orr_node_get(set->meaning, "values") : NULL;
-  for (guint i = 0; values && i < orr_node_length(values); i++) {
-    const OrrNode *name = values->keys->pdata[i], *by_cell = values->items->pdata[i];
+  ORR_EACH_PAIR(name, by_cell, values) {
     if (by_cell->kind != ORR_NODE_MAP)
       orr_diags_error(diags, by_cell->place, "'%s' takes a map of cells and what they mean",
                       name->text);
-    for (guint k = 0; by_cell->kind == ORR_NODE_MAP && k < orr_node_length(by_cell); k++)
-      check_references(set, by_cell->items->pdata[k], diags);
+    ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_MAP, by_cell)) check_references(set, item, diags);
   }
 }
 
@@ -176,8 +170,7 @@ static void check_values(const OrrValidateSet *set, OrrDiags *diags) {
  * settings. */
 static void check_together(const OrrValidateSet *set, OrrDiags *diags) {
   const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;
-  for (guint i = 0; together && i < orr_node_length(together); i++) {
-    const OrrNode *names = together->keys->pdata[i], *by_cells = together->items->pdata[i];
+  ORR_EACH_PAIR(names, by_cells, together) {
     g_auto(GStrv) columns = g_strsplit(names->text, " ", -1);
     for (char **name = columns; *name; name++)
       if (orr_csv_column(set->csv, *name) < 0)
@@ -187,8 +180,7 @@ static void check_together(const OrrValidateSet *set, OrrDiags *diags) {
       orr_diags_error(diags, by_cells->place,
                       "'%s' takes a map of cells, joined by blanks, and their settings",
                       names->text);
-    for (guint k = 0; by_cells->kind == ORR_NODE_MAP && k < orr_node_length(by_cells); k++) {
-      const OrrNode *settings = by_cells->items->pdata[k];
+    ORR_EACH_ITEM(settings, orr_node_as(ORR_NODE_MAP, by_cells)) {
       if (settings->kind != ORR_NODE_MAP)
         orr_diags_error(diags, settings->place,
                         "takes a map of paths and values, or {refuse: why}");

@@ -190,8 +190,8 @@ static gboolean has_layers(const OrrNode *model, const GArray *layers, gboolean 
   const OrrNode *list = orr_node_get(model, "layout");
   g_autoptr(GArray) round = g_array_new(FALSE, FALSE, sizeof(gint64)); /* it repeats */
   *ret_is_plain = TRUE;
-  for (guint i = 0; list && i < orr_node_length(list); i++) {
-    const char *text = ((const OrrNode *)list->items->pdata[i])->text;
+  ORR_EACH_ITEM(item, list) {
+    const char *text = item->text;
     const gint64 is_moe = strstr(text, "moe") != NULL;
     const gint64 n = g_ascii_isdigit(*text) ? g_ascii_strtoll(text, NULL, 10) : 1;
     if (!strstr(text, "attention+")) *ret_is_plain = FALSE;

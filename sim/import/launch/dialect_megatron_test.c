@@ -52,28 +52,24 @@ static void add_plain(OrrLaunchDraft *draft, const char *key, const OrrNode *val
 /* Variables of NCCL, CUDA and PyTorch; the others are the test's. */
 static void add_environment(OrrLaunchDraft *draft, const OrrNode *variables) {
   const OrrLaunchDialect *dialect = &orr_dialect_training_environment;
-  for (guint i = 0; i < orr_node_length(variables); i++) {
-    const char *name = ((const OrrNode *)variables->keys->pdata[i])->text;
-    g_autofree char *lower = g_ascii_strdown(name, -1);
+  ORR_EACH_PAIR(key, value, variables) {
+    g_autofree char *lower = g_ascii_strdown(key->text, -1);
     g_strdelimit(lower, "_", '-');
     if (orr_launch_rule_find(dialect, lower))
-      orr_launch_config_add(draft, dialect, variables->items->pdata[i], name);
+      orr_launch_config_add(draft, dialect, value, key->text);
     else
-      add_plain(draft, name, variables->items->pdata[i]);
+      add_plain(draft, key->text, value);
   }
 }
 
 void orr_dialect_megatron_test(OrrLaunchDraft *draft, const OrrNode *tree) {
   const OrrNode *arguments = orr_node_get(tree, "MODEL_ARGS");
-  for (guint i = 0; i < orr_node_length(tree); i++) {
-    const OrrNode *key = tree->keys->pdata[i], *value = tree->items->pdata[i];
+  ORR_EACH_PAIR(key, value, tree) {
     if (value == arguments) continue;
     if (strcmp(key->text, "ENV_VARS") == 0 && value->kind == ORR_NODE_MAP)
       add_environment(draft, value);
     else
       add_plain(draft, key->text, value);
   }
-  for (guint i = 0; arguments->kind == ORR_NODE_MAP && i < orr_node_length(arguments); i++)
-    add_argument(draft, ((const OrrNode *)arguments->keys->pdata[i])->text,
-                 arguments->items->pdata[i]);
+  ORR_EACH_PAIR(key, value, arguments) add_argument(draft, key->text, value);
 }

@@ -143,8 +143,7 @@ static void read_module(OrrLaunchDraft *draft, const OrrNode *module) {
     return orr_diags_error(draft->diags, framework->place,
                            "Primus's framework '%s' is not read: megatron and torchtitan are",
                            framework->text);
-  for (guint i = 0; i < orr_node_length(module); i++) {
-    const OrrNode *key = module->keys->pdata[i], *value = module->items->pdata[i];
+  ORR_EACH_PAIR(key, value, module) {
     if (value->kind == ORR_NODE_SCALAR) orr_launch_config_add(draft, own, value, key->text);
   }
   add_model_file(draft, orr_node_get_text(module, "model"), trainer);
@@ -154,10 +153,8 @@ static void read_module(OrrLaunchDraft *draft, const OrrNode *module) {
 static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
   const OrrNode *modules = orr_node_get(tree, "modules");
   guint n_read = 0;
-  for (guint i = 0; i < orr_node_length(tree); i++) {
-    const OrrNode *key = tree->keys->pdata[i];
-    if (tree->items->pdata[i] != modules)
-      orr_launch_config_add(draft, own, tree->items->pdata[i], key->text);
+  ORR_EACH_PAIR(key, value, tree) {
+    if (value != modules) orr_launch_config_add(draft, own, value, key->text);
   }
   for (guint i = 0; i < orr_node_length(modules) && n_read == 0; i++) {
     const OrrNode *module = modules->items->pdata[i];

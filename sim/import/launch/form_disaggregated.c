@@ -36,10 +36,8 @@ static gboolean is_of_file(const char *key) {
 }
 
 static void add_keys(OrrLaunchDraft *draft, const OrrNode *map) {
-  for (guint i = 0; map && map->kind == ORR_NODE_MAP && i < orr_node_length(map); i++) {
-    const OrrNode *key = map->keys->pdata[i];
-    if (!is_of_file(key->text))
-      orr_launch_tree(draft, &orr_dialect_trtllm, map->items->pdata[i], key->text);
+  ORR_EACH_PAIR(key, value, map) {
+    if (!is_of_file(key->text)) orr_launch_tree(draft, &orr_dialect_trtllm, value, key->text);
   }
 }
 

@@ -251,8 +251,7 @@ void orr_form_manifest_add_words(GPtrArray *words, const OrrNode *node) {
     for (char **word = split; word && *word; word++)
       orr_form_manifest_add_word(words, *word, node->place);
   }
-  for (guint i = 0; node->kind == ORR_NODE_LIST && i < orr_node_length(node); i++) {
-    const OrrNode *item = node->items->pdata[i];
+  ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_LIST, node)) {
     if (item->kind == ORR_NODE_SCALAR) orr_form_manifest_add_word(words, item->text, item->place);
   }
 }
@@ -418,8 +417,7 @@ static void walk(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas
 static void add_commands(OrrFormManifest *manifest, const OrrLaunchCommand *like,
                          const OrrNode *node) {
   if (!node) return;
-  for (guint i = 0; node->kind == ORR_NODE_LIST && i < orr_node_length(node); i++)
-    add_commands(manifest, like, node->items->pdata[i]);
+  ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_LIST, node)) add_commands(manifest, like, item);
   if (node->kind != ORR_NODE_SCALAR) return;
   const OrrLaunchWord script = {.text = node->text, .place = node->place};
   orr_form_manifest_add_script(manifest, like, &script);
@@ -468,8 +466,8 @@ static const OrrNode *extended(const OrrNode *services, const OrrNode *service) 
 /* Only what stands under `services`, not templates (`x-...`); what a service extends is laid under
  * it. */
 static void read_services(OrrFormManifest *manifest, const OrrNode *services) {
-  for (guint i = 0; i < orr_node_length(services); i++) {
-    const OrrNode *service = services->items->pdata[i], *base = extended(services, service);
+  ORR_EACH_ITEM(item, services) {
+    const OrrNode *service = item, *base = extended(services, service);
     OrrNode *merged = base ? orr_node_merge(base, service) : NULL;
     if (merged) g_ptr_array_add(manifest->documents, merged);
     walk(manifest, merged ? merged : service, 0);

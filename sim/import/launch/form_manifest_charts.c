@@ -44,8 +44,8 @@ static gboolean has_role(const OrrNode *spec, const char *role) {
 }
 
 static gboolean has_any_role(const OrrNode *specs, const char *role) {
-  for (guint i = 0; i < orr_node_length(specs); i++)
-    if (has_role(specs->items->pdata[i], role)) return TRUE;
+  ORR_EACH_ITEM(item, specs)
+    if (has_role(item, role)) return TRUE;
   return FALSE;
 }
 
@@ -90,8 +90,7 @@ static gboolean read_production_stack(OrrFormManifest *manifest, const OrrNode *
   if (!specs || specs->kind != ORR_NODE_LIST) return FALSE;
   const gboolean is_split =
       has_any_role(specs, "kv_producer") && has_any_role(specs, "kv_consumer");
-  for (guint i = 0; i < orr_node_length(specs); i++)
-    add_model_spec(manifest, specs->items->pdata[i], is_split);
+  ORR_EACH_ITEM(item, specs) add_model_spec(manifest, item, is_split);
   return TRUE;
 }
 
@@ -168,9 +167,8 @@ static gboolean read_model_service(OrrFormManifest *manifest, const OrrNode *tre
     const OrrNode *containers = orr_node_get(role, "containers");
     const char *create = orr_node_get_text(role, "create");
     if (!containers || (create && strcmp(create, "false") == 0)) continue;
-    for (guint k = 0; containers->kind == ORR_NODE_LIST && k < orr_node_length(containers); k++)
-      if (orr_node_get_text(containers->items->pdata[k], "modelCommand"))
-        add_role(manifest, model, role, containers->items->pdata[k], i == 0);
+    ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_LIST, containers))
+      if (orr_node_get_text(item, "modelCommand")) add_role(manifest, model, role, item, i == 0);
   }
   return TRUE;
 }
@@ -197,8 +195,7 @@ static void add_speculator(OrrFormManifest *manifest, OrrLaunchCommand *command,
     orr_form_manifest_add_word(command->words, service_model(manifest, uri, NULL)->text,
                                uri->place);
   }
-  for (guint i = 0; config && config->kind == ORR_NODE_MAP && i < orr_node_length(config); i++) {
-    const OrrNode *key = config->keys->pdata[i], *value = config->items->pdata[i];
+  ORR_EACH_PAIR(key, value, config) {
     if (value->kind != ORR_NODE_SCALAR) continue;
     g_autofree char *option = g_strconcat("--speculative-config.", key->text, NULL);
     orr_form_manifest_add_word(command->words, option, value->place);
@@ -244,10 +241,8 @@ static OrrLaunchCommand *add_service_role(OrrFormManifest *manifest, const OrrNo
                                           const OrrNode *role, gboolean prefills) {
   const OrrNode *containers = orr_node_get(orr_node_get(role, "template"), "containers");
   const OrrNode *main_one = NULL;
-  for (guint i = 0;
-       containers && containers->kind == ORR_NODE_LIST && i < orr_node_length(containers); i++)
-    if (!main_one || g_strcmp0(orr_node_get_text(containers->items->pdata[i], "name"), "main") == 0)
-      main_one = containers->items->pdata[i];
+  ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_LIST, containers))
+    if (!main_one || g_strcmp0(orr_node_get_text(item, "name"), "main") == 0) main_one = item;
   return add_role(manifest, model, role, main_one ? main_one : role, prefills);
 }
 

@@ -8,8 +8,7 @@ void orr_form_manifest_files(OrrFormManifest *manifest, const OrrLaunchSource *w
                              const OrrNode *map) {
   const OrrNode *data = orr_node_get(map, "data");
   if (g_strcmp0(orr_node_get_text(map, "kind"), "ConfigMap") != 0) return;
-  for (guint i = 0; data && data->kind == ORR_NODE_MAP && i < orr_node_length(data); i++) {
-    const OrrNode *key = data->keys->pdata[i], *text = data->items->pdata[i];
+  ORR_EACH_PAIR(key, text, data) {
     g_autofree char *path = g_strconcat("/", key->text, NULL);
     if (text->kind != ORR_NODE_SCALAR || !strstr(whole->text, path)) continue;
     const OrrLaunchSource *other = orr_launch_form_source(manifest->draft, key->text);
@@ -38,8 +37,7 @@ static const char *host_path(const OrrFormManifest *manifest, const char *name) 
 void orr_form_manifest_name_weights(const OrrFormManifest *manifest, const OrrNode *node,
                                     OrrLaunchCommand *command) {
   const OrrNode *mounts = orr_node_get(node, "volumeMounts");
-  for (guint i = 0; mounts && mounts->kind == ORR_NODE_LIST && i < orr_node_length(mounts); i++) {
-    const OrrNode *mount = mounts->items->pdata[i];
+  ORR_EACH_ITEM(mount, orr_node_as(ORR_NODE_LIST, mounts)) {
     if (mount->kind != ORR_NODE_MAP) continue;
     const char *path = orr_node_get_text(mount, "mountPath");
     const char *host = host_path(manifest, orr_node_get_text(mount, "name"));

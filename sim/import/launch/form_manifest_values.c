@@ -27,9 +27,9 @@ static char *plain_key(const char *key) {
 }
 
 static const OrrNode *member(const OrrNode *map, const char *plain) {
-  for (guint i = 0; map && map->kind == ORR_NODE_MAP && i < orr_node_length(map); i++) {
-    g_autofree char *key = plain_key(((const OrrNode *)map->keys->pdata[i])->text);
-    if (strcmp(key, plain) == 0) return map->items->pdata[i];
+  ORR_EACH_PAIR(named, value, map) {
+    g_autofree char *key = plain_key(named->text);
+    if (strcmp(key, plain) == 0) return value;
   }
   return NULL;
 }
@@ -56,13 +56,11 @@ static void add_option(OrrLaunchCommand *command, const char *key, const OrrNode
 static void add_options(OrrLaunchCommand *command, const OrrNode *map, const char *without,
                         const OrrLaunchDialect *dialect, gboolean known) {
   g_auto(GStrv) skipped = g_strsplit(without, " ", -1);
-  for (guint i = 0; map && map->kind == ORR_NODE_MAP && i < orr_node_length(map); i++) {
-    const char *key = ((const OrrNode *)map->keys->pdata[i])->text;
-    const OrrNode *value = map->items->pdata[i];
-    g_autofree char *plain = plain_key(key);
+  ORR_EACH_PAIR(key, value, map) {
+    g_autofree char *plain = plain_key(key->text);
     if (value->kind == ORR_NODE_SCALAR && !g_strv_contains((const char *const *)skipped, plain) &&
         (!known || orr_launch_rule_find(dialect, plain)))
-      add_option(command, key, value, dialect);
+      add_option(command, key->text, value, dialect);
   }
 }
 
@@ -70,9 +68,8 @@ static void add_options(OrrLaunchCommand *command, const OrrNode *map, const cha
  * simulated. */
 static void use_scalars(OrrFormManifest *manifest, const OrrNode *map,
                         const OrrLaunchDialect *only) {
-  for (guint i = 0; map && map->kind == ORR_NODE_MAP && i < orr_node_length(map); i++) {
-    g_autofree char *plain = plain_key(((const OrrNode *)map->keys->pdata[i])->text);
-    const OrrNode *value = map->items->pdata[i];
+  ORR_EACH_PAIR(key, value, map) {
+    g_autofree char *plain = plain_key(key->text);
     if (value->kind == ORR_NODE_SCALAR && (!only || orr_launch_rule_find(only, plain)))
       orr_form_manifest_use(manifest, value);
   }
@@ -81,9 +78,8 @@ static void use_scalars(OrrFormManifest *manifest, const OrrNode *map,
 /* Scalars at all depths, "a.b", as options. */
 static void add_deep_options(OrrLaunchCommand *command, const OrrNode *map, const char *above,
                              const OrrLaunchDialect *dialect) {
-  for (guint i = 0; map && map->kind == ORR_NODE_MAP && i < orr_node_length(map); i++) {
-    const OrrNode *value = map->items->pdata[i];
-    g_autofree char *key = g_strconcat(above, ((const OrrNode *)map->keys->pdata[i])->text, NULL);
+  ORR_EACH_PAIR(named, value, map) {
+    g_autofree char *key = g_strconcat(above, named->text, NULL);
     g_autofree char *below = g_strconcat(key, ".", NULL);
     if (value->kind == ORR_NODE_SCALAR)
       add_option(command, key, value, dialect);
@@ -142,8 +138,8 @@ static void add_llm_config(OrrFormManifest *manifest, const OrrNode *config) {
 static gboolean read_llm_configs(OrrFormManifest *manifest, const OrrNode *node) {
   const OrrNode *list = orr_node_get(node, "llm_configs");
   gboolean is_read = FALSE;
-  for (guint i = 0; list && list->kind == ORR_NODE_LIST && i < orr_node_length(list); i++) {
-    add_llm_config(manifest, list->items->pdata[i]);
+  ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_LIST, list)) {
+    add_llm_config(manifest, item);
     is_read = TRUE;
   }
   for (guint i = 0; !list && node->kind != ORR_NODE_SCALAR && i < orr_node_length(node); i++)
@@ -175,8 +171,7 @@ static gboolean read_ray_service(OrrFormManifest *manifest, const OrrNode *tree)
 static gint64 most_clients(const OrrNode *list, guint *ret_n) {
   g_autoptr(GString) all = g_string_new(NULL);
   gint64 most = 0;
-  for (guint i = 0; list && list->kind == ORR_NODE_LIST && i < orr_node_length(list); i++) {
-    const OrrNode *item = list->items->pdata[i];
+  ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_LIST, list)) {
     g_string_append_printf(all, "%s ", item->kind == ORR_NODE_SCALAR ? item->text : "");
   }
   if (list && list->kind == ORR_NODE_SCALAR) g_string_append(all, list->text);

@@ -9,9 +9,9 @@ enum { MAX_SETTINGS = 4000 };
 
 /* "a_b" and "a-b" are the same key. */
 static const OrrNode *member(const OrrNode *map, const char *key) {
-  for (guint i = 0; map->kind == ORR_NODE_MAP && i < orr_node_length(map); i++) {
-    g_autofree char *text = g_strdup(((const OrrNode *)map->keys->pdata[i])->text);
-    if (strcmp(g_strdelimit(text, "-", '_'), key) == 0) return map->items->pdata[i];
+  ORR_EACH_PAIR(named, value, map) {
+    g_autofree char *text = g_strdup(named->text);
+    if (strcmp(g_strdelimit(text, "-", '_'), key) == 0) return value;
   }
   return NULL;
 }
@@ -74,8 +74,7 @@ static void mark_unresolved(OrrLaunchDraft *draft, guint first) {
 static guint count_leaves(const OrrNode *tree) {
   if (tree->kind == ORR_NODE_SCALAR) return 1;
   guint n = 1, n_scalars = 0;
-  for (guint i = 0; i < orr_node_length(tree); i++) {
-    const OrrNode *item = tree->items->pdata[i];
+  ORR_EACH_ITEM(item, tree) {
     if (tree->kind == ORR_NODE_LIST && item->kind == ORR_NODE_SCALAR)
       n_scalars++;
     else

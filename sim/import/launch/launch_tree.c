@@ -4,8 +4,7 @@
 #include "sim/import/launch/launch_private.h"
 
 static gboolean is_flat(const OrrNode *list) {
-  for (guint i = 0; i < orr_node_length(list); i++) {
-    const OrrNode *item = list->items->pdata[i];
+  ORR_EACH_ITEM(item, list) {
     if (item->kind != ORR_NODE_SCALAR) return FALSE;
   }
   return TRUE;

@@ -56,8 +56,7 @@ static OrrPlace place_of(const OrrNode *node) {
 }
 
 static void check_keys(const OrrNode *map, const char *const *known, OrrDiags *diags) {
-  for (guint i = 0; i < orr_node_length(map); i++) {
-    const OrrNode *key = map->keys->pdata[i];
+  ORR_EACH_KEY(key, map) {
     const char *nearest = orr_diag_nearest_word(key->text, known);
     g_autofree char *all = g_strjoinv(", ", (char **)known);
     if (!g_strv_contains(known, key->text))
@@ -134,8 +133,7 @@ static void read_text(const OrrDumpText *text, OrrDump *dump, OrrDiags *diags) {
   g_autofree char *list = list_of(text);
   const guint before = dump->fabrics->len, n_before = orr_diags_n_errors(diags);
   g_autoptr(OrrNode) root = orr_yaml_parse(list, strlen(list), text->file, diags);
-  for (guint i = 0; root && root->kind == ORR_NODE_LIST && i < orr_node_length(root); i++)
-    read_topology(root->items->pdata[i], dump, diags);
+  ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_LIST, root)) read_topology(item, dump, diags);
   if (dump->fabrics->len == before && orr_diags_n_errors(diags) == n_before)
     orr_diags_error(diags, orr_dump_place(text, 1, 1),
                     "no topology here has switches or blocks: expected 'tree:' or 'block:'");

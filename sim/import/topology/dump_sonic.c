@@ -127,20 +127,18 @@ static void read_config(Reader *reader, const OrrNode *tree) {
   const OrrNode *kinds = member(tree, "DEVICE_NEIGHBOR_METADATA");
   const char *host = orr_node_get_text(
       orr_node_get(orr_node_get(tree, "DEVICE_METADATA"), "localhost"), "hostname");
-  for (guint i = 0; neighbours && i < orr_node_length(neighbours); i++) {
-    const OrrNode *link = neighbours->items->pdata[i];
-    char *local = ((const OrrNode *)neighbours->keys->pdata[i])->text;
+  ORR_EACH_PAIR(key, link, neighbours) {
     const char *name = orr_node_get_text(link, "name"), *port = orr_node_get_text(link, "port");
-    const char *speed = orr_node_get_text(orr_node_get(ports, local), "speed"); /* Mb/s */
+    const char *speed = orr_node_get_text(orr_node_get(ports, key->text), "speed"); /* Mb/s */
     const char *kind = name ? orr_node_get_text(orr_node_get(kinds, name), "type") : NULL;
     const gboolean is_bridge =
         kind ? strstr(kind, "Server") == NULL : port && is_port(port); /* a switch's own name */
     const gint64 rate = speed ? g_ascii_strtoll(speed, NULL, 10) / 1000 : 0;
-    if (!name || !is_port(local)) continue;
-    char *words[] = {local, (char *)name, (char *)(port ? port : local),
+    if (!name || !is_port(key->text)) continue;
+    char *words[] = {key->text, (char *)name, (char *)(port ? port : key->text),
                      (char *)(is_bridge ? "B" : "-"), NULL};
     if (rate > 0 && rate <= 1600)
-      g_hash_table_replace(reader->speeds, pair_of(host ? host : "switch", local),
+      g_hash_table_replace(reader->speeds, pair_of(host ? host : "switch", key->text),
                            GINT_TO_POINTER((gint)rate));
     add_neighbour(reader, host ? host : "switch", words, 4);
   }

@@ -107,14 +107,12 @@ static void add_link(Reader *reader, const OrrNode *link) {
 }
 
 static void read_links(Reader *reader, const OrrNode *list) {
-  for (guint i = 0; i < orr_node_length(list); i++) {
-    const OrrNode *link = list->items->pdata[i];
+  ORR_EACH_ITEM(link, list) {
     if (link->kind != ORR_NODE_MAP) continue;
     count(reader, word(link, "source", "_guid"));
     count(reader, word(link, "destination", "_guid"));
   }
-  for (guint i = 0; i < orr_node_length(list); i++) {
-    const OrrNode *link = list->items->pdata[i];
+  ORR_EACH_ITEM(link, list) {
     if (link->kind == ORR_NODE_MAP) add_link(reader, link);
   }
 }
