@@ -90,13 +90,8 @@ void orr_grid_range(const OrrGrid *grid, int axis, double *ret_low, double *ret_
   *ret_high = grid->axes[axis][grid->lengths[axis] - 1];
 }
 
-static int compare_doubles(gconstpointer a, gconstpointer b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 void orr_grid_sort_axis(GArray *axis) {
-  g_array_sort(axis, compare_doubles);
+  g_array_sort(axis, orr_order_doubles);
   guint n_kept = 0;
   for (guint i = 0; i < axis->len; i++)
     if (n_kept == 0 || g_array_index(axis, double, i) > g_array_index(axis, double, n_kept - 1))

@@ -10,10 +10,7 @@ typedef struct {
   const OrrNcclTestsLog *log;
 } Source;
 
-static int compare_rows(gconstpointer a, gconstpointer b) {
-  const OrrNcclTestsRow *x = a, *y = b;
-  return (x->bytes > y->bytes) - (x->bytes < y->bytes);
-}
+ORR_LEAST_FIRST(compare_rows, OrrNcclTestsRow, bytes)
 
 static void append_list(GString *text, const char *key, const GArray *rows, gboolean times) {
   g_string_append_printf(text, "    %s: \"", key);

@@ -264,10 +264,6 @@ static void add_names(const char *folder, GPtrArray *names) {
   }
 }
 
-static int compare_texts(gconstpointer a, gconstpointer b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 char **orr_library_names(OrrLibrary *library, const char *kind_name) {
   const OrrDocumentKind *kind = orr_document_kind_find(kind_name);
   g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -278,7 +274,7 @@ char **orr_library_names(OrrLibrary *library, const char *kind_name) {
     add_names(folders[1], names);
     ORR_FREE(folders[0], folders[1]);
   }
-  g_ptr_array_sort(names, compare_texts);
+  g_ptr_array_sort(names, orr_order_texts);
   for (guint i = names->len; i-- > 1;)
     if (strcmp(names->pdata[i], names->pdata[i - 1]) == 0) g_ptr_array_remove_index(names, i);
   g_ptr_array_add(names, NULL);

@@ -177,10 +177,7 @@ typedef struct {
   guint n;
 } Reason;
 
-static int more_frequent(gconstpointer a, gconstpointer b) {
-  const Reason *x = a, *y = b;
-  return (x->n < y->n) - (x->n > y->n);
-}
+ORR_MOST_FIRST(more_frequent, Reason, n)
 
 /* Layouts differ in numbers: the text up to the first one is the reason. */
 static gboolean is_alike(const char *a, const char *b) {

@@ -181,10 +181,7 @@ typedef struct {
   double seconds;
 } Unknown;
 
-static int by_seconds(gconstpointer a, gconstpointer b) {
-  const Unknown *x = a, *y = b;
-  return (x->seconds < y->seconds) - (x->seconds > y->seconds);
-}
+ORR_MOST_FIRST(by_seconds, Unknown, seconds)
 
 /* Of Unknown, longest first. */
 static GArray *unknown_of(const Side *side) {

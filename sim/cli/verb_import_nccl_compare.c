@@ -40,10 +40,7 @@ static gboolean find_op(const char *name, OrrCollectiveOp *ret_op) {
   return FALSE;
 }
 
-static int compare_sizes(gconstpointer a, gconstpointer b) {
-  const OrrNcclMeasured *x = a, *y = b;
-  return (x->bytes > y->bytes) - (x->bytes < y->bytes);
-}
+ORR_LEAST_FIRST(compare_sizes, OrrNcclMeasured, bytes)
 
 /* The times to compare, by size; sizes without one are left out. */
 static GArray *measured_of(const OrrNcclTestsRun *run, gboolean in_place) {

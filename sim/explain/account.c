@@ -37,10 +37,7 @@ static double left_over(const GArray *covered, guint *at, double from_s, double 
   return left_s;
 }
 
-static int by_from(gconstpointer a, gconstpointer b) {
-  const Interval *x = a, *y = b;
-  return (x->from_s > y->from_s) - (x->from_s < y->from_s);
-}
+ORR_LEAST_FIRST(by_from, Interval, from_s)
 
 /* @covered becomes the union of itself and @more. */
 static void unite(GArray *covered, const GArray *more) {
@@ -100,10 +97,7 @@ static void sweep(OrrAccount *account, const OrrTimeline *timeline, gint64 devic
   unite(covered, own);
 }
 
-static int by_seconds(gconstpointer a, gconstpointer b) {
-  const OrrAccountPart *x = a, *y = b;
-  return (x->seconds < y->seconds) - (x->seconds > y->seconds);
-}
+ORR_MOST_FIRST(by_seconds, OrrAccountPart, seconds)
 
 OrrAccount *orr_account_new(const OrrTimeline *timeline, gint64 device, double begin_s,
                             double end_s) {

@@ -69,15 +69,9 @@ void orr_timeline_add_step(OrrTimeline *timeline, const char *name, double begin
   ORR_APPEND(timeline->steps, OrrTimelineStep, {g_strdup(name), begin_s, end_s});
 }
 
-static int by_begin(gconstpointer a, gconstpointer b) {
-  const OrrTimelineEvent *x = a, *y = b;
-  return (x->begin_s > y->begin_s) - (x->begin_s < y->begin_s);
-}
+ORR_LEAST_FIRST(by_begin, OrrTimelineEvent, begin_s)
 
-static int by_step_begin(gconstpointer a, gconstpointer b) {
-  const OrrTimelineStep *x = a, *y = b;
-  return (x->begin_s > y->begin_s) - (x->begin_s < y->begin_s);
-}
+ORR_LEAST_FIRST(by_step_begin, OrrTimelineStep, begin_s)
 
 void orr_timeline_sort(OrrTimeline *timeline) {
   const OrrTimelineEvent *events = (const OrrTimelineEvent *)(const void *)timeline->events->data;

@@ -127,10 +127,7 @@ static void close_fault(OrrNcclDiagnosis *diagnosis, const OrrNcclFault *fault, 
   *tried = (Tried){0};
 }
 
-static int compare_fits(gconstpointer a, gconstpointer b) {
-  const OrrNcclFit *x = a, *y = b;
-  return (x->misfit > y->misfit) - (x->misfit < y->misfit);
-}
+ORR_LEAST_FIRST(compare_fits, OrrNcclFit, misfit)
 
 static void judge(OrrNcclDiagnosis *diagnosis) {
   guint n_likely = 0;

@@ -105,16 +105,11 @@ static void advise_tier(const Adviser *adviser, OrrCampaignReady *ready, guint i
 
 /* --- Spares --- */
 
-static int compare(gconstpointer a, gconstpointer b) {
-  const gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
-  return (x > y) - (x < y);
-}
-
 static void advise_spares(const Adviser *adviser, OrrCampaignReady *ready) {
   const OrrCampaignAdvice *advice = adviser->advice;
   const gint64 now = ready->input.spares;
   gint64 spares[] = {0, advice->spares_p50, advice->spares_p99, 2 * advice->spares_p99, now};
-  qsort(spares, G_N_ELEMENTS(spares), sizeof *spares, compare);
+  qsort(spares, G_N_ELEMENTS(spares), sizeof *spares, orr_order_int64s);
   for (guint i = 0; i < G_N_ELEMENTS(spares); i++) {
     if (i > 0 && spares[i] == spares[i - 1]) continue;
     ready->input.spares = spares[i];

@@ -10,11 +10,6 @@ guint64 orr_sampler_combination(const OrrSampleSpace *space, const guint *values
   return combination;
 }
 
-static int compare(gconstpointer a, gconstpointer b) {
-  const guint64 x = *(const guint64 *)a, y = *(const guint64 *)b;
-  return (x > y) - (x < y);
-}
-
 /* Reservoir sampling (Vitter 1985, algorithm R): reads the combinations once and keeps only the
  * sample. */
 GArray *orr_sampler_uniform(const OrrSampleSpace *space, guint64 n, OrrRandom *random) {
@@ -28,6 +23,6 @@ GArray *orr_sampler_uniform(const OrrSampleSpace *space, guint64 n, OrrRandom *r
     const guint64 at = orr_random_below(random, seen + 1);
     if (at < n) g_array_index(sample, guint64, at) = combination;
   }
-  g_array_sort(sample, compare);
+  g_array_sort(sample, orr_order_uint64s);
   return sample;
 }

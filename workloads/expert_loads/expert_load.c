@@ -65,10 +65,7 @@ static Slot *replicate(const double *fractions, const double *now, gint64 expert
   return slots;
 }
 
-static int by_size(gconstpointer a, gconstpointer b) {
-  const double x = ((const Slot *)a)->load, y = ((const Slot *)b)->load;
-  return x < y ? 1 : x > y ? -1 : 0;
-}
+ORR_MOST_FIRST(by_size, Slot, load)
 
 /* The largest slot first, each to the emptiest rank that has room. Returns what the fullest rank
  * has now; @ret_ranks (NULL is fine): of each slot, sorted. */
@@ -122,10 +119,7 @@ typedef struct {
   gint64 expert;
 } Rank;
 
-static int by_key(gconstpointer a, gconstpointer b) {
-  const double x = ((const Rank *)a)->key, y = ((const Rank *)b)->key;
-  return x < y ? 1 : x > y ? -1 : 0;
-}
+ORR_MOST_FIRST(by_key, Rank, key)
 
 static int by_number(gconstpointer a, gconstpointer b) {
   const double x = *(const double *)a, y = *(const double *)b;

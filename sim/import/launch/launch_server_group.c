@@ -32,10 +32,6 @@ static gboolean is_place(const char *key) {
   return g_strv_contains(keys, key);
 }
 
-static int compare_lines(gconstpointer a, gconstpointer b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* All that matters of a draft's settings, to compare servers. Newly allocated. */
 static char *essence(OrrLaunchDraft *draft) {
   g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
@@ -46,7 +42,7 @@ static char *essence(OrrLaunchDraft *draft) {
     g_ptr_array_add(lines,
                     g_strdup_printf("%s=%s", setting->key, setting->value ? setting->value : ""));
   }
-  g_ptr_array_sort(lines, compare_lines);
+  g_ptr_array_sort(lines, orr_order_texts);
   g_ptr_array_add(lines, NULL);
   return g_strjoinv("\n", (char **)lines->pdata);
 }

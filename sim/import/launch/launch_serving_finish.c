@@ -256,10 +256,6 @@ static void add_own(GString *text, OrrLaunchDraft *draft, const GPtrArray *paths
   }
 }
 
-static int compare_paths(gconstpointer a, gconstpointer b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void add_differing(GPtrArray *paths, OrrLaunchDraft *of, OrrLaunchDraft *other) {
   ORR_EACH_POINTER(const OrrLaunchLine, line, of->lines)
     if (is_own(line->path) &&
@@ -273,7 +269,7 @@ static GPtrArray *differing(OrrLaunchDraft *draft, OrrLaunchDraft *prefill) {
   GPtrArray *paths = g_ptr_array_new_with_free_func(g_free);
   add_differing(paths, draft, prefill);
   add_differing(paths, prefill, draft);
-  g_ptr_array_sort(paths, compare_paths);
+  g_ptr_array_sort(paths, orr_order_texts);
   return paths;
 }
 

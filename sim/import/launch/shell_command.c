@@ -63,10 +63,6 @@ static void add_word(OrrShell *shell, GPtrArray *words, const char *text, OrrPla
   g_ptr_array_add(words, word);
 }
 
-static gint by_name(gconstpointer a, gconstpointer b) {
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void add_exported(OrrShell *shell, OrrLaunchCommand *command, OrrPlace place) {
   GHashTableIter each;
   gpointer name, value;
@@ -74,7 +70,7 @@ static void add_exported(OrrShell *shell, OrrLaunchCommand *command, OrrPlace pl
   g_hash_table_iter_init(&each, shell->variables);
   while (g_hash_table_iter_next(&each, &name, &value))
     if (((OrrShellVariable *)value)->is_exported) g_ptr_array_add(names, name);
-  g_ptr_array_sort(names, by_name);
+  g_ptr_array_sort(names, orr_order_texts);
   for (guint i = 0; i < names->len && !shell->is_over; i++) {
     const OrrShellVariable *variable = orr_shell_variable(shell, names->pdata[i]);
     const char *text = variable->items->len ? variable->items->pdata[0] : "";

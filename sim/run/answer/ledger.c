@@ -105,10 +105,7 @@ static inline Label *label_of(OrrLedger *ledger, guint32 index) {
   return &g_array_index(ledger->labels, Label, index);
 }
 
-static gint by_start(gconstpointer a, gconstpointer b) {
-  const Interval *x = a, *y = b;
-  return (x->started_s > y->started_s) - (x->started_s < y->started_s);
-}
+ORR_LEAST_FIRST(by_start, Interval, started_s)
 
 /* The compute stream was idle from its clock to @until_s: attributes that time to the
  * communications in flight. */

@@ -318,10 +318,7 @@ typedef struct {
   double amount;
 } Part;
 
-static int compare_parts(gconstpointer a, gconstpointer b) {
-  const Part *x = a, *y = b;
-  return x->amount > y->amount ? -1 : x->amount < y->amount;
-}
+ORR_MOST_FIRST(compare_parts, Part, amount)
 
 /* "gemm 61 %, tp-comm 17 %, bubble 9 %": the three largest parts, in percent of the sum.
  * Equal parts keep their order. */

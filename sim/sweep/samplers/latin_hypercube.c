@@ -23,11 +23,6 @@ static const OrrFieldTable table =
 
 #define MOST_DESIGNS 64
 
-static int compare(gconstpointer a, gconstpointer b) {
-  const guint64 x = *(const guint64 *)a, y = *(const guint64 *)b;
-  return (x > y) - (x < y);
-}
-
 static GArray *choose(const void *params, const OrrSampleSpace *space, OrrRandom *random) {
   const guint n = (guint)((const Params *)params)->points;
   g_autoptr(GHashTable) known = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
@@ -41,7 +36,7 @@ static GArray *choose(const void *params, const OrrSampleSpace *space, OrrRandom
       if (space->passes(combination, space->user)) g_array_append_val(sample, combination);
     }
   }
-  g_array_sort(sample, compare);
+  g_array_sort(sample, orr_order_uint64s);
   return sample;
 }
 

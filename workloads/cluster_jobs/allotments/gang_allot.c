@@ -37,17 +37,12 @@ void orr_gang_allot_spread(OrrGangAllot *allot, const double *time) {
 
 /* --- Without a look at kinds --- */
 
-static int compare_gpus(gconstpointer a, gconstpointer b) {
-  const double p = *(const double *)a, q = *(const double *)b;
-  return p < q ? -1 : p > q;
-}
-
 /* Content jobs hold gpus(m) GPUs all the time, the others t each: fills the level in the order of
  * gangs, which is that in which jobs are content. */
 static double level(const OrrGangAllot *allot) {
   g_autofree double *gpus = g_new(double, allot->n + 1);
   for (guint i = 0; i < allot->n; i++) gpus[i] = (double)allot->jobs[i]->gpus;
-  qsort(gpus, allot->n, sizeof *gpus, compare_gpus);
+  qsort(gpus, allot->n, sizeof *gpus, orr_order_doubles);
   double left = orr_gang_allot_gpus(allot);
   for (guint i = 0; i < allot->n; i++) {
     const double equal = left / (allot->n - i);

@@ -394,10 +394,7 @@ gint64 orr_gang_plan_find_from_now(OrrGangPlan *plan, OrrGangSim *sim, const Orr
 
 /* --- For plans that are made anew at every pass --- */
 
-static int compare_freed(gconstpointer a, gconstpointer b) {
-  const OrrGangFreed *x = a, *y = b;
-  return x->at_us < y->at_us ? -1 : x->at_us > y->at_us;
-}
+ORR_LEAST_FIRST(compare_freed, OrrGangFreed, at_us)
 
 /* Each step is the one before and what is freed at its time. */
 void orr_gang_plan_begin(OrrGangPlan *plan, const OrrGangSim *sim, GArray *freed) {

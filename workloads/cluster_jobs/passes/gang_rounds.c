@@ -58,10 +58,7 @@ static Live *live_at(const Rounds *rounds, guint i) {
 
 /* --- Fractions --- */
 
-static int compare_left(gconstpointer a, gconstpointer b) {
-  const OrrGangLeft *p = a, *q = b;
-  return p->job < q->job ? -1 : p->job > q->job;
-}
+ORR_LEAST_FIRST(compare_left, OrrGangLeft, job)
 
 static void allot(Rounds *rounds) {
   const guint n = rounds->live->len, kinds = rounds->n_kinds;
