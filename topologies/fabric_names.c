@@ -8,7 +8,6 @@
  *
  * Names are computed from numbers, so a look-up visits all links: 0.1 s for a million links.
  */
-#include "sim/base/fault.h"
 #include "topologies/fabric_private.h"
 
 static void add_part(GArray *parts, guint32 link, double fraction) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "results/store.h"
-#include "sim/base/fault.h"
 #include "sim/sweep/sweep_reasons.h"
 #include "sim/sweep/sweep_slurm.h"
 #include "sim/sweep/sweep_submit.h"

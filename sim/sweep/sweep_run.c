@@ -6,7 +6,6 @@
  * the points that were not committed. A point is identified by its number in the sampler's order,
  * so every point is stored exactly once.
  */
-#include "sim/base/fault.h"
 #include "sim/sweep/sweep_known.h"
 #include "sim/sweep/sweep_prune.h"
 #include "sim/sweep/sweep_report.h"

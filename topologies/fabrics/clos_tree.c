@@ -34,7 +34,6 @@
  *
  *   fabric: {kind: clos, down: 16x192x8, oversubscription: 1x7, radix: 0}
  */
-#include "sim/base/fault.h"
 #include "topologies/fabrics/sizes.h"
 #include "topologies/fabric.h"
 

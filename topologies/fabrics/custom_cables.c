@@ -14,7 +14,6 @@
  *                              ports of both halves giving its own to each
  *   diameter                   by search: there is no closed form
  */
-#include "sim/base/fault.h"
 #include "topologies/fabrics/switch_graph.h"
 
 typedef struct {

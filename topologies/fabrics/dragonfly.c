@@ -24,7 +24,6 @@
  *
  *   fabric: {kind: dragonfly, hosts-per-router: 16, routers-per-group: 32, global-per-router: 16}
  */
-#include "sim/base/fault.h"
 #include "topologies/fabrics/switch_groups.h"
 
 typedef struct {

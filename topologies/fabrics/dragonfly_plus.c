@@ -22,7 +22,6 @@
  *   fabric: {kind: dragonfly-plus, hosts-per-leaf: 20, leaves-per-group: 10,
  *            spines-per-group: 10, global-per-spine: 20}
  */
-#include "sim/base/fault.h"
 #include "topologies/fabrics/switch_groups.h"
 
 typedef struct {

@@ -19,7 +19,6 @@
  *
  *   fabric: {kind: fat-tree, levels: 3, radix: 64, oversubscription: 4, core-oversubscription: 1}
  */
-#include "sim/base/fault.h"
 #include "topologies/fabrics/clos.h"
 
 typedef struct {

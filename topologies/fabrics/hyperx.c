@@ -20,7 +20,6 @@
  *
  *   fabric: {kind: hyperx, shape: 8x8, hosts-per-switch: 8}
  */
-#include "sim/base/fault.h"
 #include "topologies/fabrics/sizes.h"
 #include "topologies/fabrics/switch_graph.h"
 

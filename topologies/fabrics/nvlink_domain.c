@@ -18,7 +18,6 @@
  *   node: {gpus: 4, scale-up-domain: 72, ...}
  *   fabric: {kind: nvlink-domain, scale-out: {kind: fat-tree, oversubscription: 2}}
  */
-#include "sim/base/fault.h"
 #include "topologies/fabric.h"
 
 extern const OrrFabricKind orr_nvlink_domain;

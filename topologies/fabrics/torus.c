@@ -38,7 +38,6 @@
  *   fabric: {kind: torus, shape: 4x4x8, twisted: true, link-bandwidth: 50 GB/s}
  *   fabric: {kind: torus, shape: 16x16, dcn-bandwidth: 3.125 GB/s}      # slices of 256 TPU v5e
  */
-#include "sim/base/fault.h"
 #include "topologies/fabrics/sizes.h"
 #include "topologies/fabric.h"
 

@@ -19,7 +19,6 @@
  *   storage: {servers: 16, server-bandwidth: 20 GB/s, attach: fabric}
  *   fabric: {kind: two-tier-dpu, radix: 64, nodes-per-leaf: 3}
  */
-#include "sim/base/fault.h"
 #include "topologies/fabrics/clos.h"
 
 typedef struct {

@@ -3,7 +3,6 @@
  *
  *   placement: {kind: explicit, gpus: [0-7, 16-23]}
  */
-#include "sim/base/fault.h"
 #include "topologies/job_placement.h"
 
 typedef struct {

@@ -6,7 +6,6 @@
  *
  *   placement: spread
  */
-#include "sim/base/fault.h"
 #include "topologies/job_placement.h"
 
 static GArray *free_nodes(const OrrPlacementRequest *request) {

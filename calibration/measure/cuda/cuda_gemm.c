@@ -27,7 +27,6 @@
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernel.h"
 #include "calibration/measure/cuda/vendor.h"
-#include "sim/base/fault.h"
 #include "sim/base/random.h"
 
 enum { SAMPLES = 24 };

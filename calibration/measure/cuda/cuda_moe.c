@@ -17,7 +17,6 @@
 #include "calibration/measure/cuda/cuda_moe_narrow.h"
 #include "calibration/measure/cuda/kernel.h"
 #include "calibration/measure/expert_draw.h"
-#include "sim/base/fault.h"
 #include "sim/base/random.h"
 
 enum { SAMPLES = 12 };

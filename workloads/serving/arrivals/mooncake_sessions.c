@@ -13,7 +13,6 @@
  *   workload: {load: {kind: mooncake-sessions, file: traces/agents-made-up.jsonl}}
  */
 #include "sim/base/csv.h"
-#include "sim/base/fault.h"
 #include "sim/base/json.h"
 #include "workloads/serving/arrivals/arrival.h"
 #include "workloads/serving/arrivals/arrival_file.h"

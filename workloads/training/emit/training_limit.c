@@ -12,7 +12,6 @@
  *                ^ fidelity, routing        ^ batch.global, batch.micro                        ^
  *                                           steps
  */
-#include "sim/base/fault.h"
 #include "sim/base/memory.h"
 #include "sim/base/quantity.h"
 #include "workloads/training/cost/training_packing.h"
