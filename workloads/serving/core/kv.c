@@ -477,19 +477,15 @@ void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit) {
   request->computed = (gint32)hit;
 }
 
-void orr_kv_take(OrrKv *kv, OrrRequest *request, gint64 n) {
-  request->blocks += (gint32)n;
-  kv->n_free -= n;
-  kv->n_held += n;
-}
-
 gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens) {
   const gint64 fresh = orr_kv_blocks_of(kv, tokens) - request->blocks;
   if (fresh <= 0) return TRUE;
   if (fresh + (request->state_table.n > 0 ? 0 : kv->n_state) + windows_of(kv, request) > kv->n_free)
     return FALSE;
   if (!kv->runs) {
-    orr_kv_take(kv, request, fresh);
+    request->blocks += (gint32)fresh;
+    kv->n_free -= fresh;
+    kv->n_held += fresh;
     return TRUE;
   }
   take_fresh(kv, &request->table, fresh);

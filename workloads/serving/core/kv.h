@@ -161,8 +161,6 @@ void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit);
 void orr_kv_load(OrrKv *kv, OrrRequest *request, gint64 end);
 /* Makes room for the first @tokens tokens; FALSE, and nothing done, where there is not enough. */
 gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens);
-/* Takes @n blocks; the caller has made sure that as many are free. Without a prefix cache. */
-void orr_kv_take(OrrKv *kv, OrrRequest *request, gint64 n);
 /* Gives blocks back, the last ones first, that neither the first @tokens tokens nor @least
  * blocks need. */
 void orr_kv_shrink(OrrKv *kv, OrrRequest *request, gint64 tokens, gint64 least);
