@@ -9,7 +9,6 @@
 #include "sim/run/answer/ledger.h"
 #include "sim/run/answer/outcome.h"
 #include "sim/run/answer/run_kind.h"
-#include "topologies/cluster.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/post_training/post_training.h"
 #include "workloads/serving/serving_work.h"
