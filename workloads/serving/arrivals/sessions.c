@@ -29,7 +29,8 @@ static const OrrFieldTable table = ORR_FIELDS(
     ORR_FIELD_INT(Params, "system-prompt", system_prompt, "0",
                   "Tokens with which every conversation begins.", .min = 0, .max = 1e7),
     ORR_FIELD_INT(Params, "longest", longest, "32768",
-                  "A conversation ends before a prompt and its answer exceed this many tokens.",
+                  "A conversation ends before a prompt and its answer exceed this many tokens; its "
+                  "first request is sent all the same.",
                   .min = 1, .max = 1e8));
 
 typedef struct {
@@ -47,6 +48,16 @@ typedef struct {
 } State;
 
 static gpointer open_load(const void *params, const OrrArrivalContext *context, GError **error) {
+  const Params *own = params;
+  const double first = (double)own->system_prompt + orr_lengths_mean(context->input) +
+                       orr_lengths_mean(context->output);
+  if (own->turns > 1 && first > (double)own->longest) {
+    orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                  "workload.load.longest (%ld): a first prompt and its answer have %.0f tokens on "
+                  "average, so no conversation has a second turn: raise longest, or give turns: 1",
+                  own->longest, first);
+    return NULL;
+  }
   State *state = g_new0(State, 1);
   *state = (State){.params = params,
                    .context = *context,

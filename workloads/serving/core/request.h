@@ -71,7 +71,8 @@ struct OrrRequest {
   guint16 region;        /* where its client is, from 1; 0: not drawn, or there are no regions */
   gint32 prompt, output; /* tokens; output >= 1 */
   guint32 images;        /* of its prompt, that its first step is to encode */
-  guint32 adapter;       /* from 1; 0: none */
+  guint32 adapter;       /* from 1; 0: none, or not drawn */
+  gboolean goes_on;      /* a conversation: class, client and adapter are its first request's */
   /* What the prompt begins with, for prefix caches. Equal keys mean equal tokens up to there. */
   guint64 stream; /* conversation that prompt and output continue; 0: none */
   const OrrTextFork

@@ -150,7 +150,8 @@ static void complete(OrrFleet *fleet, OrrRequest *request) {
   const GPtrArray *classes = fleet->run.work->params.classes;
   const gboolean begins_task = fleet->tasks && !request->task;
   draw_region(fleet, request);
-  if (!begins_task) request->group = request->client = (guint16)draw_group(fleet);
+  if (!begins_task && !request->goes_on)
+    request->group = request->client = (guint16)draw_group(fleet);
   fill_lengths(fleet, request);
   if (begins_task) return;
   if (is_too_long(fleet, request) || is_above_budget(fleet, request)) return;
@@ -318,6 +319,11 @@ static gboolean load_after(OrrFleet *fleet, OrrRequest *ended, OrrRequest *ret_n
       !fleet->load->after(fleet->state, ended, orr_engine_now(fleet->run.engine), ret_next))
     return FALSE;
   ret_next->region = ended->region;
+  if (!ret_next->session) return TRUE; /* another request of a client */
+  ret_next->goes_on = TRUE;
+  ret_next->group = ended->group;
+  ret_next->client = ended->client;
+  ret_next->adapter = ended->adapter;
   return TRUE;
 }
 

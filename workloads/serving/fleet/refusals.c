@@ -68,12 +68,33 @@ static void check_images(const OrrServing *params, OrrPlace place, OrrDiags *dia
                     params->distinct_images);
 }
 
+/* Lengths of classes, and images, where the load has lengths of its own. */
+static void check_given_lengths(const OrrServing *params, const OrrArrival *load, OrrPlace place,
+                                OrrDiags *diags) {
+  const gboolean follow = load->chain && !load->is_bounded;
+  if (follow && params->images > 0)
+    orr_diags_error(diags, place,
+                    "images (%ld) and load %s exclude each other: only the first prompt of a "
+                    "conversation would have them",
+                    params->images, load->entry.name);
+  for (guint i = 0; load->is_trace && params->classes && i < params->classes->len; i++) {
+    const OrrRequestClass *class = params->classes->pdata[i];
+    if (orr_request_class_lengths(&class->input, &params->input) == &class->input ||
+        orr_request_class_lengths(&class->output, &params->output) == &class->output)
+      orr_diags_error(diags, place,
+                      "classes: input and output of class %s have no effect: load %s has the "
+                      "lengths of all requests",
+                      class->name, load->entry.name);
+  }
+}
+
 static void check_load(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
   if (!load)
     orr_diags_error(diags, place, "missing key 'load' in serving: When requests come.");
   else if (load->check)
     load->check(params->load.params, place, diags);
+  if (load) check_given_lengths(params, load, place, diags);
 }
 
 static void check_prefix(const OrrServing *params, OrrPlace place, OrrDiags *diags) {

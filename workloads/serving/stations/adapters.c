@@ -180,7 +180,7 @@ static void close(gpointer state) {
 
 static void made(gpointer state, OrrRequest *request) {
   Station *station = state;
-  request->adapter = adapters_draw(station->weights, &station->random);
+  if (request->adapter == 0) request->adapter = adapters_draw(station->weights, &station->random);
 }
 
 static gboolean is_on(const OrrServing *params) { return params->engine.lora.adapters > 0; }

@@ -237,8 +237,10 @@ static void submit(OrrTaskBranch *branch, OrrRequest *request) {
   OrrTaskRun *run = branch->task->run;
   request->arrival_s = now(run);
   request->task = branch;
+  request->adapter = branch->task->arrival.adapter;
   branch->task->row.turns++;
   run->reports.submit(run->reports.user, request);
+  branch->task->arrival.adapter = request->adapter; /* drawn with the first */
 }
 
 static void stop(void *user) {
