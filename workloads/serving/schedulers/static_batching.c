@@ -1,9 +1,10 @@
 /*
  * static_batching.c - FasterTransformer's batches: no request joins before all have ended.
  *
- * A batch is filled from the waiting requests, computes its prompts in one step, and decodes until
- * its longest output ends. The slot of a request that ended earlier is still computed in each step,
- * for nothing.
+ * A batch is filled from the waiting requests, as many as max-num-seqs and as one step of
+ * max-num-batched-tokens has room for, computes their prompts in that step, and decodes until its
+ * longest output ends. The slot of a request that ended earlier is still computed in each step, for
+ * nothing. A batch is made when the one before has ended, also under asynchronous scheduling.
  *
  *   makespan of n equal batches = n (t_prefill + (longest output - 1) t_decode)
  *
@@ -22,6 +23,8 @@ static void plan(OrrCore *core, const void *params, gpointer data) {
   State *state = data;
   state->padding = 0;
   if (core->running->len == 0) {
+    core->sees_until_s = INFINITY;
+    core->late_seats = core->late_blocks = 0;
     orr_scheduler_whole_prompts(core, ORR_RESERVE_ALL);
     state->slots = core->running->len;
     return;

@@ -51,9 +51,10 @@ typedef struct {
   GHashTable *of_request; /* OrrRequest*, a copy or at its decoder -> Handed* */
   GHashTable
       *took_s; /* OrrRequest* -> double*, owned: from its prompt's end to its cache's arrival */
-  OrrPool *handeds;  /* of Handed */
-  GPtrArray *active; /* of Handed: being transferred */
-  GQueue homeless;   /* of Handed: no decoder is up */
+  OrrPool *handeds;    /* of Handed */
+  GPtrArray *active;   /* of Handed: being transferred */
+  GQueue homeless;     /* of Handed: no decoder is up */
+  gboolean is_dealing; /* them, once all decoders that start now have */
   OrrGateway *prefill, *decode;
   gboolean per_layer;
 } Handover;
@@ -319,10 +320,19 @@ static void prefilled(Handed *handed) {
 
 /* --- replicas that come and go --- */
 
-static void replica_up(gpointer state) {
-  Handover *handover = state;
+static void deal_homeless(void *user) {
+  Handover *handover = user;
+  handover->is_dealing = FALSE;
   while (handover->homeless.length > 0 && orr_gateway_any_open(handover->decode))
     expect_at_decoder(g_queue_pop_head(&handover->homeless));
+}
+
+/* Not at once: others of the same node start at this instant, too. */
+static void replica_up(gpointer state) {
+  Handover *handover = state;
+  if (handover->homeless.length == 0 || handover->is_dealing) return;
+  handover->is_dealing = TRUE;
+  orr_engine_after(handover->run->engine, 0, deal_homeless, handover);
 }
 
 /* Whether @handed is no more, or left to what is under way of it, since @replica is lost; its
