@@ -1,6 +1,6 @@
 -- Which operators take the time of each phase, how fast do they run, and how are their costs known?
 -- reads: operator_cost(phase, name, kind, count, seconds_each, seconds_total, how, flops, bytes)
--- rows-from: runs of training and serving
+-- rows-from: runs of training
 -- phase: forward, backward, ...
 -- name: the operator
 -- kind: type of kernel

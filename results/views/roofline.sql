@@ -1,6 +1,6 @@
 -- How close do the run's kernels come to the limits of the GPU?
 -- reads: operator_cost(phase, name, kind, count, seconds_each, seconds_total, flops, bytes)
--- rows-from: runs of training and serving
+-- rows-from: runs of training
 -- series: the operator (other: beyond the seven that take the most time), or the roof: the lesser of peak FLOP/s and memory bandwidth times intensity
 -- intensity: FLOPs per byte
 -- tflop_per_s: the rate that the operator reaches or the roof allows, TFLOP/s

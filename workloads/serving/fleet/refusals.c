@@ -206,16 +206,24 @@ void orr_refusals_check_tiers(const OrrServing *params, OrrPlace place, OrrDiags
   warn_idle_tiers(tiers, place, diags);
 }
 
-/* On the fullest node are whole replicas, or its part of one. */
+/* On the fullest node are whole replicas, or its part of one. A store without a rate of its own and
+ * without a file system is in the host memory of all nodes. */
 void orr_refusals_check_host_tier(const OrrServing *own, const OrrCluster *cluster, OrrPlace place,
                                   OrrDiags *diags) {
   const double each = (double)orr_serving_parallel_gpus(&own->parallel),
                node = (double)cluster->node.gpus;
   const double replicas =
       each > node ? node / each : fmin((double)own->replicas, floor(node / each));
-  if (own->engine.tiers.host_bytes <= 0) return;
+  const OrrCacheTiers *tiers = &own->engine.tiers;
+  const gboolean is_pooled = tiers->remote_bytes > 0 && tiers->remote_bytes_per_s <= 0 &&
+                             cluster->storage.servers == 0 && cluster->node.host.memory_bytes > 0;
+  const double pool = is_pooled ? tiers->remote_bytes / (double)MAX(cluster->nodes, 1) : 0;
+  if (tiers->host_bytes + pool <= 0) return;
   g_autofree char *refusal = orr_footprint_refuse_host(
-      cluster, own->engine.tiers.host_bytes * replicas, "engine.cache-tiers.host");
+      cluster, tiers->host_bytes * replicas + pool,
+      pool <= 0               ? "engine.cache-tiers.host"
+      : tiers->host_bytes > 0 ? "engine.cache-tiers: host, with remote over all nodes,"
+                              : "engine.cache-tiers.remote, over all nodes,");
   if (refusal) orr_diags_error(diags, place, "%s", refusal);
 }
 
