@@ -224,6 +224,11 @@ CASES = [
     ("elastic: speeds of the table, 4 GPUs at 3 steps a second and 8 at 4; size 6 is as fast as 4", 1,
      "{elastic: fastest}", "submit_s,duration_s,gpus,min_gpus,max_gpus,model,steps", ["0,1,4,4,6,c,30", "0,1,4,4,8,c,30"],
      [0, 0], [10, 10], ", kinds: [{name: new, nodes: 1}], throughputs: speeds.csv"),
+    ("elastic: 4 of 8 GPUs are free on each of two nodes when job 5 wants 8; job 2 stays, job 4 moves to it and takes "
+     "5 s to restart", 2,
+     "{elastic: equal, placement: first-fit, preemption: {restart: 5 s}}",
+     "submit_s,duration_s,gpus,min_gpus,max_gpus",
+     ["0,10,4,4,4", "0,50,4,4,4", "0,10,4,4,4", "0,50,4,4,4", "20,20,8,8,8"], [0, 0, 0, 0, 20], [10, 50, 10, 55, 40]),
     ("window: job 3 ends before job 2's start, job 4 would not; on a grid of 7 s job 2 is planned at 14", 1,
      "{backfill: window, window: {resolution: 7 s, interval: 0 s}}",
      "submit_s,duration_s,gpus", ["0,10,6", "0,10,7", "0,14,2", "0,15,2"], [0, 14, 0, 24], None),

@@ -6,10 +6,15 @@
  *   2. what is left goes GPU by GPU to jobs below their most:
  *        equal     the job with the fewest GPUs
  *        fastest   the job that gains most, as a fraction of its speed at the size it asked for
- *   3. in order, they are placed on the empty cluster; one that does not fit as it is gets fewer
+ *   3. in order, they are placed. A running job whose size stays keeps its GPUs. If the others do
+ *      not all find room then, only the first half of the jobs keep theirs, then a quarter of them,
+ *      ..., then none. One that still does not fit as it is gets fewer
+ *
+ *   node 0   | . . a a |      | b b a a |     c comes and wants a whole node: a keeps its place, b
+ *   node 1   | . . b b |      | c c c c |     moves at its size, and pays
  *
  * A gang of g GPUs works at (g / asked)^scaling of its speed, or as the table of throughputs says.
- * A job whose size changes pays its restart; it has nothing to load from a checkpoint.
+ * A job whose size or place changes pays its restart; it has nothing to load from a checkpoint.
  */
 #include "workloads/cluster_jobs/passes/gang_pass.h"
 
@@ -78,13 +83,64 @@ static void give_rest(const OrrGangSim *sim, GArray *all, gint64 left) {
   }
 }
 
+static gboolean stays(const Sized *sized) {
+  return sized->gpus > 0 && sized->gpus == sized->before;
+}
+
+/* Whether all jobs find room on the empty cluster, on paper, where the first @n keep their places
+ * if their size stays. */
+static gboolean all_fit(OrrGangSim *sim, const GArray *all, guint n) {
+  OrrGangBins *paper = &sim->later;
+  orr_gang_bins_copy(paper, &sim->bins);
+  for (guint i = 0; i < n; i++) {
+    const Sized *sized = &g_array_index(all, Sized, i);
+    if (stays(sized)) orr_gang_bins_add(paper, sized->job->shares, -1);
+  }
+  ORR_EACH_AT(i, const Sized, sized, all) {
+    if (sized->gpus == 0 || (i < n && stays(sized))) continue;
+    OrrGangJob sought = *sized->job;
+    sought.gpus = sized->gpus;
+    if (!orr_gang_room_on_nodes(sim, paper, &sought)) return FALSE;
+    orr_gang_bins_add(paper, sim->shares, -1);
+  }
+  return TRUE;
+}
+
+/* How many jobs keep their places if their size stays, the first in the order. */
+static guint n_kept(OrrGangSim *sim, const GArray *all) {
+  guint n = all->len;
+  while (n > 0 && !all_fit(sim, all, n)) n /= 2;
+  return n;
+}
+
+/* Of the first @n jobs those whose size stays go on where they were. */
+static void start_kept(OrrGangSim *sim, const GArray *all, guint n) {
+  for (guint i = 0; i < n; i++) {
+    const Sized *sized = &g_array_index(all, Sized, i);
+    if (!stays(sized)) continue;
+    g_array_set_size(sim->shares, 0);
+    g_array_append_vals(sim->shares, sized->job->shares->data, sized->job->shares->len);
+    orr_gang_sim_start(sim, sized->job);
+  }
+}
+
+static gboolean is_there(const OrrGangSim *sim, const OrrGangJob *job) {
+  if (job->shares->len != sim->shares->len) return FALSE;
+  for (guint i = 0; i < job->shares->len; i++) {
+    const OrrGangShare *had = &g_array_index(job->shares, OrrGangShare, i),
+                       *found = &g_array_index(sim->shares, OrrGangShare, i);
+    if (had->bin != found->bin || had->gpus != found->gpus) return FALSE;
+  }
+  return TRUE;
+}
+
 /* At its size, or at the next smaller one that fits. */
 static gboolean start(OrrGangSim *sim, const Sized *sized) {
   OrrGangJob *job = sized->job;
   for (gint64 gpus = sized->gpus; gpus >= fewest(job); gpus--) {
     job->gpus = gpus;
     if (!orr_gang_room_fits_now(sim, job)) continue;
-    if (sized->before > 0 && gpus != sized->before) {
+    if (sized->before > 0 && (gpus != sized->before || !is_there(sim, job))) {
       job->gpus = sized->before;
       orr_gang_preempt_resize(sim, job, gpus);
     }
@@ -106,8 +162,9 @@ static void run(OrrGangSim *sim) {
   give_rest(sim, all, give_fewest(sim, all));
   leave_all(sim);
   g_ptr_array_set_size(sim->waiting, 0);
+  start_kept(sim, all, n_kept(sim, all));
   ORR_EACH(const Sized, sized, all) {
-    const gboolean starts = sized->gpus > 0 && start(sim, sized);
+    const gboolean starts = sized->job->is_running || (sized->gpus > 0 && start(sim, sized));
     sized->job->goes_on = FALSE;
     if (starts) continue;
     if (sized->before > 0) {
