@@ -21,8 +21,9 @@
  *
  * Without compression of queries (DeepSeek-V2-Lite) there is no q-down, and q-up is h -> a (n + r)
  * on gathered tokens. Backward: up-projections reduce their input's gradient, T (Rq + Rk) in total,
- * as any column-parallel layer does. Decoding uses the absorbed form, where kv-up is multiplied
- * into queries and results and the cache has Rk + r elements per token.
+ * as any column-parallel layer does; the common key's gradient, T r, is reduced because each rank
+ * has its own heads' part. Decoding uses the absorbed form, where kv-up is multiplied into queries
+ * and results and the cache has Rk + r elements per token.
  */
 #include "models/transformer_private.h"
 
@@ -39,6 +40,8 @@ static void put_gather(const OrrTransformerView *view, GArray *operators, OrrPas
   if (pass == ORR_PASS_FORWARD)
     orr_transformer_put_gather(view, operators,
                                (double)(stream + mla->q_rank + mla->kv_rank + mla->rope_dim));
+  else
+    orr_transformer_put_reduce(view, operators, (double)mla->rope_dim);
 }
 
 static void put_rope(const OrrTransformerView *view, GArray *operators, OrrPass pass) {

@@ -362,6 +362,45 @@ static void test_scan_of_kimi(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
+/* A model of each mixer. */
+static const char *const mixers[] = {"deepseek-v3",        "llama-3.1-8b",      "glm-5",
+                                     "qwen3-next-80b-a3b", "nemotron-h-8b",     "kimi-k3",
+                                     "rwkv-7-1.5b",        "deepseek-v4-flash", "step3"};
+
+/* Bytes of the tensor-parallel group's collectives of kind @comm. */
+static double comm_bytes(const GArray *operators, OrrOperatorComm comm) {
+  double bytes = 0;
+  ORR_EACH(const OrrOperator, op, operators)
+    if (op->kind == ORR_OPERATOR_COMM && op->comm.group == ORR_GROUP_TP && op->comm.op == comm)
+      bytes += op->bytes;
+  return bytes;
+}
+
+/* Under sequence parallelism each rank has a gradient of its own for what the forward gathers, so
+ * the backward reduces it: at least as many bytes, and more where several matrices read one input.
+ * DeepSeek-V3 on 4 ranks: 1,536 + 512 + 64 elements of each token for attention, and 7,168 for the
+ * feed-forward. */
+static void test_gathered_is_reduced(void) {
+  OrrShard shard = plain(4096);
+  shard.tp = 4;
+  shard.sequence_parallel = shard.keeps_gathered = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS(mixers); i++) {
+    OrrModel model = zoo(mixers[i]);
+    for (guint kind = 0; kind < orr_model_n_layer_kinds(&model); kind++) {
+      g_autoptr(GArray) forward = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+      g_autoptr(GArray) backward = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+      orr_transformer_layer_forward(&model, kind, &shard, forward);
+      orr_transformer_layer_backward(&model, kind, &shard, backward);
+      const double gathered = comm_bytes(forward, ORR_COMM_ALL_GATHER),
+                   reduced = comm_bytes(backward, ORR_COMM_REDUCE_SCATTER);
+      g_test_message("%s, kind %u: %g of %g", mixers[i], kind, reduced, gathered);
+      g_assert_cmpfloat(reduced, >=, gathered);
+      if (i == 0 && kind == 0) assert_near(reduced, 4096.0 * 2 * (1536 + 512 + 64 + 7168));
+    }
+    orr_field_clear(&orr_model_table, &model);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/hybrids/rwkv-parameters", test_rwkv_parameters);
@@ -379,5 +418,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/hybrids/gathers", test_gathers);
   g_test_add_func("/hybrids/scan-of-rwkv", test_scan_of_rwkv);
   g_test_add_func("/hybrids/scan-of-kimi", test_scan_of_kimi);
+  g_test_add_func("/hybrids/gathered-is-reduced", test_gathered_is_reduced);
   return g_test_run();
 }
