@@ -50,8 +50,8 @@ const OrrFieldTable orr_node_shape_table = ORR_FIELDS(
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrNodeShape, "host-link-efficiency", host_link_efficiency, ORR_UNIT_FRACTION,
                    "0.76",
-                   "Fraction of it that NCCL reaches between GPUs of a node; 0.76 is 24 of 31.5 "
-                   "(Gen4), 48 of 63 GB/s (Gen5).",
+                   "Fraction of it that NCCL reaches between GPUs of a node, and all copies to and "
+                   "from the host's memory; 0.76 is 24 of 31.5 (Gen4), 48 of 63 GB/s (Gen5).",
                    .min = 1e-6, .max = 1),
     ORR_FIELD_REAL(
         OrrNodeShape, "host-link-latency", host_link_latency_s, ORR_UNIT_SECONDS, "1 us",
@@ -132,6 +132,11 @@ gint64 orr_cluster_n_gpus(const OrrCluster *cluster) {
 
 gint64 orr_cluster_n_built_nodes(const OrrCluster *cluster) {
   return cluster->max_nodes ? cluster->max_nodes : orr_cluster_n_nodes(cluster);
+}
+
+double orr_cluster_host_link_bytes_per_s(const OrrCluster *cluster) {
+  const double own = cluster->node.host_link_bytes_per_s;
+  return own > 0 ? own : cluster->device.host_link_bytes_per_s;
 }
 
 static gint64 all_ports(const OrrNodeShape *node) {

@@ -188,6 +188,10 @@ gint64 orr_cluster_n_nodes(const OrrCluster *cluster); /* `nodes`, or what `gpus
 gint64 orr_cluster_n_gpus(const OrrCluster *cluster);  /* GPUs that the job uses */
 /* nodes that the fabric was built for */
 gint64 orr_cluster_n_built_nodes(const OrrCluster *cluster);
+/* One GPU's link to its host, each direction: its nominal rate, the node's or the device's; and
+ * what copies over it reach, by itself or as a link of the fabric. */
+double orr_cluster_host_link_bytes_per_s(const OrrCluster *cluster);
+double orr_cluster_host_copy_bytes_per_s(const OrrCluster *cluster);
 
 /* Fabric ports (fabric.h): of a node; of one GPU, or of the GPUs that share a NIC. Then what one
  * port is: its bandwidth in bytes/s that large messages reach, and the switch ports that it

@@ -241,7 +241,7 @@ static double built_bandwidth(const OrrFabric *fabric, guint32 link) {
   const OrrCluster *cluster = fabric->cluster;
   if (link < fabric->host_base)
     return cluster->device.scale_up_bytes_per_s * cluster->device.scale_up_efficiency;
-  if (link < fabric->inside_base[0]) return orr_fabric_pcie_bandwidth(fabric);
+  if (link < fabric->inside_base[0]) return orr_cluster_host_copy_bytes_per_s(fabric->cluster);
   if (link < fabric->nic_base) return orr_fabric_host_link_bandwidth(fabric, link);
   if (link < fabric->net_base)
     return orr_node_shape_port_bandwidth(&cluster->node) * orr_fabric_nic_fraction(fabric);

@@ -50,7 +50,7 @@ double orr_fabric_bisection(const OrrFabric *fabric) {
     return fabric->kind->bisection(fabric->plan) * orr_fabric_switch_fraction(fabric);
   return (double)fabric->n_gpus / 2 *
          (cluster->node.scale_up_domain > 1 ? orr_fabric_link_bandwidth(fabric, 0)
-                                            : orr_fabric_pcie_bandwidth(fabric));
+                                            : orr_cluster_host_copy_bytes_per_s(fabric->cluster));
 }
 
 guint orr_fabric_diameter(const OrrFabric *fabric) {
@@ -117,7 +117,7 @@ static void add_host(GString *text, const OrrFabric *fabric, const OrrCluster *c
   const gboolean carries_network = orr_fabric_network_on_pcie(fabric);
   if (fabric->inside_base[0] == fabric->nic_base && !carries_network) return;
   g_autofree char *pcie =
-      orr_quantity_format(orr_fabric_pcie_bandwidth(fabric), ORR_UNIT_BYTES_PER_S);
+      orr_quantity_format(orr_cluster_host_copy_bytes_per_s(fabric->cluster), ORR_UNIT_BYTES_PER_S);
   g_string_append_printf(text, LABEL "%s per GPU each way%s%s", "pcie", pcie,
                          carries_network ? ", network traffic over it" : "",
                          host->network_path == ORR_NETWORK_BRIDGE ? " and the host bridge" : "");

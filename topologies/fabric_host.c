@@ -29,32 +29,27 @@ static gint64 ports_per_slot(const OrrNodeShape *node) {
  * limited by the link. */
 static const double measured_with_the_link = 0.8;
 
-static double nominal_pcie(const OrrFabric *fabric) {
-  const double own = node_of(fabric)->host_link_bytes_per_s;
-  return own > 0 ? own : fabric->cluster->device.host_link_bytes_per_s;
-}
-
 /* network-path: auto, and NICs that would reach more than was measured with the link there. */
-static gboolean is_limit(const OrrFabric *fabric) {
-  const OrrNodeShape *node = node_of(fabric);
+static gboolean is_limit(const OrrCluster *cluster) {
+  const OrrNodeShape *node = &cluster->node;
   const double nics = MAX(node->nics_per_gpu, 1); /* one GPU may have a shared NIC to itself */
   const double network = nics * node->nic_bytes_per_s * node->nic_efficiency;
-  const double link = nominal_pcie(fabric);
+  const double link = orr_cluster_host_link_bytes_per_s(cluster);
   return node->host.network_path == ORR_NETWORK_AUTO && link > 0 &&
          network > measured_with_the_link * link;
 }
 
 /* Faster NICs do not get less of the link than slower ones: at least what those reached over it.
  * Copies to the host share the link, and so its rate. */
-double orr_fabric_pcie_bandwidth(const OrrFabric *fabric) {
-  const double efficiency = node_of(fabric)->host_link_efficiency;
-  return nominal_pcie(fabric) *
-         (is_limit(fabric) ? MAX(efficiency, measured_with_the_link) : efficiency);
+double orr_cluster_host_copy_bytes_per_s(const OrrCluster *cluster) {
+  const double efficiency = cluster->node.host_link_efficiency;
+  return orr_cluster_host_link_bytes_per_s(cluster) *
+         (is_limit(cluster) ? MAX(efficiency, measured_with_the_link) : efficiency);
 }
 
 gboolean orr_fabric_network_on_pcie(const OrrFabric *fabric) {
   const int path = node_of(fabric)->host.network_path;
-  return path == ORR_NETWORK_AUTO ? is_limit(fabric) : path != ORR_NETWORK_APART;
+  return path == ORR_NETWORK_AUTO ? is_limit(fabric->cluster) : path != ORR_NETWORK_APART;
 }
 
 gboolean orr_fabric_peers_on_pcie(const OrrFabric *fabric) {
@@ -96,7 +91,8 @@ double orr_fabric_host_link_bandwidth(const OrrFabric *fabric, gint64 link) {
   const double slots = node->ports == ORR_PORTS_SEPARATE ? 1 : MAX(1, node->nics_per_gpu);
   switch ((OrrHostLink)kind_of(fabric, link)) {
   case ORR_HOST_SWITCH:
-    if (!(node->host.switch_bytes_per_s > 0)) return orr_fabric_pcie_bandwidth(fabric);
+    if (!(node->host.switch_bytes_per_s > 0))
+      return orr_cluster_host_copy_bytes_per_s(fabric->cluster);
     return node->host.switch_bytes_per_s * node->host_link_efficiency;
   case ORR_HOST_BRIDGE:
     return node->host.bridge_bytes_per_s * node->host_link_efficiency;

@@ -52,7 +52,6 @@ gboolean orr_fabric_network_on_pcie(const OrrFabric *fabric);
 gint64 orr_fabric_number_host_links(OrrFabric *fabric, gint64 base);
 double orr_fabric_host_link_bandwidth(const OrrFabric *fabric, gint64 link);
 char *orr_fabric_host_link_name(const OrrFabric *fabric, gint64 link);
-double orr_fabric_pcie_bandwidth(const OrrFabric *fabric); /* of one GPU */
 
 /* Append the links between a GPU and its port, outbound (exit) and inbound (entry); between host
  * memory and the port (@back: towards memory); and between two GPUs of a node that communicate

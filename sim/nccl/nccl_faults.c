@@ -57,11 +57,6 @@ static gint64 middle_gpu(const Add *at) {
   return at->site->question->nodes / 2 * per_node;
 }
 
-static double pcie_of(const OrrCluster *cluster) {
-  return cluster->node.host_link_bytes_per_s > 0 ? cluster->node.host_link_bytes_per_s
-                                                 : cluster->device.host_link_bytes_per_s;
-}
-
 static char *percent(double left) { return g_strdup_printf("at %g %%", 100 * left); }
 
 static const double fractions[] = {0.75, 0.5, 0.25, 0.1};
@@ -135,7 +130,7 @@ static void add_host_path(const Add *at, gint64 gpus) {
       g_strdup("cluster.node.host.network-path=bridge"),
       g_strdup_printf("cluster.node.host.gpus-per-switch=%ld", gpus),
       g_strdup_printf("cluster.node.host.switch-bandwidth=%.0f B/s",
-                      pcie_of(at->site->cluster) / 2),
+                      orr_cluster_host_link_bytes_per_s(at->site->cluster) / 2),
       NULL);
 }
 
@@ -144,7 +139,7 @@ static void add_no_gdr(const Add *at) {
   if (!crosses_network(at) || !node->gpudirect_rdma) return;
   add(at, g_strdup("the path through the host as fast as the NIC"),
       g_strdup("cluster.node.gpudirect-rdma=false"), NULL);
-  if (pcie_of(at->site->cluster) <= 0) return;
+  if (orr_cluster_host_link_bytes_per_s(at->site->cluster) <= 0) return;
   if (node->host.gpus_per_switch != 2) add_host_path(at, 1);
   if (node->gpus % 2 == 0) add_host_path(at, 2);
 }
@@ -172,7 +167,7 @@ static void add_sockets(const Add *at) {
 }
 
 static void add_pcie(const Add *at) {
-  const double whole = pcie_of(at->site->cluster);
+  const double whole = orr_cluster_host_link_bytes_per_s(at->site->cluster);
   for (int part = 2; whole > 0 && part <= 4; part *= 2)
     add(at, g_strdup_printf("1/%d of its width or generation", part),
         g_strdup_printf("cluster.node.host-link-bandwidth=%.0f B/s", whole / part), NULL);
@@ -233,7 +228,7 @@ static void add_protocol(const Add *at) {
 static void add_no_nvlink(const Add *at) {
   const OrrCluster *cluster = at->site->cluster;
   if (cluster->node.scale_up_domain < 2 || at->site->question->stride >= cluster->node.gpus ||
-      pcie_of(cluster) <= 0)
+      orr_cluster_host_link_bytes_per_s(cluster) <= 0)
     return;
   add(at, g_strdup(""), g_strdup("cluster.node.scale-up-domain=1"),
       g_strdup("workload.protocol=simple"), NULL);

@@ -7,6 +7,9 @@
  *   ssd          then written: a node's shards / its disks     load the same and the host link
  *   storage      stall and write as replayed with the step     load as replayed
  *
+ * The host link and the NIC as far as copies reach their rates (node.host-link-efficiency,
+ * node.nic-efficiency).
+ *
  * Each stall begins with the tier's `planning`. A synchronous tier stalls for its write too.
  * Replays of the storage tier contend with the step for links; copies to peers do not (a shard
  * takes under a second of a NIC).
@@ -44,16 +47,11 @@ static GArray *states_of(const OrrCampaign *campaign) {
 
 /* --- Tiers --- */
 
-static double host_link(const OrrCluster *cluster) {
-  return cluster->node.host_link_bytes_per_s > 0 ? cluster->node.host_link_bytes_per_s
-                                                 : cluster->device.host_link_bytes_per_s;
-}
-
 static void copy_times(const OrrScenario *scenario, const OrrCampaignCheckpointSpec *spec,
                        double shard_bytes, OrrCampaignTier *tier) {
   const OrrCluster *cluster = &scenario->cluster;
   const OrrNodeShape *node = &cluster->node;
-  const double host_s = shard_bytes / host_link(cluster);
+  const double host_s = shard_bytes / orr_cluster_host_copy_bytes_per_s(cluster);
   const double nic = node->nic_bytes_per_s * node->nics_per_gpu * node->nic_efficiency;
   tier->stall_s = host_s;
   if (spec->tier == ORR_SAVED_PEER) tier->write_s = shard_bytes / nic;

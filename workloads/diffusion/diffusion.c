@@ -290,7 +290,7 @@ static void check_offload(const OrrDiffusion *params, const OrrCluster *cluster,
   const double bytes =
       stored_bytes(params) * (double)MIN(orr_diffusion_ranks(params), cluster->node.gpus);
   if (params->offload == ORR_OFFLOAD_NONE) return;
-  if (cluster->device.host_link_bytes_per_s <= 0 && cluster->node.host_link_bytes_per_s <= 0)
+  if (orr_cluster_host_link_bytes_per_s(cluster) <= 0)
     orr_diags_error(diags, place, "offload needs the device's host-link");
   if (room > 0 && bytes > room)
     orr_diags_error(diags, place, "offload: the weights, %.4g GB, do not fit a host of %.4g GB",

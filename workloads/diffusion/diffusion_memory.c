@@ -16,10 +16,8 @@
 #include "workloads/diffusion/diffusion.h"
 
 double orr_diffusion_copy_s(const OrrCluster *cluster, double bytes) {
-  const double link = cluster->node.host_link_bytes_per_s > 0
-                          ? cluster->node.host_link_bytes_per_s
-                          : cluster->device.host_link_bytes_per_s;
-  return link > 0 ? bytes / (link * cluster->node.host_link_efficiency) : 0;
+  const double rate = orr_cluster_host_copy_bytes_per_s(cluster);
+  return rate > 0 ? bytes / rate : 0;
 }
 
 /* Operands and result of @op, without the weights of a product. Pointwise kernels read and write:

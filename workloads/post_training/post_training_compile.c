@@ -39,7 +39,7 @@ static OrrWeightLoad load_of(const OrrPostTrainingParts *parts) {
                          .trainer_gpus = orr_cluster_n_gpus(&parts->update_cluster),
                          .rollout_gpus = orr_cluster_n_gpus(&parts->rollout_cluster),
                          .engine_gpus = orr_post_training_parts_engine_gpus(p),
-                         .host_link_bytes_per_s = orr_post_training_parts_host_link(parts),
+                         .host_copy_bytes_per_s = orr_cluster_host_copy_bytes_per_s(&parts->whole),
                          .memory_bytes_per_s = parts->rollout_cluster.device.memory_bytes_per_s,
                          .cpu_speed = parts->rollout_cluster.node.host.cpu_speed};
 }
@@ -96,7 +96,7 @@ static void fill_switch(const OrrPostTrainingParts *parts, OrrLoopInput *input) 
                                                             : 0;
   const double bytes = orr_model_parameters(parts->model) * each / gpus;
   input->to_update_s = input->to_rollout_s =
-      p->wake_s + bytes / orr_post_training_parts_host_link(parts);
+      p->wake_s + bytes / orr_cluster_host_copy_bytes_per_s(&parts->whole);
 }
 
 /* --- The loop --- */
@@ -111,7 +111,7 @@ static OrrLoopPass pass_of(const OrrPostTrainingParts *parts, OrrPostTrainingLin
   return (OrrLoopPass){.is_there = pass->is_there,
                        .time = pass->time,
                        .shape = pass->shape,
-                       .load_s = bytes / orr_post_training_parts_host_link(parts)};
+                       .load_s = bytes / orr_cluster_host_copy_bytes_per_s(&parts->whole)};
 }
 
 static void fill_passes(const OrrPostTrainingParts *parts, OrrLoopInput *input) {

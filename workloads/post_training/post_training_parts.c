@@ -29,12 +29,6 @@ gint64 orr_post_training_parts_engine_gpus(const OrrPostTraining *p) {
   return p->rollout.parallel.tp * p->rollout.parallel.pp * MAX(p->rollout.parallel.dp_attention, 1);
 }
 
-double orr_post_training_parts_host_link(const OrrPostTrainingParts *parts) {
-  const OrrCluster *cluster = &parts->whole;
-  return cluster->node.host_link_bytes_per_s > 0 ? cluster->node.host_link_bytes_per_s
-                                                 : cluster->device.host_link_bytes_per_s;
-}
-
 gint64 orr_post_training_parts_shard_ranks(const OrrPostTrainingParts *parts) {
   const OrrTraining *t = &parts->params->update;
   const OrrShardingKind *sharding = (const OrrShardingKind *)t->optimizer.sharding.entry;

@@ -69,8 +69,6 @@ const OrrPostTrainingRole *orr_post_training_parts_role(const OrrPostTraining *p
                                                         OrrPostTrainingLine line);
 /* Ranks of the actor's trainer that hold different shards of a weight. */
 gint64 orr_post_training_parts_shard_ranks(const OrrPostTrainingParts *parts);
-/* Bytes per second between a GPU and its host. */
-double orr_post_training_parts_host_link(const OrrPostTrainingParts *parts);
 
 /* post_training_compile.c: from the document to the loop: pools, engines, passes, weights. */
 

@@ -145,7 +145,7 @@ static void check_tier(const OrrRecommendation *params, const OrrCluster *cluste
     orr_diags_error(diags, place, "cached is for tier: host and tier: ssd");
   if (params->tier != ORR_TABLES_ON_DRIVES && params->host_cached > 0)
     orr_diags_error(diags, place, "host-cached is for tier: ssd");
-  if (params->tier != ORR_TABLES_IN_HBM && cluster->device.host_link_bytes_per_s <= 0)
+  if (params->tier != ORR_TABLES_IN_HBM && orr_cluster_host_link_bytes_per_s(cluster) <= 0)
     orr_diags_error(diags, place, "tier: %s needs the device's host-link",
                     tier_words[params->tier]);
   check_host(params, cluster, place, diags);
@@ -232,16 +232,13 @@ static double drives_s(const Making *making, gboolean writes) {
 static void put_rows(Making *making, const char *name, double rows, double accesses) {
   const OrrRecommendation *params = making->params;
   const OrrCluster *cluster = making->world->cluster;
-  const double link = cluster->node.host_link_bytes_per_s > 0
-                          ? cluster->node.host_link_bytes_per_s
-                          : cluster->device.host_link_bytes_per_s;
   const double bytes = rows * accesses * making->width * bytes_of(params->stored);
   const double far = params->tier == ORR_TABLES_IN_HBM ? 0 : 1 - params->cached;
   put_memory(making, name, ORR_PASS_FORWARD, bytes * (1 - far));
   making->step->beside = has_sparse_cores(making);
   if (far > 0)
     orr_batch_step_seconds(making->step, ORR_TIME_OFFLOAD,
-                           fmax(bytes * far / (link * cluster->node.host_link_efficiency),
+                           fmax(bytes * far / orr_cluster_host_copy_bytes_per_s(cluster),
                                 drives_s(making, accesses > 1)));
   making->step->beside = FALSE;
 }

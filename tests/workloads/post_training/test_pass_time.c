@@ -68,7 +68,7 @@ static void test_ways(void) {
                               .trainer_gpus = 8,
                               .rollout_gpus = 8,
                               .engine_gpus = 2,
-                              .host_link_bytes_per_s = 50e9,
+                              .host_copy_bytes_per_s = 50e9,
                               .memory_bytes_per_s = 4e12,
                               .cpu_speed = 1};
   const OrrWeightSyncParams params = {.bucket_bytes = 1e9, .tensor_s = 1e-3, .step_s = 0.5};

@@ -113,7 +113,8 @@ static void test_load_time(void) {
   static const char load[] = ALONE "workload.requests=2;workload.input={tokens: "
                                    "100};workload.output={tokens: 20};workload.engine.kv-blocks=0;"
                                    "cluster.node.host-link-bandwidth=1 "
-                                   "GB/s;workload.engine.lora={adapters: 1, shape: {rank: 16}}";
+                                   "GB/s;cluster.node.host-link-efficiency=1;"
+                                   "workload.engine.lora={adapters: 1, shape: {rank: 16}}";
   const double bytes = 32 * 16.0 * (4096 + 6144 + 4096 + 4096) * 2;
   g_autoptr(OrrOutcome) outcome = serving_run(load);
   g_autoptr(OrrOutcome) plain =

@@ -15,7 +15,7 @@
 
 static OrrWeightTimes times(const OrrWeightSyncParams *params, const OrrWeightLoad *load,
                             const OrrWeightCalls *calls) {
-  const double copy_s = load->bytes / (double)load->trainer_gpus / load->host_link_bytes_per_s;
+  const double copy_s = load->bytes / (double)load->trainer_gpus / load->host_copy_bytes_per_s;
   const double own = load->bytes / (double)load->engine_gpus;
   const double blocked_s =
       params->step_s + orr_weight_sync_tensors_s(params, load) + 2 * own / load->memory_bytes_per_s;

@@ -27,7 +27,7 @@ typedef struct {
   double bytes;                                   /* of all weights, as they are sent */
   double tensors;                                 /* of the checkpoint */
   gint64 trainer_gpus, rollout_gpus, engine_gpus; /* engine_gpus: of one replica */
-  double host_link_bytes_per_s, memory_bytes_per_s;
+  double host_copy_bytes_per_s, memory_bytes_per_s;
   double cpu_speed; /* of the nodes' hosts, of a Xeon's: topologies/cluster.h */
 } OrrWeightLoad;
 

@@ -238,7 +238,7 @@ void orr_refusals_check_sleep(const OrrServing *params, const OrrCluster *cluste
     orr_diags_error(diags, place,
                     "start.sleeps: replicas sleep when autoscaling does not want them, or another "
                     "one their GPUs: this workload has autoscaling.by: none and no groups.shares");
-  if (cluster->device.host_link_bytes_per_s <= 0 && cluster->node.host_link_bytes_per_s <= 0)
+  if (orr_cluster_host_link_bytes_per_s(cluster) <= 0)
     orr_diags_error(diags, place, "start.sleeps needs the device's host-link");
 }
 

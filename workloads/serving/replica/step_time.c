@@ -82,15 +82,10 @@ gint64 orr_serving_run_tier_blocks(const OrrServingRun *run, guint group, double
   return block > 0 ? (gint64)floor(bytes / (block * (double)(parallel->tp * parallel->pp))) : 0;
 }
 
-static double host_link(const OrrCluster *cluster) {
-  return cluster->node.host_link_bytes_per_s > 0 ? cluster->node.host_link_bytes_per_s
-                                                 : cluster->device.host_link_bytes_per_s;
-}
-
 double orr_serving_run_sleep_seconds(const OrrServingRun *run, guint group) {
   const OrrServedGroup *alike = alike_of(run, group);
   const double bytes = fmax(alike->weight_bytes, alike->feed_bytes);
-  return bytes / (host_link(&alike->cluster) * alike->cluster.node.host_link_efficiency);
+  return bytes / orr_cluster_host_copy_bytes_per_s(&alike->cluster);
 }
 
 double orr_serving_run_wake_seconds(const OrrServingRun *run, guint group) {
@@ -99,7 +94,7 @@ double orr_serving_run_wake_seconds(const OrrServingRun *run, guint group) {
 
 double orr_serving_run_move_seconds(const OrrServingRun *run, guint group, const OrrCore *core) {
   const OrrServedGroup *alike = alike_of(run, group);
-  const double link = host_link(&alike->cluster);
+  const double link = orr_cluster_host_copy_bytes_per_s(&alike->cluster);
   const gint64 tokens = core->swapped_tokens + core->loaded_tokens[ORR_TIER_HOST];
   const double sum_s = tokens > 0 ? (double)tokens * alike->kv_bytes_per_token / link : 0;
   return sum_s + core->host_link_bytes / link;

@@ -138,7 +138,7 @@ static void check_shares(const OrrTasks *tasks, guint i, const OrrCluster *clust
                     "shares: %s and %s must both be models, generators or recommenders, with as "
                     "many replicas",
                     pool->name, other->name);
-  if (cluster->device.host_link_bytes_per_s <= 0 && cluster->node.host_link_bytes_per_s <= 0)
+  if (orr_cluster_host_link_bytes_per_s(cluster) <= 0)
     orr_diags_error(diags, place, "shares needs the device's host-link");
 }
 

@@ -51,7 +51,7 @@ static void check(const void *data, const OrrCluster *cluster, OrrPlace place, O
   if (make->stack && *make->stack && strcmp(make->stack, "none") != 0)
     orr_diags_error(diags, place,
                     "make.stack: pools take no stack; give the settings that it would make");
-  if (make->tier != ORR_TABLES_IN_HBM && cluster->device.host_link_bytes_per_s <= 0)
+  if (make->tier != ORR_TABLES_IN_HBM && orr_cluster_host_link_bytes_per_s(cluster) <= 0)
     orr_diags_error(diags, place, "make.tier needs the device's host-link");
   if (make->tier == ORR_TABLES_IN_HBM && bytes > cluster->device.memory_bytes)
     orr_diags_error(diags, place,
