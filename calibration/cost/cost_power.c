@@ -35,7 +35,7 @@
  *   t = row max(1, critical / p)        critical = min(max(u / m, 1/2), 1)
  *
  * Half the clock is an assumption: below it memory cannot be kept busy. Clocks are the lower of the
- * locked ones and those that the limit leaves.
+ * locked ones and those that the limit leaves: under both a kernel takes the longer of its times.
  *
  * Valid for one kind of data (random, normally distributed): zeros and small integers draw less
  * power. A step's idle intervals (bubbles, communication) do not lend power to what follows: the
@@ -101,8 +101,19 @@ OrrCost orr_cost_among(const OrrCostModel *model, const OrrOperator *op) {
   return orr_cost_limited(model, op, orr_cost_operator(model, op));
 }
 
+/* @burst under the limit alone, all its power counted. */
+static double capped_s(const OrrCostModel *model, const OrrOperator *op, OrrCost burst) {
+  OrrDevice device = *model->device;
+  OrrCostModel unlocked = *model;
+  device.power.clock = 1;
+  unlocked.device = &device;
+  const double time_s = orr_cost_limited(&unlocked, op, burst).time_s;
+  const OrrJoules joules = orr_cost_energy_operator(&unlocked, op, time_s);
+  return time_s * orr_cost_energy_stretch(&unlocked, joules, time_s);
+}
+
 OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op) {
-  const OrrCost cost = orr_cost_among(model, op);
-  const OrrJoules joules = orr_cost_energy_operator(model, op, cost.time_s);
-  return (OrrCost){cost.time_s * orr_cost_energy_stretch(model, joules, cost.time_s), cost.how};
+  const OrrCost burst = orr_cost_operator(model, op);
+  return (OrrCost){fmax(capped_s(model, op, burst), burst.time_s * locked_stretch(model, op)),
+                   burst.how};
 }

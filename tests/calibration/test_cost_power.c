@@ -55,6 +55,34 @@ static void test_fleet(void) {
   }
 }
 
+/* Under locked clocks and a cap each kernel takes the longer of its times under one of them,
+ * whether it waits for memory or not. The voltage stays from 0.8 of the clock down, so that
+ * products draw as much for each FLOP at both. */
+static void test_locked_and_capped(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  const OrrOperator ops[] = {gemm_op(128), gemm_op(512), gemm_op(1024), gemm_op(8192)};
+  for (double p = 0.5; p < 1; p += 0.1)
+    for (double cap = 150; cap < 900; cap += 50) {
+      OrrDevice locked = device_of(0), capped = device_of(cap), both = capped;
+      OrrDevice *const all[] = {&locked, &capped, &both};
+      for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
+        all[i]->power.active_w = 60;
+        all[i]->power.idle_w = 60;
+        all[i]->power.on_chip_j_per_byte = 50e-12;
+        all[i]->power.voltage_floor = 0.8;
+      }
+      locked.power.clock = both.power.clock = p;
+      g_autoptr(OrrCostModel) at_p = model_of(profile, &locked);
+      g_autoptr(OrrCostModel) under = model_of(profile, &capped);
+      g_autoptr(OrrCostModel) model = model_of(profile, &both);
+      for (guint i = 0; i < G_N_ELEMENTS(ops); i++)
+        assert_near(orr_cost_sustained(model, &ops[i]).time_s,
+                    fmax(orr_cost_sustained(at_p, &ops[i]).time_s,
+                         orr_cost_sustained(under, &ops[i]).time_s),
+                    1e-12);
+    }
+}
+
 /* No limit known, none stated, one that no kernel reaches, memory-bound work: all as they were. */
 static void test_unlimited(void) {
   OrrDevice device = device_of(0);
@@ -126,6 +154,7 @@ static void test_shipped(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost-power/clock", test_clock);
+  g_test_add_func("/cost-power/locked-and-capped", test_locked_and_capped);
   g_test_add_func("/cost-power/fleet", test_fleet);
   g_test_add_func("/cost-power/unlimited", test_unlimited);
   g_test_add_func("/cost-power/limits", test_limits);
