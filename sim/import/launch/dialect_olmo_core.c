@@ -96,6 +96,7 @@ static void set_batch(OrrLaunchDraft *draft, gint64 sequence, gint64 split) {
                             "how many sequences has a micro-batch?");
   if (global > 0)
     orr_launch_config_put_count(draft, own, "workload.batch.global", global, global_key);
+  draft->copies = count(draft, "train.dp-config.num-replicas", 1);
   if (orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, split);
   if (global < 1)
     orr_launch_config_put_global(draft, MAX(micro, 1), 1, split,

@@ -72,6 +72,7 @@ static void set_world(OrrLaunchDraft *draft) {
  * many as there are stages, later into micro-batches of one sequence. */
 static void set_batch(OrrLaunchDraft *draft) {
   const char *key = "training.local-batch-size";
+  draft->copies = count(draft, "parallelism.data-parallel-replicate-degree", 1);
   set_world(draft);
   const gint64 local = count(draft, key, 8),
                pp = count(draft, "parallelism.pipeline-parallel-degree", 1);

@@ -86,6 +86,7 @@ static void set_batch(OrrLaunchDraft *draft) {
     orr_launch_config_take_gpus(
         draft, shards * MAX(count(draft, "dp-replicate-size", 1), 1) * split * degree(draft, "ep"),
         "the product of the config's degrees");
+  draft->copies = count(draft, "dp-replicate-size", 1);
   if (orr_launch_config_gpus(draft) < 1) orr_launch_draft_assume_gpus(draft, split);
   const gint64 replicas = orr_launch_config_gpus(draft) / MAX(split, 1);
   if (one == 0 && all > 0 && replicas > 0)

@@ -171,11 +171,15 @@ static void set_automodel_machine(OrrLaunchDraft *draft) {
                     group[] = "workload.optimizer.sharding";
   const OrrLaunchDialect *own = &orr_dialect_automodel;
   OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, key);
-  const gint64 gpus = orr_launch_config_gpus(draft);
   const gint64 apart = orr_launch_draft_degree(draft, "workload.parallel.tp") *
                        orr_launch_draft_degree(draft, "workload.parallel.pp");
   const gint64 replicas = orr_launch_config_count(draft, own, key, 1);
   if (!setting || replicas < 2) return;
+  draft->copies = replicas;
+  if (orr_launch_config_gpus(draft) < 1)
+    orr_launch_draft_assume_gpus(draft,
+                                 apart * orr_launch_draft_degree(draft, "workload.parallel.cp"));
+  const gint64 gpus = orr_launch_config_gpus(draft);
   if (gpus % (apart * replicas) != 0 || gpus < apart * replicas)
     return orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
                                   "groups of replicas that shard: all GPUs do");
@@ -241,6 +245,23 @@ static gint64 degree_of(OrrLaunchDraft *draft, guint axis) {
   return -1;
 }
 
+/* Where the replicas are said, and one axis of shards takes whatever GPUs are left. */
+static void assume_maxtext_gpus(OrrLaunchDraft *draft) {
+  gint64 split = 1, copies = 1;
+  guint n_open = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(maxtext_axes); i++) {
+    const gint64 one = orr_launch_draft_int(draft, &orr_dialect_maxtext, maxtext_axes[i].key,
+                                            maxtext_axes[i].fallback);
+    gint64 *product = maxtext_axes[i].is_replica ? &copies : &split;
+    if (one < 1 && !maxtext_axes[i].is_shard) return;
+    n_open += one < 1;
+    if (!maxtext_axes[i].is_shard) *product = MIN(*product * CLAMP(one, 1, 1 << 20), 1 << 20);
+  }
+  if (n_open != 1 || copies < 2) return;
+  draft->copies = copies;
+  orr_launch_draft_assume_gpus(draft, split);
+}
+
 /* The product of all degrees is the GPUs, unless one (-1, as base.yml has it for two) takes the
  * rest; replicas of whole weights lie on the axes `data`. */
 static void set_maxtext_machine(OrrLaunchDraft *draft) {
@@ -253,6 +274,7 @@ static void set_maxtext_machine(OrrLaunchDraft *draft) {
     orr_launch_draft_settle(draft, own, "shard-optimizer-over-data");
   if (orr_launch_draft_int(draft, own, "dcn-tensor-parallelism", 1) != 1) /* or another axis */
     return judge_maxtext_replicas(draft);
+  if (orr_launch_config_gpus(draft) < 1) assume_maxtext_gpus(draft);
   for (guint i = 0; i < G_N_ELEMENTS(maxtext_axes); i++) {
     const char *key = maxtext_axes[i].key;
     gint64 one = degree_of(draft, i);

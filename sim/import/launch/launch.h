@@ -129,7 +129,8 @@ gboolean orr_launch_draft_assume(OrrLaunchDraft *draft, const char *path, const 
 gboolean orr_launch_draft_assume_count(OrrLaunchDraft *draft, const char *path, gint64 value,
                                        const char *why, const char *question);
 /* Assumes how many GPUs a training job has whose replicas take @split each, by the rule of
- * launch_assume.c. FALSE: it has to be asked. */
+ * launch_assume.c; draft->copies of the weights have the same number each. FALSE: it has to be
+ * asked. */
 gboolean orr_launch_draft_assume_gpus(OrrLaunchDraft *draft, gint64 split);
 /* What a reader of the scenario should know: a comment at its head, and a line on stderr. */
 void orr_launch_draft_remark(OrrLaunchDraft *draft, const char *format, ...) G_GNUC_PRINTF(2, 3);

@@ -7,7 +7,8 @@
  *   1. the layout divides: a multiple of TP x PP x CP, and of PP x EP;
  *   2. hold the training state in 60 % of their memory, 18 bytes a parameter (Rajbhandari et al.
  *      2020, ZeRO, section 3.1: 16 with Adam in mixed precision; 18 with gradients in fp32) over
- *      all of them, in a number of whole nodes that is a power of two;
+ *      all of them, or over those of one copy where replicas hold whole weights (HSDP, DDP), in a
+ *      number of whole nodes that is a power of two;
  *   3. share the global batch evenly, where the input says it: fewer replicas if need be.
  *
  * GPUs of a benchmark whose server the input does not have: the fewest of one node, a power of two,
@@ -65,10 +66,9 @@ static double gpus_for(OrrLaunchDraft *draft, const OrrNode *cluster, double byt
   return memory > 0 ? parameters_of(draft) * bytes / (usable * memory) : 0;
 }
 
-/* The fewest GPUs that hold the state of training. An adapter's base is held once, in 2 bytes. */
-static double gpus_for_state(OrrLaunchDraft *draft, const OrrNode *cluster) {
-  return gpus_for(draft, cluster,
-                  orr_launch_draft_get(draft, "workload.lora.rank") ? 2 : state_bytes);
+/* Bytes of training's state for each parameter. An adapter's base is held once, in 2 bytes. */
+static double state_of(OrrLaunchDraft *draft) {
+  return orr_launch_draft_get(draft, "workload.lora.rank") ? 2 : state_bytes;
 }
 
 static gint64 common_multiple(gint64 a, gint64 b) {
@@ -81,13 +81,15 @@ static gint64 common_multiple(gint64 a, gint64 b) {
   return a / x * b;
 }
 
-/* At most as many replicas of @unit GPUs as share the global batch evenly. */
+static gint64 copies_of(const OrrLaunchDraft *draft) { return CLAMP(draft->copies, 1, 1 << 20); }
+
+/* At most @wanted replicas that share the global batch evenly, the same number in each copy. */
 static gint64 replicas_of(OrrLaunchDraft *draft, gint64 wanted) {
   const char *global = orr_launch_draft_get(draft, "workload.batch.global");
   const gint64 micro = orr_launch_draft_degree(draft, "workload.batch.micro");
   const gint64 batch = global ? g_ascii_strtoll(global, NULL, 10) : 0;
   for (gint64 n = MIN(wanted, batch); batch > 0 && n > 0; n--)
-    if (batch % (n * micro) == 0) return n;
+    if (batch % (n * micro) == 0 && n % copies_of(draft) == 0) return n;
   return MAX(wanted, 1);
 }
 
@@ -103,10 +105,12 @@ static void assume_nodes(OrrLaunchDraft *draft, gint64 unit) {
 /* Whole nodes that hold the layout and the state. */
 static gint64 fewest_gpus(OrrLaunchDraft *draft, const OrrNode *cluster, gint64 unit,
                           gint64 per_node) {
-  const double least = MAX((double)unit, gpus_for_state(draft, cluster));
+  const gint64 each = unit * copies_of(draft);
+  const double least =
+      MAX((double)each, (double)copies_of(draft) * gpus_for(draft, cluster, state_of(draft)));
   gint64 nodes = 1;
   while ((double)(nodes * per_node) < least && nodes < 1 << 20) nodes *= 2;
-  return MAX(1, nodes * per_node / unit) * unit;
+  return MAX(1, nodes * per_node / each) * each;
 }
 
 /* FALSE: a node of @per_node GPUs does not hold the model. */
@@ -143,10 +147,12 @@ gboolean orr_launch_draft_assume_gpus(OrrLaunchDraft *draft, gint64 split) {
   }
   const gint64 most = fewest_gpus(draft, cluster, unit, per_node);
   const gint64 gpus = replicas_of(draft, most / model) * model;
+  g_autofree char *copies =
+      copies_of(draft) > 1 ? g_strdup_printf("%ld copies of ", copies_of(draft)) : g_strdup("");
   g_autofree char *why =
       g_strdup_printf("assumed: %ld GPUs: the fewest whole nodes that hold the layout (%ld a "
-                      "replica) and 18 bytes per parameter in 60 %% of their memory",
-                      gpus, model);
+                      "replica) and %s%.0f bytes per parameter in 60 %% of their memory",
+                      gpus, model, copies, state_of(draft));
   orr_launch_draft_remark(draft, "%s; --gpus N or --nodes N says otherwise", why);
   orr_launch_draft_set_nodes(draft, 1, why);
   orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);

@@ -37,6 +37,7 @@ struct OrrLaunchDraft {
   GPtrArray *parts;             /* of OrrLaunchDraft *: other servers of the same deployment */
   OrrLaunchRole role;
   gint64 replicas; /* of its server, by a manifest; 0: one */
+  gint64 copies;   /* of a trainer's weights, each sharded within itself alone; 0: one */
   guint n_unknown; /* settings without a rule */
   gsize drawn;     /* bytes of copies */
   gsize *budget;   /* its own `drawn`, or its whole draft's */

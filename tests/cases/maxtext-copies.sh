@@ -1,0 +1,1 @@
+python3 -m MaxText.train MaxText/configs/base.yml run_name=x model_name=llama2-70b per_device_batch_size=4 max_target_length=4096 ici_fsdp_parallelism=-1 ici_tensor_parallelism=4 dcn_data_parallelism=2 remat_policy=full steps=10 dataset_type=synthetic attention=flash
