@@ -201,6 +201,11 @@ static void print_failing(const OrrSweepReport *report) {
            is_none && !is_all ? objective : "");
   else if (is_none)
     printf("  best          none: no point has a value of %s\n", objective);
+  if (report->n_valueless > 0 && !is_none) {
+    g_autofree char *n_valueless = orr_show_count((gint64)report->n_valueless);
+    printf("  left out      %s point%s: %s has no value (divided by 0, or without such a result)\n",
+           n_valueless, report->n_valueless == 1 ? "" : "s", objective);
+  }
 }
 
 void orr_summary_sweep_looks(const OrrSweepReport *report) {
@@ -315,6 +320,7 @@ void orr_summary_sweep_json(const OrrSweepReport *report) {
                    {"n_before", (double)report->n_before});
   orr_summary_sweep_statuses_json(out, report->by_status);
   orr_json_write_int(out, "n_left_out", (gint64)report->n_failing);
+  orr_json_write_int(out, "n_without_value", (gint64)report->n_valueless);
   if (report->sweep) orr_json_write_int(out, "run", report->sweep);
   orr_json_write_number(out, "seconds", report->seconds);
   orr_json_write_texts(out, "objectives", report->objectives, report->n_objectives);

@@ -110,8 +110,9 @@ typedef struct {
   guint64 n_combinations, n_points, n_done;
   guint64 n_before; /* of n_done: by an earlier run (--resume) */
   guint64 by_status[ORR_N_POINT_STATUSES];
-  char *wheres;      /* the constraints on results: "memory < 80, mfu > 0.4"; NULL: none */
-  guint64 n_failing; /* simulated points that do not satisfy them */
+  char *wheres;        /* the constraints on results: "memory < 80, mfu > 0.4"; NULL: none */
+  guint64 n_failing;   /* simulated points that do not satisfy them */
+  guint64 n_valueless; /* of the others: an objective has no value, as 1 / 0; not ranked */
   guint64 looks[ORR_N_LEAP_LOOKS]; /* of the points simulated now: see OrrReplay */
   GArray *excluded; /* of OrrSweepExclusion: combinations, most frequent reason first */
   GArray *refused;  /* of OrrSweepExclusion: points that are not ok, by reason */

@@ -133,7 +133,10 @@ gboolean orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
     report->n_failing++;
   if (answer->status != ORR_POINT_OK || !answer->eligible) return FALSE;
   for (guint i = 0; i < plan->objectives->len; i++)
-    if (isnan(answer->score[i])) return FALSE;
+    if (isnan(answer->score[i])) {
+      report->n_valueless++;
+      return FALSE;
+    }
   const gboolean is_best = add_best(report, plan, answer);
   const gboolean is_front = plan->objectives->len > 1 && plan->section.prune != ORR_PRUNE_BEST &&
                             add_front(report, plan, answer);
