@@ -133,6 +133,9 @@ typedef struct {
 typedef struct OrrWork
     OrrWork; /* a compiled workload; each kind embeds it as the first member of its own struct */
 
+/* The label of a barrier before the first step: waiting there is of its own category. */
+#define ORR_LOAD_BARRIER "checkpoint-load-barrier"
+
 struct OrrWork {
   const OrrWorkloadKind *kind;
   OrrProgram *program; /* sealed; for a live kind only links, which it shares with others */

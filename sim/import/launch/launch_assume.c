@@ -7,7 +7,7 @@
  *   1. the layout divides: a multiple of TP x PP x CP, and of PP x EP;
  *   2. hold the training state in 60 % of their memory, 18 bytes a parameter (Rajbhandari et al.
  *      2020, ZeRO, section 3.1: 16 with Adam in mixed precision; 18 with gradients in fp32) over
- *      all of them, or over those of one copy where replicas hold whole weights (HSDP, DDP), in a
+ *      all of them, or over one copy's GPUs where replicas hold whole weights (HSDP, DDP), in a
  *      number of whole nodes that is a power of two;
  *   3. share the global batch evenly, where the input says it: fewer replicas if need be.
  *

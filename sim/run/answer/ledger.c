@@ -26,6 +26,7 @@ typedef struct {
 typedef struct {
   gint8 kind;       /* OrrTimeKind of a COMM label; -1: WORK */
   gboolean is_step; /* marks the end of a step */
+  gboolean waits;   /* waiting for the other members is of its kind, too: it is before all steps */
   double seconds, alone_s;
   double from_s, to_s, covered_s; /* the open window, and the sum of closed ones */
   guint64 n;
@@ -93,7 +94,10 @@ static void add_labels(OrrLedger *ledger, guint32 index) {
   const OrrProgram *program = ledger->work->program;
   while (ledger->labels->len <= index) {
     const char *category = orr_program_label_category(program, ledger->labels->len);
-    Label label = {.kind = -1, .is_step = g_str_equal(category, "step")};
+    const char *name = orr_program_label_name(program, ledger->labels->len);
+    Label label = {.kind = -1,
+                   .is_step = g_str_equal(category, "step"),
+                   .waits = g_str_equal(name, ORR_LOAD_BARRIER)};
     for (int kind = 0; kind < ORR_N_TIMES; kind++)
       if (g_str_equal(category, orr_time_words[kind])) label.kind = kind;
     g_array_append_val(ledger->labels, label);
@@ -324,7 +328,7 @@ void orr_ledger_span(const OrrSpan *raw, void *user) {
                {span->started_s, span->end_s, label->kind < 0 ? ORR_TIME_HOST : label->kind});
     return;
   }
-  close_gap(account, label->kind < 0 ? span->begin_s : span->started_s);
+  close_gap(account, label->kind < 0 || label->waits ? span->begin_s : span->started_s);
   if (label->is_step) {
     add_step_end(ledger, account, span->end_s);
   } else if (label->kind < 0) {

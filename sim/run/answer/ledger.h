@@ -6,7 +6,8 @@
  *
  *   WORK span                      to the kinds that its label consists of (OrrWork.label_seconds)
  *   COMM span, all members there   to its own kind
- *   COMM span before that          to waiting: bubble
+ *   COMM span before that          to waiting: bubble (to storage, where all wait for the load of
+ *                                  a checkpoint before the first step)
  *   gap between two spans          to the communication of that lane in flight; bubble if none is
  *
  *   compute  |--WORK--|      |--COMM--|----WORK----|

@@ -65,13 +65,16 @@ static OrrLaneRow lane_row(const OrrTrainingWork *work, const OrrReplayed *repla
 
 static void add_lanes(const OrrTrainingWork *work, const OrrReplayed *replayed,
                       OrrOutcome *outcome) {
+  const double load_s = orr_training_rows_load_s(replayed);
   for (guint lane = 0; lane < orr_program_n_lanes(work->work.program); lane++) {
     ORR_APPEND(outcome->lanes, OrrLaneRow, lane_row(work, replayed, lane));
-    const double *seconds = orr_ledger_lane(replayed->ledger, lane);
-    for (int kind = 0; kind < ORR_N_TIMES; kind++)
+    const double *all_s = orr_ledger_lane(replayed->ledger, lane);
+    for (int kind = 0; kind < ORR_N_TIMES; kind++) {
+      const double seconds = all_s[kind] - (kind == ORR_TIME_STORAGE ? load_s : 0);
       ORR_APPEND(outcome->times, OrrTimeRow,
-                 {lane, interned(orr_time_words[kind]), seconds[kind],
-                  seconds[kind] / replayed->replay.end_s});
+                 {lane, interned(orr_time_words[kind]), seconds,
+                  seconds / (replayed->replay.end_s - load_s)});
+    }
   }
 }
 

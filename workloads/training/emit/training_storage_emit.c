@@ -15,18 +15,18 @@ static void join(OrrEmitter *e, guint32 stream, const OrrCommPlan *plan, OrrStor
 }
 
 /* A barrier: no lane continues before all lanes have come. */
-static void meet(OrrEmitter *e, guint32 stream, guint32 *slot) {
+static void meet(OrrEmitter *e, guint32 stream, guint32 *slot, const char *name) {
   const guint n_lanes = (guint)(e->job->pp * e->plan->fold.n);
   if (*slot == ORR_NO_COMM) *slot = orr_program_comm(e->program, n_lanes, NULL, 0);
-  orr_program_join(e->program, stream, *slot,
-                   orr_emitter_comm_label(e, "checkpoint-barrier", ORR_TIME_STORAGE), -1);
+  orr_program_join(e->program, stream, *slot, orr_emitter_comm_label(e, name, ORR_TIME_STORAGE),
+                   -1);
 }
 
 void orr_training_storage_emit_load(OrrEmitter *e, const OrrLaneAt *lane) {
   if (!e->plan->storage || !e->job->params->checkpoint.load) return;
   const guint32 compute = orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE);
   join(e, compute, &e->plan->storage[lane->lane].load, ORR_STORAGE_USE_LOAD, -1);
-  meet(e, compute, &e->loaded);
+  meet(e, compute, &e->loaded, ORR_LOAD_BARRIER);
 }
 
 /* A step's data is requested when the step before it begins: the first step's was read before the
@@ -55,7 +55,7 @@ void orr_training_storage_emit_checkpoint(OrrEmitter *e, const OrrLaneAt *lane) 
   const guint32 compute = orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE);
   if (checkpoint->mode == ORR_CHECKPOINT_SYNC) {
     join(e, compute, &plans->write, ORR_STORAGE_USE_WRITE, (gint32)e->step);
-    meet(e, compute, &e->checkpoint);
+    meet(e, compute, &e->checkpoint, "checkpoint-barrier");
     return;
   }
   const guint32 storage = orr_emitter_stream(e, lane, ORR_STREAM_STORAGE);
