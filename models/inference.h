@@ -52,9 +52,10 @@ typedef struct {
   double imbalance; /* see operator.h */
   double fullest;   /* the same */
   gint64 redundant; /* copies of experts beyond one of each, over all ranks */
-  OrrDtype weights; /* of the layers' products: bf16, fp8, fp4 ... */
-  OrrDtype activations; /* between kernels, and of the embedding and the head: bf16 or fp16 */
-  OrrDtype kv;          /* of the cache */
+  gint64 experts_at_once; /* tokens for which the experts' kernels have room; 0: all */
+  OrrDtype weights;       /* of the layers' products: bf16, fp8, fp4 ... */
+  OrrDtype activations;   /* between kernels, and of the embedding and the head: bf16 or fp16 */
+  OrrDtype kv;            /* of the cache */
   /* replaces `weights`: the format of each part (NULL: as activations), and the layers at the ends
    * that stay as activations; see orr_inference_quantize */
   gboolean is_quantized;

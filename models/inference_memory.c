@@ -130,7 +130,7 @@ double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard
  *                 all of them, and have room for every pair (TensorRT-LLM, fused_moe_cutlass.py:
  *                 max_num_tokens *= world_size). DeepSeek-V3 in fp8 by blocks with D = 8 and
  *                 8,192 tokens: 8 * 8192 * 8 * 28 KiB = 14.0 GiB (its pull request 18322 reports
- *                 14.02).
+ *                 14.02). vLLM's kernels take experts_at_once tokens at a time.
  */
 static double mixer_bytes(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
   if (!orr_inference_attends(model, kind)) return 0;
@@ -157,7 +157,8 @@ static double pair_copy_bytes(const OrrModel *model, const OrrInferenceShard *sh
          fmax(inner, (double)model->hidden);
 }
 
-static double expert_bytes(const OrrModel *model, const OrrInferenceShard *shard) {
+/* Of @tokens of a rank. */
+static double expert_bytes(const OrrModel *model, const OrrInferenceShard *shard, double tokens) {
   const OrrMoe *moe = &model->moe;
   const double groups = (double)MAX(shard->dp, 1), wide = orr_dtype_bytes(shard->activations);
   const double inner = (double)(moe->ffn > 0 ? moe->ffn : model->ffn) * (double)MAX(shard->ep, 1) /
@@ -165,8 +166,9 @@ static double expert_bytes(const OrrModel *model, const OrrInferenceShard *shard
   const double up = (orr_activation_is_gated(model->activation) ? 2 : 1) * inner;
   const double pair = wide * fmax(up, (double)model->hidden) + pair_copy_bytes(model, shard, inner);
   /* a pool of feed-forwards is asked for the tokens that it gets */
-  return (shard->part == ORR_PART_FEED ? 1 : groups) *
-         ((double)moe->topk * pair + wide * (double)model->hidden);
+  double all = tokens * (shard->part == ORR_PART_FEED ? 1 : groups);
+  if (shard->experts_at_once > 0) all = fmin(all, (double)shard->experts_at_once);
+  return all * ((double)moe->topk * pair + wide * (double)model->hidden);
 }
 
 double orr_inference_activation_bytes(const OrrModel *model, const OrrInferenceShard *shard,
@@ -175,11 +177,11 @@ double orr_inference_activation_bytes(const OrrModel *model, const OrrInferenceS
   for (guint kind = 0; kind < orr_model_n_layer_kinds(model); kind++) {
     const int feed = orr_model_kind(model, kind).feed;
     if ((gint64)kind == orr_model_encoder_kind(model)) continue;
-    if (shard->part != ORR_PART_FEED) widest = fmax(widest, mixer_bytes(model, kind, shard));
+    const double n = (double)tokens;
+    if (shard->part != ORR_PART_FEED) widest = fmax(widest, n * mixer_bytes(model, kind, shard));
     if (shard->part == ORR_PART_MIXER) continue;
-    if (feed == ORR_FEED_DENSE) widest = fmax(widest, feed_bytes(model, kind, shard));
-    if (feed == ORR_FEED_MOE) widest = fmax(widest, expert_bytes(model, shard));
+    if (feed == ORR_FEED_DENSE) widest = fmax(widest, n * feed_bytes(model, kind, shard));
+    if (feed == ORR_FEED_MOE) widest = fmax(widest, expert_bytes(model, shard, n));
   }
-  return (double)tokens *
-         (2 * (double)model->hidden * orr_dtype_bytes(shard->activations) + widest);
+  return 2 * (double)tokens * (double)model->hidden * orr_dtype_bytes(shard->activations) + widest;
 }

@@ -171,6 +171,9 @@ static void test_activations(void) {
   const double bytes = orr_inference_activation_bytes(&model, &shard, 8192);
   g_assert_cmpfloat(bytes, ==, rest + 4 * pairs);
   g_assert_cmpfloat_with_epsilon((bytes - rest) / (1 << 30), 14.02, 0.05);
+  shard.experts_at_once = 16384; /* of 65,536 */
+  g_assert_cmpfloat(orr_inference_activation_bytes(&model, &shard, 8192), ==,
+                    8192 * 2 * 2 * 7168.0 + (bytes - 8192 * 2 * 2 * 7168.0) / 4);
   orr_field_clear(&orr_model_table, &model);
 }
 

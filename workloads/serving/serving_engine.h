@@ -76,12 +76,13 @@ typedef struct {
   double sampler_peak_bytes;
   double watermark; /* fraction of the blocks that admissions leave free */
   gboolean reserve_prompt;
-  int preemption;       /* OrrPreemption */
-  int prefix_caching;   /* OrrPrefixCaching */
-  double window_room;   /* of layers with a window: OrrKvLayout.window_room */
-  gint64 graph_largest; /* cudagraph capture size */
-  int graph_unit;       /* OrrGraphUnit: what it counts */
-  int graph_sizes;      /* OrrGraphSizes */
+  int preemption;         /* OrrPreemption */
+  int prefix_caching;     /* OrrPrefixCaching */
+  double window_room;     /* of layers with a window: OrrKvLayout.window_room */
+  gint64 experts_at_once; /* tokens of their kernels; 0: all */
+  gint64 graph_largest;   /* cudagraph capture size */
+  int graph_unit;         /* OrrGraphUnit: what it counts */
+  int graph_sizes;        /* OrrGraphSizes */
   gboolean graph_prompts, graph_padding, eager;
   OrrExpertKernels experts;
   double cross_bytes_per_s; /* per multiprocessor; 0: as any decode */

@@ -11,6 +11,7 @@ OrrInferenceShard orr_serving_shard(const OrrServing *params) {
                              .ep = params->parallel.ep,
                              .imbalance = params->parallel.imbalance,
                              .redundant = params->parallel.redundant,
+                             .experts_at_once = params->engine.experts_at_once,
                              .weights = (OrrDtype)params->formats.precision,
                              .activations = (OrrDtype)params->formats.activations,
                              .kv = (OrrDtype)params->kv_dtype};
