@@ -236,6 +236,22 @@ static void test_all_good(void) {
   g_assert_cmpint(outcome->result.serving.completed, >=, 20000);
 }
 
+/* Three clients, 1 s after one another, in step: a turn has three requests, in three seconds of
+ * eleven. Rate times residence is the number of clients (Little), in windows of whole turns; one
+ * that ends within a turn has up to two requests too many for its time. */
+static void test_closed_in_step(void) {
+  for (int requests = 20; requests <= 34; requests += 2) {
+    g_autofree char *sets = g_strdup_printf("workload.load={kind: closed-loop, concurrency: 3, "
+                                            "stagger: 1 s};workload.requests=%d",
+                                            requests);
+    g_autoptr(OrrOutcome) outcome = four_servers(", window: steady", sets);
+    const OrrServingResult *result = &outcome->result.serving;
+    g_assert_true(result->steady);
+    g_assert_cmpfloat_with_epsilon(result->steady_requests_per_s * result->residence_s / 3, 1,
+                                   1e-3);
+  }
+}
+
 /* A closed loop keeps its number. */
 static void test_closed(void) {
   g_autoptr(OrrOutcome) outcome =
@@ -360,6 +376,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/steady/empty-batch", test_empty_batch);
   g_test_add_func("/workloads/serving/steady/all-good", test_all_good);
   g_test_add_func("/workloads/serving/steady/closed", test_closed);
+  g_test_add_func("/workloads/serving/steady/closed-in-step", test_closed_in_step);
   g_test_add_func("/workloads/serving/steady/clients", test_clients);
   g_test_add_func("/workloads/serving/steady/closed-thinking", test_closed_thinking);
   g_test_add_func("/workloads/serving/steady/closed-turns", test_closed_turns);

@@ -85,6 +85,17 @@ static double mean_between(const Run *run, double from_s, double to_s) {
   return to_s > from_s ? (area_at(run, to_s) - area_at(run, from_s)) / (to_s - from_s) : 0;
 }
 
+/* The last date at which as many requests have left since @begin_s as there are clients, or a
+ * multiple. Clients that stay in step leave in groups, turn after turn: a window that ends within a
+ * group has its requests, but not the pause before the next one (64 clients with constant lengths:
+ * 26.2 requests per second instead of 24.5). Without a whole turn, the last date. */
+static double last_turn(const Run *run, double begin_s) {
+  const guint before = left_by(run, begin_s), n = run->n - before;
+  const guint clients = (guint)(mean_between(run, begin_s, run->until_s) + 0.5);
+  const guint whole = clients > 0 ? n - n % clients : 0;
+  return run->rows[whole > 0 ? before + whole - 1 : run->n - 1].left_s;
+}
+
 static double in_system_at(const Run *run, double at_s) {
   const guint n = left_by(run, at_s);
   return n > 0 ? run->rows[n - 1].number[0] : 0;
@@ -259,7 +270,8 @@ static int batch_at(const OrrSteady *steady, double at_s) {
 
 static void fill_batches(const Run *run, const OrrServing *params, const OrrSteady *steady,
                          Batch *batches) {
-  for (guint i = left_by(run, steady->begin_s); i < run->n; i++) {
+  const guint end = left_by(run, steady->end_s);
+  for (guint i = left_by(run, steady->begin_s); i < end; i++) {
     const OrrServedRequest *row = &run->rows[i];
     Batch *batch = &batches[batch_at(steady, row->left_s)];
     batch->tokens += (double)row->row.output_tokens;
@@ -317,7 +329,7 @@ double orr_steady_longest(const OrrServing *params) { return MOST_TIMES * least_
 
 static gboolean is_long(const Run *run, const OrrServing *params, OrrSteady *steady) {
   const double window_s = steady->end_s - steady->begin_s, turn_s = turn_of(run, steady);
-  const gint64 n = (gint64)run->n - left_by(run, steady->begin_s);
+  const gint64 n = (gint64)left_by(run, steady->end_s) - left_by(run, steady->begin_s);
   if ((double)n < least_requests(params) || window_s < residences * turn_s) return FALSE;
   return judge_batches(run, params, steady) ||
          (window_s > most_residences * turn_s && (double)n > orr_steady_longest(params));
@@ -390,7 +402,7 @@ OrrSteady orr_steady_of(const OrrServingWork *work, double until_s) {
   steady.begin_s = warmup(&run, turn_of(&run, &steady));
   if (run.is_bounded) {
     steady.begin_s = last_left_by(&run, steady.begin_s);
-    steady.end_s = last_left_by(&run, until_s);
+    steady.end_s = last_turn(&run, steady.begin_s);
   }
   steady.in_system = mean_between(&run, steady.begin_s, until_s);
   steady.growth_rps = growth_early(&run);
