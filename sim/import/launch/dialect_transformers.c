@@ -7,6 +7,7 @@
  * LLaMA-Factory/src/llamafactory/hparams, axolotl/utils/schemas/config.py.
  */
 #include "sim/import/launch/launch_trainer.h"
+#include "workloads/stack.h"
 
 static const OrrLaunchDialect *const own = &orr_dialect_transformers;
 
@@ -344,6 +345,21 @@ static void set_recompute(OrrLaunchDraft *draft) {
     orr_launch_config_skip(draft, own, on, "inputs of layers in the host's memory");
 }
 
+/* The modules are Transformers', whatever shards them. Under LLaMA-Factory's mca, Megatron's layers
+ * train, and nothing says their release. */
+static void set_stack(OrrLaunchDraft *draft) {
+  if (draft->options->stack) return;
+  const char *kind = orr_launch_draft_get(draft, "workload.optimizer.sharding.kind");
+  g_autofree char *newest = orr_stack_resolve(draft->library, "transformers-9999");
+  if (newest && g_strcmp0(kind, "distributed-optimizer") != 0) {
+    orr_launch_draft_set(draft, "workload.stack", newest, NULL, "the newest known");
+    return;
+  }
+  orr_launch_draft_set(draft, "workload.stack", "none", NULL, "Megatron's layers");
+  orr_launch_draft_remark(draft, "Megatron trains here, whose release nothing says: kernels and "
+                                 "links alone are simulated, and the host's time is not.");
+}
+
 static void begin(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *infers = find(draft, "infer-backend");
   if (infers)
@@ -368,11 +384,7 @@ static void finish(OrrLaunchDraft *draft) {
   set_loss(draft);
   orr_launch_wrappers_pairs(draft, own);
   orr_launch_config_miss_file(draft, own, "config");
-  if (!draft->options->stack)
-    orr_launch_draft_set(draft, "workload.stack", "none", NULL,
-                         "no stack of Transformers is known");
-  orr_launch_draft_remark(draft, "No stack of Transformers is known: kernels and links alone are "
-                                 "simulated, and the host's time is not.");
+  set_stack(draft);
 }
 
 const OrrLaunchDialect orr_dialect_transformers = {
