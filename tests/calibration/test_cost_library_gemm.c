@@ -102,9 +102,49 @@ static void test_library_on_two_devices(void) {
   g_assert_cmpint(own.how, ==, ORR_HOW_CARRIED);
 }
 
+/* The answer at (16, @n, 1024) over the roofline. A library has rows at @ns, each @times as long as
+ * the roofline. */
+static double over_roofline(const gint64 *ns, const double *times, guint n_rows, gint64 n) {
+  g_autoptr(GString) text = g_string_new("schema: profile/1\nname: p\ndevice: d\nlibrary-gemm:\n"
+                                         "  - {library: trtllm, dtype: fp8, source: s, m: \"16\", "
+                                         "rows: [");
+  OrrDevice device = round_device;
+  device.name = (char *)"d";
+  g_autoptr(OrrCostModel) none = model_of(NULL, &device);
+  for (guint i = 0; i < n_rows; i++)
+    g_string_append_printf(text, "%s{n: %ld, k: 1024, us: \"%.9g\"}", i ? ", " : "", ns[i],
+                           1e6 * times[i] *
+                               library_cost(none, ORR_KERNEL_LIBRARY_ANY, FALSE, 16, ns[i]).time_s);
+  g_string_append(text, "]}\n");
+  g_autoptr(OrrProfile) profile = sample_profile(text->str);
+  g_autoptr(OrrCostModel) model = model_of(profile, &device);
+  return library_cost(model, ORR_KERNEL_LIBRARY_TRTLLM, FALSE, 16, n).time_s /
+         library_cost(none, ORR_KERNEL_LIBRARY_ANY, FALSE, 16, n).time_s;
+}
+
+/* Rows of 1.1^10, 1.1^11 and 1.1^13 times the roofline at n = 1024, 2048 and 8192 are a line over
+ * log n, whose slope is held back by 5 %: 1.1^11.994 at 4096. Their weighted mean is 1.1^11.87. */
+static void test_plane(void) {
+  static const gint64 ns[] = {1024, 2048, 8192};
+  const double times[] = {pow(1.1, 10), pow(1.1, 11), pow(1.1, 13)};
+  assert_near(over_roofline(ns, times, 3, 4096), pow(1.1, 11.994), 2e-4);
+}
+
+/* A width of 800 that no tile divides takes four times as long as it should: 768 is next to it, but
+ * follows 1024, which tiles divide as well. It was 4 without alignment; with the two rows' plane,
+ * whose slope is held back, 1.2. Below the least and above the most row no answer goes. */
+static void test_alignment(void) {
+  static const gint64 ns[] = {800, 1024};
+  static const double times[] = {4, 1};
+  assert_near(over_roofline(ns, times, 2, 768), 1.197, 0.01);
+  g_assert_cmpfloat(over_roofline(ns, times, 2, 65536), >=, 1 - 1e-9);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost/libraries", test_libraries);
+  g_test_add_func("/cost/library-plane", test_plane);
+  g_test_add_func("/cost/library-alignment", test_alignment);
   g_test_add_func("/cost/narrow-weights", test_narrow_weights);
   g_test_add_func("/cost/library-on-two-devices", test_library_on_two_devices);
   return g_test_run();
