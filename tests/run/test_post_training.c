@@ -299,6 +299,18 @@ static void test_roles(void) {
   g_assert_cmpfloat_with_epsilon(c->update_s, a->update_s, 1e-9);
 }
 
+/* Weights in the engines' format are as many bytes as an engine has: of Llama 3.2 1B in fp8 a byte
+ * of each, and another one of the embedding's 128,256 x 2,048 and of 32 norms; the last norm, of
+ * 2,048, stays at the trainer. */
+static void test_quantized_sync(void) {
+  const OrrPostTrainingResult r =
+      run(HEAD "workload: {kind: post-training, prompts: 32, samples: 4, prompt: {tokens: 200}, "
+               "response: {tokens: 50}, quantized-sync: true, steps: 1, "
+               "rollout: {quantization: fp8, " ENGINE "}, "
+               "update: {batch: {global: 64}, sequence: 4096, optimizer: {sharding: fsdp}}}\n");
+  g_assert_cmpfloat(r.weight_sync_bytes, ==, 2471628800 / 2 - 2048 + 128256.0 * 2048 + 32 * 2048);
+}
+
 /* An engine that does not sleep has its GPU's memory in every phase of a trainer that shares it, in
  * none of one with GPUs of its own; times stay. */
 static void test_sleep(void) {
@@ -407,6 +419,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/post-training/unfinished", test_unfinished);
   g_test_add_func("/post-training/roles", test_roles);
   g_test_add_func("/post-training/sleep", test_sleep);
+  g_test_add_func("/post-training/quantized-sync", test_quantized_sync);
   g_test_add_func("/post-training/as-serving", test_as_serving);
   g_test_add_func("/post-training/ahead", test_ahead);
   g_test_add_func("/post-training/over-sampling", test_over_sampling);

@@ -27,14 +27,19 @@ static OrrCollectiveBench call_of(int collective, double bytes, gint64 ranks) {
   return call;
 }
 
+/* All weights as an engine has them: embedding, head and norms in 16 bits. */
+static double engine_bytes(const OrrPostTrainingParts *parts) {
+  OrrInferenceShard whole = orr_serving_shard(&parts->params->rollout);
+  whole.tp = whole.dp = whole.ep = 1;
+  whole.redundant = 0;
+  return orr_inference_weight_bytes(parts->model, &whole, 0, parts->model->layers, TRUE, TRUE);
+}
+
 static OrrWeightLoad load_of(const OrrPostTrainingParts *parts) {
   const OrrPostTraining *p = parts->params;
-  const OrrQuantized *quantized = orr_quantized((OrrQuantization)p->rollout.formats.quantization);
-  const double parameters = orr_model_parameters(parts->model);
-  const double each = !p->quantized_sync ? ORR_RL_WEIGHT_BYTES
-                      : quantized        ? quantized->weight_bytes
-                                         : orr_dtype_bytes((OrrDtype)p->rollout.formats.precision);
-  return (OrrWeightLoad){.bytes = parameters * each,
+  return (OrrWeightLoad){.bytes = p->quantized_sync
+                                      ? engine_bytes(parts)
+                                      : orr_model_parameters(parts->model) * ORR_RL_WEIGHT_BYTES,
                          .tensors = orr_weight_sync_tensors(parts->model),
                          .trainer_gpus = orr_cluster_n_gpus(&parts->update_cluster),
                          .rollout_gpus = orr_cluster_n_gpus(&parts->rollout_cluster),
