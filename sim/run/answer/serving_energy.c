@@ -131,10 +131,18 @@ static gboolean is_held(const char *state) {
   return strcmp(state, "off") != 0 && strcmp(state, "down") != 0;
 }
 
+/* Before its first turn: that is its start where it was off. Without any it was always up, or
+ * never. */
+static gboolean is_held_at_first(const OrrServingWork *work, gint64 index) {
+  ORR_EACH(const OrrServingTurnRow, turn, work->turns)
+    if (turn->replica == index) return strcmp(turn->state, "starting") != 0;
+  return work->replicas[index].held_s > 0;
+}
+
 /* Replicas that come and go hold their GPUs from turn to turn. */
 static void hold_replica(const OrrServingWork *work, gint64 index, double static_w, GArray *rows) {
   double since_s = 0;
-  gboolean held = TRUE;
+  gboolean held = is_held_at_first(work, index);
   ORR_EACH(const OrrServingTurnRow, turn, work->turns) {
     if (turn->replica != index) continue;
     if (held) hold(rows, static_w, since_s, turn->at_s);
