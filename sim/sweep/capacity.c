@@ -399,6 +399,15 @@ static double fail_document(GError **error, const char *text) {
   return 0;
 }
 
+/* Whether a fault comes or goes at a date. */
+static gboolean strikes_once(const OrrScenario *scenario) {
+  for (guint i = 0; scenario->faults && i < scenario->faults->len; i++) {
+    const OrrFaultSpec *spec = scenario->faults->pdata[i];
+    if (spec->mtbf_s <= 0 && (spec->at_s > 0 || spec->until_s > 0)) return TRUE;
+  }
+  return FALSE;
+}
+
 /* The scenario's own rate, where the search starts: a trace has one of its own. 0 with @error when
  * there is nothing to search. */
 static double first_rate(Search *search, GError **error) {
@@ -433,6 +442,11 @@ static double first_rate(Search *search, GError **error) {
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
   search->is_steady = load->is_endless && !has_tasks;
   search->rate_of = has_tasks ? "tasks" : load->rate_of ? load->rate_of : "requests";
+  if (search->is_steady && strikes_once(scenario))
+    return fail_document(error,
+                         "plan rate judges a steady state, as long as it takes, and a fault that "
+                         "strikes once has no share of it: give faults a rate (mtbf), or begin "
+                         "them at 0 s for good");
   if (!read_trace(search, scenario, error)) return 0;
   const double rate = *(const double *)((const char *)params->load.params + field->offset);
   return rate > 0 || !search->is_trace ? rate : search->trace.rate;
