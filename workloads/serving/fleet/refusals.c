@@ -61,6 +61,12 @@ static void check_cross(const OrrServing *params, const OrrModel *model, OrrPlac
 }
 
 static void check_images(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  if (params->distinct_images > 0 && params->engine.prefix_caching != ORR_PREFIX_NONE)
+    orr_diags_warning(diags, place,
+                      "distinct-images (%ld): encoders find an image again, prefix caches do not: "
+                      "prompts that begin with the same image are computed whole, which vLLM and "
+                      "SGLang spare",
+                      params->distinct_images);
   if (params->encoders.replicas == 0 && params->distinct_images > 0)
     orr_diags_error(diags, place,
                     "distinct-images (%ld) without encoders: engines encode what they see; give "

@@ -264,6 +264,11 @@ static void check_admission(const OrrServing *params, OrrPlace place, OrrDiags *
     orr_diags_error(diags, place,
                     "admission.queue (%ld) limits nothing without admission.in-flight: give both",
                     params->admission.queue);
+  if (params->admission.in_flight > 0 && params->disaggregation.prefill > 0)
+    orr_diags_warning(diags, place,
+                      "admission.in-flight (%ld) limits the replicas that prefill: those that "
+                      "decode take what these hand over",
+                      params->admission.in_flight);
 }
 
 static void check_window(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
