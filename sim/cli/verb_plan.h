@@ -44,6 +44,11 @@ const char *orr_verb_plan_assumed(const char *stack, char *const *settings, cons
 /* The same for a plan of training on @cluster; newly allocated. */
 char *orr_verb_plan_assumed_training(OrrLibrary *library, const char *cluster);
 
+/* Of char *: what @line, a launch line made of @scenario, does not say of it: each key with its
+ * value, "workload.loss torch". verb_plan_readback.c. */
+GPtrArray *orr_verb_plan_readback(OrrLibrary *library, const OrrScenario *scenario,
+                                  const char *line);
+
 /* The currency of a document of prices, for a text; newly allocated. "": unknown. */
 char *orr_verb_plan_currency(OrrLibrary *library, const char *prices);
 

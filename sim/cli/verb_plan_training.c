@@ -36,6 +36,7 @@ typedef struct {
   OrrBand memory[SHOWN];                /* of their peak memory */
   guint chosen;                         /* the fastest of them whose memory's upper end fits */
   char *best_file, *best_text, *launch; /* launch: NULL where none is known */
+  GPtrArray *unsaid;                    /* of char *: what the launch line does not say; or NULL */
 } Plan;
 
 /* --- Text --- */
@@ -152,6 +153,12 @@ static void print_cost(OrrLibrary *library, const OrrTrainingResult *best) {
     printf("  cost          not known: see orrery run\n");
 }
 
+static void print_unsaid(const Plan *plan) {
+  if (!plan->unsaid) return;
+  ORR_EACH_POINTER_AT(i, const char, key, plan->unsaid)
+    printf("  %-13s %s\n", i == 0 ? "left out" : "", key);
+}
+
 static void print_text(OrrLibrary *library, const Plan *plan, const char *file, const char *db) {
   const OrrSweepReport *report = plan->report;
   const guint64 *by = report->by_status;
@@ -170,6 +177,7 @@ static void print_text(OrrLibrary *library, const Plan *plan, const char *file, 
   printf("  scenario      %s, of layout %u; %s has the whole search\n", plan->best_file,
          plan->chosen + 1, file);
   if (plan->launch) printf("  launch        as Megatron-LM's arguments:\n%s", plan->launch);
+  print_unsaid(plan);
   if (db && report->sweep) printf("  stored        sweep %ld in %s\n", report->sweep, db);
   printf("  next          orrery run %s\n", plan->best_file);
 }
@@ -184,6 +192,9 @@ static void print_json(OrrLibrary *library, const Plan *plan, const char *file) 
   orr_json_write_text(out, "file", file);
   orr_json_write_text(out, "best_file", plan->best_file);
   orr_json_write_text(out, "launch", plan->launch);
+  if (plan->unsaid)
+    orr_json_write_texts(out, "not_in_launch", (char *const *)plan->unsaid->pdata,
+                         plan->unsaid->len);
   orr_json_write_text(out, "release_assumed", assumed);
   ORR_JSON_NUMBERS(out, {"combinations", (double)plan->report->n_combinations},
                    {"points", (double)plan->report->n_points},
@@ -225,6 +236,7 @@ static void describe_best(OrrLibrary *library, Plan *plan, const OrrNode *tree, 
   g_autofree char *text =
       g_strdup_printf("# Made by orrery plan training: the chosen point of %s.\n%s", file, yaml);
   plan->launch = scenario ? orr_plan_launch(scenario) : NULL;
+  if (plan->launch) plan->unsaid = orr_verb_plan_readback(library, scenario, plan->launch);
   plan->best_text = g_steal_pointer(&text);
 }
 
@@ -331,6 +343,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   Plan plan = {.report = report, .best_file = best_file};
   const gboolean is_done = answer(library, &plan, file, db, error);
   ORR_FREE(plan.best_text, plan.launch);
+  if (plan.unsaid) g_ptr_array_unref(plan.unsaid);
   orr_study_free(plan.answers, plan.n);
   return is_done ? 0 : 1;
 }

@@ -95,8 +95,10 @@ static void add_model(Line *line) {
   add_moe(line, model);
   if (is_at(line, "model.activation", "swiglu")) add(line, "--swiglu");
   if (is_at(line, "model.activation", "squared-relu")) add(line, "--squared-relu");
+  if (is_at(line, "model.activation", "geglu")) add(line, "--geglu");
   if (is_at(line, "model.norm", "rmsnorm")) add(line, "--normalization RMSNorm");
   if (is_at(line, "model.position", "rope")) add(line, "--position-embedding-type rope");
+  if (is_at(line, "model.position", "none")) add(line, "--position-embedding-type none");
   if (!model->bias) add(line, "--disable-bias-linear");
   if (!model->tied_embeddings) add(line, "--untie-embeddings-and-output-weights");
   add(line, "--vocab-size %ld", model->vocab);
@@ -176,6 +178,13 @@ static void add_options(Line *line) {
       {"workload.data-parallel.gradients", "same", "--grad-reduce-in-bf16"},
       {"workload.loss", "fused", "--cross-entropy-loss-fusion"},
       {"workload.loss", "fused", "--cross-entropy-fusion-impl te"},
+      {"workload.attention", "unfused", "--attention-backend unfused"},
+      {"workload.rope", "apart", "--no-rope-fusion"},
+      {"workload.experts.router-fp32", "true", "--moe-router-dtype fp32"},
+      {"workload.offload.optimizer", "1", "--optimizer-cpu-offload"},
+      {"workload.optimizer.moments", "bf16", "--use-precision-aware-optimizer"},
+      {"workload.optimizer.moments", "bf16", "--exp-avg-dtype bf16"},
+      {"workload.optimizer.moments", "bf16", "--exp-avg-sq-dtype bf16"},
       {"workload.launches", "graphs", "--cuda-graph-impl local"},
       {"workload.launches", "graphs", "--cuda-graph-scope full_iteration"},
       {"workload.launches", "graphs-but-experts", "--cuda-graph-impl transformer_engine"},
@@ -224,9 +233,11 @@ char *orr_plan_launch(const OrrScenario *scenario) {
   if (!tree || !is_at(&line, "workload.kind", "training")) return NULL;
   const char *stack = text_at(&line, "workload.stack.name");
   if (!is_megatron(*stack ? stack : text_at(&line, "workload.stack"))) return NULL;
-  const gint64 gpus = orr_cluster_n_gpus(cluster), per_node = MIN(cluster->node.gpus, gpus);
+  const gint64 gpus = orr_cluster_n_gpus(cluster);
+  gint64 per_node = MIN(cluster->node.gpus, gpus);
+  while (gpus % per_node) per_node--; /* torchrun starts as many processes on each node */
   add(&line, "torchrun --nproc-per-node %ld", per_node);
-  add(&line, "--nnodes %ld", (gpus + per_node - 1) / per_node);
+  add(&line, "--nnodes %ld", gpus / per_node);
   add(&line, "pretrain_gpt.py");
   add_parallel(&line);
   add_batch(&line);
