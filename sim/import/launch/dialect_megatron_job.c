@@ -384,14 +384,23 @@ static gboolean has_no_sharding(OrrLaunchDraft *draft) {
   return !fsdp_key(draft) && !is_on(draft, "deepspeed");
 }
 
+typedef struct {
+  const char *path, *value, *why;
+  gboolean (*holds)(OrrLaunchDraft *draft); /* NULL: always */
+} Default;
+
+static void put_defaults(OrrLaunchDraft *draft, const Default *defaults, guint n) {
+  for (guint i = 0; i < n; i++)
+    if (!orr_launch_draft_get(draft, defaults[i].path) &&
+        (!defaults[i].holds || defaults[i].holds(draft)))
+      orr_launch_draft_set(draft, defaults[i].path, defaults[i].value, NULL, defaults[i].why);
+}
+
 /* Stacks follow NVIDIA's recipes; a launch line of Megatron-LM without these options has Megatron's
  * own defaults (megatron/training/arguments.py). With experts and TP it wants sequence
  * parallelism. */
 static void set_defaults(OrrLaunchDraft *draft) {
-  static const struct {
-    const char *path, *value, *why;
-    gboolean (*holds)(OrrLaunchDraft *draft); /* NULL: always */
-  } defaults[] = {
+  static const Default defaults[] = {
       {"workload.optimizer.sharding.kind", "none", "no --use-distributed-optimizer",
        has_no_sharding},
       {"workload.optimizer.sharding.overlap-param-gather", "false", "no --overlap-param-gather",
@@ -401,13 +410,21 @@ static void set_defaults(OrrLaunchDraft *draft) {
       {"workload.parallel.tp-comm-overlap", "none", "no --tp-comm-overlap", is_split},
       {"workload.loss", "megatron", "no --cross-entropy-loss-fusion", has_plain_loss},
       {"workload.launches", "ahead", "no --cuda-graph-impl", NULL}};
-  for (guint i = 0; i < G_N_ELEMENTS(defaults); i++)
-    if (!orr_launch_draft_get(draft, defaults[i].path) &&
-        (!defaults[i].holds || defaults[i].holds(draft)))
-      orr_launch_draft_set(draft, defaults[i].path, defaults[i].value, NULL, defaults[i].why);
+  put_defaults(draft, defaults, G_N_ELEMENTS(defaults));
   if (has_experts(draft) && !orr_launch_draft_get(draft, "workload.parallel.etp"))
     set_number(draft, "workload.parallel.etp", number(draft, "tensor-model-parallel-size", 1),
                "tensor-model-parallel-size");
+}
+
+/* So has a config of NeMo 1.x (its conf/megatron_gpt_config.yaml, r1.23). */
+static void set_nemo_defaults(OrrLaunchDraft *draft) {
+  static const Default defaults[] = {
+      {"workload.optimizer.sharding.overlap-param-gather", "false", "no optim.overlap_param_sync",
+       is_distributed},
+      {"workload.parallel.sequence-parallel", "false", "no sequence_parallel", is_dense},
+      {"workload.parallel.tp-comm-overlap", "none", "no ub_tp_comm_overlap", is_split},
+      {"workload.loss", "megatron", "no cross_entropy_loss_fusion", has_plain_loss}};
+  put_defaults(draft, defaults, G_N_ELEMENTS(defaults));
 }
 
 /* Whether the options are of a launch line of Megatron-LM, not of a recipe's keys. */
@@ -464,5 +481,6 @@ void orr_dialect_megatron_job(OrrLaunchDraft *draft) {
   set_experts(draft);
   set_kernels(draft);
   if (is_launch_line(draft)) set_defaults(draft);
+  if (orr_dialect_nemo_is_first(draft)) set_nemo_defaults(draft);
   drop_overlap(draft);
 }

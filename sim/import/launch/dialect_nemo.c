@@ -6,7 +6,7 @@
  * src/megatron/bridge/training/config.py of NVIDIA-NeMo/Megatron-Bridge. Most keys are Megatron's
  * by other names.
  */
-#include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_trainer.h"
 
 /* A key of NeMo 1.x and Megatron-Bridge, and of NeMo 2.x's strategy. */
 
@@ -124,6 +124,19 @@ static void judge_machine(OrrLaunchDraft *draft) {
                              "the launcher's %ld counts (%s)", rows[i].counts,
                              rows[i].from ? rows[i].from : "");
   }
+}
+
+gboolean orr_dialect_nemo_is_first(const OrrLaunchDraft *draft) {
+  static const char *const others[] = {"trainer.strategy.", "train.", "ddp.", "comm-overlap.",
+                                       "model.config."};
+  gboolean has_trainer = FALSE;
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, draft->settings) {
+    g_autofree char *written = g_strdelimit(g_strdup(setting->written), "_", '-');
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++)
+      if (g_str_has_prefix(written, others[i])) return FALSE;
+    has_trainer |= setting->dialect == own && g_str_has_prefix(setting->key, "trainer.");
+  }
+  return has_trainer;
 }
 
 static void finish(OrrLaunchDraft *draft) {

@@ -141,8 +141,11 @@ static void set_axes(OrrLaunchDraft *draft) {
                          "async TP requires compile: torchtitan stops there");
   settle(draft, "parallelism.context-parallel-rotate-method");
   if (count(draft, "parallelism.tensor-parallel-degree", 1) > 1) settle(draft, async);
-  if (count(draft, etp, 0) > 0 && count(draft, "parallelism.expert-parallel-degree", 1) > 1)
+  if (count(draft, "parallelism.expert-parallel-degree", 1) > 1) {
     settle(draft, etp);
+    if (!find(draft, etp))
+      orr_launch_draft_set(draft, "workload.parallel.etp", "1", NULL, "torchtitan's default");
+  }
   settle(draft, "parallelism.expert-parallel-comm-backend");
 }
 

@@ -99,6 +99,11 @@ gboolean orr_dialect_megatron_library(OrrLaunchDraft *draft);
 /* Batch, pipeline, precision, recomputation, sharding, experts, offload. */
 void orr_dialect_megatron_job(OrrLaunchDraft *draft);
 
+/* dialect_nemo.c: whether the input is a config of NeMo 1.x, which says what differs from NeMo's
+ * own defaults; configs of NeMo 2 and Megatron-Bridge come from NVIDIA's recipes, as the stack
+ * does. */
+gboolean orr_dialect_nemo_is_first(const OrrLaunchDraft *draft);
+
 /* dialect_areal.c: the layout and the GPUs of a config of fine-tuning. */
 void orr_dialect_areal_layout(OrrLaunchDraft *draft);
 
