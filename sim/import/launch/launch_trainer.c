@@ -204,6 +204,23 @@ static void read_mpi(OrrLaunchDraft *draft, const OrrLaunchCommand *command, gui
   }
 }
 
+/* WORLD_SIZE=32 python train.py: that many processes, each with a GPU, where no launcher starts
+ * them and nothing says on which nodes (PyTorch's env://). */
+static void read_world(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
+  const OrrLaunchDialect *launcher = NULL;
+  for (guint i = 0; i < script; i++)
+    if (launcher_end(command, i, &launcher)) return;
+  if (!command->environment || draft->nodes * draft->gpus_per_node > 0) return;
+  ORR_EACH_POINTER(const OrrLaunchWord, word, command->environment) {
+    const gint64 n = g_str_has_prefix(word->text, "WORLD_SIZE=")
+                         ? g_ascii_strtoll(strchr(word->text, '=') + 1, NULL, 10)
+                         : 0;
+    if (n < 1 || n > 1 << 22) continue;
+    orr_launch_draft_set_nodes(draft, 1, "WORLD_SIZE");
+    orr_launch_draft_set_gpus_per_node(draft, n, "WORLD_SIZE");
+  }
+}
+
 /* The GPUs that CUDA_VISIBLE_DEVICES lists, where nothing else counts them; @starts_torchrun: by
  * NNODES and NPROC_PER_NODE, as ms-swift and LLaMA-Factory do. */
 static void read_processes(OrrLaunchDraft *draft, const OrrLaunchCommand *command,
@@ -328,6 +345,7 @@ void orr_launch_trainer_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
   orr_launch_form_read_configs(draft, trainer->claims); /* what the line says overrides them */
   read_scheduler(draft, command, script);
   read_mpi(draft, command, script);
+  read_world(draft, command, script);
   read_processes(draft, command, program_script(command) > 0);
   read_launcher(draft, command, script);
   trainer->read(draft, command, script);
