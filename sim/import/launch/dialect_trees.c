@@ -363,13 +363,25 @@ static void set_maxtext_batch(OrrLaunchDraft *draft) {
 }
 
 /* torchtune makes the model under torch's default dtype, and so its gradients and Adam's moments
- * (recipes, training.set_default_dtype). Masters on the host are in fp32 here. */
+ * (recipes, training.set_default_dtype). Masters on the host are in fp32 here. Its loss of the
+ * output layer's products works on vocabularies that tensor parallelism splits. */
 static void set_tune_state(OrrLaunchDraft *draft) {
   const OrrLaunchDialect *tune = &orr_dialect_torchtune;
   const OrrLaunchSetting *dtype = orr_launch_draft_find(draft, tune, "dtype");
+  if (orr_launch_config_has(draft, tune) &&
+      orr_launch_draft_degree(draft, "workload.parallel.tp") > 1 &&
+      g_strcmp0(orr_launch_draft_get(draft, "workload.loss"), "chunked") == 0) {
+    orr_launch_draft_set(draft, "workload.loss", "fused", NULL, "over split logits");
+    orr_launch_draft_remark(draft, "the loss under tensor parallelism keeps all logits here: "
+                                   "torchtune computes it in chunks");
+  }
   if (!dtype) return;
   if (!orr_launch_draft_get(draft, "workload.offload.optimizer"))
     return orr_launch_draft_settle(draft, tune, "dtype");
+  orr_launch_draft_set(draft, "workload.optimizer.master", "fp32", NULL, "on the host");
+  orr_launch_draft_set(draft, "workload.optimizer.moments", "fp32", NULL, "on the host");
+  orr_launch_draft_set(draft, "workload.data-parallel.gradients", "fp32", NULL,
+                       "the host's optimizer");
   if (g_strcmp0(dtype->value, "bf16") == 0)
     orr_launch_draft_remark(draft,
                             "%s: weights, gradients and the optimizer's state are all in 16 bits; "
