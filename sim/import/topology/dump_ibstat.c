@@ -44,9 +44,45 @@ static void count_rate(OrrDump *dump, double rate) {
   if (rate > 0 && rate == dump->nic_bytes_per_s) dump->n_ib_nics++;
 }
 
+/* A port of an adapter: what it runs at, 0: it is down. */
+typedef struct {
+  char *name;
+  double rate;
+  gboolean is_ethernet;
+} Port;
+
+static void clear_port(gpointer port) { g_free(((Port *)port)->name); }
+
+static void add_port(GArray *ports, const char *line) {
+  const char *begin = strchr(line, '\'') + 1;
+  ORR_APPEND(ports, Port, {g_strndup(begin, strcspn(begin, "'")), 0, FALSE});
+}
+
+/* Ports that are down, or slower than the fastest of their link layer: the cluster gives all
+ * adapters its rate. */
+static void note_slower(const GArray *ports, OrrDump *dump) {
+  g_autoptr(GString) slower = g_string_new(NULL);
+  gboolean is_ethernet = FALSE;
+  ORR_EACH(const Port, port, ports)
+    if (port->rate == dump->nic_bytes_per_s) is_ethernet = port->is_ethernet;
+  ORR_EACH(const Port, port, ports) {
+    if (port->is_ethernet != is_ethernet || port->rate == dump->nic_bytes_per_s) continue;
+    g_string_append_printf(slower, "%s%s ", slower->len ? ", " : "", port->name);
+    if (port->rate > 0)
+      g_string_append_printf(slower, "runs at %g Gb/s", port->rate * 8e-9);
+    else
+      g_string_append(slower, "is down");
+  }
+  if (slower->len > 0)
+    orr_dump_note(dump, "%s: all adapters are taken to run at %g Gb/s", slower->str,
+                  dump->nic_bytes_per_s * 8e-9);
+}
+
 static void read_text(const OrrDumpText *text, OrrDump *dump, OrrDiags *diags) {
   g_autofree char *host = NULL;
+  g_autoptr(GArray) ports = g_array_new(FALSE, FALSE, sizeof(Port));
   gboolean is_active = FALSE;
+  g_array_set_clear_func(ports, clear_port);
   for (guint i = 0; i < text->n_lines; i++) {
     g_autofree char *line = g_strstrip(g_strdup(text->lines[i]));
     if (g_str_has_prefix(line, "VM_hostname ")) {
@@ -54,13 +90,21 @@ static void read_text(const OrrDumpText *text, OrrDump *dump, OrrDiags *diags) {
       host = g_strstrip(g_strdup(line + strlen("VM_hostname ")));
     } else if (host && is_guid(line)) {
       g_hash_table_insert(dump->guids, g_ascii_strdown(line, -1), g_strdup(host));
+    } else if (is_ca(line) && strchr(line, '\'')) {
+      add_port(ports, line);
+    } else if (g_ascii_strncasecmp(line, "link layer:", 11) == 0 ||
+               g_ascii_strncasecmp(line, "link_layer:", 11) == 0) {
+      if (ports->len > 0)
+        g_array_index(ports, Port, ports->len - 1).is_ethernet = strstr(line, "Ethernet") != NULL;
     } else if (g_ascii_strncasecmp(line, "state:", 6) == 0) {
       is_active = strstr(line, "Active") || strstr(line, "ACTIVE");
     } else if (is_active && rate_of(line) > 0) {
       count_rate(dump, rate_of(line));
+      if (ports->len > 0) g_array_index(ports, Port, ports->len - 1).rate = rate_of(line);
       is_active = FALSE;
     }
   }
+  if (dump->nic_bytes_per_s > 0) note_slower(ports, dump);
   if (dump->nic_bytes_per_s <= 0 && g_hash_table_size(dump->guids) == 0)
     orr_diags_error(diags, orr_dump_place(text, 1, 1),
                     "no active port with a rate, and no GUID of a host: expected ibstat's 'State: "
