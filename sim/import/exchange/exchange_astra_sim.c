@@ -12,6 +12,7 @@
  *
  *   Switch: bandwidth     FullyConnected of n: (n - 1) bandwidth     Ring: 2 bandwidth (n = 2: 1)
  *
+ * A FullyConnected node is a mesh without a switch: a transfer to one NPU has one of its links.
  * Dimensions that are all rings are a torus, each NPU a router of its own with links of one rate.
  * Pods become the leaves of a fat-tree whose oversubscription is the ratio of both bandwidths.
  *
@@ -143,6 +144,11 @@ static double node_gb_per_s(const Dim *dim) {
   return dim->shape == RING && dim->npus > 2 ? 2 * dim->gb_per_s : dim->gb_per_s;
 }
 
+/* Of one NPU to the others of its node; 0: a switch joins them. */
+static gint64 mesh_links(const Dim *dim) {
+  return dim->shape == FULLY_CONNECTED && dim->npus > 2 ? dim->npus - 1 : 0;
+}
+
 static void check_switched(OrrExchange *exchange, const Network *network) {
   const OrrPlace place = ((const OrrNode *)exchange->trees->pdata[0])->place;
   for (guint i = 1; i < network->n; i++)
@@ -207,8 +213,10 @@ static void write_cluster(OrrExchange *exchange, const Network *network, const c
                          exchange->answers->device);
   if (!torus)
     g_string_append_printf(exchange->text,
-                           "%s  scale-up-bandwidth: %.10g GB/s\n%s  scale-up-efficiency: 1\n",
-                           indent, node_gb_per_s(&network->of[0]), indent);
+                           "%s  scale-up-bandwidth: %.10g GB/s\n%s  scale-up-efficiency: 1\n"
+                           "%s  scale-up-links: %ld\n",
+                           indent, node_gb_per_s(&network->of[0]), indent, indent,
+                           mesh_links(&network->of[0]));
   if (torus)
     write_torus(exchange, network, indent);
   else

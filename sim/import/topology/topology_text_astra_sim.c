@@ -7,6 +7,9 @@
  *   bandwidth: [ 450, 48 ]           GB/s of a GPU, effective, one direction
  *   latency: [ 0, 500 ]              ns: half of the way over a switch, which ASTRA-sim pays twice
  *
+ * A domain whose GPUs have a link to each other (scale-up-links) is FullyConnected, with the rate
+ * and the whole latency of one link.
+ *
  * The format has no fabric: oversubscription, rails, routing and what NICs share are lost, which a
  * comment of the text says. A system has the device's memory and a ring for each dimension: NCCL's
  * choice among algorithms and its protocols have no place there. Its endpoint-delay of 10 ns and
@@ -17,6 +20,7 @@
 typedef struct {
   gint64 npus;
   double gb_per_s, latency_ns;
+  gboolean is_mesh;
 } Dim;
 
 static void append_list(GString *out, const char *key, const Dim *dims, guint n,
@@ -36,16 +40,19 @@ static guint find_dims(const OrrCluster *cluster, const OrrFabric *fabric, Dim d
   const OrrNodeShape *node = &cluster->node;
   const gint64 gpus = orr_cluster_n_gpus(cluster), domain = MIN(node->scale_up_domain, gpus);
   guint n = 0;
-  if (domain > 1)
-    dims[n++] = (Dim){
-        domain, cluster->device.scale_up_bytes_per_s * cluster->device.scale_up_efficiency / 1e9,
-        node->scale_up_latency_s / 2 * 1e9};
+  if (domain > 1) {
+    const OrrDevice *device = &cluster->device;
+    const gint64 links = MAX(device->scale_up_links, 1);
+    const double rate = device->scale_up_bytes_per_s * device->scale_up_efficiency;
+    dims[n++] = (Dim){domain, rate / (double)links / 1e9,
+                      node->scale_up_latency_s / (links > 1 ? 1 : 2) * 1e9, links > 1};
+  }
   if (gpus > domain) {
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
     const double one_way_s = orr_fabric_route(fabric, 0, domain, 0, links);
     dims[n++] = (Dim){gpus / domain,
                       node->nics_per_gpu * node->nic_bytes_per_s * node->nic_efficiency / 1e9,
-                      one_way_s / 2 * 1e9};
+                      one_way_s / 2 * 1e9, FALSE};
   }
   return n;
 }
@@ -64,8 +71,9 @@ static char *write_text(const OrrCluster *cluster, GError **error) {
                          "# %s, by orrery describe cluster --as astra-sim. The fabric between "
                          "domains counts as one switch: %s\n"
                          "# with its oversubscription, rails and routing is not carried.\n"
-                         "topology: [ Switch%s ]\n",
-                         cluster->name, cluster->fabric.entry->name, n > 1 ? ", Switch" : "");
+                         "topology: [ %s%s ]\n",
+                         cluster->name, cluster->fabric.entry->name,
+                         dims[0].is_mesh ? "FullyConnected" : "Switch", n > 1 ? ", Switch" : "");
   append_list(out, "npus_count", dims, n, npus_of);
   append_list(out, "bandwidth", dims, n, rate_of);
   append_list(out, "latency", dims, n, latency_of);
