@@ -303,6 +303,7 @@ static OrrLibrary *open_library(GError **error) {
     return orr_fault_null(error, ORR_FAULT_USAGE, "--library %s: no such folder",
                           (char *)folders->pdata[i]);
   }
+  orr_options.has_library = folders->len > 0;
   g_ptr_array_add(folders, NULL);
   return orr_library_new((const char *const *)folders->pdata);
 }

@@ -138,6 +138,7 @@ typedef struct {
   char **settings;              /* --set */
   char *database, *output;      /* --db and -o */
   gint n_jobs;                  /* -j */
+  gboolean has_library;         /* --library */
   gboolean json, csv, markdown; /* --json, --csv, --markdown */
 } OrrOptions;
 extern OrrOptions orr_options;

@@ -14,6 +14,21 @@
 
 OrrPlanOptions orr_verb_plan_asked;
 
+char *orr_verb_plan_again(void) {
+  const OrrPlanOptions *asked = &orr_verb_plan_asked;
+  const char *const texts[][2] = {{"stack", asked->stack},
+                                  {"precision", asked->precision},
+                                  {"prices", asked->prices},
+                                  {"batch-tokens", asked->batch_tokens}};
+  GString *out = g_string_new(NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(texts); i++)
+    if (texts[i][1]) g_string_append_printf(out, " --%s %s", texts[i][0], texts[i][1]);
+  if (asked->sequence) g_string_append_printf(out, " --sequence %d", asked->sequence);
+  g_autofree char *settings = orr_summary_settings(orr_options.settings);
+  g_string_append(out, settings);
+  return g_string_free(out, FALSE);
+}
+
 static const char mark[] = "# Made by orrery plan ";
 
 gboolean orr_verb_plan_read(OrrPlanTraining *ret_asked, GError **error) {

@@ -67,6 +67,10 @@ OrrSweepReport *orr_verb_plan_sweep(OrrLibrary *library, const char *file, const
 
 /* --- The fastest layout, for plans that try several sizes (verb_plan_fastest.c) --- */
 
+/* Of the options asked, those that another question about the same training needs: " --stack NAME
+ * --set KEY=VALUE". Newly allocated. */
+char *orr_verb_plan_again(void);
+
 typedef struct {
   OrrLibrary *library;
   char *folder, *file; /* a temporary one, where each sweep is written */

@@ -252,24 +252,8 @@ static gboolean search_all(Search *search, Try *founds, GError **error) {
   return (is_one && !search->asked.prices) || compare(search, founds, error);
 }
 
-/* The options that `plan training` needs to ask about the same training; newly allocated. */
-static char *options_again(void) {
-  const OrrPlanOptions *asked = &orr_verb_plan_asked;
-  const char *const texts[][2] = {{"stack", asked->stack},
-                                  {"precision", asked->precision},
-                                  {"prices", asked->prices},
-                                  {"batch-tokens", asked->batch_tokens}};
-  GString *out = g_string_new(NULL);
-  for (guint i = 0; i < G_N_ELEMENTS(texts); i++)
-    if (texts[i][1]) g_string_append_printf(out, " --%s %s", texts[i][0], texts[i][1]);
-  if (asked->sequence) g_string_append_printf(out, " --sequence %d", asked->sequence);
-  g_autofree char *settings = orr_summary_settings(orr_options.settings);
-  g_string_append(out, settings);
-  return g_string_free(out, FALSE);
-}
-
 static void print_end(const Search *search, const Try *founds) {
-  g_autofree char *again = options_again();
+  g_autofree char *again = orr_verb_plan_again();
   orr_show_warnings("warning: ", orr_caveats_texts(search->sweeps.caveats));
   for (guint i = 0; search->machines[i]; i++)
     if (founds[i].gpus)

@@ -213,8 +213,10 @@ static void print_text(const Search *search, const Size *found) {
   g_autofree char *words = assumed ? orr_show_assumed(assumed) : NULL;
   if (words) printf("stack         %s (--stack names another)\n", words);
   orr_show_warnings("warning       ", orr_caveats_texts(search->sweeps.caveats));
-  printf("next          orrery plan gpus --model NAME --cluster %s --tokens N --days %.4g\n",
-         search->asked.cluster, days);
+  g_autofree char *again = orr_verb_plan_again();
+  g_autofree char *part = useful < 1 ? g_strdup_printf(" --useful %g", useful) : g_strdup("");
+  printf("next          orrery plan gpus --model NAME --cluster %s --tokens N --days %.4g%s%s\n",
+         search->asked.cluster, days, part, again);
 }
 
 static void write_size(GString *out, const Size *size) {
