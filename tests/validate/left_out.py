@@ -79,7 +79,8 @@ def sets_of(setting, text, above):
     named = [name for name in names if re.search(rf"(?<![\w./-]){re.escape(name)}(?:'s)?(?![\w/-]|\.\w)", setting.source)]
     if not named and above and "the same rows" in setting.source:
         named = above
-    return named or re.search(r"validated-by: *\[(.*?)\]", text).group(1).replace(" ", "").split(",")
+    validated = re.search(r"validated-by: *\[(.*?)\]", text)
+    return named or (validated.group(1).replace(" ", "").split(",") if validated else [])
 
 
 class Rows:
