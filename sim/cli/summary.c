@@ -15,7 +15,8 @@ static void add_asked(OrrPage *page, const OrrScenario *scenario, const OrrTrain
   orr_summary_machine(page, scenario, r->n_gpus);
   orr_page_line(page, "parallel", "TP %d x PP %d x DP %d", (int)r->tp, (int)r->pp, (int)r->dp);
   if (r->cp > 1) orr_page_more(page, " x CP %d", (int)r->cp);
-  orr_page_item(page, "%ld micro-batches per step", r->micro_batches);
+  orr_page_item(page, "%ld micro-batch%s per step", r->micro_batches,
+                r->micro_batches == 1 ? "" : "es");
 }
 
 /* The number format whose peak rate is the base of MFU and HFU. */

@@ -61,9 +61,10 @@ static void add_token_band(OrrPage *page, const OrrBandRow *row) {
 void orr_summary_campaign(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrCampaignResult *r = &outcome->result.campaign;
   const char *lost = orr_page_keep(page, orr_campaign_rows_kind.explain(outcome));
-  orr_page_line(page, "machine", "%s GPUs (%s) of %s, %d spare nodes",
+  orr_page_line(page, "machine", "%s GPUs (%s) of %s, %d spare node%s",
                 orr_page_count(page, (double)r->n_gpus), scenario->cluster.device.name,
-                scenario->cluster.name, (int)scenario->campaign.spares);
+                scenario->cluster.name, (int)scenario->campaign.spares,
+                scenario->campaign.spares == 1 ? "" : "s");
   orr_page_line(page, "campaign", "%s, policy %s; a healthy step takes %s",
                 orr_page_seconds(page, r->duration_s), scenario->campaign.policy.entry->name,
                 orr_page_seconds(page, r->step_s));

@@ -163,14 +163,15 @@ static void print_reasons(const GArray *reasons, const char *what, const char *n
   ORR_EACH(const OrrSweepExclusion, exclusion, reasons) n += exclusion->n;
   if (n == 0) return;
   g_autofree char *count = orr_show_count((gint64)n);
-  printf("  %-13s %s %s\n", what, count, noun);
+  printf("  %-13s %s %s%s\n", what, count, noun, n == 1 ? "" : "s");
   for (guint i = 0; i < MIN(reasons->len, N_REASONS); i++) {
     const OrrSweepExclusion *one = &g_array_index(reasons, OrrSweepExclusion, i);
     g_autofree char *each = orr_show_count((gint64)one->n);
     printf("    %10s  %s\n", each, one->reason);
   }
   if (reasons->len > N_REASONS)
-    printf("                and %u more reasons\n", reasons->len - N_REASONS);
+    printf("                and %u more reason%s\n", reasons->len - N_REASONS,
+           reasons->len == N_REASONS + 1 ? "" : "s");
 }
 
 /* The command that simulates the best point again, and the one that queries it. */
@@ -225,13 +226,15 @@ void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, con
                   *done = orr_show_count((gint64)report->n_done);
   g_autofree char *ok = orr_show_count((gint64)report->by_status[ORR_POINT_OK]);
   const double fresh = (double)(report->n_done - report->n_before);
-  printf("  space         %s combinations, %s points\n", combinations, points);
-  print_reasons(report->excluded, "excluded", "combinations");
-  printf("  done          %s of %s points, %s simulated to the end", done, points, ok);
+  printf("  space         %s combination%s, %s point%s\n", combinations,
+         report->n_combinations == 1 ? "" : "s", points, report->n_points == 1 ? "" : "s");
+  print_reasons(report->excluded, "excluded", "combination");
+  printf("  done          %s of %s point%s, %s simulated to the end", done, points,
+         report->n_points == 1 ? "" : "s", ok);
   if (report->n_before) printf(", %" G_GUINT64_FORMAT " of them before", report->n_before);
   printf("; %.1f s, %.0f points/s\n", report->seconds,
          report->seconds > 0 ? fresh / report->seconds : 0);
-  print_reasons(report->refused, "not simulated", "points");
+  print_reasons(report->refused, "not simulated", "point");
   for (guint i = 0; i < report->n_objectives; i++)
     printf("  objective     %s\n", report->objectives[i]);
   orr_show_warnings("  warning       ", report->caveats);

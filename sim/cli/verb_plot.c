@@ -92,7 +92,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(GString) drawn = NULL;
   if (!answer || !orr_plot_draw(plot, answer, picture, term, &drawn, error)) return 1;
   if (!terminal && !orr_file_write(picture, drawn->str, (gssize)drawn->len, error)) return 1;
-  printf(terminal ? "%s" : "%s\n", terminal ? drawn->str : picture);
+  /* gnuplot's dumb terminal begins with a form feed */
+  printf(terminal ? "%s" : "%s\n", terminal ? drawn->str + strspn(drawn->str, "\f") : picture);
   return 0;
 }
 
