@@ -92,7 +92,10 @@ static gboolean find_model(Writer *writer, GError **error) {
     const OrrGraphNode *node = orr_work_graph_node(writer->rank, i);
     guint size;
     if (node->kind == ORR_GRAPH_SEND || node->kind == ORR_GRAPH_RECV)
-      return refuse(node, "is between stages of a pipeline", error);
+      return refuse(node,
+                    "goes from rank to rank (stages of a pipeline, or tp-comm-overlap: none puts "
+                    "collectives in its place)",
+                    error);
     if (node->kind != ORR_GRAPH_COLLECTIVE || group_of(writer, node, &size) != MODEL) continue;
     if (writer->model > 1 && size != writer->model)
       return refuse(node, "is of a second kind of model group", error);
