@@ -132,7 +132,11 @@ char *orr_plan_training_batch_note(const OrrPlanTraining *asked, const char *tex
   const double tokens = asked->batch_tokens > 0 ? asked->batch_tokens : default_batch_tokens;
   const double sequence = length ? g_ascii_strtod(length, NULL) : 0;
   const double n = global ? g_ascii_strtod(global, NULL) : 0;
-  if (!(sequence > 0 && n > 0) || fabs(n * sequence - tokens) < sequence) return NULL;
+  if (!(sequence > 0 && n > 0)) return NULL;
+  if (tokens < sequence)
+    return g_strdup_printf("a step holds whole sequences: %.0f tokens instead of %.0f",
+                           n * sequence, tokens);
+  if (fabs(n * sequence - tokens) < sequence) return NULL;
   return g_strdup_printf(
       "%ld GPUs train %.0f sequences of %.0f tokens per step, %.0f tokens instead "
       "of %.0f: as many as layouts can divide; --set workload.batch.global=N "
