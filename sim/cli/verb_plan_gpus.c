@@ -194,15 +194,23 @@ static char *amount(double value) {
   return isfinite(value) ? g_strdup_printf("%.4g", value) : g_strdup("-");
 }
 
+/* The energy of @joules; for a device without a power model the most that its limit allows. */
+static char *energy_text(const Search *search, const char *machine, const Try *found,
+                         double joules) {
+  const double most_w = (double)found->gpus * orr_plan_board_w(search->sweeps.library, machine);
+  if (isfinite(joules) || most_w <= 0) return amount(joules / 3.6e9);
+  return g_strdup_printf("at most %.4g", most_w * found->days * 24 / 1e6);
+}
+
 /* One machine's line: @answer is its layout, simulated whole. */
 static void print_machine(const Search *search, const char *machine, const Try *found,
                           const OrrTrainingResult *answer) {
   g_autofree char *in_days = g_strdup_printf("%.3g", found->days);
   g_autofree char *band = band_of(found);
   const double all = search->tokens / useful; /* as many as the machine could train in that time */
-  g_autofree char *energy = amount(answer->energy_j_per_token * all / 3.6e9);
+  g_autofree char *energy = energy_text(search, machine, found, answer->energy_j_per_token * all);
   g_autofree char *cost = amount(answer->money.per_million_tokens * all / 1e6);
-  printf("%-24s %8ld  %8s  %-18s  %12s", machine, found->gpus, in_days, band, energy);
+  printf("%-24s %8ld  %8s  %-18s  %13s", machine, found->gpus, in_days, band, energy);
   if (search->asked.prices) printf("  %12s", cost);
   printf("  %s\n", verdict_of(found));
 }
@@ -220,7 +228,7 @@ static gboolean compare(const Search *search, const Try *founds, GError **error)
   const char *prices = search->asked.prices;
   g_autofree char *currency =
       prices ? orr_verb_plan_currency(search->sweeps.library, prices) : NULL;
-  printf("\n%-24s %8s  %8s  %-18s  %12s", "machine", "GPUs", "days", "80 % band", "MWh of GPUs");
+  printf("\n%-24s %8s  %8s  %-18s  %13s", "machine", "GPUs", "days", "80 % band", "MWh of GPUs");
   if (prices) printf("  %12s", currency);
   printf("\n");
   for (guint i = 0, n = 0; search->machines[i]; i++) {

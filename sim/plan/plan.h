@@ -44,6 +44,8 @@ char *orr_plan_training_batch_note(const OrrPlanTraining *asked, const char *tex
 /* plan_stack.c: what texts call a device of @cluster: "GPU", "chip" (device.noun). Owned by the
  * library. */
 const char *orr_plan_noun(OrrLibrary *library, const char *cluster);
+/* plan_stack.c: the most that a device of @cluster draws (device.tdp); 0: none is known. */
+double orr_plan_board_w(OrrLibrary *library, const char *cluster);
 
 /* plan_stack.c: the stack for workloads of @kind that a plan takes on @cluster, a name of the
  * library or a path: the newest of the family @usual where it runs on the cluster's device, else

@@ -28,6 +28,12 @@ const char *orr_plan_noun(OrrLibrary *library, const char *cluster) {
   return noun ? noun : "GPU";
 }
 
+double orr_plan_board_w(OrrLibrary *library, const char *cluster) {
+  const char *tdp = device_text(library, cluster, "tdp");
+  double watts = 0;
+  return tdp && orr_quantity_parse(tdp, ORR_UNIT_WATTS, &watts, NULL) ? watts : 0;
+}
+
 char *orr_plan_stack(OrrLibrary *library, const char *kind, const char *usual,
                      const char *cluster) {
   const char *platform = device_text(library, cluster, "platform");
