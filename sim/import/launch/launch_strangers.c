@@ -6,6 +6,7 @@
 #include "sim/import/launch/launch_serving.h"
 
 static const char not_simulated[] = "it is not simulated";
+static const char yaml_alone[] = "give its YAML alone, and --gpus N";
 static const char write_one[] = "write a scenario ('orrery new training'), and orrery check it";
 
 static const struct {
@@ -22,6 +23,10 @@ static const struct {
     {"Levanter", "trainer.train_batch_size trainer.num_train_steps", "levanter", write_one},
     {"fms-fsdp", "", "main_training_llama.py main_training_mamba.py", write_one},
     {"ColossalAI", "", "colossalai", write_one},
+    {"torchtune's program", "",
+     "full_finetune_ lora_finetune_ full_dpo_ lora_dpo_ qat_distributed knowledge_distillation_",
+     yaml_alone},
+    {"Composer", "", "composer", yaml_alone},
     {"OpenRLHF", "", "openrlhf.cli.", "only its train_ppo_ray, train_sft and train_dpo are read"},
     {"verl's fine-tuning", "", "verl.trainer.fsdp_sft_trainer verl.trainer.sft_trainer",
      "only its main_ppo is read"},
