@@ -218,6 +218,32 @@ static void test_images(void) {
   g_assert_cmpfloat_with_epsilon(uneven_s / whole_s, 1, 0.003);
 }
 
+/* Twice the images are twice the encoder's layers in each kind of time: under tp 2, where
+ * collectives cut layers into pieces, as much gemm is added as the whole tower has next to no
+ * tower, but for its ends. */
+static void test_kinds_of_images(void) {
+  static const OrrTimeKind kinds[] = {ORR_TIME_GEMM, ORR_TIME_ATTENTION, ORR_TIME_MEMORY};
+  static const char *const images[] = {"2", "4", "6"};
+  double seconds[3][ORR_N_TIMES];
+  for (guint i = 0; i < 3; i++) {
+    g_autofree char *sets = g_strdup_printf(
+        TOWER ";workload.parallel={tp: 2, pp: 1};workload.packing={documents: {tokens: 8192}, "
+              "images: {tokens: %s}}",
+        2, images[i]);
+    g_autoptr(OrrOutcome) outcome = ideal_outcome_of(scenario_text, sets, FALSE);
+    memcpy(seconds[i], outcome->time_by_kind, sizeof seconds[i]);
+  }
+  g_autoptr(OrrOutcome) none =
+      ideal_outcome_of(scenario_text, "workload.parallel={tp: 2, pp: 1}", FALSE);
+  for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
+    const double once_s = seconds[1][kinds[k]] - seconds[0][kinds[k]];
+    g_assert_cmpfloat_with_epsilon((seconds[2][kinds[k]] - seconds[1][kinds[k]]) / once_s, 1, 1e-6);
+  }
+  const double tower_s = seconds[0][ORR_TIME_GEMM] - none->time_by_kind[ORR_TIME_GEMM];
+  g_assert_cmpfloat_with_epsilon((seconds[1][ORR_TIME_GEMM] - seconds[0][ORR_TIME_GEMM]) / tower_s,
+                                 0.85, 0.15);
+}
+
 /* A document's tokens hold no more images: of 512, two of 256. */
 static void test_images_fit(void) {
   assert_near(towered_s(2, "{documents: {tokens: 512}, images: {tokens: 9}}"),
@@ -236,6 +262,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-packing/balance-of-equals", test_balance_of_equals);
   g_test_add_func("/training-packing/refusals", test_refusals);
   g_test_add_func("/training-packing/images", test_images);
+  g_test_add_func("/training-packing/kinds-of-images", test_kinds_of_images);
   g_test_add_func("/training-packing/too-long", test_too_long);
   g_test_add_func("/training-packing/images-fit", test_images_fit);
   return g_test_run();

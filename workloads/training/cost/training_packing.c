@@ -261,11 +261,9 @@ double orr_packed_loads_late_s(const OrrPackedLoads *loads, const OrrJob *job,
   return work->attention_s * (loads->ratio[place_of(job, work)] - 1);
 }
 
-double orr_packed_loads_encoder_late_s(const OrrPackedLoads *loads, const OrrJob *job,
-                                       const OrrPackedWork *work, double encoder_s) {
-  if (!loads || work->micro_batch < 0) return 0;
-  const double images = loads->images ? loads->images[place_of(job, work)] : 1;
-  return encoder_s * (images - 1) - orr_packed_loads_late_s(loads, job, work);
+double orr_packed_loads_images(const OrrPackedLoads *loads, const OrrJob *job,
+                               const OrrPackedWork *work) {
+  return loads && loads->images && work->micro_batch >= 0 ? loads->images[place_of(job, work)] : 1;
 }
 
 void orr_packed_loads_free(OrrPackedLoads *loads) {

@@ -36,7 +36,6 @@ typedef struct {
 /* How much longer @work takes than in the mean; below 0: shorter. @loads may be NULL. */
 double orr_packed_loads_late_s(const OrrPackedLoads *loads, const OrrJob *job,
                                const OrrPackedWork *work);
-/* The same of layers of an encoder, of @encoder_s in all: to be added where @work, with their
- * attention, is part of what orr_packed_loads_late_s is asked for. Images are not documents. */
-double orr_packed_loads_encoder_late_s(const OrrPackedLoads *loads, const OrrJob *job,
-                                       const OrrPackedWork *work, double encoder_s);
+/* The images of @work's micro-batch, as a multiple of the images that the encoder is costed for. */
+double orr_packed_loads_images(const OrrPackedLoads *loads, const OrrJob *job,
+                               const OrrPackedWork *work);

@@ -20,17 +20,64 @@ static double segment_late(OrrEmitter *e, guint lane, const OrrSegment *segment)
   return segment->comm < 0 ? 0 : orr_noise_draws_meet(e->noise, lane);
 }
 
-/* What images of the micro-batch @tag add to @count layers of an encoder. */
-static double encoder_late(const OrrEmitter *e, const OrrLaneAt *lane, const OrrRun *run,
-                           gint64 count, gint32 tag) {
-  double encoder_s = 0, attention_s = 0;
-  if (!run->encodes || !e->costs->packed) return 0;
-  ORR_EACH(const OrrSegment, segment, run->segments) {
-    encoder_s += (double)count * orr_segment_seconds(segment);
-    attention_s += (double)count * segment->seconds[ORR_TIME_ATTENTION];
+/* --- images --- */
+
+/* A pass whose encoder runs have the work of the images of its micro-batch. */
+typedef struct {
+  OrrPassRuns pass;
+  OrrRuns *runs; /* NULL: @pass is the caller's, since images do not differ */
+  OrrRun *own;   /* what @runs name */
+} ImagedPass;
+
+/* k times as many images take k times as long, kernel by kernel; collectives stay. */
+static void scale_run(OrrRun *run, double images) {
+  ORR_EACH(OrrSegment, segment, run->segments) {
+    for (int kind = 0; kind < ORR_N_TIMES; kind++) segment->seconds[kind] *= images;
+    segment->squares *= images * images;
   }
-  const OrrPackedWork packed = {e->step, e->plan->fold.first[lane->class], tag, attention_s};
-  return orr_packed_loads_encoder_late_s(e->costs->packed, e->job, &packed, encoder_s);
+}
+
+static void imaged_pass_init(ImagedPass *imaged, const OrrEmitter *e, const OrrLaneAt *lane,
+                             const OrrPassRuns *pass) {
+  const OrrPackedWork packed = {e->step, e->plan->fold.first[lane->class], pass->tag, 0};
+  const double images = orr_packed_loads_images(e->costs->packed, e->job, &packed);
+  *imaged = (ImagedPass){.pass = *pass};
+  if (images == 1) return;
+  imaged->runs = g_memdup2(pass->runs, pass->n * sizeof *pass->runs);
+  imaged->own = g_new(OrrRun, pass->n);
+  imaged->pass.runs = imaged->runs;
+  for (guint i = 0; i < pass->n; i++) {
+    imaged->own[i] = *pass->runs[i].run;
+    imaged->own[i].segments = g_array_copy(imaged->own[i].segments);
+    imaged->runs[i].run = &imaged->own[i];
+    if (imaged->own[i].encodes) scale_run(&imaged->own[i], images);
+  }
+}
+
+static void imaged_pass_clear(ImagedPass *imaged) {
+  for (guint i = 0; imaged->own && i < imaged->pass.n; i++) g_array_unref(imaged->own[i].segments);
+  ORR_FREE(imaged->runs, imaged->own);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ImagedPass, imaged_pass_clear)
+
+/* Takes back what the documents' lengths will add to @count times the attention of @segment of an
+ * encoder's run: images are not documents. */
+static double encoder_late(const OrrEmitter *e, const OrrLaneAt *lane, const OrrRun *run,
+                           const OrrSegment *segment, gint64 count, gint32 tag) {
+  const OrrPackedWork packed = {e->step, e->plan->fold.first[lane->class], tag,
+                                (double)count * segment->seconds[ORR_TIME_ATTENTION]};
+  return run->encodes ? -orr_packed_loads_late_s(e->costs->packed, e->job, &packed) : 0;
+}
+
+/* The same for all segments of @pass. */
+static double encoders_late(const OrrEmitter *e, const OrrLaneAt *lane, const OrrPassRuns *pass) {
+  double late_s = 0;
+  for (guint i = 0; i < pass->n; i++) {
+    const OrrRuns *runs = &pass->runs[i];
+    ORR_EACH(const OrrSegment, segment, runs->run->segments)
+      late_s += encoder_late(e, lane, runs->run, segment, runs->count, pass->tag);
+  }
+  return late_s;
 }
 
 /* What noise adds to a pass that is one operation. */
@@ -117,6 +164,7 @@ typedef struct {
   OrrEmitter *e;
   const OrrLaneAt *lane;
   const char *name;
+  const OrrRun *run; /* of the next segment */
   gint32 tag;
   guint n; /* operations of this run so far */
   OrrRunTime time;
@@ -155,7 +203,8 @@ static void add_compute(PendingWork *pending, const OrrSegment *segment) {
 static void emit_segment(PendingWork *pending, const OrrSegment *segment, guint *next) {
   OrrEmitter *e = pending->e;
   const OrrLayerTraffic *layers = &e->plan->layers;
-  pending->late_s += segment_late(e, pending->lane->lane, segment);
+  pending->late_s += segment_late(e, pending->lane->lane, segment) +
+                     encoder_late(e, pending->lane, pending->run, segment, 1, pending->tag);
   if (segment->comm < 0 || layers->alone[segment->group])
     return orr_run_time_add_segment(&pending->time, layers, pending->lane->lane, segment);
   add_compute(pending, segment);
@@ -163,12 +212,13 @@ static void emit_segment(PendingWork *pending, const OrrSegment *segment, guint 
   if (!segment->overlaps)
     return emit_group_comm(e, pending->lane, segment, ORR_STREAM_COMPUTE, pending->tag);
   (*next)++;
+  pending->late_s += encoder_late(e, pending->lane, pending->run, &segment[1], 1, pending->tag);
   g_autofree char *name = numbered(pending->name, '/', pending->n++);
   emit_overlapped(e, pending->lane, segment, name, pending->tag);
 }
 
 static void emit_run(PendingWork *pending, const OrrRun *run) {
-  pending->late_s += encoder_late(pending->e, pending->lane, run, 1, pending->tag);
+  pending->run = run;
   for (guint i = 0; i < run->segments->len;) {
     const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i++);
     emit_segment(pending, segment, &i);
@@ -278,8 +328,11 @@ static KnownPass work_of(OrrEmitter *e, const char *name, const double seconds[O
 /* The host's backlog begins anew with each pass, so that equal passes cost the same: the host works
  * ahead within a pass, not from pass to pass. */
 void orr_training_runs_emit(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassKey *key,
-                            const OrrPassRuns *pass) {
+                            const OrrPassRuns *plain) {
   const OrrLayerTraffic *layers = &e->plan->layers;
+  g_auto(ImagedPass) imaged = {0};
+  imaged_pass_init(&imaged, e, lane, plain);
+  const OrrPassRuns *pass = &imaged.pass;
   OrrRunTime time = {.seconds = {[ORR_TIME_PP_COMM] = pass->extra_pp_s}};
   for (guint i = 0; i < pass->n && layers->all_alone; i++)
     orr_run_time_add(&time, layers, lane->lane, pass->runs[i].run, pass->runs[i].count);
@@ -289,9 +342,7 @@ void orr_training_runs_emit(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassK
     g_hash_table_insert(e->passes, g_memdup2(key, sizeof *key), g_memdup2(&known, sizeof known));
     orr_training_runs_repeat(e, lane, key, pass->tag);
   } else if (layers->all_alone) {
-    double late_s = pass_late(e, lane->lane, pass);
-    for (guint i = 0; i < pass->n; i++)
-      late_s += encoder_late(e, lane, pass->runs[i].run, pass->runs[i].count, pass->tag);
+    const double late_s = pass_late(e, lane->lane, pass) + encoders_late(e, lane, pass);
     orr_emitter_work(e, lane, pass->name, time.seconds, late_s, pass->tag);
   } else {
     emit_segments(e, lane, pass, pass->tag);
@@ -342,13 +393,15 @@ static gboolean advance(OrrEmitter *e, const OrrLaneAt *lane, Cursor *cursor) {
       g_strdup_printf("%s.%u/%u", cursor->pass->name, cursor->run, cursor->segment);
   PendingWork pending = {.e = e, .lane = lane, .name = name, .tag = cursor->pass->tag};
   for (const OrrSegment *segment; (segment = next_segment(cursor));) {
+    pending.run = cursor->pass->runs[cursor->run].run;
     const gboolean between_experts =
         segment->comm == ORR_COMM_ALL_TO_ALL && segment->group == ORR_GROUP_EP;
     if (!between_experts) {
       emit_segment(&pending, segment, &cursor->segment);
       continue;
     }
-    pending.late_s += segment_late(e, lane->lane, segment);
+    pending.late_s += segment_late(e, lane->lane, segment) +
+                      encoder_late(e, lane, pending.run, segment, 1, pending.tag);
     add_compute(&pending, segment);
     flush(&pending);
     cursor->arrives = emit_exchange(e, lane, segment, pending.tag);
@@ -360,8 +413,11 @@ static gboolean advance(OrrEmitter *e, const OrrLaneAt *lane, Cursor *cursor) {
 
 void orr_training_runs_interleave(OrrEmitter *e, const OrrLaneAt *lane,
                                   const OrrPassRuns passes[2]) {
-  Cursor cursors[2] = {{.pass = &passes[0], .arrives = G_MAXUINT32},
-                       {.pass = &passes[1], .arrives = G_MAXUINT32}};
+  g_auto(ImagedPass) down = {0}, up = {0};
+  imaged_pass_init(&down, e, lane, &passes[0]);
+  imaged_pass_init(&up, e, lane, &passes[1]);
+  Cursor cursors[2] = {{.pass = &down.pass, .arrives = G_MAXUINT32},
+                       {.pass = &up.pass, .arrives = G_MAXUINT32}};
   const double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] =
                                            passes[0].extra_pp_s + passes[1].extra_pp_s};
   if (seconds[ORR_TIME_PP_COMM] > 0) orr_emitter_work(e, lane, "gather", seconds, 0, passes[0].tag);
