@@ -35,9 +35,13 @@ static void print_table(const OrrScenario *scenario, const GPtrArray *jobs) {
          "start", "alone", "together", "slowdown");
   for (guint i = 0; i < jobs->len; i++) {
     const OrrJobRow *row = &job_at(jobs, i)->row;
-    printf("  %-16s %-12s %6ld %8.4g s %10.5g s %10.5g s %8.3fx\n", row->job,
+    printf("  %-16s %-12s %6ld %8.4g s %10.5g s %10.5g s ", row->job,
            job_at(jobs, i)->outcome->kind->kind->entry.name, row->n_gpus, row->start_s,
-           row->alone_s, row->together_s, row->slowdown);
+           row->alone_s, row->together_s);
+    if (isnan(row->slowdown))
+      printf("%9s\n", "stopped");
+    else
+      printf("%8.3fx\n", row->slowdown);
   }
 }
 

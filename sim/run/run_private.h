@@ -115,7 +115,8 @@ gboolean orr_simulate_faults_check_end(const OrrScenario *scenario, const GPtrAr
 /* A job that outages struck. Its steps are on its own clock, which starts at @start_s. */
 typedef struct {
   const GPtrArray *outages;
-  const GArray *steps; /* of OrrStepRow */
+  const GArray *steps; /* of OrrStepRow: those that ended */
+  gint64 n_steps;      /* without the outages; 0: it has none */
   double start_s, end_s;
   double clean_s; /* how long the job takes alone and without faults */
 } OrrStruckJob;

@@ -198,7 +198,7 @@ void orr_simulate_faults_rows(const OrrStruckJob *job, GArray *rows) {
             .step_before_s = mean_step(steps, 0, begin_s, TRUE),
             .step_during_s = mean_step(steps, begin_s, over_s, FALSE),
             .step_after_s = isfinite(over_s) ? mean_step(steps, over_s, INFINITY, TRUE) : NAN,
-            .step_without_s = steps->len > 0 ? job->clean_s / steps->len : NAN,
+            .step_without_s = job->n_steps > 0 ? job->clean_s / (double)job->n_steps : NAN,
         });
   }
 }
@@ -249,6 +249,7 @@ static gboolean run(Faulty *faulty, const OrrSimulation *simulation, OrrOutcome 
     return FALSE;
   const OrrStruckJob job = {.outages = faulty->outages,
                             .steps = outcome->steps,
+                            .n_steps = outcome->steps->len,
                             .end_s = end_s,
                             .clean_s = faulty->clean.end_s};
   orr_simulate_faults_rows(&job, outcome->faults);

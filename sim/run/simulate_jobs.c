@@ -10,6 +10,7 @@
  * for an answer.
  */
 #include "sim/run/run_private.h"
+#include "workloads/training/training.h"
 
 typedef struct {
   const OrrJobSpec *spec;
@@ -338,6 +339,7 @@ static OrrOutcome *outcome_of(const Together *all, Job *job) {
                           .ledger = job->ledger,
                           .spans = job->spans,
                           .link_bytes = job->ledger ? job->link_bytes : job->work->link_bytes,
+                          .stopped = job->loss != NULL,
                           .replay = {job->end_s, all->replay.n_events, all->replay.n_transfers}};
   for (guint i = 0; i < all->world->warnings->len; i++)
     g_ptr_array_add(outcome->warnings, g_strdup(all->world->warnings->pdata[i]));
@@ -352,6 +354,14 @@ static void job_outcome_free(gpointer data) {
   OrrJobOutcome *answer = data;
   orr_outcome_free(answer->outcome);
   ORR_FREE(answer->row.gpus, answer->lost, answer);
+}
+
+/* The steps of a training job that is not lost; 0: it has none. */
+static gint64 planned_steps(const Job *job, const OrrOutcome *outcome) {
+  if (!job->loss) return outcome->steps->len;
+  return job->work->kind == &orr_training_kind
+             ? ((const OrrTraining *)job->spec->workload.params)->steps
+             : 0;
 }
 
 static void add_answer(const Together *all, guint index, GPtrArray *answers) {
@@ -372,17 +382,20 @@ static void add_answer(const Together *all, guint index, GPtrArray *answers) {
     orr_work_times(job->work, NULL, &answer->row.together_s);
     answer->row.alone_s = job->alone.answer_s;
   }
-  answer->row.slowdown = answer->row.alone_s > 0 ? answer->row.together_s / answer->row.alone_s : 1;
+  answer->row.slowdown = job->loss                 ? NAN
+                         : answer->row.alone_s > 0 ? answer->row.together_s / answer->row.alone_s
+                                                   : 1;
   const OrrStruckJob struck = {.outages = all->outages,
                                .steps = answer->outcome->steps,
+                               .n_steps = planned_steps(job, answer->outcome),
                                .start_s = job->spec->start_s,
                                .end_s = answer->row.end_s,
                                .clean_s = job->alone.end_s};
   orr_simulate_faults_rows(&struck, answer->outcome->faults);
   if (!job->loss) return;
-  answer->lost =
-      g_strdup_printf("%s at %g s: the job stopped with %u steps complete", job->loss->what,
-                      job->loss->begin_s, orr_ledger_whole_steps(job->ledger));
+  const guint whole = orr_ledger_whole_steps(job->ledger);
+  answer->lost = g_strdup_printf("%s at %g s: the job stopped with %u step%s complete",
+                                 job->loss->what, job->loss->begin_s, whole, whole == 1 ? "" : "s");
 }
 
 static GPtrArray *answer_all(const Together *all, gint64 begin_us, GError **error) {

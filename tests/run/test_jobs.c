@@ -9,6 +9,7 @@
  *
  * Each simulation runs in a child process, because SimGrid allows one engine per process.
  */
+#include <math.h>
 #include <sys/mman.h>
 
 #include "sim/run/run_private.h"
@@ -83,6 +84,37 @@ static void each_is_as_if_alone(gconstpointer data) {
   for (guint i = 0; i < n; i++) check_job(jobs->pdata[i]);
 }
 
+/* j1 loses a node in its second step, j2 in its first: j1's mean is of the step that ended, which
+ * took as long as alone, and its kinds add up to it; nothing is known of j2's steps. */
+static void lost(gconstpointer data) {
+  OrrLibrary *library = shared_library();
+  g_autoptr(GError) error = NULL;
+  g_autofree char *jobs_of_three = jobs_text(3);
+  g_autofree char *text =
+      g_strdup_printf("%sfaults:\n  - {at: %g s, fault: {kind: node-lost, node: 3}}\n"
+                      "  - {at: %g s, fault: {kind: node-lost, node: 4}}\n",
+                      jobs_of_three, 1.5 * expected->step_s, 0.5 * expected->step_s);
+  g_autoptr(OrrScenario) scenario = scenario_of(library, text, "");
+  g_autoptr(GPtrArray) jobs = orr_simulate_jobs(library, scenario, FALSE, &error);
+  g_assert_no_error(error);
+  check_job(jobs->pdata[0]);
+  const OrrJobOutcome *second = jobs->pdata[1], *first = jobs->pdata[2];
+  const OrrTrainingResult *known = &second->outcome->result.training,
+                          *unknown = &first->outcome->result.training;
+  double sum_s = 0;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum_s += second->outcome->time_by_kind[kind];
+  g_assert_cmpfloat_with_epsilon(known->iteration_time_s / expected->step_s, 1, 0.02);
+  g_assert_cmpfloat_with_epsilon(sum_s, known->iteration_time_s, 1e-9 * sum_s);
+  g_assert_cmpuint(second->outcome->steps->len, ==, 1);
+  g_assert_true(isnan(second->row.slowdown) && isnan(first->row.slowdown));
+  g_assert_true(isnan(unknown->iteration_time_s) && isnan(unknown->tokens_per_s) &&
+                isnan(unknown->mfu) && isnan(unknown->energy_j_per_step));
+  const OrrFaultRow *row = &g_array_index(first->outcome->faults, OrrFaultRow, 0);
+  g_assert_cmpfloat_with_epsilon(row->step_without_s / expected->step_s, 1, 1e-9);
+}
+
+static void test_lost(void) { forked(lost, ""); }
+
 static void run_forked(gconstpointer data) { forked(each_is_as_if_alone, data); }
 
 int main(int argc, char **argv) {
@@ -96,5 +128,6 @@ int main(int argc, char **argv) {
     g_autofree char *path = g_strdup_printf("/jobs/each-is-as-if-alone/%u", counts[i]);
     g_test_add_data_func(path, GUINT_TO_POINTER(counts[i]), run_forked);
   }
+  g_test_add_func("/jobs/lost-jobs-know-whole-steps", test_lost);
   return g_test_run();
 }

@@ -69,6 +69,7 @@ static const OrrRunKind kinds[] = {
     {.kind = &orr_training_kind,
      .result = &orr_training_result_table,
      .rows = orr_training_rows,
+     .knows_steps = TRUE,
      .outline = orr_training_rows_outline,
      .explain = orr_training_rows_explain,
      .view = "breakdown"},
@@ -88,6 +89,7 @@ void orr_kinds_answer(const OrrReplayed *replayed, OrrOutcome *outcome) {
   outcome->kind = orr_kinds_find(replayed->work->kind);
   orr_outcome_set_integer(outcome, "n-gpus", replayed->work->n_gpus);
   orr_outcome_set_integer(outcome, "events", (gint64)replayed->replay.n_events);
+  if (replayed->stopped && !outcome->kind->knows_steps) return orr_outcome_forget(outcome);
   outcome->kind->rows(replayed, outcome);
   orr_money_add_bill(replayed, outcome);
   orr_network_rows_add(replayed, outcome);

@@ -85,6 +85,7 @@ typedef struct OrrReplayed {
   OrrLedger *ledger;   /* NULL: the work is live, and keeps its own statistics */
   const GArray *spans; /* of OrrSpan; NULL: not kept */
   double *link_bytes;  /* by program link */
+  gboolean stopped;    /* by a loss: what had not ended then is not known */
   OrrReplay replay;
 } OrrReplayed;
 

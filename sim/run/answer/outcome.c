@@ -68,6 +68,13 @@ void orr_outcome_set_integer(OrrOutcome *outcome, const char *name, gint64 value
   *(gint64 *)result_member(outcome, name) = value;
 }
 
+void orr_outcome_forget(OrrOutcome *outcome) {
+  const OrrFieldTable *table = outcome->kind->result;
+  for (size_t i = 0; i < table->n_fields; i++)
+    if (table->fields[i].kind == ORR_FIELD_REAL)
+      *(double *)(void *)((char *)&outcome->result + table->fields[i].offset) = NAN;
+}
+
 void orr_outcome_set_wall_time(OrrOutcome *outcome, gint64 begin_us) {
   outcome->wall_time_s = (double)(g_get_monotonic_time() - begin_us) * 1e-6;
   *(double *)result_member(outcome, "wall-time-s") = outcome->wall_time_s;

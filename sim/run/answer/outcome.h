@@ -51,6 +51,9 @@ void orr_outcome_label(OrrOutcome *outcome, const char *label);
 /* The rows of @table; NULL where the outcome keeps no array of them. */
 const GArray *orr_outcome_rows(const OrrOutcome *outcome, const OrrFieldTable *table);
 
+/* Sets all reals of the result to NAN: nothing is known. */
+void orr_outcome_forget(OrrOutcome *outcome);
+
 /* Sets the result's integer @name ("n-gpus"), which every kind's result has. */
 void orr_outcome_set_integer(OrrOutcome *outcome, const char *name, gint64 value);
 /* Sets the wall time to the time since @begin_us of g_get_monotonic_time. */

@@ -23,6 +23,8 @@ struct OrrRunKind {
   const OrrFieldTable *result; /* the table of its member of OrrResult */
   /* Fills @outcome's result, rows and warnings; n-gpus and events are filled already. */
   void (*rows)(const OrrReplayed *replayed, OrrOutcome *outcome);
+  gboolean knows_steps; /* @rows also answers for the steps before a job stopped early; FALSE:
+                           nothing is known of such a job but when it stopped */
   /* Fills @outcome's result with what an outline (workload.h) whose step takes @least_s would have;
    * times that no outline knows stay 0, and costs are bounds like the time. @outline has work,
    * cluster, prices and fabric, and nothing that was replayed. NULL: this kind has none. */

@@ -6,7 +6,8 @@
  *   MFU      = model FLOPs / (iteration time * GPUs) / peak        HFU: the same with recomputation
  *
  * The iteration time is the run's time over its steps. A checkpoint that is loaded before the first
- * step, or still being written when the last step ends, does not count.
+ * step, or still being written when the last step ends, does not count, nor does the step in which
+ * a lost node stopped the job: the mean is over the steps before it, and NAN where there are none.
  */
 #include "sim/run/answer/training_rows.h"
 
@@ -22,8 +23,9 @@ double orr_training_rows_load_s(const OrrReplayed *replayed) {
 static void add_steps(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const GArray *ends = orr_ledger_step_ends(replayed->ledger);
   const gboolean repeats = orr_ledger_repetition(replayed->ledger).times > 0;
+  const guint n = replayed->stopped ? orr_ledger_whole_steps(replayed->ledger) : ends->len;
   double begin_s = orr_training_rows_load_s(replayed);
-  for (guint i = 0; i < ends->len; i++) {
+  for (guint i = 0; i < n; i++) {
     const OrrStepRow row = {i, begin_s, g_array_index(ends, double, i), repeats && i > 1};
     g_array_append_val(outcome->steps, row);
     begin_s = row.end_s;
@@ -143,9 +145,11 @@ static void add_storage(const OrrTrainingWork *work, const OrrReplayed *replayed
 
 /* When the last step ended: a checkpoint that is still being written then is left out. */
 static double steps_end(const OrrReplayed *replayed, const OrrOutcome *outcome) {
-  const gboolean trails = outcome->storage->len > 0 && outcome->steps->len > 0;
-  return trails ? g_array_index(outcome->steps, OrrStepRow, outcome->steps->len - 1).end_s
-                : replayed->replay.end_s;
+  const gboolean trails = outcome->storage->len > 0 || replayed->stopped;
+  if (replayed->stopped && outcome->steps->len == 0) return NAN;
+  return trails && outcome->steps->len > 0
+             ? g_array_index(outcome->steps, OrrStepRow, outcome->steps->len - 1).end_s
+             : replayed->replay.end_s;
 }
 
 static void add_memory(const OrrTrainingWork *work, const OrrCluster *cluster,
@@ -224,14 +228,15 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
                         OrrOutcome *outcome) {
   OrrTrainingResult *r = &outcome->result.training;
   const double load_s = orr_training_rows_load_s(replayed), end_s = replayed->replay.end_s - load_s;
+  const double n_steps = MAX(outcome->steps->len, 1);
+  r->iteration_time_s = (steps_end(replayed, outcome) - load_s) / n_steps;
   orr_ledger_mean(replayed->ledger, outcome->time_by_kind);
   outcome->time_by_kind[ORR_TIME_STORAGE] -= load_s;
   for (int kind = 0; kind < ORR_N_TIMES; kind++) {
     if (is_exposed_comm(kind)) r->exposed_comm_fraction += outcome->time_by_kind[kind] / end_s;
     if (kind == ORR_TIME_BUBBLE) r->bubble_fraction = outcome->time_by_kind[kind] / end_s;
-    outcome->time_by_kind[kind] /= MAX(outcome->steps->len, 1);
+    outcome->time_by_kind[kind] /= replayed->stopped ? end_s / r->iteration_time_s : n_steps;
   }
-  r->iteration_time_s = (steps_end(replayed, outcome) - load_s) / MAX(outcome->steps->len, 1);
   fill_step_times(r, outcome->steps);
   fill_sizes(r, work);
   r->layer_forward_s = work->layer_forward_s;
