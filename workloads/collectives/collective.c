@@ -249,10 +249,16 @@ static OrrCollectivePlan *plan_by_rows(const OrrCollectiveContext *context,
   return best;
 }
 
+/* An algorithm without rows of the forced protocol runs under those that it has: NCCL_PROTO=LL128
+ * leaves sends in LL and Simple (src/enqueue.cc). Without any rows, constants stand in. */
 static OrrCollectivePlan *plan_by(const OrrCollectiveContext *context,
                                   const OrrCollectiveCall *call,
                                   const OrrCollectiveAlgorithm *algorithm) {
   OrrCollectivePlan *plan = plan_by_rows(context, call, algorithm);
+  if (plan) return plan;
+  OrrCollectiveCall free = *call;
+  free.protocol = ORR_PROTOCOL_AUTO;
+  plan = plan_by_rows(context, &free, algorithm);
   if (plan) return plan;
   OrrNcclCosts constants;
   if (context->cost) constants = orr_cost_collective_constants(context->cost);
