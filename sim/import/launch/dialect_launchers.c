@@ -66,6 +66,19 @@ const OrrLaunchDialect orr_dialect_deepspeed_launcher = {
 
 /* --- Environment --- */
 
+static const OrrLaunchDialect *const own = &orr_dialect_training_environment;
+
+#include "sim/import/launch/own_keys.inc"
+
+/* NCCL sends a message over one of its queue pairs since 2.20, unless NCCL_IB_SPLIT_DATA_ON_QPS
+ * divides it (src/transport/net_ib.cc). */
+static void finish_environment(OrrLaunchDraft *draft) {
+  static const char *const path = "cluster.split-data-on-qps";
+  if (find(draft, "nccl-ib-qps-per-connection") && !orr_launch_draft_get(draft, path))
+    orr_launch_draft_set(draft, path, "false", NULL, "NCCL's default since 2.20");
+}
+
 const OrrLaunchDialect orr_dialect_training_environment = {
     .name = "training-environment",
+    .finish = finish_environment,
 };
