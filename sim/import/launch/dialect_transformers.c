@@ -38,6 +38,21 @@ static void refuse_deepspeed(OrrLaunchDraft *draft, const char *key, const char 
                        instead);
 }
 
+/* Accumulation that Accelerate writes into DeepSpeed's config; 0: it does not say it. */
+static gint64 of_accelerate(OrrLaunchDraft *draft) {
+  static const char *const key = "deepspeed-config.gradient-accumulation-steps";
+  const OrrLaunchDialect *accelerate = &orr_dialect_accelerate;
+  const gint64 mine = MIN(count(draft, "gradient-accumulation-steps", 0), 1 << 20),
+               theirs = orr_launch_config_says(draft, accelerate, key, "auto")
+                            ? 0
+                            : MIN(orr_launch_config_count(draft, accelerate, key, 0), 1 << 20);
+  OrrLaunchSetting *setting = orr_launch_draft_find(draft, accelerate, key);
+  if (mine > 0 && theirs > 0 && mine != theirs)
+    orr_launch_draft_bad(draft, setting, "%s, but %s %ld: Transformers stops there", setting->value,
+                         find(draft, "gradient-accumulation-steps")->written, mine);
+  return theirs;
+}
+
 /* The argument @key, which DeepSpeed's config may have as @theirs; 0: neither says it. */
 static gint64 agreed(OrrLaunchDraft *draft, const char *key, const char *theirs) {
   const gint64 mine = is_auto(draft, key) ? 0 : MIN(count(draft, key, 0), 1 << 20),
@@ -80,6 +95,8 @@ static void set_batch(OrrLaunchDraft *draft) {
                all = of_deepspeed(draft, whole), shards = count(draft, "dp-shard-size", 0);
   gint64 one = agreed(draft, micro, theirs),
          steps = agreed(draft, "gradient-accumulation-steps", "gradient-accumulation-steps");
+  const gint64 launchers = of_accelerate(draft);
+  if (steps == 0) steps = launchers;
   if (all > 0 && one > 0 && steps > 0 && all % (one * steps) == 0)
     orr_launch_config_take_gpus(draft, all / (one * steps) * split,
                                 "train_batch_size / micro-batch / accumulation");
@@ -188,6 +205,11 @@ static void set_sharding(OrrLaunchDraft *draft) {
                           : strstr(fsdp, "hybrid") ? "hsdp"
                                                    : "fsdp",
                           "fsdp");
+    if (!strstr(fsdp, "auto_wrap"))
+      orr_launch_draft_remark(draft,
+                              "%s has no auto_wrap, so all layers are one unit of FSDP: each layer "
+                              "by itself is simulated, with less memory and more overlap",
+                              find(draft, "fsdp")->written);
     if (strstr(fsdp, "shard_grad_op"))
       orr_launch_config_put(draft, own, "workload.optimizer.sharding.reshard-after-forward",
                             "false", "fsdp");

@@ -1,0 +1,1 @@
+accelerate launch --use_deepspeed --zero_stage 3 --offload_optimizer_device nvme --offload_param_device nvme --gradient_accumulation_steps 4 --num_processes 8 run_clm.py --model_name_or_path meta-llama/Llama-3.1-8B --block_size 4096 --per_device_train_batch_size 1
