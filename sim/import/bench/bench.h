@@ -137,6 +137,9 @@ typedef struct {
 
 OrrBenchSteps orr_bench_steps_new(void);
 void orr_bench_steps_clear(OrrBenchSteps *steps);
+/* The global batch of the steps that follow. Where it changes (a ramp), earlier steps are dropped:
+ * a row is of one batch, the last one. */
+void orr_bench_steps_set_batch(OrrBenchSteps *steps, double batch);
 
 /* Adds to @steps what @line says of a step, if it is the line of one. @user: the reader's own. */
 typedef void (*OrrBenchStepLine)(OrrBenchSteps *steps, const char *line, gconstpointer user);

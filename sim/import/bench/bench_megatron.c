@@ -19,18 +19,19 @@ static void add_number(GArray *values, const char *line, const char *label) {
 }
 
 static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
-  double number = 0;
+  double number = 0, batch = 0;
   gboolean is_step = TRUE;
   if (orr_bench_steps_number(line, "elapsed time per iteration (ms):", &number))
     number *= 1e-3;
   else
     is_step = orr_bench_steps_number(line, "elapsed time per iteration (s):", &number);
   if (is_step && number > 0) {
+    if (orr_bench_steps_number(line, "global batch size:", &batch))
+      orr_bench_steps_set_batch(steps, batch);
     g_array_append_val(steps->seconds, number);
     add_number(steps->tflops, line, "throughput per GPU (TFLOP/s/GPU):");
     add_number(steps->tflops, line, "TFLOPs:");
     add_number(steps->tflops, line, "approx flops per GPU:");
-    orr_bench_steps_number(line, "global batch size:", &steps->global_batch);
   }
   if (strstr(line, "memory (MB)") && orr_bench_steps_number(line, "max allocated:", &number))
     steps->memory = fmax(steps->memory, number * 1048576);

@@ -16,8 +16,9 @@ static gboolean recognise(const OrrBenchInput *input) {
 static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
   double number = 0;
   if (!strstr(line, ":::MLLOG")) return;
-  if (strstr(line, "\"key\": \"global_batch_size\""))
-    orr_bench_steps_number(line, "\"value\"", &steps->global_batch);
+  if (strstr(line, "\"key\": \"global_batch_size\"") &&
+      orr_bench_steps_number(line, "\"value\"", &number))
+    orr_bench_steps_set_batch(steps, number);
   if (!strstr(line, "tracked_stats")) return;
   if (!orr_bench_steps_number(line, "\"train_step_time\"", &number) &&
       !orr_bench_steps_number(line, "\"train_step_timing in s\"", &number)) {

@@ -39,9 +39,9 @@ static gboolean number_at(const char *line, const char *label, double *ret_value
 static void read_line(OrrBenchSteps *steps, const char *line, gconstpointer user) {
   double seconds = 0, tflops = 0, batch = 0;
   if (!number_at(line, timing, &seconds) && !bar_time(line, &seconds)) return;
+  if (number_at(line, "global_batch_size", &batch)) orr_bench_steps_set_batch(steps, batch);
   g_array_append_val(steps->seconds, seconds);
   if (number_at(line, "TFLOPS_per_GPU", &tflops)) g_array_append_val(steps->tflops, tflops);
-  if (number_at(line, "global_batch_size", &batch)) steps->global_batch = batch;
 }
 
 static void read(OrrBenchInput *input) { orr_bench_steps_read(input, "nemo", read_line, NULL); }

@@ -26,6 +26,14 @@ void orr_bench_steps_clear(OrrBenchSteps *steps) {
   g_array_unref(steps->update);
 }
 
+void orr_bench_steps_set_batch(OrrBenchSteps *steps, double batch) {
+  GArray *const values[] = {steps->seconds, steps->tflops,     steps->tokens,
+                            steps->samples, steps->generation, steps->update};
+  for (guint i = 0; i < G_N_ELEMENTS(values) && steps->global_batch != batch; i++)
+    g_array_set_size(values[i], 0);
+  steps->global_batch = batch;
+}
+
 double orr_bench_steps_median(const GArray *values, guint skipped) {
   if (values->len <= skipped) return NAN;
   g_autoptr(GArray) rest = g_array_new(FALSE, FALSE, sizeof(double));
@@ -67,8 +75,9 @@ void orr_bench_steps_read(OrrBenchInput *input, const char *tool, OrrBenchStepLi
   OrrPlace place = {.file = input->file, .column = 1}; /* of the first step */
   for (guint i = 0; lines[i]; i++) {
     g_auto(GStrv) states = g_strsplit(lines[i], "\r", -1);
-    if (n_steps(&steps) == 0) place.line = (int)i + 1;
+    const guint before = n_steps(&steps);
     for (char **state = states; *state; state++) read_line(&steps, *state, user);
+    if (n_steps(&steps) == 1 && before != 1) place.line = (int)i + 1;
   }
   add_result(input, &steps, tool, place);
   orr_bench_steps_clear(&steps);
