@@ -165,9 +165,14 @@ static char **trace_folders(OrrLibrary *library, const OrrNode *tree) {
   return (char **)g_ptr_array_free(g_steal_pointer(&folders), FALSE);
 }
 
-static void check_prices(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
+/* @library may be NULL. */
+static void check_prices(OrrLibrary *library, const OrrScenario *scenario, const OrrNode *tree,
+                         OrrDiags *diags) {
   const OrrPlace place = place_of(tree, "prices");
   if (!orr_prices_given(&scenario->prices)) return;
+  ORR_EACH_POINTER(const OrrDevicePrice, priced, scenario->prices.devices)
+    if (library && g_strcmp0(priced->device, scenario->cluster.device.name) != 0)
+      orr_library_borrow(library, "device", priced->device, place, diags);
   orr_prices_check(&scenario->prices, place, diags);
   orr_prices_check_cluster(&scenario->prices, &scenario->cluster, place, diags);
 }
@@ -216,7 +221,7 @@ OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *docume
   orr_cluster_check(&scenario->cluster, place_of(tree, "cluster"), diags);
   orr_cluster_power_share_cap(&scenario->cluster, place_of(tree, "cluster"), diags);
   check_profile(library, &scenario->cluster.device, place_of(tree, "cluster"), diags);
-  check_prices(scenario, tree, diags);
+  check_prices(library, scenario, tree, diags);
   return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);
 }
 

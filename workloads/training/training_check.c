@@ -112,6 +112,35 @@ static void check_idle(const Check *check) {
   orr_idle_warn(keys, G_N_ELEMENTS(keys), check->place, check->diags);
 }
 
+/* The same of how the model is split, and of what this model or machine lacks. */
+static void check_idle_here(const Check *check) {
+  const OrrTraining *params = check->params;
+  const OrrParallel *p = &params->parallel;
+  const OrrModel *model = check->model;
+  const gint64 nodes = check->cluster->nodes;
+  const gboolean beyond =
+      params->experts.dispatch == ORR_DISPATCH_DEEPEP && params->experts.nodes > nodes;
+  g_autofree char *unrotated = g_strdup_printf("model %s has no rotary embeddings", model->name);
+  g_autofree char *single =
+      g_strdup_printf("model %s has no layers of multi-token prediction", model->name);
+  g_autofree char *fewer =
+      g_strdup_printf("the cluster has %ld node%s", nodes, nodes == 1 ? "" : "s");
+  const OrrIdleKey keys[] = {
+      {"parallel.context", p->cp == 1, "parallel.cp is 1"},
+      {"parallel.sequence-parallel", p->tp == 1 && p->sequence_parallel, "parallel.tp is 1"},
+      {"parallel.keep-gathered", p->tp == 1 && p->keep_gathered, "parallel.tp is 1"},
+      {"pipeline-comm.lock-step", p->pp == 1 && params->pipeline_comm.lock_step,
+       "parallel.pp is 1"},
+      {"rope", params->rope == ORR_GLUE_APART && model->position != ORR_POSITION_ROPE, unrotated},
+      {"wide-layers.mtp", params->wide.mtp && model->mtp_layers == 0, single},
+      {"experts.nodes", beyond, fewer},
+      {"memory.exchange", p->ep == 1, "parallel.ep is 1"},
+      {"memory.fragmentation", params->memory.allocator == ORR_ALLOCATOR_EXPANDABLE,
+       "memory.allocator is expandable, which has no gaps"},
+  };
+  orr_idle_warn(keys, G_N_ELEMENTS(keys), check->place, check->diags);
+}
+
 static void check_context(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
   if (p->context_inner > 1 && p->context != ORR_CONTEXT_HIERARCHICAL)
@@ -120,11 +149,35 @@ static void check_context(const Check *check) {
                     p->context_inner, orr_context_words[p->context]);
 }
 
+static gboolean has_feed(const OrrModel *model, OrrFeed feed) {
+  gboolean any = FALSE;
+  for (guint kind = 0; kind < orr_model_n_layer_kinds(model); kind++)
+    any = any || orr_model_kind(model, kind).feed == feed;
+  return any;
+}
+
+/* Warns of modules to recompute that no layer of the model has. */
+static void warn_absent_modules(const Check *check, guint modules) {
+  const OrrModel *model = check->model;
+  const guint dense = ORR_MODULE_MLP | ORR_MODULE_FC1, routed = ORR_MODULE_MOE | ORR_MODULE_MOE_ACT;
+  const guint absent = (model->mla.kv_rank > 0 ? 0 : (guint)ORR_MODULE_MLA_UP_PROJ) |
+                       (has_feed(model, ORR_FEED_DENSE) ? 0 : dense) |
+                       (has_feed(model, ORR_FEED_MOE) ? 0 : routed) |
+                       (model->moe.shared_ffn > 0 ? 0 : (guint)ORR_MODULE_SHARED_EXPERTS);
+  for (guint bit = 0; orr_module_words[bit]; bit++)
+    if (modules & absent & (1u << bit))
+      orr_diags_warning(check->diags, at(check, "recompute-modules"),
+                        "recompute-modules: %s has no effect: no layer of model %s has it",
+                        orr_module_words[bit], model->name);
+}
+
 static void check_modules(const Check *check) {
   g_autoptr(GError) error = NULL;
   guint modules = 0;
   if (!orr_layout_modules(check->params, &modules, &error))
     orr_diags_error(check->diags, at(check, "recompute-modules"), "%s", error->message);
+  else if (check->params->recompute == ORR_RECOMPUTE_SELECTIVE)
+    warn_absent_modules(check, modules);
 }
 
 /* Folding compares every route of every replica: at this size it takes seconds and some GB. */
@@ -296,6 +349,7 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   check_axes(&check);
   check_load(&check);
   check_idle(&check);
+  check_idle_here(&check);
   check_context(&check);
   check_modules(&check);
   check_gpus(&check);
