@@ -37,6 +37,38 @@ static gboolean check(const char *folder, GError **error) {
                        collectives ? "--collectives" : "a file of products");
 }
 
+/* A new device may get its document later: a warning. */
+static void warn_device(OrrLibrary *library) {
+  g_autofree char *path = orr_library_path(library, "device", device);
+  g_auto(GStrv) names = orr_library_names(library, "device");
+  const char *nearest = orr_diag_nearest_word(device, (const char *const *)names);
+  if (!path)
+    fprintf(stderr, "warning: the library has no device '%s'%s%s%s\n", device,
+            nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+static int by_name(gconstpointer a, gconstpointer b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Tables that the folder has and a profile of kernels has not: `calibrate export` writes some. */
+static void warn_unread(const char *folder) {
+  static const char *const read[] = {"gemm.csv", "attention_prefill.csv", "attention_decode.csv",
+                                     "moe_ffn.csv", NULL};
+  g_autofree char *own = collectives ? g_path_get_basename(collectives) : NULL;
+  g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+  g_autoptr(GPtrArray) left = g_ptr_array_new_with_free_func(g_free);
+  for (const char *name; dir && (name = g_dir_read_name(dir));)
+    if (g_str_has_suffix(name, ".csv") && !g_strv_contains(read, name) && g_strcmp0(own, name) != 0)
+      g_ptr_array_add(left, g_strdup(name));
+  g_ptr_array_sort(left, by_name);
+  g_ptr_array_add(left, NULL);
+  g_autofree char *names = g_strjoinv(", ", (char **)left->pdata);
+  if (*names)
+    fprintf(stderr, "warning: not read: %s: a profile of kernels is made of %s, %s, %s and %s\n",
+            names, read[0], read[1], read[2], read[3]);
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   const OrrMeasuredOptions wanted = {.device = device,
                                      .collectives_csv = collectives,
@@ -48,7 +80,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     return 2;
   if (!check(args[0], error)) return 2;
   g_autofree char *text = orr_measured_import(args[0], &wanted, error);
-  return text ? orr_verb_import_write(text, error) : 1;
+  if (!text) return 1;
+  warn_device(library);
+  warn_unread(args[0]);
+  return orr_verb_import_write(text, error);
 }
 
 const OrrCommand orr_verb_import_measured = {

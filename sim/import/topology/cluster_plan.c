@@ -387,6 +387,13 @@ static void add_node(GString *text, const Planner *planner) {
     add_line(text, "on one NUMA node", "    gpus-per-bridge: %ld", node->gpus_per_bridge);
 }
 
+/* The dumps may show nodes from the inside only; what joins them is then assumed. */
+static void ask_of_fabric(const Planner *planner) {
+  if (planner->shape.yaml || planner->nodes <= 1) return;
+  ask(planner, g_strdup("What joins the nodes? A fat-tree is assumed: give ibnetdiscover or "
+                        "topology.conf as well"));
+}
+
 static void add_fabric(GString *text, const Planner *planner) {
   const char *yaml = planner->shape.yaml ? planner->shape.yaml : "  kind: fat-tree\n";
   const gint64 ports = planner->nodes * planner->node.nics;
@@ -411,6 +418,7 @@ static gboolean write_document(Planner *planner, char **files, GError **error) {
   g_autofree char *names = file_names(files);
   GString *text = g_string_new(NULL);
   planner->plan->text = NULL;
+  ask_of_fabric(planner);
   add_head(text, planner, names);
   g_string_append_printf(text,
                          "schema: cluster/1\nname: %s\nsource: \"orrery import topology, %s\"\n",
