@@ -3,6 +3,7 @@
  */
 #include "sim/sweep/sweep_private.h"
 
+#include "sim/bands/band_metrics.h"
 #include "sim/bands/caveats.h"
 #include "sim/sweep/sweep_facts.h"
 
@@ -110,9 +111,12 @@ static Term term_of(const OrrSweepPlan *plan, const OrrSweepRule *rule) {
   const int power = slot ? power_of(plan, rule->expression, slot) : 0;
   if (power == 0) return (Term){.reason = "the objective is not in proportion to one result"};
   const char *name = g_array_index(plan->names, OrrExpressionName, slot).name;
-  const char *rate = rate_of(plan, name);
-  return (Term){.metric = rate ? g_strdup(rate) : g_strdelimit(g_strdup(name), "-", '_'),
-                .is_inverse = (power < 0) != (rate != NULL)};
+  const char *rate = rate_of(plan, name), *kind = plan->base->workload.entry->name;
+  g_autofree char *metric = rate ? g_strdup(rate) : g_strdelimit(g_strdup(name), "-", '_');
+  if (!orr_band_metrics_find(kind, metric))
+    return (Term){.reason = "a sweep has bands of results that were measured themselves: where one "
+                            "follows from others, orrery run of a point prints it"};
+  return (Term){.metric = g_steal_pointer(&metric), .is_inverse = (power < 0) != (rate != NULL)};
 }
 
 /* --- Bands --- */
