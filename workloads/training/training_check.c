@@ -118,8 +118,9 @@ static void check_idle_here(const Check *check) {
   const OrrParallel *p = &params->parallel;
   const OrrModel *model = check->model;
   const gint64 nodes = check->cluster->nodes;
+  const gboolean narrow = orr_precision_casts(orr_precision_recipe(params->precision));
   const gboolean beyond =
-      params->experts.dispatch == ORR_DISPATCH_DEEPEP && params->experts.nodes > nodes;
+      nodes > 0 && params->experts.dispatch == ORR_DISPATCH_DEEPEP && params->experts.nodes > nodes;
   g_autofree char *unrotated = g_strdup_printf("model %s has no rotary embeddings", model->name);
   g_autofree char *single =
       g_strdup_printf("model %s has no layers of multi-token prediction", model->name);
@@ -132,7 +133,7 @@ static void check_idle_here(const Check *check) {
       {"pipeline-comm.lock-step", p->pp == 1 && params->pipeline_comm.lock_step,
        "parallel.pp is 1"},
       {"rope", params->rope == ORR_GLUE_APART && model->position != ORR_POSITION_ROPE, unrotated},
-      {"wide-layers.mtp", params->wide.mtp && model->mtp_layers == 0, single},
+      {"wide-layers.mtp", params->wide.mtp && narrow && model->mtp_layers == 0, single},
       {"experts.nodes", beyond, fewer},
       {"memory.exchange", p->ep == 1, "parallel.ep is 1"},
       {"memory.fragmentation", params->memory.allocator == ORR_ALLOCATOR_EXPANDABLE,
