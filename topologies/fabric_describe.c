@@ -61,14 +61,14 @@ guint orr_fabric_diameter(const OrrFabric *fabric) {
 
 static void add_machine(GString *text, const OrrCluster *cluster) {
   gint64 used = orr_cluster_n_gpus(cluster), built = orr_cluster_n_built_nodes(cluster);
-  g_string_append_printf(text, LABEL "%s: %ld nodes of %ld x %s, %ld GPUs", "machine",
-                         cluster->name, orr_cluster_n_nodes(cluster), cluster->node.gpus,
-                         cluster->device.name, orr_cluster_n_nodes(cluster) * cluster->node.gpus);
+  g_string_append_printf(text, LABEL "%s: %ld nodes of %ld x %s, %ld %ss", "machine", cluster->name,
+                         orr_cluster_n_nodes(cluster), cluster->node.gpus, cluster->device.name,
+                         orr_cluster_n_nodes(cluster) * cluster->node.gpus, cluster->device.noun);
   if (used != orr_cluster_n_nodes(cluster) * cluster->node.gpus)
     g_string_append_printf(text, ", %ld of them used", used);
   if (built != orr_cluster_n_nodes(cluster))
-    g_string_append_printf(text, "; fabric built for %ld nodes, %ld GPUs", built,
-                           built * cluster->node.gpus);
+    g_string_append_printf(text, "; fabric built for %ld nodes, %ld %ss", built,
+                           built * cluster->node.gpus, cluster->device.noun);
   g_string_append_c(text, '\n');
 }
 
@@ -83,31 +83,36 @@ static void add_latency(GString *text, double latency_s) {
   g_string_append_printf(text, ", %s\n", latency);
 }
 
-static void add_scale_up(GString *text, const OrrCluster *cluster) {
+static void add_scale_up(GString *text, const OrrFabric *fabric, const OrrCluster *cluster) {
   const OrrDevice *device = &cluster->device;
-  gint64 domain = cluster->node.scale_up_domain;
+  gint64 domain = cluster->node.scale_up_domain, shape[3];
   if (domain <= 1) {
-    g_string_append_printf(text, LABEL "none: GPUs of a node communicate over PCIe\n", "scale-up");
+    g_string_append_printf(text, LABEL "none: %ss of a node communicate over %s\n", "scale-up",
+                           device->noun,
+                           orr_fabric_torus(fabric, shape) ? "the torus of the fabric" : "PCIe");
     return;
   }
-  g_string_append_printf(text, LABEL "domains of %ld GPUs, ", "scale-up", domain);
+  g_string_append_printf(text, LABEL "domains of %ld %ss, ", "scale-up", domain, device->noun);
   add_rate(text, device->scale_up_bytes_per_s * device->scale_up_efficiency,
            device->scale_up_bytes_per_s);
-  g_string_append(text, " per GPU each way");
+  g_string_append_printf(text, " per %s each way", device->noun);
   if (device->scale_up_links > 0)
-    g_string_append_printf(text, ", a mesh: to one GPU 1/%ld of it", device->scale_up_links);
+    g_string_append_printf(text, ", a mesh: to one %s 1/%ld of it", device->noun,
+                           device->scale_up_links);
   add_latency(text, cluster->node.scale_up_latency_s);
 }
 
 static void add_nic(GString *text, const OrrFabric *fabric, const OrrCluster *cluster) {
   const OrrNodeShape *node = &cluster->node;
   const double fraction = orr_fabric_nic_fraction(fabric);
-  g_string_append_printf(text, LABEL "%g per GPU, ", "nic", node->nics_per_gpu);
+  g_string_append_printf(text, LABEL "%g per %s, ", "nic", node->nics_per_gpu,
+                         cluster->device.noun);
   add_rate(text, node->nic_bytes_per_s * node->nic_efficiency * fraction, node->nic_bytes_per_s);
   g_string_append(text, " each way");
   if (node->ports_per_nic > 1) g_string_append_printf(text, ", %ld ports", node->ports_per_nic);
   if (fabric->lanes > 1)
-    g_string_append_printf(text, ", %ld separate ports per GPU", fabric->lanes);
+    g_string_append_printf(text, ", %ld separate ports per %s", fabric->lanes,
+                           cluster->device.noun);
   add_latency(text, node->nic_latency_s);
 }
 
@@ -118,7 +123,7 @@ static void add_host(GString *text, const OrrFabric *fabric, const OrrCluster *c
   if (fabric->inside_base[0] == fabric->nic_base && !carries_network) return;
   g_autofree char *pcie =
       orr_quantity_format(orr_cluster_host_copy_bytes_per_s(fabric->cluster), ORR_UNIT_BYTES_PER_S);
-  g_string_append_printf(text, LABEL "%s per GPU each way%s%s", "pcie", pcie,
+  g_string_append_printf(text, LABEL "%s per %s each way%s%s", "pcie", pcie, cluster->device.noun,
                          carries_network ? ", network traffic over it" : "",
                          host->network_path == ORR_NETWORK_BRIDGE ? " and the host bridge" : "");
   for (int kind = 0; kind < ORR_N_HOST_LINKS; kind++) {
@@ -131,7 +136,8 @@ static void add_host(GString *text, const OrrFabric *fabric, const OrrCluster *c
         orr_quantity_format(orr_fabric_host_link_bandwidth(fabric, first), ORR_UNIT_BYTES_PER_S);
     g_string_append_printf(text, "; %s ", rate);
     if (kind == ORR_HOST_SWITCH)
-      g_string_append_printf(text, "a PCIe switch of %ld GPUs", host->gpus_per_switch);
+      g_string_append_printf(text, "a PCIe switch of %ld %ss", host->gpus_per_switch,
+                             cluster->device.noun);
     else
       g_string_append(text, names[kind]);
   }
@@ -158,16 +164,16 @@ static void add_levels(GString *text, const OrrFabric *fabric) {
 
 enum { MAX_HOPS = 16 };
 
-static void add_hops(GString *text, const OrrFabric *fabric) {
+static void add_hops(GString *text, const OrrFabric *fabric, const char *noun) {
   gint64 reached[MAX_HOPS] = {0};
   const char *separator = "";
   for (gint64 gpu = 1; gpu < orr_fabric_n_gpus(fabric); gpu++)
     reached[MIN(orr_fabric_hops(fabric, 0, gpu), MAX_HOPS - 1)]++;
-  g_string_append_printf(text, LABEL "from GPU 0: ", "hops");
+  g_string_append_printf(text, LABEL "from %s 0: ", "hops", noun);
   for (int hops = 0; hops < MAX_HOPS; hops++) {
     if (!reached[hops]) continue;
-    g_string_append_printf(text, "%s%ld GPUs over %d switch%s", separator, reached[hops], hops,
-                           hops == 1 ? "" : "es");
+    g_string_append_printf(text, "%s%ld %s%s over %d switch%s", separator, reached[hops], noun,
+                           reached[hops] == 1 ? "" : "s", hops, hops == 1 ? "" : "es");
     separator = ", ";
   }
   g_string_append_c(text, '\n');
@@ -178,7 +184,7 @@ char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster) {
   g_autofree char *bisection =
       orr_quantity_format(orr_fabric_bisection(fabric), ORR_UNIT_BYTES_PER_S);
   add_machine(text, cluster);
-  add_scale_up(text, cluster);
+  add_scale_up(text, fabric, cluster);
   add_nic(text, fabric, cluster);
   add_host(text, fabric, cluster);
   g_string_append_printf(text, LABEL "%s, routing %s\n", "fabric", cluster->fabric.entry->name,
@@ -188,7 +194,7 @@ char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster) {
   add_levels(text, fabric);
   g_string_append_printf(text, LABEL "%s, one direction, of the whole fabric\n", "bisection",
                          bisection);
-  add_hops(text, fabric);
+  add_hops(text, fabric, cluster->device.noun);
   g_string_append_printf(text, LABEL "%ld to simulate\n", "links", orr_fabric_n_links(fabric));
   g_autoptr(OrrBill) bill = orr_bill_new(fabric);
   g_autofree char *counts = orr_bill_text(bill);
