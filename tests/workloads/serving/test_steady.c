@@ -360,6 +360,7 @@ static void test_refused(void) {
                   "duration: 10 s}",
                   "changes over time");
   serving_refused("workload.metrics={window: steady, warmup: 1 s}", "exclude each other");
+  serving_refused("workload.metrics={window: full, warmup: 1 s}", "window: full exclude each other");
   serving_refused("workload.least-good=0.9", "needs metrics.window: steady");
 }
 

@@ -103,6 +103,9 @@ static void check_host(const OrrServingHost *host, const OrrCluster *cluster, Or
                     "host.neighbours needs the number of cores, which node %s does not state: give "
                     "engine.host.cores",
                     cluster->name);
+  if (host->cores > cluster->node.host.cores && cluster->node.host.cores > 0)
+    orr_diags_error(diags, place, "engine.host.cores (%ld): node %s has %ld", host->cores,
+                    cluster->name, cluster->node.host.cores);
 }
 
 static void check_algorithm(const char *what, const char *name, OrrPlace place, OrrDiags *diags) {
@@ -279,10 +282,11 @@ static void check_window(const OrrServing *params, OrrPlace place, OrrDiags *dia
                     "metrics.window: steady: the rate of load %s changes over time, so there is no "
                     "steady state: use poisson, constant, gamma, sessions or a trace",
                     load->entry.name);
-  if (is_steady && params->metrics.warmup_s > 0)
+  if (params->metrics.window != ORR_WINDOW_ALL && params->metrics.warmup_s > 0)
     orr_diags_error(diags, place,
-                    "metrics.warmup and metrics.window: steady exclude each other: a steady state "
-                    "begins after a warm-up of its own");
+                    "metrics.warmup and metrics.window: %s exclude each other: the window begins "
+                    "after a warm-up of its own",
+                    is_steady ? "steady" : "full");
   if (params->least_good > 0 && !is_steady)
     orr_diags_error(diags, place, "least-good needs metrics.window: steady");
 }

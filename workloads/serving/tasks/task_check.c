@@ -195,6 +195,7 @@ static void check_excluded(const OrrServing *params, OrrPlace place, OrrDiags *d
        params->classes && params->classes->len > 0},
       {"metrics.window", "the windows count requests, not tasks",
        params->metrics.window != ORR_WINDOW_ALL},
+      {"metrics.warmup", "it leaves out requests, not tasks", params->metrics.warmup_s > 0},
       {"max-concurrency", "it counts requests: use load closed-loop, which counts tasks",
        params->max_concurrency > 0},
   };
