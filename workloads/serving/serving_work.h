@@ -44,7 +44,7 @@ typedef struct {
 typedef struct {
   guint group;
   gint64 requests, steps, preemptions, hit_tokens, looked_up_tokens, evicted_blocks, tokens,
-      most_running;
+      most_running, most_away;     /* most_away: tokens swapped out to the host */
   gint64 tier_tokens[ORR_N_TIERS]; /* of hit_tokens */
   gint64 adapter_loads;
   gint64 checks, drafted,
@@ -141,6 +141,7 @@ typedef struct {
   double client_wait_s; /* of requests that waited at the client for max-concurrency, in all */
   gint64 backlog_at_last_arrival;
   gint64 retried;   /* requests of lost replicas that went on elsewhere */
+  gint64 again;     /* of them, those whose prompt and output so far a decoder computes */
   double failed_s;  /* time that failed requests spent in the system */
   gint64 handovers; /* of caches; seconds from prompts' ends till they were over, bytes */
   double handover_s, handover_bytes;

@@ -43,6 +43,25 @@ static void warn_starts(const OrrServingWork *work, OrrOutcome *outcome) {
                                     work->params.start.overhead_s));
 }
 
+/* Preempted requests are swapped out to host memory, which is taken to hold them all. */
+static void warn_swapped(const OrrServingWork *work, OrrOutcome *outcome) {
+  for (gint64 i = 0; i < work->params.replicas; i++) {
+    const OrrServedGroup *group = orr_serving_group(work, (guint)i);
+    const double on_node = (double)MIN(group->gpus, group->cluster.node.gpus);
+    const double groups = (double)group->params.parallel.dp_attention;
+    const double bytes =
+        (double)work->replicas[i].most_away * group->kv_bytes_per_token * on_node / groups;
+    g_autofree char *refusal =
+        bytes > 0
+            ? orr_footprint_refuse_host(&group->cluster, bytes, "swapping of preempted requests")
+            : NULL;
+    if (!refusal) continue;
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("%s: use engine.preemption: recompute", refusal));
+    return;
+  }
+}
+
 static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   const double most_bytes = orr_serving_group(work, 0)->cluster.device.memory_bytes;
@@ -63,6 +82,14 @@ static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
                  "time to sort a sequence's logits, is 0"));
   warn_starts(work, outcome);
   warn_front_end(work, outcome);
+  warn_swapped(work, outcome);
+  if (work->again > 0)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("%ld requests of lost decoders had a token: their prompts and outputs are "
+                        "computed again where they decode, in steps with others' decodes; a router "
+                        "that sends them to prefill again would spare these",
+                        work->again));
   if (result->feed_gpus > 0)
     g_ptr_array_add(outcome->warnings,
                     g_strdup("no measured run has feed-forwards on GPUs of their own: error bands "
@@ -94,8 +121,17 @@ void orr_serving_warnings(const OrrReplayed *replayed, const OrrServingWork *wor
   const OrrServingResult *result = &outcome->result.serving;
   double sum = 0;
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += work->trust_s[how];
+  const gboolean is_held_back = work->params.max_concurrency > 0 && work->client_wait_s > 0;
   if (result->saturated && orr_serving_task_rows_growth(work) > 0)
     orr_serving_task_rows_warn(work, outcome);
+  else if (result->saturated && is_held_back)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf(
+            "not in steady state: the load brings %.3g requests/s more than max-concurrency (%ld) "
+            "lets through, so they wait at their clients; latencies count from when a request is "
+            "sent (load closed-loop, concurrency %ld, has a steady state)",
+            result->growth_rps, work->params.max_concurrency, work->params.max_concurrency));
   else if (result->saturated)
     g_ptr_array_add(
         outcome->warnings,

@@ -33,6 +33,25 @@ static void test_bytes(void) {
   g_assert_cmpfloat_with_epsilon(later_s - full_s, 5e-3, 1e-9);
 }
 
+/* Gemma 3 27B: 62 layers: 10 are whole and 52 have a window of 1,024 tokens; 507,904 bytes per
+ * token. With room of their own for windows a decoder keeps 1,024 tokens and a block of 16 of
+ * these layers, all of them where they have as much room as the others; pushed in chunks it is the
+ * same sum. */
+static void test_windows(void) {
+  static const char load[] = "workload.replicas=2;workload.input={tokens: 8000};workload.output={"
+                             "tokens: 5};workload.requests=3;model=gemma-3-27b;"
+                             "workload.load={kind: constant, rate: 0.2};"
+                             "workload.engine.window-room=%s;"
+                             "workload.disaggregation={prefill: 1, transfer: %s}";
+  static const char *const rooms[] = {"0", "0.5", "1"}, *const ways[] = {"whole", "per-layer"};
+  for (guint i = 0; i < G_N_ELEMENTS(rooms) * G_N_ELEMENTS(ways); i++) {
+    g_autofree char *sets = g_strdup_printf(load, rooms[i / 2], ways[i % 2]);
+    g_autoptr(OrrOutcome) outcome = serving_run(sets);
+    const double kept = i / 2 == 2 ? 8000 : (10 * 8000.0 + 52 * 1040.0) / 62;
+    g_assert_cmpfloat_with_epsilon(outcome->result.serving.handover_bytes, 3 * kept * 507904, 10);
+  }
+}
+
 /* Rank by rank: with tp 2 each link has half of the bytes. fp8 halves them too. */
 static void test_ranks(void) {
   const double one_s = handover_s(ALONE "workload.disaggregation={prefill: 1}");
@@ -417,6 +436,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/handover/bytes", test_bytes);
   g_test_add_func("/workloads/handover/ranks", test_ranks);
+  g_test_add_func("/workloads/handover/windows", test_windows);
   g_test_add_func("/workloads/handover/per-layer", test_per_layer);
   g_test_add_func("/workloads/handover/alone", test_alone);
   g_test_add_func("/workloads/handover/conditional-on-prefix", test_conditional_on_prefix);

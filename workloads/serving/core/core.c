@@ -285,7 +285,10 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   core->looked_up_tokens += resumes ? 0 : left + hit + below;
   request->swapped = FALSE;
   orr_kv_grow(core->kv, request, room);
-  if (resumes) core->swapped_tokens += request->computed;
+  if (resumes) {
+    core->swapped_tokens += request->computed;
+    core->away_tokens -= request->computed;
+  }
   if (core->n_queues > 1) core->served[queue_of(core, request)] += (double)left;
   return orr_core_give(core, request, tokens);
 }
@@ -300,7 +303,11 @@ void orr_core_preempt(OrrCore *core, OrrRequest *request) {
   g_ptr_array_remove(core->running, request);
   stop_request(core, request);
   request->swapped = core->limits.preemption == ORR_PREEMPT_SWAP;
-  if (request->swapped) core->swapped_tokens += request->computed;
+  if (request->swapped) {
+    core->swapped_tokens += request->computed;
+    core->away_tokens += request->computed;
+    core->most_away = MAX(core->most_away, core->away_tokens);
+  }
   orr_kv_release(core->kv, request);
   if (!request->swapped) request->computed = 0;
   request->preemptions++;

@@ -75,6 +75,7 @@ struct OrrCore {
   OrrStepShape shape;
   gint64 budget;                     /* tokens left */
   gint64 swapped_tokens;             /* moved between host and device by this batch */
+  gint64 away_tokens, most_away;     /* swapped out to the host; the most so far */
   double host_link_bytes;            /* of adapters, over the host link before this batch */
   gint64 loaded_tokens[ORR_N_TIERS]; /* of prompts, from tiers below HBM, before this batch */
   /* What the plan does not know yet, since it was made when the step before it began

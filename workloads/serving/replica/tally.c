@@ -173,7 +173,12 @@ void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s,
                            const OrrStepShape *shape) {
   const gint64 waiting = orr_replica_n_waiting(replica);
   guint running = 0;
-  for (guint i = 0; i < replica->n_cores; i++) running += replica->cores[i].running->len;
+  gint64 away = 0;
+  for (guint i = 0; i < replica->n_cores; i++) {
+    running += replica->cores[i].running->len;
+    away += replica->cores[i].most_away;
+  }
+  replica->books->most_away = MAX(replica->books->most_away, away);
   replica->books->steps++;
   replica->books->used_block_s += (double)replica->used_blocks * (end_s - begin_s);
   replica->books->running_s += (double)running * (end_s - begin_s);

@@ -144,11 +144,30 @@ static const OrrServingPath *path_of(const Handed *handed) {
                                     handed->to, handed->request->core);
 }
 
-/* Of a unit of weight: the cache of @tokens, and with the last of them what layers with a state
- * have come to. */
-static double bytes_of(const Handed *handed, double tokens, gboolean is_last) {
+/* Of the prompt's tokens [@from, @to) those that the decoder keeps, in tokens of all layers: layers
+ * with a window keep the prompt's last ones. With as much room for these layers as for the others
+ * they keep all (vLLM with a connector, TensorRT-LLM without max_attention_window). */
+static double kept_of(const Handed *handed, gint64 from, gint64 to) {
+  const OrrServedGroup *group = orr_serving_group(handed->handover->run->work, handed->to);
+  const OrrKvLayout *layout = &group->kv_layout;
+  const gint64 block_size = group->params.engine.block_size, prompt = handed->request->prompt;
+  const gint64 in_window = MAX(from, prompt - layout->window - block_size);
+  if (layout->window_share <= 0 || layout->window_room >= 1) return (double)(to - from);
+  return (1 - layout->window_share) * (double)(to - from) +
+         layout->window_share * (double)MAX(to - in_window, 0);
+}
+
+/* Of a unit of weight: the cache of the prompt's tokens [@from, @to), and with the last of them
+ * what layers with a state have come to. */
+static double bytes_of(const Handed *handed, gint64 from, gint64 to, gboolean is_last) {
   const OrrServingPath *path = path_of(handed);
-  return tokens * path->bytes_per_token + (is_last ? path->state_bytes : 0);
+  return kept_of(handed, from, to) * path->bytes_per_token + (is_last ? path->state_bytes : 0);
+}
+
+/* Of all that the decoder lacks. */
+static double bytes_of_all(const Handed *handed) {
+  const gint64 prompt = handed->request->prompt;
+  return bytes_of(handed, prompt - handed->tokens, prompt, TRUE);
 }
 
 /* Of the stages that the cache comes from. */
@@ -184,7 +203,7 @@ static void finish(Handed *handed) {
   request->last_token_s += *took_s;
   orr_route_answered(handover->route, request, request->first_token_s);
   work->handover_s += *took_s;
-  const double bytes = bytes_of(handed, (double)handed->tokens, TRUE) * path_of(handed)->n_units;
+  const double bytes = bytes_of_all(handed) * path_of(handed)->n_units;
   work->handover_bytes += bytes;
   draw(handed, bytes, *took_s);
   g_hash_table_remove(handover->of_request, request);
@@ -280,7 +299,7 @@ static void room(gpointer state, OrrRequest *request) {
   if (handover->per_layer)
     orr_gateway_send(handover->prefill, &handed->copy);
   else
-    send(handed, bytes_of(handed, (double)handed->tokens, TRUE), 0);
+    send(handed, bytes_of_all(handed), 0);
 }
 
 static void chunk(gpointer state, OrrRequest *copy, gint64 tokens, double step_s) {
@@ -291,8 +310,8 @@ static void chunk(gpointer state, OrrRequest *copy, gint64 tokens, double step_s
   handed->from = (guint)copy->replica;
   const gint64 before = handed->request->prompt - handed->tokens; /* the decoder has them */
   const gboolean is_last = orr_request_left(copy) <= tokens;
-  const double sent =
-      bytes_of(handed, (double)CLAMP(copy->computed + tokens - before, 0, tokens), is_last);
+  const gint64 to = copy->computed + tokens, from = CLAMP(before, copy->computed, to);
+  const double sent = bytes_of(handed, from, to, is_last);
   handed->last_bytes = is_last ? sent / layers_of(handed) : 0;
   send(handed, sent - handed->last_bytes, step_s / layers_of(handed));
 }
@@ -393,6 +412,7 @@ static void close(gpointer state) {
 
 static OrrStationAnswer enter(gpointer state, OrrRequest *request) {
   Handover *handover = state;
+  handover->run->work->again += request->generated > 0;
   const OrrGatewayPair *pair = orr_gateway_pair(handover->route);
   handover->prefill = pair->first;
   handover->decode = pair->decode;
