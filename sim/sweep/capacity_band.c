@@ -39,8 +39,8 @@ static gboolean is_good(const OrrServing *params, const OrrServingRequestRow *re
                         const double *factors) {
   const double seen[] = {request->ttft_s, request->tpot_s, request->e2e_s};
   const OrrSlo *slo = slo_of(params, request->group);
-  const gboolean has_gap =
-      request->output_tokens > 1 || params->metrics.definition != ORR_METRICS_AIPERF;
+  const gboolean has_gap = request->output_tokens > orr_serving_outputs(params) ||
+                           params->metrics.definition != ORR_METRICS_AIPERF;
   for (int limit = 0; limit < ORR_N_LIMITS; limit++) {
     const double most_s = limit_of(slo, limit);
     if (most_s <= 0) continue;

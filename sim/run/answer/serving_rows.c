@@ -326,6 +326,7 @@ static void add_requests(OrrServingWork *work, OrrOutcome *outcome) {
         !orr_serving_rows_count(work, row.arrival_s, request->left_s))
       continue;
     row.group = interned(class_name(&work->params, request->group));
+    row.output_tokens *= orr_serving_outputs(&work->params);
     if (row.from_region) row.from_region = interned(row.from_region);
     if (row.in_region) row.in_region = interned(row.in_region);
     g_array_append_val(outcome->serving_requests, row);

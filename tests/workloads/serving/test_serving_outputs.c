@@ -27,6 +27,7 @@ static void test_samples(void) {
   g_assert_cmpint(y->completed, ==, 5);
   g_assert_cmpfloat_with_epsilon(x->output_tokens_per_s * x->duration_s, 500, 1e-6);
   g_assert_cmpfloat_with_epsilon(y->output_tokens_per_s * y->duration_s, 2000, 1e-6);
+  g_assert_cmpint(serving_request(b, 0)->output_tokens, ==, 400); /* of all four */
   g_assert_cmpfloat_with_epsilon(x->ttft.mean, y->ttft.mean, 1e-9);
   g_assert_cmpfloat(y->e2e.mean, <, 1.1 * x->e2e.mean);
   g_assert_cmpfloat(y->e2e.mean, >, x->e2e.mean);
