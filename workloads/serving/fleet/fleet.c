@@ -338,6 +338,8 @@ static void put_copy(OrrFleet *fleet, const OrrRequest *next) {
 static void follow_up(OrrFleet *fleet, OrrRequest *request, const OrrServingRequestRow *row) {
   OrrRequest next;
   const gboolean has_next = !fleet->tasks && load_after(fleet, request, &next);
+  if (has_next && !row && !fleet->run.error)
+    orr_refusals_check_loop(request, &next, &fleet->run.error);
   notice_place(fleet);
   if (fleet->tasks && !fleet->run.error) orr_task_run_left(request, row);
   orr_route_drop(&fleet->route, request);

@@ -80,6 +80,9 @@ void orr_refusals_check_host_tier(const OrrServing *own, const OrrCluster *clust
                                   OrrDiags *diags);
 void orr_refusals_check_sleep(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
                               OrrDiags *diags);
+/* A client whose @rejected request brings @next in the same instant uses up all its requests in no
+ * time, and no server answers so fast. */
+void orr_refusals_check_loop(const OrrRequest *rejected, const OrrRequest *next, GError **error);
 
 /* serving_groups.c: the groups of replicas, and which GPUs they are on. */
 

@@ -325,3 +325,11 @@ void orr_refusals_check_models(const OrrServing *params, const OrrModel *model,
   if (has_models || shares) check_alone(params, shares, place, diags);
   if (shares) check_shared_gpus(params, cluster, place, diags);
 }
+
+void orr_refusals_check_loop(const OrrRequest *rejected, const OrrRequest *next, GError **error) {
+  if (next->arrival_s > rejected->arrival_s) return;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "request %u is rejected, and its client asks again in the same instant, until no "
+              "request is left: give the load a time to think, or admission a longer queue",
+              rejected->id + 1);
+}
