@@ -243,5 +243,6 @@ char *orr_plan_serving_launch(OrrLibrary *library, const OrrPlanServing *asked,
              ? g_strdup_printf("# servers that prefill: %ld\n%s\n# servers that decode: %ld\n%s\n",
                                layout->prefill * MAX(layout->replicas, 1), one,
                                layout->decoders * MAX(layout->replicas, 1), other)
-             : g_strdup_printf("%s\n", one);
+         : layout->replicas > 1 ? g_strdup_printf("# servers: %ld\n%s\n", layout->replicas, one)
+                                : g_strdup_printf("%s\n", one);
 }

@@ -415,6 +415,18 @@ static void test_launch(void) {
   }
 }
 
+/* The line is of one server: of several it says how many. */
+static void test_servers(void) {
+  OrrPlanServing asked = question("vllm-0.19");
+  asked.formats = both;
+  OrrPlanLayout layout = {.split = {1, 1, 1, 1}, .batched_tokens = 8192, .gpus = 1, .replicas = 7};
+  g_autofree char *seven = orr_plan_serving_launch(shared_library(), &asked, &layout);
+  layout.replicas = 1;
+  g_autofree char *one = orr_plan_serving_launch(shared_library(), &asked, &layout);
+  g_assert_true(g_str_has_prefix(seven, "# servers: 7\nvllm serve "));
+  g_assert_true(g_str_has_prefix(one, "vllm serve "));
+}
+
 /* Software without a launch line: an engine that casts nothing, roles that have no options. */
 static void test_no_launch(void) {
   OrrLibrary *library = shared_library();
@@ -450,5 +462,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/plan-serving/prefix-late", test_prefix_late);
   g_test_add_func("/plan-serving/launch", test_launch);
   g_test_add_func("/plan-serving/no-launch", test_no_launch);
+  g_test_add_func("/plan-serving/servers", test_servers);
   return g_test_run();
 }
