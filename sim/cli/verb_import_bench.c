@@ -26,8 +26,9 @@ static const char *assumed_for(const OrrBenchResult *result) {
   return (is_training ? &orr_training_kind : &orr_serving_kind)->default_stack;
 }
 
-/* The newest stack of the server that @result is of, else of the software that printed it; NULL: a
- * benchmark's client, or software without a stack. Newly allocated. */
+/* The newest stack of the server that @result is of, else of the software that printed it, that is
+ * not newer than the version it printed; NULL: a benchmark's client, or software without a stack.
+ * Newly allocated. */
 static char *stack_of(OrrLibrary *library, const OrrBenchResult *result) {
   static const char *const families[][2] = {{"tensorrt-llm", "trtllm"},
                                             {"trt", "trtllm"},
@@ -44,7 +45,9 @@ static char *stack_of(OrrLibrary *library, const OrrBenchResult *result) {
     break;
   }
   if (g_str_has_suffix(family, "-bench")) family[strlen(family) - strlen("-bench")] = '\0';
-  g_autofree char *newest = g_strconcat(family, "-9999", NULL);
+  const char *version =
+      result->version && g_ascii_isdigit(*result->version) ? result->version : "9999";
+  g_autofree char *newest = g_strconcat(family, "-", version, NULL);
   return orr_stack_resolve(library, newest);
 }
 
@@ -59,9 +62,12 @@ static char *release_of(OrrLibrary *library, const OrrBenchResult *result, const
         "whose scheduler and host are others",
         result->server, assumed);
   if (!own || strcmp(own, assumed) == 0) return g_strconcat(text, more, NULL);
-  return g_strdup_printf("the result is of %s: name workload.stack: %s, or another release, in a "
+  return g_strdup_printf("the result is of %s%s%s: name workload.stack: %s%s in a "
                          "scenario that replays it; without it, %s is assumed",
-                         result->server ? result->server : result->tool, own, assumed);
+                         result->server ? result->server : result->tool,
+                         result->version ? ", version " : "",
+                         result->version ? result->version : "", own,
+                         result->version ? "" : ", or another release,", assumed);
 }
 
 /* Results name no release. Each sentence comes once. */

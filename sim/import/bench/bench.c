@@ -109,7 +109,7 @@ OrrBenchResult *orr_bench_result_new(const char *tool, OrrPlace place) {
 
 void orr_bench_result_free(OrrBenchResult *result) {
   if (!result) return;
-  ORR_FREE(result->model, result->server, result);
+  ORR_FREE(result->model, result->server, result->version, result);
 }
 
 gboolean orr_bench_number(const char *text, double *ret_value) {

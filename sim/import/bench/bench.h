@@ -59,8 +59,9 @@ typedef enum {
 typedef struct {
   const char *tool; /* "vllm" */
   char *model;      /* as the tool printed it; NULL: not printed */
-  char *server; /* the server that it asked, as the tool calls it: "tensorrt-llm"; NULL: its own,
+  char *server;  /* the server that it asked, as the tool calls it: "tensorrt-llm"; NULL: its own,
                       * or any */
+  char *version; /* of the server: "1.0.0"; NULL: not printed */
   gboolean is_even;  /* the offered rate has equal gaps, not a Poisson process's */
   gboolean has_ramp; /* the rate grew during the run, from and to what this program does not take */
   double burstiness; /* shape of the gaps' gamma distribution; NaN: a Poisson process */

@@ -192,9 +192,22 @@ static double number_of(const Flat *flat, const char *key) {
   return text && orr_bench_number(text, &number) ? number : NAN;
 }
 
-/* How the load was drawn, as vLLM (burstiness, ramps) and SGLang (lengths) write it. */
+/* AIPerf's, by its names since 0.3 and before. */
+static void put_pattern(OrrBenchResult *result, const Flat *flat) {
+#define LOADGEN "input_config.loadgen."
+  const char *pattern = text_of(flat, LOADGEN "arrival_pattern");
+  if (!pattern) pattern = text_of(flat, LOADGEN "request_rate_mode");
+  result->is_even = result->is_even || g_strcmp0(pattern, "constant") == 0;
+  if (g_strcmp0(pattern, "gamma") == 0)
+    result->burstiness = number_of(flat, LOADGEN "arrival_smoothness");
+#undef LOADGEN
+}
+
+/* How the load was drawn, as vLLM (burstiness, ramps), AIPerf (patterns) and SGLang (lengths) write
+ * it. */
 static void put_drawn(OrrBenchResult *result, const Flat *flat) {
   result->burstiness = number_of(flat, "burstiness");
+  put_pattern(result, flat);
   const char *backend = text_of(flat, "backend");
   if (!backend) backend = text_of(flat, "framework"); /* InferenceX */
   if (backend && !g_str_has_prefix(backend, "openai") && !g_str_has_prefix(backend, result->tool))

@@ -81,6 +81,8 @@ static void read_line(OrrBenchInput *input, OrrBenchResult *result, char *line, 
     if (strcmp(label, labels[i].label) == 0) put(input, result, i, text, place);
   if (strcmp(label, "avg") == 0) read_lengths(result, text);
   if (strcmp(label, "model") == 0 && !result->model) result->model = g_strdup(text);
+  if (strcmp(label, "tensorrt-llm version") == 0 && !result->version)
+    result->version = g_strdup(text);
 }
 
 static gboolean is_empty(const OrrBenchResult *result) {

@@ -78,11 +78,20 @@ static void set_rate(OrrLaunchDraft *draft, const Tool *tool, double rate, doubl
     set_real(draft, "workload.max-concurrency", clients, find(draft, tool, tool->concurrency));
 }
 
+/* The tools refuse 0 here, or divide by it. */
+static void refuse_zeros(OrrLaunchDraft *draft, const Tool *tool) {
+  const char *const keys[] = {"request-rate", "num-prompts", tool->burstiness};
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
+    if (find(draft, tool, keys[i]) && number_of(draft, tool, keys[i], 1) == 0)
+      orr_launch_draft_bad(draft, find(draft, tool, keys[i]), "0: the tool needs more than none");
+}
+
 static void set_load(OrrLaunchDraft *draft, const Tool *tool) {
   const double rate = number_of(draft, tool, "request-rate", 0);
   const double clients = number_of(draft, tool, tool->concurrency, 0);
   const OrrLaunchSetting *count = find(draft, tool, "num-prompts");
   const double prompts = number_of(draft, tool, "num-prompts", (double)tool->prompts);
+  refuse_zeros(draft, tool);
   if (rate > 0) {
     set_rate(draft, tool, rate, clients);
   } else if (clients > 0) {
