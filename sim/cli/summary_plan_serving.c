@@ -175,6 +175,7 @@ void orr_summary_plan_serving_stored(const OrrPlanServingAnswer *answer) {
 typedef struct {
   char *text;
   guint n;
+  gint64 gpus; /* of the layout that the text is of: the largest one, which comes nearest */
 } Reason;
 
 ORR_MOST_FIRST(more_frequent, Reason, n)
@@ -185,22 +186,25 @@ static gboolean is_alike(const char *a, const char *b) {
   return n == strcspn(b, "0123456789") && strncmp(a, b, n) == 0;
 }
 
-static void add_reason(GArray *reasons, const char *text) {
+static void add_reason(GArray *reasons, const char *text, gint64 gpus) {
   ORR_EACH(Reason, reason, reasons) {
     if (!is_alike(reason->text, text)) continue;
     reason->n++;
+    if (gpus >= reason->gpus) *reason = (Reason){(char *)text, reason->n, gpus};
     return;
   }
-  ORR_APPEND(reasons, Reason, {(char *)text, 1});
+  ORR_APPEND(reasons, Reason, {(char *)text, 1, gpus});
 }
 
 char *orr_summary_plan_serving_reasons(const GArray *layouts) {
   g_autoptr(GArray) reasons = g_array_new(FALSE, FALSE, sizeof(Reason));
   GString *text = g_string_new(NULL);
   ORR_EACH(const OrrPlanLayout, layout, layouts)
-    add_reason(reasons, *layout->why       ? layout->why
-                        : layout->rate > 0 ? "more GPUs are needed than there are"
-                                           : "no rate is low enough");
+    add_reason(reasons,
+               *layout->why       ? layout->why
+               : layout->rate > 0 ? "more GPUs are needed than there are"
+                                  : "no rate is low enough",
+               layout->gpus);
   g_array_sort(reasons, more_frequent);
   for (guint i = 0; i < MIN(reasons->len, 3); i++) {
     const Reason *reason = &g_array_index(reasons, Reason, i);
