@@ -360,8 +360,26 @@ static void test_refused(void) {
                   "duration: 10 s}",
                   "changes over time");
   serving_refused("workload.metrics={window: steady, warmup: 1 s}", "exclude each other");
-  serving_refused("workload.metrics={window: full, warmup: 1 s}", "window: full exclude each other");
+  serving_refused("workload.metrics={window: full, warmup: 1 s}",
+                  "window: full exclude each other");
   serving_refused("workload.least-good=0.9", "needs metrics.window: steady");
+}
+
+/* Gamma gaps of shape b: over long intervals counts have 1 / b times the variance of a Poisson
+ * process's, so a window holds 1 / b times the requests for a mean of the same error. */
+static void test_bursts(void) {
+  static const char load[] =
+      "workload.load={kind: gamma, rate: 5, burstiness: %g};workload.requests=100;"
+      "workload.input={tokens: 100};workload.output={tokens: 10};workload.metrics.window=steady";
+  static const double shapes[] = {4, 1, 0.1};
+  for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
+    g_autofree char *sets = g_strdup_printf(load, shapes[i]);
+    g_autoptr(OrrOutcome) outcome = serving_run(sets);
+    const double n = (double)outcome->result.serving.completed,
+                 asked = 100 * fmax(1 / shapes[i], 1);
+    g_assert_cmpfloat(n, >=, asked);
+    g_assert_cmpfloat(n, <, 4 * asked);
+  }
 }
 
 int main(int argc, char **argv) {
@@ -385,5 +403,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/steady/client-limit", test_client_limit);
   g_test_add_func("/workloads/serving/steady/order", test_order);
   g_test_add_func("/workloads/serving/steady/refused", test_refused);
+  g_test_add_func("/workloads/steady/bursts", test_bursts);
   return g_test_run();
 }

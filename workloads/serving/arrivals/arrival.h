@@ -44,7 +44,7 @@ typedef struct {
 typedef struct {
   double requests,
       pauses_s;    /* of one, on average, and seconds in which it has none in the system */
-  double bunching; /* E(n^2) / E(n) of its n requests; 0: not asked */
+  double bunching; /* E(n^2) / E(n) of its n requests, or of bursts; 0: not asked */
 } OrrChain;
 
 /* An endless load whose requests come again every period_s, at the same distances and with the same

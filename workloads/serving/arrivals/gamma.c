@@ -41,6 +41,13 @@ static gboolean next(gpointer data, OrrRequest *ret_request) {
   return TRUE;
 }
 
+/* Bursts: over long intervals a renewal process's counts have as many times a Poisson process's
+ * variance as its gaps have (Cox and Lewis 1966). */
+static OrrChain chain(gconstpointer data) {
+  const double shape = ((const Params *)((const OrrRateState *)data)->params)->shape;
+  return (OrrChain){1, 0, shape < 1 ? 1 / shape : 0};
+}
+
 static double oracle(const void *params) { return ((const Params *)params)->rate; }
 
 const OrrArrival orr_arrival_gamma = {
@@ -49,6 +56,7 @@ const OrrArrival orr_arrival_gamma = {
     .is_endless = TRUE,
     .open = orr_arrival_open_rate,
     .next = next,
+    .chain = chain,
     .close = g_free,
     .oracle = oracle,
 };

@@ -197,4 +197,4 @@ void orr_watch_unserved(OrrWatch *watch);
 OrrSteady orr_steady_of(const OrrServingWork *work, double until_s);
 
 /* The requests of a window of metrics.window: steady that is as long as it gets. */
-double orr_steady_longest(const OrrServing *params);
+double orr_steady_longest(const OrrServingWork *work);

@@ -318,21 +318,24 @@ static gboolean judge_batches(const Run *run, const OrrServing *params, OrrStead
   return fabs(fraction - params->least_good) >= student_9 * steady->good_error;
 }
 
-static double least_requests(const OrrServing *params) {
+/* Requests that come in bunches say as much of a mean as fewer that come by themselves. */
+static double least_requests(const OrrServingWork *work) {
+  const OrrServing *params = &work->params;
   const gboolean is_asked = params->metrics.window == ORR_WINDOW_STEADY;
   const double own = !is_asked ? FEWEST : params->requests > 0 ? (double)params->requests : LEAST;
   const double fraction = params->least_good < 1 ? params->least_good : strictest;
-  return fraction > 0 ? fmax(own, LEAST_MISSES / (1 - fraction)) : own;
+  return fmax(work->chain.bunching, 1) *
+         (fraction > 0 ? fmax(own, LEAST_MISSES / (1 - fraction)) : own);
 }
 
-double orr_steady_longest(const OrrServing *params) { return MOST_TIMES * least_requests(params); }
+double orr_steady_longest(const OrrServingWork *work) { return MOST_TIMES * least_requests(work); }
 
-static gboolean is_long(const Run *run, const OrrServing *params, OrrSteady *steady) {
+static gboolean is_long(const Run *run, const OrrServingWork *work, OrrSteady *steady) {
   const double window_s = steady->end_s - steady->begin_s, turn_s = turn_of(run, steady);
   const gint64 n = (gint64)left_by(run, steady->end_s) - left_by(run, steady->begin_s);
-  if ((double)n < least_requests(params) || window_s < residences * turn_s) return FALSE;
-  return judge_batches(run, params, steady) ||
-         (window_s > most_residences * turn_s && (double)n > orr_steady_longest(params));
+  if ((double)n < least_requests(work) || window_s < residences * turn_s) return FALSE;
+  return judge_batches(run, &work->params, steady) ||
+         (window_s > most_residences * turn_s && (double)n > orr_steady_longest(work));
 }
 
 /* --- 4. a load that repeats itself --- */
@@ -408,7 +411,7 @@ OrrSteady orr_steady_of(const OrrServingWork *work, double until_s) {
   steady.growth_rps = growth_early(&run);
   if (steady.growth_rps == 0 && run.cycle.period_s > 0)
     judge_replays(&run, &work->params, &steady);
-  else if (steady.growth_rps == 0 && is_long(&run, &work->params, &steady))
+  else if (steady.growth_rps == 0 && is_long(&run, work, &steady))
     judge_slope(&run, &steady);
   if (steady.growth_rps > 0) {
     steady.state = ORR_STEADY_GROWS;

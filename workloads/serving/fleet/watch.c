@@ -20,9 +20,11 @@ void orr_watch_init(OrrWatch *watch, OrrServingRun *run) {
 /* More of @n requests missed than would by chance in a run that reaches the fraction asked for: of
  * as many requests as make chance small compared with the fraction, for a burst of arrivals makes
  * many miss together. */
-static gboolean is_surely_below(double least_good, guint64 n, guint64 missed) {
-  const double expected = least_good < 1 ? fmax((double)n * (1 - least_good), EXPECTED_MISSES) : 0;
-  return (double)missed > expected + sigmas * sqrt(expected * least_good) + 2;
+static gboolean is_surely_below(const OrrServingWork *work, guint64 n, guint64 missed) {
+  const double least_good = work->params.least_good, together = fmax(work->chain.bunching, 1);
+  const double expected =
+      least_good < 1 ? fmax((double)n * (1 - least_good), EXPECTED_MISSES * together) : 0;
+  return (double)missed > expected + sigmas * sqrt(expected * least_good * together) + 2;
 }
 
 /* Of a trace @n counts as whole replays: its worst may come first, or twice in little more than
@@ -37,15 +39,14 @@ static guint64 in_replays(const OrrWatch *watch, guint64 n) {
 static gboolean misses(const OrrWatch *watch) {
   const OrrServing *params = &watch->run->work->params;
   return params->least_good > 0 && !orr_serving_is_eventful(params) &&
-         (is_surely_below(params->least_good, in_replays(watch, watch->first),
-                          watch->missed_first) ||
-          is_surely_below(params->least_good, in_replays(watch, watch->ended), watch->missed));
+         (is_surely_below(watch->run->work, in_replays(watch, watch->first), watch->missed_first) ||
+          is_surely_below(watch->run->work, in_replays(watch, watch->ended), watch->missed));
 }
 
 static gboolean is_hopeless(const OrrServingWork *work) {
   const double n = work->requests->len, asked = (double)MAX(work->params.requests, FIRST_LOOK);
   const gboolean is_trace = work->cycle.requests > 0; /* its `requests` are a replay's */
-  const double most = fmax(most_requests * asked, 2 * orr_steady_longest(&work->params));
+  const double most = fmax(most_requests * asked, 2 * orr_steady_longest(work));
   return (is_trace || n > most) && n > most_turnovers * work->steady.in_system &&
          n > most_cycles * (double)work->cycle.requests;
 }
