@@ -7,7 +7,9 @@
 #include "sim/base/yaml.h"
 #include "sim/run/scenario.h"
 
-enum { MOST_ROUNDS = 12 };
+enum { MOST_ROUNDS = 80 };
+
+static const double SHORTEST = 1. / 64; /* of the first steps of derivatives */
 
 static const double FELT = 0.01;    /* the least effect of a typical change */
 static const double APART = 1. / 3; /* the least part of it that no other constant has */
@@ -224,20 +226,21 @@ static gboolean propose(const Problem *problem, const Point *at, const double *c
   return TRUE;
 }
 
-/* Moves @at to the minimum. */
+/* Moves @at to the minimum. Batches make the values jump, so derivatives begin as differences over
+ * long steps; where those lead no further, shorter ones may. */
 static gboolean minimise(const Problem *problem, Point *at, guint rounds, GError **error) {
-  double damping = 1e-3;
+  double damping = 1e-3, part = 1, begun = at->sum;
   for (guint round = 0; round < rounds; round++) {
     double steps[ORR_FIT_MOST];
     for (guint k = 0; k < problem->replays.n_constants; k++)
-      steps[k] = fmax(0.1 * at->x[k], 0.3 * problem->replays.constants[k].typical);
+      steps[k] = part * fmax(0.1 * at->x[k], 0.3 * problem->replays.constants[k].typical);
     g_autofree double *changes = derivatives(problem, at, steps, error);
     if (!changes) return FALSE;
     Point next = {.simulated = NULL};
     const gboolean is_proposed = propose(problem, at, changes, steps, damping, &next);
     if (is_proposed && !replay_points(problem, &next, 1, error)) return FALSE;
     const gboolean is_better = is_proposed && next.sum < at->sum;
-    const gboolean is_end = is_better && next.sum > at->sum * (1 - 1e-3);
+    const gboolean is_slow = is_better && next.sum > at->sum * (1 - 1e-3);
     damping = is_better ? damping / 5 : damping * 8 + 1e-2;
     if (is_better) {
       g_free(at->simulated);
@@ -245,7 +248,14 @@ static gboolean minimise(const Problem *problem, Point *at, guint rounds, GError
     } else {
       g_free(next.simulated);
     }
-    if (is_end || damping > 1e4 || at->sum < 1e-10) break;
+    if (at->sum < 1e-10) break;
+    if (!is_slow && damping <= 1e4) continue;
+    damping = 1e-3;
+    part /= 4;
+    if (part >= SHORTEST) continue;
+    if (at->sum > begun * (1 - 1e-3)) break;
+    begun = at->sum;
+    part = 1;
   }
   return TRUE;
 }
