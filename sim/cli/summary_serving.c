@@ -4,6 +4,7 @@
  */
 #include "sim/cli/summary.h"
 
+#include "workloads/serving/arrivals/arrival.h"
 #include "workloads/serving/serving.h"
 
 /* @name: of the metrics, "ttft". */
@@ -158,12 +159,19 @@ static void add_steady_beside(OrrPage *page, const OrrServingResult *r, const ch
 }
 
 static void add_steady(OrrPage *page, const OrrServing *params, const OrrServingResult *r) {
+  const OrrArrival *load = (const OrrArrival *)params->load.entry;
   const char *stays = orr_page_seconds(page, r->residence_s);
   const char *window =
       orr_page_text(page, "from %s to %s", orr_page_seconds(page, r->steady_begin_s),
                     orr_page_seconds(page, r->steady_end_s));
   if (r->saturated || params->metrics.window == ORR_WINDOW_FULL) return;
-  if (!r->steady && r->residence_s > 0)
+  if (!r->steady && r->residence_s > 0 && load && load->after && !load->is_bounded)
+    orr_page_line(
+        page, "steady",
+        "not shown: the run is too short for conversations, which last longer than the %s "
+        "that a request stays; start and end are in the rates",
+        stays);
+  else if (!r->steady && r->residence_s > 0)
     orr_page_line(page, "steady",
                   "not shown: the run is %.3g times the %s that a request stays; start and end "
                   "are in the rates",

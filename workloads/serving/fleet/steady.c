@@ -324,7 +324,7 @@ static double least_requests(const OrrServingWork *work) {
   const gboolean is_asked = params->metrics.window == ORR_WINDOW_STEADY;
   const double own = !is_asked ? FEWEST : params->requests > 0 ? (double)params->requests : LEAST;
   const double fraction = params->least_good < 1 ? params->least_good : strictest;
-  return fmax(work->chain.bunching, 1) *
+  return (is_asked ? fmax(work->chain.bunching, 1) : 1) *
          (fraction > 0 ? fmax(own, LEAST_MISSES / (1 - fraction)) : own);
 }
 
