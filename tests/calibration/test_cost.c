@@ -195,8 +195,8 @@ static void test_how(void) {
   g_assert_cmpint(gemm_cost(model, ORR_BF16, 1, 2048, 4608, 12288).how, ==, ORR_HOW_INTERPOLATED);
   /* Beyond the rows in m, but not transposed. */
   g_assert_cmpint(gemm_cost(model, ORR_BF16, 1, 65536, 4096, 4096).how, ==, ORR_HOW_INTERPOLATED);
-  g_assert_cmpfloat_with_epsilon(gemm_cost(model, ORR_BF16, 1, 65536, 4096, 4096).time_s,
-                                 gemm_cost(model, ORR_BF16, 1, 4096, 65536, 4096).time_s, 1e-12);
+  g_assert_cmpfloat(gemm_cost(model, ORR_BF16, 1, 65536, 4096, 4096).time_s, >=,
+                    gemm_cost(model, ORR_BF16, 1, 4096, 65536, 4096).time_s * (1 - 1e-12));
   g_assert_cmpint(gemm_cost(model, ORR_BF16, 1, 131072, 131072, 4096).how, ==, ORR_HOW_OUTSIDE);
   g_assert_cmpint(gemm_cost(model, ORR_BF16, 1, 8, 16, 4096).how, ==, ORR_HOW_OUTSIDE);
   g_assert_cmpint(gemm_cost(model, ORR_TF32, 1, 8192, 4096, 4096).how, ==, ORR_HOW_MODELLED);

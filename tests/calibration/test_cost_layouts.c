@@ -124,11 +124,36 @@ static void test_newest_release(void) {
   assert_near(product_us(model, ORR_PASS_FORWARD, 1, NULL, 0), 15, 1e-9);
 }
 
+/* Beyond the last m of the rows the transposed product answers, 64 x 256 x 64 in 20 us for
+ * 256 x 64 x 64. With the rows' last m, 40 us, a longer product takes no less. */
+static void test_transposed(void) {
+  static const char text[] =
+      "schema: profile/1\nname: p\ndevice: round\nsource: test\nconstants: {source: test}\n"
+      "gemm:\n  - {dtype: bf16, source: s, m: \"64 128\",\n"
+      "     rows: [{n: 64, k: 64, us: \"10 %s\"}, {n: 256, k: 64, us: \"20 50\"}]}\n";
+  static const struct {
+    const char *last;
+    double least_us, most_us;
+  } cases[] = {{"12", 20, 20.1}, {"40", 40, INFINITY}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *with = g_strdup_printf(text, cases[i].last);
+    g_autoptr(OrrProfile) profile = sample_profile(with);
+    g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+    const OrrOperator op =
+        orr_operator_gemm("test", ORR_PASS_FORWARD, ORR_BF16, (OrrGemmShape){1, 256, 64, 64});
+    const double us = orr_cost_operator(model, &op).time_s * 1e6;
+    g_test_message("%g us", us);
+    g_assert_cmpfloat(us, >=, cases[i].least_us * (1 - 1e-9));
+    g_assert_cmpfloat(us, <=, cases[i].most_us);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost-layouts/layouts-and-releases", test_layouts_and_releases);
   g_test_add_func("/cost-layouts/narrow", test_narrow);
   g_test_add_func("/cost-layouts/newest-release", test_newest_release);
   g_test_add_func("/cost-layouts/batches", test_batches);
+  g_test_add_func("/cost-layouts/transposed", test_transposed);
   return g_test_run();
 }
