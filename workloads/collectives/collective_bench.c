@@ -114,6 +114,17 @@ static guint n_sizes_of(const OrrCollectiveBench *params) {
   return 1 + (guint)CLAMP(n, 0, MOST_SIZES);
 }
 
+/* Draws see the flows of one group (collective_draws.c). */
+static void check_draws(const OrrCollectiveBench *params, const OrrCluster *cluster, OrrPlace place,
+                        OrrDiags *diags) {
+  if (params->groups > 1 && cluster->hash_draws > 0 && cluster->routing == ORR_ROUTING_ECMP)
+    orr_diags_warning(
+        diags, place,
+        "cluster.hash-draws draws for each of the %ld groups by itself: whether flows "
+        "of different groups collide is the seed's alone, and no part of the spread",
+        params->groups);
+}
+
 static void check_sizes(const OrrCollectiveBench *params, OrrPlace place, OrrDiags *diags) {
   if (params->begin_bytes <= 0)
     orr_diags_error(diags, place, "begin is 0 B: the first size must be greater than 0");
@@ -147,6 +158,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
                   OrrPlace place, OrrDiags *diags) {
   const OrrCollectiveBench *params = data;
   check_group(params, orr_cluster_n_gpus(cluster), place, diags);
+  check_draws(params, cluster, place, diags);
   check_sizes(params, place, diags);
   check_experts(params, place, diags);
   if (g_str_has_prefix(params->algorithm, "nvls") && !sums_in_switch(params))
