@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 FOLDERS = ("calibration", "models", "results", "sim", "topologies", "workloads")
-WRITTEN = {"calibration/measure/measure_visit.c", "sim/sweep/sweep_bands.c"}
+WRITTEN = {"calibration/measure/measure_visit.c", "sim/sweep/sweep_bands.c", "sim/sweep/sweep_store.c"}
 
 MACRO = re.compile(r'\bORR_(?:FIELD|COLUMN)_\w+\(\s*\w+,\s*"([^"]+)",\s*([\w.\[\]]+)')
 ENTRY = re.compile(
