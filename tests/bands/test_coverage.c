@@ -37,7 +37,7 @@ static const Promise own_set_left_out[] = {
 };
 
 static const Promise model_left_out[] = {
-    {"all", PROMISED_80, PROMISED_50},           {"good", 0.80, 0.92, 0.45, 0.58},
+    {"all", PROMISED_80, PROMISED_50},           {"good", 0.80, 0.94, 0.45, 0.58},
     {"training steps", 0.75, 0.87, PROMISED_50}, {"dense serving", 0.75, 0.90, PROMISED_50},
     {"mixture serving", 0.74, 0.85, 0.43, 0.55}, {"disaggregated serving", 0.72, 0.87, 0.45, 0.58},
     {"energy", PROMISED_80, 0.42, 0.55},         {"pictures", 0.72, 0.85, 0.42, 0.55},
