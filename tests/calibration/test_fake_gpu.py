@@ -242,7 +242,7 @@ def bursts_and_sustained(folder):
 
 def test_ranks(folder):
     """Processes on loopback, one for each rank: collectives of all four and of two are right."""
-    for code, out in outcomes(ranks(folder, 4, "collective", "16s", "no_nvml=1")):
+    for code, out in outcomes(ranks(folder, 4, "collective", "48s", "no_nvml=1")):
         assert code == 0, out
     rows = query(folder, "select shape, verified, method from kernel_sample")
     sizes = {re.search(r"ranks=(\d+)", shape).group(1) for shape, _, _ in rows}
