@@ -174,12 +174,23 @@ static void print_reasons(const GArray *reasons, const char *what, const char *n
            reasons->len == N_REASONS + 1 ? "" : "s");
 }
 
+/* The sweep's --set that a run has, too, then the point's. */
+static char *settings_again(const OrrSweepBest *best) {
+  g_autoptr(GPtrArray) settings = g_ptr_array_new();
+  for (char **own = orr_options.settings; own && *own; own++)
+    if (!g_str_has_prefix(*own, "sweep.") && !g_str_has_prefix(*own, "sweep="))
+      g_ptr_array_add(settings, *own);
+  for (char **axis = best->again; *axis; axis++) g_ptr_array_add(settings, *axis);
+  g_ptr_array_add(settings, NULL);
+  return orr_summary_settings((char *const *)settings->pdata);
+}
+
 /* The command that simulates the best point again, and the one that queries it. */
 static void print_next(const OrrSweepReport *report, const char *file, const char *db) {
   const OrrSweepBest *best =
       report->best->len > 0 ? &g_array_index(report->best, OrrSweepBest, 0) : NULL;
   if (best && best->again) {
-    g_autofree char *settings = orr_summary_settings(best->again);
+    g_autofree char *settings = settings_again(best);
     printf("  again         orrery run %s%s\n", file, settings);
   }
   if (db && best)
