@@ -229,7 +229,7 @@ static double drawn_mean(const OrrLengths *lengths, double low, double high) {
 }
 
 /* Of lengths limited to [a, b]: a + the integral of the part above x from a to b. Points are dense
- * at a. Draws of a heavy tail would not tell the mean. */
+ * at a. Draws of a heavy tail would not give the mean. */
 static double cut_mean(const OrrLengths *lengths, gint64 room) {
   enum { N_POINTS = 4000 };
   const gint64 least = MAX(lengths->least, 1), own = lengths->most > 0 ? lengths->most : room;

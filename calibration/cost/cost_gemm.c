@@ -18,9 +18,9 @@
  * w was fitted by leaving out every seventh measured (n, k) in turn; it differs between generations
  * (A100 0.75; H100, with persistent kernels, 0).
  *
- * Beyond the rows in m but not in n, the transposed product answers: it has the same tiles, waves,
- * bytes and FLOPs. It is not nearer to its roofline than the rows' last m, so that one token more
- * does not make a product faster.
+ * Beyond the rows in m but not in n (or the reverse), the transposed product answers: it has the
+ * same tiles, waves, bytes and FLOPs. It is not nearer to its roofline than the nearest product of
+ * the rows, so that one token more does not make a product faster.
  *
  * Batched products (unfused attention, experts): between two tables of batches the distance from
  * the roofline lies on a line over log batch. Where none was measured (no shipped profile has such
@@ -220,7 +220,7 @@ static double ratio_at(const OrrGrid *grid, double m, double n, double k, OrrGri
   if (trust == ORR_GRID_BEYOND) return ratio;
   *ret_trust = ORR_GRID_BETWEEN;
   *ret_turned = TRUE;
-  return fmax(transposed, ratio); /* the rows' last m: see above */
+  return fmax(transposed, ratio); /* as the head comment says */
 }
 
 /* The tables of batched products next to @op's batch, below and above; -1: none. The unbatched

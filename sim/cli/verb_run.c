@@ -446,7 +446,7 @@ static void offer_serving(OrrLibrary *library, const OrrNode *tree, const OrrDia
 }
 
 /* Whether FILE and --set make the same run again, with the same bands. */
-static gboolean is_told_by_settings(void) {
+static gboolean repeats_by_settings(void) {
   return !from_launch && !fidelity && !band && !measured && !memory && !orr_options.has_library;
 }
 
@@ -487,7 +487,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   print_answer(scenario, outcome);
   if (narrow) print_advice(outcome);
   const gboolean is_kept = keep(library, outcome, scenario, args[0], store, &run_id, error);
-  g_autofree char *stored = orr_summary_stored(outcome, is_told_by_settings() ? args[0] : NULL,
+  g_autofree char *stored = orr_summary_stored(outcome, repeats_by_settings() ? args[0] : NULL,
                                                store ? orr_store_path(store) : NULL, run_id);
   if (!orr_options.json && (is_kept || run_id > 0)) fputs(stored, stdout);
   if (!is_kept) return 1;

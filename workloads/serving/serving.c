@@ -184,8 +184,8 @@ static const OrrField engine_fields[] = {
         "manager); 1: they keep all tokens (TensorRT-LLM without max_attention_window); between: "
         "SGLang's swa-full-tokens-ratio."),
     COUNT(OrrEngineParams, "experts-at-once", experts_at_once, 0, "32768",
-          "Tokens for which the experts' kernels have room: longer steps are cut. 0: a step's, of "
-          "all groups of dp-attention (TensorRT-LLM)."),
+          "Tokens for which the experts' kernels have room: longer steps are cut, at no cost in "
+          "time. 0: a step's, of all groups of dp-attention (TensorRT-LLM)."),
     COUNT(OrrEngineParams, "cuda-graph-max-size", graph_largest, 0, "512",
           "Steps with at most this many cuda-graph-units run as CUDA graphs; 0: none."),
     ORR_FIELD_WORD(

@@ -83,7 +83,7 @@ static void refuse_zeros(OrrLaunchDraft *draft, const Tool *tool) {
   const char *const keys[] = {"request-rate", "num-prompts", tool->burstiness};
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
     if (find(draft, tool, keys[i]) && number_of(draft, tool, keys[i], 1) == 0)
-      orr_launch_draft_bad(draft, find(draft, tool, keys[i]), "0: the tool needs more than none");
+      orr_launch_draft_bad(draft, find(draft, tool, keys[i]), "0: the tool needs more than 0");
 }
 
 static void set_load(OrrLaunchDraft *draft, const Tool *tool) {

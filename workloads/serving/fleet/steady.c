@@ -238,7 +238,7 @@ static Slope slope_over(const Run *run, const OrrSteady *steady) {
 }
 
 /* Whether conversations, which bring their requests over many batches, may have made the slope by
- * chance: of other loads the batches' errors tell. */
+ * chance: for other loads the batches' errors decide. */
 static gboolean is_wave(const Run *run, const OrrSteady *steady, double per_s) {
   const double arrived = arrivals_by(run, steady->end_s) - arrivals_by(run, steady->begin_s);
   return run->chain.bunching > 0 &&
@@ -318,7 +318,7 @@ static gboolean judge_batches(const Run *run, const OrrServing *params, OrrStead
   return fabs(fraction - params->least_good) >= student_9 * steady->good_error;
 }
 
-/* Requests that come in bunches say as much of a mean as fewer that come by themselves. */
+/* Requests in bunches determine a mean no better than fewer independent ones would. */
 static double least_requests(const OrrServingWork *work) {
   const OrrServing *params = &work->params;
   const gboolean is_asked = params->metrics.window == ORR_WINDOW_STEADY;

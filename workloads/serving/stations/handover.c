@@ -54,7 +54,7 @@ typedef struct {
   OrrPool *handeds;    /* of Handed */
   GPtrArray *active;   /* of Handed: being transferred */
   GQueue homeless;     /* of Handed: no decoder is up */
-  gboolean is_dealing; /* them, once all decoders that start now have */
+  gboolean is_dealing; /* a call deals `homeless` once all decoders of this instant are up */
   OrrGateway *prefill, *decode;
   gboolean per_layer;
 } Handover;
