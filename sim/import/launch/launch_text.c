@@ -54,10 +54,20 @@ static char *comment_text(const char *comment) {
   return g_strdup(text->str);
 }
 
+/* A value as YAML: in quotes where its first character cannot begin a plain scalar. */
+static void append_value(GString *text, const char *value) {
+  g_autoptr(GString) quoted = g_string_new(value);
+  if (*value == '\0' || !strchr("%@`", *value)) {
+    g_string_append_printf(text, " %s", value);
+    return;
+  }
+  g_string_replace(quoted, "'", "''", 0);
+  g_string_append_printf(text, " '%s'", quoted->str);
+}
+
 static void append_section(GString *text, const Section *section, int depth) {
   g_string_append_printf(text, "%*s%s:", depth * 2, "", section->key);
-  if (section->line && section->below->len == 0)
-    g_string_append_printf(text, " %s", section->line->value);
+  if (section->line && section->below->len == 0) append_value(text, section->line->value);
   if (section->line && section->line->comment) {
     g_autofree char *comment = comment_text(section->line->comment);
     g_string_append_printf(text, "  # %s", comment);
