@@ -400,6 +400,31 @@ static void judge_drafts(OrrLaunchDraft *draft) {
                "the library's model has no layers of multi-token prediction: no drafts are made");
 }
 
+/* GPUs on each node of a server that its line spreads over nodes: --nnodes, --gpus_per_node or
+ * --data-parallel-size-local (engines of tp x pp GPUs). 0: the line leaves that to the machine. */
+static gint64 spread_of(OrrLaunchDraft *draft, gint64 gpus, OrrLaunchSetting **by) {
+  OrrLaunchSetting *nodes = orr_launch_config_at(draft, "cluster.nodes", FALSE),
+                   *own = orr_launch_config_at(draft, "cluster.node.gpus", FALSE),
+                   *local = orr_launch_config_at(draft, "workload.replicas.local", FALSE);
+  *by = nodes ? nodes : own ? own : local;
+  if (!*by || !(*by)->value) return 0;
+  const gint64 n = g_ascii_strtoll((*by)->value, NULL, 10);
+  if (n < 1 || (nodes && gpus % n != 0)) return 0;
+  return nodes ? gpus / n
+               : (own ? n
+                      : n * line_number(draft, "workload.parallel.tp", 1) *
+                            line_number(draft, "workload.parallel.pp", 1));
+}
+
+static void place(OrrLaunchDraft *draft, gint64 gpus, const char *from) {
+  OrrLaunchSetting *by = NULL;
+  const gint64 each = draft->parts->len == 0 ? spread_of(draft, gpus, &by) : 0;
+  const gboolean is_spread = each > 0 && each < gpus && gpus % each == 0;
+  g_autofree char *text = is_spread ? g_strdup_printf("%s, %s", from, by->written) : NULL;
+  orr_launch_draft_set_nodes(draft, is_spread ? gpus / each : 1, is_spread ? text : from);
+  orr_launch_draft_set_gpus_per_node(draft, is_spread ? each : gpus, NULL);
+}
+
 void orr_launch_serving_finish(OrrLaunchDraft *draft, const OrrServingLayout *layout) {
   set_layout(draft, layout);
   judge_visible(draft, layout);
@@ -415,8 +440,7 @@ void orr_launch_serving_finish(OrrLaunchDraft *draft, const OrrServingLayout *la
   g_autofree char *from =
       is_one ? g_strdup_printf("%s of the server", strcmp(own, "{}") == 0 ? "the GPU" : own)
              : g_strdup("all servers");
-  orr_launch_draft_set_nodes(draft, 1, from);
-  orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
+  place(draft, gpus, from);
   if (!has_load(draft)) assume_load(draft);
   set_name(draft);
 }
