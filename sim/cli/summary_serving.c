@@ -45,6 +45,8 @@ static void add_groups(OrrPage *page, const OrrServing *params) {
       orr_page_more(page, " on %s", group->device.name);
     if (strcmp(format_word(&group->formats), format_word(&params->formats)) != 0)
       orr_page_more(page, " in %s", format_word(&group->formats));
+    if (group->formats.kv != params->formats.kv)
+      orr_page_more(page, " with a cache in %s", orr_dtype_names[group->formats.kv]);
   }
 }
 

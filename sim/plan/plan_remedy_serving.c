@@ -46,8 +46,8 @@ static void add(Asked *asked, const char *text) {
 static void add_formats(Asked *asked) {
   const gboolean is_wide = asked->params->formats.quantization == ORR_QUANTIZATION_NONE;
   if (is_wide) add(asked, "workload.quantization=fp8");
-  if (asked->params->kv_dtype != ORR_FP8) add(asked, "workload.kv-dtype=fp8");
-  if (is_wide && asked->params->kv_dtype != ORR_FP8)
+  if (asked->params->formats.kv != ORR_FP8) add(asked, "workload.kv-dtype=fp8");
+  if (is_wide && asked->params->formats.kv != ORR_FP8)
     add(asked, "workload.quantization=fp8 workload.kv-dtype=fp8");
   if (asked->params->engine.memory_utilization < 0.95)
     add(asked, "workload.engine.gpu-memory-utilization=0.95");

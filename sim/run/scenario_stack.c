@@ -299,10 +299,19 @@ static void remove_nulls(OrrNode *map) {
   }
 }
 
-/* The engine of @group: as the stack sets it for a workload with the group's layout, under what
- * @workload and then the group say. @laying NULL: there is no stack. */
-static OrrNode *engine_of_group(const OrrStackLaying *laying, const OrrNode *workload,
-                                const OrrNode *group) {
+/* Gives @as_group the format of @group's cache, where it names one; null: none is given. */
+static void put_cache_format(const OrrNode *group, OrrNode *as_group) {
+  const OrrNode *format = orr_node_get(group, "kv-dtype");
+  if (is_null(format))
+    orr_node_remove(as_group, "kv-dtype");
+  else if (format)
+    orr_node_set(as_group, "kv-dtype", orr_node_copy(format));
+}
+
+/* @group as a workload: @workload with the group's layout, formats and engine, under what the stack
+ * sets for it. @laying NULL: there is no stack. */
+static OrrNode *workload_of_group(const OrrStackLaying *laying, const OrrNode *workload,
+                                  const OrrNode *group) {
   const OrrNode *model = orr_node_get(group, "model");
   const OrrNode *shared = orr_node_get(workload, "engine"), *own = orr_node_get(group, "engine");
   const OrrNode *parallel = orr_node_get(group, "parallel");
@@ -311,7 +320,18 @@ static OrrNode *engine_of_group(const OrrStackLaying *laying, const OrrNode *wor
                               : !shared ? orr_node_copy(own)
                                         : orr_node_merge(shared, own);
   if (own) remove_nulls(engine);
-  if (!laying) return own ? g_steal_pointer(&engine) : NULL;
+  g_autoptr(OrrNode) as_group = orr_node_copy(workload);
+  orr_node_remove(as_group, "groups");
+  orr_node_remove(as_group, "engine");
+  if (parallel) orr_node_set(as_group, "parallel", orr_node_copy(parallel));
+  for (const char *const *key = format_keys; *key; key++) {
+    const OrrNode *format = orr_node_get(group, *key);
+    orr_node_remove(as_group, *key);
+    if (format) orr_node_set(as_group, *key, orr_node_copy(format));
+  }
+  put_cache_format(group, as_group);
+  if (engine && (laying || own)) orr_node_set(as_group, "engine", g_steal_pointer(&engine));
+  if (!laying) return g_steal_pointer(&as_group);
   g_autoptr(OrrDiags) ignored = orr_diags_new(); /* reported with the workload */
   OrrStackLaying alone = *laying;
   alone.diags = ignored;
@@ -320,18 +340,7 @@ static OrrNode *engine_of_group(const OrrStackLaying *laying, const OrrNode *wor
     orr_node_set(owner, "model", orr_node_copy(model));
     alone.owner = owner;
   }
-  g_autoptr(OrrNode) as_group = orr_node_copy(workload);
-  orr_node_remove(as_group, "groups");
-  if (parallel) orr_node_set(as_group, "parallel", orr_node_copy(parallel));
-  for (const char *const *key = format_keys; *key; key++) {
-    const OrrNode *format = orr_node_get(group, *key);
-    orr_node_remove(as_group, *key);
-    if (format) orr_node_set(as_group, *key, orr_node_copy(format));
-  }
-  if (engine) orr_node_set(as_group, "engine", g_steal_pointer(&engine));
-  g_autoptr(OrrNode) whole = complete(&alone, as_group);
-  const OrrNode *settled_engine = orr_node_get(whole, "engine");
-  return settled_engine ? orr_node_copy(settled_engine) : NULL;
+  return complete(&alone, as_group);
 }
 
 /* Gives @group the formats of the weights, and between kernels, that @whole has and it does not
@@ -353,6 +362,7 @@ static void settle_formats(const OrrNode *plain, const OrrNode *whole, OrrNode *
  * own. */
 static void settle_groups(OrrLibrary *library, const OrrStackLaying *laying, const OrrNode *plain,
                           const OrrNode *workload, OrrNode *whole) {
+  static const char *const settled_keys[] = {"engine", "kv-dtype", NULL};
   const OrrNode *engine = orr_node_get(workload, "engine");
   const OrrNode *groups = orr_node_get(whole, "groups");
   const gboolean has_engine = !engine || engine->kind == ORR_NODE_MAP; /* else reading reports it */
@@ -365,8 +375,12 @@ static void settle_groups(OrrLibrary *library, const OrrStackLaying *laying, con
     orr_node_set(published, "kind", orr_node_new_scalar(group->place, "serving"));
     if (model) put_checkpoint(library, model, published, FALSE);
     settle_formats(model ? published : plain, model ? published : whole, group);
-    OrrNode *own = has_engine ? engine_of_group(laying, workload, group) : NULL;
-    if (own) orr_node_set(group, "engine", own);
+    g_autoptr(OrrNode) own = has_engine ? workload_of_group(laying, workload, group) : NULL;
+    for (const char *const *key = settled_keys; own && *key; key++) {
+      const OrrNode *value = orr_node_get(own, *key);
+      orr_node_remove(group, *key);
+      if (value) orr_node_set(group, *key, orr_node_copy(value));
+    }
   }
 }
 

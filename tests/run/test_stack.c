@@ -408,6 +408,36 @@ static void remove_tree(const char *path) {
   g_remove(path);
 }
 
+/* A group's cache has the workload's format unless it names one; null is as if none were given.
+ * What a stack sets follows the group's own weights: TensorRT-LLM's fp8 checkpoints have an fp8
+ * cache. Caches that are handed over have one format. */
+static void test_group_caches(void) {
+  static const struct {
+    const char *sets;
+    OrrDtype own, of_group;
+  } rows[] = {
+      {"workload.groups=[{replicas: 1}];workload.kv-dtype=fp8", ORR_FP8, ORR_FP8},
+      {"workload.stack=none;workload.groups=[{replicas: 1}];workload.kv-dtype=fp8", ORR_FP8,
+       ORR_FP8},
+      {"workload.stack=none;workload.groups=[{replicas: 1, kv-dtype: fp8}]", ORR_BF16, ORR_FP8},
+      {"workload.groups=[{replicas: 1, kv-dtype: null}];workload.kv-dtype=fp8", ORR_FP8, ORR_BF16},
+      {"workload.stack=trtllm-1.0;workload.groups=[{replicas: 1, precision: fp8}]", ORR_BF16,
+       ORR_FP8},
+      {"workload.stack=trtllm-1.0;workload.precision=fp8;workload.groups=[{replicas: 1}]", ORR_FP8,
+       ORR_FP8}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(OrrScenario) scenario = good(rows[i].sets);
+    const OrrReplicaGroup *group = serving(scenario)->groups->pdata[0];
+    g_assert_cmpint(serving(scenario)->formats.kv, ==, rows[i].own);
+    g_assert_cmpint(group->formats.kv, ==, rows[i].of_group);
+  }
+  assert_refused("workload.disaggregation.prefill=1;workload.groups=[{replicas: 1, kv-dtype: fp8}]",
+                 "kv-dtype fp8, and bf16 of the replicas before");
+  assert_refused("workload.engine.cache-tiers={host: 10 GB};"
+                 "workload.groups=[{replicas: 1, engine: {cache-tiers: {remote-latency: 1 s}}}]",
+                 "engine.cache-tiers must be the same in all groups");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   folder = g_dir_make_tmp("orrery-stack-XXXXXX", NULL);
@@ -430,6 +460,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/stack/expert-launches", test_expert_launches);
   g_test_add_func("/stack/eager-vllm", test_eager_vllm);
   g_test_add_func("/stack/groups", test_groups);
+  g_test_add_func("/stack/group-caches", test_group_caches);
   g_test_add_func("/stack/warnings", test_warnings);
   g_test_add_func("/stack/refused", test_refused);
   const int status = g_test_run();

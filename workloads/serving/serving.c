@@ -332,7 +332,9 @@ static const OrrFieldTable parallel_table = ORR_FIELD_TABLE(
       ORR_FIELD_WORD(type, "precision", formats.precision, orr_dtype_names, "bf16",                \
                      "Number format of the layers' weights."),                                     \
       ORR_FIELD_WORD(type, "activations", formats.activations, orr_dtype_names, "bf16",            \
-                     "Number format between kernels, and of embedding and head.")
+                     "Number format between kernels, and of embedding and head."),                 \
+      ORR_FIELD_WORD(type, "kv-dtype", formats.kv, orr_dtype_names, "bf16",                        \
+                     "Number format of the key-value cache.")
 
 static const OrrField group_fields[] = {
     COUNT(OrrReplicaGroup, "replicas", replicas, 1, "1", "How many."),
@@ -355,7 +357,8 @@ static const OrrField group_fields[] = {
     ORR_FIELD_SECTION(OrrReplicaGroup, "engine", engine, &engine_table, NULL,
                       "What their engines set differently: batches, graphs, speculation, the host; "
                       "the rest as the workload's engine. Blocks of the cache, prefix caching, "
-                      "adapters and cache tiers are the same in all groups. A setting that is null "
+                      "adapters and cache tiers are the same in all groups; with disaggregation "
+                      "kv-dtype is too. A setting that is null "
                       "is as if the workload's engine did not give it.",
                       .flags = ORR_FIELD_OPTIONAL),
     FORMATS(OrrReplicaGroup),
@@ -517,8 +520,6 @@ static const OrrField fields[] = {
     PART(OrrServing, "disaggregation", disaggregation, disaggregation_table,
          "Prefill and decode on different replicas."),
     FORMATS(OrrServing),
-    ORR_FIELD_WORD(OrrServing, "kv-dtype", kv_dtype, orr_dtype_names, "bf16",
-                   "Number format of the key-value cache."),
     ORR_FIELD_CHOICE(OrrServing, "load", load, &orr_arrival_registry, NULL,
                      "When requests come; required but for rollouts of post-training.",
                      .flags = ORR_FIELD_OPTIONAL),

@@ -59,11 +59,11 @@ static inline gint64 orr_serving_parallel_gpus(const OrrServingParallel *paralle
   return parallel->tp * parallel->pp * parallel->dp_attention + parallel->feed.gpus;
 }
 
-/* Number formats of the weights and between kernels. */
+/* Number formats of the weights, between kernels, and of the cache. */
 typedef struct {
-  int quantization;           /* OrrQuantization; none: by precision */
-  OrrWeightFormats weights;   /* parts of the layers in other formats than that */
-  int precision, activations; /* OrrDtype */
+  int quantization;               /* OrrQuantization; none: by precision */
+  OrrWeightFormats weights;       /* parts of the layers in other formats than that */
+  int precision, activations, kv; /* OrrDtype */
 } OrrServingFormats;
 
 /* Replicas that differ from the first ones. */
@@ -175,7 +175,6 @@ struct OrrServing {
   int on_failure; /* OrrOnFailure */
   OrrDisaggregation disaggregation;
   OrrServingFormats formats;
-  int kv_dtype;           /* OrrDtype */
   OrrChoice load;         /* of orr_arrival_registry */
   gint64 max_concurrency; /* requests that the clients keep in flight at most; 0: no limit */
   gint64 requests;

@@ -14,7 +14,7 @@ OrrInferenceShard orr_serving_shard(const OrrServing *params) {
                              .experts_at_once = params->engine.experts_at_once,
                              .weights = (OrrDtype)params->formats.precision,
                              .activations = (OrrDtype)params->formats.activations,
-                             .kv = (OrrDtype)params->kv_dtype};
+                             .kv = (OrrDtype)params->formats.kv};
   if (params->parallel.feed.gpus > 0) {
     shard.part = ORR_PART_MIXER;
     shard.ep = 1;

@@ -451,11 +451,32 @@ static void check_room_of_groups(const OrrServing *params, const OrrModel *model
   }
 }
 
+static gboolean tiers_differ(const OrrCacheTiers *a, const OrrCacheTiers *b) {
+  return a->host_bytes != b->host_bytes || a->ssd_bytes != b->ssd_bytes ||
+         a->ssd_bytes_per_s != b->ssd_bytes_per_s || a->ssd_latency_s != b->ssd_latency_s ||
+         a->ssd_write_bytes_per_s != b->ssd_write_bytes_per_s || a->ssd_writes != b->ssd_writes ||
+         a->ssd_of != b->ssd_of || a->remote_bytes != b->remote_bytes ||
+         a->remote_bytes_per_s != b->remote_bytes_per_s ||
+         a->remote_latency_s != b->remote_latency_s || a->remote_readers != b->remote_readers ||
+         a->prefetch != b->prefetch || a->prefetch_threshold != b->prefetch_threshold;
+}
+
+/* Caches are handed over as they are stored: vLLM's NIXL connector, SGLang's and TensorRT-LLM's
+ * transceivers refuse a peer whose cache has another format. */
+static void check_own_cache(const OrrServing *params, const OrrServing *own, OrrPlace place,
+                            OrrDiags *diags) {
+  if (params->disaggregation.prefill == 0 || own->formats.kv == params->formats.kv) return;
+  orr_diags_error(diags, orr_node_place_in(place, "groups"),
+                  "groups: kv-dtype %s, and %s of the replicas before: with disaggregation a cache "
+                  "is handed over as it is stored, and no engine converts it: give all groups the "
+                  "same kv-dtype",
+                  orr_dtype_names[own->formats.kv], orr_dtype_names[params->formats.kv]);
+}
+
 /* What moves between groups, or belongs to the fleet, is one setting of all. */
 static void check_own_engine(const OrrServing *params, const OrrServing *own, const OrrModel *model,
                              OrrPlace place, OrrDiags *diags) {
   const OrrEngineParams *all = &params->engine, *engine = &own->engine;
-  const OrrCacheTiers *tiers = &all->tiers, *other = &engine->tiers;
   const struct {
     const char *key;
     gboolean differs;
@@ -467,10 +488,7 @@ static void check_own_engine(const OrrServing *params, const OrrServing *own, co
       {"host.token", engine->host.token_s != all->host.token_s},
       {"lora", engine->lora.adapters != all->lora.adapters ||
                    engine->lora.slots != all->lora.slots || engine->lora.skew != all->lora.skew},
-      {"cache-tiers",
-       tiers->host_bytes != other->host_bytes || tiers->ssd_bytes != other->ssd_bytes ||
-           tiers->remote_bytes != other->remote_bytes || tiers->prefetch != other->prefetch ||
-           tiers->ssd_of != other->ssd_of || tiers->remote_readers != other->remote_readers},
+      {"cache-tiers", tiers_differ(&all->tiers, &engine->tiers)},
   };
   for (guint i = 0; i < G_N_ELEMENTS(shared); i++)
     if (shared[i].differs)
@@ -478,6 +496,7 @@ static void check_own_engine(const OrrServing *params, const OrrServing *own, co
                       "groups: engine.%s must be the same in all groups: set it in the workload's "
                       "engine",
                       shared[i].key);
+  check_own_cache(params, own, place, diags);
   check_engine(own, model, place, diags);
   orr_refusals_check(own, model, place, diags);
 }
