@@ -156,6 +156,7 @@ struct OrrWork {
   /* of guint32: the lane of each GPU, ORR_NO_LANE for none; NULL for live kinds */
   GArray *lane_of_gpu;
   struct OrrWorkCalls *calls; /* work_calls.h; NULL: not kept */
+  gboolean streams_alike;     /* kernels run on any stream of a lane, several at once */
 };
 
 /* Where a live kind runs. */

@@ -14,6 +14,7 @@ void orr_summary_traced(OrrPage *page, const OrrScenario *scenario, const OrrOut
                 orr_page_seconds(page, r->compute_s), orr_page_seconds(page, r->exposed_comm_s),
                 orr_page_seconds(page, r->wait_s));
   orr_page_more(page, ", mean over the ranks");
-  if (r->compute_s + r->exposed_comm_s + r->wait_s > r->time_s * (1 + 1e-9))
-    orr_page_more(page, "; kernels that run at once are each counted in full");
+  if (r->overlapped_s > 1e-9 * r->time_s)
+    orr_page_more(page, "; kernels that run at once count once, in sum they take %s more",
+                  orr_page_seconds(page, r->overlapped_s));
 }

@@ -140,6 +140,16 @@ static void print_hidden(const OrrExplainStepRow *row, const GArray *kinds) {
   putchar('\n');
 }
 
+/* Families are sums over kernels, so they exceed the step where kernels run at once. */
+static void print_overlapped(const OrrExplainStepRow *row) {
+  if (row->measured_overlapped_s < 5e-7 && !(row->simulated_overlapped_s >= 5e-7)) return;
+  printf("at once       families sum to %.3f ms more than the busy time measured",
+         1e3 * row->measured_overlapped_s);
+  if (!isnan(row->simulated_overlapped_s))
+    printf(", %.3f ms simulated", 1e3 * row->simulated_overlapped_s);
+  putchar('\n');
+}
+
 static void print_kinds(const GArray *kinds, gboolean with_simulated) {
   printf("\n%-16s %13s", "kind", "measured ms");
   if (with_simulated) printf(" %13s %13s %11s", "simulated ms", "difference", "of the gap");
@@ -261,6 +271,8 @@ static void fill_rows(OrrOutcome *rows, const Side *measured, const Side *simula
                  .simulated_s = simulated ? simulated->step.end_s - simulated->step.begin_s : NAN,
                  .measured_comm_s = measured->account->comm_s,
                  .simulated_comm_s = simulated ? simulated->account->comm_s : NAN,
+                 .measured_overlapped_s = measured->account->overlapped_s,
+                 .simulated_overlapped_s = simulated ? simulated->account->overlapped_s : NAN,
              });
   orr_difference_add(&own, simulated ? &other : NULL, is_coarse, rows->explain_kinds,
                      rows->explain_differences);
@@ -281,6 +293,7 @@ static void print_text(const OrrOutcome *rows, const Side *measured) {
   const gboolean with_simulated = !isnan(row->simulated_s);
   print_head(row);
   print_hidden(row, rows->explain_kinds);
+  print_overlapped(row);
   print_kinds(rows->explain_kinds, with_simulated);
   print_families(rows->explain_differences, with_simulated);
   print_unknown(measured);

@@ -113,6 +113,8 @@ OrrAccount *orr_account_new(const OrrTimeline *timeline, gint64 device, double b
   for (guint i = 0; i < covered->len; i++)
     busy_s += g_array_index(covered, Interval, i).to_s - g_array_index(covered, Interval, i).from_s;
   account->seconds[ORR_EXPLAIN_IDLE] = fmax(end_s - begin_s - busy_s, 0);
+  account->overlapped_s = -busy_s;
+  ORR_EACH(const OrrAccountPart, part, account->parts) account->overlapped_s += part->seconds;
   g_array_sort(account->parts, by_seconds);
   return account;
 }

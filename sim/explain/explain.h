@@ -115,7 +115,9 @@ typedef struct {
 
 typedef struct {
   double seconds[ORR_N_EXPLAIN];
-  double comm_s;  /* in which any collective ran, exposed or not */
+  double comm_s; /* in which any collective ran, exposed or not */
+  /* what the parts' seconds sum to beyond the time in which anything ran */
+  double overlapped_s;
   GArray *parts;  /* of OrrAccountPart, longest first */
   GArray *name_s; /* of double: seconds by name */
   double begin_s, end_s;

@@ -38,6 +38,7 @@ static void test_closed_form(void) {
   }
   assert_near(sum, 14);
   assert_near(account->comm_s, 5);
+  assert_near(account->overlapped_s, 3); /* 3-4, 5-6, 7-8 */
   const OrrAccountPart *first = &g_array_index(account->parts, OrrAccountPart, 0);
   assert_near(first->seconds, 5);
 }

@@ -24,7 +24,7 @@ static char *folder;
 
 typedef struct {
   guint64 id, type, us, deps[3]; /* dependencies end at 0 */
-  gint64 comm_type, size, peer, tag, flops, bytes;
+  gint64 comm_type, size, peer, tag, flops, bytes, stream;
   const char *group;
   guint8 dims[2]; /* 1: involved, 2: left out; 0: none */
   gboolean is_host, has_no_size;
@@ -67,6 +67,7 @@ static void add_node(GByteArray *file, const Node *from) {
   if (from->type >= SEND && !from->has_no_size)
     add_attribute(node, "comm_size", 9, (guint64)from->size);
   if (from->tag) add_attribute(node, "comm_tag", 7, (guint64)from->tag);
+  if (from->stream) add_attribute(node, "stream", 9, (guint64)from->stream);
   if (from->flops) add_attribute(node, "num_ops", 9, (guint64)from->flops);
   if (from->bytes) add_attribute(node, "tensor_size", 13, (guint64)from->bytes);
   add_group(node, from);
@@ -250,6 +251,26 @@ static void test_host(void) {
   const OrrTraceResult result = result_of("host.et", "", NULL);
   near(result.time_s, 40e-6 + call_s("all-reduce", MIB, 2));
   g_assert_cmpint(result.n_collectives, ==, 1);
+}
+
+/* Two ranks: kernels of 1 ms and 3 ms on two streams, a call after the first, 0.5 ms of the host
+ * after the call. A kernel runs for 3 ms, the two sum to 1 ms more; the last 2 ms of the second
+ * hide the call; the parts add up to the time. */
+static void test_at_once(void) {
+  for (guint r = 0; r < 2; r++) {
+    const Node nodes[] = {{.id = 1, .type = COMP, .us = 1000, .stream = 7},
+                          {.id = 2, .type = COMP, .us = 3000, .stream = 8},
+                          {.id = 3, .type = COLL, .deps = {1}, .size = 1024 * MIB},
+                          {.id = 4, .type = COMP, .deps = {3}, .us = 500, .is_host = TRUE}};
+    write_rank("at-once", r, nodes, 4);
+  }
+  const double call = call_s("all-reduce", 1024.0 * MIB, 2);
+  const OrrTraceResult result = result_of("at-once.et", "", NULL);
+  near(result.time_s, 1e-3 + call + 0.5e-3);
+  near(result.compute_s, 3e-3);
+  near(result.overlapped_s, 1e-3);
+  near(result.exposed_comm_s, call - 2e-3);
+  near(result.wait_s, 0.5e-3);
 }
 
 /* One file that all ranks follow is the same as that file for each. */
@@ -460,6 +481,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/trace/order", test_order);
   g_test_add_func("/trace/roofline", test_roofline);
   g_test_add_func("/trace/host", test_host);
+  g_test_add_func("/trace/at-once", test_at_once);
   g_test_add_func("/trace/symmetric", test_symmetric);
   g_test_add_func("/trace/refusals", test_refusals);
   g_test_add_func("/trace/unlike", test_unlike);

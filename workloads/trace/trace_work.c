@@ -444,6 +444,7 @@ static OrrTraceWork *work_new(const OrrWorkGraph *graph, const OrrWorld *world,
   work->work.label_seconds = g_array_new(FALSE, TRUE, sizeof(double));
   work->work.links = g_array_new(FALSE, FALSE, sizeof(guint32));
   work->work.fidelity = ORR_FIDELITY_FULL;
+  work->work.streams_alike = TRUE;
   work->work.n_gpus = graph->ranks->len;
   work->work.lane_of_gpu = orr_work_lanes_new(orr_fabric_n_gpus(world->fabric));
   work->calls = g_array_new(FALSE, TRUE, sizeof(OrrTraceCall));

@@ -3,6 +3,9 @@
  *
  * An account's clock is the end of the compute stream's last span. Spans of other streams are kept
  * as flights until the compute stream moves on: close_gap then attributes the gap to them.
+ *
+ * Where kernels run on any stream (OrrWork.streams_alike), all spans are flights until the end.
+ * Then settle attributes each moment once: to kernels, else to communication, else to the host.
  */
 #include "sim/run/answer/ledger.h"
 
@@ -125,6 +128,47 @@ static void close_gap(Account *account, double until_s) {
   account->seconds[ORR_TIME_BUBBLE] += MAX(until_s - account->clock_s, 0);
   account->clock_s = MAX(until_s, account->clock_s);
   account->flights->len = 0;
+}
+
+/* Where an interval begins (+1) or ends (-1). */
+typedef struct {
+  double at_s;
+  OrrTimeKind kind;
+  int by;
+} Edge;
+
+ORR_LEAST_FIRST(by_date, Edge, at_s)
+
+/* Kinds stand in the order in which they count: kernels, communication, the host. */
+static void settle(Account *account, double end_s) {
+  g_autoptr(GArray) edges = g_array_new(FALSE, FALSE, sizeof(Edge));
+  gint64 running[ORR_N_TIMES] = {0};
+  ORR_EACH(const Interval, flight, account->flights) {
+    ORR_APPEND(edges, Edge, {flight->started_s, flight->kind, 1});
+    ORR_APPEND(edges, Edge, {flight->end_s, flight->kind, -1});
+  }
+  ORR_APPEND(edges, Edge, {end_s, ORR_TIME_BUBBLE, 0});
+  g_array_sort(edges, by_date);
+  ORR_EACH(const Edge, edge, edges) {
+    int kind = 0;
+    while (kind < ORR_TIME_BUBBLE && running[kind] == 0) kind++;
+    account->seconds[kind] += MAX(edge->at_s - account->clock_s, 0);
+    account->clock_s = MAX(edge->at_s, account->clock_s);
+    running[edge->kind] += edge->by;
+  }
+  account->flights->len = 0;
+}
+
+/* Spans of a kind that touch become one: they come in the order of their ends. */
+static void keep_flight(Account *account, const OrrSpan *span, OrrTimeKind kind) {
+  GArray *flights = account->flights;
+  Interval *last = flights->len ? &g_array_index(flights, Interval, flights->len - 1) : NULL;
+  if (!last || last->kind != kind || span->started_s > last->end_s) {
+    ORR_APPEND(flights, Interval, {span->started_s, span->end_s, kind});
+    return;
+  }
+  last->started_s = MIN(last->started_s, span->started_s);
+  last->end_s = span->end_s;
 }
 
 static void add_step_end(OrrLedger *ledger, Account *account, double end_s) {
@@ -323,6 +367,8 @@ void orr_ledger_span(const OrrSpan *raw, void *user) {
   label->n += (guint64)weight;
   if (span->comm != G_MAXUINT32)
     label->alone_s += weight * orr_program_comm_alone(ledger->work->program, span->comm);
+  if (ledger->work->streams_alike)
+    return keep_flight(account, span, label->kind < 0 ? ORR_TIME_GEMM : (OrrTimeKind)label->kind);
   if (span->stream != ledger->compute[lane]) {
     ORR_APPEND(account->flights, Interval,
                {span->started_s, span->end_s, label->kind < 0 ? ORR_TIME_HOST : label->kind});
@@ -341,7 +387,8 @@ void orr_ledger_span(const OrrSpan *raw, void *user) {
 
 void orr_ledger_close(OrrLedger *ledger, double end_s) {
   if (ledger->left_out.times > 0) fast_forward(ledger, INFINITY);
-  for (guint i = 0; i < ledger->n_lanes; i++) close_gap(&ledger->accounts[i], end_s);
+  for (guint i = 0; i < ledger->n_lanes; i++)
+    (ledger->work->streams_alike ? settle : close_gap)(&ledger->accounts[i], end_s);
 }
 
 const double *orr_ledger_lane(const OrrLedger *ledger, guint lane) {

@@ -14,6 +14,9 @@
  *   other         |---dp-comm--|
  *   ledger   |  gemm  |dp-comm|bubble..
  *
+ * Where kernels run on any stream (OrrWork.streams_alike) no stream is the clock: a moment belongs
+ * to kernels, else to communication, else to the host, else it is bubble.
+ *
  * Invariant: the kinds of a lane add up to the end of the replay.
  */
 #pragma once

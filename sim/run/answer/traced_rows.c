@@ -57,12 +57,13 @@ static void fill_times(const OrrReplayed *replayed, OrrTraceResult *r) {
   double mean_s[ORR_N_TIMES];
   orr_ledger_mean(replayed->ledger, mean_s);
   r->time_s = replayed->replay.end_s;
-  r->compute_s = work->compute_s / ranks;
+  r->compute_s = mean_s[ORR_TIME_GEMM];
+  r->overlapped_s = replayed->stopped ? NAN : fmax(work->compute_s / ranks - r->compute_s, 0);
   r->host_s = work->host_s / ranks;
   r->modelled_fraction = work->compute_s > 0 ? work->modelled_s / work->compute_s : 0;
   for (int kind = 0; kind < ORR_N_TIMES; kind++)
     if (is_comm(kind)) r->exposed_comm_s += mean_s[kind];
-  r->wait_s = mean_s[ORR_TIME_BUBBLE];
+  r->wait_s = mean_s[ORR_TIME_BUBBLE] + mean_s[ORR_TIME_HOST];
   r->exposed_comm_fraction = r->time_s > 0 ? r->exposed_comm_s / r->time_s : 0;
 }
 
