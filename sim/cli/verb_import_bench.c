@@ -81,6 +81,18 @@ static void say_assumed(OrrLibrary *library, const GPtrArray *results) {
   }
 }
 
+static void say_left_out(const GPtrArray *results) {
+  for (guint i = 0; i < results->len; i++) {
+    const OrrBenchResult *one = results->pdata[i];
+    const guint n = one->other_batches;
+    if (n > 0)
+      orr_show_problem("%s:%d: %u step%s left out before this line: the global batch was not yet "
+                       "%g, the last one",
+                       one->place.file, one->place.line, n, n == 1 ? " is" : "s are",
+                       one->values[ORR_BENCH_GLOBAL_BATCH]);
+  }
+}
+
 static char *load_of(OrrLibrary *library, const GPtrArray *results, GError **error) {
   if (choice < 0 || choice > results->len || (choice == 0 && results->len > 1))
     return orr_fault_null(error, ORR_FAULT_USAGE,
@@ -104,6 +116,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!text) return 2;
   const int status = orr_verb_import_write(text, error);
   if (!load) say_assumed(library, results);
+  if (!load) say_left_out(results);
   return status;
 }
 

@@ -67,6 +67,7 @@ typedef struct {
   double burstiness; /* shape of the gaps' gamma distribution; NaN: a Poisson process */
   /* Lengths were drawn evenly from `ratio` times these to these; NaN: they were not. */
   double ratio, input_longest, output_longest;
+  guint other_batches; /* steps of training left out: of another global batch than the last */
   OrrPlace place;
   double values[ORR_BENCH_N_VALUES]; /* NaN: not printed */
 } OrrBenchResult;
@@ -133,6 +134,7 @@ typedef struct {
   GArray *samples, *generation, *update; /* the same */
   double memory, global_batch;           /* NaN: not printed */
   double newest;                         /* the number of the newest step, of readers that ask */
+  guint other_batches;                   /* steps dropped by orr_bench_steps_set_batch */
   guint warm_up;                         /* least number of steps to leave out; 0: one */
 } OrrBenchSteps;
 

@@ -26,11 +26,17 @@ void orr_bench_steps_clear(OrrBenchSteps *steps) {
   g_array_unref(steps->update);
 }
 
+static guint n_steps(const OrrBenchSteps *steps) {
+  const guint n = MAX(steps->seconds->len, steps->tokens->len);
+  return MAX(MAX(n, steps->update->len), MAX(steps->samples->len, steps->generation->len));
+}
+
 void orr_bench_steps_set_batch(OrrBenchSteps *steps, double batch) {
   GArray *const values[] = {steps->seconds, steps->tflops,     steps->tokens,
                             steps->samples, steps->generation, steps->update};
-  for (guint i = 0; i < G_N_ELEMENTS(values) && steps->global_batch != batch; i++)
-    g_array_set_size(values[i], 0);
+  if (steps->global_batch == batch) return;
+  steps->other_batches += n_steps(steps);
+  for (guint i = 0; i < G_N_ELEMENTS(values); i++) g_array_set_size(values[i], 0);
   steps->global_batch = batch;
 }
 
@@ -42,11 +48,6 @@ double orr_bench_steps_median(const GArray *values, guint skipped) {
   const guint half = rest->len / 2;
   const double upper = g_array_index(rest, double, half);
   return rest->len % 2 ? upper : (upper + g_array_index(rest, double, half - 1)) / 2;
-}
-
-static guint n_steps(const OrrBenchSteps *steps) {
-  const guint n = MAX(steps->seconds->len, steps->tokens->len);
-  return MAX(MAX(n, steps->update->len), MAX(steps->samples->len, steps->generation->len));
 }
 
 static void add_result(OrrBenchInput *input, const OrrBenchSteps *steps, const char *tool,
@@ -65,6 +66,7 @@ static void add_result(OrrBenchInput *input, const OrrBenchSteps *steps, const c
   result->values[ORR_BENCH_GENERATION] = orr_bench_steps_median(steps->generation, skipped);
   result->values[ORR_BENCH_UPDATE] = orr_bench_steps_median(steps->update, skipped);
   result->values[ORR_BENCH_MEMORY] = steps->memory;
+  result->other_batches = steps->other_batches;
   g_ptr_array_add(input->results, result);
 }
 
@@ -75,9 +77,10 @@ void orr_bench_steps_read(OrrBenchInput *input, const char *tool, OrrBenchStepLi
   OrrPlace place = {.file = input->file, .column = 1}; /* of the first step */
   for (guint i = 0; lines[i]; i++) {
     g_auto(GStrv) states = g_strsplit(lines[i], "\r", -1);
-    const guint before = n_steps(&steps);
+    const guint before = n_steps(&steps), dropped = steps.other_batches;
     for (char **state = states; *state; state++) read_line(&steps, *state, user);
-    if (n_steps(&steps) == 1 && before != 1) place.line = (int)i + 1;
+    if (n_steps(&steps) == 1 && (before != 1 || steps.other_batches > dropped))
+      place.line = (int)i + 1;
   }
   add_result(input, &steps, tool, place);
   orr_bench_steps_clear(&steps);
