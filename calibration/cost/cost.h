@@ -124,6 +124,9 @@ gboolean orr_cost_refuses_gaps(const OrrCostModel *model);
  * where nothing is missing. Newly allocated. */
 char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op);
 
+/* Whether the profile has products of that release of a library (OrrOperator.release). */
+gboolean orr_cost_has_release(const OrrCostModel *model, const char *release);
+
 /* Measured time of one isolated NCCL collective inside a scale-up domain of this device. @op is
  * the name in nccl-tests ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast",
  * "reduce", "sendrecv"); @bytes counts as nccl-tests counts. FALSE where the profile has no such

@@ -33,6 +33,12 @@ gboolean orr_cost_build_gemm_is_of(const OrrProfileGemm *table, const char *rele
   return after == '\0' || after == '.';
 }
 
+gboolean orr_cost_has_release(const OrrCostModel *model, const char *release) {
+  for (guint i = 0; model->profile && i < orr_profile_length(model->profile->gemm); i++)
+    if (orr_cost_build_gemm_is_of(table_at(model, i), release)) return TRUE;
+  return FALSE;
+}
+
 static gboolean holds(const OrrProfileGemm *table, const OrrGemmShape *shape) {
   for (guint i = 0; shape && i < table->rows->len; i++) {
     const OrrProfileGemmRow *row = table->rows->pdata[i];

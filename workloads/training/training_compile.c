@@ -136,6 +136,10 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPacked
   const double routed = passes * orr_model_routed_flops(model, batch, sequence);
   work->model_flops -= routed * (1 - job->kept);
   work->dropped = model->moe.experts > 0 ? 1 - job->kept : 0;
+  const OrrProducts *products = &job->params->products;
+  if (products->release && products->rate == 1 &&
+      !orr_cost_has_release(job->world->cost, products->release))
+    work->unknown_release = g_intern_string(products->release);
   work->hardware_flops =
       work->model_flops + routed * (multiplied(job) - job->kept) + further_flops(job, pairs);
   work->peak_flops =

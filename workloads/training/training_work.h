@@ -87,7 +87,10 @@ typedef struct {
   double padding;        /* fraction of the tokens that belong to no document */
   double left_out;       /* fraction of the documents' tokens that no sequence holds */
   double dropped;        /* of the pairs of a token and an expert, by experts.capacity */
-  double host_s;         /* of CPU cores per step and rank, mean: launches, preparing data */
+  /* products.release where the profile has no rows of it and products.rate says nothing instead;
+   * NULL: all is known */
+  const char *unknown_release;
+  double host_s; /* of CPU cores per step and rank, mean: launches, preparing data */
   /* One layer: compute, tensor-parallel collectives and recomputation. */
   double layer_forward_s, layer_backward_s;
   gint64 costs_outside; /* operator kinds whose cost lies outside the measured range */

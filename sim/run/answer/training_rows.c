@@ -266,6 +266,13 @@ static void add_warnings(const OrrTrainingWork *work, const OrrCluster *cluster,
                     g_strdup_printf("experts.capacity drops %.3g %% of the routed tokens: they are "
                                     "in tokens/s, and not in TFLOP/s, MFU and HFU",
                                     100 * work->dropped));
+  if (work->unknown_release)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("products.release %s: no products of it were measured on %s; the "
+                        "profile's other rows answer at their own rate "
+                        "(products.rate sets another)",
+                        work->unknown_release, cluster->device.name));
   if (work->left_out > 0.01)
     g_ptr_array_add(outcome->warnings,
                     g_strdup_printf("packing trains %.3g %% of the documents' tokens: documents "
