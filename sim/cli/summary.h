@@ -126,8 +126,10 @@ void orr_summary_band_json(GString *out, const OrrOutcome *outcome);
 /* summary_sweep.c: the report of a sweep, as text for people and as JSON for programs; and the
  * progress of a sweep on Slurm (summary_slurm.c). */
 
-/* @file: the scenario as on the command line. @db: where the points are stored, or NULL. */
-void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, const char *db);
+/* @file, @settings: the scenario as on the command line. @db: where the points are stored, or NULL.
+ */
+void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, char *const *settings,
+                             const char *db);
 /* How often steady states of pipelines were skipped, and why they were not. */
 void orr_summary_sweep_looks(const OrrSweepReport *report);
 void orr_summary_sweep_json(const OrrSweepReport *report);

@@ -175,9 +175,9 @@ static void print_reasons(const GArray *reasons, const char *what, const char *n
 }
 
 /* The sweep's --set that a run has, too, then the point's. */
-static char *settings_again(const OrrSweepBest *best) {
+static char *settings_again(char *const *of_sweep, const OrrSweepBest *best) {
   g_autoptr(GPtrArray) settings = g_ptr_array_new();
-  for (char **own = orr_options.settings; own && *own; own++)
+  for (char *const *own = of_sweep; own && *own; own++)
     if (!g_str_has_prefix(*own, "sweep.") && !g_str_has_prefix(*own, "sweep="))
       g_ptr_array_add(settings, *own);
   for (char **axis = best->again; *axis; axis++) g_ptr_array_add(settings, *axis);
@@ -186,12 +186,13 @@ static char *settings_again(const OrrSweepBest *best) {
 }
 
 /* The command that simulates the best point again, and the one that queries it. */
-static void print_next(const OrrSweepReport *report, const char *file, const char *db) {
+static void print_next(const OrrSweepReport *report, const char *file, char *const *settings,
+                       const char *db) {
   const OrrSweepBest *best =
       report->best->len > 0 ? &g_array_index(report->best, OrrSweepBest, 0) : NULL;
   if (best && best->again) {
-    g_autofree char *settings = settings_again(best);
-    printf("  again         orrery run %s%s\n", file, settings);
+    g_autofree char *again = settings_again(settings, best);
+    printf("  again         orrery run %s%s\n", file, again);
   }
   if (db && best)
     printf("  next          orrery query %s %s --run %ld\n", db,
@@ -231,7 +232,8 @@ void orr_summary_sweep_looks(const OrrSweepReport *report) {
              orr_leap_words[i]);
 }
 
-void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, const char *db) {
+void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, char *const *settings,
+                             const char *db) {
   g_autofree char *combinations = orr_show_count((gint64)report->n_combinations);
   g_autofree char *points = orr_show_count((gint64)report->n_points),
                   *done = orr_show_count((gint64)report->n_done);
@@ -254,7 +256,7 @@ void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, con
   if (report->n_objectives > 1) print_points(report, report->front, "Pareto front");
   print_band_notes(report);
   if (db) printf("  stored        run %ld in %s\n", report->sweep, db);
-  print_next(report, file, db);
+  print_next(report, file, settings, db);
 }
 
 /* Low and high are null where there is no band, told_apart and sure where no measured pair differs

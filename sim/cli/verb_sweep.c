@@ -166,7 +166,7 @@ static int finish(const OrrSweepReport *report, const char *file, const char *db
   if (orr_options.json)
     orr_summary_sweep_json(report);
   else
-    orr_summary_sweep_print(report, file, db);
+    orr_summary_sweep_print(report, file, orr_options.settings, db);
   if (verbose && !orr_options.json) orr_summary_sweep_looks(report);
   if (n_shards > 0 && report->is_whole && !orr_options.json)
     printf(
@@ -210,7 +210,7 @@ static int merge_shards(OrrLibrary *library, const char *path, GError **error) {
   else if (orr_options.json)
     orr_summary_slurm_json(found);
   else if (report->is_whole)
-    orr_summary_sweep_print(report, found->file, path);
+    orr_summary_sweep_print(report, found->file, found->settings, path);
   else
     orr_summary_slurm_print(found, path);
   return 0;

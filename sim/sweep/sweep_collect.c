@@ -152,6 +152,7 @@ void orr_slurm_status_free(OrrSlurmStatus *status) {
   if (!status) return;
   ORR_FREE(status->file, status->db, status->folder, status->job, status->merge_job);
   g_array_unref(status->refused);
+  g_strfreev(status->settings);
   g_array_unref(status->failures);
   g_free(status);
 }
@@ -160,6 +161,7 @@ static OrrSlurmStatus *status_new(const OrrSweepBatch *batch) {
   OrrSlurmStatus *status = g_new0(OrrSlurmStatus, 1);
   status->sweep = batch->run;
   status->file = g_strdup(batch->file);
+  status->settings = g_strdupv(batch->settings);
   status->db = g_strdup(batch->db);
   status->folder = g_strdup(batch->folder);
   status->job = g_strdup(batch->job);

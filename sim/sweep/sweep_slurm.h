@@ -32,6 +32,7 @@
 typedef struct {
   gint64 sweep; /* the run of the sweep */
   char *file, *db, *folder;
+  char **settings; /* the sweep's --set; NULL: none */
   char *job, *merge_job;
   gint64 submission; /* from 1 */
   guint64 n_points;
