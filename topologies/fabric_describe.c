@@ -59,16 +59,19 @@ guint orr_fabric_diameter(const OrrFabric *fabric) {
 
 /* --- Text --- */
 
+static const char *s_of(gint64 n) { return n == 1 ? "" : "s"; }
+
 static void add_machine(GString *text, const OrrCluster *cluster) {
-  gint64 used = orr_cluster_n_gpus(cluster), built = orr_cluster_n_built_nodes(cluster);
-  g_string_append_printf(text, LABEL "%s: %ld nodes of %ld x %s, %ld %ss", "machine", cluster->name,
-                         orr_cluster_n_nodes(cluster), cluster->node.gpus, cluster->device.name,
-                         orr_cluster_n_nodes(cluster) * cluster->node.gpus, cluster->device.noun);
-  if (used != orr_cluster_n_nodes(cluster) * cluster->node.gpus)
-    g_string_append_printf(text, ", %ld of them used", used);
-  if (built != orr_cluster_n_nodes(cluster))
-    g_string_append_printf(text, "; fabric built for %ld nodes, %ld %ss", built,
-                           built * cluster->node.gpus, cluster->device.noun);
+  const gint64 used = orr_cluster_n_gpus(cluster), built = orr_cluster_n_built_nodes(cluster);
+  const gint64 nodes = orr_cluster_n_nodes(cluster), gpus = nodes * cluster->node.gpus;
+  const char *noun = cluster->device.noun;
+  g_string_append_printf(text, LABEL "%s: %ld node%s of %ld x %s, %ld %s%s", "machine",
+                         cluster->name, nodes, s_of(nodes), cluster->node.gpus,
+                         cluster->device.name, gpus, noun, s_of(gpus));
+  if (used != gpus) g_string_append_printf(text, ", %ld of them used", used);
+  if (built != nodes)
+    g_string_append_printf(text, "; fabric built for %ld node%s, %ld %s%s", built, s_of(built),
+                           built * cluster->node.gpus, noun, s_of(built * cluster->node.gpus));
   g_string_append_c(text, '\n');
 }
 
@@ -173,7 +176,7 @@ static void add_hops(GString *text, const OrrFabric *fabric, const char *noun) {
   for (int hops = 0; hops < MAX_HOPS; hops++) {
     if (!reached[hops]) continue;
     g_string_append_printf(text, "%s%ld %s%s over %d switch%s", separator, reached[hops], noun,
-                           reached[hops] == 1 ? "" : "s", hops, hops == 1 ? "" : "es");
+                           s_of(reached[hops]), hops, hops == 1 ? "" : "es");
     separator = ", ";
   }
   g_string_append_c(text, '\n');
