@@ -183,6 +183,8 @@ guint32 orr_extras_unlike(guint32 bits);
 
 /* What the files inputs*.c share. */
 
+#define ORR_INPUT_SEED "seed"
+
 struct OrrInputs {
   GPtrArray *uncertain; /* of OrrUncertain *, the scenario's */
   guint n;              /* replays */

@@ -37,6 +37,22 @@ double *orr_inputs_design(guint64 seed, guint n_inputs, guint n);
  * but a reason. Call it before this process makes a SimGrid engine. */
 OrrInputs *orr_inputs_replay(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario,
                              const OrrInputsHow *how);
+/* Whether the means of @outcome, of requests that come at random, are of one draw among many: their
+ * standard errors are a tenth or more. Then the answer of another seed is another one. Not of an
+ * overload, whose means say nothing. */
+gboolean orr_inputs_is_chance(const OrrScenario *scenario, const OrrOutcome *outcome);
+
+/* Replays @scenario with other seeds, as if `seed` were its only uncertain input. */
+OrrInputs *orr_inputs_replay_seeds(OrrLibrary *library, const OrrNode *tree,
+                                   const OrrScenario *scenario, const OrrInputsHow *how);
+
+/* Whether these rows are of other seeds. */
+gboolean orr_inputs_are_seeds(const OrrOutcome *outcome);
+
+/* Centres the bands of @outcome on the middle of its replays with other seeds, and widens them by
+ * their spread: a measurement is one draw, too. */
+void orr_inputs_widen(OrrOutcome *outcome);
+
 void orr_inputs_free(OrrInputs *inputs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrInputs, orr_inputs_free)
 

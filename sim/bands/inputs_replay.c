@@ -56,10 +56,10 @@ static void draw(OrrInputs *inputs, guint64 seed) {
         orr_uncertain_quantile(inputs->uncertain->pdata[k % n_inputs], inputs->values[k]);
 }
 
-OrrInputs *orr_inputs_replay(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario,
-                             const OrrInputsHow *how) {
+static OrrInputs *replay(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario,
+                         GPtrArray *uncertain, const OrrInputsHow *how) {
   OrrInputs *inputs = g_new0(OrrInputs, 1);
-  inputs->uncertain = g_ptr_array_ref(scenario->uncertain);
+  inputs->uncertain = g_ptr_array_ref(uncertain);
   inputs->n = how->samples;
   draw(inputs, (guint64)scenario->seed);
   /* Made before the children fork: a profile takes longer to read than most replays. */
@@ -76,6 +76,24 @@ OrrInputs *orr_inputs_replay(OrrLibrary *library, const OrrNode *tree, const Orr
                           .user = &replays};
   inputs->replays = orr_study_run(&study);
   return inputs;
+}
+
+OrrInputs *orr_inputs_replay(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario,
+                             const OrrInputsHow *how) {
+  return replay(library, tree, scenario, scenario->uncertain, how);
+}
+
+OrrInputs *orr_inputs_replay_seeds(OrrLibrary *library, const OrrNode *tree,
+                                   const OrrScenario *scenario, const OrrInputsHow *how) {
+  /* far apart, so that all differ from one another and from the run's */
+  OrrUncertain seed = {.path = (char *)ORR_INPUT_SEED,
+                       .value = (double)(scenario->seed % 1000) + 1e6,
+                       .low = (double)(scenario->seed % 1000) + 1,
+                       .high = (double)(scenario->seed % 1000) + 2e6,
+                       .is_whole = TRUE};
+  g_autoptr(GPtrArray) uncertain = g_ptr_array_new_with_free_func(g_free);
+  g_ptr_array_add(uncertain, g_memdup2(&seed, sizeof seed));
+  return replay(library, tree, scenario, uncertain, how);
 }
 
 void orr_inputs_free(OrrInputs *inputs) {

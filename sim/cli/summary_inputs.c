@@ -51,7 +51,7 @@ static const char *no_spread(const OrrOutcome *outcome) {
 
 static void add_spreads(OrrPage *page, const OrrOutcome *outcome) {
   guint n = 0;
-  orr_page_line(page, "inputs", "%s", "");
+  orr_page_line(page, orr_inputs_are_seeds(outcome) ? "chance" : "inputs", "%s", "");
   for (guint i = 0; i < G_N_ELEMENTS(mains); i++) {
     const OrrInputSpreadRow *row = orr_inputs_spread(outcome, mains[i].metric);
     if (!row || !has_width(row)) continue;
@@ -79,7 +79,8 @@ static const char *first_failure(OrrPage *page, const OrrOutcome *outcome) {
 
 static void add_counts(OrrPage *page, const OrrOutcome *outcome) {
   const guint n_failed = count(outcome, "failed"), n_over = count(outcome, "over-memory");
-  orr_page_more(page, " (p10 to p90 of %u replays)", outcome->input_replays->len);
+  orr_page_more(page, " (p10 to p90 of %u replays%s)", outcome->input_replays->len,
+                orr_inputs_are_seeds(outcome) ? " with other seeds" : "");
   if (n_over > 0)
     orr_page_more(page, "; %u %s not fit memory", n_over, n_over == 1 ? "does" : "do");
   if (n_failed > 0)
@@ -109,7 +110,7 @@ void orr_summary_inputs(OrrPage *page, const OrrOutcome *outcome) {
   add_spreads(page, outcome);
   add_counts(page, outcome);
   const OrrInputSpreadRow *row = main_spread(outcome);
-  if (row) add_effects(page, outcome, row->metric);
+  if (row && !orr_inputs_are_seeds(outcome)) add_effects(page, outcome, row->metric);
 }
 
 static void add_rows(GString *out, const char *name, const OrrOutcome *outcome,

@@ -209,20 +209,47 @@ static void show_replays(guint n_done, void *user) {
   orr_progress_update(replaying->progress, n_done, replaying->n);
 }
 
+typedef OrrInputs *Replay(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario,
+                          const OrrInputsHow *how);
+
+static OrrInputs *replay_with(Replay *replay, const char *what, OrrLibrary *library,
+                              const OrrNode *tree, const OrrScenario *scenario) {
+  const guint n = n_samples < 0 ? orr_inputs_samples(scenario) : (guint)n_samples;
+  Replaying replaying = {orr_progress_new(what, FALSE), n};
+  const OrrInputsHow how = {.samples = n,
+                            .jobs = (guint)orr_options.n_jobs,
+                            .progress = show_replays,
+                            .user = &replaying};
+  OrrInputs *inputs = replay(library, tree, scenario, &how);
+  orr_progress_free(replaying.progress);
+  return inputs;
+}
+
 /* Replays with other values of the uncertain inputs; NULL where there are none. Comes before the
  * run itself, which uses up this process's SimGrid engine. */
 static OrrInputs *replay_inputs(OrrLibrary *library, const OrrNode *tree,
                                 const OrrScenario *scenario) {
   if (scenario->uncertain->len == 0 || n_samples == 0) return NULL;
-  const guint n = n_samples < 0 ? orr_inputs_samples(scenario) : (guint)n_samples;
-  Replaying replaying = {orr_progress_new("uncertain inputs", FALSE), n};
-  const OrrInputsHow how = {.samples = n,
-                            .jobs = (guint)orr_options.n_jobs,
-                            .progress = show_replays,
-                            .user = &replaying};
-  OrrInputs *inputs = orr_inputs_replay(library, tree, scenario, &how);
-  orr_progress_free(replaying.progress);
-  return inputs;
+  return replay_with(orr_inputs_replay, "uncertain inputs", library, tree, scenario);
+}
+
+/* The run may take this long, and its draws as long each; else a warning says what they would. */
+static const double most_s_of_draws = 10;
+
+/* Replays with other seeds where the answer is one draw among many; NULL where it is not. */
+static OrrInputs *replay_seeds(OrrLibrary *library, const OrrNode *tree,
+                               const OrrScenario *scenario, OrrOutcome *outcome) {
+  const OrrServingResult *result = &outcome->result.serving;
+  if (!orr_inputs_is_chance(scenario, outcome)) return NULL;
+  if (scenario->uncertain->len == 0 && n_samples != 0 && outcome->wall_time_s < most_s_of_draws)
+    return replay_with(orr_inputs_replay_seeds, "other seeds", library, tree, scenario);
+  g_ptr_array_add(
+      outcome->warnings,
+      g_strdup_printf("chance alone moves the means: standard errors of ttft %.0f %%, of e2e "
+                      "%.0f %%; more requests, or metrics.window: steady, lessen it",
+                      100 * result->ttft_stderr_s / result->ttft.mean,
+                      100 * result->e2e_stderr_s / result->e2e.mean));
+  return NULL;
 }
 
 /* The level of --band. */
@@ -482,7 +509,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   gint64 run_id = 0;
   if (!outcome && error) orr_scenario_locate(tree, *error);
   if (outcome) orr_bands_add_own(library, scenario, outcome, level, own ? own->residuals : NULL);
-  if (outcome && inputs) orr_inputs_add(inputs, outcome);
+  g_autoptr(OrrInputs) seeds = outcome ? replay_seeds(library, tree, scenario, outcome) : NULL;
+  if (outcome && (inputs || seeds)) orr_inputs_add(inputs ? inputs : seeds, outcome);
+  if (outcome && seeds) orr_inputs_widen(outcome);
   if (!outcome) return 1;
   print_answer(scenario, outcome);
   if (narrow) print_advice(outcome);

@@ -27,8 +27,18 @@ static const char serving[] =
     "model: llama-3.1-8b\nworkload: {kind: serving, load: {kind: poisson, rate: 4}, requests: 20,"
     " input: {tokens: 64}, output: {tokens: 8}}\n";
 
-/* The outcome with the rows of @samples replays. */
-static OrrOutcome *answer(const char *text, const char *sets, guint samples, guint jobs) {
+/* 400 requests, near the limit of the engine where @sets does not say otherwise. */
+static const char busy[] =
+    "schema: scenario/1\nname: t\ncluster: {base: dgx-h100-superpod, nodes: 1, gpus: 1}\n"
+    "model: llama-3.1-8b\nworkload: {kind: serving, load: {kind: poisson, rate: 17}, requests: 400,"
+    " engine: {max-num-seqs: 16}, input: {tokens: 512}, output: {tokens: 100}}\n";
+
+typedef OrrInputs *Replay(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario,
+                          const OrrInputsHow *how);
+
+/* The outcome with the rows of @samples replays by @replay; @ret_is_chance may be NULL. */
+static OrrOutcome *answer_by(Replay *replay, const char *text, const char *sets, guint samples,
+                             guint jobs, gboolean *ret_is_chance) {
   OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
@@ -38,11 +48,16 @@ static OrrOutcome *answer(const char *text, const char *sets, guint samples, gui
   g_assert_no_error(error);
   const OrrInputsHow how = {.samples = samples ? samples : orr_inputs_samples(scenario),
                             .jobs = jobs};
-  g_autoptr(OrrInputs) inputs = orr_inputs_replay(library, tree, scenario, &how);
+  g_autoptr(OrrInputs) inputs = replay(library, tree, scenario, &how);
   OrrOutcome *outcome = orr_simulate(library, scenario, FALSE, &error);
   g_assert_no_error(error);
+  if (ret_is_chance) *ret_is_chance = orr_inputs_is_chance(scenario, outcome);
   orr_inputs_add(inputs, outcome);
   return outcome;
+}
+
+static OrrOutcome *answer(const char *text, const char *sets, guint samples, guint jobs) {
+  return answer_by(orr_inputs_replay, text, sets, samples, jobs, NULL);
 }
 
 static const OrrInputEffectRow *effect_of(const OrrOutcome *outcome, const char *metric,
@@ -213,6 +228,55 @@ static void test_jobs(void) {
                     g_array_index(three->input_replays, OrrInputReplayRow, i).settings);
 }
 
+/* --- Other seeds --- */
+
+/* Whether an answer of @busy with @sets is one draw among many; @ret_error: its standard error of
+ * ttft over the standard deviation between eight seeds, which lie 2.56 of them apart from p10 to
+ * p90. */
+static gboolean is_chance(const char *sets, double *ret_error) {
+  gboolean is_chance;
+  g_autoptr(OrrOutcome) outcome = answer_by(orr_inputs_replay_seeds, busy, sets, 8, 2, &is_chance);
+  const OrrInputSpreadRow *mean = orr_inputs_spread(outcome, "ttft_mean_s"),
+                          *error = orr_inputs_spread(outcome, "ttft_stderr_s");
+  g_assert_true(orr_inputs_are_seeds(outcome));
+  g_assert_cmpuint(outcome->input_replays->len, ==, 8);
+  *ret_error = error->p50 / ((mean->p90 - mean->p10) / 2.56);
+  return is_chance;
+}
+
+/* Batch means see what seeds do where the load is low; near the limit other seeds wait several
+ * times as long. Equal requests at equal distances wait alike. */
+static void test_chance(void) {
+  double error;
+  g_assert_false(is_chance("workload.load.rate=12", &error));
+  g_assert_cmpfloat(error, >, 0.5);
+  g_assert_cmpfloat(error, <, 2);
+  g_assert_true(is_chance("", &error));
+  g_assert_false(is_chance("workload.load={kind: constant, rate: 12}", &error));
+}
+
+/* 0.8 to 1.25 by the model, 0.5 to 2 by the draw: hypot(ln 1.25, ln 2) = 0.7282 on both sides; a
+ * middle of the draws that is 1.5 times the answer moves all. */
+static void test_widened(void) {
+  g_autoptr(OrrOutcome) outcome = answer_by(orr_inputs_replay_seeds, busy, "", 2, 1, NULL);
+  OrrBandRow row = {.metric = (char *)"m", .value = 1, .low = 0.8, .high = 1.25, .expected = 1};
+  OrrInputSpreadRow spread = {.metric = (char *)"m", .value = 1, .p10 = 0.5, .p50 = 1, .p90 = 2};
+  g_array_append_val(outcome->bands, row);
+  g_array_append_val(outcome->input_spreads, spread);
+  OrrBandRow *band = &g_array_index(outcome->bands, OrrBandRow, outcome->bands->len - 1);
+  OrrInputSpreadRow *own =
+      &g_array_index(outcome->input_spreads, OrrInputSpreadRow, outcome->input_spreads->len - 1);
+  orr_inputs_widen(outcome);
+  g_assert_cmpfloat_with_epsilon(band->low, exp(-hypot(log(1.25), log(2))), 1e-12);
+  g_assert_cmpfloat_with_epsilon(band->high, exp(hypot(log(1.25), log(2))), 1e-12);
+  g_assert_cmpfloat(band->expected, ==, 1);
+  *band = row;
+  *own = (OrrInputSpreadRow){.metric = (char *)"m", .value = 1, .p10 = 0.75, .p50 = 1.5, .p90 = 3};
+  orr_inputs_widen(outcome);
+  g_assert_cmpfloat_with_epsilon(band->expected, 1.5, 1e-12);
+  g_assert_cmpfloat_with_epsilon(band->low, 1.5 * exp(-hypot(log(1.25), log(2))), 1e-12);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/inputs/strata", test_strata);
@@ -225,5 +289,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/inputs/failed", test_failed);
   g_test_add_func("/inputs/settings", test_settings);
   g_test_add_func("/inputs/jobs", test_jobs);
+  g_test_add_func("/inputs/chance", test_chance);
+  g_test_add_func("/inputs/widened", test_widened);
   return g_test_run();
 }

@@ -101,10 +101,28 @@ static void fill_errors(const OrrServingWork *work, OrrServingResult *result) {
   }
 }
 
+enum { BATCHES = 10, FEWEST_TO_A_BATCH = 10 };
+
+/* Standard error of the mean of @values, which follow one another in time: neighbours wait in the
+ * same queue, so equal batches of them stand for draws (batch means: Law and Kelton 1984,
+ * Operations Research 32(6)). */
+static double error_of_mean(const GArray *values) {
+  const double *data = (const double *)(const void *)values->data;
+  const guint each = values->len / BATCHES;
+  double means[BATCHES] = {0}, mean = 0, squares = 0;
+  if (each < FEWEST_TO_A_BATCH) return NAN;
+  for (guint i = 0; i < each * BATCHES; i++) means[i / each] += data[i] / each;
+  for (guint b = 0; b < BATCHES; b++) mean += means[b] / BATCHES;
+  for (guint b = 0; b < BATCHES; b++) squares += pow(means[b] - mean, 2);
+  return sqrt(squares / (BATCHES * (BATCHES - 1)));
+}
+
 static const OrrLatencies unknown_latencies = {NAN, NAN, NAN, NAN, NAN};
 
 static void fill_latencies(OrrServingWork *work, Counted *counted, OrrServingResult *result) {
   result->ttft = result->tpot = result->e2e = result->queue = result->itl = unknown_latencies;
+  result->ttft_stderr_s = error_of_mean(counted->ttft);
+  result->e2e_stderr_s = error_of_mean(counted->e2e);
   if (counted->n == 0) return;
   result->ttft = orr_latencies_of(counted->ttft);
   result->tpot = orr_latencies_of(counted->tpot);
