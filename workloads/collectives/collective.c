@@ -83,15 +83,13 @@ static double transfer_time(const OrrFabric *fabric, const OrrCollectivePhase *p
 
 static double all_transfers(const OrrFabric *fabric, const OrrCollectivePlan *plan) {
   double sum_s = 0;
-  for (guint i = 0; i < plan->phases->len; i++)
-    sum_s += transfer_time(fabric, &g_array_index(plan->phases, OrrCollectivePhase, i));
+  ORR_EACH(const OrrCollectivePhase, phase, plan->phases) sum_s += transfer_time(fabric, phase);
   return sum_s;
 }
 
 static double all_latencies(const OrrCollectivePlan *plan) {
   double sum_s = 0;
-  for (guint i = 0; i < plan->phases->len; i++)
-    sum_s += g_array_index(plan->phases, OrrCollectivePhase, i).latency_s;
+  ORR_EACH(const OrrCollectivePhase, phase, plan->phases) sum_s += phase->latency_s;
   return sum_s;
 }
 
@@ -397,13 +395,20 @@ static gboolean lacks_nvls_of_rows(const OrrCollectiveContext *context,
   return best->algorithm != plan->algorithm;
 }
 
+/* A broadcast or a reduce without rows takes the time of an all-gather of n/(n-1) S: a ring cut at
+ * its root passes as many bytes over each link, in as many hops (ring.c). */
 static void apply_measured(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                            OrrCollectivePlan *plan) {
   OrrCost measured;
   if (!can_be_measured(context, call) || lacks_nvls_of_rows(context, call, plan)) return;
-  if (!orr_cost_collective(context->cost, orr_collective_nccl_words[call->op], call->n, call->bytes,
-                           &measured))
-    return apply_hand_over(context, call, plan);
+  const char *op = orr_collective_nccl_words[call->op];
+  if (!orr_cost_collective(context->cost, op, call->n, call->bytes, &measured)) {
+    const double bytes = call->bytes * call->n / (call->n - 1);
+    if ((call->op != ORR_BROADCAST && call->op != ORR_REDUCE) ||
+        !orr_cost_collective(context->cost, "all_gather", call->n, bytes, &measured))
+      return apply_hand_over(context, call, plan);
+    measured.how = MAX(measured.how, ORR_HOW_MODELLED);
+  }
   stretch_to(context->fabric, plan, measured.time_s);
   plan->how = measured.how;
 }
@@ -436,12 +441,10 @@ static double over_slower_links(const OrrCollectiveContext *context, const OrrCo
 static double nic_transfers(const OrrFabric *fabric, const OrrCollectivePlan *plan, guint n,
                             double bytes_per_s) {
   double bytes = 0;
-  for (guint i = 0; i < plan->phases->len; i++) {
-    const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, i);
+  ORR_EACH(const OrrCollectivePhase, phase, plan->phases)
     for (guint k = 0; k < phase->n_uses; k++)
       if (g_str_equal(orr_fabric_link_kind(fabric, phase->uses[k].link), "nic"))
         bytes += phase->bytes * phase->uses[k].weight;
-  }
   return bytes / (2.0 * n) / bytes_per_s;
 }
 
@@ -570,12 +573,10 @@ OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context,
     refuse(context, call, algorithm, error);
     return NULL;
   }
-  if (algorithm && algorithm->is_simple_only && is_fast) {
-    orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                  "collective algorithm '%s' has the protocol simple alone, not %s",
-                  algorithm->entry.name, orr_protocol_words[call->protocol]);
-    return NULL;
-  }
+  if (algorithm && algorithm->is_simple_only && is_fast)
+    return orr_fault_null(error, ORR_FAULT_DOCUMENT,
+                          "collective algorithm '%s' has the protocol simple alone, not %s",
+                          algorithm->entry.name, orr_protocol_words[call->protocol]);
   if (call->n < 2) return plan_new(algorithm ? algorithm : first());
   g_autoptr(OrrCollectivePlan) plan = plan_call(context, call, algorithm);
   orr_collective_draws_take(context, call, plan);
