@@ -123,6 +123,7 @@ static OrrStepTime step_time(OrrRolloutSpeed *speed, const OrrStepShape *shape) 
 /* The processes between engine and client handle every token of every sequence. */
 static double front_end_s(const OrrRolloutSpeed *speed, double n) {
   const OrrFrontEnd *front = &speed->params->engine.front;
+  if (front->processes == 0) return 0;
   return n * front->chunk_s /
          ((double)(front->processes * front->interval) *
           group_of(speed)->cluster.node.host.cpu_speed);

@@ -51,9 +51,10 @@ static const OrrFieldTable host_table = ORR_FIELD_TABLE(
     "serving-host", "What the CPU does between steps.", OrrServingHost, host_fields);
 
 static const OrrField front_fields[] = {
-    COUNT(OrrFrontEnd, "processes", processes, 1, "1",
+    COUNT(OrrFrontEnd, "processes", processes, 0, "1",
           "Processes that share the requests of an engine (vLLM's api-server-count, SGLang's "
-          "tokenizer-worker-num)."),
+          "tokenizer-worker-num). 0: a program calls the engine without a server (vLLM's LLM, "
+          "SGLang's Engine), and none of the times below is spent."),
     SECONDS(OrrFrontEnd, "request", request_s, "0 s",
             "Time per request before it comes to the engine: HTTP, parsing, hand-over."),
     SECONDS(OrrFrontEnd, "prompt-token", prompt_token_s, "0 s",

@@ -26,6 +26,7 @@ typedef struct {
   gint64 batch, concurrency, requests, input, output;
   gboolean is_sglang; /* data sets, lengths and defaults of SGLang's client */
   gboolean caps;      /* runs at most as many requests as it says of its data set */
+  gboolean is_server; /* its engine answers over HTTP */
 } Program;
 
 /* vllm/benchmarks/latency.py, throughput.py; sglang/bench_one_batch.py, bench_one_batch_server.py,
@@ -36,7 +37,7 @@ static const Program programs[] = {
     {"vllm bench throughput", .requests = 1000},
     {"benchmark_throughput.py", .requests = 1000},
     {"sglang.bench_one_batch", .batch = 1, .input = 1024, .output = 16},
-    {"sglang.bench_one_batch_server", .batch = 1, .input = 1024, .output = 16},
+    {"sglang.bench_one_batch_server", .batch = 1, .input = 1024, .output = 16, .is_server = TRUE},
     {"sglang.bench_offline_throughput", .is_sglang = TRUE},
     {"trtllm-bench latency", .concurrency = 1, .caps = TRUE},
     {"trtllm-bench", .caps = TRUE}};
@@ -139,6 +140,9 @@ static void judge_draws(OrrLaunchDraft *draft) {
 
 static void finish_offline(OrrLaunchDraft *draft) {
   const Program *program = program_of(draft);
+  if (program->program && !program->is_server)
+    orr_launch_draft_set_number(draft, "workload.engine.front-end.processes", 0, NULL,
+                                "no server: the benchmark runs the engine itself");
   if (program->is_sglang) return orr_dialect_benchmarks_sglang(draft, &orr_dialect_offline_bench);
   set_requests(draft, program);
   set_length(draft, INPUT, "input-len", program->input, "input-stdev");

@@ -75,6 +75,7 @@ static void parsed(void *user) {
 
 gboolean orr_replica_parse(OrrReplica *replica, OrrRequest *request) {
   const OrrFrontEnd *front = front_of(replica);
+  if (front->processes == 0) return FALSE;
   const double parse_s = front->request_s + front->prompt_token_s * request->prompt;
   if (parse_s <= 0) return FALSE;
   orr_replica_catch_up(replica); /* what came before this request is ahead of it */
@@ -90,19 +91,21 @@ gboolean orr_replica_parse(OrrReplica *replica, OrrRequest *request) {
 /* A request that begins anew on another replica writes again from its first token. */
 static gboolean is_held_back(const OrrFrontEnd *front, const OrrRequest *request, gint32 written) {
   const gint32 new_tokens = written - request->streamed;
-  return new_tokens > 0 && new_tokens < front->interval && request->streamed > 0 &&
-         written < request->output;
+  return front->processes > 0 && new_tokens > 0 && new_tokens < front->interval &&
+         request->streamed > 0 && written < request->output;
 }
 
 gboolean orr_replica_streams_at_once(const OrrReplica *replica) {
   const OrrFrontEnd *front = front_of(replica);
-  return front->chunk_s <= 0 && front->written_token_s <= 0 && front->interval <= 1;
+  return front->processes == 0 ||
+         (front->chunk_s <= 0 && front->written_token_s <= 0 && front->interval <= 1);
 }
 
 double orr_replica_stream(OrrReplica *replica, OrrRequest *request, gint32 written, double end_s) {
   const OrrFrontEnd *front = front_of(replica);
   if (is_held_back(front, request, written)) return end_s;
   request->streamed = written;
+  if (front->processes == 0) return end_s;
   const double chunk_s = front->chunk_s + front->written_token_s * written;
   return chunk_s > 0 ? queue_job(replica, request, end_s, chunk_s) : end_s;
 }
