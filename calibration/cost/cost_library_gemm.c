@@ -14,11 +14,19 @@
  *              log m beyond the row's own sizes
  *   t        = own answer * exp(r)
  *
- * At a row the answer is the row. Alignment: the largest of 256, 128, 64 that divides n, the widths
- * of tiles. A width that none divides takes kernels that are several times slower (aiter on MI355X,
- * n = 800: 4 times as long as n = 640 and 1,024), which says little about its neighbours, and they
- * about it. Mean errors with each (n, k) left out, of aiter on MI355X in bf16, fp8, fp8 by blocks,
- * fp4, int8, then TensorRT-LLM on H100 in bf16, fp8, and on B200 in fp8, fp4:
+ * At a row the answer is the row. A tuner's table (`tuned`) holds the fastest of the kernels that
+ * were tried for a shape, and for some shapes few were: such a row is slower than its neighbours
+ * predict, and tells nothing of them. There a row's weight falls with its excess e_i, the mean over
+ * its sizes of r_i less the plane's value without row i, as in Cleveland's robust fits, but on the
+ * slow side alone, in two rounds:
+ *
+ *   w_i = (1 - (e_i / 0.3)^2)^2 / (d_i + 0.05)^3     for 0 < e_i < 0.3; beyond, a thousandth
+ *
+ * Alignment: the largest of 256, 128, 64 that divides n, the widths of tiles. A width that none
+ * divides takes kernels that are several times slower (aiter on MI355X, n = 800: 4 times as long as
+ * n = 640 and 1,024), which says little about its neighbours, and they about it. Mean errors with
+ * each (n, k) left out, of aiter on MI355X in bf16, fp8, fp8 by blocks, fp4, int8, then
+ * TensorRT-LLM on H100 in bf16, fp8, and on B200 in fp8, fp4:
  *
  *   weighted mean            15.0 10.2 11.7 16.7 13.1     3.8 6.6   9.2 7.9
  *   with alignment           11.3 10.2 11.6 16.8 13.2     3.8 6.6   9.2 7.9
@@ -26,7 +34,10 @@
  *   and the plane            10.6  8.2 10.2 13.9 11.5     3.5 3.7   5.9 4.0
  *
  * (a simpler own answer than the program's). Any constant from 0.2 to 1, and slopes held by 0.01 to
- * 0.03, differ by less than 0.3 points.
+ * 0.03, differ by less than 0.3 points. By `orrery validate gemm`, the weights of slow rows take
+ * aiter's tables on MI355X from 10.8, 8.7, 10.5, 13.7, 10.5 % to 9.1, 6.4, 10.7, 9.5, 10.9 %. In a
+ * benchmark's tables all rows count: there slow ones are a property of their region (RTX PRO 6000
+ * in fp4 would go from 5.6 to 8.0 %).
  *
  * Which table answers, best first:
  *   1. the library's own, of the product's scales (per tensor, or by blocks);
@@ -48,12 +59,18 @@
 #include "calibration/cost/cost_tables.h"
 
 static const double softening = 0.05, misaligned = 0.3, beyond_m = 0.3, held = 0.03;
-static const double exact = 1e-9; /* a distance below which a row is the product's own */
+static const double untuned = 0.3; /* excess at which a row stops counting for its neighbours */
+static const double exact = 1e-9;  /* a distance below which a row is the product's own */
+
+typedef struct {
+  double log_m, ratio;
+} Point;
 
 typedef struct {
   double log_n, log_k;
   int alignment;
-  GArray *ratios; /* of double, one per m; NAN: not measured */
+  double trust;   /* 0 to 1, what its excess leaves of its weight */
+  GArray *points; /* of Point, rising in m; at least one */
 } Row;
 
 struct OrrCostLibraryGemm {
@@ -61,28 +78,25 @@ struct OrrCostLibraryGemm {
   const OrrCostModel *rates; /* of the device of the rows */
   gsize has_rows;            /* read from the profile, for g_once_init_enter */
   gboolean is_here; /* measured on the device that the model predicts, whose profile borrows rows */
-  GArray *log_m;    /* of double */
   GArray *rows;     /* of Row */
-  double least[2], most[2]; /* of log n and log k */
+  double least[3], most[3]; /* of log n, log k and log m */
 };
 
-static void row_clear(gpointer data) { g_clear_pointer(&((Row *)data)->ratios, g_array_unref); }
+static void row_clear(gpointer data) { g_clear_pointer(&((Row *)data)->points, g_array_unref); }
 
 void orr_cost_library_gemm_free(OrrCostLibraryGemm *gemm) {
   if (!gemm) return;
-  g_clear_pointer(&gemm->log_m, g_array_unref);
   g_clear_pointer(&gemm->rows, g_array_unref);
   g_free(gemm);
 }
 
 /* --- building --- */
 
-static void widen(OrrCostLibraryGemm *gemm, const Row *row) {
-  const double at[] = {row->log_n, row->log_k};
-  for (int axis = 0; axis < 2; axis++) {
-    gemm->least[axis] = fmin(gemm->least[axis], at[axis]);
-    gemm->most[axis] = fmax(gemm->most[axis], at[axis]);
-  }
+enum { LOG_N, LOG_K, LOG_M, AXES };
+
+static void widen(OrrCostLibraryGemm *gemm, int axis, double at) {
+  gemm->least[axis] = fmin(gemm->least[axis], at);
+  gemm->most[axis] = fmax(gemm->most[axis], at);
 }
 
 /* 0 to 3: 256, 128, 64 divides @n, or none. */
@@ -94,18 +108,24 @@ static gboolean add_row(const OrrCostModel *model, OrrCostLibraryGemm *gemm, con
                         const OrrProfileGemmRow *from, GError **error) {
   g_autoptr(GArray) us = orr_profile_numbers(from->us, TRUE, error);
   if (!us) return FALSE;
-  Row row = {log((double)from->n), log((double)from->k), alignment_of(from->n),
-             g_array_new(FALSE, FALSE, sizeof(double))};
+  Row row = {log((double)from->n), log((double)from->k), alignment_of(from->n), 1,
+             g_array_new(FALSE, FALSE, sizeof(Point))};
   for (guint i = 0; i < MIN(us->len, m->len); i++) {
-    OrrOperator op =
+    const double rows = g_array_index(m, double, i), time_us = g_array_index(us, double, i);
+    if (isnan(time_us)) continue;
+    const OrrOperator op =
         orr_operator_gemm("row", ORR_PASS_FORWARD, (OrrDtype)gemm->table->table.dtype,
-                          (OrrGemmShape){1, (gint64)g_array_index(m, double, i), from->n, from->k,
+                          (OrrGemmShape){1, (gint64)rows, from->n, from->k,
                                          .stored.weight_bytes = gemm->table->weight_bytes});
-    const double ratio =
-        log(g_array_index(us, double, i) * 1e-6 / orr_cost_gemm_own(model, &op).time_s);
-    g_array_append_val(row.ratios, ratio);
+    ORR_APPEND(row.points, Point,
+               {log(rows), log(time_us * 1e-6 / orr_cost_gemm_own(model, &op).time_s)});
   }
-  widen(gemm, &row);
+  if (row.points->len == 0) {
+    row_clear(&row);
+    return TRUE;
+  }
+  widen(gemm, LOG_N, row.log_n);
+  widen(gemm, LOG_K, row.log_k);
   g_array_append_val(gemm->rows, row);
   return TRUE;
 }
@@ -113,21 +133,11 @@ static gboolean add_row(const OrrCostModel *model, OrrCostLibraryGemm *gemm, con
 static gboolean read_rows(OrrCostLibraryGemm *gemm, GError **error) {
   g_autoptr(GArray) m = orr_profile_numbers(gemm->table->table.m, FALSE, error);
   const GPtrArray *rows = gemm->table->table.rows;
-  for (guint i = 0; m && i < m->len; i++) {
-    const double log_m = log(g_array_index(m, double, i));
-    g_array_append_val(gemm->log_m, log_m);
-  }
-  for (guint i = 0; m && i < rows->len; i++)
+  if (!m) return FALSE;
+  ORR_EACH_VALUE(const double, at, m) widen(gemm, LOG_M, log(at));
+  for (guint i = 0; i < rows->len; i++)
     if (!add_row(gemm->rates, gemm, m, rows->pdata[i], error)) return FALSE;
-  return m != NULL;
-}
-
-/* At the first query; the numbers were checked when the profile was read. */
-static void need_rows(OrrCostLibraryGemm *gemm) {
-  if (!g_once_init_enter(&gemm->has_rows)) return;
-  g_autoptr(GError) error = NULL;
-  if (!read_rows(gemm, &error)) g_critical("library-gemm: %s", error->message);
-  g_once_init_leave(&gemm->has_rows, 1);
+  return TRUE;
 }
 
 void orr_cost_library_gemm_add(OrrCostModel *model, const OrrCostModel *rates,
@@ -136,46 +146,50 @@ void orr_cost_library_gemm_add(OrrCostModel *model, const OrrCostModel *rates,
   *gemm = (OrrCostLibraryGemm){.table = table,
                                .rates = rates,
                                .is_here = is_here,
-                               .log_m = g_array_new(FALSE, FALSE, sizeof(double)),
                                .rows = g_array_new(FALSE, FALSE, sizeof(Row)),
-                               .least = {INFINITY, INFINITY},
-                               .most = {-INFINITY, -INFINITY}};
+                               .least = {INFINITY, INFINITY, INFINITY},
+                               .most = {-INFINITY, -INFINITY, -INFINITY}};
   g_array_set_clear_func(gemm->rows, row_clear);
   g_ptr_array_add(model->library_gemm, gemm);
 }
 
 /* --- the ratio at a product --- */
 
-/* The row's ratio at @log_m, on the line between its measured neighbours; NAN: it has none.
- * @ret_beyond: how far its sizes are from @log_m. */
-static double ratio_over_m(const OrrCostLibraryGemm *gemm, const Row *row, double log_m,
-                           gboolean *ret_at_row, double *ret_beyond) {
-  guint below = G_MAXUINT, above = G_MAXUINT;
-  for (guint i = 0; i < row->ratios->len; i++) {
-    if (isnan(g_array_index(row->ratios, double, i))) continue;
-    if (g_array_index(gemm->log_m, double, i) <= log_m + exact) below = i;
-    if (g_array_index(gemm->log_m, double, i) >= log_m - exact && above == G_MAXUINT) above = i;
-  }
-  *ret_at_row = below == above && below != G_MAXUINT;
-  *ret_beyond = 0;
-  if (below == G_MAXUINT && above == G_MAXUINT) return NAN;
-  if (below == G_MAXUINT || above == G_MAXUINT || below == above) {
-    const guint end = above == G_MAXUINT ? below : above;
-    *ret_beyond = fabs(g_array_index(gemm->log_m, double, end) - log_m);
-    return g_array_index(row->ratios, double, end);
-  }
-  const double a = g_array_index(gemm->log_m, double, below),
-               b = g_array_index(gemm->log_m, double, above), share = (log_m - a) / (b - a);
-  return (1 - share) * g_array_index(row->ratios, double, below) +
-         share * g_array_index(row->ratios, double, above);
+/* A product by its logarithms. */
+typedef struct {
+  double log_m, log_n, log_k;
+  int alignment;
+} Place;
+
+static Place place_of(double batch_m, gint64 n, gint64 k) {
+  return (Place){log(batch_m), log((double)n), log((double)k), alignment_of(n)};
 }
 
-static gboolean is_outside(const OrrCostLibraryGemm *gemm, double log_m, double log_n,
-                           double log_k) {
-  const double *m = (const double *)(void *)gemm->log_m->data;
-  return log_m < m[0] - exact || log_m > m[gemm->log_m->len - 1] + exact ||
-         log_n < gemm->least[0] - exact || log_n > gemm->most[0] + exact ||
-         log_k < gemm->least[1] - exact || log_k > gemm->most[1] + exact;
+/* The row's ratio at @log_m, on the line between its measured neighbours. @ret_beyond: how far its
+ * sizes are from @log_m. */
+static double ratio_over_m(const Row *row, double log_m, gboolean *ret_at_row, double *ret_beyond) {
+  const Point *points = (const Point *)(const void *)row->points->data;
+  guint low = 0, high = row->points->len - 1;
+  const double before = points[low].log_m - log_m, behind = log_m - points[high].log_m;
+  *ret_beyond = fmax(0, fmax(before, behind));
+  if (before >= -exact) high = low;
+  if (behind >= -exact) low = high;
+  while (high - low > 1) {
+    const guint middle = (low + high) / 2;
+    *(points[middle].log_m <= log_m + exact ? &low : &high) = middle;
+  }
+  if (fabs(points[low].log_m - log_m) <= exact) high = low;
+  *ret_at_row = low == high && *ret_beyond <= exact;
+  if (low == high) return points[low].ratio;
+  const double share = (log_m - points[low].log_m) / (points[high].log_m - points[low].log_m);
+  return (1 - share) * points[low].ratio + share * points[high].ratio;
+}
+
+static gboolean is_outside(const OrrCostLibraryGemm *gemm, const Place *place) {
+  const double at[AXES] = {place->log_n, place->log_k, place->log_m};
+  for (int axis = 0; axis < AXES; axis++)
+    if (at[axis] < gemm->least[axis] - exact || at[axis] > gemm->most[axis] + exact) return TRUE;
+  return FALSE;
 }
 
 /* Weighted sums of points (x, y, value) around the product, and the values' bounds. */
@@ -203,28 +217,73 @@ static double plane_at(const Plane *plane) {
   return CLAMP(at, plane->least, plane->most);
 }
 
-static double ratio_of(OrrCostLibraryGemm *gemm, const OrrGemmShape *shape, OrrHow *ret_how) {
-  need_rows(gemm);
-  const double log_m = log((double)(shape->batch * shape->m)), log_n = log((double)shape->n),
-               log_k = log((double)shape->k);
-  const int alignment = alignment_of(shape->n);
+/* The plane's value at @place; @skip: a row that does not count, NULL: none. */
+static double ratio_near(const OrrCostLibraryGemm *gemm, const Place *place, const Row *skip) {
   Plane plane = {.least = INFINITY, .most = -INFINITY};
-  *ret_how = is_outside(gemm, log_m, log_n, log_k) ? ORR_HOW_OUTSIDE : ORR_HOW_INTERPOLATED;
   ORR_EACH(const Row, row, gemm->rows) {
     gboolean at_row;
     double beyond;
-    const double ratio = ratio_over_m(gemm, row, log_m, &at_row, &beyond);
-    if (isnan(ratio)) continue;
-    const double x = row->log_n - log_n, y = row->log_k - log_k;
-    if (hypot(x, y) < exact) {
-      if (at_row) *ret_how = ORR_HOW_MEASURED;
-      return ratio;
-    }
+    if (row == skip) continue;
+    const double ratio = ratio_over_m(row, place->log_m, &at_row, &beyond);
+    const double x = row->log_n - place->log_n, y = row->log_k - place->log_k;
     const double distance =
-        hypot(hypot(x, y), misaligned * (row->alignment - alignment)) + beyond_m * beyond;
-    plane_add(&plane, pow(distance + softening, -3), x, y, ratio);
+        hypot(hypot(x, y), misaligned * (row->alignment - place->alignment)) + beyond_m * beyond;
+    plane_add(&plane, row->trust * pow(distance + softening, -3), x, y, ratio);
   }
   return plane_at(&plane);
+}
+
+/* How much slower @row is than its neighbours say, as a logarithm, over some of its sizes. */
+static double excess_of(const OrrCostLibraryGemm *gemm, const Row *row) {
+  enum { SIZES = 6 };
+  const guint n = MIN(row->points->len, SIZES);
+  double sum = 0;
+  for (guint i = 0; i < n; i++) {
+    const guint at = n > 1 ? i * (row->points->len - 1) / (n - 1) : 0;
+    const Point *point = &g_array_index(row->points, Point, at);
+    const Place place = {point->log_m, row->log_n, row->log_k, row->alignment};
+    sum += point->ratio - ratio_near(gemm, &place, row);
+  }
+  return sum / n;
+}
+
+/* Gives rows that are slower than their neighbours say less weight, as the head comment says. */
+static void weigh_rows(OrrCostLibraryGemm *gemm) {
+  enum { ROUNDS = 2 };
+  g_autoptr(GArray) excess = g_array_new(FALSE, FALSE, sizeof(double));
+  for (int round = 0; round < ROUNDS && gemm->rows->len > 1; round++) {
+    g_array_set_size(excess, 0);
+    ORR_EACH(const Row, row, gemm->rows) ORR_APPEND(excess, double, excess_of(gemm, row));
+    ORR_EACH_AT(i, Row, row, gemm->rows) {
+      const double part = g_array_index(excess, double, i) / untuned;
+      const double left = 1 - part * part;
+      row->trust = part <= 0 ? 1 : fmax(1e-3, part < 1 ? left * left : 0);
+    }
+  }
+}
+
+/* At the first query; the numbers were checked when the profile was read. */
+static void need_rows(OrrCostLibraryGemm *gemm) {
+  if (!g_once_init_enter(&gemm->has_rows)) return;
+  g_autoptr(GError) error = NULL;
+  if (!read_rows(gemm, &error)) g_critical("library-gemm: %s", error->message);
+  if (gemm->table->tuned) weigh_rows(gemm);
+  g_once_init_leave(&gemm->has_rows, 1);
+}
+
+static double ratio_of(OrrCostLibraryGemm *gemm, const OrrGemmShape *shape, OrrHow *ret_how) {
+  need_rows(gemm);
+  const Place place = place_of((double)(shape->batch * shape->m), shape->n, shape->k);
+  *ret_how = is_outside(gemm, &place) ? ORR_HOW_OUTSIDE : ORR_HOW_INTERPOLATED;
+  ORR_EACH(const Row, row, gemm->rows) {
+    gboolean at_row;
+    double beyond;
+    if (hypot(row->log_n - place.log_n, row->log_k - place.log_k) >= exact) continue;
+    const double ratio = ratio_over_m(row, place.log_m, &at_row, &beyond);
+    if (at_row) *ret_how = ORR_HOW_MEASURED;
+    return ratio;
+  }
+  return ratio_near(gemm, &place, NULL);
 }
 
 /* --- which table --- */

@@ -15,7 +15,7 @@
 #include "calibration/fit/measured_private.h"
 
 typedef struct {
-  int library, dtype, blocks;
+  int library, dtype, blocks, tuned;
   double weight; /* bytes; 0: as dtype */
   double n, k, m, us;
   const char *version; /* of the line */
@@ -173,7 +173,8 @@ static void read_aiter(const OrrCsv *csv, const char *system, gboolean thin, GAr
   const gboolean complete = find_columns(csv, names, columns, diags);
   for (guint i = 0; complete && i < csv->lines->len; i++) {
     const OrrCsvLine *line = csv->lines->pdata[i];
-    Sample sample = {.library = ORR_KERNEL_LIBRARY_AITER, .version = "", .place = line->place};
+    Sample sample = {
+        .library = ORR_KERNEL_LIBRARY_AITER, .tuned = TRUE, .version = "", .place = line->place};
     if (!line->cells || !orr_measured_of_aiter(csv, line, system) ||
         !read_family(csv, line, &sample) || !read_numbers(csv, line, columns, &sample, diags))
       continue;
@@ -217,9 +218,10 @@ static void write_table(GString *text, const GArray *samples, guint begin, guint
                         const char *device, const char *source) {
   const Sample *first = &g_array_index(samples, Sample, begin);
   g_autoptr(GArray) axis = axis_of(samples, begin, end);
-  g_string_append_printf(text, "  - library: %s\n    dtype: %s\n%s    measured-on: %s\n",
+  g_string_append_printf(text, "  - library: %s\n    dtype: %s\n%s%s    measured-on: %s\n",
                          orr_kernel_library_words[first->library], orr_dtype_names[first->dtype],
-                         first->blocks ? "    blocks: true\n" : "", device);
+                         first->blocks ? "    blocks: true\n" : "",
+                         first->tuned ? "    tuned: true\n" : "", device);
   if (first->weight > 0) g_string_append_printf(text, "    weight-bytes: %.3g\n", first->weight);
   g_string_append_printf(text, "    source: \"%s%s%s; %s\"\n    m: \"",
                          orr_kernel_library_words[first->library], *first->version ? " " : "",

@@ -215,6 +215,9 @@ static const OrrFieldTable library_gemm_table = ORR_FIELDS(
         OrrProfileLibraryGemm, "blocks", blocks, "false",
         "Whether each block of weights has a scale (fp8 by blocks of 128 x 128), instead "
         "of the whole tensor."),
+    ORR_FIELD_BOOL(OrrProfileLibraryGemm, "tuned", tuned, "false",
+                   "Whether each row is the fastest of the kernels that a tuner tried. A shape for "
+                   "which it tried few is slow, and counts less for others."),
     ORR_FIELD_REAL(OrrProfileLibraryGemm, "weight-bytes", weight_bytes, ORR_UNIT_NONE, "0",
                    "Bytes per weight, where weights are stored narrower than they are multiplied "
                    "(int4: 0.5); 0: as dtype.",

@@ -76,6 +76,7 @@ typedef struct {
 typedef struct {
   OrrProfileGemm table;
   gboolean blocks;     /* of fp8: a scale for each block, as OrrOperandStorage */
+  gboolean tuned;      /* a row is the fastest of the kernels that a tuner tried for the shape */
   double weight_bytes; /* per weight, where it is stored narrower; 0: as dtype */
   char *measured_on;   /* another device than the profile's; NULL: the profile's */
 } OrrProfileLibraryGemm;

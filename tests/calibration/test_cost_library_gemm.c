@@ -104,10 +104,13 @@ static void test_library_on_two_devices(void) {
 
 /* The answer at (16, @n, 1024) over the roofline. A library has rows at @ns, each @times as long as
  * the roofline. */
-static double over_roofline(const gint64 *ns, const double *times, guint n_rows, gint64 n) {
-  g_autoptr(GString) text = g_string_new("schema: profile/1\nname: p\ndevice: d\nlibrary-gemm:\n"
-                                         "  - {library: trtllm, dtype: fp8, source: s, m: \"16\", "
-                                         "rows: [");
+static double over_roofline_of(const gint64 *ns, const double *times, guint n_rows, gint64 n,
+                               gboolean tuned) {
+  g_autoptr(GString) text = g_string_new("schema: profile/1\nname: p\ndevice: d\nlibrary-gemm:\n");
+  g_string_append_printf(text,
+                         "  - {library: trtllm, dtype: fp8, tuned: %s, source: s, m: \"16\", "
+                         "rows: [",
+                         tuned ? "true" : "false");
   OrrDevice device = round_device;
   device.name = (char *)"d";
   g_autoptr(OrrCostModel) none = model_of(NULL, &device);
@@ -120,6 +123,23 @@ static double over_roofline(const gint64 *ns, const double *times, guint n_rows,
   g_autoptr(OrrCostModel) model = model_of(profile, &device);
   return library_cost(model, ORR_KERNEL_LIBRARY_TRTLLM, FALSE, 16, n).time_s /
          library_cost(none, ORR_KERNEL_LIBRARY_ANY, FALSE, 16, n).time_s;
+}
+
+static double over_roofline(const gint64 *ns, const double *times, guint n_rows, gint64 n) {
+  return over_roofline_of(ns, times, n_rows, n, FALSE);
+}
+
+/* In a tuner's table the row at 4096, twice as slow as its neighbours (log 2 > 0.3), does not count
+ * for 5120 next to it, and its own product still takes as long as the row. One that is twice as
+ * fast counts: kernels like it exist. In a benchmark's table each counts. */
+static void test_untuned_rows(void) {
+  static const gint64 ns[] = {1024, 2048, 4096, 8192, 16384};
+  static const double slow[] = {1, 1, 2, 1, 1}, fast[] = {1, 1, 0.5, 1, 1};
+  assert_near(over_roofline_of(ns, slow, 5, 5120, TRUE), 1, 0.02);
+  assert_near(over_roofline_of(ns, slow, 5, 4096, TRUE), 2, 1e-6);
+  g_assert_cmpfloat(over_roofline_of(ns, slow, 5, 5120, FALSE), >, 1.4);
+  g_assert_cmpfloat(over_roofline_of(ns, fast, 5, 5120, TRUE), <=,
+                    over_roofline_of(ns, fast, 5, 5120, FALSE));
 }
 
 /* Rows of 1.1^10, 1.1^11 and 1.1^13 times the roofline at n = 1024, 2048 and 8192 are a line over
@@ -144,6 +164,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost/libraries", test_libraries);
   g_test_add_func("/cost/library-plane", test_plane);
+  g_test_add_func("/cost/untuned-rows", test_untuned_rows);
   g_test_add_func("/cost/library-alignment", test_alignment);
   g_test_add_func("/cost/narrow-weights", test_narrow_weights);
   g_test_add_func("/cost/library-on-two-devices", test_library_on_two_devices);

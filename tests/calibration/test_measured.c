@@ -193,11 +193,13 @@ static void test_aiter(void) {
   g_assert_no_error(error);
   static const char *const tables[] = {
       "name: d-libraries\n",
-      "  - library: aiter\n    dtype: bf16\n    measured-on: d\n    source: \"aiter; who\"\n"
+      "  - library: aiter\n    dtype: bf16\n    tuned: true\n    measured-on: d\n    source: "
+      "\"aiter; who\"\n"
       "    m: \"1 2\"\n    rows:\n      - {n: 64, k: 32, us: \"4 5.01\"}\n",
-      "dtype: int8\n    measured-on: d\n    source: \"aiter; who\"\n    m: \"1\"\n    rows:\n"
+      "dtype: int8\n    tuned: true\n    measured-on: d\n    source: \"aiter; who\"\n    m: "
+      "\"1\"\n    rows:\n"
       "      - {n: 64, k: 32, us: \"3\"}\n",
-      "dtype: fp8\n    measured-on: d\n",
+      "dtype: fp8\n    tuned: true\n    measured-on: d\n",
       "us: \"6\"",
       "dtype: fp4\n",
       "us: \"8\""};
