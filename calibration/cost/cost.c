@@ -63,9 +63,8 @@ OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *dev
 
 /* --- life --- */
 
-/* The model with the rates of @device, for building tables: none of its answers is scaled. */
-static OrrCostModel *with_rates_of(const OrrCostModel *model, const OrrDevice *device,
-                                   GError **error) {
+OrrCostModel *orr_cost_model_with_rates(const OrrCostModel *model, const OrrDevice *device,
+                                        GError **error) {
   g_autofree OrrCostModel *view = g_memdup2(model, sizeof *model);
   return take_device(view, device, error) ? g_steal_pointer(&view) : NULL;
 }
@@ -85,9 +84,10 @@ static void add_library_gemm(OrrCostModel *model, const OrrCostModel *rates,
 static gboolean read_profile(OrrCostModel *model, const OrrDevice *named, GError **error) {
   const OrrProfile *profile = model->profile;
   const gboolean borrows = g_strcmp0(named->name, model->measured_on->name) != 0;
-  if (!(model->measured = with_rates_of(model, model->measured_on, error))) return FALSE;
+  if (!(model->measured = orr_cost_model_with_rates(model, model->measured_on, error)))
+    return FALSE;
   model->measured->measured = model->measured;
-  if (borrows && !(model->named = with_rates_of(model, named, error))) return FALSE;
+  if (borrows && !(model->named = orr_cost_model_with_rates(model, named, error))) return FALSE;
   if (!orr_cost_build_check(profile, error)) return FALSE;
   for (guint i = 0; i < orr_profile_length(profile->gemm); i++) {
     const OrrProfileGemm *table = profile->gemm->pdata[i];

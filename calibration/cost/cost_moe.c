@@ -25,18 +25,23 @@
  * A measured layer (hidden, inter, topk, experts, tp, ep) is a curve of log(measured / roofline)
  * over tokens, and answers by that curve. Another layer is interpolated from the NEAREST measured
  * ones, each read at the same number of tokens per expert, with weights 1/(distance + NEAR)^2
- * (Shepard 1968). The distance is over differences of logarithms. hidden and topk weigh most, since
- * libraries tune other tiles and kernels for them; the split weighs least; and the largest power of
- * two, up to 256, in a rank's width of an expert counts too, since kernels are written for it. The
- * weights are one choice for all devices, found by leaving out each curve in turn: 5 to 8 % mean
- * error, against 9 to 13 % with equal weights on a rank's sizes alone and no power of two.
+ * (Shepard 1968). Where a format has fewer rows than that, other formats' rows count too, FORMAT
+ * further away, and other devices' (a table `measured-on`), each as far from its own device's
+ * roofline: one library's kernels lose as much to padding and sorting on both. MI300X's three
+ * layers, each left out, are 30 % off by the others' rows, 10 % by these and MI355X's.
+ *
+ * The distance is over differences of logarithms. hidden and topk weigh most, since libraries tune
+ * other tiles and kernels for them; the split weighs least; and the largest power of two, up to
+ * 256, in a rank's width of an expert counts too, since kernels are written for it. The weights are
+ * one choice for all devices, found by leaving out each curve in turn: 5 to 8 % mean error, against
+ * 9 to 13 % with equal weights on a rank's sizes alone and no power of two.
  */
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
 
 enum { FEATURES = 8, NEAREST = 3, QUANTILES = 8 };
 
-static const double NEAR = 0.05;
+static const double NEAR = 0.05, FORMAT = 0.5;
 
 typedef struct {
   gint64 hidden, inter, topk, experts, tp, ep, projections;
@@ -55,6 +60,7 @@ typedef struct {
 struct OrrCostMoe {
   OrrDtype dtype;
   double imbalance;
+  const char *from;            /* the device of its rows; NULL: the profile's */
   GArray *tokens, *log_tokens; /* of double */
   GArray *curves;              /* Curve */
   double least[FEATURES], most[FEATURES];
@@ -304,10 +310,17 @@ OrrCostMoe *orr_cost_moe_build(const OrrCostModel *model, const OrrProfileMoe *t
   moe->tokens = orr_profile_numbers(table->tokens, FALSE, error);
   if (!moe->tokens) return NULL;
   orr_profile_moe_imbalance(table->distribution, &moe->imbalance);
+  const gboolean is_own =
+      !table->measured_on.name || g_strcmp0(table->measured_on.name, model->measured_on->name) == 0;
+  moe->from = is_own ? NULL : g_intern_string(table->measured_on.name);
+  g_autofree OrrCostModel *there =
+      is_own ? NULL : orr_cost_model_with_rates(model, &table->measured_on, error);
+  if (!is_own && !there) return NULL;
+  const OrrCostModel *rates = is_own ? model : there;
   ORR_EACH_VALUE(const double, value, moe->tokens) ORR_APPEND(moe->log_tokens, double, log(value));
   g_autoptr(GArray) judged = g_array_new(FALSE, TRUE, sizeof(OrrJudgedRow));
   for (guint i = 0; i < table->rows->len; i++)
-    if (!add_curve(model, moe, table->rows->pdata[i], judged, error)) return NULL;
+    if (!add_curve(rates, moe, table->rows->pdata[i], judged, error)) return NULL;
   set_aside(moe, judged);
   return g_steal_pointer(&moe);
 }
@@ -349,6 +362,7 @@ static const Curve *find_curve(const OrrCostMoe *moe, const Layer *layer) {
 }
 
 typedef struct {
+  const OrrCostMoe *moe;
   const Curve *curve; /* NULL: none yet */
   double distance2;
 } Neighbour;
@@ -364,45 +378,82 @@ static void keep_near(Neighbour nearest[NEAREST], Neighbour found) {
   }
 }
 
-static void find_near(const OrrCostMoe *moe, const double *features, Neighbour nearest[NEAREST]) {
+/* Neighbours of a layer, and the measured range of the tables that they are from. */
+typedef struct {
+  double features[FEATURES], least[FEATURES], most[FEATURES];
+  Neighbour nearest[NEAREST];
+} Near;
+
+static void near_add(Near *near, const OrrCostMoe *moe, double further) {
   ORR_EACH(const Curve, curve, moe->curves) {
-    double distance2 = 0;
+    double distance2 = further * further;
     for (int f = 0; f < FEATURES; f++) {
-      double off = features[f] - curve->features[f];
+      double off = near->features[f] - curve->features[f];
       distance2 += off * off;
     }
-    if (!nearest[NEAREST - 1].curve || distance2 < nearest[NEAREST - 1].distance2)
-      keep_near(nearest, (Neighbour){curve, distance2});
+    const Neighbour *last = &near->nearest[NEAREST - 1];
+    if (!last->curve || distance2 < last->distance2)
+      keep_near(near->nearest, (Neighbour){moe, curve, distance2});
+  }
+  for (int f = 0; f < FEATURES && moe->curves->len > 0; f++) {
+    near->least[f] = fmin(near->least[f], moe->least[f]);
+    near->most[f] = fmax(near->most[f], moe->most[f]);
   }
 }
+
+/* The most similar measured layers: of @moe, and where it has too few of all tables alike. */
+static void near_find(Near *near, const OrrCostModel *model, const OrrCostMoe *moe,
+                      const Layer *layer) {
+  *near = (Near){.nearest = {{NULL, NULL, 0}}};
+  find_features(layer, near->features);
+  for (int f = 0; f < FEATURES; f++) near->least[f] = INFINITY, near->most[f] = -INFINITY;
+  near_add(near, moe, 0);
+  if (moe->curves->len >= NEAREST) return;
+  const GPtrArray *tables = orr_cost_build_moe(model);
+  ORR_EACH_POINTER(const OrrCostMoe, other, tables)
+    if (other != moe && is_near(other->imbalance, moe->imbalance))
+      near_add(near, other, other->dtype == moe->dtype ? 0 : FORMAT);
+}
+
+/* A ratio to the roofline, and how it is known. */
+typedef struct {
+  double log_ratio;
+  OrrGridTrust trust;
+  gboolean other_format;
+  const char *from; /* another device that has rows in it; NULL: none */
+} Answer;
 
 /* Interpolates from the most similar measured layers. Outside: a property beyond every measured
  * layer's. */
-static double ratio_near(const OrrCostMoe *moe, const Layer *layer, double tokens,
-                         OrrGridTrust *trust) {
-  double features[FEATURES], sum = 0, weights = 0;
-  Neighbour nearest[NEAREST] = {{NULL, 0}};
-  find_features(layer, features);
-  find_near(moe, features, nearest);
-  *trust = MAX(*trust, ORR_GRID_BETWEEN);
+static Answer answer_near(const OrrCostModel *model, const OrrCostMoe *moe, const Layer *layer,
+                          double tokens) {
+  Near near;
+  Answer answer = {.trust = ORR_GRID_BETWEEN};
+  double sum = 0, weights = 0;
+  near_find(&near, model, moe, layer);
   for (int f = 0; f < FEATURES; f++)
-    if (features[f] < moe->least[f] || features[f] > moe->most[f]) *trust = ORR_GRID_BEYOND;
+    if (near.features[f] < near.least[f] || near.features[f] > near.most[f])
+      answer.trust = ORR_GRID_BEYOND;
   double an_expert = tokens * (double)layer->topk / (double)layer->experts;
-  for (int i = 0; i < NEAREST && nearest[i].curve; i++) {
-    const Layer *other = &nearest[i].curve->layer;
+  for (int i = 0; i < NEAREST && near.nearest[i].curve; i++) {
+    const Neighbour *at = &near.nearest[i];
+    const Layer *other = &at->curve->layer;
     OrrGridTrust ignored = ORR_GRID_ROW; /* another layer's axis has other ends */
-    double distance = sqrt(nearest[i].distance2) + NEAR, weight = 1 / (distance * distance);
-    sum += weight * curve_at(moe, nearest[i].curve,
+    double distance = sqrt(at->distance2) + NEAR, weight = 1 / (distance * distance);
+    sum += weight * curve_at(at->moe, at->curve,
                              an_expert * (double)other->experts / (double)other->topk, &ignored);
     weights += weight;
+    answer.other_format |= at->moe->dtype != moe->dtype;
+    if (at->moe->from) answer.from = at->moe->from;
   }
   const double *axis = (double *)(void *)moe->tokens->data;
-  if (tokens < axis[0] || tokens > axis[moe->tokens->len - 1]) *trust = ORR_GRID_BEYOND;
-  return sum / weights;
+  if (tokens < axis[0] || tokens > axis[moe->tokens->len - 1]) answer.trust = ORR_GRID_BEYOND;
+  answer.log_ratio = sum / weights;
+  return answer;
 }
 
-/* The most similar table: the format's own before the 16-bit one, the distribution's own before
- * another. */
+/* The most similar table of the profile's own device: the format's own before the 16-bit one, the
+ * distribution's own before another. */
 static const OrrCostMoe *find_table(const OrrCostModel *model, OrrDtype dtype, double imbalance) {
   const OrrCostMoe *best = NULL;
   double least = INFINITY;
@@ -412,7 +463,7 @@ static const OrrCostMoe *find_table(const OrrCostModel *model, OrrDtype dtype, d
                   : moe->dtype == ORR_BF16 ? 10
                                            : 20) +
                  fabs(moe->imbalance - imbalance);
-    if (moe->curves->len == 0 || off >= least) continue;
+    if (moe->curves->len == 0 || moe->from || off >= least) continue;
     least = off;
     best = moe;
   }
@@ -471,12 +522,18 @@ OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
   double roofline_s =
       moe_roofline_s(model, dtype, shape->stored.weight_bytes, queried_load(shape, &layer), &layer);
   if (!moe) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
-  OrrGridTrust trust = ORR_GRID_ROW;
+  Answer answer = {.trust = ORR_GRID_ROW};
   const Curve *own = find_curve(moe, &layer);
-  double ratio = own ? curve_at(moe, own, tokens, &trust) : ratio_near(moe, &layer, tokens, &trust);
+  if (own)
+    answer.log_ratio = curve_at(moe, own, tokens, &answer.trust);
+  else
+    answer = answer_near(model, moe, &layer, tokens);
   gboolean borrowed = moe->dtype != dtype || moe->imbalance != shape->imbalance ||
-                      op->pass != ORR_PASS_FORWARD || shape->stored.weight_bytes > 0;
+                      answer.other_format || op->pass != ORR_PASS_FORWARD ||
+                      shape->stored.weight_bytes > 0;
+  const OrrHow how =
+      answer.from ? MAX(orr_cost_how(answer.trust), ORR_HOW_CARRIED) : orr_cost_how(answer.trust);
   const OrrAside *aside = own ? orr_judge_near(own->asides, moe->tokens, tokens) : NULL;
-  return (OrrCost){roofline_s * exp(ratio), borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust),
-                   .aside = aside ? aside->why : NULL};
+  return (OrrCost){roofline_s * exp(answer.log_ratio), borrowed ? ORR_HOW_MODELLED : how,
+                   .from = answer.from, .aside = aside ? aside->why : NULL};
 }

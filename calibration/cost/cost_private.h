@@ -54,6 +54,11 @@ struct OrrCostModel {
   GPtrArray *libraries;            /* OrrCostLibrary*, see cost_library.c; NULL: none */
 };
 
+/* The model with the rates of @device, for building tables: none of its answers is scaled. A view:
+ * free it with g_free(). */
+OrrCostModel *orr_cost_model_with_rates(const OrrCostModel *model, const OrrDevice *device,
+                                        GError **error);
+
 /* Seconds that the FLOPs (as @compute_s) and bytes of a kernel take at least (cost_roofline.c). */
 double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double bytes);
 

@@ -69,6 +69,7 @@ static gboolean run_family(const OrrProfile *profile, const OrrDevice *device,
     g_ptr_array_add(tables, table);
     for (guint fold = 0; fold < ORR_CROSSVAL_FOLDS; fold++)
       if (!run_fold(profile, device, t, fold, table, error)) return FALSE;
+    if (table->points->len == 0) g_ptr_array_set_size(tables, (int)tables->len - 1);
   }
   return TRUE;
 }

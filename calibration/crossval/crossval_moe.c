@@ -1,6 +1,7 @@
 /*
  * crossval_moe.c - routed experts: a shape is a layer and its split with all its numbers of tokens.
- * Other splits of the same layer stay.
+ * Other splits of the same layer stay, and so do the other tables, whose layers answer where the
+ * table itself has few. Rows of other devices are not left out.
  */
 #include "calibration/crossval/crossval_private.h"
 
@@ -42,13 +43,15 @@ static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
   OrrProfileMoe rest = *table_at(profile, table);
   g_autoptr(GArray) tokens = orr_profile_numbers(rest.tokens, FALSE, error);
   if (!tokens) return FALSE;
-  for (guint i = 0; i < rest.rows->len; i++)
+  for (guint i = 0; i < rest.rows->len && !rest.measured_on.name; i++)
     if (orr_crossval_fold_of(i) == fold &&
         !add_row(rest.rows->pdata[i], tokens, ret_fold->left_out, error))
       return FALSE;
   rest.rows = orr_crossval_rest(rest.rows, fold, ret_fold);
-  ret_fold->rest.moe =
-      orr_crossval_own_list(ret_fold, orr_crossval_own(ret_fold, &rest, sizeof rest));
+  g_autoptr(GPtrArray) all = g_ptr_array_new();
+  ORR_EACH_POINTER_AT(i, OrrProfileMoe, other, profile->moe)
+    g_ptr_array_add(all, i == table ? orr_crossval_own(ret_fold, &rest, sizeof rest) : other);
+  ret_fold->rest.moe = orr_crossval_own_array(ret_fold, all);
   return TRUE;
 }
 

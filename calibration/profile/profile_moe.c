@@ -27,6 +27,11 @@ const OrrFieldTable orr_profile_moe_table = ORR_FIELDS(
         OrrProfileMoe, "distribution", distribution, NULL,
         "Distribution of tokens over experts: balanced, or power_law_A with the exponent A."),
     ORR_FIELD_TEXT(OrrProfileMoe, "source", source, NULL, "Who measured it, with what."),
+    ORR_OPTIONAL_SECTION(
+        OrrProfileMoe, "measured-on", measured_on, &orr_device_table,
+        "The device of the rows, where it is not the profile's: they tell of layers for which the "
+        "profile's own device has few. Absent: the profile's own.",
+        .document = "device"),
     ORR_FIELD_TEXT(OrrProfileMoe, "tokens", tokens, NULL,
                    "The common axis of all rows: tokens of the expert-parallel group, rising."),
     ORR_FIELD_SECTIONS(OrrProfileMoe, "rows", rows, &row_table, NULL, "The measured layers."));
@@ -55,7 +60,8 @@ static void check_moe_row(const OrrProfileMoe *moe, const OrrProfileMoeRow *row,
     orr_diags_error(diags, map->place, "topk must not be above experts");
   orr_profile_check_unique(
       seen,
-      g_strdup_printf("moe %s %s hidden %ld inter %ld topk %ld experts %ld tp %ld ep %ld",
+      g_strdup_printf("moe %s %s %s hidden %ld inter %ld topk %ld experts %ld tp %ld ep %ld",
+                      moe->measured_on.name ? moe->measured_on.name : "",
                       orr_dtype_names[moe->dtype], moe->distribution, row->hidden, row->inter,
                       row->topk, row->experts, row->tp, row->ep),
       map, diags);

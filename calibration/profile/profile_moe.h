@@ -6,6 +6,7 @@
  *     - dtype: bf16
  *       distribution: power_law_1.2
  *       source: who measured it, with what
+ *       measured-on: another device
  *       tokens: "1 2 4 ..."
  *       rows:
  *         - {hidden: 4096, inter: 1536, topk: 8, experts: 128, tp: 1, ep: 1, us: "230 228 ..."}
@@ -13,6 +14,7 @@
 #pragma once
 
 #include "calibration/profile/profile.h"
+#include "topologies/device.h"
 
 typedef struct {
   gint64 hidden, inter, topk, experts, tp,
@@ -25,6 +27,7 @@ typedef struct {
   int dtype;          /* of the weights */
   char *distribution; /* read by orr_profile_moe_imbalance */
   char *source;
+  OrrDevice measured_on; /* name NULL: the profile's device */
   /* the common axis of all rows, rising: tokens of the whole expert-parallel group */
   char *tokens;
   GPtrArray *rows; /* OrrProfileMoeRow* */

@@ -244,6 +244,44 @@ static void test_rows_of_another_device(void) {
   g_assert_cmpint(is.how, ==, ORR_HOW_CARRIED);
 }
 
+/* The profile's device has one layer, as long as the roofline, and a table of a device with twice
+ * its rates has another, 1.5 times as long as the roofline there. The second layer's answer here is
+ * 1.5 times the roofline here but for the first layer's weight, 1/(d + 0.05)^2 of 400 + that: their
+ * inner sizes differ by 16, which counts with weights 2 and 1; both have 8 powers of two. In fp8
+ * neither device has rows: modelled. */
+static void test_rows_of_a_third_device(void) {
+  OrrDevice there = round_device;
+  there.memory_bytes_per_s *= 2;
+  there.bf16_flops *= 2;
+  g_autoptr(OrrCostModel) plain = model_of(NULL, &round_device), other = model_of(NULL, &there);
+  OrrProfileMoeRow far = {.hidden = 1024, .inter = 8192, .topk = 2, .experts = 8, .tp = 1, .ep = 1},
+                   near = far;
+  near.inter = 512;
+  g_autofree char *text = g_strdup_printf(
+      "schema: profile/1\nname: p\ndevice: round\nmoe:\n"
+      "- dtype: bf16\n  distribution: balanced\n  source: s\n  tokens: \"64\"\n  rows:\n"
+      "  - {hidden: 1024, inter: 8192, topk: 2, experts: 8, tp: 1, ep: 1, us: \"%.9g\"}\n"
+      "- dtype: bf16\n  distribution: balanced\n  source: s\n  tokens: \"64\"\n"
+      "  measured-on: {name: e, architecture: a, source: s, sms: 100, memory: 1 GB,\n"
+      "    memory-bandwidth: 2 TB/s, host-link-bandwidth: 1 GB/s, tdp: 1 W,\n     fp32: 1e13 "
+      "FLOP/s, bf16: 2e14 FLOP/s, fp16: 2e14 FLOP/s}\n"
+      "  rows:\n"
+      "  - {hidden: 1024, inter: 512, topk: 2, experts: 8, tp: 1, ep: 1, us: \"%.9g\"}\n",
+      1e6 * moe_cost(plain, ORR_BF16, 0, 64, &far).time_s,
+      1.5e6 * moe_cost(other, ORR_BF16, 0, 64, &near).time_s);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  const OrrCost cost = moe_cost(model, ORR_BF16, 0, 64, &near);
+  const double apart = sqrt(3 * pow(log(16), 2)), weight = 1 / pow(apart + 0.05, 2);
+  assert_near(cost.time_s,
+              moe_cost(plain, ORR_BF16, 0, 64, &near).time_s * pow(1.5, 400 / (400 + weight)),
+              1e-6);
+  g_assert_cmpint(cost.how, ==, ORR_HOW_CARRIED);
+  g_assert_cmpstr(cost.from, ==, "e");
+  g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 64, &far).how, ==, ORR_HOW_MEASURED);
+  g_assert_cmpint(moe_cost(model, ORR_FP8, 0, 64, &near).how, ==, ORR_HOW_MODELLED);
+}
+
 /* --- left out --- */
 
 static void compare_row(const OrrCostModel *model, const OrrProfileMoe *table,
@@ -299,6 +337,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/cost-moe/rows-are-answered", test_rows_are_answered);
   g_test_add_func("/cost-moe/how", test_how);
   g_test_add_func("/cost-moe/rows-of-another-device", test_rows_of_another_device);
+  g_test_add_func("/moe/rows-of-a-third-device", test_rows_of_a_third_device);
   g_test_add_func("/cost-moe/left-out", test_left_out);
   return g_test_run();
 }
