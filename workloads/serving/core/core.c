@@ -111,6 +111,12 @@ static void enqueue(OrrCore *core, OrrRequest *request) {
   core->waiting_tokens += orr_request_wanted(request);
 }
 
+void orr_core_drop(OrrCore *core, OrrRequest *request) {
+  heap_remove(core->waiting[queue_of(core, request)], request);
+  core->n_waiting--;
+  core->waiting_tokens -= orr_request_wanted(request);
+}
+
 static void set_key(const OrrCore *core, OrrRequest *request) {
   request->key = core->scheduler->key ? core->scheduler->key(request, core->scheduler_params) : 0;
 }
@@ -269,9 +275,7 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   const gint64 kept =
       core->late_blocks + (core->running->len > 0 ? core->limits.watermark_blocks : 0);
   if (orr_kv_needed(core->kv, request, checked, hit) + kept > orr_kv_n_free(core->kv)) return FALSE;
-  heap_remove(core->waiting[queue_of(core, request)], request);
-  core->n_waiting--;
-  core->waiting_tokens -= orr_request_wanted(request);
+  orr_core_drop(core, request);
   request->state = ORR_REQUEST_RUNNING;
   g_ptr_array_add(core->running, request);
   begin_request(core, request);

@@ -99,7 +99,8 @@ void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrSchedule
 void orr_core_clear(OrrCore *core);
 void orr_core_hook(OrrCore *core, const OrrCoreHooks *hooks, gpointer state);
 
-void orr_core_add(OrrCore *core, OrrRequest *request); /* it waits */
+void orr_core_add(OrrCore *core, OrrRequest *request);  /* it waits */
+void orr_core_drop(OrrCore *core, OrrRequest *request); /* it waits no longer */
 
 /* Lets the scheduler fill the batch, and sums the batch up in core->shape. FALSE: there is nothing
  * to run. */
@@ -155,3 +156,14 @@ typedef void (*OrrCoreFinish)(OrrRequest *request, void *user);
  * generated one, before @finish. */
 void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, OrrCoreFinish token,
                           OrrCoreFinish finish, void *user);
+
+/* --- runs of steps that differ in context lengths alone: core_run.c --- */
+
+/* The fewest tokens that a request of the batch has still to write. */
+gint64 orr_core_least_left(const OrrCore *core);
+/* The blocks that each of @steps steps of a batch of decodes takes, in @ret_blocks (of gint64); the
+ * first step has its own already. Returns how many of the steps find room, at least 1. */
+guint orr_core_run_blocks(const OrrCore *core, guint steps, GArray *ret_blocks);
+/* Gives a decode of the batch @n tokens, ahead of the step that finishes the run. FALSE, and
+ * nothing done, without room for them and that step's. */
+gboolean orr_core_advance(OrrCore *core, OrrRequest *request, gint32 n);

@@ -523,8 +523,17 @@ static void name(OrrKv *kv, OrrRequest *request, gint64 begin, gint64 end) {
   }
 }
 
+/* Blocks of output get their names when they are given up: nobody looks for them before. */
+static gboolean names_later(const OrrKv *kv, OrrRequest *request, gint64 begin) {
+  if (begin < request->prompt || request->naming || kv->tell || kv->tiers || kv->n_state > 0 ||
+      kv->window_units > 0)
+    return FALSE;
+  if (request->nameless == 0) request->nameless = (gint32)begin;
+  return TRUE;
+}
+
 void orr_kv_announce(OrrKv *kv, OrrRequest *request, gint64 tokens) {
-  if (!kv->runs || kv->n_state > 0) return;
+  if (!kv->runs || kv->n_state > 0 || names_later(kv, request, request->computed)) return;
   const gint64 begin = request->computed / kv->block_size;
   const gint64 end =
       MIN(MIN(tokens, orr_request_wanted(request)) / kv->block_size, (gint64)request->blocks);
@@ -534,7 +543,7 @@ void orr_kv_announce(OrrKv *kv, OrrRequest *request, gint64 tokens) {
 }
 
 void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before) {
-  if (!kv->runs) return;
+  if (!kv->runs || names_later(kv, request, computed_before)) return;
   const gint64 begin = computed_before / kv->block_size;
   const gint64 end = MIN(request->computed / kv->block_size, (gint64)request->blocks);
   const gboolean is_whole =
@@ -564,6 +573,9 @@ void orr_kv_shrink(OrrKv *kv, OrrRequest *request, gint64 tokens, gint64 least) 
 }
 
 void orr_kv_release(OrrKv *kv, OrrRequest *request) {
+  if (request->nameless > 0)
+    name(kv, request, request->nameless / kv->block_size, request->computed / kv->block_size);
+  request->nameless = 0;
   if (request->blocks > 0)
     touch_tiers(kv, request, 0, MIN(request->computed / kv->block_size, (gint64)request->blocks));
   give_state(kv, request);

@@ -107,6 +107,7 @@ struct OrrRequest {
   gint32 scheduled;   /* tokens in the batch that runs */
   gint32 drafted;     /* guesses to be checked among them */
   gint32 kept_blocks; /* held before them */
+  gint32 nameless;    /* blocks from this token on have no names until it gives them up; 0: none */
   gint32 blocks;
   gint32 window_blocks;      /* that its windows take; only with a prefix cache */
   gint32 pool_blocks;        /* that its windows hold of a pool of their own */

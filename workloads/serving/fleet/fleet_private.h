@@ -22,23 +22,9 @@ void orr_feed_pool_check_memory(const OrrServing *params, const OrrModel *model,
 /* Lowers the power of its device to what the rack leaves a board. */
 void orr_feed_pool_cap(OrrServing *own, const OrrCluster *cluster);
 
-/* group_costs.c: the cost models of a fleet's groups of replicas: each with its device and layout.
- */
-
-/* Makes @run's worlds, costs and drafters. FALSE with @error; free them all the same. */
-gboolean orr_group_costs_open(OrrServingRun *run, GError **error);
-/* Writes how costs are known, and their parts, to the run's work. */
-void orr_group_costs_close(const OrrServingRun *run);
-void orr_group_costs_free(OrrServingRun *run);
-
 /* engine_links.c: the machine's links now are as @fabric has them (NULL: as built). Reprices the
  * steps of the replicas whose collectives, exchanges or sends between stages they change. */
 void orr_engine_links_change(OrrRoute *route, const OrrFabric *fabric);
-/* What the steps of @replica's engine take over @fabric, at its own GPUs; NULL with @error. @world
- * is storage that must outlive it. */
-OrrServingCost *orr_group_costs_at(const OrrServingRun *run, guint replica, const OrrFabric *fabric,
-                                   OrrWorld *world, GError **error);
-
 /* life.c: replicas that come and go: autoscaling, lost nodes and cold starts. */
 
 typedef struct OrrLife OrrLife;

@@ -24,28 +24,33 @@ static void report_blocks(const OrrTextBlocks *blocks, gboolean is_there, void *
   replica->reports->blocks(replica->reports->user, (guint)replica->index, blocks, is_there);
 }
 
-void orr_replica_open_cores(OrrReplica *replica) {
-  const OrrServingWork *work = replica->run->work;
-  const OrrEngineParams *engine = &replica->group->params.engine;
+void orr_serving_run_open_core(const OrrServingRun *run, guint group, gint64 ranks, OrrCore *core) {
+  const OrrServedGroup *alike = &g_array_index(run->work->groups, OrrServedGroup, group);
+  const OrrEngineParams *engine = &alike->params.engine;
   const OrrCoreLimits limits = {
-      .max_sequences = engine->max_num_seqs,
-      .max_batched_tokens = engine->max_num_batched_tokens,
-      .longest = work->longest,
-      .watermark_blocks = (gint64)ceil(engine->watermark * (double)replica->group->n_blocks),
+      .max_sequences = ranks * engine->max_num_seqs,
+      .max_batched_tokens = ranks * engine->max_num_batched_tokens,
+      .longest = run->work->longest,
+      .watermark_blocks = ranks * (gint64)ceil(engine->watermark * (double)alike->n_blocks),
       .reserve_prompt = engine->reserve_prompt,
       .preemption = (OrrPreemption)engine->preemption,
-      .groups = replica->n_cores,
+      .groups = alike->params.parallel.dp_attention / ranks,
   };
-  const guint n_clients = work->params.classes ? work->params.classes->len : 1;
+  const GArray *classes = run->work->params.classes;
+  OrrKv *kv = orr_kv_new(ranks * alike->n_blocks, engine->block_size,
+                         (OrrPrefixCaching)engine->prefix_caching);
+  orr_kv_lay_out(kv, &alike->kv_layout);
+  orr_core_init(core, &limits, (const OrrScheduler *)engine->scheduler.entry,
+                engine->scheduler.params, classes ? classes->len : 1, kv);
+}
+
+void orr_replica_open_cores(OrrReplica *replica) {
   for (guint i = 0; i < replica->n_cores; i++) {
-    OrrKv *kv = orr_kv_new(replica->group->n_blocks, engine->block_size,
-                           (OrrPrefixCaching)engine->prefix_caching);
-    orr_kv_lay_out(kv, &replica->group->kv_layout);
-    if (replica->reports->blocks) orr_kv_observe(kv, report_blocks, replica);
-    orr_kv_back(kv, &replica->tiers);
-    orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry,
-                  engine->scheduler.params, n_clients, kv);
-    replica->cores[i].drafter = replica->run->drafters[replica->books->group];
+    OrrCore *core = &replica->cores[i];
+    orr_serving_run_open_core(replica->run, replica->books->group, 1, core);
+    if (replica->reports->blocks) orr_kv_observe(core->kv, report_blocks, replica);
+    orr_kv_back(core->kv, &replica->tiers);
+    core->drafter = replica->run->drafters[replica->books->group];
     replica->reports->opened(replica->reports->user, replica, i);
   }
 }
@@ -188,31 +193,7 @@ static guint run_length(const OrrReplica *replica) {
       core->batch->len != core->running->len || core->shape.decodes != core->batch->len ||
       core->drafter || orr_kv_keeps_states(core->kv))
     return 1;
-  gint64 steps = LONGEST_RUN;
-  ORR_EACH_POINTER(const OrrRequest, request, core->batch) {
-    steps = MIN(steps, (gint64)request->output - request->generated);
-  }
-  return (guint)MAX(steps, 1);
-}
-
-/* Blocks that each step of a run takes beyond the batch's own; shortens the run to
- * what there is room for. */
-static guint plan_blocks(OrrReplica *replica, guint steps) {
-  const OrrCore *core = &replica->cores[0];
-  g_array_set_size(replica->new_blocks, steps);
-  for (guint k = 0; k < steps; k++) g_array_index(replica->new_blocks, gint64, k) = 0;
-  ORR_EACH_POINTER(const OrrRequest, request, core->batch) {
-    gint64 blocks = request->blocks; /* step k computes token computed + k + 1 */
-    for (gint64 k; (k = orr_kv_room(core->kv, blocks) - request->computed) < (gint64)steps;
-         blocks++)
-      g_array_index(replica->new_blocks, gint64, MAX(k, 0))++;
-  }
-  gint64 left = orr_kv_n_free(core->kv);
-  for (guint k = 1; k < steps; k++) {
-    left -= g_array_index(replica->new_blocks, gint64, k);
-    if (left < 0) return k;
-  }
-  return steps;
+  return (guint)CLAMP(orr_core_least_left(core), 1, LONGEST_RUN);
 }
 
 static void plan_run(OrrReplica *replica, guint steps) {
@@ -220,7 +201,7 @@ static void plan_run(OrrReplica *replica, guint steps) {
   const OrrServingRun *run = replica->run;
   const guint n = core->batch->len;
   guint known = MIN(steps, 8); /* steps whose blocks are counted: most runs are cut before */
-  guint room = steps > 1 ? plan_blocks(replica, known) : 1;
+  guint room = steps > 1 ? orr_core_run_blocks(core, known, replica->new_blocks) : 1;
   double end_s = replica->begin_s;
   g_array_set_size(replica->ends, 0);
   for (guint k = 0; k < room; k++) {
@@ -236,7 +217,7 @@ static void plan_run(OrrReplica *replica, guint steps) {
     end_s = step.end_s;
     if (k + 1 == known && known < steps) {
       known = MIN(steps, 4 * known);
-      room = plan_blocks(replica, known);
+      room = orr_core_run_blocks(core, known, replica->new_blocks);
     }
   }
   replica->is_run = replica->ends->len > 1;
@@ -265,18 +246,14 @@ static void take_steps(OrrReplica *replica, guint n_steps) {
   }
   const double first_end_s = end_of(replica, 0);
   ORR_EACH_POINTER(OrrRequest, request, core->batch) {
-    const gint32 computed = request->computed;
     if (at_once) {
       const guint counts = orr_serving_run_counts(replica->run, request);
       orr_serving_run_note_gaps(replica->run, first_end_s - request->last_token_s, counts, counts);
       request->streamed = request->generated + (gint32)n_steps;
       request->seen_s = begin_s;
     }
-    orr_kv_grow(core->kv, request, computed + n_steps + 1);
-    request->computed += (gint32)n_steps;
-    request->generated += (gint32)n_steps;
+    orr_core_advance(core, request, (gint32)n_steps);
     request->last_token_s = begin_s;
-    orr_kv_publish(core->kv, request, computed);
   }
   if (core->n_queues > 1)
     for (guint i = 0; i < core->batch->len; i++)

@@ -50,6 +50,22 @@ static inline double orr_serving_run_now(const OrrServingRun *run) {
   return orr_engine_now(run->engine);
 }
 
+/* An engine core with an empty cache: replica.c. @ranks: of attention, whose batches and caches are
+ * one here; 1 where each rank has a core. */
+void orr_serving_run_open_core(const OrrServingRun *run, guint group, gint64 ranks, OrrCore *core);
+
+/* --- the cost models of each group of replicas, with its device and layout: group_costs.c --- */
+
+/* Makes @run's worlds, costs and drafters. FALSE with @error; free them all the same. */
+gboolean orr_group_costs_open(OrrServingRun *run, GError **error);
+/* Writes how costs are known, and their parts, to the run's work. */
+void orr_group_costs_close(const OrrServingRun *run);
+void orr_group_costs_free(OrrServingRun *run);
+/* What the steps of @replica's engine take over @fabric, at its own GPUs; NULL with @error. @world
+ * is storage that must outlive it. */
+OrrServingCost *orr_group_costs_at(const OrrServingRun *run, guint replica, const OrrFabric *fabric,
+                                   OrrWorld *world, GError **error);
+
 /* --- what a step takes, by group of replicas: step_time.c --- */
 
 /* On the GPUs: the model alone. */

@@ -1,7 +1,7 @@
 /*
  * group_costs.c - what steps of each group of replicas take, and how that is known.
  */
-#include "workloads/serving/fleet/fleet_private.h"
+#include "workloads/serving/replica/serving_run.h"
 
 static gboolean open_feed(OrrServingRun *run, guint g, GError **error) {
   const OrrServedGroup *group = &g_array_index(run->work->groups, OrrServedGroup, g);
