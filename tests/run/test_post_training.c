@@ -181,19 +181,28 @@ static void test_hybrid(void) {
   g_assert_cmpint(ahead.samples_dropped, ==, 0);
 }
 
+static double rollout_as_serving(const char *engine) {
+  g_autofree char *rollouts = g_strdup_printf(
+      HEAD "workload: {kind: post-training, prompts: 128, samples: 1, prompt: {tokens: 200}, "
+           "response: {tokens: 500}, rollout: {engine: {max-model-len: 4096%s}}, "
+           "mode: {route: sample}, steps: 1, update: {batch: {global: 64}, sequence: 4096, "
+           "optimizer: {sharding: fsdp}}}\n",
+      engine);
+  g_autofree char *requests = g_strdup_printf(
+      HEAD "workload: {kind: serving, replicas: 16, requests: 128, "
+           "engine: {max-model-len: 4096%s}, input: {tokens: 200}, output: {tokens: 500}, "
+           "load: {kind: closed-loop, concurrency: 128}}\n",
+      engine);
+  g_autoptr(OrrOutcome) outcome = run_all(requests);
+  return run(rollouts).rollout_s / outcome->result.serving.duration_s;
+}
+
 /* The same responses as a closed batch of the workload serving, whose engines are replayed step by
- * step: 16 engines of 8 sequences. */
+ * step: 16 engines of 8 sequences. In 150 blocks, three of 44 blocks each fit at their ends. */
 static void test_as_serving(void) {
-  g_autofree char *found = NULL;
-  const OrrPostTrainingResult loop = run(LOOP("mode: {route: sample}"));
-  g_autoptr(OrrOutcome) outcome =
-      try_run(HEAD "workload: {kind: serving, replicas: 16, requests: 128, " ENGINE
-                   ", input: {tokens: 200}, output: {tokens: 500}, "
-                   "load: {kind: closed-loop, concurrency: 128}}\n",
-              &found);
-  g_assert_cmpstr(found, ==, "");
-  const double served_s = outcome->result.serving.duration_s;
-  g_assert_cmpfloat_with_epsilon(loop.rollout_s / served_s, 1, 0.05);
+  g_assert_cmpfloat_with_epsilon(rollout_as_serving(""), 1, 0.02);
+  g_assert_cmpfloat_with_epsilon(rollout_as_serving(", max-num-seqs: 4"), 1, 0.01);
+  g_assert_cmpfloat_with_epsilon(rollout_as_serving(", kv-blocks: 150"), 1, 0.005);
 }
 
 /* Rollouts far ahead: the slower pool sets the pace, and does not wait. */

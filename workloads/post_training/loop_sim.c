@@ -120,14 +120,11 @@ static void tool_done(void *user, void *request) {
   const gint64 room = input->longest - sample->context;
   const gint64 answer = CLAMP(orr_lengths_draw(&input->turns.answer, &loop->lengths), 0, room - 1);
   const gint64 next = CLAMP(orr_lengths_draw(input->response, &loop->lengths), 1, room - answer);
-  sample->cached = sample->context;
   sample->context += (gint32)answer;
   sample->left = (gint32)next;
   sample->turns--;
-  if (sample->replica >= loop->input->replicas && !loop->helpers_up) { /* it trains by now */
+  if (sample->replica >= loop->input->replicas && !loop->helpers_up) /* it trains by now */
     sample->replica = orr_loop_least_loaded(loop);
-    sample->cached = 0;
-  }
   orr_rollout_replica_add(orr_loop_replica(loop, sample->replica), sample);
 }
 
@@ -206,14 +203,14 @@ static void loop_init(OrrLoop *loop, const OrrLoopInput *input, OrrEngine *engin
   *loop = (OrrLoop){.input = input, .engine = engine, .nine_tenths_s = NAN};
   loop->history = history_new();
   loop->groups = g_array_new(FALSE, FALSE, sizeof(OrrLoopGroup));
-  loop->context = (OrrRolloutContext){.engine = engine,
-                                      .speed = input->speed,
-                                      .samples = g_ptr_array_new_with_free_func(g_free),
-                                      .power = loop->history->power,
-                                      .shares_prompt = input->shares_prompt,
-                                      .ended = ended,
-                                      .busy = busy,
-                                      .user = loop};
+  loop->context =
+      (OrrRolloutContext){.engine = engine,
+                          .speed = input->speed,
+                          .samples = g_ptr_array_new_with_free_func(orr_rollout_sample_free),
+                          .power = loop->history->power,
+                          .ended = ended,
+                          .busy = busy,
+                          .user = loop};
   add_replicas(loop);
   orr_loop_pools_init(loop);
   add_services(loop);

@@ -147,7 +147,6 @@ typedef struct {
   OrrRolloutSpeed *speed;
   guint replicas, helpers; /* engines of the pool; further ones on the trainer's GPUs */
   gboolean is_colocated;
-  gboolean shares_prompt;
   gint64 steps, prompts, samples;
   gint64 uncounted; /* steps at the beginning that no mean counts */
   const OrrLengths *prompt, *response;

@@ -42,7 +42,7 @@ static GArray *take(OrrLoop *loop, gint64 n) {
     const OrrLoopGroup *group = &g_array_index(loop->groups, OrrLoopGroup, number);
     for (guint k = 0; k < (guint)loop->input->samples; k++) {
       take_sample(loop, orr_loop_sample(loop, group->first + k), tokens);
-      g_clear_pointer(&loop->context.samples->pdata[group->first + k], g_free);
+      g_clear_pointer(&loop->context.samples->pdata[group->first + k], orr_rollout_sample_free);
     }
   }
   loop->taken += n;

@@ -146,7 +146,6 @@ static void fill_input(const OrrPostTrainingParts *parts, OrrRolloutSpeed *speed
       .replicas = (guint)parts->rollout.replicas,
       .helpers = p->pools.hybrid ? (guint)(orr_cluster_n_gpus(&parts->update_cluster) / engine) : 0,
       .is_colocated = p->pools.rollout_gpus == 0,
-      .shares_prompt = p->rollout.engine.prefix_caching != 0,
       .steps = round > 1 ? MAX(p->steps, 3 * round) : p->steps,
       .uncounted = p->steps > 1 ? round : 0,
       .prompts = p->prompts,

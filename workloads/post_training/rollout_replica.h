@@ -1,20 +1,21 @@
 /*
- * rollout_replica.h - one engine in the middle of rollouts: sequences that advance together, token
- * by token, until the next of them ends.
+ * rollout_replica.h - one engine in the middle of rollouts: a core of serving (core.h), with its
+ * scheduler and its cache, that takes many steps at once.
  *
- *   segment: k steps of n sequences; K keys at its begin
+ *   segment: k steps of n sequences; K keys before it
  *   k        the fewest steps until a sequence ends or the cache is full, at most 256
- *   seconds  k t(n, K + n k / 2)                 (t is nearly linear in K)
+ *   seconds  k t(n, K + n (k - 1) / 2)           (t is nearly linear in K)
  *
- * A segment that computes prompts takes as many steps as the prompts fill the step's budget, and
- * what they add to each. Sequences are admitted in the order in which they came while places and
- * cache last, and leave the cache newest first where it overflows; they are then computed again.
- * The first sequence of a group computes the shared prompt, if the engine caches prefixes.
+ * A step that computes prompts is a segment of its own. A turn of a response is a request: its
+ * prompt begins with the group's prompt, and goes on with what the response has so far, so that the
+ * prefix cache finds both while they are there.
+ * With attention data parallelism a replica is one batch and one cache that its ranks share evenly.
  * Steps that compute prompts count no joules on top of static power.
  */
 #pragma once
 
 #include "sim/engine/engine.h"
+#include "workloads/serving/core/core.h"
 #include "workloads/serving/power_time.h"
 #include "workloads/serving/serving.h"
 
@@ -51,10 +52,10 @@ double orr_rollout_speed_decode(OrrRolloutSpeed *speed, guint n, double keys);
 double orr_rollout_speed_prompt(OrrRolloutSpeed *speed, guint n, double tokens);
 /* Tokens that a sequence gains in a step: 1, and the accepted drafts. */
 double orr_rollout_speed_gain(const OrrRolloutSpeed *speed);
-/* Of a replica: tokens that its cache holds, sequences at once, tokens of a step. */
-double orr_rollout_speed_kv_tokens(const OrrRolloutSpeed *speed);
-guint orr_rollout_speed_places(const OrrRolloutSpeed *speed);
-double orr_rollout_speed_budget(const OrrRolloutSpeed *speed);
+/* The core of an engine, with an empty cache; seconds of moves before its planned batch begins. */
+void orr_rollout_speed_open_core(const OrrRolloutSpeed *speed, OrrCore *core);
+double orr_rollout_speed_move(const OrrRolloutSpeed *speed, const OrrCore *core);
+double orr_rollout_speed_kv_tokens(const OrrRolloutSpeed *speed); /* that a replica's cache holds */
 gint64 orr_rollout_speed_longest(const OrrRolloutSpeed *speed);   /* tokens of a sequence */
 double orr_rollout_speed_gpu_bytes(const OrrRolloutSpeed *speed); /* weights and cache of a GPU */
 
@@ -65,27 +66,28 @@ OrrJoules orr_rollout_speed_watts(OrrRolloutSpeed *speed, guint n, double keys);
 char *orr_rollout_speed_missing(OrrRolloutSpeed *speed); /* as orr_serving_cost_missing */
 const double *orr_rollout_speed_trust(const OrrRolloutSpeed *speed); /* of ORR_HOW_OUTSIDE + 1 */
 
-/* One response. Its turn ends after `left` more tokens. */
+/* One response. Its turn ends after `left` more tokens. Tokens are counted when a turn ends, or the
+ * response leaves its engine. */
 typedef struct {
+  OrrRequest request; /* first: of the turn that is written, or that was written last */
   guint32 group, id;
   gint32 prompt, context; /* tokens of the prompt; all that it has so far */
   gint32 left, turns;     /* of this turn; further turns */
   gint32 response;        /* tokens written so far */
   gint32 version;         /* of the weights that began it */
-  gint32 cached;          /* tokens of the context that need not be computed */
-  guint32 evictions;      /* of its replica when it left for a tool */
   guint replica;
   gboolean is_dropped;
 } OrrRolloutSample;
+
+void orr_rollout_sample_free(gpointer sample); /* NULL is fine */
 
 typedef struct OrrRolloutReplica OrrRolloutReplica;
 
 typedef struct {
   OrrEngine *engine;
   OrrRolloutSpeed *speed;
-  GPtrArray *samples;     /* of OrrRolloutSample *, by id */
-  OrrPowerTime *power;    /* what all draw on top of static power; NULL: nobody asks */
-  gboolean shares_prompt; /* prefix caching */
+  GPtrArray *samples;  /* of OrrRolloutSample *, by id */
+  OrrPowerTime *power; /* what all draw on top of static power; NULL: nobody asks */
   /* a turn of @sample has ended */
   void (*ended)(void *user, OrrRolloutSample *sample);
   /* the engine with this number begins to run, or has nothing to run; NULL: nobody asks */
@@ -112,7 +114,7 @@ void orr_rollout_replica_sweep(OrrRolloutReplica *replica);
 void orr_rollout_replica_empty(OrrRolloutReplica *replica, GPtrArray *ret_samples);
 /* The replica stops after the step that runs. */
 void orr_rollout_replica_pause(OrrRolloutReplica *replica);
-/* It goes on; with @is_lost its caches are computed again, as their weights are old. */
+/* It goes on; with @is_lost its caches are computed again: they are of old weights. */
 void orr_rollout_replica_resume(OrrRolloutReplica *replica, gboolean is_lost);
 /* Sequences, waiting or running; those that run. */
 guint orr_rollout_replica_load(const OrrRolloutReplica *replica);

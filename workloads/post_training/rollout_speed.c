@@ -3,9 +3,7 @@
  */
 #include "workloads/post_training/rollout_replica.h"
 
-#include "workloads/serving/cost/drafter.h"
-#include "workloads/serving/cost/serving_joules.h"
-#include "workloads/serving/serving_work.h"
+#include "workloads/serving/replica/serving_run.h"
 
 enum { RUNGS_PER_OCTAVE = 16, N_RUNGS = 21 * RUNGS_PER_OCTAVE, PROMPT_RUNGS = 8 };
 
@@ -15,70 +13,38 @@ typedef struct {
 } Rung;
 
 struct OrrRolloutSpeed {
-  const OrrServing *params;
-  const OrrCostModel *model;
-  OrrWork *work; /* compiled, never run: what an engine holds */
-  OrrServingCost *cost;
-  OrrDrafter *drafter; /* NULL: nothing is drafted */
+  OrrServingRun run; /* of a compiled work that never begins: what an engine holds and costs */
   double gain;
   GPtrArray *decodes;  /* by n: Rung[N_RUNGS], seconds < 0: not asked yet; NULL: none yet */
   GHashTable *prompts; /* rungs of n and of tokens -> double * */
 };
 
 static const OrrServedGroup *group_of(const OrrRolloutSpeed *speed) {
-  return &g_array_index(((const OrrServingWork *)speed->work)->groups, OrrServedGroup, 0);
+  return &g_array_index(speed->run.work->groups, OrrServedGroup, 0);
 }
 
-static OrrServingCostParams cost_params(const OrrServing *params, const OrrWorld *world) {
-  const OrrEngineParams *engine = &params->engine;
-  return (OrrServingCostParams){.world = world,
-                                .shard = orr_serving_loaded_shard(params, world->model),
-                                .pp = params->parallel.pp,
-                                .kernels = (OrrKernelLibrary)engine->kernels,
-                                .nccl = engine->nccl,
-                                .all_reduce = engine->all_reduce,
-                                .all_to_all = params->parallel.all_to_all,
-                                .lora = orr_serving_lora(params),
-                                .graph_largest = engine->graph_largest,
-                                .graph_unit = (OrrGraphUnit)engine->graph_unit,
-                                .graph_sizes = (OrrGraphSizes)engine->graph_sizes,
-                                .graph_prompts = engine->graph_prompts,
-                                .is_eager = engine->eager,
-                                .launch_s = engine->host.launch_s,
-                                .stage_tensors = engine->stage_tensors,
-                                .stage_slices = engine->stage_slices,
-                                .experts = engine->experts,
-                                .pads = engine->graph_padding};
-}
-
-static gboolean open_costs(OrrRolloutSpeed *speed, const OrrWorld *world, GError **error) {
-  const OrrServing *params = speed->params;
-  const OrrServingCostParams cost = cost_params(params, world);
-  const OrrSpeculation speculation = orr_speculation_of(&params->engine.speculation);
-  speed->cost = orr_serving_cost_new(&cost, error);
-  speed->gain = orr_speculation_expected(&speculation, orr_speculation_depth(&speculation));
-  if (!speed->cost || speculation.tokens == 0) return speed->cost != NULL;
-  speed->drafter = orr_drafter_new(&params->engine.speculation, &cost, error);
-  return speed->drafter != NULL;
+static const OrrServing *params_of(const OrrRolloutSpeed *speed) {
+  return &group_of(speed)->params;
 }
 
 OrrRolloutSpeed *orr_rollout_speed_new(const OrrServing *params, const OrrWorld *world,
                                        GError **error) {
   g_autoptr(OrrRolloutSpeed) speed = g_new0(OrrRolloutSpeed, 1);
-  speed->params = params;
-  speed->model = world->cost;
+  const OrrSpeculation speculation = orr_speculation_of(&params->engine.speculation);
+  speed->gain = orr_speculation_expected(&speculation, orr_speculation_depth(&speculation));
   speed->decodes = g_ptr_array_new_with_free_func(g_free);
   speed->prompts = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
-  speed->work = orr_serving_kind.compile(params, world, error);
-  if (!speed->work || !open_costs(speed, world, error)) return NULL;
+  speed->run.work = (OrrServingWork *)orr_serving_kind.compile(params, world, error);
+  if (!speed->run.work || !orr_group_costs_open(&speed->run, error)) return NULL;
   return g_steal_pointer(&speed);
 }
 
 void orr_rollout_speed_free(OrrRolloutSpeed *speed) {
   if (!speed) return;
-  orr_serving_cost_free(speed->cost);
-  orr_drafter_free(speed->drafter);
-  orr_work_free(speed->work);
+  if (speed->run.work) {
+    orr_group_costs_free(&speed->run);
+    orr_work_free(&speed->run.work->work);
+  }
   g_ptr_array_unref(speed->decodes);
   g_hash_table_unref(speed->prompts);
   g_free(speed);
@@ -88,10 +54,9 @@ void orr_rollout_speed_free(OrrRolloutSpeed *speed) {
 
 /* Of one rank and one of the batches in a pipeline. */
 static OrrStepShape shape_of(const OrrRolloutSpeed *speed, double n, double keys, double chunk) {
-  const gint64 ranks = MAX(speed->params->parallel.dp_attention, 1),
-               pp = speed->params->parallel.pp;
+  const gint64 ranks = params_of(speed)->parallel.dp_attention, pp = params_of(speed)->parallel.pp;
   const double share = (double)(ranks * pp);
-  const gint64 drafted = orr_speculation_of(&speed->params->engine.speculation).tokens;
+  const gint64 drafted = orr_speculation_of(&params_of(speed)->engine.speculation).tokens;
   const double own = ceil(n / share), mine = keys / share, part = chunk / share;
   const double checked = own * (double)(1 + drafted);
   return (OrrStepShape){.tokens = checked + part,
@@ -108,43 +73,28 @@ static OrrStepShape shape_of(const OrrRolloutSpeed *speed, double n, double keys
                         .logits = (guint)checked + (part > 0 ? 1 : 0)};
 }
 
-static OrrStepTime step_time(OrrRolloutSpeed *speed, const OrrStepShape *shape) {
-  OrrStepTime time = orr_serving_cost_step(speed->cost, shape);
-  orr_serving_joules_sample(speed->model, orr_serving_sampling_s(speed->params) * shape->sequences,
-                            &time);
-  if (!speed->drafter) return time;
-  const OrrStepTime draft = orr_drafter_step(speed->drafter, shape);
-  time.gpu_s += draft.gpu_s;
-  time.stage_s += draft.stage_s;
-  orr_joules_add(&time.joules, draft.joules, 1);
-  return time;
-}
-
 /* The processes between engine and client handle every token of every sequence. */
 static double front_end_s(const OrrRolloutSpeed *speed, double n) {
+<<<<<<< HEAD
   const OrrFrontEnd *front = &speed->params->engine.front;
   if (front->processes == 0) return 0;
+=======
+  const OrrFrontEnd *front = &params_of(speed)->engine.front;
+>>>>>>> ef0e36b7 (wip)
   return n * front->chunk_s /
-         ((double)(front->processes * front->interval) *
-          group_of(speed)->cluster.node.host.cpu_speed);
+         ((double)(front->processes * front->interval) * orr_serving_run_cpu_speed(&speed->run, 0));
 }
 
 static Rung ask(OrrRolloutSpeed *speed, double n, double keys, double chunk) {
-  const OrrServing *params = speed->params;
-  const OrrServingHost *host = &params->engine.host;
+  const OrrServingParallel *parallel = &params_of(speed)->parallel;
   const OrrStepShape shape = shape_of(speed, n, keys, chunk);
-  const OrrStepTime time = step_time(speed, &shape);
-  const double drafter_s = speed->drafter ? orr_drafter_host_s(speed->drafter, shape.sequences) : 0;
-  const double host_s = (host->step_s + host->sequence_s * shape.sequences + drafter_s) /
-                            group_of(speed)->cluster.node.host.cpu_speed +
-                        orr_serving_neighbours_s(host, &group_of(speed)->cluster);
-  const double gpu_s = fmax(time.gpu_s, (double)params->parallel.pp * time.stage_s + time.sends_s);
-  const double engine_s =
-      host->async ? fmax(gpu_s + host->exposed * host_s, host_s) : gpu_s + host_s;
-  const double seconds = fmax(engine_s, front_end_s(speed, n));
-  const double gpus = (double)(params->parallel.tp * MAX(params->parallel.dp_attention, 1));
-  Rung rung = {.seconds = seconds};
-  orr_joules_add(&rung.watts, time.joules, gpus * (double)params->parallel.pp / seconds);
+  const OrrStepTime time = orr_serving_run_step_time(&speed->run, 0, NULL, &shape);
+  const double host_s = orr_serving_run_host_seconds(&speed->run, 0, shape.sequences);
+  const double gpu_s = fmax(time.gpu_s, (double)parallel->pp * time.stage_s + time.sends_s);
+  const double engine_s = orr_serving_run_step_seconds(&speed->run, 0, gpu_s, host_s);
+  Rung rung = {.seconds = fmax(engine_s, front_end_s(speed, n))};
+  orr_joules_add(&rung.watts, time.joules,
+                 (double)(parallel->tp * parallel->dp_attention * parallel->pp) / rung.seconds);
   return rung;
 }
 
@@ -210,36 +160,33 @@ double orr_rollout_speed_prompt(OrrRolloutSpeed *speed, guint n, double tokens) 
 
 double orr_rollout_speed_gain(const OrrRolloutSpeed *speed) { return speed->gain; }
 
-static double ranks_of(const OrrRolloutSpeed *speed) {
-  return (double)MAX(speed->params->parallel.dp_attention, 1);
+gint64 orr_rollout_speed_longest(const OrrRolloutSpeed *speed) { return speed->run.work->longest; }
+
+void orr_rollout_speed_open_core(const OrrRolloutSpeed *speed, OrrCore *core) {
+  orr_serving_run_open_core(&speed->run, 0, params_of(speed)->parallel.dp_attention, core);
+}
+
+double orr_rollout_speed_move(const OrrRolloutSpeed *speed, const OrrCore *core) {
+  return orr_serving_run_move_seconds(&speed->run, 0, core) /
+         (double)params_of(speed)->parallel.dp_attention;
 }
 
 double orr_rollout_speed_kv_tokens(const OrrRolloutSpeed *speed) {
-  return (double)(group_of(speed)->n_blocks * speed->params->engine.block_size) * ranks_of(speed);
-}
-
-guint orr_rollout_speed_places(const OrrRolloutSpeed *speed) {
-  return (guint)((double)speed->params->engine.max_num_seqs * ranks_of(speed));
-}
-
-double orr_rollout_speed_budget(const OrrRolloutSpeed *speed) {
-  return (double)speed->params->engine.max_num_batched_tokens * ranks_of(speed);
-}
-
-gint64 orr_rollout_speed_longest(const OrrRolloutSpeed *speed) {
-  return ((const OrrServingWork *)speed->work)->longest;
+  const OrrServing *params = params_of(speed);
+  return (double)(group_of(speed)->n_blocks * params->engine.block_size *
+                  params->parallel.dp_attention);
 }
 
 double orr_rollout_speed_gpu_bytes(const OrrRolloutSpeed *speed) {
   const OrrServedGroup *group = group_of(speed);
   return group->weight_bytes + group->kv_bytes_per_token * (double)group->n_blocks *
-                                   (double)speed->params->engine.block_size;
+                                   (double)params_of(speed)->engine.block_size;
 }
 
 char *orr_rollout_speed_missing(OrrRolloutSpeed *speed) {
-  return orr_serving_cost_missing(speed->cost);
+  return orr_serving_cost_missing(speed->run.costs[0]);
 }
 
 const double *orr_rollout_speed_trust(const OrrRolloutSpeed *speed) {
-  return orr_serving_cost_trust(speed->cost);
+  return orr_serving_cost_trust(speed->run.costs[0]);
 }

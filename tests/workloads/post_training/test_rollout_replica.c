@@ -12,14 +12,16 @@
 #include "workloads/post_training/post_training_parts.h"
 #include "workloads/post_training/rollout_replica.h"
 
-static const char text[] =
-    "schema: scenario/1\n"
-    "name: engine\n"
-    "cluster: {base: dgx-h100-superpod, nodes: 1, gpus: 2}\n"
-    "model: llama-3.2-1b\n"
-    "workload: {kind: post-training, prompts: 4, samples: 4, prompt: {tokens: 100}, "
-    "response: {tokens: 20}, rollout: {engine: {max-model-len: 4096}}, "
-    "update: {batch: {global: 4}, sequence: 4096}}\n";
+#define TEXT(engine)                                                                               \
+  "schema: scenario/1\n"                                                                           \
+  "name: engine\n"                                                                                 \
+  "cluster: {base: dgx-h100-superpod, nodes: 1, gpus: 2}\n"                                        \
+  "model: llama-3.2-1b\n"                                                                          \
+  "workload: {kind: post-training, prompts: 4, samples: 4, prompt: {tokens: 100}, "                \
+  "response: {tokens: 20}, rollout: {engine: {max-model-len: 4096, " engine "}}, "                 \
+  "update: {batch: {global: 4}, sequence: 4096}}\n"
+#define PLAIN TEXT("prefix-caching: none")
+#define CACHED TEXT("prefix-caching: block-hash")
 
 /* One engine and what it needs. */
 typedef struct {
@@ -41,7 +43,7 @@ static void ended(void *user, OrrRolloutSample *sample) {
   bench->n_ends++;
 }
 
-static void open_world(Bench *bench) {
+static void open_world(Bench *bench, const char *text) {
   static OrrLibrary *library = NULL;
   if (!library) library = orr_library_new(NULL);
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -62,20 +64,20 @@ static void open_world(Bench *bench) {
                                              &bench->scenario->model, &bench->scenario->cluster);
 }
 
-static Bench *bench_new(gboolean shares_prompt) {
+static Bench *bench_new(const char *text) {
   Bench *bench = g_new0(Bench, 1);
   g_autoptr(GError) error = NULL;
-  open_world(bench);
+  open_world(bench, text);
   bench->speed = orr_rollout_speed_new(&bench->parts->rollout, &bench->world, &error);
   g_assert_no_error(error);
   bench->engine = orr_engine_new(ORR_ENGINE_IDEAL, &error);
   g_assert_no_error(error);
-  bench->context = (OrrRolloutContext){.engine = bench->engine,
-                                       .speed = bench->speed,
-                                       .samples = g_ptr_array_new_with_free_func(g_free),
-                                       .shares_prompt = shares_prompt,
-                                       .ended = ended,
-                                       .user = bench};
+  bench->context =
+      (OrrRolloutContext){.engine = bench->engine,
+                          .speed = bench->speed,
+                          .samples = g_ptr_array_new_with_free_func(orr_rollout_sample_free),
+                          .ended = ended,
+                          .user = bench};
   bench->replica = orr_rollout_replica_new(&bench->context, 0);
   return bench;
 }
@@ -109,20 +111,20 @@ static void run(Bench *bench) {
   g_assert_true(orr_engine_run(bench->engine, &error));
 }
 
-/* k steps of n sequences, whose keys grow by n a step: the middle's, k times. */
+/* k steps of n sequences with @keys before them, which grow by n a step: the middle's, k times. */
 static double steps(Bench *bench, guint n, double keys, double k) {
   return k * orr_rollout_speed_decode(bench->speed, n, keys + n * (k - 1) / 2);
 }
 
-/* The prompts' step writes a token of each. 19 steps of four, at 101 keys each, end three; 30 of
- * the last one, at 120 keys, are the tail. */
+/* The prompts' step writes a token of each. 19 steps of four, from 100 keys each, end three; 30 of
+ * the last one, from 119 keys, are the tail. */
 static void test_tail(void) {
   static const gint32 tokens[] = {20, 20, 20, 50};
-  g_autoptr(Bench) bench = bench_new(FALSE);
+  g_autoptr(Bench) bench = bench_new(PLAIN);
   add_all(bench, tokens, 4);
   run(bench);
-  const double body_s = orr_rollout_speed_prompt(bench->speed, 0, 400) + steps(bench, 4, 404, 19);
-  const double tail_s = steps(bench, 1, 120, 30);
+  const double body_s = orr_rollout_speed_prompt(bench->speed, 0, 400) + steps(bench, 4, 400, 19);
+  const double tail_s = steps(bench, 1, 119, 30);
   g_assert_cmpuint(bench->n_ends, ==, 4);
   for (int i = 0; i < 3; i++) g_assert_cmpfloat_with_epsilon(bench->ends[i], body_s, 1e-12);
   g_assert_cmpfloat_with_epsilon(bench->ends[3], body_s + tail_s, 1e-12);
@@ -133,13 +135,14 @@ static void test_tail(void) {
   g_assert_cmpfloat_with_epsilon(totals->prompted, 400, 1e-9);
 }
 
-/* With prefix caching the first computes the prompt; the others compute one token each. */
+/* With prefix caching the first computes the prompt; the others compute what its six whole blocks
+ * of 16 tokens leave of it, four each. */
 static void test_shared_prompt(void) {
   static const gint32 tokens[] = {1, 1, 1, 1};
-  g_autoptr(Bench) bench = bench_new(TRUE);
+  g_autoptr(Bench) bench = bench_new(CACHED);
   add_all(bench, tokens, 4);
   run(bench);
-  g_assert_cmpfloat_with_epsilon(bench->ends[3], orr_rollout_speed_prompt(bench->speed, 0, 103),
+  g_assert_cmpfloat_with_epsilon(bench->ends[3], orr_rollout_speed_prompt(bench->speed, 0, 112),
                                  1e-12);
 }
 
@@ -148,17 +151,17 @@ static void test_shared_prompt(void) {
 static void test_ends_in_order(void) {
   static const gint32 tokens[] = {10, 50, 20, 60, 70, 30, 40};
   static const guint shortest_first[] = {0, 2, 5, 6, 1, 3, 4};
-  g_autoptr(Bench) bench = bench_new(FALSE);
+  g_autoptr(Bench) bench = bench_new(PLAIN);
   gint32 n = G_N_ELEMENTS(tokens);
   add_all(bench, tokens, G_N_ELEMENTS(tokens));
   run(bench);
-  double at_s = orr_rollout_speed_prompt(bench->speed, 0, n * 100), keys = n * 101;
+  double at_s = orr_rollout_speed_prompt(bench->speed, 0, n * 100), keys = n * 100;
   gint32 written = 1;
   for (guint i = 0; i < G_N_ELEMENTS(tokens); i++, n--) {
     const gint32 length = tokens[shortest_first[i]], k = length - written;
     at_s += steps(bench, (guint)n, keys, k);
     g_assert_cmpfloat_with_epsilon(bench->ends[shortest_first[i]], at_s, 1e-12);
-    keys += n * k - (100 + length);
+    keys += n * k - (99 + length);
     written = length;
   }
 }
@@ -177,11 +180,11 @@ static void add_group(Bench *bench, guint group, gint32 prompt, guint n) {
 }
 
 /* A group that has left gives back its sequences and its one prompt, no more and no less: of four
- * prompts of just under a third of the cache, three fit at a time afterwards, as in an empty
+ * prompts of 1,500 tokens, 94 blocks each, three fit in 300 blocks afterwards, as in an empty
  * cache. */
 static void test_shared_prompt_is_given_back(void) {
-  g_autoptr(Bench) bench = bench_new(TRUE);
-  const gint32 third = (gint32)(orr_rollout_speed_kv_tokens(bench->speed) - 10) / 3;
+  g_autoptr(Bench) bench = bench_new(TEXT("prefix-caching: block-hash, kv-blocks: 300"));
+  const gint32 third = 1500;
   add_group(bench, 0, third, 3);
   run(bench);
   g_assert_cmpuint(bench->n_ends, ==, 3);
@@ -213,13 +216,48 @@ static void empty(void *user) {
 
 static void test_empty(void) {
   static const gint32 tokens[] = {20, 20, 20, 20};
-  g_autoptr(Bench) bench = bench_new(FALSE);
+  g_autoptr(Bench) bench = bench_new(PLAIN);
   add_all(bench, tokens, 4);
-  const double each = steps(bench, 4, 404, 19) / 19;
+  const double each = steps(bench, 4, 400, 19) / 19;
   orr_engine_after(bench->engine, orr_rollout_speed_prompt(bench->speed, 0, 400) + 5.5 * each,
                    empty, bench);
   run(bench);
   g_assert_cmpuint(bench->n_ends, ==, 0);
+}
+
+/* A tool answers with 64 tokens: of the 100 + 20 + 64 that the second turn begins with, the cache
+ * has 112, the whole blocks of the 119 that the first turn computed: its last token was not. */
+static void test_second_turn(void) {
+  static const gint32 tokens[] = {20};
+  g_autoptr(Bench) bench = bench_new(CACHED);
+  add_all(bench, tokens, 1);
+  run(bench);
+  const double first_s = bench->ends[0];
+  OrrRolloutSample *sample = bench->context.samples->pdata[0];
+  g_assert_cmpint(sample->context, ==, 120);
+  sample->context += 64;
+  sample->left = 1;
+  orr_rollout_replica_add(bench->replica, sample);
+  run(bench);
+  g_assert_cmpfloat_with_epsilon(bench->ends[0] - first_s,
+                                 orr_rollout_speed_prompt(bench->speed, 0, 184 - 112), 1e-12);
+}
+
+/* Responses that outgrow the cache: the newest is preempted, and all end in spite of it. Two
+ * prompts of 1,600 tokens and 800 more each take 300 blocks of 16, one more than there are. */
+static void test_full_cache(void) {
+  g_autoptr(Bench) bench = bench_new(TEXT("prefix-caching: none, kv-blocks: 299"));
+  static const gint32 tokens[] = {801, 801};
+  add_all(bench, tokens, 2);
+  for (guint i = 0; i < 2; i++) {
+    OrrRolloutSample *sample = bench->context.samples->pdata[i];
+    sample->request.prompt = sample->prompt = sample->context = 1600;
+  }
+  run(bench);
+  g_assert_cmpuint(bench->n_ends, ==, 2);
+  g_assert_cmpint(orr_rollout_replica_totals(bench->replica)->preemptions, ==, 1);
+  g_assert_cmpfloat(bench->ends[1], >, bench->ends[0]);
+  g_assert_cmpfloat_with_epsilon(orr_rollout_replica_totals(bench->replica)->decoded, 1602, 1e-9);
 }
 
 int main(int argc, char **argv) {
@@ -229,5 +267,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/rollout-replica/ends-in-order", test_ends_in_order);
   g_test_add_func("/rollout-replica/shared-prompt-is-given-back", test_shared_prompt_is_given_back);
   g_test_add_func("/rollout-replica/empty", test_empty);
+  g_test_add_func("/rollout-replica/second-turn", test_second_turn);
+  g_test_add_func("/rollout-replica/full-cache", test_full_cache);
   return g_test_run();
 }
