@@ -204,6 +204,26 @@ static void finish_random(OrrLaunchDraft *draft, const Tool *tool) {
   }
 }
 
+/* What tokens are drawn from. The client asks for the likeliest alone (--temperature 0) where the
+ * line does not say, which sorts nothing (benchmark_serving.py: "Default to greedy decoding"). */
+static void set_sampling(OrrLaunchDraft *draft, const OrrLaunchDialect *own) {
+  static const struct {
+    const char *key;
+    double all_below, all_from; /* values that keep all tokens */
+  } rows[] = {{"top-p", 0, 1}, {"top-k", 1, INFINITY}};
+  const char *heat = orr_launch_draft_value(draft, own, "temperature");
+  const gboolean is_greedy = !heat || !(g_ascii_strtod(heat, NULL) > 0);
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, rows[i].key);
+    const double value = setting && setting->value ? g_ascii_strtod(setting->value, NULL) : NAN;
+    if (!(value >= rows[i].all_below && value < rows[i].all_from)) continue;
+    if (is_greedy)
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "no --temperature: greedy");
+    else
+      orr_launch_draft_set(draft, "workload.sampling", "top-p", setting, NULL);
+  }
+}
+
 static void finish_vllm(OrrLaunchDraft *draft) {
   const Tool tool = {.dialect = &orr_dialect_vllm_bench,
                      .concurrency = "max-concurrency",
@@ -211,6 +231,7 @@ static void finish_vllm(OrrLaunchDraft *draft) {
                      .prompts = 1000,
                      .input = 1024,
                      .output = 128};
+  set_sampling(draft, tool.dialect);
   finish_random(draft, &tool);
 }
 

@@ -171,6 +171,8 @@ static void set_automodel_machine(OrrLaunchDraft *draft) {
                     group[] = "workload.optimizer.sharding";
   const OrrLaunchDialect *own = &orr_dialect_automodel;
   OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, key);
+  /* samples of at most dataset.seq_length fill sequences of packed_sequence_size */
+  orr_launch_draft_settle(draft, own, "dataset.seq-length packed-sequence.packed-sequence-size");
   const gint64 apart = orr_launch_draft_degree(draft, "workload.parallel.tp") *
                        orr_launch_draft_degree(draft, "workload.parallel.pp");
   const gint64 replicas = orr_launch_config_count(draft, own, key, 1);
