@@ -11,10 +11,13 @@
 
 /* --- Digits --- */
 
-/* The last decade that the band supports, in units of @scale; 0: any. */
+/* The last decade that the band supports, in units of @scale, but two digits of the value; 0: any.
+ */
 static double step_of(const OrrBandRow *row, double scale) {
   if (!row || !(row->high > row->low)) return 0;
-  return pow(10, floor(log10((row->high - row->low) / 2 / scale)) - 1) * scale;
+  const double half = (row->high - row->low) / 2;
+  const double most = row->value > 0 ? fmin(half, row->value) : half;
+  return pow(10, floor(log10(most / scale)) - 1) * scale;
 }
 
 static double rounded(double value, double step) {

@@ -404,16 +404,15 @@ static void judge_drafts(OrrLaunchDraft *draft) {
  * --data-parallel-size-local (engines of tp x pp GPUs). 0: the line leaves that to the machine. */
 static gint64 spread_of(OrrLaunchDraft *draft, gint64 gpus, OrrLaunchSetting **by) {
   OrrLaunchSetting *nodes = orr_launch_config_at(draft, "cluster.nodes", FALSE),
-                   *own = orr_launch_config_at(draft, "cluster.node.gpus", FALSE),
-                   *local = orr_launch_config_at(draft, "workload.replicas.local", FALSE);
-  *by = nodes ? nodes : own ? own : local;
+                   *local = orr_launch_draft_find(draft, NULL, "data-parallel-size-local");
+  *by = nodes ? nodes : orr_launch_config_at(draft, "cluster.node.gpus", FALSE);
   if (!*by || !(*by)->value) return 0;
   const gint64 n = g_ascii_strtoll((*by)->value, NULL, 10);
   if (n < 1 || (nodes && gpus % n != 0)) return 0;
-  return nodes ? gpus / n
-               : (own ? n
-                      : n * line_number(draft, "workload.parallel.tp", 1) *
-                            line_number(draft, "workload.parallel.pp", 1));
+  if (nodes) return gpus / n;
+  return *by == local ? n * line_number(draft, "workload.parallel.tp", 1) *
+                            line_number(draft, "workload.parallel.pp", 1)
+                      : n;
 }
 
 static void place(OrrLaunchDraft *draft, gint64 gpus, const char *from) {

@@ -104,6 +104,10 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
         "the first request comes at %.10g s: give seconds since the start, not a date", time_s);
   if (n > 0 && time_s < before)
     return orr_diags_error(diags, place, "time goes back from %g s to %g s", before, time_s);
+  if (output == 0) {
+    trace->n_failed++;
+    return;
+  }
   const gboolean prompt_is = is_length(prompt, "a prompt", 1, place, diags),
                  output_is =
                      is_length(output, "an output", 1, place, diags); /* both are reported */
@@ -190,6 +194,14 @@ static void scale(OrrTrace *trace, double origin_s, double factor, gboolean is_o
   }
 }
 
+/* Says how many rows had no output. */
+static void add_failed(OrrTrace *trace) {
+  if (trace->n_failed == 0) return;
+  g_autofree char *others = trace->left_out;
+  trace->left_out = g_strdup_printf("%s%srequests without output, which failed: %u are left out",
+                                    others ? others : "", others ? "; " : "", trace->n_failed);
+}
+
 OrrTrace *orr_trace_finish(OrrTrace *trace, const OrrTraceFile *file,
                            const OrrArrivalContext *context, const char *path, OrrDiags *diags,
                            GError **error) {
@@ -199,6 +211,7 @@ OrrTrace *orr_trace_finish(OrrTrace *trace, const OrrTraceFile *file,
     return NULL;
   }
   if (!trace->left_out) trace->left_out = orr_csv_left_out("keys", trace->keys);
+  add_failed(trace);
   if (trace->requests->len == 0)
     return refuse_trace(trace, "file: the trace has no request", path, error);
   if (trace->requests->len > MOST_REPEATED / file->repeat && file->repeat > 1)

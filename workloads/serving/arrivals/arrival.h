@@ -124,11 +124,11 @@ typedef struct {
 } OrrTraceFile;
 
 typedef struct {
-  GArray *requests; /* OrrRequest, in order of time */
-  GPtrArray *spans; /* of OrrSpanOfText *, owned; NULL */
-  GPtrArray *keys;  /* of char *: keys of JSON that are not read, each once */
-  char *left_out;   /* columns or keys that are not read (orr_csv_left_out); NULL: none */
-  guint at;
+  GArray *requests;    /* OrrRequest, in order of time */
+  GPtrArray *spans;    /* of OrrSpanOfText *, owned; NULL */
+  GPtrArray *keys;     /* of char *: keys of JSON that are not read, each once */
+  char *left_out;      /* columns or keys that are not read (orr_csv_left_out); NULL: none */
+  guint at, n_failed;  /* rows without an output, which are left out */
   gint64 longest;      /* as in OrrArrivalContext */
   gboolean is_endless; /* the rows are replayed every period_s */
   double period_s;

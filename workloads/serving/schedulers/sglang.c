@@ -40,7 +40,7 @@ static const OrrFieldTable table = ORR_FIELDS(
     ORR_FIELD_BOOL(Params, "enable-mixed-chunk", mixed_chunk, "false",
                    "Let decodes join a step of prompts."),
     ORR_FIELD_BOOL(
-        Params, "longest-prefix-first", longest_prefix, "true",
+        Params, "longest-prefix-first", longest_prefix, "false",
         "Order the waiting requests by the length of their cached prefix; else first come, first "
         "served."));
 

@@ -118,17 +118,23 @@ static void fetched(void *user, void *data) {
   one.done(one.user);
 }
 
-/* Reads @rank_bytes for each rank of a core of @replica. */
+/* Reads @rank_bytes for each rank of a core of @replica. What a step waits for (@to_gpu) crosses
+ * each GPU's link to its host, too, which may be slower than the tier; what is prefetched crosses
+ * it later. */
 static void fetch(CacheTiers *tiers, const OrrReplica *replica, OrrTier tier, double rank_bytes,
-                  OrrEngineCall done, void *user) {
+                  gboolean to_gpu, OrrEngineCall done, void *user) {
   const guint i = orr_replica_index(replica);
-  const OrrServingParallel *parallel = &orr_serving_group(tiers->run->work, i)->params.parallel;
+  const OrrServedGroup *group = orr_serving_group(tiers->run->work, i);
+  const OrrServingParallel *parallel = &group->params.parallel;
   const OrrCacheTiers *params = &tiers->run->work->params.engine.tiers;
-  const double takes_s = tier == ORR_TIER_SSD
-                             ? params->ssd_latency_s + rank_bytes *
-                                                           (double)(parallel->tp * parallel->pp) /
-                                                           params->ssd_bytes_per_s
-                             : params->remote_latency_s + rank_bytes / params->remote_bytes_per_s;
+  const double link_s =
+      to_gpu ? rank_bytes / orr_cluster_host_copy_bytes_per_s(&group->cluster) : 0;
+  const double takes_s =
+      tier == ORR_TIER_SSD
+          ? params->ssd_latency_s +
+                fmax(rank_bytes * (double)(parallel->tp * parallel->pp) / params->ssd_bytes_per_s,
+                     link_s)
+          : params->remote_latency_s + fmax(rank_bytes / params->remote_bytes_per_s, link_s);
   Fetch *one = orr_pool_take(tiers->fetches);
   *one = (Fetch){tiers, tier, orr_engine_now(tiers->run->engine), takes_s, done, user};
   orr_service_pool_add_for(tier == ORR_TIER_SSD ? tiers->ssds[i] : tiers->store, one, takes_s);
@@ -201,8 +207,8 @@ static void load(CacheTiers *tiers, OrrReplica *replica, guint core, OrrTier tie
     orr_transfers_begin(tiers->run, path, tokens * path->bytes_per_token,
                         work->params.engine.tiers.remote_latency_s, read_ends, read);
   else
-    fetch(tiers, replica, tier, tokens * orr_serving_group(work, i)->kv_bytes_per_token, read_ends,
-          read);
+    fetch(tiers, replica, tier, tokens * orr_serving_group(work, i)->kv_bytes_per_token, TRUE,
+          read_ends, read);
 }
 
 static void planned(gpointer state, OrrReplica *replica) {
@@ -273,7 +279,7 @@ static void begin_batch(Prefetch *prefetch) {
                         work->params.engine.tiers.remote_latency_s, batch_ends, prefetch);
   else
     fetch(tiers, prefetch->replica, first->tier,
-          tokens * orr_serving_group(work, i)->kv_bytes_per_token, batch_ends, prefetch);
+          tokens * orr_serving_group(work, i)->kv_bytes_per_token, FALSE, batch_ends, prefetch);
 }
 
 static void time_is_up(void *user) {
