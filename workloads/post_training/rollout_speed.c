@@ -75,12 +75,8 @@ static OrrStepShape shape_of(const OrrRolloutSpeed *speed, double n, double keys
 
 /* The processes between engine and client handle every token of every sequence. */
 static double front_end_s(const OrrRolloutSpeed *speed, double n) {
-<<<<<<< HEAD
-  const OrrFrontEnd *front = &speed->params->engine.front;
-  if (front->processes == 0) return 0;
-=======
   const OrrFrontEnd *front = &params_of(speed)->engine.front;
->>>>>>> ef0e36b7 (wip)
+  if (front->processes == 0) return 0;
   return n * front->chunk_s /
          ((double)(front->processes * front->interval) * orr_serving_run_cpu_speed(&speed->run, 0));
 }
