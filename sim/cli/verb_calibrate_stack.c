@@ -57,12 +57,14 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_calibrate_stack = {
     .verb = "stack",
-    .sentence = "Fit the host's constants of a stack to measurements of one installation.",
+    .sentence = "Fit constants of a stack to measurements of one installation.",
     .usage = "SCENARIO --rows FILE.csv [-o STACK.yaml] [--set PATH=VALUE]... [-j N]",
     .more =
         "Each row sets the scenario's load (concurrency or rate, requests, tokens) and holds what "
-        "was measured under it. At most four constants are fitted, by least squares of logarithms, "
-        "within bounds; those that the rows cannot determine stay as the stack has them, with the "
+        "was measured under it. At most seven constants are fitted (the host's times, the front "
+        "end's, the polling interval, the rate of the experts' kernels, the cache's part of the "
+        "memory), by least squares of logarithms, within bounds; those that the rows cannot "
+        "determine stay as the stack has them, with the "
         "reason. 'left out' is the error of rows that are predicted from the others. The stack "
         "that is written has the scenario's as its base: name it by 'stack: ./STACK.yaml'.",
     .options = options,

@@ -97,8 +97,11 @@ gboolean orr_fit_replay(const OrrFitReplays *replays, const OrrFitTask *tasks, g
   gboolean is_fine = TRUE;
   for (guint i = 0; is_fine && i < n; i++) {
     const OrrFitRow *row = replays->rows->pdata[tasks[i].row];
+    double *values = &ret_values[(gsize)i * ORR_FIT_N_COLUMNS];
     if (!answers[i].error)
-      take(&answers[i], &ret_values[(gsize)i * ORR_FIT_N_COLUMNS]);
+      take(&answers[i], values);
+    else if (replays->is_lenient)
+      for (int k = 0; k < ORR_FIT_N_COLUMNS; k++) values[k] = INFINITY;
     else
       is_fine = orr_fault_set(error, ORR_FAULT_DOCUMENT, "%s:%d: the replay of this row failed: %s",
                               row->place.file, row->place.line, answers[i].error->message);

@@ -26,6 +26,18 @@ static const OrrFitConstant of_serving[] = {
      .typical = 10,
      .is_whole = TRUE,
      .engine = "sglang"},
+    {.path = "engine.expert-kernels.efficiency",
+     .unit = "",
+     .least = 0.2,
+     .most = 2,
+     .typical = 0.2,
+     .is_of_experts = TRUE},
+    {.path = "engine.cache-fraction",
+     .unit = "",
+     .least = 0.2,
+     .most = 1,
+     .typical = 0.2,
+     .is_of_cache = TRUE},
 };
 static const OrrFitConstant of_training[] = {
     {.path = "host-operators", .unit = "", .least = 0.1, .most = 100, .typical = 2},
@@ -92,27 +104,36 @@ static gboolean replay_points(const Problem *problem, Point *points, guint n, GE
 
 /* --- Derivatives --- */
 
-/* One constant's change of every residual for a change by @steps[k]: [constant][value]. */
+/* Turns a step around that would leave the bounds. */
+static double step_inside(const OrrFitConstant *constant, double x, double step) {
+  return x + step > constant->most ? -step : step;
+}
+
+/* The change of every residual for a change of each constant by @steps[k]: [constant][value].
+ * @which NULL: all constants. */
 static double *derivatives(const Problem *problem, const Point *at, const double *steps,
-                           GError **error) {
-  const guint n = problem->replays.n_constants;
+                           const gboolean *which, GError **error) {
+  const guint n_all = problem->replays.n_constants;
   const gsize size = (gsize)problem->n_rows * ORR_FIT_N_COLUMNS;
-  g_autofree Point *moved = g_new0(Point, n);
+  g_autofree Point *moved = g_new0(Point, n_all);
   double *changes = NULL;
-  for (guint k = 0; k < n; k++) {
-    memcpy(moved[k].x, at->x, sizeof at->x);
-    moved[k].x[k] += steps[k];
+  guint of[ORR_FIT_MOST], n = 0;
+  for (guint k = 0; k < n_all; k++) {
+    if (which && !which[k]) continue;
+    memcpy(moved[n].x, at->x, sizeof at->x);
+    moved[n].x[k] += steps[k];
+    of[n++] = k;
   }
   if (replay_points(problem, moved, n, error)) {
-    changes = g_new0(double, n *size);
-    for (guint k = 0; k < n; k++)
+    changes = g_new0(double, n_all *size);
+    for (guint m = 0; m < n; m++)
       for (gsize i = 0; i < size; i++) {
-        const double y = residual(problem, moved[k].simulated, i);
+        const double y = residual(problem, moved[m].simulated, i);
         const double y0 = residual(problem, at->simulated, i);
-        changes[k * size + i] = isnan(y) || isnan(y0) ? 0 : y - y0;
+        changes[of[m] * size + i] = isfinite(y) && isfinite(y0) ? y - y0 : 0;
       }
   }
-  for (guint k = 0; k < n; k++) g_free(moved[k].simulated);
+  for (guint m = 0; m < n; m++) g_free(moved[m].simulated);
   return changes;
 }
 
@@ -233,8 +254,10 @@ static gboolean minimise(const Problem *problem, Point *at, guint rounds, GError
   for (guint round = 0; round < rounds; round++) {
     double steps[ORR_FIT_MOST];
     for (guint k = 0; k < problem->replays.n_constants; k++)
-      steps[k] = part * fmax(0.1 * at->x[k], 0.3 * problem->replays.constants[k].typical);
-    g_autofree double *changes = derivatives(problem, at, steps, error);
+      steps[k] =
+          step_inside(&problem->replays.constants[k], at->x[k],
+                      part * fmax(0.1 * at->x[k], 0.3 * problem->replays.constants[k].typical));
+    g_autofree double *changes = derivatives(problem, at, steps, problem->chosen, error);
     if (!changes) return FALSE;
     Point next = {.simulated = NULL};
     const gboolean is_proposed = propose(problem, at, changes, steps, damping, &next);
@@ -280,6 +303,16 @@ static gboolean runs_scheduler(const OrrNode *workload, const char *name) {
   return g_strcmp0(kind, name) == 0;
 }
 
+static gboolean has_constant(const OrrScenario *scenario, const OrrNode *workload,
+                             const OrrFitConstant *constant) {
+  const double blocks =
+      constant_of(workload, &(OrrFitConstant){.path = "engine.kv-blocks", .unit = ""});
+  return (!constant->engine || runs_scheduler(workload, constant->engine)) &&
+         (!constant->is_of_experts || scenario->model.moe.experts > 0) &&
+         (!constant->is_of_cache ||
+          (blocks == 0 && orr_model_kv_bytes_per_token(&scenario->model, 1) > 0));
+}
+
 /* The constants to fit, with the values that the stack gives. */
 static gboolean read_constants(OrrLibrary *library, const OrrNode *tree, OrrFit *fit,
                                GError **error) {
@@ -297,8 +330,7 @@ static gboolean read_constants(OrrLibrary *library, const OrrNode *tree, OrrFit 
   const OrrFitConstant *known = is_training ? of_training : of_serving;
   const guint n_known = is_training ? G_N_ELEMENTS(of_training) : G_N_ELEMENTS(of_serving);
   for (guint k = 0; k < n_known; k++)
-    if (!known[k].engine || runs_scheduler(workload, known[k].engine))
-      fit->constants[fit->n_constants++] = known[k];
+    if (has_constant(scenario, workload, &known[k])) fit->constants[fit->n_constants++] = known[k];
   for (guint k = 0; k < fit->n_constants; k++)
     fit->constants[k].before = fit->constants[k].after = constant_of(workload, &fit->constants[k]);
   const OrrFitConstant exposed = {.path = "engine.host.exposed", .unit = ""};
@@ -361,7 +393,9 @@ static gboolean check_floor(const Problem *problem, OrrFit *fit, const Point *fi
   static const int columns[] = {ORR_FIT_TPOT, ORR_FIT_ITERATION};
   Point floor = {.simulated = NULL};
   memcpy(floor.x, fitted->x, sizeof floor.x);
-  for (guint k = 0; k < fit->n_constants; k++) floor.x[k] = fit->constants[k].least;
+  for (guint k = 0; k < fit->n_constants; k++)
+    if (!fit->constants[k].is_of_experts && !fit->constants[k].is_of_cache)
+      floor.x[k] = fit->constants[k].least;
   if (!replay_points(problem, &floor, 1, error)) return FALSE;
   for (guint c = 0; c < G_N_ELEMENTS(columns); c++) {
     double worst = 0;
@@ -433,7 +467,10 @@ static gboolean fit_rows(Problem *problem, OrrFit *fit, Point *point, GError **e
   fit->simulated_before = g_memdup2(point->simulated, bytes);
   for (guint k = 0; k < fit->n_constants; k++) point->x[k] = fit->constants[k].before;
   if (!replay_points(problem, point, 1, error)) return FALSE;
-  g_autofree double *changes = derivatives(problem, point, typical, error);
+  problem->replays.is_lenient = TRUE;
+  for (guint k = 0; k < fit->n_constants; k++)
+    typical[k] = step_inside(&fit->constants[k], point->x[k], typical[k]);
+  g_autofree double *changes = derivatives(problem, point, typical, NULL, error);
   if (!changes) return FALSE;
   choose(problem, changes, fit->constants);
   if (!minimise(problem, point, MOST_ROUNDS, error)) return FALSE;

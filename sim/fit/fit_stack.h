@@ -3,11 +3,13 @@
  *
  *   rows --one replay for each--> simulated values --least squares--> constants --> stack document
  *
- * At most five constants are fitted. For serving: engine.host.step, engine.host.sequence,
- * engine.front-end.prompt-token, engine.front-end.request and, under SGLang's scheduler,
- * engine.recv-interval; for training: host-operators. The
- * sum over all measured values of log(simulated / measured)^2 is minimised by Levenberg's and
- * Marquardt's method with finite differences, within bounds.
+ * At most seven constants are fitted. For serving: engine.host.step, engine.host.sequence,
+ * engine.front-end.prompt-token, engine.front-end.request, engine.cache-fraction (the cache's
+ * tokens), under SGLang's scheduler engine.recv-interval, and for a model with experts
+ * engine.expert-kernels.efficiency; for training: host-operators. The sum over all measured values
+ * of log(simulated / measured)^2 is minimised by Levenberg's and Marquardt's method with finite
+ * differences, within bounds. A point that the scenario's checks refuse (a cache that holds no
+ * request) counts as infinitely far.
  *
  * With asynchronous scheduling most of the host's time is hidden and no row can tell how much there
  * is. So engine.host.exposed becomes 100 %, and the host's times are what GPUs wait for.
@@ -55,7 +57,7 @@ extern const char *const orr_fit_columns[ORR_FIT_N_COLUMNS + 1]; /* NULL-termina
  * absent one, a cell that is not a number, a row that measured nothing, no row) or _RESOURCE. */
 GPtrArray *orr_fit_rows_read(const char *path, GError **error);
 
-enum { ORR_FIT_MOST = 5, ORR_FIT_N_HOST = 2 }; /* the first of serving are times of the host */
+enum { ORR_FIT_MOST = 7, ORR_FIT_N_HOST = 2 }; /* the first of serving are times of the host */
 
 typedef struct {
   const char *path;   /* below workload */
@@ -64,6 +66,7 @@ typedef struct {
   double typical;     /* a change of this size is felt where the constant matters */
   gboolean is_whole;  /* a whole number: replays and the document round it */
   const char *engine; /* the scheduler whose engine has it; NULL: all */
+  gboolean is_of_experts, is_of_cache; /* only models with experts, or with a cache, have it */
   double before, after;
   gboolean is_fitted;
   char *why; /* it is not: a sentence; else NULL */
@@ -119,9 +122,10 @@ typedef struct {
   const OrrFitConstant *constants;
   guint n_constants, jobs;
   gboolean is_exposed; /* with the constants, engine.host.exposed becomes 100 % */
+  gboolean is_lenient; /* values of a replay that is refused are infinite */
 } OrrFitReplays;
 
 /* The simulated values of @n tasks: @ret_values[task * ORR_FIT_N_COLUMNS + column], NaN where the
- * workload has no such result. FALSE with the first replay's error. */
+ * workload has no such result. FALSE with the first replay's error, unless it is lenient. */
 gboolean orr_fit_replay(const OrrFitReplays *replays, const OrrFitTask *tasks, guint n,
                         double *ret_values, GError **error);

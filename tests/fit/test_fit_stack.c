@@ -20,14 +20,16 @@ static const char scenario_text[] =
     "  load: {kind: closed-loop, concurrency: 4, requests-per-client: 3}\n"
     "  input: {tokens: 512}\n  output: {tokens: 32}\n";
 
-/* The scenario's engine. Outputs then differ in length, so that requests come all the time. */
-static gboolean is_sglang;
+/* The scenario's changes: path, value, path, value ... */
+static const char *const *changes;
 
-static void set_engine(OrrNode *tree, GError **error) {
-  if (!is_sglang) return;
-  orr_field_set(&orr_scenario_table, tree, "workload.engine.scheduler", "sglang", error);
-  orr_field_set(&orr_scenario_table, tree, "workload.output",
-                "{kind: uniform-up-to, tokens: 64, ratio: 0.2}", error);
+/* Outputs differ in length, so that requests come all the time. */
+static const char *const sglang[] = {"workload.engine.scheduler", "sglang", "workload.output",
+                                     "{kind: uniform-up-to, tokens: 64, ratio: 0.2}", NULL};
+
+static void set_changes(OrrNode *tree, GError **error) {
+  for (const char *const *at = changes; at && *at; at += 2)
+    orr_field_set(&orr_scenario_table, tree, at[0], at[1], error);
 }
 
 /* The scenario with @host as its host and @front as its front end, at @concurrency: TTFT, TPOT. */
@@ -38,7 +40,7 @@ static void simulate(OrrLibrary *library, const char *engine, int concurrency, d
   g_autofree char *text = g_strdup_printf("%d", concurrency);
   orr_field_set(&orr_scenario_table, tree, "workload.load.concurrency", text, &error);
   orr_field_set(&orr_scenario_table, tree, "workload.engine", engine, &error);
-  set_engine(tree, &error);
+  set_changes(tree, &error);
   g_assert_no_error(error);
   g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
@@ -58,7 +60,7 @@ static OrrFit *fit(OrrLibrary *library, const char *rows_text, GPtrArray **ret_r
   g_unlink(path);
   if (!*ret_rows) return NULL;
   g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "scenario", diags);
-  set_engine(tree, error);
+  set_changes(tree, error);
   return orr_fit_stack(library, tree, *ret_rows, &(OrrFitHow){.jobs = 2}, error);
 }
 
@@ -79,7 +81,7 @@ static void test_found(void) {
   g_autoptr(OrrFit) found = fit(library, text->str, &rows, &error);
   g_assert_no_error(error);
   const double wanted[] = {2e-3, 40e-6, NAN, 7e-3};
-  for (guint k = 0; k < found->n_constants; k++) {
+  for (guint k = 0; k < G_N_ELEMENTS(wanted); k++) {
     if (isnan(wanted[k])) continue;
     g_assert_true(found->constants[k].is_fitted);
     g_assert_cmpfloat(fabs(found->constants[k].after / wanted[k] - 1), <, 0.1);
@@ -100,7 +102,7 @@ static void test_recv_interval(void) {
   g_autoptr(GString) text = g_string_new("concurrency,ttft_mean_s,tpot_mean_s\n");
   g_autoptr(GPtrArray) rows = NULL;
   g_autoptr(GError) error = NULL;
-  is_sglang = TRUE;
+  changes = sglang;
   for (guint i = 0; i < G_N_ELEMENTS(concurrencies); i++) {
     double values[2];
     simulate(library, "{prefix-caching: none, host: {step: 500 us}, recv-interval: 20}",
@@ -108,15 +110,59 @@ static void test_recv_interval(void) {
     g_string_append_printf(text, "%d,%.9g,%.9g\n", concurrencies[i], values[0], values[1]);
   }
   g_autoptr(OrrFit) found = fit(library, text->str, &rows, &error);
-  is_sglang = FALSE;
+  changes = NULL;
   g_assert_no_error(error);
-  g_assert_cmpuint(found->n_constants, ==, 5);
   const OrrFitConstant *interval = &found->constants[4];
   g_assert_cmpstr(interval->path, ==, "engine.recv-interval");
   g_assert_cmpfloat(interval->before, ==, 1);
   if (!interval->is_fitted) g_error("%s", interval->why);
   g_assert_cmpfloat(interval->after, ==, rint(interval->after));
   g_assert_cmpfloat(fabs(interval->after - 20), <=, 6);
+}
+
+/* Fits rows that @engine simulates at 1 to 96 requests; the constant at @path is to be @value. */
+static void check_found(const char *engine, const char *path, double before, double value) {
+  static const int concurrencies[] = {1, 16, 48, 96};
+  OrrLibrary *library = shared_library();
+  g_autoptr(GString) text = g_string_new("concurrency,ttft_mean_s,tpot_mean_s\n");
+  g_autoptr(GPtrArray) rows = NULL;
+  g_autoptr(GError) error = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS(concurrencies); i++) {
+    double values[2];
+    simulate(library, engine, concurrencies[i], values);
+    g_string_append_printf(text, "%d,%.9g,%.9g\n", concurrencies[i], values[0], values[1]);
+  }
+  g_autoptr(OrrFit) found = fit(library, text->str, &rows, &error);
+  g_assert_no_error(error);
+  const OrrFitConstant *constant = NULL;
+  for (guint k = 0; k < found->n_constants; k++)
+    if (g_str_equal(found->constants[k].path, path)) constant = &found->constants[k];
+  g_assert_nonnull(constant);
+  if (!constant->is_fitted) g_error("%s: %s", path, constant->why);
+  g_assert_cmpfloat_with_epsilon(constant->before, before, 1e-9);
+  g_assert_cmpfloat(fabs(constant->after / value - 1), <, 0.1);
+  g_assert_cmpfloat(found->errors[ORR_FIT_TTFT].after, <, 0.03);
+  g_assert_cmpuint(found->remarks->len, ==, 0);
+}
+
+/* A cache of half the tokens lets requests wait, which no time of the host explains. The scenario's
+ * holds 34,000 tokens, and each request has 544. */
+static void test_cache(void) {
+  static const char *const small[] = {"workload.engine.gpu-memory-utilization", "27 %", NULL};
+  changes = small;
+  check_found("{prefix-caching: none, host: {step: 500 us}, cache-fraction: 50 %}",
+              "engine.cache-fraction", 1, 0.5);
+  changes = NULL;
+}
+
+/* Kernels of experts at 0.7 of the profile's rate: longer steps with many tokens, which a slower
+ * host does not explain at 1 to 96 requests. A dense model has none. */
+static void test_experts(void) {
+  static const char *const mixture[] = {"model", "qwen3-30b-a3b", NULL};
+  changes = mixture;
+  check_found("{prefix-caching: none, host: {step: 500 us}, expert-kernels: {efficiency: 0.7}}",
+              "engine.expert-kernels.efficiency", 1, 0.7);
+  changes = NULL;
 }
 
 /* One row of one value determines one constant; tokens faster than the GPU are said to be. */
@@ -170,6 +216,8 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/fit/found", test_found);
   g_test_add_func("/fit/recv-interval", test_recv_interval);
+  g_test_add_func("/fit/cache", test_cache);
+  g_test_add_func("/fit/experts", test_experts);
   g_test_add_func("/fit/refused", test_refused);
   g_test_add_func("/fit/rows", test_rows);
   return g_test_run();
