@@ -217,6 +217,10 @@ static const OrrField engine_fields[] = {
         "Rate at which a multiprocessor reads keys and values in decodes of cross-attention, where "
         "its kernel keeps too few loads under way for the memory's own rate; 0: as in any decode.",
         .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(
+        OrrEngineParams, "chunked-bandwidth", chunked_bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 B/s",
+        "The same in decodes of layers that attend within chunks, once for each query head.",
+        .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_TEXT(OrrEngineParams, "all-reduce", all_reduce, "auto",
                    "All-reduce of tensor parallelism: nccl, auto (vLLM's own up to 8 MiB in one "
                    "domain, otherwise NCCL), or an algorithm of `orrery list collectives`."),

@@ -85,7 +85,7 @@ typedef struct {
   int graph_sizes;        /* OrrGraphSizes */
   gboolean graph_prompts, graph_padding, eager;
   OrrExpertKernels experts;
-  double cross_bytes_per_s; /* per multiprocessor; 0: as any decode */
+  double cross_bytes_per_s, chunked_bytes_per_s; /* per multiprocessor; 0: as any decode */
   char *all_reduce;
   gint64 stage_tensors; /* sent from a pipeline stage to the next, each of the model's width */
   gboolean stage_slices;

@@ -3,6 +3,7 @@
  * windows, encoders, experts over attention data parallelism; and narrow formats.
  */
 #include "tests/workloads/serving/serving_fixture.h"
+#include "workloads/serving/cost/serving_cost_private.h"
 
 #define SMALL                                                                                      \
   "workload.requests=100;workload.engine.kv-blocks=0;workload.load={kind: poisson, rate: 4};"
@@ -68,6 +69,40 @@ static void test_windows(void) {
       hashed->result.serving.kv_peak / hashed_whole->result.serving.kv_peak, ratio, 0.002);
   g_assert_cmpfloat_with_epsilon(hashed_whole->result.serving.kv_peak, kept->result.serving.kv_peak,
                                  1e-3);
+}
+
+static double keys_mean(gboolean chunked, guint decodes, double sum, double least, double most) {
+  const Kind kind = {.heads.window = 8192};
+  const OrrModel model = {.window = {.size = 8192, .chunked = chunked}};
+  const OrrStepShape shape = {
+      .decodes = decodes, .key_sum = sum, .keys_least = least, .keys_most = most};
+  return orr_serving_keys_mean(&kind, &model, &shape);
+}
+
+/* A window is full from 8,192 tokens on; in chunks the next token begins a new one and sees itself
+ * alone. Two decodes at 8,191 and 8,193 see 8,191 and 1; many over two whole chunks half of one. */
+static void test_chunks(void) {
+  g_assert_cmpfloat(keys_mean(FALSE, 1, 8193, 8193, 8193), ==, 8192);
+  g_assert_cmpfloat(keys_mean(TRUE, 1, 8192, 8192, 8192), ==, 8192);
+  g_assert_cmpfloat(keys_mean(TRUE, 1, 8193, 8193, 8193), ==, 1);
+  g_assert_cmpfloat(keys_mean(TRUE, 1, 9000, 9000, 9000), ==, 808);
+  g_assert_cmpfloat(keys_mean(TRUE, 2, 8191 + 8193, 8191, 8193), ==, 4096);
+  g_assert_cmpfloat_with_epsilon(keys_mean(TRUE, 64, 64 * 8192, 1, 2 * 8192), 4096, 1);
+}
+
+/* Where the kernel of chunks reads 0.1 GB/s on each of 132 multiprocessors, a token takes what 36
+ * of Scout's 48 layers read: 1,050 keys in the mean, of 5 query heads a rank, 128 wide, keys and
+ * values in 16 bits. At twice the rate half of it is gone. Layers without chunks do not slow. */
+static void test_chunked_kernel(void) {
+  static const char slow[] = "model=llama-4-scout;" ALONE
+                             "workload.parallel.tp=8;workload.engine.chunked-bandwidth=0.1 GB/s",
+                    twice[] = "model=llama-4-scout;" ALONE
+                              "workload.parallel.tp=8;workload.engine.chunked-bandwidth=0.2 GB/s";
+  g_autoptr(OrrOutcome) a = serving_run(slow);
+  g_autoptr(OrrOutcome) b = serving_run(twice);
+  const double read_s = 36 * 1050.5 * 2 * 5 * 128 * 2 / (0.1e9 * 132);
+  const double gone_s = a->result.serving.tpot.mean - b->result.serving.tpot.mean;
+  g_assert_cmpfloat(fabs(gone_s / (read_s / 2) - 1), <, 0.01);
 }
 
 /* A state is as large after a thousand tokens as after one: with ten times the context a step is
@@ -359,6 +394,8 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-models/laws", test_laws);
   g_test_add_func("/workloads/serving-models/windows", test_windows);
+  g_test_add_func("/workloads/serving-models/chunks", test_chunks);
+  g_test_add_func("/workloads/serving-models/chunked-kernel", test_chunked_kernel);
   g_test_add_func("/workloads/serving-models/states", test_states);
   g_test_add_func("/workloads/serving-models/latent", test_latent);
   g_test_add_func("/workloads/serving-models/images", test_images);

@@ -326,14 +326,19 @@ static Ladder *ladder_of(GPtrArray *ladders, guint decodes) {
   return ladders->pdata[decodes];
 }
 
-/* A kernel that reads no faster than each multiprocessor asks. */
-static OrrCost limit_cross(const OrrServingCost *cost, const Kind *kind, guint decodes, gint64 keys,
-                           OrrCost fed) {
-  const double rate =
-      cost->params.cross_bytes_per_s * (double)cost->params.world->cluster->device.sms;
-  const double bytes = (double)decodes * (double)keys * 2 * (double)kind->heads.kv_heads *
+/* A kernel that reads no faster than each multiprocessor asks, and reads its keys and values for
+ * each query head by itself. */
+static OrrCost limit_decode(const OrrServingCost *cost, const Kind *kind, guint decodes,
+                            gint64 keys, OrrCost fed) {
+  const OrrWorld *world = cost->params.world;
+  const gboolean is_chunked = kind->heads.window > 0 && world->model->window.chunked;
+  const double per_sm = kind->source > 0 ? cost->params.cross_bytes_per_s
+                        : is_chunked     ? cost->params.chunked_bytes_per_s
+                                         : 0;
+  const double rate = per_sm * (double)world->cluster->device.sms;
+  const double bytes = (double)decodes * (double)keys * 2 * (double)kind->heads.heads *
                        (double)kind->heads.head_dim * orr_dtype_bytes(cost->params.shard.kv);
-  if (kind->source == 0 || rate <= 0 || bytes / rate <= fed.time_s) return fed;
+  if (rate <= 0 || bytes / rate <= fed.time_s) return fed;
   return (OrrCost){bytes / rate, ORR_HOW_MODELLED};
 }
 
@@ -344,7 +349,7 @@ static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint de
     return orr_serving_modules_decodes(kind->module, decodes, queries, (double)keys);
   OrrOperator op = orr_serving_cost_core(cost, &kind->decode_heads, decodes, 1, keys);
   if (queries == 1)
-    return limit_cross(
+    return limit_decode(
         cost, kind, decodes, keys,
         orr_cost_serving_attention_over(cost->params.world->cost, &op, cost->params.shard.kv));
   op.attention.heads *= queries;
@@ -384,16 +389,11 @@ static guint queries_of(const OrrStepShape *shape) {
   return CLAMP((guint)ceil((shape->tokens - shape->chunk) / shape->decodes), 1, MOST_QUERIES);
 }
 
-static double keys_mean_of(const Kind *kind, const OrrStepShape *shape) { /* of a decode */
-  const double all = shape->decodes ? shape->key_sum / shape->decodes : 0;
-  if (kind->source > 0) return (double)kind->source;
-  return kind->heads.window > 0 ? fmin(all, (double)kind->heads.window) : all;
-}
-
 static OrrJoules core_joules(const OrrServingCost *cost, const Kind *kind,
                              const OrrStepShape *shape, double core_s) {
   if (kind->module) return orr_serving_modules_joules(kind->module, shape, core_s);
-  const double mean = keys_mean_of(kind, shape), window = (double)kind->heads.window;
+  const double mean = orr_serving_keys_mean(kind, cost->params.world->model, shape),
+               window = (double)kind->heads.window;
   OrrServingCoreWork work = {shape->chunk_pairs, shape->decodes * mean, shape->tokens};
   if (window > 0) work.pairs = fmin(work.pairs, shape->chunk * window);
   if (kind->source > 0) {
@@ -407,7 +407,8 @@ static OrrJoules core_joules(const OrrServingCost *cost, const Kind *kind,
 }
 
 static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *shape) {
-  const double n = (double)kind->n, mean = keys_mean_of(kind, shape);
+  const double n = (double)kind->n,
+               mean = orr_serving_keys_mean(kind, cost->params.world->model, shape);
   const guint queries = queries_of(shape);
   if (kind->batch && kind->heads.window == 0 && queries == 1) {
     const OrrBatchAttention asked = {.chunk = shape->chunk,

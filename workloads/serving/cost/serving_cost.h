@@ -95,8 +95,9 @@ typedef struct {
   gboolean graph_prompts; /* also steps with prompts; FALSE: only those that decode alone */
   /* other steps are launched kernel by kernel and take at least the host's time for it */
   gboolean is_eager;
-  double launch_s;          /* of a kernel; 0: the profile's host-launch */
-  double cross_bytes_per_s; /* of decodes' cross-attention, per multiprocessor; 0: no limit */
+  double launch_s; /* of a kernel; 0: the profile's host-launch */
+  /* of decodes' cross-attention, and of layers with chunks; per multiprocessor, 0: no limit */
+  double cross_bytes_per_s, chunked_bytes_per_s;
   OrrExpertKernels experts;
   gboolean pads; /* whether steps are padded to the graphs' sizes */
 } OrrServingCostParams;

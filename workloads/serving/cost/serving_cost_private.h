@@ -113,6 +113,9 @@ void orr_serving_states_settle(const OrrServingCostParams *params, const OrrServ
 gint64 orr_serving_states_key(guint sequences, double queries);
 double orr_serving_states_queries(gint64 key);
 
+/* serving_keys.c: keys that a decode of @shape sees in a layer of @kind, in the mean. */
+double orr_serving_keys_mean(const Kind *kind, const OrrModel *model, const OrrStepShape *shape);
+
 /* The attention core of @batch sequences. */
 OrrOperator orr_serving_cost_core(const OrrServingCost *cost, const OrrInferenceHeads *heads,
                                   gint64 batch, gint64 queries, gint64 keys);

@@ -34,6 +34,8 @@ static void warn_engine(const OrrServing *params, const OrrModel *model, OrrPlac
       {"engine.lora.skew", !has_lora, no_lora},
       {"engine.lora.shape", !has_lora, no_lora},
       {"engine.cross-bandwidth", model->cross.tokens == 0, "the model has no cross-attention"},
+      {"engine.chunked-bandwidth", !is_kept || !model->window.chunked,
+       "no layer of the model attends within chunks"},
       {"engine.host.sampling", params->sampling != ORR_SAMPLING_LIKELIEST,
        "sampling: all sorts no logits"},
       {"engine.cache-tiers.ssd-bandwidth", !has_ssd, no_ssd},

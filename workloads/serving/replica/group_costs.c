@@ -48,6 +48,7 @@ static OrrServingCostParams cost_params(const OrrServingRun *run, guint g) {
                                 .is_eager = params->engine.eager,
                                 .launch_s = params->engine.host.launch_s,
                                 .cross_bytes_per_s = params->engine.cross_bytes_per_s,
+                                .chunked_bytes_per_s = params->engine.chunked_bytes_per_s,
                                 .stage_tensors = params->engine.stage_tensors,
                                 .stage_slices = params->engine.stage_slices,
                                 .experts = params->engine.experts,
