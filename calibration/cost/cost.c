@@ -165,8 +165,8 @@ const char *orr_cost_carried_from(const OrrCostModel *model) {
 
 const char *orr_cost_how_text(const char *carried_from, OrrHow how) {
   if (how != ORR_HOW_CARRIED) return g_intern_static_string(orr_how_words[how]);
-  g_autofree char *text =
-      g_strdup_printf("carried over from %s", carried_from ? carried_from : "another device");
+  g_autofree char *text = g_strdup_printf(
+      "carried over from %s", carried_from ? carried_from : "another device or library");
   return g_intern_string(text);
 }
 

@@ -47,7 +47,8 @@
  * without one reads them at the own answer's rate (cost_gemm.c), since kernels that widen weights
  * differ by a factor of two: TensorRT-LLM's on A100 take 1.7 to 2 times as long as that up to 64
  * rows, Marlin (vLLM, SGLang) about as long (Frantar et al. 2024, arXiv 2408.11743).
- * 2 and 3 count as carried over from the library that answers.
+ * 2 and 3 count as carried over from the library that answers, and so does a tuner's table where no
+ * library is asked for: software that does not name it need not have the tuned kernels.
  *
  * A table `measured-on` the device whose rows the profile borrows (B300's profile has B200's) says
  * what the library costs there, and one measured on the device itself says it here. Their ratio is
@@ -359,9 +360,9 @@ OrrCost orr_cost_library_gemm(const OrrCostModel *model, const OrrOperator *op, 
   }
   OrrHow how;
   own.time_s *= exp(ratio_of(gemm, &op->gemm, &how));
-  const gboolean is_asked =
-      (asked == gemm->table->table.library || asked == ORR_KERNEL_LIBRARY_ANY) &&
-      blocks == gemm->table->blocks;
+  const gboolean is_asked = (asked == gemm->table->table.library ||
+                             (asked == ORR_KERNEL_LIBRARY_ANY && !gemm->table->tuned)) &&
+                            blocks == gemm->table->blocks;
   const gboolean is_exact = op->gemm.batch == 1;
   own.how = is_exact ? how : ORR_HOW_MODELLED;
   own.from_here = gemm->is_here;

@@ -451,6 +451,11 @@ static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, O
   const Widening widening = {factor, factor, unseen.n_campaigns};
   find_bounds(bands, *near, &widening, &band);
   if (!has_bounds(&band)) return beyond_near(bands, question, quantity, &unseen, &widening, near);
+  if (unseen.is_foreign && band.level >= SHAPED_LEVEL) {
+    const double platform = exp(orr_band_platform_middle(bands, question, quantity));
+    band.low = fmin(band.low, platform); /* NAN: no such row */
+    band.high = fmax(band.high, platform);
+  }
   band.n_rows = count_heavy(*near);
   if (band.quality == ORR_BAND_WEAK) band.reason = difference(bands, *near, asked, unseen.few);
   return band;

@@ -120,6 +120,8 @@ typedef struct {
   double far_wider; /* bounds from all rows: what comes of kernels by the datasheet */
   const char *few;  /* what too few rows share, or else what differs; static */
   gboolean is_seen; /* whether enough is seen for a good band */
+  /* most kernel times are not the device's own, and no near row ran this software on it */
+  gboolean is_foreign;
   /* of equal weight, that the weights are worth (Kish 1965); INFINITY where some of them are of the
    * very model, software, device and machine: what campaigns differ in is then seen */
   double n_campaigns;
@@ -128,6 +130,11 @@ typedef struct {
 /* Of @near, sorted and with weights. */
 OrrBandUnseen orr_band_unseen(const OrrBands *bands, const GArray *near,
                               const OrrLikenessRow *asked, OrrQuantity quantity);
+
+/* The middle of the errors of all rows of the question's software on its device, however far; NAN:
+ * there is none. */
+double orr_band_platform_middle(const OrrBands *bands, const OrrBandQuestion *question,
+                                OrrQuantity quantity);
 
 /* All measured answers that speak for @quantity, heaviest first; of OrrBandNear, whose weights sum
  * to much more than 1. *@ret_n: campaigns of equal weight that the weights are worth. */

@@ -7,12 +7,17 @@
  * the range that it takes with one set left out): chosen on half of the campaigns they bring the
  * other half to the coverage that docs/modelling/bands.md prints.
  *
+ * Where most kernel times are not the device's own rows, runs of its software on it are all that
+ * tried those kernels: their middle error is inside the bounds, also where they are of other models
+ * and too far away to be near rows.
+ *
  * A good band has seen its device, its software, both together, its network, and what else has a
  * factor. Then it needs several sources: bands that rest on many campaigns hold most.
  * Two campaigns of equal weight, and four of one model each, were chosen on half of the sets and
  * hold on the other half. Runs of the very model, software, device and machine need no others.
  */
 #include "sim/bands/band_private.h"
+#include "sim/bands/conformal.h"
 
 /* The weight below which rows count as none, and from which own rows need no others. */
 #define LITTLE 0.02
@@ -172,6 +177,9 @@ OrrBandUnseen orr_band_unseen(const OrrBands *bands, const GArray *near,
                 "few measured models are like this one"}};
   OrrBandUnseen unseen = {.few = "measured runs differ in size, layout or load",
                           .is_seen = TRUE,
+                          .is_foreign =
+                              !seen.pair &&
+                              asked->carried + asked->modelled + asked->outside >= MOSTLY_MODELLED,
                           .wider = datasheet * wider_of(factors, &seen, distance),
                           .far_wider = datasheet,
                           .n_campaigns = seen.own >= LITTLE ? INFINITY : seen.n_campaigns};
@@ -183,4 +191,24 @@ OrrBandUnseen orr_band_unseen(const OrrBands *bands, const GArray *near,
   if (seen.model && seen.stack && !seen.ran)
     unseen.few = "no measured run of this model with this software";
   return unseen;
+}
+
+double orr_band_platform_middle(const OrrBands *bands, const OrrBandQuestion *question,
+                                OrrQuantity quantity) {
+  const OrrLikenessRow *asked = question->likeness;
+  g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(OrrConformalRow));
+  double least, most;
+  for (guint i = 0; i < bands->residuals->rows->len; i++) {
+    const OrrResidual *one = orr_band_residual(bands, i);
+    double added;
+    guint answer;
+    if (orr_band_shares_text(asked, &one->likeness, OFFSET(device)) &&
+        orr_band_shares_text(asked, &one->likeness, OFFSET(stack)) &&
+        !orr_band_is_left_out(question, one) &&
+        orr_band_nearest_answer(bands, i, quantity, &answer, &added))
+      ORR_APPEND(rows, OrrConformalRow, {orr_band_log_error(bands, i, answer), 1});
+  }
+  if (rows->len == 0) return NAN;
+  orr_conformal_bounds((OrrConformalRow *)(void *)rows->data, rows->len, 0, &most, &least);
+  return (least + most) / 2;
 }
