@@ -32,8 +32,8 @@
  * some stages repeat themselves while others still wait, and the end.
  *
  * A group is looked at whenever its first lane begins another period. When that lane has repeated
- * itself, a call is scheduled in a gap between the group's ops, where rounding (1e-16 of each date)
- * moves none across; it compares the whole group. Dates are equal when they differ by less than
+ * itself, for some k, a call is scheduled in a gap between the group's ops, where rounding (1e-16 of
+ * each date) moves none across; it compares the whole group, for each such k. Dates are equal when they differ by less than
  * TOLERANCE of the period.
  */
 #include "sim/engine/executor_leap.h"
@@ -46,9 +46,9 @@
 /* A call that compares and leaps. */
 typedef struct {
   OrrExecutor *executor;
-  guint32 lane; /* the group's first */
-  guint k;
-  double period_s;
+  guint32 lane;                       /* the group's first */
+  double periods_s[MOST_PERIODS + 1]; /* by k: how long the lane's last k periods took; 0: those did
+                                         not repeat */
 } Probe;
 
 static const OrrSpan *span_at(const OrrExecutor *executor, guint32 index) {
@@ -64,7 +64,7 @@ const char *const orr_leap_words[] = {"taken ahead",
                                       "the first lane did not repeat its operations' dates",
                                       "other lanes did not repeat theirs",
                                       "operations end within rounding of each other",
-                                      "more happens on the same date",
+                                      "more happens to them on the same date",
                                       "fewer periods are left than one of the machine spans",
                                       NULL};
 
@@ -351,12 +351,13 @@ static void split_runs(const Windows *windows, const Group *group) {
   }
 }
 
-static void leap(const Probe *probe, const Windows *windows, guint32 group) {
-  OrrExecutor *executor = probe->executor;
+static void leap(const Windows *windows, guint32 group) {
+  OrrExecutor *executor = windows->executor;
   OrrLeaper *leaper = executor->leaper;
   Group all = {executor, group};
-  const gint64 times = times_left(&all, probe->k);
-  const double now_s = orr_engine_now(executor->engine), later_s = (double)times * probe->period_s;
+  const guint k = (guint)(windows->tags / leaper->left_out.tags);
+  const gint64 times = times_left(&all, k);
+  const double now_s = windows->at_s, later_s = (double)times * windows->period_s;
   if (times == 0) return note_look(executor, ORR_LEAP_FEW);
   if (!orr_engine_postpone(executor->engine, later_s, concerns, &all))
     return note_look(executor, ORR_LEAP_AT_ONCE);
@@ -365,9 +366,24 @@ static void leap(const Probe *probe, const Windows *windows, guint32 group) {
   postpone(&all, later_s);
   for (guint32 lane = 0; lane < executor->program->lanes->len; lane++) {
     if (orr_leaper_group(leaper, lane) != group) continue;
-    *leaper->lanes[lane].leap = (OrrLeap){now_s - probe->period_s, now_s, (double)times, later_s};
-    leaper->lanes[lane].n_left -= times * probe->k;
+    *leaper->lanes[lane].leap = (OrrLeap){now_s - windows->period_s, now_s, (double)times, later_s};
+    leaper->lanes[lane].n_left -= times * k;
   }
+}
+
+/* Whether the group repeats, with the least k of those with which its first lane does: others can
+ * need more periods than that one. */
+static gboolean find_period(const Probe *probe, guint32 group, Windows *ret_windows) {
+  const OrrExecutor *executor = probe->executor;
+  for (guint k = 1; k <= MOST_PERIODS; k++) {
+    if (probe->periods_s[k] == 0) continue;
+    *ret_windows = (Windows){probe->executor, orr_engine_now(executor->engine), probe->periods_s[k],
+                             k * executor->leaper->left_out.tags, FALSE};
+    if (group_repeats(ret_windows, group)) return TRUE;
+    ret_windows->by_knowledge = TRUE;
+    if (group_repeats(ret_windows, group)) return TRUE;
+  }
+  return FALSE;
 }
 
 static void look(void *user) {
@@ -375,17 +391,11 @@ static void look(void *user) {
   OrrLeaper *leaper = probe->executor->leaper;
   orr_leap_groups_update(probe->executor);
   const guint32 group = orr_leaper_group(leaper, probe->lane);
-  Windows windows = {probe->executor, orr_engine_now(probe->executor->engine), probe->period_s,
-                     probe->k * leaper->left_out.tags, FALSE};
+  Windows windows;
   leaper->lanes[probe->lane].is_probed = FALSE;
   if (leaper->lanes[group].leap->times > 0) return;
-  gboolean repeats = group_repeats(&windows, group);
-  if (!repeats) {
-    windows.by_knowledge = TRUE;
-    repeats = group_repeats(&windows, group);
-  }
-  if (!repeats) return note_look(probe->executor, ORR_LEAP_OTHERS);
-  leap(probe, &windows, group);
+  if (!find_period(probe, group, &windows)) return note_look(probe->executor, ORR_LEAP_OTHERS);
+  leap(&windows, group);
 }
 
 /* --- when to look --- */
@@ -414,17 +424,21 @@ static gboolean find_cut(const Group *group, double from_s, double to_s, double 
   return longest_s > 8 * TOLERANCE * (to_s - from_s);
 }
 
-static void schedule(OrrExecutor *executor, guint32 lane, guint k, double period_s) {
+/* Looks in a gap between ends, so that none changes sides by rounding. */
+static void schedule(const Probe *wanted) {
+  OrrExecutor *executor = wanted->executor;
   OrrLeaper *leaper = executor->leaper;
   const double now_s = orr_engine_now(executor->engine);
-  const Group group = {executor, orr_leaper_group(leaper, lane)};
+  const Group group = {executor, orr_leaper_group(leaper, wanted->lane)};
+  guint k = 1;
+  while (wanted->periods_s[k] == 0) k++;
+  const double period_s = wanted->periods_s[k];
   double cut_s = 0;
   if (!find_cut(&group, now_s - period_s, now_s - period_s / 2, &cut_s))
     return note_look(executor, ORR_LEAP_CROWDED);
-  Probe *probe = g_new(Probe, 1);
-  *probe = (Probe){executor, lane, k, period_s};
+  Probe *probe = g_memdup2(wanted, sizeof *wanted);
   g_ptr_array_add(leaper->calls, probe);
-  leaper->lanes[lane].is_probed = TRUE;
+  leaper->lanes[wanted->lane].is_probed = TRUE;
   orr_engine_at(executor->engine, MAX(cut_s + period_s, now_s), look, probe);
 }
 
@@ -433,10 +447,26 @@ static double end_of_begin(const OrrExecutor *executor, const OrrLeapLane *lane,
       ->end_s;
 }
 
+/* Whether the lane's compute stream did in its last @k periods what it did in the @k before. Counted
+ * from one begin of a period to the next, as ops of no length end on the same date. */
+static gboolean lane_repeats(const Windows *windows, const OrrLeapLane *lane, guint k) {
+  const OrrExecutor *executor = windows->executor;
+  const guint32 *begins = &g_array_index(lane->begins, guint32, lane->begins->len - 1 - 2 * k);
+  guint32 early = begins[k];
+  gboolean forward = FALSE, backward = FALSE;
+  for (guint32 late = begins[2 * k]; late != begins[k]; late = before(executor, late)) {
+    if (early == begins[0] || !are_equal(windows, early, late)) return FALSE;
+    note_pass(executor->program, span_at(executor, early), &forward, &backward);
+    early = before(executor, early);
+  }
+  return early == begins[0] && forward && backward;
+}
+
 /* The compute stream of a group's first lane has begun a period: whether it repeats itself. */
 static void begin_period(OrrExecutor *executor, guint32 lane) {
-  OrrLeaper *leaper = executor->leaper;
-  const OrrLeapLane *state = &leaper->lanes[lane];
+  const OrrLeapLane *state = &executor->leaper->lanes[lane];
+  Probe probe = {.executor = executor, .lane = lane};
+  gboolean is_wanted = FALSE;
   OrrLeapLook look = ORR_LEAP_LENGTHS;
   if (state->begins->len <= 2) return; /* no two periods yet */
   for (guint k = 1; k <= MOST_PERIODS && 2 * k < state->begins->len; k++) {
@@ -444,13 +474,17 @@ static void begin_period(OrrExecutor *executor, guint32 lane) {
     const double at_s = end_of_begin(executor, state, 0);
     const double period_s = at_s - end_of_begin(executor, state, k);
     const double other_s = at_s - period_s - end_of_begin(executor, state, 2 * k);
-    const Windows windows = {executor, at_s, period_s, k * leaper->left_out.tags, FALSE};
+    const Windows windows = {executor, at_s, period_s, k * executor->leaper->left_out.tags, FALSE};
     if (fabs(period_s - other_s) > TOLERANCE * period_s) continue;
-    if (stream_repeats(&windows, leaper->compute[lane], TRUE))
-      return schedule(executor, lane, k, period_s);
     look = ORR_LEAP_FIRST;
+    if (!lane_repeats(&windows, state, k)) continue;
+    probe.periods_s[k] = period_s;
+    is_wanted = TRUE;
   }
-  note_look(executor, look);
+  if (is_wanted)
+    schedule(&probe);
+  else
+    note_look(executor, look);
 }
 
 void orr_leaper_note_span(OrrExecutor *executor) {

@@ -23,6 +23,8 @@ typedef struct {
   gboolean has_routines;
   gboolean has_pairs; /* two replicas meet while the third one may still be under way */
   gboolean is_uneven; /* the last third of a pass is its longest */
+  gboolean has_empty; /* a pass begins with work of no length */
+  gboolean is_alike;  /* replicas are */
   gint64 micro_batches;
   guint64 seed;
 } Job;
@@ -43,17 +45,20 @@ typedef struct {
 
 static void draw(Build *b) {
   OrrRandom random = orr_random_stream(b->job->seed, "leap");
-  for (guint r = 0; r < b->job->replicas; r++)
+  for (guint r = 0; r < b->job->replicas; r++) {
+    if (b->job->is_alike) random = orr_random_stream(b->job->seed, "leap");
     for (guint s = 0; s < b->job->stages; s++) {
       b->bytes[r][s] = 0.5 * orr_random_unit(&random);
       for (guint k = 0; k < 2; k++) b->work_s[r][s][k] = 0.5 + (1 + k) * orr_random_unit(&random);
     }
+  }
 }
 
 static void add_ops(const Build *b, guint r, guint s, guint back, gint32 tag) {
   OrrProgram *p = b->program;
   const OrrPhase phase = {0.01, b->bytes[r][s], b->own[r][s]};
   const guint32 compute = b->streams[r][s][COMPUTE];
+  if (b->job->has_empty) orr_program_work(p, compute, 0, b->label[back], tag);
   for (guint i = 0; i < 3; i++) {
     const double share = !b->job->is_uneven ? 1. / 3 : i < 2 ? 0.1 : 0.8;
     orr_program_work(p, compute, b->work_s[r][s][back] * share, b->label[back], tag);
@@ -274,7 +279,53 @@ static void uneven_jobs(void) {
   }
   g_test_message("%u lanes leapt, %u were made up for, %u jobs failed", counts.n_leaps,
                  counts.n_made_up, counts.n_failed);
-  g_assert_cmpuint(counts.n_leaps, >, 150); /* 144 if ends alone are compared */
+  /* 168 with the first lane's least period alone */
+  g_assert_cmpuint(counts.n_leaps, >, 180);
+}
+
+/* Passes begin with work of no length, which ends on the date of the pass before. */
+static void jobs_with_empty_work(void) {
+  Counts counts = {0};
+  for (guint64 seed = 1; seed <= 60; seed++) {
+    const Job job = {.stages = MOST_STAGES,
+                     .replicas = 1,
+                     .shared = 50,
+                     .slow = 1,
+                     .drag = 1,
+                     .has_routines = seed % 2 > 0,
+                     .has_empty = TRUE,
+                     .micro_batches = 40,
+                     .seed = seed};
+    check(&job, 24, &counts);
+  }
+  g_test_message("%u lanes leapt, %u were made up for, %u jobs failed", counts.n_leaps,
+                 counts.n_made_up, counts.n_failed);
+  g_assert_cmpuint(counts.n_leaps, >, 160); /* 148 where a period is cut by dates */
+}
+
+/* Replicas that do the same at the same dates leap on the same date, each by itself. */
+static void alike_replicas(void) {
+  Counts counts = {0};
+  for (guint64 seed = 1; seed <= 20; seed++) {
+    const Job job = {.stages = 2,
+                     .replicas = MOST_REPLICAS,
+                     .shared = 50,
+                     .slow = 1,
+                     .drag = 1,
+                     .is_alike = TRUE,
+                     .micro_batches = 40,
+                     .seed = seed};
+    check(&job, 24, &counts);
+    Job shorter = job;
+    shorter.micro_batches -= 24;
+    g_autoptr(OrrProgram) part = build(&shorter);
+    Replayed it = replay(part, 24);
+    for (guint r = 1; r < job.replicas; r++)
+      g_assert_cmpfloat(it.leaps[r * job.stages].at_s, ==, it.leaps[0].at_s);
+    g_assert_cmpuint(it.replay.looks[ORR_LEAP_AT_ONCE], ==, 0);
+    clear(&it);
+  }
+  g_assert_cmpuint(counts.n_leaps, >, 90); /* of 120 lanes */
 }
 
 static void random_jobs(void) {
@@ -305,5 +356,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/engine/executor-leap/random-jobs", random_jobs);
   g_test_add_func("/engine/executor-leap/uneven-jobs", uneven_jobs);
+  g_test_add_func("/engine/executor-leap/alike-replicas", alike_replicas);
+  g_test_add_func("/engine/executor-leap/jobs-with-empty-work", jobs_with_empty_work);
   return g_test_run();
 }
