@@ -314,7 +314,10 @@ void orr_engine_rename(OrrEngine *engine, OrrEngineRename rename, void *data) {
 gboolean orr_engine_postpone(OrrEngine *engine, double delay_s, OrrEngineConcern concerns,
                              void *data) {
   const OrrCalendar *calendar = &engine->calendar;
-  if (engine->batch_at < engine->batch.len) return FALSE;
+  for (guint i = engine->batch_at; i < engine->batch.len; i++) {
+    const OrrEvent *event = engine->batch.pdata[i];
+    if (concerns(event->call, event->user, data)) return FALSE;
+  }
   for (guint32 i = 0; i < calendar->n; i++) {
     OrrEvent *event = calendar->keys[i].event;
     if (!concerns(event->call, event->user, data)) continue;

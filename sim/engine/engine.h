@@ -95,7 +95,8 @@ void orr_engine_rename(OrrEngine *engine, OrrEngineRename rename, void *data);
 
 /* Postpones by @delay_s the pending calls and the transfers in flight that @concerns: those
  * transfers rest until then, with their rates. Exact where none of them shares a link with another
- * transfer before. FALSE, with nothing changed, while other events of this very date are due. */
+ * transfer before. FALSE, with nothing changed, while it concerns events of this very date that are
+ * still due. */
 typedef gboolean (*OrrEngineConcern)(OrrEngineCall call, void *user, void *data);
 gboolean orr_engine_postpone(OrrEngine *engine, double delay_s, OrrEngineConcern concerns,
                              void *data);

@@ -36,7 +36,7 @@ typedef enum {
   ORR_LEAP_FIRST,   /* the first lane's ops do not repeat a period later */
   ORR_LEAP_OTHERS,  /* other lanes' ops do not */
   ORR_LEAP_CROWDED, /* ops end so close to each other that rounding could change their order */
-  ORR_LEAP_AT_ONCE, /* the engine has more to do at that date */
+  ORR_LEAP_AT_ONCE, /* the engine has more to do for them at that date */
   ORR_LEAP_FEW,     /* what is left is less than the period */
   ORR_N_LEAP_LOOKS
 } OrrLeapLook;

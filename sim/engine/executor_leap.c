@@ -32,9 +32,9 @@
  * some stages repeat themselves while others still wait, and the end.
  *
  * A group is looked at whenever its first lane begins another period. When that lane has repeated
- * itself, for some k, a call is scheduled in a gap between the group's ops, where rounding (1e-16 of
- * each date) moves none across; it compares the whole group, for each such k. Dates are equal when they differ by less than
- * TOLERANCE of the period.
+ * itself, for some k, a call is scheduled in a gap between the group's ops, where rounding (1e-16
+ * of each date) moves none across; it compares the whole group, for each such k. Dates are equal
+ * when they differ by less than TOLERANCE of the period.
  */
 #include "sim/engine/executor_leap.h"
 
@@ -46,9 +46,9 @@
 /* A call that compares and leaps. */
 typedef struct {
   OrrExecutor *executor;
-  guint32 lane;                       /* the group's first */
-  double periods_s[MOST_PERIODS + 1]; /* by k: how long the lane's last k periods took; 0: those did
-                                         not repeat */
+  guint32 lane; /* the group's first */
+  /* by k: how long the lane's last k periods took; 0: they did not repeat */
+  double periods_s[MOST_PERIODS + 1];
 } Probe;
 
 static const OrrSpan *span_at(const OrrExecutor *executor, guint32 index) {
@@ -371,8 +371,8 @@ static void leap(const Windows *windows, guint32 group) {
   }
 }
 
-/* Whether the group repeats, with the least k of those with which its first lane does: others can
- * need more periods than that one. */
+/* The least k with which the first lane and the whole group repeat: other lanes can need more
+ * periods than the first. */
 static gboolean find_period(const Probe *probe, guint32 group, Windows *ret_windows) {
   const OrrExecutor *executor = probe->executor;
   for (guint k = 1; k <= MOST_PERIODS; k++) {
@@ -447,8 +447,8 @@ static double end_of_begin(const OrrExecutor *executor, const OrrLeapLane *lane,
       ->end_s;
 }
 
-/* Whether the lane's compute stream did in its last @k periods what it did in the @k before. Counted
- * from one begin of a period to the next, as ops of no length end on the same date. */
+/* Whether the lane's compute stream did in its last @k periods what it did in the @k before.
+ * Counted from one begin of a period to the next, as ops of no length end on the same date. */
 static gboolean lane_repeats(const Windows *windows, const OrrLeapLane *lane, guint k) {
   const OrrExecutor *executor = windows->executor;
   const guint32 *begins = &g_array_index(lane->begins, guint32, lane->begins->len - 1 - 2 * k);
