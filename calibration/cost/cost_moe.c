@@ -508,6 +508,13 @@ double orr_cost_kernel_overhead_s(const OrrCostModel *model) {
   return model->constants->kernel_overhead_s;
 }
 
+/* Rows of a power law with fewer pairs than experts come from a draw whose active experts the law
+ * does not give: another load takes the ratio where each expert has a pair, from T = E / k on. */
+static double least_tokens(const OrrCostMoe *moe, const OrrMoeShape *shape, const Layer *layer) {
+  const gboolean is_other = moe && moe->imbalance > 0 && moe->imbalance != shape->imbalance;
+  return is_other ? ceil((double)layer->experts / (double)layer->topk) : 0;
+}
+
 OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
   const OrrMoeShape *shape = &op->moe;
   Layer layer = layer_of(shape);
@@ -518,7 +525,7 @@ OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
       op->dtype == ORR_FP16 ? ORR_BF16 : (OrrDtype)op->dtype; /* both run at one rate */
   const OrrCostMoe *moe = find_table(model, dtype, shape->imbalance);
   if (layer.projections <= 0) layer.projections = known_projections(moe, &layer);
-  double tokens = (double)shape->tokens;
+  const double tokens = fmax((double)shape->tokens, least_tokens(moe, shape, &layer));
   double roofline_s =
       moe_roofline_s(model, dtype, shape->stored.weight_bytes, queried_load(shape, &layer), &layer);
   if (!moe) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
