@@ -22,11 +22,14 @@ static void meet(OrrEmitter *e, guint32 stream, guint32 *slot, const char *name)
                    -1);
 }
 
+/* Weights are gathered after the load, not during it: the first step is one of many. */
 void orr_training_storage_emit_load(OrrEmitter *e, const OrrLaneAt *lane) {
   if (!e->plan->storage || !e->job->params->checkpoint.load) return;
   const guint32 compute = orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE);
   join(e, compute, &e->plan->storage[lane->lane].load, ORR_STORAGE_USE_LOAD, -1);
   meet(e, compute, &e->loaded, ORR_LOAD_BARRIER);
+  if (orr_job_gathers(e->job))
+    orr_emitter_wait_for(e, compute, orr_emitter_stream(e, lane, ORR_STREAM_GATHER));
 }
 
 /* A step's data is requested when the step before it begins: the first step's was read before the
