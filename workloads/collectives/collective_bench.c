@@ -187,8 +187,10 @@ typedef struct {
 
 static gint64 *group_new(const OrrCollectiveBench *params, guint n_ranks, guint group) {
   gint64 *gpus = g_new(gint64, n_ranks), stride = params->stride;
-  gint64 first = group / stride * n_ranks * stride + group % stride;
-  for (guint i = 0; i < n_ranks; i++) gpus[i] = first + (i + params->root) % n_ranks * stride;
+  const gint64 first = group / stride * n_ranks * stride + group % stride;
+  const gint64 root =
+      orr_collective_bench_has_root((OrrCollectiveOp)params->collective) ? params->root : 0;
+  for (guint i = 0; i < n_ranks; i++) gpus[i] = first + (i + root) % n_ranks * stride;
   return gpus;
 }
 
