@@ -8,6 +8,7 @@
 
 /* "1,234 s" or "20.6 h": hours from two on. */
 static const char *time_text(OrrPage *page, double time_s) {
+  if (isnan(time_s)) return "-";
   return time_s >= 7200 ? orr_page_text(page, "%.1f h", time_s / 3600)
                         : orr_page_text(page, "%.0f s", time_s);
 }

@@ -52,11 +52,6 @@ void orr_sweep_axis_free(OrrSweepAxis *axis) {
   g_free(axis);
 }
 
-static void add_number(OrrSweepAxis *axis, OrrPlace place, double number) {
-  g_autofree char *text = orr_quantity_exact(number, ORR_UNIT_NONE);
-  g_ptr_array_add(axis->values, orr_node_new_scalar(place, text));
-}
-
 /* --- {from, to, step}, {powers-of}, {divisors-of} --- */
 
 typedef struct {
@@ -64,7 +59,32 @@ typedef struct {
   const OrrNode *spec;
   const OrrSweepAxisFacts *facts;
   OrrDiags *diags;
+  OrrUnit unit; /* in which a literal was given */
 } Reading;
+
+static void add_number(const Reading *r, double number) {
+  g_autofree char *text = orr_quantity_exact(number, r->unit);
+  g_ptr_array_add(r->axis->values, orr_node_new_scalar(r->spec->place, text));
+}
+
+/* "400 W": a number with or without a unit. */
+static gboolean read_literal(const char *text, OrrUnit *ret_unit, double *ret_value) {
+  for (int unit = ORR_UNIT_NONE; unit < ORR_N_UNITS; unit++) {
+    *ret_unit = (OrrUnit)unit;
+    if (orr_quantity_parse(text, *ret_unit, ret_value, NULL)) return TRUE;
+  }
+  return FALSE;
+}
+
+/* All literals with a unit have one of a kind. */
+static gboolean take_unit(Reading *r, OrrUnit unit, const OrrNode *node) {
+  const gboolean is_other = unit != ORR_UNIT_NONE && r->unit != ORR_UNIT_NONE && r->unit != unit;
+  if (is_other)
+    orr_diags_error(r->diags, node->place, "axis %s: '%s' has another unit than the numbers before",
+                    r->axis->name, node->text);
+  if (unit != ORR_UNIT_NONE) r->unit = unit;
+  return !is_other;
+}
 
 /* The number under @key: a literal, or an expression of facts. */
 static gboolean read_number(Reading *r, const char *key, double fallback, double *ret_value) {
@@ -76,7 +96,8 @@ static gboolean read_number(Reading *r, const char *key, double fallback, double
                     r->axis->name, key);
     return FALSE;
   }
-  if (orr_quantity_parse(node->text, ORR_UNIT_NONE, ret_value, NULL)) return TRUE;
+  OrrUnit unit;
+  if (read_literal(node->text, &unit, ret_value)) return take_unit(r, unit, node);
   g_autoptr(OrrExpression) expression =
       orr_expression_parse(node->text, node->place, r->facts->names, r->facts->n, r->diags);
   if (!expression) return FALSE;
@@ -101,7 +122,7 @@ static gboolean read_range(Reading *r) {
   }
   const guint n = (guint)floor((to - from) / step * (1 + 1e-12) + 1e-9) +
                   1; /* so that steps of 0.1 reach `to` */
-  for (guint i = 0; from <= to && i < n; i++) add_number(r->axis, r->spec->place, from + i * step);
+  for (guint i = 0; from <= to && i < n; i++) add_number(r, from + i * step);
   return TRUE;
 }
 
@@ -123,19 +144,19 @@ static gboolean read_powers(Reading *r) {
     return FALSE;
   }
   for (double value = 1; value <= to; value *= base)
-    if (value >= from) add_number(r->axis, r->spec->place, value);
+    if (value >= from) add_number(r, value);
   return TRUE;
 }
 
 /* Adds the divisors of @of in rising order, in sqrt(@of) steps: each divisor up to the root has a
  * counterpart above it. */
-static void add_divisors(OrrSweepAxis *axis, OrrPlace place, gint64 of, double from, double to) {
+static void add_divisors(const Reading *r, gint64 of, double from, double to) {
   gint64 root = (gint64)sqrt((double)of);
   for (gint64 d = 1; d <= root; d++)
-    if (of % d == 0 && d >= from && d <= to) add_number(axis, place, (double)d);
+    if (of % d == 0 && d >= from && d <= to) add_number(r, (double)d);
   for (gint64 d = root; d >= 1; d--)
     if (of % d == 0 && of / d > root && of / d >= from && of / d <= to)
-      add_number(axis, place, (double)(of / d));
+      add_number(r, (double)(of / d));
 }
 
 static gboolean read_divisors(Reading *r) {
@@ -149,7 +170,7 @@ static gboolean read_divisors(Reading *r) {
                     r->axis->name, of);
     return FALSE;
   }
-  add_divisors(r->axis, r->spec->place, (gint64)of, from, to);
+  add_divisors(r, (gint64)of, from, to);
   return TRUE;
 }
 
@@ -197,24 +218,24 @@ static void add_words_of_field(Reading *r, OrrPlace place) {
 static double fact(const Reading *r, OrrSweepFact which) { return r->facts->values[which].number; }
 
 /* Adds the common divisors of @of and the number of GPUs. */
-static void add_common_divisors(Reading *r, OrrPlace place, gint64 of) {
+static void add_common_divisors(const Reading *r, gint64 of) {
   const gint64 n_gpus = (gint64)fact(r, ORR_FACT_N_GPUS);
   for (gint64 d = 1; d <= MIN(of, n_gpus); d++)
-    if (of % d == 0 && n_gpus % d == 0) add_number(r->axis, place, (double)d);
+    if (of % d == 0 && n_gpus % d == 0) add_number(r, (double)d);
 }
 
 static gboolean read_all(Reading *r, OrrPlace place) {
   const char *name = r->axis->name;
   if (strcmp(name, "tp") == 0) {
-    add_common_divisors(r, place, (gint64)fact(r, ORR_FACT_HEADS));
+    add_common_divisors(r, (gint64)fact(r, ORR_FACT_HEADS));
   } else if (strcmp(name, "pp") == 0) {
-    add_common_divisors(r, place, (gint64)fact(r, ORR_FACT_LAYERS));
+    add_common_divisors(r, (gint64)fact(r, ORR_FACT_LAYERS));
   } else if (strcmp(name, "dp") == 0 || strcmp(name, "cp") == 0 || strcmp(name, "ep") == 0) {
-    add_common_divisors(r, place, (gint64)fact(r, ORR_FACT_N_GPUS));
+    add_common_divisors(r, (gint64)fact(r, ORR_FACT_N_GPUS));
   } else if (strcmp(name, "chunks") == 0) {
-    add_divisors(r->axis, place, (gint64)fact(r, ORR_FACT_LAYERS), 1, 1e9);
+    add_divisors(r, (gint64)fact(r, ORR_FACT_LAYERS), 1, 1e9);
   } else if (strcmp(name, "micro-batch") == 0) {
-    add_divisors(r->axis, place, (gint64)fact(r, ORR_FACT_GLOBAL_BATCH), 1, 1e9);
+    add_divisors(r, (gint64)fact(r, ORR_FACT_GLOBAL_BATCH), 1, 1e9);
   } else if (strcmp(name, "schedule") == 0) {
     g_autofree const char **names = orr_registry_names(&orr_pipeline_registry);
     add_words(r->axis, place, names);
