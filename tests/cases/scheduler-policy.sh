@@ -1,0 +1,1 @@
+trtllm-bench --model deepseek-ai/DeepSeek-R1 throughput --tp 8 --ep 8 --max_batch_size 1024 --max_num_tokens 8192 --dataset d.json --backend pytorch --concurrency 512 --num_requests 2000 --kv_cache_free_gpu_mem_fraction 0.9 --streaming --target_input_len 1000 --target_output_len 500 --beam_width 2 --scheduler_policy max_utilization
