@@ -31,13 +31,15 @@ static const OrrFitConstant of_serving[] = {
      .least = 0.2,
      .most = 2,
      .typical = 0.2,
-     .is_of_experts = TRUE},
+     .is_of_experts = TRUE,
+     .rows = 3},
     {.path = "engine.cache-fraction",
      .unit = "",
      .least = 0.2,
      .most = 1,
      .typical = 0.2,
-     .is_of_cache = TRUE},
+     .is_of_cache = TRUE,
+     .rows = 3},
 };
 static const OrrFitConstant of_training[] = {
     {.path = "host-operators", .unit = "", .least = 0.1, .most = 100, .typical = 2},
@@ -181,6 +183,10 @@ static void choose(Problem *problem, double *changes, OrrFitConstant *constants)
   for (gint k; (k = strongest(effects, is_done, n)) >= 0; is_done[k] = TRUE) {
     double *column = changes + (gsize)k * size;
     const double whole = sqrt(dot(problem, column, column));
+    if (problem->n_rows < constants[k].rows) {
+      constants[k].why = g_strdup_printf("it takes %u rows or more", constants[k].rows);
+      continue;
+    }
     if (effects[k] < FELT) {
       constants[k].why =
           g_strdup("the rows do not feel it: a typical change moves no value by 1 %");

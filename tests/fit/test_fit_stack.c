@@ -178,6 +178,8 @@ static void test_refused(void) {
     g_assert_true(found->constants[k].is_fitted || found->constants[k].why);
   }
   g_assert_cmpuint(n_fitted, ==, 1);
+  g_assert_cmpstr(found->constants[4].path, ==, "engine.cache-fraction");
+  g_assert_cmpstr(found->constants[4].why, ==, "it takes 3 rows or more");
   g_assert_nonnull(found->constants[3].why);
   g_assert_cmpuint(found->remarks->len, ==, 2);
   g_assert_nonnull(strstr(found->remarks->pdata[0], "faster than the simulated GPUs alone"));
