@@ -202,6 +202,10 @@ static const OrrField expert_fields[] = {
                    "format needs: fused, by the router or the permutation; apart, by copies of "
                    "the experts' inputs and results (Transformer Engine's Fp8Padding and "
                    "Fp8Unpadding)."),
+    ORR_FIELD_REAL(OrrExpertDispatch, "backward-rate", backward_rate, ORR_UNIT_FRACTION, "100 %",
+                   "Rate of the routed experts' backward products, over input and weights, as a "
+                   "fraction of their kernels' rate in the profile.",
+                   .min = 0.2, .max = 1.5),
     ORR_FIELD_BOOL(OrrExpertDispatch, "sync", sync, "false",
                    "The host waits in each forward for the router, to learn how many tokens each "
                    "expert has: it cannot launch ahead across layers of experts."),

@@ -68,6 +68,7 @@ typedef struct {
   gboolean gathers_map; /* with DeepEP's dispatch */
   gboolean router_fp32;
   int bias, clamp, padding; /* OrrGlue */
+  double backward_rate;     /* of their products, as a fraction of what the kernels reach forward */
   gboolean sync; /* the host waits for the router, to learn how many tokens each expert has */
 } OrrExpertDispatch;
 

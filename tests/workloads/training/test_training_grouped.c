@@ -65,6 +65,15 @@ static void test_library(void) {
   g_assert_cmpfloat(slow.experts_s, <=, 2 * usual.experts_s);
 }
 
+/* Backward products at half of their rate: forward's are as they were, and backward's take twice as
+ * long but for the activation, a few per cent of them. */
+static void test_backward_rate(void) {
+  const Answer usual = simulate(""), slow = simulate("workload.experts.backward-rate=50 %");
+  assert_near(slow.flops_per_s[0], usual.flops_per_s[0], 1e-9);
+  g_assert_cmpfloat(slow.flops_per_s[1], <, 0.56 * usual.flops_per_s[1]);
+  g_assert_cmpfloat(slow.flops_per_s[1], >, 0.45 * usual.flops_per_s[1]);
+}
+
 static double grouped_s(const OrrCostModel *model, gint64 projections, gboolean without_last) {
   const OrrOperator op = orr_operator_moe("experts", ORR_PASS_FORWARD, ORR_BF16,
                                           (OrrMoeShape){.tokens = 65536,
@@ -247,6 +256,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-grouped/without-last", test_without_last);
   g_test_add_func("/training-grouped/rate", test_rate);
   g_test_add_func("/training-grouped/library", test_library);
+  g_test_add_func("/training-grouped/backward-rate", test_backward_rate);
   g_test_add_func("/training-grouped/sharing-out", test_sharing_out);
   g_test_add_func("/training-grouped/imbalance", test_imbalance);
   g_test_add_func("/training-grouped/dropped", test_dropped);

@@ -4,6 +4,9 @@
  * A framework runs routed experts by the faster of two kinds of kernel: the profile's, or one
  * grouped product for all experts of a rank (workloads/grouped_experts.h).
  *
+ * Where a library's grouped products are slower in the backward (experts.backward-rate), they run
+ * there, at that fraction of the rate.
+ *
  * What it runs as n kernels bound by memory (routing: 17, 31 or more) moves the bytes of one and
  * takes the overhead of n.
  */
@@ -54,7 +57,10 @@ OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *like) {
   const OrrProducts *products = &job->params->products;
   OrrOperator op = *like;
   op.release = products->release;
-  op.rate = products->rate == 1 ? 0 : products->rate;
+  const gboolean is_backward = op.kind == ORR_OPERATOR_MOE && op.pass != ORR_PASS_FORWARD;
+  const double slower = is_backward ? job->params->experts.backward_rate : 1;
+  const double rate = products->rate * slower;
+  op.rate = rate == 1 ? 0 : rate;
   op.fleet = job->tp * job->cp * job->pp * job->dp;
   op.of_trainer = TRUE;
   OrrCost cost = product_cost(job, &op);
@@ -62,5 +68,5 @@ OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *like) {
   if (op.kind != ORR_OPERATOR_MOE || job->shard.kernels != ORR_KERNELS_MODERN) return cost;
   const OrrCost grouped =
       orr_grouped_experts(job->world->cost, &op, job->shard.dtype, orr_cost_sustained);
-  return grouped.time_s < cost.time_s ? grouped : cost;
+  return grouped.time_s < cost.time_s || slower != 1 ? grouped : cost;
 }
