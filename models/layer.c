@@ -310,6 +310,25 @@ static double copies_of(const OrrMatrix *matrix, double experts) {
   return matrix->part == ORR_QUANTIZED_EXPERTS ? experts : 1;
 }
 
+guint orr_matrix_adapters(const OrrMatrix *matrix, const OrrLora *lora, gboolean is_joined,
+                          gint64 ret_widths[3]) {
+  static const guint of_qkv[] = {ORR_LORA_Q, ORR_LORA_K, ORR_LORA_V},
+                     of_fc1[] = {ORR_LORA_GATE, ORR_LORA_UP, 0};
+  const guint *parts = matrix->lora == ORR_LORA_QKV ? of_qkv : of_fc1;
+  const gboolean has_parts = matrix->lora == ORR_LORA_QKV || matrix->lora == ORR_LORA_FC1;
+  const guint some = has_parts ? parts[0] | parts[1] | parts[2] : 0;
+  const gboolean is_whole = lora->targets & matrix->lora;
+  guint n = 0;
+  if (!is_whole && !(lora->targets & some)) return 0;
+  if (!matrix->pieces[0].name || (is_whole && is_joined)) {
+    ret_widths[0] = matrix->out;
+    return 1;
+  }
+  for (guint i = 0; i < 3 && matrix->pieces[i].name; i++)
+    if (is_whole || (lora->targets & parts[i])) ret_widths[n++] = matrix->pieces[i].n;
+  return n;
+}
+
 double orr_matrix_weights(const OrrMatrix *matrix, double experts) {
   return (double)matrix->in * (double)matrix->out * copies_of(matrix, experts);
 }

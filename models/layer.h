@@ -118,5 +118,10 @@ OrrLayer orr_layer(const OrrModel *model, guint kind, gint64 tp, gint64 ep, gint
 const OrrMatrix *orr_layer_matrix(const OrrLayer *layer, const char *name);
 
 /* Weights of one row, and its biases; of routed experts, of @experts of them. */
+/* The low-rank adapters of @matrix: how many, and the width of each one's result; each has an A of
+ * its own for the whole input. One where the framework joins the pieces and all are targets; else
+ * one for each piece that is. */
+guint orr_matrix_adapters(const OrrMatrix *matrix, const OrrLora *lora, gboolean is_joined,
+                          gint64 ret_widths[3]);
 double orr_matrix_weights(const OrrMatrix *matrix, double experts);
 double orr_matrix_biases(const OrrMatrix *matrix, double experts);

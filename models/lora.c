@@ -2,18 +2,22 @@
  * lora.c - the field table of the section, and its words as bits.
  *
  * The default targets are NeMo's (linear_qkv and linear_proj; nemo/collections/llm/peft/lora.py,
- * 2024).
+ * 2024). Where a framework joins queries, keys and values in one matrix, it has one adapter; where
+ * it does not (Hugging Face's modules under PEFT, and vLLM's slots, which keep the adapters of
+ * modules that it has joined), each has its own: layer.h, orr_matrix_adapters.
  */
 #include "models/lora.h"
 
-static const char *const targets[] = {"qkv", "projection", "fc1", "fc2", NULL};
+static const char *const targets[] = {"qkv", "projection", "fc1",  "fc2", "q",
+                                      "k",   "v",          "gate", "up",  NULL};
 
 const OrrFieldTable orr_lora_table = ORR_FIELDS(
     "lora", "Low-rank adapters on frozen weights.", OrrLoraFields,
     ORR_FIELD_INT(OrrLoraFields, "rank", rank, "0",
                   "Rank of the adapters; 0: none, all weights are trained.", .min = 0, .max = 1e6),
     ORR_FIELD_TEXTS(OrrLoraFields, "targets", targets, "[qkv, projection]",
-                    "Linear layers with an adapter: qkv, projection, fc1, fc2."),
+                    "Linear layers with an adapter: qkv, projection, fc1, fc2; or parts of qkv (q, "
+                    "k, v) and of fc1 (gate, up)."),
     ORR_FIELD_BOOL(
         OrrLoraFields, "quantised", quantised, "false",
         "Whether frozen linear layers are stored in NF4 and expanded to 16 bits for each "
@@ -37,8 +41,9 @@ static void check_target(const char *word, OrrPlace place, OrrDiags *diags) {
   if (bit_of(word)) return;
   const char *near = orr_diag_nearest_word(word, targets);
   orr_diags_error(diags, place,
-                  "lora.targets: unknown '%s'%s%s%s (allowed: qkv, projection, fc1, fc2)", word,
-                  near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+                  "lora.targets: unknown '%s'%s%s%s (allowed: qkv, projection, fc1, fc2, q, k, v, "
+                  "gate, up)",
+                  word, near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 void orr_lora_check(const OrrLoraFields *asked, gint64 hidden, OrrPlace place, OrrDiags *diags) {

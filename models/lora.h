@@ -11,7 +11,12 @@ enum {
   ORR_LORA_PROJECTION = 1 << 1,
   ORR_LORA_FC1 = 1 << 2, /* for a dense feed-forward; experts have no adapters */
   ORR_LORA_FC2 = 1 << 3,
-  ORR_LORA_ALL = 15
+  ORR_LORA_ALL = 15,
+  ORR_LORA_Q = 1 << 4, /* parts of qkv, each with an adapter of its own */
+  ORR_LORA_K = 1 << 5,
+  ORR_LORA_V = 1 << 6,
+  ORR_LORA_GATE = 1 << 7, /* and of fc1 */
+  ORR_LORA_UP = 1 << 8
 };
 
 /* Low-rank adapters (Hu et al. 2021, arXiv 2106.09685): all other weights are frozen, without
@@ -26,7 +31,7 @@ typedef struct {
 /* The document section: lora: {rank: 16, targets: [qkv, projection], quantised: true} */
 typedef struct {
   gint64 rank;
-  char **targets; /* "qkv", "projection", "fc1", "fc2" */
+  char **targets; /* "qkv", "projection", "fc1", "fc2", "q", "k", "v", "gate", "up" */
   gboolean quantised;
 } OrrLoraFields;
 

@@ -171,8 +171,11 @@ static void put_dequantise(const OrrTransformerView *view, GArray *operators, Or
     g_array_append_val(operators, op);
 }
 
-static gboolean has_adapter(const OrrTransformerView *view, const OrrMatrix *matrix) {
-  return orr_transformer_is_frozen(view) && (view->shard->lora.targets & matrix->lora);
+guint orr_transformer_adapters(const OrrTransformerView *view, const OrrMatrix *matrix,
+                               gint64 ret_widths[3]) {
+  if (!orr_transformer_is_frozen(view)) return 0;
+  return orr_matrix_adapters(matrix, &view->shard->lora, view->shard->layers != ORR_LAYERS_TORCH,
+                             ret_widths);
 }
 
 static gint64 rows_of(const OrrTransformerView *view, OrrSplit split) {
@@ -201,12 +204,16 @@ static void put_forward(const OrrTransformerView *view, GArray *operators,
   for (guint i = 0; i < n_products; i++)
     put_gemm(operators, products[i].name, ORR_PASS_FORWARD, product_dtype(view, ORR_PASS_FORWARD),
              (OrrGemmShape){1, rows, products[i].n, k});
-  if (!has_adapter(view, matrix)) return;
-  orr_transformer_put_plain(view, operators, "lora-a", ORR_PASS_FORWARD,
-                            (OrrGemmShape){1, rows, rank, k});
-  orr_transformer_put_plain(view, operators, "lora-b", ORR_PASS_FORWARD,
-                            (OrrGemmShape){1, rows, n, rank});
-  orr_transformer_put_memory(view, operators, "lora-add", ORR_PASS_FORWARD, (double)rows * n, 3, 0);
+  gint64 widths[3];
+  const guint n_adapters = orr_transformer_adapters(view, matrix, widths);
+  for (guint i = 0; i < n_adapters; i++) {
+    orr_transformer_put_plain(view, operators, "lora-a", ORR_PASS_FORWARD,
+                              (OrrGemmShape){1, rows, rank, k});
+    orr_transformer_put_plain(view, operators, "lora-b", ORR_PASS_FORWARD,
+                              (OrrGemmShape){1, rows, widths[i], rank});
+    orr_transformer_put_memory(view, operators, "lora-add", ORR_PASS_FORWARD,
+                               (double)rows * widths[i], 3, 0);
+  }
 }
 
 void orr_transformer_put_reduce(const OrrTransformerView *view, GArray *operators, double width) {
@@ -247,8 +254,11 @@ static void put_dgrad(const OrrTransformerView *view, GArray *operators, const c
 static void put_backward(const OrrTransformerView *view, GArray *operators,
                          const OrrMatrix *matrix) {
   const gint64 rows = rows_of(view, matrix->split), n = matrix->out, k = matrix->in;
-  gboolean column = matrix->split == ORR_SPLIT_COLUMN, frozen = orr_transformer_is_frozen(view);
-  gboolean adapter = has_adapter(view, matrix), wants_input = !frozen || adapter;
+  const gboolean column = matrix->split == ORR_SPLIT_COLUMN,
+                 frozen = orr_transformer_is_frozen(view);
+  gint64 widths[3];
+  const guint n_adapters = orr_transformer_adapters(view, matrix, widths);
+  const gboolean wants_input = !frozen || n_adapters > 0;
   OrrProduct products[3];
   const guint n_products = orr_transformer_products(view, matrix, products);
   put_casts(view, operators, matrix, ORR_PASS_DGRAD);
@@ -259,12 +269,12 @@ static void put_backward(const OrrTransformerView *view, GArray *operators,
   for (guint i = 0; i < n_products; i++)
     put_dgrad(view, operators, products[i].name, rows, products[i].n, k);
   orr_transformer_put_grad_sum(view, operators, n_products, (double)rows * k);
-  if (adapter) put_adapter_backward(view, operators, rows, n, k);
+  for (guint i = 0; i < n_adapters; i++) put_adapter_backward(view, operators, rows, widths[i], k);
   if (column) orr_transformer_put_reduce(view, operators, (double)k);
   for (guint i = 0; !frozen && i < n_products; i++)
     put_wgrad(view, operators, products[i].name, product_dtype(view, ORR_PASS_WGRAD),
               (OrrGemmShape){1, rows, products[i].n, k});
-  if (adapter)
+  for (guint i = 0; i < n_adapters; i++)
     put_wgrad(view, operators, "lora-a", view->shard->dtype,
               (OrrGemmShape){1, rows, view->shard->lora.rank, k});
 }

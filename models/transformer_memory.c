@@ -42,7 +42,8 @@ static double input_bytes(const OrrTransformerView *view, const char *name, doub
   const OrrMatrix *matrix = orr_layer_matrix(&view->layer, name);
   gboolean casts = orr_precision_casts(shard->recipe);
   double own = casts ? shard->recipe->saved_bytes : shared ? 0 : view->element_bytes;
-  if (orr_transformer_is_frozen(view) && !(shard->lora.targets & matrix->lora)) own = 0;
+  gint64 widths[3];
+  if (orr_transformer_is_frozen(view) && !orr_transformer_adapters(view, matrix, widths)) own = 0;
   return elements * (own + (shared ? view->element_bytes : 0));
 }
 
@@ -55,11 +56,13 @@ static double column_elements(const OrrTransformerView *view) {
   return column_tokens(view) * (double)view->layer.hidden;
 }
 
-/* An adapter's middle. */
+/* The middles of its adapters. */
 static double adapter_bytes(const OrrTransformerView *view, const char *name) {
   const OrrLora *lora = &view->shard->lora;
   const OrrMatrix *matrix = orr_layer_matrix(&view->layer, name);
-  return lora->targets & matrix->lora ? (double)view->tokens * lora->rank * view->element_bytes : 0;
+  gint64 widths[3];
+  return (double)view->tokens * orr_transformer_adapters(view, matrix, widths) * lora->rank *
+         view->element_bytes;
 }
 
 void orr_transformer_keep(GArray *kept, const char *operator, double bytes) {

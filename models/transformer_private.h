@@ -141,6 +141,10 @@ gint64 orr_transformer_loss_chunk(const OrrTransformerView *view);
  * removes them. */
 void orr_transformer_drop_end(GArray *operators);
 
+/* The adapters of @matrix in training, as orr_matrix_adapters; 0 where all weights are trained. */
+guint orr_transformer_adapters(const OrrTransformerView *view, const OrrMatrix *matrix,
+                               gint64 ret_widths[3]);
+
 /* The products of the linear layer @matrix that the framework runs; returns how many. */
 guint orr_transformer_products(const OrrTransformerView *view, const OrrMatrix *matrix,
                                OrrProduct products[3]);

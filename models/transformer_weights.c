@@ -23,8 +23,10 @@ static void count_matrix(const OrrTransformerView *view, const OrrMatrix *matrix
   double *linear = routed ? &count->expert_linear : matrix->plain ? rest : &count->linear;
   *linear += orr_matrix_weights(matrix, view->layer.experts);
   *rest += orr_matrix_biases(matrix, view->layer.experts);
-  if (lora->targets & matrix->lora)
-    count->adapters += (double)lora->rank * (double)(matrix->in + matrix->out);
+  gint64 widths[3];
+  const guint n = orr_transformer_adapters(view, matrix, widths);
+  for (guint i = 0; i < n; i++)
+    count->adapters += (double)lora->rank * (double)(matrix->in + widths[i]);
 }
 
 static OrrWeights settle(gboolean is_frozen, const Count *count) {

@@ -90,10 +90,11 @@ static void test_wrappers_lora(void) {
   static const WrapperRow rows[] = {
       {QWEN "finetuning_type: lora\n",
        "targets: [qkv, projection, fc1, fc2]  # lora_target: all, LLaMA-Factory's default"},
-      {QWEN "finetuning_type: lora\nlora_target: q_proj,v_proj\n", "targets: [qkv]  # lora_target"},
+      {QWEN "finetuning_type: lora\nlora_target: q_proj,v_proj\n",
+       "targets: [q, v]  # lora_target"},
       {QWEN "max_seq_length: 1024\nlora_enable: true\n", "rank: 64  # LLaVA's default"},
       {QWEN "max_seq_length: 1024\nlora_r: 16\n", "rank: 16  # lora_r: 16"},
-      {QWEN "max_seq_length: 1024\nlora_r: 16\n", "targets: [qkv]  # PEFT's default"},
+      {QWEN "max_seq_length: 1024\nlora_r: 16\n", "targets: [q, v]  # PEFT's default"},
       {QWEN "max_seq_length: 1024\nlora_r: 16\nuse_peft: false\n", "rank", TRUE},
       {QWEN "max_seq_length: 1024\nuse_peft: true\nlora_target_modules: [o_proj, '*_proj']\n",
        "targets: [qkv, projection, fc1, fc2]"},

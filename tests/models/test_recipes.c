@@ -160,6 +160,20 @@ static void test_all_targets(void) {
   g_assert_cmpuint(sum_of(&shard).wgrads, ==, 8);
 }
 
+/* Under modules that are not joined each projection has an A of its own: PEFT prints 41,943,040
+ * trainable parameters for rank 16 on all seven of Llama 3 8B's 32 layers, and 6,815,744 for q_proj
+ * and v_proj. Joined, q and v alone have the same two. */
+static void test_parts(void) {
+  OrrShard all = lora_of(16, ORR_LORA_ALL, FALSE);
+  OrrShard some = lora_of(16, ORR_LORA_Q | ORR_LORA_V, FALSE);
+  g_assert_cmpfloat(32 * orr_transformer_layer_weights(&llama_8b, 0, &some).dense, ==, 6815744);
+  all.layers = some.layers = ORR_LAYERS_TORCH;
+  g_assert_cmpfloat(32 * orr_transformer_layer_weights(&llama_8b, 0, &all).dense, ==, 41943040);
+  g_assert_cmpfloat(32 * orr_transformer_layer_weights(&llama_8b, 0, &some).dense, ==, 6815744);
+  g_assert_cmpuint(sum_of(&all).wgrads, ==, 14);
+  g_assert_cmpuint(sum_of(&some).wgrads, ==, 4);
+}
+
 /* NF4: 0.5 + 1/64 + 4/16384 bytes a parameter; made 16-bit before both products of each linear
  * layer. */
 static void test_qlora(void) {
@@ -214,7 +228,8 @@ static void test_lora_section(void) {
   g_autofree char *text = orr_diags_text(diags);
   g_assert_nonnull(strstr(
       text,
-      "lora.targets: unknown 'qvk': did you mean 'qkv'? (allowed: qkv, projection, fc1, fc2)"));
+      "lora.targets: unknown 'qvk': did you mean 'qkv'? (allowed: qkv, projection, fc1, fc2, q, k, "
+      "v, gate, up)"));
   g_assert_nonnull(strstr(text, "lora.rank (4097) is above the model's hidden size (4096)"));
   g_assert_nonnull(strstr(text, "lora.rank is 16, but lora.targets names no layer"));
   g_assert_nonnull(strstr(text, "lora.quantised needs adapters"));
@@ -301,6 +316,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/recipes/lora-all-targets", test_all_targets);
   g_test_add_func("/recipes/plain-fp8", test_plain_fp8);
   g_test_add_func("/recipes/frozen-narrow", test_frozen_narrow);
+  g_test_add_func("/recipes/lora-parts", test_parts);
   g_test_add_func("/recipes/qlora", test_qlora);
   g_test_add_func("/recipes/lora-keeps-less", test_lora_keeps_less);
   g_test_add_func("/recipes/lora-section", test_lora_section);

@@ -228,8 +228,8 @@ static const struct {
   const char *key, *rank, *targets, *why;
 } adapters[] = {
     {"lora-enable", "64", "[qkv, projection, fc1, fc2]", "LLaVA's default"},
-    {"use-peft", "16", "[qkv]", "TRL's default"},
-    {"lora-rank", "8", "[qkv]", "PEFT's default: q_proj and v_proj"},
+    {"use-peft", "16", "[q, v]", "TRL's default"},
+    {"lora-rank", "8", "[q, v]", "PEFT's default: q_proj and v_proj"},
 };
 
 /* Whether the input trains adapters. A rank alone says so, unless a tool has a switch for them. */

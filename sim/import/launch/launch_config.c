@@ -194,14 +194,21 @@ const char *orr_launch_config_word(const OrrLaunchWordPair *pairs, const char *t
 
 /* --- Adapters --- */
 
-/* Our name of a linear layer comes first. The parts of a fused layer count as the whole. */
+/* Our name of a linear layer, or of a part of one, comes first. */
 static const char *const adapted[] = {
-    ("qkv q_proj k_proj v_proj qkv_proj q_a_proj q_b_proj kv_a_proj_with_mqa kv_b_proj "
-     "query_key_value c_attn W_pack Wqkv linear_qkv linear_q_proj linear_kv_proj wq wk wv"),
+    ("qkv qkv_proj q_a_proj q_b_proj kv_a_proj_with_mqa kv_b_proj query_key_value c_attn W_pack "
+     "Wqkv linear_qkv linear_q_proj linear_kv_proj"),
     "projection o_proj out_proj output_proj linear_proj dense c_proj wo",
-    "fc1 gate_proj up_proj gate_up_proj linear_fc1 dense_h_to_4h c_fc w1 w3",
+    "fc1 gate_up_proj linear_fc1 dense_h_to_4h c_fc",
     "fc2 down_proj linear_fc2 dense_4h_to_h c_proj w2",
+    "q q_proj wq",
+    "k k_proj wk",
+    "v v_proj wv",
+    "gate gate_proj w1",
+    "up up_proj w3",
 };
+/* Layers, and all of their parts, as bits of the table. */
+static const struct { guint whole, parts; } joined[] = {{1 << 0, 7 << 4}, {1 << 2, 3 << 7}};
 
 /* The layers, as bits, that @word names: "q_proj", "model.layers.0.q_proj", "*_proj", "all". */
 static guint layers_of(const char *word) {
@@ -227,10 +234,14 @@ static void add_targets(OrrLaunchDraft *draft, OrrLaunchSetting *setting, const 
     const guint named = layers_of(*word);
     if (**word && !named)
       orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
-                             "an adapter of '%s': layers have them on qkv, projection, fc1, fc2",
+                             "an adapter of '%s': layers have them on qkv, projection, fc1, fc2 "
+                             "and their parts",
                              *word);
     bits |= named;
   }
+  for (guint i = 0; i < G_N_ELEMENTS(joined); i++)
+    if ((bits & joined[i].whole) || (bits & joined[i].parts) == joined[i].parts)
+      bits = (bits | joined[i].whole) & ~joined[i].parts;
   for (guint i = 0; i < G_N_ELEMENTS(adapted); i++)
     if (bits >> i & 1)
       g_string_append_printf(text, "%s%.*s", text->len ? ", " : "", (int)strcspn(adapted[i], " "),

@@ -107,7 +107,7 @@ static void test_slots(void) {
   g_assert_null(orr_adapters_new(0, 8));
 }
 
-/* Llama 3.1 8B, rank 16 on qkv and projection: 32 layers of 16 (4096 + 6144 + 4096 + 4096)
+/* Llama 3.1 8B, rank 16 on q, k, v and projection: 32 layers of 16 (3 4096 + 6144 + 4096 + 4096)
  * weights of 2 bytes. The first request waits for them over a link of 1 GB/s, the second does
  * not; eight slots are kept for eight adapters. */
 static void test_load_time(void) {
@@ -116,7 +116,7 @@ static void test_load_time(void) {
                                    "cluster.node.host-link-bandwidth=1 "
                                    "GB/s;cluster.node.host-link-efficiency=1;"
                                    "workload.engine.lora={adapters: 1, shape: {rank: 16}}";
-  const double bytes = 32 * 16.0 * (4096 + 6144 + 4096 + 4096) * 2;
+  const double bytes = 32 * 16.0 * (3 * 4096 + 6144 + 4096 + 4096) * 2;
   g_autoptr(OrrOutcome) outcome = serving_run(load);
   g_autoptr(OrrOutcome) plain =
       serving_run(ALONE "workload.requests=2;workload.engine.kv-blocks=0");

@@ -1,0 +1,1 @@
+trl sft --model_name_or_path meta-llama/Llama-3.1-8B --use_peft --lora_r 16 --lora_target_modules q_proj v_proj --per_device_train_batch_size 4 --gradient_accumulation_steps 8 --max_length 2048 --packing True --gradient_checkpointing True --bf16 True --num_processes 8
