@@ -84,8 +84,31 @@ static void take(const OrrStudyAnswer *answer, double *ret_values) {
   }
 }
 
-gboolean orr_fit_replay(const OrrFitReplays *replays, const OrrFitTask *tasks, guint n,
-                        double *ret_values, GError **error) {
+GHashTable *orr_fit_known_new(void) {
+  return g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, g_free);
+}
+
+/* Where the values of @task are known, or will be; NULL: nowhere. */
+static double *known_at(const OrrFitReplays *replays, const OrrFitTask *task) {
+  g_autoptr(GBytes) key = g_bytes_new_static(task, sizeof *task);
+  return g_hash_table_lookup(replays->known, key);
+}
+
+/* Copies the tasks that are not known to @ret_new, and returns how many these are. */
+static guint find_new(const OrrFitReplays *replays, const OrrFitTask *tasks, guint n,
+                      OrrFitTask *ret_new) {
+  guint n_new = 0;
+  for (guint i = 0; i < n; i++) {
+    if (known_at(replays, &tasks[i])) continue;
+    g_hash_table_insert(replays->known, g_bytes_new(&tasks[i], sizeof tasks[i]),
+                        g_new(double, ORR_FIT_N_COLUMNS));
+    memcpy(&ret_new[n_new++], &tasks[i], sizeof tasks[i]);
+  }
+  return n_new;
+}
+
+static gboolean replay(const OrrFitReplays *replays, const OrrFitTask *tasks, guint n,
+                       GError **error) {
   Work work = {replays, tasks};
   const OrrStudy study = {.library = replays->library,
                           .n = n,
@@ -97,7 +120,7 @@ gboolean orr_fit_replay(const OrrFitReplays *replays, const OrrFitTask *tasks, g
   gboolean is_fine = TRUE;
   for (guint i = 0; is_fine && i < n; i++) {
     const OrrFitRow *row = replays->rows->pdata[tasks[i].row];
-    double *values = &ret_values[(gsize)i * ORR_FIT_N_COLUMNS];
+    double *values = known_at(replays, &tasks[i]);
     if (!answers[i].error)
       take(&answers[i], values);
     else if (replays->is_lenient)
@@ -108,4 +131,15 @@ gboolean orr_fit_replay(const OrrFitReplays *replays, const OrrFitTask *tasks, g
   }
   orr_study_free(answers, n);
   return is_fine;
+}
+
+gboolean orr_fit_replay(const OrrFitReplays *replays, const OrrFitTask *tasks, guint n,
+                        double *ret_values, GError **error) {
+  g_autofree OrrFitTask *fresh = g_new0(OrrFitTask, MAX(n, 1));
+  const guint n_fresh = find_new(replays, tasks, n, fresh);
+  if (n_fresh > 0 && !replay(replays, fresh, n_fresh, error)) return FALSE;
+  for (guint i = 0; i < n; i++)
+    memcpy(&ret_values[(gsize)i * ORR_FIT_N_COLUMNS], known_at(replays, &tasks[i]),
+           ORR_FIT_N_COLUMNS * sizeof(double));
+  return TRUE;
 }

@@ -501,6 +501,7 @@ OrrFit *orr_fit_stack(OrrLibrary *library, const OrrNode *tree, const GPtrArray 
                       const OrrFitHow *how, GError **error) {
   g_autoptr(OrrFit) fit = g_new0(OrrFit, 1);
   g_autofree double *measured = g_new(double, (gsize)rows->len *ORR_FIT_N_COLUMNS);
+  g_autoptr(GHashTable) known = orr_fit_known_new();
   Point point = {.simulated = NULL};
   fit->remarks = g_ptr_array_new_with_free_func(g_free);
   fit->n_rows = rows->len;
@@ -509,7 +510,7 @@ OrrFit *orr_fit_stack(OrrLibrary *library, const OrrNode *tree, const GPtrArray 
     memcpy(measured + (gsize)row * ORR_FIT_N_COLUMNS, ((OrrFitRow *)rows->pdata[row])->cells,
            ORR_FIT_N_COLUMNS * sizeof(double));
   Problem problem = {.replays = {library, tree, rows, fit->constants, fit->n_constants, how->jobs,
-                                 fit->is_exposed},
+                                 fit->is_exposed, FALSE, known},
                      .measured = measured,
                      .n_rows = rows->len,
                      .left_out = -1};

@@ -127,9 +127,14 @@ typedef struct {
   guint n_constants, jobs;
   gboolean is_exposed; /* with the constants, engine.host.exposed becomes 100 % */
   gboolean is_lenient; /* values of a replay that is refused are infinite */
+  GHashTable *known;   /* the bytes of each task replayed so far -> its values */
 } OrrFitReplays;
 
-/* The simulated values of @n tasks: @ret_values[task * ORR_FIT_N_COLUMNS + column], NaN where the
- * workload has no such result. FALSE with the first replay's error, unless it is lenient. */
+/* A table for OrrFitReplays.known. */
+GHashTable *orr_fit_known_new(void);
+
+/* The simulated values of @n tasks, whose padding is zero: @ret_values[task * ORR_FIT_N_COLUMNS +
+ * column], NaN where the workload has no such result. A task is replayed once. FALSE with the first
+ * replay's error, unless it is lenient. */
 gboolean orr_fit_replay(const OrrFitReplays *replays, const OrrFitTask *tasks, guint n,
                         double *ret_values, GError **error);

@@ -95,6 +95,31 @@ static void test_found(void) {
   g_assert_nonnull(strstr(document, "2 rows, 2026-11-23\", confidence: fitted}"));
 }
 
+/* A task is replayed once, in one call and over calls: the second call finds what the test has put
+ * into the table since. */
+static void test_once(void) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "scenario", diags);
+  g_autoptr(GPtrArray) rows = g_ptr_array_new();
+  g_autoptr(GHashTable) known = orr_fit_known_new();
+  OrrFitRow row = {.place.file = "rows"};
+  OrrFitTask tasks[2];
+  double values[2 * ORR_FIT_N_COLUMNS];
+  for (int i = 0; i < ORR_FIT_N_COLUMNS; i++) row.cells[i] = NAN;
+  g_ptr_array_add(rows, &row);
+  memset(tasks, 0, sizeof tasks);
+  const OrrFitReplays replays = {shared_library(), tree, rows, NULL, 0, 1, FALSE, FALSE, known};
+  g_assert_true(orr_fit_replay(&replays, tasks, 2, values, &error));
+  g_assert_cmpfloat(values[ORR_FIT_TTFT], >, 0);
+  g_assert_cmpfloat(values[ORR_FIT_TTFT], ==, values[ORR_FIT_N_COLUMNS + ORR_FIT_TTFT]);
+  g_assert_cmpuint(g_hash_table_size(known), ==, 1);
+  g_autoptr(GList) all = g_hash_table_get_values(known);
+  ((double *)all->data)[ORR_FIT_TTFT] = 42;
+  g_assert_true(orr_fit_replay(&replays, tasks, 1, values, &error));
+  g_assert_cmpfloat(values[ORR_FIT_TTFT], ==, 42);
+}
+
 /* SGLang's polling interval is a whole number; other engines have none to fit. */
 static void test_recv_interval(void) {
   OrrLibrary *library = shared_library();
@@ -216,6 +241,7 @@ static void test_rows(void) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/fit/once", test_once);
   g_test_add_func("/fit/found", test_found);
   g_test_add_func("/fit/recv-interval", test_recv_interval);
   g_test_add_func("/fit/cache", test_cache);
