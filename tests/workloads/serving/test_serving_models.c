@@ -90,6 +90,17 @@ static void test_chunks(void) {
   g_assert_cmpfloat_with_epsilon(keys_mean(TRUE, 64, 64 * 8192, 1, 2 * 8192), 4096, 1);
 }
 
+/* So with the part of a prompt that follows 8,192 or 9,000 tokens of it. */
+static void test_chunked_prompts(void) {
+  const Kind kind = {.heads.window = 8192};
+  OrrModel model = {.window = {.size = 8192, .chunked = TRUE}};
+  g_assert_cmpfloat(orr_serving_keys_history(&kind, &model, 8191), ==, 8191);
+  g_assert_cmpfloat(orr_serving_keys_history(&kind, &model, 8192), ==, 0);
+  g_assert_cmpfloat(orr_serving_keys_history(&kind, &model, 9000), ==, 808);
+  model.window.chunked = FALSE;
+  g_assert_cmpfloat(orr_serving_keys_history(&kind, &model, 9000), ==, 8192);
+}
+
 /* Where the kernel of chunks reads 0.1 GB/s on each of 132 multiprocessors, a token takes what 36
  * of Scout's 48 layers read: 1,050 keys in the mean, of 5 query heads a rank, 128 wide, keys and
  * values in 16 bits. At twice the rate half of it is gone. Layers without chunks do not slow. */
@@ -395,6 +406,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-models/laws", test_laws);
   g_test_add_func("/workloads/serving-models/windows", test_windows);
   g_test_add_func("/workloads/serving-models/chunks", test_chunks);
+  g_test_add_func("/workloads/serving-models/chunked-prompts", test_chunked_prompts);
   g_test_add_func("/workloads/serving-models/chunked-kernel", test_chunked_kernel);
   g_test_add_func("/workloads/serving-models/states", test_states);
   g_test_add_func("/workloads/serving-models/latent", test_latent);

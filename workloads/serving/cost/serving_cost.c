@@ -303,7 +303,8 @@ static OrrCost prefill_core(const OrrServingCost *cost, const Kind *kind,
     return ask_core(cost, kind, shape->n_chunks, (gint64)ceil(queries),
                     MAX(kind->source, (gint64)ceil(queries)));
   double history = fmax(0, shape->chunk_key_sum / shape->chunk - queries / 2);
-  if (kind->heads.window > 0) history = fmin(history, (double)kind->heads.window);
+  if (kind->heads.window > 0)
+    history = orr_serving_keys_history(kind, cost->params.world->model, history);
   OrrCost answer =
       ask_core(cost, kind, shape->n_chunks, (gint64)ceil(queries), (gint64)ceil(queries + history));
   const double mean_pairs =

@@ -115,6 +115,8 @@ double orr_serving_states_queries(gint64 key);
 
 /* serving_keys.c: keys that a decode of @shape sees in a layer of @kind, in the mean. */
 double orr_serving_keys_mean(const Kind *kind, const OrrModel *model, const OrrStepShape *shape);
+/* Of @history tokens of a prompt before the ones that a step computes, those that these see. */
+double orr_serving_keys_history(const Kind *kind, const OrrModel *model, double history);
 
 /* The attention core of @batch sequences. */
 OrrOperator orr_serving_cost_core(const OrrServingCost *cost, const OrrInferenceHeads *heads,

@@ -33,3 +33,8 @@ double orr_serving_keys_mean(const Kind *kind, const OrrModel *model, const OrrS
                       window);
   return fmin(all, window);
 }
+
+double orr_serving_keys_history(const Kind *kind, const OrrModel *model, double history) {
+  const double window = (double)kind->heads.window;
+  return model->window.chunked ? fmod(history, window) : fmin(history, window);
+}
