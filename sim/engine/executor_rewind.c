@@ -65,25 +65,48 @@ static OrrRange range_around(const Search *search, guint at, guint n_ops) {
   return (OrrRange){first, end, n_ops};
 }
 
+/* The tagged op nearest to the middle of the stream; n: no op has a tag. */
+static guint middle_of(const Search *search) {
+  guint at = search->n / 2;
+  while (at < search->n && !has_tag(&search->ops[at])) at++;
+  while (at > 0 && (at == search->n || !has_tag(&search->ops[at]))) at--;
+  return at < search->n && has_tag(&search->ops[at]) ? at : search->n;
+}
+
+/* The first op of the middle micro-batch. The last one can have more ops than all others: those
+ * that reduce gradients. */
+static guint middle_tag(const Search *search) {
+  gint32 most = 0;
+  guint at = 0;
+  for (guint i = 0; i < search->n; i++)
+    if (has_tag(&search->ops[i])) most = MAX(most, search->ops[i].tag);
+  while (!has_tag(&search->ops[at]) || search->ops[at].tag < most / 2) at++;
+  return at;
+}
+
+/* The longest range around op @at. FALSE: it does not hold two periods. */
+static gboolean find_around(const Search *search, guint at, OrrRange *ret_range) {
+  *ret_range = (OrrRange){0};
+  for (guint other = at + 1; other < search->n; other++) {
+    if (!is_again(search, at, other)) continue;
+    const OrrRange range = range_around(search, at, other - at);
+    if (range.end - range.first > ret_range->end - ret_range->first) *ret_range = range;
+  }
+  return ret_range->end - ret_range->first >= 2 * ret_range->n_ops && ret_range->n_ops > 0;
+}
+
 /* Around the middle of the stream, where a schedule that fills and drains is steady; ops of other
  * chunks also look alike, but not for long. FALSE: the stream has micro-batches and does not
  * repeat. */
 static gboolean find_range(const OrrProgram *program, guint32 stream, gint64 tags,
                            OrrRange *ret_range) {
   Search search = {.program = program, .stream = stream, .tags = tags};
-  const OrrOp *ops = search.ops = orr_program_ops(program, stream, &search.n);
-  const guint n = search.n;
-  guint at = n / 2;
+  search.ops = orr_program_ops(program, stream, &search.n);
+  const guint at = middle_of(&search);
   *ret_range = (OrrRange){0};
-  while (at < n && !has_tag(&ops[at])) at++;
-  while (at > 0 && (at == n || !has_tag(&ops[at]))) at--;
-  if (at == n || !has_tag(&ops[at])) return TRUE; /* no micro-batches */
-  for (guint other = at + 1; other < n; other++) {
-    if (!is_again(&search, at, other)) continue;
-    const OrrRange range = range_around(&search, at, other - at);
-    if (range.end - range.first > ret_range->end - ret_range->first) *ret_range = range;
-  }
-  return ret_range->end - ret_range->first >= 2 * ret_range->n_ops && ret_range->n_ops > 0;
+  if (at == search.n) return TRUE; /* no micro-batches */
+  return find_around(&search, at, ret_range) ||
+         find_around(&search, middle_tag(&search), ret_range);
 }
 
 /* --- coupled lanes --- */

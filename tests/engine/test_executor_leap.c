@@ -25,6 +25,7 @@ typedef struct {
   gboolean is_uneven; /* the last third of a pass is its longest */
   gboolean has_empty; /* a pass begins with work of no length */
   gboolean is_alike;  /* replicas are */
+  guint n_buckets;    /* further ops of the last micro-batch */
   gint64 micro_batches;
   guint64 seed;
 } Job;
@@ -131,6 +132,8 @@ static void add_schedule(Build *b, guint r, guint s) {
     add_pass(b, r, s, 1, m - warm);
   }
   for (gint64 m = n - warm; m < n; m++) add_pass(b, r, s, 1, m);
+  for (guint i = 0; i < b->job->n_buckets; i++)
+    orr_program_work(b->program, b->streams[r][s][COMPUTE], 0.01, b->label[1], (gint32)n - 1);
 }
 
 /* Gradients: of two replicas first, where the job has pairs, then of all; over the NICs, and over
@@ -303,6 +306,24 @@ static void jobs_with_empty_work(void) {
   g_assert_cmpuint(counts.n_leaps, >, 160); /* 148 where a period is cut by dates */
 }
 
+/* The last micro-batch has more ops than all others together, so the middle op is one of its. */
+static void jobs_with_buckets(void) {
+  Counts counts = {0};
+  for (guint64 seed = 1; seed <= 10; seed++) {
+    const Job job = {.stages = 2,
+                     .replicas = 1,
+                     .shared = 50,
+                     .slow = 1,
+                     .drag = 1,
+                     .n_buckets = 500,
+                     .micro_batches = 40,
+                     .seed = seed};
+    check(&job, 24, &counts);
+  }
+  g_assert_cmpuint(counts.n_failed, ==, 0);
+  g_assert_cmpuint(counts.n_leaps, >, 10);
+}
+
 /* Replicas that do the same at the same dates leap on the same date, each by itself. */
 static void alike_replicas(void) {
   Counts counts = {0};
@@ -357,6 +378,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/engine/executor-leap/random-jobs", random_jobs);
   g_test_add_func("/engine/executor-leap/uneven-jobs", uneven_jobs);
   g_test_add_func("/engine/executor-leap/alike-replicas", alike_replicas);
+  g_test_add_func("/engine/executor-leap/jobs-with-buckets", jobs_with_buckets);
   g_test_add_func("/engine/executor-leap/jobs-with-empty-work", jobs_with_empty_work);
   return g_test_run();
 }
