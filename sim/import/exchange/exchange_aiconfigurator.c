@@ -24,6 +24,8 @@
  */
 #include "sim/import/exchange/exchange_format.h"
 
+#include "workloads/stack.h"
+
 static gboolean is_experiment(const OrrNode *map) {
   return map->kind == ORR_NODE_MAP && orr_node_get(map, "serving_mode") &&
          orr_node_get(map, "total_gpus");
@@ -109,32 +111,35 @@ static char *device_of(OrrExchange *exchange, const OrrNode *experiment) {
 /* The machine that --cluster names, with the experiment's device. */
 static void write_cluster(OrrExchange *exchange, const OrrNode *experiment, const char *device,
                           gint64 gpus) {
-  if (exchange->answers->cluster)
+  const char *machine = exchange->answers->cluster;
+  if (machine && !orr_library_borrow(exchange->library, "cluster", machine, experiment->place,
+                                     exchange->diags))
+    return;
+  if (machine)
     g_string_append_printf(exchange->text, "cluster: {base: %s, device: %s, nodes: 0, gpus: %ld}\n",
-                           exchange->answers->cluster, device, gpus);
+                           machine, device, gpus);
   else
     orr_diags_error(exchange->diags, experiment->place,
                     "a system has a device, %s, and no fabric: add --cluster NAME", device);
 }
 
+/* The newest stack of the backend that is not newer than its version; without one, the newest. */
 static void write_stack(OrrExchange *exchange, const OrrNode *experiment) {
   const char *backend = text_of(experiment, "backend_name", "trtllm");
   const char *version = text_of(experiment, "backend_version", NULL);
   g_autofree char *safe = orr_exchange_name(backend);
   g_autofree char *release = version ? orr_exchange_name(version) : NULL;
-  g_auto(GStrv) parts = release ? g_strsplit(release, ".", 3) : NULL;
-  g_autofree char *name =
-      parts && parts[0] && parts[1] ? g_strdup_printf("%s-%s.%s", safe, parts[0], parts[1]) : NULL;
-  g_autofree char *path = name ? orr_library_path(exchange->library, "stack", name) : NULL;
-  if (path) {
-    g_string_append_printf(exchange->text, "  stack: %s\n", name);
-    return;
-  }
-  g_string_append_printf(exchange->text, "  # stack: %s of the library (orrery list stacks)\n",
-                         safe);
-  orr_exchange_note(exchange,
-                    "backend %s %s: the library has no stack of that release; set workload.stack",
-                    safe, release ? release : "");
+  const gboolean is_known = release && g_ascii_isdigit(*release);
+  g_autofree char *wanted = g_strconcat(safe, "-", is_known ? release : "9999", NULL);
+  g_autofree char *stack = orr_stack_resolve(exchange->library, wanted);
+  if (stack)
+    g_string_append_printf(exchange->text, "  stack: %s%s\n", stack,
+                           is_known ? "" : "  # the newest known: no backend_version");
+  else
+    orr_exchange_note(exchange,
+                      "backend %s%s%s: the library has no stack of it; set workload.stack, or the "
+                      "run takes its default",
+                      safe, release ? " " : "", release ? release : "");
 }
 
 /* The values of a list; a scalar is a list of one. */

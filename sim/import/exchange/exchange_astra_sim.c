@@ -4,7 +4,7 @@
  *
  *   topology: [ Switch, Switch ]     the first dimension: NPUs of a node, joined by NVLink
  *   npus_count: [ 8, 2 ]             the second: nodes; a third: pods of nodes
- *   bandwidth: [ 400.0, 50.0 ]       GB/s of a link, one direction
+ *   bandwidth: [ 400.0, 50.0 ]       GB of 2^30 B per second of a link, one direction
  *   latency: [ 936.25, 1000.0 ]      ns of a link
  *
  * A Switch is crossed over two links, a FullyConnected dimension over one. An NPU reaches the
@@ -22,6 +22,10 @@
  * Source: astra-sim/astra-sim, inputs/network/analytical and inputs/system (0a390e0, bd3333b).
  */
 #include "sim/import/exchange/exchange_format.h"
+
+/* ASTRA-sim's analytical network counts a GB as 2^30 B (bw_GBps_to_Bpns, astra-network-analytical,
+ * common/NetworkFunction.cpp; from memory). */
+#define ASTRA_SIM_GB ((double)(1 << 30))
 
 enum { MOST_DIMS = 3 };
 
@@ -96,7 +100,7 @@ static Network network_of(OrrExchange *exchange, const OrrNode *tree) {
   for (guint i = 0; i < network.n; i++)
     network.of[i] =
         (Dim){shape_of(exchange, tree, i), (gint64)number(exchange, tree, "npus_count", i, 1, 1e6),
-              number(exchange, tree, "bandwidth", i, 1e-6, 1e6),
+              number(exchange, tree, "bandwidth", i, 1e-6, 1e6) * ASTRA_SIM_GB / 1e9,
               number(exchange, tree, "latency", i, 0, 1e9)};
   return network;
 }

@@ -4,7 +4,7 @@
  *
  *   topology: [ Switch, Switch ]     GPUs of an NVLink domain, then domains
  *   npus_count: [ 8, 16 ]
- *   bandwidth: [ 450, 48 ]           GB/s of a GPU, effective, one direction
+ *   bandwidth: [ 419, 44.7 ]         GB of 2^30 B per second of a GPU, effective, one direction
  *   latency: [ 0, 500 ]              ns: half of the way over a switch, which ASTRA-sim pays twice
  *
  * A domain whose GPUs have a link to each other (scale-up-links) is FullyConnected, with the rate
@@ -16,6 +16,10 @@
  * the rest are of ASTRA-sim's own examples (inputs/system).
  */
 #include "sim/import/topology/topology_text.h"
+
+/* ASTRA-sim's analytical network counts a GB as 2^30 B (bw_GBps_to_Bpns, astra-network-analytical,
+ * common/NetworkFunction.cpp; from memory). */
+#define ASTRA_SIM_GB ((double)(1 << 30))
 
 typedef struct {
   gint64 npus;
@@ -32,7 +36,7 @@ static void append_list(GString *out, const char *key, const Dim *dims, guint n,
 }
 
 static double npus_of(const Dim *dim) { return (double)dim->npus; }
-static double rate_of(const Dim *dim) { return dim->gb_per_s; }
+static double rate_of(const Dim *dim) { return dim->gb_per_s * 1e9 / ASTRA_SIM_GB; }
 static double latency_of(const Dim *dim) { return dim->latency_ns; }
 
 /* The dimensions of @cluster; their number. */
