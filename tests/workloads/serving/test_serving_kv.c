@@ -113,6 +113,16 @@ static void test_random(void) {
   g_assert_true(orr_kv_check(kv));
 }
 
+static void test_kept(void) {
+  OrrKvLayout layout = {.window_share = 0.75, .window = 32};
+  /* of 1,008 tokens a quarter of the bytes has all, three quarters the last 32 and a block */
+  g_assert_cmpfloat(orr_kv_layout_kept(&layout, 16, 0, 1008, 1008), ==, 0.25 * 1008 + 0.75 * 48);
+  g_assert_cmpfloat(orr_kv_layout_kept(&layout, 16, 0, 900, 1008), ==, 0.25 * 900);
+  g_assert_cmpfloat(orr_kv_layout_kept(&layout, 16, 0, 20, 20), ==, 20);
+  layout.window_room = 1;
+  g_assert_cmpfloat(orr_kv_layout_kept(&layout, 16, 0, 1008, 1008), ==, 1008);
+}
+
 /* Half of a block's bytes in layers with a window of 32 tokens, blocks of 16, a state of 2.5
  * blocks: of t tokens ceil(2.5 + (t / 2 + min(t, 48) / 2) / 16); room is its inverse. */
 static void test_layout(void) {
@@ -324,6 +334,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-kv/eviction", test_eviction);
   g_test_add_func("/workloads/serving-kv/spans", test_spans);
   g_test_add_func("/workloads/serving-kv/random", test_random);
+  g_test_add_func("/workloads/serving-kv/kept", test_kept);
   g_test_add_func("/workloads/serving-kv/layout", test_layout);
   g_test_add_func("/workloads/serving-kv/rings", test_rings);
   g_test_add_func("/workloads/serving-kv/cached-windows", test_cached_windows);

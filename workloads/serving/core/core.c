@@ -257,6 +257,12 @@ static void load(OrrCore *core, OrrRequest *request, gint64 end, const gint64 *f
   }
 }
 
+/* What a swap of @request moves, in tokens of all layers. */
+static gint64 swapped_by(const OrrCore *core, const OrrRequest *request) {
+  const gint64 tokens = request->computed, block_size = orr_kv_block_size(core->kv);
+  return (gint64)round(orr_kv_layout_kept(orr_kv_laid(core->kv), block_size, 0, tokens, tokens));
+}
+
 gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolean whole,
                         gint64 reserve_tokens) {
   const gboolean resumes = request->swapped;
@@ -290,8 +296,9 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   request->swapped = FALSE;
   orr_kv_grow(core->kv, request, room);
   if (resumes) {
-    core->swapped_tokens += request->computed;
-    core->away_tokens -= request->computed;
+    const gint64 moved = swapped_by(core, request);
+    core->swapped_tokens += moved;
+    core->away_tokens -= moved;
   }
   if (core->n_queues > 1) core->served[queue_of(core, request)] += (double)left;
   return orr_core_give(core, request, tokens);
@@ -308,8 +315,9 @@ void orr_core_preempt(OrrCore *core, OrrRequest *request) {
   stop_request(core, request);
   request->swapped = core->limits.preemption == ORR_PREEMPT_SWAP;
   if (request->swapped) {
-    core->swapped_tokens += request->computed;
-    core->away_tokens += request->computed;
+    const gint64 moved = swapped_by(core, request);
+    core->swapped_tokens += moved;
+    core->away_tokens += moved;
     core->most_away = MAX(core->most_away, core->away_tokens);
   }
   orr_kv_release(core->kv, request);

@@ -50,6 +50,7 @@ void orr_kv_observe(OrrKv *kv, OrrKvTell tell, void *user) {
   kv->user = user;
 }
 
+const OrrKvLayout *orr_kv_laid(const OrrKv *kv) { return kv->runs ? &kv->cached : &kv->layout; }
 gint64 orr_kv_n_blocks(const OrrKv *kv) { return kv->n; }
 gint64 orr_kv_n_free(const OrrKv *kv) { return kv->n_free; }
 gint64 orr_kv_block_size(const OrrKv *kv) { return kv->block_size; }
@@ -81,11 +82,8 @@ static void lay_out_windows(OrrKv *kv) {
 }
 
 void orr_kv_lay_out(OrrKv *kv, const OrrKvLayout *layout) {
-  if (!kv->runs) {
-    kv->layout = *layout;
-    return;
-  }
-  kv->cached = *layout;
+  *(kv->runs ? &kv->cached : &kv->layout) = *layout;
+  if (!kv->runs) return;
   kv->cached.is_cached = TRUE;
   kv->n_state = orr_kv_layout_states(&kv->cached);
   kv->n = kv->n_free = orr_kv_layout_total(&kv->cached, kv->n);

@@ -122,6 +122,12 @@ double orr_kv_layout_tokens(const OrrKvLayout *layout, gint64 block_size, double
 /* The most tokens that @blocks hold; at most G_MAXINT32. */
 gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 blocks);
 
+/* Of the first @length tokens of a sequence those in [@from, @to) that its layers keep, in tokens
+ * of all layers: layers with a window keep the last ones, unless they have as much room as the
+ * others (window_room 1: vLLM with a connector, TensorRT-LLM without max_attention_window). */
+double orr_kv_layout_kept(const OrrKvLayout *layout, gint64 block_size, gint64 from, gint64 to,
+                          gint64 length);
+
 /* With a prefix cache: what windows and rings take in addition to a sequence's blocks, and its
  * state. */
 gint64 orr_kv_layout_windows(const OrrKvLayout *layout, gint64 block_size, gint64 tokens);
@@ -140,6 +146,7 @@ gboolean orr_kv_keeps_states(const OrrKv *kv); /* steps of prompts are to end wh
 gint64 orr_kv_n_blocks(const OrrKv *kv);
 gint64 orr_kv_n_free(const OrrKv *kv); /* reusable ones included */
 gint64 orr_kv_block_size(const OrrKv *kv);
+const OrrKvLayout *orr_kv_laid(const OrrKv *kv);         /* what orr_kv_lay_out was given */
 gint64 orr_kv_blocks_of(const OrrKv *kv, gint64 tokens); /* how many @tokens take */
 gint64 orr_kv_room(const OrrKv *kv, gint64 blocks);      /* how many tokens @blocks hold */
 

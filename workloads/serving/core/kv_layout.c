@@ -71,3 +71,11 @@ gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 b
   }
   return low;
 }
+
+double orr_kv_layout_kept(const OrrKvLayout *layout, gint64 block_size, gint64 from, gint64 to,
+                          gint64 length) {
+  const double share = layout->window_share;
+  const gint64 in_window = MAX(from, length - layout->window - block_size);
+  if (share <= 0 || layout->window_room >= 1) return (double)(to - from);
+  return (1 - share) * (double)(to - from) + share * (double)MAX(to - in_window, 0);
+}

@@ -144,17 +144,11 @@ static const OrrServingPath *path_of(const Handed *handed) {
                                     handed->to, handed->request->core);
 }
 
-/* Of the prompt's tokens [@from, @to) those that the decoder keeps, in tokens of all layers: layers
- * with a window keep the prompt's last ones. With as much room for these layers as for the others
- * they keep all (vLLM with a connector, TensorRT-LLM without max_attention_window). */
+/* Of the prompt's tokens [@from, @to) those that the decoder keeps, in tokens of all layers. */
 static double kept_of(const Handed *handed, gint64 from, gint64 to) {
   const OrrServedGroup *group = orr_serving_group(handed->handover->run->work, handed->to);
-  const OrrKvLayout *layout = &group->kv_layout;
-  const gint64 block_size = group->params.engine.block_size, prompt = handed->request->prompt;
-  const gint64 in_window = MAX(from, prompt - layout->window - block_size);
-  if (layout->window_share <= 0 || layout->window_room >= 1) return (double)(to - from);
-  return (1 - layout->window_share) * (double)(to - from) +
-         layout->window_share * (double)MAX(to - in_window, 0);
+  return orr_kv_layout_kept(&group->kv_layout, group->params.engine.block_size, from, to,
+                            handed->request->prompt);
 }
 
 /* Of a unit of weight: the cache of the prompt's tokens [@from, @to), and with the last of them
