@@ -78,9 +78,43 @@ static const char *family_of(const OrrModel *model) {
   return model->moe.experts > 0 ? "experts" : "dense";
 }
 
-static void fill_machine(const OrrScenario *scenario, OrrLikenessRow *row) {
+/* Whether what decides its kernels' times is not the library's @device of this name: a board that
+ * nobody measured. Limits of power and clocks are settings of a measured one. @library may be NULL.
+ */
+static gboolean is_changed(OrrLibrary *library, const OrrDevice *device) {
+  const OrrUnit flops = ORR_UNIT_FLOP_PER_S, bytes = ORR_UNIT_BYTES_PER_S;
+  const struct {
+    const char *key;
+    OrrUnit unit;
+    double number;
+  } rates[] = {{"sms", ORR_UNIT_NONE, (double)device->sms},
+               {"memory-bandwidth", bytes, device->memory_bytes_per_s},
+               {"fp16", flops, device->fp16_flops},
+               {"bf16", flops, device->bf16_flops},
+               {"fp8", flops, device->fp8_flops},
+               {"fp4", flops, device->fp4_flops},
+               {"scale-up-bandwidth", bytes, device->scale_up_bytes_per_s}};
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  const OrrNode *tree =
+      library && device->name
+          ? orr_library_borrow(library, "device", device->name, (OrrPlace){0}, ignored)
+          : NULL;
+  for (guint i = 0; tree && i < G_N_ELEMENTS(rates); i++) {
+    double number;
+    const char *text = orr_node_get_text(tree, rates[i].key);
+    if (text && orr_quantity_parse(text, rates[i].unit, &number, NULL) &&
+        fabs(number - rates[i].number) > 1e-3 * number)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static void fill_machine(OrrLibrary *library, const OrrScenario *scenario, OrrLikenessRow *row) {
   const OrrCluster *cluster = &scenario->cluster;
-  row->device = interned(cluster->device.name);
+  g_autofree char *changed = is_changed(library, &cluster->device)
+                                 ? g_strconcat(cluster->device.name, " as changed", NULL)
+                                 : NULL;
+  row->device = interned(changed ? changed : cluster->device.name);
   row->architecture = interned(cluster->device.architecture);
   row->scale_up = (double)cluster->node.scale_up_domain;
 }
@@ -402,7 +436,7 @@ OrrLikenessRow orr_likeness_of(OrrLibrary *library, const OrrScenario *scenario,
   OrrLikenessRow row = empty_row();
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   row.kind = interned(kind->entry.name);
-  fill_machine(scenario, &row);
+  fill_machine(library, scenario, &row);
   fill_stack(library, scenario, &row);
   if (scenario->model.name && *scenario->model.name) fill_model(&scenario->model, &row);
   if (outcome->kind == &orr_campaign_rows_kind)
@@ -429,7 +463,7 @@ OrrLikenessRow orr_likeness_of_all_reduce(const OrrScenario *scenario, const Orr
                                           gint64 gpus, double bytes) {
   OrrLikenessRow row = empty_row();
   row.kind = interned("collectives");
-  fill_machine(scenario, &row);
+  fill_machine(NULL, scenario, &row);
   row.stack = interned("nccl");
   row.format = interned("fp32");
   row.form = interned("all-reduce");
