@@ -59,13 +59,6 @@ double orr_format_limit(OrrFormat format) {
   return limits[format];
 }
 
-double orr_reference_dot(OrrFormat format, const void *a, const void *b, gsize n) {
-  double sum = 0;
-  for (gsize i = 0; i < n; i++)
-    sum += orr_format_decode(format, a, i) * orr_format_decode(format, b, i);
-  return sum;
-}
-
 /* --- Norms --- */
 
 static double mean_of(const double *x, gsize n) {

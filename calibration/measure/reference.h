@@ -31,8 +31,6 @@ double orr_format_decode(OrrFormat format, const void *data, gsize index);
  * accumulators lose. */
 double orr_format_limit(OrrFormat format);
 
-double orr_reference_dot(OrrFormat format, const void *a, const void *b, gsize n);
-
 /* Of a row: its mean (0 where not @is_layer) and 1 / sqrt(mean((x - mean)^2) + 1e-5), as a
  * backward norm keeps them. */
 void orr_reference_norm_stats(const double *x, gsize n, gboolean is_layer, double *ret_mean,

@@ -42,11 +42,6 @@ static void test_formats(void) {
 }
 
 /* (1, 2, 3) . (4, -5, 6) = 4 - 10 + 18 */
-static void test_dot(void) {
-  const float a[] = {1, 2, 3}, b[] = {4, -5, 6};
-  g_assert_cmpfloat(orr_reference_dot(ORR_FORMAT_FP32, a, b, 3), ==, 12);
-}
-
 enum { N = 7 };
 static const double x[N] = {0.3, -1.1, 0.7, 2.0, -0.4, 0.05, -0.9},
                     w[N] = {1.2, -0.7, 0.4, 0.9, -1.5, 0.2, 0.8};
@@ -258,7 +253,6 @@ static void test_parts(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/measure/reference/formats", test_formats);
-  g_test_add_func("/measure/reference/dot", test_dot);
   g_test_add_func("/measure/reference/norms", test_norms);
   g_test_add_func("/measure/reference/elementwise", test_elementwise);
   g_test_add_func("/measure/reference/cross-entropy", test_cross_entropy);
