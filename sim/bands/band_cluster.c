@@ -22,7 +22,6 @@
  * More time can shorten a wait (Graham 1969, SIAM Journal on Applied Mathematics 17), so a bound is
  * the least or the most of the three runs.
  */
-#include "sim/bands/band_cluster.h"
 
 #include "sim/base/children.h"
 #include "sim/bands/band_private.h"

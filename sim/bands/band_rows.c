@@ -2,7 +2,6 @@
  * band_rows.c - adds to an outcome the rows of its bands: what the answer is like, one band for
  * each result that can have one, and the measured rows that speak for it.
  */
-#include "sim/bands/band_cluster.h"
 #include "sim/bands/band_private.h"
 #include "sim/bands/caveats.h"
 #include "sim/bands/own_rows.h"

@@ -9,7 +9,7 @@
  *   fractions of the cost by how it is known: training by the seconds of each operator; serving by
  *             the seconds of steps; collectives by sizes
  */
-#include "sim/bands/likeness.h"
+#include "sim/bands/residuals.h"
 
 #include "sim/bands/band_private.h"
 #include "sim/run/scenario_stack.h"

@@ -1,7 +1,7 @@
 /*
  * capacity.c - the search: runs of one rate in child processes, their confidence interval, doubling
  * or halving, and bisection on a logarithmic scale. Each run also says how many requests meet their
- * objectives with confidence (capacity_band.h); a second search, which begins with the rates of the
+ * objectives with confidence (capacity_band.c); a second search, which begins with the rates of the
  * first, finds the highest rate for those.
  */
 #include "sim/sweep/capacity.h"

@@ -2,7 +2,7 @@
  * capacity_band.c - scales the latencies of a run's requests by the upper bounds of their bands,
  * and counts those that still meet their objectives.
  */
-#include "sim/sweep/capacity_band.h"
+#include "sim/sweep/capacity.h"
 
 #include "workloads/serving/serving.h"
 

@@ -2,7 +2,7 @@
  * sweep_batch.c - reads and writes the files of the folder DB.slurm: sweep.ini (GKeyFile), the
  * scripts, and for each task its number of the submission, its progress and its output.
  */
-#include "sim/sweep/sweep_batch.h"
+#include "sim/sweep/sweep_submit.h"
 
 #include <errno.h>
 #include <fcntl.h>

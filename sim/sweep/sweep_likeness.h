@@ -1,5 +1,5 @@
 /*
- * sweep_likeness.h - what a point is like (sim/bands/likeness.h), as plain bytes that cross a pipe,
+ * sweep_likeness.h - what a point is like (sim/bands/likeness.c), as plain bytes that cross a pipe,
  * and as the row `likeness` of the point's run.
  *
  * The bands of a sweep are asked for after its last point, and only for the points that the report

@@ -3,7 +3,6 @@
  */
 #include <math.h>
 
-#include "sim/bands/band_cluster.h"
 #include "sim/bands/band_private.h"
 #include "tests/workloads/scenario_fixture.h"
 

@@ -6,7 +6,7 @@
 #include <glib/gstdio.h>
 #include <math.h>
 
-#include "sim/bands/likeness.h"
+#include "sim/bands/residuals.h"
 #include "sim/sweep/capacity.h"
 #include "tests/engine/forked.h"
 #include "tests/workloads/serving/serving_fixture.h"

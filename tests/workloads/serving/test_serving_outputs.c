@@ -2,7 +2,7 @@
  * test_serving_outputs.c - several outputs of a prompt, low-rank adapters, how many run at once.
  */
 #include "tests/workloads/serving/serving_fixture.h"
-#include "workloads/serving/stations/adapters.h"
+#include "workloads/serving/stations/station.h"
 
 #define ALONE "workload.load={kind: closed-loop, concurrency: 1};"
 

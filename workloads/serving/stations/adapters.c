@@ -1,7 +1,6 @@
 /*
  * adapters.c - tracks which adapters are on the GPU and loads the others over the host link.
  */
-#include "workloads/serving/stations/adapters.h"
 
 #include "workloads/serving/stations/exclusions.h"
 #include "workloads/serving/stations/station.h"
