@@ -1,5 +1,9 @@
 /*
- * alone.c - replays the work in a child, and takes its end.
+ * alone.c - replays the work with the machine to itself, and takes its end.
+ *
+ * A program is only read by its replay, so where SimGrid was not asked for it is replayed here, as
+ * the points of a sweep are: a child would copy the page tables of all other jobs' programs. A live
+ * work changes, and a process has one SimGrid engine: these are replayed in a child.
  */
 #include "sim/run/run_private.h"
 
@@ -39,12 +43,32 @@ static GBytes *work(guint index, void *user, GError **error) {
                                                            : NULL;
 }
 
-gboolean orr_alone_simulate(const OrrScenario *scenario, OrrWork *own, OrrAlone *ret_alone,
-                            GError **error) {
+static gboolean replay_in_child(const OrrScenario *scenario, OrrWork *own, OrrAlone *ret_alone,
+                                GError **error) {
   Task task = {scenario, own};
   const OrrChildren children = {.n = 1, .work = work, .user = &task};
-  if (!orr_run_work_prepare(scenario, own, error)) return FALSE;
-  if (orr_children_collect(&children, sizeof *ret_alone, ret_alone, NULL, error)) return TRUE;
+  return orr_run_work_prepare(scenario, own, error) &&
+         orr_children_collect(&children, sizeof *ret_alone, ret_alone, NULL, error);
+}
+
+static gboolean replay_here(OrrEngineKind kind, const OrrWork *own, OrrAlone *ret_alone,
+                            GError **error) {
+  OrrReplay brief = {0};
+  g_autoptr(OrrEngine) engine = orr_engine_new(kind, error);
+  if (!engine ||
+      !orr_executor_run_briefly(own->program, engine, NULL, NULL, NULL, NULL, &brief, error))
+    return FALSE;
+  *ret_alone = (OrrAlone){.end_s = brief.end_s};
+  return TRUE;
+}
+
+gboolean orr_alone_simulate(const OrrScenario *scenario, OrrWork *own, OrrAlone *ret_alone,
+                            GError **error) {
+  const OrrEngineKind kind = orr_engine_choice(scenario, own->program, own->contends, TRUE).kind;
+  if (orr_work_is_live(own) || kind == ORR_ENGINE_SIMGRID
+          ? replay_in_child(scenario, own, ret_alone, error)
+          : replay_here(kind, own, ret_alone, error))
+    return TRUE;
   g_prefix_error(error, "%s alone: ", scenario->name);
   return FALSE;
 }

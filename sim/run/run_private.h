@@ -21,8 +21,8 @@ typedef struct {
   double answer_s; /* for a live work: mean time that its users wait for an answer */
 } OrrAlone;
 
-/* Replays @work in a child process, because a process has one SimGrid engine and the caller needs
- * it. Fails with ORR_FAULT_RESOURCE, or with the error that stopped the work. */
+/* Replays @work, in a child process where the caller must not see what that does (alone.c). Fails
+ * with ORR_FAULT_RESOURCE, or with the error that stopped the work. */
 gboolean orr_alone_simulate(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone,
                             GError **error);
 

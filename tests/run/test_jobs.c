@@ -32,6 +32,7 @@ typedef struct {
 } Answer;
 
 static Answer *expected; /* in memory that the children share */
+static double *alone_s;  /* likewise */
 
 static Answer answer_of(const OrrOutcome *outcome) {
   Answer answer = {.step_s = outcome->result.training.iteration_time_s};
@@ -115,19 +116,49 @@ static void lost(gconstpointer data) {
 
 static void test_lost(void) { forked(lost, ""); }
 
+/* The first of two jobs that lie on leaves of a node each, whose uplinks hashed routes share. */
+static void note_alone(gconstpointer data) {
+  OrrLibrary *library = shared_library();
+  g_autoptr(GError) error = NULL;
+  g_autofree char *text = jobs_text(2);
+  static const char leaves[] = "cluster.routing=ecmp;cluster.max-nodes=0;"
+                               "cluster.fabric={kind: fat-tree, levels: 2, radix: 64, "
+                               "nodes-per-leaf: 1, oversubscription: 4}";
+  g_autoptr(OrrScenario) scenario = scenario_of(library, text, leaves);
+  scenario->engine = GPOINTER_TO_INT(data);
+  g_autoptr(GPtrArray) jobs = orr_simulate_jobs(library, scenario, FALSE, &error);
+  g_assert_no_error(error);
+  *alone_s = ((const OrrJobOutcome *)jobs->pdata[0])->row.alone_s;
+}
+
+static double alone_on(OrrReplayEngine engine) {
+  forked(note_alone, GINT_TO_POINTER(engine));
+  return *alone_s;
+}
+
+/* A job's time alone is replayed in this process, or by SimGrid in a child: it is the same, and
+ * more than without contention. */
+static void test_alone(void) {
+  const double simgrid_s = alone_on(ORR_REPLAY_SIMGRID), auto_s = alone_on(ORR_REPLAY_AUTO);
+  g_assert_cmpfloat_with_epsilon(auto_s / simgrid_s, 1, 1e-9);
+  g_assert_cmpfloat(auto_s, >, 1.01 * alone_on(ORR_REPLAY_IDEAL));
+}
+
 static void run_forked(gconstpointer data) { forked(each_is_as_if_alone, data); }
 
 int main(int argc, char **argv) {
   static const guint counts[] = {2, 3, 16, 256};
   g_test_init(&argc, &argv, NULL);
-  expected =
-      mmap(NULL, sizeof *expected, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  expected = mmap(NULL, sizeof *expected + sizeof *alone_s, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   g_assert_true(expected != MAP_FAILED);
+  alone_s = (double *)(expected + 1);
   forked(run_alone, "");
   for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
     g_autofree char *path = g_strdup_printf("/jobs/each-is-as-if-alone/%u", counts[i]);
     g_test_add_data_func(path, GUINT_TO_POINTER(counts[i]), run_forked);
   }
   g_test_add_func("/jobs/lost-jobs-know-whole-steps", test_lost);
+  g_test_add_func("/jobs/alone-on-either-engine", test_alone);
   return g_test_run();
 }
