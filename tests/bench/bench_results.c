@@ -1,6 +1,7 @@
 /*
  * bench_results FILE - the results database with 100,000 points of a sweep in it: rows a second,
- * bytes a point, memory of who writes, merging, and how long each shipped view takes.
+ * bytes a point, memory of who writes, merging, a report, and how long each shipped view takes.
+ * Goals are a tenth of those of a million points.
  *
  * bench_results FILE POINTS DB only writes such a database, of POINTS points, to time commands.
  */
@@ -8,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "results/report.h"
 #include "sim/base/random.h"
 #include "sim/sweep/sweep_store.h"
 #include "tests/bench/benchmark.h"
@@ -117,6 +119,16 @@ static double merge(gconstpointer data) {
   return bench_since(begin_us);
 }
 
+/* The sweep's page. */
+static double report(gconstpointer data) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrStore) store = orr_store_open_read(((const Ask *)data)->path, &error);
+  const gint64 begin_us = g_get_monotonic_time();
+  g_autofree char *page = store ? orr_report_html(store, 0, &error) : NULL;
+  bench_check(error);
+  return bench_since(begin_us);
+}
+
 /* A view asked of the newest run, its answer as a table; seconds. */
 static double time_view(OrrStore *store, const OrrView *view) {
   g_autoptr(GError) error = NULL;
@@ -137,7 +149,7 @@ static void time_views(const char *path) {
   for (guint i = 0; i < n; i++) {
     const double seconds = time_view(store, &views[i]);
     g_autofree char *what = g_strdup_printf("results: 100,000 points, view %s", views[i].name);
-    bench_row(what, seconds, "s");
+    bench_row_goal(what, seconds, "s", strcmp(views[i].name, "points") == 0 ? 0.05 : 0, 0);
     if (seconds <= slowest_s) continue;
     slowest_s = seconds;
     slowest = &views[i];
@@ -175,10 +187,12 @@ int main(int argc, char **argv) {
   bench_row("results: 100,000 points, memory of the writer",
             bench_in_child(writer_memory, &(Ask){argv[1], merged, NULL, N_POINTS}), "MiB");
   g_remove(merged);
-  bench_row("results: 100,000 points merged", bench_in_child(merge, &(Ask){NULL, merged, whole, 0}),
-            "s");
+  bench_row_goal("results: 100,000 points merged",
+                 bench_in_child(merge, &(Ask){NULL, merged, whole, 0}), "s", 1.5, 0);
   bench_row("results: 100,000 points merged again",
             bench_in_child(merge, &(Ask){NULL, merged, whole, 0}), "s");
+  bench_row_goal("results: 100,000 points, report",
+                 bench_in_child(report, &(Ask){NULL, whole, NULL, 0}), "s", 0.5, 0);
   time_views(whole);
   g_remove(whole);
   g_remove(some);
