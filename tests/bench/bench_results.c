@@ -1,7 +1,7 @@
 /*
  * bench_results FILE - the results database with 100,000 points of a sweep in it: rows a second,
  * bytes a point, memory of who writes, merging, a report, and how long each shipped view takes.
- * Goals are a tenth of those of a million points.
+ * Goals are a tenth of a million points' goals.
  *
  * bench_results FILE POINTS DB only writes such a database, of POINTS points, to time commands.
  */
