@@ -126,6 +126,22 @@ extern const guint orr_views_data_n;
  * Rows pass from connection to connection one at a time, so memory does not grow with their
  * number, and one transaction can merge any number of databases (SQLite attaches ten at most). */
 
+typedef struct {
+  char *name;
+  gboolean is_run; /* holds a run's number: mapped, not compared */
+  gboolean is_compared;
+} OrrTransferColumn;
+
+typedef struct {
+  char *name;
+  GArray *columns;            /* of OrrTransferColumn, without run_id */
+  sqlite3_stmt *all;          /* run_id first, then the columns */
+  sqlite3_stmt *there, *here; /* the columns of one run */
+} OrrTransferTable;
+
+/* run_id and the columns of @table, in quotes. Free it. */
+char *orr_transfer_columns(const OrrTransferTable *table);
+
 /* A run there and its number here. */
 typedef struct {
   gint64 there, here;
@@ -154,7 +170,8 @@ gint64 orr_transfer_number(const OrrTransfer *transfer, gint64 there);
  * from runs' numbers and wall times. */
 gboolean orr_transfer_is_same(const OrrTransfer *transfer, gint64 there, gint64 here);
 
-/* Copies the rows of every run that is taken; columns that hold runs' numbers are mapped. */
+/* store_copy.c. Copies the rows of every run that is taken; columns that hold runs' numbers are
+ * mapped. */
 gboolean orr_transfer_rows(const OrrTransfer *transfer, GError **error);
 
 /* answer_real.c: real numbers as text, for answers of many cells.

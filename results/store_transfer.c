@@ -1,21 +1,11 @@
 /*
  * store_transfer.c - reads the tables of the other database, creates and widens the tables here,
- * and copies or compares rows.
+ * and compares rows. store_copy.c copies them.
  */
 #include "results/store_private.h"
 
-typedef struct {
-  char *name;
-  gboolean is_run; /* holds a run's number: mapped, not compared */
-  gboolean is_compared;
-} Column;
-
-typedef struct {
-  char *name;
-  GArray *columns;            /* of Column, without run_id */
-  sqlite3_stmt *all, *insert; /* run_id first, then the columns */
-  sqlite3_stmt *there, *here; /* the columns of one run */
-} Table;
+typedef OrrTransferColumn Column;
+typedef OrrTransferTable Table;
 
 static const char *text_at(sqlite3_stmt *stmt, int column) {
   return (const char *)sqlite3_column_text(stmt, column);
@@ -150,7 +140,7 @@ static gboolean make_table(const OrrTransfer *transfer, Table *table, GError **e
          index_table(store, table->name, error);
 }
 
-static char *column_list(const Table *table) {
+char *orr_transfer_columns(const Table *table) {
   GString *list = g_string_new("run_id");
   for (guint i = 0; i < table->columns->len; i++) {
     char *name = sqlite3_mprintf(", \"%w\"", column_at(table, i)->name);
@@ -161,20 +151,14 @@ static char *column_list(const Table *table) {
 }
 
 static gboolean prepare(const OrrTransfer *transfer, Table *table, GError **error) {
-  g_autofree char *columns = column_list(table),
-                  *slots = g_strnfill(3 * (gsize)table->columns->len, '?');
-  for (guint i = 0; i < table->columns->len; i++) memcpy(slots + 3 * (gsize)i, ", ?", 3);
+  g_autofree char *columns = orr_transfer_columns(table);
   char *all = sqlite3_mprintf("SELECT %s FROM \"%w\"", columns, table->name);
   char *of_run = sqlite3_mprintf("%s WHERE run_id = ?", all);
-  char *insert =
-      sqlite3_mprintf("INSERT INTO \"%w\" (%s) VALUES (?%s)", table->name, columns, slots);
   const gboolean fine = (table->all = orr_store_prepare(transfer->source, all, error)) &&
                         (table->there = orr_store_prepare(transfer->source, of_run, error)) &&
-                        (table->here = orr_store_prepare(transfer->store, of_run, error)) &&
-                        (table->insert = orr_store_prepare(transfer->store, insert, error));
+                        (table->here = orr_store_prepare(transfer->store, of_run, error));
   sqlite3_free(all);
   sqlite3_free(of_run);
-  sqlite3_free(insert);
   return fine;
 }
 
@@ -187,7 +171,6 @@ static void table_free(gpointer data) {
   g_free(table->name);
   g_array_unref(table->columns);
   sqlite3_finalize(table->all);
-  sqlite3_finalize(table->insert);
   sqlite3_finalize(table->there);
   sqlite3_finalize(table->here);
   g_free(table);
@@ -265,39 +248,6 @@ void orr_transfer_note(OrrTransfer *transfer, gint64 there, gint64 here, gboolea
 gint64 orr_transfer_number(const OrrTransfer *transfer, gint64 there) {
   const OrrTransferRun *run = g_hash_table_lookup(transfer->runs, &there);
   return run ? run->here : there;
-}
-
-static gboolean insert_row(const OrrTransfer *transfer, const Table *table, gint64 here,
-                           GError **error) {
-  sqlite3_bind_int64(table->insert, 1, here);
-  for (guint i = 0; i < table->columns->len; i++) {
-    const int at = (int)i + 1;
-    if (column_at(table, i)->is_run && sqlite3_column_type(table->all, at) == SQLITE_INTEGER)
-      sqlite3_bind_int64(table->insert, at + 1,
-                         orr_transfer_number(transfer, sqlite3_column_int64(table->all, at)));
-    else
-      sqlite3_bind_value(table->insert, at + 1, sqlite3_column_value(table->all, at));
-  }
-  return orr_store_step(transfer->store, table->insert, table->name, error);
-}
-
-static gboolean copy_table(const OrrTransfer *transfer, const Table *table, GError **error) {
-  g_autoptr(GError) reason = NULL;
-  const OrrTransferRun *run = NULL; /* rows of a run are adjacent */
-  while (orr_store_next_row(transfer->source, table->all, &reason)) {
-    const gint64 there = sqlite3_column_int64(table->all, 0);
-    if (!run || run->there != there) run = g_hash_table_lookup(transfer->runs, &there);
-    if (run && run->is_taken && !insert_row(transfer, table, run->here, error)) return FALSE;
-  }
-  if (!reason) return TRUE;
-  g_propagate_error(error, g_steal_pointer(&reason));
-  return FALSE;
-}
-
-gboolean orr_transfer_rows(const OrrTransfer *transfer, GError **error) {
-  for (guint i = 0; i < transfer->tables->len; i++)
-    if (!copy_table(transfer, transfer->tables->pdata[i], error)) return FALSE;
-  return TRUE;
 }
 
 static gboolean is_same_cell(sqlite3_stmt *a, sqlite3_stmt *b, int at) {

@@ -106,6 +106,24 @@ static void test_numbers(Fixture *fixture, gconstpointer data) {
   fixture_assert(
       store, "SELECT unit FROM metric_def WHERE table_name = 'link_row' AND name = 'other'", "run");
   fixture_assert(store, "PRAGMA integrity_check", "ok");
+  /* Foreign keys, off while rows are copied, are on again: a run's rows go with it. */
+  g_assert_true(orr_store_remove_run(store, 3, NULL));
+  fixture_assert(store, "SELECT group_concat(run_id) FROM link_row", "4");
+}
+
+/* Rows without a run, left behind by a program that does not enforce foreign keys, stay there. */
+static void test_orphans(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  OrrStore *other = open_named(fixture, "b.db");
+  add_run(other, "training", "h1", 0, &link_table, &(Link){0, 1.5, 9});
+  orr_store_free(other);
+  g_autofree char *path = path_of(fixture, "b.db");
+  sqlite3 *db = fixture_connect(path);
+  fixture_exec(db, "INSERT INTO link_row VALUES (7, 0, 2.5, 9)");
+  sqlite3_close(db);
+  g_autoptr(OrrStore) store = fixture_open(fixture);
+  assert_facts(merge(store, fixture, "b.db"), 1, 0, 0, 0);
+  fixture_assert(store, "SELECT group_concat(run_id || ' ' || end_s) FROM link_row", "1 1.5");
 }
 
 /* The table here is of an older Orrery, the one there has a column more: NULL in the rows that
@@ -389,6 +407,7 @@ static void test_kill(Fixture *fixture, gconstpointer data) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   ADD("numbers", test_numbers);
+  ADD("orphans", test_orphans);
   ADD("more-columns", test_more_columns);
   ADD("fewer-columns", test_fewer_columns);
   ADD("duplicates", test_duplicates);
