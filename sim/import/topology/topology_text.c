@@ -17,6 +17,12 @@ const OrrTopologyText *const orr_topology_texts[] = {&orr_topology_text_astra_si
                                                      &orr_topology_text_slurm_yaml,
                                                      NULL};
 
+gboolean orr_topology_text_is_as_built(const char *format) {
+  for (guint i = 0; orr_topology_texts[i]; i++)
+    if (strcmp(orr_topology_texts[i]->name, format) == 0) return orr_topology_texts[i]->as_built;
+  return FALSE;
+}
+
 char *orr_topology_text(const char *format, const OrrCluster *cluster, GError **error) {
   g_autoptr(GPtrArray) names = g_ptr_array_new();
   for (guint i = 0; orr_topology_texts[i]; i++) {

@@ -121,4 +121,5 @@ const OrrTopologyText orr_topology_text_ibnetdiscover = {
     .name = "ibnetdiscover",
     .sentence = "every cable of the fabric, as ibnetdiscover",
     .write = write_cluster,
+    .as_built = TRUE,
 };

@@ -157,4 +157,5 @@ const OrrTopologyText orr_topology_text_infragraph = {
     .name = "infragraph",
     .sentence = "servers, switches and every cable, as InfraGraph's YAML",
     .write = write_text,
+    .as_built = TRUE,
 };

@@ -76,4 +76,5 @@ const OrrTopologyText orr_topology_text_simai = {
     .name = "simai",
     .sentence = "nodes and every cable, as a topology of SimAI for ns-3",
     .write = write_text,
+    .as_built = TRUE,
 };
