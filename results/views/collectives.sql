@@ -5,8 +5,8 @@
 -- op: all-reduce, all-gather, ...
 -- algorithm: the algorithm chosen
 -- n_ranks: number of ranks that take part
--- mib: size of one call as NCCL counts it, MiB
--- count: calls per step on one rank
+-- mib: size of one call as NCCL counts it, MiB; a row for each size
+-- count: calls of this size per step on one rank of the first stage that makes them
 -- latency_us: the part of a call's time that does not grow with its size, microseconds
 -- predicted_ms: predicted time of one call alone on the fabric, milliseconds
 -- mean_ms: mean time of one call in the replay, milliseconds; empty where the call was not replayed on its own

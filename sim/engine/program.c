@@ -357,6 +357,14 @@ const OrrPhase *orr_program_phases(const OrrProgram *program, guint32 comm, guin
   return (const OrrPhase *)(void *)program->phases->data + it->first_phase;
 }
 
+guint32 orr_program_comm_path(const OrrProgram *program, guint32 comm) {
+  guint n;
+  const OrrPhase *phases = orr_program_phases(program, comm, &n);
+  for (guint k = 0; k < n; k++)
+    if (phases[k].path != ORR_NO_PATH) return phases[k].path;
+  return ORR_NO_PATH;
+}
+
 guint32 orr_program_comm_members(const OrrProgram *program, guint32 comm) {
   return orr_comm_of(program, comm)->n_members;
 }

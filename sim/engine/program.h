@@ -222,6 +222,8 @@ const OrrLinkUse *orr_program_path_uses(const OrrProgram *program, guint32 path,
 const OrrLinkUse *
 orr_program_path_kept(const OrrProgram *program, guint32 path,
                       guint *ret_n); /* after seal: over the links that are kept */
+/* of the first phase that has one, or ORR_NO_PATH */
+guint32 orr_program_comm_path(const OrrProgram *program, guint32 comm);
 /* seconds with its links to itself; after seal */
 double orr_program_comm_alone(const OrrProgram *program, guint32 comm);
 guint32 orr_program_comm_members(const OrrProgram *program, guint32 comm);

@@ -408,9 +408,9 @@ const OrrFieldTable orr_training_table =
 
 static void work_free(OrrWork *work) {
   OrrTrainingWork *training = (OrrTrainingWork *)work;
-  GArray *const arrays[] = {training->operators,  training->collectives, training->memory,
-                            training->moments,    training->activations, training->moment_ops,
-                            training->lane_stage, training->lane_replica};
+  GArray *const arrays[] = {training->operators,  training->collectives,  training->memory,
+                            training->moments,    training->activations,  training->moment_ops,
+                            training->lane_stage, training->lane_replica, training->row_of_path};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
     if (arrays[i]) g_array_unref(arrays[i]);
   g_free(training);

@@ -232,7 +232,9 @@ static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingW
     work->layer_backward_s = layer_seconds(job, costs, &plan, ORR_RUN_BACKWARD);
     work->work.links = g_array_ref(plan.traffic.links);
     note_storage(work, job);
+    orr_traffic_count(&plan.traffic, plan.fold.n);
     work->collectives = g_array_ref(plan.traffic.collectives);
+    work->row_of_path = g_array_ref(plan.traffic.row_of_path);
     work->work.calls = g_steal_pointer(&plan.traffic.calls);
   }
   orr_training_plan_clear(&plan);

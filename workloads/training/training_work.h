@@ -22,7 +22,7 @@ typedef struct {
   OrrHow how;
 } OrrCostedOperator;
 
-/* One kind of communication of the step: a row of `collective`. */
+/* Communications of the step of one purpose and size: a row of `collective`. */
 typedef struct {
   const char *name;      /* "tp-forward", "pp-forward", "dp-gradients", ... */
   const char *op;        /* "all-reduce" */
@@ -33,6 +33,7 @@ typedef struct {
   double latency_s;
   double predicted_s; /* on an idle fabric */
   OrrHow how;
+  gboolean within; /* others, too, are part of the communications that carry it out */
 } OrrPlannedCollective;
 
 /* Bytes that a GPU of one stage holds at one moment of the step. */
@@ -96,6 +97,7 @@ typedef struct {
   gint64 costs_outside; /* operator kinds whose cost lies outside the measured range */
   GArray *operators;    /* of OrrCostedOperator */
   GArray *collectives;  /* of OrrPlannedCollective */
+  GArray *row_of_path;  /* of guint32: program path that begins a collective -> its row + 1 */
   GArray *memory;       /* of OrrStageMemory at its peak, by stage */
   GArray *activations;  /* of OrrActivationRow, by stage and chunk, in the forward's order */
   GArray *moments;      /* of OrrMemoryMoment, by stage, in the schedule's order */

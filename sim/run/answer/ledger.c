@@ -1,5 +1,5 @@
 /*
- * ledger.c - keeps one account per lane and one per label.
+ * ledger.c - keeps one account per lane, per label, and per path that begins a communication.
  *
  * An account's clock is the end of the compute stream's last span. Spans of other streams are kept
  * as flights until the compute stream moves on: close_gap then attributes the gap to them.
@@ -26,21 +26,29 @@ typedef struct {
   double marked[ORR_N_TIMES]; /* seconds at the mark */
 } Account;
 
+/* Spans, and their seconds as they were and alone on their links. */
+typedef struct {
+  double seconds, alone_s;
+  guint64 n;
+} Calls;
+
+typedef struct {
+  Calls calls, marked;
+} PathCalls;
+
 typedef struct {
   gint8 kind;       /* OrrTimeKind of a COMM label; -1: WORK */
   gboolean is_step; /* marks the end of a step */
   gboolean waits;   /* waiting for the other members is of its kind, too: it is before all steps */
-  double seconds, alone_s;
   double from_s, to_s, covered_s; /* the open window, and the sum of closed ones */
-  guint64 n;
-  double marked_seconds, marked_alone_s;
-  guint64 marked_n;
+  Calls calls, marked;
 } Label;
 
 struct OrrLedger {
   const OrrWork *work;
   GArray *spans;
   GArray *labels; /* of Label */
+  GArray *paths;  /* of PathCalls */
   Account *accounts;
   guint n_lanes;
   guint32 *compute; /* each lane's first stream */
@@ -64,6 +72,7 @@ OrrLedger *orr_ledger_new(const OrrWork *work, GArray *spans) {
   ledger->work = work;
   ledger->spans = spans;
   ledger->labels = g_array_new(FALSE, TRUE, sizeof(Label));
+  ledger->paths = g_array_new(FALSE, TRUE, sizeof(PathCalls));
   ledger->n_lanes = orr_program_n_lanes(work->program);
   ledger->accounts = g_new0(Account, ledger->n_lanes);
   ledger->compute = g_new0(guint32, ledger->n_lanes);
@@ -88,6 +97,7 @@ void orr_ledger_free(OrrLedger *ledger) {
   for (guint i = 0; i < ledger->n_lanes; i++) g_array_unref(ledger->accounts[i].flights);
   ORR_FREE(ledger->accounts, ledger->compute);
   g_array_unref(ledger->labels);
+  g_array_unref(ledger->paths);
   g_array_unref(ledger->step_ends);
   g_ptr_array_unref(ledger->sums);
   g_free(ledger);
@@ -199,11 +209,8 @@ void orr_ledger_mark(OrrLedger *ledger) {
   for (guint i = 0; i < ledger->n_lanes; i++)
     memcpy(ledger->accounts[i].marked, ledger->accounts[i].seconds,
            sizeof ledger->accounts[i].marked);
-  ORR_EACH(Label, label, ledger->labels) {
-    label->marked_seconds = label->seconds;
-    label->marked_alone_s = label->alone_s;
-    label->marked_n = label->n;
-  }
+  ORR_EACH(Label, label, ledger->labels) label->marked = label->calls;
+  ORR_EACH(PathCalls, path, ledger->paths) path->marked = path->calls;
 }
 
 /* The clock runs on for @times times @period_s, in which the account's time since its mark is spent
@@ -218,14 +225,17 @@ static void repeat(Account *account, double times, double period_s) {
   }
 }
 
+static void repeat_calls(Calls *calls, const Calls *marked, double times) {
+  calls->seconds += times * (calls->seconds - marked->seconds);
+  calls->alone_s += times * (calls->alone_s - marked->alone_s);
+  calls->n += (guint64)times * (calls->n - marked->n);
+}
+
 void orr_ledger_repeat(OrrLedger *ledger, double times, double period_s) {
   ledger->later_s += times * period_s;
   for (guint i = 0; i < ledger->n_lanes; i++) repeat(&ledger->accounts[i], times, period_s);
-  ORR_EACH(Label, label, ledger->labels) {
-    label->seconds += times * (label->seconds - label->marked_seconds);
-    label->alone_s += times * (label->alone_s - label->marked_alone_s);
-    label->n += (guint64)times * (label->n - label->marked_n);
-  }
+  ORR_EACH(Label, label, ledger->labels) repeat_calls(&label->calls, &label->marked, times);
+  ORR_EACH(PathCalls, path, ledger->paths) repeat_calls(&path->calls, &path->marked, times);
 }
 
 void orr_ledger_set_leaps(OrrLedger *ledger, const OrrLeap *leaps) { ledger->leaps = leaps; }
@@ -283,7 +293,7 @@ static void note_barrier(OrrLedger *ledger, const OrrSpan *span) {
 
 /* Spans come in the order of their ends: a span that began within the open window extends it. */
 static void cover(Label *label, const OrrSpan *span) {
-  if (label->n == 0 || span->started_s > label->to_s) {
+  if (label->calls.n == 0 || span->started_s > label->to_s) {
     label->covered_s += label->to_s - label->from_s;
     label->from_s = span->started_s;
   }
@@ -328,6 +338,21 @@ static const double *sums_of(OrrLedger *ledger, guint32 routine) {
   return sums;
 }
 
+static inline void add_calls(Calls *calls, double weight, double seconds, double alone_s) {
+  calls->n += (guint64)weight;
+  calls->seconds += weight * seconds;
+  calls->alone_s += weight * alone_s;
+}
+
+/* Of a communication that stands for @weight of them. */
+static void add_comm(OrrLedger *ledger, guint32 comm, double weight, double seconds,
+                     double alone_s) {
+  const guint32 path = orr_program_comm_path(ledger->work->program, comm);
+  if (path == ORR_NO_PATH) return;
+  if (path >= ledger->paths->len) g_array_set_size(ledger->paths, path + 1);
+  add_calls(&g_array_index(ledger->paths, PathCalls, path).calls, weight, seconds, alone_s);
+}
+
 /* A span of several ops of a routine. Only compute streams call routines. */
 static void add_routine(OrrLedger *ledger, Account *account, const OrrSpan *span, double weight) {
   guint n;
@@ -342,9 +367,8 @@ static void add_routine(OrrLedger *ledger, Account *account, const OrrSpan *span
   for (guint i = span->first; i < span->first + span->n_ops; i++) {
     if (ops[i].kind != ORR_OP_COMM && ops[i].kind != ORR_OP_BESIDE) continue;
     Label *label = label_of(ledger, ops[i].label);
-    label->n += (guint64)weight;
-    label->seconds += weight * alone[i];
-    label->alone_s += weight * alone[i];
+    add_calls(&label->calls, weight, alone[i], alone[i]);
+    add_comm(ledger, ops[i].target, weight, alone[i], alone[i]);
   }
 }
 
@@ -362,11 +386,12 @@ void orr_ledger_span(const OrrSpan *raw, void *user) {
   const double weight = weight_of(ledger, account, lane, span);
   if (span->n_ops > 0) return add_routine(ledger, account, span, weight);
   Label *label = label_of(ledger, span->label);
-  label->seconds += weight * (span->end_s - span->started_s);
+  const gboolean is_comm = span->comm != G_MAXUINT32;
+  const double seconds = span->end_s - span->started_s,
+               alone_s = is_comm ? orr_program_comm_alone(ledger->work->program, span->comm) : 0;
   cover(label, span);
-  label->n += (guint64)weight;
-  if (span->comm != G_MAXUINT32)
-    label->alone_s += weight * orr_program_comm_alone(ledger->work->program, span->comm);
+  add_calls(&label->calls, weight, seconds, alone_s);
+  if (is_comm) add_comm(ledger, span->comm, weight, seconds, alone_s);
   if (ledger->work->streams_alike)
     return keep_flight(account, span, label->kind < 0 ? ORR_TIME_GEMM : (OrrTimeKind)label->kind);
   if (span->stream != ledger->compute[lane]) {
@@ -425,10 +450,16 @@ OrrLabelTimes orr_ledger_label(const OrrLedger *ledger, const char *name) {
   for (guint i = 0; i < ledger->labels->len; i++) {
     if (!g_str_equal(orr_program_label_name(ledger->work->program, i), name)) continue;
     const Label *label = &g_array_index(ledger->labels, Label, i);
-    times.n += label->n;
-    times.seconds += label->seconds;
-    times.alone_s += label->alone_s;
+    times.n += label->calls.n;
+    times.seconds += label->calls.seconds;
+    times.alone_s += label->calls.alone_s;
     times.covered_s += label->covered_s + label->to_s - label->from_s;
   }
   return times;
+}
+
+OrrLabelTimes orr_ledger_path(const OrrLedger *ledger, guint32 path) {
+  if (path >= ledger->paths->len) return (OrrLabelTimes){0};
+  const Calls *calls = &g_array_index(ledger->paths, PathCalls, path).calls;
+  return (OrrLabelTimes){.n = calls->n, .seconds = calls->seconds, .alone_s = calls->alone_s};
 }

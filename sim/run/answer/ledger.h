@@ -77,6 +77,8 @@ typedef struct {
 } OrrLabelTimes;
 
 OrrLabelTimes orr_ledger_label(const OrrLedger *ledger, const char *name);
+/* The communications that begin with @path of the program; covered_s is not kept. */
+OrrLabelTimes orr_ledger_path(const OrrLedger *ledger, guint32 path);
 
 /* replayed.c: a work that has been replayed: what the rows of an answer are read from. */
 

@@ -97,11 +97,38 @@ static void add_operators(const OrrTrainingWork *work, OrrOutcome *outcome) {
                });
 }
 
+/* The times of each row's calls (of OrrLabelTimes). */
+static GArray *times_by_row(const OrrTrainingWork *work, const OrrLedger *ledger) {
+  GArray *all = g_array_new(FALSE, TRUE, sizeof(OrrLabelTimes));
+  g_array_set_size(all, work->collectives->len);
+  for (guint32 path = 0; path < work->row_of_path->len; path++) {
+    const guint32 row = g_array_index(work->row_of_path, guint32, path);
+    if (row == 0) continue;
+    const OrrLabelTimes times = orr_ledger_path(ledger, path);
+    OrrLabelTimes *sum = &g_array_index(all, OrrLabelTimes, row - 1);
+    *sum = (OrrLabelTimes){sum->n + times.n, sum->seconds + times.seconds,
+                           sum->alone_s + times.alone_s, 0};
+  }
+  return all;
+}
+
+/* Calls that are part of another communication, or use no link, are as much slower than alone as
+ * all of their name. */
+static OrrLabelTimes one_call(const OrrPlannedCollective *planned, const OrrLabelTimes *own,
+                              const OrrLedger *ledger) {
+  if (own->n > 0 && !planned->within)
+    return (OrrLabelTimes){1, own->seconds / own->n, own->alone_s / own->n, 0};
+  const OrrLabelTimes all = orr_ledger_label(ledger, planned->name);
+  const double slower = all.alone_s > 0 ? all.seconds / all.alone_s : 1;
+  return (OrrLabelTimes){1, slower * planned->predicted_s, planned->predicted_s, 0};
+}
+
 static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *replayed,
                             OrrOutcome *outcome) {
-  ORR_EACH(const OrrPlannedCollective, planned, work->collectives) {
-    const OrrLabelTimes times = orr_ledger_label(replayed->ledger, planned->name);
-    const double predicted_s = times.n > 0 ? times.alone_s / times.n : planned->predicted_s;
+  g_autoptr(GArray) times = times_by_row(work, replayed->ledger);
+  ORR_EACH_AT(row, const OrrPlannedCollective, planned, work->collectives) {
+    const OrrLabelTimes one =
+        one_call(planned, &g_array_index(times, OrrLabelTimes, row), replayed->ledger);
     int op = 0;
     while (!g_str_equal(orr_collective_words[op], planned->op)) op++;
     const double factor = orr_collective_bus_factor(op, planned->n_ranks);
@@ -114,8 +141,8 @@ static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *repl
                    .bytes = planned->bytes,
                    .count = planned->count,
                    .latency_s = planned->latency_s,
-                   .predicted_s = predicted_s,
-                   .mean_s = times.n > 0 ? times.seconds / times.n : predicted_s,
+                   .predicted_s = one.alone_s,
+                   .mean_s = one.seconds,
                    .busbw_bytes_per_s = planned->predicted_s > 0
                                             ? factor * planned->bytes / planned->predicted_s
                                             : 0,

@@ -22,6 +22,7 @@ void orr_traffic_init(OrrTraffic *traffic, const OrrJob *job, OrrProgram *progra
       .links = g_array_new(FALSE, FALSE, sizeof(guint32)),
       .slots = g_array_new(FALSE, TRUE, sizeof(guint32)),
       .collectives = g_array_new(FALSE, TRUE, sizeof(OrrPlannedCollective)),
+      .row_of_path = g_array_new(FALSE, TRUE, sizeof(guint32)),
       .calls = job->world->keeps_calls ? orr_work_calls_new() : NULL,
   };
 }
@@ -31,6 +32,7 @@ void orr_traffic_clear(OrrTraffic *traffic) {
   g_clear_pointer(&traffic->links, g_array_unref);
   g_clear_pointer(&traffic->slots, g_array_unref);
   g_clear_pointer(&traffic->collectives, g_array_unref);
+  g_clear_pointer(&traffic->row_of_path, g_array_unref);
   g_clear_pointer(&traffic->calls, orr_work_calls_free);
 }
 
@@ -116,10 +118,13 @@ static void fill_plan(OrrTraffic *traffic, const GPtrArray *plans, OrrCommPlan *
   }
 }
 
-static void note_row(OrrTraffic *traffic, const char *name, gint64 count,
+/* The number of the row for this name, call and size. */
+static guint row_for(OrrTraffic *traffic, const char *name, gint64 count,
                      const OrrCollectiveCall *call, const OrrCollectivePlan *plan) {
-  ORR_EACH(const OrrPlannedCollective, collective, traffic->collectives)
-    if (g_str_equal(collective->name, name)) return;
+  ORR_EACH_AT(i, const OrrPlannedCollective, known, traffic->collectives)
+    if (g_str_equal(known->name, name) && known->bytes == call->bytes &&
+        known->n_ranks == call->n && g_str_equal(known->op, orr_collective_words[call->op]))
+      return i;
   OrrPlannedCollective row = {
       .name = name,
       .op = orr_collective_words[call->op],
@@ -132,6 +137,17 @@ static void note_row(OrrTraffic *traffic, const char *name, gint64 count,
   };
   ORR_EACH(const OrrCollectivePhase, phase, plan->phases) row.latency_s += phase->latency_s;
   g_array_append_val(traffic->collectives, row);
+  return traffic->collectives->len - 1;
+}
+
+/* Paths are each plan's own: the first one tells which plan a communication carries out. */
+static void note_path(OrrTraffic *traffic, const OrrCommPlan *plan, guint row) {
+  guint k = 0;
+  while (k < plan->n_phases && plan->phases[k].path == ORR_NO_PATH) k++;
+  if (k == plan->n_phases) return;
+  const guint32 path = plan->phases[k].path;
+  if (path >= traffic->row_of_path->len) g_array_set_size(traffic->row_of_path, path + 1);
+  g_array_index(traffic->row_of_path, guint32, path) = row + 1;
 }
 
 static void keep_calls(OrrTraffic *traffic, const OrrCalls *calls, const OrrCommPlan *plan) {
@@ -267,7 +283,8 @@ gboolean orr_traffic_plan(OrrTraffic *traffic, const char *name, gint64 count,
   }
   fill_plan(traffic, plans, ret_plan);
   keep_calls(traffic, calls, ret_plan);
-  note_row(traffic, name, count, &calls->calls[0], g_ptr_array_index(plans, 0));
+  note_path(traffic, ret_plan,
+            row_for(traffic, name, count, &calls->calls[0], g_ptr_array_index(plans, 0)));
   return TRUE;
 }
 

@@ -30,7 +30,8 @@ typedef struct {
   guint32 *program_links; /* fabric link -> program link + 1; 0: not used yet */
   GArray *links;          /* of guint32: program link -> fabric link */
   GArray *slots;          /* of guint32 by program link: scratch, zero between calls */
-  GArray *collectives;    /* of OrrPlannedCollective: one per name */
+  GArray *collectives;    /* of OrrPlannedCollective: one per name and size */
+  GArray *row_of_path;    /* of guint32: path with which a plan begins -> its row + 1; 0: none */
   OrrWorkCalls *calls;    /* of the program's paths; NULL: not kept */
 } OrrTraffic;
 
@@ -38,10 +39,15 @@ void orr_traffic_init(OrrTraffic *traffic, const OrrJob *job, OrrProgram *progra
 void orr_traffic_clear(OrrTraffic *traffic);
 
 /* One plan for equal calls of different groups at the same time: the weights on links add up, and
- * the longest latency counts. A new @name gets a row in traffic->collectives, with @count calls
- * per step. */
+ * the longest latency counts. Each size of a @name gets a row in traffic->collectives, with @count
+ * calls per step until orr_traffic_count finds them in the program. */
 gboolean orr_traffic_plan(OrrTraffic *traffic, const char *name, gint64 count,
                           const OrrCalls *calls, OrrCommPlan *ret_plan, GError **error);
+
+/* Sets the rows' counts to the calls per step in the program (training_calls.c), of the first stage
+ * that makes them, whose lanes are one per class of replicas. Rows whose calls are part of work
+ * keep their counts. */
+void orr_traffic_count(OrrTraffic *traffic, guint n_classes);
 
 /* Seconds of one call on an idle fabric; 0: it cannot be planned. */
 double orr_traffic_alone_s(const OrrTraffic *traffic, const OrrCollectiveCall *call);
