@@ -1,12 +1,12 @@
 /*
  * simulate_faults.c - one workload on a machine on which things go wrong.
  *
- *   1. Where faults have a rate: compile the work without faults and replay it in a child. Its end
+ *   1. Where faults have a rate: compile the work without faults and replay it alone. Its end
  *      says for how long to draw outages.
  *   2. Draw the outages. Their marks split the rank classes that they touch, and no others.
  *   3. Compile the work, and once more for each set of dead links that routes avoid. Refine the
  *      classes until all compilations have the same, so that communication c is the same in all.
- *   4. Replay it in a child without faults: the baseline of the steps.
+ *   4. Replay it alone, without faults: the baseline of the steps.
  *   5. Replay it with faults: links, lanes and routes change at their dates.
  */
 #include "sim/run/run_private.h"

@@ -5,7 +5,7 @@
  * same links. The programs are merged and replayed once; live works run at the same time, on the
  * same clock and the same links. The stream of a span says which job it belongs to. Each replayed
  * job has its own ledger, on a clock that starts with the job. Before the parent makes its engine,
- * each job also runs alone, in a child; one run serves all jobs that replay alike. The slowdown is
+ * each job also runs alone (alone.c); one run serves all jobs that replay alike. The slowdown is
  * the quotient of the two: of the job's time, or, for a live job, of the time that its users wait
  * for an answer.
  */
