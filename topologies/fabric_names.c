@@ -140,6 +140,13 @@ char *orr_fabric_leaf(const OrrFabric *fabric, gint64 gpu, gint64 lane) {
     char *leaf = leaf_towards(fabric, port, node * each + port % each);
     if (leaf) return leaf;
   }
+  /* A leaf that joins all nodes: its cables lead to other cards. */
+  for (gint64 next = port % each + 1; next < each + port % each; next++) {
+    const gint64 other = n - each + next % each;
+    if (fabric->kind->reaches && !fabric->kind->reaches(fabric->plan, port, other)) continue;
+    char *leaf = leaf_towards(fabric, port, other);
+    if (leaf) return leaf;
+  }
   return NULL;
 }
 

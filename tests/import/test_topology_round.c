@@ -248,6 +248,7 @@ static const char *const fabrics[] = {
     "{kind: hyperx, shape: 4x3, hosts-per-switch: 8}",
     "{kind: rail-only, radix: 64}",
     "{kind: rail-only, radix: 8, nodes-per-leaf: 4}",
+    "{kind: rail-optimized}", /* one group: its leaves have no cable to another node's same rail */
     "{kind: rail-optimized, levels: 3, radix: 16, nodes-per-group: 3, groups-per-pod: 2}",
     "{kind: two-tier-dpu, radix: 64, nodes-per-leaf: 3}",
 };
