@@ -83,11 +83,6 @@ static int describe_load(const OrrCluster *cluster, GError **error) {
   g_autofree char *text = orr_cluster_query_answer(&query, cluster, error);
   if (!text) return 2;
   printf("%s", text);
-  const gint64 nodes = orr_cluster_n_nodes(cluster), built = orr_cluster_n_built_nodes(cluster);
-  if (built != nodes && orr_topology_text_is_as_built(as))
-    orr_show_problem("--as %s writes the fabric as it is built, %ld nodes: --set max-nodes=%ld "
-                     "writes the %ld of this cluster",
-                     as, built, nodes, nodes);
   return 0;
 }
 
@@ -120,6 +115,11 @@ static int describe_as(const OrrCluster *cluster, GError **error) {
   g_autofree char *text = orr_topology_text(as, cluster, error);
   if (!text) return 2;
   printf("%s", text);
+  const gint64 nodes = orr_cluster_n_nodes(cluster), built = orr_cluster_n_built_nodes(cluster);
+  if (built != nodes && orr_topology_text_is_as_built(as))
+    orr_show_problem("--as %s writes the fabric as it is built, %ld nodes: --set max-nodes=%ld "
+                     "writes the %ld of this cluster",
+                     as, built, nodes, nodes);
   return 0;
 }
 
