@@ -86,7 +86,7 @@ CASES = [
     (CHAT, TRACE, "workload.load.characters-per-token=2", "input_tokens_per_s", OTHER),
     ("serving-mooncake-4-h200", ["workload.requests=400", "workload.engine.scheduler=sglang",
                                  "workload.engine.prefix-caching=radix"],
-     "workload.engine.scheduler.longest-prefix-first=false", "ttft_mean_s", OTHER),
+     "workload.engine.scheduler.longest-prefix-first=true", "ttft_mean_s", OTHER),
     ("overlap-llama-70b-64-h100", [], "workload.memory.communicator=2 GiB", "memory_peak_bytes", UP),
     ("overlap-llama-70b-64-h100", [], "workload.memory.workspace=1 GiB", "memory_peak_bytes", UP),
     ("overlap-llama-70b-64-h100", [], "workload.parallel.tp-comm-overlap.pieces=16", "iteration_time_s", UP),
