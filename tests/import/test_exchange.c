@@ -133,6 +133,9 @@ static void test_calculon(void) {
   g_assert_cmpint(scenario->cluster.nodes, ==, 8);
   g_assert_cmpfloat(scenario->cluster.device.fp16_flops, ==, 312e12);
   g_assert_cmpfloat(scenario->cluster.node.nic_bytes_per_s, ==, 25e9);
+  /* of the first network: 0.8, and 1 us of a collective over the 7 steps of its ring */
+  g_assert_cmpfloat(scenario->cluster.device.scale_up_efficiency, ==, 0.8);
+  g_assert_cmpfloat_with_epsilon(scenario->cluster.node.scale_up_latency_s, 1e-6 / 7, 1e-15);
   assert_has(text, "chunks: 3}");
   assert_has(text, "recompute: full");
   assert_has(text, "execution keys that have no place here: tensor_par_net");

@@ -11,8 +11,9 @@
  *                                     {"bandwidth": 50, ...}]}
  *
  * The application and the execution are needed. A system changes the library's device that --device
- * names: rate, memory, both networks; without one --cluster names the machine. Calculon's tables of
- * efficiencies are not carried: the device's profile has measured kernels.
+ * names: rate, memory, and of both networks bandwidth, efficiency and latency; without one
+ * --cluster names the machine. Calculon's tables of kernels' efficiencies are not carried: the
+ * device's profile has measured kernels.
  *
  * Calculon has no vocabulary and no embeddings: GPT-2's 51,200 rows are assumed.
  *
@@ -61,14 +62,27 @@ static void write_model(OrrExchange *exchange, const OrrNode *app) {
 
 /* --- The machine --- */
 
+/* What has the rate of products: since 71f6435 there is one of each format, before one of all. */
+static const OrrNode *matrix_of(const OrrExchange *exchange, const OrrNode *system) {
+  const OrrNode *matrix = orr_node_get(system, "matrix");
+  const OrrNode *run = orr_exchange_tree_with(exchange, "tensor_par");
+  const char *format = run ? orr_node_get_text(run, "datatype") : NULL;
+  const OrrNode *own = format ? orr_node_get(matrix, format) : NULL;
+  return own && own->kind == ORR_NODE_MAP ? own : matrix;
+}
+
 static void write_device(OrrExchange *exchange, const OrrNode *system, const OrrNode *inner) {
-  const OrrNode *matrix = orr_node_get(system, "matrix"), *memory = orr_node_get(system, "mem1");
-  const double tflops = orr_exchange_number(exchange, matrix, "tflops", 1e-3, 1e6, NAN);
+  const OrrNode *memory = orr_node_get(system, "mem1");
+  const double tflops =
+      orr_exchange_number(exchange, matrix_of(exchange, system), "tflops", 1e-3, 1e6, NAN);
   g_string_append_printf(exchange->text,
                          "  device:\n    base: %s\n    fp16: %.10g TFLOP/s\n    bf16: %.10g "
                          "TFLOP/s\n    scale-up-bandwidth: %.10g GB/s\n",
                          exchange->answers->device, tflops, tflops,
                          orr_exchange_number(exchange, inner, "bandwidth", 1e-3, 1e6, NAN));
+  if (orr_node_get(inner, "efficiency"))
+    g_string_append_printf(exchange->text, "    scale-up-efficiency: %.10g\n",
+                           orr_exchange_number(exchange, inner, "efficiency", 1e-6, 1, NAN));
   if (!memory || memory->kind != ORR_NODE_MAP) return;
   g_string_append_printf(exchange->text,
                          "    memory: %.10g GiB\n    memory-bandwidth: %.10g GB/s\n",
@@ -81,19 +95,23 @@ static void write_nodes(OrrExchange *exchange, const OrrNode *inner, const OrrNo
   const gint64 size = MIN(count(exchange, inner, "size", NAN), 1024);
   const double latency_s = orr_exchange_number(exchange, outer, "latency", 0, 1, 0);
   const double efficiency = orr_exchange_number(exchange, outer, "efficiency", 1e-6, 1, 1);
+  /* Once per collective there; here each of a ring's n - 1 steps has it. */
+  const double step_s = orr_exchange_number(exchange, inner, "latency", 0, 1, 0) /
+                        (double)MAX(MIN(size, procs) - 1, 1);
   if (procs % size != 0 && procs > size)
     orr_diags_error(exchange->diags, inner->place, "num_procs %ld do not fill nodes of %ld", procs,
                     size);
-  g_string_append_printf(
-      exchange->text,
-      "  nodes: %ld\n  node:\n    gpus: %ld\n    scale-up-domain: %ld\n    nics-per-gpu: 1\n"
-      "    nic-bandwidth: %.10g GB/s\n    nic-efficiency: %.10g\n"
-      "    nic-latency: %.10g s\n  fabric: fat-tree\n",
-      MAX(1, procs / size), MIN(size, procs), MIN(size, procs),
-      orr_exchange_number(exchange, outer, "bandwidth", 1e-3, 1e6, NAN), efficiency, latency_s);
+  g_string_append_printf(exchange->text,
+                         "  nodes: %ld\n  node:\n    gpus: %ld\n    scale-up-domain: %ld\n"
+                         "    scale-up-latency: %.10g s\n    nics-per-gpu: 1\n"
+                         "    nic-bandwidth: %.10g GB/s\n    nic-efficiency: %.10g\n"
+                         "    nic-latency: %.10g s\n  fabric: fat-tree\n",
+                         MAX(1, procs / size), MIN(size, procs), MIN(size, procs), step_s,
+                         orr_exchange_number(exchange, outer, "bandwidth", 1e-3, 1e6, NAN),
+                         efficiency, latency_s);
   orr_exchange_note(exchange,
-                    "efficiencies of matrix, vector and memory, processor_usage, ops, mem2: "
-                    "the device's profile has measured kernels and collectives");
+                    "efficiencies of matrix, vector and memory, the networks' processor_usage and "
+                    "ops, mem2: the device's profile has measured kernels, and NCCL's own costs");
 }
 
 static void write_system(OrrExchange *exchange, const OrrNode *system, gint64 procs) {
