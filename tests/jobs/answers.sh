@@ -219,6 +219,9 @@ unused "window changes nothing" --set workload.policy.window.depth=1
 unused "no job has cpus" --set workload.node-cpus=10
 unused "no job has memory_gb" --set workload.node-memory=10GB
 unused "on-failure changes nothing" --set workload.failures.on-failure=replace-node
+unused "repair changes nothing" --set workload.failures.repair=1h
+unused "scaling changes nothing" --set workload.policy.scaling=0.5
+unused "kind-choice changes nothing" --set workload.policy.kind-choice=fastest
 unused "generate changes nothing" --set workload.generate.n=5
 "$orrery" run two.yaml --db none > said 2>&1
 check "nothing is said of keys that have an effect" '! grep -Eq "changes nothing|all jobs have the same|no job has" said'

@@ -31,6 +31,14 @@ static gboolean is_default(const OrrFieldTable *table, const void *params) {
   return orr_node_equal(ours, theirs);
 }
 
+static double usual_repair_s(void) {
+  OrrClusterFailures usual = {0};
+  orr_field_defaults(&orr_cluster_failures_table, &usual);
+  const double repair_s = usual.repair_s;
+  orr_field_clear(&orr_cluster_failures_table, &usual);
+  return repair_s;
+}
+
 void orr_cluster_unused(const OrrClusterJobs *params, OrrClusterWork *work) {
   const OrrClusterPolicy *policy = &params->policy;
   const OrrGangRules *rules = &work->rules;
@@ -58,6 +66,15 @@ void orr_cluster_unused(const OrrClusterJobs *params, OrrClusterWork *work) {
       {rules->memory_bytes > 0 && !has.memory, "node-memory changes nothing: no job has memory_gb"},
       {params->failures.on_failure != 0 && !fails,
        "failures.on-failure changes nothing: failures.set has no processes"},
+      {params->failures.repair_s != usual_repair_s() && !fails,
+       "failures.repair changes nothing: failures.set has no processes"},
+      {params->failures.detection_s > 0 && !fails,
+       "failures.detection changes nothing: failures.set has no processes"},
+      {policy->scaling != 1 && rules->elastic == ORR_ELASTIC_NONE &&
+           params->failures.on_failure != ORR_GANG_FAIL_SHRINK && rules->mode != ORR_PREEMPT_SHRINK,
+       "policy.scaling changes nothing: gangs keep their size without policy.elastic"},
+      {policy->kind_choice != 0 && work->kinds->len < 2,
+       "policy.kind-choice changes nothing: all GPUs are of one kind"},
       {strcmp(params->jobs, "generate") != 0 &&
            !is_default(&orr_job_generate_table, &params->generate),
        "generate changes nothing: jobs is a trace"},

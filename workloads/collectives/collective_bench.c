@@ -4,6 +4,7 @@
  */
 #include "workloads/collectives/collective_bench.h"
 
+#include "sim/base/idle.h"
 #include "workloads/collectives/collective_steps.h"
 
 enum { MOST_SIZES = 10000 };
@@ -136,7 +137,14 @@ static void check_sizes(const OrrCollectiveBench *params, OrrPlace place, OrrDia
 }
 
 static void check_experts(const OrrCollectiveBench *params, OrrPlace place, OrrDiags *diags) {
-  if (params->experts == 0) return;
+  static const char anything[] = "experts is 0: no tokens of experts are exchanged";
+  const gboolean is_idle = params->experts == 0;
+  const OrrIdleKey keys[] = {{"topk", is_idle, anything},
+                             {"hidden", is_idle, anything},
+                             {"phase", is_idle, anything},
+                             {"experts-dtype", is_idle, anything}};
+  orr_idle_warn(keys, G_N_ELEMENTS(keys), place, diags);
+  if (is_idle) return;
   if (params->collective != ORR_ALL_TO_ALL)
     orr_diags_error(diags, place, "experts is for all-to-all: the collective is %s",
                     orr_collective_words[params->collective]);

@@ -9,6 +9,7 @@
  */
 #include "workloads/diffusion/diffusion.h"
 
+#include "sim/base/idle.h"
 #include "workloads/products.h"
 
 static const char *const guidance_words[] = {"auto", "none", "batched", "sequential", NULL};
@@ -251,6 +252,10 @@ static void check_pipeline(const OrrDiffusion *params, OrrPlace place, OrrDiags 
     orr_diags_error(diags, place, "parallel.pipefusion goes with offload none or stages");
   if (parallel->pipefusion == 1 && parallel->patches > 0)
     orr_diags_error(diags, place, "parallel.patches is for pipefusion above 1");
+  const OrrIdleKey warm_up = {"parallel.warm-up",
+                              parallel->pipefusion == 1 && parallel->displaced == 1,
+                              "parallel.pipefusion and displaced are 1"};
+  orr_idle_warn(&warm_up, 1, place, diags);
 }
 
 static void check_displaced(const OrrDiffusion *params, OrrPlace place, OrrDiags *diags) {

@@ -197,6 +197,12 @@ static void check_trips(const OrrServing *params, OrrPlace place, OrrDiags *diag
                         region_at(params, from)->name, region_at(params, to)->name);
 }
 
+static gboolean has_bandwidth(const OrrBetweenRegions *between) {
+  for (guint i = 0; between->round_trips && i < between->round_trips->len; i++)
+    if (((const OrrRoundTrip *)between->round_trips->pdata[i])->bytes_per_s > 0) return TRUE;
+  return FALSE;
+}
+
 void orr_serving_regions_check(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   const guint n = orr_serving_n_regions(params), before = orr_diags_n_errors(diags);
   const OrrBetweenRegions *between = &params->between;
@@ -208,6 +214,8 @@ void orr_serving_regions_check(const OrrServing *params, OrrPlace place, OrrDiag
       {"between-regions.spill-at", n > 0 && is_any, any},
       {"between-regions.spill-by", n > 0 && is_any, any},
       {"between-regions.spill-by", n > 0 && !is_any && between->spill_at == 0, "spill-at is 0"},
+      {"between-regions.token-bytes", n > 0 && !has_bandwidth(between),
+       "no way between regions has a bandwidth"},
   };
   orr_idle_warn(keys, G_N_ELEMENTS(keys), place, diags);
   ORR_EACH_POINTER(const OrrReplicaGroup, group, params->groups) {

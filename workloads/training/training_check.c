@@ -129,6 +129,8 @@ static void check_idle_here(const Check *check) {
   const OrrIdleKey keys[] = {
       {"parallel.context", p->cp == 1, "parallel.cp is 1"},
       {"parallel.sequence-parallel", p->tp == 1 && p->sequence_parallel, "parallel.tp is 1"},
+      {"parallel.tp-comm-overlap", p->tp == 1 && !is_named(&p->tp_comm_overlap, "none"),
+       "parallel.tp is 1"},
       {"parallel.keep-gathered", p->tp == 1 && p->keep_gathered, "parallel.tp is 1"},
       {"pipeline-comm.lock-step", p->pp == 1 && params->pipeline_comm.lock_step,
        "parallel.pp is 1"},
