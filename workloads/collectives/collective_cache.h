@@ -24,8 +24,8 @@ OrrCollectivePlan *orr_collective_cache_plan(OrrCollectiveCache *cache,
                                              const OrrCollectiveAlgorithm *algorithm,
                                              GError **error);
 
-/* What else follows from @fabric and @key alone, such as which replicas are alike. NULL: nothing is
- * kept. */
+/* What else follows from @fabric and @key alone, such as which replicas are alike, or the routes
+ * inside a group. NULL: nothing is kept. */
 GBytes *orr_collective_cache_find(const OrrCollectiveCache *cache, const OrrFabric *fabric,
                                   GBytes *key);
 /* Takes both. Where @cache is NULL or another fabric's, it keeps nothing. */

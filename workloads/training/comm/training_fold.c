@@ -34,45 +34,135 @@ typedef struct {
 
 typedef struct {
   const OrrJob *job;
-  const guint64 *load; /* by fabric link: a hash of what else loads it */
-  guint64 *face;       /* by fabric link: its colour, in this round */
-  GArray *crossings;   /* of Crossing */
-  GArray *links;       /* of guint32 */
-  guint64 *colour;     /* of each replica */
+  const guint64 *load;          /* by fabric link: a hash of what else loads it */
+  guint64 *face;                /* by fabric link: its colour, in this round */
+  GArray *crossings;            /* of Crossing */
+  GArray *links;                /* of guint32 */
+  guint64 *colour;              /* of each replica */
+  GArray *groups[ORR_N_GROUPS]; /* of Group; NULL: routed pair by pair */
 } Refinement;
 
-static void add_crossings(Refinement *r, guint32 replica, gint64 from, gint64 to,
-                          guint32 boundary) {
-  const gint64 n = orr_job_replica_ranks(r->job);
-  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++) {
-    Crossing crossing = {replica, boundary, r->links->len, 0, 0};
-    crossing.latency_s = orr_fabric_route(r->job->world->fabric, orr_job_gpu(r->job, from, rank),
-                                          orr_job_gpu(r->job, to, rank), 0, r->links);
-    crossing.n = r->links->len - crossing.first;
-    g_array_append_val(r->crossings, crossing);
-  }
-}
-
-static void add_pair(Refinement *r, guint32 replica, gint64 stage, guint32 boundary, gint64 from,
-                     gint64 to) {
+static void add_route(Refinement *r, guint32 replica, guint32 boundary, gint64 from_gpu,
+                      gint64 to_gpu) {
   Crossing crossing = {replica, boundary, r->links->len, 0, 0};
-  crossing.latency_s = orr_fabric_route(r->job->world->fabric, orr_job_gpu(r->job, stage, from),
-                                        orr_job_gpu(r->job, stage, to), 0, r->links);
+  crossing.latency_s = orr_fabric_route(r->job->world->fabric, from_gpu, to_gpu, 0, r->links);
   crossing.n = r->links->len - crossing.first;
   g_array_append_val(r->crossings, crossing);
 }
 
+static void add_crossings(Refinement *r, guint32 replica, gint64 from, gint64 to,
+                          guint32 boundary) {
+  const gint64 n = orr_job_replica_ranks(r->job);
+  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++)
+    add_route(r, replica, boundary, orr_job_gpu(r->job, from, rank), orr_job_gpu(r->job, to, rank));
+}
+
+/* --- routes inside a group, which points of a sweep with other stages or chunks share --- */
+
+/* Of a job's groups, at 36 bytes each: a third of the room for facts. */
+#define MOST_PAIRS (1u << 18)
+
+typedef struct {
+  double latency_s;
+  guint32 first, n; /* its links, counted from the first of its group */
+} Hop;
+
+typedef struct {
+  GBytes *routes; /* Hops, then links */
+  guint32 first;  /* its first link in this refinement */
+} Group;
+
+/* From each member to each other one, in order; their links follow them. */
+static GBytes *route_group(const OrrFabric *fabric, const gint64 *gpus, gint64 n) {
+  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  g_autofree Hop *hops = g_new(Hop, n * (n - 1));
+  Hop *hop = hops;
+  for (gint64 i = 0; i < n; i++)
+    for (gint64 k = 0; k < n; k++) {
+      if (k == i) continue;
+      hop->first = links->len;
+      hop->latency_s = orr_fabric_route(fabric, gpus[i], gpus[k], 0, links);
+      hop->n = links->len - hop->first;
+      hop++;
+    }
+  GByteArray *routes = g_byte_array_new();
+  g_byte_array_append(routes, (const guint8 *)hops, (hop - hops) * sizeof *hops);
+  g_byte_array_append(routes, (const guint8 *)links->data, links->len * sizeof(guint32));
+  return g_byte_array_free_to_bytes(routes);
+}
+
+/* @key: -1, which no key of classes begins with, and the @n GPUs. */
+static GBytes *find_routes(const OrrWorld *world, const gint64 *key, gint64 n) {
+  GBytes *bytes = g_bytes_new(key, (n + 1) * sizeof *key);
+  GBytes *known = orr_collective_cache_find(world->plans, world->fabric, bytes);
+  if (known) {
+    g_bytes_unref(bytes);
+    return g_bytes_ref(known);
+  }
+  GBytes *routes = route_group(world->fabric, key + 1, n);
+  orr_collective_cache_keep(world->plans, world->fabric, bytes, g_bytes_ref(routes));
+  return routes;
+}
+
+static void free_group(gpointer group) { g_bytes_unref(((Group *)group)->routes); }
+
+/* By stage and group; their links join the others. NULL: too many to keep. */
+static GArray *find_groups(Refinement *r, OrrOperatorGroup group) {
+  const OrrJob *job = r->job;
+  const OrrGrouping grouping = orr_grouping_of(job, group);
+  const gint64 n_ranks = orr_job_replica_ranks(job) * job->dp, n = grouping.size;
+  if (n == 1 || !job->world->plans || job->pp * n_ranks * (n - 1) > (gint64)MOST_PAIRS) return NULL;
+  GArray *groups = g_array_new(FALSE, FALSE, sizeof(Group));
+  g_array_set_clear_func(groups, free_group);
+  g_autofree gint64 *key = g_new(gint64, n + 1);
+  key[0] = -1;
+  for (gint64 i = 0; i < job->pp * n_ranks / n; i++) {
+    const gint64 stage = i / (n_ranks / n), g = i % (n_ranks / n);
+    const gint64 first = g / grouping.stride * grouping.stride * n + g % grouping.stride;
+    for (gint64 k = 0; k < n; k++)
+      key[1 + k] = orr_job_gpu(job, stage, first + k * grouping.stride);
+    const Group found = {find_routes(job->world, key, n), r->links->len};
+    gsize size = 0;
+    const Hop *hops = g_bytes_get_data(found.routes, &size);
+    g_array_append_vals(r->links, hops + n * (n - 1),
+                        (size - n * (n - 1) * sizeof *hops) / sizeof(guint32));
+    g_array_append_val(groups, found);
+  }
+  return groups;
+}
+
+static void add_member(Refinement *r, guint32 replica, guint32 boundary, const Group *group,
+                       gint64 member, gint64 n_peers) {
+  const Hop *hops = (const Hop *)g_bytes_get_data(group->routes, NULL) + member * n_peers;
+  for (gint64 i = 0; i < n_peers; i++) {
+    const Crossing crossing = {replica, boundary, group->first + hops[i].first, hops[i].n,
+                               hops[i].latency_s};
+    g_array_append_val(r->crossings, crossing);
+  }
+}
+
 /* Context and expert groups: any rank can send to any other of its group. */
 static void add_all_pairs(Refinement *r, guint32 replica, gint64 stage, OrrOperatorGroup group) {
-  const OrrGrouping grouping = orr_grouping_of(r->job, group);
-  const gint64 n = orr_job_replica_ranks(r->job), block = grouping.stride * grouping.size;
-  const guint32 boundary = (2 + group) * r->job->pp + stage;
+  const OrrJob *job = r->job;
+  const OrrGrouping grouping = orr_grouping_of(job, group);
+  const gint64 n = orr_job_replica_ranks(job), stride = grouping.stride;
+  const gint64 block = stride * grouping.size;
+  const guint32 boundary = (2 + group) * job->pp + stage;
   if (grouping.size == 1) return;
-  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++)
-    for (gint64 k = 0; k < grouping.size; k++) {
-      const gint64 peer = rank / block * block + rank % grouping.stride + k * grouping.stride;
-      if (peer != rank) add_pair(r, replica, stage, boundary, rank, peer);
+  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++) {
+    const gint64 first = rank / block * block + rank % stride, member = rank % block / stride;
+    if (r->groups[group]) {
+      const gint64 g =
+          stage * (n * job->dp / grouping.size) + rank / block * stride + rank % stride;
+      add_member(r, replica, boundary, &g_array_index(r->groups[group], Group, g), member,
+                 grouping.size - 1);
+      continue;
     }
+    for (gint64 k = 0; k < grouping.size; k++)
+      if (k != member)
+        add_route(r, replica, boundary, orr_job_gpu(job, stage, rank),
+                  orr_job_gpu(job, stage, first + k * stride));
+  }
 }
 
 /* The tensor-parallel groups' links: other collectives can load them at the same time. */
@@ -80,8 +170,8 @@ static void add_group_crossings(Refinement *r, guint32 replica, gint64 stage) {
   const OrrJob *job = r->job;
   const gint64 n = orr_job_replica_ranks(job), first = replica * n;
   for (gint64 t = 0; t < n && job->tp > 1; t++)
-    add_pair(r, replica, stage, 2 * job->pp + stage, first + t,
-             first + t / job->tp * job->tp + (t + 1) % job->tp);
+    add_route(r, replica, 2 * job->pp + stage, orr_job_gpu(job, stage, first + t),
+              orr_job_gpu(job, stage, first + t / job->tp * job->tp + (t + 1) % job->tp));
   add_all_pairs(r, replica, stage, ORR_GROUP_CP);
   add_all_pairs(r, replica, stage, ORR_GROUP_EP);
 }
@@ -229,8 +319,12 @@ static void fold_by_colour(OrrFold *fold, const OrrJob *job, const guint64 *load
   g_autoptr(GArray) crossings = g_array_new(FALSE, FALSE, sizeof(Crossing));
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
   g_autofree guint64 *face = g_new(guint64, orr_fabric_n_links(job->world->fabric));
-  Refinement r = {job, load, face, crossings, links, colour};
+  Refinement r = {job, load, face, crossings, links, colour, {NULL}};
+  const OrrOperatorGroup shared[] = {ORR_GROUP_CP, ORR_GROUP_EP};
+  for (guint i = 0; i < G_N_ELEMENTS(shared); i++) r.groups[shared[i]] = find_groups(&r, shared[i]);
   for (gint64 i = 0; i < job->dp; i++) add_replica(&r, i);
+  for (guint i = 0; i < G_N_ELEMENTS(shared); i++)
+    g_clear_pointer(&r.groups[shared[i]], g_array_unref);
   colour_by_marks(job, colour);
   guint before = 0;
   fold->n = 1;
