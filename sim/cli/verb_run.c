@@ -499,8 +499,11 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--measured is for one workload, not for jobs");
     return 2;
   }
-  if (orr_scenario_has_jobs(scenario))
-    return run_jobs(library, scenario, args[0], store, path, level, error);
+  if (orr_scenario_has_jobs(scenario)) {
+    const int status = run_jobs(library, scenario, args[0], store, path, level, error);
+    if (status && error) orr_scenario_locate(tree, *error);
+    return status;
+  }
   g_autoptr(OrrValidation) own = measured ? simulate_own(library, tree, args[0], error) : NULL;
   if (measured && !own) return 2;
   g_autoptr(OrrInputs) inputs = replay_inputs(library, tree, scenario);

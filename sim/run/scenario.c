@@ -281,13 +281,23 @@ OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiag
   return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);
 }
 
+/* The value at a key of a map, or the item of a list: "1" is the first. */
+static const OrrNode *part_of(const OrrNode *node, const char *part) {
+  guint64 at;
+  if (node->kind == ORR_NODE_MAP) return orr_node_get(node, part);
+  return node->kind == ORR_NODE_LIST && node->items->len > 0 &&
+                 g_ascii_string_to_unsigned(part, 10, 1, node->items->len, &at, NULL)
+             ? node->items->pdata[at - 1]
+             : NULL;
+}
+
 void orr_scenario_locate(const OrrNode *tree, GError *error) {
   if (!g_error_matches(error, ORR_FAULT, ORR_FAULT_DOCUMENT)) return;
   g_autofree char *path = g_strndup(error->message, strcspn(error->message, ": "));
   g_auto(GStrv) parts = g_strsplit(path, ".", -1);
   const OrrNode *node = tree;
   guint depth = 0;
-  for (const OrrNode *next; parts[depth] && (next = orr_node_get(node, parts[depth])); depth++)
+  for (const OrrNode *next; parts[depth] && (next = part_of(node, parts[depth])); depth++)
     node = next;
   if (depth == 0) return;
   char *message = g_strdup_printf("%s:%d:%d: error: %s", node->place.file, node->place.line,

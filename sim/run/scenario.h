@@ -95,8 +95,9 @@ OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *tree, 
 void orr_scenario_check(const OrrScenario *scenario, OrrPlace place, OrrDiags *diags);
 
 /* A document's error that is found while running begins with the path of a key
- * ("workload.slo.ttft: ..."). Prefixes it with file, line and column of the nearest key on that
- * path that @tree has. Leaves other errors alone; @error may be NULL. */
+ * ("workload.slo.ttft: ..."), where items of a list count from 1 ("faults.1: ..."). Prefixes it
+ * with file, line and column of the nearest key on that path that @tree has. Leaves other errors
+ * alone; @error may be NULL. */
 void orr_scenario_locate(const OrrNode *tree, GError *error);
 
 void orr_scenario_free(OrrScenario *scenario);

@@ -162,7 +162,7 @@ gboolean orr_simulate_faults_check_end(const OrrScenario *scenario, const GPtrAr
     if (spec->mtbf_s > 0 || outage->begin_s < end_s) continue;
     return orr_fault_set(
         error, ORR_FAULT_DOCUMENT,
-        "fault %u (%s) begins at %g s, after the run ends at %.6g s: it has no effect",
+        "faults.%u: %s begins at %g s, after the run ends at %.6g s: it would have no effect",
         outage->spec + 1, outage->what, outage->begin_s, end_s);
   }
   return TRUE;

@@ -52,7 +52,7 @@ static void test_machines(void) {
       "name: leaf0-spine.up}}\n",
       -1);
   assert_refused("run twice.yaml", 2, "GPU 3");
-  assert_refused("run late.yaml --db none", 2, "begins at 5000 s, after the run ends at");
+  assert_refused("run late.yaml --db none", 2, "late.yaml:4:5: error: faults.1: GPU 1");
   assert_refused("run link.yaml", 2, "did you mean 'leaf0-spines.up'?");
 }
 

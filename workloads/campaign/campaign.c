@@ -333,8 +333,8 @@ static void check_detection(const Check *check) {
         has_other_failures(check, place))
       continue;
     g_autofree char *all = g_strjoinv(", ", (char **)known->pdata);
-    orr_diags_warning(check->diags, place,
-                      "detection of symptom '%s' has no effect: failures show as %s", one->symptom,
+    orr_diags_warning(check->diags, place, "detection of symptom '%s' has no effect: %s%s",
+                      one->symptom, *all ? "failures show as " : "failures.processes is empty",
                       all);
   }
 }

@@ -377,6 +377,7 @@ static gboolean add_size(Bench *bench, double bytes, GError **error) {
     call.gpus = bench->gpus[g];
     g_autoptr(OrrCollectivePlan) plan =
         orr_collective_plan(&context, &call, bench->algorithm, error);
+    if (!plan && bench->algorithm) g_prefix_error(error, "workload.algorithm: ");
     if (!plan) return FALSE;
     if (g == 0) note(bench, plan, bytes, name);
     if (params->replay == ORR_BENCH_FLOW)
