@@ -36,7 +36,7 @@ void orr_serving_run_open_core(const OrrServingRun *run, guint group, gint64 ran
       .preemption = (OrrPreemption)engine->preemption,
       .groups = alike->params.parallel.dp_attention / ranks,
   };
-  const GArray *classes = run->work->params.classes;
+  const GPtrArray *classes = run->work->params.classes;
   OrrKv *kv = orr_kv_new(ranks * alike->n_blocks, engine->block_size,
                          (OrrPrefixCaching)engine->prefix_caching);
   orr_kv_lay_out(kv, &alike->kv_layout);
