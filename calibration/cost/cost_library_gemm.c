@@ -16,9 +16,9 @@
  *
  * At a row the answer is the row. A tuner's table (`tuned`) holds the fastest of the kernels that
  * were tried for a shape, and for some shapes few were: such a row is slower than its neighbours
- * predict, and tells nothing of them. There a row's weight falls with its excess e_i, the mean over
- * its sizes of r_i less the plane's value without row i, as in Cleveland's robust fits, but on the
- * slow side alone, in two rounds:
+ * predict, and says nothing about them. There a row's weight falls with its excess e_i, the mean
+ * over its sizes of r_i less the plane's value without row i, as in Cleveland's robust fits, but on
+ * the slow side alone, in two rounds:
  *
  *   w_i = (1 - (e_i / 0.3)^2)^2 / (d_i + 0.05)^3     for 0 < e_i < 0.3; beyond, a thousandth
  *

@@ -37,9 +37,9 @@ double *orr_inputs_design(guint64 seed, guint n_inputs, guint n);
  * but a reason. Call it before this process makes a SimGrid engine. */
 OrrInputs *orr_inputs_replay(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario,
                              const OrrInputsHow *how);
-/* Whether the means of @outcome, of requests that come at random, are of one draw among many: their
- * standard errors are a tenth or more. Then the answer of another seed is another one. Not of an
- * overload, whose means say nothing. */
+/* Whether another seed would give another answer: requests come at random, and a standard error of
+ * @outcome's means is above a tenth of the mean. FALSE in an overload, whose waits grow with the
+ * run, whatever the seed. */
 gboolean orr_inputs_is_chance(const OrrScenario *scenario, const OrrOutcome *outcome);
 
 /* Replays @scenario with other seeds, as if `seed` were its only uncertain input. */

@@ -417,8 +417,11 @@ static gint64 spread_of(OrrLaunchDraft *draft, gint64 gpus, OrrLaunchSetting **b
 
 static void place(OrrLaunchDraft *draft, gint64 gpus, const char *from) {
   OrrLaunchSetting *by = NULL;
-  const gint64 each = draft->parts->len == 0 ? spread_of(draft, gpus, &by) : 0;
-  const gboolean is_spread = each > 0 && each < gpus && gpus % each == 0;
+  const gint64 each = spread_of(draft, gpus, &by);
+  const gboolean is_spread = draft->parts->len == 0 && each > 0 && each < gpus && gpus % each == 0;
+  if (by && !is_spread && each != gpus)
+    orr_launch_draft_judge(draft, by, ORR_LAUNCH_NOT_SIMULATED,
+                           "how servers are spread over nodes: they fill one node after another");
   g_autofree char *text = is_spread ? g_strdup_printf("%s, %s", from, by->written) : NULL;
   orr_launch_draft_set_nodes(draft, is_spread ? gpus / each : 1, is_spread ? text : from);
   orr_launch_draft_set_gpus_per_node(draft, is_spread ? each : gpus, NULL);

@@ -1,5 +1,5 @@
 /*
- * training_calls - counts how often a step makes each planned communication, in the program itself.
+ * training_calls.c - counts how often a step makes each planned communication, in the program.
  *
  * Buckets, chunks of an overlap and layers of several sizes share a name, so no count that is known
  * when one of them is planned holds for all. Where tensors are sent one after the other, one

@@ -140,7 +140,7 @@ static guint row_for(OrrTraffic *traffic, const char *name, gint64 count,
   return traffic->collectives->len - 1;
 }
 
-/* Paths are each plan's own: the first one tells which plan a communication carries out. */
+/* Paths are each plan's own: the first one identifies the plan that a communication carries out. */
 static void note_path(OrrTraffic *traffic, const OrrCommPlan *plan, guint row) {
   guint k = 0;
   while (k < plan->n_phases && plan->phases[k].path == ORR_NO_PATH) k++;
