@@ -3,6 +3,8 @@
  */
 #include "sim/run/scenario.h"
 
+#include "workloads/training/training_compile.h"
+
 const OrrFieldTable orr_job_spec_table = ORR_FIELDS(
     "job", "One of several workloads that share a machine.", OrrJobSpec,
     ORR_FIELD_TEXT(OrrJobSpec, "name", name, NULL, "Name of the job in results."),
@@ -104,6 +106,7 @@ static void check_job(OrrScenario *scenario, guint index, const OrrNode *tree, O
   const OrrScenario one = orr_jobs_scenario(scenario, index);
   kind->check(spec->workload.params, &spec->model, &one.cluster, place_of(tree, index, "workload"),
               diags);
+  orr_training_check_interval(&spec->workload, place_of(tree, index, "workload"), diags);
 }
 
 void orr_jobs_check(OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {

@@ -7,6 +7,7 @@
 #include "sim/base/yaml.h"
 #include "sim/run/scenario_stack.h"
 #include "workloads/training/training.h"
+#include "workloads/training/training_compile.h"
 
 static const char *const engine_words[] = {"auto", "simgrid", "ideal", "fair", NULL};
 
@@ -186,21 +187,11 @@ static void check_campaign_job(const OrrNode *tree, OrrDiags *diags) {
   orr_idle_warn(keys, G_N_ELEMENTS(keys), place_of(tree, "workload"), diags);
 }
 
-/* The mean step has the writes of the steps that are simulated: none of a longer interval. */
-static void check_interval(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
-  if (scenario->workload.entry != &orr_training_kind.entry) return;
-  const OrrTraining *params = scenario->workload.params;
-  if (params->checkpoint.every > params->steps)
-    orr_diags_error(diags, place_of(orr_node_get(tree, "workload"), "checkpoint"),
-                    "checkpoint.every is %ld and workload.steps %ld: no step writes a checkpoint; "
-                    "set workload.steps to %ld or a multiple",
-                    params->checkpoint.every, params->steps, params->checkpoint.every);
-}
-
 /* A campaign stands above one training job without faults of its own. */
 static void check_campaign(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
   const OrrPlace place = place_of(tree, "campaign");
-  if (!orr_campaign_given(&scenario->campaign)) return check_interval(scenario, tree, diags);
+  if (!orr_campaign_given(&scenario->campaign))
+    return orr_training_check_interval(&scenario->workload, place_of(tree, "workload"), diags);
   if (orr_scenario_has_jobs(scenario) || scenario->workload.entry != &orr_training_kind.entry)
     orr_diags_error(diags, place, "a campaign needs one workload of kind training");
   else if (orr_scenario_has_faults(scenario))

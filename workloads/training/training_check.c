@@ -8,6 +8,7 @@
 #include "workloads/training/cost/training_packing.h"
 #include "workloads/training/emit/training_noise.h"
 #include "workloads/training/job/training_job.h"
+#include "workloads/training/training.h"
 
 typedef struct {
   const OrrTraining *params;
@@ -365,4 +366,14 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   check_storage(&check);
   orr_training_packing_check(params, model, at(&check, "packing"), diags);
   check_evaluation(&check);
+}
+
+void orr_training_check_interval(const OrrChoice *workload, OrrPlace place, OrrDiags *diags) {
+  if (workload->entry != &orr_training_kind.entry) return;
+  const OrrTraining *params = workload->params;
+  if (params->checkpoint.every > params->steps)
+    orr_diags_error(diags, orr_node_place_in(place, "checkpoint"),
+                    "checkpoint.every is %ld and workload.steps %ld: no step writes a checkpoint; "
+                    "set workload.steps to %ld or a multiple",
+                    params->checkpoint.every, params->steps, params->checkpoint.every);
 }

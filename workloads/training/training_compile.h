@@ -30,6 +30,10 @@ double orr_training_bound_s(const OrrJob *job, OrrTrainingCosts *costs);
 void orr_training_check(const void *params, const OrrModel *model, const OrrCluster *cluster,
                         OrrPlace place, OrrDiags *diags);
 
+/* Refuses a training job whose checkpoints are further apart than its steps: the mean step has the
+ * writes of the steps that are simulated. A campaign has checkpoints of its own. */
+void orr_training_check_interval(const OrrChoice *workload, OrrPlace place, OrrDiags *diags);
+
 /* training_refusals.c: rules that several sections of a training document, its model and its
  * cluster can break together.
  *
