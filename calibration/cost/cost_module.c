@@ -263,7 +263,7 @@ static const Table *table_of(const OrrCostModel *model, const char *op) {
   OrrCostTables *tables = model->tables;
   if (!model->profile) return NULL;
   if (g_once_init_enter(&tables->has_built_modules)) {
-    tables->modules = build(&model->profile->modules);
+    tables->modules = build(orr_profile_modules(model->profile));
     g_once_init_leave(&tables->has_built_modules, 1);
   }
   ORR_EACH_POINTER(const Table, table, tables->modules) {
@@ -391,7 +391,7 @@ static OrrCost modelled(const OrrCostModel *model, const OrrModuleCall *call, co
 
 OrrCost orr_cost_module(const OrrCostModel *model, const OrrModuleCall *call) {
   const Table *table = table_of(model, call->op);
-  const OrrProfileModules *modules = model->profile ? &model->profile->modules : NULL;
+  const OrrProfileModules *modules = model->profile ? orr_profile_modules(model->profile) : NULL;
   const char *name = call->device ? call->device : model->device->name;
   const OrrProfileModuleDevice *device = modules ? orr_profile_module_device(modules, name) : NULL;
   if (modules && !device && !call->device) /* a card whose profile is another one's has its chip */

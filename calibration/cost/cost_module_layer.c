@@ -30,7 +30,7 @@ static gboolean is_equal(const OrrProfileModuleLayer *a, const OrrProfileModuleL
 }
 
 static void set_name(const OrrCostModel *cost, OrrProfileModuleLayer *layer) {
-  const GPtrArray *known = cost->profile ? cost->profile->modules.layers : NULL;
+  const GPtrArray *known = cost->profile ? orr_profile_modules(cost->profile)->layers : NULL;
   for (guint i = 0; i < orr_profile_length(known) && !layer->name; i++) {
     const OrrProfileModuleLayer *other = known->pdata[i];
     OrrProfileModuleLayer compared = *layer;

@@ -61,7 +61,7 @@ OrrCost orr_query_module_sparse(const OrrCostModel *cost, const char *name, cons
   const char *mode = text_of(values[ORR_SPARSE_MODE]);
   g_autofree char *layer = layer_name(model ? model : "", given);
   const OrrProfileModuleLayer *of =
-      cost->profile ? orr_profile_module_layer(&cost->profile->modules, layer) : NULL;
+      cost->profile ? orr_profile_module_layer(orr_profile_modules(cost->profile), layer) : NULL;
   if (!of) return refused();
   const OrrModuleCall call = {.op = op_of(given),
                               .device = text_of(values[ORR_SPARSE_SYSTEM]),
@@ -106,7 +106,8 @@ static OrrProfileModuleLayer linear_layer(const OrrCostModel *cost, const double
   *ret_name = heads > 0 ? g_strdup_printf("gated-delta-%g%s", per_key, halved ? "-bf16" : "")
                         : g_strdup_printf("mamba-2-%g-%g", state, per_key);
   const OrrProfileModuleLayer *known =
-      cost->profile ? orr_profile_module_layer(&cost->profile->modules, *ret_name) : NULL;
+      cost->profile ? orr_profile_module_layer(orr_profile_modules(cost->profile), *ret_name)
+                    : NULL;
   if (known) return *known;
   if (heads > 0)
     return (OrrProfileModuleLayer){.ratio = 1,

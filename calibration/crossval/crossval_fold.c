@@ -58,7 +58,10 @@ GPtrArray *orr_crossval_rest(const GPtrArray *rows, guint fold, OrrCrossvalFold 
 void orr_crossval_fold_init(OrrCrossvalFold *fold, const OrrProfile *profile) {
   fold->rest = *profile;
   fold->rest.gemm = fold->rest.library_gemm = fold->rest.attention = fold->rest.collectives =
-      fold->rest.moe = fold->rest.libraries = fold->rest.modules.tables = NULL;
+      fold->rest.moe = fold->rest.libraries = NULL;
+  fold->rest.modules = *orr_profile_modules(profile);
+  fold->rest.modules.tables = NULL;
+  fold->rest.library = NULL; /* or it would have the tables of `modules-of` */
   fold->owned = g_ptr_array_new_with_free_func(g_free);
   fold->left_out = g_array_new(FALSE, FALSE, sizeof(OrrCrossvalPoint));
 }

@@ -19,7 +19,7 @@ static const char *const regions[] = {
 
 static gboolean is_of(const OrrProfile *profile, const OrrProfileModuleGroup *group) {
   const OrrProfileModuleDevice *device =
-      orr_profile_module_device(&profile->modules, group->device);
+      orr_profile_module_device(orr_profile_modules(profile), group->device);
   return strcmp(device->standing ? device->standing : device->name, profile->device) == 0;
 }
 
@@ -32,8 +32,9 @@ static gboolean has_rows(const OrrProfile *profile, const OrrProfileModuleTable 
 /* Counts only tables of @kind with rows of the profile's device. */
 static const OrrProfileModuleTable *table_at(const OrrProfile *profile, const char *kind,
                                              guint table) {
-  for (guint i = 0; i < orr_profile_length(profile->modules.tables); i++) {
-    const OrrProfileModuleTable *one = profile->modules.tables->pdata[i];
+  const GPtrArray *tables = orr_profile_modules(profile)->tables;
+  for (guint i = 0; i < orr_profile_length(tables); i++) {
+    const OrrProfileModuleTable *one = tables->pdata[i];
     if (strcmp(one->kind, kind) == 0 && has_rows(profile, one) && table-- == 0) return one;
   }
   return NULL;
@@ -104,7 +105,7 @@ static OrrCost query(const OrrCostModel *model, const OrrProfile *profile,
                               group->weights,
                               group->cache,
                               group->mode ? group->mode : "",
-                              orr_profile_module_layer(&profile->modules, group->layer),
+                              orr_profile_module_layer(orr_profile_modules(profile), group->layer),
                               point->keys[HEADS],
                               point->keys[SEQUENCES],
                               point->keys[QUERIES],

@@ -333,6 +333,9 @@ const OrrFieldTable orr_profile_table = ORR_FIELDS(
         "Attention in the steps of a serving engine, prompt chunks and decodes together."),
     ORR_OPTIONAL_SECTION(OrrProfile, "modules", modules, &orr_profile_modules_table,
                          "Sparse and linear attention, as scattered rows of several devices."),
+    ORR_COLUMN_TEXT(OrrProfile, "modules-of", modules_of,
+                    "The profile whose `modules` these are, where it has none of its own. Only a "
+                    "model with such layers reads it. Absent: none."),
     ORR_OPTIONAL_SECTIONS(
         OrrProfile, "errors", errors, &orr_profile_errors_table,
         "Errors of the answers for rows that were left out, by table and region."));
@@ -428,7 +431,9 @@ OrrProfile *orr_profile_read(const OrrNode *document, OrrLibrary *library, OrrDi
   const OrrNode *node = products ? products : collectives ? collectives : document;
   if (!orr_field_read(&orr_profile_table, node, library, diags, profile)) return NULL;
   guint errors = orr_diags_n_errors(diags);
+  profile->library = library;
   check_profile(profile, node, diags);
+  orr_profile_modules_find(profile, orr_profile_check_place(node, "modules-of"), diags);
   return orr_diags_n_errors(diags) == errors ? g_steal_pointer(&profile) : NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "calibration/profile/profile_module.h"
 
 #include "calibration/profile/profile_private.h"
+#include "sim/base/library.h"
 
 #define RATE(key_, member_)                                                                        \
   ORR_FIELD_REAL(OrrProfileModuleDevice, key_, member_, ORR_UNIT_FLOP_PER_S, NULL,                 \
@@ -110,6 +111,41 @@ const OrrProfileModuleLayer *orr_profile_module_layer(const OrrProfileModules *m
     if (strcmp(layer->name, name) == 0) return layer;
   }
   return NULL;
+}
+
+/* --- modules of another profile --- */
+
+/* The profile that has @profile's modules; the library owns it, and reads it once. */
+static const OrrProfile *find_lender(const OrrProfile *profile, OrrPlace place, OrrDiags *diags) {
+  g_autofree char *key = g_strconcat("modules of ", profile->modules_of, NULL);
+  OrrProfile *lender = orr_library_kept(profile->library, key);
+  if (lender) return lender;
+  const OrrNode *tree =
+      orr_library_borrow(profile->library, "profile", profile->modules_of, place, diags);
+  lender = tree ? orr_profile_read(tree, NULL, diags) : NULL;
+  if (lender) orr_library_keep(profile->library, key, lender, (GDestroyNotify)orr_profile_free);
+  if (lender && !lender->modules.tables)
+    orr_diags_error(diags, place, "profile '%s' has no modules of its own", profile->modules_of);
+  return lender;
+}
+
+static gboolean borrows(const OrrProfile *profile) {
+  return profile->modules_of && profile->library && !profile->modules.tables;
+}
+
+void orr_profile_modules_find(const OrrProfile *profile, OrrPlace place, OrrDiags *diags) {
+  if (!borrows(profile)) return;
+  g_autofree char *path = orr_library_path(profile->library, "profile", profile->modules_of);
+  if (!path || !g_str_has_prefix(path, orr_library_shipped(profile->library)))
+    find_lender(profile, place, diags);
+}
+
+const OrrProfileModules *orr_profile_modules(const OrrProfile *profile) {
+  if (!borrows(profile)) return &profile->modules;
+  g_autoptr(OrrDiags) unread = orr_diags_new();
+  const OrrPlace place = {g_intern_string(profile->name), 0, 0};
+  const OrrProfile *lender = find_lender(profile, place, unread);
+  return lender ? &lender->modules : &profile->modules;
 }
 
 /* --- checks --- */

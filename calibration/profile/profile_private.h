@@ -122,7 +122,9 @@ struct OrrProfile {
   GPtrArray *libraries;       /* OrrProfileLibrary* */
   GPtrArray *token_kernels;   /* OrrProfileTokenKernel* (profile_serving.h) */
   GPtrArray *batch_attention; /* OrrProfileBatchAttention* */
-  OrrProfileModules modules;  /* sparse and linear attention; without tables: none */
+  OrrProfileModules modules;  /* its own: ask orr_profile_modules instead */
+  char *modules_of;           /* NULL: none */
+  OrrLibrary *library;        /* that has `modules-of`; not the document's */
   GPtrArray *errors;          /* OrrProfileErrors* (profile.h); NULL: not stated */
 };
 
@@ -137,6 +139,13 @@ void orr_profile_check_collective(const OrrProfileCollective *row, const OrrNode
 
 /* Names a table of `gemm`: "bf16 wgrad batch 8 cublas-12.8.4". Newly allocated. */
 char *orr_profile_gemm_label(const OrrProfileGemm *gemm);
+
+/* profile_module.c: sparse and linear attention, of the profile's own or of its `modules-of`, which
+ * is read when they are first asked for. Without tables: none. A damaged installation has
+ * none either, and answers say that they are modelled. */
+const OrrProfileModules *orr_profile_modules(const OrrProfile *profile);
+/* Reads `modules-of` at once unless the shipped library has it, whose documents tests check. */
+void orr_profile_modules_find(const OrrProfile *profile, OrrPlace place, OrrDiags *diags);
 
 /* The numbers of @text, separated by white space; '-' reads as NAN where @holes. All are finite
  * and above 0. NULL with ORR_FAULT_DOCUMENT, which names the first bad one. Array of double,

@@ -147,11 +147,36 @@ static void test_unknown(void) {
   remove_file("devices", "lost.yaml");
 }
 
+/* The shipped modules are read when a model needs them, a user's at once: their faults, a name
+ * that does not exist and a profile without modules are findings. */
+static void test_borrowed_modules(void) {
+  static const char head[] = "schema: profile/1\nname: attention-modules\ndevice: h100-sxm\n";
+  static const char *const wrong[][2] = {
+      {"modules-of: nowhere\nmodules: {}\n", "unknown profile 'nowhere'"},
+      {"modules: {}\n", "no modules of its own"},
+      {"modules: {tables: [{name: t, kind: round, source: s, floor: 1 us, scales: [1, 1, 1, 1, 1], "
+       "differences: [1, 1, 1, 1, 1, 1, 1, 1, 1], variance: 1, noise: 1, groups: []}]}\n",
+       "kind is 'round'"}};
+  const char *const folders[] = {folder, NULL};
+  for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
+    g_autoptr(OrrLibrary) own = orr_library_new(folders);
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    g_auto(OrrMachine) machine = {NULL};
+    g_autofree char *text = g_strconcat(head, wrong[i][0], NULL);
+    put("profiles", "attention-modules.yaml", text);
+    g_assert_false(orr_machine_load(own, i ? "h100-sxm" : "attention-modules", &machine, diags));
+    g_autofree char *findings = orr_diags_text(diags);
+    g_assert_nonnull(strstr(findings, wrong[i][1]));
+    remove_file("profiles", "attention-modules.yaml");
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   folder = g_dir_make_tmp("orrery-machine-XXXXXX", NULL);
   const char *const folders[] = {folder, NULL};
   library = orr_library_new(folders);
+  g_test_add_func("/machine/borrowed-modules", test_borrowed_modules);
   g_test_add_func("/machine/both-ways", test_both_ways);
   g_test_add_func("/machine/changed-device", test_changed_device);
   g_test_add_func("/machine/shared-tables", test_shared_tables);

@@ -47,6 +47,7 @@ static OrrCost ask(const OrrServingCostParams *params, const OrrServingStates *s
 
 gboolean orr_serving_states_are_known(const OrrServingCostParams *params, guint kind) {
   const OrrCostModel *cost = params->world->cost;
+  if (orr_layer(params->world->model, kind, 1, 1, 1).scan.heads == 0) return FALSE;
   const OrrProfileModuleLayer layer = orr_cost_module_layer(cost, params->world->model, kind);
   gboolean all = layer.state > 0;
   for (int i = 0; i < 4 && all; i++)
