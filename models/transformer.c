@@ -300,13 +300,15 @@ static const char *norm_name(const OrrTransformerView *view) {
 
 /* Apex' fused layer norm runs two kernels in the backward: the gradients of gamma and beta
  * (reads x and dy), then the gradient of x (reads x and dy, writes dx). The later persistent
- * kernels (2022) do both in one. */
+ * kernels (2022) do both in one; PyTorch's own layer_norm still runs two (layer_norm_kernel.cu,
+ * LayerNormBackwardKernelImplInternal). */
 void orr_transformer_put_norm_of(const OrrTransformerView *view, GArray *operators,
                                  const char *name, OrrPass pass, double elements) {
   const gboolean forward = pass == ORR_PASS_FORWARD;
-  if (!forward && orr_transformer_is_eager(view) && !orr_transformer_is_frozen(view))
+  const gboolean of_torch = view->shard->uncompiled && view->layer.norm != ORR_NORM_RMSNORM;
+  if (!forward && (orr_transformer_is_eager(view) || of_torch) && !orr_transformer_is_frozen(view))
     orr_transformer_put_memory(view, operators, "norm-weight-grad", ORR_PASS_WGRAD, elements, 2, 0);
-  if (view->layer.norm == ORR_NORM_RMSNORM && /* PyTorch's layer_norm is one kernel */
+  if (view->layer.norm == ORR_NORM_RMSNORM && /* PyTorch's layer_norm is one kernel forward */
       orr_transformer_put_torch_eager(view, operators, ORR_EAGER_NORM, name, pass, elements))
     return;
   orr_transformer_put_memory(view, operators, name, pass, elements, forward ? 2 : 3, 0);

@@ -175,10 +175,6 @@ static void check_loss(const Check *check) {
                     "loss: %s computes all logits of a token on one GPU: set tp to 1, or loss to "
                     "fused",
                     orr_loss_words[shard->loss]);
-  if (shard->uncompiled && shard->layers != ORR_LAYERS_TORCH)
-    orr_diags_error(check->diags, check->place,
-                    "compile: false is about layers: torch; other layers' kernels are fused by "
-                    "hand");
 }
 
 void orr_transformer_check(const OrrModel *model, const OrrShard *shard, OrrPlace place,

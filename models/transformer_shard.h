@@ -143,7 +143,7 @@ typedef struct {
   OrrLoss loss;
   gboolean forward_only; /* an evaluation: no backward follows */
   OrrLayers layers;
-  gboolean uncompiled; /* of torch layers: elementwise kernels are PyTorch's own, one an operator */
+  gboolean uncompiled; /* elementwise kernels are PyTorch's own, one an operator */
   OrrContext context;
   /* Unfused: batched GEMMs, scale-mask-softmax, dropout, as in 2021-22; fused: Flash. */
   OrrAttention attention;

@@ -318,9 +318,11 @@ static const OrrField training_fields[] = {
         "Whose modules layers are: megatron (one product for queries, keys and values, one for "
         "gate and up), or torch (torchtitan's, compiled: a product for each, copies around "
         "collectives, complex rotary embeddings, repeated keys and values, torchao's casts)."),
-    ORR_FIELD_BOOL(OrrTraining, "compile", compile, "true",
-                   "For torch layers: torch.compile fuses elementwise operators; false: each is a "
-                   "kernel of PyTorch's, also those that merge the results of gathered-ring."),
+    ORR_FIELD_BOOL(
+        OrrTraining, "compile", compile, "true",
+        "Norms, gates and torch layers' casts are fused kernels (torch.compile, Transformer "
+        "Engine, apex); false: each of their operators is a kernel of PyTorch's, also "
+        "those that merge the results of gathered-ring."),
     ORR_FIELD_WORD(
         OrrTraining, "rope", rope, glue_words, "fused",
         "The rotary embedding: fused, one kernel; apart, PyTorch's operators, as Megatron-"
