@@ -59,18 +59,30 @@ static char *model_fact(const void *data) {
                          model->heads, model->context);
 }
 
+/* A line on what the counts leave out; nothing where the model has no such layers. */
+static char *prediction_line(const OrrModel *model) {
+  return model->mtp_layers == 0
+             ? g_strdup("")
+             : g_strdup_printf("  prediction        %.0f parameters more for %ld %s of multi-token "
+                               "prediction, which training has too\n",
+                               orr_model_mtp_parameters(model), model->mtp_layers,
+                               model->mtp_layers == 1 ? "layer" : "layers");
+}
+
 static char *model_describe(const void *data, GError **error) {
   const OrrModel *model = data;
   double n = orr_model_parameters(model), tokens = (double)model->context;
   g_autofree char *fact = model_fact(model);
   g_autofree char *weights = orr_quantity_format(2 * n, ORR_UNIT_BYTES);
   g_autofree char *training = orr_quantity_format(16 * n, ORR_UNIT_BYTES);
+  g_autofree char *prediction = prediction_line(model);
   return g_strdup_printf(
       "%s\n"
       "  parameters        %.0f in all, %.0f in each layer\n"
+      "%s"
       "  training          %.4g GFLOP per token, at its context of %.0f tokens\n"
       "  weights           %s in bf16; %s with gradients and Adam in mixed precision\n",
-      fact, n, orr_model_layer_parameters(model, 0),
+      fact, n, orr_model_layer_parameters(model, 0), prediction,
       orr_model_flops(model, 1, tokens) / tokens / 1e9, tokens, weights, training);
 }
 

@@ -255,6 +255,25 @@ static void test_all_flops_follow_parameters(void) {
   g_assert_cmpuint(n, >=, 100);
 }
 
+/* Released layers of multi-token prediction, without the embedding and the output layer that they
+ * share, in billions: README_WEIGHTS.md of DeepSeek-V3 (11.5); 299 - 295 of Hunyuan 3; the
+ * checkpoint's 81.3 - 79.67 of Qwen3-Next. To the last printed digit. */
+static void test_prediction_layers(void) {
+  static const struct {
+    const char *name;
+    double published, digit;
+  } models[] = {
+      {"deepseek-v3", 11.5, 0.12}, {"hy3-preview", 4, 0.5}, {"qwen3-next-80b-a3b", 1.63, 0.05}};
+  OrrLibrary *library = shared_library();
+  for (guint i = 0; i < G_N_ELEMENTS(models); i++) {
+    OrrModel model;
+    read_zoo_model(library, models[i].name, &model);
+    g_assert_cmpfloat_with_epsilon(orr_model_mtp_parameters(&model) / 1e9, models[i].published,
+                                   models[i].digit);
+    orr_field_clear(&orr_model_table, &model);
+  }
+}
+
 /* No two documents claim a name; every alias leads to the document that has it, and the format that
  * comes with it is one that a served model can have. */
 static void test_aliases(void) {
@@ -385,6 +404,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/zoo/published-flops", test_published_flops);
   g_test_add_func("/zoo/all-flops", test_all_flops_follow_parameters);
   g_test_add_func("/zoo/aliases", test_aliases);
+  g_test_add_func("/zoo/prediction-layers", test_prediction_layers);
   g_test_add_func("/zoo/aliases-of-strangers", test_aliases_of_strangers);
   g_test_add_func("/zoo/format-of-a-checkpoint", test_format_of_a_checkpoint);
   g_test_add_func("/zoo/base", test_base_gives_dimensions);

@@ -384,6 +384,11 @@ static void judge_tiers(OrrLaunchDraft *draft) {
                "a tier of cached prefixes under an engine that caches none itself");
 }
 
+/* Mamba's and linear attention's layers, which cannot give back rejected tokens. */
+static gboolean keeps_state(const OrrNode *model) {
+  return orr_node_get(model, "mamba") || orr_node_get(model, "linear-attention");
+}
+
 /* A checkpoint may have layers of multi-token prediction that the library's model lacks. */
 static void judge_drafts(OrrLaunchDraft *draft) {
   static const char speculation[] = "workload.engine.speculation";
@@ -398,6 +403,9 @@ static void judge_drafts(OrrLaunchDraft *draft) {
   if (g_strcmp0(kind, "mtp") == 0 && model && (!layers || strcmp(layers, "0") == 0))
     drop_lines(draft, speculation,
                "the library's model has no layers of multi-token prediction: no drafts are made");
+  else if (kind && model && keeps_state(model))
+    drop_lines(draft, speculation,
+               "layers that keep a state cannot drop rejected tokens: no drafts are made");
 }
 
 /* GPUs on each node of a server that its line spreads over nodes: --nnodes, --gpus_per_node or
