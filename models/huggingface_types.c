@@ -15,10 +15,10 @@
 extern const OrrHuggingfaceTable orr_huggingface_tables[];
 
 /* In the order of their bits. */
-static const char *const property_words[] = {"gated",       "rms-norm",   "tied",        "bias",
-                                             "qkv-bias",    "qk-norm",    "post-norms",  "parallel",
-                                             "shared-gate", "alternates", "output-gate", "shortcut",
-                                             "even-values", "mla-widths", NULL};
+static const char *const property_words[] = {
+    "gated",       "rms-norm",   "tied",           "bias",       "qkv-bias",    "qk-norm",
+    "post-norms",  "parallel",   "shared-gate",    "alternates", "output-gate", "shortcut",
+    "even-values", "mla-widths", "vision-experts", NULL};
 
 /* Every word of the tables is one of @words. */
 static guint index_of(const char *const *words, const char *word) {

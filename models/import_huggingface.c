@@ -576,6 +576,8 @@ char *orr_import_huggingface(const char *path, const char *name, char **ret_left
   name_document(&import, &outer, name, path);
   g_autoptr(OrrNode) quantization = quantization_of(&outer, &config, path);
   if (is_generic) warn_generic(root, &unmapped);
+  const char *vision = orr_huggingface_pairs_take(&config, type, decoder);
+  if (vision) add_effect(&unmapped, vision, "moe_intermediate_size");
   map_all(&import, count_layers(&import));
   map_headless(&import, root, &unmapped);
   if (text_config) add_left_out(&config, "text_config.", &unmapped);

@@ -109,7 +109,8 @@ enum {
   ORR_HF_OUTPUT_GATE = 1 << 10, /* its attention has an output gate, if no key says otherwise */
   ORR_HF_SHORTCUT = 1 << 11,    /* each of num_layers is two layers and experts (LongCat-Flash) */
   ORR_HF_EVEN_VALUES = 1 << 12, /* heads of latent attention share its width, without v_head_dim */
-  ORR_HF_MLA_WIDTHS = 1 << 13   /* widths that its configs leave out are the document's defaults */
+  ORR_HF_MLA_WIDTHS = 1 << 13,  /* widths that its configs leave out are the document's defaults */
+  ORR_HF_VISION_EXPERTS = 1 << 14 /* of lists of two, the first is text's and the second images' */
 };
 
 typedef struct {
@@ -158,6 +159,12 @@ OrrNode *orr_huggingface_json_read(const char *path, OrrDiags *diags, GError **e
  * in all are set in the document @model. Free with g_strfreev. */
 char **orr_huggingface_layers_layout(const OrrHuggingfaceConfig *config,
                                      const OrrHuggingfaceType *type, gint64 layers, OrrNode *model);
+
+/* Where the type's experts for text and for images are stated as pairs, leaves the text's in
+ * @decoder, which is @config's map. Returns what an answer must say about the others; NULL: there
+ * are none. */
+const char *orr_huggingface_pairs_take(const OrrHuggingfaceConfig *config,
+                                       const OrrHuggingfaceType *type, OrrNode *decoder);
 
 /* The `encoder` that @config, a vision_config, describes; @whole: the model_type around it.
  * NULL: an unknown tower. */
