@@ -6,6 +6,7 @@
 #include "workloads/serving/fleet/fleet_private.h"
 
 #include "sim/base/idle.h"
+#include "workloads/expert_loads/expert_load.h"
 #include "workloads/serving/stations/exclusions.h"
 
 /* Layers that keep a state. What vLLM 0.19 refuses is refused in its words (config/vllm.py,
@@ -115,9 +116,15 @@ static void check_prefix(const OrrServing *params, OrrPlace place, OrrDiags *dia
 static void check_slices(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   const OrrServingParallel *parallel = &params->parallel;
   static const char why[] = "with parallel.ep 1 every rank has a slice of all experts";
+  const OrrExpertLoadKind *load = (const OrrExpertLoadKind *)parallel->load.entry;
+  const gboolean even = load && load->is_even && parallel->redundant == 0;
   const OrrIdleKey keys[] = {
       {"parallel.expert-load", parallel->ep == 1, why},
       {"parallel.expert-placement", parallel->ep == 1, why},
+      {"parallel.expert-placement",
+       parallel->ep > 1 && parallel->placement == ORR_EXPERTS_PACKED && even &&
+           parallel->imbalance <= 0,
+       "parallel.expert-load is balanced: no expert is loaded more than another"},
   };
   orr_idle_warn(keys, G_N_ELEMENTS(keys), place, diags);
   if (parallel->ep == 1 && parallel->redundant > 0)

@@ -303,6 +303,12 @@ static void check_expert_load(const OrrServing *params, const OrrModel *model, O
   if (parallel->ep > 1 && model->moe.experts == 0)
     orr_diags_warning(diags, place, "parallel.ep (%ld) has no effect: model %s has no experts",
                       parallel->ep, model->name);
+  if (parallel->imbalance > 0 && parallel->placement == ORR_EXPERTS_PACKED && parallel->ep > 1)
+    orr_diags_error(diags, place,
+                    "parallel.imbalance (%g) excludes expert-placement: packed: its power law does "
+                    "not say which experts are loaded; give expert-load, as {kind: zipf, exponent: "
+                    "0.5}",
+                    parallel->imbalance);
   if (!kind || (kind->is_even && parallel->redundant == 0)) return;
   if (parallel->imbalance > 0)
     orr_diags_error(diags, place,
