@@ -428,6 +428,26 @@ static void check_region_nodes(const OrrServing *params, const OrrCluster *clust
     }
 }
 
+/* What is kept of layers with a window where it is more than engines keep, or less. */
+static void warn_windows(const OrrServing *own, const OrrModel *model,
+                         const OrrServingMemory *memory, OrrPlace place, OrrDiags *diags) {
+  const OrrCacheTiers *tiers = &own->engine.tiers;
+  if (memory->keeps_windows)
+    orr_diags_warning(diags, place,
+                      "all layers of model %s have a window: with engine.prefix-caching its cache "
+                      "keeps all tokens here, while engines free those that leave the window; "
+                      "engine.prefix-caching: none frees them",
+                      model->name);
+  else if (memory->layout.window_share > 0 && memory->layout.window_room < 1 &&
+           tiers->host_bytes + tiers->ssd_bytes + tiers->remote_bytes > 0)
+    orr_diags_warning(diags, place,
+                      "engine.cache-tiers store and read all tokens of layers with a window, while "
+                      "GPUs free those that leave it (engine.window-room %g): engines that turn "
+                      "this off with a connector, as vLLM does for LMCache, need "
+                      "engine.window-room: 1",
+                      memory->layout.window_room);
+}
+
 /* Checks each group's memory, and that the longest request fits the smallest cache. */
 static void check_room_of_groups(const OrrServing *params, const OrrModel *model,
                                  const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
@@ -440,13 +460,7 @@ static void check_room_of_groups(const OrrServing *params, const OrrModel *model
     check_memory(&own, &served, &machine, place, diags);
     orr_feed_pool_check_memory(&own, &served, &machine, place, diags);
     const OrrServingMemory memory = orr_serving_memory_of(&own, &served, &machine);
-    if (memory.keeps_windows)
-      orr_diags_warning(
-          diags, place,
-          "all layers of model %s have a window: with engine.prefix-caching its cache "
-          "keeps all tokens here, while engines free those that leave the window; "
-          "engine.prefix-caching: none frees them",
-          served.name);
+    warn_windows(&own, &served, &memory, place, diags);
     least = MIN(least, MIN(memory.room, orr_serving_memory_longest(&own, &served)));
   }
   if (orr_diags_n_errors(diags) > before) return;
