@@ -17,38 +17,6 @@
 const char *const orr_how_words[] = {"measured", "interpolated", "carried-over",
                                      "modelled", "outside",      NULL};
 
-/* The formats that stand in for one that the device lacks, best first: the next wider ones that
- * it computes in. */
-static const OrrDtype stand_ins[ORR_N_DTYPES][4] = {
-    [ORR_FP32] = {ORR_FP32, ORR_FP32, ORR_FP32, ORR_FP32},
-    [ORR_TF32] = {ORR_TF32, ORR_FP32, ORR_FP32, ORR_FP32},
-    [ORR_FP16] = {ORR_FP16, ORR_BF16, ORR_TF32, ORR_FP32},
-    [ORR_BF16] = {ORR_BF16, ORR_FP16, ORR_TF32, ORR_FP32},
-    [ORR_FP8] = {ORR_FP8, ORR_BF16, ORR_FP16, ORR_FP32},
-    [ORR_FP4] = {ORR_FP4, ORR_FP8, ORR_BF16, ORR_FP16},
-    [ORR_INT8] = {ORR_INT8, ORR_BF16, ORR_FP16, ORR_FP32},
-};
-
-/* Makes @device the one whose rooflines the model uses. */
-static gboolean take_device(OrrCostModel *model, const OrrDevice *device, GError **error) {
-  model->device = device;
-  for (int d = 0; d < ORR_N_DTYPES; d++) {
-    model->peak_flops[d] = 0;
-    for (int i = 0; i < 4 && model->peak_flops[d] <= 0; i++)
-      model->peak_flops[d] = orr_device_peak_flops(model->device, stand_ins[d][i]);
-    model->has_peak[d] = orr_device_peak_flops(model->device, (OrrDtype)d) > 0;
-  }
-  if (model->peak_flops[ORR_BF16] <= 0 || model->device->memory_bytes_per_s <= 0 ||
-      model->device->sms <= 0)
-    return orr_fault_set(
-        error, ORR_FAULT_DOCUMENT,
-        "device %s: needs a peak rate (bf16, fp16 or fp32), a memory bandwidth and a number of SMs",
-        model->device->name ? model->device->name : "?");
-  for (int d = 0; d < ORR_N_DTYPES; d++)
-    if (model->peak_flops[d] <= 0) model->peak_flops[d] = model->peak_flops[ORR_BF16];
-  return TRUE;
-}
-
 static gboolean differ_in_rates(const OrrDevice *a, const OrrDevice *b) {
   gboolean differs = a->memory_bytes_per_s != b->memory_bytes_per_s || a->sms != b->sms;
   for (int d = 0; d < ORR_N_DTYPES && !differs; d++)
@@ -62,12 +30,6 @@ OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *dev
 }
 
 /* --- life --- */
-
-OrrCostModel *orr_cost_model_with_rates(const OrrCostModel *model, const OrrDevice *device,
-                                        GError **error) {
-  g_autofree OrrCostModel *view = g_memdup2(model, sizeof *model);
-  return take_device(view, device, error) ? g_steal_pointer(&view) : NULL;
-}
 
 /* Lists the tables of libraries that were measured on @device. */
 static void add_library_gemm(OrrCostModel *model, const OrrCostModel *rates,
@@ -127,7 +89,7 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
     g_prefix_error(error, "profile %s: ", profile->name);
     return NULL;
   }
-  if (!take_device(model, device, error)) return NULL;
+  if (!orr_cost_roofline_take(model, device, error)) return NULL;
   model->is_another = g_strcmp0(model->measured_on->name, model->device->name) != 0;
   model->is_scaled = differ_in_rates(device, measured_on);
   model->is_changed = differ_in_rates(device, named);

@@ -54,12 +54,17 @@ struct OrrCostModel {
   GPtrArray *libraries;            /* OrrCostLibrary*, see cost_library.c; NULL: none */
 };
 
+/* cost_roofline.c: a device's rates. */
+
+/* Predicts the times of @device from now on; FALSE: it lacks a rate. */
+gboolean orr_cost_roofline_take(OrrCostModel *model, const OrrDevice *device, GError **error);
+
 /* The model with the rates of @device, for building tables: none of its answers is scaled. A view:
  * free it with g_free(). */
 OrrCostModel *orr_cost_model_with_rates(const OrrCostModel *model, const OrrDevice *device,
                                         GError **error);
 
-/* Seconds that the FLOPs (as @compute_s) and bytes of a kernel take at least (cost_roofline.c). */
+/* Seconds that the FLOPs (as @compute_s) and bytes of a kernel take at least. */
 double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double bytes);
 
 /* Fraction of the device's systolic array that a product of m x n x k fills; 1 without one. */

@@ -1,5 +1,5 @@
 /*
- * cost_roofline.c - the time that a kernel's FLOPs and bytes allow.
+ * cost_roofline.c - the rates of a device, and the time that a kernel's FLOPs and bytes allow.
  *
  *   t = kernel-overhead + sqrt(compute^2 + memory^2)      memory = bytes / (bandwidth *
  *                                                         memory-efficiency)
@@ -15,6 +15,43 @@
  *   use = m n k / (pad(k, u) min(pad(n, u) pad(m, 8), pad(m, u) pad(n, 8)))
  */
 #include "calibration/cost/cost_private.h"
+
+/* The formats that stand in for one that the device lacks, best first: the next wider ones that
+ * it computes in. */
+static const OrrDtype stand_ins[ORR_N_DTYPES][4] = {
+    [ORR_FP32] = {ORR_FP32, ORR_FP32, ORR_FP32, ORR_FP32},
+    [ORR_TF32] = {ORR_TF32, ORR_FP32, ORR_FP32, ORR_FP32},
+    [ORR_FP16] = {ORR_FP16, ORR_BF16, ORR_TF32, ORR_FP32},
+    [ORR_BF16] = {ORR_BF16, ORR_FP16, ORR_TF32, ORR_FP32},
+    [ORR_FP8] = {ORR_FP8, ORR_BF16, ORR_FP16, ORR_FP32},
+    [ORR_FP4] = {ORR_FP4, ORR_FP8, ORR_BF16, ORR_FP16},
+    [ORR_INT8] = {ORR_INT8, ORR_BF16, ORR_FP16, ORR_FP32},
+};
+
+gboolean orr_cost_roofline_take(OrrCostModel *model, const OrrDevice *device, GError **error) {
+  model->device = device;
+  for (int d = 0; d < ORR_N_DTYPES; d++) {
+    model->peak_flops[d] = 0;
+    for (int i = 0; i < 4 && model->peak_flops[d] <= 0; i++)
+      model->peak_flops[d] = orr_device_peak_flops(model->device, stand_ins[d][i]);
+    model->has_peak[d] = orr_device_peak_flops(model->device, (OrrDtype)d) > 0;
+  }
+  if (model->peak_flops[ORR_BF16] <= 0 || model->device->memory_bytes_per_s <= 0 ||
+      model->device->sms <= 0)
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
+        "device %s: needs a peak rate (bf16, fp16 or fp32), a memory bandwidth and a number of SMs",
+        model->device->name ? model->device->name : "?");
+  for (int d = 0; d < ORR_N_DTYPES; d++)
+    if (model->peak_flops[d] <= 0) model->peak_flops[d] = model->peak_flops[ORR_BF16];
+  return TRUE;
+}
+
+OrrCostModel *orr_cost_model_with_rates(const OrrCostModel *model, const OrrDevice *device,
+                                        GError **error) {
+  g_autofree OrrCostModel *view = g_memdup2(model, sizeof *model);
+  return orr_cost_roofline_take(view, device, error) ? g_steal_pointer(&view) : NULL;
+}
 
 double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double bytes) {
   double memory_s =

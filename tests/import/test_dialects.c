@@ -108,7 +108,7 @@ static void check_settled(const OrrLaunchDialect *dialect, const OrrLaunchRule *
     if (g_regex_match_simple(pattern, code, 0, 0)) return;
   }
   g_autofree char *path = g_strdup_printf("\"%s\"", rule->path ? rule->path : "");
-  if (strstr(code, path) && strstr(code, "orr_launch_config_at(draft, ")) return;
+  if (strstr(code, path) && strstr(code, "orr_launch_draft_at(draft, ")) return;
   complain("%s: %s: `later`, or `code`, and no source names it", dialect->name, rule->keys);
 }
 

@@ -102,7 +102,7 @@ static const Launcher *launcher_of(const OrrLaunchDraft *draft) {
 }
 
 static gint64 number_at(OrrLaunchDraft *draft, const char *path, gint64 fallback) {
-  const OrrLaunchSetting *setting = orr_launch_config_at(draft, path, FALSE);
+  const OrrLaunchSetting *setting = orr_launch_draft_at(draft, path, FALSE);
   if (!setting || g_strcmp0(setting->value, "null") == 0) return fallback;
   return orr_launch_draft_int(draft, setting->dialect, setting->key, fallback);
 }
@@ -182,8 +182,8 @@ static void settle_slime(OrrLaunchDraft *draft) {
   const gint64 gpus = number_at(draft, engine, 0), n = number_at(draft, groups, 1);
   if (gpus > 0)
     set_number(draft, engine, n > 1 && gpus % n == 0 ? gpus / n : gpus,
-               orr_launch_config_at(draft, engine, FALSE), NULL);
-  if (n > 1) set_number(draft, groups, n, orr_launch_config_at(draft, groups, FALSE), NULL);
+               orr_launch_draft_at(draft, engine, FALSE), NULL);
+  if (n > 1) set_number(draft, groups, n, orr_launch_draft_at(draft, groups, FALSE), NULL);
 }
 
 /* What verl's actor keeps in host memory during rollouts; both are off where a line lacks them. The
@@ -229,7 +229,7 @@ static void settle_verl(OrrLaunchDraft *draft) {
 
 /* GPUs that only roll out. OpenRLHF counts engines, NeMo-RL nodes or GPUs of its one node. */
 static gint64 pool_of(OrrLaunchDraft *draft, const Launcher *launcher) {
-  const OrrLaunchSetting *pool = orr_launch_config_at(draft, "workload.pools.rollout-gpus", TRUE);
+  const OrrLaunchSetting *pool = orr_launch_draft_at(draft, "workload.pools.rollout-gpus", TRUE);
   const gboolean says =
       launcher->shares && orr_launch_draft_find(draft, launcher->dialect, launcher->shares);
   const gboolean shares = says ? orr_launch_draft_is_on(draft, launcher->dialect, launcher->shares)
@@ -247,7 +247,7 @@ static gint64 pool_of(OrrLaunchDraft *draft, const Launcher *launcher) {
 /* The launcher's own setting for @path: what starts its processes counts them in another way. */
 static const OrrLaunchSetting *own_at(OrrLaunchDraft *draft, const Launcher *launcher,
                                       const char *path) {
-  const OrrLaunchSetting *setting = orr_launch_config_at(draft, path, FALSE);
+  const OrrLaunchSetting *setting = orr_launch_draft_at(draft, path, FALSE);
   return setting && setting->dialect == launcher->dialect ? setting : NULL;
 }
 
@@ -261,7 +261,7 @@ static void set_machine(OrrLaunchDraft *draft, const Launcher *launcher) {
   if (gpus > 0) orr_launch_draft_set_gpus_per_node(draft, gpus, by_gpus->written);
   if (gpus > 0 && draft->nodes < 1) orr_launch_draft_set_nodes(draft, 1, "1 node");
   if (pool < 1) return;
-  const OrrLaunchSetting *source = orr_launch_config_at(draft, "workload.pools.rollout-gpus", TRUE);
+  const OrrLaunchSetting *source = orr_launch_draft_at(draft, "workload.pools.rollout-gpus", TRUE);
   set_number(draft, "workload.pools.rollout-gpus", pool, source, NULL);
   if (!launcher->adds_pool || gpus < 1) return;
   orr_launch_draft_set_gpus_per_node(draft, gpus * MAX(draft->nodes, 1) + pool, NULL);
@@ -276,8 +276,8 @@ static void set_sync(OrrLaunchDraft *draft, const Launcher *launcher) {
 
 /* Rollouts that run ahead want GPUs of their own. */
 static void set_mode(OrrLaunchDraft *draft, const Launcher *launcher) {
-  OrrLaunchSetting *ahead = orr_launch_config_at(draft, "workload.mode.kind", TRUE);
-  const OrrLaunchSetting *far = orr_launch_config_at(draft, "workload.mode.staleness", TRUE);
+  OrrLaunchSetting *ahead = orr_launch_draft_at(draft, "workload.mode.kind", TRUE);
+  const OrrLaunchSetting *far = orr_launch_draft_at(draft, "workload.mode.staleness", TRUE);
   const gboolean is_on = ahead && orr_launch_draft_is_on(draft, launcher->dialect, ahead->key);
   if (is_on && !orr_launch_draft_get(draft, "workload.pools.rollout-gpus"))
     return orr_launch_draft_judge(draft, ahead, ORR_LAUNCH_NOT_SIMULATED,
@@ -319,7 +319,7 @@ static void lengthen_context(OrrLaunchDraft *draft, gint64 needed) {
 
 /* Turns of a response: verl's config has the most of them only. 1: there is one. */
 static gint64 set_turns(OrrLaunchDraft *draft, const Launcher *launcher) {
-  OrrLaunchSetting *on = orr_launch_config_at(draft, "workload.turns", TRUE);
+  OrrLaunchSetting *on = orr_launch_draft_at(draft, "workload.turns", TRUE);
   const gint64 most = number_at(draft, "workload.turns.number", 0);
   if (!on || !orr_launch_draft_is_on(draft, launcher->dialect, on->key)) return 1;
   if (most < 1) {
@@ -338,7 +338,7 @@ static gint64 set_turns(OrrLaunchDraft *draft, const Launcher *launcher) {
 /* The longest response: of the whole sequence, what the mean prompt leaves. */
 static gint64 longest_response(OrrLaunchDraft *draft, gint64 response, gint64 whole,
                                gint64 prompt) {
-  OrrLaunchSetting *longest = orr_launch_config_at(draft, "workload.response.tokens", FALSE);
+  OrrLaunchSetting *longest = orr_launch_draft_at(draft, "workload.response.tokens", FALSE);
   if (whole < 1 || response <= whole - prompt) return response;
   const gint64 rest = MAX(whole - prompt, 1);
   if (longest)
@@ -367,7 +367,7 @@ static void set_lengths(OrrLaunchDraft *draft, const Launcher *launcher) {
       turns > 1 ? "half of the longest, in each turn its part"
                 : "half of the longest: the input has no mean",
       "how long are responses on average? The input has the longest only");
-  const OrrLaunchSetting *longest = orr_launch_config_at(draft, "workload.response.tokens", FALSE);
+  const OrrLaunchSetting *longest = orr_launch_draft_at(draft, "workload.response.tokens", FALSE);
   set_number(draft, "workload.response.most", MAX(response / turns, 1),
              response == given && turns == 1 ? longest : NULL,
              turns > 1           ? "of each turn"
@@ -376,14 +376,14 @@ static void set_lengths(OrrLaunchDraft *draft, const Launcher *launcher) {
   lengthen_context(draft, mean + response);
   if (orr_launch_draft_get(draft, "workload.update.sequence")) return; /* the launcher's own */
   set_number(draft, "workload.update.sequence", whole > 0 ? whole : prompt + response,
-             whole > 0 ? orr_launch_config_at(draft, "workload.update.sequence", FALSE) : NULL,
+             whole > 0 ? orr_launch_draft_at(draft, "workload.update.sequence", FALSE) : NULL,
              "the longest prompt and response");
 }
 
 /* verl's ppo_micro_batch_size, before it was per GPU, counts all replicas' samples. */
 static void divide_micro(OrrLaunchDraft *draft) {
   const char *path = "workload.update.batch.micro";
-  const OrrLaunchSetting *source = orr_launch_config_at(draft, path, FALSE);
+  const OrrLaunchSetting *source = orr_launch_draft_at(draft, path, FALSE);
   if (!source || !g_str_has_suffix(source->key, "ppo-micro-batch-size")) return;
   const gint64 split = number_at(draft, "workload.update.parallel.tp", 1) *
                        number_at(draft, "workload.update.parallel.pp", 1) *
@@ -412,7 +412,7 @@ static void fill_micro(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, g
   static const char micro[] = "workload.update.batch.micro";
   const OrrLaunchSetting *on = orr_launch_draft_find(draft, dialect, fills[i].on);
   const OrrLaunchSetting *source = orr_launch_draft_find(draft, dialect, fills[i].tokens);
-  OrrLaunchSetting *samples = orr_launch_config_at(draft, micro, FALSE);
+  OrrLaunchSetting *samples = orr_launch_draft_at(draft, micro, FALSE);
   if (samples)
     orr_launch_draft_judge(draft, samples, ORR_LAUNCH_IRRELEVANT,
                            "%s fills micro-batches by their tokens", on->written);
@@ -457,7 +457,7 @@ static void set_fill(OrrLaunchDraft *draft, const Launcher *launcher, gint64 lon
 static void set_batch(OrrLaunchDraft *draft, const Launcher *launcher) {
   const char *path = "workload.update.batch.global";
   if (orr_launch_draft_get(draft, path) && launcher->mini == 0) return; /* the launcher's own */
-  const OrrLaunchSetting *source = orr_launch_config_at(draft, path, FALSE);
+  const OrrLaunchSetting *source = orr_launch_draft_at(draft, path, FALSE);
   const gint64 samples = number_at(draft, "workload.samples", launcher->samples);
   const gint64 micro = number_at(draft, "workload.update.batch.micro", launcher->mini);
   gint64 prompts = number_at(draft, "workload.prompts", launcher->prompts);
@@ -470,11 +470,11 @@ static void set_batch(OrrLaunchDraft *draft, const Launcher *launcher) {
   if (launcher->counts_responses)
     prompts = MAX(number_at(draft, "workload.prompts", batch) / MAX(samples, 1), 1);
   set_number(
-      draft, "workload.prompts", prompts, orr_launch_config_at(draft, "workload.prompts", FALSE),
+      draft, "workload.prompts", prompts, orr_launch_draft_at(draft, "workload.prompts", FALSE),
       launcher->counts_steps || launcher->counts_responses ? "a batch's responses / num_generations"
                                                            : "the launcher's default");
   set_number(draft, "workload.samples", samples,
-             orr_launch_config_at(draft, "workload.samples", FALSE), "the launcher's default");
+             orr_launch_draft_at(draft, "workload.samples", FALSE), "the launcher's default");
   set_number(draft, path, MIN(batch, prompts * samples), source, "the launcher's default");
 }
 
@@ -504,7 +504,7 @@ static gboolean has_reference(OrrLaunchDraft *draft, const Launcher *launcher) {
 
 static void set_algorithm(OrrLaunchDraft *draft, const Launcher *launcher) {
   const OrrLaunchSetting *old =
-      orr_launch_config_at(draft, "workload.algorithm.old-log-probs", TRUE);
+      orr_launch_draft_at(draft, "workload.algorithm.old-log-probs", TRUE);
   const gboolean has_old = !old || orr_launch_draft_is_on(draft, launcher->dialect, old->key);
   const gboolean has_one = has_reference(draft, launcher);
   if (!orr_launch_draft_get(draft, "workload.algorithm"))
@@ -539,7 +539,7 @@ static void adopt_lines(OrrLaunchDraft *draft) {
 
 static void finish(OrrLaunchDraft *draft) {
   const Launcher *launcher = launcher_of(draft);
-  const OrrLaunchSetting *model = orr_launch_config_at(draft, "model", FALSE);
+  const OrrLaunchSetting *model = orr_launch_draft_at(draft, "model", FALSE);
   if (!launcher) return;
   adopt_lines(draft);
   if (model) orr_launch_config_put_model(draft, launcher->dialect, model->key);

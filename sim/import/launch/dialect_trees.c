@@ -52,7 +52,7 @@ static const Tree *tree_of(const OrrLaunchDraft *draft) {
 }
 
 static gint64 count_at(OrrLaunchDraft *draft, const char *path, gint64 fallback) {
-  const OrrLaunchSetting *setting = orr_launch_config_at(draft, path, TRUE);
+  const OrrLaunchSetting *setting = orr_launch_draft_at(draft, path, TRUE);
   if (!setting || orr_launch_config_is_null(draft, setting->dialect, setting->key)) return fallback;
   return orr_launch_draft_int(draft, setting->dialect, setting->key, fallback);
 }
@@ -86,7 +86,7 @@ static void set_maxtext_model(OrrLaunchDraft *draft) {
 }
 
 static void set_model(OrrLaunchDraft *draft) {
-  const OrrLaunchSetting *model = orr_launch_config_at(draft, "model", TRUE);
+  const OrrLaunchSetting *model = orr_launch_draft_at(draft, "model", TRUE);
   if (orr_launch_config_has(draft, &orr_dialect_maxtext)) set_maxtext_model(draft);
   if (model) orr_launch_config_put_model(draft, model->dialect, model->key);
   if (!orr_launch_draft_get(draft, "model.layers") || draft->options->model) return;
@@ -335,7 +335,7 @@ static void set_machine(OrrLaunchDraft *draft, gint64 split) {
                              ? orr_launch_draft_degree(draft, "workload.parallel.ep")
                              : 1;
   if (replicas > 0)
-    orr_launch_config_take_world(draft, orr_launch_config_at(draft, "workload.parallel.dp", TRUE),
+    orr_launch_config_take_world(draft, orr_launch_draft_at(draft, "workload.parallel.dp", TRUE),
                                  MIN(replicas, 1 << 24) * split * MAX(experts, 1), "the trainer");
 }
 

@@ -113,17 +113,6 @@ gboolean orr_launch_config_has(const OrrLaunchDraft *draft, const OrrLaunchDiale
   return FALSE;
 }
 
-OrrLaunchSetting *orr_launch_config_at(const OrrLaunchDraft *draft, const char *path,
-                                       gboolean unconverted) {
-  for (guint i = draft->settings->len; i-- > 0;) {
-    OrrLaunchSetting *setting = draft->settings->pdata[i];
-    if (setting->rule && g_strcmp0(setting->rule->path, path) == 0 &&
-        setting->verdict == ORR_LAUNCH_MAPPED && !(unconverted && setting->rule->convert))
-      return setting;
-  }
-  return NULL;
-}
-
 gboolean orr_launch_config_has_trainer(const OrrLaunchDraft *draft, const OrrLaunchDialect *own) {
   for (guint i = 0; i < draft->settings->len; i++) {
     const OrrLaunchDialect *dialect =

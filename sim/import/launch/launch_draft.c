@@ -138,6 +138,17 @@ OrrLaunchSetting *orr_launch_draft_find(OrrLaunchDraft *draft, const OrrLaunchDi
   return NULL;
 }
 
+OrrLaunchSetting *orr_launch_draft_at(const OrrLaunchDraft *draft, const char *path,
+                                      gboolean unconverted) {
+  for (guint i = draft->settings->len; i-- > 0;) {
+    OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (setting->rule && g_strcmp0(setting->rule->path, path) == 0 &&
+        setting->verdict == ORR_LAUNCH_MAPPED && !(unconverted && setting->rule->convert))
+      return setting;
+  }
+  return NULL;
+}
+
 const char *orr_launch_draft_value(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                                    const char *key) {
   const OrrLaunchSetting *setting = orr_launch_draft_find(draft, dialect, key);

@@ -76,8 +76,8 @@ gboolean orr_launch_config_has_trainer(const OrrLaunchDraft *draft, const OrrLau
 
 /* The last mapped setting whose rule has @path; @unconverted: only rules that leave the value to
  * finish. NULL: none. */
-OrrLaunchSetting *orr_launch_config_at(const OrrLaunchDraft *draft, const char *path,
-                                       gboolean unconverted);
+OrrLaunchSetting *orr_launch_draft_at(const OrrLaunchDraft *draft, const char *path,
+                                      gboolean unconverted);
 
 /* The value of @key is null, ~ or empty: the program's default. */
 gboolean orr_launch_config_is_null(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
