@@ -49,6 +49,7 @@ const OrrDocumentKind orr_document_kinds[] = {
 struct OrrLibrary {
   GPtrArray *folders;        /* char*; the last one is the shipped library */
   GHashTable *loaded;        /* "kind/name" -> OrrNode*, bases laid under it */
+  GPtrArray *chain;          /* const char*: documents being loaded, each as a base of the last */
   GHashTable *kept;          /* key -> Kept*: what callers made of documents */
   GPtrArray *shadows;        /* char*: what orr_library_shadows gives */
   OrrLibraryAliases *models; /* NULL: nobody asked for one yet */
@@ -125,6 +126,7 @@ OrrLibrary *orr_library_new(const char *const *folders) {
   library->loaded =
       g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)orr_node_free);
   library->kept = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_kept);
+  library->chain = g_ptr_array_new();
   library->shadows = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; folders && folders[i]; i++)
     g_ptr_array_add(library->folders, g_strdup(folders[i]));
@@ -139,6 +141,7 @@ void orr_library_free(OrrLibrary *library) {
   g_ptr_array_free(library->folders, TRUE);
   g_hash_table_destroy(library->kept);
   g_hash_table_destroy(library->loaded);
+  g_ptr_array_free(library->chain, TRUE);
   g_ptr_array_free(library->shadows, TRUE);
   orr_library_aliases_free(library->models);
   g_free(library);
@@ -303,13 +306,9 @@ static gboolean check_schema(const OrrNode *root, const char *kind, OrrDiags *di
   return FALSE;
 }
 
-static const OrrNode *load(OrrLibrary *library, const char *kind, const char *name,
-                           OrrPlace asked_at, GPtrArray *chain, OrrDiags *diags);
-
 /* @top merged with its `base`, if it has one; shares parts with the library's documents. Takes
- * ownership of @top. @chain holds the names of the documents that led here. */
-static OrrNode *lay_bases(OrrLibrary *library, const char *kind, OrrNode *top, GPtrArray *chain,
-                          OrrDiags *diags) {
+ * ownership of @top. */
+static OrrNode *lay_bases(OrrLibrary *library, const char *kind, OrrNode *top, OrrDiags *diags) {
   g_autoptr(OrrNode) over = top;
   const OrrNode *base = orr_node_get(over, "base");
   if (!base) return g_steal_pointer(&over);
@@ -317,7 +316,7 @@ static OrrNode *lay_bases(OrrLibrary *library, const char *kind, OrrNode *top, G
     orr_diags_error(diags, base->place, "'base' must be the name of a %s", kind);
     return NULL;
   }
-  const OrrNode *under = load(library, kind, base->text, base->place, chain, diags);
+  const OrrNode *under = orr_library_borrow(library, kind, base->text, base->place, diags);
   if (!under) return NULL;
   g_autoptr(OrrNode) rest = orr_node_copy_top(over);
   orr_node_remove(rest, "base");
@@ -340,7 +339,7 @@ static void place_profiles(OrrNode *node) {
 }
 
 static OrrNode *read_document(OrrLibrary *library, const char *kind, const char *path,
-                              GPtrArray *chain, OrrDiags *diags) {
+                              OrrDiags *diags) {
   const guint n_before = orr_diags_n_errors(diags);
   const gboolean is_profile = strcmp(kind, "profile") == 0;
   g_autoptr(OrrNode) root =
@@ -350,7 +349,7 @@ static OrrNode *read_document(OrrLibrary *library, const char *kind, const char 
       n_before) /* a key twice, an alias: what the tree says is not what was written */
     return NULL;
   if (!is_profile) place_profiles(root);
-  return lay_bases(library, kind, g_steal_pointer(&root), chain, diags);
+  return lay_bases(library, kind, g_steal_pointer(&root), diags);
 }
 
 static gboolean chain_has(const GPtrArray *chain, const char *name) {
@@ -400,11 +399,11 @@ static char *find_document(OrrLibrary *library, const char *kind, const char *na
   return path;
 }
 
-/* The library's document; the library owns it. */
-static const OrrNode *load(OrrLibrary *library, const char *kind, const char *name,
-                           OrrPlace asked_at, GPtrArray *chain, OrrDiags *diags) {
+const OrrNode *orr_library_borrow(OrrLibrary *library, const char *kind, const char *name,
+                                  OrrPlace asked_at, OrrDiags *diags) {
+  GPtrArray *chain = library->chain;
   const char *meant = orr_library_alias(library, kind, name, NULL);
-  if (meant) return load(library, kind, meant, asked_at, chain, diags);
+  if (meant) return orr_library_borrow(library, kind, meant, asked_at, diags);
   g_autofree char *file = is_path(name) ? path_beside(name, asked_at) : NULL;
   g_autofree char *key = g_strdup_printf("%s/%s", kind, file ? file : name);
   const OrrNode *known = g_hash_table_lookup(library->loaded, key);
@@ -417,16 +416,10 @@ static const OrrNode *load(OrrLibrary *library, const char *kind, const char *na
   if (!path) return NULL;
   g_autofree char *link = g_strdup(file ? file : name);
   g_ptr_array_add(chain, link);
-  OrrNode *root = read_document(library, kind, path, chain, diags);
+  OrrNode *root = read_document(library, kind, path, diags);
   g_ptr_array_set_size(chain, (int)chain->len - 1);
   if (root) g_hash_table_insert(library->loaded, g_steal_pointer(&key), root);
   return root;
-}
-
-const OrrNode *orr_library_borrow(OrrLibrary *library, const char *kind, const char *name,
-                                  OrrPlace asked_at, OrrDiags *diags) {
-  g_autoptr(GPtrArray) chain = g_ptr_array_new();
-  return load(library, kind, name, asked_at, chain, diags);
 }
 
 OrrNode *orr_library_load(OrrLibrary *library, const char *kind, const char *name,
@@ -436,11 +429,10 @@ OrrNode *orr_library_load(OrrLibrary *library, const char *kind, const char *nam
 
 OrrNode *orr_library_expand(OrrLibrary *library, const char *kind, const OrrNode *section,
                             OrrDiags *diags) {
-  g_autoptr(GPtrArray) chain = g_ptr_array_new();
   if (section->kind == ORR_NODE_SCALAR)
     return orr_library_load(library, kind, section->text, section->place, diags);
   if (section->kind == ORR_NODE_MAP)
-    return orr_node_own(lay_bases(library, kind, orr_node_copy(section), chain, diags));
+    return orr_node_own(lay_bases(library, kind, orr_node_copy(section), diags));
   orr_diags_error(diags, section->place,
                   "a %s is a name, a map, or a map with 'base: NAME'; found a list", kind);
   return NULL;
@@ -448,6 +440,5 @@ OrrNode *orr_library_expand(OrrLibrary *library, const char *kind, const OrrNode
 
 OrrNode *orr_library_read_file(OrrLibrary *library, const char *kind, const char *path,
                                OrrDiags *diags) {
-  g_autoptr(GPtrArray) chain = g_ptr_array_new();
-  return orr_node_own(read_document(library, kind, path, chain, diags));
+  return orr_node_own(read_document(library, kind, path, diags));
 }

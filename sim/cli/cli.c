@@ -1,12 +1,10 @@
 /*
- * cli.c - finds the command, parses its options, runs it, and turns its error into an exit status.
+ * cli.c - finds the command, parses its options and runs it.
  *
  *   orrery [--library DIR]... VERB [OPTION]... [ARGUMENT]...
  *   orrery help [VERB | --man | --completion [SHELL]] | --help | --version
  */
 #include "sim/cli/cli.h"
-
-#include <signal.h>
 
 #ifndef ORR_VERSION
 #define ORR_VERSION "unknown" /* meson.build defines it */
@@ -352,7 +350,7 @@ static int run_renamed(guint i, char **args, GError **error) {
   return run_one(renamed[i].part, renamed[i].verb, args, error);
 }
 
-static int dispatch(char **argv, GError **error) {
+int orr_cli_run(char **argv, GError **error) {
   g_autoptr(GOptionContext) context = g_option_context_new(NULL);
   g_auto(GStrv) all = g_strdupv(argv);
   g_option_context_set_strict_posix(context, TRUE); /* stop at the verb */
@@ -378,20 +376,4 @@ static int dispatch(char **argv, GError **error) {
   if (part && !has_option(part, part->verb)) remove_word(args + 1, part->verb);
   if (part) return run_one(part, command, args, error);
   return command->run ? run_one(command, NULL, args, error) : 2;
-}
-
-int orr_cli_main(int argc, char **argv) {
-  g_autoptr(GError) error = NULL;
-  signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of a write (EFBIG) */
-  orr_terminal_begin();
-  int status = orr_patience_set(&error) ? dispatch(argv, &error) : 2;
-  status = orr_show_end(argc > 1 ? argv[1] : "orrery", status, error);
-  const int failure = orr_terminal_end();
-  if (failure) {
-    orr_show_problem("cannot write the result: %s", g_strerror(failure));
-    status = MAX(status, 1);
-  }
-  g_clear_pointer(&folders_before, g_strfreev);
-  g_clear_pointer(&folders_after, g_strfreev);
-  return status;
 }

@@ -55,7 +55,7 @@ extern const OrrCommand orr_verb_plan_campaign, orr_verb_plan_gpus, orr_verb_pla
     orr_verb_plan_rate, orr_verb_plan_scaling, orr_verb_plan_serving, orr_verb_plan_training;
 
 /* Runs the command line and returns the exit status. */
-int orr_cli_main(int argc, char **argv);
+int orr_cli_run(char **argv, GError **error);
 
 /* Fails with ORR_FAULT_USAGE unless there are @min to @max arguments. @what: the sentence to
  * print, e.g. "check takes files". */

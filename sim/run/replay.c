@@ -1,7 +1,8 @@
 /*
- * replay.c - begins the program and the live works on the engine, runs the engine until nothing is
- * left to do, then finishes all. The executor adds the program's links to the engine; live works
- * are given the engine's numbers of the links that they use.
+ * replay.c - one clock for everything on a machine. Begins the program and the live works on the
+ * engine, runs the engine until nothing is left to do, then finishes all. The executor adds the
+ * program's links to the engine; live works are given the engine's numbers of the links that they
+ * use. Below that: one work on the engine that fits (simulate.h), whose kind makes the answer.
  */
 #include "sim/run/run_private.h"
 
@@ -35,5 +36,113 @@ gboolean orr_replay(const OrrReplaySetup *setup, OrrReplay *ret_replay, GError *
   if (!orr_executor_end(executor, has_run, setup->link_bytes, ret_replay, error)) return FALSE;
   for (guint i = 0; i < setup->n_live; i++)
     if (!setup->live[i].work->kind->finish(setup->live[i].work, error)) return FALSE;
+  return TRUE;
+}
+
+/* --- one work --- */
+
+OrrEngine *orr_run_work_engine(const OrrScenario *scenario, const OrrProgram *program,
+                               gboolean live_contends, OrrEngineChoice *ret_choice,
+                               GError **error) {
+  const OrrEngineChoice choice = orr_engine_choice(scenario, program, live_contends, FALSE);
+  if (ret_choice) *ret_choice = choice;
+  return orr_engine_new(choice.kind, error);
+}
+
+gboolean orr_run_work_prepare(const OrrScenario *scenario, const OrrWork *work, GError **error) {
+  return orr_engine_prepare(orr_engine_choice(scenario, work->program, work->contends, FALSE).kind,
+                            error);
+}
+
+/* NULL without @error: before_simgrid stopped this process. It forks, so the engine's code is
+ * loaded before. */
+static OrrEngine *choose_engine(const OrrRunWork *run, OrrOutcome *outcome, GError **error) {
+  const OrrSimulation *simulation = run->simulation;
+  const OrrEngineChoice choice =
+      orr_engine_choice(run->scenario, run->work->program, run->work->contends, simulation->brief);
+  if (choice.kind == ORR_ENGINE_SIMGRID) {
+    if (!orr_engine_prepare(ORR_ENGINE_SIMGRID, error)) return NULL;
+    if (simulation->before_simgrid && !simulation->before_simgrid(simulation->user)) return NULL;
+  }
+  OrrEngine *engine = orr_engine_new(choice.kind, error);
+  if (engine) orr_engine_choice_record(&choice, orr_engine_settings(engine), outcome);
+  return engine;
+}
+
+static gboolean replay(const OrrRunWork *run, OrrReplayed *replayed, OrrOutcome *outcome,
+                       GError **error) {
+  const OrrLivePart live = {.work = run->work};
+  const gboolean is_live = orr_work_is_live(run->work);
+  g_autoptr(OrrEngine) engine = choose_engine(run, outcome, error);
+  if (!engine) return FALSE;
+  const OrrReplaySetup setup = {.program = run->work->program,
+                                .live = &live,
+                                .n_live = is_live ? 1 : 0,
+                                .engine = engine,
+                                .sink = is_live ? NULL : orr_ledger_span,
+                                .user = replayed->ledger,
+                                .link_bytes = replayed->link_bytes};
+  if (!orr_replay(&setup, &replayed->replay, error)) return FALSE;
+  if (is_live)
+    orr_work_times(run->work, &replayed->replay.end_s, NULL);
+  else
+    orr_ledger_close(replayed->ledger, replayed->replay.end_s);
+  return TRUE;
+}
+
+/* --- Brief runs --- */
+
+/* A step that leaves nothing out is replayed op by op, unless it was to be shortened. */
+static gboolean replay_ops(const OrrRunWork *run, OrrEngine *engine, OrrLeap *leaps,
+                           OrrReplayed *replayed, GError **error) {
+  const OrrWork *work = run->work;
+  const OrrLeftOut left_out = {work->n_left_out, work->period};
+  if (run->simulation->shorten == 0)
+    return orr_executor_run(work->program, engine, orr_ledger_span, replayed->ledger,
+                            replayed->link_bytes, &replayed->replay, error);
+  orr_ledger_set_leaps(replayed->ledger, leaps);
+  return orr_executor_run_briefly(work->program, engine, work->n_left_out > 0 ? &left_out : NULL,
+                                  orr_ledger_span, replayed->ledger, leaps, &replayed->replay,
+                                  error);
+}
+
+static gboolean replay_briefly(const OrrRunWork *run, OrrReplayed *replayed, OrrOutcome *outcome,
+                               GError **error) {
+  g_autofree OrrLeap *leaps = g_new0(OrrLeap, orr_program_n_lanes(run->work->program) + 1);
+  g_autoptr(OrrEngine) engine = choose_engine(run, outcome, error);
+  if (!engine) return FALSE;
+  if (!replay_ops(run, engine, leaps, replayed, error)) return FALSE;
+  for (guint i = 0; run->simulation->looks && i < ORR_N_LEAP_LOOKS; i++)
+    run->simulation->looks[i] += replayed->replay.looks[i];
+  if (replayed->replay.n_left_out > 0) {
+    if (run->simulation->too_short)
+      *run->simulation->too_short = TRUE;
+    else
+      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "the shortened step does not repeat");
+    return FALSE;
+  }
+  orr_ledger_close(replayed->ledger, replayed->replay.end_s);
+  orr_ledger_set_leaps(replayed->ledger, NULL);
+  return TRUE;
+}
+
+gboolean orr_run_work(const OrrRunWork *run, OrrOutcome *outcome, double *ret_end_s,
+                      GError **error) {
+  const gboolean is_live = orr_work_is_live(run->work);
+  g_autoptr(GArray) spans =
+      run->simulation->keep_spans && !is_live ? g_array_new(FALSE, FALSE, sizeof(OrrSpan)) : NULL;
+  g_autoptr(OrrLedger) ledger = is_live ? NULL : orr_ledger_new(run->work, spans);
+  g_autofree double *link_bytes = g_new0(double, orr_program_n_links(run->work->program) + 1);
+  OrrReplayed replayed = {.work = run->work,
+                          .cluster = &run->scenario->cluster,
+                          .prices = &run->scenario->prices,
+                          .fabric = run->fabric,
+                          .ledger = ledger,
+                          .spans = spans,
+                          .link_bytes = link_bytes};
+  const gboolean is_brief = run->simulation->brief && !is_live;
+  if (!(is_brief ? replay_briefly : replay)(run, &replayed, outcome, error)) return FALSE;
+  orr_kinds_answer(&replayed, outcome);
+  if (ret_end_s) *ret_end_s = replayed.replay.end_s;
   return TRUE;
 }

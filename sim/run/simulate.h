@@ -41,7 +41,7 @@ void orr_engine_choice_record(const OrrEngineChoice *choice, const char *setting
 /* Where auto took fair instead of SimGrid: a sentence that says so, newly allocated. Else NULL. */
 char *orr_engine_choice_text(const OrrOutcome *outcome);
 
-/* run_work.c: one compiled workload, replayed and turned into an outcome.
+/* replay.c: one compiled workload, replayed and turned into an outcome.
  *
  * A brief run gives the result alone, sooner: it replays on our own sharing of links instead of
  * SimGrid's, and a step that was shortened (OrrWorld.shorten) is made up for (executor_leap.c). */

@@ -181,7 +181,7 @@ static void enter(OrrFleet *fleet, OrrRequest *request) {
   OrrServingWork *work = fleet->run.work;
   work->last_arrival_s = request->arrival_s - fleet->run.start_s;
   if (work->arrived++ == 0) work->first_arrival_s = work->last_arrival_s;
-  if (orr_route_enter(&fleet->route, request)) {
+  if (orr_route_enter(&fleet->route, request, 0)) {
     count_area(fleet, request, 1);
   } else {
     note_unserved(fleet, request, FALSE);
@@ -409,7 +409,7 @@ static void homeless(void *user, OrrRequest *request) {
   request->computed = request->scheduled = request->drafted = 0;
   request->swapped = request->is_in_flight = FALSE;
   orr_route_lose(&fleet->route, request);
-  if (work->params.on_failure == ORR_FAILURE_RETRY && orr_route_enter(&fleet->route, request)) {
+  if (work->params.on_failure == ORR_FAILURE_RETRY && orr_route_enter(&fleet->route, request, 0)) {
     work->retried++;
     return;
   }

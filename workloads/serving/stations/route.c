@@ -198,8 +198,7 @@ void orr_route_drop(OrrRoute *route, OrrRequest *request) {
 
 /* --- the way --- */
 
-/* From stop @i on. FALSE: rejected. */
-static gboolean walk(OrrRoute *route, OrrRequest *request, guint i) {
+gboolean orr_route_enter(OrrRoute *route, OrrRequest *request, guint i) {
   for (; i < route->n_stops; i++) {
     const OrrStop *stop = &route->stops[i];
     const OrrStationAnswer answer =
@@ -210,11 +209,10 @@ static gboolean walk(OrrRoute *route, OrrRequest *request, guint i) {
   return TRUE;
 }
 
-gboolean orr_route_enter(OrrRoute *route, OrrRequest *request) { return walk(route, request, 0); }
-
 void orr_route_go_on(const OrrStop *stop, OrrRequest *request) {
   OrrRoute *route = stop->route;
-  if (!walk(route, request, stop->place + 1)) route->reports.rejected(route->reports.user, request);
+  if (!orr_route_enter(route, request, stop->place + 1))
+    route->reports.rejected(route->reports.user, request);
 }
 
 void orr_route_lose(OrrRoute *route, OrrRequest *request) {

@@ -68,7 +68,7 @@ void orr_samples_split(OrrRoute *route, OrrRequest *first) {
   family->is_split = TRUE;
   const guint32 n = (guint32)family->left;
   for (guint32 sample = 1; sample < n && !route->run->error; sample++)
-    orr_route_enter(route, add_output(samples, family, sample));
+    orr_route_enter(route, add_output(samples, family, sample), 0);
 }
 
 static void first_token(gpointer state, OrrReplica *replica, OrrRequest *request) {

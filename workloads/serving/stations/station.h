@@ -134,7 +134,8 @@ OrrRequest *orr_route_another(OrrRoute *route, const OrrRequest *first, guint32 
 void orr_route_forget(OrrRoute *route, const OrrRequest *request);
 void orr_route_drop(OrrRoute *route, OrrRequest *request); /* forgets it and frees it */
 
-gboolean orr_route_enter(OrrRoute *route, OrrRequest *request); /* FALSE: rejected */
+/* From stop @i on. FALSE: rejected. */
+gboolean orr_route_enter(OrrRoute *route, OrrRequest *request, guint i);
 void orr_route_go_on(const OrrStop *stop, OrrRequest *request); /* past @stop, which held it */
 void orr_route_lose(OrrRoute *route, OrrRequest *request);
 gboolean orr_route_is_bound(const OrrRoute *route, const OrrRequest *request);
