@@ -43,12 +43,15 @@ static int open_file(const char *path, gsize max_bytes, struct stat *ret_facts, 
   return ok ? g_steal_fd(&file) : -1;
 }
 
+enum { BLOCK = 65536 }; /* what a text that turned out longer grows by */
+
 /* Reads at most one byte more than @max_bytes, since pipes and files in /proc report no size. */
 static gboolean read_bytes(int file, gsize max_bytes, GString *text, GError **error) {
-  char block[65536];
   while (text->len <= max_bytes) {
-    const gssize n = read(file, block, MIN(sizeof block, max_bytes + 1 - text->len));
-    if (n > 0) g_string_append_len(text, block, n);
+    const gsize before = text->len, room = text->allocated_len - before - 1;
+    g_string_set_size(text, before + MIN(room > 0 ? room : BLOCK, max_bytes + 1 - before));
+    const gssize n = read(file, text->str + before, text->len - before);
+    g_string_set_size(text, before + (gsize)MAX(n, 0));
     if (n == 0) return TRUE;
     if (n < 0 && errno == EAGAIN) poll(&(struct pollfd){.fd = file, .events = POLLIN}, 1, -1);
     if (n < 0 && errno != EINTR && errno != EAGAIN) return fail(error, g_strerror(errno));
@@ -57,7 +60,8 @@ static gboolean read_bytes(int file, gsize max_bytes, GString *text, GError **er
 }
 
 static GString *read_open(int file, const struct stat *facts, gsize max_bytes, GError **error) {
-  g_autoptr(GString) text = g_string_sized_new(S_ISREG(facts->st_mode) ? (gsize)facts->st_size : 0);
+  g_autoptr(GString) text =
+      g_string_sized_new(S_ISREG(facts->st_mode) ? (gsize)facts->st_size + 1 : 0);
   if (!read_bytes(file, max_bytes, text, error)) return NULL;
   if (text->len > 0 || !S_ISFIFO(facts->st_mode)) return g_steal_pointer(&text);
   fail(error, "it is a pipe, and nobody writes to it");

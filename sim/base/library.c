@@ -14,6 +14,7 @@
  */
 #include "sim/base/library.h"
 
+#include <dirent.h>
 #include <glib/gstdio.h>
 
 #include "sim/base/installation.h"
@@ -256,15 +257,22 @@ static void note_shadow(OrrLibrary *library, const char *kind_name, const char *
 
 const GPtrArray *orr_library_shadows(const OrrLibrary *library) { return library->shadows; }
 
+/* Most file systems give an entry's type; a link's target must be looked at. */
+static gboolean is_file(const char *folder, const struct dirent *entry) {
+  if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) return entry->d_type == DT_REG;
+  g_autofree char *path = g_build_filename(folder, entry->d_name, NULL);
+  return g_file_test(path, G_FILE_TEST_IS_REGULAR);
+}
+
 static void add_names(const char *folder, GPtrArray *names) {
-  g_autoptr(GDir) dir = folder ? g_dir_open(folder, 0, NULL) : NULL;
-  const char *file;
-  while (dir && (file = g_dir_read_name(dir))) {
-    g_autofree char *path = g_build_filename(folder, file, NULL);
-    if (*file != '.' && g_str_has_suffix(file, ".yaml") &&
-        g_file_test(path, G_FILE_TEST_IS_REGULAR))
+  DIR *dir = folder ? opendir(folder) : NULL;
+  const struct dirent *entry;
+  while (dir && (entry = readdir(dir))) {
+    const char *file = entry->d_name;
+    if (*file != '.' && g_str_has_suffix(file, ".yaml") && is_file(folder, entry))
       g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".yaml")));
   }
+  if (dir) closedir(dir);
 }
 
 char **orr_library_names(OrrLibrary *library, const char *kind_name) {

@@ -271,11 +271,9 @@ char **orr_yaml_tree_files(const char *path) {
 static OrrYamlTree *find_form(char **files, const char *text, gsize length, const char *file) {
   OrrYamlTree *found = NULL;
   for (; !found && *files; files++) {
-    gsize size = 0;
     g_autoptr(GError) ignored = NULL;
-    char *data =
-        g_access(*files, R_OK) == 0 ? orr_file_read(*files, MAX_BYTES, &size, &ignored) : NULL;
-    g_autoptr(GBytes) bytes = data ? g_bytes_new_take(data, size) : NULL;
+    g_autoptr(GBytes) bytes =
+        g_access(*files, R_OK) == 0 ? orr_file_map(*files, MAX_BYTES, &ignored) : NULL;
     if (bytes) found = orr_yaml_tree_new(bytes, text, length, file);
   }
   return found;
