@@ -320,9 +320,9 @@ guint32 orr_fabric_program_link(const OrrFabric *fabric, OrrProgram *program, gu
 
 /* --- Symmetry --- */
 
-gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]) {
+gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3], gboolean ret_open[3]) {
   if (!fabric->plan || !fabric->kind->shape) return FALSE;
-  fabric->kind->shape(fabric->plan, ret_shape);
+  fabric->kind->shape(fabric->plan, ret_shape, ret_open);
   return orr_fabric_n_gpus(fabric) % (ret_shape[0] * ret_shape[1] * ret_shape[2]) == 0;
 }
 

@@ -187,8 +187,9 @@ double orr_fabric_messages_per_s(const OrrFabric *fabric);
 gboolean orr_fabric_can_leave(const OrrFabric *fabric, guint32 link);
 
 /* The sizes of a slice's torus (1 for a missing axis); a job may fill several slices, one after the
- * other: GPU number in its slice = x + X (y + Y z). FALSE if the fabric is not a torus. */
-gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]);
+ * other: GPU number in its slice = x + X (y + Y z). And which axes are lines, whose ends are not
+ * joined. FALSE if the fabric is not a torus. */
+gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3], gboolean ret_open[3]);
 
 /* Orbits of the links that a collective of all GPUs can use (OrrFabricKind). 0 unless the job
  * uses every GPU and flows are spread over all routes. */

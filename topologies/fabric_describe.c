@@ -89,10 +89,11 @@ static void add_latency(GString *text, double latency_s) {
 static void add_scale_up(GString *text, const OrrFabric *fabric, const OrrCluster *cluster) {
   const OrrDevice *device = &cluster->device;
   gint64 domain = cluster->node.scale_up_domain, shape[3];
+  gboolean open[3];
   if (domain <= 1) {
-    g_string_append_printf(text, LABEL "none: %ss of a node communicate over %s\n", "scale-up",
-                           device->noun,
-                           orr_fabric_torus(fabric, shape) ? "the torus of the fabric" : "PCIe");
+    g_string_append_printf(
+        text, LABEL "none: %ss of a node communicate over %s\n", "scale-up", device->noun,
+        orr_fabric_torus(fabric, shape, open) ? "the torus of the fabric" : "PCIe");
     return;
   }
   g_string_append_printf(text, LABEL "domains of %ld %ss, ", "scale-up", domain, device->noun);

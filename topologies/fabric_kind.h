@@ -67,8 +67,9 @@ typedef struct {
   /* Closed form: the largest number of switches on a shortest route between two ports of a full
    * fabric. */
   guint (*diameter)(gconstpointer plan);
-  /* A torus: its sizes, 1 for an axis that it lacks; NULL for other kinds. */
-  void (*shape)(gconstpointer plan, gint64 ret_shape[3]);
+  /* A torus: its sizes, 1 for an axis that it lacks, and which axes are open lines; NULL for other
+   * kinds. */
+  void (*shape)(gconstpointer plan, gint64 ret_shape[3], gboolean ret_open[3]);
   /* If routing spreads flows evenly, parallel links form trunks: appends (as OrrFabricPart) the
    * trunks that contain the cable of that name, or all cables of the switch of that name. NULL:
    * no trunks. */

@@ -156,7 +156,8 @@ OrrCost orr_cost_hand_over(const OrrHandOver *hand, double base_edge_s, OrrCost 
  * there is none. */
 gboolean orr_cost_nccl(const OrrCostModel *model, const char *algorithm, OrrProtocol protocol,
                        OrrNcclCosts *ret_costs);
-gboolean orr_cost_has_nccl(const OrrCostModel *model); /* whether the profile has any */
+/* Whether the profile has rows of the ring, which every release of NCCL has. */
+gboolean orr_cost_has_nccl(const OrrCostModel *model);
 
 gboolean orr_cost_has_choices(const OrrCostModel *model);
 

@@ -284,7 +284,9 @@ OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint
 }
 
 gboolean orr_cost_has_nccl(const OrrCostModel *model) {
-  return model->nccl && model->nccl->len > 0;
+  ORR_EACH_POINTER(const OrrProfileNccl, row, model->nccl)
+    if (g_str_equal(orr_nccl_algorithm_words[row->algorithm], "ring")) return TRUE;
+  return FALSE;
 }
 
 gboolean orr_cost_nccl(const OrrCostModel *model, const char *algorithm, OrrProtocol protocol,

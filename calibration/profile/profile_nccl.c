@@ -6,8 +6,9 @@
 const char *const orr_protocol_words[] = {"auto", "ll", "ll128", "simple", NULL};
 
 const char *const orr_nccl_algorithm_words[] = {
-    "collnet", "direct",    "halving-doubling", "hierarchical", "mesh", "nb",   "nhr",
-    "nvls",    "nvls-tree", "pairwise",         "pat",          "ring", "tree", NULL};
+    "collnet", "direct",    "halving-doubling", "hierarchical", "mesh", "nb",          "nhr",
+    "nvls",    "nvls-tree", "pairwise",         "pat",          "ring", "torus-cycle", "tree",
+    NULL};
 
 static const OrrField fields[] = {
     ORR_FIELD_WORD(OrrProfileNccl, "algorithm", algorithm, orr_nccl_algorithm_words, NULL,

@@ -343,9 +343,10 @@ static char *link_name(gconstpointer data, gint64 link) {
 
 static double switch_latency(gconstpointer data) { return ((const Plan *)data)->switch_latency_s; }
 
-static void shape(gconstpointer data, gint64 ret_shape[3]) {
+static void shape(gconstpointer data, gint64 ret_shape[3], gboolean ret_open[3]) {
   const Plan *plan = data;
-  for (int axis = 0; axis < AXES; axis++) ret_shape[axis] = plan->size[axis];
+  for (int axis = 0; axis < AXES; axis++)
+    ret_shape[axis] = plan->size[axis], ret_open[axis] = plan->open[axis];
 }
 
 /* A shift of all chips maps a link onto every other link of its axis and direction. */

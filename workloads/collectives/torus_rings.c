@@ -1,6 +1,7 @@
 /*
  * torus_rings.c - collectives on a torus: rings along its axes, one axis after another
- * (torus-ring), or along all axes at once (bucket).
+ * (torus-ring), or along all axes at once (bucket); on open axes one ring through all chips
+ * (torus-cycle).
  *
  *   torus-ring   axis x, then y, then z, in one direction: reduce-scatter along x over all of S,
  *                along y over what is left, S/X, along z over S/(X Y); then all-gather back, z, y,
@@ -32,7 +33,20 @@
  * direction: each link carries the rings of both, and the bucket takes twice as long, as a line's
  * bytes do. It still takes D - 1 rounds of hops between neighbours.
  *
- * Neither is NCCL's: where the profile has rows of NCCL's algorithms (`nccl`), as on GPUs, both
+ *   torus-cycle  a closed walk between neighbours through all chips of open axes, half of S in each
+ *                direction; two of a chip's links are in use, however many axes there are:
+ *
+ *                  1 - 2 - 3      all-gather, reduce-scatter   (n-1) alpha + (n-1)/n S/(2 B)
+ *                  |       |      all-reduce                   twice as much
+ *                  0   5 - 4      the first axis X is longer than 2 only where n / X is even
+ *                  |   |
+ *                  7 - 6
+ *
+ * XLA's all-gathers on SparseCores of Ironwood take as long on 2x2x2 chips for each byte that a
+ * chip receives as on 2x2x1, and n-1 steps (scenarios/validation/collectives-ici.yaml). It is the
+ * choice of that device's profile alone, or forced.
+ *
+ * None is NCCL's: where the profile has rows of NCCL's algorithms (`nccl`), as on GPUs, they
  * must be forced. Elsewhere, as on TPUs, the planner chooses them where they are the fastest.
  * algorithm: bucket
  */
@@ -45,6 +59,7 @@ typedef struct {
   gint64 size[AXES]; /* of the group; 1 for an axis that it does not extend along */
   gint64 axes[AXES]; /* the axes with more than one chip */
   guint n_axes;
+  gboolean is_open; /* all of them are lines */
 } Torus;
 
 /* Whether the group is all chips that differ from its first one along the axes of @torus alone, in
@@ -75,16 +90,19 @@ static gboolean has_chips(const Torus *torus, const gint64 shape[AXES]) {
 static gboolean torus_init(Torus *torus, const OrrCollectiveContext *context,
                            const OrrCollectiveCall *call) {
   gint64 shape[AXES];
-  gboolean found = FALSE;
-  *torus = (Torus){.call = call};
-  if (!orr_fabric_torus(context->fabric, shape)) return FALSE;
+  gboolean open[AXES], found = FALSE;
+  *torus = (Torus){.call = call, .is_open = TRUE};
+  if (!orr_fabric_torus(context->fabric, shape, open)) return FALSE;
   for (guint chosen = 1; !found && chosen < 1 << AXES; chosen++) {
     for (int axis = 0; axis < AXES; axis++)
       torus->size[axis] = chosen >> axis & 1 ? shape[axis] : 1;
     found = has_chips(torus, shape);
   }
   for (int axis = 0; found && axis < AXES; axis++)
-    if (torus->size[axis] > 1) torus->axes[torus->n_axes++] = axis;
+    if (torus->size[axis] > 1) {
+      torus->axes[torus->n_axes++] = axis;
+      torus->is_open &= open[axis];
+    }
   return torus->n_axes > 0;
 }
 
@@ -229,6 +247,62 @@ static void steps_bucket(const OrrCollectiveContext *context, const OrrCollectiv
   add_steps(context, call, TRUE, steps);
 }
 
+/* --- torus-cycle --- */
+
+static gboolean supports_cycle(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  Torus torus;
+  if (!supports(context, call)) return FALSE;
+  torus_init(&torus, context, call);
+  const gint64 first = torus.size[torus.axes[0]];
+  return torus.is_open && torus.n_axes > 1 && (first == 2 || call->n / first % 2 == 0);
+}
+
+/* The chip at place @p of a walk between neighbours over all axes but the first, and at @x of the
+ * first. */
+static gint64 chip_at(const Torus *torus, gint64 x, gint64 p) {
+  const gint64 size = torus->size[torus->axes[1]], line = p / size, at = p % size;
+  const gint64 y = line % 2 == 1 ? size - 1 - at : at;
+  return x * stride_of(torus, torus->axes[0]) + y * stride_of(torus, torus->axes[1]) +
+         (torus->n_axes > 2 ? line * stride_of(torus, torus->axes[2]) : 0);
+}
+
+/* The GPUs round the cycle: back and forth along the first axis without its chips at 0, which are
+ * the way back. */
+static gint64 *cycle_of(const Torus *torus) {
+  const gint64 first = torus->size[torus->axes[0]], n = torus->call->n, places = n / first;
+  gint64 *gpus = g_new(gint64, n), i = 0;
+  for (gint64 p = 0; p < places; p++)
+    for (gint64 x = 1; x < first; x++)
+      gpus[i++] = torus->call->gpus[chip_at(torus, p % 2 == 1 ? first - x : x, p)];
+  for (gint64 p = places; p-- > 0;) gpus[i++] = torus->call->gpus[chip_at(torus, 0, p)];
+  return gpus;
+}
+
+static void plan_cycle(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                       GArray *phases) {
+  Torus torus;
+  torus_init(&torus, context, call);
+  g_autofree gint64 *gpus = cycle_of(&torus);
+  const double bytes = call->bytes / 2 * (call->n - 1) / call->n;
+  for (int pass = call->op == ORR_ALL_REDUCE ? 2 : 1; pass > 0; pass--) {
+    g_auto(OrrCollectiveFlow) flow;
+    double hop_s = INFINITY;
+    orr_collective_flow_init(&flow, context);
+    orr_collective_flow_fill(&flow, bytes, bytes);
+    for (guint i = 0; i < call->n; i++) {
+      const gint64 a = gpus[i], b = gpus[(i + 1) % call->n];
+      const double on_s = orr_collective_flow_edge(&flow, a, b, 0, 1);
+      const double back_s = orr_collective_flow_edge(&flow, b, a, 1, 1);
+      hop_s = MIN(hop_s, MIN(on_s, back_s));
+    }
+    orr_collective_flow_finish(&flow, (call->n - 1) * hop_s, bytes, phases);
+  }
+}
+
+static double oracle_cycle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
+  return orr_ring.oracle(call, alpha_s, 2 * bytes_per_s);
+}
+
 /* For a torus of one axis, which is a ring; test_torus_rings.c covers the others. */
 static double oracle_rings(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   return orr_ring.oracle(call, alpha_s, bytes_per_s);
@@ -258,4 +332,14 @@ const OrrCollectiveAlgorithm orr_bucket = {
     .plan = plan_bucket,
     .steps = steps_bucket,
     .oracle = oracle_bucket,
+};
+
+const OrrCollectiveAlgorithm orr_torus_cycle = {
+    .entry = {.name = "torus-cycle",
+              .sentence = "One ring in both directions through all chips of a torus's open axes."},
+    .chosen = ORR_CHOSEN_NEVER,
+    .needs = "a group that fills two or three axes of a torus, all of them open",
+    .supports = supports_cycle,
+    .plan = plan_cycle,
+    .oracle = oracle_cycle,
 };

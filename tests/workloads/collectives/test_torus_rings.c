@@ -81,6 +81,70 @@ static void test_open_axes(void) {
   g_assert_cmpuint(orr_fabric_diameter(line.fabric), ==, 8);
 }
 
+/* One ring through all chips of open axes, half of S each way round: n - 1 hops and (n-1)/n S / 2 a
+ * pass on two of a chip's links, in 2x2x2 as in 2x4; every hop is between neighbours. Not where an
+ * axis closes, nor along one axis. */
+static void test_cycle(void) {
+  static const struct {
+    const char *shape;
+    guint chips;
+  } axes[] = {{"2x4", 8}, {"2x2x2", 8}, {"4x4", 16}, {"4x2x4", 32}};
+  for (guint i = 0; i < G_N_ELEMENTS(axes); i++) {
+    g_auto(Machine) machine;
+    const double n = axes[i].chips;
+    g_autofree char *fabric = g_strdup_printf(
+        "{kind: torus, shape: %s, closes-from: 8, link-bandwidth: 1 GB/s}", axes[i].shape);
+    g_autofree gint64 *gpus = group_new(axes[i].chips, 0, 1);
+    machine_init_on(&machine, axes[i].chips / 8, 1, fabric, 1);
+    g_autoptr(OrrCollectivePlan) gather =
+        plan_on(&machine, ORR_ALL_GATHER, 1e9, gpus, axes[i].chips, "torus-cycle");
+    g_autoptr(OrrCollectivePlan) reduce =
+        plan_on(&machine, ORR_ALL_REDUCE, 1e9, gpus, axes[i].chips, "torus-cycle");
+    assert_close(gather->predicted_s, (n - 1) * HOP + (n - 1) / n / 2 * 1e9 / LINK, 1e-9);
+    assert_close(reduce->predicted_s, 2 * gather->predicted_s, 1e-9);
+  }
+  const OrrCollectiveAlgorithm *cycle =
+      (const OrrCollectiveAlgorithm *)orr_registry_find(&orr_collective_registry, "torus-cycle");
+  static const char *const refused[] = {"2x8", "8"};
+  for (guint i = 0; i < G_N_ELEMENTS(refused); i++) {
+    g_auto(Machine) machine;
+    const guint chips = i == 0 ? 16 : 8;
+    g_autofree char *fabric =
+        g_strdup_printf("{kind: torus, shape: %s, closes-from: %d, link-bandwidth: 1 GB/s}",
+                        refused[i], 8 + (int)i);
+    g_autofree gint64 *gpus = group_new(chips, 0, 1);
+    machine_init_on(&machine, chips / 8, 1, fabric, 1);
+    const OrrCollectiveContext on = {.fabric = machine.fabric};
+    const OrrCollectiveCall call = {.op = ORR_ALL_GATHER, .bytes = 1, .gpus = gpus, .n = chips};
+    g_assert_false(cycle->supports(&on, &call));
+  }
+}
+
+/* A profile's choice takes it; rows of it alone are not NCCL's, so a group whose axes close still
+ * takes the bucket. */
+static void test_choice_of_cycle(void) {
+  static const char rows[] = "name: p\ndevice: d\nchoices:\n- {algorithm: torus-cycle}\n"
+                             "nccl:\n- {algorithm: torus-cycle, protocol: simple, scale-out-step: "
+                             "4 us}\n";
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_yaml_parse(rows, strlen(rows), "rows", diags);
+  g_autoptr(OrrProfile) profile = orr_profile_read(tree, NULL, diags);
+  static const char *const names[] = {"bucket", "torus-cycle"};
+  for (guint i = 0; i < 2; i++) {
+    g_auto(Machine) machine;
+    g_autofree char *fabric = g_strdup_printf(
+        "{kind: torus, shape: 4x4, closes-from: %d, link-bandwidth: 1 GB/s}", 4 * (int)(i + 1));
+    g_autofree gint64 *gpus = group_new(16, 0, 1);
+    machine_init_on(&machine, 2, 1, fabric, 1);
+    g_autoptr(OrrCostModel) cost = orr_cost_model_new(profile, &machine.cluster.device, NULL);
+    const OrrCollectiveContext context = {.fabric = machine.fabric, .cost = cost};
+    const OrrCollectiveCall call = {.op = ORR_ALL_GATHER, .bytes = 1e9, .gpus = gpus, .n = 16};
+    g_autoptr(OrrCollectivePlan) plan = orr_collective_plan(&context, &call, NULL, NULL);
+    g_assert_cmpstr(plan->algorithm->entry.name, ==, names[i]);
+    if (i == 1) assert_close(latency_of(plan), 15 * (HOP + 4e-6), 1e-9);
+  }
+}
+
 /* A flat ring over the chips in order: fewer bytes than none, but n - 1 hops and one link a
  * chip. */
 static void test_fewer_hops_than_a_ring(void) {
@@ -192,6 +256,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/torus-rings/whole-axes", test_whole_axes);
   g_test_add_func("/torus-rings/axes-apart", test_axes_are_apart);
   g_test_add_func("/torus-rings/open-axes", test_open_axes);
+  g_test_add_func("/torus-rings/cycle", test_cycle);
+  g_test_add_func("/torus-rings/cycle-chosen", test_choice_of_cycle);
   g_test_add_func("/torus-rings/slices", test_slices);
   return g_test_run();
 }
