@@ -408,16 +408,19 @@ static void judge_drafts(OrrLaunchDraft *draft) {
                "layers that keep a state cannot drop rejected tokens: no drafts are made");
 }
 
-/* GPUs on each node of a server that its line spreads over nodes: --nnodes, --gpus_per_node or
- * --data-parallel-size-local (engines of tp x pp GPUs). 0: the line leaves that to the machine. */
+/* GPUs on each node of servers that their line spreads over nodes: --nnodes of each of a manifest's
+ * servers, --gpus_per_node or --data-parallel-size-local (engines of tp x pp GPUs). 0: the line
+ * leaves that to the machine. */
 static gint64 spread_of(OrrLaunchDraft *draft, gint64 gpus, OrrLaunchSetting **by) {
   OrrLaunchSetting *nodes = orr_launch_draft_at(draft, "cluster.nodes", FALSE),
                    *local = orr_launch_draft_find(draft, NULL, "data-parallel-size-local");
   *by = nodes ? nodes : orr_launch_draft_at(draft, "cluster.node.gpus", FALSE);
   if (!*by || !(*by)->value) return 0;
   const gint64 n = g_ascii_strtoll((*by)->value, NULL, 10);
-  if (n < 1 || (nodes && gpus % n != 0)) return 0;
-  if (nodes) return gpus / n;
+  if (n < 1 || n > gpus) return 0;
+  const gint64 all = n * MAX(draft->replicas, 1);
+  if (nodes && gpus % all != 0) return 0;
+  if (nodes) return gpus / all;
   return *by == local ? n * line_number(draft, "workload.parallel.tp", 1) *
                             line_number(draft, "workload.parallel.pp", 1)
                       : n;
