@@ -227,6 +227,40 @@ static void test_refusals(void) {
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) assert_refused(cases[i].sets, cases[i].says);
 }
 
+static void norm_ranks(gconstpointer sets, gpointer ranks) {
+  g_autoptr(GError) error = NULL;
+  OrrLibrary *library = shared_library();
+  g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
+  g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, TRUE, &error);
+  g_assert_no_error(error);
+  ORR_EACH(const OrrCollectiveRow, row, outcome->collectives)
+    if (g_str_equal(row->name, "gradient-norm")) *(gint64 *)ranks = row->n_ranks;
+}
+
+/* Of 64 ranks, all that hold a part of one copy of the gradients: tp pp of a replica, and with a
+ * sharded optimizer the ranks that share it. HSDP of groups of 16 on two stages: 32. */
+static void test_norm_of_one_copy(void) {
+  static const struct {
+    const char *sets;
+    gint64 ranks;
+  } cases[] = {
+      {"workload.optimizer.sharding=none", 16},
+      {"workload.parallel={tp: 2, pp: 2, cp: 2};workload.optimizer.sharding=none", 8},
+      {"workload.optimizer.sharding=zero-1", 64},
+      {"workload.parallel={tp: 2, pp: 2, cp: 2};workload.optimizer.sharding=distributed-optimizer",
+       64},
+      {"workload.parallel={tp: 1, pp: 2, dp: 32};workload.optimizer.sharding={kind: hsdp, group: "
+       "16}",
+       32},
+  };
+  shared_costs("a100-80gb-sxm");
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    gint64 ranks = 0;
+    g_assert_true(forked_answer(norm_ranks, cases[i].sets, &ranks, sizeof ranks));
+    g_assert_cmpint(ranks, ==, cases[i].ranks);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training-sharding/folded-is-full", test_folded_is_full);
@@ -241,6 +275,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-sharding/experts-are-shared-out", test_experts_are_shared_out);
   g_test_add_func("/training-sharding/experts-in-groups", test_experts_in_groups);
   g_test_add_func("/training-sharding/experts-overlap", test_experts_overlap);
+  g_test_add_func("/training-sharding/norm-of-one-copy", test_norm_of_one_copy);
   g_test_add_func("/training-sharding/refusals", test_refusals);
   return g_test_run();
 }

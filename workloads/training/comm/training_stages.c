@@ -120,11 +120,20 @@ static gboolean plan_embedding(OrrStageTraffic *stages, OrrTraffic *traffic, con
   return TRUE;
 }
 
-/* A scalar over the ranks of the first replica: gradient clipping and the inf check need it. */
+/* Ranks of a stage that hold parts of one copy of the gradients: a replica's, and with a sharded
+ * optimizer all that share it (Megatron-Core, DistributedOptimizer.get_grad_stats_parallel_group;
+ * PyTorch's norm of a DTensor, over its mesh). */
+static gint64 norm_ranks(const OrrJob *job) {
+  const gint64 replica = orr_job_replica_ranks(job);
+  const gint64 shards = job->sharding.optimizer ? orr_job_shard_ranks(job, ORR_WEIGHTS_DENSE) : 1;
+  return MIN(MAX(replica, job->tp * shards), replica * job->dp);
+}
+
+/* A scalar over the ranks that hold one copy: gradient clipping and the inf check need it. */
 static gboolean plan_norm(OrrStageTraffic *stages, OrrTraffic *traffic, GError **error) {
   const OrrJob *job = traffic->job;
   if (job->params->evaluation) return TRUE;
-  const gint64 n = orr_job_replica_ranks(job);
+  const gint64 n = norm_ranks(job);
   OrrCalls calls;
   orr_calls_init(&calls, ORR_ALL_REDUCE, 4, 1, n * job->pp);
   for (gint64 p = 0; p < job->pp; p++)
