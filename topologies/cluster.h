@@ -49,10 +49,13 @@
  *   node: {host: {memory: 2 TB, memory-bandwidth: 409.6 GB/s}}
  *
  * What software does on one core takes its time on a Xeon Platinum 8480C (DGX H100), divided by
- * cpu-speed. Grace: 13.48 us there for the forward of torch.nn.Linear, 37.08 us on a GB200 and
+ * cpu-speed, and by launch-speed where it launches kernels. Grace is nearly as fast as a Xeon in
+ * Python's own loops: 67.5 ns on an H100's host for a call of ten arguments and 181.7 through
+ * PyTorch's dispatcher, 71.6 and 197.4 on a GB200 (pytorch, issue 187862, June 2026): 0.93. It is
+ * much slower in launching: 13.48 us for the forward of torch.nn.Linear, 37.08 us on a GB200 and
  * 33.17 us on a GH200 (NVIDIA/TransformerEngine, issue 2053, August 2025): 0.36 and 0.41.
  *
- *   node: {host: {cpu: Grace, cpu-speed: 0.36}} */
+ *   node: {host: {cpu: Grace, cpu-speed: 0.93, launch-speed: 0.36}} */
 
 typedef enum {
   ORR_NETWORK_AUTO,
@@ -64,6 +67,7 @@ typedef enum {
 typedef struct {
   char *cpu;
   double cpu_speed;       /* of one core; a Xeon Platinum 8480C's is 1 */
+  double launch_speed;    /* the same in launching kernels; 0: cpu_speed */
   gint64 cores;           /* of all sockets; 0: unknown */
   int network_path;       /* OrrNetworkPath */
   gint64 gpus_per_switch; /* 0: no PCIe switches are modelled */
@@ -76,6 +80,8 @@ typedef struct {
 } OrrHostShape;
 
 extern const OrrFieldTable orr_host_shape_table;
+
+double orr_host_launch_speed(const OrrHostShape *host);
 
 /* Checks rules that span fields, for a node of @gpus GPUs. Adds findings at @place. */
 void orr_host_shape_check(const OrrHostShape *host, gint64 gpus, OrrPlace place, OrrDiags *diags);

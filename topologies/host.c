@@ -11,6 +11,10 @@ static const OrrField fields[] = {
                    "Speed of one core of it, relative to a Xeon Platinum 8480C, on which the host "
                    "times of software stacks are stated.",
                    .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_REAL(OrrHostShape, "launch-speed", launch_speed, ORR_UNIT_NONE, "0",
+                   "The same for calls into PyTorch and the driver that launch a kernel or a copy; "
+                   "0: cpu-speed.",
+                   .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_INT(OrrHostShape, "cores", cores, "0",
                   "Cores of a node, all sockets together; 0: unknown.", .min = 0, .max = 1e5),
     ORR_FIELD_WORD(
@@ -61,6 +65,10 @@ static const OrrField fields[] = {
 
 const OrrFieldTable orr_host_shape_table = ORR_FIELD_TABLE(
     "host", "PCIe switches, host bridges and memory of a node.", OrrHostShape, fields);
+
+double orr_host_launch_speed(const OrrHostShape *host) {
+  return host->launch_speed > 0 ? host->launch_speed : host->cpu_speed;
+}
 
 static void check_divides(const char *key, gint64 n, gint64 gpus, OrrPlace place, OrrDiags *diags) {
   if (n > 0 && gpus % n != 0)

@@ -46,7 +46,7 @@ static OrrWeightLoad load_of(const OrrPostTrainingParts *parts) {
                          .engine_gpus = orr_post_training_parts_engine_gpus(p),
                          .host_copy_bytes_per_s = orr_cluster_host_copy_bytes_per_s(&parts->whole),
                          .memory_bytes_per_s = parts->rollout_cluster.device.memory_bytes_per_s,
-                         .cpu_speed = parts->rollout_cluster.node.host.cpu_speed};
+                         .launch_speed = orr_host_launch_speed(&parts->rollout_cluster.node.host)};
 }
 
 static gboolean replay_sync(const OrrPostTrainingParts *parts, const OrrParts *runs,

@@ -70,7 +70,7 @@ static void test_ways(void) {
                               .engine_gpus = 2,
                               .host_copy_bytes_per_s = 50e9,
                               .memory_bytes_per_s = 4e12,
-                              .cpu_speed = 1};
+                              .launch_speed = 1};
   const OrrWeightSyncParams params = {.bucket_bytes = 1e9, .tensor_s = 1e-3, .step_s = 0.5};
   const OrrWeightCalls calls = {.gather_s = 0.01, .send_s = 0.02};
   g_assert_cmpfloat(orr_weight_sync_messages(&params, &load), ==, 100);
@@ -87,7 +87,7 @@ static void test_ways(void) {
   g_assert_cmpfloat_with_epsilon(times.copy_s, 3.775, 1e-12);
   /* a CPU of half the speed: 1 s more for the tensors */
   OrrWeightLoad slow = load;
-  slow.cpu_speed = 0.5;
+  slow.launch_speed = 0.5;
   times = orr_weight_sync_broadcast.times(&params, &slow, &calls);
   g_assert_cmpfloat_with_epsilon(times.blocked_s, 5.5, 1e-12);
   const OrrWeightSyncParams each = {0};

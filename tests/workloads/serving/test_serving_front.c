@@ -113,6 +113,19 @@ static void test_cpu(void) {
   g_assert_cmpfloat_with_epsilon(half_hidden->result.serving.tpot.mean - tpot_s, 2e-3, 1e-12);
 }
 
+/* A CPU of half the speed in launching alone: 2 ms that a step does once become 4 ms, 3 ms that it
+ * does for its one sequence and 5 ms of parsing stay. */
+static void test_launch(void) {
+  const char *const half = "cluster.node.host.launch-speed=0.5;";
+  g_autofree char *step =
+      g_strconcat(half, "workload.engine.host={step: 2 ms, sequence: 3 ms};", NULL);
+  g_autoptr(OrrOutcome) fast = loop(1, 4, "", ""), parsing = loop(1, 4, "request: 5 ms", half),
+                        serial = loop(1, 4, "", step);
+  const OrrServingResult *a = &fast->result.serving, *b = &parsing->result.serving;
+  g_assert_cmpfloat_with_epsilon(b->ttft.mean - a->ttft.mean, 5e-3, 1e-12);
+  g_assert_cmpfloat_with_epsilon(serial->result.serving.tpot.mean - a->tpot.mean, 7e-3, 1e-12);
+}
+
 /* What a front end that limits the engine lets through: N processes N times as much; with chunks of
  * 10 tokens (1, 11, 21 ... 91, 100: 11 chunks for 100 tokens) 100 / 11 times as much; and where a
  * chunk costs 16 us for each token written, a request of 100 costs 16 us (1 + 2 ... + 100) = 80.8
@@ -168,6 +181,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-front/parsing-queues", test_parsing_queues);
   g_test_add_func("/workloads/serving-front/parsing-counts", test_parsing_counts);
   g_test_add_func("/workloads/serving-front/cpu", test_cpu);
+  g_test_add_func("/workloads/serving-front/launch", test_launch);
   g_test_add_func("/workloads/serving-front/rates", test_rates);
   g_test_add_func("/workloads/serving-front/engine-goes-on", test_engine_goes_on);
   g_test_add_func("/workloads/serving-front/laws", test_laws);

@@ -2,7 +2,7 @@
  * broadcast_sync.c - NCCL: each message is gathered on the trainer and broadcast to the engines,
  * one after the other.
  *
- *   t = step + tensors * tensor / cpu-speed + messages (gather + send)
+ *   t = step + tensors * tensor / launch-speed + messages (gather + send)
  *
  * The engines load each message as it comes: they stand still all the time.
  */

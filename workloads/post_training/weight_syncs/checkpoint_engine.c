@@ -4,7 +4,7 @@
  * overlap the broadcast of the one before.
  *
  *   c       = bytes / trainer GPUs / host link
- *   blocked = step + tensors * tensor / cpu-speed + 2 (bytes / engine's GPUs) / memory bandwidth
+ *   blocked = step + tensors * tensor / launch-speed + 2 (bytes / engine's GPUs) / memory bandwidth
  *   copy    = c + max(c, messages * send) + blocked
  *
  * The engines generate until the weights lie in a buffer of their own, and stand still only while

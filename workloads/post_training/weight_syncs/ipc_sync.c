@@ -2,7 +2,7 @@
  * ipc_sync.c - engines on the trainer's own GPUs: each message is gathered, its memory is opened by
  * the engine's process (CUDA IPC), and every GPU copies its own part.
  *
- *   t = step + tensors * tensor / cpu-speed + messages gather
+ *   t = step + tensors * tensor / launch-speed + messages gather
  *       + 2 (bytes / engine's GPUs) / memory bandwidth
  */
 #include "workloads/post_training/weight_syncs/weight_sync.h"

@@ -36,7 +36,7 @@ double orr_weight_sync_messages(const OrrWeightSyncParams *params, const OrrWeig
 }
 
 double orr_weight_sync_tensors_s(const OrrWeightSyncParams *params, const OrrWeightLoad *load) {
-  return load->tensors * params->tensor_s / load->cpu_speed;
+  return load->tensors * params->tensor_s / load->launch_speed;
 }
 
 double orr_weight_sync_message_bytes(const OrrWeightSyncParams *params, const OrrWeightLoad *load) {

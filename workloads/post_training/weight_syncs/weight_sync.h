@@ -28,7 +28,7 @@ typedef struct {
   double tensors;                                 /* of the checkpoint */
   gint64 trainer_gpus, rollout_gpus, engine_gpus; /* engine_gpus: of one replica */
   double host_copy_bytes_per_s, memory_bytes_per_s;
-  double cpu_speed; /* of the nodes' hosts, of a Xeon's: topologies/cluster.h */
+  double launch_speed; /* of the nodes' hosts, of a Xeon's: topologies/cluster.h */
 } OrrWeightLoad;
 
 typedef struct {
@@ -54,7 +54,7 @@ typedef struct {
                  .flags = ORR_FIELD_UNSIGNED),                                                     \
       ORR_FIELD_REAL(OrrWeightSyncParams, "tensor", tensor_s, ORR_UNIT_SECONDS, tensor_,           \
                      "A Xeon's time per tensor: names, views, loading into the engine; on "        \
-                     "another CPU it is divided by node.host.cpu-speed.",                          \
+                     "another CPU it is divided by node.host.launch-speed.",                       \
                      .flags = ORR_FIELD_UNSIGNED),                                                 \
       ORR_FIELD_REAL(OrrWeightSyncParams, "step", step_s, ORR_UNIT_SECONDS, "0 s",                 \
                      "Time per sync: pausing engines, clearing their prefix caches.",              \

@@ -53,5 +53,5 @@ double orr_serving_graph_launches_s(const OrrServingCost *cost, guint kernels) {
     if (orr_model_kind(model, cost->kinds[k].kind).feed == ORR_FEED_MOE)
       mixtures += cost->kinds[k].n;
   return (kernels + (double)(mixtures * cost->params.experts.launches)) * launch_s /
-         cost->params.world->cluster->node.host.cpu_speed;
+         orr_host_launch_speed(&cost->params.world->cluster->node.host);
 }

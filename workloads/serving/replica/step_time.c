@@ -63,9 +63,10 @@ double orr_serving_run_cpu_speed(const OrrServingRun *run, guint group) {
 
 double orr_serving_run_host_seconds(const OrrServingRun *run, guint group, guint sequences) {
   const OrrServingHost *host = host_of(run, group);
-  return (host->step_s + host->sequence_s * sequences +
-          orr_drafter_host_s(run->drafters[group], sequences)) /
-             orr_serving_run_cpu_speed(run, group) +
+  const double each_s =
+      host->sequence_s * sequences + orr_drafter_host_s(run->drafters[group], sequences);
+  return host->step_s / orr_host_launch_speed(&alike_of(run, group)->cluster.node.host) +
+         each_s / orr_serving_run_cpu_speed(run, group) +
          orr_serving_neighbours_s(host, &alike_of(run, group)->cluster);
 }
 
