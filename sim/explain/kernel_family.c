@@ -63,13 +63,15 @@ static const struct {
     {"broadcast", "nccl&broadcast"},
     {"reduce to one", "nccl&reduce"},
     {"collective", "nccl"},
-    {"expert dispatch", "deep_ep&dispatch"},
-    {"expert combine", "deep_ep&combine"},
-    {"collective", "deep_ep"},
-    {"all-reduce", "cross_device_reduce|one_shot_all_reduce|two_shot_all_reduce|"
-                   "oneshotallreduce|twoshotallreduce|multimem_all_reduce"},
-    {"all-gather", "multimem_all_gather"},
-    {"all-reduce", "allreduce_fusion"},
+    {"expert dispatch", "deep_ep&dispatch|hybrid_ep&dispatch"},
+    {"expert combine", "deep_ep&combine|hybrid_ep&combine"},
+    {"collective", "deep_ep|hybrid_ep"},
+    {"all-reduce", "cross_device_reduce|shot_all_reduce|shot_allreduce|shotallreduce|"
+                   "multimem_all_reduce|lamport_allreduce|quickreduce|mscclpp&allreduce|"
+                   "msccl&sum|allreduce_fusion"},
+    {"all-gather", "multimem_all_gather|lamport_allgather|mscclpp&allgather"},
+    {"reduce-scatter", "mscclpp&reducescatter"},
+    {"collective", "msccl"},
     {"reduce-scatter", "userbuffers&rs"},
     {"all-gather", "userbuffers&ag"},
     {"collective", "userbuffers|nvshmem"},
@@ -84,7 +86,7 @@ static const struct {
     {"optimizer", "multi_tensor|adam|lamb_|sgd_"},
     /* attention */
     {"cache", "reshape_and_cache"},
-    {"attention backward", "flash&bwd|flash&backward"},
+    {"attention backward", "flash&bwd|flash&backward|flash&bprop|fmha_cutlassb"},
     {"attention decode", "flash&splitkv|flash&decode|flash&combine"},
     {"attention forward", "flash"},
     {"attention backward", "fmha&bwd|fmha&backward|fmha&dgrad"},
@@ -94,8 +96,8 @@ static const struct {
     {"attention backward", "attn_bwd|bwd_attn"},
     {"attention forward", "attn_fwd"},
     {"softmax", "attn&softmax"},
-    {"attention decode", "paged_attention|batchdecode"},
-    {"attention forward", "batchprefill"},
+    {"attention decode", "paged_attention|batchdecode|decodewith|mergestate"},
+    {"attention forward", "batchprefill|prefillwith"},
     {"attention decode", "_mla_"},
     {"attention backward", "attention&bwd|attention&backward"},
     {"attention forward", "attention|_mha"},
@@ -104,7 +106,10 @@ static const struct {
     {"embedding", "fbgemm&embedding|split_embedding"},
     {"copy kernel", "fbgemm"},
     /* experts */
-    {"grouped gemm", "fused_moe|grouped&gemm|group&gemm|moe&gemm"},
+    {"activation", "doactivation"},
+    {"sampling", "sampling"},
+    {"moe routing", "moe_gate|expandinputrows|expertprefixsum"},
+    {"grouped gemm", "fused_moe|fmoe_|marlin_moe|grouped&gemm|group&gemm|moe&gemm"},
     {"moe routing", "moe&topk|moe|unpermute|permute_kernel|topk"},
     /* matrix products */
     {"gemm", "splitkreduce|gemm|nvjet|cijk_|gemv"},
@@ -121,7 +126,7 @@ static const struct {
     {"embedding", "embedding"},
     {"quantise", "quant|cast_transpose|amax"},
     {"scan", "selective_scan|chunk_scan|causal_conv1d"},
-    {"sampling", "sampling|argmax"},
+    {"sampling", "argmax"},
     {"pooling", "pool"},
     {"moe routing", "radixsort|sort"},
     {"copy kernel", "catarray|copy|transpose|nchwtonhwc|nhwctonchw|gather|scatter|index"},
@@ -157,10 +162,21 @@ static gboolean fits(const char *name, const char *patterns) {
   }
 }
 
+/* Namespaces whose words say nothing of their kernels. */
+static const char *const libraries[] = {"flashinfer", "cutlass_kernels"};
+
+/* Takes @word out of @io_name wherever it is. */
+static void drop(char *io_name, const char *word) {
+  const gsize length = strlen(word);
+  for (char *at = io_name; (at = strstr(at, word));)
+    memmove(at, at + length, strlen(at + length) + 1);
+}
+
 const OrrKernelFamily *orr_kernel_family_of(const char *kernel) {
   if (g_str_has_prefix(kernel, "orrery::"))
     return orr_kernel_family_named(kernel + strlen("orrery::"), ORR_EXPLAIN_UNKNOWN);
   g_autofree char *lower = g_ascii_strdown(kernel, -1);
+  for (guint i = 0; i < G_N_ELEMENTS(libraries); i++) drop(lower, libraries[i]);
   for (guint i = 0; i < G_N_ELEMENTS(kernels); i++)
     if (fits(lower, kernels[i].patterns))
       return orr_kernel_family_named(kernels[i].family, ORR_EXPLAIN_UNKNOWN);
