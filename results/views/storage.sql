@@ -8,7 +8,7 @@
 -- mean_s: time of one transfer in the replay, mean over rank classes
 -- wall_s: time from the first byte of a transfer to its last, over all ranks, mean
 -- gb_per_s: gigabytes over wall_s
--- held_s: time that compute waited for storage in the whole run, mean over rank classes; the same in all rows
+-- held_s: time that compute waited for storage in the steps, mean over rank classes; the same in all rows
 SELECT
   name,
   count,

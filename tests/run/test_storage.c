@@ -255,6 +255,14 @@ static void async(void) {
   g_assert_cmpfloat(slow.rows[0].wall_s, >, none.iteration_s);
   /* step 3 ends after two writes and their copies */
   g_assert_cmpfloat(3 * slow.iteration_s, >, 2 * slow.rows[0].wall_s);
+  /* the last write outlasts the steps: no step waits for it, and it is in no mean power */
+  g_assert_cmpfloat_with_epsilon(slow.iteration_s - none.iteration_s, slow.storage_s,
+                                 1e-6 * none.iteration_s);
+  g_assert_cmpfloat_with_epsilon(slow.fractions / slow.lanes, 1, 1e-9);
+  const double computes_j = none.power_w * none.iteration_s;
+  const double waits_w = (fast.power_w * fast.iteration_s - computes_j) / copy_s;
+  g_assert_cmpfloat_with_epsilon(slow.power_w * slow.iteration_s,
+                                 computes_j + waits_w * slow.storage_s, 1e-3 * computes_j);
 }
 
 /* Reading a step's data ahead is hidden where it is shorter than the step, and sets its time where

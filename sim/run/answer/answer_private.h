@@ -48,6 +48,9 @@ void orr_training_energy(const OrrReplayed *replayed, OrrOutcome *outcome);
 
 /* training_rows.c: seconds for which the job loads a checkpoint before its first step; 0: none. */
 double orr_training_rows_load_s(const OrrReplayed *replayed);
+/* The same and the seconds after the last step in which a checkpoint is still being written: time
+ * that no step takes. */
+double orr_training_rows_outside_s(const OrrReplayed *replayed);
 
 /* What a GPU of each stage holds over time: a row for each pass of its schedule
  * (OrrMemoryMoment), from the begin of the pass's first op to the end of its last, on the stage's

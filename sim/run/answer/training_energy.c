@@ -124,11 +124,11 @@ void orr_training_energy(const OrrReplayed *replayed, OrrOutcome *outcome) {
   r->gpu_energy_memory_j = n_gpus * each.memory + unknown;
   r->gpu_energy_network_j = n_gpus * each.network + unknown;
   r->gpu_energy_idle_j = n_gpus * power->static_w * replayed->replay.end_s + unknown;
-  const double load_s = orr_training_rows_load_s(replayed); /* before the steps */
-  const double load_j =
-      n_gpus * load_s * (orr_joules_sum(power->watts[ORR_TIME_STORAGE]) + power->static_w);
-  r->gpu_power_mean_w = (n_gpus * orr_joules_sum(each) + r->gpu_energy_idle_j - load_j) /
-                        (replayed->replay.end_s - load_s);
+  const double outside_s = orr_training_rows_outside_s(replayed); /* before and after the steps */
+  const double outside_j =
+      n_gpus * outside_s * (orr_joules_sum(power->watts[ORR_TIME_STORAGE]) + power->static_w);
+  r->gpu_power_mean_w = (n_gpus * orr_joules_sum(each) + r->gpu_energy_idle_j - outside_j) /
+                        (replayed->replay.end_s - outside_s);
   r->gpu_power_peak_w = n_gpus * (power->static_w + peak_of(replayed)) + unknown;
   r->energy_j_per_step = r->gpu_power_mean_w * r->iteration_time_s;
   r->energy_j_per_token = r->gpu_power_mean_w / r->tokens_per_s;

@@ -20,6 +20,15 @@ double orr_training_rows_load_s(const OrrReplayed *replayed) {
   return orr_ledger_label(replayed->ledger, orr_storage_use_name(ORR_STORAGE_USE_LOAD)).covered_s;
 }
 
+double orr_training_rows_outside_s(const OrrReplayed *replayed) {
+  const GArray *ends = orr_ledger_step_ends(replayed->ledger);
+  const double load_s = orr_training_rows_load_s(replayed);
+  const gboolean is_whole = !replayed->stopped && ends->len > 0;
+  const double trails =
+      replayed->replay.end_s - (is_whole ? g_array_index(ends, double, ends->len - 1) : 0);
+  return load_s + (is_whole ? fmax(trails, 0) : 0);
+}
+
 static void add_steps(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const GArray *ends = orr_ledger_step_ends(replayed->ledger);
   const gboolean repeats = orr_ledger_repetition(replayed->ledger).times > 0;
@@ -67,15 +76,15 @@ static OrrLaneRow lane_row(const OrrTrainingWork *work, const OrrReplayed *repla
 
 static void add_lanes(const OrrTrainingWork *work, const OrrReplayed *replayed,
                       OrrOutcome *outcome) {
-  const double load_s = orr_training_rows_load_s(replayed);
+  const double outside_s = orr_training_rows_outside_s(replayed);
   for (guint lane = 0; lane < orr_program_n_lanes(work->work.program); lane++) {
     ORR_APPEND(outcome->lanes, OrrLaneRow, lane_row(work, replayed, lane));
     const double *all_s = orr_ledger_lane(replayed->ledger, lane);
     for (int kind = 0; kind < ORR_N_TIMES; kind++) {
-      const double seconds = all_s[kind] - (kind == ORR_TIME_STORAGE ? load_s : 0);
+      const double seconds = all_s[kind] - (kind == ORR_TIME_STORAGE ? outside_s : 0);
       ORR_APPEND(outcome->times, OrrTimeRow,
                  {lane, interned(orr_time_words[kind]), seconds,
-                  seconds / (replayed->replay.end_s - load_s)});
+                  seconds / (replayed->replay.end_s - outside_s)});
     }
   }
 }
@@ -254,11 +263,13 @@ static void fill_sizes(OrrTrainingResult *r, const OrrTrainingWork *work) {
 static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed,
                         OrrOutcome *outcome) {
   OrrTrainingResult *r = &outcome->result.training;
-  const double load_s = orr_training_rows_load_s(replayed), end_s = replayed->replay.end_s - load_s;
+  const double load_s = orr_training_rows_load_s(replayed);
+  const double outside_s = orr_training_rows_outside_s(replayed);
+  const double end_s = replayed->replay.end_s - outside_s;
   const double n_steps = MAX(outcome->steps->len, 1);
   r->iteration_time_s = (steps_end(replayed, outcome) - load_s) / n_steps;
   orr_ledger_mean(replayed->ledger, outcome->time_by_kind);
-  outcome->time_by_kind[ORR_TIME_STORAGE] -= load_s;
+  outcome->time_by_kind[ORR_TIME_STORAGE] -= outside_s;
   for (int kind = 0; kind < ORR_N_TIMES; kind++) {
     if (is_exposed_comm(kind)) r->exposed_comm_fraction += outcome->time_by_kind[kind] / end_s;
     if (kind == ORR_TIME_BUBBLE) r->bubble_fraction = outcome->time_by_kind[kind] / end_s;
