@@ -400,8 +400,22 @@ static void add_classes(const OrrServingWork *work, OrrOutcome *outcome) {
   }
 }
 
-/* Tokens' worth of a group's cache that requests hold, on average: as its layers keep them. Outputs
- * of one prompt share it where blocks are found again. */
+/* Blocks of @size tokens that lengths of 1 to @n tokens take, added up. */
+static double sum_of_blocks(gint64 n, gint64 size) {
+  const gint64 whole = n / size;
+  return (double)(whole * (whole + 1) / 2 * size + n % size * (whole + 1));
+}
+
+/* Tokens for which a sequence has room and no text, on average, as it grows to its last token. */
+static double empty_tokens(gint64 input, gint64 output, gint64 size, gboolean reserves) {
+  const gint64 all = input + output;
+  if (reserves || output < 1) return (double)((all + size - 1) / size * size - all);
+  const double blocks = sum_of_blocks(all, size) - sum_of_blocks(input, size);
+  return blocks * (double)size / (double)output - ((double)input + (double)(output + 1) / 2);
+}
+
+/* Tokens' worth of a group's cache that requests hold, on average: as its layers keep them, in
+ * whole blocks. Outputs of one prompt share it where blocks are found again. */
 static double mean_tokens(const OrrServingWork *work, const OrrServedGroup *group) {
   const OrrServing *params = &work->params;
   const OrrScheduler *scheduler = (const OrrScheduler *)params->engine.scheduler.entry;
@@ -411,7 +425,11 @@ static double mean_tokens(const OrrServingWork *work, const OrrServedGroup *grou
   double tokens = 0;
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServingRequestRow *row = &g_array_index(work->requests, OrrServedRequest, i).row;
-    const double written = (double)row->output_tokens * (scheduler->reserves ? 1 : 0.5);
+    const double written =
+        scheduler->reserves ? (double)row->output_tokens : (double)(row->output_tokens + 1) / 2;
+    tokens += prompts * outputs *
+              empty_tokens((gint64)row->input_tokens, (gint64)row->output_tokens,
+                           params->engine.block_size, scheduler->reserves);
     tokens += prompts * orr_kv_layout_tokens(&group->kv_layout, params->engine.block_size,
                                              (double)row->input_tokens + outputs * written);
   }
@@ -443,7 +461,7 @@ static double full_requests(const OrrServingWork *work) {
     const double shared = shared_tokens(work, group);
     const double room = (double)(group->n_blocks * group->params.parallel.dp_attention *
                                  work->params.engine.block_size) -
-                        shared;
+                        shared * (double)MAX(work->params.distinct_prefixes, 1);
     const double here =
         holders(work, group) * fmax(room, 0) / fmax(mean_tokens(work, group) - shared, 1);
     const gboolean shares = orr_serving_groups_shares(&work->params, i);
