@@ -127,18 +127,26 @@ static char *text_of(const OrrLaunchCommand *command) {
   return g_string_free(text, FALSE);
 }
 
-/* Whether an earlier server has the same words: a page shows one server twice. */
-static gboolean is_repeated(const GArray *servers, const OrrServerCommand *found,
-                            const char *text) {
-  ORR_EACH(const Server, other, servers)
-    if (strcmp(other->text, text) == 0 && !found->command->image) return TRUE;
+/* Whether an earlier server has the same words: a page shows one server twice, and a port has one
+ * server. Workers of Dynamo have no port: each registers itself with the frontend. */
+static gboolean is_repeated(OrrLaunchDraft *draft, const GArray *servers,
+                            const OrrServerCommand *found, const char *text) {
+  if (found->command->image || strstr(text, "dynamo.")) return FALSE;
+  ORR_EACH(const Server, other, servers) {
+    if (strcmp(other->text, text) != 0) continue;
+    orr_launch_draft_remark(draft,
+                            "the server of line %d is the one of line %d: it counts once "
+                            "(--set workload.replicas=N says otherwise)",
+                            found->place.line, other->found->place.line);
+    return TRUE;
+  }
   return FALSE;
 }
 
 /* Adds the server, unless it is shown again. */
 static void note_server(OrrLaunchDraft *draft, GArray *servers, const OrrServerCommand *found) {
   g_autofree char *text = text_of(found->command);
-  if (is_repeated(servers, found, text)) return;
+  if (is_repeated(draft, servers, found, text)) return;
   if (servers->len == MOST_SERVERS)
     return orr_diags_error(draft->diags, found->place, "more than %d servers in one input",
                            MOST_SERVERS);
