@@ -543,6 +543,7 @@ static void finish(OrrLaunchDraft *draft) {
   if (!launcher) return;
   adopt_lines(draft);
   if (model) orr_launch_config_put_model(draft, launcher->dialect, model->key);
+  orr_dialect_rollouts_commands_reward(draft, launcher->dialect);
   if (launcher->settle) launcher->settle(draft);
   set_machine(draft, launcher);
   set_sync(draft, launcher);
@@ -551,6 +552,7 @@ static void finish(OrrLaunchDraft *draft) {
   set_batch(draft, launcher);
   set_fill(draft, launcher, orr_launch_draft_degree(draft, "workload.update.sequence"));
   set_defaults(draft, launcher);
+  orr_dialect_rollouts_commands_software(draft, launcher->dialect);
   set_algorithm(draft, launcher);
   if (launcher->counts_steps) orr_launch_config_miss_file(draft, launcher->dialect, "config");
 }

@@ -4,6 +4,7 @@
  * dialect_rollouts.c has the dialects, and what their settings decide together.
  */
 #include "sim/import/launch/launch_trainer.h"
+#include "workloads/stack.h"
 
 static gboolean has_word(const OrrLaunchCommand *command, guint script, const char *beginning) {
   for (guint i = script; i < command->words->len; i++)
@@ -12,6 +13,55 @@ static gboolean has_word(const OrrLaunchCommand *command, guint script, const ch
                          beginning))
       return TRUE;
   return FALSE;
+}
+
+void orr_dialect_rollouts_commands_reward(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
+  OrrLaunchSetting *setting = orr_launch_draft_at(draft, "workload.reward.model", TRUE);
+  const OrrLaunchSetting *on = orr_launch_draft_at(draft, "workload.reward", FALSE);
+  const char *remote = orr_launch_draft_value(draft, dialect, "remote-rm-url");
+  const char *actor = orr_launch_draft_get(draft, "model");
+  if (!setting || !setting->value || setting->is_unresolved) return;
+  const gboolean has_switch = strchr(setting->key, '.') != NULL; /* verl's, off by default */
+  if (remote || (has_switch && !(on && orr_launch_draft_is_on(draft, dialect, on->key)))) {
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "no reward model runs here");
+    return;
+  }
+  const char *name = orr_library_alias(draft->library, "model", setting->value, NULL);
+  if (!name && !actor) return;
+  orr_launch_draft_set(draft, "workload.reward.model", name ? name : actor, setting, NULL);
+  if (!name)
+    orr_launch_draft_remark(draft, "assumed: the reward model %s has the actor's shape",
+                            setting->value);
+}
+
+/* Families of software: the newest release stands for what the launcher calls. */
+static const struct {
+  const OrrLaunchDialect *dialect;
+  const char *update, *rollout;
+} software[] = {{&orr_dialect_openrlhf, "transformers", "vllm"},
+                {&orr_dialect_trl_grpo, "transformers", "vllm"},
+                {&orr_dialect_areal, "transformers", "sglang"},
+                {&orr_dialect_prime_rl, "transformers", "vllm"},
+                {&orr_dialect_slime, "megatron-core", "sglang"},
+                {&orr_dialect_megatron_grpo, "megatron-core", "vllm"}};
+
+static void set_newest(OrrLaunchDraft *draft, const char *path, const char *family) {
+  g_autofree char *newest = g_strconcat(family, "-9999", NULL);
+  g_autofree char *name = orr_stack_resolve(draft->library, newest);
+  if (name && !orr_launch_draft_get(draft, path))
+    orr_launch_draft_set(draft, path, name, NULL, "assumed: the newest known release");
+}
+
+void orr_dialect_rollouts_commands_software(OrrLaunchDraft *draft,
+                                            const OrrLaunchDialect *dialect) {
+  for (guint i = 0; !draft->options->stack && i < G_N_ELEMENTS(software); i++) {
+    if (software[i].dialect != dialect) continue;
+    set_newest(draft, "workload.update.stack", software[i].update);
+    set_newest(draft, "workload.rollout.stack", software[i].rollout);
+    orr_launch_draft_remark(draft, "software assumed: %s trains, %s rolls out",
+                            orr_launch_draft_get(draft, "workload.update.stack"),
+                            orr_launch_draft_get(draft, "workload.rollout.stack"));
+  }
 }
 
 static gboolean knows_verl(const OrrLaunchCommand *command, guint script) {

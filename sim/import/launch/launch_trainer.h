@@ -119,6 +119,11 @@ void orr_dialect_rollouts_choose(OrrLaunchDraft *draft, const OrrLaunchDialect *
 
 /* dialect_rollouts_commands.c: the batch of slime that other keys of it say. */
 void orr_dialect_rollouts_commands_slime(OrrLaunchDraft *draft);
+/* The reward model that a launcher loads; the actor's where the library lacks it. Call when the
+ * model is set. */
+void orr_dialect_rollouts_commands_reward(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
+/* The stacks of a launcher that has none of its own. */
+void orr_dialect_rollouts_commands_software(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
 
 /* launch_trainer.c: settings of @dialect that are options of `accelerate launch`, and not of the
  * script, become its, where TRL's program starts @script: it hands them on. */
