@@ -294,7 +294,7 @@ static OrrCost cuda_core_gemm(const OrrCostModel *model, const Product *p) {
   return (OrrCost){orr_cost_roofline_s(model, compute_s, gemm_bytes(&plain)), ORR_HOW_MODELLED};
 }
 
-OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
+static OrrCost warm_gemm(const OrrCostModel *model, const OrrOperator *op) {
   const OrrCost own = orr_cost_gemm_own(model, op);
   if (model->library_gemm->len == 0 || own.time_s <= 0 || op->gemm.stored.cast_apart ||
       op->kernels == ORR_KERNELS_EAGER)
@@ -302,6 +302,20 @@ OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
   gboolean borrowed;
   const gboolean has_table = find_table(model, op, &borrowed) >= 0 && !borrowed;
   return orr_cost_library_gemm(model, op, has_table, own);
+}
+
+/* Rows are measured in a loop over one matrix, which a large L2 cache keeps. A model's weights come
+ * from memory: no product is faster than its weights are read. */
+OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
+  OrrCost cost = warm_gemm(model, op);
+  const double stored = op->gemm.stored.weight_bytes;
+  const double bytes = (double)op->gemm.n * (double)op->gemm.k *
+                       (stored > 0 ? stored : orr_dtype_bytes((OrrDtype)op->dtype));
+  const double least_s = bytes / model->device->memory_bytes_per_s;
+  if (op->gemm.batch != 1 || cost.time_s <= 0 || cost.time_s >= least_s) return cost;
+  cost.time_s = least_s;
+  cost.how = MAX(cost.how, ORR_HOW_MODELLED);
+  return cost;
 }
 
 OrrCost orr_cost_gemm_own(const OrrCostModel *model, const OrrOperator *op) {
