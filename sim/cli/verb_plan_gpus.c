@@ -34,6 +34,7 @@ static gboolean check_options(double *ret_tokens, GError **error) {
 /* What the best layout on some GPUs takes. */
 typedef struct {
   gint64 gpus;
+  gint64 untried; /* sizes below @gpus that lie between two that are tried; of what was found */
   double tokens_per_s;
   double low, high, expected; /* the band of the days; 0: none */
   gboolean is_weak;           /* the band is */
@@ -123,10 +124,15 @@ static gboolean attempt(Search *search, gint64 gpus, Try *ret_try, GError **erro
   return TRUE;
 }
 
-/* 1, 2, 3, 4, 6, 8, 12, ... nodes: sizes that layouts divide. */
+/* 1 to 16, 20, 24, 28, 32, 40, ... nodes: above 16, sizes that layouts divide. */
 static gint64 size_at(guint i) {
-  if (i == 0) return 1;
-  return i % 2 ? (gint64)1 << ((i + 1) / 2) : (gint64)3 << (i / 2 - 1);
+  return i < 16 ? i + 1 : (gint64)(4 + (i - 15) % 4) << ((i - 15) / 4 + 2);
+}
+
+/* The first sizes that are tried, as places in that row: 1, 2, 8, 32, 128, ... nodes. */
+static guint first_tries(guint i) {
+  static const guint smallest[] = {0, 1, 7};
+  return i < 3 ? smallest[i] : 19 + 8 * (i - 3);
 }
 
 static void take(Try *one, Try *ret_found) {
@@ -138,12 +144,12 @@ static void take(Try *one, Try *ret_found) {
 static gboolean find(Search *search, gint64 per_node, Try *ret_found, GError **error) {
   guint low = 0, high = 0; /* low: too slow below it */
   g_auto(Try) one = {0};
-  for (guint i = 0;; i = i ? i + 4 : 1) {
-    if (size_at(i) * per_node > 1 << 20) return TRUE;
-    if (!attempt(search, size_at(i) * per_node, &one, error)) return FALSE;
-    high = i;
+  for (guint i = 0;; i++) {
+    high = first_tries(i);
+    if (size_at(high) * per_node > 1 << 20) return TRUE;
+    if (!attempt(search, size_at(high) * per_node, &one, error)) return FALSE;
     if (deciding_days(&one) <= days) break;
-    low = i + 1;
+    low = high + 1;
   }
   take(&one, ret_found);
   while (low < high) {
@@ -156,6 +162,7 @@ static gboolean find(Search *search, gint64 per_node, Try *ret_found, GError **e
       low = middle + 1;
     }
   }
+  if (high > 0) ret_found->untried = size_at(high) - size_at(high - 1) - 1;
   return TRUE;
 }
 
@@ -186,6 +193,9 @@ static gboolean answer_one(const Search *search, const Try *found, GError **erro
            found->is_weak ? "weak " : "");
   printf("; %s\n", found->high > 0 ? "its upper end is in time, too"
                                    : "no band: the simulation alone decides");
+  if (found->untried > 0)
+    printf("not tried: up to %ld nodes fewer (orrery plan training --gpus N asks for one size)\n",
+           found->untried);
   print_stack(search);
   return TRUE;
 }
@@ -317,11 +327,12 @@ const OrrCommand orr_verb_plan_gpus = {
     .sentence = "The fewest GPUs that train a number of tokens in time.",
     .usage = "--model NAME --cluster NAMES --tokens N --days X [--useful X] [--prices NAME] "
              "[--sequence N] [--db FILE]",
-    .more = "Tries 1, 2, 3, 4, 6, 8, 12, ... nodes: for each number the fastest layout, as plan "
-            "training finds it; the upper end of its error band must be in time. --useful is the "
-            "fraction of the time that is training: 1 knows no "
-            "failures. Several machines, as --cluster dgx-h100-superpod,mi355x-roce or --devices "
-            "h100-sxm,mi355x, are compared, each with the software that runs on it.",
+    .more =
+        "Tries 1 to 16, 20, 24, 28, 32, 40, ... nodes: for each number the fastest layout, as plan "
+        "training finds it; the upper end of its error band must be in time. --useful is the "
+        "fraction of the time that is training: 1 knows no "
+        "failures. Several machines, as --cluster dgx-h100-superpod,mi355x-roce or --devices "
+        "h100-sxm,mi355x, are compared, each with the software that runs on it.",
     .options = options,
     .run = run,
 };
