@@ -474,14 +474,12 @@ static const OrrFieldTable disaggregation_table =
 
 static const OrrField encoders_fields[] = {
     COUNT(OrrEncoderPool, "replicas", replicas, 0, "0",
-          "Encoders of one GPU each, on the GPUs after the engines'; 0: replicas encode images "
-          "themselves."),
+          "Encoders of one GPU each, on the GPUs after the engines'; 0: replicas encode images."),
     COUNT(OrrEncoderPool, "cache", cache, 0, "0",
           "Tokens of images whose embeddings an encoder keeps, and each GPU of an engine in "
           "memory that its keys and values lack; 0: engine.max-num-batched-tokens, as vLLM."),
     COUNT(OrrEncoderPool, "batch", batch, 0, "0",
-          "Tokens of images that are encoded together; 0: engine.max-num-batched-tokens. At least "
-          "one image."),
+          "Tokens of images encoded together, or one image; 0: engine.max-num-batched-tokens."),
     ORR_FIELD_CHOICE(
         OrrEncoderPool, "router", router, &orr_router_registry, "round-robin",
         "Chooses the encoder of an image; session-affinity keeps an image on its encoder."),
@@ -542,6 +540,8 @@ static const OrrField fields[] = {
          "Lengths of outputs, if the load does not provide them."),
     COUNT(OrrServing, "shared-prefix", shared_prefix, 0, "0",
           "Tokens with which all prompts begin: before drawn ones, a part of a trace's."),
+    COUNT(OrrServing, "distinct-prefixes", distinct_prefixes, 1, "1",
+          "Number of shared prefixes from which requests draw, evenly."),
     ORR_FIELD_WORD(OrrServing, "sampling", sampling, sampling_words, "all",
                    "What tokens are drawn from: all (greedy too), or the likeliest ones (top-p, "
                    "top-k), for which the engine sorts the logits of each sequence."),

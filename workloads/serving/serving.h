@@ -179,9 +179,10 @@ struct OrrServing {
   gint64 max_concurrency; /* requests that the clients keep in flight at most; 0: no limit */
   gint64 requests;
   OrrLengths input, output;
-  gint64 shared_prefix;   /* tokens with which all prompts begin */
-  gint64 images;          /* per prompt */
-  gint64 distinct_images; /* images that requests draw from; 0: each request has its own */
+  gint64 shared_prefix;     /* tokens with which all prompts begin */
+  gint64 distinct_prefixes; /* prefixes that requests draw from */
+  gint64 images;            /* per prompt */
+  gint64 distinct_images;   /* images that requests draw from; 0: each request has its own */
   OrrEncoderPool encoders;
   int sampling;   /* OrrServingSampling */
   gint64 samples; /* outputs per prompt */

@@ -86,11 +86,48 @@ static void refuse_zeros(OrrLaunchDraft *draft, const Tool *tool) {
       orr_launch_draft_bad(draft, find(draft, tool, keys[i]), "0: the tool needs more than 0");
 }
 
+/* A data set whose prompts begin with one of several texts: as many prompts for each. */
+typedef struct {
+  const char *name;
+  const char *prefixes, *each, *prefix, *input, *output; /* keys; each NULL: num-prompts in all */
+  gint64 n_prefixes, n_each, n_prefix, n_input, n_output;
+} Prefixed;
+
+/* vllm/benchmarks/datasets.py, PrefixRepetitionRandomDataset; BenchArgs of bench_serving.py. */
+static const Prefixed prefixed[] = {
+    {"prefix_repetition", "prefix-repetition-num-prefixes", NULL, "prefix-repetition-prefix-len",
+     "prefix-repetition-suffix-len", "prefix-repetition-output-len", 10, 0, 256, 256, 128},
+    {"generated-shared-prefix", "gsp-num-groups", "gsp-prompts-per-group", "gsp-system-prompt-len",
+     "gsp-question-len", "gsp-output-len", 64, 16, 2048, 128, 256},
+};
+
+static const Prefixed *prefixed_of(OrrLaunchDraft *draft, const Tool *tool) {
+  const char *name = orr_launch_draft_value(draft, tool->dialect, "dataset-name");
+  for (guint i = 0; i < G_N_ELEMENTS(prefixed); i++)
+    if (g_strcmp0(name, prefixed[i].name) == 0) return &prefixed[i];
+  return NULL;
+}
+
+/* @ret_source: what says so; NULL: nothing does. */
+static double count_prompts(OrrLaunchDraft *draft, const Tool *tool,
+                            const OrrLaunchSetting **ret_source) {
+  const Prefixed *set = prefixed_of(draft, tool);
+  const char *key = set && set->each ? set->each : "num-prompts";
+  double n = number_of(draft, tool, key, (double)(set && set->each ? set->n_each : tool->prompts));
+  *ret_source = find(draft, tool, key);
+  if (!set) return n;
+  const double prefixes = fmax(number_of(draft, tool, set->prefixes, (double)set->n_prefixes), 1);
+  if (!set->each) n = floor(n / prefixes);
+  if (n < 1 && *ret_source)
+    orr_launch_draft_bad(draft, *ret_source, "fewer prompts than the %.0f prefixes", prefixes);
+  return n * prefixes;
+}
+
 static void set_load(OrrLaunchDraft *draft, const Tool *tool) {
   const double rate = number_of(draft, tool, "request-rate", 0);
   const double clients = number_of(draft, tool, tool->concurrency, 0);
-  const OrrLaunchSetting *count = find(draft, tool, "num-prompts");
-  const double prompts = number_of(draft, tool, "num-prompts", (double)tool->prompts);
+  const OrrLaunchSetting *count;
+  const double prompts = count_prompts(draft, tool, &count);
   refuse_zeros(draft, tool);
   if (rate > 0) {
     set_rate(draft, tool, rate, clients);
@@ -175,6 +212,20 @@ static void set_sonnet(OrrLaunchDraft *draft, const Tool *tool) {
   orr_launch_draft_set_number(draft, "workload.shared-prefix", (gint64)n_prefix, prefix, NULL);
 }
 
+static void set_number(OrrLaunchDraft *draft, const Tool *tool, const char *path, const char *key,
+                       gint64 fallback) {
+  const OrrLaunchSetting *source = find(draft, tool, key);
+  orr_launch_draft_set_number(draft, path, (gint64)number_of(draft, tool, key, (double)fallback),
+                              source, source ? NULL : "the tool's default");
+}
+
+static void set_prefixed(OrrLaunchDraft *draft, const Tool *tool, const Prefixed *set) {
+  set_number(draft, tool, INPUT ".tokens", set->input, set->n_input);
+  set_number(draft, tool, OUTPUT ".tokens", set->output, set->n_output);
+  set_number(draft, tool, "workload.shared-prefix", set->prefix, set->n_prefix);
+  set_number(draft, tool, "workload.distinct-prefixes", set->prefixes, set->n_prefixes);
+}
+
 static gboolean is_of_sharegpt(OrrLaunchDraft *draft, const Tool *tool) {
   const char *name = orr_launch_draft_value(draft, tool->dialect, "dataset-name");
   if (!name && tool->is_sharegpt) return TRUE;
@@ -182,19 +233,26 @@ static gboolean is_of_sharegpt(OrrLaunchDraft *draft, const Tool *tool) {
 }
 
 static void judge_dataset(OrrLaunchDraft *draft, const Tool *tool) {
-  static const char *const known[] = {"random", "random-ids", "sharegpt", "sonnet", NULL};
+  static const char *const known[] = {"random",   "random-ids", "random-mm",
+                                      "sharegpt", "sonnet",     NULL};
   OrrLaunchSetting *name = orr_launch_draft_find(draft, tool->dialect, "dataset-name");
-  if (!name || !name->value || g_strv_contains(known, name->value)) return;
+  if (!name || !name->value || g_strv_contains(known, name->value) || prefixed_of(draft, tool))
+    return;
   orr_launch_draft_judge(draft, name, ORR_LAUNCH_NOT_SIMULATED,
                          "lengths of this data set: the given ones, otherwise the default's");
 }
 
 static void finish_random(OrrLaunchDraft *draft, const Tool *tool) {
-  const gboolean is_sonnet =
-      g_strcmp0(orr_launch_draft_value(draft, tool->dialect, "dataset-name"), "sonnet") == 0;
+  const char *dataset = orr_launch_draft_value(draft, tool->dialect, "dataset-name");
+  const gboolean is_sonnet = g_strcmp0(dataset, "sonnet") == 0;
+  const Prefixed *set = prefixed_of(draft, tool);
   set_load(draft, tool);
   judge_dataset(draft, tool);
-  if (is_of_sharegpt(draft, tool)) {
+  if (g_strcmp0(dataset, "random-mm") == 0)
+    set_number(draft, tool, "workload.images", "random-mm-base-items-per-request", 1);
+  if (set) {
+    set_prefixed(draft, tool, set);
+  } else if (is_of_sharegpt(draft, tool)) {
     set_sharegpt(draft, tool);
   } else if (is_sonnet) {
     set_sonnet(draft, tool);

@@ -22,7 +22,7 @@ struct OrrFleet {
   OrrTaskRun *tasks; /* NULL: what arrives is a request */
   OrrRequest *due;   /* known in advance, on the calendar; NULL: none */
   OrrPool *followers;
-  OrrRandom lengths, groups, regions;
+  OrrRandom lengths, groups, regions, prefixes;
   OrrClientRegions clients;
   guint32 n_requests;
   gint64 in_system, n_following; /* requests; those that will follow another one's end */
@@ -79,9 +79,10 @@ static void draw_region(OrrFleet *fleet, OrrRequest *request) {
 
 /* Drawn prompts are longer by the common prefix; a trace's prompts have it already. A task's later
  * requests have what its steps made of it. */
-static void share_prefix(const OrrServing *params, OrrRequest *request) {
+static void share_prefix(OrrFleet *fleet, const OrrServing *params, OrrRequest *request) {
   if (params->shared_prefix == 0 || request->shared != 0 || request->task) return;
-  request->shared = 1;
+  const guint64 n = (guint64)MAX(params->distinct_prefixes, 1);
+  request->shared = 1 + orr_random_below(&fleet->prefixes, n);
   request->shared_tokens = (gint32)MIN(params->shared_prefix, request->prompt);
 }
 
@@ -101,7 +102,7 @@ static void fill_lengths(OrrFleet *fleet, OrrRequest *request) {
                           orr_serving_image_tokens(params, fleet->run.work->world->model);
     request->prompt = (gint32)CLAMP(prompt, 1, MAX(longest - 1, 1));
   }
-  share_prefix(params, request);
+  share_prefix(fleet, params, request);
   if (request->output == 0) {
     const gint64 drawn = orr_lengths_draw(output, &fleet->lengths);
     request->output = (gint32)CLAMP(drawn, 1, MAX(longest - request->prompt, 1));
@@ -570,6 +571,7 @@ gboolean orr_fleet_begin(OrrWork *base, const OrrLivePlace *place, GError **erro
                       .lengths = orr_random_stream(seed, "lengths"),
                       .groups = orr_random_stream(seed, "classes"),
                       .regions = orr_random_stream(seed, "regions"),
+                      .prefixes = orr_random_stream(seed, "prefixes"),
                       .clients = orr_serving_clients(&work->params),
                       .area_since_s = place->start_s,
                       .load = (const OrrArrival *)work->params.load.entry};

@@ -78,6 +78,7 @@ static void warn_fleet(const OrrServing *params, const OrrModel *model, OrrPlace
       {"encoders.batch", !encodes, no_encoder},
       {"encoders.router", !encodes, no_encoder},
       {"encoders.overhead", !encodes, no_encoder},
+      {"distinct-prefixes", params->shared_prefix == 0, "shared-prefix is 0"},
       {"beam-search.skew", !searches, no_beam},
   };
   orr_idle_warn(keys, G_N_ELEMENTS(keys), place, diags);
