@@ -74,6 +74,34 @@ static void test_nvfp4(void) {
                     tpot(EXPERTS "cluster.base=dgx-b200-superpod;workload.precision=fp8;", 32));
 }
 
+/* Steps of programs with default tiles: 48 layers on 132 multiprocessors, hidden 2,048, width 384.
+ * One token wakes 8 experts: 8 (768/32 * 2048/64 + 2048/32 * 384/64) = 9,216 steps, 38 of them one
+ * after another. 2,048 tokens are more than experts: 128 rows an expert, 128 (2 + 1/2) blocks of
+ * 768/64 * 2048/32 + 2048/64 * 384/32 = 1,152 steps. */
+static double with_tiles(const char *step, const char *alone, int tokens, gboolean first) {
+  g_autofree char *text = g_strdup_printf(
+      "model=qwen3-30b-a3b;workload.engine.kv-blocks=0;workload.parallel.tp=2;"
+      "workload.input={kind: constant, tokens: %d};workload.output={tokens: 50};"
+      "workload.requests=1;workload.load={kind: closed-loop, concurrency: 1};"
+      "workload.engine.eager-prefill=false;workload.engine.max-num-batched-tokens=4096;"
+      "workload.engine.expert-kernels={rows: default-tiles, step: %s, step-alone: %s}",
+      tokens, step, alone);
+  g_autoptr(OrrOutcome) outcome = serving_run(text);
+  const OrrServingResult *result = &outcome->result.serving;
+  return first ? result->ttft.mean : result->tpot.mean;
+}
+
+static void test_default_tiles(void) {
+  const double one_s = with_tiles("1 us", "0 s", 2048, FALSE);
+  const double first_s = with_tiles("1 us", "0 s", 2048, TRUE);
+  const double step_s = with_tiles("2 us", "0 s", 2048, FALSE) - one_s;
+  const double alone_s = with_tiles("1 us", "1 us", 2048, FALSE) - one_s;
+  const double prompt_s = with_tiles("2 us", "0 s", 2048, TRUE) - first_s;
+  g_assert_cmpfloat_with_epsilon(step_s, 48 * 9216e-6 / 132, 1e-9);
+  g_assert_cmpfloat_with_epsilon(alone_s, 48 * 38e-6, 1e-9);
+  g_assert_cmpfloat_with_epsilon(prompt_s, 48 * 320 * 1152e-6 / 132, 1e-8);
+}
+
 static double first_token(const char *precision, gboolean merged) {
   static const char load[] =
       "model=qwen3-30b-a3b;cluster.base=dgx-b200-superpod;workload.engine.kv-blocks=0;"
@@ -293,5 +321,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-experts/cache-fraction", test_cache_fraction);
   g_test_add_func("/workloads/serving-experts/rebalance", test_rebalance);
   g_test_add_func("/workloads/serving-experts/rebalance-refused", test_rebalance_refused);
+  g_test_add_func("/workloads/serving-experts/default-tiles", test_default_tiles);
   return g_test_run();
 }

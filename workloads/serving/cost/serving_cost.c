@@ -120,7 +120,8 @@ OrrCost orr_serving_cost_operator(const OrrServingCostParams *params, const OrrO
   OrrCost answer;
   if (op->kind == ORR_OPERATOR_COMM) return orr_serving_collectives_cost(params, op);
   if (op->kind == ORR_OPERATOR_MOE)
-    return orr_serving_experts(model, op, params->shard.activations, &params->experts);
+    return orr_serving_experts(model, op, params->shard.activations, &params->experts,
+                               params->world->cluster->device.sms);
   if (op->kind == ORR_OPERATOR_MEMORY &&
       orr_cost_serving_token_kernel(model, op->name, (double)op->memory.rows,
                                     (double)op->memory.width, &answer))

@@ -5,13 +5,14 @@
 
 #include "workloads/grouped_experts.h"
 
-const char *const orr_serving_experts_words[] = {"measured", "tuned", NULL};
+const char *const orr_serving_experts_words[] = {"measured", "tuned", "default-tiles", NULL};
 
 const OrrFieldTable orr_expert_kernels_table = ORR_FIELDS(
     "expert-kernels", "An engine's kernels for the routed experts of a layer.", OrrExpertKernels,
     ORR_FIELD_WORD(OrrExpertKernels, "rows", rows, orr_serving_experts_words, "measured",
-                   "Products of 8-bit and 4-bit experts: as the profile's rows, or at the roofline "
-                   "that kernels tuned for the layer's shape reach."),
+                   "Products: as the profile's rows; tuned: 8-bit and 4-bit experts at the "
+                   "roofline that kernels tuned for the layer's shape reach; default-tiles: as "
+                   "Triton's kernel takes for a shape without tuned tiles, by `step`."),
     ORR_FIELD_REAL(OrrExpertKernels, "efficiency", efficiency, ORR_UNIT_NONE, "1",
                    "Rate of the engine's kernels as a fraction of the rate of the profile's.",
                    .flags = ORR_FIELD_POSITIVE),
@@ -23,6 +24,14 @@ const OrrFieldTable orr_expert_kernels_table = ORR_FIELDS(
                   "Host time for a layer's experts where a step is launched eagerly, beyond one "
                   "launch: a number of launches of host.launch each.",
                   .min = 0, .max = 1e6),
+    ORR_FIELD_REAL(OrrExpertKernels, "step", step_s, ORR_UNIT_SECONDS, "0 s",
+                   "With default-tiles: time of a multiprocessor for a step of a program along k, "
+                   "where programs fill it.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrExpertKernels, "step-alone", step_alone_s, ORR_UNIT_SECONDS, "0 s",
+                   "With default-tiles: time of a step of a program that is alone on its "
+                   "multiprocessor.",
+                   .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_BOOL(OrrExpertKernels, "merged", merged, "false",
                    "Whether the products of 4-bit experts gather, cast and activate on the way, as "
                    "TensorRT-LLM's do with moe_config.backend TRTLLM."));
@@ -109,9 +118,28 @@ static OrrCost tuned_cost(const OrrCostModel *model, const OrrOperator *op, OrrD
                    ORR_HOW_MODELLED};
 }
 
+static OrrCost default_tiles_cost(const OrrCostModel *model, const OrrMoeShape *moe,
+                                  const OrrExpertKernels *kernels, gint64 sms) {
+  const gboolean few = moe->tokens <= moe->experts;
+  const double rows = few ? 16 : 64, columns = few ? 32 : 64, depth = few ? 64 : 32;
+  const double hidden = (double)moe->hidden, width = (double)moe->inter / (double)moe->tp;
+  const double up = (double)((moe->projections ? moe->projections : 3) - 1);
+  double pairs = 0, active = 0;
+  orr_cost_moe_load(moe, &pairs, &active);
+  const double blocks = active * fmax(1, pairs / active / rows + 0.5);
+  const double steps = blocks * (ceil(up * width / columns) * ceil(hidden / depth) +
+                                 ceil(hidden / columns) * ceil(width / depth));
+  const double alone = ceil(hidden / depth) + ceil(width / depth);
+  return (OrrCost){orr_cost_moe_overhead_s(model) + alone * kernels->step_alone_s +
+                       steps / (double)sms * kernels->step_s,
+                   ORR_HOW_MODELLED};
+}
+
 OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations,
-                            const OrrExpertKernels *kernels) {
-  OrrCost cost = measured_cost(model, op, activations, kernels->merged);
+                            const OrrExpertKernels *kernels, gint64 sms) {
+  OrrCost cost = kernels->rows == ORR_EXPERTS_DEFAULT_TILES
+                     ? default_tiles_cost(model, &op->moe, kernels, sms)
+                     : measured_cost(model, op, activations, kernels->merged);
   if (is_narrow(op) && kernels->rows == ORR_EXPERTS_TUNED)
     cost = faster(cost, tuned_cost(model, op, activations, kernels->merged));
   cost.time_s = cost.time_s / kernels->efficiency +

@@ -18,6 +18,17 @@
  *             rows at the rate that the others have at 16,384 tokens. The fused rows are of
  *             Triton's kernel with its default tiles, which takes twice that on narrow experts.
  *
+ *   default-tiles  Triton's fused kernel for a shape that no table of tuned tiles holds (vLLM and
+ *             SGLang, fused_moe.py: get_default_config). A program multiplies a tile of an expert's
+ *             rows by a tile of its weights, step by step along k; the tiles are so small that
+ *             steps, not bytes or FLOPs, take the time, which hardly grows with the tokens once all
+ *             experts are awake. With width w = f / tp, and M x N x K = 16 x 32 x 64 for up to as
+ *             many tokens as experts, else 64 x 64 x 32:
+ *
+ *                 blocks = active max(1, pairs / active / M + 1/2)
+ *                 steps  = blocks (2 w / N * h / K + h / N * w / K)      2: p - 1
+ *                 t      = moe-overhead + (h / K + w / K) step-alone + steps / SMs * step
+ *
  *   merged    grouped products that gather their rows, cast and activate on the way (TensorRT-LLM's
  *             generated kernels: moe_config.backend TRTLLM). Apart from the products there are one
  *             cast of each token, which reads t h of 16 bits and writes t h in the experts' format,
@@ -41,21 +52,27 @@
 #include "calibration/cost/cost.h"
 #include "sim/base/field.h"
 
-typedef enum { ORR_EXPERTS_MEASURED, ORR_EXPERTS_TUNED } OrrServingExpertKernels;
+typedef enum {
+  ORR_EXPERTS_MEASURED,
+  ORR_EXPERTS_TUNED,
+  ORR_EXPERTS_DEFAULT_TILES
+} OrrServingExpertKernels;
 extern const char *const orr_serving_experts_words[]; /* of OrrServingExpertKernels */
 
 /* The kernels of an engine for the routed experts of a layer. */
 typedef struct {
-  int rows;               /* OrrServingExpertKernels */
-  double efficiency;      /* above 0 */
-  gint64 small, launches; /* per layer */
-  gboolean merged;        /* 4-bit experts */
+  int rows;                    /* OrrServingExpertKernels */
+  double efficiency;           /* above 0 */
+  gint64 small, launches;      /* per layer */
+  gboolean merged;             /* 4-bit experts */
+  double step_s, step_alone_s; /* of a program with default tiles */
 } OrrExpertKernels;
 extern const OrrFieldTable orr_expert_kernels_table;
 
-/* The cost of @op, a MOE of a forward pass; @activations is the format between kernels. */
+/* The cost of @op, a MOE of a forward pass, on @sms multiprocessors; @activations is the format
+ * between kernels. */
 OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations,
-                            const OrrExpertKernels *kernels);
+                            const OrrExpertKernels *kernels, gint64 sms);
 
 /* Whether neither kind has rows in the format, so that rows of another format are used. */
 gboolean orr_serving_experts_are_missing(const OrrCostModel *model, const OrrOperator *op);
