@@ -259,14 +259,26 @@ static gboolean can_split(const Windows *windows, guint32 stream) {
   return span->n_ops > 0 && orr_express_op(executor, stream) == span->first + span->n_ops;
 }
 
+static gboolean stream_of_group_repeats(const Windows *windows, guint32 stream) {
+  const OrrLeaper *leaper = windows->executor->leaper;
+  const guint32 lane = windows->executor->streams[stream].lane;
+  return stream_repeats(windows, stream, leaper->compute[lane] == stream) &&
+         (!windows->by_knowledge || can_split(windows, stream));
+}
+
+/* Most groups do not repeat, look after look, and for the same stream: it is compared first. */
 static gboolean group_repeats(const Windows *windows, guint32 group) {
   const OrrExecutor *executor = windows->executor;
   const OrrLeaper *leaper = executor->leaper;
+  guint32 *differed = &leaper->lanes[group].differed;
+  if (orr_leaper_group(leaper, executor->streams[*differed].lane) == group &&
+      !stream_of_group_repeats(windows, *differed))
+    return FALSE;
   for (guint32 s = 0; s < executor->program->streams->len; s++) {
-    const guint32 lane = executor->streams[s].lane;
-    if (orr_leaper_group(leaper, lane) != group) continue;
-    if (!stream_repeats(windows, s, leaper->compute[lane] == s)) return FALSE;
-    if (windows->by_knowledge && !can_split(windows, s)) return FALSE;
+    if (orr_leaper_group(leaper, executor->streams[s].lane) != group) continue;
+    if (stream_of_group_repeats(windows, s)) continue;
+    *differed = s;
+    return FALSE;
   }
   return TRUE;
 }

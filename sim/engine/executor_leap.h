@@ -17,6 +17,7 @@ typedef struct {
   GArray *begins;  /* of guint32: the compute stream's first span of each period */
   gint32 last_tag; /* of that stream, so far */
   gboolean is_probed;
+  guint32 differed; /* of the group that the lane names: the stream that did not repeat last */
   gint64 n_rewound; /* periods */
   gint64 n_left;    /* periods that are left out and were not made up for yet */
   OrrLeap *leap;
