@@ -16,6 +16,7 @@ typedef struct {
   OrrNccl nccl;
   gint64 gpus_per_switch;
   OrrCollectiveCall call; /* its group is a copy in the table, and so is what it exchanges */
+  guint n_calls;          /* the group is divided into that many equal ones; 1: a plain call */
   OrrExpertExchange exchange;
 } Key;
 
@@ -34,7 +35,8 @@ static guint hash_key(gconstpointer data) {
   guint64 hash = orr_random_hash3(orr_number_bits(call->bytes), (guint64)call->op, call->n);
   for (guint i = 0; i < call->n; i++)
     hash = (hash ^ (guint64)call->gpus[i]) * G_GUINT64_CONSTANT(0x100000001b3);
-  return (guint)orr_random_hash3(hash, GPOINTER_TO_SIZE(key->algorithm), call->exchange != NULL);
+  hash = orr_random_hash3(hash, key->n_calls, call->exchange != NULL);
+  return (guint)orr_random_hash3(hash, GPOINTER_TO_SIZE(key->algorithm), 0);
 }
 
 static gboolean equal_exchanges(const OrrExpertExchange *a, const OrrExpertExchange *b) {
@@ -54,7 +56,8 @@ static gboolean equal_calls(const OrrCollectiveCall *a, const OrrCollectiveCall 
 static gboolean equal_keys(gconstpointer x, gconstpointer y) {
   const Key *a = x, *b = y;
   return a->algorithm == b->algorithm && a->gpus_per_switch == b->gpus_per_switch &&
-         memcmp(&a->nccl, &b->nccl, sizeof a->nccl) == 0 && equal_calls(&a->call, &b->call);
+         a->n_calls == b->n_calls && memcmp(&a->nccl, &b->nccl, sizeof a->nccl) == 0 &&
+         equal_calls(&a->call, &b->call);
 }
 
 static void free_key(gpointer data) {
@@ -108,21 +111,48 @@ static gboolean is_kept(const OrrCollectiveCache *cache, const OrrCollectiveCont
          context->nccl && !context->connections && call->n > 1;
 }
 
+/* Of the GPUs of all calls. */
+static Key key_of(const OrrJointCalls *calls) {
+  Key key = {.algorithm = calls->algorithm,
+             .nccl = *calls->context->nccl,
+             .gpus_per_switch = calls->context->gpus_per_switch,
+             .call = *calls->first,
+             .n_calls = calls->n_calls};
+  key.call.n *= calls->n_calls;
+  return key;
+}
+
 OrrCollectivePlan *orr_collective_cache_plan(OrrCollectiveCache *cache,
                                              const OrrCollectiveContext *context,
                                              const OrrCollectiveCall *call,
                                              const OrrCollectiveAlgorithm *algorithm,
                                              GError **error) {
   if (!is_kept(cache, context, call)) return orr_collective_plan(context, call, algorithm, error);
-  const Key key = {.algorithm = algorithm,
-                   .nccl = *context->nccl,
-                   .gpus_per_switch = context->gpus_per_switch,
-                   .call = *call};
+  const Key key = key_of(&(OrrJointCalls){context, call, 1, algorithm});
   OrrCollectivePlan *plan = g_hash_table_lookup(cache->plans, &key);
   if (plan) return orr_collective_plan_ref(plan);
   plan = orr_collective_plan(context, call, algorithm, error);
   if (plan) keep(cache, &key, plan);
   return plan;
+}
+
+static gboolean is_joint(const OrrCollectiveCache *cache, const OrrJointCalls *calls) {
+  return calls->n_calls > 1 && is_kept(cache, calls->context, calls->first);
+}
+
+OrrCollectivePlan *orr_collective_cache_find_joint(const OrrCollectiveCache *cache,
+                                                   const OrrJointCalls *calls) {
+  if (!is_joint(cache, calls)) return NULL;
+  const Key key = key_of(calls);
+  OrrCollectivePlan *plan = g_hash_table_lookup(cache->plans, &key);
+  return plan ? orr_collective_plan_ref(plan) : NULL;
+}
+
+void orr_collective_cache_keep_joint(OrrCollectiveCache *cache, const OrrJointCalls *calls,
+                                     OrrCollectivePlan *plan) {
+  if (!is_joint(cache, calls)) return;
+  const Key key = key_of(calls);
+  keep(cache, &key, plan);
 }
 
 GBytes *orr_collective_cache_find(const OrrCollectiveCache *cache, const OrrFabric *fabric,

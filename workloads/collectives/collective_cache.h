@@ -24,6 +24,22 @@ OrrCollectivePlan *orr_collective_cache_plan(OrrCollectiveCache *cache,
                                              const OrrCollectiveAlgorithm *algorithm,
                                              GError **error);
 
+/* Equal calls of several groups, whose GPUs follow each other in memory: what is planned for the
+ * first one, over the links of all. */
+typedef struct {
+  const OrrCollectiveContext *context;
+  const OrrCollectiveCall *first; /* its group is the first; all exchange the same */
+  guint n_calls;
+  const OrrCollectiveAlgorithm *algorithm; /* as for orr_collective_plan */
+} OrrJointCalls;
+
+/* A plan that was kept for the same calls, shared as above; NULL: none. */
+OrrCollectivePlan *orr_collective_cache_find_joint(const OrrCollectiveCache *cache,
+                                                   const OrrJointCalls *calls);
+/* The caller goes on to own @plan, which must not change any more. */
+void orr_collective_cache_keep_joint(OrrCollectiveCache *cache, const OrrJointCalls *calls,
+                                     OrrCollectivePlan *plan);
+
 /* What else follows from @fabric and @key alone, such as which replicas are alike, or the routes
  * inside a group. NULL: nothing is kept. */
 GBytes *orr_collective_cache_find(const OrrCollectiveCache *cache, const OrrFabric *fabric,

@@ -12,6 +12,13 @@ enum { INITIAL_SLOTS = 64, LINE = 16 };
 static const OrrNcclCosts no_costs = {
     .scale_up_efficiency = 1, .scale_out_efficiency = 1, .plateau = 1};
 
+/* Room in `uses` for the links that fill half of the slots. */
+static void make_room(const OrrCollectiveFlow *flow) {
+  const guint n = flow->uses->len;
+  g_array_set_size(flow->uses, flow->n_slots / 2);
+  flow->uses->len = n;
+}
+
 void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContext *context) {
   *flow = (OrrCollectiveFlow){.fabric = context->fabric,
                               .n_slots = INITIAL_SLOTS,
@@ -27,6 +34,7 @@ void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContex
   flow->uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
   flow->route = g_array_new(FALSE, FALSE, sizeof(guint32));
   flow->slots = g_new0(guint32, flow->n_slots);
+  make_room(flow);
 }
 
 void orr_collective_flow_clear(OrrCollectiveFlow *flow) {
@@ -56,6 +64,7 @@ static void index_uses(OrrCollectiveFlow *flow, guint n_slots) {
   g_free(flow->slots);
   flow->n_slots = n_slots;
   flow->slots = g_new0(guint32, n_slots);
+  make_room(flow);
   for (guint i = 0; i < flow->uses->len; i++)
     *find_slot(flow, g_array_index(flow->uses, OrrLinkUse, i).link) = i + 1;
 }
@@ -64,7 +73,11 @@ static void index_uses(OrrCollectiveFlow *flow, guint n_slots) {
 static void load_link(OrrCollectiveFlow *flow, guint32 link, guint32 parts, guint32 detour_parts) {
   guint32 *slot = find_slot(flow, link);
   if (!*slot) {
-    ORR_APPEND(flow->uses, OrrLinkUse, {.link = link, .weight = 0});
+    if (flow->uses->len == flow->n_slots / 2) {
+      index_uses(flow, flow->n_slots * 2);
+      slot = find_slot(flow, link);
+    }
+    g_array_index(flow->uses, OrrLinkUse, flow->uses->len++) = (OrrLinkUse){.link = link};
     *slot = flow->uses->len;
   }
   const guint at = *slot - 1;
@@ -73,7 +86,6 @@ static void load_link(OrrCollectiveFlow *flow, guint32 link, guint32 parts, guin
     g_array_set_size(flow->detour_weights, flow->uses->len);
     g_array_index(flow->detour_weights, guint32, at) += detour_parts;
   }
-  if (flow->uses->len * 2 > flow->n_slots) index_uses(flow, flow->n_slots * 2);
 }
 
 void orr_collective_flow_load(OrrCollectiveFlow *flow, guint32 link, guint32 parts) {
@@ -434,9 +446,8 @@ void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, doubl
   if (phases->len == 0 && flow->leaves_node && waits(flow, ORR_RENDEZVOUS_PER_CALL))
     phase.latency_s += orr_fabric_transport(flow->fabric)->rendezvous_s;
   phase.n_uses = flow->uses->len;
-  phase.uses = (OrrLinkUse *)(gpointer)g_array_free(flow->uses, FALSE);
+  phase.uses = g_memdup2(flow->uses->data, phase.n_uses * sizeof *phase.uses);
   phase.latency_s += shortfall(flow, &phase);
   g_array_append_val(phases, phase);
-  flow->uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
-  index_uses(flow, INITIAL_SLOTS);
+  orr_collective_flow_empty(flow);
 }

@@ -82,6 +82,40 @@ static void test_other_fabric(void) {
   orr_collective_cache_free(cache);
 }
 
+/* Joint plans are found for the same groups alone: not for one call of all their GPUs, other
+ * groups of the GPUs, other bytes, or another algorithm. */
+static void test_joint(void) {
+  g_auto(Machine) machine = {0};
+  machine_init(&machine, 4, 8, 2, 1);
+  g_autofree gint64 *gpus = group_new(16, 0, 1);
+  const OrrNccl nccl = {0};
+  const OrrCollectiveContext context = {.fabric = machine.fabric, .nccl = &nccl};
+  const OrrCollectiveAlgorithm *ring =
+      (const OrrCollectiveAlgorithm *)orr_registry_find(&orr_collective_registry, "ring");
+  const OrrCollectiveCall call = {.op = ORR_ALL_REDUCE, .bytes = 1e6, .gpus = gpus, .n = 4};
+  OrrCollectiveCall half = call, more = call;
+  half.n = 8;
+  more.bytes = 2e6;
+  OrrCollectiveCache *cache = orr_collective_cache_new(machine.fabric, NULL);
+  const OrrJointCalls calls = {&context, &call, 4, NULL};
+  const OrrJointCalls others[] = {{&context, &half, 2, NULL},
+                                  {&context, &more, 4, NULL},
+                                  {&context, &call, 3, NULL},
+                                  {&context, &call, 4, ring}};
+  g_autoptr(OrrCollectivePlan) plan = orr_collective_plan(&context, &call, NULL, NULL);
+  g_assert_null(orr_collective_cache_find_joint(cache, &calls));
+  orr_collective_cache_keep_joint(cache, &calls, plan);
+  g_autoptr(OrrCollectivePlan) found = orr_collective_cache_find_joint(cache, &calls);
+  g_assert_true(found == plan);
+  for (guint i = 0; i < G_N_ELEMENTS(others); i++)
+    g_assert_null(orr_collective_cache_find_joint(cache, &others[i]));
+  half.n = 16;
+  g_autoptr(OrrCollectivePlan) whole =
+      orr_collective_cache_plan(cache, &context, &half, NULL, NULL);
+  g_assert_true(whole != plan);
+  orr_collective_cache_free(cache);
+}
+
 /* Facts are found by equal keys, on their own fabric alone; another of the same key replaces. */
 static void test_facts(void) {
   Machine machine, other;
@@ -108,6 +142,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/collective-cache/random", test_random);
   g_test_add_func("/collective-cache/other-fabric", test_other_fabric);
+  g_test_add_func("/collective-cache/joint", test_joint);
   g_test_add_func("/collective-cache/facts", test_facts);
   return g_test_run();
 }

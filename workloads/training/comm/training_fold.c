@@ -134,11 +134,12 @@ static GArray *find_groups(Refinement *r, OrrOperatorGroup group) {
 static void add_member(Refinement *r, guint32 replica, guint32 boundary, const Group *group,
                        gint64 member, gint64 n_peers) {
   const Hop *hops = (const Hop *)g_bytes_get_data(group->routes, NULL) + member * n_peers;
-  for (gint64 i = 0; i < n_peers; i++) {
-    const Crossing crossing = {replica, boundary, group->first + hops[i].first, hops[i].n,
-                               hops[i].latency_s};
-    g_array_append_val(r->crossings, crossing);
-  }
+  const guint before = r->crossings->len;
+  g_array_set_size(r->crossings, before + (guint)n_peers);
+  Crossing *crossings = &g_array_index(r->crossings, Crossing, before);
+  for (gint64 i = 0; i < n_peers; i++)
+    crossings[i] =
+        (Crossing){replica, boundary, group->first + hops[i].first, hops[i].n, hops[i].latency_s};
 }
 
 /* Context and expert groups: any rank can send to any other of its group. */
@@ -343,13 +344,14 @@ static void fold_by_colour(OrrFold *fold, const OrrJob *job, const guint64 *load
 static GBytes *key_of(const OrrJob *job, const guint64 *load) {
   const OrrMarks *marks = job->world->marks;
   const gint64 n_ranks = orr_job_replica_ranks(job) * job->dp;
+  const gint64 n_links = load ? orr_fabric_n_links(job->world->fabric) : 0;
   const OrrGrouping cp = orr_grouping_of(job, ORR_GROUP_CP),
                     ep = orr_grouping_of(job, ORR_GROUP_EP);
   guint64 hash = 0;
   if ((marks && (marks->gpus || marks->links)) || orr_job_uses_storage(job->params) ||
       orr_training_offload_is_on(job->params))
     return NULL;
-  for (gint64 link = 0; load && link < orr_fabric_n_links(job->world->fabric); link++)
+  for (gint64 link = 0; link < n_links; link++)
     if (load[link]) hash += orr_random_hash3(load[link], (guint64)link, 8);
   const gint64 shape[] = {job->pp, job->dp,   job->tp, job->cp,    cp.stride,
                           cp.size, ep.stride, ep.size, wraps(job), (gint64)hash};

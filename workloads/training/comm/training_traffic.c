@@ -20,7 +20,7 @@ void orr_traffic_init(OrrTraffic *traffic, const OrrJob *job, OrrProgram *progra
       .program = program,
       .program_links = g_new0(guint32, orr_fabric_n_links(job->world->fabric)),
       .links = g_array_new(FALSE, FALSE, sizeof(guint32)),
-      .slots = g_array_new(FALSE, TRUE, sizeof(guint32)),
+      .slots = g_new0(guint32, orr_fabric_n_links(job->world->fabric)),
       .collectives = g_array_new(FALSE, TRUE, sizeof(OrrPlannedCollective)),
       .row_of_path = g_array_new(FALSE, TRUE, sizeof(guint32)),
       .calls = job->world->keeps_calls ? orr_work_calls_new() : NULL,
@@ -30,7 +30,7 @@ void orr_traffic_init(OrrTraffic *traffic, const OrrJob *job, OrrProgram *progra
 void orr_traffic_clear(OrrTraffic *traffic) {
   g_clear_pointer(&traffic->program_links, g_free);
   g_clear_pointer(&traffic->links, g_array_unref);
-  g_clear_pointer(&traffic->slots, g_array_unref);
+  g_clear_pointer(&traffic->slots, g_free);
   g_clear_pointer(&traffic->collectives, g_array_unref);
   g_clear_pointer(&traffic->row_of_path, g_array_unref);
   g_clear_pointer(&traffic->calls, orr_work_calls_free);
@@ -59,12 +59,7 @@ static guint32 program_link(OrrTraffic *traffic, guint32 fabric_link) {
       orr_fabric_program_link(traffic->context.fabric, traffic->program, fabric_link);
   traffic->program_links[fabric_link] = link + 1;
   g_array_append_val(traffic->links, fabric_link);
-  g_array_set_size(traffic->slots, link + 1);
   return link;
-}
-
-static guint32 *slot_of(const OrrTraffic *traffic, guint32 link) {
-  return &g_array_index(traffic->slots, guint32, link);
 }
 
 guint32 orr_traffic_path(OrrTraffic *traffic, const OrrLinkUse *fabric_uses, guint n) {
@@ -74,46 +69,59 @@ guint32 orr_traffic_path(OrrTraffic *traffic, const OrrLinkUse *fabric_uses, gui
   return orr_program_path(traffic->program, uses, n);
 }
 
+static OrrCollectivePhase *phase_of(const OrrCollectivePlan *plan, guint k) {
+  return &g_array_index(plan->phases, OrrCollectivePhase, k);
+}
+
 /* Sums the weights that phase @k of all @plans puts on each link, in order of first use. */
-static GArray *sum_uses(OrrTraffic *traffic, const GPtrArray *plans, guint k) {
-  GArray *uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
+static OrrLinkUse *sum_uses(const OrrTraffic *traffic, const GPtrArray *plans, guint k,
+                            guint *ret_n) {
+  guint n = 0, most = 0;
+  ORR_EACH_POINTER(const OrrCollectivePlan, plan, plans) most += phase_of(plan, k)->n_uses;
+  OrrLinkUse *uses = g_new(OrrLinkUse, most + 1);
   ORR_EACH_POINTER(const OrrCollectivePlan, plan, plans) {
-    const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, k);
+    const OrrCollectivePhase *phase = phase_of(plan, k);
     for (guint u = 0; u < phase->n_uses; u++) {
-      const guint32 link = program_link(traffic, phase->uses[u].link);
-      guint32 *slot = slot_of(traffic, link);
+      guint32 *slot = &traffic->slots[phase->uses[u].link];
       if (*slot) {
-        g_array_index(uses, OrrLinkUse, *slot - 1).weight += phase->uses[u].weight;
+        uses[*slot - 1].weight += phase->uses[u].weight;
         continue;
       }
-      ORR_APPEND(uses, OrrLinkUse, {link, phase->uses[u].weight});
-      *slot = uses->len;
+      uses[n++] = phase->uses[u];
+      *slot = n;
     }
   }
-  ORR_EACH(const OrrLinkUse, one, uses) *slot_of(traffic, one->link) = 0;
+  for (guint u = 0; u < n; u++) traffic->slots[uses[u].link] = 0;
+  *ret_n = n;
   return uses;
 }
 
-static double longest_latency(const GPtrArray *plans, guint k) {
-  double latency_s = 0;
-  ORR_EACH_POINTER(const OrrCollectivePlan, plan, plans) {
-    latency_s = MAX(latency_s, g_array_index(plan->phases, OrrCollectivePhase, k).latency_s);
+/* One plan for all @plans: the first one's, with the links and the longest latencies of all. */
+static OrrCollectivePlan *join(const OrrTraffic *traffic, const GPtrArray *plans) {
+  OrrCollectivePlan *first = g_ptr_array_index(plans, 0);
+  if (plans->len == 1) return orr_collective_plan_ref(first);
+  OrrCollectivePlan *joint = orr_collective_plan_own(orr_collective_plan_ref(first));
+  for (guint k = 0; k < joint->phases->len; k++) {
+    OrrCollectivePhase *phase = phase_of(joint, k);
+    g_free(phase->uses);
+    phase->uses = sum_uses(traffic, plans, k, &phase->n_uses);
+    ORR_EACH_POINTER(const OrrCollectivePlan, plan, plans) {
+      phase->latency_s = MAX(phase->latency_s, phase_of(plan, k)->latency_s);
+    }
   }
-  return latency_s;
+  return joint;
 }
 
-static void fill_plan(OrrTraffic *traffic, const GPtrArray *plans, OrrCommPlan *joint) {
-  const OrrCollectivePlan *first = g_ptr_array_index(plans, 0);
-  const guint n_phases = first->phases->len;
-  *joint = (OrrCommPlan){g_new0(OrrPhase, n_phases), n_phases, first->predicted_s};
+static void fill_plan(OrrTraffic *traffic, const OrrCollectivePlan *joint, OrrCommPlan *ret_plan) {
+  const guint n_phases = joint->phases->len;
+  *ret_plan = (OrrCommPlan){g_new0(OrrPhase, n_phases), n_phases, joint->predicted_s};
   for (guint k = 0; k < n_phases; k++) {
-    g_autoptr(GArray) uses = sum_uses(traffic, plans, k);
-    joint->phases[k] = (OrrPhase){
-        .latency_s = longest_latency(plans, k),
-        .bytes = g_array_index(first->phases, OrrCollectivePhase, k).bytes,
-        .path = uses->len
-                    ? orr_program_path(traffic->program, (const OrrLinkUse *)uses->data, uses->len)
-                    : ORR_NO_PATH,
+    const OrrCollectivePhase *phase = phase_of(joint, k);
+    ret_plan->phases[k] = (OrrPhase){
+        .latency_s = phase->latency_s,
+        .bytes = phase->bytes,
+        .path =
+            phase->n_uses > 0 ? orr_traffic_path(traffic, phase->uses, phase->n_uses) : ORR_NO_PATH,
     };
   }
 }
@@ -122,8 +130,8 @@ static void fill_plan(OrrTraffic *traffic, const GPtrArray *plans, OrrCommPlan *
 static guint row_for(OrrTraffic *traffic, const char *name, gint64 count,
                      const OrrCollectiveCall *call, const OrrCollectivePlan *plan) {
   ORR_EACH_AT(i, const OrrPlannedCollective, known, traffic->collectives)
-    if (g_str_equal(known->name, name) && known->bytes == call->bytes &&
-        known->n_ranks == call->n && g_str_equal(known->op, orr_collective_words[call->op]))
+    if (known->bytes == call->bytes && known->n_ranks == call->n &&
+        g_str_equal(known->name, name) && g_str_equal(known->op, orr_collective_words[call->op]))
       return i;
   OrrPlannedCollective row = {
       .name = name,
@@ -163,11 +171,12 @@ static void keep_calls(OrrTraffic *traffic, const OrrCalls *calls, const OrrComm
       orr_work_calls_put(traffic->calls, plan->phases[k].path, number);
 }
 
-static gboolean plan_all(const OrrTraffic *traffic, const OrrCalls *calls,
+/* Plans the first @n calls. */
+static gboolean plan_all(const OrrTraffic *traffic, const OrrCalls *calls, guint n,
                          const OrrCollectiveAlgorithm *algorithm, GPtrArray *plans,
                          GError **error) {
   g_ptr_array_set_size(plans, 0);
-  for (guint i = 0; i < calls->n_calls; i++) {
+  for (guint i = 0; i < n; i++) {
     OrrCollectivePlan *plan = orr_collective_cache_plan(
         traffic->job->world->plans, &traffic->context, &calls->calls[i], algorithm, error);
     if (!plan) return FALSE;
@@ -183,16 +192,13 @@ static gboolean are_alike(const GPtrArray *plans) {
     if (plan->algorithm != first->algorithm || plan->phases->len != first->phases->len)
       return FALSE;
     for (guint k = 0; k < plan->phases->len; k++)
-      if (g_array_index(plan->phases, OrrCollectivePhase, k).bytes !=
-          g_array_index(first->phases, OrrCollectivePhase, k).bytes)
-        return FALSE;
+      if (phase_of(plan, k)->bytes != phase_of(first, k)->bytes) return FALSE;
   }
   return TRUE;
 }
 
 static OrrCollectivePhase *first_phase(const GPtrArray *plans, guint i) {
-  const OrrCollectivePlan *plan = g_ptr_array_index(plans, i);
-  return &g_array_index(plan->phases, OrrCollectivePhase, 0);
+  return phase_of(g_ptr_array_index(plans, i), 0);
 }
 
 static gboolean is_multiple(double bytes, double flow) {
@@ -267,36 +273,68 @@ static gint slower_first(gconstpointer a, gconstpointer b) {
   return (x->predicted_s < y->predicted_s) - (x->predicted_s > y->predicted_s);
 }
 
+/* Plans all calls, the slowest first; where their plans differ, as rings or sends of a common unit
+ * flow. @ret_alike: they did not. */
+static gboolean plan_together(const OrrTraffic *traffic, const OrrCalls *calls, GPtrArray *plans,
+                              gboolean *ret_alike, GError **error) {
+  if (!plan_all(traffic, calls, calls->n_calls, forced(traffic, &calls->calls[0]), plans, error))
+    return FALSE;
+  *ret_alike = are_alike(plans);
+  if (*ret_alike) return TRUE;
+  const OrrCollectiveAlgorithm *ring =
+      (const OrrCollectiveAlgorithm *)orr_registry_find(&orr_collective_registry, "ring");
+  /* Not supported: a send. */
+  const gboolean in_rings = ring->supports(&traffic->context, &calls->calls[0]);
+  if (in_rings && !plan_all(traffic, calls, calls->n_calls, ring, plans, error)) return FALSE;
+  level_flows(plans);
+  g_ptr_array_sort(plans, slower_first);
+  return TRUE;
+}
+
+/* Neighbouring points of a sweep join the same plans. Calls that are not alike are joined anew,
+ * since their row is of another plan than the first call's. */
+static OrrCollectivePlan *plan_jointly(OrrTraffic *traffic, const OrrCalls *calls, GPtrArray *plans,
+                                       GError **error) {
+  OrrCollectiveCache *cache = traffic->job->world->plans;
+  const OrrCollectiveAlgorithm *algorithm = forced(traffic, &calls->calls[0]);
+  const OrrJointCalls all = {&traffic->context, &calls->calls[0], calls->n_calls, algorithm};
+  gboolean is_alike = TRUE;
+  OrrCollectivePlan *joint = orr_collective_cache_find_joint(cache, &all);
+  if (joint && plan_all(traffic, calls, 1, algorithm, plans, error)) return joint;
+  g_clear_pointer(&joint, orr_collective_plan_free);
+  if (!plan_together(traffic, calls, plans, &is_alike, error)) return NULL;
+  joint = join(traffic, plans);
+  if (is_alike) orr_collective_cache_keep_joint(cache, &all, joint);
+  return joint;
+}
+
 gboolean orr_traffic_plan(OrrTraffic *traffic, const char *name, gint64 count,
                           const OrrCalls *calls, OrrCommPlan *ret_plan, GError **error) {
   g_autoptr(GPtrArray) plans =
       g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
-  if (!plan_all(traffic, calls, forced(traffic, &calls->calls[0]), plans, error)) return FALSE;
-  if (!are_alike(plans)) {
-    const OrrCollectiveAlgorithm *ring =
-        (const OrrCollectiveAlgorithm *)orr_registry_find(&orr_collective_registry, "ring");
-    /* Not supported: a send. */
-    const gboolean in_rings = ring->supports(&traffic->context, &calls->calls[0]);
-    if (in_rings && !plan_all(traffic, calls, ring, plans, error)) return FALSE;
-    level_flows(plans);
-    g_ptr_array_sort(plans, slower_first);
-  }
-  fill_plan(traffic, plans, ret_plan);
+  g_autoptr(OrrCollectivePlan) joint = plan_jointly(traffic, calls, plans, error);
+  if (!joint) return FALSE;
+  fill_plan(traffic, joint, ret_plan);
   keep_calls(traffic, calls, ret_plan);
   note_path(traffic, ret_plan,
             row_for(traffic, name, count, &calls->calls[0], g_ptr_array_index(plans, 0)));
   return TRUE;
 }
 
+/* Neighbours in a path are mostly of one weight, whose hash is then the same. */
 void orr_traffic_load(const OrrTraffic *traffic, const OrrCommPlan *plan, guint64 salt,
                       guint64 *load) {
+  guint32 before = 0;
+  guint64 hash = orr_random_hash3(salt, before, 3);
   for (guint k = 0; plan && k < plan->n_phases; k++) {
     if (plan->phases[k].path == ORR_NO_PATH) continue;
     guint n = 0;
     const OrrLinkUse *uses = orr_program_path_uses(traffic->program, plan->phases[k].path, &n);
-    for (guint u = 0; u < n; u++)
-      load[g_array_index(traffic->links, guint32, uses[u].link)] +=
-          orr_random_hash3(salt, uses[u].weight, 3);
+    for (guint u = 0; u < n; u++) {
+      if (uses[u].weight != before) hash = orr_random_hash3(salt, uses[u].weight, 3);
+      before = uses[u].weight;
+      load[g_array_index(traffic->links, guint32, uses[u].link)] += hash;
+    }
   }
 }
 
@@ -336,7 +374,7 @@ static gboolean mark_links(const OrrTraffic *traffic, const OrrCommPlan *plan, g
     guint n = 0;
     const OrrLinkUse *uses = orr_program_path_uses(traffic->program, plan->phases[k].path, &n);
     for (guint u = 0; u < n; u++) {
-      guint32 *slot = slot_of(traffic, uses[u].link);
+      guint32 *slot = &traffic->slots[g_array_index(traffic->links, guint32, uses[u].link)];
       met = met || *slot;
       *slot = mark;
     }

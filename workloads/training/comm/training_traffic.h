@@ -29,7 +29,7 @@ typedef struct {
   OrrProgram *program;
   guint32 *program_links; /* fabric link -> program link + 1; 0: not used yet */
   GArray *links;          /* of guint32: program link -> fabric link */
-  GArray *slots;          /* of guint32 by program link: scratch, zero between calls */
+  guint32 *slots;         /* by fabric link: scratch, zero between calls */
   GArray *collectives;    /* of OrrPlannedCollective: one per name and size */
   GArray *row_of_path;    /* of guint32: path with which a plan begins -> its row + 1; 0: none */
   OrrWorkCalls *calls;    /* of the program's paths; NULL: not kept */
