@@ -44,6 +44,19 @@ typedef struct {
   Calls calls, marked;
 } Label;
 
+/* A communication of a routine, alone on its links. */
+typedef struct {
+  guint32 label, path;
+  double alone_s;
+} RoutineComm;
+
+/* Over the ops of a routine, each alone on its links. */
+typedef struct {
+  double *seconds; /* running sums: seconds[ORR_N_TIMES] before each op, and at the end */
+  RoutineComm *comms;
+  guint32 *firsts; /* by op, and at the end: the communications before it */
+} RoutineSums;
+
 struct OrrLedger {
   const OrrWork *work;
   GArray *spans;
@@ -53,7 +66,7 @@ struct OrrLedger {
   guint n_lanes;
   guint32 *compute; /* each lane's first stream */
   GArray *step_ends;
-  GPtrArray *sums; /* by routine: see sums_of */
+  GPtrArray *sums; /* of RoutineSums, by routine: see sums_of */
   double later_s;  /* shift of new spans: what was repeated before them */
   OrrProgramRepeat left_out;
   OrrRepetition repetition;
@@ -67,6 +80,11 @@ static void find_compute_streams(OrrLedger *ledger) {
     ledger->compute[orr_program_stream_lane(program, s)] = s;
 }
 
+static void free_sums(gpointer data) {
+  RoutineSums *sums = data;
+  if (sums) ORR_FREE(sums->seconds, sums->comms, sums->firsts, sums);
+}
+
 OrrLedger *orr_ledger_new(const OrrWork *work, GArray *spans) {
   OrrLedger *ledger = g_new0(OrrLedger, 1);
   ledger->work = work;
@@ -77,7 +95,7 @@ OrrLedger *orr_ledger_new(const OrrWork *work, GArray *spans) {
   ledger->accounts = g_new0(Account, ledger->n_lanes);
   ledger->compute = g_new0(guint32, ledger->n_lanes);
   ledger->step_ends = g_array_new(FALSE, TRUE, sizeof(double));
-  ledger->sums = g_ptr_array_new_with_free_func(g_free);
+  ledger->sums = g_ptr_array_new_with_free_func(free_sums);
   ledger->left_out = orr_program_repeated(work->program);
   ledger->repetition = (OrrRepetition){INFINITY, INFINITY, 0};
   for (guint i = 0; i < ledger->n_lanes; i++)
@@ -307,27 +325,19 @@ static gboolean is_overlapped(const OrrOp *ops, guint op) {
   return ops[op].kind == ORR_OP_BESIDE;
 }
 
-/* Running sums over the ops of a routine, each alone on its links: seconds[ORR_N_TIMES] before each
- * op, and at the end; then the time of each comm. */
-static const double *sums_of(OrrLedger *ledger, guint32 routine) {
-  if (routine >= ledger->sums->len) g_ptr_array_set_size(ledger->sums, (gint)routine + 1);
-  if (ledger->sums->pdata[routine]) return ledger->sums->pdata[routine];
+/* The time of each kind up to each op of the routine. */
+static double *add_up_routine(OrrLedger *ledger, guint32 routine, const OrrOp *ops, guint n) {
   const GArray *parts = ledger->work->label_seconds;
-  guint n;
-  const OrrOp *ops = orr_program_routine_ops(ledger->work->program, routine, &n);
   g_autofree double *begins = orr_program_routine_begins(ledger->work->program, routine);
-  double *sums = ledger->sums->pdata[routine] = g_new0(double, (gsize)(n + 1) * (ORR_N_TIMES + 1));
+  double *sums = g_new0(double, (gsize)(n + 1) * ORR_N_TIMES);
   /* The kind of time that work does not explain: of the overlapped communication, which slows the
    * work down or outlasts it. */
   int comm = -1;
   for (guint i = 0; i < n; i++) {
     double *after = sums + (gsize)(i + 1) * ORR_N_TIMES, rest_s = begins[i + 1] - begins[i];
     memcpy(after, after - ORR_N_TIMES, ORR_N_TIMES * sizeof *after);
-    if (ops[i].kind == ORR_OP_COMM || ops[i].kind == ORR_OP_BESIDE) {
+    if (ops[i].kind == ORR_OP_COMM || ops[i].kind == ORR_OP_BESIDE)
       comm = label_of(ledger, ops[i].label)->kind;
-      sums[(gsize)(n + 1) * ORR_N_TIMES + i] =
-          orr_program_comm_alone(ledger->work->program, ops[i].target);
-    }
     for (int kind = 0; ops[i].kind == ORR_OP_WORK && kind < ORR_N_TIMES; kind++) {
       const double part_s = g_array_index(parts, double, ops[i].label *ORR_N_TIMES + kind);
       after[kind] += part_s;
@@ -338,16 +348,40 @@ static const double *sums_of(OrrLedger *ledger, guint32 routine) {
   return sums;
 }
 
+static void list_comms(const OrrProgram *program, const OrrOp *ops, guint n, RoutineSums *sums) {
+  guint32 n_comms = 0;
+  sums->comms = g_new(RoutineComm, n + 1);
+  sums->firsts = g_new(guint32, n + 1);
+  for (guint i = 0; i < n; i++) {
+    sums->firsts[i] = n_comms;
+    if (ops[i].kind != ORR_OP_COMM && ops[i].kind != ORR_OP_BESIDE) continue;
+    sums->comms[n_comms++] =
+        (RoutineComm){ops[i].label, orr_program_comm_path(program, ops[i].target),
+                      orr_program_comm_alone(program, ops[i].target)};
+  }
+  sums->firsts[n] = n_comms;
+}
+
+static const RoutineSums *sums_of(OrrLedger *ledger, guint32 routine) {
+  if (routine >= ledger->sums->len) g_ptr_array_set_size(ledger->sums, (gint)routine + 1);
+  if (ledger->sums->pdata[routine]) return ledger->sums->pdata[routine];
+  guint n;
+  const OrrOp *ops = orr_program_routine_ops(ledger->work->program, routine, &n);
+  RoutineSums *sums = ledger->sums->pdata[routine] = g_new0(RoutineSums, 1);
+  sums->seconds = add_up_routine(ledger, routine, ops, n);
+  list_comms(ledger->work->program, ops, n, sums);
+  return sums;
+}
+
 static inline void add_calls(Calls *calls, double weight, double seconds, double alone_s) {
   calls->n += (guint64)weight;
   calls->seconds += weight * seconds;
   calls->alone_s += weight * alone_s;
 }
 
-/* Of a communication that stands for @weight of them. */
-static void add_comm(OrrLedger *ledger, guint32 comm, double weight, double seconds,
+/* Of a communication over @path that stands for @weight of them. */
+static void add_path(OrrLedger *ledger, guint32 path, double weight, double seconds,
                      double alone_s) {
-  const guint32 path = orr_program_comm_path(ledger->work->program, comm);
   if (path == ORR_NO_PATH) return;
   if (path >= ledger->paths->len) g_array_set_size(ledger->paths, path + 1);
   add_calls(&g_array_index(ledger->paths, PathCalls, path).calls, weight, seconds, alone_s);
@@ -355,20 +389,18 @@ static void add_comm(OrrLedger *ledger, guint32 comm, double weight, double seco
 
 /* A span of several ops of a routine. Only compute streams call routines. */
 static void add_routine(OrrLedger *ledger, Account *account, const OrrSpan *span, double weight) {
-  guint n;
-  const OrrOp *ops = orr_program_routine_ops(ledger->work->program, span->routine, &n);
-  const double *sums = sums_of(ledger, span->routine), *alone = sums + (gsize)(n + 1) * ORR_N_TIMES;
-  const double *before = sums + (gsize)span->first * ORR_N_TIMES;
+  const RoutineSums *sums = sums_of(ledger, span->routine);
+  const double *before = sums->seconds + (gsize)span->first * ORR_N_TIMES;
   const double *after = before + (gsize)span->n_ops * ORR_N_TIMES;
+  const guint32 end = sums->firsts[span->first + span->n_ops];
   close_gap(account, span->begin_s);
   for (int kind = 0; kind < ORR_N_TIMES; kind++)
     account->seconds[kind] += after[kind] - before[kind];
   account->clock_s = span->end_s;
-  for (guint i = span->first; i < span->first + span->n_ops; i++) {
-    if (ops[i].kind != ORR_OP_COMM && ops[i].kind != ORR_OP_BESIDE) continue;
-    Label *label = label_of(ledger, ops[i].label);
-    add_calls(&label->calls, weight, alone[i], alone[i]);
-    add_comm(ledger, ops[i].target, weight, alone[i], alone[i]);
+  for (guint32 i = sums->firsts[span->first]; i < end; i++) {
+    const RoutineComm *comm = &sums->comms[i];
+    add_calls(&label_of(ledger, comm->label)->calls, weight, comm->alone_s, comm->alone_s);
+    add_path(ledger, comm->path, weight, comm->alone_s, comm->alone_s);
   }
 }
 
@@ -391,7 +423,9 @@ void orr_ledger_span(const OrrSpan *raw, void *user) {
                alone_s = is_comm ? orr_program_comm_alone(ledger->work->program, span->comm) : 0;
   cover(label, span);
   add_calls(&label->calls, weight, seconds, alone_s);
-  if (is_comm) add_comm(ledger, span->comm, weight, seconds, alone_s);
+  if (is_comm)
+    add_path(ledger, orr_program_comm_path(ledger->work->program, span->comm), weight, seconds,
+             alone_s);
   if (ledger->work->streams_alike)
     return keep_flight(account, span, label->kind < 0 ? ORR_TIME_GEMM : (OrrTimeKind)label->kind);
   if (span->stream != ledger->compute[lane]) {
