@@ -13,8 +13,19 @@ void orr_calendar_clear(OrrCalendar *calendar) {
 
 #define WAYS 4
 
+/* Which of two events comes first is next to random, so both halves of a key are compared at once,
+ * without a branch. */
 static inline gboolean before(const OrrCalendarKey *a, const OrrCalendarKey *b) {
-  return a->date_s < b->date_s || (a->date_s == b->date_s && a->order < b->order);
+  const unsigned __int128 x = (unsigned __int128)a->date_bits << 64 | a->order,
+                          y = (unsigned __int128)b->date_bits << 64 | b->order;
+  return x < y;
+}
+
+static inline guint64 date_bits(const OrrEvent *event) {
+  const double date_s = event->date_s + 0.0; /* -0 becomes 0 */
+  guint64 bits;
+  memcpy(&bits, &date_s, sizeof bits);
+  return bits;
 }
 
 static inline void place(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
@@ -32,11 +43,19 @@ static void sift_up(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
   place(calendar, slot, key);
 }
 
+static inline guint32 first_of(const OrrCalendar *calendar, guint32 a, guint32 b) {
+  const guint32 is_b = -(guint32)before(&calendar->keys[b], &calendar->keys[a]);
+  return a ^ ((a ^ b) & is_b);
+}
+
 static void sift_down(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
   for (guint32 child = WAYS * slot + 1; child < calendar->n; child = WAYS * slot + 1) {
-    const guint32 end = MIN(child + WAYS, calendar->n);
-    for (guint32 other = child + 1; other < end; other++)
-      if (before(&calendar->keys[other], &calendar->keys[child])) child = other;
+    if (child + WAYS <= calendar->n)
+      child = first_of(calendar, first_of(calendar, child, child + 1),
+                       first_of(calendar, child + 2, child + 3));
+    else
+      for (guint32 other = child + 1; other < calendar->n; other++)
+        child = first_of(calendar, child, other);
     if (!before(&calendar->keys[child], &key)) break;
     place(calendar, slot, calendar->keys[child]);
     slot = child;
@@ -52,7 +71,7 @@ static void settle(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
 }
 
 void orr_calendar_put(OrrCalendar *calendar, OrrEvent *event) {
-  OrrCalendarKey key = {event->date_s, event->order, event};
+  OrrCalendarKey key = {date_bits(event), event->order, event};
   if (event->slot != ORR_NOT_SCHEDULED) return settle(calendar, event->slot, key);
   if (calendar->n == calendar->capacity) {
     calendar->capacity = MAX(64, 2 * calendar->capacity);
@@ -63,7 +82,7 @@ void orr_calendar_put(OrrCalendar *calendar, OrrEvent *event) {
 
 void orr_calendar_reorder(OrrCalendar *calendar) {
   for (guint32 i = 0; i < calendar->n; i++)
-    calendar->keys[i].date_s = calendar->keys[i].event->date_s;
+    calendar->keys[i].date_bits = date_bits(calendar->keys[i].event);
   for (guint32 i = (calendar->n + WAYS - 2) / WAYS; i-- > 0;)
     sift_down(calendar, i, calendar->keys[i]);
 }

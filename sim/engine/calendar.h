@@ -1,9 +1,8 @@
 /*
  * calendar.h - the pending events, ordered by (date, submission).
  *
- * A binary heap in which each event stores its position, so that the end of a transfer can move
- * when its rate changes. The heap's array holds copies of the keys, so that sifting stays within
- * the cache.
+ * A heap in which each event stores its position, so that the end of a transfer can move when its
+ * rate changes. The heap's array holds copies of the keys, so that sifting stays within the cache.
  *
  * Invariants
  *  1. An event is in the heap once (slot is its position) or not at all (slot is
@@ -28,8 +27,9 @@ struct OrrEvent {
   gboolean transfer; /* the event is the head of an OrrTransfer */
 };
 
+/* Dates are at least 0, so they are in the order of their bits as whole numbers. */
 typedef struct {
-  double date_s;
+  guint64 date_bits;
   guint64 order;
   OrrEvent *event;
 } OrrCalendarKey;
